@@ -1,0 +1,27 @@
+/* A rank of a benchmark: reads the options, joins the job by one of the
+ * implementations its program has, measures, and lets rank 0 report. All
+ * programs that run as ranks are this function with different implementations,
+ * so that they take the same options and print the same lines.
+ *
+ * Lines for programs begin with WORKER_LINE_MARK and a kind; words KEY=VALUE
+ * follow.
+ */
+#ifndef XYL_BENCH_WORKER_H
+#define XYL_BENCH_WORKER_H
+
+#include "bench/impl.h"
+
+#define WORKER_LINE_MARK "xylem-result"
+
+struct worker_program {
+    const char *name;
+    const char *summary;
+    const struct bench_impl *const *impls; /* the first one is the default */
+    size_t impls_count;
+};
+
+/* Returns the exit code: 0, 1 when a measurement failed or a result was wrong,
+ * CLI_EXIT_USAGE. */
+int worker_main(const struct worker_program *program, int argc, char **argv);
+
+#endif

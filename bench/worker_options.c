@@ -1,0 +1,183 @@
+/* The options of a rank. One thread. */
+#include "bench/worker_options.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/algorithm.h"
+#include "bench/buffers.h"
+
+#define AT(member)  offsetof(struct worker_options, member)
+#define BYTES_LIMIT 1099511627776.0 /* 1 TiB */
+
+static const struct cli_option table[] = {
+    {"coll", 'c', CLI_TEXT, AT(coll_name), 0, 0, "COLL", "bcast or reduce"},
+    {"begin", 'b', CLI_BYTES, AT(bytes_first), 1, BYTES_LIMIT, "BYTES",
+     "smallest message (default 4)"},
+    {"end", 'e', CLI_BYTES, AT(bytes_last), 1, BYTES_LIMIT, "BYTES",
+     "largest message (default 4M); sizes double"},
+    {"iterations", 'n', CLI_COUNT, AT(iterations), 0, 1e7, "N",
+     "calls per size (default 0: what fits --seconds)"},
+    {"seconds", 0, CLI_REAL, AT(seconds), 0.001, 3600, "S",
+     "time per size when -n is 0 (default 0.5)"},
+    {"warmup", 0, CLI_COUNT, AT(warmup), 0, 1e6, "N",
+     "calls before measuring (default 10)"},
+    {"impl", 0, CLI_TEXT, AT(impl_name), 0, 0, "NAME",
+     "which implementation to measure"},
+    {"algorithm", 0, CLI_TEXT, AT(algorithm), 0, 0, "A",
+     "tree, such as knomial:4; list shows all"},
+    {"segment", 0, CLI_BYTES, AT(tuning.segment_bytes), 0, BYTES_LIMIT, "BYTES",
+     "segment size (default 0: the library's choice)"},
+    {"window", 0, CLI_TEXT, AT(window), 0, 0, "N,M",
+     "sends in flight and receives posted per peer"},
+    {"root", 0, CLI_COUNT, AT(root), 0, UINT_MAX, "RANK", "default 0"},
+    {"buffers", 0, CLI_COUNT, AT(buffers), 0, BUFFERS_MAX, "N",
+     "rotated buffers (default 0: more than the cache)"},
+    {"back-to-back", 0, CLI_FLAG, AT(back_to_back), 0, 0, NULL,
+     "no barrier between calls"},
+    {"check", 0, CLI_FLAG, AT(check), 0, 0, NULL, "verify the results"},
+    {"csv", 0, CLI_TEXT, AT(csv), 0, 0, "FILE", "write the table there, too"},
+    {"max-ms", 0, CLI_REAL, AT(max_ms), 0, 1e4, "MS",
+     "measure under noise: longest burst"},
+    {"hz", 0, CLI_REAL, AT(hz), 0, 1e4, "HZ", "bursts per second (default 10)"},
+    {"seed", 0, CLI_COUNT, AT(seed), 0, UINT_MAX, "N", "of the noise"},
+    {"one-rank", 0, CLI_COUNT, AT(delay_rank), 0, UINT_MAX - 1.0, "RANK",
+     "measure how a delay of this rank spreads"},
+    {"delay-ms", 0, CLI_REAL, AT(delay_ms), 0, 1e4, "MS",
+     "that delay (default 1)"},
+    {"lines", 0, CLI_FLAG, AT(lines), 0, 0, NULL,
+     "print lines for programs, no table"},
+};
+
+static const struct worker_options defaults = {.bytes_first = 4,
+                                               .bytes_last = (size_t)4 << 20,
+                                               .warmup = 10,
+                                               .seconds = 0.5,
+                                               .max_ms = -1,
+                                               .hz = 10,
+                                               .delay_rank = UINT_MAX,
+                                               .delay_ms = 1};
+
+int coll_parse(const char *name, xylem_coll_t *coll_out)
+{
+    if (strcmp(name, "bcast") == 0)
+        *coll_out = XYLEM_COLL_BCAST;
+    else if (strcmp(name, "reduce") == 0)
+        *coll_out = XYLEM_COLL_REDUCE;
+    else
+        return 0;
+    return 1;
+}
+
+static const struct bench_impl *impl_find(const struct worker_program *program,
+                                          const char *name)
+{
+    size_t i;
+
+    if (name == NULL)
+        return program->impls[0];
+    for (i = 0; i < program->impls_count; i++) {
+        if (strcmp(program->impls[i]->name, name) == 0)
+            return program->impls[i];
+    }
+    return NULL;
+}
+
+static enum cli_result names_resolve(const struct worker_program *program,
+                                     struct worker_options *options)
+{
+    const char *name = program->name;
+
+    if (options->coll_name == NULL) {
+        cli_complain(name, "-c bcast or -c reduce is missing; see --help");
+        return CLI_BAD;
+    }
+    if (!coll_parse(options->coll_name, &options->coll)) {
+        cli_complain(name, "-c %s: expected bcast or reduce",
+                     options->coll_name);
+        return CLI_BAD;
+    }
+    options->impl = impl_find(program, options->impl_name);
+    if (options->impl == NULL) {
+        cli_complain(name,
+                     "--impl %s: this program has no such "
+                     "implementation",
+                     options->impl_name);
+        return CLI_BAD;
+    }
+    if (options->algorithm != NULL &&
+        !algorithm_parse(options->algorithm, &options->tuning)) {
+        cli_complain(name,
+                     "--algorithm %s: unknown; --algorithm list shows "
+                     "all",
+                     options->algorithm);
+        return CLI_BAD;
+    }
+    if (options->window != NULL &&
+        !window_parse(options->window, &options->tuning)) {
+        cli_complain(name, "--window %s: expected N,M with 1 <= N <= M <= 64",
+                     options->window);
+        return CLI_BAD;
+    }
+    return CLI_RUN;
+}
+
+static enum cli_result combination_check(const char *name,
+                                         struct worker_options *options)
+{
+    int is_noise = options->max_ms >= 0;
+    int is_delay = options->delay_rank != UINT_MAX;
+
+    if (options->bytes_first > options->bytes_last) {
+        cli_complain(name, "-b %zu is larger than -e %zu", options->bytes_first,
+                     options->bytes_last);
+        return CLI_BAD;
+    }
+    if (options->coll == XYLEM_COLL_REDUCE &&
+        options->bytes_first % sizeof(float) != 0) {
+        cli_complain(name, "-b %zu: a reduction sums floats, 4 bytes each",
+                     options->bytes_first);
+        return CLI_BAD;
+    }
+    if (is_noise && is_delay) {
+        cli_complain(name, "--max-ms and --one-rank are two experiments");
+        return CLI_BAD;
+    }
+    if (is_noise && options->max_ms * options->hz > 1000) {
+        cli_complain(name, "%g bursts per second of up to %g ms leave no time",
+                     options->hz, options->max_ms);
+        return CLI_BAD;
+    }
+    options->mode = is_noise   ? WORKER_NOISE
+                    : is_delay ? WORKER_DELAY
+                               : WORKER_LATENCY;
+    return CLI_RUN;
+}
+
+enum cli_result worker_options_parse(const struct worker_program *program,
+                                     int argc, char **argv,
+                                     struct worker_options *options_out)
+{
+    const struct cli cli = {.program = program->name,
+                            .usage =
+                                "-c COLL [-b BEGIN] [-e END] [-n N] [options]",
+                            .summary = program->summary,
+                            .options = table,
+                            .options_count = sizeof table / sizeof table[0]};
+    struct worker_options options = defaults;
+    enum cli_result result = cli_parse(&cli, argc, argv, &options);
+
+    if (result != CLI_RUN)
+        return result;
+    if (options.algorithm != NULL && strcmp(options.algorithm, "list") == 0) {
+        algorithm_list(stdout);
+        return CLI_HELP;
+    }
+    result = names_resolve(program, &options);
+    if (result == CLI_RUN)
+        result = combination_check(program->name, &options);
+    if (result == CLI_RUN)
+        *options_out = options;
+    return result;
+}

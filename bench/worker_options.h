@@ -1,0 +1,46 @@
+/* The options of a rank. */
+#ifndef XYL_BENCH_WORKER_OPTIONS_H
+#define XYL_BENCH_WORKER_OPTIONS_H
+
+#include "bench/cli.h"
+#include "bench/worker.h"
+
+enum worker_mode { WORKER_LATENCY, WORKER_NOISE, WORKER_DELAY };
+
+struct worker_options {
+    /* As given. */
+    const char *coll_name;
+    const char *impl_name;
+    const char *algorithm;
+    const char *window;
+    const char *csv;
+    size_t bytes_first;
+    size_t bytes_last;
+    unsigned iterations;
+    unsigned warmup;
+    unsigned buffers;
+    unsigned root;
+    unsigned check;
+    unsigned back_to_back;
+    unsigned lines;
+    unsigned seed;
+    unsigned delay_rank;
+    double seconds;
+    double max_ms;
+    double hz;
+    double delay_ms;
+    /* What follows from it. */
+    enum worker_mode mode;
+    xylem_coll_t coll;
+    const struct bench_impl *impl;
+    struct bench_tuning tuning;
+};
+
+enum cli_result worker_options_parse(const struct worker_program *program,
+                                     int argc, char **argv,
+                                     struct worker_options *options_out);
+
+/* "bcast" or "reduce". 1 when `name` is one of them. */
+int coll_parse(const char *name, xylem_coll_t *coll_out);
+
+#endif

@@ -1,0 +1,137 @@
+#include "collectives/compose.h"
+
+#include "collectives/select.h"
+#include "collectives/tree_stage.h"
+#include "runtime/base/status.h"
+
+xylem_status_t xyl_combiner_find(xylem_context_t *context,
+                                 const xylem_coll_args_t *args,
+                                 xyl_combiner_t *combiner_out)
+{
+    const xyl_user_op_t *user;
+    const char *op, *type;
+
+    if (args->op >= XYL_USER_OP_BASE) {
+        user = xyl_context_user_op(context, args->op);
+        if (user == NULL)
+            return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                            "reduce: there is no operation %u; was it "
+                            "destroyed?",
+                            args->op);
+        *combiner_out = (xyl_combiner_t){
+            .fn = user->fn,
+            .fn_arg = user->arg,
+            .is_commutative = (user->flags & XYLEM_OP_COMMUTATIVE) != 0};
+        return XYLEM_OK;
+    }
+    combiner_out->kernel =
+        xyl_kernel_find(args->op, args->type, xyl_isa_best());
+    combiner_out->is_commutative = 1;
+    if (combiner_out->kernel != NULL)
+        return XYLEM_OK;
+    op = xyl_op_name(args->op);
+    type = xyl_type_name(args->type);
+    return xyl_fail(
+        XYLEM_ERR_INVALID_ARG, "reduce: operation %s is not defined on type %s",
+        op != NULL ? op : "(unknown)", type != NULL ? type : "(block)");
+}
+
+/* Adds one stage per lane; lane 1 exists for double trees only. */
+static xylem_status_t add_down(xyl_operation_t *operation, uint32_t root,
+                               void *buf)
+{
+    xylem_status_t status = XYLEM_OK;
+    uint32_t lane;
+
+    for (lane = 0; lane < operation->lanes && status == XYLEM_OK; lane++)
+        status = xyl_down_stage_add(operation, lane,
+                                    (xyl_tree_spec_t){root, lane}, buf);
+    return status;
+}
+
+static xylem_status_t add_up(xyl_operation_t *operation, uint32_t root,
+                             const void *own, void *result)
+{
+    xylem_status_t status = XYLEM_OK;
+    uint32_t lane;
+
+    for (lane = 0; lane < operation->lanes && status == XYLEM_OK; lane++)
+        status = xyl_up_stage_add(operation, lane,
+                                  (xyl_tree_spec_t){root, lane}, own, result);
+    return status;
+}
+
+static xylem_status_t hand_out(xyl_operation_t *operation,
+                               xylem_status_t status,
+                               xyl_operation_t **operation_out)
+{
+    if (status == XYLEM_OK)
+        *operation_out = operation;
+    else
+        xyl_request_discard(&operation->request);
+    return status;
+}
+
+xylem_status_t xyl_bcast_create(xylem_team_t *team,
+                                const xylem_coll_args_t *args,
+                                xyl_operation_t **operation_out)
+{
+    xyl_operation_t *operation;
+    xyl_plan_t plan;
+    xylem_status_t status;
+
+    xyl_select(team, args, 1, &plan);
+    status = xyl_operation_create(team, args, &plan, team->rank == args->root,
+                                  &operation);
+    if (status != XYLEM_OK)
+        return status;
+    status = add_down(operation, args->root, args->recv);
+    return hand_out(operation, status, operation_out);
+}
+
+xylem_status_t xyl_reduce_create(xylem_team_t *team,
+                                 const xylem_coll_args_t *args,
+                                 xyl_operation_t **operation_out)
+{
+    int is_root = team->rank == args->root;
+    const void *own = args->send == XYLEM_IN_PLACE ? args->recv : args->send;
+    xyl_combiner_t combiner = {NULL, NULL, NULL, 0};
+    xyl_operation_t *operation;
+    xyl_plan_t plan;
+    xylem_status_t status = xyl_combiner_find(team->context, args, &combiner);
+
+    if (status != XYLEM_OK)
+        return status;
+    xyl_select(team, args, combiner.is_commutative, &plan);
+    status = xyl_operation_create(team, args, &plan, 1, &operation);
+    if (status != XYLEM_OK)
+        return status;
+    operation->combiner = combiner;
+    status = add_up(operation, args->root, own, is_root ? args->recv : NULL);
+    return hand_out(operation, status, operation_out);
+}
+
+xylem_status_t xyl_allreduce_create(xylem_team_t *team,
+                                    const xylem_coll_args_t *args,
+                                    xyl_operation_t **operation_out)
+{
+    xylem_coll_args_t rooted = *args;
+    const void *own = args->send == XYLEM_IN_PLACE ? args->recv : args->send;
+    xyl_combiner_t combiner = {NULL, NULL, NULL, 0};
+    xyl_operation_t *operation;
+    xyl_plan_t plan;
+    xylem_status_t status = xyl_combiner_find(team->context, args, &combiner);
+
+    if (status != XYLEM_OK)
+        return status;
+    rooted.root = 0;
+    xyl_select(team, &rooted, combiner.is_commutative, &plan);
+    status = xyl_operation_create(team, &rooted, &plan, 1, &operation);
+    if (status != XYLEM_OK)
+        return status;
+    operation->combiner = combiner;
+    status = add_up(operation, 0, own, team->rank == 0 ? args->recv : NULL);
+    if (status == XYLEM_OK)
+        status = add_down(operation, 0, args->recv);
+    return hand_out(operation, status, operation_out);
+}

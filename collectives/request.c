@@ -1,0 +1,287 @@
+#include "collectives/request.h"
+
+#include <assert.h>
+
+#include "runtime/base/log.h"
+#include "runtime/base/status.h"
+#include "runtime/context.h"
+#include "runtime/team.h"
+
+/* ---- memory ---- */
+
+static void callbacks_due(xyl_event_t *event);
+static void start_run(xyl_task_t *task);
+
+xylem_request_t *xyl_request_create(xylem_team_t *team,
+                                    const xyl_request_ops_t *ops, size_t bytes)
+{
+    xyl_arena_t arena;
+    xylem_request_t *request;
+
+    assert(bytes >= sizeof *request);
+    xyl_arena_init(&arena, &team->context->pool);
+    request = xyl_arena_array(&arena, 1, bytes);
+    if (request == NULL) {
+        xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a request");
+        return NULL;
+    }
+    request->magic = XYL_REQUEST_MAGIC;
+    request->ops = ops;
+    request->context = team->context;
+    request->team = team;
+    request->arena = arena;
+    request->start_task.run = start_run;
+    request->callback_event.handle = callbacks_due;
+    xyl_team_reference(team);
+    atomic_fetch_add_explicit(&team->context->requests_live, 1,
+                              memory_order_relaxed);
+    return request;
+}
+
+void xyl_request_discard(xylem_request_t *request)
+{
+    xylem_context_t *context = request->context;
+    xylem_team_t *team = request->team;
+    xyl_arena_t arena = request->arena;
+
+    if (request->ops->release != NULL)
+        request->ops->release(request);
+    request->magic = XYL_REQUEST_FREED;
+    xyl_arena_fini(&arena);
+    xyl_team_unreference(team);
+    atomic_fetch_sub_explicit(&context->requests_live, 1, memory_order_relaxed);
+}
+
+/* ---- zombies: completed, but the net still owes events ---- */
+
+static void zombie_add(xylem_request_t *request)
+{
+    request->is_zombie = 1;
+    request->zombie_next = request->context->zombies;
+    request->context->zombies = request;
+}
+
+static void zombie_remove(xylem_request_t *request)
+{
+    xylem_request_t **link = &request->context->zombies;
+
+    while (*link != request)
+        link = &(*link)->zombie_next;
+    *link = request->zombie_next;
+    request->is_zombie = 0;
+}
+
+static void zombie_reap(xylem_request_t *request)
+{
+    if (request->posted != 0 || !request->is_freed)
+        return;
+    zombie_remove(request);
+    xyl_request_discard(request);
+}
+
+static void zombie_freed(xyl_task_t *task)
+{
+    xylem_request_t *request =
+        (xylem_request_t *)(void *)((char *)task -
+                                    offsetof(xylem_request_t, start_task));
+
+    request->is_freed = 1;
+    zombie_reap(request);
+}
+
+void xyl_request_event_back(xylem_request_t *request)
+{
+    assert(request->posted > 0);
+    if (--request->posted == 0 && request->is_zombie)
+        zombie_reap(request);
+}
+
+/* ---- life cycle ---- */
+
+static void start_run(xyl_task_t *task)
+{
+    xylem_request_t *request =
+        (xylem_request_t *)(void *)((char *)task -
+                                    offsetof(xylem_request_t, start_task));
+
+    request->ops->start(request);
+}
+
+xylem_status_t xyl_request_start(xylem_request_t *request)
+{
+    xyl_engine_t *engine = &request->context->engine;
+    /* Partner: the release in publish_idle. */
+    uint32_t state =
+        atomic_load_explicit(&request->state, memory_order_acquire);
+
+    if (state == XYL_REQUEST_ACTIVE ||
+        (state == XYL_REQUEST_DELIVERING && !xyl_engine_in_callback(engine)))
+        return xyl_fail(XYLEM_ERR_BUSY, "the request is active already");
+    if (request->is_zombie)
+        return xyl_fail(request->status,
+                        "the request failed and cannot be started again");
+    request->has_completed = 0;
+    if (request->ops->prepare != NULL)
+        request->ops->prepare(request);
+    atomic_store_explicit(&request->state, XYL_REQUEST_ACTIVE,
+                          memory_order_release);
+    xyl_engine_submit(engine, &request->start_task);
+    return XYLEM_OK;
+}
+
+/* After this the request may be freed by another thread at any moment. */
+static void publish_idle(xylem_request_t *request)
+{
+    xyl_driver_t *driver = &request->context->driver;
+
+    /* Partner: the acquire of whoever looks at the state. */
+    atomic_store_explicit(&request->state, XYL_REQUEST_IDLE,
+                          memory_order_release);
+    xyl_driver_notify(driver);
+}
+
+void xyl_request_complete(xylem_request_t *request, xylem_status_t status)
+{
+    assert(!request->has_completed);
+    request->status = status;
+    request->has_completed = 1;
+    if (request->posted != 0)
+        zombie_add(request);
+    if (request->on_complete != NULL || request->is_queued)
+        xyl_request_queue_callbacks(request);
+    else
+        publish_idle(request);
+}
+
+void xyl_request_queue_callbacks(xylem_request_t *request)
+{
+    if (request->is_queued)
+        return;
+    request->is_queued = 1;
+    xyl_fifo_push(&request->context->engine.callbacks,
+                  &request->callback_event);
+}
+
+static void callback_returned(xylem_request_t *request)
+{
+    if (request->is_freed) {
+        if (!request->is_zombie)
+            xyl_request_discard(request);
+        else
+            zombie_reap(request);
+        return;
+    }
+    if (atomic_load_explicit(&request->state, memory_order_relaxed) ==
+        XYL_REQUEST_DELIVERING)
+        publish_idle(request);
+}
+
+static void callbacks_due(xyl_event_t *event)
+{
+    xylem_request_t *request =
+        (xylem_request_t *)(void *)((char *)event -
+                                    offsetof(xylem_request_t, callback_event));
+
+    request->is_queued = 0;
+    if (request->ops->deliver != NULL)
+        request->ops->deliver(request);
+    if (!request->has_completed)
+        return;
+    atomic_store_explicit(&request->state, XYL_REQUEST_DELIVERING,
+                          memory_order_release);
+    if (request->on_complete != NULL)
+        request->on_complete(request->arg, request->status);
+    if ((request->flags & XYLEM_FLAG_AUTOFREE) != 0 &&
+        atomic_load_explicit(&request->state, memory_order_relaxed) ==
+            XYL_REQUEST_DELIVERING)
+        request->is_freed = 1;
+    callback_returned(request);
+}
+
+/* ---- public ---- */
+
+xylem_status_t xyl_request_check(const xylem_request_t *request,
+                                 const char *call)
+{
+    if (request == NULL)
+        return xyl_fail(XYLEM_ERR_INVALID_HANDLE, "%s: the request is NULL",
+                        call);
+    if (request->magic == XYL_REQUEST_FREED)
+        return xyl_fail(XYLEM_ERR_INVALID_HANDLE,
+                        "%s: the request has been freed", call);
+    if (request->magic != XYL_REQUEST_MAGIC)
+        return xyl_fail(XYLEM_ERR_INVALID_HANDLE, "%s: this is no request",
+                        call);
+    return XYLEM_OK;
+}
+
+xylem_status_t xylem_request_start(xylem_request_t *request)
+{
+    xylem_status_t status = xyl_request_check(request, "xylem_request_start");
+
+    return status == XYLEM_OK ? xyl_request_start(request) : status;
+}
+
+static int is_idle(void *arg)
+{
+    xylem_request_t *request = arg;
+
+    /* Partner: the release in publish_idle. */
+    return atomic_load_explicit(&request->state, memory_order_acquire) ==
+           XYL_REQUEST_IDLE;
+}
+
+xylem_status_t xylem_request_test(xylem_request_t *request)
+{
+    xylem_status_t status = xyl_request_check(request, "xylem_request_test");
+
+    if (status != XYLEM_OK)
+        return status;
+    if (is_idle(request))
+        return request->status;
+    xyl_driver_turn(&request->context->driver);
+    return is_idle(request) ? request->status : XYLEM_IN_PROGRESS;
+}
+
+xylem_status_t xylem_request_wait(xylem_request_t *request)
+{
+    xylem_status_t status = xyl_request_check(request, "xylem_request_wait");
+
+    if (status != XYLEM_OK)
+        return status;
+    if (xyl_engine_in_callback(&request->context->engine))
+        return xyl_fail(XYLEM_ERR_IN_CALLBACK,
+                        "xylem_request_wait: a callback must not block; test "
+                        "the request, or give it a callback of its own");
+    xyl_driver_wait(&request->context->driver, is_idle, request, UINT64_MAX);
+    return request->status;
+}
+
+xylem_status_t xylem_request_free(xylem_request_t *request)
+{
+    xylem_status_t status;
+    uint32_t state;
+
+    if (request == NULL)
+        return XYLEM_OK;
+    status = xyl_request_check(request, "xylem_request_free");
+    if (status != XYLEM_OK)
+        return status;
+    state = atomic_load_explicit(&request->state, memory_order_acquire);
+    if (state == XYL_REQUEST_ACTIVE ||
+        (state == XYL_REQUEST_DELIVERING &&
+         !xyl_engine_in_callback(&request->context->engine)))
+        return xyl_fail(XYLEM_ERR_BUSY,
+                        "xylem_request_free: the request is active; wait for "
+                        "it first");
+    request->magic = XYL_REQUEST_FREED;
+    if (state == XYL_REQUEST_DELIVERING) {
+        request->is_freed = 1; /* callback_returned does the rest */
+    } else if (request->is_zombie) {
+        request->start_task.run = zombie_freed;
+        xyl_engine_submit(&request->context->engine, &request->start_task);
+    } else {
+        xyl_request_discard(request);
+    }
+    return XYLEM_OK;
+}

@@ -1,0 +1,65 @@
+/* A stage: one level's part of one operation on one rank. It is told
+ * segment_ready(i) when its input of segment i is there, and it tells the next
+ * stage of its lane by xyl_stage_emit(i) when its own output is. An operation
+ * is lanes of stages in series; no stage waits for another.
+ *
+ *   operation ── lane 0 ── stage ──▶ stage ──▶ ... ──▶ on_segment
+ *             └─ lane 1 ── stage ──▶ ...
+ *
+ * A lane carries the segments first, first + stride, ... of the operation; its
+ * stages count them 0, 1, ... (the index). All functions run on the thread
+ * that progresses.
+ */
+#ifndef XYL_COLLECTIVES_STAGE_H
+#define XYL_COLLECTIVES_STAGE_H
+
+#include "collectives/edge.h"
+
+typedef struct xyl_stage xyl_stage_t;
+struct xyl_operation;
+
+typedef struct xyl_stage_ops {
+    const char *name;
+    /* Back to the state before the first segment; then start. */
+    void (*start)(xyl_stage_t *stage);
+    /* The input of `index` is there. Once per index, in any order. */
+    void (*segment_ready)(xyl_stage_t *stage, uint64_t index);
+    /* Asks the net to give up what this stage still receives. */
+    void (*cancel)(xyl_stage_t *stage);
+} xyl_stage_ops_t;
+
+struct xyl_stage {
+    const xyl_stage_ops_t *ops;
+    struct xyl_operation *operation;
+    xyl_stage_t *next; /* in the lane; NULL: the operation itself */
+    uint32_t sequence; /* names the stage's messages within the team */
+    uint64_t first;    /* segments of the lane */
+    uint64_t stride;
+    uint64_t count;
+    int is_complete;
+};
+
+static inline uint64_t xyl_stage_segment(const xyl_stage_t *stage,
+                                         uint64_t index)
+{
+    return stage->first + index * stage->stride;
+}
+
+/* The output of `index` is final on this rank. */
+void xyl_stage_emit(xyl_stage_t *stage, uint64_t index);
+/* The stage has nothing more to do; once per start. */
+void xyl_stage_complete(xyl_stage_t *stage);
+
+/* Messages of one index over an edge. A handler that is called for a slot of a
+ * failed operation must be given to xyl_stage_arrived, which then returns 0
+ * and has done all there is to do. */
+void xyl_stage_send(xyl_stage_t *stage, xyl_edge_t *edge, uint64_t index,
+                    const void *buf);
+void xyl_stage_recv(xyl_stage_t *stage, xyl_edge_t *edge, uint64_t index,
+                    void *buf);
+int xyl_stage_arrived(xyl_stage_t *stage, const xyl_event_t *event);
+
+/* Cancels the receives that are posted on `edge`. */
+void xyl_stage_cancel_edge(xyl_stage_t *stage, xyl_edge_t *edge);
+
+#endif

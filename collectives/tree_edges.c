@@ -1,0 +1,114 @@
+/* The edges of one rank in one tree, with their slots. */
+#include "collectives/tree_stage.h"
+
+#include "runtime/base/status.h"
+
+static xylem_status_t edge_init(xyl_edge_t *edge, xyl_stage_t *stage,
+                                uint32_t window, xyl_event_fn handle)
+{
+    uint32_t i;
+
+    edge->stage = stage;
+    edge->window = window;
+    edge->slots = xyl_arena_array(&stage->operation->request.arena, window,
+                                  sizeof *edge->slots);
+    if (edge->slots == NULL)
+        return XYLEM_ERR_NO_MEMORY;
+    for (i = 0; i < window; i++) {
+        edge->slots[i].event.handle = handle;
+        edge->slots[i].edge = edge;
+    }
+    return XYLEM_OK;
+}
+
+static uint32_t at_most(uint32_t value, uint64_t most)
+{
+    return value <= most ? value : (uint32_t)most;
+}
+
+static void sort(uint32_t *ranks, uint32_t count)
+{
+    uint32_t i, j, rank;
+
+    for (i = 1; i < count; i++) {
+        rank = ranks[i];
+        for (j = i; j > 0 && ranks[j - 1] > rank; j--)
+            ranks[j] = ranks[j - 1];
+        ranks[j] = rank;
+    }
+}
+
+static xylem_status_t children_init(xyl_tree_edges_t *edges, xyl_stage_t *stage,
+                                    uint32_t window,
+                                    const xyl_tree_edges_params_t *params,
+                                    const xyl_neighbours_t *neighbours)
+{
+    xylem_status_t status = XYLEM_OK;
+    uint32_t i;
+
+    edges->child_count = neighbours->child_count;
+    edges->children =
+        xyl_arena_array(&stage->operation->request.arena,
+                        neighbours->child_count, sizeof *edges->children);
+    if (edges->children == NULL)
+        return XYLEM_ERR_NO_MEMORY;
+    for (i = 0; i < edges->child_count && status == XYLEM_OK; i++) {
+        edges->children[i].number = i;
+        edges->children[i].peer = neighbours->children[i];
+        edges->children[i].limit = at_most(params->child_limit, window);
+        status =
+            edge_init(&edges->children[i], stage, window, params->child_handle);
+    }
+    return status;
+}
+
+xylem_status_t xyl_tree_edges_init(xyl_tree_edges_t *edges, xyl_stage_t *stage,
+                                   const xyl_tree_edges_params_t *params)
+{
+    xyl_operation_t *operation = stage->operation;
+    xyl_tree_key_t key = {{operation->plan.tree, operation->plan.radix},
+                          params->tree.half,
+                          params->tree.root};
+    /* No window is wider than the lane has segments. */
+    uint32_t window = at_most(operation->plan.recv_window,
+                              stage->count != 0 ? stage->count : 1);
+    xyl_neighbours_t neighbours;
+    xylem_status_t status = xyl_team_neighbours(
+        operation->request.team, &key, &operation->request.arena, &neighbours);
+
+    if (status != XYLEM_OK)
+        return status;
+    if (params->order_by_rank)
+        sort(neighbours.children, neighbours.child_count);
+    edges->has_parent = neighbours.parent != XYL_TREE_NONE;
+    edges->parent.peer = neighbours.parent;
+    edges->parent.limit = at_most(params->parent_limit, window);
+    if (edges->has_parent)
+        status =
+            edge_init(&edges->parent, stage, window, params->parent_handle);
+    if (status == XYLEM_OK)
+        status = children_init(edges, stage, window, params, &neighbours);
+    if (status == XYLEM_ERR_NO_MEMORY)
+        return xyl_fail(status, "no memory for the edges of a tree");
+    return status;
+}
+
+void xyl_tree_edges_reset(xyl_tree_edges_t *edges)
+{
+    uint32_t i;
+
+    xyl_edge_reset(&edges->parent);
+    for (i = 0; i < edges->child_count; i++)
+        xyl_edge_reset(&edges->children[i]);
+}
+
+void xyl_tree_edges_cancel(xyl_tree_edges_t *edges, xyl_stage_t *stage,
+                           int cancel_parent, int cancel_children)
+{
+    uint32_t i;
+
+    if (cancel_parent && edges->has_parent)
+        xyl_stage_cancel_edge(stage, &edges->parent);
+    for (i = 0; cancel_children && i < edges->child_count; i++)
+        xyl_stage_cancel_edge(stage, &edges->children[i]);
+}

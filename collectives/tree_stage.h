@@ -1,0 +1,61 @@
+/* The tree stages over the net: segments travel down a tree (broadcast) or up
+ * (reduce), each edge with a window of its own, no child waiting for its
+ * siblings and no segment for another.
+ * Luo, PhD thesis, University of Tennessee, 2020, algorithms 3 to 5. */
+#ifndef XYL_COLLECTIVES_TREE_STAGE_H
+#define XYL_COLLECTIVES_TREE_STAGE_H
+
+#include "collectives/operation.h"
+#include "runtime/team.h"
+
+/* Which tree: the plan's shape, rooted at `root`; half 1 is the second tree of
+ * XYLEM_TREE_DOUBLE. */
+typedef struct xyl_tree_spec {
+    uint32_t root;
+    unsigned half;
+} xyl_tree_spec_t;
+
+/* Adds a stage that carries the message in `buf` from the root to everybody.
+ * At the root its input is segment_ready; elsewhere what the parent sends. */
+xylem_status_t xyl_down_stage_add(xyl_operation_t *operation, uint32_t lane,
+                                  xyl_tree_spec_t tree, void *buf);
+
+/* Adds a stage that combines `own` of everybody with the operation's combiner
+ * into `result` at the root (NULL elsewhere; may be `own`). Every rank's input
+ * is segment_ready; only the root emits. */
+xylem_status_t xyl_up_stage_add(xyl_operation_t *operation, uint32_t lane,
+                                xyl_tree_spec_t tree, const void *own,
+                                void *result);
+
+/* The edges of this rank in a tree, for both stages. */
+typedef struct xyl_tree_edges {
+    int has_parent;
+    uint32_t child_count;
+    xyl_edge_t parent;
+    xyl_edge_t *children;
+} xyl_tree_edges_t;
+
+/* Windows are M wide; `parent_limit` and `child_limit` say how many messages
+ * may be in flight on an edge (N where this rank sends, M where it receives).
+ * `order_by_rank` sorts the children. */
+typedef struct xyl_tree_edges_params {
+    xyl_tree_spec_t tree;
+    uint32_t parent_limit;
+    uint32_t child_limit;
+    xyl_event_fn parent_handle;
+    xyl_event_fn child_handle;
+    int order_by_rank;
+} xyl_tree_edges_params_t;
+
+xylem_status_t xyl_tree_edges_init(xyl_tree_edges_t *edges, xyl_stage_t *stage,
+                                   const xyl_tree_edges_params_t *params);
+void xyl_tree_edges_reset(xyl_tree_edges_t *edges);
+void xyl_tree_edges_cancel(xyl_tree_edges_t *edges, xyl_stage_t *stage,
+                           int cancel_parent, int cancel_children);
+
+static inline xyl_slot_t *xyl_slot_of(xyl_event_t *event)
+{
+    return (xyl_slot_t *)(void *)event;
+}
+
+#endif

@@ -1,0 +1,371 @@
+/* xylem.h: event-driven collective communication.
+ *
+ * A collective is a stream of segments through a tree of ranks. Every
+ * completion is an event that starts exactly the work which depends on it, so
+ * a late rank holds up its own descendants and nobody else.
+ *
+ * Ownership words: *borrows* means that the caller keeps the object and leaves
+ * it untouched until the operation completes; *returns owned* means that the
+ * caller frees it with the named function.
+ *
+ * Threads: any thread may call any function. One thread at a time progresses a
+ * context; a second one that tries gets no work done and no error. Operations
+ * on one team are started in the same order by all of its ranks; when several
+ * threads start operations on one team, ordering them is the caller's duty.
+ *
+ * Errors: every function that can fail returns a status and leaves its output
+ * arguments untouched when it fails; xylem_last_error() then says what was
+ * wrong in words.
+ */
+#ifndef XYLEM_H
+#define XYLEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define XYLEM_VERSION_MAJOR 0
+#define XYLEM_VERSION_MINOR 1
+#define XYLEM_VERSION_PATCH 0
+
+/* ------------------------------------------------------------------------ */
+/* Status                                                                   */
+
+/* Every status: name, value, text. */
+#define XYLEM_STATUS_MAP(X)                                                    \
+    X(OK, 0, "success")                                                        \
+    X(IN_PROGRESS, 1, "not finished yet")                                      \
+    X(ERR_INVALID_ARG, 2, "an argument is out of its range")                   \
+    X(ERR_INVALID_HANDLE, 3, "the handle is null, freed or of another kind")   \
+    X(ERR_NO_MEMORY, 4, "out of memory")                                       \
+    X(ERR_NO_RESOURCE, 5, "a limit of the library is exhausted")               \
+    X(ERR_UNSUPPORTED, 6, "this combination is not supported")                 \
+    X(ERR_BUSY, 7, "the object is still in use by an operation")               \
+    X(ERR_IN_CALLBACK, 8, "a callback must not block")                         \
+    X(ERR_CONFIG, 9, "a setting has a value that cannot be used")              \
+    X(ERR_VERSION, 10, "the ranks run different versions or settings")         \
+    X(ERR_BOOTSTRAP, 11, "the ranks could not find each other")                \
+    X(ERR_NET, 12, "the network reported an error")                            \
+    X(ERR_TRUNCATED, 13, "a message was longer than its buffer")               \
+    X(ERR_PROC_FAILED, 14, "a process of the team has died")                   \
+    X(ERR_CANCELED, 15, "the operation was canceled")                          \
+    X(ERR_TIMED_OUT, 16, "the time limit has passed")                          \
+    X(ERR_INTERNAL, 17, "an error of the library itself")
+
+typedef enum xylem_status {
+#define XYLEM_STATUS_ENUM(name, value, text) XYLEM_##name = (value),
+    XYLEM_STATUS_MAP(XYLEM_STATUS_ENUM)
+#undef XYLEM_STATUS_ENUM
+} xylem_status_t;
+
+/* "XYLEM_ERR_NET" and "the network reported an error"; static strings, also
+ * for values that are no status. */
+const char *xylem_status_name(xylem_status_t status);
+const char *xylem_status_text(xylem_status_t status);
+
+/* What was wrong in the last call of this thread that failed; "" when none
+ * did. The text belongs to the library and changes with the next failure. */
+const char *xylem_last_error(void);
+
+/* "0.1.0"; a static string. */
+const char *xylem_version(void);
+
+/* ------------------------------------------------------------------------ */
+/* Context                                                                  */
+
+typedef struct xylem_context xylem_context_t;
+typedef struct xylem_team xylem_team_t;
+typedef struct xylem_request xylem_request_t;
+
+/* How the ranks of a job find each other, for callers with a means of their
+ * own. Called only inside xylem_context_create and xylem_context_destroy, on
+ * the calling thread. */
+typedef struct xylem_bootstrap {
+    size_t struct_bytes; /* sizeof(xylem_bootstrap_t) */
+    uint32_t rank;       /* of the caller, 0 ... ranks - 1 */
+    uint32_t ranks;
+    /* Gathers `bytes` bytes of every rank, in rank order, into `all`
+     * (ranks * bytes). Blocks. Anything but XYLEM_OK fails the call. */
+    xylem_status_t (*allgather)(void *arg, const void *mine, void *all,
+                                size_t bytes);
+    void *arg;
+} xylem_bootstrap_t;
+
+typedef struct xylem_context_params {
+    size_t struct_bytes; /* sizeof(xylem_context_params_t) */
+    /* Borrowed during the call; NULL: PMIx when a launcher provides it, a job
+     * of one rank otherwise. */
+    const xylem_bootstrap_t *bootstrap;
+    /* "NAME=value" strings ended by NULL, as in the environment but without
+     * the XYLEM_ prefix; they win over the environment. May be NULL. */
+    const char *const *settings;
+} xylem_context_params_t;
+
+/* Creates the library's state in this process and connects it with the other
+ * ranks of the job. Collective over the job; blocks. `params` may be NULL.
+ * Returns owned (free with xylem_context_destroy). */
+xylem_status_t xylem_context_create(const xylem_context_params_t *params,
+                                    xylem_context_t **context_out);
+
+/* Waits for the other ranks and releases everything, teams included.
+ * Collective over the job; blocks. NULL is allowed. XYLEM_ERR_BUSY, and the
+ * context stays, while a request is active. */
+xylem_status_t xylem_context_destroy(xylem_context_t *context);
+
+/* One turn of the engine: net, sources, ready handlers, timers, callbacks.
+ * Returns the number of things done; 0 also when another thread is at it. */
+unsigned xylem_progress(xylem_context_t *context);
+
+/* The team of all ranks of the job; belongs to the context. */
+xylem_team_t *xylem_context_world(xylem_context_t *context);
+
+/* ------------------------------------------------------------------------ */
+/* Team                                                                     */
+
+#define XYLEM_COLOR_NONE UINT32_MAX /* take part in a split, get no team */
+
+uint32_t xylem_team_rank(const xylem_team_t *team); /* UINT32_MAX: no team */
+uint32_t xylem_team_size(const xylem_team_t *team); /* 0: no team */
+
+/* Where a rank of a team sits, as hwloc sees it. UINT32_MAX: unknown. */
+typedef struct xylem_place {
+    uint32_t node; /* nodes are numbered by their lowest rank in the job */
+    uint32_t socket;
+    uint32_t numa;
+    uint32_t l3;
+    uint32_t core;
+} xylem_place_t;
+xylem_status_t xylem_team_place(const xylem_team_t *team, uint32_t rank,
+                                xylem_place_t *place_out);
+
+/* New teams out of an old one. Each is collective over `parent`; the i-forms
+ * return at once and write *team_out when their request completes.
+ * dup:    the same ranks.
+ * subset: the ranks listed, in that order; the same list on every rank of the
+ *         parent; ranks that are not in it get NULL.
+ * split:  one team per color, ordered by (key, rank in parent);
+ *         XYLEM_COLOR_NONE gets NULL.
+ * Returns owned (free with xylem_team_destroy). `ranks` is borrowed during the
+ * call only. */
+xylem_status_t xylem_team_dup(xylem_team_t *parent, xylem_team_t **team_out);
+xylem_status_t xylem_team_subset(xylem_team_t *parent, const uint32_t *ranks,
+                                 uint32_t count, xylem_team_t **team_out);
+xylem_status_t xylem_team_split(xylem_team_t *parent, uint32_t color,
+                                uint32_t key, xylem_team_t **team_out);
+xylem_status_t xylem_team_idup(xylem_team_t *parent, xylem_team_t **team_out,
+                               xylem_request_t **request_out);
+xylem_status_t xylem_team_isubset(xylem_team_t *parent, const uint32_t *ranks,
+                                  uint32_t count, xylem_team_t **team_out,
+                                  xylem_request_t **request_out);
+xylem_status_t xylem_team_isplit(xylem_team_t *parent, uint32_t color,
+                                 uint32_t key, xylem_team_t **team_out,
+                                 xylem_request_t **request_out);
+
+/* Gives the handle up; does not communicate and does not block. What the team
+ * still has in flight completes first. NULL is allowed; the world team and a
+ * team with idle persistent requests are refused (XYLEM_ERR_BUSY). */
+xylem_status_t xylem_team_destroy(xylem_team_t *team);
+
+/* Writes up to `capacity` ranks of the team whose processes have died, and
+ * how many there are in all. */
+xylem_status_t xylem_team_failed(const xylem_team_t *team, uint32_t *ranks,
+                                 uint32_t capacity, uint32_t *count_out);
+
+/* ------------------------------------------------------------------------ */
+/* Types and operations                                                     */
+
+/* Predefined types: name, C type. The pairs are laid out as C structures of
+ * {value, int}, for MINLOC and MAXLOC. */
+typedef uint32_t xylem_type_t;
+enum {
+    XYLEM_BYTE, /* uint8_t, for data without arithmetic and bitwise logic */
+    XYLEM_INT8,
+    XYLEM_INT16,
+    XYLEM_INT32,
+    XYLEM_INT64,
+    XYLEM_UINT8,
+    XYLEM_UINT16,
+    XYLEM_UINT32,
+    XYLEM_UINT64,
+    XYLEM_FLOAT32,
+    XYLEM_FLOAT64,
+    XYLEM_LONG_DOUBLE,
+    XYLEM_COMPLEX_FLOAT32,
+    XYLEM_COMPLEX_FLOAT64,
+    XYLEM_COMPLEX_LONG_DOUBLE,
+    XYLEM_BOOL, /* _Bool */
+    XYLEM_PAIR_INT16_INT,
+    XYLEM_PAIR_INT32_INT,
+    XYLEM_PAIR_INT64_INT,
+    XYLEM_PAIR_FLOAT32_INT,
+    XYLEM_PAIR_FLOAT64_INT,
+    XYLEM_PAIR_LONG_DOUBLE_INT,
+    XYLEM_TYPE_COUNT
+};
+/* An element of `bytes` opaque bytes (1 ... 2^31 - 1), for broadcasts and
+ * operations of the user. */
+#define XYLEM_TYPE_BLOCK(bytes) ((xylem_type_t)(UINT32_C(0x80000000) | (bytes)))
+
+/* Bytes of one element; 0 when `type` is none. */
+size_t xylem_type_bytes(xylem_type_t type);
+
+typedef uint32_t xylem_op_t;
+enum {
+    XYLEM_SUM,
+    XYLEM_PROD,
+    XYLEM_MIN,
+    XYLEM_MAX,
+    XYLEM_LAND,
+    XYLEM_LOR,
+    XYLEM_LXOR,
+    XYLEM_BAND,
+    XYLEM_BOR,
+    XYLEM_BXOR,
+    XYLEM_MINLOC,
+    XYLEM_MAXLOC,
+    XYLEM_OP_COUNT
+};
+
+/* result[i] = left[i] op right[i] for `count` elements. `left` stands for the
+ * lower ranks. `result` may be the address of `left` or of `right`. Runs on
+ * the progressing thread and must not call the library. */
+typedef void (*xylem_op_fn)(void *result, const void *left, const void *right,
+                            size_t count, void *arg);
+#define XYLEM_OP_COMMUTATIVE 1u
+
+/* An operation of the user's, associative; with XYLEM_OP_COMMUTATIVE ranks may
+ * be combined in any order, without it in rank order. Free with
+ * xylem_op_destroy after every request that names it. */
+xylem_status_t xylem_op_create(xylem_context_t *context, xylem_op_fn fn,
+                               void *arg, uint32_t flags, xylem_op_t *op_out);
+xylem_status_t xylem_op_destroy(xylem_context_t *context, xylem_op_t op);
+
+/* ------------------------------------------------------------------------ */
+/* Collectives                                                              */
+
+typedef enum xylem_coll {
+    XYLEM_COLL_BCAST,
+    XYLEM_COLL_REDUCE,
+    XYLEM_COLL_COUNT
+} xylem_coll_t;
+
+/* Send buffer of a rank whose contribution lies in the receive buffer (the
+ * root of a reduce). */
+#define XYLEM_IN_PLACE ((const void *)1)
+
+/* Tree shapes; XYLEM_TREE_AUTO leaves the choice to the library. */
+typedef enum xylem_tree {
+    XYLEM_TREE_AUTO,
+    XYLEM_TREE_FLAT,
+    XYLEM_TREE_CHAIN,    /* pipeline */
+    XYLEM_TREE_KCHAIN,   /* `radix` chains below the root */
+    XYLEM_TREE_KARY,     /* radix 2: binary */
+    XYLEM_TREE_KNOMIAL,  /* radix 2: binomial */
+    XYLEM_TREE_INORDER,  /* binary, each subtree a range of ranks */
+    XYLEM_TREE_DOUBLE,   /* two binary trees, half of the segments each */
+    XYLEM_TREE_BINE,     /* binomial negabinary */
+    XYLEM_TREE_TOPOLOGY, /* nodes, sockets, ... each with a tree of its own */
+    XYLEM_TREE_COUNT
+} xylem_tree_t;
+
+/* All callbacks run on the progressing thread, never inside the call that
+ * starts the operation and never with a lock held. They may start operations,
+ * restart or free their own request, and release segments; they must not
+ * block. */
+typedef void (*xylem_complete_fn)(void *arg, xylem_status_t status);
+/* Segment `segment`, bytes [offset, offset + bytes) of the result, is final on
+ * this rank. Segments arrive in any order. */
+typedef void (*xylem_segment_fn)(void *arg, uint64_t segment, size_t offset,
+                                 size_t bytes);
+
+/* The caller releases each segment of its input with xylem_segment_ready().
+ * Applies to the root of a broadcast and to all ranks of a reduce. */
+#define XYLEM_FLAG_PARTS 1u
+/* The request frees itself once on_complete has returned. */
+#define XYLEM_FLAG_AUTOFREE 2u
+/* A commutative reduction may combine contributions as they arrive; the result
+ * of floating-point sums may then differ from run to run. */
+#define XYLEM_FLAG_ARRIVAL_ORDER 4u
+
+typedef struct xylem_coll_args {
+    size_t struct_bytes; /* sizeof(xylem_coll_args_t) */
+    xylem_coll_t coll;
+    uint32_t flags;
+    const void *send; /* reduce: borrowed; XYLEM_IN_PLACE at the root */
+    void *recv;       /* bcast: the buffer; reduce: the result at the root */
+    size_t count;     /* elements, the same on every rank */
+    xylem_type_t type;
+    xylem_op_t op; /* reduce */
+    uint32_t root;
+    xylem_complete_fn on_complete; /* may be NULL */
+    xylem_segment_fn on_segment;   /* may be NULL */
+    void *arg;                     /* handed to both */
+    /* Tuning; 0 leaves the choice to the library. Equal on every rank. */
+    size_t segment_bytes;
+    uint32_t send_window; /* N: sends in flight to a peer, 1 ... recv_window */
+    uint32_t recv_window; /* M: receives posted from a peer, 1 ... 64 */
+    xylem_tree_t tree;
+    uint32_t radix;
+} xylem_coll_args_t;
+
+/* Blocking. */
+xylem_status_t xylem_bcast(xylem_team_t *team, void *buf, size_t count,
+                           xylem_type_t type, uint32_t root);
+xylem_status_t xylem_reduce(xylem_team_t *team, const void *send, void *recv,
+                            size_t count, xylem_type_t type, xylem_op_t op,
+                            uint32_t root);
+
+/* Nonblocking: buffers are borrowed until the request completes. Returns owned
+ * (free with xylem_request_free). */
+xylem_status_t xylem_ibcast(xylem_team_t *team, void *buf, size_t count,
+                            xylem_type_t type, uint32_t root,
+                            xylem_request_t **request_out);
+xylem_status_t xylem_ireduce(xylem_team_t *team, const void *send, void *recv,
+                             size_t count, xylem_type_t type, xylem_op_t op,
+                             uint32_t root, xylem_request_t **request_out);
+
+/* Everything an operation can be told. init plans it (persistent: start it as
+ * often as wanted, without allocation); start plans and starts it.
+ * request_out may be NULL for start with XYLEM_FLAG_AUTOFREE. */
+xylem_status_t xylem_coll_init(xylem_team_t *team,
+                               const xylem_coll_args_t *args,
+                               xylem_request_t **request_out);
+xylem_status_t xylem_coll_start(xylem_team_t *team,
+                                const xylem_coll_args_t *args,
+                                xylem_request_t **request_out);
+
+/* ------------------------------------------------------------------------ */
+/* Requests                                                                 */
+
+/* Starts an idle persistent request again. */
+xylem_status_t xylem_request_start(xylem_request_t *request);
+
+/* Progresses once; XYLEM_IN_PROGRESS, or the operation's final status. */
+xylem_status_t xylem_request_test(xylem_request_t *request);
+
+/* Progresses until the request completes; returns its final status.
+ * XYLEM_ERR_IN_CALLBACK inside a callback. */
+xylem_status_t xylem_request_wait(xylem_request_t *request);
+
+/* Frees an idle or completed request. NULL is allowed; XYLEM_ERR_BUSY while it
+ * is active. */
+xylem_status_t xylem_request_free(xylem_request_t *request);
+
+/* Into how many segments the operation is cut, and the bytes of each but the
+ * last. */
+xylem_status_t xylem_request_segments(const xylem_request_t *request,
+                                      uint64_t *segments_out,
+                                      size_t *segment_bytes_out);
+
+/* Releases one segment of the input of an active XYLEM_FLAG_PARTS request, in
+ * any order, from any thread, once per start. */
+xylem_status_t xylem_segment_ready(xylem_request_t *request, uint64_t segment);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,189 @@
+/* Finding and starting programs.
+ *
+ * A child is the leader of a process group, so that a signal to the group
+ * reaches what it has started, and the kernel kills it when the launcher dies.
+ * Between fork and exec a child calls only what is safe in the copy of a
+ * process that had several threads. */
+#include "launcher/launcher.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* 0, or why this is no program to run. */
+static int program_check(const char *path)
+{
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return errno;
+    if (!S_ISREG(info.st_mode))
+        return EACCES;
+    return access(path, X_OK) == 0 ? 0 : errno;
+}
+
+static int program_refuse(const char *name, int error)
+{
+    if (error == ENOENT || error == ENOTDIR) {
+        xyl_complain("program not found: %s", name);
+        return XYL_EXIT_NOT_FOUND;
+    }
+    xyl_complain("cannot run %s: %s", name, strerror(error));
+    return XYL_EXIT_NOT_EXECUTABLE;
+}
+
+/* Looks into one directory of PATH; `*error` keeps the best reason of why the
+ * program was not found. NULL: not here. */
+static char *directory_search(const char *directory, size_t bytes,
+                              const char *name, int *error)
+{
+    char *path = NULL;
+    if (bytes == 0) { /* an empty entry is the working directory */
+        directory = ".";
+        bytes = 1;
+    }
+    if (asprintf(&path, "%.*s/%s", (int)bytes, directory, name) < 0) {
+        *error = ENOMEM;
+        return NULL;
+    }
+    const int reason = program_check(path);
+    if (reason == 0)
+        return path;
+    if (reason == EACCES)
+        *error = EACCES;
+    free(path);
+    return NULL;
+}
+
+int xyl_program_find(const char *name, char **path_out)
+{
+    char *path = NULL;
+    int error = ENOENT;
+    if (strchr(name, '/') != NULL) {
+        error = program_check(name);
+        if (error == 0)
+            path = strdup(name);
+    } else if (name[0] != '\0') {
+        const char *search = getenv("PATH");
+        if (search == NULL)
+            search = "/usr/local/bin:/usr/bin:/bin";
+        while (path == NULL) {
+            const size_t bytes = strcspn(search, ":");
+            path = directory_search(search, bytes, name, &error);
+            if (search[bytes] == '\0')
+                break;
+            search += bytes + 1;
+        }
+    }
+    if (path == NULL)
+        return program_refuse(name, error);
+    *path_out = path;
+    return 0;
+}
+
+/* The three streams may have any numbers, those of each other included. */
+static int child_streams(const int fds[3])
+{
+    int moved[3];
+    for (int i = 0; i < 3; i++) {
+        moved[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 3);
+        if (moved[i] < 0)
+            return -1;
+    }
+    for (int i = 0; i < 3; i++) {
+        if (dup2(moved[i], i) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Handlers of the launcher must not run in the child: they would write into
+ * descriptors that it shares with the launcher. */
+static void child_signals(const xyl_spawn_t *spawn, const sigset_t *mask)
+{
+    struct sigaction action;
+    for (int number = 1; number < NSIG; number++) {
+        if (sigaction(number, NULL, &action) == 0 &&
+            action.sa_handler != SIG_IGN && action.sa_handler != SIG_DFL) {
+            action = (struct sigaction){.sa_handler = SIG_DFL};
+            (void)sigaction(number, &action, NULL);
+        }
+    }
+    (void)sigaction(SIGPIPE, &spawn->pipe, NULL);
+    (void)sigprocmask(SIG_SETMASK, mask, NULL);
+}
+
+/* Never returns; an error goes through `report_fd`. */
+static void child_run(const xyl_spawn_t *spawn, pid_t launcher,
+                      const sigset_t *mask, int report_fd)
+{
+    if (setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+        goto report;
+    if (getppid() != launcher)
+        _exit(XYL_EXIT_LAUNCHER); /* it died before prctl took effect */
+    if (child_streams(spawn->fds) != 0)
+        goto report;
+    /* A kernel without close_range has to do with the flags that the
+     * descriptors already have. */
+    (void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+    if (setrlimit(RLIMIT_NOFILE, &spawn->files) != 0)
+        goto report;
+    if (spawn->processors != NULL &&
+        sched_setaffinity(0, sizeof(cpu_set_t), spawn->processors) != 0)
+        goto report;
+    child_signals(spawn, mask);
+    (void)execve(spawn->path, spawn->argv, spawn->env);
+report:;
+    const int error = errno;
+    const ssize_t written = write(report_fd, &error, sizeof(error));
+    _exit(written == (ssize_t)sizeof(error) ? XYL_EXIT_NOT_EXECUTABLE
+                                            : XYL_EXIT_LAUNCHER);
+}
+
+/* Waits until the child runs its program; 0, or why it does not. */
+static int report_read(int fd)
+{
+    int error = 0;
+    ssize_t bytes;
+    do {
+        bytes = read(fd, &error, sizeof(error));
+    } while (bytes < 0 && errno == EINTR);
+    return bytes == (ssize_t)sizeof(error) ? error : 0;
+}
+
+int xyl_child_start(const xyl_spawn_t *spawn, pid_t *pid_out)
+{
+    int report[2];
+    if (pipe2(report, O_CLOEXEC) != 0) {
+        xyl_complain("cannot make a pipe: %s", strerror(errno));
+        return XYL_EXIT_LAUNCHER;
+    }
+    sigset_t all;
+    sigset_t mask;
+    (void)sigfillset(&all);
+    const pid_t launcher = getpid();
+    (void)sigprocmask(SIG_SETMASK, &all, &mask);
+    const pid_t pid = fork();
+    const int fork_error = errno;
+    if (pid == 0)
+        child_run(spawn, launcher, &mask, report[1]);
+    (void)sigprocmask(SIG_SETMASK, &mask, NULL);
+    (void)close(report[1]);
+    const int error = pid > 0 ? report_read(report[0]) : fork_error;
+    (void)close(report[0]);
+    if (pid < 0) {
+        xyl_complain("cannot start a process: %s", strerror(error));
+        return XYL_EXIT_LAUNCHER;
+    }
+    if (error != 0) {
+        (void)waitpid(pid, NULL, 0);
+        return program_refuse(spawn->path, error);
+    }
+    *pid_out = pid;
+    return 0;
+}

@@ -1,0 +1,216 @@
+/* xylem-run: starts a job of N ranks on this machine, with a PMIx server of its
+ * own, so that programs run without any cluster software.
+ *
+ *   main.c      the order of things, from options to the exit code
+ *   options.c   the command line
+ *   layout.c    which rank is on which (possibly only presented) node
+ *   binding.c   which cores a rank may use
+ *   server.c    the PMIx server; the only file that knows PMIx
+ *   children.c  finding, starting and naming the fate of processes
+ *   output.c    forwarding what ranks print, line by line
+ *   job.c       the event loop: ranks, signals, time limits, the verdict
+ *
+ * Threads: everything runs on the main thread, except for the callbacks of the
+ * PMIx server, which run on its thread and only write down what happened.
+ *
+ * Errors: a function that can fail prints one line on standard error and
+ * returns the code that the launcher exits with; 0 is success. */
+#ifndef XYL_LAUNCHER_H
+#define XYL_LAUNCHER_H
+
+#include <event2/buffer.h>
+#include <event2/event.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+enum {
+    XYL_RANKS_MAX = 4096,
+    /* Exit codes as in timeout(1) and env(1). */
+    XYL_EXIT_TIMEOUT = 124,
+    XYL_EXIT_LAUNCHER = 125, /* the launcher itself failed */
+    XYL_EXIT_NOT_EXECUTABLE = 126,
+    XYL_EXIT_NOT_FOUND = 127,
+    XYL_EXIT_SIGNAL = 128 /* plus the signal's number */
+};
+
+/* One line on standard error by one write. For the time outside of the event
+ * loop; inside, xyl_sink_print keeps the order with the output of ranks. */
+void xyl_complain(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+
+/* ------------------------------------------------------------------------ */
+/* Options                                                                  */
+
+typedef enum xyl_bind {
+    XYL_BIND_AUTO,
+    XYL_BIND_CORE,
+    XYL_BIND_NONE
+} xyl_bind_t;
+
+typedef struct xyl_options {
+    unsigned ranks;
+    unsigned nodes; /* 0: this machine under its own name */
+    bool cyclic;
+    bool tag;
+    bool no_kill;
+    bool done; /* help or version has been printed: nothing to run */
+    xyl_bind_t bind;
+    double timeout_s; /* 0: none */
+    double grace_s;
+    char **settings; /* NAME=VALUE, ended by NULL; strings of main's argv */
+    char **command;  /* the program and its arguments; part of main's argv */
+} xyl_options_t;
+
+int xyl_options_init(xyl_options_t *options, int argc, char **argv);
+void xyl_options_fini(xyl_options_t *options);
+
+/* ------------------------------------------------------------------------ */
+/* Layout                                                                   */
+
+typedef struct xyl_layout {
+    unsigned ranks;
+    unsigned nodes; /* 1 ... ranks: no node is empty */
+    bool cyclic;
+    bool presented; /* nodes are named node0, node1, ... */
+    char host[256]; /* the machine's name */
+} xyl_layout_t;
+
+int xyl_layout_init(xyl_layout_t *layout, const xyl_options_t *options);
+unsigned xyl_layout_node(const xyl_layout_t *layout, unsigned rank);
+unsigned xyl_layout_local_rank(const xyl_layout_t *layout, unsigned rank);
+unsigned xyl_layout_node_size(const xyl_layout_t *layout, unsigned node);
+/* The rank that is the `local`-th of a node. */
+unsigned xyl_layout_rank(const xyl_layout_t *layout, unsigned node,
+                         unsigned local);
+void xyl_layout_node_name(const xyl_layout_t *layout, unsigned node,
+                          char *name_out, size_t bytes);
+/* Comma-separated ranks of a node. NULL: no memory. Returns owned (free with
+ * free). */
+char *xyl_layout_peers(const xyl_layout_t *layout, unsigned node);
+
+/* ------------------------------------------------------------------------ */
+/* Binding                                                                  */
+
+/* One set of processors per rank, or NULL where ranks are not bound. Returns
+ * owned (free with free). */
+int xyl_binding_create(const xyl_options_t *options, cpu_set_t **sets_out);
+
+/* ------------------------------------------------------------------------ */
+/* Server                                                                   */
+
+typedef struct xyl_server xyl_server_t;
+
+typedef struct xyl_abort {
+    unsigned rank;
+    int code; /* 1 ... 255 */
+    char text[256];
+} xyl_abort_t;
+
+/* Borrows the layout until xyl_server_stop. Returns owned (free with
+ * xyl_server_stop). */
+int xyl_server_start(const xyl_layout_t *layout, xyl_server_t **server_out);
+/* NULL is allowed. */
+void xyl_server_stop(xyl_server_t *server);
+/* Readable when a rank has asked to abort the job. */
+int xyl_server_wake_fd(const xyl_server_t *server);
+/* Whether a rank has asked to abort the job; the first one counts. Known here
+ * before the process of that rank can end. */
+bool xyl_server_aborted(xyl_server_t *server, xyl_abort_t *abort_out);
+/* Whether the rank has a PMIx session that it has not finalized. */
+bool xyl_server_connected(xyl_server_t *server, unsigned rank);
+/* The environment of a rank: the launcher's, `settings` and what PMIx needs.
+ * Returns owned (free with xyl_environment_destroy). */
+int xyl_server_environment(xyl_server_t *server, unsigned rank,
+                           char *const *settings, char ***env_out);
+void xyl_environment_destroy(char **env);
+
+/* ------------------------------------------------------------------------ */
+/* Children                                                                 */
+
+typedef struct xyl_spawn {
+    const char *path;
+    char *const *argv;
+    char *const *env;
+    int fds[3];                  /* become 0, 1 and 2 */
+    const cpu_set_t *processors; /* NULL: not bound */
+    struct rlimit files;         /* RLIMIT_NOFILE */
+    struct sigaction pipe;       /* of SIGPIPE */
+} xyl_spawn_t;
+
+/* Looks a program up as the shell does. Returns owned (free with free). */
+int xyl_program_find(const char *name, char **path_out);
+/* Starts a process that leads a group of its own and dies with the launcher.
+ * On return the program runs, or there is no process. */
+int xyl_child_start(const xyl_spawn_t *spawn, pid_t *pid_out);
+
+/* ------------------------------------------------------------------------ */
+/* Output                                                                   */
+
+typedef struct xyl_stream xyl_stream_t;
+
+/* Where lines go: standard output or error of the launcher. */
+typedef struct xyl_sink {
+    int fd;
+    bool waits;    /* a writer may have to wait: written when poll allows it */
+    bool dangling; /* ends with a line without newline that stays so */
+    int error;     /* why nothing can be written any more; 0: it can */
+    struct evbuffer *queue;
+    struct event *writable;
+    xyl_stream_t *parked; /* streams that wait until the queue is shorter */
+    void (*drained)(void *arg); /* the queue is empty, or never will be */
+    void *arg;
+} xyl_sink_t;
+
+int xyl_sink_init(xyl_sink_t *sink, struct event_base *base, int fd);
+void xyl_sink_fini(xyl_sink_t *sink);
+bool xyl_sink_empty(const xyl_sink_t *sink);
+/* A line of the launcher itself. */
+void xyl_sink_print(xyl_sink_t *sink, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+enum { XYL_TAG_BYTES = 16 };
+
+/* What a rank prints on one of its two outputs. */
+struct xyl_stream {
+    int fd; /* -1: closed */
+    struct event *readable;
+    xyl_sink_t *sink;
+    xyl_stream_t *parked_next;
+    char tag[XYL_TAG_BYTES]; /* begins every line; may be "" */
+    char *line;              /* what has come of a line that is not whole */
+    size_t line_bytes;
+    size_t left_bytes; /* to read before closing; SIZE_MAX: until the end */
+    bool in_line;      /* the beginning of the line has been passed on */
+    bool parked;
+    void (*closed)(void *arg); /* everything has been handed to the sink */
+    void *arg;
+};
+
+/* Takes `fd`, also on failure. */
+int xyl_stream_init(xyl_stream_t *stream, struct event_base *base, int fd,
+                    xyl_sink_t *sink);
+void xyl_stream_fini(xyl_stream_t *stream);
+/* Passes on what has been written up to now and closes, even though some
+ * process still holds the other end. */
+void xyl_stream_finish(xyl_stream_t *stream);
+
+/* ------------------------------------------------------------------------ */
+/* Job                                                                      */
+
+typedef struct xyl_job xyl_job_t;
+
+/* From here on signals are the job's. Borrows the options until
+ * xyl_job_destroy. Returns owned (free with xyl_job_destroy). */
+int xyl_job_create(const xyl_options_t *options, xyl_job_t **job_out);
+/* Starts the ranks and runs until all of them have ended and what they printed
+ * has been passed on. Returns the exit code of the job. */
+int xyl_job_run(xyl_job_t *job, xyl_server_t *server, const char *path,
+                const cpu_set_t *processors);
+/* NULL is allowed. */
+void xyl_job_destroy(xyl_job_t *job);
+
+#endif

@@ -1,0 +1,542 @@
+/* The PMIx server of a job on one machine.
+ *
+ * All ranks are clients of this server, also when they are presented as being
+ * on several nodes. It has gathered the data of all of them when it asks its
+ * host for a fence: the host has nothing to add.
+ *
+ * Threads: the functions named client_* are called by the thread of the PMIx
+ * library; what they write down is guarded by the lock. A rank is answered
+ * after that, and hence what it did is known here before it can end. */
+#include "launcher/launcher.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <pmix.h>
+#include <pmix_server.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* One rank; what PMIx calls the server object of a client. */
+typedef struct client {
+    xyl_server_t *server;
+    unsigned rank;
+    bool connected; /* and not finalized; guarded by the lock */
+} client_t;
+
+struct xyl_server {
+    const xyl_layout_t *layout;
+    client_t *clients;
+    int wake_fd;
+    bool initialized;
+    pmix_nspace_t nspace;
+    char directory[512]; /* of the PMIx library; "" when not made */
+    pthread_mutex_t lock;
+    bool aborted;      /* guarded by the lock, like the next */
+    xyl_abort_t abort; /* valid when aborted */
+};
+
+/* ------------------------------------------------------------------------ */
+/* Callbacks                                                                */
+
+static pmix_status_t client_set(client_t *client, bool connected)
+{
+    (void)pthread_mutex_lock(&client->server->lock);
+    client->connected = connected;
+    (void)pthread_mutex_unlock(&client->server->lock);
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t client_connected(const pmix_proc_t *proc, void *object,
+                                      pmix_info_t info[], size_t infos,
+                                      pmix_op_cbfunc_t done, void *arg)
+{
+    (void)proc;
+    (void)info;
+    (void)infos;
+    const pmix_status_t status = client_set(object, true);
+    if (done != NULL)
+        done(status, arg);
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t client_finalized(const pmix_proc_t *proc, void *object,
+                                      pmix_op_cbfunc_t done, void *arg)
+{
+    (void)proc;
+    const pmix_status_t status = client_set(object, false);
+    if (done != NULL)
+        done(status, arg);
+    return PMIX_SUCCESS;
+}
+
+/* The interface of PMIx sets the number of parameters. */
+static pmix_status_t client_aborted(const pmix_proc_t *proc, void *object,
+                                    int code, const char text[],
+                                    pmix_proc_t procs[], size_t procs_count,
+                                    pmix_op_cbfunc_t done, void *arg)
+{
+    client_t *client = object;
+    xyl_server_t *server = client->server;
+    (void)proc;
+    (void)procs;
+    (void)procs_count;
+    (void)pthread_mutex_lock(&server->lock);
+    if (!server->aborted) {
+        server->aborted = true;
+        server->abort.rank = client->rank;
+        /* 0 would tell of a success. */
+        server->abort.code = code > 0 && code < 256 ? code : 1;
+        (void)snprintf(server->abort.text, sizeof(server->abort.text), "%s",
+                       text != NULL ? text : "");
+    }
+    (void)pthread_mutex_unlock(&server->lock);
+    (void)eventfd_write(server->wake_fd, 1);
+    if (done != NULL)
+        done(PMIX_SUCCESS, arg);
+    return PMIX_SUCCESS;
+}
+
+static pmix_status_t client_fence(const pmix_proc_t procs[], size_t procs_count,
+                                  const pmix_info_t info[], size_t infos,
+                                  char *data, size_t bytes,
+                                  pmix_modex_cbfunc_t done, void *arg)
+{
+    (void)procs;
+    (void)procs_count;
+    (void)info;
+    (void)infos;
+    if (done != NULL)
+        done(PMIX_SUCCESS, data, bytes, arg, NULL, NULL);
+    return PMIX_SUCCESS;
+}
+
+/* Asked for data of ranks of other servers, which do not exist. */
+static pmix_status_t client_modex(const pmix_proc_t *proc,
+                                  const pmix_info_t info[], size_t infos,
+                                  pmix_modex_cbfunc_t done, void *arg)
+{
+    (void)proc;
+    (void)info;
+    (void)infos;
+    (void)done;
+    (void)arg;
+    return PMIX_ERR_NOT_FOUND;
+}
+
+static pmix_server_module_t module = {
+    .client_connected2 = client_connected,
+    .client_finalized = client_finalized,
+    .abort = client_aborted,
+    .fence_nb = client_fence,
+    .direct_modex = client_modex,
+};
+
+/* ------------------------------------------------------------------------ */
+/* What the job looks like                                                  */
+
+/* Appends to a string that grows; false: no memory, and the string is gone. */
+static bool text_append(char **text, const char *separator, const char *more)
+{
+    char *longer = NULL;
+    const int bytes = asprintf(&longer, "%s%s%s", *text != NULL ? *text : "",
+                               *text != NULL ? separator : "", more);
+    free(*text);
+    *text = bytes >= 0 ? longer : NULL;
+    return bytes >= 0;
+}
+
+/* The names of the nodes, and the ranks of each, in the words of PMIx. */
+static int maps_create(const xyl_layout_t *layout, char **names_out,
+                       char **ranks_out)
+{
+    char *names = NULL;
+    char *ranks = NULL;
+    char name[sizeof(layout->host)];
+    for (unsigned node = 0; node < layout->nodes; node++) {
+        xyl_layout_node_name(layout, node, name, sizeof(name));
+        char *peers = xyl_layout_peers(layout, node);
+        const bool done = peers != NULL && text_append(&names, ",", name) &&
+                          text_append(&ranks, ";", peers);
+        free(peers);
+        if (!done) {
+            free(names);
+            free(ranks);
+            return -1;
+        }
+    }
+    *names_out = names;
+    *ranks_out = ranks;
+    return 0;
+}
+
+static void info_u32(pmix_info_t *info, const char *key, uint32_t value)
+{
+    (void)PMIx_Info_load(info, key, &value, PMIX_UINT32);
+}
+
+static void info_u16(pmix_info_t *info, const char *key, unsigned value)
+{
+    const uint16_t narrow = (uint16_t)value;
+    (void)PMIx_Info_load(info, key, &narrow, PMIX_UINT16);
+}
+
+static void info_rank(pmix_info_t *info, const char *key, unsigned value)
+{
+    const pmix_rank_t rank = value;
+    (void)PMIx_Info_load(info, key, &rank, PMIX_PROC_RANK);
+}
+
+static void info_text(pmix_info_t *info, const char *key, const char *value,
+                      pmix_data_type_t type)
+{
+    (void)PMIx_Info_load(info, key, value, type);
+}
+
+/* Takes the entries: PMIx frees them with the info. */
+static void info_array(pmix_info_t *info, const char *key, pmix_info_t *entries,
+                       size_t count)
+{
+    pmix_data_array_t array = {
+        .type = PMIX_INFO, .size = count, .array = entries};
+    (void)PMIx_Info_load(info, key, &array, PMIX_DATA_ARRAY);
+    PMIX_INFO_FREE(entries, count);
+}
+
+enum { NODE_INFOS = 6, RANK_INFOS = 8, JOB_INFOS = 9 };
+
+static int node_describe(const xyl_layout_t *layout, unsigned node,
+                         pmix_info_t *info)
+{
+    pmix_info_t *entries = NULL;
+    char name[sizeof(layout->host)];
+    const unsigned size = xyl_layout_node_size(layout, node);
+    char *peers = xyl_layout_peers(layout, node);
+    PMIX_INFO_CREATE(entries, NODE_INFOS);
+    if (peers == NULL || entries == NULL) {
+        free(peers);
+        return -1;
+    }
+    xyl_layout_node_name(layout, node, name, sizeof(name));
+    size_t i = 0;
+    info_text(&entries[i++], PMIX_HOSTNAME, name, PMIX_STRING);
+    info_u32(&entries[i++], PMIX_NODEID, node);
+    info_u32(&entries[i++], PMIX_LOCAL_SIZE, size);
+    info_u32(&entries[i++], PMIX_NODE_SIZE, size);
+    info_text(&entries[i++], PMIX_LOCAL_PEERS, peers, PMIX_STRING);
+    info_rank(&entries[i++], PMIX_LOCALLDR, xyl_layout_rank(layout, node, 0));
+    info_array(info, PMIX_NODE_INFO_ARRAY, entries, i);
+    free(peers);
+    return 0;
+}
+
+static int rank_describe(const xyl_layout_t *layout, unsigned rank,
+                         pmix_info_t *info)
+{
+    pmix_info_t *entries = NULL;
+    char name[sizeof(layout->host)];
+    const unsigned node = xyl_layout_node(layout, rank);
+    const unsigned local = xyl_layout_local_rank(layout, rank);
+    PMIX_INFO_CREATE(entries, RANK_INFOS);
+    if (entries == NULL)
+        return -1;
+    xyl_layout_node_name(layout, node, name, sizeof(name));
+    size_t i = 0;
+    info_rank(&entries[i++], PMIX_RANK, rank); /* has to be the first */
+    info_rank(&entries[i++], PMIX_GLOBAL_RANK, rank);
+    info_rank(&entries[i++], PMIX_APP_RANK, rank);
+    info_u32(&entries[i++], PMIX_APPNUM, 0);
+    info_u16(&entries[i++], PMIX_LOCAL_RANK, local);
+    info_u16(&entries[i++], PMIX_NODE_RANK, local);
+    info_text(&entries[i++], PMIX_HOSTNAME, name, PMIX_STRING);
+    info_u32(&entries[i++], PMIX_NODEID, node);
+    info_array(info, PMIX_PROC_DATA, entries, i);
+    return 0;
+}
+
+static int maps_describe(const xyl_layout_t *layout, pmix_info_t *infos,
+                         size_t *count)
+{
+    char *names = NULL;
+    char *ranks = NULL;
+    char *node_map = NULL;
+    char *rank_map = NULL;
+    int result = -1;
+    if (maps_create(layout, &names, &ranks) != 0)
+        return -1;
+    if (PMIx_generate_regex(names, &node_map) == PMIX_SUCCESS &&
+        PMIx_generate_ppn(ranks, &rank_map) == PMIX_SUCCESS) {
+        info_text(&infos[(*count)++], PMIX_NODE_MAP, node_map, PMIX_REGEX);
+        info_text(&infos[(*count)++], PMIX_PROC_MAP, rank_map, PMIX_REGEX);
+        info_text(&infos[(*count)++], PMIX_NODE_LIST, names, PMIX_STRING);
+        result = 0;
+    }
+    free(node_map);
+    free(rank_map);
+    free(names);
+    free(ranks);
+    return result;
+}
+
+/* Tells the library about the job, its nodes and its ranks. */
+static int job_register(xyl_server_t *server)
+{
+    const xyl_layout_t *layout = server->layout;
+    const size_t total = JOB_INFOS + (size_t)layout->nodes + layout->ranks;
+    pmix_info_t *infos = NULL;
+    size_t i = 0;
+    PMIX_INFO_CREATE(infos, total);
+    if (infos == NULL)
+        return -1;
+    int result = maps_describe(layout, infos, &i);
+    info_u32(&infos[i++], PMIX_JOB_SIZE, layout->ranks);
+    info_u32(&infos[i++], PMIX_UNIV_SIZE, layout->ranks);
+    info_u32(&infos[i++], PMIX_MAX_PROCS, layout->ranks);
+    info_u32(&infos[i++], PMIX_NUM_NODES, layout->nodes);
+    info_u32(&infos[i++], PMIX_JOB_NUM_APPS, 1);
+    info_text(&infos[i++], PMIX_JOBID, server->nspace, PMIX_STRING);
+    for (unsigned node = 0; result == 0 && node < layout->nodes; node++)
+        result = node_describe(layout, node, &infos[i++]);
+    for (unsigned rank = 0; result == 0 && rank < layout->ranks; rank++)
+        result = rank_describe(layout, rank, &infos[i++]);
+    if (result == 0) {
+        const pmix_status_t status = PMIx_server_register_nspace(
+            server->nspace, (int)layout->ranks, infos, i, NULL, NULL);
+        if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED)
+            result = -1;
+    }
+    PMIX_INFO_FREE(infos, total);
+    return result;
+}
+
+static int clients_register(xyl_server_t *server)
+{
+    for (unsigned i = 0; i < server->layout->ranks; i++) {
+        pmix_proc_t proc;
+        server->clients[i] = (client_t){.server = server, .rank = i};
+        PMIX_PROC_LOAD(&proc, server->nspace, i);
+        const pmix_status_t status = PMIx_server_register_client(
+            &proc, getuid(), getgid(), &server->clients[i], NULL, NULL);
+        if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED)
+            return -1;
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------------ */
+/* Life                                                                     */
+
+static int entry_remove(const char *path, const struct stat *info, int type,
+                        struct FTW *position)
+{
+    (void)info;
+    (void)type;
+    (void)position;
+    (void)remove(path);
+    return 0; /* go on with the others */
+}
+
+static int directory_make(xyl_server_t *server)
+{
+    const char *parent = getenv("TMPDIR");
+    if (parent == NULL || parent[0] == '\0')
+        parent = "/tmp";
+    const int bytes = snprintf(server->directory, sizeof(server->directory),
+                               "%s/xylem-run.XXXXXX", parent);
+    if (bytes < 0 || (size_t)bytes >= sizeof(server->directory) ||
+        mkdtemp(server->directory) == NULL) {
+        xyl_complain("cannot make a directory in %s", parent);
+        server->directory[0] = '\0';
+        return -1;
+    }
+    return 0;
+}
+
+static void directory_remove(const xyl_server_t *server)
+{
+    enum { OPEN_MAX_COUNT = 8 };
+    if (server->directory[0] != '\0')
+        (void)nftw(server->directory, entry_remove, OPEN_MAX_COUNT,
+                   FTW_DEPTH | FTW_PHYS);
+}
+
+static int library_init(xyl_server_t *server)
+{
+    pmix_info_t *infos = NULL;
+    enum { INIT_INFOS = 2 };
+    /* Data of a job this small needs no files that are shared between the
+     * server and its clients. */
+    (void)setenv("PMIX_MCA_gds", "hash", 1);
+    PMIX_INFO_CREATE(infos, INIT_INFOS);
+    if (infos == NULL)
+        return -1;
+    info_text(&infos[0], PMIX_SERVER_TMPDIR, server->directory, PMIX_STRING);
+    info_text(&infos[1], PMIX_SYSTEM_TMPDIR, server->directory, PMIX_STRING);
+    const pmix_status_t status = PMIx_server_init(&module, infos, INIT_INFOS);
+    PMIX_INFO_FREE(infos, INIT_INFOS);
+    if (status != PMIX_SUCCESS) {
+        xyl_complain("the PMIx server does not start: %s",
+                     PMIx_Error_string(status));
+        return -1;
+    }
+    server->initialized = true;
+    return 0;
+}
+
+int xyl_server_start(const xyl_layout_t *layout, xyl_server_t **server_out)
+{
+    xyl_server_t *server = calloc(1, sizeof(*server));
+    if (server == NULL) {
+        xyl_complain("out of memory");
+        return XYL_EXIT_LAUNCHER;
+    }
+    server->layout = layout;
+    (void)pthread_mutex_init(&server->lock, NULL);
+    (void)snprintf(server->nspace, sizeof(server->nspace), "xylem-run-%ld",
+                   (long)getpid());
+    server->clients = calloc(layout->ranks, sizeof(*server->clients));
+    server->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (server->clients == NULL || server->wake_fd < 0) {
+        xyl_complain("cannot make the server: %s", strerror(errno));
+        goto stop_server;
+    }
+    if (directory_make(server) != 0 || library_init(server) != 0)
+        goto stop_server;
+    if (job_register(server) != 0 || clients_register(server) != 0) {
+        xyl_complain("the PMIx server refuses the job");
+        goto stop_server;
+    }
+    *server_out = server;
+    return 0;
+stop_server:
+    xyl_server_stop(server);
+    return XYL_EXIT_LAUNCHER;
+}
+
+void xyl_server_stop(xyl_server_t *server)
+{
+    if (server == NULL)
+        return;
+    if (server->initialized)
+        (void)PMIx_server_finalize();
+    directory_remove(server);
+    if (server->wake_fd >= 0)
+        (void)close(server->wake_fd);
+    (void)pthread_mutex_destroy(&server->lock);
+    free(server->clients);
+    free(server);
+}
+
+/* ------------------------------------------------------------------------ */
+/* Questions                                                                */
+
+int xyl_server_wake_fd(const xyl_server_t *server)
+{
+    return server->wake_fd;
+}
+
+bool xyl_server_aborted(xyl_server_t *server, xyl_abort_t *abort_out)
+{
+    (void)pthread_mutex_lock(&server->lock);
+    const bool aborted = server->aborted;
+    if (aborted)
+        *abort_out = server->abort;
+    (void)pthread_mutex_unlock(&server->lock);
+    return aborted;
+}
+
+bool xyl_server_connected(xyl_server_t *server, unsigned rank)
+{
+    (void)pthread_mutex_lock(&server->lock);
+    const bool connected = server->clients[rank].connected;
+    (void)pthread_mutex_unlock(&server->lock);
+    return connected;
+}
+
+/* ------------------------------------------------------------------------ */
+/* Environment                                                              */
+
+/* Sets or replaces NAME=VALUE; PMIx keeps environments in the same shape, an
+ * array and strings from malloc, and may itself make it longer. */
+static int environment_set(char ***env, const char *setting)
+{
+    const size_t name_bytes = strcspn(setting, "=") + 1;
+    size_t i = 0;
+    while ((*env)[i] != NULL && strncmp((*env)[i], setting, name_bytes) != 0)
+        i++;
+    char *copy = strdup(setting);
+    if (copy == NULL)
+        return -1;
+    if ((*env)[i] == NULL) {
+        char **longer = realloc(*env, (i + 2) * sizeof(char *));
+        if (longer == NULL) {
+            free(copy);
+            return -1;
+        }
+        longer[i + 1] = NULL;
+        *env = longer;
+    }
+    free((*env)[i]);
+    (*env)[i] = copy;
+    return 0;
+}
+
+static char **environment_copy(char *const *from)
+{
+    size_t count = 0;
+    while (from != NULL && from[count] != NULL)
+        count++;
+    char **env = calloc(count + 1, sizeof(char *));
+    if (env == NULL)
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        env[i] = strdup(from[i]);
+        if (env[i] == NULL) {
+            xyl_environment_destroy(env);
+            return NULL;
+        }
+    }
+    return env;
+}
+
+int xyl_server_environment(xyl_server_t *server, unsigned rank,
+                           char *const *settings, char ***env_out)
+{
+    const xyl_layout_t *layout = server->layout;
+    char host[sizeof("PMIX_HOSTNAME=") + sizeof(layout->host)] =
+        "PMIX_HOSTNAME=";
+    const size_t prefix = strlen(host);
+    pmix_proc_t proc;
+    PMIX_PROC_LOAD(&proc, server->nspace, rank);
+    xyl_layout_node_name(layout, xyl_layout_node(layout, rank), host + prefix,
+                         sizeof(host) - prefix);
+    char **env = environment_copy(environ);
+    int failed = env == NULL ? -1 : 0;
+    for (size_t i = 0; failed == 0 && settings[i] != NULL; i++)
+        failed = environment_set(&env, settings[i]);
+    if (failed == 0 && PMIx_server_setup_fork(&proc, &env) != PMIX_SUCCESS)
+        failed = -1;
+    /* A client believes this name, and looks for its node by it. */
+    if (failed == 0)
+        failed = environment_set(&env, host);
+    if (failed != 0) {
+        xyl_environment_destroy(env);
+        xyl_complain("cannot make the environment of rank %u", rank);
+        return XYL_EXIT_LAUNCHER;
+    }
+    *env_out = env;
+    return 0;
+}
+
+void xyl_environment_destroy(char **env)
+{
+    if (env == NULL)
+        return;
+    for (size_t i = 0; env[i] != NULL; i++)
+        free(env[i]);
+    free(env);
+}

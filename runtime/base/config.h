@@ -1,0 +1,108 @@
+/* Settings: one table gives the environment variables, their parsing, the
+ * output of xylem-info and docs/config.md. Every value is kept as a uint64_t;
+ * its type says how it is read and written. */
+#ifndef XYL_BASE_CONFIG_H
+#define XYL_BASE_CONFIG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "include/xylem.h"
+
+/* Values of XYLEM_PROGRESS. */
+enum {
+    XYL_PROGRESS_AUTO,
+    XYL_PROGRESS_CALLER,
+    XYL_PROGRESS_BLOCKING,
+    XYL_PROGRESS_THREAD
+};
+
+/* Values of XYLEM_BOOTSTRAP. */
+enum { XYL_BOOTSTRAP_AUTO, XYL_BOOTSTRAP_PMIX, XYL_BOOTSTRAP_SINGLE };
+
+/* A tree shape with its radix, as one value: "knomial:4". */
+#define XYL_CONFIG_TREE(tree, radix) (((uint64_t)(tree) << 32) | (radix))
+#define XYL_CONFIG_TREE_SHAPE(value) ((xylem_tree_t)((value) >> 32))
+#define XYL_CONFIG_TREE_RADIX(value) ((uint32_t)(value))
+
+#define XYL_CONFIG_NO_CORE UINT64_MAX
+
+/* field, NAME, type, default, same on all ranks, help */
+#define XYL_CONFIG_MAP(X)                                                      \
+    X(log, LOG, LEVEL, "warn", 0,                                              \
+      "Messages on standard error: none, error, warn, info or debug.")         \
+    X(verbose, VERBOSE, VERBOSE, "off", 0,                                     \
+      "off; select prints which algorithm each operation takes, and why.")     \
+    X(bootstrap, BOOTSTRAP, BOOTSTRAP, "auto", 0,                              \
+      "How ranks find each other: auto (PMIx under a launcher), pmix or "      \
+      "single.")                                                               \
+    X(progress, PROGRESS, PROGRESS, "auto", 0,                                 \
+      "Who moves data: caller (spins in the waiting thread), blocking (spins " \
+      "for a while, then sleeps), thread (a thread of its own), auto "         \
+      "(blocking when ranks outnumber cores, else caller).")                   \
+    X(spin_us, SPIN_US, COUNT, "50", 0,                                        \
+      "Microseconds without work after which a waiting thread sleeps.")        \
+    X(progress_core, PROGRESS_CORE, CORE, "any", 0,                            \
+      "Core to which the progress thread is bound: a number of the operating " \
+      "system, or any.")                                                       \
+    X(liveness_ms, LIVENESS_MS, COUNT, "100", 0,                               \
+      "Milliseconds between looks at the processes of this node; a dead one "  \
+      "fails the operations it takes part in. 0 never looks.")                 \
+    X(timeout_s, TIMEOUT_S, COUNT, "60", 0,                                    \
+      "Seconds after which creating or destroying a context gives up on "      \
+      "ranks that do not answer.")                                             \
+    X(pool_bytes, POOL_BYTES, BYTES, "256M", 0,                                \
+      "Memory that is kept for further operations when one is freed.")         \
+    X(segment_bytes, SEGMENT_BYTES, BYTES, "0", 1,                             \
+      "Bytes of a segment; 0 leaves the choice to the library.")               \
+    X(send_window, SEND_WINDOW, COUNT, "0", 1,                                 \
+      "N, the sends in flight to one peer (1 ... M); 0: the library's "        \
+      "choice.")                                                               \
+    X(recv_window, RECV_WINDOW, COUNT, "0", 1,                                 \
+      "M, the receives posted from one peer (1 ... 64); 0: the library's "     \
+      "choice.")                                                               \
+    X(bcast, BCAST, TREE, "auto", 1,                                           \
+      "Tree of broadcasts: auto, flat, chain, kchain:K, binary, kary:K, "      \
+      "binomial, knomial:K, inorder, double, bine or topology.")               \
+    X(reduce, REDUCE, TREE, "auto", 1, "Tree of reductions, as XYLEM_BCAST.")  \
+    X(deterministic, DETERMINISTIC, BOOL, "on", 1,                             \
+      "on combines contributions in a fixed order; off allows the order of "   \
+      "arrival where the operation is commutative.")
+
+typedef struct xyl_config {
+#define XYL_CONFIG_FIELD(field, name, type, preset, same, help) uint64_t field;
+    XYL_CONFIG_MAP(XYL_CONFIG_FIELD)
+#undef XYL_CONFIG_FIELD
+} xyl_config_t;
+
+/* One row of the table, for programs that print it. */
+typedef struct xyl_config_row {
+    const char *name; /* without XYLEM_ */
+    const char *preset;
+    const char *help;
+    int same_on_all_ranks;
+    size_t offset; /* of the uint64_t in xyl_config_t */
+    xylem_status_t (*parse)(const char *text, uint64_t *value_out);
+    /* As the user would write it; at most 64 bytes with the final 0. */
+    void (*print)(uint64_t value, char *text);
+} xyl_config_row_t;
+
+enum { XYL_CONFIG_TEXT_BYTES = 64 };
+
+size_t xyl_config_row_count(void);
+const xyl_config_row_t *xyl_config_row(size_t index);
+
+/* Defaults, then the environment, then `settings` ("NAME=value", ended by
+ * NULL; may be NULL). Unknown XYLEM_ variables of the environment are warned
+ * of; an unknown name in `settings` and any value that cannot be read fail
+ * with XYLEM_ERR_CONFIG and a text. */
+xylem_status_t xyl_config_load(const char *const *settings,
+                               xyl_config_t *config_out);
+
+/* "knomial:4" to and from a value of XYL_CONFIG_TREE. */
+xylem_status_t xyl_config_parse_tree(const char *text, uint64_t *value_out);
+void xyl_config_print_tree(uint64_t value, char *text);
+/* "128K", "4M", "8": bytes. */
+xylem_status_t xyl_config_parse_bytes(const char *text, uint64_t *value_out);
+
+#endif

@@ -1,0 +1,235 @@
+#include "runtime/base/config_types.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "runtime/base/config.h"
+
+/* ---- words: the value is the index of the word ---- */
+
+static xylem_status_t parse_word(const char *const *words, const char *text,
+                                 uint64_t *value_out)
+{
+    uint64_t i;
+
+    for (i = 0; words[i] != NULL; i++)
+        if (strcasecmp(words[i], text) == 0) {
+            *value_out = i;
+            return XYLEM_OK;
+        }
+    return XYLEM_ERR_CONFIG;
+}
+
+static void print_text(char *text, const char *from)
+{
+    snprintf(text, XYL_CONFIG_TEXT_BYTES, "%s", from);
+}
+
+#define WORD_TYPE(type, ...)                                                   \
+    static const char *const words_##type[] = {__VA_ARGS__, NULL};             \
+    xylem_status_t xyl_config_parse_##type(const char *text,                   \
+                                           uint64_t *value_out)                \
+    {                                                                          \
+        return parse_word(words_##type, text, value_out);                      \
+    }                                                                          \
+    void xyl_config_print_##type(uint64_t value, char *text)                   \
+    {                                                                          \
+        print_text(text, words_##type[value]);                                 \
+    }
+
+WORD_TYPE(LEVEL, "none", "error", "warn", "info", "debug")
+WORD_TYPE(VERBOSE, "off", "select")
+WORD_TYPE(BOOTSTRAP, "auto", "pmix", "single")
+WORD_TYPE(PROGRESS, "auto", "caller", "blocking", "thread")
+
+/* ---- on and off ---- */
+
+xylem_status_t xyl_config_parse_BOOL(const char *text, uint64_t *value_out)
+{
+    static const char *const words[] = {"off", "on",    "0",    "1", "no",
+                                        "yes", "false", "true", NULL};
+    uint64_t index;
+    xylem_status_t status = parse_word(words, text, &index);
+
+    if (status == XYLEM_OK)
+        *value_out = index & 1;
+    return status;
+}
+
+void xyl_config_print_BOOL(uint64_t value, char *text)
+{
+    print_text(text, value != 0 ? "on" : "off");
+}
+
+/* ---- numbers ---- */
+
+/* A decimal number; *end_out is what follows it. */
+static xylem_status_t parse_number(const char *text, uint64_t *value_out,
+                                   const char **end_out)
+{
+    char *end;
+
+    if (!isdigit((unsigned char)*text))
+        return XYLEM_ERR_CONFIG;
+    errno = 0;
+    *value_out = strtoull(text, &end, 10);
+    *end_out = end;
+    return errno == 0 ? XYLEM_OK : XYLEM_ERR_CONFIG;
+}
+
+xylem_status_t xyl_config_parse_COUNT(const char *text, uint64_t *value_out)
+{
+    const char *end;
+    uint64_t value;
+
+    if (parse_number(text, &value, &end) != XYLEM_OK || *end != '\0' ||
+        value > UINT32_MAX)
+        return XYLEM_ERR_CONFIG;
+    *value_out = value;
+    return XYLEM_OK;
+}
+
+void xyl_config_print_COUNT(uint64_t value, char *text)
+{
+    snprintf(text, XYL_CONFIG_TEXT_BYTES, "%" PRIu64, value);
+}
+
+xylem_status_t xyl_config_parse_CORE(const char *text, uint64_t *value_out)
+{
+    if (strcasecmp(text, "any") == 0) {
+        *value_out = XYL_CONFIG_NO_CORE;
+        return XYLEM_OK;
+    }
+    return xyl_config_parse_COUNT(text, value_out);
+}
+
+void xyl_config_print_CORE(uint64_t value, char *text)
+{
+    if (value == XYL_CONFIG_NO_CORE)
+        print_text(text, "any");
+    else
+        xyl_config_print_COUNT(value, text);
+}
+
+xylem_status_t xyl_config_parse_BYTES(const char *text, uint64_t *value_out)
+{
+    static const char units[] = "KMGT";
+    const char *end, *unit;
+    unsigned shift = 0;
+    uint64_t value;
+
+    if (parse_number(text, &value, &end) != XYLEM_OK)
+        return XYLEM_ERR_CONFIG;
+    if (*end != '\0') {
+        unit = strchr(units, toupper((unsigned char)*end));
+        if (unit == NULL)
+            return XYLEM_ERR_CONFIG;
+        shift = 10 * (unsigned)(unit - units + 1);
+        end++;
+    }
+    if (*end != '\0' || value > (UINT64_MAX >> 1) >> shift)
+        return XYLEM_ERR_CONFIG;
+    *value_out = value << shift;
+    return XYLEM_OK;
+}
+
+void xyl_config_print_BYTES(uint64_t value, char *text)
+{
+    static const char units[] = {'\0', 'K', 'M', 'G', 'T'};
+    unsigned unit = 0;
+
+    while (value != 0 && value % 1024 == 0 && unit + 1 < sizeof units) {
+        value /= 1024;
+        unit++;
+    }
+    snprintf(text, XYL_CONFIG_TEXT_BYTES, "%" PRIu64 "%.1s", value,
+             &units[unit]);
+}
+
+xylem_status_t xyl_config_parse_bytes(const char *text, uint64_t *value_out)
+{
+    return xyl_config_parse_BYTES(text, value_out);
+}
+
+/* ---- trees ---- */
+
+typedef struct tree_word {
+    const char *word;
+    xylem_tree_t tree;
+    uint32_t radix;  /* when none is given */
+    int takes_radix; /* "word:K" */
+} tree_word_t;
+
+static const tree_word_t tree_words[] = {
+    {"auto", XYLEM_TREE_AUTO, 0, 0},
+    {"flat", XYLEM_TREE_FLAT, 0, 0},
+    {"chain", XYLEM_TREE_CHAIN, 0, 0},
+    {"kchain", XYLEM_TREE_KCHAIN, 4, 1},
+    {"binary", XYLEM_TREE_KARY, 2, 0},
+    {"kary", XYLEM_TREE_KARY, 2, 1},
+    {"binomial", XYLEM_TREE_KNOMIAL, 2, 0},
+    {"knomial", XYLEM_TREE_KNOMIAL, 4, 1},
+    {"inorder", XYLEM_TREE_INORDER, 0, 0},
+    {"double", XYLEM_TREE_DOUBLE, 0, 0},
+    {"bine", XYLEM_TREE_BINE, 0, 0},
+    {"topology", XYLEM_TREE_TOPOLOGY, 0, 0},
+};
+enum { TREE_WORD_COUNT = sizeof tree_words / sizeof tree_words[0] };
+
+xylem_status_t xyl_config_parse_TREE(const char *text, uint64_t *value_out)
+{
+    const char *colon = strchr(text, ':'), *end;
+    size_t i, length = colon != NULL ? (size_t)(colon - text) : strlen(text);
+    uint64_t radix;
+
+    for (i = 0; i < TREE_WORD_COUNT; i++)
+        if (strncasecmp(tree_words[i].word, text, length) == 0 &&
+            tree_words[i].word[length] == '\0')
+            break;
+    if (i == TREE_WORD_COUNT)
+        return XYLEM_ERR_CONFIG;
+    radix = tree_words[i].radix;
+    if (colon != NULL &&
+        (!tree_words[i].takes_radix ||
+         parse_number(colon + 1, &radix, &end) != XYLEM_OK || *end != '\0' ||
+         radix < 1 || radix > 64 ||
+         (radix < 2 && tree_words[i].tree == XYLEM_TREE_KNOMIAL)))
+        return XYLEM_ERR_CONFIG;
+    *value_out = XYL_CONFIG_TREE(tree_words[i].tree, radix);
+    return XYLEM_OK;
+}
+
+void xyl_config_print_TREE(uint64_t value, char *text)
+{
+    size_t i;
+
+    for (i = 0; i < TREE_WORD_COUNT; i++) {
+        if (tree_words[i].tree != XYL_CONFIG_TREE_SHAPE(value))
+            continue;
+        if (!tree_words[i].takes_radix &&
+            tree_words[i].radix != XYL_CONFIG_TREE_RADIX(value))
+            continue;
+        if (tree_words[i].takes_radix)
+            snprintf(text, XYL_CONFIG_TEXT_BYTES, "%s:%u", tree_words[i].word,
+                     XYL_CONFIG_TREE_RADIX(value));
+        else
+            print_text(text, tree_words[i].word);
+        return;
+    }
+    print_text(text, "?");
+}
+
+xylem_status_t xyl_config_parse_tree(const char *text, uint64_t *value_out)
+{
+    return xyl_config_parse_TREE(text, value_out);
+}
+
+void xyl_config_print_tree(uint64_t value, char *text)
+{
+    xyl_config_print_TREE(value, text);
+}

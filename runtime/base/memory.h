@@ -1,0 +1,60 @@
+/* Memory: a pool of blocks in power-of-two classes over a replaceable
+ * allocator, and arenas that are carved from its blocks and given back at
+ * once. Blocks are aligned to XYL_MEMORY_ALIGN. The pool may be used by any
+ * thread; an arena belongs to one object. */
+#ifndef XYL_BASE_MEMORY_H
+#define XYL_BASE_MEMORY_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    XYL_MEMORY_ALIGN = 128,    /* a pair of cache lines */
+    XYL_MEMORY_CLASS_MIN = 10, /* smallest block: 2^10 bytes */
+    XYL_MEMORY_CLASS_MAX = 26, /* largest block that is kept: 2^26 bytes */
+    XYL_MEMORY_CLASS_COUNT = XYL_MEMORY_CLASS_MAX - XYL_MEMORY_CLASS_MIN + 1
+};
+
+/* Where blocks come from: replaced by tests to count and to fail. */
+typedef struct xyl_allocator {
+    void *(*alloc)(void *arg, size_t bytes); /* XYL_MEMORY_ALIGN; NULL: none */
+    void (*release)(void *arg, void *block);
+    void *arg;
+} xyl_allocator_t;
+
+const xyl_allocator_t *xyl_allocator_system(void);
+
+typedef struct xyl_pool {
+    const xyl_allocator_t *allocator;
+    size_t kept_bytes;
+    size_t kept_bytes_max; /* freed blocks beyond this go back to the system */
+    void *kept[XYL_MEMORY_CLASS_COUNT]; /* freed blocks, linked */
+    pthread_mutex_t lock;
+} xyl_pool_t;
+
+void xyl_pool_init(xyl_pool_t *pool, const xyl_allocator_t *allocator,
+                   size_t kept_bytes_max);
+/* All blocks have been given back. */
+void xyl_pool_fini(xyl_pool_t *pool);
+/* NULL when there is none. A block is given back with the size it was asked
+ * for. */
+void *xyl_pool_acquire(xyl_pool_t *pool, size_t bytes);
+void xyl_pool_release(xyl_pool_t *pool, void *block, size_t bytes);
+
+/* An arena: bump allocation from a chain of pool blocks. */
+typedef struct xyl_arena {
+    xyl_pool_t *pool;
+    struct xyl_arena_block *blocks;
+    size_t used; /* of the newest block */
+} xyl_arena_t;
+
+void xyl_arena_init(xyl_arena_t *arena, xyl_pool_t *pool);
+void xyl_arena_fini(xyl_arena_t *arena);
+/* Not cleared; aligned to 16 bytes, or to XYL_MEMORY_ALIGN from 4 KiB on. NULL
+ * when there is none. */
+void *xyl_arena_alloc(xyl_arena_t *arena, size_t bytes);
+/* Cleared; NULL also when count * bytes overflows. */
+void *xyl_arena_array(xyl_arena_t *arena, size_t count, size_t bytes);
+
+#endif

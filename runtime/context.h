@@ -1,0 +1,103 @@
+/* The context: everything the library knows in one process, or for one rank of
+ * a simulation. Assembles the parts; see docs/architecture.md. */
+#ifndef XYL_RUNTIME_CONTEXT_H
+#define XYL_RUNTIME_CONTEXT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "progress/driver.h"
+#include "progress/engine.h"
+#include "runtime/base/bits.h"
+#include "runtime/base/config.h"
+#include "runtime/base/memory.h"
+#include "runtime/bootstrap.h"
+
+enum {
+    XYL_CONTEXT_MAGIC = 0x78437478,
+    XYL_TEAM_SLOTS = 1 << 14, /* teams that a rank is in at once */
+    XYL_USER_OPS_MAX = 256,
+    XYL_USER_OP_BASE = 0x100 /* handles of user operations begin here */
+};
+
+struct xyl_operation;
+struct xyl_liveness;
+
+/* What is known of a rank of the job. */
+typedef struct xyl_peer {
+    xylem_place_t place;
+    int32_t pid;
+    uint8_t is_local; /* runs on this machine, whatever its node is called */
+    uint8_t has_failed;
+    uint8_t is_suspected; /* has_failed once the failure event is handled */
+} xyl_peer_t;
+
+typedef struct xyl_user_op {
+    xylem_op_fn fn; /* NULL: free */
+    void *arg;
+    uint32_t flags;
+} xyl_user_op_t;
+
+/* The parts that tests and simulators replace. All borrowed until the context
+ * is destroyed, but `net`, which it destroys. */
+typedef struct xyl_context_parts {
+    uint32_t rank;
+    uint32_t ranks;
+    const xyl_allocator_t *allocator;
+    const xyl_clock_t *clock;
+    xyl_peer_t *peers; /* [ranks] */
+    /* Called once with the fifo that events go to. */
+    xyl_net_t *(*net_create)(void *arg, uint32_t rank, xyl_fifo_t *ready);
+    void *net_arg;
+    const char *const *settings;
+} xyl_context_parts_t;
+
+struct xylem_context {
+    uint32_t magic;
+    uint32_t rank;
+    uint32_t ranks;
+    xyl_config_t config;
+    xyl_pool_t pool;
+    xyl_engine_t engine;
+    xyl_driver_t driver;
+    xyl_net_t *net;
+    xyl_bootstrap_t *bootstrap; /* NULL when made of parts */
+    xyl_blobs_t hellos;         /* hold the peers' addresses */
+    xyl_peer_t *peers;
+    int owns_peers;
+    struct xyl_liveness *liveness; /* NULL: nobody is watched */
+    xylem_team_t *world;
+    pthread_mutex_t lock; /* team_slots, user_ops */
+    uint64_t team_slots[XYL_TEAM_SLOTS / 64];
+    xyl_user_op_t user_ops[XYL_USER_OPS_MAX];
+    _Atomic uint32_t requests_live; /* not yet freed */
+    xylem_team_t *teams;            /* all, guarded by `lock` */
+    /* The progressing thread's. */
+    struct xyl_operation *operations; /* active, newest first */
+    xylem_request_t *zombies;
+    xyl_event_t failure_event;
+    int failure_is_queued;
+    _Atomic uint32_t failures;         /* peers that have failed */
+    struct xylem_context *next_buried; /* see context.c */
+};
+
+xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
+                                           xylem_context_t **context_out);
+
+/* The progressing thread, from anywhere: `peer` is dead. Operations fail in
+ * the ready phase. */
+void xyl_context_suspect(xylem_context_t *context, uint32_t peer);
+
+/* Team slots name teams in message tags; each rank hands out its own.
+ * XYL_TEAM_SLOTS: none is free. Any thread. */
+uint32_t xyl_context_slot_acquire(xylem_context_t *context);
+void xyl_context_slot_release(xylem_context_t *context, uint32_t slot);
+
+/* The user's operation behind a handle; NULL: none. */
+const xyl_user_op_t *xyl_context_user_op(xylem_context_t *context,
+                                         xylem_op_t op);
+
+xylem_status_t xyl_context_check(const xylem_context_t *context,
+                                 const char *call);
+
+#endif

@@ -1,0 +1,13 @@
+/* Liveness: notices the death of processes on this machine, which UCX's shared
+ * memory does not report, by a process descriptor of each. */
+#ifndef XYL_RUNTIME_LIVENESS_H
+#define XYL_RUNTIME_LIVENESS_H
+
+#include "runtime/context.h"
+
+/* After the driver has started. Sets context->liveness; without local peers or
+ * without support of the kernel it stays NULL. */
+xylem_status_t xyl_liveness_start(xylem_context_t *context);
+void xyl_liveness_stop(xylem_context_t *context);
+
+#endif

@@ -1,0 +1,293 @@
+#!/bin/bash
+# Builds xylem in several ways and runs its tests; installs what is missing
+# before. The last line says `N passed, N failed, N skipped`, and the exit
+# status is 1 when anything failed or nothing ran.
+#
+#   bash tests/run.sh [--quick] [--suite NAME]... [--no-deps]
+#
+#   --quick        only the folder build/debug
+#   --suite NAME   only this suite, in the folders that run it
+#   --no-deps      install nothing; what cannot run is skipped
+#
+# Folders under build/, and what runs in each:
+#   debug      gcc: all suites, then `unit` again under valgrind
+#   clang      clang, warnings are errors: unit
+#   asan       clang, address and undefined-behaviour sanitizers: unit,
+#              unit-slow, proc
+#   tsan       clang, thread sanitizer: threads
+#
+# A phase writes to build/logs/; what goes wrong is shown, shortened.
+set -uo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+cd "$root" || exit 1
+logs=$root/build/logs
+log_lines_shown_max=80
+
+quick=no
+install=yes
+chosen_suites=()
+total_passed=0
+total_failed=0
+total_skipped=0
+table=()
+
+usage()
+{
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+}
+
+parse_options()
+{
+    while (($# > 0)); do
+        case $1 in
+        --quick) quick=yes ;;
+        --no-deps) install=no ;;
+        --suite)
+            [[ -n ${2-} ]] || { echo "--suite needs a name" >&2; exit 2; }
+            chosen_suites+=("$2")
+            shift
+            ;;
+        --help | -h) usage; exit 0 ;;
+        *) echo "unknown option '$1'; see --help" >&2; exit 2 ;;
+        esac
+        shift
+    done
+}
+
+# Adds a row to the table and to the totals.
+count()
+{
+    local folder=$1 suite=$2 passed=$3 failed=$4 skipped=$5 note=${6-}
+
+    table+=("$(printf '%-9s %-10s %7d %7d %8d  %s' "$folder" "$suite" \
+        "$passed" "$failed" "$skipped" "$note")")
+    ((total_passed += passed, total_failed += failed, total_skipped += skipped))
+    return 0
+}
+
+# Runs a command as a named phase, with its output in the log of that name.
+phase()
+{
+    local name=$1 begin=$SECONDS status=0
+    shift
+
+    "$@" >"$logs/$name.log" 2>&1 </dev/null || status=$?
+    printf '%-24s %4d s%s\n' "$name" $((SECONDS - begin)) \
+        "$( ((status == 0)) || echo '  failed')"
+    return "$status"
+}
+
+show_log()
+{
+    local log=$logs/$1.log
+
+    echo "--- the end of build/logs/$1.log:"
+    # The first error matters most, and parallel builds bury it.
+    grep -nE -m 10 '(error|FAILED|ERROR):' "$log" | cut -c -300
+    tail -n "$log_lines_shown_max" "$log" | cut -c -300
+}
+
+# What a build folder depends on beyond the files that ninja watches.
+stamp_of()
+{
+    local compiler=$1
+    shift
+    printf '%s\n' "$root" "$(meson --version)" "$("$compiler" --version)" "$*"
+}
+
+# Configures build/NAME, again if it is of another version of anything.
+configure()
+{
+    local name=$1 compiler=$2 folder=$root/build/$1 stamp cxx=g++
+    shift 2
+
+    [[ $compiler == clang ]] && cxx=clang++
+    stamp=$(stamp_of "$compiler" "$@")
+    if [[ -f $folder/build.ninja ]]; then
+        if [[ ! -f $folder/.stamp ]]; then
+            CC=$compiler CXX=$cxx meson setup --reconfigure "$folder" "$@" &&
+                echo "$stamp" >"$folder/.stamp" && return 0
+        elif [[ $stamp == "$(<"$folder/.stamp")" ]]; then
+            ninja -C "$folder" build.ninja && return 0
+        fi
+        echo "build/$name does not fit any more; starting afresh"
+    fi
+    rm -rf "$folder"
+    CC=$compiler CXX=$cxx meson setup "$folder" "$@" &&
+        echo "$stamp" >"$folder/.stamp"
+}
+
+# Prints those of a folder's suites that are to be run.
+suites_to_run()
+{
+    local suite chosen
+
+    if ((${#chosen_suites[@]} == 0)); then
+        printf '%s\n' "$@"
+        return
+    fi
+    for chosen in "${chosen_suites[@]}"; do
+        for suite; do
+            [[ $suite == all || $suite == "$chosen" ]] || continue
+            echo "$chosen"
+            break
+        done
+    done
+}
+
+# Configures and builds; a failure counts as one failed test.
+build_folder()
+{
+    local name=$1
+
+    if ! phase "$name-setup" configure "$@"; then
+        show_log "$name-setup"
+        count "$name" setup 0 1 0 "does not configure"
+        return 1
+    fi
+    if ! phase "$name-build" ninja -C "$root/build/$name"; then
+        show_log "$name-build"
+        count "$name" build 0 1 0 "does not compile"
+        return 1
+    fi
+}
+
+# run_suites LABEL FOLDER SUITES OPTION...: runs the suites, "all" for all of
+# them, and counts.
+run_suites()
+{
+    local label=$1 folder=$root/build/$2 wanted=$3
+    local arguments=() suites=() suite passed failed skipped json rows=0
+    shift 3
+
+    read -ra suites <<<"$wanted"
+    for suite in "${suites[@]}"; do
+        [[ $suite == all ]] || arguments+=(--suite "$suite")
+    done
+    rm -f "$folder/meson-logs/run-$label"*
+    phase "$label-test" meson test -C "$folder" --no-rebuild \
+        --logbase "run-$label" "$@" "${arguments[@]}"
+    # A test setup appends its own name.
+    for json in "$folder/meson-logs/run-$label"*.json; do
+        [[ -f $json ]] || continue
+        while IFS=$'\t' read -r suite passed failed skipped; do
+            count "$label" "$suite" "$passed" "$failed" "$skipped"
+            rows=$((rows + 1))
+        done < <(python3 tests/report.py "$folder" "$json" "${suites[@]}")
+    done
+    ((rows > 0)) && return
+    if grep -q 'No suitable tests defined' "$logs/$label-test.log"; then
+        count "$label" "${suites[0]}" 0 0 0 "no such tests"
+    else
+        show_log "$label-test"
+        count "$label" "${suites[0]}" 0 1 0 "meson test broke off"
+    fi
+}
+
+# Whether an empty program runs under a sanitizer: some kernels and containers
+# do not let it. Arguments: the sanitizer, a prefix for the command.
+sanitizer_works()
+{
+    local sanitizer=$1 program=$logs/probe
+    shift
+
+    clang "-fsanitize=$sanitizer" -x c - -o "$program" \
+        <<<'int main(void) { return 0; }' 2>/dev/null &&
+        "$@" "$program" >/dev/null 2>&1
+}
+
+run_debug()
+{
+    local suites
+
+    suites=$(suites_to_run all)
+    build_folder debug gcc || return
+    run_suites debug debug "${suites//$'\n'/ }"
+    return 0
+}
+
+run_valgrind()
+{
+    [[ -n $(suites_to_run unit) ]] || return 0
+    if command -v valgrind >/dev/null; then
+        run_suites valgrind debug unit --setup valgrind
+    else
+        count valgrind unit 0 0 1 "no valgrind"
+    fi
+}
+
+run_clang()
+{
+    [[ -n $(suites_to_run unit) ]] || return 0
+    build_folder clang clang && run_suites clang clang unit
+}
+
+run_asan()
+{
+    local suites
+
+    suites=$(suites_to_run unit unit-slow proc)
+    [[ -n $suites ]] || return 0
+    if ! sanitizer_works address env ASAN_OPTIONS=detect_leaks=1; then
+        if ! sanitizer_works address env ASAN_OPTIONS=detect_leaks=0; then
+            count asan "${suites%%$'\n'*}" 0 0 1 "the sanitizer does not run"
+            return
+        fi
+        echo "asan: leaks cannot be searched for on this machine"
+        export ASAN_OPTIONS=detect_leaks=0
+    fi
+    build_folder asan clang -Db_sanitize=address,undefined &&
+        run_suites asan asan "${suites//$'\n'/ }" --timeout-multiplier 3
+}
+
+run_tsan()
+{
+    local shell=()
+
+    [[ -n $(suites_to_run threads) ]] || return 0
+    # Where the kernel spreads addresses too far for the sanitizer.
+    if ! sanitizer_works thread; then
+        shell=(setarch -R)
+        if ! sanitizer_works thread "${shell[@]}"; then
+            count tsan threads 0 0 1 "the sanitizer does not run"
+            return
+        fi
+    fi
+    build_folder tsan clang -Db_sanitize=thread &&
+        run_suites tsan tsan threads --timeout-multiplier 5 \
+            ${shell[@]:+--wrapper "${shell[*]}"}
+}
+
+run_with_clang()
+{
+    if ! command -v clang >/dev/null; then
+        count clang any 0 0 1 "no clang"
+        return
+    fi
+    run_clang
+    run_asan
+    run_tsan
+}
+
+parse_options "$@"
+mkdir -p "$logs"
+# The tests set what they need; a user's settings must not change them.
+# shellcheck disable=SC2086 # a list of names
+unset ${!XYLEM_*}
+trap 'exit 130' INT TERM
+
+if [[ $install == yes ]] && ! phase deps bash tools/deps.sh build test; then
+    cat "$logs/deps.log"
+    count deps packages 0 1 0
+elif run_debug && [[ $quick == no ]]; then
+    # What does not even compile with gcc would only fail the same way again.
+    run_valgrind
+    run_with_clang
+fi
+
+printf '\n%-9s %-10s %7s %7s %8s\n' folder suite passed failed skipped
+printf '%s\n' "${table[@]}"
+printf '\n%d passed, %d failed, %d skipped\n' "$total_passed" "$total_failed" \
+    "$total_skipped"
+((total_failed == 0 && total_passed > 0))

@@ -1,0 +1,15 @@
+#!/bin/bash
+# The code is laid out as .clang-format says.
+# shellcheck source=tests/style/common.sh
+. "$(dirname "$0")/common.sh"
+
+command -v clang-format >/dev/null || skip "clang-format is not installed"
+# Versions differ in details; the project is formatted with Debian 12's.
+clang-format --version | grep -q 'version 14\.' ||
+    skip "only clang-format 14 lays out the code as it is"
+
+mapfile -t files < <(project_files '*.c' '*.h' '*.cu')
+((${#files[@]} > 0)) || finding "no source files found"
+clang-format --dry-run -Werror "${files[@]}" 2>&1 || finding \
+    "to repair a file: clang-format -i FILE"
+finish

@@ -1,0 +1,37 @@
+#!/bin/bash
+# The shared library exports the public functions and nothing else, and every
+# global name inside carries the project's prefix, so that a static link
+# collides with nobody. Arguments: libxylem.so, the static library of all
+# objects.
+shared=$(realpath "$1")
+static=$(realpath "$2")
+# shellcheck source=tests/style/common.sh
+. "$(dirname "$0")/common.sh"
+
+# Prints the names that a library defines for others, without their versions.
+defined()
+{
+    nm --defined-only --format=posix "$@" 2>/dev/null |
+        awk 'NF >= 2 { sub(/@.*/, "", $1); print $1 }' | sort -u
+}
+
+exported=$(defined -D "$shared")
+inside=$(defined -g "$static")
+grep -q '^xylem_version$' <<<"$exported" ||
+    finding "$shared: does not export xylem_version"
+grep -q '^xyl_' <<<"$inside" || finding "$static: has no internal functions"
+
+while read -r name; do
+    finding "$shared: exports $name"
+done < <(grep -Ev '^(xylem_[a-z0-9_]+|XYLEM_[0-9]+)$' <<<"$exported")
+while read -r name; do
+    finding "$static: $name is global and has no prefix"
+done < <(grep -Ev '^(xylem|xyl)_[a-zA-Z0-9_]+$' <<<"$inside")
+
+# What the header declares is there to be linked with.
+while read -r name; do
+    grep -qx "$name" <<<"$exported" ||
+        finding "$shared: include/xylem.h declares $name, which is not exported"
+done < <("${CC:-cc}" -E -P include/xylem.h | tr '\n' ' ' |
+    grep -oE '\bxylem_[a-z0-9_]+\(' | tr -d '(' | sort -u)
+finish

@@ -1,0 +1,42 @@
+/* A plain test runner in the Test Anything Protocol. A test program lists its
+ * cases and calls check_run(); a failed CHECK prints where and what, and the
+ * case goes on. Exit status 77 skips a whole program. */
+#ifndef XYL_TESTS_CHECK_H
+#define XYL_TESTS_CHECK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct check_case {
+    const char *name;
+    void (*run)(void);
+} check_case_t;
+
+/* Runs all cases, or those whose names contain argv[1]; returns the exit
+ * status. */
+int check_run(const check_case_t *cases, size_t count, int argc, char **argv);
+
+/* Marks the running case as skipped. */
+void check_skip(const char *reason);
+void check_failed(const char *file, int line, const char *what);
+void check_equal(const char *file, int line, const char *what, int64_t got,
+                 int64_t wanted);
+
+#define CHECK(condition)                                                       \
+    do {                                                                       \
+        if (!(condition))                                                      \
+            check_failed(__FILE__, __LINE__, #condition);                      \
+    } while (0)
+/* Integers; prints both. */
+#define CHECK_EQ(got, wanted)                                                  \
+    check_equal(__FILE__, __LINE__, #got " == " #wanted, (int64_t)(got),       \
+                (int64_t)(wanted))
+
+#define CHECK_MAIN(cases)                                                      \
+    int main(int argc, char **argv)                                            \
+    {                                                                          \
+        return check_run(cases, sizeof(cases) / sizeof((cases)[0]), argc,      \
+                         argv);                                                \
+    }
+
+#endif

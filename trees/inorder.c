@@ -1,0 +1,66 @@
+/* The in-order binary tree: the root r has the middle of [0, r) as left child
+ * and the middle of [r + 1, ranks) as right child, and so on below. Every
+ * subtree is a range of ranks, and left subtree, node, right subtree is rank
+ * order, whatever the root. Places are ranks here. Pure functions; any
+ * thread. */
+#include "trees/shapes.h"
+
+/* A node and the range [begin, end) of its subtree. */
+typedef struct node {
+    uint32_t place;
+    uint32_t begin;
+    uint32_t end;
+    uint32_t parent;
+} node_t;
+
+static uint32_t middle(uint32_t begin, uint32_t end)
+{
+    return begin + (end - begin) / 2;
+}
+
+/* Walks down from the root; the range at least halves with each step but the
+ * first. */
+static node_t node_find(const xyl_layout_t *layout, uint32_t place)
+{
+    node_t node = {layout->root, 0, layout->ranks, XYL_TREE_NONE};
+    int is_left;
+
+    while (node.place != place) {
+        is_left = place < node.place; /* at random: better without a branch */
+        node.parent = node.place;
+        node.begin = is_left ? node.begin : node.place + 1;
+        node.end = is_left ? node.place : node.end;
+        node.place = middle(node.begin, node.end);
+    }
+    return node;
+}
+
+uint32_t xyl_inorder_parent(const xyl_layout_t *layout, uint32_t place)
+{
+    return node_find(layout, place).parent;
+}
+
+void xyl_inorder_children(const xyl_layout_t *layout, uint32_t place,
+                          xyl_children_t *out)
+{
+    node_t node = node_find(layout, place);
+    uint32_t left = node.place - node.begin;
+    uint32_t right = node.end - node.place - 1;
+
+    /* Below the root the left side is never the smaller one. */
+    if (right > left)
+        xyl_children_add(out, middle(place + 1, node.end));
+    if (left > 0)
+        xyl_children_add(out, middle(node.begin, place));
+    if (right > 0 && right <= left)
+        xyl_children_add(out, middle(place + 1, node.end));
+}
+
+uint32_t xyl_inorder_depth(const xyl_layout_t *layout)
+{
+    uint32_t left = layout->root;
+    uint32_t right = layout->ranks - 1 - layout->root;
+    uint32_t larger = left > right ? left : right;
+
+    return larger == 0 ? 0 : 1 + xyl_log2_floor(larger);
+}

@@ -1,0 +1,89 @@
+/* What tree.c and the files of the single shapes share. A shape works on
+ * places 0 ... ranks - 1. For rotated shapes a place is a virtual rank: place
+ * 0 is the root and place v is rank root + v, modulo `ranks`. For the in-order
+ * tree a place is a rank.
+ *
+ * Each shape has three functions:
+ *   parent:   of a place that is not the root's;
+ *   children: of any place, added in the order in which they are served;
+ *   depth:    edges from the root to the deepest place.
+ *
+ * Everything here is a pure function; any thread may call it. */
+#ifndef XYL_TREES_SHAPES_H
+#define XYL_TREES_SHAPES_H
+
+#include <stdint.h>
+
+#include "trees/tree.h"
+
+/* One tree, as a shape sees it. */
+typedef struct xyl_layout {
+    uint32_t ranks; /* at least 1 */
+    uint32_t radix; /* checked; 0 where the shape has none */
+    uint32_t root;  /* a rank */
+    unsigned half;  /* XYLEM_TREE_DOUBLE: 0 or 1 */
+} xyl_layout_t;
+
+/* Where children go: turned back from places into ranks, counted beyond
+ * `capacity`, written up to it. */
+typedef struct xyl_children {
+    uint32_t *list;
+    uint32_t capacity;
+    uint32_t count;
+    uint32_t ranks;
+    uint32_t shift; /* the rank of place 0 */
+} xyl_children_t;
+
+static inline void xyl_children_add(xyl_children_t *out, uint32_t place)
+{
+    uint32_t before_wrap = out->ranks - out->shift;
+
+    if (out->count < out->capacity)
+        out->list[out->count] =
+            place < before_wrap ? place + out->shift : place - before_wrap;
+    out->count++;
+}
+
+/* The position of the highest set bit; `value` is not 0. */
+static inline uint32_t xyl_log2_floor(uint32_t value)
+{
+    return 31u - (uint32_t)__builtin_clz(value);
+}
+
+/* The largest d for which 1 + radix + ... + radix^(d-1) <= ranks - 1. This is
+ * the depth of both trees with a radix: the first place d levels below the
+ * root is that sum in heap order, and in the k-nomial tree it is the lowest
+ * number with d nonzero digits. */
+uint32_t xyl_radix_depth(uint32_t radix, uint32_t ranks);
+
+uint32_t xyl_chains_parent(const xyl_layout_t *layout, uint32_t place);
+void xyl_chains_children(const xyl_layout_t *layout, uint32_t place,
+                         xyl_children_t *out);
+uint32_t xyl_chains_depth(const xyl_layout_t *layout);
+
+uint32_t xyl_kary_parent(const xyl_layout_t *layout, uint32_t place);
+void xyl_kary_children(const xyl_layout_t *layout, uint32_t place,
+                       xyl_children_t *out);
+uint32_t xyl_kary_depth(const xyl_layout_t *layout);
+
+uint32_t xyl_knomial_parent(const xyl_layout_t *layout, uint32_t place);
+void xyl_knomial_children(const xyl_layout_t *layout, uint32_t place,
+                          xyl_children_t *out);
+uint32_t xyl_knomial_depth(const xyl_layout_t *layout);
+
+uint32_t xyl_inorder_parent(const xyl_layout_t *layout, uint32_t place);
+void xyl_inorder_children(const xyl_layout_t *layout, uint32_t place,
+                          xyl_children_t *out);
+uint32_t xyl_inorder_depth(const xyl_layout_t *layout);
+
+uint32_t xyl_double_parent(const xyl_layout_t *layout, uint32_t place);
+void xyl_double_children(const xyl_layout_t *layout, uint32_t place,
+                         xyl_children_t *out);
+uint32_t xyl_double_depth(const xyl_layout_t *layout);
+
+uint32_t xyl_bine_parent(const xyl_layout_t *layout, uint32_t place);
+void xyl_bine_children(const xyl_layout_t *layout, uint32_t place,
+                       xyl_children_t *out);
+uint32_t xyl_bine_depth(const xyl_layout_t *layout);
+
+#endif

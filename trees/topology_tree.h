@@ -1,0 +1,47 @@
+/* The topology-aware tree: groups of ranks per level of the machine, each
+ * group with a tree of its own shape, its leader a member of the group above.
+ * Luo, PhD thesis, University of Tennessee, 2020, section 4.2; re-rooting as
+ * in its figure 4.5. */
+#ifndef XYL_TREES_TOPOLOGY_TREE_H
+#define XYL_TREES_TOPOLOGY_TREE_H
+
+#include "trees/tree.h"
+
+/* Ranks sorted by (ids[0], ids[1], ..., core, rank): a group of any level is a
+ * range of `order`. Built once per team; borrowed by every tree. */
+typedef struct xyl_topology_map {
+    uint32_t ranks;
+    uint32_t levels;          /* 1 ... XYL_TREE_LEVELS_MAX; 0 = outermost */
+    const uint32_t *order;    /* [ranks] position -> rank */
+    const uint32_t *position; /* [ranks] rank -> position */
+    /* [levels][ranks]: group[level * ranks + position] is the position at
+     * which the group of that level begins. Two ranks are in one group of a
+     * level when they agree in all ids down to it. */
+    const uint32_t *group;
+} xyl_topology_map_t;
+
+/* Fills `order`, `position` (both [ranks]) and `group` ([levels * ranks]) from
+ * ids[level * ranks + rank] and core[rank], and sets *map_out to point at
+ * them. All arrays belong to the caller. */
+void xyl_topology_map_build(uint32_t ranks, uint32_t levels,
+                            const uint32_t *ids, const uint32_t *core,
+                            uint32_t *order, uint32_t *position,
+                            uint32_t *group, xyl_topology_map_t *map_out);
+
+/* shapes[level] joins the leaders of the groups of that level within the group
+ * above; shapes[levels] joins the ranks of an innermost group. The leader of a
+ * group is the root if it is a member, else the first in `order`. */
+uint32_t xyl_topology_tree_parent(const xyl_topology_map_t *map,
+                                  const xyl_shape_t *shapes, uint32_t rank,
+                                  uint32_t root);
+uint32_t xyl_topology_tree_children(const xyl_topology_map_t *map,
+                                    const xyl_shape_t *shapes, uint32_t rank,
+                                    uint32_t root, uint32_t *children,
+                                    uint32_t capacity);
+
+/* The level at which two ranks part: 0 = different outermost groups, ...,
+ * `levels` = the same innermost group. */
+uint32_t xyl_topology_level(const xyl_topology_map_t *map, uint32_t a,
+                            uint32_t b);
+
+#endif
