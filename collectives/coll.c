@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "collectives/plan_cache.h"
 #include "runtime/base/status.h"
 #include "trees/tree.h"
 
@@ -62,16 +63,23 @@ static xylem_status_t check_tuning(const xylem_coll_args_t *args,
     return XYLEM_OK;
 }
 
-xylem_status_t xyl_args_check(const xylem_team_t *team,
-                              const xylem_coll_args_t *args, const char *call)
+static xylem_status_t check_frame(const xylem_team_t *team,
+                                  const xylem_coll_args_t *args,
+                                  const char *call)
 {
-    size_t element_bytes;
-    xylem_status_t status;
-
     if (args == NULL || args->struct_bytes < sizeof *args)
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
                         "%s: args is NULL or its struct_bytes is not set",
                         call);
+    return check_buffers(team, args, call);
+}
+
+static xylem_status_t check_values(const xylem_team_t *team,
+                                   const xylem_coll_args_t *args,
+                                   const char *call)
+{
+    size_t element_bytes;
+
     if (args->coll >= XYLEM_COLL_COUNT)
         return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: there is no collective %d",
                         call, (int)args->coll);
@@ -88,8 +96,7 @@ xylem_status_t xyl_args_check(const xylem_team_t *team,
                         "%s: %zu elements of %zu bytes exceed the address "
                         "space",
                         call, args->count, element_bytes);
-    status = check_buffers(team, args, call);
-    return status == XYLEM_OK ? check_tuning(args, call) : status;
+    return check_tuning(args, call);
 }
 
 /* ---- planning and starting ---- */
@@ -101,7 +108,16 @@ static xylem_status_t plan(xylem_team_t *team, const xylem_coll_args_t *args,
     xylem_status_t status = xyl_team_check(team, call);
 
     if (status == XYLEM_OK)
-        status = xyl_args_check(team, args, call);
+        status = check_frame(team, args, call);
+    if (status != XYLEM_OK)
+        return status;
+    operation = xyl_plan_take(team, args);
+    if (operation != NULL) {
+        *request_out = &operation->request;
+        return XYLEM_OK;
+    }
+    /* A kept plan is for arguments that have passed before. */
+    status = check_values(team, args, call);
     if (status != XYLEM_OK)
         return status;
     switch (args->coll) {
@@ -114,9 +130,11 @@ static xylem_status_t plan(xylem_team_t *team, const xylem_coll_args_t *args,
     case XYLEM_COLL_COUNT:
         return XYLEM_ERR_INTERNAL; /* refused by xyl_args_check */
     }
-    if (status == XYLEM_OK)
-        *request_out = &operation->request;
-    return status;
+    if (status != XYLEM_OK)
+        return status;
+    xyl_plan_describe(operation, args);
+    *request_out = &operation->request;
+    return XYLEM_OK;
 }
 
 static xylem_status_t plan_and_start(xylem_team_t *team,
@@ -144,9 +162,16 @@ xylem_status_t xylem_coll_init(xylem_team_t *team,
                                const xylem_coll_args_t *args,
                                xylem_request_t **request_out)
 {
+    xylem_status_t status;
+
     if (request_out == NULL)
         return no_request_out("xylem_coll_init");
-    return plan(team, args, "xylem_coll_init", request_out);
+    status = plan(team, args, "xylem_coll_init", request_out);
+    if (status != XYLEM_OK)
+        return status;
+    (*request_out)->is_persistent = 1;
+    atomic_fetch_add_explicit(&team->persistent, 1, memory_order_relaxed);
+    return XYLEM_OK;
 }
 
 xylem_status_t xylem_coll_start(xylem_team_t *team,

@@ -37,39 +37,58 @@ xylem_status_t xyl_combiner_find(xylem_context_t *context,
 }
 
 /* Adds one stage per lane; lane 1 exists for double trees only. */
-static xylem_status_t add_down(xyl_operation_t *operation, uint32_t root,
-                               void *buf)
+static xylem_status_t add_down(xyl_operation_t *operation, uint32_t root)
 {
     xylem_status_t status = XYLEM_OK;
+    xyl_stage_t *stage;
     uint32_t lane;
 
     for (lane = 0; lane < operation->lanes && status == XYLEM_OK; lane++)
         status = xyl_down_stage_add(operation, lane,
-                                    (xyl_tree_spec_t){root, lane}, buf);
+                                    (xyl_tree_spec_t){root, lane}, &stage);
     return status;
 }
 
-static xylem_status_t add_up(xyl_operation_t *operation, uint32_t root,
-                             const void *own, void *result)
+static xylem_status_t add_up(xyl_operation_t *operation, uint32_t root)
 {
     xylem_status_t status = XYLEM_OK;
+    xyl_stage_t *stage;
     uint32_t lane;
 
     for (lane = 0; lane < operation->lanes && status == XYLEM_OK; lane++)
         status = xyl_up_stage_add(operation, lane,
-                                  (xyl_tree_spec_t){root, lane}, own, result);
+                                  (xyl_tree_spec_t){root, lane}, &stage);
     return status;
 }
 
+static const void *contribution(const xylem_coll_args_t *args)
+{
+    return args->send == XYLEM_IN_PLACE ? args->recv : args->send;
+}
+
 static xylem_status_t hand_out(xyl_operation_t *operation,
+                               const xylem_coll_args_t *args,
                                xylem_status_t status,
                                xyl_operation_t **operation_out)
 {
-    if (status == XYLEM_OK)
-        *operation_out = operation;
-    else
+    if (status != XYLEM_OK) {
         xyl_request_discard(&operation->request);
-    return status;
+        return status;
+    }
+    operation->bind(operation, args);
+    *operation_out = operation;
+    return XYLEM_OK;
+}
+
+/* ---- broadcast: one stage down ---- */
+
+static void bcast_bind(xyl_operation_t *operation,
+                       const xylem_coll_args_t *args)
+{
+    uint32_t lane;
+
+    for (lane = 0; lane < operation->lanes; lane++)
+        xyl_down_stage_bind(operation->lane[lane], args->recv);
 }
 
 xylem_status_t xyl_bcast_create(xylem_team_t *team,
@@ -85,16 +104,28 @@ xylem_status_t xyl_bcast_create(xylem_team_t *team,
                                   &operation);
     if (status != XYLEM_OK)
         return status;
-    status = add_down(operation, args->root, args->recv);
-    return hand_out(operation, status, operation_out);
+    operation->bind = bcast_bind;
+    status = add_down(operation, args->root);
+    return hand_out(operation, args, status, operation_out);
+}
+
+/* ---- reduce: one stage up ---- */
+
+static void reduce_bind(xyl_operation_t *operation,
+                        const xylem_coll_args_t *args)
+{
+    int is_root = operation->request.team->rank == args->root;
+    uint32_t lane;
+
+    for (lane = 0; lane < operation->lanes; lane++)
+        xyl_up_stage_bind(operation->lane[lane], contribution(args),
+                          is_root ? args->recv : NULL);
 }
 
 xylem_status_t xyl_reduce_create(xylem_team_t *team,
                                  const xylem_coll_args_t *args,
                                  xyl_operation_t **operation_out)
 {
-    int is_root = team->rank == args->root;
-    const void *own = args->send == XYLEM_IN_PLACE ? args->recv : args->send;
     xyl_combiner_t combiner = {NULL, NULL, NULL, 0};
     xyl_operation_t *operation;
     xyl_plan_t plan;
@@ -107,8 +138,24 @@ xylem_status_t xyl_reduce_create(xylem_team_t *team,
     if (status != XYLEM_OK)
         return status;
     operation->combiner = combiner;
-    status = add_up(operation, args->root, own, is_root ? args->recv : NULL);
-    return hand_out(operation, status, operation_out);
+    operation->bind = reduce_bind;
+    status = add_up(operation, args->root);
+    return hand_out(operation, args, status, operation_out);
+}
+
+/* ---- allreduce: up to rank 0, then down from it ---- */
+
+static void allreduce_bind(xyl_operation_t *operation,
+                           const xylem_coll_args_t *args)
+{
+    int is_root = operation->request.team->rank == 0;
+    uint32_t lane;
+
+    for (lane = 0; lane < operation->lanes; lane++) {
+        xyl_up_stage_bind(operation->lane[lane], contribution(args),
+                          is_root ? args->recv : NULL);
+        xyl_down_stage_bind(operation->lane[lane]->next, args->recv);
+    }
 }
 
 xylem_status_t xyl_allreduce_create(xylem_team_t *team,
@@ -116,7 +163,6 @@ xylem_status_t xyl_allreduce_create(xylem_team_t *team,
                                     xyl_operation_t **operation_out)
 {
     xylem_coll_args_t rooted = *args;
-    const void *own = args->send == XYLEM_IN_PLACE ? args->recv : args->send;
     xyl_combiner_t combiner = {NULL, NULL, NULL, 0};
     xyl_operation_t *operation;
     xyl_plan_t plan;
@@ -130,8 +176,9 @@ xylem_status_t xyl_allreduce_create(xylem_team_t *team,
     if (status != XYLEM_OK)
         return status;
     operation->combiner = combiner;
-    status = add_up(operation, 0, own, team->rank == 0 ? args->recv : NULL);
+    operation->bind = allreduce_bind;
+    status = add_up(operation, 0);
     if (status == XYLEM_OK)
-        status = add_down(operation, 0, args->recv);
-    return hand_out(operation, status, operation_out);
+        status = add_down(operation, 0);
+    return hand_out(operation, &rooted, status, operation_out);
 }

@@ -23,8 +23,4 @@ xylem_status_t xyl_combiner_find(xylem_context_t *context,
                                  const xylem_coll_args_t *args,
                                  xyl_combiner_t *combiner_out);
 
-/* Checks what a caller says; fails with words that begin with `call`. */
-xylem_status_t xyl_args_check(const xylem_team_t *team,
-                              const xylem_coll_args_t *args, const char *call);
-
 #endif

@@ -132,7 +132,7 @@ static const xyl_stage_ops_t down_ops = {
 };
 
 xylem_status_t xyl_down_stage_add(xyl_operation_t *operation, uint32_t lane,
-                                  xyl_tree_spec_t tree, void *buf)
+                                  xyl_tree_spec_t tree, xyl_stage_t **stage_out)
 {
     xyl_tree_edges_params_t params = {
         .tree = tree,
@@ -146,11 +146,16 @@ xylem_status_t xyl_down_stage_add(xyl_operation_t *operation, uint32_t lane,
 
     if (down == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
-    down->buf = buf;
     down->ready =
         xyl_arena_array(&operation->request.arena,
                         xyl_bits_words(down->stage.count), sizeof(uint64_t));
     if (down->ready == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
+    *stage_out = &down->stage;
     return xyl_tree_edges_init(&down->edges, &down->stage, &params);
+}
+
+void xyl_down_stage_bind(xyl_stage_t *stage, void *buf)
+{
+    self(stage)->buf = buf;
 }

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/plan_cache.h"
 #include "runtime/base/bits.h"
 #include "runtime/base/status.h"
+#include "runtime/liveness.h"
 #include "runtime/team.h"
 
 static const xyl_request_ops_t operation_ops;
@@ -215,7 +217,8 @@ static void finish(xyl_event_t *event)
     /* From here on xylem_segment_ready submits no task. One that is under way
      * completes the operation in parts_run instead. Partner: the exchanges
      * there and in xylem_segment_ready. */
-    if (atomic_exchange_explicit(&operation->parts_queued, 1,
+    if (operation->waits_for_parts &&
+        atomic_exchange_explicit(&operation->parts_queued, 1,
                                  memory_order_acq_rel) != 0)
         operation->finish_waits_for_parts = 1;
     else
@@ -282,7 +285,13 @@ static void operation_release(xylem_request_t *request)
     free(xyl_operation_of(request)->owned_buffer);
 }
 
+static int operation_keep(xylem_request_t *request)
+{
+    return xyl_plan_keep(xyl_operation_of(request));
+}
+
 static const xyl_request_ops_t operation_ops = {
+    .keep = operation_keep,
     .release = operation_release,
     .prepare = operation_prepare,
     .start = operation_start,
@@ -331,6 +340,9 @@ int xyl_stage_arrived(xyl_stage_t *stage, const xyl_event_t *event)
 
     xyl_request_event_back(&operation->request); /* may free a zombie */
     if (is_live && status != XYLEM_OK) {
+        if (status == XYLEM_ERR_NET)
+            status = xyl_liveness_explain(operation->request.context,
+                                          operation->request.team, status);
         xyl_operation_fail(operation, status);
         return 0;
     }

@@ -59,6 +59,12 @@ typedef struct xyl_operation {
     /* What the user is told. */
     xylem_segment_fn on_segment;
     uint64_t *arrived; /* segments that on_segment is still to hear of */
+    /* Points the stages at the buffers of a call like the one that was
+     * planned; set by whoever composes. */
+    void (*bind)(struct xyl_operation *operation,
+                 const xylem_coll_args_t *args);
+    int may_be_kept; /* by the plan cache, under `key` */
+    xylem_coll_args_t key;
     /* Freed with the operation, when the net can no longer write to it. */
     void *owned_buffer;
     /* The context's list of active operations. */

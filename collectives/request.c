@@ -30,6 +30,7 @@ xylem_request_t *xyl_request_create(xylem_team_t *team,
     request->context = team->context;
     request->team = team;
     request->arena = arena;
+    request->is_counted = 1;
     request->start_task.run = start_run;
     request->callback_event.handle = callbacks_due;
     xyl_team_reference(team);
@@ -38,18 +39,64 @@ xylem_request_t *xyl_request_create(xylem_team_t *team,
     return request;
 }
 
-void xyl_request_discard(xylem_request_t *request)
+void xyl_request_release(xylem_request_t *request)
 {
-    xylem_context_t *context = request->context;
-    xylem_team_t *team = request->team;
     xyl_arena_t arena = request->arena;
 
     if (request->ops->release != NULL)
         request->ops->release(request);
     request->magic = XYL_REQUEST_FREED;
     xyl_arena_fini(&arena);
+}
+
+void xyl_request_revive(xylem_request_t *request)
+{
+    request->magic = XYL_REQUEST_MAGIC;
+    request->is_freed = 0;
+    request->is_counted = 1;
+    /* One that was freed by its own callback was still delivering. */
+    atomic_store_explicit(&request->state, XYL_REQUEST_IDLE,
+                          memory_order_relaxed);
+    xyl_team_reference(request->team);
+    atomic_fetch_add_explicit(&request->context->requests_live, 1,
+                              memory_order_relaxed);
+}
+
+void xyl_request_discard(xylem_request_t *request)
+{
+    xylem_context_t *context = request->context;
+    xylem_team_t *team = request->team;
+    int is_counted = request->is_counted;
+
+    request->magic = XYL_REQUEST_FREED;
+    if (request->is_persistent)
+        atomic_fetch_sub_explicit(&team->persistent, 1, memory_order_relaxed);
+    request->is_persistent = 0;
+    if (request->ops->keep == NULL || !request->ops->keep(request))
+        xyl_request_release(request);
     xyl_team_unreference(team);
-    atomic_fetch_sub_explicit(&context->requests_live, 1, memory_order_relaxed);
+    if (is_counted)
+        atomic_fetch_sub_explicit(&context->requests_live, 1,
+                                  memory_order_release);
+}
+
+/* What is not counted does not hold up its context. */
+static void count_remove(xylem_request_t *request)
+{
+    if (!request->is_counted)
+        return;
+    request->is_counted = 0;
+    atomic_fetch_sub_explicit(&request->context->requests_live, 1,
+                              memory_order_release);
+}
+
+static void count_add(xylem_request_t *request)
+{
+    if (request->is_counted)
+        return;
+    request->is_counted = 1;
+    atomic_fetch_add_explicit(&request->context->requests_live, 1,
+                              memory_order_relaxed);
 }
 
 /* ---- zombies: completed, but the net still owes events ---- */
@@ -59,6 +106,14 @@ static void zombie_add(xylem_request_t *request)
     request->is_zombie = 1;
     request->zombie_next = request->context->zombies;
     request->context->zombies = request;
+}
+
+/* The user has been told: it holds up its context no longer, which frees it if
+ * nobody does before. Other requests do hold it up. */
+static void zombie_uncount(xylem_request_t *request)
+{
+    if (request->is_zombie)
+        count_remove(request);
 }
 
 static void zombie_remove(xylem_request_t *request)
@@ -134,6 +189,7 @@ static void publish_idle(xylem_request_t *request)
 {
     xyl_driver_t *driver = &request->context->driver;
 
+    zombie_uncount(request);
     /* Partner: the acquire of whoever looks at the state. */
     atomic_store_explicit(&request->state, XYL_REQUEST_IDLE,
                           memory_order_release);
@@ -165,6 +221,7 @@ void xyl_request_queue_callbacks(xylem_request_t *request)
 static void callback_returned(xylem_request_t *request)
 {
     if (request->is_freed) {
+        zombie_uncount(request);
         if (!request->is_zombie)
             xyl_request_discard(request);
         else
@@ -189,12 +246,18 @@ static void callbacks_due(xyl_event_t *event)
         return;
     atomic_store_explicit(&request->state, XYL_REQUEST_DELIVERING,
                           memory_order_release);
+    /* What frees itself does not hold the context: whoever learns of the end
+     * in the callback may destroy it. */
+    if ((request->flags & XYLEM_FLAG_AUTOFREE) != 0)
+        count_remove(request);
     if (request->on_complete != NULL)
         request->on_complete(request->arg, request->status);
     if ((request->flags & XYLEM_FLAG_AUTOFREE) != 0 &&
         atomic_load_explicit(&request->state, memory_order_relaxed) ==
             XYL_REQUEST_DELIVERING)
         request->is_freed = 1;
+    else
+        count_add(request); /* the callback has started it again */
     callback_returned(request);
 }
 
@@ -222,6 +285,26 @@ xylem_status_t xylem_request_start(xylem_request_t *request)
     return status == XYLEM_OK ? xyl_request_start(request) : status;
 }
 
+/* The final status, with words: its cause was found on the progressing thread,
+ * the words are this thread's. */
+static xylem_status_t outcome(const xylem_request_t *request)
+{
+    uint32_t rank;
+
+    if (request->status == XYLEM_OK)
+        return XYLEM_OK;
+    if (request->status == XYLEM_ERR_PROC_FAILED)
+        for (rank = 0; rank < request->context->ranks; rank++)
+            if (request->context->peers[rank].has_failed &&
+                xyl_team_contains(request->team, rank))
+                return xyl_explain(request->status,
+                                   "the operation failed: rank %u of the job "
+                                   "has died",
+                                   rank);
+    return xyl_explain(request->status, "the operation failed: %s",
+                       xylem_status_text(request->status));
+}
+
 static int is_idle(void *arg)
 {
     xylem_request_t *request = arg;
@@ -238,9 +321,9 @@ xylem_status_t xylem_request_test(xylem_request_t *request)
     if (status != XYLEM_OK)
         return status;
     if (is_idle(request))
-        return request->status;
+        return outcome(request);
     xyl_driver_turn(&request->context->driver);
-    return is_idle(request) ? request->status : XYLEM_IN_PROGRESS;
+    return is_idle(request) ? outcome(request) : XYLEM_IN_PROGRESS;
 }
 
 xylem_status_t xylem_request_wait(xylem_request_t *request)
@@ -254,7 +337,7 @@ xylem_status_t xylem_request_wait(xylem_request_t *request)
                         "xylem_request_wait: a callback must not block; test "
                         "the request, or give it a callback of its own");
     xyl_driver_wait(&request->context->driver, is_idle, request, UINT64_MAX);
-    return request->status;
+    return outcome(request);
 }
 
 xylem_status_t xylem_request_free(xylem_request_t *request)

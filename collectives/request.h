@@ -34,6 +34,9 @@ typedef struct xyl_request_ops {
     /* The progressing thread, in the callback phase: whatever is to be told
      * before on_complete. May be NULL. */
     void (*deliver)(xylem_request_t *request);
+    /* Takes over an idle request of which the user needs no more; 0: will
+     * not. May be NULL. */
+    int (*keep)(xylem_request_t *request);
     /* Before the memory goes. May be NULL. */
     void (*release)(xylem_request_t *request);
 } xyl_request_ops_t;
@@ -49,7 +52,9 @@ struct xylem_request {
     int has_completed;     /* this run is over, callbacks may be due */
     int is_queued;         /* in the engine's callback fifo */
     int is_freed;          /* by the user */
+    int is_persistent;     /* the user may start it again */
     int is_zombie;         /* completed while `posted` was not 0 */
+    int is_counted;        /* in the context's requests_live */
     uint32_t posted;       /* events that the net or the engine still owes */
     xylem_complete_fn on_complete;
     void *arg;
@@ -70,8 +75,13 @@ void xyl_request_complete(xylem_request_t *request, xylem_status_t status);
 void xyl_request_queue_callbacks(xylem_request_t *request);
 /* The progressing thread: one event of the net is back. */
 void xyl_request_event_back(xylem_request_t *request);
-/* Frees a request that nobody else can see. */
+/* Gives up a request that nobody else can see: ops->keep may take it over,
+ * else it is released. */
 void xyl_request_discard(xylem_request_t *request);
+/* Its memory goes; for whoever keeps requests. */
+void xyl_request_release(xylem_request_t *request);
+/* A kept request is in use again. */
+void xyl_request_revive(xylem_request_t *request);
 
 /* XYLEM_OK when `request` is one; else fails with a text that names `call`. */
 xylem_status_t xyl_request_check(const xylem_request_t *request,

@@ -5,45 +5,60 @@
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 
-/* One row of the built-in table: the first row that fits is taken. Measured on
- * one node of 16 cores; docs/measurements.md says how. */
+/* One row of a built-in table: the first row that fits is taken. */
 typedef struct rule {
     uint32_t ranks_max;
     uint64_t bytes_max;
     xylem_tree_t tree;
     uint32_t radix;
     size_t segment_bytes;
+    uint32_t send_window;
+    uint32_t recv_window;
 } rule_t;
 
 #define ANY_RANKS UINT32_MAX
 #define ANY_BYTES UINT64_MAX
 #define KIB       ((size_t)1 << 10)
 
-static const rule_t bcast_rules[] = {
-    {2, ANY_BYTES, XYLEM_TREE_CHAIN, 0, 512 * KIB},
-    {ANY_RANKS, 8 * KIB, XYLEM_TREE_KNOMIAL, 4, 8 * KIB},
-    {ANY_RANKS, 64 * KIB, XYLEM_TREE_KNOMIAL, 2, 16 * KIB},
-    {ANY_RANKS, 512 * KIB, XYLEM_TREE_KARY, 2, 32 * KIB},
-    {64, ANY_BYTES, XYLEM_TREE_CHAIN, 0, 64 * KIB},
-    {ANY_RANKS, ANY_BYTES, XYLEM_TREE_DOUBLE, 0, 128 * KIB},
+/* Within a node. UCX copies messages of up to 8 KiB through shared memory at
+ * once, larger ones after a handshake: segments of 8 KiB flow without one, and
+ * the last reader finds them in its cache. Measured with 2, 4, 8 and 16 ranks
+ * on 16 cores; see docs/measurements.md. */
+static const rule_t bcast_node_rules[] = {
+    {2, ANY_BYTES, XYLEM_TREE_CHAIN, 0, 8 * KIB, 8, 16},
+    {ANY_RANKS, 2 * KIB, XYLEM_TREE_KNOMIAL, 4, 8 * KIB, 4, 8},
+    {ANY_RANKS, 8 * KIB, XYLEM_TREE_KNOMIAL, 2, 8 * KIB, 4, 8},
+    {4, 1024 * KIB, XYLEM_TREE_DOUBLE, 0, 8 * KIB, 8, 16},
+    {ANY_RANKS, 16 * KIB, XYLEM_TREE_KARY, 3, 8 * KIB, 2, 4},
+    {ANY_RANKS, 1024 * KIB, XYLEM_TREE_DOUBLE, 0, 8 * KIB, 4, 8},
+    {ANY_RANKS, ANY_BYTES, XYLEM_TREE_DOUBLE, 0, 128 * KIB, 3, 6},
 };
 
-static const rule_t reduce_rules[] = {
-    {2, ANY_BYTES, XYLEM_TREE_CHAIN, 0, 128 * KIB},
-    {ANY_RANKS, 8 * KIB, XYLEM_TREE_KNOMIAL, 4, 8 * KIB},
-    {ANY_RANKS, 64 * KIB, XYLEM_TREE_KNOMIAL, 2, 16 * KIB},
-    {ANY_RANKS, 512 * KIB, XYLEM_TREE_KARY, 2, 32 * KIB},
-    {64, ANY_BYTES, XYLEM_TREE_CHAIN, 0, 64 * KIB},
-    {ANY_RANKS, ANY_BYTES, XYLEM_TREE_KARY, 2, 128 * KIB},
+static const rule_t reduce_node_rules[] = {
+    {2, ANY_BYTES, XYLEM_TREE_CHAIN, 0, 8 * KIB, 4, 8},
+    {ANY_RANKS, 128 * KIB, XYLEM_TREE_KNOMIAL, 4, 8 * KIB, 4, 8},
+    {ANY_RANKS, 256 * KIB, XYLEM_TREE_KNOMIAL, 2, 8 * KIB, 4, 8},
+    {ANY_RANKS, 2048 * KIB, XYLEM_TREE_DOUBLE, 0, 8 * KIB, 4, 8},
+    {ANY_RANKS, ANY_BYTES, XYLEM_TREE_DOUBLE, 0, 128 * KIB, 2, 4},
 };
 
-enum { SEND_WINDOW_DEFAULT = 2, RECV_WINDOW_DEFAULT = 4 };
+/* Across nodes: few long edges, segments that fill a network's pipe. */
+static const rule_t net_rules[] = {
+    {ANY_RANKS, 64 * KIB, XYLEM_TREE_TOPOLOGY, 2, 64 * KIB, 2, 4},
+    {ANY_RANKS, ANY_BYTES, XYLEM_TREE_TOPOLOGY, 1, 64 * KIB, 4, 8},
+};
+
+static const rule_t *rules_for(const xylem_team_t *team, xylem_coll_t coll)
+{
+    if (!team->is_one_node)
+        return net_rules;
+    return coll == XYLEM_COLL_BCAST ? bcast_node_rules : reduce_node_rules;
+}
 
 static const rule_t *rule_find(const xylem_team_t *team,
                                const xylem_coll_args_t *args)
 {
-    const rule_t *rule =
-        args->coll == XYLEM_COLL_BCAST ? bcast_rules : reduce_rules;
+    const rule_t *rule = rules_for(team, args->coll);
     uint64_t bytes = args->count * xylem_type_bytes(args->type);
 
     while (team->size > rule->ranks_max || bytes > rule->bytes_max)
@@ -107,6 +122,24 @@ static const char *choose_tree(const xylem_coll_args_t *args, uint64_t setting,
     return "by the built-in table";
 }
 
+/* A window that is asked for alone moves the other, so that N <= M. */
+static void choose_windows(const xylem_coll_args_t *args,
+                           const xyl_config_t *config, const rule_t *rule,
+                           xyl_plan_t *plan)
+{
+    uint64_t send = first_of(args->send_window, config->send_window, 0);
+    uint64_t recv = first_of(args->recv_window, config->recv_window, 0);
+
+    if (recv == 0)
+        recv = send > rule->recv_window ? send : rule->recv_window;
+    if (send == 0)
+        send = rule->send_window;
+    if (recv > XYL_WINDOW_MAX)
+        recv = XYL_WINDOW_MAX;
+    plan->recv_window = (uint32_t)recv;
+    plan->send_window = (uint32_t)(send < recv ? send : recv);
+}
+
 void xyl_select(const xylem_team_t *team, const xylem_coll_args_t *args,
                 int is_commutative, xyl_plan_t *plan_out)
 {
@@ -122,15 +155,7 @@ void xyl_select(const xylem_team_t *team, const xylem_coll_args_t *args,
         order = keep_order(team, args, &plan);
     plan.segment_bytes = first_of(args->segment_bytes, config->segment_bytes,
                                   rule->segment_bytes);
-    plan.recv_window = (uint32_t)first_of(
-        args->recv_window, config->recv_window, RECV_WINDOW_DEFAULT);
-    plan.send_window = (uint32_t)first_of(
-        args->send_window, config->send_window, SEND_WINDOW_DEFAULT);
-    if (plan.send_window > plan.recv_window)
-        plan.recv_window =
-            args->recv_window != 0 ? plan.recv_window : plan.send_window;
-    if (plan.send_window > plan.recv_window)
-        plan.send_window = plan.recv_window;
+    choose_windows(args, config, rule, &plan);
     plan.arrival_order =
         is_commutative && ((args->flags & XYLEM_FLAG_ARRIVAL_ORDER) != 0 ||
                            !config->deterministic);

@@ -38,6 +38,17 @@ static void sort(uint32_t *ranks, uint32_t count)
     }
 }
 
+static void reverse(uint32_t *ranks, uint32_t count)
+{
+    uint32_t i, rank;
+
+    for (i = 0; i < count / 2; i++) {
+        rank = ranks[i];
+        ranks[i] = ranks[count - 1 - i];
+        ranks[count - 1 - i] = rank;
+    }
+}
+
 static xylem_status_t children_init(xyl_tree_edges_t *edges, xyl_stage_t *stage,
                                     uint32_t window,
                                     const xyl_tree_edges_params_t *params,
@@ -78,8 +89,10 @@ xylem_status_t xyl_tree_edges_init(xyl_tree_edges_t *edges, xyl_stage_t *stage,
 
     if (status != XYLEM_OK)
         return status;
-    if (params->order_by_rank)
+    if (params->child_order == XYL_CHILDREN_BY_RANK)
         sort(neighbours.children, neighbours.child_count);
+    if (params->child_order == XYL_CHILDREN_REVERSED)
+        reverse(neighbours.children, neighbours.child_count);
     edges->has_parent = neighbours.parent != XYL_TREE_NONE;
     edges->parent.peer = neighbours.parent;
     edges->parent.limit = at_most(params->parent_limit, window);

@@ -15,17 +15,21 @@ typedef struct xyl_tree_spec {
     unsigned half;
 } xyl_tree_spec_t;
 
-/* Adds a stage that carries the message in `buf` from the root to everybody.
- * At the root its input is segment_ready; elsewhere what the parent sends. */
+/* Adds a stage that carries the message from the root to everybody. At the
+ * root its input is segment_ready; elsewhere what the parent sends. */
 xylem_status_t xyl_down_stage_add(xyl_operation_t *operation, uint32_t lane,
-                                  xyl_tree_spec_t tree, void *buf);
+                                  xyl_tree_spec_t tree,
+                                  xyl_stage_t **stage_out);
+/* Before every start with another buffer: where the message lies. */
+void xyl_down_stage_bind(xyl_stage_t *stage, void *buf);
 
-/* Adds a stage that combines `own` of everybody with the operation's combiner
- * into `result` at the root (NULL elsewhere; may be `own`). Every rank's input
- * is segment_ready; only the root emits. */
+/* Adds a stage that combines what everybody has with the operation's combiner.
+ * Every rank's input is segment_ready; only the root emits. */
 xylem_status_t xyl_up_stage_add(xyl_operation_t *operation, uint32_t lane,
-                                xyl_tree_spec_t tree, const void *own,
-                                void *result);
+                                xyl_tree_spec_t tree, xyl_stage_t **stage_out);
+/* This rank's contribution, and where the root wants the result (NULL
+ * elsewhere; may be `own`). */
+void xyl_up_stage_bind(xyl_stage_t *stage, const void *own, void *result);
 
 /* The edges of this rank in a tree, for both stages. */
 typedef struct xyl_tree_edges {
@@ -35,16 +39,23 @@ typedef struct xyl_tree_edges {
     xyl_edge_t *children;
 } xyl_tree_edges_t;
 
+/* How a stage wants its children. */
+typedef enum xyl_child_order {
+    XYL_CHILDREN_AS_SERVED, /* the largest subtree first: whose way is long */
+    XYL_CHILDREN_REVERSED,  /* the smallest first: who is done early */
+    XYL_CHILDREN_BY_RANK
+} xyl_child_order_t;
+
 /* Windows are M wide; `parent_limit` and `child_limit` say how many messages
  * may be in flight on an edge (N where this rank sends, M where it receives).
- * `order_by_rank` sorts the children. */
+ */
 typedef struct xyl_tree_edges_params {
     xyl_tree_spec_t tree;
     uint32_t parent_limit;
     uint32_t child_limit;
     xyl_event_fn parent_handle;
     xyl_event_fn child_handle;
-    int order_by_rank;
+    xyl_child_order_t child_order;
 } xyl_tree_edges_params_t;
 
 xylem_status_t xyl_tree_edges_init(xyl_tree_edges_t *edges, xyl_stage_t *stage,

@@ -2,7 +2,8 @@
  * its children's, then goes to the parent.
  *
  * Contributions of a segment have a fixed order: the children of lower rank,
- * then this rank, then the other children (commutative: this rank first). They
+ * then this rank, then the other children (commutative: this rank first, then
+ * the children, those with the smallest subtrees ahead, which come early). They
  * are combined in this order whenever they come (deterministic), or as they
  * come.
  *
@@ -371,8 +372,7 @@ static xylem_status_t allocate(up_stage_t *up)
 }
 
 xylem_status_t xyl_up_stage_add(xyl_operation_t *operation, uint32_t lane,
-                                xyl_tree_spec_t tree, const void *own,
-                                void *result)
+                                xyl_tree_spec_t tree, xyl_stage_t **stage_out)
 {
     xyl_tree_edges_params_t params = {
         .tree = tree,
@@ -380,7 +380,9 @@ xylem_status_t xyl_up_stage_add(xyl_operation_t *operation, uint32_t lane,
         .child_limit = operation->plan.recv_window,
         .parent_handle = up_sent,
         .child_handle = up_received,
-        .order_by_rank = !operation->combiner.is_commutative,
+        .child_order = operation->combiner.is_commutative
+                           ? XYL_CHILDREN_REVERSED
+                           : XYL_CHILDREN_BY_RANK,
     };
     up_stage_t *up = (up_stage_t *)(void *)xyl_operation_add_stage(
         operation, lane, &up_ops, sizeof *up);
@@ -388,8 +390,6 @@ xylem_status_t xyl_up_stage_add(xyl_operation_t *operation, uint32_t lane,
 
     if (up == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
-    up->own = own;
-    up->result = result;
     status = xyl_tree_edges_init(&up->edges, &up->stage, &params);
     if (status != XYLEM_OK)
         return status;
@@ -401,5 +401,14 @@ xylem_status_t xyl_up_stage_add(xyl_operation_t *operation, uint32_t lane,
                         "of %zu bytes each",
                         up->edges.child_count, operation->plan.recv_window,
                         operation->plan.segment_bytes);
+    *stage_out = &up->stage;
     return XYLEM_OK;
+}
+
+void xyl_up_stage_bind(xyl_stage_t *stage, const void *own, void *result)
+{
+    up_stage_t *up = self(stage);
+
+    up->own = own;
+    up->result = result;
 }

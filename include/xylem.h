@@ -166,7 +166,7 @@ xylem_status_t xylem_team_isplit(xylem_team_t *parent, uint32_t color,
 
 /* Gives the handle up; does not communicate and does not block. What the team
  * still has in flight completes first. NULL is allowed; the world team and a
- * team with idle persistent requests are refused (XYLEM_ERR_BUSY). */
+ * team with persistent requests are refused (XYLEM_ERR_BUSY). */
 xylem_status_t xylem_team_destroy(xylem_team_t *team);
 
 /* Writes up to `capacity` ranks of the team whose processes have died, and

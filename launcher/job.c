@@ -87,21 +87,21 @@ static void job_signal(const xyl_job_t *job, int number)
     }
 }
 
-/* Asks all ranks to end, and kills them when they do not. */
-static void job_stop(xyl_job_t *job)
+/* From now on ranks have the grace to end before they are killed. */
+static void grace_start(xyl_job_t *job)
 {
-    if (job->stopping)
-        return;
     job->stopping = true;
-    job_signal(job, SIGTERM);
     const struct timeval grace = interval(job->options->grace_s);
     (void)event_add(job->grace, &grace);
 }
 
-static void job_kill(xyl_job_t *job)
+/* Asks all ranks to end, once. */
+static void job_stop(xyl_job_t *job)
 {
-    job_stop(job);
-    job_signal(job, SIGKILL);
+    if (job->stopping)
+        return;
+    job_signal(job, SIGTERM);
+    grace_start(job);
 }
 
 /* Whether everything has ended and has been passed on. */
@@ -127,9 +127,7 @@ static void grace_over(evutil_socket_t fd, short events, void *arg)
     if (job->left == 0)
         (void)event_base_loopbreak(job->base);
     job_signal(job, SIGKILL);
-    /* Once more, for the case above. */
-    const struct timeval grace = interval(job->options->grace_s);
-    (void)event_add(job->grace, &grace);
+    grace_start(job); /* once more, for the case above */
 }
 
 static void timeout_over(evutil_socket_t fd, short events, void *arg)
@@ -266,9 +264,10 @@ static void signal_forward(evutil_socket_t number, short events, void *arg)
     if (number == SIGINT)
         job->interrupts++;
     if (number == SIGINT && job->interrupts > 1) {
-        job_kill(job);
         if (job->left == 0)
             (void)event_base_loopbreak(job->base);
+        job_signal(job, SIGKILL);
+        grace_start(job);
         return;
     }
     job_signal(job, (int)number);
@@ -408,8 +407,11 @@ int xyl_job_run(xyl_job_t *job, xyl_server_t *server, const char *path,
         (void)evtimer_add(job->timeout, &timeout);
     }
     ranks_start(job, path, processors);
-    if (job->left > 0)
-        (void)event_base_dispatch(job->base);
+    if (job->left > 0 && event_base_dispatch(job->base) < 0) {
+        xyl_complain("the event loop fails: %s", strerror(errno));
+        job_signal(job, SIGKILL);
+        job->code = XYL_EXIT_LAUNCHER;
+    }
     sinks_judge(job);
     return job->code;
 }
@@ -495,6 +497,15 @@ static int job_init(xyl_job_t *job)
     return files_raise(job);
 }
 
+/* The PMIx library uses libevent, too, and may close a connection to a rank
+ * that has died before it stops watching it. What fails here is seen by its
+ * result. */
+static void warning_drop(int severity, const char *text)
+{
+    (void)severity;
+    (void)text;
+}
+
 int xyl_job_create(const xyl_options_t *options, xyl_job_t **job_out)
 {
     xyl_job_t *job = calloc(1, sizeof(*job));
@@ -503,6 +514,7 @@ int xyl_job_create(const xyl_options_t *options, xyl_job_t **job_out)
         return XYL_EXIT_LAUNCHER;
     }
     job->options = options;
+    event_set_log_callback(warning_drop);
     const int code = job_init(job);
     if (code != 0) {
         xyl_job_destroy(job);

@@ -49,7 +49,8 @@ static void sink_resume(xyl_sink_t *sink)
     while (stream != NULL) {
         xyl_stream_t *next = stream->parked_next;
         stream->parked = false;
-        (void)event_add(stream->readable, NULL);
+        if (stream->fd >= 0) /* else it has been closed meanwhile */
+            (void)event_add(stream->readable, NULL);
         stream = next;
     }
 }

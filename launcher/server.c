@@ -201,9 +201,9 @@ static void info_text(pmix_info_t *info, const char *key, const char *value,
 static void info_array(pmix_info_t *info, const char *key, pmix_info_t *entries,
                        size_t count)
 {
-    pmix_data_array_t array = {
+    pmix_data_array_t list = {
         .type = PMIX_INFO, .size = count, .array = entries};
-    (void)PMIx_Info_load(info, key, &array, PMIX_DATA_ARRAY);
+    (void)PMIx_Info_load(info, key, &list, PMIX_DATA_ARRAY);
     PMIX_INFO_FREE(entries, count);
 }
 

@@ -13,8 +13,8 @@
 enum {
     SLEEP_NS_MAX = 200 * 1000 * 1000, /* look around at least this often */
     WAIT_NS_MAX = 1000 * 1000,        /* for another thread's progress */
-    YIELD_AFTER_TURNS = 2000 /* idle turns of a spinning caller, then it lets
-                                others have the core each turn */
+    YIELD_AFTER_TURNS = 100 /* idle turns of a caller that has to share its
+                               core, then it lets others run each turn */
 };
 
 /* ---- sleeping ---- */
@@ -94,7 +94,7 @@ static void turn_and_rest(xyl_driver_t *driver, idler_t *idler)
     }
     idler->turns++;
     if (driver->params.mode == XYL_DRIVER_CALLER) {
-        if (idler->turns > YIELD_AFTER_TURNS)
+        if (driver->params.shares_cores && idler->turns > YIELD_AFTER_TURNS)
             sched_yield();
         return;
     }
@@ -181,21 +181,22 @@ static void *thread_main(void *arg)
     xyl_driver_t *driver = arg;
     idler_t idler = {0, 0};
 
-    while (!xyl_engine_try_own(driver->engine))
-        sched_yield();
-    /* Partner: the store in xyl_driver_stop. */
+    /* It owns the engine from the start: see xyl_driver_start. Partner: the
+     * store in xyl_driver_leave_to_caller. */
     while (atomic_load_explicit(&driver->stop, memory_order_acquire) == 0)
         turn_and_rest(driver, &idler);
     xyl_engine_disown(driver->engine);
     return NULL;
 }
 
-static xylem_status_t thread_start(xyl_driver_t *driver)
+xylem_status_t xyl_driver_thread_start(xyl_driver_t *driver)
 {
     pthread_attr_t attributes;
     cpu_set_t cores;
     int error;
 
+    if (driver->params.mode != XYL_DRIVER_THREAD)
+        return XYLEM_OK;
     pthread_attr_init(&attributes);
     if (driver->params.core >= 0) {
         CPU_ZERO(&cores);
@@ -210,6 +211,7 @@ static xylem_status_t thread_start(xyl_driver_t *driver)
                         driver->params.core >= 0
                             ? ": is XYLEM_PROGRESS_CORE a core of this machine?"
                             : "");
+    driver->has_thread = 1;
     return XYLEM_OK;
 }
 
@@ -315,10 +317,14 @@ xylem_status_t xyl_driver_start(xyl_driver_t *driver, xyl_engine_t *engine,
     }
     engine->wake = wake;
     engine->wake_arg = driver;
-    if (params->mode == XYL_DRIVER_THREAD)
-        status = thread_start(driver);
-    if (status == XYLEM_OK)
-        return XYLEM_OK;
+    /* Before another thread can wait for something: it would own the engine
+     * until that has come, and the progress thread spin. */
+    if (params->mode == XYL_DRIVER_THREAD) {
+        int owned = xyl_engine_try_own(engine);
+        assert(owned);
+        (void)owned;
+    }
+    return XYLEM_OK;
 fail:
     destroy_events(driver);
     pthread_cond_destroy(&driver->changed);
@@ -328,12 +334,16 @@ fail:
 
 void xyl_driver_leave_to_caller(xyl_driver_t *driver)
 {
-    if (driver->params.mode == XYL_DRIVER_THREAD) {
+    if (driver->has_thread) {
         atomic_store_explicit(&driver->stop, 1, memory_order_release);
         wake(driver);
         pthread_join(driver->thread, NULL);
+        driver->has_thread = 0;
+    } else if (driver->params.mode == XYL_DRIVER_THREAD) {
+        xyl_engine_disown(driver->engine);
     }
     driver->params.mode = XYL_DRIVER_CALLER;
+    driver->params.shares_cores = 1;
 }
 
 void xyl_driver_stop(xyl_driver_t *driver)

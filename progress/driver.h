@@ -30,6 +30,7 @@ typedef struct xyl_driver_params {
     uint64_t spin_ns;  /* without work before going to sleep */
     uint64_t watch_ns; /* between looks at watched descriptors; 0: never */
     int core;          /* of the progress thread; -1: any */
+    int shares_cores;  /* there are more ranks than cores */
 } xyl_driver_params_t;
 
 typedef struct xyl_driver {
@@ -45,12 +46,16 @@ typedef struct xyl_driver {
     pthread_cond_t changed; /* something completed, or ownership is free */
     _Atomic unsigned waiters;
     pthread_t thread;
+    int has_thread;
     _Atomic int stop; /* partner: the thread's load in its loop */
 } xyl_driver_t;
 
-/* After the net is attached to the engine. */
+/* After the net is attached to the engine. With XYL_DRIVER_THREAD the engine
+ * is owned from here on, first by whoever prepares it, then by the thread. */
 xylem_status_t xyl_driver_start(xyl_driver_t *driver, xyl_engine_t *engine,
                                 const xyl_driver_params_t *params);
+/* Starts the progress thread, if the mode has one. */
+xylem_status_t xyl_driver_thread_start(xyl_driver_t *driver);
 /* Ends the thread and the sleeping: from here on callers spin. For the end of a
  * context, where other things than the net are waited for. */
 void xyl_driver_leave_to_caller(xyl_driver_t *driver);

@@ -19,22 +19,6 @@ void xyl_engine_init(xyl_engine_t *engine, const xyl_clock_t *clock)
     xyl_queue_init(&engine->submitted);
 }
 
-int xyl_engine_try_own(xyl_engine_t *engine)
-{
-    unsigned free = 0;
-
-    if (atomic_load_explicit(&engine->owned, memory_order_relaxed) != 0)
-        return 0;
-    /* Partner: the release in xyl_engine_disown. */
-    return atomic_compare_exchange_strong_explicit(
-        &engine->owned, &free, 1, memory_order_acquire, memory_order_relaxed);
-}
-
-void xyl_engine_disown(xyl_engine_t *engine)
-{
-    atomic_store_explicit(&engine->owned, 0, memory_order_release);
-}
-
 static unsigned phase_net(xyl_engine_t *engine)
 {
     return engine->net == NULL ? 0 : engine->net->ops->progress(engine->net);
@@ -124,6 +108,17 @@ unsigned xyl_engine_turn(xyl_engine_t *engine)
 
 void xyl_engine_submit(xyl_engine_t *engine, xyl_task_t *task)
 {
+    /* The short way: what others have submitted comes first. */
+    if (xyl_engine_try_own(engine)) {
+        run_submitted(engine);
+        if (xyl_queue_is_empty(&engine->submitted)) {
+            task->run(task);
+            phase_ready(engine);
+            xyl_engine_disown(engine);
+            return;
+        }
+        xyl_engine_disown(engine);
+    }
     xyl_queue_push(&engine->submitted, task);
     /* Sequentially consistent, after the exchange in the push: its partner is
      * the sleeper's store, which comes before its look at the queue. One of

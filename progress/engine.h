@@ -57,15 +57,28 @@ void xyl_engine_init(xyl_engine_t *engine, const xyl_clock_t *clock);
 
 /* Ownership, for any thread. xyl_engine_turn and everything that touches an
  * operation's state happens while owning. */
-int xyl_engine_try_own(xyl_engine_t *engine);
-void xyl_engine_disown(xyl_engine_t *engine);
+static inline int xyl_engine_try_own(xyl_engine_t *engine)
+{
+    unsigned free = 0;
+
+    if (atomic_load_explicit(&engine->owned, memory_order_relaxed) != 0)
+        return 0;
+    /* Partner: the release in xyl_engine_disown. */
+    return atomic_compare_exchange_strong_explicit(
+        &engine->owned, &free, 1, memory_order_acquire, memory_order_relaxed);
+}
+
+static inline void xyl_engine_disown(xyl_engine_t *engine)
+{
+    atomic_store_explicit(&engine->owned, 0, memory_order_release);
+}
 
 /* The owner. Returns the number of things done. */
 unsigned xyl_engine_turn(xyl_engine_t *engine);
 
 /* Any thread: runs `task` on the owner's thread. When nobody owns the engine
- * the caller runs what is submitted at once (no handlers, no callbacks), so
- * that communication starts inside the starting call. */
+ * the caller runs what is submitted and the handlers of what is ready at once
+ * (no callbacks), so that communication starts inside the starting call. */
 void xyl_engine_submit(xyl_engine_t *engine, xyl_task_t *task);
 
 /* The owner: nothing is ready, submitted or waiting for its callback. */

@@ -12,7 +12,9 @@
  *   before (eager); nobody may rely on either.
  * - A message longer than its buffer completes the receive with
  *   XYLEM_ERR_TRUNCATED; a shorter one is an internal error of the caller.
- * - The buffer belongs to the net from the call until the event.
+ * - The buffer belongs to the net from the call until the event; that of a
+ *   receive only from when its message is sent: before, the net leaves it
+ *   alone, and an in-place allreduce still sends what lies there.
  * All functions are called by the progressing thread, except where noted.
  */
 #ifndef XYL_PROGRESS_NET_H

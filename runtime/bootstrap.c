@@ -136,6 +136,11 @@ static xylem_status_t user_exchange(xyl_bootstrap_t *bootstrap,
     if (sizes == NULL || xyl_blobs_init(&all, bootstrap->ranks) != XYLEM_OK)
         goto out;
     status = user_allgather(bootstrap, &size, sizes, sizeof size);
+    if (status == XYLEM_OK && sizes[bootstrap->rank] != bytes)
+        status = xyl_fail(XYLEM_ERR_BOOTSTRAP,
+                          "the allgather of the bootstrap did not bring rank "
+                          "%u what it gave itself",
+                          bootstrap->rank);
     if (status != XYLEM_OK)
         goto out;
     most = largest(sizes, bootstrap->ranks);

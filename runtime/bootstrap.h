@@ -26,6 +26,7 @@ typedef struct xyl_bootstrap xyl_bootstrap_t;
 
 typedef struct xyl_bootstrap_ops {
     const char *name;
+    int fence_outlives_ranks; /* the living pass it when ranks have died */
     /* Gathers a blob of every rank. Blocks. Returns owned (free with
      * xyl_blobs_fini). */
     xylem_status_t (*exchange)(xyl_bootstrap_t *bootstrap, const void *mine,

@@ -147,6 +147,9 @@ static xylem_status_t pmix_fence_test(xyl_bootstrap_t *base)
 
     if (status == FENCE_RUNNING)
         return XYLEM_IN_PROGRESS;
+    /* Some ranks have died; all others are here. */
+    if (status == PMIX_ERR_PARTIAL_SUCCESS)
+        return XYLEM_OK;
     return status == PMIX_SUCCESS ? XYLEM_OK : fail("fence", status);
 }
 
@@ -158,6 +161,7 @@ static void pmix_destroy(xyl_bootstrap_t *bootstrap)
 
 static const xyl_bootstrap_ops_t pmix_ops = {
     .name = "pmix",
+    .fence_outlives_ranks = 1,
     .exchange = pmix_exchange,
     .fence_start = pmix_fence_start,
     .fence_test = pmix_fence_test,

@@ -175,7 +175,10 @@ static void suspicion_handle(xyl_event_t *event)
             continue;
         peer->has_failed = 1;
         atomic_fetch_add_explicit(&context->failures, 1, memory_order_release);
-        xyl_log(XYL_LOG_WARN, "rank %u has died; its teams cannot go on", rank);
+        /* Who has met all others at the end may go first. */
+        if (!context->is_leaving)
+            xyl_log(XYL_LOG_WARN, "rank %u has died; its teams cannot go on",
+                    rank);
         fail_operations(context, rank);
     }
 }
@@ -241,7 +244,7 @@ static void net_attach(xylem_context_t *context, xyl_net_t *net)
 }
 
 static xylem_status_t driver_start(xylem_context_t *context,
-                                   xyl_driver_mode_t mode)
+                                   xyl_driver_mode_t mode, int shares_cores)
 {
     const xyl_config_t *config = &context->config;
     xyl_driver_params_t params = {.mode = mode,
@@ -250,7 +253,8 @@ static xylem_status_t driver_start(xylem_context_t *context,
                                   .core = config->progress_core ==
                                                   XYL_CONFIG_NO_CORE
                                               ? -1
-                                              : (int)config->progress_core};
+                                              : (int)config->progress_core,
+                                  .shares_cores = shares_cores};
 
     return xyl_driver_start(&context->driver, &context->engine, &params);
 }
@@ -278,7 +282,7 @@ xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
     context->peers = parts->peers;
     net_attach(context, parts->net_create(parts->net_arg, parts->rank,
                                           &context->engine.ready));
-    status = driver_start(context, XYL_DRIVER_CALLER);
+    status = driver_start(context, XYL_DRIVER_CALLER, 0);
     if (status != XYLEM_OK)
         goto destroy_net;
     status = world_create(context);
@@ -316,7 +320,7 @@ static xylem_status_t bootstrap_create(const xylem_bootstrap_t *user,
 
 /* Spinning ranks that share a core would take turns of a time slice each. */
 static xyl_driver_mode_t choose_mode(const xylem_context_t *context,
-                                     const xyl_machine_t *machine)
+                                     int shares_cores)
 {
     switch (context->config.progress) {
     case XYL_PROGRESS_CALLER:
@@ -326,9 +330,7 @@ static xyl_driver_mode_t choose_mode(const xylem_context_t *context,
     case XYL_PROGRESS_THREAD:
         return XYL_DRIVER_THREAD;
     default:
-        return xyl_peers_local_count(context) > machine->cores
-                   ? XYL_DRIVER_BLOCKING
-                   : XYL_DRIVER_CALLER;
+        return shares_cores ? XYL_DRIVER_BLOCKING : XYL_DRIVER_CALLER;
     }
 }
 
@@ -382,12 +384,16 @@ xylem_status_t xylem_context_create(const xylem_context_params_t *params,
                                                     NULL};
     xylem_context_t *context;
     xyl_machine_t machine;
-    xylem_status_t status = check_params(params, context_out);
+    int shares_cores;
+    xylem_status_t status;
 
+    xyl_config_apply_log(NULL);
+    status = check_params(params, context_out);
     if (status != XYLEM_OK)
         return status;
     if (params == NULL)
         params = &defaults;
+    xyl_config_apply_log(params->settings);
     status = frame_create(xyl_allocator_system(), xyl_clock_system(),
                           params->settings, &context);
     if (status != XYLEM_OK)
@@ -403,20 +409,24 @@ xylem_status_t xylem_context_create(const xylem_context_params_t *params,
     status = join(context, &machine.place);
     if (status != XYLEM_OK)
         goto destroy_net;
-    status = driver_start(context, choose_mode(context, &machine));
+    shares_cores = xyl_peers_local_count(context) > machine.cores;
+    status =
+        driver_start(context, choose_mode(context, shares_cores), shares_cores);
     if (status != XYLEM_OK)
         goto destroy_net;
     status = world_create(context);
     if (status == XYLEM_OK)
         status = xyl_liveness_start(context);
+    if (status == XYLEM_OK)
+        status = xyl_driver_thread_start(&context->driver);
     if (status != XYLEM_OK)
         goto stop_driver;
     context->magic = XYL_CONTEXT_MAGIC;
     *context_out = context;
     return XYLEM_OK;
 stop_driver:
-    xyl_driver_stop(&context->driver);
     xyl_liveness_stop(context);
+    xyl_driver_stop(&context->driver);
 destroy_net:
     if (context->net != NULL)
         context->net->ops->destroy(context->net);
@@ -428,13 +438,21 @@ destroy_frame:
 
 /* ---- destruction ---- */
 
+/* A launcher that does not take note of the dead must not hold the others. */
+#define FENCE_AFTER_FAILURE_NS_MAX (UINT64_C(5) * 1000000000)
+
+static int has_failures(const xylem_context_t *context)
+{
+    return atomic_load_explicit(&context->failures, memory_order_acquire) != 0;
+}
+
 /* The net is empty here, or a peer is gone and it never will be. */
 static int is_flushed(void *arg)
 {
     xylem_context_t *context = arg;
     int flushed = 0;
 
-    if (atomic_load_explicit(&context->failures, memory_order_acquire) != 0)
+    if (has_failures(context))
         return 1;
     if (xyl_engine_try_own(&context->engine)) {
         flushed = context->net->ops->is_flushed(context->net);
@@ -446,14 +464,14 @@ static int is_flushed(void *arg)
 static int is_fenced(void *arg)
 {
     xylem_context_t *context = arg;
+    const xyl_bootstrap_ops_t *ops = context->bootstrap->ops;
 
-    return atomic_load_explicit(&context->failures, memory_order_acquire) !=
-               0 ||
-           context->bootstrap->ops->fence_test(context->bootstrap) !=
-               XYLEM_IN_PROGRESS;
+    return (has_failures(context) && !ops->fence_outlives_ranks) ||
+           ops->fence_test(context->bootstrap) != XYLEM_IN_PROGRESS;
 }
 
-/* Nobody takes its net down while another still needs it. */
+/* Nobody takes its net down while another still needs it. Survivors of a
+ * failure wait for each other, too: who is gone early is taken for dead. */
 static void meet_the_others(xylem_context_t *context)
 {
     uint64_t limit_ns = context->config.timeout_s * UINT64_C(1000000000);
@@ -463,9 +481,12 @@ static void meet_the_others(xylem_context_t *context)
         XYLEM_OK)
         xyl_log(XYL_LOG_WARN, "messages are left undelivered after %llu s",
                 (unsigned long long)context->config.timeout_s);
-    if (atomic_load_explicit(&context->failures, memory_order_acquire) != 0 ||
+    context->is_leaving = 1;
+    if ((has_failures(context) && !bootstrap->ops->fence_outlives_ranks) ||
         bootstrap->ops->fence_start(bootstrap) != XYLEM_OK)
         return;
+    if (has_failures(context) && limit_ns > FENCE_AFTER_FAILURE_NS_MAX)
+        limit_ns = FENCE_AFTER_FAILURE_NS_MAX;
     if (xyl_driver_wait(&context->driver, is_fenced, context, limit_ns) !=
         XYLEM_OK)
         xyl_log(XYL_LOG_WARN,
@@ -487,7 +508,7 @@ xylem_status_t xylem_context_destroy(xylem_context_t *context)
         return xyl_fail(XYLEM_ERR_IN_CALLBACK,
                         "xylem_context_destroy: a callback must not block");
     live = atomic_load_explicit(&context->requests_live, memory_order_acquire);
-    if (live != 0 && context->zombies == NULL)
+    if (live != 0)
         return xyl_fail(XYLEM_ERR_BUSY,
                         "xylem_context_destroy: %u requests are not freed",
                         live);

@@ -77,6 +77,7 @@ struct xylem_context {
     xylem_request_t *zombies;
     xyl_event_t failure_event;
     int failure_is_queued;
+    int is_leaving;                    /* in the fence before the end */
     _Atomic uint32_t failures;         /* peers that have failed */
     struct xylem_context *next_buried; /* see context.c */
 };

@@ -1,6 +1,7 @@
 #include "runtime/liveness.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -8,6 +9,9 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
+#include "runtime/team.h"
+
+enum { END_WAIT_MS = 100 };
 
 typedef struct watched {
     xylem_context_t *context;
@@ -91,4 +95,33 @@ void xyl_liveness_stop(xylem_context_t *context)
     }
     free(liveness);
     context->liveness = NULL;
+}
+
+xylem_status_t xyl_liveness_explain(xylem_context_t *context,
+                                    const xylem_team_t *team,
+                                    xylem_status_t status)
+{
+    struct xyl_liveness *liveness = context->liveness;
+    xylem_status_t explained = status;
+    struct pollfd *ends;
+    uint32_t i;
+
+    if (liveness == NULL)
+        return status;
+    ends = calloc(liveness->count, sizeof *ends);
+    if (ends == NULL)
+        return status;
+    for (i = 0; i < liveness->count; i++) {
+        ends[i] = (struct pollfd){liveness->peers[i].fd, POLLIN, 0};
+        if (!xyl_team_contains(team, liveness->peers[i].rank))
+            ends[i].fd = -1; /* is not looked at */
+    }
+    if (poll(ends, liveness->count, END_WAIT_MS) > 0)
+        for (i = 0; i < liveness->count; i++)
+            if (ends[i].revents != 0) {
+                xyl_context_suspect(context, liveness->peers[i].rank);
+                explained = XYLEM_ERR_PROC_FAILED;
+            }
+    free(ends);
+    return explained;
 }

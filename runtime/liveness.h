@@ -10,4 +10,12 @@
 xylem_status_t xyl_liveness_start(xylem_context_t *context);
 void xyl_liveness_stop(xylem_context_t *context);
 
+/* The progressing thread: a message could not be moved. The kernel takes the
+ * memory of a dying process away a moment before it says that the process has
+ * ended: waits for that word, but only a moment. XYLEM_ERR_PROC_FAILED when a
+ * process of `team` has ended, else `status`. */
+xylem_status_t xyl_liveness_explain(xylem_context_t *context,
+                                    const xylem_team_t *team,
+                                    xylem_status_t status);
+
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/plan_cache.h"
 #include "runtime/base/status.h"
 
 /* ---- life ---- */
@@ -34,6 +35,17 @@ static void list_remove(xylem_team_t *team)
     pthread_mutex_unlock(&context->lock);
 }
 
+static int lives_on_one_node(const xylem_team_t *team)
+{
+    const xyl_peer_t *peers = team->context->peers;
+    uint32_t i, node = peers[xyl_team_world_rank(team, 0)].place.node;
+
+    for (i = 1; i < team->size; i++)
+        if (peers[xyl_team_world_rank(team, i)].place.node != node)
+            return 0;
+    return 1;
+}
+
 xylem_status_t xyl_team_create(xylem_context_t *context, uint32_t rank,
                                uint32_t size, uint32_t slot,
                                uint32_t *world_ranks, uint16_t *peer_slots,
@@ -56,7 +68,9 @@ xylem_status_t xyl_team_create(xylem_context_t *context, uint32_t rank,
     team->peer_slots = peer_slots;
     atomic_init(&team->sequence, 0);
     atomic_init(&team->references, 1);
+    atomic_init(&team->persistent, 0);
     pthread_mutex_init(&team->lock, NULL);
+    team->is_one_node = lives_on_one_node(team);
     list_add(team);
     *team_out = team;
     return XYLEM_OK;
@@ -67,6 +81,7 @@ static void release(xylem_team_t *team)
     xylem_context_t *context = team->context;
     uint32_t i;
 
+    xyl_plan_cache_clear(team);
     list_remove(team);
     /* Every operation of the team has completed here, so all messages for the
      * slot have been matched and it may name another team. After a failure
@@ -326,6 +341,10 @@ xylem_status_t xylem_team_destroy(xylem_team_t *team)
         return xyl_fail(XYLEM_ERR_BUSY,
                         "xylem_team_destroy: the world team belongs to its "
                         "context");
+    if (atomic_load_explicit(&team->persistent, memory_order_relaxed) != 0)
+        return xyl_fail(XYLEM_ERR_BUSY,
+                        "xylem_team_destroy: free the team's persistent "
+                        "requests first");
     team->magic = 0;
     xyl_team_unreference(team);
     return XYLEM_OK;

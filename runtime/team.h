@@ -5,9 +5,11 @@
  *                     out its own slots and tells the members once, so that
  *                     making a team needs no agreement on a number
  *   source   20 bits  the sender's rank in the team
- *   sequence 12 bits  the stage within the team, modulo 4096; equal tags match
- *                     in order, so a wrap is harmless
- *   segment  18 bits  modulo 2^18, far beyond any window
+ *   sequence 20 bits  the stage within the team, modulo 2^20: equal tags match
+ *                     in order, so a wrap does no harm unless an operation is
+ *                     still waiting when the team starts its 2^20th stage after
+ *   segment  10 bits  modulo 1024: what is in flight on an edge lies within two
+ *                     windows, in a double tree of every other segment
  */
 #ifndef XYL_RUNTIME_TEAM_H
 #define XYL_RUNTIME_TEAM_H
@@ -22,7 +24,8 @@
 enum {
     XYL_TEAM_MAGIC = 0x78546d74,
     XYL_TEAM_SIZE_MAX = 1 << 20,
-    XYL_TREE_CACHE_SIZE = 64 /* trees that a team remembers; a power of two */
+    XYL_PLAN_CACHE_SIZE = 16, /* idle operations that a team keeps */
+    XYL_TREE_CACHE_SIZE = 64  /* trees that a team remembers; a power of two */
 };
 
 /* The neighbours of this rank in one tree. */
@@ -45,13 +48,16 @@ struct xylem_team {
     uint32_t rank;
     uint32_t size;
     uint32_t slot;
+    int is_one_node; /* all ranks live on one */
     xylem_context_t *context;
     uint32_t *world_ranks; /* [size]; NULL: rank i is rank i of the job */
     uint16_t *peer_slots;  /* [size]; NULL: all are `slot` */
     _Atomic uint32_t sequence;
     _Atomic uint32_t references; /* the user's, and one per request */
+    _Atomic uint32_t persistent; /* requests that may be started again */
     xylem_team_t *older, *newer; /* in the context's list, by its lock */
     pthread_mutex_t lock;        /* trees, map */
+    _Atomic(xylem_request_t *) plans[XYL_PLAN_CACHE_SIZE]; /* plan_cache.h */
     xyl_neighbours_t trees[XYL_TREE_CACHE_SIZE];
     uint32_t *map_memory; /* NULL until a topology tree is asked for */
     xyl_topology_map_t map;
@@ -72,7 +78,7 @@ static inline uint64_t xyl_team_tag(const xylem_team_t *team, uint32_t source,
         team->peer_slots == NULL ? team->slot : team->peer_slots[destination];
 
     return slot << 50 | (uint64_t)source << 30 |
-           (uint64_t)(sequence & 0xfff) << 18 | (segment & 0x3ffff);
+           (uint64_t)(sequence & 0xfffff) << 10 | (segment & 0x3ff);
 }
 
 /* world_ranks (NULL: all of the job) and peer_slots are taken, also on failure;

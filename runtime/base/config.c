@@ -1,6 +1,7 @@
 #include "runtime/base/config.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,7 +10,10 @@
 #include "runtime/base/status.h"
 
 #define PREFIX "XYLEM_"
-enum { PREFIX_BYTES = sizeof PREFIX - 1 };
+enum {
+    PREFIX_BYTES = sizeof PREFIX - 1,
+    WINDOW_MAX = 64 /* the bits of a word, see collectives/edge.h */
+};
 
 static const xyl_config_row_t rows[] = {
 #define CONFIG_ROW(field, name, type, preset, same, help)                      \
@@ -112,13 +116,30 @@ static xylem_status_t load_settings(const char *const *settings,
 
 static xylem_status_t check_windows(const xyl_config_t *config)
 {
-    if (config->recv_window > 64)
-        return xyl_fail(XYLEM_ERR_CONFIG, "XYLEM_RECV_WINDOW is at most 64");
+    if (config->recv_window > WINDOW_MAX || config->send_window > WINDOW_MAX)
+        return xyl_fail(XYLEM_ERR_CONFIG,
+                        "XYLEM_SEND_WINDOW and XYLEM_RECV_WINDOW are at most "
+                        "%d",
+                        WINDOW_MAX);
     if (config->recv_window != 0 && config->send_window > config->recv_window)
         return xyl_fail(XYLEM_ERR_CONFIG,
                         "XYLEM_SEND_WINDOW may not exceed XYLEM_RECV_WINDOW: "
                         "a receive must be posted for every send in flight");
     return XYLEM_OK;
+}
+
+void xyl_config_apply_log(const char *const *settings)
+{
+    static const char name[] = "LOG=";
+    const char *text = getenv(PREFIX "LOG");
+    uint64_t level;
+    size_t i;
+
+    for (i = 0; settings != NULL && settings[i] != NULL; i++)
+        if (strncmp(settings[i], name, sizeof name - 1) == 0)
+            text = settings[i] + sizeof name - 1;
+    if (text != NULL && xyl_config_parse_LEVEL(text, &level) == XYLEM_OK)
+        xyl_log_level_set((xyl_log_level_t)level);
 }
 
 xylem_status_t xyl_config_load(const char *const *settings,

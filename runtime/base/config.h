@@ -99,6 +99,10 @@ const xyl_config_row_t *xyl_config_row(size_t index);
 xylem_status_t xyl_config_load(const char *const *settings,
                                xyl_config_t *config_out);
 
+/* Sets the level of messages alone, so that nothing is said against it while
+ * the rest is read. A value that cannot be read is left to xyl_config_load. */
+void xyl_config_apply_log(const char *const *settings);
+
 /* "knomial:4" to and from a value of XYL_CONFIG_TREE. */
 xylem_status_t xyl_config_parse_tree(const char *text, uint64_t *value_out);
 void xyl_config_print_tree(uint64_t value, char *text);

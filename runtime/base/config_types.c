@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,11 +102,16 @@ void xyl_config_print_COUNT(uint64_t value, char *text)
 
 xylem_status_t xyl_config_parse_CORE(const char *text, uint64_t *value_out)
 {
+    uint64_t core;
+
     if (strcasecmp(text, "any") == 0) {
         *value_out = XYL_CONFIG_NO_CORE;
         return XYLEM_OK;
     }
-    return xyl_config_parse_COUNT(text, value_out);
+    if (xyl_config_parse_COUNT(text, &core) != XYLEM_OK || core >= CPU_SETSIZE)
+        return XYLEM_ERR_CONFIG;
+    *value_out = core;
+    return XYLEM_OK;
 }
 
 void xyl_config_print_CORE(uint64_t value, char *text)

@@ -136,6 +136,16 @@ void xyl_arena_fini(xyl_arena_t *arena)
     arena->blocks = NULL;
 }
 
+size_t xyl_arena_bytes(const xyl_arena_t *arena)
+{
+    const arena_block_t *block;
+    size_t bytes = 0;
+
+    for (block = arena->blocks; block != NULL; block = block->older)
+        bytes += block->bytes;
+    return bytes;
+}
+
 static int arena_grow(xyl_arena_t *arena, size_t bytes)
 {
     size_t block_bytes = bytes + XYL_MEMORY_ALIGN;

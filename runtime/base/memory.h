@@ -51,6 +51,8 @@ typedef struct xyl_arena {
 
 void xyl_arena_init(xyl_arena_t *arena, xyl_pool_t *pool);
 void xyl_arena_fini(xyl_arena_t *arena);
+/* What the arena takes from the pool. */
+size_t xyl_arena_bytes(const xyl_arena_t *arena);
 /* Not cleared; aligned to 16 bytes, or to XYL_MEMORY_ALIGN from 4 KiB on. NULL
  * when there is none. */
 void *xyl_arena_alloc(xyl_arena_t *arena, size_t bytes);

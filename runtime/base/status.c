@@ -48,6 +48,16 @@ const char *xylem_version(void)
                           XYLEM_VERSION_PATCH);
 }
 
+xylem_status_t xyl_explain(xylem_status_t status, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(last_error, sizeof last_error, format, args);
+    va_end(args);
+    return status;
+}
+
 xylem_status_t xyl_fail(xylem_status_t status, const char *format, ...)
 {
     va_list args;

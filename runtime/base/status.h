@@ -9,4 +9,9 @@
 xylem_status_t xyl_fail(xylem_status_t status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* The same without a message in the log: for those who pass a failure on that
+ * has happened on another thread, or before. */
+xylem_status_t xyl_explain(xylem_status_t status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 #endif

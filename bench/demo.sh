@@ -1,0 +1,162 @@
+#!/bin/bash
+# Shows on this machine what xylem is for: installs what is missing, builds,
+# holds ranks up by noise, and measures how much that costs each
+# implementation of broadcast and reduce. Takes about three minutes, and the
+# time to install and build.
+#
+#   bash bench/demo.sh [--quick] [--no-deps] [-n RANKS]
+#
+#   --quick      half a minute: smaller messages, fewer levels of noise
+#   --no-deps    install nothing
+#   -n RANKS     ranks (default: one per core, at least 4 and at most 16)
+#
+# Compared are xylem (event), the same trees and network with a wait for all
+# children (waitall) or for each (blocking), and the MPI libraries that are
+# installed. Tables, CSV files and plots go to build/demo/.
+set -uo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+cd "$root" || exit 1
+release=build/release
+out=build/demo
+noise=$release/bench/xylem-noise
+
+quick=no
+install=yes
+ranks=
+failures=0
+
+usage()
+{
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+}
+
+fail()
+{
+    printf 'demo.sh: %s\n' "$1" >&2
+    exit 1
+}
+
+say()
+{
+    printf '\n== %s\n' "$*"
+}
+
+parse_options()
+{
+    while (($# > 0)); do
+        case $1 in
+        --quick) quick=yes ;;
+        --no-deps) install=no ;;
+        -n)
+            [[ ${2-} =~ ^[1-9][0-9]{0,3}$ ]] || fail "-n needs a number"
+            ranks=$2
+            shift
+            ;;
+        --help | -h) usage; exit 0 ;;
+        *) echo "demo.sh: unknown option '$1'; see --help" >&2; exit 2 ;;
+        esac
+        shift
+    done
+}
+
+install_packages()
+{
+    bash tools/deps.sh build || fail "xylem cannot be built without these"
+    bash tools/deps.sh bench ||
+        echo "going on without the MPI libraries or gnuplot that are missing"
+}
+
+# Runs a command with its output in a log, which is shown when it fails.
+logged()
+{
+    "$@" >"$out/build.log" 2>&1 </dev/null && return
+    tail -n 40 "$out/build.log" >&2
+    fail "building failed; the whole log is $out/build.log"
+}
+
+# Whether an MPI is here whose driver has not been built.
+lacks_driver()
+{
+    local mpi
+
+    for mpi in openmpi mpich; do
+        if command -v "mpirun.$mpi" >/dev/null &&
+            [[ ! -x $release/bench/xylem-mpi-driver-$mpi ]]; then
+            return 0
+        fi
+    done
+    return 1
+}
+
+build()
+{
+    if [[ ! -f $release/build.ninja ]]; then
+        logged meson setup "$release" --buildtype release
+    elif lacks_driver; then
+        logged meson setup --reconfigure "$release"
+    fi
+    logged ninja -C "$release"
+}
+
+# experiment NAME OPTION...: one call of xylem-noise.
+experiment()
+{
+    local name=$1 options=(--csv "$out/$1.csv")
+    shift
+
+    if command -v gnuplot >/dev/null; then
+        options+=(--plot "$out/$name.png")
+    fi
+    "$noise" "$@" "${options[@]}" | tee "$out/$name.txt" ||
+        failures=$((failures + 1))
+}
+
+parse_options "$@"
+begin=$SECONDS
+mkdir -p "$out"
+rm -f "$out"/*.csv "$out"/*.png "$out"/*.txt
+
+if [[ $install == yes ]]; then
+    say "packages"
+    install_packages
+fi
+say "building into $release"
+build
+# Unlike a user's settings, what is measured here is the same everywhere.
+# shellcheck disable=SC2086 # a list of names
+unset ${!XYLEM_*}
+"$release/bench/xylem-info" >"$out/machine.txt"
+sed -n '/^machine/,/^$/p' "$out/machine.txt"
+
+cores=$(nproc)
+if [[ -z $ranks ]]; then
+    ranks=$((cores < 4 ? 4 : cores > 16 ? 16 : cores))
+fi
+delay_ranks=$((ranks >= 16 ? 16 : ranks >= 8 ? 8 : 4))
+if ((ranks > cores)); then
+    echo "$ranks ranks share $cores cores: expect numbers that vary a lot, and"
+    echo "noise of the ranks' own making beside the noise that is injected"
+fi
+if [[ $quick == yes ]]; then
+    common=(-s 256K --max-ms "0,10" --seconds 0.3 --rounds 1)
+    delay=(-s 256K --seconds 0.3 --rounds 1)
+else
+    common=(-s 4M --max-ms "0,10,20" --seconds 1 --rounds 2)
+    delay=(-s 4M --seconds 1 --rounds 1)
+fi
+
+for coll in bcast reduce; do
+    say "$coll on $ranks ranks, each held up 10 times per second"
+    experiment "noise-$coll" -n "$ranks" -c "$coll" --hz 10 --limit 40 \
+        "${common[@]}"
+done
+say "bcast on $delay_ranks ranks in a binary tree, rank 1 held up for 1 ms"
+experiment one-rank -n "$delay_ranks" -c bcast --one-rank 1 --delay-ms 1 \
+    --limit 40 --algorithm binary "${delay[@]}"
+
+say "done in $((SECONDS - begin)) s; written to $out/:"
+ls "$out"
+if ((failures > 0)); then
+    fail "$failures of 3 experiments had failures; see the messages above"
+fi

@@ -1,0 +1,188 @@
+/* A rank is killed in the middle of its work and the others live on:
+ *
+ *   death VICTIM SEED cold|warm
+ *
+ * warm: not before all ranks are connected with each other.
+ *
+ * The victim kills itself from a second thread at a random moment. The others
+ * get XYLEM_OK or XYLEM_ERR_PROC_FAILED from everything they do, learn who has
+ * died, use a team without the victim and end as usual. Each prints a line
+ * when all was right. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/proc/job.h"
+
+enum {
+    BOUND_S = 20, /* of the whole process; the launcher sees SIGALRM */
+    FLIGHTS = 3,
+    COUNT_MAX = 100000,
+    LIFE_US_MAX = 60000,
+    ROUNDS_AFTER = 20
+};
+
+static void *executioner(void *arg)
+{
+    uint64_t seed = *(const uint64_t *)arg;
+
+    usleep(job_random(&seed) % LIFE_US_MAX);
+    kill(getpid(), SIGKILL);
+    return NULL;
+}
+
+typedef struct loop {
+    job_t *job;
+    uint64_t state; /* equal on all ranks */
+    double *in, *out;
+    xylem_request_t *requests[FLIGHTS];
+} loop_t;
+
+static xylem_status_t start(loop_t *loop, uint32_t which)
+{
+    uint32_t choice = job_random(&loop->state);
+    uint32_t root = choice / 2 % loop->job->ranks;
+    size_t count = job_random(&loop->state) % COUNT_MAX;
+
+    if (choice % 5 == 0)
+        count %= 100;
+    loop->requests[which] = NULL;
+    if (choice % 2 == 0)
+        return xylem_ibcast(loop->job->world, loop->out + which * COUNT_MAX,
+                            count, XYLEM_FLOAT64, root, &loop->requests[which]);
+    return xylem_ireduce(loop->job->world, loop->in,
+                         loop->out + which * COUNT_MAX, count, XYLEM_FLOAT64,
+                         XYLEM_SUM, root, &loop->requests[which]);
+}
+
+/* Several operations at once; XYLEM_OK, or what the death made of them. */
+static xylem_status_t round_of_many(loop_t *loop)
+{
+    xylem_status_t worst = XYLEM_OK, status;
+    uint32_t i;
+
+    for (i = 0; i < FLIGHTS; i++) {
+        status = start(loop, i);
+        REQUIRE(status == XYLEM_OK || status == XYLEM_ERR_PROC_FAILED,
+                "a start says %s", xylem_status_name(status));
+        if (status != XYLEM_OK)
+            worst = status;
+    }
+    for (i = 0; i < FLIGHTS; i++) {
+        if (loop->requests[i] == NULL)
+            continue;
+        status = xylem_request_wait(loop->requests[i]);
+        REQUIRE(status == XYLEM_OK || status == XYLEM_ERR_PROC_FAILED,
+                "an operation says %s", xylem_status_name(status));
+        if (status != XYLEM_OK)
+            worst = status;
+        MUST(xylem_request_free(loop->requests[i]));
+    }
+    return worst;
+}
+
+static void check_world(const loop_t *loop, uint32_t victim)
+{
+    xylem_team_t *team = loop->job->world, *child = NULL;
+    uint32_t failed[8], count = 0;
+    xylem_status_t status;
+
+    MUST(xylem_team_failed(team, failed, 8, &count));
+    REQUIRE(count == 1 && failed[0] == victim, "%u dead, the first rank %u",
+            count, count != 0 ? failed[0] : UINT32_MAX);
+    status = xylem_bcast(team, loop->out, 1, XYLEM_FLOAT64, 0);
+    REQUIRE(status == XYLEM_ERR_PROC_FAILED, "a later broadcast says %s",
+            xylem_status_name(status));
+    REQUIRE(strstr(xylem_last_error(), "has died") != NULL,
+            "nobody is called dead: '%s'", xylem_last_error());
+    status = xylem_reduce(team, loop->in, loop->out, 1, XYLEM_FLOAT64,
+                          XYLEM_SUM, victim);
+    REQUIRE(status == XYLEM_ERR_PROC_FAILED, "a later reduction says %s",
+            xylem_status_name(status));
+    status = xylem_team_dup(team, &child);
+    REQUIRE(status == XYLEM_ERR_PROC_FAILED && child == NULL,
+            "a later dup says %s", xylem_status_name(status));
+}
+
+/* The survivors' own team knows nothing of the death. */
+static void check_survivors(xylem_team_t *team)
+{
+    uint32_t size = xylem_team_size(team), count = 1, i;
+    xylem_team_t *child = NULL;
+    uint64_t one = 1, sum;
+
+    for (i = 0; i < ROUNDS_AFTER; i++) {
+        uint32_t root = i % size;
+        sum = 0;
+        MUST(xylem_reduce(team, &one, &sum, 1, XYLEM_UINT64, XYLEM_SUM, root));
+        MUST(xylem_bcast(team, &sum, 1, XYLEM_UINT64, root));
+        REQUIRE(sum == size, "the survivors count %llu of %u",
+                (unsigned long long)sum, size);
+    }
+    MUST(xylem_team_failed(team, NULL, 0, &count));
+    REQUIRE(count == 0, "a survivor is called dead");
+    MUST(xylem_team_dup(team, &child));
+    MUST(xylem_bcast(child, &sum, 1, XYLEM_UINT64, 0));
+    MUST(xylem_team_destroy(child));
+    MUST(xylem_team_destroy(team));
+}
+
+/* A message from every rank to every other. */
+static void connect_all(const job_t *job)
+{
+    uint32_t value = 0;
+    xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                              .coll = XYLEM_COLL_BCAST,
+                              .recv = &value,
+                              .count = 1,
+                              .type = XYLEM_UINT32,
+                              .tree = XYLEM_TREE_FLAT};
+    xylem_request_t *request;
+
+    for (args.root = 0; args.root < job->ranks; args.root++) {
+        MUST(xylem_coll_start(job->world, &args, &request));
+        MUST(xylem_request_wait(request));
+        MUST(xylem_request_free(request));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    uint32_t victim, list[64], count = 0, i;
+    xylem_team_t *others = NULL;
+    uint64_t seed;
+    loop_t loop;
+    pthread_t thread;
+    job_t job;
+
+    REQUIRE(argc == 4, "usage: death VICTIM SEED cold|warm");
+    alarm(BOUND_S);
+    job_begin(&job);
+    victim = (uint32_t)strtoul(argv[1], NULL, 10) % job.ranks;
+    seed = strtoul(argv[2], NULL, 10);
+    for (i = 0; i < job.ranks && count < 64; i++)
+        if (i != victim)
+            list[count++] = i;
+    MUST(xylem_team_subset(job.world, list, count, &others));
+    loop = (loop_t){.job = &job,
+                    .state = seed,
+                    .in = job_memory(COUNT_MAX * sizeof(double)),
+                    .out = job_memory(FLIGHTS * COUNT_MAX * sizeof(double))};
+    if (strcmp(argv[3], "warm") == 0)
+        connect_all(&job);
+    if (job.rank == victim)
+        REQUIRE(pthread_create(&thread, NULL, executioner, &seed) == 0,
+                "cannot start a thread");
+    while (round_of_many(&loop) == XYLEM_OK)
+        ;
+    check_world(&loop, victim);
+    check_survivors(others);
+    job_end(&job);
+    free(loop.in);
+    free(loop.out);
+    printf("rank %u survived\n", job.rank);
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,160 @@
+/* Mode huge: more than 2^31 elements and bytes. Mode idle: a rank that waits
+ * for a late one sleeps. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/proc/modes.h"
+
+/* ---- mode huge ---- */
+
+/* Not a multiple of anything. */
+#define HUGE_BYTES ((((size_t)1 << 31) + ((size_t)1 << 20)) + 13)
+
+enum { SKIP = 77, STRIDE = 65521 };
+
+static unsigned char byte_at(uint32_t rank, size_t position)
+{
+    return (unsigned char)(position * 31 + (position >> 16) + rank * 101);
+}
+
+static unsigned char larger_at(uint32_t ranks, size_t position)
+{
+    unsigned char largest = 0, byte;
+    uint32_t rank;
+
+    for (rank = 0; rank < ranks; rank++) {
+        byte = byte_at(rank, position);
+        if (byte > largest)
+            largest = byte;
+    }
+    return largest;
+}
+
+/* The places that are looked at: both ends, around 2^31, and every STRIDE. */
+static size_t next_place(size_t at)
+{
+    static const size_t middle = (size_t)1 << 31;
+
+    if (at < 64 || at >= HUGE_BYTES - 64 ||
+        (at >= middle - 64 && at < middle + 64))
+        return at + 1;
+    if (at < middle - 64 && at + STRIDE > middle - 64)
+        return middle - 64;
+    if (at + STRIDE > HUGE_BYTES - 64)
+        return HUGE_BYTES - 64;
+    return at + STRIDE;
+}
+
+static void places_write(unsigned char *buf, uint32_t rank)
+{
+    size_t at;
+
+    for (at = 0; at < HUGE_BYTES; at = next_place(at))
+        buf[at] = byte_at(rank, at);
+}
+
+static void places_check(const unsigned char *buf, const char *what,
+                         uint32_t rank, uint32_t ranks)
+{
+    size_t at;
+
+    for (at = 0; at < HUGE_BYTES; at = next_place(at)) {
+        unsigned char wanted =
+            ranks == 0 ? byte_at(rank, at) : larger_at(ranks, at);
+        REQUIRE(buf[at] == wanted, "%s: byte %zu is %u, wanted %u", what, at,
+                buf[at], wanted);
+    }
+}
+
+/* Megabytes that can be had without swapping. */
+static uint64_t memory_available(void)
+{
+    unsigned long long kib = 0;
+    char line[128];
+    FILE *file = fopen("/proc/meminfo", "r");
+
+    if (file == NULL)
+        return 0;
+    while (fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "MemAvailable: %llu", &kib) == 1)
+            break;
+    fclose(file);
+    return kib >> 10;
+}
+
+void mode_huge(job_t *job, uint32_t number)
+{
+    uint64_t lacking = memory_available() < number, any = 0;
+    unsigned char *buf;
+
+    /* All ranks skip, or none. */
+    MUST(xylem_reduce(job->world, &lacking, &any, 1, XYLEM_UINT64, XYLEM_MAX,
+                      0));
+    MUST(xylem_bcast(job->world, &any, 1, XYLEM_UINT64, 0));
+    if (any) {
+        job_end(job);
+        exit(SKIP);
+    }
+    buf = mmap(NULL, HUGE_BYTES, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(buf != MAP_FAILED, "cannot map %zu bytes", HUGE_BYTES);
+    if (job->rank == 0)
+        places_write(buf, 0);
+    MUST(xylem_bcast(job->world, buf, HUGE_BYTES, XYLEM_INT8, 0));
+    places_check(buf, "bcast", 0, 0);
+    places_write(buf, job->rank);
+    /* In place at the root: no second buffer. */
+    MUST(xylem_reduce(job->world, job->rank == 0 ? XYLEM_IN_PLACE : buf, buf,
+                      HUGE_BYTES, XYLEM_UINT8, XYLEM_MAX, 0));
+    if (job->rank == 0)
+        places_check(buf, "reduce", 0, job->ranks);
+    else
+        places_check(buf, "the send buffer", job->rank, 0);
+    munmap(buf, HUGE_BYTES);
+}
+
+/* ---- mode idle ---- */
+
+static uint64_t cpu_us(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
+           (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+static uint64_t wall_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* Ranks wait in a broadcast for rank 0, which is late. What they burn is
+ * compared with the time that they wait: half of it is far above what a
+ * sleeper takes and far below what a spinner does. */
+void mode_idle(job_t *job, uint32_t number)
+{
+    uint64_t value = job->rank, wall, cpu;
+
+    MUST(xylem_bcast(job->world, &value, 1, XYLEM_UINT64, 0)); /* connected */
+    wall = wall_us();
+    cpu = cpu_us();
+    value = job->rank == 0 ? 5 : 0;
+    if (job->rank == 0)
+        usleep(number * 1000);
+    MUST(xylem_bcast(job->world, &value, 1, XYLEM_UINT64, 0));
+    wall = wall_us() - wall;
+    cpu = cpu_us() - cpu;
+    REQUIRE(value == 5, "the broadcast brought %llu",
+            (unsigned long long)value);
+    REQUIRE(cpu < wall / 2, "waiting %llu us took %llu us of the processor",
+            (unsigned long long)wall, (unsigned long long)cpu);
+}

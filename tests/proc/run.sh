@@ -1,0 +1,319 @@
+#!/bin/bash
+# Runs the programs of this folder as ranks of jobs and prints TAP. Every run
+# is bounded by timeout(1), far above what it takes.
+#
+#   run.sh GROUP XYLEM-RUN FOLDER
+#
+#   GROUP   collectives, misuse or death
+#   FOLDER  where the programs have been built
+# Commands of ranks are in single quotes on purpose.
+# shellcheck disable=SC2016
+set -u
+export LC_ALL=C
+ulimit -c 0
+
+group=$1
+run=$(realpath "$2")
+programs=$(realpath "$3")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+out=$work/out
+err=$work/err
+bound=120 # seconds; long, as the machine may be slow and sanitizers are
+count=0
+failures=0
+
+# The ranks' settings are those of the tests; UCX's own remarks are not of
+# interest.
+# shellcheck disable=SC2086 # a list of names
+unset ${!XYLEM_*} ${!UCX_*}
+export UCX_LOG_LEVEL=error
+# Leaks of PMIx are told from others by whole stacks, also through the C
+# library, which keeps no frame pointers.
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}fast_unwind_on_malloc=0
+
+# report NAME OK: a line of TAP, with what the last run said when not OK.
+report()
+{
+    count=$((count + 1))
+    if [ "$2" = yes ]; then
+        echo "ok $count - $1"
+        return
+    fi
+    echo "not ok $count - $1"
+    failures=$((failures + 1))
+    echo "# code $code; output and errors begin with:"
+    head -c 600 "$out" | sed 's/^/# /'
+    head -c 1500 "$err" | sed 's/^/# /'
+}
+
+skip()
+{
+    count=$((count + 1))
+    echo "ok $count - $1 # SKIP $2"
+}
+
+# attempt COMMAND...: its code is in $code, its output in $out and $err.
+attempt()
+{
+    timeout -k 5 $bound "$@" >"$out" 2>"$err" </dev/null
+    code=$?
+}
+
+# succeeds NAME COMMAND...: exit code 0 and nothing on standard error.
+succeeds()
+{
+    local name=$1
+    shift
+    attempt "$@"
+    if [ "$code" -eq 77 ]; then
+        skip "$name" "not on this machine"
+    elif [ "$code" -eq 0 ] && [ ! -s "$err" ]; then
+        report "$name" yes
+    else
+        report "$name" no
+    fi
+}
+
+# says NAME CODE PATTERN COMMAND...: the exit code, and a line of errors.
+says()
+{
+    local name=$1 wanted=$2 pattern=$3
+    shift 3
+    attempt "$@"
+    if [ "$code" -eq "$wanted" ] && grep -q -- "$pattern" "$err"; then
+        report "$name" yes
+    else
+        report "$name" no
+    fi
+}
+
+# job RANKS MODE NUMBER [NAME=VALUE | option]...
+job()
+{
+    local ranks=$1 mode=$2 number=$3 options=() word
+    shift 3
+    for word; do
+        case $word in
+        [A-Z]*=*) options+=(--env "$word") ;;
+        *) options+=("$word") ;;
+        esac
+    done
+    succeeds "$mode $number on $ranks${*:+, $*}" "$run" -n "$ranks" \
+        "${options[@]}" "$programs/collectives" "$mode" "$number"
+}
+
+# ---------------------------------------------------------------------------
+# Collectives
+
+transports=(UCX_RNDV_THRESH=0 'UCX_TLS=tcp,self' 'UCX_TLS=posix,self')
+progresses=(XYLEM_PROGRESS=caller XYLEM_PROGRESS=blocking
+    XYLEM_PROGRESS=thread)
+
+test_defaults()
+{
+    local ranks
+    for ranks in 1 2 3 4 5; do
+        job $ranks sweep 1
+    done
+    job 8 sweep 5
+    job 9 sweep 7
+    job 5 big 16
+    job 4 persistent 300
+    job 4 flight 20
+    job 5 teams 200
+    job 3 parts 5
+    job 2 huge 12000
+}
+
+test_transports()
+{
+    local transport
+    for transport in "${transports[@]}"; do
+        job 2 sweep 7 "$transport"
+        job 5 sweep 7 "$transport"
+        job 3 big 16 "$transport"
+        job 4 parts 2 "$transport"
+        job 4 flight 5 "$transport"
+        job 4 teams 50 "$transport"
+    done
+}
+
+test_progress()
+{
+    local progress
+    for progress in "${progresses[@]}"; do
+        job 3 sweep 11 "$progress"
+        job 4 persistent 50 "$progress"
+        job 3 threads 60 "$progress"
+        job 3 callbacks 200 "$progress" XYLEM_LOG=none
+        job 3 parts 3 "$progress"
+        job 3 teams 50 "$progress"
+    done
+    for progress in blocking thread; do
+        job 3 idle 300 XYLEM_PROGRESS=$progress
+        job 3 idle 300 XYLEM_PROGRESS=$progress UCX_TLS=tcp,self
+    done
+}
+
+test_layouts()
+{
+    job 5 sweep 7 --nodes 2
+    job 6 sweep 7 --nodes 3 --map cyclic
+    job 4 teams 50 --nodes 2
+    succeeds "sweep without a launcher" "$programs/collectives" sweep 3
+    succeeds "teams without a launcher" "$programs/collectives" teams 50
+    if ! command -v mpirun.openmpi >/dev/null; then
+        skip "mpirun" "mpirun.openmpi is not installed"
+        return
+    fi
+    local mpirun=(mpirun.openmpi --allow-run-as-root --oversubscribe)
+    succeeds "sweep under mpirun" "${mpirun[@]}" -n 3 \
+        "$programs/collectives" sweep 7
+    succeeds "flight under mpirun" "${mpirun[@]}" -n 4 \
+        "$programs/collectives" flight 5
+}
+
+# ---------------------------------------------------------------------------
+# Misuse
+
+# refused NAME STATUS WORD [NAME=VALUE]... [-- SETTING...]: one process cannot
+# create a context.
+refused()
+{
+    local name=$1 status=$2 word=$3 variables=()
+    shift 3
+    while [ $# -gt 0 ] && [ "$1" != -- ]; do
+        variables+=("$1")
+        shift
+    done
+    [ $# -eq 0 ] || shift
+    succeeds "$name" env XYLEM_LOG=none "${variables[@]}" \
+        "$programs/misuse" create "XYLEM_$status" "$word" "$@"
+}
+
+test_settings()
+{
+    refused "bad word" ERR_CONFIG "XYLEM_PROGRESS: cannot use the value 'odd'" \
+        XYLEM_PROGRESS=odd
+    refused "bad number" ERR_CONFIG XYLEM_SPIN_US XYLEM_SPIN_US=-1
+    refused "bad bytes" ERR_CONFIG "'12Q'" XYLEM_SEGMENT_BYTES=12Q
+    refused "bad tree" ERR_CONFIG knomial XYLEM_BCAST=knomial:1
+    refused "empty value" ERR_CONFIG XYLEM_REDUCE XYLEM_REDUCE=
+    refused "window too large" ERR_CONFIG XYLEM_RECV_WINDOW \
+        XYLEM_RECV_WINDOW=65
+    refused "N above M" ERR_CONFIG XYLEM_SEND_WINDOW XYLEM_RECV_WINDOW=2 \
+        XYLEM_SEND_WINDOW=3
+    refused "unknown setting" ERR_CONFIG "'SPEED=9'" -- SPEED=9
+    refused "setting without value" ERR_CONFIG "'LOG'" -- LOG
+    refused "setting with a bad value" ERR_CONFIG "settings: XYLEM_PROGRESS" \
+        -- PROGRESS=odd
+    refused "settings win over the environment" OK "" XYLEM_SEND_WINDOW=3 \
+        -- SEND_WINDOW=1 RECV_WINDOW=1
+    refused "PMIx without a launcher" ERR_BOOTSTRAP xylem-run \
+        XYLEM_BOOTSTRAP=pmix
+    refused "no such core" ERR_NO_RESOURCE XYLEM_PROGRESS_CORE \
+        XYLEM_PROGRESS=thread XYLEM_PROGRESS_CORE=1023
+    refused "core beyond all" ERR_CONFIG XYLEM_PROGRESS_CORE \
+        XYLEM_PROGRESS=thread XYLEM_PROGRESS_CORE=4000000000
+    says "an unknown variable is warned of" 0 "no setting XYLEM_SPEED;" \
+        env XYLEM_SPEED=9 "$programs/misuse" create XYLEM_OK "" LOG=warn
+    says "an error is logged" 0 "error: .*XYLEM_PROGRESS" \
+        env XYLEM_PROGRESS=odd "$programs/misuse" create XYLEM_ERR_CONFIG ""
+    succeeds "XYLEM_LOG=none is silent" env XYLEM_LOG=none XYLEM_SPEED=9 \
+        "$programs/misuse" create XYLEM_OK ""
+}
+
+# Ranks with different settings all refuse, and say which differs.
+test_differences()
+{
+    succeeds "different segments" "$run" -n 3 --env XYLEM_LOG=none sh -c '
+        XYLEM_SEGMENT_BYTES=$((4096 + (PMIX_RANK == 1))) exec "$0" create \
+            XYLEM_ERR_VERSION XYLEM_SEGMENT_BYTES' "$programs/misuse"
+    succeeds "different trees" "$run" -n 2 --env XYLEM_LOG=none sh -c '
+        [ $PMIX_RANK = 1 ] && export XYLEM_REDUCE=chain
+        exec "$0" create XYLEM_ERR_VERSION XYLEM_REDUCE' "$programs/misuse"
+    succeeds "settings that may differ" "$run" -n 2 --env XYLEM_LOG=none \
+        sh -c '[ $PMIX_RANK = 1 ] && export XYLEM_PROGRESS=blocking
+        exec "$0" create XYLEM_OK ""' "$programs/misuse"
+}
+
+test_misuse()
+{
+    local mode ranks
+    for mode in args handles parts callbacks; do
+        for ranks in 1 2 3; do
+            succeeds "$mode on $ranks" "$run" -n $ranks --env XYLEM_LOG=none \
+                "$programs/misuse" $mode
+        done
+        succeeds "$mode with a progress thread" "$run" -n 2 \
+            --env XYLEM_LOG=none --env XYLEM_PROGRESS=thread \
+            "$programs/misuse" $mode
+    done
+    succeeds "operations" "$run" -n 3 --env XYLEM_LOG=none \
+        "$programs/misuse" operations
+    for mode in good version magic length zero break; do
+        succeeds "a bootstrap of the user's: $mode" env XYLEM_LOG=none \
+            "$programs/own_bootstrap" $mode
+    done
+}
+
+# ---------------------------------------------------------------------------
+# Death of a rank
+
+# death RANKS VICTIM SEED cold|warm [NAME=VALUE]...
+death()
+{
+    local ranks=$1 victim=$2 seed=$3 warmth=$4 options=() word good=no
+    shift 4
+    for word; do
+        options+=(--env "$word")
+    done
+    attempt "$run" -n "$ranks" --no-kill --env XYLEM_LOG=none \
+        "${options[@]}" "$programs/death" "$victim" "$seed" "$warmth"
+    if [ "$code" -eq 137 ] &&
+        [ "$(grep -c '^rank [0-9]* survived$' "$out")" -eq $((ranks - 1)) ]
+    then
+        good=yes
+    fi
+    report "rank $victim of $ranks dies, seed $seed${*:+, $*}" $good
+}
+
+test_death()
+{
+    local seed progress
+    for progress in "${progresses[@]}"; do
+        for seed in 1 2 3 4; do
+            death $((4 + seed % 2)) "$seed" "$seed" cold "$progress"
+            death $((5 - seed % 2)) $((seed - 1)) $((seed + 10)) warm \
+                "$progress"
+        done
+        # UCX ends the process when a connection over TCP that is just being
+        # made is refused.
+        death 4 2 5 warm "$progress" UCX_TLS=tcp,self
+        death 4 0 6 cold "$progress" UCX_RNDV_THRESH=0
+    done
+    death 2 1 7 cold
+    death 2 0 8 warm
+}
+
+case $group in
+collectives)
+    test_defaults
+    test_transports
+    test_progress
+    test_layouts
+    ;;
+misuse)
+    test_settings
+    test_differences
+    test_misuse
+    ;;
+death) test_death ;;
+*)
+    echo "there is no group '$group'" >&2
+    exit 2
+    ;;
+esac
+echo "1..$count"
+[ $failures -eq 0 ]

@@ -1,0 +1,263 @@
+/* Settings: every type both ways, what cannot be read, where values come from,
+ * and what a user is told. */
+#include "runtime/base/config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/base/config_types.h"
+#include "runtime/base/log.h"
+#include "tests/support/check.h"
+
+typedef xylem_status_t (*parse_fn)(const char *text, uint64_t *value_out);
+typedef void (*print_fn)(uint64_t value, char *text);
+
+typedef struct reading {
+    parse_fn parse;
+    print_fn print;
+    const char *text;
+    uint64_t value;
+    const char *printed; /* NULL: cannot be read */
+} reading_t;
+
+#define TYPE(name)        xyl_config_parse_##name, xyl_config_print_##name
+#define TREE(tree, radix) XYL_CONFIG_TREE(XYLEM_TREE_##tree, radix)
+
+static const reading_t readings[] = {
+    {TYPE(LEVEL), "none", XYL_LOG_NONE, "none"},
+    {TYPE(LEVEL), "DEBUG", XYL_LOG_DEBUG, "debug"},
+    {TYPE(LEVEL), "loud", 0, NULL},
+    {TYPE(LEVEL), "", 0, NULL},
+    {TYPE(VERBOSE), "select", 1, "select"},
+    {TYPE(VERBOSE), "on", 0, NULL},
+    {TYPE(BOOTSTRAP), "pmix", XYL_BOOTSTRAP_PMIX, "pmix"},
+    {TYPE(BOOTSTRAP), "mpi", 0, NULL},
+    {TYPE(PROGRESS), "thread", XYL_PROGRESS_THREAD, "thread"},
+    {TYPE(PROGRESS), "threads", 0, NULL},
+    {TYPE(COUNT), "0", 0, "0"},
+    {TYPE(COUNT), "4294967295", UINT32_MAX, "4294967295"},
+    {TYPE(COUNT), "4294967296", 0, NULL},
+    {TYPE(COUNT), "-1", 0, NULL},
+    {TYPE(COUNT), "+1", 0, NULL},
+    {TYPE(COUNT), " 1", 0, NULL},
+    {TYPE(COUNT), "1 ", 0, NULL},
+    {TYPE(COUNT), "0x10", 0, NULL},
+    {TYPE(COUNT), "99999999999999999999", 0, NULL},
+    {TYPE(CORE), "any", XYL_CONFIG_NO_CORE, "any"},
+    {TYPE(CORE), "7", 7, "7"},
+    {TYPE(CORE), "some", 0, NULL},
+    {TYPE(BYTES), "0", 0, "0"},
+    {TYPE(BYTES), "1000", 1000, "1000"},
+    {TYPE(BYTES), "1024", 1024, "1K"},
+    {TYPE(BYTES), "128K", 128 << 10, "128K"},
+    {TYPE(BYTES), "3m", 3 << 20, "3M"},
+    {TYPE(BYTES), "2G", UINT64_C(2) << 30, "2G"},
+    {TYPE(BYTES), "1T", UINT64_C(1) << 40, "1T"},
+    {TYPE(BYTES), "9000000T", 0, NULL},
+    {TYPE(BYTES), "4KB", 0, NULL},
+    {TYPE(BYTES), "4X", 0, NULL},
+    {TYPE(BYTES), "K", 0, NULL},
+    {TYPE(BYTES), "1.5M", 0, NULL},
+    {TYPE(TREE), "auto", TREE(AUTO, 0), "auto"},
+    {TYPE(TREE), "flat", TREE(FLAT, 0), "flat"},
+    {TYPE(TREE), "Chain", TREE(CHAIN, 0), "chain"},
+    {TYPE(TREE), "kchain", TREE(KCHAIN, 4), "kchain:4"},
+    {TYPE(TREE), "kchain:1", TREE(KCHAIN, 1), "kchain:1"},
+    {TYPE(TREE), "binary", TREE(KARY, 2), "binary"},
+    {TYPE(TREE), "kary:2", TREE(KARY, 2), "binary"},
+    {TYPE(TREE), "kary:64", TREE(KARY, 64), "kary:64"},
+    {TYPE(TREE), "binomial", TREE(KNOMIAL, 2), "binomial"},
+    {TYPE(TREE), "knomial:8", TREE(KNOMIAL, 8), "knomial:8"},
+    {TYPE(TREE), "knomial", TREE(KNOMIAL, 4), "knomial:4"},
+    {TYPE(TREE), "inorder", TREE(INORDER, 0), "inorder"},
+    {TYPE(TREE), "double", TREE(DOUBLE, 0), "double"},
+    {TYPE(TREE), "bine", TREE(BINE, 0), "bine"},
+    {TYPE(TREE), "topology", TREE(TOPOLOGY, 0), "topology"},
+    {TYPE(TREE), "knomial:1", 0, NULL},
+    {TYPE(TREE), "kary:0", 0, NULL},
+    {TYPE(TREE), "kary:65", 0, NULL},
+    {TYPE(TREE), "kary:", 0, NULL},
+    {TYPE(TREE), "kary:2x", 0, NULL},
+    {TYPE(TREE), "flat:2", 0, NULL},
+    {TYPE(TREE), "binary:2", 0, NULL},
+    {TYPE(TREE), "k", 0, NULL},
+    {TYPE(TREE), "", 0, NULL},
+    {TYPE(BOOL), "on", 1, "on"},
+    {TYPE(BOOL), "0", 0, "off"},
+    {TYPE(BOOL), "YES", 1, "on"},
+    {TYPE(BOOL), "false", 0, "off"},
+    {TYPE(BOOL), "2", 0, NULL},
+};
+
+static void test_types(void)
+{
+    char text[XYL_CONFIG_TEXT_BYTES], what[128];
+    size_t i;
+
+    for (i = 0; i < sizeof readings / sizeof readings[0]; i++) {
+        const reading_t *reading = &readings[i];
+        uint64_t value = 4711;
+        xylem_status_t status = reading->parse(reading->text, &value);
+        int is_right = status == XYLEM_ERR_CONFIG && value == 4711;
+        text[0] = '\0';
+        if (reading->printed != NULL && status == XYLEM_OK) {
+            reading->print(value, text);
+            is_right =
+                value == reading->value && strcmp(text, reading->printed) == 0;
+        }
+        if (is_right)
+            continue;
+        snprintf(what, sizeof what, "'%s' is read as %llu, printed as '%s'",
+                 reading->text, (unsigned long long)value, text);
+        check_failed(__FILE__, __LINE__, what);
+    }
+}
+
+/* What a default is printed as is read as the same value again. */
+static void test_rows(void)
+{
+    char text[XYL_CONFIG_TEXT_BYTES];
+    uint64_t value, again;
+    size_t i, j;
+
+    for (i = 0; i < xyl_config_row_count(); i++) {
+        const xyl_config_row_t *row = xyl_config_row(i);
+        CHECK_EQ(row->parse(row->preset, &value), XYLEM_OK);
+        row->print(value, text);
+        CHECK_EQ(row->parse(text, &again), XYLEM_OK);
+        CHECK(again == value);
+        CHECK(strlen(row->help) > 0);
+        for (j = 0; j < i; j++)
+            CHECK(strcmp(row->name, xyl_config_row(j)->name) != 0);
+    }
+}
+
+/* ---- where values come from ---- */
+
+/* No setting from outside disturbs. */
+static void environment_clear(void)
+{
+    char name[64];
+    size_t i;
+
+    for (i = 0; i < xyl_config_row_count(); i++) {
+        snprintf(name, sizeof name, "XYLEM_%s", xyl_config_row(i)->name);
+        unsetenv(name);
+    }
+}
+
+static void test_precedence(void)
+{
+    static const char *const settings[] = {"SPIN_US=9", NULL};
+    xyl_config_t config;
+
+    environment_clear();
+    CHECK_EQ(xyl_config_load(NULL, &config), XYLEM_OK);
+    CHECK_EQ(config.spin_us, 50);
+    setenv("XYLEM_SPIN_US", "7", 1);
+    setenv("XYLEM_BCAST", "knomial:3", 1);
+    CHECK_EQ(xyl_config_load(NULL, &config), XYLEM_OK);
+    CHECK_EQ(config.spin_us, 7);
+    CHECK_EQ(xyl_config_load(settings, &config), XYLEM_OK);
+    CHECK_EQ(config.spin_us, 9);
+    CHECK_EQ(XYL_CONFIG_TREE_SHAPE(config.bcast), XYLEM_TREE_KNOMIAL);
+    CHECK_EQ(XYL_CONFIG_TREE_RADIX(config.bcast), 3);
+    environment_clear();
+}
+
+static void check_refused(const char *setting, const char *word)
+{
+    const char *settings[] = {setting, NULL};
+    xyl_config_t config = {.log = 77};
+
+    CHECK_EQ(xyl_config_load(settings, &config), XYLEM_ERR_CONFIG);
+    CHECK(strstr(xylem_last_error(), word) != NULL);
+    CHECK_EQ(config.log, 77); /* untouched */
+}
+
+static void test_refusals(void)
+{
+    environment_clear();
+    xyl_log_level_set(XYL_LOG_NONE);
+    check_refused("SPIN_US=soon", "soon");
+    check_refused("NO_SUCH_NAME=1", "NO_SUCH_NAME");
+    check_refused("SPIN_US", "SPIN_US");
+    check_refused("XYLEM_SPIN_US=1", "XYLEM_SPIN_US");
+    check_refused("RECV_WINDOW=65", "RECV_WINDOW");
+    check_refused("=1", "NAME=value");
+    setenv("XYLEM_BCAST", "bush", 1);
+    check_refused("SPIN_US=1", "XYLEM_BCAST");
+    environment_clear();
+    xyl_log_level_set(XYL_LOG_WARN);
+}
+
+/* No window is wider than a word of bits, whichever setting names it. */
+static void test_windows(void)
+{
+    static const char *const crossed[] = {"SEND_WINDOW=5", "RECV_WINDOW=4",
+                                          NULL};
+    static const char *const fits[] = {"SEND_WINDOW=64", "RECV_WINDOW=64",
+                                       NULL};
+    xyl_config_t config;
+
+    environment_clear();
+    xyl_log_level_set(XYL_LOG_NONE);
+    CHECK_EQ(xyl_config_load(crossed, &config), XYLEM_ERR_CONFIG);
+    check_refused("SEND_WINDOW=65", "SEND_WINDOW");
+    CHECK_EQ(xyl_config_load(fits, &config), XYLEM_OK);
+    xyl_log_level_set(XYL_LOG_WARN);
+}
+
+/* ---- what the user is told ---- */
+
+/* Loads with standard error caught; returns the text. */
+static const char *load_and_listen(xylem_status_t *status_out)
+{
+    static char text[1024];
+    int ends[2], saved = dup(STDERR_FILENO);
+    xyl_config_t config;
+    ssize_t length;
+
+    CHECK_EQ(pipe(ends), 0);
+    dup2(ends[1], STDERR_FILENO);
+    *status_out = xyl_config_load(NULL, &config);
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    close(ends[1]);
+    length = read(ends[0], text, sizeof text - 1);
+    text[length > 0 ? length : 0] = '\0';
+    close(ends[0]);
+    return text;
+}
+
+static void test_unknown_variable(void)
+{
+    xylem_status_t status;
+    const char *text;
+
+    environment_clear();
+    setenv("XYLEM_SEGMENTS_BYTES", "1", 1);
+    setenv("XYLEMOTHER", "1", 1); /* not ours */
+    text = load_and_listen(&status);
+    CHECK_EQ(status, XYLEM_OK);
+    CHECK(strstr(text, "XYLEM_SEGMENTS_BYTES") != NULL);
+    CHECK(strstr(text, "XYLEMOTHER") == NULL);
+    CHECK(strchr(text, '\n') == strrchr(text, '\n')); /* one line */
+    unsetenv("XYLEM_SEGMENTS_BYTES");
+    unsetenv("XYLEMOTHER");
+    text = load_and_listen(&status);
+    CHECK_EQ(strlen(text), 0);
+}
+
+static const check_case_t cases[] = {
+    {"config: every type, both ways", test_types},
+    {"config: every row", test_rows},
+    {"config: default, environment, settings", test_precedence},
+    {"config: what cannot be used", test_refusals},
+    {"config: windows", test_windows},
+    {"config: unknown variables are warned of", test_unknown_variable},
+};
+
+CHECK_MAIN(cases)
