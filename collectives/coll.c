@@ -113,6 +113,7 @@ static xylem_status_t plan(xylem_team_t *team, const xylem_coll_args_t *args,
         return status;
     operation = xyl_plan_take(team, args);
     if (operation != NULL) {
+        xyl_request_revive(&operation->request);
         *request_out = &operation->request;
         return XYLEM_OK;
     }
@@ -184,16 +185,36 @@ xylem_status_t xylem_coll_start(xylem_team_t *team,
     return plan_and_start(team, args, "xylem_coll_start", request_out);
 }
 
+static xylem_coll_args_t bcast_args(void *buf, size_t count, xylem_type_t type,
+                                    uint32_t root)
+{
+    return (xylem_coll_args_t){.struct_bytes = sizeof(xylem_coll_args_t),
+                               .coll = XYLEM_COLL_BCAST,
+                               .recv = buf,
+                               .count = count,
+                               .type = type,
+                               .root = root};
+}
+
+static xylem_coll_args_t reduce_args(const void *send, void *recv, size_t count,
+                                     xylem_type_t type, xylem_op_t op,
+                                     uint32_t root)
+{
+    return (xylem_coll_args_t){.struct_bytes = sizeof(xylem_coll_args_t),
+                               .coll = XYLEM_COLL_REDUCE,
+                               .send = send,
+                               .recv = recv,
+                               .count = count,
+                               .type = type,
+                               .op = op,
+                               .root = root};
+}
+
 xylem_status_t xylem_ibcast(xylem_team_t *team, void *buf, size_t count,
                             xylem_type_t type, uint32_t root,
                             xylem_request_t **request_out)
 {
-    xylem_coll_args_t args = {.struct_bytes = sizeof args,
-                              .coll = XYLEM_COLL_BCAST,
-                              .recv = buf,
-                              .count = count,
-                              .type = type,
-                              .root = root};
+    xylem_coll_args_t args = bcast_args(buf, count, type, root);
 
     if (request_out == NULL)
         return no_request_out("xylem_ibcast");
@@ -204,33 +225,14 @@ xylem_status_t xylem_ireduce(xylem_team_t *team, const void *send, void *recv,
                              size_t count, xylem_type_t type, xylem_op_t op,
                              uint32_t root, xylem_request_t **request_out)
 {
-    xylem_coll_args_t args = {.struct_bytes = sizeof args,
-                              .coll = XYLEM_COLL_REDUCE,
-                              .send = send,
-                              .recv = recv,
-                              .count = count,
-                              .type = type,
-                              .op = op,
-                              .root = root};
+    xylem_coll_args_t args = reduce_args(send, recv, count, type, op, root);
 
     if (request_out == NULL)
         return no_request_out("xylem_ireduce");
     return plan_and_start(team, &args, "xylem_ireduce", request_out);
 }
 
-/* A blocking call may not be made where it could never return. */
-static xylem_status_t check_may_block(const xylem_team_t *team,
-                                      const char *call)
-{
-    xylem_status_t status = xyl_team_check(team, call);
-
-    if (status == XYLEM_OK && xyl_engine_in_callback(&team->context->engine))
-        return xyl_fail(XYLEM_ERR_IN_CALLBACK,
-                        "%s: a callback must not block; use the nonblocking "
-                        "form",
-                        call);
-    return status;
-}
+/* ---- blocking calls ---- */
 
 static xylem_status_t finish(xylem_request_t *request)
 {
@@ -240,26 +242,58 @@ static xylem_status_t finish(xylem_request_t *request)
     return status;
 }
 
+/* Runs a kept plan without handing it to anybody: the call that is under way
+ * keeps the team. */
+static xylem_status_t run_kept(xyl_operation_t *operation)
+{
+    xylem_status_t status = xyl_request_start(&operation->request);
+
+    if (status == XYLEM_OK)
+        status = xyl_request_wait(&operation->request);
+    if (status == XYLEM_OK && xyl_plan_keep(operation))
+        return XYLEM_OK;
+    xyl_request_revive(&operation->request);
+    xylem_request_free(&operation->request);
+    return status;
+}
+
+/* A blocking call may not be made where it could never return. */
+static xylem_status_t run(xylem_team_t *team, const xylem_coll_args_t *args,
+                          const char *call)
+{
+    xyl_operation_t *operation;
+    xylem_request_t *request;
+    xylem_status_t status = xyl_team_check(team, call);
+
+    if (status == XYLEM_OK && xyl_engine_in_callback(&team->context->engine))
+        status = xyl_fail(XYLEM_ERR_IN_CALLBACK,
+                          "%s: a callback must not block; use the nonblocking "
+                          "form",
+                          call);
+    if (status == XYLEM_OK)
+        status = check_frame(team, args, call);
+    if (status != XYLEM_OK)
+        return status;
+    operation = xyl_plan_take(team, args);
+    if (operation != NULL)
+        return run_kept(operation);
+    status = plan_and_start(team, args, call, &request);
+    return status == XYLEM_OK ? finish(request) : status;
+}
+
 xylem_status_t xylem_bcast(xylem_team_t *team, void *buf, size_t count,
                            xylem_type_t type, uint32_t root)
 {
-    xylem_request_t *request;
-    xylem_status_t status = check_may_block(team, "xylem_bcast");
+    xylem_coll_args_t args = bcast_args(buf, count, type, root);
 
-    if (status == XYLEM_OK)
-        status = xylem_ibcast(team, buf, count, type, root, &request);
-    return status == XYLEM_OK ? finish(request) : status;
+    return run(team, &args, "xylem_bcast");
 }
 
 xylem_status_t xylem_reduce(xylem_team_t *team, const void *send, void *recv,
                             size_t count, xylem_type_t type, xylem_op_t op,
                             uint32_t root)
 {
-    xylem_request_t *request;
-    xylem_status_t status = check_may_block(team, "xylem_reduce");
+    xylem_coll_args_t args = reduce_args(send, recv, count, type, op, root);
 
-    if (status == XYLEM_OK)
-        status =
-            xylem_ireduce(team, send, recv, count, type, op, root, &request);
-    return status == XYLEM_OK ? finish(request) : status;
+    return run(team, &args, "xylem_reduce");
 }

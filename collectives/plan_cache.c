@@ -14,47 +14,70 @@ static int are_alike(const xylem_coll_args_t *a, const xylem_coll_args_t *b)
            a->radix == b->radix;
 }
 
-static _Atomic(xylem_request_t *) *slot_of(xylem_team_t *team,
-                                           const xylem_coll_args_t *args)
+typedef _Atomic(xylem_request_t *) slot_t;
+
+/* Each call has WAYS places to look at, beginning with the one returned. */
+enum { WAYS = 4, SETS = XYL_PLAN_CACHE_SIZE / WAYS };
+
+static slot_t *set_of(xylem_team_t *team, const xylem_coll_args_t *args)
 {
     uint64_t hash = args->count * 31 + args->root;
 
     hash = hash * 31 + args->type * 7 + args->op * 3 + (uint64_t)args->coll;
     hash *= UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
-    return &team->plans[hash >> 60];
+    return &team->plans[(hash >> 32) % SETS * WAYS];
 }
 
-_Static_assert(XYL_PLAN_CACHE_SIZE == 16, "slot_of takes four bits");
-
-/* Puts back what was taken for a look; gives way to a newer one. */
-static void put_back(_Atomic(xylem_request_t *) *slot, xylem_request_t *request)
+/* Puts an operation where a place is free; 0: none is. */
+static int put(slot_t *set, xylem_request_t *request)
 {
-    xylem_request_t *empty = NULL;
+    unsigned way;
 
-    if (!atomic_compare_exchange_strong_explicit(
-            slot, &empty, request, memory_order_acq_rel, memory_order_relaxed))
-        xyl_request_release(request);
+    for (way = 0; way < WAYS; way++) {
+        xylem_request_t *empty = NULL;
+        /* Partner: the exchange in xyl_plan_take. */
+        if (atomic_load_explicit(&set[way], memory_order_relaxed) == NULL &&
+            atomic_compare_exchange_strong_explicit(&set[way], &empty, request,
+                                                    memory_order_acq_rel,
+                                                    memory_order_relaxed))
+            return 1;
+    }
+    return 0;
+}
+
+/* The kept operation for calls like `args`, taken out of its place. One that
+ * turns out to be for other calls is put back. */
+static xyl_operation_t *find(slot_t *set, const xylem_coll_args_t *args)
+{
+    xyl_operation_t *operation;
+    unsigned way;
+
+    for (way = 0; way < WAYS; way++) {
+        if (atomic_load_explicit(&set[way], memory_order_relaxed) == NULL)
+            continue;
+        /* Partner: the exchanges that put it there. */
+        operation = xyl_operation_of(
+            atomic_exchange_explicit(&set[way], NULL, memory_order_acq_rel));
+        if (operation == NULL)
+            continue;
+        if (are_alike(&operation->key, args))
+            return operation;
+        if (!put(set, &operation->request))
+            xyl_request_release(&operation->request);
+    }
+    return NULL;
 }
 
 xyl_operation_t *xyl_plan_take(xylem_team_t *team,
                                const xylem_coll_args_t *args)
 {
-    _Atomic(xylem_request_t *) *slot = slot_of(team, args);
     xyl_operation_t *operation;
 
-    if (args->on_segment != NULL ||
-        atomic_load_explicit(slot, memory_order_relaxed) == NULL)
+    if (args->on_segment != NULL)
         return NULL;
-    /* Partner: the exchange in xyl_plan_keep. */
-    operation = xyl_operation_of(
-        atomic_exchange_explicit(slot, NULL, memory_order_acq_rel));
+    operation = find(set_of(team, args), args);
     if (operation == NULL)
         return NULL;
-    if (!are_alike(&operation->key, args)) {
-        put_back(slot, &operation->request);
-        return NULL;
-    }
-    xyl_request_revive(&operation->request);
     operation->request.flags = args->flags;
     operation->request.on_complete = args->on_complete;
     operation->request.arg = args->arg;
@@ -74,15 +97,15 @@ void xyl_plan_describe(xyl_operation_t *operation,
 
 int xyl_plan_keep(xyl_operation_t *operation)
 {
-    xylem_team_t *team = operation->request.team;
+    slot_t *set = set_of(operation->request.team, &operation->key);
     xylem_request_t *evicted;
 
     if (!operation->may_be_kept || operation->failure != XYLEM_OK)
         return 0;
-    /* Partner: the exchange in xyl_plan_take. */
-    evicted =
-        atomic_exchange_explicit(slot_of(team, &operation->key),
-                                 &operation->request, memory_order_acq_rel);
+    if (put(set, &operation->request))
+        return 1;
+    evicted = atomic_exchange_explicit(&set[0], &operation->request,
+                                       memory_order_acq_rel);
     if (evicted != NULL)
         xyl_request_release(evicted);
     return 1;

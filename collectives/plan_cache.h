@@ -3,7 +3,7 @@
  * a call plans nothing; it binds its buffers and starts.
  *
  * The cache owns what is in it: no reference to the team, not counted as live.
- * Any thread: plans are taken and put by one exchange. */
+ * Any thread: plans are taken and put by one exchange each. */
 #ifndef XYL_COLLECTIVES_PLAN_CACHE_H
 #define XYL_COLLECTIVES_PLAN_CACHE_H
 
@@ -11,7 +11,8 @@
 #include "runtime/team.h"
 
 /* An idle operation planned for calls like `args`, bound to its buffers and
- * callbacks; NULL: there is none. The caller owns it. */
+ * callbacks; NULL: there is none. The caller owns it, and either gives it to
+ * the user (xyl_request_revive) or runs it and keeps it again. */
 xyl_operation_t *xyl_plan_take(xylem_team_t *team,
                                const xylem_coll_args_t *args);
 

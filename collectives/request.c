@@ -326,6 +326,12 @@ xylem_status_t xylem_request_test(xylem_request_t *request)
     return is_idle(request) ? outcome(request) : XYLEM_IN_PROGRESS;
 }
 
+xylem_status_t xyl_request_wait(xylem_request_t *request)
+{
+    xyl_driver_wait(&request->context->driver, is_idle, request, UINT64_MAX);
+    return outcome(request);
+}
+
 xylem_status_t xylem_request_wait(xylem_request_t *request)
 {
     xylem_status_t status = xyl_request_check(request, "xylem_request_wait");
@@ -336,8 +342,7 @@ xylem_status_t xylem_request_wait(xylem_request_t *request)
         return xyl_fail(XYLEM_ERR_IN_CALLBACK,
                         "xylem_request_wait: a callback must not block; test "
                         "the request, or give it a callback of its own");
-    xyl_driver_wait(&request->context->driver, is_idle, request, UINT64_MAX);
-    return outcome(request);
+    return xyl_request_wait(request);
 }
 
 xylem_status_t xylem_request_free(xylem_request_t *request)

@@ -24,7 +24,7 @@
 enum {
     XYL_TEAM_MAGIC = 0x78546d74,
     XYL_TEAM_SIZE_MAX = 1 << 20,
-    XYL_PLAN_CACHE_SIZE = 16, /* idle operations that a team keeps */
+    XYL_PLAN_CACHE_SIZE = 32, /* idle operations that a team keeps */
     XYL_TREE_CACHE_SIZE = 64  /* trees that a team remembers; a power of two */
 };
 

@@ -105,11 +105,6 @@ static const data_kind_t kinds[] = {
 };
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
 
-size_t data_kind_count(void)
-{
-    return KIND_COUNT;
-}
-
 const data_kind_t *data_kind(size_t number)
 {
     return &kinds[number % KIND_COUNT];

@@ -22,7 +22,6 @@ typedef struct data_kind {
 
 #define DATA_OP_USER ((xylem_op_t)UINT32_MAX)
 
-size_t data_kind_count(void);
 const data_kind_t *data_kind(size_t number); /* modulo the count */
 
 /* An associative operation that is not commutative. */

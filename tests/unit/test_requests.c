@@ -127,7 +127,7 @@ static void test_tags_wrap(void)
 /* An operation that waits for its input while thousands of others pass it. */
 static void test_many_pass_one(void)
 {
-    enum { OTHERS = 5000 };
+    enum { OTHERS = 4200 };
     coll_case_t c = {.data = COLL_UINT32,
                      .count = 1,
                      .segment_bytes = 4,
