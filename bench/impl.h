@@ -40,6 +40,8 @@ struct bench_impl {
     xylem_status_t (*reduce)(void *state, const void *send, void *recv,
                              size_t bytes, uint32_t root);
     xylem_status_t (*barrier)(void *state);
+    /* Moves data that is under way; does not block. */
+    void (*progress)(void *state);
     /* Gathers `count` doubles of every rank, in rank order, into `all` of
      * rank 0 (size * count doubles). */
     xylem_status_t (*gather)(void *state, const double *mine, size_t count,

@@ -133,6 +133,13 @@ static xylem_status_t event_barrier(void *arg)
     return reported(status, "barrier");
 }
 
+static void event_progress(void *arg)
+{
+    struct event_state *state = arg;
+
+    (void)xylem_progress(state->context);
+}
+
 /* Sums vectors that are zero but for the rank's own part: exact. */
 static xylem_status_t event_gather(void *arg, const double *mine, size_t count,
                                    double *all)
@@ -162,6 +169,7 @@ const struct bench_impl *impl_event(void)
                                            .bcast = event_bcast,
                                            .reduce = event_reduce,
                                            .barrier = event_barrier,
+                                           .progress = event_progress,
                                            .gather = event_gather};
 
     return &impl;

@@ -84,6 +84,15 @@ static xylem_status_t mpi_reduce(void *state, const void *send, void *recv,
                               MPI_COMM_WORLD));
 }
 
+static void mpi_progress(void *state)
+{
+    int found;
+
+    (void)state;
+    (void)MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &found,
+                     MPI_STATUS_IGNORE);
+}
+
 static xylem_status_t mpi_barrier(void *state)
 {
     (void)state;
@@ -108,6 +117,7 @@ int main(int argc, char **argv)
                                            .bcast = mpi_bcast,
                                            .reduce = mpi_reduce,
                                            .barrier = mpi_barrier,
+                                           .progress = mpi_progress,
                                            .gather = mpi_gather};
     static const struct bench_impl *const impls[] = {&impl};
     static const struct worker_program program = {

@@ -11,6 +11,7 @@
 
 #include "bench/buffers.h"
 #include "bench/content.h"
+#include "bench/gate.h"
 
 enum {
     CALIBRATION_CALLS = 5,
@@ -22,6 +23,7 @@ enum {
 
 struct session {
     const struct workload *work;
+    struct gate *gate; /* NULL: the implementation's barrier */
     uint32_t rank;
     uint32_t ranks;
     struct buffers inputs;  /* bcast: the only buffers */
@@ -35,6 +37,13 @@ static int is_reduce(const struct session *session)
     return session->work->coll == XYLEM_COLL_REDUCE;
 }
 
+static void session_end(struct session *session)
+{
+    gate_close(session->gate);
+    buffers_destroy(&session->inputs);
+    buffers_destroy(&session->results);
+}
+
 static xylem_status_t session_begin(struct session *session,
                                     const struct workload *work)
 {
@@ -45,25 +54,25 @@ static xylem_status_t session_begin(struct session *session,
     *session = (struct session){.work = work,
                                 .rank = work->impl->rank(work->state),
                                 .ranks = work->impl->size(work->state)};
+    status = gate_open(work->impl, work->state, &session->gate);
+    if (status != XYLEM_OK)
+        return status;
     if (count == 0)
         count = buffers_count(work->bytes, session->ranks, sets);
     status = buffers_create(&session->inputs, work->bytes, count);
     if (status == XYLEM_OK && sets == 2)
         status = buffers_create(&session->results, work->bytes, count);
     if (status != XYLEM_OK)
-        buffers_destroy(&session->inputs);
+        session_end(session);
     return status;
-}
-
-static void session_end(struct session *session)
-{
-    buffers_destroy(&session->inputs);
-    buffers_destroy(&session->results);
 }
 
 static xylem_status_t barrier(const struct session *session)
 {
-    return session->work->impl->barrier(session->work->state);
+    if (session->gate == NULL)
+        return session->work->impl->barrier(session->work->state);
+    gate_pass(session->gate);
+    return XYLEM_OK;
 }
 
 /* Gives the buffers of the next call their contents. */

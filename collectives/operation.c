@@ -172,6 +172,7 @@ static void operation_start(xylem_request_t *request)
 
     operation->failure = XYLEM_OK;
     operation->is_finishing = 0;
+    operation->looks_without_event = 0;
     operation->finish_waits_for_parts = 0;
     operation->stages_left = operation->stages;
     list_add(operation);
@@ -338,6 +339,7 @@ int xyl_stage_arrived(xyl_stage_t *stage, const xyl_event_t *event)
     xylem_status_t status = event->status;
     int is_live = operation->failure == XYLEM_OK;
 
+    operation->looks_without_event = 0;
     xyl_request_event_back(&operation->request); /* may free a zombie */
     if (is_live && status != XYLEM_OK) {
         if (status == XYLEM_ERR_NET)

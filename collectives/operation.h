@@ -47,8 +47,9 @@ typedef struct xyl_operation {
     xyl_stage_t *stage[XYL_STAGES_MAX];
     xylem_status_t failure; /* first error; XYLEM_OK: none */
     xyl_event_t finish_event;
-    int is_finishing;           /* finish_event is pushed or handled */
-    int finish_waits_for_parts; /* parts_task is under way and completes */
+    unsigned looks_without_event; /* of the stall timer */
+    int is_finishing;             /* finish_event is pushed or handled */
+    int finish_waits_for_parts;   /* parts_task is under way and completes */
     /* What the user releases: bits set by any thread, with one task that
      * carries the news to the progressing thread. */
     int waits_for_parts;

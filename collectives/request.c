@@ -365,6 +365,7 @@ xylem_status_t xylem_request_free(xylem_request_t *request)
     request->magic = XYL_REQUEST_FREED;
     if (state == XYL_REQUEST_DELIVERING) {
         request->is_freed = 1; /* callback_returned does the rest */
+        count_remove(request);
     } else if (request->is_zombie) {
         request->start_task.run = zombie_freed;
         xyl_engine_submit(&request->context->engine, &request->start_task);

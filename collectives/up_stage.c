@@ -11,7 +11,7 @@
  * i % window from the posting of its receive until it is combined. The first
  * buffer that takes part in a segment then holds the accumulator until it is
  * sent, so a rank between needs no memory but its children's windows; the root
- * accumulates in the result.
+ * accumulates in the result, and its first child sends there directly.
  *
  * A receive for index i is posted when buffer i % window is free again. The
  * lowest index that is not everywhere complete finds all lower ones complete,
@@ -44,6 +44,9 @@ typedef struct up_stage {
     char *result; /* root only */
     char *temp;   /* [child][window] buffers */
     size_t temp_bytes;
+    /* The first child's segments are received into the result itself, where
+     * the first combination then takes place. */
+    int first_child_is_direct;
     uint32_t own_position;   /* among the contributions */
     uint64_t *own_ready;     /* indexes of `own` that are there */
     uint64_t *child_arrived; /* [child] bit i % window: received, not taken */
@@ -57,18 +60,20 @@ static up_stage_t *self(xyl_stage_t *stage)
     return (up_stage_t *)(void *)stage;
 }
 
-static char *temp_of(const up_stage_t *up, uint32_t child, uint64_t index)
-{
-    uint32_t window = up->edges.children[child].window;
-
-    return up->temp +
-           ((size_t)child * window + (size_t)(index % window)) * up->temp_bytes;
-}
-
 static size_t offset_of(const up_stage_t *up, uint64_t index)
 {
     return xyl_operation_offset(up->stage.operation,
                                 xyl_stage_segment(&up->stage, index));
+}
+
+static char *temp_of(const up_stage_t *up, uint32_t child, uint64_t index)
+{
+    uint32_t window = up->edges.children[child].window;
+
+    if (child == 0 && up->first_child_is_direct)
+        return up->result + offset_of(up, index);
+    return up->temp +
+           ((size_t)child * window + (size_t)(index % window)) * up->temp_bytes;
 }
 
 /* Read-only where it is the user's own buffer; see combine. */
@@ -411,4 +416,8 @@ void xyl_up_stage_bind(xyl_stage_t *stage, const void *own, void *result)
 
     up->own = own;
     up->result = result;
+    /* Not where something else is combined there before, or lies there. */
+    up->first_child_is_direct = result != NULL && own != result &&
+                                up->own_position == 0 &&
+                                !stage->operation->plan.arrival_order;
 }

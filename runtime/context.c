@@ -138,56 +138,6 @@ xylem_status_t xylem_op_destroy(xylem_context_t *context, xylem_op_t op)
     return XYLEM_OK;
 }
 
-/* ---- failures ---- */
-
-void xyl_context_suspect(xylem_context_t *context, uint32_t peer)
-{
-    context->peers[peer].is_suspected = 1;
-    if (context->failure_is_queued)
-        return;
-    context->failure_is_queued = 1;
-    xyl_fifo_push(&context->engine.ready, &context->failure_event);
-}
-
-static void fail_operations(xylem_context_t *context, uint32_t peer)
-{
-    xyl_operation_t *operation = context->operations, *older;
-
-    while (operation != NULL) {
-        older = operation->older;
-        if (xyl_team_contains(operation->request.team, peer))
-            xyl_operation_fail(operation, XYLEM_ERR_PROC_FAILED);
-        operation = older;
-    }
-}
-
-static void suspicion_handle(xyl_event_t *event)
-{
-    xylem_context_t *context =
-        (xylem_context_t *)(void *)((char *)event -
-                                    offsetof(xylem_context_t, failure_event));
-    uint32_t rank;
-
-    context->failure_is_queued = 0;
-    for (rank = 0; rank < context->ranks; rank++) {
-        xyl_peer_t *peer = &context->peers[rank];
-        if (!peer->is_suspected || peer->has_failed)
-            continue;
-        peer->has_failed = 1;
-        atomic_fetch_add_explicit(&context->failures, 1, memory_order_release);
-        /* Who has met all others at the end may go first. */
-        if (!context->is_leaving)
-            xyl_log(XYL_LOG_WARN, "rank %u has died; its teams cannot go on",
-                    rank);
-        fail_operations(context, rank);
-    }
-}
-
-static void peer_failed(void *arg, uint32_t peer)
-{
-    xyl_context_suspect(arg, peer);
-}
-
 /* ---- creation ---- */
 
 /* The frame: everything that needs no other rank. */
@@ -213,7 +163,7 @@ static xylem_status_t frame_create(const xyl_allocator_t *allocator,
     xyl_pool_init(&context->pool, allocator, config.pool_bytes);
     xyl_engine_init(&context->engine, clock);
     pthread_mutex_init(&context->lock, NULL);
-    context->failure_event.handle = suspicion_handle;
+    xyl_context_failures_init(context);
     *context_out = context;
     return XYLEM_OK;
 }
@@ -239,7 +189,7 @@ static void net_attach(xylem_context_t *context, xyl_net_t *net)
 {
     context->net = net;
     context->engine.net = net;
-    net->peer_failed = peer_failed;
+    net->peer_failed = xyl_context_peer_failed;
     net->peer_failed_arg = context;
 }
 

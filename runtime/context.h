@@ -77,6 +77,7 @@ struct xylem_context {
     xylem_request_t *zombies;
     xyl_event_t failure_event;
     int failure_is_queued;
+    xyl_timer_t stall_timer;           /* runs once a peer has failed */
     int is_leaving;                    /* in the fence before the end */
     _Atomic uint32_t failures;         /* peers that have failed */
     struct xylem_context *next_buried; /* see context.c */
@@ -86,8 +87,11 @@ xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
                                            xylem_context_t **context_out);
 
 /* The progressing thread, from anywhere: `peer` is dead. Operations fail in
- * the ready phase. */
+ * the ready phase. See context_failures.c. */
 void xyl_context_suspect(xylem_context_t *context, uint32_t peer);
+/* The same, as the net calls it; `arg` is the context. */
+void xyl_context_peer_failed(void *arg, uint32_t peer);
+void xyl_context_failures_init(xylem_context_t *context);
 
 /* Team slots name teams in message tags; each rank hands out its own.
  * XYL_TEAM_SLOTS: none is free. Any thread. */

@@ -48,6 +48,10 @@ enum { XYL_BOOTSTRAP_AUTO, XYL_BOOTSTRAP_PMIX, XYL_BOOTSTRAP_SINGLE };
     X(liveness_ms, LIVENESS_MS, COUNT, "100", 0,                               \
       "Milliseconds between looks at the processes of this node; a dead one "  \
       "fails the operations it takes part in. 0 never looks.")                 \
+    X(stall_s, STALL_S, COUNT, "10", 0,                                        \
+      "Seconds without a message after which an operation of any team fails, " \
+      "once a process has died: one that dies while it writes to shared "      \
+      "memory can leave it blocked. 0 waits for ever.")                        \
     X(timeout_s, TIMEOUT_S, COUNT, "60", 0,                                    \
       "Seconds after which creating or destroying a context gives up on "      \
       "ranks that do not answer.")                                             \

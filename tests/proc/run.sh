@@ -27,7 +27,7 @@ failures=0
 # interest.
 # shellcheck disable=SC2086 # a list of names
 unset ${!XYLEM_*} ${!UCX_*}
-export UCX_LOG_LEVEL=error
+export UCX_LOG_LEVEL=error XYLEM_STALL_S=3
 # Leaks of PMIx are told from others by whole stacks, also through the C
 # library, which keeps no frame pointers.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}fast_unwind_on_malloc=0

@@ -254,6 +254,11 @@ static unsigned turn_all(fabric_t *fabric)
     return done;
 }
 
+void fabric_advance(fabric_t *fabric, uint64_t ns)
+{
+    fabric->now += ns;
+}
+
 /* Nobody has anything to do: goes on to when something happens. 0: nothing
  * will. Several turns in a row decide, because the ranks that were turned
  * first may have been given something by the others. */

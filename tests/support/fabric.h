@@ -45,6 +45,9 @@ uint32_t fabric_ranks(const fabric_t *fabric);
 xylem_context_t *fabric_context(fabric_t *fabric, uint32_t rank);
 xylem_team_t *fabric_world(fabric_t *fabric, uint32_t rank);
 
+/* Lets time pass on the ranks' clock. */
+void fabric_advance(fabric_t *fabric, uint64_t ns);
+
 /* What the test is about, for the text of failures. Copied. */
 void fabric_label(fabric_t *fabric, const char *label);
 

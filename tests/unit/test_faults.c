@@ -490,7 +490,52 @@ static void test_failing_team_allocations(void)
     CHECK(nth > RANKS);
 }
 
+/* Waits on rank 0 while seconds pass on its clock. */
+static xylem_status_t
+wait_for_seconds(fabric_t *fabric, xylem_request_t *request, unsigned seconds)
+{
+    enum { TURNS = 200 }; /* the clock is not read in every turn */
+    unsigned i, turn;
+
+    for (i = 0; i < seconds; i++) {
+        fabric_advance(fabric, UINT64_C(1000000000));
+        for (turn = 0; turn < TURNS; turn++)
+            xylem_progress(fabric_context(fabric, 0));
+    }
+    return xylem_request_test(request);
+}
+
+/* After a death an operation that does not move fails, on any team; before
+ * one it waits for as long as it takes. */
+static void test_stall(void)
+{
+    static const char *const settings[] = {"LOG=none", "STALL_S=8", NULL};
+    fabric_options_t options = {.seed = 1, .reorder = 1, .settings = settings};
+    fabric_t *fabric = fabric_create(RANKS, &options);
+    xylem_request_t *making[RANKS], *waiting;
+    xylem_team_t *teams[RANKS];
+    uint32_t i, value;
+
+    for (i = 0; i < RANKS; i++)
+        CHECK_EQ(xylem_team_isplit(fabric_world(fabric, i), i == RANKS - 1, i,
+                                   &teams[i], &making[i]),
+                 XYLEM_OK);
+    fabric_run_dry(fabric);
+    for (i = 0; i < RANKS; i++)
+        CHECK_EQ(xylem_request_free(making[i]), XYLEM_OK);
+    CHECK_EQ(xylem_ibcast(teams[0], &value, 1, XYLEM_UINT32, 1, &waiting),
+             XYLEM_OK);
+    CHECK_EQ(wait_for_seconds(fabric, waiting, 30), XYLEM_IN_PROGRESS);
+    fabric_kill(fabric, RANKS - 1, 1);
+    fabric_run_dry(fabric);
+    CHECK_EQ(wait_for_seconds(fabric, waiting, 5), XYLEM_IN_PROGRESS);
+    CHECK_EQ(wait_for_seconds(fabric, waiting, 10), XYLEM_ERR_NET);
+    CHECK_EQ(xylem_request_free(waiting), XYLEM_OK);
+    fabric_destroy(fabric);
+}
+
 static const check_case_t cases[] = {
+    {"fault: what stalls after a death fails", test_stall},
     {"fault: a rank dies", test_deaths},
     {"fault: a rank dies while a team is made", test_death_while_splitting},
     {"fault: receives are given back", test_receives_are_given_back},
