@@ -54,7 +54,7 @@ fail()
 build_release()
 {
     [[ -f $release/build.ninja ]] ||
-        meson setup "$release" --buildtype release
+        meson setup "$release" --buildtype release -Db_lto=true -Dtests=false
     ninja -C "$release"
 }
 

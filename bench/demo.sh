@@ -92,7 +92,8 @@ lacks_driver()
 build()
 {
     if [[ ! -f $release/build.ninja ]]; then
-        logged meson setup "$release" --buildtype release
+        logged meson setup "$release" --buildtype release -Db_lto=true \
+            -Dtests=false
     elif lacks_driver; then
         logged meson setup --reconfigure "$release"
     fi

@@ -23,7 +23,8 @@ static slot_t *set_of(xylem_team_t *team, const xylem_coll_args_t *args)
 {
     uint64_t hash = args->count * 31 + args->root;
 
-    hash = hash * 31 + args->type * 7 + args->op * 3 + (uint64_t)args->coll;
+    hash = hash * 31 + args->type * UINT64_C(7) + args->op * UINT64_C(3) +
+           (uint64_t)args->coll;
     hash *= UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
     return &team->plans[(hash >> 32) % SETS * WAYS];
 }

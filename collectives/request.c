@@ -22,7 +22,7 @@ xylem_request_t *xyl_request_create(xylem_team_t *team,
     xyl_arena_init(&arena, &team->context->pool);
     request = xyl_arena_array(&arena, 1, bytes);
     if (request == NULL) {
-        xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a request");
+        (void)xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a request");
         return NULL;
     }
     request->magic = XYL_REQUEST_MAGIC;
@@ -256,7 +256,7 @@ static void callbacks_due(xyl_event_t *event)
         atomic_load_explicit(&request->state, memory_order_relaxed) ==
             XYL_REQUEST_DELIVERING)
         request->is_freed = 1;
-    else
+    else if (!request->is_freed)
         count_add(request); /* the callback has started it again */
     callback_returned(request);
 }

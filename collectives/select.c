@@ -26,8 +26,7 @@ typedef struct rule {
  * on 16 cores; see docs/measurements.md. */
 static const rule_t bcast_node_rules[] = {
     {2, ANY_BYTES, XYLEM_TREE_CHAIN, 0, 8 * KIB, 8, 16},
-    {ANY_RANKS, 2 * KIB, XYLEM_TREE_KNOMIAL, 4, 8 * KIB, 4, 8},
-    {ANY_RANKS, 8 * KIB, XYLEM_TREE_KNOMIAL, 2, 8 * KIB, 4, 8},
+    {ANY_RANKS, 8 * KIB, XYLEM_TREE_KARY, 4, 8 * KIB, 4, 8},
     {4, 1024 * KIB, XYLEM_TREE_DOUBLE, 0, 8 * KIB, 8, 16},
     {ANY_RANKS, 16 * KIB, XYLEM_TREE_KARY, 3, 8 * KIB, 2, 4},
     {ANY_RANKS, 1024 * KIB, XYLEM_TREE_DOUBLE, 0, 8 * KIB, 4, 8},

@@ -216,8 +216,10 @@ static int node_describe(const xyl_layout_t *layout, unsigned node,
     char name[sizeof(layout->host)];
     const unsigned size = xyl_layout_node_size(layout, node);
     char *peers = xyl_layout_peers(layout, node);
+    if (peers == NULL)
+        return -1;
     PMIX_INFO_CREATE(entries, NODE_INFOS);
-    if (peers == NULL || entries == NULL) {
+    if (entries == NULL) {
         free(peers);
         return -1;
     }

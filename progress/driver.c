@@ -13,6 +13,7 @@
 enum {
     SLEEP_NS_MAX = 200 * 1000 * 1000, /* look around at least this often */
     WAIT_NS_MAX = 1000 * 1000,        /* for another thread's progress */
+    TURNS_PER_OWNING = 16,  /* of a waiting thread, then others get a chance */
     YIELD_AFTER_TURNS = 100 /* idle turns of a caller that has to share its
                                core, then it lets others run each turn */
 };
@@ -154,6 +155,7 @@ xylem_status_t xyl_driver_wait(xyl_driver_t *driver, int (*is_done)(void *arg),
     xyl_engine_t *engine = driver->engine;
     idler_t idler = {0, 0};
     uint64_t begun = 0;
+    unsigned turns;
     int owner;
 
     if (limit_ns != UINT64_MAX)
@@ -167,7 +169,11 @@ xylem_status_t xyl_driver_wait(xyl_driver_t *driver, int (*is_done)(void *arg),
             wait_for_owner(driver, is_done, arg);
             continue;
         }
-        turn_and_rest(driver, &idler);
+        for (turns = 0; turns < TURNS_PER_OWNING; turns++) {
+            turn_and_rest(driver, &idler);
+            if (is_done(arg))
+                break;
+        }
         xyl_engine_disown(engine);
     }
     xyl_driver_notify(driver); /* another waiter may own the engine now */
@@ -312,7 +318,7 @@ xylem_status_t xyl_driver_start(xyl_driver_t *driver, xyl_engine_t *engine,
     pthread_condattr_destroy(&monotonic);
     status = create_events(driver);
     if (status != XYLEM_OK) {
-        xyl_fail(status, "cannot create the event loop");
+        status = xyl_fail(status, "cannot create the event loop");
         goto fail;
     }
     engine->wake = wake;

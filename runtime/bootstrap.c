@@ -1,6 +1,7 @@
 /* Blobs, and the two bootstraps that need no launcher. */
 #include "runtime/bootstrap.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -144,6 +145,7 @@ static xylem_status_t user_exchange(xyl_bootstrap_t *bootstrap,
     if (status != XYLEM_OK)
         goto out;
     most = largest(sizes, bootstrap->ranks);
+    assert(most >= bytes && bytes > 0); /* own size is there, see above */
     padded = calloc(1, most);
     gathered = calloc(bootstrap->ranks, most);
     status = XYLEM_ERR_NO_MEMORY;

@@ -284,10 +284,22 @@ static xyl_driver_mode_t choose_mode(const xylem_context_t *context,
     }
 }
 
-/* Creates the net, tells and asks the other ranks, and connects. */
-static xylem_status_t join(xylem_context_t *context, const xylem_place_t *place)
+/* Being able to be woken costs UCX a little with every message, so it is asked
+ * for only where it may be needed; how many ranks share this machine is not
+ * known yet. */
+static int may_sleep(const xylem_context_t *context,
+                     const xyl_machine_t *machine)
 {
-    int can_sleep = context->config.progress != XYL_PROGRESS_CALLER;
+    if (context->config.progress == XYL_PROGRESS_AUTO)
+        return context->ranks > machine->cores;
+    return context->config.progress != XYL_PROGRESS_CALLER;
+}
+
+/* Creates the net, tells and asks the other ranks, and connects. */
+static xylem_status_t join(xylem_context_t *context,
+                           const xyl_machine_t *machine)
+{
+    int can_sleep = may_sleep(context, machine);
     const void *address, **addresses = NULL;
     uint8_t *is_local = NULL;
     size_t bytes;
@@ -299,8 +311,8 @@ static xylem_status_t join(xylem_context_t *context, const xylem_place_t *place)
     if (status != XYLEM_OK)
         return status;
     net_attach(context, net);
-    status = xyl_peers_exchange(context, &context->config, place, address,
-                                bytes, &addresses);
+    status = xyl_peers_exchange(context, &context->config, &machine->place,
+                                address, bytes, &addresses);
     if (status != XYLEM_OK)
         return status;
     is_local = calloc(context->ranks, 1);
@@ -356,7 +368,7 @@ xylem_status_t xylem_context_create(const xylem_context_params_t *params,
     context->ranks = context->bootstrap->ranks;
     xyl_log_rank_set(context->rank);
     xyl_machine_read(&machine);
-    status = join(context, &machine.place);
+    status = join(context, &machine);
     if (status != XYLEM_OK)
         goto destroy_net;
     shares_cores = xyl_peers_local_count(context) > machine.cores;

@@ -1,6 +1,7 @@
 /* New teams out of old ones. All kinds are one: every rank of the parent puts
  * {color, key, slot} into its row of a table, the table is gathered by an
  * allreduce over zeros, and each rank picks out the rows of its color. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,10 +52,13 @@ static xylem_status_t team_of_members(team_request_t *request, uint32_t count,
                                       xylem_team_t **team_out)
 {
     const xylem_team_t *parent = request->request.team;
-    uint32_t *world_ranks = malloc(count * sizeof *world_ranks);
-    uint16_t *slots = malloc(count * sizeof *slots);
+    uint32_t *world_ranks = NULL;
+    uint16_t *slots = NULL;
     uint32_t i, rank = 0;
 
+    assert(count > 0); /* the caller's own row is among them */
+    world_ranks = malloc(count * sizeof *world_ranks);
+    slots = malloc(count * sizeof *slots);
     if (world_ranks == NULL || slots == NULL) {
         free(world_ranks);
         free(slots);
@@ -211,10 +215,11 @@ static xylem_status_t find_in_subset(const xylem_team_t *parent,
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to make a team");
     for (i = 0; i < count; i++) {
         if (ranks[i] >= parent->size || seen[ranks[i]]) {
-            xyl_fail(XYLEM_ERR_INVALID_ARG,
-                     "xylem_team_subset: rank %u is listed twice or outside "
-                     "the parent's %u ranks",
-                     ranks[i], parent->size);
+            (void)xyl_fail(
+                XYLEM_ERR_INVALID_ARG,
+                "xylem_team_subset: rank %u is listed twice or outside "
+                "the parent's %u ranks",
+                ranks[i], parent->size);
             free(seen);
             return XYLEM_ERR_INVALID_ARG;
         }

@@ -3,11 +3,12 @@
 
     report.py BUILD_FOLDER LOG [SUITE...]
 
-A test that is in several suites counts for the first of those given. A program that speaks the Test Anything Protocol counts once per case, any
-other once. Prints one line per suite to the standard output: its
-name, then how many passed, failed and were skipped, between tabs. What the
-failed ones wrote goes to the standard error, shortened. tests/run.sh builds its
-table and its last line from that.
+A test that is in several suites counts for the first of those given. A program
+that speaks the Test Anything Protocol counts once per case, any other once.
+Prints one line per suite to the standard output: its name, then how many
+passed, failed and were skipped, between tabs. What the failed ones wrote goes
+to the standard error, shortened. tests/run.sh builds its table and its last
+line from that.
 """
 
 import json

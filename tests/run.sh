@@ -13,7 +13,7 @@
 #   debug      gcc: all suites, then `unit` again under valgrind
 #   clang      clang, warnings are errors: unit
 #   asan       clang, address and undefined-behaviour sanitizers: unit,
-#              unit-slow, proc
+#              unit-slow, about a third of proc
 #   tsan       clang, thread sanitizer: threads
 #
 # A phase writes to build/logs/; what goes wrong is shown, shortened.

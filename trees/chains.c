@@ -36,7 +36,7 @@ static int is_first_of_chain(cut_t cut, uint32_t place)
 {
     uint32_t longer_end = cut.longer * (cut.length + 1);
 
-    assert(place > 0);
+    assert(place > 0 && cut.length > 0); /* a chain has a place at least */
     if (place - 1 < longer_end)
         return (place - 1) % (cut.length + 1) == 0;
     return (place - 1 - longer_end) % cut.length == 0;

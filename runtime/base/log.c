@@ -7,8 +7,8 @@
 
 enum { LINE_BYTES_MAX = 512 };
 
-/* The only state of the library outside contexts, with the thread's last
- * error: see docs/architecture.md. */
+/* State of the process, not of a context; docs/architecture.md lists all that
+ * there is. */
 static _Atomic int log_level = XYL_LOG_WARN;
 static _Atomic uint32_t log_rank = UINT32_MAX;
 

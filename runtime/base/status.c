@@ -48,17 +48,16 @@ const char *xylem_version(void)
                           XYLEM_VERSION_PATCH);
 }
 
-xylem_status_t xyl_explain(xylem_status_t status, const char *format, ...)
+void xyl_explain_text(const char *format, ...)
 {
     va_list args;
 
     va_start(args, format);
     vsnprintf(last_error, sizeof last_error, format, args);
     va_end(args);
-    return status;
 }
 
-xylem_status_t xyl_fail(xylem_status_t status, const char *format, ...)
+void xyl_fail_text(const char *format, ...)
 {
     va_list args;
 
@@ -66,5 +65,4 @@ xylem_status_t xyl_fail(xylem_status_t status, const char *format, ...)
     vsnprintf(last_error, sizeof last_error, format, args);
     va_end(args);
     xyl_log(XYL_LOG_ERROR, "%s", last_error);
-    return status;
 }

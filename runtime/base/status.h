@@ -5,13 +5,19 @@
 
 #include "include/xylem.h"
 
-/* Keeps the text for xylem_last_error(), logs it, returns `status`. */
-xylem_status_t xyl_fail(xylem_status_t status, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* xyl_fail(status, format, ...) keeps the text for xylem_last_error(), logs it
+ * and has `status` as its value. A macro, so that the compiler and clang-tidy
+ * see what a caller returns; `status` is evaluated once, after the text. */
+#define xyl_fail(status, ...) (xyl_fail_text(__VA_ARGS__), (status))
 
 /* The same without a message in the log: for those who pass a failure on that
  * has happened on another thread, or before. */
-xylem_status_t xyl_explain(xylem_status_t status, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+#define xyl_explain(status, ...) (xyl_explain_text(__VA_ARGS__), (status))
+
+/* Of the macros. */
+void xyl_fail_text(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+void xyl_explain_text(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
 
 #endif

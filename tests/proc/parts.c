@@ -44,7 +44,7 @@ static void chain_done(void *arg, xylem_status_t status)
                               .type = XYLEM_UINT64,
                               .on_complete = single_done,
                               .arg = chain};
-    uint32_t left = atomic_fetch_sub(&chain->left, 1);
+    uint32_t left = atomic_load(&chain->left);
 
     MUST(status);
     REQUIRE(chain->value == 1000 + left, "the callback found %llu, wanted %u",
@@ -62,8 +62,10 @@ static void chain_done(void *arg, xylem_status_t status)
     if (left == 1) {
         MUST(xylem_request_free(chain->request));
         chain->request = NULL;
+        atomic_store(&chain->left, 0); /* last: the context may go now */
         return;
     }
+    atomic_store(&chain->left, left - 1);
     if (chain->job->rank == 0)
         chain->value--;
     MUST(xylem_request_start(chain->request));

@@ -2,10 +2,12 @@
 # Runs the programs of this folder as ranks of jobs and prints TAP. Every run
 # is bounded by timeout(1), far above what it takes.
 #
-#   run.sh GROUP XYLEM-RUN FOLDER
+#   run.sh GROUP XYLEM-RUN FOLDER [SET]
 #
 #   GROUP   collectives, misuse or death
 #   FOLDER  where the programs have been built
+#   SET     all, or few: where programs run slowly, about a third of the cases,
+#           with every mode and every setting in at least one of them
 # Commands of ranks are in single quotes on purpose.
 # shellcheck disable=SC2016
 set -u
@@ -15,6 +17,7 @@ ulimit -c 0
 group=$1
 run=$(realpath "$2")
 programs=$(realpath "$3")
+set=${4:-all}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 out=$work/out
@@ -103,6 +106,24 @@ job()
         "${options[@]}" "$programs/collectives" "$mode" "$number"
 }
 
+# cross RUN SETTINGS CASE...: runs each case, some words, with each setting; of
+# the set `few` each case with one of them, in turn. There are at least as many
+# cases as settings, so that none is left out.
+cross()
+{
+    local run_one=$1 settings cases=("${@:3}") setting case words
+
+    read -ra settings <<<"$2"
+    for setting in "${!settings[@]}"; do
+        for case in "${!cases[@]}"; do
+            [ "$set" = all ] ||
+                [ $((case % ${#settings[@]})) -eq "$setting" ] || continue
+            read -ra words <<<"${cases[case]}"
+            "$run_one" "${words[@]}" "${settings[setting]}"
+        done
+    done
+}
+
 # ---------------------------------------------------------------------------
 # Collectives
 
@@ -114,6 +135,7 @@ test_defaults()
 {
     local ranks
     for ranks in 1 2 3 4 5; do
+        [ "$set" = all ] || [ $ranks -le 3 ] || continue
         job $ranks sweep 1
     done
     job 8 sweep 5
@@ -128,28 +150,16 @@ test_defaults()
 
 test_transports()
 {
-    local transport
-    for transport in "${transports[@]}"; do
-        job 2 sweep 7 "$transport"
-        job 5 sweep 7 "$transport"
-        job 3 big 16 "$transport"
-        job 4 parts 2 "$transport"
-        job 4 flight 5 "$transport"
-        job 4 teams 50 "$transport"
-    done
+    cross job "${transports[*]}" '2 sweep 7' '5 sweep 7' '3 big 16' \
+        '4 parts 2' '4 flight 5' '4 teams 50'
 }
 
 test_progress()
 {
     local progress
-    for progress in "${progresses[@]}"; do
-        job 3 sweep 11 "$progress"
-        job 4 persistent 50 "$progress"
-        job 3 threads 60 "$progress"
-        job 3 callbacks 200 "$progress" XYLEM_LOG=none
-        job 3 parts 3 "$progress"
-        job 3 teams 50 "$progress"
-    done
+    cross job "${progresses[*]}" '3 sweep 11' '4 persistent 50' \
+        '3 threads 60' '3 parts 3' '3 teams 50' \
+        '3 callbacks 200 XYLEM_LOG=none'
     for progress in blocking thread; do
         job 3 idle 300 XYLEM_PROGRESS=$progress
         job 3 idle 300 XYLEM_PROGRESS=$progress UCX_TLS=tcp,self
@@ -281,18 +291,11 @@ death()
 
 test_death()
 {
-    local seed progress
-    for progress in "${progresses[@]}"; do
-        for seed in 1 2 3 4; do
-            death $((4 + seed % 2)) "$seed" "$seed" cold "$progress"
-            death $((5 - seed % 2)) $((seed - 1)) $((seed + 10)) warm \
-                "$progress"
-        done
-        # UCX ends the process when a connection over TCP that is just being
-        # made is refused.
-        death 4 2 5 warm "$progress" UCX_TLS=tcp,self
-        death 4 0 6 cold "$progress" UCX_RNDV_THRESH=0
-    done
+    # Over TCP warm only: UCX ends the process when a connection that is just
+    # being made is refused.
+    cross death "${progresses[*]}" '5 1 1 cold' '4 0 11 warm' '4 2 2 cold' \
+        '5 1 12 warm' '5 3 3 cold' '4 2 13 warm' '4 0 4 cold' '5 3 14 warm' \
+        '4 2 5 warm UCX_TLS=tcp,self' '4 0 6 cold UCX_RNDV_THRESH=0'
     death 2 1 7 cold
     death 2 0 8 warm
 }

@@ -45,7 +45,6 @@ static int case_run(const check_case_t *test, size_t number)
         printf("ok %zu - %s # SKIP %s\n", number, test->name, skip_reason);
     else
         printf("ok %zu - %s\n", number, test->name);
-    fflush(stdout);
     return atomic_load(&failures) != 0;
 }
 
@@ -55,6 +54,8 @@ int check_run(const check_case_t *cases, size_t count, int argc, char **argv)
     size_t i, number = 0;
     int failed = 0;
 
+    /* What a case said is there, and in order, when it dies. */
+    setvbuf(stdout, NULL, _IOLBF, 0);
     for (i = 0; i < count; i++)
         number += strstr(cases[i].name, filter) != NULL;
     printf("1..%zu\n", number);

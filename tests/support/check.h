@@ -1,6 +1,7 @@
 /* A plain test runner in the Test Anything Protocol. A test program lists its
  * cases and calls check_run(); a failed CHECK prints where and what, and the
- * case goes on. Exit status 77 skips a whole program. */
+ * case goes on. What cannot be tested is skipped case by case, with
+ * check_skip(). */
 #ifndef XYL_TESTS_CHECK_H
 #define XYL_TESTS_CHECK_H
 

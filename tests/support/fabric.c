@@ -13,6 +13,7 @@
 enum {
     ROUNDS_MAX = 4000000, /* of one run: far beyond any test */
     DUMP_LINES_MAX = 40,
+    SETTINGS_MAX = 8,
     RANKS_PER_NODE = 4 /* when the test does not care */
 };
 
@@ -74,8 +75,25 @@ static xylem_place_t place_of(const fabric_t *fabric, uint32_t rank)
     return (xylem_place_t){node, 0, 0, 0, rank % RANKS_PER_NODE};
 }
 
+/* Errors are provoked on purpose and passing tests are silent: no log, unless
+ * the test asks for one. `all` is ended by NULL. */
+static void settings_of(const fabric_t *fabric, const char **all)
+{
+    const char *const *own = fabric->options.settings;
+    uint32_t count = 0;
+
+    all[count++] = "LOG=none";
+    for (; own != NULL && *own != NULL; own++) {
+        if (count == SETTINGS_MAX)
+            abort(); /* the test's mistake */
+        all[count++] = *own;
+    }
+    all[count] = NULL;
+}
+
 static xylem_status_t context_make(fabric_t *fabric, uint32_t rank)
 {
+    const char *settings[SETTINGS_MAX + 1];
     rank_net_t *net = &fabric->nets[rank];
     xyl_context_parts_t parts = {.rank = rank,
                                  .ranks = fabric->ranks,
@@ -83,9 +101,10 @@ static xylem_status_t context_make(fabric_t *fabric, uint32_t rank)
                                  .clock = &fabric->clock,
                                  .net_create = fabric_net_create,
                                  .net_arg = fabric,
-                                 .settings = fabric->options.settings};
+                                 .settings = settings};
     uint32_t peer;
 
+    settings_of(fabric, settings);
     net->fabric = fabric;
     net->rank = rank;
     net->notices = must(calloc(fabric->ranks, 1));

@@ -25,7 +25,7 @@ typedef struct fabric_options {
     uint32_t delay_max; /* of a message or completion, in turns of a rank */
     int reorder;        /* 0: everything takes delay_max turns */
     const xylem_place_t *places; /* [ranks]; NULL: four ranks to a node */
-    const char *const *settings;
+    const char *const *settings; /* after LOG=none; may be NULL */
     /* Fails this allocation (1: the first) of all that the contexts make;
      * 0: none. */
     uint64_t fail_allocation;

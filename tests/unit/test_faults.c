@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "collectives/request.h"
-#include "runtime/base/log.h"
 #include "runtime/team.h"
 #include "tests/support/check.h"
 #include "tests/support/coll_run.h"
@@ -15,14 +14,10 @@ enum { RANKS = 7, RUNS = 4, NOTICE_MAX = 400, DEATHS = 250 };
 
 static fabric_options_t options_of(uint64_t seed)
 {
-    /* The deaths are wanted; passing tests are silent. */
-    static const char *const settings[] = {"LOG=none", NULL};
-
     return (fabric_options_t){.seed = seed,
                               .eager_bytes_max = seed % 3 == 0 ? 0 : 60,
                               .delay_max = 20,
-                              .reorder = 1,
-                              .settings = settings};
+                              .reorder = 1};
 }
 
 /* Several operations at once, and a number of rounds to wait. */
@@ -509,7 +504,7 @@ wait_for_seconds(fabric_t *fabric, xylem_request_t *request, unsigned seconds)
  * one it waits for as long as it takes. */
 static void test_stall(void)
 {
-    static const char *const settings[] = {"LOG=none", "STALL_S=8", NULL};
+    static const char *const settings[] = {"STALL_S=8", NULL};
     fabric_options_t options = {.seed = 1, .reorder = 1, .settings = settings};
     fabric_t *fabric = fabric_create(RANKS, &options);
     xylem_request_t *making[RANKS], *waiting;
@@ -547,8 +542,4 @@ static const check_case_t cases[] = {
     {"fault: no memory for teams", test_failing_team_allocations},
 };
 
-int main(int argc, char **argv)
-{
-    xyl_log_level_set(XYL_LOG_NONE);
-    return check_run(cases, sizeof cases / sizeof cases[0], argc, argv);
-}
+CHECK_MAIN(cases)
