@@ -347,7 +347,9 @@ xylem_status_t xylem_request_start(xylem_request_t *request);
 xylem_status_t xylem_request_test(xylem_request_t *request);
 
 /* Progresses until the request completes; returns its final status.
- * XYLEM_ERR_IN_CALLBACK inside a callback. */
+ * XYLEM_ERR_IN_CALLBACK inside a callback. An operation that failed has ended,
+ * but messages that were under way may still read or write its buffers: leave
+ * them alone until the context is destroyed. */
 xylem_status_t xylem_request_wait(xylem_request_t *request);
 
 /* Frees an idle or completed request. NULL is allowed; XYLEM_ERR_BUSY while it
@@ -361,7 +363,8 @@ xylem_status_t xylem_request_segments(const xylem_request_t *request,
                                       size_t *segment_bytes_out);
 
 /* Releases one segment of the input of an active XYLEM_FLAG_PARTS request, in
- * any order, from any thread, once per start. */
+ * any order, from any thread, once per start. The request may be freed when
+ * every such call has returned. */
 xylem_status_t xylem_segment_ready(xylem_request_t *request, uint64_t segment);
 
 #ifdef __cplusplus
