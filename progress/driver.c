@@ -13,9 +13,9 @@
 enum {
     SLEEP_NS_MAX = 200 * 1000 * 1000, /* look around at least this often */
     WAIT_NS_MAX = 1000 * 1000,        /* for another thread's progress */
-    TURNS_PER_OWNING = 16,  /* of a waiting thread, then others get a chance */
-    YIELD_AFTER_TURNS = 100 /* idle turns of a caller that has to share its
-                               core, then it lets others run each turn */
+    TURNS_PER_OWNING = 16, /* of a waiting thread, then others get a chance */
+    YIELD_AFTER_TURNS = 20 /* idle turns of a rank that has to share its core,
+                              then it lets others run each turn */
 };
 
 /* ---- sleeping ---- */
@@ -94,11 +94,10 @@ static void turn_and_rest(xyl_driver_t *driver, idler_t *idler)
         return;
     }
     idler->turns++;
-    if (driver->params.mode == XYL_DRIVER_CALLER) {
-        if (driver->params.shares_cores && idler->turns > YIELD_AFTER_TURNS)
-            sched_yield();
+    if (driver->params.shares_cores && idler->turns > YIELD_AFTER_TURNS)
+        sched_yield(); /* the core, to whoever has what this rank waits for */
+    if (driver->params.mode == XYL_DRIVER_CALLER)
         return;
-    }
     now = xyl_clock_now(driver->engine->clock);
     if (idler->turns == 1)
         idler->since_ns = now;

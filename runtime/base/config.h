@@ -40,7 +40,7 @@ enum { XYL_BOOTSTRAP_AUTO, XYL_BOOTSTRAP_PMIX, XYL_BOOTSTRAP_SINGLE };
       "Who moves data: caller (spins in the waiting thread), blocking (spins " \
       "for a while, then sleeps), thread (a thread of its own), auto "         \
       "(blocking when ranks outnumber cores, else caller).")                   \
-    X(spin_us, SPIN_US, COUNT, "50", 0,                                        \
+    X(spin_us, SPIN_US, COUNT, "1000", 0,                                      \
       "Microseconds without work after which a waiting thread sleeps.")        \
     X(progress_core, PROGRESS_CORE, CORE, "any", 0,                            \
       "Core to which the progress thread is bound: a number of the operating " \

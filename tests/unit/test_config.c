@@ -155,7 +155,7 @@ static void test_precedence(void)
 
     environment_clear();
     CHECK_EQ(xyl_config_load(NULL, &config), XYLEM_OK);
-    CHECK_EQ(config.spin_us, 50);
+    CHECK_EQ(config.spin_us, 1000);
     setenv("XYLEM_SPIN_US", "7", 1);
     setenv("XYLEM_BCAST", "knomial:3", 1);
     CHECK_EQ(xyl_config_load(NULL, &config), XYLEM_OK);
