@@ -284,6 +284,16 @@ static xyl_driver_mode_t choose_mode(const xylem_context_t *context,
     }
 }
 
+static xylem_status_t driver_choose_and_start(xylem_context_t *context,
+                                              const xyl_machine_t *machine)
+{
+    uint32_t local = xyl_peers_local_count(context);
+    xyl_driver_mode_t mode = choose_mode(context, local > machine->cores);
+    uint32_t threads = mode == XYL_DRIVER_THREAD ? 2 * local : local;
+
+    return driver_start(context, mode, threads > machine->cores);
+}
+
 /* Being able to be woken costs UCX a little with every message, so it is asked
  * for only where it may be needed; how many ranks share this machine is not
  * known yet. */
@@ -346,7 +356,6 @@ xylem_status_t xylem_context_create(const xylem_context_params_t *params,
                                                     NULL};
     xylem_context_t *context;
     xyl_machine_t machine;
-    int shares_cores;
     xylem_status_t status;
 
     xyl_config_apply_log(NULL);
@@ -371,9 +380,7 @@ xylem_status_t xylem_context_create(const xylem_context_params_t *params,
     status = join(context, &machine);
     if (status != XYLEM_OK)
         goto destroy_net;
-    shares_cores = xyl_peers_local_count(context) > machine.cores;
-    status =
-        driver_start(context, choose_mode(context, shares_cores), shares_cores);
+    status = driver_choose_and_start(context, &machine);
     if (status != XYLEM_OK)
         goto destroy_net;
     status = world_create(context);
