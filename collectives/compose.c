@@ -40,24 +40,22 @@ xylem_status_t xyl_combiner_find(xylem_context_t *context,
 static xylem_status_t add_down(xyl_operation_t *operation, uint32_t root)
 {
     xylem_status_t status = XYLEM_OK;
-    xyl_stage_t *stage;
     uint32_t lane;
 
     for (lane = 0; lane < operation->lanes && status == XYLEM_OK; lane++)
-        status = xyl_down_stage_add(operation, lane,
-                                    (xyl_tree_spec_t){root, lane}, &stage);
+        status =
+            xyl_down_stage_add(operation, lane, (xyl_tree_spec_t){root, lane});
     return status;
 }
 
 static xylem_status_t add_up(xyl_operation_t *operation, uint32_t root)
 {
     xylem_status_t status = XYLEM_OK;
-    xyl_stage_t *stage;
     uint32_t lane;
 
     for (lane = 0; lane < operation->lanes && status == XYLEM_OK; lane++)
-        status = xyl_up_stage_add(operation, lane,
-                                  (xyl_tree_spec_t){root, lane}, &stage);
+        status =
+            xyl_up_stage_add(operation, lane, (xyl_tree_spec_t){root, lane});
     return status;
 }
 

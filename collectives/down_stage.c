@@ -132,7 +132,7 @@ static const xyl_stage_ops_t down_ops = {
 };
 
 xylem_status_t xyl_down_stage_add(xyl_operation_t *operation, uint32_t lane,
-                                  xyl_tree_spec_t tree, xyl_stage_t **stage_out)
+                                  xyl_tree_spec_t tree)
 {
     xyl_tree_edges_params_t params = {
         .tree = tree,
@@ -151,7 +151,6 @@ xylem_status_t xyl_down_stage_add(xyl_operation_t *operation, uint32_t lane,
                         xyl_bits_words(down->stage.count), sizeof(uint64_t));
     if (down->ready == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
-    *stage_out = &down->stage;
     return xyl_tree_edges_init(&down->edges, &down->stage, &params);
 }
 

@@ -18,15 +18,14 @@ typedef struct xyl_tree_spec {
 /* Adds a stage that carries the message from the root to everybody. At the
  * root its input is segment_ready; elsewhere what the parent sends. */
 xylem_status_t xyl_down_stage_add(xyl_operation_t *operation, uint32_t lane,
-                                  xyl_tree_spec_t tree,
-                                  xyl_stage_t **stage_out);
+                                  xyl_tree_spec_t tree);
 /* Before every start with another buffer: where the message lies. */
 void xyl_down_stage_bind(xyl_stage_t *stage, void *buf);
 
 /* Adds a stage that combines what everybody has with the operation's combiner.
  * Every rank's input is segment_ready; only the root emits. */
 xylem_status_t xyl_up_stage_add(xyl_operation_t *operation, uint32_t lane,
-                                xyl_tree_spec_t tree, xyl_stage_t **stage_out);
+                                xyl_tree_spec_t tree);
 /* This rank's contribution, and where the root wants the result (NULL
  * elsewhere; may be `own`). */
 void xyl_up_stage_bind(xyl_stage_t *stage, const void *own, void *result);

@@ -377,7 +377,7 @@ static xylem_status_t allocate(up_stage_t *up)
 }
 
 xylem_status_t xyl_up_stage_add(xyl_operation_t *operation, uint32_t lane,
-                                xyl_tree_spec_t tree, xyl_stage_t **stage_out)
+                                xyl_tree_spec_t tree)
 {
     xyl_tree_edges_params_t params = {
         .tree = tree,
@@ -406,7 +406,6 @@ xylem_status_t xyl_up_stage_add(xyl_operation_t *operation, uint32_t lane,
                         "of %zu bytes each",
                         up->edges.child_count, operation->plan.recv_window,
                         operation->plan.segment_bytes);
-    *stage_out = &up->stage;
     return XYLEM_OK;
 }
 
