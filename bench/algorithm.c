@@ -4,25 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RADIX_MAX = 64, WINDOW_MAX = 64 };
-
-struct algorithm {
-    const char *name;
-    xylem_tree_t tree;
-    uint32_t radix;     /* when the name alone is given; 0: library's choice */
-    uint32_t radix_min; /* 0: takes no ":K" */
-    const char *help;
-};
+enum { WINDOW_MAX = 64 };
 
 static const struct algorithm algorithms[] = {
     {"auto", XYLEM_TREE_AUTO, 0, 0, "the library chooses"},
     {"flat", XYLEM_TREE_FLAT, 0, 0, "the root serves everybody"},
     {"chain", XYLEM_TREE_CHAIN, 0, 0, "one pipeline through all ranks"},
-    {"kchain", XYLEM_TREE_KCHAIN, 0, 1, "K chains below the root"},
+    {"kchain", XYLEM_TREE_KCHAIN, 4, 1, "K chains below the root"},
     {"binary", XYLEM_TREE_KARY, 2, 0, "two children each"},
-    {"kary", XYLEM_TREE_KARY, 0, 1, "K children each"},
+    {"kary", XYLEM_TREE_KARY, 2, 1, "K children each"},
     {"binomial", XYLEM_TREE_KNOMIAL, 2, 0, "knomial:2"},
-    {"knomial", XYLEM_TREE_KNOMIAL, 0, 2, "K-nomial"},
+    {"knomial", XYLEM_TREE_KNOMIAL, 4, 2, "K-nomial"},
     {"inorder", XYLEM_TREE_INORDER, 0, 0, "binary, subtrees are rank ranges"},
     {"double", XYLEM_TREE_DOUBLE, 0, 0, "two binary trees, half each"},
     {"bine", XYLEM_TREE_BINE, 0, 0, "binomial negabinary"},
@@ -30,6 +22,11 @@ static const struct algorithm algorithms[] = {
 };
 
 enum { ALGORITHMS_COUNT = sizeof algorithms / sizeof algorithms[0] };
+
+const struct algorithm *algorithm_at(size_t index)
+{
+    return index < ALGORITHMS_COUNT ? &algorithms[index] : NULL;
+}
 
 /* A decimal number of min ... max followed by `stop`; returns what follows, or
  * NULL. */
@@ -61,9 +58,10 @@ int algorithm_parse(const char *text, struct bench_tuning *tuning)
         if (strlen(algorithm->name) != length ||
             strncmp(algorithm->name, text, length) != 0)
             continue;
-        if (colon != NULL && (algorithm->radix_min == 0 ||
-                              number_parse(colon + 1, algorithm->radix_min,
-                                           RADIX_MAX, '\0', &radix) == NULL))
+        if (colon != NULL &&
+            (algorithm->radix_min == 0 ||
+             number_parse(colon + 1, algorithm->radix_min, ALGORITHM_RADIX_MAX,
+                          '\0', &radix) == NULL))
             return 0;
         tuning->tree = algorithm->tree;
         tuning->radix = radix;

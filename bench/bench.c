@@ -1,5 +1,6 @@
 /* xylem-bench: latency and bandwidth of one collective, under a launcher or
  * alone as a job of one rank. */
+#include "bench/registry.h"
 #include "bench/worker.h"
 
 int main(int argc, char **argv)
@@ -11,12 +12,17 @@ int main(int argc, char **argv)
         .summary =
             "Measures a collective: time per call on each rank (median over "
             "the calls;\nleast, mean and greatest over the ranks) and the "
-            "bandwidth of the slowest rank.\nRun it under a launcher, such as "
-            "xylem-run -n 4, or alone as one rank.\nImplementations: event "
-            "(xylem, the default); waitall and blocking drive the same\ntrees "
-            "and network by waiting for all children, or for each child.",
+            "bandwidth of the slowest rank, by\nthe larger of its buffers. "
+            "Blocks are of one size in the v and w forms, too.\nRun it under "
+            "a launcher, such as xylem-run -n 4, or alone as one rank.\n"
+            "Implementations: event (xylem, the default); waitall and "
+            "blocking drive the same\ntrees and network by waiting for all "
+            "children, or for each child, and have bcast\nand reduce only. "
+            "With --algorithm NAME every call is planned afresh, unless\n"
+            "--mode is persistent.",
         .impls = impls,
-        .impls_count = sizeof impls / sizeof impls[0]};
+        .impls_count = sizeof impls / sizeof impls[0],
+        .algorithms_print = registry_print};
 
     return worker_main(&program, argc, argv);
 }

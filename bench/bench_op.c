@@ -7,32 +7,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/kernels.h"
 #include "collectives/op.h"
 #include "runtime/base/clock.h"
 
 enum {
     ROUNDS = 15,
     BUFFER_ALIGN = 4096,
+    KIB_MAX = 16384,
     WAYS = XYL_ISA_AVX512 + 2, /* every instruction set, and memcpy */
     WAY_MEMCPY = WAYS - 1
 };
 
-/* Bytes of results that one measurement produces, in as many calls as it
- * takes. */
-static const size_t measured_bytes = (size_t)64 << 20;
-
 static const char usage[] =
-    "usage: bench_op [--help]\n"
+    "usage: bench_op [--all KIB | --help]\n"
     "\n"
-    "Times the sum kernels of float32, float64 and int32 for every "
-    "instruction\n"
-    "set of this machine, on operands of 64 KiB (in cache) and 16 MiB each.\n"
+    "Times the sum kernels of float32, float64, int32, float16 and bfloat16 "
+    "for\n"
+    "every instruction set of this machine, on operands of 64 KiB (in cache) "
+    "and\n"
+    "16 MiB each; or all kernels, on operands of KIB (64 ... 16384) KiB.\n"
     "\n"
     "  apart     the result goes to a third buffer\n"
     "  in place  the result replaces the left operand\n"
     "  GB/s      bytes of results per nanosecond, the median of 15 rounds\n"
     "  ratio     that of the kernel over that of a memcpy of as many bytes,\n"
-    "            taken in each round, the median\n";
+    "            taken in each round, the median\n"
+    "  us/256K   microseconds that 256 KiB of results take at that rate\n";
 
 typedef struct buffers {
     unsigned char *left;
@@ -41,22 +42,63 @@ typedef struct buffers {
 } buffers_t;
 
 typedef struct workload {
+    xylem_op_t op;
     xylem_type_t type;
     size_t bytes;
     int in_place;
+    size_t measured_bytes; /* of results, in as many calls as it takes */
 } workload_t;
+
+/* Medians over the rounds; 0 where there is none. */
+typedef struct figures {
+    double rates[WAYS], ratios[WAYS];
+} figures_t;
+
+/* ---- operands ---- */
+
+/* Values without pattern, so that no branch is foretold, that neither overflow
+ * nor become subnormal. */
+#define VALUE_RAW(c_type)     ((c_type)random)
+#define VALUE_INTEGER(c_type) ((c_type)random)
+#define VALUE_REAL(c_type)    ((c_type)1 + (c_type)(random >> 8) / 16777216)
+#define VALUE_COMPLEX(c_type) ((c_type){1.0f + (float)(random & 255), 0.5f})
+#define VALUE_LOGICAL(c_type) ((c_type)(random >> 31))
+#define VALUE_PAIR(c_type)                                                     \
+    ((c_type){(int16_t)(random >> 17), (int)(random & 255)})
+#define VALUE_FLOAT16(c_type)  ((c_type)(0x3c00 | (random >> 22)))
+#define VALUE_BFLOAT16(c_type) ((c_type)(0x3f80 | (random >> 25)))
+
+#define FILL(enumerator, name, class, c_type)                                  \
+    static void fill_##name(void *elements, size_t count, uint32_t random)     \
+    {                                                                          \
+        size_t i;                                                              \
+                                                                               \
+        for (i = 0; i < count; i++) {                                          \
+            random = random * UINT32_C(1664525) + UINT32_C(1013904223);        \
+            ((c_type *)elements)[i] = VALUE_##class(c_type);                   \
+        }                                                                      \
+    }
+XYL_TYPE_MAP(FILL)
+
+#define FILL_ENTRY(enumerator, name, class, c_type)                            \
+    [XYLEM_##enumerator] = fill_##name,
+static void (*const fills[XYLEM_TYPE_COUNT])(void *elements, size_t count,
+                                             uint32_t random) = {
+    XYL_TYPE_MAP(FILL_ENTRY)};
+
+/* ---- measuring ---- */
 
 static double rate(const workload_t *load, const buffers_t *buffers, int way)
 {
     const xyl_clock_t *clock = xyl_clock_system();
     size_t count = load->bytes / xylem_type_bytes(load->type);
-    size_t calls = measured_bytes / load->bytes, i;
+    size_t calls = load->measured_bytes / load->bytes, i;
     void *result = load->in_place ? buffers->left : buffers->result;
     xyl_kernel_fn kernel = NULL;
     uint64_t start_ns;
 
     if (way != WAY_MEMCPY)
-        kernel = xyl_kernel_find(XYLEM_SUM, load->type, (xyl_isa_t)way);
+        kernel = xyl_kernel_find(load->op, load->type, (xyl_isa_t)way);
     start_ns = xyl_clock_now(clock);
     for (i = 0; i < calls; i++)
         if (kernel != NULL)
@@ -80,16 +122,13 @@ static double median(double values[ROUNDS])
     return values[ROUNDS / 2];
 }
 
-static void measure(const workload_t *load, const buffers_t *buffers)
+static void measure(const workload_t *load, const buffers_t *buffers,
+                    figures_t *figures)
 {
-    static const char *const names[WAYS] = {"base", "avx2", "avx512", "memcpy"};
     double rates[WAYS][ROUNDS], ratios[WAYS][ROUNDS];
     int best = (int)xyl_isa_best(), way, round;
 
-    /* Values that do not grow, however often the sum is repeated in place. */
-    memset(buffers->left, 0, load->bytes);
-    memset(buffers->right, 0, load->bytes);
-    memset(buffers->result, 0, load->bytes);
+    memset(figures, 0, sizeof *figures);
     for (way = 0; way < WAYS; way++)
         if (way <= best || way == WAY_MEMCPY)
             rate(load, buffers, way); /* warms up */
@@ -103,50 +142,125 @@ static void measure(const workload_t *load, const buffers_t *buffers)
         }
     }
     for (way = 0; way < WAYS; way++)
-        if (way <= best || way == WAY_MEMCPY)
+        if (way <= best || way == WAY_MEMCPY) {
+            figures->rates[way] = median(rates[way]);
+            figures->ratios[way] = median(ratios[way]);
+        }
+}
+
+/* ---- the tables ---- */
+
+static void print_sum(const workload_t *load, const buffers_t *buffers)
+{
+    static const char *const names[WAYS] = {"base", "avx2", "avx512", "memcpy"};
+    figures_t figures;
+    int way;
+
+    /* Values that do not grow, however often the sum is repeated in place. */
+    memset(buffers->left, 0, load->bytes);
+    memset(buffers->right, 0, load->bytes);
+    memset(buffers->result, 0, load->bytes);
+    measure(load, buffers, &figures);
+    for (way = 0; way < WAYS; way++)
+        if (figures.rates[way] > 0.0)
             printf("%-8s %6zu KiB  %-8s  %-6s %8.2f %7.2f\n",
                    xyl_type_name(load->type), load->bytes >> 10,
                    load->in_place ? "in place" : "apart", names[way],
-                   median(rates[way]), median(ratios[way]));
+                   figures.rates[way], figures.ratios[way]);
 }
 
-static void measure_all(const buffers_t *buffers, const size_t *sizes,
-                        size_t size_count)
+static void print_sums(const buffers_t *buffers)
 {
     static const xylem_type_t types[] = {XYLEM_FLOAT32, XYLEM_FLOAT64,
-                                         XYLEM_INT32};
+                                         XYLEM_INT32, XYLEM_FLOAT16,
+                                         XYLEM_BFLOAT16};
+    static const size_t sizes[] = {(size_t)64 << 10, (size_t)16 << 20};
     size_t type, size;
     int in_place;
 
     printf("%-8s %10s  %-8s  %-6s %8s %7s\n", "type", "operand", "result",
            "kernel", "GB/s", "ratio");
     for (type = 0; type < sizeof(types) / sizeof(types[0]); type++)
-        for (size = 0; size < size_count; size++)
+        for (size = 0; size < sizeof(sizes) / sizeof(sizes[0]); size++)
             for (in_place = 0; in_place < 2; in_place++)
-                measure(&(workload_t){types[type], sizes[size], in_place},
-                        buffers);
+                print_sum(&(workload_t){XYLEM_SUM, types[type], sizes[size],
+                                        in_place, (size_t)64 << 20},
+                          buffers);
+}
+
+static void print_kernel(const workload_t *load, const buffers_t *buffers)
+{
+    size_t count = load->bytes / xylem_type_bytes(load->type);
+    int best = (int)xyl_isa_best(), way;
+    figures_t figures;
+
+    fills[load->type](buffers->left, count, 1);
+    fills[load->type](buffers->right, count, 2);
+    measure(load, buffers, &figures);
+    printf("%-20s %-6s", xyl_type_name(load->type), xyl_op_name(load->op));
+    for (way = 0; way < WAY_MEMCPY; way++)
+        if (way <= best)
+            printf(" %7.2f", figures.ratios[way]);
+        else
+            printf(" %7s", "-");
+    printf(" %8.2f %8.1f\n", figures.rates[best],
+           262144.0 / figures.rates[best] / 1000.0);
+}
+
+static void print_all(const buffers_t *buffers, size_t bytes)
+{
+    size_t measured_bytes = bytes > (size_t)4 << 20 ? bytes : (size_t)4 << 20;
+    xylem_type_t type;
+    xylem_op_t op;
+
+    printf("%-20s %-6s %7s %7s %7s %8s %8s\n", "type", "op", "base", "avx2",
+           "avx512", "GB/s", "us/256K");
+    for (type = 0; type < XYLEM_TYPE_COUNT; type++)
+        for (op = 0; op < XYLEM_OP_COUNT; op++)
+            if (xyl_kernel_find(op, type, XYL_ISA_BASE) != NULL)
+                print_kernel(&(workload_t){op, type, bytes, 0, measured_bytes},
+                             buffers);
+}
+
+/* The KiB of --all; 0: sums only; SIZE_MAX: not understood. */
+static size_t parse(int argc, char **argv)
+{
+    char *end;
+    unsigned long kib;
+
+    if (argc == 1)
+        return 0;
+    if (argc != 3 || strcmp(argv[1], "--all") != 0)
+        return SIZE_MAX;
+    kib = strtoul(argv[2], &end, 10);
+    if (*end != '\0' || kib < 64 || kib > KIB_MAX)
+        return SIZE_MAX;
+    return (size_t)kib;
 }
 
 int main(int argc, char **argv)
 {
-    static const size_t sizes[] = {(size_t)64 << 10, (size_t)16 << 20};
     buffers_t buffers = {NULL, NULL, NULL};
+    size_t bytes = (size_t)KIB_MAX << 10, kib = parse(argc, argv);
     int result = EXIT_FAILURE;
 
-    if (argc > 1) {
+    if (kib == SIZE_MAX) {
         int help = argc == 2 && strcmp(argv[1], "--help") == 0;
         fputs(usage, help ? stdout : stderr);
         return help ? EXIT_SUCCESS : EXIT_FAILURE;
     }
-    buffers.left = aligned_alloc(BUFFER_ALIGN, sizes[1]);
-    buffers.right = aligned_alloc(BUFFER_ALIGN, sizes[1]);
-    buffers.result = aligned_alloc(BUFFER_ALIGN, sizes[1]);
+    buffers.left = aligned_alloc(BUFFER_ALIGN, bytes);
+    buffers.right = aligned_alloc(BUFFER_ALIGN, bytes);
+    buffers.result = aligned_alloc(BUFFER_ALIGN, bytes);
     if (buffers.left == NULL || buffers.right == NULL ||
         buffers.result == NULL) {
         fputs("bench_op: out of memory\n", stderr);
         goto free_buffers;
     }
-    measure_all(&buffers, sizes, sizeof(sizes) / sizeof(sizes[0]));
+    if (kib == 0)
+        print_sums(&buffers);
+    else
+        print_all(&buffers, kib << 10);
     result = EXIT_SUCCESS;
 
 free_buffers:

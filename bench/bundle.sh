@@ -13,6 +13,7 @@
 #   bundle/selftest.sh
 #   bundle/run-in-bundle.sh xylem-noise -c bcast
 #   bundle/run-in-bundle.sh mpirun.openmpi -n 4 xylem-mpi-driver-openmpi
+#   bundle/run-in-bundle.sh predict.sh
 #
 # An MPI that is not installed here is left out.
 set -euo pipefail
@@ -26,7 +27,7 @@ system=/usr/lib/x86_64-linux-gnu
 openmpi_plugins=lib/x86_64-linux-gnu/openmpi/lib/openmpi3
 
 programs=(launcher/xylem-run bench/xylem-bench bench/xylem-noise
-    bench/xylem-info bench/xylem-mpi-driver-openmpi
+    bench/xylem-info bench/xylem-sim bench/xylem-mpi-driver-openmpi
     bench/xylem-mpi-driver-mpich)
 openmpi_programs=(orterun orted)
 mpich_programs=(mpiexec.hydra hydra_pmi_proxy)
@@ -85,6 +86,7 @@ place_programs()
     for program in "$release"/examples/*; do
         [[ ! -f $program || ! -x $program ]] || place bin "$program"
     done
+    [[ ! -x $bundle/bin/xylem-sim ]] || place bin bench/predict.sh
     place lib "$release"/libxylem.so.0
     ln -s libxylem.so.0 "$bundle/lib/libxylem.so"
 }
@@ -148,7 +150,7 @@ place_libraries()
     local library
 
     find "$bundle" -type f \( -path '*/bin/*' -o -name '*.so*' \) \
-        -exec ldd {} + 2>/dev/null |
+        ! -name '*.sh' -exec ldd {} + 2>/dev/null |
         awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
         while read -r library; do
             [[ ${library##*/} =~ $libc_pattern ]] ||
@@ -223,6 +225,9 @@ done <<<"$libraries"
 [[ ! -x $here/bin/xylem-info ]] || check xylem-info xylem-info
 [[ ! -x $here/bin/hello ]] || check "shared library" xylem-run -n 2 hello
 check xylem-bench xylem-run -n 4 xylem-bench "${work[@]}"
+if [[ -x $here/bin/xylem-sim ]] && (($(nproc) > 1)); then
+    check xylem-sim xylem-sim --calibrate --quick -n 2 -o /dev/null
+fi
 check xylem-noise xylem-noise -n 4 -s 256K --impl event,waitall,blocking \
     --max-ms 0 --rounds 1 --seconds 0.2
 if [[ -x $here/bin/orterun ]]; then

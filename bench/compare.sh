@@ -5,38 +5,55 @@
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
+all_colls=(barrier bcast reduce allreduce gather gatherv scatter scatterv
+    allgather allgatherv alltoall alltoallv alltoallw reduce_scatter
+    reduce_scatter_block scan exscan)
+
 usage()
 {
     cat <<'TXT'
 usage: bench/compare.sh [options]
 
+  -c, --colls LIST  collectives, or all (default bcast,reduce)
   --np N            ranks (default: the number of cores)
-  --colls LIST      default bcast,reduce
   --impls LIST      default event,openmpi-tuned,openmpi-adapt,mpich; also
                     waitall, blocking and openmpi-sm
-  --begin B --end E sizes, doubling (default 8 and 4M)
+  --begin B --end E sizes, doubling (default 8 and 4M): of the message of
+                    bcast, reduce, allreduce, scan and exscan, of what one rank
+                    sends to one rank in the others
+  --mode M          blocking (default), nonblocking or persistent calls
   --rounds R        default 5
-  --seconds S       per size, implementation and round (default 0.1)
+  --seconds S       of calls, for each size, implementation and round (default
+                    0.1); at least 10 calls, and as many to warm up
   --bin DIR         where the programs are (default build/release/bench)
   --csv FILE        every measurement
-Open MPI runs over UCX (pml ucx); ratios are to the best of its rows.
+Open MPI runs over UCX (pml ucx); its adapt module has bcast and reduce only, as
+waitall and blocking have. Ratios are to the best of the MPI libraries; below 1
+xylem is faster.
 TXT
 }
 
+fail() # message, exit code
+{
+    echo "compare.sh: $1" >&2
+    exit "${2-1}"
+}
+
 np=$(nproc) colls=bcast,reduce begin=8 end=4M rounds=5 seconds=0.1 csv=
-impls=event,openmpi-tuned,openmpi-adapt,mpich
+impls=event,openmpi-tuned,openmpi-adapt,mpich mode=blocking
 bin=$here/../build/release/bench
 while [ $# -gt 0 ]; do
     case $1 in
-    --np) np=$2 ;;
-    --colls) colls=$2 ;;
-    --impls) impls=$2 ;;
-    --begin) begin=$2 ;;
-    --end) end=$2 ;;
-    --rounds) rounds=$2 ;;
-    --seconds) seconds=$2 ;;
-    --bin) bin=$2 ;;
-    --csv) csv=$2 ;;
+    -c | --colls) colls=${2-} ;;
+    --np) np=${2-} ;;
+    --impls) impls=${2-} ;;
+    --begin) begin=${2-} ;;
+    --end) end=${2-} ;;
+    --mode) mode=${2-} ;;
+    --rounds) rounds=${2-} ;;
+    --seconds) seconds=${2-} ;;
+    --bin) bin=${2-} ;;
+    --csv) csv=${2-} ;;
     --help | -h) usage; exit 0 ;;
     *) usage >&2; exit 2 ;;
     esac
@@ -44,11 +61,20 @@ while [ $# -gt 0 ]; do
     shift 2
 done
 
+if [ "$colls" = all ]; then
+    wanted=("${all_colls[@]}")
+else
+    IFS=, read -ra wanted <<<"$colls"
+fi
+for coll in "${wanted[@]}"; do
+    [[ " ${all_colls[*]} " == *" $coll "* ]] ||
+        fail "there is no collective '$coll'; see --help" 2
+done
 run=$bin/../launcher/xylem-run
 [ -x "$run" ] || run=$bin/xylem-run
-[ -x "$run" ] || { echo "compare.sh: no programs in $bin" >&2; exit 1; }
+[ -x "$run" ] || fail "no programs in $bin"
 results=$(mktemp)
-trap 'rm -f "$results"' EXIT
+trap 'rm -f "$results" "$results.err"' EXIT
 
 bind=none
 [ "$np" -le "$(nproc)" ] && bind=core
@@ -79,28 +105,37 @@ command_of()
     esac
 }
 
+# Whether implementation $1 has anything of its own for collective $2.
+has()
+{
+    case $1:$2 in
+    *:bcast | *:reduce) return 0 ;;
+    openmpi-adapt:* | waitall:* | blocking:*) return 1 ;;
+    esac
+}
+
 measure() # implementation, collective, round
 {
     local command
     command=$(command_of "$1") || return 0
     # shellcheck disable=SC2086
     timeout 300 $command -c "$2" -b "$begin" -e "$end" --seconds "$seconds" \
-        --lines 2>"$results.err" |
+        --mode "$mode" --lines 2>"$results.err" |
         sed -n "s/^xylem-result latency .*bytes=\([0-9]*\) .*avg_us=\([0-9.]*\) .*/$1 $2 \1 $3 \2/p" \
             >>"$results"
     [ "${PIPESTATUS[0]}" -eq 0 ] || {
         echo "compare.sh: $1 $2 failed:" >&2
         tail -n 3 "$results.err" >&2
     }
-    rm -f "$results.err"
 }
 
 for impl in ${impls//,/ }; do
     command_of "$impl" >/dev/null || echo "compare.sh: no $impl here" >&2
 done
 for ((round = 1; round <= rounds; round++)); do
-    for coll in ${colls//,/ }; do
+    for coll in "${wanted[@]}"; do
         for impl in ${impls//,/ }; do
+            has "$impl" "$coll" || continue
             echo "round $round of $rounds: $coll $impl" >&2
             measure "$impl" "$coll" "$round"
         done
@@ -109,8 +144,8 @@ done
 [ -z "$csv" ] || { echo "impl,coll,bytes,round,avg_us"
     tr ' ' ',' <"$results"; } >"$csv"
 
-echo "$np ranks, microseconds per call (median of $rounds rounds);" \
-    "ratio: event / best Open MPI, best / all"
+echo "$np ranks, $mode calls: microseconds per call (median of $rounds rounds);"
+echo "ratio: event / the best MPI library, which is named"
 awk -v impls="$impls" '
 function median(list, n, values, i, j, v) {
     n = split(list, values, " ")
@@ -122,39 +157,64 @@ function median(list, n, values, i, j, v) {
     }
     return n % 2 ? values[(n + 1) / 2] : (values[n / 2] + values[n / 2 + 1]) / 2
 }
-function show(key, parts, i, best, all, us, line) {
-    split(key, parts, " ")
-    best = all = 0
-    line = sprintf("%-7s %10d", parts[1], parts[2])
+# Counts a ratio in one of the columns of the last table.
+function add(coll, group, ratio, bytes, key) {
+    key = coll " " group
+    sum[key] += log(ratio); number[key]++
+    if (ratio > worst[key]) { worst[key] = ratio; where[key] = bytes }
+}
+function show(coll, bytes, key, i, us, own, best, peer, line) {
+    key = coll " " bytes
+    own = best = 0
+    line = sprintf("%10d", bytes)
     for (i = 1; i <= count; i++) {
         us = (name[i], key) in times ? median(times[name[i], key]) : 0
         line = line (us ? sprintf(" %13.2f", us) : sprintf(" %13s", "-"))
-        if (name[i] == "event") { own = us; continue }
-        if (us == 0 || name[i] == "waitall" || name[i] == "blocking") continue
-        if (name[i] ~ /^openmpi-(tuned|adapt)/ && (!best || us < best)) best = us
-        if (!all || us < all) all = us
+        if (name[i] == "event") own = us
+        else if (us && name[i] !~ /^(waitall|blocking)$/ && (!best || us < best)) {
+            best = us
+            peer = name[i]
+        }
     }
     if (own && best) {
-        line = line sprintf(" %7.2f", own / best)
-        group = parts[1] (parts[2] < 65536 ? " below 64K" : " from 64K on")
-        sum[group] += log(own / best); number[group]++
-        if (own / best > worst[group]) worst[group] = own / best
+        line = line sprintf(" %7.2f  %s", own / best, peer)
+        add(coll, bytes < 65536 ? "small" : "large", own / best, bytes)
+        add(coll, "all", own / best, bytes)
     }
-    if (own && all) line = line sprintf(" %7.2f", own / all)
     print line
+}
+function table(coll, line, i, n, sizes) {
+    line = sprintf("\n%s\n%10s", coll, coll == "barrier" ? "-" : "bytes")
+    for (i = 1; i <= count; i++) line = line sprintf(" %13s", name[i])
+    print line sprintf(" %7s  %s", "ratio", "to")
+    n = split(order[coll], sizes, " ")
+    for (i = 1; i <= n; i++) show(coll, sizes[i])
+}
+function cells(key) {
+    return key in sum ? sprintf(" %8.2f %7.2f", exp(sum[key] / number[key]),
+        worst[key]) : sprintf(" %8s %7s", "-", "-")
 }
 BEGIN { count = split(impls, name, ",") }
 {
     key = $2 " " $3
-    if (!(key in seen)) { seen[key] = 1; order[++keys] = key }
+    if (!($2 in order)) coll[++colls] = $2
+    if (!(key in seen)) { seen[key] = 1; order[$2] = order[$2] " " $3 }
     times[$1, key] = times[$1, key] " " $5
 }
 END {
-    line = sprintf("%-7s %10s", "coll", "bytes")
-    for (i = 1; i <= count; i++) line = line sprintf(" %13s", name[i])
-    print line sprintf(" %7s %7s", "ratio", "all")
-    for (i = 1; i <= keys; i++) show(order[i])
-    for (group in sum)
-        printf "%s: geometric mean %.2f, worst %.2f\n", group,
-            exp(sum[group] / number[group]), worst[group]
+    for (i = 1; i <= colls; i++) table(coll[i])
+    printf "\nratios: geometric mean and worst\n"
+    printf "%-20s %16s %16s %16s %10s\n", "", "below 64K", "from 64K on", "all",
+        "worst at"
+    for (i = 1; i <= colls; i++) {
+        key = coll[i] " all"
+        printf "%-20s%s%s%s %10s\n", coll[i], cells(coll[i] " small"),
+            cells(coll[i] " large"), cells(key),
+            key in where ? where[key] : "-"
+        if (!(key in sum)) continue
+        total += sum[key] / number[key]; rows++
+        if (worst[key] > highest) highest = worst[key]
+    }
+    if (rows) printf "%-20s%34s %8.2f %7.2f\n", "all collectives alike", "",
+        exp(total / rows), highest
 }' "$results"

@@ -142,9 +142,11 @@ fi
 if [[ $quick == yes ]]; then
     common=(-s 256K --max-ms "0,10" --seconds 0.3 --rounds 1)
     delay=(-s 256K --seconds 0.3 --rounds 1)
+    simulated=(-s 256K -i 20)
 else
     common=(-s 4M --max-ms "0,10,20" --seconds 1 --rounds 2)
     delay=(-s 4M --seconds 1 --rounds 1)
+    simulated=(-s 4M -i 60)
 fi
 
 for coll in bcast reduce; do
@@ -156,8 +158,14 @@ say "bcast on $delay_ranks ranks in a binary tree, rank 1 held up for 1 ms"
 experiment one-rank -n "$delay_ranks" -c bcast --one-rank 1 --delay-ms 1 \
     --limit 40 --algorithm binary "${delay[@]}"
 
+say "in simulation: bcast on 256 ranks of Cori"
+"$release/bench/xylem-sim" -m cori -n 8 -p 32 -c bcast "${simulated[@]}" \
+    --noise 'uniform:10Hz,0-10ms;uniform:10Hz,0-20ms' \
+    --csv "$out/simulated.csv" | tee "$out/simulated.txt" ||
+    failures=$((failures + 1))
+
 say "done in $((SECONDS - begin)) s; written to $out/:"
 ls "$out"
 if ((failures > 0)); then
-    fail "$failures of 3 experiments had failures; see the messages above"
+    fail "$failures of 4 experiments had failures; see the messages above"
 fi

@@ -11,11 +11,13 @@
 
 enum { NAME_BYTES = 64, SPINS_TO_PROGRESS = 64 };
 
-/* In shared memory, on two pairs of cache lines. */
+/* In shared memory, on three pairs of cache lines. */
 struct gate_shared {
     _Alignas(128) _Atomic uint32_t arrived;
     /* How often the gate has opened. Partner: the loads of those who wait. */
     _Alignas(128) _Atomic uint32_t openings;
+    /* Partners: the increments of the others. */
+    _Alignas(128) _Atomic uint64_t arrivals;
 };
 
 struct gate {
@@ -121,4 +123,14 @@ void gate_pass(struct gate *gate)
         if (gate->shares_cores)
             sched_yield();
     }
+}
+
+void gate_arrive(struct gate *gate)
+{
+    atomic_fetch_add_explicit(&gate->shared->arrivals, 1, memory_order_acq_rel);
+}
+
+uint64_t gate_arrivals(const struct gate *gate)
+{
+    return atomic_load_explicit(&gate->shared->arrivals, memory_order_acquire);
 }

@@ -20,4 +20,8 @@ void gate_close(struct gate *gate);
 /* Collective; keeps the implementation's network going. */
 void gate_pass(struct gate *gate);
 
+/* Counts arrivals at something else, for those who check a barrier. */
+void gate_arrive(struct gate *gate);
+uint64_t gate_arrivals(const struct gate *gate);
+
 #endif

@@ -1,11 +1,12 @@
-/* xylem through its public interface. Barrier and gather are made of its two
- * collectives. One thread.
- */
+/* xylem through its public interface; only whether an algorithm fits is looked
+ * up in its tables, so that it is said once and before anything is started. One
+ * thread. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "bench/coll.h"
 #include "bench/impl_event.h"
+#include "bench/registry.h"
 
 static xylem_status_t reported(xylem_status_t status, const char *what)
 {
@@ -56,46 +57,74 @@ static uint32_t event_size(void *arg)
     return xylem_team_size(state->world);
 }
 
+/* ---- what is measured ---- */
+
+static const char *event_refusal(void *arg, const struct bench_call *call)
+{
+    struct event_state *state = arg;
+
+    if (state->tuning.algorithm == NULL)
+        return NULL;
+    return registry_refusal(state->tuning.algorithm, call,
+                            xylem_team_size(state->world), state->why,
+                            sizeof state->why);
+}
+
+static xylem_status_t event_prepare(void *arg, const struct bench_call *calls,
+                                    unsigned count)
+{
+    struct event_state *state = arg;
+
+    return reported(event_calls_create(&state->calls, state->world,
+                                       &state->tuning, calls, count),
+                    "prepare");
+}
+
+static void event_release(void *arg)
+{
+    struct event_state *state = arg;
+
+    event_calls_destroy(&state->calls);
+}
+
+static xylem_status_t run_persistent(xylem_request_t *request)
+{
+    xylem_status_t status = xylem_request_start(request);
+
+    return status == XYLEM_OK ? xylem_request_wait(request) : status;
+}
+
+/* Whether a call needs what the plain functions cannot be told. */
 static int is_tuned(const struct bench_tuning *tuning)
 {
-    return tuning->tree != XYLEM_TREE_AUTO || tuning->radix != 0 ||
+    return tuning->mode != BENCH_BLOCKING || tuning->tree != XYLEM_TREE_AUTO ||
+           tuning->radix != 0 || tuning->algorithm != NULL ||
            tuning->segment_bytes != 0 || tuning->send_window != 0 ||
            tuning->recv_window != 0;
 }
 
-/* Runs what the plain calls cannot be told. */
-static xylem_status_t run_tuned(const struct event_state *state,
-                                xylem_coll_args_t *args)
+static xylem_status_t event_run(void *arg, const struct bench_call *call)
 {
-    xylem_request_t *request;
+    struct event_state *state = arg;
+    const xylem_coll_args_t *args = &state->calls.args[call->slot];
     xylem_status_t status;
 
-    args->struct_bytes = sizeof *args;
-    args->segment_bytes = state->tuning.segment_bytes;
-    args->send_window = state->tuning.send_window;
-    args->recv_window = state->tuning.recv_window;
-    args->tree = state->tuning.tree;
-    args->radix = state->tuning.radix;
-    status = xylem_coll_start(state->world, args, &request);
-    if (status != XYLEM_OK)
-        return status;
-    status = xylem_request_wait(request);
-    (void)xylem_request_free(request);
-    return status;
+    if (!is_tuned(&state->tuning))
+        status = event_call_plain(state->world, args);
+    else if (state->calls.requests == NULL)
+        status = event_call_started(state->world, args);
+    else
+        status = run_persistent(state->calls.requests[call->slot]);
+    return reported(status, coll_traits(call->coll)->name);
 }
+
+/* ---- what the measuring itself needs ---- */
 
 static xylem_status_t event_bcast(void *arg, void *buf, size_t bytes,
                                   uint32_t root)
 {
     struct event_state *state = arg;
-    xylem_coll_args_t args = {.coll = XYLEM_COLL_BCAST,
-                              .recv = buf,
-                              .count = bytes,
-                              .type = XYLEM_BYTE,
-                              .root = root};
 
-    if (is_tuned(&state->tuning))
-        return reported(run_tuned(state, &args), "bcast");
     return reported(xylem_bcast(state->world, buf, bytes, XYLEM_BYTE, root),
                     "bcast");
 }
@@ -104,33 +133,18 @@ static xylem_status_t event_reduce(void *arg, const void *send, void *recv,
                                    size_t bytes, uint32_t root)
 {
     struct event_state *state = arg;
-    xylem_coll_args_t args = {.coll = XYLEM_COLL_REDUCE,
-                              .send = send,
-                              .recv = recv,
-                              .count = bytes / sizeof(float),
-                              .type = XYLEM_FLOAT32,
-                              .op = XYLEM_SUM,
-                              .root = root};
 
-    if (is_tuned(&state->tuning))
-        return reported(run_tuned(state, &args), "reduce");
-    return reported(xylem_reduce(state->world, send, recv, args.count,
-                                 XYLEM_FLOAT32, XYLEM_SUM, root),
+    return reported(xylem_reduce(state->world, send, recv,
+                                 bytes / sizeof(float), XYLEM_FLOAT32,
+                                 XYLEM_SUM, root),
                     "reduce");
 }
 
-/* The root's broadcast waits for the reduction, and that for everybody. */
 static xylem_status_t event_barrier(void *arg)
 {
     struct event_state *state = arg;
-    uint8_t mine = 1;
-    uint8_t sum = 0;
-    xylem_status_t status =
-        xylem_reduce(state->world, &mine, &sum, 1, XYLEM_UINT8, XYLEM_MAX, 0);
 
-    if (status == XYLEM_OK)
-        status = xylem_bcast(state->world, &sum, 1, XYLEM_BYTE, 0);
-    return reported(status, "barrier");
+    return reported(xylem_barrier(state->world), "barrier");
 }
 
 static void event_progress(void *arg)
@@ -140,23 +154,14 @@ static void event_progress(void *arg)
     (void)xylem_progress(state->context);
 }
 
-/* Sums vectors that are zero but for the rank's own part: exact. */
 static xylem_status_t event_gather(void *arg, const double *mine, size_t count,
                                    double *all)
 {
     struct event_state *state = arg;
-    size_t total = count * xylem_team_size(state->world);
-    double *padded = calloc(total, sizeof *padded);
-    xylem_status_t status;
 
-    if (padded == NULL)
-        return reported(XYLEM_ERR_NO_MEMORY, "gather");
-    memcpy(padded + count * xylem_team_rank(state->world), mine,
-           count * sizeof *mine);
-    status = xylem_reduce(state->world, padded, all, total, XYLEM_FLOAT64,
-                          XYLEM_SUM, 0);
-    free(padded);
-    return reported(status, "gather");
+    return reported(
+        xylem_gather(state->world, mine, all, count, XYLEM_FLOAT64, 0),
+        "gather");
 }
 
 const struct bench_impl *impl_event(void)
@@ -166,6 +171,10 @@ const struct bench_impl *impl_event(void)
                                            .close = event_close,
                                            .rank = event_rank,
                                            .size = event_size,
+                                           .refusal = event_refusal,
+                                           .prepare = event_prepare,
+                                           .run = event_run,
+                                           .release = event_release,
                                            .bcast = event_bcast,
                                            .reduce = event_reduce,
                                            .barrier = event_barrier,

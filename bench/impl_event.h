@@ -3,12 +3,19 @@
 #ifndef XYL_BENCH_IMPL_EVENT_H
 #define XYL_BENCH_IMPL_EVENT_H
 
+#include "bench/event_calls.h"
 #include "bench/impl.h"
+
+enum { EVENT_WHY_BYTES = 160 };
 
 struct event_state {
     xylem_context_t *context;
     xylem_team_t *world;
     struct bench_tuning tuning;
+    struct event_calls calls;
+    char why[EVENT_WHY_BYTES]; /* of the last refusal */
+    xylem_request_t *kept;     /* a rival's last request; NULL: none */
+    xylem_coll_args_t kept_args;
 };
 
 #endif

@@ -79,7 +79,9 @@ static const struct cli cli = {
 static enum cli_result names_resolve(const char *program,
                                      struct noise_options *options)
 {
-    if (!coll_parse(options->coll_name, &options->coll)) {
+    if (!coll_parse(options->coll_name, &options->coll) ||
+        (options->coll != XYLEM_COLL_BCAST &&
+         options->coll != XYLEM_COLL_REDUCE)) {
         cli_complain(program, "-c %s: expected bcast or reduce",
                      options->coll_name);
         return CLI_BAD;

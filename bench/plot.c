@@ -1,40 +1,18 @@
-/* Plots of a campaign by gnuplot, which reads commands and data from a pipe.
- * One thread. */
-#include <signal.h>
+/* Plots of a campaign. One thread. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "bench/child.h"
+#include "bench/gnuplot.h"
 #include "bench/report.h"
 
 enum { PATH_BYTES = 4096, RANK_TICS = 32 };
 
-/* Text in gnuplot's single quotes, where only a quote is special. */
-static void quoted(FILE *pipe, const char *text)
-{
-    fputc('\'', pipe);
-    for (; *text != '\0'; text++) {
-        if (*text == '\'')
-            fputc('\'', pipe);
-        fputc(*text, pipe);
-    }
-    fputc('\'', pipe);
-}
-
-static void plot_begin(FILE *pipe, const struct campaign *campaign,
-                       const char *path)
+static void plot_begin(FILE *pipe, const struct campaign *campaign)
 {
     const struct noise_options *options = campaign->options;
 
-    fputs("if (strstrt(GPVAL_TERMINALS, 'pngcairo')) "
-          "set terminal pngcairo size 1000,600; "
-          "else set terminal png size 1000,600\n"
-          "set output ",
-          pipe);
-    quoted(pipe, path);
     fprintf(pipe,
-            "\nset title '%s of %zu bytes on %u ranks' noenhanced\n"
+            "set title '%s of %zu bytes on %u ranks' noenhanced\n"
             "set key below noenhanced\n"
             "set grid ytics\n"
             "set yrange [*<0:0<*]\n",
@@ -128,21 +106,13 @@ static void plot_delays(FILE *pipe, const struct campaign *campaign)
 static int draw(const struct campaign *campaign, const char *path,
                 void (*plot)(FILE *pipe, const struct campaign *campaign))
 {
-    FILE *pipe = popen("gnuplot", "w");
-    int is_bad;
+    FILE *pipe = gnuplot_open(campaign->program, path);
 
-    if (pipe == NULL) {
-        fprintf(stderr, "%s: cannot start gnuplot\n", campaign->program);
+    if (pipe == NULL)
         return 0;
-    }
-    plot_begin(pipe, campaign, path);
+    plot_begin(pipe, campaign);
     plot(pipe, campaign);
-    is_bad = ferror(pipe) != 0;
-    is_bad |= pclose(pipe) != 0;
-    if (is_bad)
-        fprintf(stderr, "%s: gnuplot did not draw %s\n", campaign->program,
-                path);
-    return !is_bad;
+    return gnuplot_close(pipe, campaign->program, path);
 }
 
 /* "a/b.png" -> "a/b-one-rank.png". */
@@ -159,27 +129,19 @@ static void second_path(const char *path, char *text, size_t bytes)
 int report_plot(const struct campaign *campaign, const char *path)
 {
     const struct noise_options *options = campaign->options;
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
     char other[PATH_BYTES];
     int ok = 1;
 
-    if (!child_find("gnuplot", other, sizeof other)) {
-        fprintf(stderr, "%s: no plot: gnuplot is not installed\n",
-                campaign->program);
-        return 0;
-    }
-    /* A gnuplot that ends early must not end this program. */
-    sigaction(SIGPIPE, &ignore, NULL);
     if (options->levels_count > 1)
         ok = draw(campaign, path, plot_levels);
     else if (options->levels_count == 1)
         fprintf(stderr, "%s: no plot of one level: it has no slowdown\n",
                 campaign->program);
-    if (options->has_delay) {
+    if (options->has_delay && ok) {
         snprintf(other, sizeof other, "%s", path);
         if (options->levels_count > 0)
             second_path(path, other, sizeof other);
-        ok &= draw(campaign, other, plot_delays);
+        ok = draw(campaign, other, plot_delays);
     }
     return ok;
 }

@@ -19,6 +19,7 @@ struct worker {
     uint32_t rank;
     uint32_t ranks;
     uint64_t wrong;
+    int is_refused;
     struct table table; /* rank 0 */
     struct table csv;   /* rank 0; out is NULL without --csv */
 };
@@ -46,8 +47,11 @@ static void line_times(const struct workload_result *result)
 static void row(struct table *table, const struct worker *worker,
                 const struct workload_result *result)
 {
-    double mb_per_s =
-        result->us.max > 0 ? (double)worker->work.bytes / result->us.max : 0;
+    const struct coll_traits *traits = coll_traits(worker->work.coll);
+    size_t blocks =
+        traits->send_blocks || traits->recv_blocks ? worker->ranks : 1;
+    double bytes = (double)worker->work.bytes * (double)blocks;
+    double mb_per_s = result->us.max > 0 ? bytes / result->us.max : 0;
 
     table_count(table, worker->work.bytes);
     table_count(table, result->iterations);
@@ -126,26 +130,49 @@ static xylem_status_t delay(struct worker *worker)
     return status;
 }
 
-static xylem_status_t measure(struct worker *worker)
+/* Whether the implementation cannot do it; rank 0 says why. */
+static int is_refused(struct worker *worker)
 {
     const struct worker_options *options = worker->options;
-    xylem_status_t status = XYLEM_OK;
-    size_t bytes;
+    const struct bench_call call = {.coll = worker->work.coll,
+                                    .bytes = worker->work.bytes,
+                                    .root = worker->work.root};
+    const char *why = options->impl->refusal(worker->work.state, &call);
 
-    for (bytes = options->bytes_first;
-         bytes <= options->bytes_last && status == XYLEM_OK; bytes *= 2) {
-        worker->work.bytes = bytes;
-        switch (options->mode) {
-        case WORKER_LATENCY:
-            status = latency(worker);
+    if (why == NULL)
+        return 0;
+    cli_complain(worker->program, "%s of %zu bytes by %s%s%s: %s",
+                 options->coll_name, call.bytes, options->impl->name,
+                 options->algorithm != NULL ? ", algorithm " : "",
+                 options->algorithm != NULL ? options->algorithm : "", why);
+    worker->is_refused = 1;
+    return 1;
+}
+
+static xylem_status_t measure_one(struct worker *worker)
+{
+    switch (worker->options->experiment) {
+    case WORKER_LATENCY:
+        return latency(worker);
+    case WORKER_NOISE:
+        return noise(worker);
+    case WORKER_DELAY:
+        return delay(worker);
+    }
+    return XYLEM_ERR_INTERNAL;
+}
+
+/* All sizes; the first one is no news to is_refused. */
+static xylem_status_t measure(struct worker *worker)
+{
+    xylem_status_t status = measure_one(worker);
+
+    while (status == XYLEM_OK && worker->work.bytes > 0 &&
+           worker->work.bytes <= worker->options->bytes_last / 2) {
+        worker->work.bytes *= 2;
+        if (is_refused(worker))
             break;
-        case WORKER_NOISE:
-            status = noise(worker);
-            break;
-        case WORKER_DELAY:
-            status = delay(worker);
-            break;
-        }
+        status = measure_one(worker);
     }
     return status;
 }
@@ -154,7 +181,7 @@ static int csv_open(struct worker *worker)
 {
     const char *path = worker->options->csv;
 
-    if (path == NULL || worker->options->mode != WORKER_LATENCY)
+    if (path == NULL || worker->options->experiment != WORKER_LATENCY)
         return 1;
     worker->csv.out = fopen(path, "w");
     if (worker->csv.out == NULL)
@@ -178,13 +205,15 @@ static int report_begin(struct worker *worker)
     if (worker->csv.out != NULL)
         table_begin(&worker->csv, worker->csv.out, TABLE_CSV, titles, columns,
                     0);
-    if (options->lines || options->mode != WORKER_LATENCY)
+    if (options->lines || options->experiment != WORKER_LATENCY)
         return 1;
-    printf("%s, implementation %s, %u ranks, algorithm %s, %s\n",
+    printf("%s, implementation %s, %u ranks, algorithm %s, %s calls, %s; "
+           "bytes of each %s\n",
            options->coll_name, options->impl->name, worker->ranks,
            options->algorithm != NULL ? options->algorithm : "auto",
-           options->back_to_back ? "calls back to back"
-                                 : "a barrier before each call");
+           options->mode != NULL ? options->mode : "blocking",
+           options->back_to_back ? "back to back" : "a barrier before each",
+           coll_unit(options->coll));
     table_begin(&worker->table, stdout, TABLE_ALIGNED, titles, columns,
                 BYTES_COLUMN_WIDTH);
     return 1;
@@ -213,7 +242,7 @@ static int ranks_check(const struct worker *worker)
     if (options->root >= worker->ranks) {
         name = "root";
         rank = options->root;
-    } else if (options->mode == WORKER_DELAY &&
+    } else if (options->experiment == WORKER_DELAY &&
                options->delay_rank >= worker->ranks) {
         name = "one-rank";
         rank = options->delay_rank;
@@ -222,6 +251,12 @@ static int ranks_check(const struct worker *worker)
         cli_complain(worker->program, "--%s %u: the ranks are 0 ... %u", name,
                      rank, worker->ranks - 1);
     return name == NULL;
+}
+
+/* A barrier has no size. */
+static size_t bytes_first(const struct worker_options *options)
+{
+    return options->coll == XYLEM_COLL_BARRIER ? 0 : options->bytes_first;
 }
 
 static int run(struct worker *worker)
@@ -233,6 +268,7 @@ static int run(struct worker *worker)
                                      .state = worker->work.state,
                                      .coll = options->coll,
                                      .root = options->root,
+                                     .bytes = bytes_first(options),
                                      .warmup = options->warmup,
                                      .iterations = options->iterations,
                                      .seconds = options->seconds,
@@ -245,6 +281,8 @@ static int run(struct worker *worker)
                                                .rank = worker->rank},
                                      .delay_rank = options->delay_rank,
                                      .delay_us = options->delay_ms * 1e3};
+    if (is_refused(worker))
+        return CLI_EXIT_USAGE;
     if (!report_begin(worker))
         return EXIT_FAILURE;
     status = measure(worker);
@@ -254,7 +292,9 @@ static int run(struct worker *worker)
                 worker->work.bytes, options->impl->name);
         return EXIT_FAILURE;
     }
-    return report_end(worker) ? EXIT_SUCCESS : EXIT_FAILURE;
+    if (!report_end(worker))
+        return EXIT_FAILURE;
+    return worker->is_refused ? CLI_EXIT_USAGE : EXIT_SUCCESS;
 }
 
 int worker_main(const struct worker_program *program, int argc, char **argv)

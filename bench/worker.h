@@ -9,6 +9,8 @@
 #ifndef XYL_BENCH_WORKER_H
 #define XYL_BENCH_WORKER_H
 
+#include <stdio.h>
+
 #include "bench/impl.h"
 
 #define WORKER_LINE_MARK "xylem-result"
@@ -18,6 +20,9 @@ struct worker_program {
     const char *summary;
     const struct bench_impl *const *impls; /* the first one is the default */
     size_t impls_count;
+    /* Prints the algorithms of a collective, or of all (XYLEM_COLL_COUNT), for
+     * --algorithm list. NULL: there are none to choose from. */
+    void (*algorithms_print)(FILE *out, xylem_coll_t coll);
 };
 
 /* Returns the exit code: 0, 1 when a measurement failed or a result was wrong,

@@ -11,12 +11,20 @@
 #define AT(member)  offsetof(struct worker_options, member)
 #define BYTES_LIMIT 1099511627776.0 /* 1 TiB */
 
+/* Where the texts of options begin. */
+#define HELP_INDENT "\n                             "
+
 static const struct cli_option table[] = {
-    {"coll", 'c', CLI_TEXT, AT(coll_name), 0, 0, "COLL", "bcast or reduce"},
+    {"coll", 'c', CLI_TEXT, AT(coll_name), 0, 0, "COLL",
+     "bcast, reduce, allreduce, barrier, gather(v), scatter(v)," HELP_INDENT
+     "allgather(v), alltoall(v, w), reduce_scatter(_block)," HELP_INDENT
+     "scan or exscan"},
     {"begin", 'b', CLI_BYTES, AT(bytes_first), 1, BYTES_LIMIT, "BYTES",
-     "smallest message (default 4)"},
+     "smallest size (default 4): of the message of bcast," HELP_INDENT
+     "reduce, allreduce, scan and exscan; of what one rank" HELP_INDENT
+     "sends to one rank in all others"},
     {"end", 'e', CLI_BYTES, AT(bytes_last), 1, BYTES_LIMIT, "BYTES",
-     "largest message (default 4M); sizes double"},
+     "largest size (default 4M); sizes double"},
     {"iterations", 'n', CLI_COUNT, AT(iterations), 0, 1e7, "N",
      "calls per size (default 0: what fits --seconds)"},
     {"seconds", 0, CLI_REAL, AT(seconds), 0.001, 3600, "S",
@@ -25,8 +33,10 @@ static const struct cli_option table[] = {
      "calls before measuring (default 10)"},
     {"impl", 0, CLI_TEXT, AT(impl_name), 0, 0, "NAME",
      "which implementation to measure"},
+    {"mode", 0, CLI_TEXT, AT(mode), 0, 0, "MODE",
+     "blocking (default), nonblocking or persistent"},
     {"algorithm", 0, CLI_TEXT, AT(algorithm), 0, 0, "A",
-     "tree, such as knomial:4; list shows all"},
+     "such as knomial:4 or ring; list shows those of -c," HELP_INDENT "or all"},
     {"segment", 0, CLI_BYTES, AT(tuning.segment_bytes), 0, BYTES_LIMIT, "BYTES",
      "segment size (default 0: the library's choice)"},
     {"window", 0, CLI_TEXT, AT(window), 0, 0, "N,M",
@@ -59,17 +69,6 @@ static const struct worker_options defaults = {.bytes_first = 4,
                                                .delay_rank = UINT_MAX,
                                                .delay_ms = 1};
 
-int coll_parse(const char *name, xylem_coll_t *coll_out)
-{
-    if (strcmp(name, "bcast") == 0)
-        *coll_out = XYLEM_COLL_BCAST;
-    else if (strcmp(name, "reduce") == 0)
-        *coll_out = XYLEM_COLL_REDUCE;
-    else
-        return 0;
-    return 1;
-}
-
 static const struct bench_impl *impl_find(const struct worker_program *program,
                                           const char *name)
 {
@@ -84,17 +83,47 @@ static const struct bench_impl *impl_find(const struct worker_program *program,
     return NULL;
 }
 
+static int mode_parse(const char *name, enum bench_mode *mode_out)
+{
+    static const char *const names[] = {[BENCH_BLOCKING] = "blocking",
+                                        [BENCH_NONBLOCKING] = "nonblocking",
+                                        [BENCH_PERSISTENT] = "persistent"};
+    unsigned i;
+
+    for (i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(names[i], name) != 0)
+            continue;
+        *mode_out = (enum bench_mode)i;
+        return 1;
+    }
+    return 0;
+}
+
+/* Trees go by shape and radix, schedules by name: the implementation says
+ * whether there is one of that name. */
+static void algorithm_resolve(struct worker_options *options)
+{
+    static const char choice_of_library[] = "auto";
+    const char *text = options->algorithm;
+
+    if (text == NULL || strcmp(text, choice_of_library) == 0)
+        return;
+    if (!coll_has_trees(options->coll) ||
+        !algorithm_parse(text, &options->tuning))
+        options->tuning.algorithm = text;
+}
+
 static enum cli_result names_resolve(const struct worker_program *program,
                                      struct worker_options *options)
 {
     const char *name = program->name;
 
     if (options->coll_name == NULL) {
-        cli_complain(name, "-c bcast or -c reduce is missing; see --help");
+        cli_complain(name, "-c COLL is missing; see --help");
         return CLI_BAD;
     }
     if (!coll_parse(options->coll_name, &options->coll)) {
-        cli_complain(name, "-c %s: expected bcast or reduce",
+        cli_complain(name, "-c %s: there is no such collective; see --help",
                      options->coll_name);
         return CLI_BAD;
     }
@@ -106,12 +135,11 @@ static enum cli_result names_resolve(const struct worker_program *program,
                      options->impl_name);
         return CLI_BAD;
     }
-    if (options->algorithm != NULL &&
-        !algorithm_parse(options->algorithm, &options->tuning)) {
+    if (options->mode != NULL &&
+        !mode_parse(options->mode, &options->tuning.mode)) {
         cli_complain(name,
-                     "--algorithm %s: unknown; --algorithm list shows "
-                     "all",
-                     options->algorithm);
+                     "--mode %s: expected blocking, nonblocking or persistent",
+                     options->mode);
         return CLI_BAD;
     }
     if (options->window != NULL &&
@@ -120,6 +148,7 @@ static enum cli_result names_resolve(const struct worker_program *program,
                      options->window);
         return CLI_BAD;
     }
+    algorithm_resolve(options);
     return CLI_RUN;
 }
 
@@ -134,7 +163,7 @@ static enum cli_result combination_check(const char *name,
                      options->bytes_last);
         return CLI_BAD;
     }
-    if (options->coll == XYLEM_COLL_REDUCE &&
+    if (coll_traits(options->coll)->reduces &&
         options->bytes_first % sizeof(float) != 0) {
         cli_complain(name, "-b %zu: a reduction sums floats, 4 bytes each",
                      options->bytes_first);
@@ -149,10 +178,30 @@ static enum cli_result combination_check(const char *name,
                      options->hz, options->max_ms);
         return CLI_BAD;
     }
-    options->mode = is_noise   ? WORKER_NOISE
-                    : is_delay ? WORKER_DELAY
-                               : WORKER_LATENCY;
+    options->experiment = is_noise   ? WORKER_NOISE
+                          : is_delay ? WORKER_DELAY
+                                     : WORKER_LATENCY;
     return CLI_RUN;
+}
+
+/* For --algorithm list. */
+static enum cli_result algorithms_list(const struct worker_program *program,
+                                       const struct worker_options *options)
+{
+    xylem_coll_t coll = XYLEM_COLL_COUNT;
+
+    if (options->coll_name != NULL && !coll_parse(options->coll_name, &coll)) {
+        cli_complain(program->name,
+                     "-c %s: there is no such collective; see --help",
+                     options->coll_name);
+        return CLI_BAD;
+    }
+    if (program->algorithms_print == NULL) {
+        cli_complain(program->name, "there are no algorithms to choose from");
+        return CLI_BAD;
+    }
+    program->algorithms_print(stdout, coll);
+    return CLI_HELP;
 }
 
 enum cli_result worker_options_parse(const struct worker_program *program,
@@ -170,10 +219,8 @@ enum cli_result worker_options_parse(const struct worker_program *program,
 
     if (result != CLI_RUN)
         return result;
-    if (options.algorithm != NULL && strcmp(options.algorithm, "list") == 0) {
-        algorithm_list(stdout);
-        return CLI_HELP;
-    }
+    if (options.algorithm != NULL && strcmp(options.algorithm, "list") == 0)
+        return algorithms_list(program, &options);
     result = names_resolve(program, &options);
     if (result == CLI_RUN)
         result = combination_check(program->name, &options);

@@ -3,9 +3,10 @@
 #define XYL_BENCH_WORKER_OPTIONS_H
 
 #include "bench/cli.h"
+#include "bench/coll.h"
 #include "bench/worker.h"
 
-enum worker_mode { WORKER_LATENCY, WORKER_NOISE, WORKER_DELAY };
+enum worker_experiment { WORKER_LATENCY, WORKER_NOISE, WORKER_DELAY };
 
 struct worker_options {
     /* As given. */
@@ -13,6 +14,7 @@ struct worker_options {
     const char *impl_name;
     const char *algorithm;
     const char *window;
+    const char *mode;
     const char *csv;
     size_t bytes_first;
     size_t bytes_last;
@@ -30,7 +32,7 @@ struct worker_options {
     double hz;
     double delay_ms;
     /* What follows from it. */
-    enum worker_mode mode;
+    enum worker_experiment experiment;
     xylem_coll_t coll;
     const struct bench_impl *impl;
     struct bench_tuning tuning;
@@ -39,8 +41,5 @@ struct worker_options {
 enum cli_result worker_options_parse(const struct worker_program *program,
                                      int argc, char **argv,
                                      struct worker_options *options_out);
-
-/* "bcast" or "reduce". 1 when `name` is one of them. */
-int coll_parse(const char *name, xylem_coll_t *coll_out);
 
 #endif

@@ -1,5 +1,6 @@
 #include "collectives/compose.h"
 
+#include "collectives/arguments.h"
 #include "collectives/select.h"
 #include "collectives/tree_stage.h"
 #include "runtime/base/status.h"
@@ -15,7 +16,7 @@ xylem_status_t xyl_combiner_find(xylem_context_t *context,
         user = xyl_context_user_op(context, args->op);
         if (user == NULL)
             return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                            "reduce: there is no operation %u; was it "
+                            "there is no operation %u; was it "
                             "destroyed?",
                             args->op);
         *combiner_out = (xyl_combiner_t){
@@ -32,7 +33,7 @@ xylem_status_t xyl_combiner_find(xylem_context_t *context,
     op = xyl_op_name(args->op);
     type = xyl_type_name(args->type);
     return xyl_fail(
-        XYLEM_ERR_INVALID_ARG, "reduce: operation %s is not defined on type %s",
+        XYLEM_ERR_INVALID_ARG, "operation %s is not defined on type %s",
         op != NULL ? op : "(unknown)", type != NULL ? type : "(block)");
 }
 
@@ -89,9 +90,9 @@ static void bcast_bind(xyl_operation_t *operation,
         xyl_down_stage_bind(operation->lane[lane], args->recv);
 }
 
-xylem_status_t xyl_bcast_create(xylem_team_t *team,
-                                const xylem_coll_args_t *args,
-                                xyl_operation_t **operation_out)
+static xylem_status_t bcast_create(xylem_team_t *team,
+                                   const xylem_coll_args_t *args,
+                                   xyl_operation_t **operation_out)
 {
     xyl_operation_t *operation;
     xyl_plan_t plan;
@@ -120,22 +121,20 @@ static void reduce_bind(xyl_operation_t *operation,
                           is_root ? args->recv : NULL);
 }
 
-xylem_status_t xyl_reduce_create(xylem_team_t *team,
-                                 const xylem_coll_args_t *args,
-                                 xyl_operation_t **operation_out)
+static xylem_status_t reduce_create(xylem_team_t *team,
+                                    const xylem_coll_args_t *args,
+                                    const xyl_combiner_t *combiner,
+                                    xyl_operation_t **operation_out)
 {
-    xyl_combiner_t combiner = {NULL, NULL, NULL, 0};
     xyl_operation_t *operation;
     xyl_plan_t plan;
-    xylem_status_t status = xyl_combiner_find(team->context, args, &combiner);
+    xylem_status_t status;
 
-    if (status != XYLEM_OK)
-        return status;
-    xyl_select(team, args, combiner.is_commutative, &plan);
+    xyl_select(team, args, combiner->is_commutative, &plan);
     status = xyl_operation_create(team, args, &plan, 1, &operation);
     if (status != XYLEM_OK)
         return status;
-    operation->combiner = combiner;
+    operation->combiner = *combiner;
     operation->bind = reduce_bind;
     status = add_up(operation, args->root);
     return hand_out(operation, args, status, operation_out);
@@ -156,27 +155,80 @@ static void allreduce_bind(xyl_operation_t *operation,
     }
 }
 
-xylem_status_t xyl_allreduce_create(xylem_team_t *team,
-                                    const xylem_coll_args_t *args,
-                                    xyl_operation_t **operation_out)
+static xylem_status_t allreduce_create(xylem_team_t *team,
+                                       const xylem_coll_args_t *args,
+                                       const xyl_combiner_t *combiner,
+                                       xyl_operation_t **operation_out)
 {
     xylem_coll_args_t rooted = *args;
-    xyl_combiner_t combiner = {NULL, NULL, NULL, 0};
     xyl_operation_t *operation;
     xyl_plan_t plan;
-    xylem_status_t status = xyl_combiner_find(team->context, args, &combiner);
+    xylem_status_t status;
 
-    if (status != XYLEM_OK)
-        return status;
     rooted.root = 0;
-    xyl_select(team, &rooted, combiner.is_commutative, &plan);
+    xyl_select(team, &rooted, combiner->is_commutative, &plan);
     status = xyl_operation_create(team, &rooted, &plan, 1, &operation);
     if (status != XYLEM_OK)
         return status;
-    operation->combiner = combiner;
+    operation->combiner = *combiner;
     operation->bind = allreduce_bind;
     status = add_up(operation, 0);
     if (status == XYLEM_OK)
         status = add_down(operation, 0);
     return hand_out(operation, &rooted, status, operation_out);
+}
+
+xylem_status_t xyl_allreduce_create(xylem_team_t *team,
+                                    const xylem_coll_args_t *args,
+                                    xyl_operation_t **operation_out)
+{
+    xyl_combiner_t combiner = {NULL, NULL, NULL, 0};
+    xylem_status_t status = xyl_combiner_find(team->context, args, &combiner);
+
+    return status == XYLEM_OK
+               ? allreduce_create(team, args, &combiner, operation_out)
+               : status;
+}
+
+/* ---- any ---- */
+
+/* Tree stages, with the tree that was chosen. */
+static xylem_status_t tree_create(xylem_team_t *team,
+                                  const xylem_coll_args_t *args,
+                                  const xyl_combiner_t *combiner,
+                                  const xyl_choice_t *choice,
+                                  xyl_operation_t **operation_out)
+{
+    xylem_coll_args_t chosen = *args;
+
+    chosen.tree = choice->tree;
+    chosen.radix = choice->radix;
+    if (args->coll == XYLEM_COLL_BCAST)
+        return bcast_create(team, &chosen, operation_out);
+    if (args->coll == XYLEM_COLL_REDUCE)
+        return reduce_create(team, &chosen, combiner, operation_out);
+    return allreduce_create(team, &chosen, combiner, operation_out);
+}
+
+xylem_status_t xyl_coll_create(xylem_team_t *team,
+                               const xylem_coll_args_t *args,
+                               const xyl_sides_t *sides,
+                               xyl_operation_t **operation_out)
+{
+    xyl_combiner_t combiner = {NULL, NULL, NULL, 1};
+    int is_plain = sides->send == NULL && sides->recv == NULL;
+    xylem_status_t status = XYLEM_OK;
+    xyl_choice_t choice;
+
+    if (xyl_coll_traits(args->coll)->reduces)
+        status = xyl_combiner_find(team->context, args, &combiner);
+    if (status == XYLEM_OK)
+        status =
+            xyl_choose(team, args, combiner.is_commutative, is_plain, &choice);
+    if (status != XYLEM_OK)
+        return status;
+    if (choice.algorithm == NULL)
+        return tree_create(team, args, &combiner, &choice, operation_out);
+    return xyl_exchange_create(team, args, sides, &combiner, &choice,
+                               operation_out);
 }

@@ -69,6 +69,7 @@ typedef struct xyl_pair_long_double_int {
  *   COMPLEX  SUM PROD
  *   LOGICAL  LAND LOR LXOR
  *   PAIR     MINLOC MAXLOC
+ *   FLOAT16, BFLOAT16  SUM PROD MIN MAX, by half.h
  * XYLEM_BOOL is read as bytes, of which any but 0 is true: compilers do not
  * vectorise _Bool well, and its other 254 values are not defined. */
 #define XYL_TYPE_MAP(X)                                                        \
@@ -95,7 +96,9 @@ typedef struct xyl_pair_long_double_int {
     X(PAIR_FLOAT32_INT, pair_float32_int, PAIR, xyl_pair_float32_int_t)        \
     X(PAIR_FLOAT64_INT, pair_float64_int, PAIR, xyl_pair_float64_int_t)        \
     X(PAIR_LONG_DOUBLE_INT, pair_long_double_int, PAIR,                        \
-      xyl_pair_long_double_int_t)
+      xyl_pair_long_double_int_t)                                              \
+    X(FLOAT16, float16, FLOAT16, uint16_t)                                     \
+    X(BFLOAT16, bfloat16, BFLOAT16, uint16_t)
 
 /* NULL where the operation is not defined on the type. */
 typedef xyl_kernel_fn xyl_kernel_table_t[XYLEM_TYPE_COUNT][XYLEM_OP_COUNT];

@@ -6,6 +6,10 @@
 
 #include "collectives/kernels.h"
 
+#if defined(XYL_KERNELS_X86) && defined(__clang__)
+#include <cpuid.h>
+#endif
+
 /* Set in every XYLEM_TYPE_BLOCK; the other bits are the bytes. */
 static const xylem_type_t block_bit = UINT32_C(0x80000000);
 
@@ -54,12 +58,27 @@ const char *xyl_op_name(xylem_op_t op)
     return op < XYLEM_OP_COUNT ? names[op] : NULL;
 }
 
+#ifdef XYL_KERNELS_X86
+/* Conversions of binary16. Every processor with AVX2 has them, but a virtual
+ * machine may hide them. clang 14 has no name for them. */
+static int has_f16c(void)
+{
+#ifdef __clang__
+    unsigned eax, ebx, ecx, edx;
+
+    return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_F16C) != 0;
+#else
+    return __builtin_cpu_supports("f16c") != 0;
+#endif
+}
+#endif
+
 /* The processor and the operating system both have to play along; the builtin
  * asks both. */
 xyl_isa_t xyl_isa_best(void)
 {
 #ifdef XYL_KERNELS_X86
-    if (!__builtin_cpu_supports("avx2"))
+    if (!__builtin_cpu_supports("avx2") || !has_f16c())
         return XYL_ISA_BASE;
     if (__builtin_cpu_supports("avx512f") &&
         __builtin_cpu_supports("avx512bw") &&

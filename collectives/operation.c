@@ -101,6 +101,7 @@ xyl_stage_t *xyl_operation_add_stage(xyl_operation_t *operation, uint32_t lane,
     *link = stage;
     stage->ops = ops;
     stage->operation = operation;
+    stage->sequences = 1;
     stage->first = lane;
     stage->stride = operation->lanes;
     stage->count =
@@ -140,12 +141,16 @@ static void operation_prepare(xylem_request_t *request)
 {
     xyl_operation_t *operation = xyl_operation_of(request);
     size_t words = xyl_bits_words(operation->segments);
-    uint32_t i, sequence = atomic_fetch_add_explicit(&request->team->sequence,
-                                                     operation->stages,
-                                                     memory_order_relaxed);
+    uint32_t i, sequences = 0, sequence;
 
     for (i = 0; i < operation->stages; i++)
-        operation->stage[i]->sequence = sequence + i;
+        sequences += operation->stage[i]->sequences;
+    sequence = atomic_fetch_add_explicit(&request->team->sequence, sequences,
+                                         memory_order_relaxed);
+    for (i = 0; i < operation->stages; i++) {
+        operation->stage[i]->sequence = sequence;
+        sequence += operation->stage[i]->sequences;
+    }
     if (operation->waits_for_parts) {
         memset(operation->parts_seen, 0, words * sizeof(uint64_t));
         for (i = 0; i < words; i++)
@@ -284,6 +289,7 @@ static void operation_deliver(xylem_request_t *request)
 static void operation_release(xylem_request_t *request)
 {
     free(xyl_operation_of(request)->owned_buffer);
+    xyl_sides_release(&xyl_operation_of(request)->sides);
 }
 
 static int operation_keep(xylem_request_t *request)
@@ -331,6 +337,36 @@ void xyl_stage_recv(xyl_stage_t *stage, xyl_edge_t *edge, uint64_t index,
         net,
         xyl_team_tag(team, edge->peer, team->rank, stage->sequence, segment),
         buf, xyl_operation_length(operation, segment), &slot->event);
+}
+
+void xyl_stage_post_send(xyl_stage_t *stage, const xyl_stage_message_t *message)
+{
+    xyl_operation_t *operation = stage->operation;
+    xylem_team_t *team = operation->request.team;
+    xyl_net_t *net = operation->request.context->net;
+
+    operation->request.posted++;
+    net->ops->send(
+        net, xyl_team_world_rank(team, message->peer),
+        xyl_team_tag(team, team->rank, message->peer,
+                     stage->sequence + message->label / XYL_TEAM_SEGMENT_TAGS,
+                     message->label),
+        message->buf, message->bytes, message->event);
+}
+
+void xyl_stage_post_recv(xyl_stage_t *stage, const xyl_stage_message_t *message)
+{
+    xyl_operation_t *operation = stage->operation;
+    xylem_team_t *team = operation->request.team;
+    xyl_net_t *net = operation->request.context->net;
+
+    operation->request.posted++;
+    net->ops->recv(
+        net,
+        xyl_team_tag(team, message->peer, team->rank,
+                     stage->sequence + message->label / XYL_TEAM_SEGMENT_TAGS,
+                     message->label),
+        message->buf, message->bytes, message->event);
 }
 
 int xyl_stage_arrived(xyl_stage_t *stage, const xyl_event_t *event)

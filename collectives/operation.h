@@ -4,6 +4,7 @@
 
 #include "collectives/op.h"
 #include "collectives/request.h"
+#include "collectives/sides.h"
 #include "collectives/stage.h"
 
 enum {
@@ -29,6 +30,17 @@ typedef struct xyl_combiner {
     void *fn_arg;
     int is_commutative;
 } xyl_combiner_t;
+
+/* result = left op right; `result` may be either. */
+static inline void xyl_combiner_apply(const xyl_combiner_t *combiner,
+                                      void *result, const void *left,
+                                      const void *right, size_t count)
+{
+    if (combiner->kernel != NULL)
+        combiner->kernel(result, left, right, count);
+    else
+        combiner->fn(result, left, right, count, combiner->fn_arg);
+}
 
 typedef struct xyl_operation {
     xylem_request_t request;
@@ -68,6 +80,7 @@ typedef struct xyl_operation {
     xylem_coll_args_t key;
     /* Freed with the operation, when the net can no longer write to it. */
     void *owned_buffer;
+    xyl_sides_t sides; /* released with it */
     /* The context's list of active operations. */
     struct xyl_operation *older, *newer;
 } xyl_operation_t;

@@ -1,9 +1,38 @@
 #include "collectives/plan_cache.h"
 
+#include <string.h>
+
 enum { KEPT_BYTES_MAX = 64 * 1024 }; /* large plans are cheap beside the work */
 
+/* Arrays with an element per rank, by content. */
+static int arrays_are_alike(const void *a, const void *b, size_t bytes)
+{
+    if (a == NULL || b == NULL)
+        return a == b;
+    return memcmp(a, b, bytes) == 0;
+}
+
+static int blocks_are_alike(const xylem_coll_args_t *a,
+                            const xylem_coll_args_t *b, uint32_t ranks)
+{
+    size_t bytes = ranks * sizeof(uint64_t);
+
+    return arrays_are_alike(a->send_counts, b->send_counts, bytes) &&
+           arrays_are_alike(a->recv_counts, b->recv_counts, bytes) &&
+           arrays_are_alike(a->send_displs, b->send_displs, bytes) &&
+           arrays_are_alike(a->recv_displs, b->recv_displs, bytes);
+}
+
+static int names_are_alike(const char *a, const char *b)
+{
+    if (a == NULL || b == NULL)
+        return a == b;
+    return strcmp(a, b) == 0;
+}
+
 /* All that a plan depends on; the rest is bound. */
-static int are_alike(const xylem_coll_args_t *a, const xylem_coll_args_t *b)
+static int are_alike(const xylem_coll_args_t *a, const xylem_coll_args_t *b,
+                     uint32_t ranks)
 {
     return a->coll == b->coll && a->count == b->count && a->type == b->type &&
            a->op == b->op && a->root == b->root &&
@@ -11,7 +40,31 @@ static int are_alike(const xylem_coll_args_t *a, const xylem_coll_args_t *b)
            a->segment_bytes == b->segment_bytes &&
            a->send_window == b->send_window &&
            a->recv_window == b->recv_window && a->tree == b->tree &&
-           a->radix == b->radix;
+           a->radix == b->radix && a->recv_count == b->recv_count &&
+           a->recv_type == b->recv_type &&
+           (a->send == XYLEM_IN_PLACE) == (b->send == XYLEM_IN_PLACE) &&
+           (a->recv == XYLEM_IN_PLACE_RECV) ==
+               (b->recv == XYLEM_IN_PLACE_RECV) &&
+           names_are_alike(a->algorithm, b->algorithm) &&
+           blocks_are_alike(a, b, ranks);
+}
+
+/* Without the arrays that do not matter on this rank: nobody may look at
+ * them. */
+static void leave_out(const xylem_team_t *team, xylem_coll_args_t *args)
+{
+    int is_root = team->rank == args->root;
+
+    if ((args->coll == XYLEM_COLL_SCATTERV && !is_root) ||
+        args->send == XYLEM_IN_PLACE)
+        args->send_counts = args->send_displs = NULL;
+    if (args->coll == XYLEM_COLL_GATHERV && !is_root)
+        args->recv_counts = args->recv_displs = NULL;
+}
+
+static int has_arrays(const xylem_coll_args_t *args)
+{
+    return args->send_counts != NULL || args->recv_counts != NULL;
 }
 
 typedef _Atomic(xylem_request_t *) slot_t;
@@ -48,7 +101,8 @@ static int put(slot_t *set, xylem_request_t *request)
 
 /* The kept operation for calls like `args`, taken out of its place. One that
  * turns out to be for other calls is put back. */
-static xyl_operation_t *find(slot_t *set, const xylem_coll_args_t *args)
+static xyl_operation_t *find(slot_t *set, const xylem_coll_args_t *args,
+                             uint32_t ranks)
 {
     xyl_operation_t *operation;
     unsigned way;
@@ -61,7 +115,7 @@ static xyl_operation_t *find(slot_t *set, const xylem_coll_args_t *args)
             atomic_exchange_explicit(&set[way], NULL, memory_order_acq_rel));
         if (operation == NULL)
             continue;
-        if (are_alike(&operation->key, args))
+        if (are_alike(&operation->key, args, ranks))
             return operation;
         if (!put(set, &operation->request))
             xyl_request_release(&operation->request);
@@ -73,10 +127,17 @@ xyl_operation_t *xyl_plan_take(xylem_team_t *team,
                                const xylem_coll_args_t *args)
 {
     xyl_operation_t *operation;
+    xylem_coll_args_t key;
 
-    if (args->on_segment != NULL)
+    if (args->on_segment != NULL || args->coll == XYLEM_COLL_ALLTOALLW)
         return NULL;
-    operation = find(set_of(team, args), args);
+    if (has_arrays(args)) {
+        key = *args;
+        leave_out(team, &key);
+        operation = find(set_of(team, args), &key, team->size);
+    } else {
+        operation = find(set_of(team, args), args, team->size);
+    }
     if (operation == NULL)
         return NULL;
     operation->request.flags = args->flags;
@@ -86,14 +147,53 @@ xyl_operation_t *xyl_plan_take(xylem_team_t *team,
     return operation;
 }
 
+/* A copy that lives as long as the operation; 0: no memory. */
+static int keep_array(xyl_operation_t *operation, const uint64_t **array)
+{
+    size_t bytes = operation->request.team->size * sizeof **array;
+    uint64_t *copy;
+
+    if (*array == NULL)
+        return 1;
+    copy = xyl_arena_alloc(&operation->request.arena, bytes);
+    if (copy != NULL)
+        memcpy(copy, *array, bytes);
+    *array = copy;
+    return copy != NULL;
+}
+
+static int keep_name(xyl_operation_t *operation, const char **name)
+{
+    size_t bytes;
+    char *copy;
+
+    if (*name == NULL)
+        return 1;
+    bytes = strlen(*name) + 1;
+    copy = xyl_arena_alloc(&operation->request.arena, bytes);
+    if (copy != NULL)
+        memcpy(copy, *name, bytes);
+    *name = copy;
+    return copy != NULL;
+}
+
 void xyl_plan_describe(xyl_operation_t *operation,
                        const xylem_coll_args_t *args)
 {
+    xylem_coll_args_t *key = &operation->key;
+
+    *key = *args;
+    leave_out(operation->request.team, key);
     operation->may_be_kept =
         (args->flags & XYLEM_FLAG_PARTS) == 0 && args->on_segment == NULL &&
-        args->op < XYL_USER_OP_BASE &&
-        xyl_arena_bytes(&operation->request.arena) <= KEPT_BYTES_MAX;
-    operation->key = *args;
+        args->op < XYL_USER_OP_BASE && args->coll != XYLEM_COLL_ALLTOALLW &&
+        !xyl_sides_are_needed(args) &&
+        xyl_arena_bytes(&operation->request.arena) <= KEPT_BYTES_MAX &&
+        keep_array(operation, &key->send_counts) &&
+        keep_array(operation, &key->send_displs) &&
+        keep_array(operation, &key->recv_counts) &&
+        keep_array(operation, &key->recv_displs) &&
+        keep_name(operation, &key->algorithm);
 }
 
 int xyl_plan_keep(xyl_operation_t *operation)

@@ -62,6 +62,13 @@ void xyl_request_revive(xylem_request_t *request)
                               memory_order_relaxed);
 }
 
+void xyl_request_persist(xylem_request_t *request)
+{
+    request->is_persistent = 1;
+    atomic_fetch_add_explicit(&request->team->persistent, 1,
+                              memory_order_relaxed);
+}
+
 void xyl_request_discard(xylem_request_t *request)
 {
     xylem_context_t *context = request->context;

@@ -71,6 +71,8 @@ xylem_request_t *xyl_request_create(xylem_team_t *team,
 xylem_status_t xyl_request_start(xylem_request_t *request);
 /* Not inside a callback: progresses until the run is over; its status. */
 xylem_status_t xyl_request_wait(xylem_request_t *request);
+/* The user may start it again; until it is freed its team stays. */
+void xyl_request_persist(xylem_request_t *request);
 /* The progressing thread: this run is over. */
 void xyl_request_complete(xylem_request_t *request, xylem_status_t status);
 /* The progressing thread: ops->deliver has something to tell. */

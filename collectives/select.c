@@ -1,5 +1,7 @@
 #include "collectives/select.h"
 
+#include "collectives/arguments.h"
+
 #include <inttypes.h>
 
 #include "runtime/base/log.h"
@@ -41,16 +43,27 @@ static const rule_t reduce_node_rules[] = {
     {ANY_RANKS, ANY_BYTES, XYLEM_TREE_DOUBLE, 0, 128 * KIB, 2, 4},
 };
 
-/* Across nodes: few long edges, segments that fill a network's pipe. */
-static const rule_t net_rules[] = {
-    {ANY_RANKS, 64 * KIB, XYLEM_TREE_TOPOLOGY, 2, 64 * KIB, 2, 4},
-    {ANY_RANKS, ANY_BYTES, XYLEM_TREE_TOPOLOGY, 1, 64 * KIB, 4, 8},
+/* Across nodes. Short messages: few steps, and few long edges. Longer ones: a
+ * pipeline with few children and logarithmic depth; ranks usually fill node
+ * after node, so that most of its edges are short. Simulated with 1,024 and
+ * 4,096 ranks by bench/choices.sh. */
+static const rule_t bcast_net_rules[] = {
+    {ANY_RANKS, 8 * KIB, XYLEM_TREE_TOPOLOGY, 4, 8 * KIB, 4, 8},
+    {ANY_RANKS, 128 * KIB, XYLEM_TREE_DOUBLE, 0, 4 * KIB, 4, 8},
+    {ANY_RANKS, 1024 * KIB, XYLEM_TREE_DOUBLE, 0, 16 * KIB, 4, 8},
+    {ANY_RANKS, ANY_BYTES, XYLEM_TREE_DOUBLE, 0, 32 * KIB, 4, 8},
+};
+
+static const rule_t reduce_net_rules[] = {
+    {ANY_RANKS, 8 * KIB, XYLEM_TREE_TOPOLOGY, 4, 8 * KIB, 4, 8},
+    {ANY_RANKS, 512 * KIB, XYLEM_TREE_DOUBLE, 0, 4 * KIB, 4, 8},
+    {ANY_RANKS, ANY_BYTES, XYLEM_TREE_DOUBLE, 0, 32 * KIB, 4, 8},
 };
 
 static const rule_t *rules_for(const xylem_team_t *team, xylem_coll_t coll)
 {
     if (!team->is_one_node)
-        return net_rules;
+        return coll == XYLEM_COLL_BCAST ? bcast_net_rules : reduce_net_rules;
     return coll == XYLEM_COLL_BCAST ? bcast_node_rules : reduce_node_rules;
 }
 
@@ -93,11 +106,11 @@ static void explain(const xylem_team_t *team, const xylem_coll_args_t *args,
 {
     char tree[XYL_CONFIG_TEXT_BYTES];
 
-    xyl_config_print_tree(XYL_CONFIG_TREE(plan->tree, plan->radix), tree);
+    xyl_config_print_algorithm(XYL_CONFIG_TREE(plan->tree, plan->radix), tree);
     xyl_log(XYL_LOG_NONE,
             "select: %s of %" PRIu64 " bytes on %u ranks: tree %s (%s%s), "
             "segments of %zu bytes, N %u, M %u",
-            args->coll == XYLEM_COLL_BCAST ? "bcast" : "reduce",
+            xyl_coll_traits(args->coll)->name,
             (uint64_t)(args->count * xylem_type_bytes(args->type)), team->size,
             tree, origin, order != NULL ? order : "", plan->segment_bytes,
             plan->send_window, plan->recv_window);
@@ -111,7 +124,8 @@ static const char *choose_tree(const xylem_coll_args_t *args, uint64_t setting,
         plan->radix = args->radix;
         return "asked for by the call";
     }
-    if (XYL_CONFIG_TREE_SHAPE(setting) != XYLEM_TREE_AUTO) {
+    if (setting >> 32 < XYL_CONFIG_SCHEDULE_FIRST &&
+        XYL_CONFIG_TREE_SHAPE(setting) != XYLEM_TREE_AUTO) {
         plan->tree = XYL_CONFIG_TREE_SHAPE(setting);
         plan->radix = XYL_CONFIG_TREE_RADIX(setting);
         return "by setting";
@@ -147,9 +161,8 @@ void xyl_select(const xylem_team_t *team, const xylem_coll_args_t *args,
     const char *origin, *order = NULL;
     xyl_plan_t plan;
 
-    origin = choose_tree(
-        args, args->coll == XYLEM_COLL_BCAST ? config->bcast : config->reduce,
-        rule, &plan);
+    origin =
+        choose_tree(args, xyl_choose_setting(config, args->coll), rule, &plan);
     if (!is_commutative)
         order = keep_order(team, args, &plan);
     plan.segment_bytes = first_of(args->segment_bytes, config->segment_bytes,

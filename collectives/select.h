@@ -3,12 +3,21 @@
 #ifndef XYL_COLLECTIVES_SELECT_H
 #define XYL_COLLECTIVES_SELECT_H
 
-#include "collectives/operation.h"
-#include "runtime/team.h"
+#include "collectives/exchange.h"
 
-/* In order of precedence: the call's own tuning, the settings, the built-in
- * table. `args` has been checked. */
+/* How tree stages are run. In order of precedence: the call's own tuning, the
+ * settings, the built-in table. `args` has been checked. */
 void xyl_select(const xylem_team_t *team, const xylem_coll_args_t *args,
                 int is_commutative, xyl_plan_t *plan_out);
+
+/* The setting of a collective, see XYL_CONFIG_TREE. */
+uint64_t xyl_choose_setting(const xyl_config_t *config, xylem_coll_t coll);
+
+/* Which algorithm: the same precedence. Tree stages are for elements without
+ * gaps. Fails when the call or a setting names
+ * one that the collective does not have, or the call one that does not fit. */
+xylem_status_t xyl_choose(const xylem_team_t *team,
+                          const xylem_coll_args_t *args, int is_commutative,
+                          int is_plain, xyl_choice_t *choice_out);
 
 #endif

@@ -31,9 +31,10 @@ typedef struct xyl_stage_ops {
 struct xyl_stage {
     const xyl_stage_ops_t *ops;
     struct xyl_operation *operation;
-    xyl_stage_t *next; /* in the lane; NULL: the operation itself */
-    uint32_t sequence; /* names the stage's messages within the team */
-    uint64_t first;    /* segments of the lane */
+    xyl_stage_t *next;  /* in the lane; NULL: the operation itself */
+    uint32_t sequence;  /* names the stage's messages within the team */
+    uint32_t sequences; /* how many numbers from there on it uses */
+    uint64_t first;     /* segments of the lane */
     uint64_t stride;
     uint64_t count;
     int is_complete;
@@ -58,6 +59,21 @@ void xyl_stage_send(xyl_stage_t *stage, xyl_edge_t *edge, uint64_t index,
 void xyl_stage_recv(xyl_stage_t *stage, xyl_edge_t *edge, uint64_t index,
                     void *buf);
 int xyl_stage_arrived(xyl_stage_t *stage, const xyl_event_t *event);
+
+/* Messages without an edge. `label` tells those of a pair and direction apart,
+ * below sequences * XYL_TEAM_SEGMENT_TAGS; handlers as above. */
+typedef struct xyl_stage_message {
+    uint32_t peer; /* rank in the team */
+    uint32_t label;
+    void *buf; /* a send only reads it */
+    size_t bytes;
+    xyl_event_t *event;
+} xyl_stage_message_t;
+
+void xyl_stage_post_send(xyl_stage_t *stage,
+                         const xyl_stage_message_t *message);
+void xyl_stage_post_recv(xyl_stage_t *stage,
+                         const xyl_stage_message_t *message);
 
 /* Cancels the receives that are posted on `edge`. */
 void xyl_stage_cancel_edge(xyl_stage_t *stage, xyl_edge_t *edge);

@@ -88,7 +88,7 @@ xylem_status_t xyl_tree_edges_init(xyl_tree_edges_t *edges, xyl_stage_t *stage,
         operation->request.team, &key, &operation->request.arena, &neighbours);
 
     if (status != XYLEM_OK)
-        return status;
+        return xyl_fail(status, "no memory for the edges of a tree");
     if (params->child_order == XYL_CHILDREN_BY_RANK)
         sort(neighbours.children, neighbours.child_count);
     if (params->child_order == XYL_CHILDREN_REVERSED)

@@ -25,6 +25,7 @@
 
 #include "runtime/base/bits.h"
 #include "runtime/base/status.h"
+#include "runtime/context.h"
 
 /* Where a contribution or an accumulator lies; numbers below are children. */
 #define HOLDER_NONE   UINT32_MAX
@@ -118,15 +119,11 @@ static void apply(const up_stage_t *up, uint64_t index, char *result,
                   const char *left, const char *right)
 {
     const xyl_operation_t *operation = up->stage.operation;
-    const xyl_combiner_t *combiner = &operation->combiner;
     size_t count =
         xyl_operation_length(operation, xyl_stage_segment(&up->stage, index)) /
         operation->element_bytes;
 
-    if (combiner->kernel != NULL)
-        combiner->kernel(result, left, right, count);
-    else
-        combiner->fn(result, left, right, count, combiner->fn_arg);
+    xyl_combiner_apply(&operation->combiner, result, left, right, count);
 }
 
 /* Where accumulator op contribution goes. The root accumulates in the result,
@@ -182,21 +179,28 @@ static void check_complete(up_stage_t *up)
         xyl_stage_complete(&up->stage);
 }
 
+/* A team of one rank: nothing was combined. */
+static void copy_own(const up_stage_t *up, uint64_t index)
+{
+    const xyl_operation_t *operation = up->stage.operation;
+    size_t offset = offset_of(up, index);
+    size_t bytes =
+        xyl_operation_length(operation, xyl_stage_segment(&up->stage, index));
+
+    if (xyl_copies_begin(operation->request.context->copies, bytes))
+        memcpy(up->result + offset, up->own + offset, bytes);
+}
+
 /* All contributions of `index` are in its accumulator. */
 static void segment_combined(up_stage_t *up, uint64_t index)
 {
-    size_t offset = offset_of(up, index);
-
     if (up->edges.has_parent) {
         xyl_bits_set(up->combined, index);
         send_up(up);
         return;
     }
-    /* A team of one rank: nothing was combined. */
     if (up->partials[index].holder == HOLDER_OWN && up->own != up->result)
-        memcpy(up->result + offset, up->own + offset,
-               xyl_operation_length(up->stage.operation,
-                                    xyl_stage_segment(&up->stage, index)));
+        copy_own(up, index);
     xyl_stage_emit(&up->stage, index);
     check_complete(up);
 }

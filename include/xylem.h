@@ -178,7 +178,9 @@ xylem_status_t xylem_team_failed(const xylem_team_t *team, uint32_t *ranks,
 /* Types and operations                                                     */
 
 /* Predefined types: name, C type. The pairs are laid out as C structures of
- * {value, int}, for MINLOC and MAXLOC. */
+ * {value, int}, for MINLOC and MAXLOC. FLOAT16 is IEEE 754's binary16, BFLOAT16
+ * the upper half of a FLOAT32, both stored as uint16_t; each operation on them
+ * is one on FLOAT32 whose result is rounded to nearest, ties to even. */
 typedef uint32_t xylem_type_t;
 enum {
     XYLEM_BYTE, /* uint8_t, for data without arithmetic and bitwise logic */
@@ -203,14 +205,63 @@ enum {
     XYLEM_PAIR_FLOAT32_INT,
     XYLEM_PAIR_FLOAT64_INT,
     XYLEM_PAIR_LONG_DOUBLE_INT,
+    XYLEM_FLOAT16,
+    XYLEM_BFLOAT16,
     XYLEM_TYPE_COUNT
 };
 /* An element of `bytes` opaque bytes (1 ... 2^31 - 1), for broadcasts and
  * operations of the user. */
 #define XYLEM_TYPE_BLOCK(bytes) ((xylem_type_t)(UINT32_C(0x80000000) | (bytes)))
 
-/* Bytes of one element; 0 when `type` is none. */
+/* Bytes of one element of a predefined type or a block; 0 for all else. */
 size_t xylem_type_bytes(xylem_type_t type);
+
+/* A type of the user's says where the data of an element lie: the bytes of all
+ * its parts, one part after the other. That is also the order in which they
+ * travel; gaps do not. Element k of a buffer begins k * extent bytes behind the
+ * buffer's address. Parts may lie before that address, touch and, in what is
+ * only read, overlap. */
+typedef struct xylem_type_part {
+    int64_t offset; /* bytes from the element's address to the first one */
+    uint64_t count; /* elements of `type`, its extent apart */
+    xylem_type_t type;
+} xylem_type_part_t;
+
+/* The extent that reaches from the beginning of the lowest to the end of the
+ * highest element of the parts, by their extents. */
+#define XYLEM_EXTENT_AUTO INT64_MIN
+
+/* New types; the handle is good for this context only.
+ * create:     anything; parts_count 0: a type without data. One part with an
+ *             extent of its own gives a type another extent.
+ * contiguous: `count` elements, their extent apart.
+ * vector:     `count` blocks of block_count elements, stride_bytes from the
+ *             beginning of one to that of the next.
+ * indexed:    counts[i] elements at offsets_bytes[i], for each i below `n`.
+ * Arrays are borrowed during the call only. XYLEM_ERR_INVALID_ARG: something
+ * does not fit into 63 bits; XYLEM_ERR_NO_RESOURCE: there are more than 2^24
+ * blocks that follow no pattern. Types made of others, and requests, keep what
+ * they need of them: any type may be destroyed as soon as the call that names
+ * it has returned. */
+xylem_status_t xylem_type_create(xylem_context_t *context,
+                                 const xylem_type_part_t *parts,
+                                 size_t parts_count, int64_t extent,
+                                 xylem_type_t *type_out);
+xylem_status_t xylem_type_contiguous(xylem_context_t *context, uint64_t count,
+                                     xylem_type_t type, xylem_type_t *type_out);
+xylem_status_t xylem_type_vector(xylem_context_t *context, uint64_t count,
+                                 uint64_t block_count, int64_t stride_bytes,
+                                 xylem_type_t type, xylem_type_t *type_out);
+xylem_status_t xylem_type_indexed(xylem_context_t *context, size_t n,
+                                  const uint64_t *counts,
+                                  const int64_t *offsets_bytes,
+                                  xylem_type_t type, xylem_type_t *type_out);
+xylem_status_t xylem_type_destroy(xylem_context_t *context, xylem_type_t type);
+
+/* Of any type: the bytes of an element that are data, and its extent. Either
+ * may be NULL. */
+xylem_status_t xylem_type_query(xylem_context_t *context, xylem_type_t type,
+                                uint64_t *bytes_out, int64_t *extent_out);
 
 typedef uint32_t xylem_op_t;
 enum {
@@ -246,15 +297,34 @@ xylem_status_t xylem_op_destroy(xylem_context_t *context, xylem_op_t op);
 /* ------------------------------------------------------------------------ */
 /* Collectives                                                              */
 
+/* A *block* is what one rank sends to one rank. */
 typedef enum xylem_coll {
     XYLEM_COLL_BCAST,
     XYLEM_COLL_REDUCE,
+    XYLEM_COLL_ALLREDUCE,
+    XYLEM_COLL_BARRIER,
+    XYLEM_COLL_GATHER,
+    XYLEM_COLL_GATHERV,
+    XYLEM_COLL_SCATTER,
+    XYLEM_COLL_SCATTERV,
+    XYLEM_COLL_ALLGATHER,
+    XYLEM_COLL_ALLGATHERV,
+    XYLEM_COLL_ALLTOALL,
+    XYLEM_COLL_ALLTOALLV,
+    XYLEM_COLL_ALLTOALLW,
+    XYLEM_COLL_REDUCE_SCATTER,
+    XYLEM_COLL_REDUCE_SCATTER_BLOCK,
+    XYLEM_COLL_SCAN,
+    XYLEM_COLL_EXSCAN,
     XYLEM_COLL_COUNT
 } xylem_coll_t;
 
-/* Send buffer of a rank whose contribution lies in the receive buffer (the
- * root of a reduce). */
-#define XYLEM_IN_PLACE ((const void *)1)
+/* In place: this rank's own data lies in the large buffer already, where the
+ * result has or had it. As `send` of allreduce, allgather(v), alltoall(v, w),
+ * reduce_scatter(_block), scan, exscan, and of the root of reduce and
+ * gather(v); as `recv` of the root of scatter(v), by XYLEM_IN_PLACE_RECV. */
+#define XYLEM_IN_PLACE      ((const void *)1)
+#define XYLEM_IN_PLACE_RECV ((void *)1)
 
 /* Tree shapes; XYLEM_TREE_AUTO leaves the choice to the library. */
 typedef enum xylem_tree {
@@ -290,16 +360,44 @@ typedef void (*xylem_segment_fn)(void *arg, uint64_t segment, size_t offset,
  * of floating-point sums may then differ from run to run. */
 #define XYLEM_FLAG_ARRIVAL_ORDER 4u
 
+/* What goes where. Buffers and arrays are borrowed until the request is freed.
+ *
+ *   bcast                      recv: the buffer; count: of the message
+ *   reduce                     send; recv at the root; count
+ *   allreduce, scan, exscan    send, recv; count
+ *   reduce_scatter_block       send: a block per rank; recv: one; count: of it
+ *   reduce_scatter             the same; recv_counts: of each
+ *   gather, allgather          send: one block; recv: one per rank; count
+ *   scatter                    send at the root: one per rank; recv: one; count
+ *   alltoall                   send, recv: one per rank; count
+ *   gatherv, allgatherv        count: of this rank's block; recv_counts,
+ *                              recv_displs (gatherv: at the root)
+ *   scatterv                   send_counts, send_displs at the root; count: of
+ *                              this rank's block
+ *   alltoallv                  all four arrays
+ *   alltoallw                  the same, displacements in bytes, and
+ * send_types, recv_types
+ *
+ * count and type describe both sides of a message. Where the receiving side
+ * describes the same bytes otherwise, it says so by recv_count and recv_type
+ * (recv_count 0: not). Displacements count elements from the beginning of the
+ * buffer; NULL: blocks lie one behind the other. The types of a bcast have gaps
+ * on all ranks or on none, unless `algorithm` names a schedule. */
 typedef struct xylem_coll_args {
     size_t struct_bytes; /* sizeof(xylem_coll_args_t) */
     xylem_coll_t coll;
     uint32_t flags;
-    const void *send; /* reduce: borrowed; XYLEM_IN_PLACE at the root */
-    void *recv;       /* bcast: the buffer; reduce: the result at the root */
-    size_t count;     /* elements, the same on every rank */
+    const void *send;
+    void *recv;
+    size_t count; /* elements */
     xylem_type_t type;
-    xylem_op_t op; /* reduce */
+    xylem_op_t op;
     uint32_t root;
+    size_t recv_count;
+    xylem_type_t recv_type;
+    const uint64_t *send_counts, *recv_counts;
+    const uint64_t *send_displs, *recv_displs;
+    const xylem_type_t *send_types, *recv_types;
     xylem_complete_fn on_complete; /* may be NULL */
     xylem_segment_fn on_segment;   /* may be NULL */
     void *arg;                     /* handed to both */
@@ -309,23 +407,115 @@ typedef struct xylem_coll_args {
     uint32_t recv_window; /* M: receives posted from a peer, 1 ... 64 */
     xylem_tree_t tree;
     uint32_t radix;
+    /* "ring", "bruck:4", "knomial:4": by name, instead of `tree`; NULL leaves
+     * the choice to the library. `xylem-bench --algorithm list` has all. */
+    const char *algorithm;
 } xylem_coll_args_t;
 
-/* Blocking. */
+/* Blocking. Arguments as in xylem_coll_args_t, with one type on both sides; the
+ * rest, and alltoallw, goes through xylem_coll_start. */
+xylem_status_t xylem_barrier(xylem_team_t *team);
 xylem_status_t xylem_bcast(xylem_team_t *team, void *buf, size_t count,
                            xylem_type_t type, uint32_t root);
 xylem_status_t xylem_reduce(xylem_team_t *team, const void *send, void *recv,
                             size_t count, xylem_type_t type, xylem_op_t op,
                             uint32_t root);
+xylem_status_t xylem_allreduce(xylem_team_t *team, const void *send, void *recv,
+                               size_t count, xylem_type_t type, xylem_op_t op);
+xylem_status_t xylem_scan(xylem_team_t *team, const void *send, void *recv,
+                          size_t count, xylem_type_t type, xylem_op_t op);
+xylem_status_t xylem_exscan(xylem_team_t *team, const void *send, void *recv,
+                            size_t count, xylem_type_t type, xylem_op_t op);
+xylem_status_t xylem_reduce_scatter_block(xylem_team_t *team, const void *send,
+                                          void *recv, size_t count,
+                                          xylem_type_t type, xylem_op_t op);
+xylem_status_t xylem_reduce_scatter(xylem_team_t *team, const void *send,
+                                    void *recv, const uint64_t *counts,
+                                    xylem_type_t type, xylem_op_t op);
+xylem_status_t xylem_gather(xylem_team_t *team, const void *send, void *recv,
+                            size_t count, xylem_type_t type, uint32_t root);
+xylem_status_t xylem_scatter(xylem_team_t *team, const void *send, void *recv,
+                             size_t count, xylem_type_t type, uint32_t root);
+xylem_status_t xylem_allgather(xylem_team_t *team, const void *send, void *recv,
+                               size_t count, xylem_type_t type);
+xylem_status_t xylem_alltoall(xylem_team_t *team, const void *send, void *recv,
+                              size_t count, xylem_type_t type);
+xylem_status_t xylem_gatherv(xylem_team_t *team, const void *send, size_t count,
+                             void *recv, const uint64_t *counts,
+                             const uint64_t *displs, xylem_type_t type,
+                             uint32_t root);
+xylem_status_t xylem_scatterv(xylem_team_t *team, const void *send,
+                              const uint64_t *counts, const uint64_t *displs,
+                              void *recv, size_t count, xylem_type_t type,
+                              uint32_t root);
+xylem_status_t xylem_allgatherv(xylem_team_t *team, const void *send,
+                                size_t count, void *recv,
+                                const uint64_t *counts, const uint64_t *displs,
+                                xylem_type_t type);
+xylem_status_t xylem_alltoallv(xylem_team_t *team, const void *send,
+                               const uint64_t *send_counts,
+                               const uint64_t *send_displs, void *recv,
+                               const uint64_t *recv_counts,
+                               const uint64_t *recv_displs, xylem_type_t type);
 
-/* Nonblocking: buffers are borrowed until the request completes. Returns owned
- * (free with xylem_request_free). */
+/* Nonblocking: buffers and arrays are borrowed until the request is freed.
+ * Returns owned (free with xylem_request_free). */
+xylem_status_t xylem_ibarrier(xylem_team_t *team,
+                              xylem_request_t **request_out);
 xylem_status_t xylem_ibcast(xylem_team_t *team, void *buf, size_t count,
                             xylem_type_t type, uint32_t root,
                             xylem_request_t **request_out);
 xylem_status_t xylem_ireduce(xylem_team_t *team, const void *send, void *recv,
                              size_t count, xylem_type_t type, xylem_op_t op,
                              uint32_t root, xylem_request_t **request_out);
+xylem_status_t xylem_iallreduce(xylem_team_t *team, const void *send,
+                                void *recv, size_t count, xylem_type_t type,
+                                xylem_op_t op, xylem_request_t **request_out);
+xylem_status_t xylem_iscan(xylem_team_t *team, const void *send, void *recv,
+                           size_t count, xylem_type_t type, xylem_op_t op,
+                           xylem_request_t **request_out);
+xylem_status_t xylem_iexscan(xylem_team_t *team, const void *send, void *recv,
+                             size_t count, xylem_type_t type, xylem_op_t op,
+                             xylem_request_t **request_out);
+xylem_status_t xylem_ireduce_scatter_block(xylem_team_t *team, const void *send,
+                                           void *recv, size_t count,
+                                           xylem_type_t type, xylem_op_t op,
+                                           xylem_request_t **request_out);
+xylem_status_t xylem_ireduce_scatter(xylem_team_t *team, const void *send,
+                                     void *recv, const uint64_t *counts,
+                                     xylem_type_t type, xylem_op_t op,
+                                     xylem_request_t **request_out);
+xylem_status_t xylem_igather(xylem_team_t *team, const void *send, void *recv,
+                             size_t count, xylem_type_t type, uint32_t root,
+                             xylem_request_t **request_out);
+xylem_status_t xylem_iscatter(xylem_team_t *team, const void *send, void *recv,
+                              size_t count, xylem_type_t type, uint32_t root,
+                              xylem_request_t **request_out);
+xylem_status_t xylem_iallgather(xylem_team_t *team, const void *send,
+                                void *recv, size_t count, xylem_type_t type,
+                                xylem_request_t **request_out);
+xylem_status_t xylem_ialltoall(xylem_team_t *team, const void *send, void *recv,
+                               size_t count, xylem_type_t type,
+                               xylem_request_t **request_out);
+xylem_status_t xylem_igatherv(xylem_team_t *team, const void *send,
+                              size_t count, void *recv, const uint64_t *counts,
+                              const uint64_t *displs, xylem_type_t type,
+                              uint32_t root, xylem_request_t **request_out);
+xylem_status_t xylem_iscatterv(xylem_team_t *team, const void *send,
+                               const uint64_t *counts, const uint64_t *displs,
+                               void *recv, size_t count, xylem_type_t type,
+                               uint32_t root, xylem_request_t **request_out);
+xylem_status_t xylem_iallgatherv(xylem_team_t *team, const void *send,
+                                 size_t count, void *recv,
+                                 const uint64_t *counts, const uint64_t *displs,
+                                 xylem_type_t type,
+                                 xylem_request_t **request_out);
+xylem_status_t xylem_ialltoallv(xylem_team_t *team, const void *send,
+                                const uint64_t *send_counts,
+                                const uint64_t *send_displs, void *recv,
+                                const uint64_t *recv_counts,
+                                const uint64_t *recv_displs, xylem_type_t type,
+                                xylem_request_t **request_out);
 
 /* Everything an operation can be told. init plans it (persistent: start it as
  * often as wanted, without allocation); start plans and starts it.

@@ -264,6 +264,8 @@ static xylem_status_t create_events(xyl_driver_t *driver)
     xyl_net_t *net = driver->engine->net;
     int net_fd = -1;
 
+    if (driver->params.mode == XYL_DRIVER_CALLER && !driver->params.watches)
+        return XYLEM_OK; /* never sleeps, needs no descriptors */
     if (driver->params.mode != XYL_DRIVER_CALLER)
         net_fd = net->ops->wakeup_fd(net);
     driver->base = event_base_new();

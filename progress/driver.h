@@ -31,6 +31,7 @@ typedef struct xyl_driver_params {
     uint64_t watch_ns; /* between looks at watched descriptors; 0: never */
     int core;          /* of the progress thread; -1: any */
     int shares_cores;  /* there are more ranks than cores */
+    int watches;       /* xyl_driver_watch will be called */
 } xyl_driver_params_t;
 
 typedef struct xyl_driver {

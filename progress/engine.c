@@ -5,6 +5,7 @@
 void xyl_engine_init(xyl_engine_t *engine, const xyl_clock_t *clock)
 {
     xyl_fifo_init(&engine->ready);
+    xyl_fifo_init(&engine->later);
     xyl_fifo_init(&engine->callbacks);
     engine->net = NULL;
     engine->clock = clock;
@@ -97,8 +98,10 @@ static unsigned phase_callbacks(xyl_engine_t *engine)
 
 unsigned xyl_engine_turn(xyl_engine_t *engine)
 {
-    unsigned done = phase_net(engine);
+    unsigned done;
 
+    xyl_fifo_move(&engine->later, &engine->ready);
+    done = phase_net(engine);
     done += phase_sources(engine);
     done += phase_ready(engine);
     done += phase_timers(engine);
@@ -136,6 +139,7 @@ void xyl_engine_submit(xyl_engine_t *engine, xyl_task_t *task)
 int xyl_engine_is_idle(xyl_engine_t *engine)
 {
     return xyl_fifo_is_empty(&engine->ready) &&
+           xyl_fifo_is_empty(&engine->later) &&
            xyl_fifo_is_empty(&engine->callbacks) &&
            xyl_queue_is_empty(&engine->submitted);
 }

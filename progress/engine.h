@@ -35,6 +35,7 @@ typedef struct xyl_source {
 
 typedef struct xyl_engine {
     xyl_fifo_t ready;
+    xyl_fifo_t later; /* ready in the next turn, after the net's phase */
     xyl_fifo_t callbacks;
     xyl_net_t *net; /* NULL until attached */
     const xyl_clock_t *clock;

@@ -51,6 +51,17 @@ static inline xyl_event_t *xyl_fifo_pop(xyl_fifo_t *fifo)
     return event;
 }
 
+/* Appends all of `from` to `to`. */
+static inline void xyl_fifo_move(xyl_fifo_t *from, xyl_fifo_t *to)
+{
+    if (from->head == NULL)
+        return;
+    *to->tail = from->head;
+    to->tail = from->tail;
+    from->head = NULL;
+    from->tail = &from->head;
+}
+
 static inline int xyl_fifo_is_empty(const xyl_fifo_t *fifo)
 {
     return fifo->head == NULL;

@@ -177,6 +177,7 @@ static void frame_destroy(xylem_context_t *context)
     }
     while (context->teams != NULL)
         xyl_team_unreference(context->teams);
+    xyl_types_fini(&context->types);
     xyl_pool_fini(&context->pool);
     pthread_mutex_destroy(&context->lock);
     if (context->owns_peers)
@@ -198,6 +199,7 @@ static xylem_status_t driver_start(xylem_context_t *context,
 {
     const xyl_config_t *config = &context->config;
     xyl_driver_params_t params = {.mode = mode,
+                                  .watches = 1,
                                   .spin_ns = config->spin_us * 1000,
                                   .watch_ns = config->liveness_ms * 1000000,
                                   .core = config->progress_core ==
@@ -218,6 +220,14 @@ static xylem_status_t world_create(xylem_context_t *context)
                            NULL, &context->world);
 }
 
+/* Without descriptors: there may be thousands of such contexts. */
+static xylem_status_t parts_driver_start(xylem_context_t *context)
+{
+    xyl_driver_params_t params = {.mode = XYL_DRIVER_CALLER, .core = -1};
+
+    return xyl_driver_start(&context->driver, &context->engine, &params);
+}
+
 xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
                                            xylem_context_t **context_out)
 {
@@ -230,14 +240,18 @@ xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
     context->rank = parts->rank;
     context->ranks = parts->ranks;
     context->peers = parts->peers;
+    context->shm = parts->shm;
+    context->copies = parts->copies;
     net_attach(context, parts->net_create(parts->net_arg, parts->rank,
                                           &context->engine.ready));
-    status = driver_start(context, XYL_DRIVER_CALLER, 0);
+    status = parts_driver_start(context);
     if (status != XYLEM_OK)
         goto destroy_net;
     status = world_create(context);
     if (status != XYLEM_OK)
         goto stop_driver;
+    if (parts->world_map != NULL)
+        context->world->map = *parts->world_map;
     context->magic = XYL_CONTEXT_MAGIC;
     *context_out = context;
     return XYLEM_OK;

@@ -6,10 +6,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "collectives/types.h"
 #include "progress/driver.h"
 #include "progress/engine.h"
 #include "runtime/base/bits.h"
 #include "runtime/base/config.h"
+#include "runtime/base/copies.h"
 #include "runtime/base/memory.h"
 #include "runtime/bootstrap.h"
 
@@ -45,10 +47,14 @@ typedef struct xyl_context_parts {
     uint32_t ranks;
     const xyl_allocator_t *allocator;
     const xyl_clock_t *clock;
-    xyl_peer_t *peers; /* [ranks] */
+    xyl_peer_t *peers; /* [ranks]; may be shared if no rank ever fails */
+    /* Of the world team, for contexts that share one; NULL: made if needed. */
+    const struct xyl_topology_map *world_map;
     /* Called once with the fifo that events go to. */
     xyl_net_t *(*net_create)(void *arg, uint32_t rank, xyl_fifo_t *ready);
     void *net_arg;
+    struct xyl_shm *shm;        /* NULL: nothing is shared */
+    const xyl_copies_t *copies; /* NULL: they are made and nothing said */
     const char *const *settings;
 } xyl_context_parts_t;
 
@@ -61,15 +67,18 @@ struct xylem_context {
     xyl_engine_t engine;
     xyl_driver_t driver;
     xyl_net_t *net;
+    struct xyl_shm *shm; /* of the node; NULL: none, see progress/shm.h */
+    const xyl_copies_t *copies; /* of users' data; NULL: nobody looks on */
     xyl_bootstrap_t *bootstrap; /* NULL when made of parts */
     xyl_blobs_t hellos;         /* hold the peers' addresses */
     xyl_peer_t *peers;
     int owns_peers;
     struct xyl_liveness *liveness; /* NULL: nobody is watched */
     xylem_team_t *world;
-    pthread_mutex_t lock; /* team_slots, user_ops */
+    pthread_mutex_t lock; /* team_slots, user_ops, types */
     uint64_t team_slots[XYL_TEAM_SLOTS / 64];
     xyl_user_op_t user_ops[XYL_USER_OPS_MAX];
+    xyl_type_table_t types;
     _Atomic uint32_t requests_live; /* not yet freed */
     xylem_team_t *teams;            /* all, guarded by `lock` */
     /* The progressing thread's. */

@@ -113,29 +113,32 @@ void xyl_team_unreference(xylem_team_t *team)
 
 /* ---- trees ---- */
 
-static xylem_status_t build_map(xylem_team_t *team)
+xylem_status_t xyl_team_map_create(const xyl_peer_t *peers,
+                                   const uint32_t *world_ranks, uint32_t n,
+                                   uint32_t **memory_out,
+                                   xyl_topology_map_t *map_out)
 {
-    uint32_t n = team->size, levels = 3, i;
+    uint32_t levels = 3, i;
     /* order, position, group[levels], ids[levels], core */
     uint32_t *memory = malloc((size_t)n * (2 + levels + levels + 1) * 4);
     uint32_t *group, *ids, *core;
 
     if (memory == NULL)
-        return XYLEM_ERR_NO_MEMORY;
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a map of ranks");
     group = memory + 2 * (size_t)n;
     ids = group + (size_t)levels * n;
     core = ids + (size_t)levels * n;
     for (i = 0; i < n; i++) {
         const xylem_place_t *place =
-            &team->context->peers[xyl_team_world_rank(team, i)].place;
+            &peers[world_ranks == NULL ? i : world_ranks[i]].place;
         ids[i] = place->node;
         ids[n + i] = place->socket;
         ids[2 * (size_t)n + i] = place->numa;
         core[i] = place->core;
     }
     xyl_topology_map_build(n, levels, ids, core, memory, memory + n, group,
-                           &team->map);
-    team->map_memory = memory;
+                           map_out);
+    *memory_out = memory;
     return XYLEM_OK;
 }
 
@@ -178,8 +181,9 @@ static xylem_status_t remember(xylem_team_t *team, const xyl_tree_key_t *key,
     uint32_t count, *children = entry->children;
     uint32_t capacity = entry->capacity;
 
-    if (key->shape.tree == XYLEM_TREE_TOPOLOGY && team->map_memory == NULL &&
-        build_map(team) != XYLEM_OK)
+    if (key->shape.tree == XYLEM_TREE_TOPOLOGY && team->map.ranks == 0 &&
+        xyl_team_map_create(team->context->peers, team->world_ranks, team->size,
+                            &team->map_memory, &team->map) != XYLEM_OK)
         return XYLEM_ERR_NO_MEMORY;
     if (children == NULL) {
         capacity = CHILDREN_FIRST;

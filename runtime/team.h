@@ -24,6 +24,7 @@
 enum {
     XYL_TEAM_MAGIC = 0x78546d74,
     XYL_TEAM_SIZE_MAX = 1 << 20,
+    XYL_TEAM_SEGMENT_TAGS = 1 << 10,
     XYL_PLAN_CACHE_SIZE = 32, /* idle operations that a team keeps */
     XYL_TREE_CACHE_SIZE = 64  /* trees that a team remembers; a power of two */
 };
@@ -59,8 +60,8 @@ struct xylem_team {
     pthread_mutex_t lock;        /* trees, map */
     _Atomic(xylem_request_t *) plans[XYL_PLAN_CACHE_SIZE]; /* plan_cache.h */
     xyl_neighbours_t trees[XYL_TREE_CACHE_SIZE];
-    uint32_t *map_memory; /* NULL until a topology tree is asked for */
-    xyl_topology_map_t map;
+    uint32_t *map_memory;   /* of `map`; NULL: not its own */
+    xyl_topology_map_t map; /* of 0 ranks until a topology tree is asked for */
 };
 
 static inline uint32_t xyl_team_world_rank(const xylem_team_t *team,
@@ -95,6 +96,13 @@ xylem_status_t xyl_team_neighbours(xylem_team_t *team,
                                    const xyl_tree_key_t *key,
                                    xyl_arena_t *arena,
                                    xyl_neighbours_t *neighbours_out);
+
+/* Sorts `n` ranks by place: rank i of the map is rank world_ranks[i] of the
+ * job (NULL: i). The map lies in *memory_out, which the caller frees. */
+xylem_status_t xyl_team_map_create(const xyl_peer_t *peers,
+                                   const uint32_t *world_ranks, uint32_t n,
+                                   uint32_t **memory_out,
+                                   xyl_topology_map_t *map_out);
 
 /* 1 when a rank of the team has failed. */
 int xyl_team_has_failures(const xylem_team_t *team);

@@ -14,7 +14,7 @@
 set -euo pipefail
 
 build_packages=(gcc g++ meson ninja-build pkg-config libucx-dev libhwloc-dev
-    libevent-dev libpmix-dev)
+    libevent-dev libjansson-dev libpmix-dev)
 # llvm-14 has the symbolizer that gives sanitizer reports their line numbers.
 test_packages=(clang clang-format clang-tidy libclang-rt-14-dev llvm-14
     valgrind shellcheck)

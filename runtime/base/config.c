@@ -10,6 +10,8 @@
 #include "runtime/base/status.h"
 
 #define PREFIX "XYLEM_"
+/* What begins so is the simulator's. */
+#define SIMULATOR "SIM_"
 enum {
     PREFIX_BYTES = sizeof PREFIX - 1,
     WINDOW_MAX = 64 /* the bits of a word, see collectives/edge.h */
@@ -77,6 +79,8 @@ static xylem_status_t load_environment(xyl_config_t *config)
         if (strncmp(*variable, PREFIX, PREFIX_BYTES) != 0 || equals < name)
             continue;
         row = row_find(name, (size_t)(equals - name));
+        if (row == NULL && strncmp(name, SIMULATOR, strlen(SIMULATOR)) == 0)
+            continue;
         if (row == NULL) {
             xyl_log(XYL_LOG_WARN,
                     "there is no setting %.*s; xylem-info lists all",

@@ -20,7 +20,9 @@ enum {
 /* Values of XYLEM_BOOTSTRAP. */
 enum { XYL_BOOTSTRAP_AUTO, XYL_BOOTSTRAP_PMIX, XYL_BOOTSTRAP_SINGLE };
 
-/* A tree shape with its radix, as one value: "knomial:4". */
+/* An algorithm with its radix, as one value: "knomial:4", "ring". Codes from
+ * XYL_CONFIG_SCHEDULE_FIRST on are no trees. */
+enum { XYL_CONFIG_SCHEDULE_FIRST = 256 };
 #define XYL_CONFIG_TREE(tree, radix) (((uint64_t)(tree) << 32) | (radix))
 #define XYL_CONFIG_TREE_SHAPE(value) ((xylem_tree_t)((value) >> 32))
 #define XYL_CONFIG_TREE_RADIX(value) ((uint32_t)(value))
@@ -65,10 +67,31 @@ enum { XYL_BOOTSTRAP_AUTO, XYL_BOOTSTRAP_PMIX, XYL_BOOTSTRAP_SINGLE };
     X(recv_window, RECV_WINDOW, COUNT, "0", 1,                                 \
       "M, the receives posted from one peer (1 ... 64); 0: the library's "     \
       "choice.")                                                               \
-    X(bcast, BCAST, TREE, "auto", 1,                                           \
-      "Tree of broadcasts: auto, flat, chain, kchain:K, binary, kary:K, "      \
-      "binomial, knomial:K, inorder, double, bine or topology.")               \
-    X(reduce, REDUCE, TREE, "auto", 1, "Tree of reductions, as XYLEM_BCAST.")  \
+    X(bcast, BCAST, ALGORITHM, "auto", 1,                                      \
+      "Algorithm of broadcasts, as \"name\" or \"name:radix\"; "               \
+      "docs/algorithms.md "                                                    \
+      "lists them. Trees are flat, chain, kchain:K, binary, kary:K, "          \
+      "binomial, "                                                             \
+      "knomial:K, inorder, double, bine and topology.")                        \
+    X(reduce, REDUCE, ALGORITHM, "auto", 1, "The same for reductions.")        \
+    X(allreduce, ALLREDUCE, ALGORITHM, "auto", 1, "The same for allreduce.")   \
+    X(barrier, BARRIER, ALGORITHM, "auto", 1, "The same for barrier.")         \
+    X(gather, GATHER, ALGORITHM, "auto", 1, "The same for gather.")            \
+    X(gatherv, GATHERV, ALGORITHM, "auto", 1, "The same for gatherv.")         \
+    X(scatter, SCATTER, ALGORITHM, "auto", 1, "The same for scatter.")         \
+    X(scatterv, SCATTERV, ALGORITHM, "auto", 1, "The same for scatterv.")      \
+    X(allgather, ALLGATHER, ALGORITHM, "auto", 1, "The same for allgather.")   \
+    X(allgatherv, ALLGATHERV, ALGORITHM, "auto", 1,                            \
+      "The same for allgatherv.")                                              \
+    X(alltoall, ALLTOALL, ALGORITHM, "auto", 1, "The same for alltoall.")      \
+    X(alltoallv, ALLTOALLV, ALGORITHM, "auto", 1, "The same for alltoallv.")   \
+    X(alltoallw, ALLTOALLW, ALGORITHM, "auto", 1, "The same for alltoallw.")   \
+    X(reduce_scatter, REDUCE_SCATTER, ALGORITHM, "auto", 1,                    \
+      "The same for reduce_scatter.")                                          \
+    X(reduce_scatter_block, REDUCE_SCATTER_BLOCK, ALGORITHM, "auto", 1,        \
+      "The same for reduce_scatter_block.")                                    \
+    X(scan, SCAN, ALGORITHM, "auto", 1, "The same for scan.")                  \
+    X(exscan, EXSCAN, ALGORITHM, "auto", 1, "The same for exscan.")            \
     X(deterministic, DETERMINISTIC, BOOL, "on", 1,                             \
       "on combines contributions in a fixed order; off allows the order of "   \
       "arrival where the operation is commutative.")
@@ -108,8 +131,11 @@ xylem_status_t xyl_config_load(const char *const *settings,
 void xyl_config_apply_log(const char *const *settings);
 
 /* "knomial:4" to and from a value of XYL_CONFIG_TREE. */
-xylem_status_t xyl_config_parse_tree(const char *text, uint64_t *value_out);
-void xyl_config_print_tree(uint64_t value, char *text);
+xylem_status_t xyl_config_parse_algorithm(const char *text,
+                                          uint64_t *value_out);
+void xyl_config_print_algorithm(uint64_t value, char *text);
+/* The name alone, without radix; NULL: auto. */
+const char *xyl_config_algorithm_name(uint64_t value);
 /* "128K", "4M", "8": bytes. */
 xylem_status_t xyl_config_parse_bytes(const char *text, uint64_t *value_out);
 

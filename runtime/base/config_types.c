@@ -162,7 +162,7 @@ xylem_status_t xyl_config_parse_bytes(const char *text, uint64_t *value_out)
     return xyl_config_parse_BYTES(text, value_out);
 }
 
-/* ---- trees ---- */
+/* ---- algorithms: trees and schedules ---- */
 
 typedef struct tree_word {
     const char *word;
@@ -187,33 +187,106 @@ static const tree_word_t tree_words[] = {
 };
 enum { TREE_WORD_COUNT = sizeof tree_words / sizeof tree_words[0] };
 
-xylem_status_t xyl_config_parse_TREE(const char *text, uint64_t *value_out)
-{
-    const char *colon = strchr(text, ':'), *end;
-    size_t i, length = colon != NULL ? (size_t)(colon - text) : strlen(text);
-    uint64_t radix;
+/* The names of schedules; collectives/algorithms/table.c says which collective
+ * has which. */
+static const char *const schedule_words[] = {
+    "bruck",
+    "circulant",
+    "dissemination",
+    "double_ring",
+    "linear",
+    "neighbor_exchange",
+    "pairwise",
+    "rabenseifner",
+    "recursive_doubling",
+    "recursive_halving",
+    "recursive_multiplying",
+    "ring",
+    "scatter_allgather",
+    "scatter_ring",
+    "sparbit",
+};
+enum { SCHEDULE_WORD_COUNT = sizeof schedule_words / sizeof *schedule_words };
 
-    for (i = 0; i < TREE_WORD_COUNT; i++)
-        if (strncasecmp(tree_words[i].word, text, length) == 0 &&
-            tree_words[i].word[length] == '\0')
-            break;
-    if (i == TREE_WORD_COUNT)
+static int is_word(const char *word, const char *text, size_t length)
+{
+    return strncasecmp(word, text, length) == 0 && word[length] == '\0';
+}
+
+static xylem_status_t parse_radix(const char *text, uint64_t radix_min,
+                                  uint64_t *radix_out)
+{
+    const char *end;
+
+    if (parse_number(text, radix_out, &end) != XYLEM_OK || *end != '\0' ||
+        *radix_out < radix_min || *radix_out > 64)
         return XYLEM_ERR_CONFIG;
-    radix = tree_words[i].radix;
-    if (colon != NULL &&
-        (!tree_words[i].takes_radix ||
-         parse_number(colon + 1, &radix, &end) != XYLEM_OK || *end != '\0' ||
-         radix < 1 || radix > 64 ||
-         (radix < 2 && tree_words[i].tree == XYLEM_TREE_KNOMIAL)))
-        return XYLEM_ERR_CONFIG;
-    *value_out = XYL_CONFIG_TREE(tree_words[i].tree, radix);
     return XYLEM_OK;
 }
 
-void xyl_config_print_TREE(uint64_t value, char *text)
+xylem_status_t xyl_config_parse_ALGORITHM(const char *text, uint64_t *value_out)
+{
+    const char *colon = strchr(text, ':');
+    size_t i, length = colon != NULL ? (size_t)(colon - text) : strlen(text);
+    uint64_t radix = 0;
+
+    for (i = 0; i < TREE_WORD_COUNT; i++) {
+        const tree_word_t *word = &tree_words[i];
+        if (!is_word(word->word, text, length))
+            continue;
+        radix = word->radix;
+        if (colon != NULL &&
+            (!word->takes_radix ||
+             parse_radix(colon + 1, word->tree == XYLEM_TREE_KNOMIAL ? 2 : 1,
+                         &radix) != XYLEM_OK))
+            return XYLEM_ERR_CONFIG;
+        *value_out = XYL_CONFIG_TREE(word->tree, radix);
+        return XYLEM_OK;
+    }
+    for (i = 0; i < SCHEDULE_WORD_COUNT; i++) {
+        if (!is_word(schedule_words[i], text, length))
+            continue;
+        if (colon != NULL && parse_radix(colon + 1, 2, &radix) != XYLEM_OK)
+            return XYLEM_ERR_CONFIG;
+        *value_out = XYL_CONFIG_TREE(XYL_CONFIG_SCHEDULE_FIRST + i, radix);
+        return XYLEM_OK;
+    }
+    return XYLEM_ERR_CONFIG;
+}
+
+const char *xyl_config_algorithm_name(uint64_t value)
+{
+    uint64_t code = value >> 32;
+    size_t i;
+
+    if (code >= XYL_CONFIG_SCHEDULE_FIRST)
+        return schedule_words[code - XYL_CONFIG_SCHEDULE_FIRST];
+    for (i = 1; i < TREE_WORD_COUNT; i++)
+        if (tree_words[i].tree == (xylem_tree_t)code &&
+            (tree_words[i].takes_radix || tree_words[i].radix == 0))
+            return tree_words[i].word;
+    return NULL;
+}
+
+static void print_schedule(uint64_t value, char *text)
+{
+    uint32_t radix = XYL_CONFIG_TREE_RADIX(value);
+
+    if (radix == 0)
+        print_text(text, xyl_config_algorithm_name(value));
+    else
+        snprintf(text, XYL_CONFIG_TEXT_BYTES, "%s:%u",
+                 xyl_config_algorithm_name(value), radix);
+}
+
+void xyl_config_print_ALGORITHM(uint64_t value, char *text)
 {
     size_t i;
 
+    if (value >> 32 >= XYL_CONFIG_SCHEDULE_FIRST) {
+        print_schedule(value, text);
+        return;
+    }
     for (i = 0; i < TREE_WORD_COUNT; i++) {
         if (tree_words[i].tree != XYL_CONFIG_TREE_SHAPE(value))
             continue;
@@ -230,12 +303,12 @@ void xyl_config_print_TREE(uint64_t value, char *text)
     print_text(text, "?");
 }
 
-xylem_status_t xyl_config_parse_tree(const char *text, uint64_t *value_out)
+xylem_status_t xyl_config_parse_algorithm(const char *text, uint64_t *value_out)
 {
-    return xyl_config_parse_TREE(text, value_out);
+    return xyl_config_parse_ALGORITHM(text, value_out);
 }
 
-void xyl_config_print_tree(uint64_t value, char *text)
+void xyl_config_print_algorithm(uint64_t value, char *text)
 {
-    xyl_config_print_TREE(value, text);
+    xyl_config_print_ALGORITHM(value, text);
 }

@@ -13,7 +13,7 @@
     X(COUNT)                                                                   \
     X(CORE)                                                                    \
     X(BYTES)                                                                   \
-    X(TREE)                                                                    \
+    X(ALGORITHM)                                                               \
     X(BOOL)
 
 #define XYL_CONFIG_TYPE_DECLARE(type)                                          \

@@ -23,6 +23,7 @@ static const struct mode {
     {"parts", mode_parts},
     {"teams", mode_teams},
     {"huge", mode_huge},
+    {"large", mode_large},
     {"idle", mode_idle},
 };
 

@@ -68,6 +68,24 @@ static affine_t affine_after(affine_t a, affine_t b)
     return affine_of(a.scale * b.scale, a.scale * b.shift + a.shift);
 }
 
+/* Whole numbers up to 2048 as binary16 and back. */
+static uint16_t half_of(uint32_t number)
+{
+    uint32_t exponent;
+
+    if (number == 0)
+        return 0;
+    exponent = 31 - (uint32_t)__builtin_clz(number);
+    return (uint16_t)((exponent + 15) << 10 |
+                      ((number << 10 >> exponent) & 0x3ff));
+}
+
+static uint32_t half_number(uint16_t half)
+{
+    return half == 0 ? 0
+                     : ((half & 0x3ffu) | 0x400) << ((half >> 10) - 15) >> 10;
+}
+
 KIND(i32_sum, int32_t, (int32_t)value - 50, a + b, SAME)
 KIND(u8_max, uint8_t, (uint8_t)(value * 2), a > b ? a : b, SAME)
 KIND(f64_sum, double, (double)value / 4, a + b, SAME)
@@ -80,6 +98,9 @@ KIND(bool_lor, _Bool, value % 5 == 0, a || b, SAME)
 KIND(byte_bor, uint8_t, (uint8_t)value, (uint8_t)(a | b), SAME)
 KIND(pair_maxloc, pair_t, pair_of((float)(value % 7), (int)rank),
      pair_later(a, b), a.value == b.value && a.index == b.index)
+KIND(f16_sum, uint16_t, half_of(value % 8),
+     half_of(half_number(a) + half_number(b)), SAME)
+KIND(bf16_max, uint16_t, (uint16_t)(0x3f80 + value), a > b ? a : b, SAME)
 KIND(affine, affine_t, affine_of(2 * value + 1, value + rank),
      affine_after(a, b), a.scale == b.scale && a.shift == b.shift)
 
@@ -102,6 +123,8 @@ static const data_kind_t kinds[] = {
     ROW(bool_lor, _Bool, XYLEM_BOOL, XYLEM_LOR),
     ROW(byte_bor, uint8_t, XYLEM_BYTE, XYLEM_BOR),
     ROW(pair_maxloc, pair_t, XYLEM_PAIR_FLOAT32_INT, XYLEM_MAXLOC),
+    ROW(f16_sum, uint16_t, XYLEM_FLOAT16, XYLEM_SUM),
+    ROW(bf16_max, uint16_t, XYLEM_BFLOAT16, XYLEM_MAX),
 };
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
 

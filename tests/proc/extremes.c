@@ -1,5 +1,5 @@
-/* Mode huge: more than 2^31 elements and bytes. Mode idle: a rank that waits
- * for a late one sleeps. */
+/* Modes huge and large: more than 2^31 elements and bytes, in trees and in
+ * schedules. Mode idle: a rank that waits for a late one sleeps. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 
 #include "tests/proc/modes.h"
 
-/* ---- mode huge ---- */
+/* ---- modes huge and large ---- */
 
 /* Not a multiple of anything. */
 #define HUGE_BYTES ((((size_t)1 << 31) + ((size_t)1 << 20)) + 13)
@@ -87,12 +87,12 @@ static uint64_t memory_available(void)
     return kib >> 10;
 }
 
-void mode_huge(job_t *job, uint32_t number)
+/* All ranks skip, or none. */
+static unsigned char *map_or_skip(job_t *job, size_t bytes, uint32_t needed_mib)
 {
-    uint64_t lacking = memory_available() < number, any = 0;
+    uint64_t lacking = memory_available() < needed_mib, any = 0;
     unsigned char *buf;
 
-    /* All ranks skip, or none. */
     MUST(xylem_reduce(job->world, &lacking, &any, 1, XYLEM_UINT64, XYLEM_MAX,
                       0));
     MUST(xylem_bcast(job->world, &any, 1, XYLEM_UINT64, 0));
@@ -100,9 +100,16 @@ void mode_huge(job_t *job, uint32_t number)
         job_end(job);
         exit(SKIP);
     }
-    buf = mmap(NULL, HUGE_BYTES, PROT_READ | PROT_WRITE,
-               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    REQUIRE(buf != MAP_FAILED, "cannot map %zu bytes", HUGE_BYTES);
+    buf = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+               -1, 0);
+    REQUIRE(buf != MAP_FAILED, "cannot map %zu bytes", bytes);
+    return buf;
+}
+
+void mode_huge(job_t *job, uint32_t number)
+{
+    unsigned char *buf = map_or_skip(job, HUGE_BYTES, number);
+
     if (job->rank == 0)
         places_write(buf, 0);
     MUST(xylem_bcast(job->world, buf, HUGE_BYTES, XYLEM_INT8, 0));
@@ -116,6 +123,40 @@ void mode_huge(job_t *job, uint32_t number)
     else
         places_check(buf, "the send buffer", job->rank, 0);
     munmap(buf, HUGE_BYTES);
+}
+
+/* The sums of bytes wrap around. */
+static void sums_check(const unsigned char *buf, uint32_t ranks)
+{
+    size_t at;
+    uint32_t rank;
+
+    for (at = 0; at < HUGE_BYTES; at = next_place(at)) {
+        unsigned char sum = 0;
+        for (rank = 0; rank < ranks; rank++)
+            sum = (unsigned char)(sum + byte_at(rank, at));
+        REQUIRE(buf[at] == sum, "allreduce: byte %zu is %u, wanted %u", at,
+                buf[at], sum);
+    }
+}
+
+/* In place: the ranks need no second buffer. */
+void mode_large(job_t *job, uint32_t number)
+{
+    size_t bytes = HUGE_BYTES * job->ranks;
+    unsigned char *buf = map_or_skip(job, bytes, number);
+    uint32_t rank;
+
+    places_write(buf, job->rank);
+    MUST(xylem_allreduce(job->world, XYLEM_IN_PLACE, buf, HUGE_BYTES,
+                         XYLEM_UINT8, XYLEM_SUM));
+    sums_check(buf, job->ranks);
+    places_write(buf + HUGE_BYTES * job->rank, job->rank);
+    MUST(xylem_allgather(job->world, XYLEM_IN_PLACE, buf, HUGE_BYTES,
+                         XYLEM_INT8));
+    for (rank = 0; rank < job->ranks; rank++)
+        places_check(buf + HUGE_BYTES * rank, "allgather", rank, 0);
+    munmap(buf, bytes);
 }
 
 /* ---- mode idle ---- */

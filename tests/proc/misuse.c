@@ -1,7 +1,7 @@
 /* What callers do wrong gets the documented status, words that name the
  * mistake, untouched outputs, and no crash:
  *
- *   misuse args | handles | parts | callbacks | operations
+ *   misuse args | handles | parts | callbacks | operations | blocks
  *   misuse create STATUS WORD [SETTING...]
  *
  * The last creates a context, which must fail with that status ("XYLEM_OK":
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/proc/job.h"
+#include "tests/proc/misuse.h"
 
 static void fails(int line, const char *call, xylem_status_t status,
                   xylem_status_t wanted, const char *word)
@@ -465,6 +465,7 @@ static const struct mode {
     {"parts", mode_parts},
     {"callbacks", mode_callbacks},
     {"operations", mode_operations},
+    {"blocks", mode_blocks},
 };
 
 int main(int argc, char **argv)

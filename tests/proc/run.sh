@@ -4,7 +4,7 @@
 #
 #   run.sh GROUP XYLEM-RUN FOLDER [SET]
 #
-#   GROUP   collectives, misuse or death
+#   GROUP   collectives, any, misuse, death or bench
 #   FOLDER  where the programs have been built
 #   SET     all, or few: where programs run slowly, about a third of the cases,
 #           with every mode and every setting in at least one of them
@@ -70,7 +70,7 @@ succeeds()
     shift
     attempt "$@"
     if [ "$code" -eq 77 ]; then
-        skip "$name" "not on this machine"
+        skip "$name" "not enough memory, or not on this machine"
     elif [ "$code" -eq 0 ] && [ ! -s "$err" ]; then
         report "$name" yes
     else
@@ -146,6 +146,7 @@ test_defaults()
     job 5 teams 200
     job 3 parts 5
     job 2 huge 12000
+    [ "$set" = few ] || job 2 large 12000
 }
 
 test_transports()
@@ -182,6 +183,41 @@ test_layouts()
         "$programs/collectives" sweep 7
     succeeds "flight under mpirun" "${mpirun[@]}" -n 4 \
         "$programs/collectives" flight 5
+}
+
+# ---------------------------------------------------------------------------
+# All collectives by all algorithms
+
+# any RANKS MODE NUMBER [NAME=VALUE | option]...
+any()
+{
+    local ranks=$1 mode=$2 number=$3 options=() word
+    shift 3
+    for word; do
+        case $word in
+        [A-Z]*=*) options+=(--env "$word") ;;
+        *) options+=("$word") ;;
+        esac
+    done
+    succeeds "any $mode $number on $ranks${*:+, $*}" "$run" -n "$ranks" \
+        "${options[@]}" "$programs/any" "$mode" "$number"
+}
+
+test_any()
+{
+    local ranks much=3000
+    [ "$set" = all ] || much=600
+    for ranks in 1 2 3 5; do
+        [ "$set" = all ] || [ "$ranks" = 3 ] || continue
+        any $ranks sweep $much
+        any $ranks flight $((much / 60))
+        any $ranks threads $((much / 10))
+    done
+    cross any "${transports[*]} ${progresses[*]}" "3 sweep $((much / 5))" \
+        '4 flight 10' '2 threads 60' "5 sweep $((much / 10))" '3 flight 10' \
+        '3 threads 40'
+    any 6 sweep $((much / 5)) --nodes 3 --map cyclic
+    any 5 flight 10 --nodes 2
 }
 
 # ---------------------------------------------------------------------------
@@ -251,7 +287,7 @@ test_differences()
 test_misuse()
 {
     local mode ranks
-    for mode in args handles parts callbacks; do
+    for mode in args handles parts callbacks blocks; do
         for ranks in 1 2 3; do
             succeeds "$mode on $ranks" "$run" -n $ranks --env XYLEM_LOG=none \
                 "$programs/misuse" $mode
@@ -305,6 +341,12 @@ test_death()
     death 2 0 8 warm
 }
 
+# ---------------------------------------------------------------------------
+# The benchmarks
+
+# shellcheck source=tests/proc/bench.sh
+. "$(dirname "$0")/bench.sh"
+
 case $group in
 collectives)
     test_defaults
@@ -317,7 +359,9 @@ misuse)
     test_differences
     test_misuse
     ;;
+any) test_any ;;
 death) test_death ;;
+bench) test_bench ;;
 *)
     echo "there is no group '$group'" >&2
     exit 2

@@ -12,7 +12,8 @@ found=0
 
 # The folders from which the library and its programs are built.
 # shellcheck disable=SC2034 # used by the scripts that source this
-source_folders=(runtime progress trees collectives bindings launcher bench)
+source_folders=(runtime progress trees collectives bindings launcher simulator
+    bench)
 
 finding()
 {

@@ -1,7 +1,8 @@
 #!/bin/bash
 # Layers are folders, and the arrows between them point one way: bindings ->
 # collectives -> {trees, progress} -> runtime/base. runtime/context, team and
-# api assemble the parts and see all of them.
+# api assemble the parts and see all of them; so does the simulator, which no
+# part of the library knows.
 # shellcheck source=tests/style/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -20,6 +21,7 @@ allowed_for()
     collectives/*) echo "$library" ;;
     bindings/*) echo "bindings $library" ;;
     launcher/*) echo "launcher" ;;
+    simulator/*) echo "simulator $library" ;;
     *) echo any ;;
     esac
 }
@@ -30,7 +32,7 @@ check_include()
 
     case $path in
     include/* | runtime/* | progress/* | trees/* | collectives/*) ;;
-    bindings/* | launcher/* | bench/* | tests/*) ;;
+    bindings/* | launcher/* | simulator/* | bench/* | tests/*) ;;
     *)
         finding "$file:$line: \"$path\" is not a path from the top folder"
         return
@@ -44,7 +46,7 @@ check_include()
 
 directive='^[[:space:]]*#[[:space:]]*include[[:space:]]*'
 folders='include|runtime|progress|trees|collectives|bindings|launcher'
-folders+='|bench|tests'
+folders+='|simulator|bench|tests'
 
 count=0
 while IFS= read -r file; do

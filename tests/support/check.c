@@ -11,6 +11,11 @@ enum { FAILURES_SHOWN_MAX = 20 };
 static _Atomic unsigned failures;
 static const char *skip_reason;
 
+unsigned check_failures(void)
+{
+    return atomic_load(&failures);
+}
+
 void check_failed(const char *file, int line, const char *what)
 {
     unsigned nth = atomic_fetch_add(&failures, 1);

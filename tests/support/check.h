@@ -19,6 +19,8 @@ int check_run(const check_case_t *cases, size_t count, int argc, char **argv);
 
 /* Marks the running case as skipped. */
 void check_skip(const char *reason);
+/* Of the running case, so far. */
+unsigned check_failures(void);
 void check_failed(const char *file, int line, const char *what);
 void check_equal(const char *file, int line, const char *what, int64_t got,
                  int64_t wanted);

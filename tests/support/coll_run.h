@@ -4,31 +4,8 @@
 #ifndef XYL_TESTS_COLL_RUN_H
 #define XYL_TESTS_COLL_RUN_H
 
+#include "tests/support/coll_case.h"
 #include "tests/support/fabric.h"
-
-typedef enum coll_data {
-    COLL_BYTES,   /* bcast: any number of bytes */
-    COLL_UINT32,  /* sums that wrap around */
-    COLL_FLOAT64, /* sums whose bits depend on the association */
-    COLL_AFFINE,  /* maps x -> ax + b modulo 2^32: composed in rank order */
-    COLL_DATA_COUNT
-} coll_data_t;
-
-typedef struct coll_case {
-    xylem_coll_t coll;
-    coll_data_t data;
-    uint32_t root;
-    xylem_tree_t tree;
-    uint32_t radix;
-    size_t count;
-    size_t segment_bytes;
-    uint32_t send_window, recv_window;
-    uint32_t flags;
-    int in_place;     /* at the root of a reduce */
-    int persistent;   /* xylem_coll_init, then started by the test */
-    int no_callbacks; /* completion is seen by the request's state only */
-    int no_segments;  /* no on_segment: plans may then be used again */
-} coll_case_t;
 
 typedef struct coll_rank {
     struct coll_run *run;
@@ -62,7 +39,7 @@ typedef struct coll_run {
     uint64_t segments;
     size_t segment_bytes; /* whole elements */
     int expects_failure;  /* statuses other than XYLEM_OK are no failure */
-    char *expected;       /* the result; NULL for COLL_FLOAT64 */
+    char *expected;       /* the result; but for rounding, for COLL_FLOAT64 */
     coll_hook_fn hook;
     void *hook_arg;
     coll_rank_t *all; /* [ranks] */
@@ -79,6 +56,8 @@ xylem_status_t coll_run_start(coll_run_t *run, uint32_t rank);
 void coll_run_start_all(coll_run_t *run);
 /* Fills the buffers for a further start of a persistent run. */
 void coll_run_refill(coll_run_t *run, uint64_t salt);
+/* Those of one rank, with the same contents again. */
+void coll_run_refill_rank(coll_run_t *run, uint32_t rank);
 
 /* A fabric_script_t: releases parts, until every live rank has completed its
  * starts. */
@@ -88,13 +67,7 @@ int coll_run_finish(coll_run_t *run); /* runs the fabric until it is done */
 
 /* All ranks completed with XYLEM_OK and have the right data. */
 void coll_run_check(const coll_run_t *run);
-
-/* Draws a case for a team of `ranks`; data and collective, too. */
-coll_case_t coll_case_random(uint64_t *random, uint32_t ranks);
-/* Draws tree and radix. */
-void coll_case_random_tree(uint64_t *random, coll_case_t *c);
-/* Text of a case, for labels. */
-void coll_case_text(const coll_case_t *c, uint32_t ranks, char *text,
-                    size_t bytes);
+/* This one has, if it completed with XYLEM_OK. */
+void coll_run_check_data(const coll_run_t *run, uint32_t rank);
 
 #endif

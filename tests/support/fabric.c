@@ -1,4 +1,5 @@
-/* The contexts of the fabric, and the loop that turns them. */
+/* The simulated world with a machine that the seed draws, an allocator that
+ * counts and fails, and a loop that a test can take part in. One thread. */
 #include "tests/support/fabric.h"
 
 #include <inttypes.h>
@@ -6,15 +7,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "simulator/random.h"
 #include "tests/support/check.h"
-#include "tests/support/fabric_wire.h"
-#include "tests/support/random.h"
 
 enum {
-    ROUNDS_MAX = 4000000, /* of one run: far beyond any test */
+    SLICES_MAX = 4000000, /* of one run: far beyond any test */
+    DRY_EVENTS_MAX = 400000000,
     DUMP_LINES_MAX = 40,
     SETTINGS_MAX = 8,
-    RANKS_PER_NODE = 4 /* when the test does not care */
+    RANKS_PER_NODE = 4, /* when the test does not care */
+    SLOTS_MAX = 4,
+    MEMORY_GARBAGE = 0x5a,
+    GARBAGE_BYTES_MAX = 65536
+};
+
+struct fabric {
+    fabric_options_t options;
+    sim_world_t *world;
+    sim_machine_t machine;
+    xylem_place_t *places; /* NULL: the test's */
+    uint32_t ranks;
+    uint64_t random;
+    char label[256];
+    uint64_t allocations_left; /* to the one that fails; 0: none */
+    int allocation_failed;
+    uint64_t blocks_live;
+    xyl_allocator_t allocator;
 };
 
 static void *must(void *memory)
@@ -33,9 +51,17 @@ static void complain(const fabric_t *fabric, const char *what)
     check_failed(__FILE__, __LINE__, text);
 }
 
-/* ---- the parts of a context ---- */
+static void world_complains(void *arg, uint32_t rank, const char *what)
+{
+    char text[128];
 
-static void *parts_alloc(void *arg, size_t bytes)
+    snprintf(text, sizeof text, "rank %" PRIu32 ": %s", rank, what);
+    complain(arg, text);
+}
+
+/* ---- memory of the contexts ---- */
+
+static void *counted_alloc(void *arg, size_t bytes)
 {
     fabric_t *fabric = arg;
     size_t mask = XYL_MEMORY_ALIGN - 1;
@@ -46,12 +72,13 @@ static void *parts_alloc(void *arg, size_t bytes)
         return NULL;
     }
     block = must(aligned_alloc(XYL_MEMORY_ALIGN, (bytes + mask) & ~mask));
-    memset(block, 0x5a, bytes < 65536 ? bytes : 65536);
+    memset(block, MEMORY_GARBAGE,
+           bytes < GARBAGE_BYTES_MAX ? bytes : GARBAGE_BYTES_MAX);
     fabric->blocks_live++;
     return block;
 }
 
-static void parts_release(void *arg, void *block)
+static void counted_release(void *arg, void *block)
 {
     fabric_t *fabric = arg;
 
@@ -59,21 +86,98 @@ static void parts_release(void *arg, void *block)
     free(block);
 }
 
-static uint64_t parts_now(void *arg)
-{
-    const fabric_t *fabric = arg;
+/* ---- the machine ---- */
 
-    return fabric->now;
+static int one_in(uint64_t *random, uint32_t times)
+{
+    return random_below(random, times) == 0;
 }
 
-static xylem_place_t place_of(const fabric_t *fabric, uint32_t rank)
+static sim_time_t up_to_ns(uint64_t *random, uint32_t most)
 {
-    uint32_t node = rank / RANKS_PER_NODE;
+    return random_below(random, most + 1) * SIM_NS;
+}
+
+/* What things cost: clocks of ranks drift apart, and the interfaces and the
+ * memory of a node become busy. */
+static void draw_costs(uint64_t *random, sim_machine_t *machine)
+{
+    int level;
+
+    machine->core.call = up_to_ns(random, 500);
+    machine->core.event = up_to_ns(random, 100);
+    machine->core.post = up_to_ns(random, 100);
+    machine->core.rank_switch = up_to_ns(random, 2000);
+    machine->core.copy = machine->core.copy_far = random_below(random, 1000);
+    machine->nic.gap = up_to_ns(random, 200);
+    machine->nic.injection = random_below(random, 2000);
+    machine->nic.ejection = random_below(random, 2000);
+    if (one_in(random, 2)) {
+        machine->core.cache_bytes = 0;
+        machine->node.memory = random_between(random, 1, 500);
+    }
+    for (level = 0; level < SIM_LEVEL_COUNT; level++) {
+        sim_link_t *link = &machine->links[level];
+        link->latency = up_to_ns(random, 2000);
+        link->send_overhead = up_to_ns(random, 300);
+        link->recv_overhead = up_to_ns(random, 300);
+        link->rendezvous_overhead = up_to_ns(random, 500);
+        link->per_byte = random_below(random, 3000);
+    }
+}
+
+static void draw_machine(fabric_t *fabric)
+{
+    uint64_t random = random_mix(~fabric->options.seed);
+    sim_machine_t *machine = &fabric->machine;
+    int level, is_nic = one_in(&random, 3), is_pipeline = one_in(&random, 3);
+
+    sim_machine_ideal(one_in(&random, 4) ? random_between(&random, 1, 2)
+                                         : RANKS_PER_NODE,
+                      machine);
+    if (one_in(&random, 3))
+        machine->node.queue_slots = random_between(&random, 1, SLOTS_MAX);
+    if (one_in(&random, 2))
+        draw_costs(&random, machine);
+    for (level = 0; level < SIM_LEVEL_COUNT; level++) {
+        if (is_nic && (level > SIM_LEVEL_NODE || one_in(&random, 4)))
+            machine->links[level].transport = SIM_TRANSPORT_NIC;
+        if (is_pipeline != one_in(&random, 8))
+            machine->links[level].rendezvous = SIM_RENDEZVOUS_PIPELINE;
+    }
+}
+
+static void machine_create(fabric_t *fabric)
+{
+    sim_machine_t *machine = &fabric->machine;
+    int level;
+
+    if (fabric->options.reorder)
+        draw_machine(fabric);
+    else
+        sim_machine_ideal(RANKS_PER_NODE, machine);
+    for (level = 0; level < SIM_LEVEL_COUNT; level++) {
+        machine->links[level].eager_bytes_max = fabric->options.eager_bytes_max;
+        if (!fabric->options.reorder)
+            machine->links[level].latency = fabric->options.delay_max * SIM_US;
+    }
+}
+
+/* Not in blocks: the last node may have fewer ranks. */
+static const xylem_place_t *places_of(fabric_t *fabric)
+{
+    uint32_t i;
 
     if (fabric->options.places != NULL)
-        return fabric->options.places[rank];
-    return (xylem_place_t){node, 0, 0, 0, rank % RANKS_PER_NODE};
+        return fabric->options.places;
+    fabric->places = must(calloc(fabric->ranks, sizeof *fabric->places));
+    for (i = 0; i < fabric->ranks; i++)
+        fabric->places[i] =
+            (xylem_place_t){i / RANKS_PER_NODE, 0, 0, 0, i % RANKS_PER_NODE};
+    return fabric->places;
 }
+
+/* ---- life ---- */
 
 /* Errors are provoked on purpose and passing tests are silent: no log, unless
  * the test asks for one. `all` is ended by NULL. */
@@ -91,94 +195,82 @@ static void settings_of(const fabric_t *fabric, const char **all)
     all[count] = NULL;
 }
 
-static xylem_status_t context_make(fabric_t *fabric, uint32_t rank)
+static xylem_status_t world_create(fabric_t *fabric)
 {
     const char *settings[SETTINGS_MAX + 1];
-    rank_net_t *net = &fabric->nets[rank];
-    xyl_context_parts_t parts = {.rank = rank,
-                                 .ranks = fabric->ranks,
-                                 .allocator = &fabric->allocator,
-                                 .clock = &fabric->clock,
-                                 .net_create = fabric_net_create,
-                                 .net_arg = fabric,
-                                 .settings = settings};
-    uint32_t peer;
+    sim_options_t options = {.machine = &fabric->machine,
+                             .nodes = fabric->ranks,
+                             .ranks_per_node = 1,
+                             .places = places_of(fabric),
+                             .seed = fabric->options.seed,
+                             .payload = SIM_PAYLOAD_WATCHED,
+                             .message_bytes = 1,
+                             .noise = fabric->options.noise,
+                             .settings = settings,
+                             .has_deaths = 1,
+                             .allocator = &fabric->allocator,
+                             .complain = world_complains,
+                             .complain_arg = fabric};
 
     settings_of(fabric, settings);
-    net->fabric = fabric;
-    net->rank = rank;
-    net->notices = must(calloc(fabric->ranks, 1));
-    /* Each rank finds out for itself who is dead. */
-    net->peers = must(calloc(fabric->ranks, sizeof *net->peers));
-    for (peer = 0; peer < fabric->ranks; peer++)
-        net->peers[peer] =
-            (xyl_peer_t){.place = place_of(fabric, peer), .is_local = 1};
-    parts.peers = net->peers;
-    return xyl_context_create_of_parts(&parts, &net->context);
+    if (fabric->options.reorder)
+        options.jitter_max = fabric->options.delay_max * SIM_US;
+    return sim_world_create(&options, &fabric->world);
 }
 
 fabric_t *fabric_create(uint32_t ranks, const fabric_options_t *options)
 {
     fabric_t *fabric = must(calloc(1, sizeof *fabric));
-    xylem_status_t status = XYLEM_OK;
-    uint32_t rank;
 
     fabric->options = *options;
-    fabric->random = random_mix(options->seed);
     fabric->ranks = ranks;
-    fabric->failed_rank = UINT32_MAX;
+    fabric->random = random_mix(options->seed);
     fabric->allocations_left = options->fail_allocation;
-    fabric->allocator = (xyl_allocator_t){parts_alloc, parts_release, fabric};
-    fabric->clock = (xyl_clock_t){parts_now, fabric};
-    fabric->nets = must(calloc(ranks, sizeof *fabric->nets));
-    fabric->turn_order = must(calloc(ranks, sizeof *fabric->turn_order));
-    fabric_wire_init(fabric);
-    for (rank = 0; rank < ranks; rank++)
-        fabric->turn_order[rank] = rank;
-    for (rank = 0; rank < ranks && status == XYLEM_OK; rank++)
-        status = context_make(fabric, rank);
-    if (status == XYLEM_OK)
-        return fabric;
-    fabric_destroy(fabric);
-    return NULL;
+    fabric->allocator =
+        (xyl_allocator_t){counted_alloc, counted_release, fabric};
+    machine_create(fabric);
+    if (world_create(fabric) != XYLEM_OK) {
+        fabric_destroy(fabric);
+        return NULL;
+    }
+    if (options->store_messages != 0)
+        sim_world_reserve(fabric->world, options->store_messages,
+                          options->store_payload_bytes);
+    return fabric;
 }
 
 void fabric_destroy(fabric_t *fabric)
 {
-    uint32_t rank;
-
     if (fabric == NULL)
         return;
-    for (rank = 0; rank < fabric->ranks; rank++)
-        if (xylem_context_destroy(fabric->nets[rank].context) != XYLEM_OK)
-            complain(fabric, "a context cannot be destroyed");
+    if (fabric->world != NULL && sim_world_destroy(fabric->world) != XYLEM_OK)
+        complain(fabric, "a context cannot be destroyed");
     if (fabric->blocks_live != 0)
         complain(fabric, "memory was not given back");
-    fabric_wire_fini(fabric);
-    for (rank = 0; rank < fabric->ranks; rank++) {
-        free(fabric->nets[rank].peers);
-        free(fabric->nets[rank].notices);
-    }
-    free(fabric->nets);
-    free(fabric->turn_order);
+    free(fabric->places);
     free(fabric);
 }
 
 /* ---- looking in ---- */
 
-uint32_t fabric_ranks(const fabric_t *fabric)
+sim_world_t *fabric_sim(fabric_t *fabric)
 {
-    return fabric->ranks;
+    return fabric->world;
 }
 
 xylem_context_t *fabric_context(fabric_t *fabric, uint32_t rank)
 {
-    return fabric->nets[rank].context;
+    return sim_world_context(fabric->world, rank);
 }
 
 xylem_team_t *fabric_world(fabric_t *fabric, uint32_t rank)
 {
-    return xylem_context_world(fabric->nets[rank].context);
+    return xylem_context_world(fabric_context(fabric, rank));
+}
+
+const sim_machine_t *fabric_machine(const fabric_t *fabric)
+{
+    return &fabric->machine;
 }
 
 void fabric_label(fabric_t *fabric, const char *label)
@@ -188,131 +280,76 @@ void fabric_label(fabric_t *fabric, const char *label)
 
 uint64_t fabric_trace(const fabric_t *fabric)
 {
-    return fabric->trace;
+    sim_counts_t counts;
+
+    sim_world_counts(fabric->world, &counts);
+    return counts.fingerprint;
 }
 
-uint64_t fabric_sends(const fabric_t *fabric)
-{
-    return fabric->sends;
-}
-
-/* ---- the dump ---- */
-
-static void print_tag(const char *what, uint32_t rank, uint64_t tag)
-{
-    printf("#   rank %" PRIu32 " %s: slot %" PRIu64 ", source %" PRIu64
-           ", sequence %" PRIu64 ", segment %" PRIu64 "\n",
-           rank, what, tag >> 50, tag >> 30 & 0xfffff, tag >> 10 & 0xfffff,
-           tag & 0x3ff);
-}
-
-/* Who waits for what. */
+/* Who waits for what, as comments of the test's output. */
 static void dump(const fabric_t *fabric)
 {
-    const message_t *message;
-    const receive_t *receive;
+    char *text = NULL, *line, *rest = NULL;
+    size_t bytes;
+    FILE *file = must(open_memstream(&text, &bytes));
     unsigned lines = 0;
-    uint32_t rank;
 
-    for (rank = 0; rank < fabric->ranks; rank++) {
-        const rank_net_t *net = &fabric->nets[rank];
-        for (receive = net->posted; receive != NULL; receive = receive->next)
-            if (lines++ < DUMP_LINES_MAX)
-                print_tag("waits for", rank, receive->tag);
-        for (message = net->unexpected; message != NULL;
-             message = message->next)
-            if (lines++ < DUMP_LINES_MAX)
-                print_tag(message->is_eager ? "was sent (eager)" : "is offered",
-                          rank, message->tag);
-    }
+    sim_world_dump(fabric->world, file);
+    fclose(file);
+    for (line = strtok_r(text, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest))
+        if (lines++ < DUMP_LINES_MAX)
+            printf("#   %s\n", line);
     if (lines > DUMP_LINES_MAX)
         printf("#   and %u more\n", lines - DUMP_LINES_MAX);
     fflush(stdout); /* the test may not get far */
+    free(text);
 }
 
-/* ---- turning ---- */
+/* ---- running ---- */
 
-static int is_turned(const rank_net_t *net)
+/* What the test has done to a context from outside: its rank looks at it. */
+static void wake_busy(fabric_t *fabric)
 {
-    return !net->is_dead || net->is_isolated;
-}
-
-static void shuffle(fabric_t *fabric)
-{
-    uint32_t i, j, rank;
-
-    if (!fabric->options.reorder)
-        return;
-    for (i = fabric->ranks; i > 1; i--) {
-        j = random_below(&fabric->random, i);
-        rank = fabric->turn_order[j];
-        fabric->turn_order[j] = fabric->turn_order[i - 1];
-        fabric->turn_order[i - 1] = rank;
-    }
-}
-
-/* One turn of every rank, but of some that are late. 0: nobody had anything
- * to do. */
-static unsigned turn_all(fabric_t *fabric)
-{
-    unsigned done = 0;
     uint32_t i;
 
-    shuffle(fabric);
-    for (i = 0; i < fabric->ranks; i++) {
-        rank_net_t *net = &fabric->nets[fabric->turn_order[i]];
-        fabric->now++;
-        fabric_wire_advance(fabric);
-        if (!is_turned(net))
-            continue;
-        if (fabric->options.reorder && random_below(&fabric->random, 8) == 0)
-            done++; /* late */
-        else
-            done += xylem_progress(net->context);
-    }
-    return done;
-}
-
-void fabric_advance(fabric_t *fabric, uint64_t ns)
-{
-    fabric->now += ns;
-}
-
-/* Nobody has anything to do: goes on to when something happens. 0: nothing
- * will. Several turns in a row decide, because the ranks that were turned
- * first may have been given something by the others. */
-static int skip_idle(fabric_t *fabric)
-{
-    uint64_t due;
-    uint32_t i;
-    unsigned done = 0;
-
-    if (fabric_wire_next(fabric, &due)) {
-        if (due > fabric->now)
-            fabric->now = due;
-        return 1;
-    }
     for (i = 0; i < fabric->ranks; i++)
-        if (is_turned(&fabric->nets[i]))
-            done += xylem_progress(fabric->nets[i].context);
-    return done != 0 || fabric_wire_next(fabric, &due);
+        if (!xyl_engine_is_idle(&fabric_context(fabric, i)->engine))
+            sim_world_wake(fabric->world, i);
+}
+
+void fabric_advance(fabric_t *fabric, sim_time_t time)
+{
+    wake_busy(fabric);
+    sim_world_run(fabric->world, sim_world_time(fabric->world) + time,
+                  UINT64_MAX);
+}
+
+/* Events until the test looks at them. */
+static uint64_t draw_slice(fabric_t *fabric)
+{
+    return fabric->options.reorder
+               ? random_between(&fabric->random, 1, fabric->ranks)
+               : 1;
 }
 
 int fabric_run_until(fabric_t *fabric, const fabric_script_t *script)
 {
-    unsigned rounds, done;
+    unsigned slices, acts = 0;
+    int is_over = 0;
 
-    for (rounds = 0; rounds < ROUNDS_MAX; rounds++) {
+    for (slices = 0; slices < SLICES_MAX; slices++) {
         if (script->is_done(script->arg))
             return 1;
-        done = turn_all(fabric);
         if (script->act != NULL)
-            done += script->act(script->arg);
-        if (done == 0 && !script->is_done(script->arg) && !skip_idle(fabric)) {
+            acts = script->act(script->arg);
+        if (is_over && acts == 0) {
             complain(fabric, "nobody can go on");
             dump(fabric);
             return 0;
         }
+        wake_busy(fabric);
+        is_over = sim_world_run(fabric->world, SIM_NEVER, draw_slice(fabric));
     }
     complain(fabric, "there is no end");
     return 0;
@@ -320,47 +357,26 @@ int fabric_run_until(fabric_t *fabric, const fabric_script_t *script)
 
 void fabric_run_dry(fabric_t *fabric)
 {
-    unsigned rounds;
-
-    for (rounds = 0; rounds < ROUNDS_MAX; rounds++)
-        if (turn_all(fabric) == 0 && !skip_idle(fabric))
-            return;
-    complain(fabric, "there is no end");
+    wake_busy(fabric);
+    if (!sim_world_run(fabric->world, SIM_NEVER, DRY_EVENTS_MAX))
+        complain(fabric, "there is no end");
 }
 
 /* ---- faults ---- */
 
 void fabric_kill(fabric_t *fabric, uint32_t rank, uint32_t notice_max)
 {
-    fabric_wire_kill(fabric, rank, notice_max);
+    sim_world_kill(fabric->world, rank, 0, notice_max * SIM_US);
 }
 
 void fabric_isolate(fabric_t *fabric, uint32_t rank)
 {
-    uint32_t peer;
-
-    fabric->nets[rank].is_isolated = 1;
-    for (peer = 0; peer < fabric->ranks; peer++)
-        if (peer != rank)
-            xyl_context_suspect(fabric->nets[rank].context, peer);
+    sim_world_isolate(fabric->world, rank);
 }
 
 int fabric_is_dead(const fabric_t *fabric, uint32_t rank)
 {
-    return fabric->nets[rank].is_dead;
-}
-
-void fabric_fail_call(fabric_t *fabric, fabric_call_t call, uint64_t nth,
-                      xylem_status_t status)
-{
-    fabric->calls_left[call] = nth;
-    fabric->call_status = status;
-    fabric->failed_rank = UINT32_MAX;
-}
-
-uint32_t fabric_failed_rank(const fabric_t *fabric)
-{
-    return fabric->failed_rank;
+    return sim_world_is_dead(fabric->world, rank);
 }
 
 void fabric_fail_allocation(fabric_t *fabric, uint64_t nth)

@@ -1,19 +1,26 @@
-/* A network of many ranks inside one thread. Every rank is a context made of
- * parts; between them lies a net that keeps the contract of progress/net.h and
- * uses all the freedom that it leaves: messages with different tags overtake
- * each other, completions come late and in any order, eager sends complete
- * inside the call or later, rendezvous sends only after their receive was
- * posted. All of it follows from one seed, so that a run can be repeated.
+/* The simulated world for tests that act from outside of it: ranks of one
+ * process, the net between them, and a loop that lets a bounded number of
+ * events happen, asks whether what the test waits for is there, and lets the
+ * test do something meanwhile.
  *
- * The net also watches what it is given: a buffer that is sent must not change
- * before its event, a buffer that is received into is filled with garbage
- * between the arrival of its message and the event, an event must not be posted
- * twice.
+ * The net keeps the contract of progress/net.h and uses the freedom that it
+ * leaves: messages with different tags overtake each other, completions come
+ * late and in any order, inside the call or after it. The seed also draws the
+ * machine: who moves the bytes and in which protocol, how many messages wait at
+ * a rank, whether ranks share cores, what things cost. So a run can be
+ * repeated.
+ *
+ * Everything is watched: a buffer that is sent must not change before its
+ * event, one that is received into is filled with garbage between the arrival
+ * of its message and the event, an event must not be posted twice, and all
+ * memory must come back. What is wrong fails the running case, with the seed
+ * and the label.
  */
 #ifndef XYL_TESTS_FABRIC_H
 #define XYL_TESTS_FABRIC_H
 
 #include "runtime/context.h"
+#include "simulator/world.h"
 
 typedef struct fabric fabric_t;
 
@@ -22,9 +29,13 @@ typedef struct fabric_options {
     /* Messages up to this long are eager; 0: all are rendezvous, SIZE_MAX: all
      * are eager. */
     size_t eager_bytes_max;
-    uint32_t delay_max; /* of a message or completion, in turns of a rank */
-    int reorder;        /* 0: everything takes delay_max turns */
+    /* Microseconds by which a message, completion or wake-up may be late. */
+    uint32_t delay_max;
+    /* 0: nothing is left to chance; messages take delay_max microseconds, all
+     * else is free of charge. */
+    int reorder;
     const xylem_place_t *places; /* [ranks]; NULL: four ranks to a node */
+    const sim_noise_t *noise;    /* borrowed until the end; may be NULL */
     const char *const *settings; /* after LOG=none; may be NULL */
     /* Fails this allocation (1: the first) of all that the contexts make;
      * 0: none. */
@@ -41,12 +52,17 @@ fabric_t *fabric_create(uint32_t ranks, const fabric_options_t *options);
  * destroyed or memory is not given back. NULL is allowed. */
 void fabric_destroy(fabric_t *fabric);
 
-uint32_t fabric_ranks(const fabric_t *fabric);
+/* For all that simulator/world.h offers: times, the program of a rank, faults,
+ * counts. */
+sim_world_t *fabric_sim(fabric_t *fabric);
 xylem_context_t *fabric_context(fabric_t *fabric, uint32_t rank);
 xylem_team_t *fabric_world(fabric_t *fabric, uint32_t rank);
 
-/* Lets time pass on the ranks' clock. */
-void fabric_advance(fabric_t *fabric, uint64_t ns);
+/* What the seed has drawn. */
+const sim_machine_t *fabric_machine(const fabric_t *fabric);
+
+/* Lets time pass, and what is to happen meanwhile happen. */
+void fabric_advance(fabric_t *fabric, sim_time_t time);
 
 /* What the test is about, for the text of failures. Copied. */
 void fabric_label(fabric_t *fabric, const char *label);
@@ -58,29 +74,21 @@ typedef struct fabric_script {
     void *arg;
 } fabric_script_t;
 
-/* Turns all ranks, in random order, until script->is_done. Returns 1; or 0 when
- * nobody has anything left to do and it is not: the running case then fails,
+/* Lets things happen, a few at a time, until script->is_done. Returns 1; or 0
+ * when nothing is left to happen and it is not: the running case then fails,
  * with a dump of who waits for what. */
 int fabric_run_until(fabric_t *fabric, const fabric_script_t *script);
-/* Turns all ranks until nobody has anything left to do. */
+/* Until nothing is left to happen. */
 void fabric_run_dry(fabric_t *fabric);
 
 /* `rank` dies: it does nothing any more, what is on its way to or from it may
- * get lost, and within `notice_max` turns each of the others is told. */
+ * get lost, and within `notice_max` microseconds each of the others is told. */
 void fabric_kill(fabric_t *fabric, uint32_t rank, uint32_t notice_max);
 /* Brings a dead rank back to an empty world, where its operations fail and can
  * be freed. */
 void fabric_isolate(fabric_t *fabric, uint32_t rank);
 int fabric_is_dead(const fabric_t *fabric, uint32_t rank);
 
-typedef enum fabric_call { FABRIC_SEND, FABRIC_RECV } fabric_call_t;
-
-/* The `nth` send or receive from now on (1: the next) of any rank completes
- * with `status` and moves nothing. */
-void fabric_fail_call(fabric_t *fabric, fabric_call_t call, uint64_t nth,
-                      xylem_status_t status);
-/* The rank whose call failed; UINT32_MAX: none has. */
-uint32_t fabric_failed_rank(const fabric_t *fabric);
 /* The `nth` allocation from now on fails; 0: none. */
 void fabric_fail_allocation(fabric_t *fabric, uint64_t nth);
 /* 1 when the allocation that was to fail did. */
@@ -88,7 +96,5 @@ int fabric_allocation_failed(const fabric_t *fabric);
 
 /* Stands for everything that has happened so far, in order. */
 uint64_t fabric_trace(const fabric_t *fabric);
-/* Messages sent so far. */
-uint64_t fabric_sends(const fabric_t *fabric);
 
 #endif

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "simulator/random.h"
 #include "tests/support/check.h"
 #include "tests/support/coll_run.h"
-#include "tests/support/random.h"
 #include "trees/tree.h"
 
 enum {
@@ -148,7 +148,7 @@ static void test_sizes(void)
     size_t i;
 
     for (i = 0; i < sizeof counts / sizeof counts[0]; i++)
-        for (c.coll = 0; c.coll < XYLEM_COLL_COUNT; c.coll++)
+        for (c.coll = 0; c.coll <= XYLEM_COLL_REDUCE; c.coll++)
             for (c.tree = 0; c.tree < XYLEM_TREE_COUNT; c.tree++) {
                 c.radix = 2;
                 c.count = counts[i];
@@ -193,7 +193,7 @@ static void test_large(void)
                      .segment_bytes = 16384};
     fabric_options_t options = options_of(5);
 
-    for (c.coll = 0; c.coll < XYLEM_COLL_COUNT; c.coll++)
+    for (c.coll = 0; c.coll <= XYLEM_COLL_REDUCE; c.coll++)
         run_case(&c, 9, &options);
 }
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "runtime/base/bits.h"
+#include "simulator/random.h"
 #include "tests/support/check.h"
-#include "tests/support/random.h"
 
 enum { COUNT_MAX = 200 };
 

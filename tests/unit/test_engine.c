@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "simulator/random.h"
 #include "tests/support/check.h"
-#include "tests/support/random.h"
 
 static uint64_t test_now;
 

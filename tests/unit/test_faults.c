@@ -6,9 +6,9 @@
 
 #include "collectives/request.h"
 #include "runtime/team.h"
+#include "simulator/random.h"
 #include "tests/support/check.h"
 #include "tests/support/coll_run.h"
-#include "tests/support/random.h"
 
 enum { RANKS = 7, RUNS = 4, NOTICE_MAX = 400, DEATHS = 250 };
 
@@ -272,8 +272,7 @@ static void test_death_while_splitting(void)
             CHECK_EQ(xylem_team_idup(fabric_world(fabric, i), &teams[i],
                                      &requests[i]),
                      XYLEM_OK);
-        for (i = 0; i < seed / 2; i++)
-            xylem_progress(fabric_context(fabric, i % RANKS));
+        sim_world_run(fabric_sim(fabric), SIM_NEVER, seed * 4);
         fabric_kill(fabric, victim, NOTICE_MAX);
         fabric_run_dry(fabric);
         fabric_isolate(fabric, victim);
@@ -295,20 +294,23 @@ static void one_failing_call(uint64_t seed)
 {
     fabric_options_t options = options_of(seed);
     fabric_t *fabric = fabric_create(RANKS, &options);
-    fabric_call_t call = seed % 2 == 0 ? FABRIC_SEND : FABRIC_RECV;
+    sim_world_t *sim = fabric_sim(fabric);
     uint32_t i, victim;
     scene_t scene;
     fabric_script_t after = {are_done, act, &scene};
 
     scene_init(&scene, fabric, seed);
-    fabric_fail_call(fabric, call, 1 + seed / 2, XYLEM_ERR_NET);
+    if (seed % 2 == 0)
+        sim_world_fail_send(sim, 1 + seed / 2, XYLEM_ERR_NET);
+    else
+        sim_world_fail_recv(sim, 1 + seed / 2, XYLEM_ERR_NET);
     for (i = 0; i < RUNS; i++)
         coll_run_start_all(&scene.runs[i]);
     do { /* until the failure, or the end without one */
         scene.rounds_left = 1;
         after.is_done = has_waited;
         CHECK(fabric_run_until(fabric, &after));
-        victim = fabric_failed_rank(fabric);
+        victim = sim_world_failed_rank(sim);
     } while (victim == UINT32_MAX && !are_done(&scene));
     if (victim != UINT32_MAX) { /* its peers cannot know but by its end */
         xylem_progress(fabric_context(fabric, victim));
@@ -337,12 +339,12 @@ static void test_failing_send_status(void)
     uint32_t word = 1;
     xylem_request_t *request;
 
-    fabric_fail_call(fabric, FABRIC_SEND, 1, XYLEM_ERR_NET);
+    sim_world_fail_send(fabric_sim(fabric), 1, XYLEM_ERR_NET);
     CHECK_EQ(xylem_ibcast(fabric_world(fabric, 0), &word, 1, XYLEM_UINT32, 0,
                           &request),
              XYLEM_OK);
     fabric_run_dry(fabric);
-    CHECK_EQ(fabric_failed_rank(fabric), 0);
+    CHECK_EQ(sim_world_failed_rank(fabric_sim(fabric)), 0);
     CHECK_EQ(xylem_request_test(request), XYLEM_ERR_NET);
     CHECK_EQ(xylem_request_free(request), XYLEM_OK);
     fabric_destroy(fabric);
@@ -381,7 +383,7 @@ static void test_destroy_with_active(void)
     uint32_t word = 1, other = 2;
 
     /* Sends to 1 and 2; one fails at once, the other is never taken. */
-    fabric_fail_call(fabric, FABRIC_SEND, 1, XYLEM_ERR_NET);
+    sim_world_fail_send(fabric_sim(fabric), 1, XYLEM_ERR_NET);
     CHECK_EQ(xylem_ibcast(world, &word, 1, XYLEM_UINT32, 0, &sending),
              XYLEM_OK);
     fabric_run_dry(fabric);
@@ -485,18 +487,10 @@ static void test_failing_team_allocations(void)
     CHECK(nth > RANKS);
 }
 
-/* Waits on rank 0 while seconds pass on its clock. */
 static xylem_status_t
 wait_for_seconds(fabric_t *fabric, xylem_request_t *request, unsigned seconds)
 {
-    enum { TURNS = 200 }; /* the clock is not read in every turn */
-    unsigned i, turn;
-
-    for (i = 0; i < seconds; i++) {
-        fabric_advance(fabric, UINT64_C(1000000000));
-        for (turn = 0; turn < TURNS; turn++)
-            xylem_progress(fabric_context(fabric, 0));
-    }
+    fabric_advance(fabric, seconds * SIM_S);
     return xylem_request_test(request);
 }
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "simulator/random.h"
 #include "tests/support/check.h"
-#include "tests/support/random.h"
 
 typedef struct counting {
     uint64_t allocations, live, fail_at;

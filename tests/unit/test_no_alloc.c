@@ -106,7 +106,7 @@ static void test_segments(void)
     size_t i;
 
     for (i = 0; i < sizeof trees / sizeof trees[0]; i++)
-        for (c.coll = 0; c.coll < XYLEM_COLL_COUNT; c.coll++) {
+        for (c.coll = 0; c.coll <= XYLEM_COLL_REDUCE; c.coll++) {
             c.tree = trees[i];
             c.flags = i % 2 == 0 ? XYLEM_FLAG_PARTS : 0;
             check_free_of_both(&c, i % 2 == 0 ? 0 : SIZE_MAX);

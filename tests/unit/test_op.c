@@ -70,6 +70,8 @@ static const struct wanted_type {
      OPS_PAIR},
     {XYLEM_PAIR_LONG_DOUBLE_INT, "pair_long_double_int",
      sizeof(long_double_int_t), OPS_PAIR},
+    {XYLEM_FLOAT16, "float16", 2, OPS_REAL},
+    {XYLEM_BFLOAT16, "bfloat16", 2, OPS_REAL},
 };
 enum { TYPES = sizeof(types) / sizeof(types[0]) };
 
@@ -222,6 +224,29 @@ static void test_reals(void)
     CHECK(real == 0.0f && !signbit(real));
 }
 
+/* 2049 lies in the middle of two numbers of binary16, of which 2048 is even;
+ * so does 1 + 2^-8 of bfloat16, and 2 - 2^-8. */
+static void test_halves(void)
+{
+    uint16_t half = 0;
+
+    one(XYLEM_SUM, XYLEM_FLOAT16, &half, &(uint16_t){0x6800},
+        &(uint16_t){0x3c00});
+    CHECK_EQ(half, 0x6800);
+    one(XYLEM_PROD, XYLEM_FLOAT16, &half, &(uint16_t){0x7800},
+        &(uint16_t){0x4000});
+    CHECK_EQ(half, 0x7c00);
+    one(XYLEM_SUM, XYLEM_BFLOAT16, &half, &(uint16_t){0x3f80},
+        &(uint16_t){0x3b80});
+    CHECK_EQ(half, 0x3f80);
+    one(XYLEM_SUM, XYLEM_BFLOAT16, &half, &(uint16_t){0x3fff},
+        &(uint16_t){0x3b80});
+    CHECK_EQ(half, 0x4000);
+    one(XYLEM_MIN, XYLEM_BFLOAT16, &half, &(uint16_t){0x8000},
+        &(uint16_t){0x0000});
+    CHECK_EQ(half, 0);
+}
+
 /* A fused operation would keep what rounding drops from 0.1 * 10. */
 static void test_complex(void)
 {
@@ -262,6 +287,7 @@ static const check_case_t cases[] = {
     {"op: choice of the instruction set", test_isas},
     {"op: integers wrap around", test_integers},
     {"op: NaNs and signed zeros", test_reals},
+    {"op: 16-bit numbers round to even", test_halves},
     {"op: complex products are not fused", test_complex},
     {"op: ties go to the lower index", test_pairs},
 };

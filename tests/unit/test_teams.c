@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "simulator/random.h"
 #include "tests/support/check.h"
 #include "tests/support/coll_run.h"
-#include "tests/support/random.h"
 
 enum { RANKS = 10, TEAMS_MAX = 64 };
 

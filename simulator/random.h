@@ -1,7 +1,7 @@
-/* Random numbers for tests: equal seeds give equal sequences everywhere
- * (splitmix64). */
-#ifndef XYL_TESTS_RANDOM_H
-#define XYL_TESTS_RANDOM_H
+/* Random numbers for simulations and tests: equal seeds give equal sequences
+ * everywhere (splitmix64). */
+#ifndef XYL_SIMULATOR_RANDOM_H
+#define XYL_SIMULATOR_RANDOM_H
 
 #include <stdint.h>
 

@@ -1,0 +1,101 @@
+/* What work costs: it moves the rank's own clock on, stretched by noise. */
+#include "simulator/inside.h"
+
+void sim_charge(sim_rank_t *rank, sim_time_t work)
+{
+    sim_time_t end;
+
+    if (work == 0)
+        return;
+    end = sim_noise_advance(&rank->noise, rank->now, work);
+    if (rank->world->options.trace != NULL && end - rank->now != work)
+        sim_trace_span(rank->world->options.trace, rank->rank, "noise",
+                       rank->now, end, end - rank->now - work);
+    rank->now = end;
+}
+
+/* The memory of a node serves all its cores. Time is cut into buckets, so that
+ * it does not matter in which order the simulation comes to pieces of work that
+ * overlap; a piece takes what its core can move, as long as the bucket has
+ * some left, and goes on into the next ones. Returns how long it takes. */
+static sim_time_t through_memory(sim_node_t *node, sim_time_t begin,
+                                 sim_time_t at_full_speed, sim_time_t memory)
+{
+    uint64_t first = begin / SIM_BUCKET_TIME, number;
+    sim_time_t left = memory, inside, share, until = begin;
+    sim_bucket_t *bucket;
+
+    for (number = first; left != 0 && number < first + SIM_BUCKETS; number++) {
+        bucket = &node->memory[number % SIM_BUCKETS];
+        if (bucket->number != number)
+            *bucket = (sim_bucket_t){number, 0};
+        inside = number == first ? (number + 1) * SIM_BUCKET_TIME - begin
+                                 : SIM_BUCKET_TIME;
+        /* memory / at_full_speed is the part that one core can use. */
+        share = inside * memory / (at_full_speed == 0 ? 1 : at_full_speed);
+        if (share > SIM_BUCKET_TIME - bucket->used)
+            share = SIM_BUCKET_TIME - bucket->used;
+        if (share > left)
+            share = left;
+        bucket->used += share;
+        left -= share;
+        if (left == 0)
+            until = (number == first ? begin : number * SIM_BUCKET_TIME) +
+                    share * at_full_speed / memory;
+    }
+    if (left != 0) /* very busy: it waits for all that is before it */
+        until = number * SIM_BUCKET_TIME + left;
+    return until > begin + at_full_speed ? until - begin : at_full_speed;
+}
+
+static void charge_bytes(sim_rank_t *rank, sim_rate_t rate, size_t bytes)
+{
+    sim_world_t *world = rank->world;
+    sim_node_t *node = &world->all_nodes[rank->node];
+    sim_time_t work = sim_rate_time(rate, bytes);
+
+    if (node->memory != NULL && world->is_far)
+        work = through_memory(node, rank->now, work,
+                              sim_rate_time(world->machine.node.memory, bytes));
+    sim_charge(rank, work);
+}
+
+void sim_charge_copy(sim_rank_t *rank, size_t bytes)
+{
+    charge_bytes(rank, rank->world->copy_rate, bytes);
+}
+
+int sim_copy_announced(void *arg, size_t bytes)
+{
+    sim_rank_t *rank = arg;
+
+    sim_charge_copy(rank, bytes);
+    return rank->world->options.payload != SIM_PAYLOAD_NONE;
+}
+
+void sim_charge_copy_at(sim_rank_t *rank, sim_rate_t rate, size_t bytes)
+{
+    sim_rate_t own = rank->world->copy_rate;
+
+    charge_bytes(rank, rate > own ? rate : own, bytes);
+}
+
+sim_time_t sim_world_now(const sim_world_t *world, uint32_t rank)
+{
+    return world->all[rank].now;
+}
+
+void sim_world_compute(sim_world_t *world, uint32_t rank, sim_time_t work)
+{
+    sim_charge(&world->all[rank], work);
+}
+
+void sim_world_charge_copy(sim_world_t *world, uint32_t rank, size_t bytes)
+{
+    charge_bytes(&world->all[rank], world->copy_rate, bytes);
+}
+
+void sim_world_charge_reduce(sim_world_t *world, uint32_t rank, size_t bytes)
+{
+    charge_bytes(&world->all[rank], world->reduce_rate, bytes);
+}

@@ -1,0 +1,136 @@
+/* Shared memory of simulated ranks: ordinary memory, one region per node and
+ * key. What a copy moves is there at once, but nobody looks before a flag says
+ * so, and flags become visible only when the line has travelled: the calendar
+ * stores them. */
+#include <string.h>
+
+#include "simulator/inside.h"
+#include "simulator/must.h"
+
+struct sim_region {
+    struct sim_region *next; /* on its node */
+    uint64_t key;
+    uint32_t users;
+    char *memory;
+};
+
+/* A flag on its way. */
+typedef struct store {
+    sim_item_t item; /* reaches the reader */
+    _Atomic uint64_t *flag;
+    uint64_t value;
+} store_t;
+
+static sim_rank_t *rank_of(xyl_shm_t *shm)
+{
+    return (sim_rank_t *)(void *)((char *)shm - offsetof(sim_rank_t, shm));
+}
+
+static struct sim_region **find(sim_rank_t *rank, uint64_t key)
+{
+    struct sim_region **link = &rank->world->all_nodes[rank->node].regions;
+
+    while (*link != NULL && (*link)->key != key)
+        link = &(*link)->next;
+    return link;
+}
+
+static void *shm_attach(xyl_shm_t *shm, uint64_t key, size_t bytes)
+{
+    struct sim_region **link = find(rank_of(shm), key), *region = *link;
+
+    if (region == NULL) {
+        region = sim_must(calloc(1, sizeof *region));
+        region->memory = sim_must(aligned_alloc(
+            XYL_MEMORY_ALIGN,
+            (bytes + XYL_MEMORY_ALIGN) & ~(size_t)(XYL_MEMORY_ALIGN - 1)));
+        memset(region->memory, 0, bytes);
+        region->key = key;
+        *link = region;
+    }
+    region->users++;
+    return region->memory;
+}
+
+static void region_free(struct sim_region **link)
+{
+    struct sim_region *region = *link;
+
+    *link = region->next;
+    free(region->memory);
+    free(region);
+}
+
+static void shm_detach(xyl_shm_t *shm, uint64_t key)
+{
+    struct sim_region **link = find(rank_of(shm), key);
+
+    if (*link != NULL && --(*link)->users == 0)
+        region_free(link);
+}
+
+void sim_shm_fini(sim_world_t *world)
+{
+    uint32_t node;
+
+    for (node = 0; node < world->nodes; node++)
+        while (world->all_nodes[node].regions != NULL)
+            region_free(&world->all_nodes[node].regions);
+}
+
+static void shm_copy(xyl_shm_t *shm, void *to, const void *from, size_t bytes)
+{
+    sim_rank_t *rank = rank_of(shm);
+
+    sim_charge_copy(rank, bytes);
+    if (rank->world->options.payload != SIM_PAYLOAD_NONE && bytes != 0)
+        memcpy(to, from, bytes);
+}
+
+static void shm_set(xyl_shm_t *shm, _Atomic uint64_t *flag, uint64_t value,
+                    uint32_t reader)
+{
+    sim_rank_t *rank = rank_of(shm);
+    sim_world_t *world = rank->world;
+    store_t *store = sim_must(calloc(1, sizeof *store));
+    sim_level_t level = sim_level_of(world, rank->rank, reader);
+
+    sim_charge(rank, world->machine.core.flag);
+    store->item.step = SIM_STEP_FLAG;
+    store->flag = flag;
+    store->value = value;
+    sim_add(world, SIM_KIND_STORE,
+            rank->now + world->machine.links[level].latency + sim_jitter(world),
+            reader, store);
+}
+
+/* Flags only grow: one that was overtaken by a later one stays. */
+sim_item_t *sim_shm_store(void *what)
+{
+    store_t *store = what;
+
+    if (atomic_load_explicit(store->flag, memory_order_relaxed) < store->value)
+        atomic_store_explicit(store->flag, store->value, memory_order_release);
+    return &store->item;
+}
+
+static uint64_t shm_get(xyl_shm_t *shm, const _Atomic uint64_t *flag)
+{
+    (void)shm;
+    return atomic_load_explicit(flag, memory_order_acquire);
+}
+
+static const xyl_shm_ops_t shm_ops = {
+    .name = "sim",
+    .attach = shm_attach,
+    .detach = shm_detach,
+    .copy = shm_copy,
+    .set = shm_set,
+    .get = shm_get,
+};
+
+xyl_shm_t *sim_shm_create(sim_rank_t *rank)
+{
+    rank->shm.ops = &shm_ops;
+    return &rank->shm;
+}

@@ -1,0 +1,258 @@
+/* One rank of a job that plays random cases of all collectives and all their
+ * algorithms, and checks every byte:
+ *
+ *   any sweep N     one after the other; blocking, nonblocking, persistent
+ *   any flight N    several at once on teams of other orders and sizes, some
+ *                   with callbacks, some that free themselves
+ *   any threads N   threads with a team of their own each
+ *
+ * N is the number of cases, rounds, or cases per thread. All ranks draw the
+ * same. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simulator/random.h"
+#include "tests/proc/any_calls.h"
+#include "tests/proc/job.h"
+#include "tests/support/any_algorithm.h"
+#include "tests/support/any_case.h"
+
+/* Of one team; the collectives come in turn. */
+static any_case_t draw_case(uint64_t *random, uint32_t number, uint32_t ranks)
+{
+    any_case_t c = any_case_random(
+        random, (xylem_coll_t)(number % XYLEM_COLL_COUNT), ranks);
+
+    if (random_below(random, 16) == 0)
+        c.count *= 10; /* some hundred KiB */
+    any_algorithm_draw(random, &c);
+    return c;
+}
+
+static void check(const any_rank_t *any)
+{
+    char text[300];
+
+    if (!any_rank_check(any, text, sizeof text))
+        job_die(__FILE__, __LINE__, "%s", text);
+}
+
+static void run_persistent(xylem_team_t *team, any_rank_t *any)
+{
+    xylem_request_t *request;
+    int start;
+
+    MUST(xylem_coll_init(team, &any->args, &request));
+    any_rank_drop_types(any);
+    for (start = 0; start < 2; start++) {
+        any_rank_fill(any);
+        MUST(xylem_request_start(request));
+        MUST(xylem_request_wait(request));
+        check(any);
+    }
+    MUST(xylem_request_free(request));
+}
+
+static void run_nonblocking(xylem_team_t *team, any_rank_t *any, int is_short)
+{
+    xylem_request_t *request;
+
+    if (is_short)
+        MUST(any_call_nonblocking(team, &any->args, &request));
+    else
+        MUST(xylem_coll_start(team, &any->args, &request));
+    any_rank_drop_types(any);
+    MUST(xylem_request_wait(request));
+    check(any);
+    MUST(xylem_request_free(request));
+}
+
+static void play(const job_t *job, xylem_team_t *team, const any_case_t *c,
+                 uint32_t way)
+{
+    any_rank_t any;
+    int is_short;
+
+    any_rank_init(&any, c, xylem_team_rank(team), job->context);
+    is_short = any_call_is_short(&any.args);
+    if (way == 0) {
+        run_persistent(team, &any);
+    } else if (way == 1 && is_short) {
+        MUST(any_call_blocking(team, &any.args));
+        check(&any);
+    } else {
+        run_nonblocking(team, &any, way == 2 && is_short);
+    }
+    any_rank_fini(&any);
+}
+
+/* ---- sweep ---- */
+
+static void mode_sweep(job_t *job, uint32_t number)
+{
+    uint64_t random = random_mix(number);
+    uint32_t i;
+
+    for (i = 0; i < number; i++) {
+        any_case_t c = draw_case(&random, i, job->ranks);
+        if (i % 2 == 0) /* many of the short forms */
+            c.algorithm[0] = '\0', c.segment_bytes = 0;
+        play(job, job->world, &c, random_below(&random, 4));
+    }
+}
+
+/* ---- flight ---- */
+
+enum { TEAMS = 3, EACH = 6, FLIGHTS = TEAMS * EACH };
+
+typedef struct flight {
+    any_case_t c;
+    any_rank_t any;
+    xylem_request_t *request;
+    atomic_int is_over; /* with a progress thread, that one writes it */
+} flight_t;
+
+static void flight_done(void *arg, xylem_status_t status)
+{
+    flight_t *flight = arg;
+
+    MUST(status);
+    REQUIRE(!flight->is_over, "completed twice");
+    check(&flight->any);
+    flight->is_over = 1;
+}
+
+static void flight_start(job_t *job, xylem_team_t *team, flight_t *flight,
+                         uint32_t way)
+{
+    any_rank_t *any = &flight->any;
+
+    any_rank_init(any, &flight->c, xylem_team_rank(team), job->context);
+    flight->is_over = 0;
+    flight->request = NULL;
+    if (way > 0) {
+        any->args.on_complete = flight_done;
+        any->args.arg = flight;
+    }
+    if (way > 1)
+        any->args.flags = XYLEM_FLAG_AUTOFREE;
+    MUST(xylem_coll_start(team, &any->args, way > 1 ? NULL : &flight->request));
+    any_rank_drop_types(any);
+}
+
+static void flight_land(job_t *job, flight_t *flight)
+{
+    if (flight->request != NULL) {
+        MUST(xylem_request_wait(flight->request));
+        check(&flight->any);
+        MUST(xylem_request_free(flight->request));
+    }
+    while (flight->request == NULL && !flight->is_over)
+        xylem_progress(job->context);
+    any_rank_fini(&flight->any);
+}
+
+static void flights(job_t *job, xylem_team_t **teams, uint64_t *randoms)
+{
+    flight_t *all = job_memory(FLIGHTS * sizeof *all);
+    uint32_t i, team;
+
+    for (i = 0; i < FLIGHTS; i++) {
+        /* Ranks need an order within a team only. */
+        team = (i + job->rank) % TEAMS;
+        all[i].c = draw_case(&randoms[team],
+                             random_below(&randoms[team], XYLEM_COLL_COUNT),
+                             xylem_team_size(teams[team]));
+        flight_start(job, teams[team], &all[i],
+                     random_below(&randoms[team], 3));
+    }
+    for (i = FLIGHTS; i-- > 0;)
+        flight_land(job, &all[i]);
+    free(all);
+}
+
+static void mode_flight(job_t *job, uint32_t number)
+{
+    xylem_team_t *teams[TEAMS];
+    uint64_t randoms[TEAMS] = {1, 2, 3};
+    uint32_t round, i;
+
+    MUST(xylem_team_dup(job->world, &teams[0]));
+    MUST(xylem_team_split(job->world, 0, job->ranks - job->rank, &teams[1]));
+    MUST(xylem_team_split(job->world, job->rank % 2, 0, &teams[2]));
+    for (round = 0; round < number; round++)
+        flights(job, teams, randoms);
+    for (i = 0; i < TEAMS; i++)
+        MUST(xylem_team_destroy(teams[i]));
+}
+
+/* ---- threads ---- */
+
+enum { THREADS = 3 };
+
+typedef struct worker {
+    pthread_t thread;
+    job_t *job;
+    xylem_team_t *team;
+    uint32_t number, cases;
+} worker_t;
+
+static void *worker_main(void *arg)
+{
+    const worker_t *worker = arg;
+    uint64_t random = random_mix(worker->number + 100);
+    uint32_t i;
+
+    for (i = 0; i < worker->cases; i++) {
+        any_case_t c = draw_case(&random, i + 5 * worker->number,
+                                 xylem_team_size(worker->team));
+        play(worker->job, worker->team, &c, random_below(&random, 4));
+    }
+    return NULL;
+}
+
+static void mode_threads(job_t *job, uint32_t number)
+{
+    worker_t workers[THREADS];
+    uint32_t i;
+
+    for (i = 0; i < THREADS; i++) {
+        workers[i] = (worker_t){.job = job, .number = i, .cases = number};
+        MUST(xylem_team_dup(job->world, &workers[i].team));
+    }
+    for (i = 0; i < THREADS; i++)
+        REQUIRE(pthread_create(&workers[i].thread, NULL, worker_main,
+                               &workers[i]) == 0,
+                "cannot start a thread");
+    for (i = 0; i < THREADS; i++) {
+        pthread_join(workers[i].thread, NULL);
+        MUST(xylem_team_destroy(workers[i].team));
+    }
+}
+
+static const struct mode {
+    const char *name;
+    void (*run)(job_t *job, uint32_t number);
+} modes[] = {
+    {"sweep", mode_sweep},
+    {"flight", mode_flight},
+    {"threads", mode_threads},
+};
+
+int main(int argc, char **argv)
+{
+    job_t job;
+    size_t i;
+
+    REQUIRE(argc == 3, "usage: any MODE NUMBER");
+    for (i = 0; i < sizeof modes / sizeof modes[0]; i++)
+        if (strcmp(modes[i].name, argv[1]) == 0)
+            break;
+    REQUIRE(i < sizeof modes / sizeof modes[0], "there is no mode %s", argv[1]);
+    job_begin(&job);
+    modes[i].run(&job, (uint32_t)strtoul(argv[2], NULL, 10));
+    job_end(&job);
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,172 @@
+# The group `bench` of run.sh, which sources this: xylem-bench and the drivers
+# of the MPI libraries measure and check every collective; algorithms are
+# listed, run and refused as they should be.
+# shellcheck shell=bash disable=SC2154 # run, programs, set, code, out, err
+
+bench_colls=(bcast reduce allreduce barrier gather gatherv scatter scatterv
+    allgather allgatherv alltoall alltoallv alltoallw reduce_scatter
+    reduce_scatter_block scan exscan)
+# Few calls of few sizes, the largest beyond what goes in one message.
+bench_calls=(-b 4 -e 64K -n 2 --warmup 1 --buffers 2 --check --lines)
+bench_sizes=15
+
+# measures NAME SIZES COMMAND...: exit code 0, and as many sizes, all correct.
+# What an MPI has to say on standard error is its own business.
+measures()
+{
+    local name=$1 sizes=$2 good=no
+    shift 2
+    attempt "$@"
+    if [ "$code" -eq 0 ] &&
+        [ "$(grep -c '^xylem-result latency .* wrong=0$' "$out")" -eq "$sizes" ]
+    then
+        good=yes
+    fi
+    report "$name" $good
+}
+
+# coll_measures NAME COLL COMMAND...: the options for the collective follow the
+# command.
+coll_measures()
+{
+    local name=$1 coll=$2 sizes=$bench_sizes
+    shift 2
+    [ "$coll" != barrier ] || sizes=1
+    measures "$name" $sizes "$@" -c "$coll" "${bench_calls[@]}"
+}
+
+# Prints the algorithms of a collective, one per line, without ":K".
+algorithms_of()
+{
+    "$programs/xylem-bench" --algorithm list -c "$1" |
+        sed -n 's/^  \([a-z_]*\).*/\1/p'
+}
+
+test_bench_ranks()
+{
+    local ranks coll
+    for ranks in 1 2 3 4 5; do
+        [ "$set" = all ] || [ $ranks -eq 3 ] || continue
+        for coll in "${bench_colls[@]}"; do
+            coll_measures "$coll on $ranks" "$coll" "$run" -n $ranks \
+                "$programs/xylem-bench" --root $((ranks - 1))
+        done
+    done
+}
+
+test_bench_modes()
+{
+    local mode coll
+    for mode in nonblocking persistent; do
+        for coll in "${bench_colls[@]}"; do
+            coll_measures "$mode $coll on 3" "$coll" "$run" -n 3 \
+                "$programs/xylem-bench" --mode $mode
+        done
+    done
+    coll_measures "back to back" alltoall "$run" -n 3 "$programs/xylem-bench" \
+        --back-to-back
+    coll_measures "waitall" reduce "$run" -n 3 "$programs/xylem-bench" \
+        --impl waitall
+    coll_measures "blocking" bcast "$run" -n 3 "$programs/xylem-bench" \
+        --impl blocking
+}
+
+# What is listed can be asked for; what does not fit three ranks says so.
+test_bench_algorithms()
+{
+    local coll name ranks
+    for coll in "${bench_colls[@]}"; do
+        for name in $(algorithms_of "$coll"); do
+            for ranks in 4 3; do
+                [ "$set" = all ] || [ $ranks -eq 4 ] || continue
+                attempt "$run" -n $ranks "$programs/xylem-bench" -c "$coll" \
+                    --algorithm "$name" -b 64 -e 4K -n 2 --warmup 1 \
+                    --buffers 2 --check --lines
+                if [ "$code" -eq 2 ] && [ $ranks -eq 3 ] &&
+                    grep -q 'this algorithm needs' "$err"; then
+                    report "$coll $name on 3 is refused" yes
+                elif [ "$code" -eq 0 ] && grep -q ' wrong=0$' "$out"; then
+                    report "$coll $name on $ranks" yes
+                else
+                    report "$coll $name on $ranks" no
+                fi
+            done
+        done
+    done
+}
+
+test_bench_list()
+{
+    local coll good=yes
+    attempt "$programs/xylem-bench" --algorithm list
+    for coll in "${bench_colls[@]}"; do
+        grep -q "^$coll\( \|$\)" "$out" || good=no
+    done
+    grep -q '^  knomial:K .*tree' "$out" && [ "$code" -eq 0 ] || good=no
+    report "the list has all collectives" $good
+    attempt "$programs/xylem-bench" --algorithm list -c alltoall
+    good=no
+    [ "$code" -ne 0 ] || [ "$(grep -c '^[a-z]' "$out")" -ne 1 ] || good=yes
+    report "the list of one collective" $good
+}
+
+test_bench_refusals()
+{
+    local bench=("$run" -n 2 "$programs/xylem-bench" -n 1)
+    says "no such collective" 2 "no such collective" "${bench[@]}" -c all
+    says "no such mode" 2 "expected blocking" "${bench[@]}" -c bcast --mode x
+    says "no such algorithm" 2 "there is no such algorithm" "${bench[@]}" \
+        -c gather --algorithm odd
+    says "an algorithm of another collective" 2 "there is no such algorithm" \
+        "${bench[@]}" -c gather --algorithm pairwise
+    says "a radix that is not taken" 2 "takes no radix" "${bench[@]}" \
+        -c gather --algorithm linear:4
+    says "a radix out of range" 2 "there is no such algorithm" "${bench[@]}" \
+        -c bcast --algorithm knomial:1
+    says "a tree where there are none" 2 "there is no such algorithm" \
+        "${bench[@]}" -c alltoall --algorithm double
+    says "a collective that waitall lacks" 2 "bcast and reduce only" \
+        "${bench[@]}" -c gather --impl waitall
+    says "a schedule that waitall lacks" 2 "trees only" "${bench[@]}" \
+        -c bcast --impl waitall --algorithm ring
+    says "a mode that blocking lacks" 2 "blocking calls only" "${bench[@]}" \
+        -c bcast --impl blocking --mode persistent
+    says "sums of less than a float" 2 "4 bytes each" "${bench[@]}" \
+        -c scan -b 2
+}
+
+# mpi_measures NAME COMMAND...
+mpi_measures()
+{
+    local name=$1 coll
+    shift
+    if ! command -v "$1" >/dev/null ||
+        [ ! -x "$programs/xylem-mpi-driver-$name" ]; then
+        skip "$name" "it is not installed"
+        return
+    fi
+    for coll in "${bench_colls[@]}"; do
+        coll_measures "$name: $coll on 3" "$coll" "$@" -n 3 \
+            "$programs/xylem-mpi-driver-$name" --root 2
+    done
+    coll_measures "$name: nonblocking alltoallw on 3" alltoallw "$@" -n 3 \
+        "$programs/xylem-mpi-driver-$name" --mode nonblocking
+}
+
+test_bench_mpi()
+{
+    mpi_measures openmpi mpirun.openmpi --allow-run-as-root --oversubscribe \
+        --mca pml ucx --mca opal_common_ucx_tls any \
+        --mca opal_common_ucx_devices any
+    mpi_measures mpich mpirun.mpich
+}
+
+test_bench()
+{
+    test_bench_list
+    test_bench_refusals
+    test_bench_ranks
+    test_bench_modes
+    test_bench_algorithms
+    [ "$set" = few ] || test_bench_mpi
+}

@@ -1,0 +1,368 @@
+#!/bin/bash
+# xylem-sim from outside: what it refuses and how it says so, what its options
+# do, and that equal seeds give equal bytes. Prints TAP.
+#
+#   cli.sh XYLEM-SIM           the tests
+#   cli.sh XYLEM-SIM --golden  what tests/sim/golden.txt should hold, after a
+#                              change that is meant to change results
+set -u
+export LC_ALL=C
+ulimit -c 0
+
+sim=$(realpath "$1")
+[ -x "$sim" ] || { echo "$1 is no program" >&2; exit 2; }
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+out=$work/out
+err=$work/err
+bound=60 # seconds; far above what anything here takes
+count=0
+failures=0
+
+# shellcheck disable=SC2086 # a list of names
+unset ${!XYLEM_*}
+
+report()
+{
+    count=$((count + 1))
+    if [ "$2" = yes ]; then
+        echo "ok $count - $1"
+        return
+    fi
+    echo "not ok $count - $1"
+    failures=$((failures + 1))
+    echo "# code $code; output and errors begin with:"
+    head -c 600 "$out" | sed 's/^/# /'
+    head -c 600 "$err" | sed 's/^/# /'
+}
+
+attempt()
+{
+    timeout -k 5 $bound "$sim" "$@" >"$out" 2>"$err" </dev/null
+    code=$?
+}
+
+# works NAME OPTION...: exit code 0 and nothing on standard error.
+works()
+{
+    local name=$1
+    shift
+    attempt "$@"
+    if [ "$code" -eq 0 ] && [ ! -s "$err" ]; then
+        report "$name" yes
+    else
+        report "$name" no
+    fi
+}
+
+# refuses PATTERN OPTION...: exit code 2, no output, one line that says why.
+refuses()
+{
+    local pattern=$1
+    shift
+    attempt "$@"
+    if [ "$code" -eq 2 ] && [ ! -s "$out" ] &&
+        [ "$(wc -l <"$err")" -eq 1 ] && grep -q -- "$pattern" "$err"; then
+        report "refuses $*" yes
+    else
+        report "refuses $*" no
+    fi
+}
+
+# holds NAME PATTERN: in the output of the last attempt.
+holds()
+{
+    if grep -qE -- "$2" "$out"; then
+        report "$1" yes
+    else
+        report "$1" no
+    fi
+}
+
+# equal NAME FILE FILE
+equal()
+{
+    if cmp -s "$2" "$3"; then
+        report "$1" yes
+    else
+        diff "$2" "$3" | head -n 20 | sed 's/^/# /'
+        report "$1" no
+    fi
+}
+
+small=(-n 2 -p 4 -s 64K -i 3)
+colls=(barrier bcast reduce allreduce gather gatherv scatter scatterv allgather
+    allgatherv alltoall alltoallv alltoallw reduce_scatter reduce_scatter_block
+    scan exscan)
+
+# ---------------------------------------------------------------------------
+
+# Every kind of noise, payload, jitter, arrival, and all implementations.
+golden_commands=(
+    '-n 2 -p 8 -s 1M -i 20 --noise uniform:100Hz,0-2ms;periodic:1kHz,50us'
+    '-n 4 -p 4 -c reduce -s 256K -i 20 --noise sync:1kHz,50us;poisson:1kHz,50us
+        --seeds 2'
+    '-m saturn -n 16 -p 1 --algorithm binary --noise once:1ms@0us,rank=6
+        --per-rank'
+    '-m stampede2 -n 3 -p 5 -c reduce -s 96K -i 6 --payload watched --jitter 2us
+        --root 7 --seed 9'
+    '-m node64 -n 1 -p 16 -s 300000 -i 5 --payload moved --algorithm knomial:4
+        --segment 20000 --windows 2,5 --arrival random:20us --noise TRACE'
+    '-n 1 -p 6 --impl elastic:1,elastic:16:2ms -i 50
+        --noise uniform:10Hz,0-20ms'
+    '-m tcp -n 6 -p 2 -s 128K -c reduce --kill 5@0.1ms --impl event'
+    '-n 3 -p 4 -c allreduce -s 32K -i 5 --algorithm rabenseifner
+        --payload moved --noise poisson:1kHz,50us'
+    '-n 4 -p 3 -c alltoall -s 2K -i 4 --algorithm bruck:3 --payload watched
+        --jitter 2us --seed 4'
+    '-m stampede2 -n 2 -p 5 -c reduce_scatter -s 8K -i 4 --algorithm circulant'
+    '-m node64 -n 1 -p 12 -c scan -s 100K -i 3 --algorithm linear --segment 8K'
+    '-n 2 -p 3 -c alltoallw -s 1000 -i 2 --algorithm pairwise --payload moved'
+    '-n 4 -p 4 -c barrier -i 50 --algorithm dissemination:4
+        --noise sync:1kHz,50us'
+    '-n 3 -p 3 -c gatherv -s 600 --root 4 --kill 2@1us'
+)
+
+golden()
+{
+    local command options
+
+    printf '# a record of noise\n100 20\n350 5.5\n420 1\nlength 700\n' \
+        >"$work/noise"
+    for command in "${golden_commands[@]}"; do
+        read -rd '' -a options <<<"$command"
+        echo "xylem-sim ${options[*]}"
+        (cd "$work" && "$sim" "${options[@]/#TRACE/trace:noise}" --no-wall) 2>&1
+        echo
+    done
+}
+
+if [ "${2-}" = --golden ]; then
+    golden
+    exit
+fi
+
+# ---------------------------------------------------------------------------
+
+test_refusals()
+{
+    refuses '--impl best: expected event' --impl best
+    refuses '--impl : expected event' --impl event,
+    refuses '--impl elastic:0: expected' --impl elastic:0
+    refuses '--impl elastic:4:x: expected' --impl elastic:4:x
+    refuses '--impl names more than 8' \
+        --impl event,event,event,event,event,event,event,event,event
+    refuses '-c fold: there is no such collective' -c fold
+    refuses '-s 6: a reduction sums floats' -c reduce -s 6
+    refuses '-s 6: a reduction sums floats' -c exscan -s 6
+    refuses '4096 such blocks are more than' -c gather -s 1G -n 128 -p 32
+    refuses '--impl waitall: does bcast and reduce only, no scan' -c scan \
+        --impl event,waitall
+    refuses '--impl elastic:2: does bcast and reduce only, no barrier' \
+        -c barrier --impl elastic:2
+    refuses '--impl blocking: knows trees only, no algorithm circulant' \
+        --algorithm circulant --impl blocking
+    refuses '--size 0: expected a number of bytes' -s 0
+    refuses '--size 9G: expected a number of bytes' -s 9G
+    refuses '--algorithm oak: there is no such algorithm' --algorithm oak
+    refuses '--algorithm chain: there is no such algorithm' -c allgather \
+        --algorithm chain
+    refuses '--algorithm ring:3: this algorithm takes no radix' -c allgather \
+        --algorithm ring:3
+    refuses '--algorithm neighbor_exchange: .* an even number' -c allgather \
+        --algorithm neighbor_exchange -n 3 -p 1
+    refuses '--windows 4,2: expected N,M' --windows 4,2
+    refuses '--machine nowhere: ' -m nowhere
+    refuses '--nodes 0: expected a whole number' -n 0
+    refuses 'are more than 1048576 ranks' -n 1048576 -p 2
+    refuses '--root 8: the ranks are 0 ... 7' -n 2 -p 4 --root 8
+    refuses '--noise loud: ' --noise loud
+    refuses '--noise uniform:10Hz,0-20ms,rank=8: hits nobody' -n 2 -p 4 \
+        --noise 'none;uniform:10Hz,0-20ms,rank=8'
+    refuses '--noise trace:/nonexistent: ' --noise trace:/nonexistent
+    refuses '--arrival later: ' --arrival later
+    refuses '--payload some: expected none, moved or watched' --payload some
+    refuses 'need too much memory' -n 64 -p 32 -s 64M --payload moved
+    refuses 'need too much memory' -n 64 -p 32 -c alltoall -s 64K \
+        --payload moved
+    refuses '--jitter 2: expected a time' --jitter 2
+    refuses '--jitter 2parsec: expected a time' --jitter 2parsec
+    refuses '--kill 3: expected RANK@TIME' --kill 3
+    refuses '--kill 9@1ms: expected RANK@TIME' -n 2 -p 4 --kill 9@1ms
+    refuses '--trace records one run' --trace "$work/trace.json"
+    refuses 'elastic moves no data' --impl elastic:1 --payload moved
+    refuses '--seed 4294967295 with --seeds 2' --seed 4294967295 --seeds 2
+    refuses '--fast is no option' --fast
+    refuses 'unexpected argument fast' fast
+}
+
+test_help()
+{
+    works "--help" --help
+    holds "--help names the noises" 'uniform:10Hz,0-20ms'
+    works "--algorithm list" --algorithm list
+    holds "lists trees" '^  knomial:K .*tree:'
+    holds "lists schedules" '^  scatter_ring '
+    works "--algorithm list -c allgather" --algorithm list -c allgather
+    holds "lists those of a collective" '^  bruck:K .*K 2 '
+    works "--machine list" --machine list
+    holds "lists machines" '^stampede2$'
+}
+
+test_output()
+{
+    local file
+
+    works "all implementations" "${small[@]}" --csv "$work/a.csv"
+    holds "names the machine" '^machine cori: 2 nodes of 4 ranks .*, 8 ranks$'
+    holds "reports this computer" 'events/us'
+    works "--no-wall" "${small[@]}" --no-wall
+    if grep -q 'events/us' "$out"; then
+        report "--no-wall leaves it out" no
+    else
+        report "--no-wall leaves it out" yes
+    fi
+    file=$work/a.csv
+    if [ "$(wc -l <"$file")" -eq 4 ] &&
+        [ "$(awk -F, '{ print NF }' "$file" | sort -u)" = 32 ]; then
+        report "CSV: a line per implementation, as many cells as titles" yes
+    else
+        report "CSV: a line per implementation, as many cells as titles" no
+    fi
+    works "--per-rank" "${small[@]}" --per-rank --csv "$work/a.csv"
+    if [ "$(wc -l <"$file")" -eq 28 ]; then
+        report "CSV: and per rank" yes
+    else
+        report "CSV: and per rank" no
+    fi
+    attempt "${small[@]}" --csv /nonexistent/a.csv
+    if [ "$code" -eq 1 ] && grep -q 'cannot write /nonexistent' "$err"; then
+        report "a CSV file that cannot be written" yes
+    else
+        report "a CSV file that cannot be written" no
+    fi
+    works "--trace" "${small[@]}" --impl event --trace "$work/trace.json"
+    if command -v jq >/dev/null; then
+        if jq -e . "$work/trace.json" >/dev/null 2>&1; then
+            report "the trace is JSON" yes
+        else
+            report "the trace is JSON" no
+        fi
+    fi
+    if command -v gnuplot >/dev/null; then
+        works "--plot" "${small[@]}" --noise periodic:1kHz,50us \
+            --plot "$work/plot.png"
+        if [ -s "$work/plot.png" ]; then
+            report "--plot draws" yes
+        else
+            report "--plot draws" no
+        fi
+    fi
+}
+
+# Where no bytes are moved the ranks' clocks must not notice.
+test_payloads()
+{
+    local coll mode
+    for coll in "${colls[@]}"; do
+        for mode in none moved watched; do
+            works "$coll, payload $mode" "${small[@]}" -c "$coll" \
+                --payload $mode --noise 'poisson:10kHz,10us' --no-wall
+            cp "$out" "$work/$mode"
+        done
+        equal "$coll: equal times without payload" "$work/none" "$work/moved"
+        equal "$coll: equal times, watched" "$work/moved" "$work/watched"
+    done
+}
+
+# Every algorithm that there is, its results checked: 9 ranks, as a power of
+# two, or an even number of ranks, hides much, and 6 for those that need that.
+test_algorithms()
+{
+    local coll algorithm name
+    for coll in "${colls[@]}"; do
+        "$sim" --algorithm list -c "$coll" | sed -n 's/^  //p' >"$work/list"
+        while read -r algorithm; do
+            name=${algorithm%% *}
+            local options=(-n 3 -p 3 -c "$coll" --algorithm "${name/:K/:3}")
+            [[ $algorithm != *'even number'* ]] || options+=(-p 2)
+            [ "$coll" = barrier ] || options+=(-s 12000)
+            works "$coll, ${name/:K/:3}" "${options[@]}" -i 2 --impl event \
+                --payload watched --jitter 1us
+        done <"$work/list"
+    done
+}
+
+# The largest message, without memory for it.
+test_scale()
+{
+    works "1024 ranks, all to all" -n 32 -p 32 -c alltoall -s 64 -i 1 \
+        --warmup 0 --algorithm bruck:4
+    holds "names the size of a block" '^alltoall of 64 bytes per block, alg'
+    works "blocks of 256 MiB" -n 2 -p 4 -c allgather -s 256M -i 1 --warmup 0
+    works "2048 ranks" -n 64 -p 32 -s 64K -i 1 --warmup 0 --impl event
+    holds "2048 ranks" ', 2048 ranks$'
+    works "a message of 8 GiB" -n 2 -p 1 -s 8G --segment 64M -i 1 --warmup 0
+    works "one rank" -n 1 -p 1 --impl event,waitall,blocking,elastic:1 -i 2
+    works "more ranks than cores" -m saturn -n 1 -p 24 -s 64K -i 2
+}
+
+test_kill()
+{
+    local impl coll
+    for impl in event waitall blocking; do
+        works "$impl: a rank dies" -n 2 -p 4 --impl $impl --kill 3@0.2ms \
+            --payload watched --no-wall
+        holds "$impl: the others end" "^$impl +0 +7 "
+    done
+    for coll in allgather alltoallv reduce_scatter; do
+        works "$coll: a rank dies" -n 2 -p 4 -c $coll -s 64K --kill 3@1us \
+            --payload watched --no-wall
+        holds "$coll: the others end" "^event +0 +7 "
+    done
+}
+
+test_elasticity()
+{
+    works "--elasticity" --elasticity --seeds 1
+    if [ "$(grep -cE ' yes ' "$out")" -eq 48 ]; then
+        report "48 cells equal the formula" yes
+    else
+        report "48 cells equal the formula" no
+    fi
+}
+
+test_seeds()
+{
+    local noise=(--noise 'uniform:1kHz,0-100us' --no-wall)
+
+    golden >"$work/golden"
+    cp "$work/golden" "$out"
+    : >"$err"
+    code=0
+    equal "golden.txt" "$here/golden.txt" "$work/golden"
+    works "seed 5" "${small[@]}" "${noise[@]}" --seed 5
+    cp "$out" "$work/first"
+    works "seed 5 again" "${small[@]}" "${noise[@]}" --seed 5
+    equal "equal seeds give equal bytes" "$work/first" "$out"
+    works "seed 6" "${small[@]}" "${noise[@]}" --seed 6
+    if tail -n +3 "$work/first" | cmp -s - <(tail -n +3 "$out"); then
+        report "another seed gives other numbers" no
+    else
+        report "another seed gives other numbers" yes
+    fi
+}
+
+test_refusals
+test_help
+test_output
+test_payloads
+test_algorithms
+test_algorithms
+test_scale
+test_kill
+test_elasticity
+test_seeds
+echo "1..$count"
+[ $failures -eq 0 ]

@@ -1,0 +1,174 @@
+#include "tests/support/any_run.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "runtime/team.h"
+#include "tests/support/check.h"
+
+static void *must(void *memory)
+{
+    if (memory == NULL)
+        abort(); /* the test's own memory, not the library's */
+    return memory;
+}
+
+static void complain(const any_run_t *run, const char *what, uint32_t rank)
+{
+    char text[512], words[256];
+
+    any_case_text(&run->c, words, sizeof words);
+    snprintf(text, sizeof text, "%s (rank %" PRIu32 "; %s)", what, rank, words);
+    check_failed(__FILE__, __LINE__, text);
+}
+
+/* ---- life ---- */
+
+static void completed(void *arg, xylem_status_t status)
+{
+    any_member_t *member = arg;
+    any_run_t *run = member->run;
+
+    if (member->is_starting)
+        complain(run, "on_complete inside the starting call", member->any.rank);
+    if (++member->completions > member->starts)
+        complain(run, "on_complete more often than started", member->any.rank);
+    if (status != XYLEM_OK && !run->expects_failure)
+        complain(run, xylem_status_name(status), member->any.rank);
+    member->status = status;
+}
+
+void any_run_init(any_run_t *run, fabric_t *fabric, xylem_team_t **teams,
+                  const any_case_t *c)
+{
+    char label[256];
+    uint32_t i;
+
+    *run = (any_run_t){.c = *c, .fabric = fabric};
+    run->all = must(calloc(c->ranks, sizeof *run->all));
+    for (i = 0; i < c->ranks; i++) {
+        any_member_t *member = &run->all[i];
+        member->run = run;
+        member->status = XYLEM_IN_PROGRESS;
+        member->team = teams != NULL ? teams[i] : fabric_world(fabric, i);
+        any_rank_init(&member->any, &run->c, i, member->team->context);
+        member->any.args.on_complete = completed;
+        member->any.args.arg = member;
+    }
+    any_case_text(c, label, sizeof label);
+    fabric_label(fabric, label);
+}
+
+void any_run_fini(any_run_t *run)
+{
+    uint32_t i;
+
+    for (i = 0; i < run->c.ranks; i++) {
+        if (xylem_request_free(run->all[i].request) != XYLEM_OK)
+            complain(run, "the request cannot be freed", i);
+        any_rank_fini(&run->all[i].any);
+    }
+    free(run->all);
+}
+
+xylem_status_t any_run_plan(any_run_t *run, uint32_t rank)
+{
+    any_member_t *member = &run->all[rank];
+
+    return xylem_coll_init(member->team, &member->any.args, &member->request);
+}
+
+static xylem_status_t start(any_member_t *member)
+{
+    any_run_t *run = member->run;
+    xylem_status_t status = XYLEM_OK;
+
+    if (!run->is_persistent)
+        status =
+            xylem_coll_start(member->team, &member->any.args, &member->request);
+    else if (member->request == NULL)
+        status = any_run_plan(run, member->any.rank);
+    if (status != XYLEM_OK)
+        return status;
+    if (run->drops_types)
+        any_rank_drop_types(&member->any);
+    return run->is_persistent ? xylem_request_start(member->request) : status;
+}
+
+xylem_status_t any_run_start(any_run_t *run, uint32_t rank)
+{
+    any_member_t *member = &run->all[rank];
+    xylem_status_t status;
+
+    member->starts++; /* a callback may come before the call returns */
+    member->is_starting = 1;
+    status = start(member);
+    member->is_starting = 0;
+    if (status != XYLEM_OK)
+        member->starts--;
+    return status;
+}
+
+void any_run_start_all(any_run_t *run)
+{
+    uint32_t i;
+
+    for (i = 0; i < run->c.ranks; i++)
+        if (any_run_start(run, i) != XYLEM_OK)
+            complain(run, xylem_last_error(), i);
+}
+
+void any_run_refill(any_run_t *run)
+{
+    uint32_t i;
+
+    for (i = 0; i < run->c.ranks; i++)
+        any_rank_fill(&run->all[i].any);
+}
+
+/* ---- the end ---- */
+
+int any_run_is_done(void *arg)
+{
+    any_run_t *run = arg;
+    uint32_t i;
+
+    for (i = 0; i < run->c.ranks; i++)
+        if (run->all[i].completions != run->all[i].starts &&
+            !fabric_is_dead(run->fabric, run->all[i].team->context->rank))
+            return 0;
+    return 1;
+}
+
+int any_run_finish(any_run_t *run)
+{
+    fabric_script_t script = {any_run_is_done, NULL, run};
+
+    return fabric_run_until(run->fabric, &script);
+}
+
+static void check_data(const any_run_t *run, uint32_t rank)
+{
+    char text[300];
+
+    if (!any_rank_check(&run->all[rank].any, text, sizeof text))
+        check_failed(__FILE__, __LINE__, text);
+}
+
+void any_run_check_data(const any_run_t *run, uint32_t rank)
+{
+    if (run->all[rank].status == XYLEM_OK)
+        check_data(run, rank);
+}
+
+void any_run_check(const any_run_t *run)
+{
+    uint32_t i;
+
+    for (i = 0; i < run->c.ranks; i++) {
+        if (run->all[i].status != XYLEM_OK)
+            complain(run, xylem_status_name(run->all[i].status), i);
+        check_data(run, i);
+    }
+}

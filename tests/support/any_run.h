@@ -1,0 +1,50 @@
+/* One collective of any kind on all ranks of a team over the fabric, with
+ * callbacks that check their own rules. */
+#ifndef XYL_TESTS_ANY_RUN_H
+#define XYL_TESTS_ANY_RUN_H
+
+#include "tests/support/any_case.h"
+#include "tests/support/fabric.h"
+
+typedef struct any_member {
+    struct any_run *run;
+    any_rank_t any;
+    xylem_team_t *team;
+    xylem_request_t *request;
+    uint32_t starts, completions;
+    xylem_status_t status;
+    int is_starting; /* inside the starting call */
+} any_member_t;
+
+typedef struct any_run {
+    any_case_t c;
+    fabric_t *fabric;
+    int is_persistent;   /* xylem_coll_init, then started */
+    int drops_types;     /* as soon as the call that names them has returned */
+    int expects_failure; /* statuses other than XYLEM_OK are no failure */
+    any_member_t *all;   /* [c.ranks] */
+} any_run_t;
+
+/* teams[i]: rank i's handle, for all ranks of the team; NULL: the world. */
+void any_run_init(any_run_t *run, fabric_t *fabric, xylem_team_t **teams,
+                  const any_case_t *c);
+/* Frees what requests are left. */
+void any_run_fini(any_run_t *run);
+
+/* Plans one rank of a persistent run. */
+xylem_status_t any_run_plan(any_run_t *run, uint32_t rank);
+/* Starts one rank (init first, when persistent and not done before). */
+xylem_status_t any_run_start(any_run_t *run, uint32_t rank);
+void any_run_start_all(any_run_t *run);
+/* Fills all buffers again, for a further start of a persistent run. */
+void any_run_refill(any_run_t *run);
+
+int any_run_is_done(void *run); /* every live rank has completed its starts */
+int any_run_finish(any_run_t *run); /* runs the fabric until it is done */
+
+/* All ranks completed with XYLEM_OK and have the right data. */
+void any_run_check(const any_run_t *run);
+/* This one has, if it completed with XYLEM_OK. */
+void any_run_check_data(const any_run_t *run, uint32_t rank);
+
+#endif

@@ -1,0 +1,160 @@
+/* Every writer of schedules with every one of its allocations failing: it
+ * returns, frees what it has, and the schedule says that memory is missing.
+ * The allocation functions are wrapped at link time (-Wl,--wrap). */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "collectives/algorithm.h"
+#include "runtime/base/log.h"
+#include "tests/support/check.h"
+
+enum {
+    RANKS = 101,
+    ROOT = 75,
+    RANK_STEP = 25,
+    COUNT = 3 * RANKS,
+    FAILURES_MAX = 100,
+    TEXT_BYTES = 200
+};
+
+/* Which allocation fails, counted down; 0: none. */
+static uint64_t allocations_to_failure;
+
+/* The linker's names. */
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *block, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *block, size_t bytes);
+
+static int must_fail(void)
+{
+    return allocations_to_failure != 0 && --allocations_to_failure == 0;
+}
+
+void *__wrap_malloc(size_t bytes)
+{
+    return must_fail() ? NULL : __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+    return must_fail() ? NULL : __real_calloc(count, bytes);
+}
+
+void *__wrap_realloc(void *block, size_t bytes)
+{
+    return must_fail() ? NULL : __real_realloc(block, bytes);
+}
+
+/* ---- problems ---- */
+
+static uint64_t counts[RANKS], displs[RANKS];
+
+static int is_varied(xylem_coll_t coll)
+{
+    return coll == XYLEM_COLL_GATHERV || coll == XYLEM_COLL_SCATTERV ||
+           coll == XYLEM_COLL_ALLGATHERV || coll == XYLEM_COLL_ALLTOALLV ||
+           coll == XYLEM_COLL_ALLTOALLW || coll == XYLEM_COLL_REDUCE_SCATTER;
+}
+
+static xyl_problem_t problem_make(const xyl_algorithm_t *algorithm,
+                                  uint32_t rank, int is_in_place)
+{
+    xyl_problem_t problem = {.coll = algorithm->coll,
+                             .rank = rank,
+                             .ranks = RANKS,
+                             .root = ROOT,
+                             .count = COUNT,
+                             .element_bytes = sizeof(uint64_t),
+                             .is_in_place = is_in_place,
+                             .is_commutative = 1,
+                             .radix = algorithm->radix_default,
+                             .segment_count = COUNT / 10};
+
+    if ((algorithm->flags & XYL_NEEDS_EVEN) != 0)
+        problem.ranks--;
+    if (is_varied(algorithm->coll)) {
+        problem.count = counts[rank];
+        problem.send_counts = problem.recv_counts = counts;
+        problem.send_displs = problem.recv_displs = displs;
+    }
+    return problem;
+}
+
+/* With gaps, so that more has to be kept apart. */
+static void blocks_fill(void)
+{
+    uint64_t at = 0;
+    uint32_t i;
+
+    for (i = 0; i < RANKS; i++) {
+        counts[i] = i % 5;
+        displs[i] = at;
+        at += counts[i] + 1;
+    }
+}
+
+/* ---- failing ---- */
+
+/* Returns 1 when the failure was met. */
+static int write_once(const xyl_algorithm_t *algorithm,
+                      const xyl_problem_t *problem, uint64_t nth)
+{
+    xyl_schedule_t schedule;
+    char text[TEXT_BYTES];
+    int has_failed;
+
+    xyl_schedule_init(&schedule, problem->element_bytes);
+    allocations_to_failure = nth;
+    algorithm->write(problem, &schedule);
+    has_failed = allocations_to_failure == 0;
+    allocations_to_failure = 0;
+    if (xyl_schedule_status(&schedule) !=
+        (has_failed ? XYLEM_ERR_NO_MEMORY : XYLEM_OK)) {
+        snprintf(text, sizeof text,
+                 "%s (collective %d), rank %u%s, allocation %" PRIu64
+                 ": status %d",
+                 algorithm->name, (int)algorithm->coll, problem->rank,
+                 problem->is_in_place ? " in place" : "", nth,
+                 (int)xyl_schedule_status(&schedule));
+        check_failed(__FILE__, __LINE__, text);
+    }
+    xyl_schedule_fini(&schedule);
+    return has_failed;
+}
+
+static void every_allocation(void)
+{
+    size_t count, i;
+    const xyl_algorithm_t *all = xyl_algorithms(&count);
+    uint32_t rank, failures = 0;
+    int is_in_place;
+
+    xyl_log_level_set(XYL_LOG_NONE);
+    blocks_fill();
+    for (i = 0; i < count; i++) {
+        if (all[i].write == NULL)
+            continue;
+        for (rank = 0; rank + 1 < RANKS; rank += RANK_STEP)
+            for (is_in_place = 0; is_in_place < 2; is_in_place++) {
+                xyl_problem_t problem =
+                    problem_make(&all[i], rank, is_in_place);
+                uint64_t nth = 1;
+                if (!xyl_algorithm_fits(&all[i], &problem, NULL))
+                    continue;
+                while (write_once(&all[i], &problem, nth) && nth < FAILURES_MAX)
+                    nth++;
+                CHECK(nth < FAILURES_MAX);
+                failures += (uint32_t)nth - 1;
+            }
+    }
+    CHECK(failures > count);
+}
+
+static const check_case_t cases[] = {
+    {"algorithms: every allocation fails once", every_allocation},
+};
+CHECK_MAIN(cases)

@@ -1,0 +1,227 @@
+/* A stage over shared memory in the simulator: what it takes to join, and what
+ * it is charged. The stage broadcasts through one cell per node: the root
+ * copies in and raises a flag for each reader, readers copy out. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/operation.h"
+#include "collectives/request.h"
+#include "progress/shm.h"
+#include "runtime/team.h"
+#include "simulator/world.h"
+#include "tests/support/check.h"
+
+enum { RANKS = 4, BYTES = 4096, KEY = 17, LINE = 128 };
+
+/* One flag per reader, each on lines of its own, then the cell. */
+typedef struct cell {
+    struct {
+        _Atomic uint64_t number;
+        char pad[LINE - sizeof(uint64_t)];
+    } flags[RANKS];
+    char bytes[BYTES];
+} cell_t;
+
+typedef struct cell_stage {
+    xyl_stage_t stage;
+    cell_t *cell;
+    char *buf;
+    uint64_t run; /* flags count runs */
+    int is_waiting;
+} cell_stage_t;
+
+static xyl_shm_t *shm_of(const cell_stage_t *self)
+{
+    return self->stage.operation->request.context->shm;
+}
+
+static void cell_start(xyl_stage_t *stage)
+{
+    cell_stage_t *self = (cell_stage_t *)(void *)stage;
+
+    self->run++;
+    self->is_waiting = !stage->operation->has_input;
+}
+
+static void cell_segment_ready(xyl_stage_t *stage, uint64_t index)
+{
+    cell_stage_t *self = (cell_stage_t *)(void *)stage;
+    xyl_shm_t *shm = shm_of(self);
+    uint32_t rank;
+
+    shm->ops->copy(shm, self->cell->bytes, self->buf, BYTES);
+    for (rank = 1; rank < RANKS; rank++)
+        shm->ops->set(shm, &self->cell->flags[rank].number, self->run, rank);
+    xyl_stage_emit(stage, index);
+    xyl_stage_complete(stage);
+}
+
+static unsigned cell_poll(void *arg)
+{
+    cell_stage_t *self = arg;
+    xyl_shm_t *shm = shm_of(self);
+    uint32_t rank = self->stage.operation->request.team->rank;
+
+    if (!self->is_waiting ||
+        shm->ops->get(shm, &self->cell->flags[rank].number) < self->run)
+        return 0;
+    self->is_waiting = 0;
+    shm->ops->copy(shm, self->buf, self->cell->bytes, BYTES);
+    xyl_stage_emit(&self->stage, 0);
+    xyl_stage_complete(&self->stage);
+    return 1;
+}
+
+static void cell_cancel(xyl_stage_t *stage)
+{
+    ((cell_stage_t *)(void *)stage)->is_waiting = 0;
+}
+
+static const xyl_stage_ops_t cell_ops = {
+    .name = "cell",
+    .start = cell_start,
+    .segment_ready = cell_segment_ready,
+    .cancel = cell_cancel,
+};
+
+/* ---- the world around it ---- */
+
+typedef struct rank_state {
+    sim_world_t *world;
+    uint32_t rank;
+    char buf[BYTES];
+    xyl_operation_t *operation;
+    sim_time_t end;
+    unsigned completions;
+} rank_state_t;
+
+static void completed(void *arg, xylem_status_t status)
+{
+    rank_state_t *state = arg;
+
+    CHECK_EQ(status, XYLEM_OK);
+    state->completions++;
+    state->end = sim_world_now(state->world, state->rank);
+}
+
+static void plan(rank_state_t *state)
+{
+    xylem_context_t *context = sim_world_context(state->world, state->rank);
+    xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                              .coll = XYLEM_COLL_BCAST,
+                              .recv = state->buf,
+                              .count = BYTES,
+                              .type = XYLEM_BYTE,
+                              .on_complete = completed,
+                              .arg = state};
+    xyl_plan_t frame = {.segment_bytes = BYTES};
+    cell_stage_t *self;
+
+    CHECK_EQ(xyl_operation_create(xylem_context_world(context), &args, &frame,
+                                  state->rank == 0, &state->operation),
+             XYLEM_OK);
+    self = (cell_stage_t *)(void *)xyl_operation_add_stage(
+        state->operation, 0, &cell_ops, sizeof *self);
+    self->cell = context->shm->ops->attach(context->shm, KEY, sizeof(cell_t));
+    self->buf = state->buf;
+    CHECK_EQ(xyl_engine_source_add(&context->engine,
+                                   (xyl_source_t){cell_poll, self}),
+             XYLEM_OK);
+    xyl_request_persist(&state->operation->request);
+}
+
+static void start(void *arg, uint32_t rank)
+{
+    rank_state_t *states = arg;
+
+    CHECK_EQ(xylem_request_start(&states[rank].operation->request), XYLEM_OK);
+}
+
+/* Copies take 1 us, flags 10 ns at either end and 100 ns on the way. */
+static sim_machine_t machine(void)
+{
+    sim_machine_t machine;
+    int level;
+
+    sim_machine_ideal(RANKS, &machine);
+    for (level = 0; level < SIM_LEVEL_COUNT; level++)
+        machine.links[level].latency = 100 * SIM_NS;
+    machine.core.copy = (sim_rate_t)(SIM_US * 1000 / BYTES) + 1;
+    machine.core.flag = 10 * SIM_NS;
+    return machine;
+}
+
+static void run(rank_state_t *states, sim_payload_t payload)
+{
+    sim_machine_t costs = machine();
+    sim_options_t options = {.machine = &costs,
+                             .nodes = 1,
+                             .ranks_per_node = RANKS,
+                             .payload = payload};
+    sim_world_t *world;
+    uint32_t rank, turn;
+
+    CHECK_EQ(sim_world_create(&options, &world), XYLEM_OK);
+    for (rank = 0; rank < RANKS; rank++) {
+        states[rank].world = world;
+        states[rank].rank = rank;
+        memset(states[rank].buf, rank == 0 ? 'x' : '.', BYTES);
+        plan(&states[rank]);
+    }
+    for (turn = 0; turn < 2; turn++) {
+        for (rank = 0; rank < RANKS; rank++)
+            sim_world_at(world, rank, turn * 10 * SIM_US, start, states);
+        CHECK(sim_world_run(world, SIM_NEVER, 100000));
+    }
+    for (rank = 0; rank < RANKS; rank++) {
+        xylem_context_t *context = sim_world_context(world, rank);
+        CHECK_EQ(states[rank].completions, 2);
+        context->shm->ops->detach(context->shm, KEY);
+        CHECK_EQ(xylem_request_free(&states[rank].operation->request),
+                 XYLEM_OK);
+    }
+    CHECK_EQ(sim_world_destroy(world), XYLEM_OK);
+}
+
+static void test_moves_bytes(void)
+{
+    rank_state_t *states = calloc(RANKS, sizeof *states);
+    uint32_t rank, i;
+
+    if (states == NULL)
+        abort();
+    run(states, SIM_PAYLOAD_MOVED);
+    for (rank = 0; rank < RANKS; rank++)
+        for (i = 0; i < BYTES; i++)
+            if (states[rank].buf[i] != 'x') {
+                check_failed(__FILE__, __LINE__, "a byte did not come");
+                break;
+            }
+    free(states);
+}
+
+/* In, then flags one after the other; each on its way, seen, and out. */
+static void test_charges(void)
+{
+    rank_state_t *states = calloc(RANKS, sizeof *states);
+    sim_time_t copy =
+        sim_rate_time((sim_rate_t)(SIM_US * 1000 / BYTES) + 1, BYTES);
+    uint32_t rank;
+
+    if (states == NULL)
+        abort();
+    run(states, SIM_PAYLOAD_NONE);
+    CHECK_EQ(states[0].end, 10 * SIM_US + copy + 30 * SIM_NS);
+    for (rank = 1; rank < RANKS; rank++) {
+        CHECK_EQ(states[rank].end,
+                 10 * SIM_US + 2 * copy + (10 * rank + 110) * SIM_NS);
+        CHECK_EQ(states[rank].buf[0], '.');
+    }
+    free(states);
+}
+
+static const check_case_t cases[] = {
+    {"moves_bytes", test_moves_bytes},
+    {"charges", test_charges},
+};
+CHECK_MAIN(cases)
