@@ -47,8 +47,8 @@ static void step_start(void *arg, uint32_t rank)
 {
     run_t *run = arg;
     player_t *player = &run->players[rank];
-    char *nowhere = sim_world_nowhere(run->world);
     size_t bytes = calibrate_probe_bytes(run->probe);
+    char *nowhere = sim_world_nowhere(run->world, 2 * bytes);
     xylem_coll_args_t args = calibrate_probe_args(run->probe, player->step,
                                                   nowhere, nowhere + bytes);
 

@@ -18,7 +18,7 @@ enum { ERROR_BYTES = 256, DEPTH_MAX = 1 << 16 };
 #define MESSAGE_LIMIT 8589934592.0
 
 static const size_t message_default = (size_t)4 << 20, block_default = 4 << 10;
-/* All blocks of a buffer; half of sim_world_nowhere. */
+/* All blocks of a buffer. */
 static const size_t buffer_bytes_max = (size_t)1 << 40;
 
 /* Payloads are real memory, of all ranks together. */

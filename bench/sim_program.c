@@ -15,8 +15,6 @@
 
 /* All ranks know of a death within that. */
 static const sim_time_t notice_max = SIM_MS;
-/* Where the receive buffers of ranks without payload begin. */
-static const size_t nowhere_half = (size_t)1 << 40;
 
 struct player {
     struct program *program;
@@ -151,6 +149,7 @@ static int buffers_get(struct player *player)
 {
     struct coll_part part = part_of(player);
     int sends = coll_has_input(&part), receives = coll_has_result(&part);
+    size_t most;
     char *nowhere;
 
     if (has_payload(simulation_of(player->program))) {
@@ -159,9 +158,10 @@ static int buffers_get(struct player *player)
         return !(sends && player->send == NULL) &&
                !(receives && player->recv == NULL);
     }
-    nowhere = sim_world_nowhere(player->program->tally.world);
+    most = simulation_of(player->program)->bytes * part.ranks;
+    nowhere = sim_world_nowhere(player->program->tally.world, 2 * most);
     player->send = sends ? nowhere : NULL;
-    player->recv = receives ? nowhere + nowhere_half : NULL;
+    player->recv = receives ? nowhere + most : NULL;
     return 1;
 }
 

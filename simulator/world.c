@@ -14,10 +14,6 @@
 #include "simulator/must.h"
 #include "simulator/random.h"
 
-#define SPACE_BYTES_MAX ((size_t)1 << 44)
-#define SPACE_BYTES_MIN ((size_t)1 << 34)
-#define NOWHERE_BYTES   ((size_t)1 << 41)
-
 enum {
     PIECES_IN_A_ROW = 64, /* of a rank that nobody else comes before */
     JITTER_RARE = 8,      /* one delay in so many is long */
@@ -431,11 +427,17 @@ static void nodes_create(sim_world_t *world)
     }
 }
 
+/* Addresses for more than fits into memory, much of it being asked for and
+ * never touched, and not for more than that: valgrind keeps a record of every
+ * page that it is given. */
+static size_t space_bytes(void)
+{
+    return 4 * (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+}
+
 /* The rates for messages of this size, and where memory comes from. */
 static void prepare(sim_world_t *world, const sim_options_t *options)
 {
-    size_t bytes = SPACE_BYTES_MAX;
-
     world->machine = *options->machine;
     world->options = *options;
     world->options.machine = &world->machine;
@@ -447,9 +449,7 @@ static void prepare(sim_world_t *world, const sim_options_t *options)
     world->random = random_mix(options->seed);
     world->failed_rank = UINT32_MAX;
     if (options->allocator == NULL && options->payload == SIM_PAYLOAD_NONE)
-        while (bytes >= SPACE_BYTES_MIN &&
-               !sim_space_init(&world->space, bytes))
-            bytes /= 2;
+        (void)sim_space_init(&world->space, space_bytes());
     if (options->allocator == NULL)
         world->options.allocator = world->space.base != NULL
                                        ? &world->space.allocator
@@ -537,16 +537,17 @@ xylem_context_t *sim_world_context(sim_world_t *world, uint32_t rank)
     return world->all[rank].context;
 }
 
-void *sim_world_nowhere(sim_world_t *world)
+void *sim_world_nowhere(sim_world_t *world, size_t bytes)
 {
     void *base;
 
     if (world->nowhere.base == NULL) {
-        base = mmap(NULL, NOWHERE_BYTES, PROT_NONE,
+        base = mmap(NULL, bytes + 1, PROT_NONE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         world->nowhere.base = sim_must(base == MAP_FAILED ? NULL : base);
-        world->nowhere.bytes = NOWHERE_BYTES;
+        world->nowhere.bytes = bytes + 1;
     }
+    assert(bytes <= world->nowhere.bytes);
     return world->nowhere.base;
 }
 

@@ -66,8 +66,9 @@ xylem_status_t sim_world_destroy(sim_world_t *world);
 uint32_t sim_world_ranks(const sim_world_t *world);
 xylem_context_t *sim_world_context(sim_world_t *world, uint32_t rank);
 
-/* Addresses for buffers of SIM_PAYLOAD_NONE, 2 TiB, never to be touched. */
-void *sim_world_nowhere(sim_world_t *world);
+/* Addresses for buffers of SIM_PAYLOAD_NONE, never to be touched: the same for
+ * every call. The first says how many bytes of them there are. */
+void *sim_world_nowhere(sim_world_t *world, size_t bytes);
 
 /* Takes the memory that `messages` under way at once need, of up to `bytes`
  * each: later the simulation itself takes none until there are more. */
