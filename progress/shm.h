@@ -1,10 +1,11 @@
 /* Memory that the ranks of a node share. Stages lay their own structures out in
  * it, copy through `copy`, and tell each other by flags: words with one writer,
- * which only grow. A stage that uses these three and polls its flags from an
- * engine source also runs in the simulator, on ordinary memory and with the
- * time charged that copies and flags take.
+ * which only grow. A stage that uses these and polls its flags from an engine
+ * source also runs in the simulator, on ordinary memory and with the time
+ * charged that copies and flags take.
  *
- * All functions are called by the progressing thread.
+ * Ranks here are ranks of the job. All functions are called by the progressing
+ * thread, but xylem_alloc's, which any thread calls.
  */
 #ifndef XYL_PROGRESS_SHM_H
 #define XYL_PROGRESS_SHM_H
@@ -24,10 +25,28 @@ typedef struct xyl_shm_ops {
     void (*detach)(xyl_shm_t *shm, uint64_t key);
     void (*copy)(xyl_shm_t *shm, void *to, const void *from, size_t bytes);
     /* Everything written before is there for whoever sees `value` by `get`.
-     * `reader`, a rank of the job on this node, is woken if it sleeps. */
+     * Those of the `count` readers that sleep are woken. */
     void (*set)(xyl_shm_t *shm, _Atomic uint64_t *flag, uint64_t value,
-                uint32_t reader);
+                const uint32_t *readers, uint32_t count);
     uint64_t (*get)(xyl_shm_t *shm, const _Atomic uint64_t *flag);
+    /* For the few words that several ranks write: stores `value` where
+     * *expected is, 1; or sets *expected to what is there, 0. Acquires and
+     * releases; wakes nobody. */
+    int (*swap)(xyl_shm_t *shm, _Atomic uint64_t *word, uint64_t *expected,
+                uint64_t value);
+    /* From 1 on, `set` wakes this rank; looks at flags come after it. From 0 on
+     * it does not. NULL: nobody sleeps. */
+    void (*sleeps)(xyl_shm_t *shm, int is_asleep);
+    /* A rank's memory that the others of the node read where it lies.
+     * heap_alloc: 64-byte aligned; NULL: no memory. NULL: there is no heap. */
+    void *(*heap_alloc)(xyl_shm_t *shm, size_t bytes);
+    void (*heap_free)(xyl_shm_t *shm, void *memory);
+    /* The name for the other ranks of memory inside this rank's heap; 0: it is
+     * not all inside. */
+    uint64_t (*share)(xyl_shm_t *shm, const void *memory, size_t bytes);
+    /* Where the memory that `rank` calls `name` is here; NULL: cannot see it. */
+    const void *(*view)(xyl_shm_t *shm, uint32_t rank, uint64_t name,
+                        size_t bytes);
 } xyl_shm_ops_t;
 
 struct xyl_shm {
