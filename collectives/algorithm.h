@@ -29,6 +29,7 @@ typedef struct xyl_problem {
     size_t element_bytes; /* packed */
     int is_in_place;
     int is_commutative;
+    int shares_memory;      /* all ranks live on one node and can */
     uint32_t radix;         /* 0: the algorithm's own choice */
     uint64_t segment_count; /* elements of a segment; 0: not cut */
 } xyl_problem_t;
@@ -42,14 +43,15 @@ enum {
     XYL_NEEDS_EVEN = 4,             /* ranks */
     XYL_NEEDS_ELEMENT_PER_RANK = 8, /* at least as many as ranks */
     XYL_TAKES_RADIX = 16,
-    XYL_TAKES_SEGMENTS = 32
+    XYL_TAKES_SEGMENTS = 32,
+    XYL_NEEDS_NODE = 64 /* all ranks share memory */
 };
 
 typedef struct xyl_algorithm {
     xylem_coll_t coll;
     const char *name;
     const char *help;       /* with author and year of what it is after */
-    xyl_algorithm_fn write; /* NULL: by tree stages, the name is a tree's */
+    xyl_algorithm_fn write; /* NULL: a node program, see node_program.h */
     uint32_t flags;
     uint32_t radix_default, radix_max; /* XYL_TAKES_RADIX: from 2 on */
 } xyl_algorithm_t;

@@ -68,18 +68,37 @@ static const rule_t node_rules[] = {
     {XYLEM_COLL_COUNT, 0, 0, NULL, 0, 0},
 };
 
+/* A pipeline's time grows with the ranks, and at first hardly with bytes: the
+ * more ranks, the longer a message that is worth one. Short segments fill it
+ * sooner, longer ones cost less once it is full. Bytes are the most for rounds,
+ * for segments of 1 KiB, and for those of 2 KiB. */
+#define SCAN_RULES(coll, ranks, rounds_max, short_max, middle_max)             \
+    {coll, ranks, rounds_max, "recursive_doubling", 0, 0},                     \
+        {coll, ranks, short_max, "linear", 0, 1 * KIB},                        \
+        {coll, ranks, middle_max, "linear", 0, 2 * KIB},                       \
+    {                                                                          \
+        coll, ranks, ANY_BYTES, "linear", 0, 4 * KIB                           \
+    }
+
 /* Across nodes. Simulated with 1,024 and 4,096 ranks, 32 on each node, by
  * bench/choices.sh: the ranks of a node share its interface, so that what sends
  * far in every round soon loses to what goes from neighbour to neighbour. */
 static const rule_t net_rules[] = {
     {XYLEM_COLL_BCAST, ANY_RANKS, ANY_BYTES, NULL, 0, 0},
+    /* rabenseifner ends one call of 16 to 128 KiB up to a fifth sooner, but all
+     * of its ranks wait for all others. Up trees, calls one after the other
+     * overlap, and a rank that is late delays its ancestors alone. Neither
+     * parts nor on_segment may decide: ranks need not agree on them. */
     {XYLEM_COLL_REDUCE, ANY_RANKS, ANY_BYTES, NULL, 0, 0},
     {XYLEM_COLL_ALLREDUCE, ANY_RANKS, 1 * KIB, "recursive_doubling", 0, 0},
     {XYLEM_COLL_ALLREDUCE, ANY_RANKS, 1024 * KIB, "rabenseifner", 0, 0},
     {XYLEM_COLL_ALLREDUCE, ANY_RANKS, ANY_BYTES, NULL, 0, 0},
     {XYLEM_COLL_BARRIER, ANY_RANKS, ANY_BYTES, "recursive_doubling", 0, 0},
     {XYLEM_COLL_GATHER, ANY_RANKS, ANY_BYTES, "knomial", 4, 0},
-    {XYLEM_COLL_SCATTER, ANY_RANKS, ANY_BYTES, "knomial", 4, 0},
+    /* 1,024 is a power of 4; 512 and 4,096 are powers of 8. */
+    {XYLEM_COLL_SCATTER, 512, ANY_BYTES, "knomial", 8, 0},
+    {XYLEM_COLL_SCATTER, 1024, ANY_BYTES, "knomial", 4, 0},
+    {XYLEM_COLL_SCATTER, ANY_RANKS, ANY_BYTES, "knomial", 8, 0},
     {XYLEM_COLL_ALLGATHER, ANY_RANKS, 64, "bruck", 2, 0},
     {XYLEM_COLL_ALLGATHER, ANY_RANKS, ANY_BYTES, "neighbor_exchange", 0, 0},
     {XYLEM_COLL_ALLGATHER, ANY_RANKS, ANY_BYTES, "ring", 0, 0},
@@ -88,23 +107,19 @@ static const rule_t net_rules[] = {
     {XYLEM_COLL_ALLGATHERV, ANY_RANKS, ANY_BYTES, "ring", 0, 0},
     {XYLEM_COLL_ALLTOALL, ANY_RANKS, 128, "bruck", 32, 0},
     {XYLEM_COLL_ALLTOALL, ANY_RANKS, ANY_BYTES, "pairwise", 0, 0},
-    {XYLEM_COLL_REDUCE_SCATTER_BLOCK, ANY_RANKS, 128, "circulant", 0, 0},
+    {XYLEM_COLL_REDUCE_SCATTER_BLOCK, ANY_RANKS, 128, "recursive_halving", 0,
+     0},
     {XYLEM_COLL_REDUCE_SCATTER_BLOCK, ANY_RANKS, ANY_BYTES, "ring", 0, 0},
-    {XYLEM_COLL_REDUCE_SCATTER, ANY_RANKS, 128, "circulant", 0, 0},
+    {XYLEM_COLL_REDUCE_SCATTER, ANY_RANKS, 128, "recursive_halving", 0, 0},
     {XYLEM_COLL_REDUCE_SCATTER, ANY_RANKS, ANY_BYTES, "ring", 0, 0},
-    /* The linear one's time grows with the ranks, the other's with bytes. */
-    {XYLEM_COLL_SCAN, 128, 8 * KIB, "recursive_doubling", 0, 0},
-    {XYLEM_COLL_SCAN, 128, ANY_BYTES, "linear", 0, 4 * KIB},
-    {XYLEM_COLL_SCAN, 1024, 64 * KIB, "recursive_doubling", 0, 0},
-    {XYLEM_COLL_SCAN, 1024, ANY_BYTES, "linear", 0, 4 * KIB},
-    {XYLEM_COLL_SCAN, ANY_RANKS, 256 * KIB, "recursive_doubling", 0, 0},
-    {XYLEM_COLL_SCAN, ANY_RANKS, ANY_BYTES, "linear", 0, 4 * KIB},
-    {XYLEM_COLL_EXSCAN, 128, 8 * KIB, "recursive_doubling", 0, 0},
-    {XYLEM_COLL_EXSCAN, 128, ANY_BYTES, "linear", 0, 4 * KIB},
-    {XYLEM_COLL_EXSCAN, 1024, 64 * KIB, "recursive_doubling", 0, 0},
-    {XYLEM_COLL_EXSCAN, 1024, ANY_BYTES, "linear", 0, 4 * KIB},
-    {XYLEM_COLL_EXSCAN, ANY_RANKS, 256 * KIB, "recursive_doubling", 0, 0},
-    {XYLEM_COLL_EXSCAN, ANY_RANKS, ANY_BYTES, "linear", 0, 4 * KIB},
+    SCAN_RULES(XYLEM_COLL_SCAN, 128, 4 * KIB, 128 * KIB, 512 * KIB),
+    SCAN_RULES(XYLEM_COLL_SCAN, 512, 8 * KIB, 512 * KIB, 2048 * KIB),
+    SCAN_RULES(XYLEM_COLL_SCAN, 1024, 16 * KIB, 1024 * KIB, 4096 * KIB),
+    SCAN_RULES(XYLEM_COLL_SCAN, ANY_RANKS, 64 * KIB, 2048 * KIB, 8192 * KIB),
+    SCAN_RULES(XYLEM_COLL_EXSCAN, 128, 4 * KIB, 128 * KIB, 512 * KIB),
+    SCAN_RULES(XYLEM_COLL_EXSCAN, 512, 8 * KIB, 512 * KIB, 2048 * KIB),
+    SCAN_RULES(XYLEM_COLL_EXSCAN, 1024, 16 * KIB, 1024 * KIB, 4096 * KIB),
+    SCAN_RULES(XYLEM_COLL_EXSCAN, ANY_RANKS, 64 * KIB, 2048 * KIB, 8192 * KIB),
     {XYLEM_COLL_COUNT, 0, 0, NULL, 0, 0},
 };
 
@@ -224,6 +239,15 @@ static void by_table(const rule_t *rule, const xyl_problem_t *problem,
     first_schedule(problem, choice);
 }
 
+/* Through memory wherever it is shared. */
+static int by_node(const xyl_problem_t *problem, xyl_choice_t *choice)
+{
+    *choice =
+        (xyl_choice_t){.algorithm = xyl_algorithm_find(problem->coll, "node")};
+    return choice->algorithm != NULL &&
+           xyl_algorithm_fits(choice->algorithm, problem, NULL);
+}
+
 static void explain(const xyl_problem_t *problem, const xyl_choice_t *choice,
                     const char *origin)
 {
@@ -330,7 +354,7 @@ xylem_status_t xyl_choose(const xylem_team_t *team,
             return status;
     } else if (by_setting(&problem, setting, &choice)) {
         origin = "by setting";
-    } else {
+    } else if (!by_node(&problem, &choice)) {
         by_table(team->is_one_node ? node_rules : net_rules, &problem, &choice);
     }
     if (choice.algorithm == NULL && !is_plain && has_trees(args->coll))

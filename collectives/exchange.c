@@ -3,6 +3,7 @@
 #include "collectives/arguments.h"
 #include "collectives/exchange_stage.h"
 #include "collectives/layout_build.h"
+#include "collectives/node.h"
 #include "collectives/types.h"
 #include "runtime/base/status.h"
 
@@ -36,6 +37,7 @@ void xyl_problem_outline(const xylem_team_t *team,
         .is_in_place = is_in_place(args),
         .is_commutative = is_commutative,
     };
+    problem_out->shares_memory = xyl_node_is_possible(team, problem_out);
     if (has_one_type(args))
         return;
     problem_out->count *= element_bytes;
@@ -191,10 +193,10 @@ static xylem_status_t add_stage(xyl_operation_t *operation,
     return status;
 }
 
-/* The whole result is one segment, which comes at the end. */
-static xylem_status_t create_frame(xylem_team_t *team,
-                                   const xylem_coll_args_t *args,
-                                   xyl_operation_t **operation_out)
+xylem_status_t xyl_frame_create(xylem_team_t *team,
+                                const xylem_coll_args_t *args,
+                                size_t segment_bytes,
+                                xyl_operation_t **operation_out)
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
     xylem_coll_args_t frame = *args;
@@ -209,7 +211,9 @@ static xylem_status_t create_frame(xylem_team_t *team,
         (traits->receives == XYL_SIDE_ALL || is_root))
         frame.count *= team->size;
     frame.type = XYLEM_BYTE;
-    plan.segment_bytes = frame.count == 0 ? 1 : frame.count;
+    plan.segment_bytes = segment_bytes;
+    if (segment_bytes == 0)
+        plan.segment_bytes = frame.count == 0 ? 1 : frame.count;
     return xyl_operation_create(team, &frame, &plan, has_input, operation_out);
 }
 
@@ -220,7 +224,7 @@ xyl_exchange_create(xylem_team_t *team, const xylem_coll_args_t *args,
 {
     xyl_operation_t *operation;
     xyl_problem_t problem;
-    xylem_status_t status = create_frame(team, args, &operation);
+    xylem_status_t status = xyl_frame_create(team, args, 0, &operation);
 
     if (status != XYLEM_OK)
         return status;

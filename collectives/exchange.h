@@ -21,6 +21,13 @@ void xyl_problem_outline(const xylem_team_t *team,
                          const xylem_coll_args_t *args, int is_commutative,
                          xyl_problem_t *problem_out);
 
+/* An operation without stages, of packed bytes, in segments of segment_bytes;
+ * 0: all of them at the end. Returns owned. */
+xylem_status_t xyl_frame_create(xylem_team_t *team,
+                                const xylem_coll_args_t *args,
+                                size_t segment_bytes,
+                                xyl_operation_t **operation_out);
+
 /* The sides are the operation's if this succeeds. Returns owned (free with
  * xyl_request_discard, or by the user). */
 xylem_status_t xyl_exchange_create(xylem_team_t *team,

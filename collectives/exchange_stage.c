@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "collectives/buffers.h"
 #include "progress/net.h"
 #include "runtime/base/status.h"
 #include "runtime/context.h"
@@ -14,7 +15,6 @@
 
 enum {
     COMPUTE_BYTES_MAX = 64 << 10, /* below 50 us with any kernel */
-    BOUNCE_BYTES = 4096,
     PIECE_BYTES = 8 << 10,
     PIECES_MAX = 16
 };
@@ -60,8 +60,7 @@ struct exchange_stage {
     exchange_slot_t *slots; /* [slot_count] */
     /* Buffers. */
     size_t element_bytes;
-    char *base[XYL_BUFFER_COUNT];
-    const xyl_layout_t *layout[XYL_BUFFER_COUNT]; /* NULL: plain */
+    xyl_buffers_t buffers;
 };
 
 static exchange_stage_t *self(xyl_stage_t *stage)
@@ -83,79 +82,32 @@ static int line_is_empty(const line_t *line)
 
 static char *address_of(const exchange_stage_t *exchange, xyl_piece_t piece)
 {
-    assert(exchange->layout[piece.buffer] == NULL);
-    return exchange->base[piece.buffer] +
-           (size_t)piece.at * exchange->element_bytes;
-}
-
-/* 1 when bytes are to be moved. */
-static int copies_begin(const exchange_stage_t *exchange, size_t bytes)
-{
-    return xyl_copies_begin(exchange->stage.operation->request.context->copies,
-                            bytes);
+    return xyl_buffers_address(&exchange->buffers, piece.buffer,
+                               piece.at * exchange->element_bytes);
 }
 
 static void pack(const exchange_stage_t *exchange, xyl_piece_t piece,
                  size_t bytes, void *packed)
 {
-    const xyl_layout_t *layout = exchange->layout[piece.buffer];
-
-    if (!copies_begin(exchange, bytes))
-        return;
-    if (layout == NULL)
-        memcpy(packed, address_of(exchange, piece), bytes);
-    else
-        xyl_layout_pack(layout, exchange->base[piece.buffer],
-                        piece.at * exchange->element_bytes, bytes, packed);
+    xyl_buffers_pack(&exchange->buffers, piece.buffer,
+                     piece.at * exchange->element_bytes, bytes, packed);
 }
 
 static void unpack(const exchange_stage_t *exchange, xyl_piece_t piece,
                    size_t bytes, const void *packed)
 {
-    const xyl_layout_t *layout = exchange->layout[piece.buffer];
-
-    if (!copies_begin(exchange, bytes))
-        return;
-    if (layout == NULL)
-        memcpy(address_of(exchange, piece), packed, bytes);
-    else
-        xyl_layout_unpack(layout, exchange->base[piece.buffer],
-                          piece.at * exchange->element_bytes, bytes, packed);
-}
-
-/* Both sides have gaps. */
-static void copy_through(const exchange_stage_t *exchange, xyl_piece_t to,
-                         xyl_piece_t from, size_t bytes)
-{
-    const xyl_layout_t *to_layout = exchange->layout[to.buffer];
-    const xyl_layout_t *from_layout = exchange->layout[from.buffer];
-    uint64_t to_at = to.at * exchange->element_bytes;
-    uint64_t from_at = from.at * exchange->element_bytes;
-    char bounce[BOUNCE_BYTES];
-    size_t done, now;
-
-    if (!copies_begin(exchange, bytes))
-        return;
-    for (done = 0; done < bytes; done += now) {
-        now = bytes - done < BOUNCE_BYTES ? bytes - done : BOUNCE_BYTES;
-        xyl_layout_pack(from_layout, exchange->base[from.buffer],
-                        from_at + done, now, bounce);
-        xyl_layout_unpack(to_layout, exchange->base[to.buffer], to_at + done,
-                          now, bounce);
-    }
+    xyl_buffers_unpack(&exchange->buffers, piece.buffer,
+                       piece.at * exchange->element_bytes, bytes, packed);
 }
 
 static void copy(const exchange_stage_t *exchange, xyl_piece_t to,
                  xyl_piece_t from, uint64_t count)
 {
-    size_t bytes = (size_t)count * exchange->element_bytes;
+    size_t element_bytes = exchange->element_bytes;
 
-    if (exchange->layout[from.buffer] == NULL)
-        unpack(exchange, to, bytes, address_of(exchange, from));
-    else if (exchange->layout[to.buffer] == NULL)
-        pack(exchange, from, bytes, address_of(exchange, to));
-    else
-        copy_through(exchange, to, from, bytes);
+    xyl_buffers_copy(&exchange->buffers, to.buffer, to.at * element_bytes,
+                     from.buffer, from.at * element_bytes,
+                     (size_t)count * element_bytes);
 }
 
 static void reduce(const exchange_stage_t *exchange,
@@ -468,11 +420,12 @@ static int allocate(exchange_stage_t *exchange, const xyl_schedule_t *schedule)
     }
     if (schedule->temp_count > SIZE_MAX / 2 / schedule->element_bytes)
         return 0;
-    exchange->base[XYL_BUFFER_TEMP] = xyl_arena_alloc(
+    exchange->buffers.base[XYL_BUFFER_TEMP] = xyl_arena_alloc(
         arena, (size_t)schedule->temp_count * schedule->element_bytes);
     return exchange->actions != NULL && exchange->orders != NULL &&
            exchange->slot_of != NULL && exchange->waits != NULL &&
-           exchange->slots != NULL && exchange->base[XYL_BUFFER_TEMP] != NULL;
+           exchange->slots != NULL &&
+           exchange->buffers.base[XYL_BUFFER_TEMP] != NULL;
 }
 
 static void take_over(exchange_stage_t *exchange,
@@ -513,6 +466,7 @@ xylem_status_t xyl_exchange_stage_add(xyl_operation_t *operation,
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
     exchange->count = schedule->count;
     exchange->element_bytes = schedule->element_bytes;
+    exchange->buffers.copies = operation->request.context->copies;
     exchange->cuts = operation->request.team->is_one_node;
     for (i = 0; i < schedule->count; i++)
         if (is_message(&schedule->actions[i]))
@@ -540,13 +494,13 @@ xylem_status_t xyl_exchange_stage_layouts(xyl_stage_t *stage,
     xyl_arena_t *arena = &stage->operation->request.arena;
     uint32_t i;
 
-    exchange->layout[XYL_BUFFER_SEND] = send;
-    exchange->layout[XYL_BUFFER_RECV] = recv;
+    exchange->buffers.layout[XYL_BUFFER_SEND] = send;
+    exchange->buffers.layout[XYL_BUFFER_RECV] = recv;
     for (i = 0; i < exchange->slot_count; i++) {
         exchange_slot_t *slot = &exchange->slots[i];
         const xyl_action_entry_t *action = &exchange->actions[slot->action];
         xyl_piece_t piece = is_send(action) ? action->left : action->to;
-        if (slot->pieces == 0 || exchange->layout[piece.buffer] == NULL)
+        if (slot->pieces == 0 || exchange->buffers.layout[piece.buffer] == NULL)
             continue; /* not the first of its message, or plain */
         slot->staging = xyl_arena_alloc(
             arena, (size_t)action->count * exchange->element_bytes + 1);
@@ -567,6 +521,6 @@ void xyl_exchange_stage_bind(xyl_stage_t *stage, const void *send, void *recv)
     } address = {send};
 
     /* Schedules only read it, unless it is the receive buffer as well. */
-    exchange->base[XYL_BUFFER_SEND] = address.plain;
-    exchange->base[XYL_BUFFER_RECV] = recv;
+    exchange->buffers.base[XYL_BUFFER_SEND] = address.plain;
+    exchange->buffers.base[XYL_BUFFER_RECV] = recv;
 }

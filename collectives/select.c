@@ -48,14 +48,19 @@ static const rule_t reduce_node_rules[] = {
  * after node, so that most of its edges are short. Simulated with 1,024 and
  * 4,096 ranks by bench/choices.sh. */
 static const rule_t bcast_net_rules[] = {
-    {ANY_RANKS, 8 * KIB, XYLEM_TREE_TOPOLOGY, 4, 8 * KIB, 4, 8},
+    {ANY_RANKS, 4 * KIB, XYLEM_TREE_TOPOLOGY, 4, 8 * KIB, 4, 8},
+    {ANY_RANKS, 32 * KIB, XYLEM_TREE_DOUBLE, 0, 2 * KIB, 4, 8},
     {ANY_RANKS, 128 * KIB, XYLEM_TREE_DOUBLE, 0, 4 * KIB, 4, 8},
     {ANY_RANKS, 1024 * KIB, XYLEM_TREE_DOUBLE, 0, 16 * KIB, 4, 8},
     {ANY_RANKS, ANY_BYTES, XYLEM_TREE_DOUBLE, 0, 32 * KIB, 4, 8},
 };
 
 static const rule_t reduce_net_rules[] = {
-    {ANY_RANKS, 8 * KIB, XYLEM_TREE_TOPOLOGY, 4, 8 * KIB, 4, 8},
+    {ANY_RANKS, 1 * KIB, XYLEM_TREE_TOPOLOGY, 4, 8 * KIB, 4, 8},
+    {ANY_RANKS, 2 * KIB, XYLEM_TREE_TOPOLOGY, 2, 1 * KIB, 4, 8},
+    {ANY_RANKS, 4 * KIB, XYLEM_TREE_TOPOLOGY, 2, 2 * KIB, 4, 8},
+    {ANY_RANKS, 8 * KIB, XYLEM_TREE_DOUBLE, 0, 1 * KIB, 4, 8},
+    {ANY_RANKS, 32 * KIB, XYLEM_TREE_DOUBLE, 0, 2 * KIB, 4, 8},
     {ANY_RANKS, 512 * KIB, XYLEM_TREE_DOUBLE, 0, 4 * KIB, 4, 8},
     {ANY_RANKS, ANY_BYTES, XYLEM_TREE_DOUBLE, 0, 32 * KIB, 4, 8},
 };

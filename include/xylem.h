@@ -122,6 +122,20 @@ unsigned xylem_progress(xylem_context_t *context);
 /* The team of all ranks of the job; belongs to the context. */
 xylem_team_t *xylem_context_world(xylem_context_t *context);
 
+/* Memory that the ranks of a node can read where it lies, so that collectives
+ * with buffers in it save a copy. Without shared memory (XYLEM_SHM, or none is
+ * left) it is ordinary memory; collectives take both. Aligned to 64 bytes, from
+ * 2 MiB on to pages; its contents are undefined; 0 bytes are allowed. A forked
+ * child shares it. Any thread may call both, also in callbacks. Returns owned
+ * (free with xylem_free). */
+xylem_status_t xylem_alloc(xylem_context_t *context, size_t bytes,
+                           void **memory_out);
+
+/* No operation that uses the memory may be in flight. What is not freed is
+ * freed with the context. NULL is allowed; XYLEM_ERR_INVALID_ARG for what
+ * xylem_alloc has not returned for this context, or was freed already. */
+xylem_status_t xylem_free(xylem_context_t *context, void *memory);
+
 /* ------------------------------------------------------------------------ */
 /* Team                                                                     */
 

@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "progress/shm.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 
@@ -64,17 +65,28 @@ static void sleep_until_event(xyl_driver_t *driver)
     driver->engine->turns_to_timers = 1;
 }
 
+static void announce_sleep(xyl_engine_t *engine, int is_asleep)
+{
+    xyl_shm_t *shm = engine->shm;
+
+    atomic_store(&engine->sleeping, is_asleep);
+    if (shm != NULL && shm->ops->sleeps != NULL)
+        shm->ops->sleeps(shm, is_asleep);
+}
+
 /* The owner has been idle. Announce first, look again, then sleep: a task that
- * is submitted in between is either seen here or sees `sleeping`. */
+ * is submitted in between, or a flag that is set, is either seen here or ends
+ * the sleep. */
 static void sleep_owned(xyl_driver_t *driver)
 {
     xyl_engine_t *engine = driver->engine;
 
-    atomic_store(&engine->sleeping, 1);
-    if (xyl_engine_is_idle(engine) &&
+    announce_sleep(engine, 1);
+    if ((engine->shm == NULL || xyl_engine_poll(engine) == 0) &&
+        xyl_engine_is_idle(engine) &&
         engine->net->ops->arm(engine->net) == XYLEM_OK)
         sleep_until_event(driver);
-    atomic_store(&engine->sleeping, 0);
+    announce_sleep(engine, 0);
 }
 
 /* ---- one thread's way of progressing ---- */

@@ -8,9 +8,11 @@ void xyl_engine_init(xyl_engine_t *engine, const xyl_clock_t *clock)
     xyl_fifo_init(&engine->later);
     xyl_fifo_init(&engine->callbacks);
     engine->net = NULL;
+    engine->shm = NULL;
     engine->clock = clock;
     xyl_timers_init(&engine->timers);
     engine->source_count = 0;
+    engine->polled = 0;
     engine->turns_to_timers = 1;
     atomic_init(&engine->owned, 0);
     atomic_init(&engine->callback_thread, 0);
@@ -38,13 +40,21 @@ static unsigned run_submitted(xyl_engine_t *engine)
     return done;
 }
 
-static unsigned phase_sources(xyl_engine_t *engine)
+unsigned xyl_engine_poll(xyl_engine_t *engine)
 {
-    unsigned i, done = run_submitted(engine);
+    unsigned i, done = 0;
 
     for (i = 0; i < engine->source_count; i++)
         done += engine->sources[i].poll(engine->sources[i].arg);
+    engine->polled = done;
     return done;
+}
+
+static unsigned phase_sources(xyl_engine_t *engine)
+{
+    unsigned done = run_submitted(engine);
+
+    return done + xyl_engine_poll(engine);
 }
 
 static unsigned phase_ready(xyl_engine_t *engine)
@@ -138,7 +148,7 @@ void xyl_engine_submit(xyl_engine_t *engine, xyl_task_t *task)
 
 int xyl_engine_is_idle(xyl_engine_t *engine)
 {
-    return xyl_fifo_is_empty(&engine->ready) &&
+    return engine->polled == 0 && xyl_fifo_is_empty(&engine->ready) &&
            xyl_fifo_is_empty(&engine->later) &&
            xyl_fifo_is_empty(&engine->callbacks) &&
            xyl_queue_is_empty(&engine->submitted);

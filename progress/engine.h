@@ -38,10 +38,14 @@ typedef struct xyl_engine {
     xyl_fifo_t later; /* ready in the next turn, after the net's phase */
     xyl_fifo_t callbacks;
     xyl_net_t *net; /* NULL until attached */
+    /* Memory shared with others, who must know when the owner sleeps; NULL:
+     * there is none. */
+    struct xyl_shm *shm;
     const xyl_clock_t *clock;
     xyl_timers_t timers;
     xyl_source_t sources[XYL_ENGINE_SOURCES_MAX];
     unsigned source_count;
+    unsigned polled; /* things that sources did last: there may be more */
     unsigned turns_to_timers;
     /* 1 while a thread owns the engine; partner of every acquire is the
      * release by the previous owner. */
@@ -82,7 +86,12 @@ unsigned xyl_engine_turn(xyl_engine_t *engine);
  * (no callbacks), so that communication starts inside the starting call. */
 void xyl_engine_submit(xyl_engine_t *engine, xyl_task_t *task);
 
-/* The owner: nothing is ready, submitted or waiting for its callback. */
+/* The owner: looks at the registered sources alone. The number of things
+ * done. */
+unsigned xyl_engine_poll(xyl_engine_t *engine);
+
+/* The owner: nothing is ready, submitted, half done by a source, or waiting for
+ * its callback. */
 int xyl_engine_is_idle(xyl_engine_t *engine);
 
 xylem_status_t xyl_engine_source_add(xyl_engine_t *engine, xyl_source_t source);

@@ -44,7 +44,8 @@ typedef struct xyl_shm_ops {
     /* The name for the other ranks of memory inside this rank's heap; 0: it is
      * not all inside. */
     uint64_t (*share)(xyl_shm_t *shm, const void *memory, size_t bytes);
-    /* Where the memory that `rank` calls `name` is here; NULL: cannot see it. */
+    /* Where the memory that `rank` calls `name` is here; NULL: cannot see it.
+     */
     const void *(*view)(xyl_shm_t *shm, uint32_t rank, uint64_t name,
                         size_t bytes);
 } xyl_shm_ops_t;

@@ -5,10 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/node.h"
+#include "collectives/node_stage.h"
 #include "collectives/operation.h"
 #include "progress/net_ucx.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
+#include "runtime/context_shm.h"
 #include "runtime/liveness.h"
 #include "runtime/peers.h"
 #include "runtime/team.h"
@@ -163,7 +166,11 @@ static xylem_status_t frame_create(const xyl_allocator_t *allocator,
     xyl_pool_init(&context->pool, allocator, config.pool_bytes);
     xyl_engine_init(&context->engine, clock);
     pthread_mutex_init(&context->lock, NULL);
+    xyl_heap_init(&context->heap);
     xyl_context_failures_init(context);
+    status = xyl_engine_source_add(
+        &context->engine, (xyl_source_t){xyl_node_stages_poll, context});
+    assert(status == XYLEM_OK);
     *context_out = context;
     return XYLEM_OK;
 }
@@ -177,6 +184,9 @@ static void frame_destroy(xylem_context_t *context)
     }
     while (context->teams != NULL)
         xyl_team_unreference(context->teams);
+    xyl_heap_fini(&context->heap);
+    xyl_node_release_all(context);
+    xyl_context_shm_destroy(context);
     xyl_types_fini(&context->types);
     xyl_pool_fini(&context->pool);
     pthread_mutex_destroy(&context->lock);
@@ -240,7 +250,7 @@ xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
     context->rank = parts->rank;
     context->ranks = parts->ranks;
     context->peers = parts->peers;
-    context->shm = parts->shm;
+    context->shm = context->heap.shm = parts->shm;
     context->copies = parts->copies;
     net_attach(context, parts->net_create(parts->net_arg, parts->rank,
                                           &context->engine.ready));
@@ -335,10 +345,15 @@ static xylem_status_t join(xylem_context_t *context,
     if (status != XYLEM_OK)
         return status;
     net_attach(context, net);
+    xyl_context_shm_prepare(context);
     status = xyl_peers_exchange(context, &context->config, &machine->place,
                                 address, bytes, &addresses);
-    if (status != XYLEM_OK)
+    if (status == XYLEM_OK)
+        status = xyl_context_shm_join(context);
+    if (status != XYLEM_OK) {
+        free(addresses);
         return status;
+    }
     is_local = calloc(context->ranks, 1);
     if (is_local == NULL)
         status = xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for peers");
@@ -401,6 +416,8 @@ xylem_status_t xylem_context_create(const xylem_context_params_t *params,
     if (status == XYLEM_OK)
         status = xyl_liveness_start(context);
     if (status == XYLEM_OK)
+        status = xyl_context_shm_watch(context);
+    if (status == XYLEM_OK)
         status = xyl_driver_thread_start(&context->driver);
     if (status != XYLEM_OK)
         goto stop_driver;
@@ -408,6 +425,7 @@ xylem_status_t xylem_context_create(const xylem_context_params_t *params,
     *context_out = context;
     return XYLEM_OK;
 stop_driver:
+    xyl_context_shm_unwatch(context);
     xyl_liveness_stop(context);
     xyl_driver_stop(&context->driver);
 destroy_net:
@@ -499,6 +517,7 @@ xylem_status_t xylem_context_destroy(xylem_context_t *context)
     if (context->bootstrap != NULL)
         meet_the_others(context);
     context->magic = 0;
+    xyl_context_shm_unwatch(context);
     xyl_liveness_stop(context);
     xyl_driver_stop(&context->driver);
     context->net->ops->destroy(context->net);

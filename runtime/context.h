@@ -14,6 +14,7 @@
 #include "runtime/base/copies.h"
 #include "runtime/base/memory.h"
 #include "runtime/bootstrap.h"
+#include "runtime/heap.h"
 
 enum {
     XYL_CONTEXT_MAGIC = 0x78437478,
@@ -24,6 +25,7 @@ enum {
 
 struct xyl_operation;
 struct xyl_liveness;
+struct xyl_shm_node;
 
 /* What is known of a rank of the job. */
 typedef struct xyl_peer {
@@ -67,7 +69,10 @@ struct xylem_context {
     xyl_engine_t engine;
     xyl_driver_t driver;
     xyl_net_t *net;
-    struct xyl_shm *shm; /* of the node; NULL: none, see progress/shm.h */
+    struct xyl_shm *shm;       /* of the node; NULL: none, see progress/shm.h */
+    struct xyl_shm_node *node; /* what it is part of; see context_shm.h */
+    struct event *shm_watch;   /* ends a sleep; NULL: never sleeps */
+    xyl_heap_t heap;           /* of xylem_alloc */
     const xyl_copies_t *copies; /* of users' data; NULL: nobody looks on */
     xyl_bootstrap_t *bootstrap; /* NULL when made of parts */
     xyl_blobs_t hellos;         /* hold the peers' addresses */
@@ -80,9 +85,12 @@ struct xylem_context {
     xyl_user_op_t user_ops[XYL_USER_OPS_MAX];
     xyl_type_table_t types;
     _Atomic uint32_t requests_live; /* not yet freed */
-    xylem_team_t *teams;            /* all, guarded by `lock` */
+    _Atomic uint32_t teams_made;
+    xylem_team_t *teams; /* all, guarded by `lock` */
     /* The progressing thread's. */
     struct xyl_operation *operations; /* active, newest first */
+    struct xyl_board *busy_boards;    /* see collectives/node_stage.c */
+    struct xyl_board *left_boards;    /* see collectives/node.c; by `lock` */
     xylem_request_t *zombies;
     xyl_event_t failure_event;
     int failure_is_queued;

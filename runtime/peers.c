@@ -11,6 +11,17 @@
 
 enum { HELLO_MAGIC = 0x78796c31, SETTINGS_MAX = 32 };
 
+/* A byte for each setting, and one more for those that must be equal. */
+struct setting_bytes {
+#define SETTING_BYTES(field, name, type, preset, same, help)                   \
+    char field[1 + (same)];
+    XYL_CONFIG_MAP(SETTING_BYTES)
+#undef SETTING_BYTES
+};
+_Static_assert(sizeof(struct setting_bytes) <=
+                   sizeof(xyl_config_t) / sizeof(uint64_t) + SETTINGS_MAX,
+               "a hello holds all settings that must be equal");
+
 /* The first four fields never change, so that any two versions can refuse
  * each other with words. */
 typedef struct hello {
@@ -23,6 +34,10 @@ typedef struct hello {
     uint64_t machine; /* equal for processes of one running system */
     int32_t pid;
     xylem_place_t place;
+    int32_t memory_fd; /* for those who share memory with this rank */
+    int32_t wake_fd;
+    uint64_t memory_inode;
+    uint64_t wake_inode;
     char node[XYL_NODE_NAME_BYTES];
     uint64_t settings[SETTINGS_MAX]; /* those that must be equal */
     /* followed by the address */
@@ -71,7 +86,7 @@ static uint16_t collect_settings(const xyl_config_t *config, uint64_t *values)
 
     for (i = 0; i < xyl_config_row_count(); i++) {
         const xyl_config_row_t *row = xyl_config_row(i);
-        if (row->same_on_all_ranks && count < SETTINGS_MAX)
+        if (row->same_on_all_ranks)
             memcpy(&values[count++], (const char *)config + row->offset,
                    sizeof *values);
     }
@@ -168,6 +183,7 @@ static hello_t *hello_create(const xylem_context_t *context,
                              size_t address_bytes)
 {
     hello_t *hello = calloc(1, sizeof *hello + address_bytes);
+    xyl_shm_member_t member;
 
     if (hello == NULL)
         return NULL;
@@ -178,7 +194,12 @@ static hello_t *hello_create(const xylem_context_t *context,
     hello->setting_count = collect_settings(config, hello->settings);
     hello->address_bytes = (uint32_t)address_bytes;
     hello->machine = machine_identity();
-    hello->pid = (int32_t)getpid();
+    xyl_shm_node_offer(context->node, &member);
+    hello->pid = member.pid;
+    hello->memory_fd = member.memory_fd;
+    hello->wake_fd = member.wake_fd;
+    hello->memory_inode = member.memory_inode;
+    hello->wake_inode = member.wake_inode;
     hello->place = *place;
     memcpy(hello->node, context->bootstrap->node, sizeof hello->node);
     memcpy(hello + 1, address, address_bytes);
@@ -223,4 +244,18 @@ uint32_t xyl_peers_local_count(const xylem_context_t *context)
     for (rank = 0; rank < context->ranks; rank++)
         count += context->peers[rank].is_local;
     return count;
+}
+
+void xyl_peers_member(const xylem_context_t *context, uint32_t rank,
+                      xyl_shm_member_t *member_out)
+{
+    const char *blob = context->hellos.memory + context->hellos.offsets[rank];
+    const hello_t *hello = (const void *)blob;
+
+    *member_out = (xyl_shm_member_t){.rank = rank,
+                                     .pid = hello->pid,
+                                     .memory_fd = hello->memory_fd,
+                                     .wake_fd = hello->wake_fd,
+                                     .memory_inode = hello->memory_inode,
+                                     .wake_inode = hello->wake_inode};
 }

@@ -3,6 +3,7 @@
 #ifndef XYL_RUNTIME_PEERS_H
 #define XYL_RUNTIME_PEERS_H
 
+#include "progress/shm_node.h"
 #include "runtime/context.h"
 
 /* Exchanges hellos over context->bootstrap and checks that the ranks fit
@@ -17,5 +18,9 @@ xylem_status_t xyl_peers_exchange(xylem_context_t *context,
 /* How many ranks of the job run on this machine, whatever nodes a launcher
  * presents. */
 uint32_t xyl_peers_local_count(const xylem_context_t *context);
+
+/* What `rank` has said of its shared memory; after the exchange. */
+void xyl_peers_member(const xylem_context_t *context, uint32_t rank,
+                      xyl_shm_member_t *member_out);
 
 #endif

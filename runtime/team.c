@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/node.h"
 #include "collectives/plan_cache.h"
 #include "runtime/base/status.h"
 
@@ -71,6 +72,7 @@ xylem_status_t xyl_team_create(xylem_context_t *context, uint32_t rank,
     atomic_init(&team->persistent, 0);
     pthread_mutex_init(&team->lock, NULL);
     team->is_one_node = lives_on_one_node(team);
+    team->key = (uint64_t)(xyl_team_world_rank(team, 0) + 1) << 32;
     list_add(team);
     *team_out = team;
     return XYLEM_OK;
@@ -82,6 +84,7 @@ static void release(xylem_team_t *team)
     uint32_t i;
 
     xyl_plan_cache_clear(team);
+    xyl_node_release(team);
     list_remove(team);
     /* Every operation of the team has completed here, so all messages for the
      * slot have been matched and it may name another team. After a failure

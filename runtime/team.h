@@ -53,6 +53,8 @@ struct xylem_team {
     xylem_context_t *context;
     uint32_t *world_ranks; /* [size]; NULL: rank i is rank i of the job */
     uint16_t *peer_slots;  /* [size]; NULL: all are `slot` */
+    uint64_t key; /* names its shared memory; unique on a node */
+    struct xyl_board *board; /* made when needed, by `lock` */
     _Atomic uint32_t sequence;
     _Atomic uint32_t references; /* the user's, and one per request */
     _Atomic uint32_t persistent; /* requests that may be started again */

@@ -14,6 +14,7 @@ typedef struct row {
     uint32_t key;
     uint32_t slot; /* XYL_TEAM_SLOTS: the rank has none left */
     uint32_t parent_rank;
+    uint32_t serial; /* of the rank's teams: never used twice */
 } row_t;
 
 typedef struct team_request {
@@ -55,6 +56,7 @@ static xylem_status_t team_of_members(team_request_t *request, uint32_t count,
     uint32_t *world_ranks = NULL;
     uint16_t *slots = NULL;
     uint32_t i, rank = 0;
+    xylem_status_t status;
 
     assert(count > 0); /* the caller's own row is among them */
     world_ranks = malloc(count * sizeof *world_ranks);
@@ -71,8 +73,11 @@ static xylem_status_t team_of_members(team_request_t *request, uint32_t count,
         if (row->parent_rank == parent->rank)
             rank = i;
     }
-    return xyl_team_create(parent->context, rank, count, request->slot,
-                           world_ranks, slots, team_out);
+    status = xyl_team_create(parent->context, rank, count, request->slot,
+                             world_ranks, slots, team_out);
+    if (status == XYLEM_OK) /* the first member's serial: used once */
+        (*team_out)->key |= request->table[0].serial;
+    return status;
 }
 
 static xylem_status_t table_read(team_request_t *request,
@@ -124,7 +129,9 @@ static void fill_row(team_request_t *request, uint32_t key)
     request->slot = 0;
     if (request->color != XYLEM_COLOR_NONE)
         request->slot = xyl_context_slot_acquire(parent->context);
-    *row = (row_t){request->color, key, request->slot, parent->rank};
+    *row = (row_t){request->color, key, request->slot, parent->rank,
+                   1 + atomic_fetch_add_explicit(&parent->context->teams_made,
+                                                 1, memory_order_relaxed)};
     if (request->color == XYLEM_COLOR_NONE)
         request->slot = XYL_TEAM_SLOTS; /* nothing to give back */
 }

@@ -69,6 +69,7 @@ int sim_copy_announced(void *arg, size_t bytes)
 {
     sim_rank_t *rank = arg;
 
+    sim_enter(rank);
     sim_charge_copy(rank, bytes);
     return rank->world->options.payload != SIM_PAYLOAD_NONE;
 }

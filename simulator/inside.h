@@ -237,6 +237,8 @@ void sim_charge_copy_at(sim_rank_t *rank, sim_rate_t rate, size_t bytes);
 /* ---- net.c ---- */
 
 xyl_net_t *sim_net_create(void *world, uint32_t rank, xyl_fifo_t *ready);
+/* Every function that a rank's library calls begins with it. */
+void sim_enter(sim_rank_t *rank);
 /* Gives the event to its rank now, or somewhat later under jitter. */
 void sim_complete(sim_rank_t *rank, xyl_event_t *event, xylem_status_t status);
 

@@ -45,7 +45,7 @@ void sim_complete(sim_rank_t *rank, xyl_event_t *event, xylem_status_t status)
 
 /* A call from outside of any piece happens now, and the rank has to look at
  * what came of it. */
-static void enter(sim_rank_t *rank)
+void sim_enter(sim_rank_t *rank)
 {
     sim_world_t *world = rank->world;
 
@@ -70,7 +70,7 @@ static void net_send(xyl_net_t *net, uint32_t peer, uint64_t tag,
     sim_rank_t *rank = sim_rank_of(net);
 
     assert(peer < rank->world->ranks);
-    enter(rank);
+    sim_enter(rank);
     event_take(rank, event);
     sim_note(rank->world, tag ^ bytes << 32 ^ peer);
     if (!sim_faults_post(rank, 1, event))
@@ -83,7 +83,7 @@ static void net_recv(xyl_net_t *net, uint64_t tag, void *buf, size_t bytes,
     sim_rank_t *rank = sim_rank_of(net);
     sim_receive_t *receive;
 
-    enter(rank);
+    sim_enter(rank);
     event_take(rank, event);
     if (sim_faults_post(rank, 0, event))
         return;
@@ -106,7 +106,7 @@ static void net_cancel(xyl_net_t *net, xyl_event_t *event)
 
     if (event->net == NULL || receive == NULL)
         return; /* its completion is on the way */
-    enter(rank);
+    sim_enter(rank);
     if (!sim_wire_withdraw(rank, receive))
         return;
     sim_receive_free(rank->world, receive);
@@ -157,7 +157,7 @@ static unsigned net_progress(xyl_net_t *net)
 
     if (item == NULL || item->step == SIM_STEP_CALL)
         return 0;
-    enter(rank);
+    sim_enter(rank);
     rank->world->running = rank;
     sim_inbox_pop(&rank->inbox);
     sim_note(rank->world, (uint64_t)rank->rank << 8 | item->step);

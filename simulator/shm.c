@@ -3,6 +3,7 @@
  * so, and flags become visible only when the line has travelled: the calendar
  * stores them. */
 #include <string.h>
+#include <sys/mman.h>
 
 #include "simulator/inside.h"
 #include "simulator/must.h"
@@ -12,6 +13,7 @@ struct sim_region {
     uint64_t key;
     uint32_t users;
     char *memory;
+    size_t bytes;
 };
 
 /* A flag on its way. */
@@ -41,10 +43,12 @@ static void *shm_attach(xyl_shm_t *shm, uint64_t key, size_t bytes)
 
     if (region == NULL) {
         region = sim_must(calloc(1, sizeof *region));
-        region->memory = sim_must(aligned_alloc(
-            XYL_MEMORY_ALIGN,
-            (bytes + XYL_MEMORY_ALIGN) & ~(size_t)(XYL_MEMORY_ALIGN - 1)));
-        memset(region->memory, 0, bytes);
+        /* Cleared, and much of it never touched. */
+        region->memory =
+            mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        sim_must(region->memory == MAP_FAILED ? NULL : region->memory);
+        region->bytes = bytes;
         region->key = key;
         *link = region;
     }
@@ -57,7 +61,7 @@ static void region_free(struct sim_region **link)
     struct sim_region *region = *link;
 
     *link = region->next;
-    free(region->memory);
+    munmap(region->memory, region->bytes);
     free(region);
 }
 
@@ -87,21 +91,35 @@ static void shm_copy(xyl_shm_t *shm, void *to, const void *from, size_t bytes)
         memcpy(to, from, bytes);
 }
 
-static void shm_set(xyl_shm_t *shm, _Atomic uint64_t *flag, uint64_t value,
-                    uint32_t reader)
+static void store_send(sim_rank_t *rank, uint32_t reader,
+                       _Atomic uint64_t *flag, uint64_t value)
 {
-    sim_rank_t *rank = rank_of(shm);
     sim_world_t *world = rank->world;
     store_t *store = sim_must(calloc(1, sizeof *store));
     sim_level_t level = sim_level_of(world, rank->rank, reader);
 
-    sim_charge(rank, world->machine.core.flag);
     store->item.step = SIM_STEP_FLAG;
     store->flag = flag;
     store->value = value;
     sim_add(world, SIM_KIND_STORE,
             rank->now + world->machine.links[level].latency + sim_jitter(world),
             reader, store);
+}
+
+/* One store, whoever reads it; a line's way to each reader is its own. What
+ * nobody is told of is there at once. */
+static void shm_set(xyl_shm_t *shm, _Atomic uint64_t *flag, uint64_t value,
+                    const uint32_t *readers, uint32_t count)
+{
+    sim_rank_t *rank = rank_of(shm);
+    uint32_t i;
+
+    sim_enter(rank);
+    sim_charge(rank, rank->world->machine.core.flag);
+    if (count == 0)
+        atomic_store_explicit(flag, value, memory_order_release);
+    for (i = 0; i < count; i++)
+        store_send(rank, readers[i], flag, value);
 }
 
 /* Flags only grow: one that was overtaken by a later one stays. */
@@ -120,6 +138,31 @@ static uint64_t shm_get(xyl_shm_t *shm, const _Atomic uint64_t *flag)
     return atomic_load_explicit(flag, memory_order_acquire);
 }
 
+/* How far apart the ranks of a node may be. */
+static sim_level_t widest(const sim_machine_t *machine)
+{
+    if (machine->sockets_per_node > 1)
+        return SIM_LEVEL_NODE;
+    if (machine->numas_per_socket > 1)
+        return SIM_LEVEL_SOCKET;
+    return machine->groups_per_numa > 1 ? SIM_LEVEL_NUMA : SIM_LEVEL_GROUP;
+}
+
+/* The word's line comes from whoever wrote last, wherever that is. */
+static int shm_swap(xyl_shm_t *shm, _Atomic uint64_t *word, uint64_t *expected,
+                    uint64_t value)
+{
+    sim_rank_t *rank = rank_of(shm);
+    const sim_machine_t *machine = &rank->world->machine;
+
+    sim_enter(rank);
+    sim_charge(rank,
+               machine->core.flag + machine->links[widest(machine)].latency);
+    return atomic_compare_exchange_strong_explicit(
+        word, expected, value, memory_order_acq_rel, memory_order_acquire);
+}
+
+/* Ranks here do not sleep, and have no heap. */
 static const xyl_shm_ops_t shm_ops = {
     .name = "sim",
     .attach = shm_attach,
@@ -127,6 +170,7 @@ static const xyl_shm_ops_t shm_ops = {
     .copy = shm_copy,
     .set = shm_set,
     .get = shm_get,
+    .swap = shm_swap,
 };
 
 xyl_shm_t *sim_shm_create(sim_rank_t *rank)

@@ -361,16 +361,17 @@ static uint64_t rank_clock(void *arg)
 static xylem_status_t rank_create(sim_world_t *world, uint32_t number)
 {
     sim_rank_t *rank = &world->all[number];
-    xyl_context_parts_t parts = {.rank = number,
-                                 .ranks = world->ranks,
-                                 .allocator = world->options.allocator,
-                                 .clock = &rank->clock,
-                                 .world_map = &world->map,
-                                 .net_create = sim_net_create,
-                                 .net_arg = world,
-                                 .shm = sim_shm_create(rank),
-                                 .copies = &rank->copies,
-                                 .settings = world->options.settings};
+    xyl_context_parts_t parts = {
+        .rank = number,
+        .ranks = world->ranks,
+        .allocator = world->options.allocator,
+        .clock = &rank->clock,
+        .world_map = &world->map,
+        .net_create = sim_net_create,
+        .net_arg = world,
+        .shm = world->options.shares_memory ? sim_shm_create(rank) : NULL,
+        .copies = &rank->copies,
+        .settings = world->options.settings};
 
     rank->world = world;
     rank->rank = number;

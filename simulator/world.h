@@ -37,6 +37,7 @@ typedef struct sim_options {
     /* [nodes * ranks_per_node] instead of blocks; may be NULL. Nodes are
      * numbered from 0. Borrowed during the call. */
     const xylem_place_t *places;
+    int shares_memory; /* of a node */
     uint64_t seed;
     sim_payload_t payload;
     size_t message_bytes;     /* of the program: beyond the cache or not */

@@ -17,6 +17,9 @@ enum {
     WINDOW_MAX = 64 /* the bits of a word, see collectives/edge.h */
 };
 
+/* So that a node's file of memory stays far within what a file may be. */
+#define NOISE_BUDGET_MAX (UINT64_C(1) << 40)
+
 static const xyl_config_row_t rows[] = {
 #define CONFIG_ROW(field, name, type, preset, same, help)                      \
     {#name,                                                                    \
@@ -132,6 +135,13 @@ static xylem_status_t check_windows(const xyl_config_t *config)
     return XYLEM_OK;
 }
 
+static xylem_status_t check_noise_budget(const xyl_config_t *config)
+{
+    if (config->noise_budget > NOISE_BUDGET_MAX)
+        return xyl_fail(XYLEM_ERR_CONFIG, "XYLEM_NOISE_BUDGET is at most 1T");
+    return XYLEM_OK;
+}
+
 void xyl_config_apply_log(const char *const *settings)
 {
     static const char name[] = "LOG=";
@@ -162,6 +172,8 @@ xylem_status_t xyl_config_load(const char *const *settings,
         status = load_settings(settings, &config);
     if (status == XYLEM_OK)
         status = check_windows(&config);
+    if (status == XYLEM_OK)
+        status = check_noise_budget(&config);
     if (status == XYLEM_OK)
         *config_out = config;
     return status;

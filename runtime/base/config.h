@@ -20,6 +20,9 @@ enum {
 /* Values of XYLEM_BOOTSTRAP. */
 enum { XYL_BOOTSTRAP_AUTO, XYL_BOOTSTRAP_PMIX, XYL_BOOTSTRAP_SINGLE };
 
+/* Values of XYLEM_SHM. */
+enum { XYL_SHM_AUTO, XYL_SHM_OFF };
+
 /* An algorithm with its radix, as one value: "knomial:4", "ring". Codes from
  * XYL_CONFIG_SCHEDULE_FIRST on are no trees. */
 enum { XYL_CONFIG_SCHEDULE_FIRST = 256 };
@@ -59,6 +62,12 @@ enum { XYL_CONFIG_SCHEDULE_FIRST = 256 };
       "ranks that do not answer.")                                             \
     X(pool_bytes, POOL_BYTES, BYTES, "256M", 0,                                \
       "Memory that is kept for further operations when one is freed.")         \
+    X(shm, SHM, SHM, "auto", 1,                                                \
+      "Shared memory for the ranks of a node: auto (where the system allows "  \
+      "it) or off.")                                                           \
+    X(noise_budget, NOISE_BUDGET, BYTES, "64M", 1,                             \
+      "Shared memory of a node in which ranks may run ahead of each other, "   \
+      "in bytes; at most 1T.")                                                 \
     X(segment_bytes, SEGMENT_BYTES, BYTES, "0", 1,                             \
       "Bytes of a segment; 0 leaves the choice to the library.")               \
     X(send_window, SEND_WINDOW, COUNT, "0", 1,                                 \

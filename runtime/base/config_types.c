@@ -47,6 +47,7 @@ WORD_TYPE(LEVEL, "none", "error", "warn", "info", "debug")
 WORD_TYPE(VERBOSE, "off", "select")
 WORD_TYPE(BOOTSTRAP, "auto", "pmix", "single")
 WORD_TYPE(PROGRESS, "auto", "caller", "blocking", "thread")
+WORD_TYPE(SHM, "auto", "off")
 
 /* ---- on and off ---- */
 
@@ -196,6 +197,7 @@ static const char *const schedule_words[] = {
     "double_ring",
     "linear",
     "neighbor_exchange",
+    "node",
     "pairwise",
     "rabenseifner",
     "recursive_doubling",

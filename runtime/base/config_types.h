@@ -10,6 +10,7 @@
     X(VERBOSE)                                                                 \
     X(BOOTSTRAP)                                                               \
     X(PROGRESS)                                                                \
+    X(SHM)                                                                     \
     X(COUNT)                                                                   \
     X(CORE)                                                                    \
     X(BYTES)                                                                   \

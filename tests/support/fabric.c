@@ -173,7 +173,9 @@ static const xylem_place_t *places_of(fabric_t *fabric)
     fabric->places = must(calloc(fabric->ranks, sizeof *fabric->places));
     for (i = 0; i < fabric->ranks; i++)
         fabric->places[i] =
-            (xylem_place_t){i / RANKS_PER_NODE, 0, 0, 0, i % RANKS_PER_NODE};
+            (xylem_place_t){fabric->options.shares_memory ? 0
+                                                          : i / RANKS_PER_NODE,
+                            0, 0, 0, i % RANKS_PER_NODE};
     return fabric->places;
 }
 
@@ -202,6 +204,7 @@ static xylem_status_t world_create(fabric_t *fabric)
                              .nodes = fabric->ranks,
                              .ranks_per_node = 1,
                              .places = places_of(fabric),
+                             .shares_memory = fabric->options.shares_memory,
                              .seed = fabric->options.seed,
                              .payload = SIM_PAYLOAD_WATCHED,
                              .message_bytes = 1,

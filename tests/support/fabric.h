@@ -35,6 +35,7 @@ typedef struct fabric_options {
      * else is free of charge. */
     int reorder;
     const xylem_place_t *places; /* [ranks]; NULL: four ranks to a node */
+    int shares_memory;           /* the ranks of a node; NULL places: all */
     const sim_noise_t *noise;    /* borrowed until the end; may be NULL */
     const char *const *settings; /* after LOG=none; may be NULL */
     /* Fails this allocation (1: the first) of all that the contexts make;

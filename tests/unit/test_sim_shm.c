@@ -28,6 +28,7 @@ typedef struct cell_stage {
     char *buf;
     uint64_t run; /* flags count runs */
     int is_waiting;
+    int is_common; /* the readers look at the first flag, all of them */
 } cell_stage_t;
 
 static xyl_shm_t *shm_of(const cell_stage_t *self)
@@ -47,11 +48,16 @@ static void cell_segment_ready(xyl_stage_t *stage, uint64_t index)
 {
     cell_stage_t *self = (cell_stage_t *)(void *)stage;
     xyl_shm_t *shm = shm_of(self);
+    static const uint32_t readers[RANKS] = {0, 1, 2, 3};
     uint32_t rank;
 
     shm->ops->copy(shm, self->cell->bytes, self->buf, BYTES);
-    for (rank = 1; rank < RANKS; rank++)
-        shm->ops->set(shm, &self->cell->flags[rank].number, self->run, rank);
+    if (self->is_common)
+        shm->ops->set(shm, &self->cell->flags[0].number, self->run, &readers[1],
+                      RANKS - 1);
+    for (rank = 1; rank < RANKS && !self->is_common; rank++)
+        shm->ops->set(shm, &self->cell->flags[rank].number, self->run,
+                      &readers[rank], 1);
     xyl_stage_emit(stage, index);
     xyl_stage_complete(stage);
 }
@@ -60,7 +66,8 @@ static unsigned cell_poll(void *arg)
 {
     cell_stage_t *self = arg;
     xyl_shm_t *shm = shm_of(self);
-    uint32_t rank = self->stage.operation->request.team->rank;
+    uint32_t rank =
+        self->is_common ? 0 : self->stage.operation->request.team->rank;
 
     if (!self->is_waiting ||
         shm->ops->get(shm, &self->cell->flags[rank].number) < self->run)
@@ -89,6 +96,7 @@ static const xyl_stage_ops_t cell_ops = {
 typedef struct rank_state {
     sim_world_t *world;
     uint32_t rank;
+    int is_common;
     char buf[BYTES];
     xyl_operation_t *operation;
     sim_time_t end;
@@ -124,6 +132,7 @@ static void plan(rank_state_t *state)
         state->operation, 0, &cell_ops, sizeof *self);
     self->cell = context->shm->ops->attach(context->shm, KEY, sizeof(cell_t));
     self->buf = state->buf;
+    self->is_common = state->is_common;
     CHECK_EQ(xyl_engine_source_add(&context->engine,
                                    (xyl_source_t){cell_poll, self}),
              XYLEM_OK);
@@ -151,12 +160,13 @@ static sim_machine_t machine(void)
     return machine;
 }
 
-static void run(rank_state_t *states, sim_payload_t payload)
+static void run(rank_state_t *states, sim_payload_t payload, int is_common)
 {
     sim_machine_t costs = machine();
     sim_options_t options = {.machine = &costs,
                              .nodes = 1,
                              .ranks_per_node = RANKS,
+                             .shares_memory = 1,
                              .payload = payload};
     sim_world_t *world;
     uint32_t rank, turn;
@@ -165,6 +175,7 @@ static void run(rank_state_t *states, sim_payload_t payload)
     for (rank = 0; rank < RANKS; rank++) {
         states[rank].world = world;
         states[rank].rank = rank;
+        states[rank].is_common = is_common;
         memset(states[rank].buf, rank == 0 ? 'x' : '.', BYTES);
         plan(&states[rank]);
     }
@@ -190,7 +201,7 @@ static void test_moves_bytes(void)
 
     if (states == NULL)
         abort();
-    run(states, SIM_PAYLOAD_MOVED);
+    run(states, SIM_PAYLOAD_MOVED, 0);
     for (rank = 0; rank < RANKS; rank++)
         for (i = 0; i < BYTES; i++)
             if (states[rank].buf[i] != 'x') {
@@ -210,7 +221,7 @@ static void test_charges(void)
 
     if (states == NULL)
         abort();
-    run(states, SIM_PAYLOAD_NONE);
+    run(states, SIM_PAYLOAD_NONE, 0);
     CHECK_EQ(states[0].end, 10 * SIM_US + copy + 30 * SIM_NS);
     for (rank = 1; rank < RANKS; rank++) {
         CHECK_EQ(states[rank].end,
@@ -220,8 +231,77 @@ static void test_charges(void)
     free(states);
 }
 
+/* One store, whoever reads it. */
+static void test_common_flag(void)
+{
+    rank_state_t *states = calloc(RANKS, sizeof *states);
+    sim_time_t copy =
+        sim_rate_time((sim_rate_t)(SIM_US * 1000 / BYTES) + 1, BYTES);
+    uint32_t rank;
+
+    if (states == NULL)
+        abort();
+    run(states, SIM_PAYLOAD_MOVED, 1);
+    CHECK_EQ(states[0].end, 10 * SIM_US + copy + 10 * SIM_NS);
+    for (rank = 1; rank < RANKS; rank++) {
+        CHECK_EQ(states[rank].end, 10 * SIM_US + 2 * copy + 120 * SIM_NS);
+        CHECK_EQ(states[rank].buf[BYTES - 1], 'x');
+    }
+    free(states);
+}
+
+/* ---- words that several ranks write ---- */
+
+typedef struct swaps {
+    sim_world_t *world;
+    _Atomic uint64_t *word;
+    unsigned won;
+    sim_time_t took[RANKS];
+} swaps_t;
+
+static void swap_once(void *arg, uint32_t rank)
+{
+    swaps_t *swaps = arg;
+    xyl_shm_t *shm = sim_world_context(swaps->world, rank)->shm;
+    sim_time_t begun = sim_world_now(swaps->world, rank);
+    uint64_t expected = 0;
+
+    if (shm->ops->swap(shm, swaps->word, &expected, rank + 1))
+        swaps->won++;
+    else
+        CHECK_EQ(expected, atomic_load(swaps->word));
+    swaps->took[rank] = sim_world_now(swaps->world, rank) - begun;
+}
+
+static void test_swap(void)
+{
+    sim_machine_t costs = machine();
+    sim_options_t options = {.machine = &costs,
+                             .nodes = 1,
+                             .ranks_per_node = RANKS,
+                             .shares_memory = 1};
+    swaps_t swaps = {NULL, NULL, 0, {0}};
+    xyl_shm_t *shm;
+    uint32_t rank;
+
+    CHECK_EQ(sim_world_create(&options, &swaps.world), XYLEM_OK);
+    shm = sim_world_context(swaps.world, 0)->shm;
+    CHECK(shm->ops->sleeps == NULL && shm->ops->view == NULL);
+    swaps.word = shm->ops->attach(shm, KEY, sizeof *swaps.word);
+    for (rank = 0; rank < RANKS; rank++)
+        sim_world_at(swaps.world, rank, SIM_US, swap_once, &swaps);
+    CHECK(sim_world_run(swaps.world, SIM_NEVER, 1000));
+    CHECK_EQ(swaps.won, 1);
+    for (rank = 0; rank < RANKS; rank++)
+        CHECK_EQ(swaps.took[rank], 110 * SIM_NS);
+    shm->ops->detach(shm, KEY);
+    CHECK_EQ(sim_world_destroy(swaps.world), XYLEM_OK);
+}
+
 static const check_case_t cases[] = {
     {"moves_bytes", test_moves_bytes},
     {"charges", test_charges},
+    {"common_flag", test_common_flag},
+    {"swap", test_swap},
 };
 CHECK_MAIN(cases)

@@ -1,0 +1,162 @@
+/* A board: what the ranks of a team on one node share, laid out for
+ * collectives. A rank of it is a seat.
+ *
+ *   done lines    one per seat: how far it is with the team's pieces
+ *   a counter     seats that have come
+ *   slots         SLOTS of them; piece n uses slot n mod SLOTS
+ *                   a line per seat: its count of posts, and bytes beside it
+ *                   a ticket, and words that say "this part is there"
+ *   ring          windows for payload, handed out one after the other
+ *
+ * A piece is a part of a collective, small enough to have all its payload in
+ * one window. Pieces are numbered from 1 in the order of the team's calls, so
+ * that every seat knows number, slot and window of each without a word from
+ * the others. Nothing in a slot is ever cleared: values begin with the number
+ * of their piece, and only grow.
+ *
+ * Slot and window of a piece may be used when all seats have retired the pieces
+ * that had them before. Waiting for older pieces only, the oldest can always
+ * go on. How many pieces fit is how far seats may drift apart: a seat that has
+ * done its part leaves, and its data stays.
+ *
+ * The progressing thread, except where noted.
+ */
+#ifndef XYL_COLLECTIVES_BOARD_H
+#define XYL_COLLECTIVES_BOARD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "include/xylem.h"
+#include "progress/shm.h"
+#include "runtime/base/memory.h"
+
+enum {
+    XYL_BOARD_LINE_BYTES = 128, /* adjacent cache lines are fetched in pairs */
+    XYL_BOARD_INLINE_BYTES = 112, /* of payload beside a count */
+    XYL_BOARD_SLOTS = 256,        /* pieces under way, a power of two */
+    XYL_BOARD_WORDS = 64,         /* per slot */
+    XYL_BOARD_COUNT_BITS = 16,    /* of a flag, below the number */
+    XYL_BOARD_SEATS_MAX = 512,
+    XYL_BOARD_LOG = 256 /* remembered extents, a power of two */
+};
+
+/* A seat's line of a slot. */
+typedef struct xyl_board_line {
+    _Alignas(XYL_BOARD_LINE_BYTES) _Atomic uint64_t count;
+    _Atomic uint64_t name; /* of input that is read where it lies; 0: none */
+    char bytes[XYL_BOARD_INLINE_BYTES];
+} xyl_board_line_t;
+
+/* Consecutive pieces with windows of one size. */
+typedef struct xyl_board_extent {
+    uint64_t number; /* of the first */
+    uint64_t pieces;
+    uint64_t at;    /* of the first window; grows for ever, see ring_next */
+    uint64_t bytes; /* of each window; 0: none */
+} xyl_board_extent_t;
+
+struct xyl_node_stage;
+
+typedef struct xyl_board {
+    xyl_shm_t *shm;
+    uint64_t key;
+    uint32_t seats, seat;
+    uint32_t *ranks;   /* [seats] of the job */
+    uint32_t *readers; /* [seats] scratch */
+    char *memory;
+    size_t slots_at, slot_bytes, ring_at;
+    uint64_t ring_bytes;
+    /* Handed out so far. */
+    uint64_t next;      /* piece */
+    uint64_t ring_next; /* byte; modulo ring_bytes it is the place */
+    xyl_board_extent_t log[XYL_BOARD_LOG];
+    uint64_t logged; /* extents ever */
+    /* Retired by this seat: all below, and single ones beyond. */
+    uint64_t done;
+    uint64_t retired[XYL_BOARD_SLOTS / 64];
+    uint64_t done_by_all; /* as last seen */
+    int is_starved;       /* this seat waits for others' done lines */
+    /* Stages under way, in the order of their pieces; see node_stage.c. */
+    struct xyl_node_stage *first, *last;
+    struct xyl_board *previous_busy, *next_busy;
+    struct xyl_board *next_left; /* see node.c */
+} xyl_board_t;
+
+/* Bytes that a board with a ring of `ring_bytes` takes. */
+size_t xyl_board_bytes(uint32_t seats, size_t ring_bytes);
+
+/* `ranks` (copied) in the order of seats; all of them call it with the same
+ * key and sizes. XYLEM_ERR_NO_MEMORY: the memory cannot be had. */
+xylem_status_t xyl_board_create(xyl_shm_t *shm, uint64_t key,
+                                const uint32_t *ranks, uint32_t seats,
+                                uint32_t seat, size_t ring_bytes,
+                                xyl_board_t **board_out);
+/* 1 when all seats have created it. Before, it is not to be destroyed: memory
+ * that all who have come so far have left is not there for the others. */
+int xyl_board_is_complete(const xyl_board_t *board);
+void xyl_board_destroy(xyl_board_t *board);
+
+/* The next `pieces` pieces with windows of `bytes` (at most ring_bytes). */
+xyl_board_extent_t xyl_board_take(xyl_board_t *board, uint64_t pieces,
+                                  uint64_t bytes);
+/* Where the window of piece number + piece lies, as `at`. */
+uint64_t xyl_board_at(const xyl_board_t *board,
+                      const xyl_board_extent_t *extent, uint64_t piece);
+/* 1 when the piece may begin. From 0 on, this seat is woken when others retire
+ * pieces. */
+int xyl_board_is_free(xyl_board_t *board, const xyl_board_extent_t *extent,
+                      uint64_t piece);
+/* This seat no longer looks at the piece. */
+void xyl_board_retire(xyl_board_t *board, uint64_t number);
+
+static inline char *xyl_board_window(const xyl_board_t *board, uint64_t at)
+{
+    return board->memory + board->ring_at + at % board->ring_bytes;
+}
+
+static inline char *xyl_board_slot(const xyl_board_t *board, uint64_t number)
+{
+    return board->memory + board->slots_at +
+           number % XYL_BOARD_SLOTS * board->slot_bytes;
+}
+
+static inline xyl_board_line_t *xyl_board_line(char *slot, uint32_t seat)
+{
+    return (xyl_board_line_t *)(void *)slot + seat;
+}
+
+/* Several seats write it, by `swap`. */
+static inline _Atomic uint64_t *xyl_board_ticket(const xyl_board_t *board,
+                                                 char *slot)
+{
+    return (_Atomic uint64_t *)(void *)(slot + (size_t)board->seats *
+                                                   XYL_BOARD_LINE_BYTES);
+}
+
+static inline _Atomic uint64_t *xyl_board_word(const xyl_board_t *board,
+                                               char *slot, uint32_t word)
+{
+    return (_Atomic uint64_t *)(void *)(slot + ((size_t)board->seats + 1) *
+                                                   XYL_BOARD_LINE_BYTES) +
+           word;
+}
+
+/* The value of a flag of a piece. */
+static inline uint64_t xyl_board_value(uint64_t number, uint64_t count)
+{
+    return number << XYL_BOARD_COUNT_BITS | count;
+}
+
+/* Stores a flag that only `seat` waits for, or (XYL_BOARD_ALL) any seat. */
+#define XYL_BOARD_ALL UINT32_MAX
+void xyl_board_set(const xyl_board_t *board, _Atomic uint64_t *flag,
+                   uint64_t value, uint32_t seat);
+
+static inline uint64_t xyl_board_get(const xyl_board_t *board,
+                                     const _Atomic uint64_t *flag)
+{
+    return board->shm->ops->get(board->shm, flag);
+}
+
+#endif

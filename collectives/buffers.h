@@ -1,0 +1,35 @@
+/* The buffers that a stage works on, in packed bytes: where elements have gaps,
+ * only these functions know. */
+#ifndef XYL_COLLECTIVES_BUFFERS_H
+#define XYL_COLLECTIVES_BUFFERS_H
+
+#include <assert.h>
+
+#include "collectives/layout.h"
+#include "collectives/schedule.h"
+#include "runtime/base/copies.h"
+
+typedef struct xyl_buffers {
+    char *base[XYL_BUFFER_COUNT];
+    const xyl_layout_t *layout[XYL_BUFFER_COUNT]; /* NULL: plain */
+    const xyl_copies_t *copies;                   /* the context's */
+} xyl_buffers_t;
+
+/* A plain buffer's byte `at`. */
+static inline char *xyl_buffers_address(const xyl_buffers_t *buffers,
+                                        xyl_buffer_t buffer, uint64_t at)
+{
+    assert(buffers->layout[buffer] == NULL);
+    return buffers->base[buffer] + at;
+}
+
+/* `packed` does not overlap the buffers. */
+void xyl_buffers_pack(const xyl_buffers_t *buffers, xyl_buffer_t from,
+                      uint64_t at, size_t bytes, void *packed);
+void xyl_buffers_unpack(const xyl_buffers_t *buffers, xyl_buffer_t to,
+                        uint64_t at, size_t bytes, const void *packed);
+void xyl_buffers_copy(const xyl_buffers_t *buffers, xyl_buffer_t to,
+                      uint64_t to_at, xyl_buffer_t from, uint64_t from_at,
+                      size_t bytes);
+
+#endif

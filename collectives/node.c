@@ -1,0 +1,226 @@
+#include "collectives/node.h"
+
+#include <stdlib.h>
+
+#include "collectives/arguments.h"
+#include "collectives/node_stage.h"
+#include "runtime/base/status.h"
+
+enum { WINDOWS_MIN = 4 /* pieces that the ring has room for at least */ };
+
+/* What may not be cut: elements that are combined, or told of singly. */
+static size_t unit_of(const xyl_problem_t *problem)
+{
+    return xyl_coll_traits(problem->coll)->reduces ||
+                   problem->coll == XYLEM_COLL_BCAST
+               ? problem->element_bytes
+               : 1;
+}
+
+int xyl_node_is_possible(const xylem_team_t *team, const xyl_problem_t *problem)
+{
+    const uint64_t line = XYL_BOARD_LINE_BYTES;
+    uint64_t room = team->context->config.noise_budget / WINDOWS_MIN;
+    uint64_t seats = team->size, unit = unit_of(problem);
+
+    if (!team->is_one_node || team->context->shm == NULL || seats < 2 ||
+        seats > XYL_BOARD_SEATS_MAX)
+        return 0;
+    /* The smallest window of all: each has a unit for each, and one more. */
+    return unit <= room &&
+           (unit + line - 1) / line * line <= room / (seats * (seats + 1));
+}
+
+/* ---- the board ---- */
+
+static xylem_status_t board_create(xylem_team_t *team, xyl_board_t **board_out)
+{
+    xylem_context_t *context = team->context;
+    uint32_t *ranks = malloc(team->size * sizeof *ranks);
+    xylem_status_t status;
+    uint32_t i;
+
+    if (ranks == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a board");
+    for (i = 0; i < team->size; i++)
+        ranks[i] = xyl_team_world_rank(team, i);
+    status =
+        xyl_board_create(context->shm, team->key, ranks, team->size, team->rank,
+                         context->config.noise_budget, board_out);
+    free(ranks);
+    return status;
+}
+
+/* Made by the first call that needs it. */
+static xylem_status_t board_of(xylem_team_t *team, xyl_board_t **board_out)
+{
+    xylem_status_t status = XYLEM_OK;
+
+    pthread_mutex_lock(&team->lock);
+    if (team->board == NULL)
+        status = board_create(team, &team->board);
+    *board_out = team->board;
+    pthread_mutex_unlock(&team->lock);
+    return status;
+}
+
+/* Those of boards that have been left to which all seats have come by now, or
+ * all. */
+static void boards_destroy(xylem_context_t *context, int all)
+{
+    xyl_board_t **link, *board;
+
+    pthread_mutex_lock(&context->lock);
+    link = &context->left_boards;
+    while (*link != NULL) {
+        board = *link;
+        if (!all && !xyl_board_is_complete(board)) {
+            link = &board->next_left;
+            continue;
+        }
+        *link = board->next_left;
+        xyl_board_destroy(board);
+    }
+    pthread_mutex_unlock(&context->lock);
+}
+
+void xyl_node_release(xylem_team_t *team)
+{
+    xylem_context_t *context = team->context;
+    xyl_board_t *board = team->board;
+
+    if (board == NULL)
+        return;
+    team->board = NULL;
+    pthread_mutex_lock(&context->lock);
+    board->next_left = context->left_boards;
+    context->left_boards = board;
+    pthread_mutex_unlock(&context->lock);
+    boards_destroy(context, 0);
+}
+
+void xyl_node_release_all(xylem_context_t *context)
+{
+    boards_destroy(context, 1);
+}
+
+/* ---- the program ---- */
+
+/* Blocks of an allgatherv or reduce_scatter in bytes, and where they begin. */
+static uint64_t *blocks_of(const xylem_team_t *team,
+                           const xylem_coll_args_t *args,
+                           const xyl_sides_t *sides)
+{
+    uint64_t unit =
+        xylem_type_bytes(args->recv_count != 0 ? args->recv_type : args->type);
+    uint64_t *blocks = malloc(2 * team->size * sizeof *blocks), sum = 0;
+    uint32_t i;
+
+    if (args->coll == XYLEM_COLL_REDUCE_SCATTER)
+        unit = xylem_type_bytes(args->type);
+    if (sides->recv_is_empty)
+        unit = 0;
+    for (i = 0; blocks != NULL && i < team->size; i++) {
+        blocks[i] = args->recv_counts[i] * unit;
+        blocks[team->size + i] =
+            args->recv_displs == NULL ? sum : args->recv_displs[i] * unit;
+        sum += blocks[i];
+    }
+    return blocks;
+}
+
+static xylem_status_t program_write(xylem_team_t *team,
+                                    const xylem_coll_args_t *args,
+                                    const xyl_sides_t *sides,
+                                    const xyl_choice_t *choice,
+                                    xyl_node_program_t *program)
+{
+    int varies = args->coll == XYLEM_COLL_ALLGATHERV ||
+                 args->coll == XYLEM_COLL_REDUCE_SCATTER;
+    uint64_t *blocks = varies ? blocks_of(team, args, sides) : NULL;
+    xyl_problem_t outline;
+    xyl_node_problem_t problem;
+
+    if (varies && blocks == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for counts");
+    xyl_problem_outline(team, args, 1, &outline);
+    problem = (xyl_node_problem_t){
+        .coll = args->coll,
+        .seat = team->rank,
+        .seats = team->size,
+        .root = outline.root,
+        .bytes = outline.count * outline.element_bytes,
+        .blocks = blocks,
+        .block_at = varies ? blocks + team->size : NULL,
+        .element_bytes = unit_of(&outline),
+        .is_in_place = outline.is_in_place,
+        .segment_bytes = choice->segment_bytes,
+        .window_bytes = team->context->config.noise_budget / WINDOWS_MIN,
+    };
+    program->element_bytes = problem.element_bytes;
+    xyl_node_algorithm(args->coll)(&problem, program);
+    free(blocks);
+    return xyl_node_program_status(program) == XYLEM_OK
+               ? XYLEM_OK
+               : xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a program");
+}
+
+/* ---- the operation ---- */
+
+static void node_bind(xyl_operation_t *operation, const xylem_coll_args_t *args)
+{
+    const void *send = args->send;
+    void *recv = args->recv;
+
+    if (send == XYLEM_IN_PLACE)
+        send = recv;
+    if (recv == XYLEM_IN_PLACE_RECV)
+        recv = NULL; /* the block stays where it is */
+    xyl_node_stage_bind(operation->lane[0], send, recv);
+}
+
+static xylem_status_t operation_make(xylem_team_t *team,
+                                     const xylem_coll_args_t *args,
+                                     const xyl_node_program_t *program,
+                                     xyl_operation_t **operation_out)
+{
+    xyl_board_t *board;
+    xylem_status_t status = board_of(team, &board);
+
+    if (status != XYLEM_OK)
+        return status;
+    status = xyl_frame_create(
+        team, args, program->segments == 0 ? 0 : program->segment_bytes,
+        operation_out);
+    if (status != XYLEM_OK)
+        return status;
+    status = xyl_node_stage_add(*operation_out, board, program);
+    if (status != XYLEM_OK)
+        xyl_request_discard(&(*operation_out)->request);
+    return status;
+}
+
+xylem_status_t
+xyl_node_create(xylem_team_t *team, const xylem_coll_args_t *args,
+                const xyl_sides_t *sides, const xyl_combiner_t *combiner,
+                const xyl_choice_t *choice, xyl_operation_t **operation_out)
+{
+    xyl_node_program_t program;
+    xyl_operation_t *operation;
+    xylem_status_t status;
+
+    xyl_node_program_init(&program);
+    status = program_write(team, args, sides, choice, &program);
+    if (status == XYLEM_OK)
+        status = operation_make(team, args, &program, &operation);
+    xyl_node_program_fini(&program);
+    if (status != XYLEM_OK)
+        return status;
+    operation->combiner = *combiner;
+    operation->sides = *sides;
+    operation->bind = node_bind;
+    xyl_node_stage_layouts(operation->lane[0], sides->send, sides->recv);
+    operation->bind(operation, args);
+    *operation_out = operation;
+    return XYLEM_OK;
+}

@@ -1,0 +1,24 @@
+/* Collectives in the memory of a node: from the arguments of a call to an
+ * operation with a node stage. */
+#ifndef XYL_COLLECTIVES_NODE_H
+#define XYL_COLLECTIVES_NODE_H
+
+#include "collectives/exchange.h"
+
+/* 1 when programs for such a problem fit into the team's board. Looks at what
+ * is equal on all ranks only. */
+int xyl_node_is_possible(const xylem_team_t *team,
+                         const xyl_problem_t *problem);
+
+/* As xyl_exchange_create, for a team on one node whose context has shm. */
+xylem_status_t
+xyl_node_create(xylem_team_t *team, const xylem_coll_args_t *args,
+                const xyl_sides_t *sides, const xyl_combiner_t *combiner,
+                const xyl_choice_t *choice, xyl_operation_t **operation_out);
+
+/* The team's board goes, if it has one; nothing of the team is under way. */
+void xyl_node_release(xylem_team_t *team);
+/* The context has no teams any more, nor has any other rank's. */
+void xyl_node_release_all(xylem_context_t *context);
+
+#endif

@@ -1,0 +1,87 @@
+/* Broadcast: the root copies the message into the window, segment by segment,
+ * and leaves; the others copy out what is there. */
+#include "collectives/node/parts.h"
+
+enum {
+    SEGMENT_BYTES_MIN = 8 << 10,
+    SEGMENTS = 16 /* per piece, so that copies in and out overlap */
+};
+
+static void write_short(const xyl_node_problem_t *problem,
+                        xyl_node_program_t *program)
+{
+    const xyl_spot_t line = {XYL_SPACE_LINE, problem->root, 0};
+    const xyl_spot_t message = {XYL_SPACE_RECV, 0, 0};
+    int is_root = problem->seat == problem->root;
+    xyl_step_t *step =
+        xyl_node_step(program, XYL_STEP_COPY, is_root ? line : message,
+                      is_root ? message : line, problem->bytes);
+
+    if (step == NULL)
+        return;
+    step->emits = 0;
+    if (is_root) {
+        step->wait = XYL_WAIT_SEGMENT;
+        step->post = XYL_POST_COUNT;
+        step->post_value = 1;
+    } else {
+        step->wait = XYL_WAIT_COUNT;
+        step->wait_seat = problem->root;
+        step->wait_for = 1;
+    }
+}
+
+static void write_segment(const xyl_node_problem_t *problem,
+                          xyl_node_program_t *program, uint32_t segment)
+{
+    const uint64_t at = segment * program->segment_bytes;
+    const xyl_spot_t board = {XYL_SPACE_BOARD, 0, at};
+    const xyl_spot_t message = {XYL_SPACE_RECV, 0, at};
+    int is_root = problem->seat == problem->root;
+    xyl_step_t *step =
+        xyl_node_step(program, XYL_STEP_COPY, is_root ? board : message,
+                      is_root ? message : board, program->segment_bytes);
+
+    if (step == NULL)
+        return;
+    step->within = at;
+    step->total = problem->bytes;
+    step->emits = segment;
+    step->wait = is_root ? XYL_WAIT_SEGMENT : XYL_WAIT_WORD;
+    step->wait_for = segment;
+    if (is_root) {
+        step->post = XYL_POST_WORD;
+        step->post_value = segment;
+    }
+}
+
+/* As wanted, if a piece has room; else so that copies in and out overlap. */
+static uint64_t segment_of(const xyl_node_problem_t *problem, uint64_t room)
+{
+    uint64_t bytes = problem->segment_bytes;
+
+    if (bytes == 0)
+        bytes = (problem->bytes < room ? problem->bytes : room) / SEGMENTS;
+    if (bytes < SEGMENT_BYTES_MIN && problem->segment_bytes == 0)
+        bytes = SEGMENT_BYTES_MIN;
+    return xyl_node_segment(bytes, room, problem->element_bytes);
+}
+
+void xyl_node_bcast(const xyl_node_problem_t *problem,
+                    xyl_node_program_t *program)
+{
+    uint32_t segment;
+
+    program->segment_bytes = segment_of(problem, problem->window_bytes);
+    if (problem->bytes <= XYL_BOARD_INLINE_BYTES &&
+        problem->bytes <= program->segment_bytes) {
+        program->piece_bytes = program->segment_bytes;
+        program->segments = 1;
+        write_short(problem, program);
+        return;
+    }
+    xyl_node_cut_segments(program, problem->bytes, problem->window_bytes);
+    program->board_bytes = program->piece_bytes;
+    for (segment = 0; segment < program->segments; segment++)
+        write_segment(problem, program, segment);
+}

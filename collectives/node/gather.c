@@ -1,0 +1,53 @@
+/* Gather: every seat publishes its block, the root copies them out as they
+ * come. */
+#include "collectives/node/parts.h"
+
+static void write_own(const xyl_node_problem_t *problem,
+                      xyl_node_program_t *program)
+{
+    xyl_step_t *step;
+
+    if (problem->is_in_place)
+        return;
+    xyl_node_strand(program);
+    step = xyl_node_step(
+        program, XYL_STEP_COPY,
+        xyl_spot(XYL_SPACE_RECV, 0, xyl_node_block_at(problem, problem->seat)),
+        xyl_spot(XYL_SPACE_SEND, 0, 0), program->piece_bytes);
+    if (step != NULL)
+        step->total = problem->bytes;
+}
+
+static void write_block(const xyl_node_problem_t *problem,
+                        xyl_node_program_t *program, uint32_t seat)
+{
+    xyl_step_t *step;
+
+    xyl_node_strand(program);
+    step = xyl_node_step(
+        program, XYL_STEP_COPY,
+        xyl_spot(XYL_SPACE_RECV, 0, xyl_node_block_at(problem, seat)),
+        xyl_node_published(program, seat), program->piece_bytes);
+    if (step == NULL)
+        return;
+    step->total = problem->bytes;
+    step->wait = XYL_WAIT_COUNT;
+    step->wait_seat = seat;
+    step->wait_for = 1;
+}
+
+void xyl_node_gather(const xyl_node_problem_t *problem,
+                     xyl_node_program_t *program)
+{
+    uint32_t i;
+
+    xyl_node_plan_inputs(problem, program, problem->bytes);
+    if (problem->seat != problem->root) {
+        xyl_node_publish(problem, program, xyl_spot(XYL_SPACE_SEND, 0, 0),
+                         problem->bytes, problem->root);
+        return;
+    }
+    write_own(problem, program);
+    for (i = 1; i < problem->seats; i++)
+        write_block(problem, program, (problem->root + i) % problem->seats);
+}

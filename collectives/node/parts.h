@@ -1,0 +1,94 @@
+/* What writers of node programs share. */
+#ifndef XYL_COLLECTIVES_NODE_PARTS_H
+#define XYL_COLLECTIVES_NODE_PARTS_H
+
+#include "collectives/board.h"
+#include "collectives/node_program.h"
+
+void xyl_node_barrier(const xyl_node_problem_t *problem,
+                      xyl_node_program_t *program);
+void xyl_node_bcast(const xyl_node_problem_t *problem,
+                    xyl_node_program_t *program);
+void xyl_node_reduce(const xyl_node_problem_t *problem,
+                     xyl_node_program_t *program);
+void xyl_node_gather(const xyl_node_problem_t *problem,
+                     xyl_node_program_t *program);
+void xyl_node_scatter(const xyl_node_problem_t *problem,
+                      xyl_node_program_t *program);
+void xyl_node_allgather(const xyl_node_problem_t *problem,
+                        xyl_node_program_t *program);
+void xyl_node_alltoall(const xyl_node_problem_t *problem,
+                       xyl_node_program_t *program);
+void xyl_node_reduce_scatter(const xyl_node_problem_t *problem,
+                             xyl_node_program_t *program);
+void xyl_node_scan(const xyl_node_problem_t *problem,
+                   xyl_node_program_t *program);
+
+/* Bytes of a seat's block, and where it begins in the large buffer. */
+static inline uint64_t xyl_node_block(const xyl_node_problem_t *problem,
+                                      uint32_t seat)
+{
+    return problem->blocks == NULL ? problem->bytes : problem->blocks[seat];
+}
+
+static inline uint64_t xyl_node_block_at(const xyl_node_problem_t *problem,
+                                         uint32_t seat)
+{
+    return problem->block_at == NULL ? problem->bytes * seat
+                                     : problem->block_at[seat];
+}
+
+static inline uint64_t xyl_node_block_max(const xyl_node_problem_t *problem)
+{
+    uint64_t most = 0;
+    uint32_t seat;
+
+    for (seat = 0; seat < problem->seats; seat++)
+        if (xyl_node_block(problem, seat) > most)
+            most = xyl_node_block(problem, seat);
+    return most;
+}
+
+/* Adds the step that publishes what this seat has, in its line if it fits, and
+ * says so to `reader`. `total` is that of its block. */
+static inline void xyl_node_publish(const xyl_node_problem_t *problem,
+                                    xyl_node_program_t *program,
+                                    xyl_spot_t from, uint64_t total,
+                                    uint32_t reader)
+{
+    int is_short = program->input_bytes == 0;
+    xyl_step_t *step = xyl_node_step(
+        program, is_short ? XYL_STEP_COPY : XYL_STEP_PUBLISH,
+        xyl_spot(is_short ? XYL_SPACE_LINE : XYL_SPACE_INPUT, problem->seat, 0),
+        from, program->piece_bytes);
+
+    if (step == NULL)
+        return;
+    step->total = total;
+    step->post = XYL_POST_COUNT;
+    step->post_value = 1;
+    step->post_seat = reader;
+}
+
+/* Where a seat's published bytes are. */
+static inline xyl_spot_t xyl_node_published(const xyl_node_program_t *program,
+                                            uint32_t seat)
+{
+    return xyl_spot(
+        program->input_bytes == 0 ? XYL_SPACE_LINE : XYL_SPACE_INPUT, seat, 0);
+}
+
+/* Decides how much every seat publishes of its block, of at most `total`
+ * bytes: in its line, or in the window. */
+static inline void xyl_node_plan_inputs(const xyl_node_problem_t *problem,
+                                        xyl_node_program_t *program,
+                                        uint64_t total)
+{
+    xyl_node_cut(program, total,
+                 problem->window_bytes / problem->seats / 128 * 128,
+                 problem->element_bytes);
+    if (total > XYL_BOARD_INLINE_BYTES)
+        program->input_bytes = (program->piece_bytes + 127) / 128 * 128;
+}
+
+#endif

@@ -1,0 +1,46 @@
+/* Reduce-scatter: every seat publishes its whole input and combines, of all,
+ * the block that is its own. */
+#include "collectives/node/parts.h"
+
+static void write_input(const xyl_node_problem_t *problem,
+                        xyl_node_program_t *program, uint32_t seat)
+{
+    xyl_step_t *step = xyl_node_step(
+        program, XYL_STEP_COPY,
+        xyl_spot(XYL_SPACE_INPUT, problem->seat, seat * program->piece_bytes),
+        xyl_spot(XYL_SPACE_SEND, 0, xyl_node_block_at(problem, seat)),
+        program->piece_bytes);
+
+    if (step == NULL)
+        return;
+    step->total = xyl_node_block(problem, seat);
+    if (seat + 1 == problem->seats) {
+        step->post = XYL_POST_COUNT;
+        step->post_value = 1;
+    }
+}
+
+void xyl_node_reduce_scatter(const xyl_node_problem_t *problem,
+                             xyl_node_program_t *program)
+{
+    uint64_t seats = problem->seats;
+    xyl_step_t *step;
+    uint32_t seat;
+
+    xyl_node_cut(program, xyl_node_block_max(problem),
+                 problem->window_bytes / seats / seats / 128 * 128,
+                 problem->element_bytes);
+    program->input_bytes = (seats * program->piece_bytes + 127) / 128 * 128;
+    for (seat = 0; seat < seats; seat++)
+        write_input(problem, program, seat);
+    step = xyl_node_step(
+        program, XYL_STEP_REDUCE, xyl_spot(XYL_SPACE_RECV, 0, 0),
+        xyl_spot(XYL_SPACE_INPUT, 0, problem->seat * program->piece_bytes),
+        program->piece_bytes);
+    if (step == NULL)
+        return;
+    step->total = xyl_node_block(problem, problem->seat);
+    step->end_seat = problem->seats;
+    step->wait = XYL_WAIT_ALL_COUNTS;
+    step->wait_for = 1;
+}

@@ -1,0 +1,105 @@
+#include "collectives/node_program.h"
+
+#include <stdlib.h>
+
+#include "collectives/board.h"
+
+void xyl_node_program_init(xyl_node_program_t *program)
+{
+    *program = (xyl_node_program_t){.pieces = 1, .status = XYLEM_OK};
+}
+
+void xyl_node_program_fini(xyl_node_program_t *program)
+{
+    free(program->steps);
+    free(program->strand_ends);
+}
+
+/* Room for one more; the array, moved if need be, or NULL. */
+static void *grow(xyl_node_program_t *program, void *array, uint32_t count,
+                  uint32_t *capacity, size_t bytes)
+{
+    uint32_t more = *capacity == 0 ? 16 : 2 * *capacity;
+    void *grown;
+
+    if (count < *capacity)
+        return array;
+    grown = realloc(array, more * bytes);
+    if (grown == NULL) {
+        program->status = XYLEM_ERR_NO_MEMORY;
+        return NULL;
+    }
+    *capacity = more;
+    return grown;
+}
+
+void xyl_node_strand(xyl_node_program_t *program)
+{
+    uint32_t *ends =
+        grow(program, program->strand_ends, program->strands,
+             &program->strand_capacity, sizeof *program->strand_ends);
+
+    if (ends == NULL)
+        return;
+    program->strand_ends = ends;
+    ends[program->strands++] = program->count;
+}
+
+xyl_step_t *xyl_node_step(xyl_node_program_t *program, xyl_step_kind_t kind,
+                          xyl_spot_t to, xyl_spot_t from, uint64_t bytes)
+{
+    xyl_step_t *steps;
+
+    if (program->strands == 0)
+        xyl_node_strand(program);
+    steps = grow(program, program->steps, program->count, &program->capacity,
+                 sizeof *program->steps);
+    if (program->status != XYLEM_OK)
+        return NULL;
+    program->steps = steps;
+    steps[program->count] = (xyl_step_t){.kind = kind,
+                                         .to = to,
+                                         .from = from,
+                                         .bytes = bytes,
+                                         .total = bytes,
+                                         .post_seat = XYL_BOARD_ALL,
+                                         .emits = XYL_NO_SEGMENT};
+    program->count++;
+    program->strand_ends[program->strands - 1] = program->count;
+    return &steps[program->count - 1];
+}
+
+void xyl_node_cut(xyl_node_program_t *program, uint64_t total, uint64_t room,
+                  uint64_t unit)
+{
+    uint64_t bytes = room < unit ? unit : room / unit * unit;
+
+    if (bytes >= total)
+        bytes = total == 0 ? unit : total;
+    program->piece_bytes = bytes;
+    program->pieces = total == 0 ? 1 : (total + bytes - 1) / bytes;
+}
+
+uint64_t xyl_node_segment(uint64_t wanted, uint64_t room,
+                          uint64_t element_bytes)
+{
+    uint64_t most = room / element_bytes * element_bytes;
+    uint64_t bytes =
+        (wanted + element_bytes - 1) / element_bytes * element_bytes;
+
+    if (bytes > most)
+        bytes = most;
+    return bytes == 0 ? element_bytes : bytes;
+}
+
+void xyl_node_cut_segments(xyl_node_program_t *program, uint64_t total,
+                           uint64_t room)
+{
+    uint64_t segment = program->segment_bytes;
+
+    if (room / XYL_BOARD_WORDS > segment)
+        room = XYL_BOARD_WORDS * segment;
+    xyl_node_cut(program, total, room, segment);
+    program->segments =
+        (uint32_t)((program->piece_bytes + segment - 1) / segment);
+}

@@ -1,0 +1,157 @@
+/* A node program: what one seat of a board does in a collective, as steps in a
+ * few strands. A strand is a list of steps, done one after the other; strands
+ * know nothing of each other. A step waits for one thing, moves or combines
+ * bytes, and posts one thing. Node algorithms are pure functions that write
+ * programs; the node stage runs them, once per piece of the collective.
+ *
+ * Every seat publishes what others are to read: beside its count in its line
+ * when it is short, else as its input in the piece's window. Who reads and
+ * combines what is in the programs. No seat waits to be read: the board keeps
+ * the window until all have retired the piece.
+ *
+ * A block longer than a piece goes in several pieces: piece k takes the bytes
+ * from k * piece_bytes on of every block, and steps are cut where a block ends.
+ *
+ * Offsets and counts are packed bytes. Writing never fails in the call: the
+ * first error is kept, and xyl_node_program_status tells it. One thread.
+ */
+#ifndef XYL_COLLECTIVES_NODE_PROGRAM_H
+#define XYL_COLLECTIVES_NODE_PROGRAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "include/xylem.h"
+
+typedef enum xyl_space {
+    XYL_SPACE_SEND, /* the user's; in place: the same memory as RECV */
+    XYL_SPACE_RECV,
+    XYL_SPACE_LINE,  /* of a seat: XYL_BOARD_INLINE_BYTES beside its count */
+    XYL_SPACE_INPUT, /* of a seat: what it has published in the window */
+    XYL_SPACE_BOARD  /* the window behind all inputs */
+} xyl_space_t;
+
+/* `at` of SEND and RECV is that of piece 0; others are the same in each. */
+typedef struct xyl_spot {
+    xyl_space_t space;
+    uint32_t seat; /* LINE, INPUT */
+    uint64_t at;
+} xyl_spot_t;
+
+typedef enum xyl_step_kind {
+    XYL_STEP_NOTHING,
+    XYL_STEP_COPY,    /* to = from */
+    XYL_STEP_PUBLISH, /* to = from: this seat's input, all of it; left out where
+                         the others can read `from` where it lies */
+    XYL_STEP_REDUCE,  /* to = from of first_seat op ... op from of end_seat - 1:
+                         `from` names the first of these spots */
+    XYL_STEP_CLAIM    /* takes slices as long as there are any: for slice i
+                         waits until all counts are i + 1, then does as REDUCE,
+                         and posts word i */
+} xyl_step_kind_t;
+
+typedef enum xyl_wait {
+    XYL_WAIT_NOTHING,
+    XYL_WAIT_COUNT,      /* of `wait_seat`: at least wait_for */
+    XYL_WAIT_ALL_COUNTS, /* of all seats */
+    XYL_WAIT_WORD,       /* number wait_for is posted */
+    XYL_WAIT_SEGMENT     /* number wait_for of this seat's input is there */
+} xyl_wait_t;
+
+typedef enum xyl_post {
+    XYL_POST_NOTHING,
+    XYL_POST_COUNT, /* of this seat: post_value, for post_seat */
+    XYL_POST_WORD   /* number post_value, for post_seat */
+} xyl_post_t;
+
+#define XYL_NO_SEGMENT UINT32_MAX
+
+typedef struct xyl_step {
+    xyl_step_kind_t kind;
+    xyl_wait_t wait;
+    xyl_post_t post;
+    uint32_t wait_seat, wait_for;
+    uint32_t post_value, post_seat; /* XYL_BOARD_ALL: any may wait */
+    uint32_t emits; /* segment whose output is there; XYL_NO_SEGMENT: none */
+    xyl_spot_t to, from;
+    uint32_t first_seat, end_seat; /* REDUCE, CLAIM */
+    uint32_t slices;               /* CLAIM */
+    uint64_t slice_bytes;          /* of each; slice i begins i of them on */
+    /* Cutting: `within` is where the bytes begin in their block, of `total`
+     * bytes. In piece k at most what lies below total - k * piece_bytes is
+     * moved. */
+    uint64_t bytes, within, total;
+} xyl_step_t;
+
+typedef struct xyl_node_program {
+    xyl_step_t *steps;
+    uint32_t count, capacity;
+    uint32_t *strand_ends; /* number of the step behind each strand's last */
+    uint32_t strands, strand_capacity;
+    uint64_t input_bytes; /* of each seat in the window */
+    uint64_t board_bytes; /* behind these */
+    /* Of the collective. */
+    uint64_t piece_bytes; /* of each block that one piece takes */
+    uint64_t pieces;
+    uint32_t segments; /* per piece that come and go singly; 0: the collective
+                          waits for all its input and emits all at its end */
+    uint64_t segment_bytes;
+    size_t element_bytes;
+    xylem_status_t status;
+} xyl_node_program_t;
+
+/* What a program is to be written for. `bytes` is that of the message, or of
+ * each block. */
+typedef struct xyl_node_problem {
+    xylem_coll_t coll;
+    uint32_t seat, seats, root;
+    uint64_t bytes;
+    const uint64_t *blocks, *block_at; /* [seats] bytes; NULL: all alike */
+    size_t element_bytes;
+    int is_in_place;
+    uint64_t segment_bytes; /* wanted; 0: the algorithm's choice */
+    uint64_t window_bytes;  /* at most, for one piece */
+} xyl_node_problem_t;
+
+typedef void (*xyl_node_algorithm_fn)(const xyl_node_problem_t *problem,
+                                      xyl_node_program_t *program);
+
+void xyl_node_program_init(xyl_node_program_t *program);
+void xyl_node_program_fini(xyl_node_program_t *program);
+
+/* Steps that follow belong to a new strand. */
+void xyl_node_strand(xyl_node_program_t *program);
+/* Adds a step that waits for nothing and posts nothing; NULL when there is no
+ * memory. Valid until the next is added. */
+xyl_step_t *xyl_node_step(xyl_node_program_t *program, xyl_step_kind_t kind,
+                          xyl_spot_t to, xyl_spot_t from, uint64_t bytes);
+
+static inline xylem_status_t
+xyl_node_program_status(const xyl_node_program_t *program)
+{
+    return program->status;
+}
+
+static inline xyl_spot_t xyl_spot(xyl_space_t space, uint32_t seat, uint64_t at)
+{
+    return (xyl_spot_t){space, seat, at};
+}
+
+/* Cuts blocks of `total` bytes into pieces, when one piece has room for
+ * `room` bytes of each; whole multiples of `unit`, if there is room for one. */
+void xyl_node_cut(xyl_node_program_t *program, uint64_t total, uint64_t room,
+                  uint64_t unit);
+
+/* The length of a segment: about `wanted`, whole elements, at least one, and
+ * no more than `room` if that has one. */
+uint64_t xyl_node_segment(uint64_t wanted, uint64_t room,
+                          uint64_t element_bytes);
+/* Cuts a message into pieces of as many segments of program->segment_bytes as
+ * there is room and as a board has words for. */
+void xyl_node_cut_segments(xyl_node_program_t *program, uint64_t total,
+                           uint64_t room);
+
+/* The writer of a collective's programs; NULL: it has none. */
+xyl_node_algorithm_fn xyl_node_algorithm(xylem_coll_t coll);
+
+#endif

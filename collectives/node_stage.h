@@ -1,0 +1,23 @@
+/* The node stage: runs a node program on a board, once per piece. */
+#ifndef XYL_COLLECTIVES_NODE_STAGE_H
+#define XYL_COLLECTIVES_NODE_STAGE_H
+
+#include "collectives/board.h"
+#include "collectives/layout.h"
+#include "collectives/node_program.h"
+#include "collectives/operation.h"
+
+/* Adds a stage that runs `program` (copied). The board outlives it. */
+xylem_status_t xyl_node_stage_add(xyl_operation_t *operation,
+                                  xyl_board_t *board,
+                                  const xyl_node_program_t *program);
+
+/* As of an exchange stage. */
+void xyl_node_stage_layouts(xyl_stage_t *stage, const xyl_layout_t *send,
+                            const xyl_layout_t *recv);
+void xyl_node_stage_bind(xyl_stage_t *stage, const void *send, void *recv);
+
+/* An engine source: looks after all node stages of `context`. */
+unsigned xyl_node_stages_poll(void *context);
+
+#endif
