@@ -266,7 +266,7 @@ static double round_us(const struct process *process, const struct way *way,
 static double median_us(const struct process *process, const struct way *way,
                         size_t bytes, unsigned rounds)
 {
-    double values[ROUNDS_MAX];
+    double values[ROUNDS_MAX] = {0};
     unsigned i;
 
     (void)round_us(process, way, bytes); /* pages are there from here on */

@@ -106,6 +106,34 @@ static void test_file_limit(void)
     destroy_all(nodes, 2);
 }
 
+/* What is given back to the system is the freed piece's alone. */
+static void test_neighbours_stay(void)
+{
+    enum { PIECES = 5, SMALL = 12000, MIDDLE = 3 << 19 };
+    xyl_shm_node_t *nodes[2];
+    xyl_shm_t *mine;
+    char *pieces[PIECES];
+    size_t bytes, i;
+    int piece;
+
+    join_all(nodes, 2);
+    mine = xyl_shm_node_shm(nodes[0]);
+    for (piece = 0; piece < PIECES; piece++) {
+        bytes = piece % 2 == 0 ? SMALL : MIDDLE;
+        pieces[piece] = heap_alloc(mine, bytes);
+        memset(pieces[piece], 'x', bytes);
+    }
+    mine->ops->heap_free(mine, pieces[1]);
+    mine->ops->heap_free(mine, pieces[3]);
+    for (piece = 0; piece < PIECES; piece += 2)
+        for (i = 0; i < SMALL; i++)
+            if (pieces[piece][i] != 'x') {
+                check_failed(__FILE__, __LINE__, "a neighbour was cleared");
+                break;
+            }
+    destroy_all(nodes, 2);
+}
+
 /* ---- threads ---- */
 
 typedef struct held {
@@ -212,8 +240,12 @@ static void test_never_seen(void)
 }
 
 static const check_case_t cases[] = {
-    {"seen_by_another", test_seen_by_another}, {"grows", test_grows},
-    {"file_limit", test_file_limit},           {"threads", test_threads},
-    {"of_the_dead", test_of_the_dead},         {"never_seen", test_never_seen},
+    {"neighbours_stay", test_neighbours_stay},
+    {"seen_by_another", test_seen_by_another},
+    {"grows", test_grows},
+    {"file_limit", test_file_limit},
+    {"threads", test_threads},
+    {"of_the_dead", test_of_the_dead},
+    {"never_seen", test_never_seen},
 };
 CHECK_MAIN(cases)
