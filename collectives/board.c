@@ -9,6 +9,12 @@
 
 /* ---- layout ---- */
 
+_Static_assert((int)XYL_COMBINE_SEGMENTS == (int)XYL_BOARD_WORDS &&
+                   (int)XYL_COMBINE_SEATS_MAX == (int)XYL_BOARD_SEATS_MAX,
+               "a piece has words for its sums");
+_Static_assert(XYL_BOARD_WORDS * sizeof(uint64_t) % XYL_BOARD_LINE_BYTES == 0,
+               "sums begin with a line");
+
 typedef struct layout {
     size_t starved_at, come_at, slots_at, slot_bytes, ring_at;
 } layout_t;
@@ -24,7 +30,9 @@ static layout_t layout_of(uint32_t seats)
     layout.starved_at = seats * line;
     layout.come_at = layout.starved_at + (masks + line - 1) / line * line;
     layout.slots_at = layout.come_at + line;
-    layout.slot_bytes = (seats + 1) * line + XYL_BOARD_WORDS * sizeof(uint64_t);
+    layout.slot_bytes = (seats + 1) * line +
+                        XYL_BOARD_WORDS * sizeof(uint64_t) +
+                        sizeof(xyl_combine_words_t);
     layout.ring_at = layout.slots_at + XYL_BOARD_SLOTS * layout.slot_bytes;
     layout.ring_at = (layout.ring_at + page - 1) / page * page;
     return layout;
@@ -90,6 +98,25 @@ static xyl_board_t *board_alloc(uint32_t seats)
     return NULL;
 }
 
+/* Small windows are used again before they have left the cache; each ring has
+ * room for at least WINDOWS of its own. */
+static void rings_lay_out(xyl_board_t *board, size_t at, size_t bytes)
+{
+    const size_t page = 4096, windows = 32;
+    size_t parts[XYL_BOARD_RINGS] = {bytes / 32 / page * page,
+                                     bytes / 8 / page * page, 0};
+    uint32_t i;
+
+    parts[XYL_BOARD_RINGS - 1] = bytes - parts[0] - parts[1];
+    for (i = 0; i < XYL_BOARD_RINGS; i++) {
+        board->rings[i].at = at;
+        board->rings[i].bytes = parts[i];
+        board->rings[i].window_max =
+            i == XYL_BOARD_RINGS - 1 ? parts[i] : parts[i] / windows;
+        at += parts[i];
+    }
+}
+
 xylem_status_t xyl_board_create(xyl_shm_t *shm, uint64_t key,
                                 const uint32_t *ranks, uint32_t seats,
                                 uint32_t seat, size_t ring_bytes,
@@ -114,9 +141,10 @@ xylem_status_t xyl_board_create(xyl_shm_t *shm, uint64_t key,
     board->seat = seat;
     board->slots_at = layout.slots_at;
     board->slot_bytes = layout.slot_bytes;
-    board->ring_at = layout.ring_at;
-    board->ring_bytes = ring_bytes;
+    rings_lay_out(board, layout.ring_at, ring_bytes);
     board->next = board->done = board->done_by_all = 1;
+    if (shm->ops->prepare != NULL) /* all but the large windows */
+        shm->ops->prepare(shm, board->memory, board->rings[1].at);
     come(board);
     *board_out = board;
     return XYLEM_OK;
@@ -133,7 +161,7 @@ void xyl_board_destroy(xyl_board_t *board)
 uint64_t xyl_board_at(const xyl_board_t *board,
                       const xyl_board_extent_t *extent, uint64_t piece)
 {
-    uint64_t ring = board->ring_bytes, bytes = extent->bytes;
+    uint64_t ring = board->rings[extent->ring].bytes, bytes = extent->bytes;
     uint64_t in_first_lap, per_lap;
 
     if (bytes == 0)
@@ -147,22 +175,37 @@ uint64_t xyl_board_at(const xyl_board_t *board,
            piece % per_lap * bytes;
 }
 
+static uint32_t ring_for(const xyl_board_t *board, uint64_t bytes)
+{
+    uint32_t ring = 0;
+
+    while (ring < XYL_BOARD_RINGS - 1 && bytes > board->rings[ring].window_max)
+        ring++;
+    return ring;
+}
+
 xyl_board_extent_t xyl_board_take(xyl_board_t *board, uint64_t pieces,
                                   uint64_t bytes)
 {
     const uint64_t line = XYL_BOARD_LINE_BYTES;
-    xyl_board_extent_t extent = {board->next, pieces, board->ring_next,
-                                 (bytes + line - 1) / line * line};
+    xyl_board_extent_t extent = {.number = board->next,
+                                 .pieces = pieces,
+                                 .bytes = (bytes + line - 1) / line * line};
+    xyl_board_ring_t *ring;
 
-    assert(extent.bytes <= board->ring_bytes && pieces != 0);
+    assert(pieces != 0);
     board->next += pieces;
     if (extent.bytes == 0)
         return extent;
+    extent.ring = ring_for(board, extent.bytes);
+    ring = &board->rings[extent.ring];
+    assert(extent.bytes <= ring->bytes);
+    extent.at = ring->next;
     /* A window does not go around the end of the ring. */
-    if (board->ring_bytes - extent.at % board->ring_bytes < extent.bytes)
-        extent.at = (extent.at / board->ring_bytes + 1) * board->ring_bytes;
-    board->ring_next = xyl_board_at(board, &extent, pieces - 1) + extent.bytes;
-    board->log[board->logged++ % XYL_BOARD_LOG] = extent;
+    if (ring->bytes - extent.at % ring->bytes < extent.bytes)
+        extent.at = (extent.at / ring->bytes + 1) * ring->bytes;
+    ring->next = xyl_board_at(board, &extent, pieces - 1) + extent.bytes;
+    ring->log[ring->logged++ % XYL_BOARD_LOG] = extent;
     return extent;
 }
 
@@ -183,25 +226,26 @@ static uint64_t pieces_below(const xyl_board_t *board,
 }
 
 /* All pieces below the returned number must be done before anything is written
- * below `at` + ring_bytes. Extents that are forgotten lie further back. */
-static uint64_t first_not_below(const xyl_board_t *board, uint64_t at)
+ * below `at` + the ring's bytes. Extents that are forgotten lie further back.
+ */
+static uint64_t first_not_below(const xyl_board_t *board,
+                                const xyl_board_ring_t *ring, uint64_t at)
 {
     uint64_t kept =
-        board->logged < XYL_BOARD_LOG ? board->logged : (uint64_t)XYL_BOARD_LOG;
-    uint64_t low = board->logged - kept, high = board->logged;
+        ring->logged < XYL_BOARD_LOG ? ring->logged : (uint64_t)XYL_BOARD_LOG;
+    uint64_t low = ring->logged - kept, high = ring->logged;
     const xyl_board_extent_t *extent;
 
     while (low < high) { /* the first extent that begins at `at` or later */
         uint64_t middle = low + (high - low) / 2;
-        if (board->log[middle % XYL_BOARD_LOG].at < at)
+        if (ring->log[middle % XYL_BOARD_LOG].at < at)
             low = middle + 1;
         else
             high = middle;
     }
-    if (low == board->logged - kept) /* none before it is remembered */
-        return kept < XYL_BOARD_LOG ? 0
-                                    : board->log[low % XYL_BOARD_LOG].number;
-    extent = &board->log[(low - 1) % XYL_BOARD_LOG];
+    if (low == ring->logged - kept) /* none before it is remembered */
+        return kept < XYL_BOARD_LOG ? 0 : ring->log[low % XYL_BOARD_LOG].number;
+    extent = &ring->log[(low - 1) % XYL_BOARD_LOG];
     return extent->number + pieces_below(board, extent, at);
 }
 
@@ -209,6 +253,7 @@ static uint64_t first_not_below(const xyl_board_t *board, uint64_t at)
 static uint64_t needs(const xyl_board_t *board,
                       const xyl_board_extent_t *extent, uint64_t piece)
 {
+    const xyl_board_ring_t *ring = &board->rings[extent->ring];
     uint64_t number = extent->number + piece;
     uint64_t needed =
         number < XYL_BOARD_SLOTS ? 0 : number - XYL_BOARD_SLOTS + 1;
@@ -217,10 +262,25 @@ static uint64_t needs(const xyl_board_t *board,
     if (extent->bytes == 0)
         return needed;
     end = xyl_board_at(board, extent, piece) + extent->bytes;
-    if (end <= board->ring_bytes)
+    if (end <= ring->bytes)
         return needed;
-    for_window = first_not_below(board, end - board->ring_bytes);
+    for_window = first_not_below(board, ring, end - ring->bytes);
+    if (for_window > number) /* forgotten itself: those before it will do */
+        for_window = number;
     return for_window > needed ? for_window : needed;
+}
+
+void xyl_board_prepare(const xyl_board_t *board,
+                       const xyl_board_extent_t *extent, uint64_t piece)
+{
+    uint64_t at = xyl_board_at(board, extent, piece);
+
+    if (extent->bytes == 0 || board->shm->ops->prepare == NULL ||
+        at >= board->rings[extent->ring].bytes)
+        return;
+    board->shm->ops->prepare(board->shm,
+                             xyl_board_window(board, extent->ring, at),
+                             (size_t)extent->bytes);
 }
 
 /* ---- how far everyone is ---- */

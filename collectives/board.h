@@ -6,7 +6,9 @@
  *   slots         SLOTS of them; piece n uses slot n mod SLOTS
  *                   a line per seat: its count of posts, and bytes beside it
  *                   a ticket, and words that say "this part is there"
- *   ring          windows for payload, handed out one after the other
+ *                   words of sums that several seats add to: combine.h
+ *   rings         windows for payload, handed out one after the other; small
+ *                 ones have rings of their own, which stay in the cache
  *
  * A piece is a part of a collective, small enough to have all its payload in
  * one window. Pieces are numbered from 1 in the order of the team's calls, so
@@ -27,6 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collectives/combine.h"
 #include "include/xylem.h"
 #include "progress/shm.h"
 #include "runtime/base/memory.h"
@@ -38,7 +41,8 @@ enum {
     XYL_BOARD_WORDS = 64,         /* per slot */
     XYL_BOARD_COUNT_BITS = 16,    /* of a flag, below the number */
     XYL_BOARD_SEATS_MAX = 512,
-    XYL_BOARD_LOG = 256 /* remembered extents, a power of two */
+    XYL_BOARD_LOG = 256, /* remembered extents, a power of two */
+    XYL_BOARD_RINGS = 3
 };
 
 /* A seat's line of a slot. */
@@ -52,9 +56,19 @@ typedef struct xyl_board_line {
 typedef struct xyl_board_extent {
     uint64_t number; /* of the first */
     uint64_t pieces;
-    uint64_t at;    /* of the first window; grows for ever, see ring_next */
+    uint32_t ring;
+    uint64_t at;    /* of the first window; grows for ever, see `next` */
     uint64_t bytes; /* of each window; 0: none */
 } xyl_board_extent_t;
+
+typedef struct xyl_board_ring {
+    size_t at; /* in the memory */
+    uint64_t bytes;
+    uint64_t window_max; /* a larger one takes the next ring */
+    uint64_t next; /* not handed out yet; modulo `bytes` it is the place */
+    xyl_board_extent_t log[XYL_BOARD_LOG];
+    uint64_t logged; /* extents ever */
+} xyl_board_ring_t;
 
 struct xyl_node_stage;
 
@@ -65,13 +79,9 @@ typedef struct xyl_board {
     uint32_t *ranks;   /* [seats] of the job */
     uint32_t *readers; /* [seats] scratch */
     char *memory;
-    size_t slots_at, slot_bytes, ring_at;
-    uint64_t ring_bytes;
-    /* Handed out so far. */
-    uint64_t next;      /* piece */
-    uint64_t ring_next; /* byte; modulo ring_bytes it is the place */
-    xyl_board_extent_t log[XYL_BOARD_LOG];
-    uint64_t logged; /* extents ever */
+    size_t slots_at, slot_bytes;
+    uint64_t next; /* piece, not handed out yet */
+    xyl_board_ring_t rings[XYL_BOARD_RINGS];
     /* Retired by this seat: all below, and single ones beyond. */
     uint64_t done;
     uint64_t retired[XYL_BOARD_SLOTS / 64];
@@ -83,7 +93,7 @@ typedef struct xyl_board {
     struct xyl_board *next_left; /* see node.c */
 } xyl_board_t;
 
-/* Bytes that a board with a ring of `ring_bytes` takes. */
+/* Bytes that a board with rings of `ring_bytes` in all takes. */
 size_t xyl_board_bytes(uint32_t seats, size_t ring_bytes);
 
 /* `ranks` (copied) in the order of seats; all of them call it with the same
@@ -97,12 +107,16 @@ xylem_status_t xyl_board_create(xyl_shm_t *shm, uint64_t key,
 int xyl_board_is_complete(const xyl_board_t *board);
 void xyl_board_destroy(xyl_board_t *board);
 
-/* The next `pieces` pieces with windows of `bytes` (at most ring_bytes). */
+/* The next `pieces` pieces with windows of `bytes`, at most a quarter of
+ * ring_bytes. */
 xyl_board_extent_t xyl_board_take(xyl_board_t *board, uint64_t pieces,
                                   uint64_t bytes);
 /* Where the window of piece number + piece lies, as `at`. */
 uint64_t xyl_board_at(const xyl_board_t *board,
                       const xyl_board_extent_t *extent, uint64_t piece);
+/* In the first lap of a ring: the window's memory is taken at once. */
+void xyl_board_prepare(const xyl_board_t *board,
+                       const xyl_board_extent_t *extent, uint64_t piece);
 /* 1 when the piece may begin. From 0 on, this seat is woken when others retire
  * pieces. */
 int xyl_board_is_free(xyl_board_t *board, const xyl_board_extent_t *extent,
@@ -110,9 +124,11 @@ int xyl_board_is_free(xyl_board_t *board, const xyl_board_extent_t *extent,
 /* This seat no longer looks at the piece. */
 void xyl_board_retire(xyl_board_t *board, uint64_t number);
 
-static inline char *xyl_board_window(const xyl_board_t *board, uint64_t at)
+static inline char *xyl_board_window(const xyl_board_t *board, uint32_t ring,
+                                     uint64_t at)
 {
-    return board->memory + board->ring_at + at % board->ring_bytes;
+    return board->memory + board->rings[ring].at +
+           at % board->rings[ring].bytes;
 }
 
 static inline char *xyl_board_slot(const xyl_board_t *board, uint64_t number)
@@ -142,6 +158,20 @@ static inline _Atomic uint64_t *xyl_board_word(const xyl_board_t *board,
            word;
 }
 
+static inline xyl_combine_words_t *xyl_board_sums(const xyl_board_t *board,
+                                                  char *slot)
+{
+    return (xyl_combine_words_t *)(void *)(slot + board->slot_bytes -
+                                           sizeof(xyl_combine_words_t));
+}
+
+/* What bytes take that share no line with others. */
+static inline uint64_t xyl_board_whole_lines(uint64_t bytes)
+{
+    return (bytes + XYL_BOARD_LINE_BYTES - 1) / XYL_BOARD_LINE_BYTES *
+           XYL_BOARD_LINE_BYTES;
+}
+
 /* The value of a flag of a piece. */
 static inline uint64_t xyl_board_value(uint64_t number, uint64_t count)
 {
@@ -156,7 +186,7 @@ void xyl_board_set(const xyl_board_t *board, _Atomic uint64_t *flag,
 static inline uint64_t xyl_board_get(const xyl_board_t *board,
                                      const _Atomic uint64_t *flag)
 {
-    return board->shm->ops->get(board->shm, flag);
+    return xyl_shm_get(board->shm, flag);
 }
 
 #endif

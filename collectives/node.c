@@ -4,6 +4,7 @@
 
 #include "collectives/arguments.h"
 #include "collectives/node_stage.h"
+#include "collectives/select.h"
 #include "runtime/base/status.h"
 
 enum { WINDOWS_MIN = 4 /* pieces that the ring has room for at least */ };
@@ -44,9 +45,11 @@ static xylem_status_t board_create(xylem_team_t *team, xyl_board_t **board_out)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a board");
     for (i = 0; i < team->size; i++)
         ranks[i] = xyl_team_world_rank(team, i);
+    pthread_mutex_lock(&context->lock); /* attaching is for one at a time */
     status =
         xyl_board_create(context->shm, team->key, ranks, team->size, team->rank,
                          context->config.noise_budget, board_out);
+    pthread_mutex_unlock(&context->lock);
     free(ranks);
     return status;
 }
@@ -133,6 +136,7 @@ static xylem_status_t program_write(xylem_team_t *team,
                                     const xylem_coll_args_t *args,
                                     const xyl_sides_t *sides,
                                     const xyl_choice_t *choice,
+                                    int is_commutative,
                                     xyl_node_program_t *program)
 {
     int varies = args->coll == XYLEM_COLL_ALLGATHERV ||
@@ -143,7 +147,7 @@ static xylem_status_t program_write(xylem_team_t *team,
 
     if (varies && blocks == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for counts");
-    xyl_problem_outline(team, args, 1, &outline);
+    xyl_problem_outline(team, args, is_commutative, &outline);
     problem = (xyl_node_problem_t){
         .coll = args->coll,
         .seat = team->rank,
@@ -156,6 +160,8 @@ static xylem_status_t program_write(xylem_team_t *team,
         .is_in_place = outline.is_in_place,
         .segment_bytes = choice->segment_bytes,
         .window_bytes = team->context->config.noise_budget / WINDOWS_MIN,
+        .in_arrival_order =
+            xyl_select_arrival_order(team, args, is_commutative),
     };
     program->element_bytes = problem.element_bytes;
     xyl_node_algorithm(args->coll)(&problem, program);
@@ -210,7 +216,8 @@ xyl_node_create(xylem_team_t *team, const xylem_coll_args_t *args,
     xylem_status_t status;
 
     xyl_node_program_init(&program);
-    status = program_write(team, args, sides, choice, &program);
+    status = program_write(team, args, sides, choice, combiner->is_commutative,
+                           &program);
     if (status == XYLEM_OK)
         status = operation_make(team, args, &program, &operation);
     xyl_node_program_fini(&program);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "collectives/buffers.h"
+#include "collectives/node_combine.h"
 #include "runtime/base/bits.h"
 #include "runtime/base/status.h"
 #include "runtime/context.h"
@@ -15,6 +16,7 @@
 enum {
     ACTIVE_MAX = 3, /* pieces of a stage under way */
     PART_BYTES = 128 << 10,
+    POLLS_WHEN_BUSY = 16, /* in an idle turn */
     REDUCE_BYTES = 8 << 10 /* a result that stays in the first cache */
 };
 
@@ -27,6 +29,7 @@ typedef struct strand {
     int has_slice;
     uint32_t slice; /* claimed */
     uint64_t done;  /* bytes of the step, or of the slice */
+    xyl_node_combine_t sums;
 } strand_t;
 
 typedef struct node_piece {
@@ -321,6 +324,37 @@ static int claim(const node_stage_t *node, const node_piece_t *piece,
     return 0;
 }
 
+/* ---- sums ---- */
+
+/* 1: this seat has done its part of the piece. */
+static int add_up(node_stage_t *node, const node_piece_t *piece,
+                  const xyl_step_t *step, strand_t *strand, unsigned *did)
+{
+    xyl_node_sum_t sum = {
+        .board = node->board,
+        .step = step,
+        .number = piece->number,
+        .slot = piece->slot,
+        .cells = shared_address(node, piece, XYL_SPACE_BOARD, 0, 0),
+        .own = plain_address(node, piece, step->from, 0),
+        .result = plain_address(node, piece, step->to, 0),
+        .bytes = bytes_of(node, piece, step),
+        .ready = node->input_left == 0
+                     ? UINT64_MAX
+                     : xyl_bits_from(node->input,
+                                     piece->piece * node->program.segments),
+        .combiner = &node->stage.operation->combiner,
+        .element_bytes = node->program.element_bytes,
+        .copies = node->buffers.copies};
+    int is_done = step->kind == XYL_STEP_COMBINE
+                      ? xyl_node_combine_run(&sum, &strand->sums, did)
+                      : xyl_node_collect_run(&sum, &strand->sums, did);
+
+    for (; sum.finished != 0; sum.finished &= sum.finished - 1)
+        emit(node, piece, (uint32_t)__builtin_ctzll(sum.finished));
+    return is_done;
+}
+
 /* ---- strands ---- */
 
 /* One step's worth. 1: it is done. `*did` counts what was worked. */
@@ -331,6 +365,8 @@ static int step_run(node_stage_t *node, node_piece_t *piece,
 
     if (step->kind == XYL_STEP_CLAIM)
         return claim(node, piece, step, strand, did);
+    if (step->kind == XYL_STEP_COMBINE || step->kind == XYL_STEP_COLLECT)
+        return add_up(node, piece, step, strand, did);
     if (!may_go(node, piece, step, strand))
         return 0;
     ++*did;
@@ -390,7 +426,9 @@ static void piece_begin(node_stage_t *node, node_piece_t *piece)
     piece->number = node->extent.number + piece->piece;
     piece->slot = xyl_board_slot(node->board, piece->number);
     piece->window = xyl_board_window(
-        node->board, xyl_board_at(node->board, &node->extent, piece->piece));
+        node->board, node->extent.ring,
+        xyl_board_at(node->board, &node->extent, piece->piece));
+    xyl_board_prepare(node->board, &node->extent, piece->piece);
     piece->strands_left = 0;
     for (i = 0; i < node->program.strands; i++) {
         piece->strands[i] = (strand_t){.step = first};
@@ -424,6 +462,8 @@ static void list_add(node_stage_t *node)
     if (board->next_busy != NULL)
         board->next_busy->previous_busy = board;
     context->busy_boards = board;
+    if (context->engine.shm != NULL) /* simulated memory does not change */
+        context->engine.polls = POLLS_WHEN_BUSY;
 }
 
 static void board_rests(xylem_context_t *context, xyl_board_t *board)
@@ -434,6 +474,8 @@ static void board_rests(xylem_context_t *context, xyl_board_t *board)
         context->busy_boards = board->next_busy;
     if (board->next_busy != NULL)
         board->next_busy->previous_busy = board->previous_busy;
+    if (context->busy_boards == NULL)
+        context->engine.polls = 1;
 }
 
 static void list_remove(node_stage_t *node)

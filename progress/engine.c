@@ -12,6 +12,7 @@ void xyl_engine_init(xyl_engine_t *engine, const xyl_clock_t *clock)
     engine->clock = clock;
     xyl_timers_init(&engine->timers);
     engine->source_count = 0;
+    engine->polls = 1;
     engine->polled = 0;
     engine->turns_to_timers = 1;
     atomic_init(&engine->owned, 0);
@@ -52,9 +53,12 @@ unsigned xyl_engine_poll(xyl_engine_t *engine)
 
 static unsigned phase_sources(xyl_engine_t *engine)
 {
-    unsigned done = run_submitted(engine);
+    unsigned i, done = run_submitted(engine) + xyl_engine_poll(engine);
 
-    return done + xyl_engine_poll(engine);
+    /* Looking at memory costs much less than asking the net. */
+    for (i = 1; i < engine->polls && done == 0; i++)
+        done = xyl_engine_poll(engine);
+    return done;
 }
 
 static unsigned phase_ready(xyl_engine_t *engine)

@@ -23,11 +23,15 @@ typedef struct xyl_shm_ops {
     void *(*attach)(xyl_shm_t *shm, uint64_t key, size_t bytes);
     /* The last one to detach gives it back. */
     void (*detach)(xyl_shm_t *shm, uint64_t key);
+    /* This rank will soon need all of this: faults are cheaper together. NULL:
+     * there are none. */
+    void (*prepare)(xyl_shm_t *shm, void *memory, size_t bytes);
     void (*copy)(xyl_shm_t *shm, void *to, const void *from, size_t bytes);
     /* Everything written before is there for whoever sees `value` by `get`.
      * Those of the `count` readers that sleep are woken. */
     void (*set)(xyl_shm_t *shm, _Atomic uint64_t *flag, uint64_t value,
                 const uint32_t *readers, uint32_t count);
+    /* NULL: a load does; see xyl_shm_get. */
     uint64_t (*get)(xyl_shm_t *shm, const _Atomic uint64_t *flag);
     /* For the few words that several ranks write: stores `value` where
      * *expected is, 1; or sets *expected to what is there, 0. Acquires and
@@ -53,5 +57,12 @@ typedef struct xyl_shm_ops {
 struct xyl_shm {
     const xyl_shm_ops_t *ops;
 };
+
+static inline uint64_t xyl_shm_get(xyl_shm_t *shm, const _Atomic uint64_t *flag)
+{
+    /* Sequentially consistent for those who are about to sleep; it costs no
+     * more than an acquiring load. */
+    return shm->ops->get == NULL ? atomic_load(flag) : shm->ops->get(shm, flag);
+}
 
 #endif

@@ -233,6 +233,17 @@ xyl_shm_trouble_t xyl_shm_node_join(xyl_shm_node_t *node,
     return XYL_SHM_FINE;
 }
 
+void xyl_shm_node_may_sleep(xyl_shm_node_t *node)
+{
+    atomic_store(&xyl_shm_node_header(node)->may_sleep, 1);
+}
+
+void xyl_shm_node_settle(xyl_shm_node_t *node)
+{
+    if (atomic_load(&xyl_shm_node_header(node)->may_sleep) == 0)
+        node->shm.ops = &xyl_shm_node_awake_ops;
+}
+
 xyl_shm_t *xyl_shm_node_shm(xyl_shm_node_t *node)
 {
     assert(node->count != 0);

@@ -67,6 +67,12 @@ xyl_shm_trouble_t xyl_shm_node_join(xyl_shm_node_t *node,
                                     const xyl_shm_member_t *members,
                                     uint32_t count, uint32_t own_rank);
 
+/* After joining, and before the others are told that it went well: this member
+ * may sleep. */
+void xyl_shm_node_may_sleep(xyl_shm_node_t *node);
+/* When all have joined. */
+void xyl_shm_node_settle(xyl_shm_node_t *node);
+
 /* After joining. Borrowed. */
 xyl_shm_t *xyl_shm_node_shm(xyl_shm_node_t *node);
 /* Readable when this member was woken; `sleeps` empties it. */

@@ -24,7 +24,8 @@ typedef struct xyl_shm_node_header {
     uint64_t stride;
     uint32_t entries;
     uint32_t members_max;
-    char pad[XYL_SHM_NODE_LINE - 24];
+    _Atomic uint32_t may_sleep; /* a member; settled before anybody does */
+    char pad[XYL_SHM_NODE_LINE - 28];
     /* How many members sleep; most of the time a line that all have. */
     _Atomic uint64_t sleepers;
     char pad_sleepers[XYL_SHM_NODE_LINE - 8];
@@ -120,5 +121,7 @@ int xyl_shm_node_is_alike(const xyl_shm_node_t *node, int fd);
 void xyl_shm_node_regions_fini(xyl_shm_node_t *node);
 
 extern const xyl_shm_ops_t xyl_shm_node_ops;
+/* The same where no member ever sleeps. */
+extern const xyl_shm_ops_t xyl_shm_node_awake_ops;
 
 #endif

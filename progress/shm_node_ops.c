@@ -104,6 +104,23 @@ static void node_detach(xyl_shm_t *shm, uint64_t key)
         region_free(xyl_shm_node_of(shm), link);
 }
 
+/* All of the pages at once; where the kernel cannot, one by one later. */
+static void node_prepare(xyl_shm_t *shm, void *memory, size_t bytes)
+{
+    const uintptr_t page = 4096;
+    uintptr_t begin = (uintptr_t)memory & ~(page - 1);
+    uintptr_t end = ((uintptr_t)memory + bytes + page - 1) & ~(page - 1);
+
+    (void)shm;
+#ifdef MADV_POPULATE_WRITE
+    (void)madvise((char *)memory - ((uintptr_t)memory - begin), end - begin,
+                  MADV_POPULATE_WRITE);
+#else
+    (void)begin;
+    (void)end;
+#endif
+}
+
 static void node_copy(xyl_shm_t *shm, void *to, const void *from, size_t bytes)
 {
     (void)shm;
@@ -188,10 +205,15 @@ static void node_set(xyl_shm_t *shm, _Atomic uint64_t *flag, uint64_t value,
         wake_readers(node, readers, count);
 }
 
-static uint64_t node_get(xyl_shm_t *shm, const _Atomic uint64_t *flag)
+/* Where nobody ever sleeps. */
+static void node_set_only(xyl_shm_t *shm, _Atomic uint64_t *flag,
+                          uint64_t value, const uint32_t *readers,
+                          uint32_t count)
 {
     (void)shm;
-    return atomic_load(flag);
+    (void)readers;
+    (void)count;
+    atomic_store_explicit(flag, value, memory_order_release);
 }
 
 static int node_swap(xyl_shm_t *shm, _Atomic uint64_t *word, uint64_t *expected,
@@ -280,17 +302,14 @@ static const void *node_view(xyl_shm_t *shm, uint32_t rank, uint64_t name,
                              name - 1, bytes);
 }
 
-const xyl_shm_ops_t xyl_shm_node_ops = {
-    .name = "node",
-    .attach = node_attach,
-    .detach = node_detach,
-    .copy = node_copy,
-    .set = node_set,
-    .get = node_get,
-    .swap = node_swap,
-    .sleeps = node_sleeps,
-    .heap_alloc = node_heap_alloc,
-    .heap_free = node_heap_free,
-    .share = node_share,
-    .view = node_view,
-};
+#define OPS(set_function)                                                      \
+    {                                                                          \
+        .name = "node", .attach = node_attach, .detach = node_detach,          \
+        .prepare = node_prepare, .copy = node_copy, .set = (set_function),     \
+        .swap = node_swap, .sleeps = node_sleeps,                              \
+        .heap_alloc = node_heap_alloc, .heap_free = node_heap_free,            \
+        .share = node_share, .view = node_view                                 \
+    }
+
+const xyl_shm_ops_t xyl_shm_node_ops = OPS(node_set);
+const xyl_shm_ops_t xyl_shm_node_awake_ops = OPS(node_set_only);

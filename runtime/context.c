@@ -349,7 +349,10 @@ static xylem_status_t join(xylem_context_t *context,
     status = xyl_peers_exchange(context, &context->config, &machine->place,
                                 address, bytes, &addresses);
     if (status == XYLEM_OK)
-        status = xyl_context_shm_join(context);
+        status = xyl_context_shm_join(
+            context,
+            choose_mode(context, xyl_peers_local_count(context) >
+                                     machine->cores) != XYL_DRIVER_CALLER);
     if (status != XYLEM_OK) {
         free(addresses);
         return status;

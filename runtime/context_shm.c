@@ -48,7 +48,7 @@ static int is_member(const xylem_context_t *context, uint32_t rank)
 }
 
 /* What keeps this rank from sharing memory, if anything. */
-static xyl_shm_trouble_t try_to_join(xylem_context_t *context)
+static xyl_shm_trouble_t try_to_join(xylem_context_t *context, int may_sleep)
 {
     xyl_shm_member_t *members = calloc(context->ranks, sizeof *members);
     xyl_shm_trouble_t trouble = XYL_SHM_FINE;
@@ -62,6 +62,8 @@ static xyl_shm_trouble_t try_to_join(xylem_context_t *context)
     if (count > 1)
         trouble =
             xyl_shm_node_join(context->node, members, count, context->rank);
+    if (count > 1 && trouble == XYL_SHM_FINE && may_sleep)
+        xyl_shm_node_may_sleep(context->node);
     free(members);
     return trouble;
 }
@@ -99,17 +101,18 @@ static void use_or_warn(xylem_context_t *context, const xyl_blobs_t *all)
                 failed, xyl_shm_trouble_text(trouble));
     if (trouble != XYL_SHM_FINE || members == 1)
         return;
+    xyl_shm_node_settle(context->node);
     context->shm = xyl_shm_node_shm(context->node);
     context->engine.shm = context->heap.shm = context->shm;
 }
 
-xylem_status_t xyl_context_shm_join(xylem_context_t *context)
+xylem_status_t xyl_context_shm_join(xylem_context_t *context, int may_sleep)
 {
     xyl_blobs_t all;
     xylem_status_t status = XYLEM_OK;
 
     if (is_wanted(context) && has_company_anywhere(context)) {
-        unsigned char trouble = (unsigned char)try_to_join(context);
+        unsigned char trouble = (unsigned char)try_to_join(context, may_sleep);
         status = context->bootstrap->ops->exchange(context->bootstrap, &trouble,
                                                    1, &all);
         if (status != XYLEM_OK)

@@ -14,7 +14,7 @@
 void xyl_context_shm_prepare(xylem_context_t *context);
 /* Collective over the job, with an exchange if any node has several ranks. That
  * there is no shared memory is no failure; it is warned of. */
-xylem_status_t xyl_context_shm_join(xylem_context_t *context);
+xylem_status_t xyl_context_shm_join(xylem_context_t *context, int may_sleep);
 xylem_status_t xyl_context_shm_watch(xylem_context_t *context);
 void xyl_context_shm_unwatch(xylem_context_t *context);
 void xyl_context_shm_destroy(xylem_context_t *context);

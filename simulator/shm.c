@@ -132,12 +132,6 @@ sim_item_t *sim_shm_store(void *what)
     return &store->item;
 }
 
-static uint64_t shm_get(xyl_shm_t *shm, const _Atomic uint64_t *flag)
-{
-    (void)shm;
-    return atomic_load_explicit(flag, memory_order_acquire);
-}
-
 /* How far apart the ranks of a node may be. */
 static sim_level_t widest(const sim_machine_t *machine)
 {
@@ -169,7 +163,6 @@ static const xyl_shm_ops_t shm_ops = {
     .detach = shm_detach,
     .copy = shm_copy,
     .set = shm_set,
-    .get = shm_get,
     .swap = shm_swap,
 };
 
