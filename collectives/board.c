@@ -117,6 +117,19 @@ static void rings_lay_out(xyl_board_t *board, size_t at, size_t bytes)
     }
 }
 
+/* Each seat has its part made, so that all work at it, and then sees to the
+ * whole. */
+static void prepare(const xyl_board_t *board, size_t at, size_t bytes)
+{
+    xyl_shm_t *shm = board->shm;
+    size_t part = bytes / board->seats;
+
+    if (shm->ops->prepare == NULL || bytes == 0)
+        return;
+    shm->ops->prepare(shm, board->memory + at + board->seat * part, part);
+    shm->ops->prepare(shm, board->memory + at, bytes);
+}
+
 xylem_status_t xyl_board_create(xyl_shm_t *shm, uint64_t key,
                                 const uint32_t *ranks, uint32_t seats,
                                 uint32_t seat, size_t ring_bytes,
@@ -143,8 +156,7 @@ xylem_status_t xyl_board_create(xyl_shm_t *shm, uint64_t key,
     board->slot_bytes = layout.slot_bytes;
     rings_lay_out(board, layout.ring_at, ring_bytes);
     board->next = board->done = board->done_by_all = 1;
-    if (shm->ops->prepare != NULL) /* all but the large windows */
-        shm->ops->prepare(shm, board->memory, board->rings[1].at);
+    prepare(board, 0, board->rings[0].at); /* rings come when needed */
     come(board);
     *board_out = board;
     return XYLEM_OK;
@@ -190,6 +202,7 @@ xyl_board_extent_t xyl_board_take(xyl_board_t *board, uint64_t pieces,
     const uint64_t line = XYL_BOARD_LINE_BYTES;
     xyl_board_extent_t extent = {.number = board->next,
                                  .pieces = pieces,
+                                 .ring = XYL_BOARD_RINGS - 1, /* never empty */
                                  .bytes = (bytes + line - 1) / line * line};
     xyl_board_ring_t *ring;
 
@@ -270,17 +283,12 @@ static uint64_t needs(const xyl_board_t *board,
     return for_window > needed ? for_window : needed;
 }
 
-void xyl_board_prepare(const xyl_board_t *board,
-                       const xyl_board_extent_t *extent, uint64_t piece)
+void xyl_board_prepare(xyl_board_t *board, uint32_t ring)
 {
-    uint64_t at = xyl_board_at(board, extent, piece);
-
-    if (extent->bytes == 0 || board->shm->ops->prepare == NULL ||
-        at >= board->rings[extent->ring].bytes)
+    if (board->rings[ring].is_prepared)
         return;
-    board->shm->ops->prepare(board->shm,
-                             xyl_board_window(board, extent->ring, at),
-                             (size_t)extent->bytes);
+    board->rings[ring].is_prepared = 1;
+    prepare(board, board->rings[ring].at, board->rings[ring].bytes);
 }
 
 /* ---- how far everyone is ---- */

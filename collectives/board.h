@@ -68,6 +68,7 @@ typedef struct xyl_board_ring {
     uint64_t next; /* not handed out yet; modulo `bytes` it is the place */
     xyl_board_extent_t log[XYL_BOARD_LOG];
     uint64_t logged; /* extents ever */
+    int is_prepared;
 } xyl_board_ring_t;
 
 struct xyl_node_stage;
@@ -114,9 +115,9 @@ xyl_board_extent_t xyl_board_take(xyl_board_t *board, uint64_t pieces,
 /* Where the window of piece number + piece lies, as `at`. */
 uint64_t xyl_board_at(const xyl_board_t *board,
                       const xyl_board_extent_t *extent, uint64_t piece);
-/* In the first lap of a ring: the window's memory is taken at once. */
-void xyl_board_prepare(const xyl_board_t *board,
-                       const xyl_board_extent_t *extent, uint64_t piece);
+/* Before its first window is used, a ring's memory is taken all at once: page
+ * by page costs many times as much. */
+void xyl_board_prepare(xyl_board_t *board, uint32_t ring);
 /* 1 when the piece may begin. From 0 on, this seat is woken when others retire
  * pieces. */
 int xyl_board_is_free(xyl_board_t *board, const xyl_board_extent_t *extent,

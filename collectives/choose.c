@@ -23,7 +23,7 @@ typedef struct rule {
 #define ANY_BYTES UINT64_MAX
 #define KIB       ((uint64_t)1 << 10)
 
-enum { GAPS_SEGMENT_BYTES = 32 << 10 };
+enum { GAPS_SEGMENT_BYTES = 32 << 10, NODE_BLOCK_BYTES = 192 << 10 };
 
 /* Within a node. Measured with 2, 4, 8 and 16 ranks on 16 cores; see
  * docs/measurements.md. */
@@ -105,7 +105,11 @@ static const rule_t net_rules[] = {
     {XYLEM_COLL_ALLGATHERV, ANY_RANKS, 64, "bruck", 2, 0},
     {XYLEM_COLL_ALLGATHERV, ANY_RANKS, ANY_BYTES, "neighbor_exchange", 0, 0},
     {XYLEM_COLL_ALLGATHERV, ANY_RANKS, ANY_BYTES, "ring", 0, 0},
-    {XYLEM_COLL_ALLTOALL, ANY_RANKS, 128, "bruck", 32, 0},
+    {XYLEM_COLL_ALLTOALL, 256, 16, "bruck", 4, 0},
+    {XYLEM_COLL_ALLTOALL, 64, 128, "bruck", 8, 0},
+    {XYLEM_COLL_ALLTOALL, 256, 128, "bruck", 16, 0},
+    {XYLEM_COLL_ALLTOALL, 1024, 128, "bruck", 32, 0},
+    {XYLEM_COLL_ALLTOALL, ANY_RANKS, 128, "bruck", 16, 0},
     {XYLEM_COLL_ALLTOALL, ANY_RANKS, ANY_BYTES, "pairwise", 0, 0},
     {XYLEM_COLL_REDUCE_SCATTER_BLOCK, ANY_RANKS, 128, "recursive_halving", 0,
      0},
@@ -113,11 +117,11 @@ static const rule_t net_rules[] = {
     {XYLEM_COLL_REDUCE_SCATTER, ANY_RANKS, 128, "recursive_halving", 0, 0},
     {XYLEM_COLL_REDUCE_SCATTER, ANY_RANKS, ANY_BYTES, "ring", 0, 0},
     SCAN_RULES(XYLEM_COLL_SCAN, 128, 4 * KIB, 128 * KIB, 512 * KIB),
-    SCAN_RULES(XYLEM_COLL_SCAN, 512, 8 * KIB, 512 * KIB, 2048 * KIB),
+    SCAN_RULES(XYLEM_COLL_SCAN, 512, 8 * KIB, 512 * KIB, 1024 * KIB),
     SCAN_RULES(XYLEM_COLL_SCAN, 1024, 16 * KIB, 1024 * KIB, 4096 * KIB),
     SCAN_RULES(XYLEM_COLL_SCAN, ANY_RANKS, 64 * KIB, 2048 * KIB, 8192 * KIB),
     SCAN_RULES(XYLEM_COLL_EXSCAN, 128, 4 * KIB, 128 * KIB, 512 * KIB),
-    SCAN_RULES(XYLEM_COLL_EXSCAN, 512, 8 * KIB, 512 * KIB, 2048 * KIB),
+    SCAN_RULES(XYLEM_COLL_EXSCAN, 512, 8 * KIB, 512 * KIB, 1024 * KIB),
     SCAN_RULES(XYLEM_COLL_EXSCAN, 1024, 16 * KIB, 1024 * KIB, 4096 * KIB),
     SCAN_RULES(XYLEM_COLL_EXSCAN, ANY_RANKS, 64 * KIB, 2048 * KIB, 8192 * KIB),
     {XYLEM_COLL_COUNT, 0, 0, NULL, 0, 0},
@@ -239,9 +243,14 @@ static void by_table(const rule_t *rule, const xyl_problem_t *problem,
     first_schedule(problem, choice);
 }
 
-/* Through memory wherever it is shared. */
+/* Through memory wherever it is shared. But from some length on, blocks that
+ * each have one reader go faster from process to process than twice through
+ * memory. */
 static int by_node(const xyl_problem_t *problem, xyl_choice_t *choice)
 {
+    if (problem->coll == XYLEM_COLL_ALLTOALL && problem->ranks > 4 &&
+        problem->count * problem->element_bytes >= NODE_BLOCK_BYTES)
+        return 0;
     *choice =
         (xyl_choice_t){.algorithm = xyl_algorithm_find(problem->coll, "node")};
     return choice->algorithm != NULL &&

@@ -132,12 +132,10 @@ static uint64_t *blocks_of(const xylem_team_t *team,
     return blocks;
 }
 
-static xylem_status_t program_write(xylem_team_t *team,
-                                    const xylem_coll_args_t *args,
-                                    const xyl_sides_t *sides,
-                                    const xyl_choice_t *choice,
-                                    int is_commutative,
-                                    xyl_node_program_t *program)
+static xylem_status_t
+program_write(xylem_team_t *team, const xylem_coll_args_t *args,
+              const xyl_sides_t *sides, const xyl_choice_t *choice,
+              int is_commutative, xyl_node_program_t *program)
 {
     int varies = args->coll == XYLEM_COLL_ALLGATHERV ||
                  args->coll == XYLEM_COLL_REDUCE_SCATTER;

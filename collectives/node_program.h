@@ -45,15 +45,20 @@ typedef enum xyl_step_kind {
                          the others can read `from` where it lies */
     XYL_STEP_REDUCE,  /* to = from of first_seat op ... op from of end_seat - 1:
                          `from` names the first of these spots */
-    XYL_STEP_CLAIM    /* takes slices as long as there are any: for slice i
+    XYL_STEP_CLAIM,   /* takes slices as long as there are any: for slice i
                          waits until all counts are i + 1, then does as REDUCE,
                          and posts word i */
+    XYL_STEP_COMBINE, /* adds `from` to the sums behind all inputs, slice by
+                         slice, in any order; whoever is the last to add to
+                         slice i posts word i */
+    XYL_STEP_COLLECT  /* to = from op sum, for each slice whose word is posted;
+                          emits each */
 } xyl_step_kind_t;
 
 typedef enum xyl_wait {
     XYL_WAIT_NOTHING,
     XYL_WAIT_COUNT,      /* of `wait_seat`: at least wait_for */
-    XYL_WAIT_ALL_COUNTS, /* of all seats */
+    XYL_WAIT_ALL_COUNTS, /* of all other seats */
     XYL_WAIT_WORD,       /* number wait_for is posted */
     XYL_WAIT_SEGMENT     /* number wait_for of this seat's input is there */
 } xyl_wait_t;
@@ -75,8 +80,12 @@ typedef struct xyl_step {
     uint32_t emits; /* segment whose output is there; XYL_NO_SEGMENT: none */
     xyl_spot_t to, from;
     uint32_t first_seat, end_seat; /* REDUCE, CLAIM */
-    uint32_t slices;               /* CLAIM */
+    uint32_t slices;               /* CLAIM, COMBINE, COLLECT */
+    uint32_t spares;               /* COMBINE: cells behind the sums */
     uint64_t slice_bytes;          /* of each; slice i begins i of them on */
+    int takes_send; /* REDUCE: this seat's own is not published but lies at
+                       `within` of SEND; it is one of the first two, or SEND
+                       and RECV are apart */
     /* Cutting: `within` is where the bytes begin in their block, of `total`
      * bytes. In piece k at most what lies below total - k * piece_bytes is
      * moved. */
@@ -111,6 +120,7 @@ typedef struct xyl_node_problem {
     int is_in_place;
     uint64_t segment_bytes; /* wanted; 0: the algorithm's choice */
     uint64_t window_bytes;  /* at most, for one piece */
+    int in_arrival_order;   /* contributions may be combined as they come */
 } xyl_node_problem_t;
 
 typedef void (*xyl_node_algorithm_fn)(const xyl_node_problem_t *problem,

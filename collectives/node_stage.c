@@ -140,26 +140,32 @@ static char *plain_address(const node_stage_t *node, const node_piece_t *piece,
     return shared_address(node, piece, spot.space, spot.seat, spot.at + from);
 }
 
+/* What a seat contributes, from `from` on. */
+static const char *operand(const node_stage_t *node, const node_piece_t *piece,
+                           const xyl_step_t *step, uint32_t seat, uint64_t from)
+{
+    if (step->takes_send && seat == node->board->seat)
+        return plain_address(node, piece,
+                             xyl_spot(XYL_SPACE_SEND, 0, step->within), from);
+    return shared_address(node, piece, step->from.space, seat,
+                          step->from.at + from);
+}
+
 /* Combines what the step's seats have from `from` on, in their order. */
 static void reduce_part(const node_stage_t *node, const node_piece_t *piece,
                         const xyl_step_t *step, uint64_t from, size_t bytes)
 {
-    const xyl_operation_t *operation = node->stage.operation;
     size_t count = bytes / node->program.element_bytes;
     char *to = plain_address(node, piece, step->to, from);
     uint32_t seat = step->first_seat;
-    const char *left;
+    const char *left = operand(node, piece, step, seat, from);
 
-    left = shared_address(node, piece, step->from.space, seat,
-                          step->from.at + from);
     if (seat + 1 == step->end_seat &&
         xyl_copies_begin(node->buffers.copies, bytes))
         memcpy(to, left, bytes);
     for (seat++; seat < step->end_seat; seat++) {
-        xyl_combiner_apply(&operation->combiner, to, left,
-                           shared_address(node, piece, step->from.space, seat,
-                                          step->from.at + from),
-                           count);
+        xyl_combiner_apply(&node->stage.operation->combiner, to, left,
+                           operand(node, piece, step, seat, from), count);
         left = to;
     }
 }
@@ -198,15 +204,17 @@ static uint64_t work(const node_stage_t *node, const node_piece_t *piece,
 
 /* ---- waiting and posting ---- */
 
-static int has_all_counts(const node_stage_t *node, const node_piece_t *piece,
-                          uint32_t count, uint32_t *seen)
+/* `but` is not looked at. */
+static int has_counts(const node_stage_t *node, const node_piece_t *piece,
+                      uint32_t count, uint32_t *seen, uint32_t but)
 {
     uint64_t wanted = xyl_board_value(piece->number, count);
     uint32_t seats = node->board->seats;
 
     while (*seen < seats &&
-           xyl_board_get(node->board,
-                         &xyl_board_line(piece->slot, *seen)->count) >= wanted)
+           (*seen == but ||
+            xyl_board_get(node->board, &xyl_board_line(piece->slot, *seen)
+                                            ->count) >= wanted))
         ++*seen;
     return *seen == seats;
 }
@@ -229,7 +237,8 @@ static int may_go(const node_stage_t *node, const node_piece_t *piece,
                    &xyl_board_line(piece->slot, step->wait_seat)->count) >=
                xyl_board_value(piece->number, step->wait_for);
     case XYL_WAIT_ALL_COUNTS:
-        return has_all_counts(node, piece, step->wait_for, &strand->seen);
+        return has_counts(node, piece, step->wait_for, &strand->seen,
+                          node->board->seat);
     case XYL_WAIT_WORD:
         return xyl_board_get(
                    node->board,
@@ -312,7 +321,8 @@ static int claim(const node_stage_t *node, const node_piece_t *piece,
     }
     if (strand->slice == step->slices)
         return 1;
-    if (!has_all_counts(node, piece, strand->slice + 1, &strand->seen))
+    if (!has_counts(node, piece, strand->slice + 1, &strand->seen,
+                    node->board->seats))
         return 0;
     ++*did;
     if (!slice_run(node, piece, step, strand))
@@ -428,7 +438,6 @@ static void piece_begin(node_stage_t *node, node_piece_t *piece)
     piece->window = xyl_board_window(
         node->board, node->extent.ring,
         xyl_board_at(node->board, &node->extent, piece->piece));
-    xyl_board_prepare(node->board, &node->extent, piece->piece);
     piece->strands_left = 0;
     for (i = 0; i < node->program.strands; i++) {
         piece->strands[i] = (strand_t){.step = first};
@@ -573,6 +582,8 @@ static void node_start(xyl_stage_t *stage)
     node->extent = xyl_board_take(node->board, program->pieces,
                                   node->board->seats * program->input_bytes +
                                       program->board_bytes);
+    if (node->extent.bytes != 0)
+        xyl_board_prepare(node->board, node->extent.ring);
     node->pieces_begun = 0;
     node->pieces_left = program->pieces;
     for (i = 0; i < ACTIVE_MAX; i++)

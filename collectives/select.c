@@ -50,7 +50,7 @@ static const rule_t reduce_node_rules[] = {
 static const rule_t bcast_net_rules[] = {
     {ANY_RANKS, 4 * KIB, XYLEM_TREE_TOPOLOGY, 4, 8 * KIB, 4, 8},
     {ANY_RANKS, 32 * KIB, XYLEM_TREE_DOUBLE, 0, 2 * KIB, 4, 8},
-    {ANY_RANKS, 128 * KIB, XYLEM_TREE_DOUBLE, 0, 4 * KIB, 4, 8},
+    {ANY_RANKS, 256 * KIB, XYLEM_TREE_DOUBLE, 0, 4 * KIB, 4, 8},
     {ANY_RANKS, 1024 * KIB, XYLEM_TREE_DOUBLE, 0, 16 * KIB, 4, 8},
     {ANY_RANKS, ANY_BYTES, XYLEM_TREE_DOUBLE, 0, 32 * KIB, 4, 8},
 };
@@ -158,6 +158,13 @@ static void choose_windows(const xylem_coll_args_t *args,
     plan->send_window = (uint32_t)(send < recv ? send : recv);
 }
 
+int xyl_select_arrival_order(const xylem_team_t *team,
+                             const xylem_coll_args_t *args, int is_commutative)
+{
+    return is_commutative && ((args->flags & XYLEM_FLAG_ARRIVAL_ORDER) != 0 ||
+                              !team->context->config.deterministic);
+}
+
 void xyl_select(const xylem_team_t *team, const xylem_coll_args_t *args,
                 int is_commutative, xyl_plan_t *plan_out)
 {
@@ -173,9 +180,7 @@ void xyl_select(const xylem_team_t *team, const xylem_coll_args_t *args,
     plan.segment_bytes = first_of(args->segment_bytes, config->segment_bytes,
                                   rule->segment_bytes);
     choose_windows(args, config, rule, &plan);
-    plan.arrival_order =
-        is_commutative && ((args->flags & XYLEM_FLAG_ARRIVAL_ORDER) != 0 ||
-                           !config->deterministic);
+    plan.arrival_order = xyl_select_arrival_order(team, args, is_commutative);
     if (config->verbose != 0)
         explain(team, args, &plan, origin, order);
     *plan_out = plan;

@@ -10,6 +10,10 @@
 void xyl_select(const xylem_team_t *team, const xylem_coll_args_t *args,
                 int is_commutative, xyl_plan_t *plan_out);
 
+/* 1 when contributions to a reduction may be combined as they come. */
+int xyl_select_arrival_order(const xylem_team_t *team,
+                             const xylem_coll_args_t *args, int is_commutative);
+
 /* The setting of a collective, see XYL_CONFIG_TREE. */
 uint64_t xyl_choose_setting(const xyl_config_t *config, xylem_coll_t coll);
 

@@ -371,7 +371,8 @@ typedef void (*xylem_segment_fn)(void *arg, uint64_t segment, size_t offset,
 /* The request frees itself once on_complete has returned. */
 #define XYLEM_FLAG_AUTOFREE 2u
 /* A commutative reduction may combine contributions as they arrive; the result
- * of floating-point sums may then differ from run to run. */
+ * of floating-point sums may then differ from run to run. Equal on all ranks of
+ * a call. */
 #define XYLEM_FLAG_ARRIVAL_ORDER 4u
 
 /* What goes where. Buffers and arrays are borrowed until the request is freed.

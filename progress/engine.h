@@ -45,8 +45,9 @@ typedef struct xyl_engine {
     xyl_timers_t timers;
     xyl_source_t sources[XYL_ENGINE_SOURCES_MAX];
     unsigned source_count;
-    unsigned polls;  /* of the sources in a turn without other work */
-    unsigned polled; /* things that sources did last: there may be more */
+    unsigned polls;        /* of the sources in a turn without other work */
+    unsigned turns_to_net; /* while polls > 1 */
+    unsigned polled;       /* things that sources did last: there may be more */
     unsigned turns_to_timers;
     /* 1 while a thread owns the engine; partner of every acquire is the
      * release by the previous owner. */

@@ -2,6 +2,8 @@
  * it comes, beginning with its neighbour so that they do not all read one. */
 #include "collectives/node/parts.h"
 
+enum { FIRST_BYTES_MAX = 2 << 10, FIRST_SEATS_MIN = 6 };
+
 static void write_own(const xyl_node_problem_t *problem,
                       xyl_node_program_t *program)
 {
@@ -39,12 +41,83 @@ static void write_block(const xyl_node_problem_t *problem,
     step->wait_for = 1;
 }
 
+/* ---- short blocks: the first seat puts them together ---- */
+
+static void write_first(const xyl_node_problem_t *problem,
+                        xyl_node_program_t *program)
+{
+    const xyl_spot_t all = {XYL_SPACE_RECV, 0, 0};
+    xyl_step_t *step = NULL;
+    uint32_t seat;
+
+    if (!problem->is_in_place)
+        step = xyl_node_step(program, XYL_STEP_COPY, all,
+                             xyl_spot(XYL_SPACE_SEND, 0, 0), problem->bytes);
+    for (seat = 1; seat < problem->seats; seat++) {
+        step = xyl_node_step(
+            program, XYL_STEP_COPY,
+            xyl_spot(XYL_SPACE_RECV, 0, xyl_node_block_at(problem, seat)),
+            xyl_node_published(program, seat), problem->bytes);
+        if (step == NULL)
+            return;
+        step->wait = XYL_WAIT_COUNT;
+        step->wait_seat = seat;
+        step->wait_for = 1;
+    }
+    step =
+        xyl_node_step(program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_BOARD, 0, 0),
+                      all, problem->bytes * problem->seats);
+    if (step == NULL)
+        return;
+    step->post = XYL_POST_COUNT;
+    step->post_value = 1;
+}
+
+static void write_other(const xyl_node_problem_t *problem,
+                        xyl_node_program_t *program)
+{
+    xyl_spot_t place = {XYL_SPACE_RECV, 0,
+                        xyl_node_block_at(problem, problem->seat)};
+    xyl_step_t *step;
+
+    xyl_node_publish(problem, program,
+                     problem->is_in_place ? place
+                                          : xyl_spot(XYL_SPACE_SEND, 0, 0),
+                     problem->bytes, 0);
+    step = xyl_node_step(program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_RECV, 0, 0),
+                         xyl_spot(XYL_SPACE_BOARD, 0, 0),
+                         problem->bytes * problem->seats);
+    if (step == NULL)
+        return;
+    step->wait = XYL_WAIT_COUNT;
+    step->wait_for = 1;
+}
+
+/* Looking at one seat instead of all pays as long as there is little to copy
+ * twice. */
+static int goes_by_first(const xyl_node_problem_t *problem)
+{
+    uint64_t all = problem->bytes * problem->seats;
+
+    return problem->blocks == NULL && problem->seats >= FIRST_SEATS_MIN &&
+           problem->bytes <= FIRST_BYTES_MAX && all <= FIRST_BYTES_MAX &&
+           all <= problem->window_bytes / 2;
+}
+
 void xyl_node_allgather(const xyl_node_problem_t *problem,
                         xyl_node_program_t *program)
 {
     uint32_t i;
 
     xyl_node_plan_inputs(problem, program, xyl_node_block_max(problem));
+    if (goes_by_first(problem)) {
+        program->board_bytes = problem->bytes * problem->seats;
+        if (problem->seat == 0)
+            write_first(problem, program);
+        else
+            write_other(problem, program);
+        return;
+    }
     write_own(problem, program);
     for (i = 1; i < problem->seats; i++)
         write_block(problem, program, (problem->seat + i) % problem->seats);

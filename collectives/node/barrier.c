@@ -1,20 +1,69 @@
-/* Barrier: every seat posts and looks at all others. */
+/* Barrier: all tell the first seat, which tells all; a few tell each other. */
 #include "collectives/node/parts.h"
 
-void xyl_node_barrier(const xyl_node_problem_t *problem,
-                      xyl_node_program_t *program)
+enum { FEW_SEATS = 4 };
+
+static xyl_step_t *nothing(const xyl_node_problem_t *problem,
+                           xyl_node_program_t *program)
 {
     const xyl_spot_t nowhere = {XYL_SPACE_LINE, problem->seat, 0};
-    xyl_step_t *step =
-        xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
+
+    return xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
+}
+
+static void write_each(const xyl_node_problem_t *problem,
+                       xyl_node_program_t *program)
+{
+    xyl_step_t *step = nothing(problem, program);
 
     if (step != NULL) {
         step->post = XYL_POST_COUNT;
         step->post_value = 1;
     }
-    step = xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
+    step = nothing(problem, program);
     if (step != NULL) {
         step->wait = XYL_WAIT_ALL_COUNTS;
         step->wait_for = 1;
     }
+}
+
+static void write_first(const xyl_node_problem_t *problem,
+                        xyl_node_program_t *program)
+{
+    xyl_step_t *step = nothing(problem, program);
+
+    if (step == NULL)
+        return;
+    step->wait = XYL_WAIT_ALL_COUNTS;
+    step->wait_for = 1;
+    step->post = XYL_POST_COUNT;
+    step->post_value = 1;
+}
+
+static void write_other(const xyl_node_problem_t *problem,
+                        xyl_node_program_t *program)
+{
+    xyl_step_t *step = nothing(problem, program);
+
+    if (step != NULL) {
+        step->post = XYL_POST_COUNT;
+        step->post_value = 1;
+        step->post_seat = 0;
+    }
+    step = nothing(problem, program);
+    if (step != NULL) {
+        step->wait = XYL_WAIT_COUNT;
+        step->wait_for = 1;
+    }
+}
+
+void xyl_node_barrier(const xyl_node_problem_t *problem,
+                      xyl_node_program_t *program)
+{
+    if (problem->seats <= FEW_SEATS)
+        write_each(problem, program);
+    else if (problem->seat == 0)
+        write_first(problem, program);
+    else
+        write_other(problem, program);
 }

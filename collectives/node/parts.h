@@ -11,6 +11,11 @@ void xyl_node_bcast(const xyl_node_problem_t *problem,
                     xyl_node_program_t *program);
 void xyl_node_reduce(const xyl_node_problem_t *problem,
                      xyl_node_program_t *program);
+/* Where every receiver combines all by itself. */
+void xyl_node_reduce_alone(const xyl_node_problem_t *problem,
+                           xyl_node_program_t *program);
+void xyl_node_allreduce(const xyl_node_problem_t *problem,
+                        xyl_node_program_t *program);
 void xyl_node_gather(const xyl_node_problem_t *problem,
                      xyl_node_program_t *program);
 void xyl_node_scatter(const xyl_node_problem_t *problem,

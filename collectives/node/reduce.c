@@ -1,14 +1,22 @@
-/* Reduce and allreduce. Short: every seat publishes, and whoever gets the
- * result combines all contributions. Long: after HAN's SOLO (Luo et al. 2020,
- * fig. 5.4), with claims: the seats combine different slices at once, each the
- * next that nobody has taken, and whoever gets the result copies it out.
- * Contributions are combined in the order of seats. */
+/* Reduce, and long allreduce. Short, see reduce_alone.c. Long: after HAN's SOLO
+ * (Luo et al. 2020, fig. 5.4), with claims: the seats combine different slices
+ * at once, each the next that nobody has taken, and whoever gets the result
+ * copies it out. Contributions are combined in the order of seats.
+ *
+ * In the order of arrival a long reduce has one buffer in the window instead of
+ * one per seat, to which every seat but the root adds and then leaves; the root
+ * adds last. See combine.h. */
 #include "collectives/node/parts.h"
 
 enum {
     ALONE_BYTES = 4 << 10, /* to here every receiver combines all by itself */
+    ALONE_SEATS = 2,       /* as it does with so few */
     PIECE_BYTES = 256 << 10,
-    SLICE_BYTES_MIN = 4 << 10
+    SLICE_BYTES_MIN = 4 << 10,
+    SLICES_PER_POST = 4,
+    SUM_SEGMENTS = 32, /* of a message that is not cut into pieces */
+    SUM_SEGMENT_BYTES_MIN = 8 << 10,
+    SUM_SEGMENT_BYTES_MAX = 128 << 10
 };
 
 static int has_result(const xyl_node_problem_t *problem)
@@ -17,28 +25,8 @@ static int has_result(const xyl_node_problem_t *problem)
            problem->seat == problem->root;
 }
 
-static void write_short(const xyl_node_problem_t *problem,
-                        xyl_node_program_t *program)
-{
-    xyl_step_t *step;
-
-    xyl_node_publish(
-        problem, program, xyl_spot(XYL_SPACE_SEND, 0, 0), problem->bytes,
-        problem->coll == XYLEM_COLL_ALLREDUCE ? XYL_BOARD_ALL : problem->root);
-    if (!has_result(problem))
-        return;
-    step =
-        xyl_node_step(program, XYL_STEP_REDUCE, xyl_spot(XYL_SPACE_RECV, 0, 0),
-                      xyl_node_published(program, 0), program->piece_bytes);
-    if (step == NULL)
-        return;
-    step->total = problem->bytes;
-    step->end_seat = problem->seats;
-    step->wait = XYL_WAIT_ALL_COUNTS;
-    step->wait_for = 1;
-}
-
-/* Slices come one after the other, and are published so. */
+/* Slices come one after the other, and are published so, some at a time: each
+ * post is looked at by all. */
 static void write_inputs(const xyl_node_problem_t *problem,
                          xyl_node_program_t *program)
 {
@@ -57,6 +45,9 @@ static void write_inputs(const xyl_node_problem_t *problem,
         step->total = problem->bytes;
         step->wait = XYL_WAIT_SEGMENT;
         step->wait_for = slice;
+        if ((slice + 1) % SLICES_PER_POST != 0 &&
+            slice + 1 != program->segments)
+            continue;
         step->post = XYL_POST_COUNT;
         step->post_value = slice + 1;
     }
@@ -102,6 +93,68 @@ static void write_results(const xyl_node_problem_t *problem,
     }
 }
 
+/* ---- in the order of arrival ---- */
+
+/* With one contributor nobody is in anybody's way. */
+static uint32_t spares_of(const xyl_node_problem_t *problem)
+{
+    if (problem->seats <= 2)
+        return 0;
+    return problem->seats < XYL_COMBINE_SPARES_MAX ? problem->seats
+                                                   : XYL_COMBINE_SPARES_MAX;
+}
+
+static uint64_t sum_segment_of(const xyl_node_problem_t *problem, uint64_t room)
+{
+    uint64_t bytes = problem->segment_bytes;
+
+    if (bytes != 0)
+        return xyl_node_segment(bytes, room, problem->element_bytes);
+    bytes = (problem->bytes + SUM_SEGMENTS - 1) / SUM_SEGMENTS;
+    if (bytes < SUM_SEGMENT_BYTES_MIN)
+        bytes = SUM_SEGMENT_BYTES_MIN;
+    if (bytes > SUM_SEGMENT_BYTES_MAX)
+        bytes = SUM_SEGMENT_BYTES_MAX;
+    return xyl_node_segment(bytes, room, problem->element_bytes);
+}
+
+static void write_sum(const xyl_node_problem_t *problem,
+                      xyl_node_program_t *program, uint32_t spares)
+{
+    int is_root = problem->seat == problem->root;
+    xyl_step_t *step = xyl_node_step(
+        program, is_root ? XYL_STEP_COLLECT : XYL_STEP_COMBINE,
+        xyl_spot(is_root ? XYL_SPACE_RECV : XYL_SPACE_BOARD, 0, 0),
+        xyl_spot(XYL_SPACE_SEND, 0, 0), program->piece_bytes);
+
+    if (step == NULL)
+        return;
+    step->total = problem->bytes;
+    step->slices = program->segments;
+    step->slice_bytes = program->segment_bytes;
+    step->spares = spares;
+    step->post_seat = problem->root;
+}
+
+/* Sums begin at multiples of a line, as do spares. */
+static void write_as_they_come(const xyl_node_problem_t *problem,
+                               xyl_node_program_t *program)
+{
+    uint64_t window = problem->window_bytes / 128 * 128, spare_bytes;
+    uint32_t spares = spares_of(problem);
+
+    program->segment_bytes =
+        sum_segment_of(problem, window / (spares + 1) / 128 * 128);
+    spare_bytes = xyl_board_whole_lines(program->segment_bytes);
+    xyl_node_cut_segments(program, problem->bytes,
+                          window - spares * spare_bytes);
+    program->board_bytes =
+        xyl_board_whole_lines(program->piece_bytes) + spares * spare_bytes;
+    write_sum(problem, program, spares);
+}
+
+/* ---- in the order of seats ---- */
+
 /* As wanted, if a piece has room; else as many slices as seats. */
 static uint64_t slice_of(const xyl_node_problem_t *problem, uint64_t room)
 {
@@ -121,11 +174,12 @@ void xyl_node_reduce(const xyl_node_problem_t *problem,
 {
     uint64_t room = problem->window_bytes / (problem->seats + 1) / 128 * 128;
 
-    if (problem->bytes <= ALONE_BYTES &&
-        (problem->segment_bytes == 0 ||
-         problem->bytes <= problem->segment_bytes)) {
-        xyl_node_plan_inputs(problem, program, problem->bytes);
-        write_short(problem, program);
+    if (problem->bytes <= ALONE_BYTES || problem->seats <= ALONE_SEATS) {
+        xyl_node_reduce_alone(problem, program);
+        return;
+    }
+    if (problem->coll == XYLEM_COLL_REDUCE && problem->in_arrival_order) {
+        write_as_they_come(problem, program);
         return;
     }
     if (room > PIECE_BYTES && problem->segment_bytes < PIECE_BYTES)

@@ -2,6 +2,11 @@
  * the block that is its own. */
 #include "collectives/node/parts.h"
 
+/* In place, where blocks differ, the result of a piece lies where that piece
+ * and those before it have their input. Input this short is copied when a piece
+ * begins, and pieces begin one after the other. */
+enum { PIECE_BYTES = 64 << 10 };
+
 static void write_input(const xyl_node_problem_t *problem,
                         xyl_node_program_t *program, uint32_t seat)
 {
@@ -24,11 +29,13 @@ void xyl_node_reduce_scatter(const xyl_node_problem_t *problem,
                              xyl_node_program_t *program)
 {
     uint64_t seats = problem->seats;
+    uint64_t room = problem->window_bytes / seats / seats / 128 * 128;
     xyl_step_t *step;
     uint32_t seat;
 
-    xyl_node_cut(program, xyl_node_block_max(problem),
-                 problem->window_bytes / seats / seats / 128 * 128,
+    if (problem->blocks != NULL && room > PIECE_BYTES)
+        room = PIECE_BYTES;
+    xyl_node_cut(program, xyl_node_block_max(problem), room,
                  problem->element_bytes);
     program->input_bytes = (seats * program->piece_bytes + 127) / 128 * 128;
     for (seat = 0; seat < seats; seat++)

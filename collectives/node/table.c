@@ -4,7 +4,7 @@
 static const xyl_node_algorithm_fn table[XYLEM_COLL_COUNT] = {
     [XYLEM_COLL_BCAST] = xyl_node_bcast,
     [XYLEM_COLL_REDUCE] = xyl_node_reduce,
-    [XYLEM_COLL_ALLREDUCE] = xyl_node_reduce,
+    [XYLEM_COLL_ALLREDUCE] = xyl_node_allreduce,
     [XYLEM_COLL_BARRIER] = xyl_node_barrier,
     [XYLEM_COLL_GATHER] = xyl_node_gather,
     [XYLEM_COLL_SCATTER] = xyl_node_scatter,

@@ -1,8 +1,11 @@
 /* A rank is killed in the middle of its work and the others live on:
  *
- *   death VICTIM SEED cold|warm
+ *   death VICTIM SEED cold|warm|idle|full|combine
  *
- * warm: not before all ranks are connected with each other.
+ * warm: not before all ranks are connected with each other. idle: the victim
+ * takes part in nothing and the others wait for it. full: in this case with
+ * broadcasts alone, so that the others go on until there is no room for more.
+ * combine: in the middle of a reduction, in the user's operation.
  *
  * The victim kills itself from a second thread at a random moment. The others
  * get XYLEM_OK or XYLEM_ERR_PROC_FAILED from everything they do, learn who has
@@ -22,7 +25,8 @@ enum {
     FLIGHTS = 3,
     COUNT_MAX = 100000,
     LIFE_US_MAX = 60000,
-    ROUNDS_AFTER = 20
+    ROUNDS_AFTER = 20,
+    COMBINES_MAX = 60
 };
 
 static void *executioner(void *arg)
@@ -38,24 +42,71 @@ typedef struct loop {
     job_t *job;
     uint64_t state; /* equal on all ranks */
     double *in, *out;
+    xylem_op_t op;
+    uint32_t victim;
+    int fills;         /* mode full */
+    int combines_left; /* of the victim, to its death; -1: it goes on */
     xylem_request_t *requests[FLIGHTS];
 } loop_t;
 
+/* The user's operation. */
+static void add(void *result, const void *left, const void *right, size_t count,
+                void *arg)
+{
+    loop_t *loop = arg;
+    const double *a = left, *b = right;
+    double *sum = result;
+    size_t i;
+
+    for (i = 0; i < count; i++) {
+        sum[i] = a[i] + b[i];
+        if (loop->combines_left == 0 && i == count / 2)
+            kill(getpid(), SIGKILL);
+    }
+    if (loop->combines_left > 0)
+        loop->combines_left--;
+}
+
+/* Nobody needs the victim for it, but its room. */
+static xylem_status_t start_to_fill(loop_t *loop, uint32_t which)
+{
+    uint32_t ranks = loop->job->ranks;
+    uint32_t root = 1 + job_random(&loop->state) % (ranks - 1);
+
+    return xylem_ibcast(loop->job->world, loop->out + which * COUNT_MAX,
+                        job_random(&loop->state) % COUNT_MAX, XYLEM_FLOAT64,
+                        (loop->victim + root) % ranks, &loop->requests[which]);
+}
+
 static xylem_status_t start(loop_t *loop, uint32_t which)
 {
-    uint32_t choice = job_random(&loop->state);
-    uint32_t root = choice / 2 % loop->job->ranks;
+    xylem_team_t *world = loop->job->world;
+    uint32_t choice = job_random(&loop->state), ranks = loop->job->ranks;
+    uint32_t root = choice / 30 % ranks;
     size_t count = job_random(&loop->state) % COUNT_MAX;
+    double *out = loop->out + which * COUNT_MAX;
+    xylem_request_t **request = &loop->requests[which];
 
     if (choice % 5 == 0)
         count %= 100;
-    loop->requests[which] = NULL;
-    if (choice % 2 == 0)
-        return xylem_ibcast(loop->job->world, loop->out + which * COUNT_MAX,
-                            count, XYLEM_FLOAT64, root, &loop->requests[which]);
-    return xylem_ireduce(loop->job->world, loop->in,
-                         loop->out + which * COUNT_MAX, count, XYLEM_FLOAT64,
-                         XYLEM_SUM, root, &loop->requests[which]);
+    *request = NULL;
+    switch (choice / 5 % 6) {
+    case 0:
+        return xylem_iallreduce(world, loop->in, out, count, XYLEM_FLOAT64,
+                                loop->op, request);
+    case 1:
+        return xylem_ialltoall(world, loop->in, out, count / ranks,
+                               XYLEM_FLOAT64, request);
+    case 2:
+        return choice % 5 == 0 ? xylem_ibarrier(world, request)
+                               : xylem_ibcast(world, out, count, XYLEM_FLOAT64,
+                                              root, request);
+    case 3:
+        return xylem_ibcast(world, out, count, XYLEM_FLOAT64, root, request);
+    default:
+        return xylem_ireduce(world, loop->in, out, count, XYLEM_FLOAT64,
+                             loop->op, root, request);
+    }
 }
 
 /* Several operations at once; XYLEM_OK, or what the death made of them. */
@@ -65,7 +116,7 @@ static xylem_status_t round_of_many(loop_t *loop)
     uint32_t i;
 
     for (i = 0; i < FLIGHTS; i++) {
-        status = start(loop, i);
+        status = loop->fills ? start_to_fill(loop, i) : start(loop, i);
         REQUIRE(status == XYLEM_OK || status == XYLEM_ERR_PROC_FAILED,
                 "a start says %s", xylem_status_name(status));
         if (status != XYLEM_OK)
@@ -188,16 +239,43 @@ static void tell_victim(const job_t *job, uint32_t victim)
     MUST(xylem_request_free(request));
 }
 
+/* What is particular to the mode. */
+static void mode_begin(loop_t *loop, const char *mode, uint64_t *seed)
+{
+    const job_t *job = loop->job;
+    int is_combine = strcmp(mode, "combine") == 0;
+    pthread_t thread;
+
+    loop->op = XYLEM_SUM;
+    loop->fills = strcmp(mode, "full") == 0;
+    loop->combines_left = -1;
+    if (is_combine)
+        MUST(xylem_op_create(job->context, add, loop, XYLEM_OP_COMMUTATIVE,
+                             &loop->op));
+    if (strcmp(mode, "warm") == 0)
+        connect_all(job);
+    tell_victim(job, loop->victim);
+    if (job->rank != loop->victim)
+        return;
+    if (is_combine) {
+        loop->combines_left = (int)(*seed % COMBINES_MAX);
+        return;
+    }
+    REQUIRE(pthread_create(&thread, NULL, executioner, seed) == 0,
+            "cannot start a thread");
+    while (loop->fills || strcmp(mode, "idle") == 0)
+        pause();
+}
+
 int main(int argc, char **argv)
 {
     uint32_t victim, list[64], count = 0, i;
     xylem_team_t *others = NULL;
     uint64_t seed;
     loop_t loop;
-    pthread_t thread;
     job_t job;
 
-    REQUIRE(argc == 4, "usage: death VICTIM SEED cold|warm");
+    REQUIRE(argc == 4, "usage: death VICTIM SEED cold|warm|idle|full|combine");
     alarm(BOUND_S);
     job_begin(&job);
     victim = (uint32_t)strtoul(argv[1], NULL, 10) % job.ranks;
@@ -209,13 +287,9 @@ int main(int argc, char **argv)
     loop = (loop_t){.job = &job,
                     .state = seed,
                     .in = job_memory(COUNT_MAX * sizeof(double)),
-                    .out = job_memory(FLIGHTS * COUNT_MAX * sizeof(double))};
-    if (strcmp(argv[3], "warm") == 0)
-        connect_all(&job);
-    tell_victim(&job, victim);
-    if (job.rank == victim)
-        REQUIRE(pthread_create(&thread, NULL, executioner, &seed) == 0,
-                "cannot start a thread");
+                    .out = job_memory(FLIGHTS * COUNT_MAX * sizeof(double)),
+                    .victim = victim};
+    mode_begin(&loop, argv[3], &seed);
     while (round_of_many(&loop) == XYLEM_OK)
         ;
     check_world(&loop, victim);

@@ -307,7 +307,7 @@ test_misuse()
 # ---------------------------------------------------------------------------
 # Death of a rank
 
-# death RANKS VICTIM SEED cold|warm [NAME=VALUE]...
+# death RANKS VICTIM SEED cold|warm|idle|full|combine [NAME=VALUE]...
 death()
 {
     local ranks=$1 victim=$2 seed=$3 warmth=$4 options=() word good=no
@@ -323,11 +323,11 @@ death()
         good=yes
     fi
     if [ "$good" = no ] && grep -q 'tcp_ep.c:.*Assertion' "$err"; then
-        skip "rank $victim of $ranks dies, seed $seed${*:+, $*}" \
+        skip "rank $victim of $ranks dies, $warmth, seed $seed${*:+, $*}" \
             "UCX's TCP transport ended a survivor by an assertion of its own"
         return
     fi
-    report "rank $victim of $ranks dies, seed $seed${*:+, $*}" $good
+    report "rank $victim of $ranks dies, $warmth, seed $seed${*:+, $*}" $good
 }
 
 test_death()
@@ -335,8 +335,16 @@ test_death()
     # Over TCP warm only: UCX ends the process when a connection that is just
     # being made is refused.
     cross death "${progresses[*]}" '5 1 1 cold' '4 0 11 warm' '4 2 2 cold' \
-        '5 1 12 warm' '5 3 3 cold' '4 2 13 warm' '4 0 4 cold' '5 3 14 warm' \
-        '4 2 5 warm UCX_TLS=tcp,self' '4 0 6 cold UCX_RNDV_THRESH=0'
+        '5 1 12 warm XYLEM_NOISE_BUDGET=256K' '5 3 3 cold' '4 2 13 warm' \
+        '4 0 4 cold XYLEM_NOISE_BUDGET=64K' '5 3 14 warm' \
+        '3 1 15 cold XYLEM_NOISE_BUDGET=256K XYLEM_DETERMINISTIC=off' \
+        '5 1 16 warm XYLEM_DETERMINISTIC=off' '4 0 17 cold XYLEM_SHM=off' \
+        '5 3 18 warm XYLEM_SHM=off' '4 1 21 idle' \
+        '3 2 22 full XYLEM_NOISE_BUDGET=64K' '4 0 23 combine' \
+        '5 2 24 combine XYLEM_DETERMINISTIC=off' '2 1 25 idle' \
+        '4 3 26 full' '3 0 27 combine XYLEM_SHM=off' \
+        '4 2 5 warm XYLEM_SHM=off UCX_TLS=tcp,self' \
+        '4 0 6 cold XYLEM_SHM=off UCX_RNDV_THRESH=0'
     death 2 1 7 cold
     death 2 0 8 warm
 }

@@ -10,21 +10,28 @@
 #include "simulator/random.h"
 #include "tests/support/any_run.h"
 #include "tests/support/check.h"
+#include "tests/support/coll_run.h"
 
 enum {
     CASES = 60,
     RANKS_MAX = 17,
     STARTS_MAX = 3,
     MIXED_WORLDS = 60,
-    MIXED_OPERATIONS = 6
+    MIXED_OPERATIONS = 6,
+    DEATHS = 60,
+    DYING_OPERATIONS = 3,
+    NOTICE_MAX = 50, /* microseconds */
+    AHEAD = 50       /* operations */
 };
 
-static fabric_t *random_fabric(uint64_t seed, uint32_t ranks)
+static fabric_t *random_fabric(uint64_t seed, uint32_t ranks,
+                               const char *deterministic)
 {
     static const char *const budgets[] = {
         "NOISE_BUDGET=512K", "NOISE_BUDGET=1M", "NOISE_BUDGET=16M"};
     uint64_t random = random_mix(seed);
-    const char *settings[] = {budgets[random_below(&random, 3)], NULL};
+    const char *settings[] = {budgets[random_below(&random, 3)], deterministic,
+                              NULL};
     fabric_options_t options = {.seed = seed,
                                 .delay_max = random_below(&random, 40),
                                 .reorder = 1,
@@ -45,9 +52,10 @@ static any_case_t random_case(uint64_t *random, xylem_coll_t coll,
     return c;
 }
 
-static void one_case(const any_case_t *c, uint64_t seed)
+static void one_case(const any_case_t *c, uint64_t seed,
+                     const char *deterministic)
 {
-    fabric_t *fabric = random_fabric(seed, c->ranks);
+    fabric_t *fabric = random_fabric(seed, c->ranks, deterministic);
     uint64_t random = random_mix(seed);
     uint32_t start, starts;
     any_run_t run;
@@ -76,8 +84,58 @@ static void test_every_collective(void)
         for (n = 0; n < CASES && xyl_node_algorithm(coll) != NULL; n++) {
             any_case_t c = random_case(&random, coll,
                                        random_between(&random, 2, RANKS_MAX));
-            one_case(&c, random_next(&random));
+            one_case(&c, random_next(&random), "DETERMINISTIC=on");
         }
+}
+
+static void test_order_of_arrival(void)
+{
+    uint64_t random = random_mix(23);
+    uint32_t n;
+
+    for (n = 0; n < 4 * CASES; n++) {
+        any_case_t c = random_case(&random, XYLEM_COLL_REDUCE,
+                                   random_between(&random, 2, RANKS_MAX));
+        if (random_below(&random, 2) == 0)
+            c.count = random_below(&random, 20000);
+        c.is_ordered = random_below(&random, 8) == 0;
+        one_case(&c, random_next(&random), "DETERMINISTIC=off");
+    }
+}
+
+/* Segments of reductions come and go singly, in orders by chance. */
+static void one_parts_case(uint64_t *random)
+{
+    uint32_t ranks = random_between(random, 2, RANKS_MAX);
+    uint64_t seed = random_next(random);
+    fabric_t *fabric = random_fabric(seed, ranks, "DETERMINISTIC=on");
+    coll_case_t c = coll_case_random(random, ranks);
+    coll_run_t run;
+
+    while (c.coll != XYLEM_COLL_REDUCE || c.count == 0)
+        c = coll_case_random(random, ranks);
+    c.flags |= XYLEM_FLAG_PARTS | XYLEM_FLAG_ARRIVAL_ORDER;
+    c.tree = XYLEM_TREE_AUTO;
+    c.radix = 0;
+    if (c.count * coll_element_bytes(c.data) <= c.segment_bytes)
+        c.count += c.segment_bytes / coll_element_bytes(c.data);
+    coll_case_enlarge(&c, random_between(random, 1, 10));
+    coll_run_init(&run, fabric, NULL, ranks, &c, seed);
+    coll_run_start_all(&run);
+    if (coll_run_finish(&run))
+        coll_run_check(&run);
+    fabric_run_dry(fabric);
+    coll_run_fini(&run);
+    fabric_destroy(fabric);
+}
+
+static void test_parts(void)
+{
+    uint64_t random = random_mix(24);
+    uint32_t n;
+
+    for (n = 0; n < 4 * CASES; n++)
+        one_parts_case(&random);
 }
 
 static any_case_t mixed_case(uint64_t *random, uint32_t ranks)
@@ -113,7 +171,9 @@ static void test_many_at_once(void)
     for (world = 0; world < MIXED_WORLDS; world++) {
         fabric_t *fabric;
         ranks = random_between(&random, 2, RANKS_MAX);
-        fabric = random_fabric(random_next(&random), ranks);
+        fabric = random_fabric(random_next(&random), ranks,
+                               world % 2 == 0 ? "DETERMINISTIC=on"
+                                              : "DETERMINISTIC=off");
         for (i = 0; i < MIXED_OPERATIONS; i++) {
             any_case_t c = mixed_case(&random, ranks);
             any_run_init(&runs[i], fabric, NULL, &c);
@@ -131,8 +191,124 @@ static void test_many_at_once(void)
     }
 }
 
+/* ---- death ---- */
+
+/* Whoever has completed has the right data; all others hear of it. */
+static void check_survivors(const any_run_t *run, uint32_t victim)
+{
+    uint32_t rank;
+
+    for (rank = 0; rank < run->c.ranks; rank++) {
+        if (rank == victim)
+            continue;
+        CHECK(run->all[rank].status == XYLEM_OK ||
+              run->all[rank].status == XYLEM_ERR_PROC_FAILED);
+        any_run_check_data(run, rank);
+    }
+}
+
+static void one_dies(uint64_t seed)
+{
+    uint64_t random = random_mix(seed);
+    uint32_t ranks = random_between(&random, 3, 8), i;
+    uint32_t victim = random_below(&random, ranks);
+    fabric_t *fabric = random_fabric(seed, ranks, "DETERMINISTIC=off");
+    any_run_t runs[DYING_OPERATIONS];
+
+    for (i = 0; i < DYING_OPERATIONS; i++) {
+        any_case_t c = random_case(&random, XYLEM_COLL_REDUCE, ranks);
+        c.types = ANY_TYPES_PLAIN;
+        c.count += 2000;
+        any_run_init(&runs[i], fabric, NULL, &c);
+        runs[i].expects_failure = 1;
+        any_run_start_all(&runs[i]);
+    }
+    sim_world_run(fabric_sim(fabric), SIM_NEVER, random_below(&random, 200));
+    fabric_kill(fabric, victim, NOTICE_MAX);
+    for (i = 0; i < DYING_OPERATIONS; i++)
+        CHECK(any_run_finish(&runs[i]));
+    fabric_run_dry(fabric);
+    fabric_isolate(fabric, victim);
+    fabric_run_dry(fabric);
+    for (i = 0; i < DYING_OPERATIONS; i++) {
+        check_survivors(&runs[i], victim);
+        any_run_fini(&runs[i]);
+    }
+    fabric_destroy(fabric);
+}
+
+static void test_one_dies(void)
+{
+    uint64_t seed;
+
+    for (seed = 1; seed <= DEATHS; seed++)
+        one_dies(seed);
+}
+
+/* ---- running ahead ---- */
+
+static uint32_t completed(const any_run_t *runs, uint32_t rank)
+{
+    uint32_t i, count = 0;
+
+    for (i = 0; i < AHEAD; i++)
+        count += runs[i].all[rank].completions;
+    return count;
+}
+
+static void start_all(any_run_t *runs, uint32_t rank)
+{
+    uint32_t i;
+
+    for (i = 0; i < AHEAD; i++)
+        CHECK_EQ(any_run_start(&runs[i], rank), XYLEM_OK);
+}
+
+/* Two add their part and leave, operation after operation, though neither the
+ * root nor the third has begun; until the memory is full. Windows have 64 KiB
+ * of sums and four spares of 8 KiB; part of the memory is for smaller ones. */
+static void test_leaves_run_ahead(void)
+{
+    static const char *const settings[] = {"NOISE_BUDGET=4M",
+                                           "DETERMINISTIC=off", NULL};
+    fabric_options_t options = {
+        .seed = 3, .reorder = 1, .shares_memory = 1, .settings = settings};
+    any_case_t c = {.coll = XYLEM_COLL_REDUCE,
+                    .ranks = 4,
+                    .count = 8192,
+                    .salt = 9,
+                    .algorithm = "node"};
+    fabric_t *fabric = fabric_create(c.ranks, &options);
+    any_run_t runs[AHEAD];
+    uint32_t i, far;
+
+    for (i = 0; i < AHEAD; i++)
+        any_run_init(&runs[i], fabric, NULL, &c);
+    start_all(runs, 1);
+    fabric_run_dry(fabric);
+    far = completed(runs, 1);
+    CHECK(far >= 4096 / 96 * 3 / 4 && far <= 4096 / 96);
+    start_all(runs, 2);
+    fabric_run_dry(fabric);
+    CHECK_EQ(completed(runs, 1), far);
+    CHECK_EQ(completed(runs, 2), far);
+    start_all(runs, 3);
+    start_all(runs, 0);
+    for (i = 0; i < AHEAD; i++)
+        if (any_run_finish(&runs[i]))
+            any_run_check(&runs[i]);
+    fabric_run_dry(fabric);
+    for (i = 0; i < AHEAD; i++)
+        any_run_fini(&runs[i]);
+    fabric_destroy(fabric);
+}
+
 static const check_case_t cases[] = {
     {"every_collective", test_every_collective},
+    {"order_of_arrival", test_order_of_arrival},
+    {"parts", test_parts},
     {"many_at_once", test_many_at_once},
+    {"one_dies", test_one_dies},
+    {"leaves_run_ahead", test_leaves_run_ahead},
 };
 CHECK_MAIN(cases)

@@ -1,0 +1,314 @@
+/* Each function that writes a word does it by loops of swaps, but takes effect
+ * at the one that succeeds, or fails for good: to the others it is one access.
+ * A swap fails when another seat's has succeeded, of which there are only so
+ * many in a piece. */
+#include "collectives/combine.h"
+
+#include <assert.h>
+
+enum { CELL_AT = 12, NUMBER_AT = 16, CELL_MASK = 0xf, COUNT_MASK = 0xfff };
+
+_Static_assert((int)XYL_COMBINE_SEATS_MAX <= (int)COUNT_MASK,
+               "counts fit into a word");
+_Static_assert((int)XYL_COMBINE_FIRST_SPARE + (int)XYL_COMBINE_SPARES_MAX <=
+                   (int)CELL_MASK,
+               "cells fit into a word");
+
+/* ---- words ---- */
+
+static uint64_t get(const xyl_combine_piece_t *piece,
+                    const _Atomic uint64_t *word)
+{
+    return xyl_shm_get(piece->shm, word);
+}
+
+static int swap(const xyl_combine_piece_t *piece, _Atomic uint64_t *word,
+                uint64_t *seen, uint64_t value)
+{
+    return piece->shm->ops->swap(piece->shm, word, seen, value);
+}
+
+static uint64_t word_of(const xyl_combine_piece_t *piece, uint32_t cell,
+                        uint32_t count)
+{
+    return piece->number << NUMBER_AT | (uint64_t)cell << CELL_AT | count;
+}
+
+static uint32_t cell_in(uint64_t word)
+{
+    return (uint32_t)(word >> CELL_AT) & CELL_MASK;
+}
+
+static uint32_t count_in(uint64_t word)
+{
+    return (uint32_t)word & COUNT_MASK;
+}
+
+static int is_of(const xyl_combine_piece_t *piece, uint64_t word)
+{
+    return word >> NUMBER_AT == piece->number;
+}
+
+/* Takes the partial that lies in the segment's word, or as the first of all
+ * the home cell. 0: it is out. */
+static int take(const xyl_combine_piece_t *piece, xyl_combine_t *combine)
+{
+    _Atomic uint64_t *word = &piece->words->segments[combine->segment];
+    uint64_t out = word_of(piece, XYL_COMBINE_OUT, 0);
+    uint64_t seen = get(piece, word);
+
+    do {
+        if (seen == out)
+            return 0;
+    } while (!swap(piece, word, &seen, out));
+    combine->work = is_of(piece, seen) ? XYL_COMBINE_ADD : XYL_COMBINE_COPY;
+    combine->cell = is_of(piece, seen) ? cell_in(seen) : XYL_COMBINE_HOME;
+    combine->count = is_of(piece, seen) ? count_in(seen) : 0;
+    return 1;
+}
+
+/* Puts the partial into the segment's word, 1; or takes the one that lies
+ * there as `other`, 0. */
+static int put(const xyl_combine_piece_t *piece, xyl_combine_t *combine)
+{
+    _Atomic uint64_t *word = &piece->words->segments[combine->segment];
+    uint64_t out = word_of(piece, XYL_COMBINE_OUT, 0);
+    uint64_t seen = out;
+
+    while (!swap(piece, word, &seen,
+                 seen == out ? word_of(piece, combine->cell, combine->count)
+                             : out))
+        continue; /* `seen` is what lies there now */
+    if (seen == out)
+        return 1;
+    assert(is_of(piece, seen));
+    combine->other = cell_in(seen);
+    combine->other_count = count_in(seen);
+    return 0;
+}
+
+/* A free spare becomes `cell`. 0: there is none. */
+static int spare_take(const xyl_combine_piece_t *piece, xyl_combine_t *combine)
+{
+    _Atomic uint64_t *word = &piece->words->spares;
+    uint64_t all = (UINT64_C(1) << piece->spares) - 1;
+    uint64_t seen = get(piece, word), used;
+
+    do {
+        used = is_of(piece, seen) ? seen & all : 0;
+        if (used == all)
+            return 0;
+    } while (
+        !swap(piece, word, &seen, word_of(piece, 0, 0) | used | (used + 1)));
+    combine->cell = XYL_COMBINE_FIRST_SPARE + (uint32_t)__builtin_ctzll(~used);
+    combine->count = 0;
+    combine->work = XYL_COMBINE_COPY;
+    return 1;
+}
+
+static void spare_free(const xyl_combine_piece_t *piece, uint32_t cell)
+{
+    _Atomic uint64_t *word = &piece->words->spares;
+    uint64_t bit = UINT64_C(1) << (cell - XYL_COMBINE_FIRST_SPARE);
+    uint64_t seen = get(piece, word);
+
+    assert(cell >= XYL_COMBINE_FIRST_SPARE);
+    do
+        assert(is_of(piece, seen) && (seen & bit) != 0);
+    while (!swap(piece, word, &seen, seen & ~bit));
+}
+
+static void mark(const xyl_combine_piece_t *piece, int is_marked)
+{
+    _Atomic uint64_t *word = &piece->words->waiting[piece->seat / 64];
+    uint64_t bit = UINT64_C(1) << (piece->seat % 64);
+    uint64_t seen = get(piece, word);
+
+    while (!swap(piece, word, &seen, is_marked ? seen | bit : seen & ~bit))
+        continue;
+}
+
+/* Wakes those who are marked. */
+static void knock(const xyl_combine_piece_t *piece)
+{
+    uint32_t base, seat, count = 0;
+    uint64_t seen;
+
+    for (base = 0; base < piece->seats; base += 64)
+        for (seen = get(piece, &piece->words->waiting[base / 64]); seen != 0;
+             seen &= seen - 1) {
+            seat = base + (uint32_t)__builtin_ctzll(seen);
+            if (seat != piece->seat)
+                piece->readers[count++] = piece->ranks[seat];
+        }
+    if (count != 0)
+        piece->shm->ops->set(piece->shm, &piece->words->knock,
+                             word_of(piece, 0, 1), piece->readers, count);
+}
+
+/* ---- steps ---- */
+
+static uint64_t lacking(const xyl_combine_piece_t *piece, uint64_t ready,
+                        const xyl_combine_t *combine)
+{
+    return ready & ~combine->added & UINT64_MAX >> (64 - piece->segments);
+}
+
+/* The first of `segments` from `from` on, around the end. */
+static uint32_t next_of(uint64_t segments, uint32_t from)
+{
+    uint64_t beyond = segments >> from << from;
+
+    return (uint32_t)__builtin_ctzll(beyond != 0 ? beyond : segments);
+}
+
+static xyl_combine_next_t pass(const xyl_combine_piece_t *piece, uint64_t ready,
+                               xyl_combine_t *combine)
+{
+    combine->left = lacking(piece, ready, combine);
+    if (lacking(piece, UINT64_MAX, combine) == 0) {
+        combine->state =
+            combine->is_marked ? XYL_COMBINE_UNMARK : XYL_COMBINE_DONE;
+        return XYL_COMBINE_NEXT_STEP;
+    }
+    if (combine->left == 0)
+        return XYL_COMBINE_NEXT_WAIT;
+    combine->state = XYL_COMBINE_LOOK;
+    return XYL_COMBINE_NEXT_STEP;
+}
+
+static xyl_combine_next_t begin(const xyl_combine_piece_t *piece,
+                                uint64_t ready, xyl_combine_t *combine)
+{
+    assert(piece->segments != 0 && piece->segments <= XYL_COMBINE_SEGMENTS);
+    combine->segment = piece->first;
+    combine->state = XYL_COMBINE_PASS;
+    return pass(piece, ready, combine);
+}
+
+static void look(const xyl_combine_piece_t *piece, xyl_combine_t *combine)
+{
+    combine->segment = next_of(combine->left, combine->segment);
+    if (take(piece, combine)) {
+        combine->state = XYL_COMBINE_WORK;
+        return;
+    }
+    combine->left &= ~(UINT64_C(1) << combine->segment);
+    if (combine->left == 0)
+        combine->state = XYL_COMBINE_SPARE;
+}
+
+static xyl_combine_next_t spare(const xyl_combine_piece_t *piece,
+                                uint64_t ready, xyl_combine_t *combine)
+{
+    if (spare_take(piece, combine)) {
+        combine->segment =
+            next_of(lacking(piece, ready, combine), combine->segment);
+        combine->state = XYL_COMBINE_WORK;
+        return XYL_COMBINE_NEXT_STEP;
+    }
+    if (!combine->is_marked) {
+        combine->state = XYL_COMBINE_MARK;
+        return XYL_COMBINE_NEXT_STEP;
+    }
+    combine->state = XYL_COMBINE_PASS;
+    return XYL_COMBINE_NEXT_WAIT;
+}
+
+/* The home cell stays. */
+static void prefer_home(xyl_combine_t *combine)
+{
+    uint32_t cell = combine->cell, count = combine->count;
+
+    if (combine->other != XYL_COMBINE_HOME)
+        return;
+    combine->cell = combine->other;
+    combine->count = combine->other_count;
+    combine->other = cell;
+    combine->other_count = count;
+}
+
+static void bring_back(const xyl_combine_piece_t *piece, xyl_combine_t *combine)
+{
+    if (!put(piece, combine)) {
+        prefer_home(combine);
+        combine->work = XYL_COMBINE_MERGE;
+        combine->state = XYL_COMBINE_WORK;
+        return;
+    }
+    assert(combine->count <= piece->contributors);
+    combine->added |= UINT64_C(1) << combine->segment;
+    combine->state = XYL_COMBINE_BACK;
+    if (combine->count < piece->contributors)
+        return;
+    assert(combine->cell == XYL_COMBINE_HOME);
+    combine->state = XYL_COMBINE_FULL;
+}
+
+static void set_full(const xyl_combine_piece_t *piece, uint32_t segment)
+{
+    piece->shm->ops->set(piece->shm, &piece->full[segment], piece->full_value,
+                         &piece->reader, 1);
+}
+
+xyl_combine_next_t xyl_combine_step(const xyl_combine_piece_t *piece,
+                                    uint64_t ready, xyl_combine_t *combine)
+{
+    switch (combine->state) {
+    case XYL_COMBINE_FRESH:
+        return begin(piece, ready, combine);
+    case XYL_COMBINE_PASS:
+        return pass(piece, ready, combine);
+    case XYL_COMBINE_LOOK:
+        look(piece, combine);
+        break;
+    case XYL_COMBINE_SPARE:
+        return spare(piece, ready, combine);
+    case XYL_COMBINE_MARK:
+        mark(piece, 1);
+        combine->is_marked = 1;
+        combine->state = XYL_COMBINE_PASS;
+        break;
+    case XYL_COMBINE_WORK:
+        return XYL_COMBINE_NEXT_WORK;
+    case XYL_COMBINE_FREE:
+        spare_free(piece, combine->other);
+        combine->state = XYL_COMBINE_FREED;
+        break;
+    case XYL_COMBINE_FREED:
+        knock(piece);
+        combine->state = XYL_COMBINE_PUT;
+        break;
+    case XYL_COMBINE_PUT:
+        bring_back(piece, combine);
+        break;
+    case XYL_COMBINE_BACK:
+        knock(piece);
+        combine->state = XYL_COMBINE_PASS;
+        break;
+    case XYL_COMBINE_FULL:
+        set_full(piece, combine->segment);
+        combine->state = XYL_COMBINE_PASS;
+        break;
+    case XYL_COMBINE_UNMARK:
+        mark(piece, 0);
+        combine->is_marked = 0;
+        combine->state = XYL_COMBINE_DONE;
+        break;
+    case XYL_COMBINE_DONE:
+        return XYL_COMBINE_NEXT_NONE;
+    }
+    return XYL_COMBINE_NEXT_STEP;
+}
+
+void xyl_combine_worked(xyl_combine_t *combine)
+{
+    assert(combine->state == XYL_COMBINE_WORK);
+    if (combine->work == XYL_COMBINE_MERGE) {
+        combine->count += combine->other_count;
+        combine->state = XYL_COMBINE_FREE;
+    } else {
+        combine->count++;
+        combine->state = XYL_COMBINE_PUT;
+    }
+}

@@ -1,0 +1,127 @@
+/* Sums in shared memory to which seats add when they come, in whatever order,
+ * without a lock: one that is held up in the middle of an addition keeps nobody
+ * else from adding. Knows words, no stages: whoever uses it moves the bytes.
+ *
+ * A piece is cut into segments. A *partial* of a segment is a cell of memory
+ * that holds a sum, and the number of contributions in it. Each segment has one
+ * word, in which a partial lies for anybody to take:
+ *
+ *   untouched ----> out ----> cell, count ----> out ----> ...
+ *      first takes   put         taken           put
+ *
+ * Whoever has taken a partial is alone with its cell: it adds what it has to
+ * add and puts it back. If another partial lies there by then, it takes that as
+ * well, merges the two, frees one cell, and tries again. The first seat of a
+ * segment begins in its *home* cell. One that finds the partials of all that it
+ * lacks taken begins another in a *spare* cell, of which a piece has a few.
+ *
+ * Nothing is lost or counted twice: a cell is in one word or with one seat; it
+ * changes hands by a successful swap; counts are added when sums are.
+ *
+ * The sum of all ends in the home cell: a merge keeps that of its two cells
+ * which is home, so the partial that the first contribution went into is always
+ * there. Hence all spares are free when all segments are full, and full sums
+ * keep none of them from seats that come later.
+ *
+ * Nobody waits for ever. A seat waits only when it has no cell, all segments
+ * that it lacks are out, and no spare is free. Who has a cell never waits: it
+ * adds, merges, puts. So whatever is out comes back, as does any spare: one
+ * that lies in a word is merged by whoever puts the home cell of its segment.
+ * A seat that stops for ever keeps at most two cells of one segment; with two
+ * spares or more all others finish.
+ *
+ * Sleep: who waits marks itself, then looks once more; who frees or puts a
+ * cell does so, then looks for marks and wakes.
+ *
+ * The progressing thread.
+ */
+#ifndef XYL_COLLECTIVES_COMBINE_H
+#define XYL_COLLECTIVES_COMBINE_H
+
+#include "progress/shm.h"
+
+enum {
+    XYL_COMBINE_SEGMENTS = 64, /* of a piece at most */
+    XYL_COMBINE_SPARES_MAX = 4,
+    XYL_COMBINE_SEATS_MAX = 512
+};
+
+/* Of a piece. Never cleared: values begin with the number of their piece, and
+ * marks are taken back by those who made them. */
+typedef struct xyl_combine_words {
+    _Alignas(128) _Atomic uint64_t segments[XYL_COMBINE_SEGMENTS];
+    _Alignas(128) _Atomic uint64_t spares; /* bits of those in use */
+    _Atomic uint64_t knock;                /* says nothing; it wakes */
+    _Atomic uint64_t waiting[XYL_COMBINE_SEATS_MAX / 64]; /* bits of seats */
+} xyl_combine_words_t;
+
+/* A piece, as one of its seats sees it. */
+typedef struct xyl_combine_piece {
+    xyl_shm_t *shm;
+    xyl_combine_words_t *words;
+    uint64_t number;
+    uint32_t segments, spares;
+    uint32_t contributors; /* seats that add */
+    uint32_t first;        /* segment that this seat begins with */
+    uint32_t seat, seats;
+    const uint32_t *ranks; /* [seats] of the job */
+    uint32_t *readers;     /* [seats] scratch */
+    /* [segments] flags; `full_value` is stored for rank `reader` when all have
+     * added. */
+    _Atomic uint64_t *full;
+    uint64_t full_value;
+    uint32_t reader;
+} xyl_combine_piece_t;
+
+/* Cells of a segment. */
+enum { XYL_COMBINE_OUT, XYL_COMBINE_HOME, XYL_COMBINE_FIRST_SPARE };
+
+typedef enum xyl_combine_work {
+    XYL_COMBINE_COPY, /* cell = own */
+    XYL_COMBINE_ADD,  /* cell = cell op own */
+    XYL_COMBINE_MERGE /* cell = cell op other */
+} xyl_combine_work_t;
+
+typedef enum xyl_combine_state {
+    XYL_COMBINE_FRESH,
+    XYL_COMBINE_PASS,   /* has no cell; looks at all that it lacks */
+    XYL_COMBINE_LOOK,   /* at one segment after the other */
+    XYL_COMBINE_SPARE,  /* all were out */
+    XYL_COMBINE_MARK,   /* no spare either */
+    XYL_COMBINE_WORK,   /* the caller works */
+    XYL_COMBINE_FREE,   /* `other` */
+    XYL_COMBINE_FREED,  /* and says so */
+    XYL_COMBINE_PUT,    /* `cell` */
+    XYL_COMBINE_BACK,   /* and says so */
+    XYL_COMBINE_FULL,   /* with all contributions in it */
+    XYL_COMBINE_UNMARK, /* lacks nothing */
+    XYL_COMBINE_DONE
+} xyl_combine_state_t;
+
+/* How far a seat is with a piece; cleared to begin with. */
+typedef struct xyl_combine {
+    xyl_combine_state_t state;
+    xyl_combine_work_t work;
+    uint32_t is_marked;
+    uint32_t segment;
+    uint32_t cell, count; /* its partial */
+    uint32_t other, other_count;
+    uint64_t added; /* bits of segments */
+    uint64_t left;  /* to be looked at in this pass */
+} xyl_combine_t;
+
+typedef enum xyl_combine_next {
+    XYL_COMBINE_NEXT_STEP,
+    XYL_COMBINE_NEXT_WORK, /* do `work` in `segment`, then say worked */
+    XYL_COMBINE_NEXT_WAIT, /* step again when something may have changed */
+    XYL_COMBINE_NEXT_NONE  /* all is added */
+} xyl_combine_next_t;
+
+/* One step, with one access to what is shared. `ready`: bits of the segments
+ * that this seat has something to add to, by now. */
+xyl_combine_next_t xyl_combine_step(const xyl_combine_piece_t *piece,
+                                    uint64_t ready, xyl_combine_t *combine);
+/* What `work` says is done. */
+void xyl_combine_worked(xyl_combine_t *combine);
+
+#endif

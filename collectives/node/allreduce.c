@@ -1,0 +1,142 @@
+/* Allreduce. Very short: the first seat combines and publishes the result.
+ * Short: each seat combines a slice of its own, and all copy out all slices.
+ * Long: as reduce. Contributions are combined in the order of seats. */
+#include "collectives/node/parts.h"
+
+enum {
+    FIRST_BYTES_MAX = 1 << 10, /* combined by the first seat */
+    SLICES_BYTES_MAX = 16 << 10,
+    SLICE_BYTES_MIN = 64,
+    ALONE_SEATS = 2
+};
+
+/* ---- by the first seat ---- */
+
+static void write_first(const xyl_node_problem_t *problem,
+                        xyl_node_program_t *program)
+{
+    const xyl_spot_t result = {XYL_SPACE_RECV, 0, 0};
+    xyl_spot_t own = xyl_node_published(program, 0);
+    xyl_step_t *step =
+        xyl_node_step(program, XYL_STEP_COPY, own,
+                      xyl_spot(XYL_SPACE_SEND, 0, 0), problem->bytes);
+
+    step = xyl_node_step(program, XYL_STEP_REDUCE, result, own, problem->bytes);
+    if (step == NULL)
+        return;
+    step->end_seat = problem->seats;
+    step->wait = XYL_WAIT_ALL_COUNTS;
+    step->wait_for = 1;
+    step = xyl_node_step(program, XYL_STEP_COPY, own, result, problem->bytes);
+    if (step == NULL)
+        return;
+    step->post = XYL_POST_COUNT;
+    step->post_value = 1;
+}
+
+static void write_other(const xyl_node_problem_t *problem,
+                        xyl_node_program_t *program)
+{
+    xyl_step_t *step;
+
+    xyl_node_publish(problem, program, xyl_spot(XYL_SPACE_SEND, 0, 0),
+                     problem->bytes, 0);
+    step = xyl_node_step(program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_RECV, 0, 0),
+                         xyl_node_published(program, 0), problem->bytes);
+    if (step == NULL)
+        return;
+    step->wait = XYL_WAIT_COUNT;
+    step->wait_for = 1;
+}
+
+/* ---- by slices ---- */
+
+/* Of the message; seats beyond the end have none. */
+static uint64_t slice_of(const xyl_node_problem_t *problem)
+{
+    uint64_t unit = problem->element_bytes;
+    uint64_t bytes = (problem->bytes + problem->seats - 1) / problem->seats;
+
+    if (bytes < SLICE_BYTES_MIN)
+        bytes = SLICE_BYTES_MIN;
+    return (bytes + unit - 1) / unit * unit;
+}
+
+static void write_own_slice(const xyl_node_problem_t *problem,
+                            xyl_node_program_t *program, uint64_t slice)
+{
+    uint64_t at = problem->seat * slice;
+    xyl_step_t *step = xyl_node_step(program, XYL_STEP_REDUCE,
+                                     xyl_spot(XYL_SPACE_BOARD, 0, at),
+                                     xyl_spot(XYL_SPACE_INPUT, 0, at), slice);
+
+    if (step == NULL)
+        return;
+    step->within = at;
+    step->total = problem->bytes;
+    step->end_seat = problem->seats;
+    step->wait = XYL_WAIT_ALL_COUNTS;
+    step->wait_for = 1;
+    step->post = XYL_POST_COUNT;
+    step->post_value = 2;
+}
+
+static void write_slice(const xyl_node_problem_t *problem,
+                        xyl_node_program_t *program, uint32_t seat,
+                        uint64_t slice)
+{
+    uint64_t at = seat * slice;
+    xyl_step_t *step;
+
+    if (at >= problem->bytes)
+        return;
+    xyl_node_strand(program);
+    step =
+        xyl_node_step(program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_RECV, 0, at),
+                      xyl_spot(XYL_SPACE_BOARD, 0, at), slice);
+    if (step == NULL)
+        return;
+    step->within = at;
+    step->total = problem->bytes;
+    step->wait = XYL_WAIT_COUNT;
+    step->wait_seat = seat;
+    step->wait_for = 2;
+}
+
+static void write_slices(const xyl_node_problem_t *problem,
+                         xyl_node_program_t *program)
+{
+    uint64_t slice = slice_of(problem);
+    uint32_t i;
+
+    program->input_bytes = (problem->bytes + 127) / 128 * 128;
+    program->board_bytes = program->input_bytes;
+    xyl_node_publish(problem, program, xyl_spot(XYL_SPACE_SEND, 0, 0),
+                     problem->bytes, XYL_BOARD_ALL);
+    if (problem->seat * slice < problem->bytes)
+        write_own_slice(problem, program, slice);
+    for (i = 0; i < problem->seats; i++)
+        write_slice(problem, program, (problem->seat + i) % problem->seats,
+                    slice);
+}
+
+void xyl_node_allreduce(const xyl_node_problem_t *problem,
+                        xyl_node_program_t *program)
+{
+    uint64_t room = problem->window_bytes / (problem->seats + 1) / 128 * 128;
+    int is_whole =
+        problem->segment_bytes == 0 || problem->bytes <= problem->segment_bytes;
+
+    if (!is_whole || problem->bytes > SLICES_BYTES_MAX ||
+        problem->bytes > room || problem->seats <= ALONE_SEATS) {
+        xyl_node_reduce(problem, program);
+        return;
+    }
+    xyl_node_plan_inputs(problem, program, problem->bytes);
+    if (problem->bytes > FIRST_BYTES_MAX)
+        write_slices(problem, program);
+    else if (problem->seat == 0)
+        write_first(problem, program);
+    else
+        write_other(problem, program);
+}

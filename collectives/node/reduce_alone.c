@@ -1,0 +1,131 @@
+/* Reduce and allreduce in which every receiver combines all contributions by
+ * itself, segment by segment: for short messages, and for two seats. */
+#include "collectives/node/parts.h"
+
+enum { SEGMENT_BYTES_MIN = 8 << 10, SEGMENTS = 16, LONGEST_SEGMENT = 64 << 10 };
+
+static int receives(const xyl_node_problem_t *problem)
+{
+    return problem->coll == XYLEM_COLL_ALLREDUCE ||
+           problem->seat == problem->root;
+}
+
+/* The own contribution need not be copied, unless the result would overwrite it
+ * before its turn, or others read it. */
+static int takes_send(const xyl_node_problem_t *problem)
+{
+    return !problem->is_in_place || problem->seat <= 1;
+}
+
+static int publishes(const xyl_node_problem_t *problem)
+{
+    return problem->coll == XYLEM_COLL_ALLREDUCE ||
+           problem->seat != problem->root || !takes_send(problem);
+}
+
+static xyl_step_t *segment_step(xyl_node_program_t *program,
+                                const xyl_node_problem_t *problem,
+                                xyl_step_kind_t kind, xyl_spot_t to,
+                                xyl_spot_t from, uint32_t segment)
+{
+    xyl_step_t *step =
+        xyl_node_step(program, kind, to, from, program->segment_bytes);
+
+    if (step == NULL)
+        return NULL;
+    step->within = segment * program->segment_bytes;
+    step->total = problem->bytes;
+    return step;
+}
+
+static xyl_spot_t further(xyl_spot_t spot, uint64_t by)
+{
+    spot.at += by;
+    return spot;
+}
+
+static void write_input(const xyl_node_problem_t *problem,
+                        xyl_node_program_t *program, uint32_t segment)
+{
+    uint64_t at = segment * program->segment_bytes;
+    xyl_step_t *step =
+        segment_step(program, problem, XYL_STEP_COPY,
+                     further(xyl_node_published(program, problem->seat), at),
+                     xyl_spot(XYL_SPACE_SEND, 0, at), segment);
+
+    if (step == NULL)
+        return;
+    step->wait = XYL_WAIT_SEGMENT;
+    step->wait_for = segment;
+    step->post = XYL_POST_COUNT;
+    step->post_value = segment + 1;
+    if (problem->coll == XYLEM_COLL_REDUCE)
+        step->post_seat = problem->root;
+}
+
+static void write_result(const xyl_node_problem_t *problem,
+                         xyl_node_program_t *program, uint32_t segment)
+{
+    uint64_t at = segment * program->segment_bytes;
+    xyl_spot_t result = {XYL_SPACE_RECV, 0, at};
+    xyl_step_t *step = segment_step(program, problem, XYL_STEP_NOTHING, result,
+                                    result, segment);
+
+    if (step == NULL)
+        return;
+    step->wait = XYL_WAIT_SEGMENT; /* of its own */
+    step->wait_for = segment;
+    step = segment_step(program, problem, XYL_STEP_REDUCE, result,
+                        further(xyl_node_published(program, 0), at), segment);
+    if (step == NULL)
+        return;
+    step->wait = XYL_WAIT_ALL_COUNTS;
+    step->wait_for = segment + 1;
+    step->end_seat = problem->seats;
+    step->takes_send = takes_send(problem);
+    step->emits = segment;
+}
+
+static uint64_t segment_of(const xyl_node_problem_t *problem, uint64_t room)
+{
+    uint64_t bytes = problem->segment_bytes;
+
+    if (bytes == 0)
+        bytes = problem->bytes / SEGMENTS;
+    if (bytes < SEGMENT_BYTES_MIN && problem->segment_bytes == 0)
+        bytes = SEGMENT_BYTES_MIN;
+    if (bytes > LONGEST_SEGMENT && problem->segment_bytes == 0)
+        bytes = LONGEST_SEGMENT;
+    return xyl_node_segment(bytes, room, problem->element_bytes);
+}
+
+/* In the lines of the seats if there is but one short segment. */
+static void plan(const xyl_node_problem_t *problem, xyl_node_program_t *program)
+{
+    uint64_t room = problem->window_bytes / problem->seats / 128 * 128;
+
+    program->segment_bytes = segment_of(problem, room);
+    xyl_node_cut_segments(program, problem->bytes, room);
+    if (program->pieces > 1 || program->segments > 1 ||
+        problem->bytes > XYL_BOARD_INLINE_BYTES)
+        program->input_bytes = xyl_board_whole_lines(program->piece_bytes);
+}
+
+/* In place, a result overwrites input, which has to be published before. */
+void xyl_node_reduce_alone(const xyl_node_problem_t *problem,
+                           xyl_node_program_t *program)
+{
+    uint32_t segment;
+
+    plan(problem, program);
+    xyl_node_strand(program);
+    for (segment = 0; segment < program->segments && publishes(problem);
+         segment++)
+        write_input(problem, program, segment);
+    if (!receives(problem))
+        return;
+    if (!publishes(problem) || !problem->is_in_place)
+        xyl_node_strand(program);
+    for (segment = 0; segment < program->segments; segment++)
+        write_result(problem, program, segment);
+}

@@ -1,0 +1,150 @@
+#include "collectives/node_combine.h"
+
+#include <string.h>
+
+enum { PART_BYTES = 64 << 10 /* of a sum, between looks at the net */ };
+
+/* ---- places ---- */
+
+static uint32_t segments_of(const xyl_node_sum_t *sum)
+{
+    uint64_t each = sum->step->slice_bytes;
+
+    return (uint32_t)((sum->bytes + each - 1) / each);
+}
+
+static uint64_t bytes_of(const xyl_node_sum_t *sum, uint32_t segment)
+{
+    uint64_t each = sum->step->slice_bytes, left = sum->bytes - segment * each;
+
+    return left < each ? left : each;
+}
+
+static char *cell_address(const xyl_node_sum_t *sum, uint32_t cell,
+                          uint32_t segment)
+{
+    uint64_t each = sum->step->slice_bytes;
+
+    if (cell == XYL_COMBINE_HOME)
+        return sum->cells + segment * each;
+    return sum->cells + xyl_board_whole_lines(sum->step->bytes) +
+           (cell - XYL_COMBINE_FIRST_SPARE) * xyl_board_whole_lines(each);
+}
+
+static uint64_t part_of(const xyl_node_sum_t *sum, uint64_t left)
+{
+    uint64_t most = PART_BYTES / sum->element_bytes * sum->element_bytes;
+
+    if (most == 0)
+        most = sum->element_bytes;
+    return left < most ? left : most;
+}
+
+/* ---- those who add ---- */
+
+static xyl_combine_piece_t piece_of(const xyl_node_sum_t *sum)
+{
+    const xyl_board_t *board = sum->board;
+    uint32_t segments = segments_of(sum);
+
+    return (xyl_combine_piece_t){
+        .shm = board->shm,
+        .words = xyl_board_sums(board, sum->slot),
+        .number = sum->number,
+        .segments = segments,
+        .spares = sum->step->spares,
+        .contributors = board->seats - 1,
+        /* Seats that come together begin apart. */
+        .first = (uint32_t)((uint64_t)board->seat * segments / board->seats),
+        .seat = board->seat,
+        .seats = board->seats,
+        .ranks = board->ranks,
+        .readers = board->readers,
+        .full = xyl_board_word(board, sum->slot, 0),
+        .full_value = xyl_board_value(sum->number, 1),
+        .reader = board->ranks[sum->step->post_seat]};
+}
+
+/* A part of what is to be done with the cell that this seat has. */
+static void work(const xyl_node_sum_t *sum, xyl_node_combine_t *at)
+{
+    xyl_combine_t *combine = &at->combine;
+    uint64_t all = bytes_of(sum, combine->segment);
+    uint64_t bytes = part_of(sum, all - at->done);
+    char *cell = cell_address(sum, combine->cell, combine->segment) + at->done;
+    const char *from =
+        sum->own + combine->segment * sum->step->slice_bytes + at->done;
+
+    if (combine->work == XYL_COMBINE_MERGE)
+        from = cell_address(sum, combine->other, combine->segment) + at->done;
+    if (combine->work != XYL_COMBINE_COPY)
+        xyl_combiner_apply(sum->combiner, cell, cell, from,
+                           (size_t)(bytes / sum->element_bytes));
+    else if (xyl_copies_begin(sum->copies, (size_t)bytes))
+        memcpy(cell, from, (size_t)bytes);
+    at->done += bytes;
+    if (at->done < all)
+        return;
+    at->done = 0;
+    xyl_combine_worked(combine);
+}
+
+int xyl_node_combine_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
+                         unsigned *did)
+{
+    xyl_combine_piece_t piece = piece_of(sum);
+    xyl_combine_next_t next;
+
+    /* Looking around in vain is nothing done. */
+    *did += at->combine.state != XYL_COMBINE_PASS;
+    do /* ends when a cell is taken, or none can be */
+        next = xyl_combine_step(&piece, sum->ready, &at->combine);
+    while (next == XYL_COMBINE_NEXT_STEP);
+    if (next == XYL_COMBINE_NEXT_WORK) {
+        work(sum, at);
+        ++*did;
+    }
+    return next == XYL_COMBINE_NEXT_NONE;
+}
+
+/* ---- the one who has the result ---- */
+
+/* The next segment that all others have added to. 0: there is none. */
+static int find_full(const xyl_node_sum_t *sum, xyl_node_combine_t *at)
+{
+    uint64_t left = ~at->collected & UINT64_MAX >> (64 - segments_of(sum));
+
+    for (left &= sum->ready; left != 0; left &= left - 1) {
+        at->segment = (uint32_t)__builtin_ctzll(left);
+        if (xyl_board_get(sum->board,
+                          xyl_board_word(sum->board, sum->slot, at->segment)) >=
+            xyl_board_value(sum->number, 1))
+            return 1;
+    }
+    return 0;
+}
+
+int xyl_node_collect_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
+                         unsigned *did)
+{
+    uint64_t from, all, bytes;
+
+    if (!at->is_busy && !find_full(sum, at))
+        return 0;
+    ++*did;
+    all = bytes_of(sum, at->segment);
+    bytes = part_of(sum, all - at->done);
+    from = at->segment * sum->step->slice_bytes + at->done;
+    xyl_combiner_apply(sum->combiner, sum->result + from, sum->own + from,
+                       cell_address(sum, XYL_COMBINE_HOME, at->segment) +
+                           at->done,
+                       (size_t)(bytes / sum->element_bytes));
+    at->done += bytes;
+    at->is_busy = at->done < all;
+    if (at->is_busy)
+        return 0;
+    at->done = 0;
+    at->collected |= UINT64_C(1) << at->segment;
+    sum->finished = UINT64_C(1) << at->segment;
+    return at->collected == UINT64_MAX >> (64 - segments_of(sum));
+}

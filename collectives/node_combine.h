@@ -1,0 +1,44 @@
+/* Steps that add up in the order of arrival: the protocol of combine.h for one
+ * piece of a node program, and the moving of its bytes. */
+#ifndef XYL_COLLECTIVES_NODE_COMBINE_H
+#define XYL_COLLECTIVES_NODE_COMBINE_H
+
+#include "collectives/board.h"
+#include "collectives/node_program.h"
+#include "collectives/operation.h"
+#include "runtime/base/copies.h"
+
+/* How far a strand is with such a step; cleared to begin with. */
+typedef struct xyl_node_combine {
+    xyl_combine_t combine; /* COMBINE */
+    uint64_t collected;    /* COLLECT: bits of segments */
+    uint32_t segment, is_busy;
+    uint64_t done; /* bytes of the segment */
+} xyl_node_combine_t;
+
+/* What it works on. */
+typedef struct xyl_node_sum {
+    const xyl_board_t *board;
+    const xyl_step_t *step;
+    uint64_t number; /* of the piece */
+    char *slot;
+    char *cells;     /* the sums, then spares */
+    const char *own; /* contribution to the piece */
+    char *result;    /* of the piece; COLLECT */
+    uint64_t bytes;  /* of the piece */
+    uint64_t ready;  /* bits of segments that are there in `own` */
+    const xyl_combiner_t *combiner;
+    size_t element_bytes;
+    const xyl_copies_t *copies;
+    uint64_t finished; /* output: bits of segments, COLLECT */
+} xyl_node_sum_t;
+
+/* Goes on for at most one part of one segment, so that whatever is put is put
+ * in a later turn than the work on it. 1: the step is done. `*did` counts what
+ * was worked. */
+int xyl_node_combine_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
+                         unsigned *did);
+int xyl_node_collect_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
+                         unsigned *did);
+
+#endif

@@ -1,0 +1,37 @@
+/* A problem for node programs, with memory for all seats and what must be
+ * there in the end, computed from what a collective is. Each seat's memory is
+ * one array, in which the buffers lie between guards. */
+#ifndef XYL_TESTS_PROGRAM_CASE_H
+#define XYL_TESTS_PROGRAM_CASE_H
+
+#include "tests/support/program_run.h"
+
+enum { PROGRAM_SEATS_MAX = 17 };
+
+typedef struct program_case {
+    xylem_coll_t coll;
+    uint32_t seats, root;
+    uint64_t count;       /* elements of the message, or of the largest block */
+    size_t element_bytes; /* 1 or 8 */
+    int in_place;         /* where the collective has that */
+    int varies;           /* allgatherv, reduce_scatter: blocks differ */
+    int in_arrival_order; /* of a reduce that commutes */
+    uint64_t window_bytes, segment_bytes;
+    uint64_t salt;
+} program_case_t;
+
+/* What is cut anywhere has elements of one byte. */
+int program_case_is_of_bytes(xylem_coll_t coll);
+int program_case_has_root(xylem_coll_t coll);
+int program_case_varies(xylem_coll_t coll);
+/* The smallest window that collectives can work with. */
+uint64_t program_case_window_min(const program_case_t *c);
+void program_case_text(const program_case_t *c, char *text, size_t bytes);
+
+/* Writes the programs and fills the memory. */
+void program_case_init(program_run_t *run, const program_case_t *c);
+void program_case_fini(program_run_t *run);
+program_run_options_t program_case_options(const program_case_t *c,
+                                           uint64_t seed, uint64_t orders_max);
+
+#endif

@@ -1,0 +1,140 @@
+/* The inside of program_run, for the files that make it up:
+ *
+ *   program_orders.c  in which order things happen, and what is there at the
+ * end program_run.c     what may happen, and what then does program_watch.c who
+ * touches which bytes, and what comes before what
+ */
+#ifndef XYL_TESTS_PROGRAM_INSIDE_H
+#define XYL_TESTS_PROGRAM_INSIDE_H
+
+#include "collectives/board.h"
+#include "tests/support/program_run.h"
+
+/* A strand of any seat, in the piece. Its clock says up to which post it knows
+ * of each other strand; its own entry counts its posts, from 1. */
+typedef struct strand {
+    uint32_t seat, number;
+    uint32_t step, end;
+    int has_waited;
+    int has_slice;
+    uint32_t slice;
+    uint64_t added;    /* COMBINE, COLLECT: bits of slices */
+    uint32_t *clock;   /* [strands] */
+    uint32_t priority; /* where strands are not equal */
+} strand_t;
+
+/* Bytes of a region that a strand has touched. */
+typedef struct touch {
+    uint64_t piece, begin, end;
+    uint32_t strand, when; /* by its own clock */
+    int writes;
+    int is_prompt; /* when the piece begins, at the latest */
+} touch_t;
+
+/* A seat's line, its input, the board behind, or a seat's own memory. */
+typedef struct region {
+    unsigned char *memory, *written; /* of what is shared: in this piece */
+    uint64_t bytes;
+    touch_t *touches;
+    uint32_t count, capacity;
+} region_t;
+
+typedef struct post {
+    uint32_t value, seat; /* whom it is for */
+    uint32_t *clock;
+} post_t;
+
+/* Of one seat, in the piece. */
+typedef struct counts {
+    post_t *posts;
+    uint32_t count, capacity;
+    uint32_t strand; /* that posts them */
+} counts_t;
+
+/* Of one seat, in the whole run. */
+typedef struct program_run_state {
+    uint64_t segments;
+    int takes_segments;
+    unsigned char *has_come, *is_told; /* [segments] */
+} program_run_state_t;
+
+typedef struct choice {
+    uint32_t choice, of;
+} choice_t;
+
+typedef struct program_run_piece {
+    uint64_t number;
+    strand_t *strand;
+    uint32_t strands;
+    uint32_t *clocks;
+    region_t *regions; /* see program_region */
+    counts_t *counts;  /* [seats] */
+    post_t words[XYL_BOARD_WORDS];
+    post_t sums[XYL_BOARD_WORDS]; /* `value` seats have added */
+    uint32_t tickets;
+    /* May happen now: strands, and behind them seats' segments. */
+    uint32_t *may;
+    uint32_t may_count;
+    int by_priority;
+    /* Every order. */
+    choice_t *choices;
+    uint32_t depth, choice_count, choice_capacity;
+    uint64_t *seen; /* hashes of states, 0: none */
+    uint32_t seen_count, seen_capacity;
+} program_run_piece_t;
+
+void *program_array(uint64_t count, size_t bytes);
+/* The array, moved if `count` fills it. */
+void *program_grow(void *array, uint32_t count, uint32_t *capacity,
+                   size_t bytes);
+/* Keeps the first; 0. */
+int program_mistake(program_run_t *run, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+enum { PROGRAM_LINE, PROGRAM_INPUT, PROGRAM_OWN, PROGRAM_BOARD };
+region_t *program_region(const program_run_t *run, int kind, uint32_t seat);
+
+/* The bytes of a spot, which the strand reads or writes now; NULL: it must
+ * not. */
+unsigned char *program_touch(program_run_t *run, const strand_t *strand,
+                             xyl_spot_t spot, uint64_t bytes, int writes);
+
+/* The strand posts as its step says, a claim its slice's word. */
+int program_post_count(program_run_t *run, strand_t *strand, uint32_t value,
+                       uint32_t seat);
+int program_post_word(program_run_t *run, strand_t *strand, uint32_t word,
+                      uint32_t seat);
+/* The post by which a seat's count reached the value; NULL: it has not. */
+const post_t *program_count(const program_run_t *run, uint32_t seat,
+                            uint32_t value);
+/* The strand has seen the post. */
+int program_see(program_run_t *run, strand_t *strand, const post_t *post);
+
+uint64_t program_step_bytes(const program_run_t *run, const strand_t *strand,
+                            const xyl_step_t *step);
+int program_has_segment(const program_run_t *run, uint32_t seat,
+                        uint32_t segment);
+int program_tell(program_run_t *run, const strand_t *strand, uint32_t segment);
+/* REDUCE of some of the step's bytes. */
+int program_reduce(program_run_t *run, strand_t *strand, const xyl_step_t *step,
+                   uint64_t at, uint64_t bytes);
+/* COMBINE and COLLECT, of one slice; 1: it was the last. */
+int program_sum_may(const program_run_t *run, const strand_t *strand,
+                    const xyl_step_t *step);
+int program_sum_do(program_run_t *run, strand_t *strand,
+                   const xyl_step_t *step);
+
+/* What is wrong with the programs is found before they run. */
+int program_check(program_run_t *run);
+void program_begin(program_run_t *run);
+void program_end(program_run_t *run);
+void program_piece_begin(program_run_t *run, uint64_t number);
+/* Finds what may happen now; 0: nothing, or something was wrong. */
+int program_may_go_on(program_run_t *run);
+/* Which of it, by chance; and does it. */
+uint32_t program_draw(program_run_t *run);
+void program_do(program_run_t *run, uint32_t which);
+/* All have come to their end. */
+int program_check_ends(program_run_t *run);
+
+#endif

@@ -1,0 +1,589 @@
+/* The run itself; which order things take is program_orders.c's. */
+#include "tests/support/program_run.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simulator/random.h"
+#include "tests/support/program_inside.h"
+
+enum { GARBAGE = 0xb5 };
+
+void program_run_init(program_run_t *run, uint32_t seats)
+{
+    uint32_t seat;
+
+    *run = (program_run_t){.seats = seats};
+    run->all = program_array(seats, sizeof *run->all);
+    for (seat = 0; seat < seats; seat++)
+        xyl_node_program_init(&run->all[seat].program);
+}
+
+void program_run_fini(program_run_t *run)
+{
+    uint32_t seat;
+
+    for (seat = 0; seat < run->seats; seat++)
+        xyl_node_program_fini(&run->all[seat].program);
+    free(run->all);
+}
+
+/* ---- what can be said without running ---- */
+
+static int check_step(program_run_t *run, uint32_t seat, const xyl_step_t *step)
+{
+    uint64_t element = run->all[seat].program.element_bytes;
+
+    if (step->kind == XYL_STEP_REDUCE || step->kind == XYL_STEP_CLAIM) {
+        if (step->from.space == XYL_SPACE_SEND ||
+            step->from.space == XYL_SPACE_RECV)
+            return program_mistake(run, "seat %u combines its own memory",
+                                   seat);
+        if (step->bytes % element != 0 || step->total % element != 0 ||
+            step->slice_bytes % element != 0)
+            return program_mistake(run, "seat %u combines half an element",
+                                   seat);
+    }
+    if (step->kind >= XYL_STEP_CLAIM && step->slices > XYL_BOARD_WORDS)
+        return program_mistake(run, "seat %u: %u slices", seat, step->slices);
+    if (step->kind == XYL_STEP_COMBINE &&
+        (step->to.at != 0 ||
+         xyl_board_whole_lines(step->bytes) +
+                 step->spares * xyl_board_whole_lines(step->slice_bytes) >
+             run->all[seat].program.board_bytes))
+        return program_mistake(run, "seat %u: no room for spare sums", seat);
+    return 1;
+}
+
+/* All must take the same pieces of the board. */
+static int check_alike(program_run_t *run, uint32_t seat)
+{
+    const xyl_node_program_t *first = &run->all[0].program,
+                             *own = &run->all[seat].program;
+    uint64_t window = run->seats * own->input_bytes + own->board_bytes;
+
+    if (own->pieces != first->pieces ||
+        own->piece_bytes != first->piece_bytes ||
+        own->input_bytes != first->input_bytes ||
+        own->board_bytes != first->board_bytes ||
+        own->segments != first->segments ||
+        own->segment_bytes != first->segment_bytes)
+        return program_mistake(run, "seat %u takes other pieces than seat 0",
+                               seat);
+    if (window > run->options->window_bytes)
+        return program_mistake(run, "a window of %" PRIu64 " bytes", window);
+    return 1;
+}
+
+int program_check(program_run_t *run)
+{
+    uint32_t seat, step;
+
+    for (seat = 0; seat < run->seats; seat++) {
+        const xyl_node_program_t *program = &run->all[seat].program;
+        if (program->status != XYLEM_OK || !check_alike(run, seat))
+            return program_mistake(run, "seat %u has no program", seat);
+        for (step = 0; step < program->count; step++)
+            if (!check_step(run, seat, &program->steps[step]))
+                return 0;
+    }
+    return 1;
+}
+
+/* ---- memory of a run ---- */
+
+static void region_init(region_t *region, uint64_t bytes, int is_shared)
+{
+    region->bytes = bytes;
+    region->memory = program_array(bytes, 1);
+    if (is_shared)
+        region->written = program_array(bytes, 1);
+}
+
+static void region_fini(region_t *region)
+{
+    free(region->memory);
+    free(region->written);
+    free(region->touches);
+}
+
+/* What has not come yet cannot be right. */
+static void state_init(program_run_seat_t *seat, unsigned char *memory)
+{
+    program_run_state_t *state = program_array(1, sizeof *state);
+    const xyl_node_program_t *program = &seat->program;
+    uint32_t i;
+
+    seat->state = state;
+    if (program->segments != 0)
+        state->segments =
+            (seat->total + program->segment_bytes - 1) / program->segment_bytes;
+    state->has_come = program_array(state->segments, 1);
+    state->is_told = program_array(state->segments, 1);
+    for (i = 0; i < program->count; i++)
+        if (program->steps[i].wait == XYL_WAIT_SEGMENT ||
+            program->steps[i].kind > XYL_STEP_CLAIM)
+            state->takes_segments = 1;
+    if (seat->memory_bytes != 0)
+        memcpy(memory, seat->initial, seat->memory_bytes);
+    if (state->takes_segments)
+        memset(memory + seat->at[seat->input], GARBAGE, seat->total);
+}
+
+static void state_fini(program_run_seat_t *seat)
+{
+    free(seat->state->has_come);
+    free(seat->state->is_told);
+    free(seat->state);
+}
+
+void program_begin(program_run_t *run)
+{
+    program_run_piece_t *piece = program_array(1, sizeof *piece);
+    const xyl_node_program_t *program = &run->all[0].program;
+    uint32_t seat;
+
+    run->piece = piece;
+    piece->regions =
+        program_array(3 * (uint64_t)run->seats + 1, sizeof *piece->regions);
+    piece->counts = program_array(run->seats, sizeof *piece->counts);
+    region_init(program_region(run, PROGRAM_BOARD, 0), program->board_bytes, 1);
+    for (seat = 0; seat < run->seats; seat++) {
+        region_t *own = program_region(run, PROGRAM_OWN, seat);
+        region_init(program_region(run, PROGRAM_LINE, seat),
+                    XYL_BOARD_INLINE_BYTES, 1);
+        region_init(program_region(run, PROGRAM_INPUT, seat),
+                    program->input_bytes, 1);
+        region_init(own, run->all[seat].memory_bytes, 0);
+        state_init(&run->all[seat], own->memory);
+        piece->strands += run->all[seat].program.strands;
+    }
+    piece->strand = program_array(piece->strands, sizeof *piece->strand);
+    piece->clocks = program_array((uint64_t)piece->strands * piece->strands,
+                                  sizeof *piece->clocks);
+    piece->may = program_array((uint64_t)piece->strands + run->seats,
+                               sizeof *piece->may);
+}
+
+static void posts_free(program_run_t *run)
+{
+    program_run_piece_t *piece = run->piece;
+    uint32_t seat, i;
+
+    for (seat = 0; seat < run->seats; seat++) {
+        for (i = 0; i < piece->counts[seat].count; i++)
+            free(piece->counts[seat].posts[i].clock);
+        piece->counts[seat].count = 0;
+    }
+    for (i = 0; i < XYL_BOARD_WORDS; i++) {
+        free(piece->words[i].clock);
+        piece->words[i].clock = NULL;
+        free(piece->sums[i].clock);
+        piece->sums[i] = (post_t){0};
+    }
+}
+
+void program_end(program_run_t *run)
+{
+    program_run_piece_t *piece = run->piece;
+    uint32_t i;
+
+    posts_free(run);
+    for (i = 0; i < 3 * run->seats + 1; i++)
+        region_fini(&piece->regions[i]);
+    for (i = 0; i < run->seats; i++) {
+        free(piece->counts[i].posts);
+        state_fini(&run->all[i]);
+    }
+    free(piece->regions);
+    free(piece->counts);
+    free(piece->strand);
+    free(piece->clocks);
+    free(piece->may);
+    free(piece->choices);
+    free(piece->seen);
+    free(piece);
+    run->piece = NULL;
+}
+
+/* ---- a piece begins ---- */
+
+static void strands_begin(program_run_t *run, uint32_t seat, uint32_t *next)
+{
+    const xyl_node_program_t *program = &run->all[seat].program;
+    program_run_piece_t *piece = run->piece;
+    uint32_t i, first = 0, number;
+
+    for (i = 0; i < program->strands; i++) {
+        number = (*next)++;
+        piece->strand[number] =
+            (strand_t){.seat = seat,
+                       .number = number,
+                       .step = first,
+                       .end = program->strand_ends[i],
+                       .clock = &piece->clocks[(size_t)number * piece->strands],
+                       .priority = (uint32_t)random_next(&run->random)};
+        piece->strand[number].clock[number] = 1;
+        first = program->strand_ends[i];
+    }
+}
+
+void program_piece_begin(program_run_t *run, uint64_t number)
+{
+    program_run_piece_t *piece = run->piece;
+    uint32_t i, next = 0;
+
+    piece->number = number;
+    piece->tickets = 0;
+    piece->by_priority =
+        run->options->orders_max == 0 && random_below(&run->random, 2) == 0;
+    posts_free(run);
+    memset(piece->clocks, 0,
+           (size_t)piece->strands * piece->strands * sizeof *piece->clocks);
+    for (i = 0; i < 3 * run->seats + 1; i++) {
+        region_t *region = &piece->regions[i];
+        if (region->written == NULL)
+            continue;
+        memset(region->memory, GARBAGE, region->bytes);
+        memset(region->written, 0, region->bytes);
+        region->count = 0;
+    }
+    for (i = 0; i < run->seats; i++)
+        strands_begin(run, i, &next);
+}
+
+/* ---- waiting ---- */
+
+static const xyl_step_t *step_of(const program_run_t *run,
+                                 const strand_t *strand)
+{
+    return &run->all[strand->seat].program.steps[strand->step];
+}
+
+/* `but`: whose count does not matter. */
+static int all_have(const program_run_t *run, uint32_t value, uint32_t but)
+{
+    uint32_t seat;
+
+    for (seat = 0; seat < run->seats; seat++)
+        if (seat != but && program_count(run, seat, value) == NULL)
+            return 0;
+    return 1;
+}
+
+static uint64_t segment_index(const program_run_t *run, uint32_t seat,
+                              uint32_t segment)
+{
+    return run->piece->number * run->all[seat].program.segments + segment;
+}
+
+/* A seat need not wait for itself. */
+static int others_have(const program_run_t *run, uint32_t own, uint32_t value)
+{
+    uint32_t seat;
+
+    for (seat = 0; seat < run->seats; seat++)
+        if (seat != own && program_count(run, seat, value) == NULL)
+            return 0;
+    return 1;
+}
+
+int program_has_segment(const program_run_t *run, uint32_t seat,
+                        uint32_t segment)
+{
+    uint64_t index = segment_index(run, seat, segment);
+    const program_run_state_t *state = run->all[seat].state;
+
+    return index >= state->segments || state->has_come[index];
+}
+
+static int may_go(const program_run_t *run, const strand_t *strand)
+{
+    const xyl_step_t *step;
+
+    if (strand->step == strand->end)
+        return 0;
+    step = step_of(run, strand);
+    if (step->kind == XYL_STEP_CLAIM)
+        return !strand->has_slice || strand->slice == step->slices ||
+               all_have(run, strand->slice + 1, run->seats);
+    if (step->kind == XYL_STEP_COMBINE || step->kind == XYL_STEP_COLLECT)
+        return program_sum_may(run, strand, step);
+    switch (step->wait) {
+    case XYL_WAIT_NOTHING:
+        return 1;
+    case XYL_WAIT_COUNT:
+        return program_count(run, step->wait_seat, step->wait_for) != NULL;
+    case XYL_WAIT_ALL_COUNTS:
+        return others_have(run, strand->seat, step->wait_for);
+    case XYL_WAIT_WORD:
+        return step->wait_for < XYL_BOARD_WORDS &&
+               run->piece->words[step->wait_for].clock != NULL;
+    case XYL_WAIT_SEGMENT:
+        return program_has_segment(run, strand->seat, step->wait_for);
+    }
+    return 0;
+}
+
+static int see_all(program_run_t *run, strand_t *strand, uint32_t value,
+                   uint32_t but)
+{
+    uint32_t seat;
+
+    for (seat = 0; seat < run->seats; seat++)
+        if (seat != but &&
+            !program_see(run, strand, program_count(run, seat, value)))
+            return 0;
+    return 1;
+}
+
+static int see(program_run_t *run, strand_t *strand, const xyl_step_t *step)
+{
+    if (step->wait == XYL_WAIT_COUNT)
+        return program_see(run, strand,
+                           program_count(run, step->wait_seat, step->wait_for));
+    if (step->wait == XYL_WAIT_ALL_COUNTS)
+        return see_all(run, strand, step->wait_for, strand->seat);
+    if (step->wait == XYL_WAIT_WORD)
+        return program_see(run, strand, &run->piece->words[step->wait_for]);
+    return 1;
+}
+
+/* ---- moving and combining ---- */
+
+uint64_t program_step_bytes(const program_run_t *run, const strand_t *strand,
+                            const xyl_step_t *step)
+{
+    uint64_t before =
+        run->piece->number * run->all[strand->seat].program.piece_bytes +
+        step->within;
+
+    if (step->total <= before)
+        return 0;
+    return step->total - before < step->bytes ? step->total - before
+                                              : step->bytes;
+}
+
+static int do_copy(program_run_t *run, strand_t *strand, const xyl_step_t *step)
+{
+    uint64_t bytes = program_step_bytes(run, strand, step);
+    const unsigned char *from;
+    unsigned char *to;
+
+    if (bytes == 0)
+        return 1;
+    from = program_touch(run, strand, step->from, bytes, 0);
+    to = program_touch(run, strand, step->to, bytes, 1);
+    if (from == NULL || to == NULL)
+        return 0;
+    if (from < to + bytes && to < from + bytes)
+        return program_mistake(run, "seat %u copies onto itself", strand->seat);
+    memcpy(to, from, bytes);
+    return 1;
+}
+
+/* 1: no slice is left; the step is done. */
+static int do_claim(program_run_t *run, strand_t *strand,
+                    const xyl_step_t *step)
+{
+    uint64_t bytes = program_step_bytes(run, strand, step), at, end;
+
+    if (!strand->has_slice) {
+        strand->has_slice = 1;
+        strand->slice = run->piece->tickets < step->slices
+                            ? run->piece->tickets++
+                            : step->slices;
+        return 0;
+    }
+    if (strand->slice == step->slices)
+        return 1;
+    at = strand->slice * step->slice_bytes;
+    end = at + step->slice_bytes < bytes ? at + step->slice_bytes : bytes;
+    if (see_all(run, strand, strand->slice + 1, run->seats) &&
+        program_reduce(run, strand, step, at, at < end ? end - at : 0))
+        (void)program_post_word(run, strand, strand->slice, step->post_seat);
+    strand->has_slice = 0;
+    return 0;
+}
+
+/* ---- what a step tells ---- */
+
+static int check_output(program_run_t *run, uint32_t number, uint64_t segment)
+{
+    const program_run_seat_t *seat = &run->all[number];
+    uint64_t at = segment * seat->program.segment_bytes;
+    uint64_t bytes = seat->program.segment_bytes;
+
+    if (seat->total - at < bytes)
+        bytes = seat->total - at;
+    at += seat->at[XYL_SPACE_RECV];
+    if (memcmp(program_region(run, PROGRAM_OWN, number)->memory + at,
+               seat->expected + at, bytes) != 0)
+        return program_mistake(run,
+                               "seat %u: segment %" PRIu64 " is not there "
+                               "when it is told of",
+                               number, segment);
+    return 1;
+}
+
+int program_tell(program_run_t *run, const strand_t *strand, uint32_t segment)
+{
+    program_run_state_t *state = run->all[strand->seat].state;
+    uint64_t index = segment_index(run, strand->seat, segment);
+
+    if (segment == XYL_NO_SEGMENT || index >= state->segments)
+        return 1;
+    if (state->is_told[index])
+        return program_mistake(run, "seat %u tells twice of segment %" PRIu64,
+                               strand->seat, index);
+    state->is_told[index] = 1;
+    return check_output(run, strand->seat, index);
+}
+
+static int do_post(program_run_t *run, strand_t *strand, const xyl_step_t *step)
+{
+    if (step->post == XYL_POST_COUNT)
+        return program_post_count(run, strand, step->post_value,
+                                  step->post_seat);
+    if (step->post == XYL_POST_WORD)
+        return program_post_word(run, strand, step->post_value,
+                                 step->post_seat);
+    return 1;
+}
+
+static void strand_go(program_run_t *run, strand_t *strand)
+{
+    const xyl_step_t *step = step_of(run, strand);
+    int is_done = 1;
+
+    if (step->wait != XYL_WAIT_NOTHING || step->kind >= XYL_STEP_CLAIM)
+        strand->has_waited = 1;
+    if (step->kind == XYL_STEP_CLAIM)
+        is_done = do_claim(run, strand, step);
+    else if (step->kind == XYL_STEP_COMBINE || step->kind == XYL_STEP_COLLECT)
+        is_done = program_sum_do(run, strand, step);
+    else if (!see(run, strand, step))
+        is_done = 0;
+    else if (step->kind == XYL_STEP_REDUCE)
+        is_done = program_reduce(run, strand, step, 0,
+                                 program_step_bytes(run, strand, step));
+    else if (step->kind == XYL_STEP_COPY || step->kind == XYL_STEP_PUBLISH)
+        is_done = do_copy(run, strand, step);
+    else if (step->kind != XYL_STEP_NOTHING)
+        is_done = program_mistake(run, "a step of an unknown kind");
+    if (!is_done || !do_post(run, strand, step) ||
+        !program_tell(run, strand, step->emits))
+        return;
+    strand->step++;
+    strand->has_slice = 0;
+    strand->added = 0;
+}
+
+/* ---- segments come ---- */
+
+/* The next that has not come; `segments`: none. */
+static uint64_t next_segment(const program_run_t *run, uint32_t number)
+{
+    const program_run_state_t *state = run->all[number].state;
+    uint64_t end = (run->piece->number + 1) * run->all[number].program.segments;
+    uint64_t i;
+
+    if (!state->takes_segments)
+        return state->segments;
+    for (i = segment_index(run, number, 0); i < end && i < state->segments; i++)
+        if (!state->has_come[i])
+            return i;
+    return state->segments;
+}
+
+static void segment_come(program_run_t *run, uint32_t number)
+{
+    const program_run_seat_t *seat = &run->all[number];
+    uint64_t segment = next_segment(run, number), left, at;
+    uint64_t bytes = seat->program.segment_bytes;
+
+    left = seat->total - segment * bytes;
+    at = seat->at[seat->input] + segment * bytes;
+    memcpy(program_region(run, PROGRAM_OWN, number)->memory + at,
+           seat->initial + at, left < bytes ? left : bytes);
+    seat->state->has_come[segment] = 1;
+}
+
+/* ---- one order ---- */
+
+static void find_what_may(program_run_t *run)
+{
+    program_run_piece_t *piece = run->piece;
+    uint32_t i;
+
+    piece->may_count = 0;
+    for (i = 0; i < piece->strands; i++)
+        if (may_go(run, &piece->strand[i]))
+            piece->may[piece->may_count++] = i;
+    for (i = 0; i < run->seats; i++)
+        if (next_segment(run, i) != run->all[i].state->segments)
+            piece->may[piece->may_count++] = piece->strands + i;
+}
+
+void program_do(program_run_t *run, uint32_t which)
+{
+    uint32_t number = run->piece->may[which];
+
+    if (number < run->piece->strands)
+        strand_go(run, &run->piece->strand[number]);
+    else
+        segment_come(run, number - run->piece->strands);
+}
+
+uint32_t program_draw(program_run_t *run)
+{
+    const program_run_piece_t *piece = run->piece;
+    uint32_t i, best = 0;
+
+    if (!piece->by_priority || piece->may[0] >= piece->strands ||
+        random_below(&run->random, 16) == 0)
+        return random_below(&run->random, piece->may_count);
+    for (i = 1; i < piece->may_count && piece->may[i] < piece->strands; i++)
+        if (piece->strand[piece->may[i]].priority >
+            piece->strand[piece->may[best]].priority)
+            best = i;
+    return best;
+}
+
+/* Whether any strand of the seat knows of any of the other. */
+static int has_heard(const program_run_t *run, uint32_t seat, uint32_t other)
+{
+    const program_run_piece_t *piece = run->piece;
+    uint32_t i, j;
+
+    for (i = 0; i < piece->strands; i++)
+        for (j = 0; j < piece->strands && piece->strand[i].seat == seat; j++)
+            if (piece->strand[j].seat == other && piece->strand[i].clock[j])
+                return 1;
+    return 0;
+}
+
+int program_check_ends(program_run_t *run)
+{
+    const program_run_piece_t *piece = run->piece;
+    uint32_t i;
+
+    for (i = 0; i < piece->strands; i++)
+        if (piece->strand[i].step != piece->strand[i].end)
+            return program_mistake(
+                run, "piece %" PRIu64 ": seat %u waits at step %u for ever",
+                piece->number, piece->strand[i].seat, piece->strand[i].step);
+    for (i = 0; run->options->is_barrier && i < run->seats * run->seats; i++)
+        if (!has_heard(run, i / run->seats, i % run->seats))
+            return program_mistake(run, "seat %u leaves before %u has come",
+                                   i / run->seats, i % run->seats);
+    return 1;
+}
+
+int program_may_go_on(program_run_t *run)
+{
+    find_what_may(run);
+    return run->piece->may_count != 0 && run->mistake[0] == '\0';
+}

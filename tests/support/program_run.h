@@ -1,0 +1,67 @@
+/* The node programs of all seats for one problem, run in plain memory without
+ * board, stage and engine, in a random order of everything that may happen, or
+ * in every order.
+ *
+ * One piece is run after the other, although a stage has several under way: it
+ * is looked at what they touch. While they run it is watched that nobody relies
+ * on luck:
+ *
+ *   - a step reads of what is shared only bytes that were written in this
+ *     piece, and writes only its seat's input and line, or what is behind all
+ *     inputs;
+ *   - two steps that touch the same bytes, one writing, have an order: one
+ *     follows from the other by strands, posts and waits. This holds for the
+ *     user's memory too, where strands and pieces of a seat share it;
+ *   - counts grow, posted by one strand of each seat, words are posted once,
+ *     and each is for the seat that waits for it;
+ *   - segments are taken when they have come, and told of once, when their
+ *     output is right;
+ *   - everybody gets to the end, and what is there in the end is right.
+ *
+ * One thread. */
+#ifndef XYL_TESTS_PROGRAM_RUN_H
+#define XYL_TESTS_PROGRAM_RUN_H
+
+#include "collectives/node_program.h"
+
+/* to = left op right */
+typedef void (*program_run_combine_fn)(void *to, const void *left,
+                                       const void *right, uint64_t bytes);
+
+typedef struct program_run_options {
+    uint64_t seed;
+    program_run_combine_fn combine; /* NULL: there are no reductions */
+    uint64_t window_bytes;          /* no piece has more */
+    int is_barrier;      /* nobody leaves before it has heard of all */
+    uint64_t orders_max; /* of a piece's steps that are tried; 0: one, drawn by
+                            `seed`. run->orders says how many there were */
+} program_run_options_t;
+
+/* SEND and RECV lie in the user's memory at at[space]. */
+typedef struct program_run_seat {
+    xyl_node_program_t program;        /* initialised; written by the caller */
+    unsigned char *initial, *expected; /* [memory_bytes], the caller's */
+    uint64_t memory_bytes;
+    uint64_t at[2];
+    /* Where segments come singly: of the whole message, in `input`. */
+    xyl_space_t input;
+    uint64_t total;
+    struct program_run_state *state;
+} program_run_seat_t;
+
+typedef struct program_run {
+    uint32_t seats;
+    program_run_seat_t *all;
+    char mistake[240]; /* the first; empty: none */
+    uint64_t orders;
+    struct program_run_piece *piece;
+    const program_run_options_t *options;
+    uint64_t random;
+} program_run_t;
+
+void program_run_init(program_run_t *run, uint32_t seats);
+void program_run_fini(program_run_t *run);
+/* Runs them; any number of times. 0: `mistake` says what is wrong. */
+int program_run_go(program_run_t *run, const program_run_options_t *options);
+
+#endif

@@ -1,0 +1,150 @@
+/* Sums in the order of arrival are made here as if a seat's addition were one
+ * access; that they are right when additions overlap is combine.h's. */
+#include <string.h>
+
+#include "simulator/random.h"
+#include "tests/support/program_inside.h"
+
+static xyl_spot_t further(xyl_spot_t spot, uint64_t by)
+{
+    spot.at += by;
+    return spot;
+}
+
+/* What a seat gives to a reduction. */
+static const unsigned char *operand(program_run_t *run, const strand_t *strand,
+                                    const xyl_step_t *step, uint32_t seat,
+                                    uint64_t at, uint64_t bytes)
+{
+    xyl_spot_t spot = step->from;
+
+    spot.seat = seat;
+    if (step->takes_send && seat == strand->seat)
+        spot = xyl_spot(XYL_SPACE_SEND, 0, step->within);
+    return program_touch(run, strand, further(spot, at), bytes, 0);
+}
+
+int program_reduce(program_run_t *run, strand_t *strand, const xyl_step_t *step,
+                   uint64_t at, uint64_t bytes)
+{
+    const unsigned char *from, *left = NULL;
+    unsigned char *to;
+    uint32_t seat;
+
+    if (bytes == 0 || step->first_seat == step->end_seat)
+        return 1;
+    to = program_touch(run, strand, further(step->to, at), bytes, 1);
+    for (seat = step->first_seat; seat < step->end_seat; seat++) {
+        from = operand(run, strand, step, seat, at, bytes);
+        if (to == NULL || from == NULL)
+            return 0;
+        /* Combined at once, so that the first may be gone by the third. */
+        if (left == NULL)
+            left = from;
+        else {
+            run->options->combine(to, left, from, bytes);
+            left = to;
+        }
+    }
+    if (left != to)
+        memcpy(to, left, bytes);
+    return 1;
+}
+
+/* ---- in the order of arrival ---- */
+
+static uint32_t slices_of(const program_run_t *run, const strand_t *strand,
+                          const xyl_step_t *step)
+{
+    uint64_t bytes = program_step_bytes(run, strand, step);
+
+    return (uint32_t)((bytes + step->slice_bytes - 1) / step->slice_bytes);
+}
+
+static int may_take(const program_run_t *run, const strand_t *strand,
+                    const xyl_step_t *step, uint32_t slice)
+{
+    return (strand->added >> slice & 1) == 0 &&
+           program_has_segment(run, strand->seat, slice) &&
+           (step->kind == XYL_STEP_COMBINE ||
+            run->piece->words[slice].clock != NULL);
+}
+
+int program_sum_may(const program_run_t *run, const strand_t *strand,
+                    const xyl_step_t *step)
+{
+    uint32_t slice;
+
+    for (slice = 0; slice < slices_of(run, strand, step); slice++)
+        if (may_take(run, strand, step, slice))
+            return 1;
+    return 0;
+}
+
+/* Whoever adds has the sum alone, after all who had it before. */
+static int add(program_run_t *run, strand_t *strand, const xyl_step_t *step,
+               uint32_t slice, uint64_t bytes)
+{
+    post_t *sum = &run->piece->sums[slice];
+    uint64_t at = slice * step->slice_bytes;
+    const unsigned char *own;
+    unsigned char *cell;
+
+    if (sum->clock == NULL)
+        sum->clock = program_array(run->piece->strands, sizeof *sum->clock);
+    sum->seat = XYL_BOARD_ALL;
+    if (!program_see(run, strand, sum))
+        return 0;
+    own = program_touch(run, strand, further(step->from, at), bytes, 0);
+    cell = program_touch(run, strand, further(step->to, at), bytes, 1);
+    if (own == NULL || cell == NULL)
+        return 0;
+    if (sum->value++ == 0)
+        memcpy(cell, own, bytes);
+    else
+        run->options->combine(cell, cell, own, bytes);
+    memcpy(sum->clock, strand->clock, run->piece->strands * sizeof *sum->clock);
+    strand->clock[strand->number]++;
+    if (sum->value + 1 < run->seats)
+        return 1;
+    return program_post_word(run, strand, slice, step->post_seat);
+}
+
+static int collect(program_run_t *run, strand_t *strand, const xyl_step_t *step,
+                   uint32_t slice, uint64_t bytes)
+{
+    const xyl_spot_t sums = {XYL_SPACE_BOARD, 0, 0};
+    uint64_t at = slice * step->slice_bytes;
+    const unsigned char *own, *sum;
+    unsigned char *to;
+
+    if (!program_see(run, strand, &run->piece->words[slice]))
+        return 0;
+    own = program_touch(run, strand, further(step->from, at), bytes, 0);
+    sum = program_touch(run, strand, further(sums, at), bytes, 0);
+    to = program_touch(run, strand, further(step->to, at), bytes, 1);
+    if (own == NULL || sum == NULL || to == NULL)
+        return 0;
+    run->options->combine(to, own, sum, bytes);
+    return program_tell(run, strand, slice);
+}
+
+int program_sum_do(program_run_t *run, strand_t *strand, const xyl_step_t *step)
+{
+    uint64_t all = program_step_bytes(run, strand, step), left;
+    uint32_t slices = slices_of(run, strand, step);
+    uint32_t slice =
+        run->options->orders_max != 0 ? 0 : random_below(&run->random, slices);
+
+    while (!may_take(run, strand, step, slice))
+        slice = (slice + 1) % slices;
+    left = all - slice * step->slice_bytes;
+    if (left > step->slice_bytes)
+        left = step->slice_bytes;
+    if (step->kind == XYL_STEP_COMBINE)
+        (void)add(run, strand, step, slice, left);
+    else
+        (void)collect(run, strand, step, slice, left);
+    strand->added |= UINT64_C(1) << slice;
+    return strand->added == UINT64_MAX >> (64 - slices);
+}

@@ -1,0 +1,361 @@
+/* All node programs, run without board and engine: every collective, every
+ * root, sizes around all limits, windows so small that there are many pieces,
+ * in random order; and small problems in every order. See
+ * tests/support/program_run.h for what is watched. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "collectives/board.h"
+#include "simulator/random.h"
+#include "tests/support/check.h"
+#include "tests/support/program_case.h"
+
+enum {
+    RANDOM_CASES = 120, /* of each collective */
+    ORDERS_MAX = 4000,
+    WINDOW_BITS_MAX = 20,
+    SPOILS = 8,
+    SPOILED_ORDERS = 80
+};
+
+static void complain(const program_run_t *run, const program_case_t *c)
+{
+    char text[256];
+
+    program_case_text(c, text, sizeof text);
+    printf("# %s\n", text);
+    check_failed(__FILE__, __LINE__, run->mistake);
+}
+
+/* Returns the orders that were tried. */
+static uint64_t one_case(const program_case_t *c, uint64_t seed,
+                         uint64_t orders_max)
+{
+    program_run_options_t options = program_case_options(c, seed, orders_max);
+    uint64_t orders;
+    program_run_t run;
+
+    program_case_init(&run, c);
+    if (!program_run_go(&run, &options))
+        complain(&run, c);
+    orders = run.orders;
+    program_case_fini(&run);
+    return orders;
+}
+
+/* ---- sizes around the limits ---- */
+
+enum { SIZES = 13 };
+
+static const uint64_t byte_counts[SIZES] = {0,   1,   7,   111,  112,  113, 127,
+                                            128, 129, 255, 1000, 2047, 2049};
+static const uint64_t element_counts[SIZES] = {0,  1,  7,  13,  14,  15, 16,
+                                               63, 64, 65, 511, 512, 513};
+
+/* In each kind of window, with and without a length of segments. */
+static void sized_case(program_case_t *c, uint64_t *random)
+{
+    const uint64_t least = program_case_window_min(c);
+    const uint64_t windows[] = {least, 3 * least + 100, UINT64_C(1) << 20};
+    uint32_t i;
+
+    for (i = 0; i < 3; i++) {
+        c->window_bytes = windows[i];
+        c->segment_bytes =
+            random_below(random, 2) == 0 ? 0 : random_between(random, 1, 300);
+        c->salt = random_next(random);
+        (void)one_case(c, random_next(random), 0);
+    }
+}
+
+static void sizes_of(xylem_coll_t coll, uint32_t seats, uint64_t *random)
+{
+    int of_bytes = program_case_is_of_bytes(coll);
+    program_case_t c = {
+        .coll = coll, .seats = seats, .element_bytes = of_bytes ? 1 : 8};
+    uint32_t size, root = random_below(random, seats);
+
+    for (size = 0; size < SIZES; size++) {
+        c.count = of_bytes ? byte_counts[size] : element_counts[size];
+        c.root = (root + size) % seats;
+        for (c.in_place = 0; c.in_place < 2; c.in_place++) {
+            c.varies = program_case_varies(coll);
+            sized_case(&c, random);
+        }
+    }
+}
+
+static void test_sizes(void)
+{
+    static const uint32_t seats[] = {2, 3, 4, 5, 6, 7, 8, 9, 17};
+    uint64_t random = random_mix(31);
+    xylem_coll_t coll;
+    uint32_t i;
+
+    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
+        for (i = 0; i < 9 && xyl_node_algorithm(coll) != NULL; i++)
+            sizes_of(coll, seats[i], &random);
+}
+
+static void test_every_root(void)
+{
+    uint64_t random = random_mix(32);
+    program_case_t c = {.in_place = 0};
+
+    for (c.coll = 0; c.coll < XYLEM_COLL_COUNT; c.coll++) {
+        if (!program_case_has_root(c.coll) ||
+            xyl_node_algorithm(c.coll) == NULL)
+            continue;
+        c.element_bytes = program_case_is_of_bytes(c.coll) ? 1 : 8;
+        for (c.seats = 2; c.seats <= 9; c.seats++)
+            for (c.root = 0; c.root < c.seats; c.root++) {
+                c.count = random_below(&random, 300);
+                c.in_place = random_below(&random, 2) == 0;
+                sized_case(&c, &random);
+            }
+    }
+}
+
+/* ---- large messages ---- */
+
+/* Around the limits that programs have of themselves, and twice that. */
+static void test_long(void)
+{
+    static const uint64_t limits[] = {512,      4 << 10,   16 << 10,
+                                      64 << 10, 128 << 10, 256 << 10};
+    uint64_t random = random_mix(33);
+    program_case_t c = {.in_place = 0};
+    uint32_t i;
+
+    for (c.coll = 0; c.coll < XYLEM_COLL_COUNT; c.coll++)
+        for (i = 0; i < 72 && xyl_node_algorithm(c.coll) != NULL; i++) {
+            c.element_bytes = program_case_is_of_bytes(c.coll) ? 1 : 8;
+            c.seats = random_between(&random, 2, 4);
+            c.root = random_below(&random, c.seats);
+            c.count =
+                limits[i % 6] * (1 + i / 36) / c.element_bytes + i / 6 % 3 - 1;
+            c.window_bytes = UINT64_C(1) << random_between(&random, 16, 22);
+            c.in_place = random_below(&random, 2) == 0;
+            c.varies = program_case_varies(c.coll);
+            c.in_arrival_order = random_below(&random, 2) == 0;
+            c.salt = random_next(&random);
+            (void)one_case(&c, random_next(&random), 0);
+        }
+}
+
+/* ---- chance ---- */
+
+static program_case_t random_case(uint64_t *random, xylem_coll_t coll)
+{
+    program_case_t c = {.coll = coll,
+                        .seats = random_between(random, 2, 12),
+                        .element_bytes = 8,
+                        .in_place = random_below(random, 2) == 0,
+                        .in_arrival_order = random_below(random, 2) == 0,
+                        .salt = random_next(random)};
+    uint32_t bits = random_below(random, 12);
+
+    if (program_case_is_of_bytes(coll) || random_below(random, 3) == 0)
+        c.element_bytes = 1;
+    c.root = random_below(random, c.seats);
+    c.count = random_below(random, 1U << bits);
+    c.varies = program_case_varies(coll) && random_below(random, 5) != 0;
+    c.window_bytes = UINT64_C(1) << random_below(random, WINDOW_BITS_MAX + 1);
+    c.window_bytes += random_below(random, (uint32_t)c.window_bytes);
+    if (c.window_bytes < program_case_window_min(&c))
+        c.window_bytes = program_case_window_min(&c);
+    if (random_below(random, 2) == 0)
+        c.segment_bytes = random_between(random, 1, 1U << bits);
+    return c;
+}
+
+static void test_random(void)
+{
+    uint64_t random = random_mix(34);
+    xylem_coll_t coll;
+    uint32_t n;
+
+    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
+        for (n = 0; n < RANDOM_CASES && xyl_node_algorithm(coll) != NULL; n++) {
+            program_case_t c = random_case(&random, coll);
+            (void)one_case(&c, random_next(&random), 0);
+        }
+}
+
+/* ---- every order ---- */
+
+/* Two or three pieces or slices, where there are any. */
+static void test_every_order(void)
+{
+    static const uint64_t counts[] = {1, 2, 3, 20};
+    program_case_t c = {.in_place = 0};
+    uint32_t i;
+
+    for (c.coll = 0; c.coll < XYLEM_COLL_COUNT; c.coll++)
+        for (i = 0; i < 16 && xyl_node_algorithm(c.coll) != NULL; i++) {
+            c.element_bytes = program_case_is_of_bytes(c.coll) ? 1 : 8;
+            c.seats = 2 + i % 2;
+            c.root = i / 2 % c.seats;
+            c.count = counts[i / 4];
+            if (program_case_is_of_bytes(c.coll))
+                c.count *= 10;
+            c.in_place = i / 2 % 2 != 0;
+            c.varies = program_case_varies(c.coll);
+            c.salt = i;
+            c.segment_bytes = 8;
+            c.window_bytes = program_case_window_min(&c);
+            (void)one_case(&c, i, ORDERS_MAX);
+        }
+}
+
+/* ---- mistakes are found ---- */
+
+typedef void (*spoil_fn)(xyl_step_t *step);
+
+static void drop_wait(xyl_step_t *step)
+{
+    step->wait = XYL_WAIT_NOTHING;
+}
+
+static void drop_post(xyl_step_t *step)
+{
+    step->post = XYL_POST_NOTHING;
+}
+
+static void post_to_another(xyl_step_t *step)
+{
+    if (step->post != XYL_POST_NOTHING)
+        step->post_seat = 100;
+}
+
+static void move_target(xyl_step_t *step)
+{
+    if (step->kind != XYL_STEP_NOTHING)
+        step->to.at++;
+}
+
+static void move_source(xyl_step_t *step)
+{
+    if (step->kind != XYL_STEP_NOTHING)
+        step->from.at++;
+}
+
+static void shorten(xyl_step_t *step)
+{
+    if (step->kind == XYL_STEP_COPY || step->kind == XYL_STEP_PUBLISH)
+        step->bytes--;
+}
+
+static void tell_not(xyl_step_t *step)
+{
+    step->emits = XYL_NO_SEGMENT;
+}
+
+static void wait_for_less(xyl_step_t *step)
+{
+    if (step->wait_for > 1 && step->wait == XYL_WAIT_COUNT)
+        step->wait_for--;
+}
+
+/* One of several orders shows it. */
+static int is_found(program_run_t *run, const program_case_t *c)
+{
+    program_run_options_t options;
+    uint64_t seed;
+
+    for (seed = 1; seed <= SPOILED_ORDERS; seed++) {
+        options = program_case_options(c, seed, 0);
+        if (!program_run_go(run, &options))
+            return 1;
+    }
+    return 0;
+}
+
+static int is_followed_by_a_post(const xyl_node_program_t *program,
+                                 uint32_t number)
+{
+    for (number++; number < program->count; number++)
+        if (program->steps[number].post == XYL_POST_COUNT)
+            return 1;
+    return 0;
+}
+
+/* What a step does that nobody needs: a count before others (who waits for it
+ * waits for longer), the wait of a seat for itself, an exscan's last input and
+ * first result. */
+static int is_harmless(const program_case_t *c, spoil_fn spoil, uint32_t seat,
+                       const xyl_node_program_t *program, uint32_t number)
+{
+    const xyl_step_t *step = &program->steps[number];
+
+    if (spoil == drop_post && is_followed_by_a_post(program, number))
+        return 1;
+    if (spoil == drop_wait && c->coll == XYLEM_COLL_SCAN &&
+        step->wait_seat == seat)
+        return 1;
+    return c->coll == XYLEM_COLL_EXSCAN &&
+           ((seat + 1 == c->seats && number == 0) ||
+            (step->kind == XYL_STEP_REDUCE &&
+             step->first_seat == step->end_seat));
+}
+
+/* Returns the steps of the seat's program. */
+static uint32_t spoil_step(const program_case_t *c, uint32_t seat,
+                           uint32_t number, uint32_t spoil)
+{
+    static const spoil_fn spoils[SPOILS] = {
+        drop_wait,   drop_post, post_to_another, move_target,
+        move_source, shorten,   tell_not,        wait_for_less};
+    xyl_node_program_t *program;
+    xyl_step_t before;
+    program_run_t run;
+    uint32_t count;
+
+    program_case_init(&run, c);
+    program = &run.all[seat].program;
+    count = program->count;
+    if (number < count &&
+        !is_harmless(c, spoils[spoil], seat, program, number)) {
+        before = program->steps[number];
+        spoils[spoil](&program->steps[number]);
+        if (memcmp(&before, &program->steps[number], sizeof before) != 0 &&
+            !is_found(&run, c)) {
+            snprintf(run.mistake, sizeof run.mistake,
+                     "seat %u, step %u: mistake %u was not found", seat, number,
+                     spoil);
+            complain(&run, c);
+        }
+    }
+    program_case_fini(&run);
+    return count;
+}
+
+/* Each step of each seat is spoiled once in each way. */
+static void test_finds_mistakes(void)
+{
+    program_case_t c = {.seats = 3,
+                        .root = 1,
+                        .count = 40,
+                        .element_bytes = 8,
+                        .window_bytes = 1 << 16,
+                        .segment_bytes = 160};
+    uint32_t seat, number, spoil;
+
+    for (c.coll = 0; c.coll < XYLEM_COLL_COUNT; c.coll++)
+        for (seat = 0; seat < c.seats && xyl_node_algorithm(c.coll) != NULL;
+             seat++)
+            for (spoil = 0; spoil < SPOILS; spoil++)
+                for (number = 0; number < spoil_step(&c, seat, number, spoil);)
+                    number++;
+}
+
+static const check_case_t cases[] = {
+    {"finds_mistakes", test_finds_mistakes},
+    {"every_order", test_every_order},
+    {"every_root", test_every_root},
+    {"sizes", test_sizes},
+    {"random", test_random},
+    {"long", test_long},
+};
+CHECK_MAIN(cases)

@@ -1,0 +1,421 @@
+/* Collectives through the memory of a node, as real jobs do them, by threads of
+ * one process: each has a context of its own, whose net carries nothing, and
+ * its part of a node's memory. Once more with one mapping of that memory for
+ * all threads, as the sanitizer of threads knows memory by its address. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "progress/shm_node.h"
+#include "runtime/context.h"
+#include "simulator/random.h"
+#include "tests/support/check.h"
+
+enum {
+    RANKS_MAX = 4,
+    ROUNDS = 300,
+    AT_ONCE = 3, /* operations of a round */
+    REGION_BYTES = 4 << 20,
+    COUNT_MAX = 20000 /* elements of 8 bytes */
+};
+
+static void must(int good)
+{
+    if (!good)
+        abort();
+}
+
+/* ---- a net that carries nothing ---- */
+
+static void net_send(xyl_net_t *net, uint32_t peer, uint64_t tag,
+                     const void *buf, size_t bytes, xyl_event_t *event)
+{
+    (void)net, (void)peer, (void)tag, (void)buf, (void)bytes, (void)event;
+    abort();
+}
+
+static void net_recv(xyl_net_t *net, uint64_t tag, void *buf, size_t bytes,
+                     xyl_event_t *event)
+{
+    (void)net, (void)tag, (void)buf, (void)bytes, (void)event;
+    abort();
+}
+
+static unsigned net_progress(xyl_net_t *net)
+{
+    (void)net;
+    return 0;
+}
+
+static int net_is_flushed(xyl_net_t *net)
+{
+    (void)net;
+    return 1;
+}
+
+static void net_destroy(xyl_net_t *net)
+{
+    (void)net;
+}
+
+static const xyl_net_ops_t net_ops = {.name = "nothing",
+                                      .send = net_send,
+                                      .recv = net_recv,
+                                      .progress = net_progress,
+                                      .is_flushed = net_is_flushed,
+                                      .destroy = net_destroy};
+
+/* ---- one mapping for all ---- */
+
+typedef struct one_mapping {
+    xyl_shm_t shm; /* first */
+    xyl_shm_t *own, *first;
+    pthread_mutex_t *lock; /* of the first */
+} one_mapping_t;
+
+static one_mapping_t *mapping_of(xyl_shm_t *shm)
+{
+    return (one_mapping_t *)(void *)shm;
+}
+
+static void *first_attach(xyl_shm_t *shm, uint64_t key, size_t bytes)
+{
+    one_mapping_t *mapping = mapping_of(shm);
+    void *memory;
+
+    pthread_mutex_lock(mapping->lock);
+    memory = mapping->first->ops->attach(mapping->first, key, bytes);
+    pthread_mutex_unlock(mapping->lock);
+    return memory;
+}
+
+static void first_detach(xyl_shm_t *shm, uint64_t key)
+{
+    one_mapping_t *mapping = mapping_of(shm);
+
+    pthread_mutex_lock(mapping->lock);
+    mapping->first->ops->detach(mapping->first, key);
+    pthread_mutex_unlock(mapping->lock);
+}
+
+static void own_set(xyl_shm_t *shm, _Atomic uint64_t *flag, uint64_t value,
+                    const uint32_t *readers, uint32_t count)
+{
+    xyl_shm_t *own = mapping_of(shm)->own;
+
+    own->ops->set(own, flag, value, readers, count);
+}
+
+static int own_swap(xyl_shm_t *shm, _Atomic uint64_t *word, uint64_t *expected,
+                    uint64_t value)
+{
+    xyl_shm_t *own = mapping_of(shm)->own;
+
+    return own->ops->swap(own, word, expected, value);
+}
+
+static const xyl_shm_ops_t one_mapping_ops = {.name = "one mapping",
+                                              .attach = first_attach,
+                                              .detach = first_detach,
+                                              .set = own_set,
+                                              .swap = own_swap};
+
+/* ---- ranks ---- */
+
+typedef struct job {
+    uint32_t ranks;
+    uint64_t seed;
+    xyl_peer_t peers[RANKS_MAX];
+    xyl_shm_node_t *nodes[RANKS_MAX];
+    one_mapping_t mappings[RANKS_MAX];
+    pthread_mutex_t lock;
+    xyl_net_t nets[RANKS_MAX];
+    xylem_context_t *contexts[RANKS_MAX];
+    _Atomic uint32_t come[ROUNDS * AT_ONCE]; /* to a barrier */
+} job_t;
+
+static xyl_net_t *net_create(void *arg, uint32_t rank, xyl_fifo_t *ready)
+{
+    xyl_net_t *net = &((job_t *)arg)->nets[rank];
+
+    *net = (xyl_net_t){.ops = &net_ops, .ready = ready};
+    return net;
+}
+
+static void nodes_join(job_t *job)
+{
+    const xyl_shm_node_params_t params = {REGION_BYTES, RANKS_MAX};
+    xyl_shm_member_t members[RANKS_MAX];
+    uint32_t i;
+
+    for (i = 0; i < job->ranks; i++) {
+        job->nodes[i] = xyl_shm_node_create(&params);
+        must(job->nodes[i] != NULL);
+        xyl_shm_node_offer(job->nodes[i], &members[i]);
+        members[i].rank = i;
+    }
+    for (i = 0; i < job->ranks; i++)
+        must(xyl_shm_node_join(job->nodes[i], members, job->ranks, i) ==
+             XYL_SHM_FINE);
+}
+
+static void context_create(job_t *job, uint32_t rank, int has_one_mapping)
+{
+    /* A ring so small that ranks wait for each other's windows. */
+    static const char *const settings[] = {"LOG=none", "NOISE_BUDGET=256K",
+                                           NULL};
+    xyl_shm_t *own = xyl_shm_node_shm(job->nodes[rank]);
+    xyl_context_parts_t parts = {.rank = rank,
+                                 .ranks = job->ranks,
+                                 .allocator = xyl_allocator_system(),
+                                 .clock = xyl_clock_system(),
+                                 .peers = job->peers,
+                                 .net_create = net_create,
+                                 .net_arg = job,
+                                 .shm = own,
+                                 .settings = settings};
+
+    job->mappings[rank] = (one_mapping_t){
+        {&one_mapping_ops}, own, xyl_shm_node_shm(job->nodes[0]), &job->lock};
+    if (has_one_mapping)
+        parts.shm = &job->mappings[rank].shm;
+    must(xyl_context_create_of_parts(&parts, &job->contexts[rank]) == XYLEM_OK);
+}
+
+/* ---- operations ---- */
+
+typedef enum kind {
+    KIND_BARRIER,
+    KIND_BCAST,
+    KIND_REDUCE,
+    KIND_ALLREDUCE,
+    KIND_ALLTOALL,
+    KINDS
+} kind_t;
+
+/* Equal for all ranks. */
+typedef struct call {
+    kind_t kind;
+    uint32_t number, root;
+    uint32_t count; /* elements of the message, or of a block */
+    int in_place, in_any_order;
+} call_t;
+
+typedef struct rank {
+    job_t *job;
+    uint32_t number;
+    xylem_request_t *requests[AT_ONCE];
+    uint64_t *send[AT_ONCE], *recv[AT_ONCE];
+} rank_t;
+
+static call_t draw_call(uint64_t *random, uint32_t number, uint32_t ranks)
+{
+    static const uint32_t counts[] = {0,   1,    13,   14,    15,   100,
+                                      511, 1000, 5000, 20000, 2049, 600};
+    call_t call = {.kind = (kind_t)random_below(random, KINDS),
+                   .number = number,
+                   .root = random_below(random, ranks),
+                   .count = counts[random_below(random, 12)],
+                   .in_place = random_below(random, 2) == 0,
+                   .in_any_order = random_below(random, 2) == 0};
+
+    if (call.kind == KIND_ALLTOALL)
+        call.count /= ranks;
+    return call;
+}
+
+static uint64_t value_of(const call_t *call, uint32_t rank, uint32_t i)
+{
+    return random_mix((uint64_t)call->number << 40 | (uint64_t)rank << 32 | i);
+}
+
+static uint32_t elements(const call_t *call, uint32_t ranks)
+{
+    return call->kind == KIND_ALLTOALL ? call->count * ranks : call->count;
+}
+
+/* Where it is in place, only for those who get something. */
+static int is_in_place(const call_t *call, uint32_t rank)
+{
+    return call->in_place && (call->kind != KIND_REDUCE || rank == call->root);
+}
+
+static void fill(const call_t *call, const rank_t *rank, uint32_t slot)
+{
+    uint32_t i, count = elements(call, rank->job->ranks);
+    int is_sent_from_recv =
+        is_in_place(call, rank->number) ||
+        (call->kind == KIND_BCAST && rank->number == call->root);
+
+    for (i = 0; i < count; i++) {
+        rank->send[slot][i] = value_of(call, rank->number, i);
+        rank->recv[slot][i] =
+            is_sent_from_recv ? rank->send[slot][i] : UINT64_MAX;
+    }
+}
+
+static void start(const call_t *call, rank_t *rank, uint32_t slot)
+{
+    static const xylem_coll_t colls[KINDS] = {
+        XYLEM_COLL_BARRIER, XYLEM_COLL_BCAST, XYLEM_COLL_REDUCE,
+        XYLEM_COLL_ALLREDUCE, XYLEM_COLL_ALLTOALL};
+    xylem_team_t *team = xylem_context_world(rank->job->contexts[rank->number]);
+    xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                              .coll = colls[call->kind],
+                              .algorithm = "node"};
+
+    fill(call, rank, slot);
+    if (call->kind == KIND_BARRIER) {
+        atomic_fetch_add_explicit(&rank->job->come[call->number], 1,
+                                  memory_order_relaxed);
+    } else {
+        args.count = call->count;
+        args.type = XYLEM_UINT64;
+        args.recv = rank->recv[slot];
+        args.op = XYLEM_SUM;
+        args.root = call->root;
+        if (call->in_any_order && call->kind == KIND_REDUCE)
+            args.flags = XYLEM_FLAG_ARRIVAL_ORDER;
+    }
+    if (call->kind >= KIND_REDUCE)
+        args.send =
+            is_in_place(call, rank->number) ? XYLEM_IN_PLACE : rank->send[slot];
+    CHECK_EQ(xylem_coll_start(team, &args, &rank->requests[slot]), XYLEM_OK);
+}
+
+static uint64_t sum_of(const call_t *call, uint32_t ranks, uint32_t i)
+{
+    uint64_t sum = 0;
+    uint32_t rank;
+
+    for (rank = 0; rank < ranks; rank++)
+        sum += value_of(call, rank, i);
+    return sum;
+}
+
+static uint64_t expected(const call_t *call, const rank_t *rank, uint32_t i)
+{
+    uint32_t ranks = rank->job->ranks;
+
+    if (call->kind == KIND_BCAST)
+        return value_of(call, call->root, i);
+    if (call->kind == KIND_ALLTOALL)
+        return value_of(call, i / call->count,
+                        rank->number * call->count + i % call->count);
+    if (call->kind == KIND_REDUCE && rank->number != call->root)
+        return UINT64_MAX;
+    return sum_of(call, ranks, i);
+}
+
+static void check(const call_t *call, const rank_t *rank, uint32_t slot)
+{
+    uint32_t i, wrong = 0, ranks = rank->job->ranks;
+
+    if (call->kind == KIND_BARRIER) {
+        CHECK_EQ(atomic_load_explicit(&rank->job->come[call->number],
+                                      memory_order_relaxed),
+                 ranks);
+        return;
+    }
+    for (i = 0; i < elements(call, ranks); i++)
+        wrong += rank->recv[slot][i] != expected(call, rank, i);
+    if (wrong != 0)
+        printf("# rank %u, call %u, kind %d, root %u, count %u\n", rank->number,
+               call->number, (int)call->kind, call->root, call->count);
+    CHECK_EQ(wrong, 0);
+}
+
+/* Other ranks may wait for the core that this one has. */
+static void finish(const call_t *call, rank_t *rank, uint32_t slot)
+{
+    while (xylem_request_test(rank->requests[slot]) == XYLEM_IN_PROGRESS)
+        sched_yield();
+    CHECK_EQ(xylem_request_test(rank->requests[slot]), XYLEM_OK);
+    CHECK_EQ(xylem_request_free(rank->requests[slot]), XYLEM_OK);
+    check(call, rank, slot);
+}
+
+static void *run(void *arg)
+{
+    rank_t *rank = arg;
+    uint64_t random = random_mix(rank->job->seed);
+    call_t calls[AT_ONCE];
+    uint32_t round, i, count;
+
+    for (i = 0; i < AT_ONCE; i++) {
+        rank->send[i] = malloc(COUNT_MAX * sizeof(uint64_t));
+        rank->recv[i] = malloc(COUNT_MAX * sizeof(uint64_t));
+        must(rank->send[i] != NULL && rank->recv[i] != NULL);
+    }
+    for (round = 0; round < ROUNDS; round++) {
+        count = random_between(&random, 1, AT_ONCE);
+        for (i = 0; i < count; i++) {
+            calls[i] =
+                draw_call(&random, round * AT_ONCE + i, rank->job->ranks);
+            start(&calls[i], rank, i);
+        }
+        for (i = 0; i < count; i++)
+            finish(&calls[i], rank, i);
+    }
+    for (i = 0; i < AT_ONCE; i++) {
+        free(rank->send[i]);
+        free(rank->recv[i]);
+    }
+    return NULL;
+}
+
+/* ---- jobs ---- */
+
+static void job_run(uint32_t ranks, int has_one_mapping)
+{
+    job_t *job = calloc(1, sizeof *job);
+    pthread_t threads[RANKS_MAX];
+    rank_t all[RANKS_MAX];
+    uint32_t i;
+
+    must(job != NULL);
+    job->ranks = ranks;
+    job->seed = ranks * 2 + (uint32_t)has_one_mapping;
+    pthread_mutex_init(&job->lock, NULL);
+    for (i = 0; i < ranks; i++)
+        job->peers[i] = (xyl_peer_t){.place = {.core = i}, .is_local = 1};
+    nodes_join(job);
+    for (i = 0; i < ranks; i++)
+        context_create(job, i, has_one_mapping);
+    for (i = 0; i < ranks; i++) {
+        all[i] = (rank_t){.job = job, .number = i};
+        must(pthread_create(&threads[i], NULL, run, &all[i]) == 0);
+    }
+    for (i = 0; i < ranks; i++)
+        pthread_join(threads[i], NULL);
+    for (i = 0; i < ranks; i++)
+        CHECK_EQ(xylem_context_destroy(job->contexts[i]), XYLEM_OK);
+    for (i = 0; i < ranks; i++)
+        xyl_shm_node_destroy(job->nodes[i]);
+    pthread_mutex_destroy(&job->lock);
+    free(job);
+}
+
+static void test_own_mappings(void)
+{
+    uint32_t ranks;
+
+    for (ranks = 2; ranks <= RANKS_MAX; ranks++)
+        job_run(ranks, 0);
+}
+
+static void test_one_mapping(void)
+{
+    uint32_t ranks;
+
+    for (ranks = 2; ranks <= RANKS_MAX; ranks++)
+        job_run(ranks, 1);
+}
+
+static const check_case_t cases[] = {
+    {"own_mappings", test_own_mappings},
+    {"one_mapping", test_one_mapping},
+};
+CHECK_MAIN(cases)
