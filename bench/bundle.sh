@@ -27,7 +27,8 @@ system=/usr/lib/x86_64-linux-gnu
 openmpi_plugins=lib/x86_64-linux-gnu/openmpi/lib/openmpi3
 
 programs=(launcher/xylem-run bench/xylem-bench bench/xylem-noise
-    bench/xylem-info bench/xylem-sim bench/xylem-mpi-driver-openmpi
+    bench/xylem-info bench/xylem-sim bench/bench_copy
+    bench/xylem-mpi-driver-openmpi
     bench/xylem-mpi-driver-mpich)
 openmpi_programs=(orterun orted)
 mpich_programs=(mpiexec.hydra hydra_pmi_proxy)

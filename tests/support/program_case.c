@@ -146,6 +146,8 @@ static void place(const program_case_t *c, program_run_seat_t *own,
     memcpy(own->expected, own->initial, own->memory_bytes);
     own->input = c->coll == XYLEM_COLL_BCAST ? XYL_SPACE_RECV : XYL_SPACE_SEND;
     own->total = c->count * c->element_bytes;
+    own->has_input = c->coll != XYLEM_COLL_BCAST || seat == c->root;
+    own->has_output = recv != 0;
 }
 
 /* ---- what must be there ---- */

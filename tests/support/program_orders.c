@@ -235,10 +235,7 @@ static int check_told(program_run_t *run)
 
     for (seat = 0; seat < run->seats; seat++) {
         const program_run_seat_t *own = &run->all[seat];
-        int tells = 0;
-        for (i = 0; i < own->program.count; i++)
-            tells |= own->program.steps[i].emits != XYL_NO_SEGMENT;
-        for (i = 0; tells && i < own->state->segments; i++)
+        for (i = 0; own->has_output && i < own->state->segments; i++)
             if (!own->state->is_told[i])
                 return program_mistake(run, "seat %u is silent of segment %u",
                                        seat, i);

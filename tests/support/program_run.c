@@ -114,7 +114,6 @@ static void state_init(program_run_seat_t *seat, unsigned char *memory)
 {
     program_run_state_t *state = program_array(1, sizeof *state);
     const xyl_node_program_t *program = &seat->program;
-    uint32_t i;
 
     seat->state = state;
     if (program->segments != 0)
@@ -122,10 +121,7 @@ static void state_init(program_run_seat_t *seat, unsigned char *memory)
             (seat->total + program->segment_bytes - 1) / program->segment_bytes;
     state->has_come = program_array(state->segments, 1);
     state->is_told = program_array(state->segments, 1);
-    for (i = 0; i < program->count; i++)
-        if (program->steps[i].wait == XYL_WAIT_SEGMENT ||
-            program->steps[i].kind > XYL_STEP_CLAIM)
-            state->takes_segments = 1;
+    state->takes_segments = program->segments != 0 && seat->has_input;
     if (seat->memory_bytes != 0)
         memcpy(memory, seat->initial, seat->memory_bytes);
     if (state->takes_segments)

@@ -43,7 +43,8 @@ typedef struct program_run_seat {
     unsigned char *initial, *expected; /* [memory_bytes], the caller's */
     uint64_t memory_bytes;
     uint64_t at[2];
-    /* Where segments come singly: of the whole message, in `input`. */
+    /* Where segments come and go singly: of the whole message. */
+    int has_input, has_output; /* the former in `input`, the latter in RECV */
     xyl_space_t input;
     uint64_t total;
     struct program_run_state *state;

@@ -187,12 +187,15 @@ static int retired_by_all(const model_t *model, uint32_t piece)
 static int clashes(const model_t *model, uint32_t a, uint32_t b)
 {
     const model_piece_t *x = &model->all[a], *y = &model->all[b];
-    uint64_t x_at = x->at % ring_bytes(model, x->ring);
-    uint64_t y_at = y->at % ring_bytes(model, y->ring);
+    uint64_t x_at, y_at;
 
-    return (a + 1) % XYL_BOARD_SLOTS == (b + 1) % XYL_BOARD_SLOTS ||
-           (x->ring == y->ring && x->bytes != 0 && y->bytes != 0 &&
-            x_at < y_at + y->bytes && y_at < x_at + x->bytes);
+    if ((a + 1) % XYL_BOARD_SLOTS == (b + 1) % XYL_BOARD_SLOTS)
+        return 1;
+    if (x->ring != y->ring || x->bytes == 0 || y->bytes == 0)
+        return 0;
+    x_at = x->at % ring_bytes(model, x->ring);
+    y_at = y->at % ring_bytes(model, y->ring);
+    return x_at < y_at + y->bytes && y_at < x_at + x->bytes;
 }
 
 /* Up to which piece all must be done: that of the slot before, and those whose

@@ -18,7 +18,9 @@ enum {
     ROUNDS = 300,
     AT_ONCE = 3, /* operations of a round */
     REGION_BYTES = 4 << 20,
-    COUNT_MAX = 20000 /* elements of 8 bytes */
+    COUNT_MAX = 20000, /* elements of 8 bytes */
+    MANY = 700,        /* at once: more than a board remembers */
+    MANY_COUNT = 600
 };
 
 static void must(int good)
@@ -366,16 +368,47 @@ static void *run(void *arg)
     return NULL;
 }
 
+/* Broadcasts that are all started before the first has ended. */
+static void *run_many(void *arg)
+{
+    rank_t *rank = arg;
+    xylem_team_t *team = xylem_context_world(rank->job->contexts[rank->number]);
+    uint64_t *all = malloc((size_t)MANY * MANY_COUNT * sizeof *all);
+    xylem_request_t *requests[MANY];
+    xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                              .coll = XYLEM_COLL_BCAST,
+                              .count = MANY_COUNT,
+                              .type = XYLEM_UINT64,
+                              .algorithm = "node"};
+    uint32_t i, wrong = 0;
+
+    must(all != NULL);
+    for (i = 0; i < MANY * MANY_COUNT; i++)
+        all[i] = rank->number == i / MANY_COUNT % rank->job->ranks ? i : 0;
+    for (i = 0; i < MANY; i++) {
+        args.recv = all + (size_t)i * MANY_COUNT;
+        args.root = i % rank->job->ranks;
+        CHECK_EQ(xylem_coll_start(team, &args, &requests[i]), XYLEM_OK);
+    }
+    for (i = 0; i < MANY; i++) {
+        while (xylem_request_test(requests[i]) == XYLEM_IN_PROGRESS)
+            sched_yield();
+        CHECK_EQ(xylem_request_test(requests[i]), XYLEM_OK);
+        CHECK_EQ(xylem_request_free(requests[i]), XYLEM_OK);
+    }
+    for (i = 0; i < MANY * MANY_COUNT; i++)
+        wrong += all[i] != i;
+    CHECK_EQ(wrong, 0);
+    free(all);
+    return NULL;
+}
+
 /* ---- jobs ---- */
 
-static void job_run(uint32_t ranks, int has_one_mapping)
+static void job_create(job_t *job, uint32_t ranks, int has_one_mapping)
 {
-    job_t *job = calloc(1, sizeof *job);
-    pthread_t threads[RANKS_MAX];
-    rank_t all[RANKS_MAX];
     uint32_t i;
 
-    must(job != NULL);
     job->ranks = ranks;
     job->seed = ranks * 2 + (uint32_t)has_one_mapping;
     pthread_mutex_init(&job->lock, NULL);
@@ -384,18 +417,36 @@ static void job_run(uint32_t ranks, int has_one_mapping)
     nodes_join(job);
     for (i = 0; i < ranks; i++)
         context_create(job, i, has_one_mapping);
-    for (i = 0; i < ranks; i++) {
-        all[i] = (rank_t){.job = job, .number = i};
-        must(pthread_create(&threads[i], NULL, run, &all[i]) == 0);
-    }
-    for (i = 0; i < ranks; i++)
-        pthread_join(threads[i], NULL);
-    for (i = 0; i < ranks; i++)
+}
+
+static void job_destroy(job_t *job)
+{
+    uint32_t i;
+
+    for (i = 0; i < job->ranks; i++)
         CHECK_EQ(xylem_context_destroy(job->contexts[i]), XYLEM_OK);
-    for (i = 0; i < ranks; i++)
+    for (i = 0; i < job->ranks; i++)
         xyl_shm_node_destroy(job->nodes[i]);
     pthread_mutex_destroy(&job->lock);
     free(job);
+}
+
+static void job_run(uint32_t ranks, int has_one_mapping, void *(*fn)(void *arg))
+{
+    job_t *job = calloc(1, sizeof *job);
+    pthread_t threads[RANKS_MAX];
+    rank_t all[RANKS_MAX];
+    uint32_t i;
+
+    must(job != NULL);
+    job_create(job, ranks, has_one_mapping);
+    for (i = 0; i < ranks; i++) {
+        all[i] = (rank_t){.job = job, .number = i};
+        must(pthread_create(&threads[i], NULL, fn, &all[i]) == 0);
+    }
+    for (i = 0; i < ranks; i++)
+        pthread_join(threads[i], NULL);
+    job_destroy(job);
 }
 
 static void test_own_mappings(void)
@@ -403,7 +454,7 @@ static void test_own_mappings(void)
     uint32_t ranks;
 
     for (ranks = 2; ranks <= RANKS_MAX; ranks++)
-        job_run(ranks, 0);
+        job_run(ranks, 0, run);
 }
 
 static void test_one_mapping(void)
@@ -411,11 +462,18 @@ static void test_one_mapping(void)
     uint32_t ranks;
 
     for (ranks = 2; ranks <= RANKS_MAX; ranks++)
-        job_run(ranks, 1);
+        job_run(ranks, 1, run);
+}
+
+static void test_many_at_once(void)
+{
+    job_run(2, 1, run_many);
+    job_run(RANKS_MAX, 0, run_many);
 }
 
 static const check_case_t cases[] = {
     {"own_mappings", test_own_mappings},
     {"one_mapping", test_one_mapping},
+    {"many_at_once", test_many_at_once},
 };
 CHECK_MAIN(cases)

@@ -1,0 +1,158 @@
+#include "collectives/node_stage_inside.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+    PART_BYTES = 128 << 10,
+    REDUCE_BYTES = 8 << 10 /* a result that stays in the first cache */
+};
+
+/* ---- places ---- */
+
+static char *shared_address(const xyl_node_stage_t *node,
+                            const xyl_node_piece_t *piece, xyl_space_t space,
+                            uint32_t seat, uint64_t at)
+{
+    if (space == XYL_SPACE_LINE)
+        return xyl_board_line(piece->slot, seat)->bytes + at;
+    if (space == XYL_SPACE_BOARD)
+        seat = node->board->seats;
+    return piece->window + seat * node->program.input_bytes + at;
+}
+
+static int is_private(xyl_space_t space)
+{
+    return space == XYL_SPACE_SEND || space == XYL_SPACE_RECV;
+}
+
+static xyl_buffer_t buffer_of(xyl_space_t space)
+{
+    return space == XYL_SPACE_SEND ? XYL_BUFFER_SEND : XYL_BUFFER_RECV;
+}
+
+/* Of a private spot, in the piece. */
+static uint64_t private_at(const xyl_node_stage_t *node,
+                           const xyl_node_piece_t *piece, uint64_t at)
+{
+    return at + piece->piece * node->program.piece_bytes;
+}
+
+/* Bytes of the step that the block still has in this piece. */
+uint64_t xyl_node_bytes_of(const xyl_node_stage_t *node,
+                           const xyl_node_piece_t *piece,
+                           const xyl_step_t *step)
+{
+    uint64_t before = piece->piece * node->program.piece_bytes + step->within;
+
+    if (step->total <= before)
+        return 0;
+    return step->total - before < step->bytes ? step->total - before
+                                              : step->bytes;
+}
+
+/* ---- moving and combining ---- */
+
+static void copy_part(const xyl_node_stage_t *node,
+                      const xyl_node_piece_t *piece, const xyl_step_t *step,
+                      uint64_t from, size_t bytes)
+{
+    xyl_spot_t to = step->to, source = step->from;
+    const xyl_buffers_t *buffers = &node->buffers;
+
+    if (is_private(to.space) && is_private(source.space))
+        xyl_buffers_copy(buffers, buffer_of(to.space),
+                         private_at(node, piece, to.at + from),
+                         buffer_of(source.space),
+                         private_at(node, piece, source.at + from), bytes);
+    else if (is_private(to.space))
+        xyl_buffers_unpack(buffers, buffer_of(to.space),
+                           private_at(node, piece, to.at + from), bytes,
+                           shared_address(node, piece, source.space,
+                                          source.seat, source.at + from));
+    else if (is_private(source.space))
+        xyl_buffers_pack(
+            buffers, buffer_of(source.space),
+            private_at(node, piece, source.at + from), bytes,
+            shared_address(node, piece, to.space, to.seat, to.at + from));
+    else if (xyl_copies_begin(buffers->copies, bytes))
+        memcpy(shared_address(node, piece, to.space, to.seat, to.at + from),
+               shared_address(node, piece, source.space, source.seat,
+                              source.at + from),
+               bytes);
+}
+
+char *xyl_node_address(const xyl_node_stage_t *node,
+                       const xyl_node_piece_t *piece, xyl_spot_t spot,
+                       uint64_t from)
+{
+    if (is_private(spot.space))
+        return xyl_buffers_address(&node->buffers, buffer_of(spot.space),
+                                   private_at(node, piece, spot.at + from));
+    return shared_address(node, piece, spot.space, spot.seat, spot.at + from);
+}
+
+/* What a seat contributes, from `from` on. */
+static const char *operand(const xyl_node_stage_t *node,
+                           const xyl_node_piece_t *piece,
+                           const xyl_step_t *step, uint32_t seat, uint64_t from)
+{
+    if (step->takes_send && seat == node->board->seat)
+        return xyl_node_address(
+            node, piece, xyl_spot(XYL_SPACE_SEND, 0, step->within), from);
+    return shared_address(node, piece, step->from.space, seat,
+                          step->from.at + from);
+}
+
+/* Combines what the step's seats have from `from` on, in their order. */
+static void reduce_part(const xyl_node_stage_t *node,
+                        const xyl_node_piece_t *piece, const xyl_step_t *step,
+                        uint64_t from, size_t bytes)
+{
+    size_t count = bytes / node->program.element_bytes;
+    char *to = xyl_node_address(node, piece, step->to, from);
+    uint32_t seat = step->first_seat;
+    const char *left = operand(node, piece, step, seat, from);
+
+    if (seat + 1 == step->end_seat &&
+        xyl_copies_begin(node->buffers.copies, bytes))
+        memcpy(to, left, bytes);
+    for (seat++; seat < step->end_seat; seat++) {
+        xyl_combiner_apply(&node->stage.operation->combiner, to, left,
+                           operand(node, piece, step, seat, from), count);
+        left = to;
+    }
+}
+
+static size_t reduce_unit(const xyl_node_stage_t *node)
+{
+    size_t element = node->program.element_bytes;
+
+    return element >= REDUCE_BYTES ? element : REDUCE_BYTES / element * element;
+}
+
+/* Goes on with bytes [at, end) of a step, for at most about PART_BYTES of
+ * reading; returns how far it came. */
+uint64_t xyl_node_work(const xyl_node_stage_t *node,
+                       const xyl_node_piece_t *piece, const xyl_step_t *step,
+                       uint64_t at, uint64_t end)
+{
+    size_t unit, part;
+    uint64_t read = 0;
+
+    if (step->kind == XYL_STEP_COPY || step->kind == XYL_STEP_PUBLISH) {
+        part = end - at < PART_BYTES ? (size_t)(end - at) : PART_BYTES;
+        if (part != 0)
+            copy_part(node, piece, step, at, part);
+        return at + part;
+    }
+    if (step->first_seat == step->end_seat)
+        return end;
+    unit = reduce_unit(node);
+    for (; at < end && read < PART_BYTES; at += part) {
+        part = end - at < unit ? (size_t)(end - at) : unit;
+        reduce_part(node, piece, step, at, part);
+        read += (uint64_t)part * (step->end_seat - step->first_seat);
+    }
+    return at;
+}

@@ -1,0 +1,261 @@
+/* Each strand of a piece goes on until it has to wait. Long steps are worked
+ * off in parts, so that the net and other strands are looked after in between.
+ */
+#include "collectives/node_stage_inside.h"
+
+#include <assert.h>
+
+#include "runtime/base/bits.h"
+
+/* ---- waiting and posting ---- */
+
+/* `but` is not looked at. */
+static int has_counts(const xyl_node_stage_t *node,
+                      const xyl_node_piece_t *piece, uint32_t count,
+                      uint32_t *seen, uint32_t but)
+{
+    uint64_t wanted = xyl_board_value(piece->number, count);
+    uint32_t seats = node->board->seats;
+
+    while (
+        *seen < seats &&
+        (*seen == but ||
+         xyl_board_get(node->board,
+                       &xyl_board_line(piece->slot, *seen)->count) >= wanted))
+        ++*seen;
+    return *seen == seats;
+}
+
+/* There is nothing beyond the last. */
+static int has_segment(const xyl_node_stage_t *node, uint64_t index)
+{
+    return index >= node->stage.count || xyl_bits_test(node->input, index);
+}
+
+static int may_go(const xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                  const xyl_step_t *step, xyl_strand_t *strand)
+{
+    switch (step->wait) {
+    case XYL_WAIT_NOTHING:
+        return 1;
+    case XYL_WAIT_COUNT:
+        return xyl_board_get(
+                   node->board,
+                   &xyl_board_line(piece->slot, step->wait_seat)->count) >=
+               xyl_board_value(piece->number, step->wait_for);
+    case XYL_WAIT_ALL_COUNTS:
+        return has_counts(node, piece, step->wait_for, &strand->seen,
+                          node->board->seat);
+    case XYL_WAIT_WORD:
+        return xyl_board_get(
+                   node->board,
+                   xyl_board_word(node->board, piece->slot, step->wait_for)) >=
+               xyl_board_value(piece->number, 1);
+    case XYL_WAIT_SEGMENT:
+        return has_segment(node, piece->piece * node->program.segments +
+                                     step->wait_for);
+    }
+    return 0;
+}
+
+static void post(const xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                 const xyl_step_t *step)
+{
+    const xyl_board_t *board = node->board;
+
+    if (step->post == XYL_POST_COUNT)
+        xyl_board_set(board, &xyl_board_line(piece->slot, board->seat)->count,
+                      xyl_board_value(piece->number, step->post_value),
+                      step->post_seat);
+    else if (step->post == XYL_POST_WORD)
+        xyl_board_set(board,
+                      xyl_board_word(board, piece->slot, step->post_value),
+                      xyl_board_value(piece->number, 1), step->post_seat);
+}
+
+static void emit(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                 uint32_t segment)
+{
+    uint64_t index = piece->piece * node->program.segments + segment;
+
+    if (index < node->stage.count)
+        xyl_stage_emit(&node->stage, index);
+}
+
+/* ---- claims ---- */
+
+/* Takes a ticket of the piece; `slices` when none is left. */
+static uint32_t take_ticket(const xyl_node_stage_t *node,
+                            const xyl_node_piece_t *piece, uint32_t slices)
+{
+    xyl_shm_t *shm = node->board->shm;
+    _Atomic uint64_t *word = xyl_board_ticket(node->board, piece->slot);
+    uint64_t base = xyl_board_value(piece->number, 0);
+    uint64_t old = xyl_board_get(node->board, word), ticket;
+
+    do {
+        ticket = old < base ? 0 : old - base;
+        if (ticket >= slices)
+            return slices;
+    } while (!shm->ops->swap(shm, word, &old, base + ticket + 1));
+    return (uint32_t)ticket;
+}
+
+/* Goes on with the slice that the strand has; 1: it is combined. */
+static int slice_run(const xyl_node_stage_t *node,
+                     const xyl_node_piece_t *piece, const xyl_step_t *step,
+                     xyl_strand_t *strand)
+{
+    uint64_t bytes = xyl_node_bytes_of(node, piece, step);
+    uint64_t at = strand->slice * step->slice_bytes;
+    uint64_t end =
+        at + step->slice_bytes < bytes ? at + step->slice_bytes : bytes;
+
+    if (at + strand->done < end)
+        strand->done =
+            xyl_node_work(node, piece, step, at + strand->done, end) - at;
+    return at + strand->done >= end;
+}
+
+/* 1: there is no slice left. */
+static int claim(const xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                 const xyl_step_t *step, xyl_strand_t *strand, unsigned *did)
+{
+    if (!strand->has_slice) {
+        strand->slice = take_ticket(node, piece, step->slices);
+        strand->has_slice = 1;
+        strand->seen = 0;
+        strand->done = 0;
+        ++*did;
+    }
+    if (strand->slice == step->slices)
+        return 1;
+    if (!has_counts(node, piece, strand->slice + 1, &strand->seen,
+                    node->board->seats))
+        return 0;
+    ++*did;
+    if (!slice_run(node, piece, step, strand))
+        return 0;
+    xyl_board_set(node->board,
+                  xyl_board_word(node->board, piece->slot, strand->slice),
+                  xyl_board_value(piece->number, 1), step->post_seat);
+    strand->has_slice = 0;
+    return 0;
+}
+
+/* ---- sums ---- */
+
+/* 1: this seat has done its part of the piece. */
+static int add_up(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                  const xyl_step_t *step, xyl_strand_t *strand, unsigned *did)
+{
+    xyl_node_sum_t sum = {
+        .board = node->board,
+        .step = step,
+        .number = piece->number,
+        .slot = piece->slot,
+        .cells =
+            xyl_node_address(node, piece, xyl_spot(XYL_SPACE_BOARD, 0, 0), 0),
+        .own = xyl_node_address(node, piece, step->from, 0),
+        .result = xyl_node_address(node, piece, step->to, 0),
+        .bytes = xyl_node_bytes_of(node, piece, step),
+        .ready = node->input_left == 0
+                     ? UINT64_MAX
+                     : xyl_bits_from(node->input,
+                                     piece->piece * node->program.segments),
+        .combiner = &node->stage.operation->combiner,
+        .element_bytes = node->program.element_bytes,
+        .copies = node->buffers.copies};
+    int is_done = step->kind == XYL_STEP_COMBINE
+                      ? xyl_node_combine_run(&sum, &strand->sums, did)
+                      : xyl_node_collect_run(&sum, &strand->sums, did);
+
+    for (; sum.finished != 0; sum.finished &= sum.finished - 1)
+        emit(node, piece, (uint32_t)__builtin_ctzll(sum.finished));
+    return is_done;
+}
+
+/* ---- strands ---- */
+
+/* One step's worth. 1: it is done. `*did` counts what was worked. */
+static int step_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
+                    const xyl_step_t *step, xyl_strand_t *strand, unsigned *did)
+{
+    uint64_t bytes;
+
+    if (step->kind == XYL_STEP_CLAIM)
+        return claim(node, piece, step, strand, did);
+    if (step->kind == XYL_STEP_COMBINE || step->kind == XYL_STEP_COLLECT)
+        return add_up(node, piece, step, strand, did);
+    if (!may_go(node, piece, step, strand))
+        return 0;
+    ++*did;
+    if (step->kind != XYL_STEP_NOTHING) {
+        bytes = xyl_node_bytes_of(node, piece, step);
+        strand->done = xyl_node_work(node, piece, step, strand->done, bytes);
+        if (strand->done < bytes)
+            return 0;
+    }
+    return 1;
+}
+
+/* Returns the number of things done. */
+static unsigned strand_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
+                           uint32_t number)
+{
+    xyl_strand_t *strand = &piece->strands[number];
+    uint32_t end = node->program.strand_ends[number];
+    unsigned did = 0;
+
+    if (strand->step == end)
+        return 0;
+    while (step_run(node, piece, &node->program.steps[strand->step], strand,
+                    &did)) {
+        const xyl_step_t *step = &node->program.steps[strand->step];
+        post(node, piece, step);
+        if (step->emits != XYL_NO_SEGMENT)
+            emit(node, piece, step->emits);
+        *strand = (xyl_strand_t){.step = strand->step + 1};
+        if (strand->step == end) {
+            piece->strands_left--;
+            break;
+        }
+    }
+    return did;
+}
+
+unsigned xyl_node_piece_run(xyl_node_stage_t *node, xyl_node_piece_t *piece)
+{
+    unsigned did = 0;
+    uint32_t i;
+
+    for (i = 0; i < node->program.strands; i++)
+        did += strand_run(node, piece, i);
+    if (piece->strands_left != 0)
+        return did;
+    xyl_board_retire(node->board, piece->number);
+    node->pieces_left--;
+    return did + 1;
+}
+
+void xyl_node_piece_begin(xyl_node_stage_t *node, xyl_node_piece_t *piece)
+{
+    uint32_t i, first = 0;
+
+    piece->piece = node->pieces_begun++;
+    piece->number = node->extent.number + piece->piece;
+    piece->slot = xyl_board_slot(node->board, piece->number);
+    piece->window = xyl_board_window(
+        node->board, node->extent.ring,
+        xyl_board_at(node->board, &node->extent, piece->piece));
+    piece->strands_left = 0;
+    for (i = 0; i < node->program.strands; i++) {
+        piece->strands[i] = (xyl_strand_t){.step = first};
+        piece->strands_left += first != node->program.strand_ends[i];
+        first = node->program.strand_ends[i];
+    }
+    if (piece->strands_left == 0) { /* this seat has nothing to do */
+        xyl_board_retire(node->board, piece->number);
+        node->pieces_left--;
+    }
+}

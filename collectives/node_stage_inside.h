@@ -1,0 +1,77 @@
+/* The inside of the node stage, for the files that make it up:
+ *
+ *   node_stage.c    what is under way, from start to end
+ *   node_run.c      the strands of a piece: waiting, posting, claiming
+ *   node_move.c     copying and combining
+ *   node_combine.c  sums in the order of arrival
+ */
+#ifndef XYL_COLLECTIVES_NODE_STAGE_INSIDE_H
+#define XYL_COLLECTIVES_NODE_STAGE_INSIDE_H
+
+#include "collectives/buffers.h"
+#include "collectives/node_combine.h"
+#include "collectives/node_stage.h"
+
+enum { XYL_NODE_ACTIVE_MAX = 3 /* pieces of a stage under way */ };
+
+typedef struct xyl_node_stage xyl_node_stage_t;
+
+/* Where a strand of a piece is. */
+typedef struct xyl_strand {
+    uint32_t step;
+    uint32_t seen; /* seats whose counts are there */
+    int has_slice;
+    uint32_t slice; /* claimed */
+    uint64_t done;  /* bytes of the step, or of the slice */
+    xyl_node_combine_t sums;
+} xyl_strand_t;
+
+typedef struct xyl_node_piece {
+    uint64_t piece, number;
+    char *slot, *window;
+    xyl_strand_t *strands;
+    uint32_t strands_left; /* 0: not active */
+} xyl_node_piece_t;
+
+struct xyl_node_stage {
+    xyl_stage_t stage;
+    xyl_board_t *board;
+    xyl_node_stage_t *previous, *next; /* on the board */
+    int is_listed;
+    xyl_node_program_t program;
+    xyl_board_extent_t extent;
+    xyl_buffers_t buffers;
+    /* The run. */
+    int has_input;       /* all that the first piece waits for is there */
+    uint64_t input_left; /* segments */
+    uint64_t *input;     /* bits, where segments come singly */
+    uint64_t pieces_begun, pieces_left;
+    xyl_node_piece_t active[XYL_NODE_ACTIVE_MAX];
+};
+
+/* ---- node_move.c ---- */
+
+/* Bytes of the step that the block still has in this piece. */
+uint64_t xyl_node_bytes_of(const xyl_node_stage_t *node,
+                           const xyl_node_piece_t *piece,
+                           const xyl_step_t *step);
+/* Goes on with bytes [at, end) of a step, for some microseconds; returns how
+ * far it came. */
+uint64_t xyl_node_work(const xyl_node_stage_t *node,
+                       const xyl_node_piece_t *piece, const xyl_step_t *step,
+                       uint64_t at, uint64_t end);
+/* Where the bytes of a spot are, `from` bytes further on; of a private one, if
+ * it is plain. */
+char *xyl_node_address(const xyl_node_stage_t *node,
+                       const xyl_node_piece_t *piece, xyl_spot_t spot,
+                       uint64_t from);
+
+/* ---- node_run.c ---- */
+
+/* The next piece of the stage. One in which this seat has nothing to do is
+ * retired at once. */
+void xyl_node_piece_begin(xyl_node_stage_t *node, xyl_node_piece_t *piece);
+/* As far as it goes; returns the number of things done. */
+unsigned xyl_node_piece_run(xyl_node_stage_t *node, xyl_node_piece_t *piece);
+
+#endif
