@@ -54,8 +54,9 @@ unsigned buffers_count(size_t bytes, uint32_t ranks, unsigned sets)
     return wanted < BUFFERS_MIN ? BUFFERS_MIN : (unsigned)wanted;
 }
 
-xylem_status_t buffers_create(struct buffers *buffers, size_t bytes,
-                              unsigned count)
+xylem_status_t buffers_create_of(struct buffers *buffers, size_t bytes,
+                                 unsigned count, const struct bench_impl *impl,
+                                 void *state)
 {
     size_t slot = slot_of(bytes);
     size_t total;
@@ -63,7 +64,10 @@ xylem_status_t buffers_create(struct buffers *buffers, size_t bytes,
 
     if (slot <= SIZE_MAX / 2 / count) {
         total = (slot * count / MEMORY_ALIGN + 1) * MEMORY_ALIGN;
-        memory = aligned_alloc(MEMORY_ALIGN, total);
+        if (impl == NULL)
+            memory = aligned_alloc(MEMORY_ALIGN, total);
+        else if (impl->take(state, total, &memory) != XYLEM_OK)
+            memory = NULL;
     }
     if (memory == NULL) {
         fprintf(stderr, "no memory for %u buffers of %zu bytes\n", count,
@@ -71,14 +75,26 @@ xylem_status_t buffers_create(struct buffers *buffers, size_t bytes,
         return XYLEM_ERR_NO_MEMORY;
     }
     memset(memory, 0, slot * count);
-    *buffers =
-        (struct buffers){.memory = memory, .slot_bytes = slot, .count = count};
+    *buffers = (struct buffers){.memory = memory,
+                                .slot_bytes = slot,
+                                .count = count,
+                                .impl = impl,
+                                .state = state};
     return XYLEM_OK;
+}
+
+xylem_status_t buffers_create(struct buffers *buffers, size_t bytes,
+                              unsigned count)
+{
+    return buffers_create_of(buffers, bytes, count, NULL, NULL);
 }
 
 void buffers_destroy(struct buffers *buffers)
 {
-    free(buffers->memory);
+    if (buffers->impl == NULL)
+        free(buffers->memory);
+    else if (buffers->memory != NULL)
+        buffers->impl->give(buffers->state, buffers->memory);
     buffers->memory = NULL;
 }
 

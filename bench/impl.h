@@ -78,6 +78,10 @@ struct bench_impl {
     xylem_status_t (*reduce)(void *state, const void *send, void *recv,
                              size_t bytes, uint32_t root);
     xylem_status_t (*barrier)(void *state);
+    /* Memory that suits the implementation, free with `give`. NULL: it has none
+     * of its own. */
+    xylem_status_t (*take)(void *state, size_t bytes, void **memory_out);
+    void (*give)(void *state, void *memory);
     /* Moves data that is under way; does not block. */
     void (*progress)(void *state);
     /* Gathers `count` doubles of every rank, in rank order, into `all` of
@@ -88,6 +92,10 @@ struct bench_impl {
 
 /* The library through its public interface. */
 const struct bench_impl *impl_event(void);
+
+/* No collective, but a loop that takes as long as the library's call; filled
+ * into *impl_out, which is returned. Results are not there to be checked. */
+const struct bench_impl *impl_local(struct bench_impl *impl_out);
 
 /* The same trees and the same network, driven the other two ways: nonblocking
  * transfers with a wait for all children per segment, and blocking transfers

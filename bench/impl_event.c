@@ -147,6 +147,20 @@ static xylem_status_t event_barrier(void *arg)
     return reported(xylem_barrier(state->world), "barrier");
 }
 
+static xylem_status_t event_take(void *arg, size_t bytes, void **memory_out)
+{
+    struct event_state *state = arg;
+
+    return reported(xylem_alloc(state->context, bytes, memory_out), "alloc");
+}
+
+static void event_give(void *arg, void *memory)
+{
+    struct event_state *state = arg;
+
+    (void)reported(xylem_free(state->context, memory), "free");
+}
+
 static void event_progress(void *arg)
 {
     struct event_state *state = arg;
@@ -178,6 +192,8 @@ const struct bench_impl *impl_event(void)
                                            .bcast = event_bcast,
                                            .reduce = event_reduce,
                                            .barrier = event_barrier,
+                                           .take = event_take,
+                                           .give = event_give,
                                            .progress = event_progress,
                                            .gather = event_gather};
 

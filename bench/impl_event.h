@@ -16,6 +16,7 @@ struct event_state {
     char why[EVENT_WHY_BYTES]; /* of the last refusal */
     xylem_request_t *kept;     /* a rival's last request; NULL: none */
     xylem_coll_args_t kept_args;
+    uint64_t local_units; /* impl_local's work per call */
 };
 
 #endif

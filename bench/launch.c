@@ -25,6 +25,7 @@ struct launch_kind {
 
 static const struct launch_kind kinds[] = {
     {"event", LAUNCHER_XYLEM, MODULE_NONE},
+    {"local", LAUNCHER_XYLEM, MODULE_NONE},
     {"waitall", LAUNCHER_XYLEM, MODULE_NONE},
     {"blocking", LAUNCHER_XYLEM, MODULE_NONE},
     {"openmpi-tuned", LAUNCHER_OPENMPI, MODULE_TUNED},
@@ -270,8 +271,6 @@ static void add_worker(struct launch_command *command,
     add(command, "%u", options->root);
     add(command, "--seed");
     add(command, "%u", options->seed);
-    if (options->check)
-        add(command, "--check");
 }
 
 /* What only xylem's own implementations heed. */
@@ -342,5 +341,7 @@ void launch_command_build(const struct launch *launch,
         break;
     }
     add_worker(command, options);
+    if (options->check && strcmp(launch->name, "local") != 0)
+        add(command, "--check"); /* local has no results */
     add_experiment(command, options, experiment);
 }

@@ -70,9 +70,10 @@ static const struct cli cli = {
         "held up once, in a binary tree unless --algorithm says\notherwise; "
         "the table says how much later each rank finishes. Both are done when "
         "--max-ms\nis given, too.\n\nxylem-noise starts the processes itself, "
-        "on this machine. Implementations: event (xylem),\nwaitall, blocking "
-        "(the same trees and network, waiting for all or each of the "
-        "children),\nopenmpi-tuned, openmpi-adapt, mpich.",
+        "on this machine. Implementations: event (xylem),\nlocal (the floor: a "
+        "loop as long as a call of event's, without other ranks), waitall,\n"
+        "blocking (trees over the network, waiting for all or each of the "
+        "children), openmpi-tuned,\nopenmpi-adapt, mpich.",
     .options = table,
     .options_count = sizeof table / sizeof table[0]};
 

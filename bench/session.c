@@ -42,15 +42,17 @@ static xylem_status_t count_agree(struct session *session)
 
 static xylem_status_t buffers_get(struct session *session)
 {
+    const struct workload *work = session->work;
+    const struct bench_impl *impl = work->own_memory ? work->impl : NULL;
     struct coll_part part = part_of(session);
     xylem_status_t status = XYLEM_OK;
 
     if (coll_has_input(&part))
-        status = buffers_create(&session->inputs, coll_input_bytes(&part),
-                                session->count);
+        status = buffers_create_of(&session->inputs, coll_input_bytes(&part),
+                                   session->count, impl, work->state);
     if (status == XYLEM_OK && coll_has_result(&part))
-        status = buffers_create(&session->results, coll_result_bytes(&part),
-                                session->count);
+        status = buffers_create_of(&session->results, coll_result_bytes(&part),
+                                   session->count, impl, work->state);
     return status;
 }
 

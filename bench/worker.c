@@ -273,6 +273,7 @@ static int run(struct worker *worker)
                                      .iterations = options->iterations,
                                      .seconds = options->seconds,
                                      .buffers = options->buffers,
+                                     .own_memory = (int)options->alloc,
                                      .check = (int)options->check,
                                      .back_to_back = (int)options->back_to_back,
                                      .noise = {.hz = options->hz,

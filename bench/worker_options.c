@@ -44,6 +44,8 @@ static const struct cli_option table[] = {
     {"root", 0, CLI_COUNT, AT(root), 0, UINT_MAX, "RANK", "default 0"},
     {"buffers", 0, CLI_COUNT, AT(buffers), 0, BUFFERS_MAX, "N",
      "rotated buffers (default 0: more than the cache)"},
+    {"alloc", 0, CLI_FLAG, AT(alloc), 0, 0, NULL,
+     "buffers that other ranks of the node can read"},
     {"back-to-back", 0, CLI_FLAG, AT(back_to_back), 0, 0, NULL,
      "no barrier between calls"},
     {"check", 0, CLI_FLAG, AT(check), 0, 0, NULL, "verify the results"},

@@ -22,6 +22,7 @@ struct worker_options {
     unsigned warmup;
     unsigned buffers;
     unsigned root;
+    unsigned alloc;
     unsigned check;
     unsigned back_to_back;
     unsigned lines;

@@ -28,6 +28,7 @@ struct workload {
     unsigned iterations; /* 0: as many as fit into `seconds` */
     double seconds;
     unsigned buffers; /* rotated; 0: what the cache asks for */
+    int own_memory;   /* buffers of the implementation's own */
     int check;        /* verify the results */
     int back_to_back; /* latency without barriers */
     struct noise_spec noise;

@@ -16,8 +16,9 @@ static const char program_name[] = "xylem-noise";
 
 static int worker(int argc, char **argv)
 {
-    const struct bench_impl *const impls[] = {impl_event(), rival_waitall(),
-                                              rival_blocking()};
+    struct bench_impl local;
+    const struct bench_impl *const impls[] = {
+        impl_event(), impl_local(&local), rival_waitall(), rival_blocking()};
     const struct worker_program program = {
         .name = "xylem-noise --worker",
         .summary = "One rank of a measurement; xylem-noise starts these.",

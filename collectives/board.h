@@ -13,8 +13,9 @@
  * A piece is a part of a collective, small enough to have all its payload in
  * one window. Pieces are numbered from 1 in the order of the team's calls, so
  * that every seat knows number, slot and window of each without a word from
- * the others. Nothing in a slot is ever cleared: values begin with the number
- * of their piece, and only grow.
+ * the others; if these have to say how many there are, they do so in a piece
+ * before (node_number.c). Nothing in a slot is ever cleared: values begin with
+ * the number of their piece, and only grow.
  *
  * Slot and window of a piece may be used when all seats have retired the pieces
  * that had them before. Waiting for older pieces only, the oldest can always
@@ -90,6 +91,8 @@ typedef struct xyl_board {
     int is_starved;       /* this seat waits for others' done lines */
     /* Stages under way, in the order of their pieces; see node_stage.c. */
     struct xyl_node_stage *first, *last;
+    struct xyl_node_stage *unnumbered; /* the first that has no numbers yet */
+    int is_out_of_step; /* one has gone without: others count on */
     struct xyl_board *previous_busy, *next_busy;
     struct xyl_board *next_left; /* see node.c */
 } xyl_board_t;

@@ -245,14 +245,14 @@ static void by_table(const rule_t *rule, const xyl_problem_t *problem,
 
 /* Through memory wherever it is shared. But from some length on, blocks that
  * each have one reader go faster from process to process than twice through
- * memory. */
+ * memory; of those that vary, no rank knows how long they are everywhere. */
 static int by_node(const xyl_problem_t *problem, xyl_choice_t *choice)
 {
     if (problem->coll == XYLEM_COLL_ALLTOALL && problem->ranks > 4 &&
         problem->count * problem->element_bytes >= NODE_BLOCK_BYTES)
         return 0;
-    *choice =
-        (xyl_choice_t){.algorithm = xyl_algorithm_find(problem->coll, "node")};
+    *choice = (xyl_choice_t){
+        .algorithm = xyl_algorithm_find(written_as(problem->coll), "node")};
     return choice->algorithm != NULL &&
            xyl_algorithm_fits(choice->algorithm, problem, NULL);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "collectives/arguments.h"
+#include "collectives/node_blocks.h"
 #include "collectives/node_stage.h"
 #include "collectives/select.h"
 #include "runtime/base/status.h"
@@ -109,42 +110,22 @@ void xyl_node_release_all(xylem_context_t *context)
 
 /* ---- the program ---- */
 
-/* Blocks of an allgatherv or reduce_scatter in bytes, and where they begin. */
-static uint64_t *blocks_of(const xylem_team_t *team,
-                           const xylem_coll_args_t *args,
-                           const xyl_sides_t *sides)
+/* 0: ranks cannot see each other's memory. */
+static uint64_t share_bytes_of(const xylem_context_t *context)
 {
-    uint64_t unit =
-        xylem_type_bytes(args->recv_count != 0 ? args->recv_type : args->type);
-    uint64_t *blocks = malloc(2 * team->size * sizeof *blocks), sum = 0;
-    uint32_t i;
-
-    if (args->coll == XYLEM_COLL_REDUCE_SCATTER)
-        unit = xylem_type_bytes(args->type);
-    if (sides->recv_is_empty)
-        unit = 0;
-    for (i = 0; blocks != NULL && i < team->size; i++) {
-        blocks[i] = args->recv_counts[i] * unit;
-        blocks[team->size + i] =
-            args->recv_displs == NULL ? sum : args->recv_displs[i] * unit;
-        sum += blocks[i];
-    }
-    return blocks;
+    return context->shm->ops->share == NULL ? 0 : context->config.share_bytes;
 }
 
 static xylem_status_t
 program_write(xylem_team_t *team, const xylem_coll_args_t *args,
-              const xyl_sides_t *sides, const xyl_choice_t *choice,
+              xyl_sides_t *sides, const xyl_choice_t *choice,
               int is_commutative, xyl_node_program_t *program)
 {
-    int varies = args->coll == XYLEM_COLL_ALLGATHERV ||
-                 args->coll == XYLEM_COLL_REDUCE_SCATTER;
-    uint64_t *blocks = varies ? blocks_of(team, args, sides) : NULL;
     xyl_problem_t outline;
     xyl_node_problem_t problem;
+    xylem_status_t status;
+    uint64_t *blocks;
 
-    if (varies && blocks == NULL)
-        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for counts");
     xyl_problem_outline(team, args, is_commutative, &outline);
     problem = (xyl_node_problem_t){
         .coll = args->coll,
@@ -152,21 +133,23 @@ program_write(xylem_team_t *team, const xylem_coll_args_t *args,
         .seats = team->size,
         .root = outline.root,
         .bytes = outline.count * outline.element_bytes,
-        .blocks = blocks,
-        .block_at = varies ? blocks + team->size : NULL,
         .element_bytes = unit_of(&outline),
         .is_in_place = outline.is_in_place,
         .segment_bytes = choice->segment_bytes,
         .window_bytes = team->context->config.noise_budget / WINDOWS_MIN,
+        .share_bytes = share_bytes_of(team->context),
         .in_arrival_order =
             xyl_select_arrival_order(team, args, is_commutative),
     };
     program->element_bytes = problem.element_bytes;
-    xyl_node_algorithm(args->coll)(&problem, program);
+    status = xyl_node_blocks_find(team, args, sides, &problem, &blocks);
+    if (status == XYLEM_OK) {
+        xyl_node_algorithm(args->coll)(&problem, program);
+        if (xyl_node_program_status(program) != XYLEM_OK)
+            status = xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a program");
+    }
     free(blocks);
-    return xyl_node_program_status(program) == XYLEM_OK
-               ? XYLEM_OK
-               : xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a program");
+    return status;
 }
 
 /* ---- the operation ---- */
@@ -209,22 +192,26 @@ xyl_node_create(xylem_team_t *team, const xylem_coll_args_t *args,
                 const xyl_sides_t *sides, const xyl_combiner_t *combiner,
                 const xyl_choice_t *choice, xyl_operation_t **operation_out)
 {
+    xyl_sides_t own = *sides;
     xyl_node_program_t program;
     xyl_operation_t *operation;
     xylem_status_t status;
 
     xyl_node_program_init(&program);
-    status = program_write(team, args, sides, choice, combiner->is_commutative,
+    status = program_write(team, args, &own, choice, combiner->is_commutative,
                            &program);
     if (status == XYLEM_OK)
         status = operation_make(team, args, &program, &operation);
     xyl_node_program_fini(&program);
-    if (status != XYLEM_OK)
+    if (status != XYLEM_OK) {
+        if (args->coll == XYLEM_COLL_ALLTOALLW) /* else they are the caller's */
+            xyl_sides_release(&own);
         return status;
+    }
     operation->combiner = *combiner;
-    operation->sides = *sides;
+    operation->sides = own;
     operation->bind = node_bind;
-    xyl_node_stage_layouts(operation->lane[0], sides->send, sides->recv);
+    xyl_node_stage_layouts(operation->lane[0], own.send, own.recv);
     operation->bind(operation, args);
     *operation_out = operation;
     return XYLEM_OK;

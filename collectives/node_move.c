@@ -26,11 +26,6 @@ static int is_private(xyl_space_t space)
     return space == XYL_SPACE_SEND || space == XYL_SPACE_RECV;
 }
 
-static xyl_buffer_t buffer_of(xyl_space_t space)
-{
-    return space == XYL_SPACE_SEND ? XYL_BUFFER_SEND : XYL_BUFFER_RECV;
-}
-
 /* Of a private spot, in the piece. */
 static uint64_t private_at(const xyl_node_stage_t *node,
                            const xyl_node_piece_t *piece, uint64_t at)
@@ -53,33 +48,59 @@ uint64_t xyl_node_bytes_of(const xyl_node_stage_t *node,
 
 /* ---- moving and combining ---- */
 
-static void copy_part(const xyl_node_stage_t *node,
-                      const xyl_node_piece_t *piece, const xyl_step_t *step,
-                      uint64_t from, size_t bytes)
+/* Where a step reads what is shared; NULL: it cannot be seen. */
+static const char *source_of(xyl_node_stage_t *node,
+                             const xyl_node_piece_t *piece,
+                             const xyl_step_t *step, uint32_t seat,
+                             uint64_t from, size_t bytes)
+{
+    uint64_t at = step->from.at + from;
+
+    if (step->from.space == XYL_SPACE_INPUT)
+        return xyl_node_input(node, piece, seat, at, step->further, bytes);
+    return shared_address(node, piece, step->from.space, seat, at);
+}
+
+static void copy_private(const xyl_node_stage_t *node,
+                         const xyl_node_piece_t *piece, const xyl_step_t *step,
+                         uint64_t from, size_t bytes)
 {
     xyl_spot_t to = step->to, source = step->from;
-    const xyl_buffers_t *buffers = &node->buffers;
+    xyl_buffer_t buffer = xyl_node_buffer_of(source.space);
+    uint64_t at = private_at(node, piece, source.at + from);
 
-    if (is_private(to.space) && is_private(source.space))
-        xyl_buffers_copy(buffers, buffer_of(to.space),
-                         private_at(node, piece, to.at + from),
-                         buffer_of(source.space),
-                         private_at(node, piece, source.at + from), bytes);
-    else if (is_private(to.space))
-        xyl_buffers_unpack(buffers, buffer_of(to.space),
-                           private_at(node, piece, to.at + from), bytes,
-                           shared_address(node, piece, source.space,
-                                          source.seat, source.at + from));
-    else if (is_private(source.space))
+    if (is_private(to.space))
+        xyl_buffers_copy(&node->buffers, xyl_node_buffer_of(to.space),
+                         private_at(node, piece, to.at + from), buffer, at,
+                         bytes);
+    else if (step->kind != XYL_STEP_PUBLISH || piece->lies == NULL)
         xyl_buffers_pack(
-            buffers, buffer_of(source.space),
-            private_at(node, piece, source.at + from), bytes,
+            &node->buffers, buffer, at, bytes,
             shared_address(node, piece, to.space, to.seat, to.at + from));
-    else if (xyl_copies_begin(buffers->copies, bytes))
+}
+
+/* 0: the source cannot be seen. */
+static int copy_part(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                     const xyl_step_t *step, uint64_t from, size_t bytes)
+{
+    xyl_spot_t to = step->to;
+    const char *source;
+
+    if (is_private(step->from.space)) {
+        copy_private(node, piece, step, from, bytes);
+        return 1;
+    }
+    source = source_of(node, piece, step, step->from.seat, from, bytes);
+    if (source == NULL)
+        return 0;
+    if (is_private(to.space))
+        xyl_buffers_unpack(&node->buffers, xyl_node_buffer_of(to.space),
+                           private_at(node, piece, to.at + from), bytes,
+                           source);
+    else if (xyl_copies_begin(node->buffers.copies, bytes))
         memcpy(shared_address(node, piece, to.space, to.seat, to.at + from),
-               shared_address(node, piece, source.space, source.seat,
-                              source.at + from),
-               bytes);
+               source, bytes);
+    return 1;
 }
 
 char *xyl_node_address(const xyl_node_stage_t *node,
@@ -87,41 +108,48 @@ char *xyl_node_address(const xyl_node_stage_t *node,
                        uint64_t from)
 {
     if (is_private(spot.space))
-        return xyl_buffers_address(&node->buffers, buffer_of(spot.space),
+        return xyl_buffers_address(&node->buffers,
+                                   xyl_node_buffer_of(spot.space),
                                    private_at(node, piece, spot.at + from));
     return shared_address(node, piece, spot.space, spot.seat, spot.at + from);
 }
 
-/* What a seat contributes, from `from` on. */
-static const char *operand(const xyl_node_stage_t *node,
+/* What a seat contributes, from `from` on; NULL: it cannot be seen. */
+static const char *operand(xyl_node_stage_t *node,
                            const xyl_node_piece_t *piece,
-                           const xyl_step_t *step, uint32_t seat, uint64_t from)
+                           const xyl_step_t *step, uint32_t seat, uint64_t from,
+                           size_t bytes)
 {
     if (step->takes_send && seat == node->board->seat)
         return xyl_node_address(
             node, piece, xyl_spot(XYL_SPACE_SEND, 0, step->within), from);
-    return shared_address(node, piece, step->from.space, seat,
-                          step->from.at + from);
+    return source_of(node, piece, step, seat, from, bytes);
 }
 
-/* Combines what the step's seats have from `from` on, in their order. */
-static void reduce_part(const xyl_node_stage_t *node,
-                        const xyl_node_piece_t *piece, const xyl_step_t *step,
-                        uint64_t from, size_t bytes)
+/* Combines what the step's seats have from `from` on, in their order. 0: not
+ * all of it can be seen. */
+static int reduce_part(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                       const xyl_step_t *step, uint64_t from, size_t bytes)
 {
     size_t count = bytes / node->program.element_bytes;
     char *to = xyl_node_address(node, piece, step->to, from);
     uint32_t seat = step->first_seat;
-    const char *left = operand(node, piece, step, seat, from);
+    const char *left = operand(node, piece, step, seat, from, bytes), *right;
 
+    if (left == NULL)
+        return 0;
     if (seat + 1 == step->end_seat &&
         xyl_copies_begin(node->buffers.copies, bytes))
         memcpy(to, left, bytes);
     for (seat++; seat < step->end_seat; seat++) {
-        xyl_combiner_apply(&node->stage.operation->combiner, to, left,
-                           operand(node, piece, step, seat, from), count);
+        right = operand(node, piece, step, seat, from, bytes);
+        if (right == NULL)
+            return 0;
+        xyl_combiner_apply(&node->stage.operation->combiner, to, left, right,
+                           count);
         left = to;
     }
+    return 1;
 }
 
 static size_t reduce_unit(const xyl_node_stage_t *node)
@@ -133,17 +161,16 @@ static size_t reduce_unit(const xyl_node_stage_t *node)
 
 /* Goes on with bytes [at, end) of a step, for at most about PART_BYTES of
  * reading; returns how far it came. */
-uint64_t xyl_node_work(const xyl_node_stage_t *node,
-                       const xyl_node_piece_t *piece, const xyl_step_t *step,
-                       uint64_t at, uint64_t end)
+uint64_t xyl_node_work(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                       const xyl_step_t *step, uint64_t at, uint64_t end)
 {
     size_t unit, part;
     uint64_t read = 0;
 
     if (step->kind == XYL_STEP_COPY || step->kind == XYL_STEP_PUBLISH) {
         part = end - at < PART_BYTES ? (size_t)(end - at) : PART_BYTES;
-        if (part != 0)
-            copy_part(node, piece, step, at, part);
+        if (part != 0 && !copy_part(node, piece, step, at, part))
+            return at;
         return at + part;
     }
     if (step->first_seat == step->end_seat)
@@ -151,7 +178,8 @@ uint64_t xyl_node_work(const xyl_node_stage_t *node,
     unit = reduce_unit(node);
     for (; at < end && read < PART_BYTES; at += part) {
         part = end - at < unit ? (size_t)(end - at) : unit;
-        reduce_part(node, piece, step, at, part);
+        if (!reduce_part(node, piece, step, at, part))
+            return at;
         read += (uint64_t)part * (step->end_seat - step->first_seat);
     }
     return at;

@@ -54,9 +54,11 @@ xyl_step_t *xyl_node_step(xyl_node_program_t *program, xyl_step_kind_t kind,
         xyl_node_strand(program);
     steps = grow(program, program->steps, program->count, &program->capacity,
                  sizeof *program->steps);
-    if (program->status != XYLEM_OK)
+    if (steps == NULL)
         return NULL;
     program->steps = steps;
+    if (program->status != XYLEM_OK) /* an error before */
+        return NULL;
     steps[program->count] = (xyl_step_t){.kind = kind,
                                          .to = to,
                                          .from = from,
@@ -78,6 +80,40 @@ void xyl_node_cut(xyl_node_program_t *program, uint64_t total, uint64_t room,
         bytes = total == 0 ? unit : total;
     program->piece_bytes = bytes;
     program->pieces = total == 0 ? 1 : (total + bytes - 1) / bytes;
+}
+
+void xyl_node_cut_late(xyl_node_program_t *program, uint64_t room)
+{
+    program->is_cut_late = 1;
+    program->room = room / XYL_BOARD_LINE_BYTES * XYL_BOARD_LINE_BYTES;
+    program->piece_bytes = program->room;
+    program->pieces = 1;
+}
+
+static void move_block(xyl_spot_t *spot, uint64_t before, uint64_t now)
+{
+    if (spot->space == XYL_SPACE_INPUT || spot->space == XYL_SPACE_BOARD)
+        spot->at = spot->at / before * now;
+}
+
+void xyl_node_cut_now(xyl_node_program_t *program, uint64_t largest)
+{
+    uint64_t before = program->piece_bytes, now = program->room;
+    uint32_t i;
+
+    if (largest < now)
+        now = xyl_board_whole_lines(largest == 0 ? 1 : largest);
+    program->pieces = largest == 0 ? 1 : (largest + now - 1) / now;
+    if (now == before)
+        return;
+    program->piece_bytes = now;
+    program->input_bytes = program->input_bytes / before * now;
+    program->board_bytes = program->board_bytes / before * now;
+    for (i = 0; i < program->count; i++) {
+        program->steps[i].bytes = program->steps[i].bytes / before * now;
+        move_block(&program->steps[i].to, before, now);
+        move_block(&program->steps[i].from, before, now);
+    }
 }
 
 uint64_t xyl_node_segment(uint64_t wanted, uint64_t room,

@@ -7,10 +7,15 @@
  * Every seat publishes what others are to read: beside its count in its line
  * when it is short, else as its input in the piece's window. Who reads and
  * combines what is in the programs. No seat waits to be read: the board keeps
- * the window until all have retired the piece.
+ * the window until all have retired the piece. But where `shares` is set and a
+ * seat's input is memory that the others can see, it is not copied: they read
+ * it where it lies, and that seat ends only when all have said that they are
+ * done with it. Every seat says so, whoever shares.
  *
  * A block longer than a piece goes in several pieces: piece k takes the bytes
  * from k * piece_bytes on of every block, and steps are cut where a block ends.
+ * All seats take the same pieces, hence know the longest block; in gatherv,
+ * scatterv and alltoallv (w) they learn it when the collective begins.
  *
  * Offsets and counts are packed bytes. Writing never fails in the call: the
  * first error is kept, and xyl_node_program_status tells it. One thread.
@@ -27,7 +32,8 @@ typedef enum xyl_space {
     XYL_SPACE_SEND, /* the user's; in place: the same memory as RECV */
     XYL_SPACE_RECV,
     XYL_SPACE_LINE,  /* of a seat: XYL_BOARD_INLINE_BYTES beside its count */
-    XYL_SPACE_INPUT, /* of a seat: what it has published in the window */
+    XYL_SPACE_INPUT, /* of a seat: what it has published, in the window or
+                        where it lies */
     XYL_SPACE_BOARD  /* the window behind all inputs */
 } xyl_space_t;
 
@@ -60,6 +66,7 @@ typedef enum xyl_wait {
     XYL_WAIT_COUNT,      /* of `wait_seat`: at least wait_for */
     XYL_WAIT_ALL_COUNTS, /* of all other seats */
     XYL_WAIT_WORD,       /* number wait_for is posted */
+    XYL_WAIT_STRANDS,    /* the seat's other strands are done */
     XYL_WAIT_SEGMENT     /* number wait_for of this seat's input is there */
 } xyl_wait_t;
 
@@ -83,6 +90,11 @@ typedef struct xyl_step {
     uint32_t slices;               /* CLAIM, COMBINE, COLLECT */
     uint32_t spares;               /* COMBINE: cells behind the sums */
     uint64_t slice_bytes;          /* of each; slice i begins i of them on */
+    /* Where the input is read where it lies, its bytes are this much further on
+     * than in the window: blocks there are as long as a piece has them, not as
+     * they are. PUBLISH: of `to`; all others: of `from`. */
+    uint64_t further;
+    int if_shared; /* left out unless this seat's input is read where it lies */
     int takes_send; /* REDUCE: this seat's own is not published but lies at
                        `within` of SEND; it is one of the first two, or SEND
                        and RECV are apart */
@@ -97,8 +109,15 @@ typedef struct xyl_node_program {
     uint32_t count, capacity;
     uint32_t *strand_ends; /* number of the step behind each strand's last */
     uint32_t strands, strand_capacity;
-    uint64_t input_bytes; /* of each seat in the window */
+    uint64_t input_bytes; /* of each seat in the window; 0: only one seat has
+                             input there, in the place of the board */
     uint64_t board_bytes; /* behind these */
+    int shares;           /* input may be read where it lies */
+    /* Where each seat knows only its own blocks, pieces are cut when all have
+     * told one another of the largest: see xyl_node_cut_late. */
+    int is_cut_late;
+    uint64_t largest; /* of this seat's blocks, in bytes */
+    uint64_t room;    /* for a block in a piece, whole lines */
     /* Of the collective. */
     uint64_t piece_bytes; /* of each block that one piece takes */
     uint64_t pieces;
@@ -115,12 +134,17 @@ typedef struct xyl_node_problem {
     xylem_coll_t coll;
     uint32_t seat, seats, root;
     uint64_t bytes;
-    const uint64_t *blocks, *block_at; /* [seats] bytes; NULL: all alike */
+    const uint64_t *blocks, *block_at;     /* [seats] bytes; NULL: all alike */
+    const uint64_t *send_blocks, *send_at; /* the same of what is sent, where
+                                              both sides have blocks; NULL: as
+                                              those that are received */
     size_t element_bytes;
     int is_in_place;
     uint64_t segment_bytes; /* wanted; 0: the algorithm's choice */
     uint64_t window_bytes;  /* at most, for one piece */
     int in_arrival_order;   /* contributions may be combined as they come */
+    uint64_t share_bytes;   /* from this length on input may be read where it
+                               lies; 0: never */
 } xyl_node_problem_t;
 
 typedef void (*xyl_node_algorithm_fn)(const xyl_node_problem_t *problem,
@@ -151,6 +175,21 @@ static inline xyl_spot_t xyl_spot(xyl_space_t space, uint32_t seat, uint64_t at)
  * `room` bytes of each; whole multiples of `unit`, if there is room for one. */
 void xyl_node_cut(xyl_node_program_t *program, uint64_t total, uint64_t room,
                   uint64_t unit);
+
+/* The same where `largest`, of all seats' blocks, is not known yet. Until it
+ * is, there is one piece with all of the room, and programs are written for
+ * that; they have nothing in the window but blocks side by side, of a piece's
+ * bytes each. */
+void xyl_node_cut_late(xyl_node_program_t *program, uint64_t room);
+/* It is known: changes the program's steps accordingly. Again at any time. */
+void xyl_node_cut_now(xyl_node_program_t *program, uint64_t largest);
+
+/* Where it is so: what a seat's counts say others do not know. */
+static inline int xyl_node_is_cut_late(xylem_coll_t coll)
+{
+    return coll == XYLEM_COLL_GATHERV || coll == XYLEM_COLL_SCATTERV ||
+           coll == XYLEM_COLL_ALLTOALLV || coll == XYLEM_COLL_ALLTOALLW;
+}
 
 /* The length of a segment: about `wanted`, whole elements, at least one, and
  * no more than `room` if that has one. */

@@ -51,6 +51,8 @@ static int may_go(const xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                    node->board,
                    xyl_board_word(node->board, piece->slot, step->wait_for)) >=
                xyl_board_value(piece->number, 1);
+    case XYL_WAIT_STRANDS:
+        return piece->strands_left == 1;
     case XYL_WAIT_SEGMENT:
         return has_segment(node, piece->piece * node->program.segments +
                                      step->wait_for);
@@ -102,9 +104,8 @@ static uint32_t take_ticket(const xyl_node_stage_t *node,
 }
 
 /* Goes on with the slice that the strand has; 1: it is combined. */
-static int slice_run(const xyl_node_stage_t *node,
-                     const xyl_node_piece_t *piece, const xyl_step_t *step,
-                     xyl_strand_t *strand)
+static int slice_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                     const xyl_step_t *step, xyl_strand_t *strand)
 {
     uint64_t bytes = xyl_node_bytes_of(node, piece, step);
     uint64_t at = strand->slice * step->slice_bytes;
@@ -118,7 +119,7 @@ static int slice_run(const xyl_node_stage_t *node,
 }
 
 /* 1: there is no slice left. */
-static int claim(const xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+static int claim(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                  const xyl_step_t *step, xyl_strand_t *strand, unsigned *did)
 {
     if (!strand->has_slice) {
@@ -183,6 +184,8 @@ static int step_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
 {
     uint64_t bytes;
 
+    if (step->if_shared && piece->lies == NULL)
+        return 1;
     if (step->kind == XYL_STEP_CLAIM)
         return claim(node, piece, step, strand, did);
     if (step->kind == XYL_STEP_COMBINE || step->kind == XYL_STEP_COLLECT)
@@ -248,6 +251,7 @@ void xyl_node_piece_begin(xyl_node_stage_t *node, xyl_node_piece_t *piece)
     piece->window = xyl_board_window(
         node->board, node->extent.ring,
         xyl_board_at(node->board, &node->extent, piece->piece));
+    xyl_node_share_piece(node, piece);
     piece->strands_left = 0;
     for (i = 0; i < node->program.strands; i++) {
         piece->strands[i] = (xyl_strand_t){.step = first};

@@ -28,6 +28,8 @@ static void list_add(xyl_node_stage_t *node)
     node->previous = board->last;
     node->is_listed = 1;
     board->last = node;
+    if (board->unnumbered == NULL)
+        board->unnumbered = node;
     if (node->previous != NULL) {
         node->previous->next = node;
         return;
@@ -61,6 +63,8 @@ static void list_remove(xyl_node_stage_t *node)
     if (!node->is_listed)
         return;
     node->is_listed = 0;
+    if (board->unnumbered == node)
+        board->unnumbered = node->next;
     if (node->previous != NULL)
         node->previous->next = node->next;
     else
@@ -98,13 +102,17 @@ static unsigned stage_poll(xyl_node_stage_t *node)
 {
     unsigned i, did = 0;
 
-    if (!node->has_input)
+    if (!node->has_input || node->state != XYL_NODE_NUMBERED)
         return 0;
     for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++)
         if (node->active[i].strands_left != 0)
             did += xyl_node_piece_run(node, &node->active[i]);
     if (node->pieces_begun < node->program.pieces)
         did += begin_pieces(node);
+    if (xyl_node_share_failed(node))
+        return did + 1;
+    if (did != 0)
+        node->stage.operation->looks_without_event = 0;
     if (node->pieces_left != 0)
         return did;
     list_remove(node);
@@ -123,11 +131,14 @@ unsigned xyl_node_stages_poll(void *arg)
 
     for (; board != NULL; board = next_board) {
         next_board = board->next_busy;
+        did += xyl_node_number(board);
         for (node = board->first; node != NULL; node = next) {
             next = node->next;
             did += stage_poll(node);
             /* Those behind one that may not begin may not either. */
-            if (node->is_listed && node->has_input && node->pieces_begun == 0)
+            if (node->is_listed &&
+                (node->state != XYL_NODE_NUMBERED ||
+                 (node->has_input && node->pieces_begun == 0)))
                 break;
         }
     }
@@ -146,13 +157,9 @@ static void node_start(xyl_stage_t *stage)
     const xyl_node_program_t *program = &node->program;
     uint32_t i;
 
-    node->extent = xyl_board_take(node->board, program->pieces,
-                                  node->board->seats * program->input_bytes +
-                                      program->board_bytes);
-    if (node->extent.bytes != 0)
-        xyl_board_prepare(node->board, node->extent.ring);
+    node->state = XYL_NODE_NEW;
     node->pieces_begun = 0;
-    node->pieces_left = program->pieces;
+    xyl_node_share_start(node);
     for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++)
         node->active[i].strands_left = 0;
     if (program->segments != 0)
@@ -161,6 +168,8 @@ static void node_start(xyl_stage_t *stage)
     node->input_left = stage->operation->has_input ? stage->count : 0;
     node->has_input = node->input_left == 0 || program->segments != 0;
     list_add(node);
+    stage->operation->request.context->engine.polled +=
+        xyl_node_number(node->board);
     if (node->has_input && node->input_left == 0)
         begin(node);
 }
@@ -179,7 +188,11 @@ static void node_segment_ready(xyl_stage_t *stage, uint64_t index)
 
 static void node_cancel(xyl_stage_t *stage)
 {
-    list_remove(self(stage));
+    xyl_node_stage_t *node = self(stage);
+
+    if (node->is_listed && node->state != XYL_NODE_NUMBERED)
+        node->board->is_out_of_step = 1;
+    list_remove(node);
 }
 
 static const xyl_stage_ops_t node_ops = {
@@ -235,6 +248,7 @@ xylem_status_t xyl_node_stage_add(xyl_operation_t *operation,
     if (program->strands != 0)
         memcpy(node->program.strand_ends, program->strand_ends,
                program->strands * sizeof *program->strand_ends);
+    xyl_node_share_plan(node);
     return XYLEM_OK;
 }
 

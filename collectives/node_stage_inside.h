@@ -1,9 +1,11 @@
 /* The inside of the node stage, for the files that make it up:
  *
  *   node_stage.c    what is under way, from start to end
+ *   node_number.c   the numbers of its pieces
  *   node_run.c      the strands of a piece: waiting, posting, claiming
  *   node_move.c     copying and combining
  *   node_combine.c  sums in the order of arrival
+ *   node_share.c    input that is read where it lies
  */
 #ifndef XYL_COLLECTIVES_NODE_STAGE_INSIDE_H
 #define XYL_COLLECTIVES_NODE_STAGE_INSIDE_H
@@ -15,6 +17,13 @@
 enum { XYL_NODE_ACTIVE_MAX = 3 /* pieces of a stage under way */ };
 
 typedef struct xyl_node_stage xyl_node_stage_t;
+
+typedef enum xyl_node_state {
+    XYL_NODE_NEW,
+    XYL_NODE_COUNTED, /* the piece in which lengths are told has a number */
+    XYL_NODE_TOLD,    /* this seat has told its own */
+    XYL_NODE_NUMBERED /* pieces may begin */
+} xyl_node_state_t;
 
 /* Where a strand of a piece is. */
 typedef struct xyl_strand {
@@ -29,9 +38,21 @@ typedef struct xyl_strand {
 typedef struct xyl_node_piece {
     uint64_t piece, number;
     char *slot, *window;
+    char *lies; /* byte 0 of this seat's input, where others read it; NULL: it
+                   is copied */
     xyl_strand_t *strands;
     uint32_t strands_left; /* 0: not active */
 } xyl_node_piece_t;
+
+/* This seat's input, as it may be read where it lies. */
+typedef struct xyl_node_share {
+    int has_input;
+    xyl_space_t space;
+    uint64_t at, end;    /* of byte 0 of the first piece's, and of all */
+    uint64_t name;       /* of byte 0, in this run; 0: copied */
+    uint32_t cannot_see; /* this seat's input; XYL_BOARD_ALL: none */
+    int is_explained;
+} xyl_node_share_t;
 
 struct xyl_node_stage {
     xyl_stage_t stage;
@@ -41,13 +62,29 @@ struct xyl_node_stage {
     xyl_node_program_t program;
     xyl_board_extent_t extent;
     xyl_buffers_t buffers;
+    xyl_node_share_t share;
     /* The run. */
+    xyl_node_state_t state;
+    uint32_t sizes_seen; /* seats that have told theirs */
+    uint64_t largest;    /* block of these */
     int has_input;       /* all that the first piece waits for is there */
     uint64_t input_left; /* segments */
     uint64_t *input;     /* bits, where segments come singly */
     uint64_t pieces_begun, pieces_left;
     xyl_node_piece_t active[XYL_NODE_ACTIVE_MAX];
 };
+
+/* Of a private spot. */
+static inline xyl_buffer_t xyl_node_buffer_of(xyl_space_t space)
+{
+    return space == XYL_SPACE_SEND ? XYL_BUFFER_SEND : XYL_BUFFER_RECV;
+}
+
+/* ---- node_number.c ---- */
+
+/* Gives stages of the board their numbers as far as it goes; returns the number
+ * of things done. */
+unsigned xyl_node_number(xyl_board_t *board);
 
 /* ---- node_move.c ---- */
 
@@ -56,10 +93,9 @@ uint64_t xyl_node_bytes_of(const xyl_node_stage_t *node,
                            const xyl_node_piece_t *piece,
                            const xyl_step_t *step);
 /* Goes on with bytes [at, end) of a step, for some microseconds; returns how
- * far it came. */
-uint64_t xyl_node_work(const xyl_node_stage_t *node,
-                       const xyl_node_piece_t *piece, const xyl_step_t *step,
-                       uint64_t at, uint64_t end);
+ * far it came: not at all where it cannot see another seat's input. */
+uint64_t xyl_node_work(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                       const xyl_step_t *step, uint64_t at, uint64_t end);
 /* Where the bytes of a spot are, `from` bytes further on; of a private one, if
  * it is plain. */
 char *xyl_node_address(const xyl_node_stage_t *node,
@@ -73,5 +109,20 @@ char *xyl_node_address(const xyl_node_stage_t *node,
 void xyl_node_piece_begin(xyl_node_stage_t *node, xyl_node_piece_t *piece);
 /* As far as it goes; returns the number of things done. */
 unsigned xyl_node_piece_run(xyl_node_stage_t *node, xyl_node_piece_t *piece);
+
+/* ---- node_share.c ---- */
+
+void xyl_node_share_plan(xyl_node_stage_t *node);
+void xyl_node_share_start(xyl_node_stage_t *node);
+/* Before anything of the piece is posted. */
+void xyl_node_share_piece(const xyl_node_stage_t *node,
+                          xyl_node_piece_t *piece);
+/* Bytes from `at` on of a seat's input, as the window has it; NULL: they cannot
+ * be seen. After the seat has posted that they are there. */
+const char *xyl_node_input(xyl_node_stage_t *node,
+                           const xyl_node_piece_t *piece, uint32_t seat,
+                           uint64_t at, uint64_t further, size_t bytes);
+/* 1: some input could not be seen, and the operation has failed. */
+int xyl_node_share_failed(xyl_node_stage_t *node);
 
 #endif

@@ -42,6 +42,7 @@ typedef struct job_rank {
     struct event *settle; /* what it has left behind has had its time */
 } job_rank_t;
 
+static const double soon_s = 0.2;
 static const int forwarded[] = {SIGINT,  SIGTERM, SIGHUP,
                                 SIGQUIT, SIGUSR1, SIGUSR2};
 enum { FORWARDED = sizeof(forwarded) / sizeof(forwarded[0]) };
@@ -55,6 +56,7 @@ struct xyl_job {
     struct event *wake;    /* the server has to say something */
     struct event *timeout; /* of the whole job */
     struct event *grace;   /* from SIGTERM to SIGKILL */
+    struct event *soon;    /* from a rank's failure to SIGTERM */
     xyl_sink_t sinks[RANK_STREAMS];
     job_rank_t *ranks;
     unsigned running; /* ranks in RANK_RUNNING */
@@ -102,6 +104,22 @@ static void job_stop(xyl_job_t *job)
         return;
     job_signal(job, SIGTERM);
     grace_start(job);
+}
+
+static void soon_over(evutil_socket_t fd, short events, void *arg)
+{
+    (void)fd;
+    (void)events;
+    job_stop(arg);
+}
+
+/* What ends one rank may be about to end the others, each with words of its
+ * own. */
+static void job_stop_soon(xyl_job_t *job)
+{
+    const struct timeval moment = interval(soon_s);
+    if (!job->stopping && !event_pending(job->soon, EV_TIMEOUT, NULL))
+        (void)event_add(job->soon, &moment);
 }
 
 /* Whether everything has ended and has been passed on. */
@@ -157,7 +175,7 @@ static void rank_fail(job_rank_t *rank, int code, const char *why)
         xyl_sink_print(&job->sinks[1], "rank %u (pid %ld) %s", rank->rank,
                        (long)rank->pid, why);
     if (!job->options->no_kill)
-        job_stop(job);
+        job_stop_soon(job);
 }
 
 /* An abort is meant for the whole job, also where ranks may fail alone. */
@@ -490,7 +508,9 @@ static int job_init(xyl_job_t *job)
     }
     job->timeout = evtimer_new(job->base, timeout_over, job);
     job->grace = evtimer_new(job->base, grace_over, job);
-    if (job->timeout == NULL || job->grace == NULL || signals_take(job) != 0) {
+    job->soon = evtimer_new(job->base, soon_over, job);
+    if (job->timeout == NULL || job->grace == NULL || job->soon == NULL ||
+        signals_take(job) != 0) {
         xyl_complain("cannot prepare the event loop");
         return XYL_EXIT_LAUNCHER;
     }
@@ -547,6 +567,7 @@ void xyl_job_destroy(xyl_job_t *job)
     event_release(job->wake);
     event_release(job->timeout);
     event_release(job->grace);
+    event_release(job->soon);
     if (job->base != NULL)
         event_base_free(job->base);
     free(job->ranks);

@@ -34,8 +34,9 @@ typedef struct xyl_shm_ops {
     /* NULL: a load does; see xyl_shm_get. */
     uint64_t (*get)(xyl_shm_t *shm, const _Atomic uint64_t *flag);
     /* For the few words that several ranks write: stores `value` where
-     * *expected is, 1; or sets *expected to what is there, 0. Acquires and
-     * releases; wakes nobody. */
+     * *expected is, 1; or sets *expected to what is there, 0. Sequentially
+     * consistent, so that whoever marks a word and then looks sees what was set
+     * before, or is seen; wakes nobody. */
     int (*swap)(xyl_shm_t *shm, _Atomic uint64_t *word, uint64_t *expected,
                 uint64_t value);
     /* From 1 on, `set` wakes this rank; looks at flags come after it. From 0 on

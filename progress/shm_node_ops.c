@@ -221,7 +221,7 @@ static int node_swap(xyl_shm_t *shm, _Atomic uint64_t *word, uint64_t *expected,
 {
     (void)shm;
     return atomic_compare_exchange_strong_explicit(
-        word, expected, value, memory_order_acq_rel, memory_order_acquire);
+        word, expected, value, memory_order_seq_cst, memory_order_seq_cst);
 }
 
 /* A byte that comes after this ends the next sleep early, no more. */

@@ -276,7 +276,7 @@ void sim_wire_finish_receive(sim_rank_t *rank, sim_item_t *item);
 
 /* ---- shm.c ---- */
 
-xyl_shm_t *sim_shm_create(sim_rank_t *rank);
+xyl_shm_t *sim_shm_create(sim_rank_t *rank, int has_heap);
 void sim_shm_fini(sim_world_t *world);
 /* The calendar's entry of a flag: stores it, returns what tells its reader. */
 sim_item_t *sim_shm_store(void *what);

@@ -156,18 +156,52 @@ static int shm_swap(xyl_shm_t *shm, _Atomic uint64_t *word, uint64_t *expected,
         word, expected, value, memory_order_acq_rel, memory_order_acquire);
 }
 
-/* Ranks here do not sleep, and have no heap. */
-static const xyl_shm_ops_t shm_ops = {
-    .name = "sim",
-    .attach = shm_attach,
-    .detach = shm_detach,
-    .copy = shm_copy,
-    .set = shm_set,
-    .swap = shm_swap,
-};
-
-xyl_shm_t *sim_shm_create(sim_rank_t *rank)
+/* All ranks are in one process. */
+static void *shm_heap_alloc(xyl_shm_t *shm, size_t bytes)
 {
-    rank->shm.ops = &shm_ops;
+    (void)shm;
+    return aligned_alloc(64, (bytes / 64 + 1) * 64);
+}
+
+static void shm_heap_free(xyl_shm_t *shm, void *memory)
+{
+    (void)shm;
+    free(memory);
+}
+
+static uint64_t shm_share(xyl_shm_t *shm, const void *memory, size_t bytes)
+{
+    (void)shm;
+    (void)bytes;
+    return (uint64_t)(uintptr_t)memory;
+}
+
+static const void *shm_view(xyl_shm_t *shm, uint32_t rank, uint64_t name,
+                            size_t bytes)
+{
+    union {
+        uintptr_t name;
+        const void *memory;
+    } place = {(uintptr_t)name};
+
+    (void)shm;
+    (void)rank;
+    (void)bytes;
+    return place.memory;
+}
+
+/* Ranks here do not sleep. */
+#define OPS                                                                    \
+    .name = "sim", .attach = shm_attach, .detach = shm_detach,                 \
+    .copy = shm_copy, .set = shm_set, .swap = shm_swap
+
+static const xyl_shm_ops_t shm_ops = {OPS};
+static const xyl_shm_ops_t shm_heap_ops = {
+    OPS, .heap_alloc = shm_heap_alloc, .heap_free = shm_heap_free,
+    .share = shm_share, .view = shm_view};
+
+xyl_shm_t *sim_shm_create(sim_rank_t *rank, int has_heap)
+{
+    rank->shm.ops = has_heap ? &shm_heap_ops : &shm_ops;
     return &rank->shm;
 }

@@ -369,7 +369,9 @@ static xylem_status_t rank_create(sim_world_t *world, uint32_t number)
         .world_map = &world->map,
         .net_create = sim_net_create,
         .net_arg = world,
-        .shm = world->options.shares_memory ? sim_shm_create(rank) : NULL,
+        .shm = world->options.shares_memory
+                   ? sim_shm_create(rank, world->options.sees_memory)
+                   : NULL,
         .copies = &rank->copies,
         .settings = world->options.settings};
 

@@ -38,6 +38,7 @@ typedef struct sim_options {
      * numbered from 0. Borrowed during the call. */
     const xylem_place_t *places;
     int shares_memory; /* of a node */
+    int sees_memory;   /* and all memory of its ranks is as of xylem_alloc */
     uint64_t seed;
     sim_payload_t payload;
     size_t message_bytes;     /* of the program: beyond the cache or not */

@@ -47,12 +47,12 @@ static void write_first(const xyl_node_problem_t *problem,
                         xyl_node_program_t *program)
 {
     const xyl_spot_t all = {XYL_SPACE_RECV, 0, 0};
-    xyl_step_t *step = NULL;
+    xyl_step_t *step;
     uint32_t seat;
 
     if (!problem->is_in_place)
-        step = xyl_node_step(program, XYL_STEP_COPY, all,
-                             xyl_spot(XYL_SPACE_SEND, 0, 0), problem->bytes);
+        (void)xyl_node_step(program, XYL_STEP_COPY, all,
+                            xyl_spot(XYL_SPACE_SEND, 0, 0), problem->bytes);
     for (seat = 1; seat < problem->seats; seat++) {
         step = xyl_node_step(
             program, XYL_STEP_COPY,
@@ -104,6 +104,15 @@ static int goes_by_first(const xyl_node_problem_t *problem)
            all <= problem->window_bytes / 2;
 }
 
+/* A seat's block is read by all others. */
+static void write_end(const xyl_node_problem_t *problem,
+                      xyl_node_program_t *program)
+{
+    xyl_node_strand(program);
+    xyl_node_has_read(problem, program, XYL_WAIT_STRANDS, 0, 2);
+    xyl_node_until_read(program, 2);
+}
+
 void xyl_node_allgather(const xyl_node_problem_t *problem,
                         xyl_node_program_t *program)
 {
@@ -118,7 +127,11 @@ void xyl_node_allgather(const xyl_node_problem_t *problem,
             write_other(problem, program);
         return;
     }
+    program->shares = program->input_bytes != 0 &&
+                      xyl_node_shares(problem, xyl_node_block_max(problem));
     write_own(problem, program);
     for (i = 1; i < problem->seats; i++)
         write_block(problem, program, (problem->seat + i) % problem->seats);
+    if (program->shares)
+        write_end(problem, program);
 }

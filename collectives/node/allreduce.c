@@ -4,7 +4,7 @@
 #include "collectives/node/parts.h"
 
 enum {
-    FIRST_BYTES_MAX = 1 << 10, /* combined by the first seat */
+    FIRST_BYTES_MAX = 2 << 10, /* combined by the first seat */
     SLICES_BYTES_MAX = 16 << 10,
     SLICE_BYTES_MIN = 64,
     ALONE_SEATS = 2
@@ -17,10 +17,10 @@ static void write_first(const xyl_node_problem_t *problem,
 {
     const xyl_spot_t result = {XYL_SPACE_RECV, 0, 0};
     xyl_spot_t own = xyl_node_published(program, 0);
-    xyl_step_t *step =
-        xyl_node_step(program, XYL_STEP_COPY, own,
-                      xyl_spot(XYL_SPACE_SEND, 0, 0), problem->bytes);
+    xyl_step_t *step;
 
+    (void)xyl_node_step(program, XYL_STEP_COPY, own,
+                        xyl_spot(XYL_SPACE_SEND, 0, 0), problem->bytes);
     step = xyl_node_step(program, XYL_STEP_REDUCE, result, own, problem->bytes);
     if (step == NULL)
         return;

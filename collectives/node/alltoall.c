@@ -1,4 +1,4 @@
-/* Alltoall: every seat publishes its blocks, beginning with that for its
+/* Alltoall(v, w): every seat publishes its blocks, beginning with that for its
  * neighbour, and copies out those that the others have for it. */
 #include "collectives/node/parts.h"
 
@@ -9,29 +9,33 @@ static xyl_spot_t block_in(const xyl_node_program_t *program, uint32_t from,
     return xyl_spot(XYL_SPACE_INPUT, from, to * program->piece_bytes);
 }
 
-static xyl_spot_t block_of(const xyl_node_problem_t *problem, xyl_space_t space,
-                           uint32_t seat)
+static xyl_spot_t block_to(const xyl_node_problem_t *problem, uint32_t seat)
 {
-    return xyl_spot(space, 0, xyl_node_block_at(problem, seat));
+    return xyl_spot(XYL_SPACE_RECV, 0, xyl_node_block_at(problem, seat));
+}
+
+static xyl_spot_t block_from(const xyl_node_problem_t *problem, uint32_t seat)
+{
+    return problem->is_in_place
+               ? block_to(problem, seat)
+               : xyl_spot(XYL_SPACE_SEND, 0, xyl_node_send_at(problem, seat));
 }
 
 static void write_own(const xyl_node_problem_t *problem,
                       xyl_node_program_t *program)
 {
-    xyl_step_t *step = xyl_node_step(
-        program, XYL_STEP_COPY,
-        block_of(problem, XYL_SPACE_RECV, problem->seat),
-        block_of(problem, XYL_SPACE_SEND, problem->seat), program->piece_bytes);
+    xyl_step_t *step =
+        xyl_node_step(program, XYL_STEP_COPY, block_to(problem, problem->seat),
+                      block_from(problem, problem->seat), program->piece_bytes);
 
     if (step != NULL)
-        step->total = problem->bytes;
+        step->total = xyl_node_block(problem, problem->seat);
 }
 
 /* The count of a seat says how many blocks it has published. */
 static void write_inputs(const xyl_node_problem_t *problem,
                          xyl_node_program_t *program)
 {
-    xyl_space_t source = problem->is_in_place ? XYL_SPACE_RECV : XYL_SPACE_SEND;
     uint32_t distance;
 
     xyl_node_strand(program);
@@ -39,10 +43,10 @@ static void write_inputs(const xyl_node_problem_t *problem,
         uint32_t seat = (problem->seat + distance) % problem->seats;
         xyl_step_t *step = xyl_node_step(
             program, XYL_STEP_COPY, block_in(program, problem->seat, seat),
-            block_of(problem, source, seat), program->piece_bytes);
+            block_from(problem, seat), program->piece_bytes);
         if (step == NULL)
             return;
-        step->total = problem->bytes;
+        step->total = xyl_node_send_block(problem, seat);
         step->post = XYL_POST_COUNT;
         step->post_value = distance;
         /* In place, what is copied out waits for this seat as well. */
@@ -57,7 +61,7 @@ static void write_block(const xyl_node_problem_t *problem,
 {
     uint32_t seats = problem->seats;
     uint32_t seat = (problem->seat + seats - distance) % seats;
-    xyl_spot_t to = block_of(problem, XYL_SPACE_RECV, seat);
+    xyl_spot_t to = block_to(problem, seat);
     xyl_step_t *step;
 
     xyl_node_strand(program);
@@ -74,7 +78,7 @@ static void write_block(const xyl_node_problem_t *problem,
                          program->piece_bytes);
     if (step == NULL)
         return;
-    step->total = problem->bytes;
+    step->total = xyl_node_block(problem, seat);
     step->wait = XYL_WAIT_COUNT;
     step->wait_seat = seat;
     step->wait_for = distance;
@@ -86,9 +90,8 @@ void xyl_node_alltoall(const xyl_node_problem_t *problem,
     uint64_t seats = problem->seats;
     uint32_t distance;
 
-    xyl_node_cut(program, problem->bytes,
-                 problem->window_bytes / seats / seats / 128 * 128,
-                 problem->element_bytes);
+    xyl_node_plan_blocks(problem, program,
+                         problem->window_bytes / seats / seats / 128 * 128);
     program->input_bytes = (seats * program->piece_bytes + 127) / 128 * 128;
     write_inputs(problem, program);
     for (distance = 1; distance < problem->seats; distance++)

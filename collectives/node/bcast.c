@@ -1,10 +1,11 @@
 /* Broadcast: the root copies the message into the window, segment by segment,
- * and leaves; the others copy out what is there. */
+ * and leaves; the others copy out what is there, or where it lies. */
 #include "collectives/node/parts.h"
 
 enum {
-    SEGMENT_BYTES_MIN = 8 << 10,
-    SEGMENTS = 16 /* per piece, so that copies in and out overlap */
+    SEGMENT_BYTES_MIN = 16 << 10,
+    SEGMENTS = 16,   /* per piece, so that copies in and out overlap */
+    SHARE_FACTOR = 8 /* short ones are faster where the root may leave */
 };
 
 static void write_short(const xyl_node_problem_t *problem,
@@ -35,12 +36,13 @@ static void write_segment(const xyl_node_problem_t *problem,
                           xyl_node_program_t *program, uint32_t segment)
 {
     const uint64_t at = segment * program->segment_bytes;
-    const xyl_spot_t board = {XYL_SPACE_BOARD, 0, at};
+    const xyl_spot_t input = {XYL_SPACE_INPUT, problem->root, at};
     const xyl_spot_t message = {XYL_SPACE_RECV, 0, at};
     int is_root = problem->seat == problem->root;
     xyl_step_t *step =
-        xyl_node_step(program, XYL_STEP_COPY, is_root ? board : message,
-                      is_root ? message : board, program->segment_bytes);
+        xyl_node_step(program, is_root ? XYL_STEP_PUBLISH : XYL_STEP_COPY,
+                      is_root ? input : message, is_root ? message : input,
+                      program->segment_bytes);
 
     if (step == NULL)
         return;
@@ -52,6 +54,10 @@ static void write_segment(const xyl_node_problem_t *problem,
     if (is_root) {
         step->post = XYL_POST_WORD;
         step->post_value = segment;
+    } else if (program->shares && segment + 1 == program->segments) {
+        step->post = XYL_POST_COUNT; /* it has read all */
+        step->post_value = 1;
+        step->post_seat = problem->root;
     }
 }
 
@@ -82,6 +88,9 @@ void xyl_node_bcast(const xyl_node_problem_t *problem,
     }
     xyl_node_cut_segments(program, problem->bytes, problem->window_bytes);
     program->board_bytes = program->piece_bytes;
+    program->shares = xyl_node_shares(problem, problem->bytes / SHARE_FACTOR);
     for (segment = 0; segment < program->segments; segment++)
         write_segment(problem, program, segment);
+    if (program->shares && problem->seat == problem->root)
+        xyl_node_until_read(program, 1);
 }

@@ -1,4 +1,4 @@
-/* Gather: every seat publishes its block, the root copies them out as they
+/* Gather(v): every seat publishes its block, the root copies them out as they
  * come. */
 #include "collectives/node/parts.h"
 
@@ -15,7 +15,7 @@ static void write_own(const xyl_node_problem_t *problem,
         xyl_spot(XYL_SPACE_RECV, 0, xyl_node_block_at(problem, problem->seat)),
         xyl_spot(XYL_SPACE_SEND, 0, 0), program->piece_bytes);
     if (step != NULL)
-        step->total = problem->bytes;
+        step->total = xyl_node_block(problem, problem->seat);
 }
 
 static void write_block(const xyl_node_problem_t *problem,
@@ -30,7 +30,7 @@ static void write_block(const xyl_node_problem_t *problem,
         xyl_node_published(program, seat), program->piece_bytes);
     if (step == NULL)
         return;
-    step->total = problem->bytes;
+    step->total = xyl_node_block(problem, seat);
     step->wait = XYL_WAIT_COUNT;
     step->wait_seat = seat;
     step->wait_for = 1;
@@ -41,7 +41,13 @@ void xyl_node_gather(const xyl_node_problem_t *problem,
 {
     uint32_t i;
 
-    xyl_node_plan_inputs(problem, program, problem->bytes);
+    if (xyl_node_is_cut_late(problem->coll)) {
+        xyl_node_plan_blocks(problem, program,
+                             problem->window_bytes / problem->seats);
+        program->input_bytes = program->piece_bytes;
+    } else {
+        xyl_node_plan_inputs(problem, program, problem->bytes);
+    }
     if (problem->seat != problem->root) {
         xyl_node_publish(problem, program, xyl_spot(XYL_SPACE_SEND, 0, 0),
                          problem->bytes, problem->root);

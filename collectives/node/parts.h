@@ -43,6 +43,21 @@ static inline uint64_t xyl_node_block_at(const xyl_node_problem_t *problem,
                                      : problem->block_at[seat];
 }
 
+/* The same of what is sent, where both sides have blocks. */
+static inline uint64_t xyl_node_send_block(const xyl_node_problem_t *problem,
+                                           uint32_t seat)
+{
+    return problem->send_blocks == NULL ? xyl_node_block(problem, seat)
+                                        : problem->send_blocks[seat];
+}
+
+static inline uint64_t xyl_node_send_at(const xyl_node_problem_t *problem,
+                                        uint32_t seat)
+{
+    return problem->send_at == NULL ? xyl_node_block_at(problem, seat)
+                                    : problem->send_at[seat];
+}
+
 static inline uint64_t xyl_node_block_max(const xyl_node_problem_t *problem)
 {
     uint64_t most = 0;
@@ -52,6 +67,29 @@ static inline uint64_t xyl_node_block_max(const xyl_node_problem_t *problem)
         if (xyl_node_block(problem, seat) > most)
             most = xyl_node_block(problem, seat);
     return most;
+}
+
+/* Cuts blocks, of which a piece has room for `room` bytes each; late, if a seat
+ * knows only its own. One that stays where it is does not count. */
+static inline void xyl_node_plan_blocks(const xyl_node_problem_t *problem,
+                                        xyl_node_program_t *program,
+                                        uint64_t room)
+{
+    uint32_t seat;
+
+    if (!xyl_node_is_cut_late(problem->coll)) {
+        xyl_node_cut(program, problem->bytes, room, problem->element_bytes);
+        return;
+    }
+    xyl_node_cut_late(program, room);
+    for (seat = 0; seat < problem->seats; seat++) {
+        if (problem->is_in_place && seat == problem->seat)
+            continue;
+        if (xyl_node_block(problem, seat) > program->largest)
+            program->largest = xyl_node_block(problem, seat);
+        if (xyl_node_send_block(problem, seat) > program->largest)
+            program->largest = xyl_node_send_block(problem, seat);
+    }
 }
 
 /* Adds the step that publishes what this seat has, in its line if it fits, and
@@ -94,6 +132,52 @@ static inline void xyl_node_plan_inputs(const xyl_node_problem_t *problem,
                  problem->element_bytes);
     if (total > XYL_BOARD_INLINE_BYTES)
         program->input_bytes = (program->piece_bytes + 127) / 128 * 128;
+}
+
+/* ---- input that is read where it lies ---- */
+
+/* Of a program whose inputs are in the window, of at most `bytes` each. It pays
+ * where all are busy: a seat that has but to give its input copies it while
+ * another reads, and need not stay until that has read all. */
+static inline int xyl_node_shares(const xyl_node_problem_t *problem,
+                                  uint64_t bytes)
+{
+    return problem->share_bytes != 0 && bytes >= problem->share_bytes;
+}
+
+/* This seat says by `count` that it reads no input any more, once all it waits
+ * for is there: `wait`, of itself if it is for a count. */
+static inline void xyl_node_has_read(const xyl_node_problem_t *problem,
+                                     xyl_node_program_t *program,
+                                     xyl_wait_t wait, uint32_t wait_for,
+                                     uint32_t count)
+{
+    const xyl_spot_t nowhere = {XYL_SPACE_RECV, 0, 0};
+    xyl_step_t *step =
+        xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
+
+    if (step == NULL)
+        return;
+    step->wait = wait;
+    step->wait_seat = problem->seat;
+    step->wait_for = wait_for;
+    step->post = XYL_POST_COUNT;
+    step->post_value = count;
+}
+
+/* Until all others have said so. */
+static inline void xyl_node_until_read(xyl_node_program_t *program,
+                                       uint32_t count)
+{
+    const xyl_spot_t nowhere = {XYL_SPACE_RECV, 0, 0};
+    xyl_step_t *step =
+        xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
+
+    if (step == NULL)
+        return;
+    step->if_shared = 1;
+    step->wait = XYL_WAIT_ALL_COUNTS;
+    step->wait_for = count;
 }
 
 #endif

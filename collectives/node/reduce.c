@@ -9,11 +9,12 @@
 #include "collectives/node/parts.h"
 
 enum {
-    ALONE_BYTES = 4 << 10, /* to here every receiver combines all by itself */
-    ALONE_SEATS = 2,       /* as it does with so few */
-    PIECE_BYTES = 256 << 10,
-    SLICE_BYTES_MIN = 4 << 10,
-    SLICES_PER_POST = 4,
+    ALONE_BYTES = 16 << 10, /* to here the root combines all by itself */
+    ALONE_SEATS = 2,        /* as it does with so few */
+    REDUCE_PIECE_BYTES = 512 << 10,
+    REDUCE_SLICE_BYTES_MIN = 16 << 10,
+    ALLREDUCE_PIECE_BYTES = 1 << 20,
+    ALLREDUCE_SLICE_BYTES_MIN = 4 << 10,
     SUM_SEGMENTS = 32, /* of a message that is not cut into pieces */
     SUM_SEGMENT_BYTES_MIN = 8 << 10,
     SUM_SEGMENT_BYTES_MAX = 128 << 10
@@ -25,8 +26,13 @@ static int has_result(const xyl_node_problem_t *problem)
            problem->seat == problem->root;
 }
 
-/* Slices come one after the other, and are published so, some at a time: each
- * post is looked at by all. */
+/* It stays as it is until the end. */
+static int keeps_input(const xyl_node_problem_t *problem)
+{
+    return !problem->is_in_place || !has_result(problem);
+}
+
+/* Slices come one after the other, and are published so. */
 static void write_inputs(const xyl_node_problem_t *problem,
                          xyl_node_program_t *program)
 {
@@ -36,7 +42,7 @@ static void write_inputs(const xyl_node_problem_t *problem,
     for (slice = 0; slice < program->segments; slice++) {
         uint64_t at = slice * program->segment_bytes;
         xyl_step_t *step = xyl_node_step(
-            program, XYL_STEP_COPY,
+            program, keeps_input(problem) ? XYL_STEP_PUBLISH : XYL_STEP_COPY,
             xyl_spot(XYL_SPACE_INPUT, problem->seat, at),
             xyl_spot(XYL_SPACE_SEND, 0, at), program->segment_bytes);
         if (step == NULL)
@@ -45,9 +51,6 @@ static void write_inputs(const xyl_node_problem_t *problem,
         step->total = problem->bytes;
         step->wait = XYL_WAIT_SEGMENT;
         step->wait_for = slice;
-        if ((slice + 1) % SLICES_PER_POST != 0 &&
-            slice + 1 != program->segments)
-            continue;
         step->post = XYL_POST_COUNT;
         step->post_value = slice + 1;
     }
@@ -70,6 +73,11 @@ static void write_claims(const xyl_node_problem_t *problem,
     step->slice_bytes = program->segment_bytes;
     if (problem->coll == XYLEM_COLL_REDUCE)
         step->post_seat = problem->root;
+    if (!program->shares)
+        return;
+    xyl_node_has_read(problem, program, XYL_WAIT_COUNT, program->segments,
+                      program->segments + 1);
+    xyl_node_until_read(program, program->segments + 1);
 }
 
 static void write_results(const xyl_node_problem_t *problem,
@@ -158,15 +166,25 @@ static void write_as_they_come(const xyl_node_problem_t *problem,
 /* As wanted, if a piece has room; else as many slices as seats. */
 static uint64_t slice_of(const xyl_node_problem_t *problem, uint64_t room)
 {
+    uint64_t least = problem->coll == XYLEM_COLL_REDUCE
+                         ? REDUCE_SLICE_BYTES_MIN
+                         : ALLREDUCE_SLICE_BYTES_MIN;
     uint64_t bytes = problem->segment_bytes;
 
     if (bytes == 0)
         bytes = ((problem->bytes < room ? problem->bytes : room) +
                  problem->seats - 1) /
                 problem->seats;
-    if (bytes < SLICE_BYTES_MIN && problem->segment_bytes == 0)
-        bytes = SLICE_BYTES_MIN;
+    if (bytes < least && problem->segment_bytes == 0)
+        bytes = least;
     return xyl_node_segment(bytes, room, problem->element_bytes);
+}
+
+/* Longer pieces, as all copy the results out: they wait for fewer. */
+static uint64_t piece_max(const xyl_node_problem_t *problem)
+{
+    return problem->coll == XYLEM_COLL_REDUCE ? REDUCE_PIECE_BYTES
+                                              : ALLREDUCE_PIECE_BYTES;
 }
 
 void xyl_node_reduce(const xyl_node_problem_t *problem,
@@ -182,12 +200,14 @@ void xyl_node_reduce(const xyl_node_problem_t *problem,
         write_as_they_come(problem, program);
         return;
     }
-    if (room > PIECE_BYTES && problem->segment_bytes < PIECE_BYTES)
-        room = PIECE_BYTES;
+    if (room > piece_max(problem) &&
+        problem->segment_bytes < piece_max(problem))
+        room = piece_max(problem);
     program->segment_bytes = slice_of(problem, room);
     xyl_node_cut_segments(program, problem->bytes, room);
     program->input_bytes = (program->piece_bytes + 127) / 128 * 128;
     program->board_bytes = program->piece_bytes;
+    program->shares = xyl_node_shares(problem, problem->bytes);
     write_inputs(problem, program);
     write_claims(problem, program);
     if (has_result(problem))

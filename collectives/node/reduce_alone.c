@@ -2,7 +2,11 @@
  * itself, segment by segment: for short messages, and for two seats. */
 #include "collectives/node/parts.h"
 
-enum { SEGMENT_BYTES_MIN = 8 << 10, SEGMENTS = 16, LONGEST_SEGMENT = 64 << 10 };
+enum {
+    SEGMENT_BYTES_MIN = 32 << 10,
+    SEGMENTS = 4,
+    SEGMENT_BYTES_MAX = 64 << 10
+};
 
 static int receives(const xyl_node_problem_t *problem)
 {
@@ -49,7 +53,8 @@ static void write_input(const xyl_node_problem_t *problem,
 {
     uint64_t at = segment * program->segment_bytes;
     xyl_step_t *step =
-        segment_step(program, problem, XYL_STEP_COPY,
+        segment_step(program, problem,
+                     problem->is_in_place ? XYL_STEP_COPY : XYL_STEP_PUBLISH,
                      further(xyl_node_published(program, problem->seat), at),
                      xyl_spot(XYL_SPACE_SEND, 0, at), segment);
 
@@ -94,8 +99,8 @@ static uint64_t segment_of(const xyl_node_problem_t *problem, uint64_t room)
         bytes = problem->bytes / SEGMENTS;
     if (bytes < SEGMENT_BYTES_MIN && problem->segment_bytes == 0)
         bytes = SEGMENT_BYTES_MIN;
-    if (bytes > LONGEST_SEGMENT && problem->segment_bytes == 0)
-        bytes = LONGEST_SEGMENT;
+    if (bytes > SEGMENT_BYTES_MAX && problem->segment_bytes == 0)
+        bytes = SEGMENT_BYTES_MAX;
     return xyl_node_segment(bytes, room, problem->element_bytes);
 }
 
@@ -111,6 +116,17 @@ static void plan(const xyl_node_problem_t *problem, xyl_node_program_t *program)
         program->input_bytes = xyl_board_whole_lines(program->piece_bytes);
 }
 
+/* All have read what a seat has published when they have their results. */
+static void write_end(const xyl_node_problem_t *problem,
+                      xyl_node_program_t *program)
+{
+    uint32_t count = program->segments + 1;
+
+    xyl_node_has_read(problem, program, XYL_WAIT_COUNT, program->segments,
+                      count);
+    xyl_node_until_read(program, count);
+}
+
 /* In place, a result overwrites input, which has to be published before. */
 void xyl_node_reduce_alone(const xyl_node_problem_t *problem,
                            xyl_node_program_t *program)
@@ -118,6 +134,9 @@ void xyl_node_reduce_alone(const xyl_node_problem_t *problem,
     uint32_t segment;
 
     plan(problem, program);
+    program->shares = problem->coll == XYLEM_COLL_ALLREDUCE &&
+                      program->input_bytes != 0 &&
+                      xyl_node_shares(problem, problem->bytes);
     xyl_node_strand(program);
     for (segment = 0; segment < program->segments && publishes(problem);
          segment++)
@@ -128,4 +147,6 @@ void xyl_node_reduce_alone(const xyl_node_problem_t *problem,
         xyl_node_strand(program);
     for (segment = 0; segment < program->segments; segment++)
         write_result(problem, program, segment);
+    if (program->shares)
+        write_end(problem, program);
 }

@@ -7,17 +7,26 @@
  * begins, and pieces begin one after the other. */
 enum { PIECE_BYTES = 64 << 10 };
 
+/* Blocks lie side by side as long as they are, in the window as long as a piece
+ * has them. */
+static uint64_t further(const xyl_node_problem_t *problem,
+                        const xyl_node_program_t *program, uint32_t seat)
+{
+    return xyl_node_block_at(problem, seat) - seat * program->piece_bytes;
+}
+
 static void write_input(const xyl_node_problem_t *problem,
                         xyl_node_program_t *program, uint32_t seat)
 {
     xyl_step_t *step = xyl_node_step(
-        program, XYL_STEP_COPY,
+        program, problem->is_in_place ? XYL_STEP_COPY : XYL_STEP_PUBLISH,
         xyl_spot(XYL_SPACE_INPUT, problem->seat, seat * program->piece_bytes),
         xyl_spot(XYL_SPACE_SEND, 0, xyl_node_block_at(problem, seat)),
         program->piece_bytes);
 
     if (step == NULL)
         return;
+    step->further = further(problem, program, seat);
     step->total = xyl_node_block(problem, seat);
     if (seat + 1 == problem->seats) {
         step->post = XYL_POST_COUNT;
@@ -38,6 +47,8 @@ void xyl_node_reduce_scatter(const xyl_node_problem_t *problem,
     xyl_node_cut(program, xyl_node_block_max(problem), room,
                  problem->element_bytes);
     program->input_bytes = (seats * program->piece_bytes + 127) / 128 * 128;
+    program->shares =
+        xyl_node_shares(problem, xyl_node_block_max(problem) * seats);
     for (seat = 0; seat < seats; seat++)
         write_input(problem, program, seat);
     step = xyl_node_step(
@@ -46,8 +57,14 @@ void xyl_node_reduce_scatter(const xyl_node_problem_t *problem,
         program->piece_bytes);
     if (step == NULL)
         return;
+    step->further = further(problem, program, problem->seat);
     step->total = xyl_node_block(problem, problem->seat);
     step->end_seat = problem->seats;
     step->wait = XYL_WAIT_ALL_COUNTS;
     step->wait_for = 1;
+    if (!program->shares)
+        return;
+    step->post = XYL_POST_COUNT; /* it has read all */
+    step->post_value = 2;
+    xyl_node_until_read(program, 2);
 }

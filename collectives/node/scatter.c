@@ -1,5 +1,5 @@
-/* Scatter: the root publishes one block after the other and leaves; each seat
- * copies out its own. */
+/* Scatter(v): the root publishes one block after the other and leaves; each
+ * seat copies out its own. */
 #include "collectives/node/parts.h"
 
 static void write_block(const xyl_node_problem_t *problem,
@@ -14,7 +14,7 @@ static void write_block(const xyl_node_problem_t *problem,
 
     if (step == NULL)
         return;
-    step->total = problem->bytes;
+    step->total = xyl_node_block(problem, seat);
     step->post = XYL_POST_COUNT;
     step->post_value = distance;
     step->post_seat = seat;
@@ -32,7 +32,7 @@ static void write_own(const xyl_node_problem_t *problem,
         xyl_spot(XYL_SPACE_SEND, 0, xyl_node_block_at(problem, problem->seat)),
         program->piece_bytes);
     if (step != NULL)
-        step->total = problem->bytes;
+        step->total = xyl_node_block(problem, problem->seat);
 }
 
 static void write_reader(const xyl_node_problem_t *problem,
@@ -57,9 +57,8 @@ void xyl_node_scatter(const xyl_node_problem_t *problem,
 {
     uint32_t distance;
 
-    xyl_node_cut(program, problem->bytes,
-                 problem->window_bytes / problem->seats,
-                 problem->element_bytes);
+    xyl_node_plan_blocks(problem, program,
+                         problem->window_bytes / problem->seats);
     program->board_bytes = problem->seats * program->piece_bytes;
     if (problem->seat != problem->root) {
         write_reader(problem, program);

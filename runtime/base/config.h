@@ -68,6 +68,9 @@ enum { XYL_CONFIG_SCHEDULE_FIRST = 256 };
     X(noise_budget, NOISE_BUDGET, BYTES, "64M", 1,                             \
       "Shared memory of a node in which ranks may run ahead of each other, "   \
       "in bytes; at most 1T.")                                                 \
+    X(share_bytes, SHARE_BYTES, BYTES, "32K", 1,                               \
+      "Input of at least this many bytes is read where it lies by the ranks "  \
+      "of the node, if it is memory of xylem_alloc; 0: it is always copied.")  \
     X(segment_bytes, SEGMENT_BYTES, BYTES, "0", 1,                             \
       "Bytes of a segment; 0 leaves the choice to the library.")               \
     X(send_window, SEND_WINDOW, COUNT, "0", 1,                                 \

@@ -6,7 +6,13 @@
 
 #include "tests/proc/job.h"
 
-enum { THREADS = 3, ROUNDS = 200, ELEMENTS_MAX = 300000 };
+enum {
+    THREADS = 3,
+    ROUNDS = 200,
+    ELEMENTS_MAX = 300000,
+    SHARED_ROUNDS = 20,
+    SHARED_ELEMENTS = 256 << 10 /* 1 MiB: read where it lies */
+};
 
 static void refused(xylem_status_t status, xylem_status_t wanted,
                     const char *word)
@@ -83,6 +89,129 @@ static void collectives(const job_t *job)
     }
 }
 
+/* ---- read where it lies ---- */
+
+typedef struct shared {
+    uint32_t *in, *out; /* SHARED_ELEMENTS, and that of all ranks */
+} shared_t;
+
+static uint32_t value(uint32_t rank, uint32_t round, size_t i)
+{
+    return rank * 7919 + round * 31 + (uint32_t)i;
+}
+
+static void shared_fill(shared_t *shared, uint32_t rank, uint32_t round)
+{
+    size_t i;
+
+    for (i = 0; i < SHARED_ELEMENTS; i++)
+        shared->in[i] = value(rank, round, i);
+}
+
+/* What was sent is the caller's again, whoever is still behind. */
+static void shared_spoil(shared_t *shared)
+{
+    memset(shared->in, 0xee, SHARED_ELEMENTS * sizeof *shared->in);
+}
+
+static void shared_bcast(const job_t *job, shared_t *shared, uint32_t round)
+{
+    uint32_t root = round % job->ranks;
+    size_t i;
+
+    shared_fill(shared, job->rank, round);
+    MUST(xylem_bcast(job->world, shared->in, SHARED_ELEMENTS, XYLEM_UINT32,
+                     root));
+    if (job->rank != root)
+        for (i = 0; i < SHARED_ELEMENTS; i++)
+            REQUIRE(shared->in[i] == value(root, round, i), "bcast: %zu is %u",
+                    i, shared->in[i]);
+    shared_spoil(shared);
+}
+
+static void shared_sum(const job_t *job, shared_t *shared, uint32_t round)
+{
+    uint32_t rank, sum;
+    size_t i;
+
+    shared_fill(shared, job->rank, round);
+    MUST(xylem_allreduce(job->world, shared->in, shared->out, SHARED_ELEMENTS,
+                         XYLEM_UINT32, XYLEM_SUM));
+    shared_spoil(shared);
+    for (i = 0; i < SHARED_ELEMENTS; i++) {
+        for (sum = 0, rank = 0; rank < job->ranks; rank++)
+            sum += value(rank, round, i);
+        REQUIRE(shared->out[i] == sum, "allreduce: %zu is %u", i,
+                shared->out[i]);
+    }
+}
+
+static void shared_blocks(const job_t *job, shared_t *shared, uint32_t round)
+{
+    size_t i, all = (size_t)job->ranks * SHARED_ELEMENTS;
+
+    shared_fill(shared, job->rank, round);
+    MUST(xylem_allgather(job->world, shared->in, shared->out, SHARED_ELEMENTS,
+                         XYLEM_UINT32));
+    shared_spoil(shared);
+    for (i = 0; i < all; i++)
+        REQUIRE(shared->out[i] == value((uint32_t)(i / SHARED_ELEMENTS), round,
+                                        i % SHARED_ELEMENTS),
+                "allgather: %zu is %u", i, shared->out[i]);
+}
+
+/* A piece of each buffer to each rank. */
+static void shared_exchange(const job_t *job, shared_t *shared, uint32_t round)
+{
+    size_t i, block = SHARED_ELEMENTS / job->ranks;
+    uint32_t rank, sum;
+
+    shared_fill(shared, job->rank, round);
+    MUST(xylem_alltoall(job->world, shared->in, shared->out, block,
+                        XYLEM_UINT32));
+    shared_spoil(shared);
+    for (i = 0; i < block * job->ranks; i++)
+        REQUIRE(shared->out[i] == value((uint32_t)(i / block), round,
+                                        job->rank * block + i % block),
+                "alltoall: %zu is %u", i, shared->out[i]);
+    shared_fill(shared, job->rank, round);
+    MUST(xylem_reduce_scatter_block(job->world, shared->in, shared->out, block,
+                                    XYLEM_UINT32, XYLEM_SUM));
+    shared_spoil(shared);
+    for (i = 0; i < block; i++) {
+        for (sum = 0, rank = 0; rank < job->ranks; rank++)
+            sum += value(rank, round, job->rank * block + i);
+        REQUIRE(shared->out[i] == sum, "reduce_scatter_block: %zu is %u", i,
+                shared->out[i]);
+    }
+}
+
+/* Every other round some ranks have memory of their own. */
+static void where_it_lies(const job_t *job)
+{
+    const size_t bytes = SHARED_ELEMENTS * sizeof(uint32_t);
+    shared_t shared;
+    void *in, *out, *own = malloc(bytes);
+    uint32_t round;
+
+    REQUIRE(own != NULL, "no memory");
+    MUST(xylem_alloc(job->context, bytes, &in));
+    MUST(xylem_alloc(job->context, bytes * job->ranks, &out));
+    for (round = 0; round < SHARED_ROUNDS; round++) {
+        shared.in = (round + job->rank) % 4 == 3 ? own : in;
+        shared.out = out;
+        shared_bcast(job, &shared, round);
+        shared_sum(job, &shared, round);
+        shared_blocks(job, &shared, round);
+        shared_exchange(job, &shared, round);
+    }
+    MUST(xylem_free(job->context, in));
+    MUST(xylem_free(job->context, out));
+    free(own);
+}
+
+/* ---- threads ---- */
+
 static void *alloc_and_free(void *arg)
 {
     const job_t *job = arg;
@@ -122,6 +251,7 @@ int main(void)
     misuse(&job);
     sizes(&job);
     collectives(&job);
+    where_it_lies(&job);
     threads(&job);
     job_end(&job);
     return 0;

@@ -172,10 +172,9 @@ static const xylem_place_t *places_of(fabric_t *fabric)
         return fabric->options.places;
     fabric->places = must(calloc(fabric->ranks, sizeof *fabric->places));
     for (i = 0; i < fabric->ranks; i++)
-        fabric->places[i] =
-            (xylem_place_t){fabric->options.shares_memory ? 0
-                                                          : i / RANKS_PER_NODE,
-                            0, 0, 0, i % RANKS_PER_NODE};
+        fabric->places[i] = (xylem_place_t){
+            fabric->options.shares_memory ? 0 : i / RANKS_PER_NODE, 0, 0, 0,
+            i % RANKS_PER_NODE};
     return fabric->places;
 }
 
@@ -205,6 +204,7 @@ static xylem_status_t world_create(fabric_t *fabric)
                              .ranks_per_node = 1,
                              .places = places_of(fabric),
                              .shares_memory = fabric->options.shares_memory,
+                             .sees_memory = fabric->options.sees_memory,
                              .seed = fabric->options.seed,
                              .payload = SIM_PAYLOAD_WATCHED,
                              .message_bytes = 1,

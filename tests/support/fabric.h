@@ -36,6 +36,7 @@ typedef struct fabric_options {
     int reorder;
     const xylem_place_t *places; /* [ranks]; NULL: four ranks to a node */
     int shares_memory;           /* the ranks of a node; NULL places: all */
+    int sees_memory;             /* and reads input of others where it lies */
     const sim_noise_t *noise;    /* borrowed until the end; may be NULL */
     const char *const *settings; /* after LOG=none; may be NULL */
     /* Fails this allocation (1: the first) of all that the contexts make;

@@ -10,15 +10,31 @@
 
 enum { GUARD_BYTES = 64 };
 
+static int gathers_to_root(xylem_coll_t coll)
+{
+    return coll == XYLEM_COLL_GATHER || coll == XYLEM_COLL_GATHERV;
+}
+
+static int scatters_from_root(xylem_coll_t coll)
+{
+    return coll == XYLEM_COLL_SCATTER || coll == XYLEM_COLL_SCATTERV;
+}
+
+static int is_alltoall(xylem_coll_t coll)
+{
+    return coll >= XYLEM_COLL_ALLTOALL && coll <= XYLEM_COLL_ALLTOALLW;
+}
+
 int program_case_has_root(xylem_coll_t coll)
 {
     return coll == XYLEM_COLL_BCAST || coll == XYLEM_COLL_REDUCE ||
-           coll == XYLEM_COLL_GATHER || coll == XYLEM_COLL_SCATTER;
+           gathers_to_root(coll) || scatters_from_root(coll);
 }
 
 int program_case_varies(xylem_coll_t coll)
 {
-    return coll == XYLEM_COLL_ALLGATHERV || coll == XYLEM_COLL_REDUCE_SCATTER;
+    return coll == XYLEM_COLL_ALLGATHERV || coll == XYLEM_COLL_REDUCE_SCATTER ||
+           xyl_node_is_cut_late(coll);
 }
 
 static int scatters(xylem_coll_t coll)
@@ -34,9 +50,8 @@ static int gathers_all(xylem_coll_t coll)
 
 int program_case_is_of_bytes(xylem_coll_t coll)
 {
-    return coll == XYLEM_COLL_GATHER || coll == XYLEM_COLL_SCATTER ||
-           coll == XYLEM_COLL_ALLTOALL || coll == XYLEM_COLL_BARRIER ||
-           gathers_all(coll);
+    return gathers_to_root(coll) || scatters_from_root(coll) ||
+           is_alltoall(coll) || coll == XYLEM_COLL_BARRIER || gathers_all(coll);
 }
 
 uint64_t program_case_window_min(const program_case_t *c)
@@ -49,12 +64,13 @@ void program_case_text(const program_case_t *c, char *text, size_t bytes)
     snprintf(text, bytes,
              "collective %d%s%s%s of %" PRIu32 " seats, root %" PRIu32
              ", %" PRIu64 " elements of %zu, windows of %" PRIu64
-             ", segments of %" PRIu64 ", salt %" PRIu64,
+             ", segments of %" PRIu64 ", shared from %" PRIu64
+             ", salt %" PRIu64,
              (int)c->coll, c->in_place ? " in place" : "",
              c->varies ? " with blocks that differ" : "",
              c->in_arrival_order ? " as they come" : "", c->seats, c->root,
              c->count, c->element_bytes, c->window_bytes, c->segment_bytes,
-             c->salt);
+             c->share_bytes, c->salt);
 }
 
 /* ---- blocks ---- */
@@ -75,18 +91,17 @@ static uint64_t block_bytes(const program_case_t *c, uint32_t seat)
     }
 }
 
-/* An allgatherv may leave gaps. */
-static uint64_t block_at(const program_case_t *c, uint32_t seat)
+/* What `owner` has for or from `seat` in its large buffer. Seats that exchange
+ * blocks have as much for each other, so that it can be done in place. */
+static uint64_t bytes_between(const program_case_t *c, uint32_t owner,
+                              uint32_t seat)
 {
-    uint64_t gap = c->varies && gathers_all(c->coll) ? c->salt % 5 : 0, at = 0;
-    uint32_t i;
+    uint32_t low = owner < seat ? owner : seat;
 
-    for (i = 0; i < seat; i++)
-        at += block_bytes(c, i) + gap;
-    return at;
+    return block_bytes(c, is_alltoall(c->coll)
+                              ? low * PROGRAM_SEATS_MAX + owner + seat
+                              : seat);
 }
-
-/* ---- buffers ---- */
 
 static int is_root(const program_case_t *c, uint32_t seat)
 {
@@ -100,29 +115,56 @@ static int is_in_place(const program_case_t *c, uint32_t seat)
            c->coll != XYLEM_COLL_BARRIER && is_root(c, seat);
 }
 
+/* There may be gaps, not the same on both sides. */
+static uint64_t place_of(const program_case_t *c, uint32_t owner, uint32_t seat,
+                         uint64_t gap)
+{
+    uint64_t at = 0;
+    uint32_t i;
+
+    if (!c->varies || scatters(c->coll))
+        gap = 0;
+    for (i = 0; i < seat; i++)
+        at += bytes_between(c, owner, i) + gap;
+    return at;
+}
+
+static uint64_t recv_at(const program_case_t *c, uint32_t owner, uint32_t seat)
+{
+    return place_of(c, owner, seat, c->salt % 5);
+}
+
+static uint64_t send_at(const program_case_t *c, uint32_t owner, uint32_t seat)
+{
+    return is_in_place(c, owner) ? recv_at(c, owner, seat)
+                                 : place_of(c, owner, seat, c->salt % 3);
+}
+
+/* ---- buffers ---- */
+
 static uint64_t send_bytes(const program_case_t *c, uint32_t seat)
 {
     if (c->coll == XYLEM_COLL_BCAST || c->coll == XYLEM_COLL_BARRIER)
         return 0;
-    if (c->coll == XYLEM_COLL_SCATTER && seat != c->root)
+    if (scatters_from_root(c->coll) && seat != c->root)
         return 0;
-    if (c->coll == XYLEM_COLL_SCATTER || c->coll == XYLEM_COLL_ALLTOALL ||
+    if (scatters_from_root(c->coll) || is_alltoall(c->coll) ||
         scatters(c->coll))
-        return block_at(c, c->seats);
+        return send_at(c, seat, c->seats);
     return block_bytes(c, seat);
 }
 
 static uint64_t recv_bytes(const program_case_t *c, uint32_t seat)
 {
     if (c->coll == XYLEM_COLL_BARRIER ||
-        (c->coll == XYLEM_COLL_SCATTER && is_in_place(c, seat)))
+        (scatters_from_root(c->coll) && is_in_place(c, seat)))
         return 0;
-    if ((c->coll == XYLEM_COLL_REDUCE || c->coll == XYLEM_COLL_GATHER) &&
+    if ((c->coll == XYLEM_COLL_REDUCE || gathers_to_root(c->coll)) &&
         seat != c->root)
         return 0;
-    if (c->coll == XYLEM_COLL_GATHER || c->coll == XYLEM_COLL_ALLTOALL ||
+    if (gathers_to_root(c->coll) || is_alltoall(c->coll) ||
         gathers_all(c->coll))
-        return block_at(c, c->seats);
+        return recv_at(c, seat, c->seats);
     return block_bytes(c, seat);
 }
 
@@ -134,7 +176,8 @@ static void place(const program_case_t *c, program_run_seat_t *own,
 
     own->at[XYL_SPACE_RECV] = own->at[XYL_SPACE_SEND] = GUARD_BYTES;
     if (is_in_place(c, seat))
-        own->memory_bytes = (send > recv ? send : recv) + 2 * GUARD_BYTES;
+        own->memory_bytes =
+            (send > recv ? send : recv) + 2 * (uint64_t)GUARD_BYTES;
     else {
         own->at[XYL_SPACE_SEND] += recv + GUARD_BYTES;
         own->memory_bytes = send + recv + 3 * (uint64_t)GUARD_BYTES;
@@ -148,6 +191,7 @@ static void place(const program_case_t *c, program_run_seat_t *own,
     own->total = c->count * c->element_bytes;
     own->has_input = c->coll != XYLEM_COLL_BCAST || seat == c->root;
     own->has_output = recv != 0;
+    own->is_seen = c->sees_all || random_below(&random, 3) != 0;
 }
 
 /* ---- what must be there ---- */
@@ -195,7 +239,7 @@ static const unsigned char *sent(const program_run_t *run, uint32_t seat,
 static const unsigned char *given(const program_run_t *run,
                                   const program_case_t *c, uint32_t seat)
 {
-    return sent(run, seat, is_in_place(c, seat) ? block_at(c, seat) : 0);
+    return sent(run, seat, is_in_place(c, seat) ? recv_at(c, seat, seat) : 0);
 }
 
 /* What seats [0, end) have at `at`, combined. */
@@ -222,11 +266,10 @@ static void expect_blocks(const program_run_t *run, const program_case_t *c,
     uint32_t seat;
 
     for (seat = 0; seat < c->seats; seat++)
-        memcpy(to + block_at(c, seat),
-               c->coll == XYLEM_COLL_ALLTOALL
-                   ? sent(run, seat, block_at(c, number))
-                   : given(run, c, seat),
-               block_bytes(c, seat));
+        memcpy(to + recv_at(c, number, seat),
+               is_alltoall(c->coll) ? sent(run, seat, send_at(c, seat, number))
+                                    : given(run, c, seat),
+               bytes_between(c, number, seat));
 }
 
 static void expect(const program_run_t *run, const program_case_t *c,
@@ -239,13 +282,14 @@ static void expect(const program_run_t *run, const program_case_t *c,
         return;
     if (c->coll == XYLEM_COLL_BCAST)
         memcpy(to, run->all[c->root].initial + GUARD_BYTES, own->total);
-    else if (c->coll == XYLEM_COLL_SCATTER)
-        memcpy(to, sent(run, c->root, block_at(c, seat)), own->total);
+    else if (scatters_from_root(c->coll))
+        memcpy(to, sent(run, c->root, send_at(c, c->root, seat)),
+               block_bytes(c, seat));
     else if (c->coll == XYLEM_COLL_SCAN || c->coll == XYLEM_COLL_EXSCAN)
         expect_combined(run, c, seat,
                         c->coll == XYLEM_COLL_SCAN ? seat + 1 : seat, 0);
     else if (scatters(c->coll))
-        expect_combined(run, c, seat, c->seats, block_at(c, seat));
+        expect_combined(run, c, seat, c->seats, send_at(c, seat, seat));
     else if (c->coll == XYLEM_COLL_REDUCE || c->coll == XYLEM_COLL_ALLREDUCE)
         expect_combined(run, c, seat, c->seats, 0);
     else
@@ -254,11 +298,40 @@ static void expect(const program_run_t *run, const program_case_t *c,
 
 /* ---- the whole ---- */
 
+typedef struct blocks {
+    uint64_t bytes[PROGRAM_SEATS_MAX];
+    uint64_t recv_at[PROGRAM_SEATS_MAX], send_at[PROGRAM_SEATS_MAX];
+} blocks_t;
+
+/* A seat that has one block knows no others. */
+static void describe(const program_case_t *c, uint32_t seat, blocks_t *blocks,
+                     xyl_node_problem_t *problem)
+{
+    uint32_t i;
+
+    for (i = 0; i < c->seats; i++) {
+        blocks->bytes[i] = bytes_between(c, seat, i);
+        blocks->recv_at[i] = recv_at(c, seat, i);
+        blocks->send_at[i] = send_at(c, seat, i);
+    }
+    if (xyl_node_is_cut_late(c->coll) && !is_alltoall(c->coll))
+        problem->bytes = block_bytes(c, seat);
+    if (!is_root(c, seat))
+        return;
+    problem->blocks = blocks->bytes;
+    problem->block_at =
+        scatters_from_root(c->coll) ? blocks->send_at : blocks->recv_at;
+    if (is_alltoall(c->coll) && !is_in_place(c, seat)) {
+        problem->send_blocks = blocks->bytes;
+        problem->send_at = blocks->send_at;
+    }
+}
+
 static void write_program(program_run_t *run, const program_case_t *c,
                           uint32_t seat)
 {
     xyl_node_program_t *program = &run->all[seat].program;
-    uint64_t blocks[2 * PROGRAM_SEATS_MAX];
+    blocks_t blocks;
     xyl_node_problem_t problem = {.coll = c->coll,
                                   .seat = seat,
                                   .seats = c->seats,
@@ -268,19 +341,31 @@ static void write_program(program_run_t *run, const program_case_t *c,
                                   .is_in_place = is_in_place(c, seat),
                                   .segment_bytes = c->segment_bytes,
                                   .window_bytes = c->window_bytes,
+                                  .share_bytes = c->share_bytes,
                                   .in_arrival_order = c->in_arrival_order};
-    uint32_t i;
 
-    for (i = 0; i < c->seats; i++) {
-        blocks[i] = block_bytes(c, i);
-        blocks[c->seats + i] = block_at(c, i);
-    }
-    if (c->varies) {
-        problem.blocks = blocks;
-        problem.block_at = blocks + c->seats;
-    }
+    if (c->varies)
+        describe(c, seat, &blocks, &problem);
     program->element_bytes = c->element_bytes;
     xyl_node_algorithm(c->coll)(&problem, program);
+}
+
+/* As a stage does, when all have told what they have; and as it may have done
+ * in a run before. */
+static void cut_late(program_run_t *run, const program_case_t *c)
+{
+    uint64_t random = random_mix(c->salt), largest = 0;
+    uint32_t seat;
+
+    for (seat = 0; seat < c->seats; seat++)
+        if (run->all[seat].program.largest > largest)
+            largest = run->all[seat].program.largest;
+    for (seat = 0; seat < c->seats; seat++) {
+        if (random_below(&random, 2) == 0)
+            xyl_node_cut_now(&run->all[seat].program,
+                             random_below(&random, 5000));
+        xyl_node_cut_now(&run->all[seat].program, largest);
+    }
 }
 
 void program_case_init(program_run_t *run, const program_case_t *c)
@@ -292,6 +377,8 @@ void program_case_init(program_run_t *run, const program_case_t *c)
         place(c, &run->all[seat], seat);
         write_program(run, c, seat);
     }
+    if (xyl_node_is_cut_late(c->coll))
+        cut_late(run, c);
     for (seat = 0; seat < c->seats; seat++)
         expect(run, c, seat);
 }

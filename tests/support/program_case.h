@@ -14,9 +14,11 @@ typedef struct program_case {
     uint64_t count;       /* elements of the message, or of the largest block */
     size_t element_bytes; /* 1 or 8 */
     int in_place;         /* where the collective has that */
-    int varies;           /* allgatherv, reduce_scatter: blocks differ */
+    int varies;           /* v forms, reduce_scatter: blocks differ */
     int in_arrival_order; /* of a reduce that commutes */
     uint64_t window_bytes, segment_bytes;
+    uint64_t share_bytes; /* others see the memory of some seats */
+    int sees_all;         /* of all */
     uint64_t salt;
 } program_case_t;
 

@@ -94,6 +94,10 @@ int program_mistake(program_run_t *run, const char *format, ...)
 enum { PROGRAM_LINE, PROGRAM_INPUT, PROGRAM_OWN, PROGRAM_BOARD };
 region_t *program_region(const program_run_t *run, int kind, uint32_t seat);
 
+/* The first step that publishes what others read where it lies; NULL: the seat
+ * has none, or its input is copied. */
+const xyl_step_t *program_shared(const program_run_t *run, uint32_t seat);
+
 /* The bytes of a spot, which the strand reads or writes now; NULL: it must
  * not. */
 unsigned char *program_touch(program_run_t *run, const strand_t *strand,
@@ -109,6 +113,13 @@ const post_t *program_count(const program_run_t *run, uint32_t seat,
                             uint32_t value);
 /* The strand has seen the post. */
 int program_see(program_run_t *run, strand_t *strand, const post_t *post);
+
+/* Steps for who shares its input alone. */
+int program_is_left_out(const program_run_t *run, const strand_t *strand,
+                        const xyl_step_t *step);
+/* The seat's other strands are at their end; and the strand has seen it. */
+int program_others_end(const program_run_t *run, const strand_t *strand);
+void program_see_others(const program_run_t *run, strand_t *strand);
 
 uint64_t program_step_bytes(const program_run_t *run, const strand_t *strand,
                             const xyl_step_t *step);
@@ -134,6 +145,8 @@ int program_may_go_on(program_run_t *run);
 /* Which of it, by chance; and does it. */
 uint32_t program_draw(program_run_t *run);
 void program_do(program_run_t *run, uint32_t which);
+/* All have read what the seat shares, and it knows. */
+int program_check_shared(program_run_t *run, uint32_t seat);
 /* All have come to their end. */
 int program_check_ends(program_run_t *run);
 

@@ -302,6 +302,8 @@ static int may_go(const program_run_t *run, const strand_t *strand)
     if (strand->step == strand->end)
         return 0;
     step = step_of(run, strand);
+    if (program_is_left_out(run, strand, step))
+        return 1;
     if (step->kind == XYL_STEP_CLAIM)
         return !strand->has_slice || strand->slice == step->slices ||
                all_have(run, strand->slice + 1, run->seats);
@@ -317,6 +319,8 @@ static int may_go(const program_run_t *run, const strand_t *strand)
     case XYL_WAIT_WORD:
         return step->wait_for < XYL_BOARD_WORDS &&
                run->piece->words[step->wait_for].clock != NULL;
+    case XYL_WAIT_STRANDS:
+        return program_others_end(run, strand);
     case XYL_WAIT_SEGMENT:
         return program_has_segment(run, strand->seat, step->wait_for);
     }
@@ -342,6 +346,8 @@ static int see(program_run_t *run, strand_t *strand, const xyl_step_t *step)
                            program_count(run, step->wait_seat, step->wait_for));
     if (step->wait == XYL_WAIT_ALL_COUNTS)
         return see_all(run, strand, step->wait_for, strand->seat);
+    if (step->wait == XYL_WAIT_STRANDS)
+        program_see_others(run, strand);
     if (step->wait == XYL_WAIT_WORD)
         return program_see(run, strand, &run->piece->words[step->wait_for]);
     return 1;
@@ -368,7 +374,8 @@ static int do_copy(program_run_t *run, strand_t *strand, const xyl_step_t *step)
     const unsigned char *from;
     unsigned char *to;
 
-    if (bytes == 0)
+    if (bytes == 0 || (step->kind == XYL_STEP_PUBLISH &&
+                       program_shared(run, strand->seat) != NULL))
         return 1;
     from = program_touch(run, strand, step->from, bytes, 0);
     to = program_touch(run, strand, step->to, bytes, 1);
@@ -456,6 +463,10 @@ static void strand_go(program_run_t *run, strand_t *strand)
 
     if (step->wait != XYL_WAIT_NOTHING || step->kind >= XYL_STEP_CLAIM)
         strand->has_waited = 1;
+    if (program_is_left_out(run, strand, step)) {
+        strand->step++;
+        return;
+    }
     if (step->kind == XYL_STEP_CLAIM)
         is_done = do_claim(run, strand, step);
     else if (step->kind == XYL_STEP_COMBINE || step->kind == XYL_STEP_COLLECT)
@@ -571,6 +582,9 @@ int program_check_ends(program_run_t *run)
             return program_mistake(
                 run, "piece %" PRIu64 ": seat %u waits at step %u for ever",
                 piece->number, piece->strand[i].seat, piece->strand[i].step);
+    for (i = 0; i < run->seats; i++)
+        if (!program_check_shared(run, i))
+            return 0;
     for (i = 0; run->options->is_barrier && i < run->seats * run->seats; i++)
         if (!has_heard(run, i / run->seats, i % run->seats))
             return program_mistake(run, "seat %u leaves before %u has come",

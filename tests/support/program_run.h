@@ -14,6 +14,8 @@
  *     user's memory too, where strands and pieces of a seat share it;
  *   - counts grow, posted by one strand of each seat, words are posted once,
  *     and each is for the seat that waits for it;
+ *   - input that is read where it lies is not written meanwhile, and its seat
+ *     ends only when it knows that all have read;
  *   - segments are taken when they have come, and told of once, when their
  *     output is right;
  *   - everybody gets to the end, and what is there in the end is right.
@@ -47,6 +49,7 @@ typedef struct program_run_seat {
     int has_input, has_output; /* the former in `input`, the latter in RECV */
     xyl_space_t input;
     uint64_t total;
+    int is_seen; /* others see its memory, and read what it publishes there */
     struct program_run_state *state;
 } program_run_seat_t;
 

@@ -50,6 +50,65 @@ region_t *program_region(const program_run_t *run, int kind, uint32_t seat)
     return &run->piece->regions[(uint32_t)kind * run->seats + number];
 }
 
+/* ---- sharing ---- */
+
+const xyl_step_t *program_shared(const program_run_t *run, uint32_t seat)
+{
+    const xyl_node_program_t *program = &run->all[seat].program;
+    uint32_t i;
+
+    if (!program->shares || !run->all[seat].is_seen)
+        return NULL;
+    for (i = 0; i < program->count; i++)
+        if (program->steps[i].kind == XYL_STEP_PUBLISH)
+            return &program->steps[i];
+    return NULL;
+}
+
+static int knows_of(const program_run_t *run, uint32_t seat, uint32_t strand,
+                    uint32_t when)
+{
+    const program_run_piece_t *piece = run->piece;
+    uint32_t i;
+
+    for (i = 0; i < piece->strands; i++)
+        if (piece->strand[i].seat == seat &&
+            piece->strand[i].clock[strand] >= when)
+            return 1;
+    return 0;
+}
+
+int program_check_shared(program_run_t *run, uint32_t seat)
+{
+    const region_t *own = program_region(run, PROGRAM_OWN, seat);
+    uint32_t i;
+
+    for (i = 0; i < own->count; i++)
+        if (own->touches[i].piece == run->piece->number &&
+            run->piece->strand[own->touches[i].strand].seat != seat &&
+            !knows_of(run, seat, own->touches[i].strand, own->touches[i].when))
+            return program_mistake(run,
+                                   "seat %u ends, and may be read by strand %u",
+                                   seat, own->touches[i].strand);
+    return 1;
+}
+
+/* What is not published yet has no name. */
+static int check_named(program_run_t *run, const strand_t *strand,
+                       uint32_t seat)
+{
+    const program_run_piece_t *piece = run->piece;
+    uint32_t i;
+
+    for (i = 0; i < piece->strands; i++)
+        if (piece->strand[i].seat == seat && strand->clock[i] != 0)
+            return 1;
+    return program_mistake(run,
+                           "seat %u, step %u reads what seat %u has not "
+                           "published",
+                           strand->seat, strand->step, seat);
+}
+
 /* ---- touching ---- */
 
 static const char *name_of(xyl_space_t space)
@@ -65,12 +124,25 @@ static int is_own(xyl_space_t space)
     return space == XYL_SPACE_SEND || space == XYL_SPACE_RECV;
 }
 
-static region_t *region_of(const program_run_t *run, const strand_t *strand,
-                           xyl_spot_t spot)
+/* The seat whose own memory it is; `seats`: none. */
+static uint32_t owner_of(const program_run_t *run, const strand_t *strand,
+                         xyl_spot_t spot, int writes)
 {
     if (is_own(spot.space))
-        return program_region(run, PROGRAM_OWN, strand->seat);
-    if (spot.space == XYL_SPACE_BOARD)
+        return strand->seat;
+    return spot.space == XYL_SPACE_INPUT && !writes &&
+                   program_shared(run, spot.seat) != NULL
+               ? spot.seat
+               : run->seats;
+}
+
+static region_t *region_of(const program_run_t *run, xyl_spot_t spot,
+                           uint32_t owner)
+{
+    if (owner != run->seats)
+        return program_region(run, PROGRAM_OWN, owner);
+    if (spot.space == XYL_SPACE_BOARD ||
+        (spot.space == XYL_SPACE_INPUT && run->all[0].program.input_bytes == 0))
         return program_region(run, PROGRAM_BOARD, 0);
     return program_region(
         run, spot.space == XYL_SPACE_LINE ? PROGRAM_LINE : PROGRAM_INPUT,
@@ -150,12 +222,19 @@ static int check_written(program_run_t *run, const strand_t *strand,
 }
 
 static uint64_t place_of(const program_run_t *run, const strand_t *strand,
-                         xyl_spot_t spot)
+                         xyl_spot_t spot, uint32_t owner)
 {
-    const program_run_seat_t *seat = &run->all[strand->seat];
+    const program_run_seat_t *seat = &run->all[owner];
+    const xyl_step_t *publish;
 
-    if (!is_own(spot.space))
+    if (owner == run->seats)
         return spot.at;
+    if (!is_own(spot.space)) { /* as far from its beginning as in the window */
+        publish = program_shared(run, owner);
+        spot.space = publish->from.space;
+        spot.at += publish->from.at - publish->to.at - publish->further +
+                   run->all[strand->seat].program.steps[strand->step].further;
+    }
     return seat->at[spot.space] + spot.at +
            run->piece->number * seat->program.piece_bytes;
 }
@@ -163,14 +242,19 @@ static uint64_t place_of(const program_run_t *run, const strand_t *strand,
 unsigned char *program_touch(program_run_t *run, const strand_t *strand,
                              xyl_spot_t spot, uint64_t bytes, int writes)
 {
+    uint32_t owner;
     region_t *region;
     touch_t now;
 
     if (!may_touch(run, strand, spot, writes))
         return NULL;
-    region = region_of(run, strand, spot);
+    owner = owner_of(run, strand, spot, writes);
+    if (owner != run->seats && owner != strand->seat &&
+        !check_named(run, strand, owner))
+        return NULL;
+    region = region_of(run, spot, owner);
     now = (touch_t){.piece = run->piece->number,
-                    .begin = place_of(run, strand, spot),
+                    .begin = place_of(run, strand, spot, owner),
                     .strand = strand->number,
                     .when = strand->clock[strand->number],
                     .writes = writes,
@@ -212,8 +296,11 @@ int program_post_count(program_run_t *run, strand_t *strand, uint32_t value,
                        uint32_t seat)
 {
     counts_t *counts = &run->piece->counts[strand->seat];
+    const post_t *last =
+        counts->count == 0 ? NULL : &counts->posts[counts->count - 1];
 
-    if (counts->count != 0 && counts->strand != strand->number)
+    if (last != NULL &&
+        strand->clock[counts->strand] < last->clock[counts->strand])
         return program_mistake(run, "two strands of seat %u post counts",
                                strand->seat);
     if (value >= 1U << XYL_BOARD_COUNT_BITS ||
@@ -266,4 +353,36 @@ int program_see(program_run_t *run, strand_t *strand, const post_t *post)
         if (strand->clock[i] < post->clock[i])
             strand->clock[i] = post->clock[i];
     return 1;
+}
+
+/* ---- strands of a seat ---- */
+
+int program_is_left_out(const program_run_t *run, const strand_t *strand,
+                        const xyl_step_t *step)
+{
+    return step->if_shared && program_shared(run, strand->seat) == NULL;
+}
+
+int program_others_end(const program_run_t *run, const strand_t *strand)
+{
+    const program_run_piece_t *piece = run->piece;
+    uint32_t i;
+
+    for (i = 0; i < piece->strands; i++)
+        if (i != strand->number && piece->strand[i].seat == strand->seat &&
+            piece->strand[i].step != piece->strand[i].end)
+            return 0;
+    return 1;
+}
+
+void program_see_others(const program_run_t *run, strand_t *strand)
+{
+    const program_run_piece_t *piece = run->piece;
+    uint32_t i, j;
+
+    for (i = 0; i < piece->strands; i++)
+        for (j = 0; j < piece->strands && piece->strand[i].seat == strand->seat;
+             j++)
+            if (strand->clock[j] < piece->strand[i].clock[j])
+                strand->clock[j] = piece->strand[i].clock[j];
 }

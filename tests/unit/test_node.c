@@ -7,35 +7,39 @@
 #include <string.h>
 
 #include "collectives/node_program.h"
+#include "progress/shm.h"
 #include "simulator/random.h"
 #include "tests/support/any_run.h"
 #include "tests/support/check.h"
 #include "tests/support/coll_run.h"
 
 enum {
-    CASES = 60,
+    CASES = 40,
     RANKS_MAX = 17,
     STARTS_MAX = 3,
-    MIXED_WORLDS = 60,
+    MIXED_WORLDS = 80,
     MIXED_OPERATIONS = 6,
-    DEATHS = 60,
+    DEATHS = 80,
     DYING_OPERATIONS = 3,
     NOTICE_MAX = 50, /* microseconds */
     AHEAD = 50       /* operations */
 };
 
+/* `sees`: ranks read what others send where it lies. */
 static fabric_t *random_fabric(uint64_t seed, uint32_t ranks,
-                               const char *deterministic)
+                               const char *deterministic, int sees)
 {
+    static const char *const shares[] = {"SHARE_BYTES=1", "SHARE_BYTES=3K"};
     static const char *const budgets[] = {
         "NOISE_BUDGET=512K", "NOISE_BUDGET=1M", "NOISE_BUDGET=16M"};
     uint64_t random = random_mix(seed);
     const char *settings[] = {budgets[random_below(&random, 3)], deterministic,
-                              NULL};
+                              shares[random_below(&random, 4) == 0], NULL};
     fabric_options_t options = {.seed = seed,
                                 .delay_max = random_below(&random, 40),
                                 .reorder = 1,
                                 .shares_memory = 1,
+                                .sees_memory = sees,
                                 .settings = settings};
 
     return fabric_create(ranks, &options);
@@ -52,10 +56,10 @@ static any_case_t random_case(uint64_t *random, xylem_coll_t coll,
     return c;
 }
 
-static void one_case(const any_case_t *c, uint64_t seed,
-                     const char *deterministic)
+static void one_case_of(const any_case_t *c, uint64_t seed,
+                        const char *deterministic, int sees)
 {
-    fabric_t *fabric = random_fabric(seed, c->ranks, deterministic);
+    fabric_t *fabric = random_fabric(seed, c->ranks, deterministic, sees);
     uint64_t random = random_mix(seed);
     uint32_t start, starts;
     any_run_t run;
@@ -72,6 +76,13 @@ static void one_case(const any_case_t *c, uint64_t seed,
     fabric_run_dry(fabric);
     any_run_fini(&run);
     fabric_destroy(fabric);
+}
+
+static void one_case(const any_case_t *c, uint64_t seed,
+                     const char *deterministic)
+{
+    one_case_of(c, seed, deterministic, 0);
+    one_case_of(c, seed, deterministic, 1);
 }
 
 static void test_every_collective(void)
@@ -104,11 +115,11 @@ static void test_order_of_arrival(void)
 }
 
 /* Segments of reductions come and go singly, in orders by chance. */
-static void one_parts_case(uint64_t *random)
+static void one_parts_case(uint64_t *random, int sees)
 {
     uint32_t ranks = random_between(random, 2, RANKS_MAX);
     uint64_t seed = random_next(random);
-    fabric_t *fabric = random_fabric(seed, ranks, "DETERMINISTIC=on");
+    fabric_t *fabric = random_fabric(seed, ranks, "DETERMINISTIC=on", sees);
     coll_case_t c = coll_case_random(random, ranks);
     coll_run_t run;
 
@@ -134,8 +145,8 @@ static void test_parts(void)
     uint64_t random = random_mix(24);
     uint32_t n;
 
-    for (n = 0; n < 4 * CASES; n++)
-        one_parts_case(&random);
+    for (n = 0; n < 8 * CASES; n++)
+        one_parts_case(&random, n % 2 == 1);
 }
 
 static any_case_t mixed_case(uint64_t *random, uint32_t ranks)
@@ -173,7 +184,8 @@ static void test_many_at_once(void)
         ranks = random_between(&random, 2, RANKS_MAX);
         fabric = random_fabric(random_next(&random), ranks,
                                world % 2 == 0 ? "DETERMINISTIC=on"
-                                              : "DETERMINISTIC=off");
+                                              : "DETERMINISTIC=off",
+                               world / 2 % 2 == 1);
         for (i = 0; i < MIXED_OPERATIONS; i++) {
             any_case_t c = mixed_case(&random, ranks);
             any_run_init(&runs[i], fabric, NULL, &c);
@@ -212,13 +224,16 @@ static void one_dies(uint64_t seed)
     uint64_t random = random_mix(seed);
     uint32_t ranks = random_between(&random, 3, 8), i;
     uint32_t victim = random_below(&random, ranks);
-    fabric_t *fabric = random_fabric(seed, ranks, "DETERMINISTIC=off");
+    fabric_t *fabric =
+        random_fabric(seed, ranks, "DETERMINISTIC=off", seed % 2 == 1);
     any_run_t runs[DYING_OPERATIONS];
 
     for (i = 0; i < DYING_OPERATIONS; i++) {
-        any_case_t c = random_case(&random, XYLEM_COLL_REDUCE, ranks);
+        any_case_t c = i == 0 ? random_case(&random, XYLEM_COLL_REDUCE, ranks)
+                              : mixed_case(&random, ranks);
         c.types = ANY_TYPES_PLAIN;
-        c.count += 2000;
+        if (c.coll != XYLEM_COLL_BARRIER)
+            c.count += 2000;
         any_run_init(&runs[i], fabric, NULL, &c);
         runs[i].expects_failure = 1;
         any_run_start_all(&runs[i]);
@@ -243,6 +258,56 @@ static void test_one_dies(void)
 
     for (seed = 1; seed <= DEATHS; seed++)
         one_dies(seed);
+}
+
+/* ---- memory that cannot be seen ---- */
+
+static const void *sees_nothing(xyl_shm_t *shm, uint32_t rank, uint64_t name,
+                                size_t bytes)
+{
+    (void)shm;
+    (void)rank;
+    (void)name;
+    (void)bytes;
+    return NULL;
+}
+
+/* The root counts on it: the others go on when it leaves the job. */
+static void test_cannot_see(void)
+{
+    static const char *const settings[] = {"SHARE_BYTES=1", NULL};
+    fabric_options_t options = {.seed = 5,
+                                .reorder = 1,
+                                .shares_memory = 1,
+                                .sees_memory = 1,
+                                .settings = settings};
+    any_case_t c = {.coll = XYLEM_COLL_BCAST,
+                    .ranks = 3,
+                    .count = 50000,
+                    .salt = 9,
+                    .algorithm = "node"};
+    fabric_t *fabric = fabric_create(c.ranks, &options);
+    xyl_shm_t *shm = fabric_context(fabric, 1)->shm;
+    xyl_shm_ops_t blind = *shm->ops;
+    any_run_t run;
+
+    blind.view = sees_nothing;
+    shm->ops = &blind;
+    any_run_init(&run, fabric, NULL, &c);
+    run.expects_failure = 1;
+    any_run_start_all(&run);
+    fabric_run_dry(fabric);
+    CHECK_EQ(run.all[1].status, XYLEM_ERR_NO_RESOURCE);
+    CHECK_EQ(run.all[2].status, XYLEM_OK);
+    CHECK_EQ(run.all[0].status, XYLEM_IN_PROGRESS);
+    fabric_kill(fabric, 1, NOTICE_MAX);
+    CHECK(any_run_finish(&run));
+    CHECK_EQ(run.all[0].status, XYLEM_ERR_PROC_FAILED);
+    fabric_run_dry(fabric);
+    fabric_isolate(fabric, 1);
+    fabric_run_dry(fabric);
+    any_run_fini(&run);
+    fabric_destroy(fabric);
 }
 
 /* ---- running ahead ---- */
@@ -309,6 +374,7 @@ static const check_case_t cases[] = {
     {"parts", test_parts},
     {"many_at_once", test_many_at_once},
     {"one_dies", test_one_dies},
+    {"cannot_see", test_cannot_see},
     {"leaves_run_ahead", test_leaves_run_ahead},
 };
 CHECK_MAIN(cases)

@@ -64,6 +64,7 @@ static void sized_case(program_case_t *c, uint64_t *random)
         c->window_bytes = windows[i];
         c->segment_bytes =
             random_below(random, 2) == 0 ? 0 : random_between(random, 1, 300);
+        c->share_bytes = random_below(random, 2);
         c->salt = random_next(random);
         (void)one_case(c, random_next(random), 0);
     }
@@ -139,6 +140,7 @@ static void test_long(void)
             c.in_place = random_below(&random, 2) == 0;
             c.varies = program_case_varies(c.coll);
             c.in_arrival_order = random_below(&random, 2) == 0;
+            c.share_bytes = random_below(&random, 2) * 1000;
             c.salt = random_next(&random);
             (void)one_case(&c, random_next(&random), 0);
         }
@@ -159,6 +161,7 @@ static program_case_t random_case(uint64_t *random, xylem_coll_t coll)
     if (program_case_is_of_bytes(coll) || random_below(random, 3) == 0)
         c.element_bytes = 1;
     c.root = random_below(random, c.seats);
+    c.share_bytes = random_below(random, 2);
     c.count = random_below(random, 1U << bits);
     c.varies = program_case_varies(coll) && random_below(random, 5) != 0;
     c.window_bytes = UINT64_C(1) << random_below(random, WINDOW_BITS_MAX + 1);
@@ -205,6 +208,7 @@ static void test_every_order(void)
             c.salt = i;
             c.segment_bytes = 8;
             c.window_bytes = program_case_window_min(&c);
+            c.share_bytes = i % 3 == 0;
             (void)one_case(&c, i, ORDERS_MAX);
         }
 }
@@ -281,9 +285,9 @@ static int is_followed_by_a_post(const xyl_node_program_t *program,
     return 0;
 }
 
-/* What a step does that nobody needs: a count before others (who waits for it
- * waits for longer), the wait of a seat for itself, an exscan's last input and
- * first result. */
+/* What a step does that nobody needs, or was tried before: a count before
+ * others (who waits for it waits for longer), the wait of a seat for itself, an
+ * exscan's last input and first result. */
 static int is_harmless(const program_case_t *c, spoil_fn spoil, uint32_t seat,
                        const xyl_node_program_t *program, uint32_t number)
 {
@@ -294,6 +298,12 @@ static int is_harmless(const program_case_t *c, spoil_fn spoil, uint32_t seat,
     if (spoil == drop_wait && c->coll == XYLEM_COLL_SCAN &&
         step->wait_seat == seat)
         return 1;
+    if (c->share_bytes != 0 && (step->kind != XYL_STEP_NOTHING ||
+                                (spoil != drop_wait && spoil != drop_post &&
+                                 spoil != post_to_another)))
+        return 1; /* where nothing is shared it is found */
+    if (spoil == shorten && step->bytes > step->total)
+        return 1; /* a piece has more room than there are bytes */
     return c->coll == XYLEM_COLL_EXSCAN &&
            ((seat + 1 == c->seats && number == 0) ||
             (step->kind == XYL_STEP_REDUCE &&
@@ -339,15 +349,19 @@ static void test_finds_mistakes(void)
                         .count = 40,
                         .element_bytes = 8,
                         .window_bytes = 1 << 16,
-                        .segment_bytes = 160};
+                        .segment_bytes = 160,
+                        .sees_all = 1};
     uint32_t seat, number, spoil;
 
     for (c.coll = 0; c.coll < XYLEM_COLL_COUNT; c.coll++)
         for (seat = 0; seat < c.seats && xyl_node_algorithm(c.coll) != NULL;
              seat++)
-            for (spoil = 0; spoil < SPOILS; spoil++)
-                for (number = 0; number < spoil_step(&c, seat, number, spoil);)
+            for (spoil = 0; spoil < 2 * SPOILS; spoil++) {
+                c.share_bytes = spoil / SPOILS;
+                for (number = 0;
+                     number < spoil_step(&c, seat, number, spoil % SPOILS);)
                     number++;
+            }
 }
 
 static const check_case_t cases[] = {

@@ -207,13 +207,13 @@ static void test_of_the_dead(void)
         memset(memory, 'x', 3 << 20);
         name = pair.shm->ops->share(pair.shm, memory, 3 << 20);
         pair.shm->ops->set(pair.shm, &pair.flags[NAME_AT], name, NULL, 0);
-        while (pair.shm->ops->get(pair.shm, &pair.flags[0]) != SEEN)
+        while (xyl_shm_get(pair.shm, &pair.flags[0]) != SEEN)
             usleep(1000);
         (void)pair_end(&pair);
     }
     do {
         usleep(1000);
-        name = pair.shm->ops->get(pair.shm, &pair.flags[NAME_AT]);
+        name = xyl_shm_get(pair.shm, &pair.flags[NAME_AT]);
     } while (name == 0);
     seen = view(pair.shm, 1, name, 3 << 20);
     must(seen != NULL);

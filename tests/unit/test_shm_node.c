@@ -118,11 +118,11 @@ static void *attach_and_detach(void *arg)
         _Atomic uint64_t *flags = (void *)attach(node, round / 20, BYTES);
         must(flags != NULL);
         if (round % 4 == 1)
-            CHECK_EQ(shm->ops->get(shm, &flags[one->number]), 0);
+            CHECK_EQ(xyl_shm_get(shm, &flags[one->number]), 0);
         shm->ops->set(shm, &flags[one->number], round, NULL, 0);
         pthread_barrier_wait(&crowd->barrier);
         for (i = 0; i < NODES; i++)
-            CHECK_EQ(shm->ops->get(shm, &flags[i]), round);
+            CHECK_EQ(xyl_shm_get(shm, &flags[i]), round);
         pthread_barrier_wait(&crowd->barrier);
         detach(node, round / 20);
         if (round % 4 == 0)
@@ -201,7 +201,7 @@ static void test_flag_carries(void)
     carried.cell = (void *)attach(nodes[0], 5, sizeof *carried.cell);
     must(carried.cell != NULL);
     must(pthread_create(&thread, NULL, carry, &carried) == 0);
-    while (carried.shm->ops->get(carried.shm, &carried.cell->flag) != 3)
+    while (xyl_shm_get(carried.shm, &carried.cell->flag) != 3)
         sched_yield();
     CHECK(is_filled(carried.cell->bytes, 'x'));
     pthread_join(thread, NULL);

@@ -29,8 +29,7 @@ static void pair_set(pair_t *pair, uint64_t value)
 
 static int pair_sees(pair_t *pair, uint64_t value)
 {
-    return pair->shm->ops->get(pair->shm, &pair->flags[pair->other * 16]) >=
-           value;
+    return xyl_shm_get(pair->shm, &pair->flags[pair->other * 16]) >= value;
 }
 
 /* Until the other's flag is there; sleeps as a rank without work does. */
@@ -156,7 +155,7 @@ typedef struct sleeper {
 static unsigned look(void *arg)
 {
     sleeper_t *sleeper = arg;
-    uint64_t seen = sleeper->shm->ops->get(sleeper->shm, sleeper->flag);
+    uint64_t seen = xyl_shm_get(sleeper->shm, sleeper->flag);
 
     if (seen == sleeper->seen)
         return 0;
@@ -196,7 +195,7 @@ static void *set_to_sleeping(void *arg)
             sched_yield();
         usleep(500);
         shm->ops->set(shm, flag, i, &reader, 1);
-        while (shm->ops->get(shm, &flag[1]) != i)
+        while (xyl_shm_get(shm, &flag[1]) != i)
             sched_yield();
     }
     return NULL;

@@ -70,7 +70,7 @@ static unsigned cell_poll(void *arg)
         self->is_common ? 0 : self->stage.operation->request.team->rank;
 
     if (!self->is_waiting ||
-        shm->ops->get(shm, &self->cell->flags[rank].number) < self->run)
+        xyl_shm_get(shm, &self->cell->flags[rank].number) < self->run)
         return 0;
     self->is_waiting = 0;
     shm->ops->copy(shm, self->buf, self->cell->bytes, BYTES);

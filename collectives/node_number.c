@@ -1,0 +1,97 @@
+/* Numbers of pieces, given in the order of starts, which all seats share. Where
+ * the number of pieces follows from blocks of which each seat knows only its
+ * own, all tell one another the longest they have, in a piece without window;
+ * what was started later has to wait for its numbers until then. */
+#include "collectives/node_stage_inside.h"
+
+#include <string.h>
+
+enum { COUNT_TOLD = 1 };
+
+_Static_assert(sizeof(uint64_t) <= XYL_BOARD_INLINE_BYTES,
+               "a length lies beside a count");
+
+static void tell_largest(const xyl_node_stage_t *node)
+{
+    const xyl_board_t *board = node->board;
+    uint64_t number = node->extent.number;
+    xyl_board_line_t *line =
+        xyl_board_line(xyl_board_slot(board, number), board->seat);
+
+    memcpy(line->bytes, &node->program.largest, sizeof node->program.largest);
+    xyl_board_set(board, &line->count, xyl_board_value(number, COUNT_TOLD),
+                  XYL_BOARD_ALL);
+}
+
+/* 1: those of all seats are seen. */
+static int see_largest(xyl_node_stage_t *node)
+{
+    const xyl_board_t *board = node->board;
+    uint64_t number = node->extent.number, largest;
+    char *slot = xyl_board_slot(board, number);
+    xyl_board_line_t *line;
+
+    for (; node->sizes_seen < board->seats; node->sizes_seen++) {
+        line = xyl_board_line(slot, node->sizes_seen);
+        if (xyl_board_get(board, &line->count) <
+            xyl_board_value(number, COUNT_TOLD))
+            return 0;
+        memcpy(&largest, line->bytes, sizeof largest);
+        if (largest > node->largest)
+            node->largest = largest;
+    }
+    return 1;
+}
+
+/* 1: the program is cut. */
+static int size_run(xyl_node_stage_t *node, unsigned *did)
+{
+    if (node->state == XYL_NODE_NEW) {
+        node->extent = xyl_board_take(node->board, 1, 0);
+        node->sizes_seen = 0;
+        node->largest = 0;
+        node->state = XYL_NODE_COUNTED;
+    }
+    if (node->state == XYL_NODE_COUNTED) {
+        if (!xyl_board_is_free(node->board, &node->extent, 0))
+            return 0;
+        tell_largest(node);
+        node->state = XYL_NODE_TOLD;
+        ++*did;
+    }
+    if (!see_largest(node))
+        return 0;
+    xyl_board_retire(node->board, node->extent.number);
+    xyl_node_cut_now(&node->program, node->largest);
+    node->stage.operation->looks_without_event = 0;
+    ++*did;
+    return 1;
+}
+
+static void take_numbers(xyl_node_stage_t *node)
+{
+    const xyl_node_program_t *program = &node->program;
+
+    node->extent = xyl_board_take(node->board, program->pieces,
+                                  node->board->seats * program->input_bytes +
+                                      program->board_bytes);
+    if (node->extent.bytes != 0)
+        xyl_board_prepare(node->board, node->extent.ring);
+    node->pieces_left = program->pieces;
+    node->state = XYL_NODE_NUMBERED;
+}
+
+unsigned xyl_node_number(xyl_board_t *board)
+{
+    xyl_node_stage_t *node;
+    unsigned did = 0;
+
+    for (node = board->unnumbered; node != NULL && !board->is_out_of_step;
+         node = node->next) {
+        if (node->program.is_cut_late && !size_run(node, &did))
+            break;
+        take_numbers(node);
+        board->unnumbered = node->next;
+    }
+    return did;
+}

@@ -1,0 +1,126 @@
+/* Input that is read where it lies. At a start a seat asks for the name of its
+ * input; each piece's name goes into the seat's line before anything of it is
+ * posted, 0 where the input is copied into the window. */
+#include "collectives/node_stage_inside.h"
+
+#include <assert.h>
+#include <inttypes.h>
+
+#include "collectives/arguments.h"
+#include "runtime/base/log.h"
+#include "runtime/base/status.h"
+#include "runtime/context.h"
+#include "runtime/team.h"
+
+/* What this seat publishes, of all pieces: from byte 0 of its input on. */
+void xyl_node_share_plan(xyl_node_stage_t *node)
+{
+    xyl_node_share_t *share = &node->share;
+    uint32_t i;
+
+    share->cannot_see = XYL_BOARD_ALL;
+    for (i = 0; i < node->program.count; i++) {
+        const xyl_step_t *step = &node->program.steps[i];
+        uint64_t at = step->from.at - step->to.at - step->further;
+        uint64_t end = step->from.at - step->within + step->total;
+        if (step->kind != XYL_STEP_PUBLISH || !node->program.shares)
+            continue;
+        assert(!share->has_input ||
+               (share->space == step->from.space && share->at == at));
+        share->has_input = 1;
+        share->space = step->from.space;
+        share->at = at;
+        if (end > share->end)
+            share->end = end;
+    }
+}
+
+static void explain(xyl_node_stage_t *node)
+{
+    const xyl_operation_t *operation = node->stage.operation;
+    const char *path = "read where it lies: memory of xylem_alloc";
+
+    if (!node->share.has_input || node->share.is_explained ||
+        operation->request.context->config.verbose == 0)
+        return;
+    node->share.is_explained = 1;
+    if (node->buffers.layout[xyl_node_buffer_of(node->share.space)] != NULL)
+        path = "copied through shared memory: its elements have gaps";
+    else if (node->share.name == 0)
+        path = "copied through shared memory: not memory of xylem_alloc";
+    xyl_log(XYL_LOG_NONE, "select: %s: input of %" PRIu64 " bytes is %s",
+            xyl_coll_traits(operation->key.coll)->name,
+            node->share.end - node->share.at, path);
+}
+
+void xyl_node_share_start(xyl_node_stage_t *node)
+{
+    xyl_node_share_t *share = &node->share;
+    xyl_shm_t *shm = node->board->shm;
+    xyl_buffer_t buffer = xyl_node_buffer_of(share->space);
+
+    share->name = 0;
+    if (share->has_input && node->buffers.layout[buffer] == NULL &&
+        share->end > share->at && shm->ops->share != NULL)
+        share->name =
+            shm->ops->share(shm, node->buffers.base[buffer] + share->at,
+                            share->end - share->at);
+    explain(node);
+}
+
+void xyl_node_share_piece(const xyl_node_stage_t *node, xyl_node_piece_t *piece)
+{
+    const xyl_node_share_t *share = &node->share;
+    uint64_t from = piece->piece * node->program.piece_bytes;
+    xyl_board_line_t *line = xyl_board_line(piece->slot, node->board->seat);
+
+    piece->lies = NULL;
+    if (share->name != 0)
+        piece->lies = node->buffers.base[xyl_node_buffer_of(share->space)] +
+                      share->at + from;
+    /* Partner: the load in xyl_node_input, after what this seat posts later. */
+    if (node->program.shares)
+        atomic_store_explicit(&line->name,
+                              share->name == 0 ? 0 : share->name + from,
+                              memory_order_relaxed);
+}
+
+const char *xyl_node_input(xyl_node_stage_t *node,
+                           const xyl_node_piece_t *piece, uint32_t seat,
+                           uint64_t at, uint64_t further, size_t bytes)
+{
+    const xyl_board_t *board = node->board;
+    const char *window = piece->window + seat * node->program.input_bytes + at;
+    const char *there;
+    uint64_t name;
+
+    if (!node->program.shares)
+        return window;
+    if (seat == board->seat)
+        return piece->lies == NULL ? window : piece->lies + at + further;
+    /* Partner: the store in xyl_node_share_piece. */
+    name = atomic_load_explicit(&xyl_board_line(piece->slot, seat)->name,
+                                memory_order_relaxed);
+    if (name == 0)
+        return window;
+    there = board->shm->ops->view(board->shm, board->ranks[seat],
+                                  name + at + further, bytes);
+    if (there == NULL)
+        node->share.cannot_see = seat;
+    return there;
+}
+
+int xyl_node_share_failed(xyl_node_stage_t *node)
+{
+    uint32_t seat = node->share.cannot_see;
+
+    if (seat == XYL_BOARD_ALL)
+        return 0;
+    node->share.cannot_see = XYL_BOARD_ALL;
+    xyl_operation_fail(
+        node->stage.operation,
+        xyl_fail(XYLEM_ERR_NO_RESOURCE,
+                 "cannot see the memory of xylem_alloc of rank %u",
+                 node->board->ranks[seat]));
+    return 1;
+}
