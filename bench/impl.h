@@ -29,6 +29,7 @@ struct bench_tuning {
     size_t segment_bytes;
     uint32_t send_window;
     uint32_t recv_window;
+    double call_us; /* of impl_local's calls; 0: it measures the library's */
 };
 
 /* One collective. Data are moved as bytes; reductions sum 32-bit floats, and

@@ -64,7 +64,9 @@ static xylem_status_t local_prepare(void *arg, const struct bench_call *calls,
     xylem_status_t status = event->prepare(arg, calls, count);
     double us = 0;
 
-    if (status == XYLEM_OK)
+    if (state->tuning.call_us > 0)
+        us = state->tuning.call_us;
+    else if (status == XYLEM_OK)
         status = call_us(state, calls, count, &us);
     if (status == XYLEM_OK)
         status = event->bcast(arg, &us, sizeof us, 0);

@@ -341,7 +341,11 @@ void launch_command_build(const struct launch *launch,
         break;
     }
     add_worker(command, options);
-    if (options->check && strcmp(launch->name, "local") != 0)
+    if (strcmp(launch->name, "local") == 0) {
+        add(command, "--call-us");
+        add(command, "%g", experiment.call_us);
+    } else if (options->check) {
         add(command, "--check"); /* local has no results */
+    }
     add_experiment(command, options, experiment);
 }

@@ -31,7 +31,8 @@ struct launch_command {
 /* What one measurement is about. */
 struct launch_experiment {
     int is_delay;
-    double max_ms; /* otherwise */
+    double max_ms;  /* otherwise */
+    double call_us; /* of local; 0: it finds out */
 };
 
 /* The names there are; NULL ends them. */

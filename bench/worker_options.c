@@ -53,6 +53,8 @@ static const struct cli_option table[] = {
     {"max-ms", 0, CLI_REAL, AT(max_ms), 0, 1e4, "MS",
      "measure under noise: longest burst"},
     {"hz", 0, CLI_REAL, AT(hz), 0, 1e4, "HZ", "bursts per second (default 10)"},
+    {"call-us", 0, CLI_REAL, AT(tuning.call_us), 0, 1e8, "US",
+     "what a call of implementation local takes"},
     {"seed", 0, CLI_COUNT, AT(seed), 0, UINT_MAX, "N", "of the noise"},
     {"one-rank", 0, CLI_COUNT, AT(delay_rank), 0, UINT_MAX - 1.0, "RANK",
      "measure how a delay of this rank spreads"},

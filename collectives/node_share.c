@@ -77,7 +77,7 @@ void xyl_node_share_piece(const xyl_node_stage_t *node, xyl_node_piece_t *piece)
     piece->lies = NULL;
     if (share->name != 0)
         piece->lies = node->buffers.base[xyl_node_buffer_of(share->space)] +
-                      share->at + from;
+                      (ptrdiff_t)(share->at + from);
     /* Partner: the load in xyl_node_input, after what this seat posts later. */
     if (node->program.shares)
         atomic_store_explicit(&line->name,
@@ -97,7 +97,8 @@ const char *xyl_node_input(xyl_node_stage_t *node,
     if (!node->program.shares)
         return window;
     if (seat == board->seat)
-        return piece->lies == NULL ? window : piece->lies + at + further;
+        return piece->lies == NULL ? window
+                                   : piece->lies + (ptrdiff_t)(at + further);
     /* Partner: the store in xyl_node_share_piece. */
     name = atomic_load_explicit(&xyl_board_line(piece->slot, seat)->name,
                                 memory_order_relaxed);

@@ -14,10 +14,10 @@
 #include "tests/support/coll_run.h"
 
 enum {
-    CASES = 40,
+    CASES = 24,
     RANKS_MAX = 17,
     STARTS_MAX = 3,
-    MIXED_WORLDS = 80,
+    MIXED_WORLDS = 48,
     MIXED_OPERATIONS = 6,
     DEATHS = 80,
     DYING_OPERATIONS = 3,
