@@ -40,7 +40,9 @@ static void list_add(xyl_node_stage_t *node)
     if (board->next_busy != NULL)
         board->next_busy->previous_busy = board;
     context->busy_boards = board;
-    if (context->engine.shm != NULL) /* simulated memory does not change */
+    /* Simulated memory does not change meanwhile, and a core that others want
+     * is not for looking again. */
+    if (context->engine.shm != NULL && !context->driver.params.shares_cores)
         context->engine.polls = POLLS_WHEN_BUSY;
 }
 
