@@ -15,8 +15,8 @@ enum {
     SLEEP_NS_MAX = 200 * 1000 * 1000, /* look around at least this often */
     WAIT_NS_MAX = 1000 * 1000,        /* for another thread's progress */
     TURNS_PER_OWNING = 16, /* of a waiting thread, then others get a chance */
-    YIELD_AFTER_TURNS = 2 /* idle turns of a rank that has to share its core,
-                              then it lets others run each turn */
+    YIELD_AFTER_TURNS = 2  /* idle turns of a rank that has to share its core,
+                               then it lets others run each turn */
 };
 
 /* ---- sleeping ---- */
