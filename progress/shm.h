@@ -1,11 +1,12 @@
 /* Memory that the ranks of a node share. Stages lay their own structures out in
- * it, copy through `copy`, and tell each other by flags: words with one writer,
- * which only grow. A stage that uses these and polls its flags from an engine
- * source also runs in the simulator, on ordinary memory and with the time
- * charged that copies and flags take.
+ * it, copy as runtime/base/copies.h says, and tell each other by flags: words
+ * with one writer, which only grow. A stage that does so and polls its flags
+ * from an engine source also runs in the simulator, on ordinary memory and with
+ * the time charged that copies and flags take.
  *
  * Ranks here are ranks of the job. All functions are called by the progressing
- * thread, but xylem_alloc's, which any thread calls.
+ * thread, but for attach and detach, which are called by any, one at a time,
+ * and xylem_alloc's, which any thread calls.
  */
 #ifndef XYL_PROGRESS_SHM_H
 #define XYL_PROGRESS_SHM_H
@@ -26,7 +27,6 @@ typedef struct xyl_shm_ops {
     /* This rank will soon need all of this: faults are cheaper together. NULL:
      * there are none. */
     void (*prepare)(xyl_shm_t *shm, void *memory, size_t bytes);
-    void (*copy)(xyl_shm_t *shm, void *to, const void *from, size_t bytes);
     /* Everything written before is there for whoever sees `value` by `get`.
      * Those of the `count` readers that sleep are woken. */
     void (*set)(xyl_shm_t *shm, _Atomic uint64_t *flag, uint64_t value,

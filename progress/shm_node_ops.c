@@ -121,13 +121,6 @@ static void node_prepare(xyl_shm_t *shm, void *memory, size_t bytes)
 #endif
 }
 
-static void node_copy(xyl_shm_t *shm, void *to, const void *from, size_t bytes)
-{
-    (void)shm;
-    if (bytes != 0)
-        memcpy(to, from, bytes);
-}
-
 /* ---- flags and sleeping ----
  *
  * setter:  stores the flag,              then looks whether anybody sleeps
@@ -305,10 +298,9 @@ static const void *node_view(xyl_shm_t *shm, uint32_t rank, uint64_t name,
 #define OPS(set_function)                                                      \
     {                                                                          \
         .name = "node", .attach = node_attach, .detach = node_detach,          \
-        .prepare = node_prepare, .copy = node_copy, .set = (set_function),     \
-        .swap = node_swap, .sleeps = node_sleeps,                              \
-        .heap_alloc = node_heap_alloc, .heap_free = node_heap_free,            \
-        .share = node_share, .view = node_view                                 \
+        .prepare = node_prepare, .set = (set_function), .swap = node_swap,     \
+        .sleeps = node_sleeps, .heap_alloc = node_heap_alloc,                  \
+        .heap_free = node_heap_free, .share = node_share, .view = node_view    \
     }
 
 const xyl_shm_ops_t xyl_shm_node_ops = OPS(node_set);

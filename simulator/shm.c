@@ -82,15 +82,6 @@ void sim_shm_fini(sim_world_t *world)
             region_free(&world->all_nodes[node].regions);
 }
 
-static void shm_copy(xyl_shm_t *shm, void *to, const void *from, size_t bytes)
-{
-    sim_rank_t *rank = rank_of(shm);
-
-    sim_charge_copy(rank, bytes);
-    if (rank->world->options.payload != SIM_PAYLOAD_NONE && bytes != 0)
-        memcpy(to, from, bytes);
-}
-
 static void store_send(sim_rank_t *rank, uint32_t reader,
                        _Atomic uint64_t *flag, uint64_t value)
 {
@@ -192,8 +183,8 @@ static const void *shm_view(xyl_shm_t *shm, uint32_t rank, uint64_t name,
 
 /* Ranks here do not sleep. */
 #define OPS                                                                    \
-    .name = "sim", .attach = shm_attach, .detach = shm_detach,                 \
-    .copy = shm_copy, .set = shm_set, .swap = shm_swap
+    .name = "sim", .attach = shm_attach, .detach = shm_detach, .set = shm_set, \
+    .swap = shm_swap
 
 static const xyl_shm_ops_t shm_ops = {OPS};
 static const xyl_shm_ops_t shm_heap_ops = {

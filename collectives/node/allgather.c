@@ -23,24 +23,6 @@ static void write_own(const xyl_node_problem_t *problem,
         step->total = xyl_node_block(problem, problem->seat);
 }
 
-static void write_block(const xyl_node_problem_t *problem,
-                        xyl_node_program_t *program, uint32_t seat)
-{
-    xyl_step_t *step;
-
-    xyl_node_strand(program);
-    step = xyl_node_step(
-        program, XYL_STEP_COPY,
-        xyl_spot(XYL_SPACE_RECV, 0, xyl_node_block_at(problem, seat)),
-        xyl_node_published(program, seat), program->piece_bytes);
-    if (step == NULL)
-        return;
-    step->total = xyl_node_block(problem, seat);
-    step->wait = XYL_WAIT_COUNT;
-    step->wait_seat = seat;
-    step->wait_for = 1;
-}
-
 /* ---- short blocks: the first seat puts them together ---- */
 
 static void write_first(const xyl_node_problem_t *problem,
@@ -131,7 +113,7 @@ void xyl_node_allgather(const xyl_node_problem_t *problem,
                       xyl_node_shares(problem, xyl_node_block_max(problem));
     write_own(problem, program);
     for (i = 1; i < problem->seats; i++)
-        write_block(problem, program, (problem->seat + i) % problem->seats);
+        xyl_node_fetch(problem, program, (problem->seat + i) % problem->seats);
     if (program->shares)
         write_end(problem, program);
 }

@@ -121,6 +121,25 @@ static inline xyl_spot_t xyl_node_published(const xyl_node_program_t *program,
         program->input_bytes == 0 ? XYL_SPACE_LINE : XYL_SPACE_INPUT, seat, 0);
 }
 
+/* Adds a strand that copies a seat's published block to its place in RECV. */
+static inline void xyl_node_fetch(const xyl_node_problem_t *problem,
+                                  xyl_node_program_t *program, uint32_t seat)
+{
+    xyl_step_t *step;
+
+    xyl_node_strand(program);
+    step = xyl_node_step(
+        program, XYL_STEP_COPY,
+        xyl_spot(XYL_SPACE_RECV, 0, xyl_node_block_at(problem, seat)),
+        xyl_node_published(program, seat), program->piece_bytes);
+    if (step == NULL)
+        return;
+    step->total = xyl_node_block(problem, seat);
+    step->wait = XYL_WAIT_COUNT;
+    step->wait_seat = seat;
+    step->wait_for = 1;
+}
+
 /* Decides how much every seat publishes of its block, of at most `total`
  * bytes: in its line, or in the window. */
 static inline void xyl_node_plan_inputs(const xyl_node_problem_t *problem,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "runtime/team.h"
+#include "simulator/random.h"
 #include "tests/support/check.h"
 
 static void *must(void *memory)
@@ -117,6 +118,21 @@ void any_run_start_all(any_run_t *run)
     for (i = 0; i < run->c.ranks; i++)
         if (any_run_start(run, i) != XYLEM_OK)
             complain(run, xylem_last_error(), i);
+}
+
+void any_run_start_mixed(any_run_t *runs, uint32_t count, uint64_t *random)
+{
+    uint32_t ranks = runs[0].c.ranks, left = ranks * count, rank;
+    uint32_t *next = must(calloc(ranks, sizeof *next));
+
+    while (left != 0) {
+        rank = random_below(random, ranks);
+        if (next[rank] == count)
+            continue;
+        CHECK_EQ(any_run_start(&runs[next[rank]++], rank), XYLEM_OK);
+        left--;
+    }
+    free(next);
 }
 
 void any_run_refill(any_run_t *run)

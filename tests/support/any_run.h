@@ -36,6 +36,9 @@ xylem_status_t any_run_plan(any_run_t *run, uint32_t rank);
 /* Starts one rank (init first, when persistent and not done before). */
 xylem_status_t any_run_start(any_run_t *run, uint32_t rank);
 void any_run_start_all(any_run_t *run);
+/* `count` runs on the same ranks: each rank starts all, in the same order and
+ * at any pace. */
+void any_run_start_mixed(any_run_t *runs, uint32_t count, uint64_t *random);
 /* Fills all buffers again, for a further start of a persistent run. */
 void any_run_refill(any_run_t *run);
 

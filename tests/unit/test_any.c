@@ -143,20 +143,6 @@ static void test_by_draw(void)
 
 /* ---- many at once ---- */
 
-static void start_mixed(any_run_t *runs, uint32_t ranks, uint64_t *random)
-{
-    uint32_t next[RANKS_MAX] = {0}, left = ranks * MIXED_OPERATIONS, rank;
-
-    /* The same order on each rank, at any pace. */
-    while (left != 0) {
-        rank = random_below(random, ranks);
-        if (next[rank] == MIXED_OPERATIONS)
-            continue;
-        CHECK_EQ(any_run_start(&runs[next[rank]++], rank), XYLEM_OK);
-        left--;
-    }
-}
-
 static void test_many_at_once(void)
 {
     any_run_t runs[MIXED_OPERATIONS];
@@ -177,7 +163,7 @@ static void test_many_at_once(void)
             runs[i].drops_types = i % 3 == 0;
         }
         fabric_label(fabric, "many at once");
-        start_mixed(runs, ranks, &random);
+        any_run_start_mixed(runs, MIXED_OPERATIONS, &random);
         for (i = 0; i < MIXED_OPERATIONS; i++)
             if (any_run_finish(&runs[i]))
                 any_run_check(&runs[i]);

@@ -159,20 +159,6 @@ static any_case_t mixed_case(uint64_t *random, uint32_t ranks)
     return random_case(random, coll, ranks);
 }
 
-/* The same order on each rank, at any pace. */
-static void start_mixed(any_run_t *runs, uint32_t ranks, uint64_t *random)
-{
-    uint32_t next[RANKS_MAX] = {0}, left = ranks * MIXED_OPERATIONS, rank;
-
-    while (left != 0) {
-        rank = random_below(random, ranks);
-        if (next[rank] == MIXED_OPERATIONS)
-            continue;
-        CHECK_EQ(any_run_start(&runs[next[rank]++], rank), XYLEM_OK);
-        left--;
-    }
-}
-
 static void test_many_at_once(void)
 {
     any_run_t runs[MIXED_OPERATIONS];
@@ -192,7 +178,7 @@ static void test_many_at_once(void)
             runs[i].is_persistent = i % 2 == 0;
         }
         fabric_label(fabric, "many at once");
-        start_mixed(runs, ranks, &random);
+        any_run_start_mixed(runs, MIXED_OPERATIONS, &random);
         for (i = 0; i < MIXED_OPERATIONS; i++)
             if (any_run_finish(&runs[i]))
                 any_run_check(&runs[i]);

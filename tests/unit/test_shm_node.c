@@ -185,7 +185,7 @@ static void *carry(void *arg)
     char bytes[BYTES];
 
     memset(bytes, 'x', BYTES);
-    carried->shm->ops->copy(carried->shm, carried->cell->bytes, bytes, BYTES);
+    memcpy(carried->cell->bytes, bytes, BYTES);
     carried->shm->ops->set(carried->shm, &carried->cell->flag, 3, NULL, 0);
     return NULL;
 }

@@ -36,6 +36,12 @@ static xyl_shm_t *shm_of(const cell_stage_t *self)
     return self->stage.operation->request.context->shm;
 }
 
+static void copy(const cell_stage_t *self, char *to, const char *from)
+{
+    if (xyl_copies_begin(self->stage.operation->request.context->copies, BYTES))
+        memcpy(to, from, BYTES);
+}
+
 static void cell_start(xyl_stage_t *stage)
 {
     cell_stage_t *self = (cell_stage_t *)(void *)stage;
@@ -51,7 +57,7 @@ static void cell_segment_ready(xyl_stage_t *stage, uint64_t index)
     static const uint32_t readers[RANKS] = {0, 1, 2, 3};
     uint32_t rank;
 
-    shm->ops->copy(shm, self->cell->bytes, self->buf, BYTES);
+    copy(self, self->cell->bytes, self->buf);
     if (self->is_common)
         shm->ops->set(shm, &self->cell->flags[0].number, self->run, &readers[1],
                       RANKS - 1);
@@ -73,7 +79,7 @@ static unsigned cell_poll(void *arg)
         xyl_shm_get(shm, &self->cell->flags[rank].number) < self->run)
         return 0;
     self->is_waiting = 0;
-    shm->ops->copy(shm, self->buf, self->cell->bytes, BYTES);
+    copy(self, self->buf, self->cell->bytes);
     xyl_stage_emit(&self->stage, 0);
     xyl_stage_complete(&self->stage);
     return 1;
