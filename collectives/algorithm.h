@@ -51,7 +51,7 @@ typedef struct xyl_algorithm {
     xylem_coll_t coll;
     const char *name;
     const char *help;       /* with author and year of what it is after */
-    xyl_algorithm_fn write; /* NULL: a node program, see node_program.h */
+    xyl_algorithm_fn write; /* NULL: a node program, see node/program.h */
     uint32_t flags;
     uint32_t radix_default, radix_max; /* XYL_TAKES_RADIX: from 2 on */
 } xyl_algorithm_t;

@@ -1,7 +1,7 @@
 #include "collectives/compose.h"
 
 #include "collectives/arguments.h"
-#include "collectives/node.h"
+#include "collectives/node/node.h"
 #include "collectives/select.h"
 #include "collectives/tree_stage.h"
 #include "runtime/base/status.h"

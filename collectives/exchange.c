@@ -3,7 +3,7 @@
 #include "collectives/arguments.h"
 #include "collectives/exchange_stage.h"
 #include "collectives/layout_build.h"
-#include "collectives/node.h"
+#include "collectives/node/node.h"
 #include "collectives/types.h"
 #include "runtime/base/status.h"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/node.h"
-#include "collectives/node_stage.h"
+#include "collectives/node/node.h"
+#include "collectives/node/stage.h"
 #include "collectives/operation.h"
 #include "progress/net_ucx.h"
 #include "runtime/base/log.h"

@@ -89,7 +89,7 @@ struct xylem_context {
     xylem_team_t *teams; /* all, guarded by `lock` */
     /* The progressing thread's. */
     struct xyl_operation *operations; /* active, newest first */
-    struct xyl_board *busy_boards;    /* see collectives/node_stage.c */
+    struct xyl_board *busy_boards;    /* see collectives/node/stage.c */
     struct xyl_board *left_boards;    /* see collectives/node.c; by `lock` */
     xylem_request_t *zombies;
     xyl_event_t failure_event;

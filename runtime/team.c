@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/node.h"
+#include "collectives/node/node.h"
 #include "collectives/plan_cache.h"
 #include "runtime/base/status.h"
 

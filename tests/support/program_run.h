@@ -24,7 +24,7 @@
 #ifndef XYL_TESTS_PROGRAM_RUN_H
 #define XYL_TESTS_PROGRAM_RUN_H
 
-#include "collectives/node_program.h"
+#include "collectives/node/program.h"
 
 /* to = left op right */
 typedef void (*program_run_combine_fn)(void *to, const void *left,

@@ -1,7 +1,7 @@
 /* Boards: the windows and numbers of pieces, who may begin when, and who is
  * woken, against a model that remembers every window there ever was. Seats
  * take, begin and retire pieces in random order, each at its own pace. */
-#include "collectives/board.h"
+#include "collectives/node/board.h"
 
 #include <stdio.h>
 

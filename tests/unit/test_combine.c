@@ -1,7 +1,7 @@
 /* Sums that seats add to as they come: every order of the accesses of a few
  * seats to what they share, with and without one that stops for ever while it
  * adds; and orders by chance of more seats. */
-#include "collectives/combine.h"
+#include "collectives/node/combine.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Sums that seats add to as they come, with threads for seats: what they do to
  * the bytes has an order, and sums are right. */
-#include "collectives/combine.h"
+#include "collectives/node/combine.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collectives/node_program.h"
+#include "collectives/node/program.h"
 #include "progress/shm.h"
 #include "simulator/random.h"
 #include "tests/support/any_run.h"

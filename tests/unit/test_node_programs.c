@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collectives/board.h"
+#include "collectives/node/board.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
 #include "tests/support/program_case.h"

@@ -1,6 +1,6 @@
 /* Reduce and allreduce in which every receiver combines all contributions by
  * itself, segment by segment: for short messages, and for two seats. */
-#include "collectives/node/parts.h"
+#include "collectives/node/programs/parts.h"
 
 enum {
     SEGMENT_BYTES_MIN = 32 << 10,

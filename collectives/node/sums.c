@@ -1,4 +1,4 @@
-#include "collectives/node_combine.h"
+#include "collectives/node/sums.h"
 
 #include <string.h>
 

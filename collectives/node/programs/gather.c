@@ -1,6 +1,6 @@
 /* Gather(v): every seat publishes its block, the root copies them out as they
  * come. */
-#include "collectives/node/parts.h"
+#include "collectives/node/programs/parts.h"
 
 static void write_own(const xyl_node_problem_t *problem,
                       xyl_node_program_t *program)

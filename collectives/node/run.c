@@ -1,7 +1,7 @@
 /* Each strand of a piece goes on until it has to wait. Long steps are worked
  * off in parts, so that the net and other strands are looked after in between.
  */
-#include "collectives/node_stage_inside.h"
+#include "collectives/node/stage_inside.h"
 
 #include <assert.h>
 

@@ -1,6 +1,6 @@
 /* Allgather: every seat publishes its block and copies out all others, each as
  * it comes, beginning with its neighbour so that they do not all read one. */
-#include "collectives/node/parts.h"
+#include "collectives/node/programs/parts.h"
 
 enum { FIRST_BYTES_MAX = 2 << 10, FIRST_SEATS_MIN = 6 };
 

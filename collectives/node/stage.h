@@ -2,9 +2,9 @@
 #ifndef XYL_COLLECTIVES_NODE_STAGE_H
 #define XYL_COLLECTIVES_NODE_STAGE_H
 
-#include "collectives/board.h"
 #include "collectives/layout.h"
-#include "collectives/node_program.h"
+#include "collectives/node/board.h"
+#include "collectives/node/program.h"
 #include "collectives/operation.h"
 
 /* Adds a stage that runs `program` (copied). The board outlives it. */

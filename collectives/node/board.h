@@ -14,7 +14,7 @@
  * one window. Pieces are numbered from 1 in the order of the team's calls, so
  * that every seat knows number, slot and window of each without a word from
  * the others; if these have to say how many there are, they do so in a piece
- * before (node_number.c). Nothing in a slot is ever cleared: values begin with
+ * before (number.c). Nothing in a slot is ever cleared: values begin with
  * the number of their piece, and only grow.
  *
  * Slot and window of a piece may be used when all seats have retired the pieces
@@ -30,7 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collectives/combine.h"
+#include "collectives/node/combine.h"
 #include "include/xylem.h"
 #include "progress/shm.h"
 #include "runtime/base/memory.h"
@@ -89,7 +89,7 @@ typedef struct xyl_board {
     uint64_t retired[XYL_BOARD_SLOTS / 64];
     uint64_t done_by_all; /* as last seen */
     int is_starved;       /* this seat waits for others' done lines */
-    /* Stages under way, in the order of their pieces; see node_stage.c. */
+    /* Stages under way, in the order of their pieces; see stage.c. */
     struct xyl_node_stage *first, *last;
     struct xyl_node_stage *unnumbered; /* the first that has no numbers yet */
     int is_out_of_step; /* one has gone without: others count on */

@@ -1,7 +1,7 @@
 /* Allreduce. Very short: the first seat combines and publishes the result.
  * Short: each seat combines a slice of its own, and all copy out all slices.
  * Long: as reduce. Contributions are combined in the order of seats. */
-#include "collectives/node/parts.h"
+#include "collectives/node/programs/parts.h"
 
 enum {
     FIRST_BYTES_MAX = 2 << 10, /* combined by the first seat */

@@ -2,8 +2,8 @@
 #ifndef XYL_COLLECTIVES_NODE_PARTS_H
 #define XYL_COLLECTIVES_NODE_PARTS_H
 
-#include "collectives/board.h"
-#include "collectives/node_program.h"
+#include "collectives/node/board.h"
+#include "collectives/node/program.h"
 
 void xyl_node_barrier(const xyl_node_problem_t *problem,
                       xyl_node_program_t *program);

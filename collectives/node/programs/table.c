@@ -1,4 +1,4 @@
-#include "collectives/node/parts.h"
+#include "collectives/node/programs/parts.h"
 
 static const xyl_node_algorithm_fn table[XYLEM_COLL_COUNT] = {
     [XYLEM_COLL_BCAST] = xyl_node_bcast,

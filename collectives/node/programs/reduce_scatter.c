@@ -1,6 +1,6 @@
 /* Reduce-scatter: every seat publishes its whole input and combines, of all,
  * the block that is its own. */
-#include "collectives/node/parts.h"
+#include "collectives/node/programs/parts.h"
 
 /* In place, where blocks differ, the result of a piece lies where that piece
  * and those before it have their input. Input this short is copied when a piece

@@ -1,6 +1,6 @@
 /* What is under way on the boards of a context: polled by the engine, in the
  * order of starts. */
-#include "collectives/node_stage_inside.h"
+#include "collectives/node/stage_inside.h"
 
 #include <assert.h>
 #include <string.h>

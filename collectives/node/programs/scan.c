@@ -1,6 +1,6 @@
 /* Scan and exscan: every seat publishes its contribution and combines those of
  * the seats before it, a scan also its own. */
-#include "collectives/node/parts.h"
+#include "collectives/node/programs/parts.h"
 
 enum { PIECE_BYTES = 64 << 10 };
 

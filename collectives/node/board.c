@@ -1,4 +1,4 @@
-#include "collectives/board.h"
+#include "collectives/node/board.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * the number of pieces follows from blocks of which each seat knows only its
  * own, all tell one another the longest they have, in a piece without window;
  * what was started later has to wait for its numbers until then. */
-#include "collectives/node_stage_inside.h"
+#include "collectives/node/stage_inside.h"
 
 #include <string.h>
 

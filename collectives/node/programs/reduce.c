@@ -6,7 +6,7 @@
  * In the order of arrival a long reduce has one buffer in the window instead of
  * one per seat, to which every seat but the root adds and then leaves; the root
  * adds last. See combine.h. */
-#include "collectives/node/parts.h"
+#include "collectives/node/programs/parts.h"
 
 enum {
     ALONE_BYTES = 16 << 10, /* to here the root combines all by itself */

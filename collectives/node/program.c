@@ -1,8 +1,8 @@
-#include "collectives/node_program.h"
+#include "collectives/node/program.h"
 
 #include <stdlib.h>
 
-#include "collectives/board.h"
+#include "collectives/node/board.h"
 
 void xyl_node_program_init(xyl_node_program_t *program)
 {

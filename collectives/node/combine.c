@@ -2,7 +2,7 @@
  * at the one that succeeds, or fails for good: to the others it is one access.
  * A swap fails when another seat's has succeeded, of which there are only so
  * many in a piece. */
-#include "collectives/combine.h"
+#include "collectives/node/combine.h"
 
 #include <assert.h>
 

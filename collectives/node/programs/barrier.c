@@ -1,5 +1,5 @@
 /* Barrier: all tell the first seat, which tells all; a few tell each other. */
-#include "collectives/node/parts.h"
+#include "collectives/node/programs/parts.h"
 
 enum { FEW_SEATS = 4 };
 

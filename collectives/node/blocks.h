@@ -3,7 +3,7 @@
 #ifndef XYL_COLLECTIVES_NODE_BLOCKS_H
 #define XYL_COLLECTIVES_NODE_BLOCKS_H
 
-#include "collectives/node_program.h"
+#include "collectives/node/program.h"
 #include "collectives/sides.h"
 #include "runtime/team.h"
 

@@ -1,18 +1,18 @@
 /* The inside of the node stage, for the files that make it up:
  *
- *   node_stage.c    what is under way, from start to end
- *   node_number.c   the numbers of its pieces
- *   node_run.c      the strands of a piece: waiting, posting, claiming
- *   node_move.c     copying and combining
- *   node_combine.c  sums in the order of arrival
- *   node_share.c    input that is read where it lies
+ *   stage.c         what is under way, from start to end
+ *   number.c        the numbers of its pieces
+ *   run.c           the strands of a piece: waiting, posting, claiming
+ *   move.c          copying and combining
+ *   sums.c          sums in the order of arrival
+ *   share.c         input that is read where it lies
  */
 #ifndef XYL_COLLECTIVES_NODE_STAGE_INSIDE_H
 #define XYL_COLLECTIVES_NODE_STAGE_INSIDE_H
 
 #include "collectives/buffers.h"
-#include "collectives/node_combine.h"
-#include "collectives/node_stage.h"
+#include "collectives/node/stage.h"
+#include "collectives/node/sums.h"
 
 enum { XYL_NODE_ACTIVE_MAX = 3 /* pieces of a stage under way */ };
 
@@ -80,13 +80,13 @@ static inline xyl_buffer_t xyl_node_buffer_of(xyl_space_t space)
     return space == XYL_SPACE_SEND ? XYL_BUFFER_SEND : XYL_BUFFER_RECV;
 }
 
-/* ---- node_number.c ---- */
+/* ---- number.c ---- */
 
 /* Gives stages of the board their numbers as far as it goes; returns the number
  * of things done. */
 unsigned xyl_node_number(xyl_board_t *board);
 
-/* ---- node_move.c ---- */
+/* ---- move.c ---- */
 
 /* Bytes of the step that the block still has in this piece. */
 uint64_t xyl_node_bytes_of(const xyl_node_stage_t *node,
@@ -102,7 +102,7 @@ char *xyl_node_address(const xyl_node_stage_t *node,
                        const xyl_node_piece_t *piece, xyl_spot_t spot,
                        uint64_t from);
 
-/* ---- node_run.c ---- */
+/* ---- run.c ---- */
 
 /* The next piece of the stage. One in which this seat has nothing to do is
  * retired at once. */
@@ -110,7 +110,7 @@ void xyl_node_piece_begin(xyl_node_stage_t *node, xyl_node_piece_t *piece);
 /* As far as it goes; returns the number of things done. */
 unsigned xyl_node_piece_run(xyl_node_stage_t *node, xyl_node_piece_t *piece);
 
-/* ---- node_share.c ---- */
+/* ---- share.c ---- */
 
 void xyl_node_share_plan(xyl_node_stage_t *node);
 void xyl_node_share_start(xyl_node_stage_t *node);

@@ -1,10 +1,10 @@
-#include "collectives/node.h"
+#include "collectives/node/node.h"
 
 #include <stdlib.h>
 
 #include "collectives/arguments.h"
-#include "collectives/node_blocks.h"
-#include "collectives/node_stage.h"
+#include "collectives/node/blocks.h"
+#include "collectives/node/stage.h"
 #include "collectives/select.h"
 #include "runtime/base/status.h"
 

@@ -1,4 +1,4 @@
-#include "collectives/node_stage_inside.h"
+#include "collectives/node/stage_inside.h"
 
 #include <assert.h>
 #include <string.h>

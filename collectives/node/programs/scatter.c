@@ -1,6 +1,6 @@
 /* Scatter(v): the root publishes one block after the other and leaves; each
  * seat copies out its own. */
-#include "collectives/node/parts.h"
+#include "collectives/node/programs/parts.h"
 
 static void write_block(const xyl_node_problem_t *problem,
                         xyl_node_program_t *program, uint32_t distance)

@@ -1,6 +1,6 @@
 /* Broadcast: the root copies the message into the window, segment by segment,
  * and leaves; the others copy out what is there, or where it lies. */
-#include "collectives/node/parts.h"
+#include "collectives/node/programs/parts.h"
 
 enum {
     SEGMENT_BYTES_MIN = 16 << 10,

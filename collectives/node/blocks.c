@@ -1,4 +1,4 @@
-#include "collectives/node_blocks.h"
+#include "collectives/node/blocks.h"
 
 #include <stdlib.h>
 

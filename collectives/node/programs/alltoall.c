@@ -1,6 +1,6 @@
 /* Alltoall(v, w): every seat publishes its blocks, beginning with that for its
  * neighbour, and copies out those that the others have for it. */
-#include "collectives/node/parts.h"
+#include "collectives/node/programs/parts.h"
 
 /* The input of a seat has the blocks side by side. */
 static xyl_spot_t block_in(const xyl_node_program_t *program, uint32_t from,

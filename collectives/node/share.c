@@ -1,7 +1,7 @@
 /* Input that is read where it lies. At a start a seat asks for the name of its
  * input; each piece's name goes into the seat's line before anything of it is
  * posted, 0 where the input is copied into the window. */
-#include "collectives/node_stage_inside.h"
+#include "collectives/node/stage_inside.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,10 +1,10 @@
 /* Steps that add up in the order of arrival: the protocol of combine.h for one
  * piece of a node program, and the moving of its bytes. */
-#ifndef XYL_COLLECTIVES_NODE_COMBINE_H
-#define XYL_COLLECTIVES_NODE_COMBINE_H
+#ifndef XYL_COLLECTIVES_NODE_SUMS_H
+#define XYL_COLLECTIVES_NODE_SUMS_H
 
-#include "collectives/board.h"
-#include "collectives/node_program.h"
+#include "collectives/node/board.h"
+#include "collectives/node/program.h"
 #include "collectives/operation.h"
 #include "runtime/base/copies.h"
 
