@@ -110,17 +110,24 @@ static void down_cancel(xyl_stage_t *stage)
     xyl_tree_edges_cancel(&self(stage)->edges, stage, 1, 0);
 }
 
+static void down_bind(xyl_stage_t *stage, const void *reads, void *writes)
+{
+    (void)reads;
+    self(stage)->buf = writes;
+}
+
 static const xyl_stage_ops_t down_ops = {
     .name = "rival down",
     .start = down_start,
     .cancel = down_cancel,
+    .bind = down_bind,
 };
 
 xylem_status_t rival_down_add(xyl_operation_t *operation,
                               const rival_pace_t *pace, uint32_t root)
 {
     xyl_tree_edges_params_t params = {
-        .tree = {root, 0},
+        .tree = xyl_tree_of_team(operation, root, 0),
         .parent_limit = operation->plan.recv_window,
         .child_limit = operation->plan.recv_window,
         .parent_handle = down_received,
@@ -132,10 +139,6 @@ xylem_status_t rival_down_add(xyl_operation_t *operation,
     if (down == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
     down->pace = *pace;
+    down->stage.writes = XYL_ROLE_RESULT;
     return xyl_tree_edges_init(&down->edges, &down->stage, &params);
-}
-
-void rival_down_bind(xyl_stage_t *stage, void *buf)
-{
-    self(stage)->buf = buf;
 }

@@ -11,22 +11,6 @@ static const rival_pace_t paces[] = {
     [RIVAL_WAITALL] = {.at_once = UINT32_MAX, .ahead = 1},
 };
 
-static void bcast_bind(xyl_operation_t *operation,
-                       const xylem_coll_args_t *args)
-{
-    rival_down_bind(operation->lane[0], args->recv);
-}
-
-static void reduce_bind(xyl_operation_t *operation,
-                        const xylem_coll_args_t *args)
-{
-    int is_root = operation->request.team->rank == args->root;
-
-    rival_up_bind(operation->lane[0],
-                  args->send == XYLEM_IN_PLACE ? args->recv : args->send,
-                  is_root ? args->recv : NULL);
-}
-
 static xylem_status_t check(xylem_team_t *team, const xylem_coll_args_t *args,
                             xyl_combiner_t *combiner_out)
 {
@@ -51,12 +35,8 @@ static xylem_status_t add_stage(xyl_operation_t *operation,
                                 const rival_pace_t *pace,
                                 const xylem_coll_args_t *args)
 {
-    operation->lanes = 1; /* of a double tree, too */
-    if (args->coll == XYLEM_COLL_BCAST) {
-        operation->bind = bcast_bind;
+    if (args->coll == XYLEM_COLL_BCAST)
         return rival_down_add(operation, pace, args->root);
-    }
-    operation->bind = reduce_bind;
     return rival_up_add(operation, pace, args->root);
 }
 
@@ -73,6 +53,7 @@ xylem_status_t rival_init(rival_design_t design, xylem_team_t *team,
     if (status != XYLEM_OK)
         return status;
     xyl_select(team, args, 1, &plan);
+    plan.lanes = 1; /* of a double tree, too */
     plan.send_window = 1;
     plan.recv_window = pace->ahead + 1;
     status = xyl_operation_create(team, args, &plan, 0, &operation);
@@ -84,7 +65,7 @@ xylem_status_t rival_init(rival_design_t design, xylem_team_t *team,
         xyl_request_discard(&operation->request);
         return status;
     }
-    operation->bind(operation, args);
+    xyl_operation_bind(operation, args);
     xyl_request_persist(&operation->request);
     *request_out = &operation->request;
     return XYLEM_OK;

@@ -39,14 +39,11 @@ typedef struct rival_pace {
 } rival_pace_t;
 
 /* Adds the operation's only stage; its windows are pace->ahead + 1 wide. All
- * input is there at the start, so it is never told segment_ready. Bound as the
- * stages of collectives/tree_stage.h are. */
+ * input is there at the start, so it is never told segment_ready. It reads and
+ * writes as the stages of collectives/tree_stage.h do. */
 xylem_status_t rival_down_add(xyl_operation_t *operation,
                               const rival_pace_t *pace, uint32_t root);
-void rival_down_bind(xyl_stage_t *stage, void *buf);
-
 xylem_status_t rival_up_add(xyl_operation_t *operation,
                             const rival_pace_t *pace, uint32_t root);
-void rival_up_bind(xyl_stage_t *stage, const void *own, void *result);
 
 #endif

@@ -160,10 +160,17 @@ static void up_cancel(xyl_stage_t *stage)
     xyl_tree_edges_cancel(&self(stage)->edges, stage, 0, 1);
 }
 
+static void up_bind(xyl_stage_t *stage, const void *reads, void *writes)
+{
+    self(stage)->own = reads;
+    self(stage)->result = writes;
+}
+
 static const xyl_stage_ops_t up_ops = {
     .name = "rival up",
     .start = up_start,
     .cancel = up_cancel,
+    .bind = up_bind,
 };
 
 static xylem_status_t allocate(rival_up_t *up)
@@ -187,7 +194,7 @@ xylem_status_t rival_up_add(xyl_operation_t *operation,
                             const rival_pace_t *pace, uint32_t root)
 {
     xyl_tree_edges_params_t params = {
-        .tree = {root, 0},
+        .tree = xyl_tree_of_team(operation, root, 0),
         .parent_limit = operation->plan.recv_window,
         .child_limit = operation->plan.recv_window,
         .parent_handle = up_sent,
@@ -200,6 +207,9 @@ xylem_status_t rival_up_add(xyl_operation_t *operation,
     if (up == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
     up->pace = *pace;
+    up->stage.reads = XYL_ROLE_INPUT;
+    if (operation->request.team->rank == root)
+        up->stage.writes = XYL_ROLE_RESULT;
     status = xyl_tree_edges_init(&up->edges, &up->stage, &params);
     if (status != XYLEM_OK)
         return status;
@@ -208,12 +218,4 @@ xylem_status_t rival_up_add(xyl_operation_t *operation,
         return xyl_fail(status, "no memory for the segments of %u children",
                         up->edges.child_count);
     return XYLEM_OK;
-}
-
-void rival_up_bind(xyl_stage_t *stage, const void *own, void *result)
-{
-    rival_up_t *up = self(stage);
-
-    up->own = own;
-    up->result = result;
 }

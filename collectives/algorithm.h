@@ -8,6 +8,7 @@
 #define XYL_COLLECTIVES_ALGORITHM_H
 
 #include "collectives/schedule.h"
+#include "runtime/base/parts.h"
 
 /* What a schedule is to be written for: one rank's view. Counts are elements.
  *
@@ -77,16 +78,6 @@ static inline uint64_t xyl_block_at(const xyl_problem_t *problem,
                                     const uint64_t *displs, uint32_t rank)
 {
     return displs == NULL ? problem->count * rank : displs[rank];
-}
-
-/* Cuts `count` elements into `parts` that differ by at most one element: where
- * part `part` begins; part = parts gives `count`. */
-static inline uint64_t xyl_part_at(uint64_t count, uint32_t parts,
-                                   uint32_t part)
-{
-    uint64_t each = count / parts, more = count % parts;
-
-    return each * part + (part < more ? part : more);
 }
 
 #endif

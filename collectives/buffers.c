@@ -4,6 +4,18 @@
 
 enum { BOUNCE_BYTES = 4096 };
 
+void xyl_buffers_bind(xyl_buffers_t *buffers, const void *send, void *recv)
+{
+    union {
+        const void *constant;
+        char *plain;
+    } address = {send};
+
+    /* Stages only read it, unless it is the receive buffer as well. */
+    buffers->base[XYL_BUFFER_SEND] = address.plain;
+    buffers->base[XYL_BUFFER_RECV] = recv;
+}
+
 void xyl_buffers_pack(const xyl_buffers_t *buffers, xyl_buffer_t from,
                       uint64_t at, size_t bytes, void *packed)
 {

@@ -45,8 +45,8 @@ static xylem_status_t add_down(xyl_operation_t *operation, uint32_t root)
     uint32_t lane;
 
     for (lane = 0; lane < operation->lanes && status == XYLEM_OK; lane++)
-        status =
-            xyl_down_stage_add(operation, lane, (xyl_tree_spec_t){root, lane});
+        status = xyl_down_stage_add(operation, lane,
+                                    xyl_tree_of_team(operation, root, lane));
     return status;
 }
 
@@ -56,14 +56,9 @@ static xylem_status_t add_up(xyl_operation_t *operation, uint32_t root)
     uint32_t lane;
 
     for (lane = 0; lane < operation->lanes && status == XYLEM_OK; lane++)
-        status =
-            xyl_up_stage_add(operation, lane, (xyl_tree_spec_t){root, lane});
+        status = xyl_up_stage_add(operation, lane,
+                                  xyl_tree_of_team(operation, root, lane));
     return status;
-}
-
-static const void *contribution(const xylem_coll_args_t *args)
-{
-    return args->send == XYLEM_IN_PLACE ? args->recv : args->send;
 }
 
 static xylem_status_t hand_out(xyl_operation_t *operation,
@@ -75,21 +70,12 @@ static xylem_status_t hand_out(xyl_operation_t *operation,
         xyl_request_discard(&operation->request);
         return status;
     }
-    operation->bind(operation, args);
+    xyl_operation_bind(operation, args);
     *operation_out = operation;
     return XYLEM_OK;
 }
 
 /* ---- broadcast: one stage down ---- */
-
-static void bcast_bind(xyl_operation_t *operation,
-                       const xylem_coll_args_t *args)
-{
-    uint32_t lane;
-
-    for (lane = 0; lane < operation->lanes; lane++)
-        xyl_down_stage_bind(operation->lane[lane], args->recv);
-}
 
 static xylem_status_t bcast_create(xylem_team_t *team,
                                    const xylem_coll_args_t *args,
@@ -104,23 +90,11 @@ static xylem_status_t bcast_create(xylem_team_t *team,
                                   &operation);
     if (status != XYLEM_OK)
         return status;
-    operation->bind = bcast_bind;
     status = add_down(operation, args->root);
     return hand_out(operation, args, status, operation_out);
 }
 
 /* ---- reduce: one stage up ---- */
-
-static void reduce_bind(xyl_operation_t *operation,
-                        const xylem_coll_args_t *args)
-{
-    int is_root = operation->request.team->rank == args->root;
-    uint32_t lane;
-
-    for (lane = 0; lane < operation->lanes; lane++)
-        xyl_up_stage_bind(operation->lane[lane], contribution(args),
-                          is_root ? args->recv : NULL);
-}
 
 static xylem_status_t reduce_create(xylem_team_t *team,
                                     const xylem_coll_args_t *args,
@@ -136,25 +110,11 @@ static xylem_status_t reduce_create(xylem_team_t *team,
     if (status != XYLEM_OK)
         return status;
     operation->combiner = *combiner;
-    operation->bind = reduce_bind;
     status = add_up(operation, args->root);
     return hand_out(operation, args, status, operation_out);
 }
 
 /* ---- allreduce: up to rank 0, then down from it ---- */
-
-static void allreduce_bind(xyl_operation_t *operation,
-                           const xylem_coll_args_t *args)
-{
-    int is_root = operation->request.team->rank == 0;
-    uint32_t lane;
-
-    for (lane = 0; lane < operation->lanes; lane++) {
-        xyl_up_stage_bind(operation->lane[lane], contribution(args),
-                          is_root ? args->recv : NULL);
-        xyl_down_stage_bind(operation->lane[lane]->next, args->recv);
-    }
-}
 
 static xylem_status_t allreduce_create(xylem_team_t *team,
                                        const xylem_coll_args_t *args,
@@ -172,7 +132,6 @@ static xylem_status_t allreduce_create(xylem_team_t *team,
     if (status != XYLEM_OK)
         return status;
     operation->combiner = *combiner;
-    operation->bind = allreduce_bind;
     status = add_up(operation, 0);
     if (status == XYLEM_OK)
         status = add_down(operation, 0);

@@ -124,11 +124,18 @@ static void down_cancel(xyl_stage_t *stage)
     xyl_tree_edges_cancel(&self(stage)->edges, stage, 1, 0);
 }
 
+static void down_bind(xyl_stage_t *stage, const void *reads, void *writes)
+{
+    (void)reads;
+    self(stage)->buf = writes;
+}
+
 static const xyl_stage_ops_t down_ops = {
     .name = "down",
     .start = down_start,
     .segment_ready = down_segment_ready,
     .cancel = down_cancel,
+    .bind = down_bind,
 };
 
 xylem_status_t xyl_down_stage_add(xyl_operation_t *operation, uint32_t lane,
@@ -146,15 +153,11 @@ xylem_status_t xyl_down_stage_add(xyl_operation_t *operation, uint32_t lane,
 
     if (down == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
+    down->stage.writes = XYL_ROLE_RESULT;
     down->ready =
         xyl_arena_array(&operation->request.arena,
                         xyl_bits_words(down->stage.count), sizeof(uint64_t));
     if (down->ready == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
     return xyl_tree_edges_init(&down->edges, &down->stage, &params);
-}
-
-void xyl_down_stage_bind(xyl_stage_t *stage, void *buf)
-{
-    self(stage)->buf = buf;
 }

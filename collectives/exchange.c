@@ -161,19 +161,6 @@ static xylem_status_t add_all_blocks(xyl_operation_t *operation,
 
 /* ---- the operation ---- */
 
-static void exchange_bind(xyl_operation_t *operation,
-                          const xylem_coll_args_t *args)
-{
-    const void *send = args->send;
-    void *recv = args->recv;
-
-    if (send == XYLEM_IN_PLACE)
-        send = recv;
-    if (recv == XYLEM_IN_PLACE_RECV)
-        recv = NULL; /* the block stays where it is */
-    xyl_exchange_stage_bind(operation->lane[0], send, recv);
-}
-
 static xylem_status_t add_stage(xyl_operation_t *operation,
                                 const xyl_algorithm_t *algorithm,
                                 const xyl_problem_t *problem)
@@ -185,7 +172,7 @@ static xylem_status_t add_stage(xyl_operation_t *operation,
     algorithm->write(problem, &schedule);
     status = xyl_schedule_status(&schedule);
     if (status == XYLEM_OK)
-        status = xyl_exchange_stage_add(operation, &schedule);
+        status = xyl_exchange_stage_add(operation, 0, &schedule);
     if (status == XYLEM_OK)
         status = xyl_exchange_stage_layouts(
             operation->lane[0], operation->sides.send, operation->sides.recv);
@@ -229,7 +216,6 @@ xyl_exchange_create(xylem_team_t *team, const xylem_coll_args_t *args,
     if (status != XYLEM_OK)
         return status;
     operation->combiner = *combiner;
-    operation->bind = exchange_bind;
     xyl_problem_outline(team, args, combiner->is_commutative, &problem);
     problem.radix = choice->radix;
     problem.segment_count = choice->segment_bytes / problem.element_bytes;
@@ -247,7 +233,7 @@ xyl_exchange_create(xylem_team_t *team, const xylem_coll_args_t *args,
         xyl_request_discard(&operation->request);
         return status;
     }
-    operation->bind(operation, args);
+    xyl_operation_bind(operation, args);
     *operation_out = operation;
     return XYLEM_OK;
 }

@@ -149,8 +149,9 @@ static void post_piece(exchange_stage_t *exchange, exchange_slot_t *first,
     const xyl_action_entry_t *action = &exchange->actions[first->action];
     exchange_slot_t *slot = first + piece;
     size_t offset = (size_t)piece * PIECE_BYTES;
-    xyl_stage_message_t message = {action->peer, action->label, buf, bytes,
-                                   &slot->event};
+    xyl_stage_message_t message = {
+        xyl_group_rank(&exchange->stage.group, action->peer), action->label,
+        buf, bytes, &slot->event};
 
     if (exchange->cuts)
         message.label = action->label * PIECES_MAX + piece;
@@ -357,7 +358,7 @@ static void exchange_start(xyl_stage_t *stage)
     exchange->computed = 0;
     exchange->is_continuing = 0;
     exchange->input_left = stage->count;
-    if (!stage->operation->has_input || stage->count == 0)
+    if (!stage->is_fed || stage->count == 0)
         begin(exchange);
 }
 
@@ -381,11 +382,17 @@ static void exchange_cancel(xyl_stage_t *stage)
     }
 }
 
+static void exchange_bind(xyl_stage_t *stage, const void *reads, void *writes)
+{
+    xyl_buffers_bind(&self(stage)->buffers, reads, writes);
+}
+
 static const xyl_stage_ops_t exchange_ops = {
     .name = "exchange",
     .start = exchange_start,
     .segment_ready = exchange_segment_ready,
     .cancel = exchange_cancel,
+    .bind = exchange_bind,
 };
 
 /* ---- planning ---- */
@@ -453,17 +460,19 @@ static void take_over(exchange_stage_t *exchange,
     }
 }
 
-xylem_status_t xyl_exchange_stage_add(xyl_operation_t *operation,
+xylem_status_t xyl_exchange_stage_add(xyl_operation_t *operation, uint32_t lane,
                                       const xyl_schedule_t *schedule)
 {
     exchange_stage_t *exchange =
         (exchange_stage_t *)(void *)xyl_operation_add_stage(
-            operation, 0, &exchange_ops, sizeof *exchange);
+            operation, lane, &exchange_ops, sizeof *exchange);
     uint32_t i;
 
     assert(xyl_schedule_status(schedule) == XYLEM_OK);
     if (exchange == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
+    exchange->stage.reads = XYL_ROLE_INPUT;
+    exchange->stage.writes = XYL_ROLE_RESULT;
     exchange->count = schedule->count;
     exchange->element_bytes = schedule->element_bytes;
     exchange->buffers.copies = operation->request.context->copies;
@@ -510,17 +519,4 @@ xylem_status_t xyl_exchange_stage_layouts(xyl_stage_t *stage,
                             (size_t)action->count * exchange->element_bytes);
     }
     return XYLEM_OK;
-}
-
-void xyl_exchange_stage_bind(xyl_stage_t *stage, const void *send, void *recv)
-{
-    exchange_stage_t *exchange = self(stage);
-    union {
-        const void *constant;
-        char *plain;
-    } address = {send};
-
-    /* Schedules only read it, unless it is the receive buffer as well. */
-    exchange->buffers.base[XYL_BUFFER_SEND] = address.plain;
-    exchange->buffers.base[XYL_BUFFER_RECV] = recv;
 }

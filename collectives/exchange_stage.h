@@ -6,9 +6,11 @@
 #include "collectives/operation.h"
 #include "collectives/schedule.h"
 
-/* Adds a stage that runs `schedule` when all of the operation's input is
- * there, and emits everything at its end. The schedule is copied. */
-xylem_status_t xyl_exchange_stage_add(xyl_operation_t *operation,
+/* Adds a stage that runs `schedule` when all of its input is there, and emits
+ * everything at its end; it is the only segment of its lane. The schedule is
+ * copied; its peers are ranks of the stage's group. It reads what schedules
+ * call SEND, and writes RECV. */
+xylem_status_t xyl_exchange_stage_add(xyl_operation_t *operation, uint32_t lane,
                                       const xyl_schedule_t *schedule);
 
 /* One side's buffer; `layout` (borrowed until the operation is freed) is NULL
@@ -16,8 +18,5 @@ xylem_status_t xyl_exchange_stage_add(xyl_operation_t *operation,
 xylem_status_t xyl_exchange_stage_layouts(xyl_stage_t *stage,
                                           const xyl_layout_t *send,
                                           const xyl_layout_t *recv);
-
-/* Before every start with other buffers. */
-void xyl_exchange_stage_bind(xyl_stage_t *stage, const void *send, void *recv);
 
 #endif

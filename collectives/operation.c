@@ -6,6 +6,7 @@
 
 #include "collectives/plan_cache.h"
 #include "runtime/base/bits.h"
+#include "runtime/base/parts.h"
 #include "runtime/base/status.h"
 #include "runtime/liveness.h"
 #include "runtime/team.h"
@@ -65,7 +66,9 @@ xylem_status_t xyl_operation_create(xylem_team_t *team,
     operation->segments =
         operation->bytes / operation->plan.segment_bytes +
         (operation->bytes % operation->plan.segment_bytes != 0);
-    operation->lanes = plan->tree == XYLEM_TREE_DOUBLE ? 2 : 1;
+    operation->lanes = plan->lanes;
+    if (plan->lanes == 0)
+        operation->lanes = plan->tree == XYLEM_TREE_DOUBLE ? 2 : 1;
     operation->on_segment = args->on_segment;
     operation->has_input = has_input;
     operation->waits_for_parts =
@@ -87,6 +90,24 @@ xylem_status_t xyl_operation_create(xylem_team_t *team,
     return XYLEM_OK;
 }
 
+/* Which segments go through the lane. */
+static void set_segments(const xyl_operation_t *operation, uint32_t lane,
+                         xyl_stage_t *stage)
+{
+    uint64_t segments = operation->segments;
+    uint32_t lanes = operation->lanes;
+
+    if (operation->plan.lanes_are_parts) {
+        stage->first = xyl_part_at(segments, lanes, lane);
+        stage->stride = 1;
+        stage->count = xyl_part_at(segments, lanes, lane + 1) - stage->first;
+        return;
+    }
+    stage->first = lane;
+    stage->stride = lanes;
+    stage->count = (segments + lanes - 1 - lane) / lanes;
+}
+
 xyl_stage_t *xyl_operation_add_stage(xyl_operation_t *operation, uint32_t lane,
                                      const xyl_stage_ops_t *ops, size_t bytes)
 {
@@ -96,18 +117,47 @@ xyl_stage_t *xyl_operation_add_stage(xyl_operation_t *operation, uint32_t lane,
     assert(lane < operation->lanes && operation->stages < XYL_STAGES_MAX);
     if (stage == NULL)
         return NULL;
+    stage->is_fed = *link != NULL || operation->has_input;
     while (*link != NULL)
         link = &(*link)->next;
     *link = stage;
     stage->ops = ops;
     stage->operation = operation;
     stage->sequences = 1;
-    stage->first = lane;
-    stage->stride = operation->lanes;
-    stage->count =
-        (operation->segments + operation->lanes - 1 - lane) / operation->lanes;
+    stage->group = (xyl_group_t){operation->request.team->size,
+                                 operation->request.team->rank, NULL};
+    set_segments(operation, lane, stage);
     operation->stage[operation->stages++] = stage;
     return stage;
+}
+
+/* ---- buffers ---- */
+
+static const void *input_of(const xylem_coll_args_t *args)
+{
+    return args->send == XYLEM_IN_PLACE ? args->recv : args->send;
+}
+
+static void *result_of(const xylem_coll_args_t *args)
+{
+    return args->recv == XYLEM_IN_PLACE_RECV ? NULL : args->recv;
+}
+
+void xyl_operation_bind(xyl_operation_t *operation,
+                        const xylem_coll_args_t *args)
+{
+    const void *const reads[] = {[XYL_ROLE_INPUT] = input_of(args),
+                                 [XYL_ROLE_RESULT] = result_of(args),
+                                 [XYL_ROLE_OWN] = operation->owned_buffer};
+    void *const writes[] = {[XYL_ROLE_RESULT] = result_of(args),
+                            [XYL_ROLE_OWN] = operation->owned_buffer};
+    uint32_t i;
+
+    for (i = 0; i < operation->stages; i++) {
+        xyl_stage_t *stage = operation->stage[i];
+        assert(stage->writes != XYL_ROLE_INPUT);
+        stage->ops->bind(stage, reads[stage->reads], writes[stage->writes]);
+    }
 }
 
 /* ---- the list of active operations ---- */
@@ -163,10 +213,13 @@ static void operation_prepare(xylem_request_t *request)
 /* A segment of the operation's input is there. */
 static void segment_in(xyl_operation_t *operation, uint64_t segment)
 {
-    uint32_t lane = (uint32_t)(segment % operation->lanes);
+    uint32_t lanes = operation->lanes;
+    uint32_t lane = operation->plan.lanes_are_parts
+                        ? xyl_part_of(operation->segments, lanes, segment)
+                        : (uint32_t)(segment % lanes);
     xyl_stage_t *stage = operation->lane[lane];
 
-    stage->ops->segment_ready(stage, segment / operation->lanes);
+    stage->ops->segment_ready(stage, (segment - stage->first) / stage->stride);
 }
 
 static void operation_start(xylem_request_t *request)
@@ -259,7 +312,8 @@ void xyl_stage_emit(xyl_stage_t *stage, uint64_t index)
     xyl_operation_t *operation = stage->operation;
 
     if (stage->next != NULL) {
-        stage->next->ops->segment_ready(stage->next, index);
+        if (stage->next->is_fed)
+            stage->next->ops->segment_ready(stage->next, index);
         return;
     }
     if (operation->on_segment == NULL)

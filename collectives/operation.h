@@ -8,8 +8,8 @@
 #include "collectives/stage.h"
 
 enum {
-    XYL_LANES_MAX = 2,
-    XYL_STAGES_MAX = 4, /* of one operation, over all lanes */
+    XYL_LANES_MAX = 8,
+    XYL_STAGES_MAX = 48, /* of one operation, over all lanes */
     XYL_SEGMENTS_MAX = 1 << 26
 };
 
@@ -17,6 +17,9 @@ enum {
 typedef struct xyl_plan {
     xylem_tree_t tree;
     uint32_t radix;
+    uint32_t lanes;      /* 0: as many as the tree has halves */
+    int lanes_are_parts; /* each has consecutive segments, else every
+                            lanes-th */
     size_t segment_bytes;
     uint32_t send_window;
     uint32_t recv_window;
@@ -72,15 +75,11 @@ typedef struct xyl_operation {
     /* What the user is told. */
     xylem_segment_fn on_segment;
     uint64_t *arrived; /* segments that on_segment is still to hear of */
-    /* Points the stages at the buffers of a call like the one that was
-     * planned; set by whoever composes. */
-    void (*bind)(struct xyl_operation *operation,
-                 const xylem_coll_args_t *args);
-    int may_be_kept; /* by the plan cache, under `key` */
+    int may_be_kept;   /* by the plan cache, under `key` */
     xylem_coll_args_t key;
     /* Freed with the operation, when the net can no longer write to it. */
-    void *owned_buffer;
-    xyl_sides_t sides; /* released with it */
+    void *owned_buffer; /* from malloc */
+    xyl_sides_t sides;
     /* The context's list of active operations. */
     struct xyl_operation *older, *newer;
 } xyl_operation_t;
@@ -108,10 +107,15 @@ xylem_status_t xyl_operation_create(xylem_team_t *team,
                                     const xyl_plan_t *plan, int has_input,
                                     xyl_operation_t **operation_out);
 
-/* Allocates a stage of `bytes` bytes (cleared) at the end of a lane. NULL: no
- * memory. */
+/* Allocates a stage of `bytes` bytes (cleared) at the end of a lane, between
+ * all of the team; the first of a lane is fed where the operation has input,
+ * others are. NULL: no memory. */
 xyl_stage_t *xyl_operation_add_stage(xyl_operation_t *operation, uint32_t lane,
                                      const xyl_stage_ops_t *ops, size_t bytes);
+
+/* Points the stages at the buffers of a call like the one that was planned. */
+void xyl_operation_bind(xyl_operation_t *operation,
+                        const xylem_coll_args_t *args);
 
 /* The progressing thread: fails the operation; it completes with the first
  * status it was given. */

@@ -143,7 +143,7 @@ xyl_operation_t *xyl_plan_take(xylem_team_t *team,
     operation->request.flags = args->flags;
     operation->request.on_complete = args->on_complete;
     operation->request.arg = args->arg;
-    operation->bind(operation, args);
+    xyl_operation_bind(operation, args);
     return operation;
 }
 

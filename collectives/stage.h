@@ -14,9 +14,18 @@
 #define XYL_COLLECTIVES_STAGE_H
 
 #include "collectives/edge.h"
+#include "collectives/group.h"
 
 typedef struct xyl_stage xyl_stage_t;
 struct xyl_operation;
+
+/* A buffer of the operation, as a stage uses it. */
+typedef enum xyl_role {
+    XYL_ROLE_NOTHING,
+    XYL_ROLE_INPUT,  /* what this rank contributes: in place, the result's */
+    XYL_ROLE_RESULT, /* NULL where the block stays in its place */
+    XYL_ROLE_OWN     /* operation->owned_buffer */
+} xyl_role_t;
 
 typedef struct xyl_stage_ops {
     const char *name;
@@ -26,6 +35,9 @@ typedef struct xyl_stage_ops {
     void (*segment_ready)(xyl_stage_t *stage, uint64_t index);
     /* Asks the net to give up what this stage still receives. */
     void (*cancel)(xyl_stage_t *stage);
+    /* Before every start with other buffers: where the message lies that the
+     * stage reads, and that it writes; NULL where it does not. */
+    void (*bind)(xyl_stage_t *stage, const void *reads, void *writes);
 } xyl_stage_ops_t;
 
 struct xyl_stage {
@@ -37,6 +49,11 @@ struct xyl_stage {
     uint64_t first;     /* segments of the lane */
     uint64_t stride;
     uint64_t count;
+    xyl_group_t group;        /* whom it runs between */
+    xyl_role_t reads, writes; /* what it is bound to */
+    /* Its input comes by segment_ready, from the operation or the stage before;
+     * elsewhere what that emits is not passed on. */
+    int is_fed;
     int is_complete;
 };
 

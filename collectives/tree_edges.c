@@ -54,6 +54,7 @@ static xylem_status_t children_init(xyl_tree_edges_t *edges, xyl_stage_t *stage,
                                     const xyl_tree_edges_params_t *params,
                                     const xyl_neighbours_t *neighbours)
 {
+    const xyl_group_t *group = &params->tree.group;
     xylem_status_t status = XYLEM_OK;
     uint32_t i;
 
@@ -65,7 +66,9 @@ static xylem_status_t children_init(xyl_tree_edges_t *edges, xyl_stage_t *stage,
         return XYLEM_ERR_NO_MEMORY;
     for (i = 0; i < edges->child_count && status == XYLEM_OK; i++) {
         edges->children[i].number = i;
-        edges->children[i].peer = neighbours->children[i];
+        edges->children[i].peer =
+            xyl_group_rank(group, neighbours->children[i]);
+        edges->children_below += neighbours->children[i] < group->rank;
         edges->children[i].limit = at_most(params->child_limit, window);
         status =
             edge_init(&edges->children[i], stage, window, params->child_handle);
@@ -73,28 +76,64 @@ static xylem_status_t children_init(xyl_tree_edges_t *edges, xyl_stage_t *stage,
     return status;
 }
 
+xyl_tree_spec_t xyl_tree_of_team(const xyl_operation_t *operation,
+                                 uint32_t root, unsigned half)
+{
+    const xylem_team_t *team = operation->request.team;
+
+    return (xyl_tree_spec_t){{team->size, team->rank, NULL},
+                             {operation->plan.tree, operation->plan.radix},
+                             root,
+                             half};
+}
+
+/* In the group's numbers. A team remembers its trees. */
+static xylem_status_t neighbours_find(const xyl_stage_t *stage,
+                                      const xyl_tree_spec_t *tree,
+                                      xyl_neighbours_t *neighbours)
+{
+    const xyl_group_t *group = &tree->group;
+    xyl_arena_t *arena = &stage->operation->request.arena;
+    xyl_tree_key_t key = {tree->shape, tree->half, tree->root};
+
+    if (group->ranks == NULL)
+        return xyl_team_neighbours(stage->operation->request.team, &key, arena,
+                                   neighbours);
+    if (key.shape.tree == XYLEM_TREE_TOPOLOGY)
+        key.shape.tree = XYLEM_TREE_KNOMIAL;
+    neighbours->parent = xyl_tree_parent(key.shape, key.half, group->size,
+                                         group->rank, key.root);
+    neighbours->child_count = xyl_tree_children(
+        key.shape, key.half, group->size, group->rank, key.root, NULL, 0);
+    neighbours->children = xyl_arena_array(arena, neighbours->child_count,
+                                           sizeof *neighbours->children);
+    if (neighbours->children == NULL)
+        return XYLEM_ERR_NO_MEMORY;
+    xyl_tree_children(key.shape, key.half, group->size, group->rank, key.root,
+                      neighbours->children, neighbours->child_count);
+    return XYLEM_OK;
+}
+
 xylem_status_t xyl_tree_edges_init(xyl_tree_edges_t *edges, xyl_stage_t *stage,
                                    const xyl_tree_edges_params_t *params)
 {
-    xyl_operation_t *operation = stage->operation;
-    xyl_tree_key_t key = {{operation->plan.tree, operation->plan.radix},
-                          params->tree.half,
-                          params->tree.root};
     /* No window is wider than the lane has segments. */
-    uint32_t window = at_most(operation->plan.recv_window,
+    uint32_t window = at_most(stage->operation->plan.recv_window,
                               stage->count != 0 ? stage->count : 1);
     xyl_neighbours_t neighbours;
-    xylem_status_t status = xyl_team_neighbours(
-        operation->request.team, &key, &operation->request.arena, &neighbours);
+    xylem_status_t status = neighbours_find(stage, &params->tree, &neighbours);
 
     if (status != XYLEM_OK)
         return xyl_fail(status, "no memory for the edges of a tree");
+    stage->group = params->tree.group;
     if (params->child_order == XYL_CHILDREN_BY_RANK)
         sort(neighbours.children, neighbours.child_count);
     if (params->child_order == XYL_CHILDREN_REVERSED)
         reverse(neighbours.children, neighbours.child_count);
     edges->has_parent = neighbours.parent != XYL_TREE_NONE;
-    edges->parent.peer = neighbours.parent;
+    if (edges->has_parent)
+        edges->parent.peer =
+            xyl_group_rank(&params->tree.group, neighbours.parent);
     edges->parent.limit = at_most(params->parent_limit, window);
     if (edges->has_parent)
         status =

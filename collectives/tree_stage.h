@@ -8,32 +8,37 @@
 #include "collectives/operation.h"
 #include "runtime/team.h"
 
-/* Which tree: the plan's shape, rooted at `root`; half 1 is the second tree of
- * XYLEM_TREE_DOUBLE. */
+/* Which tree of a group. Among some ranks of a team, TOPOLOGY is KNOMIAL: they
+ * are one of each place. */
 typedef struct xyl_tree_spec {
-    uint32_t root;
-    unsigned half;
+    xyl_group_t group;
+    xyl_shape_t shape;
+    uint32_t root; /* in the group */
+    unsigned half; /* 1: the second tree of XYLEM_TREE_DOUBLE */
 } xyl_tree_spec_t;
 
+/* The plan's tree of the whole team. */
+xyl_tree_spec_t xyl_tree_of_team(const xyl_operation_t *operation,
+                                 uint32_t root, unsigned half);
+
 /* Adds a stage that carries the message from the root to everybody. At the
- * root its input is segment_ready; elsewhere what the parent sends. */
+ * root its input is segment_ready; elsewhere what the parent sends. The message
+ * is what it writes. */
 xylem_status_t xyl_down_stage_add(xyl_operation_t *operation, uint32_t lane,
                                   xyl_tree_spec_t tree);
-/* Before every start with another buffer: where the message lies. */
-void xyl_down_stage_bind(xyl_stage_t *stage, void *buf);
 
 /* Adds a stage that combines what everybody has with the operation's combiner.
- * Every rank's input is segment_ready; only the root emits. */
+ * Every rank's input is segment_ready; only the root emits. It reads this
+ * rank's contribution, and writes the result at the root (which may be the same
+ * buffer); elsewhere nothing. */
 xylem_status_t xyl_up_stage_add(xyl_operation_t *operation, uint32_t lane,
                                 xyl_tree_spec_t tree);
-/* This rank's contribution, and where the root wants the result (NULL
- * elsewhere; may be `own`). */
-void xyl_up_stage_bind(xyl_stage_t *stage, const void *own, void *result);
 
 /* The edges of this rank in a tree, for both stages. */
 typedef struct xyl_tree_edges {
     int has_parent;
     uint32_t child_count;
+    uint32_t children_below; /* whose rank in the group is below this one's */
     xyl_edge_t parent;
     xyl_edge_t *children;
 } xyl_tree_edges_t;

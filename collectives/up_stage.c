@@ -330,26 +330,33 @@ static void up_cancel(xyl_stage_t *stage)
     xyl_tree_edges_cancel(&self(stage)->edges, stage, 0, 1);
 }
 
+static void up_bind(xyl_stage_t *stage, const void *reads, void *writes)
+{
+    up_stage_t *up = self(stage);
+
+    up->own = reads;
+    up->result = writes;
+    /* Not where something else is combined there before, or lies there. */
+    up->first_child_is_direct = writes != NULL && reads != writes &&
+                                up->own_position == 0 &&
+                                !stage->operation->plan.arrival_order;
+}
+
 static const xyl_stage_ops_t up_ops = {
     .name = "up",
     .start = up_start,
     .segment_ready = up_segment_ready,
     .cancel = up_cancel,
+    .bind = up_bind,
 };
 
 /* ---- planning ---- */
 
 static uint32_t own_position(const up_stage_t *up)
 {
-    const xyl_operation_t *operation = up->stage.operation;
-    uint32_t position = 0;
-
-    if (operation->combiner.is_commutative)
-        return 0;
-    while (position < up->edges.child_count &&
-           up->edges.children[position].peer < operation->request.team->rank)
-        position++;
-    return position;
+    return up->stage.operation->combiner.is_commutative
+               ? 0
+               : up->edges.children_below;
 }
 
 static xylem_status_t allocate(up_stage_t *up)
@@ -399,6 +406,9 @@ xylem_status_t xyl_up_stage_add(xyl_operation_t *operation, uint32_t lane,
 
     if (up == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
+    up->stage.reads = XYL_ROLE_INPUT;
+    if (tree.root == tree.group.rank)
+        up->stage.writes = XYL_ROLE_RESULT;
     status = xyl_tree_edges_init(&up->edges, &up->stage, &params);
     if (status != XYLEM_OK)
         return status;
@@ -411,16 +421,4 @@ xylem_status_t xyl_up_stage_add(xyl_operation_t *operation, uint32_t lane,
                         up->edges.child_count, operation->plan.recv_window,
                         operation->plan.segment_bytes);
     return XYLEM_OK;
-}
-
-void xyl_up_stage_bind(xyl_stage_t *stage, const void *own, void *result)
-{
-    up_stage_t *up = self(stage);
-
-    up->own = own;
-    up->result = result;
-    /* Not where something else is combined there before, or lies there. */
-    up->first_child_is_direct = result != NULL && own != result &&
-                                up->own_position == 0 &&
-                                !stage->operation->plan.arrival_order;
 }

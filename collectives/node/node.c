@@ -154,18 +154,6 @@ program_write(xylem_team_t *team, const xylem_coll_args_t *args,
 
 /* ---- the operation ---- */
 
-static void node_bind(xyl_operation_t *operation, const xylem_coll_args_t *args)
-{
-    const void *send = args->send;
-    void *recv = args->recv;
-
-    if (send == XYLEM_IN_PLACE)
-        send = recv;
-    if (recv == XYLEM_IN_PLACE_RECV)
-        recv = NULL; /* the block stays where it is */
-    xyl_node_stage_bind(operation->lane[0], send, recv);
-}
-
 static xylem_status_t operation_make(xylem_team_t *team,
                                      const xylem_coll_args_t *args,
                                      const xyl_node_program_t *program,
@@ -181,7 +169,7 @@ static xylem_status_t operation_make(xylem_team_t *team,
         operation_out);
     if (status != XYLEM_OK)
         return status;
-    status = xyl_node_stage_add(*operation_out, board, program);
+    status = xyl_node_stage_add(*operation_out, 0, board, program);
     if (status != XYLEM_OK)
         xyl_request_discard(&(*operation_out)->request);
     return status;
@@ -210,9 +198,8 @@ xyl_node_create(xylem_team_t *team, const xylem_coll_args_t *args,
     }
     operation->combiner = *combiner;
     operation->sides = own;
-    operation->bind = node_bind;
     xyl_node_stage_layouts(operation->lane[0], own.send, own.recv);
-    operation->bind(operation, args);
+    xyl_operation_bind(operation, args);
     *operation_out = operation;
     return XYLEM_OK;
 }

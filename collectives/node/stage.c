@@ -167,7 +167,7 @@ static void node_start(xyl_stage_t *stage)
     if (program->segments != 0)
         memset(node->input, 0,
                xyl_bits_words(stage->count) * sizeof *node->input);
-    node->input_left = stage->operation->has_input ? stage->count : 0;
+    node->input_left = stage->is_fed ? stage->count : 0;
     node->has_input = node->input_left == 0 || program->segments != 0;
     list_add(node);
     stage->operation->request.context->engine.polled +=
@@ -197,11 +197,23 @@ static void node_cancel(xyl_stage_t *stage)
     list_remove(node);
 }
 
+/* A lane's part of a message lies further on. */
+static void node_bind(xyl_stage_t *stage, const void *reads, void *writes)
+{
+    size_t at = xyl_operation_offset(stage->operation, stage->first);
+    const char *send = reads;
+    char *recv = writes;
+
+    xyl_buffers_bind(&self(stage)->buffers, send == NULL ? NULL : send + at,
+                     recv == NULL ? NULL : recv + at);
+}
+
 static const xyl_stage_ops_t node_ops = {
     .name = "node",
     .start = node_start,
     .segment_ready = node_segment_ready,
     .cancel = node_cancel,
+    .bind = node_bind,
 };
 
 /* ---- planning ---- */
@@ -227,17 +239,19 @@ static int allocate(xyl_node_stage_t *node, const xyl_node_program_t *program)
            node->input != NULL;
 }
 
-xylem_status_t xyl_node_stage_add(xyl_operation_t *operation,
+xylem_status_t xyl_node_stage_add(xyl_operation_t *operation, uint32_t lane,
                                   xyl_board_t *board,
                                   const xyl_node_program_t *program)
 {
     xyl_node_stage_t *node =
         (xyl_node_stage_t *)(void *)xyl_operation_add_stage(
-            operation, 0, &node_ops, sizeof *node);
+            operation, lane, &node_ops, sizeof *node);
 
     assert(xyl_node_program_status(program) == XYLEM_OK);
     if (node == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
+    node->stage.reads = XYL_ROLE_INPUT;
+    node->stage.writes = XYL_ROLE_RESULT;
     node->board = board;
     node->program = *program;
     node->buffers.copies = operation->request.context->copies;
@@ -259,16 +273,4 @@ void xyl_node_stage_layouts(xyl_stage_t *stage, const xyl_layout_t *send,
 {
     self(stage)->buffers.layout[XYL_BUFFER_SEND] = send;
     self(stage)->buffers.layout[XYL_BUFFER_RECV] = recv;
-}
-
-void xyl_node_stage_bind(xyl_stage_t *stage, const void *send, void *recv)
-{
-    union {
-        const void *constant;
-        char *plain;
-    } address = {send};
-
-    /* Programs only read it, unless it is the receive buffer as well. */
-    self(stage)->buffers.base[XYL_BUFFER_SEND] = address.plain;
-    self(stage)->buffers.base[XYL_BUFFER_RECV] = recv;
 }

@@ -7,15 +7,15 @@
 #include "collectives/node/program.h"
 #include "collectives/operation.h"
 
-/* Adds a stage that runs `program` (copied). The board outlives it. */
-xylem_status_t xyl_node_stage_add(xyl_operation_t *operation,
+/* Adds a stage that runs `program` (copied). The board outlives it. It reads
+ * what programs call SEND, and writes RECV. */
+xylem_status_t xyl_node_stage_add(xyl_operation_t *operation, uint32_t lane,
                                   xyl_board_t *board,
                                   const xyl_node_program_t *program);
 
 /* As of an exchange stage. */
 void xyl_node_stage_layouts(xyl_stage_t *stage, const xyl_layout_t *send,
                             const xyl_layout_t *recv);
-void xyl_node_stage_bind(xyl_stage_t *stage, const void *send, void *recv);
 
 /* An engine source: looks after all node stages of `context`. */
 unsigned xyl_node_stages_poll(void *context);

@@ -90,11 +90,19 @@ static void cell_cancel(xyl_stage_t *stage)
     ((cell_stage_t *)(void *)stage)->is_waiting = 0;
 }
 
+static void cell_bind(xyl_stage_t *stage, const void *reads, void *writes)
+{
+    (void)stage;
+    (void)reads;
+    (void)writes;
+}
+
 static const xyl_stage_ops_t cell_ops = {
     .name = "cell",
     .start = cell_start,
     .segment_ready = cell_segment_ready,
     .cancel = cell_cancel,
+    .bind = cell_bind,
 };
 
 /* ---- the world around it ---- */

@@ -1,0 +1,27 @@
+/* Things cut into parts of nearly one size. */
+#ifndef XYL_RUNTIME_BASE_PARTS_H
+#define XYL_RUNTIME_BASE_PARTS_H
+
+#include <stdint.h>
+
+/* Cuts `count` elements into `parts` that differ by at most one element: where
+ * part `part` begins; part = parts gives `count`. */
+static inline uint64_t xyl_part_at(uint64_t count, uint32_t parts,
+                                   uint32_t part)
+{
+    uint64_t each = count / parts, more = count % parts;
+
+    return each * part + (part < more ? part : more);
+}
+
+/* The part that has element `at`. */
+static inline uint32_t xyl_part_of(uint64_t count, uint32_t parts, uint64_t at)
+{
+    uint64_t each = count / parts, more = count % parts;
+
+    if (at < more * (each + 1))
+        return (uint32_t)(at / (each + 1));
+    return (uint32_t)(more + (at - more * (each + 1)) / each);
+}
+
+#endif
