@@ -31,6 +31,7 @@ typedef struct xyl_problem {
     int is_in_place;
     int is_commutative;
     int shares_memory;      /* all ranks live on one node and can */
+    int fills_nodes;        /* ranks are numbered node after node */
     uint32_t radix;         /* 0: the algorithm's own choice */
     uint64_t segment_count; /* elements of a segment; 0: not cut */
 } xyl_problem_t;
@@ -45,14 +46,17 @@ enum {
     XYL_NEEDS_ELEMENT_PER_RANK = 8, /* at least as many as ranks */
     XYL_TAKES_RADIX = 16,
     XYL_TAKES_SEGMENTS = 32,
-    XYL_NEEDS_NODE = 64 /* all ranks share memory */
+    XYL_NEEDS_NODE = 64,   /* all ranks share memory */
+    XYL_NEEDS_LEVELS = 128 /* to be composed of levels; what does not commute
+                              needs ranks that fill node after node */
 };
 
 typedef struct xyl_algorithm {
     xylem_coll_t coll;
     const char *name;
     const char *help;       /* with author and year of what it is after */
-    xyl_algorithm_fn write; /* NULL: a node program, see node/program.h */
+    xyl_algorithm_fn write; /* NULL: a node program, see node/program.h, or
+                               levels, see han/han.h */
     uint32_t flags;
     uint32_t radix_default, radix_max; /* XYL_TAKES_RADIX: from 2 on */
 } xyl_algorithm_t;

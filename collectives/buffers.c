@@ -4,7 +4,8 @@
 
 enum { BOUNCE_BYTES = 4096 };
 
-void xyl_buffers_bind(xyl_buffers_t *buffers, const void *send, void *recv)
+void xyl_buffers_bind(xyl_buffers_t *buffers, size_t at, const void *send,
+                      void *recv)
 {
     union {
         const void *constant;
@@ -12,8 +13,8 @@ void xyl_buffers_bind(xyl_buffers_t *buffers, const void *send, void *recv)
     } address = {send};
 
     /* Stages only read it, unless it is the receive buffer as well. */
-    buffers->base[XYL_BUFFER_SEND] = address.plain;
-    buffers->base[XYL_BUFFER_RECV] = recv;
+    buffers->base[XYL_BUFFER_SEND] = send == NULL ? NULL : address.plain + at;
+    buffers->base[XYL_BUFFER_RECV] = recv == NULL ? NULL : (char *)recv + at;
 }
 
 void xyl_buffers_pack(const xyl_buffers_t *buffers, xyl_buffer_t from,

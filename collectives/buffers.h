@@ -15,8 +15,9 @@ typedef struct xyl_buffers {
     const xyl_copies_t *copies;                   /* the context's */
 } xyl_buffers_t;
 
-/* Points SEND and RECV at other buffers. */
-void xyl_buffers_bind(xyl_buffers_t *buffers, const void *send, void *recv);
+/* Points SEND and RECV at other buffers, `at` bytes on; NULL: there is none. */
+void xyl_buffers_bind(xyl_buffers_t *buffers, size_t at, const void *send,
+                      void *recv);
 
 /* A plain buffer's byte `at`. */
 static inline char *xyl_buffers_address(const xyl_buffers_t *buffers,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collectives/arguments.h"
+#include "collectives/han/han.h"
 #include "collectives/select.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
@@ -257,6 +258,16 @@ static int by_node(const xyl_problem_t *problem, xyl_choice_t *choice)
            xyl_algorithm_fits(choice->algorithm, problem, NULL);
 }
 
+/* Level by level wherever nodes have several ranks. */
+static int by_levels(xylem_team_t *team, const xyl_problem_t *problem,
+                     xyl_choice_t *choice)
+{
+    *choice = (xyl_choice_t){
+        .algorithm = xyl_algorithm_find(written_as(problem->coll), "han")};
+    return choice->algorithm != NULL && xyl_han_pays(team) &&
+           xyl_algorithm_fits(choice->algorithm, problem, NULL);
+}
+
 static void explain(const xyl_problem_t *problem, const xyl_choice_t *choice,
                     const char *origin)
 {
@@ -311,6 +322,12 @@ static int by_setting(const xyl_problem_t *problem, uint64_t setting,
             xyl_algorithm_fits(choice->algorithm, problem, NULL));
 }
 
+static int takes_gaps(const xyl_choice_t *choice)
+{
+    return choice->algorithm != NULL &&
+           (choice->algorithm->flags & XYL_NEEDS_LEVELS) == 0;
+}
+
 /* With gaps a broadcast is cut into segments, which are packed one by one. */
 static void avoid_trees(const xyl_problem_t *problem, xyl_choice_t *choice)
 {
@@ -339,9 +356,9 @@ static uint64_t common_bytes(const xylem_team_t *team,
            team->size;
 }
 
-xylem_status_t xyl_choose(const xylem_team_t *team,
-                          const xylem_coll_args_t *args, int is_commutative,
-                          int is_plain, xyl_choice_t *choice_out)
+xylem_status_t xyl_choose(xylem_team_t *team, const xylem_coll_args_t *args,
+                          int is_commutative, int is_plain,
+                          xyl_choice_t *choice_out)
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
     const xyl_config_t *config = &team->context->config;
@@ -363,10 +380,11 @@ xylem_status_t xyl_choose(const xylem_team_t *team,
             return status;
     } else if (by_setting(&problem, setting, &choice)) {
         origin = "by setting";
-    } else if (!by_node(&problem, &choice)) {
+    } else if (!by_node(&problem, &choice) &&
+               !by_levels(team, &problem, &choice)) {
         by_table(team->is_one_node ? node_rules : net_rules, &problem, &choice);
     }
-    if (choice.algorithm == NULL && !is_plain && has_trees(args->coll))
+    if (!is_plain && has_trees(args->coll) && !takes_gaps(&choice))
         avoid_trees(&problem, &choice);
     if (choice.algorithm == NULL && !has_trees(args->coll))
         return xyl_fail(XYLEM_ERR_UNSUPPORTED, "%s: no algorithm fits",

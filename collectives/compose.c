@@ -1,6 +1,7 @@
 #include "collectives/compose.h"
 
 #include "collectives/arguments.h"
+#include "collectives/han/han.h"
 #include "collectives/node/node.h"
 #include "collectives/select.h"
 #include "collectives/tree_stage.h"
@@ -189,7 +190,9 @@ xylem_status_t xyl_coll_create(xylem_team_t *team,
         return status;
     if (choice.algorithm == NULL)
         return tree_create(team, args, &combiner, &choice, operation_out);
-    if (choice.algorithm->write == NULL)
+    if ((choice.algorithm->flags & XYL_NEEDS_LEVELS) != 0)
+        return xyl_han_create(team, args, &combiner, &choice, operation_out);
+    if ((choice.algorithm->flags & XYL_NEEDS_NODE) != 0)
         return xyl_node_create(team, args, sides, &combiner, &choice,
                                operation_out);
     return xyl_exchange_create(team, args, sides, &combiner, &choice,

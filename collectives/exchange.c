@@ -2,6 +2,7 @@
 
 #include "collectives/arguments.h"
 #include "collectives/exchange_stage.h"
+#include "collectives/han/han.h"
 #include "collectives/layout_build.h"
 #include "collectives/node/node.h"
 #include "collectives/types.h"
@@ -21,9 +22,8 @@ static int has_one_type(const xylem_coll_args_t *args)
     return args->recv_count == 0 || args->recv_type == args->type;
 }
 
-void xyl_problem_outline(const xylem_team_t *team,
-                         const xylem_coll_args_t *args, int is_commutative,
-                         xyl_problem_t *problem_out)
+void xyl_problem_outline(xylem_team_t *team, const xylem_coll_args_t *args,
+                         int is_commutative, xyl_problem_t *problem_out)
 {
     size_t element_bytes = xylem_type_bytes(args->type);
 
@@ -38,6 +38,7 @@ void xyl_problem_outline(const xylem_team_t *team,
         .is_commutative = is_commutative,
     };
     problem_out->shares_memory = xyl_node_is_possible(team, problem_out);
+    problem_out->fills_nodes = team->is_one_node || xyl_han_keeps_order(team);
     if (has_one_type(args))
         return;
     problem_out->count *= element_bytes;

@@ -17,9 +17,8 @@ typedef struct xyl_choice {
 
 /* The part of a problem that is equal on all ranks: what selection looks at.
  * Counts of varying blocks are left out. */
-void xyl_problem_outline(const xylem_team_t *team,
-                         const xylem_coll_args_t *args, int is_commutative,
-                         xyl_problem_t *problem_out);
+void xyl_problem_outline(xylem_team_t *team, const xylem_coll_args_t *args,
+                         int is_commutative, xyl_problem_t *problem_out);
 
 /* An operation without stages, of packed bytes, in segments of segment_bytes;
  * 0: all of them at the end. Returns owned. */

@@ -384,7 +384,8 @@ static void exchange_cancel(xyl_stage_t *stage)
 
 static void exchange_bind(xyl_stage_t *stage, const void *reads, void *writes)
 {
-    xyl_buffers_bind(&self(stage)->buffers, reads, writes);
+    xyl_buffers_bind(&self(stage)->buffers, xyl_stage_offset(stage), reads,
+                     writes);
 }
 
 static const xyl_stage_ops_t exchange_ops = {

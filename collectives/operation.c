@@ -131,6 +131,18 @@ xyl_stage_t *xyl_operation_add_stage(xyl_operation_t *operation, uint32_t lane,
     return stage;
 }
 
+uint64_t xyl_operation_lane_bytes(const xyl_operation_t *operation,
+                                  uint32_t lane)
+{
+    uint64_t first = xyl_part_at(operation->segments, operation->lanes, lane);
+    uint64_t end = xyl_part_at(operation->segments, operation->lanes, lane + 1);
+    uint64_t end_at = xyl_operation_offset(operation, end);
+
+    assert(operation->plan.lanes_are_parts);
+    return (end_at < operation->bytes ? end_at : operation->bytes) -
+           xyl_operation_offset(operation, first);
+}
+
 /* ---- buffers ---- */
 
 static const void *input_of(const xylem_coll_args_t *args)
@@ -148,9 +160,9 @@ void xyl_operation_bind(xyl_operation_t *operation,
 {
     const void *const reads[] = {[XYL_ROLE_INPUT] = input_of(args),
                                  [XYL_ROLE_RESULT] = result_of(args),
-                                 [XYL_ROLE_OWN] = operation->owned_buffer};
+                                 [XYL_ROLE_SCRATCH] = operation->scratch};
     void *const writes[] = {[XYL_ROLE_RESULT] = result_of(args),
-                            [XYL_ROLE_OWN] = operation->owned_buffer};
+                            [XYL_ROLE_SCRATCH] = operation->scratch};
     uint32_t i;
 
     for (i = 0; i < operation->stages; i++) {
@@ -187,20 +199,28 @@ static void list_remove(xyl_operation_t *operation)
 
 /* The starting thread: the order of calls gives the sequence, on every rank
  * the same. */
+static void number_stages(xyl_operation_t *operation)
+{
+    uint32_t i, sequences = operation->sequences, sequence;
+
+    for (i = 0; i < operation->stages && operation->sequences == 0; i++) {
+        operation->stage[i]->sequence_at = sequences;
+        sequences += operation->stage[i]->sequences;
+    }
+    sequence = atomic_fetch_add_explicit(&operation->request.team->sequence,
+                                         sequences, memory_order_relaxed);
+    for (i = 0; i < operation->stages; i++)
+        operation->stage[i]->sequence =
+            sequence + operation->stage[i]->sequence_at;
+}
+
 static void operation_prepare(xylem_request_t *request)
 {
     xyl_operation_t *operation = xyl_operation_of(request);
     size_t words = xyl_bits_words(operation->segments);
-    uint32_t i, sequences = 0, sequence;
+    uint32_t i;
 
-    for (i = 0; i < operation->stages; i++)
-        sequences += operation->stage[i]->sequences;
-    sequence = atomic_fetch_add_explicit(&request->team->sequence, sequences,
-                                         memory_order_relaxed);
-    for (i = 0; i < operation->stages; i++) {
-        operation->stage[i]->sequence = sequence;
-        sequence += operation->stage[i]->sequences;
-    }
+    number_stages(operation);
     if (operation->waits_for_parts) {
         memset(operation->parts_seen, 0, words * sizeof(uint64_t));
         for (i = 0; i < words; i++)
@@ -306,6 +326,11 @@ void xyl_stage_complete(xyl_stage_t *stage)
 }
 
 /* ---- segments on their way ---- */
+
+size_t xyl_stage_offset(const xyl_stage_t *stage)
+{
+    return xyl_operation_offset(stage->operation, stage->first);
+}
 
 void xyl_stage_emit(xyl_stage_t *stage, uint64_t index)
 {

@@ -58,6 +58,8 @@ typedef struct xyl_operation {
     uint32_t lanes;
     uint32_t stages;
     uint32_t stages_left;
+    uint32_t sequences; /* numbers for its stages, where not all ranks have the
+                           same ones; 0: as many as these use */
     xyl_stage_t *lane[XYL_LANES_MAX]; /* first stage of each */
     xyl_stage_t *stage[XYL_STAGES_MAX];
     xylem_status_t failure; /* first error; XYLEM_OK: none */
@@ -77,6 +79,7 @@ typedef struct xyl_operation {
     uint64_t *arrived; /* segments that on_segment is still to hear of */
     int may_be_kept;   /* by the plan cache, under `key` */
     xylem_coll_args_t key;
+    void *scratch; /* of its arena, for those who compose; NULL: none */
     /* Freed with the operation, when the net can no longer write to it. */
     void *owned_buffer; /* from malloc */
     xyl_sides_t sides;
@@ -112,6 +115,10 @@ xylem_status_t xyl_operation_create(xylem_team_t *team,
  * others are. NULL: no memory. */
 xyl_stage_t *xyl_operation_add_stage(xyl_operation_t *operation, uint32_t lane,
                                      const xyl_stage_ops_t *ops, size_t bytes);
+
+/* Bytes that go through a lane of consecutive segments. */
+uint64_t xyl_operation_lane_bytes(const xyl_operation_t *operation,
+                                  uint32_t lane);
 
 /* Points the stages at the buffers of a call like the one that was planned. */
 void xyl_operation_bind(xyl_operation_t *operation,

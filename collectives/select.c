@@ -6,6 +6,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
+#include "runtime/team_levels.h"
 
 /* One row of a built-in table: the first row that fits is taken. */
 typedef struct rule {
@@ -183,5 +184,109 @@ void xyl_select(const xylem_team_t *team, const xylem_coll_args_t *args,
     plan.arrival_order = xyl_select_arrival_order(team, args, is_commutative);
     if (config->verbose != 0)
         explain(team, args, &plan, origin, order);
+    *plan_out = plan;
+}
+
+/* ---- levels in series ---- */
+
+/* By nodes and bytes of the message; the first row that fits is taken. */
+typedef struct level_rule {
+    xylem_coll_t coll;
+    uint32_t nodes_max;
+    uint64_t bytes_max;
+    const char *exchange; /* between nodes; NULL: the tree */
+    xylem_tree_t tree;
+    uint32_t radix;
+    size_t segment_bytes;
+    uint32_t send_window, recv_window;
+    uint32_t leaders;
+} level_rule_t;
+
+static const level_rule_t level_rules[] = {
+    {XYLEM_COLL_BCAST, 8, 16 * KIB, NULL, XYLEM_TREE_KNOMIAL, 4, 16 * KIB, 4, 8,
+     1},
+    {XYLEM_COLL_BCAST, 8, ANY_BYTES, NULL, XYLEM_TREE_CHAIN, 0, 64 * KIB, 4, 8,
+     1},
+    {XYLEM_COLL_BCAST, ANY_RANKS, 16 * KIB, NULL, XYLEM_TREE_KNOMIAL, 4,
+     16 * KIB, 4, 8, 1},
+    {XYLEM_COLL_BCAST, ANY_RANKS, ANY_BYTES, NULL, XYLEM_TREE_DOUBLE, 0,
+     64 * KIB, 4, 8, 1},
+    {XYLEM_COLL_REDUCE, 8, 16 * KIB, NULL, XYLEM_TREE_KNOMIAL, 4, 16 * KIB, 4,
+     8, 1},
+    {XYLEM_COLL_REDUCE, 8, ANY_BYTES, NULL, XYLEM_TREE_CHAIN, 0, 64 * KIB, 4, 8,
+     1},
+    {XYLEM_COLL_REDUCE, ANY_RANKS, 16 * KIB, NULL, XYLEM_TREE_KNOMIAL, 4,
+     16 * KIB, 4, 8, 1},
+    {XYLEM_COLL_REDUCE, ANY_RANKS, ANY_BYTES, NULL, XYLEM_TREE_DOUBLE, 0,
+     64 * KIB, 4, 8, 1},
+    {XYLEM_COLL_ALLREDUCE, ANY_RANKS, 16 * KIB, "recursive_doubling",
+     XYLEM_TREE_KNOMIAL, 4, 16 * KIB, 4, 8, 1},
+    {XYLEM_COLL_ALLREDUCE, 8, ANY_BYTES, NULL, XYLEM_TREE_CHAIN, 0, 64 * KIB, 4,
+     8, 1},
+    {XYLEM_COLL_ALLREDUCE, ANY_RANKS, ANY_BYTES, NULL, XYLEM_TREE_DOUBLE, 0,
+     64 * KIB, 4, 8, 1},
+};
+
+static const level_rule_t *level_rule_find(xylem_coll_t coll, uint32_t nodes,
+                                           uint64_t bytes)
+{
+    const level_rule_t *rule = level_rules;
+
+    if (coll == XYLEM_COLL_BARRIER)
+        coll = XYLEM_COLL_ALLREDUCE;
+    while (rule->coll != coll || nodes > rule->nodes_max ||
+           bytes > rule->bytes_max)
+        rule++;
+    return rule;
+}
+
+/* Lanes, and whether all goes in one exchange. `bytes` are those of the
+ * message. */
+static void plan_lanes(const level_rule_t *rule, uint32_t leaders,
+                       uint64_t bytes, xyl_han_plan_t *plan)
+{
+    uint64_t segments = bytes / plan->frame.segment_bytes +
+                        (bytes % plan->frame.segment_bytes != 0);
+
+    plan->halves =
+        plan->frame.tree == XYLEM_TREE_DOUBLE && segments > 1 ? 2 : 1;
+    if (leaders > XYL_LANES_MAX / plan->halves)
+        leaders = XYL_LANES_MAX / plan->halves;
+    if (leaders > segments / plan->halves)
+        leaders =
+            segments < plan->halves ? 1 : (uint32_t)(segments / plan->halves);
+    plan->frame.lanes = leaders * plan->halves;
+    plan->frame.lanes_are_parts = 1;
+    plan->exchange = NULL;
+    if (rule->exchange != NULL && segments <= plan->frame.lanes)
+        plan->exchange =
+            xyl_algorithm_find(XYLEM_COLL_ALLREDUCE, rule->exchange);
+}
+
+void xyl_select_han(xylem_team_t *team, const xylem_coll_args_t *args,
+                    const xyl_choice_t *choice, int is_commutative,
+                    xyl_han_plan_t *plan_out)
+{
+    const xyl_levels_t *levels = xyl_team_levels(team);
+    uint64_t bytes = args->count * xylem_type_bytes(args->type);
+    const level_rule_t *rule =
+        level_rule_find(args->coll, levels->nodes, bytes);
+    const rule_t windows = {.send_window = rule->send_window,
+                            .recv_window = rule->recv_window};
+    xyl_han_plan_t plan = {.frame = {.tree = rule->tree, .radix = rule->radix},
+                           .node_tree = {XYLEM_TREE_KNOMIAL, 4},
+                           .is_in_place = args->send == XYLEM_IN_PLACE};
+
+    if (!is_commutative) {
+        plan.frame.tree = XYLEM_TREE_INORDER;
+        plan.node_tree = (xyl_shape_t){XYLEM_TREE_INORDER, 0};
+    }
+    plan.frame.segment_bytes =
+        first_of(choice->segment_bytes, 0, rule->segment_bytes);
+    choose_windows(args, &team->context->config, &windows, &plan.frame);
+    plan.frame.arrival_order =
+        xyl_select_arrival_order(team, args, is_commutative);
+    plan_lanes(rule, choice->radix != 0 ? choice->radix : rule->leaders, bytes,
+               &plan);
     *plan_out = plan;
 }

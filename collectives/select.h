@@ -10,6 +10,22 @@
 void xyl_select(const xylem_team_t *team, const xylem_coll_args_t *args,
                 int is_commutative, xyl_plan_t *plan_out);
 
+/* How levels in series are run. */
+typedef struct xyl_han_plan {
+    xyl_plan_t frame;      /* with the tree between nodes; lanes: `halves` for
+                              each leader of a node */
+    uint32_t halves;       /* of that tree */
+    xyl_shape_t node_tree; /* within nodes that share no memory */
+    const xyl_algorithm_t *exchange; /* between nodes; NULL: trees */
+    int is_in_place;
+} xyl_han_plan_t;
+
+/* The same for levels in series; choice->radix: leaders of a node, 0 leaves it
+ * to the table. */
+void xyl_select_han(xylem_team_t *team, const xylem_coll_args_t *args,
+                    const xyl_choice_t *choice, int is_commutative,
+                    xyl_han_plan_t *plan_out);
+
 /* 1 when contributions to a reduction may be combined as they come. */
 int xyl_select_arrival_order(const xylem_team_t *team,
                              const xylem_coll_args_t *args, int is_commutative);
@@ -20,8 +36,8 @@ uint64_t xyl_choose_setting(const xyl_config_t *config, xylem_coll_t coll);
 /* Which algorithm: the same precedence. Tree stages are for elements without
  * gaps. Fails when the call or a setting names
  * one that the collective does not have, or the call one that does not fit. */
-xylem_status_t xyl_choose(const xylem_team_t *team,
-                          const xylem_coll_args_t *args, int is_commutative,
-                          int is_plain, xyl_choice_t *choice_out);
+xylem_status_t xyl_choose(xylem_team_t *team, const xylem_coll_args_t *args,
+                          int is_commutative, int is_plain,
+                          xyl_choice_t *choice_out);
 
 #endif

@@ -24,7 +24,7 @@ typedef enum xyl_role {
     XYL_ROLE_NOTHING,
     XYL_ROLE_INPUT,  /* what this rank contributes: in place, the result's */
     XYL_ROLE_RESULT, /* NULL where the block stays in its place */
-    XYL_ROLE_OWN     /* operation->owned_buffer */
+    XYL_ROLE_SCRATCH /* operation->scratch */
 } xyl_role_t;
 
 typedef struct xyl_stage_ops {
@@ -43,10 +43,11 @@ typedef struct xyl_stage_ops {
 struct xyl_stage {
     const xyl_stage_ops_t *ops;
     struct xyl_operation *operation;
-    xyl_stage_t *next;  /* in the lane; NULL: the operation itself */
-    uint32_t sequence;  /* names the stage's messages within the team */
-    uint32_t sequences; /* how many numbers from there on it uses */
-    uint64_t first;     /* segments of the lane */
+    xyl_stage_t *next;    /* in the lane; NULL: the operation itself */
+    uint32_t sequence;    /* names the stage's messages within the team */
+    uint32_t sequences;   /* how many numbers from there on it uses */
+    uint32_t sequence_at; /* among operation->sequences, if not 0 */
+    uint64_t first;       /* segments of the lane */
     uint64_t stride;
     uint64_t count;
     xyl_group_t group;        /* whom it runs between */
@@ -62,6 +63,9 @@ static inline uint64_t xyl_stage_segment(const xyl_stage_t *stage,
 {
     return stage->first + index * stage->stride;
 }
+
+/* Where the first segment of its lane lies in the message. */
+size_t xyl_stage_offset(const xyl_stage_t *stage);
 
 /* The output of `index` is final on this rank. */
 void xyl_stage_emit(xyl_stage_t *stage, uint64_t index);

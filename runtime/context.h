@@ -71,6 +71,8 @@ struct xylem_context {
     xyl_net_t *net;
     struct xyl_shm *shm;       /* of the node; NULL: none, see progress/shm.h */
     struct xyl_shm_node *node; /* what it is part of; see context_shm.h */
+    int all_nodes_share;       /* every node of several ranks has one; all
+                                  ranks know */
     struct event *shm_watch;   /* ends a sleep; NULL: never sleeps */
     xyl_heap_t heap;           /* of xylem_alloc */
     const xyl_copies_t *copies; /* of users' data; NULL: nobody looks on */
@@ -90,7 +92,7 @@ struct xylem_context {
     /* The progressing thread's. */
     struct xyl_operation *operations; /* active, newest first */
     struct xyl_board *busy_boards;    /* see collectives/node/stage.c */
-    struct xyl_board *left_boards;    /* see collectives/node.c; by `lock` */
+    struct xyl_board *left_boards; /* see collectives/node/node.c; by `lock` */
     xylem_request_t *zombies;
     xyl_event_t failure_event;
     int failure_is_queued;

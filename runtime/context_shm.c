@@ -78,6 +78,17 @@ static xyl_shm_trouble_t trouble_of(const xyl_blobs_t *all, uint32_t rank)
                : XYL_SHM_LAYOUT;
 }
 
+static int all_nodes_share(const xylem_context_t *context,
+                           const xyl_blobs_t *all)
+{
+    uint32_t rank;
+
+    for (rank = 0; rank < context->ranks; rank++)
+        if (trouble_of(all, rank) != XYL_SHM_FINE)
+            return 0;
+    return 1;
+}
+
 /* All of a node share memory, or none. */
 static void use_or_warn(xylem_context_t *context, const xyl_blobs_t *all)
 {
@@ -117,6 +128,7 @@ xylem_status_t xyl_context_shm_join(xylem_context_t *context, int may_sleep)
                                                    1, &all);
         if (status != XYLEM_OK)
             return status;
+        context->all_nodes_share = all_nodes_share(context, &all);
         use_or_warn(context, &all);
         xyl_blobs_fini(&all);
     }

@@ -6,6 +6,7 @@
 #include "collectives/node/node.h"
 #include "collectives/plan_cache.h"
 #include "runtime/base/status.h"
+#include "runtime/team_levels.h"
 
 /* ---- life ---- */
 
@@ -85,6 +86,7 @@ static void release(xylem_team_t *team)
 
     xyl_plan_cache_clear(team);
     xyl_node_release(team);
+    xyl_team_levels_free(team);
     list_remove(team);
     /* Every operation of the team has completed here, so all messages for the
      * slot have been matched and it may name another team. After a failure

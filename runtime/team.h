@@ -51,10 +51,11 @@ struct xylem_team {
     uint32_t slot;
     int is_one_node; /* all ranks live on one */
     xylem_context_t *context;
-    uint32_t *world_ranks;   /* [size]; NULL: rank i is rank i of the job */
-    uint16_t *peer_slots;    /* [size]; NULL: all are `slot` */
-    uint64_t key;            /* names its shared memory; unique on a node */
-    struct xyl_board *board; /* made when needed, by `lock` */
+    uint32_t *world_ranks;     /* [size]; NULL: rank i is rank i of the job */
+    uint16_t *peer_slots;      /* [size]; NULL: all are `slot` */
+    uint64_t key;              /* names its shared memory; unique on a node */
+    struct xyl_board *board;   /* made when needed, by `lock` */
+    struct xyl_levels *levels; /* the same; see team_levels.h */
     _Atomic uint32_t sequence;
     _Atomic uint32_t references; /* the user's, and one per request */
     _Atomic uint32_t persistent; /* requests that may be started again */

@@ -14,6 +14,8 @@ static const xyl_algorithm_t table[] = {
      xyl_bcast_circulant, XYL_TAKES_SEGMENTS, 0, 0},
     {XYLEM_COLL_BCAST, "node", "through the shared memory of a node", NULL,
      XYL_NEEDS_NODE, 0, 0},
+    {XYLEM_COLL_BCAST, "han", "levels in series (Luo et al. 2020)", NULL,
+     XYL_NEEDS_LEVELS | XYL_TAKES_RADIX, 0, 8},
     {XYLEM_COLL_REDUCE, "rabenseifner",
      "recursive halving, then a gather (Rabenseifner 2004)",
      xyl_reduce_rabenseifner, 0, 0, 0},
@@ -25,6 +27,8 @@ static const xyl_algorithm_t table[] = {
      0},
     {XYLEM_COLL_REDUCE, "node", "through the shared memory of a node", NULL,
      XYL_NEEDS_NODE, 0, 0},
+    {XYLEM_COLL_REDUCE, "han", "levels in series (Luo et al. 2020)", NULL,
+     XYL_NEEDS_LEVELS | XYL_TAKES_RADIX, 0, 8},
     {XYLEM_COLL_ALLREDUCE, "recursive_doubling",
      "all exchange all, log2 rounds (Thakur et al. 2005)",
      xyl_allreduce_recursive_doubling, 0, 0, 0},
@@ -42,6 +46,8 @@ static const xyl_algorithm_t table[] = {
      xyl_reduce_parts_circulant, XYL_NEEDS_COMMUTATIVE, 0, 0},
     {XYLEM_COLL_ALLREDUCE, "node", "through the shared memory of a node", NULL,
      XYL_NEEDS_NODE, 0, 0},
+    {XYLEM_COLL_ALLREDUCE, "han", "levels in series (Luo et al. 2020)", NULL,
+     XYL_NEEDS_LEVELS | XYL_TAKES_RADIX, 0, 8},
     {XYLEM_COLL_GATHER, "knomial",
      "up a tree, subtrees in one message (Chan et al. 2007)",
      xyl_gather_knomial, XYL_TAKES_RADIX, 2, 64},
@@ -137,6 +143,8 @@ static const xyl_algorithm_t table[] = {
      0, 0, 0},
     {XYLEM_COLL_BARRIER, "node", "through the shared memory of a node", NULL,
      XYL_NEEDS_NODE, 0, 0},
+    {XYLEM_COLL_BARRIER, "han", "levels in series (Luo et al. 2020)", NULL,
+     XYL_NEEDS_LEVELS | XYL_TAKES_RADIX, 0, 8},
     {XYLEM_COLL_REDUCE_SCATTER, "pairwise",
      "one partner per step (Thakur et al. 2005)", xyl_reduce_scatter_pairwise,
      0, 0, 0},
@@ -212,6 +220,10 @@ int xyl_algorithm_fits(const xyl_algorithm_t *algorithm,
         missing = "needs an even number of ranks";
     else if ((flags & XYL_NEEDS_NODE) != 0 && !problem->shares_memory)
         missing = "needs ranks that share memory";
+    else if ((flags & XYL_NEEDS_LEVELS) != 0 && !problem->is_commutative &&
+             !problem->fills_nodes)
+        missing = "needs ranks that fill node after node, or a commutative "
+                  "operation";
     else if ((flags & XYL_NEEDS_ELEMENT_PER_RANK) != 0 &&
              problem->count < problem->ranks)
         missing = "needs an element per rank";

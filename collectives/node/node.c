@@ -19,50 +19,58 @@ static size_t unit_of(const xyl_problem_t *problem)
                : 1;
 }
 
-int xyl_node_is_possible(const xylem_team_t *team, const xyl_problem_t *problem)
+/* Programs for `seats` seats, in windows of the context's board. */
+static int has_room(const xylem_context_t *context, uint64_t seats,
+                    uint64_t unit)
 {
     const uint64_t line = XYL_BOARD_LINE_BYTES;
-    uint64_t room = team->context->config.noise_budget / WINDOWS_MIN;
-    uint64_t seats = team->size, unit = unit_of(problem);
+    uint64_t room = context->config.noise_budget / WINDOWS_MIN;
 
-    if (!team->is_one_node || team->context->shm == NULL || seats < 2 ||
-        seats > XYL_BOARD_SEATS_MAX)
+    if (seats < 2 || seats > XYL_BOARD_SEATS_MAX)
         return 0;
     /* The smallest window of all: each has a unit for each, and one more. */
     return unit <= room &&
            (unit + line - 1) / line * line <= room / (seats * (seats + 1));
 }
 
+int xyl_node_is_possible(const xylem_team_t *team, const xyl_problem_t *problem)
+{
+    return team->is_one_node && team->context->shm != NULL &&
+           has_room(team->context, team->size, unit_of(problem));
+}
+
 /* ---- the board ---- */
 
-static xylem_status_t board_create(xylem_team_t *team, xyl_board_t **board_out)
+static xylem_status_t board_create(xylem_team_t *team, const xyl_group_t *seats,
+                                   xyl_board_t **board_out)
 {
     xylem_context_t *context = team->context;
-    uint32_t *ranks = malloc(team->size * sizeof *ranks);
+    uint32_t *ranks = malloc(seats->size * sizeof *ranks);
     xylem_status_t status;
     uint32_t i;
 
     if (ranks == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a board");
-    for (i = 0; i < team->size; i++)
-        ranks[i] = xyl_team_world_rank(team, i);
+    for (i = 0; i < seats->size; i++)
+        ranks[i] = xyl_team_world_rank(team, xyl_group_rank(seats, i));
     pthread_mutex_lock(&context->lock); /* attaching is for one at a time */
     status =
-        xyl_board_create(context->shm, team->key, ranks, team->size, team->rank,
-                         context->config.noise_budget, board_out);
+        xyl_board_create(context->shm, team->key, ranks, seats->size,
+                         seats->rank, context->config.noise_budget, board_out);
     pthread_mutex_unlock(&context->lock);
     free(ranks);
     return status;
 }
 
-/* Made by the first call that needs it. */
-static xylem_status_t board_of(xylem_team_t *team, xyl_board_t **board_out)
+/* Made by the first call that needs it: a team has one on each node. */
+static xylem_status_t board_of(xylem_team_t *team, const xyl_group_t *seats,
+                               xyl_board_t **board_out)
 {
     xylem_status_t status = XYLEM_OK;
 
     pthread_mutex_lock(&team->lock);
     if (team->board == NULL)
-        status = board_create(team, &team->board);
+        status = board_create(team, seats, &team->board);
     *board_out = team->board;
     pthread_mutex_unlock(&team->lock);
     return status;
@@ -159,8 +167,9 @@ static xylem_status_t operation_make(xylem_team_t *team,
                                      const xyl_node_program_t *program,
                                      xyl_operation_t **operation_out)
 {
+    const xyl_group_t seats = {team->size, team->rank, NULL};
     xyl_board_t *board;
-    xylem_status_t status = board_of(team, &board);
+    xylem_status_t status = board_of(team, &seats, &board);
 
     if (status != XYLEM_OK)
         return status;
@@ -202,4 +211,61 @@ xyl_node_create(xylem_team_t *team, const xylem_coll_args_t *args,
     xyl_operation_bind(operation, args);
     *operation_out = operation;
     return XYLEM_OK;
+}
+
+/* ---- a level of several ---- */
+
+static xylem_status_t part_write(const xyl_operation_t *operation,
+                                 uint32_t lane, const xyl_node_part_t *part,
+                                 xyl_node_program_t *program)
+{
+    const xylem_context_t *context = operation->request.context;
+    uint64_t bytes = xyl_operation_lane_bytes(operation, lane);
+    uint64_t segment_bytes = operation->plan.segment_bytes;
+    xyl_node_problem_t problem = {
+        .coll = part->coll,
+        .seat = part->group.rank,
+        .seats = part->group.size,
+        .root = part->root,
+        .bytes = bytes,
+        .element_bytes = operation->element_bytes,
+        .is_in_place = part->is_in_place,
+        .segment_bytes =
+            bytes < segment_bytes && bytes != 0 ? bytes : segment_bytes,
+        .window_bytes = context->config.noise_budget / WINDOWS_MIN,
+        .share_bytes = share_bytes_of(context),
+        .in_arrival_order = operation->plan.arrival_order,
+    };
+
+    program->element_bytes = problem.element_bytes;
+    xyl_node_algorithm(part->coll)(&problem, program);
+    if (xyl_node_program_status(program) != XYLEM_OK)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a program");
+    /* Segments pass from level to level as they are. */
+    if (program->segment_bytes != problem.segment_bytes)
+        program->segments = 0;
+    return XYLEM_OK;
+}
+
+xylem_status_t xyl_node_part_add(xyl_operation_t *operation, uint32_t lane,
+                                 const xyl_node_part_t *part, int *is_added)
+{
+    xylem_team_t *team = operation->request.team;
+    xyl_node_program_t program;
+    xyl_board_t *board = NULL;
+    xylem_status_t status;
+
+    *is_added = 0;
+    if (team->context->shm == NULL ||
+        !has_room(team->context, part->group.size, operation->element_bytes))
+        return XYLEM_OK;
+    xyl_node_program_init(&program);
+    status = part_write(operation, lane, part, &program);
+    *is_added = program.segments != 0;
+    if (status == XYLEM_OK && *is_added)
+        status = board_of(team, &part->group, &board);
+    if (status == XYLEM_OK && *is_added)
+        status = xyl_node_stage_add(operation, lane, board, &program);
+    xyl_node_program_fini(&program);
+    return status;
 }

@@ -16,6 +16,20 @@ xyl_node_create(xylem_team_t *team, const xylem_coll_args_t *args,
                 const xyl_sides_t *sides, const xyl_combiner_t *combiner,
                 const xyl_choice_t *choice, xyl_operation_t **operation_out);
 
+/* A bcast or reduce within a node, as one level of several. */
+typedef struct xyl_node_part {
+    xylem_coll_t coll;
+    xyl_group_t group; /* the team's ranks of this node */
+    uint32_t root;     /* among them */
+    int is_in_place;
+} xyl_node_part_t;
+
+/* Adds a stage with the operation's segments to a lane of consecutive ones.
+ * *is_added 0: memory is not shared, or has no room for such segments; alike on
+ * all ranks of the node. */
+xylem_status_t xyl_node_part_add(xyl_operation_t *operation, uint32_t lane,
+                                 const xyl_node_part_t *part, int *is_added);
+
 /* The team's board goes, if it has one; nothing of the team is under way. */
 void xyl_node_release(xylem_team_t *team);
 /* The context has no teams any more, nor has any other rank's. */

@@ -136,6 +136,8 @@ unsigned xyl_node_stages_poll(void *arg)
         did += xyl_node_number(board);
         for (node = board->first; node != NULL; node = next) {
             next = node->next;
+            if (!node->is_listed)
+                continue; /* its end came while the one before was run */
             did += stage_poll(node);
             /* Those behind one that may not begin may not either. */
             if (node->is_listed &&
@@ -197,15 +199,10 @@ static void node_cancel(xyl_stage_t *stage)
     list_remove(node);
 }
 
-/* A lane's part of a message lies further on. */
 static void node_bind(xyl_stage_t *stage, const void *reads, void *writes)
 {
-    size_t at = xyl_operation_offset(stage->operation, stage->first);
-    const char *send = reads;
-    char *recv = writes;
-
-    xyl_buffers_bind(&self(stage)->buffers, send == NULL ? NULL : send + at,
-                     recv == NULL ? NULL : recv + at);
+    xyl_buffers_bind(&self(stage)->buffers, xyl_stage_offset(stage), reads,
+                     writes);
 }
 
 static const xyl_stage_ops_t node_ops = {

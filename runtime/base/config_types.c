@@ -195,6 +195,7 @@ static const char *const schedule_words[] = {
     "circulant",
     "dissemination",
     "double_ring",
+    "han",
     "linear",
     "neighbor_exchange",
     "node",
@@ -230,7 +231,7 @@ xylem_status_t xyl_config_parse_ALGORITHM(const char *text, uint64_t *value_out)
 {
     const char *colon = strchr(text, ':');
     size_t i, length = colon != NULL ? (size_t)(colon - text) : strlen(text);
-    uint64_t radix = 0;
+    uint64_t radix = 0, least;
 
     for (i = 0; i < TREE_WORD_COUNT; i++) {
         const tree_word_t *word = &tree_words[i];
@@ -248,7 +249,9 @@ xylem_status_t xyl_config_parse_ALGORITHM(const char *text, uint64_t *value_out)
     for (i = 0; i < SCHEDULE_WORD_COUNT; i++) {
         if (!is_word(schedule_words[i], text, length))
             continue;
-        if (colon != NULL && parse_radix(colon + 1, 2, &radix) != XYLEM_OK)
+        /* Levels may have one leader; no other radix is 1. */
+        least = is_word("han", text, length) ? 1 : 2;
+        if (colon != NULL && parse_radix(colon + 1, least, &radix) != XYLEM_OK)
             return XYLEM_ERR_CONFIG;
         *value_out = XYL_CONFIG_TREE(XYL_CONFIG_SCHEDULE_FIRST + i, radix);
         return XYLEM_OK;

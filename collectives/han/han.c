@@ -1,0 +1,390 @@
+#include "collectives/han/han.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "collectives/arguments.h"
+#include "collectives/compose.h"
+#include "collectives/exchange_stage.h"
+#include "collectives/node/node.h"
+#include "collectives/select.h"
+#include "collectives/tree_stage.h"
+#include "runtime/base/status.h"
+#include "runtime/team_levels.h"
+
+#define NO_ROOT UINT32_MAX
+
+/* What is being composed, on one lane. */
+typedef struct han {
+    xyl_operation_t *operation;
+    const xyl_levels_t *levels;
+    const xyl_han_plan_t *plan;
+    uint32_t root;  /* of the team; NO_ROOT: all get the result */
+    int is_private; /* input and result lie in the operation's own buffer */
+    /* Of the lane: */
+    uint32_t lane;
+    xyl_group_t leaders; /* one of each node; `rank` is the node's number */
+    uint32_t net_root;   /* among them */
+    xyl_group_t seats;   /* of this node */
+    uint32_t leader;     /* seat of this node's leader */
+} han_t;
+
+int xyl_han_pays(xylem_team_t *team)
+{
+    const xyl_levels_t *levels = xyl_team_levels(team);
+
+    return levels != NULL && levels->nodes > 1 && levels->largest > 1 &&
+           team->context->all_nodes_share;
+}
+
+int xyl_han_keeps_order(xylem_team_t *team)
+{
+    const xyl_levels_t *levels = xyl_team_levels(team);
+
+    return levels != NULL && levels->order == NULL;
+}
+
+/* ---- who leads ---- */
+
+static int is_leader(const han_t *han)
+{
+    return han->seats.rank == han->leader;
+}
+
+/* The nodes' leaders of a lane: seats in turn; the root leads its node. */
+static xylem_status_t choose_leaders(han_t *han)
+{
+    const xyl_levels_t *levels = han->levels;
+    uint32_t turn = han->lane / han->plan->halves, node, seat;
+    uint32_t *ranks = xyl_arena_array(&han->operation->request.arena,
+                                      levels->nodes, sizeof *ranks);
+
+    if (ranks == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for leaders");
+    for (node = 0; node < levels->nodes; node++)
+        ranks[node] = xyl_levels_rank(levels, node,
+                                      turn % xyl_levels_seats(levels, node));
+    han->net_root = turn % levels->nodes;
+    han->leader = turn % xyl_levels_seats(levels, levels->node);
+    if (han->root != NO_ROOT) {
+        xyl_levels_find(levels, han->root, &han->net_root, &seat);
+        ranks[han->net_root] = han->root;
+        if (han->net_root == levels->node)
+            han->leader = seat;
+    }
+    han->leaders = (xyl_group_t){levels->nodes, levels->node, ranks};
+    return XYLEM_OK;
+}
+
+static xylem_status_t find_seats(han_t *han)
+{
+    const xyl_levels_t *levels = han->levels;
+    uint32_t seats = xyl_levels_seats(levels, levels->node), seat;
+    uint32_t *ranks =
+        xyl_arena_array(&han->operation->request.arena, seats, sizeof *ranks);
+
+    if (ranks == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY,
+                        "no memory for the ranks of a node");
+    for (seat = 0; seat < seats; seat++)
+        ranks[seat] = xyl_levels_rank(levels, levels->node, seat);
+    han->seats = (xyl_group_t){seats, levels->seat, ranks};
+    return XYLEM_OK;
+}
+
+/* ---- stages of one lane ---- */
+
+static xyl_stage_t *last_stage(const han_t *han)
+{
+    return han->operation->stage[han->operation->stages - 1];
+}
+
+/* Not all ranks have all stages, but the same numbers for each. */
+enum { NODE_REDUCE, NET_UP, NET_DOWN, NODE_BCAST, STAGES };
+
+static void number_last(const han_t *han, uint32_t number)
+{
+    assert(last_stage(han)->sequences == 1);
+    last_stage(han)->sequence_at = han->lane * STAGES + number;
+}
+
+static xyl_role_t input_of(const han_t *han)
+{
+    return han->is_private ? XYL_ROLE_SCRATCH : XYL_ROLE_INPUT;
+}
+
+/* Where the leader of a node has what its node contributes, and the end. */
+static xyl_role_t result_of(const han_t *han)
+{
+    const xylem_team_t *team = han->operation->request.team;
+
+    if (han->is_private || (han->root != NO_ROOT && han->root != team->rank))
+        return XYL_ROLE_SCRATCH;
+    return XYL_ROLE_RESULT;
+}
+
+/* Through memory, or where that cannot be had along a tree. */
+static xylem_status_t add_within(han_t *han, xylem_coll_t coll)
+{
+    xyl_node_part_t part = {.coll = coll,
+                            .group = han->seats,
+                            .root = han->leader,
+                            .is_in_place = han->plan->is_in_place};
+    xyl_tree_spec_t tree = {han->seats, han->plan->node_tree, han->leader, 0};
+    xylem_status_t status;
+    int is_added;
+
+    status = xyl_node_part_add(han->operation, han->lane, &part, &is_added);
+    if (status != XYLEM_OK || is_added)
+        return status;
+    return coll == XYLEM_COLL_BCAST
+               ? xyl_down_stage_add(han->operation, han->lane, tree)
+               : xyl_up_stage_add(han->operation, han->lane, tree);
+}
+
+static xylem_status_t add_node_reduce(han_t *han)
+{
+    xylem_status_t status;
+
+    if (han->seats.size == 1)
+        return XYLEM_OK;
+    status = add_within(han, XYLEM_COLL_REDUCE);
+    if (status != XYLEM_OK)
+        return status;
+    number_last(han, NODE_REDUCE);
+    last_stage(han)->reads = input_of(han);
+    last_stage(han)->writes =
+        is_leader(han) ? result_of(han) : XYL_ROLE_NOTHING;
+    return XYLEM_OK;
+}
+
+static xylem_status_t add_node_bcast(han_t *han)
+{
+    xylem_status_t status;
+
+    if (han->seats.size == 1)
+        return XYLEM_OK;
+    status = add_within(han, XYLEM_COLL_BCAST);
+    if (status != XYLEM_OK)
+        return status;
+    number_last(han, NODE_BCAST);
+    last_stage(han)->is_fed = is_leader(han);
+    if (han->root == han->operation->request.team->rank)
+        last_stage(han)->is_fed = 1;
+    last_stage(han)->writes =
+        han->is_private ? XYL_ROLE_SCRATCH : XYL_ROLE_RESULT;
+    return XYLEM_OK;
+}
+
+/* A rank alone on the only node needs one as well. */
+static int is_in_net(const han_t *han)
+{
+    return is_leader(han) && (han->leaders.size > 1 || han->seats.size == 1);
+}
+
+static xyl_tree_spec_t net_tree(const han_t *han)
+{
+    return (xyl_tree_spec_t){
+        han->leaders,
+        {han->operation->plan.tree, han->operation->plan.radix},
+        han->net_root,
+        han->lane % han->plan->halves};
+}
+
+/* What a leader brings into the net. */
+static xyl_role_t brought_by(const han_t *han)
+{
+    return han->seats.size == 1 ? input_of(han) : result_of(han);
+}
+
+static xylem_status_t add_net_up(han_t *han)
+{
+    xylem_status_t status;
+
+    if (!is_in_net(han))
+        return XYLEM_OK;
+    status = xyl_up_stage_add(han->operation, han->lane, net_tree(han));
+    if (status != XYLEM_OK)
+        return status;
+    number_last(han, NET_UP);
+    last_stage(han)->reads = brought_by(han);
+    if (han->leaders.rank == han->net_root)
+        last_stage(han)->writes = result_of(han);
+    return XYLEM_OK;
+}
+
+static xylem_status_t add_net_down(han_t *han)
+{
+    xylem_status_t status;
+
+    if (!is_in_net(han))
+        return XYLEM_OK;
+    status = xyl_down_stage_add(han->operation, han->lane, net_tree(han));
+    if (status != XYLEM_OK)
+        return status;
+    number_last(han, NET_DOWN);
+    if (han->is_private)
+        last_stage(han)->writes = XYL_ROLE_SCRATCH;
+    return XYLEM_OK;
+}
+
+static xylem_status_t add_net_exchange(han_t *han)
+{
+    const xyl_operation_t *operation = han->operation;
+    const xyl_algorithm_t *algorithm = han->plan->exchange;
+    xyl_problem_t problem = {
+        .coll = XYLEM_COLL_ALLREDUCE,
+        .rank = han->leaders.rank,
+        .ranks = han->leaders.size,
+        .count = xyl_operation_lane_bytes(operation, han->lane) /
+                 operation->element_bytes,
+        .element_bytes = operation->element_bytes,
+        .is_in_place = han->plan->is_in_place || han->seats.size > 1,
+        .is_commutative = operation->combiner.is_commutative};
+    xyl_schedule_t schedule;
+    xylem_status_t status;
+
+    if (!is_in_net(han))
+        return XYLEM_OK;
+    xyl_schedule_init(&schedule, problem.element_bytes);
+    algorithm->write(&problem, &schedule);
+    status = xyl_schedule_status(&schedule);
+    if (status == XYLEM_OK)
+        status = xyl_exchange_stage_add(han->operation, han->lane, &schedule);
+    xyl_schedule_fini(&schedule);
+    if (status != XYLEM_OK)
+        return status;
+    number_last(han, NET_UP);
+    last_stage(han)->group = han->leaders;
+    last_stage(han)->reads = brought_by(han);
+    last_stage(han)->writes = result_of(han);
+    return XYLEM_OK;
+}
+
+/* ---- collectives ---- */
+
+static xylem_status_t add_allreduce(han_t *han)
+{
+    xylem_status_t status = add_node_reduce(han);
+
+    if (status == XYLEM_OK && han->plan->exchange != NULL)
+        status = add_net_exchange(han);
+    if (status == XYLEM_OK && han->plan->exchange == NULL)
+        status = add_net_up(han);
+    if (status == XYLEM_OK && han->plan->exchange == NULL)
+        status = add_net_down(han);
+    return status == XYLEM_OK ? add_node_bcast(han) : status;
+}
+
+static xylem_status_t add_lane(han_t *han, xylem_coll_t coll)
+{
+    xylem_status_t status = choose_leaders(han);
+
+    if (status != XYLEM_OK)
+        return status;
+    if (coll == XYLEM_COLL_BCAST) {
+        status = add_net_down(han);
+        return status == XYLEM_OK ? add_node_bcast(han) : status;
+    }
+    if (coll == XYLEM_COLL_REDUCE) {
+        status = add_node_reduce(han);
+        return status == XYLEM_OK ? add_net_up(han) : status;
+    }
+    return add_allreduce(han);
+}
+
+/* A leader that is not the root combines in memory of its own. */
+static xylem_status_t add_scratch(xyl_operation_t *operation)
+{
+    operation->scratch =
+        xyl_arena_alloc(&operation->request.arena, operation->bytes + 1);
+    if (operation->scratch == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to combine %zu bytes",
+                        operation->bytes);
+    return XYLEM_OK;
+}
+
+static int leads_any(const han_t *han)
+{
+    uint32_t turns = han->operation->lanes / han->plan->halves;
+
+    return han->seats.size > 1 && han->levels->seat < turns;
+}
+
+static xylem_status_t add_lanes(han_t *han, xylem_coll_t coll)
+{
+    int combines_apart = coll == XYLEM_COLL_REDUCE && leads_any(han) &&
+                         han->root != han->operation->request.team->rank;
+    xylem_status_t status = XYLEM_OK;
+
+    han->operation->sequences = han->operation->lanes * STAGES;
+    if (han->is_private || combines_apart)
+        status = add_scratch(han->operation);
+    if (han->is_private && status == XYLEM_OK)
+        memset(han->operation->scratch, 0, han->operation->bytes);
+    for (han->lane = 0; han->lane < han->operation->lanes && status == XYLEM_OK;
+         han->lane++)
+        status = add_lane(han, coll);
+    return status;
+}
+
+/* ---- creation ---- */
+
+/* What the operation is a frame for. A barrier moves one byte of its own. */
+static xylem_coll_args_t frame_of(const xylem_coll_args_t *args)
+{
+    xylem_coll_args_t frame = *args;
+
+    if (args->coll == XYLEM_COLL_BARRIER) {
+        frame.send = XYLEM_IN_PLACE;
+        frame.recv = NULL;
+        frame.count = 1;
+        frame.type = XYLEM_BYTE;
+        frame.op = XYLEM_BOR;
+        frame.on_segment = NULL;
+    }
+    return frame;
+}
+
+xylem_status_t xyl_han_create(xylem_team_t *team, const xylem_coll_args_t *args,
+                              const xyl_combiner_t *combiner,
+                              const xyl_choice_t *choice,
+                              xyl_operation_t **operation_out)
+{
+    const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
+    xylem_coll_args_t frame = frame_of(args);
+    int is_bcast = args->coll == XYLEM_COLL_BCAST;
+    xyl_operation_t *operation;
+    xyl_han_plan_t plan;
+    xylem_status_t status;
+    han_t han = {.levels = xyl_team_levels(team),
+                 .plan = &plan,
+                 .root = traits->has_root ? args->root : NO_ROOT,
+                 .is_private = args->coll == XYLEM_COLL_BARRIER};
+
+    if (han.levels == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a team's levels");
+    xyl_select_han(team, &frame, choice, combiner->is_commutative, &plan);
+    status =
+        xyl_operation_create(team, &frame, &plan.frame,
+                             !is_bcast || team->rank == args->root, &operation);
+    if (status != XYLEM_OK)
+        return status;
+    if (operation->segments > operation->lanes)
+        plan.exchange = NULL; /* which moves all at once */
+    operation->combiner = *combiner;
+    if (han.is_private)
+        status = xyl_combiner_find(team->context, &frame, &operation->combiner);
+    han.operation = operation;
+    if (status == XYLEM_OK)
+        status = find_seats(&han);
+    if (status == XYLEM_OK)
+        status = add_lanes(&han, args->coll);
+    if (status != XYLEM_OK) {
+        xyl_request_discard(&operation->request);
+        return status;
+    }
+    xyl_operation_bind(operation, args);
+    *operation_out = operation;
+    return XYLEM_OK;
+}

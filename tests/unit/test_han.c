@@ -1,0 +1,171 @@
+/* Collectives of several levels on simulated nodes: random numbers of nodes and
+ * of ranks on each, ranks that fill node after node or lie anywhere, several
+ * leaders, with and without memory that a node's ranks share, in windows so
+ * small that little fits. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "collectives/algorithm.h"
+#include "runtime/team_levels.h"
+#include "simulator/random.h"
+#include "tests/support/any_run.h"
+#include "tests/support/check.h"
+#include "tests/support/coll_run.h"
+
+enum {
+    CASES = 120,
+    RANKS_MAX = 17,
+    NODES_MAX = 6,
+    STARTS_MAX = 3,
+    LEADERS_MAX = 8,
+    DEATHS = 60,
+    DYING_OPERATIONS = 3,
+    NOTICE_MAX = 50 /* microseconds */
+};
+
+/* ---- worlds ---- */
+
+typedef enum mapping { MAP_BLOCKS, MAP_ROUND, MAP_ANY, MAPPINGS } mapping_t;
+
+static void place_ranks(uint64_t *random, xylem_place_t *places, uint32_t ranks)
+{
+    mapping_t mapping = (mapping_t)random_below(random, MAPPINGS);
+    uint32_t nodes = random_between(random, 1, NODES_MAX), i, node = 0;
+
+    for (i = 0; i < ranks; i++) {
+        if (mapping == MAP_ROUND)
+            node = i % nodes;
+        else if (mapping == MAP_ANY)
+            node = random_below(random, nodes);
+        else if (i > 0 && random_below(random, ranks) < nodes)
+            node++;
+        places[i] = (xylem_place_t){node, 0, 0, 0, i};
+    }
+}
+
+typedef struct world {
+    xylem_place_t places[RANKS_MAX];
+    fabric_t *fabric;
+} world_t;
+
+static void world_init(world_t *world, uint64_t seed, uint32_t ranks,
+                       const char *deterministic)
+{
+    static const size_t eager[] = {0, 64, 1024, SIZE_MAX};
+    static const char *const budgets[] = {
+        "NOISE_BUDGET=64K", "NOISE_BUDGET=512K", "NOISE_BUDGET=16M"};
+    uint64_t random = random_mix(seed);
+    const char *settings[] = {budgets[random_below(&random, 3)], deterministic,
+                              "SHARE_BYTES=1K", NULL};
+    fabric_options_t options = {.seed = seed,
+                                .delay_max = random_below(&random, 40),
+                                .reorder = 1,
+                                .places = world->places,
+                                .shares_memory = random_below(&random, 4) != 0,
+                                .sees_memory = random_below(&random, 2) == 0,
+                                .settings = settings};
+
+    options.eager_bytes_max = eager[random_below(&random, 4)];
+    place_ranks(&random, world->places, ranks);
+    world->fabric = fabric_create(ranks, &options);
+}
+
+/* ---- one at a time ---- */
+
+/* What does not commute needs ranks that fill node after node. */
+static int fits(world_t *world, const any_case_t *c)
+{
+    return !c->is_ordered ||
+           xyl_team_levels(fabric_world(world->fabric, 0))->order == NULL;
+}
+
+static void run_case(world_t *world, const any_case_t *c, uint64_t seed)
+{
+    uint64_t random = random_mix(seed);
+    uint32_t start, starts;
+    any_run_t run;
+
+    any_run_init(&run, world->fabric, NULL, c);
+    run.is_persistent = random_below(&random, 2) == 0;
+    starts = run.is_persistent ? random_between(&random, 1, STARTS_MAX) : 1;
+    for (start = 0; start < starts; start++) {
+        any_run_refill(&run);
+        any_run_start_all(&run);
+        if (any_run_finish(&run))
+            any_run_check(&run);
+    }
+    fabric_run_dry(world->fabric);
+    any_run_fini(&run);
+}
+
+static any_case_t random_case(uint64_t *random, xylem_coll_t coll)
+{
+    any_case_t c =
+        any_case_random(random, coll, random_between(random, 1, RANKS_MAX));
+    uint32_t leaders = random_below(random, LEADERS_MAX + 1);
+
+    if (random_below(random, 3) == 0)
+        c.count = random_below(random, 20000);
+    if (c.segment_bytes == 0 && random_below(random, 2) == 0)
+        c.segment_bytes = random_between(random, 8, 4096);
+    if (leaders == 0)
+        snprintf(c.algorithm, sizeof c.algorithm, "han");
+    else
+        snprintf(c.algorithm, sizeof c.algorithm, "han:%u", leaders);
+    return c;
+}
+
+static void cases_of(uint64_t seed, const char *deterministic)
+{
+    uint64_t random = random_mix(seed);
+    xylem_coll_t coll;
+    world_t world;
+    uint32_t n;
+
+    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
+        for (n = 0; n < CASES && xyl_algorithm_find(coll, "han") != NULL; n++) {
+            any_case_t c = random_case(&random, coll);
+            uint64_t own = random_next(&random);
+            world_init(&world, own, c.ranks, deterministic);
+            if (fits(&world, &c))
+                run_case(&world, &c, own);
+            fabric_destroy(world.fabric);
+        }
+}
+
+static void test_fixed_order(void)
+{
+    cases_of(31, "DETERMINISTIC=on");
+}
+
+static void test_order_of_arrival(void)
+{
+    cases_of(32, "DETERMINISTIC=off");
+}
+
+/* What selection takes where nothing is said. */
+static void test_by_choice(void)
+{
+    uint64_t random = random_mix(33);
+    xylem_coll_t coll;
+    world_t world;
+    uint32_t n;
+
+    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
+        for (n = 0; n < CASES / 4; n++) {
+            any_case_t c = random_case(&random, coll);
+            uint64_t own = random_next(&random);
+            c.algorithm[0] = '\0';
+            world_init(&world, own, c.ranks, "DETERMINISTIC=on");
+            run_case(&world, &c, own);
+            fabric_destroy(world.fabric);
+        }
+}
+
+static const check_case_t cases[] = {
+    {"fixed_order", test_fixed_order},
+    {"order_of_arrival", test_order_of_arrival},
+    {"by_choice", test_by_choice},
+};
+CHECK_MAIN(cases)
