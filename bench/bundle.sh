@@ -32,15 +32,15 @@ programs=(launcher/xylem-run bench/xylem-bench bench/xylem-noise
     bench/xylem-mpi-driver-mpich)
 openmpi_programs=(orterun orted)
 mpich_programs=(mpiexec.hydra hydra_pmi_proxy)
+cluster_programs=(ip tc nft) # for tests/cluster/run.sh
 
 # The machine's own: mixing versions of these with its loader cannot work.
 libc_pattern='^(ld-linux.*|lib(c|m|dl|rt|pthread|util|resolv|nss_.*))\.so'
-# What serves hardware and interfaces that no measurement here uses, and the
-# ways to other machines, which want ssh.
+# What serves hardware and interfaces that no measurement here uses.
 unused_plugins='mca_((btl|mtl)_(ofi|openib|psm2?)|(spml|scoll|sshmem)_.*'
 unused_plugins+='|memheap_.*|atomic_.*|sharedfp_.*|fcoll_.*|fbtl_.*|fs_.*'
 unused_plugins+='|io_.*|.*_monitoring|vprotocol_.*|schizo_(flux|jsm)'
-unused_plugins+='|pmix_flux|plm_(rsh|slurm)|ras_.*)\.so'
+unused_plugins+='|pmix_flux|plm_slurm|ras_.*)\.so'
 
 usage()
 {
@@ -127,6 +127,17 @@ place_mpich()
         place bin "$(command -v "$program")"
     done
     ln -s mpiexec.hydra "$bundle/bin/mpirun.mpich"
+}
+
+place_cluster()
+{
+    local program
+
+    for program in "${cluster_programs[@]}"; do
+        program=$(PATH=$PATH:/usr/sbin:/sbin command -v "$program") ||
+            continue
+        place bin "$program"
+    done
 }
 
 # Modules that are opened by name when needed, which ldd does not see.
@@ -262,6 +273,7 @@ mkdir -p "$bundle/bin" "$bundle/lib"
 place_programs
 place_openmpi
 place_mpich
+place_cluster
 place_modules
 place_libraries
 write_runner

@@ -16,6 +16,9 @@ usage: bench/compare.sh [options]
 
   -c, --colls LIST  collectives, or all (default bcast,reduce)
   --np N            ranks (default: the number of cores)
+  --cluster N,P     N nodes of P ranks instead: a cluster of namespaces, made
+                    by tests/cluster/run.sh, with TCP between its nodes; then
+                    the default is event,openmpi-tuned,openmpi-han,openmpi-adapt
   --impls LIST      default event,openmpi-tuned,openmpi-adapt,mpich; also
                     waitall, blocking and openmpi-sm
   --begin B --end E sizes, doubling (default 8 and 4M): of the message of
@@ -23,13 +26,14 @@ usage: bench/compare.sh [options]
                     sends to one rank in the others
   --mode M          blocking (default), nonblocking or persistent calls
   --rounds R        default 5
+  --limit S         seconds after which a measurement is given up (default 300)
   --seconds S       of calls, for each size, implementation and round (default
                     0.1); at least 10 calls, and as many to warm up
   --bin DIR         where the programs are (default build/release/bench)
   --csv FILE        every measurement
 Open MPI runs over UCX (pml ucx); its adapt module has bcast and reduce only, as
 waitall and blocking have. Ratios are to the best of the MPI libraries; below 1
-xylem is faster.
+xylem is faster. Where ranks outnumber cores, Open MPI's yield.
 TXT
 }
 
@@ -40,18 +44,20 @@ fail() # message, exit code
 }
 
 np=$(nproc) colls=bcast,reduce begin=8 end=4M rounds=5 seconds=0.1 csv=
-impls=event,openmpi-tuned,openmpi-adapt,mpich mode=blocking
+limit=300 mode=blocking impls='' cluster=''
 bin=$here/../build/release/bench
 while [ $# -gt 0 ]; do
     case $1 in
     -c | --colls) colls=${2-} ;;
     --np) np=${2-} ;;
     --impls) impls=${2-} ;;
+    --cluster) cluster=${2-} ;;
     --begin) begin=${2-} ;;
     --end) end=${2-} ;;
     --mode) mode=${2-} ;;
     --rounds) rounds=${2-} ;;
     --seconds) seconds=${2-} ;;
+    --limit) limit=${2-} ;;
     --bin) bin=${2-} ;;
     --csv) csv=${2-} ;;
     --help | -h) usage; exit 0 ;;
@@ -61,6 +67,12 @@ while [ $# -gt 0 ]; do
     shift 2
 done
 
+if [ -n "$cluster" ]; then
+    [[ $cluster =~ ^[1-9][0-9]*,[1-9][0-9]*$ ]] || { usage >&2; exit 2; }
+    np=$((${cluster%,*} * ${cluster#*,}))
+    : "${impls:=event,openmpi-tuned,openmpi-han,openmpi-adapt}"
+fi
+: "${impls:=event,openmpi-tuned,openmpi-adapt,mpich}"
 if [ "$colls" = all ]; then
     wanted=("${all_colls[@]}")
 else
@@ -74,35 +86,58 @@ run=$bin/../launcher/xylem-run
 [ -x "$run" ] || run=$bin/xylem-run
 [ -x "$run" ] || fail "no programs in $bin"
 results=$(mktemp)
-trap 'rm -f "$results" "$results.err"' EXIT
+nodes()
+{
+    bash "$here/../tests/cluster/run.sh" "$@"
+}
+
+finish()
+{
+    rm -f "$results" "$results.err"
+    [ -z "$cluster" ] || nodes down >/dev/null
+}
+trap finish EXIT
+if [ -n "$cluster" ]; then
+    nodes up "${cluster%,*}" --owner $$ >/dev/null || exit
+    # Nodes do not see that all of them share the machine's cores.
+    export XYLEM_PROGRESS=caller XYLEM_SPIN_US=1000
+    [ "$np" -le "$(nproc)" ] || XYLEM_PROGRESS=blocking
+fi
 
 bind=none
 [ "$np" -le "$(nproc)" ] && bind=core
-ucx="--mca pml ucx --mca opal_common_ucx_tls any
-     --mca opal_common_ucx_devices any"
+openmpi_options="--mca pml ucx --mca opal_common_ucx_tls any"
+openmpi_options+=" --mca opal_common_ucx_devices any"
+[ "$np" -le "$(nproc)" ] || openmpi_options+=" --mca mpi_yield_when_idle 1"
 
-# The command that measures implementation $1; fails when it is not there.
+# Sets `command` to what measures implementation $1; fails when it is not there.
 command_of()
 {
-    local openmpi="mpirun.openmpi --allow-run-as-root --oversubscribe
-        --bind-to $bind $ucx"
+    local options=$openmpi_options
     case $1 in
     event | waitall | blocking)
-        echo "$run -n $np $bin/xylem-bench --impl $1" ;;
-    openmpi-*)
-        command -v mpirun.openmpi >/dev/null || return 1
-        [ -x "$bin/xylem-mpi-driver-openmpi" ] || return 1
-        case $1 in
-        openmpi-adapt) openmpi="$openmpi --mca coll_adapt_priority 100" ;;
-        openmpi-sm) openmpi="$openmpi --mca coll_sm_priority 100" ;;
-        esac
-        echo "$openmpi -n $np $bin/xylem-mpi-driver-openmpi" ;;
+        command=(timeout "$limit" "$run" -n "$np" "$bin/xylem-bench" --impl "$1")
+        [ -z "$cluster" ] ||
+            command=(nodes run -p "${cluster#*,}" -t "$limit" "${command[@]:5}")
+        return ;;
+    openmpi-tuned) ;;
+    openmpi-*) options+=" --mca coll_${1#*-}_priority 100" ;;
     mpich)
-        command -v mpirun.mpich >/dev/null || return 1
-        [ -x "$bin/xylem-mpi-driver-mpich" ] || return 1
-        echo "mpirun.mpich -n $np $bin/xylem-mpi-driver-mpich" ;;
+        [ -z "$cluster" ] || return 1
+        command=(timeout "$limit" mpirun.mpich -n "$np"
+            "$bin/xylem-mpi-driver-mpich") ;;
     *) return 1 ;;
     esac
+    if [ -n "$cluster" ]; then
+        command=(nodes run -p "${cluster#*,}" -t "$limit" -o "$options"
+            "$bin/xylem-mpi-driver-openmpi")
+    elif [ "$1" != mpich ]; then
+        # shellcheck disable=SC2206
+        command=(timeout "$limit" mpirun.openmpi --allow-run-as-root
+            --oversubscribe --bind-to "$bind" $options -n "$np"
+            "$bin/xylem-mpi-driver-openmpi")
+    fi
+    command -v "mpirun.${1%%-*}" >/dev/null && [ -x "${command[-1]}" ]
 }
 
 # Whether implementation $1 has anything of its own for collective $2.
@@ -116,10 +151,8 @@ has()
 
 measure() # implementation, collective, round
 {
-    local command
-    command=$(command_of "$1") || return 0
-    # shellcheck disable=SC2086
-    timeout 300 $command -c "$2" -b "$begin" -e "$end" --seconds "$seconds" \
+    command_of "$1" || return 0
+    "${command[@]}" -c "$2" -b "$begin" -e "$end" --seconds "$seconds" \
         --mode "$mode" --lines 2>"$results.err" |
         sed -n "s/^xylem-result latency .*bytes=\([0-9]*\) .*avg_us=\([0-9.]*\) .*/$1 $2 \1 $3 \2/p" \
             >>"$results"
@@ -130,7 +163,7 @@ measure() # implementation, collective, round
 }
 
 for impl in ${impls//,/ }; do
-    command_of "$impl" >/dev/null || echo "compare.sh: no $impl here" >&2
+    command_of "$impl" || echo "compare.sh: no $impl here" >&2
 done
 for ((round = 1; round <= rounds; round++)); do
     for coll in "${wanted[@]}"; do

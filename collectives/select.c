@@ -189,6 +189,8 @@ void xyl_select(const xylem_team_t *team, const xylem_coll_args_t *args,
 
 /* ---- levels in series ---- */
 
+enum { LEADER_BYTES_MIN = 2 << 10 /* worth another leader */ };
+
 /* By nodes and bytes of the message; the first row that fits is taken. */
 typedef struct level_rule {
     xylem_coll_t coll;
@@ -205,26 +207,32 @@ typedef struct level_rule {
 static const level_rule_t level_rules[] = {
     {XYLEM_COLL_BCAST, 8, 16 * KIB, NULL, XYLEM_TREE_KNOMIAL, 4, 16 * KIB, 4, 8,
      1},
+    {XYLEM_COLL_BCAST, 8, 256 * KIB, NULL, XYLEM_TREE_KNOMIAL, 2, 16 * KIB, 4,
+     8, 4},
     {XYLEM_COLL_BCAST, 8, ANY_BYTES, NULL, XYLEM_TREE_CHAIN, 0, 64 * KIB, 4, 8,
-     1},
+     4},
     {XYLEM_COLL_BCAST, ANY_RANKS, 16 * KIB, NULL, XYLEM_TREE_KNOMIAL, 4,
      16 * KIB, 4, 8, 1},
     {XYLEM_COLL_BCAST, ANY_RANKS, ANY_BYTES, NULL, XYLEM_TREE_DOUBLE, 0,
-     64 * KIB, 4, 8, 1},
+     64 * KIB, 4, 8, 4},
     {XYLEM_COLL_REDUCE, 8, 16 * KIB, NULL, XYLEM_TREE_KNOMIAL, 4, 16 * KIB, 4,
      8, 1},
+    {XYLEM_COLL_REDUCE, 8, 256 * KIB, NULL, XYLEM_TREE_KNOMIAL, 2, 16 * KIB, 4,
+     8, 4},
     {XYLEM_COLL_REDUCE, 8, ANY_BYTES, NULL, XYLEM_TREE_CHAIN, 0, 64 * KIB, 4, 8,
-     1},
+     4},
     {XYLEM_COLL_REDUCE, ANY_RANKS, 16 * KIB, NULL, XYLEM_TREE_KNOMIAL, 4,
      16 * KIB, 4, 8, 1},
     {XYLEM_COLL_REDUCE, ANY_RANKS, ANY_BYTES, NULL, XYLEM_TREE_DOUBLE, 0,
-     64 * KIB, 4, 8, 1},
-    {XYLEM_COLL_ALLREDUCE, ANY_RANKS, 16 * KIB, "recursive_doubling",
-     XYLEM_TREE_KNOMIAL, 4, 16 * KIB, 4, 8, 1},
+     64 * KIB, 4, 8, 4},
+    {XYLEM_COLL_ALLREDUCE, ANY_RANKS, 8 * KIB, "recursive_doubling",
+     XYLEM_TREE_KNOMIAL, 4, 8 * KIB, 4, 8, 1},
+    {XYLEM_COLL_ALLREDUCE, ANY_RANKS, 256 * KIB, "recursive_doubling",
+     XYLEM_TREE_KNOMIAL, 4, 64 * KIB, 4, 8, 4},
     {XYLEM_COLL_ALLREDUCE, 8, ANY_BYTES, NULL, XYLEM_TREE_CHAIN, 0, 64 * KIB, 4,
-     8, 1},
+     8, 4},
     {XYLEM_COLL_ALLREDUCE, ANY_RANKS, ANY_BYTES, NULL, XYLEM_TREE_DOUBLE, 0,
-     64 * KIB, 4, 8, 1},
+     64 * KIB, 4, 8, 4},
 };
 
 static const level_rule_t *level_rule_find(xylem_coll_t coll, uint32_t nodes,
@@ -238,6 +246,19 @@ static const level_rule_t *level_rule_find(xylem_coll_t coll, uint32_t nodes,
            bytes > rule->bytes_max)
         rule++;
     return rule;
+}
+
+/* Shorter than the table says where each leader is to have some of it. */
+static size_t segment_for(const level_rule_t *rule, uint32_t leaders,
+                          uint64_t bytes, size_t element_bytes)
+{
+    uint64_t each = (bytes + leaders - 1) / leaders;
+
+    if (each >= rule->segment_bytes || element_bytes == 0)
+        return rule->segment_bytes;
+    if (each < LEADER_BYTES_MIN)
+        each = LEADER_BYTES_MIN;
+    return (size_t)((each + element_bytes - 1) / element_bytes * element_bytes);
 }
 
 /* Lanes, and whether all goes in one exchange. `bytes` are those of the
@@ -271,6 +292,7 @@ void xyl_select_han(xylem_team_t *team, const xylem_coll_args_t *args,
     uint64_t bytes = args->count * xylem_type_bytes(args->type);
     const level_rule_t *rule =
         level_rule_find(args->coll, levels->nodes, bytes);
+    uint32_t leaders = choice->radix != 0 ? choice->radix : rule->leaders;
     const rule_t windows = {.send_window = rule->send_window,
                             .recv_window = rule->recv_window};
     xyl_han_plan_t plan = {.frame = {.tree = rule->tree, .radix = rule->radix},
@@ -281,12 +303,14 @@ void xyl_select_han(xylem_team_t *team, const xylem_coll_args_t *args,
         plan.frame.tree = XYLEM_TREE_INORDER;
         plan.node_tree = (xyl_shape_t){XYLEM_TREE_INORDER, 0};
     }
-    plan.frame.segment_bytes =
-        first_of(choice->segment_bytes, 0, rule->segment_bytes);
+    plan.frame.segment_bytes = first_of(
+        choice->segment_bytes, 0,
+        segment_for(rule, leaders, bytes, xylem_type_bytes(args->type)));
     choose_windows(args, &team->context->config, &windows, &plan.frame);
     plan.frame.arrival_order =
         xyl_select_arrival_order(team, args, is_commutative);
-    plan_lanes(rule, choice->radix != 0 ? choice->radix : rule->leaders, bytes,
-               &plan);
+    if (args->coll == XYLEM_COLL_REDUCE && !is_commutative)
+        leaders = 1; /* several change the order */
+    plan_lanes(rule, leaders, bytes, &plan);
     *plan_out = plan;
 }

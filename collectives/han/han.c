@@ -27,6 +27,7 @@ typedef struct han {
     uint32_t net_root;   /* among them */
     xyl_group_t seats;   /* of this node */
     uint32_t leader;     /* seat of this node's leader */
+    uint32_t node_root;  /* seat from which, or to which, the node's stage is */
 } han_t;
 
 int xyl_han_pays(xylem_team_t *team)
@@ -51,11 +52,26 @@ static int is_leader(const han_t *han)
     return han->seats.rank == han->leader;
 }
 
-/* The nodes' leaders of a lane: seats in turn; the root leads its node. */
+/* On the root's node several leaders share the work; one is the root itself. */
+static void lead_to_root(han_t *han, uint32_t *ranks)
+{
+    uint32_t seat;
+
+    xyl_levels_find(han->levels, han->root, &han->net_root, &seat);
+    if (han->plan->frame.lanes == han->plan->halves)
+        ranks[han->net_root] = han->root;
+    if (han->net_root != han->levels->node)
+        return;
+    han->node_root = seat;
+    if (han->plan->frame.lanes == han->plan->halves)
+        han->leader = seat;
+}
+
+/* The nodes' leaders of a lane: seats in turn. */
 static xylem_status_t choose_leaders(han_t *han)
 {
     const xyl_levels_t *levels = han->levels;
-    uint32_t turn = han->lane / han->plan->halves, node, seat;
+    uint32_t turn = han->lane / han->plan->halves, node;
     uint32_t *ranks = xyl_arena_array(&han->operation->request.arena,
                                       levels->nodes, sizeof *ranks);
 
@@ -66,12 +82,9 @@ static xylem_status_t choose_leaders(han_t *han)
                                       turn % xyl_levels_seats(levels, node));
     han->net_root = turn % levels->nodes;
     han->leader = turn % xyl_levels_seats(levels, levels->node);
-    if (han->root != NO_ROOT) {
-        xyl_levels_find(levels, han->root, &han->net_root, &seat);
-        ranks[han->net_root] = han->root;
-        if (han->net_root == levels->node)
-            han->leader = seat;
-    }
+    han->node_root = han->leader;
+    if (han->root != NO_ROOT)
+        lead_to_root(han, ranks);
     han->leaders = (xyl_group_t){levels->nodes, levels->node, ranks};
     return XYLEM_OK;
 }
@@ -113,6 +126,11 @@ static xyl_role_t input_of(const han_t *han)
     return han->is_private ? XYL_ROLE_SCRATCH : XYL_ROLE_INPUT;
 }
 
+static int is_at_root(const han_t *han)
+{
+    return han->root != NO_ROOT && han->net_root == han->levels->node;
+}
+
 /* Where the leader of a node has what its node contributes, and the end. */
 static xyl_role_t result_of(const han_t *han)
 {
@@ -124,13 +142,15 @@ static xyl_role_t result_of(const han_t *han)
 }
 
 /* Through memory, or where that cannot be had along a tree. */
-static xylem_status_t add_within(han_t *han, xylem_coll_t coll)
+static xylem_status_t add_within(han_t *han, xylem_coll_t coll, int is_in_place)
 {
     xyl_node_part_t part = {.coll = coll,
                             .group = han->seats,
-                            .root = han->leader,
-                            .is_in_place = han->plan->is_in_place};
-    xyl_tree_spec_t tree = {han->seats, han->plan->node_tree, han->leader, 0};
+                            .root = han->node_root,
+                            .is_in_place =
+                                han->plan->is_in_place || is_in_place};
+    xyl_tree_spec_t tree = {han->seats, han->plan->node_tree, han->node_root,
+                            0};
     xylem_status_t status;
     int is_added;
 
@@ -142,19 +162,20 @@ static xylem_status_t add_within(han_t *han, xylem_coll_t coll)
                : xyl_up_stage_add(han->operation, han->lane, tree);
 }
 
-static xylem_status_t add_node_reduce(han_t *han)
+/* `reads`: this seat's contribution. */
+static xylem_status_t add_node_reduce(han_t *han, xyl_role_t reads)
 {
     xylem_status_t status;
 
     if (han->seats.size == 1)
         return XYLEM_OK;
-    status = add_within(han, XYLEM_COLL_REDUCE);
+    status = add_within(han, XYLEM_COLL_REDUCE, reads == result_of(han));
     if (status != XYLEM_OK)
         return status;
     number_last(han, NODE_REDUCE);
-    last_stage(han)->reads = input_of(han);
+    last_stage(han)->reads = reads;
     last_stage(han)->writes =
-        is_leader(han) ? result_of(han) : XYL_ROLE_NOTHING;
+        han->seats.rank == han->node_root ? result_of(han) : XYL_ROLE_NOTHING;
     return XYLEM_OK;
 }
 
@@ -164,13 +185,11 @@ static xylem_status_t add_node_bcast(han_t *han)
 
     if (han->seats.size == 1)
         return XYLEM_OK;
-    status = add_within(han, XYLEM_COLL_BCAST);
+    status = add_within(han, XYLEM_COLL_BCAST, 0);
     if (status != XYLEM_OK)
         return status;
     number_last(han, NODE_BCAST);
-    last_stage(han)->is_fed = is_leader(han);
-    if (han->root == han->operation->request.team->rank)
-        last_stage(han)->is_fed = 1;
+    last_stage(han)->is_fed = han->seats.rank == han->node_root;
     last_stage(han)->writes =
         han->is_private ? XYL_ROLE_SCRATCH : XYL_ROLE_RESULT;
     return XYLEM_OK;
@@ -191,13 +210,8 @@ static xyl_tree_spec_t net_tree(const han_t *han)
         han->lane % han->plan->halves};
 }
 
-/* What a leader brings into the net. */
-static xyl_role_t brought_by(const han_t *han)
-{
-    return han->seats.size == 1 ? input_of(han) : result_of(han);
-}
-
-static xylem_status_t add_net_up(han_t *han)
+/* `reads`: what the leader brings into the net. */
+static xylem_status_t add_net_up(han_t *han, xyl_role_t reads)
 {
     xylem_status_t status;
 
@@ -207,7 +221,7 @@ static xylem_status_t add_net_up(han_t *han)
     if (status != XYLEM_OK)
         return status;
     number_last(han, NET_UP);
-    last_stage(han)->reads = brought_by(han);
+    last_stage(han)->reads = reads;
     if (han->leaders.rank == han->net_root)
         last_stage(han)->writes = result_of(han);
     return XYLEM_OK;
@@ -228,7 +242,7 @@ static xylem_status_t add_net_down(han_t *han)
     return XYLEM_OK;
 }
 
-static xylem_status_t add_net_exchange(han_t *han)
+static xylem_status_t add_net_exchange(han_t *han, xyl_role_t reads)
 {
     const xyl_operation_t *operation = han->operation;
     const xyl_algorithm_t *algorithm = han->plan->exchange;
@@ -239,7 +253,7 @@ static xylem_status_t add_net_exchange(han_t *han)
         .count = xyl_operation_lane_bytes(operation, han->lane) /
                  operation->element_bytes,
         .element_bytes = operation->element_bytes,
-        .is_in_place = han->plan->is_in_place || han->seats.size > 1,
+        .is_in_place = han->plan->is_in_place || reads == result_of(han),
         .is_commutative = operation->combiner.is_commutative};
     xyl_schedule_t schedule;
     xylem_status_t status;
@@ -256,21 +270,54 @@ static xylem_status_t add_net_exchange(han_t *han)
         return status;
     number_last(han, NET_UP);
     last_stage(han)->group = han->leaders;
-    last_stage(han)->reads = brought_by(han);
+    last_stage(han)->reads = reads;
     last_stage(han)->writes = result_of(han);
     return XYLEM_OK;
 }
 
 /* ---- collectives ---- */
 
+/* The root's node first, which then has more senders. */
+static xylem_status_t add_bcast(han_t *han)
+{
+    xylem_status_t status;
+
+    if (is_at_root(han)) {
+        status = add_node_bcast(han);
+        return status == XYLEM_OK ? add_net_down(han) : status;
+    }
+    status = add_net_down(han);
+    return status == XYLEM_OK ? add_node_bcast(han) : status;
+}
+
+/* Of several leaders on the root's node, each adds what its node has not got to
+ * its own contribution. */
+static xylem_status_t add_reduce(han_t *han)
+{
+    int has_leaders = han->plan->frame.lanes > han->plan->halves;
+    xyl_role_t brought = han->seats.size == 1 ? input_of(han) : result_of(han);
+    xylem_status_t status;
+
+    if (is_at_root(han) && has_leaders && han->seats.size > 1) {
+        status = add_net_up(han, input_of(han));
+        return status == XYLEM_OK
+                   ? add_node_reduce(han, is_in_net(han) ? result_of(han)
+                                                         : input_of(han))
+                   : status;
+    }
+    status = add_node_reduce(han, input_of(han));
+    return status == XYLEM_OK ? add_net_up(han, brought) : status;
+}
+
 static xylem_status_t add_allreduce(han_t *han)
 {
-    xylem_status_t status = add_node_reduce(han);
+    xyl_role_t brought = han->seats.size == 1 ? input_of(han) : result_of(han);
+    xylem_status_t status = add_node_reduce(han, input_of(han));
 
     if (status == XYLEM_OK && han->plan->exchange != NULL)
-        status = add_net_exchange(han);
+        status = add_net_exchange(han, brought);
     if (status == XYLEM_OK && han->plan->exchange == NULL)
-        status = add_net_up(han);
+        status = add_net_up(han, brought);
     if (status == XYLEM_OK && han->plan->exchange == NULL)
         status = add_net_down(han);
     return status == XYLEM_OK ? add_node_bcast(han) : status;
@@ -282,15 +329,9 @@ static xylem_status_t add_lane(han_t *han, xylem_coll_t coll)
 
     if (status != XYLEM_OK)
         return status;
-    if (coll == XYLEM_COLL_BCAST) {
-        status = add_net_down(han);
-        return status == XYLEM_OK ? add_node_bcast(han) : status;
-    }
-    if (coll == XYLEM_COLL_REDUCE) {
-        status = add_node_reduce(han);
-        return status == XYLEM_OK ? add_net_up(han) : status;
-    }
-    return add_allreduce(han);
+    if (coll == XYLEM_COLL_BCAST)
+        return add_bcast(han);
+    return coll == XYLEM_COLL_REDUCE ? add_reduce(han) : add_allreduce(han);
 }
 
 /* A leader that is not the root combines in memory of its own. */
