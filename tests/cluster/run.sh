@@ -147,14 +147,14 @@ cluster_exec()
 
 cluster_run()
 {
-    local per_node=1 slots='' seconds=120 options='' hosts number list=()
+    local per_node=1 slots='' seconds=120 extra='' hosts number list=()
 
     while [[ ${1-} == -* ]]; do
         case $1 in
         -p | --per-node) per_node=${2-} ;;
         -s | --slots) slots=${2-} ;;
         -t | --time) seconds=${2-} ;;
-        -o | --options) options=${2-} ;;
+        -o | --options) extra=${2-} ;;
         *) fail "unknown option '$1'; see --help" 2 ;;
         esac
         need 2 "$@"
@@ -170,7 +170,7 @@ cluster_run()
         done
     fi
     hosts=$(job_hosts "${list[@]}") || exit
-    job_run "$seconds" "$hosts" "$options" "$@"
+    job_run "$seconds" "$hosts" "$extra" "$@"
 }
 
 cluster_status()

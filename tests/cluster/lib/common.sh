@@ -20,8 +20,9 @@ cluster_home=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 # Two checkouts have two default folders.
 cluster_dir=${CLUSTER_DIR:-/tmp/xylem-cluster-$(cksum <<<"$cluster_home" |
     cut -d ' ' -f 1)}
+# shellcheck disable=SC2034 # these are used by the scripts that source this
 cluster_net=${CLUSTER_NET:-10.77.0}
-# shellcheck disable=SC2034 # used by the scripts that source this
+# shellcheck disable=SC2034
 cluster_nodes_max=64
 code_skip=77
 
