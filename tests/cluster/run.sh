@@ -12,6 +12,7 @@
 #       -t, --time SECONDS          limit (default 120); exit code 124
 #       -o, --options "OPTIONS"     more options of mpirun, such as
 #                                   "--map-by node" or "-rf FILE"
+#   run.sh stop                     kills all jobs
 #   run.sh exec NODE COMMAND...     NODE is 2, n2 or head
 #   run.sh shape NODE RATE [BURST]  200mbit, say; unshape NODE
 #   run.sh loss NODE PERCENT        of packets to the node; noloss NODE
@@ -161,7 +162,6 @@ cluster_run()
         shift 2
     done
     need 1 "$@"
-    [[ $seconds =~ ^[1-9][0-9]{0,5}$ ]] || fail "'$seconds' is no time" 2
     require_tools openmpi-bin=mpirun.openmpi
     IFS=, read -ra list <<<"$slots"
     if [[ -z $slots ]]; then
@@ -170,7 +170,7 @@ cluster_run()
         done
     fi
     hosts=$(job_hosts "${list[@]}") || exit
-    job_run "$seconds" "$hosts" "$extra" "$@"
+    mpirun_run "$seconds" "$hosts" "$extra" "$@"
 }
 
 cluster_status()
@@ -208,7 +208,7 @@ up)
 down) cluster_down ;;
 watch) watch_owner "$1" ;;
 --help | -h | help) usage ;;
-run | exec | shape | unshape | loss | noloss | link | status)
+run | exec | shape | unshape | loss | noloss | link | status | stop)
     require_cluster
     case $command in
     run) cluster_run "$@" ;;
@@ -219,6 +219,7 @@ run | exec | shape | unshape | loss | noloss | link | status)
     noloss) need 1 "$@"; link_command link_noloss "$@" ;;
     link) need 2 "$@"; link_command link_set "$@" ;;
     status) cluster_status ;;
+    stop) job_sweep '[0-9]' ;;
     esac
     ;;
 *) fail "unknown command '$command'; see --help" 2 ;;

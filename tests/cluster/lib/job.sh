@@ -1,16 +1,17 @@
-# Open MPI's mpirun over the nodes; sourced by run.sh.
+# Jobs on the cluster: started on the head node, bounded in time, swept up
+# afterwards. Sourced by run.sh and slurm.sh.
 # shellcheck shell=bash disable=SC2154 # cluster_dir
 
-# Kills what still runs of a job, on all nodes: its processes, and no others,
-# have its name in their environments.
+# job_sweep NAME: kills what runs of the jobs whose names begin so, on all
+# nodes. Their processes, and no others, have the name in their environments.
 job_sweep()
 {
     local tries list
 
     for ((tries = 0; tries < 20; tries++)); do
         # shellcheck disable=SC2016 # expanded on the head node
-        list=$(in_head bash -c 'grep -lzx -- "$0" /proc/[0-9]*/environ' \
-            "CLUSTER_JOB=$1" 2>/dev/null | tr -cd '0-9\n')
+        list=$(in_head bash -c 'grep -lz -- "$0" /proc/[0-9]*/environ' \
+            "^CLUSTER_JOB=$1" 2>/dev/null | tr -cd '0-9\n')
         [[ -n $list ]] || return 0
         # shellcheck disable=SC2086 # a list of numbers
         in_head bash -c 'kill -KILL "$@"' kill $list 2>/dev/null
@@ -18,6 +19,36 @@ job_sweep()
     done
     fail "processes of the job cannot be killed"
 }
+
+# What jobs get unless the caller has set it. Nodes do not see that all of them
+# share the machine's cores, so ranks would spin where they should sleep.
+job_defaults()
+{
+    export UCX_NET_DEVICES=${UCX_NET_DEVICES-eth0}
+    export XYLEM_PROGRESS=${XYLEM_PROGRESS-blocking}
+    export XYLEM_SPIN_US=${XYLEM_SPIN_US-0}
+}
+
+# job_run SECONDS COMMAND...: a launcher on the head node; what it leaves on
+# any node is killed, also in time. Nodes get the caller's environment.
+job_run()
+{
+    local seconds=$1 job=$$.$RANDOM: code
+    shift
+
+    [[ $seconds =~ ^[1-9][0-9]{0,5}$ ]] || fail "'$seconds' is no time" 2
+    job_defaults
+    in_head env CLUSTER_JOB=$job TMPDIR="$cluster_dir/tmp" \
+        timeout -k 5 "$seconds" "$@"
+    code=$?
+    job_sweep $job
+    if ((code == 124 || code == 137)) && ((SECONDS >= seconds)); then
+        fail "the time limit of $seconds s is over" 124
+    fi
+    return $code
+}
+
+# ---- Open MPI ----
 
 # job_hosts SLOTS...: n0:SLOTS,n1:SLOTS,... without nodes that have none.
 job_hosts()
@@ -44,36 +75,16 @@ write_agent()
     mv "$cluster_dir/agent.new" "$cluster_dir/agent"
 }
 
-# What jobs get unless the caller has set it. Nodes do not see that all of them
-# share the machine's cores, so ranks would spin where they should sleep.
-job_defaults()
+# mpirun_run SECONDS HOSTS OPTIONS PROGRAM...: OPTIONS are one word.
+mpirun_run()
 {
-    export UCX_NET_DEVICES=${UCX_NET_DEVICES-eth0}
-    export XYLEM_PROGRESS=${XYLEM_PROGRESS-blocking}
-    export XYLEM_SPIN_US=${XYLEM_SPIN_US-0}
-}
-
-# job_run SECONDS HOSTS OPTIONS PROGRAM...: OPTIONS are one word.
-job_run()
-{
-    local seconds=$1 hosts=$2 options job=$$.$RANDOM code
+    local seconds=$1 hosts=$2 options
     read -ra options <<<"$3"
     shift 3
 
     write_agent
-    job_defaults
-    # Without shells of a login in between, nodes have the environment of the
-    # caller.
-    in_head env CLUSTER_JOB=$job TMPDIR="$cluster_dir/tmp" \
-        timeout -k 5 "$seconds" mpirun.openmpi --allow-run-as-root \
-        --bind-to none --host "$hosts" --mca plm rsh \
-        --mca plm_rsh_agent "$cluster_dir/agent" \
+    job_run "$seconds" mpirun.openmpi --allow-run-as-root --bind-to none \
+        --host "$hosts" --mca plm rsh --mca plm_rsh_agent "$cluster_dir/agent" \
         --mca plm_rsh_no_tree_spawn 1 --mca oob_tcp_if_include eth0 \
         --mca btl_tcp_if_include eth0 "${options[@]}" "$@"
-    code=$?
-    job_sweep $job
-    if ((code == 124 || code == 137)) && ((SECONDS >= seconds)); then
-        fail "the time limit of $seconds s is over" 124
-    fi
-    return $code
 }
