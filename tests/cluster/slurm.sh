@@ -55,13 +55,14 @@ on_head()
     in_head env CLUSTER_JOB=slurm: "$@"
 }
 
+# By force, as it would not have its socket in a folder that is not open to all.
 start_munged()
 {
     (umask 077 && head -c 128 /dev/urandom >"$slurm/munge.key") &&
         on_head munged --key-file="$slurm/munge.key" \
             --socket="$slurm/munge.socket" --pid-file="$slurm/munged.pid" \
             --log-file="$slurm/munged.log" --seed-file="$slurm/munge.seed" \
-            --num-threads=2
+            --num-threads=2 --force 2>"$slurm/munged.err"
 }
 
 # What an earlier slurmd remembers of its jobs would not fit the next ones.
@@ -100,7 +101,7 @@ slurm_up()
     write_slurm_conf >"$slurm/slurm.conf"
     echo "PMIxCliTmpDirBase=$cluster_dir/tmp" >"$slurm/mpi.conf"
     echo "CgroupPlugin=cgroup/v1" >"$slurm/cgroup.conf"
-    start_munged || fail "munged does not start; see $slurm/munged.log"
+    start_munged || fail "munged does not start; see $slurm/munged.*"
     on_head slurmctld -f "$slurm/slurm.conf" || fail "slurmctld does not start"
     for ((number = 0; number < cluster_nodes; number++)); do
         start_slurmd $number || fail "slurmd of n$number does not start"

@@ -1,9 +1,10 @@
 /* A rank is killed in the middle of its work and the others live on:
  *
- *   death VICTIM SEED cold|warm|idle|full|combine
+ *   death VICTIM SEED cold|warm|idle|silent|full|combine
  *
  * warm: not before all ranks are connected with each other. idle: the victim
- * takes part in nothing and the others wait for it. full: in this case with
+ * takes part in nothing and the others wait for it. silent: the same, and they
+ * have not said anything to it before. full: in this case with
  * broadcasts alone, so that the others go on until there is no room for more.
  * combine: in the middle of a reduction, in the user's operation.
  *
@@ -244,6 +245,7 @@ static void mode_begin(loop_t *loop, const char *mode, uint64_t *seed)
 {
     const job_t *job = loop->job;
     int is_combine = strcmp(mode, "combine") == 0;
+    int is_silent = strcmp(mode, "silent") == 0;
     pthread_t thread;
 
     loop->op = XYLEM_SUM;
@@ -254,7 +256,8 @@ static void mode_begin(loop_t *loop, const char *mode, uint64_t *seed)
                              &loop->op));
     if (strcmp(mode, "warm") == 0)
         connect_all(job);
-    tell_victim(job, loop->victim);
+    if (!is_silent)
+        tell_victim(job, loop->victim);
     if (job->rank != loop->victim)
         return;
     if (is_combine) {
@@ -263,7 +266,7 @@ static void mode_begin(loop_t *loop, const char *mode, uint64_t *seed)
     }
     REQUIRE(pthread_create(&thread, NULL, executioner, seed) == 0,
             "cannot start a thread");
-    while (loop->fills || strcmp(mode, "idle") == 0)
+    while (loop->fills || is_silent || strcmp(mode, "idle") == 0)
         pause();
 }
 
@@ -275,7 +278,8 @@ int main(int argc, char **argv)
     loop_t loop;
     job_t job;
 
-    REQUIRE(argc == 4, "usage: death VICTIM SEED cold|warm|idle|full|combine");
+    REQUIRE(argc == 4,
+            "usage: death VICTIM SEED cold|warm|idle|silent|full|combine");
     alarm(BOUND_S);
     job_begin(&job);
     victim = (uint32_t)strtoul(argv[1], NULL, 10) % job.ranks;
