@@ -94,6 +94,15 @@ static xylem_status_t endpoint_create(net_ucx_t *net, peer_t *peer)
                     (unsigned)(peer - net->peers), ucs_status_string(status));
 }
 
+/* A process on another machine that cannot be connected to has died, as far as
+ * anybody here can tell. Said before the send fails, so that the operation
+ * fails by the death and not by the net. */
+static void peer_is_gone(net_ucx_t *net, uint32_t peer)
+{
+    if (!net->peers[peer].is_local && net->net.peer_failed != NULL)
+        net->net.peer_failed(net->net.peer_failed_arg, peer);
+}
+
 /* ---- messages ---- */
 
 static void finish(void *request, ucs_status_t status, xyl_event_t *event)
@@ -144,6 +153,7 @@ static void ucx_send(xyl_net_t *base, uint32_t peer, uint64_t tag,
     if (net->peers[peer].endpoint == NULL) {
         xylem_status_t status = endpoint_create(net, &net->peers[peer]);
         if (status != XYLEM_OK) {
+            peer_is_gone(net, peer);
             xyl_net_complete(base, event, status);
             return;
         }

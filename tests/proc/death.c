@@ -26,6 +26,7 @@ enum {
     FLIGHTS = 3,
     COUNT_MAX = 100000,
     LIFE_US_MAX = 60000,
+    SILENCE_US = 500000,
     ROUNDS_AFTER = 20,
     COMBINES_MAX = 60
 };
@@ -264,6 +265,8 @@ static void mode_begin(loop_t *loop, const char *mode, uint64_t *seed)
         loop->combines_left = (int)(*seed % COMBINES_MAX);
         return;
     }
+    if (is_silent)
+        usleep(SILENCE_US); /* the others get past what comes before */
     REQUIRE(pthread_create(&thread, NULL, executioner, seed) == 0,
             "cannot start a thread");
     while (loop->fills || is_silent || strcmp(mode, "idle") == 0)

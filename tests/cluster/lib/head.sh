@@ -41,7 +41,7 @@ start_node()
     local number=$1 log=$cluster_dir/log.$1 starter pid
 
     unshare --mount --net --uts --ipc --pid --fork --kill-child \
-        --propagation private bash "$here/node.sh" "$number" >"$log" 2>&1 &
+        --propagation unchanged bash "$here/node.sh" "$number" >"$log" 2>&1 &
     starter=$!
     wait_for "$cluster_dir/pid.$number" $starter &&
         read -r pid <"$cluster_dir/pid.$number" &&
