@@ -31,7 +31,9 @@ skip()
 # attempt COMMAND...: its code is in $code, its output in $out and $err.
 attempt()
 {
-    timeout -k 5 120 "$@" >"$out" 2>"$err" </dev/null
+    # In the background, for a signal to the suite to be heard at once.
+    timeout -k 5 120 "$@" >"$out" 2>"$err" </dev/null &
+    wait $!
     code=$?
 }
 
