@@ -134,13 +134,14 @@ eventually()
 
 test_several()
 {
-    local other=$work/d
+    local other=$work/d job
 
     gives "another cluster" 0 env CLUSTER_DIR="$other" bash "$run" up 2
     CLUSTER_DIR=$other bash "$run" run -p 2 "$tests/any" sweep 60 \
         >"$work/other" 2>&1 &
+    job=$!
     gives "a job on the one" 0 bash "$run" run -p 2 "$tests/any" sweep 60
-    wait $!
+    wait $job
     code=$?
     holds "and at the same time on the other" test $code -eq 0 -o $code -eq 77
     gives "the other goes" 0 env CLUSTER_DIR="$other" bash "$run" down
@@ -149,7 +150,7 @@ test_several()
 
 test_ends()
 {
-    local round
+    local round owner
 
     holds "a cluster is seen" has_traces
     gives "all goes" 0 bash "$run" down
@@ -162,9 +163,10 @@ test_ends()
         env CLUSTER_NET=999.0.0 bash "$run" up 2
     holds "leaves no folder" is_gone "$CLUSTER_DIR"
     sleep 60 &
-    gives "one with an owner" 0 bash "$run" up 2 --owner $!
-    kill $!
-    wait 2>/dev/null
+    owner=$!
+    gives "one with an owner" 0 bash "$run" up 2 --owner $owner
+    kill $owner
+    wait $owner 2>/dev/null
     holds "goes with it" eventually is_gone "$CLUSTER_DIR"
     gives "down, without a cluster" 0 bash "$run" down
     holds "nothing is left" eventually has_no_traces
