@@ -12,6 +12,9 @@
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 
+/* Closing an endpoint by force takes a few turns. */
+enum { CLOSE_TURNS_MAX = 100000 };
+
 typedef struct peer {
     ucp_ep_h endpoint; /* NULL until the first send */
     const void *address;
@@ -91,6 +94,15 @@ static xylem_status_t endpoint_create(net_ucx_t *net, peer_t *peer)
                     (unsigned)(peer - net->peers), ucs_status_string(status));
 }
 
+/* A process on another machine that cannot be connected to has died, as far as
+ * anybody here can tell. Said before the send fails, so that the operation
+ * fails by the death and not by the net. */
+static void peer_is_gone(net_ucx_t *net, uint32_t peer)
+{
+    if (!net->peers[peer].is_local && net->net.peer_failed != NULL)
+        net->net.peer_failed(net->net.peer_failed_arg, peer);
+}
+
 /* ---- messages ---- */
 
 static void finish(void *request, ucs_status_t status, xyl_event_t *event)
@@ -141,6 +153,7 @@ static void ucx_send(xyl_net_t *base, uint32_t peer, uint64_t tag,
     if (net->peers[peer].endpoint == NULL) {
         xylem_status_t status = endpoint_create(net, &net->peers[peer]);
         if (status != XYLEM_OK) {
+            peer_is_gone(net, peer);
             xyl_net_complete(base, event, status);
             return;
         }
@@ -215,10 +228,39 @@ static int ucx_is_flushed(xyl_net_t *base)
     return net->flush_state == FLUSH_DONE;
 }
 
+/* UCX must not find sends under way on an endpoint with error handling when it
+ * destroys the worker: it ends the process. After a failure nothing is flushed,
+ * so sends that no receive will take are given up here; their events come. */
+static void give_up_sends(net_ucx_t *net)
+{
+    static const ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
+        .flags = UCP_EP_CLOSE_FLAG_FORCE,
+    };
+    uint32_t i, turns;
+
+    net->net.peer_failed = NULL;
+    for (i = 0; i < net->peer_count; i++) {
+        ucs_status_ptr_t request;
+        if (net->peers[i].endpoint == NULL || net->peers[i].is_local)
+            continue;
+        request = ucp_ep_close_nbx(net->peers[i].endpoint, &param);
+        net->peers[i].endpoint = NULL;
+        for (turns = 0; turns < CLOSE_TURNS_MAX && UCS_PTR_IS_PTR(request) &&
+                        ucp_request_check_status(request) == UCS_INPROGRESS;
+             turns++)
+            ucp_worker_progress(net->worker);
+        if (UCS_PTR_IS_PTR(request))
+            ucp_request_free(request);
+    }
+}
+
 static void ucx_destroy(xyl_net_t *base)
 {
     net_ucx_t *net = self(base);
 
+    if (net->flush_state != FLUSH_DONE)
+        give_up_sends(net);
     if (net->address != NULL)
         ucp_worker_release_address(net->worker, net->address);
     if (net->worker != NULL)

@@ -16,6 +16,7 @@ typedef struct pmix_bootstrap {
     xyl_bootstrap_t base;
     pmix_proc_t self;
     _Atomic int fence_status; /* pmix_status_t, or FENCE_RUNNING */
+    pmix_info_t fence_info;   /* PMIx reads it until the fence is over */
 } pmix_bootstrap_t;
 
 enum { FENCE_RUNNING = 1 };
@@ -124,14 +125,20 @@ static void fence_done(pmix_status_t status, void *arg)
                           memory_order_release);
 }
 
+/* The data are not wanted again, but under Slurm a fence that does not collect
+ * them is none beyond the node (PMIxFenceBarrier in mpi.conf). */
 static xylem_status_t pmix_fence_start(xyl_bootstrap_t *base)
 {
     pmix_bootstrap_t *bootstrap = (pmix_bootstrap_t *)(void *)base;
+    bool collect = true;
     pmix_status_t status;
 
     atomic_store_explicit(&bootstrap->fence_status, FENCE_RUNNING,
                           memory_order_relaxed);
-    status = PMIx_Fence_nb(NULL, 0, NULL, 0, fence_done, bootstrap);
+    PMIX_INFO_LOAD(&bootstrap->fence_info, PMIX_COLLECT_DATA, &collect,
+                   PMIX_BOOL);
+    status = PMIx_Fence_nb(NULL, 0, &bootstrap->fence_info, 1, fence_done,
+                           bootstrap);
     if (status == PMIX_OPERATION_SUCCEEDED) {
         fence_done(PMIX_SUCCESS, bootstrap);
         status = PMIX_SUCCESS;

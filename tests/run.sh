@@ -277,6 +277,10 @@ mkdir -p "$logs"
 unset ${!XYLEM_*}
 trap 'exit 130' INT TERM
 
+# Without them the tests on several nodes are skipped.
+if [[ $install == yes && -n $(suites_to_run cluster) ]]; then
+    phase deps-cluster bash tools/deps.sh cluster
+fi
 if [[ $install == yes ]] && ! phase deps bash tools/deps.sh build test; then
     cat "$logs/deps.log"
     count deps packages 0 1 0

@@ -8,6 +8,7 @@
 #   build   the library and its programs
 #   test    the tests and the checks of the source
 #   bench   comparisons with MPI libraries, and plots
+#   cluster tests on several nodes, made of namespaces; with Open MPI and Slurm
 #
 # Without a group: all of them. --check installs nothing, names what is missing
 # and exits 1 if anything is.
@@ -19,6 +20,9 @@ build_packages=(gcc g++ meson ninja-build pkg-config libucx-dev libhwloc-dev
 test_packages=(clang clang-format clang-tidy libclang-rt-14-dev llvm-14
     valgrind shellcheck)
 bench_packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev gnuplot-nox)
+# Some 15 MB of them for Slurm. No daemon needs to run: tests start their own.
+cluster_packages=(hostname iproute2 mount nftables util-linux openmpi-bin
+    slurm-wlm munge)
 
 install_options=(-y --no-install-recommends -o DPkg::Lock::Timeout=300)
 
@@ -76,12 +80,13 @@ for argument; do
     build) packages+=("${build_packages[@]}") ;;
     test) packages+=("${test_packages[@]}") ;;
     bench) packages+=("${bench_packages[@]}") ;;
+    cluster) packages+=("${cluster_packages[@]}") ;;
     *) fail "unknown argument '$argument'; see --help" ;;
     esac
 done
 if ((${#packages[@]} == 0)); then
     packages=("${build_packages[@]}" "${test_packages[@]}"
-        "${bench_packages[@]}")
+        "${bench_packages[@]}" "${cluster_packages[@]}")
 fi
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then

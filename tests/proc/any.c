@@ -5,9 +5,11 @@
  *   any flight N    several at once on teams of other orders and sizes, some
  *                   with callbacks, some that free themselves
  *   any threads N   threads with a team of their own each
+ *   any roots N     as a user calls them: every collective from every root,
+ *                   with 0 B, 8 B, 1 KiB, 64 KiB and 1 MiB, but at most N KiB
  *
- * N is the number of cases, rounds, or cases per thread. All ranks draw the
- * same. */
+ * Else N is the number of cases, rounds, or cases per thread. All ranks draw
+ * the same. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -232,6 +234,38 @@ static void mode_threads(job_t *job, uint32_t number)
     }
 }
 
+/* ---- roots ---- */
+
+/* In place, and in an order that matters, by turns. */
+static void play_roots(job_t *job, xylem_coll_t coll, uint64_t count)
+{
+    uint32_t roots = any_has_root(coll) ? job->ranks : 1, root;
+
+    for (root = 0; root < roots; root++) {
+        any_case_t c = {.coll = coll,
+                        .ranks = job->ranks,
+                        .root = root,
+                        .count = count,
+                        .in_place = any_takes_in_place(coll) && root % 3 == 1,
+                        .is_ordered = any_reduces(coll) && root % 2 == 1,
+                        .salt = count + root};
+        play(job, job->world, &c, 1 + (root + (uint32_t)coll) % 3);
+    }
+}
+
+static void mode_roots(job_t *job, uint32_t number)
+{
+    static const uint64_t counts[] = {0, 1, 128, 8192, 131072}; /* of 8 bytes */
+    uint32_t coll;
+    size_t i;
+
+    for (i = 0; i < sizeof counts / sizeof *counts; i++)
+        for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
+            if (counts[i] * 8 <= number * UINT64_C(1024) &&
+                (coll != XYLEM_COLL_BARRIER || i == 0))
+                play_roots(job, (xylem_coll_t)coll, counts[i]);
+}
+
 static const struct mode {
     const char *name;
     void (*run)(job_t *job, uint32_t number);
@@ -239,6 +273,7 @@ static const struct mode {
     {"sweep", mode_sweep},
     {"flight", mode_flight},
     {"threads", mode_threads},
+    {"roots", mode_roots},
 };
 
 int main(int argc, char **argv)

@@ -1,9 +1,10 @@
 /* A rank is killed in the middle of its work and the others live on:
  *
- *   death VICTIM SEED cold|warm|idle|full|combine
+ *   death VICTIM SEED cold|warm|idle|silent|full|combine
  *
  * warm: not before all ranks are connected with each other. idle: the victim
- * takes part in nothing and the others wait for it. full: in this case with
+ * takes part in nothing and the others wait for it. silent: the same, and they
+ * have not said anything to it before. full: in this case with
  * broadcasts alone, so that the others go on until there is no room for more.
  * combine: in the middle of a reduction, in the user's operation.
  *
@@ -25,6 +26,7 @@ enum {
     FLIGHTS = 3,
     COUNT_MAX = 100000,
     LIFE_US_MAX = 60000,
+    SILENCE_US = 500000,
     ROUNDS_AFTER = 20,
     COMBINES_MAX = 60
 };
@@ -244,6 +246,7 @@ static void mode_begin(loop_t *loop, const char *mode, uint64_t *seed)
 {
     const job_t *job = loop->job;
     int is_combine = strcmp(mode, "combine") == 0;
+    int is_silent = strcmp(mode, "silent") == 0;
     pthread_t thread;
 
     loop->op = XYLEM_SUM;
@@ -254,16 +257,19 @@ static void mode_begin(loop_t *loop, const char *mode, uint64_t *seed)
                              &loop->op));
     if (strcmp(mode, "warm") == 0)
         connect_all(job);
-    tell_victim(job, loop->victim);
+    if (!is_silent)
+        tell_victim(job, loop->victim);
     if (job->rank != loop->victim)
         return;
     if (is_combine) {
         loop->combines_left = (int)(*seed % COMBINES_MAX);
         return;
     }
+    if (is_silent)
+        usleep(SILENCE_US); /* the others get past what comes before */
     REQUIRE(pthread_create(&thread, NULL, executioner, seed) == 0,
             "cannot start a thread");
-    while (loop->fills || strcmp(mode, "idle") == 0)
+    while (loop->fills || is_silent || strcmp(mode, "idle") == 0)
         pause();
 }
 
@@ -275,7 +281,8 @@ int main(int argc, char **argv)
     loop_t loop;
     job_t job;
 
-    REQUIRE(argc == 4, "usage: death VICTIM SEED cold|warm|idle|full|combine");
+    REQUIRE(argc == 4,
+            "usage: death VICTIM SEED cold|warm|idle|silent|full|combine");
     alarm(BOUND_S);
     job_begin(&job);
     victim = (uint32_t)strtoul(argv[1], NULL, 10) % job.ranks;

@@ -1,0 +1,90 @@
+# Jobs on the cluster: started on the head node, bounded in time, swept up
+# afterwards. Sourced by run.sh and slurm.sh.
+# shellcheck shell=bash disable=SC2154 # cluster_dir
+
+# job_sweep NAME: kills what runs of the jobs whose names begin so, on all
+# nodes. Their processes, and no others, have the name in their environments.
+job_sweep()
+{
+    local tries list
+
+    for ((tries = 0; tries < 20; tries++)); do
+        # shellcheck disable=SC2016 # expanded on the head node
+        list=$(in_head bash -c 'grep -lz -- "$0" /proc/[0-9]*/environ' \
+            "^CLUSTER_JOB=$1" 2>/dev/null | tr -cd '0-9\n')
+        [[ -n $list ]] || return 0
+        # shellcheck disable=SC2086 # a list of numbers
+        in_head bash -c 'kill -KILL "$@"' kill $list 2>/dev/null
+        sleep 0.1
+    done
+    fail "processes of the job cannot be killed"
+}
+
+# What jobs get unless the caller has set it. Nodes do not see that all of them
+# share the machine's cores, so ranks would spin where they should sleep.
+job_defaults()
+{
+    export UCX_NET_DEVICES=${UCX_NET_DEVICES-eth0}
+    export XYLEM_PROGRESS=${XYLEM_PROGRESS-blocking}
+    export XYLEM_SPIN_US=${XYLEM_SPIN_US-0}
+}
+
+# job_run SECONDS COMMAND...: a launcher on the head node; what it leaves on
+# any node is killed, also in time. Nodes get the caller's environment.
+job_run()
+{
+    local seconds=$1 job=$$.$RANDOM: code
+    shift
+
+    [[ $seconds =~ ^[1-9][0-9]{0,5}$ ]] || fail "'$seconds' is no time" 2
+    job_defaults
+    in_head env CLUSTER_JOB=$job TMPDIR="$cluster_dir/tmp" \
+        timeout -k 5 "$seconds" "$@"
+    code=$?
+    job_sweep $job
+    if ((code == 124 || code == 137)) && ((SECONDS >= seconds)); then
+        fail "the time limit of $seconds s is over" 124
+    fi
+    return $code
+}
+
+# ---- Open MPI ----
+
+# job_hosts SLOTS...: n0:SLOTS,n1:SLOTS,... without nodes that have none.
+job_hosts()
+{
+    local number=0 slots list=
+
+    for slots; do
+        [[ $slots =~ ^[0-9]{1,4}$ ]] || fail "'$slots' is no number of ranks"
+        ((slots == 0)) || list+=${list:+,}n$number:$slots
+        number=$((number + 1))
+    done
+    ((number <= cluster_nodes)) || fail "there are only $cluster_nodes nodes"
+    [[ -n $list ]] || fail "a job needs a rank"
+    echo "$list"
+}
+
+write_agent()
+{
+    [[ ! -x $cluster_dir/agent ]] || return 0
+    printf '#!/bin/bash\nCLUSTER_DIR=%q CLUSTER_NET=%q exec bash %q "$@"\n' \
+        "$cluster_dir" "$cluster_net" "$cluster_home/lib/agent.sh" \
+        >"$cluster_dir/agent.new"
+    chmod +x "$cluster_dir/agent.new"
+    mv "$cluster_dir/agent.new" "$cluster_dir/agent"
+}
+
+# mpirun_run SECONDS HOSTS OPTIONS PROGRAM...: OPTIONS are one word.
+mpirun_run()
+{
+    local seconds=$1 hosts=$2 options
+    read -ra options <<<"$3"
+    shift 3
+
+    write_agent
+    job_run "$seconds" mpirun.openmpi --allow-run-as-root --bind-to none \
+        --host "$hosts" --mca plm rsh --mca plm_rsh_agent "$cluster_dir/agent" \
+        --mca plm_rsh_no_tree_spawn 1 --mca oob_tcp_if_include eth0 \
+        --mca btl_tcp_if_include eth0 "${options[@]}" "$@"
+}
