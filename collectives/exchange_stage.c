@@ -329,14 +329,13 @@ static void continue_now(xyl_event_t *event)
         advance(exchange);
 }
 
-static void begin(exchange_stage_t *exchange)
+static void find_first(exchange_stage_t *exchange)
 {
     xyl_action_t number;
 
     for (number = 0; number < exchange->count; number++)
         if (exchange->actions[number].waits == 0)
             line_push(&exchange->ready, number);
-    advance(exchange);
 }
 
 static void exchange_start(xyl_stage_t *stage)
@@ -358,15 +357,24 @@ static void exchange_start(xyl_stage_t *stage)
     exchange->computed = 0;
     exchange->is_continuing = 0;
     exchange->input_left = stage->count;
-    if (!stage->is_fed || stage->count == 0)
-        begin(exchange);
+    if (stage->is_fed && stage->count != 0)
+        return;
+    find_first(exchange);
+    if (stage->next == NULL)
+        advance(exchange);
+    else
+        continue_later(exchange);
 }
 
 static void exchange_segment_ready(xyl_stage_t *stage, uint64_t index)
 {
+    exchange_stage_t *exchange = self(stage);
+
     (void)index;
-    if (--self(stage)->input_left == 0)
-        begin(self(stage));
+    if (--exchange->input_left != 0)
+        return;
+    find_first(exchange);
+    advance(exchange);
 }
 
 static void exchange_cancel(xyl_stage_t *stage)

@@ -258,6 +258,8 @@ static void operation_start(xylem_request_t *request)
         xyl_operation_fail(operation, XYLEM_ERR_PROC_FAILED);
         return;
     }
+    for (i = 0; i < operation->stages; i++)
+        operation->stage[i]->is_complete = 1; /* not started */
     for (i = 0; i < operation->stages; i++) {
         operation->stage[i]->is_complete = 0;
         operation->stage[i]->ops->start(operation->stage[i]);
@@ -337,6 +339,7 @@ void xyl_stage_emit(xyl_stage_t *stage, uint64_t index)
     xyl_operation_t *operation = stage->operation;
 
     if (stage->next != NULL) {
+        assert(!stage->next->is_fed || !stage->next->is_complete);
         if (stage->next->is_fed)
             stage->next->ops->segment_ready(stage->next, index);
         return;

@@ -29,7 +29,8 @@ typedef enum xyl_role {
 
 typedef struct xyl_stage_ops {
     const char *name;
-    /* Back to the state before the first segment; then start. */
+    /* Back to the state before the first segment; then start. Emits nothing
+     * where there is a next stage, which starts after this one. */
     void (*start)(xyl_stage_t *stage);
     /* The input of `index` is there. Once per index, in any order. */
     void (*segment_ready)(xyl_stage_t *stage, uint64_t index);

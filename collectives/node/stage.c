@@ -174,8 +174,12 @@ static void node_start(xyl_stage_t *stage)
     list_add(node);
     stage->operation->request.context->engine.polled +=
         xyl_node_number(node->board);
-    if (node->has_input && node->input_left == 0)
+    if (!node->has_input || node->input_left != 0)
+        return;
+    if (stage->next == NULL)
         begin(node);
+    else
+        stage->operation->request.context->engine.polled++; /* again, soon */
 }
 
 static void node_segment_ready(xyl_stage_t *stage, uint64_t index)
