@@ -1,0 +1,73 @@
+/* Collectives of several levels that move all there is at once: which there
+ * are, and the frame of their operations. */
+#include "collectives/arguments.h"
+#include "collectives/han/han.h"
+#include "collectives/han/parts.h"
+#include "runtime/base/status.h"
+
+typedef xylem_status_t (*add_fn)(xyl_han_t *han);
+
+static const add_fn table[XYLEM_COLL_COUNT] = {
+    [XYLEM_COLL_GATHER] = xyl_han_add_gather,
+    [XYLEM_COLL_SCATTER] = xyl_han_add_scatter,
+};
+
+int xyl_han_is_whole(xylem_coll_t coll)
+{
+    return table[coll] != NULL;
+}
+
+/* In bytes, as the two sides may have types of their own. */
+static void outline(const xyl_combiner_t *combiner, xyl_han_t *han)
+{
+    const xylem_coll_args_t *args = han->args;
+
+    xyl_problem_outline(han->operation->request.team, args,
+                        combiner->is_commutative, &han->problem);
+    if (xyl_coll_traits(args->coll)->reduces)
+        return;
+    han->problem.count *= han->problem.element_bytes;
+    han->problem.element_bytes = 1;
+}
+
+static void set_frame(xyl_operation_t *operation)
+{
+    operation->moves_at_once = 1;
+    operation->has_input = 1; /* all start when they are told to */
+    if (operation->segments == 0)
+        operation->on_segment = NULL;
+}
+
+xylem_status_t xyl_han_whole_create(xylem_team_t *team,
+                                    const xylem_coll_args_t *args,
+                                    const xyl_sides_t *sides,
+                                    const xyl_combiner_t *combiner,
+                                    const xyl_choice_t *choice,
+                                    xyl_operation_t **operation_out)
+{
+    xyl_han_t han = {.args = args,
+                     .sides = sides,
+                     .choice = choice,
+                     .levels = xyl_team_levels(team)};
+    xylem_status_t status;
+
+    if (han.levels == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a team's levels");
+    status = xyl_frame_create(team, args, 0, &han.operation);
+    if (status != XYLEM_OK)
+        return status;
+    set_frame(han.operation);
+    han.operation->combiner = *combiner;
+    outline(combiner, &han);
+    status = xyl_han_find_seats(han.operation, han.levels, &han.seats);
+    if (status == XYLEM_OK)
+        status = table[args->coll](&han);
+    if (status != XYLEM_OK) {
+        xyl_request_discard(&han.operation->request);
+        return status;
+    }
+    han.operation->sides = *sides;
+    xyl_operation_bind(han.operation, args);
+    *operation_out = han.operation;
+    return XYLEM_OK;
+}
