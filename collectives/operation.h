@@ -54,7 +54,7 @@ typedef struct xyl_operation {
     size_t element_bytes;
     xyl_combiner_t combiner;
     /* Stages. */
-    int has_input; /* this rank contributes segments */
+    int has_input;     /* this rank contributes segments */
     int moves_at_once; /* stages have one segment, be there anything in it or
                           not */
     uint32_t lanes;

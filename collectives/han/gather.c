@@ -62,12 +62,14 @@ static void recv_blocks(const xyl_han_t *han, xyl_schedule_t *schedule,
     }
 }
 
-static void write_straight(const xyl_han_t *han, xyl_schedule_t *schedule)
+static void write_straight(const xyl_han_t *han, const void *arg,
+                           xyl_schedule_t *schedule)
 {
     const xyl_piece_t own = {XYL_BUFFER_SEND, 0};
     uint64_t block = han->problem.count;
     uint32_t nodes = han->levels->nodes, step;
 
+    (void)arg;
     if (block == 0)
         return;
     if (!xyl_han_is_root(han)) {
@@ -108,7 +110,7 @@ static xylem_status_t add_net(const xyl_han_t *han)
         levels->largest * han->problem.count <= TREE_BYTES_MAX)
         status = add_tree(han, &stage);
     else
-        status = xyl_han_add_written(han, write_straight, &stage);
+        status = xyl_han_add_written(han, write_straight, NULL, &stage);
     if (status == XYLEM_OK && xyl_han_is_root(han))
         xyl_han_unfeed(han);
     return status;

@@ -188,6 +188,7 @@ static xylem_status_t add_schedule(const xyl_han_t *han,
 }
 
 xylem_status_t xyl_han_add_written(const xyl_han_t *han, xyl_han_write_fn write,
+                                   const void *arg,
                                    const xyl_han_stage_t *stage)
 {
     const xylem_team_t *team = han->operation->request.team;
@@ -196,7 +197,7 @@ xylem_status_t xyl_han_add_written(const xyl_han_t *han, xyl_han_write_fn write,
     xylem_status_t status;
 
     xyl_schedule_init(&schedule, han->problem.element_bytes);
-    write(han, &schedule);
+    write(han, arg, &schedule);
     status = add_schedule(han, &all, &schedule, stage);
     xyl_schedule_fini(&schedule);
     return status;

@@ -98,9 +98,10 @@ xylem_status_t xyl_han_add_program(const xyl_han_t *han,
                                    const xyl_han_stage_t *stage);
 
 /* A schedule of its own; peers are ranks of the team. */
-typedef void (*xyl_han_write_fn)(const xyl_han_t *han,
+typedef void (*xyl_han_write_fn)(const xyl_han_t *han, const void *arg,
                                  xyl_schedule_t *schedule);
 xylem_status_t xyl_han_add_written(const xyl_han_t *han, xyl_han_write_fn write,
+                                   const void *arg,
                                    const xyl_han_stage_t *stage);
 
 /* An algorithm's schedule among the leaders. */

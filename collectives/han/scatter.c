@@ -45,12 +45,14 @@ static void send_blocks(const xyl_han_t *han, xyl_schedule_t *schedule,
                       seats * block, ready);
 }
 
-static void write_straight(const xyl_han_t *han, xyl_schedule_t *schedule)
+static void write_straight(const xyl_han_t *han, const void *arg,
+                           xyl_schedule_t *schedule)
 {
     const xyl_piece_t own = {XYL_BUFFER_RECV, 0};
     uint64_t block = han->problem.count;
     uint32_t nodes = han->levels->nodes, step;
 
+    (void)arg;
     if (block == 0)
         return;
     if (!xyl_han_is_root(han)) {
@@ -89,7 +91,7 @@ static xylem_status_t add_net(const xyl_han_t *han)
     if (xyl_han_is_regular(levels) &&
         levels->largest * han->problem.count <= TREE_BYTES_MAX)
         return add_tree(han, &stage);
-    return xyl_han_add_written(han, write_straight, &stage);
+    return xyl_han_add_written(han, write_straight, NULL, &stage);
 }
 
 /* ---- within a node ---- */

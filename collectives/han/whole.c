@@ -10,6 +10,8 @@ typedef xylem_status_t (*add_fn)(xyl_han_t *han);
 static const add_fn table[XYLEM_COLL_COUNT] = {
     [XYLEM_COLL_GATHER] = xyl_han_add_gather,
     [XYLEM_COLL_SCATTER] = xyl_han_add_scatter,
+    [XYLEM_COLL_ALLGATHER] = xyl_han_add_allgather,
+    [XYLEM_COLL_ALLGATHERV] = xyl_han_add_allgather,
 };
 
 int xyl_han_is_whole(xylem_coll_t coll)
