@@ -167,6 +167,8 @@ static const xyl_algorithm_t table[] = {
      XYL_NEEDS_COMMUTATIVE, 0, 0},
     {XYLEM_COLL_REDUCE_SCATTER, "node", "through the shared memory of a node",
      NULL, XYL_NEEDS_NODE, 0, 0},
+    {XYLEM_COLL_REDUCE_SCATTER, "han", "levels in series (Luo et al. 2020)",
+     NULL, XYL_NEEDS_LEVELS, 0, 0},
     {XYLEM_COLL_REDUCE_SCATTER_BLOCK, "pairwise",
      "one partner per step (Thakur et al. 2005)", xyl_reduce_scatter_pairwise,
      0, 0, 0},
@@ -181,6 +183,8 @@ static const xyl_algorithm_t table[] = {
      XYL_NEEDS_COMMUTATIVE, 0, 0},
     {XYLEM_COLL_REDUCE_SCATTER_BLOCK, "node",
      "through the shared memory of a node", NULL, XYL_NEEDS_NODE, 0, 0},
+    {XYLEM_COLL_REDUCE_SCATTER_BLOCK, "han",
+     "levels in series (Luo et al. 2020)", NULL, XYL_NEEDS_LEVELS, 0, 0},
     {XYLEM_COLL_SCAN, "recursive_doubling",
      "sums of twice as many (Hillis, Steele 1986)", xyl_scan_recursive_doubling,
      0, 0, 0},
@@ -188,6 +192,8 @@ static const xyl_algorithm_t table[] = {
      xyl_scan_linear, XYL_TAKES_SEGMENTS, 0, 0},
     {XYLEM_COLL_SCAN, "node", "through the shared memory of a node", NULL,
      XYL_NEEDS_NODE, 0, 0},
+    {XYLEM_COLL_SCAN, "han", "levels in series (Sanders, Traff 2006)", NULL,
+     XYL_NEEDS_LEVELS | XYL_NEEDS_FILLED_NODES, 0, 0},
     {XYLEM_COLL_EXSCAN, "recursive_doubling",
      "sums of 1, 3, 6, 12, ... ranks (Traff 2025)", xyl_scan_recursive_doubling,
      0, 0, 0},
@@ -195,6 +201,8 @@ static const xyl_algorithm_t table[] = {
      xyl_scan_linear, XYL_TAKES_SEGMENTS, 0, 0},
     {XYLEM_COLL_EXSCAN, "node", "through the shared memory of a node", NULL,
      XYL_NEEDS_NODE, 0, 0},
+    {XYLEM_COLL_EXSCAN, "han", "levels in series (Sanders, Traff 2006)", NULL,
+     XYL_NEEDS_LEVELS | XYL_NEEDS_FILLED_NODES, 0, 0},
 };
 
 const xyl_algorithm_t *xyl_algorithms(size_t *count_out)
@@ -232,6 +240,8 @@ int xyl_algorithm_fits(const xyl_algorithm_t *algorithm,
              !problem->fills_nodes)
         missing = "needs ranks that fill node after node, or a commutative "
                   "operation";
+    else if ((flags & XYL_NEEDS_FILLED_NODES) != 0 && !problem->fills_nodes)
+        missing = "needs ranks that fill node after node";
     else if ((flags & XYL_NEEDS_ELEMENT_PER_RANK) != 0 &&
              problem->count < problem->ranks)
         missing = "needs an element per rank";

@@ -12,6 +12,10 @@ static const add_fn table[XYLEM_COLL_COUNT] = {
     [XYLEM_COLL_SCATTER] = xyl_han_add_scatter,
     [XYLEM_COLL_ALLGATHER] = xyl_han_add_allgather,
     [XYLEM_COLL_ALLGATHERV] = xyl_han_add_allgather,
+    [XYLEM_COLL_REDUCE_SCATTER] = xyl_han_add_reduce_scatter,
+    [XYLEM_COLL_REDUCE_SCATTER_BLOCK] = xyl_han_add_reduce_scatter,
+    [XYLEM_COLL_SCAN] = xyl_han_add_scan,
+    [XYLEM_COLL_EXSCAN] = xyl_han_add_scan,
 };
 
 int xyl_han_is_whole(xylem_coll_t coll)
@@ -40,6 +44,26 @@ static void set_frame(xyl_operation_t *operation)
         operation->on_segment = NULL;
 }
 
+static void write_nothing(const xyl_han_t *han, const void *arg,
+                          xyl_schedule_t *schedule)
+{
+    (void)han;
+    (void)arg;
+    (void)schedule;
+}
+
+/* A rank that is alone may have nothing to do, but comes to an end as others.
+ */
+static xylem_status_t add_stages(xyl_han_t *han)
+{
+    const xyl_han_stage_t nothing = {0};
+    xylem_status_t status = table[han->args->coll](han);
+
+    if (status == XYLEM_OK && han->operation->stages == 0)
+        status = xyl_han_add_written(han, write_nothing, NULL, &nothing);
+    return status;
+}
+
 xylem_status_t xyl_han_whole_create(xylem_team_t *team,
                                     const xylem_coll_args_t *args,
                                     const xyl_sides_t *sides,
@@ -63,7 +87,7 @@ xylem_status_t xyl_han_whole_create(xylem_team_t *team,
     outline(combiner, &han);
     status = xyl_han_find_seats(han.operation, han.levels, &han.seats);
     if (status == XYLEM_OK)
-        status = table[args->coll](&han);
+        status = add_stages(&han);
     if (status != XYLEM_OK) {
         xyl_request_discard(&han.operation->request);
         return status;

@@ -73,10 +73,13 @@ static void world_init(world_t *world, uint64_t seed, uint32_t ranks,
 
 /* ---- one at a time ---- */
 
-/* What does not commute needs ranks that fill node after node. */
+/* What does not commute needs ranks that fill node after node, as do scans. */
 static int fits(world_t *world, const any_case_t *c)
 {
-    return !c->is_ordered ||
+    int is_in_order = c->is_ordered || c->coll == XYLEM_COLL_SCAN ||
+                      c->coll == XYLEM_COLL_EXSCAN;
+
+    return !is_in_order ||
            xyl_team_levels(fabric_world(world->fabric, 0))->order == NULL;
 }
 
