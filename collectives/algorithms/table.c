@@ -130,6 +130,8 @@ static const xyl_algorithm_t table[] = {
      0},
     {XYLEM_COLL_ALLTOALL, "node", "through the shared memory of a node", NULL,
      XYL_NEEDS_NODE, 0, 0},
+    {XYLEM_COLL_ALLTOALL, "han", "levels in series (Kuehnemann et al. 2006)",
+     NULL, XYL_NEEDS_LEVELS, 0, 0},
     {XYLEM_COLL_ALLTOALLV, "pairwise", "one partner per step (Thakur 2005)",
      xyl_alltoall_pairwise, 0, 0, 0},
     {XYLEM_COLL_ALLTOALLV, "linear",

@@ -221,6 +221,21 @@ xylem_status_t xyl_han_add_net(const xyl_han_t *han, xyl_algorithm_fn write,
     return status;
 }
 
+xylem_status_t xyl_han_add_flat(const xyl_han_t *han, xyl_algorithm_fn write,
+                                const xyl_han_stage_t *stage)
+{
+    const xylem_team_t *team = han->operation->request.team;
+    const xyl_group_t all = {team->size, team->rank, NULL};
+    xyl_schedule_t schedule;
+    xylem_status_t status;
+
+    xyl_schedule_init(&schedule, han->problem.element_bytes);
+    write(&han->problem, &schedule);
+    status = add_schedule(han, &all, &schedule, stage);
+    xyl_schedule_fini(&schedule);
+    return status;
+}
+
 xylem_status_t xyl_han_add_program(const xyl_han_t *han,
                                    xyl_node_program_t *program,
                                    const xyl_han_stage_t *stage)

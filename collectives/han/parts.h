@@ -109,6 +109,10 @@ xylem_status_t xyl_han_add_net(const xyl_han_t *han, xyl_algorithm_fn write,
                                const xyl_problem_t *problem,
                                const xyl_han_stage_t *stage);
 
+/* An algorithm's schedule of the whole problem, among all ranks. */
+xylem_status_t xyl_han_add_flat(const xyl_han_t *han, xyl_algorithm_fn write,
+                                const xyl_han_stage_t *stage);
+
 /* What was added last does not wait for the stage before; but where the user
  * hears of what is there, that is all, and it does. */
 void xyl_han_unfeed(const xyl_han_t *han);

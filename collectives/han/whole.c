@@ -12,6 +12,7 @@ static const add_fn table[XYLEM_COLL_COUNT] = {
     [XYLEM_COLL_SCATTER] = xyl_han_add_scatter,
     [XYLEM_COLL_ALLGATHER] = xyl_han_add_allgather,
     [XYLEM_COLL_ALLGATHERV] = xyl_han_add_allgather,
+    [XYLEM_COLL_ALLTOALL] = xyl_han_add_alltoall,
     [XYLEM_COLL_REDUCE_SCATTER] = xyl_han_add_reduce_scatter,
     [XYLEM_COLL_REDUCE_SCATTER_BLOCK] = xyl_han_add_reduce_scatter,
     [XYLEM_COLL_SCAN] = xyl_han_add_scan,
