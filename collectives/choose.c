@@ -258,19 +258,13 @@ static int by_node(const xyl_problem_t *problem, xyl_choice_t *choice)
            xyl_algorithm_fits(choice->algorithm, problem, NULL);
 }
 
-static int level_pays(const xyl_problem_t *problem)
-{
-    return !xyl_han_is_whole(problem->coll);
-}
-
 /* Level by level wherever nodes have several ranks. */
 static int by_levels(xylem_team_t *team, const xyl_problem_t *problem,
                      xyl_choice_t *choice)
 {
     *choice = (xyl_choice_t){
         .algorithm = xyl_algorithm_find(written_as(problem->coll), "han")};
-    return choice->algorithm != NULL && level_pays(problem) &&
-           xyl_han_pays(team) &&
+    return choice->algorithm != NULL && xyl_han_is_worth(team, problem) &&
            xyl_algorithm_fits(choice->algorithm, problem, NULL);
 }
 

@@ -8,11 +8,7 @@
 
 enum { NODE, NET };
 
-enum {
-    RECVS_UNDER_WAY = 32,
-    TREE_RADIX = 4,
-    TREE_BYTES_MAX = 8 << 10 /* of a node's blocks */
-};
+enum { RECVS_UNDER_WAY = 32 };
 
 static xylem_status_t add_node(const xyl_han_t *han)
 {
@@ -94,20 +90,18 @@ static xylem_status_t add_tree(const xyl_han_t *han,
     problem.count *= han->seats.size;
     problem.is_in_place =
         xyl_han_is_root(han) && (problem.is_in_place || han->seats.size > 1);
-    problem.radix = TREE_RADIX;
+    problem.radix = xyl_han_tree_radix(han);
     return xyl_han_add_net(han, xyl_gather_knomial, &problem, stage);
 }
 
 static xylem_status_t add_net(const xyl_han_t *han)
 {
-    const xyl_levels_t *levels = han->levels;
     const xyl_han_stage_t stage = {
         NET, han->seats.size == 1 ? XYL_ROLE_INPUT : XYL_ROLE_SCRATCH,
         xyl_han_is_root(han) ? XYL_ROLE_RESULT : XYL_ROLE_NOTHING, 0, 0};
     xylem_status_t status;
 
-    if (xyl_han_is_regular(levels) &&
-        levels->largest * han->problem.count <= TREE_BYTES_MAX)
+    if (xyl_han_tree_radix(han) != 0)
         status = add_tree(han, &stage);
     else
         status = xyl_han_add_written(han, write_straight, NULL, &stage);

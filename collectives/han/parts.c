@@ -75,6 +75,27 @@ uint32_t xyl_han_run(const xyl_levels_t *levels, uint32_t node, uint32_t first)
     return run;
 }
 
+/* Simulated with 8 nodes of 8 ranks to 64 of 32. */
+static const struct {
+    uint64_t bytes_max; /* of a node's blocks */
+    uint32_t radix;
+} tree_rules[] = {{512, 2}, {8 << 10, 8}, {UINT64_MAX, 0}};
+
+/* Trees are for nodes of one size, whose blocks lie together. */
+uint32_t xyl_han_tree_radix(const xyl_han_t *han)
+{
+    const xyl_levels_t *levels = han->levels;
+    uint64_t bytes = levels->largest * han->problem.count;
+    uint32_t rule = 0;
+
+    if (levels->order != NULL ||
+        levels->ranks != levels->nodes * levels->largest)
+        return 0;
+    while (bytes > tree_rules[rule].bytes_max)
+        rule++;
+    return tree_rules[rule].radix;
+}
+
 /* ---- memory ---- */
 
 uint64_t *xyl_han_array(const xyl_han_t *han, uint64_t count)

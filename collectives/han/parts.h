@@ -50,12 +50,10 @@ static inline int xyl_han_has_root(const xyl_han_t *han)
     return han->levels->node == han->net_root;
 }
 
-/* Nodes have equally many ranks, which fill node after node. */
-static inline int xyl_han_is_regular(const xyl_levels_t *levels)
-{
-    return levels->order == NULL &&
-           levels->ranks == levels->nodes * levels->largest;
-}
+/* Between leaders, with all blocks of a node in one message: the radix of the
+ * tree along which these are gathered or scattered; 0: none, they go straight.
+ */
+uint32_t xyl_han_tree_radix(const xyl_han_t *han);
 
 /* Ranks that follow each other, among those of a node from seat `first` on: how
  * many. */

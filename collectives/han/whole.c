@@ -24,6 +24,52 @@ int xyl_han_is_whole(xylem_coll_t coll)
     return table[coll] != NULL;
 }
 
+/* Where it pays: bytes of a block, or of the message; and of all blocks. */
+typedef struct worth {
+    uint64_t bytes_max, all_min, all_max;
+} worth_t;
+
+#define ANY UINT64_MAX
+#define KIB ((uint64_t)1 << 10)
+
+/* Simulated with 4 nodes of 32 ranks, 8 and 32 of 8, and 64 of 32. */
+static const worth_t worths[XYLEM_COLL_COUNT] = {
+    [XYLEM_COLL_GATHER] = {64 * KIB, 0, ANY},
+    [XYLEM_COLL_SCATTER] = {128, 0, ANY},
+    [XYLEM_COLL_ALLGATHER] = {ANY, 0, 1024 * KIB},
+    [XYLEM_COLL_ALLGATHERV] = {ANY, 0, 1024 * KIB},
+    [XYLEM_COLL_ALLTOALL] = {64, 0, ANY},
+    [XYLEM_COLL_REDUCE_SCATTER] = {ANY, 32 * KIB, 256 * KIB},
+    [XYLEM_COLL_REDUCE_SCATTER_BLOCK] = {ANY, 32 * KIB, 256 * KIB},
+    [XYLEM_COLL_SCAN] = {4 * KIB, 0, ANY},
+    [XYLEM_COLL_EXSCAN] = {4 * KIB, 0, ANY},
+};
+
+/* Seats without a node to deal with would look on. */
+static int alltoall_is_worth(xylem_team_t *team, uint64_t bytes)
+{
+    const xyl_levels_t *levels = xyl_team_levels(team);
+
+    return levels->nodes >= levels->largest &&
+           xyl_han_alltoall_fits(team, levels, bytes);
+}
+
+int xyl_han_is_worth(xylem_team_t *team, const xyl_problem_t *problem)
+{
+    const worth_t *worth = &worths[problem->coll];
+    uint64_t bytes = problem->count * problem->element_bytes;
+    uint64_t all = bytes * problem->ranks;
+
+    if (!xyl_han_pays(team))
+        return 0;
+    if (!xyl_han_is_whole(problem->coll))
+        return 1;
+    if (problem->coll == XYLEM_COLL_ALLTOALL && !alltoall_is_worth(team, bytes))
+        return 0;
+    return bytes <= worth->bytes_max && all >= worth->all_min &&
+           all <= worth->all_max;
+}
+
 /* In bytes, as the two sides may have types of their own. */
 static void outline(const xyl_combiner_t *combiner, xyl_han_t *han)
 {
