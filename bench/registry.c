@@ -120,7 +120,8 @@ const char *registry_refusal(const char *algorithm,
                                    .root = call->root,
                                    .count = call->bytes / element_bytes,
                                    .element_bytes = element_bytes,
-                                   .is_commutative = 1};
+                                   .is_commutative = 1,
+                                   .fills_nodes = 1}; /* the call tells */
     const char *missing;
 
     if (found == NULL)

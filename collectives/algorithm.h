@@ -46,9 +46,10 @@ enum {
     XYL_NEEDS_ELEMENT_PER_RANK = 8, /* at least as many as ranks */
     XYL_TAKES_RADIX = 16,
     XYL_TAKES_SEGMENTS = 32,
-    XYL_NEEDS_NODE = 64,   /* all ranks share memory */
-    XYL_NEEDS_LEVELS = 128 /* to be composed of levels; what does not commute
-                              needs ranks that fill node after node */
+    XYL_NEEDS_NODE = 64,    /* all ranks share memory */
+    XYL_NEEDS_LEVELS = 128, /* to be composed of levels; what does not commute
+                               needs ranks that fill node after node */
+    XYL_NEEDS_FILLED_NODES = 256 /* whatever commutes */
 };
 
 typedef struct xyl_algorithm {

@@ -264,7 +264,7 @@ static int by_levels(xylem_team_t *team, const xyl_problem_t *problem,
 {
     *choice = (xyl_choice_t){
         .algorithm = xyl_algorithm_find(written_as(problem->coll), "han")};
-    return choice->algorithm != NULL && xyl_han_pays(team) &&
+    return choice->algorithm != NULL && xyl_han_is_worth(team, problem) &&
            xyl_algorithm_fits(choice->algorithm, problem, NULL);
 }
 

@@ -190,6 +190,10 @@ xylem_status_t xyl_coll_create(xylem_team_t *team,
         return status;
     if (choice.algorithm == NULL)
         return tree_create(team, args, &combiner, &choice, operation_out);
+    if ((choice.algorithm->flags & XYL_NEEDS_LEVELS) != 0 &&
+        xyl_han_is_whole(args->coll))
+        return xyl_han_whole_create(team, args, sides, &combiner, &choice,
+                                    operation_out);
     if ((choice.algorithm->flags & XYL_NEEDS_LEVELS) != 0)
         return xyl_han_create(team, args, &combiner, &choice, operation_out);
     if ((choice.algorithm->flags & XYL_NEEDS_NODE) != 0)

@@ -97,6 +97,10 @@ static void set_segments(const xyl_operation_t *operation, uint32_t lane,
     uint64_t segments = operation->segments;
     uint32_t lanes = operation->lanes;
 
+    if (operation->moves_at_once) {
+        stage->stride = stage->count = 1;
+        return;
+    }
     if (operation->plan.lanes_are_parts) {
         stage->first = xyl_part_at(segments, lanes, lane);
         stage->stride = 1;
@@ -160,9 +164,11 @@ void xyl_operation_bind(xyl_operation_t *operation,
 {
     const void *const reads[] = {[XYL_ROLE_INPUT] = input_of(args),
                                  [XYL_ROLE_RESULT] = result_of(args),
-                                 [XYL_ROLE_SCRATCH] = operation->scratch};
+                                 [XYL_ROLE_SCRATCH] = operation->scratch,
+                                 [XYL_ROLE_SPARE] = operation->spare};
     void *const writes[] = {[XYL_ROLE_RESULT] = result_of(args),
-                            [XYL_ROLE_SCRATCH] = operation->scratch};
+                            [XYL_ROLE_SCRATCH] = operation->scratch,
+                            [XYL_ROLE_SPARE] = operation->spare};
     uint32_t i;
 
     for (i = 0; i < operation->stages; i++) {
@@ -245,7 +251,7 @@ static void segment_in(xyl_operation_t *operation, uint64_t segment)
 static void operation_start(xylem_request_t *request)
 {
     xyl_operation_t *operation = xyl_operation_of(request);
-    uint64_t segment;
+    uint64_t segment, segments = operation->segments;
     uint32_t i;
 
     operation->failure = XYLEM_OK;
@@ -264,9 +270,11 @@ static void operation_start(xylem_request_t *request)
         operation->stage[i]->is_complete = 0;
         operation->stage[i]->ops->start(operation->stage[i]);
     }
-    if (!operation->has_input || operation->waits_for_parts)
+    if (!operation->has_input || (operation->waits_for_parts && segments != 0))
         return;
-    for (segment = 0; segment < operation->segments; segment++)
+    if (operation->moves_at_once)
+        segments = 1;
+    for (segment = 0; segment < segments; segment++)
         segment_in(operation, segment);
 }
 

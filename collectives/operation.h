@@ -54,7 +54,9 @@ typedef struct xyl_operation {
     size_t element_bytes;
     xyl_combiner_t combiner;
     /* Stages. */
-    int has_input; /* this rank contributes segments */
+    int has_input;     /* this rank contributes segments */
+    int moves_at_once; /* stages have one segment, be there anything in it or
+                          not */
     uint32_t lanes;
     uint32_t stages;
     uint32_t stages_left;
@@ -79,7 +81,7 @@ typedef struct xyl_operation {
     uint64_t *arrived; /* segments that on_segment is still to hear of */
     int may_be_kept;   /* by the plan cache, under `key` */
     xylem_coll_args_t key;
-    void *scratch; /* of its arena, for those who compose; NULL: none */
+    void *scratch, *spare; /* of its arena, for those who compose; NULL: none */
     /* Freed with the operation, when the net can no longer write to it. */
     void *owned_buffer; /* from malloc */
     xyl_sides_t sides;

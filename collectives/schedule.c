@@ -165,3 +165,23 @@ xyl_action_t xyl_schedule_join(xyl_schedule_t *schedule, xyl_action_t one,
     xyl_schedule_order(schedule, both, other);
     return both;
 }
+
+static void shift(xyl_piece_t *piece, uint64_t send_at, uint64_t recv_at)
+{
+    if (piece->buffer == XYL_BUFFER_SEND)
+        piece->at += send_at;
+    else if (piece->buffer == XYL_BUFFER_RECV)
+        piece->at += recv_at;
+}
+
+void xyl_schedule_shift(xyl_schedule_t *schedule, uint64_t send_at,
+                        uint64_t recv_at)
+{
+    uint32_t i;
+
+    for (i = 0; i < schedule->count; i++) {
+        shift(&schedule->actions[i].to, send_at, recv_at);
+        shift(&schedule->actions[i].left, send_at, recv_at);
+        shift(&schedule->actions[i].right, send_at, recv_at);
+    }
+}

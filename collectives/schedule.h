@@ -126,6 +126,11 @@ xyl_action_t xyl_schedule_join(xyl_schedule_t *schedule, xyl_action_t one,
 void xyl_schedule_order(xyl_schedule_t *schedule, xyl_action_t action,
                         xyl_action_t after);
 
+/* What is written so far begins that many elements further on in SEND and
+ * RECV. */
+void xyl_schedule_shift(xyl_schedule_t *schedule, uint64_t send_at,
+                        uint64_t recv_at);
+
 static inline xylem_status_t xyl_schedule_status(const xyl_schedule_t *schedule)
 {
     return schedule->status;

@@ -15,6 +15,7 @@ typedef struct xyl_han_plan {
     xyl_plan_t frame;      /* with the tree between nodes; lanes: `halves` for
                               each leader of a node */
     uint32_t halves;       /* of that tree */
+    uint32_t leaders;      /* of a node */
     xyl_shape_t node_tree; /* within nodes that share no memory */
     const xyl_algorithm_t *exchange; /* between nodes; NULL: trees */
     int is_in_place;

@@ -22,9 +22,10 @@ struct xyl_operation;
 /* A buffer of the operation, as a stage uses it. */
 typedef enum xyl_role {
     XYL_ROLE_NOTHING,
-    XYL_ROLE_INPUT,  /* what this rank contributes: in place, the result's */
-    XYL_ROLE_RESULT, /* NULL where the block stays in its place */
-    XYL_ROLE_SCRATCH /* operation->scratch */
+    XYL_ROLE_INPUT,   /* what this rank contributes: in place, the result's */
+    XYL_ROLE_RESULT,  /* NULL where the block stays in its place */
+    XYL_ROLE_SCRATCH, /* operation->scratch */
+    XYL_ROLE_SPARE    /* operation->spare */
 } xyl_role_t;
 
 typedef struct xyl_stage_ops {

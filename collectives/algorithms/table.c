@@ -56,6 +56,8 @@ static const xyl_algorithm_t table[] = {
      0},
     {XYLEM_COLL_GATHER, "node", "through the shared memory of a node", NULL,
      XYL_NEEDS_NODE, 0, 0},
+    {XYLEM_COLL_GATHER, "han", "levels in series (Karonis et al. 2000)", NULL,
+     XYL_NEEDS_LEVELS, 0, 0},
     {XYLEM_COLL_GATHERV, "linear",
      "each straight to the root (Gabriel et al. 2004)", xyl_gather_linear, 0, 0,
      0},
@@ -69,6 +71,8 @@ static const xyl_algorithm_t table[] = {
      0, 0, 0},
     {XYLEM_COLL_SCATTER, "node", "through the shared memory of a node", NULL,
      XYL_NEEDS_NODE, 0, 0},
+    {XYLEM_COLL_SCATTER, "han", "levels in series (Karonis et al. 2000)", NULL,
+     XYL_NEEDS_LEVELS, 0, 0},
     {XYLEM_COLL_SCATTERV, "linear",
      "from the root straight to each (Gabriel et al. 2004)", xyl_scatter_linear,
      0, 0, 0},
@@ -93,6 +97,8 @@ static const xyl_algorithm_t table[] = {
      0, 0, 0},
     {XYLEM_COLL_ALLGATHER, "node", "through the shared memory of a node", NULL,
      XYL_NEEDS_NODE, 0, 0},
+    {XYLEM_COLL_ALLGATHER, "han", "levels in series (Traff 2006)", NULL,
+     XYL_NEEDS_LEVELS, 0, 0},
     {XYLEM_COLL_ALLGATHERV, "ring", "from neighbour to neighbour (Thakur 2005)",
      xyl_allgather_ring, 0, 0, 0},
     {XYLEM_COLL_ALLGATHERV, "recursive_doubling",
@@ -112,6 +118,8 @@ static const xyl_algorithm_t table[] = {
      0, 0, 0},
     {XYLEM_COLL_ALLGATHERV, "node", "through the shared memory of a node", NULL,
      XYL_NEEDS_NODE, 0, 0},
+    {XYLEM_COLL_ALLGATHERV, "han", "levels in series (Traff 2006)", NULL,
+     XYL_NEEDS_LEVELS, 0, 0},
     {XYLEM_COLL_ALLTOALL, "pairwise", "one partner per step (Thakur 2005)",
      xyl_alltoall_pairwise, 0, 0, 0},
     {XYLEM_COLL_ALLTOALL, "bruck",
@@ -122,6 +130,8 @@ static const xyl_algorithm_t table[] = {
      0},
     {XYLEM_COLL_ALLTOALL, "node", "through the shared memory of a node", NULL,
      XYL_NEEDS_NODE, 0, 0},
+    {XYLEM_COLL_ALLTOALL, "han", "levels in series (Kuehnemann et al. 2006)",
+     NULL, XYL_NEEDS_LEVELS, 0, 0},
     {XYLEM_COLL_ALLTOALLV, "pairwise", "one partner per step (Thakur 2005)",
      xyl_alltoall_pairwise, 0, 0, 0},
     {XYLEM_COLL_ALLTOALLV, "linear",
@@ -159,6 +169,8 @@ static const xyl_algorithm_t table[] = {
      XYL_NEEDS_COMMUTATIVE, 0, 0},
     {XYLEM_COLL_REDUCE_SCATTER, "node", "through the shared memory of a node",
      NULL, XYL_NEEDS_NODE, 0, 0},
+    {XYLEM_COLL_REDUCE_SCATTER, "han", "levels in series (Luo et al. 2020)",
+     NULL, XYL_NEEDS_LEVELS, 0, 0},
     {XYLEM_COLL_REDUCE_SCATTER_BLOCK, "pairwise",
      "one partner per step (Thakur et al. 2005)", xyl_reduce_scatter_pairwise,
      0, 0, 0},
@@ -173,6 +185,8 @@ static const xyl_algorithm_t table[] = {
      XYL_NEEDS_COMMUTATIVE, 0, 0},
     {XYLEM_COLL_REDUCE_SCATTER_BLOCK, "node",
      "through the shared memory of a node", NULL, XYL_NEEDS_NODE, 0, 0},
+    {XYLEM_COLL_REDUCE_SCATTER_BLOCK, "han",
+     "levels in series (Luo et al. 2020)", NULL, XYL_NEEDS_LEVELS, 0, 0},
     {XYLEM_COLL_SCAN, "recursive_doubling",
      "sums of twice as many (Hillis, Steele 1986)", xyl_scan_recursive_doubling,
      0, 0, 0},
@@ -180,6 +194,8 @@ static const xyl_algorithm_t table[] = {
      xyl_scan_linear, XYL_TAKES_SEGMENTS, 0, 0},
     {XYLEM_COLL_SCAN, "node", "through the shared memory of a node", NULL,
      XYL_NEEDS_NODE, 0, 0},
+    {XYLEM_COLL_SCAN, "han", "levels in series (Sanders, Traff 2006)", NULL,
+     XYL_NEEDS_LEVELS | XYL_NEEDS_FILLED_NODES, 0, 0},
     {XYLEM_COLL_EXSCAN, "recursive_doubling",
      "sums of 1, 3, 6, 12, ... ranks (Traff 2025)", xyl_scan_recursive_doubling,
      0, 0, 0},
@@ -187,6 +203,8 @@ static const xyl_algorithm_t table[] = {
      xyl_scan_linear, XYL_TAKES_SEGMENTS, 0, 0},
     {XYLEM_COLL_EXSCAN, "node", "through the shared memory of a node", NULL,
      XYL_NEEDS_NODE, 0, 0},
+    {XYLEM_COLL_EXSCAN, "han", "levels in series (Sanders, Traff 2006)", NULL,
+     XYL_NEEDS_LEVELS | XYL_NEEDS_FILLED_NODES, 0, 0},
 };
 
 const xyl_algorithm_t *xyl_algorithms(size_t *count_out)
@@ -224,6 +242,8 @@ int xyl_algorithm_fits(const xyl_algorithm_t *algorithm,
              !problem->fills_nodes)
         missing = "needs ranks that fill node after node, or a commutative "
                   "operation";
+    else if ((flags & XYL_NEEDS_FILLED_NODES) != 0 && !problem->fills_nodes)
+        missing = "needs ranks that fill node after node";
     else if ((flags & XYL_NEEDS_ELEMENT_PER_RANK) != 0 &&
              problem->count < problem->ranks)
         missing = "needs an element per rank";

@@ -6,11 +6,11 @@
 #include "collectives/arguments.h"
 #include "collectives/compose.h"
 #include "collectives/exchange_stage.h"
+#include "collectives/han/parts.h"
 #include "collectives/node/node.h"
 #include "collectives/select.h"
 #include "collectives/tree_stage.h"
 #include "runtime/base/status.h"
-#include "runtime/team_levels.h"
 
 #define NO_ROOT UINT32_MAX
 
@@ -86,22 +86,6 @@ static xylem_status_t choose_leaders(han_t *han)
     if (han->root != NO_ROOT)
         lead_to_root(han, ranks);
     han->leaders = (xyl_group_t){levels->nodes, levels->node, ranks};
-    return XYLEM_OK;
-}
-
-static xylem_status_t find_seats(han_t *han)
-{
-    const xyl_levels_t *levels = han->levels;
-    uint32_t seats = xyl_levels_seats(levels, levels->node), seat;
-    uint32_t *ranks =
-        xyl_arena_array(&han->operation->request.arena, seats, sizeof *ranks);
-
-    if (ranks == NULL)
-        return xyl_fail(XYLEM_ERR_NO_MEMORY,
-                        "no memory for the ranks of a node");
-    for (seat = 0; seat < seats; seat++)
-        ranks[seat] = xyl_levels_rank(levels, levels->node, seat);
-    han->seats = (xyl_group_t){seats, levels->seat, ranks};
     return XYLEM_OK;
 }
 
@@ -418,7 +402,7 @@ xylem_status_t xyl_han_create(xylem_team_t *team, const xylem_coll_args_t *args,
         status = xyl_combiner_find(team->context, &frame, &operation->combiner);
     han.operation = operation;
     if (status == XYLEM_OK)
-        status = find_seats(&han);
+        status = xyl_han_find_seats(operation, han.levels, &han.seats);
     if (status == XYLEM_OK)
         status = add_lanes(&han, args->coll);
     if (status != XYLEM_OK) {

@@ -269,3 +269,46 @@ xylem_status_t xyl_node_part_add(xyl_operation_t *operation, uint32_t lane,
     xyl_node_program_fini(&program);
     return status;
 }
+
+/* ---- a level of several, at once ---- */
+
+int xyl_node_has_room(const xylem_team_t *team, uint32_t seats, uint64_t unit)
+{
+    return team->context->shm != NULL && has_room(team->context, seats, unit);
+}
+
+uint64_t xyl_node_window_bytes(const xylem_team_t *team)
+{
+    return team->context->config.noise_budget / WINDOWS_MIN;
+}
+
+xylem_status_t xyl_node_level_write(const xylem_team_t *team,
+                                    const xyl_group_t *seats,
+                                    const xyl_node_problem_t *problem,
+                                    xyl_node_program_t *program)
+{
+    xyl_node_problem_t whole = *problem;
+
+    whole.seat = seats->rank;
+    whole.seats = seats->size;
+    whole.window_bytes = xyl_node_window_bytes(team);
+    whole.share_bytes = share_bytes_of(team->context);
+    program->element_bytes = whole.element_bytes;
+    xyl_node_algorithm(whole.coll)(&whole, program);
+    if (xyl_node_program_status(program) != XYLEM_OK)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a program");
+    return XYLEM_OK;
+}
+
+xylem_status_t xyl_node_level_add(xyl_operation_t *operation, uint32_t lane,
+                                  const xyl_group_t *seats,
+                                  xyl_node_program_t *program)
+{
+    xyl_board_t *board;
+    xylem_status_t status = board_of(operation->request.team, seats, &board);
+
+    if (status != XYLEM_OK)
+        return status;
+    program->segments = 0; /* none comes or goes singly */
+    return xyl_node_stage_add(operation, lane, board, program);
+}

@@ -4,6 +4,7 @@
 #define XYL_COLLECTIVES_NODE_H
 
 #include "collectives/exchange.h"
+#include "collectives/node/program.h"
 
 /* 1 when programs for such a problem fit into the team's board. Looks at what
  * is equal on all ranks only. */
@@ -29,6 +30,24 @@ typedef struct xyl_node_part {
  * all ranks of the node. */
 xylem_status_t xyl_node_part_add(xyl_operation_t *operation, uint32_t lane,
                                  const xyl_node_part_t *part, int *is_added);
+
+/* Whole collectives within a node, as levels of several: their stages wait for
+ * all of their input, and emit once, at the end. */
+
+/* 1 when the memory of a node has room for programs of its seats; alike on all
+ * ranks of the node. */
+int xyl_node_has_room(const xylem_team_t *team, uint32_t seats, uint64_t unit);
+/* Bytes that a piece may have in the window. */
+uint64_t xyl_node_window_bytes(const xylem_team_t *team);
+/* Writes a collective's program; what is the node's own in the problem is
+ * filled in. */
+xylem_status_t xyl_node_level_write(const xylem_team_t *team,
+                                    const xyl_group_t *seats,
+                                    const xyl_node_problem_t *problem,
+                                    xyl_node_program_t *program);
+xylem_status_t xyl_node_level_add(xyl_operation_t *operation, uint32_t lane,
+                                  const xyl_group_t *seats,
+                                  xyl_node_program_t *program);
 
 /* The team's board goes, if it has one; nothing of the team is under way. */
 void xyl_node_release(xylem_team_t *team);

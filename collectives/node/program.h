@@ -171,6 +171,10 @@ static inline xyl_spot_t xyl_spot(xyl_space_t space, uint32_t seat, uint64_t at)
     return (xyl_spot_t){space, seat, at};
 }
 
+/* What is written so far begins that many bytes further on in SEND and RECV. */
+void xyl_node_program_shift(xyl_node_program_t *program, uint64_t send_at,
+                            uint64_t recv_at);
+
 /* Cuts blocks of `total` bytes into pieces, when one piece has room for
  * `room` bytes of each; whole multiples of `unit`, if there is room for one. */
 void xyl_node_cut(xyl_node_program_t *program, uint64_t total, uint64_t room,

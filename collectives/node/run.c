@@ -26,10 +26,12 @@ static int has_counts(const xyl_node_stage_t *node,
     return *seen == seats;
 }
 
-/* There is nothing beyond the last. */
+/* There is nothing beyond the last; and where segments do not come singly, all
+ * of them are there. */
 static int has_segment(const xyl_node_stage_t *node, uint64_t index)
 {
-    return index >= node->stage.count || xyl_bits_test(node->input, index);
+    return node->program.segments == 0 || index >= node->stage.count ||
+           xyl_bits_test(node->input, index);
 }
 
 static int may_go(const xyl_node_stage_t *node, const xyl_node_piece_t *piece,
@@ -80,7 +82,7 @@ static void emit(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 {
     uint64_t index = piece->piece * node->program.segments + segment;
 
-    if (index < node->stage.count)
+    if (node->program.segments != 0 && index < node->stage.count)
         xyl_stage_emit(&node->stage, index);
 }
 

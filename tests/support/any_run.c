@@ -178,6 +178,19 @@ void any_run_check_data(const any_run_t *run, uint32_t rank)
         check_data(run, rank);
 }
 
+void any_run_check_survivors(const any_run_t *run, uint32_t victim)
+{
+    uint32_t rank;
+
+    for (rank = 0; rank < run->c.ranks; rank++) {
+        if (rank == victim)
+            continue;
+        CHECK(run->all[rank].status == XYLEM_OK ||
+              run->all[rank].status == XYLEM_ERR_PROC_FAILED);
+        any_run_check_data(run, rank);
+    }
+}
+
 void any_run_check(const any_run_t *run)
 {
     uint32_t i;

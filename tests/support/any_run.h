@@ -47,6 +47,9 @@ int any_run_finish(any_run_t *run); /* runs the fabric until it is done */
 
 /* All ranks completed with XYLEM_OK and have the right data. */
 void any_run_check(const any_run_t *run);
+/* Where a rank has died: whoever of the others has completed well has the right
+ * data, and the rest know of it. */
+void any_run_check_survivors(const any_run_t *run, uint32_t victim);
 /* This one has, if it completed with XYLEM_OK. */
 void any_run_check_data(const any_run_t *run, uint32_t rank);
 

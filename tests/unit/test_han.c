@@ -14,13 +14,16 @@
 #include "tests/support/coll_run.h"
 
 enum {
-    CASES = 120,
+    CASES = 36,
     RANKS_MAX = 17,
     NODES_MAX = 6,
     STARTS_MAX = 3,
     LEADERS_MAX = 8,
-    MIXED_WORLDS = 60,
-    MIXED_OPERATIONS = 6
+    MIXED_WORLDS = 32,
+    MIXED_OPERATIONS = 5,
+    DEATHS = 60,
+    DYING_OPERATIONS = 3,
+    NOTICE_MAX = 50 /* microseconds */
 };
 
 /* ---- worlds ---- */
@@ -72,10 +75,13 @@ static void world_init(world_t *world, uint64_t seed, uint32_t ranks,
 
 /* ---- one at a time ---- */
 
-/* What does not commute needs ranks that fill node after node. */
+/* What does not commute needs ranks that fill node after node, as do scans. */
 static int fits(world_t *world, const any_case_t *c)
 {
-    return !c->is_ordered ||
+    int is_in_order = c->is_ordered || c->coll == XYLEM_COLL_SCAN ||
+                      c->coll == XYLEM_COLL_EXSCAN;
+
+    return !is_in_order ||
            xyl_team_levels(fabric_world(world->fabric, 0))->order == NULL;
 }
 
@@ -166,17 +172,19 @@ static void test_by_choice(void)
 
 /* ---- several at once ---- */
 
-static any_case_t mixed_case(uint64_t *random, uint32_t ranks)
+/* One that fits the world. */
+static any_case_t mixed_case(uint64_t *random, world_t *world, uint32_t ranks)
 {
     xylem_coll_t coll;
+    any_case_t c;
 
-    do
-        coll = random_below(random, XYLEM_COLL_COUNT);
-    while (xyl_algorithm_find(coll, "han") == NULL);
-    return random_case(random, coll, ranks);
+    do {
+        coll = (xylem_coll_t)random_below(random, XYLEM_COLL_COUNT);
+        c = random_case(random, coll, ranks);
+    } while (xyl_algorithm_find(coll, "han") == NULL || !fits(world, &c));
+    return c;
 }
 
-/* Operations find their data there when they start: ranks run ahead. */
 static void test_many_at_once(void)
 {
     any_run_t runs[MIXED_OPERATIONS];
@@ -186,11 +194,9 @@ static void test_many_at_once(void)
 
     for (n = 0; n < MIXED_WORLDS; n++) {
         ranks = random_between(&random, 2, RANKS_MAX);
-        world_init(&world, random_next(&random), ranks, "DETERMINISTIC=on");
+        world_init(&world, random_next(&random), ranks, "DETERMINISTIC=off");
         for (i = 0; i < MIXED_OPERATIONS; i++) {
-            any_case_t c = mixed_case(&random, ranks);
-            while (!fits(&world, &c))
-                c = mixed_case(&random, ranks);
+            any_case_t c = mixed_case(&random, &world, ranks);
             any_run_init(&runs[i], world.fabric, NULL, &c);
             runs[i].is_persistent = i % 2 == 0;
         }
@@ -219,9 +225,7 @@ static void test_one_is_late(void)
         ranks = random_between(&random, 2, RANKS_MAX);
         late = random_below(&random, ranks);
         world_init(&world, random_next(&random), ranks, "DETERMINISTIC=on");
-        do
-            c = mixed_case(&random, ranks);
-        while (!fits(&world, &c));
+        c = mixed_case(&random, &world, ranks);
         any_run_init(&run, world.fabric, NULL, &c);
         for (rank = 0; rank < ranks; rank++)
             if (rank != late)
@@ -236,11 +240,53 @@ static void test_one_is_late(void)
     }
 }
 
+/* ---- death ---- */
+
+static void one_dies(uint64_t seed)
+{
+    uint64_t random = random_mix(seed);
+    uint32_t ranks = random_between(&random, 3, RANKS_MAX), i;
+    uint32_t victim = random_below(&random, ranks);
+    any_run_t runs[DYING_OPERATIONS];
+    world_t world;
+
+    world_init(&world, seed, ranks, "DETERMINISTIC=off");
+    for (i = 0; i < DYING_OPERATIONS; i++) {
+        any_case_t c = mixed_case(&random, &world, ranks);
+        c.types = ANY_TYPES_PLAIN;
+        any_run_init(&runs[i], world.fabric, NULL, &c);
+        runs[i].expects_failure = 1;
+        any_run_start_all(&runs[i]);
+    }
+    sim_world_run(fabric_sim(world.fabric), SIM_NEVER,
+                  random_below(&random, 200));
+    fabric_kill(world.fabric, victim, NOTICE_MAX);
+    for (i = 0; i < DYING_OPERATIONS; i++)
+        CHECK(any_run_finish(&runs[i]));
+    fabric_run_dry(world.fabric);
+    fabric_isolate(world.fabric, victim);
+    fabric_run_dry(world.fabric);
+    for (i = 0; i < DYING_OPERATIONS; i++) {
+        any_run_check_survivors(&runs[i], victim);
+        any_run_fini(&runs[i]);
+    }
+    fabric_destroy(world.fabric);
+}
+
+static void test_one_dies(void)
+{
+    uint64_t seed;
+
+    for (seed = 1; seed <= DEATHS; seed++)
+        one_dies(seed);
+}
+
 static const check_case_t cases[] = {
     {"fixed_order", test_fixed_order},
     {"order_of_arrival", test_order_of_arrival},
     {"by_choice", test_by_choice},
     {"many_at_once", test_many_at_once},
     {"one_is_late", test_one_is_late},
+    {"one_dies", test_one_dies},
 };
 CHECK_MAIN(cases)

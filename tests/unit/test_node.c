@@ -191,20 +191,6 @@ static void test_many_at_once(void)
 
 /* ---- death ---- */
 
-/* Whoever has completed has the right data; all others hear of it. */
-static void check_survivors(const any_run_t *run, uint32_t victim)
-{
-    uint32_t rank;
-
-    for (rank = 0; rank < run->c.ranks; rank++) {
-        if (rank == victim)
-            continue;
-        CHECK(run->all[rank].status == XYLEM_OK ||
-              run->all[rank].status == XYLEM_ERR_PROC_FAILED);
-        any_run_check_data(run, rank);
-    }
-}
-
 static void one_dies(uint64_t seed)
 {
     uint64_t random = random_mix(seed);
@@ -232,7 +218,7 @@ static void one_dies(uint64_t seed)
     fabric_isolate(fabric, victim);
     fabric_run_dry(fabric);
     for (i = 0; i < DYING_OPERATIONS; i++) {
-        check_survivors(&runs[i], victim);
+        any_run_check_survivors(&runs[i], victim);
         any_run_fini(&runs[i]);
     }
     fabric_destroy(fabric);

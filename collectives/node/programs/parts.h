@@ -78,7 +78,8 @@ static inline void xyl_node_plan_blocks(const xyl_node_problem_t *problem,
     uint32_t seat;
 
     if (!xyl_node_is_cut_late(problem->coll)) {
-        xyl_node_cut(program, problem->bytes, room, problem->element_bytes);
+        xyl_node_cut(program, xyl_node_block_max(problem), room,
+                     problem->element_bytes);
         return;
     }
     xyl_node_cut_late(program, room);

@@ -45,7 +45,7 @@ static void write_reader(const xyl_node_problem_t *problem,
 
     if (step == NULL)
         return;
-    step->total = problem->bytes;
+    step->total = xyl_node_block(problem, problem->seat);
     step->wait = XYL_WAIT_COUNT;
     step->wait_seat = problem->root;
     step->wait_for =
