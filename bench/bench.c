@@ -1,6 +1,7 @@
 /* xylem-bench: latency and bandwidth of one collective, under a launcher or
  * alone as a job of one rank. */
 #include "bench/registry.h"
+#include "bench/tasks.h"
 #include "bench/worker.h"
 
 int main(int argc, char **argv)
@@ -22,7 +23,8 @@ int main(int argc, char **argv)
             "--mode is persistent.",
         .impls = impls,
         .impls_count = sizeof impls / sizeof impls[0],
-        .algorithms_print = registry_print};
+        .algorithms_print = registry_print,
+        .tasks = tasks_main};
 
     return worker_main(&program, argc, argv);
 }

@@ -44,6 +44,8 @@ static const struct cli_option table[] = {
     {"windows", 0, CLI_TEXT, AT(window), 0, 0, "N,M",
      "sends in flight and receives posted per peer"},
     {"root", 0, CLI_COUNT, AT(root), 0, SIM_RANKS_MAX, "RANK", "default 0"},
+    {"shared-memory", 0, CLI_FLAG, AT(shares_memory), 0, 0, NULL,
+     "ranks of a node share memory (default: messages)"},
     {"machine", 'm', CLI_TEXT, AT(machine_name), 0, 0, "NAME|FILE",
      "what is simulated (default cori); list shows all"},
     {"noise", 0, CLI_TEXT, AT(noise), 0, 0, "SPEC[;SPEC...]",

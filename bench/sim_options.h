@@ -63,6 +63,7 @@ struct simulation {
     unsigned seed;
     unsigned seeds;
     unsigned root;
+    unsigned shares_memory;
     unsigned per_rank;
     unsigned no_wall;
     unsigned quiet;

@@ -238,6 +238,7 @@ static xylem_status_t world_create(struct program *program)
     sim_options_t options = {.machine = &simulation->machine,
                              .nodes = simulation->nodes,
                              .ranks_per_node = simulation->ranks_per_node,
+                             .shares_memory = (int)simulation->shares_memory,
                              .seed = c->seed,
                              .payload = simulation->payload,
                              .message_bytes = simulation_bytes(simulation),

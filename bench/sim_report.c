@@ -32,9 +32,10 @@ void sim_report_heading(const struct simulation *simulation)
 {
     const sim_machine_t *machine = &simulation->machine;
 
-    printf("machine %s: %u nodes of %u ranks (%u cores), %u ranks\n",
+    printf("machine %s: %u nodes of %u ranks (%u cores), %u ranks%s\n",
            machine->name, simulation->nodes, simulation->ranks_per_node,
-           sim_machine_cores(machine), simulation->ranks);
+           sim_machine_cores(machine), simulation->ranks,
+           simulation->shares_memory ? ", nodes share memory" : "");
     call_print(simulation);
     printf(", algorithm %s, %u calls for warm-up, seed %u",
            simulation->algorithm != NULL ? simulation->algorithm : "auto",

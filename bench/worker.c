@@ -314,6 +314,8 @@ int worker_main(const struct worker_program *program, int argc, char **argv)
     case CLI_RUN:
         break;
     }
+    if (options.tasks)
+        return program->tasks(program->name, &options);
     impl = options.impl;
     if (impl->open(&options.tuning, &state) != XYLEM_OK)
         return EXIT_FAILURE;

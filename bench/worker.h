@@ -15,6 +15,8 @@
 
 #define WORKER_LINE_MARK "xylem-result"
 
+struct worker_options;
+
 struct worker_program {
     const char *name;
     const char *summary;
@@ -23,6 +25,8 @@ struct worker_program {
     /* Prints the algorithms of a collective, or of all (XYLEM_COLL_COUNT), for
      * --algorithm list. NULL: there are none to choose from. */
     void (*algorithms_print)(FILE *out, xylem_coll_t coll);
+    /* For --tasks; returns the exit code. NULL: it has none. */
+    int (*tasks)(const char *program, const struct worker_options *options);
 };
 
 /* Returns the exit code: 0, 1 when a measurement failed or a result was wrong,

@@ -60,6 +60,9 @@ static const struct cli_option table[] = {
      "measure how a delay of this rank spreads"},
     {"delay-ms", 0, CLI_REAL, AT(delay_ms), 0, 1e4, "MS",
      "that delay (default 1)"},
+    {"tasks", 0, CLI_FLAG, AT(tasks), 0, 0, NULL,
+     "time the tasks of HAN (ib, sb, sbib, ...) per segment" HELP_INDENT
+     "size -b ... -e; several nodes, bcast or allreduce"},
     {"lines", 0, CLI_FLAG, AT(lines), 0, 0, NULL,
      "print lines for programs, no table"},
 };
@@ -156,9 +159,10 @@ static enum cli_result names_resolve(const struct worker_program *program,
     return CLI_RUN;
 }
 
-static enum cli_result combination_check(const char *name,
+static enum cli_result combination_check(const struct worker_program *program,
                                          struct worker_options *options)
 {
+    const char *name = program->name;
     int is_noise = options->max_ms >= 0;
     int is_delay = options->delay_rank != UINT_MAX;
 
@@ -171,6 +175,14 @@ static enum cli_result combination_check(const char *name,
         options->bytes_first % sizeof(float) != 0) {
         cli_complain(name, "-b %zu: a reduction sums floats, 4 bytes each",
                      options->bytes_first);
+        return CLI_BAD;
+    }
+    if (options->tasks && program->tasks == NULL) {
+        cli_complain(name, "--tasks: this program has none");
+        return CLI_BAD;
+    }
+    if (options->tasks && (is_noise || is_delay)) {
+        cli_complain(name, "--tasks takes neither --max-ms nor --one-rank");
         return CLI_BAD;
     }
     if (is_noise && is_delay) {
@@ -227,7 +239,7 @@ enum cli_result worker_options_parse(const struct worker_program *program,
         return algorithms_list(program, &options);
     result = names_resolve(program, &options);
     if (result == CLI_RUN)
-        result = combination_check(program->name, &options);
+        result = combination_check(program, &options);
     if (result == CLI_RUN)
         *options_out = options;
     return result;

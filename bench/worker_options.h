@@ -26,6 +26,7 @@ struct worker_options {
     unsigned check;
     unsigned back_to_back;
     unsigned lines;
+    unsigned tasks;
     unsigned seed;
     unsigned delay_rank;
     double seconds;

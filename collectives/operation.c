@@ -345,7 +345,11 @@ size_t xyl_stage_offset(const xyl_stage_t *stage)
 void xyl_stage_emit(xyl_stage_t *stage, uint64_t index)
 {
     xyl_operation_t *operation = stage->operation;
+    const xyl_marks_t *marks = operation->request.context->marks;
 
+    if (marks != NULL)
+        marks->emitted(marks->arg, stage->ops->name, stage->sequence,
+                       xyl_stage_segment(stage, index));
     if (stage->next != NULL) {
         assert(!stage->next->is_fed || !stage->next->is_complete);
         if (stage->next->is_fed)

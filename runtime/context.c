@@ -253,6 +253,7 @@ xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
     context->shm = context->heap.shm = parts->shm;
     context->all_nodes_share = parts->shm != NULL;
     context->copies = parts->copies;
+    context->marks = parts->marks;
     net_attach(context, parts->net_create(parts->net_arg, parts->rank,
                                           &context->engine.ready));
     status = parts_driver_start(context);

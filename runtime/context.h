@@ -12,6 +12,7 @@
 #include "runtime/base/bits.h"
 #include "runtime/base/config.h"
 #include "runtime/base/copies.h"
+#include "runtime/base/marks.h"
 #include "runtime/base/memory.h"
 #include "runtime/bootstrap.h"
 #include "runtime/heap.h"
@@ -57,6 +58,7 @@ typedef struct xyl_context_parts {
     void *net_arg;
     struct xyl_shm *shm;        /* NULL: nothing is shared */
     const xyl_copies_t *copies; /* NULL: they are made and nothing said */
+    const xyl_marks_t *marks;   /* NULL: nobody records */
     const char *const *settings;
 } xyl_context_parts_t;
 
@@ -76,6 +78,7 @@ struct xylem_context {
     struct event *shm_watch;   /* ends a sleep; NULL: never sleeps */
     xyl_heap_t heap;           /* of xylem_alloc */
     const xyl_copies_t *copies; /* of users' data; NULL: nobody looks on */
+    const xyl_marks_t *marks;   /* of stages; NULL: nobody records */
     xyl_bootstrap_t *bootstrap; /* NULL when made of parts */
     xyl_blobs_t hellos;         /* hold the peers' addresses */
     xyl_peer_t *peers;

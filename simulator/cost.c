@@ -48,21 +48,25 @@ static sim_time_t through_memory(sim_node_t *node, sim_time_t begin,
     return until > begin + at_full_speed ? until - begin : at_full_speed;
 }
 
-static void charge_bytes(sim_rank_t *rank, sim_rate_t rate, size_t bytes)
+static void charge_bytes(sim_rank_t *rank, const char *name, sim_rate_t rate,
+                         size_t bytes)
 {
     sim_world_t *world = rank->world;
     sim_node_t *node = &world->all_nodes[rank->node];
-    sim_time_t work = sim_rate_time(rate, bytes);
+    sim_time_t work = sim_rate_time(rate, bytes), begin = rank->now;
 
     if (node->memory != NULL && world->is_far)
         work = through_memory(node, rank->now, work,
                               sim_rate_time(world->machine.node.memory, bytes));
     sim_charge(rank, work);
+    if (world->options.trace != NULL && rank->now != begin)
+        sim_trace_span(world->options.trace, rank->rank, name, begin, rank->now,
+                       bytes);
 }
 
 void sim_charge_copy(sim_rank_t *rank, size_t bytes)
 {
-    charge_bytes(rank, rank->world->copy_rate, bytes);
+    charge_bytes(rank, "copy", rank->world->copy_rate, bytes);
 }
 
 int sim_copy_announced(void *arg, size_t bytes)
@@ -78,7 +82,16 @@ void sim_charge_copy_at(sim_rank_t *rank, sim_rate_t rate, size_t bytes)
 {
     sim_rate_t own = rank->world->copy_rate;
 
-    charge_bytes(rank, rate > own ? rate : own, bytes);
+    charge_bytes(rank, "copy", rate > own ? rate : own, bytes);
+}
+
+void sim_segment_emitted(void *arg, const char *stage, uint32_t sequence,
+                         uint64_t segment)
+{
+    const sim_rank_t *rank = arg;
+
+    sim_trace_mark(rank->world->options.trace, rank->rank, stage, rank->now,
+                   sequence, segment);
 }
 
 sim_time_t sim_world_now(const sim_world_t *world, uint32_t rank)
@@ -93,10 +106,10 @@ void sim_world_compute(sim_world_t *world, uint32_t rank, sim_time_t work)
 
 void sim_world_charge_copy(sim_world_t *world, uint32_t rank, size_t bytes)
 {
-    charge_bytes(&world->all[rank], world->copy_rate, bytes);
+    charge_bytes(&world->all[rank], "copy", world->copy_rate, bytes);
 }
 
 void sim_world_charge_reduce(sim_world_t *world, uint32_t rank, size_t bytes)
 {
-    charge_bytes(&world->all[rank], world->reduce_rate, bytes);
+    charge_bytes(&world->all[rank], "combine", world->reduce_rate, bytes);
 }

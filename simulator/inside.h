@@ -124,6 +124,7 @@ struct sim_rank {
     sim_time_t notice_max;
     xyl_clock_t clock;
     xyl_copies_t copies;
+    xyl_marks_t marks;
     xyl_peer_t *peers;
 };
 
@@ -231,6 +232,9 @@ void sim_charge_copy(sim_rank_t *rank, size_t bytes);
 /* The rank copies data of its program's: charges it; 1 unless no byte is
  * moved. */
 int sim_copy_announced(void *rank, size_t bytes);
+/* A stage of the rank's is through with a segment: recorded. */
+void sim_segment_emitted(void *rank, const char *stage, uint32_t sequence,
+                         uint64_t segment);
 /* No faster than `rate`. */
 void sim_charge_copy_at(sim_rank_t *rank, sim_rate_t rate, size_t bytes);
 

@@ -171,6 +171,21 @@ void sim_trace_span(sim_trace_t *trace, uint32_t rank, const char *name,
             detail, quote);
 }
 
+void sim_trace_mark(sim_trace_t *trace, uint32_t rank, const char *stage,
+                    sim_time_t time, uint32_t sequence, uint64_t segment)
+{
+    assert(rank < trace->ranks && segment <= EXACT_MAX);
+    if (!event_begin(trace, 1, time))
+        return;
+    fputs(",\n{\"ph\":\"i\",\"s\":\"t\",\"name\":", trace->file);
+    write_text(trace->file, stage);
+    write_place(trace, rank);
+    write_time(trace->file, "ts", time);
+    fprintf(trace->file,
+            ",\"args\":{\"sequence\":%" PRIu32 ",\"segment\":%" PRIu64 "}}",
+            sequence, segment);
+}
+
 /* An end of an arrow. */
 static void write_flow(sim_trace_t *trace, const char *head, uint64_t id,
                        uint32_t rank, sim_time_t time)

@@ -1,6 +1,7 @@
 /* A record of what a simulation does, in the format that Chrome's and
- * Perfetto's trace viewers read: a row per rank with its pieces of work, bursts
- * of noise and operations, and an arrow per message. */
+ * Perfetto's trace viewers read: a row per rank with its pieces of work, the
+ * copies and sums in them, bursts of noise, and a mark where a stage is through
+ * with a segment; and an arrow per message. */
 #ifndef XYL_SIMULATOR_TRACE_H
 #define XYL_SIMULATOR_TRACE_H
 
@@ -18,6 +19,9 @@ int sim_trace_destroy(sim_trace_t *trace);
 /* A piece of time of a rank. `name` is plain text; `detail` goes with it. */
 void sim_trace_span(sim_trace_t *trace, uint32_t rank, const char *name,
                     sim_time_t begin, sim_time_t end, uint64_t detail);
+/* A moment of a rank: `stage`, one of that name, has done `segment`. */
+void sim_trace_mark(sim_trace_t *trace, uint32_t rank, const char *stage,
+                    sim_time_t time, uint32_t sequence, uint64_t segment);
 /* A message; `id` is its own. */
 void sim_trace_message(sim_trace_t *trace, uint64_t id, uint32_t source,
                        sim_time_t sent, uint32_t destination,

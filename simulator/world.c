@@ -373,6 +373,7 @@ static xylem_status_t rank_create(sim_world_t *world, uint32_t number)
                    ? sim_shm_create(rank, world->options.sees_memory)
                    : NULL,
         .copies = &rank->copies,
+        .marks = world->options.trace != NULL ? &rank->marks : NULL,
         .settings = world->options.settings};
 
     rank->world = world;
@@ -380,6 +381,7 @@ static xylem_status_t rank_create(sim_world_t *world, uint32_t number)
     rank->woken_at = rank->timer_at = SIM_NEVER;
     rank->clock = (xyl_clock_t){rank_clock, rank};
     rank->copies = (xyl_copies_t){sim_copy_announced, rank};
+    rank->marks = (xyl_marks_t){sim_segment_emitted, rank};
     sim_inbox_init(&rank->inbox);
     sim_inbox_init(&rank->blocked);
     sim_noise_cursor_init(&rank->noise, world->options.noise, number);

@@ -3,10 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum {
-    PART_BYTES = 128 << 10,
-    REDUCE_BYTES = 8 << 10 /* a result that stays in the first cache */
-};
+enum { REDUCE_BYTES = 8 << 10 /* a result that stays in the first cache */ };
 
 /* ---- places ---- */
 
@@ -152,6 +149,12 @@ static int reduce_part(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     return 1;
 }
 
+static uint64_t part_bytes(const xyl_node_stage_t *node)
+{
+    return node->enough < XYL_NODE_PART_BYTES ? node->enough
+                                              : XYL_NODE_PART_BYTES;
+}
+
 static size_t reduce_unit(const xyl_node_stage_t *node)
 {
     size_t element = node->program.element_bytes;
@@ -159,28 +162,30 @@ static size_t reduce_unit(const xyl_node_stage_t *node)
     return element >= REDUCE_BYTES ? element : REDUCE_BYTES / element * element;
 }
 
-/* Goes on with bytes [at, end) of a step, for at most about PART_BYTES of
- * reading; returns how far it came. */
+/* Goes on with bytes [at, end) of a step, for at most about
+ * XYL_NODE_PART_BYTES of reading; returns how far it came. */
 uint64_t xyl_node_work(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                        const xyl_step_t *step, uint64_t at, uint64_t end)
 {
     size_t unit, part;
-    uint64_t read = 0;
+    uint64_t read = 0, most = part_bytes(node);
 
     if (step->kind == XYL_STEP_COPY || step->kind == XYL_STEP_PUBLISH) {
-        part = end - at < PART_BYTES ? (size_t)(end - at) : PART_BYTES;
+        part = (size_t)(end - at < most ? end - at : most);
         if (part != 0 && !copy_part(node, piece, step, at, part))
             return at;
+        node->moved += part;
         return at + part;
     }
     if (step->first_seat == step->end_seat)
         return end;
     unit = reduce_unit(node);
-    for (; at < end && read < PART_BYTES; at += part) {
+    for (; at < end && read < most; at += part) {
         part = end - at < unit ? (size_t)(end - at) : unit;
         if (!reduce_part(node, piece, step, at, part))
             return at;
         read += (uint64_t)part * (step->end_seat - step->first_seat);
     }
+    node->moved += read;
     return at;
 }

@@ -1,6 +1,6 @@
-/* Each strand of a piece goes on until it has to wait. Long steps are worked
- * off in parts, so that the net and other strands are looked after in between.
- */
+/* Each strand of a piece goes on until it has to wait, or has moved enough: the
+ * net and other strands are looked after in between, and long steps are worked
+ * off in parts. */
 #include "collectives/node/stage_inside.h"
 
 #include <assert.h>
@@ -210,6 +210,7 @@ static unsigned strand_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
 {
     xyl_strand_t *strand = &piece->strands[number];
     uint32_t end = node->program.strand_ends[number];
+    uint64_t before = node->moved;
     unsigned did = 0;
 
     if (strand->step == end)
@@ -225,6 +226,8 @@ static unsigned strand_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
             piece->strands_left--;
             break;
         }
+        if (node->moved - before >= node->enough)
+            break;
     }
     return did;
 }

@@ -87,7 +87,8 @@ static unsigned begin_pieces(xyl_node_stage_t *node)
     for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++) {
         xyl_node_piece_t *piece = &node->active[i];
         while (piece->strands_left == 0 &&
-               node->pieces_begun < node->program.pieces) {
+               node->pieces_begun < node->program.pieces &&
+               node->moved < node->enough) {
             if (!xyl_board_is_free(node->board, &node->extent,
                                    node->pieces_begun))
                 return did;
@@ -106,6 +107,7 @@ static unsigned stage_poll(xyl_node_stage_t *node)
 
     if (!node->has_input || node->state != XYL_NODE_NUMBERED)
         return 0;
+    node->moved = 0;
     for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++)
         if (node->active[i].strands_left != 0)
             did += xyl_node_piece_run(node, &node->active[i]);
@@ -162,6 +164,8 @@ static void node_start(xyl_stage_t *stage)
     uint32_t i;
 
     node->state = XYL_NODE_NEW;
+    node->enough =
+        stage->operation->stages > 1 ? XYL_NODE_LEVEL_BYTES : UINT64_MAX;
     node->pieces_begun = 0;
     xyl_node_share_start(node);
     for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++)

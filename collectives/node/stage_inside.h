@@ -14,7 +14,13 @@
 #include "collectives/node/stage.h"
 #include "collectives/node/sums.h"
 
-enum { XYL_NODE_ACTIVE_MAX = 3 /* pieces of a stage under way */ };
+enum {
+    XYL_NODE_ACTIVE_MAX = 3, /* pieces of a stage under way */
+    /* What a strand reads before others and the net are looked after; and where
+     * another level waits for what the net brings. */
+    XYL_NODE_PART_BYTES = 128 << 10,
+    XYL_NODE_LEVEL_BYTES = 16 << 10
+};
 
 typedef struct xyl_node_stage xyl_node_stage_t;
 
@@ -71,6 +77,8 @@ struct xyl_node_stage {
     uint64_t input_left; /* segments */
     uint64_t *input;     /* bits, where segments come singly */
     uint64_t pieces_begun, pieces_left;
+    uint64_t enough; /* bytes to read when polled; UINT64_MAX: all there are */
+    uint64_t moved;  /* since it was last polled */
     xyl_node_piece_t active[XYL_NODE_ACTIVE_MAX];
 };
 
