@@ -8,8 +8,8 @@
 #include "collectives/stage.h"
 
 enum {
-    XYL_LANES_MAX = 8,
-    XYL_STAGES_MAX = 48, /* of one operation, over all lanes */
+    XYL_LANES_MAX = 16,
+    XYL_STAGES_MAX = 4 * XYL_LANES_MAX, /* of one operation, over all lanes */
     XYL_SEGMENTS_MAX = 1 << 26
 };
 

@@ -189,7 +189,7 @@ void xyl_select(const xylem_team_t *team, const xylem_coll_args_t *args,
 
 /* ---- levels in series ---- */
 
-enum { LEADER_BYTES_MIN = 2 << 10 /* worth another leader */ };
+enum { LANE_BYTES_MIN = 2 << 10 /* worth one */ };
 
 /* By nodes and bytes of the message; the first row that fits is taken. */
 typedef struct level_rule {
@@ -204,32 +204,32 @@ typedef struct level_rule {
     uint32_t leaders;
 } level_rule_t;
 
+/* Of several leaders each has a connection, and a processor to serve it. Flat
+ * trees, one for every node as the root, are the shortest way of an allreduce
+ * between few nodes, and load all leaders alike. Measured with 4 nodes of 4
+ * ranks over TCP; see docs/measurements.md. */
 static const level_rule_t level_rules[] = {
-    {XYLEM_COLL_BCAST, 8, 16 * KIB, NULL, XYLEM_TREE_KNOMIAL, 4, 16 * KIB, 4, 8,
+    {XYLEM_COLL_BCAST, 8, 16 * KIB, NULL, XYLEM_TREE_KNOMIAL, 2, 16 * KIB, 4, 8,
      1},
-    {XYLEM_COLL_BCAST, 8, 256 * KIB, NULL, XYLEM_TREE_KNOMIAL, 2, 16 * KIB, 4,
-     8, 4},
-    {XYLEM_COLL_BCAST, 8, ANY_BYTES, NULL, XYLEM_TREE_CHAIN, 0, 64 * KIB, 4, 8,
+    {XYLEM_COLL_BCAST, 8, ANY_BYTES, NULL, XYLEM_TREE_FLAT, 0, 128 * KIB, 4, 8,
      4},
     {XYLEM_COLL_BCAST, ANY_RANKS, 16 * KIB, NULL, XYLEM_TREE_KNOMIAL, 4,
      16 * KIB, 4, 8, 1},
     {XYLEM_COLL_BCAST, ANY_RANKS, ANY_BYTES, NULL, XYLEM_TREE_DOUBLE, 0,
      64 * KIB, 4, 8, 4},
-    {XYLEM_COLL_REDUCE, 8, 16 * KIB, NULL, XYLEM_TREE_KNOMIAL, 4, 16 * KIB, 4,
-     8, 1},
-    {XYLEM_COLL_REDUCE, 8, 256 * KIB, NULL, XYLEM_TREE_KNOMIAL, 2, 16 * KIB, 4,
-     8, 4},
-    {XYLEM_COLL_REDUCE, 8, ANY_BYTES, NULL, XYLEM_TREE_CHAIN, 0, 64 * KIB, 4, 8,
+    {XYLEM_COLL_REDUCE, 8, 16 * KIB, NULL, XYLEM_TREE_FLAT, 0, 16 * KIB, 4, 8,
+     1},
+    {XYLEM_COLL_REDUCE, 8, ANY_BYTES, NULL, XYLEM_TREE_FLAT, 0, 16 * KIB, 4, 8,
      4},
     {XYLEM_COLL_REDUCE, ANY_RANKS, 16 * KIB, NULL, XYLEM_TREE_KNOMIAL, 4,
      16 * KIB, 4, 8, 1},
     {XYLEM_COLL_REDUCE, ANY_RANKS, ANY_BYTES, NULL, XYLEM_TREE_DOUBLE, 0,
      64 * KIB, 4, 8, 4},
-    {XYLEM_COLL_ALLREDUCE, ANY_RANKS, 8 * KIB, "recursive_doubling",
-     XYLEM_TREE_KNOMIAL, 4, 8 * KIB, 4, 8, 1},
-    {XYLEM_COLL_ALLREDUCE, ANY_RANKS, 256 * KIB, "recursive_doubling",
-     XYLEM_TREE_KNOMIAL, 4, 64 * KIB, 4, 8, 4},
-    {XYLEM_COLL_ALLREDUCE, 8, ANY_BYTES, NULL, XYLEM_TREE_CHAIN, 0, 64 * KIB, 4,
+    {XYLEM_COLL_ALLREDUCE, ANY_RANKS, 16 * KIB, "recursive_doubling",
+     XYLEM_TREE_KNOMIAL, 4, 16 * KIB, 4, 8, 1},
+    {XYLEM_COLL_ALLREDUCE, 8, 64 * KIB, "recursive_doubling",
+     XYLEM_TREE_KNOMIAL, 2, 64 * KIB, 4, 8, 4},
+    {XYLEM_COLL_ALLREDUCE, 8, ANY_BYTES, NULL, XYLEM_TREE_FLAT, 0, 64 * KIB, 4,
      8, 4},
     {XYLEM_COLL_ALLREDUCE, ANY_RANKS, ANY_BYTES, NULL, XYLEM_TREE_DOUBLE, 0,
      64 * KIB, 4, 8, 4},
@@ -248,35 +248,41 @@ static const level_rule_t *level_rule_find(xylem_coll_t coll, uint32_t nodes,
     return rule;
 }
 
-/* Shorter than the table says where each leader is to have some of it. */
-static size_t segment_for(const level_rule_t *rule, uint32_t leaders,
+/* Shorter than the table says where each lane is to have some of it. */
+static size_t segment_for(const level_rule_t *rule, uint32_t lanes,
                           uint64_t bytes, size_t element_bytes)
 {
-    uint64_t each = (bytes + leaders - 1) / leaders;
+    uint64_t each = (bytes + lanes - 1) / lanes;
 
     if (each >= rule->segment_bytes || element_bytes == 0)
         return rule->segment_bytes;
-    if (each < LEADER_BYTES_MIN)
-        each = LEADER_BYTES_MIN;
+    if (each < LANE_BYTES_MIN)
+        each = LANE_BYTES_MIN;
     return (size_t)((each + element_bytes - 1) / element_bytes * element_bytes);
 }
 
-/* Lanes, and whether all goes in one exchange. `bytes` are those of the
- * message. */
-static void plan_lanes(const level_rule_t *rule, uint32_t leaders,
-                       uint64_t bytes, xyl_han_plan_t *plan)
+static uint32_t at_most(uint32_t value, uint64_t most)
 {
-    uint64_t segments = bytes / plan->frame.segment_bytes +
-                        (bytes % plan->frame.segment_bytes != 0);
+    return value <= most ? value : most == 0 ? 1 : (uint32_t)most;
+}
 
-    plan->halves =
-        plan->frame.tree == XYLEM_TREE_DOUBLE && segments > 1 ? 2 : 1;
-    if (leaders > XYL_LANES_MAX / plan->halves)
-        leaders = XYL_LANES_MAX / plan->halves;
-    if (leaders > segments / plan->halves)
-        leaders =
-            segments < plan->halves ? 1 : (uint32_t)(segments / plan->halves);
-    plan->frame.lanes = leaders * plan->halves;
+/* Whether the lanes of a leader have their roots on different nodes. */
+static int spreads_roots(const level_rule_t *rule, const xyl_han_plan_t *plan)
+{
+    return rule->coll == XYLEM_COLL_ALLREDUCE &&
+           plan->frame.tree == XYLEM_TREE_FLAT;
+}
+
+/* No more halves, leaders and roots than there are lanes and `segments` for. */
+static void plan_lanes(const level_rule_t *rule, uint64_t segments,
+                       xyl_han_plan_t *plan)
+{
+    uint64_t most = segments < XYL_LANES_MAX ? segments : XYL_LANES_MAX;
+
+    plan->halves = plan->frame.tree == XYLEM_TREE_DOUBLE && most > 1 ? 2 : 1;
+    plan->leaders = at_most(plan->leaders, most / plan->halves);
+    plan->roots = at_most(plan->roots, most / plan->halves / plan->leaders);
+    plan->frame.lanes = plan->halves * plan->leaders * plan->roots;
     plan->frame.lanes_are_parts = 1;
     plan->exchange = NULL;
     if (rule->exchange != NULL && segments <= plan->frame.lanes)
@@ -292,10 +298,11 @@ void xyl_select_han(xylem_team_t *team, const xylem_coll_args_t *args,
     uint64_t bytes = args->count * xylem_type_bytes(args->type);
     const level_rule_t *rule =
         level_rule_find(args->coll, levels->nodes, bytes);
-    uint32_t leaders = choice->radix != 0 ? choice->radix : rule->leaders;
     const rule_t windows = {.send_window = rule->send_window,
                             .recv_window = rule->recv_window};
     xyl_han_plan_t plan = {.frame = {.tree = rule->tree, .radix = rule->radix},
+                           .leaders = choice->radix,
+                           .roots = 1,
                            .node_tree = {XYLEM_TREE_KNOMIAL, 4},
                            .is_in_place = args->send == XYLEM_IN_PLACE};
 
@@ -303,14 +310,23 @@ void xyl_select_han(xylem_team_t *team, const xylem_coll_args_t *args,
         plan.frame.tree = XYLEM_TREE_INORDER;
         plan.node_tree = (xyl_shape_t){XYLEM_TREE_INORDER, 0};
     }
-    plan.frame.segment_bytes = first_of(
-        choice->segment_bytes, 0,
-        segment_for(rule, leaders, bytes, xylem_type_bytes(args->type)));
+    if (plan.leaders == 0)
+        plan.leaders = at_most(rule->leaders, levels->largest);
+    if (args->coll == XYLEM_COLL_REDUCE && !is_commutative)
+        plan.leaders = 1; /* several change the order */
+    if (spreads_roots(rule, &plan))
+        plan.roots = levels->nodes;
+    plan.frame.segment_bytes = choice->segment_bytes;
+    if (choice->segment_bytes == 0)
+        plan.frame.segment_bytes =
+            segment_for(rule, plan.leaders * plan.roots, bytes,
+                        xylem_type_bytes(args->type));
     choose_windows(args, &team->context->config, &windows, &plan.frame);
     plan.frame.arrival_order =
         xyl_select_arrival_order(team, args, is_commutative);
-    if (args->coll == XYLEM_COLL_REDUCE && !is_commutative)
-        leaders = 1; /* several change the order */
-    plan_lanes(rule, leaders, bytes, &plan);
+    plan_lanes(rule,
+               bytes / plan.frame.segment_bytes +
+                   (bytes % plan.frame.segment_bytes != 0),
+               &plan);
     *plan_out = plan;
 }

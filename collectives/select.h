@@ -12,10 +12,10 @@ void xyl_select(const xylem_team_t *team, const xylem_coll_args_t *args,
 
 /* How levels in series are run. */
 typedef struct xyl_han_plan {
-    xyl_plan_t frame;      /* with the tree between nodes; lanes: `halves` for
-                              each leader of a node */
+    xyl_plan_t frame;      /* with the tree between nodes, and lanes */
+    uint32_t leaders;      /* of a node; each has a lane for every one of: */
     uint32_t halves;       /* of that tree */
-    uint32_t leaders;      /* of a node */
+    uint32_t roots;        /* nodes with roots, where there is no other */
     xyl_shape_t node_tree; /* within nodes that share no memory */
     const xyl_algorithm_t *exchange; /* between nodes; NULL: trees */
     int is_in_place;

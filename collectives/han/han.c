@@ -58,12 +58,12 @@ static void lead_to_root(han_t *han, uint32_t *ranks)
     uint32_t seat;
 
     xyl_levels_find(han->levels, han->root, &han->net_root, &seat);
-    if (han->plan->frame.lanes == han->plan->halves)
+    if (han->plan->leaders == 1)
         ranks[han->net_root] = han->root;
     if (han->net_root != han->levels->node)
         return;
     han->node_root = seat;
-    if (han->plan->frame.lanes == han->plan->halves)
+    if (han->plan->leaders == 1)
         han->leader = seat;
 }
 
@@ -71,7 +71,8 @@ static void lead_to_root(han_t *han, uint32_t *ranks)
 static xylem_status_t choose_leaders(han_t *han)
 {
     const xyl_levels_t *levels = han->levels;
-    uint32_t turn = han->lane / han->plan->halves, node;
+    uint32_t number = han->lane / han->plan->halves, node;
+    uint32_t turn = number % han->plan->leaders;
     uint32_t *ranks = xyl_arena_array(&han->operation->request.arena,
                                       levels->nodes, sizeof *ranks);
 
@@ -80,7 +81,7 @@ static xylem_status_t choose_leaders(han_t *han)
     for (node = 0; node < levels->nodes; node++)
         ranks[node] = xyl_levels_rank(levels, node,
                                       turn % xyl_levels_seats(levels, node));
-    han->net_root = turn % levels->nodes;
+    han->net_root = (turn + number / han->plan->leaders) % levels->nodes;
     han->leader = turn % xyl_levels_seats(levels, levels->node);
     han->node_root = han->leader;
     if (han->root != NO_ROOT)
@@ -278,7 +279,7 @@ static xylem_status_t add_bcast(han_t *han)
  * its own contribution. */
 static xylem_status_t add_reduce(han_t *han)
 {
-    int has_leaders = han->plan->frame.lanes > han->plan->halves;
+    int has_leaders = han->plan->leaders > 1;
     xyl_role_t brought = han->seats.size == 1 ? input_of(han) : result_of(han);
     xylem_status_t status;
 
@@ -331,9 +332,7 @@ static xylem_status_t add_scratch(xyl_operation_t *operation)
 
 static int leads_any(const han_t *han)
 {
-    uint32_t turns = han->operation->lanes / han->plan->halves;
-
-    return han->seats.size > 1 && han->levels->seat < turns;
+    return han->seats.size > 1 && han->levels->seat < han->plan->leaders;
 }
 
 static xylem_status_t add_lanes(han_t *han, xylem_coll_t coll)
