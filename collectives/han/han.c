@@ -129,11 +129,13 @@ static xyl_role_t result_of(const han_t *han)
 /* Through memory, or where that cannot be had along a tree. */
 static xylem_status_t add_within(han_t *han, xylem_coll_t coll, int is_in_place)
 {
-    xyl_node_part_t part = {.coll = coll,
-                            .group = han->seats,
-                            .root = han->node_root,
-                            .is_in_place =
-                                han->plan->is_in_place || is_in_place};
+    xyl_node_part_t part = {
+        .coll = coll,
+        .group = han->seats,
+        .root = han->node_root,
+        .is_in_place = han->plan->is_in_place || is_in_place,
+        .roots_in_turn =
+            han->plan->leaders >= han->seats.size && !is_at_root(han)};
     xyl_tree_spec_t tree = {han->seats, han->plan->node_tree, han->node_root,
                             0};
     xylem_status_t status;

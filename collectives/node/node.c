@@ -230,6 +230,7 @@ static xylem_status_t part_write(const xyl_operation_t *operation,
         .bytes = bytes,
         .element_bytes = operation->element_bytes,
         .is_in_place = part->is_in_place,
+        .roots_in_turn = part->roots_in_turn,
         .segment_bytes =
             bytes < segment_bytes && bytes != 0 ? bytes : segment_bytes,
         .window_bytes = context->config.noise_budget / WINDOWS_MIN,

@@ -142,6 +142,7 @@ typedef struct xyl_node_problem {
     int is_in_place;
     uint64_t segment_bytes; /* wanted; 0: the algorithm's choice */
     uint64_t window_bytes;  /* at most, for one piece */
+    int roots_in_turn;      /* each seat is the root of a like problem, now */
     int in_arrival_order;   /* contributions may be combined as they come */
     uint64_t share_bytes;   /* from this length on input may be read where it
                                lies; 0: never */

@@ -10,7 +10,10 @@
 #include "runtime/context.h"
 #include "runtime/team.h"
 
-enum { POLLS_WHEN_BUSY = 16 /* in an idle turn */ };
+enum {
+    POLLS_WHEN_BUSY = 16, /* in an idle turn */
+    HASTY_BYTES = 512 << 10
+};
 
 static xyl_node_stage_t *self(xyl_stage_t *stage)
 {
@@ -18,6 +21,17 @@ static xyl_node_stage_t *self(xyl_stage_t *stage)
 }
 
 /* ---- the stage ---- */
+
+/* Simulated memory does not change meanwhile, and a core that others want is
+ * not for looking again. */
+static void set_polls(xylem_context_t *context)
+{
+    int waits = context->busy_boards != NULL && context->hasty_stages == 0 &&
+                context->engine.shm != NULL &&
+                !context->driver.params.shares_cores;
+
+    context->engine.polls = waits ? POLLS_WHEN_BUSY : 1;
+}
 
 static void list_add(xyl_node_stage_t *node)
 {
@@ -27,11 +41,13 @@ static void list_add(xyl_node_stage_t *node)
     node->next = NULL;
     node->previous = board->last;
     node->is_listed = 1;
+    context->hasty_stages += (unsigned)node->is_hasty;
     board->last = node;
     if (board->unnumbered == NULL)
         board->unnumbered = node;
     if (node->previous != NULL) {
         node->previous->next = node;
+        set_polls(context);
         return;
     }
     board->first = node;
@@ -40,10 +56,7 @@ static void list_add(xyl_node_stage_t *node)
     if (board->next_busy != NULL)
         board->next_busy->previous_busy = board;
     context->busy_boards = board;
-    /* Simulated memory does not change meanwhile, and a core that others want
-     * is not for looking again. */
-    if (context->engine.shm != NULL && !context->driver.params.shares_cores)
-        context->engine.polls = POLLS_WHEN_BUSY;
+    set_polls(context);
 }
 
 static void board_rests(xylem_context_t *context, xyl_board_t *board)
@@ -54,17 +67,17 @@ static void board_rests(xylem_context_t *context, xyl_board_t *board)
         context->busy_boards = board->next_busy;
     if (board->next_busy != NULL)
         board->next_busy->previous_busy = board->previous_busy;
-    if (context->busy_boards == NULL)
-        context->engine.polls = 1;
 }
 
 static void list_remove(xyl_node_stage_t *node)
 {
+    xylem_context_t *context = node->stage.operation->request.context;
     xyl_board_t *board = node->board;
 
     if (!node->is_listed)
         return;
     node->is_listed = 0;
+    context->hasty_stages -= (unsigned)node->is_hasty;
     if (board->unnumbered == node)
         board->unnumbered = node->next;
     if (node->previous != NULL)
@@ -76,7 +89,8 @@ static void list_remove(xyl_node_stage_t *node)
     else
         board->last = node->previous;
     if (board->first == NULL)
-        board_rests(node->stage.operation->request.context, board);
+        board_rests(context, board);
+    set_polls(context);
 }
 
 /* Begins what may begin. */
@@ -166,6 +180,8 @@ static void node_start(xyl_stage_t *stage)
     node->state = XYL_NODE_NEW;
     node->enough =
         stage->operation->stages > 1 ? XYL_NODE_LEVEL_BYTES : UINT64_MAX;
+    node->is_hasty =
+        stage->operation->stages > 1 && stage->operation->bytes <= HASTY_BYTES;
     node->pieces_begun = 0;
     xyl_node_share_start(node);
     for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++)

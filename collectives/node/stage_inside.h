@@ -65,6 +65,8 @@ struct xyl_node_stage {
     xyl_board_t *board;
     xyl_node_stage_t *previous, *next; /* on the board */
     int is_listed;
+    int is_hasty; /* a level of a short message: the net is looked after first
+                   */
     xyl_node_program_t program;
     xyl_board_extent_t extent;
     xyl_buffers_t buffers;

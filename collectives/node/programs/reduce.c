@@ -200,6 +200,10 @@ void xyl_node_reduce(const xyl_node_problem_t *problem,
         write_as_they_come(problem, program);
         return;
     }
+    if (problem->roots_in_turn) { /* shared work as it is */
+        xyl_node_reduce_alone(problem, program);
+        return;
+    }
     if (room > piece_max(problem) &&
         problem->segment_bytes < piece_max(problem))
         room = piece_max(problem);
