@@ -304,10 +304,10 @@ static xylem_status_t measure(struct tasks *tasks, double mine[GATHERED])
     for (i = 0; i < tasks->iterations && status == XYLEM_OK; i++) {
         status = run_all(tasks, us);
         for (n = 0; n < NUMBERS; n++)
-            tasks->samples[n * tasks->iterations + i] = us[n];
+            tasks->samples[(size_t)n * tasks->iterations + i] = us[n];
     }
     for (n = 0; n < NUMBERS; n++)
-        mine[n] = stats_median(tasks->samples + n * tasks->iterations,
+        mine[n] = stats_median(tasks->samples + (size_t)n * tasks->iterations,
                                tasks->iterations);
     mine[PLACE] = tasks->leaders != NULL ? (double)tasks->place : -1.0;
     free(tasks->samples);

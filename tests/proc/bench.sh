@@ -153,6 +153,32 @@ mpi_measures()
         "$programs/xylem-mpi-driver-$name" --mode nonblocking
 }
 
+# A line per leader and size; what has no tasks is refused.
+test_bench_tasks()
+{
+    local program=$programs/xylem-bench coll good words
+    for coll in bcast allreduce; do
+        good=no
+        attempt "$run" -n 5 --nodes 2 "$program" --tasks -c $coll -b 4K -e 8K \
+            -n 2 --warmup 1
+        [ "$code" -ne 0 ] ||
+            [ "$(grep -cE '^(4096|8192) +[01] ' "$out")" -ne 4 ] || good=yes
+        report "--tasks of $coll" $good
+    done
+    for words in '-c gather' '-c bcast --root 1' '-c bcast --max-ms 1' \
+        '-c bcast --impl waitall' '-c bcast --algorithm scatter_ring'; do
+        good=no
+        # shellcheck disable=SC2086 # to be split
+        attempt "$program" --tasks $words
+        [ "$code" -ne 2 ] || ! grep -q -e '--tasks' "$err" || good=yes
+        report "--tasks refuses $words" $good
+    done
+    good=no
+    attempt "$run" -n 2 --nodes 2 "$program" --tasks -c bcast
+    [ "$code" -ne 2 ] || ! grep -q 'two ranks on one' "$err" || good=yes
+    report "--tasks wants nodes of several ranks" $good
+}
+
 test_bench_mpi()
 {
     mpi_measures openmpi mpirun.openmpi --allow-run-as-root --oversubscribe \
@@ -165,6 +191,7 @@ test_bench()
 {
     test_bench_list
     test_bench_refusals
+    test_bench_tasks
     test_bench_ranks
     test_bench_modes
     test_bench_algorithms

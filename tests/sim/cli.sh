@@ -294,6 +294,29 @@ test_algorithms()
     done
 }
 
+# Levels in series: between nodes, and in the memory of each.
+test_shared_memory()
+{
+    local coll mode
+    for coll in bcast reduce allreduce barrier; do
+        for mode in none moved watched; do
+            works "$coll in shared memory, payload $mode" -n 3 -p 4 \
+                -c "$coll" -s 300000 -i 3 --impl event --shared-memory \
+                --payload $mode --noise 'poisson:10kHz,10us' --no-wall
+            cp "$out" "$work/$mode"
+        done
+        equal "$coll in it: equal times without payload" "$work/none" \
+            "$work/moved"
+        equal "$coll in it: equal times, watched" "$work/moved" "$work/watched"
+    done
+    holds "names the shared memory" ', 12 ranks, nodes share memory$'
+    works "no message stays in a node" -n 3 -p 4 --impl event --shared-memory
+    holds "no message stays in a node" '^implementation +switch  unexpected'
+    works "one node" -n 1 -p 4 --impl event --shared-memory
+    works "without it they do" -n 3 -p 4 --impl event
+    holds "without it they do" '^implementation +group +switch  unexpected'
+}
+
 # The largest message, without memory for it.
 test_scale()
 {
@@ -359,7 +382,7 @@ test_help
 test_output
 test_payloads
 test_algorithms
-test_algorithms
+test_shared_memory
 test_scale
 test_kill
 test_elasticity

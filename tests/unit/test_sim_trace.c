@@ -179,6 +179,26 @@ static void test_many_rows(void)
 
 /* ---- events ---- */
 
+static void test_marks(void)
+{
+    sim_trace_t *trace = create(4, 2, 100);
+    const json_t *event;
+    json_t *document;
+
+    sim_trace_mark(trace, 2, "down", 1500001, 7, 1023);
+    document = document_of(trace);
+    event = event_at(document, 0);
+    CHECK(is_kind(event, "i"));
+    CHECK(strcmp(string_of(event, "s"), "t") == 0);
+    CHECK(strcmp(string_of(event, "name"), "down") == 0);
+    CHECK_EQ(integer_of(event, "pid"), 2);
+    CHECK_EQ(integer_of(event, "tid"), 3);
+    CHECK_EQ(time_of(event, "ts"), 1500001);
+    CHECK_EQ(integer_of(arguments_of(event), "sequence"), 7);
+    CHECK_EQ(integer_of(arguments_of(event), "segment"), 1023);
+    json_decref(document);
+}
+
 static void test_events(void)
 {
     sim_trace_t *trace = create(4, 2, 100);
@@ -441,6 +461,7 @@ static void test_failures(void)
 static const check_case_t cases[] = {
     {"rows", test_rows},
     {"many rows", test_many_rows},
+    {"marks", test_marks},
     {"events", test_events},
     {"digits", test_digits},
     {"names", test_escapes},
