@@ -273,7 +273,7 @@ static void continue_later(exchange_stage_t *exchange)
 
 static void advance(exchange_stage_t *exchange)
 {
-    uint64_t budget = COMPUTE_BYTES_MAX / exchange->element_bytes + 1;
+    uint64_t budget = COMPUTE_BYTES_MAX / exchange->element_bytes + 1, index;
 
     start_ready(exchange);
     while (!line_is_empty(&exchange->computing)) {
@@ -287,8 +287,8 @@ static void advance(exchange_stage_t *exchange)
     /* Not before continue_event is back: the next start would push it again. */
     if (exchange->left != 0 || exchange->is_continuing)
         return;
-    if (exchange->stage.count != 0)
-        xyl_stage_emit(&exchange->stage, 0);
+    for (index = 0; index < exchange->stage.count; index++)
+        xyl_stage_emit(&exchange->stage, index);
     xyl_stage_complete(&exchange->stage);
 }
 

@@ -7,9 +7,8 @@
 #include "collectives/schedule.h"
 
 /* Adds a stage that runs `schedule` when all of its input is there, and emits
- * everything at its end; it is the only segment of its lane. The schedule is
- * copied; its peers are ranks of the stage's group. It reads what schedules
- * call SEND, and writes RECV. */
+ * all segments at its end. The schedule is copied; its peers are ranks of the
+ * stage's group. It reads what schedules call SEND, and writes RECV. */
 xylem_status_t xyl_exchange_stage_add(xyl_operation_t *operation, uint32_t lane,
                                       const xyl_schedule_t *schedule);
 

@@ -285,7 +285,7 @@ static void plan_lanes(const level_rule_t *rule, uint64_t segments,
     plan->frame.lanes = plan->halves * plan->leaders * plan->roots;
     plan->frame.lanes_are_parts = 1;
     plan->exchange = NULL;
-    if (rule->exchange != NULL && segments <= plan->frame.lanes)
+    if (rule->exchange != NULL)
         plan->exchange =
             xyl_algorithm_find(XYLEM_COLL_ALLREDUCE, rule->exchange);
 }

@@ -396,8 +396,6 @@ xylem_status_t xyl_han_create(xylem_team_t *team, const xylem_coll_args_t *args,
                              !is_bcast || team->rank == args->root, &operation);
     if (status != XYLEM_OK)
         return status;
-    if (operation->segments > operation->lanes)
-        plan.exchange = NULL; /* which moves all at once */
     operation->combiner = *combiner;
     if (han.is_private)
         status = xyl_combiner_find(team->context, &frame, &operation->combiner);
