@@ -19,8 +19,8 @@ enum {
     NODES_MAX = 6,
     STARTS_MAX = 3,
     LEADERS_MAX = 8,
-    MIXED_WORLDS = 32,
-    MIXED_OPERATIONS = 5,
+    MIXED_WORLDS = 60,
+    MIXED_OPERATIONS = 6,
     DEATHS = 60,
     DYING_OPERATIONS = 3,
     NOTICE_MAX = 50 /* microseconds */
@@ -104,10 +104,10 @@ static void run_case(world_t *world, const any_case_t *c, uint64_t seed)
     any_run_fini(&run);
 }
 
-static any_case_t random_case(uint64_t *random, xylem_coll_t coll)
+static any_case_t random_case(uint64_t *random, xylem_coll_t coll,
+                              uint32_t ranks)
 {
-    any_case_t c =
-        any_case_random(random, coll, random_between(random, 1, RANKS_MAX));
+    any_case_t c = any_case_random(random, coll, ranks);
     uint32_t leaders = random_below(random, LEADERS_MAX + 1);
 
     if (random_below(random, 3) == 0)
@@ -130,7 +130,8 @@ static void cases_of(uint64_t seed, const char *deterministic)
 
     for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
         for (n = 0; n < CASES && xyl_algorithm_find(coll, "han") != NULL; n++) {
-            any_case_t c = random_case(&random, coll);
+            any_case_t c = random_case(&random, coll,
+                                       random_between(&random, 1, RANKS_MAX));
             uint64_t own = random_next(&random);
             world_init(&world, own, c.ranks, deterministic);
             if (fits(&world, &c))
@@ -159,7 +160,8 @@ static void test_by_choice(void)
 
     for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
         for (n = 0; n < CASES / 4; n++) {
-            any_case_t c = random_case(&random, coll);
+            any_case_t c = random_case(&random, coll,
+                                       random_between(&random, 1, RANKS_MAX));
             uint64_t own = random_next(&random);
             c.algorithm[0] = '\0';
             world_init(&world, own, c.ranks, "DETERMINISTIC=on");
@@ -170,21 +172,17 @@ static void test_by_choice(void)
 
 /* ---- several at once ---- */
 
-/* One that fits the world. */
-static any_case_t mixed_case(uint64_t *random, world_t *world, uint32_t ranks)
+static any_case_t mixed_case(uint64_t *random, uint32_t ranks)
 {
     xylem_coll_t coll;
-    any_case_t c;
 
-    do {
-        coll = (xylem_coll_t)random_below(random, XYLEM_COLL_COUNT);
-        c = random_case(random, coll);
-        c.ranks = ranks;
-        c.root %= ranks;
-    } while (xyl_algorithm_find(coll, "han") == NULL || !fits(world, &c));
-    return c;
+    do
+        coll = random_below(random, XYLEM_COLL_COUNT);
+    while (xyl_algorithm_find(coll, "han") == NULL);
+    return random_case(random, coll, ranks);
 }
 
+/* Operations find their data there when they start: ranks run ahead. */
 static void test_many_at_once(void)
 {
     any_run_t runs[MIXED_OPERATIONS];
@@ -194,9 +192,11 @@ static void test_many_at_once(void)
 
     for (n = 0; n < MIXED_WORLDS; n++) {
         ranks = random_between(&random, 2, RANKS_MAX);
-        world_init(&world, random_next(&random), ranks, "DETERMINISTIC=off");
+        world_init(&world, random_next(&random), ranks, "DETERMINISTIC=on");
         for (i = 0; i < MIXED_OPERATIONS; i++) {
-            any_case_t c = mixed_case(&random, &world, ranks);
+            any_case_t c = mixed_case(&random, ranks);
+            while (!fits(&world, &c))
+                c = mixed_case(&random, ranks);
             any_run_init(&runs[i], world.fabric, NULL, &c);
             runs[i].is_persistent = i % 2 == 0;
         }
@@ -208,6 +208,36 @@ static void test_many_at_once(void)
         fabric_run_dry(world.fabric);
         for (i = 0; i < MIXED_OPERATIONS; i++)
             any_run_fini(&runs[i]);
+        fabric_destroy(world.fabric);
+    }
+}
+
+/* Everything is there for a rank when it comes, in the call that starts. */
+static void test_one_is_late(void)
+{
+    uint64_t random = random_mix(35);
+    uint32_t n, ranks, late, rank;
+    world_t world;
+    any_run_t run;
+
+    for (n = 0; n < CASES; n++) {
+        any_case_t c;
+        ranks = random_between(&random, 2, RANKS_MAX);
+        late = random_below(&random, ranks);
+        world_init(&world, random_next(&random), ranks, "DETERMINISTIC=on");
+        do
+            c = mixed_case(&random, ranks);
+        while (!fits(&world, &c));
+        any_run_init(&run, world.fabric, NULL, &c);
+        for (rank = 0; rank < ranks; rank++)
+            if (rank != late)
+                CHECK_EQ(any_run_start(&run, rank), XYLEM_OK);
+        fabric_run_dry(world.fabric);
+        CHECK_EQ(any_run_start(&run, late), XYLEM_OK);
+        if (any_run_finish(&run))
+            any_run_check(&run);
+        fabric_run_dry(world.fabric);
+        any_run_fini(&run);
         fabric_destroy(world.fabric);
     }
 }
@@ -224,7 +254,9 @@ static void one_dies(uint64_t seed)
 
     world_init(&world, seed, ranks, "DETERMINISTIC=off");
     for (i = 0; i < DYING_OPERATIONS; i++) {
-        any_case_t c = mixed_case(&random, &world, ranks);
+        any_case_t c = mixed_case(&random, ranks);
+        while (!fits(&world, &c))
+            c = mixed_case(&random, ranks);
         c.types = ANY_TYPES_PLAIN;
         any_run_init(&runs[i], world.fabric, NULL, &c);
         runs[i].expects_failure = 1;
@@ -258,6 +290,7 @@ static const check_case_t cases[] = {
     {"order_of_arrival", test_order_of_arrival},
     {"by_choice", test_by_choice},
     {"many_at_once", test_many_at_once},
+    {"one_is_late", test_one_is_late},
     {"one_dies", test_one_dies},
 };
 CHECK_MAIN(cases)
