@@ -240,7 +240,7 @@ static void operation_prepare(xylem_request_t *request)
 static void segment_in(xyl_operation_t *operation, uint64_t segment)
 {
     uint32_t lanes = operation->lanes;
-    uint32_t lane = operation->plan.lanes_are_parts
+    uint32_t lane = operation->plan.lanes_are_parts && !operation->moves_at_once
                         ? xyl_part_of(operation->segments, lanes, segment)
                         : (uint32_t)(segment % lanes);
     xyl_stage_t *stage = operation->lane[lane];

@@ -172,7 +172,7 @@ void xyl_select(const xylem_team_t *team, const xylem_coll_args_t *args,
     const xyl_config_t *config = &team->context->config;
     const rule_t *rule = rule_find(team, args);
     const char *origin, *order = NULL;
-    xyl_plan_t plan;
+    xyl_plan_t plan = {.lanes = 0};
 
     origin =
         choose_tree(args, xyl_choose_setting(config, args->coll), rule, &plan);

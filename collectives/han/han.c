@@ -78,6 +78,7 @@ static xylem_status_t choose_leaders(han_t *han)
 
     if (ranks == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for leaders");
+    assert(levels->nodes != 0);
     for (node = 0; node < levels->nodes; node++)
         ranks[node] = xyl_levels_rank(levels, node,
                                       turn % xyl_levels_seats(levels, node));
