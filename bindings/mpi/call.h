@@ -5,7 +5,8 @@
  *   comm.c        may it be taken? what is kept with a communicator
  *   plan.c        buffers, counts and types as xylem wants them
  *   types.c, ops.c   datatypes and operations
- *   request.c     nonblocking calls, persistent.c: persistent ones
+ *   request.c     calls that wait, or not; persistent.c: those that come again
+ *   hook.c        progress
  *   state.c       start and end; narrow.c: large counts for a host without
  *
  * Whether a call is taken depends only on what is equal on all ranks of the
@@ -200,6 +201,16 @@ void xmpi_plan_drop(xmpi_plan_t *plan);
 
 /* ---- requests ---- */
 
+/* Tags below are persistent requests'; every MPI has so many. */
+enum { XMPI_TAGS = 32767 };
+
+/* Moves data and finishes work; returns the number of things done. */
+unsigned xmpi_hook(void);
+/* Moves the host's messages. */
+void xmpi_progress(void);
+/* MPICH does not notice that a message to itself has ended what it waits for,
+ * but that a generalized request is complete. */
+void xmpi_kick(void);
 /* Whether somebody calls xmpi_hook while the program is in MPI. */
 int xmpi_hook_install(void);
 void xmpi_hook_remove(void);
@@ -220,8 +231,11 @@ struct xmpi_work {
     void (*finish)(xmpi_work_t *work);
 };
 void xmpi_work_done(void *arg, xylem_status_t status); /* xylem_complete_fn */
-extern _Atomic uint32_t xmpi_work_active;
-void xmpi_progress(void);
+/* Around the start of one; nothing is finished in between. */
+void xmpi_work_begin(void);
+void xmpi_work_begun(void);
+void xmpi_work_end(void);
+int xmpi_work_is_active(void);
 
 /* A persistent request; 0: it is none of ours. */
 int xmpi_persistent_start(MPI_Request *request, int *error_out);
@@ -241,6 +255,7 @@ typedef struct xmpi_state {
     MPI_Comm world;         /* the binding's own */
     MPI_Comm self;          /* the same, alone; errors return */
     _Atomic(xylem_context_t *) context;
+    int shares_cores;       /* there are more ranks than cores */
     int has_failed;         /* there will be no context */
     int is_hooked;
 } xmpi_state_t;

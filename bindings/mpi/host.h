@@ -57,7 +57,9 @@
     X(Grequest_complete)                                                       \
     X(Recv_init)                                                               \
     X(Send)                                                                    \
-    X(Iprobe)                                                                  \
+    X(Irecv)                                                                   \
+    X(Wait)                                                                    \
+    X(Request_get_status)                                                      \
     X(Status_set_elements)                                                     \
     X(Status_set_cancelled)                                                    \
     X(Query_thread)

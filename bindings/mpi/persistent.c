@@ -9,7 +9,7 @@
 
 #include "bindings/mpi/call.h"
 
-enum { TAGS_MAX = 32767 /* what every MPI has */, TAGS_FIRST = 64 };
+enum { TAGS_FIRST = 64 };
 
 typedef struct persistent {
     xmpi_work_t work; /* first */
@@ -35,8 +35,8 @@ static int tags_grow(void)
     int more = tags == 0 ? TAGS_FIRST : 2 * tags, i;
     persistent_t **grown;
 
-    if (more > TAGS_MAX)
-        more = TAGS_MAX;
+    if (more > XMPI_TAGS)
+        more = XMPI_TAGS;
     grown = more > tags ? realloc(by_tag, (size_t)more * sizeof *by_tag)
                         : NULL;
     if (grown == NULL)
@@ -116,13 +116,14 @@ static void finish(xmpi_work_t *work)
         xmpi_comm_fail(persistent->comm->handle,
                        work->status != XYLEM_OK ? work->status
                                                 : XYLEM_ERR_INTERNAL);
-    atomic_fetch_sub_explicit(&xmpi_work_active, 1, memory_order_relaxed);
+    xmpi_work_end();
     pthread_mutex_lock(&lock);
     persistent->is_active = 0;
     is_left = persistent->is_left;
     pthread_mutex_unlock(&lock);
     /* From here on the program may start it again. */
     xmpi_host.Send(NULL, 0, MPI_BYTE, 0, tag, xmpi_state.self);
+    xmpi_kick();
     if (is_left) {
         xmpi_host.Request_free(&persistent->handle);
         release(persistent);
@@ -186,11 +187,12 @@ int xmpi_persistent_start(MPI_Request *request, int *error_out)
         return 1;
     persistent->is_active = 1;
     *error_out = xmpi_plan_pack(&persistent->plan);
-    atomic_fetch_add_explicit(&xmpi_work_active, 1, memory_order_relaxed);
+    xmpi_work_begin();
     /* Its last callback may not have returned yet, on another thread. */
     do
         status = xylem_request_start(persistent->request);
     while (status == XYLEM_ERR_BUSY && sched_yield() == 0);
+    xmpi_work_begun();
     if (status != XYLEM_OK)
         xmpi_work_done(persistent, status);
     return 1;

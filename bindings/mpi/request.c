@@ -1,186 +1,24 @@
 /* Blocking and nonblocking calls, and their progress.
  *
  * A nonblocking call is a generalized request of the host's, so that it mixes
- * with all other requests in every function that takes some. xylem completes it
- * on whichever thread makes progress; there it is only put on a list. The
- * threads of the program finish it when they are in MPI: Open MPI calls
- * xmpi_hook in each turn of its progress, and under MPICH the front does so
- * after each turn of the UCX that MPICH runs on. So MPI's functions are only
- * called by threads that are in MPI anyway, and no thread level is needed.
+ * with all other requests in every function that takes some. What completes it
+ * is in hook.c.
  *
  * A blocking call looks after the host from time to time while it waits: the
  * rank it waits for may wait for a message of this one's.
  */
-#include <dlfcn.h>
-#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "bindings/mpi/call.h"
-#include "bindings/mpi/module.h"
 
 enum {
     SLICE_US = 20,       /* of a wait, until the host is looked after */
     SLICES_SHORT = 50,   /* then a rank may sleep */
     SLICE_LONG_US = 1000,
-    CALLS_PER_TURN = 16, /* of the hook, while nothing is under way */
     CLOSE_TURNS_MAX = 1 << 20
 };
-
-_Atomic uint32_t xmpi_work_active;
-
-static _Atomic(xmpi_work_t *) done;
-static atomic_flag hook_lock = ATOMIC_FLAG_INIT;
-
-/* ---- progress ---- */
-
-void xmpi_work_done(void *arg, xylem_status_t status)
-{
-    xmpi_work_t *work = arg;
-    xmpi_work_t *first = atomic_load_explicit(&done, memory_order_relaxed);
-
-    work->status = status;
-    do
-        work->next = first;
-    /* Partner: the exchange in deliver. */
-    while (!atomic_compare_exchange_weak_explicit(
-        &done, &first, work, memory_order_release, memory_order_relaxed));
-}
-
-/* In the order in which they were completed. */
-static void deliver(void)
-{
-    xmpi_work_t *work = atomic_exchange_explicit(&done, NULL,
-                                                 memory_order_acquire);
-    xmpi_work_t *first = NULL, *next;
-
-    for (; work != NULL; work = next) {
-        next = work->next;
-        work->next = first;
-        first = work;
-    }
-    for (; first != NULL; first = next) {
-        next = first->next;
-        first->finish(first);
-    }
-}
-
-static unsigned hook(void)
-{
-    static unsigned calls;
-    xylem_context_t *context;
-    unsigned turned = 0;
-
-    if (atomic_flag_test_and_set_explicit(&hook_lock, memory_order_acquire))
-        return 0;
-    context =
-        atomic_load_explicit(&xmpi_state.context, memory_order_acquire);
-    /* What was sent may need a turn now and then although nobody waits. */
-    if (context != NULL &&
-        (atomic_load_explicit(&xmpi_work_active, memory_order_relaxed) != 0 ||
-         ++calls % CALLS_PER_TURN == 0)) {
-        turned = xylem_progress(context);
-        if (atomic_load_explicit(&done, memory_order_relaxed) != NULL)
-            deliver();
-    }
-    atomic_flag_clear_explicit(&hook_lock, memory_order_release);
-    return turned;
-}
-
-void xmpi_progress(void)
-{
-    int flag;
-
-    if (xmpi_host.progress != NULL)
-        xmpi_host.progress();
-    else
-        xmpi_host.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, xmpi_state.self, &flag,
-                         MPI_STATUS_IGNORE);
-}
-
-/* ---- who calls the hook ---- */
-
-static int hook_of_host(void)
-{
-    return (int)hook();
-}
-
-typedef struct code_range {
-    const char *begin;
-    size_t bytes;
-    uintptr_t inside; /* what it is looked for by */
-} code_range_t;
-
-static int look_for_code(struct dl_phdr_info *info, size_t bytes, void *arg)
-{
-    code_range_t *range = arg;
-    uintptr_t begin, end = 0, low = UINTPTR_MAX;
-    int i;
-
-    (void)bytes;
-    for (i = 0; i < info->dlpi_phnum; i++) {
-        if (info->dlpi_phdr[i].p_type != PT_LOAD)
-            continue;
-        begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-        if (begin < low)
-            low = begin;
-        if (begin + info->dlpi_phdr[i].p_memsz > end)
-            end = begin + info->dlpi_phdr[i].p_memsz;
-    }
-    if (range->inside < low || range->inside >= end)
-        return 0;
-    range->begin = (const char *)low;
-    range->bytes = end - low;
-    return 1;
-}
-
-static _Atomic unsigned probes;
-
-static unsigned probe(void)
-{
-    atomic_fetch_add_explicit(&probes, 1, memory_order_relaxed);
-    return 0;
-}
-
-/* Turns of UCX's that are not xylem's own. */
-static int hook_into_ucx(void)
-{
-    code_range_t own = {NULL, 0, (uintptr_t)&xylem_progress};
-    unsigned i;
-
-    if (xmpi_front == NULL || dl_iterate_phdr(look_for_code, &own) == 0)
-        return 0;
-    xmpi_front->hook_ucx(probe, own.begin, own.bytes);
-    for (i = 0; i < 1000 && atomic_load(&probes) == 0; i++)
-        xmpi_progress();
-    if (atomic_load(&probes) == 0) {
-        xmpi_front->hook_ucx(NULL, NULL, 0);
-        return 0;
-    }
-    xmpi_front->hook_ucx(hook, own.begin, own.bytes);
-    return 1;
-}
-
-int xmpi_hook_install(void)
-{
-    if (xmpi_host.progress_register != NULL)
-        return xmpi_host.progress_register(hook_of_host) == 0;
-    return hook_into_ucx();
-}
-
-void xmpi_hook_remove(void)
-{
-    if (xmpi_host.progress_unregister != NULL)
-        xmpi_host.progress_unregister(hook_of_host);
-    else if (xmpi_front != NULL)
-        xmpi_front->hook_ucx(NULL, NULL, 0);
-    /* Nobody is inside any more, and nobody will be. */
-    while (atomic_flag_test_and_set_explicit(&hook_lock, memory_order_acquire))
-        sched_yield();
-    atomic_flag_clear_explicit(&hook_lock, memory_order_release);
-}
 
 /* ---- blocking ---- */
 
@@ -349,7 +187,7 @@ static void finish(xmpi_work_t *work)
         operation->code = xmpi_plan_unpack(&operation->plan);
         xmpi_plan_drop(&operation->plan);
     }
-    atomic_fetch_sub_explicit(&xmpi_work_active, 1, memory_order_relaxed);
+    xmpi_work_end();
     pthread_mutex_lock(&list_lock);
     operation->is_active = 0;
     is_left = operation->is_left;
@@ -375,15 +213,13 @@ static xylem_status_t start(operation_t *operation, xmpi_comm_t *comm)
                                  &operation->handle) != MPI_SUCCESS)
         return XYLEM_ERR_NO_MEMORY;
     list_add(operation);
-    /* Held, so that nobody finishes what is not started. */
-    atomic_fetch_add_explicit(&xmpi_work_active, 1, memory_order_relaxed);
-    while (atomic_flag_test_and_set_explicit(&hook_lock, memory_order_acquire))
-        sched_yield();
+    /* Nobody finishes what is not started. */
+    xmpi_work_begin();
     status = xylem_coll_start(comm->team, args, &operation->request);
-    atomic_flag_clear_explicit(&hook_lock, memory_order_release);
+    xmpi_work_begun();
     if (status != XYLEM_OK) {
         MPI_Request handle = operation->handle;
-        atomic_fetch_sub_explicit(&xmpi_work_active, 1, memory_order_relaxed);
+        xmpi_work_end();
         operation->is_active = 0;
         xmpi_host.Grequest_complete(handle);
         xmpi_host.Request_free(&handle);
@@ -419,7 +255,7 @@ int xmpi_nonblocking(const xmpi_call_t *call, xmpi_comm_t *comm,
     if (status != XYLEM_OK)
         return xmpi_comm_fail(call->comm, status);
     *request = operation->handle;
-    hook();
+    xmpi_hook();
     return MPI_SUCCESS;
 }
 
@@ -434,7 +270,7 @@ static int leave(MPI_Request *request)
     operation_t *operation;
     int is_left = 0;
 
-    if (atomic_load_explicit(&xmpi_work_active, memory_order_relaxed) == 0)
+    if (!xmpi_work_is_active())
         return 0;
     pthread_mutex_lock(&list_lock);
     for (operation = newest; operation != NULL; operation = operation->older)
@@ -467,8 +303,8 @@ void xmpi_requests_close(void)
     uint32_t turns = 0;
 
     /* What the program has left under way still moves. */
-    while (atomic_load(&xmpi_work_active) != 0 && turns++ < CLOSE_TURNS_MAX) {
-        hook();
+    while (xmpi_work_is_active() && turns++ < CLOSE_TURNS_MAX) {
+        xmpi_hook();
         xmpi_progress();
         if (turns % 64 == 0)
             sched_yield();

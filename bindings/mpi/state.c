@@ -291,6 +291,7 @@ void xmpi_state_open(void)
     xmpi_host.Comm_set_errhandler(xmpi_state.self, MPI_ERRORS_RETURN);
     xmpi_host.Comm_rank(xmpi_state.world, &xmpi_state.rank);
     xmpi_host.Comm_size(xmpi_state.world, &xmpi_state.size);
+    xmpi_state.shares_cores = xmpi_state.size > sysconf(_SC_NPROCESSORS_ONLN);
     if (!settings_agree() || xmpi_types_open() != 0 || xmpi_comms_open() != 0)
         return;
     xmpi_ops_open();
