@@ -12,8 +12,7 @@
  * Whether a call is taken depends only on what is equal on all ranks of the
  * communicator: itself, the collective, the operation, and settings that were
  * compared at the start. What is particular to a rank (datatypes, places of
- * data, MPI_IN_PLACE) is dealt with on that rank. The exception are arguments
- * that the host is bound to refuse: they go to the host, which says why.
+ * data, MPI_IN_PLACE) is dealt with on that rank, and so are its mistakes.
  */
 #ifndef XMPI_CALL_H
 #define XMPI_CALL_H
@@ -62,7 +61,6 @@ typedef enum xmpi_fate {
     XMPI_NO_CONTEXT,   /* not all its ranks are connected yet */
     XMPI_NO_TEAM,      /* nonblocking, and the first of its communicator */
     XMPI_NO_KERNEL,    /* a predefined operation on such a type */
-    XMPI_REFUSED,      /* arguments that the host is to complain of */
     XMPI_UNHOOKED,     /* nonblocking, and nobody would make it progress */
     XMPI_OFF,          /* initialised without the binding, or it failed */
     XMPI_FATES

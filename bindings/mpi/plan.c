@@ -127,7 +127,7 @@ static int64_t displ_at(const xmpi_call_t *call, const void *displs, uint32_t i)
                           : ((const int *)displs)[i];
 }
 
-/* Reads block i; 0: it is good. */
+/* Reads block i; MPI_SUCCESS, or what is wrong with it. */
 static int read_block(const xmpi_call_t *call, const xmpi_side_t *side,
                       xmpi_type_t *type, uint32_t i, xmpi_block_t *block)
 {
@@ -136,7 +136,7 @@ static int read_block(const xmpi_call_t *call, const xmpi_side_t *side,
 
     block->type = side->types != NULL ? xmpi_type_find(side->types[i]) : type;
     if (count < 0 || block->type == NULL)
-        return 1;
+        return count < 0 ? MPI_ERR_COUNT : MPI_ERR_TYPE;
     block->count = (uint64_t)count;
     if (side->displs == NULL)
         block->displ = (int64_t)i * count * block->type->extent;
@@ -161,8 +161,9 @@ static int view_packed(xmpi_plan_t *plan, const xmpi_call_t *call,
     if (blocks == NULL)
         return MPI_ERR_NO_MEM;
     for (i = 0; i < n; i++) {
-        if (read_block(call, side, type, i, &blocks[i]) != 0)
-            return MPI_ERR_ARG;
+        int code = read_block(call, side, type, i, &blocks[i]);
+        if (code != MPI_SUCCESS)
+            return code;
         if (view->counts != NULL) {
             view->counts[i] = blocks[i].count * blocks[i].type->size;
             view->displs[i] = total;
@@ -182,32 +183,31 @@ static int view_packed(xmpi_plan_t *plan, const xmpi_call_t *call,
     return MPI_SUCCESS;
 }
 
-/* Blocks of different lengths. XMPI_REFUSED: an argument is wrong. */
-static xmpi_fate_t view_varying(xmpi_plan_t *plan, const xmpi_call_t *call,
-                                const xmpi_side_t *side, uint32_t n,
-                                xmpi_buffer_t *buffer, view_t *view, int *error)
+/* Blocks of different lengths. */
+static int view_varying(xmpi_plan_t *plan, const xmpi_call_t *call,
+                        const xmpi_side_t *side, uint32_t n,
+                        xmpi_buffer_t *buffer, view_t *view)
 {
     xmpi_type_t *type = NULL;
-    int is_plain = 1;
+    int is_plain = 1, code;
     uint32_t i;
 
     if (side->counts == NULL || side->displs == NULL)
-        return XMPI_REFUSED;
+        return MPI_ERR_ARG;
     if (side->types == NULL) {
         type = xmpi_type_find(side->type);
         if (type == NULL)
-            return XMPI_REFUSED;
+            return MPI_ERR_TYPE;
     }
     view->counts = take_words(plan, n);
     view->displs = take_words(plan, n);
-    if (view->counts == NULL || view->displs == NULL) {
-        *error = MPI_ERR_NO_MEM;
-        return XMPI_TAKEN;
-    }
+    if (view->counts == NULL || view->displs == NULL)
+        return MPI_ERR_NO_MEM;
     for (i = 0; i < n; i++) {
         xmpi_block_t block;
-        if (read_block(call, side, type, i, &block) != 0)
-            return XMPI_REFUSED;
+        code = read_block(call, side, type, i, &block);
+        if (code != MPI_SUCCESS)
+            return code;
         view->counts[i] = block.count * block.type->size;
         view->displs[i] = (uint64_t)block.displ;
         if (view->counts[i] == 0)
@@ -216,35 +216,34 @@ static xmpi_fate_t view_varying(xmpi_plan_t *plan, const xmpi_call_t *call,
             is_plain = 0;
     }
     view->address = side->buf;
-    if (!is_plain)
-        *error = view_packed(plan, call, side, n, buffer, view);
-    return XMPI_TAKEN;
+    return is_plain ? MPI_SUCCESS
+                    : view_packed(plan, call, side, n, buffer, view);
 }
 
 /* `n` blocks that are alike. */
-static xmpi_fate_t view_alike(xmpi_plan_t *plan, const xmpi_call_t *call,
-                              const xmpi_side_t *side, uint32_t n,
-                              xmpi_buffer_t *buffer, view_t *view, int *error)
+static int view_alike(xmpi_plan_t *plan, const xmpi_call_t *call,
+                      const xmpi_side_t *side, uint32_t n,
+                      xmpi_buffer_t *buffer, view_t *view)
 {
     xmpi_type_t *type = xmpi_type_find(side->type);
 
-    if (type == NULL || side->count < 0)
-        return XMPI_REFUSED;
+    if (type == NULL)
+        return MPI_ERR_TYPE;
+    if (side->count < 0)
+        return MPI_ERR_COUNT;
     view->bytes = (uint64_t)side->count * type->size;
     view->address = side->buf;
-    if (!type->is_plain && view->bytes != 0)
-        *error = view_packed(plan, call, side, n, buffer, view);
-    return XMPI_TAKEN;
+    if (type->is_plain || view->bytes == 0)
+        return MPI_SUCCESS;
+    return view_packed(plan, call, side, n, buffer, view);
 }
 
-static xmpi_fate_t view_side(xmpi_plan_t *plan, const xmpi_call_t *call,
-                             const xmpi_side_t *side, int n, int varies,
-                             xmpi_buffer_t *buffer, view_t *view, int *error)
+static int view_side(xmpi_plan_t *plan, const xmpi_call_t *call,
+                     const xmpi_side_t *side, int n, int varies,
+                     xmpi_buffer_t *buffer, view_t *view)
 {
-    return varies ? view_varying(plan, call, side, (uint32_t)n, buffer, view,
-                                 error)
-                  : view_alike(plan, call, side, (uint32_t)n, buffer, view,
-                               error);
+    return varies ? view_varying(plan, call, side, (uint32_t)n, buffer, view)
+                  : view_alike(plan, call, side, (uint32_t)n, buffer, view);
 }
 
 /* ---- data that is moved ---- */
@@ -283,44 +282,59 @@ static int in_place_is_good(const xmpi_call_t *call, int is_root)
     }
 }
 
-static xmpi_fate_t plan_moves(xmpi_plan_t *plan, const xmpi_call_t *call,
-                              const xmpi_comm_t *comm, const sides_t *sides,
-                              int *error)
+/* Finds both sides, as far as this rank has them. */
+static int view_sides(xmpi_plan_t *plan, const xmpi_call_t *call,
+                      const xmpi_comm_t *comm, const sides_t *sides,
+                      view_t *send, view_t *recv)
+{
+    int in_place = is_in_place(call, sides), code = MPI_SUCCESS;
+    int by_recv = in_place && call->recv.buf == MPI_IN_PLACE;
+
+    if (sides->receives && !by_recv)
+        code = view_side(plan, call, &call->recv,
+                         sides->recv_blocks ? comm->size : 1,
+                         sides->recv_varies, &plan->recv, recv);
+    if (code == MPI_SUCCESS && sides->sends && (!in_place || by_recv))
+        code = view_side(plan, call, &call->send,
+                         sides->send_blocks ? comm->size : 1,
+                         sides->send_varies, &plan->send, send);
+    if (code == MPI_SUCCESS && !in_place && sides->sends && sides->receives &&
+        send->address == recv->address && send->address != NULL)
+        code = copy_aliased(plan, call, sides, comm->size, send);
+    return code;
+}
+
+/* Bytes of this rank's block: what it sends, or what it gets. */
+static uint64_t own_bytes(const xmpi_call_t *call, const sides_t *sides,
+                          const view_t *send, const view_t *recv, int in_place)
+{
+    int by_recv = in_place && call->recv.buf == MPI_IN_PLACE;
+
+    if (by_recv)
+        return sides->send_varies ? 0 : send->bytes;
+    if (call->coll == XYLEM_COLL_ALLTOALL && !in_place)
+        return send->bytes;
+    return sides->sends && !sides->send_blocks && !in_place ? send->bytes
+                                                            : recv->bytes;
+}
+
+static int plan_moves(xmpi_plan_t *plan, const xmpi_call_t *call,
+                      const xmpi_comm_t *comm, const sides_t *sides)
 {
     xylem_coll_args_t *args = &plan->args;
     int in_place = is_in_place(call, sides);
     int by_recv = in_place && call->recv.buf == MPI_IN_PLACE;
     view_t send = {NULL, 0, NULL, NULL}, recv = {NULL, 0, NULL, NULL};
-    xmpi_fate_t fate = XMPI_TAKEN;
+    int code = view_sides(plan, call, comm, sides, &send, &recv);
 
-    if (sides->receives && !by_recv)
-        fate = view_side(plan, call, &call->recv,
-                         sides->recv_blocks ? comm->size : 1,
-                         sides->recv_varies, &plan->recv, &recv, error);
-    if (fate == XMPI_TAKEN && *error == MPI_SUCCESS && sides->sends &&
-        (!in_place || by_recv))
-        fate = view_side(plan, call, &call->send,
-                         sides->send_blocks ? comm->size : 1,
-                         sides->send_varies, &plan->send, &send, error);
-    if (fate == XMPI_TAKEN && *error == MPI_SUCCESS && !in_place &&
-        sides->sends && sides->receives && send.address == recv.address &&
-        send.address != NULL)
-        *error = copy_aliased(plan, call, sides, comm->size, &send);
-    if (fate != XMPI_TAKEN || *error != MPI_SUCCESS)
-        return fate;
+    if (code != MPI_SUCCESS)
+        return code;
     args->type = XYLEM_BYTE;
     args->send = in_place && !by_recv ? XYLEM_IN_PLACE : send.address;
     memcpy(&args->recv, &recv.address, sizeof args->recv);
     if (by_recv)
         args->recv = XYLEM_IN_PLACE_RECV;
-    /* This rank's block: what it sends, or what it gets. */
-    args->count = sides->sends && !sides->send_blocks && !in_place
-                      ? send.bytes
-                      : recv.bytes;
-    if (by_recv && !sides->send_varies)
-        args->count = send.bytes;
-    if (call->coll == XYLEM_COLL_ALLTOALL && !in_place)
-        args->count = send.bytes;
+    args->count = own_bytes(call, sides, &send, &recv, in_place);
     args->send_counts = send.counts;
     args->send_displs = send.displs;
     args->recv_counts = recv.counts;
@@ -329,14 +343,14 @@ static xmpi_fate_t plan_moves(xmpi_plan_t *plan, const xmpi_call_t *call,
         in_place ? !by_recv
                  : call->coll == XYLEM_COLL_BCAST && comm->rank == call->root;
     plan->packs_own = in_place && !sides->send_blocks;
-    return fate;
+    return MPI_SUCCESS;
 }
 
 /* ---- data that is combined ---- */
 
 /* Elements, and how many on which side. */
-static xmpi_fate_t plan_counts(xmpi_plan_t *plan, const xmpi_call_t *call,
-                               const xmpi_comm_t *comm, uint64_t *total_out)
+static int plan_counts(xmpi_plan_t *plan, const xmpi_call_t *call,
+                       const xmpi_comm_t *comm, uint64_t *total_out)
 {
     uint64_t *counts, total = 0;
     int64_t count;
@@ -344,42 +358,50 @@ static xmpi_fate_t plan_counts(xmpi_plan_t *plan, const xmpi_call_t *call,
 
     if (call->coll != XYLEM_COLL_REDUCE_SCATTER) {
         if (call->send.count < 0)
-            return XMPI_REFUSED;
+            return MPI_ERR_COUNT;
         plan->args.count = (size_t)call->send.count;
         *total_out = plan->args.count;
         if (call->coll == XYLEM_COLL_REDUCE_SCATTER_BLOCK)
             *total_out *= (uint64_t)comm->size;
-        return XMPI_TAKEN;
+        return MPI_SUCCESS;
     }
     if (call->recv.counts == NULL)
-        return XMPI_REFUSED;
+        return MPI_ERR_ARG;
     counts = take_words(plan, (size_t)comm->size);
     if (counts == NULL)
-        abort(); /* a few words per rank */
+        return MPI_ERR_NO_MEM;
     for (i = 0; i < comm->size; i++) {
         count = count_at(call, call->recv.counts, (uint32_t)i);
         if (count < 0)
-            return XMPI_REFUSED;
+            return MPI_ERR_COUNT;
         counts[i] = (uint64_t)count;
         total += counts[i];
     }
     plan->args.recv_counts = counts;
     plan->args.count = (size_t)counts[comm->rank];
     *total_out = total;
-    return XMPI_TAKEN;
+    return MPI_SUCCESS;
+}
+
+/* Elements without data: there is nothing to combine. */
+static void plan_nothing(xmpi_plan_t *plan, int ranks)
+{
+    /* They are the first words that the plan has taken. */
+    uint64_t *counts = plan->memories != 0 ? plan->memory[0] : plan->small;
+    int i;
+
+    for (i = 0; plan->args.recv_counts != NULL && i < ranks; i++)
+        counts[i] = 0;
+    plan->args.count = 0;
+    plan->args.op = XYLEM_BOR;
+    plan->args.type = XYLEM_BYTE;
 }
 
 /* The operation of the call, and the type of its elements. */
 static xmpi_fate_t plan_op(xmpi_plan_t *plan, const xmpi_call_t *call,
                            int ranks, xmpi_type_t *type, int *error)
 {
-    /* They are the first words that the plan has taken. */
-    uint64_t *counts = plan->args.recv_counts == plan->small
-                           ? plan->small
-                           : plan->args.recv_counts != NULL ? plan->memory[0]
-                                                            : NULL;
     xylem_op_t op = xmpi_op_predefined(call->op);
-    int i;
 
     if (op != XYLEM_OP_COUNT) {
         if (!type->is_named || !xmpi_op_fits(op, type))
@@ -388,14 +410,12 @@ static xmpi_fate_t plan_op(xmpi_plan_t *plan, const xmpi_call_t *call,
         plan->args.type = type->kind;
         return XMPI_TAKEN;
     }
-    if (call->op == MPI_OP_NULL || xmpi_op_is_named(call->op))
-        return XMPI_REFUSED;
-    if (type->size == 0) { /* nothing will be combined */
-        for (i = 0; counts != NULL && i < ranks; i++)
-            counts[i] = 0;
-        plan->args.count = 0;
-        plan->args.op = XYLEM_BOR;
-        plan->args.type = XYLEM_BYTE;
+    if (call->op == MPI_OP_NULL || xmpi_op_is_named(call->op)) {
+        *error = MPI_ERR_OP;
+        return XMPI_TAKEN;
+    }
+    if (type->size == 0) {
+        plan_nothing(plan, ranks);
         return XMPI_TAKEN;
     }
     if (type->size > INT32_MAX)
@@ -438,47 +458,56 @@ static uint64_t received(const xmpi_call_t *call, const xmpi_plan_t *plan,
     return total;
 }
 
-/* MPICH refuses what Open MPI tolerates; the same on all ranks but for the
- * one that is refused. */
+/* MPICH refuses what Open MPI tolerates: one buffer for both sides. */
 #ifdef MPICH
 enum { ALIASES_ARE_REFUSED = 1 };
 #else
 enum { ALIASES_ARE_REFUSED = 0 };
 #endif
 
+/* Sides with gaps, and those that are one, go through buffers. */
+static int pack_sums(xmpi_plan_t *plan, const xmpi_call_t *call,
+                     const sides_t *sides, xmpi_type_t *type, uint64_t total)
+{
+    int in_place = is_in_place(call, sides), code = MPI_SUCCESS;
+    int has_gaps = plan->op != NULL && !type->is_plain && total != 0;
+    int is_alias = !in_place && sides->receives && total != 0 &&
+                   call->send.buf == call->recv.buf;
+
+    if (is_alias && ALIASES_ARE_REFUSED)
+        return MPI_ERR_BUFFER;
+    if ((has_gaps && !in_place) || is_alias) {
+        code = pack_elements(plan, type, call->send.buf, total, &plan->send);
+        plan->args.send = plan->send.packed;
+    }
+    if (has_gaps && sides->receives && code == MPI_SUCCESS) {
+        code = pack_elements(plan, type, call->recv.buf,
+                             received(call, plan, total, in_place),
+                             &plan->recv);
+        plan->args.recv = plan->recv.packed;
+    }
+    return code;
+}
+
 static xmpi_fate_t plan_sums(xmpi_plan_t *plan, const xmpi_call_t *call,
                              const xmpi_comm_t *comm, const sides_t *sides,
                              int *error)
 {
     xmpi_type_t *type = xmpi_type_find(call->send.type);
-    int in_place = is_in_place(call, sides), has_gaps, is_alias;
+    int in_place = is_in_place(call, sides);
     uint64_t total = 0;
     xmpi_fate_t fate;
 
-    if (type == NULL)
-        return XMPI_REFUSED;
-    fate = plan_counts(plan, call, comm, &total);
-    is_alias = !in_place && sides->receives && total != 0 &&
-               call->send.buf == call->recv.buf;
-    if (fate == XMPI_TAKEN && is_alias && ALIASES_ARE_REFUSED)
-        return XMPI_REFUSED;
-    if (fate == XMPI_TAKEN)
-        fate = plan_op(plan, call, comm->size, type, error);
+    *error = type == NULL ? MPI_ERR_TYPE
+                          : plan_counts(plan, call, comm, &total);
+    if (*error != MPI_SUCCESS)
+        return XMPI_TAKEN;
+    fate = plan_op(plan, call, comm->size, type, error);
     if (fate != XMPI_TAKEN || *error != MPI_SUCCESS)
         return fate;
     plan->args.send = in_place ? XYLEM_IN_PLACE : call->send.buf;
     memcpy(&plan->args.recv, &call->recv.buf, sizeof plan->args.recv);
-    has_gaps = plan->op != NULL && !type->is_plain && total != 0;
-    if ((has_gaps && !in_place) || is_alias) {
-        *error = pack_elements(plan, type, call->send.buf, total, &plan->send);
-        plan->args.send = plan->send.packed;
-    }
-    if (has_gaps && sides->receives && *error == MPI_SUCCESS) {
-        *error = pack_elements(plan, type, call->recv.buf,
-                               received(call, plan, total, in_place),
-                               &plan->recv);
-        plan->args.recv = plan->recv.packed;
-    }
+    *error = pack_sums(plan, call, sides, type, total);
     /* What a scan leaves alone has to survive the way through the buffer. */
     plan->packs_recv = in_place || call->coll == XYLEM_COLL_EXSCAN;
     return fate;
@@ -491,7 +520,7 @@ xmpi_fate_t xmpi_plan_make(xmpi_plan_t *plan, const xmpi_call_t *call,
 {
     int is_root = has_root(call->coll) && call->root == comm->rank;
     sides_t sides = sides_of(call->coll, is_root);
-    xmpi_fate_t fate;
+    xmpi_fate_t fate = XMPI_TAKEN;
 
     memset(plan, 0, offsetof(xmpi_plan_t, small));
     plan->args.struct_bytes = sizeof plan->args;
@@ -499,19 +528,19 @@ xmpi_fate_t xmpi_plan_make(xmpi_plan_t *plan, const xmpi_call_t *call,
     plan->args.coll = call->coll == XYLEM_COLL_ALLTOALLW
                           ? XYLEM_COLL_ALLTOALLV
                           : call->coll;
+    plan->args.root = has_root(call->coll) ? (uint32_t)call->root : 0;
+    plan->own_rank = (uint32_t)comm->rank;
     *error_out = MPI_SUCCESS;
     if (call->coll == XYLEM_COLL_BARRIER)
         return XMPI_TAKEN;
     if (has_root(call->coll) && (call->root < 0 || call->root >= comm->size))
-        return XMPI_REFUSED;
-    plan->args.root = (uint32_t)call->root;
-    if (is_in_place(call, &sides) && !in_place_is_good(call, is_root))
-        return XMPI_REFUSED;
-    plan->args.root = has_root(call->coll) ? (uint32_t)call->root : 0;
-    fate = reduces(call->coll) ? plan_sums(plan, call, comm, &sides, error_out)
-                               : plan_moves(plan, call, comm, &sides,
-                                            error_out);
-    plan->own_rank = (uint32_t)comm->rank;
+        *error_out = MPI_ERR_ROOT;
+    else if (is_in_place(call, &sides) && !in_place_is_good(call, is_root))
+        *error_out = MPI_ERR_BUFFER;
+    else if (reduces(call->coll))
+        fate = plan_sums(plan, call, comm, &sides, error_out);
+    else
+        *error_out = plan_moves(plan, call, comm, &sides);
     if (fate != XMPI_TAKEN || *error_out != MPI_SUCCESS)
         xmpi_plan_drop(plan);
     return fate;

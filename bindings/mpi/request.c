@@ -61,8 +61,11 @@ int xmpi_blocking(const xmpi_call_t *call, xmpi_comm_t *comm,
     *fate_out = xmpi_plan_make(&plan, call, comm, &code);
     if (*fate_out != XMPI_TAKEN)
         return MPI_SUCCESS;
-    if (code == MPI_SUCCESS)
+    if (code == MPI_SUCCESS) {
         code = xmpi_plan_pack(&plan);
+        if (code != MPI_SUCCESS)
+            xmpi_plan_drop(&plan);
+    }
     if (code != MPI_SUCCESS) {
         xmpi_host.Comm_call_errhandler(call->comm, code);
         return code;

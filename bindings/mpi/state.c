@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bindings/mpi/call.h"
@@ -47,7 +48,6 @@ static const char *const fates[XMPI_FATES] = {
     [XMPI_NO_TEAM] = "nonblocking, before the communicator's first blocking "
                      "collective",
     [XMPI_NO_KERNEL] = "predefined operation on a type without a kernel",
-    [XMPI_REFUSED] = "arguments that MPI refuses",
     [XMPI_UNHOOKED] = "nothing would make it progress",
     [XMPI_OFF] = "the binding is not in use",
 };
@@ -252,24 +252,23 @@ static int finalize(MPI_Comm handle, int key, void *value, void *extra)
  * way. Also tells all ranks the job's number. */
 static int settings_agree(void)
 {
-    uint64_t mine[3], all[3];
+    /* MPICH compares without regard to the sign or its absence. */
+    int64_t mine[3], all[3];
 
-    mine[0] = xmpi_state.selected;
-    mine[1] = ~xmpi_state.selected;
+    mine[0] = (int64_t)xmpi_state.selected;
+    mine[1] = -mine[0];
     mine[2] = 0;
     if (xmpi_state.rank == 0) {
         struct timespec now;
         clock_gettime(CLOCK_REALTIME, &now);
-        mine[2] = ((uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec) *
-                      UINT64_C(0x9e3779b97f4a7c15) +
-                  (uint64_t)getpid();
-        mine[2] |= 1;
+        mine[2] = (now.tv_sec << 30 ^ now.tv_nsec) + ((int64_t)getpid() << 32);
+        mine[2] = (mine[2] & INT64_MAX) | 1;
     }
-    if (xmpi_host.Allreduce(mine, all, 3, MPI_UINT64_T, MPI_MAX,
+    if (xmpi_host.Allreduce(mine, all, 3, MPI_INT64_T, MPI_MAX,
                             xmpi_state.world) != MPI_SUCCESS)
         return 0;
-    xmpi_state.job = all[2];
-    if (all[0] == ~all[1])
+    xmpi_state.job = (uint64_t)all[2];
+    if (all[0] == -all[1])
         return 1;
     if (xmpi_state.rank == 0)
         fputs("xylem-mpi: XYLEM_MPI_COLLECTIVES differs between ranks; MPI is "
