@@ -76,7 +76,10 @@ typedef enum xmpi_class {
     XMPI_COMPLEX,
     XMPI_LOGICAL,
     XMPI_BITS,
-    XMPI_PAIR
+    XMPI_PAIR,
+    /* Combined by the host's functions, as the program's own are. */
+    XMPI_HOSTS_LOGICAL,
+    XMPI_HOSTS_PAIR
 } xmpi_class_t;
 
 typedef struct xmpi_type {
@@ -87,7 +90,7 @@ typedef struct xmpi_type {
     int is_plain; /* elements lie one behind the other, without gaps */
     int is_named; /* one of MPI's own */
     xmpi_class_t class;
-    xylem_type_t kind;      /* unless its class is XMPI_OPAQUE */
+    xylem_type_t kind;      /* where xylem combines such elements */
     _Atomic uint32_t users; /* calls that need it; 1 for its existence */
     int is_left;            /* freed by the program, but there are users */
 } xmpi_type_t;
@@ -112,7 +115,7 @@ void xmpi_ops_open(void);
 /* XYLEM_OP_COUNT: not one of MPI's own that xylem knows. */
 xylem_op_t xmpi_op_predefined(MPI_Op handle);
 int xmpi_op_is_named(MPI_Op handle);
-/* Whether xylem combines such elements by such an operation. */
+/* Whether such elements are combined by such an operation of MPI's. */
 int xmpi_op_fits(xylem_op_t op, const xmpi_type_t *type);
 /* An operation of the program's on elements of a type; NULL: no memory. Has to
  * be dropped when no call needs it any longer. */

@@ -82,7 +82,9 @@ int xmpi_op_fits(xylem_op_t op, const xmpi_type_t *type)
                                  [XMPI_COMPLEX] = arithmetic,
                                  [XMPI_LOGICAL] = logic,
                                  [XMPI_BITS] = bits,
-                                 [XMPI_PAIR] = places};
+                                 [XMPI_PAIR] = places,
+                                 [XMPI_HOSTS_LOGICAL] = logic,
+                                 [XMPI_HOSTS_PAIR] = places};
 
     return (of_class[type->class] >> op & 1) != 0;
 }

@@ -403,14 +403,15 @@ static xmpi_fate_t plan_op(xmpi_plan_t *plan, const xmpi_call_t *call,
 {
     xylem_op_t op = xmpi_op_predefined(call->op);
 
-    if (op != XYLEM_OP_COUNT) {
-        if (!type->is_named || !xmpi_op_fits(op, type))
-            return XMPI_NO_KERNEL;
+    if (op != XYLEM_OP_COUNT && (!type->is_named || !xmpi_op_fits(op, type)))
+        return XMPI_NO_KERNEL;
+    if (op != XYLEM_OP_COUNT && type->class < XMPI_HOSTS_LOGICAL) {
         plan->args.op = op;
         plan->args.type = type->kind;
         return XMPI_TAKEN;
     }
-    if (call->op == MPI_OP_NULL || xmpi_op_is_named(call->op)) {
+    if (call->op == MPI_OP_NULL ||
+        (op == XYLEM_OP_COUNT && xmpi_op_is_named(call->op))) {
         *error = MPI_ERR_OP;
         return XMPI_TAKEN;
     }

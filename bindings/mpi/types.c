@@ -71,7 +71,7 @@ static void add_named(MPI_Datatype handle, xmpi_class_t class,
     type.is_plain = low == 0 && type.extent == (int64_t)type.size;
     type.kind = kind;
     /* Those that are not laid out as xylem's are left to the host. */
-    if (class != XMPI_OPAQUE &&
+    if (class != XMPI_OPAQUE && class < XMPI_HOSTS_LOGICAL &&
         xylem_type_bytes(kind) != (size_t)type.extent)
         type.class = XMPI_OPAQUE;
     atomic_init(&type.users, 1);
@@ -162,10 +162,10 @@ static void add_fortran_types(void)
     add_named(MPI_COMPLEX16, XMPI_COMPLEX, XYLEM_COMPLEX_FLOAT64);
     add_named(MPI_DOUBLE_COMPLEX, XMPI_COMPLEX, XYLEM_COMPLEX_FLOAT64);
     add_named(MPI_2INTEGER, XMPI_PAIR, XYLEM_PAIR_INT32_INT);
-    add_named(MPI_LOGICAL, XMPI_OPAQUE, XYLEM_BYTE);
+    add_named(MPI_LOGICAL, XMPI_HOSTS_LOGICAL, XYLEM_BYTE);
     add_named(MPI_CHARACTER, XMPI_OPAQUE, XYLEM_BYTE);
-    add_named(MPI_2REAL, XMPI_OPAQUE, XYLEM_BYTE);
-    add_named(MPI_2DOUBLE_PRECISION, XMPI_OPAQUE, XYLEM_BYTE);
+    add_named(MPI_2REAL, XMPI_HOSTS_PAIR, XYLEM_BYTE);
+    add_named(MPI_2DOUBLE_PRECISION, XMPI_HOSTS_PAIR, XYLEM_BYTE);
 }
 
 /* ---- the program's types ---- */

@@ -3,11 +3,13 @@
  * the same signature on the ranks; in place; empty; every root.
  *
  * Data are units of two ints. A unit is contiguous, or has a gap between its
- * two ints and one behind; gaps must stay as they are. */
+ * two ints and one behind; gaps must stay as they are.
+ *
+ *   collectives [few]      with few: fewer lengths and types */
 #include "tests/mpi/mpi4.h"
 #include "tests/mpi/mpitest.h"
 
-enum form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS_SMALL };
+enum form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS };
 enum { GAP = -77, UNIT_PLAIN = 2, UNIT_GAPS = 4 };
 
 static int rank, size;
@@ -51,10 +53,12 @@ static void complete(MPI_Request *request)
         }                                                                      \
     } while (0)
 
+#define LARGE(name, iname, ...) FORM(name, iname, _c, __VA_ARGS__)
+
 #define RUN(name, iname, ...)                                                  \
     do {                                                                       \
         if (is_large)                                                          \
-            FORM(name, iname, _c, __VA_ARGS__);                                \
+            LARGE(name, iname, __VA_ARGS__);                                \
         else                                                                   \
             FORM(name, iname, , __VA_ARGS__);                                  \
     } while (0)
@@ -240,7 +244,7 @@ static void test_gatherv(int n, int way, int root, int in_place)
 #define S in_place ? MPI_IN_PLACE : send, mine, types[kind], recv
 #define REST types[other], root, comm
     if (is_large)
-        FORM(Gatherv, Igatherv, _c, S, a.large_counts, a.large_displs, REST);
+        LARGE(Gatherv, Igatherv, S, a.large_counts, a.large_displs, REST);
     else
         FORM(Gatherv, Igatherv, , S, a.counts, a.displs, REST);
 #undef S
@@ -268,7 +272,7 @@ static void test_scatterv(int n, int way, int root, int in_place)
 #define REST types[kind], in_place ? MPI_IN_PLACE : recv, mine, types[other],   \
         root, comm
     if (is_large)
-        FORM(Scatterv, Iscatterv, _c, send, a.large_counts, a.large_displs,
+        LARGE(Scatterv, Iscatterv, send, a.large_counts, a.large_displs,
              REST);
     else
         FORM(Scatterv, Iscatterv, , send, a.counts, a.displs, REST);
@@ -295,7 +299,7 @@ static void test_allgatherv(int n, int way, int in_place)
         put(recv, other, a.displs[rank], mine, rank, 1);
 #define S in_place ? MPI_IN_PLACE : send, mine, types[kind], recv
     if (is_large)
-        FORM(Allgatherv, Iallgatherv, _c, S, a.large_counts, a.large_displs,
+        LARGE(Allgatherv, Iallgatherv, S, a.large_counts, a.large_displs,
              types[other], comm);
     else
         FORM(Allgatherv, Iallgatherv, , S, a.counts, a.displs, types[other],
@@ -330,13 +334,13 @@ static void test_alltoallv(int n, int way, int in_place, int by_types)
     }
 #define S in_place ? MPI_IN_PLACE : send
     if (by_types && is_large)
-        FORM(Alltoallw, Ialltoallw, _c, S, s.large_counts, s.large_bytes,
+        LARGE(Alltoallw, Ialltoallw, S, s.large_counts, s.large_bytes,
              s.types, recv, r.large_counts, r.large_bytes, r.types, comm);
     else if (by_types)
         FORM(Alltoallw, Ialltoallw, , S, s.counts, s.bytes, s.types, recv,
              r.counts, r.bytes, r.types, comm);
     else if (is_large)
-        FORM(Alltoallv, Ialltoallv, _c, S, s.large_counts, s.large_displs,
+        LARGE(Alltoallv, Ialltoallv, S, s.large_counts, s.large_displs,
              types[kind], recv, r.large_counts, r.large_displs, types[other],
              comm);
     else
@@ -451,7 +455,7 @@ static void test_reduce_scatter(int n, int in_place)
     send = numbers(all);
     recv = numbers(all);
     if (is_large)
-        FORM(Reduce_scatter, Ireduce_scatter, _c,
+        LARGE(Reduce_scatter, Ireduce_scatter,
              in_place ? MPI_IN_PLACE : send, recv, large, MPI_LONG, MPI_SUM,
              comm);
     else
@@ -497,17 +501,17 @@ static void test_sums(int n, int in_place)
     test_reduce_scatter(n, in_place);
 }
 
-static void test_all(void)
+static void test_all(int few)
 {
-    static const int lengths[] = {0, 1, 5, 700, 9000};
-    int l, way, in_place, form_number;
+    static const int lengths[] = {0, 5, 700, 1, 9000};
+    int l, way, in_place, number;
 
-    for (form_number = 0; form_number < FORMS_SMALL; form_number++) {
-        form = (enum form)form_number;
+    for (number = 0; number < FORMS; number++) {
+        form = (enum form)number;
         test_barrier();
-        for (l = 0; l < (int)(sizeof lengths / sizeof *lengths); l++)
+        for (l = 0; l < (few ? 3 : 5); l++)
             for (in_place = 0; in_place < 2; in_place++) {
-                for (way = 0; way < 3; way++)
+                for (way = few ? 2 : 0; way < 3; way++)
                     test_moves(lengths[l], way, in_place);
                 test_sums(lengths[l], in_place);
             }
@@ -529,7 +533,7 @@ int main(int argc, char **argv)
     MPI_Type_commit(&types[1]);
     comm = MPI_COMM_WORLD;
     for (is_large = 0; is_large < 2; is_large++)
-        test_all();
+        test_all(argc > 1);
     MPI_Type_free(&types[0]);
     MPI_Type_free(&types[1]);
     return test_end("collectives");

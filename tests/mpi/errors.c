@@ -99,6 +99,10 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (argc > 1) { /* there is no return */
+        MPI_Bcast(&argc, 1, MPI_INT, size, MPI_COMM_WORLD);
+        return test_end("fatal");
+    }
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     test_no_comm();
     test_mistakes(MPI_COMM_WORLD);

@@ -1,13 +1,15 @@
 /* MPI_THREAD_MULTIPLE: four threads, each with a communicator of its own, run
- * collectives of all forms at once; then each makes communicators, too. */
+ * collectives of all forms at once, and make communicators, too.
+ *
+ *   threads [ROUNDS] */
 #include <pthread.h>
 
 #include "tests/mpi/mpi4.h"
 #include "tests/mpi/mpitest.h"
 
-enum { THREADS = 4, ROUNDS = 60, N = 500 };
+enum { THREADS = 4, N = 500 };
 
-static int rank, size;
+static int rank, size, rounds = 60;
 static MPI_Comm comms[THREADS];
 
 static void combine(void *in, void *inout, int *n, MPI_Datatype *type)
@@ -30,7 +32,7 @@ static void *run(void *arg)
     MPI_Op_create(combine, 1, &op);
     MPI_Allreduce_init(&rank, &sum, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL,
                        &requests[2]);
-    for (round = 0; round < ROUNDS; round++) {
+    for (round = 0; round < rounds; round++) {
         root = (round + number) % size;
         for (i = 0; i < N; i++)
             buf[i] = rank == root ? i * number + round : -1;
@@ -74,6 +76,8 @@ int main(int argc, char **argv)
         MPI_Finalize();
         return 0;
     }
+    if (argc > 1)
+        rounds = atoi(argv[1]);
     for (i = 0; i < THREADS; i++)
         MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
     for (i = 0; i < THREADS; i++)
