@@ -264,8 +264,15 @@ typedef struct xmpi_state {
 extern xmpi_state_t xmpi_state;
 
 void xmpi_state_open(void);
-/* The context; collective over the job. NULL: there is none. */
-xylem_context_t *xmpi_context_make(void);
+
+/* The host's collectives, for the binding's own use: whoever waits leaves its
+ * core to others, which MPICH by itself never does. MPI's code. */
+int xmpi_gather_all(const void *mine, void *all, size_t bytes, MPI_Comm comm);
+int xmpi_reduce_all(const void *mine, void *all, int count, MPI_Datatype type,
+                    MPI_Op op, MPI_Comm comm);
+/* The context; collective over `over`, which has all ranks of the job. NULL:
+ * there is none, on all of them. */
+xylem_context_t *xmpi_context_make(MPI_Comm over);
 void xmpi_count(xylem_coll_t coll, xmpi_form_t form, xmpi_fate_t fate);
 
 /* Large counts for a host that knows none. */

@@ -87,7 +87,7 @@ static xmpi_comm_t *find_out(MPI_Comm handle)
         comm->fate = XMPI_NO_INTRA;
         comm->calls_to_retry = UINT32_MAX;
     } else if (comm->size == xmpi_state.size) {
-        if (xmpi_host.Comm_compare(handle, xmpi_state.world, &relation) !=
+        if (xmpi_host.Comm_compare(handle, MPI_COMM_WORLD, &relation) !=
             MPI_SUCCESS)
             goto fail;
         comm->spans_world = relation != MPI_UNEQUAL;
@@ -170,8 +170,8 @@ static xylem_team_t *team_of(xmpi_comm_t *comm, xylem_context_t *context,
                              (uint32_t)comm->rank, &team) == XYLEM_OK;
     if (tickets != some)
         free(tickets);
-    if (xmpi_host.Allreduce(&good, &all_good, 1, MPI_INT, MPI_MIN,
-                            comm->handle) != MPI_SUCCESS)
+    if (xmpi_reduce_all(&good, &all_good, 1, MPI_INT, MPI_MIN, comm->handle) !=
+        MPI_SUCCESS)
         all_good = 0;
     if (all_good)
         return team;
@@ -191,8 +191,7 @@ static xylem_team_t *team_make(xmpi_comm_t *comm, xylem_context_t *context)
         rows = malloc((size_t)comm->size * sizeof *rows);
     if (rows == NULL)
         abort(); /* the others wait for this rank */
-    if (xmpi_host.Allgather(&mine, sizeof mine, MPI_BYTE, rows, sizeof mine,
-                            MPI_BYTE, comm->handle) == MPI_SUCCESS)
+    if (xmpi_gather_all(&mine, rows, sizeof mine, comm->handle) == MPI_SUCCESS)
         team = team_of(comm, context, &mine, rows);
     if (rows != some)
         free(rows);
@@ -206,7 +205,7 @@ static void ask(xmpi_comm_t *comm)
                                                     memory_order_acquire);
 
     if (context == NULL && comm->spans_world)
-        context = xmpi_context_make();
+        context = xmpi_context_make(comm->handle);
     if (context != NULL && comm->handle == MPI_COMM_WORLD) {
         comm->team = xylem_context_world(context);
         comm->is_world_team = 1;
@@ -278,9 +277,8 @@ static void connect_all(MPI_Comm handle)
 {
     xmpi_comm_t *comm = xmpi_comm_find(handle);
 
-    if (comm != NULL && comm->spans_world && xmpi_state.selected != 0 &&
-        xmpi_state.size > 1)
-        xmpi_context_make();
+    if (comm != NULL && comm->spans_world && xmpi_state.size > 1)
+        xmpi_context_make(handle);
 }
 
 int xmpi_Comm_split(MPI_Comm parent, int color, int key, MPI_Comm *made);

@@ -31,6 +31,7 @@
     X(Comm_split_type)                                                         \
     X(Cart_create)                                                             \
     X(Comm_dup)                                                                \
+    X(Comm_idup)                                                               \
     X(Comm_free)                                                               \
     X(Comm_rank)                                                               \
     X(Comm_remote_size)                                                        \
@@ -59,6 +60,7 @@
     X(Send)                                                                    \
     X(Irecv)                                                                   \
     X(Wait)                                                                    \
+    X(Test)                                                                    \
     X(Request_get_status)                                                      \
     X(Status_set_elements)                                                     \
     X(Status_set_cancelled)                                                    \

@@ -1,13 +1,18 @@
 /* Start and end of the binding, and its settings.
  *
- * MPI_Init is followed by what is cheap: a communicator of the binding's own,
- * and one exchange that compares settings. The context is made when the first
- * collective needs it, by all ranks, over that communicator. It ends with
- * MPI_COMM_SELF's attributes, at the beginning of MPI_Finalize: the last of
- * them, since it is the first that is set.
+ * After MPI_Init no message is sent, so that programs without collectives do not
+ * wait for any. In the first call that all ranks of the job make together, on
+ * whatever communicator, they make one of the binding's own, compare their
+ * settings, and make the context over it. With MPI_THREAD_MULTIPLE several
+ * threads may make such calls at once, on different communicators: there the
+ * communicator is made in MPI_Init_thread.
+ *
+ * The context ends with MPI_COMM_SELF's attributes, at the beginning of
+ * MPI_Finalize: the last of them, since it is the first that is set.
  */
 #include <inttypes.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +141,45 @@ static int is_on(const char *name)
            strcmp(text, "off") != 0;
 }
 
+/* ---- exchange ---- */
+
+static int finish(MPI_Request *request)
+{
+    int code = MPI_SUCCESS, flag = 0;
+
+    while (code == MPI_SUCCESS && !flag) {
+        code = xmpi_host.Test(request, &flag, MPI_STATUS_IGNORE);
+        if (!flag && xmpi_state.shares_cores)
+            sched_yield();
+    }
+    return code;
+}
+
+int xmpi_gather_all(const void *mine, void *all, size_t bytes, MPI_Comm comm)
+{
+    MPI_Request request;
+    int code;
+
+    if (xmpi_host.progress != NULL)
+        return xmpi_host.Allgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes,
+                                   MPI_BYTE, comm);
+    code = xmpi_host.Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes,
+                                MPI_BYTE, comm, &request);
+    return code == MPI_SUCCESS ? finish(&request) : code;
+}
+
+int xmpi_reduce_all(const void *mine, void *all, int count, MPI_Datatype type,
+                    MPI_Op op, MPI_Comm comm)
+{
+    MPI_Request request;
+    int code;
+
+    if (xmpi_host.progress != NULL)
+        return xmpi_host.Allreduce(mine, all, count, type, op, comm);
+    code = xmpi_host.Iallreduce(mine, all, count, type, op, comm, &request);
+    return code == MPI_SUCCESS ? finish(&request) : code;
+}
+
 /* ---- the context ---- */
 
 static int is_abandoned; /* a rank has failed: no exchange any more */
@@ -145,8 +189,8 @@ static int all_agree(int mine)
 {
     int all = 0;
 
-    if (xmpi_host.Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN,
-                            xmpi_state.world) != MPI_SUCCESS)
+    if (xmpi_reduce_all(&mine, &all, 1, MPI_INT, MPI_MIN, xmpi_state.world) !=
+        MPI_SUCCESS)
         return 0;
     return all;
 }
@@ -161,8 +205,7 @@ static xylem_status_t allgather(void *arg, const void *mine, void *all,
         is_abandoned = 1;
         return XYLEM_ERR_BOOTSTRAP;
     }
-    if (xmpi_host.Allgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes,
-                            MPI_BYTE, xmpi_state.world) != MPI_SUCCESS)
+    if (xmpi_gather_all(mine, all, bytes, xmpi_state.world) != MPI_SUCCESS)
         return XYLEM_ERR_BOOTSTRAP;
     return XYLEM_OK;
 }
@@ -195,7 +238,61 @@ static void context_create(void)
     xmpi_state.is_hooked = all_agree(xmpi_hook_install());
 }
 
-xylem_context_t *xmpi_context_make(void)
+/* The settings are the same on all ranks, or the binding stays out of the
+ * way. Also tells all ranks the job's number. */
+static int settings_agree(void)
+{
+    /* MPICH compares without regard to the sign or its absence. */
+    int64_t mine[3], all[3];
+
+    mine[0] = (int64_t)xmpi_state.selected;
+    mine[1] = -mine[0];
+    mine[2] = 0;
+    if (xmpi_state.rank == 0) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        mine[2] = (now.tv_sec << 30 ^ now.tv_nsec) + ((int64_t)getpid() << 32);
+        mine[2] = (mine[2] & INT64_MAX) | 1;
+    }
+    if (xmpi_reduce_all(mine, all, 3, MPI_INT64_T, MPI_MAX, xmpi_state.world) !=
+        MPI_SUCCESS)
+        return 0;
+    xmpi_state.job = (uint64_t)all[2];
+    if (all[0] == -all[1])
+        return 1;
+    if (xmpi_state.rank == 0)
+        fputs("xylem-mpi: XYLEM_MPI_COLLECTIVES differs between ranks; MPI is "
+              "used alone\n",
+              stderr);
+    return 0;
+}
+
+/* A communicator of its own, with the ranks in the order of the job. */
+static int world_make(MPI_Comm over)
+{
+    MPI_Request request;
+    int relation = MPI_UNEQUAL;
+
+    xmpi_host.Comm_compare(over, MPI_COMM_WORLD, &relation);
+    if (relation == MPI_SIMILAR)
+        return xmpi_host.Comm_split(over, 0, xmpi_state.rank,
+                                    &xmpi_state.world);
+    if (xmpi_host.Comm_idup(over, &xmpi_state.world, &request) != MPI_SUCCESS)
+        return MPI_ERR_OTHER;
+    return finish(&request);
+}
+
+/* Collective over `over`, which has all ranks of the job. */
+static void connect(MPI_Comm over)
+{
+    if (world_make(over) != MPI_SUCCESS)
+        abort(); /* one of the program's error handlers has returned */
+    xmpi_host.Comm_set_errhandler(xmpi_state.world, MPI_ERRORS_RETURN);
+    if (!settings_agree() || xmpi_state.selected == 0)
+        xmpi_state.has_failed = 1;
+}
+
+xylem_context_t *xmpi_context_make(MPI_Comm over)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     xylem_context_t *context = atomic_load_explicit(&xmpi_state.context,
@@ -206,8 +303,12 @@ xylem_context_t *xmpi_context_make(void)
     pthread_mutex_lock(&lock);
     context =
         atomic_load_explicit(&xmpi_state.context, memory_order_relaxed);
-    if (context == NULL && !xmpi_state.has_failed)
-        context_create();
+    if (context == NULL && !xmpi_state.has_failed) {
+        if (xmpi_state.world == MPI_COMM_NULL)
+            connect(over);
+        if (!xmpi_state.has_failed)
+            context_create();
+    }
     pthread_mutex_unlock(&lock);
     return atomic_load_explicit(&xmpi_state.context, memory_order_acquire);
 }
@@ -241,63 +342,36 @@ static int finalize(MPI_Comm handle, int key, void *value, void *extra)
     xmpi_state.is_open = 0;
     if (xmpi_state.is_verbose && xmpi_state.rank == 0)
         report();
-    xmpi_host.Comm_free(&xmpi_state.world);
+    if (xmpi_state.world != MPI_COMM_NULL)
+        xmpi_host.Comm_free(&xmpi_state.world);
     xmpi_host.Comm_free(&xmpi_state.self);
     return MPI_SUCCESS;
 }
 
 /* ---- start ---- */
 
-/* The settings are the same on all ranks, or the binding stays out of the
- * way. Also tells all ranks the job's number. */
-static int settings_agree(void)
-{
-    /* MPICH compares without regard to the sign or its absence. */
-    int64_t mine[3], all[3];
-
-    mine[0] = (int64_t)xmpi_state.selected;
-    mine[1] = -mine[0];
-    mine[2] = 0;
-    if (xmpi_state.rank == 0) {
-        struct timespec now;
-        clock_gettime(CLOCK_REALTIME, &now);
-        mine[2] = (now.tv_sec << 30 ^ now.tv_nsec) + ((int64_t)getpid() << 32);
-        mine[2] = (mine[2] & INT64_MAX) | 1;
-    }
-    if (xmpi_host.Allreduce(mine, all, 3, MPI_INT64_T, MPI_MAX,
-                            xmpi_state.world) != MPI_SUCCESS)
-        return 0;
-    xmpi_state.job = (uint64_t)all[2];
-    if (all[0] == -all[1])
-        return 1;
-    if (xmpi_state.rank == 0)
-        fputs("xylem-mpi: XYLEM_MPI_COLLECTIVES differs between ranks; MPI is "
-              "used alone\n",
-              stderr);
-    return 0;
-}
-
 void xmpi_state_open(void)
 {
-    int keyval = MPI_KEYVAL_INVALID;
+    int keyval = MPI_KEYVAL_INVALID, level = MPI_THREAD_SINGLE;
 
     xmpi_state.selected = selection_of(getenv("XYLEM_MPI_COLLECTIVES"));
     xmpi_state.is_verbose = is_on("XYLEM_MPI_VERBOSE");
-    if (xmpi_host.Comm_dup(MPI_COMM_WORLD, &xmpi_state.world) != MPI_SUCCESS ||
-        xmpi_host.Comm_dup(MPI_COMM_SELF, &xmpi_state.self) != MPI_SUCCESS)
+    if (xmpi_host.Comm_dup(MPI_COMM_SELF, &xmpi_state.self) != MPI_SUCCESS)
         return;
-    xmpi_host.Comm_set_errhandler(xmpi_state.world, MPI_ERRORS_RETURN);
     xmpi_host.Comm_set_errhandler(xmpi_state.self, MPI_ERRORS_RETURN);
-    xmpi_host.Comm_rank(xmpi_state.world, &xmpi_state.rank);
-    xmpi_host.Comm_size(xmpi_state.world, &xmpi_state.size);
+    xmpi_host.Comm_rank(MPI_COMM_WORLD, &xmpi_state.rank);
+    xmpi_host.Comm_size(MPI_COMM_WORLD, &xmpi_state.size);
     xmpi_state.shares_cores = xmpi_state.size > sysconf(_SC_NPROCESSORS_ONLN);
-    if (!settings_agree() || xmpi_types_open() != 0 || xmpi_comms_open() != 0)
+    if (xmpi_types_open() != 0 || xmpi_comms_open() != 0)
         return;
     xmpi_ops_open();
     if (xmpi_host.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalize, &keyval,
                                      NULL) != MPI_SUCCESS ||
         xmpi_host.Comm_set_attr(MPI_COMM_SELF, keyval, NULL) != MPI_SUCCESS)
         return;
+    if (xmpi_host.Query_thread(&level) == MPI_SUCCESS &&
+        level == MPI_THREAD_MULTIPLE)
+        connect(MPI_COMM_WORLD);
     xmpi_state.is_open = 1;
 }
 

@@ -82,6 +82,7 @@ static int dispatch(const xmpi_call_t *call, xmpi_form_t form,
     xmpi_comm_t *comm = xmpi_comm_find(call->comm);
     xmpi_fate_t fate = XMPI_OFF;
 
+    *code_out = MPI_SUCCESS;
     if (comm != NULL)
         fate = xmpi_comm_decide(comm, call->coll, form);
     if (fate == XMPI_TAKEN && form == XMPI_BLOCKING)

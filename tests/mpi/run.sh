@@ -159,8 +159,8 @@ second_part()
         passes "communicators" $ranks "$work/comms" 60
     done
     passes "four threads" 2 "$work/threads" 15
-    passes "four threads" 4 "$work/threads" 4
-    passes "four threads" 9 "$work/threads" 2
+    passes "four threads" 4 "$work/threads" 2
+    passes "four threads" 9 "$work/threads" 1
     passes "four threads, and one that makes progress" 2 \
         XYLEM_PROGRESS=thread "$work/threads" 10
     for way in MPIF_H USE_MPI USE_MPI_F08; do
