@@ -178,11 +178,10 @@ xylem_status_t xylem_team_isplit(xylem_team_t *parent, uint32_t color,
                                  uint32_t key, xylem_team_t **team_out,
                                  xylem_request_t **request_out);
 
-/* A new team of ranks that can reach each other by other means, say a library
- * that this one serves, and without the rest of the job. Each draws a ticket,
- * all bring each other theirs, and each makes the team of all tickets, in the
- * same order on each. Neither call communicates. A ticket is good for one team;
- * one that is not used is given back. Any thread. */
+/* A team of ranks that reach each other by other means, without the others:
+ * each draws a ticket (for one team, else given back), tells it to the others,
+ * and makes the team of all tickets, in the same order. tickets[rank] is its
+ * own, also when that fails. Returns owned, as above. Any thread. */
 typedef struct xylem_ticket {
     uint32_t word[4];
 } xylem_ticket_t;
@@ -190,9 +189,6 @@ xylem_status_t xylem_ticket_draw(xylem_context_t *context,
                                  xylem_ticket_t *ticket_out);
 xylem_status_t xylem_ticket_return(xylem_context_t *context,
                                    const xylem_ticket_t *ticket);
-/* Returns owned (free with xylem_team_destroy). `tickets` is borrowed during
- * the call only; tickets[rank] is this rank's own. When it fails the ticket is
- * still the caller's. */
 xylem_status_t xylem_team_create(xylem_context_t *context,
                                  const xylem_ticket_t *tickets, uint32_t count,
                                  uint32_t rank, xylem_team_t **team_out);
@@ -576,9 +572,9 @@ xylem_status_t xylem_request_test(xylem_request_t *request);
  * them alone until the context is destroyed. */
 xylem_status_t xylem_request_wait(xylem_request_t *request);
 
-/* The same for about limit_us microseconds at most; XYLEM_IN_PROGRESS when they
- * are over. For callers that have other things to look after: where waiting
- * threads sleep, this one does so for limits of XYLEM_SPIN_US and more. */
+/* The same for about limit_us microseconds; XYLEM_IN_PROGRESS when they are
+ * over. May sleep, where waiting does, if the limit is XYLEM_SPIN_US or more.
+ */
 xylem_status_t xylem_request_wait_for(xylem_request_t *request,
                                       uint64_t limit_us);
 

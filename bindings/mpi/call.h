@@ -144,7 +144,7 @@ typedef struct xmpi_comm {
     uint32_t calls; /* blocking ones since it was asked */
     uint32_t calls_to_retry;
     xylem_team_t *team;
-    int is_world_team; /* which belongs to the context */
+    int is_world_team;      /* which belongs to the context */
     _Atomic uint32_t users; /* persistent calls; 1 for the communicator */
 } xmpi_comm_t;
 
@@ -172,7 +172,7 @@ typedef struct xmpi_block {
 typedef struct xmpi_buffer {
     char *packed; /* NULL: not needed */
     char *user;
-    uint32_t count;      /* of blocks */
+    uint32_t count; /* of blocks */
     xmpi_block_t *blocks;
 } xmpi_buffer_t;
 
@@ -248,16 +248,16 @@ void xmpi_requests_close(void);
 /* ---- state ---- */
 
 typedef struct xmpi_state {
-    int is_open;            /* between MPI_Init and the end */
-    uint64_t selected;      /* a bit per XYLEM_COLL_ */
+    int is_open;       /* between MPI_Init and the end */
+    uint64_t selected; /* a bit per XYLEM_COLL_ */
     int is_verbose;
-    uint64_t job;           /* equal on all ranks of the job only */
+    uint64_t job; /* equal on all ranks of the job only */
     int rank, size;
-    MPI_Comm world;         /* the binding's own */
-    MPI_Comm self;          /* the same, alone; errors return */
+    MPI_Comm world; /* the binding's own */
+    MPI_Comm self;  /* the same, alone; errors return */
     _Atomic(xylem_context_t *) context;
-    int shares_cores;       /* there are more ranks than cores */
-    int has_failed;         /* there will be no context */
+    int shares_cores; /* there are more ranks than cores */
+    int has_failed;   /* there will be no context */
     int is_hooked;
 } xmpi_state_t;
 

@@ -141,8 +141,7 @@ static row_t row_of(xylem_context_t *context)
     row_t row;
 
     memset(&row, 0, sizeof row);
-    if (context != NULL &&
-        xylem_ticket_draw(context, &row.ticket) == XYLEM_OK)
+    if (context != NULL && xylem_ticket_draw(context, &row.ticket) == XYLEM_OK)
         row.job = xmpi_state.job;
     return row;
 }
@@ -201,8 +200,8 @@ static xylem_team_t *team_make(xmpi_comm_t *comm, xylem_context_t *context)
 /* Collective over the communicator; all ranks come to the same result. */
 static void ask(xmpi_comm_t *comm)
 {
-    xylem_context_t *context = atomic_load_explicit(&xmpi_state.context,
-                                                    memory_order_acquire);
+    xylem_context_t *context =
+        atomic_load_explicit(&xmpi_state.context, memory_order_acquire);
 
     if (context == NULL && comm->spans_world)
         context = xmpi_context_make(comm->handle);
@@ -228,8 +227,7 @@ xmpi_fate_t xmpi_comm_decide(xmpi_comm_t *comm, xylem_coll_t coll,
 {
     if (comm->state != XMPI_COMM_READY && form != XMPI_NONBLOCKING &&
         comm->fate != XMPI_NO_INTRA &&
-        (comm->state == XMPI_COMM_NEW ||
-         ++comm->calls >= comm->calls_to_retry))
+        (comm->state == XMPI_COMM_NEW || ++comm->calls >= comm->calls_to_retry))
         ask(comm);
     if (comm->state != XMPI_COMM_READY)
         return comm->fate;

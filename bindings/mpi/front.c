@@ -24,7 +24,7 @@
 
 /* ---- slots and jumps ---- */
 
-#define X_(name)  extern xmpi_function_t xmpi_slot_##name;
+#define X_(name)    extern xmpi_function_t xmpi_slot_##name;
 #define X1(a, b, c) XMPI_FORMS_(a, b, c)
 #define X2(a, b, c) XMPI_LARGE_FORMS_(a, b, c)
 XMPI_COLLECTIVES(X1)
@@ -37,9 +37,7 @@ static const struct {
     xmpi_function_t *slot;
 } slots[] = {
 #define X_(name) {#name, &xmpi_slot_##name},
-    XMPI_COLLECTIVES(X1)
-    XMPI_COLLECTIVES_WITH_DATA(X2)
-    XMPI_OTHERS(X_)
+    XMPI_COLLECTIVES(X1) XMPI_COLLECTIVES_WITH_DATA(X2) XMPI_OTHERS(X_)
 #undef X_
 };
 

@@ -25,9 +25,9 @@ enum {
     CALLS_PER_TURN = 16, /* of the hook, while nothing is under way */
     PROBES_MAX = 1000,
     YIELD_AFTER_TURNS = 8, /* without work, where ranks share cores */
-    IDLE_TURNS = 64,     /* of the thread, then it sleeps for moments */
+    IDLE_TURNS = 64,       /* of the thread, then it sleeps for moments */
     MOMENT_NS = 20000,
-    REST_NS = 10000000   /* between turns while nothing is under way */
+    REST_NS = 10000000 /* between turns while nothing is under way */
 };
 
 static _Atomic uint32_t active; /* operations that are not finished */
@@ -93,8 +93,8 @@ void xmpi_work_done(void *arg, xylem_status_t status)
 /* In the order in which they were completed. */
 static void deliver(void)
 {
-    xmpi_work_t *work = atomic_exchange_explicit(&done, NULL,
-                                                 memory_order_acquire);
+    xmpi_work_t *work =
+        atomic_exchange_explicit(&done, NULL, memory_order_acquire);
     xmpi_work_t *first = NULL, *next;
 
     for (; work != NULL; work = next) {
@@ -117,12 +117,10 @@ unsigned xmpi_hook(void)
 
     if (atomic_flag_test_and_set_explicit(&hook_lock, memory_order_acquire))
         return 0;
-    context =
-        atomic_load_explicit(&xmpi_state.context, memory_order_acquire);
+    context = atomic_load_explicit(&xmpi_state.context, memory_order_acquire);
     /* What was sent may need a turn now and then although nobody waits. */
     if (context != NULL &&
-        (xmpi_work_is_active() ||
-         ++calls % CALLS_PER_TURN == 0)) {
+        (xmpi_work_is_active() || ++calls % CALLS_PER_TURN == 0)) {
         turned = xylem_progress(context);
         if (atomic_load_explicit(&done, memory_order_relaxed) != NULL)
             deliver();

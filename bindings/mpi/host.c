@@ -50,8 +50,7 @@ static int find_mpi4(void *library)
 #define FIND(name, iname, coll)                                                \
     missing += find(library, "PMPI_" #name "_c", &xmpi_host.name##_c);         \
     missing += find(library, "PMPI_" #iname "_c", &xmpi_host.iname##_c);       \
-    missing += find(library, "PMPI_" #name "_init_c",                          \
-                    &xmpi_host.name##_init_c);
+    missing += find(library, "PMPI_" #name "_init_c", &xmpi_host.name##_init_c);
     XMPI_COLLECTIVES_WITH_DATA(FIND)
 #undef FIND
 #else

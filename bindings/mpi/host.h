@@ -66,6 +66,8 @@
     X(Status_set_cancelled)                                                    \
     X(Query_thread)
 
+/* Names of members cannot be in parentheses.
+ * NOLINTBEGIN(bugprone-macro-parentheses) */
 typedef struct xmpi_host {
 #define XMPI_HOST_MEMBER(name) __typeof__(&PMPI_##name) name;
     XMPI_HOST_FUNCTIONS(XMPI_HOST_MEMBER)
@@ -99,6 +101,7 @@ typedef struct xmpi_host {
     /* One turn of the library's progress; NULL: there is no such function. */
     void (*progress)(void);
 } xmpi_host_t;
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 extern xmpi_host_t xmpi_host;
 

@@ -6,7 +6,7 @@
 
 const xmpi_front_t *xmpi_front;
 
-#define X_(name) extern void xmpi_function_##name(void) __asm__("xmpi_" #name);
+#define X_(name)    extern void xmpi_function_##name(void) __asm__("xmpi_" #name);
 #define X1(a, b, c) XMPI_FORMS_(a, b, c)
 #define X2(a, b, c) XMPI_LARGE_FORMS_(a, b, c)
 XMPI_COLLECTIVES(X1)
@@ -19,9 +19,7 @@ static const struct {
     xmpi_function_t function;
 } functions[] = {
 #define X_(name) {#name, xmpi_function_##name},
-    XMPI_COLLECTIVES(X1)
-    XMPI_COLLECTIVES_WITH_DATA(X2)
-    XMPI_OTHERS(X_)
+    XMPI_COLLECTIVES(X1) XMPI_COLLECTIVES_WITH_DATA(X2) XMPI_OTHERS(X_)
 #undef X_
 };
 
@@ -43,5 +41,5 @@ static xmpi_function_t module_find(const char *name)
 
 extern const xmpi_module_t xmpi_module;
 
-__attribute__((visibility("default"))) const xmpi_module_t xmpi_module = {
-    module_open, module_find};
+__attribute__((visibility("default")))
+const xmpi_module_t xmpi_module = {module_open, module_find};

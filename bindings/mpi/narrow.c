@@ -22,7 +22,8 @@ static int narrowed(int64_t value, narrow_t *narrow)
 
 static int *narrowed_counts(const void *counts, int n, narrow_t *narrow)
 {
-    int *result = counts == NULL ? NULL : malloc((size_t)n * sizeof *result);
+    int *result =
+        counts == NULL ? NULL : malloc(((size_t)n + 1) * sizeof *result);
     int i;
 
     for (i = 0; result != NULL && i < n; i++)
@@ -32,7 +33,8 @@ static int *narrowed_counts(const void *counts, int n, narrow_t *narrow)
 
 static int *narrowed_displs(const void *displs, int n, narrow_t *narrow)
 {
-    int *result = displs == NULL ? NULL : malloc((size_t)n * sizeof *result);
+    int *result =
+        displs == NULL ? NULL : malloc(((size_t)n + 1) * sizeof *result);
     int i;
 
     for (i = 0; result != NULL && i < n; i++)
@@ -42,10 +44,10 @@ static int *narrowed_displs(const void *displs, int n, narrow_t *narrow)
 
 /* The host's three forms of a collective. */
 #define FORMS(NAME, INAME, ...)                                                \
-    (form == XMPI_BLOCKING      ? xmpi_host.NAME(__VA_ARGS__)                  \
-     : form == XMPI_NONBLOCKING ? xmpi_host.INAME(__VA_ARGS__, request)        \
-                                : xmpi_host.NAME##_init(__VA_ARGS__, info,     \
-                                                        request))
+    (form == XMPI_BLOCKING ? xmpi_host.NAME(__VA_ARGS__)                       \
+     : form == XMPI_NONBLOCKING                                                \
+         ? xmpi_host.INAME(__VA_ARGS__, request)                               \
+         : xmpi_host.NAME##_init(__VA_ARGS__, info, request))
 
 static int host_reduction(const xmpi_call_t *c, const narrow_t *n, void *recv,
                           xmpi_form_t form, MPI_Info info, MPI_Request *request)
@@ -109,8 +111,8 @@ static int host_move(const xmpi_call_t *c, const narrow_t *n, void *recv,
                      recv, n->rcounts, n->rdispls, rt, c->comm);
     case XYLEM_COLL_ALLTOALLW:
         return FORMS(Alltoallw, Ialltoallw, send, n->scounts, n->sdispls,
-                     c->send.types, recv, n->rcounts, n->rdispls,
-                     c->recv.types, c->comm);
+                     c->send.types, recv, n->rcounts, n->rdispls, c->recv.types,
+                     c->comm);
     default:
         return host_reduction(c, n, recv, form, info, request);
     }
@@ -163,7 +165,7 @@ int xmpi_narrow(const xmpi_call_t *call, xmpi_form_t form, MPI_Info info,
         free(n.sdispls);
         free(n.rdispls);
     }
-    return code;
+    return code; /* NOLINT(clang-analyzer-unix.Malloc) */
 }
 
 #else

@@ -9,8 +9,7 @@
 
 #include "bindings/mpi/call.h"
 
-enum { PAIRS_MAX = 128, STACK_BYTES = 4096, CHUNK_MAX = 1 << 30,
-       ALIGN = 64 };
+enum { PAIRS_MAX = 128, STACK_BYTES = 4096, CHUNK_MAX = 1 << 30, ALIGN = 64 };
 
 struct xmpi_op {
     MPI_Op handle;
@@ -132,7 +131,7 @@ static void apply_packed(const xmpi_op_t *op, void *result, const void *left_at,
     span = (span + 2 * (size_t)ALIGN) & ~((size_t)ALIGN - 1);
     memory = aligned_alloc(ALIGN, 2 * span);
     if (memory == NULL)
-        abort(); /* in a callback there is no way back */
+        abort();                 /* in a callback there is no way back */
     memset(memory, 0, 2 * span); /* gaps, too, may be looked at */
     a = elements_in(memory, type, count);
     b = a + span;
@@ -179,8 +178,8 @@ static void combine(void *result, const void *left_at, const void *right_at,
 /* The lock is held. */
 static void pair_release(xmpi_op_t *pair)
 {
-    xylem_context_t *context = atomic_load_explicit(&xmpi_state.context,
-                                                    memory_order_relaxed);
+    xylem_context_t *context =
+        atomic_load_explicit(&xmpi_state.context, memory_order_relaxed);
 
     if (context != NULL)
         xylem_op_destroy(context, pair->xylem);
@@ -213,10 +212,10 @@ static xmpi_op_t *pair_make(MPI_Op handle, xmpi_type_t *type)
         xmpi_host.Op_commutative(handle, &commutes) != MPI_SUCCESS)
         return NULL;
     *pair = (xmpi_op_t){.handle = handle, .type = type};
-    if (xylem_op_create(atomic_load_explicit(&xmpi_state.context,
-                                             memory_order_relaxed),
-                        combine, pair, commutes ? XYLEM_OP_COMMUTATIVE : 0,
-                        &pair->xylem) != XYLEM_OK)
+    if (xylem_op_create(
+            atomic_load_explicit(&xmpi_state.context, memory_order_relaxed),
+            combine, pair, commutes ? XYLEM_OP_COMMUTATIVE : 0,
+            &pair->xylem) != XYLEM_OK)
         return NULL;
     xmpi_type_hold(type);
     pair->is_used = 1;

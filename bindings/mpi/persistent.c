@@ -37,8 +37,7 @@ static int tags_grow(void)
 
     if (more > XMPI_TAGS)
         more = XMPI_TAGS;
-    grown = more > tags ? realloc(by_tag, (size_t)more * sizeof *by_tag)
-                        : NULL;
+    grown = more > tags ? realloc(by_tag, (size_t)more * sizeof(void *)) : NULL;
     if (grown == NULL)
         return 0;
     for (i = tags; i < more; i++)
@@ -113,9 +112,9 @@ static void finish(xmpi_work_t *work)
     if (work->status == XYLEM_OK)
         code = xmpi_plan_unpack(&persistent->plan);
     if (work->status != XYLEM_OK || code != MPI_SUCCESS)
-        xmpi_comm_fail(persistent->comm->handle,
-                       work->status != XYLEM_OK ? work->status
-                                                : XYLEM_ERR_INTERNAL);
+        xmpi_comm_fail(persistent->comm->handle, work->status != XYLEM_OK
+                                                     ? work->status
+                                                     : XYLEM_ERR_INTERNAL);
     xmpi_work_end();
     pthread_mutex_lock(&lock);
     persistent->is_active = 0;

@@ -12,7 +12,7 @@
 
 /* What a rank has to do with one side of a collective. */
 typedef struct sides {
-    int sends, receives;         /* on this rank */
+    int sends, receives;          /* on this rank */
     int send_blocks, recv_blocks; /* one per rank, else one */
     int send_varies, recv_varies;
 } sides_t;
@@ -20,13 +20,13 @@ typedef struct sides {
 /* A side as xylem sees it. */
 typedef struct view {
     const void *address;
-    uint64_t bytes; /* of a block, or of this rank's */
+    uint64_t bytes;            /* of a block, or of this rank's */
     uint64_t *counts, *displs; /* in bytes; NULL: blocks are alike */
 } view_t;
 
 static sides_t sides_of(xylem_coll_t coll, int is_root)
 {
-    switch (coll) {
+    switch ((int)coll) {
     case XYLEM_COLL_BCAST:
         return (sides_t){0, 1, 0, 0, 0, 0};
     case XYLEM_COLL_GATHER:
@@ -52,11 +52,7 @@ static sides_t sides_of(xylem_coll_t coll, int is_root)
     case XYLEM_COLL_REDUCE_SCATTER_BLOCK:
         return (sides_t){1, 1, 1, 0, 0, 0};
     case XYLEM_COLL_BARRIER:
-    case XYLEM_COLL_COUNT:
         return (sides_t){0, 0, 0, 0, 0, 0};
-    case XYLEM_COLL_ALLREDUCE:
-    case XYLEM_COLL_SCAN:
-    case XYLEM_COLL_EXSCAN:
     default:
         return (sides_t){1, 1, 0, 0, 0, 0};
     }
@@ -73,8 +69,8 @@ static int reduces(xylem_coll_t coll)
 {
     return coll == XYLEM_COLL_REDUCE || coll == XYLEM_COLL_ALLREDUCE ||
            coll == XYLEM_COLL_REDUCE_SCATTER ||
-           coll == XYLEM_COLL_REDUCE_SCATTER_BLOCK ||
-           coll == XYLEM_COLL_SCAN || coll == XYLEM_COLL_EXSCAN;
+           coll == XYLEM_COLL_REDUCE_SCATTER_BLOCK || coll == XYLEM_COLL_SCAN ||
+           coll == XYLEM_COLL_EXSCAN;
 }
 
 /* ---- memory of a plan ---- */
@@ -131,8 +127,8 @@ static int64_t displ_at(const xmpi_call_t *call, const void *displs, uint32_t i)
 static int read_block(const xmpi_call_t *call, const xmpi_side_t *side,
                       xmpi_type_t *type, uint32_t i, xmpi_block_t *block)
 {
-    int64_t count = side->counts == NULL ? side->count
-                                         : count_at(call, side->counts, i);
+    int64_t count =
+        side->counts == NULL ? side->count : count_at(call, side->counts, i);
 
     block->type = side->types != NULL ? xmpi_type_find(side->types[i]) : type;
     if (count < 0 || block->type == NULL)
@@ -152,8 +148,7 @@ static int view_packed(xmpi_plan_t *plan, const xmpi_call_t *call,
                        const xmpi_side_t *side, uint32_t n,
                        xmpi_buffer_t *buffer, view_t *view)
 {
-    xmpi_type_t *type =
-        side->types == NULL ? xmpi_type_find(side->type) : NULL;
+    xmpi_type_t *type = side->types == NULL ? xmpi_type_find(side->type) : NULL;
     xmpi_block_t *blocks = take(plan, n * sizeof *blocks);
     uint64_t total = 0;
     uint32_t i;
@@ -482,9 +477,9 @@ static int pack_sums(xmpi_plan_t *plan, const xmpi_call_t *call,
         plan->args.send = plan->send.packed;
     }
     if (has_gaps && sides->receives && code == MPI_SUCCESS) {
-        code = pack_elements(plan, type, call->recv.buf,
-                             received(call, plan, total, in_place),
-                             &plan->recv);
+        code =
+            pack_elements(plan, type, call->recv.buf,
+                          received(call, plan, total, in_place), &plan->recv);
         plan->args.recv = plan->recv.packed;
     }
     return code;
@@ -499,8 +494,8 @@ static xmpi_fate_t plan_sums(xmpi_plan_t *plan, const xmpi_call_t *call,
     uint64_t total = 0;
     xmpi_fate_t fate;
 
-    *error = type == NULL ? MPI_ERR_TYPE
-                          : plan_counts(plan, call, comm, &total);
+    *error =
+        type == NULL ? MPI_ERR_TYPE : plan_counts(plan, call, comm, &total);
     if (*error != MPI_SUCCESS)
         return XMPI_TAKEN;
     fate = plan_op(plan, call, comm->size, type, error);
@@ -526,9 +521,8 @@ xmpi_fate_t xmpi_plan_make(xmpi_plan_t *plan, const xmpi_call_t *call,
     memset(plan, 0, offsetof(xmpi_plan_t, small));
     plan->args.struct_bytes = sizeof plan->args;
     /* Alltoallw travels as bytes, like alltoallv. */
-    plan->args.coll = call->coll == XYLEM_COLL_ALLTOALLW
-                          ? XYLEM_COLL_ALLTOALLV
-                          : call->coll;
+    plan->args.coll =
+        call->coll == XYLEM_COLL_ALLTOALLW ? XYLEM_COLL_ALLTOALLV : call->coll;
     plan->args.root = has_root(call->coll) ? (uint32_t)call->root : 0;
     plan->own_rank = (uint32_t)comm->rank;
     *error_out = MPI_SUCCESS;

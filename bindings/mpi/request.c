@@ -14,8 +14,8 @@
 #include "bindings/mpi/call.h"
 
 enum {
-    SLICE_US = 20,       /* of a wait, until the host is looked after */
-    SLICES_SHORT = 50,   /* then a rank may sleep */
+    SLICE_US = 20,     /* of a wait, until the host is looked after */
+    SLICES_SHORT = 50, /* then a rank may sleep */
     SLICE_LONG_US = 1000,
     CLOSE_TURNS_MAX = 1 << 20
 };
@@ -28,9 +28,8 @@ static xylem_status_t wait_for(xylem_request_t *request)
     unsigned slices = 0;
 
     while (status == XYLEM_IN_PROGRESS) {
-        status = xylem_request_wait_for(request, slices < SLICES_SHORT
-                                                     ? SLICE_US
-                                                     : SLICE_LONG_US);
+        status = xylem_request_wait_for(
+            request, slices < SLICES_SHORT ? SLICE_US : SLICE_LONG_US);
         if (status != XYLEM_IN_PROGRESS)
             break;
         slices++;

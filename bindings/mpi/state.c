@@ -1,8 +1,8 @@
 /* Start and end of the binding, and its settings.
  *
- * After MPI_Init no message is sent, so that programs without collectives do not
- * wait for any. In the first call that all ranks of the job make together, on
- * whatever communicator, they make one of the binding's own, compare their
+ * After MPI_Init no message is sent, so that programs without collectives do
+ * not wait for any. In the first call that all ranks of the job make together,
+ * on whatever communicator, they make one of the binding's own, compare their
  * settings, and make the context over it. With MPI_THREAD_MULTIPLE several
  * threads may make such calls at once, on different communicators: there the
  * communicator is made in MPI_Init_thread.
@@ -72,8 +72,7 @@ static void report(void)
 
     for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
         for (fate = 0; fate < XMPI_FATES; fate++) {
-            n = atomic_load_explicit(&counts[coll][fate],
-                                     memory_order_relaxed);
+            n = atomic_load_explicit(&counts[coll][fate], memory_order_relaxed);
             if (n == 0)
                 continue;
             if (fate == XMPI_TAKEN)
@@ -213,8 +212,7 @@ static xylem_status_t allgather(void *arg, const void *mine, void *all,
 /* One thread of each rank is here; which one differs. */
 static void context_create(void)
 {
-    xylem_bootstrap_t bootstrap = {sizeof bootstrap,
-                                   (uint32_t)xmpi_state.rank,
+    xylem_bootstrap_t bootstrap = {sizeof bootstrap, (uint32_t)xmpi_state.rank,
                                    (uint32_t)xmpi_state.size, allgather, NULL};
     xylem_context_params_t params = {sizeof params, &bootstrap, NULL};
     xylem_context_t *context = NULL;
@@ -295,14 +293,13 @@ static void connect(MPI_Comm over)
 xylem_context_t *xmpi_context_make(MPI_Comm over)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    xylem_context_t *context = atomic_load_explicit(&xmpi_state.context,
-                                                    memory_order_acquire);
+    xylem_context_t *context =
+        atomic_load_explicit(&xmpi_state.context, memory_order_acquire);
 
     if (context != NULL)
         return context;
     pthread_mutex_lock(&lock);
-    context =
-        atomic_load_explicit(&xmpi_state.context, memory_order_relaxed);
+    context = atomic_load_explicit(&xmpi_state.context, memory_order_relaxed);
     if (context == NULL && !xmpi_state.has_failed) {
         if (xmpi_state.world == MPI_COMM_NULL)
             connect(over);
@@ -315,8 +312,8 @@ xylem_context_t *xmpi_context_make(MPI_Comm over)
 
 static void context_close(void)
 {
-    xylem_context_t *context = atomic_load_explicit(&xmpi_state.context,
-                                                    memory_order_acquire);
+    xylem_context_t *context =
+        atomic_load_explicit(&xmpi_state.context, memory_order_acquire);
 
     if (context == NULL)
         return;

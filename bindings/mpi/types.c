@@ -39,8 +39,8 @@ static xmpi_type_t *find_named(MPI_Datatype handle)
     return NULL;
 }
 
-static int extent_of(MPI_Datatype handle, uint64_t *size_out,
-                     int64_t *low_out, int64_t *extent_out)
+static int extent_of(MPI_Datatype handle, uint64_t *size_out, int64_t *low_out,
+                     int64_t *extent_out)
 {
     MPI_Count size;
     MPI_Aint low, extent;
@@ -111,10 +111,10 @@ static void add_integer(MPI_Datatype handle, int is_signed)
 
 static void add_c_types(void)
 {
-    MPI_Datatype with_sign[] = {
-        MPI_SIGNED_CHAR, MPI_SHORT,   MPI_INT,     MPI_LONG,
-        MPI_LONG_LONG,   MPI_INT8_T,  MPI_INT16_T, MPI_INT32_T,
-        MPI_INT64_T,     MPI_AINT,    MPI_COUNT,   MPI_OFFSET};
+    MPI_Datatype with_sign[] = {MPI_SIGNED_CHAR, MPI_SHORT,     MPI_INT,
+                                MPI_LONG,        MPI_LONG_LONG, MPI_INT8_T,
+                                MPI_INT16_T,     MPI_INT32_T,   MPI_INT64_T,
+                                MPI_AINT,        MPI_COUNT,     MPI_OFFSET};
     MPI_Datatype without[] = {
         MPI_UNSIGNED_CHAR,      MPI_UNSIGNED_SHORT, MPI_UNSIGNED,
         MPI_UNSIGNED_LONG,      MPI_UINT8_T,        MPI_UINT16_T,
@@ -279,9 +279,9 @@ static xmpi_type_t *find_out(MPI_Datatype handle)
     }
     type->true_low = true_low;
     type->true_extent = true_extent;
-    type->is_plain = type->size == 0 ||
-                     (low == 0 && type->extent == (int64_t)type->size &&
-                      packs_as_copy(type));
+    type->is_plain =
+        type->size == 0 || (low == 0 && type->extent == (int64_t)type->size &&
+                            packs_as_copy(type));
     return type;
 }
 
@@ -303,8 +303,8 @@ xmpi_type_t *xmpi_type_find(MPI_Datatype handle)
             MPI_SUCCESS ||
         !found) {
         type = find_out(handle);
-        if (type != NULL && xmpi_host.Type_set_attr(handle, keyval, type) !=
-                                MPI_SUCCESS) {
+        if (type != NULL &&
+            xmpi_host.Type_set_attr(handle, keyval, type) != MPI_SUCCESS) {
             free(type);
             type = NULL;
         }
@@ -339,9 +339,9 @@ int xmpi_type_pack(const xmpi_type_t *type, const void *user, uint64_t count,
     for (; count > 0; count -= now) {
         now = count < most ? count : most;
         position = 0;
-        code = xmpi_host.Pack(from, (int)now, type->handle, to,
-                              (int)(now * type->size), &position,
-                              xmpi_state.self);
+        code =
+            xmpi_host.Pack(from, (int)now, type->handle, to,
+                           (int)(now * type->size), &position, xmpi_state.self);
         if (code != MPI_SUCCESS)
             return code;
         from += (int64_t)now * type->extent;

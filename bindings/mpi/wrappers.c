@@ -141,11 +141,9 @@ XMPI_COLLECTIVES_WITH_DATA(INT_FORMS)
 #if XMPI_HOST_HAS_MPI4
 #define HOST_LARGE(NAME)         xmpi_host.NAME##_c(A_##NAME)
 #define HOST_ILARGE(NAME, INAME) xmpi_host.INAME##_c(A_##NAME, request)
-#define HOST_LARGE_INIT(NAME)                                                  \
-    xmpi_host.NAME##_init_c(A_##NAME, info, request)
+#define HOST_LARGE_INIT(NAME)    xmpi_host.NAME##_init_c(A_##NAME, info, request)
 #else
-#define HOST_LARGE(NAME)                                                       \
-    xmpi_narrow(&call, XMPI_BLOCKING, MPI_INFO_NULL, NULL)
+#define HOST_LARGE(NAME) xmpi_narrow(&call, XMPI_BLOCKING, MPI_INFO_NULL, NULL)
 #define HOST_ILARGE(NAME, INAME)                                               \
     xmpi_narrow(&call, XMPI_NONBLOCKING, MPI_INFO_NULL, request)
 #define HOST_LARGE_INIT(NAME) xmpi_narrow(&call, XMPI_PERSISTENT, info, request)

@@ -58,11 +58,10 @@ static void complete(MPI_Request *request)
 #define RUN(name, iname, ...)                                                  \
     do {                                                                       \
         if (is_large)                                                          \
-            LARGE(name, iname, __VA_ARGS__);                                \
+            LARGE(name, iname, __VA_ARGS__);                                   \
         else                                                                   \
             FORM(name, iname, , __VA_ARGS__);                                  \
     } while (0)
-
 
 /* ---- buffers ---- */
 
@@ -151,8 +150,8 @@ static void test_scatter(int n, int way, int root, int in_place)
     for (i = 0; i < size && rank == root; i++)
         put(send, kind, n * i, n, root, i);
     in_place = in_place && rank == root;
-    RUN(Scatter, Iscatter, send, n, types[kind],
-        in_place ? MPI_IN_PLACE : recv, n, types[other], root, comm);
+    RUN(Scatter, Iscatter, send, n, types[kind], in_place ? MPI_IN_PLACE : recv,
+        n, types[other], root, comm);
     if (!in_place)
         check(recv, other, 0, n, root, rank);
     free(send);
@@ -241,7 +240,7 @@ static void test_gatherv(int n, int way, int root, int in_place)
     in_place = in_place && rank == root;
     if (in_place)
         put(recv, other, a.displs[rank], mine, rank, root);
-#define S in_place ? MPI_IN_PLACE : send, mine, types[kind], recv
+#define S    in_place ? MPI_IN_PLACE : send, mine, types[kind], recv
 #define REST types[other], root, comm
     if (is_large)
         LARGE(Gatherv, Igatherv, S, a.large_counts, a.large_displs, REST);
@@ -269,11 +268,10 @@ static void test_scatterv(int n, int way, int root, int in_place)
     for (i = 0; i < size; i++)
         put(send, kind, a.displs[i], counts[i], root, i);
     in_place = in_place && rank == root;
-#define REST types[kind], in_place ? MPI_IN_PLACE : recv, mine, types[other],   \
-        root, comm
+#define REST                                                                   \
+    types[kind], in_place ? MPI_IN_PLACE : recv, mine, types[other], root, comm
     if (is_large)
-        LARGE(Scatterv, Iscatterv, send, a.large_counts, a.large_displs,
-             REST);
+        LARGE(Scatterv, Iscatterv, send, a.large_counts, a.large_displs, REST);
     else
         FORM(Scatterv, Iscatterv, , send, a.counts, a.displs, REST);
 #undef REST
@@ -300,7 +298,7 @@ static void test_allgatherv(int n, int way, int in_place)
 #define S in_place ? MPI_IN_PLACE : send, mine, types[kind], recv
     if (is_large)
         LARGE(Allgatherv, Iallgatherv, S, a.large_counts, a.large_displs,
-             types[other], comm);
+              types[other], comm);
     else
         FORM(Allgatherv, Iallgatherv, , S, a.counts, a.displs, types[other],
              comm);
@@ -334,15 +332,15 @@ static void test_alltoallv(int n, int way, int in_place, int by_types)
     }
 #define S in_place ? MPI_IN_PLACE : send
     if (by_types && is_large)
-        LARGE(Alltoallw, Ialltoallw, S, s.large_counts, s.large_bytes,
-             s.types, recv, r.large_counts, r.large_bytes, r.types, comm);
+        LARGE(Alltoallw, Ialltoallw, S, s.large_counts, s.large_bytes, s.types,
+              recv, r.large_counts, r.large_bytes, r.types, comm);
     else if (by_types)
         FORM(Alltoallw, Ialltoallw, , S, s.counts, s.bytes, s.types, recv,
              r.counts, r.bytes, r.types, comm);
     else if (is_large)
         LARGE(Alltoallv, Ialltoallv, S, s.large_counts, s.large_displs,
-             types[kind], recv, r.large_counts, r.large_displs, types[other],
-             comm);
+              types[kind], recv, r.large_counts, r.large_displs, types[other],
+              comm);
     else
         FORM(Alltoallv, Ialltoallv, , S, s.counts, s.displs, types[kind], recv,
              r.counts, r.displs, types[other], comm);
@@ -455,9 +453,8 @@ static void test_reduce_scatter(int n, int in_place)
     send = numbers(all);
     recv = numbers(all);
     if (is_large)
-        LARGE(Reduce_scatter, Ireduce_scatter,
-             in_place ? MPI_IN_PLACE : send, recv, large, MPI_LONG, MPI_SUM,
-             comm);
+        LARGE(Reduce_scatter, Ireduce_scatter, in_place ? MPI_IN_PLACE : send,
+              recv, large, MPI_LONG, MPI_SUM, comm);
     else
         FORM(Reduce_scatter, Ireduce_scatter, , in_place ? MPI_IN_PLACE : send,
              recv, counts, MPI_LONG, MPI_SUM, comm);

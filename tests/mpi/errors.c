@@ -46,10 +46,9 @@ static void test_mistakes(MPI_Comm comm)
             MPI_Reduce(buf, all, 1, MPI_INT, MPI_OP_NULL, 0, comm));
     REFUSED(MPI_ERR_OP, MPI_Allreduce(buf, all, 1, MPI_DOUBLE, MPI_BAND, comm));
     REFUSED(MPI_ERR_COUNT, MPI_Allreduce(buf, all, -3, MPI_INT, MPI_SUM, comm));
-    REFUSED(MPI_ERR_ROOT, MPI_Gather(buf, 1, MPI_INT, all, 1, MPI_INT, size + 5,
-                                     comm));
-    REFUSED(MPI_ERR_UNKNOWN,
-            MPI_Ibcast(buf, -1, MPI_INT, 0, comm, &request));
+    REFUSED(MPI_ERR_ROOT,
+            MPI_Gather(buf, 1, MPI_INT, all, 1, MPI_INT, size + 5, comm));
+    REFUSED(MPI_ERR_UNKNOWN, MPI_Ibcast(buf, -1, MPI_INT, 0, comm, &request));
     REFUSED(MPI_ERR_UNKNOWN, MPI_Iallreduce(buf, all, 1, MPI_DATATYPE_NULL,
                                             MPI_SUM, comm, &request));
     REFUSED(MPI_ERR_UNKNOWN, MPI_Allgatherv(buf, 1, MPI_INT, all, counts,

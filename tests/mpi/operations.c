@@ -78,7 +78,7 @@ static void test_predefined(void)
     MPI_Datatype integers[] = {MPI_SIGNED_CHAR, MPI_UNSIGNED_SHORT, MPI_INT,
                                MPI_UNSIGNED_LONG, MPI_INT64_T};
     MPI_Datatype reals[] = {MPI_FLOAT, MPI_DOUBLE};
-    MPI_Op all[] = {MPI_SUM, MPI_PROD, MPI_MIN,  MPI_MAX,  MPI_LAND,
+    MPI_Op all[] = {MPI_SUM, MPI_PROD, MPI_MIN,  MPI_MAX, MPI_LAND,
                     MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR};
     int i, o;
 
@@ -129,8 +129,7 @@ static void test_pairs_with_gaps(void)
         }
     }
     memset(&other, 0, sizeof other);
-    MPI_Allreduce(&mine, &other, 1, MPI_DOUBLE_INT, MPI_MAXLOC,
-                  MPI_COMM_WORLD);
+    MPI_Allreduce(&mine, &other, 1, MPI_DOUBLE_INT, MPI_MAXLOC, MPI_COMM_WORLD);
     CHECK(other.value == best.value && other.place == best.place);
     MPI_Bcast(&other, 1, MPI_DOUBLE_INT, 0, MPI_COMM_WORLD);
     CHECK(other.value == best.value && other.place == best.place);
@@ -151,10 +150,9 @@ static int calls;
 
 static matrix_t times(matrix_t x, matrix_t y)
 {
-    matrix_t z = {(x.a * y.a + x.b * y.c) % PRIME,
-                  (x.a * y.b + x.b * y.d) % PRIME,
-                  (x.c * y.a + x.d * y.c) % PRIME,
-                  (x.c * y.b + x.d * y.d) % PRIME};
+    matrix_t z = {
+        (x.a * y.a + x.b * y.c) % PRIME, (x.a * y.b + x.b * y.d) % PRIME,
+        (x.c * y.a + x.d * y.c) % PRIME, (x.c * y.b + x.d * y.d) % PRIME};
     return z;
 }
 

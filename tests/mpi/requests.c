@@ -39,8 +39,7 @@ static void mix_start(mix_t *mix, int round)
     fill(mix->got, N, -1);
     fill(mix->cast, N, rank == round % size ? round : -5);
     mix->one = rank + round;
-    MPI_Irecv(mix->got, N, MPI_INT, left, 1, MPI_COMM_WORLD,
-              &mix->requests[0]);
+    MPI_Irecv(mix->got, N, MPI_INT, left, 1, MPI_COMM_WORLD, &mix->requests[0]);
     MPI_Ibcast(mix->cast, N, MPI_INT, round % size, MPI_COMM_WORLD,
                &mix->requests[1]);
     MPI_Isend(mix->sent, N, MPI_INT, right, 1, MPI_COMM_WORLD,
@@ -140,7 +139,7 @@ static void ask_each(mix_t *mix)
 static void test_mixtures(void)
 {
     static void (*const ways[])(mix_t *) = {
-        wait_all,    wait_any,    wait_some, test_all_of,
+        wait_all,    wait_any,     wait_some, test_all_of,
         test_any_of, test_some_of, ask_each};
     static mix_t mix;
     int round;
