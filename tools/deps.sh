@@ -15,10 +15,10 @@ set -euo pipefail
 
 build_packages=(gcc g++ meson ninja-build pkg-config libucx-dev libhwloc-dev
     libevent-dev libjansson-dev libpmix-dev)
-# llvm-14 has the symbolizer that gives sanitizer reports their line numbers.
 mpi_packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran)
-test_packages=("${mpi_packages[@]}" clang clang-format clang-tidy libclang-rt-14-dev llvm-14
-    valgrind shellcheck)
+# llvm-14 has the symbolizer that gives sanitizer reports their line numbers.
+test_packages=("${mpi_packages[@]}" clang clang-format clang-tidy
+    libclang-rt-14-dev llvm-14 valgrind shellcheck)
 bench_packages=("${mpi_packages[@]}" gnuplot-nox hpcc mumps-test
     netpipe-openmpi scalapack-mpi-test)
 

@@ -347,6 +347,14 @@ static int finalize(MPI_Comm handle, int key, void *value, void *extra)
 
 /* ---- start ---- */
 
+/* Those that want a core: the progress thread does as well. */
+static int threads_of_rank(void)
+{
+    const char *progress = getenv("XYLEM_PROGRESS");
+
+    return progress != NULL && strcmp(progress, "thread") == 0 ? 2 : 1;
+}
+
 void xmpi_state_open(void)
 {
     int keyval = MPI_KEYVAL_INVALID, level = MPI_THREAD_SINGLE;
@@ -358,7 +366,8 @@ void xmpi_state_open(void)
     xmpi_host.Comm_set_errhandler(xmpi_state.self, MPI_ERRORS_RETURN);
     xmpi_host.Comm_rank(MPI_COMM_WORLD, &xmpi_state.rank);
     xmpi_host.Comm_size(MPI_COMM_WORLD, &xmpi_state.size);
-    xmpi_state.shares_cores = xmpi_state.size > sysconf(_SC_NPROCESSORS_ONLN);
+    xmpi_state.shares_cores =
+        xmpi_state.size * threads_of_rank() > sysconf(_SC_NPROCESSORS_ONLN);
     if (xmpi_types_open() != 0 || xmpi_comms_open() != 0)
         return;
     xmpi_ops_open();
