@@ -126,7 +126,7 @@ scalapack_of()
 
 scalapack() { scalapack_of "ScaLAPACK, LU" openmpi "$np"; }
 # MPICH's ranks never leave a core to others.
-lu() { scalapack_of "ScaLAPACK, LU" mpich "$(($(nproc) < np ? $(nproc) : np))"; }
+lu() { scalapack_of "ScaLAPACK, LU" mpich "$(($(nproc --all) < np ? $(nproc --all) : np))"; }
 
 printf '%-22s %-8s %5s  %9s %-4s  %9s %-4s  %8s\n' program MPI ranks alone \
     good xylem good "taken"
