@@ -50,8 +50,7 @@ static const char *const fates[XMPI_FATES] = {
     [XMPI_NOT_SELECTED] = "not selected by XYLEM_MPI_COLLECTIVES",
     [XMPI_NO_INTRA] = "on an inter-communicator",
     [XMPI_NO_CONTEXT] = "before all ranks were connected",
-    [XMPI_NO_TEAM] = "nonblocking, before the communicator's first blocking "
-                     "collective",
+    [XMPI_NO_TEAM] = "nonblocking, before the communicator's first that blocks",
     [XMPI_NO_KERNEL] = "predefined operation on a type without a kernel",
     [XMPI_UNHOOKED] = "nothing would make it progress",
     [XMPI_OFF] = "the binding is not in use",
@@ -111,7 +110,7 @@ static uint64_t selection_of(const char *text)
     int is_first = 1;
 
     while (at != NULL && *at != '\0') {
-        char sign = *at == '+' || *at == '-' ? *at++ : ' ';
+        int sign = *at == '+' || *at == '-' ? *at++ : ' ';
         size_t bytes = strcspn(at, ",");
         bits = bits_of(at, bytes);
         if (bits == UINT64_MAX)
@@ -366,8 +365,8 @@ void xmpi_state_open(void)
     xmpi_host.Comm_set_errhandler(xmpi_state.self, MPI_ERRORS_RETURN);
     xmpi_host.Comm_rank(MPI_COMM_WORLD, &xmpi_state.rank);
     xmpi_host.Comm_size(MPI_COMM_WORLD, &xmpi_state.size);
-    xmpi_state.shares_cores =
-        xmpi_state.size * threads_of_rank() > sysconf(_SC_NPROCESSORS_ONLN);
+    xmpi_state.shares_cores = (long)xmpi_state.size * threads_of_rank() >
+                              sysconf(_SC_NPROCESSORS_ONLN);
     if (xmpi_types_open() != 0 || xmpi_comms_open() != 0)
         return;
     xmpi_ops_open();
