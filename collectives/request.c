@@ -352,6 +352,23 @@ xylem_status_t xylem_request_wait(xylem_request_t *request)
     return xyl_request_wait(request);
 }
 
+xylem_status_t xylem_request_wait_for(xylem_request_t *request,
+                                      uint64_t limit_us)
+{
+    xylem_status_t status =
+        xyl_request_check(request, "xylem_request_wait_for");
+
+    if (status != XYLEM_OK || is_idle(request))
+        return status != XYLEM_OK ? status : outcome(request);
+    if (xyl_engine_in_callback(&request->context->engine))
+        return xyl_fail(XYLEM_ERR_IN_CALLBACK,
+                        "xylem_request_wait_for: a callback must not block");
+    if (xyl_driver_wait(&request->context->driver, is_idle, request,
+                        limit_us * 1000) != XYLEM_OK)
+        return XYLEM_IN_PROGRESS;
+    return outcome(request);
+}
+
 xylem_status_t xylem_request_free(xylem_request_t *request)
 {
     xylem_status_t status;

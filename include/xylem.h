@@ -178,6 +178,21 @@ xylem_status_t xylem_team_isplit(xylem_team_t *parent, uint32_t color,
                                  uint32_t key, xylem_team_t **team_out,
                                  xylem_request_t **request_out);
 
+/* A team of ranks that reach each other by other means, without the others:
+ * each draws a ticket (for one team, else given back), tells it to the others,
+ * and makes the team of all tickets, in the same order. tickets[rank] is its
+ * own, also when that fails. Returns owned, as above. Any thread. */
+typedef struct xylem_ticket {
+    uint32_t word[4];
+} xylem_ticket_t;
+xylem_status_t xylem_ticket_draw(xylem_context_t *context,
+                                 xylem_ticket_t *ticket_out);
+xylem_status_t xylem_ticket_return(xylem_context_t *context,
+                                   const xylem_ticket_t *ticket);
+xylem_status_t xylem_team_create(xylem_context_t *context,
+                                 const xylem_ticket_t *tickets, uint32_t count,
+                                 uint32_t rank, xylem_team_t **team_out);
+
 /* Gives the handle up; does not communicate and does not block. What the team
  * still has in flight completes first. NULL is allowed; the world team and a
  * team with persistent requests are refused (XYLEM_ERR_BUSY). */
@@ -556,6 +571,12 @@ xylem_status_t xylem_request_test(xylem_request_t *request);
  * but messages that were under way may still read or write its buffers: leave
  * them alone until the context is destroyed. */
 xylem_status_t xylem_request_wait(xylem_request_t *request);
+
+/* The same for about limit_us microseconds; XYLEM_IN_PROGRESS when they are
+ * over. May sleep, where waiting does, if the limit is XYLEM_SPIN_US or more.
+ */
+xylem_status_t xylem_request_wait_for(xylem_request_t *request,
+                                      uint64_t limit_us);
 
 /* Frees an idle or completed request. NULL is allowed; XYLEM_ERR_BUSY while it
  * is active. */

@@ -14,6 +14,7 @@
 enum {
     SLEEP_NS_MAX = 200 * 1000 * 1000, /* look around at least this often */
     WAIT_NS_MAX = 1000 * 1000,        /* for another thread's progress */
+    SPIN_SHARE = 16,       /* of the time to spin, in a wait that has a limit */
     TURNS_PER_OWNING = 16, /* of a waiting thread, then others get a chance */
     YIELD_AFTER_TURNS = 2  /* idle turns of a rank that has to share its core,
                                then it lets others run each turn */
@@ -48,13 +49,16 @@ static void wake(void *arg)
         return; /* full: the sleeper is being woken already */
 }
 
-static void sleep_until_event(xyl_driver_t *driver)
+static void sleep_until_event(xyl_driver_t *driver, uint64_t limit_at_ns)
 {
     uint64_t now = xyl_clock_now(driver->engine->clock);
     uint64_t at = xyl_timers_next_ns(&driver->engine->timers);
-    uint64_t ns = at <= now ? 0 : at - now;
+    uint64_t ns;
     struct timeval limit;
 
+    if (at > limit_at_ns)
+        at = limit_at_ns;
+    ns = at <= now ? 0 : at - now;
     if (ns > SLEEP_NS_MAX)
         ns = SLEEP_NS_MAX;
     limit.tv_sec = (time_t)(ns / 1000000000u);
@@ -77,7 +81,7 @@ static void announce_sleep(xyl_engine_t *engine, int is_asleep)
 /* The owner has been idle. Announce first, look again, then sleep: a task that
  * is submitted in between, or a flag that is set, is either seen here or ends
  * the sleep. */
-static void sleep_owned(xyl_driver_t *driver)
+static void sleep_owned(xyl_driver_t *driver, uint64_t limit_at_ns)
 {
     xyl_engine_t *engine = driver->engine;
 
@@ -85,15 +89,17 @@ static void sleep_owned(xyl_driver_t *driver)
     if ((engine->shm == NULL || xyl_engine_poll(engine) == 0) &&
         xyl_engine_is_idle(engine) &&
         engine->net->ops->arm(engine->net) == XYLEM_OK)
-        sleep_until_event(driver);
+        sleep_until_event(driver, limit_at_ns);
     announce_sleep(engine, 0);
 }
 
 /* ---- one thread's way of progressing ---- */
 
 typedef struct idler {
-    unsigned turns;    /* without work */
-    uint64_t since_ns; /* first of them */
+    unsigned turns;       /* without work */
+    uint64_t since_ns;    /* first of them */
+    uint64_t spin_ns;     /* then it sleeps */
+    uint64_t limit_at_ns; /* no sleep lasts longer */
 } idler_t;
 
 /* The owner: one turn, then rest as the mode allows. */
@@ -113,8 +119,8 @@ static void turn_and_rest(xyl_driver_t *driver, idler_t *idler)
     now = xyl_clock_now(driver->engine->clock);
     if (idler->turns == 1)
         idler->since_ns = now;
-    if (now - idler->since_ns >= driver->params.spin_ns) {
-        sleep_owned(driver);
+    if (now - idler->since_ns >= idler->spin_ns) {
+        sleep_owned(driver, idler->limit_at_ns);
         idler->turns = 0;
     }
 }
@@ -164,16 +170,18 @@ xylem_status_t xyl_driver_wait(xyl_driver_t *driver, int (*is_done)(void *arg),
                                void *arg, uint64_t limit_ns)
 {
     xyl_engine_t *engine = driver->engine;
-    idler_t idler = {0, 0};
-    uint64_t begun = 0;
+    idler_t idler = {0, 0, driver->params.spin_ns, UINT64_MAX};
     unsigned turns;
     int owner;
 
-    if (limit_ns != UINT64_MAX)
-        begun = xyl_clock_now(engine->clock);
+    if (limit_ns != UINT64_MAX) {
+        idler.limit_at_ns = xyl_clock_now(engine->clock) + limit_ns;
+        if (limit_ns >= idler.spin_ns) /* else it would spin for all of it */
+            idler.spin_ns /= SPIN_SHARE;
+    }
     while (!is_done(arg)) {
         if (limit_ns != UINT64_MAX &&
-            xyl_clock_now(engine->clock) - begun >= limit_ns)
+            xyl_clock_now(engine->clock) >= idler.limit_at_ns)
             return XYLEM_ERR_TIMED_OUT;
         owner = xyl_engine_try_own(engine);
         if (!owner) {
@@ -196,7 +204,7 @@ xylem_status_t xyl_driver_wait(xyl_driver_t *driver, int (*is_done)(void *arg),
 static void *thread_main(void *arg)
 {
     xyl_driver_t *driver = arg;
-    idler_t idler = {0, 0};
+    idler_t idler = {0, 0, driver->params.spin_ns, UINT64_MAX};
 
     /* It owns the engine from the start: see xyl_driver_start. Partner: the
      * store in xyl_driver_leave_to_caller. */

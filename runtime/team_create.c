@@ -175,6 +175,114 @@ static xylem_status_t split_start(xylem_team_t *parent, uint32_t color,
     return xyl_request_start(&allreduce->request);
 }
 
+/* ---- tickets ---- */
+
+/* The words of a ticket. */
+enum { MAGIC, SERIAL, RANK, SLOT };
+enum { TICKET_MAGIC = 0x78546b74 };
+
+xylem_status_t xylem_ticket_draw(xylem_context_t *context,
+                                 xylem_ticket_t *ticket_out)
+{
+    xylem_status_t status = xyl_context_check(context, "xylem_ticket_draw");
+    uint32_t slot, serial;
+
+    if (status != XYLEM_OK)
+        return status;
+    if (ticket_out == NULL)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "xylem_ticket_draw: ticket_out is NULL");
+    slot = xyl_context_slot_acquire(context);
+    if (slot == XYL_TEAM_SLOTS)
+        return xyl_fail(XYLEM_ERR_NO_RESOURCE,
+                        "this rank is in %d teams already; destroy some",
+                        XYL_TEAM_SLOTS);
+    serial = 1 + atomic_fetch_add_explicit(&context->teams_made, 1,
+                                           memory_order_relaxed);
+    *ticket_out = (xylem_ticket_t){{TICKET_MAGIC, serial, context->rank, slot}};
+    return XYLEM_OK;
+}
+
+static int is_ticket(const xylem_context_t *context,
+                     const xylem_ticket_t *ticket)
+{
+    return ticket->word[MAGIC] == TICKET_MAGIC &&
+           ticket->word[RANK] < context->ranks &&
+           ticket->word[SLOT] < XYL_TEAM_SLOTS;
+}
+
+xylem_status_t xylem_ticket_return(xylem_context_t *context,
+                                   const xylem_ticket_t *ticket)
+{
+    xylem_status_t status = xyl_context_check(context, "xylem_ticket_return");
+
+    if (status != XYLEM_OK)
+        return status;
+    if (ticket == NULL || !is_ticket(context, ticket) ||
+        ticket->word[RANK] != context->rank)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "xylem_ticket_return: this is no ticket of this rank");
+    xyl_context_slot_release(context, ticket->word[SLOT]);
+    return XYLEM_OK;
+}
+
+static xylem_status_t check_tickets(const xylem_context_t *context,
+                                    const xylem_ticket_t *tickets,
+                                    uint32_t count, uint32_t rank,
+                                    const xylem_team_t *const *team_out)
+{
+    uint32_t i;
+
+    if (tickets == NULL || team_out == NULL || rank >= count ||
+        count > context->ranks)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "xylem_team_create: %u tickets, rank %u: tickets or "
+                        "team_out is NULL, or a number is out of range",
+                        count, rank);
+    for (i = 0; i < count; i++)
+        if (!is_ticket(context, &tickets[i]) ||
+            (tickets[i].word[RANK] == context->rank) != (i == rank))
+            return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                            "xylem_team_create: number %u is no ticket, or "
+                            "this rank's in the wrong place",
+                            i);
+    return XYLEM_OK;
+}
+
+xylem_status_t xylem_team_create(xylem_context_t *context,
+                                 const xylem_ticket_t *tickets, uint32_t count,
+                                 uint32_t rank, xylem_team_t **team_out)
+{
+    xylem_status_t status = xyl_context_check(context, "xylem_team_create");
+    uint32_t *world_ranks, i;
+    uint16_t *slots;
+    xylem_team_t *team;
+
+    if (status == XYLEM_OK)
+        status = check_tickets(context, tickets, count, rank,
+                               (const xylem_team_t *const *)team_out);
+    if (status != XYLEM_OK)
+        return status;
+    world_ranks = malloc(count * sizeof *world_ranks);
+    slots = malloc(count * sizeof *slots);
+    if (world_ranks == NULL || slots == NULL) {
+        free(world_ranks);
+        free(slots);
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a team");
+    }
+    for (i = 0; i < count; i++) {
+        world_ranks[i] = tickets[i].word[RANK];
+        slots[i] = (uint16_t)tickets[i].word[SLOT];
+    }
+    status = xyl_team_create(context, rank, count, slots[rank], world_ranks,
+                             slots, &team);
+    if (status != XYLEM_OK)
+        return status;
+    team->key |= tickets[0].word[SERIAL];
+    *team_out = team;
+    return XYLEM_OK;
+}
+
 /* ---- public ---- */
 
 static xylem_status_t check(const xylem_team_t *parent, const void *team_out,

@@ -10,8 +10,9 @@
 #include "runtime/base/status.h"
 
 #define PREFIX "XYLEM_"
-/* What begins so is the simulator's. */
+/* What begins so is the simulator's, or the binding's for MPI. */
 #define SIMULATOR "SIM_"
+#define BINDING   "MPI_"
 enum {
     PREFIX_BYTES = sizeof PREFIX - 1,
     WINDOW_MAX = 64 /* the bits of a word, see collectives/edge.h */
@@ -82,7 +83,8 @@ static xylem_status_t load_environment(xyl_config_t *config)
         if (strncmp(*variable, PREFIX, PREFIX_BYTES) != 0 || equals < name)
             continue;
         row = row_find(name, (size_t)(equals - name));
-        if (row == NULL && strncmp(name, SIMULATOR, strlen(SIMULATOR)) == 0)
+        if (row == NULL && (strncmp(name, SIMULATOR, strlen(SIMULATOR)) == 0 ||
+                            strncmp(name, BINDING, strlen(BINDING)) == 0))
             continue;
         if (row == NULL) {
             xyl_log(XYL_LOG_WARN,

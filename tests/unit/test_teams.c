@@ -367,6 +367,41 @@ static void test_slots_run_out(void)
     fabric_destroy(fabric);
 }
 
+/* Some ranks alone, in an order of their own, without their parent. */
+static void test_tickets(void)
+{
+    static const uint32_t list[] = {7, 2, 5};
+    enum { COUNT = sizeof list / sizeof *list };
+    fabric_t *fabric = make(8);
+    xylem_ticket_t tickets[COUNT], extra;
+    teams_t team = {{NULL}};
+    xylem_context_t *context;
+    uint32_t i, times;
+
+    for (times = 0; times < 3; times++) {
+        for (i = 0; i < COUNT; i++) {
+            context = fabric_context(fabric, list[i]);
+            CHECK_EQ(xylem_ticket_draw(context, &extra), XYLEM_OK);
+            CHECK_EQ(xylem_ticket_draw(context, &tickets[i]), XYLEM_OK);
+            CHECK_EQ(xylem_ticket_return(context, &extra), XYLEM_OK);
+        }
+        for (i = 0; i < COUNT; i++)
+            CHECK_EQ(xylem_team_create(fabric_context(fabric, list[i]), tickets,
+                                       COUNT, i, &team.of[list[i]]),
+                     XYLEM_OK);
+        use(fabric, &team, NULL, 0, times);
+        destroy(&team);
+    }
+    context = fabric_context(fabric, list[0]);
+    CHECK_EQ(xylem_team_create(context, tickets, COUNT, 1, &team.of[0]),
+             XYLEM_ERR_INVALID_ARG);
+    tickets[1].word[0]++;
+    CHECK_EQ(xylem_team_create(context, tickets, COUNT, 0, &team.of[0]),
+             XYLEM_ERR_INVALID_ARG);
+    CHECK_EQ(xylem_ticket_return(context, &tickets[1]), XYLEM_ERR_INVALID_ARG);
+    fabric_destroy(fabric);
+}
+
 static const check_case_t cases[] = {
     {"team: dup", test_dup},
     {"team: split by color and key", test_split},
@@ -376,6 +411,7 @@ static const check_case_t cases[] = {
     {"team: destroyed with operations in flight", test_destroy_in_flight},
     {"team: slots are used again", test_slots},
     {"team: slots run out", test_slots_run_out},
+    {"team: of tickets", test_tickets},
 };
 
 CHECK_MAIN(cases)

@@ -1,0 +1,282 @@
+/* The binding inside: a call of MPI's is written down once, whatever form it
+ * came in, decided upon, and turned into a call of xylem's.
+ *
+ *   wrappers.c    MPI's functions: each writes an xmpi_call_t
+ *   comm.c        may it be taken? what is kept with a communicator
+ *   plan.c        buffers, counts and types as xylem wants them
+ *   types.c, ops.c   datatypes and operations
+ *   request.c     calls that wait, or not; persistent.c: those that come again
+ *   hook.c        progress
+ *   state.c       start and end; narrow.c: large counts for a host without
+ *
+ * Whether a call is taken depends only on what is equal on all ranks of the
+ * communicator: itself, the collective, the operation, and settings that were
+ * compared at the start. What is particular to a rank (datatypes, places of
+ * data, MPI_IN_PLACE) is dealt with on that rank, and so are its mistakes.
+ */
+#ifndef XMPI_CALL_H
+#define XMPI_CALL_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "bindings/mpi/host.h"
+#include "include/xylem.h"
+
+/* ---- calls ---- */
+
+/* One side: the buffer and what is in it. */
+typedef struct xmpi_side {
+    const void *buf;
+    MPI_Count count; /* of a block */
+    MPI_Datatype type;
+    /* v-forms; MPI_Count and MPI_Aint in large calls, else int. */
+    const void *counts;
+    const void *displs;
+    const MPI_Datatype *types; /* alltoallw */
+} xmpi_side_t;
+
+typedef struct xmpi_call {
+    xylem_coll_t coll;
+    int is_large;
+    xmpi_side_t send;
+    xmpi_side_t recv;
+    MPI_Op op;
+    int root;
+    MPI_Comm comm;
+} xmpi_call_t;
+
+/* How a call waits. */
+typedef enum xmpi_form {
+    XMPI_BLOCKING,
+    XMPI_NONBLOCKING,
+    XMPI_PERSISTENT
+} xmpi_form_t;
+
+/* What became of calls; counted. */
+typedef enum xmpi_fate {
+    XMPI_TAKEN,
+    XMPI_NOT_SELECTED, /* by XYLEM_MPI_COLLECTIVES */
+    XMPI_NO_INTRA,     /* inter-communicators */
+    XMPI_NO_CONTEXT,   /* not all its ranks are connected yet */
+    XMPI_NO_TEAM,      /* nonblocking, and the first of its communicator */
+    XMPI_NO_KERNEL,    /* a predefined operation on such a type */
+    XMPI_UNHOOKED,     /* nonblocking, and nobody would make it progress */
+    XMPI_OFF,          /* initialised without the binding, or it failed */
+    XMPI_FATES
+} xmpi_fate_t;
+
+/* ---- datatypes ---- */
+
+/* Which operations of MPI's are defined on a type. */
+typedef enum xmpi_class {
+    XMPI_OPAQUE,
+    XMPI_INTEGER,
+    XMPI_FLOATING,
+    XMPI_COMPLEX,
+    XMPI_LOGICAL,
+    XMPI_BITS,
+    XMPI_PAIR,
+    /* Combined by the host's functions, as the program's own are. */
+    XMPI_HOSTS_LOGICAL,
+    XMPI_HOSTS_PAIR
+} xmpi_class_t;
+
+typedef struct xmpi_type {
+    MPI_Datatype handle;
+    uint64_t size;
+    int64_t extent;
+    int64_t true_low, true_extent; /* where its data lie */
+    int is_plain; /* elements lie one behind the other, without gaps */
+    int is_named; /* one of MPI's own */
+    xmpi_class_t class;
+    xylem_type_t kind;      /* where xylem combines such elements */
+    _Atomic uint32_t users; /* calls that need it; 1 for its existence */
+    int is_left;            /* freed by the program, but there are users */
+} xmpi_type_t;
+
+int xmpi_types_open(void); /* 0: good */
+/* NULL: it is none, or not committed. */
+xmpi_type_t *xmpi_type_find(MPI_Datatype handle);
+void xmpi_type_hold(xmpi_type_t *type);
+void xmpi_type_drop(xmpi_type_t *type);
+
+/* `count` elements at `user` to or from `packed`; 0: good, else MPI's code. */
+int xmpi_type_pack(const xmpi_type_t *type, const void *user, uint64_t count,
+                   void *packed);
+int xmpi_type_unpack(const xmpi_type_t *type, void *user, uint64_t count,
+                     const void *packed);
+
+/* ---- operations ---- */
+
+typedef struct xmpi_op xmpi_op_t;
+
+void xmpi_ops_open(void);
+/* XYLEM_OP_COUNT: not one of MPI's own that xylem knows. */
+xylem_op_t xmpi_op_predefined(MPI_Op handle);
+int xmpi_op_is_named(MPI_Op handle);
+/* Whether such elements are combined by such an operation of MPI's. */
+int xmpi_op_fits(xylem_op_t op, const xmpi_type_t *type);
+/* An operation of the program's on elements of a type; NULL: no memory. Has to
+ * be dropped when no call needs it any longer. */
+xmpi_op_t *xmpi_op_hold(MPI_Op handle, xmpi_type_t *type);
+void xmpi_op_drop(xmpi_op_t *op);
+/* The type goes away: so does what is kept of it and not in use. */
+void xmpi_op_forget_type(const xmpi_type_t *type);
+xylem_op_t xmpi_op_handle(const xmpi_op_t *op);
+/* Frees what is kept of operations that nobody needs. */
+void xmpi_ops_close(void);
+
+/* ---- communicators ---- */
+
+typedef enum xmpi_comm_state {
+    XMPI_COMM_NEW,
+    XMPI_COMM_READY,
+    XMPI_COMM_HOST /* not taken; asked again from time to time */
+} xmpi_comm_state_t;
+
+typedef struct xmpi_comm {
+    MPI_Comm handle;
+    xmpi_comm_state_t state;
+    xmpi_fate_t fate; /* of calls that are not taken */
+    int rank, size;
+    int spans_world;
+    uint32_t calls; /* blocking ones since it was asked */
+    uint32_t calls_to_retry;
+    xylem_team_t *team;
+    int is_world_team;      /* which belongs to the context */
+    _Atomic uint32_t users; /* persistent calls; 1 for the communicator */
+} xmpi_comm_t;
+
+int xmpi_comms_open(void); /* 0: good */
+/* NULL: no communicator that anything is known of. */
+xmpi_comm_t *xmpi_comm_find(MPI_Comm handle);
+/* Whether the call is taken; may exchange messages with the other ranks of the
+ * communicator if the call may block. */
+xmpi_fate_t xmpi_comm_decide(xmpi_comm_t *comm, xylem_coll_t coll,
+                             xmpi_form_t form);
+void xmpi_comm_hold(xmpi_comm_t *comm);
+void xmpi_comm_drop(xmpi_comm_t *comm);
+/* Tells the error handler; returns the code. */
+int xmpi_comm_fail(MPI_Comm handle, xylem_status_t status);
+
+/* ---- plans ---- */
+
+typedef struct xmpi_block {
+    int64_t displ; /* bytes */
+    uint64_t count;
+    xmpi_type_t *type;
+} xmpi_block_t;
+
+/* A side whose elements have gaps: it goes through `packed`. */
+typedef struct xmpi_buffer {
+    char *packed; /* NULL: not needed */
+    char *user;
+    uint32_t count; /* of blocks */
+    xmpi_block_t *blocks;
+} xmpi_buffer_t;
+
+enum { XMPI_PLAN_SMALL = 64 };
+
+typedef struct xmpi_plan {
+    xylem_coll_args_t args;
+    xmpi_buffer_t send;
+    xmpi_buffer_t recv;
+    int packs_recv; /* there is input in `recv`, */
+    int packs_own;  /* but only in this rank's block */
+    uint32_t own_rank;
+    xmpi_op_t *op;
+    void *memory[8];
+    uint32_t memories;
+    uint32_t words;
+    uint64_t small[XMPI_PLAN_SMALL]; /* arrays of small teams */
+} xmpi_plan_t;
+
+/* XMPI_TAKEN, and *error_out MPI's code; or why the host gets the call. */
+xmpi_fate_t xmpi_plan_make(xmpi_plan_t *plan, const xmpi_call_t *call,
+                           const xmpi_comm_t *comm, int *error_out);
+/* Before each start: input with gaps; after the end: output. */
+int xmpi_plan_pack(const xmpi_plan_t *plan);
+int xmpi_plan_unpack(const xmpi_plan_t *plan);
+void xmpi_plan_drop(xmpi_plan_t *plan);
+
+/* ---- requests ---- */
+
+/* Tags below are persistent requests'; every MPI has so many. */
+enum { XMPI_TAGS = 32767 };
+
+/* Moves data and finishes work; returns the number of things done. */
+unsigned xmpi_hook(void);
+/* Moves the host's messages. */
+void xmpi_progress(void);
+/* MPICH does not notice that a message to itself has ended what it waits for,
+ * but that a generalized request is complete. */
+void xmpi_kick(void);
+/* Whether somebody calls xmpi_hook while the program is in MPI. */
+int xmpi_hook_install(void);
+void xmpi_hook_remove(void);
+
+int xmpi_blocking(const xmpi_call_t *call, xmpi_comm_t *comm,
+                  xmpi_fate_t *fate_out);
+int xmpi_nonblocking(const xmpi_call_t *call, xmpi_comm_t *comm,
+                     MPI_Request *request, xmpi_fate_t *fate_out);
+int xmpi_persistent(const xmpi_call_t *call, xmpi_comm_t *comm,
+                    MPI_Request *request, xmpi_fate_t *fate_out);
+
+/* Something that completes on the progressing thread and is finished by a
+ * thread of the program's. */
+typedef struct xmpi_work xmpi_work_t;
+struct xmpi_work {
+    xmpi_work_t *next;
+    xylem_status_t status;
+    void (*finish)(xmpi_work_t *work);
+};
+void xmpi_work_done(void *arg, xylem_status_t status); /* xylem_complete_fn */
+/* Around the start of one; nothing is finished in between. */
+void xmpi_work_begin(void);
+void xmpi_work_begun(void);
+void xmpi_work_end(void);
+int xmpi_work_is_active(void);
+
+/* A persistent request; 0: it is none of ours. */
+int xmpi_persistent_start(MPI_Request *request, int *error_out);
+int xmpi_persistent_free(MPI_Request *request, int *error_out);
+/* Those that the program has not freed. */
+void xmpi_persistent_close(void);
+void xmpi_requests_close(void);
+
+/* ---- state ---- */
+
+typedef struct xmpi_state {
+    int is_open;       /* between MPI_Init and the end */
+    uint64_t selected; /* a bit per XYLEM_COLL_ */
+    int is_verbose;
+    uint64_t job; /* equal on all ranks of the job only */
+    int rank, size;
+    MPI_Comm world; /* the binding's own */
+    MPI_Comm self;  /* the same, alone; errors return */
+    _Atomic(xylem_context_t *) context;
+    int shares_cores; /* there are more ranks than cores */
+    int has_failed;   /* there will be no context */
+    int is_hooked;
+} xmpi_state_t;
+
+extern xmpi_state_t xmpi_state;
+
+void xmpi_state_open(void);
+
+/* The host's collectives, for the binding's own use: whoever waits leaves its
+ * core to others, which MPICH by itself never does. MPI's code. */
+int xmpi_gather_all(const void *mine, void *all, size_t bytes, MPI_Comm comm);
+int xmpi_reduce_all(const void *mine, void *all, int count, MPI_Datatype type,
+                    MPI_Op op, MPI_Comm comm);
+/* The context; collective over `over`, which has all ranks of the job. NULL:
+ * there is none, on all of them. */
+xylem_context_t *xmpi_context_make(MPI_Comm over);
+void xmpi_count(xylem_coll_t coll, xmpi_form_t form, xmpi_fate_t fate);
+
+/* Large counts for a host that knows none. */
+int xmpi_narrow(const xmpi_call_t *call, xmpi_form_t form, MPI_Info info,
+                MPI_Request *request);
+
+#endif

@@ -1,0 +1,313 @@
+/* Communicators: an attribute keeps the team of each, and whether its calls are
+ * taken.
+ *
+ *   NEW    nobody has asked yet
+ *   READY  there is a team, all calls that are selected are taken
+ *   HOST   not all of its ranks have a context, or it is an inter-communicator
+ *
+ * The state changes only in calls that may block, which are the same on all
+ * ranks of the communicator and in the same order, and by what all ranks have
+ * told each other. So it is the same on all of them in every call.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bindings/mpi/call.h"
+
+enum { RETRY_FIRST = 4, RETRY_MAX = 1 << 12, RANKS_ON_STACK = 64 };
+
+/* What a rank tells the others of the communicator. */
+typedef struct row {
+    uint64_t job; /* 0: it has no context */
+    xylem_ticket_t ticket;
+} row_t;
+
+static int keyval = MPI_KEYVAL_INVALID;
+
+/* Each thread remembers the communicator it used last. The generation changes
+ * whenever one goes away. */
+static _Atomic uint32_t generation;
+static _Thread_local struct {
+    MPI_Comm handle;
+    uint32_t generation;
+    xmpi_comm_t *comm;
+} last;
+
+/* ---- life ---- */
+
+void xmpi_comm_hold(xmpi_comm_t *comm)
+{
+    atomic_fetch_add_explicit(&comm->users, 1, memory_order_relaxed);
+}
+
+void xmpi_comm_drop(xmpi_comm_t *comm)
+{
+    if (atomic_fetch_sub_explicit(&comm->users, 1, memory_order_acq_rel) != 1)
+        return;
+    if (comm->team != NULL && !comm->is_world_team)
+        xylem_team_destroy(comm->team);
+    free(comm);
+}
+
+/* The attribute is deleted: the communicator goes away. */
+static int forget(MPI_Comm handle, int key, void *value, void *extra)
+{
+    (void)handle;
+    (void)key;
+    (void)extra;
+    atomic_fetch_add_explicit(&generation, 1, memory_order_acq_rel);
+    xmpi_comm_drop(value);
+    return MPI_SUCCESS;
+}
+
+int xmpi_comms_open(void)
+{
+    atomic_init(&generation, 1);
+    return xmpi_host.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &keyval,
+                                        NULL) != MPI_SUCCESS;
+}
+
+static xmpi_comm_t *find_out(MPI_Comm handle)
+{
+    xmpi_comm_t *comm = calloc(1, sizeof *comm);
+    int is_inter = 0, relation = MPI_UNEQUAL;
+
+    if (comm == NULL)
+        return NULL;
+    comm->handle = handle;
+    comm->fate = XMPI_NO_TEAM;
+    comm->calls_to_retry = RETRY_FIRST;
+    atomic_init(&comm->users, 1);
+    if (xmpi_host.Comm_test_inter(handle, &is_inter) != MPI_SUCCESS ||
+        xmpi_host.Comm_rank(handle, &comm->rank) != MPI_SUCCESS ||
+        xmpi_host.Comm_size(handle, &comm->size) != MPI_SUCCESS)
+        goto fail;
+    if (is_inter) {
+        comm->state = XMPI_COMM_HOST;
+        comm->fate = XMPI_NO_INTRA;
+        comm->calls_to_retry = UINT32_MAX;
+    } else if (comm->size == xmpi_state.size) {
+        if (xmpi_host.Comm_compare(handle, MPI_COMM_WORLD, &relation) !=
+            MPI_SUCCESS)
+            goto fail;
+        comm->spans_world = relation != MPI_UNEQUAL;
+    }
+    if (xmpi_host.Comm_set_attr(handle, keyval, comm) != MPI_SUCCESS)
+        goto fail;
+    return comm;
+fail:
+    free(comm);
+    return NULL;
+}
+
+xmpi_comm_t *xmpi_comm_find(MPI_Comm handle)
+{
+    uint32_t now = atomic_load_explicit(&generation, memory_order_acquire);
+    xmpi_comm_t *comm = NULL;
+    int found = 0;
+
+    if (last.handle == handle && last.generation == now)
+        return last.comm;
+    if (!xmpi_state.is_open || handle == MPI_COMM_NULL ||
+        xmpi_host.Comm_get_attr(handle, keyval, (void *)&comm, &found) !=
+            MPI_SUCCESS)
+        return NULL;
+    if (!found)
+        comm = find_out(handle);
+    if (comm == NULL)
+        return NULL;
+    last.handle = handle;
+    last.generation = now;
+    last.comm = comm;
+    return comm;
+}
+
+/* ---- teams ---- */
+
+/* Equal on all ranks, as their rows are. */
+static int all_are_connected(const row_t *rows, int size)
+{
+    int i;
+
+    for (i = 0; i < size; i++)
+        if (rows[i].job == 0 || rows[i].job != rows[0].job)
+            return 0;
+    return 1;
+}
+
+/* Draws a ticket, unless there is no context, or no ticket. */
+static row_t row_of(xylem_context_t *context)
+{
+    row_t row;
+
+    memset(&row, 0, sizeof row);
+    if (context != NULL && xylem_ticket_draw(context, &row.ticket) == XYLEM_OK)
+        row.job = xmpi_state.job;
+    return row;
+}
+
+/* A team out of everybody's rows. All ranks fail, or none: what could go wrong
+ * on one alone is told to the others. */
+static xylem_team_t *team_of(xmpi_comm_t *comm, xylem_context_t *context,
+                             const row_t *mine, const row_t *rows)
+{
+    xylem_ticket_t some[RANKS_ON_STACK], *tickets = some;
+    xylem_team_t *team = NULL;
+    int i, good = 1, all_good = 0;
+
+    if (!all_are_connected(rows, comm->size)) {
+        if (mine->job != 0)
+            xylem_ticket_return(context, &mine->ticket);
+        return NULL;
+    }
+    if (comm->size > RANKS_ON_STACK)
+        tickets = malloc((size_t)comm->size * sizeof *tickets);
+    for (i = 0; i < comm->size && tickets != NULL; i++)
+        tickets[i] = rows[i].ticket;
+    good = tickets != NULL &&
+           xylem_team_create(context, tickets, (uint32_t)comm->size,
+                             (uint32_t)comm->rank, &team) == XYLEM_OK;
+    if (tickets != some)
+        free(tickets);
+    if (xmpi_reduce_all(&good, &all_good, 1, MPI_INT, MPI_MIN, comm->handle) !=
+        MPI_SUCCESS)
+        all_good = 0;
+    if (all_good)
+        return team;
+    if (good)
+        xylem_team_destroy(team);
+    else
+        xylem_ticket_return(context, &mine->ticket);
+    return NULL;
+}
+
+static xylem_team_t *team_make(xmpi_comm_t *comm, xylem_context_t *context)
+{
+    row_t some[RANKS_ON_STACK], *rows = some, mine = row_of(context);
+    xylem_team_t *team = NULL;
+
+    if (comm->size > RANKS_ON_STACK)
+        rows = malloc((size_t)comm->size * sizeof *rows);
+    if (rows == NULL)
+        abort(); /* the others wait for this rank */
+    if (xmpi_gather_all(&mine, rows, sizeof mine, comm->handle) == MPI_SUCCESS)
+        team = team_of(comm, context, &mine, rows);
+    if (rows != some)
+        free(rows);
+    return team;
+}
+
+/* Collective over the communicator; all ranks come to the same result. */
+static void ask(xmpi_comm_t *comm)
+{
+    xylem_context_t *context =
+        atomic_load_explicit(&xmpi_state.context, memory_order_acquire);
+
+    if (context == NULL && comm->spans_world)
+        context = xmpi_context_make(comm->handle);
+    if (context != NULL && comm->handle == MPI_COMM_WORLD) {
+        comm->team = xylem_context_world(context);
+        comm->is_world_team = 1;
+    } else {
+        comm->team = team_make(comm, context);
+    }
+    comm->calls = 0;
+    if (comm->team != NULL) {
+        comm->state = XMPI_COMM_READY;
+        return;
+    }
+    comm->state = XMPI_COMM_HOST;
+    comm->fate = XMPI_NO_CONTEXT;
+    if (comm->calls_to_retry < RETRY_MAX)
+        comm->calls_to_retry *= 2;
+}
+
+xmpi_fate_t xmpi_comm_decide(xmpi_comm_t *comm, xylem_coll_t coll,
+                             xmpi_form_t form)
+{
+    if (comm->state != XMPI_COMM_READY && form != XMPI_NONBLOCKING &&
+        comm->fate != XMPI_NO_INTRA &&
+        (comm->state == XMPI_COMM_NEW || ++comm->calls >= comm->calls_to_retry))
+        ask(comm);
+    if (comm->state != XMPI_COMM_READY)
+        return comm->fate;
+    if ((xmpi_state.selected >> coll & 1) == 0)
+        return XMPI_NOT_SELECTED;
+    if (form == XMPI_NONBLOCKING || form == XMPI_PERSISTENT)
+        return xmpi_state.is_hooked ? XMPI_TAKEN : XMPI_UNHOOKED;
+    return XMPI_TAKEN;
+}
+
+/* ---- errors ---- */
+
+int xmpi_comm_fail(MPI_Comm handle, xylem_status_t status)
+{
+    int code;
+
+    switch ((int)status) {
+    case XYLEM_OK:
+        return MPI_SUCCESS;
+    case XYLEM_ERR_NO_MEMORY:
+        code = MPI_ERR_NO_MEM;
+        break;
+    case XYLEM_ERR_TRUNCATED:
+        code = MPI_ERR_TRUNCATE;
+        break;
+    case XYLEM_ERR_INVALID_ARG:
+        code = MPI_ERR_BUFFER;
+        break;
+    case XYLEM_ERR_INTERNAL:
+        code = MPI_ERR_INTERN;
+        break;
+    default:
+        code = MPI_ERR_OTHER;
+        break;
+    }
+    xmpi_host.Comm_call_errhandler(handle, code);
+    return code;
+}
+
+/* ---- communicators made of one that spans the job ---- */
+
+/* All ranks are here, and what they make may be used by some of them alone:
+ * the last chance for a context in programs that use nothing else. */
+static void connect_all(MPI_Comm handle)
+{
+    xmpi_comm_t *comm = xmpi_comm_find(handle);
+
+    if (comm != NULL && comm->spans_world && xmpi_state.size > 1)
+        xmpi_context_make(handle);
+}
+
+int xmpi_Comm_split(MPI_Comm parent, int color, int key, MPI_Comm *made);
+int xmpi_Comm_create(MPI_Comm parent, MPI_Group group, MPI_Comm *made);
+int xmpi_Comm_split_type(MPI_Comm parent, int type, int key, MPI_Info info,
+                         MPI_Comm *made);
+int xmpi_Cart_create(MPI_Comm parent, int dims, const int *sizes,
+                     const int *periods, int reorder, MPI_Comm *made);
+
+int xmpi_Comm_split(MPI_Comm parent, int color, int key, MPI_Comm *made)
+{
+    connect_all(parent);
+    return xmpi_host.Comm_split(parent, color, key, made);
+}
+
+int xmpi_Comm_create(MPI_Comm parent, MPI_Group group, MPI_Comm *made)
+{
+    connect_all(parent);
+    return xmpi_host.Comm_create(parent, group, made);
+}
+
+int xmpi_Comm_split_type(MPI_Comm parent, int type, int key, MPI_Info info,
+                         MPI_Comm *made)
+{
+    connect_all(parent);
+    return xmpi_host.Comm_split_type(parent, type, key, info, made);
+}
+
+int xmpi_Cart_create(MPI_Comm parent, int dims, const int *sizes,
+                     const int *periods, int reorder, MPI_Comm *made)
+{
+    connect_all(parent);
+    return xmpi_host.Cart_create(parent, dims, sizes, periods, reorder, made);
+}

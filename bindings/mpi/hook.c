@@ -1,0 +1,326 @@
+/* Who moves xylem's data, and finishes what it completes, while the program is
+ * in MPI.
+ *
+ * xylem completes an operation on whichever thread makes progress; there it is
+ * only put on a list. It is finished, by calls of MPI's, in xmpi_hook, which is
+ * called
+ *
+ *   - by Open MPI in each turn of its progress;
+ *   - under MPICH by the front, after each turn of the UCX that MPICH runs on;
+ *   - under MPICH with MPI_THREAD_MULTIPLE by a thread of the binding's: there
+ *     MPICH holds a lock during such a turn that its functions want as well.
+ *
+ * In the first two cases only threads that are in MPI anyway call MPI, so that
+ * no thread level is needed.
+ */
+#include <link.h>
+#include <pthread.h>
+#include <sched.h>
+#include <time.h>
+
+#include "bindings/mpi/call.h"
+#include "bindings/mpi/module.h"
+
+enum {
+    CALLS_PER_TURN = 16, /* of the hook, while nothing is under way */
+    PROBES_MAX = 1000,
+    YIELD_AFTER_TURNS = 8, /* without work, where ranks share cores */
+    IDLE_TURNS = 64,       /* of the thread, then it sleeps for moments */
+    MOMENT_NS = 20000,
+    REST_NS = 10000000 /* between turns while nothing is under way */
+};
+
+static _Atomic uint32_t active; /* operations that are not finished */
+static _Atomic(xmpi_work_t *) done;
+static atomic_flag hook_lock = ATOMIC_FLAG_INIT;
+
+static struct {
+    pthread_t thread;
+    int runs;
+    _Atomic int stop;
+    pthread_mutex_t lock;
+    pthread_cond_t started;
+} ticker = {.lock = PTHREAD_MUTEX_INITIALIZER,
+            .started = PTHREAD_COND_INITIALIZER};
+
+/* ---- work ---- */
+
+int xmpi_work_is_active(void)
+{
+    return atomic_load_explicit(&active, memory_order_relaxed) != 0;
+}
+
+static void hook_acquire(void)
+{
+    while (atomic_flag_test_and_set_explicit(&hook_lock, memory_order_acquire))
+        sched_yield();
+}
+
+void xmpi_work_begin(void)
+{
+    atomic_fetch_add_explicit(&active, 1, memory_order_relaxed);
+    hook_acquire();
+}
+
+void xmpi_work_begun(void)
+{
+    atomic_flag_clear_explicit(&hook_lock, memory_order_release);
+    if (!ticker.runs)
+        return;
+    pthread_mutex_lock(&ticker.lock);
+    pthread_cond_signal(&ticker.started);
+    pthread_mutex_unlock(&ticker.lock);
+}
+
+void xmpi_work_end(void)
+{
+    atomic_fetch_sub_explicit(&active, 1, memory_order_relaxed);
+}
+
+void xmpi_work_done(void *arg, xylem_status_t status)
+{
+    xmpi_work_t *work = arg;
+    xmpi_work_t *first = atomic_load_explicit(&done, memory_order_relaxed);
+
+    work->status = status;
+    do
+        work->next = first;
+    /* Partner: the exchange in deliver. */
+    while (!atomic_compare_exchange_weak_explicit(
+        &done, &first, work, memory_order_release, memory_order_relaxed));
+}
+
+/* In the order in which they were completed. */
+static void deliver(void)
+{
+    xmpi_work_t *work =
+        atomic_exchange_explicit(&done, NULL, memory_order_acquire);
+    xmpi_work_t *first = NULL, *next;
+
+    for (; work != NULL; work = next) {
+        next = work->next;
+        work->next = first;
+        first = work;
+    }
+    for (; first != NULL; first = next) {
+        next = first->next;
+        first->finish(first);
+    }
+}
+
+unsigned xmpi_hook(void)
+{
+    static unsigned calls, idle;
+    xylem_context_t *context;
+    unsigned turned = 0;
+    int yields = 0;
+
+    if (atomic_flag_test_and_set_explicit(&hook_lock, memory_order_acquire))
+        return 0;
+    context = atomic_load_explicit(&xmpi_state.context, memory_order_acquire);
+    /* What was sent may need a turn now and then although nobody waits. */
+    if (context != NULL &&
+        (xmpi_work_is_active() || ++calls % CALLS_PER_TURN == 0)) {
+        turned = xylem_progress(context);
+        if (atomic_load_explicit(&done, memory_order_relaxed) != NULL)
+            deliver();
+        idle = turned != 0 ? 0 : idle + 1;
+        yields = xmpi_state.shares_cores && idle > YIELD_AFTER_TURNS;
+    }
+    atomic_flag_clear_explicit(&hook_lock, memory_order_release);
+    if (yields)
+        sched_yield(); /* MPICH does not */
+    return turned;
+}
+
+/* A message that never comes, to be asked after: MPICH moves all others
+ * meanwhile. */
+static MPI_Request beacon = MPI_REQUEST_NULL;
+
+void xmpi_progress(void)
+{
+    int flag;
+
+    if (xmpi_host.progress != NULL)
+        xmpi_host.progress();
+    else
+        xmpi_host.Request_get_status(beacon, &flag, MPI_STATUS_IGNORE);
+}
+
+static int beacon_light(void)
+{
+    return xmpi_host.progress != NULL ||
+           xmpi_host.Irecv(NULL, 0, MPI_BYTE, 0, XMPI_TAGS, xmpi_state.self,
+                           &beacon) == MPI_SUCCESS;
+}
+
+static void beacon_put_out(void)
+{
+    if (beacon == MPI_REQUEST_NULL)
+        return;
+    xmpi_host.Send(NULL, 0, MPI_BYTE, 0, XMPI_TAGS, xmpi_state.self);
+    xmpi_host.Wait(&beacon, MPI_STATUS_IGNORE);
+}
+
+/* ---- who calls the hook ---- */
+
+static int hook_of_host(void)
+{
+    return (int)xmpi_hook();
+}
+
+typedef struct code_range {
+    const char *begin;
+    size_t bytes;
+    uintptr_t inside; /* what it is looked for by */
+} code_range_t;
+
+static int look_for_code(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+    code_range_t *range = arg;
+    uintptr_t begin, end = 0, low = UINTPTR_MAX;
+    int i;
+
+    (void)bytes;
+    for (i = 0; i < info->dlpi_phnum; i++) {
+        if (info->dlpi_phdr[i].p_type != PT_LOAD)
+            continue;
+        begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+        if (begin < low)
+            low = begin;
+        if (begin + info->dlpi_phdr[i].p_memsz > end)
+            end = begin + info->dlpi_phdr[i].p_memsz;
+    }
+    if (range->inside < low || range->inside >= end)
+        return 0;
+    range->begin = (const char *)low;
+    range->bytes = end - low;
+    return 1;
+}
+
+static _Atomic unsigned probes;
+
+static unsigned probe(void)
+{
+    atomic_fetch_add_explicit(&probes, 1, memory_order_relaxed);
+    return 0;
+}
+
+/* Turns of UCX's that are not xylem's own. */
+static int hook_into_ucx(void)
+{
+    code_range_t own = {NULL, 0, (uintptr_t)&xylem_progress};
+    unsigned i;
+
+    if (xmpi_front == NULL || dl_iterate_phdr(look_for_code, &own) == 0)
+        return 0;
+    xmpi_front->hook_ucx(probe, own.begin, own.bytes);
+    for (i = 0; i < PROBES_MAX && atomic_load(&probes) == 0; i++)
+        xmpi_progress();
+    if (atomic_load(&probes) == 0) {
+        xmpi_front->hook_ucx(NULL, NULL, 0);
+        return 0;
+    }
+    xmpi_front->hook_ucx(xmpi_hook, own.begin, own.bytes);
+    return 1;
+}
+
+static void rest(long ns)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += ns;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
+    pthread_mutex_lock(&ticker.lock);
+    if (!xmpi_work_is_active())
+        pthread_cond_timedwait(&ticker.started, &ticker.lock, &until);
+    pthread_mutex_unlock(&ticker.lock);
+}
+
+static void *tick(void *arg)
+{
+    const struct timespec moment = {0, MOMENT_NS};
+    unsigned idle = 0;
+
+    while (atomic_load_explicit(&ticker.stop, memory_order_acquire) == 0) {
+        idle = xmpi_hook() != 0 ? 0 : idle + 1;
+        if (!xmpi_work_is_active())
+            rest(REST_NS);
+        else if (idle > IDLE_TURNS)
+            nanosleep(&moment, NULL);
+    }
+    return arg;
+}
+
+static int hook_by_thread(void)
+{
+    ticker.runs = pthread_create(&ticker.thread, NULL, tick, NULL) == 0;
+    return ticker.runs;
+}
+
+int xmpi_hook_install(void)
+{
+    int level = MPI_THREAD_SINGLE;
+
+    if (!beacon_light() || xmpi_host.Query_thread(&level) != MPI_SUCCESS)
+        return 0;
+    if (xmpi_host.progress_register != NULL)
+        return xmpi_host.progress_register(hook_of_host) == 0;
+    return level == MPI_THREAD_MULTIPLE ? hook_by_thread() : hook_into_ucx();
+}
+
+void xmpi_hook_remove(void)
+{
+    if (ticker.runs) {
+        atomic_store_explicit(&ticker.stop, 1, memory_order_release);
+        pthread_join(ticker.thread, NULL);
+        ticker.runs = 0;
+    }
+    if (xmpi_host.progress_unregister != NULL)
+        xmpi_host.progress_unregister(hook_of_host);
+    else if (xmpi_front != NULL)
+        xmpi_front->hook_ucx(NULL, NULL, 0);
+    beacon_put_out();
+    /* Nobody is inside any more, and nobody will be. */
+    hook_acquire();
+    atomic_flag_clear_explicit(&hook_lock, memory_order_release);
+}
+
+/* ---- waking MPICH ---- */
+
+static int nothing_to_query(void *extra, MPI_Status *status)
+{
+    (void)extra;
+    (void)status;
+    return MPI_SUCCESS;
+}
+
+static int nothing_to_free(void *extra)
+{
+    (void)extra;
+    return MPI_SUCCESS;
+}
+
+static int nothing_to_cancel(void *extra, int complete)
+{
+    (void)extra;
+    (void)complete;
+    return MPI_SUCCESS;
+}
+
+void xmpi_kick(void)
+{
+    MPI_Request request;
+
+    if (xmpi_host.progress != NULL ||
+        xmpi_host.Grequest_start(nothing_to_query, nothing_to_free,
+                                 nothing_to_cancel, NULL,
+                                 &request) != MPI_SUCCESS)
+        return;
+    xmpi_host.Grequest_complete(request);
+    xmpi_host.Request_free(&request);
+}

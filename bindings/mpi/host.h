@@ -1,0 +1,111 @@
+/* The MPI library that the program runs on, by its own addresses: what the
+ * binding calls is never taken over by it, nor by profiling tools. */
+#ifndef XMPI_HOST_H
+#define XMPI_HOST_H
+
+#include <mpi.h>
+
+#ifdef OPEN_MPI
+#include <mpi-ext.h>
+#endif
+
+#include "bindings/mpi/names.h"
+
+/* MPI-4: functions for large counts and persistent collectives. */
+#if MPI_VERSION >= 4
+#define XMPI_HOST_HAS_MPI4 1
+#else
+#define XMPI_HOST_HAS_MPI4 0
+#endif
+
+#define XMPI_HOST_FUNCTIONS(X)                                                 \
+    X(Init)                                                                    \
+    X(Init_thread)                                                             \
+    X(Start)                                                                   \
+    X(Startall)                                                                \
+    X(Request_free)                                                            \
+    X(Type_free)                                                               \
+    X(Op_free)                                                                 \
+    X(Comm_split)                                                              \
+    X(Comm_create)                                                             \
+    X(Comm_split_type)                                                         \
+    X(Cart_create)                                                             \
+    X(Comm_dup)                                                                \
+    X(Comm_idup)                                                               \
+    X(Comm_free)                                                               \
+    X(Comm_rank)                                                               \
+    X(Comm_remote_size)                                                        \
+    X(Comm_size)                                                               \
+    X(Comm_test_inter)                                                         \
+    X(Comm_compare)                                                            \
+    X(Comm_create_keyval)                                                      \
+    X(Comm_set_attr)                                                           \
+    X(Comm_get_attr)                                                           \
+    X(Comm_call_errhandler)                                                    \
+    X(Comm_set_errhandler)                                                     \
+    X(Type_create_keyval)                                                      \
+    X(Type_set_attr)                                                           \
+    X(Type_get_attr)                                                           \
+    X(Type_get_envelope)                                                       \
+    X(Type_get_extent)                                                         \
+    X(Type_get_true_extent)                                                    \
+    X(Type_size_x)                                                             \
+    X(Pack)                                                                    \
+    X(Unpack)                                                                  \
+    X(Reduce_local)                                                            \
+    X(Op_commutative)                                                          \
+    X(Grequest_start)                                                          \
+    X(Grequest_complete)                                                       \
+    X(Recv_init)                                                               \
+    X(Send)                                                                    \
+    X(Irecv)                                                                   \
+    X(Wait)                                                                    \
+    X(Test)                                                                    \
+    X(Request_get_status)                                                      \
+    X(Status_set_elements)                                                     \
+    X(Status_set_cancelled)                                                    \
+    X(Query_thread)
+
+/* Names of members cannot be in parentheses.
+ * NOLINTBEGIN(bugprone-macro-parentheses) */
+typedef struct xmpi_host {
+#define XMPI_HOST_MEMBER(name) __typeof__(&PMPI_##name) name;
+    XMPI_HOST_FUNCTIONS(XMPI_HOST_MEMBER)
+#undef XMPI_HOST_MEMBER
+#define XMPI_HOST_MEMBERS(name, iname, coll)                                   \
+    __typeof__(&PMPI_##name) name;                                             \
+    __typeof__(&PMPI_##iname) iname;
+    XMPI_COLLECTIVES(XMPI_HOST_MEMBERS)
+#undef XMPI_HOST_MEMBERS
+    /* Persistent: MPI-4, or what Open MPI offers before. */
+#if XMPI_HOST_HAS_MPI4
+#define XMPI_HOST_MEMBERS(name, iname, coll)                                   \
+    __typeof__(&PMPI_##name##_init) name##_init;
+#else
+#define XMPI_HOST_MEMBERS(name, iname, coll)                                   \
+    __typeof__(&PMPIX_##name##_init) name##_init;
+#endif
+    XMPI_COLLECTIVES(XMPI_HOST_MEMBERS)
+#undef XMPI_HOST_MEMBERS
+#if XMPI_HOST_HAS_MPI4
+#define XMPI_HOST_MEMBERS(name, iname, coll)                                   \
+    __typeof__(&PMPI_##name##_c) name##_c;                                     \
+    __typeof__(&PMPI_##iname##_c) iname##_c;                                   \
+    __typeof__(&PMPI_##name##_init_c) name##_init_c;
+    XMPI_COLLECTIVES_WITH_DATA(XMPI_HOST_MEMBERS)
+#undef XMPI_HOST_MEMBERS
+#endif
+    /* Open MPI's hook into its progress; NULL: there is none. */
+    int (*progress_register)(int (*hook)(void));
+    int (*progress_unregister)(int (*hook)(void));
+    /* One turn of the library's progress; NULL: there is no such function. */
+    void (*progress)(void);
+} xmpi_host_t;
+/* NOLINTEND(bugprone-macro-parentheses) */
+
+extern xmpi_host_t xmpi_host;
+
+/* Finds all functions; 0: good, else something is missing. */
+int xmpi_host_find(void *library);
+
+#endif

@@ -1,0 +1,45 @@
+#include "bindings/mpi/module.h"
+
+#include <string.h>
+
+#include "bindings/mpi/host.h"
+
+const xmpi_front_t *xmpi_front;
+
+#define X_(name)    extern void xmpi_function_##name(void) __asm__("xmpi_" #name);
+#define X1(a, b, c) XMPI_FORMS_(a, b, c)
+#define X2(a, b, c) XMPI_LARGE_FORMS_(a, b, c)
+XMPI_COLLECTIVES(X1)
+XMPI_COLLECTIVES_WITH_DATA(X2)
+XMPI_OTHERS(X_)
+#undef X_
+
+static const struct {
+    const char *name;
+    xmpi_function_t function;
+} functions[] = {
+#define X_(name) {#name, xmpi_function_##name},
+    XMPI_COLLECTIVES(X1) XMPI_COLLECTIVES_WITH_DATA(X2) XMPI_OTHERS(X_)
+#undef X_
+};
+
+static int module_open(const xmpi_front_t *front)
+{
+    xmpi_front = front;
+    return xmpi_host_find(front->host);
+}
+
+static xmpi_function_t module_find(const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (strcmp(functions[i].name, name) == 0)
+            return functions[i].function;
+    return NULL;
+}
+
+extern const xmpi_module_t xmpi_module;
+
+__attribute__((visibility("default")))
+const xmpi_module_t xmpi_module = {module_open, module_find};

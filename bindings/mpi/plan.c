@@ -1,0 +1,597 @@
+/* From a call of MPI's to the arguments of xylem's.
+ *
+ * Data that is only moved travels as bytes: what is plain lies where it is,
+ * what has gaps goes through a buffer, on this rank alone. So the ranks of a
+ * call need not describe the same data alike, as MPI allows. What is combined
+ * travels as elements.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bindings/mpi/call.h"
+
+/* What a rank has to do with one side of a collective. */
+typedef struct sides {
+    int sends, receives;          /* on this rank */
+    int send_blocks, recv_blocks; /* one per rank, else one */
+    int send_varies, recv_varies;
+} sides_t;
+
+/* A side as xylem sees it. */
+typedef struct view {
+    const void *address;
+    uint64_t bytes;            /* of a block, or of this rank's */
+    uint64_t *counts, *displs; /* in bytes; NULL: blocks are alike */
+} view_t;
+
+static sides_t sides_of(xylem_coll_t coll, int is_root)
+{
+    switch ((int)coll) {
+    case XYLEM_COLL_BCAST:
+        return (sides_t){0, 1, 0, 0, 0, 0};
+    case XYLEM_COLL_GATHER:
+        return (sides_t){1, is_root, 0, 1, 0, 0};
+    case XYLEM_COLL_GATHERV:
+        return (sides_t){1, is_root, 0, 1, 0, 1};
+    case XYLEM_COLL_SCATTER:
+        return (sides_t){is_root, 1, 1, 0, 0, 0};
+    case XYLEM_COLL_SCATTERV:
+        return (sides_t){is_root, 1, 1, 0, 1, 0};
+    case XYLEM_COLL_ALLGATHER:
+        return (sides_t){1, 1, 0, 1, 0, 0};
+    case XYLEM_COLL_ALLGATHERV:
+        return (sides_t){1, 1, 0, 1, 0, 1};
+    case XYLEM_COLL_ALLTOALL:
+        return (sides_t){1, 1, 1, 1, 0, 0};
+    case XYLEM_COLL_ALLTOALLV:
+    case XYLEM_COLL_ALLTOALLW:
+        return (sides_t){1, 1, 1, 1, 1, 1};
+    case XYLEM_COLL_REDUCE:
+        return (sides_t){1, is_root, 0, 0, 0, 0};
+    case XYLEM_COLL_REDUCE_SCATTER:
+    case XYLEM_COLL_REDUCE_SCATTER_BLOCK:
+        return (sides_t){1, 1, 1, 0, 0, 0};
+    case XYLEM_COLL_BARRIER:
+        return (sides_t){0, 0, 0, 0, 0, 0};
+    default:
+        return (sides_t){1, 1, 0, 0, 0, 0};
+    }
+}
+
+static int has_root(xylem_coll_t coll)
+{
+    return coll == XYLEM_COLL_BCAST || coll == XYLEM_COLL_REDUCE ||
+           coll == XYLEM_COLL_GATHER || coll == XYLEM_COLL_GATHERV ||
+           coll == XYLEM_COLL_SCATTER || coll == XYLEM_COLL_SCATTERV;
+}
+
+static int reduces(xylem_coll_t coll)
+{
+    return coll == XYLEM_COLL_REDUCE || coll == XYLEM_COLL_ALLREDUCE ||
+           coll == XYLEM_COLL_REDUCE_SCATTER ||
+           coll == XYLEM_COLL_REDUCE_SCATTER_BLOCK || coll == XYLEM_COLL_SCAN ||
+           coll == XYLEM_COLL_EXSCAN;
+}
+
+/* ---- memory of a plan ---- */
+
+static void *take(xmpi_plan_t *plan, size_t bytes)
+{
+    void *memory = malloc(bytes != 0 ? bytes : 1);
+
+    if (memory != NULL)
+        plan->memory[plan->memories++] = memory;
+    return memory;
+}
+
+/* An array; the first ones of small teams lie in the plan. All arrays of a
+ * plan are asked for at most twice, each time for all. */
+static uint64_t *take_words(xmpi_plan_t *plan, size_t count)
+{
+    uint64_t *words = &plan->small[plan->words];
+
+    if (count > XMPI_PLAN_SMALL - plan->words)
+        return take(plan, count * sizeof *words);
+    plan->words += (uint32_t)count;
+    return words;
+}
+
+void xmpi_plan_drop(xmpi_plan_t *plan)
+{
+    uint32_t i;
+
+    for (i = 0; plan->send.blocks != NULL && i < plan->send.count; i++)
+        xmpi_type_drop(plan->send.blocks[i].type);
+    for (i = 0; plan->recv.blocks != NULL && i < plan->recv.count; i++)
+        xmpi_type_drop(plan->recv.blocks[i].type);
+    xmpi_op_drop(plan->op);
+    for (i = 0; i < plan->memories; i++)
+        free(plan->memory[i]);
+}
+
+/* ---- one side ---- */
+
+static int64_t count_at(const xmpi_call_t *call, const void *counts, uint32_t i)
+{
+    return call->is_large ? ((const MPI_Count *)counts)[i]
+                          : ((const int *)counts)[i];
+}
+
+static int64_t displ_at(const xmpi_call_t *call, const void *displs, uint32_t i)
+{
+    return call->is_large ? ((const MPI_Aint *)displs)[i]
+                          : ((const int *)displs)[i];
+}
+
+/* Reads block i; MPI_SUCCESS, or what is wrong with it. */
+static int read_block(const xmpi_call_t *call, const xmpi_side_t *side,
+                      xmpi_type_t *type, uint32_t i, xmpi_block_t *block)
+{
+    int64_t count =
+        side->counts == NULL ? side->count : count_at(call, side->counts, i);
+
+    block->type = side->types != NULL ? xmpi_type_find(side->types[i]) : type;
+    if (count < 0 || block->type == NULL)
+        return count < 0 ? MPI_ERR_COUNT : MPI_ERR_TYPE;
+    block->count = (uint64_t)count;
+    if (side->displs == NULL)
+        block->displ = (int64_t)i * count * block->type->extent;
+    else if (side->types != NULL)
+        block->displ = displ_at(call, side->displs, i);
+    else
+        block->displ = displ_at(call, side->displs, i) * block->type->extent;
+    return 0;
+}
+
+/* The side goes through a buffer. */
+static int view_packed(xmpi_plan_t *plan, const xmpi_call_t *call,
+                       const xmpi_side_t *side, uint32_t n,
+                       xmpi_buffer_t *buffer, view_t *view)
+{
+    xmpi_type_t *type = side->types == NULL ? xmpi_type_find(side->type) : NULL;
+    xmpi_block_t *blocks = take(plan, n * sizeof *blocks);
+    uint64_t total = 0;
+    uint32_t i;
+
+    if (blocks == NULL)
+        return MPI_ERR_NO_MEM;
+    for (i = 0; i < n; i++) {
+        int code = read_block(call, side, type, i, &blocks[i]);
+        if (code != MPI_SUCCESS)
+            return code;
+        if (view->counts != NULL) {
+            view->counts[i] = blocks[i].count * blocks[i].type->size;
+            view->displs[i] = total;
+        }
+        total += blocks[i].count * blocks[i].type->size;
+    }
+    buffer->packed = take(plan, total);
+    if (buffer->packed == NULL)
+        return MPI_ERR_NO_MEM;
+    for (i = 0; i < n; i++)
+        xmpi_type_hold(blocks[i].type);
+    /* The address is only computed with. */
+    memcpy(&buffer->user, &side->buf, sizeof buffer->user);
+    buffer->count = n;
+    buffer->blocks = blocks;
+    view->address = buffer->packed;
+    return MPI_SUCCESS;
+}
+
+/* Blocks of different lengths. */
+static int view_varying(xmpi_plan_t *plan, const xmpi_call_t *call,
+                        const xmpi_side_t *side, uint32_t n,
+                        xmpi_buffer_t *buffer, view_t *view)
+{
+    xmpi_type_t *type = NULL;
+    int is_plain = 1, code;
+    uint32_t i;
+
+    if (side->counts == NULL || side->displs == NULL)
+        return MPI_ERR_ARG;
+    if (side->types == NULL) {
+        type = xmpi_type_find(side->type);
+        if (type == NULL)
+            return MPI_ERR_TYPE;
+    }
+    view->counts = take_words(plan, n);
+    view->displs = take_words(plan, n);
+    if (view->counts == NULL || view->displs == NULL)
+        return MPI_ERR_NO_MEM;
+    for (i = 0; i < n; i++) {
+        xmpi_block_t block;
+        code = read_block(call, side, type, i, &block);
+        if (code != MPI_SUCCESS)
+            return code;
+        view->counts[i] = block.count * block.type->size;
+        view->displs[i] = (uint64_t)block.displ;
+        if (view->counts[i] == 0)
+            view->displs[i] = 0;
+        else if (!block.type->is_plain || block.displ < 0)
+            is_plain = 0;
+    }
+    view->address = side->buf;
+    return is_plain ? MPI_SUCCESS
+                    : view_packed(plan, call, side, n, buffer, view);
+}
+
+/* `n` blocks that are alike. */
+static int view_alike(xmpi_plan_t *plan, const xmpi_call_t *call,
+                      const xmpi_side_t *side, uint32_t n,
+                      xmpi_buffer_t *buffer, view_t *view)
+{
+    xmpi_type_t *type = xmpi_type_find(side->type);
+
+    if (type == NULL)
+        return MPI_ERR_TYPE;
+    if (side->count < 0)
+        return MPI_ERR_COUNT;
+    view->bytes = (uint64_t)side->count * type->size;
+    view->address = side->buf;
+    if (type->is_plain || view->bytes == 0)
+        return MPI_SUCCESS;
+    return view_packed(plan, call, side, n, buffer, view);
+}
+
+static int view_side(xmpi_plan_t *plan, const xmpi_call_t *call,
+                     const xmpi_side_t *side, int n, int varies,
+                     xmpi_buffer_t *buffer, view_t *view)
+{
+    return varies ? view_varying(plan, call, side, (uint32_t)n, buffer, view)
+                  : view_alike(plan, call, side, (uint32_t)n, buffer, view);
+}
+
+/* ---- data that is moved ---- */
+
+/* Programs that Open MPI tolerates: both buffers are one, without saying so. */
+static int copy_aliased(xmpi_plan_t *plan, const xmpi_call_t *call,
+                        const sides_t *sides, int ranks, view_t *send)
+{
+    const xmpi_side_t *side = &call->send;
+    int n = sides->send_blocks ? ranks : 1;
+
+    return view_packed(plan, call, side, (uint32_t)n, &plan->send, send);
+}
+
+static int is_in_place(const xmpi_call_t *call, const sides_t *sides)
+{
+    return (sides->sends && call->send.buf == MPI_IN_PLACE) ||
+           (sides->receives && call->recv.buf == MPI_IN_PLACE);
+}
+
+/* The side that MPI_IN_PLACE stands for, where it may. */
+static int in_place_is_good(const xmpi_call_t *call, int is_root)
+{
+    switch ((int)call->coll) {
+    case XYLEM_COLL_BCAST:
+        return 0;
+    case XYLEM_COLL_SCATTER:
+    case XYLEM_COLL_SCATTERV:
+        return is_root && call->send.buf != MPI_IN_PLACE;
+    case XYLEM_COLL_GATHER:
+    case XYLEM_COLL_GATHERV:
+    case XYLEM_COLL_REDUCE:
+        return is_root && call->recv.buf != MPI_IN_PLACE;
+    default:
+        return call->recv.buf != MPI_IN_PLACE;
+    }
+}
+
+/* Finds both sides, as far as this rank has them. */
+static int view_sides(xmpi_plan_t *plan, const xmpi_call_t *call,
+                      const xmpi_comm_t *comm, const sides_t *sides,
+                      view_t *send, view_t *recv)
+{
+    int in_place = is_in_place(call, sides), code = MPI_SUCCESS;
+    int by_recv = in_place && call->recv.buf == MPI_IN_PLACE;
+
+    if (sides->receives && !by_recv)
+        code = view_side(plan, call, &call->recv,
+                         sides->recv_blocks ? comm->size : 1,
+                         sides->recv_varies, &plan->recv, recv);
+    if (code == MPI_SUCCESS && sides->sends && (!in_place || by_recv))
+        code = view_side(plan, call, &call->send,
+                         sides->send_blocks ? comm->size : 1,
+                         sides->send_varies, &plan->send, send);
+    if (code == MPI_SUCCESS && !in_place && sides->sends && sides->receives &&
+        send->address == recv->address && send->address != NULL)
+        code = copy_aliased(plan, call, sides, comm->size, send);
+    return code;
+}
+
+/* Bytes of this rank's block: what it sends, or what it gets. */
+static uint64_t own_bytes(const xmpi_call_t *call, const sides_t *sides,
+                          const view_t *send, const view_t *recv, int in_place)
+{
+    int by_recv = in_place && call->recv.buf == MPI_IN_PLACE;
+
+    if (by_recv)
+        return sides->send_varies ? 0 : send->bytes;
+    if (call->coll == XYLEM_COLL_ALLTOALL && !in_place)
+        return send->bytes;
+    return sides->sends && !sides->send_blocks && !in_place ? send->bytes
+                                                            : recv->bytes;
+}
+
+static int plan_moves(xmpi_plan_t *plan, const xmpi_call_t *call,
+                      const xmpi_comm_t *comm, const sides_t *sides)
+{
+    xylem_coll_args_t *args = &plan->args;
+    int in_place = is_in_place(call, sides);
+    int by_recv = in_place && call->recv.buf == MPI_IN_PLACE;
+    view_t send = {NULL, 0, NULL, NULL}, recv = {NULL, 0, NULL, NULL};
+    int code = view_sides(plan, call, comm, sides, &send, &recv);
+
+    if (code != MPI_SUCCESS)
+        return code;
+    args->type = XYLEM_BYTE;
+    args->send = in_place && !by_recv ? XYLEM_IN_PLACE : send.address;
+    memcpy(&args->recv, &recv.address, sizeof args->recv);
+    if (by_recv)
+        args->recv = XYLEM_IN_PLACE_RECV;
+    args->count = own_bytes(call, sides, &send, &recv, in_place);
+    args->send_counts = send.counts;
+    args->send_displs = send.displs;
+    args->recv_counts = recv.counts;
+    args->recv_displs = recv.displs;
+    plan->packs_recv =
+        in_place ? !by_recv
+                 : call->coll == XYLEM_COLL_BCAST && comm->rank == call->root;
+    plan->packs_own = in_place && !sides->send_blocks;
+    return MPI_SUCCESS;
+}
+
+/* ---- data that is combined ---- */
+
+/* Elements, and how many on which side. */
+static int plan_counts(xmpi_plan_t *plan, const xmpi_call_t *call,
+                       const xmpi_comm_t *comm, uint64_t *total_out)
+{
+    uint64_t *counts, total = 0;
+    int64_t count;
+    int i;
+
+    if (call->coll != XYLEM_COLL_REDUCE_SCATTER) {
+        if (call->send.count < 0)
+            return MPI_ERR_COUNT;
+        plan->args.count = (size_t)call->send.count;
+        *total_out = plan->args.count;
+        if (call->coll == XYLEM_COLL_REDUCE_SCATTER_BLOCK)
+            *total_out *= (uint64_t)comm->size;
+        return MPI_SUCCESS;
+    }
+    if (call->recv.counts == NULL)
+        return MPI_ERR_ARG;
+    counts = take_words(plan, (size_t)comm->size);
+    if (counts == NULL)
+        return MPI_ERR_NO_MEM;
+    for (i = 0; i < comm->size; i++) {
+        count = count_at(call, call->recv.counts, (uint32_t)i);
+        if (count < 0)
+            return MPI_ERR_COUNT;
+        counts[i] = (uint64_t)count;
+        total += counts[i];
+    }
+    plan->args.recv_counts = counts;
+    plan->args.count = (size_t)counts[comm->rank];
+    *total_out = total;
+    return MPI_SUCCESS;
+}
+
+/* Elements without data: there is nothing to combine. */
+static void plan_nothing(xmpi_plan_t *plan, int ranks)
+{
+    /* They are the first words that the plan has taken. */
+    uint64_t *counts = plan->memories != 0 ? plan->memory[0] : plan->small;
+    int i;
+
+    for (i = 0; plan->args.recv_counts != NULL && i < ranks; i++)
+        counts[i] = 0;
+    plan->args.count = 0;
+    plan->args.op = XYLEM_BOR;
+    plan->args.type = XYLEM_BYTE;
+}
+
+/* The operation of the call, and the type of its elements. */
+static xmpi_fate_t plan_op(xmpi_plan_t *plan, const xmpi_call_t *call,
+                           int ranks, xmpi_type_t *type, int *error)
+{
+    xylem_op_t op = xmpi_op_predefined(call->op);
+
+    if (op != XYLEM_OP_COUNT && (!type->is_named || !xmpi_op_fits(op, type)))
+        return XMPI_NO_KERNEL;
+    if (op != XYLEM_OP_COUNT && type->class < XMPI_HOSTS_LOGICAL) {
+        plan->args.op = op;
+        plan->args.type = type->kind;
+        return XMPI_TAKEN;
+    }
+    if (call->op == MPI_OP_NULL ||
+        (op == XYLEM_OP_COUNT && xmpi_op_is_named(call->op))) {
+        *error = MPI_ERR_OP;
+        return XMPI_TAKEN;
+    }
+    if (type->size == 0) {
+        plan_nothing(plan, ranks);
+        return XMPI_TAKEN;
+    }
+    if (type->size > INT32_MAX)
+        return XMPI_NO_KERNEL;
+    plan->op = xmpi_op_hold(call->op, type);
+    if (plan->op == NULL) {
+        *error = MPI_ERR_NO_MEM;
+        return XMPI_TAKEN;
+    }
+    plan->args.op = xmpi_op_handle(plan->op);
+    plan->args.type = XYLEM_TYPE_BLOCK((uint32_t)type->size);
+    return XMPI_TAKEN;
+}
+
+/* `count` elements with gaps, on one side. */
+static int pack_elements(xmpi_plan_t *plan, xmpi_type_t *type, const void *user,
+                         uint64_t count, xmpi_buffer_t *buffer)
+{
+    xmpi_block_t *block = take(plan, sizeof *block);
+
+    if (block == NULL)
+        return MPI_ERR_NO_MEM;
+    buffer->packed = take(plan, count * type->size);
+    if (buffer->packed == NULL)
+        return MPI_ERR_NO_MEM;
+    *block = (xmpi_block_t){0, count, type};
+    xmpi_type_hold(type);
+    buffer->blocks = block;
+    buffer->count = 1;
+    memcpy(&buffer->user, &user, sizeof buffer->user);
+    return MPI_SUCCESS;
+}
+
+static uint64_t received(const xmpi_call_t *call, const xmpi_plan_t *plan,
+                         uint64_t total, int in_place)
+{
+    if (call->coll == XYLEM_COLL_REDUCE_SCATTER ||
+        call->coll == XYLEM_COLL_REDUCE_SCATTER_BLOCK)
+        return in_place ? total : plan->args.count;
+    return total;
+}
+
+/* MPICH refuses what Open MPI tolerates: one buffer for both sides. */
+#ifdef MPICH
+enum { ALIASES_ARE_REFUSED = 1 };
+#else
+enum { ALIASES_ARE_REFUSED = 0 };
+#endif
+
+/* Sides with gaps, and those that are one, go through buffers. */
+static int pack_sums(xmpi_plan_t *plan, const xmpi_call_t *call,
+                     const sides_t *sides, xmpi_type_t *type, uint64_t total)
+{
+    int in_place = is_in_place(call, sides), code = MPI_SUCCESS;
+    int has_gaps = plan->op != NULL && !type->is_plain && total != 0;
+    int is_alias = !in_place && sides->receives && total != 0 &&
+                   call->send.buf == call->recv.buf;
+
+    if (is_alias && ALIASES_ARE_REFUSED)
+        return MPI_ERR_BUFFER;
+    if ((has_gaps && !in_place) || is_alias) {
+        code = pack_elements(plan, type, call->send.buf, total, &plan->send);
+        plan->args.send = plan->send.packed;
+    }
+    if (has_gaps && sides->receives && code == MPI_SUCCESS) {
+        code =
+            pack_elements(plan, type, call->recv.buf,
+                          received(call, plan, total, in_place), &plan->recv);
+        plan->args.recv = plan->recv.packed;
+    }
+    return code;
+}
+
+static xmpi_fate_t plan_sums(xmpi_plan_t *plan, const xmpi_call_t *call,
+                             const xmpi_comm_t *comm, const sides_t *sides,
+                             int *error)
+{
+    xmpi_type_t *type = xmpi_type_find(call->send.type);
+    int in_place = is_in_place(call, sides);
+    uint64_t total = 0;
+    xmpi_fate_t fate;
+
+    *error =
+        type == NULL ? MPI_ERR_TYPE : plan_counts(plan, call, comm, &total);
+    if (*error != MPI_SUCCESS)
+        return XMPI_TAKEN;
+    fate = plan_op(plan, call, comm->size, type, error);
+    if (fate != XMPI_TAKEN || *error != MPI_SUCCESS)
+        return fate;
+    plan->args.send = in_place ? XYLEM_IN_PLACE : call->send.buf;
+    memcpy(&plan->args.recv, &call->recv.buf, sizeof plan->args.recv);
+    *error = pack_sums(plan, call, sides, type, total);
+    /* What a scan leaves alone has to survive the way through the buffer. */
+    plan->packs_recv = in_place || call->coll == XYLEM_COLL_EXSCAN;
+    return fate;
+}
+
+/* ---- plans ---- */
+
+xmpi_fate_t xmpi_plan_make(xmpi_plan_t *plan, const xmpi_call_t *call,
+                           const xmpi_comm_t *comm, int *error_out)
+{
+    int is_root = has_root(call->coll) && call->root == comm->rank;
+    sides_t sides = sides_of(call->coll, is_root);
+    xmpi_fate_t fate = XMPI_TAKEN;
+
+    memset(plan, 0, offsetof(xmpi_plan_t, small));
+    plan->args.struct_bytes = sizeof plan->args;
+    /* Alltoallw travels as bytes, like alltoallv. */
+    plan->args.coll =
+        call->coll == XYLEM_COLL_ALLTOALLW ? XYLEM_COLL_ALLTOALLV : call->coll;
+    plan->args.root = has_root(call->coll) ? (uint32_t)call->root : 0;
+    plan->own_rank = (uint32_t)comm->rank;
+    *error_out = MPI_SUCCESS;
+    if (call->coll == XYLEM_COLL_BARRIER)
+        return XMPI_TAKEN;
+    if (has_root(call->coll) && (call->root < 0 || call->root >= comm->size))
+        *error_out = MPI_ERR_ROOT;
+    else if (is_in_place(call, &sides) && !in_place_is_good(call, is_root))
+        *error_out = MPI_ERR_BUFFER;
+    else if (reduces(call->coll))
+        fate = plan_sums(plan, call, comm, &sides, error_out);
+    else
+        *error_out = plan_moves(plan, call, comm, &sides);
+    if (fate != XMPI_TAKEN || *error_out != MPI_SUCCESS)
+        xmpi_plan_drop(plan);
+    return fate;
+}
+
+static int pack(const xmpi_buffer_t *buffer, uint32_t only)
+{
+    char *at = buffer->packed;
+    int code = MPI_SUCCESS;
+    uint32_t i;
+
+    for (i = 0; i < buffer->count && code == MPI_SUCCESS; i++) {
+        const xmpi_block_t *block = &buffer->blocks[i];
+        if (only == UINT32_MAX || only == i)
+            code = xmpi_type_pack(block->type, buffer->user + block->displ,
+                                  block->count, at);
+        at += block->count * block->type->size;
+    }
+    return code;
+}
+
+int xmpi_plan_pack(const xmpi_plan_t *plan)
+{
+    int code = MPI_SUCCESS;
+
+    if (plan->send.packed != NULL)
+        code = pack(&plan->send, UINT32_MAX);
+    if (code == MPI_SUCCESS && plan->recv.packed != NULL && plan->packs_recv)
+        code = pack(&plan->recv, plan->packs_own && plan->recv.count > 1
+                                     ? plan->own_rank
+                                     : UINT32_MAX);
+    return code;
+}
+
+/* In-place reduce_scatter leaves its result at the beginning. */
+int xmpi_plan_unpack(const xmpi_plan_t *plan)
+{
+    const xmpi_buffer_t *buffer = &plan->recv;
+    const char *at = buffer->packed;
+    int code = MPI_SUCCESS;
+    uint64_t count;
+    uint32_t i;
+
+    /* The root of a broadcast has only lent its data. */
+    if (buffer->packed == NULL ||
+        (plan->args.coll == XYLEM_COLL_BCAST && plan->packs_recv))
+        return MPI_SUCCESS;
+    for (i = 0; i < buffer->count && code == MPI_SUCCESS; i++) {
+        const xmpi_block_t *block = &buffer->blocks[i];
+        count = block->count;
+        if (plan->args.coll == XYLEM_COLL_REDUCE_SCATTER ||
+            plan->args.coll == XYLEM_COLL_REDUCE_SCATTER_BLOCK)
+            count = plan->args.count;
+        code = xmpi_type_unpack(block->type, buffer->user + block->displ, count,
+                                at);
+        at += block->count * block->type->size;
+    }
+    return code;
+}

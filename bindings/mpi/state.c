@@ -1,0 +1,402 @@
+/* Start and end of the binding, and its settings.
+ *
+ * After MPI_Init no message is sent, so that programs without collectives do
+ * not wait for any. In the first call that all ranks of the job make together,
+ * on whatever communicator, they make one of the binding's own, compare their
+ * settings, and make the context over it. With MPI_THREAD_MULTIPLE several
+ * threads may make such calls at once, on different communicators: there the
+ * communicator is made in MPI_Init_thread.
+ *
+ * The context ends with MPI_COMM_SELF's attributes, at the beginning of
+ * MPI_Finalize: the last of them, since it is the first that is set.
+ */
+#include <inttypes.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bindings/mpi/call.h"
+
+xmpi_state_t xmpi_state = {.world = MPI_COMM_NULL, .self = MPI_COMM_NULL};
+
+static _Atomic uint64_t counts[XYLEM_COLL_COUNT][XMPI_FATES];
+
+static const char *const names[XYLEM_COLL_COUNT] = {
+    [XYLEM_COLL_BCAST] = "bcast",
+    [XYLEM_COLL_REDUCE] = "reduce",
+    [XYLEM_COLL_ALLREDUCE] = "allreduce",
+    [XYLEM_COLL_BARRIER] = "barrier",
+    [XYLEM_COLL_GATHER] = "gather",
+    [XYLEM_COLL_GATHERV] = "gatherv",
+    [XYLEM_COLL_SCATTER] = "scatter",
+    [XYLEM_COLL_SCATTERV] = "scatterv",
+    [XYLEM_COLL_ALLGATHER] = "allgather",
+    [XYLEM_COLL_ALLGATHERV] = "allgatherv",
+    [XYLEM_COLL_ALLTOALL] = "alltoall",
+    [XYLEM_COLL_ALLTOALLV] = "alltoallv",
+    [XYLEM_COLL_ALLTOALLW] = "alltoallw",
+    [XYLEM_COLL_REDUCE_SCATTER] = "reduce_scatter",
+    [XYLEM_COLL_REDUCE_SCATTER_BLOCK] = "reduce_scatter_block",
+    [XYLEM_COLL_SCAN] = "scan",
+    [XYLEM_COLL_EXSCAN] = "exscan",
+};
+
+static const char *const fates[XMPI_FATES] = {
+    [XMPI_TAKEN] = "taken",
+    [XMPI_NOT_SELECTED] = "not selected by XYLEM_MPI_COLLECTIVES",
+    [XMPI_NO_INTRA] = "on an inter-communicator",
+    [XMPI_NO_CONTEXT] = "before all ranks were connected",
+    [XMPI_NO_TEAM] = "nonblocking, before the communicator's first that blocks",
+    [XMPI_NO_KERNEL] = "predefined operation on a type without a kernel",
+    [XMPI_UNHOOKED] = "nothing would make it progress",
+    [XMPI_OFF] = "the binding is not in use",
+};
+
+/* ---- what became of calls ---- */
+
+void xmpi_count(xylem_coll_t coll, xmpi_form_t form, xmpi_fate_t fate)
+{
+    (void)form;
+    atomic_fetch_add_explicit(&counts[coll][fate], 1, memory_order_relaxed);
+}
+
+static void report(void)
+{
+    unsigned coll, fate;
+    uint64_t n;
+
+    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
+        for (fate = 0; fate < XMPI_FATES; fate++) {
+            n = atomic_load_explicit(&counts[coll][fate], memory_order_relaxed);
+            if (n == 0)
+                continue;
+            if (fate == XMPI_TAKEN)
+                fprintf(stderr, "xylem-mpi: rank %d: %s: %" PRIu64 " taken\n",
+                        xmpi_state.rank, names[coll], n);
+            else
+                fprintf(stderr,
+                        "xylem-mpi: rank %d: %s: %" PRIu64
+                        " left to the MPI library: %s\n",
+                        xmpi_state.rank, names[coll], n, fates[fate]);
+        }
+}
+
+/* ---- settings ---- */
+
+/* A bit per collective; UINT64_MAX: there is no such name. */
+static uint64_t bits_of(const char *name, size_t bytes)
+{
+    unsigned i;
+
+    if (bytes == 3 && strncmp(name, "all", 3) == 0)
+        return (UINT64_C(1) << XYLEM_COLL_COUNT) - 1;
+    if (bytes == 4 && strncmp(name, "none", 4) == 0)
+        return 0;
+    for (i = 0; i < XYLEM_COLL_COUNT; i++)
+        if (strlen(names[i]) == bytes && strncmp(names[i], name, bytes) == 0)
+            return UINT64_C(1) << i;
+    return UINT64_MAX;
+}
+
+/* "bcast,reduce": these alone; "+bcast,-alltoall": all with changes. */
+static uint64_t selection_of(const char *text)
+{
+    uint64_t chosen = bits_of("all", 3), bits;
+    const char *at = text;
+    int is_first = 1;
+
+    while (at != NULL && *at != '\0') {
+        int sign = *at == '+' || *at == '-' ? *at++ : ' ';
+        size_t bytes = strcspn(at, ",");
+        bits = bits_of(at, bytes);
+        if (bits == UINT64_MAX)
+            fprintf(stderr,
+                    "xylem-mpi: XYLEM_MPI_COLLECTIVES: there is no collective "
+                    "'%.*s'\n",
+                    (int)bytes, at);
+        else if (sign == '-')
+            chosen &= ~bits;
+        else if (sign == ' ' && is_first)
+            chosen = bits;
+        else
+            chosen |= bits;
+        is_first = 0;
+        at += bytes;
+        at += *at == ',';
+    }
+    return chosen;
+}
+
+static int is_on(const char *name)
+{
+    const char *text = getenv(name);
+
+    return text != NULL && *text != '\0' && strcmp(text, "0") != 0 &&
+           strcmp(text, "off") != 0;
+}
+
+/* ---- exchange ---- */
+
+static int finish(MPI_Request *request)
+{
+    int code = MPI_SUCCESS, flag = 0;
+
+    while (code == MPI_SUCCESS && !flag) {
+        code = xmpi_host.Test(request, &flag, MPI_STATUS_IGNORE);
+        if (!flag && xmpi_state.shares_cores)
+            sched_yield();
+    }
+    return code;
+}
+
+int xmpi_gather_all(const void *mine, void *all, size_t bytes, MPI_Comm comm)
+{
+    MPI_Request request;
+    int code;
+
+    if (xmpi_host.progress != NULL)
+        return xmpi_host.Allgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes,
+                                   MPI_BYTE, comm);
+    code = xmpi_host.Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes,
+                                MPI_BYTE, comm, &request);
+    return code == MPI_SUCCESS ? finish(&request) : code;
+}
+
+int xmpi_reduce_all(const void *mine, void *all, int count, MPI_Datatype type,
+                    MPI_Op op, MPI_Comm comm)
+{
+    MPI_Request request;
+    int code;
+
+    if (xmpi_host.progress != NULL)
+        return xmpi_host.Allreduce(mine, all, count, type, op, comm);
+    code = xmpi_host.Iallreduce(mine, all, count, type, op, comm, &request);
+    return code == MPI_SUCCESS ? finish(&request) : code;
+}
+
+/* ---- the context ---- */
+
+static int is_abandoned; /* a rank has failed: no exchange any more */
+
+/* Whether all ranks have come so far. */
+static int all_agree(int mine)
+{
+    int all = 0;
+
+    if (xmpi_reduce_all(&mine, &all, 1, MPI_INT, MPI_MIN, xmpi_state.world) !=
+        MPI_SUCCESS)
+        return 0;
+    return all;
+}
+
+/* Each exchange begins with an agreement, so that the others hear of a rank
+ * that has failed on its way. */
+static xylem_status_t allgather(void *arg, const void *mine, void *all,
+                                size_t bytes)
+{
+    (void)arg;
+    if (is_abandoned || !all_agree(1)) {
+        is_abandoned = 1;
+        return XYLEM_ERR_BOOTSTRAP;
+    }
+    if (xmpi_gather_all(mine, all, bytes, xmpi_state.world) != MPI_SUCCESS)
+        return XYLEM_ERR_BOOTSTRAP;
+    return XYLEM_OK;
+}
+
+/* One thread of each rank is here; which one differs. */
+static void context_create(void)
+{
+    xylem_bootstrap_t bootstrap = {sizeof bootstrap, (uint32_t)xmpi_state.rank,
+                                   (uint32_t)xmpi_state.size, allgather, NULL};
+    xylem_context_params_t params = {sizeof params, &bootstrap, NULL};
+    xylem_context_t *context = NULL;
+    xylem_status_t status = xylem_context_create(&params, &context);
+
+    if (status != XYLEM_OK && !is_abandoned) {
+        fprintf(stderr, "xylem-mpi: rank %d: %s; MPI is used alone\n",
+                xmpi_state.rank, xylem_last_error());
+        all_agree(0);
+        is_abandoned = 1;
+    } else if (status == XYLEM_OK && !all_agree(1)) {
+        is_abandoned = 1;
+    }
+    if (is_abandoned) {
+        xmpi_state.has_failed = 1;
+        xylem_context_destroy(context);
+        return;
+    }
+    /* Partner: the acquire of those who look for it. */
+    atomic_store_explicit(&xmpi_state.context, context, memory_order_release);
+    xmpi_state.is_hooked = all_agree(xmpi_hook_install());
+}
+
+/* The settings are the same on all ranks, or the binding stays out of the
+ * way. Also tells all ranks the job's number. */
+static int settings_agree(void)
+{
+    /* MPICH compares without regard to the sign or its absence. */
+    int64_t mine[3], all[3];
+
+    mine[0] = (int64_t)xmpi_state.selected;
+    mine[1] = -mine[0];
+    mine[2] = 0;
+    if (xmpi_state.rank == 0) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        mine[2] = (now.tv_sec << 30 ^ now.tv_nsec) + ((int64_t)getpid() << 32);
+        mine[2] = (mine[2] & INT64_MAX) | 1;
+    }
+    if (xmpi_reduce_all(mine, all, 3, MPI_INT64_T, MPI_MAX, xmpi_state.world) !=
+        MPI_SUCCESS)
+        return 0;
+    xmpi_state.job = (uint64_t)all[2];
+    if (all[0] == -all[1])
+        return 1;
+    if (xmpi_state.rank == 0)
+        fputs("xylem-mpi: XYLEM_MPI_COLLECTIVES differs between ranks; MPI is "
+              "used alone\n",
+              stderr);
+    return 0;
+}
+
+/* A communicator of its own, with the ranks in the order of the job. */
+static int world_make(MPI_Comm over)
+{
+    MPI_Request request;
+    int relation = MPI_UNEQUAL;
+
+    xmpi_host.Comm_compare(over, MPI_COMM_WORLD, &relation);
+    if (relation == MPI_SIMILAR)
+        return xmpi_host.Comm_split(over, 0, xmpi_state.rank,
+                                    &xmpi_state.world);
+    if (xmpi_host.Comm_idup(over, &xmpi_state.world, &request) != MPI_SUCCESS)
+        return MPI_ERR_OTHER;
+    return finish(&request);
+}
+
+/* Collective over `over`, which has all ranks of the job. */
+static void connect(MPI_Comm over)
+{
+    if (world_make(over) != MPI_SUCCESS)
+        abort(); /* one of the program's error handlers has returned */
+    xmpi_host.Comm_set_errhandler(xmpi_state.world, MPI_ERRORS_RETURN);
+    if (!settings_agree() || xmpi_state.selected == 0)
+        xmpi_state.has_failed = 1;
+}
+
+xylem_context_t *xmpi_context_make(MPI_Comm over)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    xylem_context_t *context =
+        atomic_load_explicit(&xmpi_state.context, memory_order_acquire);
+
+    if (context != NULL)
+        return context;
+    pthread_mutex_lock(&lock);
+    context = atomic_load_explicit(&xmpi_state.context, memory_order_relaxed);
+    if (context == NULL && !xmpi_state.has_failed) {
+        if (xmpi_state.world == MPI_COMM_NULL)
+            connect(over);
+        if (!xmpi_state.has_failed)
+            context_create();
+    }
+    pthread_mutex_unlock(&lock);
+    return atomic_load_explicit(&xmpi_state.context, memory_order_acquire);
+}
+
+static void context_close(void)
+{
+    xylem_context_t *context =
+        atomic_load_explicit(&xmpi_state.context, memory_order_acquire);
+
+    if (context == NULL)
+        return;
+    xmpi_requests_close();
+    xmpi_persistent_close();
+    xmpi_hook_remove();
+    xmpi_ops_close();
+    atomic_store_explicit(&xmpi_state.context, NULL, memory_order_release);
+    if (xylem_context_destroy(context) != XYLEM_OK)
+        fprintf(stderr, "xylem-mpi: rank %d: %s\n", xmpi_state.rank,
+                xylem_last_error());
+}
+
+/* ---- end ---- */
+
+static int finalize(MPI_Comm handle, int key, void *value, void *extra)
+{
+    (void)handle;
+    (void)key;
+    (void)value;
+    (void)extra;
+    context_close();
+    xmpi_state.is_open = 0;
+    if (xmpi_state.is_verbose && xmpi_state.rank == 0)
+        report();
+    if (xmpi_state.world != MPI_COMM_NULL)
+        xmpi_host.Comm_free(&xmpi_state.world);
+    xmpi_host.Comm_free(&xmpi_state.self);
+    return MPI_SUCCESS;
+}
+
+/* ---- start ---- */
+
+/* Those that want a core: the progress thread does as well. */
+static int threads_of_rank(void)
+{
+    const char *progress = getenv("XYLEM_PROGRESS");
+
+    return progress != NULL && strcmp(progress, "thread") == 0 ? 2 : 1;
+}
+
+void xmpi_state_open(void)
+{
+    int keyval = MPI_KEYVAL_INVALID, level = MPI_THREAD_SINGLE;
+
+    xmpi_state.selected = selection_of(getenv("XYLEM_MPI_COLLECTIVES"));
+    xmpi_state.is_verbose = is_on("XYLEM_MPI_VERBOSE");
+    if (xmpi_host.Comm_dup(MPI_COMM_SELF, &xmpi_state.self) != MPI_SUCCESS)
+        return;
+    xmpi_host.Comm_set_errhandler(xmpi_state.self, MPI_ERRORS_RETURN);
+    xmpi_host.Comm_rank(MPI_COMM_WORLD, &xmpi_state.rank);
+    xmpi_host.Comm_size(MPI_COMM_WORLD, &xmpi_state.size);
+    xmpi_state.shares_cores = (long)xmpi_state.size * threads_of_rank() >
+                              sysconf(_SC_NPROCESSORS_ONLN);
+    if (xmpi_types_open() != 0 || xmpi_comms_open() != 0)
+        return;
+    xmpi_ops_open();
+    if (xmpi_host.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalize, &keyval,
+                                     NULL) != MPI_SUCCESS ||
+        xmpi_host.Comm_set_attr(MPI_COMM_SELF, keyval, NULL) != MPI_SUCCESS)
+        return;
+    if (xmpi_host.Query_thread(&level) == MPI_SUCCESS &&
+        level == MPI_THREAD_MULTIPLE)
+        connect(MPI_COMM_WORLD);
+    xmpi_state.is_open = 1;
+}
+
+int xmpi_Init(int *argc, char ***argv);
+int xmpi_Init_thread(int *argc, char ***argv, int required, int *provided);
+
+int xmpi_Init(int *argc, char ***argv)
+{
+    int code = xmpi_host.Init(argc, argv);
+
+    if (code == MPI_SUCCESS)
+        xmpi_state_open();
+    return code;
+}
+
+int xmpi_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    int code = xmpi_host.Init_thread(argc, argv, required, provided);
+
+    if (code == MPI_SUCCESS)
+        xmpi_state_open();
+    return code;
+}

@@ -1,0 +1,406 @@
+/* Datatypes: what the binding has to know of one is found out once and kept as
+ * an attribute of it. MPI's own types are found in a table instead. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bindings/mpi/call.h"
+
+enum {
+    TABLE_SIZE = 256, /* a power of two */
+    PROBE_BYTES_MAX = 1 << 20,
+    PACK_BYTES_MAX = 1 << 30 /* MPI_Pack counts in int */
+};
+
+static xmpi_type_t table[TABLE_SIZE];
+static int keyval = MPI_KEYVAL_INVALID;
+
+/* ---- MPI's own types ---- */
+
+static unsigned slot_of(MPI_Datatype handle)
+{
+    uint64_t key = (uint64_t)(uintptr_t)handle;
+
+    return (unsigned)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 56) &
+           (TABLE_SIZE - 1);
+}
+
+static xmpi_type_t *find_named(MPI_Datatype handle)
+{
+    unsigned slot = slot_of(handle), i;
+
+    for (i = 0; i < TABLE_SIZE; i++) {
+        xmpi_type_t *type = &table[(slot + i) & (TABLE_SIZE - 1)];
+        if (type->size == 0)
+            return NULL;
+        if (type->handle == handle)
+            return type;
+    }
+    return NULL;
+}
+
+static int extent_of(MPI_Datatype handle, uint64_t *size_out, int64_t *low_out,
+                     int64_t *extent_out)
+{
+    MPI_Count size;
+    MPI_Aint low, extent;
+
+    if (xmpi_host.Type_size_x(handle, &size) != MPI_SUCCESS ||
+        xmpi_host.Type_get_extent(handle, &low, &extent) != MPI_SUCCESS ||
+        size < 0)
+        return 1;
+    *size_out = (uint64_t)size;
+    *low_out = low;
+    *extent_out = extent;
+    return 0;
+}
+
+static void add_named(MPI_Datatype handle, xmpi_class_t class,
+                      xylem_type_t kind)
+{
+    xmpi_type_t type = {.handle = handle, .is_named = 1, .class = class};
+    unsigned slot = slot_of(handle);
+    int64_t low;
+
+    /* Optional types may be absent, and some are others' names. */
+    if (handle == MPI_DATATYPE_NULL || find_named(handle) != NULL ||
+        extent_of(handle, &type.size, &low, &type.extent) != 0 ||
+        type.size == 0)
+        return;
+    type.true_extent = type.extent;
+    type.is_plain = low == 0 && type.extent == (int64_t)type.size;
+    type.kind = kind;
+    /* Those that are not laid out as xylem's are left to the host. */
+    if (class != XMPI_OPAQUE && class < XMPI_HOSTS_LOGICAL &&
+        xylem_type_bytes(kind) != (size_t)type.extent)
+        type.class = XMPI_OPAQUE;
+    atomic_init(&type.users, 1);
+    while (table[slot].size != 0)
+        slot = (slot + 1) & (TABLE_SIZE - 1);
+    table[slot] = type;
+}
+
+static void add_integer(MPI_Datatype handle, int is_signed)
+{
+    static const xylem_type_t kinds[2][4] = {
+        {XYLEM_UINT8, XYLEM_UINT16, XYLEM_UINT32, XYLEM_UINT64},
+        {XYLEM_INT8, XYLEM_INT16, XYLEM_INT32, XYLEM_INT64}};
+    MPI_Count size = 0;
+
+    if (handle == MPI_DATATYPE_NULL ||
+        xmpi_host.Type_size_x(handle, &size) != MPI_SUCCESS)
+        return;
+    switch (size) {
+    case 1:
+        add_named(handle, XMPI_INTEGER, kinds[is_signed][0]);
+        break;
+    case 2:
+        add_named(handle, XMPI_INTEGER, kinds[is_signed][1]);
+        break;
+    case 4:
+        add_named(handle, XMPI_INTEGER, kinds[is_signed][2]);
+        break;
+    case 8:
+        add_named(handle, XMPI_INTEGER, kinds[is_signed][3]);
+        break;
+    default:
+        add_named(handle, XMPI_OPAQUE, XYLEM_BYTE);
+        break;
+    }
+}
+
+static void add_c_types(void)
+{
+    MPI_Datatype with_sign[] = {MPI_SIGNED_CHAR, MPI_SHORT,     MPI_INT,
+                                MPI_LONG,        MPI_LONG_LONG, MPI_INT8_T,
+                                MPI_INT16_T,     MPI_INT32_T,   MPI_INT64_T,
+                                MPI_AINT,        MPI_COUNT,     MPI_OFFSET};
+    MPI_Datatype without[] = {
+        MPI_UNSIGNED_CHAR,      MPI_UNSIGNED_SHORT, MPI_UNSIGNED,
+        MPI_UNSIGNED_LONG,      MPI_UINT8_T,        MPI_UINT16_T,
+        MPI_UNSIGNED_LONG_LONG, MPI_UINT32_T,       MPI_UINT64_T};
+    size_t i;
+
+    /* Handles may be pointers. NOLINTBEGIN(bugprone-sizeof-expression) */
+    for (i = 0; i < sizeof with_sign / sizeof *with_sign; i++)
+        add_integer(with_sign[i], 1);
+    for (i = 0; i < sizeof without / sizeof *without; i++)
+        add_integer(without[i], 0);
+    /* NOLINTEND(bugprone-sizeof-expression) */
+    add_named(MPI_FLOAT, XMPI_FLOATING, XYLEM_FLOAT32);
+    add_named(MPI_DOUBLE, XMPI_FLOATING, XYLEM_FLOAT64);
+    add_named(MPI_LONG_DOUBLE, XMPI_FLOATING, XYLEM_LONG_DOUBLE);
+    add_named(MPI_C_FLOAT_COMPLEX, XMPI_COMPLEX, XYLEM_COMPLEX_FLOAT32);
+    add_named(MPI_C_DOUBLE_COMPLEX, XMPI_COMPLEX, XYLEM_COMPLEX_FLOAT64);
+    add_named(MPI_C_LONG_DOUBLE_COMPLEX, XMPI_COMPLEX,
+              XYLEM_COMPLEX_LONG_DOUBLE);
+    add_named(MPI_C_BOOL, XMPI_LOGICAL, XYLEM_BOOL);
+    add_named(MPI_BYTE, XMPI_BITS, XYLEM_UINT8);
+    add_named(MPI_SHORT_INT, XMPI_PAIR, XYLEM_PAIR_INT16_INT);
+    add_named(MPI_2INT, XMPI_PAIR, XYLEM_PAIR_INT32_INT);
+    add_named(MPI_LONG_INT, XMPI_PAIR, XYLEM_PAIR_INT64_INT);
+    add_named(MPI_FLOAT_INT, XMPI_PAIR, XYLEM_PAIR_FLOAT32_INT);
+    add_named(MPI_DOUBLE_INT, XMPI_PAIR, XYLEM_PAIR_FLOAT64_INT);
+    add_named(MPI_LONG_DOUBLE_INT, XMPI_PAIR, XYLEM_PAIR_LONG_DOUBLE_INT);
+    add_named(MPI_CHAR, XMPI_OPAQUE, XYLEM_BYTE);
+    add_named(MPI_WCHAR, XMPI_OPAQUE, XYLEM_BYTE);
+    add_named(MPI_PACKED, XMPI_OPAQUE, XYLEM_BYTE);
+}
+
+/* A library without Fortran has MPI_DATATYPE_NULL for these. */
+static void add_fortran_types(void)
+{
+    add_integer(MPI_INTEGER, 1);
+    add_integer(MPI_INTEGER1, 1);
+    add_integer(MPI_INTEGER2, 1);
+    add_integer(MPI_INTEGER4, 1);
+    add_integer(MPI_INTEGER8, 1);
+    add_named(MPI_REAL, XMPI_FLOATING, XYLEM_FLOAT32);
+    add_named(MPI_REAL4, XMPI_FLOATING, XYLEM_FLOAT32);
+    add_named(MPI_REAL8, XMPI_FLOATING, XYLEM_FLOAT64);
+    add_named(MPI_DOUBLE_PRECISION, XMPI_FLOATING, XYLEM_FLOAT64);
+    add_named(MPI_COMPLEX, XMPI_COMPLEX, XYLEM_COMPLEX_FLOAT32);
+    add_named(MPI_COMPLEX8, XMPI_COMPLEX, XYLEM_COMPLEX_FLOAT32);
+    add_named(MPI_COMPLEX16, XMPI_COMPLEX, XYLEM_COMPLEX_FLOAT64);
+    add_named(MPI_DOUBLE_COMPLEX, XMPI_COMPLEX, XYLEM_COMPLEX_FLOAT64);
+    add_named(MPI_2INTEGER, XMPI_PAIR, XYLEM_PAIR_INT32_INT);
+    add_named(MPI_LOGICAL, XMPI_HOSTS_LOGICAL, XYLEM_BYTE);
+    add_named(MPI_CHARACTER, XMPI_OPAQUE, XYLEM_BYTE);
+    add_named(MPI_2REAL, XMPI_HOSTS_PAIR, XYLEM_BYTE);
+    add_named(MPI_2DOUBLE_PRECISION, XMPI_HOSTS_PAIR, XYLEM_BYTE);
+}
+
+/* ---- the program's types ---- */
+
+static void release(xmpi_type_t *type)
+{
+    MPI_Datatype handle = type->handle;
+
+    if (type->is_left)
+        xmpi_host.Type_free(&handle); /* comes back to forget() */
+    free(type);
+}
+
+void xmpi_type_hold(xmpi_type_t *type)
+{
+    if (!type->is_named)
+        atomic_fetch_add_explicit(&type->users, 1, memory_order_relaxed);
+}
+
+void xmpi_type_drop(xmpi_type_t *type)
+{
+    if (type != NULL && !type->is_named &&
+        atomic_fetch_sub_explicit(&type->users, 1, memory_order_acq_rel) == 1)
+        release(type);
+}
+
+/* The attribute is deleted: the type goes away. */
+static int forget(MPI_Datatype handle, int key, void *value, void *extra)
+{
+    xmpi_type_t *type = value;
+
+    (void)handle;
+    (void)key;
+    (void)extra;
+    if (!type->is_left) /* else it is being released */
+        xmpi_type_drop(type);
+    return MPI_SUCCESS;
+}
+
+int xmpi_types_open(void)
+{
+    add_c_types();
+    add_fortran_types();
+    return xmpi_host.Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget, &keyval,
+                                        NULL) != MPI_SUCCESS;
+}
+
+static unsigned char pattern(size_t offset, unsigned round)
+{
+    return (unsigned char)(offset >> (8 * round));
+}
+
+/* Whether packing copies: types whose size is their extent may still be in
+ * another order. Each byte's offset is written in as many digits as needed. */
+static int packs_as_copy(const xmpi_type_t *type)
+{
+    size_t bytes = (size_t)type->size, i;
+    unsigned char *from, *to;
+    unsigned round;
+    int position, same = 1;
+
+    if (bytes > PROBE_BYTES_MAX)
+        return 0;
+    from = malloc(2 * bytes);
+    if (from == NULL)
+        return 0;
+    to = from + bytes;
+    for (round = 0; round < 3 && same; round++) {
+        for (i = 0; i < bytes; i++)
+            from[i] = pattern(i, round);
+        position = 0;
+        same = xmpi_host.Pack(from, 1, type->handle, to, (int)bytes, &position,
+                              xmpi_state.self) == MPI_SUCCESS &&
+               (size_t)position == bytes && memcmp(from, to, bytes) == 0;
+        if (bytes <= 1u << (8 * (round + 1)))
+            break;
+    }
+    free(from);
+    return same;
+}
+
+static int is_committed(MPI_Datatype handle)
+{
+    int position = 0;
+    char nothing[8];
+
+    return xmpi_host.Pack(nothing, 0, handle, nothing, 0, &position,
+                          xmpi_state.self) == MPI_SUCCESS;
+}
+
+static xmpi_type_t *find_out(MPI_Datatype handle)
+{
+    xmpi_type_t *type = calloc(1, sizeof *type);
+    MPI_Aint true_low, true_extent;
+    int64_t low;
+
+    if (type == NULL)
+        return NULL;
+    type->handle = handle;
+    type->kind = XYLEM_BYTE;
+    atomic_init(&type->users, 1);
+    if (!is_committed(handle) ||
+        extent_of(handle, &type->size, &low, &type->extent) != 0) {
+        free(type);
+        return NULL;
+    }
+    if (xmpi_host.Type_get_true_extent(handle, &true_low, &true_extent) !=
+        MPI_SUCCESS) {
+        free(type);
+        return NULL;
+    }
+    type->true_low = true_low;
+    type->true_extent = true_extent;
+    type->is_plain =
+        type->size == 0 || (low == 0 && type->extent == (int64_t)type->size &&
+                            packs_as_copy(type));
+    return type;
+}
+
+xmpi_type_t *xmpi_type_find(MPI_Datatype handle)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    xmpi_type_t *type = find_named(handle);
+    int found = 0;
+
+    if (type != NULL || handle == MPI_DATATYPE_NULL)
+        return type;
+    if (xmpi_host.Type_get_attr(handle, keyval, (void *)&type, &found) !=
+        MPI_SUCCESS)
+        return NULL;
+    if (found)
+        return type;
+    pthread_mutex_lock(&lock);
+    if (xmpi_host.Type_get_attr(handle, keyval, (void *)&type, &found) !=
+            MPI_SUCCESS ||
+        !found) {
+        type = find_out(handle);
+        if (type != NULL &&
+            xmpi_host.Type_set_attr(handle, keyval, type) != MPI_SUCCESS) {
+            free(type);
+            type = NULL;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return type;
+}
+
+/* ---- packing ---- */
+
+/* Elements that MPI_Pack can take at once; 0: not even one. */
+static uint64_t at_once(const xmpi_type_t *type)
+{
+    return type->size == 0 ? 0 : PACK_BYTES_MAX / type->size;
+}
+
+int xmpi_type_pack(const xmpi_type_t *type, const void *user, uint64_t count,
+                   void *packed)
+{
+    uint64_t most = at_once(type), now;
+    const char *from = user;
+    char *to = packed;
+    int position, code;
+
+    if (type->is_plain) {
+        if (count != 0 && type->size != 0)
+            memcpy(packed, user, count * type->size);
+        return MPI_SUCCESS;
+    }
+    if (most == 0 && count != 0)
+        return MPI_ERR_COUNT;
+    for (; count > 0; count -= now) {
+        now = count < most ? count : most;
+        position = 0;
+        code =
+            xmpi_host.Pack(from, (int)now, type->handle, to,
+                           (int)(now * type->size), &position, xmpi_state.self);
+        if (code != MPI_SUCCESS)
+            return code;
+        from += (int64_t)now * type->extent;
+        to += now * type->size;
+    }
+    return MPI_SUCCESS;
+}
+
+int xmpi_type_unpack(const xmpi_type_t *type, void *user, uint64_t count,
+                     const void *packed)
+{
+    uint64_t most = at_once(type), now;
+    const char *from = packed;
+    char *to = user;
+    int position, code;
+
+    if (type->is_plain) {
+        if (count != 0 && type->size != 0)
+            memcpy(user, packed, count * type->size);
+        return MPI_SUCCESS;
+    }
+    if (most == 0 && count != 0)
+        return MPI_ERR_COUNT;
+    for (; count > 0; count -= now) {
+        now = count < most ? count : most;
+        position = 0;
+        code = xmpi_host.Unpack(from, (int)(now * type->size), &position, to,
+                                (int)now, type->handle, xmpi_state.self);
+        if (code != MPI_SUCCESS)
+            return code;
+        from += now * type->size;
+        to += (int64_t)now * type->extent;
+    }
+    return MPI_SUCCESS;
+}
+
+/* ---- MPI_Type_free ---- */
+
+int xmpi_Type_free(MPI_Datatype *handle);
+
+/* A type that calls under way still need is freed when they end. */
+int xmpi_Type_free(MPI_Datatype *handle)
+{
+    xmpi_type_t *type = NULL;
+    int found = 0;
+
+    if (keyval == MPI_KEYVAL_INVALID || handle == NULL ||
+        *handle == MPI_DATATYPE_NULL || find_named(*handle) != NULL ||
+        xmpi_host.Type_get_attr(*handle, keyval, (void *)&type, &found) !=
+            MPI_SUCCESS ||
+        !found)
+        return xmpi_host.Type_free(handle);
+    xmpi_op_forget_type(type);
+    if (atomic_load_explicit(&type->users, memory_order_acquire) == 1)
+        return xmpi_host.Type_free(handle);
+    type->is_left = 1;
+    *handle = MPI_DATATYPE_NULL;
+    xmpi_type_drop(type);
+    return MPI_SUCCESS;
+}

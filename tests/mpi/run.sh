@@ -1,0 +1,257 @@
+#!/bin/bash
+# Compiles the programs of this folder for an MPI, runs them with the binding
+# and prints TAP. Every run is bounded by timeout(1), far above what it takes.
+#
+#   run.sh MPI FOLDER [PART]
+#
+#   MPI     openmpi or mpich
+#   FOLDER  where libxylem-mpi.so has been built
+#   PART    one, two or all: which half of the runs
+set -u
+export LC_ALL=C
+ulimit -c 0
+
+mpi=$1
+folder=$(realpath "$2")
+part=${3:-all}
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
+front=$folder/libxylem-mpi.so
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+bound=60 # seconds
+count=0
+failures=0
+
+# shellcheck disable=SC2086 # a list of names
+unset ${!XYLEM_*} ${!UCX_*} LD_PRELOAD
+export UCX_LOG_LEVEL=error
+
+# Rights that a test in a container needs; one machine, more ranks than cores.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1
+
+plan()
+{
+    echo "1..$count"
+    exit $((failures > 0))
+}
+
+bail()
+{
+    echo "1..0 # SKIP $1"
+    exit 0
+}
+
+# report NAME OK: a line of TAP, with what the last run said when not OK.
+report()
+{
+    count=$((count + 1))
+    if [ "$2" = yes ]; then
+        echo "ok $count - $1"
+        return
+    fi
+    echo "not ok $count - $1"
+    failures=$((failures + 1))
+    echo "# code $code; the output is:"
+    head -c 3000 "$work/out" | sed 's/^/# /'
+}
+
+# compile NAME COMPILER ARGUMENT...
+compile()
+{
+    local name=$1 compiler=$2
+    shift 2
+    "$compiler.$mpi" -O1 -g -w -I"$here/../.." -o "$work/$name" "$@" \
+        >"$work/out" 2>&1
+    code=$?
+    [ "$code" -eq 0 ] || report "$name compiles" no
+}
+
+# launch RANKS [NAME=VALUE]... PROGRAM [ARGUMENT]...: as the MPI does it; only
+# the ranks get the binding.
+launch()
+{
+    local ranks=$1
+    shift
+    case $mpi in
+    openmpi)
+        timeout -k 5 $bound mpirun.openmpi -n "$ranks" env \
+            LD_PRELOAD="$front" XYLEM_MPI_VERBOSE=1 "$@"
+        ;;
+    mpich)
+        timeout -k 5 $bound mpiexec.hydra -n "$ranks" env \
+            LD_PRELOAD="$front" XYLEM_MPI_VERBOSE=1 "$@"
+        ;;
+    esac >"$work/out" 2>&1 </dev/null
+    code=$?
+}
+
+# passes NAME RANKS [NAME=VALUE]... PROGRAM...: it says PASS, and that calls
+# were taken.
+passes()
+{
+    local name=$1
+    shift
+    launch "$@"
+    if [ "$code" -eq 0 ] && grep -q '^PASS' "$work/out" &&
+        grep -q ' taken$' "$work/out"; then
+        report "$name on $1" yes
+    else
+        report "$name on $1" no
+    fi
+}
+
+# Also takes no call that the pattern names.
+passes_without()
+{
+    local pattern=$1
+    shift
+    passes "$@"
+    if grep -qE "$pattern" "$work/out"; then
+        report "$1: nothing of $pattern" no
+    fi
+}
+
+# ---------------------------------------------------------------------------
+
+first_part()
+{
+    local ranks
+
+    for ranks in 1 2 3; do
+        passes_without 'left to' "all collectives, all forms" $ranks \
+            "$work/collectives"
+    done
+    for ranks in 4 5 6 7 8 9; do
+        passes "all collectives, some sizes" $ranks "$work/collectives" few
+    done
+    passes "collectives, a thread that makes progress" 2 \
+        XYLEM_PROGRESS=thread "$work/collectives" few
+    passes "collectives, no shared memory" 3 XYLEM_SHM=off \
+        "$work/collectives" few
+    passes "collectives, some of them taken" 3 \
+        XYLEM_MPI_COLLECTIVES=-bcast,-allreduce,-alltoallw,-gatherv \
+        "$work/collectives" few
+    for ranks in 1 2 5; do
+        passes "operations and types" $ranks "$work/operations"
+    done
+    passes "operations, a thread that makes progress" 3 \
+        XYLEM_PROGRESS=thread "$work/operations"
+    for ranks in 1 3; do
+        passes "errors are returned" $ranks "$work/errors"
+    done
+    test_fatal
+    test_selection
+    test_no_mpi
+}
+
+second_part()
+{
+    local ranks way
+
+    for ranks in 1 2 3 4 6 9; do
+        passes "requests" $ranks "$work/requests"
+    done
+    passes "requests, a thread that makes progress" 3 XYLEM_PROGRESS=thread \
+        "$work/requests"
+    passes "communicators, a storm" 2 "$work/comms" 2000
+    for ranks in 1 3 9; do
+        passes "communicators" $ranks "$work/comms" 60
+    done
+    passes "four threads" 2 "$work/threads" 15
+    passes "four threads" 4 "$work/threads" 2
+    passes "four threads" 9 "$work/threads" 1
+    passes "four threads, and one that makes progress" 2 \
+        XYLEM_PROGRESS=thread "$work/threads" 10
+    for way in MPIF_H USE_MPI USE_MPI_F08; do
+        for ranks in 1 3; do
+            [ -x "$work/fortran_$way" ] || continue
+            passes_without 'left to' "Fortran, $way" $ranks \
+                "$work/fortran_$way"
+        done
+    done
+    test_profiled
+}
+
+# A wrong argument ends the job where no handler says otherwise.
+test_fatal()
+{
+    launch 2 "$work/errors" fatal
+    if [ "$code" -ne 0 ] && [ "$code" -ne 124 ] &&
+        ! grep -q '^PASS' "$work/out"; then
+        report "errors are fatal" yes
+    else
+        report "errors are fatal" no
+    fi
+}
+
+# What differs between ranks must not be acted upon.
+test_selection()
+{
+    # shellcheck disable=SC2016 # for the ranks
+    launch 3 bash -c 'rank=${OMPI_COMM_WORLD_RANK-}${PMI_RANK-}
+        [ "$rank" = 1 ] && export XYLEM_MPI_COLLECTIVES=-bcast
+        exec "$0" 20' "$work/comms"
+    if [ "$code" -eq 0 ] && grep -q '^PASS' "$work/out" &&
+        grep -q 'differs between ranks' "$work/out" &&
+        ! grep -q ' taken$' "$work/out"; then
+        report "settings that differ" yes
+    else
+        report "settings that differ" no
+    fi
+    launch 2 XYLEM_MPI_COLLECTIVES=none "$work/comms" 20
+    if [ "$code" -eq 0 ] && ! grep -q ' taken$' "$work/out"; then
+        report "nothing is selected" yes
+    else
+        report "nothing is selected" no
+    fi
+}
+
+# Programs without MPI do not notice.
+test_no_mpi()
+{
+    timeout $bound env LD_PRELOAD="$front" bash -c 'echo PASS' \
+        >"$work/out" 2>&1
+    code=$?
+    if [ "$(<"$work/out")" = PASS ]; then
+        report "a process without MPI" yes
+    else
+        report "a process without MPI" no
+    fi
+}
+
+# A tool that defines MPI's functions and calls those with a P.
+test_profiled()
+{
+    launch 2 "$work/profiled"
+    if [ "$code" -eq 0 ] && grep -q '^PASS' "$work/out" &&
+        grep -q 'bcast: 3 taken' "$work/out"; then
+        report "under a profiling tool" yes
+    else
+        report "under a profiling tool" no
+    fi
+}
+
+# ---------------------------------------------------------------------------
+
+command -v "mpicc.$mpi" >/dev/null || bail "there is no mpicc.$mpi"
+[ -e "$folder/libxylem-mpi-$mpi.so" ] || bail "no module for $mpi was built"
+
+# MPI-4's functions come from the binding where the MPI has none.
+linked=(-L"$folder" -lxylem-mpi -lpthread)
+export LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+for program in collectives requests threads; do
+    compile $program mpicc "$here/$program.c" "${linked[@]}"
+done
+for program in operations comms errors profiled; do
+    compile $program mpicc "$here/$program.c"
+done
+if command -v "mpifort.$mpi" >/dev/null && command -v gfortran >/dev/null; then
+    for way in MPIF_H USE_MPI USE_MPI_F08; do
+        compile fortran_$way mpifort -fallow-argument-mismatch -D$way \
+            "$here/fortran.F90"
+    done
+fi
+[ "$part" = two ] || first_part
+[ "$part" = one ] || second_part
+plan
