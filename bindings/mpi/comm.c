@@ -267,18 +267,37 @@ int xmpi_comm_fail(MPI_Comm handle, xylem_status_t status)
     return code;
 }
 
-/* ---- communicators made of one that spans the job ---- */
+/* ---- communicators made of others ---- */
 
-/* All ranks are here, and what they make may be used by some of them alone:
- * the last chance for a context in programs that use nothing else. */
-static void connect_all(MPI_Comm handle)
+/* Before one is made: whether all ranks of `parent` have a context; the same on
+ * all of them. A parent that spans the job is the last chance to connect
+ * programs that use nothing else than its parts. */
+static int is_connected(MPI_Comm parent, int may_connect)
 {
-    xmpi_comm_t *comm = xmpi_comm_find(handle);
+    xmpi_comm_t *comm = xmpi_comm_find(parent);
 
-    if (comm != NULL && comm->spans_world && xmpi_state.size > 1)
-        xmpi_context_make(handle);
+    if (comm == NULL)
+        return 0;
+    if (comm->state == XMPI_COMM_READY)
+        return 1;
+    return may_connect && comm->spans_world && xmpi_state.size > 1 &&
+           xmpi_context_make(parent) != NULL;
 }
 
+/* The new one gets its team at once, while its ranks are in a call that may
+ * block: its first collective may be one that does not. */
+static int with_team(int code, int connected, const MPI_Comm *made)
+{
+    xmpi_comm_t *comm = NULL;
+
+    if (code == MPI_SUCCESS && connected && *made != MPI_COMM_NULL)
+        comm = xmpi_comm_find(*made);
+    if (comm != NULL && comm->state == XMPI_COMM_NEW)
+        ask(comm);
+    return code;
+}
+
+int xmpi_Comm_dup(MPI_Comm parent, MPI_Comm *made);
 int xmpi_Comm_split(MPI_Comm parent, int color, int key, MPI_Comm *made);
 int xmpi_Comm_create(MPI_Comm parent, MPI_Group group, MPI_Comm *made);
 int xmpi_Comm_split_type(MPI_Comm parent, int type, int key, MPI_Info info,
@@ -286,28 +305,44 @@ int xmpi_Comm_split_type(MPI_Comm parent, int type, int key, MPI_Info info,
 int xmpi_Cart_create(MPI_Comm parent, int dims, const int *sizes,
                      const int *periods, int reorder, MPI_Comm *made);
 
+int xmpi_Comm_dup(MPI_Comm parent, MPI_Comm *made)
+{
+    int connected = is_connected(parent, 0);
+
+    return with_team(xmpi_host.Comm_dup(parent, made), connected, made);
+}
+
 int xmpi_Comm_split(MPI_Comm parent, int color, int key, MPI_Comm *made)
 {
-    connect_all(parent);
-    return xmpi_host.Comm_split(parent, color, key, made);
+    int connected = is_connected(parent, 1);
+
+    return with_team(xmpi_host.Comm_split(parent, color, key, made), connected,
+                     made);
 }
 
 int xmpi_Comm_create(MPI_Comm parent, MPI_Group group, MPI_Comm *made)
 {
-    connect_all(parent);
-    return xmpi_host.Comm_create(parent, group, made);
+    int connected = is_connected(parent, 1);
+
+    return with_team(xmpi_host.Comm_create(parent, group, made), connected,
+                     made);
 }
 
 int xmpi_Comm_split_type(MPI_Comm parent, int type, int key, MPI_Info info,
                          MPI_Comm *made)
 {
-    connect_all(parent);
-    return xmpi_host.Comm_split_type(parent, type, key, info, made);
+    int connected = is_connected(parent, 1);
+
+    return with_team(xmpi_host.Comm_split_type(parent, type, key, info, made),
+                     connected, made);
 }
 
 int xmpi_Cart_create(MPI_Comm parent, int dims, const int *sizes,
                      const int *periods, int reorder, MPI_Comm *made)
 {
-    connect_all(parent);
-    return xmpi_host.Cart_create(parent, dims, sizes, periods, reorder, made);
+    int connected = is_connected(parent, 1);
+
+    return with_team(
+        xmpi_host.Cart_create(parent, dims, sizes, periods, reorder, made),
+        connected, made);
 }

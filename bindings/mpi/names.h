@@ -35,6 +35,7 @@
     X(Request_free)                                                            \
     X(Type_free)                                                               \
     X(Op_free)                                                                 \
+    X(Comm_dup)                                                                \
     X(Comm_split)                                                              \
     X(Comm_create)                                                             \
     X(Comm_split_type)                                                         \

@@ -163,6 +163,8 @@ second_part()
     passes "four threads" 9 "$work/threads" 1
     passes "four threads, and one that makes progress" 2 \
         XYLEM_PROGRESS=thread "$work/threads" 10
+    passes_without 'alltoall: .*left to' "first calls that do not block" 3 \
+        "$work/first"
     for way in MPIF_H USE_MPI USE_MPI_F08; do
         for ranks in 1 3; do
             [ -x "$work/fortran_$way" ] || continue
@@ -243,10 +245,12 @@ export LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 for program in collectives requests threads; do
     compile $program mpicc "$here/$program.c" "${linked[@]}"
 done
-for program in operations comms errors profiled; do
+for program in operations comms errors first profiled; do
     compile $program mpicc "$here/$program.c"
 done
 if command -v "mpifort.$mpi" >/dev/null && command -v gfortran >/dev/null; then
+    passes_without 'alltoall: .*left to' "first calls that do not block" 3 \
+        "$work/first"
     for way in MPIF_H USE_MPI USE_MPI_F08; do
         compile fortran_$way mpifort -fallow-argument-mismatch -D$way \
             "$here/fortran.F90"
