@@ -206,15 +206,20 @@ typedef struct level_rule {
 
 /* Of several leaders each has a connection, and a processor to serve it. Flat
  * trees, one for every node as the root, are the shortest way of an allreduce
- * between few nodes, and load all leaders alike. Measured with 4 nodes of 4
- * ranks over TCP; see docs/measurements.md. */
+ * between few nodes, and load all leaders alike. Up to 8 nodes: measured with 4
+ * nodes of 4 ranks over TCP; beyond: simulated with 128 nodes of 32; see
+ * docs/measurements.md. */
 static const level_rule_t level_rules[] = {
     {XYLEM_COLL_BCAST, 8, 16 * KIB, NULL, XYLEM_TREE_KNOMIAL, 2, 16 * KIB, 4, 8,
      1},
     {XYLEM_COLL_BCAST, 8, ANY_BYTES, NULL, XYLEM_TREE_FLAT, 0, 128 * KIB, 4, 8,
      4},
-    {XYLEM_COLL_BCAST, ANY_RANKS, 16 * KIB, NULL, XYLEM_TREE_KNOMIAL, 4,
-     16 * KIB, 4, 8, 1},
+    {XYLEM_COLL_BCAST, ANY_RANKS, 4 * KIB, NULL, XYLEM_TREE_KNOMIAL, 4, 4 * KIB,
+     4, 8, 1},
+    {XYLEM_COLL_BCAST, ANY_RANKS, 128 * KIB, NULL, XYLEM_TREE_DOUBLE, 0,
+     2 * KIB, 4, 8, 4},
+    {XYLEM_COLL_BCAST, ANY_RANKS, 1024 * KIB, NULL, XYLEM_TREE_DOUBLE, 0,
+     8 * KIB, 4, 8, 4},
     {XYLEM_COLL_BCAST, ANY_RANKS, ANY_BYTES, NULL, XYLEM_TREE_DOUBLE, 0,
      64 * KIB, 4, 8, 4},
     {XYLEM_COLL_REDUCE, 8, 16 * KIB, NULL, XYLEM_TREE_FLAT, 0, 16 * KIB, 4, 8,
@@ -225,14 +230,20 @@ static const level_rule_t level_rules[] = {
      16 * KIB, 4, 8, 1},
     {XYLEM_COLL_REDUCE, ANY_RANKS, ANY_BYTES, NULL, XYLEM_TREE_DOUBLE, 0,
      64 * KIB, 4, 8, 4},
-    {XYLEM_COLL_ALLREDUCE, ANY_RANKS, 16 * KIB, "recursive_doubling",
+    {XYLEM_COLL_ALLREDUCE, 8, 16 * KIB, "recursive_doubling",
      XYLEM_TREE_KNOMIAL, 4, 16 * KIB, 4, 8, 1},
     {XYLEM_COLL_ALLREDUCE, 8, 64 * KIB, "recursive_doubling",
      XYLEM_TREE_KNOMIAL, 2, 64 * KIB, 4, 8, 4},
     {XYLEM_COLL_ALLREDUCE, 8, ANY_BYTES, NULL, XYLEM_TREE_FLAT, 0, 64 * KIB, 4,
      8, 4},
-    {XYLEM_COLL_ALLREDUCE, ANY_RANKS, ANY_BYTES, NULL, XYLEM_TREE_DOUBLE, 0,
-     64 * KIB, 4, 8, 4},
+    {XYLEM_COLL_ALLREDUCE, ANY_RANKS, 16 * KIB, "recursive_doubling",
+     XYLEM_TREE_KNOMIAL, 4, 2 * KIB, 4, 8, 8},
+    {XYLEM_COLL_ALLREDUCE, ANY_RANKS, 256 * KIB, "rabenseifner",
+     XYLEM_TREE_KNOMIAL, 4, 4 * KIB, 4, 8, 16},
+    {XYLEM_COLL_ALLREDUCE, ANY_RANKS, 2048 * KIB, "rabenseifner",
+     XYLEM_TREE_KNOMIAL, 4, 4 * KIB, 4, 8, 4},
+    {XYLEM_COLL_ALLREDUCE, ANY_RANKS, ANY_BYTES, "rabenseifner",
+     XYLEM_TREE_KNOMIAL, 4, 16 * KIB, 4, 8, 4},
 };
 
 static const level_rule_t *level_rule_find(xylem_coll_t coll, uint32_t nodes,
