@@ -174,7 +174,7 @@ uint64_t xyl_node_work(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
         part = (size_t)(end - at < most ? end - at : most);
         if (part != 0 && !copy_part(node, piece, step, at, part))
             return at;
-        node->moved += part;
+        *node->moved += part;
         return at + part;
     }
     if (step->first_seat == step->end_seat)
@@ -186,6 +186,6 @@ uint64_t xyl_node_work(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
             return at;
         read += (uint64_t)part * (step->end_seat - step->first_seat);
     }
-    node->moved += read;
+    *node->moved += read;
     return at;
 }

@@ -210,7 +210,6 @@ static unsigned strand_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
 {
     xyl_strand_t *strand = &piece->strands[number];
     uint32_t end = node->program.strand_ends[number];
-    uint64_t before = node->moved;
     unsigned did = 0;
 
     if (strand->step == end)
@@ -226,7 +225,7 @@ static unsigned strand_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
             piece->strands_left--;
             break;
         }
-        if (node->moved - before >= node->enough)
+        if (*node->moved >= node->enough)
             break;
     }
     return did;

@@ -102,7 +102,7 @@ static unsigned begin_pieces(xyl_node_stage_t *node)
         xyl_node_piece_t *piece = &node->active[i];
         while (piece->strands_left == 0 &&
                node->pieces_begun < node->program.pieces &&
-               node->moved < node->enough) {
+               *node->moved < node->enough) {
             if (!xyl_board_is_free(node->board, &node->extent,
                                    node->pieces_begun))
                 return did;
@@ -121,7 +121,6 @@ static unsigned stage_poll(xyl_node_stage_t *node)
 
     if (!node->has_input || node->state != XYL_NODE_NUMBERED)
         return 0;
-    node->moved = 0;
     for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++)
         if (node->active[i].strands_left != 0)
             did += xyl_node_piece_run(node, &node->active[i]);
@@ -147,6 +146,7 @@ unsigned xyl_node_stages_poll(void *arg)
     xyl_node_stage_t *node, *next;
     unsigned did = 0;
 
+    context->moved = 0;
     for (; board != NULL; board = next_board) {
         next_board = board->next_busy;
         did += xyl_node_number(board);
@@ -274,6 +274,7 @@ xylem_status_t xyl_node_stage_add(xyl_operation_t *operation, uint32_t lane,
     node->stage.reads = XYL_ROLE_INPUT;
     node->stage.writes = XYL_ROLE_RESULT;
     node->board = board;
+    node->moved = &operation->request.context->moved;
     node->program = *program;
     node->buffers.copies = operation->request.context->copies;
     if (!allocate(node, program))

@@ -80,7 +80,7 @@ struct xyl_node_stage {
     uint64_t *input;     /* bits, where segments come singly */
     uint64_t pieces_begun, pieces_left;
     uint64_t enough; /* bytes to read when polled; UINT64_MAX: all there are */
-    uint64_t moved;  /* since it was last polled */
+    uint64_t *moved; /* by all stages since the net was last looked at */
     xyl_node_piece_t active[XYL_NODE_ACTIVE_MAX];
 };
 

@@ -1,6 +1,6 @@
 /* Levels overlap, and a late rank delays only those who need it: 4 MiB on 4
- * simulated nodes of 4 ranks that share memory, with the library's own choice
- * of algorithm and windows. The marks and copies of a trace say when which
+ * simulated nodes of 4 ranks that share memory, with one leader on each, so that
+ * there are ranks that do not lead. The marks and copies of a trace say when which
  * stage was through with which segment: tasks ib and sb of HAN (Luo, PhD
  * thesis, University of Tennessee, 2020, section 5.3). */
 #include <jansson.h>
@@ -80,7 +80,8 @@ static void join(player_t *player, xylem_coll_t coll)
                               .count = BYTES / sizeof(float),
                               .type = XYLEM_FLOAT32,
                               .on_complete = completed,
-                              .arg = player};
+                              .arg = player,
+                              .algorithm = "han:1"};
 
     CHECK_EQ(xylem_op_create(context, sum, player, XYLEM_OP_COMMUTATIVE,
                              &player->op),
