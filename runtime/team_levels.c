@@ -93,7 +93,7 @@ static xyl_levels_t *create(const xylem_team_t *team)
     for (i = 0; i < team->size; i++)
         if (place_of(team, i) >= nodes)
             nodes = place_of(team, i) + 1;
-    number = malloc(nodes * sizeof *number);
+    number = malloc(((size_t)nodes + 1) * sizeof *number);
     if (levels != NULL && number != NULL) {
         levels->nodes = number_nodes(team, number, nodes);
         if (fill(team, number, levels)) {

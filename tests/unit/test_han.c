@@ -14,7 +14,7 @@
 #include "tests/support/coll_run.h"
 
 enum {
-    CASES = 36,
+    CASES = 24,
     RANKS_MAX = 17,
     NODES_MAX = 6,
     STARTS_MAX = 3,

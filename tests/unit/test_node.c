@@ -14,7 +14,7 @@
 #include "tests/support/coll_run.h"
 
 enum {
-    CASES = 24,
+    CASES = 16,
     RANKS_MAX = 17,
     STARTS_MAX = 3,
     MIXED_WORLDS = 48,
