@@ -1,6 +1,8 @@
 /* The edges of one rank in one tree, with their slots. */
 #include "collectives/tree_stage.h"
 
+#include <assert.h>
+
 #include "runtime/base/status.h"
 
 static xylem_status_t edge_init(xyl_edge_t *edge, xyl_stage_t *stage,
@@ -84,7 +86,34 @@ xyl_tree_spec_t xyl_tree_of_team(const xyl_operation_t *operation,
     return (xyl_tree_spec_t){{team->size, team->rank, NULL},
                              {operation->plan.tree, operation->plan.radix},
                              root,
-                             half};
+                             half,
+                             NULL};
+}
+
+/* Writes up to `capacity` children, returns how many there are. */
+static uint32_t find_in_group(const xyl_tree_spec_t *tree, uint32_t *parent_out,
+                              uint32_t *children, uint32_t capacity)
+{
+    const xyl_group_t *group = &tree->group;
+    xyl_shape_t shapes[XYL_TREE_LEVELS_MAX + 1];
+    xyl_shape_t shape = tree->shape;
+    uint32_t i;
+
+    if (shape.tree == XYLEM_TREE_TOPOLOGY)
+        shape.tree = XYLEM_TREE_KNOMIAL;
+    if (tree->map == NULL) {
+        *parent_out = xyl_tree_parent(shape, tree->half, group->size,
+                                      group->rank, tree->root);
+        return xyl_tree_children(shape, tree->half, group->size, group->rank,
+                                 tree->root, children, capacity);
+    }
+    assert(tree->map->ranks == group->size && tree->half == 0);
+    for (i = 0; i <= XYL_TREE_LEVELS_MAX; i++)
+        shapes[i] = shape;
+    *parent_out =
+        xyl_topology_tree_parent(tree->map, shapes, group->rank, tree->root);
+    return xyl_topology_tree_children(tree->map, shapes, group->rank,
+                                      tree->root, children, capacity);
 }
 
 /* In the group's numbers. A team remembers its trees. */
@@ -92,25 +121,19 @@ static xylem_status_t neighbours_find(const xyl_stage_t *stage,
                                       const xyl_tree_spec_t *tree,
                                       xyl_neighbours_t *neighbours)
 {
-    const xyl_group_t *group = &tree->group;
     xyl_arena_t *arena = &stage->operation->request.arena;
     xyl_tree_key_t key = {tree->shape, tree->half, tree->root};
 
-    if (group->ranks == NULL)
+    if (tree->group.ranks == NULL)
         return xyl_team_neighbours(stage->operation->request.team, &key, arena,
                                    neighbours);
-    if (key.shape.tree == XYLEM_TREE_TOPOLOGY)
-        key.shape.tree = XYLEM_TREE_KNOMIAL;
-    neighbours->parent = xyl_tree_parent(key.shape, key.half, group->size,
-                                         group->rank, key.root);
-    neighbours->child_count = xyl_tree_children(
-        key.shape, key.half, group->size, group->rank, key.root, NULL, 0);
+    neighbours->child_count = find_in_group(tree, &neighbours->parent, NULL, 0);
     neighbours->children = xyl_arena_array(arena, neighbours->child_count,
                                            sizeof *neighbours->children);
     if (neighbours->children == NULL)
         return XYLEM_ERR_NO_MEMORY;
-    xyl_tree_children(key.shape, key.half, group->size, group->rank, key.root,
-                      neighbours->children, neighbours->child_count);
+    find_in_group(tree, &neighbours->parent, neighbours->children,
+                  neighbours->child_count);
     return XYLEM_OK;
 }
 

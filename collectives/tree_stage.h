@@ -9,12 +9,13 @@
 #include "runtime/team.h"
 
 /* Which tree of a group. Among some ranks of a team, TOPOLOGY is KNOMIAL: they
- * are one of each place. */
+ * are one of each place. With a map the shape is that of each of its levels. */
 typedef struct xyl_tree_spec {
     xyl_group_t group;
     xyl_shape_t shape;
     uint32_t root; /* in the group */
-    unsigned half; /* 1: the second tree of XYLEM_TREE_DOUBLE */
+    unsigned half; /* 1: the second tree of XYLEM_TREE_DOUBLE; 0 with a map */
+    const xyl_topology_map_t *map; /* of the group; NULL: none */
 } xyl_tree_spec_t;
 
 /* The plan's tree of the whole team. */

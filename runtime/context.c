@@ -12,6 +12,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/context_shm.h"
+#include "runtime/context_switches.h"
 #include "runtime/liveness.h"
 #include "runtime/peers.h"
 #include "runtime/team.h"
@@ -143,6 +144,28 @@ xylem_status_t xylem_op_destroy(xylem_context_t *context, xylem_op_t op)
 
 /* ---- creation ---- */
 
+static void frame_destroy(xylem_context_t *context)
+{
+    while (context->zombies != NULL) { /* the net can no longer write */
+        xylem_request_t *zombie = context->zombies;
+        context->zombies = zombie->zombie_next;
+        xyl_request_discard(zombie);
+    }
+    while (context->teams != NULL)
+        xyl_team_unreference(context->teams);
+    xyl_heap_fini(&context->heap);
+    xyl_node_release_all(context);
+    xyl_context_shm_destroy(context);
+    xyl_types_fini(&context->types);
+    xyl_pool_fini(&context->pool);
+    pthread_mutex_destroy(&context->lock);
+    if (context->owns_peers)
+        free(context->peers);
+    xyl_context_switches_free(context);
+    xyl_blobs_fini(&context->hellos);
+    bury(context);
+}
+
 /* The frame: everything that needs no other rank. */
 static xylem_status_t frame_create(const xyl_allocator_t *allocator,
                                    const xyl_clock_t *clock,
@@ -171,29 +194,12 @@ static xylem_status_t frame_create(const xyl_allocator_t *allocator,
     status = xyl_engine_source_add(
         &context->engine, (xyl_source_t){xyl_node_stages_poll, context});
     assert(status == XYLEM_OK);
-    *context_out = context;
-    return XYLEM_OK;
-}
-
-static void frame_destroy(xylem_context_t *context)
-{
-    while (context->zombies != NULL) { /* the net can no longer write */
-        xylem_request_t *zombie = context->zombies;
-        context->zombies = zombie->zombie_next;
-        xyl_request_discard(zombie);
-    }
-    while (context->teams != NULL)
-        xyl_team_unreference(context->teams);
-    xyl_heap_fini(&context->heap);
-    xyl_node_release_all(context);
-    xyl_context_shm_destroy(context);
-    xyl_types_fini(&context->types);
-    xyl_pool_fini(&context->pool);
-    pthread_mutex_destroy(&context->lock);
-    if (context->owns_peers)
-        free(context->peers);
-    xyl_blobs_fini(&context->hellos);
-    bury(context);
+    status = xyl_context_switches_read(context);
+    if (status != XYLEM_OK)
+        frame_destroy(context);
+    else
+        *context_out = context;
+    return status;
 }
 
 static void net_attach(xylem_context_t *context, xyl_net_t *net)
@@ -256,7 +262,9 @@ xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
     context->marks = parts->marks;
     net_attach(context, parts->net_create(parts->net_arg, parts->rank,
                                           &context->engine.ready));
-    status = parts_driver_start(context);
+    status = xyl_context_switches_place(context);
+    if (status == XYLEM_OK)
+        status = parts_driver_start(context);
     if (status != XYLEM_OK)
         goto destroy_net;
     status = world_create(context);
@@ -350,6 +358,8 @@ static xylem_status_t join(xylem_context_t *context,
     xyl_context_shm_prepare(context);
     status = xyl_peers_exchange(context, &context->config, &machine->place,
                                 address, bytes, &addresses);
+    if (status == XYLEM_OK)
+        status = xyl_context_switches_place(context);
     if (status == XYLEM_OK)
         status = xyl_context_shm_join(
             context,

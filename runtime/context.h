@@ -83,6 +83,9 @@ struct xylem_context {
     xyl_blobs_t hellos;         /* hold the peers' addresses */
     xyl_peer_t *peers;
     int owns_peers;
+    struct xyl_switches *switches; /* until nodes are found in them */
+    uint32_t switch_levels;
+    uint32_t *switch_ids; /* NULL: no topology file; context_switches.h */
     struct xyl_liveness *liveness; /* NULL: nobody is watched */
     xylem_team_t *world;
     pthread_mutex_t lock; /* team_slots, user_ops, types */

@@ -246,6 +246,16 @@ uint32_t xyl_peers_local_count(const xylem_context_t *context)
     return count;
 }
 
+void xyl_peers_node(const xylem_context_t *context, uint32_t rank,
+                    char *name_out)
+{
+    const char *blob = context->hellos.memory + context->hellos.offsets[rank];
+    const hello_t *hello = (const void *)blob;
+
+    memcpy(name_out, hello->node, sizeof hello->node);
+    name_out[sizeof hello->node] = '\0';
+}
+
 void xyl_peers_member(const xylem_context_t *context, uint32_t rank,
                       xyl_shm_member_t *member_out)
 {

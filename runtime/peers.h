@@ -19,6 +19,10 @@ xylem_status_t xyl_peers_exchange(xylem_context_t *context,
  * presents. */
 uint32_t xyl_peers_local_count(const xylem_context_t *context);
 
+/* The name of its node, with a final 0: XYL_NODE_NAME_BYTES + 1 bytes. */
+void xyl_peers_node(const xylem_context_t *context, uint32_t rank,
+                    char *name_out);
+
 /* What `rank` has said of its shared memory; after the exchange. */
 void xyl_peers_member(const xylem_context_t *context, uint32_t rank,
                       xyl_shm_member_t *member_out);

@@ -1,6 +1,10 @@
 #include "runtime/team_levels.h"
 
+#include <assert.h>
 #include <stdlib.h>
+
+#include "runtime/context_switches.h"
+#include "runtime/switches.h"
 
 #define NO_NODE UINT32_MAX
 
@@ -76,12 +80,63 @@ static int fill(const xylem_team_t *team, const uint32_t *number,
     return 1;
 }
 
+/* ---- switches ---- */
+
+_Static_assert((int)XYL_SWITCH_LEVELS_MAX <= (int)XYL_TREE_LEVELS_MAX,
+               "a map has a level for each");
+
+/* Where some nodes are below one switch and others are not. */
+static int tells_nodes_apart(const xyl_topology_map_t *map)
+{
+    uint32_t level, i, groups;
+
+    for (level = 0; level < map->levels; level++) {
+        const uint32_t *group = map->group + (size_t)level * map->ranks;
+        for (i = 0, groups = 0; i < map->ranks; i++)
+            groups += group[i] == i;
+        if (groups > 1 && groups < map->ranks)
+            return 1;
+    }
+    return 0;
+}
+
+/* 0: no memory. */
+static int map_switches(const xylem_team_t *team, const uint32_t *number,
+                        uint32_t job_nodes, xyl_levels_t *levels)
+{
+    const xylem_context_t *context = team->context;
+    uint32_t nodes = levels->nodes, depth = context->switch_levels;
+    uint32_t *group, *ids, *core, i, level;
+
+    if (context->switch_ids == NULL)
+        return 1;
+    assert(nodes > 0 && depth > 0);
+    /* order, position, group[depth], ids[depth], core */
+    levels->map_memory =
+        calloc((size_t)nodes * (2 + 2 * depth + 1), sizeof(uint32_t));
+    if (levels->map_memory == NULL)
+        return 0;
+    group = levels->map_memory + 2 * (size_t)nodes;
+    ids = group + (size_t)depth * nodes;
+    core = ids + (size_t)depth * nodes;
+    for (i = 0; i < job_nodes; i++)
+        for (level = 0; level < depth && number[i] != NO_NODE; level++)
+            ids[(size_t)level * nodes + number[i]] =
+                xyl_context_switches_of(context, i)[level];
+    xyl_topology_map_build(nodes, depth, ids, core, levels->map_memory,
+                           levels->map_memory + nodes, group, &levels->map);
+    if (!tells_nodes_apart(&levels->map))
+        levels->map.ranks = 0;
+    return 1;
+}
+
 static void levels_free(xyl_levels_t *levels)
 {
     if (levels == NULL)
         return;
     free(levels->starts);
     free(levels->order);
+    free(levels->map_memory);
     free(levels);
 }
 
@@ -93,10 +148,12 @@ static xyl_levels_t *create(const xylem_team_t *team)
     for (i = 0; i < team->size; i++)
         if (place_of(team, i) >= nodes)
             nodes = place_of(team, i) + 1;
-    number = malloc(((size_t)nodes + 1) * sizeof *number);
+    assert(nodes > 0);
+    number = malloc(nodes * sizeof *number);
     if (levels != NULL && number != NULL) {
         levels->nodes = number_nodes(team, number, nodes);
-        if (fill(team, number, levels)) {
+        if (fill(team, number, levels) &&
+            map_switches(team, number, nodes, levels)) {
             free(number);
             return levels;
         }

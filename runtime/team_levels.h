@@ -14,6 +14,9 @@ typedef struct xyl_levels {
     uint32_t largest; /* seats of the largest node */
     uint32_t *starts; /* [nodes + 1] in `order` */
     uint32_t *order;  /* [ranks] node after node; NULL: as they are numbered */
+    /* The nodes below switches; of 0 ranks where trees cannot gain by them. */
+    xyl_topology_map_t map;
+    uint32_t *map_memory;
 } xyl_levels_t;
 
 /* Made by the first call; belongs to the team. NULL: no memory. Any thread. */
@@ -24,6 +27,13 @@ static inline uint32_t xyl_levels_seats(const xyl_levels_t *levels,
                                         uint32_t node)
 {
     return levels->starts[node + 1] - levels->starts[node];
+}
+
+/* The switches, for trees over the nodes; NULL: none. */
+static inline const xyl_topology_map_t *
+xyl_levels_switches(const xyl_levels_t *levels)
+{
+    return levels->map.ranks != 0 ? &levels->map : NULL;
 }
 
 /* The rank in the team. */

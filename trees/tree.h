@@ -15,7 +15,7 @@
 #define XYL_TREE_NONE UINT32_MAX
 
 enum {
-    XYL_TREE_LEVELS_MAX = 5, /* node, socket, NUMA, L3, core */
+    XYL_TREE_LEVELS_MAX = 8, /* switches, or node, socket, NUMA, L3, core */
     XYL_TREE_RADIX_MAX = 64
 };
 

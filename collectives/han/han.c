@@ -137,8 +137,8 @@ static xylem_status_t add_within(han_t *han, xylem_coll_t coll, int is_in_place)
         .is_in_place = han->plan->is_in_place || is_in_place,
         .roots_in_turn =
             han->plan->leaders >= han->seats.size && !is_at_root(han)};
-    xyl_tree_spec_t tree = {han->seats, han->plan->node_tree, han->node_root,
-                            0};
+    xyl_tree_spec_t tree = {han->seats, han->plan->node_tree, han->node_root, 0,
+                            NULL};
     xylem_status_t status;
     int is_added;
 
@@ -189,13 +189,18 @@ static int is_in_net(const han_t *han)
     return is_leader(han) && (han->leaders.size > 1 || han->seats.size == 1);
 }
 
+/* Below switches each level has a tree of the shape, so that a segment goes
+ * once to each switch. Reductions in rank order follow ranks alone. */
 static xyl_tree_spec_t net_tree(const han_t *han)
 {
+    int is_ordered = han->operation->plan.tree == XYLEM_TREE_INORDER;
+
     return (xyl_tree_spec_t){
         han->leaders,
         {han->operation->plan.tree, han->operation->plan.radix},
         han->net_root,
-        han->lane % han->plan->halves};
+        han->lane % han->plan->halves,
+        is_ordered ? NULL : xyl_levels_switches(han->levels)};
 }
 
 /* `reads`: what the leader brings into the net. */

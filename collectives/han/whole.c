@@ -57,12 +57,22 @@ static int alltoall_is_worth(xylem_team_t *team, uint64_t bytes)
            xyl_han_alltoall_fits(team, levels, bytes);
 }
 
+/* Then levels pay without several ranks on a node. */
+static int has_switches(xylem_team_t *team)
+{
+    const xyl_levels_t *levels = xyl_team_levels(team);
+
+    return levels != NULL && xyl_levels_switches(levels) != NULL;
+}
+
 int xyl_han_is_worth(xylem_team_t *team, const xyl_problem_t *problem)
 {
     const worth_t *worth = &worths[problem->coll];
     uint64_t bytes = problem->count * problem->element_bytes;
     uint64_t all = bytes * problem->ranks;
 
+    if (!xyl_han_is_whole(problem->coll) && has_switches(team))
+        return 1;
     if (!xyl_han_pays(team))
         return 0;
     if (problem->coll == XYLEM_COLL_REDUCE)

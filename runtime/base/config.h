@@ -32,6 +32,9 @@ enum { XYL_CONFIG_SCHEDULE_FIRST = 256 };
 
 #define XYL_CONFIG_NO_CORE UINT64_MAX
 
+/* The value of a PATH is the address of its text, 0 for none: it lives as long
+ * as the environment or the strings that were read. */
+
 /* field, NAME, type, default, same on all ranks, help */
 #define XYL_CONFIG_MAP(X)                                                      \
     X(log, LOG, LEVEL, "warn", 0,                                              \
@@ -71,6 +74,10 @@ enum { XYL_CONFIG_SCHEDULE_FIRST = 256 };
     X(share_bytes, SHARE_BYTES, BYTES, "32K", 1,                               \
       "Input of at least this many bytes is read where it lies by the ranks "  \
       "of the node, if it is memory of xylem_alloc; 0: it is always copied.")  \
+    X(topology, TOPOLOGY, PATH, "none", 1,                                     \
+      "A file of switches and the nodes below them, for trees between nodes "  \
+      "that follow the network; docs/architecture.md says what stands in it. " \
+      "Its content must be equal.")                                            \
     X(segment_bytes, SEGMENT_BYTES, BYTES, "0", 1,                             \
       "Bytes of a segment; 0 leaves the choice to the library.")               \
     X(send_window, SEND_WINDOW, COUNT, "0", 1,                                 \

@@ -163,6 +163,21 @@ xylem_status_t xyl_config_parse_bytes(const char *text, uint64_t *value_out)
     return xyl_config_parse_BYTES(text, value_out);
 }
 
+/* ---- files: the value is the address of the text, which is borrowed ---- */
+
+xylem_status_t xyl_config_parse_PATH(const char *text, uint64_t *value_out)
+{
+    if (*text == '\0')
+        return XYLEM_ERR_CONFIG;
+    *value_out = strcasecmp(text, "none") == 0 ? 0 : (uintptr_t)text;
+    return XYLEM_OK;
+}
+
+void xyl_config_print_PATH(uint64_t value, char *text)
+{
+    print_text(text, value != 0 ? (const char *)(uintptr_t)value : "none");
+}
+
 /* ---- algorithms: trees and schedules ---- */
 
 typedef struct tree_word {

@@ -14,6 +14,7 @@
     X(COUNT)                                                                   \
     X(CORE)                                                                    \
     X(BYTES)                                                                   \
+    X(PATH)                                                                    \
     X(ALGORITHM)                                                               \
     X(BOOL)
 

@@ -287,6 +287,30 @@ test_differences()
         exec "$0" create XYLEM_OK ""' "$programs/misuse"
 }
 
+# What a topology file says must be equal, wherever it lies; and jobs run by it.
+test_topologies()
+{
+    local net=$work/net number
+    for number in 0 1 2; do
+        echo "{\"switches\": [{\"name\": \"s$((number % 2))\",
+            \"nodes\": [\"node0\", \"node2\"]}]}" >"$net$number"
+    done
+    refused "a topology that is not there" ERR_CONFIG nowhere.json \
+        XYLEM_TOPOLOGY=nowhere.json
+    says "a topology without a node of the job" 0 "names no node of this job" \
+        "$run" -n 2 --env XYLEM_TOPOLOGY="${net}0" \
+        "$programs/misuse" create XYLEM_OK ""
+    succeeds "different topologies" "$run" -n 2 --env XYLEM_LOG=none sh -c '
+        XYLEM_TOPOLOGY=$1$PMIX_RANK exec "$0" create \
+            XYLEM_ERR_VERSION XYLEM_TOPOLOGY' "$programs/misuse" "$net"
+    succeeds "equal topologies in different files" "$run" -n 2 \
+        --env XYLEM_LOG=none sh -c '
+        XYLEM_TOPOLOGY=$1$((PMIX_RANK * 2)) exec "$0" create XYLEM_OK ""' \
+        "$programs/misuse" "$net"
+    succeeds "collectives below switches" "$run" -n 8 --nodes 4 \
+        --env XYLEM_TOPOLOGY="${net}0" "$programs/collectives" flight 5
+}
+
 test_misuse()
 {
     local mode ranks
@@ -368,6 +392,7 @@ collectives)
 misuse)
     test_settings
     test_differences
+    test_topologies
     test_misuse
     ;;
 any) test_any ;;

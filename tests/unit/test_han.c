@@ -4,7 +4,9 @@
  * small that little fits. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collectives/algorithm.h"
 #include "runtime/team_levels.h"
@@ -46,6 +48,28 @@ static void place_ranks(uint64_t *random, xylem_place_t *places, uint32_t ranks)
     }
 }
 
+/* Fills in the name of a file with any switches above the nodes. */
+static void write_network(uint64_t *random, char *path)
+{
+    int descriptor = mkstemp(path);
+    FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
+    uint32_t node;
+
+    if (file == NULL)
+        abort();
+    fputs("{\"switches\": [{\"name\": \"top\", \"switches\": [\"1\"]}", file);
+    for (node = 0; node < NODES_MAX / 2; node++) {
+        fprintf(file, ", {\"name\": \"%u\"", node);
+        if (random_below(random, 4) != 0)
+            fprintf(file, ", \"nodes\": [\"node%u\", \"node%u\"]", node,
+                    node + NODES_MAX / 2);
+        fputs("}", file);
+    }
+    fputs("]}", file);
+    if (fclose(file) != 0)
+        abort();
+}
+
 typedef struct world {
     xylem_place_t places[RANKS_MAX];
     fabric_t *fabric;
@@ -58,8 +82,10 @@ static void world_init(world_t *world, uint64_t seed, uint32_t ranks,
     static const char *const budgets[] = {
         "NOISE_BUDGET=64K", "NOISE_BUDGET=512K", "NOISE_BUDGET=16M"};
     uint64_t random = random_mix(seed);
+    char topology[] = "TOPOLOGY=/tmp/xylem-han-XXXXXX";
     const char *settings[] = {budgets[random_below(&random, 3)], deterministic,
-                              "SHARE_BYTES=1K", NULL};
+                              "SHARE_BYTES=1K", NULL, NULL};
+    char *path = strchr(topology, '/');
     fabric_options_t options = {.seed = seed,
                                 .delay_max = random_below(&random, 40),
                                 .reorder = 1,
@@ -70,7 +96,13 @@ static void world_init(world_t *world, uint64_t seed, uint32_t ranks,
 
     options.eager_bytes_max = eager[random_below(&random, 4)];
     place_ranks(&random, world->places, ranks);
+    if (random_below(&random, 2) == 0) {
+        write_network(&random, path);
+        settings[3] = topology;
+    }
     world->fabric = fabric_create(ranks, &options);
+    if (settings[3] != NULL)
+        unlink(path);
 }
 
 /* ---- one at a time ---- */
