@@ -24,7 +24,7 @@ typedef struct rule {
 #define ANY_BYTES UINT64_MAX
 #define KIB       ((uint64_t)1 << 10)
 
-enum { GAPS_SEGMENT_BYTES = 32 << 10, NODE_BLOCK_BYTES = 192 << 10 };
+enum { NODE_BLOCK_BYTES = 192 << 10 };
 
 /* Within a node. Measured with 2, 4, 8 and 16 ranks on 16 cores; see
  * docs/measurements.md. */
@@ -322,19 +322,6 @@ static int by_setting(const xyl_problem_t *problem, uint64_t setting,
             xyl_algorithm_fits(choice->algorithm, problem, NULL));
 }
 
-static int takes_gaps(const xyl_choice_t *choice)
-{
-    return choice->algorithm != NULL &&
-           (choice->algorithm->flags & XYL_NEEDS_LEVELS) == 0;
-}
-
-/* With gaps a broadcast is cut into segments, which are packed one by one. */
-static void avoid_trees(const xyl_problem_t *problem, xyl_choice_t *choice)
-{
-    first_schedule(problem, choice);
-    choice->segment_bytes = GAPS_SEGMENT_BYTES;
-}
-
 /* Where blocks vary: the mean of those that all ranks know alike, in bytes,
  * because ranks may describe them by different types; 0 where they know none. A
  * rank's own count would lead ranks apart. */
@@ -357,8 +344,7 @@ static uint64_t common_bytes(const xylem_team_t *team,
 }
 
 xylem_status_t xyl_choose(xylem_team_t *team, const xylem_coll_args_t *args,
-                          int is_commutative, int is_plain,
-                          xyl_choice_t *choice_out)
+                          int is_commutative, xyl_choice_t *choice_out)
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
     const xyl_config_t *config = &team->context->config;
@@ -384,8 +370,6 @@ xylem_status_t xyl_choose(xylem_team_t *team, const xylem_coll_args_t *args,
                !by_levels(team, &problem, &choice)) {
         by_table(team->is_one_node ? node_rules : net_rules, &problem, &choice);
     }
-    if (!is_plain && has_trees(args->coll) && !takes_gaps(&choice))
-        avoid_trees(&problem, &choice);
     if (choice.algorithm == NULL && !has_trees(args->coll))
         return xyl_fail(XYLEM_ERR_UNSUPPORTED, "%s: no algorithm fits",
                         xyl_coll_traits(args->coll)->name);

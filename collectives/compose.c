@@ -3,6 +3,7 @@
 #include "collectives/arguments.h"
 #include "collectives/han/han.h"
 #include "collectives/node/node.h"
+#include "collectives/pack_stage.h"
 #include "collectives/select.h"
 #include "collectives/tree_stage.h"
 #include "runtime/base/status.h"
@@ -80,6 +81,7 @@ static xylem_status_t hand_out(xyl_operation_t *operation,
 
 static xylem_status_t bcast_create(xylem_team_t *team,
                                    const xylem_coll_args_t *args,
+                                   const xyl_sides_t *sides,
                                    xyl_operation_t **operation_out)
 {
     xyl_operation_t *operation;
@@ -92,6 +94,10 @@ static xylem_status_t bcast_create(xylem_team_t *team,
     if (status != XYLEM_OK)
         return status;
     status = add_down(operation, args->root);
+    if (status == XYLEM_OK)
+        status = xyl_pack_stages_add(operation, sides->recv);
+    if (status == XYLEM_OK)
+        operation->sides = *sides;
     return hand_out(operation, args, status, operation_out);
 }
 
@@ -154,21 +160,54 @@ xylem_status_t xyl_allreduce_create(xylem_team_t *team,
 /* ---- any ---- */
 
 /* Tree stages, with the tree that was chosen. */
-static xylem_status_t tree_create(xylem_team_t *team,
-                                  const xylem_coll_args_t *args,
-                                  const xyl_combiner_t *combiner,
-                                  const xyl_choice_t *choice,
-                                  xyl_operation_t **operation_out)
+static xylem_status_t
+tree_create(xylem_team_t *team, const xylem_coll_args_t *args,
+            const xyl_sides_t *sides, const xyl_combiner_t *combiner,
+            const xyl_choice_t *choice, xyl_operation_t **operation_out)
 {
     xylem_coll_args_t chosen = *args;
 
     chosen.tree = choice->tree;
     chosen.radix = choice->radix;
     if (args->coll == XYLEM_COLL_BCAST)
-        return bcast_create(team, &chosen, operation_out);
+        return bcast_create(team, &chosen, sides, operation_out);
     if (args->coll == XYLEM_COLL_REDUCE)
         return reduce_create(team, &chosen, combiner, operation_out);
     return allreduce_create(team, &chosen, combiner, operation_out);
+}
+
+/* Ranks may describe the bytes of a broadcast by different types: neither the
+ * choice nor the cuts may depend on these. */
+static xylem_coll_args_t in_common_terms(const xylem_coll_args_t *args)
+{
+    xylem_coll_args_t common = *args;
+
+    if (args->coll == XYLEM_COLL_BCAST) {
+        common.count = args->count * xylem_type_bytes(args->type);
+        common.type = XYLEM_BYTE;
+        common.recv_count = 0;
+    }
+    return common;
+}
+
+static xylem_status_t
+create_chosen(xylem_team_t *team, const xylem_coll_args_t *args,
+              const xyl_sides_t *sides, const xyl_combiner_t *combiner,
+              const xyl_choice_t *choice, xyl_operation_t **operation_out)
+{
+    if (choice->algorithm == NULL)
+        return tree_create(team, args, sides, combiner, choice, operation_out);
+    if ((choice->algorithm->flags & XYL_NEEDS_LEVELS) != 0)
+        return xyl_han_is_whole(args->coll)
+                   ? xyl_han_whole_create(team, args, sides, combiner, choice,
+                                          operation_out)
+                   : xyl_han_create(team, args, sides, combiner, choice,
+                                    operation_out);
+    if ((choice->algorithm->flags & XYL_NEEDS_NODE) != 0)
+        return xyl_node_create(team, args, sides, combiner, choice,
+                               operation_out);
+    return xyl_exchange_create(team, args, sides, combiner, choice,
+                               operation_out);
 }
 
 xylem_status_t xyl_coll_create(xylem_team_t *team,
@@ -176,29 +215,17 @@ xylem_status_t xyl_coll_create(xylem_team_t *team,
                                const xyl_sides_t *sides,
                                xyl_operation_t **operation_out)
 {
+    xylem_coll_args_t common = in_common_terms(args);
     xyl_combiner_t combiner = {NULL, NULL, NULL, 1};
-    int is_plain = sides->send == NULL && sides->recv == NULL;
     xylem_status_t status = XYLEM_OK;
     xyl_choice_t choice;
 
     if (xyl_coll_traits(args->coll)->reduces)
         status = xyl_combiner_find(team->context, args, &combiner);
     if (status == XYLEM_OK)
-        status =
-            xyl_choose(team, args, combiner.is_commutative, is_plain, &choice);
+        status = xyl_choose(team, &common, combiner.is_commutative, &choice);
     if (status != XYLEM_OK)
         return status;
-    if (choice.algorithm == NULL)
-        return tree_create(team, args, &combiner, &choice, operation_out);
-    if ((choice.algorithm->flags & XYL_NEEDS_LEVELS) != 0 &&
-        xyl_han_is_whole(args->coll))
-        return xyl_han_whole_create(team, args, sides, &combiner, &choice,
-                                    operation_out);
-    if ((choice.algorithm->flags & XYL_NEEDS_LEVELS) != 0)
-        return xyl_han_create(team, args, &combiner, &choice, operation_out);
-    if ((choice.algorithm->flags & XYL_NEEDS_NODE) != 0)
-        return xyl_node_create(team, args, sides, &combiner, &choice,
-                               operation_out);
-    return xyl_exchange_create(team, args, sides, &combiner, &choice,
-                               operation_out);
+    return create_chosen(team, &common, sides, &combiner, &choice,
+                         operation_out);
 }

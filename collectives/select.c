@@ -189,7 +189,10 @@ void xyl_select(const xylem_team_t *team, const xylem_coll_args_t *args,
 
 /* ---- levels in series ---- */
 
-enum { LANE_BYTES_MIN = 2 << 10 /* worth one */ };
+enum {
+    LANE_BYTES_MIN = 2 << 10, /* worth one */
+    BYTES_UNIT = 64           /* where elements do not say how to cut */
+};
 
 /* By nodes and bytes of the message; the first row that fits is taken. */
 typedef struct level_rule {
@@ -269,6 +272,8 @@ static size_t segment_for(const level_rule_t *rule, uint32_t lanes,
         return rule->segment_bytes;
     if (each < LANE_BYTES_MIN)
         each = LANE_BYTES_MIN;
+    if (element_bytes == 1)
+        element_bytes = BYTES_UNIT;
     return (size_t)((each + element_bytes - 1) / element_bytes * element_bytes);
 }
 

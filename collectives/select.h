@@ -34,11 +34,10 @@ int xyl_select_arrival_order(const xylem_team_t *team,
 /* The setting of a collective, see XYL_CONFIG_TREE. */
 uint64_t xyl_choose_setting(const xyl_config_t *config, xylem_coll_t coll);
 
-/* Which algorithm: the same precedence. Tree stages are for elements without
- * gaps. Fails when the call or a setting names
+/* Which algorithm: the same precedence. Where elements have gaps does not
+ * matter, as ranks need not agree on it. Fails when the call or a setting names
  * one that the collective does not have, or the call one that does not fit. */
 xylem_status_t xyl_choose(xylem_team_t *team, const xylem_coll_args_t *args,
-                          int is_commutative, int is_plain,
-                          xyl_choice_t *choice_out);
+                          int is_commutative, xyl_choice_t *choice_out);
 
 #endif

@@ -411,8 +411,9 @@ typedef void (*xylem_segment_fn)(void *arg, uint64_t segment, size_t offset,
  * count and type describe both sides of a message. Where the receiving side
  * describes the same bytes otherwise, it says so by recv_count and recv_type
  * (recv_count 0: not). Displacements count elements from the beginning of the
- * buffer; NULL: blocks lie one behind the other. The types of a bcast have gaps
- * on all ranks or on none, unless `algorithm` names a schedule. */
+ * buffer; NULL: blocks lie one behind the other. Ranks may describe the bytes
+ * of a bcast by different types, so that its segments are cut by bytes alone:
+ * through elements, unless segment_bytes is a multiple of theirs. */
 typedef struct xylem_coll_args {
     size_t struct_bytes; /* sizeof(xylem_coll_args_t) */
     xylem_coll_t coll;

@@ -8,6 +8,7 @@
 #include "collectives/exchange_stage.h"
 #include "collectives/han/parts.h"
 #include "collectives/node/node.h"
+#include "collectives/pack_stage.h"
 #include "collectives/select.h"
 #include "collectives/tree_stage.h"
 #include "runtime/base/status.h"
@@ -379,6 +380,7 @@ static xylem_coll_args_t frame_of(const xylem_coll_args_t *args)
 }
 
 xylem_status_t xyl_han_create(xylem_team_t *team, const xylem_coll_args_t *args,
+                              const xyl_sides_t *sides,
                               const xyl_combiner_t *combiner,
                               const xyl_choice_t *choice,
                               xyl_operation_t **operation_out)
@@ -410,10 +412,13 @@ xylem_status_t xyl_han_create(xylem_team_t *team, const xylem_coll_args_t *args,
         status = xyl_han_find_seats(operation, han.levels, &han.seats);
     if (status == XYLEM_OK)
         status = add_lanes(&han, args->coll);
+    if (status == XYLEM_OK && is_bcast)
+        status = xyl_pack_stages_add(operation, sides->recv);
     if (status != XYLEM_OK) {
         xyl_request_discard(&operation->request);
         return status;
     }
+    operation->sides = *sides;
     xyl_operation_bind(operation, args);
     *operation_out = operation;
     return XYLEM_OK;

@@ -19,9 +19,11 @@
 
 #include "collectives/exchange.h"
 
-/* For bcast, reduce, allreduce and barrier; elements without gaps. Returns
- * owned (free with xyl_request_discard, or by the user). */
+/* For bcast, reduce, allreduce and barrier. The sides are the operation's if
+ * this succeeds. Returns owned (free with xyl_request_discard, or by the
+ * user). */
 xylem_status_t xyl_han_create(xylem_team_t *team, const xylem_coll_args_t *args,
+                              const xyl_sides_t *sides,
                               const xyl_combiner_t *combiner,
                               const xyl_choice_t *choice,
                               xyl_operation_t **operation_out);

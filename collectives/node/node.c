@@ -10,13 +10,10 @@
 
 enum { WINDOWS_MIN = 4 /* pieces that the ring has room for at least */ };
 
-/* What may not be cut: elements that are combined, or told of singly. */
+/* What may not be cut: elements that are combined. */
 static size_t unit_of(const xyl_problem_t *problem)
 {
-    return xyl_coll_traits(problem->coll)->reduces ||
-                   problem->coll == XYLEM_COLL_BCAST
-               ? problem->element_bytes
-               : 1;
+    return xyl_coll_traits(problem->coll)->reduces ? problem->element_bytes : 1;
 }
 
 /* Programs for `seats` seats, in windows of the context's board. */

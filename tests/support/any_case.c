@@ -231,10 +231,15 @@ static uint32_t draw(const any_rank_t *any, int is_own, uint32_t what,
                       limit);
 }
 
+/* Ranks describe the same bytes each in its own way. */
+static int has_own_types(const any_case_t *c)
+{
+    return c->types == ANY_TYPES_TWO && !any_reduces(c->coll);
+}
+
 static int has_two_types(const any_case_t *c)
 {
-    return c->types == ANY_TYPES_TWO && c->coll != XYLEM_COLL_BCAST &&
-           !any_reduces(c->coll);
+    return has_own_types(c) && c->coll != XYLEM_COLL_BCAST;
 }
 
 static void make_types(any_rank_t *any)
@@ -248,7 +253,7 @@ static void make_types(any_rank_t *any)
         if (c->types != ANY_TYPES_PLAIN && any_reduces(c->coll))
             kind = 1;
         else if (c->types != ANY_TYPES_PLAIN)
-            kind = draw(any, has_two_types(c), has_two_types(c) ? i : 0,
+            kind = draw(any, has_own_types(c), has_two_types(c) ? i : 0,
                         ANY_KINDS);
         any_type_make(any->context, kind, plain, &any->pool[i]);
     }

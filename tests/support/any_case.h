@@ -13,7 +13,7 @@ typedef enum any_types {
     ANY_TYPES_PLAIN, /* predefined; ordered reductions: blocks of bytes */
     ANY_TYPES_ONE,   /* of the user's, the same on both sides and all ranks */
     ANY_TYPES_TWO,   /* each side of each rank has one of its own, and in an
-                        alltoallw each block; but for broadcasts, reductions */
+                        alltoallw each block; but for reductions */
     ANY_TYPES_COUNT
 } any_types_t;
 

@@ -141,6 +141,23 @@ static void test_by_draw(void)
         }
 }
 
+/* Ranks with and without gaps choose alike, and cut the message alike. */
+static void test_bcast_types_differ(void)
+{
+    uint64_t random = random_mix(11);
+    uint32_t n;
+
+    for (n = 0; n < 2 * CASES_BY_CHOICE; n++) {
+        any_case_t c = any_case_random(&random, XYLEM_COLL_BCAST,
+                                       random_between(&random, 2, RANKS_MAX));
+        c.types = ANY_TYPES_TWO;
+        c.count = random_below(&random, 3000);
+        if (n % 2 != 0)
+            any_algorithm_draw(&random, &c);
+        one_case(&c, random_next(&random));
+    }
+}
+
 /* ---- many at once ---- */
 
 static void test_many_at_once(void)
@@ -178,6 +195,7 @@ static const check_case_t cases[] = {
     {"every_algorithm", test_every_algorithm},
     {"by_choice", test_by_choice},
     {"by_draw", test_by_draw},
+    {"bcast_types_differ", test_bcast_types_differ},
     {"many_at_once", test_many_at_once},
 };
 CHECK_MAIN(cases)

@@ -219,6 +219,91 @@ static void test_parts_of_a_schedule(void)
     fabric_destroy(fabric);
 }
 
+enum { PAIRS = 50, STRETCHED = 4 * PAIRS };
+
+/* Words 2k and 2k + 1 of a message lie 3 words apart. */
+static uint64_t *word_of(uint64_t *words, size_t number, int has_gaps)
+{
+    return has_gaps ? &words[number / 2 * 4 + number % 2 * 3] : &words[number];
+}
+
+typedef struct told {
+    uint64_t words[STRETCHED];
+    int has_gaps;
+    uint64_t segments;
+} told_t;
+
+static void segment_told(void *arg, uint64_t segment, size_t offset,
+                         size_t bytes)
+{
+    told_t *told = arg;
+    size_t i;
+
+    (void)segment;
+    told->segments++;
+    for (i = offset / 8; i < (offset + bytes) / 8; i++)
+        CHECK_EQ(*word_of(told->words, i, told->has_gaps), i + 1);
+}
+
+static void start_with_gaps(fabric_t *fabric, const char *algorithm,
+                            told_t *all, xylem_request_t **requests)
+{
+    xylem_type_t type;
+    uint32_t i;
+
+    for (i = 0; i < RANKS; i++) {
+        xylem_coll_args_t args = args_of(XYLEM_COLL_BCAST, NULL, all[i].words);
+        memset(&all[i], 0, sizeof all[i]);
+        all[i].has_gaps = i % 2 == 0;
+        MUST(xylem_type_vector(fabric_context(fabric, i), 2, 1, 24,
+                               XYLEM_UINT64, &type));
+        args.count = all[i].has_gaps ? PAIRS : 2 * PAIRS;
+        args.type = all[i].has_gaps ? type : XYLEM_UINT64;
+        args.root = 2;
+        args.segment_bytes = 152;
+        args.flags = XYLEM_FLAG_PARTS;
+        args.algorithm = algorithm;
+        args.on_segment = segment_told;
+        args.arg = &all[i];
+        MUST(xylem_coll_start(fabric_world(fabric, i), &args, &requests[i]));
+        MUST(xylem_type_destroy(fabric_context(fabric, i), type));
+    }
+}
+
+/* Each is packed when it is released, and told when it is unpacked. */
+static void test_parts_with_gaps(void)
+{
+    static const char *const names[] = {"knomial:2", "chain", "double"};
+    fabric_t *fabric = fabric_start(RANKS);
+    xylem_request_t *requests[RANKS];
+    uint64_t segments, segment;
+    told_t all[RANKS];
+    size_t bytes, at;
+    uint32_t i, n;
+
+    for (n = 0; n < sizeof names / sizeof *names; n++) {
+        start_with_gaps(fabric, names[n], all, requests);
+        MUST(xylem_request_segments(requests[2], &segments, &bytes));
+        CHECK_EQ(bytes, 152);
+        for (segment = segments; segment-- > 0;) {
+            for (at = segment * 19; at < segment * 19 + 19; at++)
+                if (at < 2 * PAIRS)
+                    *word_of(all[2].words, at, 1) = at + 1;
+            MUST(xylem_segment_ready(requests[2], segment));
+            fabric_run_dry(fabric);
+            for (i = 0; i < RANKS; i++)
+                CHECK_EQ(all[i].segments, segments - segment);
+        }
+        for (i = 0; i < RANKS; i++) {
+            MUST(xylem_request_test(requests[i]));
+            MUST(xylem_request_free(requests[i]));
+            for (at = 0; all[i].has_gaps && at < STRETCHED; at++)
+                CHECK(all[i].words[at] == 0 || at % 4 == 0 || at % 4 == 3);
+        }
+    }
+    fabric_destroy(fabric);
+}
+
 /* ---- what is refused ---- */
 
 static void refused(int line, fabric_t *fabric, const xylem_coll_args_t *args,
@@ -336,6 +421,7 @@ static const check_case_t cases[] = {
     {"handles that come again", test_handles_come_again},
     {"types that do not matter", test_types_that_do_not_matter},
     {"parts of a schedule", test_parts_of_a_schedule},
+    {"parts with gaps", test_parts_with_gaps},
     {"refused types", test_refused_types},
     {"refused sizes", test_refused_sizes},
 };

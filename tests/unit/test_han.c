@@ -143,7 +143,8 @@ static any_case_t random_case(uint64_t *random, xylem_coll_t coll,
     uint32_t leaders = random_below(random, LEADERS_MAX + 1);
 
     if (random_below(random, 3) == 0)
-        c.count = random_below(random, 20000);
+        c.count = random_below(random, 20000) /
+                  (c.types == ANY_TYPES_PLAIN ? 1 : ANY_QUANTUM);
     if (c.segment_bytes == 0 && random_below(random, 2) == 0)
         c.segment_bytes = random_between(random, 8, 4096);
     if (leaders == 0)

@@ -4,8 +4,9 @@
 
 enum {
     SEGMENT_BYTES_MIN = 16 << 10,
-    SEGMENTS = 16,   /* per piece, so that copies in and out overlap */
-    SHARE_FACTOR = 8 /* short ones are faster where the root may leave */
+    SEGMENT_UNIT = 64, /* whole elements of most types */
+    SEGMENTS = 16,     /* per piece, so that copies in and out overlap */
+    SHARE_FACTOR = 8   /* short ones are faster where the root may leave */
 };
 
 static void write_short(const xyl_node_problem_t *problem,
@@ -70,6 +71,8 @@ static uint64_t segment_of(const xyl_node_problem_t *problem, uint64_t room)
         bytes = (problem->bytes < room ? problem->bytes : room) / SEGMENTS;
     if (bytes < SEGMENT_BYTES_MIN && problem->segment_bytes == 0)
         bytes = SEGMENT_BYTES_MIN;
+    if (problem->segment_bytes == 0)
+        bytes = (bytes + SEGMENT_UNIT - 1) / SEGMENT_UNIT * SEGMENT_UNIT;
     return xyl_node_segment(bytes, room, problem->element_bytes);
 }
 
