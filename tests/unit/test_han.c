@@ -16,14 +16,14 @@
 #include "tests/support/coll_run.h"
 
 enum {
-    CASES = 24,
+    CASES = 18,
     RANKS_MAX = 17,
     NODES_MAX = 6,
     STARTS_MAX = 3,
     LEADERS_MAX = 8,
-    MIXED_WORLDS = 32,
+    MIXED_WORLDS = 24,
     MIXED_OPERATIONS = 5,
-    DEATHS = 60,
+    DEATHS = 40,
     DYING_OPERATIONS = 3,
     NOTICE_MAX = 50 /* microseconds */
 };

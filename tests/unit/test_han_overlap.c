@@ -1,8 +1,8 @@
 /* Levels overlap, and a late rank delays only those who need it: 4 MiB on 4
- * simulated nodes of 4 ranks that share memory, with one leader on each, so that
- * there are ranks that do not lead. The marks and copies of a trace say when which
- * stage was through with which segment: tasks ib and sb of HAN (Luo, PhD
- * thesis, University of Tennessee, 2020, section 5.3). */
+ * simulated nodes of 4 ranks that share memory, with one leader on each, so
+ * that there are ranks that do not lead. The marks and copies of a trace say
+ * when which stage was through with which segment: tasks ib and sb of HAN (Luo,
+ * PhD thesis, University of Tennessee, 2020, section 5.3). */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
