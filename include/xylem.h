@@ -411,9 +411,8 @@ typedef void (*xylem_segment_fn)(void *arg, uint64_t segment, size_t offset,
  * count and type describe both sides of a message. Where the receiving side
  * describes the same bytes otherwise, it says so by recv_count and recv_type
  * (recv_count 0: not). Displacements count elements from the beginning of the
- * buffer; NULL: blocks lie one behind the other. Ranks may describe the bytes
- * of a bcast by different types, so that its segments are cut by bytes alone:
- * through elements, unless segment_bytes is a multiple of theirs. */
+ * buffer; NULL: blocks lie one behind the other. A bcast is cut by bytes alone,
+ * as its ranks may have different types of the same bytes. */
 typedef struct xylem_coll_args {
     size_t struct_bytes; /* sizeof(xylem_coll_args_t) */
     xylem_coll_t coll;
@@ -573,9 +572,8 @@ xylem_status_t xylem_request_test(xylem_request_t *request);
  * them alone until the context is destroyed. */
 xylem_status_t xylem_request_wait(xylem_request_t *request);
 
-/* The same for about limit_us microseconds; XYLEM_IN_PROGRESS when they are
- * over. May sleep, where waiting does, if the limit is XYLEM_SPIN_US or more.
- */
+/* The same for about limit_us microseconds, then XYLEM_IN_PROGRESS. May sleep,
+ * where waiting does, if the limit is XYLEM_SPIN_US or more. */
 xylem_status_t xylem_request_wait_for(xylem_request_t *request,
                                       uint64_t limit_us);
 
