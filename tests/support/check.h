@@ -8,6 +8,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* 1 where everything takes ten times as long: fewer cases by chance will do. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CHECK_IS_SLOW 1
+#endif
+#endif
+#ifndef CHECK_IS_SLOW
+#define CHECK_IS_SLOW 0
+#endif
+
 typedef struct check_case {
     const char *name;
     void (*run)(void);

@@ -15,25 +15,15 @@
 #include "tests/support/check.h"
 #include "tests/support/coll_run.h"
 
-/* Fewer where each takes ten times as long. */
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define IS_SLOW 1
-#endif
-#endif
-#ifndef IS_SLOW
-#define IS_SLOW 0
-#endif
-
 enum {
-    CASES = IS_SLOW ? 6 : 18,
+    CASES = CHECK_IS_SLOW ? 6 : 18,
     RANKS_MAX = 17,
     NODES_MAX = 6,
     STARTS_MAX = 3,
     LEADERS_MAX = 8,
-    MIXED_WORLDS = IS_SLOW ? 8 : 24,
+    MIXED_WORLDS = CHECK_IS_SLOW ? 8 : 24,
     MIXED_OPERATIONS = 5,
-    DEATHS = IS_SLOW ? 15 : 40,
+    DEATHS = CHECK_IS_SLOW ? 15 : 40,
     DYING_OPERATIONS = 3,
     NOTICE_MAX = 50 /* microseconds */
 };

@@ -14,12 +14,12 @@
 #include "tests/support/coll_run.h"
 
 enum {
-    CASES = 16,
+    CASES = CHECK_IS_SLOW ? 8 : 16,
     RANKS_MAX = 17,
     STARTS_MAX = 3,
-    MIXED_WORLDS = 48,
+    MIXED_WORLDS = CHECK_IS_SLOW ? 24 : 48,
     MIXED_OPERATIONS = 6,
-    DEATHS = 80,
+    DEATHS = CHECK_IS_SLOW ? 40 : 80,
     DYING_OPERATIONS = 3,
     NOTICE_MAX = 50, /* microseconds */
     AHEAD = 50       /* operations */
