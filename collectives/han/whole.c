@@ -98,8 +98,25 @@ static void outline(const xyl_combiner_t *combiner, xyl_han_t *han)
     han->problem.element_bytes = 1;
 }
 
-static void set_frame(xyl_operation_t *operation)
+enum {
+    LABELS = 64,    /* beyond one per rank, of any schedule here */
+    PIECES_MAX = 16 /* of a message, see exchange_stage.c */
+};
+
+static uint32_t sequences_of(const xylem_team_t *team)
 {
+    uint32_t pieces = team->is_one_node ? PIECES_MAX : 1;
+
+    return (team->size / XYL_TEAM_SEGMENT_TAGS + 1) * pieces +
+           LABELS * PIECES_MAX / XYL_TEAM_SEGMENT_TAGS + 1;
+}
+
+static void set_frame(xyl_han_t *han)
+{
+    xyl_operation_t *operation = han->operation;
+
+    han->sequences = sequences_of(operation->request.team);
+    operation->sequences = XYL_HAN_STAGES * han->sequences;
     operation->moves_at_once = 1;
     operation->has_input = 1; /* all start when they are told to */
     if (operation->segments == 0)
@@ -144,7 +161,7 @@ xylem_status_t xyl_han_whole_create(xylem_team_t *team,
     status = xyl_frame_create(team, args, 0, &han.operation);
     if (status != XYLEM_OK)
         return status;
-    set_frame(han.operation);
+    set_frame(&han);
     han.operation->combiner = *combiner;
     outline(combiner, &han);
     status = xyl_han_find_seats(han.operation, han.levels, &han.seats);
