@@ -213,6 +213,15 @@ static inline sim_item_t *sim_inbox_pop(sim_inbox_t *inbox)
     return item;
 }
 
+/* Whether the bytes of a message are moved: those of a word are in any case, as
+ * ranks may tell each other something. */
+static inline int sim_moves(const sim_world_t *world, size_t bytes)
+{
+    enum { WORD_BYTES = 8 };
+
+    return world->options.payload != SIM_PAYLOAD_NONE || bytes <= WORD_BYTES;
+}
+
 /* ---- world.c ---- */
 
 void sim_add(sim_world_t *world, sim_kind_t kind, sim_time_t time,

@@ -24,7 +24,7 @@ enum { GARBAGE = 0xa5, PIECE_BYTES = 8192 };
 /* The sender may get its buffer back before the bytes are taken out of it. */
 static int has_snapshot(const sim_world_t *world, const sim_message_t *message)
 {
-    return world->options.payload != SIM_PAYLOAD_NONE &&
+    return sim_moves(world, message->bytes) &&
            (message->is_eager || world->options.jitter_max != 0 ||
             world->options.payload == SIM_PAYLOAD_WATCHED ||
             world->machine.links[message->level].rendezvous ==
@@ -41,7 +41,7 @@ static void take_snapshot(sim_message_t *message)
 static void move_bytes(const sim_world_t *world, const sim_message_t *message,
                        const sim_receive_t *receive)
 {
-    if (world->options.payload != SIM_PAYLOAD_NONE && message->bytes != 0)
+    if (sim_moves(world, message->bytes) && message->bytes != 0)
         memcpy(receive->buf,
                has_snapshot(world, message) ? message->payload : message->buf,
                message->bytes);
