@@ -130,6 +130,7 @@ xyl_stage_t *xyl_operation_add_stage(xyl_operation_t *operation, uint32_t lane,
     stage->sequences = 1;
     stage->group = (xyl_group_t){operation->request.team->size,
                                  operation->request.team->rank, NULL};
+    stage->speaks_for = operation->request.team->rank;
     set_segments(operation, lane, stage);
     operation->stage[operation->stages++] = stage;
     return stage;
@@ -411,10 +412,10 @@ void xyl_stage_send(xyl_stage_t *stage, xyl_edge_t *edge, uint64_t index,
     xyl_net_t *net = operation->request.context->net;
 
     operation->request.posted++;
-    net->ops->send(
-        net, xyl_team_world_rank(team, edge->peer),
-        xyl_team_tag(team, team->rank, edge->peer, stage->sequence, segment),
-        buf, xyl_operation_length(operation, segment), &slot->event);
+    net->ops->send(net, xyl_team_world_rank(team, edge->peer),
+                   xyl_team_tag(team, stage->speaks_for, edge->peer,
+                                stage->sequence, segment),
+                   buf, xyl_operation_length(operation, segment), &slot->event);
 }
 
 void xyl_stage_recv(xyl_stage_t *stage, xyl_edge_t *edge, uint64_t index,
@@ -442,7 +443,7 @@ void xyl_stage_post_send(xyl_stage_t *stage, const xyl_stage_message_t *message)
     operation->request.posted++;
     net->ops->send(
         net, xyl_team_world_rank(team, message->peer),
-        xyl_team_tag(team, team->rank, message->peer,
+        xyl_team_tag(team, stage->speaks_for, message->peer,
                      stage->sequence + message->label / XYL_TEAM_SEGMENT_TAGS,
                      message->label),
         message->buf, message->bytes, message->event);

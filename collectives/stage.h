@@ -53,6 +53,7 @@ struct xyl_stage {
     uint64_t stride;
     uint64_t count;
     xyl_group_t group;        /* whom it runs between */
+    uint32_t speaks_for;      /* rank that its messages name as their sender */
     xyl_role_t reads, writes; /* what it is bound to */
     /* Its input comes by segment_ready, from the operation or the stage before;
      * elsewhere what that emits is not passed on. */

@@ -6,6 +6,7 @@
 #include "collectives/arguments.h"
 #include "collectives/compose.h"
 #include "collectives/han/parts.h"
+#include "collectives/han/relay.h"
 #include "collectives/node/node.h"
 #include "collectives/pack_stage.h"
 #include "collectives/select.h"
@@ -199,7 +200,7 @@ static xylem_status_t add_net_exchange(xyl_han_t *han, xyl_role_t reads)
 /* ---- collectives ---- */
 
 /* The root's node first, which then has more senders. */
-static xylem_status_t add_bcast(xyl_han_t *han)
+static xylem_status_t add_bcast_plain(xyl_han_t *han)
 {
     xylem_status_t status;
 
@@ -209,6 +210,102 @@ static xylem_status_t add_bcast(xyl_han_t *han)
     }
     status = add_net_down(han);
     return status == XYLEM_OK ? add_node_bcast(han) : status;
+}
+
+/* Whoever comes in time leads. */
+static int is_relayed(const xyl_han_t *han)
+{
+    return han->operation->request.context->config.bypass_us != 0 &&
+           han->levels->nodes > 1;
+}
+
+static int is_empty(const xyl_han_t *han)
+{
+    return xyl_operation_lane_bytes(han->operation, han->lane) == 0;
+}
+
+/* How many seats come before this one when it is about who leads, if there is
+ * anything to lead; a single leader of the root's node is the root. */
+static uint32_t place_of(const xyl_han_t *han)
+{
+    uint32_t seats = han->seats.size;
+
+    if (is_empty(han))
+        return XYL_RELAY_SEATS;
+    if (is_at_root(han) && han->plan->leaders == 1 && !xyl_han_leads(han))
+        return XYL_RELAY_SEATS;
+    return (han->seats.rank + seats - han->leader) % seats;
+}
+
+static xylem_status_t add_relay(xyl_han_t *han, uint32_t place,
+                                xyl_stage_t *node)
+{
+    const xyl_relay_spec_t spec = {
+        .tree = net_tree(han),
+        .levels = han->levels,
+        .seat = han->seats.rank,
+        .place = place,
+        .node = node,
+        .wait_ns = han->operation->request.context->config.bypass_us * 1000};
+    xylem_status_t status;
+
+    if (place >= XYL_RELAY_SEATS)
+        return XYLEM_OK;
+    status = xyl_relay_stage_add(han->operation, han->lane, &spec);
+    if (status == XYLEM_OK)
+        xyl_han_last_stage(han)->sequence_at =
+            han->lane * XYL_HAN_STAGES + NET_UP;
+    return status;
+}
+
+/* Through memory, behind which any seat may lead. */
+static xylem_status_t add_node_relayed(xyl_han_t *han, uint32_t place,
+                                       int *is_added)
+{
+    const xyl_node_part_t part = {.coll = XYLEM_COLL_BCAST,
+                                  .group = han->seats,
+                                  .root = han->node_root,
+                                  .from_any = 1,
+                                  .elects = place < XYL_RELAY_SEATS};
+    xylem_status_t status;
+
+    *is_added = 0;
+    if (han->seats.size == 1)
+        return XYLEM_OK;
+    status = xyl_node_part_add(han->operation, han->lane, &part, is_added);
+    if (status != XYLEM_OK || !*is_added)
+        return status;
+    xyl_han_number_last(han, NODE_BCAST);
+    if (!is_at_root(han))
+        xyl_han_last_stage(han)->is_fed = part.elects;
+    return XYLEM_OK;
+}
+
+/* Where memory is not shared, who should lead does. */
+static xylem_status_t add_bcast_relayed(xyl_han_t *han)
+{
+    uint32_t place = place_of(han);
+    int is_added, comes_first = place == 0 && !is_at_root(han);
+    xylem_status_t status = add_node_relayed(han, place, &is_added);
+
+    if (status != XYLEM_OK || is_added)
+        return status == XYLEM_OK
+                   ? add_relay(han, place, xyl_han_last_stage(han))
+                   : status;
+    if (is_empty(han))
+        return add_bcast_plain(han);
+    if (comes_first)
+        status = add_relay(han, place, NULL);
+    if (status == XYLEM_OK)
+        status = add_node_bcast(han);
+    if (status == XYLEM_OK && !comes_first)
+        status = add_relay(han, place, NULL);
+    return status;
+}
+
+static xylem_status_t add_bcast(xyl_han_t *han)
+{
+    return is_relayed(han) ? add_bcast_relayed(han) : add_bcast_plain(han);
 }
 
 /* Of several leaders on the root's node, each adds what its node has not got to

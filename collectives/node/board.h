@@ -5,7 +5,7 @@
  *   a counter     seats that have come
  *   slots         SLOTS of them; piece n uses slot n mod SLOTS
  *                   a line per seat: its count of posts, and bytes beside it
- *                   a ticket, and words that say "this part is there"
+ *                   a ticket, a claim, and words that say "this part is there"
  *                   words of sums that several seats add to: combine.h
  *   rings         windows for payload, handed out one after the other; small
  *                 ones have rings of their own, which stay in the cache
@@ -152,6 +152,13 @@ static inline _Atomic uint64_t *xyl_board_ticket(const xyl_board_t *board,
 {
     return (_Atomic uint64_t *)(void *)(slot + (size_t)board->seats *
                                                    XYL_BOARD_LINE_BYTES);
+}
+
+/* Who leads, by seat; in the ticket's line, and written in the same way. */
+static inline _Atomic uint64_t *xyl_board_claim(const xyl_board_t *board,
+                                                char *slot)
+{
+    return xyl_board_ticket(board, slot) + 1;
 }
 
 static inline _Atomic uint64_t *xyl_board_word(const xyl_board_t *board,

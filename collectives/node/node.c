@@ -228,6 +228,8 @@ static xylem_status_t part_write(const xyl_operation_t *operation,
         .element_bytes = operation->element_bytes,
         .is_in_place = part->is_in_place,
         .roots_in_turn = part->roots_in_turn,
+        .from_any = part->from_any,
+        .elects = part->elects,
         .segment_bytes =
             bytes < segment_bytes && bytes != 0 ? bytes : segment_bytes,
         .window_bytes = context->config.noise_budget / WINDOWS_MIN,

@@ -57,8 +57,9 @@ typedef enum xyl_step_kind {
     XYL_STEP_COMBINE, /* adds `from` to the sums behind all inputs, slice by
                          slice, in any order; whoever is the last to add to
                          slice i posts word i */
-    XYL_STEP_COLLECT  /* to = from op sum, for each slice whose word is posted;
+    XYL_STEP_COLLECT, /* to = from op sum, for each slice whose word is posted;
                           emits each */
+    XYL_STEP_ELECT    /* until a seat has claimed to lead the stage */
 } xyl_step_kind_t;
 
 typedef enum xyl_wait {
@@ -94,6 +95,7 @@ typedef struct xyl_step {
      * than in the window: blocks there are as long as a piece has them, not as
      * they are. PUBLISH: of `to`; all others: of `from`. */
     uint64_t further;
+    int or_next;   /* it or the next, whichever may go first */
     int if_shared; /* left out unless this seat's input is read where it lies */
     int takes_send; /* REDUCE: this seat's own is not published but lies at
                        `within` of SEND; it is one of the first two, or SEND
@@ -144,8 +146,10 @@ typedef struct xyl_node_problem {
     uint64_t window_bytes;  /* at most, for one piece */
     int roots_in_turn;      /* each seat is the root of a like problem, now */
     int in_arrival_order;   /* contributions may be combined as they come */
-    uint64_t share_bytes;   /* from this length on input may be read where it
-                               lies; 0: never */
+    int from_any; /* bcast: whoever has a segment publishes it, without root */
+    int elects;   /* and this seat waits until it is known who leads */
+    uint64_t share_bytes; /* from this length on input may be read where it
+                             lies; 0: never */
 } xyl_node_problem_t;
 
 typedef void (*xyl_node_algorithm_fn)(const xyl_node_problem_t *problem,

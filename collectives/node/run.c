@@ -192,6 +192,8 @@ static int step_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
         return claim(node, piece, step, strand, did);
     if (step->kind == XYL_STEP_COMBINE || step->kind == XYL_STEP_COLLECT)
         return add_up(node, piece, step, strand, did);
+    if (step->kind == XYL_STEP_ELECT)
+        return xyl_node_elect(node, did);
     if (!may_go(node, piece, step, strand))
         return 0;
     ++*did;
@@ -204,6 +206,19 @@ static int step_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
     return 1;
 }
 
+/* The step that a strand is at; of two, the one that may go first. */
+static const xyl_step_t *step_at(const xyl_node_stage_t *node,
+                                 const xyl_node_piece_t *piece,
+                                 xyl_strand_t *strand)
+{
+    const xyl_step_t *step = &node->program.steps[strand->step];
+
+    if (step->or_next && !may_go(node, piece, step, strand) &&
+        may_go(node, piece, step + 1, strand))
+        return &node->program.steps[++strand->step];
+    return step;
+}
+
 /* Returns the number of things done. */
 static unsigned strand_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
                            uint32_t number)
@@ -214,13 +229,15 @@ static unsigned strand_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
 
     if (strand->step == end)
         return 0;
-    while (step_run(node, piece, &node->program.steps[strand->step], strand,
-                    &did)) {
-        const xyl_step_t *step = &node->program.steps[strand->step];
+    for (;;) {
+        const xyl_step_t *step = step_at(node, piece, strand);
+        if (!step_run(node, piece, step, strand, &did))
+            break;
         post(node, piece, step);
         if (step->emits != XYL_NO_SEGMENT)
             emit(node, piece, step->emits);
-        *strand = (xyl_strand_t){.step = strand->step + 1};
+        *strand =
+            (xyl_strand_t){.step = strand->step + 1 + (uint32_t)step->or_next};
         if (strand->step == end) {
             piece->strands_left--;
             break;

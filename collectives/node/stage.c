@@ -183,6 +183,8 @@ static void node_start(xyl_stage_t *stage)
     node->is_hasty =
         stage->operation->stages > 1 && stage->operation->bytes <= HASTY_BYTES;
     node->pieces_begun = 0;
+    node->is_open = 0;
+    node->leader = XYL_BOARD_ALL;
     xyl_node_share_start(node);
     for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++)
         node->active[i].strands_left = 0;
@@ -194,6 +196,8 @@ static void node_start(xyl_stage_t *stage)
     list_add(node);
     stage->operation->request.context->engine.polled +=
         xyl_node_number(node->board);
+    if (node->election.opened != NULL)
+        stage->operation->request.context->engine.polled++; /* others' input */
     if (!node->has_input || node->input_left != 0)
         return;
     if (stage->next == NULL)

@@ -17,6 +17,21 @@ xylem_status_t xyl_node_stage_add(xyl_operation_t *operation, uint32_t lane,
 void xyl_node_stage_layouts(xyl_stage_t *stage, const xyl_layout_t *send,
                             const xyl_layout_t *recv);
 
+/* Of a stage with elections (XYL_STEP_ELECT): by the seats that wait for these.
+ * `opened` is called when claims may be made, `decided` when one has been; both
+ * by whoever polls, or claims. */
+typedef struct xyl_node_election {
+    void (*opened)(void *arg);
+    void (*decided)(void *arg, uint32_t seat);
+    void *arg;
+} xyl_node_election_t;
+
+void xyl_node_stage_elects(xyl_stage_t *stage,
+                           const xyl_node_election_t *election);
+/* For this seat, if no other has claimed before. After `opened`, before
+ * `decided`, which it calls. */
+void xyl_node_stage_claim(xyl_stage_t *stage);
+
 /* An engine source: looks after all node stages of `context`. */
 unsigned xyl_node_stages_poll(void *context);
 

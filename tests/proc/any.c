@@ -7,6 +7,8 @@
  *   any threads N   threads with a team of their own each
  *   any roots N     as a user calls them: every collective from every root,
  *                   with 0 B, 8 B, 1 KiB, 64 KiB and 1 MiB, but at most N KiB
+ *   any late N      broadcasts that one rank joins when all others have ended,
+ * N times each; on nodes of several ranks, with XYLEM_BYPASS_US
  *
  * Else N is the number of cases, rounds, or cases per thread. All ranks draw
  * the same. */
@@ -266,14 +268,47 @@ static void mode_roots(job_t *job, uint32_t number)
                 play_roots(job, (xylem_coll_t)coll, counts[i]);
 }
 
+/* ---- late ---- */
+
+/* The late rank comes when all others have ended: if they waited for it, nobody
+ * would go on. */
+static void play_late(job_t *job, xylem_team_t *others, const any_case_t *c,
+                      uint32_t late)
+{
+    if (job->rank == late)
+        MUST(xylem_barrier(others));
+    play(job, job->world, c, 1);
+    if (job->rank != late)
+        MUST(xylem_barrier(others));
+}
+
+static void mode_late(job_t *job, uint32_t number)
+{
+    static const char *const algorithms[] = {"han:1", "han:2", "han"};
+    uint32_t i, late;
+    xylem_team_t *others;
+
+    MUST(xylem_team_dup(job->world, &others));
+    for (i = 0; i < number * job->ranks; i++) {
+        any_case_t c = {.coll = XYLEM_COLL_BCAST,
+                        .ranks = job->ranks,
+                        .root = i / job->ranks % job->ranks,
+                        .count = UINT64_C(1) << i % 18,
+                        .salt = i};
+        strcpy(c.algorithm, algorithms[i % 3]);
+        late = i % job->ranks;
+        if (late != c.root)
+            play_late(job, others, &c, late);
+    }
+    MUST(xylem_team_destroy(others));
+}
+
 static const struct mode {
     const char *name;
     void (*run)(job_t *job, uint32_t number);
 } modes[] = {
-    {"sweep", mode_sweep},
-    {"flight", mode_flight},
-    {"threads", mode_threads},
-    {"roots", mode_roots},
+    {"sweep", mode_sweep}, {"flight", mode_flight}, {"threads", mode_threads},
+    {"roots", mode_roots}, {"late", mode_late},
 };
 
 int main(int argc, char **argv)

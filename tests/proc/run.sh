@@ -221,6 +221,10 @@ test_any()
         "5 sweep $((much / 10))" '3 flight 10' '3 threads 40' '2 flight 10'
     any 6 sweep $((much / 5)) --nodes 3 --map cyclic
     any 5 flight 10 --nodes 2
+    any 6 sweep $((much / 10)) --nodes 2 XYLEM_BYPASS_US=1
+    any 6 late 2 --nodes 2 XYLEM_BYPASS_US=50
+    any 6 late 1 --nodes 3 --map cyclic XYLEM_BYPASS_US=50 \
+        XYLEM_PROGRESS=blocking
 }
 
 # ---------------------------------------------------------------------------
@@ -334,13 +338,16 @@ test_misuse()
 # ---------------------------------------------------------------------------
 # Death of a rank
 
-# death RANKS VICTIM SEED cold|warm|idle|full|combine [NAME=VALUE]...
+# death RANKS VICTIM SEED cold|warm|idle|full|combine [NAME=VALUE|OPTION]...
 death()
 {
     local ranks=$1 victim=$2 seed=$3 warmth=$4 options=() word good=no
     shift 4
     for word; do
-        options+=(--env "$word")
+        case $word in
+        [A-Z]*=*) options+=(--env "$word") ;;
+        *) options+=("$word") ;;
+        esac
     done
     attempt "$run" -n "$ranks" --no-kill --env XYLEM_LOG=none \
         "${options[@]}" "$programs/death" "$victim" "$seed" "$warmth"
@@ -372,6 +379,8 @@ test_death()
         '4 3 26 full' '3 0 27 combine XYLEM_SHM=off' \
         '4 2 5 warm XYLEM_SHM=off UCX_TLS=tcp,self' \
         '4 0 6 cold XYLEM_SHM=off UCX_RNDV_THRESH=0'
+    death 6 2 28 warm --nodes 2 XYLEM_BYPASS_US=20
+    death 6 3 29 cold --nodes 2 XYLEM_BYPASS_US=20
     death 2 1 7 cold
     death 2 0 8 warm
 }

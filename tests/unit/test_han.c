@@ -83,8 +83,14 @@ static void world_init(world_t *world, uint64_t seed, uint32_t ranks,
         "NOISE_BUDGET=64K", "NOISE_BUDGET=512K", "NOISE_BUDGET=16M"};
     uint64_t random = random_mix(seed);
     char topology[] = "TOPOLOGY=/tmp/xylem-han-XXXXXX";
-    const char *settings[] = {budgets[random_below(&random, 3)], deterministic,
-                              "SHARE_BYTES=1K", NULL, NULL};
+    static const char *const bypasses[] = {"BYPASS_US=0", "BYPASS_US=1",
+                                           "BYPASS_US=30"};
+    const char *settings[] = {budgets[random_below(&random, 3)],
+                              deterministic,
+                              "SHARE_BYTES=1K",
+                              bypasses[seed % 3],
+                              NULL,
+                              NULL};
     char *path = strchr(topology, '/');
     fabric_options_t options = {.seed = seed,
                                 .delay_max = random_below(&random, 40),
@@ -98,10 +104,10 @@ static void world_init(world_t *world, uint64_t seed, uint32_t ranks,
     place_ranks(&random, world->places, ranks);
     if (random_below(&random, 2) == 0) {
         write_network(&random, path);
-        settings[3] = topology;
+        settings[4] = topology;
     }
     world->fabric = fabric_create(ranks, &options);
-    if (settings[3] != NULL)
+    if (settings[4] != NULL)
         unlink(path);
 }
 

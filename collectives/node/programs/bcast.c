@@ -33,26 +33,27 @@ static void write_short(const xyl_node_problem_t *problem,
     }
 }
 
-static void write_segment(const xyl_node_problem_t *problem,
-                          xyl_node_program_t *program, uint32_t segment)
+/* NULL: no memory. */
+static xyl_step_t *write_segment(const xyl_node_problem_t *problem,
+                                 xyl_node_program_t *program, uint32_t segment,
+                                 int publishes)
 {
     const uint64_t at = segment * program->segment_bytes;
     const xyl_spot_t input = {XYL_SPACE_INPUT, problem->root, at};
     const xyl_spot_t message = {XYL_SPACE_RECV, 0, at};
-    int is_root = problem->seat == problem->root;
     xyl_step_t *step =
-        xyl_node_step(program, is_root ? XYL_STEP_PUBLISH : XYL_STEP_COPY,
-                      is_root ? input : message, is_root ? message : input,
+        xyl_node_step(program, publishes ? XYL_STEP_PUBLISH : XYL_STEP_COPY,
+                      publishes ? input : message, publishes ? message : input,
                       program->segment_bytes);
 
     if (step == NULL)
-        return;
+        return NULL;
     step->within = at;
     step->total = problem->bytes;
     step->emits = segment;
-    step->wait = is_root ? XYL_WAIT_SEGMENT : XYL_WAIT_WORD;
+    step->wait = publishes ? XYL_WAIT_SEGMENT : XYL_WAIT_WORD;
     step->wait_for = segment;
-    if (is_root) {
+    if (publishes) {
         step->post = XYL_POST_WORD;
         step->post_value = segment;
     } else if (program->shares && segment + 1 == program->segments) {
@@ -60,6 +61,27 @@ static void write_segment(const xyl_node_problem_t *problem,
         step->post_value = 1;
         step->post_seat = problem->root;
     }
+    return step;
+}
+
+/* A segment comes from the seat's own side, or from another seat. */
+static void write_from_any(const xyl_node_problem_t *problem,
+                           xyl_node_program_t *program)
+{
+    const xyl_spot_t nowhere = {XYL_SPACE_RECV, 0, 0};
+    xyl_step_t *publish;
+    uint32_t segment;
+
+    for (segment = 0; segment < program->segments; segment++) {
+        publish = write_segment(problem, program, segment, 1);
+        if (publish != NULL)
+            publish->or_next = 1;
+        write_segment(problem, program, segment, 0);
+    }
+    if (!problem->elects)
+        return;
+    xyl_node_strand(program);
+    xyl_node_step(program, XYL_STEP_ELECT, nowhere, nowhere, 0);
 }
 
 /* As wanted, if a piece has room; else so that copies in and out overlap. */
@@ -82,7 +104,7 @@ void xyl_node_bcast(const xyl_node_problem_t *problem,
     uint32_t segment;
 
     program->segment_bytes = segment_of(problem, problem->window_bytes);
-    if (problem->bytes <= XYL_BOARD_INLINE_BYTES &&
+    if (!problem->from_any && problem->bytes <= XYL_BOARD_INLINE_BYTES &&
         problem->bytes <= program->segment_bytes) {
         program->piece_bytes = program->segment_bytes;
         program->segments = 1;
@@ -91,9 +113,14 @@ void xyl_node_bcast(const xyl_node_problem_t *problem,
     }
     xyl_node_cut_segments(program, problem->bytes, problem->window_bytes);
     program->board_bytes = program->piece_bytes;
+    if (problem->from_any) {
+        write_from_any(problem, program);
+        return;
+    }
     program->shares = xyl_node_shares(problem, problem->bytes / SHARE_FACTOR);
     for (segment = 0; segment < program->segments; segment++)
-        write_segment(problem, program, segment);
+        write_segment(problem, program, segment,
+                      problem->seat == problem->root);
     if (program->shares && problem->seat == problem->root)
         xyl_node_until_read(program, 1);
 }

@@ -94,6 +94,11 @@ test_collectives()
     gives "flight" 0 "${even[@]}" "$tests/any" flight 8
     gives "threads" 0 env XYLEM_PROGRESS=thread "${even[@]}" \
         "$tests/any" threads 30
+    gives "sweep, late leaders are passed" 0 env XYLEM_BYPASS_US=1 "${even[@]}" \
+        "$tests/any" sweep 100
+    gives "late ranks" 0 env XYLEM_BYPASS_US=50 "${even[@]}" "$tests/any" late 2
+    gives "late ranks, mixed" 0 env XYLEM_BYPASS_US=50 "${even[@]}" \
+        "${mixed[@]}" "$tests/any" late 1
     gives "teams" 0 "${uneven[@]}" "$tests/collectives" teams 50
     bench_all "four nodes of two" 5 8 64K 14 "${even[@]}"
     bench_all "uneven nodes, mixed" 3 1K 1K 1 "${uneven[@]}" "${mixed[@]}"

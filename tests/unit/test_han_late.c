@@ -1,0 +1,171 @@
+/* A leader that comes late: 4 MiB from rank 0 to simulated nodes of 4 ranks
+ * that share memory, other ranks in turn 10 ms late. With XYLEM_BYPASS_US
+ * another rank of its node takes its place, and all but the late one end within
+ * a tenth of the time that they take if nobody is late; without, others wait.
+ * Times are simulated, hence the same on any machine. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "simulator/world.h"
+#include "tests/support/check.h"
+
+enum {
+    PPN = 4,
+    FEW_NODES = 4,
+    MANY_NODES = 16, /* a double tree, of which many nodes are inner ones */
+    RANKS_MAX = MANY_NODES * PPN,
+    SOME = 7,
+    BYTES = 4 << 20,
+    EVENTS_MAX = 10000000,
+    NOBODY = UINT16_MAX
+};
+static const sim_time_t delay = 10 * SIM_MS;
+
+/* ---- a call of all ranks ---- */
+
+typedef struct call {
+    uint32_t nodes;
+    const char *algorithm;
+    const char *bypass;
+    uint32_t late; /* rank */
+} call_t;
+
+typedef struct player {
+    sim_world_t *world;
+    xylem_request_t *request;
+    uint32_t rank;
+    sim_time_t end;
+} player_t;
+
+static void completed(void *arg, xylem_status_t status)
+{
+    player_t *player = arg;
+
+    CHECK_EQ(status, XYLEM_OK);
+    player->end = sim_world_now(player->world, player->rank);
+}
+
+static void start(void *arg, uint32_t rank)
+{
+    player_t *players = arg;
+
+    CHECK_EQ(xylem_request_start(players[rank].request), XYLEM_OK);
+}
+
+static void join(player_t *player, const call_t *call)
+{
+    xylem_context_t *context = sim_world_context(player->world, player->rank);
+    xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                              .coll = XYLEM_COLL_BCAST,
+                              .recv = sim_world_nowhere(player->world, BYTES),
+                              .count = BYTES,
+                              .type = XYLEM_BYTE,
+                              .on_complete = completed,
+                              .arg = player,
+                              .algorithm = call->algorithm};
+
+    CHECK_EQ(
+        xylem_coll_init(xylem_context_world(context), &args, &player->request),
+        XYLEM_OK);
+}
+
+static sim_world_t *world_of(const call_t *call, const sim_noise_t *noise)
+{
+    const char *settings[] = {"LOG=none", call->bypass, NULL};
+    sim_machine_t machine;
+    sim_options_t options = {.machine = &machine,
+                             .nodes = call->nodes,
+                             .ranks_per_node = PPN,
+                             .shares_memory = 1,
+                             .payload = SIM_PAYLOAD_NONE,
+                             .message_bytes = BYTES,
+                             .noise = call->late == NOBODY ? NULL : noise,
+                             .settings = settings};
+    char error[256];
+    sim_world_t *world;
+
+    CHECK_EQ(sim_machine_load("cori", &machine, error, sizeof error), XYLEM_OK);
+    CHECK_EQ(sim_world_create(&options, &world), XYLEM_OK);
+    return world;
+}
+
+/* When the last ends, but for one that is late. */
+static sim_time_t run(const call_t *call)
+{
+    const sim_noise_t noise = {.kind = SIM_NOISE_ONCE,
+                               .mhz = 1,
+                               .max = delay,
+                               .first = call->late,
+                               .last = call->late};
+    sim_world_t *world = world_of(call, &noise);
+    player_t players[RANKS_MAX];
+    sim_time_t last = 0;
+    uint32_t rank, ranks = call->nodes * PPN;
+
+    for (rank = 0; rank < ranks; rank++) {
+        players[rank] = (player_t){.world = world, .rank = rank};
+        join(&players[rank], call);
+        sim_world_at(world, rank, 0, start, players);
+    }
+    CHECK(sim_world_run(world, SIM_NEVER, EVENTS_MAX));
+    for (rank = 0; rank < ranks; rank++) {
+        CHECK(players[rank].end != 0);
+        CHECK_EQ(xylem_request_free(players[rank].request), XYLEM_OK);
+        if (rank != call->late && players[rank].end > last)
+            last = players[rank].end;
+    }
+    CHECK_EQ(sim_world_destroy(world), XYLEM_OK);
+    return last;
+}
+
+/* ---- with and without ---- */
+
+#define US(time) ((double)(time) / SIM_US)
+
+/* Every `step`th rank in turn is late, but the root. */
+static void check_each(uint32_t nodes, const char *algorithm, uint32_t step)
+{
+    call_t waits = {nodes, algorithm, "BYPASS_US=0", NOBODY};
+    call_t passes = {nodes, algorithm, "BYPASS_US=20", NOBODY};
+    sim_time_t plain = run(&waits), relayed = run(&passes);
+    sim_time_t waited, passed, waited_most = 0;
+    uint32_t late;
+
+    printf("# %" PRIu32 " nodes, %s: %.1f us; with bypass %.1f us\n", nodes,
+           algorithm, US(plain), US(relayed));
+    CHECK(relayed <= plain + plain / 10);
+    for (late = 1; late < nodes * PPN; late += step) {
+        waits.late = passes.late = late;
+        waited = run(&waits);
+        passed = run(&passes);
+        printf("# rank %" PRIu32 " is late: the others end after %.1f us; with "
+               "bypass %.1f us\n",
+               late, US(waited), US(passed));
+        if (waited > waited_most)
+            waited_most = waited;
+        CHECK(passed <= plain + plain / 10);
+    }
+    CHECK(waited_most >= delay);
+}
+
+static void test_one_leader(void)
+{
+    check_each(FEW_NODES, "han:1", 1);
+}
+
+static void test_all_lead(void)
+{
+    check_each(FEW_NODES, "han:4", 1);
+}
+
+static void test_many_nodes(void)
+{
+    check_each(MANY_NODES, "han", SOME);
+}
+
+static const check_case_t cases[] = {
+    {"one_leader", test_one_leader},
+    {"all_lead", test_all_lead},
+    {"many_nodes", test_many_nodes},
+};
+CHECK_MAIN(cases)
