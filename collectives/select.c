@@ -231,6 +231,8 @@ static const level_rule_t level_rules[] = {
      4},
     {XYLEM_COLL_REDUCE, ANY_RANKS, 16 * KIB, NULL, XYLEM_TREE_KNOMIAL, 4,
      16 * KIB, 4, 8, 1},
+    {XYLEM_COLL_REDUCE, ANY_RANKS, 256 * KIB, NULL, XYLEM_TREE_KARY, 2,
+     64 * KIB, 4, 8, 4},
     {XYLEM_COLL_REDUCE, ANY_RANKS, ANY_BYTES, NULL, XYLEM_TREE_DOUBLE, 0,
      64 * KIB, 4, 8, 4},
     {XYLEM_COLL_ALLREDUCE, 8, 16 * KIB, "recursive_doubling",
@@ -306,12 +308,6 @@ static void plan_lanes(const level_rule_t *rule, uint64_t segments,
             xyl_algorithm_find(XYLEM_COLL_ALLREDUCE, rule->exchange);
 }
 
-static void binary(xyl_plan_t *plan)
-{
-    plan->tree = XYLEM_TREE_KARY;
-    plan->radix = 2;
-}
-
 void xyl_select_han(xylem_team_t *team, const xylem_coll_args_t *args,
                     const xyl_choice_t *choice, int is_commutative,
                     xyl_han_plan_t *plan_out)
@@ -332,10 +328,6 @@ void xyl_select_han(xylem_team_t *team, const xylem_coll_args_t *args,
         plan.frame.tree = XYLEM_TREE_INORDER;
         plan.node_tree = (xyl_shape_t){XYLEM_TREE_INORDER, 0};
     }
-    /* There is one tree below switches, and all its halves would be equal. */
-    if (plan.frame.tree == XYLEM_TREE_DOUBLE &&
-        xyl_levels_switches(levels) != NULL)
-        binary(&plan.frame);
     if (plan.leaders == 0)
         plan.leaders = at_most(rule->leaders, levels->largest);
     if (args->coll == XYLEM_COLL_REDUCE && !is_commutative)

@@ -107,13 +107,14 @@ static uint32_t find_in_group(const xyl_tree_spec_t *tree, uint32_t *parent_out,
         return xyl_tree_children(shape, tree->half, group->size, group->rank,
                                  tree->root, children, capacity);
     }
-    assert(tree->map->ranks == group->size && tree->half == 0);
+    assert(tree->map->ranks == group->size);
     for (i = 0; i <= XYL_TREE_LEVELS_MAX; i++)
         shapes[i] = shape;
-    *parent_out =
-        xyl_topology_tree_parent(tree->map, shapes, group->rank, tree->root);
-    return xyl_topology_tree_children(tree->map, shapes, group->rank,
-                                      tree->root, children, capacity);
+    *parent_out = xyl_topology_tree_parent(tree->map, shapes, tree->half,
+                                           group->rank, tree->root);
+    return xyl_topology_tree_children(tree->map, shapes, tree->half,
+                                      group->rank, tree->root, children,
+                                      capacity);
 }
 
 /* In the group's numbers. A team remembers its trees. */

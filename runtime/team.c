@@ -173,9 +173,9 @@ static uint32_t compute(const xylem_team_t *team, const xyl_tree_key_t *key,
     }
     topology_shapes(key->shape.radix, shapes);
     *parent_out =
-        xyl_topology_tree_parent(&team->map, shapes, team->rank, key->root);
-    return xyl_topology_tree_children(&team->map, shapes, team->rank, key->root,
-                                      children, capacity);
+        xyl_topology_tree_parent(&team->map, shapes, 0, team->rank, key->root);
+    return xyl_topology_tree_children(&team->map, shapes, 0, team->rank,
+                                      key->root, children, capacity);
 }
 
 /* Fills a cache entry. The lock is held. */

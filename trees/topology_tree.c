@@ -156,9 +156,14 @@ static void cursor_seek(cursor_t *cursor, const party_t *party, uint32_t member)
         cursor->begin = member_begin(map, party->level, cursor->begin - 1);
 }
 
+static unsigned half_of(xyl_shape_t shape, unsigned half)
+{
+    return shape.tree == XYLEM_TREE_DOUBLE ? half : 0;
+}
+
 uint32_t xyl_topology_tree_parent(const xyl_topology_map_t *map,
-                                  const xyl_shape_t *shapes, uint32_t rank,
-                                  uint32_t root)
+                                  const xyl_shape_t *shapes, unsigned half,
+                                  uint32_t rank, uint32_t root)
 {
     uint32_t level, place;
     party_t party;
@@ -169,8 +174,8 @@ uint32_t xyl_topology_tree_parent(const xyl_topology_map_t *map,
         return XYL_TREE_NONE;
     level = level_first(map, rank, root);
     party = party_of(map, level, rank, root);
-    place = xyl_tree_parent(shapes[level], 0, party.members,
-                            swap_rooted(&party, party.mine), 0);
+    place = xyl_tree_parent(shapes[level], half_of(shapes[level], half),
+                            party.members, swap_rooted(&party, party.mine), 0);
     assert(place < party.members);
     cursor = (cursor_t){0, party.begin};
     cursor_seek(&cursor, &party, swap_rooted(&party, place));
@@ -178,9 +183,9 @@ uint32_t xyl_topology_tree_parent(const xyl_topology_map_t *map,
 }
 
 uint32_t xyl_topology_tree_children(const xyl_topology_map_t *map,
-                                    const xyl_shape_t *shapes, uint32_t rank,
-                                    uint32_t root, uint32_t *children,
-                                    uint32_t capacity)
+                                    const xyl_shape_t *shapes, unsigned half,
+                                    uint32_t rank, uint32_t root,
+                                    uint32_t *children, uint32_t capacity)
 {
     uint32_t level, i, found, written = 0, count = 0;
     party_t party;
@@ -192,7 +197,8 @@ uint32_t xyl_topology_tree_children(const xyl_topology_map_t *map,
         party = party_of(map, level, rank, root);
         cursor = (cursor_t){0, party.begin};
         found = xyl_tree_children(
-            shapes[level], 0, party.members, swap_rooted(&party, party.mine), 0,
+            shapes[level], half_of(shapes[level], half), party.members,
+            swap_rooted(&party, party.mine), 0,
             written < capacity ? &children[written] : NULL, capacity - written);
         count += found;
         /* Places become ranks where they lie. */

@@ -30,14 +30,16 @@ void xyl_topology_map_build(uint32_t ranks, uint32_t levels,
 
 /* shapes[level] joins the leaders of the groups of that level within the group
  * above; shapes[levels] joins the ranks of an innermost group. The leader of a
- * group is the root if it is a member, else the first in `order`. */
+ * group is the root if it is a member, else the first in `order`. `half` is
+ * that of all XYLEM_TREE_DOUBLE among the shapes: whoever leads no group is an
+ * inner rank in one of the two trees at most. */
 uint32_t xyl_topology_tree_parent(const xyl_topology_map_t *map,
-                                  const xyl_shape_t *shapes, uint32_t rank,
-                                  uint32_t root);
+                                  const xyl_shape_t *shapes, unsigned half,
+                                  uint32_t rank, uint32_t root);
 uint32_t xyl_topology_tree_children(const xyl_topology_map_t *map,
-                                    const xyl_shape_t *shapes, uint32_t rank,
-                                    uint32_t root, uint32_t *children,
-                                    uint32_t capacity);
+                                    const xyl_shape_t *shapes, unsigned half,
+                                    uint32_t rank, uint32_t root,
+                                    uint32_t *children, uint32_t capacity);
 
 /* The level at which two ranks part: 0 = different outermost groups, ...,
  * `levels` = the same innermost group. */

@@ -114,7 +114,7 @@ static void pass(uint64_t seed)
     for (i = 0; i < OPERATIONS; i++) {
         any_case_t c = random_case(&world, &random, XYLEM_COLL_BCAST);
         if (c.root == late)
-            c.root = (late + 1) % world.ranks;
+            c.root = late == 0 ? 1 : late - 1;
         any_run_init(&world.runs[i], world.fabric, NULL, &c);
         for (rank = 0; rank < world.ranks; rank++)
             if (rank != late)

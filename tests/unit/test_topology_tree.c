@@ -26,6 +26,7 @@ typedef struct placement {
     uint32_t position[RANKS_MAX];
     uint32_t group[XYL_TREE_LEVELS_MAX * RANKS_MAX];
     xyl_shape_t shapes[SHAPES];
+    unsigned half;
     xyl_topology_map_t map;
 } placement_t;
 
@@ -109,13 +110,14 @@ static uint32_t visit(const placement_t *p, uint32_t root, uint32_t rank,
     const xyl_topology_map_t *map = &p->map;
     uint32_t count, i;
 
-    count = xyl_topology_tree_children(map, p->shapes, rank, root, list,
-                                       map->ranks);
+    count = xyl_topology_tree_children(map, p->shapes, p->half, rank, root,
+                                       list, map->ranks);
     if (count > map->ranks - tail)
         return 0;
     for (i = 0; i < count; i++) {
         if (list[i] >= map->ranks || walked.seen[list[i]] ||
-            xyl_topology_tree_parent(map, p->shapes, list[i], root) != rank)
+            xyl_topology_tree_parent(map, p->shapes, p->half, list[i], root) !=
+                rank)
             return 0;
         walked.seen[list[i]] = 1;
         walked.parent[list[i]] = rank;
@@ -134,7 +136,7 @@ static int walk(const placement_t *p, uint32_t root)
     walked.queue[0] = root;
     walked.seen[root] = 1;
     walked.parent[root] =
-        xyl_topology_tree_parent(&p->map, p->shapes, root, root);
+        xyl_topology_tree_parent(&p->map, p->shapes, p->half, root, root);
     CHECK_EQ(walked.parent[root], XYL_TREE_NONE);
     for (head = 0; head < tail && tail != 0; head++)
         tail = visit(p, root, walked.queue[head], tail);
@@ -262,6 +264,7 @@ static void test_random(void)
     for (i = 0; i < PLACEMENTS; i++) {
         ranks = 1 + random_below(&state, SMALL_MAX);
         build_random(&placed, &state, ranks, 1 + i % XYL_TREE_LEVELS_MAX);
+        placed.half = i / XYL_TREE_LEVELS_MAX % 2;
         check_map(&placed);
         edges_wanted(&placed, edges);
         for (root = 0; root < ranks; root++)
@@ -297,6 +300,11 @@ static uint32_t place_wanted(const placement_t *p, uint32_t level,
     return before_other == 0 ? before_root : before_other;
 }
 
+static unsigned half_of(const placement_t *p, uint32_t level)
+{
+    return p->shapes[level].tree == XYLEM_TREE_DOUBLE ? p->half : 0;
+}
+
 /* The parent as the thesis describes it, by counting. */
 static uint32_t parent_wanted(const placement_t *p, uint32_t rank,
                               uint32_t root)
@@ -307,7 +315,7 @@ static uint32_t parent_wanted(const placement_t *p, uint32_t rank,
         level++;
     for (i = 0; i < p->map.ranks; i++)
         members += is_in_party(p, level, rank, i, root) != 0;
-    place = xyl_tree_parent(p->shapes[level], 0, members,
+    place = xyl_tree_parent(p->shapes[level], half_of(p, level), members,
                             place_wanted(p, level, rank, rank, root), 0);
     for (i = 0; i < p->map.ranks; i++)
         if (is_in_party(p, level, rank, i, root) &&
@@ -325,11 +333,13 @@ static void test_shape_of_each_party(void)
     for (i = 0; i < 100; i++) {
         ranks = 1 + random_below(&state, RANKS);
         build_random(&placed, &state, ranks, 1 + i % 4);
+        placed.half = i / 4 % 2;
         for (root = 0; root < ranks; root++)
             for (rank = 0; rank < ranks; rank++)
                 if (rank != root)
-                    CHECK_EQ(xyl_topology_tree_parent(
-                                 &placed.map, placed.shapes, rank, root),
+                    CHECK_EQ(xyl_topology_tree_parent(&placed.map,
+                                                      placed.shapes,
+                                                      placed.half, rank, root),
                              parent_wanted(&placed, rank, root));
     }
 }
@@ -352,7 +362,9 @@ static void test_large(void)
             build(&placed, RANKS_MAX, 2);
             for (i = 1; i < RANKS_MAX; i++)
                 CHECK(is_before(&placed, placed.order[i - 1], placed.order[i]));
+            placed.half = 0;
             walk(&placed, 0);
+            placed.half = tree == XYLEM_TREE_DOUBLE;
             walk(&placed, random_below(&state, RANKS_MAX));
         }
 }
@@ -401,8 +413,8 @@ static void check_children(uint32_t rank, uint32_t root, const uint32_t *wanted,
 {
     uint32_t list[24], i;
 
-    CHECK_EQ(xyl_topology_tree_children(&placed.map, placed.shapes, rank, root,
-                                        list, 24),
+    CHECK_EQ(xyl_topology_tree_children(&placed.map, placed.shapes, placed.half,
+                                        rank, root, list, 24),
              count);
     for (i = 0; i < count; i++)
         CHECK_EQ(list[i], wanted[i]);
@@ -448,19 +460,20 @@ static void test_capacity(void)
     build_thesis(&placed, 3);
     shapes_set(&placed, XYLEM_TREE_FLAT, 0);
     for (rank = 0; rank < 24; rank++) {
-        count = xyl_topology_tree_children(&placed.map, placed.shapes, rank, 14,
-                                           full, 24);
+        count = xyl_topology_tree_children(&placed.map, placed.shapes,
+                                           placed.half, rank, 14, full, 24);
         for (capacity = 0; capacity <= count; capacity++) {
             for (i = 0; i < 24; i++)
                 part[i] = UNTOUCHED;
             CHECK_EQ(xyl_topology_tree_children(&placed.map, placed.shapes,
-                                                rank, 14, part, capacity),
+                                                placed.half, rank, 14, part,
+                                                capacity),
                      count);
             for (i = 0; i < 24; i++)
                 CHECK_EQ(part[i], i < capacity ? full[i] : UNTOUCHED);
         }
-        CHECK_EQ(xyl_topology_tree_children(&placed.map, placed.shapes, rank,
-                                            14, NULL, 0),
+        CHECK_EQ(xyl_topology_tree_children(&placed.map, placed.shapes,
+                                            placed.half, rank, 14, NULL, 0),
                  count);
     }
 }
@@ -478,11 +491,39 @@ static void test_one_group(void)
     for (rank = 1; rank < ranks; rank++) { /* as a place */
         wanted = xyl_tree_parent(placed.shapes[0], 0, ranks, rank, 0);
         wanted = wanted == 0 ? root : wanted == root ? 0 : wanted;
-        parent = xyl_topology_tree_parent(&placed.map, placed.shapes,
-                                          rank == root ? 0 : rank, root);
+        parent =
+            xyl_topology_tree_parent(&placed.map, placed.shapes, placed.half,
+                                     rank == root ? 0 : rank, root);
         CHECK_EQ(parent, wanted);
     }
     CHECK_EQ(xyl_topology_level(&placed.map, 2, 7), XYL_TREE_LEVELS_MAX);
+}
+
+/* Who leads no group has children in one of the two trees at most; and both
+ * halves cross each level as rarely. */
+static void test_halves(void)
+{
+    uint32_t root, rank, half, level, children, edges[SHAPES];
+
+    build_thesis(&placed, 3);
+    shapes_set(&placed, XYLEM_TREE_DOUBLE, 0);
+    edges_wanted(&placed, edges);
+    for (root = 0; root < placed.map.ranks; root++) {
+        for (half = 0; half < 2; half++) {
+            placed.half = half;
+            walk(&placed, root);
+            for (level = 0; level <= placed.map.levels; level++)
+                CHECK_EQ(walked.edges[level], edges[level]);
+        }
+        for (rank = 0; rank < placed.map.ranks; rank++) {
+            children = 0;
+            for (half = 0; half < 2; half++)
+                children +=
+                    xyl_topology_tree_children(&placed.map, placed.shapes, half,
+                                               rank, root, NULL, 0) > 0;
+            CHECK(children < 2 || is_leader(&placed, 1, rank, root));
+        }
+    }
 }
 
 static const check_case_t cases[] = {
@@ -495,6 +536,7 @@ static const check_case_t cases[] = {
     {"large", test_large},
     {"capacity", test_capacity},
     {"one_group", test_one_group},
+    {"halves", test_halves},
 };
 
 CHECK_MAIN(cases)
