@@ -176,6 +176,8 @@ test_death()
     death 5 14 full
     death 2 15 combine
     death 7 16 warm
+    XYLEM_BYPASS_US=50 death 4 18 warm
+    XYLEM_BYPASS_US=50 death 3 19 cold
     death_of_a_stranger 6 22
     death_of_a_stranger 3 17
 }
