@@ -77,6 +77,9 @@ enum { XYL_CONFIG_SCHEDULE_FIRST = 256 };
     X(bypass_us, BYPASS_US, COUNT, "0", 1,                                     \
       "Microseconds after which another rank of a node takes the place of a "  \
       "leader that has not come to a broadcast in levels yet; 0: never.")      \
+    X(past_caches, PAST_CACHES, BYTES, "0", 0,                                 \
+      "An operation that writes at least this many bytes on a rank copies "    \
+      "them past the caches; 0: an eighth of what a core has of them.")        \
     X(topology, TOPOLOGY, PATH, "none", 1,                                     \
       "A file of switches and the nodes below them, for trees between nodes "  \
       "that follow the network; docs/architecture.md says what stands in it. " \
