@@ -237,16 +237,23 @@ static uint32_t place_of(const xyl_han_t *han)
     return (han->seats.rank + seats - han->leader) % seats;
 }
 
+/* An hour or so is as good as any more. */
+static uint64_t wait_ns(const xyl_han_t *han)
+{
+    uint64_t us = han->operation->request.context->config.bypass_us;
+
+    return (us < UINT32_MAX ? us : UINT32_MAX) * 1000;
+}
+
 static xylem_status_t add_relay(xyl_han_t *han, uint32_t place,
                                 xyl_stage_t *node)
 {
-    const xyl_relay_spec_t spec = {
-        .tree = net_tree(han),
-        .levels = han->levels,
-        .seat = han->seats.rank,
-        .place = place,
-        .node = node,
-        .wait_ns = han->operation->request.context->config.bypass_us * 1000};
+    const xyl_relay_spec_t spec = {.tree = net_tree(han),
+                                   .levels = han->levels,
+                                   .seat = han->seats.rank,
+                                   .place = place,
+                                   .node = node,
+                                   .wait_ns = wait_ns(han)};
     xylem_status_t status;
 
     if (place >= XYL_RELAY_SEATS)

@@ -18,9 +18,9 @@ enum {
     SEATS = sizeof seats_of / sizeof seats_of[0],
     RANKS_MAX = 64 * 48,
     ELEMENTS_MAX = 1000,
-    STORE_MAX = CHECK_IS_SLOW ? 1 << 17 : 1 << 19, /* elements of all ranks */
+    STORE_MAX = CHECK_IS_SLOW ? 1 << 17 : 1 << 18, /* elements of all ranks */
     /* Worlds of more have some of the collectives. */
-    RANKS_FOR_ALL = CHECK_IS_SLOW ? 64 : 300
+    RANKS_FOR_ALL = CHECK_IS_SLOW ? 64 : 200
 };
 
 static xylem_place_t places[RANKS_MAX];
