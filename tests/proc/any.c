@@ -14,6 +14,7 @@
  * the same. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -295,7 +296,7 @@ static void mode_late(job_t *job, uint32_t number)
                         .root = i / job->ranks % job->ranks,
                         .count = UINT64_C(1) << i % 18,
                         .salt = i};
-        strcpy(c.algorithm, algorithms[i % 3]);
+        snprintf(c.algorithm, sizeof c.algorithm, "%s", algorithms[i % 3]);
         late = i % job->ranks;
         if (late != c.root)
             play_late(job, others, &c, late);

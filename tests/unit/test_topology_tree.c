@@ -503,7 +503,7 @@ static void test_one_group(void)
  * halves cross each level as rarely. */
 static void test_halves(void)
 {
-    uint32_t root, rank, half, level, children, edges[SHAPES];
+    uint32_t root, rank, half, level, children, edges[SHAPES] = {0};
 
     build_thesis(&placed, 3);
     shapes_set(&placed, XYLEM_TREE_DOUBLE, 0);
