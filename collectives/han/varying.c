@@ -5,9 +5,12 @@
 #include "collectives/node/node.h"
 #include "runtime/base/status.h"
 
+/* Beyond, little is gained. Simulated with 4 nodes of 4 ranks to 128 of 32. */
 enum {
-    SHORT_BYTES_MAX = 4 << 10, /* beyond, little is gained, simulated */
-    SLOTS_BYTES_MAX = 256 << 10
+    FEW_NODES_MAX = 8,
+    FEW_SHORT_BYTES_MAX = 4 << 10,
+    SHORT_BYTES_MAX = 8 << 10,
+    SLOTS_BYTES_MAX = 512 << 10
 };
 
 int xyl_han_varying_fits(const xyl_han_t *han)
@@ -21,9 +24,11 @@ int xyl_han_varying_fits(const xyl_han_t *han)
 
 uint64_t xyl_han_short_max(const xyl_han_t *han, uint32_t node)
 {
-    uint64_t bytes = SLOTS_BYTES_MAX / xyl_levels_seats(han->levels, node);
+    uint64_t most = han->levels->nodes <= FEW_NODES_MAX ? FEW_SHORT_BYTES_MAX
+                                                        : SHORT_BYTES_MAX;
+    uint64_t room = SLOTS_BYTES_MAX / xyl_levels_seats(han->levels, node);
 
-    return bytes < SHORT_BYTES_MAX ? bytes : SHORT_BYTES_MAX;
+    return room < most ? room : most;
 }
 
 /* ---- at the root ---- */

@@ -60,8 +60,8 @@ static const worth_t worths[XYLEM_COLL_COUNT] = {
     [XYLEM_COLL_ALLTOALLW] = NEVER,
     [XYLEM_COLL_REDUCE_SCATTER] = {ANY, 32 * KIB, 256 * KIB},
     [XYLEM_COLL_REDUCE_SCATTER_BLOCK] = {ANY, 32 * KIB, 256 * KIB},
-    [XYLEM_COLL_SCAN] = {4 * KIB, 0, ANY},
-    [XYLEM_COLL_EXSCAN] = {4 * KIB, 0, ANY},
+    [XYLEM_COLL_SCAN] = {64 * KIB, 0, ANY},
+    [XYLEM_COLL_EXSCAN] = {64 * KIB, 0, ANY},
 };
 
 /* Seats without a node to deal with would look on. */
