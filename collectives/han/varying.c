@@ -68,7 +68,7 @@ static xylem_status_t make_scratch(const xyl_han_t *han)
     xyl_operation_t *operation = han->operation;
     uint64_t slot = xyl_han_short_max(han, han->levels->node);
 
-    operation->owned_buffer = malloc(2 * han->seats.size * slot);
+    operation->owned_buffer = malloc(2 * slot * han->seats.size);
     operation->scratch = operation->owned_buffer;
     if (operation->scratch == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a node's blocks");
