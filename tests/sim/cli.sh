@@ -261,6 +261,27 @@ test_output()
     fi
 }
 
+# The tree of the table is named as --algorithm and settings name it.
+test_select()
+{
+    local -x XYLEM_VERBOSE=select
+
+    attempt "${small[@]}" -s 1K --impl event
+    if [ "$code" -eq 0 ] &&
+        grep -q 'select: bcast of .*: tree topology:4 (by the' "$err"; then
+        report "XYLEM_VERBOSE=select" yes
+    else
+        report "XYLEM_VERBOSE=select" no
+    fi
+    attempt "${small[@]}" -s 1K --impl event --algorithm topology:4
+    if [ "$code" -eq 0 ] &&
+        grep -q 'select: bcast of .*: tree topology:4 (asked for' "$err"; then
+        report "the same tree, asked for" yes
+    else
+        report "the same tree, asked for" no
+    fi
+}
+
 # Where no bytes are moved the ranks' clocks must not notice.
 test_payloads()
 {
@@ -380,6 +401,7 @@ test_seeds()
 test_refusals
 test_help
 test_output
+test_select
 test_payloads
 test_algorithms
 test_shared_memory
