@@ -22,6 +22,7 @@ usage: bench/choices.sh [options]
   --ranks LIST     default 1024,4096
   --colls LIST     default: all
   --sizes LIST     bytes (default 8,64,512,4096,32768,262144,2097152)
+  --shared-memory  ranks of a node share memory; also what goes through it
   --within PERCENT how far off the best a choice is good (default 10)
   --long           also what takes minutes
   --limit S        give up a run after that many seconds (default 30)
@@ -38,6 +39,7 @@ fail()
 }
 
 machine=cori ppn=32 ranks=1024,4096 colls='' within=10 long='' limit=30
+shared=''
 sizes=8,64,512,4096,32768,262144,2097152 jobs=$(nproc) csv=''
 bin=$here/../build/release/bench
 [ ! -x "$here/xylem-sim" ] || bin=$here
@@ -45,6 +47,7 @@ while [ $# -gt 0 ]; do
     case $1 in
     --help | -h) usage; exit 0 ;;
     --long) long=yes; shift; continue ;;
+    --shared-memory) shared=$1; shift; continue ;;
     --machine | --ppn | --ranks | --colls | --sizes | --within | --limit | \
         --jobs | --bin | --csv) ;;
     *) usage >&2; exit 2 ;;
@@ -97,11 +100,22 @@ is_long() # collective, ranks, algorithm
     esac
 }
 
+# Whether there is such a memory, and are such levels.
+has_levels_for() # ranks, algorithm
+{
+    case $2 in
+    node) [ -n "$shared" ] && [ "$1" -eq "$ppn" ] ;;
+    han*) [ -n "$shared" ] && [ "$1" -gt "$ppn" ] ;;
+    esac
+}
+
 radixes_of() # collective, name
 {
     case $2 in
     kchain) echo 2 4 ;;
     kary) echo 3 4 8 ;;
+    topology) echo 1 2 4 8 ;;
+    han) echo 1 2 4 8 ;;
     recursive_multiplying | dissemination | bruck) echo 2 4 8 16 32 ;;
     *) echo 2 4 8 ;;
     esac
@@ -114,7 +128,8 @@ candidates_of() # collective, ranks, bytes
     "$sim" --algorithm list -c "$1" | sed -n 's/^  //p' |
         while read -r line; do
             name=${line%% *}
-            ! is_long "$1" "$2" "$name" || continue
+            ! is_long "$1" "$2" "$name" && has_levels_for "$2" "$name" ||
+                continue
             local variants=("$name") segments=(0)
             if [ "$name" != "${name%:K}" ]; then
                 variants=()
@@ -183,10 +198,11 @@ run_one() # ranks, collective, bytes, algorithm, segment
     fi
     [ "$5" -eq 0 ] || { options+=(--segment "$5"); name+=/$5; }
     [ "$3" -eq 0 ] || options+=(-s "$3")
+    [ -z "$shared" ] || options+=("$shared")
     if ! XYLEM_VERBOSE=select timeout "$limit" "$sim" -m "$machine" \
         -n $(($1 / ppn)) -p "$ppn" -c "$2" "${options[@]}" --impl event -i 1 \
         --warmup 0 --quiet --csv "$file" >/dev/null 2>"$file.errors"; then
-        [ $? -eq 124 ] || grep -v 'note: select:' "$file.errors" >&2
+        grep -v 'note: select:' "$file.errors" >&2
         us=-
     else
         us=$(awk -F, '
@@ -199,7 +215,7 @@ run_one() # ranks, collective, bytes, algorithm, segment
 }
 
 export -f run_one chosen
-export work sim machine ppn limit
+export work sim machine ppn limit shared
 
 run_all() # file of tasks; adds to the times
 {

@@ -351,7 +351,9 @@ static enum cli_result algorithm_resolve(struct simulation *simulation)
          algorithm_parse(text, &simulation->tuning)))
         return CLI_RUN;
     simulation->tuning.algorithm = text;
-    why = registry_refusal(text, &call, simulation->ranks, words, sizeof words);
+    why = registry_refusal(text, &call, simulation->ranks,
+                           simulation->shares_memory && simulation->nodes == 1,
+                           words, sizeof words);
     if (why == NULL)
         return CLI_RUN;
     cli_complain(simulation->program, "--algorithm %s: %s", text, why);

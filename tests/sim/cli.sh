@@ -172,6 +172,10 @@ test_refusals()
         --algorithm ring:3
     refuses '--algorithm neighbor_exchange: .* an even number' -c allgather \
         --algorithm neighbor_exchange -n 3 -p 1
+    refuses '--algorithm node: this algorithm needs ranks that share memory' \
+        --algorithm node -n 2 -p 4 --shared-memory
+    refuses '--algorithm node: this algorithm needs ranks that share memory' \
+        --algorithm node -n 1 -p 4
     refuses '--windows 4,2: expected N,M' --windows 4,2
     refuses '--machine nowhere: ' -m nowhere
     refuses '--nodes 0: expected a whole number' -n 0
@@ -204,6 +208,8 @@ test_help()
     works "--algorithm list" --algorithm list
     holds "lists trees" '^  knomial:K .*tree:'
     holds "lists schedules" '^  scatter_ring '
+    holds "lists what needs a node" '^  node .*; needs ranks that share memory'
+    holds "lists leaders" '^  han:K .*; K leaders of a node, 1 \.\.\. 8, default'
     works "--algorithm list -c allgather" --algorithm list -c allgather
     holds "lists those of a collective" '^  bruck:K .*K 2 '
     works "--machine list" --machine list
@@ -299,6 +305,7 @@ test_payloads()
 
 # Every algorithm that there is, its results checked: 9 ranks, as a power of
 # two, or an even number of ranks, hides much, and 6 for those that need that.
+# Those that know nodes have their memory.
 test_algorithms()
 {
     local coll algorithm name
@@ -308,6 +315,8 @@ test_algorithms()
             name=${algorithm%% *}
             local options=(-n 3 -p 3 -c "$coll" --algorithm "${name/:K/:3}")
             [[ $algorithm != *'even number'* ]] || options+=(-p 2)
+            [[ $name != han* ]] || options+=(--shared-memory)
+            [[ $name != node ]] || options+=(--shared-memory -n 1 -p 9)
             [ "$coll" = barrier ] || options+=(-s 12000)
             works "$coll, ${name/:K/:3}" "${options[@]}" -i 2 --impl event \
                 --payload watched --jitter 1us
