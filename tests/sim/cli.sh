@@ -14,33 +14,18 @@ sim=$(realpath "$1")
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-out=$work/out
-err=$work/err
-bound=60 # seconds; far above what anything here takes
-count=0
-failures=0
+bound=60 # seconds
 
 # shellcheck disable=SC2086 # a list of names
 unset ${!XYLEM_*}
 
-report()
-{
-    count=$((count + 1))
-    if [ "$2" = yes ]; then
-        echo "ok $count - $1"
-        return
-    fi
-    echo "not ok $count - $1"
-    failures=$((failures + 1))
-    echo "# code $code; output and errors begin with:"
-    head -c 600 "$out" | sed 's/^/# /'
-    head -c 600 "$err" | sed 's/^/# /'
-}
+# shellcheck source=tests/support/tap.sh
+. "$here/../support/tap.sh"
 
-attempt()
+# simulate OPTION...
+simulate()
 {
-    timeout -k 5 $bound "$sim" "$@" >"$out" 2>"$err" </dev/null
-    code=$?
+    attempt "$sim" "$@"
 }
 
 # works NAME OPTION...: exit code 0 and nothing on standard error.
@@ -48,7 +33,7 @@ works()
 {
     local name=$1
     shift
-    attempt "$@"
+    simulate "$@"
     if [ "$code" -eq 0 ] && [ ! -s "$err" ]; then
         report "$name" yes
     else
@@ -61,7 +46,7 @@ refuses()
 {
     local pattern=$1
     shift
-    attempt "$@"
+    simulate "$@"
     if [ "$code" -eq 2 ] && [ ! -s "$out" ] &&
         [ "$(wc -l <"$err")" -eq 1 ] && grep -q -- "$pattern" "$err"; then
         report "refuses $*" yes
@@ -73,11 +58,7 @@ refuses()
 # holds NAME PATTERN: in the output of the last attempt.
 holds()
 {
-    if grep -qE -- "$2" "$out"; then
-        report "$1" yes
-    else
-        report "$1" no
-    fi
+    check "$1" grep -qE -- "$2" "$out"
 }
 
 # equal NAME FILE FILE
@@ -242,7 +223,7 @@ test_output()
     else
         report "CSV: and per rank" no
     fi
-    attempt "${small[@]}" --csv /nonexistent/a.csv
+    simulate "${small[@]}" --csv /nonexistent/a.csv
     if [ "$code" -eq 1 ] && grep -q 'cannot write /nonexistent' "$err"; then
         report "a CSV file that cannot be written" yes
     else
@@ -272,14 +253,14 @@ test_select()
 {
     local -x XYLEM_VERBOSE=select
 
-    attempt "${small[@]}" -s 1K --impl event
+    simulate "${small[@]}" -s 1K --impl event
     if [ "$code" -eq 0 ] &&
         grep -q 'select: bcast of .*: tree topology:4 (by the' "$err"; then
         report "XYLEM_VERBOSE=select" yes
     else
         report "XYLEM_VERBOSE=select" no
     fi
-    attempt "${small[@]}" -s 1K --impl event --algorithm topology:4
+    simulate "${small[@]}" -s 1K --impl event --algorithm topology:4
     if [ "$code" -eq 0 ] &&
         grep -q 'select: bcast of .*: tree topology:4 (asked for' "$err"; then
         report "the same tree, asked for" yes
@@ -418,5 +399,4 @@ test_scale
 test_kill
 test_elasticity
 test_seeds
-echo "1..$count"
-[ $failures -eq 0 ]
+finish
