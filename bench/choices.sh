@@ -147,7 +147,7 @@ tasks()
 # What the library says that it chose; all ranks must say the same.
 chosen() # file
 {
-    sed -n 's/^xylem: note: select: [^:]*: //p' "$1" | sort -u | awk '
+    sed -n 's/^xylem: note: select: [a-z_]* of [^:]*: //p' "$1" | sort -u | awk '
         { text = $0 }
         END {
             if (NR != 1) { print "ranks-disagree"; exit }

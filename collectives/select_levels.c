@@ -2,6 +2,7 @@
  * and the settings leave of it. */
 #include "collectives/arguments.h"
 #include "collectives/select.h"
+#include "runtime/base/log.h"
 #include "runtime/team_levels.h"
 
 #define ANY_NODES UINT32_MAX
@@ -131,6 +132,23 @@ static void binary(xyl_plan_t *plan)
     plan->radix = 2;
 }
 
+static void explain(const xylem_coll_args_t *args, const xyl_levels_t *levels,
+                    const xyl_han_plan_t *plan)
+{
+    const xyl_plan_t *frame = &plan->frame;
+    char tree[XYL_CONFIG_TEXT_BYTES];
+
+    xyl_config_print_algorithm(XYL_CONFIG_TREE(frame->tree, frame->radix),
+                               tree);
+    xyl_log(XYL_LOG_NONE,
+            "select: %s in levels on %u nodes: %s %s, leaders %u, segments of "
+            "%zu bytes, N %u, M %u",
+            xyl_coll_traits(args->coll)->name, levels->nodes,
+            plan->exchange != NULL ? "exchange" : "tree",
+            plan->exchange != NULL ? plan->exchange->name : tree, plan->leaders,
+            frame->segment_bytes, frame->send_window, frame->recv_window);
+}
+
 void xyl_select_han(xylem_team_t *team, const xylem_coll_args_t *args,
                     const xyl_choice_t *choice, int is_commutative,
                     xyl_han_plan_t *plan_out)
@@ -174,5 +192,7 @@ void xyl_select_han(xylem_team_t *team, const xylem_coll_args_t *args,
                bytes / plan.frame.segment_bytes +
                    (bytes % plan.frame.segment_bytes != 0),
                &plan);
+    if (team->context->config.verbose != 0)
+        explain(args, levels, &plan);
     *plan_out = plan;
 }

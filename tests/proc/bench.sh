@@ -110,7 +110,7 @@ test_bench_list()
     good=no
     [ "$(grep -c '^  node .*needs ranks that share memory' "$out")" -ne \
         ${#bench_colls[@]} ] ||
-        ! grep -q '^  han:K .*K leaders of a node, 1 ... 8' "$out" || good=yes
+        ! grep -q '^  han:K .*K leaders of a node, 1 ... 16' "$out" || good=yes
     report "the list has what knows nodes" $good
     attempt "$programs/xylem-bench" --algorithm list -c alltoall
     good=no

@@ -190,7 +190,7 @@ test_help()
     holds "lists trees" '^  knomial:K .*tree:'
     holds "lists schedules" '^  scatter_ring '
     holds "lists what needs a node" '^  node .*; needs ranks that share memory'
-    holds "lists leaders" '^  han:K .*; K leaders of a node, 1 \.\.\. 8, default'
+    holds "lists leaders" '^  han:K .*; K leaders of a node, 1 \.\.\. 16, default'
     works "--algorithm list -c allgather" --algorithm list -c allgather
     holds "lists those of a collective" '^  bruck:K .*K 2 '
     works "--machine list" --machine list
@@ -266,6 +266,14 @@ test_select()
         report "the same tree, asked for" yes
     else
         report "the same tree, asked for" no
+    fi
+    simulate "${small[@]}" -s 64K --impl event --shared-memory
+    if [ "$code" -eq 0 ] &&
+        grep -q 'select: bcast in levels on 2 nodes: tree .*, leaders ' "$err"
+    then
+        report "how levels go" yes
+    else
+        report "how levels go" no
     fi
 }
 
