@@ -10,7 +10,7 @@
 #define KIB       ((size_t)1 << 10)
 
 enum {
-    LANE_BYTES_MIN = 2 << 10, /* worth one */
+    LANE_BYTES_MIN = 2 << 10, /* worth one, unless the table says less */
     BYTES_UNIT = 64           /* where elements do not say how to cut */
 };
 
@@ -29,44 +29,45 @@ typedef struct level_rule {
 
 /* Of several leaders each has a connection, and a processor to serve it. Flat
  * trees, one for every node as the root, are the shortest way of an allreduce
- * between few nodes, and load all leaders alike. Up to 8 nodes: measured with 4
- * nodes of 4 ranks over TCP; beyond: simulated with 128 nodes of 32; see
- * docs/measurements.md. */
+ * between few nodes, and load all leaders alike. Up to 4 nodes: measured with 4
+ * ranks on each over TCP; beyond: simulated with 6 to 128 nodes of 8 to 48; see
+ * docs/measurements.md. There up to 16 KiB a leader combines alone what it
+ * leads, hence more leaders for messages up to 128 KiB than for longer ones. */
 static const level_rule_t level_rules[] = {
-    {XYLEM_COLL_BCAST, 8, 16 * KIB, NULL, XYLEM_TREE_KNOMIAL, 2, 16 * KIB, 4, 8,
+    {XYLEM_COLL_BCAST, 4, 16 * KIB, NULL, XYLEM_TREE_KNOMIAL, 2, 16 * KIB, 4, 8,
      1},
-    {XYLEM_COLL_BCAST, 8, ANY_BYTES, NULL, XYLEM_TREE_FLAT, 0, 128 * KIB, 4, 8,
+    {XYLEM_COLL_BCAST, 4, ANY_BYTES, NULL, XYLEM_TREE_FLAT, 0, 128 * KIB, 4, 8,
      4},
     {XYLEM_COLL_BCAST, ANY_NODES, 4 * KIB, NULL, XYLEM_TREE_KNOMIAL, 4, 4 * KIB,
      4, 8, 1},
-    {XYLEM_COLL_BCAST, ANY_NODES, 128 * KIB, NULL, XYLEM_TREE_DOUBLE, 0,
-     2 * KIB, 4, 8, 4},
+    {XYLEM_COLL_BCAST, ANY_NODES, 256 * KIB, NULL, XYLEM_TREE_DOUBLE, 0,
+     4 * KIB, 4, 8, 8},
     {XYLEM_COLL_BCAST, ANY_NODES, 1024 * KIB, NULL, XYLEM_TREE_DOUBLE, 0,
-     8 * KIB, 4, 8, 4},
+     16 * KIB, 4, 8, 8},
     {XYLEM_COLL_BCAST, ANY_NODES, ANY_BYTES, NULL, XYLEM_TREE_DOUBLE, 0,
-     64 * KIB, 4, 8, 4},
-    {XYLEM_COLL_REDUCE, 8, 16 * KIB, NULL, XYLEM_TREE_FLAT, 0, 16 * KIB, 4, 8,
+     64 * KIB, 4, 8, 8},
+    {XYLEM_COLL_REDUCE, 4, 16 * KIB, NULL, XYLEM_TREE_FLAT, 0, 16 * KIB, 4, 8,
      1},
-    {XYLEM_COLL_REDUCE, 8, ANY_BYTES, NULL, XYLEM_TREE_FLAT, 0, 16 * KIB, 4, 8,
+    {XYLEM_COLL_REDUCE, 4, ANY_BYTES, NULL, XYLEM_TREE_FLAT, 0, 16 * KIB, 4, 8,
      4},
     {XYLEM_COLL_REDUCE, ANY_NODES, 16 * KIB, NULL, XYLEM_TREE_KNOMIAL, 4,
-     16 * KIB, 4, 8, 1},
+     1 * KIB, 4, 8, 4},
     {XYLEM_COLL_REDUCE, ANY_NODES, ANY_BYTES, NULL, XYLEM_TREE_DOUBLE, 0,
      64 * KIB, 4, 8, 4},
-    {XYLEM_COLL_ALLREDUCE, 8, 16 * KIB, "recursive_doubling",
+    {XYLEM_COLL_ALLREDUCE, 4, 16 * KIB, "recursive_doubling",
      XYLEM_TREE_KNOMIAL, 4, 16 * KIB, 4, 8, 1},
-    {XYLEM_COLL_ALLREDUCE, 8, 64 * KIB, "recursive_doubling",
+    {XYLEM_COLL_ALLREDUCE, 4, 64 * KIB, "recursive_doubling",
      XYLEM_TREE_KNOMIAL, 2, 64 * KIB, 4, 8, 4},
-    {XYLEM_COLL_ALLREDUCE, 8, ANY_BYTES, NULL, XYLEM_TREE_FLAT, 0, 64 * KIB, 4,
+    {XYLEM_COLL_ALLREDUCE, 4, ANY_BYTES, NULL, XYLEM_TREE_FLAT, 0, 64 * KIB, 4,
      8, 4},
     {XYLEM_COLL_ALLREDUCE, ANY_NODES, 16 * KIB, "recursive_doubling",
-     XYLEM_TREE_KNOMIAL, 4, 2 * KIB, 4, 8, 8},
-    {XYLEM_COLL_ALLREDUCE, ANY_NODES, 256 * KIB, "rabenseifner",
-     XYLEM_TREE_KNOMIAL, 4, 4 * KIB, 4, 8, 16},
+     XYLEM_TREE_KNOMIAL, 4, 1 * KIB, 4, 8, 16},
+    {XYLEM_COLL_ALLREDUCE, ANY_NODES, 128 * KIB, "rabenseifner",
+     XYLEM_TREE_KNOMIAL, 4, 2 * KIB, 4, 8, 16},
     {XYLEM_COLL_ALLREDUCE, ANY_NODES, 2048 * KIB, "rabenseifner",
-     XYLEM_TREE_KNOMIAL, 4, 4 * KIB, 4, 8, 4},
+     XYLEM_TREE_KNOMIAL, 4, 4 * KIB, 4, 8, 8},
     {XYLEM_COLL_ALLREDUCE, ANY_NODES, ANY_BYTES, "rabenseifner",
-     XYLEM_TREE_KNOMIAL, 4, 16 * KIB, 4, 8, 4},
+     XYLEM_TREE_KNOMIAL, 4, 16 * KIB, 4, 8, 16},
 };
 
 static const level_rule_t *level_rule_find(xylem_coll_t coll, uint32_t nodes,
@@ -87,11 +88,13 @@ static size_t segment_for(const level_rule_t *rule, uint32_t lanes,
                           uint64_t bytes, size_t element_bytes)
 {
     uint64_t each = (bytes + lanes - 1) / lanes;
+    uint64_t least = rule->segment_bytes < LANE_BYTES_MIN ? rule->segment_bytes
+                                                          : LANE_BYTES_MIN;
 
     if (each >= rule->segment_bytes || element_bytes == 0)
         return rule->segment_bytes;
-    if (each < LANE_BYTES_MIN)
-        each = LANE_BYTES_MIN;
+    if (each < least)
+        each = least;
     if (element_bytes == 1)
         element_bytes = BYTES_UNIT;
     return (size_t)((each + element_bytes - 1) / element_bytes * element_bytes);
