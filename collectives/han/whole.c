@@ -36,8 +36,14 @@ typedef struct worth {
     uint64_t bytes_max, all_min, all_max;
 } worth_t;
 
-/* Between more the trees of single ranks end a fifth sooner, simulated. */
-enum { REDUCE_NODES_MAX = 8 };
+/* Between more nodes, or larger ones, trees of single ranks end sooner, unless
+ * the message is short: one rank of the root's node combines what the others of
+ * it have. Bytes of all ranks of a node. */
+enum {
+    REDUCE_NODES_MAX = 4,
+    REDUCE_RANKS_MAX = 4,
+    REDUCE_NODE_BYTES_MAX = 32 << 10
+};
 
 #define ANY UINT64_MAX
 /* No rank knows how long blocks are everywhere. */
@@ -63,6 +69,15 @@ static const worth_t worths[XYLEM_COLL_COUNT] = {
     [XYLEM_COLL_SCAN] = {64 * KIB, 0, ANY},
     [XYLEM_COLL_EXSCAN] = {64 * KIB, 0, ANY},
 };
+
+static int reduce_is_worth(xylem_team_t *team, uint64_t bytes)
+{
+    const xyl_levels_t *levels = xyl_team_levels(team);
+
+    return (levels->nodes <= REDUCE_NODES_MAX &&
+            levels->largest <= REDUCE_RANKS_MAX) ||
+           bytes <= REDUCE_NODE_BYTES_MAX / levels->largest;
+}
 
 /* Seats without a node to deal with would look on. */
 static int alltoall_is_worth(xylem_team_t *team, uint64_t bytes)
@@ -92,7 +107,7 @@ int xyl_han_is_worth(xylem_team_t *team, const xyl_problem_t *problem)
     if (!xyl_han_pays(team))
         return 0;
     if (problem->coll == XYLEM_COLL_REDUCE)
-        return xyl_team_levels(team)->nodes <= REDUCE_NODES_MAX;
+        return reduce_is_worth(team, bytes);
     if (!xyl_han_is_whole(problem->coll))
         return 1;
     if (problem->coll == XYLEM_COLL_ALLTOALL && !alltoall_is_worth(team, bytes))

@@ -25,6 +25,8 @@ export CLUSTER_DIR=$work/c
 unset ${!XYLEM_*} ${!UCX_*} CLUSTER_NET
 export UCX_LOG_LEVEL=error
 
+# shellcheck source=tests/support/tap.sh
+. "$here/../support/tap.sh"
 # shellcheck source=tests/cluster/lib/tap.sh
 . "$here/lib/tap.sh"
 

@@ -32,11 +32,11 @@ coll_measures()
         --warmup 1 --buffers 2 --check --lines
 }
 
-# Algorithms that know nodes, one per line, without ":K".
+# Algorithms that know nodes, one per line, without ":K"; also `node` itself.
 node_algorithms_of()
 {
     "$bench/xylem-bench" --algorithm list -c "$1" |
-        sed -n '/node\|level\|hierarch/s/^  \([a-z_]*\).*/\1/p'
+        sed -n '/node\|level/s/^  \([a-z_]*\).*/\1/p'
 }
 
 # bench_all NAME ROOT BEGIN END SIZES COMMAND...: every collective as chosen.
@@ -51,14 +51,18 @@ bench_all()
     done
 }
 
-# bench_nodes NAME COMMAND...: and by the algorithms that know nodes.
+# bench_nodes NAME COMMAND...: and by the algorithms that know nodes, other than
+# that for ranks of one node.
 bench_nodes()
 {
-    local name=$1 coll algorithm
+    local name=$1 coll algorithm list
     shift
 
     for coll in "${colls[@]}"; do
-        for algorithm in $(node_algorithms_of "$coll"); do
+        list=$(node_algorithms_of "$coll")
+        [[ -n $list ]] || holds "$coll has algorithms that know nodes" false
+        for algorithm in $list; do
+            [[ $algorithm != node ]] || continue
             coll_measures "$coll by $algorithm on $name" "$coll" 64 4K 7 \
                 "$@" "$bench/xylem-bench" --root 1 --algorithm "$algorithm"
         done
