@@ -29,7 +29,12 @@
     X(Comm_split)                                                              \
     X(Comm_create)                                                             \
     X(Comm_split_type)                                                         \
+    X(Comm_dup_with_info)                                                      \
     X(Cart_create)                                                             \
+    X(Cart_sub)                                                                \
+    X(Graph_create)                                                            \
+    X(Dist_graph_create)                                                       \
+    X(Dist_graph_create_adjacent)                                              \
     X(Comm_dup)                                                                \
     X(Comm_idup)                                                               \
     X(Comm_free)                                                               \
