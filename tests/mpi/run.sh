@@ -56,30 +56,6 @@ report()
     head -c 3000 "$work/out" | sed 's/^/# /'
 }
 
-# compile NAME COMPILER ARGUMENT...
-compile()
-{
-    local name=$1 compiler=$2
-    shift 2
-    "$compiler.$mpi" -O1 -g -w -I"$here/../.." -o "$work/$name" "$@" \
-        >"$work/out" 2>&1
-    code=$?
-    [ "$code" -eq 0 ] || report "$name compiles" no
-}
-
-# The programs that together.c calls.
-compile_together()
-{
-    local program objects=()
-
-    for program in first operations requests comms threads errors; do
-        compile $program.o mpicc -c -DTEST_TOGETHER -Dmain=${program}_main \
-            "$here/$program.c"
-        objects+=("$work/$program.o")
-    done
-    compile together mpicc "$here/together.c" "${objects[@]}" "${linked[@]}"
-}
-
 # launch RANKS [NAME=VALUE]... PROGRAM [ARGUMENT]...: as the MPI does it; only
 # the ranks get the binding.
 launch()
@@ -256,22 +232,10 @@ test_profiled()
 command -v "mpicc.$mpi" >/dev/null || bail "there is no mpicc.$mpi"
 [ -e "$folder/libxylem-mpi-$mpi.so" ] || bail "no module for $mpi was built"
 
-# MPI-4's functions come from the binding where the MPI has none.
-linked=(-L"$folder" -lxylem-mpi -lpthread)
 export LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-for program in collectives requests threads; do
-    compile $program mpicc "$here/$program.c" "${linked[@]}"
-done
-for program in operations comms errors first profiled; do
-    compile $program mpicc "$here/$program.c"
-done
-compile_together
-if command -v "mpifort.$mpi" >/dev/null && command -v gfortran >/dev/null; then
-    for way in MPIF_H USE_MPI USE_MPI_F08; do
-        compile fortran_$way mpifort -fallow-argument-mismatch -D$way \
-            "$here/fortran.F90"
-    done
-fi
+bash "$here/compile.sh" "$mpi" "$folder" "$work" >"$work/out" 2>&1
+code=$?
+[ $code -eq 0 ] || report "the programs compile" no
 [ "$part" = two ] || first_part
 [ "$part" = one ] || second_part
 plan
