@@ -48,6 +48,8 @@
     X(Comm_get_attr)                                                           \
     X(Comm_call_errhandler)                                                    \
     X(Comm_set_errhandler)                                                     \
+    X(Type_commit)                                                             \
+    X(Type_create_hindexed)                                                    \
     X(Type_create_keyval)                                                      \
     X(Type_set_attr)                                                           \
     X(Type_get_attr)                                                           \

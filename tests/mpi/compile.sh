@@ -32,7 +32,8 @@ compile_together()
 {
     local program objects=()
 
-    for program in first operations requests comms threads errors; do
+    for program in first corners layouts operations requests comms threads \
+        errors; do
         compile $program.o mpicc -c -DTEST_TOGETHER -Dmain=${program}_main \
             "$here/$program.c"
         objects+=("$target/$program.o")
@@ -43,7 +44,7 @@ compile_together()
 # MPI-4's functions come from the binding where the MPI has none.
 linked=(-L"$folder" -lxylem-mpi -lpthread)
 (($# > 0)) || set -- collectives requests threads operations comms errors \
-    first profiled together fortran_MPIF_H fortran_USE_MPI fortran_USE_MPI_F08
+    first corners layouts profiled together fortran_MPIF_H fortran_USE_MPI fortran_USE_MPI_F08
 for program; do
     case $program in
     together) compile_together ;;

@@ -125,6 +125,8 @@ first_part()
     for ranks in 2 5; do
         passes "operations and types" $ranks "$work/operations"
     done
+    passes_without 'left to' "corners of the standard" 4 "$work/corners"
+    passes_without 'left to' "elements with strange layouts" 3 "$work/layouts"
     passes "operations, a thread that makes progress" 3 \
         XYLEM_PROGRESS=thread "$work/operations"
     passes "errors are returned" 3 "$work/errors"

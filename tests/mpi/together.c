@@ -6,6 +6,8 @@
 
 #define PROGRAMS(X)                                                            \
     X(first, NULL)                                                             \
+    X(corners, NULL)                                                           \
+    X(layouts, NULL)                                                           \
     X(operations, NULL)                                                        \
     X(requests, NULL)                                                          \
     X(comms, "4")                                                              \
