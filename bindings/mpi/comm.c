@@ -343,8 +343,7 @@ static int with_team(int code, int connected, const MPI_Comm *made)
       (parent, in, sources, from, out, ends, to, info, reorder, made))
 /* clang-format on */
 
-/* As many parameters as MPI's. NOLINTBEGIN(readability-function-size,
- * bugprone-macro-parentheses) */
+/* As many parameters as MPI's. NOLINTBEGIN(readability-function-size) */
 #define MAKER(name, may_connect, parameters, arguments)                        \
     int xmpi_##name parameters;                                                \
     int xmpi_##name parameters                                                 \
@@ -354,4 +353,4 @@ static int with_team(int code, int connected, const MPI_Comm *made)
         return with_team(xmpi_host.name arguments, connected, made);           \
     }
 MAKERS(MAKER)
-/* NOLINTEND(readability-function-size, bugprone-macro-parentheses) */
+/* NOLINTEND(readability-function-size) */
