@@ -186,7 +186,7 @@ test_any()
         any $ranks threads $((much / 10))
     done
     cross any "${progresses[*]}" "3 sweep $((much / 5))" '4 flight 10' \
-        '2 threads 60'
+        '2 threads 60' '3 handover 20'
     XYLEM_SHM=off cross any "${transports[*]} XYLEM_PROGRESS=thread" \
         "5 sweep $((much / 10))" '3 flight 10' '3 threads 40' '2 flight 10'
     any 6 sweep $((much / 5)) --nodes 3 --map cyclic

@@ -211,3 +211,55 @@ test_slurm()
     gives "srun: cyclic" 0 "${srun[@]}" -m cyclic "$tests/any" roots 64
     gives "Slurm goes" 0 bash "$here/slurm.sh" down
 }
+
+# ---------------------------------------------------------------------------
+
+# passes NAME COMMAND...: a program of tests/mpi says PASS, and calls were
+# taken.
+passes()
+{
+    local name=$1 good=no
+    shift
+
+    attempt "$@"
+    ((code != 77)) || { skip "$name" "$(cat "$err")"; return; }
+    if ((code == 0)) && grep -q '^PASS' "$out" && ! grep -q '^FAIL' "$out" &&
+        grep -q ' taken$' "$err" && ! grep -q '^xylem: ' "$err"; then
+        good=yes
+    fi
+    report "$name" $good
+}
+
+# The ranks get the binding, and no others. Open MPI's own messages go by TCP
+# between nodes.
+test_mpi()
+{
+    local folder front options run_on=(bash "$run" run -t 60) way
+
+    folder=$(realpath -m "$tests/../bindings/mpi")
+    front=$folder/libxylem-mpi.so
+    if ! command -v mpicc.openmpi >/dev/null ||
+        [[ ! -e $folder/libxylem-mpi-openmpi.so ]]; then
+        skip "MPI programs on four nodes" "there is no binding for Open MPI"
+        return
+    fi
+    need_cluster 4
+    export LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    gives "the programs compile" 0 bash "$here/../mpi/compile.sh" openmpi \
+        "$folder" "$work" collectives together comms threads
+    options="-x LD_PRELOAD=$front -x XYLEM_MPI_VERBOSE=1"
+    for way in '' ' --map-by node'; do
+        passes "collectives, four nodes of two$way" "${run_on[@]}" -p 2 \
+            -o "$options$way" "$work/collectives" few
+    done
+    passes "collectives, four nodes of one" "${run_on[@]}" \
+        -o "$options" "$work/collectives" few
+    passes "all programs, four nodes of one" "${run_on[@]}" \
+        -o "$options" "$work/together"
+    passes "all programs, uneven nodes" "${run_on[@]}" -s 1,2,1 \
+        -o "$options" "$work/together"
+    passes "four threads, four nodes of one" "${run_on[@]}" \
+        -o "$options" "$work/threads" 1
+    passes "a thread that makes progress" env XYLEM_PROGRESS=thread \
+        "${run_on[@]}" -s 1,2,1 -o "$options" "$work/collectives" few
+}
