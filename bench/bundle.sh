@@ -13,6 +13,8 @@
 #   bundle/selftest.sh
 #   bundle/run-in-bundle.sh xylem-noise -c bcast
 #   bundle/run-in-bundle.sh mpirun.openmpi -n 4 xylem-mpi-driver-openmpi
+#   bundle/run-in-bundle.sh mpirun.mpich -n 4 -genv LD_PRELOAD \
+#       libxylem-mpi.so xylem-mpi-overlap-mpich
 #   bundle/run-in-bundle.sh predict.sh
 #
 # An MPI that is not installed here is left out.
@@ -28,8 +30,7 @@ openmpi_plugins=lib/x86_64-linux-gnu/openmpi/lib/openmpi3
 
 programs=(launcher/xylem-run bench/xylem-bench bench/xylem-noise
     bench/xylem-info bench/xylem-sim bench/bench_copy
-    bench/xylem-mpi-driver-openmpi
-    bench/xylem-mpi-driver-mpich)
+    bench/xylem-mpi-{driver,overhead,overlap}-{openmpi,mpich})
 openmpi_programs=(orterun orted)
 mpich_programs=(mpiexec.hydra hydra_pmi_proxy)
 cluster_programs=(ip tc nft) # for tests/cluster/run.sh
@@ -88,7 +89,7 @@ place_programs()
         [[ ! -f $program || ! -x $program ]] || place bin "$program"
     done
     [[ ! -x $bundle/bin/xylem-sim ]] || place bin bench/predict.sh
-    place lib "$release"/libxylem.so.0
+    place lib "$release"/libxylem.so.0 "$release"/bindings/mpi/*.so
     ln -s libxylem.so.0 "$bundle/lib/libxylem.so"
 }
 

@@ -37,7 +37,9 @@ void xyl_buffers_unpack(const xyl_buffers_t *buffers, xyl_buffer_t to,
 
     if (!xyl_copies_begin(buffers->copies, bytes))
         return;
-    if (layout == NULL)
+    if (layout == NULL && buffers->past_caches)
+        xyl_copy_past(buffers->base[to] + at, packed, bytes);
+    else if (layout == NULL)
         memcpy(buffers->base[to] + at, packed, bytes);
     else
         xyl_layout_unpack(layout, buffers->base[to], at, bytes, packed);

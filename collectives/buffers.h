@@ -13,6 +13,7 @@ typedef struct xyl_buffers {
     char *base[XYL_BUFFER_COUNT];
     const xyl_layout_t *layout[XYL_BUFFER_COUNT]; /* NULL: plain */
     const xyl_copies_t *copies;                   /* the context's */
+    int past_caches; /* copies that users get go past them */
 } xyl_buffers_t;
 
 /* Points SEND and RECV at other buffers, `at` bytes on; NULL: there is none. */

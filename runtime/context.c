@@ -185,6 +185,8 @@ static xylem_status_t frame_create(const xyl_allocator_t *allocator,
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a context");
     memset(context, 0, sizeof *context);
     context->config = config;
+    context->past_caches =
+        config.past_caches == 0 ? UINT64_MAX : config.past_caches;
     xyl_log_level_set((xyl_log_level_t)config.log);
     xyl_pool_init(&context->pool, allocator, config.pool_bytes);
     xyl_engine_init(&context->engine, clock);
@@ -393,6 +395,15 @@ static xylem_status_t check_params(const xylem_context_params_t *params,
     return XYLEM_OK;
 }
 
+/* An eighth: send and receive buffers, what is shared between, and what the
+ * program does with them want the caches, too. */
+static void set_past_caches(xylem_context_t *context,
+                            const xyl_machine_t *machine)
+{
+    if (context->config.past_caches == 0 && machine->cache_bytes >= 8)
+        context->past_caches = machine->cache_bytes / 8;
+}
+
 xylem_status_t xylem_context_create(const xylem_context_params_t *params,
                                     xylem_context_t **context_out)
 {
@@ -421,6 +432,7 @@ xylem_status_t xylem_context_create(const xylem_context_params_t *params,
     context->ranks = context->bootstrap->ranks;
     xyl_log_rank_set(context->rank);
     xyl_machine_read(&machine);
+    set_past_caches(context, &machine);
     status = join(context, &machine);
     if (status != XYLEM_OK)
         goto destroy_net;

@@ -79,6 +79,8 @@ struct xylem_context {
     xyl_heap_t heap;           /* of xylem_alloc */
     const xyl_copies_t *copies; /* of users' data; NULL: nobody looks on */
     const xyl_marks_t *marks;   /* of stages; NULL: nobody records */
+    uint64_t past_caches;       /* bytes that an operation writes, from which
+                                   on it copies past the caches */
     xyl_bootstrap_t *bootstrap; /* NULL when made of parts */
     xyl_blobs_t hellos;         /* hold the peers' addresses */
     xyl_peer_t *peers;

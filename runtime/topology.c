@@ -28,6 +28,18 @@ static void place_of(hwloc_topology_t topology, hwloc_const_cpuset_t set,
     place->core = index_covering(topology, HWLOC_OBJ_CORE, set);
 }
 
+/* What one core has of the caches of a level, if all use theirs alike. */
+static uint64_t cache_of_core(hwloc_topology_t topology, hwloc_obj_type_t type,
+                              uint32_t cores)
+{
+    int caches = hwloc_get_nbobjs_by_type(topology, type);
+    hwloc_obj_t cache = hwloc_get_obj_by_type(topology, type, 0);
+
+    if (caches <= 0 || cache == NULL || cache->attr == NULL)
+        return 0;
+    return cache->attr->cache.size * (uint64_t)caches / cores;
+}
+
 static void read_topology(hwloc_topology_t topology, xyl_machine_t *machine)
 {
     hwloc_cpuset_t bound = hwloc_bitmap_alloc();
@@ -38,6 +50,9 @@ static void read_topology(hwloc_topology_t topology, xyl_machine_t *machine)
     if (bound != NULL &&
         hwloc_get_cpubind(topology, bound, HWLOC_CPUBIND_THREAD) == 0)
         place_of(topology, bound, &machine->place);
+    machine->cache_bytes =
+        cache_of_core(topology, HWLOC_OBJ_L2CACHE, machine->cores) +
+        cache_of_core(topology, HWLOC_OBJ_L3CACHE, machine->cores);
     hwloc_bitmap_free(bound);
 }
 

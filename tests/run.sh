@@ -11,9 +11,8 @@
 #
 # Folders under build/, and what runs in each:
 #   debug      gcc: all suites, then `unit` again under valgrind
-#   clang      clang, warnings are errors: unit
-#   asan       clang, address and undefined-behaviour sanitizers: unit,
-#              unit-slow, about a third of proc
+#   asan       clang, warnings are errors, address and undefined-behaviour
+#              sanitizers: unit, unit-slow, about a third of proc
 #   tsan       clang, thread sanitizer: threads
 #
 # A phase writes to build/logs/; what goes wrong is shown, shortened.
@@ -217,12 +216,6 @@ run_valgrind()
     fi
 }
 
-run_clang()
-{
-    [[ -n $(suites_to_run unit) ]] || return 0
-    build_folder clang clang && run_suites clang clang unit
-}
-
 run_asan()
 {
     local suites
@@ -262,10 +255,9 @@ run_tsan()
 run_with_clang()
 {
     if ! command -v clang >/dev/null; then
-        count clang any 0 0 1 "no clang"
+        count asan any 0 0 1 "no clang"
         return
     fi
-    run_clang
     run_asan
     run_tsan
 }

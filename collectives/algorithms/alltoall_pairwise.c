@@ -74,10 +74,14 @@ static void exchange_in_place(const xyl_problem_t *problem,
     xyl_piece_t aside[LINEAR_UNDER_WAY], block;
     xyl_action_t sent[LINEAR_UNDER_WAY], saved;
 
-    for (slot = 0; slot < aside_max; slot++)
+    if (aside_max > ranks - 1)
+        aside_max = ranks - 1;
+    for (slot = 0; slot < aside_max; slot++) {
         sent[slot] = XYL_ACTION_NONE;
-    for (slot = 0; slot < aside_max && slot + 1 < ranks; slot++)
         aside[slot] = xyl_schedule_temp(schedule, longest);
+    }
+    if (aside_max == 0)
+        return; /* alone */
     slot = 0;
     for (step = 0; step < ranks; step++) {
         peer = (step + ranks - problem->rank) % ranks;

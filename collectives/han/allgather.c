@@ -20,15 +20,9 @@ enum { ROUNDS_BYTES_MAX = 32 << 10 /* of a node's blocks */ };
 typedef struct gathering {
     xyl_han_t *han;
     const uint64_t *counts, *places; /* [ranks] of their blocks in RECV */
-    uint64_t *node_counts;           /* [nodes] */
-    uint64_t *node_places;           /* [nodes + 1] in node order */
-    int is_direct;                   /* RECV is in node order */
+    xyl_han_nodes_t nodes;
+    int is_direct; /* RECV is in node order */
 } gathering_t;
-
-static uint64_t bytes_of(const gathering_t *g, uint32_t node)
-{
-    return g->node_counts[node];
-}
 
 /* ---- places ---- */
 
@@ -70,26 +64,6 @@ static int find_blocks(gathering_t *g)
     return 1;
 }
 
-static int find_nodes(gathering_t *g)
-{
-    const xyl_levels_t *levels = g->han->levels;
-    uint64_t sum = 0;
-    uint32_t node, seat;
-
-    g->node_counts = xyl_han_array(g->han, levels->nodes);
-    g->node_places = xyl_han_array(g->han, levels->nodes + 1);
-    if (g->node_counts == NULL || g->node_places == NULL)
-        return 0;
-    for (node = 0; node < levels->nodes; node++) {
-        g->node_places[node] = sum;
-        for (seat = 0; seat < xyl_levels_seats(levels, node); seat++)
-            sum += g->counts[xyl_levels_rank(levels, node, seat)];
-        g->node_counts[node] = sum - g->node_places[node];
-    }
-    g->node_places[node] = sum;
-    return 1;
-}
-
 static xyl_role_t store_of(const gathering_t *g)
 {
     return g->is_direct ? XYL_ROLE_RESULT : XYL_ROLE_SCRATCH;
@@ -126,7 +100,7 @@ static void copy_node(const gathering_t *g, xyl_schedule_t *schedule,
                       uint32_t node, int out)
 {
     const xyl_levels_t *levels = g->han->levels;
-    uint64_t at = g->node_places[node], count;
+    uint64_t at = g->nodes.places[node], count;
     uint32_t seat, rank;
     xyl_piece_t place, stored;
 
@@ -182,7 +156,7 @@ static xyl_algorithm_fn exchange_of(const gathering_t *g)
     uint32_t nodes = g->han->levels->nodes;
     const char *name = "ring";
 
-    if (g->node_places[nodes] / nodes <= ROUNDS_BYTES_MAX)
+    if (g->nodes.places[nodes] / nodes <= ROUNDS_BYTES_MAX)
         name = (nodes & (nodes - 1)) == 0 ? "recursive_doubling" : "bruck";
     return xyl_algorithm_find(XYLEM_COLL_ALLGATHERV, name)->write;
 }
@@ -192,8 +166,8 @@ static xylem_status_t add_net(const gathering_t *g)
     const xyl_han_t *han = g->han;
     xyl_han_stage_t stage = {NET, XYL_ROLE_INPUT, store_of(g), 0, 0};
     xyl_problem_t problem = {.coll = XYLEM_COLL_ALLGATHERV,
-                             .recv_counts = g->node_counts,
-                             .recv_displs = g->node_places,
+                             .recv_counts = g->nodes.counts,
+                             .recv_displs = g->nodes.places,
                              .element_bytes = 1,
                              .is_in_place = 1,
                              .radix = 2};
@@ -202,7 +176,7 @@ static xylem_status_t add_net(const gathering_t *g)
         problem.is_in_place = han->problem.is_in_place && g->is_direct;
     if (han->seats.size == 1 && han->problem.is_in_place && !g->is_direct)
         stage.send_at = g->places[han->problem.rank];
-    problem.count = bytes_of(g, han->levels->node);
+    problem.count = g->nodes.counts[han->levels->node];
     return xyl_han_add_net(han, exchange_of(g), &problem, &stage);
 }
 
@@ -225,26 +199,27 @@ static xylem_status_t add_bcast(const gathering_t *g, uint32_t number,
 static xylem_status_t add_bcasts(const gathering_t *g)
 {
     const xyl_levels_t *levels = g->han->levels;
-    uint64_t first = g->node_places[levels->node];
-    uint64_t behind = g->node_places[levels->node + 1];
+    uint64_t first = g->nodes.places[levels->node];
+    uint64_t behind = g->nodes.places[levels->node + 1];
     xylem_status_t status = add_bcast(g, BEFORE, 0, first);
 
     if (status != XYLEM_OK)
         return status;
-    return add_bcast(g, AFTER, behind, g->node_places[levels->nodes]);
+    return add_bcast(g, AFTER, behind, g->nodes.places[levels->nodes]);
 }
 
 xylem_status_t xyl_han_add_allgather(xyl_han_t *han)
 {
-    xylem_status_t status = xyl_han_choose_leaders(han, 0);
+    xylem_status_t status = xyl_han_choose_leaders(han, 0, XYL_HAN_NO_ROOT);
     int is_alone = han->seats.size == 1;
     int exchanges = is_alone || han->levels->nodes > 1;
     gathering_t g = {.han = han};
 
-    if (status == XYLEM_OK && (!find_blocks(&g) || !find_nodes(&g)))
+    if (status == XYLEM_OK &&
+        (!find_blocks(&g) || !xyl_han_count_nodes(han, g.counts, &g.nodes)))
         status = XYLEM_ERR_NO_MEMORY;
     if (status == XYLEM_OK && !g.is_direct && exchanges)
-        status = xyl_han_make_scratch(han, g.node_places[han->levels->nodes]);
+        status = xyl_han_make_scratch(han, g.nodes.places[han->levels->nodes]);
     if (status == XYLEM_OK && !is_alone)
         status = add_node(&g);
     if (!exchanges)

@@ -82,18 +82,6 @@ static void write_straight(const xyl_han_t *han, const void *arg,
         recv_blocks(han, schedule, (han->net_root + step) % nodes);
 }
 
-static xylem_status_t add_tree(const xyl_han_t *han,
-                               const xyl_han_stage_t *stage)
-{
-    xyl_problem_t problem = han->problem;
-
-    problem.count *= han->seats.size;
-    problem.is_in_place =
-        xyl_han_is_root(han) && (problem.is_in_place || han->seats.size > 1);
-    problem.radix = xyl_han_tree_radix(han);
-    return xyl_han_add_net(han, xyl_gather_knomial, &problem, stage);
-}
-
 static xylem_status_t add_net(const xyl_han_t *han)
 {
     const xyl_han_stage_t stage = {
@@ -102,7 +90,7 @@ static xylem_status_t add_net(const xyl_han_t *han)
     xylem_status_t status;
 
     if (xyl_han_tree_radix(han) != 0)
-        status = add_tree(han, &stage);
+        status = xyl_han_add_tree(han, xyl_gather_knomial, &stage);
     else
         status = xyl_han_add_written(han, write_straight, NULL, &stage);
     if (status == XYLEM_OK && xyl_han_is_root(han))
@@ -112,17 +100,14 @@ static xylem_status_t add_net(const xyl_han_t *han)
 
 xylem_status_t xyl_han_add_gather(xyl_han_t *han)
 {
-    xylem_status_t status = xyl_han_choose_leaders(han, 0);
+    xylem_status_t status = xyl_han_choose_leaders(han, 0, han->problem.root);
     int is_alone = han->seats.size == 1;
 
-    if (status == XYLEM_OK && !is_alone && xyl_han_leads(han) &&
-        !xyl_han_has_root(han))
-        status =
-            xyl_han_make_scratch(han, han->seats.size * han->problem.count);
+    if (status == XYLEM_OK)
+        status = xyl_han_make_store(han);
     if (status == XYLEM_OK && !is_alone)
         status = add_node(han);
-    if (status == XYLEM_OK && xyl_han_leads(han) &&
-        (is_alone || han->levels->nodes > 1))
+    if (status == XYLEM_OK && xyl_han_is_in_net(han))
         status = add_net(han);
     return status;
 }

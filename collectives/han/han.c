@@ -5,31 +5,12 @@
 
 #include "collectives/arguments.h"
 #include "collectives/compose.h"
-#include "collectives/exchange_stage.h"
 #include "collectives/han/parts.h"
 #include "collectives/node/node.h"
 #include "collectives/pack_stage.h"
 #include "collectives/select.h"
 #include "collectives/tree_stage.h"
 #include "runtime/base/status.h"
-
-#define NO_ROOT UINT32_MAX
-
-/* What is being composed, on one lane. */
-typedef struct han {
-    xyl_operation_t *operation;
-    const xyl_levels_t *levels;
-    const xyl_han_plan_t *plan;
-    uint32_t root;  /* of the team; NO_ROOT: all get the result */
-    int is_private; /* input and result lie in the operation's own buffer */
-    /* Of the lane: */
-    uint32_t lane;
-    xyl_group_t leaders; /* one of each node; `rank` is the node's number */
-    uint32_t net_root;   /* among them */
-    xyl_group_t seats;   /* of this node */
-    uint32_t leader;     /* seat of this node's leader */
-    uint32_t node_root;  /* seat from which, or to which, the node's stage is */
-} han_t;
 
 int xyl_han_pays(xylem_team_t *team)
 {
@@ -48,88 +29,56 @@ int xyl_han_keeps_order(xylem_team_t *team)
 
 /* ---- who leads ---- */
 
-static int is_leader(const han_t *han)
+/* The nodes' leaders of a lane: seats in turn. On the root's node several
+ * leaders share the work; one is the root itself. */
+static xylem_status_t choose_leaders(xyl_han_t *han)
 {
-    return han->seats.rank == han->leader;
-}
-
-/* On the root's node several leaders share the work; one is the root itself. */
-static void lead_to_root(han_t *han, uint32_t *ranks)
-{
-    uint32_t seat;
-
-    xyl_levels_find(han->levels, han->root, &han->net_root, &seat);
-    if (han->plan->leaders == 1)
-        ranks[han->net_root] = han->root;
-    if (han->net_root != han->levels->node)
-        return;
-    han->node_root = seat;
-    if (han->plan->leaders == 1)
-        han->leader = seat;
-}
-
-/* The nodes' leaders of a lane: seats in turn. */
-static xylem_status_t choose_leaders(han_t *han)
-{
-    const xyl_levels_t *levels = han->levels;
-    uint32_t number = han->lane / han->plan->halves, node;
+    uint32_t number = han->lane / han->plan->halves, seat;
     uint32_t turn = number % han->plan->leaders;
-    uint32_t *ranks = xyl_arena_array(&han->operation->request.arena,
-                                      levels->nodes, sizeof *ranks);
+    xylem_status_t status = xyl_han_choose_leaders(
+        han, turn, han->plan->leaders == 1 ? han->root : XYL_HAN_NO_ROOT);
 
-    if (ranks == NULL)
-        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for leaders");
-    assert(levels->nodes != 0);
-    for (node = 0; node < levels->nodes; node++)
-        ranks[node] = xyl_levels_rank(levels, node,
-                                      turn % xyl_levels_seats(levels, node));
-    han->net_root = (turn + number / han->plan->leaders) % levels->nodes;
-    han->leader = turn % xyl_levels_seats(levels, levels->node);
+    if (status != XYLEM_OK)
+        return status;
     han->node_root = han->leader;
-    if (han->root != NO_ROOT)
-        lead_to_root(han, ranks);
-    han->leaders = (xyl_group_t){levels->nodes, levels->node, ranks};
+    assert(han->levels->nodes != 0);
+    han->net_root = (turn + number / han->plan->leaders) % han->levels->nodes;
+    if (han->root == XYL_HAN_NO_ROOT)
+        return XYLEM_OK;
+    xyl_levels_find(han->levels, han->root, &han->net_root, &seat);
+    if (han->net_root == han->levels->node)
+        han->node_root = seat;
     return XYLEM_OK;
 }
 
 /* ---- stages of one lane ---- */
 
-static xyl_stage_t *last_stage(const han_t *han)
-{
-    return han->operation->stage[han->operation->stages - 1];
-}
+enum { NODE_REDUCE, NET_UP, NET_DOWN, NODE_BCAST };
 
-/* Not all ranks have all stages, but the same numbers for each. */
-enum { NODE_REDUCE, NET_UP, NET_DOWN, NODE_BCAST, STAGES };
-
-static void number_last(const han_t *han, uint32_t number)
-{
-    assert(last_stage(han)->sequences == 1);
-    last_stage(han)->sequence_at = han->lane * STAGES + number;
-}
-
-static xyl_role_t input_of(const han_t *han)
+static xyl_role_t input_of(const xyl_han_t *han)
 {
     return han->is_private ? XYL_ROLE_SCRATCH : XYL_ROLE_INPUT;
 }
 
-static int is_at_root(const han_t *han)
+static int is_at_root(const xyl_han_t *han)
 {
-    return han->root != NO_ROOT && han->net_root == han->levels->node;
+    return han->root != XYL_HAN_NO_ROOT && han->net_root == han->levels->node;
 }
 
 /* Where the leader of a node has what its node contributes, and the end. */
-static xyl_role_t result_of(const han_t *han)
+static xyl_role_t result_of(const xyl_han_t *han)
 {
     const xylem_team_t *team = han->operation->request.team;
 
-    if (han->is_private || (han->root != NO_ROOT && han->root != team->rank))
+    if (han->is_private ||
+        (han->root != XYL_HAN_NO_ROOT && han->root != team->rank))
         return XYL_ROLE_SCRATCH;
     return XYL_ROLE_RESULT;
 }
 
 /* Through memory, or where that cannot be had along a tree. */
-static xylem_status_t add_within(han_t *han, xylem_coll_t coll, int is_in_place)
+static xylem_status_t add_within(xyl_han_t *han, xylem_coll_t coll,
+                                 int is_in_place)
 {
     xyl_node_part_t part = {
         .coll = coll,
@@ -152,7 +101,7 @@ static xylem_status_t add_within(han_t *han, xylem_coll_t coll, int is_in_place)
 }
 
 /* `reads`: this seat's contribution. */
-static xylem_status_t add_node_reduce(han_t *han, xyl_role_t reads)
+static xylem_status_t add_node_reduce(xyl_han_t *han, xyl_role_t reads)
 {
     xylem_status_t status;
 
@@ -161,14 +110,14 @@ static xylem_status_t add_node_reduce(han_t *han, xyl_role_t reads)
     status = add_within(han, XYLEM_COLL_REDUCE, reads == result_of(han));
     if (status != XYLEM_OK)
         return status;
-    number_last(han, NODE_REDUCE);
-    last_stage(han)->reads = reads;
-    last_stage(han)->writes =
+    xyl_han_number_last(han, NODE_REDUCE);
+    xyl_han_last_stage(han)->reads = reads;
+    xyl_han_last_stage(han)->writes =
         han->seats.rank == han->node_root ? result_of(han) : XYL_ROLE_NOTHING;
     return XYLEM_OK;
 }
 
-static xylem_status_t add_node_bcast(han_t *han)
+static xylem_status_t add_node_bcast(xyl_han_t *han)
 {
     xylem_status_t status;
 
@@ -177,22 +126,16 @@ static xylem_status_t add_node_bcast(han_t *han)
     status = add_within(han, XYLEM_COLL_BCAST, 0);
     if (status != XYLEM_OK)
         return status;
-    number_last(han, NODE_BCAST);
-    last_stage(han)->is_fed = han->seats.rank == han->node_root;
-    last_stage(han)->writes =
+    xyl_han_number_last(han, NODE_BCAST);
+    xyl_han_last_stage(han)->is_fed = han->seats.rank == han->node_root;
+    xyl_han_last_stage(han)->writes =
         han->is_private ? XYL_ROLE_SCRATCH : XYL_ROLE_RESULT;
     return XYLEM_OK;
 }
 
-/* A rank alone on the only node needs one as well. */
-static int is_in_net(const han_t *han)
-{
-    return is_leader(han) && (han->leaders.size > 1 || han->seats.size == 1);
-}
-
 /* Below switches each level has a tree of the shape, so that a segment goes
  * once to each switch. Reductions in rank order follow ranks alone. */
-static xyl_tree_spec_t net_tree(const han_t *han)
+static xyl_tree_spec_t net_tree(const xyl_han_t *han)
 {
     int is_ordered = han->operation->plan.tree == XYLEM_TREE_INORDER;
 
@@ -205,74 +148,58 @@ static xyl_tree_spec_t net_tree(const han_t *han)
 }
 
 /* `reads`: what the leader brings into the net. */
-static xylem_status_t add_net_up(han_t *han, xyl_role_t reads)
+static xylem_status_t add_net_up(xyl_han_t *han, xyl_role_t reads)
 {
     xylem_status_t status;
 
-    if (!is_in_net(han))
+    if (!xyl_han_is_in_net(han))
         return XYLEM_OK;
     status = xyl_up_stage_add(han->operation, han->lane, net_tree(han));
     if (status != XYLEM_OK)
         return status;
-    number_last(han, NET_UP);
-    last_stage(han)->reads = reads;
+    xyl_han_number_last(han, NET_UP);
+    xyl_han_last_stage(han)->reads = reads;
     if (han->leaders.rank == han->net_root)
-        last_stage(han)->writes = result_of(han);
+        xyl_han_last_stage(han)->writes = result_of(han);
     return XYLEM_OK;
 }
 
-static xylem_status_t add_net_down(han_t *han)
+static xylem_status_t add_net_down(xyl_han_t *han)
 {
     xylem_status_t status;
 
-    if (!is_in_net(han))
+    if (!xyl_han_is_in_net(han))
         return XYLEM_OK;
     status = xyl_down_stage_add(han->operation, han->lane, net_tree(han));
     if (status != XYLEM_OK)
         return status;
-    number_last(han, NET_DOWN);
+    xyl_han_number_last(han, NET_DOWN);
     if (han->is_private)
-        last_stage(han)->writes = XYL_ROLE_SCRATCH;
+        xyl_han_last_stage(han)->writes = XYL_ROLE_SCRATCH;
     return XYLEM_OK;
 }
 
-static xylem_status_t add_net_exchange(han_t *han, xyl_role_t reads)
+static xylem_status_t add_net_exchange(xyl_han_t *han, xyl_role_t reads)
 {
     const xyl_operation_t *operation = han->operation;
-    const xyl_algorithm_t *algorithm = han->plan->exchange;
-    xyl_problem_t problem = {
+    const xyl_han_stage_t stage = {NET_UP, reads, result_of(han), 0, 0};
+    const xyl_problem_t problem = {
         .coll = XYLEM_COLL_ALLREDUCE,
-        .rank = han->leaders.rank,
-        .ranks = han->leaders.size,
         .count = xyl_operation_lane_bytes(operation, han->lane) /
                  operation->element_bytes,
         .element_bytes = operation->element_bytes,
         .is_in_place = han->plan->is_in_place || reads == result_of(han),
         .is_commutative = operation->combiner.is_commutative};
-    xyl_schedule_t schedule;
-    xylem_status_t status;
 
-    if (!is_in_net(han))
+    if (!xyl_han_is_in_net(han))
         return XYLEM_OK;
-    xyl_schedule_init(&schedule, problem.element_bytes);
-    algorithm->write(&problem, &schedule);
-    status = xyl_schedule_status(&schedule);
-    if (status == XYLEM_OK)
-        status = xyl_exchange_stage_add(han->operation, han->lane, &schedule);
-    xyl_schedule_fini(&schedule);
-    if (status != XYLEM_OK)
-        return status;
-    number_last(han, NET_UP);
-    last_stage(han)->group = han->leaders;
-    last_stage(han)->reads = reads;
-    last_stage(han)->writes = result_of(han);
-    return XYLEM_OK;
+    return xyl_han_add_net(han, han->plan->exchange->write, &problem, &stage);
 }
 
 /* ---- collectives ---- */
 
 /* The root's node first, which then has more senders. */
-static xylem_status_t add_bcast(han_t *han)
+static xylem_status_t add_bcast(xyl_han_t *han)
 {
     xylem_status_t status;
 
@@ -286,7 +213,7 @@ static xylem_status_t add_bcast(han_t *han)
 
 /* Of several leaders on the root's node, each adds what its node has not got to
  * its own contribution. */
-static xylem_status_t add_reduce(han_t *han)
+static xylem_status_t add_reduce(xyl_han_t *han)
 {
     int has_leaders = han->plan->leaders > 1;
     xyl_role_t brought = han->seats.size == 1 ? input_of(han) : result_of(han);
@@ -294,16 +221,16 @@ static xylem_status_t add_reduce(han_t *han)
 
     if (is_at_root(han) && has_leaders && han->seats.size > 1) {
         status = add_net_up(han, input_of(han));
-        return status == XYLEM_OK
-                   ? add_node_reduce(han, is_in_net(han) ? result_of(han)
-                                                         : input_of(han))
-                   : status;
+        return status == XYLEM_OK ? add_node_reduce(han, xyl_han_is_in_net(han)
+                                                             ? result_of(han)
+                                                             : input_of(han))
+                                  : status;
     }
     status = add_node_reduce(han, input_of(han));
     return status == XYLEM_OK ? add_net_up(han, brought) : status;
 }
 
-static xylem_status_t add_allreduce(han_t *han)
+static xylem_status_t add_allreduce(xyl_han_t *han)
 {
     xyl_role_t brought = han->seats.size == 1 ? input_of(han) : result_of(han);
     xylem_status_t status = add_node_reduce(han, input_of(han));
@@ -317,7 +244,7 @@ static xylem_status_t add_allreduce(han_t *han)
     return status == XYLEM_OK ? add_node_bcast(han) : status;
 }
 
-static xylem_status_t add_lane(han_t *han, xylem_coll_t coll)
+static xylem_status_t add_lane(xyl_han_t *han, xylem_coll_t coll)
 {
     xylem_status_t status = choose_leaders(han);
 
@@ -339,18 +266,18 @@ static xylem_status_t add_scratch(xyl_operation_t *operation)
     return XYLEM_OK;
 }
 
-static int leads_any(const han_t *han)
+static int leads_any(const xyl_han_t *han)
 {
     return han->seats.size > 1 && han->levels->seat < han->plan->leaders;
 }
 
-static xylem_status_t add_lanes(han_t *han, xylem_coll_t coll)
+static xylem_status_t add_lanes(xyl_han_t *han, xylem_coll_t coll)
 {
     int combines_apart = coll == XYLEM_COLL_REDUCE && leads_any(han) &&
                          han->root != han->operation->request.team->rank;
     xylem_status_t status = XYLEM_OK;
 
-    han->operation->sequences = han->operation->lanes * STAGES;
+    han->operation->sequences = han->operation->lanes * XYL_HAN_STAGES;
     if (han->is_private || combines_apart)
         status = add_scratch(han->operation);
     if (han->is_private && status == XYLEM_OK)
@@ -391,10 +318,14 @@ xylem_status_t xyl_han_create(xylem_team_t *team, const xylem_coll_args_t *args,
     xyl_operation_t *operation;
     xyl_han_plan_t plan;
     xylem_status_t status;
-    han_t han = {.levels = xyl_team_levels(team),
-                 .plan = &plan,
-                 .root = traits->has_root ? args->root : NO_ROOT,
-                 .is_private = args->coll == XYLEM_COLL_BARRIER};
+    xyl_han_t han = {.args = &frame,
+                     .sides = sides,
+                     .choice = choice,
+                     .levels = xyl_team_levels(team),
+                     .sequences = 1,
+                     .plan = &plan,
+                     .root = traits->has_root ? args->root : XYL_HAN_NO_ROOT,
+                     .is_private = args->coll == XYLEM_COLL_BARRIER};
 
     if (han.levels == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a team's levels");

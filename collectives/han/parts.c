@@ -9,11 +9,6 @@
 #include "collectives/node/stage.h"
 #include "runtime/base/status.h"
 
-enum {
-    LABELS = 64,    /* beyond one per rank, of any schedule here */
-    PIECES_MAX = 16 /* of a message, see exchange_stage.c */
-};
-
 /* ---- groups ---- */
 
 xylem_status_t xyl_han_find_seats(xyl_operation_t *operation,
@@ -33,12 +28,14 @@ xylem_status_t xyl_han_find_seats(xyl_operation_t *operation,
     return XYLEM_OK;
 }
 
-static uint32_t at_most(uint32_t seat, uint32_t seats)
+/* Of a node. */
+static uint32_t seat_of(uint32_t turn, uint32_t seats)
 {
-    return seat < seats ? seat : seats - 1;
+    return turn == XYL_HAN_LAST ? seats - 1 : turn % seats;
 }
 
-xylem_status_t xyl_han_choose_leaders(xyl_han_t *han, uint32_t seat)
+xylem_status_t xyl_han_choose_leaders(xyl_han_t *han, uint32_t turn,
+                                      uint32_t root)
 {
     const xyl_levels_t *levels = han->levels;
     uint32_t *ranks = xyl_arena_array(&han->operation->request.arena,
@@ -49,14 +46,14 @@ xylem_status_t xyl_han_choose_leaders(xyl_han_t *han, uint32_t seat)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for leaders");
     for (node = 0; node < levels->nodes; node++)
         ranks[node] = xyl_levels_rank(
-            levels, node, at_most(seat, xyl_levels_seats(levels, node)));
-    han->leader = at_most(seat, han->seats.size);
+            levels, node, seat_of(turn, xyl_levels_seats(levels, node)));
+    han->leader = seat_of(turn, han->seats.size);
     han->leaders = (xyl_group_t){levels->nodes, levels->node, ranks};
     han->net_root = 0;
-    if (!xyl_coll_traits(han->args->coll)->has_root)
+    if (root == XYL_HAN_NO_ROOT)
         return XYLEM_OK;
-    xyl_levels_find(levels, han->problem.root, &han->net_root, &root_seat);
-    ranks[han->net_root] = han->problem.root;
+    xyl_levels_find(levels, root, &han->net_root, &root_seat);
+    ranks[han->net_root] = root;
     if (han->net_root == levels->node)
         han->leader = root_seat;
     return XYLEM_OK;
@@ -118,6 +115,28 @@ uint64_t *xyl_han_places(const xyl_han_t *han)
     return places;
 }
 
+int xyl_han_count_nodes(const xyl_han_t *han, const uint64_t *counts,
+                        xyl_han_nodes_t *nodes_out)
+{
+    const xyl_levels_t *levels = han->levels;
+    xyl_han_nodes_t nodes = {xyl_han_array(han, levels->nodes),
+                             xyl_han_array(han, levels->nodes + 1)};
+    uint64_t sum = 0;
+    uint32_t node, seat;
+
+    if (nodes.counts == NULL || nodes.places == NULL)
+        return 0;
+    for (node = 0; node < levels->nodes; node++) {
+        nodes.places[node] = sum;
+        for (seat = 0; seat < xyl_levels_seats(levels, node); seat++)
+            sum += counts[xyl_levels_rank(levels, node, seat)];
+        nodes.counts[node] = sum - nodes.places[node];
+    }
+    nodes.places[node] = sum;
+    *nodes_out = nodes;
+    return 1;
+}
+
 static xylem_status_t make(const xyl_han_t *han, uint64_t bytes, void **buffer)
 {
     assert(*buffer == NULL);
@@ -141,31 +160,28 @@ xylem_status_t xyl_han_make_spare(const xyl_han_t *han, uint64_t bytes)
     return make(han, bytes, &han->operation->spare);
 }
 
+xylem_status_t xyl_han_make_store(const xyl_han_t *han)
+{
+    if (han->seats.size == 1 || !xyl_han_leads(han) || xyl_han_has_root(han))
+        return XYLEM_OK;
+    return xyl_han_make_scratch(han, han->seats.size * han->problem.count);
+}
+
 /* ---- stages ---- */
 
-/* Sequence numbers that each stage may use, equal on all ranks. */
-static uint32_t sequences_of(const xylem_team_t *team)
+void xyl_han_number_last(const xyl_han_t *han, uint32_t number)
 {
-    uint32_t pieces = team->is_one_node ? PIECES_MAX : 1;
+    xyl_stage_t *stage = xyl_han_last_stage(han);
 
-    return (team->size / XYL_TEAM_SEGMENT_TAGS + 1) * pieces +
-           LABELS * PIECES_MAX / XYL_TEAM_SEGMENT_TAGS + 1;
+    assert(number < XYL_HAN_STAGES && stage->sequences <= han->sequences);
+    stage->sequence_at = (han->lane * XYL_HAN_STAGES + number) * han->sequences;
 }
 
-static xyl_stage_t *last_stage(const xyl_han_t *han)
+static void describe_last(const xyl_han_t *han, const xyl_han_stage_t *what)
 {
-    return han->operation->stage[han->operation->stages - 1];
-}
+    xyl_stage_t *stage = xyl_han_last_stage(han);
 
-static void number_last(const xyl_han_t *han, const xyl_han_stage_t *what)
-{
-    const xylem_team_t *team = han->operation->request.team;
-    xyl_stage_t *stage = last_stage(han);
-
-    assert(what->number < XYL_HAN_STAGES);
-    assert(stage->sequences <= sequences_of(team));
-    han->operation->sequences = XYL_HAN_STAGES * sequences_of(team);
-    stage->sequence_at = what->number * sequences_of(team);
+    xyl_han_number_last(han, what->number);
     stage->reads = what->reads;
     stage->writes = what->writes;
 }
@@ -183,8 +199,8 @@ void xyl_han_unfeed(const xyl_han_t *han)
 {
     const xyl_operation_t *operation = han->operation;
 
-    if (last_stage(han) != operation->lane[0])
-        last_stage(han)->is_fed = operation->on_segment != NULL;
+    if (xyl_han_last_stage(han) != operation->lane[0])
+        xyl_han_last_stage(han)->is_fed = operation->on_segment != NULL;
 }
 
 static xylem_status_t add_schedule(const xyl_han_t *han,
@@ -196,15 +212,15 @@ static xylem_status_t add_schedule(const xyl_han_t *han,
 
     xyl_schedule_shift(schedule, stage->send_at, stage->recv_at);
     if (status == XYLEM_OK)
-        status = xyl_exchange_stage_add(han->operation, 0, schedule);
+        status = xyl_exchange_stage_add(han->operation, han->lane, schedule);
     if (status == XYLEM_OK)
-        status = xyl_exchange_stage_layouts(last_stage(han),
+        status = xyl_exchange_stage_layouts(xyl_han_last_stage(han),
                                             layout_of(han, stage->reads),
                                             layout_of(han, stage->writes));
     if (status != XYLEM_OK)
         return status;
-    last_stage(han)->group = *group;
-    number_last(han, stage);
+    xyl_han_last_stage(han)->group = *group;
+    describe_last(han, stage);
     return XYLEM_OK;
 }
 
@@ -224,37 +240,55 @@ xylem_status_t xyl_han_add_written(const xyl_han_t *han, xyl_han_write_fn write,
     return status;
 }
 
+/* What an algorithm writes for a problem within the group. */
+static xylem_status_t add_algorithm(const xyl_han_t *han,
+                                    const xyl_group_t *group,
+                                    xyl_algorithm_fn write,
+                                    const xyl_problem_t *problem,
+                                    const xyl_han_stage_t *stage)
+{
+    xyl_schedule_t schedule;
+    xylem_status_t status;
+
+    xyl_schedule_init(&schedule, problem->element_bytes);
+    write(problem, &schedule);
+    status = add_schedule(han, group, &schedule, stage);
+    xyl_schedule_fini(&schedule);
+    return status;
+}
+
 xylem_status_t xyl_han_add_net(const xyl_han_t *han, xyl_algorithm_fn write,
                                const xyl_problem_t *problem,
                                const xyl_han_stage_t *stage)
 {
     xyl_problem_t among = *problem;
-    xyl_schedule_t schedule;
-    xylem_status_t status;
 
     among.rank = han->leaders.rank;
     among.ranks = han->leaders.size;
     among.root = han->net_root;
-    xyl_schedule_init(&schedule, problem->element_bytes);
-    write(&among, &schedule);
-    status = add_schedule(han, &han->leaders, &schedule, stage);
-    xyl_schedule_fini(&schedule);
-    return status;
+    return add_algorithm(han, &han->leaders, write, &among, stage);
+}
+
+xylem_status_t xyl_han_add_tree(const xyl_han_t *han, xyl_algorithm_fn write,
+                                const xyl_han_stage_t *stage)
+{
+    xyl_problem_t problem = han->problem;
+
+    problem.count *= han->seats.size;
+    problem.is_in_place =
+        xyl_han_is_root(han) && (problem.is_in_place || han->seats.size > 1);
+    problem.radix = xyl_han_tree_radix(han);
+    return xyl_han_add_net(han, write, &problem, stage);
 }
 
 xylem_status_t xyl_han_add_flat(const xyl_han_t *han, xyl_algorithm_fn write,
+                                const xyl_problem_t *problem,
                                 const xyl_han_stage_t *stage)
 {
     const xylem_team_t *team = han->operation->request.team;
     const xyl_group_t all = {team->size, team->rank, NULL};
-    xyl_schedule_t schedule;
-    xylem_status_t status;
 
-    xyl_schedule_init(&schedule, han->problem.element_bytes);
-    write(&han->problem, &schedule);
-    status = add_schedule(han, &all, &schedule, stage);
-    xyl_schedule_fini(&schedule);
-    return status;
+    return add_algorithm(han, &all, write, problem, stage);
 }
 
 xylem_status_t xyl_han_add_program(const xyl_han_t *han,
@@ -265,12 +299,14 @@ xylem_status_t xyl_han_add_program(const xyl_han_t *han,
 
     xyl_node_program_shift(program, stage->send_at * program->element_bytes,
                            stage->recv_at * program->element_bytes);
-    status = xyl_node_level_add(han->operation, 0, &han->seats, program);
+    status =
+        xyl_node_level_add(han->operation, han->lane, &han->seats, program);
     if (status != XYLEM_OK)
         return status;
-    xyl_node_stage_layouts(last_stage(han), layout_of(han, stage->reads),
+    xyl_node_stage_layouts(xyl_han_last_stage(han),
+                           layout_of(han, stage->reads),
                            layout_of(han, stage->writes));
-    number_last(han, stage);
+    describe_last(han, stage);
     return XYLEM_OK;
 }
 
@@ -322,15 +358,10 @@ static xylem_status_t add_over_net(const xyl_han_t *han,
                                    const xyl_node_problem_t *node,
                                    const xyl_han_stage_t *stage)
 {
-    xyl_problem_t problem = problem_over_net(han, node);
-    xyl_schedule_t schedule;
-    xylem_status_t status;
+    const xyl_problem_t problem = problem_over_net(han, node);
 
-    xyl_schedule_init(&schedule, problem.element_bytes);
-    writer_of(node->coll)(&problem, &schedule);
-    status = add_schedule(han, &han->seats, &schedule, stage);
-    xyl_schedule_fini(&schedule);
-    return status;
+    return add_algorithm(han, &han->seats, writer_of(node->coll), &problem,
+                         stage);
 }
 
 xylem_status_t xyl_han_add_node(const xyl_han_t *han,

@@ -1,5 +1,5 @@
-/* What collectives of several levels are put together from where each level
- * moves all there is at once: groups, places of blocks, and stages.
+/* What collectives of several levels are put together from: groups, places of
+ * blocks, and stages, of which each moves all there is at once, or segments.
  *
  * Blocks in *node order* lie node after node, and on each in the order of
  * seats. Where ranks fill node after node that is the order of ranks.
@@ -9,6 +9,7 @@
 
 #include "collectives/exchange.h"
 #include "collectives/node/program.h"
+#include "collectives/select.h"
 #include "runtime/team_levels.h"
 
 /* What is being composed, on this rank. */
@@ -18,25 +19,49 @@ typedef struct xyl_han {
     const xyl_sides_t *sides;
     const xyl_choice_t *choice;
     const xyl_levels_t *levels;
+    xyl_group_t seats;  /* of this node */
+    uint32_t sequences; /* numbers that a stage may use, equal on all ranks */
+    /* Of the lane: */
+    uint32_t lane;       /* 0 where all goes at once */
+    xyl_group_t leaders; /* one of each node; `rank` is the node's number */
+    uint32_t net_root;   /* among them: the root's node */
+    uint32_t leader;     /* seat of this node's leader */
+    /* Of those that move all there is at once: */
     xyl_problem_t problem; /* the call's; in bytes where nothing is combined */
-    xyl_group_t leaders;   /* one of each node; `rank` is the node's number */
-    uint32_t net_root;     /* among them: the root's node */
-    xyl_group_t seats;     /* of this node */
-    uint32_t leader;       /* seat of this node's leader */
+    const xyl_node_problem_t *blocks; /* of all ranks, in bytes, where only
+                                         those concerned know them */
+    /* Of those that move segments: */
+    const xyl_han_plan_t *plan;
+    uint32_t root;      /* of the team; XYL_HAN_NO_ROOT: all get the result */
+    int is_private;     /* input and result lie in the operation's own buffer */
+    uint32_t node_root; /* seat from which, or to which, the node's stage is */
 } xyl_han_t;
+
+#define XYL_HAN_NO_ROOT UINT32_MAX
+#define XYL_HAN_LAST    UINT32_MAX
 
 /* The ranks of this node. */
 xylem_status_t xyl_han_find_seats(xyl_operation_t *operation,
                                   const xyl_levels_t *levels,
                                   xyl_group_t *seats_out);
 
-/* Makes seat `seat` of every node its leader, on nodes with fewer the last; but
- * of the problem's root's node, if the collective has one, the root. */
-xylem_status_t xyl_han_choose_leaders(xyl_han_t *han, uint32_t seat);
+/* Makes seat `turn` of every node the leader of the lane, counted round where
+ * there are fewer; XYL_HAN_LAST: the last. `root` leads its node, which is the
+ * net's root; XYL_HAN_NO_ROOT: it is node 0. */
+xylem_status_t xyl_han_choose_leaders(xyl_han_t *han, uint32_t turn,
+                                      uint32_t root);
 
 static inline int xyl_han_leads(const xyl_han_t *han)
 {
     return han->seats.rank == han->leader;
+}
+
+/* This rank takes part between nodes. One alone on the only node does, too, so
+ * that it comes to an end. */
+static inline int xyl_han_is_in_net(const xyl_han_t *han)
+{
+    return xyl_han_leads(han) &&
+           (han->levels->nodes > 1 || han->seats.size == 1);
 }
 
 static inline int xyl_han_is_root(const xyl_han_t *han)
@@ -67,15 +92,36 @@ uint64_t *xyl_han_array(const xyl_han_t *han, uint64_t count);
  * an array as above. */
 uint64_t *xyl_han_places(const xyl_han_t *han);
 
+/* What the ranks of each node have: arrays as above. */
+typedef struct xyl_han_nodes {
+    uint64_t *counts; /* [nodes] */
+    uint64_t *places; /* [nodes + 1], in node order */
+} xyl_han_nodes_t;
+
+/* `counts`: of the ranks' blocks. 0: no memory. */
+int xyl_han_count_nodes(const xyl_han_t *han, const uint64_t *counts,
+                        xyl_han_nodes_t *nodes_out);
+
 /* Buffers of the operation; each at most once. */
 xylem_status_t xyl_han_make_scratch(const xyl_han_t *han, uint64_t bytes);
 xylem_status_t xyl_han_make_spare(const xyl_han_t *han, uint64_t bytes);
+/* SCRATCH of leaders who collect the blocks of their nodes, or hand them out.
+ */
+xylem_status_t xyl_han_make_store(const xyl_han_t *han);
 
 /* ---- stages ---- */
 
-/* The stages of an operation are numbered alike on all ranks, whichever a rank
- * has; below: */
+/* The stages of a lane are numbered alike on all ranks, whichever a rank has;
+ * below: */
 enum { XYL_HAN_STAGES = 4 };
+
+/* What was added last. */
+static inline xyl_stage_t *xyl_han_last_stage(const xyl_han_t *han)
+{
+    return han->operation->stage[han->operation->stages - 1];
+}
+
+void xyl_han_number_last(const xyl_han_t *han, uint32_t number);
 
 typedef struct xyl_han_stage {
     uint32_t number;
@@ -107,8 +153,14 @@ xylem_status_t xyl_han_add_net(const xyl_han_t *han, xyl_algorithm_fn write,
                                const xyl_problem_t *problem,
                                const xyl_han_stage_t *stage);
 
-/* An algorithm's schedule of the whole problem, among all ranks. */
+/* The same where all blocks of a node are one, along the tree between leaders.
+ */
+xylem_status_t xyl_han_add_tree(const xyl_han_t *han, xyl_algorithm_fn write,
+                                const xyl_han_stage_t *stage);
+
+/* An algorithm's schedule among all ranks. */
 xylem_status_t xyl_han_add_flat(const xyl_han_t *han, xyl_algorithm_fn write,
+                                const xyl_problem_t *problem,
                                 const xyl_han_stage_t *stage);
 
 /* What was added last does not wait for the stage before; but where the user
@@ -119,8 +171,10 @@ void xyl_han_unfeed(const xyl_han_t *han);
 
 xylem_status_t xyl_han_add_gather(xyl_han_t *han);
 xylem_status_t xyl_han_add_scatter(xyl_han_t *han);
+xylem_status_t xyl_han_add_gatherv(xyl_han_t *han);
+xylem_status_t xyl_han_add_scatterv(xyl_han_t *han);
 xylem_status_t xyl_han_add_allgather(xyl_han_t *han); /* and allgatherv */
-xylem_status_t xyl_han_add_alltoall(xyl_han_t *han);
+xylem_status_t xyl_han_add_alltoall(xyl_han_t *han);  /* and alltoallv, w */
 xylem_status_t xyl_han_add_reduce_scatter(xyl_han_t *han); /* and _block */
 xylem_status_t xyl_han_add_scan(xyl_han_t *han);           /* and exscan */
 

@@ -17,8 +17,8 @@ enum { ROUNDS_BYTES_MAX = 64 << 10 /* of the vector */ };
 /* In elements. */
 typedef struct combining {
     xyl_han_t *han;
-    const uint64_t *counts, *places;     /* [ranks] of blocks in the vector */
-    uint64_t *node_counts, *node_places; /* [nodes] in node order */
+    const uint64_t *counts, *places; /* [ranks] of blocks in the vector */
+    xyl_han_nodes_t nodes;
     uint64_t total;
     xyl_role_t vector, result; /* what goes into the net, what comes out */
 } combining_t;
@@ -44,25 +44,6 @@ static int find_blocks(combining_t *c)
     return 1;
 }
 
-static int find_nodes(combining_t *c)
-{
-    const xyl_levels_t *levels = c->han->levels;
-    uint64_t sum = 0;
-    uint32_t node, seat;
-
-    c->node_counts = xyl_han_array(c->han, levels->nodes);
-    c->node_places = xyl_han_array(c->han, levels->nodes);
-    if (c->node_counts == NULL || c->node_places == NULL)
-        return 0;
-    for (node = 0; node < levels->nodes; node++) {
-        c->node_places[node] = sum;
-        for (seat = 0; seat < xyl_levels_seats(levels, node); seat++)
-            sum += c->counts[xyl_levels_rank(levels, node, seat)];
-        c->node_counts[node] = sum - c->node_places[node];
-    }
-    return 1;
-}
-
 /* ---- what lies where ---- */
 
 static int is_alone(const combining_t *c)
@@ -82,7 +63,7 @@ static xylem_status_t make_buffers(combining_t *c)
     const xyl_han_t *han = c->han;
     uint64_t element = han->problem.element_bytes;
     uint64_t all = c->total * element;
-    uint64_t own = c->node_counts[han->levels->node] * element;
+    uint64_t own = c->nodes.counts[han->levels->node] * element;
     xylem_status_t status = XYLEM_OK;
 
     c->vector = is_alone(c) ? XYL_ROLE_INPUT : XYL_ROLE_SCRATCH;
@@ -153,9 +134,9 @@ static xylem_status_t add_net(const combining_t *c)
     const xyl_han_stage_t stage = {NET, c->vector, c->result, 0, 0};
     uint64_t bytes = c->total * han->problem.element_bytes;
     xyl_problem_t problem = {.coll = XYLEM_COLL_REDUCE_SCATTER,
-                             .count = c->node_counts[han->levels->node],
-                             .recv_counts = c->node_counts,
-                             .recv_displs = c->node_places,
+                             .count = c->nodes.counts[han->levels->node],
+                             .recv_counts = c->nodes.counts,
+                             .recv_displs = c->nodes.places,
                              .element_bytes = han->problem.element_bytes,
                              .is_in_place = han->problem.is_in_place &&
                                             c->vector == XYL_ROLE_INPUT,
@@ -195,9 +176,10 @@ static xylem_status_t add_scatter(const combining_t *c)
 xylem_status_t xyl_han_add_reduce_scatter(xyl_han_t *han)
 {
     combining_t c = {.han = han};
-    xylem_status_t status = xyl_han_choose_leaders(han, 0);
+    xylem_status_t status = xyl_han_choose_leaders(han, 0, XYL_HAN_NO_ROOT);
 
-    if (status == XYLEM_OK && (!find_blocks(&c) || !find_nodes(&c)))
+    if (status == XYLEM_OK &&
+        (!find_blocks(&c) || !xyl_han_count_nodes(han, c.counts, &c.nodes)))
         status = XYLEM_ERR_NO_MEMORY;
     if (status == XYLEM_OK)
         status = make_buffers(&c);

@@ -136,7 +136,8 @@ static xylem_status_t add_own(const xyl_han_t *han)
 xylem_status_t xyl_han_add_scan(xyl_han_t *han)
 {
     uint64_t bytes = han->problem.count * han->problem.element_bytes;
-    xylem_status_t status = xyl_han_choose_leaders(han, UINT32_MAX);
+    xylem_status_t status =
+        xyl_han_choose_leaders(han, XYL_HAN_LAST, XYL_HAN_NO_ROOT);
 
     if (status == XYLEM_OK)
         status = xyl_han_make_scratch(han, bytes);

@@ -65,18 +65,6 @@ static void write_straight(const xyl_han_t *han, const void *arg,
                           block, XYL_ACTION_NONE);
 }
 
-static xylem_status_t add_tree(const xyl_han_t *han,
-                               const xyl_han_stage_t *stage)
-{
-    xyl_problem_t problem = han->problem;
-
-    problem.count *= han->seats.size;
-    problem.is_in_place =
-        xyl_han_is_root(han) && (problem.is_in_place || han->seats.size > 1);
-    problem.radix = xyl_han_tree_radix(han);
-    return xyl_han_add_net(han, xyl_scatter_knomial, &problem, stage);
-}
-
 static xylem_status_t add_net(const xyl_han_t *han)
 {
     const xyl_han_stage_t stage = {
@@ -84,7 +72,7 @@ static xylem_status_t add_net(const xyl_han_t *han)
         han->seats.size == 1 ? XYL_ROLE_RESULT : XYL_ROLE_SCRATCH, 0, 0};
 
     if (xyl_han_tree_radix(han) != 0)
-        return add_tree(han, &stage);
+        return xyl_han_add_tree(han, xyl_scatter_knomial, &stage);
     return xyl_han_add_written(han, write_straight, NULL, &stage);
 }
 
@@ -116,15 +104,12 @@ static xylem_status_t add_node(const xyl_han_t *han)
 
 xylem_status_t xyl_han_add_scatter(xyl_han_t *han)
 {
-    xylem_status_t status = xyl_han_choose_leaders(han, 0);
+    xylem_status_t status = xyl_han_choose_leaders(han, 0, han->problem.root);
     int is_alone = han->seats.size == 1;
 
-    if (status == XYLEM_OK && !is_alone && xyl_han_leads(han) &&
-        !xyl_han_has_root(han))
-        status =
-            xyl_han_make_scratch(han, han->seats.size * han->problem.count);
-    if (status == XYLEM_OK && xyl_han_leads(han) &&
-        (is_alone || han->levels->nodes > 1))
+    if (status == XYLEM_OK)
+        status = xyl_han_make_store(han);
+    if (status == XYLEM_OK && xyl_han_is_in_net(han))
         status = add_net(han);
     if (status == XYLEM_OK && !is_alone)
         status = add_node(han);

@@ -239,6 +239,30 @@ static const xyl_stage_ops_t node_ops = {
 
 /* ---- planning ---- */
 
+/* Bytes of a step in all pieces, at most. */
+static uint64_t bytes_in_all(const xyl_node_program_t *program,
+                             const xyl_step_t *step)
+{
+    uint64_t left = step->total < step->within ? 0 : step->total - step->within;
+
+    if (program->is_cut_late || left / program->pieces < step->bytes)
+        return left;
+    return step->bytes * program->pieces;
+}
+
+/* Bytes that are copied to the user. */
+static uint64_t written_by(const xyl_node_program_t *program)
+{
+    uint64_t bytes = 0;
+    uint32_t i;
+
+    for (i = 0; i < program->count; i++)
+        if (program->steps[i].kind == XYL_STEP_COPY &&
+            program->steps[i].to.space == XYL_SPACE_RECV)
+            bytes += bytes_in_all(program, &program->steps[i]);
+    return bytes;
+}
+
 static int allocate(xyl_node_stage_t *node, const xyl_node_program_t *program)
 {
     xyl_arena_t *arena = &node->stage.operation->request.arena;
@@ -277,6 +301,8 @@ xylem_status_t xyl_node_stage_add(xyl_operation_t *operation, uint32_t lane,
     node->moved = &operation->request.context->moved;
     node->program = *program;
     node->buffers.copies = operation->request.context->copies;
+    node->buffers.past_caches =
+        written_by(program) >= operation->request.context->past_caches;
     if (!allocate(node, program))
         return xyl_fail(XYLEM_ERR_NO_MEMORY,
                         "no memory for a program of %u steps", program->count);

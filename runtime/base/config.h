@@ -74,6 +74,9 @@ enum { XYL_CONFIG_SCHEDULE_FIRST = 256 };
     X(share_bytes, SHARE_BYTES, BYTES, "32K", 1,                               \
       "Input of at least this many bytes is read where it lies by the ranks "  \
       "of the node, if it is memory of xylem_alloc; 0: it is always copied.")  \
+    X(past_caches, PAST_CACHES, BYTES, "0", 0,                                 \
+      "An operation that writes at least this many bytes on a rank copies "    \
+      "them past the caches; 0: an eighth of what a core has of them.")        \
     X(topology, TOPOLOGY, PATH, "none", 1,                                     \
       "A file of switches and the nodes below them, for trees between nodes "  \
       "that follow the network; docs/architecture.md says what stands in it. " \

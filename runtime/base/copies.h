@@ -18,4 +18,8 @@ static inline int xyl_copies_begin(const xyl_copies_t *copies, size_t bytes)
     return copies == NULL || copies->announce(copies->arg, bytes);
 }
 
+/* memcpy with stores that go past the caches: for what is more than they hold,
+ * since an ordinary store reads from memory what it is to overwrite. */
+void xyl_copy_past(void *to, const void *from, size_t bytes);
+
 #endif

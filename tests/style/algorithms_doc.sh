@@ -55,6 +55,8 @@ levels_in_table()
         row=${row#*XYLEM_COLL_}
         row=${row%%,*}
         echo "${row,,}"
+        # Which has those of alltoallv.
+        [[ $row != ALLTOALLV ]] || echo alltoallw
     done | sort
 }
 

@@ -1,10 +1,11 @@
 /* The pool and arenas: classes, reuse, the limit of what is kept, alignment,
- * failure of the allocator, several threads. */
+ * failure of the allocator, several threads. Copies past the caches. */
 #include "runtime/base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/copies.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
 
@@ -221,6 +222,26 @@ static void test_threads(void)
     xyl_pool_fini(&pool);
 }
 
+/* Of every length up to some lines, from and to every place in a line. */
+static void test_copy_past(void)
+{
+    enum { BYTES = 200, PLACES = 64, ROOM = 3 * PLACES + BYTES };
+    char from[ROOM], to[ROOM], expected[ROOM];
+    size_t at, source, bytes;
+
+    for (at = 0; at < ROOM; at++)
+        from[at] = (char)(at * 7 + 1);
+    for (at = 0; at < PLACES; at++)
+        for (bytes = 0; bytes <= BYTES; bytes++) {
+            source = (at * 5 + bytes) % PLACES;
+            memset(to, 0, sizeof to);
+            memset(expected, 0, sizeof expected);
+            memcpy(expected + PLACES + at, from + source, bytes);
+            xyl_copy_past(to + PLACES + at, from + source, bytes);
+            CHECK(memcmp(to, expected, sizeof to) == 0);
+        }
+}
+
 static const check_case_t cases[] = {
     {"pool: blocks are used again", test_reuse},
     {"pool: every class", test_classes},
@@ -229,6 +250,7 @@ static const check_case_t cases[] = {
     {"arena: arrays are cleared", test_arena_arrays},
     {"arena: no memory", test_no_memory},
     {"pool: several threads", test_threads},
+    {"copies past the caches: every alignment", test_copy_past},
 };
 
 CHECK_MAIN(cases)

@@ -34,7 +34,10 @@ static fabric_t *random_fabric(uint64_t seed, uint32_t ranks,
         "NOISE_BUDGET=512K", "NOISE_BUDGET=1M", "NOISE_BUDGET=16M"};
     uint64_t random = random_mix(seed);
     const char *settings[] = {budgets[random_below(&random, 3)], deterministic,
-                              shares[random_below(&random, 4) == 0], NULL};
+                              shares[random_below(&random, 4) == 0],
+                              random_below(&random, 2) == 0 ? "PAST_CACHES=0"
+                                                            : "PAST_CACHES=1",
+                              NULL};
     fabric_options_t options = {.seed = seed,
                                 .delay_max = random_below(&random, 40),
                                 .reorder = 1,

@@ -7,7 +7,9 @@ enum {
     FIRST_BYTES_MAX = 2 << 10, /* combined by the first seat */
     SLICES_BYTES_MAX = 16 << 10,
     SLICE_BYTES_MIN = 64,
-    ALONE_SEATS = 2
+    ALONE_SEATS = 2,       /* each of so few combines all by itself */
+    ALONE_SHORT_SEATS = 4, /* as do a few more, as long as it is short */
+    ALONE_SHORT_BYTES = 512
 };
 
 /* ---- by the first seat ---- */
@@ -120,6 +122,13 @@ static void write_slices(const xyl_node_problem_t *problem,
                     slice);
 }
 
+static int goes_alone(const xyl_node_problem_t *problem)
+{
+    return problem->seats <= ALONE_SEATS ||
+           (problem->seats <= ALONE_SHORT_SEATS &&
+            problem->bytes <= ALONE_SHORT_BYTES);
+}
+
 void xyl_node_allreduce(const xyl_node_problem_t *problem,
                         xyl_node_program_t *program)
 {
@@ -128,7 +137,7 @@ void xyl_node_allreduce(const xyl_node_problem_t *problem,
         problem->segment_bytes == 0 || problem->bytes <= problem->segment_bytes;
 
     if (!is_whole || problem->bytes > SLICES_BYTES_MAX ||
-        problem->bytes > room || problem->seats <= ALONE_SEATS) {
+        problem->bytes > room || goes_alone(problem)) {
         xyl_node_reduce(problem, program);
         return;
     }

@@ -1,0 +1,44 @@
+#include "runtime/base/copies.h"
+
+#include <stdint.h>
+#include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#ifdef __SSE2__
+enum { LINE_BYTES = 64, WORDS = LINE_BYTES / sizeof(__m128i) };
+
+/* Stores of a line end together, so that it leaves as a whole. */
+static void line_past(char *to, const char *from)
+{
+    const __m128i *source = (const void *)from;
+    __m128i *target = (void *)to, words[WORDS];
+    unsigned i;
+
+    for (i = 0; i < WORDS; i++)
+        words[i] = _mm_loadu_si128(source + i);
+    for (i = 0; i < WORDS; i++)
+        _mm_stream_si128(target + i, words[i]);
+}
+
+void xyl_copy_past(void *to, const void *from, size_t bytes)
+{
+    size_t head = (size_t)(-(uintptr_t)to % LINE_BYTES), at;
+
+    if (bytes < head + LINE_BYTES) {
+        memcpy(to, from, bytes);
+        return;
+    }
+    memcpy(to, from, head);
+    for (at = head; bytes - at >= LINE_BYTES; at += LINE_BYTES)
+        line_past((char *)to + at, (const char *)from + at);
+    memcpy((char *)to + at, (const char *)from + at, bytes - at);
+    _mm_sfence(); /* what is posted next is seen after these */
+}
+#else
+void xyl_copy_past(void *to, const void *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+#endif
