@@ -18,7 +18,8 @@ static const struct algorithm algorithms[] = {
     {"inorder", XYLEM_TREE_INORDER, 0, 0, "binary, subtrees are rank ranges"},
     {"double", XYLEM_TREE_DOUBLE, 0, 0, "two binary trees, half each"},
     {"bine", XYLEM_TREE_BINE, 0, 0, "binomial negabinary"},
-    {"topology", XYLEM_TREE_TOPOLOGY, 0, 0, "by node, socket, NUMA, L3, core"},
+    {"topology", XYLEM_TREE_TOPOLOGY, 1, 1,
+     "by node, socket, NUMA, L3, core, each K-nomial (1: a chain)"},
 };
 
 enum { ALGORITHMS_COUNT = sizeof algorithms / sizeof algorithms[0] };

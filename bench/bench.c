@@ -18,9 +18,7 @@ int main(int argc, char **argv)
             "a launcher, such as xylem-run -n 4, or alone as one rank.\n"
             "Implementations: event (xylem, the default); waitall and "
             "blocking drive the same\ntrees and network by waiting for all "
-            "children, or for each child, and have bcast\nand reduce only. "
-            "With --algorithm NAME every call is planned afresh, unless\n"
-            "--mode is persistent.",
+            "children, or for each child, and have bcast\nand reduce only.",
         .impls = impls,
         .impls_count = sizeof impls / sizeof impls[0],
         .algorithms_print = registry_print,

@@ -10,7 +10,8 @@
 # --jobs 1 is wise).
 set -u
 export LC_ALL=C
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=bench/sim_script.sh
+. "$(dirname "${BASH_SOURCE[0]}")/sim_script.sh"
 
 usage()
 {
@@ -22,6 +23,7 @@ usage: bench/choices.sh [options]
   --ranks LIST     default 1024,4096
   --colls LIST     default: all
   --sizes LIST     bytes (default 8,64,512,4096,32768,262144,2097152)
+  --shared-memory  ranks of a node share memory; also what goes through it
   --within PERCENT how far off the best a choice is good (default 10)
   --long           also what takes minutes
   --limit S        give up a run after that many seconds (default 30)
@@ -31,33 +33,11 @@ usage: bench/choices.sh [options]
 TXT
 }
 
-fail()
-{
-    echo "choices.sh: $1" >&2
-    exit 1
-}
-
 machine=cori ppn=32 ranks=1024,4096 colls='' within=10 long='' limit=30
+shared_memory='' bin=''
 sizes=8,64,512,4096,32768,262144,2097152 jobs=$(nproc) csv=''
-bin=$here/../build/release/bench
-[ ! -x "$here/xylem-sim" ] || bin=$here
-while [ $# -gt 0 ]; do
-    case $1 in
-    --help | -h) usage; exit 0 ;;
-    --long) long=yes; shift; continue ;;
-    --machine | --ppn | --ranks | --colls | --sizes | --within | --limit | \
-        --jobs | --bin | --csv) ;;
-    *) usage >&2; exit 2 ;;
-    esac
-    [ $# -ge 2 ] || { usage >&2; exit 2; }
-    name=${1#--}
-    printf -v "$name" %s "$2"
-    shift 2
-done
-sim=$bin/xylem-sim
-[ -x "$sim" ] || fail "no xylem-sim in $bin"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+options_parse "$@"
+begin
 
 [ -n "$colls" ] || colls=barrier,bcast,reduce,allreduce,gather,gatherv,$(
 )scatter,scatterv,allgather,allgatherv,alltoall,alltoallv,alltoallw,$(
@@ -97,11 +77,22 @@ is_long() # collective, ranks, algorithm
     esac
 }
 
+# Whether there is such a memory, and are such levels.
+has_levels_for() # ranks, algorithm
+{
+    case $2 in
+    node) [ -n "$shared_memory" ] && [ "$1" -eq "$ppn" ] ;;
+    han*) [ -n "$shared_memory" ] && [ "$1" -gt "$ppn" ] ;;
+    esac
+}
+
 radixes_of() # collective, name
 {
     case $2 in
     kchain) echo 2 4 ;;
     kary) echo 3 4 8 ;;
+    topology) echo 1 2 4 8 ;;
+    han) echo 1 2 4 8 ;;
     recursive_multiplying | dissemination | bruck) echo 2 4 8 16 32 ;;
     *) echo 2 4 8 ;;
     esac
@@ -114,7 +105,8 @@ candidates_of() # collective, ranks, bytes
     "$sim" --algorithm list -c "$1" | sed -n 's/^  //p' |
         while read -r line; do
             name=${line%% *}
-            ! is_long "$1" "$2" "$name" || continue
+            ! is_long "$1" "$2" "$name" && has_levels_for "$2" "$name" ||
+                continue
             local variants=("$name") segments=(0)
             if [ "$name" != "${name%:K}" ]; then
                 variants=()
@@ -155,7 +147,7 @@ tasks()
 # What the library says that it chose; all ranks must say the same.
 chosen() # file
 {
-    sed -n 's/^xylem: note: select: [^:]*: //p' "$1" | sort -u | awk '
+    sed -n 's/^xylem: note: select: [a-z_]* of [^:]*: //p' "$1" | sort -u | awk '
         { text = $0 }
         END {
             if (NR != 1) { print "ranks-disagree"; exit }
@@ -183,23 +175,22 @@ run_one() # ranks, collective, bytes, algorithm, segment
     fi
     [ "$5" -eq 0 ] || { options+=(--segment "$5"); name+=/$5; }
     [ "$3" -eq 0 ] || options+=(-s "$3")
+    [ -z "$shared_memory" ] || options+=(--shared-memory)
     if ! XYLEM_VERBOSE=select timeout "$limit" "$sim" -m "$machine" \
         -n $(($1 / ppn)) -p "$ppn" -c "$2" "${options[@]}" --impl event -i 1 \
         --warmup 0 --quiet --csv "$file" >/dev/null 2>"$file.errors"; then
-        [ $? -eq 124 ] || grep -v 'note: select:' "$file.errors" >&2
+        grep -v 'note: select:' "$file.errors" >&2
         us=-
     else
-        us=$(awk -F, '
-            NR == 1 { for (i = 1; i <= NF; i++) if ($i == "max_us") column = i }
-            NR == 2 { print $column }' "$file")
+        us=$(max_us "$file")
     fi
     [ $what = algorithm ] || name=$(chosen "$file.errors")
     rm -f "$file" "$file.errors"
     echo "$1,$2,$3,$what,$name,$us"
 }
 
-export -f run_one chosen
-export work sim machine ppn limit
+export -f run_one chosen max_us
+export work sim machine ppn limit shared_memory
 
 run_all() # file of tasks; adds to the times
 {

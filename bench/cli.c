@@ -49,6 +49,7 @@ void cli_complain(const char *program, const char *format, ...)
 
 static void help(const struct cli *cli)
 {
+    int has_bytes = 0;
     size_t i;
 
     printf("usage: %s %s\n\n%s\n\noptions:\n", cli->program, cli->usage,
@@ -57,6 +58,7 @@ static void help(const struct cli *cli)
         const struct cli_option *option = &cli->options[i];
         char name[64];
 
+        has_bytes |= option->kind == CLI_BYTES;
         snprintf(name, sizeof name, "--%s%s%s", option->name,
                  option->kind == CLI_FLAG ? "" : " ",
                  option->kind == CLI_FLAG ? "" : option->arg);
@@ -66,7 +68,8 @@ static void help(const struct cli *cli)
             printf("      %-22s %s\n", name, option->help);
     }
     printf("  -h, %-22s %s\n", "--help", "this text");
-    puts("\nBYTES may end in K, M or G (1024, 1024^2, 1024^3).");
+    if (has_bytes)
+        puts("\nBYTES may end in K, M or G (1024, 1024^2, 1024^3).");
 }
 
 static void tables_build(const struct cli *cli, struct getopt_tables *tables)

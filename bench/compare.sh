@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Compares xylem with the MPI libraries that are installed: same machine, same
+# Compares xylem, by itself and under MPI programs, with the MPI libraries that
+# are installed: same machine, same
 # run, rounds interleaved so that drift hits all alike, rotated buffers, median
 # over rounds of the mean over ranks of the time per call.
 set -u
@@ -20,7 +21,8 @@ usage: bench/compare.sh [options]
                     by tests/cluster/run.sh, with TCP between its nodes; then
                     the default is event,openmpi-tuned,openmpi-han,openmpi-adapt
   --impls LIST      default event,openmpi-tuned,openmpi-adapt,mpich; also
-                    waitall, blocking and openmpi-sm
+                    waitall, blocking, openmpi-sm, and the binding for MPI under
+                    each: xylem-openmpi, xylem-mpich
   --begin B --end E sizes, doubling (default 8 and 4M): of the message of
                     bcast, reduce, allreduce, scan and exscan, of what one rank
                     sends to one rank in the others
@@ -29,11 +31,13 @@ usage: bench/compare.sh [options]
   --limit S         seconds after which a measurement is given up (default 300)
   --seconds S       of calls, for each size, implementation and round (default
                     0.1); at least 10 calls, and as many to warm up
-  --bin DIR         where the programs are (default build/release/bench)
+  --bin DIR         where the programs are (default build/release/bench); in a
+                    bundle its bin
   --csv FILE        every measurement
 Open MPI runs over UCX (pml ucx); its adapt module has bcast and reduce only, as
-waitall and blocking have. Ratios are to the best of the MPI libraries; below 1
-xylem is faster. Where ranks outnumber cores, Open MPI's yield.
+waitall and blocking have. Ratios are those of event, or of the binding where
+there is no event, to the best of the MPI libraries; below 1 xylem is faster.
+Where ranks outnumber cores, Open MPI's yield.
 TXT
 }
 
@@ -85,6 +89,8 @@ done
 run=$bin/../launcher/xylem-run
 [ -x "$run" ] || run=$bin/xylem-run
 [ -x "$run" ] || fail "no programs in $bin"
+front=$(realpath -m "$bin/../bindings/mpi/libxylem-mpi.so")
+[ -e "$front" ] || front=$(realpath -m "$bin/../lib/libxylem-mpi.so")
 results=$(mktemp)
 nodes()
 {
@@ -113,7 +119,8 @@ openmpi_options+=" --mca opal_common_ucx_devices any"
 # Sets `command` to what measures implementation $1; fails when it is not there.
 command_of()
 {
-    local options=$openmpi_options
+    local options=$openmpi_options mpi=${1#xylem-}
+    mpi=${mpi%%-*}
     case $1 in
     event | waitall | blocking)
         command=(timeout "$limit" "$run" -n "$np" "$bin/xylem-bench" --impl "$1")
@@ -122,22 +129,27 @@ command_of()
         return ;;
     openmpi-tuned) ;;
     openmpi-*) options+=" --mca coll_${1#*-}_priority 100" ;;
-    mpich)
+    xylem-openmpi) options+=" -x LD_PRELOAD=$front" ;;
+    mpich | xylem-mpich)
         [ -z "$cluster" ] || return 1
-        command=(timeout "$limit" mpirun.mpich -n "$np"
-            "$bin/xylem-mpi-driver-mpich") ;;
+        command=(timeout "$limit" mpirun.mpich -n "$np")
+        [ "$1" = mpich ] || command+=(-genv LD_PRELOAD "$front")
+        command+=("$bin/xylem-mpi-driver-mpich") ;;
     *) return 1 ;;
     esac
-    if [ -n "$cluster" ]; then
+    [[ $1 != xylem-* || -e $front ]] || return 1
+    if [ "$mpi" = mpich ]; then
+        : # as above
+    elif [ -n "$cluster" ]; then
         command=(nodes run -p "${cluster#*,}" -t "$limit" -o "$options"
             "$bin/xylem-mpi-driver-openmpi")
-    elif [ "$1" != mpich ]; then
+    else
         # shellcheck disable=SC2206
         command=(timeout "$limit" mpirun.openmpi --allow-run-as-root
             --oversubscribe --bind-to "$bind" $options -n "$np"
             "$bin/xylem-mpi-driver-openmpi")
     fi
-    command -v "mpirun.${1%%-*}" >/dev/null && [ -x "${command[-1]}" ]
+    command -v "mpirun.$mpi" >/dev/null && [ -x "${command[-1]}" ]
 }
 
 # Whether implementation $1 has anything of its own for collective $2.
@@ -178,7 +190,7 @@ done
     tr ' ' ',' <"$results"; } >"$csv"
 
 echo "$np ranks, $mode calls: microseconds per call (median of $rounds rounds);"
-echo "ratio: event / the best MPI library, which is named"
+echo "ratio: xylem / the best MPI library, which is named"
 awk -v impls="$impls" '
 function median(list, n, values, i, j, v) {
     n = split(list, values, " ")
@@ -190,29 +202,35 @@ function median(list, n, values, i, j, v) {
     }
     return n % 2 ? values[(n + 1) / 2] : (values[n / 2] + values[n / 2 + 1]) / 2
 }
+# xylem itself, not what it is compared with.
+function is_own(name) { return name ~ /^(event$|xylem-)/ }
+function is_peer(name) { return !is_own(name) && name !~ /^(waitall|blocking)$/ }
 # Counts a ratio in one of the columns of the last table.
-function add(coll, group, ratio, bytes, key) {
-    key = coll " " group
+function add(row, group, ratio, bytes, key) {
+    key = row " " group
     sum[key] += log(ratio); number[key]++
     if (ratio > worst[key]) { worst[key] = ratio; where[key] = bytes }
 }
-function show(coll, bytes, key, i, us, own, best, peer, line) {
+function show(coll, bytes, key, i, us, best, peer, line) {
     key = coll " " bytes
-    own = best = 0
+    best = 0
     line = sprintf("%10d", bytes)
     for (i = 1; i <= count; i++) {
-        us = (name[i], key) in times ? median(times[name[i], key]) : 0
-        line = line (us ? sprintf(" %13.2f", us) : sprintf(" %13s", "-"))
-        if (name[i] == "event") own = us
-        else if (us && name[i] !~ /^(waitall|blocking)$/ && (!best || us < best)) {
-            best = us
+        us[i] = (name[i], key) in times ? median(times[name[i], key]) : 0
+        line = line (us[i] ? sprintf(" %13.2f", us[i]) : sprintf(" %13s", "-"))
+        if (us[i] && is_peer(name[i]) && (!best || us[i] < best)) {
+            best = us[i]
             peer = name[i]
         }
     }
-    if (own && best) {
-        line = line sprintf(" %7.2f  %s", own / best, peer)
-        add(coll, bytes < 65536 ? "small" : "large", own / best, bytes)
-        add(coll, "all", own / best, bytes)
+    for (i = 1; i <= count; i++) {
+        if (!is_own(name[i]) || !us[i]) continue
+        if (name[i] != "event" && us[first] && name[first] == "event" && bytes < 65536)
+            more[name[i]] = more[name[i]] " " us[i] - us[first]
+        if (!best) continue
+        if (i == first) line = line sprintf(" %7.2f  %s", us[i] / best, peer)
+        add(coll " " name[i], bytes < 65536 ? "small" : "large", us[i] / best, bytes)
+        add(coll " " name[i], "all", us[i] / best, bytes)
     }
     print line
 }
@@ -227,7 +245,22 @@ function cells(key) {
     return key in sum ? sprintf(" %8.2f %7.2f", exp(sum[key] / number[key]),
         worst[key]) : sprintf(" %8s %7s", "-", "-")
 }
-BEGIN { count = split(impls, name, ",") }
+# Of all collectives, one row for each of xylem in the list.
+function total(own, i, key, sum_, rows, highest) {
+    for (i = 1; i <= colls; i++) {
+        key = coll[i] " " own " all"
+        if (!(key in sum)) continue
+        sum_ += sum[key] / number[key]; rows++
+        if (worst[key] > highest) highest = worst[key]
+    }
+    if (rows) printf "%-34s%34s %8.2f %7.2f\n", "all collectives, " own, "",
+        exp(sum_ / rows), highest
+}
+BEGIN {
+    count = split(impls, name, ",")
+    for (i = count; i >= 1; i--) if (is_own(name[i])) first = i
+    for (i = 1; i <= count; i++) if (name[i] == "event") first = i
+}
 {
     key = $2 " " $3
     if (!($2 in order)) coll[++colls] = $2
@@ -237,17 +270,20 @@ BEGIN { count = split(impls, name, ",") }
 END {
     for (i = 1; i <= colls; i++) table(coll[i])
     printf "\nratios: geometric mean and worst\n"
-    printf "%-20s %16s %16s %16s %10s\n", "", "below 64K", "from 64K on", "all",
+    printf "%-34s %16s %16s %16s %10s\n", "", "below 64K", "from 64K on", "all",
         "worst at"
-    for (i = 1; i <= colls; i++) {
-        key = coll[i] " all"
-        printf "%-20s%s%s%s %10s\n", coll[i], cells(coll[i] " small"),
-            cells(coll[i] " large"), cells(key),
-            key in where ? where[key] : "-"
-        if (!(key in sum)) continue
-        total += sum[key] / number[key]; rows++
-        if (worst[key] > highest) highest = worst[key]
-    }
-    if (rows) printf "%-20s%34s %8.2f %7.2f\n", "all collectives alike", "",
-        exp(total / rows), highest
+    for (i = 1; i <= colls; i++)
+        for (n = 1; n <= count; n++) {
+            if (!is_own(name[n])) continue
+            row = coll[i] " " name[n]
+            key = row " all"
+            printf "%-34s%s%s%s %10s\n", row, cells(row " small"),
+                cells(row " large"), cells(key),
+                key in where ? where[key] : "-"
+        }
+    for (n = 1; n <= count; n++) if (is_own(name[n])) total(name[n])
+    for (n = 1; n <= count; n++)
+        if (name[n] in more)
+            printf "%s - event, below 64K: median %.2f us\n", name[n],
+                median(more[name[n]])
 }' "$results"

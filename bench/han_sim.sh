@@ -17,7 +17,8 @@
 # 2,048 ranks takes minutes and some 16 GB: --long brings it.
 set -u
 export LC_ALL=C
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=bench/sim_script.sh
+. "$(dirname "${BASH_SOURCE[0]}")/sim_script.sh"
 
 usage()
 {
@@ -37,35 +38,12 @@ usage: bench/han_sim.sh [options]
 TXT
 }
 
-fail()
-{
-    echo "han_sim.sh: $1" >&2
-    exit 1
-}
-
 machine=shaheen2 nodes=128 ppn=32 colls=bcast,allreduce rules=4.0,4.1 long=''
 sizes=4,16,64,256,1024,4096,16384,65536,262144,1048576,4194304,16777216,$(
 )67108864,134217728
-limit=180 csv=''
-bin=$here/../build/release/bench
-[ ! -x "$here/xylem-sim" ] || bin=$here
-while [ $# -gt 0 ]; do
-    case $1 in
-    --help | -h) usage; exit 0 ;;
-    --long) long=yes; shift; continue ;;
-    --machine | --nodes | --ppn | --colls | --sizes | --rules | --limit | \
-        --bin | --csv) ;;
-    *) usage >&2; exit 2 ;;
-    esac
-    [ $# -ge 2 ] || { usage >&2; exit 2; }
-    name=${1#--}
-    printf -v "$name" %s "$2"
-    shift 2
-done
-sim=$bin/xylem-sim
-[ -x "$sim" ] || fail "no xylem-sim in $bin"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+limit=180 csv='' bin=''
+options_parse "$@"
+begin
 ranks=$((nodes * ppn)) ring_ranks_max=2048
 
 # ---- a run ----
@@ -82,9 +60,7 @@ simulate() # collective, bytes, option...
         echo -
         return
     fi
-    awk -F, '
-        NR == 1 { for (i = 1; i <= NF; i++) if ($i == "max_us") column = i }
-        NR == 2 { print $column }' "$work/csv"
+    max_us "$work/csv"
 }
 
 # ---- what tuned takes: lines COLLECTIVE BYTES IMPLEMENTATION NAME SEGMENT ----

@@ -65,8 +65,9 @@ static const char *event_refusal(void *arg, const struct bench_call *call)
 
     if (state->tuning.algorithm == NULL)
         return NULL;
+    /* Whether ranks share memory the call tells. */
     return registry_refusal(state->tuning.algorithm, call,
-                            xylem_team_size(state->world), state->why,
+                            xylem_team_size(state->world), 1, state->why,
                             sizeof state->why);
 }
 

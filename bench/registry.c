@@ -34,6 +34,8 @@ static void demands_print(FILE *out, const xyl_algorithm_t *algorithm)
         {XYL_NEEDS_POWER_OF_TWO, "needs a power of two of ranks"},
         {XYL_NEEDS_EVEN, "needs an even number of ranks"},
         {XYL_NEEDS_ELEMENT_PER_RANK, "needs an element per rank"},
+        {XYL_NEEDS_NODE, "needs ranks that share memory"},
+        {XYL_NEEDS_FILLED_NODES, "needs ranks that fill node after node"},
         {XYL_TAKES_SEGMENTS, "takes --segment"},
     };
     size_t i;
@@ -41,7 +43,12 @@ static void demands_print(FILE *out, const xyl_algorithm_t *algorithm)
     for (i = 0; i < sizeof demands / sizeof demands[0]; i++)
         if ((algorithm->flags & demands[i].flag) != 0)
             fprintf(out, "; %s", demands[i].text);
-    if ((algorithm->flags & XYL_TAKES_RADIX) != 0)
+    if ((algorithm->flags & XYL_TAKES_RADIX) == 0)
+        return;
+    if ((algorithm->flags & XYL_NEEDS_LEVELS) != 0)
+        fprintf(out, "; K leaders of a node, 1 ... %u, default by size",
+                algorithm->radix_max);
+    else
         fprintf(out, "; K 2 ... %u, default %u", algorithm->radix_max,
                 algorithm->radix_default);
 }
@@ -73,8 +80,7 @@ static void coll_print(FILE *out, xylem_coll_t coll)
         trees_print(out);
     all = xyl_algorithms(&count);
     for (i = 0; i < count; i++) {
-        /* What has no schedule is a tree, and shown as one. */
-        if (all[i].coll != written_as(coll) || all[i].write == NULL)
+        if (all[i].coll != written_as(coll))
             continue;
         name_print(out, all[i].name, (all[i].flags & XYL_TAKES_RADIX) != 0);
         fputs(all[i].help, out);
@@ -110,7 +116,7 @@ static const xyl_algorithm_t *find(const char *text, xylem_coll_t coll)
 
 const char *registry_refusal(const char *algorithm,
                              const struct bench_call *call, uint32_t ranks,
-                             char *why, size_t bytes)
+                             int shares_memory, char *why, size_t bytes)
 {
     const struct coll_traits *traits = coll_traits(call->coll);
     const xyl_algorithm_t *found = find(algorithm, call->coll);
@@ -121,6 +127,7 @@ const char *registry_refusal(const char *algorithm,
                                    .count = call->bytes / element_bytes,
                                    .element_bytes = element_bytes,
                                    .is_commutative = 1,
+                                   .shares_memory = shares_memory,
                                    .fills_nodes = 1}; /* the call tells */
     const char *missing;
 

@@ -12,9 +12,10 @@
 void registry_print(FILE *out, xylem_coll_t coll);
 
 /* Why calls like `call` on that many ranks cannot be run by the schedule
- * "name[:radix]"; NULL: they can. The text is written to `why`. */
+ * "name[:radix]"; NULL: they can, as far as that is known before. The text is
+ * written to `why`. */
 const char *registry_refusal(const char *algorithm,
                              const struct bench_call *call, uint32_t ranks,
-                             char *why, size_t bytes);
+                             int shares_memory, char *why, size_t bytes);
 
 #endif

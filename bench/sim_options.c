@@ -89,10 +89,11 @@ static const struct cli cli = {
         "Runs a collective of xylem on a simulated machine: the library's own "
         "code, thousands of\nranks in one process, on a virtual clock. Equal "
         "options and seeds give equal results.\n\nImplementations: event "
-        "(xylem); for trees of bcast and reduce also waitall and blocking (the "
-        "same network, waiting\nfor all or each of the children) and "
-        "elastic:D[:TIME] (synthetic: each call costs every rank\nTIME, 1 ms "
-        "by default, and a rank is at most D calls ahead of the slowest)."
+        "(xylem); for trees of bcast and reduce also waitall and\nblocking "
+        "(the "
+        "same network, waiting for all or each of the children) and\n"
+        "elastic:D[:TIME] (synthetic: each call costs every rank TIME, 1 ms by "
+        "default, and a\nrank is at most D calls ahead of the slowest)."
         "\n\nNoise: uniform:10Hz,0-20ms, "
         "periodic:100Hz,50us, sync:10Hz,1ms, poisson:10Hz,1ms,\n"
         "once:1ms@2ms, trace:FILE; each may end in ,rank=R or ,ranks=A-B or "
@@ -351,7 +352,9 @@ static enum cli_result algorithm_resolve(struct simulation *simulation)
          algorithm_parse(text, &simulation->tuning)))
         return CLI_RUN;
     simulation->tuning.algorithm = text;
-    why = registry_refusal(text, &call, simulation->ranks, words, sizeof words);
+    why = registry_refusal(text, &call, simulation->ranks,
+                           simulation->shares_memory && simulation->nodes == 1,
+                           words, sizeof words);
     if (why == NULL)
         return CLI_RUN;
     cli_complain(simulation->program, "--algorithm %s: %s", text, why);

@@ -44,8 +44,10 @@ struct exchange_stage {
     uint32_t count, slot_count;
     xyl_action_entry_t *actions;
     xyl_order_t *orders;
-    uint32_t *slot_of; /* [count] of the first piece of a message */
-    int cuts;          /* messages of middle length into pieces */
+    uint32_t *slot_of;         /* [count] of the first piece of a message */
+    int cuts;                  /* messages of middle length into pieces */
+    xyl_exchange_trim_fn trim; /* NULL: counts are as they are */
+    const void *trim_arg;
     uint32_t flight_max;
     /* The run. */
     uint32_t *waits; /* [count] still */
@@ -333,6 +335,8 @@ static void find_first(exchange_stage_t *exchange)
 {
     xyl_action_t number;
 
+    if (exchange->trim != NULL)
+        exchange->trim(exchange->trim_arg, exchange->actions);
     for (number = 0; number < exchange->count; number++)
         if (exchange->actions[number].waits == 0)
             line_push(&exchange->ready, number);
@@ -528,4 +532,12 @@ xylem_status_t xyl_exchange_stage_layouts(xyl_stage_t *stage,
                             (size_t)action->count * exchange->element_bytes);
     }
     return XYLEM_OK;
+}
+
+void xyl_exchange_stage_trim(xyl_stage_t *stage, xyl_exchange_trim_fn trim,
+                             const void *arg)
+{
+    assert(!self(stage)->cuts); /* pieces are planned */
+    self(stage)->trim = trim;
+    self(stage)->trim_arg = arg;
 }

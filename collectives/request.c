@@ -30,7 +30,7 @@ xylem_request_t *xyl_request_create(xylem_team_t *team,
     request->context = team->context;
     request->team = team;
     request->arena = arena;
-    request->is_counted = 1;
+    atomic_init(&request->is_counted, 1);
     request->start_task.run = start_run;
     request->callback_event.handle = callbacks_due;
     xyl_team_reference(team);
@@ -53,8 +53,8 @@ void xyl_request_revive(xylem_request_t *request)
 {
     request->magic = XYL_REQUEST_MAGIC;
     request->is_freed = 0;
-    request->is_counted = 1;
-    /* One that was freed by its own callback was still delivering. */
+    atomic_store_explicit(&request->is_counted, 1, memory_order_relaxed);
+    /* One that was freed before its callback had returned is not. */
     atomic_store_explicit(&request->state, XYL_REQUEST_IDLE,
                           memory_order_relaxed);
     xyl_team_reference(request->team);
@@ -69,16 +69,24 @@ void xyl_request_persist(xylem_request_t *request)
                               memory_order_relaxed);
 }
 
+/* The user has given it up: it does not hold its team's handle. */
+static void mark_freed(xylem_request_t *request)
+{
+    request->magic = XYL_REQUEST_FREED;
+    if (request->is_persistent)
+        atomic_fetch_sub_explicit(&request->team->persistent, 1,
+                                  memory_order_relaxed);
+    request->is_persistent = 0;
+}
+
 void xyl_request_discard(xylem_request_t *request)
 {
     xylem_context_t *context = request->context;
     xylem_team_t *team = request->team;
-    int is_counted = request->is_counted;
+    int is_counted =
+        atomic_load_explicit(&request->is_counted, memory_order_relaxed);
 
-    request->magic = XYL_REQUEST_FREED;
-    if (request->is_persistent)
-        atomic_fetch_sub_explicit(&team->persistent, 1, memory_order_relaxed);
-    request->is_persistent = 0;
+    mark_freed(request);
     if (request->ops->keep == NULL || !request->ops->keep(request))
         xyl_request_release(request);
     xyl_team_unreference(team);
@@ -87,23 +95,22 @@ void xyl_request_discard(xylem_request_t *request)
                                   memory_order_release);
 }
 
-/* What is not counted does not hold up its context. */
+/* What is not counted does not hold up its context. Whoever frees a request
+ * may come here while its callback returns. */
 static void count_remove(xylem_request_t *request)
 {
-    if (!request->is_counted)
-        return;
-    request->is_counted = 0;
-    atomic_fetch_sub_explicit(&request->context->requests_live, 1,
-                              memory_order_release);
+    if (atomic_exchange_explicit(&request->is_counted, 0,
+                                 memory_order_relaxed) != 0)
+        atomic_fetch_sub_explicit(&request->context->requests_live, 1,
+                                  memory_order_release);
 }
 
 static void count_add(xylem_request_t *request)
 {
-    if (request->is_counted)
-        return;
-    request->is_counted = 1;
-    atomic_fetch_add_explicit(&request->context->requests_live, 1,
-                              memory_order_relaxed);
+    if (atomic_exchange_explicit(&request->is_counted, 1,
+                                 memory_order_relaxed) == 0)
+        atomic_fetch_add_explicit(&request->context->requests_live, 1,
+                                  memory_order_relaxed);
 }
 
 /* ---- zombies: completed, but the net still owes events ---- */
@@ -141,14 +148,25 @@ static void zombie_reap(xylem_request_t *request)
     xyl_request_discard(request);
 }
 
-static void zombie_freed(xyl_task_t *task)
+/* What a thread has freed that the progressing thread may still look at. */
+static void freed_run(xyl_task_t *task)
 {
     xylem_request_t *request =
         (xylem_request_t *)(void *)((char *)task -
                                     offsetof(xylem_request_t, start_task));
 
+    request->start_task.run = start_run;
     request->is_freed = 1;
-    zombie_reap(request);
+    if (request->is_zombie)
+        zombie_reap(request);
+    else
+        xyl_request_discard(request);
+}
+
+static void free_later(xylem_request_t *request)
+{
+    request->start_task.run = freed_run;
+    xyl_engine_submit(&request->context->engine, &request->start_task);
 }
 
 void xyl_request_event_back(xylem_request_t *request)
@@ -169,25 +187,36 @@ static void start_run(xyl_task_t *task)
     request->ops->start(request);
 }
 
+/* Whether the calling thread may have it: it is idle, or completed, and told
+ * so to its callback, be that on its way back on another thread or not. */
+static int is_over(xylem_request_t *request, uint32_t state)
+{
+    return state == XYL_REQUEST_IDLE ||
+           (state == XYL_REQUEST_DELIVERING &&
+            ((request->flags & XYLEM_FLAG_AUTOFREE) == 0 ||
+             xyl_engine_in_callback(&request->context->engine)));
+}
+
 xylem_status_t xyl_request_start(xylem_request_t *request)
 {
-    xyl_engine_t *engine = &request->context->engine;
-    /* Partner: the release in publish_idle. */
+    /* Partner: the releases where it becomes idle, or its callback is called.
+     */
     uint32_t state =
         atomic_load_explicit(&request->state, memory_order_acquire);
 
-    if (state == XYL_REQUEST_ACTIVE ||
-        (state == XYL_REQUEST_DELIVERING && !xyl_engine_in_callback(engine)))
-        return xyl_fail(XYLEM_ERR_BUSY, "the request is active already");
-    if (request->is_zombie)
-        return xyl_fail(request->status,
-                        "the request failed and cannot be started again");
+    do {
+        if (!is_over(request, state))
+            return xyl_fail(XYLEM_ERR_BUSY, "the request is active already");
+        if (request->is_zombie)
+            return xyl_fail(request->status,
+                            "the request failed and cannot be started again");
+    } while (!atomic_compare_exchange_weak_explicit(
+        &request->state, &state, XYL_REQUEST_ACTIVE, memory_order_acq_rel,
+        memory_order_acquire));
     request->has_completed = 0;
     if (request->ops->prepare != NULL)
         request->ops->prepare(request);
-    atomic_store_explicit(&request->state, XYL_REQUEST_ACTIVE,
-                          memory_order_release);
-    xyl_engine_submit(engine, &request->start_task);
+    xyl_engine_submit(&request->context->engine, &request->start_task);
     return XYLEM_OK;
 }
 
@@ -227,17 +256,23 @@ void xyl_request_queue_callbacks(xylem_request_t *request)
 
 static void callback_returned(xylem_request_t *request)
 {
+    xyl_driver_t *driver = &request->context->driver;
+    uint32_t state = XYL_REQUEST_DELIVERING;
+
+    zombie_uncount(request);
     if (request->is_freed) {
-        zombie_uncount(request);
         if (!request->is_zombie)
             xyl_request_discard(request);
         else
             zombie_reap(request);
         return;
     }
-    if (atomic_load_explicit(&request->state, memory_order_relaxed) ==
-        XYL_REQUEST_DELIVERING)
-        publish_idle(request);
+    /* Else it has been started again, or another thread has freed it and has
+     * submitted what is left to do. Partner: the exchanges of these. */
+    if (atomic_compare_exchange_strong_explicit(
+            &request->state, &state, XYL_REQUEST_IDLE, memory_order_release,
+            memory_order_relaxed))
+        xyl_driver_notify(driver);
 }
 
 static void callbacks_due(xyl_event_t *event)
@@ -259,12 +294,13 @@ static void callbacks_due(xyl_event_t *event)
         count_remove(request);
     if (request->on_complete != NULL)
         request->on_complete(request->arg, request->status);
-    if ((request->flags & XYLEM_FLAG_AUTOFREE) != 0 &&
-        atomic_load_explicit(&request->state, memory_order_relaxed) ==
+    if ((request->flags & XYLEM_FLAG_AUTOFREE) != 0) {
+        if (atomic_load_explicit(&request->state, memory_order_relaxed) ==
             XYL_REQUEST_DELIVERING)
-        request->is_freed = 1;
-    else if (!request->is_freed)
-        count_add(request); /* the callback has started it again */
+            request->is_freed = 1;
+        else if (!request->is_freed)
+            count_add(request); /* the callback has started it again */
+    }
     callback_returned(request);
 }
 
@@ -369,6 +405,25 @@ xylem_status_t xylem_request_wait_for(xylem_request_t *request,
     return outcome(request);
 }
 
+/* Completed, but its callback is still on the progressing thread's stack, which
+ * therefore does the rest. 0: it has become *state_out by now. */
+static int leave_to_owner(xylem_request_t *request, uint32_t *state_out)
+{
+    uint32_t state = XYL_REQUEST_DELIVERING;
+
+    /* Partner: the exchange in callback_returned. */
+    if (!atomic_compare_exchange_strong_explicit(
+            &request->state, &state, XYL_REQUEST_LEFT, memory_order_acq_rel,
+            memory_order_acquire)) {
+        *state_out = state;
+        return 0;
+    }
+    mark_freed(request);
+    count_remove(request);
+    free_later(request);
+    return 1;
+}
+
 xylem_status_t xylem_request_free(xylem_request_t *request)
 {
     xylem_status_t status;
@@ -380,19 +435,20 @@ xylem_status_t xylem_request_free(xylem_request_t *request)
     if (status != XYLEM_OK)
         return status;
     state = atomic_load_explicit(&request->state, memory_order_acquire);
-    if (state == XYL_REQUEST_ACTIVE ||
-        (state == XYL_REQUEST_DELIVERING &&
-         !xyl_engine_in_callback(&request->context->engine)))
+    if (state == XYL_REQUEST_DELIVERING && is_over(request, state) &&
+        !xyl_engine_in_callback(&request->context->engine) &&
+        leave_to_owner(request, &state))
+        return XYLEM_OK;
+    if (!is_over(request, state))
         return xyl_fail(XYLEM_ERR_BUSY,
                         "xylem_request_free: the request is active; wait for "
                         "it first");
-    request->magic = XYL_REQUEST_FREED;
+    mark_freed(request);
     if (state == XYL_REQUEST_DELIVERING) {
         request->is_freed = 1; /* callback_returned does the rest */
         count_remove(request);
     } else if (request->is_zombie) {
-        request->start_task.run = zombie_freed;
-        xyl_engine_submit(&request->context->engine, &request->start_task);
+        free_later(request);
     } else {
         xyl_request_discard(request);
     }

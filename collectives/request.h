@@ -1,11 +1,16 @@
 /* Requests: what the user holds. One life cycle for everything that takes time.
  *
- *           start            completed            callbacks returned
+ *           start            completed            callback returned
  *   IDLE ─────────▶ ACTIVE ───────────▶ DELIVERING ───────────────▶ IDLE
- *                                          │ restarted in the callback
- *                                          └──────────▶ ACTIVE
+ *                                          │ started again
+ *                                          ├──────────▶ ACTIVE
+ *                                          │ freed by another thread
+ *                                          └──────────▶ LEFT
  *
- * A request without callbacks goes from ACTIVE to IDLE directly. Memory comes
+ * In DELIVERING the user knows that the run is over, and may start or free the
+ * request in the callback or on any other thread; the callback is still on the
+ * progressing thread's stack, which keeps the memory until it has returned. A
+ * request without callbacks goes from ACTIVE to IDLE directly. Memory comes
  * from one arena and goes when the user has freed the request and the net has
  * given back everything that was posted for it.
  */
@@ -23,7 +28,8 @@ enum { XYL_REQUEST_MAGIC = 0x78517271, XYL_REQUEST_FREED = 0x64656164 };
 typedef enum xyl_request_state {
     XYL_REQUEST_IDLE,
     XYL_REQUEST_ACTIVE,
-    XYL_REQUEST_DELIVERING
+    XYL_REQUEST_DELIVERING,
+    XYL_REQUEST_LEFT
 } xyl_request_state_t;
 
 typedef struct xyl_request_ops {
@@ -48,14 +54,14 @@ struct xylem_request {
     xylem_context_t *context;
     xylem_team_t *team; /* holds a reference */
     _Atomic uint32_t state;
-    xylem_status_t status; /* of the last run; published by `state` */
-    int has_completed;     /* this run is over, callbacks may be due */
-    int is_queued;         /* in the engine's callback fifo */
-    int is_freed;          /* by the user */
-    int is_persistent;     /* the user may start it again */
-    int is_zombie;         /* completed while `posted` was not 0 */
-    int is_counted;        /* in the context's requests_live */
-    uint32_t posted;       /* events that the net or the engine still owes */
+    xylem_status_t status;  /* of the last run; published by `state` */
+    int has_completed;      /* this run is over, callbacks may be due */
+    int is_queued;          /* in the engine's callback fifo */
+    int is_freed;           /* by the user */
+    int is_persistent;      /* the user may start it again */
+    int is_zombie;          /* completed while `posted` was not 0 */
+    _Atomic int is_counted; /* in the context's requests_live */
+    uint32_t posted;        /* events that the net or the engine still owes */
     xylem_complete_fn on_complete;
     void *arg;
     xyl_task_t start_task;
@@ -67,7 +73,7 @@ struct xylem_request {
 /* Of `bytes` bytes, cleared, with `arena` set up. NULL: no memory. */
 xylem_request_t *xyl_request_create(xylem_team_t *team,
                                     const xyl_request_ops_t *ops, size_t bytes);
-/* Any thread: IDLE or DELIVERING (by its own callback) to ACTIVE. */
+/* Any thread: IDLE or DELIVERING to ACTIVE. */
 xylem_status_t xyl_request_start(xylem_request_t *request);
 /* Not inside a callback: progresses until the run is over; its status. */
 xylem_status_t xyl_request_wait(xylem_request_t *request);

@@ -27,6 +27,10 @@ void xyl_select_han(xylem_team_t *team, const xylem_coll_args_t *args,
                     const xyl_choice_t *choice, int is_commutative,
                     xyl_han_plan_t *plan_out);
 
+/* The plan's windows, unless the call or a setting asks for others. */
+void xyl_select_windows(const xylem_coll_args_t *args,
+                        const xyl_config_t *config, xyl_plan_t *plan);
+
 /* 1 when contributions to a reduction may be combined as they come. */
 int xyl_select_arrival_order(const xylem_team_t *team,
                              const xylem_coll_args_t *args, int is_commutative);

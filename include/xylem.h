@@ -373,7 +373,7 @@ typedef enum xylem_tree {
 /* All callbacks run on the progressing thread, never inside the call that
  * starts the operation and never with a lock held. They may start operations,
  * restart or free their own request, and release segments; they must not
- * block. */
+ * block. As soon as on_complete is called, any thread may do so, too. */
 typedef void (*xylem_complete_fn)(void *arg, xylem_status_t status);
 /* Segment `segment`, bytes [offset, offset + bytes) of the result, is final on
  * this rank. Segments arrive in any order. */
@@ -560,7 +560,7 @@ xylem_status_t xylem_coll_start(xylem_team_t *team,
 /* ------------------------------------------------------------------------ */
 /* Requests                                                                 */
 
-/* Starts an idle persistent request again. */
+/* Starts an idle or completed persistent request again, on any thread. */
 xylem_status_t xylem_request_start(xylem_request_t *request);
 
 /* Progresses once; XYLEM_IN_PROGRESS, or the operation's final status. */
@@ -577,8 +577,8 @@ xylem_status_t xylem_request_wait(xylem_request_t *request);
 xylem_status_t xylem_request_wait_for(xylem_request_t *request,
                                       uint64_t limit_us);
 
-/* Frees an idle or completed request. NULL is allowed; XYLEM_ERR_BUSY while it
- * is active. */
+/* Frees an idle or completed request, on any thread, although its callback may
+ * not have returned yet. NULL is allowed; XYLEM_ERR_BUSY while it is active. */
 xylem_status_t xylem_request_free(xylem_request_t *request);
 
 /* Into how many segments the operation is cut, and the bytes of each but the

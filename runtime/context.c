@@ -541,6 +541,7 @@ xylem_status_t xylem_context_destroy(xylem_context_t *context)
                         "xylem_context_destroy: %u requests are not freed",
                         live);
     xyl_driver_leave_to_caller(&context->driver);
+    xyl_driver_turn(&context->driver); /* a request that was freed just now */
     if (context->bootstrap != NULL)
         meet_the_others(context);
     context->magic = 0;

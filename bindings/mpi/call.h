@@ -155,6 +155,8 @@ xmpi_comm_t *xmpi_comm_find(MPI_Comm handle);
  * communicator if the call may block. */
 xmpi_fate_t xmpi_comm_decide(xmpi_comm_t *comm, xylem_coll_t coll,
                              xmpi_form_t form);
+/* Makes its team without a call; collective over it, blocks. */
+void xmpi_comm_connect(MPI_Comm handle);
 void xmpi_comm_hold(xmpi_comm_t *comm);
 void xmpi_comm_drop(xmpi_comm_t *comm);
 /* Tells the error handler; returns the code. */

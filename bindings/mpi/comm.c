@@ -222,6 +222,15 @@ static void ask(xmpi_comm_t *comm)
         comm->calls_to_retry *= 2;
 }
 
+void xmpi_comm_connect(MPI_Comm handle)
+{
+    xmpi_comm_t *comm = xmpi_comm_find(handle);
+
+    if (comm != NULL && comm->state == XMPI_COMM_NEW &&
+        comm->fate != XMPI_NO_INTRA)
+        ask(comm);
+}
+
 xmpi_fate_t xmpi_comm_decide(xmpi_comm_t *comm, xylem_coll_t coll,
                              xmpi_form_t form)
 {
@@ -297,52 +306,51 @@ static int with_team(int code, int connected, const MPI_Comm *made)
     return code;
 }
 
-int xmpi_Comm_dup(MPI_Comm parent, MPI_Comm *made);
-int xmpi_Comm_split(MPI_Comm parent, int color, int key, MPI_Comm *made);
-int xmpi_Comm_create(MPI_Comm parent, MPI_Group group, MPI_Comm *made);
-int xmpi_Comm_split_type(MPI_Comm parent, int type, int key, MPI_Info info,
-                         MPI_Comm *made);
-int xmpi_Cart_create(MPI_Comm parent, int dims, const int *sizes,
-                     const int *periods, int reorder, MPI_Comm *made);
+/* A function of MPI's that makes one: its name, whether it may connect the
+ * job, its parameters and their names. */
+/* clang-format off */
+#define MAKERS(X)                                                              \
+    X(Comm_dup, 0, (MPI_Comm parent, MPI_Comm *made), (parent, made))          \
+    X(Comm_dup_with_info, 0,                                                   \
+      (MPI_Comm parent, MPI_Info info, MPI_Comm *made), (parent, info, made))  \
+    X(Comm_split, 1,                                                           \
+      (MPI_Comm parent, int color, int key, MPI_Comm *made),                   \
+      (parent, color, key, made))                                              \
+    X(Comm_create, 1, (MPI_Comm parent, MPI_Group group, MPI_Comm *made),      \
+      (parent, group, made))                                                   \
+    X(Comm_split_type, 1,                                                      \
+      (MPI_Comm parent, int type, int key, MPI_Info info, MPI_Comm *made),     \
+      (parent, type, key, info, made))                                         \
+    X(Cart_create, 1,                                                          \
+      (MPI_Comm parent, int dims, const int *sizes, const int *periods,        \
+       int reorder, MPI_Comm *made),                                           \
+      (parent, dims, sizes, periods, reorder, made))                           \
+    X(Cart_sub, 1, (MPI_Comm parent, const int *remain, MPI_Comm *made),       \
+      (parent, remain, made))                                                  \
+    X(Graph_create, 1,                                                         \
+      (MPI_Comm parent, int nodes, const int *index, const int *edges,         \
+       int reorder, MPI_Comm *made),                                           \
+      (parent, nodes, index, edges, reorder, made))                            \
+    X(Dist_graph_create, 1,                                                    \
+      (MPI_Comm parent, int n, const int *sources, const int *degrees,         \
+       const int *ends, const int *weights, MPI_Info info, int reorder,        \
+       MPI_Comm *made),                                                        \
+      (parent, n, sources, degrees, ends, weights, info, reorder, made))       \
+    X(Dist_graph_create_adjacent, 1,                                           \
+      (MPI_Comm parent, int in, const int *sources, const int *from, int out,  \
+       const int *ends, const int *to, MPI_Info info, int reorder,             \
+       MPI_Comm *made),                                                        \
+      (parent, in, sources, from, out, ends, to, info, reorder, made))
+/* clang-format on */
 
-int xmpi_Comm_dup(MPI_Comm parent, MPI_Comm *made)
-{
-    int connected = is_connected(parent, 0);
-
-    return with_team(xmpi_host.Comm_dup(parent, made), connected, made);
-}
-
-int xmpi_Comm_split(MPI_Comm parent, int color, int key, MPI_Comm *made)
-{
-    int connected = is_connected(parent, 1);
-
-    return with_team(xmpi_host.Comm_split(parent, color, key, made), connected,
-                     made);
-}
-
-int xmpi_Comm_create(MPI_Comm parent, MPI_Group group, MPI_Comm *made)
-{
-    int connected = is_connected(parent, 1);
-
-    return with_team(xmpi_host.Comm_create(parent, group, made), connected,
-                     made);
-}
-
-int xmpi_Comm_split_type(MPI_Comm parent, int type, int key, MPI_Info info,
-                         MPI_Comm *made)
-{
-    int connected = is_connected(parent, 1);
-
-    return with_team(xmpi_host.Comm_split_type(parent, type, key, info, made),
-                     connected, made);
-}
-
-int xmpi_Cart_create(MPI_Comm parent, int dims, const int *sizes,
-                     const int *periods, int reorder, MPI_Comm *made)
-{
-    int connected = is_connected(parent, 1);
-
-    return with_team(
-        xmpi_host.Cart_create(parent, dims, sizes, periods, reorder, made),
-        connected, made);
-}
+/* As many parameters as MPI's. NOLINTBEGIN(readability-function-size) */
+#define MAKER(name, may_connect, parameters, arguments)                        \
+    int xmpi_##name parameters;                                                \
+    int xmpi_##name parameters                                                 \
+    {                                                                          \
+        int connected = is_connected(parent, may_connect);                     \
+                                                                               \
+        return with_team(xmpi_host.name arguments, connected, made);           \
+    }
+MAKERS(MAKER)
+/* NOLINTEND(readability-function-size) */

@@ -29,7 +29,12 @@
     X(Comm_split)                                                              \
     X(Comm_create)                                                             \
     X(Comm_split_type)                                                         \
+    X(Comm_dup_with_info)                                                      \
     X(Cart_create)                                                             \
+    X(Cart_sub)                                                                \
+    X(Graph_create)                                                            \
+    X(Dist_graph_create)                                                       \
+    X(Dist_graph_create_adjacent)                                              \
     X(Comm_dup)                                                                \
     X(Comm_idup)                                                               \
     X(Comm_free)                                                               \
@@ -43,6 +48,8 @@
     X(Comm_get_attr)                                                           \
     X(Comm_call_errhandler)                                                    \
     X(Comm_set_errhandler)                                                     \
+    X(Type_commit)                                                             \
+    X(Type_create_hindexed)                                                    \
     X(Type_create_keyval)                                                      \
     X(Type_set_attr)                                                           \
     X(Type_get_attr)                                                           \

@@ -39,7 +39,12 @@
     X(Comm_split)                                                              \
     X(Comm_create)                                                             \
     X(Comm_split_type)                                                         \
-    X(Cart_create)
+    X(Comm_dup_with_info)                                                      \
+    X(Cart_create)                                                             \
+    X(Cart_sub)                                                                \
+    X(Graph_create)                                                            \
+    X(Dist_graph_create)                                                       \
+    X(Dist_graph_create_adjacent)
 
 /* Every name that the front exports. */
 #define XMPI_FORMS_(name, iname, coll) X_(name) X_(iname) X_(name##_init)

@@ -4,7 +4,6 @@
  * request. Starting it also starts the operation, and when that has ended the
  * message is sent. */
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 
 #include "bindings/mpi/call.h"
@@ -97,8 +96,7 @@ static persistent_t *find(MPI_Request handle)
 static void release(persistent_t *persistent)
 {
     tag_give_back(persistent);
-    while (xylem_request_free(persistent->request) == XYLEM_ERR_BUSY)
-        sched_yield();
+    xylem_request_free(persistent->request);
     xmpi_plan_drop(&persistent->plan);
     xmpi_comm_drop(persistent->comm);
     free(persistent);
@@ -187,10 +185,7 @@ int xmpi_persistent_start(MPI_Request *request, int *error_out)
     persistent->is_active = 1;
     *error_out = xmpi_plan_pack(&persistent->plan);
     xmpi_work_begin();
-    /* Its last callback may not have returned yet, on another thread. */
-    do
-        status = xylem_request_start(persistent->request);
-    while (status == XYLEM_ERR_BUSY && sched_yield() == 0);
+    status = xylem_request_start(persistent->request);
     xmpi_work_begun();
     if (status != XYLEM_OK)
         xmpi_work_done(persistent, status);

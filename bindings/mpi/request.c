@@ -182,9 +182,7 @@ static void finish(xmpi_work_t *work)
     int is_left;
 
     operation->code = code_of(work->status);
-    /* Its callback may not have returned yet, on another thread. */
-    while (xylem_request_free(operation->request) == XYLEM_ERR_BUSY)
-        sched_yield();
+    xylem_request_free(operation->request);
     if (work->status == XYLEM_OK) {
         operation->code = xmpi_plan_unpack(&operation->plan);
         xmpi_plan_drop(&operation->plan);

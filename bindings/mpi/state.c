@@ -5,7 +5,8 @@
  * on whatever communicator, they make one of the binding's own, compare their
  * settings, and make the context over it. With MPI_THREAD_MULTIPLE several
  * threads may make such calls at once, on different communicators: there the
- * communicator is made in MPI_Init_thread.
+ * communicator is made in MPI_Init_thread. XYLEM_MPI_CONNECT=init has all of it
+ * made there.
  *
  * The context ends with MPI_COMM_SELF's attributes, at the beginning of
  * MPI_Finalize: the last of them, since it is the first that is set.
@@ -137,6 +138,23 @@ static int is_on(const char *name)
 
     return text != NULL && *text != '\0' && strcmp(text, "0") != 0 &&
            strcmp(text, "off") != 0;
+}
+
+/* When the ranks are connected. */
+static int connects_in_init(void)
+{
+    const char *text = getenv("XYLEM_MPI_CONNECT");
+
+    if (text == NULL || *text == '\0' || strcmp(text, "first") == 0)
+        return 0;
+    if (strcmp(text, "init") == 0)
+        return 1;
+    if (xmpi_state.rank == 0)
+        fprintf(stderr,
+                "xylem-mpi: XYLEM_MPI_CONNECT: cannot use the value '%s'; it "
+                "is first or init\n",
+                text);
+    return 0;
 }
 
 /* ---- exchange ---- */
@@ -378,6 +396,8 @@ void xmpi_state_open(void)
         level == MPI_THREAD_MULTIPLE)
         connect(MPI_COMM_WORLD);
     xmpi_state.is_open = 1;
+    if (connects_in_init())
+        xmpi_comm_connect(MPI_COMM_WORLD);
 }
 
 int xmpi_Init(int *argc, char ***argv);

@@ -135,6 +135,11 @@ static void add_c_types(void)
     add_named(MPI_C_LONG_DOUBLE_COMPLEX, XMPI_COMPLEX,
               XYLEM_COMPLEX_LONG_DOUBLE);
     add_named(MPI_C_BOOL, XMPI_LOGICAL, XYLEM_BOOL);
+    add_named(MPI_CXX_BOOL, XMPI_LOGICAL, XYLEM_BOOL);
+    add_named(MPI_CXX_FLOAT_COMPLEX, XMPI_COMPLEX, XYLEM_COMPLEX_FLOAT32);
+    add_named(MPI_CXX_DOUBLE_COMPLEX, XMPI_COMPLEX, XYLEM_COMPLEX_FLOAT64);
+    add_named(MPI_CXX_LONG_DOUBLE_COMPLEX, XMPI_COMPLEX,
+              XYLEM_COMPLEX_LONG_DOUBLE);
     add_named(MPI_BYTE, XMPI_BITS, XYLEM_UINT8);
     add_named(MPI_SHORT_INT, XMPI_PAIR, XYLEM_PAIR_INT16_INT);
     add_named(MPI_2INT, XMPI_PAIR, XYLEM_PAIR_INT32_INT);
@@ -281,9 +286,11 @@ static xmpi_type_t *find_out(MPI_Datatype handle)
     }
     type->true_low = true_low;
     type->true_extent = true_extent;
+    /* Data that begins elsewhere, at an absolute address say, is not. */
     type->is_plain =
-        type->size == 0 || (low == 0 && type->extent == (int64_t)type->size &&
-                            packs_as_copy(type));
+        type->size == 0 ||
+        (low == 0 && type->extent == (int64_t)type->size && true_low == 0 &&
+         true_extent == type->extent && packs_as_copy(type));
     return type;
 }
 
@@ -323,60 +330,84 @@ static uint64_t at_once(const xmpi_type_t *type)
     return type->size == 0 ? 0 : PACK_BYTES_MAX / type->size;
 }
 
-int xmpi_type_pack(const xmpi_type_t *type, const void *user, uint64_t count,
-                   void *packed)
+/* MPICH takes MPI_BOTTOM for a mistake when it packs. */
+#ifdef MPICH
+enum { BOTTOM_IS_REFUSED = 1 };
+#else
+enum { BOTTOM_IS_REFUSED = 0 };
+#endif
+
+/* `count` elements that lie one byte before where they are said to be. */
+static int one_byte_before(MPI_Datatype handle, int count, MPI_Datatype *made)
+{
+    MPI_Aint displ = -1;
+    int code = xmpi_host.Type_create_hindexed(1, &count, &displ, handle, made);
+
+    return code == MPI_SUCCESS ? xmpi_host.Type_commit(made) : code;
+}
+
+/* What MPI_Pack can take at once, from `user` to `packed` or back. */
+static int move(const xmpi_type_t *type, uintptr_t user, int count,
+                uintptr_t packed, int is_pack)
+{
+    int bytes = (int)((uint64_t)count * type->size), position = 0, code;
+    MPI_Datatype handle = type->handle;
+    int is_moved = user == 0 && BOTTOM_IS_REFUSED;
+
+    if (is_moved) {
+        code = one_byte_before(type->handle, count, &handle);
+        if (code != MPI_SUCCESS)
+            return code;
+        user++;
+        count = 1;
+    }
+    code =
+        is_pack
+            ? xmpi_host.Pack((const void *)user, count, handle, (void *)packed,
+                             bytes, &position, xmpi_state.self)
+            : xmpi_host.Unpack((const void *)packed, bytes, &position,
+                               (void *)user, count, handle, xmpi_state.self);
+    if (is_moved)
+        xmpi_host.Type_free(&handle);
+    return code;
+}
+
+static int move_all(const xmpi_type_t *type, uintptr_t user, uint64_t count,
+                    uintptr_t packed, int is_pack)
 {
     uint64_t most = at_once(type), now;
-    const char *from = user;
-    char *to = packed;
-    int position, code;
+    int code;
 
-    if (type->is_plain) {
-        if (count != 0 && type->size != 0)
-            memcpy(packed, user, count * type->size);
-        return MPI_SUCCESS;
-    }
     if (most == 0 && count != 0)
         return MPI_ERR_COUNT;
     for (; count > 0; count -= now) {
         now = count < most ? count : most;
-        position = 0;
-        code =
-            xmpi_host.Pack(from, (int)now, type->handle, to,
-                           (int)(now * type->size), &position, xmpi_state.self);
+        code = move(type, user, (int)now, packed, is_pack);
         if (code != MPI_SUCCESS)
             return code;
-        from += (int64_t)now * type->extent;
-        to += now * type->size;
+        user += now * (uint64_t)type->extent;
+        packed += now * type->size;
     }
+    return MPI_SUCCESS;
+}
+
+int xmpi_type_pack(const xmpi_type_t *type, const void *user, uint64_t count,
+                   void *packed)
+{
+    if (!type->is_plain)
+        return move_all(type, (uintptr_t)user, count, (uintptr_t)packed, 1);
+    if (count != 0 && type->size != 0)
+        memcpy(packed, user, count * type->size);
     return MPI_SUCCESS;
 }
 
 int xmpi_type_unpack(const xmpi_type_t *type, void *user, uint64_t count,
                      const void *packed)
 {
-    uint64_t most = at_once(type), now;
-    const char *from = packed;
-    char *to = user;
-    int position, code;
-
-    if (type->is_plain) {
-        if (count != 0 && type->size != 0)
-            memcpy(user, packed, count * type->size);
-        return MPI_SUCCESS;
-    }
-    if (most == 0 && count != 0)
-        return MPI_ERR_COUNT;
-    for (; count > 0; count -= now) {
-        now = count < most ? count : most;
-        position = 0;
-        code = xmpi_host.Unpack(from, (int)(now * type->size), &position, to,
-                                (int)now, type->handle, xmpi_state.self);
-        if (code != MPI_SUCCESS)
-            return code;
-        from += now * type->size;
-        to += (int64_t)now * type->extent;
-    }
+    if (!type->is_plain)
+        return move_all(type, (uintptr_t)user, count, (uintptr_t)packed, 0);
+    if (count != 0 && type->size != 0)
+        memcpy(user, packed, count * type->size);
     return MPI_SUCCESS;
 }
 

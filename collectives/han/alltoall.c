@@ -1,14 +1,17 @@
-/* Alltoall of short blocks in three steps. The seats of a node share out the
- * nodes: seat s deals with the nodes n for which n mod seats is s. Within the
- * node it gets from each seat what goes to these nodes, sends each of them one
- * message, and gets one from each; within the node everybody then takes what is
- * for it. A message from node m to node n goes from seat n mod seats(m) to seat
- * m mod seats(n), and has for each seat of m the blocks for the seats of n.
+/* Alltoall(v, w) of short blocks in three steps. The seats of a node share out
+ * the nodes: seat s deals with the nodes n for which n mod seats is s. Within
+ * the node it gets from each seat what goes to these nodes, sends each of them
+ * one message, and gets one from each; within the node everybody then takes
+ * what is for it. A message from node m to node n goes from seat n mod seats(m)
+ * to seat m mod seats(n), and has for each seat of m the blocks for the seats
+ * of n.
  *
  *   node: hand out ──▶ exchange ──▶ node: take
  *
  * All is published at once, so the memory of the nodes needs room for it; where
- * it has none, blocks go straight from rank to rank.
+ * it has none, blocks go straight from rank to rank. Where blocks vary they lie
+ * in slots of one length on their way; those that are longer go straight. Both
+ * ranks know how long a block is, so nobody has to be told.
  * Node-aware alltoall: Bienz, Olson, Gropp, Node-aware improvements to
  * allreduce, 2019, section 3; Kuehnemann, Rauber, Runger, 2006. */
 #include "collectives/algorithms/writers.h"
@@ -17,9 +20,12 @@
 #include "collectives/node/node.h"
 #include "runtime/base/status.h"
 
-enum { HAND_OUT, EXCHANGE, TAKE };
+enum { HAND_OUT, EXCHANGE, TAKE, STRAIGHT };
 
-enum { MESSAGES_UNDER_WAY = 32 };
+enum {
+    MESSAGES_UNDER_WAY = 32,
+    SLOT_BYTES = 64 /* as long as levels pay, see whole.c */
+};
 
 /* The memory that all seats of a node need for what they publish is less than
  * this, on the way in as on the way out. */
@@ -33,6 +39,41 @@ int xyl_han_alltoall_fits(const xylem_team_t *team, const xyl_levels_t *levels,
     return team->context->all_nodes_share && largest <= XYL_BOARD_SEATS_MAX &&
            block_bytes <= window / blocks &&
            largest * XYL_BOARD_LINE_BYTES <= window - block_bytes * blocks;
+}
+
+/* ---- blocks ---- */
+
+/* Where one lies in its buffer, and bytes that go by levels; a slot has
+ * problem.count. */
+typedef struct block {
+    uint64_t at, bytes;
+} block_t;
+
+static uint64_t if_short(const xyl_han_t *han, uint64_t bytes)
+{
+    return bytes <= han->problem.count ? bytes : 0;
+}
+
+static block_t received_from(const xyl_han_t *han, uint32_t rank)
+{
+    const xyl_node_problem_t *blocks = han->blocks;
+    uint64_t slot = han->problem.count;
+
+    if (blocks == NULL)
+        return (block_t){rank * slot, slot};
+    return (block_t){blocks->block_at[rank],
+                     if_short(han, blocks->blocks[rank])};
+}
+
+/* In place: what is sent lies where the result goes. */
+static block_t sent_to(const xyl_han_t *han, uint32_t rank)
+{
+    const xyl_node_problem_t *blocks = han->blocks;
+
+    if (blocks == NULL || blocks->send_blocks == NULL)
+        return received_from(han, rank);
+    return (block_t){blocks->send_at[rank],
+                     if_short(han, blocks->send_blocks[rank])};
 }
 
 /* ---- who deals with what ---- */
@@ -79,12 +120,36 @@ static void plan_inputs(xyl_node_program_t *program, uint64_t bytes)
     program->piece_bytes = program->input_bytes;
 }
 
+/* `bytes` in one piece, from the beginning of SEND. */
 static void publish(const xyl_han_t *han, xyl_node_program_t *program,
                     uint64_t bytes)
 {
-    xyl_step_t *step = xyl_node_step(
-        program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_INPUT, han->seats.rank, 0),
-        xyl_spot(XYL_SPACE_SEND, 0, 0), bytes);
+    (void)xyl_node_step(program, XYL_STEP_COPY,
+                        xyl_spot(XYL_SPACE_INPUT, han->seats.rank, 0),
+                        xyl_spot(XYL_SPACE_SEND, 0, 0), bytes);
+}
+
+/* All blocks into their slots, by rank. */
+static void publish_slots(const xyl_han_t *han, xyl_node_program_t *program)
+{
+    uint32_t rank;
+
+    for (rank = 0; rank < han->problem.ranks; rank++) {
+        block_t block = sent_to(han, rank);
+        if (block.bytes != 0)
+            (void)xyl_node_step(program, XYL_STEP_COPY,
+                                xyl_spot(XYL_SPACE_INPUT, han->seats.rank,
+                                         rank * han->problem.count),
+                                xyl_spot(XYL_SPACE_SEND, 0, block.at),
+                                block.bytes);
+    }
+}
+
+static void say_published(xyl_node_program_t *program)
+{
+    const xyl_spot_t nowhere = {XYL_SPACE_RECV, 0, 0};
+    xyl_step_t *step =
+        xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
 
     if (step == NULL)
         return;
@@ -137,17 +202,18 @@ static void fetch_outgoing(const xyl_han_t *han, xyl_node_program_t *program,
 static void fetch_incoming(const xyl_han_t *han, xyl_node_program_t *program,
                            uint32_t seat)
 {
-    uint64_t block = han->problem.count, message = 0;
+    uint64_t slot = han->problem.count, message = 0, from;
     uint32_t node, theirs;
 
     for (node = seat; node < han->levels->nodes; node += han->seats.size) {
-        for (theirs = 0; theirs < seats_of(han, node); theirs++)
-            fetch(program, xyl_levels_rank(han->levels, node, theirs) * block,
-                  seat,
-                  message +
-                      ((uint64_t)theirs * han->seats.size + han->seats.rank) *
-                          block,
-                  block);
+        for (theirs = 0; theirs < seats_of(han, node); theirs++) {
+            block_t block =
+                received_from(han, xyl_levels_rank(han->levels, node, theirs));
+            from = (uint64_t)theirs * han->seats.size + han->seats.rank;
+            if (block.bytes != 0)
+                fetch(program, block.at, seat, message + from * slot,
+                      block.bytes);
+        }
         message += message_bytes(han, node);
     }
 }
@@ -162,7 +228,11 @@ static xylem_status_t add_step(const xyl_han_t *han, uint64_t published,
 
     xyl_node_program_init(&program);
     plan_inputs(&program, room);
-    publish(han, &program, published);
+    if (stage->number == HAND_OUT && han->blocks != NULL)
+        publish_slots(han, &program);
+    else
+        publish(han, &program, published);
+    say_published(&program);
     for (i = 0; i < seats; i++) {
         uint32_t seat = (han->seats.rank + i) % seats;
         xyl_node_strand(&program);
@@ -202,19 +272,21 @@ static xylem_status_t add_take(const xyl_han_t *han)
 
 static void write_sort(const xyl_han_t *han, xyl_schedule_t *schedule, int out)
 {
-    uint64_t block = han->problem.count, at = 0;
-    uint32_t node, first, run;
+    uint64_t slot = han->problem.count, at = 0;
+    uint32_t node, first, run = 1, rank;
 
     for (node = 0; node < han->levels->nodes; node++)
         for (first = 0; first < seats_of(han, node); first += run) {
-            uint64_t place;
-            run = xyl_han_run(han->levels, node, first);
-            place = xyl_levels_rank(han->levels, node, first) * block;
+            block_t block;
+            rank = xyl_levels_rank(han->levels, node, first);
+            block = out ? sent_to(han, rank) : received_from(han, rank);
+            if (han->blocks == NULL)
+                run = xyl_han_run(han->levels, node, first);
             xyl_schedule_copy(schedule,
-                              xyl_piece(XYL_BUFFER_RECV, out ? at : place),
-                              xyl_piece(XYL_BUFFER_SEND, out ? place : at),
-                              run * block, XYL_ACTION_NONE);
-            at += run * block;
+                              xyl_piece(XYL_BUFFER_RECV, out ? at : block.at),
+                              xyl_piece(XYL_BUFFER_SEND, out ? block.at : at),
+                              run * block.bytes, XYL_ACTION_NONE);
+            at += run * slot;
         }
 }
 
@@ -287,26 +359,61 @@ static xylem_status_t add_exchange(const xyl_han_t *han)
     return xyl_han_add_written(han, write_exchange, NULL, &stage);
 }
 
-/* ---- all of it ---- */
+/* ---- straight from rank to rank ---- */
+
+/* Of those in `bytes`; 0 for the others. NULL: no memory. */
+static const uint64_t *long_ones(const xyl_han_t *han, const uint64_t *bytes)
+{
+    uint64_t *array = xyl_han_array(han, han->problem.ranks);
+    uint32_t rank;
+
+    for (rank = 0; array != NULL && rank < han->problem.ranks; rank++)
+        array[rank] = if_short(han, bytes[rank]) == 0 ? bytes[rank] : 0;
+    return array;
+}
 
 static xylem_status_t add_straight(const xyl_han_t *han)
 {
-    const xyl_han_stage_t stage = {EXCHANGE, XYL_ROLE_INPUT, XYL_ROLE_RESULT, 0,
+    const xyl_han_stage_t stage = {STRAIGHT, XYL_ROLE_INPUT, XYL_ROLE_RESULT, 0,
                                    0};
+    const xyl_node_problem_t *blocks = han->blocks;
+    xyl_problem_t problem = han->problem;
 
-    return xyl_han_add_flat(han, xyl_alltoall_pairwise, &stage);
+    if (blocks != NULL) {
+        problem.recv_counts = long_ones(han, blocks->blocks);
+        problem.recv_displs = blocks->block_at;
+        problem.send_counts = problem.recv_counts;
+        problem.send_displs = problem.recv_displs;
+        if (blocks->send_blocks != NULL) {
+            problem.send_counts = long_ones(han, blocks->send_blocks);
+            problem.send_displs = blocks->send_at;
+        }
+        if (problem.recv_counts == NULL || problem.send_counts == NULL)
+            return XYLEM_ERR_NO_MEMORY;
+    }
+    return xyl_han_add_flat(han, xyl_alltoall_pairwise, &problem, &stage);
 }
 
-xylem_status_t xyl_han_add_alltoall(xyl_han_t *han)
+/* ---- all of it ---- */
+
+/* The longest slots, up to what pays, for which nodes have the memory; 0: there
+ * are none. */
+static uint64_t slot_bytes(const xyl_han_t *han)
 {
     const xylem_team_t *team = han->operation->request.team;
+    uint64_t bytes = SLOT_BYTES;
+
+    while (bytes != 0 && !xyl_han_alltoall_fits(team, han->levels, bytes))
+        bytes /= 2;
+    return bytes;
+}
+
+static xylem_status_t add_levels(const xyl_han_t *han)
+{
     uint64_t bytes = all_bytes(han, han->seats.rank);
     int is_alone = han->seats.size == 1;
-    xylem_status_t status;
+    xylem_status_t status = xyl_han_make_scratch(han, bytes);
 
-    if (!xyl_han_alltoall_fits(team, han->levels, han->problem.count))
-        return add_straight(han);
-    status = xyl_han_make_scratch(han, bytes);
     if (status == XYLEM_OK)
         status = xyl_han_make_spare(han, bytes);
     if (status == XYLEM_OK)
@@ -315,5 +422,25 @@ xylem_status_t xyl_han_add_alltoall(xyl_han_t *han)
         status = add_exchange(han);
     if (status == XYLEM_OK)
         status = is_alone ? add_sort_in(han) : add_take(han);
+    return status;
+}
+
+xylem_status_t xyl_han_add_alltoall(xyl_han_t *han)
+{
+    const xylem_team_t *team = han->operation->request.team;
+    int varies = han->blocks != NULL;
+    xylem_status_t status;
+
+    if (varies)
+        han->problem.count = slot_bytes(han);
+    if ((varies && han->problem.count == 0) ||
+        !xyl_han_alltoall_fits(team, han->levels, han->problem.count))
+        return add_straight(han);
+    status = add_levels(han);
+    if (status != XYLEM_OK || !varies)
+        return status;
+    status = add_straight(han);
+    if (status == XYLEM_OK)
+        xyl_han_unfeed(han);
     return status;
 }

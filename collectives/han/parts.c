@@ -282,12 +282,13 @@ xylem_status_t xyl_han_add_tree(const xyl_han_t *han, xyl_algorithm_fn write,
 }
 
 xylem_status_t xyl_han_add_flat(const xyl_han_t *han, xyl_algorithm_fn write,
+                                const xyl_problem_t *problem,
                                 const xyl_han_stage_t *stage)
 {
     const xylem_team_t *team = han->operation->request.team;
     const xyl_group_t all = {team->size, team->rank, NULL};
 
-    return add_algorithm(han, &all, write, &han->problem, stage);
+    return add_algorithm(han, &all, write, problem, stage);
 }
 
 xylem_status_t xyl_han_add_program(const xyl_han_t *han,

@@ -28,6 +28,8 @@ typedef struct xyl_han {
     uint32_t leader;     /* seat of this node's leader */
     /* Of those that move all there is at once: */
     xyl_problem_t problem; /* the call's; in bytes where nothing is combined */
+    const xyl_node_problem_t *blocks; /* of all ranks, in bytes, where only
+                                         those concerned know them */
     /* Of those that move segments: */
     const xyl_han_plan_t *plan;
     uint32_t root;      /* of the team; XYL_HAN_NO_ROOT: all get the result */
@@ -156,8 +158,9 @@ xylem_status_t xyl_han_add_net(const xyl_han_t *han, xyl_algorithm_fn write,
 xylem_status_t xyl_han_add_tree(const xyl_han_t *han, xyl_algorithm_fn write,
                                 const xyl_han_stage_t *stage);
 
-/* An algorithm's schedule of the whole problem, among all ranks. */
+/* An algorithm's schedule among all ranks. */
 xylem_status_t xyl_han_add_flat(const xyl_han_t *han, xyl_algorithm_fn write,
+                                const xyl_problem_t *problem,
                                 const xyl_han_stage_t *stage);
 
 /* What was added last does not wait for the stage before; but where the user
@@ -168,8 +171,10 @@ void xyl_han_unfeed(const xyl_han_t *han);
 
 xylem_status_t xyl_han_add_gather(xyl_han_t *han);
 xylem_status_t xyl_han_add_scatter(xyl_han_t *han);
+xylem_status_t xyl_han_add_gatherv(xyl_han_t *han);
+xylem_status_t xyl_han_add_scatterv(xyl_han_t *han);
 xylem_status_t xyl_han_add_allgather(xyl_han_t *han); /* and allgatherv */
-xylem_status_t xyl_han_add_alltoall(xyl_han_t *han);
+xylem_status_t xyl_han_add_alltoall(xyl_han_t *han);  /* and alltoallv, w */
 xylem_status_t xyl_han_add_reduce_scatter(xyl_han_t *han); /* and _block */
 xylem_status_t xyl_han_add_scan(xyl_han_t *han);           /* and exscan */
 

@@ -1,18 +1,25 @@
 /* Collectives of several levels that move all there is at once: which there
  * are, and the frame of their operations. */
+#include <stdlib.h>
+
 #include "collectives/arguments.h"
 #include "collectives/han/han.h"
 #include "collectives/han/parts.h"
+#include "collectives/node/blocks.h"
 #include "runtime/base/status.h"
 
 typedef xylem_status_t (*add_fn)(xyl_han_t *han);
 
 static const add_fn table[XYLEM_COLL_COUNT] = {
     [XYLEM_COLL_GATHER] = xyl_han_add_gather,
+    [XYLEM_COLL_GATHERV] = xyl_han_add_gatherv,
     [XYLEM_COLL_SCATTER] = xyl_han_add_scatter,
+    [XYLEM_COLL_SCATTERV] = xyl_han_add_scatterv,
     [XYLEM_COLL_ALLGATHER] = xyl_han_add_allgather,
     [XYLEM_COLL_ALLGATHERV] = xyl_han_add_allgather,
     [XYLEM_COLL_ALLTOALL] = xyl_han_add_alltoall,
+    [XYLEM_COLL_ALLTOALLV] = xyl_han_add_alltoall,
+    [XYLEM_COLL_ALLTOALLW] = xyl_han_add_alltoall,
     [XYLEM_COLL_REDUCE_SCATTER] = xyl_han_add_reduce_scatter,
     [XYLEM_COLL_REDUCE_SCATTER_BLOCK] = xyl_han_add_reduce_scatter,
     [XYLEM_COLL_SCAN] = xyl_han_add_scan,
@@ -29,24 +36,48 @@ typedef struct worth {
     uint64_t bytes_max, all_min, all_max;
 } worth_t;
 
-/* Between more the trees of single ranks end a fifth sooner, simulated. */
-enum { REDUCE_NODES_MAX = 8 };
+/* Between more nodes, or larger ones, trees of single ranks end sooner, unless
+ * the message is short: one rank of the root's node combines what the others of
+ * it have. Bytes of all ranks of a node. */
+enum {
+    REDUCE_NODES_MAX = 4,
+    REDUCE_RANKS_MAX = 4,
+    REDUCE_NODE_BYTES_MAX = 32 << 10
+};
 
 #define ANY UINT64_MAX
+/* No rank knows how long blocks are everywhere. */
+#define NEVER                                                                  \
+    {                                                                          \
+        0, ANY, 0                                                              \
+    }
 #define KIB ((uint64_t)1 << 10)
 
 /* Simulated with 4 nodes of 32 ranks, 8 and 32 of 8, and 64 of 32. */
 static const worth_t worths[XYLEM_COLL_COUNT] = {
     [XYLEM_COLL_GATHER] = {64 * KIB, 0, ANY},
+    [XYLEM_COLL_GATHERV] = {ANY, 0, ANY},
     [XYLEM_COLL_SCATTER] = {128, 0, ANY},
+    [XYLEM_COLL_SCATTERV] = {ANY, 0, ANY},
     [XYLEM_COLL_ALLGATHER] = {ANY, 0, 1024 * KIB},
     [XYLEM_COLL_ALLGATHERV] = {ANY, 0, 1024 * KIB},
     [XYLEM_COLL_ALLTOALL] = {64, 0, ANY},
+    [XYLEM_COLL_ALLTOALLV] = NEVER,
+    [XYLEM_COLL_ALLTOALLW] = NEVER,
     [XYLEM_COLL_REDUCE_SCATTER] = {ANY, 32 * KIB, 256 * KIB},
     [XYLEM_COLL_REDUCE_SCATTER_BLOCK] = {ANY, 32 * KIB, 256 * KIB},
-    [XYLEM_COLL_SCAN] = {4 * KIB, 0, ANY},
-    [XYLEM_COLL_EXSCAN] = {4 * KIB, 0, ANY},
+    [XYLEM_COLL_SCAN] = {64 * KIB, 0, ANY},
+    [XYLEM_COLL_EXSCAN] = {64 * KIB, 0, ANY},
 };
+
+static int reduce_is_worth(xylem_team_t *team, uint64_t bytes)
+{
+    const xyl_levels_t *levels = xyl_team_levels(team);
+
+    return (levels->nodes <= REDUCE_NODES_MAX &&
+            levels->largest <= REDUCE_RANKS_MAX) ||
+           bytes <= REDUCE_NODE_BYTES_MAX / levels->largest;
+}
 
 /* Seats without a node to deal with would look on. */
 static int alltoall_is_worth(xylem_team_t *team, uint64_t bytes)
@@ -76,7 +107,7 @@ int xyl_han_is_worth(xylem_team_t *team, const xyl_problem_t *problem)
     if (!xyl_han_pays(team))
         return 0;
     if (problem->coll == XYLEM_COLL_REDUCE)
-        return xyl_team_levels(team)->nodes <= REDUCE_NODES_MAX;
+        return reduce_is_worth(team, bytes);
     if (!xyl_han_is_whole(problem->coll))
         return 1;
     if (problem->coll == XYLEM_COLL_ALLTOALL && !alltoall_is_worth(team, bytes))
@@ -143,6 +174,26 @@ static xylem_status_t add_stages(xyl_han_t *han)
     return status;
 }
 
+/* In the frame that there is. */
+static xylem_status_t compose(xyl_han_t *han, xyl_sides_t *sides)
+{
+    xyl_node_problem_t blocks = {.coll = han->args->coll};
+    uint64_t *memory = NULL;
+    xylem_status_t status =
+        xyl_han_find_seats(han->operation, han->levels, &han->seats);
+
+    if (status == XYLEM_OK && xyl_node_is_cut_late(han->args->coll)) {
+        han->blocks = &blocks;
+        status = xyl_node_blocks_find(han->operation->request.team, han->args,
+                                      sides, &blocks, &memory);
+    }
+    if (status == XYLEM_OK)
+        status = add_stages(han);
+    han->blocks = NULL;
+    free(memory);
+    return status;
+}
+
 xylem_status_t xyl_han_whole_create(xylem_team_t *team,
                                     const xylem_coll_args_t *args,
                                     const xyl_sides_t *sides,
@@ -150,8 +201,9 @@ xylem_status_t xyl_han_whole_create(xylem_team_t *team,
                                     const xyl_choice_t *choice,
                                     xyl_operation_t **operation_out)
 {
+    xyl_sides_t own = *sides;
     xyl_han_t han = {.args = args,
-                     .sides = sides,
+                     .sides = &own,
                      .choice = choice,
                      .levels = xyl_team_levels(team)};
     xylem_status_t status;
@@ -164,14 +216,14 @@ xylem_status_t xyl_han_whole_create(xylem_team_t *team,
     set_frame(&han);
     han.operation->combiner = *combiner;
     outline(combiner, &han);
-    status = xyl_han_find_seats(han.operation, han.levels, &han.seats);
-    if (status == XYLEM_OK)
-        status = add_stages(&han);
+    status = compose(&han, &own);
     if (status != XYLEM_OK) {
+        if (args->coll == XYLEM_COLL_ALLTOALLW) /* else they are the caller's */
+            xyl_sides_release(&own);
         xyl_request_discard(&han.operation->request);
         return status;
     }
-    han.operation->sides = *sides;
+    han.operation->sides = own;
     xyl_operation_bind(han.operation, args);
     *operation_out = han.operation;
     return XYLEM_OK;

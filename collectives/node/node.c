@@ -272,6 +272,12 @@ xylem_status_t xyl_node_part_add(xyl_operation_t *operation, uint32_t lane,
 
 /* ---- a level of several, at once ---- */
 
+int xyl_node_would_have_room(const xylem_team_t *team, uint32_t seats,
+                             uint64_t unit)
+{
+    return has_room(team->context, seats, unit);
+}
+
 int xyl_node_has_room(const xylem_team_t *team, uint32_t seats, uint64_t unit)
 {
     return team->context->shm != NULL && has_room(team->context, seats, unit);

@@ -36,8 +36,11 @@ xylem_status_t xyl_node_part_add(xyl_operation_t *operation, uint32_t lane,
 /* Whole collectives within a node, as levels of several: their stages wait for
  * all of their input, and emit once, at the end. */
 
-/* 1 when the memory of a node has room for programs of its seats; alike on all
- * ranks of the node. */
+/* 1 when a node's memory would have room for programs of so many seats; alike
+ * on all ranks. */
+int xyl_node_would_have_room(const xylem_team_t *team, uint32_t seats,
+                             uint64_t unit);
+/* 1 when this node shares memory that has; alike on all ranks of the node. */
 int xyl_node_has_room(const xylem_team_t *team, uint32_t seats, uint64_t unit);
 /* Bytes that a piece may have in the window. */
 uint64_t xyl_node_window_bytes(const xylem_team_t *team);

@@ -39,6 +39,8 @@ static int see_largest(xyl_node_stage_t *node)
         memcpy(&largest, line->bytes, sizeof largest);
         if (largest > node->largest)
             node->largest = largest;
+        if (node->program.told != NULL)
+            node->program.told[node->sizes_seen] = largest;
     }
     return 1;
 }

@@ -119,6 +119,7 @@ typedef struct xyl_node_program {
      * told one another of the largest: see xyl_node_cut_late. */
     int is_cut_late;
     uint64_t largest; /* of this seat's blocks, in bytes */
+    uint64_t *told;   /* [seats] what each has told; NULL: it is not kept */
     uint64_t room;    /* for a block in a piece, whole lines */
     /* Of the collective. */
     uint64_t piece_bytes; /* of each block that one piece takes */

@@ -97,7 +97,7 @@ enum { XYL_CONFIG_SCHEDULE_FIRST = 256 };
       "docs/algorithms.md "                                                    \
       "lists them. Trees are flat, chain, kchain:K, binary, kary:K, "          \
       "binomial, "                                                             \
-      "knomial:K, inorder, double, bine and topology.")                        \
+      "knomial:K, inorder, double, bine and topology:K.")                      \
     X(reduce, REDUCE, ALGORITHM, "auto", 1, "The same for reductions.")        \
     X(allreduce, ALLREDUCE, ALGORITHM, "auto", 1, "The same for allreduce.")   \
     X(barrier, BARRIER, ALGORITHM, "auto", 1, "The same for barrier.")         \

@@ -183,7 +183,7 @@ void xyl_config_print_PATH(uint64_t value, char *text)
 typedef struct tree_word {
     const char *word;
     xylem_tree_t tree;
-    uint32_t radix;  /* when none is given */
+    uint32_t radix;  /* when none is given; 0: the shape has none */
     int takes_radix; /* "word:K" */
 } tree_word_t;
 
@@ -199,7 +199,7 @@ static const tree_word_t tree_words[] = {
     {"inorder", XYLEM_TREE_INORDER, 0, 0},
     {"double", XYLEM_TREE_DOUBLE, 0, 0},
     {"bine", XYLEM_TREE_BINE, 0, 0},
-    {"topology", XYLEM_TREE_TOPOLOGY, 0, 0},
+    {"topology", XYLEM_TREE_TOPOLOGY, 1, 1}, /* 1: chains */
 };
 enum { TREE_WORD_COUNT = sizeof tree_words / sizeof tree_words[0] };
 
@@ -301,6 +301,7 @@ static void print_schedule(uint64_t value, char *text)
 
 void xyl_config_print_ALGORITHM(uint64_t value, char *text)
 {
+    uint32_t radix = XYL_CONFIG_TREE_RADIX(value);
     size_t i;
 
     if (value >> 32 >= XYL_CONFIG_SCHEDULE_FIRST) {
@@ -310,12 +311,12 @@ void xyl_config_print_ALGORITHM(uint64_t value, char *text)
     for (i = 0; i < TREE_WORD_COUNT; i++) {
         if (tree_words[i].tree != XYL_CONFIG_TREE_SHAPE(value))
             continue;
-        if (!tree_words[i].takes_radix &&
-            tree_words[i].radix != XYL_CONFIG_TREE_RADIX(value))
+        if (!tree_words[i].takes_radix && tree_words[i].radix != 0 &&
+            tree_words[i].radix != radix)
             continue;
-        if (tree_words[i].takes_radix)
+        if (tree_words[i].takes_radix && radix != 0)
             snprintf(text, XYL_CONFIG_TEXT_BYTES, "%s:%u", tree_words[i].word,
-                     XYL_CONFIG_TREE_RADIX(value));
+                     radix);
         else
             print_text(text, tree_words[i].word);
         return;

@@ -4,7 +4,8 @@
 #   suite.sh GROUP TESTS-FOLDER BENCH-FOLDER
 #
 #   GROUP   tool: the cluster itself; collectives: under mpirun;
-#           death: a rank is killed; slurm: under srun
+#           death: a rank is killed; slurm: under srun; mpi: the binding
+#           for MPI, under Open MPI
 # Folders: where the programs have been built. Every group makes clusters of its
 # own, in a folder that goes with it, and skips where there can be none.
 set -u
@@ -25,6 +26,8 @@ export CLUSTER_DIR=$work/c
 unset ${!XYLEM_*} ${!UCX_*} CLUSTER_NET
 export UCX_LOG_LEVEL=error
 
+# shellcheck source=tests/support/tap.sh
+. "$here/../support/tap.sh"
 # shellcheck source=tests/cluster/lib/tap.sh
 . "$here/lib/tap.sh"
 
@@ -64,6 +67,7 @@ tool) test_tool ;;
 collectives) test_collectives ;;
 death) test_death ;;
 slurm) test_slurm ;;
+mpi) test_mpi ;;
 *)
     echo "there is no group '$group'" >&2
     exit 2

@@ -194,23 +194,27 @@ static void test_storm(int times)
         printf("# %d communicators: %ld KiB more\n", times, after - before);
 }
 
-static void test_many_alive(void)
+static void test_many_alive(int alive)
 {
-    enum { ALIVE = 100 };
-    MPI_Comm comms[ALIVE];
+    enum { ALIVE_MAX = 100 };
+    MPI_Comm comms[ALIVE_MAX];
     int i, round;
 
-    for (i = 0; i < ALIVE; i++)
+    if (alive > ALIVE_MAX)
+        alive = ALIVE_MAX;
+    for (i = 0; i < alive; i++)
         MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
     for (round = 0; round < 2; round++)
-        for (i = 0; i < ALIVE; i++)
+        for (i = 0; i < alive; i++)
             use(comms[i], i + round);
-    for (i = 0; i < ALIVE; i++)
-        MPI_Comm_free(&comms[(i * 7) % ALIVE]);
+    for (i = alive; i-- > 0;) /* odd ones first */
+        MPI_Comm_free(&comms[i < alive / 2 ? 2 * i : 2 * (i - alive / 2) + 1]);
 }
 
 int main(int argc, char **argv)
 {
+    int storms = argc > 1 ? atoi(argv[1]) : 2000;
+
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -219,7 +223,7 @@ int main(int argc, char **argv)
     test_freed_early();
     test_inter();
     test_topologies();
-    test_many_alive();
-    test_storm(argc > 1 ? atoi(argv[1]) : 2000);
+    test_many_alive(storms);
+    test_storm(storms);
     return test_end("comms");
 }

@@ -1,32 +1,81 @@
 /* Communicators whose first collective does not block are served as well, once
- * that of which they are made has been used. */
+ * that of which they are made has been used.
+ *
+ *   first [init]   init: nothing at all blocks, from MPI_Init on */
 #include "tests/mpi/mpitest.h"
+
+enum { RANKS_MAX = 64 };
+
+/* Each rank sends each other one what only these two know. */
+static void exchange(MPI_Comm comm)
+{
+    int rank, size, i, sent[RANKS_MAX], got[RANKS_MAX];
+    MPI_Request request;
+
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    for (i = 0; i < size; i++)
+        sent[i] = rank * RANKS_MAX + i;
+    MPI_Ialltoall(sent, 1, MPI_INT, got, 1, MPI_INT, comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (i = 0; i < size; i++)
+        CHECK(got[i] == i * RANKS_MAX + rank);
+}
+
+static void exchange_and_free(MPI_Comm comm)
+{
+    if (comm == MPI_COMM_NULL)
+        return;
+    exchange(comm);
+    MPI_Comm_free(&comm);
+}
+
+/* Those with topologies: a ring in three ways, and parts of a grid. */
+static void topologies(MPI_Comm parent, int rank, int size)
+{
+    int dims[2] = {size, 1}, periods[2] = {0, 0}, remain[2] = {1, 0};
+    int next = (rank + 1) % size, previous = (rank + size - 1) % size, one = 1;
+    int index[RANKS_MAX], edges[RANKS_MAX], i;
+    MPI_Comm grid, made;
+
+    MPI_Cart_create(parent, 2, dims, periods, 0, &grid);
+    MPI_Cart_sub(grid, remain, &made);
+    exchange_and_free(made);
+    exchange_and_free(grid);
+    for (i = 0; i < size; i++) {
+        index[i] = i + 1;
+        edges[i] = (i + 1) % size;
+    }
+    MPI_Graph_create(parent, size, index, edges, 0, &made);
+    exchange_and_free(made);
+    MPI_Dist_graph_create(parent, 1, &rank, &one, &next, MPI_UNWEIGHTED,
+                          MPI_INFO_NULL, 0, &made);
+    exchange_and_free(made);
+    MPI_Dist_graph_create_adjacent(parent, 1, &previous, MPI_UNWEIGHTED, 1,
+                                   &next, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+                                   &made);
+    exchange_and_free(made);
+}
 
 int main(int argc, char **argv)
 {
     MPI_Comm made, part;
-    int rank, size, i, sent[64], got[64];
-    MPI_Request request;
+    int rank, size;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    MPI_Barrier(MPI_COMM_WORLD);
+    if (argc > 1)
+        exchange(MPI_COMM_WORLD);
+    else
+        MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Comm_dup_with_info(MPI_COMM_WORLD, MPI_INFO_NULL, &made);
+    exchange_and_free(made);
     MPI_Comm_dup(MPI_COMM_WORLD, &made);
-    for (i = 0; i < size; i++)
-        sent[i] = rank * 64 + i;
-    MPI_Ialltoall(sent, 1, MPI_INT, got, 1, MPI_INT, made, &request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-    for (i = 0; i < size; i++)
-        CHECK(got[i] == i * 64 + rank);
+    exchange(made);
     MPI_Comm_split(made, rank == 0 ? MPI_UNDEFINED : 0, -rank, &part);
-    if (part != MPI_COMM_NULL) {
-        MPI_Ialltoall(sent, 1, MPI_INT, got, 1, MPI_INT, part, &request);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
-        for (i = 0; i < size - 1; i++)
-            CHECK(got[i] == (size - 1 - i) * 64 + (size - 1 - rank));
-        MPI_Comm_free(&part);
-    }
+    exchange_and_free(part);
+    topologies(made, rank, size);
     MPI_Comm_free(&made);
     return test_end("first");
 }

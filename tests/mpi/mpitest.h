@@ -8,6 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Compiled with TEST_TOGETHER a program is one part of together.c, whose job it
+ * shares. */
+#ifdef TEST_TOGETHER
+#define MPI_Init(argc, argv)                         MPI_SUCCESS
+#define MPI_Init_thread(argc, argv, required, level) MPI_Query_thread(level)
+#define MPI_Finalize()                               MPI_SUCCESS
+#endif
+
 static int test_failures;
 
 #define CHECK(condition)                                                       \

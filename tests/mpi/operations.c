@@ -97,6 +97,21 @@ static void test_predefined(void)
     test_one(MPI_2INT, MPI_MAXLOC);
 }
 
+/* Those of C++, where the MPI has them: not all hosts combine them. */
+static void test_cxx_types(void)
+{
+    double x[2] = {rank + 1, -rank}, sum[2] = {0, 0};
+    _Bool flag = rank == size - 1, any = 0, all = 1;
+
+    if (MPI_CXX_BOOL == MPI_DATATYPE_NULL)
+        return;
+    MPI_Allreduce(&flag, &any, 1, MPI_CXX_BOOL, MPI_LOR, MPI_COMM_WORLD);
+    MPI_Allreduce(&flag, &all, 1, MPI_CXX_BOOL, MPI_LAND, MPI_COMM_WORLD);
+    CHECK(any && all == (size == 1));
+    MPI_Allreduce(x, sum, 1, MPI_CXX_DOUBLE_COMPLEX, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(sum[0] == size * (size + 1) / 2 && sum[1] == -size * (size - 1) / 2);
+}
+
 /* Fortran's types of C programs: kernels for some, the host for others. */
 static void test_fortran_types(void)
 {
@@ -333,6 +348,7 @@ int main(int argc, char **argv)
     MPI_Type_free(&vector);
     test_predefined();
     test_fortran_types();
+    test_cxx_types();
     test_pairs_with_gaps();
     test_order(1);
     test_order(1500);

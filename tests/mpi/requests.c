@@ -238,6 +238,29 @@ static void test_persistent(void)
     }
 }
 
+/* The communicator goes first; some are never freed. */
+static void test_persistent_alone(void)
+{
+    MPI_Request request, forgotten;
+    int one = rank, sum = 0, round;
+    MPI_Comm comm;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Allreduce_init(&one, &sum, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL,
+                       &request);
+    MPI_Barrier_init(comm, MPI_INFO_NULL, &forgotten);
+    MPI_Comm_free(&comm);
+    for (round = 1; round < 4; round++) {
+        one = rank * round;
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        CHECK(sum == round * size * (size - 1) / 2);
+        MPI_Start(&forgotten);
+        MPI_Wait(&forgotten, MPI_STATUS_IGNORE);
+    }
+    MPI_Request_free(&request);
+}
+
 /* ---- progress ---- */
 
 /* The host's message needs this rank while it is in a barrier of xylem's. */
@@ -313,6 +336,7 @@ int main(int argc, char **argv)
     test_many();
     test_free();
     test_persistent();
+    test_persistent_alone();
     test_host_progress();
     test_own_progress();
     return test_end("requests");

@@ -5,14 +5,20 @@
  *   any flight N    several at once on teams of other orders and sizes, some
  *                   with callbacks, some that free themselves
  *   any threads N   threads with a team of their own each
+ *   any handover N  requests are freed and started again by another thread than
+ *                   the one that is still in their callback
+ *   any farewell N  the same as the last thing before the context goes; needs a
+ *                   progress thread
  *   any roots N     as a user calls them: every collective from every root,
  *                   with 0 B, 8 B, 1 KiB, 64 KiB and 1 MiB, but at most N KiB
- *   any late N      broadcasts that one rank joins when all others have ended,
- * N times each; on nodes of several ranks, with XYLEM_BYPASS_US
+ *   any late N      broadcasts that one rank joins when all others have ended:
+ *                   each rank N times; needs nodes of several and
+ *                   XYLEM_BYPASS_US
  *
  * Else N is the number of cases, rounds, or cases per thread. All ranks draw
  * the same. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -237,6 +243,137 @@ static void mode_threads(job_t *job, uint32_t number)
     }
 }
 
+/* ---- handover ---- */
+
+enum { LOOKS_MAX = 1000000, STAY_MAX = 2000 };
+
+typedef struct handover {
+    xylem_request_t *request;
+    uint32_t sent, sum;
+    atomic_int is_told;
+    atomic_int is_taken; /* the callback may return */
+} handover_t;
+
+/* Stays until the other thread has done what it wants, but not for ever. */
+static void handover_done(void *arg, xylem_status_t status)
+{
+    handover_t *handover = arg;
+    uint32_t i;
+
+    MUST(status);
+    handover->is_told = 1;
+    for (i = 0; i < STAY_MAX && !handover->is_taken; i++)
+        sched_yield();
+}
+
+static void await_told(handover_t *handover, uint32_t sum)
+{
+    uint32_t i;
+
+    for (i = 0; i < LOOKS_MAX && !handover->is_told; i++)
+        sched_yield();
+    REQUIRE(handover->is_told, "the callback is not called");
+    REQUIRE(handover->sum == sum, "%u instead of %u", handover->sum, sum);
+    handover->is_told = 0;
+}
+
+static void handover_args(xylem_coll_args_t *args, handover_t *handover)
+{
+    *args = (xylem_coll_args_t){.struct_bytes = sizeof *args,
+                                .coll = XYLEM_COLL_ALLREDUCE,
+                                .type = XYLEM_UINT32,
+                                .op = XYLEM_SUM,
+                                .count = 1,
+                                .send = &handover->sent,
+                                .recv = &handover->sum,
+                                .on_complete = handover_done,
+                                .arg = handover};
+}
+
+/* The callback is left before the handover's memory goes. */
+static void free_once(job_t *job)
+{
+    handover_t handover = {.sent = 1};
+    xylem_coll_args_t args;
+
+    handover_args(&args, &handover);
+    MUST(xylem_coll_start(job->world, &args, &handover.request));
+    await_told(&handover, job->ranks);
+    MUST(xylem_request_free(handover.request));
+    handover.is_taken = 1;
+    MUST(xylem_barrier(job->world));
+}
+
+/* The team, too, can go at once. */
+static void start_again(job_t *job)
+{
+    handover_t handover = {.sent = 1};
+    xylem_coll_args_t args;
+    xylem_team_t *team;
+
+    MUST(xylem_team_dup(job->world, &team));
+    handover_args(&args, &handover);
+    MUST(xylem_coll_init(team, &args, &handover.request));
+    MUST(xylem_request_start(handover.request));
+    await_told(&handover, job->ranks);
+    handover.sent = 2;
+    MUST(xylem_request_start(handover.request));
+    handover.is_taken = 1;
+    await_told(&handover, 2 * job->ranks);
+    handover.is_taken = 0;
+    MUST(xylem_request_free(handover.request));
+    MUST(xylem_team_destroy(team));
+    handover.is_taken = 1;
+    MUST(xylem_barrier(job->world));
+}
+
+typedef struct mover {
+    xylem_context_t *context;
+    atomic_int stop;
+} mover_t;
+
+static void *mover_main(void *arg)
+{
+    mover_t *mover = arg;
+
+    while (!mover->stop)
+        if (xylem_progress(mover->context) == 0)
+            sched_yield();
+    return NULL;
+}
+
+static void mode_handover(job_t *job, uint32_t number)
+{
+    mover_t mover = {.context = job->context};
+    pthread_t thread;
+    uint32_t i;
+
+    REQUIRE(pthread_create(&thread, NULL, mover_main, &mover) == 0,
+            "cannot start a thread");
+    for (i = 0; i < number; i++) {
+        free_once(job);
+        start_again(job);
+    }
+    mover.stop = 1;
+    pthread_join(thread, NULL);
+}
+
+/* The context goes while the progress thread is in the callback. */
+static void mode_farewell(job_t *job, uint32_t number)
+{
+    handover_t *handover = job_memory(sizeof *handover);
+    xylem_coll_args_t args;
+
+    handover->sent = number;
+    handover_args(&args, handover);
+    MUST(xylem_coll_start(job->world, &args, &handover->request));
+    await_told(handover, number * job->ranks);
+    MUST(xylem_request_free(handover->request));
+    job_end(job);
+    free(handover);
+    job->context = NULL;
+}
+
 /* ---- roots ---- */
 
 /* In place, and in an order that matters, by turns. */
@@ -308,8 +445,10 @@ static const struct mode {
     const char *name;
     void (*run)(job_t *job, uint32_t number);
 } modes[] = {
-    {"sweep", mode_sweep}, {"flight", mode_flight}, {"threads", mode_threads},
-    {"roots", mode_roots}, {"late", mode_late},
+    {"sweep", mode_sweep},       {"flight", mode_flight},
+    {"threads", mode_threads},   {"handover", mode_handover},
+    {"farewell", mode_farewell}, {"roots", mode_roots},
+    {"late", mode_late},
 };
 
 int main(int argc, char **argv)

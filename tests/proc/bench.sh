@@ -71,17 +71,20 @@ test_bench_modes()
         --impl blocking
 }
 
-# What is listed can be asked for; what does not fit three ranks says so.
+# What is listed can be asked for; what does not fit three ranks says so. Levels
+# are those of two nodes.
 test_bench_algorithms()
 {
-    local coll name ranks
+    local coll name ranks nodes
     for coll in "${bench_colls[@]}"; do
         for name in $(algorithms_of "$coll"); do
+            nodes=1
+            [ "$name" != han ] || nodes=2
             for ranks in 4 3; do
                 [ "$set" = all ] || [ $ranks -eq 4 ] || continue
-                attempt "$run" -n $ranks "$programs/xylem-bench" -c "$coll" \
-                    --algorithm "$name" -b 64 -e 4K -n 2 --warmup 1 \
-                    --buffers 2 --check --lines
+                attempt "$run" -n $ranks --nodes $nodes \
+                    "$programs/xylem-bench" -c "$coll" --algorithm "$name" \
+                    -b 64 -e 4K -n 2 --warmup 1 --buffers 2 --check --lines
                 if [ "$code" -eq 2 ] && [ $ranks -eq 3 ] &&
                     grep -q 'this algorithm needs' "$err"; then
                     report "$coll $name on 3 is refused" yes
@@ -104,6 +107,11 @@ test_bench_list()
     done
     grep -q '^  knomial:K .*tree' "$out" && [ "$code" -eq 0 ] || good=no
     report "the list has all collectives" $good
+    good=no
+    [ "$(grep -c '^  node .*needs ranks that share memory' "$out")" -ne \
+        ${#bench_colls[@]} ] ||
+        ! grep -q '^  han:K .*K leaders of a node, 1 ... 16' "$out" || good=yes
+    report "the list has what knows nodes" $good
     attempt "$programs/xylem-bench" --algorithm list -c alltoall
     good=no
     [ "$code" -ne 0 ] || [ "$(grep -c '^[a-z]' "$out")" -ne 1 ] || good=yes

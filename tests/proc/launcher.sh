@@ -16,16 +16,12 @@ work=$(mktemp -d)
 export TMPDIR=$work/tmp # what the launcher makes is found here
 mkdir "$TMPDIR"
 trap 'rm -rf "$work"' EXIT
-out=$work/out
-err=$work/err
 bound=60 # seconds; long, as the machine may be slow
-count=0
-failures=0
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
 
-# Runs the launcher: its code is in $code, its output in $out and $err.
 job() {
-    timeout -k 5 $bound "$run" "$@" >"$out" 2>"$err" </dev/null
-    code=$?
+    attempt "$run" "$@"
 }
 
 # Starts the launcher in the background. Job control lets it have SIGINT.
@@ -74,21 +70,6 @@ dead() {
 
 lines_are() {
     [ "$(grep -c "$2" "$1")" -eq "$3" ]
-}
-
-check() {
-    local name=$1
-    shift
-    count=$((count + 1))
-    if "$@"; then
-        echo "ok $count - $name"
-        return
-    fi
-    echo "not ok $count - $name"
-    failures=$((failures + 1))
-    echo "# code ${code:-none}; output and errors begin with:"
-    head -c 500 "$out" | sed 's/^/# /'
-    head -c 500 "$err" | sed 's/^/# /'
 }
 
 # The code, and one line on standard error that matches a pattern.
@@ -417,5 +398,4 @@ test_pressure
 test_signals
 test_left
 test_binding
-echo "1..$count"
-[ $failures -eq 0 ]
+finish

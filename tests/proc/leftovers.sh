@@ -10,58 +10,49 @@ run=$(realpath "$1")
 programs=$(realpath "$2")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-count=0
-failures=0
 
 # shellcheck disable=SC2086 # a list of names
 unset ${!XYLEM_*} ${!UCX_*}
 export UCX_LOG_LEVEL=error XYLEM_STALL_S=3 TMPDIR=$work/tmp
 mkdir "$TMPDIR"
 
-# check NAME CODE COMMAND...
-check()
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
+
+# gives NAME CODE COMMAND...
+gives()
 {
-    local name=$1 wanted=$2 code
+    local name=$1 wanted=$2
     shift 2
-    timeout -k 5 120 "$@" >"$work/out" 2>&1 </dev/null
-    code=$?
-    count=$((count + 1))
-    if [ "$code" -eq "$wanted" ]; then
-        echo "ok $count - $name"
-        return
-    fi
-    echo "not ok $count - $name"
-    failures=$((failures + 1))
-    echo "# code $code"
-    head -c 1500 "$work/out" | sed 's/^/# /'
+    attempt "$@"
+    check "$name" [ "$code" -eq "$wanted" ]
 }
 
 # no_names NAME: neither among the names of shared memory nor of passing files.
 no_names()
 {
-    check "$1" 1 sh -c "ls -A '$TMPDIR' /dev/shm | grep xylem | grep -v -e -bench"
+    gives "$1" 1 sh -c "ls -A '$TMPDIR' /dev/shm | grep xylem | grep -v -e -bench"
 }
 
-check "shared memory has no name" 0 "$run" -n 3 "$programs/nameless" shared
-check "two nodes of two" 0 "$run" -n 4 --nodes 2 "$programs/nameless" shared
-check "one rank" 0 "$programs/nameless" alone
-check "a rank on each node" 0 "$run" -n 2 --nodes 2 "$programs/nameless" alone
+gives "shared memory has no name" 0 "$run" -n 3 "$programs/nameless" shared
+gives "two nodes of two" 0 "$run" -n 4 --nodes 2 "$programs/nameless" shared
+gives "one rank" 0 "$programs/nameless" alone
+gives "a rank on each node" 0 "$run" -n 2 --nodes 2 "$programs/nameless" alone
 # One rank that cannot is enough: the others do not use it either.
 for limited in 0 2; do
     # shellcheck disable=SC2016 # the ranks' command
-    check "rank $limited may not have large files" 0 "$run" -n 3 \
+    gives "rank $limited may not have large files" 0 "$run" -n 3 \
         --env LIMITED=$limited sh -c '[ $PMIX_RANK != $LIMITED ] ||
             ulimit -f 1000000; exec "$0" alone' "$programs/nameless"
-    mv "$work/out" "$work/said"
-    check "which is warned of once" 0 sh -c "[ \$(wc -l <'$work/said') = 1 ] &&
+    cat "$out" "$err" >"$work/said"
+    gives "which is warned of once" 0 sh -c "[ \$(wc -l <'$work/said') = 1 ] &&
         grep 'rank 0: warning: .* rank $limited says .*ulimit' '$work/said'"
 done
-check "not wanted" 0 "$run" -n 2 --env XYLEM_SHM=off "$programs/nameless" alone
+gives "not wanted" 0 "$run" -n 2 --env XYLEM_SHM=off "$programs/nameless" alone
 no_names "nothing is left"
 for seed in 1 2 3; do
-    check "a rank is killed, seed $seed" 137 "$run" -n 3 --no-kill \
+    gives "a rank is killed, seed $seed" 137 "$run" -n 3 --no-kill \
         --env XYLEM_LOG=none "$programs/death" 1 $seed cold
     no_names "nothing is left of it, seed $seed"
 done
-echo "1..$count"
-[ $failures -eq 0 ]
+finish

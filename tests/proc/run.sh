@@ -20,11 +20,6 @@ programs=$(realpath "$3")
 set=${4:-all}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-out=$work/out
-err=$work/err
-bound=120 # seconds; long, as the machine may be slow and sanitizers are
-count=0
-failures=0
 
 # The ranks' settings are those of the tests; UCX's own remarks are not of
 # interest.
@@ -35,33 +30,8 @@ export UCX_LOG_LEVEL=error XYLEM_STALL_S=3
 # library, which keeps no frame pointers.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}fast_unwind_on_malloc=0
 
-# report NAME OK: a line of TAP, with what the last run said when not OK.
-report()
-{
-    count=$((count + 1))
-    if [ "$2" = yes ]; then
-        echo "ok $count - $1"
-        return
-    fi
-    echo "not ok $count - $1"
-    failures=$((failures + 1))
-    echo "# code $code; output and errors begin with:"
-    head -c 600 "$out" | sed 's/^/# /'
-    head -c 1500 "$err" | sed 's/^/# /'
-}
-
-skip()
-{
-    count=$((count + 1))
-    echo "ok $count - $1 # SKIP $2"
-}
-
-# attempt COMMAND...: its code is in $code, its output in $out and $err.
-attempt()
-{
-    timeout -k 5 $bound "$@" >"$out" 2>"$err" </dev/null
-    code=$?
-}
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
 
 # succeeds NAME COMMAND...: exit code 0 and nothing on standard error.
 succeeds()
@@ -216,7 +186,7 @@ test_any()
         any $ranks threads $((much / 10))
     done
     cross any "${progresses[*]}" "3 sweep $((much / 5))" '4 flight 10' \
-        '2 threads 60'
+        '2 threads 60' '3 handover 20'
     XYLEM_SHM=off cross any "${transports[*]} XYLEM_PROGRESS=thread" \
         "5 sweep $((much / 10))" '3 flight 10' '3 threads 40' '2 flight 10'
     any 6 sweep $((much / 5)) --nodes 3 --map cyclic
@@ -412,5 +382,4 @@ bench) test_bench ;;
     exit 2
     ;;
 esac
-echo "1..$count"
-[ $failures -eq 0 ]
+finish

@@ -14,33 +14,18 @@ sim=$(realpath "$1")
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-out=$work/out
-err=$work/err
-bound=60 # seconds; far above what anything here takes
-count=0
-failures=0
+bound=60 # seconds
 
 # shellcheck disable=SC2086 # a list of names
 unset ${!XYLEM_*}
 
-report()
-{
-    count=$((count + 1))
-    if [ "$2" = yes ]; then
-        echo "ok $count - $1"
-        return
-    fi
-    echo "not ok $count - $1"
-    failures=$((failures + 1))
-    echo "# code $code; output and errors begin with:"
-    head -c 600 "$out" | sed 's/^/# /'
-    head -c 600 "$err" | sed 's/^/# /'
-}
+# shellcheck source=tests/support/tap.sh
+. "$here/../support/tap.sh"
 
-attempt()
+# simulate OPTION...
+simulate()
 {
-    timeout -k 5 $bound "$sim" "$@" >"$out" 2>"$err" </dev/null
-    code=$?
+    attempt "$sim" "$@"
 }
 
 # works NAME OPTION...: exit code 0 and nothing on standard error.
@@ -48,7 +33,7 @@ works()
 {
     local name=$1
     shift
-    attempt "$@"
+    simulate "$@"
     if [ "$code" -eq 0 ] && [ ! -s "$err" ]; then
         report "$name" yes
     else
@@ -61,7 +46,7 @@ refuses()
 {
     local pattern=$1
     shift
-    attempt "$@"
+    simulate "$@"
     if [ "$code" -eq 2 ] && [ ! -s "$out" ] &&
         [ "$(wc -l <"$err")" -eq 1 ] && grep -q -- "$pattern" "$err"; then
         report "refuses $*" yes
@@ -73,11 +58,7 @@ refuses()
 # holds NAME PATTERN: in the output of the last attempt.
 holds()
 {
-    if grep -qE -- "$2" "$out"; then
-        report "$1" yes
-    else
-        report "$1" no
-    fi
+    check "$1" grep -qE -- "$2" "$out"
 }
 
 # equal NAME FILE FILE
@@ -172,6 +153,10 @@ test_refusals()
         --algorithm ring:3
     refuses '--algorithm neighbor_exchange: .* an even number' -c allgather \
         --algorithm neighbor_exchange -n 3 -p 1
+    refuses '--algorithm node: this algorithm needs ranks that share memory' \
+        --algorithm node -n 2 -p 4 --shared-memory
+    refuses '--algorithm node: this algorithm needs ranks that share memory' \
+        --algorithm node -n 1 -p 4
     refuses '--windows 4,2: expected N,M' --windows 4,2
     refuses '--machine nowhere: ' -m nowhere
     refuses '--nodes 0: expected a whole number' -n 0
@@ -204,6 +189,8 @@ test_help()
     works "--algorithm list" --algorithm list
     holds "lists trees" '^  knomial:K .*tree:'
     holds "lists schedules" '^  scatter_ring '
+    holds "lists what needs a node" '^  node .*; needs ranks that share memory'
+    holds "lists leaders" '^  han:K .*; K leaders of a node, 1 \.\.\. 16, default'
     works "--algorithm list -c allgather" --algorithm list -c allgather
     holds "lists those of a collective" '^  bruck:K .*K 2 '
     works "--machine list" --machine list
@@ -236,7 +223,7 @@ test_output()
     else
         report "CSV: and per rank" no
     fi
-    attempt "${small[@]}" --csv /nonexistent/a.csv
+    simulate "${small[@]}" --csv /nonexistent/a.csv
     if [ "$code" -eq 1 ] && grep -q 'cannot write /nonexistent' "$err"; then
         report "a CSV file that cannot be written" yes
     else
@@ -261,6 +248,35 @@ test_output()
     fi
 }
 
+# The tree of the table is named as --algorithm and settings name it.
+test_select()
+{
+    local -x XYLEM_VERBOSE=select
+
+    simulate "${small[@]}" -s 1K --impl event
+    if [ "$code" -eq 0 ] &&
+        grep -q 'select: bcast of .*: tree topology:4 (by the' "$err"; then
+        report "XYLEM_VERBOSE=select" yes
+    else
+        report "XYLEM_VERBOSE=select" no
+    fi
+    simulate "${small[@]}" -s 1K --impl event --algorithm topology:4
+    if [ "$code" -eq 0 ] &&
+        grep -q 'select: bcast of .*: tree topology:4 (asked for' "$err"; then
+        report "the same tree, asked for" yes
+    else
+        report "the same tree, asked for" no
+    fi
+    simulate "${small[@]}" -s 64K --impl event --shared-memory
+    if [ "$code" -eq 0 ] &&
+        grep -q 'select: bcast in levels on 2 nodes: tree .*, leaders ' "$err"
+    then
+        report "how levels go" yes
+    else
+        report "how levels go" no
+    fi
+}
+
 # Where no bytes are moved the ranks' clocks must not notice.
 test_payloads()
 {
@@ -278,6 +294,7 @@ test_payloads()
 
 # Every algorithm that there is, its results checked: 9 ranks, as a power of
 # two, or an even number of ranks, hides much, and 6 for those that need that.
+# Those that know nodes have their memory.
 test_algorithms()
 {
     local coll algorithm name
@@ -287,6 +304,8 @@ test_algorithms()
             name=${algorithm%% *}
             local options=(-n 3 -p 3 -c "$coll" --algorithm "${name/:K/:3}")
             [[ $algorithm != *'even number'* ]] || options+=(-p 2)
+            [[ $name != han* ]] || options+=(--shared-memory)
+            [[ $name != node ]] || options+=(--shared-memory -n 1 -p 9)
             [ "$coll" = barrier ] || options+=(-s 12000)
             works "$coll, ${name/:K/:3}" "${options[@]}" -i 2 --impl event \
                 --payload watched --jitter 1us
@@ -380,6 +399,7 @@ test_seeds()
 test_refusals
 test_help
 test_output
+test_select
 test_payloads
 test_algorithms
 test_shared_memory
@@ -387,5 +407,4 @@ test_scale
 test_kill
 test_elasticity
 test_seeds
-echo "1..$count"
-[ $failures -eq 0 ]
+finish

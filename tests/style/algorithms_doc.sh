@@ -1,6 +1,7 @@
 #!/bin/bash
 # docs/algorithms.md has a row for every algorithm of the library's table, in
-# its order, with what the algorithm demands and takes.
+# its order, with what the algorithm demands and takes; and, in a table of its
+# own, one for every collective in levels.
 # shellcheck source=tests/style/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -29,16 +30,34 @@ summary()
     printf '\n'
 }
 
+# Rows are in braces and span lines.
+rows()
+{
+    sed -n '/ table\[\] = {/,/^};/p' "$table" | tr '\n' ' ' |
+        grep -oE '\{ *XYLEM_COLL_[^}]*\}'
+}
+
+# What knows nodes has no writer.
 in_table()
 {
     local row
 
-    # Rows are in braces and span lines; the names of trees have no writer.
-    sed -n '/ table\[\] = {/,/^};/p' "$table" | tr '\n' ' ' |
-        grep -oE '\{ *XYLEM_COLL_[^}]*\}' | grep -v '" *, *NULL' |
-        while IFS= read -r row; do
-            summary "$row"
-        done
+    rows | grep -v '" *, *NULL' | while IFS= read -r row; do
+        summary "$row"
+    done
+}
+
+levels_in_table()
+{
+    local row
+
+    rows | grep '"han"' | while IFS= read -r row; do
+        row=${row#*XYLEM_COLL_}
+        row=${row%%,*}
+        echo "${row,,}"
+        # Which has those of alltoallv.
+        [[ $row != ALLTOALLV ]] || echo alltoallw
+    done | sort
 }
 
 # Prints the document's rows in the same form; a dash stands for no demands.
@@ -56,7 +75,17 @@ in_document()
     done <"$document"
 }
 
+# A row of the table of levels may be for several.
+levels_in_document()
+{
+    sed -n '/what `han` sends/,$ s/^| \([a-z_, ]*\) | .*/\1/p' "$document" |
+        sed 's/, /\n/g' | sort
+}
+
 (($(in_table | wc -l) > 0)) || finding "no algorithms found in $table"
 diff -u <(in_table) <(in_document) ||
     finding "$document does not agree with $table"
+(($(levels_in_table | wc -l) > 0)) || finding "no levels found in $table"
+diff -u <(levels_in_table) <(levels_in_document) ||
+    finding "$document does not have the levels of $table"
 finish

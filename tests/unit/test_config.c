@@ -74,7 +74,9 @@ static const reading_t readings[] = {
     {TYPE(ALGORITHM), "inorder", TREE(INORDER, 0), "inorder"},
     {TYPE(ALGORITHM), "double", TREE(DOUBLE, 0), "double"},
     {TYPE(ALGORITHM), "bine", TREE(BINE, 0), "bine"},
-    {TYPE(ALGORITHM), "topology", TREE(TOPOLOGY, 0), "topology"},
+    {TYPE(ALGORITHM), "topology", TREE(TOPOLOGY, 1), "topology:1"},
+    {TYPE(ALGORITHM), "topology:4", TREE(TOPOLOGY, 4), "topology:4"},
+    {TYPE(ALGORITHM), "topology:0", 0, NULL},
     {TYPE(ALGORITHM), "knomial:1", 0, NULL},
     {TYPE(ALGORITHM), "kary:0", 0, NULL},
     {TYPE(ALGORITHM), "kary:65", 0, NULL},
@@ -113,6 +115,29 @@ static void test_types(void)
                  reading->text, (unsigned long long)value, text);
         check_failed(__FILE__, __LINE__, what);
     }
+}
+
+/* Calls and tables may give any tree any radix: XYLEM_VERBOSE=select has a word
+ * for all of them. */
+static void test_trees_are_printed(void)
+{
+    char text[XYL_CONFIG_TEXT_BYTES], what[128];
+    uint32_t tree, radix;
+    uint64_t value;
+
+    for (tree = XYLEM_TREE_AUTO; tree < XYLEM_TREE_COUNT; tree++)
+        for (radix = 0; radix <= 64; radix++) {
+            if (tree == XYLEM_TREE_KNOMIAL && radix == 1)
+                continue; /* there is none */
+            xyl_config_print_algorithm(XYL_CONFIG_TREE(tree, radix), text);
+            if (xyl_config_parse_algorithm(text, &value) == XYLEM_OK &&
+                value >> 32 == tree)
+                continue;
+            snprintf(what, sizeof what,
+                     "tree %u of radix %u is printed as '%s'", tree, radix,
+                     text);
+            check_failed(__FILE__, __LINE__, what);
+        }
 }
 
 /* What a default is printed as is read as the same value again. */
@@ -253,6 +278,7 @@ static void test_unknown_variable(void)
 
 static const check_case_t cases[] = {
     {"config: every type, both ways", test_types},
+    {"config: every tree is printed", test_trees_are_printed},
     {"config: every row", test_rows},
     {"config: default, environment, settings", test_precedence},
     {"config: what cannot be used", test_refusals},

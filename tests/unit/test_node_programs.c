@@ -16,7 +16,8 @@ enum {
     ORDERS_MAX = 4000,
     WINDOW_BITS_MAX = 20,
     SPOILS = 8,
-    SPOILED_ORDERS = 80
+    SPOILED_ORDERS = 80,
+    LONG_SCAN = 4100 /* elements: from seat to seat, in pieces */
 };
 
 static void complain(const program_run_t *run, const program_case_t *c)
@@ -342,6 +343,19 @@ static uint32_t spoil_step(const program_case_t *c, uint32_t seat,
 }
 
 /* Each step of each seat is spoiled once in each way. */
+static void spoil_all(program_case_t *c)
+{
+    uint32_t seat, number, spoil;
+
+    for (seat = 0; seat < c->seats; seat++)
+        for (spoil = 0; spoil < 2 * SPOILS; spoil++) {
+            c->share_bytes = spoil / SPOILS;
+            for (number = 0;
+                 number < spoil_step(c, seat, number, spoil % SPOILS);)
+                number++;
+        }
+}
+
 static void test_finds_mistakes(void)
 {
     program_case_t c = {.seats = 3,
@@ -351,17 +365,13 @@ static void test_finds_mistakes(void)
                         .window_bytes = 1 << 16,
                         .segment_bytes = 160,
                         .sees_all = 1};
-    uint32_t seat, number, spoil;
 
     for (c.coll = 0; c.coll < XYLEM_COLL_COUNT; c.coll++)
-        for (seat = 0; seat < c.seats && xyl_node_algorithm(c.coll) != NULL;
-             seat++)
-            for (spoil = 0; spoil < 2 * SPOILS; spoil++) {
-                c.share_bytes = spoil / SPOILS;
-                for (number = 0;
-                     number < spoil_step(&c, seat, number, spoil % SPOILS);)
-                    number++;
-            }
+        if (xyl_node_algorithm(c.coll) != NULL)
+            spoil_all(&c);
+    c.count = LONG_SCAN;
+    for (c.coll = XYLEM_COLL_SCAN; c.coll <= XYLEM_COLL_EXSCAN; c.coll++)
+        spoil_all(&c);
 }
 
 static const check_case_t cases[] = {

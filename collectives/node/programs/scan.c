@@ -1,8 +1,34 @@
-/* Scan and exscan: every seat publishes its contribution and combines those of
- * the seats before it, a scan also its own. */
+/* Scan and exscan. Short: every seat publishes its contribution and combines
+ * those of the seats before it, a scan also its own. Long: from seat to seat,
+ * piece by piece; each combines once and publishes the sum up to itself. */
 #include "collectives/node/programs/parts.h"
 
-enum { PIECE_BYTES = 64 << 10 };
+enum {
+    PIECE_BYTES = 64 << 10,
+    /* Short pieces come sooner to the last seat, long ones cost less. Simulated
+     * with 4 to 64 seats. */
+    CHAIN_BYTES_MIN = 32 << 10,
+    CHAIN_PIECE_BYTES = 8 << 10,
+    LONG_BYTES_MIN = 256 << 10,
+    LONG_PIECE_BYTES = 16 << 10
+};
+
+static int is_scan(const xyl_node_problem_t *problem)
+{
+    return problem->coll == XYLEM_COLL_SCAN;
+}
+
+static void plan(const xyl_node_problem_t *problem, uint64_t piece_bytes,
+                 xyl_node_program_t *program)
+{
+    xyl_node_problem_t cut = *problem;
+
+    if (cut.window_bytes > piece_bytes * cut.seats)
+        cut.window_bytes = piece_bytes * cut.seats;
+    xyl_node_plan_inputs(&cut, program, problem->bytes);
+}
+
+/* ---- short ---- */
 
 static void write_wait(xyl_node_program_t *program, uint32_t seat)
 {
@@ -17,18 +43,14 @@ static void write_wait(xyl_node_program_t *program, uint32_t seat)
     step->wait_for = 1;
 }
 
-void xyl_node_scan(const xyl_node_problem_t *problem,
-                   xyl_node_program_t *program)
+static void write_all(const xyl_node_problem_t *problem,
+                      xyl_node_program_t *program)
 {
-    uint32_t end =
-        problem->coll == XYLEM_COLL_SCAN ? problem->seat + 1 : problem->seat;
-    xyl_node_problem_t cut = *problem;
+    uint32_t end = problem->seat + (uint32_t)is_scan(problem);
     xyl_step_t *step;
     uint32_t seat;
 
-    if (cut.window_bytes > (uint64_t)PIECE_BYTES * cut.seats)
-        cut.window_bytes = (uint64_t)PIECE_BYTES * cut.seats;
-    xyl_node_plan_inputs(&cut, program, problem->bytes);
+    plan(problem, PIECE_BYTES, program);
     xyl_node_publish(problem, program, xyl_spot(XYL_SPACE_SEND, 0, 0),
                      problem->bytes, XYL_BOARD_ALL);
     for (seat = 0; seat < end; seat++)
@@ -40,4 +62,74 @@ void xyl_node_scan(const xyl_node_problem_t *problem,
         return;
     step->total = problem->bytes;
     step->end_seat = end;
+}
+
+/* ---- long ---- */
+
+/* RECV = what a seat has published. */
+static void write_copy(const xyl_node_problem_t *problem,
+                       xyl_node_program_t *program, uint32_t seat)
+{
+    xyl_step_t *step =
+        xyl_node_step(program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_RECV, 0, 0),
+                      xyl_spot(XYL_SPACE_INPUT, seat, 0), program->piece_bytes);
+
+    if (step != NULL)
+        step->total = problem->bytes;
+}
+
+/* `to` = the sum up to the seat before, with this seat's own behind. */
+static void write_sum(const xyl_node_problem_t *problem,
+                      xyl_node_program_t *program, xyl_spot_t to)
+{
+    xyl_step_t *step = xyl_node_step(
+        program, XYL_STEP_REDUCE, to,
+        xyl_spot(XYL_SPACE_INPUT, problem->seat - 1, 0), program->piece_bytes);
+
+    if (step == NULL)
+        return;
+    step->total = problem->bytes;
+    step->first_seat = problem->seat - 1;
+    step->end_seat = problem->seat + 1;
+    step->takes_send = 1;
+    if (to.space != XYL_SPACE_INPUT)
+        return;
+    step->post = XYL_POST_COUNT;
+    step->post_value = 1;
+    step->post_seat = problem->seat + 1;
+}
+
+/* The sum goes on to the next seat before this one keeps what it needs. */
+static void write_chain(const xyl_node_problem_t *problem,
+                        xyl_node_program_t *program)
+{
+    const xyl_spot_t published = {XYL_SPACE_INPUT, problem->seat, 0};
+    int is_last = problem->seat + 1 == problem->seats;
+
+    plan(problem,
+         problem->bytes < LONG_BYTES_MIN ? CHAIN_PIECE_BYTES : LONG_PIECE_BYTES,
+         program);
+    if (problem->seat == 0) {
+        xyl_node_publish(problem, program, xyl_spot(XYL_SPACE_SEND, 0, 0),
+                         problem->bytes, 1);
+    } else {
+        write_wait(program, problem->seat - 1);
+        if (!is_last)
+            write_sum(problem, program, published);
+        else if (is_scan(problem))
+            write_sum(problem, program, xyl_spot(XYL_SPACE_RECV, 0, 0));
+    }
+    if (!is_scan(problem) && problem->seat != 0)
+        write_copy(problem, program, problem->seat - 1);
+    else if (is_scan(problem) && !is_last)
+        write_copy(problem, program, problem->seat);
+}
+
+void xyl_node_scan(const xyl_node_problem_t *problem,
+                   xyl_node_program_t *program)
+{
+    if (problem->bytes < CHAIN_BYTES_MIN || problem->seats == 2)
+        write_all(problem, program);
+    else
+        write_chain(problem, program);
 }

@@ -1,41 +1,5 @@
-# Lines of TAP, and commands whose code and output they judge; sourced by the
-# suite, which sets `work`.
-# shellcheck shell=bash disable=SC2154 # work
-
-count=0
-failures=0
-out=$work/out
-err=$work/err
-
-# report NAME OK: with what the last command said when not OK.
-report()
-{
-    count=$((count + 1))
-    if [[ $2 == yes ]]; then
-        echo "ok $count - $1"
-        return
-    fi
-    echo "not ok $count - $1"
-    failures=$((failures + 1))
-    echo "# code $code; output and errors begin with:"
-    head -c 1000 "$out" | sed 's/^/# /'
-    head -c 2000 "$err" | sed 's/^/# /'
-}
-
-skip()
-{
-    count=$((count + 1))
-    echo "ok $count - $1 # SKIP $2"
-}
-
-# attempt COMMAND...: its code is in $code, its output in $out and $err.
-attempt()
-{
-    # In the background, for a signal to the suite to be heard at once.
-    timeout -k 5 120 "$@" >"$out" 2>"$err" </dev/null &
-    wait $!
-    code=$?
-}
+# What the suite judges commands by, beside tests/support/tap.sh; sourced.
+# shellcheck shell=bash disable=SC2154 # out, err, code
 
 # gives NAME CODE COMMAND...: the exit code; 77 skips where it is not wanted.
 gives()
@@ -68,11 +32,4 @@ says()
     else
         report "$name" no
     fi
-}
-
-# The last lines of a suite.
-finish()
-{
-    echo "1..$count"
-    ((failures == 0))
 }

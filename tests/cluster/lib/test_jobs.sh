@@ -32,11 +32,11 @@ coll_measures()
         --warmup 1 --buffers 2 --check --lines
 }
 
-# Algorithms that know nodes, one per line, without ":K".
+# Algorithms that know nodes, one per line, without ":K"; also `node` itself.
 node_algorithms_of()
 {
     "$bench/xylem-bench" --algorithm list -c "$1" |
-        sed -n '/node\|level\|hierarch/s/^  \([a-z_]*\).*/\1/p'
+        sed -n '/node\|level/s/^  \([a-z_]*\).*/\1/p'
 }
 
 # bench_all NAME ROOT BEGIN END SIZES COMMAND...: every collective as chosen.
@@ -51,14 +51,18 @@ bench_all()
     done
 }
 
-# bench_nodes NAME COMMAND...: and by the algorithms that know nodes.
+# bench_nodes NAME COMMAND...: and by the algorithms that know nodes, other than
+# that for ranks of one node.
 bench_nodes()
 {
-    local name=$1 coll algorithm
+    local name=$1 coll algorithm list
     shift
 
     for coll in "${colls[@]}"; do
-        for algorithm in $(node_algorithms_of "$coll"); do
+        list=$(node_algorithms_of "$coll")
+        [[ -n $list ]] || holds "$coll has algorithms that know nodes" false
+        for algorithm in $list; do
+            [[ $algorithm != node ]] || continue
             coll_measures "$coll by $algorithm on $name" "$coll" 64 4K 7 \
                 "$@" "$bench/xylem-bench" --root 1 --algorithm "$algorithm"
         done
@@ -213,4 +217,56 @@ test_slurm()
     gives "srun: all roots" 0 "${srun[@]}" "$tests/any" roots 64
     gives "srun: cyclic" 0 "${srun[@]}" -m cyclic "$tests/any" roots 64
     gives "Slurm goes" 0 bash "$here/slurm.sh" down
+}
+
+# ---------------------------------------------------------------------------
+
+# passes NAME COMMAND...: a program of tests/mpi says PASS, and calls were
+# taken.
+passes()
+{
+    local name=$1 good=no
+    shift
+
+    attempt "$@"
+    ((code != 77)) || { skip "$name" "$(cat "$err")"; return; }
+    if ((code == 0)) && grep -q '^PASS' "$out" && ! grep -q '^FAIL' "$out" &&
+        grep -q ' taken$' "$err" && ! grep -q '^xylem: ' "$err"; then
+        good=yes
+    fi
+    report "$name" $good
+}
+
+# The ranks get the binding, and no others. Open MPI's own messages go by TCP
+# between nodes.
+test_mpi()
+{
+    local folder front options run_on=(bash "$run" run -t 60) way
+
+    folder=$(realpath -m "$tests/../bindings/mpi")
+    front=$folder/libxylem-mpi.so
+    if ! command -v mpicc.openmpi >/dev/null ||
+        [[ ! -e $folder/libxylem-mpi-openmpi.so ]]; then
+        skip "MPI programs on four nodes" "there is no binding for Open MPI"
+        return
+    fi
+    need_cluster 4
+    export LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    gives "the programs compile" 0 bash "$here/../mpi/compile.sh" openmpi \
+        "$folder" "$work" collectives together comms threads
+    options="-x LD_PRELOAD=$front -x XYLEM_MPI_VERBOSE=1"
+    for way in '' ' --map-by node'; do
+        passes "collectives, four nodes of two$way" "${run_on[@]}" -p 2 \
+            -o "$options$way" "$work/collectives" few
+    done
+    passes "collectives, four nodes of one" "${run_on[@]}" \
+        -o "$options" "$work/collectives" few
+    passes "all programs, four nodes of one" "${run_on[@]}" \
+        -o "$options" "$work/together"
+    passes "all programs, uneven nodes" "${run_on[@]}" -s 1,2,1 \
+        -o "$options" "$work/together"
+    passes "four threads, four nodes of one" "${run_on[@]}" \
+        -o "$options" "$work/threads" 1
+    passes "a thread that makes progress" env XYLEM_PROGRESS=thread \
+        "${run_on[@]}" -s 1,2,1 -o "$options" "$work/collectives" few
 }

@@ -5,17 +5,10 @@
 # holds NAME CONDITION...
 holds()
 {
-    local name=$1
-    shift
-
     code=0
     : >"$out"
     : >"$err"
-    if "$@"; then
-        report "$name" yes
-    else
-        report "$name" no
-    fi
+    check "$@"
 }
 
 # Prints what there is of the cluster. Its processes have its folder in their

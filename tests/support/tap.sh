@@ -1,0 +1,60 @@
+# Lines of TAP, and commands whose code and output they judge; sourced by a
+# script that has set `work`, a folder of its own, and may set `bound`.
+# shellcheck shell=bash disable=SC2154 # work
+
+count=0
+failures=0
+code=0
+out=$work/out
+err=$work/err
+bound=${bound:-120} # seconds of a command; far above what any takes
+
+# report NAME OK: with what the last command said when not OK.
+report()
+{
+    count=$((count + 1))
+    if [[ $2 == yes ]]; then
+        echo "ok $count - $1"
+        return
+    fi
+    echo "not ok $count - $1"
+    failures=$((failures + 1))
+    echo "# code $code; output and errors begin with:"
+    head -c 1500 "$out" | sed 's/^/# /'
+    head -c 2000 "$err" | sed 's/^/# /'
+}
+
+skip()
+{
+    count=$((count + 1))
+    echo "ok $count - $1 # SKIP $2"
+}
+
+# check NAME CONDITION...: of the last command.
+check()
+{
+    local name=$1
+    shift
+
+    if "$@"; then
+        report "$name" yes
+    else
+        report "$name" no
+    fi
+}
+
+# attempt COMMAND...: its code is in $code, its output in $out and $err.
+attempt()
+{
+    # In the background, for a signal to the script to be heard at once.
+    timeout -k 5 "$bound" "$@" >"$out" 2>"$err" </dev/null &
+    wait $!
+    code=$?
+}
+
+# The last lines of a script.
+finish()
+{
+    echo "1..$count"
+    ((failures == 0))
+}
