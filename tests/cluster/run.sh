@@ -12,6 +12,7 @@
 #       -t, --time SECONDS          limit (default 120); exit code 124
 #       -o, --options "OPTIONS"     more options of mpirun, such as
 #                                   "--map-by node" or "-rf FILE"
+#       -m, --mpi MPI               whose mpirun: openmpi (default) or mpich
 #   run.sh stop                     kills all jobs
 #   run.sh exec NODE COMMAND...     NODE is 2, n2 or head
 #   run.sh shape NODE RATE [BURST]  200mbit, say; unshape NODE
@@ -148,7 +149,8 @@ cluster_exec()
 
 cluster_run()
 {
-    local per_node=1 slots='' seconds=120 extra='' hosts number list=()
+    local per_node=1 slots='' seconds=120 extra='' mpi=openmpi
+    local hosts number list=()
 
     while [[ ${1-} == -* ]]; do
         case $1 in
@@ -156,13 +158,18 @@ cluster_run()
         -s | --slots) slots=${2-} ;;
         -t | --time) seconds=${2-} ;;
         -o | --options) extra=${2-} ;;
+        -m | --mpi) mpi=${2-} ;;
         *) fail "unknown option '$1'; see --help" 2 ;;
         esac
         need 2 "$@"
         shift 2
     done
     need 1 "$@"
-    require_tools openmpi-bin=mpirun.openmpi
+    case $mpi in
+    openmpi) require_tools openmpi-bin=mpirun.openmpi ;;
+    mpich) require_tools mpich=mpiexec.hydra ;;
+    *) fail "there is no cluster's mpirun of '$mpi'; see --help" 2 ;;
+    esac
     IFS=, read -ra list <<<"$slots"
     if [[ -z $slots ]]; then
         for ((number = 0; number < cluster_nodes; number++)); do
@@ -170,7 +177,7 @@ cluster_run()
         done
     fi
     hosts=$(job_hosts "${list[@]}") || exit
-    mpirun_run "$seconds" "$hosts" "$extra" "$@"
+    "${mpi}_run" "$seconds" "$hosts" "$extra" "$@"
 }
 
 cluster_status()

@@ -48,7 +48,7 @@ job_run()
     return $code
 }
 
-# ---- Open MPI ----
+# ---- mpirun ----
 
 # job_hosts SLOTS...: n0:SLOTS,n1:SLOTS,... without nodes that have none.
 job_hosts()
@@ -75,8 +75,8 @@ write_agent()
     mv "$cluster_dir/agent.new" "$cluster_dir/agent"
 }
 
-# mpirun_run SECONDS HOSTS OPTIONS PROGRAM...: OPTIONS are one word.
-mpirun_run()
+# openmpi_run SECONDS HOSTS OPTIONS PROGRAM...: OPTIONS are one word.
+openmpi_run()
 {
     local seconds=$1 hosts=$2 options
     read -ra options <<<"$3"
@@ -87,4 +87,20 @@ mpirun_run()
         --host "$hosts" --mca plm rsh --mca plm_rsh_agent "$cluster_dir/agent" \
         --mca plm_rsh_no_tree_spawn 1 --mca oob_tcp_if_include eth0 \
         --mca btl_tcp_if_include eth0 "${options[@]}" "$@"
+}
+
+# mpich_run SECONDS HOSTS OPTIONS PROGRAM...
+mpich_run()
+{
+    local seconds=$1 hosts=$2 options ranks=0 slots
+    read -ra options <<<"$3"
+    shift 3
+
+    write_agent
+    for slots in ${hosts//,/ }; do
+        ranks=$((ranks + ${slots#*:}))
+    done
+    job_run "$seconds" mpiexec.hydra -launcher ssh \
+        -launcher-exec "$cluster_dir/agent" -iface eth0 -hosts "$hosts" \
+        -n "$ranks" "${options[@]}" "$@"
 }

@@ -222,7 +222,7 @@ test_slurm()
 # ---------------------------------------------------------------------------
 
 # passes NAME COMMAND...: a program of tests/mpi says PASS, and calls were
-# taken.
+# taken. May end by the limit of time where may_hang is set.
 passes()
 {
     local name=$1 good=no
@@ -230,6 +230,7 @@ passes()
 
     attempt "$@"
     ((code != 77)) || { skip "$name" "$(cat "$err")"; return; }
+    [[ -z ${may_hang-} ]] || ((code != 124)) || code=0
     if ((code == 0)) && grep -q '^PASS' "$out" && ! grep -q '^FAIL' "$out" &&
         grep -q ' taken$' "$err" && ! grep -q '^xylem: ' "$err"; then
         good=yes
@@ -237,36 +238,65 @@ passes()
     report "$name" $good
 }
 
+# MPICH 4.0 itself often hangs at the end of MPI_Finalize here, where its nodes
+# disconnect, without the binding as well; calls have been reported by then.
+test_mpich()
+{
+    local work=$work/mpich may_hang=yes run_on
+
+    mkdir -p "$work"
+    gives "MPICH: the programs compile" 0 bash "$here/../mpi/compile.sh" mpich \
+        "$folder" "$work" collectives threads
+    run_on=(bash "$run" run -m mpich -t 20
+        -o "-genv LD_PRELOAD $front -genv XYLEM_MPI_VERBOSE 1")
+    passes "MPICH: collectives, four nodes of two" "${run_on[@]}" -p 2 \
+        "$work/collectives" few
+    passes "MPICH: four threads, uneven nodes" "${run_on[@]}" -s 1,2,1 \
+        "$work/threads" 1
+}
+
 # The ranks get the binding, and no others. Open MPI's own messages go by TCP
 # between nodes.
+test_openmpi()
+{
+    local work=$work/openmpi options run_on way
+
+    mkdir -p "$work"
+    gives "Open MPI: the programs compile" 0 bash "$here/../mpi/compile.sh" \
+        openmpi "$folder" "$work" collectives together threads
+    options="-x LD_PRELOAD=$front -x XYLEM_MPI_VERBOSE=1"
+    run_on=(bash "$run" run -t 60)
+    for way in '' ' --map-by node'; do
+        passes "Open MPI: collectives, four nodes of two$way" "${run_on[@]}" \
+            -p 2 -o "$options$way" "$work/collectives" few
+    done
+    run_on+=(-o "$options")
+    passes "Open MPI: collectives, four nodes of one" "${run_on[@]}" \
+        "$work/collectives" few
+    passes "Open MPI: all programs, four nodes of one" "${run_on[@]}" \
+        "$work/together"
+    passes "Open MPI: all programs, uneven nodes" "${run_on[@]}" -s 1,2,1 \
+        "$work/together"
+    passes "Open MPI: four threads, four nodes of one" "${run_on[@]}" \
+        "$work/threads" 1
+    passes "Open MPI: a thread that makes progress" env \
+        XYLEM_PROGRESS=thread "${run_on[@]}" -s 1,2,1 "$work/collectives" few
+}
+
 test_mpi()
 {
-    local folder front options run_on=(bash "$run" run -t 60) way
+    local folder front mpi
 
     folder=$(realpath -m "$tests/../bindings/mpi")
     front=$folder/libxylem-mpi.so
-    if ! command -v mpicc.openmpi >/dev/null ||
-        [[ ! -e $folder/libxylem-mpi-openmpi.so ]]; then
-        skip "MPI programs on four nodes" "there is no binding for Open MPI"
-        return
-    fi
     need_cluster 4
     export LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-    gives "the programs compile" 0 bash "$here/../mpi/compile.sh" openmpi \
-        "$folder" "$work" collectives together comms threads
-    options="-x LD_PRELOAD=$front -x XYLEM_MPI_VERBOSE=1"
-    for way in '' ' --map-by node'; do
-        passes "collectives, four nodes of two$way" "${run_on[@]}" -p 2 \
-            -o "$options$way" "$work/collectives" few
+    for mpi in openmpi mpich; do
+        if command -v "mpicc.$mpi" >/dev/null &&
+            [[ -e $folder/libxylem-mpi-$mpi.so ]]; then
+            "test_$mpi"
+        else
+            skip "$mpi on four nodes" "there is no binding for it"
+        fi
     done
-    passes "collectives, four nodes of one" "${run_on[@]}" \
-        -o "$options" "$work/collectives" few
-    passes "all programs, four nodes of one" "${run_on[@]}" \
-        -o "$options" "$work/together"
-    passes "all programs, uneven nodes" "${run_on[@]}" -s 1,2,1 \
-        -o "$options" "$work/together"
-    passes "four threads, four nodes of one" "${run_on[@]}" \
-        -o "$options" "$work/threads" 1
-    passes "a thread that makes progress" env XYLEM_PROGRESS=thread \
-        "${run_on[@]}" -s 1,2,1 -o "$options" "$work/collectives" few
 }
