@@ -1,7 +1,7 @@
 #!/bin/bash
 # Shows on this machine what xylem is for: installs what is missing, builds,
 # holds ranks up by noise, and measures how much that costs each
-# implementation of broadcast and reduce. Takes about three minutes, and the
+# implementation of broadcast and reduce. Takes about four minutes, and the
 # time to install and build.
 #
 #   bash bench/demo.sh [--quick] [--no-deps] [-n RANKS]
