@@ -210,6 +210,11 @@ xylem_status_t xyl_request_start(xylem_request_t *request)
         if (request->is_zombie)
             return xyl_fail(request->status,
                             "the request failed and cannot be started again");
+        if (state == XYL_REQUEST_IDLE) { /* nobody else changes it */
+            atomic_store_explicit(&request->state, XYL_REQUEST_ACTIVE,
+                                  memory_order_relaxed);
+            break;
+        }
     } while (!atomic_compare_exchange_weak_explicit(
         &request->state, &state, XYL_REQUEST_ACTIVE, memory_order_acq_rel,
         memory_order_acquire));
