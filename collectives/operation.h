@@ -49,7 +49,8 @@ typedef struct xyl_operation {
     xylem_request_t request;
     xyl_plan_t plan;
     /* The message. */
-    size_t bytes; /* in all */
+    size_t bytes;     /* in all */
+    uint64_t written; /* by its stages on nodes, in copies to their results */
     uint64_t segments;
     size_t element_bytes;
     xyl_combiner_t combiner;

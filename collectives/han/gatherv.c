@@ -176,40 +176,10 @@ static xylem_status_t add_levels(const xyl_han_t *han)
     return status == XYLEM_OK ? add_bundle(han, lengths) : status;
 }
 
-static xylem_status_t add_others(const xyl_han_t *han)
-{
-    xylem_status_t status = XYLEM_OK;
-
-    if (han->seats.size > 1)
-        status = add_levels(han);
-    if (status != XYLEM_OK || xyl_han_own_straight(han) == 0)
-        return status;
-    status = add_straight(han);
-    if (status == XYLEM_OK)
-        xyl_han_unfeed(han);
-    return status;
-}
-
-/* ---- all of it ---- */
-
-/* Where the nodes have no memory for it. */
-static xylem_status_t add_flat(const xyl_han_t *han)
-{
-    const xyl_han_stage_t stage = {NET, XYL_ROLE_INPUT, XYL_ROLE_RESULT, 0, 0};
-    xyl_problem_t problem = han->problem;
-
-    problem.recv_counts = han->blocks->blocks;
-    problem.recv_displs = han->blocks->block_at;
-    return xyl_han_add_flat(han, xyl_gather_linear, &problem, &stage);
-}
-
 xylem_status_t xyl_han_add_gatherv(xyl_han_t *han)
 {
-    xylem_status_t status = xyl_han_choose_leaders(han, 0, han->problem.root);
+    static const xyl_han_varying_t way = {add_root, add_levels, add_straight,
+                                          xyl_gather_linear};
 
-    if (status != XYLEM_OK)
-        return status;
-    if (!xyl_han_varying_fits(han))
-        return add_flat(han);
-    return xyl_han_has_root(han) ? add_root(han) : add_others(han);
+    return xyl_han_add_varying(han, &way);
 }

@@ -174,3 +174,42 @@ xylem_status_t xyl_han_add_telling(const xyl_han_t *han,
     xyl_node_program_fini(&program);
     return status;
 }
+
+/* ---- all of it ---- */
+
+static xylem_status_t add_flat(const xyl_han_t *han, xyl_algorithm_fn write)
+{
+    const xyl_han_stage_t stage = {0, XYL_ROLE_INPUT, XYL_ROLE_RESULT, 0, 0};
+    xyl_problem_t problem = han->problem;
+
+    /* Of the side that has them. */
+    problem.send_counts = problem.recv_counts = han->blocks->blocks;
+    problem.send_displs = problem.recv_displs = han->blocks->block_at;
+    return xyl_han_add_flat(han, write, &problem, &stage);
+}
+
+static xylem_status_t add_others(const xyl_han_t *han,
+                                 const xyl_han_varying_t *way)
+{
+    xylem_status_t status = XYLEM_OK;
+
+    if (han->seats.size > 1)
+        status = way->add_levels(han);
+    if (status != XYLEM_OK || xyl_han_own_straight(han) == 0)
+        return status;
+    status = way->add_straight(han);
+    if (status == XYLEM_OK)
+        xyl_han_unfeed(han);
+    return status;
+}
+
+xylem_status_t xyl_han_add_varying(xyl_han_t *han, const xyl_han_varying_t *way)
+{
+    xylem_status_t status = xyl_han_choose_leaders(han, 0, han->problem.root);
+
+    if (status != XYLEM_OK)
+        return status;
+    if (!xyl_han_varying_fits(han))
+        return add_flat(han, way->flat);
+    return xyl_han_has_root(han) ? way->add_root(han) : add_others(han, way);
+}

@@ -106,4 +106,17 @@ xylem_status_t xyl_han_add_telling(const xyl_han_t *han,
                                    const xyl_han_lengths_t *lengths,
                                    uint32_t number);
 
+/* ---- all of it ---- */
+
+/* What the two do in their own ways; blocks go one way or the other. */
+typedef struct xyl_han_varying {
+    xylem_status_t (*add_root)(const xyl_han_t *han);   /* on the root's node */
+    xylem_status_t (*add_levels)(const xyl_han_t *han); /* short, elsewhere */
+    xylem_status_t (*add_straight)(const xyl_han_t *han); /* long, elsewhere */
+    xyl_algorithm_fn flat; /* where the nodes have no memory for it */
+} xyl_han_varying_t;
+
+xylem_status_t xyl_han_add_varying(xyl_han_t *han,
+                                   const xyl_han_varying_t *way);
+
 #endif

@@ -185,6 +185,11 @@ static void node_start(xyl_stage_t *stage)
     node->pieces_begun = 0;
     node->is_open = 0;
     node->leader = XYL_BOARD_ALL;
+    /* What another stage reads next is better left in them. */
+    node->buffers.past_caches =
+        stage->writes == XYL_ROLE_RESULT &&
+        stage->operation->written >=
+            stage->operation->request.context->past_caches;
     xyl_node_share_start(node);
     for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++)
         node->active[i].strands_left = 0;
@@ -254,7 +259,7 @@ static uint64_t bytes_in_all(const xyl_node_program_t *program,
     return step->bytes * program->pieces;
 }
 
-/* Bytes that are copied to the user. */
+/* Bytes that are copied to what it writes. */
 static uint64_t written_by(const xyl_node_program_t *program)
 {
     uint64_t bytes = 0;
@@ -305,8 +310,7 @@ xylem_status_t xyl_node_stage_add(xyl_operation_t *operation, uint32_t lane,
     node->moved = &operation->request.context->moved;
     node->program = *program;
     node->buffers.copies = operation->request.context->copies;
-    node->buffers.past_caches =
-        written_by(program) >= operation->request.context->past_caches;
+    operation->written += written_by(program);
     if (!allocate(node, program))
         return xyl_fail(XYLEM_ERR_NO_MEMORY,
                         "no memory for a program of %u steps", program->count);

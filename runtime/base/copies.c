@@ -4,9 +4,7 @@
 #include <string.h>
 #ifdef __SSE2__
 #include <emmintrin.h>
-#endif
 
-#ifdef __SSE2__
 enum { LINE_BYTES = 64, WORDS = LINE_BYTES / sizeof(__m128i) };
 
 /* Stores of a line end together, so that it leaves as a whole. */

@@ -146,7 +146,10 @@ second_part()
     done
     for ranks in 1 2 3 4 5 6 7 8 9; do
         way=${ways[ranks % 3]}
-        [ -x "$work/fortran_$way" ] || continue
+        if [ ! -x "$work/fortran_$way" ]; then
+            skip "Fortran, $way on $ranks" "no Fortran compiler"
+            continue
+        fi
         passes_without 'left to' "Fortran, $way" $ranks "$work/fortran_$way"
     done
     test_profiled
