@@ -2,6 +2,7 @@
 #include <assert.h>
 
 #include "collectives/arguments.h"
+#include "collectives/at_once.h"
 #include "collectives/compose.h"
 #include "collectives/plan_cache.h"
 #include "runtime/base/status.h"
@@ -122,15 +123,15 @@ static xylem_status_t finish(xylem_request_t *request)
     return status;
 }
 
-/* Runs a kept plan without handing it to anybody: the call that is under way
- * keeps the team. */
-static xylem_status_t run_kept(xyl_operation_t *operation)
+/* Of a kept plan that nobody was handed: the call that is under way keeps the
+ * team. */
+static xylem_status_t finish_kept(xyl_operation_t *operation,
+                                  xylem_status_t status)
 {
-    xylem_status_t status = xyl_request_start(&operation->request);
-
     if (status == XYLEM_OK)
         status = xyl_request_wait(&operation->request);
-    if (status == XYLEM_OK && xyl_plan_keep(operation))
+    if (status == XYLEM_OK &&
+        (xyl_at_once_keep(operation) || xyl_plan_keep(operation)))
         return XYLEM_OK;
     xyl_request_revive(&operation->request);
     xylem_request_free(&operation->request);
@@ -143,6 +144,7 @@ xylem_status_t xyl_coll_run(xylem_team_t *team, const xylem_coll_args_t *args,
 {
     xyl_operation_t *operation;
     xylem_request_t *request;
+    xyl_at_once_t at_once;
     xylem_status_t status = xyl_team_check(team, call);
 
     if (status == XYLEM_OK && xyl_engine_in_callback(&team->context->engine))
@@ -154,9 +156,12 @@ xylem_status_t xyl_coll_run(xylem_team_t *team, const xylem_coll_args_t *args,
         status = xyl_arguments_check_frame(team, args, call);
     if (status != XYLEM_OK)
         return status;
+    at_once = xyl_at_once_run(team, args, &operation);
+    if (at_once != XYL_AT_ONCE_NOT)
+        return at_once == XYL_AT_ONCE_DONE ? XYLEM_OK : finish_kept(operation, XYLEM_OK);
     operation = xyl_plan_take(team, args);
     if (operation != NULL)
-        return run_kept(operation);
+        return finish_kept(operation, xyl_request_start(&operation->request));
     status = plan_and_start(team, args, call, &request);
     return status == XYLEM_OK ? finish(request) : status;
 }

@@ -214,6 +214,8 @@ static void number_stages(xyl_operation_t *operation)
         operation->stage[i]->sequence_at = sequences;
         sequences += operation->stage[i]->sequences;
     }
+    if (sequences == 0)
+        return;
     sequence = atomic_fetch_add_explicit(&operation->request.team->sequence,
                                          sequences, memory_order_relaxed);
     for (i = 0; i < operation->stages; i++)
@@ -249,18 +251,32 @@ static void segment_in(xyl_operation_t *operation, uint64_t segment)
     stage->ops->segment_ready(stage, (segment - stage->first) / stage->stride);
 }
 
-static void operation_start(xylem_request_t *request)
+static void enlist(xyl_operation_t *operation)
 {
-    xyl_operation_t *operation = xyl_operation_of(request);
-    uint64_t segment, segments = operation->segments;
-    uint32_t i;
-
     operation->failure = XYLEM_OK;
     operation->is_finishing = 0;
     operation->looks_without_event = 0;
     operation->finish_waits_for_parts = 0;
     operation->stages_left = operation->stages;
     list_add(operation);
+}
+
+void xyl_operation_began(xyl_operation_t *operation)
+{
+    assert(operation->stages == 1 && operation->sequences == 0 &&
+           operation->stage[0]->sequences == 0);
+    xyl_request_began(&operation->request);
+    enlist(operation);
+    operation->stage[0]->is_complete = 0;
+}
+
+static void operation_start(xylem_request_t *request)
+{
+    xyl_operation_t *operation = xyl_operation_of(request);
+    uint64_t segment, segments = operation->segments;
+    uint32_t i;
+
+    enlist(operation);
     if (xyl_team_has_failures(request->team)) {
         xyl_operation_fail(operation, XYLEM_ERR_PROC_FAILED);
         return;

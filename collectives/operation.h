@@ -127,6 +127,10 @@ uint64_t xyl_operation_lane_bytes(const xyl_operation_t *operation,
 void xyl_operation_bind(xyl_operation_t *operation,
                         const xylem_coll_args_t *args);
 
+/* The progressing thread: an idle operation of one stage is under way, as that
+ * stage says. It is active from here on. */
+void xyl_operation_began(xyl_operation_t *operation);
+
 /* The progressing thread: fails the operation; it completes with the first
  * status it was given. */
 void xyl_operation_fail(xyl_operation_t *operation, xylem_status_t status);

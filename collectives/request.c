@@ -225,6 +225,13 @@ xylem_status_t xyl_request_start(xylem_request_t *request)
     return XYLEM_OK;
 }
 
+void xyl_request_began(xylem_request_t *request)
+{
+    atomic_store_explicit(&request->state, XYL_REQUEST_ACTIVE,
+                          memory_order_relaxed);
+    request->has_completed = 0;
+}
+
 /* After this the request may be freed by another thread at any moment. */
 static void publish_idle(xylem_request_t *request)
 {

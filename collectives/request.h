@@ -75,6 +75,9 @@ xylem_request_t *xyl_request_create(xylem_team_t *team,
                                     const xyl_request_ops_t *ops, size_t bytes);
 /* Any thread: IDLE or DELIVERING to ACTIVE. */
 xylem_status_t xyl_request_start(xylem_request_t *request);
+/* The progressing thread, of one that is IDLE and nobody else's: its run is
+ * under way. */
+void xyl_request_began(xylem_request_t *request);
 /* Not inside a callback: progresses until the run is over; its status. */
 xylem_status_t xyl_request_wait(xylem_request_t *request);
 /* The user may start it again; until it is freed its team stays. */

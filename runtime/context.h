@@ -101,6 +101,7 @@ struct xylem_context {
     struct xyl_operation *operations; /* active, newest first */
     struct xyl_board *busy_boards;    /* see collectives/node/stage.c */
     uint64_t moved;        /* by these in the present turn, see there */
+    unsigned calls_to_turn; /* see collectives/at_once.c */
     unsigned hasty_stages; /* on these, for which the net matters most */
     struct xyl_board *left_boards; /* see collectives/node/node.c; by `lock` */
     xylem_request_t *zombies;

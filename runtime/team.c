@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collectives/node/node.h"
+#include "collectives/at_once.h"
 #include "collectives/plan_cache.h"
 #include "runtime/base/status.h"
 #include "runtime/team_levels.h"
@@ -84,6 +85,7 @@ static void release(xylem_team_t *team)
     xylem_context_t *context = team->context;
     uint32_t i;
 
+    xyl_at_once_clear(team);
     xyl_plan_cache_clear(team);
     xyl_node_release(team);
     xyl_team_levels_free(team);

@@ -70,7 +70,7 @@ static int size_run(xyl_node_stage_t *node, unsigned *did)
     return 1;
 }
 
-static void take_numbers(xyl_node_stage_t *node)
+void xyl_node_take_numbers(xyl_node_stage_t *node)
 {
     const xyl_node_program_t *program = &node->program;
 
@@ -92,7 +92,7 @@ unsigned xyl_node_number(xyl_board_t *board)
          node = node->next) {
         if (node->program.is_cut_late && !size_run(node, &did))
             break;
-        take_numbers(node);
+        xyl_node_take_numbers(node);
         board->unnumbered = node->next;
     }
     return did;

@@ -30,8 +30,8 @@ static int has_counts(const xyl_node_stage_t *node,
  * of them are there. */
 static int has_segment(const xyl_node_stage_t *node, uint64_t index)
 {
-    return node->program.segments == 0 || index >= node->stage.count ||
-           xyl_bits_test(node->input, index);
+    return node->program.segments == 0 || node->input_left == 0 ||
+           index >= node->stage.count || xyl_bits_test(node->input, index);
 }
 
 static int may_go(const xyl_node_stage_t *node, const xyl_node_piece_t *piece,
@@ -148,6 +148,11 @@ static int claim(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 
 /* ---- sums ---- */
 
+static int sums_up(const xyl_step_t *step)
+{
+    return step->kind == XYL_STEP_COMBINE || step->kind == XYL_STEP_COLLECT;
+}
+
 /* 1: this seat has done its part of the piece. */
 static int add_up(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                   const xyl_step_t *step, xyl_strand_t *strand, unsigned *did)
@@ -190,7 +195,7 @@ static int step_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
         return 1;
     if (step->kind == XYL_STEP_CLAIM)
         return claim(node, piece, step, strand, did);
-    if (step->kind == XYL_STEP_COMBINE || step->kind == XYL_STEP_COLLECT)
+    if (sums_up(step))
         return add_up(node, piece, step, strand, did);
     if (step->kind == XYL_STEP_ELECT)
         return xyl_node_elect(node, did);
@@ -219,6 +224,17 @@ static const xyl_step_t *step_at(const xyl_node_stage_t *node,
     return step;
 }
 
+static void strand_go_to(const xyl_node_stage_t *node, xyl_strand_t *strand,
+                         uint32_t step)
+{
+    strand->step = step;
+    strand->seen = 0;
+    strand->has_slice = 0;
+    strand->done = 0;
+    if (step < node->program.count && sums_up(&node->program.steps[step]))
+        strand->sums = (xyl_node_combine_t){0};
+}
+
 /* Returns the number of things done. */
 static unsigned strand_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
                            uint32_t number)
@@ -236,8 +252,7 @@ static unsigned strand_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
         post(node, piece, step);
         if (step->emits != XYL_NO_SEGMENT)
             emit(node, piece, step->emits);
-        *strand =
-            (xyl_strand_t){.step = strand->step + 1 + (uint32_t)step->or_next};
+        strand_go_to(node, strand, strand->step + 1 + (uint32_t)step->or_next);
         if (strand->step == end) {
             piece->strands_left--;
             break;
@@ -275,7 +290,7 @@ void xyl_node_piece_begin(xyl_node_stage_t *node, xyl_node_piece_t *piece)
     xyl_node_share_piece(node, piece);
     piece->strands_left = 0;
     for (i = 0; i < node->program.strands; i++) {
-        piece->strands[i] = (xyl_strand_t){.step = first};
+        strand_go_to(node, &piece->strands[i], first);
         piece->strands_left += first != node->program.strand_ends[i];
         first = node->program.strand_ends[i];
     }

@@ -15,6 +15,8 @@ enum {
     HASTY_BYTES = 512 << 10
 };
 
+static const xyl_stage_ops_t node_ops;
+
 static xyl_node_stage_t *self(xyl_stage_t *stage)
 {
     return (xyl_node_stage_t *)(void *)stage;
@@ -43,7 +45,7 @@ static void list_add(xyl_node_stage_t *node)
     node->is_listed = 1;
     context->hasty_stages += (unsigned)node->is_hasty;
     board->last = node;
-    if (board->unnumbered == NULL)
+    if (board->unnumbered == NULL && node->state != XYL_NODE_NUMBERED)
         board->unnumbered = node;
     if (node->previous != NULL) {
         node->previous->next = node;
@@ -171,10 +173,10 @@ static void begin(xyl_node_stage_t *node)
     node->stage.operation->request.context->engine.polled += stage_poll(node);
 }
 
-static void node_start(xyl_stage_t *stage)
+/* Back to the state before the first piece. */
+static void reset(xyl_node_stage_t *node)
 {
-    xyl_node_stage_t *node = self(stage);
-    const xyl_node_program_t *program = &node->program;
+    xyl_stage_t *stage = &node->stage;
     uint32_t i;
 
     node->state = XYL_NODE_NEW;
@@ -193,6 +195,14 @@ static void node_start(xyl_stage_t *stage)
     xyl_node_share_start(node);
     for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++)
         node->active[i].strands_left = 0;
+}
+
+static void node_start(xyl_stage_t *stage)
+{
+    xyl_node_stage_t *node = self(stage);
+    const xyl_node_program_t *program = &node->program;
+
+    reset(node);
     if (program->segments != 0)
         memset(node->input, 0,
                xyl_bits_words(stage->count) * sizeof *node->input);
@@ -210,6 +220,49 @@ static void node_start(xyl_stage_t *stage)
     else
         stage->operation->request.context->engine.polled++; /* again, soon */
 }
+
+/* ---- inside a call ---- */
+
+int xyl_node_stage_is_brief(const xyl_stage_t *stage)
+{
+    const xyl_node_program_t *program;
+
+    if (stage->ops != &node_ops)
+        return 0;
+    program = &((const xyl_node_stage_t *)(const void *)stage)->program;
+    return program->pieces == 1 && !program->is_cut_late;
+}
+
+int xyl_node_stage_run(xyl_stage_t *stage, unsigned looks)
+{
+    xyl_node_stage_t *node = self(stage);
+    xyl_node_piece_t *piece = &node->active[0];
+
+    assert(node->board->first == NULL && stage->next == NULL);
+    reset(node);
+    node->input_left = 0;
+    node->has_input = 1;
+    xyl_node_take_numbers(node);
+    if (xyl_board_is_free(node->board, &node->extent, 0)) {
+        xyl_node_piece_begin(node, piece);
+        for (; piece->strands_left != 0 && looks != 0; looks--)
+            (void)xyl_node_piece_run(node, piece);
+        if (piece->strands_left == 0)
+            return 1;
+    }
+    list_add(node);
+    return 0;
+}
+
+int xyl_node_stage_is_next(const xyl_stage_t *stage)
+{
+    const xyl_board_t *board =
+        ((const xyl_node_stage_t *)(const void *)stage)->board;
+
+    return board->first == NULL && !board->is_out_of_step;
+}
+
+/* ---- */
 
 static void node_segment_ready(xyl_stage_t *stage, uint64_t index)
 {
@@ -306,6 +359,7 @@ xylem_status_t xyl_node_stage_add(xyl_operation_t *operation, uint32_t lane,
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
     node->stage.reads = XYL_ROLE_INPUT;
     node->stage.writes = XYL_ROLE_RESULT;
+    node->stage.sequences = 0; /* it sends no messages */
     node->board = board;
     node->moved = &operation->request.context->moved;
     node->program = *program;

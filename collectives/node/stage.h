@@ -32,6 +32,17 @@ void xyl_node_stage_elects(xyl_stage_t *stage,
  * `decided`, which it calls. */
 void xyl_node_stage_claim(xyl_stage_t *stage);
 
+/* For operations that run inside a call: 1 where the stage's whole work is one
+ * piece, known beforehand. */
+int xyl_node_stage_is_brief(const xyl_stage_t *stage);
+/* The progressing thread: 1 when no other stage is under way on its board. */
+int xyl_node_stage_is_next(const xyl_stage_t *stage);
+/* The progressing thread, of a stage that is brief, next, bound, and the only
+ * one of its operation, with all input there: runs it, looking up to `looks`
+ * times. 1: it is over, and nobody is told. 0: it is under way like any that
+ * was started. */
+int xyl_node_stage_run(xyl_stage_t *stage, unsigned looks);
+
 /* An engine source: looks after all node stages of `context`. */
 unsigned xyl_node_stages_poll(void *context);
 

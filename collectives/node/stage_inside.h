@@ -99,6 +99,8 @@ static inline xyl_buffer_t xyl_node_buffer_of(xyl_space_t space)
 /* Gives stages of the board their numbers as far as it goes; returns the number
  * of things done. */
 unsigned xyl_node_number(xyl_board_t *board);
+/* Those of a stage whose pieces are known, when it is its turn. */
+void xyl_node_take_numbers(xyl_node_stage_t *node);
 
 /* ---- move.c ---- */
 

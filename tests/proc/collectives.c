@@ -24,6 +24,7 @@ static const struct mode {
     {"teams", mode_teams},
     {"huge", mode_huge},
     {"large", mode_large},
+    {"brief", mode_brief},
     {"idle", mode_idle},
 };
 

@@ -16,6 +16,7 @@ void mode_parts(job_t *job, uint32_t number);      /* starts */
 void mode_teams(job_t *job, uint32_t number);      /* creations */
 void mode_huge(job_t *job, uint32_t number);       /* MiB of memory needed */
 void mode_large(job_t *job, uint32_t number);      /* the same */
+void mode_brief(job_t *job, uint32_t number);      /* rounds */
 void mode_idle(job_t *job, uint32_t number);       /* ms that a rank is late */
 
 #endif

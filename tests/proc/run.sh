@@ -114,6 +114,7 @@ test_defaults()
     job 5 big 16
     job 4 persistent 300
     job 4 flight 20
+    job 2 brief 4000
     job 5 teams 200
     job 3 parts 5
     job 2 huge 12000
@@ -131,7 +132,7 @@ test_progress()
 {
     local progress
     cross job "${progresses[*]}" '3 sweep 11' '4 persistent 50' \
-        '3 threads 60' '3 parts 3' '3 teams 50' \
+        '3 threads 60' '3 brief 400' '3 parts 3' '3 teams 50' \
         '3 callbacks 200 XYLEM_LOG=none'
     for progress in blocking thread; do
         job 3 idle 300 XYLEM_PROGRESS=$progress
