@@ -119,6 +119,24 @@ static void test_every_root(void)
     }
 }
 
+/* As in levels: the others do not know where the root's blocks lie. */
+static void test_gaps(void)
+{
+    uint64_t random = random_mix(36);
+    program_case_t c = {.element_bytes = 1};
+    uint32_t i;
+
+    for (i = 0; i < RANDOM_CASES / 2; i++) {
+        c.coll = i % 2 == 0 ? XYLEM_COLL_GATHER : XYLEM_COLL_SCATTER;
+        c.seats = random_between(&random, 2, 9);
+        c.root = random_below(&random, c.seats);
+        c.count = random_below(&random, 300);
+        c.gap = random_between(&random, 1, 300);
+        c.in_place = random_below(&random, 2) == 0;
+        sized_case(&c, &random);
+    }
+}
+
 /* ---- large messages ---- */
 
 /* Around the limits that programs have of themselves, and twice that. */
@@ -234,9 +252,10 @@ static void test_every_order_in_rounds(void)
     program_case_t c;
     uint32_t i;
 
-    for (i = 0; i < 12; i++) {
+    for (i = 0; i < 18; i++) {
         c = case_in_rounds(4 + i / 3 % 2, counts[i % 3]);
-        c.in_place = i >= 6;
+        c.in_place = i >= 12;
+        c.share_bytes = i >= 6;
         (void)one_case(&c, i, ORDERS_MAX);
     }
 }
@@ -255,6 +274,7 @@ static void test_rounds(void)
         c.segment_bytes = 0;
         c.window_bytes = 1 << 20;
         c.in_place = i >= 3;
+        c.share_bytes = 1;
         (void)one_case(&c, i, 0);
     }
 
@@ -262,6 +282,7 @@ static void test_rounds(void)
         c = case_in_rounds(random_between(&random, 4, 9),
                            random_between(&random, 128, 2500));
         c.in_place = random_below(&random, 2) == 0;
+        c.share_bytes = random_below(&random, 2);
         c.salt = random_next(&random);
         (void)one_case(&c, random_next(&random), 0);
     }
@@ -452,6 +473,7 @@ static const check_case_t cases[] = {
     {"every_order_in_rounds", test_every_order_in_rounds},
     {"rounds", test_rounds},
     {"every_root", test_every_root},
+    {"gaps", test_gaps},
     {"sizes", test_sizes},
     {"random", test_random},
     {"long", test_long},

@@ -13,6 +13,12 @@ enum {
     PLACES = 2                    /* of a seat */
 };
 
+/* What is in place is written over: it is copied. */
+static xyl_step_kind_t publishes(const xyl_node_problem_t *problem)
+{
+    return problem->is_in_place ? XYL_STEP_COPY : XYL_STEP_PUBLISH;
+}
+
 /* The input of a seat has the blocks side by side. */
 static xyl_spot_t block_in(const xyl_node_program_t *program, uint32_t from,
                            uint32_t to)
@@ -30,6 +36,15 @@ static xyl_spot_t block_from(const xyl_node_problem_t *problem, uint32_t seat)
     return problem->is_in_place
                ? block_to(problem, seat)
                : xyl_spot(XYL_SPACE_SEND, 0, xyl_node_send_at(problem, seat));
+}
+
+/* Where it lies it has them as long as they are, and all alike if it is
+ * shared. */
+static uint64_t further(const xyl_node_problem_t *problem,
+                        const xyl_step_t *step, xyl_spot_t published,
+                        uint32_t seat)
+{
+    return problem->bytes * seat + step->within - published.at;
 }
 
 static void write_own(const xyl_node_problem_t *problem,
@@ -53,10 +68,11 @@ static void write_inputs(const xyl_node_problem_t *problem,
     for (distance = 1; distance < problem->seats; distance++) {
         uint32_t seat = (problem->seat + distance) % problem->seats;
         xyl_step_t *step = xyl_node_step(
-            program, XYL_STEP_COPY, block_in(program, problem->seat, seat),
+            program, publishes(problem), block_in(program, problem->seat, seat),
             block_from(problem, seat), program->piece_bytes);
         if (step == NULL)
             return;
+        step->further = further(problem, step, step->to, seat);
         step->total = xyl_node_send_block(problem, seat);
         step->post = XYL_POST_COUNT;
         step->post_value = distance;
@@ -89,10 +105,30 @@ static void write_block(const xyl_node_problem_t *problem,
                          program->piece_bytes);
     if (step == NULL)
         return;
+    step->further = further(problem, step, step->from, problem->seat);
     step->total = xyl_node_block(problem, seat);
     step->wait = XYL_WAIT_COUNT;
     step->wait_seat = seat;
     step->wait_for = distance;
+}
+
+static void write_blocks(const xyl_node_problem_t *problem,
+                         xyl_node_program_t *program)
+{
+    uint64_t seats = problem->seats;
+    uint32_t distance;
+
+    xyl_node_plan_blocks(problem, program,
+                         problem->window_bytes / seats / seats / 128 * 128);
+    program->input_bytes = (seats * program->piece_bytes + 127) / 128 * 128;
+    write_inputs(problem, program);
+    for (distance = 1; distance < problem->seats; distance++)
+        write_block(problem, program, distance);
+    if (!program->shares)
+        return;
+    xyl_node_strand(program);
+    xyl_node_has_read(problem, program, XYL_WAIT_STRANDS, 0, problem->seats);
+    xyl_node_until_read(program, problem->seats);
 }
 
 /* ---- rounds ---- */
@@ -115,7 +151,7 @@ typedef struct rounds {
 
 _Static_assert(ROUNDS_SEATS_MIN > PLACES, "of two rounds that use a place, one "
                                           "has a partner");
-_Static_assert(2 * ROUNDS_CUTS * XYL_BOARD_SEATS_MAX + 3 <
+_Static_assert(2 * ROUNDS_CUTS * XYL_BOARD_SEATS_MAX + 4 <
                    1 << XYL_BOARD_COUNT_BITS,
                "a count has room for all rounds of a piece");
 
@@ -203,6 +239,8 @@ static void write_publish(const xyl_node_problem_t *problem,
                      block_from(problem, partner));
     if (step == NULL)
         return;
+    step->kind = publishes(problem);
+    step->further = further(problem, step, step->to, partner);
     if (before != 0) {
         step->wait = XYL_WAIT_COUNT;
         step->wait_seat = partner_of(problem, problem->seat, before);
@@ -224,6 +262,7 @@ static void write_read(const xyl_node_problem_t *problem,
 
     if (step == NULL)
         return;
+    step->further = further(problem, step, step->from, problem->seat);
     step->wait = XYL_WAIT_COUNT;
     step->wait_seat = partner;
     step->wait_for = count_published(round);
@@ -282,22 +321,21 @@ static void write_rounds(const xyl_node_problem_t *problem,
     write_publish(problem, program, &rounds, 1);
     for (round = 1; round <= rounds.count; round++)
         write_round(problem, program, &rounds, round);
+    if (!program->shares)
+        return;
+    xyl_node_has_read(problem, program, XYL_WAIT_NOTHING, 0,
+                      count_read(rounds.count) + 1);
+    xyl_node_until_read(program, count_read(rounds.count) + 1);
 }
 
+/* Where blocks vary a seat does not know where its own lie elsewhere. */
 void xyl_node_alltoall(const xyl_node_problem_t *problem,
                        xyl_node_program_t *program)
 {
-    uint64_t seats = problem->seats;
-    uint32_t distance;
-
-    if (goes_in_rounds(problem)) {
+    program->shares = !xyl_node_is_cut_late(problem->coll) &&
+                      xyl_node_shares(problem, problem->bytes * problem->seats);
+    if (goes_in_rounds(problem))
         write_rounds(problem, program);
-        return;
-    }
-    xyl_node_plan_blocks(problem, program,
-                         problem->window_bytes / seats / seats / 128 * 128);
-    program->input_bytes = (seats * program->piece_bytes + 127) / 128 * 128;
-    write_inputs(problem, program);
-    for (distance = 1; distance < problem->seats; distance++)
-        write_block(problem, program, distance);
+    else
+        write_blocks(problem, program);
 }
