@@ -186,6 +186,29 @@ static void shared_exchange(const job_t *job, shared_t *shared, uint32_t round)
     }
 }
 
+/* The same to one rank, and from one. */
+static void shared_root(const job_t *job, shared_t *shared, uint32_t round)
+{
+    size_t i, block = SHARED_ELEMENTS / job->ranks;
+    uint32_t root = round % job->ranks;
+
+    shared_fill(shared, job->rank, round);
+    MUST(xylem_gather(job->world, shared->in, shared->out, SHARED_ELEMENTS,
+                      XYLEM_UINT32, root));
+    shared_spoil(shared);
+    for (i = 0; job->rank == root && i < SHARED_ELEMENTS * job->ranks; i++)
+        REQUIRE(shared->out[i] == value((uint32_t)(i / SHARED_ELEMENTS), round,
+                                        i % SHARED_ELEMENTS),
+                "gather: %zu is %u", i, shared->out[i]);
+    shared_fill(shared, job->rank, round);
+    MUST(xylem_scatter(job->world, shared->in, shared->out, block, XYLEM_UINT32,
+                       root));
+    shared_spoil(shared);
+    for (i = 0; i < block; i++)
+        REQUIRE(shared->out[i] == value(root, round, job->rank * block + i),
+                "scatter: %zu is %u", i, shared->out[i]);
+}
+
 /* Every other round some ranks have memory of their own. */
 static void where_it_lies(const job_t *job)
 {
@@ -204,6 +227,7 @@ static void where_it_lies(const job_t *job)
         shared_sum(job, &shared, round);
         shared_blocks(job, &shared, round);
         shared_exchange(job, &shared, round);
+        shared_root(job, &shared, round);
     }
     MUST(xylem_free(job->context, in));
     MUST(xylem_free(job->context, out));

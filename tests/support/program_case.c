@@ -64,13 +64,13 @@ void program_case_text(const program_case_t *c, char *text, size_t bytes)
     snprintf(text, bytes,
              "collective %d%s%s%s of %" PRIu32 " seats, root %" PRIu32
              ", %" PRIu64 " elements of %zu, windows of %" PRIu64
-             ", segments of %" PRIu64 ", shared from %" PRIu64
+             ", segments of %" PRIu64 ", shared from %" PRIu64 ", gap %" PRIu64
              ", salt %" PRIu64,
              (int)c->coll, c->in_place ? " in place" : "",
              c->varies ? " with blocks that differ" : "",
              c->in_arrival_order ? " as they come" : "", c->seats, c->root,
              c->count, c->element_bytes, c->window_bytes, c->segment_bytes,
-             c->share_bytes, c->salt);
+             c->share_bytes, c->gap, c->salt);
 }
 
 /* ---- blocks ---- */
@@ -123,7 +123,7 @@ static uint64_t place_of(const program_case_t *c, uint32_t owner, uint32_t seat,
     uint32_t i;
 
     if (!c->varies || scatters(c->coll))
-        gap = 0;
+        gap = c->gap;
     for (i = 0; i < seat; i++)
         at += bytes_between(c, owner, i) + gap;
     return at;
@@ -318,7 +318,7 @@ static void describe(const program_case_t *c, uint32_t seat, blocks_t *blocks,
         problem->bytes = block_bytes(c, seat);
     if (!is_root(c, seat))
         return;
-    problem->blocks = blocks->bytes;
+    problem->blocks = c->varies ? blocks->bytes : NULL;
     problem->block_at =
         scatters_from_root(c->coll) ? blocks->send_at : blocks->recv_at;
     if (is_alltoall(c->coll) && !is_in_place(c, seat)) {
@@ -344,7 +344,7 @@ static void write_program(program_run_t *run, const program_case_t *c,
                                   .share_bytes = c->share_bytes,
                                   .in_arrival_order = c->in_arrival_order};
 
-    if (c->varies)
+    if (c->varies || c->gap != 0)
         describe(c, seat, &blocks, &problem);
     program->element_bytes = c->element_bytes;
     xyl_node_algorithm(c->coll)(&problem, program);

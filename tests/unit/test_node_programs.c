@@ -119,6 +119,24 @@ static void test_every_root(void)
     }
 }
 
+/* As in levels: the others do not know where the root's blocks lie. */
+static void test_gaps(void)
+{
+    uint64_t random = random_mix(36);
+    program_case_t c = {.element_bytes = 1};
+    uint32_t i;
+
+    for (i = 0; i < RANDOM_CASES / 2; i++) {
+        c.coll = i % 2 == 0 ? XYLEM_COLL_GATHER : XYLEM_COLL_SCATTER;
+        c.seats = random_between(&random, 2, 9);
+        c.root = random_below(&random, c.seats);
+        c.count = random_below(&random, 300);
+        c.gap = random_between(&random, 1, 300);
+        c.in_place = random_below(&random, 2) == 0;
+        sized_case(&c, &random);
+    }
+}
+
 /* ---- large messages ---- */
 
 /* Around the limits that programs have of themselves, and twice that. */
@@ -214,6 +232,62 @@ static void test_every_order(void)
         }
 }
 
+/* An alltoall in rounds has at least four seats, and blocks of a segment. */
+static program_case_t case_in_rounds(uint32_t seats, uint64_t count)
+{
+    program_case_t c = {.coll = XYLEM_COLL_ALLTOALL,
+                        .seats = seats,
+                        .count = count,
+                        .element_bytes = 1,
+                        .segment_bytes = XYL_BOARD_LINE_BYTES};
+
+    c.window_bytes = program_case_window_min(&c);
+    return c;
+}
+
+/* One to three cuts in the piece, the last a short one. */
+static void test_every_order_in_rounds(void)
+{
+    static const uint64_t counts[] = {128, 200, 300};
+    program_case_t c;
+    uint32_t i;
+
+    for (i = 0; i < 18; i++) {
+        c = case_in_rounds(4 + i / 3 % 2, counts[i % 3]);
+        c.in_place = i >= 12;
+        c.share_bytes = i >= 6;
+        (void)one_case(&c, i, ORDERS_MAX);
+    }
+}
+
+/* Up to three pieces; and as long as blocks are that go in rounds by
+ * themselves. */
+static void test_rounds(void)
+{
+    static const uint64_t counts[] = {128 << 10, 300000, (1 << 20) + 5000};
+    uint64_t random = random_mix(35);
+    program_case_t c;
+    uint32_t i;
+
+    for (i = 0; i < 6; i++) {
+        c = case_in_rounds(4, counts[i % 3]);
+        c.segment_bytes = 0;
+        c.window_bytes = 1 << 20;
+        c.in_place = i >= 3;
+        c.share_bytes = 1;
+        (void)one_case(&c, i, 0);
+    }
+
+    for (i = 0; i < RANDOM_CASES; i++) {
+        c = case_in_rounds(random_between(&random, 4, 9),
+                           random_between(&random, 128, 2500));
+        c.in_place = random_below(&random, 2) == 0;
+        c.share_bytes = random_below(&random, 2);
+        c.salt = random_next(&random);
+        (void)one_case(&c, random_next(&random), 0);
+    }
+}
+
 /* ---- mistakes are found ---- */
 
 typedef void (*spoil_fn)(xyl_step_t *step);
@@ -286,14 +360,30 @@ static int is_followed_by_a_post(const xyl_node_program_t *program,
     return 0;
 }
 
-/* What a step does that nobody needs, or was tried before: a count before
- * others (who waits for it waits for longer), the wait of a seat for itself, an
- * exscan's last input and first result. */
-static int is_harmless(const program_case_t *c, spoil_fn spoil, uint32_t seat,
-                       const xyl_node_program_t *program, uint32_t number)
+static int posts_count(const xyl_node_program_t *program, uint32_t value)
 {
+    uint32_t i;
+
+    for (i = 0; i < program->count; i++)
+        if (program->steps[i].post == XYL_POST_COUNT &&
+            program->steps[i].post_value == value)
+            return 1;
+    return 0;
+}
+
+/* What a step does that nobody needs, or was tried before: a count before
+ * others (who waits for it waits for longer), a lower count where there is none
+ * between, the wait of a seat for itself, an exscan's last input and first
+ * result. */
+static int is_harmless(const program_run_t *run, const program_case_t *c,
+                       spoil_fn spoil, uint32_t seat, uint32_t number)
+{
+    const xyl_node_program_t *program = &run->all[seat].program;
     const xyl_step_t *step = &program->steps[number];
 
+    if (spoil == wait_for_less && step->wait == XYL_WAIT_COUNT &&
+        !posts_count(&run->all[step->wait_seat].program, step->wait_for - 1))
+        return 1;
     if (spoil == drop_post && is_followed_by_a_post(program, number))
         return 1;
     if (spoil == drop_wait && c->coll == XYLEM_COLL_SCAN &&
@@ -326,8 +416,7 @@ static uint32_t spoil_step(const program_case_t *c, uint32_t seat,
     program_case_init(&run, c);
     program = &run.all[seat].program;
     count = program->count;
-    if (number < count &&
-        !is_harmless(c, spoils[spoil], seat, program, number)) {
+    if (number < count && !is_harmless(&run, c, spoils[spoil], seat, number)) {
         before = program->steps[number];
         spoils[spoil](&program->steps[number]);
         if (memcmp(&before, &program->steps[number], sizeof before) != 0 &&
@@ -372,12 +461,19 @@ static void test_finds_mistakes(void)
     c.count = LONG_SCAN;
     for (c.coll = XYLEM_COLL_SCAN; c.coll <= XYLEM_COLL_EXSCAN; c.coll++)
         spoil_all(&c);
+    c = case_in_rounds(4, 200);
+    c.sees_all = 1;
+    c.salt = 1;
+    spoil_all(&c);
 }
 
 static const check_case_t cases[] = {
     {"finds_mistakes", test_finds_mistakes},
     {"every_order", test_every_order},
+    {"every_order_in_rounds", test_every_order_in_rounds},
+    {"rounds", test_rounds},
     {"every_root", test_every_root},
+    {"gaps", test_gaps},
     {"sizes", test_sizes},
     {"random", test_random},
     {"long", test_long},

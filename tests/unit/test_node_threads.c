@@ -203,6 +203,7 @@ typedef struct call {
     uint32_t number, root;
     uint32_t count; /* elements of the message, or of a block */
     int in_place, in_any_order;
+    uint32_t segment_bytes; /* alltoall: 0, or in rounds */
 } call_t;
 
 typedef struct rank {
@@ -223,8 +224,11 @@ static call_t draw_call(uint64_t *random, uint32_t number, uint32_t ranks)
                    .in_place = random_below(random, 2) == 0,
                    .in_any_order = random_below(random, 2) == 0};
 
-    if (call.kind == KIND_ALLTOALL)
-        call.count /= ranks;
+    if (call.kind != KIND_ALLTOALL)
+        return call;
+    call.count /= ranks;
+    if (random_below(random, 2) == 0)
+        call.segment_bytes = 128U << random_below(random, 4);
     return call;
 }
 
@@ -266,6 +270,7 @@ static void start(const call_t *call, rank_t *rank, uint32_t slot)
     xylem_team_t *team = xylem_context_world(rank->job->contexts[rank->number]);
     xylem_coll_args_t args = {.struct_bytes = sizeof args,
                               .coll = colls[call->kind],
+                              .segment_bytes = call->segment_bytes,
                               .algorithm = "node"};
 
     fill(call, rank, slot);

@@ -1,6 +1,23 @@
 /* Alltoall(v, w): every seat publishes its blocks, beginning with that for its
- * neighbour, and copies out those that the others have for it. */
+ * neighbour, and copies out those that the others have for it.
+ *
+ * Long blocks go in rounds: in each, seats exchange in pairs, through a few
+ * places that are used again and again, and so stay in the caches. */
 #include "collectives/node/programs/parts.h"
+
+enum {
+    ROUNDS_SEATS_MIN = 4,
+    ROUNDS_BYTES_MIN = 128 << 10, /* blocks from there on go in rounds */
+    ROUND_BYTES = 128 << 10,      /* of a block in one round */
+    ROUNDS_CUTS = 8,              /* of a block in one piece */
+    PLACES = 2                    /* of a seat */
+};
+
+/* What is in place is written over: it is copied. */
+static xyl_step_kind_t publishes(const xyl_node_problem_t *problem)
+{
+    return problem->is_in_place ? XYL_STEP_COPY : XYL_STEP_PUBLISH;
+}
 
 /* The input of a seat has the blocks side by side. */
 static xyl_spot_t block_in(const xyl_node_program_t *program, uint32_t from,
@@ -19,6 +36,15 @@ static xyl_spot_t block_from(const xyl_node_problem_t *problem, uint32_t seat)
     return problem->is_in_place
                ? block_to(problem, seat)
                : xyl_spot(XYL_SPACE_SEND, 0, xyl_node_send_at(problem, seat));
+}
+
+/* Where it lies it has them as long as they are, and all alike if it is
+ * shared. */
+static uint64_t further(const xyl_node_problem_t *problem,
+                        const xyl_step_t *step, xyl_spot_t published,
+                        uint32_t seat)
+{
+    return problem->bytes * seat + step->within - published.at;
 }
 
 static void write_own(const xyl_node_problem_t *problem,
@@ -42,10 +68,11 @@ static void write_inputs(const xyl_node_problem_t *problem,
     for (distance = 1; distance < problem->seats; distance++) {
         uint32_t seat = (problem->seat + distance) % problem->seats;
         xyl_step_t *step = xyl_node_step(
-            program, XYL_STEP_COPY, block_in(program, problem->seat, seat),
+            program, publishes(problem), block_in(program, problem->seat, seat),
             block_from(problem, seat), program->piece_bytes);
         if (step == NULL)
             return;
+        step->further = further(problem, step, step->to, seat);
         step->total = xyl_node_send_block(problem, seat);
         step->post = XYL_POST_COUNT;
         step->post_value = distance;
@@ -78,14 +105,15 @@ static void write_block(const xyl_node_problem_t *problem,
                          program->piece_bytes);
     if (step == NULL)
         return;
+    step->further = further(problem, step, step->from, problem->seat);
     step->total = xyl_node_block(problem, seat);
     step->wait = XYL_WAIT_COUNT;
     step->wait_seat = seat;
     step->wait_for = distance;
 }
 
-void xyl_node_alltoall(const xyl_node_problem_t *problem,
-                       xyl_node_program_t *program)
+static void write_blocks(const xyl_node_problem_t *problem,
+                         xyl_node_program_t *program)
 {
     uint64_t seats = problem->seats;
     uint32_t distance;
@@ -96,4 +124,218 @@ void xyl_node_alltoall(const xyl_node_problem_t *problem,
     write_inputs(problem, program);
     for (distance = 1; distance < problem->seats; distance++)
         write_block(problem, program, distance);
+    if (!program->shares)
+        return;
+    xyl_node_strand(program);
+    xyl_node_has_read(problem, program, XYL_WAIT_STRANDS, 0, problem->seats);
+    xyl_node_until_read(program, problem->seats);
+}
+
+/* ---- rounds ---- */
+
+/* The rounds of a piece, from 1 on: `seats` of them for each cut of its blocks.
+ * In each round a seat has one partner, whose partner it is; or itself, and
+ * then copies its own block. It publishes for round r + 1 before it copies out
+ * what it gets in round r:
+ *
+ *     publish 1   publish 2   copy 1   publish 3   copy 2   ...
+ *
+ * Each waits only for what stands before it there, in other seats' as in its
+ * own: what was published for the round, or what was copied out of the place
+ * before. And in place, a block is published before it is copied over, because
+ * partners exchange in one round. */
+typedef struct rounds {
+    uint64_t bytes; /* of a cut, and of a place: whole lines */
+    uint32_t count;
+} rounds_t;
+
+_Static_assert(ROUNDS_SEATS_MIN > PLACES, "of two rounds that use a place, one "
+                                          "has a partner");
+_Static_assert(2 * ROUNDS_CUTS * XYL_BOARD_SEATS_MAX + 4 <
+                   1 << XYL_BOARD_COUNT_BITS,
+               "a count has room for all rounds of a piece");
+
+static uint32_t partner_of(const xyl_node_problem_t *problem, uint32_t seat,
+                           uint32_t round)
+{
+    return ((round - 1) % problem->seats + problem->seats - seat) %
+           problem->seats;
+}
+
+/* A seat's counts, in the order of what it does. */
+static uint32_t count_published(uint32_t round)
+{
+    return 2 * round;
+}
+
+static uint32_t count_read(uint32_t round)
+{
+    return 2 * round + 3;
+}
+
+/* The round before in which the seat used the same place; 0: none. */
+static uint32_t round_before(const xyl_node_problem_t *problem, uint32_t round)
+{
+    uint32_t seat = problem->seat;
+
+    if (round > PLACES && partner_of(problem, seat, round - PLACES) == seat)
+        round -= PLACES;
+    return round > PLACES ? round - PLACES : 0;
+}
+
+/* 1: the partner uses the place again. */
+static int is_awaited(const xyl_node_problem_t *problem, const rounds_t *rounds,
+                      uint32_t round)
+{
+    uint32_t partner = partner_of(problem, problem->seat, round);
+
+    round += PLACES;
+    if (partner_of(problem, partner, round) == partner)
+        round += PLACES;
+    return round <= rounds->count;
+}
+
+static xyl_spot_t place_in(const rounds_t *rounds, uint32_t seat,
+                           uint32_t round)
+{
+    return xyl_spot(XYL_SPACE_INPUT, seat, round % PLACES * rounds->bytes);
+}
+
+/* Adds the step that moves the part of a block which has its turn. */
+static xyl_step_t *write_cut(const xyl_node_problem_t *problem,
+                             xyl_node_program_t *program,
+                             const rounds_t *rounds, uint32_t round,
+                             xyl_spot_t to, xyl_spot_t from)
+{
+    uint64_t within = (round - 1) / problem->seats * rounds->bytes;
+    uint64_t left = program->piece_bytes - within;
+    xyl_step_t *step;
+
+    if (to.space == XYL_SPACE_RECV)
+        to.at += within;
+    if (from.space != XYL_SPACE_INPUT)
+        from.at += within;
+    step = xyl_node_step(program, XYL_STEP_COPY, to, from,
+                         left < rounds->bytes ? left : rounds->bytes);
+    if (step == NULL)
+        return NULL;
+    step->within = within;
+    step->total = problem->bytes;
+    return step;
+}
+
+static void write_publish(const xyl_node_problem_t *problem,
+                          xyl_node_program_t *program, const rounds_t *rounds,
+                          uint32_t round)
+{
+    uint32_t partner = partner_of(problem, problem->seat, round);
+    uint32_t before = round_before(problem, round);
+    xyl_step_t *step;
+
+    if (partner == problem->seat || round > rounds->count)
+        return;
+    step = write_cut(problem, program, rounds, round,
+                     place_in(rounds, problem->seat, round),
+                     block_from(problem, partner));
+    if (step == NULL)
+        return;
+    step->kind = publishes(problem);
+    step->further = further(problem, step, step->to, partner);
+    if (before != 0) {
+        step->wait = XYL_WAIT_COUNT;
+        step->wait_seat = partner_of(problem, problem->seat, before);
+        step->wait_for = count_read(before);
+    }
+    step->post = XYL_POST_COUNT;
+    step->post_value = count_published(round);
+    step->post_seat = partner;
+}
+
+static void write_read(const xyl_node_problem_t *problem,
+                       xyl_node_program_t *program, const rounds_t *rounds,
+                       uint32_t round)
+{
+    uint32_t partner = partner_of(problem, problem->seat, round);
+    xyl_step_t *step =
+        write_cut(problem, program, rounds, round, block_to(problem, partner),
+                  place_in(rounds, partner, round));
+
+    if (step == NULL)
+        return;
+    step->further = further(problem, step, step->from, problem->seat);
+    step->wait = XYL_WAIT_COUNT;
+    step->wait_seat = partner;
+    step->wait_for = count_published(round);
+    if (!is_awaited(problem, rounds, round))
+        return;
+    step->post = XYL_POST_COUNT;
+    step->post_value = count_read(round);
+    step->post_seat = partner;
+}
+
+static void write_round(const xyl_node_problem_t *problem,
+                        xyl_node_program_t *program, const rounds_t *rounds,
+                        uint32_t round)
+{
+    uint32_t seat = problem->seat;
+
+    write_publish(problem, program, rounds, round + 1);
+    if (partner_of(problem, seat, round) != seat)
+        write_read(problem, program, rounds, round);
+    else if (!problem->is_in_place)
+        (void)write_cut(problem, program, rounds, round,
+                        block_to(problem, seat), block_from(problem, seat));
+}
+
+static uint64_t round_bytes(const xyl_node_problem_t *problem)
+{
+    return problem->segment_bytes == 0
+               ? (uint64_t)ROUND_BYTES
+               : xyl_board_whole_lines(problem->segment_bytes);
+}
+
+/* Where blocks vary a seat does not know how many rounds others need. */
+static int goes_in_rounds(const xyl_node_problem_t *problem)
+{
+    uint64_t bytes = round_bytes(problem);
+    uint64_t least =
+        problem->segment_bytes == 0 ? (uint64_t)ROUNDS_BYTES_MIN : bytes;
+
+    return problem->coll == XYLEM_COLL_ALLTOALL && problem->blocks == NULL &&
+           problem->seats >= ROUNDS_SEATS_MIN && problem->bytes >= least &&
+           bytes <= problem->window_bytes / PLACES / problem->seats;
+}
+
+static void write_rounds(const xyl_node_problem_t *problem,
+                         xyl_node_program_t *program)
+{
+    rounds_t rounds = {.bytes = round_bytes(problem)};
+    uint64_t cuts;
+    uint32_t round;
+
+    xyl_node_cut(program, problem->bytes, ROUNDS_CUTS * rounds.bytes,
+                 rounds.bytes);
+    program->input_bytes = PLACES * rounds.bytes;
+    cuts = (program->piece_bytes + rounds.bytes - 1) / rounds.bytes;
+    rounds.count = (uint32_t)cuts * problem->seats;
+    write_publish(problem, program, &rounds, 1);
+    for (round = 1; round <= rounds.count; round++)
+        write_round(problem, program, &rounds, round);
+    if (!program->shares)
+        return;
+    xyl_node_has_read(problem, program, XYL_WAIT_NOTHING, 0,
+                      count_read(rounds.count) + 1);
+    xyl_node_until_read(program, count_read(rounds.count) + 1);
+}
+
+/* Where blocks vary a seat does not know where its own lie elsewhere. */
+void xyl_node_alltoall(const xyl_node_problem_t *problem,
+                       xyl_node_program_t *program)
+{
+    program->shares = !xyl_node_is_cut_late(problem->coll) &&
+                      xyl_node_shares(problem, problem->bytes * problem->seats);
+    if (goes_in_rounds(problem))
+        write_rounds(problem, program);
+    else
+        write_blocks(problem, program);
 }

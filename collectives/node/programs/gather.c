@@ -1,5 +1,5 @@
 /* Gather(v): every seat publishes its block, the root copies them out as they
- * come. */
+ * come. Where a block is read where it lies, its seat waits for the root. */
 #include "collectives/node/programs/parts.h"
 
 static void write_own(const xyl_node_problem_t *problem,
@@ -29,13 +29,21 @@ void xyl_node_gather(const xyl_node_problem_t *problem,
         program->input_bytes = program->piece_bytes;
     } else {
         xyl_node_plan_inputs(problem, program, problem->bytes);
+        program->shares = program->input_bytes != 0 &&
+                          xyl_node_shares(problem, problem->bytes);
     }
     if (problem->seat != problem->root) {
         xyl_node_publish(problem, program, xyl_spot(XYL_SPACE_SEND, 0, 0),
                          problem->bytes, problem->root);
+        if (program->shares)
+            xyl_node_until_read_by(program, problem->root, 1);
         return;
     }
     write_own(problem, program);
     for (i = 1; i < problem->seats; i++)
         xyl_node_fetch(problem, program, (problem->root + i) % problem->seats);
+    if (!program->shares)
+        return;
+    xyl_node_strand(program);
+    xyl_node_has_read(problem, program, XYL_WAIT_STRANDS, 0, 1);
 }

@@ -156,9 +156,8 @@ static inline void xyl_node_plan_inputs(const xyl_node_problem_t *problem,
 
 /* ---- input that is read where it lies ---- */
 
-/* Of a program whose inputs are in the window, of at most `bytes` each. It pays
- * where all are busy: a seat that has but to give its input copies it while
- * another reads, and need not stay until that has read all. */
+/* Of a program whose inputs are in the window, of at most `bytes` each. It
+ * saves a copy, and a seat stays until its input has been read. */
 static inline int xyl_node_shares(const xyl_node_problem_t *problem,
                                   uint64_t bytes)
 {
@@ -185,9 +184,9 @@ static inline void xyl_node_has_read(const xyl_node_problem_t *problem,
     step->post_value = count;
 }
 
-/* Until all others have said so. */
-static inline void xyl_node_until_read(xyl_node_program_t *program,
-                                       uint32_t count)
+/* Until `reader` has said so, or (XYL_BOARD_ALL) all others have. */
+static inline void xyl_node_until_read_by(xyl_node_program_t *program,
+                                          uint32_t reader, uint32_t count)
 {
     const xyl_spot_t nowhere = {XYL_SPACE_RECV, 0, 0};
     xyl_step_t *step =
@@ -196,8 +195,15 @@ static inline void xyl_node_until_read(xyl_node_program_t *program,
     if (step == NULL)
         return;
     step->if_shared = 1;
-    step->wait = XYL_WAIT_ALL_COUNTS;
+    step->wait = reader == XYL_BOARD_ALL ? XYL_WAIT_ALL_COUNTS : XYL_WAIT_COUNT;
+    step->wait_seat = reader;
     step->wait_for = count;
+}
+
+static inline void xyl_node_until_read(xyl_node_program_t *program,
+                                       uint32_t count)
+{
+    xyl_node_until_read_by(program, XYL_BOARD_ALL, count);
 }
 
 #endif
