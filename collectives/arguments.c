@@ -41,21 +41,17 @@ const xyl_coll_traits_t *xyl_coll_traits(xylem_coll_t coll)
     return &traits[coll];
 }
 
-static int matters(xyl_side_t side, int is_root)
-{
-    return side == ALL || (side == ROOT && is_root);
-}
-
 /* ---- buffers ---- */
 
 static xylem_status_t check_arrays(const xylem_coll_args_t *args, int is_root,
                                    const char *call)
 {
     const xyl_coll_traits_t *t = &traits[args->coll];
-    int sends = matters(t->sends, is_root) && args->send != XYLEM_IN_PLACE;
+    int sends =
+        xyl_side_matters(t->sends, is_root) && args->send != XYLEM_IN_PLACE;
 
     if ((t->send_varies && sends && args->send_counts == NULL) ||
-        (t->recv_varies && matters(t->receives, is_root) &&
+        (t->recv_varies && xyl_side_matters(t->receives, is_root) &&
          args->recv_counts == NULL))
         return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: an array of counts is NULL",
                         call);
@@ -98,14 +94,14 @@ static xylem_status_t check_varying(const xylem_team_t *team,
 
     if (args->coll == XYLEM_COLL_ALLTOALLW)
         return XYLEM_OK;
-    if (args->send == NULL && matters(t->sends, is_root) &&
+    if (args->send == NULL && xyl_side_matters(t->sends, is_root) &&
         (sent != NULL ? has_any(sent, team->size) : args->count != 0))
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
                         "%s: the send buffer is NULL and not all counts are 0",
                         call);
     if (t->reduces)
         received = &args->recv_counts[team->rank];
-    if (args->recv == NULL && matters(t->receives, is_root) &&
+    if (args->recv == NULL && xyl_side_matters(t->receives, is_root) &&
         (received != NULL ? has_any(received, t->reduces ? 1 : team->size)
                           : args->count != 0))
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
@@ -122,7 +118,7 @@ static xylem_status_t check_in_place(const xylem_coll_args_t *args, int is_root,
     int by_recv = t->sends == ROOT; /* scatter(v) */
 
     if (args->send == XYLEM_IN_PLACE && t->sends != NOBODY &&
-        (by_recv || !matters(t->takes_in_place, is_root)))
+        (by_recv || !xyl_side_matters(t->takes_in_place, is_root)))
         return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: XYLEM_IN_PLACE %s", call,
                         by_recv || t->takes_in_place == NOBODY
                             ? "cannot be the send buffer"
@@ -151,8 +147,8 @@ xylem_status_t xyl_arguments_check_frame(const xylem_team_t *team,
                         call, (int)args->coll);
     t = &traits[args->coll];
     is_root = t->has_root && team->rank == args->root;
-    sends = matters(t->sends, is_root);
-    receives = matters(t->receives, is_root);
+    sends = xyl_side_matters(t->sends, is_root);
+    receives = xyl_side_matters(t->receives, is_root);
     if (args->send == XYLEM_IN_PLACE || args->recv == XYLEM_IN_PLACE_RECV) {
         status = check_in_place(args, is_root, call);
         if (status != XYLEM_OK)
@@ -281,13 +277,14 @@ static xylem_status_t check_all_blocks(const xylem_team_t *team,
 
     if (args->coll == XYLEM_COLL_ALLTOALLW)
         return XYLEM_OK;
-    if (t->send_varies && matters(t->sends, is_root) &&
+    if (t->send_varies && xyl_side_matters(t->sends, is_root) &&
         args->send != XYLEM_IN_PLACE)
         status = check_blocks(team, args->send_counts, args->send_displs,
                               element_bytes, call);
     if (args->recv_count != 0)
         element_bytes = xylem_type_bytes(args->recv_type);
-    if (status == XYLEM_OK && t->recv_varies && matters(t->receives, is_root))
+    if (status == XYLEM_OK && t->recv_varies &&
+        xyl_side_matters(t->receives, is_root))
         status = check_blocks(team, args->recv_counts,
                               t->recv_blocks ? args->recv_displs : NULL,
                               element_bytes, call);
@@ -313,7 +310,9 @@ xylem_status_t xyl_arguments_check_values(const xylem_team_t *team,
     status = check_size(team, args, element_bytes, call);
     if (status == XYLEM_OK && args->recv_count != 0)
         status = check_recv_type(
-            args, matters(t->receives, t->has_root && team->rank == args->root),
+            args,
+            xyl_side_matters(t->receives,
+                             t->has_root && team->rank == args->root),
             element_bytes, call);
     if (status == XYLEM_OK && (t->send_varies || t->recv_varies))
         status = check_all_blocks(team, args, element_bytes, call);

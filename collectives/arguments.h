@@ -11,6 +11,11 @@ typedef enum xyl_side {
     XYL_SIDE_ALL
 } xyl_side_t;
 
+static inline int xyl_side_matters(xyl_side_t side, int is_root)
+{
+    return side == XYL_SIDE_ALL || (side == XYL_SIDE_ROOT && is_root);
+}
+
 typedef struct xyl_coll_traits {
     const char *name;
     uint8_t has_root;

@@ -17,7 +17,7 @@ typedef enum xyl_at_once {
     XYL_AT_ONCE_BEGUN /* *operation_out is active, and the caller's */
 } xyl_at_once_t;
 
-/* Any thread; `args` has passed xyl_arguments_check_frame. */
+/* Any thread; `args` is a short form's, without tuning. */
 xyl_at_once_t xyl_at_once_run(xylem_team_t *team, const xylem_coll_args_t *args,
                               xyl_operation_t **operation_out);
 

@@ -24,8 +24,6 @@ typedef struct rule {
 #define ANY_BYTES UINT64_MAX
 #define KIB       ((uint64_t)1 << 10)
 
-enum { NODE_BLOCK_BYTES = 192 << 10 };
-
 /* Within a node. Measured with 2, 4, 8 and 16 ranks on 16 cores; see
  * docs/measurements.md. */
 static const rule_t node_rules[] = {
@@ -244,14 +242,9 @@ static void by_table(const rule_t *rule, const xyl_problem_t *problem,
     first_schedule(problem, choice);
 }
 
-/* Through memory wherever it is shared. But from some length on, blocks that
- * each have one reader go faster from process to process than twice through
- * memory; of those that vary, no rank knows how long they are everywhere. */
+/* Through memory wherever it is shared. */
 static int by_node(const xyl_problem_t *problem, xyl_choice_t *choice)
 {
-    if (problem->coll == XYLEM_COLL_ALLTOALL && problem->ranks > 4 &&
-        problem->count * problem->element_bytes >= NODE_BLOCK_BYTES)
-        return 0;
     *choice = (xyl_choice_t){
         .algorithm = xyl_algorithm_find(written_as(problem->coll), "node")};
     return choice->algorithm != NULL &&

@@ -147,7 +147,14 @@ xylem_status_t xyl_coll_run(xylem_team_t *team, const xylem_coll_args_t *args,
     xyl_at_once_t at_once;
     xylem_status_t status = xyl_team_check(team, call);
 
-    if (status == XYLEM_OK && xyl_engine_in_callback(&team->context->engine))
+    if (status != XYLEM_OK)
+        return status;
+    at_once = xyl_at_once_run(team, args, &operation);
+    if (at_once == XYL_AT_ONCE_DONE)
+        return XYLEM_OK;
+    if (at_once == XYL_AT_ONCE_BEGUN)
+        return finish_kept(operation, XYLEM_OK);
+    if (xyl_engine_in_callback(&team->context->engine))
         status = xyl_fail(XYLEM_ERR_IN_CALLBACK,
                           "%s: a callback must not block; use the nonblocking "
                           "form",
@@ -156,9 +163,6 @@ xylem_status_t xyl_coll_run(xylem_team_t *team, const xylem_coll_args_t *args,
         status = xyl_arguments_check_frame(team, args, call);
     if (status != XYLEM_OK)
         return status;
-    at_once = xyl_at_once_run(team, args, &operation);
-    if (at_once != XYL_AT_ONCE_NOT)
-        return at_once == XYL_AT_ONCE_DONE ? XYLEM_OK : finish_kept(operation, XYLEM_OK);
     operation = xyl_plan_take(team, args);
     if (operation != NULL)
         return finish_kept(operation, xyl_request_start(&operation->request));

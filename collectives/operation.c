@@ -160,22 +160,33 @@ static void *result_of(const xylem_coll_args_t *args)
     return args->recv == XYLEM_IN_PLACE_RECV ? NULL : args->recv;
 }
 
+static void *written(const xyl_operation_t *operation,
+                     const xylem_coll_args_t *args, xyl_role_t role)
+{
+    assert(role != XYL_ROLE_INPUT);
+    if (role == XYL_ROLE_RESULT)
+        return result_of(args);
+    if (role == XYL_ROLE_SCRATCH)
+        return operation->scratch;
+    return role == XYL_ROLE_SPARE ? operation->spare : NULL;
+}
+
+static const void *read_from(const xyl_operation_t *operation,
+                             const xylem_coll_args_t *args, xyl_role_t role)
+{
+    return role == XYL_ROLE_INPUT ? input_of(args)
+                                  : written(operation, args, role);
+}
+
 void xyl_operation_bind(xyl_operation_t *operation,
                         const xylem_coll_args_t *args)
 {
-    const void *const reads[] = {[XYL_ROLE_INPUT] = input_of(args),
-                                 [XYL_ROLE_RESULT] = result_of(args),
-                                 [XYL_ROLE_SCRATCH] = operation->scratch,
-                                 [XYL_ROLE_SPARE] = operation->spare};
-    void *const writes[] = {[XYL_ROLE_RESULT] = result_of(args),
-                            [XYL_ROLE_SCRATCH] = operation->scratch,
-                            [XYL_ROLE_SPARE] = operation->spare};
     uint32_t i;
 
     for (i = 0; i < operation->stages; i++) {
         xyl_stage_t *stage = operation->stage[i];
-        assert(stage->writes != XYL_ROLE_INPUT);
-        stage->ops->bind(stage, reads[stage->reads], writes[stage->writes]);
+        stage->ops->bind(stage, read_from(operation, args, stage->reads),
+                         written(operation, args, stage->writes));
     }
 }
 

@@ -30,38 +30,23 @@ static int names_are_alike(const char *a, const char *b)
     return strcmp(a, b) == 0;
 }
 
-/* Every bit in which the numbers differ: one question instead of twenty. */
-static uint64_t difference(const xylem_coll_args_t *a,
-                           const xylem_coll_args_t *b)
-{
-    return (a->count ^ b->count) | (a->recv_count ^ b->recv_count) |
-           (a->segment_bytes ^ b->segment_bytes) |
-           ((uint32_t)a->coll ^ (uint32_t)b->coll) | (a->type ^ b->type) |
-           (a->op ^ b->op) | (a->root ^ b->root) |
-           ((a->flags ^ b->flags) & ~XYLEM_FLAG_AUTOFREE) |
-           (a->send_window ^ b->send_window) |
-           (a->recv_window ^ b->recv_window) |
-           ((uint32_t)a->tree ^ (uint32_t)b->tree) | (a->radix ^ b->radix) |
-           (a->recv_type ^ b->recv_type) |
-           (uint64_t)((a->send == XYLEM_IN_PLACE) ^
-                      (b->send == XYLEM_IN_PLACE)) |
-           (uint64_t)((a->recv == XYLEM_IN_PLACE_RECV) ^
-                      (b->recv == XYLEM_IN_PLACE_RECV));
-}
-
 /* All that a plan depends on; the rest is bound. */
 static int are_alike(const xylem_coll_args_t *a, const xylem_coll_args_t *b,
                      uint32_t ranks)
 {
-    return difference(a, b) == 0 &&
+    return a->coll == b->coll && a->count == b->count && a->type == b->type &&
+           a->op == b->op && a->root == b->root &&
+           ((a->flags ^ b->flags) & ~XYLEM_FLAG_AUTOFREE) == 0 &&
+           a->segment_bytes == b->segment_bytes &&
+           a->send_window == b->send_window &&
+           a->recv_window == b->recv_window && a->tree == b->tree &&
+           a->radix == b->radix && a->recv_count == b->recv_count &&
+           a->recv_type == b->recv_type &&
+           (a->send == XYLEM_IN_PLACE) == (b->send == XYLEM_IN_PLACE) &&
+           (a->recv == XYLEM_IN_PLACE_RECV) ==
+               (b->recv == XYLEM_IN_PLACE_RECV) &&
            names_are_alike(a->algorithm, b->algorithm) &&
            blocks_are_alike(a, b, ranks);
-}
-
-int xyl_plan_is_for(const xyl_operation_t *operation,
-                    const xylem_coll_args_t *args)
-{
-    return are_alike(&operation->key, args, operation->request.team->size);
 }
 
 /* Without the arrays that do not matter on this rank: nobody may look at

@@ -16,10 +16,6 @@
 xyl_operation_t *xyl_plan_take(xylem_team_t *team,
                                const xylem_coll_args_t *args);
 
-/* 1 when the operation was planned for calls like `args`. */
-int xyl_plan_is_for(const xyl_operation_t *operation,
-                    const xylem_coll_args_t *args);
-
 /* Remembers what the operation was planned for, so that it may be kept. */
 void xyl_plan_describe(xyl_operation_t *operation,
                        const xylem_coll_args_t *args);

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/node/node.h"
 #include "collectives/at_once.h"
+#include "collectives/node/node.h"
 #include "collectives/plan_cache.h"
 #include "runtime/base/status.h"
 #include "runtime/team_levels.h"

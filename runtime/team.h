@@ -26,7 +26,7 @@ enum {
     XYL_TEAM_SIZE_MAX = 1 << 20,
     XYL_TEAM_SEGMENT_TAGS = 1 << 10,
     XYL_PLAN_CACHE_SIZE = 32, /* idle operations that a team keeps */
-    XYL_AT_ONCE_SIZE = 16,    /* and those that calls run themselves */
+    XYL_BRIEF_SIZE = 16,      /* and those that calls run themselves */
     XYL_TREE_CACHE_SIZE = 64  /* trees that a team remembers; a power of two */
 };
 
@@ -44,6 +44,19 @@ typedef struct xyl_neighbours {
     uint32_t capacity;
     uint32_t *children; /* NULL: the entry is unused */
 } xyl_neighbours_t;
+
+/* What a blocking call is about, beside its buffers, and the idle operation
+ * for it; collectives/at_once.h. */
+typedef struct xyl_brief_call {
+    xylem_request_t *request; /* NULL: none */
+    uint64_t count;
+    xylem_coll_t coll;
+    xylem_type_t type;
+    xylem_op_t op;
+    uint32_t root;
+    uint8_t sends, receives; /* it has something in that buffer */
+    uint8_t is_in_place;     /* in the one that it receives into */
+} xyl_brief_call_t;
 
 struct xylem_team {
     uint32_t magic;
@@ -63,7 +76,7 @@ struct xylem_team {
     xylem_team_t *older, *newer; /* in the context's list, by its lock */
     pthread_mutex_t lock;        /* trees, map */
     _Atomic(xylem_request_t *) plans[XYL_PLAN_CACHE_SIZE]; /* plan_cache.h */
-    xylem_request_t *at_once[XYL_AT_ONCE_SIZE]; /* the engine's owner's */
+    xyl_brief_call_t brief[XYL_BRIEF_SIZE]; /* the engine's owner's */
     xyl_neighbours_t trees[XYL_TREE_CACHE_SIZE];
     uint32_t *map_memory;   /* of `map`; NULL: not its own */
     xyl_topology_map_t map; /* of 0 ranks until a topology tree is asked for */

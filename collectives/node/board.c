@@ -357,17 +357,18 @@ static uint32_t find_starved(const xyl_board_t *board)
 void xyl_board_retire(xyl_board_t *board, uint64_t number)
 {
     _Atomic uint64_t *line = done_line(board, board->seat);
-    uint64_t before = board->done;
     uint32_t count;
 
     assert(number >= board->done && number < board->done + XYL_BOARD_SLOTS);
-    xyl_bits_set(board->retired, number % XYL_BOARD_SLOTS);
+    if (number != board->done) {
+        xyl_bits_set(board->retired, number % XYL_BOARD_SLOTS);
+        return;
+    }
+    board->done++;
     while (xyl_bits_test(board->retired, board->done % XYL_BOARD_SLOTS)) {
         xyl_bits_clear(board->retired, board->done % XYL_BOARD_SLOTS);
         board->done++;
     }
-    if (board->done == before)
-        return;
     /* Store, then look who waits; they mark themselves, then look. */
     board->shm->ops->set(board->shm, line, board->done, NULL, 0);
     count = find_starved(board);

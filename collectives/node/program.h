@@ -52,6 +52,7 @@ typedef enum xyl_step_kind {
                          the others can read `from` where it lies */
     XYL_STEP_REDUCE,  /* to = from of first_seat op ... op from of end_seat - 1:
                          `from` names the first of these spots */
+    /* From here on: steps that wait for what they are about. */
     XYL_STEP_CLAIM,   /* takes slices as long as there are any: for slice i
                          waits until all counts are i + 1, then does as REDUCE,
                          and posts word i */

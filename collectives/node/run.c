@@ -185,6 +185,19 @@ static int add_up(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 
 /* ---- strands ---- */
 
+/* Of steps that wait for what they are about. */
+static int special_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
+                       const xyl_step_t *step, xyl_strand_t *strand,
+                       unsigned *did)
+{
+    if (step->kind == XYL_STEP_CLAIM)
+        return claim(node, piece, step, strand, did);
+    if (step->kind == XYL_STEP_ELECT)
+        return xyl_node_elect(node, did);
+    assert(sums_up(step));
+    return add_up(node, piece, step, strand, did);
+}
+
 /* One step's worth. 1: it is done. `*did` counts what was worked. */
 static int step_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
                     const xyl_step_t *step, xyl_strand_t *strand, unsigned *did)
@@ -193,12 +206,8 @@ static int step_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
 
     if (step->if_shared && piece->lies == NULL)
         return 1;
-    if (step->kind == XYL_STEP_CLAIM)
-        return claim(node, piece, step, strand, did);
-    if (sums_up(step))
-        return add_up(node, piece, step, strand, did);
-    if (step->kind == XYL_STEP_ELECT)
-        return xyl_node_elect(node, did);
+    if (step->kind > XYL_STEP_REDUCE)
+        return special_run(node, piece, step, strand, did);
     if (!may_go(node, piece, step, strand))
         return 0;
     ++*did;
@@ -284,9 +293,11 @@ void xyl_node_piece_begin(xyl_node_stage_t *node, xyl_node_piece_t *piece)
     piece->piece = node->pieces_begun++;
     piece->number = node->extent.number + piece->piece;
     piece->slot = xyl_board_slot(node->board, piece->number);
-    piece->window = xyl_board_window(
-        node->board, node->extent.ring,
-        xyl_board_at(node->board, &node->extent, piece->piece));
+    piece->window = NULL;
+    if (node->extent.bytes != 0)
+        piece->window = xyl_board_window(
+            node->board, node->extent.ring,
+            xyl_board_at(node->board, &node->extent, piece->piece));
     xyl_node_share_piece(node, piece);
     piece->strands_left = 0;
     for (i = 0; i < node->program.strands; i++) {

@@ -16,7 +16,7 @@ typedef struct talk {
     job_t *job;
     xylem_team_t *team;
     uint32_t rank, ranks;
-    uint64_t state; /* of random numbers: alike on all ranks */
+    uint64_t state;        /* of random numbers: alike on all ranks */
     uint64_t *send, *recv; /* [ranks * BYTES_MAX / 8] */
     uint32_t rounds;
 } talk_t;
@@ -38,8 +38,9 @@ static void fill(uint64_t *buf, size_t count, uint32_t rank, uint32_t round)
 static void check(const talk_t *talk, const char *coll, uint32_t round,
                   size_t element, uint64_t is, uint64_t wanted)
 {
-    REQUIRE(is == wanted, "%s of round %u: element %zu on rank %u is %llu, "
-                          "wanted %llu",
+    REQUIRE(is == wanted,
+            "%s of round %u: element %zu on rank %u is %llu, "
+            "wanted %llu",
             coll, round, element, talk->rank, (unsigned long long)is,
             (unsigned long long)wanted);
 }
@@ -54,8 +55,7 @@ static void call_bcast(talk_t *talk, uint32_t round, size_t count,
     fill(talk->recv, count, talk->rank, round);
     MUST(xylem_bcast(talk->team, talk->recv, count, XYLEM_UINT64, root));
     for (i = 0; i < count; i++)
-        check(talk, "bcast", round, i, talk->recv[i],
-              value_of(root, round, i));
+        check(talk, "bcast", round, i, talk->recv[i], value_of(root, round, i));
 }
 
 static uint64_t sum_of(const talk_t *talk, uint32_t round, size_t element)

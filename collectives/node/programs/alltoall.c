@@ -9,7 +9,7 @@ enum {
     ROUNDS_SEATS_MIN = 4,
     ROUNDS_BYTES_MIN = 128 << 10, /* blocks from there on go in rounds */
     ROUND_BYTES = 128 << 10,      /* of a block in one round */
-    ROUNDS_CUTS = 8,              /* of a block in one piece */
+    ROUNDS_CUTS = 32,             /* of a block in one piece */
     PLACES = 2                    /* of a seat */
 };
 
