@@ -27,10 +27,11 @@ static int has_counts(const xyl_node_stage_t *node,
 }
 
 /* There is nothing beyond the last; and where segments do not come singly, all
- * of them are there. */
+ * of them are there. Who is given none has none. */
 static int has_segment(const xyl_node_stage_t *node, uint64_t index)
 {
-    return node->program.segments == 0 || node->input_left == 0 ||
+    return node->program.segments == 0 ||
+           (node->stage.is_fed && node->input_left == 0) ||
            index >= node->stage.count || xyl_bits_test(node->input, index);
 }
 
