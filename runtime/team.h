@@ -69,6 +69,7 @@ struct xylem_team {
     uint16_t *peer_slots;      /* [size]; NULL: all are `slot` */
     uint64_t key;              /* names its shared memory; unique on a node */
     struct xyl_board *board;   /* made when needed, by `lock` */
+    uint32_t *group_of;        /* of its seats, the same; see node/groups.h */
     struct xyl_levels *levels; /* the same; see team_levels.h */
     _Atomic uint32_t sequence;
     _Atomic uint32_t references; /* the user's, and one per request */

@@ -368,7 +368,7 @@ xylem_status_t xyl_han_add_node(const xyl_han_t *han,
                                 const xyl_node_problem_t *problem,
                                 const xyl_han_stage_t *stage)
 {
-    const xylem_team_t *team = han->operation->request.team;
+    xylem_team_t *team = han->operation->request.team;
     xyl_node_program_t program;
     xylem_status_t status;
 

@@ -94,6 +94,7 @@ static xylem_status_t add_reduce(const combining_t *c)
         .root = han->leader,
         .bytes = c->total * han->problem.element_bytes,
         .element_bytes = han->problem.element_bytes,
+        .is_commutative = han->problem.is_commutative,
         .in_arrival_order =
             xyl_select_arrival_order(han->operation->request.team, han->args,
                                      han->problem.is_commutative)};

@@ -125,7 +125,7 @@ xylem_status_t xyl_han_add_slots(const xyl_han_t *han,
                                  const xyl_han_lengths_t *lengths,
                                  const xyl_han_stage_t *stage)
 {
-    const xylem_team_t *team = han->operation->request.team;
+    xylem_team_t *team = han->operation->request.team;
     uint64_t slot = xyl_han_short_max(han, han->levels->node);
     uint64_t *bytes = xyl_han_array(han, han->seats.size);
     uint64_t *at = xyl_han_array(han, han->seats.size);

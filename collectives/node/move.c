@@ -131,8 +131,15 @@ static int reduce_part(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     size_t count = bytes / node->program.element_bytes;
     char *to = xyl_node_address(node, piece, step->to, from);
     uint32_t seat = step->first_seat;
-    const char *left = operand(node, piece, step, seat, from, bytes), *right;
+    const char *left, *right;
 
+    if (step->kind == XYL_STEP_JOIN) { /* of what was copied */
+        right = xyl_node_address(node, piece, step->from, from);
+        xyl_combiner_apply(&node->stage.operation->combiner, to, to, right,
+                           count);
+        return 1;
+    }
+    left = operand(node, piece, step, seat, from, bytes);
     if (left == NULL)
         return 0;
     if (seat + 1 == step->end_seat &&
@@ -169,6 +176,7 @@ uint64_t xyl_node_work(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 {
     size_t unit, part;
     uint64_t read = 0, most = part_bytes(node);
+    uint32_t operands;
 
     if (step->kind == XYL_STEP_COPY || step->kind == XYL_STEP_PUBLISH) {
         part = (size_t)(end - at < most ? end - at : most);
@@ -177,14 +185,16 @@ uint64_t xyl_node_work(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
         *node->moved += part;
         return at + part;
     }
-    if (step->first_seat == step->end_seat)
+    operands =
+        step->kind == XYL_STEP_JOIN ? 1 : step->end_seat - step->first_seat;
+    if (operands == 0)
         return end;
     unit = reduce_unit(node);
     for (; at < end && read < most; at += part) {
         part = end - at < unit ? (size_t)(end - at) : unit;
         if (!reduce_part(node, piece, step, at, part))
             return at;
-        read += (uint64_t)part * (step->end_seat - step->first_seat);
+        read += (uint64_t)part * operands;
     }
     *node->moved += read;
     return at;

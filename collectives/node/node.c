@@ -4,8 +4,10 @@
 
 #include "collectives/arguments.h"
 #include "collectives/node/blocks.h"
+#include "collectives/node/groups.h"
 #include "collectives/node/stage.h"
 #include "collectives/select.h"
+#include "runtime/base/log.h"
 #include "runtime/base/status.h"
 
 enum { WINDOWS_MIN = 4 /* pieces that the ring has room for at least */ };
@@ -73,6 +75,47 @@ static xylem_status_t board_of(xylem_team_t *team, const xyl_group_t *seats,
     return status;
 }
 
+/* NULL: no memory. */
+static uint32_t *groups_create(const xylem_team_t *team,
+                               const xyl_group_t *seats)
+{
+    const xylem_context_t *context = team->context;
+    xylem_place_t *places = malloc(seats->size * sizeof *places);
+    uint32_t *group_of = malloc(seats->size * sizeof *group_of);
+    uint32_t i, world, groups;
+
+    for (i = 0; i < seats->size && places != NULL; i++) {
+        world = xyl_team_world_rank(team, xyl_group_rank(seats, i));
+        places[i] = context->peers[world].place;
+    }
+    if (places != NULL && group_of != NULL) {
+        groups = xyl_node_groups_find(places, seats->size,
+                                      context->config.node_groups, group_of);
+        if (context->config.verbose != 0)
+            xyl_log(XYL_LOG_NONE, "select: %u ranks of a node in %u groups",
+                    seats->size, groups);
+    } else {
+        free(group_of);
+        group_of = NULL;
+    }
+    free(places);
+    return group_of;
+}
+
+/* Found by the first call that needs them; alike on all ranks of the node. */
+static xylem_status_t groups_of(xylem_team_t *team, const xyl_group_t *seats,
+                                const uint32_t **group_of_out)
+{
+    pthread_mutex_lock(&team->lock);
+    if (team->group_of == NULL)
+        team->group_of = groups_create(team, seats);
+    *group_of_out = team->group_of;
+    pthread_mutex_unlock(&team->lock);
+    return *group_of_out != NULL
+               ? XYLEM_OK
+               : xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for groups of ranks");
+}
+
 /* Those of boards that have been left to which all seats have come by now, or
  * all. */
 static void boards_destroy(xylem_context_t *context, int all)
@@ -98,6 +141,8 @@ void xyl_node_release(xylem_team_t *team)
     xylem_context_t *context = team->context;
     xyl_board_t *board = team->board;
 
+    free(team->group_of);
+    team->group_of = NULL;
     if (board == NULL)
         return;
     team->board = NULL;
@@ -121,11 +166,32 @@ static uint64_t share_bytes_of(const xylem_context_t *context)
     return context->shm->ops->share == NULL ? 0 : context->config.share_bytes;
 }
 
+/* Fills in what is the node's own. */
+static xylem_status_t write_for(xylem_team_t *team, const xyl_group_t *seats,
+                                xyl_node_problem_t *problem,
+                                xyl_node_program_t *program)
+{
+    xylem_status_t status = groups_of(team, seats, &problem->group_of);
+
+    if (status != XYLEM_OK)
+        return status;
+    problem->seat = seats->rank;
+    problem->seats = seats->size;
+    problem->window_bytes = xyl_node_window_bytes(team);
+    problem->share_bytes = share_bytes_of(team->context);
+    program->element_bytes = problem->element_bytes;
+    xyl_node_algorithm(problem->coll)(problem, program);
+    if (xyl_node_program_status(program) != XYLEM_OK)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a program");
+    return XYLEM_OK;
+}
+
 static xylem_status_t
 program_write(xylem_team_t *team, const xylem_coll_args_t *args,
               xyl_sides_t *sides, const xyl_choice_t *choice,
               int is_commutative, xyl_node_program_t *program)
 {
+    const xyl_group_t seats = {team->size, team->rank, NULL};
     xyl_problem_t outline;
     xyl_node_problem_t problem;
     xylem_status_t status;
@@ -134,25 +200,18 @@ program_write(xylem_team_t *team, const xylem_coll_args_t *args,
     xyl_problem_outline(team, args, is_commutative, &outline);
     problem = (xyl_node_problem_t){
         .coll = args->coll,
-        .seat = team->rank,
-        .seats = team->size,
         .root = outline.root,
         .bytes = outline.count * outline.element_bytes,
         .element_bytes = unit_of(&outline),
         .is_in_place = outline.is_in_place,
         .segment_bytes = choice->segment_bytes,
-        .window_bytes = team->context->config.noise_budget / WINDOWS_MIN,
-        .share_bytes = share_bytes_of(team->context),
+        .is_commutative = is_commutative,
         .in_arrival_order =
             xyl_select_arrival_order(team, args, is_commutative),
     };
-    program->element_bytes = problem.element_bytes;
     status = xyl_node_blocks_find(team, args, sides, &problem, &blocks);
-    if (status == XYLEM_OK) {
-        xyl_node_algorithm(args->coll)(&problem, program);
-        if (xyl_node_program_status(program) != XYLEM_OK)
-            status = xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a program");
-    }
+    if (status == XYLEM_OK)
+        status = write_for(team, &seats, &problem, program);
     free(blocks);
     return status;
 }
@@ -216,13 +275,10 @@ static xylem_status_t part_write(const xyl_operation_t *operation,
                                  uint32_t lane, const xyl_node_part_t *part,
                                  xyl_node_program_t *program)
 {
-    const xylem_context_t *context = operation->request.context;
     uint64_t bytes = xyl_operation_lane_bytes(operation, lane);
     uint64_t segment_bytes = operation->plan.segment_bytes;
     xyl_node_problem_t problem = {
         .coll = part->coll,
-        .seat = part->group.rank,
-        .seats = part->group.size,
         .root = part->root,
         .bytes = bytes,
         .element_bytes = operation->element_bytes,
@@ -232,15 +288,14 @@ static xylem_status_t part_write(const xyl_operation_t *operation,
         .elects = part->elects,
         .segment_bytes =
             bytes < segment_bytes && bytes != 0 ? bytes : segment_bytes,
-        .window_bytes = context->config.noise_budget / WINDOWS_MIN,
-        .share_bytes = share_bytes_of(context),
+        .is_commutative = operation->combiner.is_commutative,
         .in_arrival_order = operation->plan.arrival_order,
     };
+    xylem_status_t status =
+        write_for(operation->request.team, &part->group, &problem, program);
 
-    program->element_bytes = problem.element_bytes;
-    xyl_node_algorithm(part->coll)(&problem, program);
-    if (xyl_node_program_status(program) != XYLEM_OK)
-        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a program");
+    if (status != XYLEM_OK)
+        return status;
     /* Segments pass from level to level as they are. */
     if (program->segment_bytes != problem.segment_bytes)
         program->segments = 0;
@@ -288,22 +343,14 @@ uint64_t xyl_node_window_bytes(const xylem_team_t *team)
     return team->context->config.noise_budget / WINDOWS_MIN;
 }
 
-xylem_status_t xyl_node_level_write(const xylem_team_t *team,
+xylem_status_t xyl_node_level_write(xylem_team_t *team,
                                     const xyl_group_t *seats,
                                     const xyl_node_problem_t *problem,
                                     xyl_node_program_t *program)
 {
     xyl_node_problem_t whole = *problem;
 
-    whole.seat = seats->rank;
-    whole.seats = seats->size;
-    whole.window_bytes = xyl_node_window_bytes(team);
-    whole.share_bytes = share_bytes_of(team->context);
-    program->element_bytes = whole.element_bytes;
-    xyl_node_algorithm(whole.coll)(&whole, program);
-    if (xyl_node_program_status(program) != XYLEM_OK)
-        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a program");
-    return XYLEM_OK;
+    return write_for(team, seats, &whole, program);
 }
 
 xylem_status_t xyl_node_level_add(xyl_operation_t *operation, uint32_t lane,

@@ -46,7 +46,7 @@ int xyl_node_has_room(const xylem_team_t *team, uint32_t seats, uint64_t unit);
 uint64_t xyl_node_window_bytes(const xylem_team_t *team);
 /* Writes a collective's program; what is the node's own in the problem is
  * filled in. */
-xylem_status_t xyl_node_level_write(const xylem_team_t *team,
+xylem_status_t xyl_node_level_write(xylem_team_t *team,
                                     const xyl_group_t *seats,
                                     const xyl_node_problem_t *problem,
                                     xyl_node_program_t *program);

@@ -52,6 +52,7 @@ typedef enum xyl_step_kind {
                          the others can read `from` where it lies */
     XYL_STEP_REDUCE,  /* to = from of first_seat op ... op from of end_seat - 1:
                          `from` names the first of these spots */
+    XYL_STEP_JOIN,    /* to = to op from */
     /* From here on: steps that wait for what they are about. */
     XYL_STEP_CLAIM,   /* takes slices as long as there are any: for slice i
                          waits until all counts are i + 1, then does as REDUCE,
@@ -149,10 +150,13 @@ typedef struct xyl_node_problem {
     uint64_t window_bytes;  /* at most, for one piece */
     int roots_in_turn;      /* each seat is the root of a like problem, now */
     int in_arrival_order;   /* contributions may be combined as they come */
+    int is_commutative;     /* and in any order that is always the same */
     int from_any; /* bcast: whoever has a segment publishes it, without root */
     int elects;   /* and this seat waits until it is known who leads */
-    uint64_t share_bytes; /* from this length on input may be read where it
-                             lies; 0: never */
+    uint64_t share_bytes;     /* from this length on input may be read where it
+                                 lies; 0: never */
+    const uint32_t *group_of; /* [seats] the lowest seat of those near it;
+                                 NULL: all are in one group */
 } xyl_node_problem_t;
 
 typedef void (*xyl_node_algorithm_fn)(const xyl_node_problem_t *problem,

@@ -207,7 +207,7 @@ static int step_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
 
     if (step->if_shared && piece->lies == NULL)
         return 1;
-    if (step->kind > XYL_STEP_REDUCE)
+    if (step->kind >= XYL_STEP_CLAIM)
         return special_run(node, piece, step, strand, did);
     if (!may_go(node, piece, step, strand))
         return 0;

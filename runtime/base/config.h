@@ -32,6 +32,9 @@ enum { XYL_CONFIG_SCHEDULE_FIRST = 256 };
 
 #define XYL_CONFIG_NO_CORE UINT64_MAX
 
+/* Of XYLEM_NODE_GROUPS; others are numbers of seats, 0 is off. */
+#define XYL_CONFIG_GROUPS_AUTO UINT64_MAX
+
 /* The value of a PATH is the address of its text, 0 for none: it lives as long
  * as the environment or the strings that were read. */
 
@@ -74,6 +77,10 @@ enum { XYL_CONFIG_SCHEDULE_FIRST = 256 };
     X(share_bytes, SHARE_BYTES, BYTES, "32K", 1,                               \
       "Input of at least this many bytes is read where it lies by the ranks "  \
       "of the node, if it is memory of xylem_alloc; 0: it is always copied.")  \
+    X(node_groups, NODE_GROUPS, GROUPS, "auto", 1,                             \
+      "Ranks of a node whose short barriers, broadcasts and reductions go "    \
+      "through a leader: auto (those that share a cache), off, or so many "    \
+      "neighbours each.")                                                      \
     X(bypass_us, BYPASS_US, COUNT, "0", 1,                                     \
       "Microseconds after which another rank of a node takes the place of a "  \
       "leader that has not come to a broadcast in levels yet; 0: never.")      \

@@ -123,6 +123,26 @@ void xyl_config_print_CORE(uint64_t value, char *text)
         xyl_config_print_COUNT(value, text);
 }
 
+/* A group of none is none. */
+xylem_status_t xyl_config_parse_GROUPS(const char *text, uint64_t *value_out)
+{
+    static const char *const words[] = {"off", "auto", NULL};
+    uint64_t word;
+
+    if (parse_word(words, text, &word) != XYLEM_OK)
+        return xyl_config_parse_COUNT(text, value_out);
+    *value_out = word == 0 ? 0 : XYL_CONFIG_GROUPS_AUTO;
+    return XYLEM_OK;
+}
+
+void xyl_config_print_GROUPS(uint64_t value, char *text)
+{
+    if (value == 0 || value == XYL_CONFIG_GROUPS_AUTO)
+        print_text(text, value == 0 ? "off" : "auto");
+    else
+        xyl_config_print_COUNT(value, text);
+}
+
 xylem_status_t xyl_config_parse_BYTES(const char *text, uint64_t *value_out)
 {
     static const char units[] = "KMGT";

@@ -13,6 +13,7 @@
     X(SHM)                                                                     \
     X(COUNT)                                                                   \
     X(CORE)                                                                    \
+    X(GROUPS)                                                                  \
     X(BYTES)                                                                   \
     X(PATH)                                                                    \
     X(ALGORITHM)                                                               \

@@ -65,12 +65,12 @@ void program_case_text(const program_case_t *c, char *text, size_t bytes)
              "collective %d%s%s%s of %" PRIu32 " seats, root %" PRIu32
              ", %" PRIu64 " elements of %zu, windows of %" PRIu64
              ", segments of %" PRIu64 ", shared from %" PRIu64 ", gap %" PRIu64
-             ", salt %" PRIu64,
+             ", groups %d, salt %" PRIu64,
              (int)c->coll, c->in_place ? " in place" : "",
              c->varies ? " with blocks that differ" : "",
              c->in_arrival_order ? " as they come" : "", c->seats, c->root,
              c->count, c->element_bytes, c->window_bytes, c->segment_bytes,
-             c->share_bytes, c->gap, c->salt);
+             c->share_bytes, c->gap, (int)c->groups, c->salt);
 }
 
 /* ---- blocks ---- */
@@ -327,10 +327,26 @@ static void describe(const program_case_t *c, uint32_t seat, blocks_t *blocks,
     }
 }
 
+static void group(const program_case_t *c, uint32_t *group_of)
+{
+    uint64_t random = random_mix(c->salt ^ 0x6701);
+    uint32_t lowest[PROGRAM_SEATS_MAX], groups = 0, seat, which;
+
+    for (seat = 0; seat < c->seats; seat++) {
+        which = random_below(&random, groups + 1);
+        if (c->groups == PROGRAM_GROUPS_RANGES && which != groups)
+            which = groups - 1;
+        if (which == groups)
+            lowest[groups++] = seat;
+        group_of[seat] = lowest[which];
+    }
+}
+
 static void write_program(program_run_t *run, const program_case_t *c,
                           uint32_t seat)
 {
     xyl_node_program_t *program = &run->all[seat].program;
+    uint32_t group_of[PROGRAM_SEATS_MAX];
     blocks_t blocks;
     xyl_node_problem_t problem = {.coll = c->coll,
                                   .seat = seat,
@@ -342,10 +358,15 @@ static void write_program(program_run_t *run, const program_case_t *c,
                                   .segment_bytes = c->segment_bytes,
                                   .window_bytes = c->window_bytes,
                                   .share_bytes = c->share_bytes,
+                                  .is_commutative = combine_of(c) == add,
                                   .in_arrival_order = c->in_arrival_order};
 
     if (c->varies || c->gap != 0)
         describe(c, seat, &blocks, &problem);
+    if (c->groups != PROGRAM_GROUPS_NONE) {
+        group(c, group_of);
+        problem.group_of = group_of;
+    }
     program->element_bytes = c->element_bytes;
     xyl_node_algorithm(c->coll)(&problem, program);
 }

@@ -8,6 +8,14 @@
 
 enum { PROGRAM_SEATS_MAX = 17 };
 
+/* How seats lie in groups, of sizes that `salt` draws. */
+typedef enum program_groups {
+    PROGRAM_GROUPS_NONE,
+    PROGRAM_GROUPS_RANGES,
+    PROGRAM_GROUPS_SCATTERED,
+    PROGRAM_GROUPS_KINDS
+} program_groups_t;
+
 typedef struct program_case {
     xylem_coll_t coll;
     uint32_t seats, root;
@@ -20,6 +28,7 @@ typedef struct program_case {
     uint64_t window_bytes, segment_bytes;
     uint64_t share_bytes; /* others see the memory of some seats */
     int sees_all;         /* of all */
+    program_groups_t groups;
     uint64_t salt;
 } program_case_t;
 

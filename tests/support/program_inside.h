@@ -129,6 +129,8 @@ int program_tell(program_run_t *run, const strand_t *strand, uint32_t segment);
 /* REDUCE of some of the step's bytes. */
 int program_reduce(program_run_t *run, strand_t *strand, const xyl_step_t *step,
                    uint64_t at, uint64_t bytes);
+int program_join(program_run_t *run, strand_t *strand, const xyl_step_t *step,
+                 uint64_t bytes);
 /* COMBINE and COLLECT, of one slice; 1: it was the last. */
 int program_sum_may(const program_run_t *run, const strand_t *strand,
                     const xyl_step_t *step);

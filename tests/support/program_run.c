@@ -35,17 +35,15 @@ void program_run_fini(program_run_t *run)
 static int check_step(program_run_t *run, uint32_t seat, const xyl_step_t *step)
 {
     uint64_t element = run->all[seat].program.element_bytes;
+    int reduces = step->kind == XYL_STEP_REDUCE || step->kind == XYL_STEP_CLAIM;
 
-    if (step->kind == XYL_STEP_REDUCE || step->kind == XYL_STEP_CLAIM) {
-        if (step->from.space == XYL_SPACE_SEND ||
-            step->from.space == XYL_SPACE_RECV)
-            return program_mistake(run, "seat %u combines its own memory",
-                                   seat);
-        if (step->bytes % element != 0 || step->total % element != 0 ||
-            step->slice_bytes % element != 0)
-            return program_mistake(run, "seat %u combines half an element",
-                                   seat);
-    }
+    if (reduces && (step->from.space == XYL_SPACE_SEND ||
+                    step->from.space == XYL_SPACE_RECV))
+        return program_mistake(run, "seat %u combines its own memory", seat);
+    if ((reduces || step->kind == XYL_STEP_JOIN) &&
+        (step->bytes % element != 0 || step->total % element != 0 ||
+         step->slice_bytes % element != 0))
+        return program_mistake(run, "seat %u combines half an element", seat);
     if (step->kind >= XYL_STEP_CLAIM && step->slices > XYL_BOARD_WORDS)
         return program_mistake(run, "seat %u: %u slices", seat, step->slices);
     if (step->kind == XYL_STEP_COMBINE &&
@@ -476,6 +474,9 @@ static void strand_go(program_run_t *run, strand_t *strand)
     else if (step->kind == XYL_STEP_REDUCE)
         is_done = program_reduce(run, strand, step, 0,
                                  program_step_bytes(run, strand, step));
+    else if (step->kind == XYL_STEP_JOIN)
+        is_done = program_join(run, strand, step,
+                               program_step_bytes(run, strand, step));
     else if (step->kind == XYL_STEP_COPY || step->kind == XYL_STEP_PUBLISH)
         is_done = do_copy(run, strand, step);
     else if (step->kind != XYL_STEP_NOTHING)

@@ -51,6 +51,23 @@ int program_reduce(program_run_t *run, strand_t *strand, const xyl_step_t *step,
     return 1;
 }
 
+int program_join(program_run_t *run, strand_t *strand, const xyl_step_t *step,
+                 uint64_t bytes)
+{
+    const unsigned char *left, *right;
+    unsigned char *to;
+
+    if (bytes == 0)
+        return 1;
+    left = program_touch(run, strand, step->to, bytes, 0);
+    right = program_touch(run, strand, step->from, bytes, 0);
+    to = program_touch(run, strand, step->to, bytes, 1);
+    if (left == NULL || right == NULL || to == NULL)
+        return 0;
+    run->options->combine(to, left, right, bytes);
+    return 1;
+}
+
 /* ---- in the order of arrival ---- */
 
 static uint32_t slices_of(const program_run_t *run, const strand_t *strand,

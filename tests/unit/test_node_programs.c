@@ -66,6 +66,8 @@ static void sized_case(program_case_t *c, uint64_t *random)
         c->segment_bytes =
             random_below(random, 2) == 0 ? 0 : random_between(random, 1, 300);
         c->share_bytes = random_below(random, 2);
+        c->groups =
+            (program_groups_t)random_below(random, PROGRAM_GROUPS_KINDS);
         c->salt = random_next(random);
         (void)one_case(c, random_next(random), 0);
     }
@@ -181,6 +183,7 @@ static program_case_t random_case(uint64_t *random, xylem_coll_t coll)
         c.element_bytes = 1;
     c.root = random_below(random, c.seats);
     c.share_bytes = random_below(random, 2);
+    c.groups = (program_groups_t)random_below(random, PROGRAM_GROUPS_KINDS);
     c.count = random_below(random, 1U << bits);
     c.varies = program_case_varies(coll) && random_below(random, 5) != 0;
     c.window_bytes = UINT64_C(1) << random_below(random, WINDOW_BITS_MAX + 1);
@@ -286,6 +289,35 @@ static void test_rounds(void)
         c.salt = random_next(&random);
         (void)one_case(&c, random_next(&random), 0);
     }
+}
+
+/* ---- groups ---- */
+
+static const xylem_coll_t grouped[] = {XYLEM_COLL_BARRIER, XYLEM_COLL_BCAST,
+                                       XYLEM_COLL_REDUCE, XYLEM_COLL_ALLREDUCE};
+enum { GROUPED = sizeof grouped / sizeof grouped[0] };
+
+/* In one piece, from each root; the smallest in as many orders as there are. */
+static void test_groups(void)
+{
+    static const uint64_t counts[] = {0, 1, 14, 15, 256};
+    uint64_t random = random_mix(35);
+    program_case_t c = {.element_bytes = 8, .window_bytes = 1 << 20};
+    uint32_t i, n;
+
+    for (i = 0; i < GROUPED; i++)
+        for (c.seats = 3; c.seats <= 8; c.seats++)
+            for (n = 0; n < 5 * c.seats; n++) {
+                c.coll = grouped[i];
+                c.root = n % c.seats;
+                c.count = counts[n / c.seats];
+                c.groups = n % 2 == 0 ? PROGRAM_GROUPS_RANGES
+                                      : PROGRAM_GROUPS_SCATTERED;
+                c.in_place = random_below(&random, 2) == 0;
+                c.in_arrival_order = random_below(&random, 2) == 0;
+                c.salt = random_next(&random);
+                (void)one_case(&c, n, c.seats <= 4 ? ORDERS_MAX : 0);
+            }
 }
 
 /* ---- mistakes are found ---- */
@@ -454,6 +486,7 @@ static void test_finds_mistakes(void)
                         .window_bytes = 1 << 16,
                         .segment_bytes = 160,
                         .sees_all = 1};
+    uint32_t i;
 
     for (c.coll = 0; c.coll < XYLEM_COLL_COUNT; c.coll++)
         if (xyl_node_algorithm(c.coll) != NULL)
@@ -461,6 +494,14 @@ static void test_finds_mistakes(void)
     c.count = LONG_SCAN;
     for (c.coll = XYLEM_COLL_SCAN; c.coll <= XYLEM_COLL_EXSCAN; c.coll++)
         spoil_all(&c);
+    c.count = 40;
+    c.segment_bytes = 0;
+    c.groups = PROGRAM_GROUPS_RANGES;
+    for (c.seats = 5; c.seats <= 7; c.seats += 2)
+        for (i = 0; i < GROUPED; i++) {
+            c.coll = grouped[i];
+            spoil_all(&c);
+        }
     c = case_in_rounds(4, 200);
     c.sees_all = 1;
     c.salt = 1;
@@ -469,6 +510,7 @@ static void test_finds_mistakes(void)
 
 static const check_case_t cases[] = {
     {"finds_mistakes", test_finds_mistakes},
+    {"groups", test_groups},
     {"every_order", test_every_order},
     {"every_order_in_rounds", test_every_order_in_rounds},
     {"rounds", test_rounds},

@@ -1,4 +1,5 @@
-/* Barrier: all tell the first seat, which tells all; a few tell each other. */
+/* Barrier: all tell the first seat, which tells all; a few tell each other. By
+ * groups: leaders stand between. */
 #include "collectives/node/programs/parts.h"
 
 enum { FEW_SEATS = 4 };
@@ -57,10 +58,22 @@ static void write_other(const xyl_node_problem_t *problem,
     }
 }
 
+static void write_groups(const xyl_node_problem_t *problem,
+                         xyl_node_program_t *program)
+{
+    xyl_node_problem_t signal = *problem;
+
+    signal.bytes = 0;
+    xyl_node_fan_in(&signal, program, 0);
+    xyl_node_fan_out(&signal, program, 0, 2);
+}
+
 void xyl_node_barrier(const xyl_node_problem_t *problem,
                       xyl_node_program_t *program)
 {
-    if (problem->seats <= FEW_SEATS)
+    if (xyl_node_has_groups(problem))
+        write_groups(problem, program);
+    else if (problem->seats <= FEW_SEATS)
         write_each(problem, program);
     else if (problem->seat == 0)
         write_first(problem, program);

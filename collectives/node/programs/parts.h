@@ -206,4 +206,18 @@ static inline void xyl_node_until_read(xyl_node_program_t *program,
     xyl_node_until_read_by(program, XYL_BOARD_ALL, count);
 }
 
+/* ---- short messages by groups: fan.c ---- */
+
+/* 1: there are several, and what is combined may be combined group by group. */
+int xyl_node_has_groups(const xyl_node_problem_t *problem);
+/* Of messages in one piece and at most one segment, for which there is room
+ * where all publish. In: what all have in SEND, combined, to RECV of the root;
+ * posts count 1. */
+void xyl_node_fan_in(const xyl_node_problem_t *problem,
+                     xyl_node_program_t *program, uint32_t root);
+/* Out: from RECV of the root to that of all others; posts `count`. */
+void xyl_node_fan_out(const xyl_node_problem_t *problem,
+                      xyl_node_program_t *program, uint32_t root,
+                      uint32_t count);
+
 #endif

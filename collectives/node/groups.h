@@ -1,0 +1,18 @@
+/* Which seats of a board are near each other. What goes from group to group is
+ * dear where each has a cache of its own. Pure. */
+#ifndef XYL_COLLECTIVES_NODE_GROUPS_H
+#define XYL_COLLECTIVES_NODE_GROUPS_H
+
+#include <stdint.h>
+
+#include "include/xylem.h"
+
+/* Writes for each seat the lowest of its group, and returns how many groups
+ * there are. By `setting`, of XYLEM_NODE_GROUPS. Where it is auto: those with
+ * the same third-level cache, else memory, else package. One group holds all
+ * when the place of any is not known, when no two share anything, or when there
+ * are so few that all may as well look at one. */
+uint32_t xyl_node_groups_find(const xylem_place_t *places, uint32_t seats,
+                              uint64_t setting, uint32_t *group_of_out);
+
+#endif

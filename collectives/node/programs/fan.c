@@ -1,0 +1,211 @@
+/* To one seat and from one seat, by groups: the members of a group have their
+ * leader between them and the root, so that what goes from cache to cache goes
+ * once per group and not once per seat. The root leads its own group, the
+ * lowest seat any other.
+ *
+ * Contributions are combined group by group in the order of their lowest seats,
+ * those of a group in the order of seats: so alike for every root. */
+#include "collectives/node/programs/parts.h"
+
+enum { COUNT_IN = 1 };
+
+int xyl_node_has_groups(const xyl_node_problem_t *problem)
+{
+    const uint32_t *group_of = problem->group_of;
+    int reduces = problem->coll == XYLEM_COLL_REDUCE ||
+                  problem->coll == XYLEM_COLL_ALLREDUCE;
+    int are_several = 0, are_ranges = 1;
+    uint32_t seat;
+
+    if (group_of == NULL || problem->roots_in_turn)
+        return 0;
+    for (seat = 1; seat < problem->seats; seat++) {
+        are_several |= group_of[seat] != 0;
+        are_ranges &= group_of[seat] >= group_of[seat - 1];
+    }
+    return are_several && (!reduces || are_ranges || problem->is_commutative);
+}
+
+static uint32_t leader_of(const xyl_node_problem_t *problem, uint32_t root,
+                          uint32_t seat)
+{
+    uint32_t group = problem->group_of[seat];
+
+    return group == problem->group_of[root] ? root : group;
+}
+
+/* Of a seat that is not the root. */
+static uint32_t parent_of(const xyl_node_problem_t *problem, uint32_t root)
+{
+    uint32_t leader = leader_of(problem, root, problem->seat);
+
+    return leader == problem->seat ? root : leader;
+}
+
+static int leads_others(const xyl_node_problem_t *problem, uint32_t root)
+{
+    uint32_t seat;
+
+    for (seat = 0; seat < problem->seats; seat++)
+        if (seat != problem->seat &&
+            leader_of(problem, root, seat) == problem->seat)
+            return 1;
+    return 0;
+}
+
+static void wait_for(xyl_step_t *step, uint32_t seat, uint32_t count)
+{
+    step->wait = XYL_WAIT_COUNT;
+    step->wait_seat = seat;
+    step->wait_for = count;
+}
+
+static void post(xyl_step_t *step, uint32_t count, uint32_t seat)
+{
+    step->post = XYL_POST_COUNT;
+    step->post_value = count;
+    step->post_seat = seat;
+}
+
+/* What comes of a seat's own, and what goes there, may do so singly. */
+static void wait_for_own(const xyl_node_program_t *program, xyl_step_t *step)
+{
+    if (program->segments != 0)
+        step->wait = XYL_WAIT_SEGMENT;
+}
+
+static void emit(const xyl_node_program_t *program, xyl_step_t *step)
+{
+    if (program->segments != 0)
+        step->emits = 0;
+}
+
+/* A step of the whole message; of nothing, if there is none. */
+static xyl_step_t *whole(const xyl_node_problem_t *problem,
+                         xyl_node_program_t *program, xyl_step_kind_t kind,
+                         xyl_spot_t to, xyl_spot_t from)
+{
+    return xyl_node_step(program, problem->bytes == 0 ? XYL_STEP_NOTHING : kind,
+                         to, from, problem->bytes);
+}
+
+/* ---- in ---- */
+
+/* Publishes what this seat contributes: a leader with all of its group. Returns
+ * the last step; NULL: no memory. */
+static xyl_step_t *write_group(const xyl_node_problem_t *problem,
+                               xyl_node_program_t *program, uint32_t root)
+{
+    const uint32_t own = problem->seat, group = problem->group_of[own];
+    int leads = leader_of(problem, root, own) == own;
+    xyl_step_kind_t kind = XYL_STEP_COPY;
+    xyl_step_t *step = NULL;
+    uint32_t seat;
+
+    for (seat = leads ? group : own; seat < problem->seats; seat++) {
+        if (problem->group_of[seat] != group || (!leads && seat != own))
+            continue;
+        step = whole(problem, program, kind, xyl_node_published(program, own),
+                     seat == own ? xyl_spot(XYL_SPACE_SEND, 0, 0)
+                                 : xyl_node_published(program, seat));
+        if (step == NULL)
+            return NULL;
+        if (seat == own)
+            wait_for_own(program, step);
+        else
+            wait_for(step, seat, COUNT_IN);
+        kind = XYL_STEP_JOIN;
+    }
+    return step;
+}
+
+static void write_leaders(const xyl_node_problem_t *problem,
+                          xyl_node_program_t *program)
+{
+    const xyl_spot_t result = {XYL_SPACE_RECV, 0, 0};
+    xyl_step_kind_t kind = XYL_STEP_COPY;
+    xyl_step_t *step = NULL;
+    uint32_t seat, leader;
+
+    for (seat = 0; seat < problem->seats; seat++) {
+        if (problem->group_of[seat] != seat)
+            continue;
+        leader = leader_of(problem, problem->seat, seat);
+        step = whole(problem, program, kind, result,
+                     xyl_node_published(program, leader));
+        if (step == NULL)
+            return;
+        if (leader != problem->seat)
+            wait_for(step, leader, COUNT_IN);
+        kind = XYL_STEP_JOIN;
+    }
+    if (step != NULL)
+        emit(program, step);
+}
+
+void xyl_node_fan_in(const xyl_node_problem_t *problem,
+                     xyl_node_program_t *program, uint32_t root)
+{
+    xyl_step_t *last = write_group(problem, program, root);
+
+    if (last == NULL)
+        return;
+    if (problem->seat == root)
+        write_leaders(problem, program);
+    else
+        post(last, COUNT_IN, parent_of(problem, root));
+}
+
+/* ---- out ---- */
+
+static void write_source(const xyl_node_problem_t *problem,
+                         xyl_node_program_t *program, uint32_t count)
+{
+    xyl_step_t *step = whole(problem, program, XYL_STEP_COPY,
+                             xyl_node_published(program, problem->seat),
+                             xyl_spot(XYL_SPACE_RECV, 0, 0));
+
+    if (step == NULL)
+        return;
+    wait_for_own(program, step);
+    emit(program, step);
+    post(step, count, XYL_BOARD_ALL);
+}
+
+/* A leader hands on before it takes. */
+static void write_reader(const xyl_node_problem_t *problem,
+                         xyl_node_program_t *program, uint32_t root,
+                         uint32_t count)
+{
+    const xyl_spot_t own = xyl_node_published(program, problem->seat);
+    uint32_t parent = parent_of(problem, root);
+    xyl_spot_t from = xyl_node_published(program, parent);
+    int leads = leads_others(problem, root);
+    xyl_step_t *step;
+
+    if (leads) {
+        step = whole(problem, program, XYL_STEP_COPY, own, from);
+        if (step == NULL)
+            return;
+        wait_for(step, parent, count);
+        post(step, count, XYL_BOARD_ALL);
+        from = own;
+    }
+    step = whole(problem, program, XYL_STEP_COPY,
+                 xyl_spot(XYL_SPACE_RECV, 0, 0), from);
+    if (step == NULL)
+        return;
+    if (!leads)
+        wait_for(step, parent, count);
+    emit(program, step);
+}
+
+void xyl_node_fan_out(const xyl_node_problem_t *problem,
+                      xyl_node_program_t *program, uint32_t root,
+                      uint32_t count)
+{
+    if (problem->seat == root)
+        write_source(problem, program, count);
+    else
+        write_reader(problem, program, root, count);
+}
