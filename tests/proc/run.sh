@@ -192,6 +192,9 @@ test_any()
         "5 sweep $((much / 10))" '3 flight 10' '3 threads 40' '2 flight 10'
     any 6 sweep $((much / 5)) --nodes 3 --map cyclic
     any 5 flight 10 --nodes 2
+    any 6 sweep $((much / 10)) XYLEM_NODE_GROUPS=2
+    any 7 sweep $((much / 20)) XYLEM_NODE_GROUPS=3
+    any 8 sweep $((much / 20)) --nodes 2 XYLEM_NODE_GROUPS=2
     any 6 sweep $((much / 10)) --nodes 2 XYLEM_BYPASS_US=1
     any 6 late 2 --nodes 2 XYLEM_BYPASS_US=50
     any 6 late 1 --nodes 3 --map cyclic XYLEM_BYPASS_US=50 \

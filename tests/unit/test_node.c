@@ -25,6 +25,15 @@ enum {
     AHEAD = 50       /* operations */
 };
 
+/* Seats of three caches, in any order. */
+static void draw_places(uint64_t *random, uint32_t ranks, xylem_place_t *places)
+{
+    uint32_t i;
+
+    for (i = 0; i < ranks; i++)
+        places[i] = (xylem_place_t){.l3 = random_below(random, 3), .core = i};
+}
+
 /* `sees`: ranks read what others send where it lies. */
 static fabric_t *random_fabric(uint64_t seed, uint32_t ranks,
                                const char *deterministic, int sees)
@@ -32,19 +41,26 @@ static fabric_t *random_fabric(uint64_t seed, uint32_t ranks,
     static const char *const shares[] = {"SHARE_BYTES=1", "SHARE_BYTES=3K"};
     static const char *const budgets[] = {
         "NOISE_BUDGET=512K", "NOISE_BUDGET=1M", "NOISE_BUDGET=16M"};
+    static const char *const groups[] = {"NODE_GROUPS=auto", "NODE_GROUPS=off",
+                                         "NODE_GROUPS=2", "NODE_GROUPS=5"};
     uint64_t random = random_mix(seed);
-    const char *settings[] = {budgets[random_below(&random, 3)], deterministic,
+    const char *settings[] = {budgets[random_below(&random, 3)],
+                              deterministic,
                               shares[random_below(&random, 4) == 0],
                               random_below(&random, 2) == 0 ? "PAST_CACHES=0"
                                                             : "PAST_CACHES=1",
+                              groups[random_below(&random, 4)],
                               NULL};
+    xylem_place_t places[RANKS_MAX];
     fabric_options_t options = {.seed = seed,
                                 .delay_max = random_below(&random, 40),
                                 .reorder = 1,
                                 .shares_memory = 1,
                                 .sees_memory = sees,
+                                .places = places,
                                 .settings = settings};
 
+    draw_places(&random, ranks, places);
     return fabric_create(ranks, &options);
 }
 

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "collectives/node/board.h"
+#include "collectives/node/groups.h"
+#include "runtime/base/config.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
 #include "tests/support/program_case.h"
@@ -297,6 +299,81 @@ static const xylem_coll_t grouped[] = {XYLEM_COLL_BARRIER, XYLEM_COLL_BCAST,
                                        XYLEM_COLL_REDUCE, XYLEM_COLL_ALLREDUCE};
 enum { GROUPED = sizeof grouped / sizeof grouped[0] };
 
+#define UNKNOWN UINT32_MAX
+
+typedef struct grouping {
+    uint64_t setting;
+    uint32_t seats, groups;
+    xylem_place_t places[8];
+    uint32_t group_of[8];
+} grouping_t;
+
+static const grouping_t groupings[] = {
+    /* By caches, of which one has one seat. */
+    {XYL_CONFIG_GROUPS_AUTO,
+     6,
+     3,
+     {{.l3 = 7}, {.l3 = 2}, {.l3 = 7}, {.l3 = 3}, {.l3 = 2}, {.l3 = 7}},
+     {0, 1, 0, 3, 1, 0}},
+    /* By memory: a cache is not known, or each has its own. */
+    {XYL_CONFIG_GROUPS_AUTO,
+     6,
+     2,
+     {{.l3 = UNKNOWN}, {0}, {0}, {.numa = 1}, {.numa = 1}, {.numa = 1}},
+     {0, 0, 0, 3, 3, 3}},
+    {XYL_CONFIG_GROUPS_AUTO,
+     6,
+     2,
+     {{.l3 = 0},
+      {.l3 = 1},
+      {.l3 = 2},
+      {.l3 = 3, .numa = 1},
+      {.l3 = 4, .numa = 1},
+      {.l3 = 5, .numa = 1}},
+     {0, 0, 0, 3, 3, 3}},
+    /* One cache, whatever else differs; too few; nothing is known of one. */
+    {XYL_CONFIG_GROUPS_AUTO,
+     6,
+     1,
+     {{0}, {.numa = 1}, {0}, {.numa = 1}, {0}, {.numa = 1}},
+     {0, 0, 0, 0, 0, 0}},
+    {XYL_CONFIG_GROUPS_AUTO,
+     5,
+     1,
+     {{0}, {0}, {0}, {.l3 = 1}, {.l3 = 1}},
+     {0, 0, 0, 0, 0}},
+    {XYL_CONFIG_GROUPS_AUTO,
+     6,
+     1,
+     {{0},
+      {0},
+      {0},
+      {.l3 = 1},
+      {.l3 = 1},
+      {0, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN}},
+     {0, 0, 0, 0, 0, 0}},
+    {0, 4, 1, {{0}, {.l3 = 1}}, {0, 0, 0, 0}},
+    {1, 4, 1, {{0}}, {0, 0, 0, 0}},
+    {4, 4, 1, {{0}}, {0, 0, 0, 0}},
+    {UINT32_MAX, 4, 1, {{0}}, {0, 0, 0, 0}},
+    {3, 4, 2, {{0}}, {0, 0, 0, 3}},
+    {2, 8, 4, {{0}}, {0, 0, 2, 2, 4, 4, 6, 6}},
+};
+
+static void test_finds_groups(void)
+{
+    uint32_t group_of[8];
+    size_t i;
+
+    for (i = 0; i < sizeof groupings / sizeof groupings[0]; i++) {
+        const grouping_t *g = &groupings[i];
+        CHECK_EQ(
+            xyl_node_groups_find(g->places, g->seats, g->setting, group_of),
+            g->groups);
+        CHECK(memcmp(group_of, g->group_of, g->seats * sizeof *group_of) == 0);
+    }
+}
+
 /* In one piece, from each root; the smallest in as many orders as there are. */
 static void test_groups(void)
 {
@@ -510,6 +587,7 @@ static void test_finds_mistakes(void)
 
 static const check_case_t cases[] = {
     {"finds_mistakes", test_finds_mistakes},
+    {"finds_groups", test_finds_groups},
     {"groups", test_groups},
     {"every_order", test_every_order},
     {"every_order_in_rounds", test_every_order_in_rounds},

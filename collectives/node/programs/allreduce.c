@@ -122,6 +122,11 @@ static void write_slices(const xyl_node_problem_t *problem,
                     slice);
 }
 
+static int goes_by_groups(const xyl_node_problem_t *problem)
+{
+    return problem->bytes <= FIRST_BYTES_MAX && xyl_node_has_groups(problem);
+}
+
 static int goes_alone(const xyl_node_problem_t *problem)
 {
     return problem->seats <= ALONE_SEATS ||
@@ -137,12 +142,16 @@ void xyl_node_allreduce(const xyl_node_problem_t *problem,
         problem->segment_bytes == 0 || problem->bytes <= problem->segment_bytes;
 
     if (!is_whole || problem->bytes > SLICES_BYTES_MAX ||
-        problem->bytes > room || goes_alone(problem)) {
+        problem->bytes > room ||
+        (goes_alone(problem) && !goes_by_groups(problem))) {
         xyl_node_reduce(problem, program);
         return;
     }
     xyl_node_plan_inputs(problem, program, problem->bytes);
-    if (problem->bytes > FIRST_BYTES_MAX)
+    if (goes_by_groups(problem)) {
+        xyl_node_fan_in(problem, program, 0);
+        xyl_node_fan_out(problem, program, 0, 2);
+    } else if (problem->bytes > FIRST_BYTES_MAX)
         write_slices(problem, program);
     else if (problem->seat == 0)
         write_first(problem, program);

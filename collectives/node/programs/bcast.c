@@ -1,12 +1,14 @@
 /* Broadcast: the root copies the message into the window, segment by segment,
- * and leaves; the others copy out what is there, or where it lies. */
+ * and leaves; the others copy out what is there, or where it lies. A short one
+ * goes by groups if there are any. */
 #include "collectives/node/programs/parts.h"
 
 enum {
     SEGMENT_BYTES_MIN = 16 << 10,
     SEGMENT_UNIT = 64, /* whole elements of most types */
     SEGMENTS = 16,     /* per piece, so that copies in and out overlap */
-    SHARE_FACTOR = 8   /* short ones are faster where the root may leave */
+    SHARE_FACTOR = 8,  /* short ones are faster where the root may leave */
+    GROUPS_BYTES_MAX = 2 << 10 /* copied once more by leaders */
 };
 
 static void write_short(const xyl_node_problem_t *problem,
@@ -32,6 +34,30 @@ static void write_short(const xyl_node_problem_t *problem,
         step->wait_for = 1;
     }
 }
+
+/* ---- by groups ---- */
+
+static int goes_by_groups(const xyl_node_problem_t *problem,
+                          const xyl_node_program_t *program)
+{
+    return !problem->from_any && problem->bytes <= GROUPS_BYTES_MAX &&
+           problem->bytes <= program->segment_bytes &&
+           xyl_board_whole_lines(problem->bytes) <=
+               problem->window_bytes / problem->seats &&
+           xyl_node_has_groups(problem);
+}
+
+static void write_groups(const xyl_node_problem_t *problem,
+                         xyl_node_program_t *program)
+{
+    program->piece_bytes = program->segment_bytes;
+    program->segments = 1;
+    if (problem->bytes > XYL_BOARD_INLINE_BYTES)
+        program->input_bytes = xyl_board_whole_lines(problem->bytes);
+    xyl_node_fan_out(problem, program, problem->root, 1);
+}
+
+/* ---- in segments ---- */
 
 /* NULL: no memory. */
 static xyl_step_t *write_segment(const xyl_node_problem_t *problem,
@@ -104,6 +130,10 @@ void xyl_node_bcast(const xyl_node_problem_t *problem,
     uint32_t segment;
 
     program->segment_bytes = segment_of(problem, problem->window_bytes);
+    if (goes_by_groups(problem, program)) {
+        write_groups(problem, program);
+        return;
+    }
     if (!problem->from_any && problem->bytes <= XYL_BOARD_INLINE_BYTES &&
         problem->bytes <= program->segment_bytes) {
         program->piece_bytes = program->segment_bytes;

@@ -116,6 +116,14 @@ static void plan(const xyl_node_problem_t *problem, xyl_node_program_t *program)
         program->input_bytes = xyl_board_whole_lines(program->piece_bytes);
 }
 
+/* A reduce in one segment: the receiver leaves most of the work to others. */
+static int goes_by_groups(const xyl_node_problem_t *problem,
+                          const xyl_node_program_t *program)
+{
+    return problem->coll == XYLEM_COLL_REDUCE && program->pieces == 1 &&
+           program->segments == 1 && xyl_node_has_groups(problem);
+}
+
 /* All have read what a seat has published when they have their results. */
 static void write_end(const xyl_node_problem_t *problem,
                       xyl_node_program_t *program)
@@ -134,6 +142,10 @@ void xyl_node_reduce_alone(const xyl_node_problem_t *problem,
     uint32_t segment;
 
     plan(problem, program);
+    if (goes_by_groups(problem, program)) {
+        xyl_node_fan_in(problem, program, problem->root);
+        return;
+    }
     program->shares = problem->coll == XYLEM_COLL_ALLREDUCE &&
                       program->input_bytes != 0 &&
                       xyl_node_shares(problem, problem->bytes);
