@@ -194,6 +194,23 @@ static void place(const program_case_t *c, program_run_seat_t *own,
     own->is_seen = c->sees_all || random_below(&random, 3) != 0;
 }
 
+/* ---- groups ---- */
+
+static void group_seats(const program_case_t *c, uint32_t *group_of)
+{
+    uint64_t random = random_mix(c->salt ^ 0x6701);
+    uint32_t lowest[PROGRAM_SEATS_MAX], groups = 0, seat, which;
+
+    for (seat = 0; seat < c->seats; seat++) {
+        which = random_below(&random, groups + 1);
+        if (c->groups == PROGRAM_GROUPS_RANGES && which != groups)
+            which = groups - 1;
+        if (which == groups)
+            lowest[groups++] = seat;
+        group_of[seat] = lowest[which];
+    }
+}
+
 /* ---- what must be there ---- */
 
 /* x -> ax + b after x -> cx + d: not commutative. */
@@ -222,8 +239,22 @@ static void add(void *to, const void *left, const void *right, uint64_t bytes)
         sum[i] = (unsigned char)(l[i] + r[i]);
 }
 
+/* Neither commutative nor associative. */
+static void mangle(void *to, const void *left, const void *right,
+                   uint64_t bytes)
+{
+    const unsigned char *l = left, *r = right;
+    unsigned char *both = to;
+    uint64_t i;
+
+    for (i = 0; i < bytes; i++)
+        both[i] = (unsigned char)(3 * l[i] + 5 * r[i]);
+}
+
 static program_run_combine_fn combine_of(const program_case_t *c)
 {
+    if (c->shows_order)
+        return mangle;
     return c->element_bytes == 8 && !c->in_arrival_order ? compose : add;
 }
 
@@ -258,6 +289,31 @@ static void expect_combined(const program_run_t *run, const program_case_t *c,
         combine_of(c)(to, to, sent(run, seat, at), bytes);
 }
 
+/* Group by group, each in the order of seats. */
+static void expect_by_groups(const program_run_t *run, const program_case_t *c,
+                             uint32_t number)
+{
+    const program_run_seat_t *own = &run->all[number];
+    unsigned char *to = own->expected + own->at[XYL_SPACE_RECV];
+    unsigned char *sum = program_array(own->total, 1);
+    uint32_t group_of[PROGRAM_SEATS_MAX], group, seat;
+
+    group_seats(c, group_of);
+    for (group = 0; group < c->seats; group++) {
+        if (group_of[group] != group)
+            continue;
+        memcpy(sum, sent(run, group, 0), own->total);
+        for (seat = group + 1; seat < c->seats; seat++)
+            if (group_of[seat] == group)
+                mangle(sum, sum, sent(run, seat, 0), own->total);
+        if (group == 0)
+            memcpy(to, sum, own->total);
+        else
+            mangle(to, to, sum, own->total);
+    }
+    free(sum);
+}
+
 static void expect_blocks(const program_run_t *run, const program_case_t *c,
                           uint32_t number)
 {
@@ -280,7 +336,9 @@ static void expect(const program_run_t *run, const program_case_t *c,
 
     if (recv_bytes(c, seat) == 0)
         return;
-    if (c->coll == XYLEM_COLL_BCAST)
+    if (c->shows_order)
+        expect_by_groups(run, c, seat);
+    else if (c->coll == XYLEM_COLL_BCAST)
         memcpy(to, run->all[c->root].initial + GUARD_BYTES, own->total);
     else if (scatters_from_root(c->coll))
         memcpy(to, sent(run, c->root, send_at(c, c->root, seat)),
@@ -327,21 +385,6 @@ static void describe(const program_case_t *c, uint32_t seat, blocks_t *blocks,
     }
 }
 
-static void group(const program_case_t *c, uint32_t *group_of)
-{
-    uint64_t random = random_mix(c->salt ^ 0x6701);
-    uint32_t lowest[PROGRAM_SEATS_MAX], groups = 0, seat, which;
-
-    for (seat = 0; seat < c->seats; seat++) {
-        which = random_below(&random, groups + 1);
-        if (c->groups == PROGRAM_GROUPS_RANGES && which != groups)
-            which = groups - 1;
-        if (which == groups)
-            lowest[groups++] = seat;
-        group_of[seat] = lowest[which];
-    }
-}
-
 static void write_program(program_run_t *run, const program_case_t *c,
                           uint32_t seat)
 {
@@ -358,13 +401,13 @@ static void write_program(program_run_t *run, const program_case_t *c,
                                   .segment_bytes = c->segment_bytes,
                                   .window_bytes = c->window_bytes,
                                   .share_bytes = c->share_bytes,
-                                  .is_commutative = combine_of(c) == add,
+                                  .is_commutative = combine_of(c) != compose,
                                   .in_arrival_order = c->in_arrival_order};
 
     if (c->varies || c->gap != 0)
         describe(c, seat, &blocks, &problem);
     if (c->groups != PROGRAM_GROUPS_NONE) {
-        group(c, group_of);
+        group_seats(c, group_of);
         problem.group_of = group_of;
     }
     program->element_bytes = c->element_bytes;

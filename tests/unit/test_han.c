@@ -88,6 +88,8 @@ static void world_init(world_t *world, uint64_t seed, uint32_t ranks,
     const char *settings[] = {budgets[random_below(&random, 3)],
                               deterministic,
                               "SHARE_BYTES=1K",
+                              seed % 4 < 2 ? "NODE_GROUPS=off"
+                                           : "NODE_GROUPS=2",
                               bypasses[seed % 3],
                               NULL,
                               NULL};
@@ -104,10 +106,10 @@ static void world_init(world_t *world, uint64_t seed, uint32_t ranks,
     place_ranks(&random, world->places, ranks);
     if (random_below(&random, 2) == 0) {
         write_network(&random, path);
-        settings[4] = topology;
+        settings[5] = topology;
     }
     world->fabric = fabric_create(ranks, &options);
-    if (settings[4] != NULL)
+    if (settings[5] != NULL)
         unlink(path);
 }
 

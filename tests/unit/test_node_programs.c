@@ -296,7 +296,8 @@ static void test_rounds(void)
 /* ---- groups ---- */
 
 static const xylem_coll_t grouped[] = {XYLEM_COLL_BARRIER, XYLEM_COLL_BCAST,
-                                       XYLEM_COLL_REDUCE, XYLEM_COLL_ALLREDUCE};
+                                       XYLEM_COLL_REDUCE, XYLEM_COLL_ALLREDUCE,
+                                       XYLEM_COLL_ALLGATHER};
 enum { GROUPED = sizeof grouped / sizeof grouped[0] };
 
 #define UNKNOWN UINT32_MAX
@@ -379,13 +380,14 @@ static void test_groups(void)
 {
     static const uint64_t counts[] = {0, 1, 14, 15, 256};
     uint64_t random = random_mix(35);
-    program_case_t c = {.element_bytes = 8, .window_bytes = 1 << 20};
+    program_case_t c = {.window_bytes = 1 << 20};
     uint32_t i, n;
 
     for (i = 0; i < GROUPED; i++)
         for (c.seats = 3; c.seats <= 8; c.seats++)
             for (n = 0; n < 5 * c.seats; n++) {
                 c.coll = grouped[i];
+                c.element_bytes = program_case_is_of_bytes(c.coll) ? 1 : 8;
                 c.root = n % c.seats;
                 c.count = counts[n / c.seats];
                 c.groups = n % 2 == 0 ? PROGRAM_GROUPS_RANGES
@@ -395,6 +397,27 @@ static void test_groups(void)
                 c.salt = random_next(&random);
                 (void)one_case(&c, n, c.seats <= 4 ? ORDERS_MAX : 0);
             }
+}
+
+/* The same for every root, wherever groups lie. */
+static void test_order_in_groups(void)
+{
+    program_case_t c = {.count = 9,
+                        .element_bytes = 8,
+                        .seats = 8,
+                        .window_bytes = 1 << 20,
+                        .shows_order = 1};
+
+    for (c.salt = 0; c.salt < 40; c.salt++) {
+        c.groups =
+            c.salt % 2 == 0 ? PROGRAM_GROUPS_RANGES : PROGRAM_GROUPS_SCATTERED;
+        c.in_place = c.salt % 3 == 0;
+        c.root = (uint32_t)c.salt % c.seats;
+        c.coll = XYLEM_COLL_REDUCE;
+        (void)one_case(&c, c.salt, 0);
+        c.coll = XYLEM_COLL_ALLREDUCE;
+        (void)one_case(&c, c.salt, 0);
+    }
 }
 
 /* ---- mistakes are found ---- */
@@ -589,6 +612,7 @@ static const check_case_t cases[] = {
     {"finds_mistakes", test_finds_mistakes},
     {"finds_groups", test_finds_groups},
     {"groups", test_groups},
+    {"order_in_groups", test_order_in_groups},
     {"every_order", test_every_order},
     {"every_order_in_rounds", test_every_order_in_rounds},
     {"rounds", test_rounds},

@@ -25,15 +25,15 @@ static void write_own(const xyl_node_problem_t *problem,
 
 /* ---- short blocks: the first seat puts them together ---- */
 
-static void write_first(const xyl_node_problem_t *problem,
-                        xyl_node_program_t *program)
+static void write_gather(const xyl_node_problem_t *problem,
+                         xyl_node_program_t *program)
 {
-    const xyl_spot_t all = {XYL_SPACE_RECV, 0, 0};
     xyl_step_t *step;
     uint32_t seat;
 
     if (!problem->is_in_place)
-        (void)xyl_node_step(program, XYL_STEP_COPY, all,
+        (void)xyl_node_step(program, XYL_STEP_COPY,
+                            xyl_spot(XYL_SPACE_RECV, 0, 0),
                             xyl_spot(XYL_SPACE_SEND, 0, 0), problem->bytes);
     for (seat = 1; seat < problem->seats; seat++) {
         step = xyl_node_step(
@@ -46,9 +46,29 @@ static void write_first(const xyl_node_problem_t *problem,
         step->wait_seat = seat;
         step->wait_for = 1;
     }
-    step =
-        xyl_node_step(program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_BOARD, 0, 0),
-                      all, problem->bytes * problem->seats);
+}
+
+static void write_block(const xyl_node_problem_t *problem,
+                        xyl_node_program_t *program)
+{
+    xyl_spot_t place = {XYL_SPACE_RECV, 0,
+                        xyl_node_block_at(problem, problem->seat)};
+
+    xyl_node_publish(problem, program,
+                     problem->is_in_place ? place
+                                          : xyl_spot(XYL_SPACE_SEND, 0, 0),
+                     problem->bytes, 0);
+}
+
+static void write_first(const xyl_node_problem_t *problem,
+                        xyl_node_program_t *program)
+{
+    xyl_step_t *step;
+
+    write_gather(problem, program);
+    step = xyl_node_step(
+        program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_BOARD, 0, 0),
+        xyl_spot(XYL_SPACE_RECV, 0, 0), problem->bytes * problem->seats);
     if (step == NULL)
         return;
     step->post = XYL_POST_COUNT;
@@ -58,14 +78,9 @@ static void write_first(const xyl_node_problem_t *problem,
 static void write_other(const xyl_node_problem_t *problem,
                         xyl_node_program_t *program)
 {
-    xyl_spot_t place = {XYL_SPACE_RECV, 0,
-                        xyl_node_block_at(problem, problem->seat)};
     xyl_step_t *step;
 
-    xyl_node_publish(problem, program,
-                     problem->is_in_place ? place
-                                          : xyl_spot(XYL_SPACE_SEND, 0, 0),
-                     problem->bytes, 0);
+    write_block(problem, program);
     step = xyl_node_step(program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_RECV, 0, 0),
                          xyl_spot(XYL_SPACE_BOARD, 0, 0),
                          problem->bytes * problem->seats);
@@ -86,6 +101,30 @@ static int goes_by_first(const xyl_node_problem_t *problem)
            all <= problem->window_bytes / 2;
 }
 
+/* The first seat gathers; what it has put together goes out by groups. */
+static int goes_by_groups(const xyl_node_problem_t *problem)
+{
+    uint64_t all = problem->bytes * problem->seats;
+
+    return goes_by_first(problem) && xyl_node_has_groups(problem) &&
+           xyl_board_whole_lines(all) <= problem->window_bytes / problem->seats;
+}
+
+static void write_groups(const xyl_node_problem_t *problem,
+                         xyl_node_program_t *program)
+{
+    xyl_node_problem_t whole = *problem;
+
+    whole.bytes = problem->bytes * problem->seats;
+    if (whole.bytes > XYL_BOARD_INLINE_BYTES)
+        program->input_bytes = xyl_board_whole_lines(whole.bytes);
+    if (problem->seat == 0)
+        write_gather(problem, program);
+    else
+        write_block(problem, program);
+    xyl_node_fan_out(&whole, program, 0, 2);
+}
+
 /* A seat's block is read by all others. */
 static void write_end(const xyl_node_problem_t *problem,
                       xyl_node_program_t *program)
@@ -101,6 +140,10 @@ void xyl_node_allgather(const xyl_node_problem_t *problem,
     uint32_t i;
 
     xyl_node_plan_inputs(problem, program, xyl_node_block_max(problem));
+    if (goes_by_groups(problem)) {
+        write_groups(problem, program);
+        return;
+    }
     if (goes_by_first(problem)) {
         program->board_bytes = problem->bytes * problem->seats;
         if (problem->seat == 0)
