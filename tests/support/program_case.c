@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "simulator/random.h"
+#include "tests/support/check.h"
 #include "tests/support/program_inside.h"
 
 enum { GUARD_BYTES = 64 };
@@ -54,23 +55,16 @@ int program_case_is_of_bytes(xylem_coll_t coll)
            is_alltoall(coll) || coll == XYLEM_COLL_BARRIER || gathers_all(coll);
 }
 
+int program_case_has_groups(xylem_coll_t coll)
+{
+    return coll == XYLEM_COLL_BARRIER || coll == XYLEM_COLL_BCAST ||
+           coll == XYLEM_COLL_REDUCE || coll == XYLEM_COLL_ALLREDUCE ||
+           coll == XYLEM_COLL_ALLGATHER;
+}
+
 uint64_t program_case_window_min(const program_case_t *c)
 {
     return (c->element_bytes + 127) / 128 * 128 * c->seats * (c->seats + 1);
-}
-
-void program_case_text(const program_case_t *c, char *text, size_t bytes)
-{
-    snprintf(text, bytes,
-             "collective %d%s%s%s of %" PRIu32 " seats, root %" PRIu32
-             ", %" PRIu64 " elements of %zu, windows of %" PRIu64
-             ", segments of %" PRIu64 ", shared from %" PRIu64 ", gap %" PRIu64
-             ", groups %d, salt %" PRIu64,
-             (int)c->coll, c->in_place ? " in place" : "",
-             c->varies ? " with blocks that differ" : "",
-             c->in_arrival_order ? " as they come" : "", c->seats, c->root,
-             c->count, c->element_bytes, c->window_bytes, c->segment_bytes,
-             c->share_bytes, c->gap, (int)c->groups, c->salt);
 }
 
 /* ---- blocks ---- */
@@ -466,4 +460,42 @@ program_run_options_t program_case_options(const program_case_t *c,
                                    .window_bytes = c->window_bytes,
                                    .is_barrier = c->coll == XYLEM_COLL_BARRIER,
                                    .orders_max = orders_max};
+}
+
+static void describe_case(const program_case_t *c, char *text, size_t bytes)
+{
+    snprintf(text, bytes,
+             "collective %d%s%s%s of %" PRIu32 " seats, root %" PRIu32
+             ", %" PRIu64 " elements of %zu, windows of %" PRIu64
+             ", segments of %" PRIu64 ", shared from %" PRIu64 ", gap %" PRIu64
+             ", groups %d, salt %" PRIu64,
+             (int)c->coll, c->in_place ? " in place" : "",
+             c->varies ? " with blocks that differ" : "",
+             c->in_arrival_order ? " as they come" : "", c->seats, c->root,
+             c->count, c->element_bytes, c->window_bytes, c->segment_bytes,
+             c->share_bytes, c->gap, (int)c->groups, c->salt);
+}
+
+void program_case_complain(const program_run_t *run, const program_case_t *c)
+{
+    char text[320];
+
+    describe_case(c, text, sizeof text);
+    printf("# %s\n", text);
+    check_failed(__FILE__, __LINE__, run->mistake);
+}
+
+uint64_t program_case_try(const program_case_t *c, uint64_t seed,
+                          uint64_t orders_max)
+{
+    program_run_options_t options = program_case_options(c, seed, orders_max);
+    uint64_t orders;
+    program_run_t run;
+
+    program_case_init(&run, c);
+    if (!program_run_go(&run, &options))
+        program_case_complain(&run, c);
+    orders = run.orders;
+    program_case_fini(&run);
+    return orders;
 }

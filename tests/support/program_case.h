@@ -38,13 +38,19 @@ typedef struct program_case {
 int program_case_is_of_bytes(xylem_coll_t coll);
 int program_case_has_root(xylem_coll_t coll);
 int program_case_varies(xylem_coll_t coll);
+int program_case_has_groups(xylem_coll_t coll); /* when it is short */
 /* The smallest window that collectives can work with. */
 uint64_t program_case_window_min(const program_case_t *c);
-void program_case_text(const program_case_t *c, char *text, size_t bytes);
 
 /* Writes the programs and fills the memory. */
 void program_case_init(program_run_t *run, const program_case_t *c);
 void program_case_fini(program_run_t *run);
+/* Fails the running case, with what the run says is wrong. */
+void program_case_complain(const program_run_t *run, const program_case_t *c);
+/* Runs it once, or in up to so many orders, and complains if need be; returns
+ * the orders that were tried. */
+uint64_t program_case_try(const program_case_t *c, uint64_t seed,
+                          uint64_t orders_max);
 program_run_options_t program_case_options(const program_case_t *c,
                                            uint64_t seed, uint64_t orders_max);
 

@@ -7,8 +7,6 @@
 #include <string.h>
 
 #include "collectives/node/board.h"
-#include "collectives/node/groups.h"
-#include "runtime/base/config.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
 #include "tests/support/program_case.h"
@@ -21,31 +19,6 @@ enum {
     SPOILED_ORDERS = 80,
     LONG_SCAN = 4100 /* elements: from seat to seat, in pieces */
 };
-
-static void complain(const program_run_t *run, const program_case_t *c)
-{
-    char text[256];
-
-    program_case_text(c, text, sizeof text);
-    printf("# %s\n", text);
-    check_failed(__FILE__, __LINE__, run->mistake);
-}
-
-/* Returns the orders that were tried. */
-static uint64_t one_case(const program_case_t *c, uint64_t seed,
-                         uint64_t orders_max)
-{
-    program_run_options_t options = program_case_options(c, seed, orders_max);
-    uint64_t orders;
-    program_run_t run;
-
-    program_case_init(&run, c);
-    if (!program_run_go(&run, &options))
-        complain(&run, c);
-    orders = run.orders;
-    program_case_fini(&run);
-    return orders;
-}
 
 /* ---- sizes around the limits ---- */
 
@@ -71,7 +44,7 @@ static void sized_case(program_case_t *c, uint64_t *random)
         c->groups =
             (program_groups_t)random_below(random, PROGRAM_GROUPS_KINDS);
         c->salt = random_next(random);
-        (void)one_case(c, random_next(random), 0);
+        (void)program_case_try(c, random_next(random), 0);
     }
 }
 
@@ -165,7 +138,7 @@ static void test_long(void)
             c.in_arrival_order = random_below(&random, 2) == 0;
             c.share_bytes = random_below(&random, 2) * 1000;
             c.salt = random_next(&random);
-            (void)one_case(&c, random_next(&random), 0);
+            (void)program_case_try(&c, random_next(&random), 0);
         }
 }
 
@@ -206,7 +179,7 @@ static void test_random(void)
     for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
         for (n = 0; n < RANDOM_CASES && xyl_node_algorithm(coll) != NULL; n++) {
             program_case_t c = random_case(&random, coll);
-            (void)one_case(&c, random_next(&random), 0);
+            (void)program_case_try(&c, random_next(&random), 0);
         }
 }
 
@@ -233,7 +206,7 @@ static void test_every_order(void)
             c.segment_bytes = 8;
             c.window_bytes = program_case_window_min(&c);
             c.share_bytes = i % 3 == 0;
-            (void)one_case(&c, i, ORDERS_MAX);
+            (void)program_case_try(&c, i, ORDERS_MAX);
         }
 }
 
@@ -261,7 +234,7 @@ static void test_every_order_in_rounds(void)
         c = case_in_rounds(4 + i / 3 % 2, counts[i % 3]);
         c.in_place = i >= 12;
         c.share_bytes = i >= 6;
-        (void)one_case(&c, i, ORDERS_MAX);
+        (void)program_case_try(&c, i, ORDERS_MAX);
     }
 }
 
@@ -280,7 +253,7 @@ static void test_rounds(void)
         c.window_bytes = 1 << 20;
         c.in_place = i >= 3;
         c.share_bytes = 1;
-        (void)one_case(&c, i, 0);
+        (void)program_case_try(&c, i, 0);
     }
 
     for (i = 0; i < RANDOM_CASES; i++) {
@@ -289,134 +262,7 @@ static void test_rounds(void)
         c.in_place = random_below(&random, 2) == 0;
         c.share_bytes = random_below(&random, 2);
         c.salt = random_next(&random);
-        (void)one_case(&c, random_next(&random), 0);
-    }
-}
-
-/* ---- groups ---- */
-
-static const xylem_coll_t grouped[] = {XYLEM_COLL_BARRIER, XYLEM_COLL_BCAST,
-                                       XYLEM_COLL_REDUCE, XYLEM_COLL_ALLREDUCE,
-                                       XYLEM_COLL_ALLGATHER};
-enum { GROUPED = sizeof grouped / sizeof grouped[0] };
-
-#define UNKNOWN UINT32_MAX
-
-typedef struct grouping {
-    uint64_t setting;
-    uint32_t seats, groups;
-    xylem_place_t places[8];
-    uint32_t group_of[8];
-} grouping_t;
-
-static const grouping_t groupings[] = {
-    /* By caches, of which one has one seat. */
-    {XYL_CONFIG_GROUPS_AUTO,
-     6,
-     3,
-     {{.l3 = 7}, {.l3 = 2}, {.l3 = 7}, {.l3 = 3}, {.l3 = 2}, {.l3 = 7}},
-     {0, 1, 0, 3, 1, 0}},
-    /* By memory: a cache is not known, or each has its own. */
-    {XYL_CONFIG_GROUPS_AUTO,
-     6,
-     2,
-     {{.l3 = UNKNOWN}, {0}, {0}, {.numa = 1}, {.numa = 1}, {.numa = 1}},
-     {0, 0, 0, 3, 3, 3}},
-    {XYL_CONFIG_GROUPS_AUTO,
-     6,
-     2,
-     {{.l3 = 0},
-      {.l3 = 1},
-      {.l3 = 2},
-      {.l3 = 3, .numa = 1},
-      {.l3 = 4, .numa = 1},
-      {.l3 = 5, .numa = 1}},
-     {0, 0, 0, 3, 3, 3}},
-    /* One cache, whatever else differs; too few; nothing is known of one. */
-    {XYL_CONFIG_GROUPS_AUTO,
-     6,
-     1,
-     {{0}, {.numa = 1}, {0}, {.numa = 1}, {0}, {.numa = 1}},
-     {0, 0, 0, 0, 0, 0}},
-    {XYL_CONFIG_GROUPS_AUTO,
-     5,
-     1,
-     {{0}, {0}, {0}, {.l3 = 1}, {.l3 = 1}},
-     {0, 0, 0, 0, 0}},
-    {XYL_CONFIG_GROUPS_AUTO,
-     6,
-     1,
-     {{0},
-      {0},
-      {0},
-      {.l3 = 1},
-      {.l3 = 1},
-      {0, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN}},
-     {0, 0, 0, 0, 0, 0}},
-    {0, 4, 1, {{0}, {.l3 = 1}}, {0, 0, 0, 0}},
-    {1, 4, 1, {{0}}, {0, 0, 0, 0}},
-    {4, 4, 1, {{0}}, {0, 0, 0, 0}},
-    {UINT32_MAX, 4, 1, {{0}}, {0, 0, 0, 0}},
-    {3, 4, 2, {{0}}, {0, 0, 0, 3}},
-    {2, 8, 4, {{0}}, {0, 0, 2, 2, 4, 4, 6, 6}},
-};
-
-static void test_finds_groups(void)
-{
-    uint32_t group_of[8];
-    size_t i;
-
-    for (i = 0; i < sizeof groupings / sizeof groupings[0]; i++) {
-        const grouping_t *g = &groupings[i];
-        CHECK_EQ(
-            xyl_node_groups_find(g->places, g->seats, g->setting, group_of),
-            g->groups);
-        CHECK(memcmp(group_of, g->group_of, g->seats * sizeof *group_of) == 0);
-    }
-}
-
-/* In one piece, from each root; the smallest in as many orders as there are. */
-static void test_groups(void)
-{
-    static const uint64_t counts[] = {0, 1, 14, 15, 256};
-    uint64_t random = random_mix(35);
-    program_case_t c = {.window_bytes = 1 << 20};
-    uint32_t i, n;
-
-    for (i = 0; i < GROUPED; i++)
-        for (c.seats = 3; c.seats <= 8; c.seats++)
-            for (n = 0; n < 5 * c.seats; n++) {
-                c.coll = grouped[i];
-                c.element_bytes = program_case_is_of_bytes(c.coll) ? 1 : 8;
-                c.root = n % c.seats;
-                c.count = counts[n / c.seats];
-                c.groups = n % 2 == 0 ? PROGRAM_GROUPS_RANGES
-                                      : PROGRAM_GROUPS_SCATTERED;
-                c.in_place = random_below(&random, 2) == 0;
-                c.in_arrival_order = random_below(&random, 2) == 0;
-                c.salt = random_next(&random);
-                (void)one_case(&c, n, c.seats <= 4 ? ORDERS_MAX : 0);
-            }
-}
-
-/* The same for every root, wherever groups lie. */
-static void test_order_in_groups(void)
-{
-    program_case_t c = {.count = 9,
-                        .element_bytes = 8,
-                        .seats = 8,
-                        .window_bytes = 1 << 20,
-                        .shows_order = 1};
-
-    for (c.salt = 0; c.salt < 40; c.salt++) {
-        c.groups =
-            c.salt % 2 == 0 ? PROGRAM_GROUPS_RANGES : PROGRAM_GROUPS_SCATTERED;
-        c.in_place = c.salt % 3 == 0;
-        c.root = (uint32_t)c.salt % c.seats;
-        c.coll = XYLEM_COLL_REDUCE;
-        (void)one_case(&c, c.salt, 0);
-        c.coll = XYLEM_COLL_ALLREDUCE;
-        (void)one_case(&c, c.salt, 0);
+        (void)program_case_try(&c, random_next(&random), 0);
     }
 }
 
@@ -556,7 +402,7 @@ static uint32_t spoil_step(const program_case_t *c, uint32_t seat,
             snprintf(run.mistake, sizeof run.mistake,
                      "seat %u, step %u: mistake %u was not found", seat, number,
                      spoil);
-            complain(&run, c);
+            program_case_complain(&run, c);
         }
     }
     program_case_fini(&run);
@@ -586,7 +432,6 @@ static void test_finds_mistakes(void)
                         .window_bytes = 1 << 16,
                         .segment_bytes = 160,
                         .sees_all = 1};
-    uint32_t i;
 
     for (c.coll = 0; c.coll < XYLEM_COLL_COUNT; c.coll++)
         if (xyl_node_algorithm(c.coll) != NULL)
@@ -598,10 +443,9 @@ static void test_finds_mistakes(void)
     c.segment_bytes = 0;
     c.groups = PROGRAM_GROUPS_RANGES;
     for (c.seats = 5; c.seats <= 7; c.seats += 2)
-        for (i = 0; i < GROUPED; i++) {
-            c.coll = grouped[i];
-            spoil_all(&c);
-        }
+        for (c.coll = 0; c.coll < XYLEM_COLL_COUNT; c.coll++)
+            if (program_case_has_groups(c.coll))
+                spoil_all(&c);
     c = case_in_rounds(4, 200);
     c.sees_all = 1;
     c.salt = 1;
@@ -610,9 +454,6 @@ static void test_finds_mistakes(void)
 
 static const check_case_t cases[] = {
     {"finds_mistakes", test_finds_mistakes},
-    {"finds_groups", test_finds_groups},
-    {"groups", test_groups},
-    {"order_in_groups", test_order_in_groups},
     {"every_order", test_every_order},
     {"every_order_in_rounds", test_every_order_in_rounds},
     {"rounds", test_rounds},
