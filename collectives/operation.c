@@ -8,7 +8,6 @@
 #include "runtime/base/bits.h"
 #include "runtime/base/parts.h"
 #include "runtime/base/status.h"
-#include "runtime/liveness.h"
 #include "runtime/team.h"
 
 static const xyl_request_ops_t operation_ops;
@@ -426,100 +425,6 @@ static const xyl_request_ops_t operation_ops = {
     .start = operation_start,
     .deliver = operation_deliver,
 };
-
-/* ---- messages ---- */
-
-void xyl_stage_send(xyl_stage_t *stage, xyl_edge_t *edge, uint64_t index,
-                    const void *buf)
-{
-    xyl_operation_t *operation = stage->operation;
-    xylem_team_t *team = operation->request.team;
-    uint64_t segment = xyl_stage_segment(stage, index);
-    xyl_slot_t *slot = xyl_edge_post(edge, index);
-    xyl_net_t *net = operation->request.context->net;
-
-    operation->request.posted++;
-    net->ops->send(net, xyl_team_world_rank(team, edge->peer),
-                   xyl_team_tag(team, stage->speaks_for, edge->peer,
-                                stage->sequence, segment),
-                   buf, xyl_operation_length(operation, segment), &slot->event);
-}
-
-void xyl_stage_recv(xyl_stage_t *stage, xyl_edge_t *edge, uint64_t index,
-                    void *buf)
-{
-    xyl_operation_t *operation = stage->operation;
-    xylem_team_t *team = operation->request.team;
-    uint64_t segment = xyl_stage_segment(stage, index);
-    xyl_slot_t *slot = xyl_edge_post(edge, index);
-    xyl_net_t *net = operation->request.context->net;
-
-    operation->request.posted++;
-    net->ops->recv(
-        net,
-        xyl_team_tag(team, edge->peer, team->rank, stage->sequence, segment),
-        buf, xyl_operation_length(operation, segment), &slot->event);
-}
-
-void xyl_stage_post_send(xyl_stage_t *stage, const xyl_stage_message_t *message)
-{
-    xyl_operation_t *operation = stage->operation;
-    xylem_team_t *team = operation->request.team;
-    xyl_net_t *net = operation->request.context->net;
-
-    operation->request.posted++;
-    net->ops->send(
-        net, xyl_team_world_rank(team, message->peer),
-        xyl_team_tag(team, stage->speaks_for, message->peer,
-                     stage->sequence + message->label / XYL_TEAM_SEGMENT_TAGS,
-                     message->label),
-        message->buf, message->bytes, message->event);
-}
-
-void xyl_stage_post_recv(xyl_stage_t *stage, const xyl_stage_message_t *message)
-{
-    xyl_operation_t *operation = stage->operation;
-    xylem_team_t *team = operation->request.team;
-    xyl_net_t *net = operation->request.context->net;
-
-    operation->request.posted++;
-    net->ops->recv(
-        net,
-        xyl_team_tag(team, message->peer, team->rank,
-                     stage->sequence + message->label / XYL_TEAM_SEGMENT_TAGS,
-                     message->label),
-        message->buf, message->bytes, message->event);
-}
-
-int xyl_stage_arrived(xyl_stage_t *stage, const xyl_event_t *event)
-{
-    xyl_operation_t *operation = stage->operation;
-    xylem_status_t status = event->status;
-    int is_live = operation->failure == XYLEM_OK;
-
-    operation->looks_without_event = 0;
-    xyl_request_event_back(&operation->request); /* may free a zombie */
-    if (is_live && status != XYLEM_OK) {
-        if (status == XYLEM_ERR_NET)
-            status = xyl_liveness_explain(operation->request.context,
-                                          operation->request.team, status);
-        xyl_operation_fail(operation, status);
-        return 0;
-    }
-    return is_live;
-}
-
-void xyl_stage_cancel_edge(xyl_stage_t *stage, xyl_edge_t *edge)
-{
-    xyl_net_t *net = stage->operation->request.context->net;
-    uint64_t open = edge->posted & ~edge->finished;
-
-    while (open != 0) {
-        uint64_t index = edge->base + (unsigned)__builtin_ctzll(open);
-        open &= open - 1;
-        net->ops->cancel(net, &edge->slots[index % edge->window].event);
-    }
-}
 
 /* ---- parts: segments that the user releases ---- */
 

@@ -100,9 +100,9 @@ struct xylem_context {
     /* The progressing thread's. */
     struct xyl_operation *operations; /* active, newest first */
     struct xyl_board *busy_boards;    /* see collectives/node/stage.c */
-    uint64_t moved;        /* by these in the present turn, see there */
+    uint64_t moved;         /* by these in the present turn, see there */
     unsigned calls_to_turn; /* see collectives/at_once.c */
-    unsigned hasty_stages; /* on these, for which the net matters most */
+    unsigned hasty_stages;  /* on these, for which the net matters most */
     struct xyl_board *left_boards; /* see collectives/node/node.c; by `lock` */
     xylem_request_t *zombies;
     xyl_event_t failure_event;

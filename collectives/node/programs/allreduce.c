@@ -4,9 +4,11 @@
 #include "collectives/node/programs/parts.h"
 
 enum {
-    FIRST_BYTES_MAX = 2 << 10, /* combined by the first seat */
+    FIRST_BYTES_MAX = 1 << 10, /* combined by the first seat */
     SLICES_BYTES_MAX = 16 << 10,
     SLICE_BYTES_MIN = 64,
+    LED_SEATS_MIN = 9,
+    LED = 2, /* of the first's counts, those above say what it has seen */
     ALONE_SEATS = 2,       /* each of so few combines all by itself */
     ALONE_SHORT_SEATS = 4, /* as do a few more, as long as it is short */
     ALONE_SHORT_BYTES = 512
@@ -64,6 +66,55 @@ static uint64_t slice_of(const xyl_node_problem_t *problem)
     return (bytes + unit - 1) / unit * unit;
 }
 
+/* Twice all wait for all: until every input is there, then until every slice
+ * is. A few look at each other; of more, the first looks at all, and they at
+ * the first: a line with many readers is dear. */
+static int are_led(const xyl_node_problem_t *problem)
+{
+    return problem->seats >= LED_SEATS_MIN;
+}
+
+static int leads(const xyl_node_problem_t *problem)
+{
+    return are_led(problem) && problem->seat == 0;
+}
+
+/* Adds a step of the first that has seen all come so far, and says so. */
+static void write_lead(const xyl_node_problem_t *problem,
+                       xyl_node_program_t *program, uint32_t phase)
+{
+    const xyl_spot_t nowhere = {XYL_SPACE_RECV, 0, 0};
+    xyl_step_t *step;
+
+    if (!leads(problem))
+        return;
+    step = xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
+    if (step == NULL)
+        return;
+    step->wait = XYL_WAIT_ALL_COUNTS;
+    step->wait_for = phase;
+    step->post = XYL_POST_COUNT;
+    step->post_value = LED + phase;
+}
+
+/* The step waits until all have come so far. */
+static void wait_for_phase(const xyl_node_problem_t *problem, xyl_step_t *step,
+                           uint32_t phase)
+{
+    int is_led = are_led(problem);
+
+    if (leads(problem))
+        return;
+    step->wait = is_led ? XYL_WAIT_COUNT : XYL_WAIT_ALL_COUNTS;
+    step->wait_for = is_led ? LED + phase : phase;
+}
+
+static uint32_t reader_of(const xyl_node_problem_t *problem)
+{
+    return are_led(problem) ? 0 : XYL_BOARD_ALL;
+}
+
+/* A seat without a slice says so at once. */
 static void write_own_slice(const xyl_node_problem_t *problem,
                             xyl_node_program_t *program, uint64_t slice)
 {
@@ -74,52 +125,45 @@ static void write_own_slice(const xyl_node_problem_t *problem,
 
     if (step == NULL)
         return;
+    if (!leads(problem)) {
+        step->post = XYL_POST_COUNT;
+        step->post_value = 2;
+        step->post_seat = reader_of(problem);
+    }
+    if (at >= problem->bytes) {
+        step->kind = XYL_STEP_NOTHING;
+        return;
+    }
     step->within = at;
     step->total = problem->bytes;
     step->end_seat = problem->seats;
-    step->wait = XYL_WAIT_ALL_COUNTS;
-    step->wait_for = 1;
-    step->post = XYL_POST_COUNT;
-    step->post_value = 2;
+    wait_for_phase(problem, step, 1);
 }
 
-static void write_slice(const xyl_node_problem_t *problem,
-                        xyl_node_program_t *program, uint32_t seat,
-                        uint64_t slice)
+/* In one go: lines that others have written come faster when they are asked
+ * for one close after the other. */
+static void write_result(const xyl_node_problem_t *problem,
+                         xyl_node_program_t *program)
 {
-    uint64_t at = seat * slice;
-    xyl_step_t *step;
+    xyl_step_t *step =
+        xyl_node_step(program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_RECV, 0, 0),
+                      xyl_spot(XYL_SPACE_BOARD, 0, 0), problem->bytes);
 
-    if (at >= problem->bytes)
-        return;
-    xyl_node_strand(program);
-    step =
-        xyl_node_step(program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_RECV, 0, at),
-                      xyl_spot(XYL_SPACE_BOARD, 0, at), slice);
-    if (step == NULL)
-        return;
-    step->within = at;
-    step->total = problem->bytes;
-    step->wait = XYL_WAIT_COUNT;
-    step->wait_seat = seat;
-    step->wait_for = 2;
+    if (step != NULL)
+        wait_for_phase(problem, step, 2);
 }
 
 static void write_slices(const xyl_node_problem_t *problem,
                          xyl_node_program_t *program)
 {
-    uint64_t slice = slice_of(problem);
-    uint32_t i;
-
     program->input_bytes = (problem->bytes + 127) / 128 * 128;
     program->board_bytes = program->input_bytes;
     xyl_node_publish(problem, program, xyl_spot(XYL_SPACE_SEND, 0, 0),
-                     problem->bytes, XYL_BOARD_ALL);
-    if (problem->seat * slice < problem->bytes)
-        write_own_slice(problem, program, slice);
-    for (i = 0; i < problem->seats; i++)
-        write_slice(problem, program, (problem->seat + i) % problem->seats,
-                    slice);
+                     problem->bytes, reader_of(problem));
+    write_lead(problem, program, 1);
+    write_own_slice(problem, program, slice_of(problem));
+    write_lead(problem, program, 2);
+    write_result(problem, program);
 }
 
 static int goes_by_groups(const xyl_node_problem_t *problem)

@@ -6,6 +6,9 @@
 #include "collectives/node/programs/parts.h"
 
 enum {
+    EACH_BYTES_MIN = 32 << 10, /* blocks from there on are announced singly: a
+                                  line that all look at costs whenever it is
+                                  written */
     ROUNDS_SEATS_MIN = 4,
     ROUNDS_BYTES_MIN = 128 << 10, /* blocks from there on go in rounds */
     ROUND_BYTES = 128 << 10,      /* of a block in one round */
@@ -58,7 +61,15 @@ static void write_own(const xyl_node_problem_t *problem,
         step->total = xyl_node_block(problem, problem->seat);
 }
 
-/* The count of a seat says how many blocks it has published. */
+/* The count of a seat that says that its block for the seat at that distance is
+ * published: as many are, or all. */
+static uint32_t count_of(const xyl_node_problem_t *problem, uint32_t distance)
+{
+    return problem->blocks == NULL && problem->bytes < EACH_BYTES_MIN
+               ? problem->seats - 1
+               : distance;
+}
+
 static void write_inputs(const xyl_node_problem_t *problem,
                          xyl_node_program_t *program)
 {
@@ -74,10 +85,14 @@ static void write_inputs(const xyl_node_problem_t *problem,
             return;
         step->further = further(problem, step, step->to, seat);
         step->total = xyl_node_send_block(problem, seat);
+        if (count_of(problem, distance) != distance)
+            continue;
         step->post = XYL_POST_COUNT;
         step->post_value = distance;
         /* In place, what is copied out waits for this seat as well. */
-        step->post_seat = problem->is_in_place ? XYL_BOARD_ALL : seat;
+        step->post_seat = problem->is_in_place || count_of(problem, 1) != 1
+                              ? XYL_BOARD_ALL
+                              : seat;
     }
     if (!problem->is_in_place)
         write_own(problem, program);
@@ -98,7 +113,7 @@ static void write_block(const xyl_node_problem_t *problem,
             return;
         step->wait = XYL_WAIT_COUNT;
         step->wait_seat = problem->seat;
-        step->wait_for = seats - distance;
+        step->wait_for = count_of(problem, seats - distance);
     }
     step = xyl_node_step(program, XYL_STEP_COPY, to,
                          block_in(program, seat, problem->seat),
@@ -109,7 +124,7 @@ static void write_block(const xyl_node_problem_t *problem,
     step->total = xyl_node_block(problem, seat);
     step->wait = XYL_WAIT_COUNT;
     step->wait_seat = seat;
-    step->wait_for = distance;
+    step->wait_for = count_of(problem, distance);
 }
 
 static void write_blocks(const xyl_node_problem_t *problem,
