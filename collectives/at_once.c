@@ -6,7 +6,8 @@
 #include "runtime/context.h"
 
 enum {
-    CALLS_TO_TURN = 64, /* then the net and timers have theirs */
+    BYTES_MAX = 64 << 10, /* that a call moves on this rank, about */
+    CALLS_TO_TURN = 64,   /* then the net and timers have theirs */
     LOOKS = 64, /* at what others have to say; then it is the engine's */
     LOOKS_IF_SHARED = 2 /* a core that they may need for that */
 };
@@ -141,6 +142,7 @@ static int is_brief(const xyl_operation_t *operation)
 {
     return operation->may_be_kept && operation->failure == XYLEM_OK &&
            is_plain(&operation->key) && operation->stages == 1 &&
+           operation->bytes <= BYTES_MAX && operation->written <= BYTES_MAX &&
            operation->request.context->marks == NULL &&
            xyl_node_stage_is_brief(operation->lane[0]);
 }

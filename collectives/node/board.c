@@ -98,11 +98,10 @@ static xyl_board_t *board_alloc(uint32_t seats)
     return NULL;
 }
 
-/* Small windows are used again before they have left the cache; each ring has
- * room for at least WINDOWS of its own. */
+/* Small windows are used again before they have left the cache. */
 static void rings_lay_out(xyl_board_t *board, size_t at, size_t bytes)
 {
-    const size_t page = 4096, windows = 32;
+    const size_t page = 4096;
     size_t parts[XYL_BOARD_RINGS] = {bytes / 32 / page * page,
                                      bytes / 8 / page * page, 0};
     uint32_t i;
@@ -111,8 +110,6 @@ static void rings_lay_out(xyl_board_t *board, size_t at, size_t bytes)
     for (i = 0; i < XYL_BOARD_RINGS; i++) {
         board->rings[i].at = at;
         board->rings[i].bytes = parts[i];
-        board->rings[i].window_max =
-            i == XYL_BOARD_RINGS - 1 ? parts[i] : parts[i] / windows;
         at += parts[i];
     }
 }
@@ -187,17 +184,19 @@ uint64_t xyl_board_at(const xyl_board_t *board,
            piece % per_lap * bytes;
 }
 
-static uint32_t ring_for(const xyl_board_t *board, uint64_t bytes)
+static uint32_t ring_for(const xyl_board_t *board, uint64_t bytes,
+                         xyl_pace_t pace)
 {
     uint32_t ring = 0;
 
-    while (ring < XYL_BOARD_RINGS - 1 && bytes > board->rings[ring].window_max)
+    while (ring < XYL_BOARD_RINGS - 1 &&
+           bytes > board->rings[ring].bytes / pace)
         ring++;
     return ring;
 }
 
 xyl_board_extent_t xyl_board_take(xyl_board_t *board, uint64_t pieces,
-                                  uint64_t bytes)
+                                  uint64_t bytes, xyl_pace_t pace)
 {
     const uint64_t line = XYL_BOARD_LINE_BYTES;
     xyl_board_extent_t extent = {.number = board->next,
@@ -210,7 +209,7 @@ xyl_board_extent_t xyl_board_take(xyl_board_t *board, uint64_t pieces,
     board->next += pieces;
     if (extent.bytes == 0)
         return extent;
-    extent.ring = ring_for(board, extent.bytes);
+    extent.ring = ring_for(board, extent.bytes, pace);
     ring = &board->rings[extent.ring];
     assert(extent.bytes <= ring->bytes);
     extent.at = ring->next;

@@ -46,6 +46,12 @@ enum {
     XYL_BOARD_RINGS = 3
 };
 
+/* How many windows of their size there are at least, if the last ring is not
+ * the only one with room. Where seats that have all to wait for each other take
+ * a window none can be two ahead, and memory that is used again soon is still
+ * in the caches. */
+typedef enum xyl_pace { XYL_PACE_ABREAST = 2, XYL_PACE_FREE = 32 } xyl_pace_t;
+
 /* A seat's line of a slot. */
 typedef struct xyl_board_line {
     _Alignas(XYL_BOARD_LINE_BYTES) _Atomic uint64_t count;
@@ -65,7 +71,6 @@ typedef struct xyl_board_extent {
 typedef struct xyl_board_ring {
     size_t at; /* in the memory */
     uint64_t bytes;
-    uint64_t window_max; /* a larger one takes the next ring */
     uint64_t next; /* not handed out yet; modulo `bytes` it is the place */
     xyl_board_extent_t log[XYL_BOARD_LOG];
     uint64_t logged; /* extents ever */
@@ -114,7 +119,7 @@ void xyl_board_destroy(xyl_board_t *board);
 /* The next `pieces` pieces with windows of `bytes`, at most a quarter of
  * ring_bytes. */
 xyl_board_extent_t xyl_board_take(xyl_board_t *board, uint64_t pieces,
-                                  uint64_t bytes);
+                                  uint64_t bytes, xyl_pace_t pace);
 /* Where the window of piece number + piece lies, as `at`. */
 uint64_t xyl_board_at(const xyl_board_t *board,
                       const xyl_board_extent_t *extent, uint64_t piece);

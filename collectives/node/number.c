@@ -49,7 +49,7 @@ static int see_largest(xyl_node_stage_t *node)
 static int size_run(xyl_node_stage_t *node, unsigned *did)
 {
     if (node->state == XYL_NODE_NEW) {
-        node->extent = xyl_board_take(node->board, 1, 0);
+        node->extent = xyl_board_take(node->board, 1, 0, XYL_PACE_FREE);
         node->sizes_seen = 0;
         node->largest = 0;
         node->state = XYL_NODE_COUNTED;
@@ -74,9 +74,10 @@ void xyl_node_take_numbers(xyl_node_stage_t *node)
 {
     const xyl_node_program_t *program = &node->program;
 
-    node->extent = xyl_board_take(node->board, program->pieces,
-                                  node->board->seats * program->input_bytes +
-                                      program->board_bytes);
+    node->extent = xyl_board_take(
+        node->board, program->pieces,
+        node->board->seats * program->input_bytes + program->board_bytes,
+        program->is_abreast ? XYL_PACE_ABREAST : XYL_PACE_FREE);
     if (node->extent.bytes != 0)
         xyl_board_prepare(node->board, node->extent.ring);
     node->pieces_left = program->pieces;

@@ -100,13 +100,18 @@ static uint64_t ring_bytes(const model_t *model, uint32_t ring)
     return model->table.board[0]->rings[ring].bytes;
 }
 
+static xyl_pace_t pace_of(uint32_t take)
+{
+    return take % 3 == 0 ? XYL_PACE_ABREAST : XYL_PACE_FREE;
+}
+
 /* The first ring that takes windows so large. */
-static uint32_t ring_of(const model_t *model, uint64_t bytes)
+static uint32_t ring_of(const model_t *model, uint32_t take, uint64_t bytes)
 {
     uint32_t ring;
 
     for (ring = 0; ring + 1 < XYL_BOARD_RINGS; ring++)
-        if (bytes <= model->table.board[0]->rings[ring].window_max)
+        if (bytes <= ring_bytes(model, ring) / pace_of(take))
             break;
     return ring;
 }
@@ -114,7 +119,7 @@ static uint32_t ring_of(const model_t *model, uint64_t bytes)
 static void model_place(model_t *model, uint32_t take)
 {
     uint64_t bytes = xyl_board_whole_lines(model->take_bytes[take]), i;
-    uint32_t ring = ring_of(model, bytes);
+    uint32_t ring = ring_of(model, take, bytes);
     uint64_t whole = ring_bytes(model, ring), *at = &model->next[ring];
 
     model->first[take] = model->pieces;
@@ -143,10 +148,12 @@ static uint64_t draw_bytes(const model_t *model, uint64_t *random,
                            uint32_t kind)
 {
     uint32_t ring = random_below(random, XYL_BOARD_RINGS);
-    uint64_t most = model->table.board[0]->rings[ring].window_max;
+    uint64_t most = ring_bytes(model, ring);
 
+    if (ring + 1 < XYL_BOARD_RINGS)
+        most /= XYL_PACE_FREE;
     if (most == 0)
-        most = model->table.board[0]->rings[XYL_BOARD_RINGS - 1].window_max;
+        most = ring_bytes(model, XYL_BOARD_RINGS - 1);
     if (kind != 0)
         most /= 4 * (uint64_t)kind;
     if (random_below(random, 5) == 0)
@@ -222,7 +229,7 @@ static void seat_take(model_t *model, uint32_t number)
     uint32_t take = seat->taken++;
     xyl_board_extent_t extent =
         xyl_board_take(model->table.board[number], model->take_pieces[take],
-                       model->take_bytes[take]);
+                       model->take_bytes[take], pace_of(take));
     uint64_t i;
 
     CHECK_EQ(extent.number, model->first[take] + 1);
@@ -369,9 +376,9 @@ static void test_taken_far_ahead(void)
 
     table_init(&table, 2, 1024);
     for (seat = 0; seat < 2; seat++) {
-        first = xyl_board_take(table.board[seat], 3, 1024);
+        first = xyl_board_take(table.board[seat], 3, 1024, XYL_PACE_FREE);
         for (i = 0; i < 2 * XYL_BOARD_LOG; i++)
-            other = xyl_board_take(table.board[seat], 1, 1024);
+            other = xyl_board_take(table.board[seat], 1, 1024, XYL_PACE_FREE);
     }
     for (number = 1; number <= 3; number++) {
         for (seat = 0; seat < 2; seat++)
@@ -393,7 +400,7 @@ static void test_done_prefix(void)
 
     table_init(&table, 2, 1024);
     for (seat = 0; seat < 2; seat++)
-        extent = xyl_board_take(table.board[seat], 8, 256);
+        extent = xyl_board_take(table.board[seat], 8, 256, XYL_PACE_FREE);
     for (i = 0; i < 4; i++)
         CHECK(xyl_board_is_free(table.board[0], &extent, i));
     CHECK(!xyl_board_is_free(table.board[0], &extent, 4));
@@ -422,7 +429,7 @@ static void test_many_seats(void)
 
     table_init(&table, 130, 1024);
     for (seat = 0; seat < 130; seat++)
-        extent = xyl_board_take(table.board[seat], 2, 1024);
+        extent = xyl_board_take(table.board[seat], 2, 1024, XYL_PACE_FREE);
     for (i = 0; i < 5; i++)
         CHECK(!xyl_board_is_free(table.board[waiting[i]], &extent, 1));
     for (seat = 0; seat < 130; seat++)
@@ -452,7 +459,8 @@ static void between_init(between_t *between)
 
     table_init(&between->table, 3, 1024);
     for (seat = 0; seat < 3; seat++)
-        between->extent = xyl_board_take(between->table.board[seat], 2, 1024);
+        between->extent =
+            xyl_board_take(between->table.board[seat], 2, 1024, XYL_PACE_FREE);
     between->table.node.arg = between;
     xyl_board_retire(between->table.board[0], 1);
     xyl_board_retire(between->table.board[1], 1);
@@ -551,7 +559,6 @@ static void test_layout(void)
         CHECK(xyl_board_window(board, ring, r->bytes) ==
               xyl_board_window(board, ring, 0));
         CHECK_EQ(r->bytes % 128, 0);
-        CHECK(r->window_max * (ring == 2 ? 1 : 32) <= r->bytes);
         end = xyl_board_window(board, ring, r->bytes - 1) + 1;
     }
     CHECK(end <= board->memory + xyl_board_bytes(3, RING_BYTES));

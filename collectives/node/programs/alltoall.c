@@ -12,7 +12,7 @@ enum {
     ROUNDS_SEATS_MIN = 4,
     ROUNDS_BYTES_MIN = 128 << 10, /* blocks from there on go in rounds */
     ROUND_BYTES = 128 << 10,      /* of a block in one round */
-    ROUNDS_CUTS = 32,             /* of a block in one piece */
+    ROUNDS_CUTS = 8,              /* of a block in one piece */
     PLACES = 2                    /* of a seat */
 };
 
@@ -136,6 +136,9 @@ static void write_blocks(const xyl_node_problem_t *problem,
     xyl_node_plan_blocks(problem, program,
                          problem->window_bytes / seats / seats / 128 * 128);
     program->input_bytes = (seats * program->piece_bytes + 127) / 128 * 128;
+    /* Blocks have one reader each, so that half of the work is to write: where
+     * it was done not long ago. */
+    program->is_abreast = 1;
     write_inputs(problem, program);
     for (distance = 1; distance < problem->seats; distance++)
         write_block(problem, program, distance);
@@ -148,17 +151,18 @@ static void write_blocks(const xyl_node_problem_t *problem,
 
 /* ---- rounds ---- */
 
-/* The rounds of a piece, from 1 on: `seats` of them for each cut of its blocks.
- * In each round a seat has one partner, whose partner it is; or itself, and
- * then copies its own block. It publishes for round r + 1 before it copies out
- * what it gets in round r:
+/* The rounds of a piece, from 1 on: as many for each cut of its blocks as it
+ * takes until each seat has met each other. In a round a seat has one partner,
+ * whose partner it is; or none, where there is an odd number of seats. It
+ * publishes for round r + 1 before it copies out what it gets in round r:
  *
  *     publish 1   publish 2   copy 1   publish 3   copy 2   ...
  *
  * Each waits only for what stands before it there, in other seats' as in its
  * own: what was published for the round, or what was copied out of the place
  * before. And in place, a block is published before it is copied over, because
- * partners exchange in one round. */
+ * partners exchange in one round. Its own block a seat copies at the end: in
+ * between, its partners would wait. */
 typedef struct rounds {
     uint64_t bytes; /* of a cut, and of a place: whole lines */
     uint32_t count;
@@ -170,11 +174,26 @@ _Static_assert(2 * ROUNDS_CUTS * XYL_BOARD_SEATS_MAX + 4 <
                    1 << XYL_BOARD_COUNT_BITS,
                "a count has room for all rounds of a piece");
 
+/* Rounds of a cut. */
+static uint32_t meetings(const xyl_node_problem_t *problem)
+{
+    return problem->seats - (problem->seats % 2 == 0);
+}
+
+/* As in a tournament: in meeting k seats s and k - s (modulo their number) are
+ * partners. The one that would meet itself meets the last seat, which is not
+ * counted where the number is even; else it has none, and is returned. */
 static uint32_t partner_of(const xyl_node_problem_t *problem, uint32_t seat,
                            uint32_t round)
 {
-    return ((round - 1) % problem->seats + problem->seats - seat) %
-           problem->seats;
+    uint32_t number = meetings(problem), meeting = (round - 1) % number;
+    uint32_t half = (number + 1) / 2; /* of one, modulo the number */
+    uint32_t partner;
+
+    if (seat == number)
+        return meeting * half % number;
+    partner = (meeting + number - seat) % number;
+    return partner == seat && number != problem->seats ? number : partner;
 }
 
 /* A seat's counts, in the order of what it does. */
@@ -222,7 +241,7 @@ static xyl_step_t *write_cut(const xyl_node_problem_t *problem,
                              const rounds_t *rounds, uint32_t round,
                              xyl_spot_t to, xyl_spot_t from)
 {
-    uint64_t within = (round - 1) / problem->seats * rounds->bytes;
+    uint64_t within = (round - 1) / meetings(problem) * rounds->bytes;
     uint64_t left = program->piece_bytes - within;
     xyl_step_t *step;
 
@@ -292,14 +311,9 @@ static void write_round(const xyl_node_problem_t *problem,
                         xyl_node_program_t *program, const rounds_t *rounds,
                         uint32_t round)
 {
-    uint32_t seat = problem->seat;
-
     write_publish(problem, program, rounds, round + 1);
-    if (partner_of(problem, seat, round) != seat)
+    if (partner_of(problem, problem->seat, round) != problem->seat)
         write_read(problem, program, rounds, round);
-    else if (!problem->is_in_place)
-        (void)write_cut(problem, program, rounds, round,
-                        block_to(problem, seat), block_from(problem, seat));
 }
 
 static uint64_t round_bytes(const xyl_node_problem_t *problem)
@@ -332,10 +346,12 @@ static void write_rounds(const xyl_node_problem_t *problem,
                  rounds.bytes);
     program->input_bytes = PLACES * rounds.bytes;
     cuts = (program->piece_bytes + rounds.bytes - 1) / rounds.bytes;
-    rounds.count = (uint32_t)cuts * problem->seats;
+    rounds.count = (uint32_t)cuts * meetings(problem);
     write_publish(problem, program, &rounds, 1);
     for (round = 1; round <= rounds.count; round++)
         write_round(problem, program, &rounds, round);
+    if (!problem->is_in_place)
+        write_own(problem, program);
     if (!program->shares)
         return;
     xyl_node_has_read(problem, program, XYL_WAIT_NOTHING, 0,
