@@ -138,11 +138,13 @@ static int is_plain(const xylem_coll_args_t *key)
            key->radix == 0 && key->algorithm == NULL;
 }
 
+/* Where others send messages for it, it takes numbers like theirs. */
 static int is_brief(const xyl_operation_t *operation)
 {
     return operation->may_be_kept && operation->failure == XYLEM_OK &&
            is_plain(&operation->key) && operation->stages == 1 &&
-           operation->bytes <= BYTES_MAX && operation->written <= BYTES_MAX &&
+           operation->sequences == 0 && operation->bytes <= BYTES_MAX &&
+           operation->written <= BYTES_MAX &&
            operation->request.context->marks == NULL &&
            xyl_node_stage_is_brief(operation->lane[0]);
 }

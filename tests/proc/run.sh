@@ -145,6 +145,7 @@ test_layouts()
     job 5 sweep 7 --nodes 2
     job 6 sweep 7 --nodes 3 --map cyclic
     job 4 teams 50 --nodes 2
+    job 5 brief 400 --nodes 2
     succeeds "sweep without a launcher" "$programs/collectives" sweep 3
     succeeds "teams without a launcher" "$programs/collectives" teams 50
     if ! command -v mpirun.openmpi >/dev/null; then
