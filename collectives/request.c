@@ -51,15 +51,18 @@ void xyl_request_release(xylem_request_t *request)
 
 void xyl_request_revive(xylem_request_t *request)
 {
+    int counts = !request->is_zombie; /* one that has failed does not */
+
     request->magic = XYL_REQUEST_MAGIC;
     request->is_freed = 0;
-    atomic_store_explicit(&request->is_counted, 1, memory_order_relaxed);
+    atomic_store_explicit(&request->is_counted, counts, memory_order_relaxed);
     /* One that was freed before its callback had returned is not. */
     atomic_store_explicit(&request->state, XYL_REQUEST_IDLE,
                           memory_order_relaxed);
     xyl_team_reference(request->team);
-    atomic_fetch_add_explicit(&request->context->requests_live, 1,
-                              memory_order_relaxed);
+    if (counts)
+        atomic_fetch_add_explicit(&request->context->requests_live, 1,
+                                  memory_order_relaxed);
 }
 
 void xyl_request_persist(xylem_request_t *request)
@@ -87,6 +90,7 @@ void xyl_request_discard(xylem_request_t *request)
         atomic_load_explicit(&request->is_counted, memory_order_relaxed);
 
     mark_freed(request);
+    atomic_store_explicit(&request->is_counted, 0, memory_order_relaxed);
     if (request->ops->keep == NULL || !request->ops->keep(request))
         xyl_request_release(request);
     xyl_team_unreference(team);

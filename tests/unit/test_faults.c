@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/plan_cache.h"
 #include "collectives/request.h"
 #include "runtime/team.h"
 #include "simulator/random.h"
@@ -400,6 +401,47 @@ static void test_destroy_with_active(void)
     fabric_destroy(fabric);
 }
 
+/* As a blocking call does with a plan that the team has kept: it is not counted
+ * as live before it is handed over, nor when it fails while a send is under
+ * way. */
+static void test_kept_plan_fails(void)
+{
+    fabric_options_t options = options_of(0); /* rendezvous */
+    fabric_t *fabric = fabric_create(3, &options);
+    xylem_context_t *context = fabric_context(fabric, 0);
+    uint32_t word[3] = {7, 0, 0}, i;
+    xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                              .coll = XYLEM_COLL_BCAST,
+                              .recv = &word[0],
+                              .count = 1,
+                              .type = XYLEM_UINT32};
+    xylem_request_t *requests[3], *kept;
+
+    for (i = 0; i < 3; i++)
+        CHECK_EQ(xylem_ibcast(fabric_world(fabric, i), &word[i], 1,
+                              XYLEM_UINT32, 0, &requests[i]),
+                 XYLEM_OK);
+    fabric_run_dry(fabric);
+    for (i = 0; i < 3; i++)
+        CHECK_EQ(xylem_request_free(requests[i]), XYLEM_OK);
+    kept = &xyl_plan_take(fabric_world(fabric, 0), &args)->request;
+    CHECK_EQ(atomic_load(&context->requests_live), 0);
+    sim_world_fail_send(fabric_sim(fabric), 1, XYLEM_ERR_NET);
+    CHECK_EQ(xyl_request_start(kept), XYLEM_OK);
+    fabric_run_dry(fabric);
+    CHECK_EQ(kept->status, XYLEM_ERR_NET);
+    CHECK(kept->is_zombie);
+    CHECK_EQ(atomic_load(&context->requests_live), 0);
+    xyl_request_revive(kept);
+    CHECK_EQ(xylem_request_free(kept), XYLEM_OK);
+    CHECK_EQ(atomic_load(&context->requests_live), 0);
+    for (i = 1; i < 3; i++)
+        xyl_context_suspect(context, i);
+    fabric_run_dry(fabric);
+    CHECK_EQ(atomic_load(&context->requests_live), 0);
+    fabric_destroy(fabric);
+}
+
 /* ---- no memory ---- */
 
 /* A job with teams and operations whose `nth` allocation fails; returns 0 when
@@ -532,6 +574,7 @@ static const check_case_t cases[] = {
     {"fault: the status of a failing send", test_failing_send_status},
     {"fault: a message is too long", test_truncation},
     {"fault: an active request keeps its context", test_destroy_with_active},
+    {"fault: a kept plan that fails is not counted", test_kept_plan_fails},
     {"fault: no memory for operations", test_failing_allocations},
     {"fault: no memory for teams", test_failing_team_allocations},
 };
