@@ -173,7 +173,7 @@ uint64_t xyl_board_at(const xyl_board_t *board,
     uint64_t ring = board->rings[extent->ring].bytes, bytes = extent->bytes;
     uint64_t in_first_lap, per_lap;
 
-    if (bytes == 0)
+    if (bytes == 0 || piece == 0)
         return extent->at;
     in_first_lap = (ring - extent->at % ring) / bytes;
     if (piece < in_first_lap)
@@ -319,11 +319,59 @@ static void starved_set(xyl_board_t *board, int is_starved)
         continue; /* another seat was faster; there are only so many */
 }
 
+static int is_known_free(const xyl_board_t *board,
+                         const xyl_board_extent_t *extent, uint64_t piece)
+{
+    const xyl_board_ring_t *ring = &board->rings[extent->ring];
+    uint64_t end;
+
+    if (extent->number + piece >= board->done_by_all + XYL_BOARD_SLOTS)
+        return 0;
+    if (extent->bytes == 0)
+        return 1;
+    end = xyl_board_at(board, extent, piece) + extent->bytes;
+    return end <= ring->bytes || end <= ring->free_to;
+}
+
+/* All windows before that of the first piece that is not done by all may be
+ * used again, so that for those no extent need be looked up. Pieces of extents
+ * that are forgotten are done if the oldest that is not begins below. */
+static void note_free(const xyl_board_t *board, xyl_board_ring_t *ring)
+{
+    uint64_t kept =
+        ring->logged < XYL_BOARD_LOG ? ring->logged : (uint64_t)XYL_BOARD_LOG;
+    uint64_t low = ring->logged - kept, high = ring->logged;
+    uint64_t done = board->done_by_all;
+    const xyl_board_extent_t *extent;
+
+    if (kept == 0 || ring->log[low % XYL_BOARD_LOG].number > done)
+        return;
+    while (low < high) { /* the first extent that is not done */
+        uint64_t middle = low + (high - low) / 2;
+        extent = &ring->log[middle % XYL_BOARD_LOG];
+        if (extent->number + extent->pieces <= done)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    extent = &ring->log[low % XYL_BOARD_LOG];
+    if (low == ring->logged)
+        ring->free_to = ring->next + ring->bytes;
+    else
+        ring->free_to =
+            ring->bytes +
+            xyl_board_at(board, extent,
+                         done > extent->number ? done - extent->number : 0);
+}
+
 int xyl_board_is_free(xyl_board_t *board, const xyl_board_extent_t *extent,
                       uint64_t piece)
 {
-    uint64_t needed = needs(board, extent, piece);
+    uint64_t needed;
 
+    if (!board->is_starved && is_known_free(board, extent, piece))
+        return 1;
+    needed = needs(board, extent, piece);
     if (board->done_by_all < needed)
         board->done_by_all = look_around(board);
     if (board->done_by_all < needed && !board->is_starved) {
@@ -334,6 +382,8 @@ int xyl_board_is_free(xyl_board_t *board, const xyl_board_extent_t *extent,
         return 0;
     if (board->is_starved)
         starved_set(board, 0);
+    if (extent->bytes != 0)
+        note_free(board, &board->rings[extent->ring]);
     return 1;
 }
 
