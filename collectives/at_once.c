@@ -78,14 +78,18 @@ static xyl_brief_call_t brief_of(xyl_operation_t *operation)
  * comes first, and nobody is missing. */
 static int is_quiet(xylem_context_t *context)
 {
+    xyl_engine_t *engine = &context->engine;
+
+    if (context->operations != NULL ||
+        atomic_load_explicit(&context->failures, memory_order_relaxed) != 0)
+        return 0;
     if (context->calls_to_turn-- == 0) {
         context->calls_to_turn = CALLS_TO_TURN;
-        (void)xyl_engine_turn(&context->engine);
+        (void)xyl_engine_turn(engine);
+    } else if (engine->polled != 0) { /* of an operation that is over */
+        (void)xyl_engine_poll(engine);
     }
-    return context->operations == NULL &&
-           atomic_load_explicit(&context->failures, memory_order_relaxed) ==
-               0 &&
-           xyl_engine_is_idle(&context->engine);
+    return context->operations == NULL && xyl_engine_is_idle(engine);
 }
 
 static xyl_at_once_t run(xylem_context_t *context, xyl_operation_t *operation)

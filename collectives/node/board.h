@@ -73,7 +73,7 @@ typedef struct xyl_board_ring {
     uint64_t bytes;
     uint64_t next; /* not handed out yet; modulo `bytes` it is the place */
     xyl_board_extent_t log[XYL_BOARD_LOG];
-    uint64_t logged; /* extents ever */
+    uint64_t logged;  /* extents ever */
     uint64_t free_to; /* what ends below has been seen to be free */
     int is_prepared;
 } xyl_board_ring_t;

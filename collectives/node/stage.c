@@ -15,8 +15,6 @@ enum {
     HASTY_BYTES = 512 << 10
 };
 
-static const xyl_stage_ops_t node_ops;
-
 static xyl_node_stage_t *self(xyl_stage_t *stage)
 {
     return (xyl_node_stage_t *)(void *)stage;
@@ -221,6 +219,41 @@ static void node_start(xyl_stage_t *stage)
         stage->operation->request.context->engine.polled++; /* again, soon */
 }
 
+static void node_segment_ready(xyl_stage_t *stage, uint64_t index)
+{
+    xyl_node_stage_t *node = self(stage);
+
+    if (node->program.segments != 0)
+        xyl_bits_set(node->input, index);
+    if (--node->input_left == 0)
+        node->has_input = 1;
+    if (node->input_left == 0)
+        begin(node);
+}
+
+static void node_cancel(xyl_stage_t *stage)
+{
+    xyl_node_stage_t *node = self(stage);
+
+    if (node->is_listed && node->state != XYL_NODE_NUMBERED)
+        node->board->is_out_of_step = 1;
+    list_remove(node);
+}
+
+static void node_bind(xyl_stage_t *stage, const void *reads, void *writes)
+{
+    xyl_buffers_bind(&self(stage)->buffers, xyl_stage_offset(stage), reads,
+                     writes);
+}
+
+static const xyl_stage_ops_t node_ops = {
+    .name = "node",
+    .start = node_start,
+    .segment_ready = node_segment_ready,
+    .cancel = node_cancel,
+    .bind = node_bind,
+};
+
 /* ---- inside a call ---- */
 
 int xyl_node_stage_is_brief(const xyl_stage_t *stage)
@@ -261,43 +294,6 @@ int xyl_node_stage_is_next(const xyl_stage_t *stage)
 
     return board->first == NULL && !board->is_out_of_step;
 }
-
-/* ---- */
-
-static void node_segment_ready(xyl_stage_t *stage, uint64_t index)
-{
-    xyl_node_stage_t *node = self(stage);
-
-    if (node->program.segments != 0)
-        xyl_bits_set(node->input, index);
-    if (--node->input_left == 0)
-        node->has_input = 1;
-    if (node->input_left == 0)
-        begin(node);
-}
-
-static void node_cancel(xyl_stage_t *stage)
-{
-    xyl_node_stage_t *node = self(stage);
-
-    if (node->is_listed && node->state != XYL_NODE_NUMBERED)
-        node->board->is_out_of_step = 1;
-    list_remove(node);
-}
-
-static void node_bind(xyl_stage_t *stage, const void *reads, void *writes)
-{
-    xyl_buffers_bind(&self(stage)->buffers, xyl_stage_offset(stage), reads,
-                     writes);
-}
-
-static const xyl_stage_ops_t node_ops = {
-    .name = "node",
-    .start = node_start,
-    .segment_ready = node_segment_ready,
-    .cancel = node_cancel,
-    .bind = node_bind,
-};
 
 /* ---- planning ---- */
 
