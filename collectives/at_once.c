@@ -74,14 +74,18 @@ static xyl_brief_call_t brief_of(xyl_operation_t *operation)
 
 /* ---- running ---- */
 
+static int has_failures(const xylem_context_t *context)
+{
+    return atomic_load_explicit(&context->failures, memory_order_relaxed) != 0;
+}
+
 /* The engine's owner. Nothing is under way that would have to wait, or that
- * comes first, and nobody is missing. */
+ * comes first, and nobody is missing, as far as a look at the engine tells. */
 static int is_quiet(xylem_context_t *context)
 {
     xyl_engine_t *engine = &context->engine;
 
-    if (context->operations != NULL ||
-        atomic_load_explicit(&context->failures, memory_order_relaxed) != 0)
+    if (context->operations != NULL)
         return 0;
     if (context->calls_to_turn-- == 0) {
         context->calls_to_turn = CALLS_TO_TURN;
@@ -89,7 +93,8 @@ static int is_quiet(xylem_context_t *context)
     } else if (engine->polled != 0) { /* of an operation that is over */
         (void)xyl_engine_poll(engine);
     }
-    return context->operations == NULL && xyl_engine_is_idle(engine);
+    return context->operations == NULL && !has_failures(context) &&
+           xyl_engine_is_idle(engine);
 }
 
 static xyl_at_once_t run(xylem_context_t *context, xyl_operation_t *operation)

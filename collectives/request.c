@@ -90,7 +90,11 @@ void xyl_request_discard(xylem_request_t *request)
         atomic_load_explicit(&request->is_counted, memory_order_relaxed);
 
     mark_freed(request);
+    /* As one that is kept has to be, whatever way it came here. */
+    request->is_freed = 0;
     atomic_store_explicit(&request->is_counted, 0, memory_order_relaxed);
+    atomic_store_explicit(&request->state, XYL_REQUEST_IDLE,
+                          memory_order_relaxed);
     if (request->ops->keep == NULL || !request->ops->keep(request))
         xyl_request_release(request);
     xyl_team_unreference(team);

@@ -7,11 +7,11 @@
  * Every seat publishes what others are to read: beside its count in its line
  * when it is short, else as its input in the piece's window. Who reads and
  * combines what is in the programs. No seat waits to be read: the board keeps
- * the window until all have retired the piece; only an alltoall in rounds uses
- * places of it several times in a piece. But where `shares` is set and a
- * seat's input is memory that the others can see, it is not copied: they read
- * it where it lies, and that seat ends only when all have said that they are
- * done with it. Every seat says so, whoever shares.
+ * the window until all have retired the piece; only an alltoall in rounds, and
+ * leaders of groups, write several times to a place. But where `shares` is set
+ * and a seat's input is memory that the others can see, it is not copied: they
+ * read it where it lies, and that seat ends only when all have said that they
+ * are done with it. Every seat says so, whoever shares.
  *
  * A block longer than a piece goes in several pieces: piece k takes the bytes
  * from k * piece_bytes on of every block, and steps are cut where a block ends.

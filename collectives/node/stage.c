@@ -273,6 +273,7 @@ int xyl_node_stage_run(xyl_stage_t *stage, unsigned looks)
 
     assert(node->board->first == NULL && stage->next == NULL);
     reset(node);
+    *node->moved = 0; /* as where stages are polled */
     node->input_left = 0;
     node->has_input = 1;
     xyl_node_take_numbers(node);

@@ -35,7 +35,8 @@ void xyl_node_stage_claim(xyl_stage_t *stage);
 /* For operations that run inside a call: 1 where the stage's whole work is one
  * piece, known beforehand. */
 int xyl_node_stage_is_brief(const xyl_stage_t *stage);
-/* The progressing thread: 1 when no other stage is under way on its board. */
+/* The progressing thread: 1 when no other stage is under way on its board, and
+ * this seat has kept count with the others. */
 int xyl_node_stage_is_next(const xyl_stage_t *stage);
 /* The progressing thread, of a stage that is brief, next, bound, and the only
  * one of its operation, with all input there: runs it, looking up to `looks`

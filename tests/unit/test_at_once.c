@@ -1,0 +1,227 @@
+/* Short calls that run inside the call, on simulated shared memory: what a call
+ * does by itself, and when it is left to the engine. */
+#include <pthread.h>
+
+#include "collectives/at_once.h"
+#include "collectives/plan_cache.h"
+#include "tests/support/check.h"
+#include "tests/support/fabric.h"
+
+enum { RANKS = 3, ROOT = 0, BRIEF_CALLS = 40 };
+
+typedef struct world {
+    fabric_t *fabric;
+    uint64_t words[RANKS];
+} world_t;
+
+static void world_init(world_t *world)
+{
+    const fabric_options_t options = {
+        .seed = 3, .delay_max = 20, .shares_memory = 1};
+
+    *world = (world_t){.fabric = fabric_create(RANKS, &options)};
+}
+
+static xylem_coll_args_t args_of(world_t *world, uint32_t rank, size_t count)
+{
+    return (xylem_coll_args_t){.struct_bytes = sizeof(xylem_coll_args_t),
+                               .coll = XYLEM_COLL_BCAST,
+                               .recv = &world->words[rank],
+                               .count = count,
+                               .type = XYLEM_BYTE,
+                               .root = ROOT};
+}
+
+static xylem_team_t *team_of(const world_t *world, uint32_t rank)
+{
+    return fabric_world(world->fabric, rank);
+}
+
+/* Broadcasts once, so that each rank's team has a plan in its cache. */
+static void plan_all(world_t *world, size_t count)
+{
+    xylem_request_t *requests[RANKS];
+    uint32_t rank;
+
+    for (rank = 0; rank < RANKS; rank++) {
+        xylem_coll_args_t args = args_of(world, rank, count);
+        CHECK_EQ(xylem_coll_start(team_of(world, rank), &args, &requests[rank]),
+                 XYLEM_OK);
+    }
+    fabric_run_dry(world->fabric);
+    for (rank = 0; rank < RANKS; rank++)
+        CHECK_EQ(xylem_request_free(requests[rank]), XYLEM_OK);
+}
+
+/* Kept for calls that run themselves. */
+static void keep_all(world_t *world, size_t count)
+{
+    uint32_t rank;
+
+    plan_all(world, count);
+    for (rank = 0; rank < RANKS; rank++) {
+        xylem_coll_args_t args = args_of(world, rank, count);
+        xyl_operation_t *operation = xyl_plan_take(team_of(world, rank), &args);
+        CHECK(operation != NULL);
+        if (operation != NULL)
+            CHECK(xyl_at_once_keep(operation));
+    }
+}
+
+static xyl_at_once_t run(world_t *world, uint32_t rank, size_t count,
+                         xyl_operation_t **operation_out)
+{
+    xylem_coll_args_t args = args_of(world, rank, count);
+
+    return xyl_at_once_run(team_of(world, rank), &args, operation_out);
+}
+
+/* What the root has said takes its time; then nobody has to wait. */
+static void test_nobody_waits(void)
+{
+    xyl_operation_t *operation;
+    uint32_t call, rank;
+    world_t world;
+
+    world_init(&world);
+    keep_all(&world, sizeof world.words[0]);
+    for (call = 1; call <= BRIEF_CALLS; call++) {
+        world.words[ROOT] = call;
+        for (rank = 0; rank < RANKS; rank++) {
+            CHECK_EQ(run(&world, rank, sizeof world.words[0], &operation),
+                     XYL_AT_ONCE_DONE);
+            fabric_run_dry(world.fabric);
+        }
+        for (rank = 0; rank < RANKS; rank++)
+            CHECK_EQ(world.words[rank], call);
+    }
+    fabric_destroy(world.fabric);
+}
+
+/* A rank that comes first is told by the engine. */
+static void test_waits(void)
+{
+    xyl_operation_t *operation = NULL, *none;
+    world_t world;
+
+    world_init(&world);
+    keep_all(&world, sizeof world.words[0]);
+    world.words[ROOT] = 7;
+    CHECK_EQ(run(&world, 1, sizeof world.words[0], &operation),
+             XYL_AT_ONCE_BEGUN);
+    CHECK_EQ(run(&world, 1, sizeof world.words[0], &none), XYL_AT_ONCE_NOT);
+    CHECK_EQ(run(&world, ROOT, sizeof world.words[0], &none), XYL_AT_ONCE_DONE);
+    fabric_run_dry(world.fabric);
+    CHECK_EQ(run(&world, 2, sizeof world.words[0], &none), XYL_AT_ONCE_DONE);
+    CHECK_EQ(atomic_load(&operation->request.state), XYL_REQUEST_IDLE);
+    CHECK_EQ(operation->request.status, XYLEM_OK);
+    CHECK(world.words[1] == 7 && world.words[2] == 7);
+    CHECK(xyl_at_once_keep(operation));
+    fabric_destroy(world.fabric);
+}
+
+/* Only calls like the one that was kept; a plan gives way to another. */
+static void test_others(void)
+{
+    xyl_operation_t *operation;
+    xylem_coll_args_t args;
+    world_t world;
+    size_t count;
+
+    world_init(&world);
+    for (count = 1; count <= sizeof world.words[0]; count++)
+        keep_all(&world, count);
+    args = args_of(&world, 1, 1);
+    args.recv = NULL;
+    CHECK_EQ(xyl_at_once_run(team_of(&world, 1), &args, &operation),
+             XYL_AT_ONCE_NOT);
+    args = args_of(&world, 1, 1);
+    args.root = 1;
+    CHECK_EQ(xyl_at_once_run(team_of(&world, 1), &args, &operation),
+             XYL_AT_ONCE_NOT);
+    args = args_of(&world, 1, 1);
+    args.type = XYLEM_INT8;
+    CHECK_EQ(xyl_at_once_run(team_of(&world, 1), &args, &operation),
+             XYL_AT_ONCE_NOT);
+    fabric_destroy(world.fabric);
+}
+
+/* A death of which the engine learns in the turn that the call lets it take. */
+static void test_death_is_seen(void)
+{
+    xylem_context_t *context;
+    xyl_operation_t *operation;
+    world_t world;
+
+    world_init(&world);
+    keep_all(&world, sizeof world.words[0]);
+    context = fabric_context(world.fabric, 1);
+    xyl_context_suspect(context, ROOT);
+    context->calls_to_turn = 0;
+    CHECK_EQ(run(&world, 1, sizeof world.words[0], &operation),
+             XYL_AT_ONCE_NOT);
+    CHECK_EQ(atomic_load(&context->failures), 1);
+    fabric_run_dry(world.fabric);
+    fabric_destroy(world.fabric);
+}
+
+/* ---- freed while its callback returns ---- */
+
+static void *free_it(void *arg)
+{
+    CHECK_EQ(xylem_request_free(arg), XYLEM_OK);
+    return NULL;
+}
+
+static void free_on_another_thread(void *arg, xylem_status_t status)
+{
+    xylem_request_t **request = arg;
+    pthread_t thread;
+
+    CHECK_EQ(status, XYLEM_OK);
+    CHECK_EQ(pthread_create(&thread, NULL, free_it, *request), 0);
+    pthread_join(thread, NULL);
+}
+
+/* Its plan is as good as any. */
+static void test_left_plan_is_idle(void)
+{
+    xylem_request_t *requests[RANKS];
+    xyl_operation_t *operation;
+    xylem_coll_args_t args;
+    uint32_t rank;
+    world_t world;
+
+    world_init(&world);
+    for (rank = 0; rank < RANKS; rank++) {
+        args = args_of(&world, rank, 1);
+        args.on_complete = free_on_another_thread;
+        args.arg = &requests[rank];
+        CHECK_EQ(
+            xylem_coll_start(team_of(&world, rank), &args, &requests[rank]),
+            XYLEM_OK);
+    }
+    fabric_run_dry(world.fabric);
+    for (rank = 0; rank < RANKS; rank++) {
+        args = args_of(&world, rank, 1);
+        operation = xyl_plan_take(team_of(&world, rank), &args);
+        CHECK(operation != NULL);
+        if (operation == NULL)
+            continue;
+        CHECK_EQ(atomic_load(&operation->request.state), XYL_REQUEST_IDLE);
+        CHECK(!operation->request.is_freed);
+        CHECK(xyl_plan_keep(operation));
+    }
+    fabric_destroy(world.fabric);
+}
+
+static const check_case_t cases[] = {
+    {"at once: nobody has to wait", test_nobody_waits},
+    {"at once: one that waits is told by the engine", test_waits},
+    {"at once: other calls go the long way", test_others},
+    {"at once: a death is seen first", test_death_is_seen},
+    {"at once: a plan freed while its callback returns",
+     test_left_plan_is_idle},
+};
+
+CHECK_MAIN(cases)
