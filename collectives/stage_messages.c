@@ -4,37 +4,7 @@
 #include "runtime/liveness.h"
 #include "runtime/team.h"
 
-void xyl_stage_send(xyl_stage_t *stage, xyl_edge_t *edge, uint64_t index,
-                    const void *buf)
-{
-    xyl_operation_t *operation = stage->operation;
-    xylem_team_t *team = operation->request.team;
-    uint64_t segment = xyl_stage_segment(stage, index);
-    xyl_slot_t *slot = xyl_edge_post(edge, index);
-    xyl_net_t *net = operation->request.context->net;
-
-    operation->request.posted++;
-    net->ops->send(net, xyl_team_world_rank(team, edge->peer),
-                   xyl_team_tag(team, stage->speaks_for, edge->peer,
-                                stage->sequence, segment),
-                   buf, xyl_operation_length(operation, segment), &slot->event);
-}
-
-void xyl_stage_recv(xyl_stage_t *stage, xyl_edge_t *edge, uint64_t index,
-                    void *buf)
-{
-    xyl_operation_t *operation = stage->operation;
-    xylem_team_t *team = operation->request.team;
-    uint64_t segment = xyl_stage_segment(stage, index);
-    xyl_slot_t *slot = xyl_edge_post(edge, index);
-    xyl_net_t *net = operation->request.context->net;
-
-    operation->request.posted++;
-    net->ops->recv(
-        net,
-        xyl_team_tag(team, edge->peer, team->rank, stage->sequence, segment),
-        buf, xyl_operation_length(operation, segment), &slot->event);
-}
+/* ---- singly ---- */
 
 void xyl_stage_post_send(xyl_stage_t *stage, const xyl_stage_message_t *message)
 {
@@ -65,6 +35,44 @@ void xyl_stage_post_recv(xyl_stage_t *stage, const xyl_stage_message_t *message)
                      message->label),
         message->buf, message->bytes, message->event);
 }
+
+/* ---- over an edge ---- */
+
+static xyl_stage_message_t message_of(const xyl_stage_t *stage,
+                                      xyl_edge_t *edge, uint64_t index,
+                                      void *buf)
+{
+    uint64_t segment = xyl_stage_segment(stage, index);
+
+    return (xyl_stage_message_t){
+        .peer = edge->peer,
+        .label = (uint32_t)(segment % XYL_TEAM_SEGMENT_TAGS),
+        .buf = buf,
+        .bytes = xyl_operation_length(stage->operation, segment),
+        .event = &xyl_edge_post(edge, index)->event};
+}
+
+void xyl_stage_send(xyl_stage_t *stage, xyl_edge_t *edge, uint64_t index,
+                    const void *buf)
+{
+    union {
+        const void *constant;
+        void *plain;
+    } address = {buf}; /* a send only reads it */
+    xyl_stage_message_t message = message_of(stage, edge, index, address.plain);
+
+    xyl_stage_post_send(stage, &message);
+}
+
+void xyl_stage_recv(xyl_stage_t *stage, xyl_edge_t *edge, uint64_t index,
+                    void *buf)
+{
+    xyl_stage_message_t message = message_of(stage, edge, index, buf);
+
+    xyl_stage_post_recv(stage, &message);
+}
+
+/* ---- back again ---- */
 
 int xyl_stage_arrived(xyl_stage_t *stage, const xyl_event_t *event)
 {

@@ -9,7 +9,7 @@
 #include "tests/proc/data.h"
 #include "tests/proc/modes.h"
 
-enum { SIZES = 3, BYTES_MAX = 600, LONG_COUNT = 30000, LATE_US = 300 };
+enum { SIZES = 4, BYTES_MAX = 600, LONG_COUNT = 30000, LATE_US = 300 };
 
 typedef struct talk {
     pthread_t thread;
@@ -128,7 +128,7 @@ static void call_net(talk_t *talk, uint32_t round, uint32_t root)
 
 static void call_one(talk_t *talk, uint32_t round)
 {
-    static const size_t counts[SIZES] = {1, 12, BYTES_MAX / 8};
+    static const size_t counts[SIZES] = {0, 1, 12, BYTES_MAX / 8};
     size_t count = counts[job_random(&talk->state) % SIZES];
     uint32_t kind = job_random(&talk->state) % 8;
     uint32_t root = job_random(&talk->state) % 2 % talk->ranks;

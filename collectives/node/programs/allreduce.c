@@ -156,7 +156,7 @@ static void write_result(const xyl_node_problem_t *problem,
 static void write_slices(const xyl_node_problem_t *problem,
                          xyl_node_program_t *program)
 {
-    program->input_bytes = (problem->bytes + 127) / 128 * 128;
+    program->input_bytes = xyl_board_whole_lines(problem->bytes);
     program->board_bytes = program->input_bytes;
     xyl_node_publish(problem, program, xyl_spot(XYL_SPACE_SEND, 0, 0),
                      problem->bytes, reader_of(problem));

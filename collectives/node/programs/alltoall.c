@@ -135,7 +135,7 @@ static void write_blocks(const xyl_node_problem_t *problem,
 
     xyl_node_plan_blocks(problem, program,
                          problem->window_bytes / seats / seats / 128 * 128);
-    program->input_bytes = (seats * program->piece_bytes + 127) / 128 * 128;
+    program->input_bytes = xyl_board_whole_lines(seats * program->piece_bytes);
     /* Blocks have one reader each, so that half of the work is to write: where
      * it was done not long ago. */
     program->is_abreast = 1;

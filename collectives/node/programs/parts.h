@@ -151,7 +151,7 @@ static inline void xyl_node_plan_inputs(const xyl_node_problem_t *problem,
                  problem->window_bytes / problem->seats / 128 * 128,
                  problem->element_bytes);
     if (total > XYL_BOARD_INLINE_BYTES)
-        program->input_bytes = (program->piece_bytes + 127) / 128 * 128;
+        program->input_bytes = xyl_board_whole_lines(program->piece_bytes);
 }
 
 /* ---- input that is read where it lies ---- */

@@ -209,7 +209,7 @@ void xyl_node_reduce(const xyl_node_problem_t *problem,
         room = piece_max(problem);
     program->segment_bytes = slice_of(problem, room);
     xyl_node_cut_segments(program, problem->bytes, room);
-    program->input_bytes = (program->piece_bytes + 127) / 128 * 128;
+    program->input_bytes = xyl_board_whole_lines(program->piece_bytes);
     program->board_bytes = program->piece_bytes;
     program->shares = xyl_node_shares(problem, problem->bytes);
     write_inputs(problem, program);

@@ -46,7 +46,7 @@ void xyl_node_reduce_scatter(const xyl_node_problem_t *problem,
         room = PIECE_BYTES;
     xyl_node_cut(program, xyl_node_block_max(problem), room,
                  problem->element_bytes);
-    program->input_bytes = (seats * program->piece_bytes + 127) / 128 * 128;
+    program->input_bytes = xyl_board_whole_lines(seats * program->piece_bytes);
     program->shares =
         xyl_node_shares(problem, xyl_node_block_max(problem) * seats);
     for (seat = 0; seat < seats; seat++)
