@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "progress/engine.h"
-#include "runtime/context.h"
+#include "progress/engine/engine.h"
+#include "runtime/core/context.h"
 
 enum {
     ROUNDS = 31,

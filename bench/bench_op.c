@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/kernels.h"
-#include "collectives/op.h"
+#include "collectives/data/kernels.h"
+#include "collectives/data/op.h"
 #include "runtime/base/clock.h"
 
 enum {

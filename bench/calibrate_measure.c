@@ -21,7 +21,7 @@
 #include "bench/impl_event.h"
 #include "bench/noise.h"
 #include "bench/stats.h"
-#include "collectives/op.h"
+#include "collectives/data/op.h"
 
 #define KIB ((size_t)1 << 10)
 #define MIB ((size_t)1 << 20)

@@ -58,7 +58,7 @@ typedef struct calibrate_sample {
 enum {
     CALIBRATE_SAMPLES_MAX = 256,
     /* After as many turns without work a rank lets others use its core; see
-     * progress/driver.c. */
+     * progress/engine/driver.c. */
     CALIBRATE_IDLE_TURNS = 20,
     CALIBRATE_AWAY_US = 300 /* how long an absent rank is away */
 };

@@ -12,7 +12,7 @@
 
 #include "bench/child.h"
 #include "bench/cli.h"
-#include "collectives/op.h"
+#include "collectives/data/op.h"
 #include "include/xylem.h"
 #include "runtime/base/config.h"
 

@@ -5,7 +5,7 @@
 
 #include "bench/algorithm.h"
 #include "bench/coll.h"
-#include "collectives/algorithm.h"
+#include "collectives/schedules/algorithm.h"
 #include "runtime/base/config.h"
 
 enum { NAME_WIDTH = 24 };

@@ -3,7 +3,7 @@
  * are over. */
 #include "bench/rival_stages.h"
 
-#include "collectives/tree_stage.h"
+#include "collectives/stages/tree_stage.h"
 #include "runtime/base/status.h"
 
 typedef struct rival_down {

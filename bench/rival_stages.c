@@ -2,8 +2,8 @@
  * theirs. Any thread may call rival_init. */
 #include "bench/rival_stages.h"
 
-#include "collectives/compose.h"
-#include "collectives/select.h"
+#include "collectives/choose/compose.h"
+#include "collectives/choose/select.h"
 #include "runtime/base/status.h"
 
 static const rival_pace_t paces[] = {

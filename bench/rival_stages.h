@@ -17,8 +17,8 @@
 #ifndef XYL_BENCH_RIVAL_STAGES_H
 #define XYL_BENCH_RIVAL_STAGES_H
 
-#include "collectives/operation.h"
-#include "runtime/team.h"
+#include "collectives/stages/operation.h"
+#include "runtime/core/team.h"
 
 typedef enum rival_design { RIVAL_BLOCKING, RIVAL_WAITALL } rival_design_t;
 
@@ -40,7 +40,7 @@ typedef struct rival_pace {
 
 /* Adds the operation's only stage; its windows are pace->ahead + 1 wide. All
  * input is there at the start, so it is never told segment_ready. It reads and
- * writes as the stages of collectives/tree_stage.h do. */
+ * writes as the stages of collectives/stages/tree_stage.h do. */
 xylem_status_t rival_down_add(xyl_operation_t *operation,
                               const rival_pace_t *pace, uint32_t root);
 xylem_status_t rival_up_add(xyl_operation_t *operation,

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "collectives/tree_stage.h"
+#include "collectives/stages/tree_stage.h"
 #include "runtime/base/memory.h"
 #include "runtime/base/status.h"
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "runtime/context.h"
+#include "runtime/core/context.h"
 
 /* Tags of a team that does not exist. */
 #define ELASTIC_TAG(source)                                                    \

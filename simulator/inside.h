@@ -12,9 +12,9 @@
 #ifndef XYL_SIMULATOR_INSIDE_H
 #define XYL_SIMULATOR_INSIDE_H
 
-#include "progress/net.h"
-#include "progress/shm.h"
-#include "runtime/context.h"
+#include "progress/net/net.h"
+#include "progress/shm/shm.h"
+#include "runtime/core/context.h"
 #include "simulator/calendar.h"
 #include "simulator/match.h"
 #include "simulator/space.h"

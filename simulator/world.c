@@ -7,9 +7,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "progress/timer.h"
+#include "progress/engine/timer.h"
 #include "runtime/base/status.h"
-#include "runtime/team.h"
+#include "runtime/core/team.h"
 #include "simulator/inside.h"
 #include "simulator/must.h"
 #include "simulator/random.h"

@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
-#include "collectives/arguments.h"
-#include "collectives/layout_build.h"
-#include "collectives/types.h"
+#include "collectives/api/arguments.h"
+#include "collectives/data/layout_build.h"
+#include "collectives/data/types.h"
 #include "runtime/base/status.h"
 
 /* One side. */

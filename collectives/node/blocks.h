@@ -3,9 +3,9 @@
 #ifndef XYL_COLLECTIVES_NODE_BLOCKS_H
 #define XYL_COLLECTIVES_NODE_BLOCKS_H
 
+#include "collectives/data/sides.h"
 #include "collectives/node/program.h"
-#include "collectives/sides.h"
-#include "runtime/team.h"
+#include "runtime/core/team.h"
 
 /* Points the problem at arrays in *memory_out, to be freed; NULL: it needs
  * none. What the types of an alltoallw describe is written to `sides`, to be

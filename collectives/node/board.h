@@ -32,7 +32,7 @@
 
 #include "collectives/node/combine.h"
 #include "include/xylem.h"
-#include "progress/shm.h"
+#include "progress/shm/shm.h"
 #include "runtime/base/memory.h"
 
 enum {

@@ -38,7 +38,7 @@
 #ifndef XYL_COLLECTIVES_COMBINE_H
 #define XYL_COLLECTIVES_COMBINE_H
 
-#include "progress/shm.h"
+#include "progress/shm/shm.h"
 
 enum {
     XYL_COMBINE_SEGMENTS = 64, /* of a piece at most */

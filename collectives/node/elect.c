@@ -3,7 +3,7 @@
  * retired the piece meanwhile. */
 #include "collectives/node/stage_inside.h"
 
-#include "runtime/context.h"
+#include "runtime/core/context.h"
 
 void xyl_node_stage_elects(xyl_stage_t *stage,
                            const xyl_node_election_t *election)

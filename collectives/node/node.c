@@ -2,11 +2,11 @@
 
 #include <stdlib.h>
 
-#include "collectives/arguments.h"
+#include "collectives/api/arguments.h"
+#include "collectives/choose/select.h"
 #include "collectives/node/blocks.h"
 #include "collectives/node/groups.h"
 #include "collectives/node/stage.h"
-#include "collectives/select.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 

@@ -3,8 +3,8 @@
 #ifndef XYL_COLLECTIVES_NODE_H
 #define XYL_COLLECTIVES_NODE_H
 
-#include "collectives/exchange.h"
 #include "collectives/node/program.h"
+#include "collectives/schedules/exchange.h"
 
 /* 1 when programs for such a problem fit into the team's board. Looks at what
  * is equal on all ranks only. */

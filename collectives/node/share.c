@@ -6,11 +6,11 @@
 #include <assert.h>
 #include <inttypes.h>
 
-#include "collectives/arguments.h"
+#include "collectives/api/arguments.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
-#include "runtime/context.h"
-#include "runtime/team.h"
+#include "runtime/core/context.h"
+#include "runtime/core/team.h"
 
 /* What this seat publishes, of all pieces: from byte 0 of its input on. */
 void xyl_node_share_plan(xyl_node_stage_t *node)

@@ -7,8 +7,8 @@
 
 #include "runtime/base/bits.h"
 #include "runtime/base/status.h"
-#include "runtime/context.h"
-#include "runtime/team.h"
+#include "runtime/core/context.h"
+#include "runtime/core/team.h"
 
 enum {
     POLLS_WHEN_BUSY = 16, /* in an idle turn */

@@ -2,10 +2,10 @@
 #ifndef XYL_COLLECTIVES_NODE_STAGE_H
 #define XYL_COLLECTIVES_NODE_STAGE_H
 
-#include "collectives/layout.h"
+#include "collectives/data/layout.h"
 #include "collectives/node/board.h"
 #include "collectives/node/program.h"
-#include "collectives/operation.h"
+#include "collectives/stages/operation.h"
 
 /* Adds a stage that runs `program` (copied). The board outlives it. It reads
  * what programs call SEND, and writes RECV. */

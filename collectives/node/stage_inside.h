@@ -11,7 +11,7 @@
 #ifndef XYL_COLLECTIVES_NODE_STAGE_INSIDE_H
 #define XYL_COLLECTIVES_NODE_STAGE_INSIDE_H
 
-#include "collectives/buffers.h"
+#include "collectives/data/buffers.h"
 #include "collectives/node/stage.h"
 #include "collectives/node/sums.h"
 

@@ -15,7 +15,7 @@
 #define BINDING   "MPI_"
 enum {
     PREFIX_BYTES = sizeof PREFIX - 1,
-    WINDOW_MAX = 64 /* the bits of a word, see collectives/edge.h */
+    WINDOW_MAX = 64 /* the bits of a word, see collectives/stages/edge.h */
 };
 
 /* So that a node's file of memory stays far within what a file may be. */

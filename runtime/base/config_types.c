@@ -223,7 +223,7 @@ static const tree_word_t tree_words[] = {
 };
 enum { TREE_WORD_COUNT = sizeof tree_words / sizeof tree_words[0] };
 
-/* The names of schedules; collectives/algorithms/table.c says which collective
+/* The names of schedules; collectives/schedules/table.c says which collective
  * has which. */
 static const char *const schedule_words[] = {
     "bruck",

@@ -5,7 +5,7 @@
 # shellcheck source=tests/style/common.sh
 . "$(dirname "$0")/common.sh"
 
-table=collectives/algorithms/table.c
+table=collectives/schedules/table.c
 document=docs/algorithms.md
 
 # Prints a row of the table as "collective name: demands".

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Layers are folders, and the arrows between them point one way: bindings ->
-# collectives -> {trees, progress} -> runtime/base. runtime/context, team and
-# api assemble the parts and see all of them; so does the simulator, which no
-# part of the library knows.
+# collectives -> {trees, progress} -> runtime/base. runtime/core assembles the
+# parts and sees all of them; so does the simulator, which no part of the library
+# knows.
 # shellcheck source=tests/style/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -14,7 +14,7 @@ allowed_for()
     case $1 in
     include/*) ;;
     runtime/base/*) echo "runtime/base include" ;;
-    runtime/context* | runtime/team* | runtime/api*) echo "$library" ;;
+    runtime/core/*) echo "$library" ;;
     runtime/*) echo "runtime progress include" ;;
     trees/*) echo "trees runtime/base include" ;;
     progress/*) echo "progress runtime/base include" ;;

@@ -4,7 +4,7 @@
 #ifndef XYL_TESTS_ALGORITHM_CASE_H
 #define XYL_TESTS_ALGORITHM_CASE_H
 
-#include "collectives/algorithm.h"
+#include "collectives/schedules/algorithm.h"
 #include "tests/support/schedule_run.h"
 
 enum { ALGORITHM_CASE_TEXT_BYTES = 400 };

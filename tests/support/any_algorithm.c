@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "collectives/algorithm.h"
+#include "collectives/schedules/algorithm.h"
 #include "simulator/random.h"
 
 static int is_of(const xyl_algorithm_t *algorithm, const any_case_t *c)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "runtime/team.h"
+#include "runtime/core/team.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/team.h"
+#include "runtime/core/team.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
 

@@ -3,7 +3,7 @@
  * events happen, asks whether what the test waits for is there, and lets the
  * test do something meanwhile.
  *
- * The net keeps the contract of progress/net.h and uses the freedom that it
+ * The net keeps the contract of progress/net/net.h and uses the freedom that it
  * leaves: messages with different tags overtake each other, completions come
  * late and in any order, inside the call or after it. The seed also draws the
  * machine: who moves the bytes and in which protocol, how many messages wait at
@@ -19,7 +19,7 @@
 #ifndef XYL_TESTS_FABRIC_H
 #define XYL_TESTS_FABRIC_H
 
-#include "runtime/context.h"
+#include "runtime/core/context.h"
 #include "simulator/world.h"
 
 typedef struct fabric fabric_t;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "progress/shm.h"
+#include "progress/shm/shm.h"
 
 enum { PLAIN_SHM_RANKS = 160 };
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/context.h"
+#include "runtime/core/context.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
 

@@ -3,7 +3,7 @@
 #ifndef XYL_TESTS_SCENE_H
 #define XYL_TESTS_SCENE_H
 
-#include "progress/net.h"
+#include "progress/net/net.h"
 #include "simulator/world.h"
 
 enum { SCENE_UNTOUCHED = 0x33 }; /* in receive buffers */

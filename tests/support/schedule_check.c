@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "runtime/base/bits.h"
-#include "runtime/team.h"
+#include "runtime/core/team.h"
 #include "simulator/random.h"
 #include "tests/support/schedule_inside.h"
 

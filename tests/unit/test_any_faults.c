@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/team.h"
+#include "runtime/core/team.h"
 #include "simulator/random.h"
 #include "tests/support/any_algorithm.h"
 #include "tests/support/any_run.h"

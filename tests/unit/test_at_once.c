@@ -2,8 +2,8 @@
  * does by itself, and when it is left to the engine. */
 #include <pthread.h>
 
-#include "collectives/at_once.h"
-#include "collectives/plan_cache.h"
+#include "collectives/api/at_once.h"
+#include "collectives/choose/plan_cache.h"
 #include "tests/support/check.h"
 #include "tests/support/fabric.h"
 

@@ -1,7 +1,7 @@
 /* The window of an edge, against a model that keeps a list: every window, every
  * limit, random orders of readiness and completion. Then two edges that talk
  * to each other: whatever the sender posts, the receiver posts, too. */
-#include "collectives/edge.h"
+#include "collectives/stages/edge.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* The engine: the queue under several threads, timers, the order of phases,
  * bounded batches, no nesting, exactly once. */
-#include "progress/engine.h"
+#include "progress/engine/engine.h"
 
 #include <pthread.h>
 #include <sched.h>

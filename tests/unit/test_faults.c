@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/plan_cache.h"
-#include "collectives/request.h"
-#include "runtime/team.h"
+#include "collectives/choose/plan_cache.h"
+#include "collectives/stages/request.h"
+#include "runtime/core/team.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
 #include "tests/support/coll_run.h"

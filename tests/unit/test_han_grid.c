@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collectives/algorithm.h"
+#include "collectives/schedules/algorithm.h"
 #include "simulator/random.h"
 #include "tests/support/any_run.h"
 #include "tests/support/check.h"

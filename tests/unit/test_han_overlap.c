@@ -23,7 +23,8 @@ enum {
 };
 static const sim_time_t delay = 10 * SIM_MS;
 
-/* The stages of a lane have numbers in this order; see collectives/han/han.c.
+/* The stages of a lane have numbers in this order; see
+ * collectives/levels/han.c.
  */
 typedef enum level {
     NODE_REDUCE,

@@ -1,6 +1,6 @@
 /* What xylem_alloc remembers, with memory of the system: several threads, and
  * what is left to the context. */
-#include "runtime/heap.h"
+#include "runtime/core/heap.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collectives/op.h"
+#include "collectives/data/op.h"
 #include "tests/support/check.h"
 
 enum { COUNT_MAX = 1000, BYTES_MAX = 32, GUARD_BYTES = 64, GUARD = 0xa5 };

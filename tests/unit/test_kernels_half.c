@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collectives/half.h"
-#include "collectives/op.h"
+#include "collectives/data/half.h"
+#include "collectives/data/op.h"
 #include "tests/support/check.h"
 
 enum { ALL = 1 << 16, GUARD = 0x5aa5 };

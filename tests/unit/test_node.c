@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "collectives/node/program.h"
-#include "progress/shm.h"
+#include "progress/shm/shm.h"
 #include "simulator/random.h"
 #include "tests/support/any_run.h"
 #include "tests/support/check.h"

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "progress/shm_node.h"
-#include "runtime/context.h"
+#include "progress/shm/shm_node.h"
+#include "runtime/core/context.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
 

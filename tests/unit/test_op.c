@@ -1,7 +1,7 @@
 /* Types and operations: names, sizes, which combinations exist, the choice of
  * the instruction set, and results that are worked out by hand. What every
  * kernel computes in general is the matter of test_kernels.c. */
-#include "collectives/op.h"
+#include "collectives/data/op.h"
 
 #include <complex.h>
 #include <math.h>

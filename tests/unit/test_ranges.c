@@ -1,5 +1,5 @@
 /* Ranges against a model: a map of units that are taken. */
-#include "progress/ranges.h"
+#include "progress/shm/ranges.h"
 
 #include <stdlib.h>
 #include <string.h>

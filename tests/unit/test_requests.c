@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/team.h"
+#include "runtime/core/team.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
 #include "tests/support/coll_run.h"

@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "progress/driver.h"
-#include "progress/shm_node.h"
+#include "progress/engine/driver.h"
+#include "progress/shm/shm_node.h"
 #include "tests/support/check.h"
 #include "tests/support/shm_nodes.h"
 #include "tests/support/shm_pair.h"

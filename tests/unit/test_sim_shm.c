@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/operation.h"
-#include "collectives/request.h"
-#include "progress/shm.h"
-#include "runtime/team.h"
+#include "collectives/stages/operation.h"
+#include "collectives/stages/request.h"
+#include "progress/shm/shm.h"
+#include "runtime/core/team.h"
 #include "simulator/world.h"
 #include "tests/support/check.h"
 

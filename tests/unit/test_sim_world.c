@@ -1,9 +1,10 @@
-/* The contract of progress/net.h on the simulated net, in every protocol: with
- * disorder and without, through interfaces and queues, and when ranks die. */
+/* The contract of progress/net/net.h on the simulated net, in every protocol:
+ * with disorder and without, through interfaces and queues, and when ranks die.
+ */
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/context.h"
+#include "runtime/core/context.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
 #include "tests/support/scene.h"

@@ -2,7 +2,7 @@
  * words; and that in the simulator trees between nodes follow them: collectives
  * are right, and of a broadcast each segment enters each switch once, at every
  * level. The messages are those of a trace. */
-#include "runtime/switches.h"
+#include "runtime/job/switches.h"
 
 #include <jansson.h>
 #include <stdio.h>

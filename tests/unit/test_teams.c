@@ -1,6 +1,6 @@
 /* Teams over the fabric: dup, subset and split, nested and by the dozen, with
  * operations on all of them at once. */
-#include "runtime/team.h"
+#include "runtime/core/team.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/layout_build.h"
-#include "collectives/types.h"
+#include "collectives/data/layout_build.h"
+#include "collectives/data/types.h"
 #include "tests/support/check.h"
 #include "tests/support/fabric.h"
 

@@ -1,0 +1,320 @@
+#include "collectives/api/arguments.h"
+
+#include <inttypes.h>
+
+#include "collectives/stages/edge.h"
+#include "collectives/stages/operation.h"
+#include "runtime/base/status.h"
+#include "trees/tree.h"
+
+#define ALL    XYL_SIDE_ALL
+#define ROOT   XYL_SIDE_ROOT
+#define NOBODY XYL_SIDE_NOBODY
+
+/* name, root, reduces, sends, receives, blocks sent and received, varying ones
+ * sent and received, in place */
+static const xyl_coll_traits_t traits[XYLEM_COLL_COUNT] = {
+    [XYLEM_COLL_BCAST] = {"bcast", 1, 0, NOBODY, ALL, 0, 0, 0, 0, NOBODY},
+    [XYLEM_COLL_REDUCE] = {"reduce", 1, 1, ALL, ROOT, 0, 0, 0, 0, ROOT},
+    [XYLEM_COLL_ALLREDUCE] = {"allreduce", 0, 1, ALL, ALL, 0, 0, 0, 0, ALL},
+    [XYLEM_COLL_BARRIER] = {"barrier", 0, 0, NOBODY, NOBODY, 0, 0, 0, 0,
+                            NOBODY},
+    [XYLEM_COLL_GATHER] = {"gather", 1, 0, ALL, ROOT, 0, 1, 0, 0, ROOT},
+    [XYLEM_COLL_GATHERV] = {"gatherv", 1, 0, ALL, ROOT, 0, 1, 0, 1, ROOT},
+    [XYLEM_COLL_SCATTER] = {"scatter", 1, 0, ROOT, ALL, 1, 0, 0, 0, ROOT},
+    [XYLEM_COLL_SCATTERV] = {"scatterv", 1, 0, ROOT, ALL, 1, 0, 1, 0, ROOT},
+    [XYLEM_COLL_ALLGATHER] = {"allgather", 0, 0, ALL, ALL, 0, 1, 0, 0, ALL},
+    [XYLEM_COLL_ALLGATHERV] = {"allgatherv", 0, 0, ALL, ALL, 0, 1, 0, 1, ALL},
+    [XYLEM_COLL_ALLTOALL] = {"alltoall", 0, 0, ALL, ALL, 1, 1, 0, 0, ALL},
+    [XYLEM_COLL_ALLTOALLV] = {"alltoallv", 0, 0, ALL, ALL, 1, 1, 1, 1, ALL},
+    [XYLEM_COLL_ALLTOALLW] = {"alltoallw", 0, 0, ALL, ALL, 1, 1, 1, 1, ALL},
+    [XYLEM_COLL_REDUCE_SCATTER] = {"reduce_scatter", 0, 1, ALL, ALL, 1, 0, 0, 1,
+                                   ALL},
+    [XYLEM_COLL_REDUCE_SCATTER_BLOCK] = {"reduce_scatter_block", 0, 1, ALL, ALL,
+                                         1, 0, 0, 0, ALL},
+    [XYLEM_COLL_SCAN] = {"scan", 0, 1, ALL, ALL, 0, 0, 0, 0, ALL},
+    [XYLEM_COLL_EXSCAN] = {"exscan", 0, 1, ALL, ALL, 0, 0, 0, 0, ALL},
+};
+
+const xyl_coll_traits_t *xyl_coll_traits(xylem_coll_t coll)
+{
+    return &traits[coll];
+}
+
+/* ---- buffers ---- */
+
+static xylem_status_t check_arrays(const xylem_coll_args_t *args, int is_root,
+                                   const char *call)
+{
+    const xyl_coll_traits_t *t = &traits[args->coll];
+    int sends =
+        xyl_side_matters(t->sends, is_root) && args->send != XYLEM_IN_PLACE;
+
+    if ((t->send_varies && sends && args->send_counts == NULL) ||
+        (t->recv_varies && xyl_side_matters(t->receives, is_root) &&
+         args->recv_counts == NULL))
+        return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: an array of counts is NULL",
+                        call);
+    if (args->coll == XYLEM_COLL_ALLTOALLW &&
+        (args->recv_types == NULL || args->recv_displs == NULL ||
+         (sends && (args->send_types == NULL || args->send_displs == NULL))))
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "%s: an array of types or displacements is NULL", call);
+    return XYLEM_OK;
+}
+
+/* Whether there may be anything in a buffer. */
+static int may_be_empty(const xylem_coll_args_t *args)
+{
+    const xyl_coll_traits_t *t = &traits[args->coll];
+
+    return args->count == 0 || t->send_varies || t->recv_varies;
+}
+
+static int has_any(const uint64_t *counts, uint32_t ranks)
+{
+    uint32_t i = 0;
+
+    while (i < ranks && counts[i] == 0)
+        i++;
+    return i < ranks;
+}
+
+/* Buffers that are NULL though arrays say that there is something in them. An
+ * alltoallw's types may hold addresses of their own. */
+static xylem_status_t check_varying(const xylem_team_t *team,
+                                    const xylem_coll_args_t *args, int is_root,
+                                    const char *call)
+{
+    const xyl_coll_traits_t *t = &traits[args->coll];
+    const uint64_t *sent = t->send_varies   ? args->send_counts
+                           : t->send_blocks ? args->recv_counts
+                                            : NULL;
+    const uint64_t *received = t->recv_blocks ? args->recv_counts : NULL;
+
+    if (args->coll == XYLEM_COLL_ALLTOALLW)
+        return XYLEM_OK;
+    if (args->send == NULL && xyl_side_matters(t->sends, is_root) &&
+        (sent != NULL ? has_any(sent, team->size) : args->count != 0))
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "%s: the send buffer is NULL and not all counts are 0",
+                        call);
+    if (t->reduces)
+        received = &args->recv_counts[team->rank];
+    if (args->recv == NULL && xyl_side_matters(t->receives, is_root) &&
+        (received != NULL ? has_any(received, t->reduces ? 1 : team->size)
+                          : args->count != 0))
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "%s: the receive buffer is NULL and not all counts "
+                        "are 0",
+                        call);
+    return XYLEM_OK;
+}
+
+static xylem_status_t check_in_place(const xylem_coll_args_t *args, int is_root,
+                                     const char *call)
+{
+    const xyl_coll_traits_t *t = &traits[args->coll];
+    int by_recv = t->sends == ROOT; /* scatter(v) */
+
+    if (args->send == XYLEM_IN_PLACE && t->sends != NOBODY &&
+        (by_recv || !xyl_side_matters(t->takes_in_place, is_root)))
+        return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: XYLEM_IN_PLACE %s", call,
+                        by_recv || t->takes_in_place == NOBODY
+                            ? "cannot be the send buffer"
+                            : "is for the root only");
+    if (args->recv == XYLEM_IN_PLACE_RECV && !(by_recv && is_root))
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "%s: XYLEM_IN_PLACE_RECV is for the root of a scatter",
+                        call);
+    return XYLEM_OK;
+}
+
+xylem_status_t xyl_arguments_check_frame(const xylem_team_t *team,
+                                         const xylem_coll_args_t *args,
+                                         const char *call)
+{
+    const xyl_coll_traits_t *t;
+    xylem_status_t status;
+    int is_root, sends, receives;
+
+    if (args == NULL || args->struct_bytes < sizeof *args)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "%s: args is NULL or its struct_bytes is not set",
+                        call);
+    if (args->coll >= XYLEM_COLL_COUNT)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: there is no collective %d",
+                        call, (int)args->coll);
+    t = &traits[args->coll];
+    is_root = t->has_root && team->rank == args->root;
+    sends = xyl_side_matters(t->sends, is_root);
+    receives = xyl_side_matters(t->receives, is_root);
+    if (args->send == XYLEM_IN_PLACE || args->recv == XYLEM_IN_PLACE_RECV) {
+        status = check_in_place(args, is_root, call);
+        if (status != XYLEM_OK)
+            return status;
+    }
+    if (!may_be_empty(args)) {
+        if (sends && args->send == NULL)
+            return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                            "%s: the send buffer is NULL and count is %zu",
+                            call, args->count);
+        if (receives && args->recv == NULL)
+            return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                            "%s: the receive buffer is NULL and count is %zu",
+                            call, args->count);
+        if (sends && receives && args->send == args->recv)
+            return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                            "%s: send and receive buffer are the same; say "
+                            "XYLEM_IN_PLACE",
+                            call);
+    }
+    if (!t->send_varies && !t->recv_varies)
+        return XYLEM_OK;
+    status = check_arrays(args, is_root, call);
+    return status == XYLEM_OK ? check_varying(team, args, is_root, call)
+                              : status;
+}
+
+/* ---- values ---- */
+
+static xylem_status_t check_tuning(const xylem_coll_args_t *args,
+                                   const char *call)
+{
+    if (args->tree >= XYLEM_TREE_COUNT || args->radix > XYL_TREE_RADIX_MAX)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "%s: there is no tree %d of radix %u (at most %d)",
+                        call, (int)args->tree, args->radix, XYL_TREE_RADIX_MAX);
+    if ((args->tree == XYLEM_TREE_KNOMIAL && args->radix < 2) ||
+        ((args->tree == XYLEM_TREE_KARY || args->tree == XYLEM_TREE_KCHAIN) &&
+         args->radix < 1))
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "%s: radix %u is too small for this tree", call,
+                        args->radix);
+    if (args->recv_window > XYL_WINDOW_MAX ||
+        (args->recv_window != 0 && args->send_window > args->recv_window) ||
+        args->send_window > XYL_WINDOW_MAX)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "%s: windows N %u, M %u: need N <= M <= %d", call,
+                        args->send_window, args->recv_window, XYL_WINDOW_MAX);
+    return XYLEM_OK;
+}
+
+/* Elements of the larger buffer; 0 also where arrays say it. */
+static xylem_status_t check_size(const xylem_team_t *team,
+                                 const xylem_coll_args_t *args,
+                                 size_t element_bytes, const char *call)
+{
+    const xyl_coll_traits_t *t = &traits[args->coll];
+    size_t blocks = t->send_blocks || t->recv_blocks ? team->size : 1;
+
+    if (args->count > (size_t)PTRDIFF_MAX / element_bytes / blocks)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "%s: %zu elements of %zu bytes%s exceed the address "
+                        "space",
+                        call, args->count, element_bytes,
+                        blocks > 1 ? " for each rank" : "");
+    return XYLEM_OK;
+}
+
+/* What the receiving side says of itself. */
+static xylem_status_t check_recv_type(const xylem_coll_args_t *args,
+                                      int receives, size_t element_bytes,
+                                      const char *call)
+{
+    const xyl_coll_traits_t *t = &traits[args->coll];
+    size_t bytes = xylem_type_bytes(args->recv_type);
+
+    if (bytes == 0)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "%s: there is no type %" PRIu32 " to receive", call,
+                        args->recv_type);
+    if (t->reduces && args->recv_type != args->type)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "%s: both sides of a reduction are of one type", call);
+    if (!receives || t->send_varies || t->recv_varies)
+        return XYLEM_OK;
+    if (args->recv_count > (size_t)PTRDIFF_MAX / bytes ||
+        args->recv_count * bytes != args->count * element_bytes)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "%s: %zu elements of %zu bytes are sent and %zu of %zu "
+                        "bytes received",
+                        call, args->count, element_bytes, args->recv_count,
+                        bytes);
+    return XYLEM_OK;
+}
+
+/* The blocks of one side; `displs` NULL: one behind the other. */
+static xylem_status_t check_blocks(const xylem_team_t *team,
+                                   const uint64_t *counts,
+                                   const uint64_t *displs, size_t element_bytes,
+                                   const char *call)
+{
+    uint64_t most = (uint64_t)PTRDIFF_MAX / element_bytes, sum = 0, at;
+    uint32_t i;
+
+    for (i = 0; i < team->size; i++) {
+        at = displs == NULL ? sum : displs[i];
+        if (counts[i] > most || (counts[i] != 0 && at > most - counts[i]))
+            return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                            "%s: block %" PRIu32 " of %" PRIu64
+                            " elements of %zu bytes exceeds the address space",
+                            call, i, counts[i], element_bytes);
+        sum += counts[i];
+    }
+    return XYLEM_OK;
+}
+
+/* After the frame: the arrays that matter are there. Alltoallw's are checked
+ * with its types. */
+static xylem_status_t check_all_blocks(const xylem_team_t *team,
+                                       const xylem_coll_args_t *args,
+                                       size_t element_bytes, const char *call)
+{
+    const xyl_coll_traits_t *t = &traits[args->coll];
+    int is_root = t->has_root && team->rank == args->root;
+    xylem_status_t status = XYLEM_OK;
+
+    if (args->coll == XYLEM_COLL_ALLTOALLW)
+        return XYLEM_OK;
+    if (t->send_varies && xyl_side_matters(t->sends, is_root) &&
+        args->send != XYLEM_IN_PLACE)
+        status = check_blocks(team, args->send_counts, args->send_displs,
+                              element_bytes, call);
+    if (args->recv_count != 0)
+        element_bytes = xylem_type_bytes(args->recv_type);
+    if (status == XYLEM_OK && t->recv_varies &&
+        xyl_side_matters(t->receives, is_root))
+        status = check_blocks(team, args->recv_counts,
+                              t->recv_blocks ? args->recv_displs : NULL,
+                              element_bytes, call);
+    return status;
+}
+
+xylem_status_t xyl_arguments_check_values(const xylem_team_t *team,
+                                          const xylem_coll_args_t *args,
+                                          const char *call)
+{
+    const xyl_coll_traits_t *t = &traits[args->coll];
+    size_t element_bytes;
+    xylem_status_t status;
+
+    if (t->has_root && args->root >= team->size)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "%s: root %u is outside the team's %u ranks", call,
+                        args->root, team->size);
+    element_bytes = xylem_type_bytes(args->type);
+    if (element_bytes == 0)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: there is no type %" PRIu32,
+                        call, args->type);
+    status = check_size(team, args, element_bytes, call);
+    if (status == XYLEM_OK && args->recv_count != 0)
+        status = check_recv_type(
+            args,
+            xyl_side_matters(t->receives,
+                             t->has_root && team->rank == args->root),
+            element_bytes, call);
+    if (status == XYLEM_OK && (t->send_varies || t->recv_varies))
+        status = check_all_blocks(team, args, element_bytes, call);
+    return status == XYLEM_OK ? check_tuning(args, call) : status;
+}

@@ -1,0 +1,38 @@
+/* Collectives as stages in series: each function plans one on one rank. All
+ * return owned (free with xyl_request_discard, or by the user). */
+#ifndef XYL_COLLECTIVES_CHOOSE_COMPOSE_H
+#define XYL_COLLECTIVES_CHOOSE_COMPOSE_H
+
+#include "collectives/stages/operation.h"
+#include "runtime/core/team.h"
+
+/* Any collective, by what selection chooses; `args` has been checked and names
+ * no type of the user's. The sides are the operation's if this succeeds. */
+xylem_status_t xyl_coll_create(xylem_team_t *team,
+                               const xylem_coll_args_t *args,
+                               const xyl_sides_t *sides,
+                               xyl_operation_t **operation_out);
+
+/* A reduce to rank 0 and a broadcast from it, joined segment by segment;
+ * args->root is not used. In place when args->send is XYLEM_IN_PLACE. */
+xylem_status_t xyl_allreduce_create(xylem_team_t *team,
+                                    const xylem_coll_args_t *args,
+                                    xyl_operation_t **operation_out);
+
+/* XYLEM_OK when `args` can be planned for `team`; else fails with a text that
+ * names `call`. */
+xylem_status_t xyl_coll_check(const xylem_team_t *team,
+                              const xylem_coll_args_t *args, const char *call);
+
+/* The short forms go through these: blocking, or not. */
+xylem_status_t xyl_coll_run(xylem_team_t *team, const xylem_coll_args_t *args,
+                            const char *call);
+xylem_status_t xyl_coll_begin(xylem_team_t *team, const xylem_coll_args_t *args,
+                              const char *call, xylem_request_t **request_out);
+
+/* What combines, for args->op on args->type. */
+xylem_status_t xyl_combiner_find(xylem_context_t *context,
+                                 const xylem_coll_args_t *args,
+                                 xyl_combiner_t *combiner_out);
+
+#endif

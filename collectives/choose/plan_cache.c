@@ -1,0 +1,225 @@
+#include "collectives/choose/plan_cache.h"
+
+#include <string.h>
+
+enum { KEPT_BYTES_MAX = 64 * 1024 }; /* large plans are cheap beside the work */
+
+/* Arrays with an element per rank, by content. */
+static int arrays_are_alike(const void *a, const void *b, size_t bytes)
+{
+    if (a == NULL || b == NULL)
+        return a == b;
+    return memcmp(a, b, bytes) == 0;
+}
+
+static int blocks_are_alike(const xylem_coll_args_t *a,
+                            const xylem_coll_args_t *b, uint32_t ranks)
+{
+    size_t bytes = ranks * sizeof(uint64_t);
+
+    return arrays_are_alike(a->send_counts, b->send_counts, bytes) &&
+           arrays_are_alike(a->recv_counts, b->recv_counts, bytes) &&
+           arrays_are_alike(a->send_displs, b->send_displs, bytes) &&
+           arrays_are_alike(a->recv_displs, b->recv_displs, bytes);
+}
+
+static int names_are_alike(const char *a, const char *b)
+{
+    if (a == NULL || b == NULL)
+        return a == b;
+    return strcmp(a, b) == 0;
+}
+
+/* All that a plan depends on; the rest is bound. */
+static int are_alike(const xylem_coll_args_t *a, const xylem_coll_args_t *b,
+                     uint32_t ranks)
+{
+    return a->coll == b->coll && a->count == b->count && a->type == b->type &&
+           a->op == b->op && a->root == b->root &&
+           ((a->flags ^ b->flags) & ~XYLEM_FLAG_AUTOFREE) == 0 &&
+           a->segment_bytes == b->segment_bytes &&
+           a->send_window == b->send_window &&
+           a->recv_window == b->recv_window && a->tree == b->tree &&
+           a->radix == b->radix && a->recv_count == b->recv_count &&
+           a->recv_type == b->recv_type &&
+           (a->send == XYLEM_IN_PLACE) == (b->send == XYLEM_IN_PLACE) &&
+           (a->recv == XYLEM_IN_PLACE_RECV) ==
+               (b->recv == XYLEM_IN_PLACE_RECV) &&
+           names_are_alike(a->algorithm, b->algorithm) &&
+           blocks_are_alike(a, b, ranks);
+}
+
+/* Without the arrays that do not matter on this rank: nobody may look at
+ * them. */
+static void leave_out(const xylem_team_t *team, xylem_coll_args_t *args)
+{
+    int is_root = team->rank == args->root;
+
+    if ((args->coll == XYLEM_COLL_SCATTERV && !is_root) ||
+        args->send == XYLEM_IN_PLACE)
+        args->send_counts = args->send_displs = NULL;
+    if (args->coll == XYLEM_COLL_GATHERV && !is_root)
+        args->recv_counts = args->recv_displs = NULL;
+}
+
+static int has_arrays(const xylem_coll_args_t *args)
+{
+    return args->send_counts != NULL || args->recv_counts != NULL;
+}
+
+typedef _Atomic(xylem_request_t *) slot_t;
+
+/* Each call has WAYS places to look at, beginning with the one returned. */
+enum { WAYS = 4, SETS = XYL_PLAN_CACHE_SIZE / WAYS };
+
+static slot_t *set_of(xylem_team_t *team, const xylem_coll_args_t *args)
+{
+    uint64_t hash = args->count * 31 + args->root;
+
+    hash = hash * 31 + args->type * UINT64_C(7) + args->op * UINT64_C(3) +
+           (uint64_t)args->coll;
+    hash *= UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
+    return &team->plans[(hash >> 32) % SETS * WAYS];
+}
+
+/* Puts an operation where a place is free; 0: none is. */
+static int put(slot_t *set, xylem_request_t *request)
+{
+    unsigned way;
+
+    for (way = 0; way < WAYS; way++) {
+        xylem_request_t *empty = NULL;
+        /* Partner: the exchange in xyl_plan_take. */
+        if (atomic_load_explicit(&set[way], memory_order_relaxed) == NULL &&
+            atomic_compare_exchange_strong_explicit(&set[way], &empty, request,
+                                                    memory_order_acq_rel,
+                                                    memory_order_relaxed))
+            return 1;
+    }
+    return 0;
+}
+
+/* The kept operation for calls like `args`, taken out of its place. One that
+ * turns out to be for other calls is put back. */
+static xyl_operation_t *find(slot_t *set, const xylem_coll_args_t *args,
+                             uint32_t ranks)
+{
+    xyl_operation_t *operation;
+    unsigned way;
+
+    for (way = 0; way < WAYS; way++) {
+        if (atomic_load_explicit(&set[way], memory_order_relaxed) == NULL)
+            continue;
+        /* Partner: the exchanges that put it there. */
+        operation = xyl_operation_of(
+            atomic_exchange_explicit(&set[way], NULL, memory_order_acq_rel));
+        if (operation == NULL)
+            continue;
+        if (are_alike(&operation->key, args, ranks))
+            return operation;
+        if (!put(set, &operation->request))
+            xyl_request_release(&operation->request);
+    }
+    return NULL;
+}
+
+xyl_operation_t *xyl_plan_take(xylem_team_t *team,
+                               const xylem_coll_args_t *args)
+{
+    xyl_operation_t *operation;
+    xylem_coll_args_t key;
+
+    if (args->on_segment != NULL || args->coll == XYLEM_COLL_ALLTOALLW)
+        return NULL;
+    if (has_arrays(args)) {
+        key = *args;
+        leave_out(team, &key);
+        operation = find(set_of(team, args), &key, team->size);
+    } else {
+        operation = find(set_of(team, args), args, team->size);
+    }
+    if (operation == NULL)
+        return NULL;
+    operation->request.flags = args->flags;
+    operation->request.on_complete = args->on_complete;
+    operation->request.arg = args->arg;
+    xyl_operation_bind(operation, args);
+    return operation;
+}
+
+/* A copy that lives as long as the operation; 0: no memory. */
+static int keep_array(xyl_operation_t *operation, const uint64_t **array)
+{
+    size_t bytes = operation->request.team->size * sizeof **array;
+    uint64_t *copy;
+
+    if (*array == NULL)
+        return 1;
+    copy = xyl_arena_alloc(&operation->request.arena, bytes);
+    if (copy != NULL)
+        memcpy(copy, *array, bytes);
+    *array = copy;
+    return copy != NULL;
+}
+
+static int keep_name(xyl_operation_t *operation, const char **name)
+{
+    size_t bytes;
+    char *copy;
+
+    if (*name == NULL)
+        return 1;
+    bytes = strlen(*name) + 1;
+    copy = xyl_arena_alloc(&operation->request.arena, bytes);
+    if (copy != NULL)
+        memcpy(copy, *name, bytes);
+    *name = copy;
+    return copy != NULL;
+}
+
+void xyl_plan_describe(xyl_operation_t *operation,
+                       const xylem_coll_args_t *args)
+{
+    xylem_coll_args_t *key = &operation->key;
+
+    *key = *args;
+    leave_out(operation->request.team, key);
+    operation->may_be_kept =
+        (args->flags & XYLEM_FLAG_PARTS) == 0 && args->on_segment == NULL &&
+        args->op < XYL_USER_OP_BASE && args->coll != XYLEM_COLL_ALLTOALLW &&
+        !xyl_sides_are_needed(args) &&
+        xyl_arena_bytes(&operation->request.arena) <= KEPT_BYTES_MAX &&
+        keep_array(operation, &key->send_counts) &&
+        keep_array(operation, &key->send_displs) &&
+        keep_array(operation, &key->recv_counts) &&
+        keep_array(operation, &key->recv_displs) &&
+        keep_name(operation, &key->algorithm);
+}
+
+int xyl_plan_keep(xyl_operation_t *operation)
+{
+    slot_t *set = set_of(operation->request.team, &operation->key);
+    xylem_request_t *evicted;
+
+    if (!operation->may_be_kept || operation->failure != XYLEM_OK)
+        return 0;
+    if (put(set, &operation->request))
+        return 1;
+    evicted = atomic_exchange_explicit(&set[0], &operation->request,
+                                       memory_order_acq_rel);
+    if (evicted != NULL)
+        xyl_request_release(evicted);
+    return 1;
+}
+
+void xyl_plan_cache_clear(xylem_team_t *team)
+{
+    unsigned i;
+
+    for (i = 0; i < XYL_PLAN_CACHE_SIZE; i++) {
+        xylem_request_t *kept = atomic_exchange_explicit(&team->plans[i], NULL,
+                                                         memory_order_acq_rel);
+        if (kept != NULL)
+            xyl_request_release(kept);
+    }
+}

@@ -1,0 +1,40 @@
+/* The buffers that a stage works on, in packed bytes: where elements have gaps,
+ * only these functions know. */
+#ifndef XYL_COLLECTIVES_DATA_BUFFERS_H
+#define XYL_COLLECTIVES_DATA_BUFFERS_H
+
+#include <assert.h>
+
+#include "collectives/data/layout.h"
+#include "collectives/schedules/schedule.h"
+#include "runtime/base/copies.h"
+
+typedef struct xyl_buffers {
+    char *base[XYL_BUFFER_COUNT];
+    const xyl_layout_t *layout[XYL_BUFFER_COUNT]; /* NULL: plain */
+    const xyl_copies_t *copies;                   /* the context's */
+    int past_caches; /* copies that users get go past them */
+} xyl_buffers_t;
+
+/* Points SEND and RECV at other buffers, `at` bytes on; NULL: there is none. */
+void xyl_buffers_bind(xyl_buffers_t *buffers, size_t at, const void *send,
+                      void *recv);
+
+/* A plain buffer's byte `at`. */
+static inline char *xyl_buffers_address(const xyl_buffers_t *buffers,
+                                        xyl_buffer_t buffer, uint64_t at)
+{
+    assert(buffers->layout[buffer] == NULL);
+    return buffers->base[buffer] + at;
+}
+
+/* `packed` does not overlap the buffers. */
+void xyl_buffers_pack(const xyl_buffers_t *buffers, xyl_buffer_t from,
+                      uint64_t at, size_t bytes, void *packed);
+void xyl_buffers_unpack(const xyl_buffers_t *buffers, xyl_buffer_t to,
+                        uint64_t at, size_t bytes, const void *packed);
+void xyl_buffers_copy(const xyl_buffers_t *buffers, xyl_buffer_t to,
+                      uint64_t to_at, xyl_buffer_t from, uint64_t from_at,
+                      size_t bytes);
+
+#endif

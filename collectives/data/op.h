@@ -1,0 +1,31 @@
+/* Element types and reduction operations: sizes, which combinations exist, and
+ * the kernels that combine two operands. Kernels are built once per
+ * instruction set (baseline, AVX2, AVX-512) and chosen at run time. Everything
+ * here is constant; any thread may call any function. */
+#ifndef XYL_COLLECTIVES_DATA_OP_H
+#define XYL_COLLECTIVES_DATA_OP_H
+
+#include <stddef.h>
+
+#include "include/xylem.h"
+
+/* result[i] = left[i] op right[i]; result may be left or right, no other
+ * overlap. All three are aligned as the element type demands, not more. */
+typedef void (*xyl_kernel_fn)(void *result, const void *left, const void *right,
+                              size_t count);
+
+/* From the oldest to the newest. */
+typedef enum xyl_isa { XYL_ISA_BASE, XYL_ISA_AVX2, XYL_ISA_AVX512 } xyl_isa_t;
+xyl_isa_t xyl_isa_best(void); /* of this machine */
+
+/* The kernel for a predefined operation on a predefined type; NULL when the
+ * operation is not defined on the type. It uses no newer instructions than
+ * `isa` and none that this machine lacks. Results do not depend on `isa`,
+ * except for the sign and payload of a NaN out of SUM and PROD. */
+xyl_kernel_fn xyl_kernel_find(xylem_op_t op, xylem_type_t type, xyl_isa_t isa);
+
+/* Static strings. */
+const char *xyl_type_name(xylem_type_t type); /* "float64"; NULL: none */
+const char *xyl_op_name(xylem_op_t op);       /* "sum"; NULL: none */
+
+#endif

@@ -1,0 +1,236 @@
+/* Allgather(v) in levels: the ranks of a node gather their own blocks, leaders
+ * exchange those of their nodes, and hand on what they got within their nodes.
+ * Traff, Efficient allgather for regular SMP-clusters, EuroPVM/MPI 2006.
+ *
+ * Between leaders all blocks lie in node order. Where that is how a rank keeps
+ * them, they come to their places at once; elsewhere they come to a store, and
+ * from there to their places at the end. Each rank decides that for itself.
+ *
+ *   node allgather ──▶ (copy in) ──▶ exchange ──▶ node bcasts ──▶ (copy out)
+ */
+#include "collectives/api/arguments.h"
+#include "collectives/levels/parts.h"
+#include "runtime/base/status.h"
+
+enum { NODE, NET, BEFORE, AFTER };
+
+enum { ROUNDS_BYTES_MAX = 32 << 10 /* of a node's blocks */ };
+
+/* In bytes. */
+typedef struct gathering {
+    xyl_han_t *han;
+    const uint64_t *counts, *places; /* [ranks] of their blocks in RECV */
+    xyl_han_nodes_t nodes;
+    int is_direct; /* RECV is in node order */
+} gathering_t;
+
+/* ---- places ---- */
+
+static uint64_t unit_of(const xyl_han_t *han)
+{
+    const xylem_coll_args_t *args = han->args;
+
+    if (han->sides->recv_is_empty)
+        return 0;
+    return xylem_type_bytes(args->recv_count != 0 ? args->recv_type
+                                                  : args->type);
+}
+
+/* The blocks of all ranks. */
+static int find_blocks(gathering_t *g)
+{
+    const xyl_han_t *han = g->han;
+    const xylem_coll_args_t *args = han->args;
+    int varies = xyl_coll_traits(args->coll)->recv_varies;
+    uint64_t *counts = xyl_han_array(han, han->problem.ranks);
+    uint64_t *places = xyl_han_array(han, han->problem.ranks);
+    uint64_t unit = unit_of(han), sum = 0;
+    uint32_t i;
+
+    if (counts == NULL || places == NULL)
+        return 0;
+    g->is_direct = han->levels->order == NULL;
+    for (i = 0; i < han->problem.ranks; i++) {
+        counts[i] = varies ? args->recv_counts[i] * unit : han->problem.count;
+        places[i] = sum;
+        if (varies && args->recv_displs != NULL)
+            places[i] = args->recv_displs[i] * unit;
+        if (counts[i] != 0 && places[i] != sum)
+            g->is_direct = 0;
+        sum += counts[i];
+    }
+    g->counts = counts;
+    g->places = places;
+    return 1;
+}
+
+static xyl_role_t store_of(const gathering_t *g)
+{
+    return g->is_direct ? XYL_ROLE_RESULT : XYL_ROLE_SCRATCH;
+}
+
+/* ---- the own node ---- */
+
+static xylem_status_t add_node(const gathering_t *g)
+{
+    const xyl_han_t *han = g->han;
+    const xyl_han_stage_t stage = {NODE, XYL_ROLE_INPUT, XYL_ROLE_RESULT, 0, 0};
+    uint64_t *blocks = xyl_han_array(han, han->seats.size);
+    uint64_t *block_at = xyl_han_array(han, han->seats.size);
+    xyl_node_problem_t problem = {.coll = XYLEM_COLL_ALLGATHER,
+                                  .blocks = blocks,
+                                  .block_at = block_at,
+                                  .element_bytes = 1,
+                                  .is_in_place = han->problem.is_in_place};
+    uint32_t seat;
+
+    if (blocks == NULL || block_at == NULL)
+        return XYLEM_ERR_NO_MEMORY;
+    for (seat = 0; seat < han->seats.size; seat++) {
+        blocks[seat] = g->counts[han->seats.ranks[seat]];
+        block_at[seat] = g->places[han->seats.ranks[seat]];
+    }
+    return xyl_han_add_node(han, &problem, &stage);
+}
+
+/* ---- in and out of the store ---- */
+
+/* What a copy stage is written for: the writer sees nothing else. */
+static void copy_node(const gathering_t *g, xyl_schedule_t *schedule,
+                      uint32_t node, int out)
+{
+    const xyl_levels_t *levels = g->han->levels;
+    uint64_t at = g->nodes.places[node], count;
+    uint32_t seat, rank;
+    xyl_piece_t place, stored;
+
+    for (seat = 0; seat < xyl_levels_seats(levels, node); seat++, at += count) {
+        rank = xyl_levels_rank(levels, node, seat);
+        count = g->counts[rank];
+        place =
+            xyl_piece(out ? XYL_BUFFER_RECV : XYL_BUFFER_SEND, g->places[rank]);
+        stored = xyl_piece(out ? XYL_BUFFER_SEND : XYL_BUFFER_RECV, at);
+        if (count != 0)
+            xyl_schedule_copy(schedule, out ? place : stored,
+                              out ? stored : place, count, XYL_ACTION_NONE);
+    }
+}
+
+static void write_copy_in(const xyl_han_t *han, const void *arg,
+                          xyl_schedule_t *schedule)
+{
+    copy_node(arg, schedule, han->levels->node, 0);
+}
+
+/* The blocks of a node with one rank have not been gathered there. */
+static void write_copy_out(const xyl_han_t *han, const void *arg,
+                           xyl_schedule_t *schedule)
+{
+    uint32_t node;
+
+    for (node = 0; node < han->levels->nodes; node++)
+        if (node != han->levels->node || han->seats.size == 1)
+            copy_node(arg, schedule, node, 1);
+}
+
+static xylem_status_t add_copy_in(const gathering_t *g)
+{
+    const xyl_han_stage_t stage = {NODE, XYL_ROLE_RESULT, XYL_ROLE_SCRATCH, 0,
+                                   0};
+
+    return xyl_han_add_written(g->han, write_copy_in, g, &stage);
+}
+
+static xylem_status_t add_copy_out(const gathering_t *g)
+{
+    const xyl_han_stage_t stage = {NODE, XYL_ROLE_SCRATCH, XYL_ROLE_RESULT, 0,
+                                   0};
+
+    return xyl_han_add_written(g->han, write_copy_out, g, &stage);
+}
+
+/* ---- between nodes ---- */
+
+static xyl_algorithm_fn exchange_of(const gathering_t *g)
+{
+    uint32_t nodes = g->han->levels->nodes;
+    const char *name = "ring";
+
+    if (g->nodes.places[nodes] / nodes <= ROUNDS_BYTES_MAX)
+        name = (nodes & (nodes - 1)) == 0 ? "recursive_doubling" : "bruck";
+    return xyl_algorithm_find(XYLEM_COLL_ALLGATHERV, name)->write;
+}
+
+static xylem_status_t add_net(const gathering_t *g)
+{
+    const xyl_han_t *han = g->han;
+    xyl_han_stage_t stage = {NET, XYL_ROLE_INPUT, store_of(g), 0, 0};
+    xyl_problem_t problem = {.coll = XYLEM_COLL_ALLGATHERV,
+                             .recv_counts = g->nodes.counts,
+                             .recv_displs = g->nodes.places,
+                             .element_bytes = 1,
+                             .is_in_place = 1,
+                             .radix = 2};
+
+    if (han->seats.size == 1)
+        problem.is_in_place = han->problem.is_in_place && g->is_direct;
+    if (han->seats.size == 1 && han->problem.is_in_place && !g->is_direct)
+        stage.send_at = g->places[han->problem.rank];
+    problem.count = g->nodes.counts[han->levels->node];
+    return xyl_han_add_net(han, exchange_of(g), &problem, &stage);
+}
+
+/* ---- within nodes ---- */
+
+static xylem_status_t add_bcast(const gathering_t *g, uint32_t number,
+                                uint64_t from, uint64_t end)
+{
+    const xyl_han_stage_t stage = {number, XYL_ROLE_NOTHING, store_of(g), 0,
+                                   from};
+    const xyl_node_problem_t problem = {.coll = XYLEM_COLL_BCAST,
+                                        .root = g->han->leader,
+                                        .bytes = end - from,
+                                        .element_bytes = 1};
+
+    return from == end ? XYLEM_OK : xyl_han_add_node(g->han, &problem, &stage);
+}
+
+/* What lies before the node's own blocks, and what lies behind. */
+static xylem_status_t add_bcasts(const gathering_t *g)
+{
+    const xyl_levels_t *levels = g->han->levels;
+    uint64_t first = g->nodes.places[levels->node];
+    uint64_t behind = g->nodes.places[levels->node + 1];
+    xylem_status_t status = add_bcast(g, BEFORE, 0, first);
+
+    if (status != XYLEM_OK)
+        return status;
+    return add_bcast(g, AFTER, behind, g->nodes.places[levels->nodes]);
+}
+
+xylem_status_t xyl_han_add_allgather(xyl_han_t *han)
+{
+    xylem_status_t status = xyl_han_choose_leaders(han, 0, XYL_HAN_NO_ROOT);
+    int is_alone = han->seats.size == 1;
+    int exchanges = is_alone || han->levels->nodes > 1;
+    gathering_t g = {.han = han};
+
+    if (status == XYLEM_OK &&
+        (!find_blocks(&g) || !xyl_han_count_nodes(han, g.counts, &g.nodes)))
+        status = XYLEM_ERR_NO_MEMORY;
+    if (status == XYLEM_OK && !g.is_direct && exchanges)
+        status = xyl_han_make_scratch(han, g.nodes.places[han->levels->nodes]);
+    if (status == XYLEM_OK && !is_alone)
+        status = add_node(&g);
+    if (!exchanges)
+        return status;
+    if (status == XYLEM_OK && xyl_han_leads(han) && !is_alone && !g.is_direct)
+        status = add_copy_in(&g);
+    if (status == XYLEM_OK && xyl_han_leads(han))
+        status = add_net(&g);
+    if (status == XYLEM_OK && !is_alone)
+        status = add_bcasts(&g);
+    if (status == XYLEM_OK && !g.is_direct)
+        status = add_copy_out(&g);
+    return status;
+}

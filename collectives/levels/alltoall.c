@@ -1,0 +1,446 @@
+/* Alltoall(v, w) of short blocks in three steps. The seats of a node share out
+ * the nodes: seat s deals with the nodes n for which n mod seats is s. Within
+ * the node it gets from each seat what goes to these nodes, sends each of them
+ * one message, and gets one from each; within the node everybody then takes
+ * what is for it. A message from node m to node n goes from seat n mod seats(m)
+ * to seat m mod seats(n), and has for each seat of m the blocks for the seats
+ * of n.
+ *
+ *   node: hand out ──▶ exchange ──▶ node: take
+ *
+ * All is published at once, so the memory of the nodes needs room for it; where
+ * it has none, blocks go straight from rank to rank. Where blocks vary they lie
+ * in slots of one length on their way; those that are longer go straight. Both
+ * ranks know how long a block is, so nobody has to be told.
+ * Node-aware alltoall: Bienz, Olson, Gropp, Node-aware improvements to
+ * allreduce, 2019, section 3; Kuehnemann, Rauber, Runger, 2006. */
+#include "collectives/levels/parts.h"
+#include "collectives/node/board.h"
+#include "collectives/node/node.h"
+#include "collectives/schedules/writers.h"
+#include "runtime/base/status.h"
+
+enum { HAND_OUT, EXCHANGE, TAKE, STRAIGHT };
+
+enum {
+    MESSAGES_UNDER_WAY = 32,
+    SLOT_BYTES = 64 /* as long as levels pay, see whole.c */
+};
+
+/* The memory that all seats of a node need for what they publish is less than
+ * this, on the way in as on the way out. */
+int xyl_han_alltoall_fits(const xylem_team_t *team, const xyl_levels_t *levels,
+                          uint64_t block_bytes)
+{
+    uint64_t largest = levels->largest;
+    uint64_t blocks = largest * largest * (levels->nodes + largest);
+    uint64_t window = xyl_node_window_bytes(team);
+
+    return team->context->all_nodes_share && largest <= XYL_BOARD_SEATS_MAX &&
+           block_bytes <= window / blocks &&
+           largest * XYL_BOARD_LINE_BYTES <= window - block_bytes * blocks;
+}
+
+/* ---- blocks ---- */
+
+/* Where one lies in its buffer, and bytes that go by levels; a slot has
+ * problem.count. */
+typedef struct block {
+    uint64_t at, bytes;
+} block_t;
+
+static uint64_t if_short(const xyl_han_t *han, uint64_t bytes)
+{
+    return bytes <= han->problem.count ? bytes : 0;
+}
+
+static block_t received_from(const xyl_han_t *han, uint32_t rank)
+{
+    const xyl_node_problem_t *blocks = han->blocks;
+    uint64_t slot = han->problem.count;
+
+    if (blocks == NULL)
+        return (block_t){rank * slot, slot};
+    return (block_t){blocks->block_at[rank],
+                     if_short(han, blocks->blocks[rank])};
+}
+
+/* In place: what is sent lies where the result goes. */
+static block_t sent_to(const xyl_han_t *han, uint32_t rank)
+{
+    const xyl_node_problem_t *blocks = han->blocks;
+
+    if (blocks == NULL || blocks->send_blocks == NULL)
+        return received_from(han, rank);
+    return (block_t){blocks->send_at[rank],
+                     if_short(han, blocks->send_blocks[rank])};
+}
+
+/* ---- who deals with what ---- */
+
+static uint32_t seats_of(const xyl_han_t *han, uint32_t node)
+{
+    return xyl_levels_seats(han->levels, node);
+}
+
+/* Bytes of the message between this node and another, either way. */
+static uint64_t message_bytes(const xyl_han_t *han, uint32_t node)
+{
+    return (uint64_t)han->seats.size * seats_of(han, node) * han->problem.count;
+}
+
+/* Of all nodes that a seat deals with. */
+static uint64_t all_bytes(const xyl_han_t *han, uint32_t seat)
+{
+    uint64_t sum = 0;
+    uint32_t node;
+
+    for (node = seat; node < han->levels->nodes; node += han->seats.size)
+        sum += message_bytes(han, node);
+    return sum;
+}
+
+static uint64_t most_bytes(const xyl_han_t *han)
+{
+    uint64_t most = 0;
+    uint32_t seat;
+
+    for (seat = 0; seat < han->seats.size; seat++)
+        if (all_bytes(han, seat) > most)
+            most = all_bytes(han, seat);
+    return most;
+}
+
+/* ---- within the node ---- */
+
+static void plan_inputs(xyl_node_program_t *program, uint64_t bytes)
+{
+    program->element_bytes = 1;
+    program->input_bytes = xyl_board_whole_lines(bytes == 0 ? 1 : bytes);
+    program->piece_bytes = program->input_bytes;
+}
+
+/* `bytes` in one piece, from the beginning of SEND. */
+static void publish(const xyl_han_t *han, xyl_node_program_t *program,
+                    uint64_t bytes)
+{
+    (void)xyl_node_step(program, XYL_STEP_COPY,
+                        xyl_spot(XYL_SPACE_INPUT, han->seats.rank, 0),
+                        xyl_spot(XYL_SPACE_SEND, 0, 0), bytes);
+}
+
+/* All blocks into their slots, by rank. */
+static void publish_slots(const xyl_han_t *han, xyl_node_program_t *program)
+{
+    uint32_t rank;
+
+    for (rank = 0; rank < han->problem.ranks; rank++) {
+        block_t block = sent_to(han, rank);
+        if (block.bytes != 0)
+            (void)xyl_node_step(program, XYL_STEP_COPY,
+                                xyl_spot(XYL_SPACE_INPUT, han->seats.rank,
+                                         rank * han->problem.count),
+                                xyl_spot(XYL_SPACE_SEND, 0, block.at),
+                                block.bytes);
+    }
+}
+
+static void say_published(xyl_node_program_t *program)
+{
+    const xyl_spot_t nowhere = {XYL_SPACE_RECV, 0, 0};
+    xyl_step_t *step =
+        xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
+
+    if (step == NULL)
+        return;
+    step->post = XYL_POST_COUNT;
+    step->post_value = 1;
+}
+
+/* What follows in this strand is there when the seat has published. */
+static void wait_for(xyl_node_program_t *program, uint32_t seat)
+{
+    const xyl_spot_t nowhere = {XYL_SPACE_RECV, 0, 0};
+    xyl_step_t *step =
+        xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
+
+    if (step == NULL)
+        return;
+    step->wait = XYL_WAIT_COUNT;
+    step->wait_seat = seat;
+    step->wait_for = 1;
+}
+
+static void fetch(xyl_node_program_t *program, uint64_t to, uint32_t seat,
+                  uint64_t from, uint64_t bytes)
+{
+    (void)xyl_node_step(program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_RECV, 0, to),
+                        xyl_spot(XYL_SPACE_INPUT, seat, from), bytes);
+}
+
+/* What a seat has for the nodes that this seat deals with. */
+static void fetch_outgoing(const xyl_han_t *han, xyl_node_program_t *program,
+                           uint32_t seat)
+{
+    uint64_t block = han->problem.count, message = 0, to;
+    uint32_t node, first, run;
+
+    for (node = han->seats.rank; node < han->levels->nodes;
+         node += han->seats.size) {
+        to = message + (uint64_t)seat * seats_of(han, node) * block;
+        for (first = 0; first < seats_of(han, node); first += run) {
+            run = xyl_han_run(han->levels, node, first);
+            fetch(program, to + first * block, seat,
+                  xyl_levels_rank(han->levels, node, first) * block,
+                  run * block);
+        }
+        message += message_bytes(han, node);
+    }
+}
+
+/* What has come to a seat for this one. */
+static void fetch_incoming(const xyl_han_t *han, xyl_node_program_t *program,
+                           uint32_t seat)
+{
+    uint64_t slot = han->problem.count, message = 0, from;
+    uint32_t node, theirs;
+
+    for (node = seat; node < han->levels->nodes; node += han->seats.size) {
+        for (theirs = 0; theirs < seats_of(han, node); theirs++) {
+            block_t block =
+                received_from(han, xyl_levels_rank(han->levels, node, theirs));
+            from = (uint64_t)theirs * han->seats.size + han->seats.rank;
+            if (block.bytes != 0)
+                fetch(program, block.at, seat, message + from * slot,
+                      block.bytes);
+        }
+        message += message_bytes(han, node);
+    }
+}
+
+/* Seats begin with themselves, so that they do not all read one. */
+static xylem_status_t add_step(const xyl_han_t *han, uint64_t published,
+                               uint64_t room, const xyl_han_stage_t *stage)
+{
+    uint32_t i, seats = han->seats.size;
+    xyl_node_program_t program;
+    xylem_status_t status;
+
+    xyl_node_program_init(&program);
+    plan_inputs(&program, room);
+    if (stage->number == HAND_OUT && han->blocks != NULL)
+        publish_slots(han, &program);
+    else
+        publish(han, &program, published);
+    say_published(&program);
+    for (i = 0; i < seats; i++) {
+        uint32_t seat = (han->seats.rank + i) % seats;
+        xyl_node_strand(&program);
+        wait_for(&program, seat);
+        if (stage->number == HAND_OUT)
+            fetch_outgoing(han, &program, seat);
+        else
+            fetch_incoming(han, &program, seat);
+    }
+    status = xyl_node_program_status(&program);
+    if (status == XYLEM_OK)
+        status = xyl_han_add_program(han, &program, stage);
+    else
+        status = xyl_fail(status, "no memory for a program");
+    xyl_node_program_fini(&program);
+    return status;
+}
+
+static xylem_status_t add_hand_out(const xyl_han_t *han)
+{
+    const xyl_han_stage_t stage = {HAND_OUT, XYL_ROLE_INPUT, XYL_ROLE_SCRATCH,
+                                   0, 0};
+    uint64_t bytes = han->problem.count * han->problem.ranks;
+
+    return add_step(han, bytes, bytes, &stage);
+}
+
+static xylem_status_t add_take(const xyl_han_t *han)
+{
+    const xyl_han_stage_t stage = {TAKE, XYL_ROLE_SPARE, XYL_ROLE_RESULT, 0, 0};
+
+    return add_step(han, all_bytes(han, han->seats.rank), most_bytes(han),
+                    &stage);
+}
+
+/* ---- on a node of one rank, which deals with all ---- */
+
+static void write_sort(const xyl_han_t *han, xyl_schedule_t *schedule, int out)
+{
+    uint64_t slot = han->problem.count, at = 0;
+    uint32_t node, first, run = 1, rank;
+
+    for (node = 0; node < han->levels->nodes; node++)
+        for (first = 0; first < seats_of(han, node); first += run) {
+            block_t block;
+            rank = xyl_levels_rank(han->levels, node, first);
+            block = out ? sent_to(han, rank) : received_from(han, rank);
+            if (han->blocks == NULL)
+                run = xyl_han_run(han->levels, node, first);
+            xyl_schedule_copy(schedule,
+                              xyl_piece(XYL_BUFFER_RECV, out ? at : block.at),
+                              xyl_piece(XYL_BUFFER_SEND, out ? block.at : at),
+                              run * block.bytes, XYL_ACTION_NONE);
+            at += run * slot;
+        }
+}
+
+static void write_sort_out(const xyl_han_t *han, const void *arg,
+                           xyl_schedule_t *schedule)
+{
+    (void)arg;
+    write_sort(han, schedule, 1);
+}
+
+static void write_sort_in(const xyl_han_t *han, const void *arg,
+                          xyl_schedule_t *schedule)
+{
+    (void)arg;
+    write_sort(han, schedule, 0);
+}
+
+static xylem_status_t add_sort_out(const xyl_han_t *han)
+{
+    const xyl_han_stage_t stage = {HAND_OUT, XYL_ROLE_INPUT, XYL_ROLE_SCRATCH,
+                                   0, 0};
+
+    return xyl_han_add_written(han, write_sort_out, NULL, &stage);
+}
+
+static xylem_status_t add_sort_in(const xyl_han_t *han)
+{
+    const xyl_han_stage_t stage = {TAKE, XYL_ROLE_SPARE, XYL_ROLE_RESULT, 0, 0};
+
+    return xyl_han_add_written(han, write_sort_in, NULL, &stage);
+}
+
+/* ---- between nodes ---- */
+
+/* All go through the nodes in one order, for what is sent and what is received:
+ * so the first that is left of all messages is posted on both sides. */
+static void write_exchange(const xyl_han_t *han, const void *arg,
+                           xyl_schedule_t *schedule)
+{
+    const xyl_levels_t *levels = han->levels;
+    uint64_t message = 0, bytes;
+    uint32_t node, peer;
+
+    (void)arg;
+    schedule->flight_max = MESSAGES_UNDER_WAY;
+    for (node = han->seats.rank; node < levels->nodes;
+         node += han->seats.size) {
+        const xyl_piece_t from = {XYL_BUFFER_SEND, message};
+        const xyl_piece_t to = {XYL_BUFFER_RECV, message};
+        bytes = message_bytes(han, node);
+        message += bytes;
+        peer =
+            xyl_levels_rank(levels, node, levels->node % seats_of(han, node));
+        if (bytes == 0)
+            continue;
+        if (node == levels->node) {
+            xyl_schedule_copy(schedule, to, from, bytes, XYL_ACTION_NONE);
+            continue;
+        }
+        xyl_schedule_recv(schedule, peer, 0, to, bytes, XYL_ACTION_NONE);
+        xyl_schedule_send(schedule, peer, 0, from, bytes, XYL_ACTION_NONE);
+    }
+}
+
+static xylem_status_t add_exchange(const xyl_han_t *han)
+{
+    const xyl_han_stage_t stage = {EXCHANGE, XYL_ROLE_SCRATCH, XYL_ROLE_SPARE,
+                                   0, 0};
+
+    return xyl_han_add_written(han, write_exchange, NULL, &stage);
+}
+
+/* ---- straight from rank to rank ---- */
+
+/* Of those in `bytes`; 0 for the others. NULL: no memory. */
+static const uint64_t *long_ones(const xyl_han_t *han, const uint64_t *bytes)
+{
+    uint64_t *array = xyl_han_array(han, han->problem.ranks);
+    uint32_t rank;
+
+    for (rank = 0; array != NULL && rank < han->problem.ranks; rank++)
+        array[rank] = if_short(han, bytes[rank]) == 0 ? bytes[rank] : 0;
+    return array;
+}
+
+static xylem_status_t add_straight(const xyl_han_t *han)
+{
+    const xyl_han_stage_t stage = {STRAIGHT, XYL_ROLE_INPUT, XYL_ROLE_RESULT, 0,
+                                   0};
+    const xyl_node_problem_t *blocks = han->blocks;
+    xyl_problem_t problem = han->problem;
+
+    if (blocks != NULL) {
+        problem.recv_counts = long_ones(han, blocks->blocks);
+        problem.recv_displs = blocks->block_at;
+        problem.send_counts = problem.recv_counts;
+        problem.send_displs = problem.recv_displs;
+        if (blocks->send_blocks != NULL) {
+            problem.send_counts = long_ones(han, blocks->send_blocks);
+            problem.send_displs = blocks->send_at;
+        }
+        if (problem.recv_counts == NULL || problem.send_counts == NULL)
+            return XYLEM_ERR_NO_MEMORY;
+    }
+    return xyl_han_add_flat(han, xyl_alltoall_pairwise, &problem, &stage);
+}
+
+/* ---- all of it ---- */
+
+/* The longest slots, up to what pays, for which nodes have the memory; 0: there
+ * are none. */
+static uint64_t slot_bytes(const xyl_han_t *han)
+{
+    const xylem_team_t *team = han->operation->request.team;
+    uint64_t bytes = SLOT_BYTES;
+
+    while (bytes != 0 && !xyl_han_alltoall_fits(team, han->levels, bytes))
+        bytes /= 2;
+    return bytes;
+}
+
+static xylem_status_t add_levels(const xyl_han_t *han)
+{
+    uint64_t bytes = all_bytes(han, han->seats.rank);
+    int is_alone = han->seats.size == 1;
+    xylem_status_t status = xyl_han_make_scratch(han, bytes);
+
+    if (status == XYLEM_OK)
+        status = xyl_han_make_spare(han, bytes);
+    if (status == XYLEM_OK)
+        status = is_alone ? add_sort_out(han) : add_hand_out(han);
+    if (status == XYLEM_OK)
+        status = add_exchange(han);
+    if (status == XYLEM_OK)
+        status = is_alone ? add_sort_in(han) : add_take(han);
+    return status;
+}
+
+xylem_status_t xyl_han_add_alltoall(xyl_han_t *han)
+{
+    const xylem_team_t *team = han->operation->request.team;
+    int varies = han->blocks != NULL;
+    xylem_status_t status;
+
+    if (varies)
+        han->problem.count = slot_bytes(han);
+    if ((varies && han->problem.count == 0) ||
+        !xyl_han_alltoall_fits(team, han->levels, han->problem.count))
+        return add_straight(han);
+    status = add_levels(han);
+    if (status != XYLEM_OK || !varies)
+        return status;
+    status = add_straight(han);
+    if (status == XYLEM_OK)
+        xyl_han_unfeed(han);
+    return status;
+}

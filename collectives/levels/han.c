@@ -1,0 +1,460 @@
+#include "collectives/levels/han.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "collectives/api/arguments.h"
+#include "collectives/choose/compose.h"
+#include "collectives/choose/select.h"
+#include "collectives/levels/parts.h"
+#include "collectives/levels/relay.h"
+#include "collectives/node/node.h"
+#include "collectives/stages/pack_stage.h"
+#include "collectives/stages/tree_stage.h"
+#include "runtime/base/status.h"
+
+int xyl_han_pays(xylem_team_t *team)
+{
+    const xyl_levels_t *levels = xyl_team_levels(team);
+
+    return levels != NULL && levels->nodes > 1 && levels->largest > 1 &&
+           team->context->all_nodes_share;
+}
+
+int xyl_han_keeps_order(xylem_team_t *team)
+{
+    const xyl_levels_t *levels = xyl_team_levels(team);
+
+    return levels != NULL && levels->order == NULL;
+}
+
+/* ---- who leads ---- */
+
+/* The nodes' leaders of a lane: seats in turn. On the root's node several
+ * leaders share the work; one is the root itself. */
+static xylem_status_t choose_leaders(xyl_han_t *han)
+{
+    uint32_t number = han->lane / han->plan->halves, seat;
+    uint32_t turn = number % han->plan->leaders;
+    xylem_status_t status = xyl_han_choose_leaders(
+        han, turn, han->plan->leaders == 1 ? han->root : XYL_HAN_NO_ROOT);
+
+    if (status != XYLEM_OK)
+        return status;
+    han->node_root = han->leader;
+    assert(han->levels->nodes != 0);
+    han->net_root = (turn + number / han->plan->leaders) % han->levels->nodes;
+    if (han->root == XYL_HAN_NO_ROOT)
+        return XYLEM_OK;
+    xyl_levels_find(han->levels, han->root, &han->net_root, &seat);
+    if (han->net_root == han->levels->node)
+        han->node_root = seat;
+    return XYLEM_OK;
+}
+
+/* ---- stages of one lane ---- */
+
+enum { NODE_REDUCE, NET_UP, NET_DOWN, NODE_BCAST };
+
+static xyl_role_t input_of(const xyl_han_t *han)
+{
+    return han->is_private ? XYL_ROLE_SCRATCH : XYL_ROLE_INPUT;
+}
+
+static int is_at_root(const xyl_han_t *han)
+{
+    return han->root != XYL_HAN_NO_ROOT && han->net_root == han->levels->node;
+}
+
+/* Where the leader of a node has what its node contributes, and the end. */
+static xyl_role_t result_of(const xyl_han_t *han)
+{
+    const xylem_team_t *team = han->operation->request.team;
+
+    if (han->is_private ||
+        (han->root != XYL_HAN_NO_ROOT && han->root != team->rank))
+        return XYL_ROLE_SCRATCH;
+    return XYL_ROLE_RESULT;
+}
+
+/* Through memory, or where that cannot be had along a tree. */
+static xylem_status_t add_within(xyl_han_t *han, xylem_coll_t coll,
+                                 int is_in_place)
+{
+    xyl_node_part_t part = {
+        .coll = coll,
+        .group = han->seats,
+        .root = han->node_root,
+        .is_in_place = han->plan->is_in_place || is_in_place,
+        .roots_in_turn =
+            han->plan->leaders >= han->seats.size && !is_at_root(han)};
+    xyl_tree_spec_t tree = {han->seats, han->plan->node_tree, han->node_root, 0,
+                            NULL};
+    xylem_status_t status;
+    int is_added;
+
+    status = xyl_node_part_add(han->operation, han->lane, &part, &is_added);
+    if (status != XYLEM_OK || is_added)
+        return status;
+    return coll == XYLEM_COLL_BCAST
+               ? xyl_down_stage_add(han->operation, han->lane, tree)
+               : xyl_up_stage_add(han->operation, han->lane, tree);
+}
+
+/* `reads`: this seat's contribution. */
+static xylem_status_t add_node_reduce(xyl_han_t *han, xyl_role_t reads)
+{
+    xylem_status_t status;
+
+    if (han->seats.size == 1)
+        return XYLEM_OK;
+    status = add_within(han, XYLEM_COLL_REDUCE, reads == result_of(han));
+    if (status != XYLEM_OK)
+        return status;
+    xyl_han_number_last(han, NODE_REDUCE);
+    xyl_han_last_stage(han)->reads = reads;
+    xyl_han_last_stage(han)->writes =
+        han->seats.rank == han->node_root ? result_of(han) : XYL_ROLE_NOTHING;
+    return XYLEM_OK;
+}
+
+static xylem_status_t add_node_bcast(xyl_han_t *han)
+{
+    xylem_status_t status;
+
+    if (han->seats.size == 1)
+        return XYLEM_OK;
+    status = add_within(han, XYLEM_COLL_BCAST, 0);
+    if (status != XYLEM_OK)
+        return status;
+    xyl_han_number_last(han, NODE_BCAST);
+    xyl_han_last_stage(han)->is_fed = han->seats.rank == han->node_root;
+    xyl_han_last_stage(han)->writes =
+        han->is_private ? XYL_ROLE_SCRATCH : XYL_ROLE_RESULT;
+    return XYLEM_OK;
+}
+
+/* Below switches each level has a tree of the shape, so that a segment goes
+ * once to each switch. Reductions in rank order follow ranks alone. */
+static xyl_tree_spec_t net_tree(const xyl_han_t *han)
+{
+    int is_ordered = han->operation->plan.tree == XYLEM_TREE_INORDER;
+
+    return (xyl_tree_spec_t){
+        han->leaders,
+        {han->operation->plan.tree, han->operation->plan.radix},
+        han->net_root,
+        han->lane % han->plan->halves,
+        is_ordered ? NULL : xyl_levels_switches(han->levels)};
+}
+
+/* `reads`: what the leader brings into the net. */
+static xylem_status_t add_net_up(xyl_han_t *han, xyl_role_t reads)
+{
+    xylem_status_t status;
+
+    if (!xyl_han_is_in_net(han))
+        return XYLEM_OK;
+    status = xyl_up_stage_add(han->operation, han->lane, net_tree(han));
+    if (status != XYLEM_OK)
+        return status;
+    xyl_han_number_last(han, NET_UP);
+    xyl_han_last_stage(han)->reads = reads;
+    if (han->leaders.rank == han->net_root)
+        xyl_han_last_stage(han)->writes = result_of(han);
+    return XYLEM_OK;
+}
+
+static xylem_status_t add_net_down(xyl_han_t *han)
+{
+    xylem_status_t status;
+
+    if (!xyl_han_is_in_net(han))
+        return XYLEM_OK;
+    status = xyl_down_stage_add(han->operation, han->lane, net_tree(han));
+    if (status != XYLEM_OK)
+        return status;
+    xyl_han_number_last(han, NET_DOWN);
+    if (han->is_private)
+        xyl_han_last_stage(han)->writes = XYL_ROLE_SCRATCH;
+    return XYLEM_OK;
+}
+
+static xylem_status_t add_net_exchange(xyl_han_t *han, xyl_role_t reads)
+{
+    const xyl_operation_t *operation = han->operation;
+    const xyl_han_stage_t stage = {NET_UP, reads, result_of(han), 0, 0};
+    const xyl_problem_t problem = {
+        .coll = XYLEM_COLL_ALLREDUCE,
+        .count = xyl_operation_lane_bytes(operation, han->lane) /
+                 operation->element_bytes,
+        .element_bytes = operation->element_bytes,
+        .is_in_place = han->plan->is_in_place || reads == result_of(han),
+        .is_commutative = operation->combiner.is_commutative};
+
+    if (!xyl_han_is_in_net(han))
+        return XYLEM_OK;
+    return xyl_han_add_net(han, han->plan->exchange->write, &problem, &stage);
+}
+
+/* ---- collectives ---- */
+
+/* The root's node first, which then has more senders. */
+static xylem_status_t add_bcast_plain(xyl_han_t *han)
+{
+    xylem_status_t status;
+
+    if (is_at_root(han)) {
+        status = add_node_bcast(han);
+        return status == XYLEM_OK ? add_net_down(han) : status;
+    }
+    status = add_net_down(han);
+    return status == XYLEM_OK ? add_node_bcast(han) : status;
+}
+
+/* Whoever comes in time leads. */
+static int is_relayed(const xyl_han_t *han)
+{
+    return han->operation->request.context->config.bypass_us != 0 &&
+           han->levels->nodes > 1;
+}
+
+static int is_empty(const xyl_han_t *han)
+{
+    return xyl_operation_lane_bytes(han->operation, han->lane) == 0;
+}
+
+/* How many seats come before this one when it is about who leads, if there is
+ * anything to lead; a single leader of the root's node is the root. */
+static uint32_t place_of(const xyl_han_t *han)
+{
+    uint32_t seats = han->seats.size;
+
+    if (is_empty(han))
+        return XYL_RELAY_SEATS;
+    if (is_at_root(han) && han->plan->leaders == 1 && !xyl_han_leads(han))
+        return XYL_RELAY_SEATS;
+    return (han->seats.rank + seats - han->leader) % seats;
+}
+
+/* An hour or so is as good as any more. */
+static uint64_t wait_ns(const xyl_han_t *han)
+{
+    uint64_t us = han->operation->request.context->config.bypass_us;
+
+    return (us < UINT32_MAX ? us : UINT32_MAX) * 1000;
+}
+
+static xylem_status_t add_relay(xyl_han_t *han, uint32_t place,
+                                xyl_stage_t *node)
+{
+    const xyl_relay_spec_t spec = {.tree = net_tree(han),
+                                   .levels = han->levels,
+                                   .seat = han->seats.rank,
+                                   .place = place,
+                                   .node = node,
+                                   .wait_ns = wait_ns(han)};
+    xylem_status_t status;
+
+    if (place >= XYL_RELAY_SEATS)
+        return XYLEM_OK;
+    status = xyl_relay_stage_add(han->operation, han->lane, &spec);
+    if (status == XYLEM_OK)
+        xyl_han_last_stage(han)->sequence_at =
+            han->lane * XYL_HAN_STAGES + NET_UP;
+    return status;
+}
+
+/* Through memory, behind which any seat may lead. */
+static xylem_status_t add_node_relayed(xyl_han_t *han, uint32_t place,
+                                       int *is_added)
+{
+    const xyl_node_part_t part = {.coll = XYLEM_COLL_BCAST,
+                                  .group = han->seats,
+                                  .root = han->node_root,
+                                  .from_any = 1,
+                                  .elects = place < XYL_RELAY_SEATS};
+    xylem_status_t status;
+
+    *is_added = 0;
+    if (han->seats.size == 1)
+        return XYLEM_OK;
+    status = xyl_node_part_add(han->operation, han->lane, &part, is_added);
+    if (status != XYLEM_OK || !*is_added)
+        return status;
+    xyl_han_number_last(han, NODE_BCAST);
+    if (!is_at_root(han))
+        xyl_han_last_stage(han)->is_fed = part.elects;
+    return XYLEM_OK;
+}
+
+/* Where memory is not shared, who should lead does. */
+static xylem_status_t add_bcast_relayed(xyl_han_t *han)
+{
+    uint32_t place = place_of(han);
+    int is_added, comes_first = place == 0 && !is_at_root(han);
+    xylem_status_t status = add_node_relayed(han, place, &is_added);
+
+    if (status != XYLEM_OK || is_added)
+        return status == XYLEM_OK
+                   ? add_relay(han, place, xyl_han_last_stage(han))
+                   : status;
+    if (is_empty(han))
+        return add_bcast_plain(han);
+    if (comes_first)
+        status = add_relay(han, place, NULL);
+    if (status == XYLEM_OK)
+        status = add_node_bcast(han);
+    if (status == XYLEM_OK && !comes_first)
+        status = add_relay(han, place, NULL);
+    return status;
+}
+
+static xylem_status_t add_bcast(xyl_han_t *han)
+{
+    return is_relayed(han) ? add_bcast_relayed(han) : add_bcast_plain(han);
+}
+
+/* Of several leaders on the root's node, each adds what its node has not got to
+ * its own contribution. */
+static xylem_status_t add_reduce(xyl_han_t *han)
+{
+    int has_leaders = han->plan->leaders > 1;
+    xyl_role_t brought = han->seats.size == 1 ? input_of(han) : result_of(han);
+    xylem_status_t status;
+
+    if (is_at_root(han) && has_leaders && han->seats.size > 1) {
+        status = add_net_up(han, input_of(han));
+        return status == XYLEM_OK ? add_node_reduce(han, xyl_han_is_in_net(han)
+                                                             ? result_of(han)
+                                                             : input_of(han))
+                                  : status;
+    }
+    status = add_node_reduce(han, input_of(han));
+    return status == XYLEM_OK ? add_net_up(han, brought) : status;
+}
+
+static xylem_status_t add_allreduce(xyl_han_t *han)
+{
+    xyl_role_t brought = han->seats.size == 1 ? input_of(han) : result_of(han);
+    xylem_status_t status = add_node_reduce(han, input_of(han));
+
+    if (status == XYLEM_OK && han->plan->exchange != NULL)
+        status = add_net_exchange(han, brought);
+    if (status == XYLEM_OK && han->plan->exchange == NULL)
+        status = add_net_up(han, brought);
+    if (status == XYLEM_OK && han->plan->exchange == NULL)
+        status = add_net_down(han);
+    return status == XYLEM_OK ? add_node_bcast(han) : status;
+}
+
+static xylem_status_t add_lane(xyl_han_t *han, xylem_coll_t coll)
+{
+    xylem_status_t status = choose_leaders(han);
+
+    if (status != XYLEM_OK)
+        return status;
+    if (coll == XYLEM_COLL_BCAST)
+        return add_bcast(han);
+    return coll == XYLEM_COLL_REDUCE ? add_reduce(han) : add_allreduce(han);
+}
+
+/* A leader that is not the root combines in memory of its own. */
+static xylem_status_t add_scratch(xyl_operation_t *operation)
+{
+    operation->scratch =
+        xyl_arena_alloc(&operation->request.arena, operation->bytes + 1);
+    if (operation->scratch == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to combine %zu bytes",
+                        operation->bytes);
+    return XYLEM_OK;
+}
+
+static int leads_any(const xyl_han_t *han)
+{
+    return han->seats.size > 1 && han->levels->seat < han->plan->leaders;
+}
+
+static xylem_status_t add_lanes(xyl_han_t *han, xylem_coll_t coll)
+{
+    int combines_apart = coll == XYLEM_COLL_REDUCE && leads_any(han) &&
+                         han->root != han->operation->request.team->rank;
+    xylem_status_t status = XYLEM_OK;
+
+    han->operation->sequences = han->operation->lanes * XYL_HAN_STAGES;
+    if (han->is_private || combines_apart)
+        status = add_scratch(han->operation);
+    if (han->is_private && status == XYLEM_OK)
+        memset(han->operation->scratch, 0, han->operation->bytes);
+    for (han->lane = 0; han->lane < han->operation->lanes && status == XYLEM_OK;
+         han->lane++)
+        status = add_lane(han, coll);
+    return status;
+}
+
+/* ---- creation ---- */
+
+/* What the operation is a frame for. A barrier moves one byte of its own. */
+static xylem_coll_args_t frame_of(const xylem_coll_args_t *args)
+{
+    xylem_coll_args_t frame = *args;
+
+    if (args->coll == XYLEM_COLL_BARRIER) {
+        frame.send = XYLEM_IN_PLACE;
+        frame.recv = NULL;
+        frame.count = 1;
+        frame.type = XYLEM_BYTE;
+        frame.op = XYLEM_BOR;
+        frame.on_segment = NULL;
+    }
+    return frame;
+}
+
+xylem_status_t xyl_han_create(xylem_team_t *team, const xylem_coll_args_t *args,
+                              const xyl_sides_t *sides,
+                              const xyl_combiner_t *combiner,
+                              const xyl_choice_t *choice,
+                              xyl_operation_t **operation_out)
+{
+    const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
+    xylem_coll_args_t frame = frame_of(args);
+    int is_bcast = args->coll == XYLEM_COLL_BCAST;
+    xyl_operation_t *operation;
+    xyl_han_plan_t plan;
+    xylem_status_t status;
+    xyl_han_t han = {.args = &frame,
+                     .sides = sides,
+                     .choice = choice,
+                     .levels = xyl_team_levels(team),
+                     .sequences = 1,
+                     .plan = &plan,
+                     .root = traits->has_root ? args->root : XYL_HAN_NO_ROOT,
+                     .is_private = args->coll == XYLEM_COLL_BARRIER};
+
+    if (han.levels == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a team's levels");
+    xyl_select_han(team, &frame, choice, combiner->is_commutative, &plan);
+    status =
+        xyl_operation_create(team, &frame, &plan.frame,
+                             !is_bcast || team->rank == args->root, &operation);
+    if (status != XYLEM_OK)
+        return status;
+    operation->combiner = *combiner;
+    if (han.is_private)
+        status = xyl_combiner_find(team->context, &frame, &operation->combiner);
+    han.operation = operation;
+    if (status == XYLEM_OK)
+        status = xyl_han_find_seats(operation, han.levels, &han.seats);
+    if (status == XYLEM_OK)
+        status = add_lanes(&han, args->coll);
+    if (status == XYLEM_OK && is_bcast)
+        status = xyl_pack_stages_add(operation, sides->recv);
+    if (status != XYLEM_OK) {
+        xyl_request_discard(&operation->request);
+        return status;
+    }
+    operation->sides = *sides;
+    xyl_operation_bind(operation, args);
+    *operation_out = operation;
+    return XYLEM_OK;
+}

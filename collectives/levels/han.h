@@ -1,0 +1,50 @@
+/* Collectives of several levels: stages between nodes and stages within them,
+ * in series, segment by segment. Each node has a leader per lane, which takes
+ * part in both.
+ *
+ *   bcast       net down ──▶ node bcast
+ *   reduce      node reduce ──▶ net up
+ *   allreduce   node reduce ──▶ net up ──▶ net down ──▶ node bcast
+ *               node reduce ──▶ exchange  ──▶ node bcast      (short messages)
+ *   barrier     an allreduce of one byte
+ *
+ * Nobody waits for a level: segment i is on its way within the nodes while i +
+ * 1 travels between them. With several leaders each takes a part of the
+ * message. HAN: Luo et al., Cluster 2020; Luo, PhD thesis, University of
+ * Tennessee, 2020, chapter 6. There a level's tasks are ordered by hand; here
+ * they are what happens.
+ */
+#ifndef XYL_COLLECTIVES_LEVELS_HAN_H
+#define XYL_COLLECTIVES_LEVELS_HAN_H
+
+#include "collectives/schedules/exchange.h"
+
+/* For bcast, reduce, allreduce and barrier. The sides are the operation's if
+ * this succeeds. Returns owned (free with xyl_request_discard, or by the
+ * user). */
+xylem_status_t xyl_han_create(xylem_team_t *team, const xylem_coll_args_t *args,
+                              const xyl_sides_t *sides,
+                              const xyl_combiner_t *combiner,
+                              const xyl_choice_t *choice,
+                              xyl_operation_t **operation_out);
+
+/* 1 for those in which each level moves all there is at once. */
+int xyl_han_is_whole(xylem_coll_t coll);
+/* These; elements may have gaps. The sides are the operation's if this
+ * succeeds. */
+xylem_status_t xyl_han_whole_create(xylem_team_t *team,
+                                    const xylem_coll_args_t *args,
+                                    const xyl_sides_t *sides,
+                                    const xyl_combiner_t *combiner,
+                                    const xyl_choice_t *choice,
+                                    xyl_operation_t **operation_out);
+
+/* 1 when a rank's node has others of the team, and all know that such nodes
+ * share memory: levels pay. Equal on all ranks. */
+int xyl_han_pays(xylem_team_t *team);
+/* 1 when they do for such a problem. */
+int xyl_han_is_worth(xylem_team_t *team, const xyl_problem_t *problem);
+/* 1 when contributions combined node by node are in the order of ranks. */
+int xyl_han_keeps_order(xylem_team_t *team);
+
+#endif

@@ -1,0 +1,383 @@
+#include "collectives/levels/parts.h"
+
+#include <assert.h>
+
+#include "collectives/api/arguments.h"
+#include "collectives/node/node.h"
+#include "collectives/node/stage.h"
+#include "collectives/schedules/writers.h"
+#include "collectives/stages/exchange_stage.h"
+#include "runtime/base/status.h"
+
+/* ---- groups ---- */
+
+xylem_status_t xyl_han_find_seats(xyl_operation_t *operation,
+                                  const xyl_levels_t *levels,
+                                  xyl_group_t *seats_out)
+{
+    uint32_t seats = xyl_levels_seats(levels, levels->node), seat;
+    uint32_t *ranks =
+        xyl_arena_array(&operation->request.arena, seats, sizeof *ranks);
+
+    if (ranks == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY,
+                        "no memory for the ranks of a node");
+    for (seat = 0; seat < seats; seat++)
+        ranks[seat] = xyl_levels_rank(levels, levels->node, seat);
+    *seats_out = (xyl_group_t){seats, levels->seat, ranks};
+    return XYLEM_OK;
+}
+
+/* Of a node. */
+static uint32_t seat_of(uint32_t turn, uint32_t seats)
+{
+    return turn == XYL_HAN_LAST ? seats - 1 : turn % seats;
+}
+
+xylem_status_t xyl_han_choose_leaders(xyl_han_t *han, uint32_t turn,
+                                      uint32_t root)
+{
+    const xyl_levels_t *levels = han->levels;
+    uint32_t *ranks = xyl_arena_array(&han->operation->request.arena,
+                                      levels->nodes, sizeof *ranks);
+    uint32_t node, root_seat;
+
+    if (ranks == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for leaders");
+    for (node = 0; node < levels->nodes; node++)
+        ranks[node] = xyl_levels_rank(
+            levels, node, seat_of(turn, xyl_levels_seats(levels, node)));
+    han->leader = seat_of(turn, han->seats.size);
+    han->leaders = (xyl_group_t){levels->nodes, levels->node, ranks};
+    han->net_root = 0;
+    if (root == XYL_HAN_NO_ROOT)
+        return XYLEM_OK;
+    xyl_levels_find(levels, root, &han->net_root, &root_seat);
+    ranks[han->net_root] = root;
+    if (han->net_root == levels->node)
+        han->leader = root_seat;
+    return XYLEM_OK;
+}
+
+uint32_t xyl_han_run(const xyl_levels_t *levels, uint32_t node, uint32_t first)
+{
+    uint32_t seats = xyl_levels_seats(levels, node), run = 1;
+    uint32_t rank = xyl_levels_rank(levels, node, first);
+
+    if (levels->order == NULL)
+        return seats - first;
+    while (first + run < seats &&
+           xyl_levels_rank(levels, node, first + run) == rank + run)
+        run++;
+    return run;
+}
+
+/* Simulated with 8 nodes of 8 ranks to 64 of 32. */
+static const struct {
+    uint64_t bytes_max; /* of a node's blocks */
+    uint32_t radix;
+} tree_rules[] = {{512, 2}, {8 << 10, 8}, {UINT64_MAX, 0}};
+
+/* Trees are for nodes of one size, whose blocks lie together. */
+uint32_t xyl_han_tree_radix(const xyl_han_t *han)
+{
+    const xyl_levels_t *levels = han->levels;
+    uint64_t bytes = levels->largest * han->problem.count;
+    uint32_t rule = 0;
+
+    if (levels->order != NULL ||
+        levels->ranks != levels->nodes * levels->largest)
+        return 0;
+    while (bytes > tree_rules[rule].bytes_max)
+        rule++;
+    return tree_rules[rule].radix;
+}
+
+/* ---- memory ---- */
+
+uint64_t *xyl_han_array(const xyl_han_t *han, uint64_t count)
+{
+    uint64_t *array = xyl_arena_array(&han->operation->request.arena,
+                                      (size_t)count, sizeof *array);
+
+    if (array == NULL)
+        (void)xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for counts");
+    return array;
+}
+
+uint64_t *xyl_han_places(const xyl_han_t *han)
+{
+    uint64_t *places = xyl_han_array(han, han->seats.size);
+    uint32_t seat;
+
+    for (seat = 0; places != NULL && seat < han->seats.size; seat++)
+        places[seat] = han->seats.ranks[seat] * han->problem.count;
+    return places;
+}
+
+int xyl_han_count_nodes(const xyl_han_t *han, const uint64_t *counts,
+                        xyl_han_nodes_t *nodes_out)
+{
+    const xyl_levels_t *levels = han->levels;
+    xyl_han_nodes_t nodes = {xyl_han_array(han, levels->nodes),
+                             xyl_han_array(han, levels->nodes + 1)};
+    uint64_t sum = 0;
+    uint32_t node, seat;
+
+    if (nodes.counts == NULL || nodes.places == NULL)
+        return 0;
+    for (node = 0; node < levels->nodes; node++) {
+        nodes.places[node] = sum;
+        for (seat = 0; seat < xyl_levels_seats(levels, node); seat++)
+            sum += counts[xyl_levels_rank(levels, node, seat)];
+        nodes.counts[node] = sum - nodes.places[node];
+    }
+    nodes.places[node] = sum;
+    *nodes_out = nodes;
+    return 1;
+}
+
+static xylem_status_t make(const xyl_han_t *han, uint64_t bytes, void **buffer)
+{
+    assert(*buffer == NULL);
+    if (bytes < SIZE_MAX / 2)
+        *buffer =
+            xyl_arena_alloc(&han->operation->request.arena, (size_t)bytes + 1);
+    if (*buffer == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY,
+                        "no memory for %llu bytes on their way",
+                        (unsigned long long)bytes);
+    return XYLEM_OK;
+}
+
+xylem_status_t xyl_han_make_scratch(const xyl_han_t *han, uint64_t bytes)
+{
+    return make(han, bytes, &han->operation->scratch);
+}
+
+xylem_status_t xyl_han_make_spare(const xyl_han_t *han, uint64_t bytes)
+{
+    return make(han, bytes, &han->operation->spare);
+}
+
+xylem_status_t xyl_han_make_store(const xyl_han_t *han)
+{
+    if (han->seats.size == 1 || !xyl_han_leads(han) || xyl_han_has_root(han))
+        return XYLEM_OK;
+    return xyl_han_make_scratch(han, han->seats.size * han->problem.count);
+}
+
+/* ---- stages ---- */
+
+void xyl_han_number_last(const xyl_han_t *han, uint32_t number)
+{
+    xyl_stage_t *stage = xyl_han_last_stage(han);
+
+    assert(number < XYL_HAN_STAGES && stage->sequences <= han->sequences);
+    stage->sequence_at = (han->lane * XYL_HAN_STAGES + number) * han->sequences;
+}
+
+static void describe_last(const xyl_han_t *han, const xyl_han_stage_t *what)
+{
+    xyl_stage_t *stage = xyl_han_last_stage(han);
+
+    xyl_han_number_last(han, what->number);
+    stage->reads = what->reads;
+    stage->writes = what->writes;
+}
+
+static const xyl_layout_t *layout_of(const xyl_han_t *han, xyl_role_t role)
+{
+    if (role == XYL_ROLE_INPUT && han->args->send != XYLEM_IN_PLACE)
+        return han->sides->send;
+    if (role == XYL_ROLE_INPUT || role == XYL_ROLE_RESULT)
+        return han->sides->recv;
+    return NULL;
+}
+
+void xyl_han_unfeed(const xyl_han_t *han)
+{
+    const xyl_operation_t *operation = han->operation;
+
+    if (xyl_han_last_stage(han) != operation->lane[0])
+        xyl_han_last_stage(han)->is_fed = operation->on_segment != NULL;
+}
+
+static xylem_status_t add_schedule(const xyl_han_t *han,
+                                   const xyl_group_t *group,
+                                   xyl_schedule_t *schedule,
+                                   const xyl_han_stage_t *stage)
+{
+    xylem_status_t status = xyl_schedule_status(schedule);
+
+    xyl_schedule_shift(schedule, stage->send_at, stage->recv_at);
+    if (status == XYLEM_OK)
+        status = xyl_exchange_stage_add(han->operation, han->lane, schedule);
+    if (status == XYLEM_OK)
+        status = xyl_exchange_stage_layouts(xyl_han_last_stage(han),
+                                            layout_of(han, stage->reads),
+                                            layout_of(han, stage->writes));
+    if (status != XYLEM_OK)
+        return status;
+    xyl_han_last_stage(han)->group = *group;
+    describe_last(han, stage);
+    return XYLEM_OK;
+}
+
+xylem_status_t xyl_han_add_written(const xyl_han_t *han, xyl_han_write_fn write,
+                                   const void *arg,
+                                   const xyl_han_stage_t *stage)
+{
+    const xylem_team_t *team = han->operation->request.team;
+    const xyl_group_t all = {team->size, team->rank, NULL};
+    xyl_schedule_t schedule;
+    xylem_status_t status;
+
+    xyl_schedule_init(&schedule, han->problem.element_bytes);
+    write(han, arg, &schedule);
+    status = add_schedule(han, &all, &schedule, stage);
+    xyl_schedule_fini(&schedule);
+    return status;
+}
+
+/* What an algorithm writes for a problem within the group. */
+static xylem_status_t add_algorithm(const xyl_han_t *han,
+                                    const xyl_group_t *group,
+                                    xyl_algorithm_fn write,
+                                    const xyl_problem_t *problem,
+                                    const xyl_han_stage_t *stage)
+{
+    xyl_schedule_t schedule;
+    xylem_status_t status;
+
+    xyl_schedule_init(&schedule, problem->element_bytes);
+    write(problem, &schedule);
+    status = add_schedule(han, group, &schedule, stage);
+    xyl_schedule_fini(&schedule);
+    return status;
+}
+
+xylem_status_t xyl_han_add_net(const xyl_han_t *han, xyl_algorithm_fn write,
+                               const xyl_problem_t *problem,
+                               const xyl_han_stage_t *stage)
+{
+    xyl_problem_t among = *problem;
+
+    among.rank = han->leaders.rank;
+    among.ranks = han->leaders.size;
+    among.root = han->net_root;
+    return add_algorithm(han, &han->leaders, write, &among, stage);
+}
+
+xylem_status_t xyl_han_add_tree(const xyl_han_t *han, xyl_algorithm_fn write,
+                                const xyl_han_stage_t *stage)
+{
+    xyl_problem_t problem = han->problem;
+
+    problem.count *= han->seats.size;
+    problem.is_in_place =
+        xyl_han_is_root(han) && (problem.is_in_place || han->seats.size > 1);
+    problem.radix = xyl_han_tree_radix(han);
+    return xyl_han_add_net(han, write, &problem, stage);
+}
+
+xylem_status_t xyl_han_add_flat(const xyl_han_t *han, xyl_algorithm_fn write,
+                                const xyl_problem_t *problem,
+                                const xyl_han_stage_t *stage)
+{
+    const xylem_team_t *team = han->operation->request.team;
+    const xyl_group_t all = {team->size, team->rank, NULL};
+
+    return add_algorithm(han, &all, write, problem, stage);
+}
+
+xylem_status_t xyl_han_add_program(const xyl_han_t *han,
+                                   xyl_node_program_t *program,
+                                   const xyl_han_stage_t *stage)
+{
+    xylem_status_t status;
+
+    xyl_node_program_shift(program, stage->send_at * program->element_bytes,
+                           stage->recv_at * program->element_bytes);
+    status =
+        xyl_node_level_add(han->operation, han->lane, &han->seats, program);
+    if (status != XYLEM_OK)
+        return status;
+    xyl_node_stage_layouts(xyl_han_last_stage(han),
+                           layout_of(han, stage->reads),
+                           layout_of(han, stage->writes));
+    describe_last(han, stage);
+    return XYLEM_OK;
+}
+
+/* ---- within a node ---- */
+
+/* Where memory is not shared. */
+static xyl_algorithm_fn writer_of(xylem_coll_t coll)
+{
+    static const xyl_algorithm_fn writers[XYLEM_COLL_COUNT] = {
+        [XYLEM_COLL_BCAST] = xyl_bcast_scatter_allgather,
+        [XYLEM_COLL_REDUCE] = xyl_reduce_linear,
+        [XYLEM_COLL_GATHER] = xyl_gather_linear,
+        [XYLEM_COLL_SCATTER] = xyl_scatter_linear,
+        [XYLEM_COLL_ALLGATHER] = xyl_allgather_linear,
+        [XYLEM_COLL_SCAN] = xyl_scan_recursive_doubling,
+        [XYLEM_COLL_EXSCAN] = xyl_scan_recursive_doubling,
+    };
+
+    assert(writers[coll] != NULL);
+    return writers[coll];
+}
+
+/* The same problem for a schedule; blocks are in bytes, as elements then are.
+ */
+static xyl_problem_t problem_over_net(const xyl_han_t *han,
+                                      const xyl_node_problem_t *node)
+{
+    uint64_t bytes =
+        node->blocks == NULL ? node->bytes : node->blocks[han->seats.rank];
+
+    assert(node->blocks == NULL || node->element_bytes == 1);
+    return (xyl_problem_t){
+        .coll = node->coll,
+        .rank = han->seats.rank,
+        .ranks = han->seats.size,
+        .root = node->root,
+        .count = bytes / node->element_bytes,
+        .send_counts = node->blocks,
+        .send_displs = node->block_at,
+        .recv_counts = node->blocks,
+        .recv_displs = node->block_at,
+        .element_bytes = node->element_bytes,
+        .is_in_place = node->is_in_place,
+        .is_commutative = han->problem.is_commutative,
+    };
+}
+
+static xylem_status_t add_over_net(const xyl_han_t *han,
+                                   const xyl_node_problem_t *node,
+                                   const xyl_han_stage_t *stage)
+{
+    const xyl_problem_t problem = problem_over_net(han, node);
+
+    return add_algorithm(han, &han->seats, writer_of(node->coll), &problem,
+                         stage);
+}
+
+xylem_status_t xyl_han_add_node(const xyl_han_t *han,
+                                const xyl_node_problem_t *problem,
+                                const xyl_han_stage_t *stage)
+{
+    xylem_team_t *team = han->operation->request.team;
+    xyl_node_program_t program;
+    xylem_status_t status;
+
+    if (!xyl_node_has_room(team, han->seats.size, problem->element_bytes))
+        return add_over_net(han, problem, stage);
+    xyl_node_program_init(&program);
+    status = xyl_node_level_write(team, &han->seats, problem, &program);
+    if (status == XYLEM_OK)
+        status = xyl_han_add_program(han, &program, stage);
+    xyl_node_program_fini(&program);
+    return status;
+}

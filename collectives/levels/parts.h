@@ -1,0 +1,186 @@
+/* What collectives of several levels are put together from: groups, places of
+ * blocks, and stages, of which each moves all there is at once, or segments.
+ *
+ * Blocks in *node order* lie node after node, and on each in the order of
+ * seats. Where ranks fill node after node that is the order of ranks.
+ */
+#ifndef XYL_COLLECTIVES_LEVELS_PARTS_H
+#define XYL_COLLECTIVES_LEVELS_PARTS_H
+
+#include "collectives/choose/select.h"
+#include "collectives/node/program.h"
+#include "collectives/schedules/exchange.h"
+#include "runtime/core/team_levels.h"
+
+/* What is being composed, on this rank. */
+typedef struct xyl_han {
+    xyl_operation_t *operation;
+    const xylem_coll_args_t *args;
+    const xyl_sides_t *sides;
+    const xyl_choice_t *choice;
+    const xyl_levels_t *levels;
+    xyl_group_t seats;  /* of this node */
+    uint32_t sequences; /* numbers that a stage may use, equal on all ranks */
+    /* Of the lane: */
+    uint32_t lane;       /* 0 where all goes at once */
+    xyl_group_t leaders; /* one of each node; `rank` is the node's number */
+    uint32_t net_root;   /* among them: the root's node */
+    uint32_t leader;     /* seat of this node's leader */
+    /* Of those that move all there is at once: */
+    xyl_problem_t problem; /* the call's; in bytes where nothing is combined */
+    const xyl_node_problem_t *blocks; /* of all ranks, in bytes, where only
+                                         those concerned know them */
+    /* Of those that move segments: */
+    const xyl_han_plan_t *plan;
+    uint32_t root;      /* of the team; XYL_HAN_NO_ROOT: all get the result */
+    int is_private;     /* input and result lie in the operation's own buffer */
+    uint32_t node_root; /* seat from which, or to which, the node's stage is */
+} xyl_han_t;
+
+#define XYL_HAN_NO_ROOT UINT32_MAX
+#define XYL_HAN_LAST    UINT32_MAX
+
+/* The ranks of this node. */
+xylem_status_t xyl_han_find_seats(xyl_operation_t *operation,
+                                  const xyl_levels_t *levels,
+                                  xyl_group_t *seats_out);
+
+/* Makes seat `turn` of every node the leader of the lane, counted round where
+ * there are fewer; XYL_HAN_LAST: the last. `root` leads its node, which is the
+ * net's root; XYL_HAN_NO_ROOT: it is node 0. */
+xylem_status_t xyl_han_choose_leaders(xyl_han_t *han, uint32_t turn,
+                                      uint32_t root);
+
+static inline int xyl_han_leads(const xyl_han_t *han)
+{
+    return han->seats.rank == han->leader;
+}
+
+/* This rank takes part between nodes. One alone on the only node does, too, so
+ * that it comes to an end. */
+static inline int xyl_han_is_in_net(const xyl_han_t *han)
+{
+    return xyl_han_leads(han) &&
+           (han->levels->nodes > 1 || han->seats.size == 1);
+}
+
+static inline int xyl_han_is_root(const xyl_han_t *han)
+{
+    return han->problem.rank == han->problem.root;
+}
+
+/* The root is on this node. */
+static inline int xyl_han_has_root(const xyl_han_t *han)
+{
+    return han->levels->node == han->net_root;
+}
+
+/* Between leaders, with all blocks of a node in one message: the radix of the
+ * tree along which these are gathered or scattered; 0: none, they go straight.
+ */
+uint32_t xyl_han_tree_radix(const xyl_han_t *han);
+
+/* Ranks that follow each other, among those of a node from seat `first` on: how
+ * many. */
+uint32_t xyl_han_run(const xyl_levels_t *levels, uint32_t node, uint32_t first);
+
+/* An array for planning, in the operation's arena; NULL: no memory, and it has
+ * been said. */
+uint64_t *xyl_han_array(const xyl_han_t *han, uint64_t count);
+
+/* Where the blocks of this node's seats lie among those of all ranks, by seat:
+ * an array as above. */
+uint64_t *xyl_han_places(const xyl_han_t *han);
+
+/* What the ranks of each node have: arrays as above. */
+typedef struct xyl_han_nodes {
+    uint64_t *counts; /* [nodes] */
+    uint64_t *places; /* [nodes + 1], in node order */
+} xyl_han_nodes_t;
+
+/* `counts`: of the ranks' blocks. 0: no memory. */
+int xyl_han_count_nodes(const xyl_han_t *han, const uint64_t *counts,
+                        xyl_han_nodes_t *nodes_out);
+
+/* Buffers of the operation; each at most once. */
+xylem_status_t xyl_han_make_scratch(const xyl_han_t *han, uint64_t bytes);
+xylem_status_t xyl_han_make_spare(const xyl_han_t *han, uint64_t bytes);
+/* SCRATCH of leaders who collect the blocks of their nodes, or hand them out.
+ */
+xylem_status_t xyl_han_make_store(const xyl_han_t *han);
+
+/* ---- stages ---- */
+
+/* The stages of a lane are numbered alike on all ranks, whichever a rank has;
+ * below: */
+enum { XYL_HAN_STAGES = 4 };
+
+/* What was added last. */
+static inline xyl_stage_t *xyl_han_last_stage(const xyl_han_t *han)
+{
+    return han->operation->stage[han->operation->stages - 1];
+}
+
+void xyl_han_number_last(const xyl_han_t *han, uint32_t number);
+
+typedef struct xyl_han_stage {
+    uint32_t number;
+    xyl_role_t reads, writes;  /* what is called SEND, and RECV */
+    uint64_t send_at, recv_at; /* where these begin; in elements */
+} xyl_han_stage_t;
+
+/* A collective among the seats, through memory or, where that cannot be had,
+ * over the net. `problem` needs what is not the node's own; arrays may go
+ * afterwards. */
+xylem_status_t xyl_han_add_node(const xyl_han_t *han,
+                                const xyl_node_problem_t *problem,
+                                const xyl_han_stage_t *stage);
+
+/* A program that has been written for the seats. */
+xylem_status_t xyl_han_add_program(const xyl_han_t *han,
+                                   xyl_node_program_t *program,
+                                   const xyl_han_stage_t *stage);
+
+/* A schedule of its own; peers are ranks of the team. */
+typedef void (*xyl_han_write_fn)(const xyl_han_t *han, const void *arg,
+                                 xyl_schedule_t *schedule);
+xylem_status_t xyl_han_add_written(const xyl_han_t *han, xyl_han_write_fn write,
+                                   const void *arg,
+                                   const xyl_han_stage_t *stage);
+
+/* An algorithm's schedule among the leaders. */
+xylem_status_t xyl_han_add_net(const xyl_han_t *han, xyl_algorithm_fn write,
+                               const xyl_problem_t *problem,
+                               const xyl_han_stage_t *stage);
+
+/* The same where all blocks of a node are one, along the tree between leaders.
+ */
+xylem_status_t xyl_han_add_tree(const xyl_han_t *han, xyl_algorithm_fn write,
+                                const xyl_han_stage_t *stage);
+
+/* An algorithm's schedule among all ranks. */
+xylem_status_t xyl_han_add_flat(const xyl_han_t *han, xyl_algorithm_fn write,
+                                const xyl_problem_t *problem,
+                                const xyl_han_stage_t *stage);
+
+/* What was added last does not wait for the stage before; but where the user
+ * hears of what is there, that is all, and it does. */
+void xyl_han_unfeed(const xyl_han_t *han);
+
+/* ---- collectives ---- */
+
+xylem_status_t xyl_han_add_gather(xyl_han_t *han);
+xylem_status_t xyl_han_add_scatter(xyl_han_t *han);
+xylem_status_t xyl_han_add_gatherv(xyl_han_t *han);
+xylem_status_t xyl_han_add_scatterv(xyl_han_t *han);
+xylem_status_t xyl_han_add_allgather(xyl_han_t *han); /* and allgatherv */
+xylem_status_t xyl_han_add_alltoall(xyl_han_t *han);  /* and alltoallv, w */
+xylem_status_t xyl_han_add_reduce_scatter(xyl_han_t *han); /* and _block */
+xylem_status_t xyl_han_add_scan(xyl_han_t *han);           /* and exscan */
+
+/* 1 when the memory of all nodes has room for an alltoall's blocks. Equal on
+ * all ranks. */
+int xyl_han_alltoall_fits(const xylem_team_t *team, const xyl_levels_t *levels,
+                          uint64_t block_bytes);
+
+#endif

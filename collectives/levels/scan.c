@@ -1,0 +1,155 @@
+/* Scan and exscan in levels, where ranks fill node after node: a node's ranks
+ * combine what theirs have up to each, its last rank, which leads, has the sum
+ * of them all; the leaders' exscan tells each what comes before its node, which
+ * it hands on, and everybody puts it in front.
+ *
+ *   node scan ──▶ (sum) ──▶ exscan ──▶ node bcast ──▶ combine
+ *
+ * Sanders, Traff, Parallel prefix (scan) algorithms for MPI, EuroPVM/MPI 2006.
+ * The sum of a node is what its last rank has from a scan; of an exscan, with
+ * its own put behind. What comes before the node is in SCRATCH. */
+#include "collectives/levels/parts.h"
+#include "collectives/schedules/writers.h"
+
+enum { NODE, NET, BCAST };
+
+static int is_alone(const xyl_han_t *han)
+{
+    return han->seats.size == 1;
+}
+
+static int is_scan(const xyl_han_t *han)
+{
+    return han->args->coll == XYLEM_COLL_SCAN;
+}
+
+/* ---- within the node ---- */
+
+static xylem_status_t add_node(const xyl_han_t *han)
+{
+    const xyl_han_stage_t stage = {NODE, XYL_ROLE_INPUT, XYL_ROLE_RESULT, 0, 0};
+    const xyl_node_problem_t problem = {
+        .coll = han->args->coll,
+        .bytes = han->problem.count * han->problem.element_bytes,
+        .element_bytes = han->problem.element_bytes,
+        .is_in_place = han->problem.is_in_place};
+
+    return xyl_han_add_node(han, &problem, &stage);
+}
+
+static void write_copy(const xyl_han_t *han, const void *arg,
+                       xyl_schedule_t *schedule)
+{
+    (void)arg;
+    xyl_schedule_copy(schedule, xyl_piece(XYL_BUFFER_RECV, 0),
+                      xyl_piece(XYL_BUFFER_SEND, 0), han->problem.count,
+                      XYL_ACTION_NONE);
+}
+
+static xylem_status_t add_copy(const xyl_han_t *han, xyl_role_t from,
+                               xyl_role_t to)
+{
+    const xyl_han_stage_t stage = {NODE, from, to, 0, 0};
+
+    return xyl_han_add_written(han, write_copy, NULL, &stage);
+}
+
+/* RECV = SEND op RECV. */
+static void write_combine(const xyl_han_t *han, const void *arg,
+                          xyl_schedule_t *schedule)
+{
+    const xyl_piece_t sum = {XYL_BUFFER_RECV, 0};
+
+    (void)arg;
+    xyl_schedule_reduce(schedule, sum, xyl_piece(XYL_BUFFER_SEND, 0), sum,
+                        han->problem.count, XYL_ACTION_NONE);
+}
+
+static xylem_status_t add_combine(const xyl_han_t *han, xyl_role_t before,
+                                  xyl_role_t sum)
+{
+    const xyl_han_stage_t stage = {NODE, before, sum, 0, 0};
+
+    return xyl_han_add_written(han, write_combine, NULL, &stage);
+}
+
+/* Whoever's own will be overwritten before the leader can put it behind: the
+ * leader, in an exscan. It is kept in SPARE, where the sum of the node comes.
+ */
+static int keeps_own(const xyl_han_t *han)
+{
+    return xyl_han_leads(han) && !is_alone(han) && !is_scan(han) &&
+           han->levels->nodes > 1;
+}
+
+/* ---- between nodes ---- */
+
+static xylem_status_t add_net(const xyl_han_t *han)
+{
+    xyl_han_stage_t stage = {NET, XYL_ROLE_INPUT, XYL_ROLE_SCRATCH, 0, 0};
+    xyl_problem_t problem = han->problem;
+
+    if (!is_alone(han))
+        stage.reads = is_scan(han) ? XYL_ROLE_RESULT : XYL_ROLE_SPARE;
+    problem.coll = XYLEM_COLL_EXSCAN;
+    problem.is_in_place = 0;
+    return xyl_han_add_net(han, xyl_scan_recursive_doubling, &problem, &stage);
+}
+
+static xylem_status_t add_bcast(const xyl_han_t *han)
+{
+    const xyl_han_stage_t stage = {BCAST, XYL_ROLE_NOTHING, XYL_ROLE_SCRATCH, 0,
+                                   0};
+    const xyl_node_problem_t problem = {
+        .coll = XYLEM_COLL_BCAST,
+        .root = han->leader,
+        .bytes = han->problem.count * han->problem.element_bytes,
+        .element_bytes = han->problem.element_bytes};
+
+    return xyl_han_add_node(han, &problem, &stage);
+}
+
+/* The first rank of a node has nothing from an exscan within it. */
+static xylem_status_t add_end(const xyl_han_t *han)
+{
+    if (!is_scan(han) && han->seats.rank == 0)
+        return add_copy(han, XYL_ROLE_SCRATCH, XYL_ROLE_RESULT);
+    return add_combine(han, XYL_ROLE_SCRATCH, XYL_ROLE_RESULT);
+}
+
+static xylem_status_t add_own(const xyl_han_t *han)
+{
+    xylem_status_t status = XYLEM_OK;
+
+    if (keeps_own(han))
+        status = add_copy(han, XYL_ROLE_INPUT, XYL_ROLE_SPARE);
+    if (status == XYLEM_OK && !is_alone(han))
+        status = add_node(han);
+    if (status == XYLEM_OK && is_alone(han) && is_scan(han) &&
+        !han->problem.is_in_place)
+        status = add_copy(han, XYL_ROLE_INPUT, XYL_ROLE_RESULT);
+    if (status == XYLEM_OK && keeps_own(han))
+        status = add_combine(han, XYL_ROLE_RESULT, XYL_ROLE_SPARE);
+    return status;
+}
+
+xylem_status_t xyl_han_add_scan(xyl_han_t *han)
+{
+    uint64_t bytes = han->problem.count * han->problem.element_bytes;
+    xylem_status_t status =
+        xyl_han_choose_leaders(han, XYL_HAN_LAST, XYL_HAN_NO_ROOT);
+
+    if (status == XYLEM_OK)
+        status = xyl_han_make_scratch(han, bytes);
+    if (status == XYLEM_OK && keeps_own(han))
+        status = xyl_han_make_spare(han, bytes);
+    if (status == XYLEM_OK)
+        status = add_own(han);
+    if (status == XYLEM_OK && xyl_han_leads(han) && han->levels->nodes > 1)
+        status = add_net(han);
+    if (status != XYLEM_OK || han->levels->node == 0)
+        return status;
+    if (!is_alone(han))
+        status = add_bcast(han);
+    return status == XYLEM_OK ? add_end(han) : status;
+}

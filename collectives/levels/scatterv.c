@@ -1,0 +1,190 @@
+/* Scatterv in two levels, a gatherv the other way round: the root sends every
+ * leader the short blocks of its node as one bundle, and long ones straight to
+ * their ranks. See varying.h.
+ *
+ *   root's node     node scatterv
+ *   other nodes     telling of lengths ──▶ bundle, into slots ──▶ node scatterv
+ *                   straight
+ *
+ * Karonis et al., Exploiting hierarchy in parallel computer networks to
+ * optimize collective operation performance, 2000; Traff, Hierarchical
+ * gather/scatter algorithms with graceful degradation, IPDPS 2004. */
+#include "collectives/levels/varying.h"
+#include "collectives/schedules/writers.h"
+#include "collectives/stages/exchange_stage.h"
+
+enum { TELL, NET, NODE };
+
+/* ---- at the root ---- */
+
+/* The bundle is put together, unless it lies there as it is. */
+static void send_bundle(const xyl_han_t *han, xyl_schedule_t *schedule,
+                        uint32_t node)
+{
+    xyl_han_bundle_t bundle = xyl_han_bundle(han, node);
+    xyl_piece_t from = {XYL_BUFFER_SEND, bundle.at}, to;
+    xyl_action_t ready = XYL_ACTION_NONE;
+    uint32_t seat;
+
+    if (bundle.bytes == 0)
+        return;
+    if (!bundle.lie_together)
+        from = xyl_schedule_temp(schedule, bundle.bytes);
+    to = from;
+    for (seat = 0;
+         !bundle.lie_together && seat < xyl_levels_seats(han->levels, node);
+         seat++) {
+        xyl_han_block_t block = xyl_han_block(han, node, seat);
+        if (block.bytes == 0 || !xyl_han_is_bundled(han, node, block.bytes))
+            continue;
+        ready = xyl_schedule_join(
+            schedule, ready,
+            xyl_schedule_copy(schedule, to,
+                              xyl_piece(XYL_BUFFER_SEND, block.at), block.bytes,
+                              XYL_ACTION_NONE));
+        to = xyl_piece_plus(to, block.bytes);
+    }
+    xyl_schedule_send(schedule, han->leaders.ranks[node], XYL_HAN_BUNDLE, from,
+                      bundle.bytes, ready);
+}
+
+static void send_straight(const xyl_han_t *han, xyl_schedule_t *schedule,
+                          uint32_t node)
+{
+    uint32_t seat;
+
+    for (seat = 0; seat < xyl_levels_seats(han->levels, node); seat++) {
+        xyl_han_block_t block = xyl_han_block(han, node, seat);
+        if (!xyl_han_is_bundled(han, node, block.bytes) && block.bytes != 0)
+            xyl_schedule_send(schedule, block.rank, XYL_HAN_STRAIGHT,
+                              xyl_piece(XYL_BUFFER_SEND, block.at), block.bytes,
+                              XYL_ACTION_NONE);
+    }
+}
+
+/* A long block may have to wait for its rank's part of the bundle, but no
+ * bundle for long blocks: so these go behind all bundles. */
+static void write_root(const xyl_han_t *han, const void *arg,
+                       xyl_schedule_t *schedule)
+{
+    uint32_t nodes = han->levels->nodes, step;
+    xyl_han_block_t own = xyl_han_block(han, han->net_root, han->leader);
+
+    (void)arg;
+    schedule->flight_max = XYL_HAN_MESSAGES_UNDER_WAY;
+    for (step = 1; step < nodes; step++)
+        send_bundle(han, schedule, (han->net_root + step) % nodes);
+    for (step = 1; step < nodes; step++)
+        send_straight(han, schedule, (han->net_root + step) % nodes);
+    if (han->seats.size == 1 && !han->problem.is_in_place)
+        xyl_schedule_copy(schedule, xyl_piece(XYL_BUFFER_RECV, 0),
+                          xyl_piece(XYL_BUFFER_SEND, own.at), own.bytes,
+                          XYL_ACTION_NONE);
+}
+
+static xylem_status_t add_root(const xyl_han_t *han)
+{
+    const xyl_han_stage_t node = {NODE, XYL_ROLE_INPUT, XYL_ROLE_RESULT, 0, 0};
+    const xyl_han_stage_t net = {NET, XYL_ROLE_INPUT, XYL_ROLE_RESULT, 0, 0};
+    xylem_status_t status = XYLEM_OK;
+
+    if (xyl_han_is_root(han) && xyl_han_is_in_net(han))
+        status = xyl_han_add_written(han, write_root, NULL, &net);
+    if (status != XYLEM_OK || han->seats.size == 1)
+        return status;
+    status = xyl_han_add_root_node(han, &node);
+    if (status == XYLEM_OK)
+        xyl_han_unfeed(han);
+    return status;
+}
+
+/* ---- on other nodes ---- */
+
+static void write_straight(const xyl_han_t *han, const void *arg,
+                           xyl_schedule_t *schedule)
+{
+    (void)arg;
+    xyl_schedule_recv(schedule, han->problem.root, XYL_HAN_STRAIGHT,
+                      xyl_piece(XYL_BUFFER_RECV, 0), han->problem.count,
+                      XYL_ACTION_NONE);
+}
+
+static xylem_status_t add_straight(const xyl_han_t *han)
+{
+    const xyl_han_stage_t stage = {NET, XYL_ROLE_NOTHING, XYL_ROLE_RESULT, 0,
+                                   0};
+
+    return xyl_han_add_written(han, write_straight, NULL, &stage);
+}
+
+/* The receive comes before the copies, into the slots. */
+static void write_bundle(const xyl_han_t *han, const void *arg,
+                         xyl_schedule_t *schedule)
+{
+    uint64_t slot = xyl_han_short_max(han, han->levels->node);
+    uint32_t seats = han->seats.size, seat;
+    xyl_piece_t bundle = xyl_han_bundle_room(han);
+    xyl_action_t recv =
+        xyl_schedule_recv(schedule, han->problem.root, XYL_HAN_BUNDLE, bundle,
+                          seats * slot, XYL_ACTION_NONE);
+
+    (void)arg;
+    for (seat = 0; seat < seats; seat++)
+        xyl_schedule_copy(schedule, xyl_han_slot(han, seat), bundle, slot,
+                          recv);
+}
+
+static void trim_bundle(const void *arg, xyl_action_entry_t *actions)
+{
+    const xyl_han_lengths_t *lengths = arg;
+    xyl_action_entry_t *copies = actions + 1;
+    uint64_t bytes = 0;
+    uint32_t seat;
+
+    for (seat = 0; seat < lengths->seats; seat++) {
+        copies[seat].left.at = actions->to.at + bytes;
+        copies[seat].count = lengths->told[seat];
+        bytes += lengths->told[seat];
+    }
+    xyl_action_trim(actions, XYL_ACTION_RECV, bytes);
+}
+
+static xylem_status_t add_bundle(const xyl_han_t *han,
+                                 const xyl_han_lengths_t *lengths)
+{
+    const xyl_han_stage_t stage = {NET, XYL_ROLE_NOTHING, XYL_ROLE_SCRATCH, 0,
+                                   0};
+    xylem_status_t status =
+        xyl_han_add_written(han, write_bundle, NULL, &stage);
+
+    if (status == XYLEM_OK)
+        xyl_exchange_stage_trim(xyl_han_last_stage(han), trim_bundle, lengths);
+    return status;
+}
+
+static xylem_status_t add_levels(const xyl_han_t *han)
+{
+    const xyl_han_stage_t node = {
+        NODE, xyl_han_leads(han) ? XYL_ROLE_SCRATCH : XYL_ROLE_NOTHING,
+        XYL_ROLE_RESULT, 0, 0};
+    const xyl_han_lengths_t *lengths = NULL;
+    xylem_status_t status;
+
+    if (xyl_han_leads(han)) {
+        lengths = xyl_han_make_slots(han);
+        if (lengths == NULL)
+            return XYLEM_ERR_NO_MEMORY;
+    }
+    status = xyl_han_add_telling(han, lengths, TELL);
+    if (status == XYLEM_OK && lengths != NULL)
+        status = add_bundle(han, lengths);
+    return status == XYLEM_OK ? xyl_han_add_slots(han, NULL, &node) : status;
+}
+
+xylem_status_t xyl_han_add_scatterv(xyl_han_t *han)
+{
+    static const xyl_han_varying_t way = {add_root, add_levels, add_straight,
+                                          xyl_scatter_linear};
+
+    return xyl_han_add_varying(han, &way);
+}

@@ -1,0 +1,37 @@
+/* Allgather(v): ranks in pairs exchange their blocks, then each rank in turn
+ * with its two neighbours the two blocks that it got last: half as many rounds
+ * as the ring takes. For an even number of ranks and long blocks.
+ * Chen, Zhang, Zhang, Yuan, Performance evaluation of allgather algorithms on
+ * terascale Linux cluster with fast Ethernet, 2005. */
+#include "collectives/schedules/writers.h"
+
+#include "collectives/schedules/blocks.h"
+
+void xyl_allgather_neighbor_exchange(const xyl_problem_t *problem,
+                                     xyl_schedule_t *schedule)
+{
+    uint32_t ranks = problem->ranks, rank = problem->rank, round, peer;
+    uint32_t partner = rank ^ 1, pair = rank & ~UINT32_C(1), have = pair, away;
+    xyl_action_t ready, recv;
+    xyl_blocks_t blocks;
+    xyl_store_t store;
+
+    schedule->labels = ranks / 2; /* whichever blocks are empty */
+    xyl_blocks_init(&blocks, problem, schedule);
+    store = xyl_store_make(&blocks);
+    ready = xyl_store_own(&store);
+    xyl_store_send(&store, partner, 0, rank, rank + 1, XYL_ACTION_NONE);
+    recv = xyl_store_recv(&store, partner, 0, partner, partner + 1);
+    ready = xyl_schedule_join(schedule, ready, recv);
+    for (round = 1; round < ranks / 2; round++) {
+        /* Even ranks first turn to the left, odd ones to the right; what comes
+         * from a side is each time one pair further away there. */
+        int is_left = (rank + round) % 2 == 1;
+        peer = (rank + (is_left ? ranks - 1 : 1)) % ranks;
+        away = (round + 1) / 2 * 2;
+        xyl_store_send(&store, peer, round, have, have + 2, ready);
+        have = (pair + (is_left ? ranks - away : away)) % ranks;
+        ready = xyl_store_recv(&store, peer, round, have, have + 2);
+    }
+    xyl_blocks_fini(&blocks);
+}

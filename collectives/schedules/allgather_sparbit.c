@@ -1,0 +1,109 @@
+/* Allgather(v): every block goes down a binomial tree of its own, over the
+ * longest distance first: log2 rounds of messages of one block each, which
+ * land where they belong. Ranks far apart exchange few blocks, near ones many.
+ * A block goes on as soon as it is there.
+ *
+ * The place of a rank in the tree of a block is its distance from the block's
+ * rank: the block comes over the distance of the place's lowest bit, and goes
+ * on over each shorter one.
+ *
+ * Loch, Koslovski, Sparbit: a new logarithmic-cost and data locality-aware MPI
+ * Allgather algorithm, 2021. */
+#include "collectives/schedules/writers.h"
+
+#include <stdlib.h>
+
+#include "runtime/base/status.h"
+
+typedef struct sparbit {
+    const xyl_problem_t *problem;
+    xyl_schedule_t *schedule;
+    xyl_piece_t own;
+    xyl_action_t *ready; /* [ranks] of the block of the rank so far before */
+} sparbit_t;
+
+static uint32_t rank_before(const sparbit_t *sparbit, uint32_t distance)
+{
+    return (sparbit->problem->rank + sparbit->problem->ranks - distance) %
+           sparbit->problem->ranks;
+}
+
+static xyl_piece_t block(const xyl_problem_t *problem, uint32_t rank)
+{
+    return xyl_piece(XYL_BUFFER_RECV,
+                     xyl_block_at(problem, problem->recv_displs, rank));
+}
+
+/* Messages between two ranks bridge one distance, and take every other block
+ * that is a multiple of it away. */
+static uint32_t label_of(uint64_t place, uint64_t distance)
+{
+    return (uint32_t)(place / distance / 2);
+}
+
+static void receive_all(sparbit_t *sparbit)
+{
+    const xyl_problem_t *problem = sparbit->problem;
+    uint32_t place, which, distance;
+    uint64_t count;
+
+    sparbit->ready[0] = XYL_ACTION_NONE;
+    for (place = 1; place < problem->ranks; place++) {
+        which = rank_before(sparbit, place);
+        distance = place & (~place + 1);
+        count = xyl_block_count(problem, problem->recv_counts, which);
+        sparbit->ready[place] = XYL_ACTION_NONE;
+        if (count != 0)
+            sparbit->ready[place] = xyl_schedule_recv(
+                sparbit->schedule, rank_before(sparbit, distance),
+                label_of(place, distance), block(problem, which), count,
+                XYL_ACTION_NONE);
+    }
+}
+
+static void send_all(const sparbit_t *sparbit)
+{
+    const xyl_problem_t *problem = sparbit->problem;
+    uint64_t ranks = problem->ranks, distance = 1, place, count;
+    uint32_t peer, which;
+
+    while (distance < ranks)
+        distance *= 2;
+    for (distance /= 2; distance != 0; distance /= 2) {
+        peer = (uint32_t)((problem->rank + distance) % ranks);
+        for (place = 0; place + distance < ranks; place += 2 * distance) {
+            which = rank_before(sparbit, (uint32_t)place);
+            count = xyl_block_count(problem, problem->recv_counts, which);
+            if (count != 0)
+                xyl_schedule_send(
+                    sparbit->schedule, peer, label_of(place, distance),
+                    place == 0 ? sparbit->own : block(problem, which), count,
+                    sparbit->ready[place]);
+        }
+    }
+}
+
+void xyl_allgather_sparbit(const xyl_problem_t *problem,
+                           xyl_schedule_t *schedule)
+{
+    uint64_t count =
+        xyl_block_count(problem, problem->recv_counts, problem->rank);
+    sparbit_t sparbit = {problem, schedule, block(problem, problem->rank),
+                         malloc(problem->ranks * sizeof(xyl_action_t))};
+
+    if (sparbit.ready == NULL) {
+        schedule->status =
+            xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a schedule");
+        return;
+    }
+    schedule->labels = problem->ranks; /* whichever blocks are empty */
+    if (!problem->is_in_place) {
+        sparbit.own = xyl_piece(XYL_BUFFER_SEND, 0);
+        if (count != 0)
+            xyl_schedule_copy(schedule, block(problem, problem->rank),
+                              sparbit.own, count, XYL_ACTION_NONE);
+    }
+    receive_all(&sparbit);
+    send_all(&sparbit);
+    free(sparbit.ready);
+}

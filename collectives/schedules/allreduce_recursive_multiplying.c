@@ -1,0 +1,137 @@
+/* Allreduce: recursive doubling with groups of `radix` ranks instead of two:
+ * in each round all of a group send all they have to each other and combine
+ * what they got in the order of ranks. Places are written with base `radix`
+ * and, at the top, one smaller digit; ranks beyond the largest number of that
+ * form stand back behind a neighbour. log_radix rounds; for short messages on
+ * nets that send several at once.
+ * Ruefenacht, Bull, Booth, Generalisation of recursive doubling for AllReduce,
+ * 2017. */
+#include "collectives/schedules/fold.h"
+#include "collectives/schedules/writers.h"
+
+enum { LABEL_FOLD, LABEL_UNFOLD, LABEL_ROUND };
+
+typedef struct multiplying {
+    const xyl_problem_t *problem;
+    xyl_schedule_t *schedule;
+    xyl_fold_t fold;
+    xyl_piece_t mine;   /* what this rank has combined so far, */
+    xyl_action_t ready; /* when this is finished */
+    xyl_action_t sent;  /* in place: when RECV is not read any more */
+} multiplying_t;
+
+/* The largest number of the form radix^n * digit. */
+static uint32_t places_of(uint32_t ranks, uint32_t radix)
+{
+    uint32_t power = 1;
+
+    while (power <= ranks / radix)
+        power *= radix;
+    return ranks / power * power;
+}
+
+/* One round among the `radix` places that differ in the digit of `weight`. */
+static void round_write(multiplying_t *m, uint32_t weight, uint32_t radix,
+                        uint32_t round)
+{
+    xyl_schedule_t *schedule = m->schedule;
+    uint64_t count = m->problem->count;
+    uint32_t own = m->fold.place / weight % radix, digit, peer;
+    int is_last = weight * radix == m->fold.ranks;
+    xyl_piece_t sum = m->mine, theirs, to;
+    xyl_action_t ready = m->ready, recv, send;
+
+    for (digit = 0; digit < radix; digit++) {
+        peer = xyl_fold_rank(&m->fold,
+                             m->fold.place - own * weight + digit * weight);
+        if (digit == own) {
+            theirs = m->mine;
+            recv = m->ready;
+        } else {
+            send = xyl_schedule_send(schedule, peer, LABEL_ROUND + round,
+                                     m->mine, count, m->ready);
+            if (m->problem->is_in_place && m->mine.buffer == XYL_BUFFER_SEND)
+                m->sent = xyl_schedule_join(schedule, m->sent, send);
+            theirs = xyl_schedule_temp(schedule, count);
+            recv = xyl_schedule_recv(schedule, peer, LABEL_ROUND + round,
+                                     theirs, count, XYL_ACTION_NONE);
+        }
+        if (digit == 0) {
+            sum = theirs;
+            ready = recv;
+            continue;
+        }
+        /* What is being sent stays as it is; what was received need not. */
+        to = digit == 1 && own == 0 ? theirs : sum;
+        if (is_last && digit + 1 == radix)
+            to = xyl_piece(XYL_BUFFER_RECV, 0);
+        ready = xyl_schedule_join(schedule, ready, recv);
+        ready = xyl_schedule_reduce(schedule, to, sum, theirs, count, ready);
+        sum = to;
+    }
+    if (is_last)
+        xyl_schedule_order(schedule, ready, m->sent);
+    m->mine = sum;
+    m->ready = ready;
+}
+
+static void stand_back(multiplying_t *m)
+{
+    uint64_t count = m->problem->count;
+    xyl_action_t send =
+        xyl_schedule_send(m->schedule, m->fold.partner, LABEL_FOLD, m->mine,
+                          count, XYL_ACTION_NONE);
+
+    xyl_schedule_recv(m->schedule, m->fold.partner, LABEL_UNFOLD,
+                      xyl_piece(XYL_BUFFER_RECV, 0), count,
+                      m->problem->is_in_place ? send : XYL_ACTION_NONE);
+}
+
+static void fold_write(multiplying_t *m)
+{
+    uint64_t count = m->problem->count;
+    xyl_piece_t theirs = xyl_schedule_temp(m->schedule, count);
+    xyl_action_t recv =
+        xyl_schedule_recv(m->schedule, m->fold.partner, LABEL_FOLD, theirs,
+                          count, XYL_ACTION_NONE);
+
+    m->ready =
+        xyl_schedule_reduce(m->schedule, theirs, m->mine, theirs, count, recv);
+    m->mine = theirs;
+}
+
+void xyl_allreduce_recursive_multiplying(const xyl_problem_t *problem,
+                                         xyl_schedule_t *schedule)
+{
+    uint32_t places = places_of(problem->ranks, problem->radix);
+    multiplying_t m = {problem,
+                       schedule,
+                       xyl_fold_to(problem->rank, problem->ranks, places),
+                       {XYL_BUFFER_SEND, 0},
+                       XYL_ACTION_NONE,
+                       XYL_ACTION_NONE};
+    int is_pair = m.fold.partner != problem->rank;
+    uint32_t weight, radix, round = 0;
+
+    if (problem->count == 0)
+        return;
+    if (!m.fold.takes_part) {
+        stand_back(&m);
+        return;
+    }
+    if (problem->ranks == 1 && !problem->is_in_place)
+        xyl_schedule_copy(schedule, xyl_piece(XYL_BUFFER_RECV, 0), m.mine,
+                          problem->count, XYL_ACTION_NONE);
+    if (is_pair)
+        fold_write(&m);
+    for (weight = 1; weight < places; weight *= radix, round++) {
+        radix = problem->radix;
+        if (places / weight < radix)
+            radix = places / weight;
+        round_write(&m, weight, radix, round);
+    }
+    if (is_pair)
+        xyl_schedule_send(schedule, m.fold.partner, LABEL_UNFOLD,
+                          xyl_piece(XYL_BUFFER_RECV, 0), problem->count,
+                          m.ready);
+}

@@ -1,0 +1,26 @@
+/* Barrier: a token goes round the ring twice, the first time to learn that all
+ * are there, the second time to tell. Never more than one message under way,
+ * and 2 * ranks rounds: what others are measured against.
+ * Among the barriers of Open MPI: Gabriel et al., Open MPI: goals, concept, and
+ * design of a next generation MPI implementation, 2004. */
+#include "collectives/schedules/writers.h"
+
+enum { LAPS = 2 };
+
+void xyl_barrier_double_ring(const xyl_problem_t *problem,
+                             xyl_schedule_t *schedule)
+{
+    const xyl_piece_t none = {XYL_BUFFER_TEMP, 0};
+    uint32_t ranks = problem->ranks, rank = problem->rank, lap;
+    uint32_t next = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks;
+    xyl_action_t token = XYL_ACTION_NONE;
+
+    for (lap = 0; lap < LAPS && ranks > 1; lap++) {
+        if (rank == 0)
+            xyl_schedule_send(schedule, next, lap, none, 0, token);
+        token =
+            xyl_schedule_recv(schedule, before, lap, none, 0, XYL_ACTION_NONE);
+        if (rank != 0)
+            xyl_schedule_send(schedule, next, lap, none, 0, token);
+    }
+}

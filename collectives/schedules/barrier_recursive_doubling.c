@@ -1,0 +1,39 @@
+/* Barrier: in round i ranks that differ in bit i tell each other. Each rank
+ * beyond the largest power of two first reports to its even neighbour and in
+ * the end is told by it.
+ * Thakur, Rabenseifner, Gropp, Optimization of collective communication
+ * operations in MPICH, 2005, section 4.5, with nothing to combine. */
+#include "collectives/schedules/writers.h"
+
+#include "collectives/schedules/fold.h"
+
+enum { LABEL_FOLD, LABEL_UNFOLD, LABEL_ROUND };
+
+void xyl_barrier_recursive_doubling(const xyl_problem_t *problem,
+                                    xyl_schedule_t *schedule)
+{
+    const xyl_piece_t none = {XYL_BUFFER_TEMP, 0};
+    xyl_fold_t fold = xyl_fold(problem->rank, problem->ranks);
+    xyl_action_t heard = XYL_ACTION_NONE, recv;
+    uint32_t bit, peer, label = LABEL_ROUND;
+
+    if (!fold.takes_part) {
+        xyl_schedule_send(schedule, fold.partner, LABEL_FOLD, none, 0,
+                          XYL_ACTION_NONE);
+        xyl_schedule_recv(schedule, fold.partner, LABEL_UNFOLD, none, 0,
+                          XYL_ACTION_NONE);
+        return;
+    }
+    if (fold.partner != problem->rank)
+        heard = xyl_schedule_recv(schedule, fold.partner, LABEL_FOLD, none, 0,
+                                  XYL_ACTION_NONE);
+    for (bit = 1; bit < fold.ranks; bit *= 2, label++) {
+        peer = xyl_fold_rank(&fold, fold.place ^ bit);
+        xyl_schedule_send(schedule, peer, label, none, 0, heard);
+        recv =
+            xyl_schedule_recv(schedule, peer, label, none, 0, XYL_ACTION_NONE);
+        heard = xyl_schedule_join(schedule, heard, recv);
+    }
+    if (fold.partner != problem->rank)
+        xyl_schedule_send(schedule, fold.partner, LABEL_UNFOLD, none, 0, heard);
+}

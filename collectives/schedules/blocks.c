@@ -1,0 +1,197 @@
+#include "collectives/schedules/blocks.h"
+
+#include <stdlib.h>
+
+#include "runtime/base/status.h"
+
+static uint64_t before(const xyl_blocks_t *blocks, uint64_t rank)
+{
+    return blocks->before == NULL ? blocks->problem->count * rank
+                                  : blocks->before[rank];
+}
+
+static uint64_t count_of(const xyl_blocks_t *blocks, uint32_t rank)
+{
+    return xyl_block_count(blocks->problem, blocks->problem->recv_counts, rank);
+}
+
+static xyl_piece_t place_of(const xyl_blocks_t *blocks, uint32_t rank)
+{
+    return xyl_piece(
+        XYL_BUFFER_RECV,
+        xyl_block_at(blocks->problem, blocks->problem->recv_displs, rank));
+}
+
+static xyl_piece_t packed_place(const xyl_blocks_t *blocks, uint32_t rank)
+{
+    return xyl_piece(XYL_BUFFER_RECV, blocks->packed_at + before(blocks, rank));
+}
+
+/* Empty blocks may lie anywhere. */
+static void add_up(xyl_blocks_t *blocks)
+{
+    const xyl_problem_t *problem = blocks->problem;
+    uint64_t sum = 0, count, at;
+    uint32_t rank;
+
+    blocks->before =
+        malloc(((size_t)problem->ranks + 1) * sizeof *blocks->before);
+    if (blocks->before == NULL) {
+        blocks->schedule->status =
+            xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a schedule");
+        return;
+    }
+    for (rank = 0; rank < problem->ranks; rank++) {
+        blocks->before[rank] = sum;
+        count = count_of(blocks, rank);
+        at = xyl_block_at(problem, problem->recv_displs, rank);
+        if (count != 0 && sum == 0)
+            blocks->packed_at = at;
+        else if (count != 0 && at != blocks->packed_at + sum)
+            blocks->is_packed = 0;
+        sum += count;
+    }
+    blocks->before[rank] = sum;
+}
+
+void xyl_blocks_init(xyl_blocks_t *blocks, const xyl_problem_t *problem,
+                     xyl_schedule_t *schedule)
+{
+    uint32_t rank = problem->rank;
+
+    *blocks = (xyl_blocks_t){.problem = problem,
+                             .schedule = schedule,
+                             .is_packed = 1,
+                             .owned = XYL_ACTION_NONE};
+    if (problem->recv_counts != NULL)
+        add_up(blocks);
+    blocks->own = problem->is_in_place ? place_of(blocks, rank)
+                                       : xyl_piece(XYL_BUFFER_SEND, 0);
+    if (!problem->is_in_place && count_of(blocks, rank) != 0)
+        blocks->owned =
+            xyl_schedule_copy(schedule, place_of(blocks, rank), blocks->own,
+                              count_of(blocks, rank), XYL_ACTION_NONE);
+}
+
+void xyl_blocks_fini(xyl_blocks_t *blocks)
+{
+    free(blocks->before);
+    blocks->before = NULL;
+}
+
+uint64_t xyl_blocks_count(const xyl_blocks_t *blocks, uint32_t first,
+                          uint64_t number)
+{
+    uint64_t ranks = blocks->problem->ranks, end = first + number;
+
+    if (end <= ranks)
+        return before(blocks, end) - before(blocks, first);
+    return before(blocks, ranks) - before(blocks, first) +
+           before(blocks, end - ranks);
+}
+
+int xyl_blocks_lie_together(const xyl_blocks_t *blocks, uint32_t first,
+                            uint64_t number, xyl_piece_t *at_out)
+{
+    int is_single = number == 1;
+
+    *at_out = is_single ? place_of(blocks, first) : packed_place(blocks, first);
+    return is_single ||
+           (blocks->is_packed && first + number <= blocks->problem->ranks);
+}
+
+/* Blocks that do not go past the last rank. */
+static void copy_range(const xyl_blocks_t *blocks, uint32_t first, uint32_t end,
+                       xyl_piece_t from, xyl_action_t after)
+{
+    uint64_t count;
+    uint32_t rank;
+
+    if (blocks->is_packed) {
+        count = before(blocks, end) - before(blocks, first);
+        if (count != 0)
+            xyl_schedule_copy(blocks->schedule, packed_place(blocks, first),
+                              from, count, after);
+        return;
+    }
+    for (rank = first; rank < end; rank++) {
+        count = count_of(blocks, rank);
+        if (count != 0)
+            xyl_schedule_copy(blocks->schedule, place_of(blocks, rank), from,
+                              count, after);
+        from = xyl_piece_plus(from, count);
+    }
+}
+
+void xyl_blocks_copy_out(const xyl_blocks_t *blocks, uint32_t first,
+                         uint64_t number, xyl_piece_t from, xyl_action_t after)
+{
+    uint64_t ranks = blocks->problem->ranks, end = first + number;
+
+    if (blocks->schedule->status != XYLEM_OK)
+        return;
+    if (end <= ranks) {
+        copy_range(blocks, first, (uint32_t)end, from, after);
+        return;
+    }
+    copy_range(blocks, first, (uint32_t)ranks, from, after);
+    from = xyl_piece_plus(from, before(blocks, ranks) - before(blocks, first));
+    copy_range(blocks, 0, (uint32_t)(end - ranks), from, after);
+}
+
+/* ---- blocks in the order of ranks ---- */
+
+xyl_store_t xyl_store_make(const xyl_blocks_t *blocks)
+{
+    xyl_store_t store = {blocks, xyl_piece(XYL_BUFFER_RECV, blocks->packed_at)};
+
+    if (!blocks->is_packed)
+        store.at = xyl_schedule_temp(blocks->schedule,
+                                     before(blocks, blocks->problem->ranks));
+    return store;
+}
+
+xyl_action_t xyl_store_own(const xyl_store_t *store)
+{
+    const xyl_blocks_t *blocks = store->blocks;
+    uint32_t rank = blocks->problem->rank;
+
+    if (blocks->is_packed || count_of(blocks, rank) == 0)
+        return blocks->owned;
+    return xyl_schedule_copy(
+        blocks->schedule, xyl_piece_plus(store->at, before(blocks, rank)),
+        blocks->own, count_of(blocks, rank), XYL_ACTION_NONE);
+}
+
+void xyl_store_send(const xyl_store_t *store, uint32_t peer, uint32_t label,
+                    uint32_t first, uint32_t end, xyl_action_t after)
+{
+    const xyl_blocks_t *blocks = store->blocks;
+    uint64_t at = before(blocks, first), count = before(blocks, end) - at;
+
+    if (count == 0)
+        return;
+    if (first == blocks->problem->rank && end == first + 1)
+        xyl_schedule_send(blocks->schedule, peer, label, blocks->own, count,
+                          XYL_ACTION_NONE);
+    else
+        xyl_schedule_send(blocks->schedule, peer, label,
+                          xyl_piece_plus(store->at, at), count, after);
+}
+
+xyl_action_t xyl_store_recv(const xyl_store_t *store, uint32_t peer,
+                            uint32_t label, uint32_t first, uint32_t end)
+{
+    const xyl_blocks_t *blocks = store->blocks;
+    uint64_t at = before(blocks, first), count = before(blocks, end) - at;
+    xyl_piece_t to = xyl_piece_plus(store->at, at);
+    xyl_action_t recv;
+
+    if (count == 0)
+        return XYL_ACTION_NONE;
+    recv = xyl_schedule_recv(blocks->schedule, peer, label, to, count,
+                             XYL_ACTION_NONE);
+    if (!blocks->is_packed)
+        copy_range(blocks, first, end, to, recv);
+    return recv;
+}

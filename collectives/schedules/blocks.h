@@ -1,0 +1,72 @@
+/* Blocks of several ranks in one message, for allgather and allgatherv. A
+ * message carries the blocks of ranks that follow each other (rank 0 follows
+ * the last), one behind the other. So it does whatever displacements its sender
+ * and its receiver keep them at: these may differ, the counts do not.
+ *
+ * A rank whose blocks lie one behind the other receives them where they belong,
+ * and passes them on from there; another has a second set of all blocks in the
+ * temporary buffer, the *store*, and copies from it what arrives.
+ *
+ * Messages without elements are left out on both sides. One thread.
+ */
+#ifndef XYL_COLLECTIVES_SCHEDULES_BLOCKS_H
+#define XYL_COLLECTIVES_SCHEDULES_BLOCKS_H
+
+#include "collectives/schedules/algorithm.h"
+
+typedef struct xyl_blocks {
+    const xyl_problem_t *problem;
+    xyl_schedule_t *schedule;
+    uint64_t *before;   /* [ranks + 1] elements of all blocks before; NULL: all
+                           blocks are of one size */
+    int is_packed;      /* one behind the other in RECV, */
+    uint64_t packed_at; /* from here on */
+    xyl_piece_t own;    /* the own block, as the user gave it */
+    xyl_action_t
+        owned; /* it is in RECV, too; XYL_ACTION_NONE: from the start */
+} xyl_blocks_t;
+
+/* Also puts the own block into its place. What cannot be allocated makes the
+ * schedule fail, and everything else here have no effect. */
+void xyl_blocks_init(xyl_blocks_t *blocks, const xyl_problem_t *problem,
+                     xyl_schedule_t *schedule);
+void xyl_blocks_fini(xyl_blocks_t *blocks);
+
+/* Elements of `number` blocks from that of rank `first` on, round past the
+ * last rank. */
+uint64_t xyl_blocks_count(const xyl_blocks_t *blocks, uint32_t first,
+                          uint64_t number);
+
+/* 1 when those blocks lie one behind the other in RECV, from *at_out on. */
+int xyl_blocks_lie_together(const xyl_blocks_t *blocks, uint32_t first,
+                            uint64_t number, xyl_piece_t *at_out);
+
+/* Copies blocks, one behind the other at `from` when `after` is finished, to
+ * their places; the own block is not among them. */
+void xyl_blocks_copy_out(const xyl_blocks_t *blocks, uint32_t first,
+                         uint64_t number, xyl_piece_t from, xyl_action_t after);
+
+/* ---- blocks in the order of ranks ---- */
+
+typedef struct xyl_store {
+    const xyl_blocks_t *blocks;
+    xyl_piece_t at; /* of the block of rank 0 */
+} xyl_store_t;
+
+xyl_store_t xyl_store_make(const xyl_blocks_t *blocks);
+
+/* For those who pass their own block on from the store: what finishes when it
+ * is there. */
+xyl_action_t xyl_store_own(const xyl_store_t *store);
+
+/* Sends blocks [first, end) when `after` is finished; the own block alone at
+ * once, from where the user has it. */
+void xyl_store_send(const xyl_store_t *store, uint32_t peer, uint32_t label,
+                    uint32_t first, uint32_t end, xyl_action_t after);
+
+/* Receives blocks [first, end) and has them where they belong. Returns what
+ * finishes when they are in the store; XYL_ACTION_NONE: they are empty. */
+xyl_action_t xyl_store_recv(const xyl_store_t *store, uint32_t peer,
+                            uint32_t label, uint32_t first, uint32_t end);
+
+#endif

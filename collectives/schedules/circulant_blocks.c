@@ -1,0 +1,248 @@
+/* Bcast and reduce in many blocks on a circulant graph: in each of
+ * blocks - 1 + ceil(log2 ranks) rounds every rank sends a block and gets one,
+ * so that all are busy from the first rounds to the last; which, is computed
+ * by each rank for itself (see circulant.h). A reduce is the same backwards:
+ * whom a rank had a block from, it sends its sum of that block, once it has
+ * got those of all to whom it had sent it. Any number of ranks; for long
+ * messages.
+ * Rounds only give the order: a block goes on when it is there. Of blocks
+ * beyond the last, which stand for the last, only the first is sent.
+ * Traff, Optimal broadcast schedules in logarithmic time with applications to
+ * broadcast, all-broadcast, reduction and all-reduction, 2024. */
+#include <stdlib.h>
+
+#include "collectives/schedules/circulant.h"
+#include "collectives/schedules/inbox.h"
+#include "collectives/schedules/writers.h"
+#include "runtime/base/status.h"
+
+enum { SENDS_OF_ROOT = 4 /* under way at once: earlier blocks come first */ };
+
+#define NO_BLOCK UINT64_MAX
+#define NEVER    (INT64_MIN / 2) /* below 0 in every round */
+
+/* What a rank gets. */
+typedef struct receipts {
+    int64_t blocks[XYL_CIRCULANT_ROUNDS_MAX];
+    uint64_t last_block_round;
+} receipts_t;
+
+typedef struct circulation {
+    const xyl_problem_t *problem;
+    xyl_schedule_t *schedule;
+    xyl_circulant_t graph;
+    uint32_t place;         /* of this rank, counted from the root */
+    uint64_t blocks, block; /* their number, elements of each */
+    uint64_t first_round, rounds;
+    receipts_t own, others[XYL_CIRCULANT_ROUNDS_MAX]; /* by k */
+    xyl_action_t *ready; /* [blocks] got, or combined */
+    xyl_inbox_t inbox;   /* reduce */
+    xyl_piece_t sums;
+} circulation_t;
+
+/* Blocks that would come before the first round begin below 0. */
+static int64_t raw_block(const circulation_t *c, const receipts_t *receipts,
+                         uint64_t round)
+{
+    uint32_t rounds = c->graph.rounds;
+
+    return receipts->blocks[round % rounds] - (int64_t)c->first_round +
+           (int64_t)(round / rounds * rounds);
+}
+
+static void receipts_init(const circulation_t *c, receipts_t *receipts,
+                          uint32_t place)
+{
+    uint64_t round = c->first_round + c->blocks - 1;
+    uint32_t k;
+
+    if (place == 0) {
+        for (k = 0; k < c->graph.rounds; k++)
+            receipts->blocks[k] = NEVER;
+        return;
+    }
+    xyl_circulant_blocks(&c->graph, place, receipts->blocks);
+    while (raw_block(c, receipts, round) < (int64_t)c->blocks - 1)
+        round++;
+    receipts->last_block_round = round;
+}
+
+/* The block that comes in a round, or NO_BLOCK. */
+static uint64_t block_in(const circulation_t *c, const receipts_t *receipts,
+                         uint64_t round)
+{
+    int64_t block = raw_block(c, receipts, round);
+
+    if (block < 0)
+        return NO_BLOCK;
+    if ((uint64_t)block < c->blocks - 1)
+        return (uint64_t)block;
+    return round == receipts->last_block_round ? c->blocks - 1 : NO_BLOCK;
+}
+
+/* 0: there is nothing to do, or no memory. */
+static int circulation_init(circulation_t *c, const xyl_problem_t *problem,
+                            xyl_schedule_t *schedule)
+{
+    uint32_t ranks = problem->ranks, k, rounds;
+    uint64_t i;
+
+    c->problem = problem;
+    c->schedule = schedule;
+    if (problem->count == 0 || ranks == 1)
+        return 0;
+    xyl_circulant_init(&c->graph, ranks);
+    rounds = c->graph.rounds;
+    c->place = (problem->rank + ranks - problem->root) % ranks;
+    c->block = problem->segment_count;
+    if (c->block == 0 || c->block > problem->count)
+        c->block = problem->count;
+    c->blocks = (problem->count + c->block - 1) / c->block;
+    schedule->labels = (uint32_t)c->blocks; /* whichever a rank uses */
+    /* The last round is to end a turn of all skips. */
+    c->first_round = (rounds - (c->blocks - 1) % rounds) % rounds;
+    c->rounds = c->first_round + c->blocks - 1 + rounds;
+    receipts_init(c, &c->own, c->place);
+    for (k = 0; k < rounds; k++)
+        receipts_init(c, &c->others[k],
+                      (uint32_t)((c->place + c->graph.skip[k]) % ranks));
+    c->ready = malloc((size_t)c->blocks * sizeof *c->ready);
+    if (c->ready == NULL) {
+        schedule->status =
+            xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a schedule");
+        return 0;
+    }
+    for (i = 0; i < c->blocks; i++)
+        c->ready[i] = XYL_ACTION_NONE;
+    return 1;
+}
+
+static uint64_t block_count(const circulation_t *c, uint64_t block)
+{
+    uint64_t left = c->problem->count - block * c->block;
+
+    return left < c->block ? left : c->block;
+}
+
+static uint32_t rank_before(const circulation_t *c, uint64_t round)
+{
+    uint64_t skip = c->graph.skip[round % c->graph.rounds];
+    uint64_t ranks = c->problem->ranks;
+
+    return (uint32_t)((c->problem->rank + ranks - skip) % ranks);
+}
+
+static uint32_t rank_behind(const circulation_t *c, uint64_t round)
+{
+    uint64_t skip = c->graph.skip[round % c->graph.rounds];
+
+    return (uint32_t)((c->problem->rank + skip) % c->problem->ranks);
+}
+
+/* What goes to the rank behind in a round, or NO_BLOCK. */
+static uint64_t block_behind(const circulation_t *c, uint64_t round)
+{
+    return block_in(c, &c->others[round % c->graph.rounds], round);
+}
+
+/* ---- broadcast ---- */
+
+static void bcast_round(circulation_t *c, uint64_t round)
+{
+    uint64_t out = block_behind(c, round), in = block_in(c, &c->own, round);
+
+    if (out != NO_BLOCK)
+        xyl_schedule_send(c->schedule, rank_behind(c, round), (uint32_t)out,
+                          xyl_piece(XYL_BUFFER_RECV, out * c->block),
+                          block_count(c, out), c->ready[out]);
+    if (in != NO_BLOCK)
+        c->ready[in] =
+            xyl_schedule_recv(c->schedule, rank_before(c, round), (uint32_t)in,
+                              xyl_piece(XYL_BUFFER_RECV, in * c->block),
+                              block_count(c, in), XYL_ACTION_NONE);
+}
+
+void xyl_bcast_circulant(const xyl_problem_t *problem, xyl_schedule_t *schedule)
+{
+    circulation_t c;
+    uint64_t round;
+
+    if (!circulation_init(&c, problem, schedule))
+        return;
+    /* It only sends, and the others await all from the start. */
+    if (c.place == 0)
+        schedule->flight_max = SENDS_OF_ROOT;
+    for (round = c.first_round; round < c.rounds; round++)
+        bcast_round(&c, round);
+    free(c.ready);
+}
+
+/* ---- reduction ---- */
+
+/* Combines a block with what comes for it from behind. */
+static void block_combine(circulation_t *c, uint64_t round, uint64_t block)
+{
+    xyl_schedule_t *schedule = c->schedule;
+    uint64_t at = block * c->block, count = block_count(c, block);
+    xyl_piece_t sum = xyl_piece_plus(c->sums, at), mine = sum, theirs;
+    xyl_action_t ready;
+
+    if (c->ready[block] == XYL_ACTION_NONE)
+        mine = xyl_piece(XYL_BUFFER_SEND, at);
+    theirs = xyl_inbox_take(&c->inbox, &ready);
+    ready = xyl_schedule_recv(schedule, rank_behind(c, round), (uint32_t)block,
+                              theirs, count, ready);
+    ready = xyl_schedule_join(schedule, c->ready[block], ready);
+    ready = xyl_schedule_reduce(schedule, sum, mine, theirs, count, ready);
+    c->ready[block] = ready;
+    xyl_inbox_give(&c->inbox, ready);
+}
+
+static void reduce_round(circulation_t *c, uint64_t round)
+{
+    uint64_t in = block_behind(c, round), out = block_in(c, &c->own, round);
+    xyl_piece_t from;
+
+    if (in != NO_BLOCK)
+        block_combine(c, round, in);
+    if (out == NO_BLOCK)
+        return;
+    from = c->ready[out] == XYL_ACTION_NONE
+               ? xyl_piece(XYL_BUFFER_SEND, out * c->block)
+               : xyl_piece_plus(c->sums, out * c->block);
+    xyl_schedule_send(c->schedule, rank_before(c, round), (uint32_t)out, from,
+                      block_count(c, out), c->ready[out]);
+}
+
+/* How many blocks come to be combined. */
+static uint64_t arrivals_count(const circulation_t *c)
+{
+    uint64_t round, arrivals = 0;
+
+    for (round = c->first_round; round < c->rounds; round++)
+        arrivals += block_behind(c, round) != NO_BLOCK;
+    return arrivals;
+}
+
+void xyl_reduce_circulant(const xyl_problem_t *problem,
+                          xyl_schedule_t *schedule)
+{
+    circulation_t c;
+    uint64_t round, arrivals;
+
+    if (problem->ranks == 1 && !problem->is_in_place)
+        xyl_schedule_copy(schedule, xyl_piece(XYL_BUFFER_RECV, 0),
+                          xyl_piece(XYL_BUFFER_SEND, 0), problem->count,
+                          XYL_ACTION_NONE);
+    if (!circulation_init(&c, problem, schedule))
+        return;
+    arrivals = arrivals_count(&c);
+    xyl_inbox_init(&c.inbox, schedule, c.block, arrivals);
+    c.sums = xyl_piece(XYL_BUFFER_RECV, 0);
+    if (c.place != 0)
+        c.sums =
+            xyl_schedule_temp(schedule, arrivals != 0 ? problem->count : 0);
+    for (round = c.rounds; round-- != c.first_round;)
+        reduce_round(&c, round);
+    free(c.ready);
+}

@@ -1,0 +1,39 @@
+/* Collectives as schedules: from the arguments of a call to an operation with
+ * an exchange stage. */
+#ifndef XYL_COLLECTIVES_SCHEDULES_EXCHANGE_H
+#define XYL_COLLECTIVES_SCHEDULES_EXCHANGE_H
+
+#include "collectives/schedules/algorithm.h"
+#include "collectives/stages/operation.h"
+#include "runtime/core/team.h"
+
+/* What has been chosen. */
+typedef struct xyl_choice {
+    const xyl_algorithm_t *algorithm; /* NULL: tree stages */
+    xylem_tree_t tree;                /* of them; AUTO: xyl_select decides */
+    uint32_t radix;
+    size_t segment_bytes; /* 0: not cut, or xyl_select decides */
+} xyl_choice_t;
+
+/* The part of a problem that is equal on all ranks: what selection looks at.
+ * Counts of varying blocks are left out. */
+void xyl_problem_outline(xylem_team_t *team, const xylem_coll_args_t *args,
+                         int is_commutative, xyl_problem_t *problem_out);
+
+/* An operation without stages, of packed bytes, in segments of segment_bytes;
+ * 0: all of them at the end. Returns owned. */
+xylem_status_t xyl_frame_create(xylem_team_t *team,
+                                const xylem_coll_args_t *args,
+                                size_t segment_bytes,
+                                xyl_operation_t **operation_out);
+
+/* The sides are the operation's if this succeeds. Returns owned (free with
+ * xyl_request_discard, or by the user). */
+xylem_status_t xyl_exchange_create(xylem_team_t *team,
+                                   const xylem_coll_args_t *args,
+                                   const xyl_sides_t *sides,
+                                   const xyl_combiner_t *combiner,
+                                   const xyl_choice_t *choice,
+                                   xyl_operation_t **operation_out);
+
+#endif

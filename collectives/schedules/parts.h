@@ -1,0 +1,38 @@
+/* A vector cut into one part per rank: of an allreduce or reduce, parts that
+ * differ by at most one element; of a reduce_scatter, the blocks, one behind
+ * the other. */
+#ifndef XYL_COLLECTIVES_SCHEDULES_PARTS_H
+#define XYL_COLLECTIVES_SCHEDULES_PARTS_H
+
+#include "collectives/schedules/algorithm.h"
+
+/* Where a part begins; that of `ranks` is the end of the vector. */
+static inline uint64_t xyl_parts_at(const xyl_problem_t *problem, uint32_t part)
+{
+    uint32_t last = problem->ranks - 1;
+
+    if (problem->coll == XYLEM_COLL_ALLREDUCE ||
+        problem->coll == XYLEM_COLL_REDUCE)
+        return xyl_part_at(problem->count, problem->ranks, part);
+    if (part <= last)
+        return xyl_block_at(problem, problem->recv_displs, part);
+    return xyl_block_at(problem, problem->recv_displs, last) +
+           xyl_block_count(problem, problem->recv_counts, last);
+}
+
+/* Elements of parts [first, end). */
+static inline uint64_t xyl_parts_count(const xyl_problem_t *problem,
+                                       uint32_t first, uint32_t end)
+{
+    return xyl_parts_at(problem, end) - xyl_parts_at(problem, first);
+}
+
+/* In place, the result of a reduce_scatter comes to the beginning of SEND, over
+ * other ranks' blocks: so only at the end. */
+static inline int xyl_parts_result_is_late(const xyl_problem_t *problem)
+{
+    return problem->is_in_place && problem->coll != XYLEM_COLL_ALLREDUCE &&
+           problem->coll != XYLEM_COLL_REDUCE;
+}
+
+#endif

@@ -1,0 +1,348 @@
+/* Allreduce and reduce_scatter(_block) on a circulant graph: seen from each
+ * rank, the parts are numbered from its own on, round past the last rank. Of
+ * `held` parts a rank sends the upper half to the rank that many places behind
+ * it, whose first ones they are, and combines what it gets with its own first
+ * ones; so it goes on with half as many until only its own part is left. For
+ * an allreduce the results go the same ways back. Any number of ranks,
+ * ceil(log2 ranks) rounds each way, each rank sends its vector once each way,
+ * less one part.
+ * Traff, Optimal, non-pipelined reduce-scatter and allreduce algorithms,
+ * 2024. */
+#include <assert.h>
+
+#include "collectives/schedules/parts.h"
+#include "collectives/schedules/writers.h"
+
+enum {
+    ROUNDS_MAX = 32,
+    TOUCHES_MAX = 3 * ROUNDS_MAX /* two per round, a few more in the first */
+};
+
+/* Which action has read or written which elements: [first, end), counted from
+ * the beginning of the own part on, round past the end of the vector. */
+typedef struct touches {
+    uint32_t count;
+    struct {
+        uint64_t first, end;
+        xyl_action_t action;
+    } all[TOUCHES_MAX];
+} touches_t;
+
+typedef struct circulant {
+    const xyl_problem_t *problem;
+    xyl_schedule_t *schedule;
+    uint64_t own_at;    /* elements of the vector before the own part, */
+    uint64_t wrap;      /* and from there to its end */
+    xyl_piece_t sums;   /* from the own part on */
+    xyl_piece_t result; /* of the own part */
+    touches_t writes;   /* to the sums; on the way back, to RECV */
+    touches_t reads;    /* of SEND */
+} circulant_t;
+
+/* Elements as they lie in the vector: cut where that ends, so on all ranks
+ * alike. */
+typedef struct stretches {
+    uint64_t at[2], count[2];
+} stretches_t;
+
+/* ---- where parts and elements are ---- */
+
+/* Elements from the own part to the one that is `index` places further. */
+static uint64_t before(const circulant_t *circulant, uint32_t index)
+{
+    const xyl_problem_t *problem = circulant->problem;
+    uint32_t left = problem->ranks - problem->rank;
+
+    return index <= left
+               ? xyl_parts_at(problem, problem->rank + index) -
+                     circulant->own_at
+               : circulant->wrap + xyl_parts_at(problem, index - left);
+}
+
+static stretches_t stretches_of(const circulant_t *circulant, uint64_t first,
+                                uint64_t end)
+{
+    uint64_t wrap = circulant->wrap;
+
+    if (first >= wrap)
+        return (stretches_t){{first - wrap, 0}, {end - first, 0}};
+    if (end <= wrap)
+        return (stretches_t){{circulant->own_at + first, 0}, {end - first, 0}};
+    return (stretches_t){{circulant->own_at + first, 0},
+                         {wrap - first, end - wrap}};
+}
+
+static uint32_t rank_at(const circulant_t *circulant, uint64_t distance)
+{
+    return (uint32_t)((circulant->problem->rank + distance) %
+                      circulant->problem->ranks);
+}
+
+/* ---- what has been touched ---- */
+
+static void note(touches_t *touches, uint64_t first, uint64_t count,
+                 xyl_action_t action)
+{
+    assert(touches->count < TOUCHES_MAX);
+    touches->all[touches->count].first = first;
+    touches->all[touches->count].end = first + count;
+    touches->all[touches->count++].action = action;
+}
+
+static void order(const circulant_t *circulant, const touches_t *touches,
+                  xyl_action_t action, uint64_t first, uint64_t count)
+{
+    uint32_t i;
+
+    for (i = 0; i < touches->count; i++)
+        if (touches->all[i].first < first + count &&
+            first < touches->all[i].end)
+            xyl_schedule_order(circulant->schedule, action,
+                               touches->all[i].action);
+}
+
+/* ---- towards the own part ---- */
+
+/* The own elements [first, end), with labels 0 and 1. */
+static void first_send(circulant_t *circulant, uint32_t peer, uint64_t first,
+                       uint64_t end)
+{
+    stretches_t stretches = stretches_of(circulant, first, end);
+    xyl_action_t send;
+    uint32_t i;
+
+    for (i = 0; i < 2; first += stretches.count[i++]) {
+        if (stretches.count[i] == 0)
+            continue;
+        send = xyl_schedule_send(circulant->schedule, peer, i,
+                                 xyl_piece(XYL_BUFFER_SEND, stretches.at[i]),
+                                 stretches.count[i], XYL_ACTION_NONE);
+        note(&circulant->reads, first, stretches.count[i], send);
+    }
+}
+
+static void first_recv(circulant_t *circulant, uint32_t peer, uint64_t end)
+{
+    stretches_t stretches = stretches_of(circulant, 0, end);
+    uint64_t first = 0;
+    xyl_action_t recv;
+    uint32_t i;
+
+    for (i = 0; i < 2; first += stretches.count[i++]) {
+        if (stretches.count[i] == 0)
+            continue;
+        recv = xyl_schedule_recv(circulant->schedule, peer, i,
+                                 xyl_piece_plus(circulant->sums, first),
+                                 stretches.count[i], XYL_ACTION_NONE);
+        note(&circulant->writes, first, stretches.count[i], recv);
+    }
+}
+
+/* Combines the sums [first, end), which so far are others', with the own
+ * elements; `to` is where the sum of the first goes. */
+static void first_reduce(circulant_t *circulant, xyl_piece_t to, uint64_t first,
+                         uint64_t end)
+{
+    stretches_t stretches = stretches_of(circulant, first, end);
+    xyl_action_t reduce;
+    uint64_t count;
+    uint32_t i;
+
+    for (i = 0; i < 2; i++) {
+        count = stretches.count[i];
+        if (count == 0)
+            continue;
+        reduce = xyl_schedule_reduce(
+            circulant->schedule, to,
+            xyl_piece(XYL_BUFFER_SEND, stretches.at[i]),
+            xyl_piece_plus(circulant->sums, first), count, XYL_ACTION_NONE);
+        order(circulant, &circulant->writes, reduce, first, count);
+        note(&circulant->writes, first, count, reduce);
+        note(&circulant->reads, first, count, reduce);
+        first += count;
+        to = xyl_piece_plus(to, count);
+    }
+}
+
+/* From SEND to the sums. `next` of `half` parts are kept in the round after
+ * it. */
+static void first_round(circulant_t *circulant, uint32_t half, uint32_t next)
+{
+    uint32_t held = circulant->problem->ranks, got = held - half;
+    uint64_t low = before(circulant, next < got ? next : got);
+    uint64_t high = before(circulant, got), end = before(circulant, half);
+    xyl_action_t copy;
+
+    first_send(circulant, rank_at(circulant, half), end,
+               before(circulant, held));
+    first_recv(circulant, rank_at(circulant, got), high);
+    /* First what is sent in the next round. */
+    first_reduce(circulant, xyl_piece_plus(circulant->sums, low), low, high);
+    first_reduce(circulant, half == 1 ? circulant->result : circulant->sums, 0,
+                 low);
+    if (high == end)
+        return;
+    /* Of an odd number, the part in the middle meets nothing yet. */
+    copy = xyl_schedule_copy(
+        circulant->schedule, xyl_piece_plus(circulant->sums, high),
+        xyl_piece(XYL_BUFFER_SEND, stretches_of(circulant, high, end).at[0]),
+        end - high, XYL_ACTION_NONE);
+    note(&circulant->writes, high, end - high, copy);
+    note(&circulant->reads, high, end - high, copy);
+}
+
+/* Combines elements [first, end) of the sums with those of `theirs`. */
+static void sums_reduce(circulant_t *circulant, xyl_piece_t to,
+                        xyl_piece_t theirs, uint64_t first, uint64_t end,
+                        xyl_action_t recv)
+{
+    xyl_action_t reduce;
+
+    if (first == end)
+        return;
+    reduce = xyl_schedule_reduce(
+        circulant->schedule, to, xyl_piece_plus(circulant->sums, first),
+        xyl_piece_plus(theirs, first), end - first, recv);
+    order(circulant, &circulant->writes, reduce, first, end - first);
+    note(&circulant->writes, first, end - first, reduce);
+}
+
+static void round_write(circulant_t *circulant, uint32_t held, uint32_t half,
+                        uint32_t next, uint32_t label)
+{
+    xyl_schedule_t *schedule = circulant->schedule;
+    uint32_t got = held - half, ranks = circulant->problem->ranks;
+    uint64_t low = before(circulant, next < got ? next : got);
+    uint64_t high = before(circulant, got), end = before(circulant, half);
+    uint64_t sent = before(circulant, held) - end;
+    xyl_piece_t theirs = xyl_schedule_temp(schedule, high);
+    xyl_action_t send, recv;
+
+    if (sent != 0) {
+        send = xyl_schedule_send(schedule, rank_at(circulant, half), label,
+                                 xyl_piece_plus(circulant->sums, end), sent,
+                                 XYL_ACTION_NONE);
+        order(circulant, &circulant->writes, send, end, sent);
+    }
+    if (high == 0)
+        return;
+    recv = xyl_schedule_recv(schedule, rank_at(circulant, ranks - half), label,
+                             theirs, high, XYL_ACTION_NONE);
+    sums_reduce(circulant, xyl_piece_plus(circulant->sums, low), theirs, low,
+                high, recv);
+    sums_reduce(circulant, half == 1 ? circulant->result : circulant->sums,
+                theirs, 0, low, recv);
+}
+
+/* Of a reduce_scatter in place, to the beginning of the vector. */
+static void late_write(circulant_t *circulant)
+{
+    xyl_schedule_t *schedule = circulant->schedule;
+    uint64_t count = before(circulant, 1), wrap = circulant->wrap;
+    xyl_action_t copy;
+
+    if (!xyl_parts_result_is_late(circulant->problem) || count == 0)
+        return;
+    copy = xyl_schedule_copy(schedule, xyl_piece(XYL_BUFFER_RECV, 0),
+                             circulant->result, count, XYL_ACTION_NONE);
+    order(circulant, &circulant->writes, copy, 0, count);
+    order(circulant, &circulant->reads, copy, wrap, count);
+    if (count > circulant->own_at)
+        order(circulant, &circulant->reads, copy, 0, count - circulant->own_at);
+}
+
+/* ---- back ---- */
+
+static void hand_back(circulant_t *circulant, uint32_t peer, uint32_t label,
+                      uint64_t end)
+{
+    stretches_t stretches = stretches_of(circulant, 0, end);
+    uint64_t first = 0;
+    xyl_action_t send;
+    uint32_t i;
+
+    for (i = 0; i < 2; first += stretches.count[i++]) {
+        if (stretches.count[i] == 0)
+            continue;
+        send = xyl_schedule_send(circulant->schedule, peer, label + i,
+                                 xyl_piece(XYL_BUFFER_RECV, stretches.at[i]),
+                                 stretches.count[i], XYL_ACTION_NONE);
+        order(circulant, &circulant->writes, send, first, stretches.count[i]);
+    }
+}
+
+static void collect(circulant_t *circulant, uint32_t peer, uint32_t label,
+                    uint64_t first, uint64_t end)
+{
+    stretches_t stretches = stretches_of(circulant, first, end);
+    xyl_action_t recv;
+    uint32_t i;
+
+    for (i = 0; i < 2; first += stretches.count[i++]) {
+        if (stretches.count[i] == 0)
+            continue;
+        recv = xyl_schedule_recv(circulant->schedule, peer, label + i,
+                                 xyl_piece(XYL_BUFFER_RECV, stretches.at[i]),
+                                 stretches.count[i], XYL_ACTION_NONE);
+        if (circulant->problem->is_in_place)
+            order(circulant, &circulant->reads, recv, first,
+                  stretches.count[i]);
+        note(&circulant->writes, first, stretches.count[i], recv);
+    }
+}
+
+/* held[i] parts were held before round i on the way there. */
+static void return_results(circulant_t *circulant, const uint32_t *held,
+                           uint32_t rounds)
+{
+    touches_t *writes = &circulant->writes;
+    uint32_t ranks = circulant->problem->ranks, i;
+    uint64_t own = before(circulant, 1);
+    xyl_action_t last = XYL_ACTION_NONE;
+
+    /* Only the own part is a result, and was written last. */
+    if (writes->count != 0)
+        last = writes->all[writes->count - 1].action;
+    writes->count = 0;
+    if (own != 0)
+        note(writes, 0, own, last);
+    for (i = rounds; i-- != 0;) {
+        uint32_t half = held[i + 1], label = 2 * (rounds + i);
+        hand_back(circulant, rank_at(circulant, ranks - half), label,
+                  before(circulant, held[i] - half));
+        collect(circulant, rank_at(circulant, half), label,
+                before(circulant, half), before(circulant, held[i]));
+    }
+}
+
+void xyl_reduce_parts_circulant(const xyl_problem_t *problem,
+                                xyl_schedule_t *schedule)
+{
+    uint32_t ranks = problem->ranks, held[ROUNDS_MAX + 2], rounds = 0, i;
+    uint64_t all = xyl_parts_at(problem, ranks);
+    circulant_t circulant = {.problem = problem,
+                             .schedule = schedule,
+                             .own_at = xyl_parts_at(problem, problem->rank)};
+
+    circulant.wrap = all - circulant.own_at;
+    if (ranks == 1 && !problem->is_in_place && all != 0)
+        xyl_schedule_copy(schedule, xyl_piece(XYL_BUFFER_RECV, 0),
+                          xyl_piece(XYL_BUFFER_SEND, 0), all, XYL_ACTION_NONE);
+    if (ranks == 1 || all == 0)
+        return;
+    for (held[0] = ranks; held[rounds] != 1; rounds++)
+        held[rounds + 1] = (held[rounds] + 1) / 2;
+    held[rounds + 1] = 1;
+    circulant.sums = xyl_schedule_temp(schedule, before(&circulant, held[1]));
+    circulant.result = xyl_piece(XYL_BUFFER_RECV, 0);
+    if (problem->coll == XYLEM_COLL_ALLREDUCE)
+        circulant.result.at = circulant.own_at;
+    else if (problem->is_in_place)
+        circulant.result = circulant.sums;
+    first_round(&circulant, held[1], held[2]);
+    for (i = 1; i < rounds; i++)
+        round_write(&circulant, held[i], held[i + 1], held[i + 2], 2 * i);
+    late_write(&circulant);
+    if (problem->coll == XYLEM_COLL_ALLREDUCE)
+        return_results(&circulant, held, rounds);
+}

@@ -1,0 +1,37 @@
+/* Reduce: all send to the root, which combines what it gets with what it has,
+ * first the ranks before it, nearest first, then those behind it. For few
+ * ranks, and where the root has time. */
+#include "collectives/schedules/inbox.h"
+#include "collectives/schedules/writers.h"
+
+void xyl_reduce_linear(const xyl_problem_t *problem, xyl_schedule_t *schedule)
+{
+    const xyl_piece_t own = {XYL_BUFFER_SEND, 0}, result = {XYL_BUFFER_RECV, 0};
+    uint32_t ranks = problem->ranks, root = problem->root, i, peer;
+    uint64_t count = problem->count;
+    xyl_action_t ready = XYL_ACTION_NONE, recv;
+    xyl_piece_t sum = own, theirs;
+    xyl_inbox_t inbox;
+
+    if (count == 0)
+        return;
+    if (problem->rank != root) {
+        xyl_schedule_send(schedule, root, 0, own, count, XYL_ACTION_NONE);
+        return;
+    }
+    if (ranks == 1 && !problem->is_in_place)
+        xyl_schedule_copy(schedule, result, own, count, XYL_ACTION_NONE);
+    xyl_inbox_init(&inbox, schedule, count, ranks - 1);
+    for (i = 1; i < ranks; i++) {
+        peer = i <= root ? root - i : i;
+        theirs = xyl_inbox_take(&inbox, &recv);
+        recv = xyl_schedule_recv(schedule, peer, 0, theirs, count, recv);
+        ready = xyl_schedule_join(schedule, ready, recv);
+        ready = peer < root ? xyl_schedule_reduce(schedule, result, theirs, sum,
+                                                  count, ready)
+                            : xyl_schedule_reduce(schedule, result, sum, theirs,
+                                                  count, ready);
+        sum = result;
+        xyl_inbox_give(&inbox, ready);
+    }
+}

@@ -1,0 +1,234 @@
+/* Allreduce and reduce_scatter: the vector is cut into one part per rank; each
+ * part goes once round the ring, from the rank behind its own, is combined
+ * with every rank's and ends at its own. For an allreduce it goes round once
+ * more as the result. Parts go in segments, a few of which are under way at
+ * once and do not wait for each other.
+ * For long messages: a rank sends its vector once (allreduce: twice), less one
+ * part of each.
+ * Patarasuk, Yuan, Bandwidth optimal all-reduce algorithms for clusters of
+ * workstations, 2009; the ring reduce_scatter of Thakur, Rabenseifner, Gropp,
+ * 2005. */
+#include "collectives/schedules/inbox.h"
+#include "collectives/schedules/parts.h"
+#include "collectives/schedules/writers.h"
+
+/* Segments of a part that are under way at once. A place in the inbox is free
+ * again when the next rank has one for the same segment, which it takes so many
+ * turns later; there are more places, so nobody waits in a circle. */
+enum { LANES = XYL_INBOX_PLACES / 2 };
+
+typedef struct ring {
+    const xyl_problem_t *problem;
+    xyl_schedule_t *schedule;
+    uint32_t next, before;
+    uint64_t segment;      /* elements */
+    uint32_t segments_max; /* of a part */
+    uint32_t lanes;
+    xyl_inbox_t inbox;
+    xyl_piece_t result; /* of the own part, which begins at `own_at` */
+    uint64_t own_at;
+    xyl_action_t done; /* where that is late: the result is ready, and */
+    xyl_action_t read; /* SEND has been read where it comes to */
+} ring_t;
+
+/* A segment of a part. */
+typedef struct stretch {
+    uint32_t part;
+    uint32_t label; /* of its first way round */
+    uint64_t at, count;
+} stretch_t;
+
+/* Of the second. */
+static uint32_t result_label(const ring_t *ring, const stretch_t *stretch)
+{
+    return ring->problem->ranks * ring->segments_max + stretch->label;
+}
+
+static int is_allreduce(const ring_t *ring)
+{
+    return ring->problem->coll == XYLEM_COLL_ALLREDUCE;
+}
+
+/* The result comes round, and goes on unless the next rank has computed it. */
+static void result_pass(ring_t *ring, const stretch_t *stretch,
+                        xyl_action_t read)
+{
+    xyl_piece_t to = xyl_piece(XYL_BUFFER_RECV, stretch->at);
+    xyl_action_t recv = xyl_schedule_recv(
+        ring->schedule, ring->before, result_label(ring, stretch), to,
+        stretch->count, ring->problem->is_in_place ? read : XYL_ACTION_NONE);
+
+    if (stretch->part != ring->next)
+        xyl_schedule_send(ring->schedule, ring->next,
+                          result_label(ring, stretch), to, stretch->count,
+                          recv);
+}
+
+/* `read` reads a stretch of SEND. */
+static void reads(ring_t *ring, const stretch_t *stretch, xyl_action_t read)
+{
+    uint32_t rank = ring->problem->rank;
+
+    if (xyl_parts_result_is_late(ring->problem) &&
+        stretch->at < xyl_parts_count(ring->problem, rank, rank + 1))
+        ring->read = xyl_schedule_join(ring->schedule, ring->read, read);
+}
+
+/* The part that this rank is the first to send. */
+static void first_write(ring_t *ring, const stretch_t *stretch)
+{
+    xyl_action_t send =
+        xyl_schedule_send(ring->schedule, ring->next, stretch->label,
+                          xyl_piece(XYL_BUFFER_SEND, stretch->at),
+                          stretch->count, XYL_ACTION_NONE);
+
+    reads(ring, stretch, send);
+    if (is_allreduce(ring))
+        result_pass(ring, stretch, send);
+}
+
+/* Others come, are combined with this rank's and go on. */
+static void middle_write(ring_t *ring, const stretch_t *stretch)
+{
+    xyl_schedule_t *schedule = ring->schedule;
+    xyl_action_t ready;
+    xyl_piece_t theirs = xyl_inbox_take(&ring->inbox, &ready);
+
+    ready = xyl_schedule_recv(schedule, ring->before, stretch->label, theirs,
+                              stretch->count, ready);
+    ready = xyl_schedule_reduce(schedule, theirs, theirs,
+                                xyl_piece(XYL_BUFFER_SEND, stretch->at),
+                                stretch->count, ready);
+    xyl_inbox_give(&ring->inbox,
+                   xyl_schedule_send(schedule, ring->next, stretch->label,
+                                     theirs, stretch->count, ready));
+    reads(ring, stretch, ready);
+    if (is_allreduce(ring))
+        result_pass(ring, stretch, ready);
+}
+
+/* The rank's own part ends here. */
+static void last_write(ring_t *ring, const stretch_t *stretch)
+{
+    xyl_schedule_t *schedule = ring->schedule;
+    xyl_piece_t result =
+        xyl_piece_plus(ring->result, stretch->at - ring->own_at);
+    xyl_action_t ready;
+    xyl_piece_t theirs = xyl_inbox_take(&ring->inbox, &ready);
+
+    ready = xyl_schedule_recv(schedule, ring->before, stretch->label, theirs,
+                              stretch->count, ready);
+    ready = xyl_schedule_reduce(schedule, result, theirs,
+                                xyl_piece(XYL_BUFFER_SEND, stretch->at),
+                                stretch->count, ready);
+    xyl_inbox_give(&ring->inbox, ready);
+    if (xyl_parts_result_is_late(ring->problem))
+        ring->done = xyl_schedule_join(schedule, ring->done, ready);
+    if (is_allreduce(ring))
+        xyl_schedule_send(schedule, ring->next, result_label(ring, stretch),
+                          result, stretch->count, ready);
+}
+
+/* One segment of the part that this rank touches as the `nth`. */
+static void segment_write(ring_t *ring, uint32_t nth, uint32_t segment)
+{
+    uint32_t ranks = ring->problem->ranks;
+    uint32_t part = (ring->problem->rank + 2 * ranks - 1 - nth) % ranks;
+    uint64_t end = xyl_parts_at(ring->problem, part + 1);
+    stretch_t stretch = {
+        part, part * ring->segments_max + segment,
+        xyl_parts_at(ring->problem, part) + segment * ring->segment, 0};
+
+    if (stretch.at >= end)
+        return;
+    stretch.count = end - stretch.at;
+    if (stretch.count > ring->segment)
+        stretch.count = ring->segment;
+    if (nth == 0)
+        first_write(ring, &stretch);
+    else if (nth + 1 < ranks)
+        middle_write(ring, &stretch);
+    else
+        last_write(ring, &stretch);
+}
+
+/* As many segments of each part as there are lanes, from `first` on. Turns are
+ * counted for those that are missing in short parts, too. */
+static void lanes_write(ring_t *ring, uint32_t first)
+{
+    uint32_t steps = ring->problem->ranks - 1, nth, lane;
+    uint64_t turn = (uint64_t)first * steps;
+
+    for (nth = 0; nth <= steps; nth++)
+        for (lane = 0; lane < ring->lanes; lane++) {
+            ring->inbox.next = (uint32_t)(turn % XYL_INBOX_PLACES);
+            segment_write(ring, nth, first + lane);
+            turn += nth != 0;
+        }
+}
+
+static void result_init(ring_t *ring)
+{
+    uint32_t rank = ring->problem->rank;
+
+    ring->done = ring->read = XYL_ACTION_NONE;
+    ring->own_at = xyl_parts_at(ring->problem, rank);
+    ring->result = xyl_piece(XYL_BUFFER_RECV, 0);
+    if (is_allreduce(ring))
+        ring->result.at = ring->own_at;
+    else if (ring->problem->is_in_place)
+        ring->result = xyl_schedule_temp(
+            ring->schedule, xyl_parts_count(ring->problem, rank, rank + 1));
+}
+
+static void late_write(ring_t *ring)
+{
+    uint32_t rank = ring->problem->rank;
+    uint64_t count = xyl_parts_count(ring->problem, rank, rank + 1);
+    xyl_action_t copy;
+
+    if (!xyl_parts_result_is_late(ring->problem) || count == 0)
+        return;
+    copy = xyl_schedule_copy(ring->schedule, xyl_piece(XYL_BUFFER_RECV, 0),
+                             ring->result, count, ring->done);
+    xyl_schedule_order(ring->schedule, copy, ring->read);
+}
+
+void xyl_reduce_ring(const xyl_problem_t *problem, xyl_schedule_t *schedule)
+{
+    uint32_t ranks = problem->ranks, rank = problem->rank, i;
+    ring_t ring = {.problem = problem,
+                   .schedule = schedule,
+                   .next = (rank + 1) % ranks,
+                   .before = (rank + ranks - 1) % ranks};
+    uint64_t longest = 0, count;
+
+    for (i = 0; i < ranks; i++) {
+        count = xyl_parts_count(problem, i, i + 1);
+        if (longest < count)
+            longest = count;
+    }
+    if (longest == 0)
+        return;
+    if (ranks == 1) {
+        if (!problem->is_in_place)
+            xyl_schedule_copy(schedule, xyl_piece(XYL_BUFFER_RECV, 0),
+                              xyl_piece(XYL_BUFFER_SEND, 0), longest,
+                              XYL_ACTION_NONE);
+        return;
+    }
+    ring.segment = longest;
+    if (problem->segment_count != 0 && problem->segment_count < longest)
+        ring.segment = problem->segment_count;
+    ring.segments_max = (uint32_t)((longest + ring.segment - 1) / ring.segment);
+    schedule->labels = ranks * ring.segments_max; /* whichever are empty */
+    if (is_allreduce(&ring))
+        schedule->labels *= 2;
+    ring.lanes = ring.segments_max < LANES ? ring.segments_max : LANES;
+    result_init(&ring);
+    xyl_inbox_init(&ring.inbox, schedule, ring.segment,
+                   (uint64_t)(ranks - 1) * ring.segments_max);
+    for (i = 0; i < ring.segments_max; i += ring.lanes)
+        lanes_write(&ring, i);
+    late_write(&ring);
+}

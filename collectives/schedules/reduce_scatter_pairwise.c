@@ -1,0 +1,118 @@
+/* Reduce_scatter(_block): every rank sends each other rank that one's block
+ * and combines what it gets, first from the ranks before it, nearest first,
+ * then from those behind it, farthest first; the two sums are joined in the
+ * end, so operations need not be commutative. For long blocks.
+ * Thakur, Rabenseifner, Gropp, 2005, section 4.4. */
+#include "collectives/schedules/inbox.h"
+#include "collectives/schedules/parts.h"
+#include "collectives/schedules/writers.h"
+
+enum { STEPS_UNDER_WAY = XYL_INBOX_PLACES };
+
+typedef struct pairwise {
+    const xyl_problem_t *problem;
+    xyl_schedule_t *schedule;
+    uint64_t count;
+    xyl_inbox_t inbox;
+    xyl_piece_t sum;       /* where that of the ranks up to this one goes; */
+    xyl_piece_t low, high; /* where it is; of the ranks behind */
+    xyl_action_t low_ready, high_ready;
+    xyl_action_t sent; /* what lies where in place the result comes to */
+} pairwise_t;
+
+static void send_write(pairwise_t *pairwise, uint32_t peer)
+{
+    uint64_t at = xyl_parts_at(pairwise->problem, peer);
+    uint64_t count = xyl_parts_count(pairwise->problem, peer, peer + 1);
+
+    xyl_action_t send;
+
+    if (count == 0)
+        return;
+    send = xyl_schedule_send(pairwise->schedule, peer, 0,
+                             xyl_piece(XYL_BUFFER_SEND, at), count,
+                             XYL_ACTION_NONE);
+    if (pairwise->problem->is_in_place && at < pairwise->count)
+        pairwise->sent =
+            xyl_schedule_join(pairwise->schedule, pairwise->sent, send);
+}
+
+/* What comes goes in front of one of the sums. */
+static void recv_write(pairwise_t *pairwise, uint32_t peer)
+{
+    xyl_schedule_t *schedule = pairwise->schedule;
+    uint32_t rank = pairwise->problem->rank;
+    uint64_t count = pairwise->count;
+    xyl_piece_t theirs;
+    xyl_action_t ready;
+
+    if (count == 0)
+        return;
+    if (peer + 1 == pairwise->problem->ranks) {
+        pairwise->high_ready = xyl_schedule_recv(
+            schedule, peer, 0, pairwise->high, count, XYL_ACTION_NONE);
+        return;
+    }
+    theirs = xyl_inbox_take(&pairwise->inbox, &ready);
+    ready = xyl_schedule_recv(schedule, peer, 0, theirs, count, ready);
+    if (peer > rank) {
+        ready = xyl_schedule_join(schedule, pairwise->high_ready, ready);
+        pairwise->high_ready = ready = xyl_schedule_reduce(
+            schedule, pairwise->high, theirs, pairwise->high, count, ready);
+    } else {
+        ready = xyl_schedule_join(schedule, pairwise->low_ready, ready);
+        pairwise->low_ready = ready = xyl_schedule_reduce(
+            schedule, pairwise->sum, theirs, pairwise->low, count, ready);
+        pairwise->low = pairwise->sum;
+    }
+    xyl_inbox_give(&pairwise->inbox, ready);
+}
+
+/* Joins the sums. In place the result waits until what lies there is sent. */
+static void result_write(pairwise_t *pairwise)
+{
+    const xyl_problem_t *problem = pairwise->problem;
+    xyl_schedule_t *schedule = pairwise->schedule;
+    xyl_piece_t result = {XYL_BUFFER_RECV, 0}, sum = pairwise->low;
+    xyl_action_t ready = pairwise->low_ready;
+
+    if (pairwise->count == 0)
+        return;
+    if (problem->rank + 1 < problem->ranks) {
+        sum = problem->is_in_place ? pairwise->high : result;
+        ready = xyl_schedule_join(schedule, ready, pairwise->high_ready);
+        ready = xyl_schedule_reduce(schedule, sum, pairwise->low,
+                                    pairwise->high, pairwise->count, ready);
+    }
+    if (problem->is_in_place ? problem->ranks == 1
+                             : sum.buffer == XYL_BUFFER_RECV)
+        return;
+    ready = xyl_schedule_copy(schedule, result, sum, pairwise->count, ready);
+    xyl_schedule_order(schedule, ready, pairwise->sent);
+}
+
+void xyl_reduce_scatter_pairwise(const xyl_problem_t *problem,
+                                 xyl_schedule_t *schedule)
+{
+    uint32_t ranks = problem->ranks, rank = problem->rank, step;
+    pairwise_t pairwise = {.problem = problem,
+                           .schedule = schedule,
+                           .count = xyl_parts_count(problem, rank, rank + 1),
+                           .low_ready = XYL_ACTION_NONE,
+                           .high_ready = XYL_ACTION_NONE,
+                           .sent = XYL_ACTION_NONE};
+
+    pairwise.low = xyl_piece(XYL_BUFFER_SEND, xyl_parts_at(problem, rank));
+    pairwise.sum = xyl_piece(XYL_BUFFER_RECV, 0);
+    if (problem->is_in_place && rank != 0)
+        pairwise.sum = xyl_schedule_temp(schedule, pairwise.count);
+    if (rank + 1 < ranks)
+        pairwise.high = xyl_schedule_temp(schedule, pairwise.count);
+    xyl_inbox_init(&pairwise.inbox, schedule, pairwise.count, ranks - 1);
+    schedule->flight_max = STEPS_UNDER_WAY;
+    for (step = 1; step < ranks; step++) {
+        send_write(&pairwise, (rank + step) % ranks);
+        recv_write(&pairwise, (rank + ranks - step) % ranks);
+    }
+    result_write(&pairwise);
+}

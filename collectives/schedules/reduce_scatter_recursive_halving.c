@@ -1,0 +1,160 @@
+/* Reduce_scatter(_block): in each round a group of ranks is halved; a rank
+ * sends its partner in the other half all blocks of that half and keeps those
+ * of its own, combined with what it gets. Of the ranks beyond the largest
+ * power of two, each first gives all to its even neighbour and in the end gets
+ * its block from it. log2 rounds; the first partner is the farthest, so
+ * operations have to be commutative. For short vectors.
+ * Thakur, Rabenseifner, Gropp, 2005, section 4.4. */
+#include "collectives/schedules/fold.h"
+#include "collectives/schedules/parts.h"
+#include "collectives/schedules/writers.h"
+
+enum { LABEL_FOLD, LABEL_UNFOLD, LABEL_ROUND };
+
+typedef struct halving {
+    const xyl_problem_t *problem;
+    xyl_schedule_t *schedule;
+    xyl_fold_t fold;
+    xyl_piece_t sums;   /* of the element at `sums_at` and those behind it */
+    uint64_t sums_at;   /* within the vector */
+    xyl_action_t ready; /* the sums are */
+    uint64_t count;     /* of the own block */
+    xyl_action_t sent;  /* what lies where in place the result comes to */
+} halving_t;
+
+/* Where the blocks of a place begin. */
+static uint64_t place_at(const halving_t *halving, uint32_t place)
+{
+    uint32_t rank = place == halving->fold.ranks
+                        ? halving->problem->ranks
+                        : xyl_fold_rank(&halving->fold, place);
+
+    return xyl_parts_at(halving->problem, rank);
+}
+
+static void stand_back(halving_t *halving)
+{
+    const xyl_problem_t *problem = halving->problem;
+    uint64_t all = xyl_parts_at(problem, problem->ranks);
+    uint64_t count = halving->count;
+    xyl_action_t send = XYL_ACTION_NONE;
+
+    if (all != 0)
+        send = xyl_schedule_send(halving->schedule, halving->fold.partner,
+                                 LABEL_FOLD, xyl_piece(XYL_BUFFER_SEND, 0), all,
+                                 XYL_ACTION_NONE);
+    if (count != 0)
+        xyl_schedule_recv(halving->schedule, halving->fold.partner,
+                          LABEL_UNFOLD, xyl_piece(XYL_BUFFER_RECV, 0), count,
+                          problem->is_in_place ? send : XYL_ACTION_NONE);
+}
+
+static void fold_write(halving_t *halving)
+{
+    uint64_t all = xyl_parts_at(halving->problem, halving->problem->ranks);
+    xyl_piece_t theirs;
+    xyl_action_t recv;
+
+    if (all == 0)
+        return;
+    theirs = xyl_schedule_temp(halving->schedule, all);
+    recv = xyl_schedule_recv(halving->schedule, halving->fold.partner,
+                             LABEL_FOLD, theirs, all, XYL_ACTION_NONE);
+    halving->ready = xyl_schedule_reduce(halving->schedule, theirs,
+                                         halving->sums, theirs, all, recv);
+    halving->sums = theirs;
+}
+
+/* Keeps the sums of places [first, end), which are the lower or upper half of
+ * those so far; the other half begins at `other`. */
+static void round_write(halving_t *halving, uint32_t first, uint32_t half,
+                        uint32_t round)
+{
+    xyl_schedule_t *schedule = halving->schedule;
+    uint32_t other = halving->fold.place < first + half ? first + half : first;
+    uint32_t own = other == first ? first + half : first;
+    uint32_t peer =
+        xyl_fold_rank(&halving->fold, halving->fold.place - own + other);
+    uint64_t sent_at = place_at(halving, other), kept_at;
+    uint64_t sent = place_at(halving, other + half) - sent_at, kept;
+    xyl_piece_t from, mine, theirs;
+    xyl_action_t send, recv;
+
+    kept_at = place_at(halving, own);
+    kept = place_at(halving, own + half) - kept_at;
+    if (sent != 0) {
+        from = xyl_piece_plus(halving->sums, sent_at - halving->sums_at);
+        send = xyl_schedule_send(schedule, peer, LABEL_ROUND + round, from,
+                                 sent, halving->ready);
+        if (from.buffer == XYL_BUFFER_SEND && from.at < halving->count)
+            halving->sent = send;
+    }
+    if (kept == 0)
+        return;
+    mine = xyl_piece_plus(halving->sums, kept_at - halving->sums_at);
+    theirs = xyl_schedule_temp(schedule, kept);
+    recv = xyl_schedule_recv(schedule, peer, LABEL_ROUND + round, theirs, kept,
+                             XYL_ACTION_NONE);
+    recv = xyl_schedule_join(schedule, halving->ready, recv);
+    halving->ready =
+        own < other
+            ? xyl_schedule_reduce(schedule, theirs, mine, theirs, kept, recv)
+            : xyl_schedule_reduce(schedule, theirs, theirs, mine, kept, recv);
+    halving->sums = theirs;
+    halving->sums_at = kept_at;
+}
+
+/* The own block, and that of the neighbour who has stood back. */
+static void result_write(halving_t *halving)
+{
+    const xyl_problem_t *problem = halving->problem;
+    uint32_t rank = problem->rank, partner = halving->fold.partner;
+    uint64_t count = halving->count;
+    xyl_piece_t from = xyl_piece_plus(
+        halving->sums, xyl_parts_at(problem, rank) - halving->sums_at);
+    xyl_action_t copy;
+
+    /* Alone in place, the result is there. */
+    if (count != 0 &&
+        !(problem->is_in_place && from.buffer == XYL_BUFFER_SEND)) {
+        copy =
+            xyl_schedule_copy(halving->schedule, xyl_piece(XYL_BUFFER_RECV, 0),
+                              from, count, halving->ready);
+        if (problem->is_in_place)
+            xyl_schedule_order(halving->schedule, copy, halving->sent);
+    }
+    if (partner == rank)
+        return;
+    count = xyl_parts_count(problem, partner, partner + 1);
+    from = xyl_piece_plus(halving->sums,
+                          xyl_parts_at(problem, partner) - halving->sums_at);
+    if (count != 0)
+        xyl_schedule_send(halving->schedule, partner, LABEL_UNFOLD, from, count,
+                          halving->ready);
+}
+
+void xyl_reduce_scatter_recursive_halving(const xyl_problem_t *problem,
+                                          xyl_schedule_t *schedule)
+{
+    halving_t halving = {
+        problem,
+        schedule,
+        xyl_fold(problem->rank, problem->ranks),
+        {XYL_BUFFER_SEND, 0},
+        0,
+        XYL_ACTION_NONE,
+        xyl_parts_count(problem, problem->rank, problem->rank + 1),
+        XYL_ACTION_NONE};
+    uint32_t half, round = 0;
+
+    if (!halving.fold.takes_part) {
+        stand_back(&halving);
+        return;
+    }
+    if (halving.fold.partner != problem->rank)
+        fold_write(&halving);
+    for (half = halving.fold.ranks / 2; half != 0; half /= 2, round++)
+        round_write(&halving, halving.fold.place & ~(2 * half - 1), half,
+                    round);
+    result_write(&halving);
+}

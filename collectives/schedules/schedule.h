@@ -1,0 +1,139 @@
+/* A schedule: what one rank does in a collective, as actions and what each of
+ * them waits for. Algorithms are functions that write schedules; the exchange
+ * stage runs them: an action starts when all it waits for is finished, and
+ * nothing waits for anything else.
+ *
+ * Actions name pieces of three buffers, so that one schedule serves any number
+ * of starts with other addresses. Offsets and counts are in elements, as if
+ * they lay one behind the other; a user's buffer may have a layout with gaps,
+ * which only the stage knows.
+ *
+ * Messages between two ranks are told apart by a label that both algorithms'
+ * sides give them, distinct within the schedule for a pair and direction.
+ *
+ * Writing never fails in the call: the first error is kept, and
+ * xyl_schedule_status tells it at the end. One thread.
+ */
+#ifndef XYL_COLLECTIVES_SCHEDULES_SCHEDULE_H
+#define XYL_COLLECTIVES_SCHEDULES_SCHEDULE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "include/xylem.h"
+
+typedef enum xyl_buffer {
+    XYL_BUFFER_SEND, /* the user's; in place: the same memory as RECV */
+    XYL_BUFFER_RECV,
+    XYL_BUFFER_TEMP,
+    XYL_BUFFER_COUNT
+} xyl_buffer_t;
+
+typedef struct xyl_piece {
+    xyl_buffer_t buffer;
+    uint64_t at; /* elements */
+} xyl_piece_t;
+
+typedef enum xyl_action_kind {
+    XYL_ACTION_SEND,
+    XYL_ACTION_RECV,
+    XYL_ACTION_REDUCE, /* to = left op right */
+    XYL_ACTION_COPY,   /* to = left */
+    XYL_ACTION_NOTHING /* joins: many may wait for it */
+} xyl_action_kind_t;
+
+typedef uint32_t xyl_action_t; /* the number of an action */
+#define XYL_ACTION_NONE UINT32_MAX
+
+typedef struct xyl_action_entry {
+    xyl_action_kind_t kind;
+    uint32_t peer;     /* SEND, RECV: rank in the team */
+    uint32_t label;    /* the same */
+    uint32_t waits;    /* actions that this one waits for */
+    uint32_t before;   /* head of the list of those that wait for this one;
+                          XYL_ACTION_NONE: empty */
+    uint64_t count;    /* elements */
+    xyl_piece_t to;    /* RECV, REDUCE, COPY */
+    xyl_piece_t left;  /* SEND, REDUCE, COPY */
+    xyl_piece_t right; /* REDUCE */
+} xyl_action_entry_t;
+
+/* One "is before": lists by index, so that all can grow. */
+typedef struct xyl_order {
+    uint32_t action;
+    uint32_t next; /* XYL_ACTION_NONE: the last */
+} xyl_order_t;
+
+typedef struct xyl_schedule {
+    xyl_action_entry_t *actions;
+    uint32_t count, capacity;
+    xyl_order_t *orders;
+    uint32_t order_count, order_capacity;
+    /* One more than the highest; it says how many sequence numbers the stage
+     * takes. Where ranks differ in it, the writer sets a bound that is equal on
+     * all. */
+    uint32_t labels;
+    uint32_t flight_max;  /* sends, and receives, under way at once; 0: any
+                             number. Only where every rank posts the
+                             messages of a pair in the same order */
+    uint64_t temp_count;  /* elements of the temporary buffer */
+    size_t element_bytes; /* packed */
+    xylem_status_t status;
+} xyl_schedule_t;
+
+void xyl_schedule_init(xyl_schedule_t *schedule, size_t element_bytes);
+void xyl_schedule_fini(xyl_schedule_t *schedule);
+
+/* A new piece of the temporary buffer for `count` elements, aligned. */
+xyl_piece_t xyl_schedule_temp(xyl_schedule_t *schedule, uint64_t count);
+
+static inline xyl_piece_t xyl_piece(xyl_buffer_t buffer, uint64_t at)
+{
+    return (xyl_piece_t){buffer, at};
+}
+
+/* The piece that begins `count` elements further on. */
+static inline xyl_piece_t xyl_piece_plus(xyl_piece_t piece, uint64_t count)
+{
+    return (xyl_piece_t){piece.buffer, piece.at + count};
+}
+
+/* Adds an action, which waits for `after` (XYL_ACTION_NONE: for nothing) and,
+ * by xyl_schedule_order, for further ones. Messages of no element are sent
+ * like others; reductions and copies of none are finished at once. */
+xyl_action_t xyl_schedule_send(xyl_schedule_t *schedule, uint32_t peer,
+                               uint32_t label, xyl_piece_t from, uint64_t count,
+                               xyl_action_t after);
+xyl_action_t xyl_schedule_recv(xyl_schedule_t *schedule, uint32_t peer,
+                               uint32_t label, xyl_piece_t to, uint64_t count,
+                               xyl_action_t after);
+/* `left` stands for the lower ranks; `to` may be `left` or `right`. */
+xyl_action_t xyl_schedule_reduce(xyl_schedule_t *schedule, xyl_piece_t to,
+                                 xyl_piece_t left, xyl_piece_t right,
+                                 uint64_t count, xyl_action_t after);
+xyl_action_t xyl_schedule_copy(xyl_schedule_t *schedule, xyl_piece_t to,
+                               xyl_piece_t from, uint64_t count,
+                               xyl_action_t after);
+xyl_action_t xyl_schedule_nothing(xyl_schedule_t *schedule, xyl_action_t after);
+
+/* What is finished when both are: one of them where the other is
+ * XYL_ACTION_NONE. */
+xyl_action_t xyl_schedule_join(xyl_schedule_t *schedule, xyl_action_t one,
+                               xyl_action_t other);
+
+/* `action` waits for `after`, too. Either may be XYL_ACTION_NONE: then nothing
+ * changes. */
+void xyl_schedule_order(xyl_schedule_t *schedule, xyl_action_t action,
+                        xyl_action_t after);
+
+/* What is written so far begins that many elements further on in SEND and
+ * RECV. */
+void xyl_schedule_shift(xyl_schedule_t *schedule, uint64_t send_at,
+                        uint64_t recv_at);
+
+static inline xylem_status_t xyl_schedule_status(const xyl_schedule_t *schedule)
+{
+    return schedule->status;
+}
+
+#endif

@@ -1,0 +1,163 @@
+/* Down a tree: every segment that is there goes to every child whose window
+ * takes it, in whatever order segments come. */
+#include "collectives/stages/tree_stage.h"
+
+#include <string.h>
+
+#include "runtime/base/bits.h"
+#include "runtime/base/status.h"
+
+typedef struct down_stage {
+    xyl_stage_t stage;
+    xyl_tree_edges_t edges;
+    char *buf;
+    uint64_t *ready;        /* indexes that are in `buf` */
+    uint64_t arrived;       /* how many of them */
+    uint32_t children_left; /* that do not have everything yet */
+} down_stage_t;
+
+static down_stage_t *self(xyl_stage_t *stage)
+{
+    return (down_stage_t *)(void *)stage;
+}
+
+static char *place_of(const down_stage_t *down, uint64_t index)
+{
+    return down->buf +
+           xyl_operation_offset(down->stage.operation,
+                                xyl_stage_segment(&down->stage, index));
+}
+
+static void send_to(down_stage_t *down, xyl_edge_t *child)
+{
+    for (;;) {
+        uint64_t index =
+            xyl_edge_pick(child, xyl_bits_from(down->ready, child->base));
+        if (index == XYL_EDGE_NO_INDEX)
+            return;
+        xyl_stage_send(&down->stage, child, index, place_of(down, index));
+    }
+}
+
+static void receive(down_stage_t *down)
+{
+    xyl_edge_t *parent = &down->edges.parent;
+
+    for (;;) {
+        uint64_t index = xyl_edge_pick(parent, UINT64_MAX);
+        if (index >= down->stage.count)
+            return; /* XYL_EDGE_NO_INDEX, too */
+        xyl_stage_recv(&down->stage, parent, index, place_of(down, index));
+    }
+}
+
+static void check_complete(down_stage_t *down)
+{
+    if (down->arrived == down->stage.count && down->children_left == 0)
+        xyl_stage_complete(&down->stage);
+}
+
+/* Index `index` is in the buffer. */
+static void take(down_stage_t *down, uint64_t index)
+{
+    uint32_t i;
+
+    xyl_bits_set(down->ready, index);
+    down->arrived++;
+    for (i = 0; i < down->edges.child_count; i++)
+        send_to(down, &down->edges.children[i]);
+    xyl_stage_emit(&down->stage, index);
+    check_complete(down);
+}
+
+static void down_sent(xyl_event_t *event)
+{
+    xyl_slot_t *slot = xyl_slot_of(event);
+    xyl_edge_t *child = slot->edge;
+    down_stage_t *down = self(child->stage);
+
+    if (!xyl_stage_arrived(&down->stage, event))
+        return;
+    xyl_edge_finish(child, slot->index);
+    if (child->base != down->stage.count) {
+        send_to(down, child);
+        return;
+    }
+    down->children_left--;
+    check_complete(down);
+}
+
+static void down_received(xyl_event_t *event)
+{
+    xyl_slot_t *slot = xyl_slot_of(event);
+    down_stage_t *down = self(slot->edge->stage);
+    uint64_t index = slot->index;
+
+    if (!xyl_stage_arrived(&down->stage, event))
+        return;
+    xyl_edge_finish(&down->edges.parent, index);
+    receive(down);
+    take(down, index);
+}
+
+static void down_segment_ready(xyl_stage_t *stage, uint64_t index)
+{
+    take(self(stage), index);
+}
+
+static void down_start(xyl_stage_t *stage)
+{
+    down_stage_t *down = self(stage);
+
+    xyl_tree_edges_reset(&down->edges);
+    memset(down->ready, 0, xyl_bits_words(stage->count) * sizeof(uint64_t));
+    down->arrived = 0;
+    down->children_left = stage->count == 0 ? 0 : down->edges.child_count;
+    if (stage->count == 0)
+        xyl_stage_complete(stage);
+    else if (down->edges.has_parent)
+        receive(down);
+}
+
+static void down_cancel(xyl_stage_t *stage)
+{
+    xyl_tree_edges_cancel(&self(stage)->edges, stage, 1, 0);
+}
+
+static void down_bind(xyl_stage_t *stage, const void *reads, void *writes)
+{
+    (void)reads;
+    self(stage)->buf = writes;
+}
+
+static const xyl_stage_ops_t down_ops = {
+    .name = "down",
+    .start = down_start,
+    .segment_ready = down_segment_ready,
+    .cancel = down_cancel,
+    .bind = down_bind,
+};
+
+xylem_status_t xyl_down_stage_add(xyl_operation_t *operation, uint32_t lane,
+                                  xyl_tree_spec_t tree)
+{
+    xyl_tree_edges_params_t params = {
+        .tree = tree,
+        .parent_limit = operation->plan.recv_window,
+        .child_limit = operation->plan.send_window,
+        .parent_handle = down_received,
+        .child_handle = down_sent,
+    };
+    down_stage_t *down = (down_stage_t *)(void *)xyl_operation_add_stage(
+        operation, lane, &down_ops, sizeof *down);
+
+    if (down == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
+    down->stage.writes = XYL_ROLE_RESULT;
+    down->ready =
+        xyl_arena_array(&operation->request.arena,
+                        xyl_bits_words(down->stage.count), sizeof(uint64_t));
+    if (down->ready == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
+    return xyl_tree_edges_init(&down->edges, &down->stage, &params);
+}

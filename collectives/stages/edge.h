@@ -1,0 +1,109 @@
+/* One edge of a tree as one of its two ranks sees it: the window of segments
+ * that travel over it.
+ *
+ *      0 ... base-1 | base ............ base+window-1 | beyond
+ *      all finished | some posted, some finished       | must wait
+ *
+ * Window rule. Segments may be sent in the order in which they become ready,
+ * but receives are posted in order of their index. With rendezvous a send ends
+ * only when its receive is posted, so a sender whose N sends in flight are all
+ * beyond the receives would wait for ever. Therefore index i is posted only if
+ * i < base + window, on both sides, base being the finished prefix: everything
+ * the sender has in flight is then posted by the receiver, now or after the
+ * receiver has finished what it already has.
+ *
+ * Index i uses slot i % window, so that a posted index finds its event without
+ * a search. Touched only by the thread that progresses.
+ */
+#ifndef XYL_COLLECTIVES_STAGES_EDGE_H
+#define XYL_COLLECTIVES_STAGES_EDGE_H
+
+#include <assert.h>
+#include <stdint.h>
+
+#include "progress/engine/event.h"
+
+enum { XYL_WINDOW_MAX = 64 };
+
+typedef struct xyl_edge xyl_edge_t;
+
+/* The event of one send or receive, and which. */
+typedef struct xyl_slot {
+    xyl_event_t event;
+    xyl_edge_t *edge;
+    uint64_t index;
+} xyl_slot_t;
+
+struct xyl_edge {
+    struct xyl_stage *stage; /* whose edge it is */
+    uint32_t number;         /* of the edge in its stage */
+    uint32_t peer;           /* rank in the team */
+    uint64_t base;
+    uint64_t posted;   /* bit i: index base + i was posted */
+    uint64_t finished; /* bit i: index base + i is finished */
+    uint32_t window;   /* M */
+    uint32_t limit;    /* posted and not finished at once: N, or M */
+    uint32_t inflight;
+    xyl_slot_t *slots; /* [window] */
+};
+
+#define XYL_EDGE_NO_INDEX UINT64_MAX
+
+static inline void xyl_edge_reset(xyl_edge_t *edge)
+{
+    edge->base = 0;
+    edge->posted = 0;
+    edge->finished = 0;
+    edge->inflight = 0;
+}
+
+static inline uint64_t xyl_edge_window_mask(const xyl_edge_t *edge)
+{
+    return UINT64_MAX >> (XYL_WINDOW_MAX - edge->window);
+}
+
+/* The lowest index that may be posted now, of those whose bit, relative to
+ * base, is set in `candidates`. */
+static inline uint64_t xyl_edge_pick(const xyl_edge_t *edge,
+                                     uint64_t candidates)
+{
+    uint64_t open = candidates & ~edge->posted & xyl_edge_window_mask(edge);
+
+    if (open == 0 || edge->inflight == edge->limit)
+        return XYL_EDGE_NO_INDEX;
+    return edge->base + (unsigned)__builtin_ctzll(open);
+}
+
+/* Takes note that `index` is posted; returns the slot whose event to use. */
+static inline xyl_slot_t *xyl_edge_post(xyl_edge_t *edge, uint64_t index)
+{
+    xyl_slot_t *slot = &edge->slots[index % edge->window];
+
+    assert(index >= edge->base && index - edge->base < edge->window);
+    edge->posted |= UINT64_C(1) << (index - edge->base);
+    edge->inflight++;
+    slot->index = index;
+    return slot;
+}
+
+/* Takes note that `index` is finished and moves the window. */
+static inline void xyl_edge_finish(xyl_edge_t *edge, uint64_t index)
+{
+    uint64_t bit = UINT64_C(1) << (index - edge->base);
+    unsigned prefix;
+
+    assert((edge->posted & bit) != 0 && (edge->finished & bit) == 0);
+    edge->inflight--;
+    edge->finished |= bit;
+    if (edge->finished == UINT64_MAX) {
+        edge->base += XYL_WINDOW_MAX;
+        edge->posted = edge->finished = 0;
+        return;
+    }
+    prefix = (unsigned)__builtin_ctzll(~edge->finished);
+    edge->base += prefix;
+    edge->posted >>= prefix;
+    edge->finished >>= prefix;
+}
+
+#endif

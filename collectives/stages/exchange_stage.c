@@ -1,0 +1,543 @@
+/* Runs a schedule: an action starts when the last that it waits for is
+ * finished. Messages go first; reductions and copies are worked off in order,
+ * at most COMPUTE_BYTES_MAX at a time, so that the net is looked after in
+ * between. */
+#include "collectives/stages/exchange_stage.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "collectives/data/buffers.h"
+#include "progress/net/net.h"
+#include "runtime/base/status.h"
+#include "runtime/core/context.h"
+#include "runtime/core/team.h"
+
+enum {
+    COMPUTE_BYTES_MAX = 64 << 10, /* below 50 us with any kernel */
+    PIECE_BYTES = 8 << 10,
+    PIECES_MAX = 16
+};
+
+typedef struct exchange_stage exchange_stage_t;
+
+/* A message of the schedule, or a piece of one, while it is under way. */
+typedef struct exchange_slot {
+    xyl_event_t event;
+    exchange_stage_t *exchange;
+    xyl_action_t action;
+    int is_posted;
+    /* In the slot of the first piece: */
+    uint32_t pieces, pieces_left;
+    char *staging; /* packed, where the layout has gaps; NULL: none */
+} exchange_slot_t;
+
+/* Numbers of actions, first in, first out; each passes at most once. */
+typedef struct line {
+    xyl_action_t *actions;
+    uint32_t first, end;
+} line_t;
+
+struct exchange_stage {
+    xyl_stage_t stage;
+    /* The schedule. */
+    uint32_t count, slot_count;
+    xyl_action_entry_t *actions;
+    xyl_order_t *orders;
+    uint32_t *slot_of;         /* [count] of the first piece of a message */
+    int cuts;                  /* messages of middle length into pieces */
+    xyl_exchange_trim_fn trim; /* NULL: counts are as they are */
+    const void *trim_arg;
+    uint32_t flight_max;
+    /* The run. */
+    uint32_t *waits; /* [count] still */
+    uint32_t left;   /* actions that are not finished */
+    uint64_t input_left;
+    line_t ready, computing;
+    line_t held[2]; /* receives, sends: too many under way */
+    uint32_t in_flight[2];
+    uint64_t computed; /* elements of the first in `computing` */
+    xyl_event_t continue_event;
+    int is_continuing;
+    exchange_slot_t *slots; /* [slot_count] */
+    /* Buffers. */
+    size_t element_bytes;
+    xyl_buffers_t buffers;
+};
+
+static exchange_stage_t *self(xyl_stage_t *stage)
+{
+    return (exchange_stage_t *)(void *)stage;
+}
+
+static void line_push(line_t *line, xyl_action_t action)
+{
+    line->actions[line->end++] = action;
+}
+
+static int line_is_empty(const line_t *line)
+{
+    return line->first == line->end;
+}
+
+/* ---- bytes ---- */
+
+static char *address_of(const exchange_stage_t *exchange, xyl_piece_t piece)
+{
+    return xyl_buffers_address(&exchange->buffers, piece.buffer,
+                               piece.at * exchange->element_bytes);
+}
+
+static void pack(const exchange_stage_t *exchange, xyl_piece_t piece,
+                 size_t bytes, void *packed)
+{
+    xyl_buffers_pack(&exchange->buffers, piece.buffer,
+                     piece.at * exchange->element_bytes, bytes, packed);
+}
+
+static void unpack(const exchange_stage_t *exchange, xyl_piece_t piece,
+                   size_t bytes, const void *packed)
+{
+    xyl_buffers_unpack(&exchange->buffers, piece.buffer,
+                       piece.at * exchange->element_bytes, bytes, packed);
+}
+
+static void copy(const exchange_stage_t *exchange, xyl_piece_t to,
+                 xyl_piece_t from, uint64_t count)
+{
+    size_t element_bytes = exchange->element_bytes;
+
+    xyl_buffers_copy(&exchange->buffers, to.buffer, to.at * element_bytes,
+                     from.buffer, from.at * element_bytes,
+                     (size_t)count * element_bytes);
+}
+
+static void reduce(const exchange_stage_t *exchange,
+                   const xyl_action_entry_t *action, uint64_t first,
+                   uint64_t count)
+{
+    void *to = address_of(exchange, xyl_piece_plus(action->to, first));
+    void *left = address_of(exchange, xyl_piece_plus(action->left, first));
+    void *right = address_of(exchange, xyl_piece_plus(action->right, first));
+
+    xyl_combiner_apply(&exchange->stage.operation->combiner, to, left, right,
+                       (size_t)count);
+}
+
+/* ---- messages ---- */
+
+static int is_send(const xyl_action_entry_t *action)
+{
+    return action->kind == XYL_ACTION_SEND;
+}
+
+/* UCX copies messages of up to PIECE_BYTES through shared memory at once and
+ * longer ones after a handshake, which pays from PIECES_MAX times as much on
+ * (see select.c). So on one node what lies between goes in pieces. Both sides
+ * of a message know its length. */
+static uint32_t pieces_of(const exchange_stage_t *exchange, uint64_t count)
+{
+    uint64_t bytes = count * exchange->element_bytes;
+
+    if (!exchange->cuts || bytes <= PIECE_BYTES ||
+        bytes > (uint64_t)PIECE_BYTES * PIECES_MAX)
+        return 1;
+    return (uint32_t)((bytes + PIECE_BYTES - 1) / PIECE_BYTES);
+}
+
+static void post_piece(exchange_stage_t *exchange, exchange_slot_t *first,
+                       uint32_t piece, char *buf, size_t bytes)
+{
+    const xyl_action_entry_t *action = &exchange->actions[first->action];
+    exchange_slot_t *slot = first + piece;
+    size_t offset = (size_t)piece * PIECE_BYTES;
+    xyl_stage_message_t message = {
+        xyl_group_rank(&exchange->stage.group, action->peer), action->label,
+        buf, bytes, &slot->event};
+
+    if (exchange->cuts)
+        message.label = action->label * PIECES_MAX + piece;
+    if (first->pieces > 1) {
+        message.buf = buf + offset;
+        message.bytes =
+            bytes - offset < PIECE_BYTES ? bytes - offset : PIECE_BYTES;
+    }
+    slot->is_posted = 1;
+    if (is_send(action))
+        xyl_stage_post_send(&exchange->stage, &message);
+    else
+        xyl_stage_post_recv(&exchange->stage, &message);
+}
+
+static void post(exchange_stage_t *exchange, xyl_action_t number)
+{
+    const xyl_action_entry_t *action = &exchange->actions[number];
+    exchange_slot_t *slot = &exchange->slots[exchange->slot_of[number]];
+    size_t bytes = (size_t)action->count * exchange->element_bytes;
+    xyl_piece_t place = is_send(action) ? action->left : action->to;
+    char *buf = slot->staging;
+    uint32_t piece;
+
+    slot->pieces_left = slot->pieces;
+    exchange->in_flight[is_send(action)]++;
+    if (buf == NULL)
+        buf = address_of(exchange, place);
+    else if (is_send(action))
+        pack(exchange, place, bytes, buf);
+    for (piece = 0; piece < slot->pieces; piece++)
+        post_piece(exchange, slot, piece, buf, bytes);
+}
+
+static void post_or_hold(exchange_stage_t *exchange, xyl_action_t number)
+{
+    int side = is_send(&exchange->actions[number]);
+
+    if (exchange->flight_max != 0 &&
+        exchange->in_flight[side] == exchange->flight_max)
+        line_push(&exchange->held[side], number);
+    else
+        post(exchange, number);
+}
+
+/* ---- actions ---- */
+
+static void finish(exchange_stage_t *exchange, xyl_action_t number)
+{
+    uint32_t order = exchange->actions[number].before;
+
+    exchange->left--;
+    for (; order != XYL_ACTION_NONE; order = exchange->orders[order].next) {
+        xyl_action_t next = exchange->orders[order].action;
+        if (--exchange->waits[next] == 0)
+            line_push(&exchange->ready, next);
+    }
+}
+
+/* Starts everything that is ready, and what becomes so by that. */
+static void start_ready(exchange_stage_t *exchange)
+{
+    while (!line_is_empty(&exchange->ready)) {
+        xyl_action_t number = exchange->ready.actions[exchange->ready.first++];
+        switch (exchange->actions[number].kind) {
+        case XYL_ACTION_SEND:
+        case XYL_ACTION_RECV:
+            post_or_hold(exchange, number);
+            break;
+        case XYL_ACTION_REDUCE:
+        case XYL_ACTION_COPY:
+            line_push(&exchange->computing, number);
+            break;
+        case XYL_ACTION_NOTHING:
+            finish(exchange, number);
+            break;
+        }
+    }
+}
+
+/* Works on the first in line, at most `budget` elements of it. Returns how
+ * many. */
+static uint64_t compute(exchange_stage_t *exchange, uint64_t budget)
+{
+    line_t *line = &exchange->computing;
+    xyl_action_t number = line->actions[line->first];
+    const xyl_action_entry_t *action = &exchange->actions[number];
+    uint64_t count = action->count - exchange->computed;
+
+    if (count > budget)
+        count = budget;
+    if (count != 0 && action->kind == XYL_ACTION_REDUCE)
+        reduce(exchange, action, exchange->computed, count);
+    else if (count != 0)
+        copy(exchange, xyl_piece_plus(action->to, exchange->computed),
+             xyl_piece_plus(action->left, exchange->computed), count);
+    exchange->computed += count;
+    if (exchange->computed == action->count) {
+        exchange->computed = 0;
+        line->first++;
+        finish(exchange, number);
+    }
+    return count;
+}
+
+/* The rest is for the next turn. */
+static void continue_later(exchange_stage_t *exchange)
+{
+    xyl_operation_t *operation = exchange->stage.operation;
+
+    if (exchange->is_continuing)
+        return;
+    exchange->is_continuing = 1;
+    exchange->continue_event.status = XYLEM_OK;
+    operation->request.posted++;
+    xyl_fifo_push(&operation->request.context->engine.later,
+                  &exchange->continue_event);
+}
+
+static void advance(exchange_stage_t *exchange)
+{
+    uint64_t budget = COMPUTE_BYTES_MAX / exchange->element_bytes + 1, index;
+
+    start_ready(exchange);
+    while (!line_is_empty(&exchange->computing)) {
+        if (budget == 0) {
+            continue_later(exchange);
+            return;
+        }
+        budget -= compute(exchange, budget);
+        start_ready(exchange);
+    }
+    /* Not before continue_event is back: the next start would push it again. */
+    if (exchange->left != 0 || exchange->is_continuing)
+        return;
+    for (index = 0; index < exchange->stage.count; index++)
+        xyl_stage_emit(&exchange->stage, index);
+    xyl_stage_complete(&exchange->stage);
+}
+
+/* ---- events ---- */
+
+static void message_done(xyl_event_t *event)
+{
+    exchange_slot_t *slot = (exchange_slot_t *)(void *)event;
+    exchange_stage_t *exchange = slot->exchange;
+    xyl_action_t number = slot->action;
+    const xyl_action_entry_t *action = &exchange->actions[number];
+    line_t *held = &exchange->held[is_send(action)];
+    exchange_slot_t *first = &exchange->slots[exchange->slot_of[number]];
+
+    if (!xyl_stage_arrived(&exchange->stage, event))
+        return;
+    slot->is_posted = 0;
+    if (--first->pieces_left != 0)
+        return;
+    exchange->in_flight[is_send(action)]--;
+    if (first->staging != NULL && !is_send(action))
+        unpack(exchange, action->to,
+               (size_t)action->count * exchange->element_bytes, first->staging);
+    if (!line_is_empty(held))
+        post(exchange, held->actions[held->first++]);
+    finish(exchange, number);
+    advance(exchange);
+}
+
+static void continue_now(xyl_event_t *event)
+{
+    exchange_stage_t *exchange =
+        (exchange_stage_t *)(void *)((char *)event - offsetof(exchange_stage_t,
+                                                              continue_event));
+
+    exchange->is_continuing = 0;
+    if (xyl_stage_arrived(&exchange->stage, event))
+        advance(exchange);
+}
+
+static void find_first(exchange_stage_t *exchange)
+{
+    xyl_action_t number;
+
+    if (exchange->trim != NULL)
+        exchange->trim(exchange->trim_arg, exchange->actions);
+    for (number = 0; number < exchange->count; number++)
+        if (exchange->actions[number].waits == 0)
+            line_push(&exchange->ready, number);
+}
+
+static void exchange_start(xyl_stage_t *stage)
+{
+    exchange_stage_t *exchange = self(stage);
+    uint32_t i;
+
+    for (i = 0; i < exchange->count; i++)
+        exchange->waits[i] = exchange->actions[i].waits;
+    for (i = 0; i < exchange->slot_count; i++)
+        exchange->slots[i].is_posted = 0;
+    exchange->ready.first = exchange->ready.end = 0;
+    exchange->computing.first = exchange->computing.end = 0;
+    for (i = 0; i < 2; i++) {
+        exchange->held[i].first = exchange->held[i].end = 0;
+        exchange->in_flight[i] = 0;
+    }
+    exchange->left = exchange->count;
+    exchange->computed = 0;
+    exchange->is_continuing = 0;
+    exchange->input_left = stage->count;
+    if (stage->is_fed && stage->count != 0)
+        return;
+    find_first(exchange);
+    if (stage->next == NULL)
+        advance(exchange);
+    else
+        continue_later(exchange);
+}
+
+static void exchange_segment_ready(xyl_stage_t *stage, uint64_t index)
+{
+    exchange_stage_t *exchange = self(stage);
+
+    (void)index;
+    if (--exchange->input_left != 0)
+        return;
+    find_first(exchange);
+    advance(exchange);
+}
+
+static void exchange_cancel(xyl_stage_t *stage)
+{
+    exchange_stage_t *exchange = self(stage);
+    xyl_net_t *net = stage->operation->request.context->net;
+    uint32_t i;
+
+    for (i = 0; i < exchange->slot_count; i++) {
+        exchange_slot_t *slot = &exchange->slots[i];
+        if (slot->is_posted && !is_send(&exchange->actions[slot->action]))
+            net->ops->cancel(net, &slot->event);
+    }
+}
+
+static void exchange_bind(xyl_stage_t *stage, const void *reads, void *writes)
+{
+    xyl_buffers_bind(&self(stage)->buffers, xyl_stage_offset(stage), reads,
+                     writes);
+}
+
+static const xyl_stage_ops_t exchange_ops = {
+    .name = "exchange",
+    .start = exchange_start,
+    .segment_ready = exchange_segment_ready,
+    .cancel = exchange_cancel,
+    .bind = exchange_bind,
+};
+
+/* ---- planning ---- */
+
+static int is_message(const xyl_action_entry_t *action)
+{
+    return action->kind == XYL_ACTION_SEND || action->kind == XYL_ACTION_RECV;
+}
+
+static int allocate(exchange_stage_t *exchange, const xyl_schedule_t *schedule)
+{
+    xyl_arena_t *arena = &exchange->stage.operation->request.arena;
+    enum { LINES = 4 };
+    line_t *const lines[LINES] = {&exchange->ready, &exchange->computing,
+                                  &exchange->held[0], &exchange->held[1]};
+    int i;
+
+    exchange->actions =
+        xyl_arena_array(arena, schedule->count, sizeof *exchange->actions);
+    exchange->orders =
+        xyl_arena_array(arena, schedule->order_count, sizeof *exchange->orders);
+    exchange->slot_of =
+        xyl_arena_array(arena, schedule->count, sizeof(uint32_t));
+    exchange->waits = xyl_arena_array(arena, schedule->count, sizeof(uint32_t));
+    exchange->slots =
+        xyl_arena_array(arena, exchange->slot_count, sizeof *exchange->slots);
+    for (i = 0; i < LINES; i++) {
+        lines[i]->actions =
+            xyl_arena_array(arena, schedule->count, sizeof(xyl_action_t));
+        if (lines[i]->actions == NULL)
+            return 0;
+    }
+    if (schedule->temp_count > SIZE_MAX / 2 / schedule->element_bytes)
+        return 0;
+    exchange->buffers.base[XYL_BUFFER_TEMP] = xyl_arena_alloc(
+        arena, (size_t)schedule->temp_count * schedule->element_bytes);
+    return exchange->actions != NULL && exchange->orders != NULL &&
+           exchange->slot_of != NULL && exchange->waits != NULL &&
+           exchange->slots != NULL &&
+           exchange->buffers.base[XYL_BUFFER_TEMP] != NULL;
+}
+
+static void take_over(exchange_stage_t *exchange,
+                      const xyl_schedule_t *schedule)
+{
+    uint32_t i, piece, slot = 0;
+
+    if (schedule->count != 0)
+        memcpy(exchange->actions, schedule->actions,
+               schedule->count * sizeof *exchange->actions);
+    if (schedule->order_count != 0)
+        memcpy(exchange->orders, schedule->orders,
+               schedule->order_count * sizeof *exchange->orders);
+    for (i = 0; i < schedule->count; i++) {
+        if (!is_message(&schedule->actions[i]))
+            continue;
+        exchange->slot_of[i] = slot;
+        exchange->slots[slot].pieces =
+            pieces_of(exchange, schedule->actions[i].count);
+        for (piece = exchange->slots[slot].pieces; piece > 0; piece--, slot++) {
+            exchange->slots[slot].event.handle = message_done;
+            exchange->slots[slot].exchange = exchange;
+            exchange->slots[slot].action = i;
+        }
+    }
+}
+
+xylem_status_t xyl_exchange_stage_add(xyl_operation_t *operation, uint32_t lane,
+                                      const xyl_schedule_t *schedule)
+{
+    exchange_stage_t *exchange =
+        (exchange_stage_t *)(void *)xyl_operation_add_stage(
+            operation, lane, &exchange_ops, sizeof *exchange);
+    uint32_t i;
+
+    assert(xyl_schedule_status(schedule) == XYLEM_OK);
+    if (exchange == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
+    exchange->stage.reads = XYL_ROLE_INPUT;
+    exchange->stage.writes = XYL_ROLE_RESULT;
+    exchange->count = schedule->count;
+    exchange->element_bytes = schedule->element_bytes;
+    exchange->buffers.copies = operation->request.context->copies;
+    exchange->cuts = operation->request.team->is_one_node;
+    for (i = 0; i < schedule->count; i++)
+        if (is_message(&schedule->actions[i]))
+            exchange->slot_count +=
+                pieces_of(exchange, schedule->actions[i].count);
+    exchange->flight_max = schedule->flight_max;
+    exchange->continue_event.handle = continue_now;
+    exchange->stage.sequences = schedule->labels *
+                                    (exchange->cuts ? PIECES_MAX : 1) /
+                                    XYL_TEAM_SEGMENT_TAGS +
+                                1;
+    if (!allocate(exchange, schedule))
+        return xyl_fail(XYLEM_ERR_NO_MEMORY,
+                        "no memory for a schedule of %u actions",
+                        schedule->count);
+    take_over(exchange, schedule);
+    return XYLEM_OK;
+}
+
+xylem_status_t xyl_exchange_stage_layouts(xyl_stage_t *stage,
+                                          const xyl_layout_t *send,
+                                          const xyl_layout_t *recv)
+{
+    exchange_stage_t *exchange = self(stage);
+    xyl_arena_t *arena = &stage->operation->request.arena;
+    uint32_t i;
+
+    exchange->buffers.layout[XYL_BUFFER_SEND] = send;
+    exchange->buffers.layout[XYL_BUFFER_RECV] = recv;
+    for (i = 0; i < exchange->slot_count; i++) {
+        exchange_slot_t *slot = &exchange->slots[i];
+        const xyl_action_entry_t *action = &exchange->actions[slot->action];
+        xyl_piece_t piece = is_send(action) ? action->left : action->to;
+        if (slot->pieces == 0 || exchange->buffers.layout[piece.buffer] == NULL)
+            continue; /* not the first of its message, or plain */
+        slot->staging = xyl_arena_alloc(
+            arena, (size_t)action->count * exchange->element_bytes + 1);
+        if (slot->staging == NULL)
+            return xyl_fail(XYLEM_ERR_NO_MEMORY,
+                            "no memory to pack a message of %zu bytes",
+                            (size_t)action->count * exchange->element_bytes);
+    }
+    return XYLEM_OK;
+}
+
+void xyl_exchange_stage_trim(xyl_stage_t *stage, xyl_exchange_trim_fn trim,
+                             const void *arg)
+{
+    assert(!self(stage)->cuts); /* pieces are planned */
+    self(stage)->trim = trim;
+    self(stage)->trim_arg = arg;
+}

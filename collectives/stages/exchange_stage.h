@@ -1,0 +1,39 @@
+/* The exchange stage: runs a schedule. */
+#ifndef XYL_COLLECTIVES_STAGES_EXCHANGE_STAGE_H
+#define XYL_COLLECTIVES_STAGES_EXCHANGE_STAGE_H
+
+#include "collectives/data/layout.h"
+#include "collectives/schedules/schedule.h"
+#include "collectives/stages/operation.h"
+
+/* Adds a stage that runs `schedule` when all of its input is there, and emits
+ * all segments at its end. The schedule is copied; its peers are ranks of the
+ * stage's group. It reads what schedules call SEND, and writes RECV. */
+xylem_status_t xyl_exchange_stage_add(xyl_operation_t *operation, uint32_t lane,
+                                      const xyl_schedule_t *schedule);
+
+/* One side's buffer; `layout` (borrowed until the operation is freed) is NULL
+ * where elements are plain. Once, before the first bind. */
+xylem_status_t xyl_exchange_stage_layouts(xyl_stage_t *stage,
+                                          const xyl_layout_t *send,
+                                          const xyl_layout_t *recv);
+
+/* Lengths that are known only when the input is there: `trim` is called then,
+ * at every start, and writes counts, at most those of the schedule, and offsets
+ * to its actions, in the order in which they were added. `arg` is borrowed
+ * until the operation is freed. Not for teams on one node. */
+typedef void (*xyl_exchange_trim_fn)(const void *arg,
+                                     xyl_action_entry_t *actions);
+void xyl_exchange_stage_trim(xyl_stage_t *stage, xyl_exchange_trim_fn trim,
+                             const void *arg);
+
+/* Of a message that may be left out on both sides: that it is when it has no
+ * element. `kind`: as in the schedule. */
+static inline void xyl_action_trim(xyl_action_entry_t *action,
+                                   xyl_action_kind_t kind, uint64_t count)
+{
+    action->kind = count == 0 ? XYL_ACTION_NOTHING : kind;
+    action->count = count;
+}
+
+#endif

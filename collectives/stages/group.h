@@ -1,0 +1,20 @@
+/* The ranks that a stage runs between: all of a team, or some of it, numbered
+ * in the group's own order. */
+#ifndef XYL_COLLECTIVES_STAGES_GROUP_H
+#define XYL_COLLECTIVES_STAGES_GROUP_H
+
+#include <stdint.h>
+
+typedef struct xyl_group {
+    uint32_t size;
+    uint32_t rank;         /* this rank's number in the group */
+    const uint32_t *ranks; /* [size] of the team, borrowed; NULL: rank i is i */
+} xyl_group_t;
+
+/* The rank in the team. */
+static inline uint32_t xyl_group_rank(const xyl_group_t *group, uint32_t rank)
+{
+    return group->ranks == NULL ? rank : group->ranks[rank];
+}
+
+#endif

@@ -1,0 +1,518 @@
+#include "collectives/stages/operation.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/choose/plan_cache.h"
+#include "runtime/base/bits.h"
+#include "runtime/base/parts.h"
+#include "runtime/base/status.h"
+#include "runtime/core/team.h"
+
+static const xyl_request_ops_t operation_ops;
+static void finish(xyl_event_t *event);
+static void parts_run(xyl_task_t *task);
+
+/* ---- creation ---- */
+
+/* Whole elements, at least one. */
+static size_t round_segment(size_t segment_bytes, size_t element_bytes)
+{
+    size_t elements = segment_bytes / element_bytes;
+
+    return (elements == 0 ? 1 : elements) * element_bytes;
+}
+
+/* Bit sets for what the user releases and what the user is told. */
+static xylem_status_t create_bits(xyl_operation_t *operation)
+{
+    xyl_arena_t *arena = &operation->request.arena;
+    size_t words = xyl_bits_words(operation->segments);
+
+    if (operation->waits_for_parts) {
+        operation->parts = xyl_arena_array(arena, words, sizeof(uint64_t));
+        operation->parts_seen = xyl_arena_array(arena, words, sizeof(uint64_t));
+        if (operation->parts == NULL || operation->parts_seen == NULL)
+            return XYLEM_ERR_NO_MEMORY;
+    }
+    if (operation->on_segment != NULL) {
+        operation->arrived = xyl_arena_array(arena, words, sizeof(uint64_t));
+        if (operation->arrived == NULL)
+            return XYLEM_ERR_NO_MEMORY;
+    }
+    return XYLEM_OK;
+}
+
+xylem_status_t xyl_operation_create(xylem_team_t *team,
+                                    const xylem_coll_args_t *args,
+                                    const xyl_plan_t *plan, int has_input,
+                                    xyl_operation_t **operation_out)
+{
+    xyl_operation_t *operation = xyl_operation_of(
+        xyl_request_create(team, &operation_ops, sizeof *operation));
+
+    if (operation == NULL)
+        return XYLEM_ERR_NO_MEMORY;
+    operation->request.flags = args->flags;
+    operation->request.on_complete = args->on_complete;
+    operation->request.arg = args->arg;
+    operation->plan = *plan;
+    operation->element_bytes = xylem_type_bytes(args->type);
+    operation->bytes = args->count * operation->element_bytes;
+    operation->plan.segment_bytes =
+        round_segment(plan->segment_bytes, operation->element_bytes);
+    operation->segments =
+        operation->bytes / operation->plan.segment_bytes +
+        (operation->bytes % operation->plan.segment_bytes != 0);
+    operation->lanes = plan->lanes;
+    if (plan->lanes == 0)
+        operation->lanes = plan->tree == XYLEM_TREE_DOUBLE ? 2 : 1;
+    operation->on_segment = args->on_segment;
+    operation->has_input = has_input;
+    operation->waits_for_parts =
+        has_input && (args->flags & XYLEM_FLAG_PARTS) != 0;
+    operation->finish_event.handle = finish;
+    operation->parts_task.run = parts_run;
+    if (operation->segments > XYL_SEGMENTS_MAX) {
+        xyl_request_discard(&operation->request);
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "segments of %zu bytes are too small for a message of "
+                        "%zu bytes",
+                        operation->plan.segment_bytes, operation->bytes);
+    }
+    if (create_bits(operation) != XYLEM_OK) {
+        xyl_request_discard(&operation->request);
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for an operation");
+    }
+    *operation_out = operation;
+    return XYLEM_OK;
+}
+
+/* Which segments go through the lane. */
+static void set_segments(const xyl_operation_t *operation, uint32_t lane,
+                         xyl_stage_t *stage)
+{
+    uint64_t segments = operation->segments;
+    uint32_t lanes = operation->lanes;
+
+    if (operation->moves_at_once) {
+        stage->stride = stage->count = 1;
+        return;
+    }
+    if (operation->plan.lanes_are_parts) {
+        stage->first = xyl_part_at(segments, lanes, lane);
+        stage->stride = 1;
+        stage->count = xyl_part_at(segments, lanes, lane + 1) - stage->first;
+        return;
+    }
+    stage->first = lane;
+    stage->stride = lanes;
+    stage->count = (segments + lanes - 1 - lane) / lanes;
+}
+
+xyl_stage_t *xyl_operation_add_stage(xyl_operation_t *operation, uint32_t lane,
+                                     const xyl_stage_ops_t *ops, size_t bytes)
+{
+    xyl_stage_t *stage = xyl_arena_array(&operation->request.arena, 1, bytes);
+    xyl_stage_t **link = &operation->lane[lane];
+
+    assert(lane < operation->lanes && operation->stages < XYL_STAGES_MAX);
+    if (stage == NULL)
+        return NULL;
+    stage->is_fed = *link != NULL || operation->has_input;
+    while (*link != NULL)
+        link = &(*link)->next;
+    *link = stage;
+    stage->ops = ops;
+    stage->operation = operation;
+    stage->sequences = 1;
+    stage->group = (xyl_group_t){operation->request.team->size,
+                                 operation->request.team->rank, NULL};
+    stage->speaks_for = operation->request.team->rank;
+    set_segments(operation, lane, stage);
+    operation->stage[operation->stages++] = stage;
+    return stage;
+}
+
+uint64_t xyl_operation_lane_bytes(const xyl_operation_t *operation,
+                                  uint32_t lane)
+{
+    uint64_t first = xyl_part_at(operation->segments, operation->lanes, lane);
+    uint64_t end = xyl_part_at(operation->segments, operation->lanes, lane + 1);
+    uint64_t end_at = xyl_operation_offset(operation, end);
+
+    assert(operation->plan.lanes_are_parts);
+    return (end_at < operation->bytes ? end_at : operation->bytes) -
+           xyl_operation_offset(operation, first);
+}
+
+/* ---- buffers ---- */
+
+static const void *input_of(const xylem_coll_args_t *args)
+{
+    return args->send == XYLEM_IN_PLACE ? args->recv : args->send;
+}
+
+static void *result_of(const xylem_coll_args_t *args)
+{
+    return args->recv == XYLEM_IN_PLACE_RECV ? NULL : args->recv;
+}
+
+static void *written(const xyl_operation_t *operation,
+                     const xylem_coll_args_t *args, xyl_role_t role)
+{
+    assert(role != XYL_ROLE_INPUT);
+    if (role == XYL_ROLE_RESULT)
+        return result_of(args);
+    if (role == XYL_ROLE_SCRATCH)
+        return operation->scratch;
+    return role == XYL_ROLE_SPARE ? operation->spare : NULL;
+}
+
+static const void *read_from(const xyl_operation_t *operation,
+                             const xylem_coll_args_t *args, xyl_role_t role)
+{
+    return role == XYL_ROLE_INPUT ? input_of(args)
+                                  : written(operation, args, role);
+}
+
+void xyl_operation_bind(xyl_operation_t *operation,
+                        const xylem_coll_args_t *args)
+{
+    uint32_t i;
+
+    for (i = 0; i < operation->stages; i++) {
+        xyl_stage_t *stage = operation->stage[i];
+        stage->ops->bind(stage, read_from(operation, args, stage->reads),
+                         written(operation, args, stage->writes));
+    }
+}
+
+/* ---- the list of active operations ---- */
+
+static void list_add(xyl_operation_t *operation)
+{
+    xylem_context_t *context = operation->request.context;
+
+    operation->newer = NULL;
+    operation->older = context->operations;
+    if (operation->older != NULL)
+        operation->older->newer = operation;
+    context->operations = operation;
+}
+
+static void list_remove(xyl_operation_t *operation)
+{
+    if (operation->newer != NULL)
+        operation->newer->older = operation->older;
+    else
+        operation->request.context->operations = operation->older;
+    if (operation->older != NULL)
+        operation->older->newer = operation->newer;
+}
+
+/* ---- start ---- */
+
+/* The starting thread: the order of calls gives the sequence, on every rank
+ * the same. */
+static void number_stages(xyl_operation_t *operation)
+{
+    uint32_t i, sequences = operation->sequences, sequence;
+
+    for (i = 0; i < operation->stages && operation->sequences == 0; i++) {
+        operation->stage[i]->sequence_at = sequences;
+        sequences += operation->stage[i]->sequences;
+    }
+    if (sequences == 0)
+        return;
+    sequence = atomic_fetch_add_explicit(&operation->request.team->sequence,
+                                         sequences, memory_order_relaxed);
+    for (i = 0; i < operation->stages; i++)
+        operation->stage[i]->sequence =
+            sequence + operation->stage[i]->sequence_at;
+}
+
+static void operation_prepare(xylem_request_t *request)
+{
+    xyl_operation_t *operation = xyl_operation_of(request);
+    size_t words = xyl_bits_words(operation->segments);
+    uint32_t i;
+
+    number_stages(operation);
+    if (operation->waits_for_parts) {
+        memset(operation->parts_seen, 0, words * sizeof(uint64_t));
+        for (i = 0; i < words; i++)
+            atomic_store_explicit(&operation->parts[i], 0,
+                                  memory_order_relaxed);
+    }
+    atomic_store_explicit(&operation->parts_queued, 0, memory_order_relaxed);
+}
+
+/* A segment of the operation's input is there. */
+static void segment_in(xyl_operation_t *operation, uint64_t segment)
+{
+    uint32_t lanes = operation->lanes;
+    uint32_t lane = operation->plan.lanes_are_parts && !operation->moves_at_once
+                        ? xyl_part_of(operation->segments, lanes, segment)
+                        : (uint32_t)(segment % lanes);
+    xyl_stage_t *stage = operation->lane[lane];
+
+    stage->ops->segment_ready(stage, (segment - stage->first) / stage->stride);
+}
+
+static void enlist(xyl_operation_t *operation)
+{
+    operation->failure = XYLEM_OK;
+    operation->is_finishing = 0;
+    operation->looks_without_event = 0;
+    operation->finish_waits_for_parts = 0;
+    operation->stages_left = operation->stages;
+    list_add(operation);
+}
+
+void xyl_operation_began(xyl_operation_t *operation)
+{
+    assert(operation->stages == 1 && operation->sequences == 0 &&
+           operation->stage[0]->sequences == 0);
+    xyl_request_began(&operation->request);
+    enlist(operation);
+    operation->stage[0]->is_complete = 0;
+}
+
+static void operation_start(xylem_request_t *request)
+{
+    xyl_operation_t *operation = xyl_operation_of(request);
+    uint64_t segment, segments = operation->segments;
+    uint32_t i;
+
+    enlist(operation);
+    if (xyl_team_has_failures(request->team)) {
+        xyl_operation_fail(operation, XYLEM_ERR_PROC_FAILED);
+        return;
+    }
+    for (i = 0; i < operation->stages; i++)
+        operation->stage[i]->is_complete = 1; /* not started */
+    for (i = 0; i < operation->stages; i++) {
+        operation->stage[i]->is_complete = 0;
+        operation->stage[i]->ops->start(operation->stage[i]);
+    }
+    if (!operation->has_input || (operation->waits_for_parts && segments != 0))
+        return;
+    if (operation->moves_at_once)
+        segments = 1;
+    for (segment = 0; segment < segments; segment++)
+        segment_in(operation, segment);
+}
+
+/* ---- the end ---- */
+
+/* Completion takes a way over the ready fifo, so that no caller of a stage
+ * finds its operation gone. */
+static void finish_soon(xyl_operation_t *operation)
+{
+    if (operation->is_finishing)
+        return;
+    operation->is_finishing = 1;
+    xyl_fifo_push(&operation->request.context->engine.ready,
+                  &operation->finish_event);
+}
+
+static void complete(xyl_operation_t *operation)
+{
+    list_remove(operation);
+    xyl_request_complete(&operation->request, operation->failure);
+}
+
+static void finish(xyl_event_t *event)
+{
+    xyl_operation_t *operation =
+        (xyl_operation_t *)(void *)((char *)event -
+                                    offsetof(xyl_operation_t, finish_event));
+
+    /* From here on xylem_segment_ready submits no task. One that is under way
+     * completes the operation in parts_run instead. Partner: the exchanges
+     * there and in xylem_segment_ready. */
+    if (operation->waits_for_parts &&
+        atomic_exchange_explicit(&operation->parts_queued, 1,
+                                 memory_order_acq_rel) != 0)
+        operation->finish_waits_for_parts = 1;
+    else
+        complete(operation);
+}
+
+void xyl_operation_fail(xyl_operation_t *operation, xylem_status_t status)
+{
+    uint32_t i;
+
+    assert(status != XYLEM_OK);
+    if (operation->is_finishing)
+        return;
+    operation->failure = status;
+    for (i = 0; i < operation->stages; i++)
+        operation->stage[i]->ops->cancel(operation->stage[i]);
+    finish_soon(operation);
+}
+
+void xyl_stage_complete(xyl_stage_t *stage)
+{
+    assert(!stage->is_complete);
+    stage->is_complete = 1;
+    if (--stage->operation->stages_left == 0)
+        finish_soon(stage->operation);
+}
+
+/* ---- segments on their way ---- */
+
+size_t xyl_stage_offset(const xyl_stage_t *stage)
+{
+    return xyl_operation_offset(stage->operation, stage->first);
+}
+
+void xyl_stage_emit(xyl_stage_t *stage, uint64_t index)
+{
+    xyl_operation_t *operation = stage->operation;
+    const xyl_marks_t *marks = operation->request.context->marks;
+
+    if (marks != NULL)
+        marks->emitted(marks->arg, stage->ops->name, stage->sequence,
+                       xyl_stage_segment(stage, index));
+    if (stage->next != NULL) {
+        assert(!stage->next->is_fed || !stage->next->is_complete);
+        if (stage->next->is_fed)
+            stage->next->ops->segment_ready(stage->next, index);
+        return;
+    }
+    if (operation->on_segment == NULL)
+        return;
+    xyl_bits_set(operation->arrived, xyl_stage_segment(stage, index));
+    xyl_request_queue_callbacks(&operation->request);
+}
+
+static void operation_deliver(xylem_request_t *request)
+{
+    xyl_operation_t *operation = xyl_operation_of(request);
+    uint64_t word, segment;
+
+    if (operation->on_segment == NULL)
+        return;
+    for (word = 0; word <= operation->segments / 64; word++)
+        while (operation->arrived[word] != 0) {
+            segment =
+                word * 64 + (unsigned)__builtin_ctzll(operation->arrived[word]);
+            xyl_bits_clear(operation->arrived, segment);
+            operation->on_segment(request->arg, segment,
+                                  xyl_operation_offset(operation, segment),
+                                  xyl_operation_length(operation, segment));
+        }
+}
+
+static void operation_release(xylem_request_t *request)
+{
+    free(xyl_operation_of(request)->owned_buffer);
+    xyl_sides_release(&xyl_operation_of(request)->sides);
+}
+
+static int operation_keep(xylem_request_t *request)
+{
+    return xyl_plan_keep(xyl_operation_of(request));
+}
+
+static const xyl_request_ops_t operation_ops = {
+    .keep = operation_keep,
+    .release = operation_release,
+    .prepare = operation_prepare,
+    .start = operation_start,
+    .deliver = operation_deliver,
+};
+
+/* ---- parts: segments that the user releases ---- */
+
+static void parts_run(xyl_task_t *task)
+{
+    xyl_operation_t *operation =
+        (xyl_operation_t *)(void *)((char *)task -
+                                    offsetof(xyl_operation_t, parts_task));
+    uint64_t word, fresh;
+
+    if (operation->finish_waits_for_parts) {
+        complete(operation);
+        return;
+    }
+    /* Partner: the exchange in xylem_segment_ready. What is released from here
+     * on comes with a task of its own. */
+    atomic_exchange_explicit(&operation->parts_queued, 0, memory_order_acq_rel);
+    for (word = 0; word <= operation->segments / 64; word++) {
+        fresh = atomic_load_explicit(&operation->parts[word],
+                                     memory_order_acquire) &
+                ~operation->parts_seen[word];
+        operation->parts_seen[word] |= fresh;
+        while (fresh != 0 && operation->failure == XYLEM_OK) {
+            segment_in(operation, word * 64 + (unsigned)__builtin_ctzll(fresh));
+            fresh &= fresh - 1;
+        }
+    }
+}
+
+static xylem_status_t check_part(const xyl_operation_t *operation,
+                                 uint64_t segment)
+{
+    if (operation->request.ops != &operation_ops || !operation->waits_for_parts)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "xylem_segment_ready: the request was made without "
+                        "XYLEM_FLAG_PARTS, or this rank has no input");
+    if (segment >= operation->segments)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "xylem_segment_ready: there is no segment %llu of "
+                        "%llu",
+                        (unsigned long long)segment,
+                        (unsigned long long)operation->segments);
+    if (atomic_load_explicit(&operation->request.state, memory_order_acquire) !=
+        XYL_REQUEST_ACTIVE)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "xylem_segment_ready: the request is not active");
+    return XYLEM_OK;
+}
+
+xylem_status_t xylem_segment_ready(xylem_request_t *request, uint64_t segment)
+{
+    xyl_operation_t *operation = xyl_operation_of(request);
+    xylem_status_t status = xyl_request_check(request, "xylem_segment_ready");
+    uint64_t bit = UINT64_C(1) << (segment % 64);
+
+    if (status == XYLEM_OK)
+        status = check_part(operation, segment);
+    if (status != XYLEM_OK)
+        return status;
+    /* Release: the segment's data; partner: the load in parts_run. */
+    if ((atomic_fetch_or_explicit(&operation->parts[segment / 64], bit,
+                                  memory_order_release) &
+         bit) != 0)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "xylem_segment_ready: segment %llu was released before",
+                        (unsigned long long)segment);
+    if (atomic_exchange_explicit(&operation->parts_queued, 1,
+                                 memory_order_acq_rel) == 0)
+        xyl_engine_submit(&request->context->engine, &operation->parts_task);
+    return XYLEM_OK;
+}
+
+xylem_status_t xylem_request_segments(const xylem_request_t *request,
+                                      uint64_t *segments_out,
+                                      size_t *segment_bytes_out)
+{
+    const xyl_operation_t *operation = (const void *)request;
+    xylem_status_t status =
+        xyl_request_check(request, "xylem_request_segments");
+
+    if (status != XYLEM_OK)
+        return status;
+    if (request->ops != &operation_ops || segments_out == NULL ||
+        segment_bytes_out == NULL)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "xylem_request_segments: the request moves no "
+                        "segments, or an output is NULL");
+    *segments_out = operation->segments;
+    *segment_bytes_out = operation->plan.segment_bytes;
+    return XYLEM_OK;
+}

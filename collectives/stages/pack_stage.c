@@ -1,0 +1,192 @@
+/* Copies every segment that is there from or to elements with gaps, about
+ * COPY_BYTES_MAX in a turn, so that the net is looked after in between: the
+ * first segments are on their way while later ones are packed. */
+#include "collectives/stages/pack_stage.h"
+
+#include <assert.h>
+
+#include "collectives/data/buffers.h"
+#include "runtime/base/status.h"
+#include "runtime/core/context.h"
+
+enum { COPY_BYTES_MAX = 64 << 10 /* in a turn, but for the last segment */ };
+
+typedef struct pack_stage {
+    xyl_stage_t stage;
+    xyl_buffers_t buffers; /* from SEND to RECV, one of them with gaps */
+    uint64_t *line;        /* [stage.count] indexes in order of arrival */
+    uint64_t arrived, finished;
+    size_t copied; /* bytes in this turn */
+    xyl_event_t continue_event;
+    int is_continuing;
+} pack_stage_t;
+
+static pack_stage_t *self(xyl_stage_t *stage)
+{
+    return (pack_stage_t *)(void *)stage;
+}
+
+static void continue_later(pack_stage_t *pack)
+{
+    xyl_operation_t *operation = pack->stage.operation;
+
+    pack->is_continuing = 1;
+    pack->continue_event.status = XYLEM_OK;
+    operation->request.posted++;
+    xyl_fifo_push(&operation->request.context->engine.later,
+                  &pack->continue_event);
+}
+
+static void copy(pack_stage_t *pack, uint64_t index)
+{
+    const xyl_operation_t *operation = pack->stage.operation;
+    uint64_t segment = xyl_stage_segment(&pack->stage, index);
+    size_t at = xyl_operation_offset(operation, segment);
+    size_t bytes = xyl_operation_length(operation, segment);
+
+    xyl_buffers_copy(&pack->buffers, XYL_BUFFER_RECV, at, XYL_BUFFER_SEND, at,
+                     bytes);
+    pack->copied += bytes;
+}
+
+static void advance(pack_stage_t *pack)
+{
+    uint64_t index;
+
+    while (pack->finished != pack->arrived) {
+        if (pack->copied >= COPY_BYTES_MAX) {
+            continue_later(pack);
+            return;
+        }
+        index = pack->line[pack->finished++];
+        copy(pack, index);
+        xyl_stage_emit(&pack->stage, index);
+        if (pack->stage.operation->failure != XYLEM_OK)
+            return;
+    }
+    if (pack->finished == pack->stage.count)
+        xyl_stage_complete(&pack->stage);
+}
+
+static void continue_now(xyl_event_t *event)
+{
+    pack_stage_t *pack =
+        (pack_stage_t *)(void *)((char *)event -
+                                 offsetof(pack_stage_t, continue_event));
+
+    pack->is_continuing = 0;
+    pack->copied = 0;
+    if (xyl_stage_arrived(&pack->stage, event))
+        advance(pack);
+}
+
+static void pack_segment_ready(xyl_stage_t *stage, uint64_t index)
+{
+    pack_stage_t *pack = self(stage);
+
+    pack->line[pack->arrived++] = index;
+    if (!pack->is_continuing)
+        advance(pack);
+}
+
+static void pack_start(xyl_stage_t *stage)
+{
+    pack_stage_t *pack = self(stage);
+
+    pack->arrived = pack->finished = 0;
+    pack->copied = 0;
+    pack->is_continuing = 0;
+    if (stage->count == 0)
+        xyl_stage_complete(stage);
+}
+
+/* It receives nothing. */
+static void pack_cancel(xyl_stage_t *stage)
+{
+    (void)stage;
+}
+
+static void pack_bind(xyl_stage_t *stage, const void *reads, void *writes)
+{
+    xyl_buffers_bind(&self(stage)->buffers, 0, reads, writes);
+}
+
+static const xyl_stage_ops_t pack_ops = {
+    .name = "pack",
+    .start = pack_start,
+    .segment_ready = pack_segment_ready,
+    .cancel = pack_cancel,
+    .bind = pack_bind,
+};
+
+/* ---- planning ---- */
+
+/* What was added last becomes the first of its lane. */
+static void move_to_front(xyl_operation_t *operation, uint32_t lane,
+                          xyl_stage_t *stage)
+{
+    xyl_stage_t **link = &operation->lane[lane];
+
+    while (*link != stage)
+        link = &(*link)->next;
+    *link = NULL;
+    stage->next = operation->lane[lane];
+    operation->lane[lane] = stage;
+}
+
+static xylem_status_t stage_add(xyl_operation_t *operation, uint32_t lane,
+                                const xyl_layout_t *layout)
+{
+    pack_stage_t *pack = (pack_stage_t *)(void *)xyl_operation_add_stage(
+        operation, lane, &pack_ops, sizeof *pack);
+
+    if (pack == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
+    pack->stage.sequences = 0;
+    pack->continue_event.handle = continue_now;
+    pack->buffers.copies = operation->request.context->copies;
+    pack->line = xyl_arena_array(&operation->request.arena, pack->stage.count,
+                                 sizeof *pack->line);
+    if (pack->line == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
+    if (operation->has_input) {
+        move_to_front(operation, lane, &pack->stage);
+        pack->buffers.layout[XYL_BUFFER_SEND] = layout;
+        pack->stage.reads = XYL_ROLE_RESULT; /* a broadcast has one buffer */
+        pack->stage.writes = XYL_ROLE_SCRATCH;
+    } else {
+        pack->buffers.layout[XYL_BUFFER_RECV] = layout;
+        pack->stage.reads = XYL_ROLE_SCRATCH;
+        pack->stage.writes = XYL_ROLE_RESULT;
+    }
+    return XYLEM_OK;
+}
+
+static xyl_role_t packed(xyl_role_t role)
+{
+    return role == XYL_ROLE_NOTHING ? role : XYL_ROLE_SCRATCH;
+}
+
+xylem_status_t xyl_pack_stages_add(xyl_operation_t *operation,
+                                   const xyl_layout_t *layout)
+{
+    xylem_status_t status = XYLEM_OK;
+    uint32_t i, lane;
+
+    if (layout == NULL)
+        return XYLEM_OK;
+    assert(operation->scratch == NULL && operation->spare == NULL);
+    operation->scratch =
+        xyl_arena_alloc(&operation->request.arena, operation->bytes + 1);
+    if (operation->scratch == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to pack %zu bytes",
+                        operation->bytes);
+    for (i = 0; i < operation->stages; i++) {
+        xyl_stage_t *stage = operation->stage[i];
+        stage->reads = packed(stage->reads);
+        stage->writes = packed(stage->writes);
+    }
+    for (lane = 0; lane < operation->lanes && status == XYLEM_OK; lane++)
+        status = stage_add(operation, lane, layout);
+    return status;
+}

@@ -1,0 +1,476 @@
+#include "collectives/stages/request.h"
+
+#include <assert.h>
+
+#include "runtime/base/log.h"
+#include "runtime/base/status.h"
+#include "runtime/core/context.h"
+#include "runtime/core/team.h"
+
+/* ---- memory ---- */
+
+static void callbacks_due(xyl_event_t *event);
+static void start_run(xyl_task_t *task);
+
+xylem_request_t *xyl_request_create(xylem_team_t *team,
+                                    const xyl_request_ops_t *ops, size_t bytes)
+{
+    xyl_arena_t arena;
+    xylem_request_t *request;
+
+    assert(bytes >= sizeof *request);
+    xyl_arena_init(&arena, &team->context->pool);
+    request = xyl_arena_array(&arena, 1, bytes);
+    if (request == NULL) {
+        (void)xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a request");
+        return NULL;
+    }
+    request->magic = XYL_REQUEST_MAGIC;
+    request->ops = ops;
+    request->context = team->context;
+    request->team = team;
+    request->arena = arena;
+    atomic_init(&request->is_counted, 1);
+    request->start_task.run = start_run;
+    request->callback_event.handle = callbacks_due;
+    xyl_team_reference(team);
+    atomic_fetch_add_explicit(&team->context->requests_live, 1,
+                              memory_order_relaxed);
+    return request;
+}
+
+void xyl_request_release(xylem_request_t *request)
+{
+    xyl_arena_t arena = request->arena;
+
+    if (request->ops->release != NULL)
+        request->ops->release(request);
+    request->magic = XYL_REQUEST_FREED;
+    xyl_arena_fini(&arena);
+}
+
+void xyl_request_revive(xylem_request_t *request)
+{
+    int counts = !request->is_zombie; /* one that has failed does not */
+
+    request->magic = XYL_REQUEST_MAGIC;
+    request->is_freed = 0;
+    atomic_store_explicit(&request->is_counted, counts, memory_order_relaxed);
+    /* One that was freed before its callback had returned is not. */
+    atomic_store_explicit(&request->state, XYL_REQUEST_IDLE,
+                          memory_order_relaxed);
+    xyl_team_reference(request->team);
+    if (counts)
+        atomic_fetch_add_explicit(&request->context->requests_live, 1,
+                                  memory_order_relaxed);
+}
+
+void xyl_request_persist(xylem_request_t *request)
+{
+    request->is_persistent = 1;
+    atomic_fetch_add_explicit(&request->team->persistent, 1,
+                              memory_order_relaxed);
+}
+
+/* The user has given it up: it does not hold its team's handle. */
+static void mark_freed(xylem_request_t *request)
+{
+    request->magic = XYL_REQUEST_FREED;
+    if (request->is_persistent)
+        atomic_fetch_sub_explicit(&request->team->persistent, 1,
+                                  memory_order_relaxed);
+    request->is_persistent = 0;
+}
+
+void xyl_request_discard(xylem_request_t *request)
+{
+    xylem_context_t *context = request->context;
+    xylem_team_t *team = request->team;
+    int is_counted =
+        atomic_load_explicit(&request->is_counted, memory_order_relaxed);
+
+    mark_freed(request);
+    /* As one that is kept has to be, whatever way it came here. */
+    request->is_freed = 0;
+    atomic_store_explicit(&request->is_counted, 0, memory_order_relaxed);
+    atomic_store_explicit(&request->state, XYL_REQUEST_IDLE,
+                          memory_order_relaxed);
+    if (request->ops->keep == NULL || !request->ops->keep(request))
+        xyl_request_release(request);
+    xyl_team_unreference(team);
+    if (is_counted)
+        atomic_fetch_sub_explicit(&context->requests_live, 1,
+                                  memory_order_release);
+}
+
+/* What is not counted does not hold up its context. Whoever frees a request
+ * may come here while its callback returns. */
+static void count_remove(xylem_request_t *request)
+{
+    if (atomic_exchange_explicit(&request->is_counted, 0,
+                                 memory_order_relaxed) != 0)
+        atomic_fetch_sub_explicit(&request->context->requests_live, 1,
+                                  memory_order_release);
+}
+
+static void count_add(xylem_request_t *request)
+{
+    if (atomic_exchange_explicit(&request->is_counted, 1,
+                                 memory_order_relaxed) == 0)
+        atomic_fetch_add_explicit(&request->context->requests_live, 1,
+                                  memory_order_relaxed);
+}
+
+/* ---- zombies: completed, but the net still owes events ---- */
+
+static void zombie_add(xylem_request_t *request)
+{
+    request->is_zombie = 1;
+    request->zombie_next = request->context->zombies;
+    request->context->zombies = request;
+}
+
+/* The user has been told: it holds up its context no longer, which frees it if
+ * nobody does before. Other requests do hold it up. */
+static void zombie_uncount(xylem_request_t *request)
+{
+    if (request->is_zombie)
+        count_remove(request);
+}
+
+static void zombie_remove(xylem_request_t *request)
+{
+    xylem_request_t **link = &request->context->zombies;
+
+    while (*link != request)
+        link = &(*link)->zombie_next;
+    *link = request->zombie_next;
+    request->is_zombie = 0;
+}
+
+static void zombie_reap(xylem_request_t *request)
+{
+    if (request->posted != 0 || !request->is_freed)
+        return;
+    zombie_remove(request);
+    xyl_request_discard(request);
+}
+
+/* What a thread has freed that the progressing thread may still look at. */
+static void freed_run(xyl_task_t *task)
+{
+    xylem_request_t *request =
+        (xylem_request_t *)(void *)((char *)task -
+                                    offsetof(xylem_request_t, start_task));
+
+    request->start_task.run = start_run;
+    request->is_freed = 1;
+    if (request->is_zombie)
+        zombie_reap(request);
+    else
+        xyl_request_discard(request);
+}
+
+static void free_later(xylem_request_t *request)
+{
+    request->start_task.run = freed_run;
+    xyl_engine_submit(&request->context->engine, &request->start_task);
+}
+
+void xyl_request_event_back(xylem_request_t *request)
+{
+    assert(request->posted > 0);
+    if (--request->posted == 0 && request->is_zombie)
+        zombie_reap(request);
+}
+
+/* ---- life cycle ---- */
+
+static void start_run(xyl_task_t *task)
+{
+    xylem_request_t *request =
+        (xylem_request_t *)(void *)((char *)task -
+                                    offsetof(xylem_request_t, start_task));
+
+    request->ops->start(request);
+}
+
+/* Whether the calling thread may have it: it is idle, or completed, and told
+ * so to its callback, be that on its way back on another thread or not. */
+static int is_over(xylem_request_t *request, uint32_t state)
+{
+    return state == XYL_REQUEST_IDLE ||
+           (state == XYL_REQUEST_DELIVERING &&
+            ((request->flags & XYLEM_FLAG_AUTOFREE) == 0 ||
+             xyl_engine_in_callback(&request->context->engine)));
+}
+
+xylem_status_t xyl_request_start(xylem_request_t *request)
+{
+    /* Partner: the releases where it becomes idle, or its callback is called.
+     */
+    uint32_t state =
+        atomic_load_explicit(&request->state, memory_order_acquire);
+
+    do {
+        if (!is_over(request, state))
+            return xyl_fail(XYLEM_ERR_BUSY, "the request is active already");
+        if (request->is_zombie)
+            return xyl_fail(request->status,
+                            "the request failed and cannot be started again");
+        if (state == XYL_REQUEST_IDLE) { /* nobody else changes it */
+            atomic_store_explicit(&request->state, XYL_REQUEST_ACTIVE,
+                                  memory_order_relaxed);
+            break;
+        }
+    } while (!atomic_compare_exchange_weak_explicit(
+        &request->state, &state, XYL_REQUEST_ACTIVE, memory_order_acq_rel,
+        memory_order_acquire));
+    request->has_completed = 0;
+    if (request->ops->prepare != NULL)
+        request->ops->prepare(request);
+    xyl_engine_submit(&request->context->engine, &request->start_task);
+    return XYLEM_OK;
+}
+
+void xyl_request_began(xylem_request_t *request)
+{
+    atomic_store_explicit(&request->state, XYL_REQUEST_ACTIVE,
+                          memory_order_relaxed);
+    request->has_completed = 0;
+}
+
+/* After this the request may be freed by another thread at any moment. */
+static void publish_idle(xylem_request_t *request)
+{
+    xyl_driver_t *driver = &request->context->driver;
+
+    zombie_uncount(request);
+    /* Partner: the acquire of whoever looks at the state. */
+    atomic_store_explicit(&request->state, XYL_REQUEST_IDLE,
+                          memory_order_release);
+    xyl_driver_notify(driver);
+}
+
+void xyl_request_complete(xylem_request_t *request, xylem_status_t status)
+{
+    assert(!request->has_completed);
+    request->status = status;
+    request->has_completed = 1;
+    if (request->posted != 0)
+        zombie_add(request);
+    if (request->on_complete != NULL || request->is_queued)
+        xyl_request_queue_callbacks(request);
+    else
+        publish_idle(request);
+}
+
+void xyl_request_queue_callbacks(xylem_request_t *request)
+{
+    if (request->is_queued)
+        return;
+    request->is_queued = 1;
+    xyl_fifo_push(&request->context->engine.callbacks,
+                  &request->callback_event);
+}
+
+static void callback_returned(xylem_request_t *request)
+{
+    xyl_driver_t *driver = &request->context->driver;
+    uint32_t state = XYL_REQUEST_DELIVERING;
+
+    zombie_uncount(request);
+    if (request->is_freed) {
+        if (!request->is_zombie)
+            xyl_request_discard(request);
+        else
+            zombie_reap(request);
+        return;
+    }
+    /* Else it has been started again, or another thread has freed it and has
+     * submitted what is left to do. Partner: the exchanges of these. */
+    if (atomic_compare_exchange_strong_explicit(
+            &request->state, &state, XYL_REQUEST_IDLE, memory_order_release,
+            memory_order_relaxed))
+        xyl_driver_notify(driver);
+}
+
+static void callbacks_due(xyl_event_t *event)
+{
+    xylem_request_t *request =
+        (xylem_request_t *)(void *)((char *)event -
+                                    offsetof(xylem_request_t, callback_event));
+
+    request->is_queued = 0;
+    if (request->ops->deliver != NULL)
+        request->ops->deliver(request);
+    if (!request->has_completed)
+        return;
+    atomic_store_explicit(&request->state, XYL_REQUEST_DELIVERING,
+                          memory_order_release);
+    /* What frees itself does not hold the context: whoever learns of the end
+     * in the callback may destroy it. */
+    if ((request->flags & XYLEM_FLAG_AUTOFREE) != 0)
+        count_remove(request);
+    if (request->on_complete != NULL)
+        request->on_complete(request->arg, request->status);
+    if ((request->flags & XYLEM_FLAG_AUTOFREE) != 0) {
+        if (atomic_load_explicit(&request->state, memory_order_relaxed) ==
+            XYL_REQUEST_DELIVERING)
+            request->is_freed = 1;
+        else if (!request->is_freed)
+            count_add(request); /* the callback has started it again */
+    }
+    callback_returned(request);
+}
+
+/* ---- public ---- */
+
+xylem_status_t xyl_request_check(const xylem_request_t *request,
+                                 const char *call)
+{
+    if (request == NULL)
+        return xyl_fail(XYLEM_ERR_INVALID_HANDLE, "%s: the request is NULL",
+                        call);
+    if (request->magic == XYL_REQUEST_FREED)
+        return xyl_fail(XYLEM_ERR_INVALID_HANDLE,
+                        "%s: the request has been freed", call);
+    if (request->magic != XYL_REQUEST_MAGIC)
+        return xyl_fail(XYLEM_ERR_INVALID_HANDLE, "%s: this is no request",
+                        call);
+    return XYLEM_OK;
+}
+
+xylem_status_t xylem_request_start(xylem_request_t *request)
+{
+    xylem_status_t status = xyl_request_check(request, "xylem_request_start");
+
+    return status == XYLEM_OK ? xyl_request_start(request) : status;
+}
+
+/* The final status, with words: its cause was found on the progressing thread,
+ * the words are this thread's. */
+static xylem_status_t outcome(const xylem_request_t *request)
+{
+    uint32_t rank;
+
+    if (request->status == XYLEM_OK)
+        return XYLEM_OK;
+    if (request->status == XYLEM_ERR_PROC_FAILED)
+        for (rank = 0; rank < request->context->ranks; rank++)
+            if (request->context->peers[rank].has_failed &&
+                xyl_team_contains(request->team, rank))
+                return xyl_explain(request->status,
+                                   "the operation failed: rank %u of the job "
+                                   "has died",
+                                   rank);
+    return xyl_explain(request->status, "the operation failed: %s",
+                       xylem_status_text(request->status));
+}
+
+static int is_idle(void *arg)
+{
+    xylem_request_t *request = arg;
+
+    /* Partner: the release in publish_idle. */
+    return atomic_load_explicit(&request->state, memory_order_acquire) ==
+           XYL_REQUEST_IDLE;
+}
+
+xylem_status_t xylem_request_test(xylem_request_t *request)
+{
+    xylem_status_t status = xyl_request_check(request, "xylem_request_test");
+
+    if (status != XYLEM_OK)
+        return status;
+    if (is_idle(request))
+        return outcome(request);
+    xyl_driver_turn(&request->context->driver);
+    return is_idle(request) ? outcome(request) : XYLEM_IN_PROGRESS;
+}
+
+xylem_status_t xyl_request_wait(xylem_request_t *request)
+{
+    xyl_driver_wait(&request->context->driver, is_idle, request, UINT64_MAX);
+    return outcome(request);
+}
+
+xylem_status_t xylem_request_wait(xylem_request_t *request)
+{
+    xylem_status_t status = xyl_request_check(request, "xylem_request_wait");
+
+    if (status != XYLEM_OK)
+        return status;
+    if (xyl_engine_in_callback(&request->context->engine))
+        return xyl_fail(XYLEM_ERR_IN_CALLBACK,
+                        "xylem_request_wait: a callback must not block; test "
+                        "the request, or give it a callback of its own");
+    return xyl_request_wait(request);
+}
+
+xylem_status_t xylem_request_wait_for(xylem_request_t *request,
+                                      uint64_t limit_us)
+{
+    xylem_status_t status =
+        xyl_request_check(request, "xylem_request_wait_for");
+
+    if (status != XYLEM_OK || is_idle(request))
+        return status != XYLEM_OK ? status : outcome(request);
+    if (xyl_engine_in_callback(&request->context->engine))
+        return xyl_fail(XYLEM_ERR_IN_CALLBACK,
+                        "xylem_request_wait_for: a callback must not block");
+    if (xyl_driver_wait(&request->context->driver, is_idle, request,
+                        limit_us * 1000) != XYLEM_OK)
+        return XYLEM_IN_PROGRESS;
+    return outcome(request);
+}
+
+/* Completed, but its callback is still on the progressing thread's stack, which
+ * therefore does the rest. 0: it has become *state_out by now. */
+static int leave_to_owner(xylem_request_t *request, uint32_t *state_out)
+{
+    uint32_t state = XYL_REQUEST_DELIVERING;
+
+    /* Partner: the exchange in callback_returned. */
+    if (!atomic_compare_exchange_strong_explicit(
+            &request->state, &state, XYL_REQUEST_LEFT, memory_order_acq_rel,
+            memory_order_acquire)) {
+        *state_out = state;
+        return 0;
+    }
+    mark_freed(request);
+    count_remove(request);
+    free_later(request);
+    return 1;
+}
+
+xylem_status_t xylem_request_free(xylem_request_t *request)
+{
+    xylem_status_t status;
+    uint32_t state;
+
+    if (request == NULL)
+        return XYLEM_OK;
+    status = xyl_request_check(request, "xylem_request_free");
+    if (status != XYLEM_OK)
+        return status;
+    state = atomic_load_explicit(&request->state, memory_order_acquire);
+    if (state == XYL_REQUEST_DELIVERING && is_over(request, state) &&
+        !xyl_engine_in_callback(&request->context->engine) &&
+        leave_to_owner(request, &state))
+        return XYLEM_OK;
+    if (!is_over(request, state))
+        return xyl_fail(XYLEM_ERR_BUSY,
+                        "xylem_request_free: the request is active; wait for "
+                        "it first");
+    mark_freed(request);
+    if (state == XYL_REQUEST_DELIVERING) {
+        request->is_freed = 1; /* callback_returned does the rest */
+        count_remove(request);
+    } else if (request->is_zombie) {
+        free_later(request);
+    } else {
+        xyl_request_discard(request);
+    }
+    return XYLEM_OK;
+}

@@ -1,0 +1,103 @@
+/* Requests: what the user holds. One life cycle for everything that takes time.
+ *
+ *           start            completed            callback returned
+ *   IDLE ─────────▶ ACTIVE ───────────▶ DELIVERING ───────────────▶ IDLE
+ *                                          │ started again
+ *                                          ├──────────▶ ACTIVE
+ *                                          │ freed by another thread
+ *                                          └──────────▶ LEFT
+ *
+ * In DELIVERING the user knows that the run is over, and may start or free the
+ * request in the callback or on any other thread; the callback is still on the
+ * progressing thread's stack, which keeps the memory until it has returned. A
+ * request without callbacks goes from ACTIVE to IDLE directly. Memory comes
+ * from one arena and goes when the user has freed the request and the net has
+ * given back everything that was posted for it.
+ */
+#ifndef XYL_COLLECTIVES_STAGES_REQUEST_H
+#define XYL_COLLECTIVES_STAGES_REQUEST_H
+
+#include <stdatomic.h>
+
+#include "progress/engine/event.h"
+#include "progress/engine/queue.h"
+#include "runtime/base/memory.h"
+
+enum { XYL_REQUEST_MAGIC = 0x78517271, XYL_REQUEST_FREED = 0x64656164 };
+
+typedef enum xyl_request_state {
+    XYL_REQUEST_IDLE,
+    XYL_REQUEST_ACTIVE,
+    XYL_REQUEST_DELIVERING,
+    XYL_REQUEST_LEFT
+} xyl_request_state_t;
+
+typedef struct xyl_request_ops {
+    /* The starting thread, before the request is active. May be NULL. */
+    void (*prepare)(xylem_request_t *request);
+    /* The progressing thread: begin. */
+    void (*start)(xylem_request_t *request);
+    /* The progressing thread, in the callback phase: whatever is to be told
+     * before on_complete. May be NULL. */
+    void (*deliver)(xylem_request_t *request);
+    /* Takes over an idle request of which the user needs no more; 0: will
+     * not. May be NULL. */
+    int (*keep)(xylem_request_t *request);
+    /* Before the memory goes. May be NULL. */
+    void (*release)(xylem_request_t *request);
+} xyl_request_ops_t;
+
+struct xylem_request {
+    uint32_t magic;
+    uint32_t flags;
+    const xyl_request_ops_t *ops;
+    xylem_context_t *context;
+    xylem_team_t *team; /* holds a reference */
+    _Atomic uint32_t state;
+    xylem_status_t status;  /* of the last run; published by `state` */
+    int has_completed;      /* this run is over, callbacks may be due */
+    int is_queued;          /* in the engine's callback fifo */
+    int is_freed;           /* by the user */
+    int is_persistent;      /* the user may start it again */
+    int is_zombie;          /* completed while `posted` was not 0 */
+    _Atomic int is_counted; /* in the context's requests_live */
+    uint32_t posted;        /* events that the net or the engine still owes */
+    xylem_complete_fn on_complete;
+    void *arg;
+    xyl_task_t start_task;
+    xyl_event_t callback_event;
+    xylem_request_t *zombie_next; /* in the context's list */
+    xyl_arena_t arena;            /* holds the request itself */
+};
+
+/* Of `bytes` bytes, cleared, with `arena` set up. NULL: no memory. */
+xylem_request_t *xyl_request_create(xylem_team_t *team,
+                                    const xyl_request_ops_t *ops, size_t bytes);
+/* Any thread: IDLE or DELIVERING to ACTIVE. */
+xylem_status_t xyl_request_start(xylem_request_t *request);
+/* The progressing thread, of one that is IDLE and nobody else's: its run is
+ * under way. */
+void xyl_request_began(xylem_request_t *request);
+/* Not inside a callback: progresses until the run is over; its status. */
+xylem_status_t xyl_request_wait(xylem_request_t *request);
+/* The user may start it again; until it is freed its team stays. */
+void xyl_request_persist(xylem_request_t *request);
+/* The progressing thread: this run is over. */
+void xyl_request_complete(xylem_request_t *request, xylem_status_t status);
+/* The progressing thread: ops->deliver has something to tell. */
+void xyl_request_queue_callbacks(xylem_request_t *request);
+/* The progressing thread: one event of the net is back. */
+void xyl_request_event_back(xylem_request_t *request);
+/* Gives up a request that nobody else can see: ops->keep may take it over,
+ * else it is released. */
+void xyl_request_discard(xylem_request_t *request);
+/* Its memory goes; for whoever keeps requests. */
+void xyl_request_release(xylem_request_t *request);
+/* A kept request is in use again. */
+void xyl_request_revive(xylem_request_t *request);
+
+/* XYLEM_OK when `request` is one; else fails with a text that names `call`. */
+xylem_status_t xyl_request_check(const xylem_request_t *request,
+                                 const char *call);
+
+#endif

@@ -1,0 +1,105 @@
+/* What a stage has sent and receives: over an edge, or singly. */
+#include "collectives/stages/operation.h"
+#include "collectives/stages/stage.h"
+#include "runtime/core/team.h"
+#include "runtime/job/liveness.h"
+
+/* ---- singly ---- */
+
+void xyl_stage_post_send(xyl_stage_t *stage, const xyl_stage_message_t *message)
+{
+    xyl_operation_t *operation = stage->operation;
+    xylem_team_t *team = operation->request.team;
+    xyl_net_t *net = operation->request.context->net;
+
+    operation->request.posted++;
+    net->ops->send(
+        net, xyl_team_world_rank(team, message->peer),
+        xyl_team_tag(team, stage->speaks_for, message->peer,
+                     stage->sequence + message->label / XYL_TEAM_SEGMENT_TAGS,
+                     message->label),
+        message->buf, message->bytes, message->event);
+}
+
+void xyl_stage_post_recv(xyl_stage_t *stage, const xyl_stage_message_t *message)
+{
+    xyl_operation_t *operation = stage->operation;
+    xylem_team_t *team = operation->request.team;
+    xyl_net_t *net = operation->request.context->net;
+
+    operation->request.posted++;
+    net->ops->recv(
+        net,
+        xyl_team_tag(team, message->peer, team->rank,
+                     stage->sequence + message->label / XYL_TEAM_SEGMENT_TAGS,
+                     message->label),
+        message->buf, message->bytes, message->event);
+}
+
+/* ---- over an edge ---- */
+
+static xyl_stage_message_t message_of(const xyl_stage_t *stage,
+                                      xyl_edge_t *edge, uint64_t index,
+                                      void *buf)
+{
+    uint64_t segment = xyl_stage_segment(stage, index);
+
+    return (xyl_stage_message_t){
+        .peer = edge->peer,
+        .label = (uint32_t)(segment % XYL_TEAM_SEGMENT_TAGS),
+        .buf = buf,
+        .bytes = xyl_operation_length(stage->operation, segment),
+        .event = &xyl_edge_post(edge, index)->event};
+}
+
+void xyl_stage_send(xyl_stage_t *stage, xyl_edge_t *edge, uint64_t index,
+                    const void *buf)
+{
+    union {
+        const void *constant;
+        void *plain;
+    } address = {buf}; /* a send only reads it */
+    xyl_stage_message_t message = message_of(stage, edge, index, address.plain);
+
+    xyl_stage_post_send(stage, &message);
+}
+
+void xyl_stage_recv(xyl_stage_t *stage, xyl_edge_t *edge, uint64_t index,
+                    void *buf)
+{
+    xyl_stage_message_t message = message_of(stage, edge, index, buf);
+
+    xyl_stage_post_recv(stage, &message);
+}
+
+/* ---- back again ---- */
+
+int xyl_stage_arrived(xyl_stage_t *stage, const xyl_event_t *event)
+{
+    xyl_operation_t *operation = stage->operation;
+    xylem_status_t status = event->status;
+    int is_live = operation->failure == XYLEM_OK;
+
+    operation->looks_without_event = 0;
+    xyl_request_event_back(&operation->request); /* may free a zombie */
+    if (is_live && status != XYLEM_OK) {
+        if (status == XYLEM_ERR_NET)
+            status = xyl_liveness_explain(operation->request.context,
+                                          operation->request.team, status);
+        xyl_operation_fail(operation, status);
+        return 0;
+    }
+    return is_live;
+}
+
+void xyl_stage_cancel_edge(xyl_stage_t *stage, xyl_edge_t *edge)
+{
+    xyl_net_t *net = stage->operation->request.context->net;
+    uint64_t open = edge->posted & ~edge->finished;
+
+    while (open != 0) {
+        uint64_t index = edge->base + (unsigned)__builtin_ctzll(open);
+        open &= open - 1;
+        net->ops->cancel(net, &edge->slots[index % edge->window].event);
+    }
+}

@@ -1,0 +1,424 @@
+/* Up a tree: every segment is combined from this rank's own contribution and
+ * its children's, then goes to the parent.
+ *
+ * Contributions of a segment have a fixed order: the children of lower rank,
+ * then this rank, then the other children (commutative: this rank first, then
+ * the children, those with the smallest subtrees ahead, which come early). They
+ * are combined in this order whenever they come (deterministic), or as they
+ * come.
+ *
+ * Each child has `window` temporary buffers; index i of a child lies in buffer
+ * i % window from the posting of its receive until it is combined. The first
+ * buffer that takes part in a segment then holds the accumulator until it is
+ * sent, so a rank between needs no memory but its children's windows; the root
+ * accumulates in the result, and its first child sends there directly.
+ *
+ * A receive for index i is posted when buffer i % window is free again. The
+ * lowest index that is not everywhere complete finds all lower ones complete,
+ * so its buffers are free and its receives posted on every rank: some rank can
+ * always go on.
+ */
+#include "collectives/stages/tree_stage.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "runtime/base/bits.h"
+#include "runtime/base/status.h"
+#include "runtime/core/context.h"
+
+/* Where a contribution or an accumulator lies; numbers below are children. */
+#define HOLDER_NONE   UINT32_MAX
+#define HOLDER_OWN    (UINT32_MAX - 1)
+#define HOLDER_RESULT (UINT32_MAX - 2)
+
+/* One segment that is being combined. */
+typedef struct partial {
+    uint32_t holder; /* of the accumulator */
+    uint32_t taken;  /* contributions in it */
+} partial_t;
+
+typedef struct up_stage {
+    xyl_stage_t stage;
+    xyl_tree_edges_t edges;
+    const char *own;
+    char *result; /* root only */
+    char *temp;   /* [child][window] buffers */
+    size_t temp_bytes;
+    /* The first child's segments are received into the result itself, where
+     * the first combination then takes place. */
+    int first_child_is_direct;
+    uint32_t own_position;   /* among the contributions */
+    uint64_t *own_ready;     /* indexes of `own` that are there */
+    uint64_t *child_arrived; /* [child] bit i % window: received, not taken */
+    partial_t *partials;     /* [count] */
+    uint64_t *combined;      /* indexes complete in their accumulator */
+    uint64_t finished;       /* indexes emitted (root) or sent */
+} up_stage_t;
+
+static up_stage_t *self(xyl_stage_t *stage)
+{
+    return (up_stage_t *)(void *)stage;
+}
+
+static size_t offset_of(const up_stage_t *up, uint64_t index)
+{
+    return xyl_operation_offset(up->stage.operation,
+                                xyl_stage_segment(&up->stage, index));
+}
+
+static char *temp_of(const up_stage_t *up, uint32_t child, uint64_t index)
+{
+    uint32_t window = up->edges.children[child].window;
+
+    if (child == 0 && up->first_child_is_direct)
+        return up->result + offset_of(up, index);
+    return up->temp +
+           ((size_t)child * window + (size_t)(index % window)) * up->temp_bytes;
+}
+
+/* Read-only where it is the user's own buffer; see combine. */
+static const char *address_of(const up_stage_t *up, uint32_t holder,
+                              uint64_t index)
+{
+    if (holder == HOLDER_OWN)
+        return up->own + offset_of(up, index);
+    if (holder == HOLDER_RESULT)
+        return up->result + offset_of(up, index);
+    return temp_of(up, holder, index);
+}
+
+/* ---- receiving from a child ---- */
+
+static void receive(up_stage_t *up, xyl_edge_t *child)
+{
+    for (;;) {
+        uint64_t index = xyl_edge_pick(child, UINT64_MAX);
+        if (index >= up->stage.count)
+            return; /* XYL_EDGE_NO_INDEX, too */
+        xyl_stage_recv(&up->stage, child, index,
+                       temp_of(up, child->number, index));
+    }
+}
+
+/* The buffer of (holder, index) is free: the child's window may move. */
+static void release(up_stage_t *up, uint32_t holder, uint64_t index)
+{
+    xyl_edge_t *child;
+
+    if (holder >= HOLDER_RESULT)
+        return;
+    child = &up->edges.children[holder];
+    xyl_edge_finish(child, index);
+    receive(up, child);
+}
+
+/* ---- combining ---- */
+
+static void apply(const up_stage_t *up, uint64_t index, char *result,
+                  const char *left, const char *right)
+{
+    const xyl_operation_t *operation = up->stage.operation;
+    size_t count =
+        xyl_operation_length(operation, xyl_stage_segment(&up->stage, index)) /
+        operation->element_bytes;
+
+    xyl_combiner_apply(&operation->combiner, result, left, right, count);
+}
+
+/* Where accumulator op contribution goes. The root accumulates in the result,
+ * but not over its own contribution when that lies there and is still to come;
+ * others use a buffer that is among the operands. */
+static uint32_t destination(const up_stage_t *up, uint32_t holder,
+                            uint32_t contribution)
+{
+    int own_is_to_come = holder < HOLDER_RESULT && contribution != HOLDER_OWN;
+
+    if (!up->edges.has_parent && !(up->own == up->result && own_is_to_come))
+        return HOLDER_RESULT;
+    return holder < HOLDER_RESULT ? holder : contribution;
+}
+
+/* accumulator = accumulator op contribution; says where it then lies. */
+static uint32_t combine(up_stage_t *up, uint64_t index, uint32_t holder,
+                        uint32_t contribution)
+{
+    const char *left = address_of(up, holder, index);
+    const char *right = address_of(up, contribution, index);
+    uint32_t into = destination(up, holder, contribution);
+
+    assert(into != HOLDER_OWN);
+    apply(up, index,
+          into == HOLDER_RESULT ? up->result + offset_of(up, index)
+                                : temp_of(up, into, index),
+          left, right);
+    if (holder != into)
+        release(up, holder, index);
+    if (contribution != into)
+        release(up, contribution, index);
+    return into;
+}
+
+static void send_up(up_stage_t *up)
+{
+    xyl_edge_t *parent = &up->edges.parent;
+
+    for (;;) {
+        uint64_t index =
+            xyl_edge_pick(parent, xyl_bits_from(up->combined, parent->base));
+        if (index == XYL_EDGE_NO_INDEX)
+            return;
+        xyl_stage_send(&up->stage, parent, index,
+                       address_of(up, up->partials[index].holder, index));
+    }
+}
+
+static void check_complete(up_stage_t *up)
+{
+    if (++up->finished == up->stage.count)
+        xyl_stage_complete(&up->stage);
+}
+
+/* A team of one rank: nothing was combined. */
+static void copy_own(const up_stage_t *up, uint64_t index)
+{
+    const xyl_operation_t *operation = up->stage.operation;
+    size_t offset = offset_of(up, index);
+    size_t bytes =
+        xyl_operation_length(operation, xyl_stage_segment(&up->stage, index));
+
+    if (xyl_copies_begin(operation->request.context->copies, bytes))
+        memcpy(up->result + offset, up->own + offset, bytes);
+}
+
+/* All contributions of `index` are in its accumulator. */
+static void segment_combined(up_stage_t *up, uint64_t index)
+{
+    if (up->edges.has_parent) {
+        xyl_bits_set(up->combined, index);
+        send_up(up);
+        return;
+    }
+    if (up->partials[index].holder == HOLDER_OWN && up->own != up->result)
+        copy_own(up, index);
+    xyl_stage_emit(&up->stage, index);
+    check_complete(up);
+}
+
+/* Takes a contribution; returns 1 when it was the last. */
+static int take(up_stage_t *up, uint64_t index, uint32_t contribution)
+{
+    partial_t *partial = &up->partials[index];
+
+    if (contribution < HOLDER_RESULT) {
+        xyl_edge_t *child = &up->edges.children[contribution];
+        up->child_arrived[contribution] &=
+            ~(UINT64_C(1) << (index % child->window));
+    }
+    if (partial->holder == HOLDER_NONE)
+        partial->holder = contribution;
+    else
+        partial->holder = combine(up, index, partial->holder, contribution);
+    return ++partial->taken == up->edges.child_count + 1;
+}
+
+/* The contribution at a position of the fixed order. */
+static uint32_t contribution_at(const up_stage_t *up, uint32_t position)
+{
+    if (position == up->own_position)
+        return HOLDER_OWN;
+    return position < up->own_position ? position : position - 1;
+}
+
+static int is_available(const up_stage_t *up, uint64_t index,
+                        uint32_t contribution)
+{
+    const xyl_edge_t *child;
+
+    if (contribution == HOLDER_OWN)
+        return xyl_bits_test(up->own_ready, index);
+    child = &up->edges.children[contribution];
+    /* A bit stands for the index that is posted in its slot now. */
+    return index >= child->base && index - child->base < child->window &&
+           (up->child_arrived[contribution] >> (index % child->window) & 1) !=
+               0;
+}
+
+/* A contribution of `index` has come: takes what can be taken. */
+static void advance(up_stage_t *up, uint64_t index, uint32_t contribution)
+{
+    uint32_t next;
+
+    if (up->stage.operation->plan.arrival_order) {
+        if (take(up, index, contribution))
+            segment_combined(up, index);
+        return;
+    }
+    for (;;) {
+        next = contribution_at(up, up->partials[index].taken);
+        if (!is_available(up, index, next))
+            return;
+        if (take(up, index, next)) {
+            segment_combined(up, index);
+            return;
+        }
+    }
+}
+
+/* ---- events ---- */
+
+static void up_received(xyl_event_t *event)
+{
+    xyl_slot_t *slot = xyl_slot_of(event);
+    xyl_edge_t *child = slot->edge;
+    up_stage_t *up = self(child->stage);
+    uint64_t index = slot->index;
+
+    if (!xyl_stage_arrived(&up->stage, event))
+        return;
+    up->child_arrived[child->number] |= UINT64_C(1) << (index % child->window);
+    advance(up, index, child->number);
+}
+
+static void up_sent(xyl_event_t *event)
+{
+    xyl_slot_t *slot = xyl_slot_of(event);
+    up_stage_t *up = self(slot->edge->stage);
+    uint64_t index = slot->index;
+
+    if (!xyl_stage_arrived(&up->stage, event))
+        return;
+    xyl_edge_finish(&up->edges.parent, index);
+    release(up, up->partials[index].holder, index);
+    send_up(up);
+    check_complete(up);
+}
+
+static void up_segment_ready(xyl_stage_t *stage, uint64_t index)
+{
+    up_stage_t *up = self(stage);
+
+    xyl_bits_set(up->own_ready, index);
+    advance(up, index, HOLDER_OWN);
+}
+
+static void up_start(xyl_stage_t *stage)
+{
+    up_stage_t *up = self(stage);
+    size_t words = xyl_bits_words(stage->count) * sizeof(uint64_t);
+    uint64_t index;
+    uint32_t i;
+
+    xyl_tree_edges_reset(&up->edges);
+    memset(up->own_ready, 0, words);
+    memset(up->combined, 0, words);
+    for (index = 0; index < stage->count; index++)
+        up->partials[index] = (partial_t){HOLDER_NONE, 0};
+    up->finished = 0;
+    if (stage->count == 0) {
+        xyl_stage_complete(stage);
+        return;
+    }
+    for (i = 0; i < up->edges.child_count; i++) {
+        up->child_arrived[i] = 0;
+        receive(up, &up->edges.children[i]);
+    }
+}
+
+static void up_cancel(xyl_stage_t *stage)
+{
+    xyl_tree_edges_cancel(&self(stage)->edges, stage, 0, 1);
+}
+
+static void up_bind(xyl_stage_t *stage, const void *reads, void *writes)
+{
+    up_stage_t *up = self(stage);
+
+    up->own = reads;
+    up->result = writes;
+    /* Not where something else is combined there before, or lies there. */
+    up->first_child_is_direct = writes != NULL && reads != writes &&
+                                up->own_position == 0 &&
+                                !stage->operation->plan.arrival_order;
+}
+
+static const xyl_stage_ops_t up_ops = {
+    .name = "up",
+    .start = up_start,
+    .segment_ready = up_segment_ready,
+    .cancel = up_cancel,
+    .bind = up_bind,
+};
+
+/* ---- planning ---- */
+
+static uint32_t own_position(const up_stage_t *up)
+{
+    return up->stage.operation->combiner.is_commutative
+               ? 0
+               : up->edges.children_below;
+}
+
+static xylem_status_t allocate(up_stage_t *up)
+{
+    xyl_operation_t *operation = up->stage.operation;
+    xyl_arena_t *arena = &operation->request.arena;
+    uint64_t count = up->stage.count;
+    uint32_t children = up->edges.child_count;
+    size_t words = xyl_bits_words(count), buffers = 0;
+
+    up->temp_bytes = (operation->plan.segment_bytes + XYL_MEMORY_ALIGN - 1) &
+                     ~(size_t)(XYL_MEMORY_ALIGN - 1);
+    if (operation->plan.segment_bytes > operation->bytes)
+        up->temp_bytes = (operation->bytes + XYL_MEMORY_ALIGN - 1) &
+                         ~(size_t)(XYL_MEMORY_ALIGN - 1);
+    if (children != 0)
+        buffers = (size_t)children * up->edges.children[0].window;
+    up->own_ready = xyl_arena_array(arena, words, sizeof(uint64_t));
+    up->combined = xyl_arena_array(arena, words, sizeof(uint64_t));
+    up->child_arrived = xyl_arena_array(arena, children, sizeof(uint64_t));
+    up->partials = xyl_arena_array(arena, count, sizeof *up->partials);
+    if (up->temp_bytes != 0 && buffers > SIZE_MAX / 2 / up->temp_bytes)
+        return XYLEM_ERR_NO_MEMORY;
+    up->temp = xyl_arena_alloc(arena, buffers * up->temp_bytes);
+    if (up->own_ready == NULL || up->combined == NULL ||
+        up->child_arrived == NULL || up->partials == NULL || up->temp == NULL)
+        return XYLEM_ERR_NO_MEMORY;
+    return XYLEM_OK;
+}
+
+xylem_status_t xyl_up_stage_add(xyl_operation_t *operation, uint32_t lane,
+                                xyl_tree_spec_t tree)
+{
+    xyl_tree_edges_params_t params = {
+        .tree = tree,
+        .parent_limit = operation->plan.send_window,
+        .child_limit = operation->plan.recv_window,
+        .parent_handle = up_sent,
+        .child_handle = up_received,
+        .child_order = operation->combiner.is_commutative
+                           ? XYL_CHILDREN_REVERSED
+                           : XYL_CHILDREN_BY_RANK,
+    };
+    up_stage_t *up = (up_stage_t *)(void *)xyl_operation_add_stage(
+        operation, lane, &up_ops, sizeof *up);
+    xylem_status_t status;
+
+    if (up == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
+    up->stage.reads = XYL_ROLE_INPUT;
+    if (tree.root == tree.group.rank)
+        up->stage.writes = XYL_ROLE_RESULT;
+    status = xyl_tree_edges_init(&up->edges, &up->stage, &params);
+    if (status != XYLEM_OK)
+        return status;
+    up->own_position = own_position(up);
+    status = allocate(up);
+    if (status != XYLEM_OK)
+        return xyl_fail(status,
+                        "no memory for %u children with %u segments "
+                        "of %zu bytes each",
+                        up->edges.child_count, operation->plan.recv_window,
+                        operation->plan.segment_bytes);
+    return XYLEM_OK;
+}

@@ -1,0 +1,104 @@
+/* The engine: turns completions into the work that depends on them.
+ *
+ * One turn, in this order, each phase bounded:
+ *   net        the backend moves data and pushes events
+ *   sources    tasks submitted by other threads, then registered polls
+ *   ready      handlers of events, in the order of completion
+ *   timers     what is due
+ *   callbacks  the user's
+ *
+ * One thread at a time owns the engine and runs turns. Handlers run to
+ * completion, never nest and never block. Any thread submits tasks.
+ */
+#ifndef XYL_PROGRESS_ENGINE_ENGINE_H
+#define XYL_PROGRESS_ENGINE_ENGINE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "progress/engine/event.h"
+#include "progress/engine/queue.h"
+#include "progress/engine/timer.h"
+#include "progress/net/net.h"
+#include "runtime/base/clock.h"
+
+enum {
+    XYL_ENGINE_BATCH_MAX = 256,  /* events, tasks or callbacks of one turn */
+    XYL_ENGINE_TIMER_TURNS = 64, /* idle or not, the clock is read this often */
+    XYL_ENGINE_SOURCES_MAX = 8
+};
+
+typedef struct xyl_source {
+    unsigned (*poll)(void *arg); /* returns the number of things done */
+    void *arg;
+} xyl_source_t;
+
+typedef struct xyl_engine {
+    xyl_fifo_t ready;
+    xyl_fifo_t later; /* ready in the next turn, after the net's phase */
+    xyl_fifo_t callbacks;
+    xyl_net_t *net; /* NULL until attached */
+    /* Memory shared with others, who must know when the owner sleeps; NULL:
+     * there is none. */
+    struct xyl_shm *shm;
+    const xyl_clock_t *clock;
+    xyl_timers_t timers;
+    xyl_source_t sources[XYL_ENGINE_SOURCES_MAX];
+    unsigned source_count;
+    unsigned polls;        /* of the sources in a turn without other work */
+    unsigned turns_to_net; /* while polls > 1 */
+    unsigned polled;       /* things that sources did last: there may be more */
+    unsigned turns_to_timers;
+    /* 1 while a thread owns the engine; partner of every acquire is the
+     * release by the previous owner. */
+    _Alignas(128) atomic_uint owned;
+    /* The thread that is inside a user callback; 0: none. */
+    _Atomic uintptr_t callback_thread;
+    _Alignas(128) _Atomic int sleeping; /* the owner sleeps: wake it */
+    void (*wake)(void *arg); /* any thread; NULL: nobody ever sleeps */
+    void *wake_arg;
+    xyl_queue_t submitted;
+} xyl_engine_t;
+
+void xyl_engine_init(xyl_engine_t *engine, const xyl_clock_t *clock);
+
+/* Ownership, for any thread. xyl_engine_turn and everything that touches an
+ * operation's state happens while owning. */
+static inline int xyl_engine_try_own(xyl_engine_t *engine)
+{
+    unsigned free = 0;
+
+    if (atomic_load_explicit(&engine->owned, memory_order_relaxed) != 0)
+        return 0;
+    /* Partner: the release in xyl_engine_disown. */
+    return atomic_compare_exchange_strong_explicit(
+        &engine->owned, &free, 1, memory_order_acquire, memory_order_relaxed);
+}
+
+static inline void xyl_engine_disown(xyl_engine_t *engine)
+{
+    atomic_store_explicit(&engine->owned, 0, memory_order_release);
+}
+
+/* The owner. Returns the number of things done. */
+unsigned xyl_engine_turn(xyl_engine_t *engine);
+
+/* Any thread: runs `task` on the owner's thread. When nobody owns the engine
+ * the caller runs what is submitted and the handlers of what is ready at once
+ * (no callbacks), so that communication starts inside the starting call. */
+void xyl_engine_submit(xyl_engine_t *engine, xyl_task_t *task);
+
+/* The owner: looks at the registered sources alone. The number of things
+ * done. */
+unsigned xyl_engine_poll(xyl_engine_t *engine);
+
+/* The owner: nothing is ready, submitted, half done by a source, or waiting for
+ * its callback. */
+int xyl_engine_is_idle(xyl_engine_t *engine);
+
+xylem_status_t xyl_engine_source_add(xyl_engine_t *engine, xyl_source_t source);
+
+/* 1 when the calling thread is inside a callback of this engine. */
+int xyl_engine_in_callback(xyl_engine_t *engine);
+
+#endif

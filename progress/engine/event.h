@@ -1,0 +1,70 @@
+/* Events: the completion of one piece of work. An event lives inside the object
+ * that waits for it (no allocation) and is in at most one fifo at a time.
+ * Whoever completes the work sets `status` and pushes the event; the engine
+ * later calls `handle`, once. Only the thread that progresses touches a fifo.
+ */
+#ifndef XYL_PROGRESS_ENGINE_EVENT_H
+#define XYL_PROGRESS_ENGINE_EVENT_H
+
+#include <stddef.h>
+
+#include "include/xylem.h"
+
+typedef struct xyl_event xyl_event_t;
+typedef void (*xyl_event_fn)(xyl_event_t *event);
+
+struct xyl_event {
+    xyl_event_t *next;
+    xyl_event_fn handle;
+    struct xyl_net *net; /* the backend's, while the work is under way: */
+    void *net_request;   /* who does it, and its handle there */
+    xylem_status_t status;
+};
+
+typedef struct xyl_fifo {
+    xyl_event_t *head;
+    xyl_event_t **tail; /* where the next event is linked in */
+} xyl_fifo_t;
+
+static inline void xyl_fifo_init(xyl_fifo_t *fifo)
+{
+    fifo->head = NULL;
+    fifo->tail = &fifo->head;
+}
+
+static inline void xyl_fifo_push(xyl_fifo_t *fifo, xyl_event_t *event)
+{
+    event->next = NULL;
+    *fifo->tail = event;
+    fifo->tail = &event->next;
+}
+
+static inline xyl_event_t *xyl_fifo_pop(xyl_fifo_t *fifo)
+{
+    xyl_event_t *event = fifo->head;
+
+    if (event != NULL) {
+        fifo->head = event->next;
+        if (fifo->head == NULL)
+            fifo->tail = &fifo->head;
+    }
+    return event;
+}
+
+/* Appends all of `from` to `to`. */
+static inline void xyl_fifo_move(xyl_fifo_t *from, xyl_fifo_t *to)
+{
+    if (from->head == NULL)
+        return;
+    *to->tail = from->head;
+    to->tail = from->tail;
+    from->head = NULL;
+    from->tail = &from->head;
+}
+
+static inline int xyl_fifo_is_empty(const xyl_fifo_t *fifo)
+{
+    return fifo->head == NULL;
+}
+
+#endif

@@ -1,0 +1,66 @@
+/* The net: tagged messages between the ranks of a job. Collectives know only
+ * this interface; UCX and simulated networks stand behind it.
+ *
+ * Contract, for every backend and tested for each:
+ * - send and recv never block, never call a handler and never fail in the
+ *   call: the outcome, good or bad, arrives as exactly one push of `event`
+ *   into the engine's ready fifo, possibly before the call returns.
+ * - A message is matched by (destination, tag). Messages with equal tags are
+ *   matched in the order in which they were sent and received. Messages with
+ *   different tags may overtake each other.
+ * - A send may complete only after its receive has been posted (rendezvous) or
+ *   before (eager); nobody may rely on either.
+ * - A message longer than its buffer completes the receive with
+ *   XYLEM_ERR_TRUNCATED; a shorter one is an internal error of the caller.
+ * - The buffer belongs to the net from the call until the event; that of a
+ *   receive only from when its message is sent: before, the net leaves it
+ *   alone, and an in-place allreduce still sends what lies there.
+ * All functions are called by the progressing thread, except where noted.
+ */
+#ifndef XYL_PROGRESS_NET_NET_H
+#define XYL_PROGRESS_NET_NET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "progress/engine/event.h"
+
+typedef struct xyl_net xyl_net_t;
+
+typedef struct xyl_net_ops {
+    const char *name;
+    void (*send)(xyl_net_t *net, uint32_t peer, uint64_t tag, const void *buf,
+                 size_t bytes, xyl_event_t *event);
+    void (*recv)(xyl_net_t *net, uint64_t tag, void *buf, size_t bytes,
+                 xyl_event_t *event);
+    /* Asks that a receive be given up; its event comes all the same, with
+     * XYLEM_ERR_CANCELED or, when it was too late, as usual. */
+    void (*cancel)(xyl_net_t *net, xyl_event_t *event);
+    /* Moves data; returns the number of things done. */
+    unsigned (*progress)(xyl_net_t *net);
+    /* Before sleeping on the descriptor of `wakeup_fd`: XYLEM_OK when an
+     * event after this call will make it readable, XYLEM_ERR_BUSY when there
+     * is something to progress first. */
+    xylem_status_t (*arm)(xyl_net_t *net);
+    int (*wakeup_fd)(xyl_net_t *net); /* -1: cannot sleep */
+    /* 1 when nothing that was sent is still held by this process. */
+    int (*is_flushed)(xyl_net_t *net);
+    void (*destroy)(xyl_net_t *net);
+} xyl_net_ops_t;
+
+struct xyl_net {
+    const xyl_net_ops_t *ops;
+    xyl_fifo_t *ready; /* where events go: the engine's */
+    /* Called when a peer is found dead; only hands over, never completes. */
+    void (*peer_failed)(void *arg, uint32_t peer);
+    void *peer_failed_arg;
+};
+
+static inline void xyl_net_complete(xyl_net_t *net, xyl_event_t *event,
+                                    xylem_status_t status)
+{
+    event->status = status;
+    xyl_fifo_push(net->ready, event);
+}
+
+#endif

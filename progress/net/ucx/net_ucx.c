@@ -1,0 +1,362 @@
+/* UCX behind the net interface. UCX's callbacks only push events: they run
+ * inside ucp_worker_progress and inside nothing else. An operation that
+ * completes at once returns NULL and its callback is not called, so the event
+ * is pushed here instead. */
+#include "progress/net/ucx/net_ucx.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucp/api/ucp.h>
+
+#include "runtime/base/log.h"
+#include "runtime/base/status.h"
+
+/* Closing an endpoint by force takes a few turns. */
+enum { CLOSE_TURNS_MAX = 100000 };
+
+typedef struct peer {
+    ucp_ep_h endpoint; /* NULL until the first send */
+    const void *address;
+    struct net_ucx *net;
+    uint8_t is_local;
+} peer_t;
+
+typedef struct net_ucx {
+    xyl_net_t net;
+    ucp_context_h context;
+    ucp_worker_h worker;
+    ucp_address_t *address;
+    peer_t *peers;
+    uint32_t peer_count;
+    ucs_status_ptr_t flush; /* UCS_STATUS_PTR of the running flush */
+    enum { FLUSH_NONE, FLUSH_RUNNING, FLUSH_DONE } flush_state;
+    int wakeup_fd;
+} net_ucx_t;
+
+static net_ucx_t *self(xyl_net_t *net)
+{
+    return (net_ucx_t *)(void *)net;
+}
+
+static xylem_status_t status_of(ucs_status_t status)
+{
+    switch ((int)status) {
+    case UCS_OK:
+        return XYLEM_OK;
+    case UCS_ERR_CANCELED:
+        return XYLEM_ERR_CANCELED;
+    case UCS_ERR_MESSAGE_TRUNCATED:
+        return XYLEM_ERR_TRUNCATED;
+    case UCS_ERR_NO_MEMORY:
+        return XYLEM_ERR_NO_MEMORY;
+    case UCS_ERR_ENDPOINT_TIMEOUT:
+    case UCS_ERR_CONNECTION_RESET:
+        return XYLEM_ERR_PROC_FAILED;
+    default:
+        return XYLEM_ERR_NET;
+    }
+}
+
+/* ---- endpoints ---- */
+
+static void endpoint_failed(void *arg, ucp_ep_h endpoint, ucs_status_t status)
+{
+    peer_t *peer = arg;
+    net_ucx_t *net = peer->net;
+
+    (void)endpoint;
+    (void)status;
+    if (net->net.peer_failed != NULL)
+        net->net.peer_failed(net->net.peer_failed_arg,
+                             (uint32_t)(peer - net->peers));
+}
+
+/* UCX takes shared memory only from endpoints without error handling; the
+ * processes of this machine are watched by other means. */
+static xylem_status_t endpoint_create(net_ucx_t *net, peer_t *peer)
+{
+    ucp_ep_params_t params = {
+        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
+                      UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                      UCP_EP_PARAM_FIELD_ERR_HANDLER,
+        .address = peer->address,
+        .err_mode = peer->is_local ? UCP_ERR_HANDLING_MODE_NONE
+                                   : UCP_ERR_HANDLING_MODE_PEER,
+        .err_handler = {.cb = endpoint_failed, .arg = peer},
+    };
+    ucs_status_t status = ucp_ep_create(net->worker, &params, &peer->endpoint);
+
+    if (status == UCS_OK)
+        return XYLEM_OK;
+    peer->endpoint = NULL;
+    return xyl_fail(XYLEM_ERR_NET, "cannot connect to rank %u: %s",
+                    (unsigned)(peer - net->peers), ucs_status_string(status));
+}
+
+/* A process on another machine that cannot be connected to has died, as far as
+ * anybody here can tell. Said before the send fails, so that the operation
+ * fails by the death and not by the net. */
+static void peer_is_gone(net_ucx_t *net, uint32_t peer)
+{
+    if (!net->peers[peer].is_local && net->net.peer_failed != NULL)
+        net->net.peer_failed(net->net.peer_failed_arg, peer);
+}
+
+/* ---- messages ---- */
+
+static void finish(void *request, ucs_status_t status, xyl_event_t *event)
+{
+    event->net_request = NULL;
+    ucp_request_free(request);
+    xyl_net_complete(event->net, event, status_of(status));
+}
+
+static void send_done(void *request, ucs_status_t status, void *arg)
+{
+    finish(request, status, arg);
+}
+
+static void recv_done(void *request, ucs_status_t status,
+                      const ucp_tag_recv_info_t *info, void *arg)
+{
+    (void)info;
+    finish(request, status, arg);
+}
+
+/* What a post returned: completed at once, failed at once, or under way. */
+static void posted(net_ucx_t *net, ucs_status_ptr_t request, xyl_event_t *event)
+{
+    if (request == NULL)
+        xyl_net_complete(&net->net, event, XYLEM_OK);
+    else if (UCS_PTR_IS_ERR(request))
+        xyl_net_complete(&net->net, event, status_of(UCS_PTR_STATUS(request)));
+    else
+        event->net_request = request;
+}
+
+static void ucx_send(xyl_net_t *base, uint32_t peer, uint64_t tag,
+                     const void *buf, size_t bytes, xyl_event_t *event)
+{
+    net_ucx_t *net = self(base);
+    ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
+                        UCP_OP_ATTR_FIELD_USER_DATA |
+                        UCP_OP_ATTR_FIELD_MEMORY_TYPE,
+        .cb.send = send_done,
+        .user_data = event,
+        .memory_type = UCS_MEMORY_TYPE_HOST,
+    };
+
+    assert(peer < net->peer_count);
+    event->net_request = NULL;
+    if (net->peers[peer].endpoint == NULL) {
+        xylem_status_t status = endpoint_create(net, &net->peers[peer]);
+        if (status != XYLEM_OK) {
+            peer_is_gone(net, peer);
+            xyl_net_complete(base, event, status);
+            return;
+        }
+    }
+    event->net = base;
+    posted(net,
+           ucp_tag_send_nbx(net->peers[peer].endpoint, buf, bytes, tag, &param),
+           event);
+}
+
+static void ucx_recv(xyl_net_t *base, uint64_t tag, void *buf, size_t bytes,
+                     xyl_event_t *event)
+{
+    net_ucx_t *net = self(base);
+    ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
+                        UCP_OP_ATTR_FIELD_USER_DATA |
+                        UCP_OP_ATTR_FIELD_MEMORY_TYPE,
+        .cb.recv = recv_done,
+        .user_data = event,
+        .memory_type = UCS_MEMORY_TYPE_HOST,
+    };
+
+    event->net_request = NULL;
+    event->net = base;
+    posted(net,
+           ucp_tag_recv_nbx(net->worker, buf, bytes, tag, UINT64_MAX, &param),
+           event);
+}
+
+static void ucx_cancel(xyl_net_t *base, xyl_event_t *event)
+{
+    if (event->net_request != NULL)
+        ucp_request_cancel(self(base)->worker, event->net_request);
+}
+
+static unsigned ucx_progress(xyl_net_t *base)
+{
+    return ucp_worker_progress(self(base)->worker);
+}
+
+/* ---- sleeping ---- */
+
+static xylem_status_t ucx_arm(xyl_net_t *base)
+{
+    return ucp_worker_arm(self(base)->worker) == UCS_OK ? XYLEM_OK
+                                                        : XYLEM_ERR_BUSY;
+}
+
+static int ucx_wakeup_fd(xyl_net_t *base)
+{
+    return self(base)->wakeup_fd;
+}
+
+/* ---- the end ---- */
+
+static int ucx_is_flushed(xyl_net_t *base)
+{
+    static const ucp_request_param_t param = {.op_attr_mask = 0};
+    net_ucx_t *net = self(base);
+
+    if (net->flush_state == FLUSH_NONE) {
+        net->flush = ucp_worker_flush_nbx(net->worker, &param);
+        net->flush_state =
+            UCS_PTR_IS_PTR(net->flush) ? FLUSH_RUNNING : FLUSH_DONE;
+    }
+    if (net->flush_state == FLUSH_RUNNING &&
+        ucp_request_check_status(net->flush) != UCS_INPROGRESS) {
+        ucp_request_free(net->flush);
+        net->flush_state = FLUSH_DONE;
+    }
+    return net->flush_state == FLUSH_DONE;
+}
+
+/* UCX must not find sends under way on an endpoint with error handling when it
+ * destroys the worker: it ends the process. After a failure nothing is flushed,
+ * so sends that no receive will take are given up here; their events come. */
+static void give_up_sends(net_ucx_t *net)
+{
+    static const ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
+        .flags = UCP_EP_CLOSE_FLAG_FORCE,
+    };
+    uint32_t i, turns;
+
+    net->net.peer_failed = NULL;
+    for (i = 0; i < net->peer_count; i++) {
+        ucs_status_ptr_t request;
+        if (net->peers[i].endpoint == NULL || net->peers[i].is_local)
+            continue;
+        request = ucp_ep_close_nbx(net->peers[i].endpoint, &param);
+        net->peers[i].endpoint = NULL;
+        for (turns = 0; turns < CLOSE_TURNS_MAX && UCS_PTR_IS_PTR(request) &&
+                        ucp_request_check_status(request) == UCS_INPROGRESS;
+             turns++)
+            ucp_worker_progress(net->worker);
+        if (UCS_PTR_IS_PTR(request))
+            ucp_request_free(request);
+    }
+}
+
+static void ucx_destroy(xyl_net_t *base)
+{
+    net_ucx_t *net = self(base);
+
+    if (net->flush_state != FLUSH_DONE)
+        give_up_sends(net);
+    if (net->address != NULL)
+        ucp_worker_release_address(net->worker, net->address);
+    if (net->worker != NULL)
+        ucp_worker_destroy(net->worker);
+    if (net->context != NULL)
+        ucp_cleanup(net->context);
+    free(net->peers);
+    free(net);
+}
+
+static const xyl_net_ops_t net_ucx_ops = {
+    .name = "ucx",
+    .send = ucx_send,
+    .recv = ucx_recv,
+    .cancel = ucx_cancel,
+    .progress = ucx_progress,
+    .arm = ucx_arm,
+    .wakeup_fd = ucx_wakeup_fd,
+    .is_flushed = ucx_is_flushed,
+    .destroy = ucx_destroy,
+};
+
+/* ---- creation ---- */
+
+static ucs_status_t create_context(net_ucx_t *net, int can_sleep)
+{
+    ucp_params_t params = {
+        .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME,
+        .features = UCP_FEATURE_TAG | (can_sleep ? UCP_FEATURE_WAKEUP : 0),
+        .name = "xylem",
+    };
+    ucp_config_t *config;
+    ucs_status_t status = ucp_config_read(NULL, NULL, &config);
+
+    if (status != UCS_OK)
+        return status;
+    status = ucp_init(&params, config, &net->context);
+    ucp_config_release(config);
+    return status;
+}
+
+static ucs_status_t create_worker(net_ucx_t *net, int can_sleep)
+{
+    ucp_worker_params_t params = {
+        .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
+        .thread_mode = UCS_THREAD_MODE_SERIALIZED,
+    };
+    ucs_status_t status =
+        ucp_worker_create(net->context, &params, &net->worker);
+
+    if (status == UCS_OK && can_sleep)
+        status = ucp_worker_get_efd(net->worker, &net->wakeup_fd);
+    return status;
+}
+
+xylem_status_t xyl_net_ucx_create(xyl_fifo_t *ready, int can_sleep,
+                                  xyl_net_t **net_out, const void **address_out,
+                                  size_t *bytes_out)
+{
+    net_ucx_t *net = calloc(1, sizeof *net);
+    ucs_status_t status;
+
+    if (net == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for the net");
+    net->net.ops = &net_ucx_ops;
+    net->net.ready = ready;
+    net->wakeup_fd = -1;
+    status = create_context(net, can_sleep);
+    if (status == UCS_OK)
+        status = create_worker(net, can_sleep);
+    if (status == UCS_OK)
+        status = ucp_worker_get_address(net->worker, &net->address, bytes_out);
+    if (status != UCS_OK) {
+        ucx_destroy(&net->net);
+        return xyl_fail(XYLEM_ERR_NET, "UCX cannot start: %s",
+                        ucs_status_string(status));
+    }
+    *net_out = &net->net;
+    *address_out = net->address;
+    return XYLEM_OK;
+}
+
+xylem_status_t xyl_net_ucx_connect(xyl_net_t *base, uint32_t peers,
+                                   const void *const *addresses,
+                                   const uint8_t *is_local)
+{
+    net_ucx_t *net = self(base);
+    uint32_t i;
+
+    assert(net->peers == NULL);
+    net->peers = calloc(peers, sizeof *net->peers);
+    if (net->peers == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for %u peers", peers);
+    net->peer_count = peers;
+    for (i = 0; i < peers; i++)
+        net->peers[i] = (peer_t){
+            .address = addresses[i], .net = net, .is_local = is_local[i]};
+    return XYLEM_OK;
+}

@@ -1,0 +1,69 @@
+/* Memory that the ranks of a node share. Stages lay their own structures out in
+ * it, copy as runtime/base/copies.h says, and tell each other by flags: words
+ * with one writer, which only grow. A stage that does so and polls its flags
+ * from an engine source also runs in the simulator, on ordinary memory and with
+ * the time charged that copies and flags take.
+ *
+ * Ranks here are ranks of the job. All functions are called by the progressing
+ * thread, but for attach and detach, which are called by any, one at a time,
+ * and xylem_alloc's, which any thread calls.
+ */
+#ifndef XYL_PROGRESS_SHM_SHM_H
+#define XYL_PROGRESS_SHM_SHM_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct xyl_shm xyl_shm_t;
+
+typedef struct xyl_shm_ops {
+    const char *name;
+    /* `bytes` of memory, cleared: the same for all ranks of the node that ask
+     * with the same key and size. NULL: there is none. */
+    void *(*attach)(xyl_shm_t *shm, uint64_t key, size_t bytes);
+    /* The last one to detach gives it back. */
+    void (*detach)(xyl_shm_t *shm, uint64_t key);
+    /* This rank will soon need all of this: faults are cheaper together. NULL:
+     * there are none. */
+    void (*prepare)(xyl_shm_t *shm, void *memory, size_t bytes);
+    /* Everything written before is there for whoever sees `value` by `get`.
+     * Those of the `count` readers that sleep are woken. */
+    void (*set)(xyl_shm_t *shm, _Atomic uint64_t *flag, uint64_t value,
+                const uint32_t *readers, uint32_t count);
+    /* NULL: a load does; see xyl_shm_get. */
+    uint64_t (*get)(xyl_shm_t *shm, const _Atomic uint64_t *flag);
+    /* For the few words that several ranks write: stores `value` where
+     * *expected is, 1; or sets *expected to what is there, 0. Sequentially
+     * consistent, so that whoever marks a word and then looks sees what was set
+     * before, or is seen; wakes nobody. */
+    int (*swap)(xyl_shm_t *shm, _Atomic uint64_t *word, uint64_t *expected,
+                uint64_t value);
+    /* From 1 on, `set` wakes this rank; looks at flags come after it. From 0 on
+     * it does not. NULL: nobody sleeps. */
+    void (*sleeps)(xyl_shm_t *shm, int is_asleep);
+    /* A rank's memory that the others of the node read where it lies.
+     * heap_alloc: 64-byte aligned; NULL: no memory. NULL: there is no heap. */
+    void *(*heap_alloc)(xyl_shm_t *shm, size_t bytes);
+    void (*heap_free)(xyl_shm_t *shm, void *memory);
+    /* The name for the other ranks of memory inside this rank's heap; 0: it is
+     * not all inside. */
+    uint64_t (*share)(xyl_shm_t *shm, const void *memory, size_t bytes);
+    /* Where the memory that `rank` calls `name` is here; NULL: cannot see it.
+     */
+    const void *(*view)(xyl_shm_t *shm, uint32_t rank, uint64_t name,
+                        size_t bytes);
+} xyl_shm_ops_t;
+
+struct xyl_shm {
+    const xyl_shm_ops_t *ops;
+};
+
+static inline uint64_t xyl_shm_get(xyl_shm_t *shm, const _Atomic uint64_t *flag)
+{
+    /* Sequentially consistent for those who are about to sleep; it costs no
+     * more than an acquiring load. */
+    return shm->ops->get == NULL ? atomic_load(flag) : shm->ops->get(shm, flag);
+}
+
+#endif

@@ -1,0 +1,287 @@
+#include "progress/shm/shm_node.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "progress/shm/shm_node_inside.h"
+#include "runtime/base/log.h"
+
+enum {
+    MAGIC = 0x786e6f64,
+    VERSION = 1,
+    UNIT = 2 << 20, /* ranges begin at multiples: a large page of most */
+    PATH_BYTES = 64
+};
+#define REGION_BYTES_MAX (UINT64_C(1) << 50)
+
+static uint64_t round_up(uint64_t bytes, uint64_t unit)
+{
+    return (bytes + unit - 1) / unit * unit;
+}
+
+const char *xyl_shm_trouble_text(xyl_shm_trouble_t trouble)
+{
+    static const char *const texts[XYL_SHM_TROUBLES] = {
+        [XYL_SHM_FINE] = "nothing is wrong",
+        [XYL_SHM_NO_MEMORY] = "it has no memory left",
+        [XYL_SHM_NO_FILE] = "it may not make a file of memory (memfd_create)",
+        [XYL_SHM_FILE_SIZE] =
+            "its limit of file sizes is too small (ulimit -f)",
+        [XYL_SHM_NO_PIPE] = "it has no descriptors left (ulimit -n)",
+        [XYL_SHM_NO_PROC] =
+            "it may not open another rank's memory in /proc, or has no /proc",
+        [XYL_SHM_NO_MAP] = "it cannot map the memory (ulimit -v)",
+        [XYL_SHM_LAYOUT] = "it found memory of another version",
+    };
+
+    assert(trouble >= XYL_SHM_FINE && trouble < XYL_SHM_TROUBLES);
+    return texts[trouble];
+}
+
+/* ---- creating ---- */
+
+static xyl_shm_node_layout_t layout_for(const xyl_shm_node_params_t *params)
+{
+    uint64_t region_bytes = params->region_bytes_max;
+    xyl_shm_node_layout_t layout;
+
+    if (region_bytes > REGION_BYTES_MAX)
+        region_bytes = REGION_BYTES_MAX;
+    layout.stride = round_up(region_bytes == 0 ? 1 : region_bytes, UNIT);
+    layout.directory = sizeof(xyl_shm_node_header_t) +
+                       (uint64_t)params->ranks * sizeof(xyl_shm_node_line_t);
+    layout.ranges =
+        round_up(layout.directory + (uint64_t)XYL_SHM_NODE_ENTRIES *
+                                        sizeof(xyl_shm_node_entry_t),
+                 UNIT);
+    layout.bytes = layout.ranges + XYL_SHM_NODE_ENTRIES * layout.stride;
+    return layout;
+}
+
+static xyl_shm_trouble_t check_limit(uint64_t bytes)
+{
+    struct rlimit limit;
+
+    /* To exceed it is not refused, but ends the process. */
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+        limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes)
+        return XYL_SHM_FILE_SIZE;
+    return XYL_SHM_FINE;
+}
+
+/* Any process may turn out to be the first member, so each writes a header
+ * before anybody can look. */
+static xyl_shm_trouble_t create_file(xyl_shm_node_t *node)
+{
+    xyl_shm_node_header_t header = {.magic = MAGIC,
+                                    .version = VERSION,
+                                    .stride = node->layout.stride,
+                                    .entries = XYL_SHM_NODE_ENTRIES,
+                                    .members_max = node->params.ranks};
+    xyl_shm_trouble_t trouble = check_limit(node->layout.bytes);
+    struct stat found;
+
+    if (trouble != XYL_SHM_FINE)
+        return trouble;
+    node->own_fd = memfd_create("xylem", MFD_CLOEXEC);
+    if (node->own_fd < 0 ||
+        ftruncate(node->own_fd, (off_t)node->layout.bytes) != 0 ||
+        pwrite(node->own_fd, &header, sizeof header, 0) !=
+            (ssize_t)sizeof header ||
+        fstat(node->own_fd, &found) != 0) {
+        xyl_log(XYL_LOG_INFO, "no file of memory: %s", strerror(errno));
+        return XYL_SHM_NO_FILE;
+    }
+    node->offer.memory_fd = node->own_fd;
+    node->offer.memory_inode = found.st_ino;
+    return XYL_SHM_FINE;
+}
+
+static xyl_shm_trouble_t create_pipe(xyl_shm_node_t *node)
+{
+    struct stat found;
+
+    if (pipe2(node->wake, O_NONBLOCK | O_CLOEXEC) != 0) {
+        node->wake[0] = node->wake[1] = XYL_SHM_FD_CLOSED;
+        return XYL_SHM_NO_PIPE;
+    }
+    if (fstat(node->wake[1], &found) != 0)
+        return XYL_SHM_NO_PIPE;
+    node->offer.wake_fd = node->wake[1];
+    node->offer.wake_inode = found.st_ino;
+    return XYL_SHM_FINE;
+}
+
+static xyl_shm_member_t nothing_to_offer(void)
+{
+    return (xyl_shm_member_t){.pid = (int32_t)getpid(),
+                              .memory_fd = XYL_SHM_FD_CLOSED,
+                              .wake_fd = XYL_SHM_FD_CLOSED};
+}
+
+xyl_shm_node_t *xyl_shm_node_create(const xyl_shm_node_params_t *params)
+{
+    xyl_shm_node_t *node = calloc(1, sizeof *node);
+
+    if (node == NULL)
+        return NULL;
+    node->params = *params;
+    node->layout = layout_for(params);
+    node->own_fd = node->fd = node->wake[0] = node->wake[1] = XYL_SHM_FD_CLOSED;
+    node->offer = nothing_to_offer();
+    node->trouble = create_file(node);
+    xyl_shm_node_heap_init(&node->heap, node->own_fd, node->layout.bytes);
+    if (node->trouble == XYL_SHM_FINE)
+        node->trouble = create_pipe(node);
+    return node;
+}
+
+void xyl_shm_node_offer(const xyl_shm_node_t *node,
+                        xyl_shm_member_t *member_out)
+{
+    *member_out = node == NULL ? nothing_to_offer() : node->offer;
+}
+
+/* ---- joining ---- */
+
+int xyl_shm_node_open(int32_t pid, int32_t fd, uint64_t inode, int flags)
+{
+    char path[PATH_BYTES];
+    struct stat found;
+
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, (int)fd);
+    if (stat(path, &found) != 0)
+        return -1;
+    if (found.st_ino == inode)
+        return open(path, flags | O_CLOEXEC);
+    errno = ENOENT;
+    return -1;
+}
+
+int xyl_shm_node_is_alike(const xyl_shm_node_t *node, int fd)
+{
+    xyl_shm_node_header_t header;
+
+    return pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
+           header.magic == MAGIC && header.version == VERSION &&
+           header.stride == node->layout.stride &&
+           header.entries == XYL_SHM_NODE_ENTRIES &&
+           header.members_max == node->params.ranks;
+}
+
+static xyl_shm_trouble_t attach_first(xyl_shm_node_t *node,
+                                      const xyl_shm_member_t *first)
+{
+    void *head;
+
+    if (first->memory_fd < 0)
+        return XYL_SHM_NO_FILE;
+    node->fd = xyl_shm_node_open(first->pid, first->memory_fd,
+                                 first->memory_inode, O_RDWR);
+    if (node->fd < 0) {
+        xyl_log(XYL_LOG_INFO, "cannot open the memory of rank %u: %s",
+                first->rank, strerror(errno));
+        return XYL_SHM_NO_PROC;
+    }
+    if (!xyl_shm_node_is_alike(node, node->fd))
+        return XYL_SHM_LAYOUT;
+    head = mmap(NULL, node->layout.ranges, PROT_READ | PROT_WRITE,
+                MAP_SHARED | MAP_NORESERVE, node->fd, 0);
+    if (head == MAP_FAILED)
+        return XYL_SHM_NO_MAP;
+    node->head = head;
+    return XYL_SHM_FINE;
+}
+
+xyl_shm_trouble_t xyl_shm_node_join(xyl_shm_node_t *node,
+                                    const xyl_shm_member_t *members,
+                                    uint32_t count, uint32_t own_rank)
+{
+    xyl_shm_trouble_t trouble;
+    uint32_t i;
+
+    if (node == NULL)
+        return XYL_SHM_NO_MEMORY;
+    if (node->trouble != XYL_SHM_FINE)
+        return node->trouble;
+    assert(node->peers == NULL && count >= 1 && count <= node->params.ranks);
+    node->peers = calloc(count, sizeof *node->peers);
+    if (node->peers == NULL)
+        return XYL_SHM_NO_MEMORY;
+    trouble = attach_first(node, &members[0]);
+    if (trouble != XYL_SHM_FINE)
+        return trouble;
+    for (i = 0; i < count; i++) {
+        assert(i == 0 || members[i - 1].rank < members[i].rank);
+        node->peers[i] = (xyl_shm_node_peer_t){members[i], XYL_SHM_FD_CLOSED,
+                                               XYL_SHM_FD_CLOSED, NULL};
+        if (members[i].rank == own_rank)
+            node->own = i;
+    }
+    assert(members[node->own].rank == own_rank);
+    node->count = count;
+    node->shm.ops = &xyl_shm_node_ops;
+    return XYL_SHM_FINE;
+}
+
+void xyl_shm_node_may_sleep(xyl_shm_node_t *node)
+{
+    atomic_store(&xyl_shm_node_header(node)->may_sleep, 1);
+}
+
+void xyl_shm_node_settle(xyl_shm_node_t *node)
+{
+    if (atomic_load(&xyl_shm_node_header(node)->may_sleep) == 0)
+        node->shm.ops = &xyl_shm_node_awake_ops;
+}
+
+xyl_shm_t *xyl_shm_node_shm(xyl_shm_node_t *node)
+{
+    assert(node->count != 0);
+    return &node->shm;
+}
+
+int xyl_shm_node_wake_fd(const xyl_shm_node_t *node)
+{
+    return node->wake[0];
+}
+
+/* ---- the end ---- */
+
+static void close_if_open(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+void xyl_shm_node_destroy(xyl_shm_node_t *node)
+{
+    uint32_t i;
+
+    if (node == NULL)
+        return;
+    xyl_shm_node_regions_fini(node);
+    xyl_shm_node_heap_fini(&node->heap);
+    for (i = 0; i < node->count; i++) {
+        close_if_open(node->peers[i].wake_fd);
+        close_if_open(node->peers[i].memory_fd);
+        xyl_shm_node_view_fini(&node->peers[i].view);
+    }
+    if (node->head != NULL)
+        munmap(node->head, node->layout.ranges);
+    close_if_open(node->fd);
+    close_if_open(node->wake[0]);
+    close_if_open(node->wake[1]);
+    close_if_open(node->own_fd);
+    free(node->peers);
+    free(node);
+}

@@ -1,0 +1,217 @@
+/* Entries are found by linear probing from a hash of the key up to the first
+ * that was never used.
+ *
+ *        reserve          announce          commit          last leaves
+ *   FREE ------> RESERVED -------> CLAIMED -------> LIVE <-> ------> ENDING
+ *    ^            key is written      |          users change          |
+ *    |                                | given up, or put aside         |
+ *    `--------------------------------+--------------------------------'
+ *
+ * Two ranks that enter a new key at once may claim two free entries, and only
+ * one may live. Whoever has announced its claim looks through all entries of
+ * the key: next to one that lives it gives up and joins that; next to another
+ * claim it gives up as well, or puts the other aside, the one with the lower
+ * index being right. Of two claims the later announced sees the other one, and
+ * does not let both commit.
+ *
+ * That reaches every entry of the key: one beyond the place where this search
+ * ended was claimed when that place had been taken, so after this search came
+ * by, hence after this claim, and finds it in its own search.
+ *
+ * An entry that ends cannot be joined. Whoever enters its key meanwhile takes
+ * another entry, with another range, which is already clear; nobody waits for
+ * the range to be cleared, and nobody maps one that is.
+ *
+ * The generation changes with every state but for users that come and go, so
+ * that a word that has not changed vouches for the key that was read after it.
+ * All operations are sequentially consistent: claims and searches of all ranks
+ * have one order. This is done when something is planned, not when it runs.
+ */
+#include "progress/shm/shm_node_directory.h"
+
+#include <assert.h>
+#include <sched.h>
+
+typedef enum state {
+    STATE_FREE, /* all zeros: never used */
+    STATE_RESERVED,
+    STATE_CLAIMED,
+    STATE_LIVE,
+    STATE_ENDING
+} state_t;
+
+enum {
+    STATE_BITS = 3,
+    USER_BITS = 21,
+    GENERATION_SHIFT = STATE_BITS + USER_BITS,
+    TRIES_MAX = 100000,
+    TRIES_PATIENT = 1000 /* then a claim with a lower index is taken for one of
+                            a rank that was killed */
+};
+
+#define USER (UINT64_C(1) << STATE_BITS)
+
+static state_t state_of(uint64_t word)
+{
+    return (state_t)(word & ((1u << STATE_BITS) - 1));
+}
+
+static uint64_t users_of(uint64_t word)
+{
+    return word >> STATE_BITS & ((UINT64_C(1) << USER_BITS) - 1);
+}
+
+/* The word that follows `word` with another state. */
+static uint64_t next(uint64_t word, state_t state, uint64_t users)
+{
+    uint64_t generation = (word >> GENERATION_SHIFT) + 1;
+
+    return generation << GENERATION_SHIFT | users << STATE_BITS | state;
+}
+
+static uint32_t home_of(uint64_t key)
+{
+    return (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) %
+           XYL_SHM_NODE_ENTRIES;
+}
+
+static uint32_t place(uint32_t home, uint32_t step)
+{
+    return (home + step) % XYL_SHM_NODE_ENTRIES;
+}
+
+/* ---- joining what lives ---- */
+
+static int join(xyl_shm_node_entry_t *entry, uint64_t key)
+{
+    uint64_t word = atomic_load(&entry->word);
+
+    /* Each round somebody else has succeeded, so this ends. */
+    while (state_of(word) == STATE_LIVE && atomic_load(&entry->key) == key) {
+        assert(users_of(word) < (1u << USER_BITS) - 1);
+        if (atomic_compare_exchange_strong(&entry->word, &word, word + USER))
+            return 1;
+    }
+    return 0;
+}
+
+/* The entry of `key`; XYL_SHM_NODE_ENTRIES when it has none. Then *free_out is
+ * the first free one, or XYL_SHM_NODE_ENTRIES, too. */
+static uint32_t find(xyl_shm_node_entry_t *entries, uint64_t key,
+                     uint32_t *free_out)
+{
+    uint32_t home = home_of(key), step;
+
+    *free_out = XYL_SHM_NODE_ENTRIES;
+    for (step = 0; step < XYL_SHM_NODE_ENTRIES; step++) {
+        uint32_t index = place(home, step);
+        uint64_t word = atomic_load(&entries[index].word);
+
+        if (join(&entries[index], key))
+            return index;
+        if (state_of(word) == STATE_FREE && *free_out == XYL_SHM_NODE_ENTRIES)
+            *free_out = index;
+        if (word == 0)
+            break;
+    }
+    return XYL_SHM_NODE_ENTRIES;
+}
+
+/* ---- claiming ---- */
+
+/* 1 when this entry leaves no room for a claim of `key` elsewhere; else it is
+ * none of the key's, or has been put aside. */
+static int rivals(xyl_shm_node_entry_t *entry, uint64_t key, int gives_way)
+{
+    uint64_t word = atomic_load(&entry->word);
+
+    for (;;) {
+        state_t state = state_of(word);
+        if ((state != STATE_CLAIMED && state != STATE_LIVE) ||
+            atomic_load(&entry->key) != key)
+            return 0;
+        if (state == STATE_LIVE || gives_way)
+            return 1;
+        if (atomic_compare_exchange_strong(&entry->word, &word,
+                                           next(word, STATE_FREE, 0)))
+            return 0;
+    }
+}
+
+static int has_rival(xyl_shm_node_entry_t *entries, uint64_t key, uint32_t own,
+                     int is_patient)
+{
+    uint32_t home = home_of(key), step;
+
+    for (step = 0; step < XYL_SHM_NODE_ENTRIES; step++) {
+        uint32_t index = place(home, step);
+
+        if (atomic_load(&entries[index].word) == 0)
+            return 0;
+        if (index != own &&
+            rivals(&entries[index], key, is_patient && index < own))
+            return 1;
+    }
+    return 0;
+}
+
+/* 1: the entry lives, with this user. */
+static int claim(xyl_shm_node_entry_t *entries, uint64_t key, uint32_t own,
+                 int is_patient)
+{
+    xyl_shm_node_entry_t *entry = &entries[own];
+    uint64_t word = atomic_load(&entry->word), reserved, claimed;
+    state_t state = STATE_LIVE;
+
+    reserved = next(word, STATE_RESERVED, 0);
+    claimed = next(reserved, STATE_CLAIMED, 0);
+    if (state_of(word) != STATE_FREE ||
+        !atomic_compare_exchange_strong(&entry->word, &word, reserved))
+        return 0;
+    atomic_store(&entry->key, key);
+    atomic_store(&entry->word, claimed); /* no other touches one reserved */
+    if (has_rival(entries, key, own, is_patient))
+        state = STATE_FREE;
+    word = claimed; /* unless a rival has put it aside */
+    return atomic_compare_exchange_strong(
+               &entry->word, &word,
+               next(claimed, state, state == STATE_LIVE)) &&
+           state == STATE_LIVE;
+}
+
+uint32_t xyl_shm_node_enter(xyl_shm_node_entry_t *entries, uint64_t key)
+{
+    uint32_t tries, index, own;
+
+    for (tries = 0; tries < TRIES_MAX; tries++) {
+        index = find(entries, key, &own);
+        if (index != XYL_SHM_NODE_ENTRIES || own == XYL_SHM_NODE_ENTRIES)
+            return index;
+        if (claim(entries, key, own, tries < TRIES_PATIENT))
+            return own;
+        sched_yield(); /* to the rival */
+    }
+    return XYL_SHM_NODE_ENTRIES;
+}
+
+/* ---- leaving ---- */
+
+int xyl_shm_node_leave(xyl_shm_node_entry_t *entries, uint32_t index)
+{
+    _Atomic uint64_t *word = &entries[index].word;
+    uint64_t now = atomic_load(word), then;
+
+    do {
+        assert(state_of(now) == STATE_LIVE && users_of(now) != 0);
+        then = users_of(now) == 1 ? next(now, STATE_ENDING, 0) : now - USER;
+    } while (!atomic_compare_exchange_strong(word, &now, then));
+    return state_of(then) == STATE_ENDING;
+}
+
+void xyl_shm_node_release(xyl_shm_node_entry_t *entries, uint32_t index)
+{
+    uint64_t word = atomic_load(&entries[index].word);
+
+    assert(state_of(word) == STATE_ENDING);
+    atomic_store(&entries[index].word, next(word, STATE_FREE, 0));
+}

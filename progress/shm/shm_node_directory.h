@@ -1,0 +1,34 @@
+/* The directory of a node's shared memory: which key has which range. Lives in
+ * the shared memory itself; all zeros is an empty directory. Any process may
+ * be killed at any moment: what it was about to enter or leave is lost, at
+ * worst its entry, and no other process ever waits for it. */
+#ifndef XYL_PROGRESS_SHM_SHM_NODE_DIRECTORY_H
+#define XYL_PROGRESS_SHM_SHM_NODE_DIRECTORY_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum {
+    XYL_SHM_NODE_ENTRIES = 1024, /* a power of two */
+    XYL_SHM_NODE_LINE = 128      /* a pair of cache lines */
+};
+
+typedef struct xyl_shm_node_entry {
+    _Atomic uint64_t word; /* state, users and generation */
+    _Atomic uint64_t key;  /* written by whoever has reserved the entry */
+    char pad[XYL_SHM_NODE_LINE - 2 * sizeof(uint64_t)];
+} xyl_shm_node_entry_t;
+
+_Static_assert(sizeof(xyl_shm_node_entry_t) == XYL_SHM_NODE_LINE,
+               "entries have lines of their own");
+
+/* Counts one more user of `key`. Returns its entry; XYL_SHM_NODE_ENTRIES: all
+ * are taken. */
+uint32_t xyl_shm_node_enter(xyl_shm_node_entry_t *entries, uint64_t key);
+
+/* Counts one less. 1: it was the last. Then nobody finds the entry any more
+ * until the caller, having cleared its range, calls xyl_shm_node_release. */
+int xyl_shm_node_leave(xyl_shm_node_entry_t *entries, uint32_t index);
+void xyl_shm_node_release(xyl_shm_node_entry_t *entries, uint32_t index);
+
+#endif

@@ -1,0 +1,60 @@
+/* The heap of a process: memory that the other processes of the node can map.
+ * It lies in the process's own file, behind everything else there, and grows by
+ * chunks; a chunk stays where it is. Its bytes are numbered through all chunks.
+ *
+ * Any thread allocates and frees. */
+#ifndef XYL_PROGRESS_SHM_SHM_NODE_HEAP_H
+#define XYL_PROGRESS_SHM_SHM_NODE_HEAP_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "progress/shm/ranges.h"
+
+typedef struct xyl_shm_node_chunk {
+    struct xyl_shm_node_chunk *next;
+    uint64_t begin; /* number of its first byte */
+    uint64_t bytes;
+    char *memory;
+    xyl_ranges_t ranges;
+} xyl_shm_node_chunk_t;
+
+typedef struct xyl_shm_node_heap {
+    int fd;         /* borrowed */
+    uint64_t at;    /* where in the file the heap begins */
+    uint64_t bytes; /* of all chunks */
+    xyl_shm_node_chunk_t *chunks;
+    pthread_mutex_t lock;
+} xyl_shm_node_heap_t;
+
+void xyl_shm_node_heap_init(xyl_shm_node_heap_t *heap, int fd, uint64_t at);
+void xyl_shm_node_heap_fini(xyl_shm_node_heap_t *heap);
+
+/* NULL: no memory. Aligned to 64 bytes, large pieces to pages. */
+void *xyl_shm_node_heap_alloc(xyl_shm_node_heap_t *heap, size_t bytes);
+/* What xyl_shm_node_heap_alloc returned. */
+void xyl_shm_node_heap_free(xyl_shm_node_heap_t *heap, void *memory);
+
+/* The number of a byte, and the other way round. UINT64_MAX and NULL: not all
+ * `bytes` are in one chunk. */
+uint64_t xyl_shm_node_heap_number(xyl_shm_node_heap_t *heap, const void *memory,
+                                  size_t bytes);
+const void *xyl_shm_node_heap_place(xyl_shm_node_heap_t *heap, uint64_t number,
+                                    size_t bytes);
+
+/* Another process's heap, as it is seen here. */
+typedef struct xyl_shm_node_view {
+    struct xyl_shm_node_view *older; /* smaller ones, still in use */
+    uint64_t bytes;
+    char *memory;
+} xyl_shm_node_view_t;
+
+/* Where byte `number` of the heap is that begins at `at` of the file `fd`, and
+ * `bytes` from there; NULL: it cannot be mapped. What was returned before stays
+ * valid until the end. */
+const void *xyl_shm_node_view(xyl_shm_node_view_t **view, int fd, uint64_t at,
+                              uint64_t number, size_t bytes);
+void xyl_shm_node_view_fini(xyl_shm_node_view_t **view);
+
+#endif

@@ -1,0 +1,127 @@
+/* The inside of a node's shared memory, for the files that make it up:
+ *
+ *   shm_node.c            processes and their files: creating, joining, the end
+ *   shm_node_ops.c        what progress/shm/shm.h offers
+ *   shm_node_directory.c  which key has which range
+ *   shm_node_heap.c       memory that belongs to one process and all can see
+ */
+#ifndef XYL_PROGRESS_SHM_SHM_NODE_INSIDE_H
+#define XYL_PROGRESS_SHM_SHM_NODE_INSIDE_H
+
+#include <stddef.h>
+
+#include "progress/shm/shm_node.h"
+#include "progress/shm/shm_node_directory.h"
+#include "progress/shm/shm_node_heap.h"
+
+enum { XYL_SHM_FD_CLOSED = -1, XYL_SHM_FD_FAILED = -2 };
+
+/* The first bytes of the file. What a process of another version reads first
+ * never changes its place. */
+typedef struct xyl_shm_node_header {
+    uint32_t magic;
+    uint32_t version;
+    uint64_t stride;
+    uint32_t entries;
+    uint32_t members_max;
+    _Atomic uint32_t may_sleep; /* a member; settled before anybody does */
+    char pad[XYL_SHM_NODE_LINE - 28];
+    /* How many members sleep; most of the time a line that all have. */
+    _Atomic uint64_t sleepers;
+    char pad_sleepers[XYL_SHM_NODE_LINE - 8];
+} xyl_shm_node_header_t;
+
+_Static_assert(offsetof(xyl_shm_node_header_t, sleepers) == XYL_SHM_NODE_LINE &&
+                   sizeof(xyl_shm_node_header_t) ==
+                       2 * (size_t)XYL_SHM_NODE_LINE,
+               "the layout is that of all processes");
+
+typedef struct xyl_shm_node_line {
+    _Atomic uint32_t is_asleep;
+    char pad[XYL_SHM_NODE_LINE - sizeof(uint32_t)];
+} xyl_shm_node_line_t;
+
+_Static_assert(sizeof(xyl_shm_node_line_t) == XYL_SHM_NODE_LINE, "one writer");
+
+/* Where everything is in the file. */
+typedef struct xyl_shm_node_layout {
+    uint64_t stride;
+    uint64_t directory; /* offsets */
+    uint64_t ranges;
+    uint64_t bytes;
+} xyl_shm_node_layout_t;
+
+/* A range that is mapped here. */
+typedef struct xyl_shm_node_region {
+    struct xyl_shm_node_region *next;
+    uint64_t key;
+    uint32_t entry;
+    uint32_t users; /* in this process */
+    void *memory;
+    size_t bytes;
+} xyl_shm_node_region_t;
+
+typedef struct xyl_shm_node_peer {
+    xyl_shm_member_t member;
+    int wake_fd;   /* of its pipe, opened when it is woken first */
+    int memory_fd; /* of its file, opened when its heap is looked at first */
+    xyl_shm_node_view_t *view;
+} xyl_shm_node_peer_t;
+
+struct xyl_shm_node {
+    xyl_shm_t shm; /* first */
+    xyl_shm_node_params_t params;
+    xyl_shm_node_layout_t layout;
+    xyl_shm_trouble_t trouble;  /* in creating */
+    xyl_shm_member_t offer;     /* but for the rank */
+    int own_fd;                 /* this process's file; -1: none */
+    int wake[2];                /* and its pipe: read, write */
+    xyl_shm_node_heap_t heap;   /* in its file */
+    int fd;                     /* the first member's file */
+    char *head;                 /* its header, lines and directory */
+    xyl_shm_node_peer_t *peers; /* [count], by rank */
+    uint32_t count;             /* 0: not joined */
+    uint32_t own;               /* index of this process */
+    int has_warned;
+    xyl_shm_node_region_t *regions;
+};
+
+static inline xyl_shm_node_t *xyl_shm_node_of(xyl_shm_t *shm)
+{
+    return (xyl_shm_node_t *)(void *)shm;
+}
+
+static inline xyl_shm_node_header_t *
+xyl_shm_node_header(const xyl_shm_node_t *node)
+{
+    return (xyl_shm_node_header_t *)(void *)node->head;
+}
+
+static inline xyl_shm_node_line_t *
+xyl_shm_node_lines(const xyl_shm_node_t *node)
+{
+    return (xyl_shm_node_line_t *)(void *)(node->head +
+                                           sizeof(xyl_shm_node_header_t));
+}
+
+static inline xyl_shm_node_entry_t *
+xyl_shm_node_entries(const xyl_shm_node_t *node)
+{
+    return (void *)(node->head + node->layout.directory);
+}
+
+/* Opens what a process of the node has said is its descriptor `fd`; -1 with
+ * errno. With another inode it is something else's by now: ENOENT. */
+int xyl_shm_node_open(int32_t pid, int32_t fd, uint64_t inode, int flags);
+
+/* Whether the file begins as this process's does. */
+int xyl_shm_node_is_alike(const xyl_shm_node_t *node, int fd);
+
+/* Unmaps all regions. */
+void xyl_shm_node_regions_fini(xyl_shm_node_t *node);
+
+extern const xyl_shm_ops_t xyl_shm_node_ops;
+/* The same where no member ever sleeps. */
+extern const xyl_shm_ops_t xyl_shm_node_awake_ops;
+
+#endif

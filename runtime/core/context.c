@@ -1,0 +1,572 @@
+#include "runtime/core/context.h"
+
+#include <assert.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/node/node.h"
+#include "collectives/node/stage.h"
+#include "collectives/stages/operation.h"
+#include "progress/net/ucx/net_ucx.h"
+#include "runtime/base/log.h"
+#include "runtime/base/status.h"
+#include "runtime/core/context_shm.h"
+#include "runtime/core/context_switches.h"
+#include "runtime/core/team.h"
+#include "runtime/job/liveness.h"
+#include "runtime/job/peers.h"
+#include "runtime/job/topology.h"
+
+/* ---- handles ---- */
+
+enum { BURIED_MAX = 16 };
+
+/* Contexts that were destroyed last: kept, empty, so that a handle used after
+ * its destruction is recognised. Part of the process's state; see
+ * docs/architecture.md. */
+static struct {
+    pthread_mutex_t lock;
+    xylem_context_t *first;
+    unsigned count;
+} buried = {PTHREAD_MUTEX_INITIALIZER, NULL, 0};
+
+static void bury(xylem_context_t *context)
+{
+    xylem_context_t **link, *oldest = NULL;
+
+    context->magic = 0;
+    pthread_mutex_lock(&buried.lock);
+    context->next_buried = buried.first;
+    buried.first = context;
+    if (++buried.count > BURIED_MAX) {
+        link = &buried.first;
+        while ((*link)->next_buried != NULL)
+            link = &(*link)->next_buried;
+        oldest = *link;
+        *link = NULL;
+        buried.count--;
+    }
+    pthread_mutex_unlock(&buried.lock);
+    free(oldest);
+}
+
+xylem_status_t xyl_context_check(const xylem_context_t *context,
+                                 const char *call)
+{
+    if (context == NULL)
+        return xyl_fail(XYLEM_ERR_INVALID_HANDLE, "%s: the context is NULL",
+                        call);
+    if (context->magic != XYL_CONTEXT_MAGIC)
+        return xyl_fail(XYLEM_ERR_INVALID_HANDLE,
+                        "%s: this is no context, or it was destroyed", call);
+    return XYLEM_OK;
+}
+
+/* ---- slots and operations ---- */
+
+uint32_t xyl_context_slot_acquire(xylem_context_t *context)
+{
+    uint32_t word, slot = XYL_TEAM_SLOTS;
+
+    pthread_mutex_lock(&context->lock);
+    for (word = 0; word < XYL_TEAM_SLOTS / 64; word++)
+        if (context->team_slots[word] != UINT64_MAX) {
+            slot = word * 64 +
+                   (uint32_t)__builtin_ctzll(~context->team_slots[word]);
+            xyl_bits_set(context->team_slots, slot);
+            break;
+        }
+    pthread_mutex_unlock(&context->lock);
+    return slot;
+}
+
+void xyl_context_slot_release(xylem_context_t *context, uint32_t slot)
+{
+    pthread_mutex_lock(&context->lock);
+    xyl_bits_clear(context->team_slots, slot);
+    pthread_mutex_unlock(&context->lock);
+}
+
+const xyl_user_op_t *xyl_context_user_op(xylem_context_t *context,
+                                         xylem_op_t op)
+{
+    uint32_t number = op - XYL_USER_OP_BASE;
+
+    if (number >= XYL_USER_OPS_MAX || context->user_ops[number].fn == NULL)
+        return NULL;
+    return &context->user_ops[number];
+}
+
+xylem_status_t xylem_op_create(xylem_context_t *context, xylem_op_fn fn,
+                               void *arg, uint32_t flags, xylem_op_t *op_out)
+{
+    xylem_status_t status = xyl_context_check(context, "xylem_op_create");
+    uint32_t i;
+
+    if (status != XYLEM_OK)
+        return status;
+    if (fn == NULL || op_out == NULL || (flags & ~XYLEM_OP_COMMUTATIVE) != 0)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "xylem_op_create: fn or op_out is NULL, or a flag is "
+                        "unknown");
+    pthread_mutex_lock(&context->lock);
+    for (i = 0; i < XYL_USER_OPS_MAX; i++)
+        if (context->user_ops[i].fn == NULL)
+            break;
+    if (i < XYL_USER_OPS_MAX)
+        context->user_ops[i] = (xyl_user_op_t){fn, arg, flags};
+    pthread_mutex_unlock(&context->lock);
+    if (i == XYL_USER_OPS_MAX)
+        return xyl_fail(XYLEM_ERR_NO_RESOURCE,
+                        "there are %d operations already; destroy some",
+                        XYL_USER_OPS_MAX);
+    *op_out = XYL_USER_OP_BASE + i;
+    return XYLEM_OK;
+}
+
+xylem_status_t xylem_op_destroy(xylem_context_t *context, xylem_op_t op)
+{
+    xylem_status_t status = xyl_context_check(context, "xylem_op_destroy");
+
+    if (status != XYLEM_OK)
+        return status;
+    if (xyl_context_user_op(context, op) == NULL)
+        return xyl_fail(XYLEM_ERR_INVALID_HANDLE,
+                        "xylem_op_destroy: there is no operation %u of the "
+                        "user's",
+                        op);
+    pthread_mutex_lock(&context->lock);
+    context->user_ops[op - XYL_USER_OP_BASE].fn = NULL;
+    pthread_mutex_unlock(&context->lock);
+    return XYLEM_OK;
+}
+
+/* ---- creation ---- */
+
+static void frame_destroy(xylem_context_t *context)
+{
+    while (context->zombies != NULL) { /* the net can no longer write */
+        xylem_request_t *zombie = context->zombies;
+        context->zombies = zombie->zombie_next;
+        xyl_request_discard(zombie);
+    }
+    while (context->teams != NULL)
+        xyl_team_unreference(context->teams);
+    xyl_heap_fini(&context->heap);
+    xyl_node_release_all(context);
+    xyl_context_shm_destroy(context);
+    xyl_types_fini(&context->types);
+    xyl_pool_fini(&context->pool);
+    pthread_mutex_destroy(&context->lock);
+    if (context->owns_peers)
+        free(context->peers);
+    xyl_context_switches_free(context);
+    xyl_blobs_fini(&context->hellos);
+    bury(context);
+}
+
+/* The frame: everything that needs no other rank. */
+static xylem_status_t frame_create(const xyl_allocator_t *allocator,
+                                   const xyl_clock_t *clock,
+                                   const char *const *settings,
+                                   xylem_context_t **context_out)
+{
+    xylem_context_t *context;
+    xyl_config_t config;
+    xylem_status_t status = xyl_config_load(settings, &config);
+
+    if (status != XYLEM_OK)
+        return status;
+    context = aligned_alloc(XYL_MEMORY_ALIGN,
+                            (sizeof *context + XYL_MEMORY_ALIGN - 1) &
+                                ~(size_t)(XYL_MEMORY_ALIGN - 1));
+    if (context == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a context");
+    memset(context, 0, sizeof *context);
+    context->config = config;
+    context->past_caches =
+        config.past_caches == 0 ? UINT64_MAX : config.past_caches;
+    xyl_log_level_set((xyl_log_level_t)config.log);
+    xyl_pool_init(&context->pool, allocator, config.pool_bytes);
+    xyl_engine_init(&context->engine, clock);
+    pthread_mutex_init(&context->lock, NULL);
+    xyl_heap_init(&context->heap);
+    xyl_context_failures_init(context);
+    status = xyl_engine_source_add(
+        &context->engine, (xyl_source_t){xyl_node_stages_poll, context});
+    assert(status == XYLEM_OK);
+    status = xyl_context_switches_read(context);
+    if (status != XYLEM_OK)
+        frame_destroy(context);
+    else
+        *context_out = context;
+    return status;
+}
+
+static void net_attach(xylem_context_t *context, xyl_net_t *net)
+{
+    context->net = net;
+    context->engine.net = net;
+    net->peer_failed = xyl_context_peer_failed;
+    net->peer_failed_arg = context;
+}
+
+static xylem_status_t driver_start(xylem_context_t *context,
+                                   xyl_driver_mode_t mode, int shares_cores)
+{
+    const xyl_config_t *config = &context->config;
+    xyl_driver_params_t params = {.mode = mode,
+                                  .watches = 1,
+                                  .spin_ns = config->spin_us * 1000,
+                                  .watch_ns = config->liveness_ms * 1000000,
+                                  .core = config->progress_core ==
+                                                  XYL_CONFIG_NO_CORE
+                                              ? -1
+                                              : (int)config->progress_core,
+                                  .shares_cores = shares_cores};
+
+    return xyl_driver_start(&context->driver, &context->engine, &params);
+}
+
+static xylem_status_t world_create(xylem_context_t *context)
+{
+    uint32_t slot = xyl_context_slot_acquire(context);
+
+    assert(slot == 0);
+    return xyl_team_create(context, context->rank, context->ranks, slot, NULL,
+                           NULL, &context->world);
+}
+
+/* Without descriptors: there may be thousands of such contexts. */
+static xylem_status_t parts_driver_start(xylem_context_t *context)
+{
+    xyl_driver_params_t params = {.mode = XYL_DRIVER_CALLER, .core = -1};
+
+    return xyl_driver_start(&context->driver, &context->engine, &params);
+}
+
+xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
+                                           xylem_context_t **context_out)
+{
+    xylem_context_t *context;
+    xylem_status_t status =
+        frame_create(parts->allocator, parts->clock, parts->settings, &context);
+
+    if (status != XYLEM_OK)
+        return status;
+    context->rank = parts->rank;
+    context->ranks = parts->ranks;
+    context->peers = parts->peers;
+    context->shm = context->heap.shm = parts->shm;
+    context->all_nodes_share = parts->shm != NULL;
+    context->copies = parts->copies;
+    context->marks = parts->marks;
+    net_attach(context, parts->net_create(parts->net_arg, parts->rank,
+                                          &context->engine.ready));
+    status = xyl_context_switches_place(context);
+    if (status == XYLEM_OK)
+        status = parts_driver_start(context);
+    if (status != XYLEM_OK)
+        goto destroy_net;
+    status = world_create(context);
+    if (status != XYLEM_OK)
+        goto stop_driver;
+    if (parts->world_map != NULL)
+        context->world->map = *parts->world_map;
+    context->magic = XYL_CONTEXT_MAGIC;
+    *context_out = context;
+    return XYLEM_OK;
+stop_driver:
+    xyl_driver_stop(&context->driver);
+destroy_net:
+    context->net->ops->destroy(context->net);
+    frame_destroy(context);
+    return status;
+}
+
+static xylem_status_t bootstrap_create(const xylem_bootstrap_t *user,
+                                       const xyl_config_t *config,
+                                       xyl_bootstrap_t **bootstrap_out)
+{
+    xylem_status_t status;
+
+    if (user != NULL)
+        status = xyl_bootstrap_user_create(user, bootstrap_out);
+    else if (config->bootstrap == XYL_BOOTSTRAP_PMIX ||
+             (config->bootstrap == XYL_BOOTSTRAP_AUTO &&
+              xyl_bootstrap_pmix_is_offered()))
+        status = xyl_bootstrap_pmix_create(bootstrap_out);
+    else
+        status = xyl_bootstrap_single_create(bootstrap_out);
+    if (status == XYLEM_OK)
+        (*bootstrap_out)->timeout_s = config->timeout_s;
+    return status;
+}
+
+/* Spinning ranks that share a core would take turns of a time slice each. */
+static xyl_driver_mode_t choose_mode(const xylem_context_t *context,
+                                     int shares_cores)
+{
+    switch (context->config.progress) {
+    case XYL_PROGRESS_CALLER:
+        return XYL_DRIVER_CALLER;
+    case XYL_PROGRESS_BLOCKING:
+        return XYL_DRIVER_BLOCKING;
+    case XYL_PROGRESS_THREAD:
+        return XYL_DRIVER_THREAD;
+    default:
+        return shares_cores ? XYL_DRIVER_BLOCKING : XYL_DRIVER_CALLER;
+    }
+}
+
+static xylem_status_t driver_choose_and_start(xylem_context_t *context,
+                                              const xyl_machine_t *machine)
+{
+    uint32_t local = xyl_peers_local_count(context);
+    xyl_driver_mode_t mode = choose_mode(context, local > machine->cores);
+    uint32_t threads = mode == XYL_DRIVER_THREAD ? 2 * local : local;
+
+    return driver_start(context, mode, threads > machine->cores);
+}
+
+/* Being able to be woken costs UCX a little with every message, so it is asked
+ * for only where it may be needed; how many ranks share this machine is not
+ * known yet. */
+static int may_sleep(const xylem_context_t *context,
+                     const xyl_machine_t *machine)
+{
+    if (context->config.progress == XYL_PROGRESS_AUTO)
+        return context->ranks > machine->cores;
+    return context->config.progress != XYL_PROGRESS_CALLER;
+}
+
+/* Creates the net, tells and asks the other ranks, and connects. */
+static xylem_status_t join(xylem_context_t *context,
+                           const xyl_machine_t *machine)
+{
+    int can_sleep = may_sleep(context, machine);
+    const void *address, **addresses = NULL;
+    uint8_t *is_local = NULL;
+    size_t bytes;
+    xyl_net_t *net;
+    uint32_t rank;
+    xylem_status_t status = xyl_net_ucx_create(
+        &context->engine.ready, can_sleep, &net, &address, &bytes);
+
+    if (status != XYLEM_OK)
+        return status;
+    net_attach(context, net);
+    xyl_context_shm_prepare(context);
+    status = xyl_peers_exchange(context, &context->config, &machine->place,
+                                address, bytes, &addresses);
+    if (status == XYLEM_OK)
+        status = xyl_context_switches_place(context);
+    if (status == XYLEM_OK)
+        status = xyl_context_shm_join(
+            context,
+            choose_mode(context, xyl_peers_local_count(context) >
+                                     machine->cores) != XYL_DRIVER_CALLER);
+    if (status != XYLEM_OK) {
+        free(addresses);
+        return status;
+    }
+    is_local = calloc(context->ranks, 1);
+    if (is_local == NULL)
+        status = xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for peers");
+    for (rank = 0; rank < context->ranks && status == XYLEM_OK; rank++)
+        is_local[rank] = context->peers[rank].is_local;
+    if (status == XYLEM_OK)
+        status = xyl_net_ucx_connect(net, context->ranks, addresses, is_local);
+    free(is_local);
+    free(addresses);
+    return status;
+}
+
+static xylem_status_t check_params(const xylem_context_params_t *params,
+                                   xylem_context_t **context_out)
+{
+    if (context_out == NULL)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "xylem_context_create: context_out is NULL");
+    if (params != NULL && params->struct_bytes < sizeof *params)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "xylem_context_create: struct_bytes is not set");
+    return XYLEM_OK;
+}
+
+/* An eighth: send and receive buffers, what is shared between, and what the
+ * program does with them want the caches, too. */
+static void set_past_caches(xylem_context_t *context,
+                            const xyl_machine_t *machine)
+{
+    if (context->config.past_caches == 0 && machine->cache_bytes >= 8)
+        context->past_caches = machine->cache_bytes / 8;
+}
+
+xylem_status_t xylem_context_create(const xylem_context_params_t *params,
+                                    xylem_context_t **context_out)
+{
+    static const xylem_context_params_t defaults = {sizeof defaults, NULL,
+                                                    NULL};
+    xylem_context_t *context;
+    xyl_machine_t machine;
+    xylem_status_t status;
+
+    xyl_config_apply_log(NULL);
+    status = check_params(params, context_out);
+    if (status != XYLEM_OK)
+        return status;
+    if (params == NULL)
+        params = &defaults;
+    xyl_config_apply_log(params->settings);
+    status = frame_create(xyl_allocator_system(), xyl_clock_system(),
+                          params->settings, &context);
+    if (status != XYLEM_OK)
+        return status;
+    status = bootstrap_create(params->bootstrap, &context->config,
+                              &context->bootstrap);
+    if (status != XYLEM_OK)
+        goto destroy_frame;
+    context->rank = context->bootstrap->rank;
+    context->ranks = context->bootstrap->ranks;
+    xyl_log_rank_set(context->rank);
+    xyl_machine_read(&machine);
+    set_past_caches(context, &machine);
+    status = join(context, &machine);
+    if (status != XYLEM_OK)
+        goto destroy_net;
+    status = driver_choose_and_start(context, &machine);
+    if (status != XYLEM_OK)
+        goto destroy_net;
+    status = world_create(context);
+    if (status == XYLEM_OK)
+        status = xyl_liveness_start(context);
+    if (status == XYLEM_OK)
+        status = xyl_context_shm_watch(context);
+    if (status == XYLEM_OK)
+        status = xyl_driver_thread_start(&context->driver);
+    if (status != XYLEM_OK)
+        goto stop_driver;
+    context->magic = XYL_CONTEXT_MAGIC;
+    *context_out = context;
+    return XYLEM_OK;
+stop_driver:
+    xyl_context_shm_unwatch(context);
+    xyl_liveness_stop(context);
+    xyl_driver_stop(&context->driver);
+destroy_net:
+    if (context->net != NULL)
+        context->net->ops->destroy(context->net);
+    context->bootstrap->ops->destroy(context->bootstrap);
+destroy_frame:
+    frame_destroy(context);
+    return status;
+}
+
+/* ---- destruction ---- */
+
+/* A launcher that does not take note of the dead must not hold the others. */
+#define FENCE_AFTER_FAILURE_NS_MAX (UINT64_C(5) * 1000000000)
+
+static int has_failures(const xylem_context_t *context)
+{
+    return atomic_load_explicit(&context->failures, memory_order_acquire) != 0;
+}
+
+/* The net is empty here, or a peer is gone and it never will be. */
+static int is_flushed(void *arg)
+{
+    xylem_context_t *context = arg;
+    int flushed = 0;
+
+    if (has_failures(context))
+        return 1;
+    if (xyl_engine_try_own(&context->engine)) {
+        flushed = context->net->ops->is_flushed(context->net);
+        xyl_engine_disown(&context->engine);
+    }
+    return flushed;
+}
+
+static int is_fenced(void *arg)
+{
+    xylem_context_t *context = arg;
+    const xyl_bootstrap_ops_t *ops = context->bootstrap->ops;
+
+    return (has_failures(context) && !ops->fence_outlives_ranks) ||
+           ops->fence_test(context->bootstrap) != XYLEM_IN_PROGRESS;
+}
+
+/* Nobody takes its net down while another still needs it. Survivors of a
+ * failure wait for each other, too: who is gone early is taken for dead. */
+static void meet_the_others(xylem_context_t *context)
+{
+    uint64_t limit_ns = context->config.timeout_s * UINT64_C(1000000000);
+    xyl_bootstrap_t *bootstrap = context->bootstrap;
+
+    if (xyl_driver_wait(&context->driver, is_flushed, context, limit_ns) !=
+        XYLEM_OK)
+        xyl_log(XYL_LOG_WARN, "messages are left undelivered after %llu s",
+                (unsigned long long)context->config.timeout_s);
+    context->is_leaving = 1;
+    if ((has_failures(context) && !bootstrap->ops->fence_outlives_ranks) ||
+        bootstrap->ops->fence_start(bootstrap) != XYLEM_OK)
+        return;
+    if (has_failures(context) && limit_ns > FENCE_AFTER_FAILURE_NS_MAX)
+        limit_ns = FENCE_AFTER_FAILURE_NS_MAX;
+    if (xyl_driver_wait(&context->driver, is_fenced, context, limit_ns) !=
+        XYLEM_OK)
+        xyl_log(XYL_LOG_WARN,
+                "not all ranks destroyed their context within %llu s",
+                (unsigned long long)context->config.timeout_s);
+}
+
+xylem_status_t xylem_context_destroy(xylem_context_t *context)
+{
+    xylem_status_t status;
+    uint32_t live;
+
+    if (context == NULL)
+        return XYLEM_OK;
+    status = xyl_context_check(context, "xylem_context_destroy");
+    if (status != XYLEM_OK)
+        return status;
+    if (xyl_engine_in_callback(&context->engine))
+        return xyl_fail(XYLEM_ERR_IN_CALLBACK,
+                        "xylem_context_destroy: a callback must not block");
+    live = atomic_load_explicit(&context->requests_live, memory_order_acquire);
+    if (live != 0)
+        return xyl_fail(XYLEM_ERR_BUSY,
+                        "xylem_context_destroy: %u requests are not freed",
+                        live);
+    xyl_driver_leave_to_caller(&context->driver);
+    xyl_driver_turn(&context->driver); /* a request that was freed just now */
+    if (context->bootstrap != NULL)
+        meet_the_others(context);
+    context->magic = 0;
+    xyl_context_shm_unwatch(context);
+    xyl_liveness_stop(context);
+    xyl_driver_stop(&context->driver);
+    context->net->ops->destroy(context->net);
+    if (context->bootstrap != NULL)
+        context->bootstrap->ops->destroy(context->bootstrap);
+    frame_destroy(context);
+    return XYLEM_OK;
+}
+
+/* ---- the rest of the public functions ---- */
+
+unsigned xylem_progress(xylem_context_t *context)
+{
+    if (xyl_context_check(context, "xylem_progress") != XYLEM_OK)
+        return 0;
+    return xyl_driver_turn(&context->driver);
+}
+
+xylem_team_t *xylem_context_world(xylem_context_t *context)
+{
+    if (xyl_context_check(context, "xylem_context_world") != XYLEM_OK)
+        return NULL;
+    return context->world;
+}

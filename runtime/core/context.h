@@ -1,0 +1,138 @@
+/* The context: everything the library knows in one process, or for one rank of
+ * a simulation. Assembles the parts; see docs/architecture.md. */
+#ifndef XYL_RUNTIME_CORE_CONTEXT_H
+#define XYL_RUNTIME_CORE_CONTEXT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "collectives/data/types.h"
+#include "progress/engine/driver.h"
+#include "progress/engine/engine.h"
+#include "runtime/base/bits.h"
+#include "runtime/base/config.h"
+#include "runtime/base/copies.h"
+#include "runtime/base/marks.h"
+#include "runtime/base/memory.h"
+#include "runtime/core/heap.h"
+#include "runtime/job/bootstrap.h"
+
+enum {
+    XYL_CONTEXT_MAGIC = 0x78437478,
+    XYL_TEAM_SLOTS = 1 << 14, /* teams that a rank is in at once */
+    XYL_USER_OPS_MAX = 256,
+    XYL_USER_OP_BASE = 0x100 /* handles of user operations begin here */
+};
+
+struct xyl_operation;
+struct xyl_liveness;
+struct xyl_shm_node;
+
+/* What is known of a rank of the job. */
+typedef struct xyl_peer {
+    xylem_place_t place;
+    int32_t pid;
+    uint8_t is_local; /* runs on this machine, whatever its node is called */
+    uint8_t has_failed;
+    uint8_t is_suspected; /* has_failed once the failure event is handled */
+} xyl_peer_t;
+
+typedef struct xyl_user_op {
+    xylem_op_fn fn; /* NULL: free */
+    void *arg;
+    uint32_t flags;
+} xyl_user_op_t;
+
+/* The parts that tests and simulators replace. All borrowed until the context
+ * is destroyed, but `net`, which it destroys. */
+typedef struct xyl_context_parts {
+    uint32_t rank;
+    uint32_t ranks;
+    const xyl_allocator_t *allocator;
+    const xyl_clock_t *clock;
+    xyl_peer_t *peers; /* [ranks]; may be shared if no rank ever fails */
+    /* Of the world team, for contexts that share one; NULL: made if needed. */
+    const struct xyl_topology_map *world_map;
+    /* Called once with the fifo that events go to. */
+    xyl_net_t *(*net_create)(void *arg, uint32_t rank, xyl_fifo_t *ready);
+    void *net_arg;
+    struct xyl_shm *shm;        /* NULL: nothing is shared */
+    const xyl_copies_t *copies; /* NULL: they are made and nothing said */
+    const xyl_marks_t *marks;   /* NULL: nobody records */
+    const char *const *settings;
+} xyl_context_parts_t;
+
+struct xylem_context {
+    uint32_t magic;
+    uint32_t rank;
+    uint32_t ranks;
+    xyl_config_t config;
+    xyl_pool_t pool;
+    xyl_engine_t engine;
+    xyl_driver_t driver;
+    xyl_net_t *net;
+    struct xyl_shm *shm; /* of the node; NULL: none, see progress/shm/shm.h */
+    struct xyl_shm_node *node;  /* what it is part of; see context_shm.h */
+    int all_nodes_share;        /* every node of several ranks has one; all
+                                   ranks know */
+    struct event *shm_watch;    /* ends a sleep; NULL: never sleeps */
+    xyl_heap_t heap;            /* of xylem_alloc */
+    const xyl_copies_t *copies; /* of users' data; NULL: nobody looks on */
+    const xyl_marks_t *marks;   /* of stages; NULL: nobody records */
+    uint64_t past_caches;       /* bytes that an operation writes, from which
+                                   on it copies past the caches */
+    xyl_bootstrap_t *bootstrap; /* NULL when made of parts */
+    xyl_blobs_t hellos;         /* hold the peers' addresses */
+    xyl_peer_t *peers;
+    int owns_peers;
+    struct xyl_switches *switches; /* until nodes are found in them */
+    uint32_t switch_levels;
+    uint32_t *switch_ids; /* NULL: no topology file; context_switches.h */
+    struct xyl_liveness *liveness; /* NULL: nobody is watched */
+    xylem_team_t *world;
+    pthread_mutex_t lock; /* team_slots, user_ops, types */
+    uint64_t team_slots[XYL_TEAM_SLOTS / 64];
+    xyl_user_op_t user_ops[XYL_USER_OPS_MAX];
+    xyl_type_table_t types;
+    _Atomic uint32_t requests_live; /* not yet freed */
+    _Atomic uint32_t teams_made;
+    xylem_team_t *teams; /* all, guarded by `lock` */
+    /* The progressing thread's. */
+    struct xyl_operation *operations; /* active, newest first */
+    struct xyl_board *busy_boards;    /* see collectives/node/stage.c */
+    uint64_t moved;         /* by these in the present turn, see there */
+    unsigned calls_to_turn; /* see collectives/api/at_once.c */
+    unsigned hasty_stages;  /* on these, for which the net matters most */
+    struct xyl_board *left_boards; /* see collectives/node/node.c; by `lock` */
+    xylem_request_t *zombies;
+    xyl_event_t failure_event;
+    int failure_is_queued;
+    xyl_timer_t stall_timer;           /* runs once a peer has failed */
+    int is_leaving;                    /* in the fence before the end */
+    _Atomic uint32_t failures;         /* peers that have failed */
+    struct xylem_context *next_buried; /* see context.c */
+};
+
+xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
+                                           xylem_context_t **context_out);
+
+/* The progressing thread, from anywhere: `peer` is dead. Operations fail in
+ * the ready phase. See context_failures.c. */
+void xyl_context_suspect(xylem_context_t *context, uint32_t peer);
+/* The same, as the net calls it; `arg` is the context. */
+void xyl_context_peer_failed(void *arg, uint32_t peer);
+void xyl_context_failures_init(xylem_context_t *context);
+
+/* Team slots name teams in message tags; each rank hands out its own.
+ * XYL_TEAM_SLOTS: none is free. Any thread. */
+uint32_t xyl_context_slot_acquire(xylem_context_t *context);
+void xyl_context_slot_release(xylem_context_t *context, uint32_t slot);
+
+/* The user's operation behind a handle; NULL: none. */
+const xyl_user_op_t *xyl_context_user_op(xylem_context_t *context,
+                                         xylem_op_t op);
+
+xylem_status_t xyl_context_check(const xylem_context_t *context,
+                                 const char *call);
+
+#endif

@@ -1,0 +1,178 @@
+#include "runtime/core/context_shm.h"
+
+#include <stdlib.h>
+
+#include "progress/shm/shm_node.h"
+#include "runtime/base/log.h"
+#include "runtime/base/status.h"
+#include "runtime/job/peers.h"
+
+/* Beyond the room in which ranks may drift apart: what needs no such room. */
+enum { REGION_BYTES_MORE = 64 << 20 };
+
+static int is_wanted(const xylem_context_t *context)
+{
+    return context->ranks > 1 && context->config.shm != XYL_SHM_OFF;
+}
+
+void xyl_context_shm_prepare(xylem_context_t *context)
+{
+    const xyl_shm_node_params_t params = {.region_bytes_max =
+                                              2 * context->config.noise_budget +
+                                              REGION_BYTES_MORE,
+                                          .ranks = context->ranks};
+
+    if (is_wanted(context))
+        context->node = xyl_shm_node_create(&params);
+}
+
+/* ---- joining ---- */
+
+/* As all ranks see it: nodes are numbered from 0 without gaps. */
+static int has_company_anywhere(const xylem_context_t *context)
+{
+    uint32_t rank, nodes = 0;
+
+    for (rank = 0; rank < context->ranks; rank++)
+        if (context->peers[rank].place.node >= nodes)
+            nodes = context->peers[rank].place.node + 1;
+    return nodes < context->ranks;
+}
+
+static int is_member(const xylem_context_t *context, uint32_t rank)
+{
+    const xyl_peer_t *peer = &context->peers[rank];
+
+    return peer->is_local &&
+           peer->place.node == context->peers[context->rank].place.node;
+}
+
+/* What keeps this rank from sharing memory, if anything. */
+static xyl_shm_trouble_t try_to_join(xylem_context_t *context, int may_sleep)
+{
+    xyl_shm_member_t *members = calloc(context->ranks, sizeof *members);
+    xyl_shm_trouble_t trouble = XYL_SHM_FINE;
+    uint32_t rank, count = 0;
+
+    if (members == NULL)
+        return XYL_SHM_NO_MEMORY;
+    for (rank = 0; rank < context->ranks; rank++)
+        if (is_member(context, rank))
+            xyl_peers_member(context, rank, &members[count++]);
+    if (count > 1)
+        trouble =
+            xyl_shm_node_join(context->node, members, count, context->rank);
+    if (count > 1 && trouble == XYL_SHM_FINE && may_sleep)
+        xyl_shm_node_may_sleep(context->node);
+    free(members);
+    return trouble;
+}
+
+static xyl_shm_trouble_t trouble_of(const xyl_blobs_t *all, uint32_t rank)
+{
+    unsigned char trouble = (unsigned char)all->memory[all->offsets[rank]];
+
+    return all->offsets[rank + 1] != all->offsets[rank] &&
+                   trouble < XYL_SHM_TROUBLES
+               ? (xyl_shm_trouble_t)trouble
+               : XYL_SHM_LAYOUT;
+}
+
+static int all_nodes_share(const xylem_context_t *context,
+                           const xyl_blobs_t *all)
+{
+    uint32_t rank;
+
+    for (rank = 0; rank < context->ranks; rank++)
+        if (trouble_of(all, rank) != XYL_SHM_FINE)
+            return 0;
+    return 1;
+}
+
+/* All of a node share memory, or none. */
+static void use_or_warn(xylem_context_t *context, const xyl_blobs_t *all)
+{
+    xyl_shm_trouble_t trouble = XYL_SHM_FINE;
+    uint32_t rank, failed = 0, first = context->ranks, members = 0;
+
+    for (rank = context->ranks; rank-- > 0;) {
+        if (!is_member(context, rank))
+            continue;
+        first = rank;
+        members++;
+        if (trouble_of(all, rank) != XYL_SHM_FINE) {
+            trouble = trouble_of(all, rank);
+            failed = rank;
+        }
+    }
+    if (trouble != XYL_SHM_FINE && first == context->rank)
+        xyl_log(XYL_LOG_WARN,
+                "the ranks of this node share no memory, which makes them "
+                "slower: rank %u says that %s; XYLEM_SHM=off does without",
+                failed, xyl_shm_trouble_text(trouble));
+    if (trouble != XYL_SHM_FINE || members == 1)
+        return;
+    xyl_shm_node_settle(context->node);
+    context->shm = xyl_shm_node_shm(context->node);
+    context->engine.shm = context->heap.shm = context->shm;
+}
+
+xylem_status_t xyl_context_shm_join(xylem_context_t *context, int may_sleep)
+{
+    xyl_blobs_t all;
+    xylem_status_t status = XYLEM_OK;
+
+    if (is_wanted(context) && has_company_anywhere(context)) {
+        unsigned char trouble = (unsigned char)try_to_join(context, may_sleep);
+        status = context->bootstrap->ops->exchange(context->bootstrap, &trouble,
+                                                   1, &all);
+        if (status != XYLEM_OK)
+            return status;
+        context->all_nodes_share = all_nodes_share(context, &all);
+        use_or_warn(context, &all);
+        xyl_blobs_fini(&all);
+    }
+    if (context->shm == NULL)
+        xyl_context_shm_destroy(context);
+    return XYLEM_OK;
+}
+
+/* ---- sleeping ---- */
+
+/* The byte stays in the pipe until `sleeps` takes it out. */
+static void woken(int fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    (void)arg;
+}
+
+xylem_status_t xyl_context_shm_watch(xylem_context_t *context)
+{
+    if (context->shm == NULL ||
+        context->driver.params.mode == XYL_DRIVER_CALLER)
+        return XYLEM_OK;
+    context->shm_watch = xyl_driver_watch(
+        &context->driver, xyl_shm_node_wake_fd(context->node), woken, NULL);
+    if (context->shm_watch == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to be woken");
+    return XYLEM_OK;
+}
+
+void xyl_context_shm_unwatch(xylem_context_t *context)
+{
+    xyl_driver_unwatch(context->shm_watch);
+    context->shm_watch = NULL;
+}
+
+/* ---- the end ---- */
+
+void xyl_context_shm_destroy(xylem_context_t *context)
+{
+    if (context->node == NULL)
+        return;
+    context->shm = NULL;
+    context->engine.shm = NULL;
+    xyl_shm_node_destroy(context->node);
+    context->node = NULL;
+}

@@ -1,0 +1,22 @@
+/* The part of a context's life that is its node's shared memory:
+ *
+ *   prepare   before the ranks have told each other of themselves
+ *   join      after that; sets context->shm where all of the node can
+ *   watch     with the driver started: others end this rank's sleep
+ *   unwatch   before the driver is stopped
+ *   destroy   after everything that uses it; also for contexts without
+ */
+#ifndef XYL_RUNTIME_CORE_CONTEXT_SHM_H
+#define XYL_RUNTIME_CORE_CONTEXT_SHM_H
+
+#include "runtime/core/context.h"
+
+void xyl_context_shm_prepare(xylem_context_t *context);
+/* Collective over the job, with an exchange if any node has several ranks. That
+ * there is no shared memory is no failure; it is warned of. */
+xylem_status_t xyl_context_shm_join(xylem_context_t *context, int may_sleep);
+xylem_status_t xyl_context_shm_watch(xylem_context_t *context);
+void xyl_context_shm_unwatch(xylem_context_t *context);
+void xyl_context_shm_destroy(xylem_context_t *context);
+
+#endif

@@ -1,0 +1,80 @@
+#include "runtime/core/context_switches.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "runtime/base/log.h"
+#include "runtime/base/status.h"
+#include "runtime/job/peers.h"
+#include "runtime/job/switches.h"
+
+xylem_status_t xyl_context_switches_read(xylem_context_t *context)
+{
+    const char *path = (const char *)(uintptr_t)context->config.topology;
+    xylem_status_t status;
+
+    if (path == NULL)
+        return XYLEM_OK;
+    status = xyl_switches_read(path, &context->switches);
+    if (status == XYLEM_OK)
+        context->config.topology = xyl_switches_hash(context->switches);
+    return status;
+}
+
+static void name_node(const xylem_context_t *context, uint32_t rank, char *name)
+{
+    if (context->bootstrap != NULL)
+        xyl_peers_node(context, rank, name);
+    else
+        snprintf(name, XYL_NODE_NAME_BYTES + 1, "node%u",
+                 context->peers[rank].place.node);
+}
+
+static uint32_t count_nodes(const xylem_context_t *context)
+{
+    uint32_t rank, count = 0;
+
+    for (rank = 0; rank < context->ranks; rank++)
+        if (context->peers[rank].place.node >= count)
+            count = context->peers[rank].place.node + 1;
+    return count;
+}
+
+xylem_status_t xyl_context_switches_place(xylem_context_t *context)
+{
+    xyl_switches_t *switches = context->switches;
+    char name[XYL_NODE_NAME_BYTES + 1];
+    uint32_t rank, levels, nodes, named = 0;
+
+    if (switches == NULL)
+        return XYLEM_OK;
+    levels = xyl_switches_levels(switches);
+    nodes = count_nodes(context);
+    assert(levels > 0 && nodes > 0);
+    context->switch_ids =
+        malloc((size_t)nodes * levels * sizeof *context->switch_ids);
+    if (context->switch_ids == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for switches");
+    context->switch_levels = levels;
+    for (rank = 0; rank < context->ranks; rank++) {
+        uint32_t node = context->peers[rank].place.node;
+        name_node(context, rank, name);
+        named += (uint32_t)xyl_switches_find(
+            switches, name, context->switch_ids + (size_t)node * levels);
+    }
+    if (named == 0 && context->rank == 0)
+        xyl_log(XYL_LOG_WARN,
+                "XYLEM_TOPOLOGY: the file names no node of this job; this one "
+                "is called %s",
+                name);
+    xyl_switches_free(switches);
+    context->switches = NULL;
+    return XYLEM_OK;
+}
+
+void xyl_context_switches_free(xylem_context_t *context)
+{
+    xyl_switches_free(context->switches);
+    free(context->switch_ids);
+}

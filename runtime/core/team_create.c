@@ -1,0 +1,420 @@
+/* New teams out of old ones. All kinds are one: every rank of the parent puts
+ * {color, key, slot} into its row of a table, the table is gathered by an
+ * allreduce over zeros, and each rank picks out the rows of its color. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/choose/compose.h"
+#include "runtime/base/status.h"
+#include "runtime/core/team.h"
+
+typedef struct row {
+    uint32_t color;
+    uint32_t key;
+    uint32_t slot; /* XYL_TEAM_SLOTS: the rank has none left */
+    uint32_t parent_rank;
+    uint32_t serial; /* of the rank's teams: never used twice */
+} row_t;
+
+typedef struct team_request {
+    xylem_request_t request; /* first: what the user holds */
+    row_t *table; /* [size of the parent]; belongs to the allreduce */
+    uint32_t slot;
+    uint32_t color;
+    xylem_team_t **team_out;
+} team_request_t;
+
+static int is_before(const row_t *a, const row_t *b)
+{
+    return a->key != b->key ? a->key < b->key : a->parent_rank < b->parent_rank;
+}
+
+/* Keeps the rows of `color`, sorted by (key, rank in parent); shell sort. */
+static uint32_t pick_members(row_t *table, uint32_t size, uint32_t color)
+{
+    uint32_t i, j, gap, count = 0;
+    row_t row;
+
+    for (i = 0; i < size; i++)
+        if (table[i].color == color)
+            table[count++] = table[i];
+    for (gap = count / 2; gap > 0; gap /= 2)
+        for (i = gap; i < count; i++) {
+            row = table[i];
+            for (j = i; j >= gap && is_before(&row, &table[j - gap]); j -= gap)
+                table[j] = table[j - gap];
+            table[j] = row;
+        }
+    return count;
+}
+
+static xylem_status_t team_of_members(team_request_t *request, uint32_t count,
+                                      xylem_team_t **team_out)
+{
+    const xylem_team_t *parent = request->request.team;
+    uint32_t *world_ranks = NULL;
+    uint16_t *slots = NULL;
+    uint32_t i, rank = 0;
+    xylem_status_t status;
+
+    assert(count > 0); /* the caller's own row is among them */
+    world_ranks = malloc(count * sizeof *world_ranks);
+    slots = malloc(count * sizeof *slots);
+    if (world_ranks == NULL || slots == NULL) {
+        free(world_ranks);
+        free(slots);
+        return XYLEM_ERR_NO_MEMORY;
+    }
+    for (i = 0; i < count; i++) {
+        const row_t *row = &request->table[i];
+        world_ranks[i] = xyl_team_world_rank(parent, row->parent_rank);
+        slots[i] = (uint16_t)row->slot;
+        if (row->parent_rank == parent->rank)
+            rank = i;
+    }
+    status = xyl_team_create(parent->context, rank, count, request->slot,
+                             world_ranks, slots, team_out);
+    if (status == XYLEM_OK) /* the first member's serial: used once */
+        (*team_out)->key |= request->table[0].serial;
+    return status;
+}
+
+static xylem_status_t table_read(team_request_t *request,
+                                 xylem_team_t **team_out)
+{
+    uint32_t i, size = request->request.team->size;
+
+    /* Looked for in all rows, so that all ranks decide alike. */
+    for (i = 0; i < size; i++)
+        if (request->table[i].slot == XYL_TEAM_SLOTS)
+            return xyl_fail(XYLEM_ERR_NO_RESOURCE,
+                            "rank %u is in %d teams already; destroy some", i,
+                            XYL_TEAM_SLOTS);
+    *team_out = NULL;
+    if (request->color == XYLEM_COLOR_NONE)
+        return XYLEM_OK;
+    return team_of_members(
+        request, pick_members(request->table, size, request->color), team_out);
+}
+
+/* The table has arrived, or cannot. Runs as the callback of the allreduce. */
+static void table_done(void *arg, xylem_status_t status)
+{
+    team_request_t *request = arg;
+    xylem_team_t *team = NULL;
+
+    if (status == XYLEM_OK)
+        status = table_read(request, &team);
+    if (team == NULL && request->slot != XYL_TEAM_SLOTS)
+        xyl_context_slot_release(request->request.context, request->slot);
+    if (status == XYLEM_OK)
+        *request->team_out = team;
+    xyl_request_complete(&request->request, status);
+}
+
+static void nothing_to_start(xylem_request_t *request)
+{
+    (void)request; /* the allreduce has been started beside it */
+}
+
+static const xyl_request_ops_t team_request_ops = {.start = nothing_to_start};
+
+static void fill_row(team_request_t *request, uint32_t key)
+{
+    const xylem_team_t *parent = request->request.team;
+    row_t *row = &request->table[parent->rank];
+
+    /* One slot bit pattern per rank: without a color none is needed. */
+    request->slot = 0;
+    if (request->color != XYLEM_COLOR_NONE)
+        request->slot = xyl_context_slot_acquire(parent->context);
+    *row = (row_t){request->color, key, request->slot, parent->rank,
+                   1 + atomic_fetch_add_explicit(&parent->context->teams_made,
+                                                 1, memory_order_relaxed)};
+    if (request->color == XYLEM_COLOR_NONE)
+        request->slot = XYL_TEAM_SLOTS; /* nothing to give back */
+}
+
+static xylem_status_t split_start(xylem_team_t *parent, uint32_t color,
+                                  uint32_t key, xylem_team_t **team_out,
+                                  xylem_request_t **request_out)
+{
+    team_request_t *request = (team_request_t *)(void *)xyl_request_create(
+        parent, &team_request_ops, sizeof *request);
+    xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                              .coll = XYLEM_COLL_REDUCE,
+                              .flags = XYLEM_FLAG_AUTOFREE,
+                              .send = XYLEM_IN_PLACE,
+                              .count = parent->size * sizeof(row_t),
+                              .type = XYLEM_BYTE,
+                              .op = XYLEM_BOR,
+                              .on_complete = table_done,
+                              .arg = request};
+    xyl_operation_t *allreduce;
+    xylem_status_t status;
+
+    if (request == NULL)
+        return XYLEM_ERR_NO_MEMORY;
+    request->table = calloc(parent->size, sizeof *request->table);
+    status = request->table != NULL ? XYLEM_OK : XYLEM_ERR_NO_MEMORY;
+    args.recv = request->table;
+    if (status == XYLEM_OK)
+        status = xyl_allreduce_create(parent, &args, &allreduce);
+    if (status != XYLEM_OK) {
+        free(request->table);
+        xyl_request_discard(&request->request);
+        return xyl_fail(status, "no memory to make a team");
+    }
+    allreduce->owned_buffer = request->table;
+    request->color = color;
+    request->team_out = team_out;
+    fill_row(request, key);
+    *request_out = &request->request;
+    xyl_request_start(&request->request);
+    return xyl_request_start(&allreduce->request);
+}
+
+/* ---- tickets ---- */
+
+/* The words of a ticket. */
+enum { MAGIC, SERIAL, RANK, SLOT };
+enum { TICKET_MAGIC = 0x78546b74 };
+
+xylem_status_t xylem_ticket_draw(xylem_context_t *context,
+                                 xylem_ticket_t *ticket_out)
+{
+    xylem_status_t status = xyl_context_check(context, "xylem_ticket_draw");
+    uint32_t slot, serial;
+
+    if (status != XYLEM_OK)
+        return status;
+    if (ticket_out == NULL)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "xylem_ticket_draw: ticket_out is NULL");
+    slot = xyl_context_slot_acquire(context);
+    if (slot == XYL_TEAM_SLOTS)
+        return xyl_fail(XYLEM_ERR_NO_RESOURCE,
+                        "this rank is in %d teams already; destroy some",
+                        XYL_TEAM_SLOTS);
+    serial = 1 + atomic_fetch_add_explicit(&context->teams_made, 1,
+                                           memory_order_relaxed);
+    *ticket_out = (xylem_ticket_t){{TICKET_MAGIC, serial, context->rank, slot}};
+    return XYLEM_OK;
+}
+
+static int is_ticket(const xylem_context_t *context,
+                     const xylem_ticket_t *ticket)
+{
+    return ticket->word[MAGIC] == TICKET_MAGIC &&
+           ticket->word[RANK] < context->ranks &&
+           ticket->word[SLOT] < XYL_TEAM_SLOTS;
+}
+
+xylem_status_t xylem_ticket_return(xylem_context_t *context,
+                                   const xylem_ticket_t *ticket)
+{
+    xylem_status_t status = xyl_context_check(context, "xylem_ticket_return");
+
+    if (status != XYLEM_OK)
+        return status;
+    if (ticket == NULL || !is_ticket(context, ticket) ||
+        ticket->word[RANK] != context->rank)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "xylem_ticket_return: this is no ticket of this rank");
+    xyl_context_slot_release(context, ticket->word[SLOT]);
+    return XYLEM_OK;
+}
+
+static xylem_status_t check_tickets(const xylem_context_t *context,
+                                    const xylem_ticket_t *tickets,
+                                    uint32_t count, uint32_t rank,
+                                    const xylem_team_t *const *team_out)
+{
+    uint32_t i;
+
+    if (tickets == NULL || team_out == NULL || rank >= count ||
+        count > context->ranks)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "xylem_team_create: %u tickets, rank %u: tickets or "
+                        "team_out is NULL, or a number is out of range",
+                        count, rank);
+    for (i = 0; i < count; i++)
+        if (!is_ticket(context, &tickets[i]) ||
+            (tickets[i].word[RANK] == context->rank) != (i == rank))
+            return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                            "xylem_team_create: number %u is no ticket, or "
+                            "this rank's in the wrong place",
+                            i);
+    return XYLEM_OK;
+}
+
+xylem_status_t xylem_team_create(xylem_context_t *context,
+                                 const xylem_ticket_t *tickets, uint32_t count,
+                                 uint32_t rank, xylem_team_t **team_out)
+{
+    xylem_status_t status = xyl_context_check(context, "xylem_team_create");
+    uint32_t *world_ranks, i;
+    uint16_t *slots;
+    xylem_team_t *team;
+
+    if (status == XYLEM_OK)
+        status = check_tickets(context, tickets, count, rank,
+                               (const xylem_team_t *const *)team_out);
+    if (status != XYLEM_OK)
+        return status;
+    world_ranks = malloc(count * sizeof *world_ranks);
+    slots = malloc(count * sizeof *slots);
+    if (world_ranks == NULL || slots == NULL) {
+        free(world_ranks);
+        free(slots);
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a team");
+    }
+    for (i = 0; i < count; i++) {
+        world_ranks[i] = tickets[i].word[RANK];
+        slots[i] = (uint16_t)tickets[i].word[SLOT];
+    }
+    status = xyl_team_create(context, rank, count, slots[rank], world_ranks,
+                             slots, &team);
+    if (status != XYLEM_OK)
+        return status;
+    team->key |= tickets[0].word[SERIAL];
+    *team_out = team;
+    return XYLEM_OK;
+}
+
+/* ---- public ---- */
+
+static xylem_status_t check(const xylem_team_t *parent, const void *team_out,
+                            const void *request_out, const char *call)
+{
+    xylem_status_t status = xyl_team_check(parent, call);
+
+    if (status == XYLEM_OK && (team_out == NULL || request_out == NULL))
+        return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: an output is NULL", call);
+    return status;
+}
+
+xylem_status_t xylem_team_isplit(xylem_team_t *parent, uint32_t color,
+                                 uint32_t key, xylem_team_t **team_out,
+                                 xylem_request_t **request_out)
+{
+    xylem_status_t status =
+        check(parent, team_out, request_out, "xylem_team_split");
+
+    if (status != XYLEM_OK)
+        return status;
+    return split_start(parent, color, key, team_out, request_out);
+}
+
+xylem_status_t xylem_team_idup(xylem_team_t *parent, xylem_team_t **team_out,
+                               xylem_request_t **request_out)
+{
+    xylem_status_t status =
+        check(parent, team_out, request_out, "xylem_team_dup");
+
+    if (status != XYLEM_OK)
+        return status;
+    return split_start(parent, 0, parent->rank, team_out, request_out);
+}
+
+/* The position of this rank in the list; XYLEM_COLOR_NONE: it is not there. */
+static xylem_status_t find_in_subset(const xylem_team_t *parent,
+                                     const uint32_t *ranks, uint32_t count,
+                                     uint32_t *position_out)
+{
+    char *seen = calloc(parent->size, 1);
+    uint32_t i, position = XYLEM_COLOR_NONE;
+
+    if (seen == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to make a team");
+    for (i = 0; i < count; i++) {
+        if (ranks[i] >= parent->size || seen[ranks[i]]) {
+            (void)xyl_fail(
+                XYLEM_ERR_INVALID_ARG,
+                "xylem_team_subset: rank %u is listed twice or outside "
+                "the parent's %u ranks",
+                ranks[i], parent->size);
+            free(seen);
+            return XYLEM_ERR_INVALID_ARG;
+        }
+        seen[ranks[i]] = 1;
+        if (ranks[i] == parent->rank)
+            position = i;
+    }
+    free(seen);
+    *position_out = position;
+    return XYLEM_OK;
+}
+
+xylem_status_t xylem_team_isubset(xylem_team_t *parent, const uint32_t *ranks,
+                                  uint32_t count, xylem_team_t **team_out,
+                                  xylem_request_t **request_out)
+{
+    xylem_status_t status =
+        check(parent, team_out, request_out, "xylem_team_subset");
+    uint32_t position = XYLEM_COLOR_NONE;
+
+    if (status != XYLEM_OK)
+        return status;
+    if (ranks == NULL || count == 0)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "xylem_team_subset: the list of ranks is empty");
+    status = find_in_subset(parent, ranks, count, &position);
+    if (status != XYLEM_OK)
+        return status;
+    return split_start(parent, position == XYLEM_COLOR_NONE ? position : 0,
+                       position, team_out, request_out);
+}
+
+static xylem_status_t finish(xylem_status_t status, xylem_request_t *request)
+{
+    if (status != XYLEM_OK)
+        return status;
+    status = xylem_request_wait(request);
+    xylem_request_free(request);
+    return status;
+}
+
+static xylem_status_t check_may_block(const xylem_team_t *parent,
+                                      const char *call)
+{
+    xylem_status_t status = xyl_team_check(parent, call);
+
+    if (status == XYLEM_OK && xyl_engine_in_callback(&parent->context->engine))
+        return xyl_fail(XYLEM_ERR_IN_CALLBACK,
+                        "%s: a callback must not block; use the i-form", call);
+    return status;
+}
+
+xylem_status_t xylem_team_split(xylem_team_t *parent, uint32_t color,
+                                uint32_t key, xylem_team_t **team_out)
+{
+    xylem_request_t *request = NULL;
+    xylem_status_t status = check_may_block(parent, "xylem_team_split");
+
+    if (status == XYLEM_OK)
+        status = xylem_team_isplit(parent, color, key, team_out, &request);
+    return finish(status, request);
+}
+
+xylem_status_t xylem_team_dup(xylem_team_t *parent, xylem_team_t **team_out)
+{
+    xylem_request_t *request = NULL;
+    xylem_status_t status = check_may_block(parent, "xylem_team_dup");
+
+    if (status == XYLEM_OK)
+        status = xylem_team_idup(parent, team_out, &request);
+    return finish(status, request);
+}
+
+xylem_status_t xylem_team_subset(xylem_team_t *parent, const uint32_t *ranks,
+                                 uint32_t count, xylem_team_t **team_out)
+{
+    xylem_request_t *request = NULL;
+    xylem_status_t status = check_may_block(parent, "xylem_team_subset");
+
+    if (status == XYLEM_OK)
+        status = xylem_team_isubset(parent, ranks, count, team_out, &request);
+    return finish(status, request);
+}

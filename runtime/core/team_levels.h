@@ -1,0 +1,52 @@
+/* How a team lies on nodes: what collectives of several levels are made from.
+ * Nodes are numbered in the order of their first ranks, the ranks of a node
+ * (its seats) in ascending order. */
+#ifndef XYL_RUNTIME_CORE_TEAM_LEVELS_H
+#define XYL_RUNTIME_CORE_TEAM_LEVELS_H
+
+#include "runtime/core/team.h"
+
+typedef struct xyl_levels {
+    uint32_t ranks;
+    uint32_t nodes;
+    uint32_t node;    /* this rank's */
+    uint32_t seat;    /* this rank's, on its node */
+    uint32_t largest; /* seats of the largest node */
+    uint32_t *starts; /* [nodes + 1] in `order` */
+    uint32_t *order;  /* [ranks] node after node; NULL: as they are numbered */
+    /* The nodes below switches; of 0 ranks where trees cannot gain by them. */
+    xyl_topology_map_t map;
+    uint32_t *map_memory;
+} xyl_levels_t;
+
+/* Made by the first call; belongs to the team. NULL: no memory. Any thread. */
+const xyl_levels_t *xyl_team_levels(xylem_team_t *team);
+void xyl_team_levels_free(xylem_team_t *team);
+
+static inline uint32_t xyl_levels_seats(const xyl_levels_t *levels,
+                                        uint32_t node)
+{
+    return levels->starts[node + 1] - levels->starts[node];
+}
+
+/* The switches, for trees over the nodes; NULL: none. */
+static inline const xyl_topology_map_t *
+xyl_levels_switches(const xyl_levels_t *levels)
+{
+    return levels->map.ranks != 0 ? &levels->map : NULL;
+}
+
+/* The rank in the team. */
+static inline uint32_t xyl_levels_rank(const xyl_levels_t *levels,
+                                       uint32_t node, uint32_t seat)
+{
+    uint32_t at = levels->starts[node] + seat;
+
+    return levels->order == NULL ? at : levels->order[at];
+}
+
+/* Where a rank of the team lives. */
+void xyl_levels_find(const xyl_levels_t *levels, uint32_t rank,
+                     uint32_t *node_out, uint32_t *seat_out);
+
+#endif

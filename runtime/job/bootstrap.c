@@ -1,0 +1,211 @@
+/* Blobs, and the two bootstraps that need no launcher. */
+#include "runtime/job/bootstrap.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/base/status.h"
+
+/* ---- blobs ---- */
+
+xylem_status_t xyl_blobs_init(xyl_blobs_t *blobs, uint32_t ranks)
+{
+    blobs->memory = NULL;
+    blobs->offsets = calloc((size_t)ranks + 1, sizeof *blobs->offsets);
+    return blobs->offsets == NULL ? XYLEM_ERR_NO_MEMORY : XYLEM_OK;
+}
+
+xylem_status_t xyl_blobs_append(xyl_blobs_t *blobs, uint32_t rank,
+                                const void *data, size_t bytes)
+{
+    /* 8 keeps every blob aligned for the structures inside. */
+    size_t begin = blobs->offsets[rank], end = begin + ((bytes + 7) & ~7UL);
+    char *memory = realloc(blobs->memory, end != 0 ? end : 1);
+
+    if (memory == NULL)
+        return XYLEM_ERR_NO_MEMORY;
+    memcpy(memory + begin, data, bytes);
+    memset(memory + begin + bytes, 0, end - begin - bytes);
+    blobs->memory = memory;
+    blobs->offsets[rank + 1] = end;
+    return XYLEM_OK;
+}
+
+void xyl_blobs_fini(xyl_blobs_t *blobs)
+{
+    free(blobs->memory);
+    free(blobs->offsets);
+    *blobs = (xyl_blobs_t){NULL, NULL};
+}
+
+/* ---- one process ---- */
+
+static xylem_status_t single_exchange(xyl_bootstrap_t *bootstrap,
+                                      const void *mine, size_t bytes,
+                                      xyl_blobs_t *all_out)
+{
+    xyl_blobs_t all;
+    xylem_status_t status = xyl_blobs_init(&all, bootstrap->ranks);
+
+    if (status == XYLEM_OK)
+        status = xyl_blobs_append(&all, 0, mine, bytes);
+    if (status == XYLEM_OK)
+        *all_out = all;
+    else
+        xyl_blobs_fini(&all);
+    return status;
+}
+
+static xylem_status_t no_fence(xyl_bootstrap_t *bootstrap)
+{
+    (void)bootstrap;
+    return XYLEM_OK;
+}
+
+static void single_destroy(xyl_bootstrap_t *bootstrap)
+{
+    free(bootstrap);
+}
+
+static const xyl_bootstrap_ops_t single_ops = {
+    .name = "single",
+    .exchange = single_exchange,
+    .fence_start = no_fence,
+    .fence_test = no_fence,
+    .destroy = single_destroy,
+};
+
+xylem_status_t xyl_bootstrap_single_create(xyl_bootstrap_t **bootstrap_out)
+{
+    xyl_bootstrap_t *bootstrap = calloc(1, sizeof *bootstrap);
+
+    if (bootstrap == NULL)
+        return XYLEM_ERR_NO_MEMORY;
+    bootstrap->ops = &single_ops;
+    bootstrap->ranks = 1;
+    gethostname(bootstrap->node, sizeof bootstrap->node - 1);
+    *bootstrap_out = bootstrap;
+    return XYLEM_OK;
+}
+
+/* ---- the user's callbacks ---- */
+
+typedef struct user_bootstrap {
+    xyl_bootstrap_t base;
+    xylem_bootstrap_t user;
+} user_bootstrap_t;
+
+static xylem_status_t user_allgather(xyl_bootstrap_t *bootstrap,
+                                     const void *mine, void *all, size_t bytes)
+{
+    const xylem_bootstrap_t *user =
+        &((user_bootstrap_t *)(void *)bootstrap)->user;
+    xylem_status_t status = user->allgather(user->arg, mine, all, bytes);
+
+    if (status == XYLEM_OK)
+        return XYLEM_OK;
+    return xyl_fail(XYLEM_ERR_BOOTSTRAP,
+                    "the allgather of the bootstrap failed: %s",
+                    xylem_status_text(status));
+}
+
+static size_t largest(const uint64_t *sizes, uint32_t count)
+{
+    size_t most = 0;
+    uint32_t i;
+
+    for (i = 0; i < count; i++)
+        if (sizes[i] > most)
+            most = sizes[i];
+    return most;
+}
+
+/* Sizes first, then all blobs padded to the largest. */
+static xylem_status_t user_exchange(xyl_bootstrap_t *bootstrap,
+                                    const void *mine, size_t bytes,
+                                    xyl_blobs_t *all_out)
+{
+    uint64_t size = bytes, *sizes = calloc(bootstrap->ranks, sizeof *sizes);
+    char *padded = NULL, *gathered = NULL;
+    xyl_blobs_t all = {NULL, NULL};
+    xylem_status_t status = XYLEM_ERR_NO_MEMORY;
+    size_t most;
+    uint32_t i;
+
+    if (sizes == NULL || xyl_blobs_init(&all, bootstrap->ranks) != XYLEM_OK)
+        goto out;
+    status = user_allgather(bootstrap, &size, sizes, sizeof size);
+    if (status == XYLEM_OK && sizes[bootstrap->rank] != bytes)
+        status = xyl_fail(XYLEM_ERR_BOOTSTRAP,
+                          "the allgather of the bootstrap did not bring rank "
+                          "%u what it gave itself",
+                          bootstrap->rank);
+    if (status != XYLEM_OK)
+        goto out;
+    most = largest(sizes, bootstrap->ranks);
+    assert(most >= bytes && bytes > 0); /* own size is there, see above */
+    padded = calloc(1, most);
+    gathered = calloc(bootstrap->ranks, most);
+    status = XYLEM_ERR_NO_MEMORY;
+    if (padded == NULL || gathered == NULL)
+        goto out;
+    memcpy(padded, mine, bytes);
+    status = user_allgather(bootstrap, padded, gathered, most);
+    for (i = 0; i < bootstrap->ranks && status == XYLEM_OK; i++)
+        status = xyl_blobs_append(&all, i, gathered + i * most, sizes[i]);
+out:
+    free(gathered);
+    free(padded);
+    free(sizes);
+    if (status == XYLEM_OK)
+        *all_out = all;
+    else
+        xyl_blobs_fini(&all);
+    return status;
+}
+
+static xylem_status_t user_fence(xyl_bootstrap_t *bootstrap)
+{
+    char mine = 0, *all = calloc(bootstrap->ranks, 1);
+    xylem_status_t status = XYLEM_ERR_NO_MEMORY;
+
+    if (all != NULL)
+        status = user_allgather(bootstrap, &mine, all, 1);
+    free(all);
+    return status;
+}
+
+static const xyl_bootstrap_ops_t user_ops = {
+    .name = "user",
+    .exchange = user_exchange,
+    .fence_start = user_fence,
+    .fence_test = no_fence,
+    .destroy = single_destroy,
+};
+
+xylem_status_t xyl_bootstrap_user_create(const xylem_bootstrap_t *user,
+                                         xyl_bootstrap_t **bootstrap_out)
+{
+    user_bootstrap_t *bootstrap;
+
+    if (user->struct_bytes < sizeof *user || user->allgather == NULL)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "bootstrap: struct_bytes or allgather is not set");
+    if (user->ranks == 0 || user->rank >= user->ranks)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "bootstrap: rank %u is outside 0 ... ranks - 1 "
+                        "(ranks is %u)",
+                        user->rank, user->ranks);
+    bootstrap = calloc(1, sizeof *bootstrap);
+    if (bootstrap == NULL)
+        return XYLEM_ERR_NO_MEMORY;
+    bootstrap->base.ops = &user_ops;
+    bootstrap->base.rank = user->rank;
+    bootstrap->base.ranks = user->ranks;
+    gethostname(bootstrap->base.node, sizeof bootstrap->base.node - 1);
+    bootstrap->user = *user;
+    *bootstrap_out = &bootstrap->base;
+    return XYLEM_OK;
+}

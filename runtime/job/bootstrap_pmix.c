@@ -1,0 +1,231 @@
+/* Bootstrap over PMIx, as offered by mpirun, srun --mpi=pmix and xylem-run.
+ * PMIx counts its initialisations, so an MPI library in the same process may
+ * use it too. Its callbacks run on a thread of its own and only set a flag. */
+#include <inttypes.h>
+#include <pmix.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/base/status.h"
+#include "runtime/job/bootstrap.h"
+
+typedef struct pmix_bootstrap {
+    xyl_bootstrap_t base;
+    pmix_proc_t self;
+    _Atomic int fence_status; /* pmix_status_t, or FENCE_RUNNING */
+    pmix_info_t fence_info;   /* PMIx reads it until the fence is over */
+} pmix_bootstrap_t;
+
+enum { FENCE_RUNNING = 1 };
+
+/* Contexts of this process so far: the same number on every rank, because
+ * contexts are created collectively, so it names their keys. */
+static _Atomic unsigned contexts_created;
+
+int xyl_bootstrap_pmix_is_offered(void)
+{
+    return getenv("PMIX_NAMESPACE") != NULL && getenv("PMIX_RANK") != NULL;
+}
+
+static xylem_status_t fail(const char *what, pmix_status_t status)
+{
+    return xyl_fail(XYLEM_ERR_BOOTSTRAP, "PMIx: %s: %s", what,
+                    PMIx_Error_string(status));
+}
+
+static xylem_status_t put(const char *key, const void *mine, size_t bytes)
+{
+    pmix_value_t value;
+    pmix_status_t status;
+
+    PMIX_VALUE_CONSTRUCT(&value);
+    value.type = PMIX_BYTE_OBJECT;
+    value.data.bo.bytes = (char *)(uintptr_t)mine;
+    value.data.bo.size = bytes;
+    status = PMIx_Put(PMIX_GLOBAL, key, &value);
+    if (status == PMIX_SUCCESS)
+        status = PMIx_Commit();
+    return status == PMIX_SUCCESS ? XYLEM_OK : fail("put", status);
+}
+
+static xylem_status_t get(const pmix_proc_t *proc, const char *key,
+                          xyl_blobs_t *all)
+{
+    pmix_value_t *value = NULL;
+    pmix_status_t error = PMIx_Get(proc, key, NULL, 0, &value);
+    xylem_status_t status;
+
+    if (error != PMIX_SUCCESS || value == NULL)
+        return fail("get", error);
+    if (value->type == PMIX_BYTE_OBJECT)
+        status = xyl_blobs_append(all, proc->rank, value->data.bo.bytes,
+                                  value->data.bo.size);
+    else
+        status = fail("get: wrong type", PMIX_ERR_TYPE_MISMATCH);
+    PMIX_VALUE_RELEASE(value);
+    return status;
+}
+
+static xylem_status_t fence_collect(uint64_t timeout_s)
+{
+    bool collect = true;
+    int limit = (int)timeout_s;
+    pmix_info_t info[2];
+    pmix_status_t status;
+
+    PMIX_INFO_LOAD(&info[0], PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
+    PMIX_INFO_LOAD(&info[1], PMIX_TIMEOUT, &limit, PMIX_INT);
+    status = PMIx_Fence(NULL, 0, info, 2);
+    PMIX_INFO_DESTRUCT(&info[0]);
+    PMIX_INFO_DESTRUCT(&info[1]);
+    if (status == PMIX_ERR_TIMEOUT)
+        return xyl_fail(XYLEM_ERR_TIMED_OUT,
+                        "not all ranks created their context within %" PRIu64
+                        " s (XYLEM_TIMEOUT_S)",
+                        timeout_s);
+    return status == PMIX_SUCCESS ? XYLEM_OK : fail("fence", status);
+}
+
+static xylem_status_t pmix_exchange(xyl_bootstrap_t *base, const void *mine,
+                                    size_t bytes, xyl_blobs_t *all_out)
+{
+    pmix_bootstrap_t *bootstrap = (pmix_bootstrap_t *)(void *)base;
+    pmix_proc_t proc = bootstrap->self;
+    xyl_blobs_t all = {NULL, NULL};
+    char key[32];
+    xylem_status_t status;
+
+    snprintf(
+        key, sizeof key, "xylem.%u",
+        atomic_fetch_add_explicit(&contexts_created, 1, memory_order_relaxed));
+    status = put(key, mine, bytes);
+    if (status == XYLEM_OK)
+        status = fence_collect(base->timeout_s);
+    if (status == XYLEM_OK)
+        status = xyl_blobs_init(&all, base->ranks);
+    for (proc.rank = 0; proc.rank < base->ranks && status == XYLEM_OK;
+         proc.rank++)
+        status = get(&proc, key, &all);
+    if (status == XYLEM_OK)
+        *all_out = all;
+    else
+        xyl_blobs_fini(&all);
+    return status;
+}
+
+static void fence_done(pmix_status_t status, void *arg)
+{
+    pmix_bootstrap_t *bootstrap = arg;
+
+    /* Partner: the load in pmix_fence_test. */
+    atomic_store_explicit(&bootstrap->fence_status, status,
+                          memory_order_release);
+}
+
+/* The data are not wanted again, but under Slurm a fence that does not collect
+ * them is none beyond the node (PMIxFenceBarrier in mpi.conf). */
+static xylem_status_t pmix_fence_start(xyl_bootstrap_t *base)
+{
+    pmix_bootstrap_t *bootstrap = (pmix_bootstrap_t *)(void *)base;
+    bool collect = true;
+    pmix_status_t status;
+
+    atomic_store_explicit(&bootstrap->fence_status, FENCE_RUNNING,
+                          memory_order_relaxed);
+    PMIX_INFO_LOAD(&bootstrap->fence_info, PMIX_COLLECT_DATA, &collect,
+                   PMIX_BOOL);
+    status = PMIx_Fence_nb(NULL, 0, &bootstrap->fence_info, 1, fence_done,
+                           bootstrap);
+    if (status == PMIX_OPERATION_SUCCEEDED) {
+        fence_done(PMIX_SUCCESS, bootstrap);
+        status = PMIX_SUCCESS;
+    }
+    return status == PMIX_SUCCESS ? XYLEM_OK : fail("fence", status);
+}
+
+static xylem_status_t pmix_fence_test(xyl_bootstrap_t *base)
+{
+    pmix_bootstrap_t *bootstrap = (pmix_bootstrap_t *)(void *)base;
+    int status =
+        atomic_load_explicit(&bootstrap->fence_status, memory_order_acquire);
+
+    if (status == FENCE_RUNNING)
+        return XYLEM_IN_PROGRESS;
+    /* Some ranks have died; all others are here. */
+    if (status == PMIX_ERR_PARTIAL_SUCCESS)
+        return XYLEM_OK;
+    return status == PMIX_SUCCESS ? XYLEM_OK : fail("fence", status);
+}
+
+static void pmix_destroy(xyl_bootstrap_t *bootstrap)
+{
+    PMIx_Finalize(NULL, 0);
+    free(bootstrap);
+}
+
+static const xyl_bootstrap_ops_t pmix_ops = {
+    .name = "pmix",
+    .fence_outlives_ranks = 1,
+    .exchange = pmix_exchange,
+    .fence_start = pmix_fence_start,
+    .fence_test = pmix_fence_test,
+    .destroy = pmix_destroy,
+};
+
+static xylem_status_t read_job(pmix_bootstrap_t *bootstrap)
+{
+    pmix_proc_t job = bootstrap->self;
+    pmix_value_t *value = NULL;
+    pmix_status_t status;
+
+    job.rank = PMIX_RANK_WILDCARD;
+    status = PMIx_Get(&job, PMIX_JOB_SIZE, NULL, 0, &value);
+    if (status != PMIX_SUCCESS)
+        return fail("job size", status);
+    PMIX_VALUE_GET_NUMBER(status, value, bootstrap->base.ranks, uint32_t);
+    PMIX_VALUE_RELEASE(value);
+    if (status != PMIX_SUCCESS)
+        return fail("job size", status);
+    status = PMIx_Get(&bootstrap->self, PMIX_HOSTNAME, NULL, 0, &value);
+    if (status == PMIX_SUCCESS && value->type == PMIX_STRING &&
+        value->data.string != NULL)
+        snprintf(bootstrap->base.node, sizeof bootstrap->base.node, "%s",
+                 value->data.string);
+    else
+        gethostname(bootstrap->base.node, sizeof bootstrap->base.node - 1);
+    if (status == PMIX_SUCCESS)
+        PMIX_VALUE_RELEASE(value);
+    return XYLEM_OK;
+}
+
+xylem_status_t xyl_bootstrap_pmix_create(xyl_bootstrap_t **bootstrap_out)
+{
+    pmix_bootstrap_t *bootstrap = calloc(1, sizeof *bootstrap);
+    pmix_status_t error;
+    xylem_status_t status;
+
+    if (bootstrap == NULL)
+        return XYLEM_ERR_NO_MEMORY;
+    error = PMIx_Init(&bootstrap->self, NULL, 0);
+    if (error != PMIX_SUCCESS) {
+        /* A failed PMIx_Init is not paired with PMIx_Finalize. */
+        free(bootstrap);
+        return xyl_fail(XYLEM_ERR_BOOTSTRAP,
+                        "no launcher with PMIx was found (%s): start the "
+                        "program with xylem-run, mpirun or srun --mpi=pmix, "
+                        "or set XYLEM_BOOTSTRAP=single",
+                        PMIx_Error_string(error));
+    }
+    bootstrap->base.ops = &pmix_ops;
+    bootstrap->base.rank = bootstrap->self.rank;
+    status = read_job(bootstrap);
+    if (status != XYLEM_OK) {
+        pmix_destroy(&bootstrap->base);
+        return status;
+    }
+    *bootstrap_out = &bootstrap->base;
+    return XYLEM_OK;
+}

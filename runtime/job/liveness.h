@@ -1,0 +1,21 @@
+/* Liveness: notices the death of processes on this machine, which UCX's shared
+ * memory does not report, by a process descriptor of each. */
+#ifndef XYL_RUNTIME_JOB_LIVENESS_H
+#define XYL_RUNTIME_JOB_LIVENESS_H
+
+#include "runtime/core/context.h"
+
+/* After the driver has started. Sets context->liveness; without local peers or
+ * without support of the kernel it stays NULL. */
+xylem_status_t xyl_liveness_start(xylem_context_t *context);
+void xyl_liveness_stop(xylem_context_t *context);
+
+/* The progressing thread: a message could not be moved. The kernel takes the
+ * memory of a dying process away a moment before it says that the process has
+ * ended: waits for that word, but only a moment. XYLEM_ERR_PROC_FAILED when a
+ * process of `team` has ended, else `status`. */
+xylem_status_t xyl_liveness_explain(xylem_context_t *context,
+                                    const xylem_team_t *team,
+                                    xylem_status_t status);
+
+#endif

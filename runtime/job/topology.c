@@ -1,0 +1,76 @@
+#include "runtime/job/topology.h"
+
+#include <hwloc.h>
+#include <unistd.h>
+
+#include "runtime/base/log.h"
+
+/* The index of the one object of `type` that holds all of `set`. */
+static uint32_t index_covering(hwloc_topology_t topology, hwloc_obj_type_t type,
+                               hwloc_const_cpuset_t set)
+{
+    hwloc_obj_t object = NULL;
+
+    while ((object = hwloc_get_next_obj_by_type(topology, type, object)) !=
+           NULL)
+        if (object->cpuset != NULL &&
+            hwloc_bitmap_isincluded(set, object->cpuset))
+            return object->logical_index;
+    return UINT32_MAX;
+}
+
+static void place_of(hwloc_topology_t topology, hwloc_const_cpuset_t set,
+                     xylem_place_t *place)
+{
+    place->socket = index_covering(topology, HWLOC_OBJ_PACKAGE, set);
+    place->numa = index_covering(topology, HWLOC_OBJ_NUMANODE, set);
+    place->l3 = index_covering(topology, HWLOC_OBJ_L3CACHE, set);
+    place->core = index_covering(topology, HWLOC_OBJ_CORE, set);
+}
+
+/* What one core has of the caches of a level, if all use theirs alike. */
+static uint64_t cache_of_core(hwloc_topology_t topology, hwloc_obj_type_t type,
+                              uint32_t cores)
+{
+    int caches = hwloc_get_nbobjs_by_type(topology, type);
+    hwloc_obj_t cache = hwloc_get_obj_by_type(topology, type, 0);
+
+    if (caches <= 0 || cache == NULL || cache->attr == NULL)
+        return 0;
+    return cache->attr->cache.size * (uint64_t)caches / cores;
+}
+
+static void read_topology(hwloc_topology_t topology, xyl_machine_t *machine)
+{
+    hwloc_cpuset_t bound = hwloc_bitmap_alloc();
+    int cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
+
+    if (cores > 0)
+        machine->cores = (uint32_t)cores;
+    if (bound != NULL &&
+        hwloc_get_cpubind(topology, bound, HWLOC_CPUBIND_THREAD) == 0)
+        place_of(topology, bound, &machine->place);
+    machine->cache_bytes =
+        cache_of_core(topology, HWLOC_OBJ_L2CACHE, machine->cores) +
+        cache_of_core(topology, HWLOC_OBJ_L3CACHE, machine->cores);
+    hwloc_bitmap_free(bound);
+}
+
+void xyl_machine_read(xyl_machine_t *machine_out)
+{
+    hwloc_topology_t topology;
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+
+    *machine_out = (xyl_machine_t){
+        .place = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX},
+        .cores = online > 0 ? (uint32_t)online : 1};
+    if (hwloc_topology_init(&topology) != 0) {
+        xyl_log(XYL_LOG_WARN, "hwloc cannot read the machine");
+        return;
+    }
+    if (hwloc_topology_load(topology) == 0)
+        read_topology(topology, machine_out);
+    else
+        xyl_log(XYL_LOG_WARN, "hwloc cannot read the machine");
+    hwloc_topology_destroy(topology);
+}
