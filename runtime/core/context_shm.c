@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "progress/shm/shm_node.h"
+#include "progress/shm/node.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/job/peers.h"

@@ -3,7 +3,7 @@
 #ifndef XYL_RUNTIME_JOB_PEERS_H
 #define XYL_RUNTIME_JOB_PEERS_H
 
-#include "progress/shm/shm_node.h"
+#include "progress/shm/node.h"
 #include "runtime/core/context.h"
 
 /* Exchanges hellos over context->bootstrap and checks that the ranks fit

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "progress/shm/shm_node.h"
+#include "progress/shm/node.h"
 
 enum { NODES = 4, REGION_BYTES = 3 << 20, BYTES = 5000 };
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "progress/shm/shm_node.h"
+#include "progress/shm/node.h"
 #include "runtime/core/context.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"

@@ -1,5 +1,5 @@
 /* The directory of a node's shared memory by itself, in ordinary memory. */
-#include "progress/shm/shm_node_directory.h"
+#include "progress/shm/directory.h"
 
 #include <stdlib.h>
 

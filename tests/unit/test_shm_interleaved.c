@@ -63,7 +63,7 @@ static int interleave(void)
     (interleave(),                                                             \
      atomic_compare_exchange_strong_explicit(                                  \
          object, expected, value, memory_order_seq_cst, memory_order_seq_cst))
-#include "progress/shm/shm_node_directory.c"
+#include "progress/shm/directory.c"
 
 static void check_alone(uint32_t index)
 {

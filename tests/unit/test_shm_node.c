@@ -1,7 +1,7 @@
 /* Shared memory of a node: regions, words, and what is said where there can be
  * none. Its users are in one process, as the sanitizer of threads sees no
  * other; test_shm_sleep has several. */
-#include "progress/shm/shm_node.h"
+#include "progress/shm/node.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "progress/shm/shm_node_directory.h"
+#include "progress/shm/directory.h"
 #include "tests/support/check.h"
 #include "tests/support/shm_nodes.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "progress/engine/driver.h"
-#include "progress/shm/shm_node.h"
+#include "progress/shm/node.h"
 #include "tests/support/check.h"
 #include "tests/support/shm_nodes.h"
 #include "tests/support/shm_pair.h"

@@ -27,7 +27,7 @@
  * All operations are sequentially consistent: claims and searches of all ranks
  * have one order. This is done when something is planned, not when it runs.
  */
-#include "progress/shm/shm_node_directory.h"
+#include "progress/shm/directory.h"
 
 #include <assert.h>
 #include <sched.h>

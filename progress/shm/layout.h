@@ -1,18 +1,19 @@
-/* The inside of a node's shared memory, for the files that make it up:
+/* What lies in the shared file of a node, and what a process keeps of it; for
  *
- *   shm_node.c            processes and their files: creating, joining, the end
- *   shm_node_ops.c        what progress/shm/shm.h offers
- *   shm_node_directory.c  which key has which range
- *   shm_node_heap.c       memory that belongs to one process and all can see
- */
-#ifndef XYL_PROGRESS_SHM_SHM_NODE_INSIDE_H
-#define XYL_PROGRESS_SHM_SHM_NODE_INSIDE_H
+ *   node.c       processes and their files: creating, joining, the end
+ *   map.c        regions: the ranges that are mapped here
+ *   wake.c       flags, sleeping and waking
+ *
+ * Which key has which range is directory.c's, memory of one process that all
+ * can see heap.c's. */
+#ifndef XYL_PROGRESS_SHM_LAYOUT_H
+#define XYL_PROGRESS_SHM_LAYOUT_H
 
 #include <stddef.h>
 
-#include "progress/shm/shm_node.h"
-#include "progress/shm/shm_node_directory.h"
-#include "progress/shm/shm_node_heap.h"
+#include "progress/shm/directory.h"
+#include "progress/shm/heap.h"
+#include "progress/shm/node.h"
 
 enum { XYL_SHM_FD_CLOSED = -1, XYL_SHM_FD_FAILED = -2 };
 
@@ -117,11 +118,24 @@ int xyl_shm_node_open(int32_t pid, int32_t fd, uint64_t inode, int flags);
 /* Whether the file begins as this process's does. */
 int xyl_shm_node_is_alike(const xyl_shm_node_t *node, int fd);
 
+/* The member with that rank of the job. */
+xyl_shm_node_peer_t *xyl_shm_node_find(const xyl_shm_node_t *node,
+                                       uint32_t rank);
+
+/* ---- map.c and wake.c: as progress/shm/shm.h says ---- */
+
+void *xyl_shm_node_attach(xyl_shm_t *shm, uint64_t key, size_t bytes);
+void xyl_shm_node_detach(xyl_shm_t *shm, uint64_t key);
+void xyl_shm_node_prepare(xyl_shm_t *shm, void *memory, size_t bytes);
 /* Unmaps all regions. */
 void xyl_shm_node_regions_fini(xyl_shm_node_t *node);
 
-extern const xyl_shm_ops_t xyl_shm_node_ops;
+void xyl_shm_node_set(xyl_shm_t *shm, _Atomic uint64_t *flag, uint64_t value,
+                      const uint32_t *readers, uint32_t count);
 /* The same where no member ever sleeps. */
-extern const xyl_shm_ops_t xyl_shm_node_awake_ops;
+void xyl_shm_node_set_only(xyl_shm_t *shm, _Atomic uint64_t *flag,
+                           uint64_t value, const uint32_t *readers,
+                           uint32_t count);
+void xyl_shm_node_sleeps(xyl_shm_t *shm, int is_asleep);
 
 #endif

@@ -10,15 +10,15 @@
  *          `- 1: it sleeps                     |<- stride ->|
  *
  * All of it is sparse: memory is taken where somebody writes. A range belongs
- * to the key of its entry, see shm_node_directory.h. Behind the ranges each
- * process has its heap, in its own file, see shm_node_heap.h.
+ * to the key of its entry, see directory.h. Behind the ranges each
+ * process has its heap, in its own file, see heap.h.
  *
  *   create    before the processes know each other
  *   offer     what the others must know of this one
  *   join      with what all have offered
  */
-#ifndef XYL_PROGRESS_SHM_SHM_NODE_H
-#define XYL_PROGRESS_SHM_SHM_NODE_H
+#ifndef XYL_PROGRESS_SHM_NODE_H
+#define XYL_PROGRESS_SHM_NODE_H
 
 #include "progress/shm/shm.h"
 

@@ -3,8 +3,8 @@
  * chunks; a chunk stays where it is. Its bytes are numbered through all chunks.
  *
  * Any thread allocates and frees. */
-#ifndef XYL_PROGRESS_SHM_SHM_NODE_HEAP_H
-#define XYL_PROGRESS_SHM_SHM_NODE_HEAP_H
+#ifndef XYL_PROGRESS_SHM_HEAP_H
+#define XYL_PROGRESS_SHM_HEAP_H
 
 #include <pthread.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
  * the shared memory itself; all zeros is an empty directory. Any process may
  * be killed at any moment: what it was about to enter or leave is lost, at
  * worst its entry, and no other process ever waits for it. */
-#ifndef XYL_PROGRESS_SHM_SHM_NODE_DIRECTORY_H
-#define XYL_PROGRESS_SHM_SHM_NODE_DIRECTORY_H
+#ifndef XYL_PROGRESS_SHM_DIRECTORY_H
+#define XYL_PROGRESS_SHM_DIRECTORY_H
 
 #include <stdatomic.h>
 #include <stdint.h>

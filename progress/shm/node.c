@@ -1,4 +1,4 @@
-#include "progress/shm/shm_node.h"
+#include "progress/shm/node.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "progress/shm/shm_node_inside.h"
+#include "progress/shm/layout.h"
 #include "runtime/base/log.h"
 
 enum {
@@ -151,6 +151,95 @@ void xyl_shm_node_offer(const xyl_shm_node_t *node,
     *member_out = node == NULL ? nothing_to_offer() : node->offer;
 }
 
+/* ---- what progress/shm/shm.h offers, beside map.c and wake.c ---- */
+
+xyl_shm_node_peer_t *xyl_shm_node_find(const xyl_shm_node_t *node,
+                                       uint32_t rank)
+{
+    uint32_t low = 0, high = node->count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (node->peers[middle].member.rank < rank)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    assert(low < node->count && node->peers[low].member.rank == rank);
+    return &node->peers[low];
+}
+
+static int node_swap(xyl_shm_t *shm, _Atomic uint64_t *word, uint64_t *expected,
+                     uint64_t value)
+{
+    (void)shm;
+    return atomic_compare_exchange_strong_explicit(
+        word, expected, value, memory_order_seq_cst, memory_order_seq_cst);
+}
+
+static void *node_heap_alloc(xyl_shm_t *shm, size_t bytes)
+{
+    return xyl_shm_node_heap_alloc(&xyl_shm_node_of(shm)->heap, bytes);
+}
+
+static void node_heap_free(xyl_shm_t *shm, void *memory)
+{
+    xyl_shm_node_heap_free(&xyl_shm_node_of(shm)->heap, memory);
+}
+
+/* A byte's name is its number and 1. */
+static uint64_t node_share(xyl_shm_t *shm, const void *memory, size_t bytes)
+{
+    return xyl_shm_node_heap_number(&xyl_shm_node_of(shm)->heap, memory,
+                                    bytes) +
+           1;
+}
+
+static int memory_open(const xyl_shm_node_t *node,
+                       const xyl_shm_member_t *member)
+{
+    int fd = xyl_shm_node_open(member->pid, member->memory_fd,
+                               member->memory_inode, O_RDONLY);
+
+    if (fd >= 0 && xyl_shm_node_is_alike(node, fd))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    xyl_log(XYL_LOG_INFO, "cannot look at the memory of rank %u", member->rank);
+    return XYL_SHM_FD_FAILED;
+}
+
+static const void *node_view(xyl_shm_t *shm, uint32_t rank, uint64_t name,
+                             size_t bytes)
+{
+    xyl_shm_node_t *node = xyl_shm_node_of(shm);
+    xyl_shm_node_peer_t *peer = xyl_shm_node_find(node, rank);
+
+    if (name == 0)
+        return NULL;
+    if (peer == &node->peers[node->own])
+        return xyl_shm_node_heap_place(&node->heap, name - 1, bytes);
+    if (peer->memory_fd == XYL_SHM_FD_CLOSED)
+        peer->memory_fd = memory_open(node, &peer->member);
+    if (peer->memory_fd == XYL_SHM_FD_FAILED)
+        return NULL;
+    return xyl_shm_node_view(&peer->view, peer->memory_fd, node->layout.bytes,
+                             name - 1, bytes);
+}
+
+#define OPS(set_function)                                                      \
+    {                                                                          \
+        .name = "node", .attach = xyl_shm_node_attach,                         \
+        .detach = xyl_shm_node_detach, .prepare = xyl_shm_node_prepare,        \
+        .set = (set_function), .swap = node_swap,                              \
+        .sleeps = xyl_shm_node_sleeps, .heap_alloc = node_heap_alloc,          \
+        .heap_free = node_heap_free, .share = node_share, .view = node_view    \
+    }
+
+static const xyl_shm_ops_t sleeping_ops = OPS(xyl_shm_node_set);
+/* Where no member ever sleeps. */
+static const xyl_shm_ops_t awake_ops = OPS(xyl_shm_node_set_only);
+
 /* ---- joining ---- */
 
 int xyl_shm_node_open(int32_t pid, int32_t fd, uint64_t inode, int flags)
@@ -229,7 +318,7 @@ xyl_shm_trouble_t xyl_shm_node_join(xyl_shm_node_t *node,
     }
     assert(members[node->own].rank == own_rank);
     node->count = count;
-    node->shm.ops = &xyl_shm_node_ops;
+    node->shm.ops = &sleeping_ops;
     return XYL_SHM_FINE;
 }
 
@@ -241,7 +330,7 @@ void xyl_shm_node_may_sleep(xyl_shm_node_t *node)
 void xyl_shm_node_settle(xyl_shm_node_t *node)
 {
     if (atomic_load(&xyl_shm_node_header(node)->may_sleep) == 0)
-        node->shm.ops = &xyl_shm_node_awake_ops;
+        node->shm.ops = &awake_ops;
 }
 
 xyl_shm_t *xyl_shm_node_shm(xyl_shm_node_t *node)

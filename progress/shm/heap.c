@@ -1,4 +1,4 @@
-#include "progress/shm/shm_node_heap.h"
+#include "progress/shm/heap.h"
 
 #include <assert.h>
 #include <fcntl.h>

@@ -1,0 +1,106 @@
+/* Flags, and how those are woken who wait for one asleep:
+ *
+ * setter:  stores the flag,              then looks whether anybody sleeps
+ * sleeper: says that it goes to sleep,   then looks at its flags
+ *
+ * One of the two sees the other, as these four are sequentially consistent. A
+ * load of this kind costs no more than one that acquires. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "progress/shm/layout.h"
+#include "runtime/base/log.h"
+
+enum { DRAINS_MAX = 64 };
+
+/* For reading and writing: to write to a pipe that nobody reads, as its owner
+ * has just died, would end this process. */
+static int wake_open(xyl_shm_node_t *node, const xyl_shm_member_t *member)
+{
+    int fd = xyl_shm_node_open(member->pid, member->wake_fd, member->wake_inode,
+                               O_RDWR | O_NONBLOCK);
+
+    if (fd >= 0)
+        return fd;
+    xyl_log(errno == ENOENT || node->has_warned ? XYL_LOG_INFO : XYL_LOG_WARN,
+            "cannot wake rank %u (%s), which may sleep longer than it need; "
+            "XYLEM_PROGRESS=caller avoids that",
+            member->rank, strerror(errno));
+    node->has_warned = 1;
+    return XYL_SHM_FD_FAILED;
+}
+
+static void wake_peer(xyl_shm_node_t *node, xyl_shm_node_peer_t *peer)
+{
+    char byte = 0;
+
+    if (peer->wake_fd == XYL_SHM_FD_CLOSED)
+        peer->wake_fd = wake_open(node, &peer->member);
+    if (peer->wake_fd != XYL_SHM_FD_FAILED &&
+        write(peer->wake_fd, &byte, 1) < 0)
+        return; /* full: it is being woken already */
+}
+
+/* Whoever takes a sleeper's word that it sleeps is the one to wake it. */
+static void wake_readers(xyl_shm_node_t *node, const uint32_t *readers,
+                         uint32_t count)
+{
+    xyl_shm_node_line_t *lines = xyl_shm_node_lines(node);
+    uint32_t i;
+
+    for (i = 0; i < count; i++) {
+        xyl_shm_node_peer_t *peer = xyl_shm_node_find(node, readers[i]);
+        xyl_shm_node_line_t *line = &lines[peer - node->peers];
+        if (atomic_load(&line->is_asleep) != 0 &&
+            atomic_exchange(&line->is_asleep, 0) != 0)
+            wake_peer(node, peer);
+    }
+}
+
+void xyl_shm_node_set(xyl_shm_t *shm, _Atomic uint64_t *flag, uint64_t value,
+                      const uint32_t *readers, uint32_t count)
+{
+    xyl_shm_node_t *node = xyl_shm_node_of(shm);
+
+    atomic_store(flag, value);
+    if (atomic_load(&xyl_shm_node_header(node)->sleepers) != 0)
+        wake_readers(node, readers, count);
+}
+
+void xyl_shm_node_set_only(xyl_shm_t *shm, _Atomic uint64_t *flag,
+                           uint64_t value, const uint32_t *readers,
+                           uint32_t count)
+{
+    (void)shm;
+    (void)readers;
+    (void)count;
+    atomic_store_explicit(flag, value, memory_order_release);
+}
+
+/* A byte that comes after this ends the next sleep early, no more. */
+static void drain(const xyl_shm_node_t *node)
+{
+    char bytes[64];
+    unsigned i;
+
+    for (i = 0; i < DRAINS_MAX; i++)
+        if (read(node->wake[0], bytes, sizeof bytes) <= 0)
+            return;
+}
+
+void xyl_shm_node_sleeps(xyl_shm_t *shm, int is_asleep)
+{
+    xyl_shm_node_t *node = xyl_shm_node_of(shm);
+    xyl_shm_node_line_t *line = &xyl_shm_node_lines(node)[node->own];
+
+    if (is_asleep) {
+        atomic_store(&line->is_asleep, 1);
+        atomic_fetch_add(&xyl_shm_node_header(node)->sleepers, 1);
+        return;
+    }
+    atomic_store(&line->is_asleep, 0);
+    atomic_fetch_sub(&xyl_shm_node_header(node)->sleepers, 1);
+    drain(node);
+}
