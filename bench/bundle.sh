@@ -29,7 +29,7 @@ system=/usr/lib/x86_64-linux-gnu
 openmpi_plugins=lib/x86_64-linux-gnu/openmpi/lib/openmpi3
 
 programs=(launcher/xylem-run bench/xylem-bench bench/xylem-noise
-    bench/xylem-info bench/xylem-sim bench/bench_copy
+    bench/xylem-info simulator/xylem-sim bench/bench_copy
     bench/xylem-mpi-{driver,overhead,overlap}-{openmpi,mpich})
 openmpi_programs=(orterun orted)
 mpich_programs=(mpiexec.hydra hydra_pmi_proxy)
@@ -88,7 +88,7 @@ place_programs()
     for program in "$release"/examples/*; do
         [[ ! -f $program || ! -x $program ]] || place bin "$program"
     done
-    [[ ! -x $bundle/bin/xylem-sim ]] || place bin bench/predict.sh
+    [[ ! -x $bundle/bin/xylem-sim ]] || place bin bench/studies/predict.sh
     place lib "$release"/libxylem.so.0 "$release"/bindings/mpi/*.so
     ln -s libxylem.so.0 "$bundle/lib/libxylem.so"
 }

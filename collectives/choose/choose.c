@@ -80,8 +80,9 @@ static const rule_t node_rules[] = {
     }
 
 /* Across nodes. Simulated with 1,024 and 4,096 ranks, 32 on each node, by
- * bench/choices.sh: the ranks of a node share its interface, so that what sends
- * far in every round soon loses to what goes from neighbour to neighbour. */
+ * bench/studies/choices.sh: the ranks of a node share its interface, so that
+ * what sends far in every round soon loses to what goes from neighbour to
+ * neighbour. */
 static const rule_t net_rules[] = {
     {XYLEM_COLL_BCAST, ANY_RANKS, ANY_BYTES, NULL, 0, 0},
     /* rabenseifner ends one call of 16 to 128 KiB up to a fifth sooner, but all

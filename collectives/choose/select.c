@@ -45,7 +45,7 @@ static const rule_t reduce_node_rules[] = {
 /* Across nodes. Short messages: few steps, and few long edges. Longer ones: a
  * pipeline with few children and logarithmic depth; ranks usually fill node
  * after node, so that most of its edges are short. Simulated with 1,024 and
- * 4,096 ranks by bench/choices.sh. */
+ * 4,096 ranks by bench/studies/choices.sh. */
 static const rule_t bcast_net_rules[] = {
     {ANY_RANKS, 4 * KIB, XYLEM_TREE_TOPOLOGY, 4, 8 * KIB, 4, 8},
     {ANY_RANKS, 32 * KIB, XYLEM_TREE_DOUBLE, 0, 2 * KIB, 4, 8},

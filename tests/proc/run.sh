@@ -4,7 +4,7 @@
 #
 #   run.sh GROUP XYLEM-RUN FOLDER [SET]
 #
-#   GROUP   collectives, any, misuse, death or bench
+#   GROUP   collectives, calls, misuse, death or bench
 #   FOLDER  where the programs have been built
 #   SET     all, or few: where programs run slowly, about a third of the cases,
 #           with every mode and every setting in at least one of them
@@ -162,8 +162,8 @@ test_layouts()
 # ---------------------------------------------------------------------------
 # All collectives by all algorithms
 
-# any RANKS MODE NUMBER [NAME=VALUE | option]...
-any()
+# calls RANKS MODE NUMBER [NAME=VALUE | option]...
+calls()
 {
     local ranks=$1 mode=$2 number=$3 options=() word
     shift 3
@@ -173,32 +173,32 @@ any()
         *) options+=("$word") ;;
         esac
     done
-    succeeds "any $mode $number on $ranks${*:+, $*}" "$run" -n "$ranks" \
-        "${options[@]}" "$programs/any" "$mode" "$number"
+    succeeds "calls $mode $number on $ranks${*:+, $*}" "$run" -n "$ranks" \
+        "${options[@]}" "$programs/calls" "$mode" "$number"
 }
 
-test_any()
+test_calls()
 {
     local ranks much=3000
     [ "$set" = all ] || much=600
     for ranks in 1 2 3 5; do
         [ "$set" = all ] || [ "$ranks" = 3 ] || continue
-        any $ranks sweep $much
-        any $ranks flight $((much / 60))
-        any $ranks threads $((much / 10))
+        calls $ranks sweep $much
+        calls $ranks flight $((much / 60))
+        calls $ranks threads $((much / 10))
     done
-    cross any "${progresses[*]}" "3 sweep $((much / 5))" '4 flight 10' \
+    cross calls "${progresses[*]}" "3 sweep $((much / 5))" '4 flight 10' \
         '2 threads 60' '3 handover 20'
-    XYLEM_SHM=off cross any "${transports[*]} XYLEM_PROGRESS=thread" \
+    XYLEM_SHM=off cross calls "${transports[*]} XYLEM_PROGRESS=thread" \
         "5 sweep $((much / 10))" '3 flight 10' '3 threads 40' '2 flight 10'
-    any 6 sweep $((much / 5)) --nodes 3 --map cyclic
-    any 5 flight 10 --nodes 2
-    any 6 sweep $((much / 10)) XYLEM_NODE_GROUPS=2
-    any 7 sweep $((much / 20)) XYLEM_NODE_GROUPS=3
-    any 8 sweep $((much / 20)) --nodes 2 XYLEM_NODE_GROUPS=2
-    any 6 sweep $((much / 10)) --nodes 2 XYLEM_BYPASS_US=1
-    any 6 late 2 --nodes 2 XYLEM_BYPASS_US=50
-    any 6 late 1 --nodes 3 --map cyclic XYLEM_BYPASS_US=50 \
+    calls 6 sweep $((much / 5)) --nodes 3 --map cyclic
+    calls 5 flight 10 --nodes 2
+    calls 6 sweep $((much / 10)) XYLEM_NODE_GROUPS=2
+    calls 7 sweep $((much / 20)) XYLEM_NODE_GROUPS=3
+    calls 8 sweep $((much / 20)) --nodes 2 XYLEM_NODE_GROUPS=2
+    calls 6 sweep $((much / 10)) --nodes 2 XYLEM_BYPASS_US=1
+    calls 6 late 2 --nodes 2 XYLEM_BYPASS_US=50
+    calls 6 late 1 --nodes 3 --map cyclic XYLEM_BYPASS_US=50 \
         XYLEM_PROGRESS=blocking
 }
 
@@ -379,7 +379,7 @@ misuse)
     test_topologies
     test_misuse
     ;;
-any) test_any ;;
+calls) test_calls ;;
 death) test_death ;;
 bench) test_bench ;;
 *)

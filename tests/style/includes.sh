@@ -2,7 +2,7 @@
 # Layers are folders, and the arrows between them point one way: bindings ->
 # collectives -> {trees, progress} -> runtime/base. runtime/core assembles the
 # parts and sees all of them; so does the simulator, which no part of the library
-# knows.
+# knows. Its program and its calibration are made of parts of bench/, too.
 # shellcheck source=tests/style/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -21,6 +21,7 @@ allowed_for()
     collectives/*) echo "$library" ;;
     bindings/*) echo "bindings $library" ;;
     launcher/*) echo "launcher" ;;
+    simulator/program/* | simulator/calibrate/*) echo any ;;
     simulator/*) echo "simulator $library" ;;
     *) echo any ;;
     esac

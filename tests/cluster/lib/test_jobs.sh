@@ -87,22 +87,22 @@ test_collectives()
     gives "uneven nodes, mixed" 0 "${uneven[@]}" "${mixed[@]}" \
         "$tests/cluster/places" 3
     gives "ranks of a node share memory" 0 "${even[@]}" "$tests/nameless" shared
-    gives "all roots, four nodes of two" 0 "${even[@]}" "$tests/any" roots 1024
-    gives "all roots, mixed" 0 "${even[@]}" "${mixed[@]}" "$tests/any" roots 64
-    gives "all roots, uneven" 0 "${uneven[@]}" "$tests/any" roots 1024
+    gives "all roots, four nodes of two" 0 "${even[@]}" "$tests/calls" roots 1024
+    gives "all roots, mixed" 0 "${even[@]}" "${mixed[@]}" "$tests/calls" roots 64
+    gives "all roots, uneven" 0 "${uneven[@]}" "$tests/calls" roots 1024
     gives "all roots, uneven and mixed" 0 "${uneven[@]}" "${mixed[@]}" \
-        "$tests/any" roots 64
-    gives "sweep" 0 "${even[@]}" "$tests/any" sweep 400
+        "$tests/calls" roots 64
+    gives "sweep" 0 "${even[@]}" "$tests/calls" sweep 400
     gives "sweep, uneven and mixed" 0 "${uneven[@]}" "${mixed[@]}" \
-        "$tests/any" sweep 400
-    gives "flight" 0 "${even[@]}" "$tests/any" flight 8
+        "$tests/calls" sweep 400
+    gives "flight" 0 "${even[@]}" "$tests/calls" flight 8
     gives "threads" 0 env XYLEM_PROGRESS=thread "${even[@]}" \
-        "$tests/any" threads 30
+        "$tests/calls" threads 30
     gives "sweep, late leaders are passed" 0 env XYLEM_BYPASS_US=1 "${even[@]}" \
-        "$tests/any" sweep 100
-    gives "late ranks" 0 env XYLEM_BYPASS_US=50 "${even[@]}" "$tests/any" late 2
+        "$tests/calls" sweep 100
+    gives "late ranks" 0 env XYLEM_BYPASS_US=50 "${even[@]}" "$tests/calls" late 2
     gives "late ranks, mixed" 0 env XYLEM_BYPASS_US=50 "${even[@]}" \
-        "${mixed[@]}" "$tests/any" late 1
+        "${mixed[@]}" "$tests/calls" late 1
     gives "teams" 0 "${uneven[@]}" "$tests/collectives" teams 50
     bench_all "four nodes of two" 5 8 64K 14 "${even[@]}"
     bench_all "uneven nodes, mixed" 3 1K 1K 1 "${uneven[@]}" "${mixed[@]}"
@@ -214,8 +214,8 @@ test_slurm()
         coll_measures "srun: $coll" "$coll" 8 64K 14 "${srun[@]}" \
             "$bench/xylem-bench" --root 7
     done
-    gives "srun: all roots" 0 "${srun[@]}" "$tests/any" roots 64
-    gives "srun: cyclic" 0 "${srun[@]}" -m cyclic "$tests/any" roots 64
+    gives "srun: all roots" 0 "${srun[@]}" "$tests/calls" roots 64
+    gives "srun: cyclic" 0 "${srun[@]}" -m cyclic "$tests/calls" roots 64
     gives "Slurm goes" 0 bash "$here/slurm.sh" down
 }
 

@@ -130,10 +130,10 @@ test_several()
     local other=$work/d job
 
     gives "another cluster" 0 env CLUSTER_DIR="$other" bash "$run" up 2
-    CLUSTER_DIR=$other bash "$run" run -p 2 "$tests/any" sweep 60 \
+    CLUSTER_DIR=$other bash "$run" run -p 2 "$tests/calls" sweep 60 \
         >"$work/other" 2>&1 &
     job=$!
-    gives "a job on the one" 0 bash "$run" run -p 2 "$tests/any" sweep 60
+    gives "a job on the one" 0 bash "$run" run -p 2 "$tests/calls" sweep 60
     wait $job
     code=$?
     holds "and at the same time on the other" test $code -eq 0 -o $code -eq 77

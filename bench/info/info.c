@@ -1,0 +1,244 @@
+/* xylem-info: what this installation is, what the machine is, and every
+ * setting with its value, all read from where the library itself reads them.
+ * With --markdown it writes docs/config.md, which depends on nothing but the
+ * table of settings. One thread. */
+#include <event2/event.h>
+#include <hwloc.h>
+#include <pmix.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucp/api/ucp.h>
+
+#include "bench/common/child.h"
+#include "bench/common/cli.h"
+#include "collectives/data/op.h"
+#include "include/xylem.h"
+#include "runtime/base/config.h"
+
+enum { PATH_BYTES = 4096, LINE_WIDTH = 78, HELP_INDENT = 6 };
+
+static const char program_name[] = "xylem-info";
+
+struct settings {
+    unsigned markdown;
+    unsigned version;
+};
+
+static const struct cli_option options[] = {
+    {"markdown", 0, CLI_FLAG, offsetof(struct settings, markdown), 0, 0, NULL,
+     "print docs/config.md"},
+    {"version", 0, CLI_FLAG, offsetof(struct settings, version), 0, 0, NULL,
+     "print the version only"},
+};
+
+static const struct cli cli = {
+    .program = program_name,
+    .usage = "[options]",
+    .summary = "Shows the version, what it was built with and runs with, the "
+               "machine, other\ncommunication libraries that were found, and "
+               "every setting with its value.",
+    .options = options,
+    .options_count = sizeof options / sizeof options[0]};
+
+/* ---- the installation ---- */
+
+static void field(const char *name, const char *text)
+{
+    printf("  %-14s %s\n", name, text);
+}
+
+static const char *isa_name(xyl_isa_t isa)
+{
+    switch (isa) {
+    case XYL_ISA_AVX2:
+        return "AVX2";
+    case XYL_ISA_AVX512:
+        return "AVX-512";
+    case XYL_ISA_BASE:
+        break;
+    }
+    return "baseline of the architecture";
+}
+
+static void print_build(void)
+{
+    unsigned hwloc = hwloc_get_api_version();
+
+    printf("xylem %s\n\nbuilt\n", xylem_version());
+    field("compiler", INFO_COMPILER);
+    field("build type", INFO_BUILD_TYPE);
+    puts("\nruns with");
+    field("UCX", ucp_get_version_string());
+    printf("  %-14s API %u.%u, built against %s\n", "hwloc", hwloc >> 16,
+           hwloc >> 8 & 0xff, HWLOC_VERSION);
+    field("libevent", event_get_version());
+    field("PMIx", PMIx_Get_version());
+    field("reductions", isa_name(xyl_isa_best()));
+}
+
+/* ---- the machine ---- */
+
+static void print_count(hwloc_topology_t topology, hwloc_obj_type_t type,
+                        const char *name)
+{
+    int count = hwloc_get_nbobjs_by_type(topology, type);
+
+    if (count >= 0)
+        printf("  %-14s %d\n", name, count);
+    else
+        field(name, "on several levels");
+}
+
+static void print_machine(void)
+{
+    hwloc_topology_t topology;
+    hwloc_obj_t cache;
+
+    puts("\nmachine");
+    if (hwloc_topology_init(&topology) != 0) {
+        field("hwloc", "cannot read it");
+        return;
+    }
+    if (hwloc_topology_load(topology) != 0) {
+        field("hwloc", "cannot read it");
+        goto destroy_topology;
+    }
+    print_count(topology, HWLOC_OBJ_PACKAGE, "sockets");
+    print_count(topology, HWLOC_OBJ_NUMANODE, "NUMA nodes");
+    print_count(topology, HWLOC_OBJ_L3CACHE, "L3 caches");
+    cache = hwloc_get_obj_by_type(topology, HWLOC_OBJ_L3CACHE, 0);
+    if (cache != NULL && cache->attr != NULL)
+        printf("  %-14s %llu KiB\n", "L3 size",
+               (unsigned long long)(cache->attr->cache.size >> 10));
+    print_count(topology, HWLOC_OBJ_CORE, "cores");
+    print_count(topology, HWLOC_OBJ_PU, "threads");
+destroy_topology:
+    hwloc_topology_destroy(topology);
+}
+
+static void print_peers(void)
+{
+    static const char *const peers[][2] = {
+        {"Open MPI", "mpirun.openmpi"},
+        {"MPICH", "mpirun.mpich"},
+    };
+    char path[PATH_BYTES];
+    size_t i;
+
+    puts("\nfor comparisons");
+    for (i = 0; i < sizeof peers / sizeof peers[0]; i++)
+        field(peers[i][0], child_find(peers[i][1], path, sizeof path)
+                               ? path
+                               : "not found in PATH");
+}
+
+/* ---- settings ---- */
+
+static void print_value(const xyl_config_row_t *row, const xyl_config_t *config,
+                        char text[XYL_CONFIG_TEXT_BYTES])
+{
+    uint64_t value;
+
+    memcpy(&value, (const char *)config + row->offset, sizeof value);
+    row->print(value, text);
+}
+
+/* Words of `text` in lines of at most LINE_WIDTH, each indented. */
+static void print_wrapped(const char *text)
+{
+    size_t column = 0;
+
+    while (*text != '\0') {
+        size_t length = strcspn(text, " ");
+
+        if (column != 0 && column + 1 + length > LINE_WIDTH) {
+            putchar('\n');
+            column = 0;
+        }
+        if (column == 0)
+            column += (size_t)printf("%*s", HELP_INDENT, "");
+        else
+            column += (size_t)printf(" ");
+        column += (size_t)printf("%.*s", (int)length, text);
+        text += length;
+        text += strspn(text, " ");
+    }
+    putchar('\n');
+}
+
+/* 1 when all values can be used; the library has said which cannot. */
+static int print_settings(void)
+{
+    xyl_config_t config;
+    xylem_status_t status = xyl_config_load(NULL, &config);
+    char text[XYL_CONFIG_TEXT_BYTES];
+    size_t i;
+
+    puts("\nsettings, by environment variables");
+    for (i = 0; i < xyl_config_row_count(); i++) {
+        const xyl_config_row_t *row = xyl_config_row(i);
+
+        printf("  XYLEM_%s", row->name);
+        if (status == XYLEM_OK) {
+            print_value(row, &config, text);
+            printf(" = %s", text);
+        }
+        printf(" (default %s)\n", row->preset);
+        print_wrapped(row->help);
+    }
+    return status == XYLEM_OK;
+}
+
+static void print_markdown(void)
+{
+    size_t i;
+
+    puts("# Settings\n\n"
+         "This file is what `xylem-info --markdown` prints.\n\n"
+         "A setting is an environment variable, or a string without the "
+         "`XYLEM_` prefix in\n`xylem_context_params_t.settings`, which wins. "
+         "Settings are read when a context is\ncreated. A value that cannot "
+         "be used fails `xylem_context_create`; an unknown\n`XYLEM_` variable "
+         "is warned of. Bytes take the units K, M, G and T (powers of "
+         "1024).\n\n"
+         "What a call asks for in `xylem_coll_args_t` comes before a setting, "
+         "and a setting\nbefore the built-in table. `xylem-info` shows the "
+         "values that hold in the present\nenvironment; `XYLEM_VERBOSE=select` "
+         "shows what became of them.\n\n"
+         "| Variable | Default | Meaning |\n"
+         "|---|---|---|");
+    for (i = 0; i < xyl_config_row_count(); i++) {
+        const xyl_config_row_t *row = xyl_config_row(i);
+
+        printf("| `XYLEM_%s` | `%s` | %s%s |\n", row->name, row->preset,
+               row->help,
+               row->same_on_all_ranks ? " The same on all ranks." : "");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct settings settings = {0};
+
+    switch (cli_parse(&cli, argc, argv, &settings)) {
+    case CLI_HELP:
+        return EXIT_SUCCESS;
+    case CLI_BAD:
+        return CLI_EXIT_USAGE;
+    case CLI_RUN:
+        break;
+    }
+    if (settings.version) {
+        puts(xylem_version());
+        return EXIT_SUCCESS;
+    }
+    if (settings.markdown) {
+        print_markdown();
+        return EXIT_SUCCESS;
+    }
+    print_build();
+    print_machine();
+    print_peers();
+    return print_settings() ? EXIT_SUCCESS : EXIT_FAILURE;
+}

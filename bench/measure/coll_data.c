@@ -1,0 +1,115 @@
+#include "bench/measure/coll_data.h"
+
+static const struct coll_traits *traits_of(const struct coll_part *part)
+{
+    return coll_traits(part->coll);
+}
+
+static int has(const struct coll_part *part, enum coll_side side)
+{
+    return side == COLL_ALL || (side == COLL_ROOT && part->rank == part->root);
+}
+
+static uint32_t input_blocks(const struct coll_part *part)
+{
+    return traits_of(part)->send_blocks ? part->ranks : 1;
+}
+
+static uint32_t result_blocks(const struct coll_part *part)
+{
+    return traits_of(part)->recv_blocks ? part->ranks : 1;
+}
+
+int coll_has_input(const struct coll_part *part)
+{
+    return has(part, traits_of(part)->sends);
+}
+
+int coll_has_result(const struct coll_part *part)
+{
+    return has(part, traits_of(part)->receives);
+}
+
+size_t coll_input_bytes(const struct coll_part *part)
+{
+    return part->bytes * input_blocks(part);
+}
+
+size_t coll_result_bytes(const struct coll_part *part)
+{
+    return part->bytes * result_blocks(part);
+}
+
+void coll_input_write(const struct coll_part *part, uint64_t call, void *input,
+                      void *result, enum content_extent extent)
+{
+    const struct coll_traits *traits = traits_of(part);
+    struct content_block block = {call, part->rank, 0};
+    struct content_piece piece = {call, 0};
+    unsigned char *at = input;
+    uint32_t i;
+
+    if (part->coll == XYLEM_COLL_BCAST && part->rank == part->root)
+        content_block_write(result, part->bytes, block, extent);
+    if (input == NULL)
+        return;
+    for (i = 0; i < input_blocks(part); i++, at += part->bytes) {
+        block.to = traits->send_blocks ? i : 0;
+        piece.first = part->bytes / sizeof(float) * i;
+        if (traits->reduces)
+            content_terms_write(at, part->bytes, piece, part->rank, extent);
+        else
+            content_block_write(at, part->bytes, block, extent);
+    }
+}
+
+/* How many ranks, from rank 0 on, have a part in this rank's result. */
+static uint32_t contributors(const struct coll_part *part)
+{
+    if (part->coll == XYLEM_COLL_SCAN)
+        return part->rank + 1;
+    if (part->coll == XYLEM_COLL_EXSCAN)
+        return part->rank;
+    return part->ranks;
+}
+
+static size_t sums_wrong(const struct coll_part *part, uint64_t call,
+                         const void *result, enum content_extent extent)
+{
+    struct content_piece piece = {call, 0};
+    uint32_t ranks = contributors(part);
+
+    if (traits_of(part)->send_blocks) /* and this rank gets its own */
+        piece.first = part->bytes / sizeof(float) * part->rank;
+    /* The first result of an exclusive scan is not defined. */
+    return ranks == 0
+               ? 0
+               : content_sums_wrong(result, part->bytes, piece, ranks, extent);
+}
+
+static size_t blocks_wrong(const struct coll_part *part, uint64_t call,
+                           const unsigned char *result,
+                           enum content_extent extent)
+{
+    const struct coll_traits *traits = traits_of(part);
+    struct content_block block = {call, part->root,
+                                  traits->send_blocks ? part->rank : 0};
+    size_t wrong = 0;
+    uint32_t i;
+
+    for (i = 0; i < result_blocks(part); i++, result += part->bytes) {
+        if (traits->recv_blocks)
+            block.from = i;
+        wrong += content_block_wrong(result, part->bytes, block, extent);
+    }
+    return wrong;
+}
+
+size_t coll_result_wrong(const struct coll_part *part, uint64_t call,
+                         const void *result, enum content_extent extent)
+{
+    if (!coll_has_result(part))
+        return 0;
+    return traits_of(part)->reduces ? sums_wrong(part, call, result, extent)
+                                    : blocks_wrong(part, call, result, extent);
+}

@@ -1,0 +1,31 @@
+/* What one rank has and gets in a call of a collective: how large its buffers
+ * are, what they hold, and what must be in them in the end. Pure; any thread.
+ */
+#ifndef XYL_BENCH_MEASURE_COLL_DATA_H
+#define XYL_BENCH_MEASURE_COLL_DATA_H
+
+#include "bench/measure/coll.h"
+#include "bench/measure/content.h"
+
+/* A rank's part in calls of one collective. */
+struct coll_part {
+    xylem_coll_t coll;
+    uint32_t rank, ranks, root;
+    size_t bytes; /* of a block; where there are none, of the message */
+};
+
+int coll_has_input(const struct coll_part *part);
+int coll_has_result(const struct coll_part *part);
+/* Of the buffers of those that have them. A broadcast's is the result's. */
+size_t coll_input_bytes(const struct coll_part *part);
+size_t coll_result_bytes(const struct coll_part *part);
+
+/* Gives the buffers of the call with this number their contents; NULL where
+ * the rank has none. */
+void coll_input_write(const struct coll_part *part, uint64_t call, void *input,
+                      void *result, enum content_extent extent);
+/* How many elements of the result are wrong. */
+size_t coll_result_wrong(const struct coll_part *part, uint64_t call,
+                         const void *result, enum content_extent extent);
+
+#endif

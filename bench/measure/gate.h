@@ -1,0 +1,27 @@
+/* A gate that lets all ranks start a measured call at the same moment: a
+ * barrier in shared memory, the same for every implementation. An
+ * implementation's own barrier would let its ranks go one after the other, and
+ * how much that flatters or harms the call behind it depends on the barrier.
+ *
+ * Where the ranks do not share a machine the implementation's barrier serves.
+ * One thread. */
+#ifndef XYL_BENCH_MEASURE_GATE_H
+#define XYL_BENCH_MEASURE_GATE_H
+
+#include "bench/measure/impl.h"
+
+struct gate;
+
+/* Collective. *gate_out is NULL where there is no common memory. The gate is
+ * owned by the caller (free with gate_close). */
+xylem_status_t gate_open(const struct bench_impl *impl, void *state,
+                         struct gate **gate_out);
+void gate_close(struct gate *gate);
+/* Collective; keeps the implementation's network going. */
+void gate_pass(struct gate *gate);
+
+/* Counts arrivals at something else, for those who check a barrier. */
+void gate_arrive(struct gate *gate);
+uint64_t gate_arrivals(const struct gate *gate);
+
+#endif

@@ -1,0 +1,107 @@
+/* What the benchmarks measure: one table per implementation of the same
+ * collectives. The measuring loop knows nothing else, so that every
+ * implementation is measured by the same code.
+ *
+ * A function that fails says why on standard error before it returns; the
+ * caller only stops. All are called by the thread that called open.
+ */
+#ifndef XYL_BENCH_MEASURE_IMPL_H
+#define XYL_BENCH_MEASURE_IMPL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "include/xylem.h"
+
+enum bench_mode {
+    BENCH_BLOCKING,
+    BENCH_NONBLOCKING, /* start and wait */
+    BENCH_PERSISTENT   /* planned once for each of the rotated buffers */
+};
+
+/* How a collective is to be run; 0 leaves a choice to the implementation. One
+ * that has no such choice ignores it, but for the mode. Equal on every rank. */
+struct bench_tuning {
+    enum bench_mode mode;
+    xylem_tree_t tree;
+    uint32_t radix;
+    const char *algorithm; /* instead of a tree; NULL: none is asked for */
+    size_t segment_bytes;
+    uint32_t send_window;
+    uint32_t recv_window;
+    double call_us; /* of impl_local's calls; 0: it measures the library's */
+};
+
+/* One collective. Data are moved as bytes; reductions sum 32-bit floats, and
+ * `bytes` is a multiple of 4 for them. All blocks have the same size, in the
+ * forms with counts of their own, too. */
+struct bench_call {
+    xylem_coll_t coll;
+    const void *send; /* NULL where this rank has no such buffer */
+    void *recv;       /* bcast: the buffer */
+    size_t bytes;     /* of a block; where there are none, of the message */
+    uint32_t root;
+    unsigned slot; /* its index among the calls that were prepared */
+};
+
+struct bench_impl {
+    const char *name;
+    /* Joins the job; `tuning` is borrowed until close. The state is owned by
+     * the caller (free with close). */
+    xylem_status_t (*open)(const struct bench_tuning *tuning, void **state_out);
+    /* Collective over the job. */
+    void (*close)(void *state);
+    uint32_t (*rank)(void *state);
+    uint32_t (*size)(void *state);
+
+    /* ---- what is measured ---- */
+
+    /* Why calls like this one cannot be run as the tuning asks; NULL: they
+     * can. The same on all ranks. Buffers and slot do not matter. The text
+     * lasts until the next question. */
+    const char *(*refusal)(void *state, const struct bench_call *call);
+    /* Gets ready for `count` calls that differ in buffers and slots only; they
+     * are borrowed until release. Collective over the job. */
+    xylem_status_t (*prepare)(void *state, const struct bench_call *calls,
+                              unsigned count);
+    /* Runs one of the calls prepared, in the mode asked for; returns when it
+     * is complete on this rank. */
+    xylem_status_t (*run)(void *state, const struct bench_call *call);
+    /* Undoes prepare; nothing where nothing is prepared. */
+    void (*release)(void *state);
+
+    /* ---- what the measuring itself needs; blocking, over all ranks ---- */
+
+    xylem_status_t (*bcast)(void *state, void *buf, size_t bytes,
+                            uint32_t root);
+    /* Sums 32-bit floats; `bytes` is a multiple of 4; `recv` matters at the
+     * root only. */
+    xylem_status_t (*reduce)(void *state, const void *send, void *recv,
+                             size_t bytes, uint32_t root);
+    xylem_status_t (*barrier)(void *state);
+    /* Memory that suits the implementation, free with `give`. NULL: it has none
+     * of its own. */
+    xylem_status_t (*take)(void *state, size_t bytes, void **memory_out);
+    void (*give)(void *state, void *memory);
+    /* Moves data that is under way; does not block. */
+    void (*progress)(void *state);
+    /* Gathers `count` doubles of every rank, in rank order, into `all` of
+     * rank 0 (size * count doubles). */
+    xylem_status_t (*gather)(void *state, const double *mine, size_t count,
+                             double *all);
+};
+
+/* The library through its public interface. */
+const struct bench_impl *impl_event(void);
+
+/* No collective, but a loop that takes as long as the library's call; filled
+ * into *impl_out, which is returned. Results are not there to be checked. */
+const struct bench_impl *impl_local(struct bench_impl *impl_out);
+
+/* The same trees and the same network, driven the other two ways: nonblocking
+ * transfers with a wait for all children per segment, and blocking transfers
+ * child by child. Broadcast and reduce only. */
+const struct bench_impl *rival_waitall(void);
+const struct bench_impl *rival_blocking(void);
+
+#endif

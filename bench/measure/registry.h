@@ -1,0 +1,21 @@
+/* The library's algorithms, for `--algorithm`: all of them, and whether one can
+ * do what is to be measured. Looks into the library. */
+#ifndef XYL_BENCH_MEASURE_REGISTRY_H
+#define XYL_BENCH_MEASURE_REGISTRY_H
+
+#include <stdio.h>
+
+#include "bench/measure/impl.h"
+
+/* Prints the algorithms of a collective, or of all (XYLEM_COLL_COUNT), each
+ * with what it demands; trees included. */
+void registry_print(FILE *out, xylem_coll_t coll);
+
+/* Why calls like `call` on that many ranks cannot be run by the schedule
+ * "name[:radix]"; NULL: they can, as far as that is known before. The text is
+ * written to `why`. */
+const char *registry_refusal(const char *algorithm,
+                             const struct bench_call *call, uint32_t ranks,
+                             int shares_memory, char *why, size_t bytes);
+
+#endif

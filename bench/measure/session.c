@@ -1,0 +1,169 @@
+/* Sessions. One thread, which the noise interrupts. */
+#include "bench/measure/session.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench/measure/coll_data.h"
+
+/* ---- buffers ---- */
+
+static struct coll_part part_of(const struct session *session)
+{
+    const struct workload *work = session->work;
+
+    return (struct coll_part){.coll = work->coll,
+                              .rank = session->rank,
+                              .ranks = session->ranks,
+                              .root = work->root,
+                              .bytes = work->bytes};
+}
+
+/* How many buffers are rotated: what suits the larger ones. Rank 0 decides, as
+ * persistent operations are planned for each of them, on all ranks alike. */
+static xylem_status_t count_agree(struct session *session)
+{
+    const struct workload *work = session->work;
+    const struct coll_traits *traits = coll_traits(work->coll);
+    struct coll_part part = part_of(session);
+    size_t input = coll_input_bytes(&part), result = coll_result_bytes(&part);
+    int has_both =
+        traits->sends != COLL_NOBODY && traits->receives != COLL_NOBODY;
+
+    session->count = work->buffers;
+    if (session->count != 0)
+        return XYLEM_OK;
+    session->count = buffers_count(input > result ? input : result,
+                                   session->ranks, has_both ? 2 : 1);
+    return work->impl->bcast(work->state, &session->count,
+                             sizeof session->count, 0);
+}
+
+static xylem_status_t buffers_get(struct session *session)
+{
+    const struct workload *work = session->work;
+    const struct bench_impl *impl = work->own_memory ? work->impl : NULL;
+    struct coll_part part = part_of(session);
+    xylem_status_t status = XYLEM_OK;
+
+    if (coll_has_input(&part))
+        status = buffers_create_of(&session->inputs, coll_input_bytes(&part),
+                                   session->count, impl, work->state);
+    if (status == XYLEM_OK && coll_has_result(&part))
+        status = buffers_create_of(&session->results, coll_result_bytes(&part),
+                                   session->count, impl, work->state);
+    return status;
+}
+
+static void *at(const struct buffers *buffers, uint64_t call)
+{
+    return buffers->memory != NULL ? buffers_at(buffers, call) : NULL;
+}
+
+static xylem_status_t list_prepare(struct session *session)
+{
+    const struct workload *work = session->work;
+    unsigned slot;
+
+    session->list = calloc(session->count, sizeof *session->list);
+    if (session->list == NULL) {
+        fprintf(stderr, "no memory for %u calls\n", session->count);
+        return XYLEM_ERR_NO_MEMORY;
+    }
+    for (slot = 0; slot < session->count; slot++)
+        session->list[slot] =
+            (struct bench_call){.coll = work->coll,
+                                .send = at(&session->inputs, slot),
+                                .recv = at(&session->results, slot),
+                                .bytes = work->bytes,
+                                .root = work->root,
+                                .slot = slot};
+    return work->impl->prepare(work->state, session->list, session->count);
+}
+
+xylem_status_t session_begin(struct session *session,
+                             const struct workload *work)
+{
+    xylem_status_t status;
+
+    *session = (struct session){.work = work,
+                                .rank = work->impl->rank(work->state),
+                                .ranks = work->impl->size(work->state)};
+    status = gate_open(work->impl, work->state, &session->gate);
+    if (status != XYLEM_OK)
+        return status;
+    status = count_agree(session);
+    if (status == XYLEM_OK)
+        status = buffers_get(session);
+    if (status == XYLEM_OK)
+        status = list_prepare(session);
+    if (status != XYLEM_OK)
+        session_end(session);
+    return status;
+}
+
+void session_end(struct session *session)
+{
+    const struct workload *work = session->work;
+
+    work->impl->release(work->state);
+    gate_close(session->gate);
+    buffers_destroy(&session->inputs);
+    buffers_destroy(&session->results);
+    free(session->list);
+}
+
+xylem_status_t session_barrier(const struct session *session)
+{
+    if (session->gate == NULL)
+        return session->work->impl->barrier(session->work->state);
+    gate_pass(session->gate);
+    return XYLEM_OK;
+}
+
+/* ---- contents ---- */
+
+void session_input_write(const struct session *session,
+                         enum content_extent extent)
+{
+    struct coll_part part = part_of(session);
+
+    coll_input_write(&part, session->calls,
+                     at(&session->inputs, session->calls),
+                     at(&session->results, session->calls), extent);
+}
+
+/* Nobody leaves a barrier before everybody has come. */
+static size_t barrier_wrong(const struct session *session, uint64_t call)
+{
+    return session->gate != NULL &&
+           gate_arrivals(session->gate) < (call + 1) * session->ranks;
+}
+
+void session_result_check(struct session *session, enum content_extent extent)
+{
+    uint64_t call = session->calls - 1;
+    struct coll_part part = part_of(session);
+
+    assert(session->calls > 0);
+    if (session->work->coll == XYLEM_COLL_BARRIER)
+        session->wrong += barrier_wrong(session, call);
+    else
+        session->wrong +=
+            coll_result_wrong(&part, call, at(&session->results, call), extent);
+}
+
+/* ---- calls ---- */
+
+xylem_status_t session_call(struct session *session)
+{
+    const struct workload *work = session->work;
+    const struct bench_call *call =
+        &session->list[session->calls++ % session->count];
+
+    if (work->check && work->coll == XYLEM_COLL_BARRIER &&
+        session->gate != NULL)
+        gate_arrive(session->gate);
+    return work->impl->run(work->state, call);
+}

@@ -1,0 +1,40 @@
+/* A session: calls of one collective at one size, with their buffers and
+ * contents. It counts calls; the number of a call decides which of the rotated
+ * buffers it uses and what they hold, and is the same on every rank.
+ */
+#ifndef XYL_BENCH_MEASURE_SESSION_H
+#define XYL_BENCH_MEASURE_SESSION_H
+
+#include "bench/measure/buffers.h"
+#include "bench/measure/content.h"
+#include "bench/measure/gate.h"
+#include "bench/measure/workload.h"
+
+struct session {
+    const struct workload *work;
+    struct gate *gate; /* NULL: the implementation's barrier */
+    uint32_t rank;
+    uint32_t ranks;
+    struct buffers inputs; /* no memory: this rank has none */
+    struct buffers results;
+    struct bench_call *list; /* one for each of the rotated buffers */
+    unsigned count;
+    uint64_t calls;
+    uint64_t wrong;
+};
+
+/* Collective. What it leaves on failure needs no session_end. */
+xylem_status_t session_begin(struct session *session,
+                             const struct workload *work);
+void session_end(struct session *session);
+
+xylem_status_t session_barrier(const struct session *session);
+
+/* Gives the buffers of the next call their contents. */
+void session_input_write(const struct session *session,
+                         enum content_extent extent);
+xylem_status_t session_call(struct session *session);
+/* Checks the call made last. */
+void session_result_check(struct session *session, enum content_extent extent);
+
+#endif

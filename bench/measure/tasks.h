@@ -1,0 +1,12 @@
+/* xylem-bench --tasks: what the tasks of HAN cost each leader of a node, and
+ * how well those that run at once overlap. After Luo, PhD thesis, University of
+ * Tennessee, 2020, section 5.3: algorithms 9 and 10, equation 5.3. */
+#ifndef XYL_BENCH_MEASURE_TASKS_H
+#define XYL_BENCH_MEASURE_TASKS_H
+
+#include "bench/measure/worker_options.h"
+
+/* Returns the exit code. */
+int tasks_main(const char *program, const struct worker_options *options);
+
+#endif

@@ -1,0 +1,332 @@
+/* A rank of a benchmark. One thread. */
+#include "bench/measure/worker.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/measure/stats.h"
+#include "bench/measure/worker_options.h"
+#include "bench/measure/workload.h"
+
+enum { BYTES_COLUMN_WIDTH = 12 };
+
+struct worker {
+    const char *program;
+    const struct worker_options *options;
+    struct workload work;
+    uint32_t rank;
+    uint32_t ranks;
+    uint64_t wrong;
+    int is_refused;
+    struct table table; /* rank 0 */
+    struct table csv;   /* rank 0; out is NULL without --csv */
+};
+
+static void line_begin(const struct worker *worker, const char *kind)
+{
+    printf("%s %s impl=%s coll=%s bytes=%zu ranks=%u", WORKER_LINE_MARK, kind,
+           worker->options->impl->name, worker->options->coll_name,
+           worker->work.bytes, worker->ranks);
+}
+
+static void line_end(const struct workload_result *result)
+{
+    printf(" iterations=%u wrong=%llu\n", result->iterations,
+           (unsigned long long)result->wrong);
+    fflush(stdout);
+}
+
+static void line_times(const struct workload_result *result)
+{
+    printf(" min_us=%.3f avg_us=%.3f max_us=%.3f", result->us.min,
+           result->us.avg, result->us.max);
+}
+
+static void row(struct table *table, const struct worker *worker,
+                const struct workload_result *result)
+{
+    const struct coll_traits *traits = coll_traits(worker->work.coll);
+    size_t blocks =
+        traits->send_blocks || traits->recv_blocks ? worker->ranks : 1;
+    double bytes = (double)worker->work.bytes * (double)blocks;
+    double mb_per_s = result->us.max > 0 ? bytes / result->us.max : 0;
+
+    table_count(table, worker->work.bytes);
+    table_count(table, result->iterations);
+    table_real(table, result->us.min, 2);
+    table_real(table, result->us.avg, 2);
+    table_real(table, result->us.max, 2);
+    table_real(table, mb_per_s, 1);
+    if (worker->options->check)
+        table_count(table, result->wrong);
+    else
+        table_text(table, "-");
+}
+
+static xylem_status_t latency(struct worker *worker)
+{
+    struct workload_result result;
+    xylem_status_t status = workload_latency(&worker->work, &result);
+
+    if (status != XYLEM_OK || worker->rank != 0)
+        return status;
+    worker->wrong += result.wrong;
+    if (worker->options->lines) {
+        line_begin(worker, "latency");
+        line_times(&result);
+        line_end(&result);
+    } else {
+        row(&worker->table, worker, &result);
+    }
+    if (worker->csv.out != NULL)
+        row(&worker->csv, worker, &result);
+    return status;
+}
+
+static xylem_status_t noise(struct worker *worker)
+{
+    struct workload_result result;
+    xylem_status_t status = workload_noise(&worker->work, &result);
+
+    if (status != XYLEM_OK || worker->rank != 0)
+        return status;
+    worker->wrong += result.wrong;
+    line_begin(worker, "noise");
+    line_times(&result);
+    printf(" max_ms=%g hz=%g injected_percent=%.2f bursts=%.1f",
+           worker->options->max_ms, worker->options->hz,
+           result.injected_percent, result.bursts);
+    line_end(&result);
+    return status;
+}
+
+static xylem_status_t delay(struct worker *worker)
+{
+    struct workload_finish *finish = NULL;
+    struct workload_result result;
+    xylem_status_t status;
+    uint32_t i;
+
+    if (worker->rank == 0) {
+        finish = calloc(worker->ranks, sizeof *finish);
+        if (finish == NULL) {
+            fprintf(stderr, "%s: out of memory\n", worker->program);
+            return XYLEM_ERR_NO_MEMORY;
+        }
+    }
+    status = workload_delay(&worker->work, finish, &result);
+    if (status == XYLEM_OK && worker->rank == 0) {
+        worker->wrong += result.wrong;
+        for (i = 0; i < worker->ranks; i++) {
+            line_begin(worker, "delay");
+            printf(" rank=%u plain_us=%.3f delayed_us=%.3f", i,
+                   finish[i].plain_us, finish[i].delayed_us);
+            line_end(&result);
+        }
+    }
+    free(finish);
+    return status;
+}
+
+/* Whether the implementation cannot do it; rank 0 says why. */
+static int is_refused(struct worker *worker)
+{
+    const struct worker_options *options = worker->options;
+    const struct bench_call call = {.coll = worker->work.coll,
+                                    .bytes = worker->work.bytes,
+                                    .root = worker->work.root};
+    const char *why = options->impl->refusal(worker->work.state, &call);
+
+    if (why == NULL)
+        return 0;
+    cli_complain(worker->program, "%s of %zu bytes by %s%s%s: %s",
+                 options->coll_name, call.bytes, options->impl->name,
+                 options->algorithm != NULL ? ", algorithm " : "",
+                 options->algorithm != NULL ? options->algorithm : "", why);
+    worker->is_refused = 1;
+    return 1;
+}
+
+static xylem_status_t measure_one(struct worker *worker)
+{
+    switch (worker->options->experiment) {
+    case WORKER_LATENCY:
+        return latency(worker);
+    case WORKER_NOISE:
+        return noise(worker);
+    case WORKER_DELAY:
+        return delay(worker);
+    }
+    return XYLEM_ERR_INTERNAL;
+}
+
+/* All sizes; the first one is no news to is_refused. */
+static xylem_status_t measure(struct worker *worker)
+{
+    xylem_status_t status = measure_one(worker);
+
+    while (status == XYLEM_OK && worker->work.bytes > 0 &&
+           worker->work.bytes <= worker->options->bytes_last / 2) {
+        worker->work.bytes *= 2;
+        if (is_refused(worker))
+            break;
+        status = measure_one(worker);
+    }
+    return status;
+}
+
+static int csv_open(struct worker *worker)
+{
+    const char *path = worker->options->csv;
+
+    if (path == NULL || worker->options->experiment != WORKER_LATENCY)
+        return 1;
+    worker->csv.out = fopen(path, "w");
+    if (worker->csv.out == NULL)
+        fprintf(stderr, "%s: cannot write %s: %s\n", worker->program, path,
+                strerror(errno));
+    return worker->csv.out != NULL;
+}
+
+/* Rank 0 prints what is measured, and the titles. */
+static int report_begin(struct worker *worker)
+{
+    static const char *const titles[] = {"bytes",  "calls", "min us", "avg us",
+                                         "max us", "MB/s",  "wrong"};
+    const struct worker_options *options = worker->options;
+    unsigned columns = sizeof titles / sizeof titles[0];
+
+    if (worker->rank != 0)
+        return 1;
+    if (!csv_open(worker))
+        return 0;
+    if (worker->csv.out != NULL)
+        table_begin(&worker->csv, worker->csv.out, TABLE_CSV, titles, columns,
+                    0);
+    if (options->lines || options->experiment != WORKER_LATENCY)
+        return 1;
+    printf("%s, implementation %s, %u ranks, algorithm %s, %s calls, %s; "
+           "bytes of each %s\n",
+           options->coll_name, options->impl->name, worker->ranks,
+           options->algorithm != NULL ? options->algorithm : "auto",
+           options->mode != NULL ? options->mode : "blocking",
+           options->back_to_back ? "back to back" : "a barrier before each",
+           coll_unit(options->coll));
+    table_begin(&worker->table, stdout, TABLE_ALIGNED, titles, columns,
+                BYTES_COLUMN_WIDTH);
+    return 1;
+}
+
+static int report_end(struct worker *worker)
+{
+    if (worker->csv.out != NULL &&
+        (ferror(worker->csv.out) || fclose(worker->csv.out) != 0)) {
+        fprintf(stderr, "%s: could not write all of %s\n", worker->program,
+                worker->options->csv);
+        return 0;
+    }
+    if (worker->wrong > 0)
+        fprintf(stderr, "%s: %llu elements of the results were wrong\n",
+                worker->program, (unsigned long long)worker->wrong);
+    return worker->wrong == 0;
+}
+
+static int ranks_check(const struct worker *worker)
+{
+    const struct worker_options *options = worker->options;
+    const char *name = NULL;
+    uint32_t rank = 0;
+
+    if (options->root >= worker->ranks) {
+        name = "root";
+        rank = options->root;
+    } else if (options->experiment == WORKER_DELAY &&
+               options->delay_rank >= worker->ranks) {
+        name = "one-rank";
+        rank = options->delay_rank;
+    }
+    if (name != NULL)
+        cli_complain(worker->program, "--%s %u: the ranks are 0 ... %u", name,
+                     rank, worker->ranks - 1);
+    return name == NULL;
+}
+
+/* A barrier has no size. */
+static size_t bytes_first(const struct worker_options *options)
+{
+    return options->coll == XYLEM_COLL_BARRIER ? 0 : options->bytes_first;
+}
+
+static int run(struct worker *worker)
+{
+    const struct worker_options *options = worker->options;
+    xylem_status_t status;
+
+    worker->work = (struct workload){.impl = options->impl,
+                                     .state = worker->work.state,
+                                     .coll = options->coll,
+                                     .root = options->root,
+                                     .bytes = bytes_first(options),
+                                     .warmup = options->warmup,
+                                     .iterations = options->iterations,
+                                     .seconds = options->seconds,
+                                     .buffers = options->buffers,
+                                     .own_memory = (int)options->alloc,
+                                     .check = (int)options->check,
+                                     .back_to_back = (int)options->back_to_back,
+                                     .noise = {.hz = options->hz,
+                                               .max_ms = options->max_ms,
+                                               .seed = options->seed,
+                                               .rank = worker->rank},
+                                     .delay_rank = options->delay_rank,
+                                     .delay_us = options->delay_ms * 1e3};
+    if (is_refused(worker))
+        return CLI_EXIT_USAGE;
+    if (!report_begin(worker))
+        return EXIT_FAILURE;
+    status = measure(worker);
+    if (status != XYLEM_OK) {
+        fprintf(stderr, "%s: rank %u: %s of %zu bytes by %s failed\n",
+                worker->program, worker->rank, options->coll_name,
+                worker->work.bytes, options->impl->name);
+        return EXIT_FAILURE;
+    }
+    if (!report_end(worker))
+        return EXIT_FAILURE;
+    return worker->is_refused ? CLI_EXIT_USAGE : EXIT_SUCCESS;
+}
+
+int worker_main(const struct worker_program *program, int argc, char **argv)
+{
+    struct worker_options options;
+    struct worker worker = {.program = program->name, .options = &options};
+    const struct bench_impl *impl;
+    void *state;
+    int code = CLI_EXIT_USAGE;
+
+    switch (worker_options_parse(program, argc, argv, &options)) {
+    case CLI_HELP:
+        return EXIT_SUCCESS;
+    case CLI_BAD:
+        return CLI_EXIT_USAGE;
+    case CLI_RUN:
+        break;
+    }
+    if (options.tasks)
+        return program->tasks(program->name, &options);
+    impl = options.impl;
+    if (impl->open(&options.tuning, &state) != XYLEM_OK)
+        return EXIT_FAILURE;
+    worker.work.state = state;
+    worker.rank = impl->rank(state);
+    worker.ranks = impl->size(state);
+    if (ranks_check(&worker))
+        code = run(&worker);
+    /* After a failure the other ranks may be stuck in a call, and waiting for
+     * them would be one more hang: let the launcher clear the job. */
+    if (code != EXIT_FAILURE || worker.wrong > 0)
+        impl->close(state);
+    return code;
+}

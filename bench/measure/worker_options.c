@@ -1,0 +1,246 @@
+/* The options of a rank. One thread. */
+#include "bench/measure/worker_options.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/measure/algorithm.h"
+#include "bench/measure/buffers.h"
+
+#define AT(member)  offsetof(struct worker_options, member)
+#define BYTES_LIMIT 1099511627776.0 /* 1 TiB */
+
+/* Where the texts of options begin. */
+#define HELP_INDENT "\n                             "
+
+static const struct cli_option table[] = {
+    {"coll", 'c', CLI_TEXT, AT(coll_name), 0, 0, "COLL",
+     "bcast, reduce, allreduce, barrier, gather(v), scatter(v)," HELP_INDENT
+     "allgather(v), alltoall(v, w), reduce_scatter(_block)," HELP_INDENT
+     "scan or exscan"},
+    {"begin", 'b', CLI_BYTES, AT(bytes_first), 1, BYTES_LIMIT, "BYTES",
+     "smallest size (default 4): of the message of bcast," HELP_INDENT
+     "reduce, allreduce, scan and exscan; of what one rank" HELP_INDENT
+     "sends to one rank in all others"},
+    {"end", 'e', CLI_BYTES, AT(bytes_last), 1, BYTES_LIMIT, "BYTES",
+     "largest size (default 4M); sizes double"},
+    {"iterations", 'n', CLI_COUNT, AT(iterations), 0, 1e7, "N",
+     "calls per size (default 0: what fits --seconds)"},
+    {"seconds", 0, CLI_REAL, AT(seconds), 0.001, 3600, "S",
+     "time per size when -n is 0 (default 0.5)"},
+    {"warmup", 0, CLI_COUNT, AT(warmup), 0, 1e6, "N",
+     "calls before measuring (default 10)"},
+    {"impl", 0, CLI_TEXT, AT(impl_name), 0, 0, "NAME",
+     "which implementation to measure"},
+    {"mode", 0, CLI_TEXT, AT(mode), 0, 0, "MODE",
+     "blocking (default), nonblocking or persistent"},
+    {"algorithm", 0, CLI_TEXT, AT(algorithm), 0, 0, "A",
+     "such as knomial:4 or ring; list shows those of -c," HELP_INDENT "or all"},
+    {"segment", 0, CLI_BYTES, AT(tuning.segment_bytes), 0, BYTES_LIMIT, "BYTES",
+     "segment size (default 0: the library's choice)"},
+    {"window", 0, CLI_TEXT, AT(window), 0, 0, "N,M",
+     "sends in flight and receives posted per peer"},
+    {"root", 0, CLI_COUNT, AT(root), 0, UINT_MAX, "RANK", "default 0"},
+    {"buffers", 0, CLI_COUNT, AT(buffers), 0, BUFFERS_MAX, "N",
+     "rotated buffers (default 0: more than the cache)"},
+    {"alloc", 0, CLI_FLAG, AT(alloc), 0, 0, NULL,
+     "buffers that other ranks of the node can read"},
+    {"back-to-back", 0, CLI_FLAG, AT(back_to_back), 0, 0, NULL,
+     "no barrier between calls"},
+    {"check", 0, CLI_FLAG, AT(check), 0, 0, NULL, "verify the results"},
+    {"csv", 0, CLI_TEXT, AT(csv), 0, 0, "FILE", "write the table there, too"},
+    {"max-ms", 0, CLI_REAL, AT(max_ms), 0, 1e4, "MS",
+     "measure under noise: longest burst"},
+    {"hz", 0, CLI_REAL, AT(hz), 0, 1e4, "HZ", "bursts per second (default 10)"},
+    {"call-us", 0, CLI_REAL, AT(tuning.call_us), 0, 1e8, "US",
+     "what a call of implementation local takes"},
+    {"seed", 0, CLI_COUNT, AT(seed), 0, UINT_MAX, "N", "of the noise"},
+    {"one-rank", 0, CLI_COUNT, AT(delay_rank), 0, UINT_MAX - 1.0, "RANK",
+     "measure how a delay of this rank spreads"},
+    {"delay-ms", 0, CLI_REAL, AT(delay_ms), 0, 1e4, "MS",
+     "that delay (default 1)"},
+    {"tasks", 0, CLI_FLAG, AT(tasks), 0, 0, NULL,
+     "time the tasks of HAN (ib, sb, sbib, ...) per segment" HELP_INDENT
+     "size -b ... -e; several nodes, bcast or allreduce"},
+    {"lines", 0, CLI_FLAG, AT(lines), 0, 0, NULL,
+     "print lines for programs, no table"},
+};
+
+static const struct worker_options defaults = {.bytes_first = 4,
+                                               .bytes_last = (size_t)4 << 20,
+                                               .warmup = 10,
+                                               .seconds = 0.5,
+                                               .max_ms = -1,
+                                               .hz = 10,
+                                               .delay_rank = UINT_MAX,
+                                               .delay_ms = 1};
+
+static const struct bench_impl *impl_find(const struct worker_program *program,
+                                          const char *name)
+{
+    size_t i;
+
+    if (name == NULL)
+        return program->impls[0];
+    for (i = 0; i < program->impls_count; i++) {
+        if (strcmp(program->impls[i]->name, name) == 0)
+            return program->impls[i];
+    }
+    return NULL;
+}
+
+static int mode_parse(const char *name, enum bench_mode *mode_out)
+{
+    static const char *const names[] = {[BENCH_BLOCKING] = "blocking",
+                                        [BENCH_NONBLOCKING] = "nonblocking",
+                                        [BENCH_PERSISTENT] = "persistent"};
+    unsigned i;
+
+    for (i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(names[i], name) != 0)
+            continue;
+        *mode_out = (enum bench_mode)i;
+        return 1;
+    }
+    return 0;
+}
+
+/* Trees go by shape and radix, schedules by name: the implementation says
+ * whether there is one of that name. */
+static void algorithm_resolve(struct worker_options *options)
+{
+    static const char choice_of_library[] = "auto";
+    const char *text = options->algorithm;
+
+    if (text == NULL || strcmp(text, choice_of_library) == 0)
+        return;
+    if (!coll_has_trees(options->coll) ||
+        !algorithm_parse(text, &options->tuning))
+        options->tuning.algorithm = text;
+}
+
+static enum cli_result names_resolve(const struct worker_program *program,
+                                     struct worker_options *options)
+{
+    const char *name = program->name;
+
+    if (options->coll_name == NULL) {
+        cli_complain(name, "-c COLL is missing; see --help");
+        return CLI_BAD;
+    }
+    if (!coll_parse(options->coll_name, &options->coll)) {
+        cli_complain(name, "-c %s: there is no such collective; see --help",
+                     options->coll_name);
+        return CLI_BAD;
+    }
+    options->impl = impl_find(program, options->impl_name);
+    if (options->impl == NULL) {
+        cli_complain(name,
+                     "--impl %s: this program has no such "
+                     "implementation",
+                     options->impl_name);
+        return CLI_BAD;
+    }
+    if (options->mode != NULL &&
+        !mode_parse(options->mode, &options->tuning.mode)) {
+        cli_complain(name,
+                     "--mode %s: expected blocking, nonblocking or persistent",
+                     options->mode);
+        return CLI_BAD;
+    }
+    if (options->window != NULL &&
+        !window_parse(options->window, &options->tuning)) {
+        cli_complain(name, "--window %s: expected N,M with 1 <= N <= M <= 64",
+                     options->window);
+        return CLI_BAD;
+    }
+    algorithm_resolve(options);
+    return CLI_RUN;
+}
+
+static enum cli_result combination_check(const struct worker_program *program,
+                                         struct worker_options *options)
+{
+    const char *name = program->name;
+    int is_noise = options->max_ms >= 0;
+    int is_delay = options->delay_rank != UINT_MAX;
+
+    if (options->bytes_first > options->bytes_last) {
+        cli_complain(name, "-b %zu is larger than -e %zu", options->bytes_first,
+                     options->bytes_last);
+        return CLI_BAD;
+    }
+    if (coll_traits(options->coll)->reduces &&
+        options->bytes_first % sizeof(float) != 0) {
+        cli_complain(name, "-b %zu: a reduction sums floats, 4 bytes each",
+                     options->bytes_first);
+        return CLI_BAD;
+    }
+    if (options->tasks && program->tasks == NULL) {
+        cli_complain(name, "--tasks: this program has none");
+        return CLI_BAD;
+    }
+    if (options->tasks && (is_noise || is_delay)) {
+        cli_complain(name, "--tasks takes neither --max-ms nor --one-rank");
+        return CLI_BAD;
+    }
+    if (is_noise && is_delay) {
+        cli_complain(name, "--max-ms and --one-rank are two experiments");
+        return CLI_BAD;
+    }
+    if (is_noise && options->max_ms * options->hz > 1000) {
+        cli_complain(name, "%g bursts per second of up to %g ms leave no time",
+                     options->hz, options->max_ms);
+        return CLI_BAD;
+    }
+    options->experiment = is_noise   ? WORKER_NOISE
+                          : is_delay ? WORKER_DELAY
+                                     : WORKER_LATENCY;
+    return CLI_RUN;
+}
+
+/* For --algorithm list. */
+static enum cli_result algorithms_list(const struct worker_program *program,
+                                       const struct worker_options *options)
+{
+    xylem_coll_t coll = XYLEM_COLL_COUNT;
+
+    if (options->coll_name != NULL && !coll_parse(options->coll_name, &coll)) {
+        cli_complain(program->name,
+                     "-c %s: there is no such collective; see --help",
+                     options->coll_name);
+        return CLI_BAD;
+    }
+    if (program->algorithms_print == NULL) {
+        cli_complain(program->name, "there are no algorithms to choose from");
+        return CLI_BAD;
+    }
+    program->algorithms_print(stdout, coll);
+    return CLI_HELP;
+}
+
+enum cli_result worker_options_parse(const struct worker_program *program,
+                                     int argc, char **argv,
+                                     struct worker_options *options_out)
+{
+    const struct cli cli = {.program = program->name,
+                            .usage =
+                                "-c COLL [-b BEGIN] [-e END] [-n N] [options]",
+                            .summary = program->summary,
+                            .options = table,
+                            .options_count = sizeof table / sizeof table[0]};
+    struct worker_options options = defaults;
+    enum cli_result result = cli_parse(&cli, argc, argv, &options);
+
+    if (result != CLI_RUN)
+        return result;
+    if (options.algorithm != NULL && strcmp(options.algorithm, "list") == 0)
+        return algorithms_list(program, &options);
+    result = names_resolve(program, &options);
+    if (result == CLI_RUN)
+        result = combination_check(program, &options);
+    if (result == CLI_RUN)
+        *options_out = options;
+    return result;
+}

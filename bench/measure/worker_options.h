@@ -1,0 +1,47 @@
+/* The options of a rank. */
+#ifndef XYL_BENCH_MEASURE_WORKER_OPTIONS_H
+#define XYL_BENCH_MEASURE_WORKER_OPTIONS_H
+
+#include "bench/common/cli.h"
+#include "bench/measure/coll.h"
+#include "bench/measure/worker.h"
+
+enum worker_experiment { WORKER_LATENCY, WORKER_NOISE, WORKER_DELAY };
+
+struct worker_options {
+    /* As given. */
+    const char *coll_name;
+    const char *impl_name;
+    const char *algorithm;
+    const char *window;
+    const char *mode;
+    const char *csv;
+    size_t bytes_first;
+    size_t bytes_last;
+    unsigned iterations;
+    unsigned warmup;
+    unsigned buffers;
+    unsigned root;
+    unsigned alloc;
+    unsigned check;
+    unsigned back_to_back;
+    unsigned lines;
+    unsigned tasks;
+    unsigned seed;
+    unsigned delay_rank;
+    double seconds;
+    double max_ms;
+    double hz;
+    double delay_ms;
+    /* What follows from it. */
+    enum worker_experiment experiment;
+    xylem_coll_t coll;
+    const struct bench_impl *impl;
+    struct bench_tuning tuning;
+};
+
+enum cli_result worker_options_parse(const struct worker_program *program,
+                                     int argc, char **argv,
+                                     struct worker_options *options_out);
+
+#endif

@@ -1,0 +1,347 @@
+/* The measuring loops. One thread, which the noise interrupts. */
+#include "bench/measure/workload.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/measure/session.h"
+
+enum {
+    CALIBRATIONS = 2,
+    CALIBRATION_CALLS = 3,
+    ITERATIONS_MIN = 10,
+    ITERATIONS_MAX = 10000,
+    CHECKED_CALLS = 3, /* before and after a loop that cannot check all */
+    GATHER_MAX = 4
+};
+
+/* One call after a barrier, of which `delay_us` counts as a part. */
+static xylem_status_t call_alone(struct session *session, double delay_us,
+                                 double *us_out)
+{
+    xylem_status_t status;
+    uint64_t begin_ns;
+
+    session_input_write(session, CONTENT_ALL);
+    status = session_barrier(session);
+    if (status != XYLEM_OK)
+        return status;
+    begin_ns = noise_now_ns();
+    noise_delay_us(delay_us);
+    status = session_call(session);
+    *us_out = (double)(noise_now_ns() - begin_ns) / 1e3;
+    if (status == XYLEM_OK && session->work->check)
+        session_result_check(session, CONTENT_ALL);
+    return status;
+}
+
+/* `count` calls back to back, with a barrier around them all. */
+static xylem_status_t calls_back_to_back(struct session *session,
+                                         unsigned count, double *us_out)
+{
+    xylem_status_t status = session_barrier(session);
+    uint64_t begin_ns = noise_now_ns();
+    unsigned i;
+
+    for (i = 0; i < count && status == XYLEM_OK; i++) {
+        session_input_write(session, CONTENT_ENDS);
+        status = session_call(session);
+        if (status == XYLEM_OK && session->work->check)
+            session_result_check(session, CONTENT_ENDS);
+    }
+    *us_out = (double)(noise_now_ns() - begin_ns) / 1e3 / count;
+    return status;
+}
+
+static xylem_status_t calls_checked(struct session *session, unsigned count)
+{
+    xylem_status_t status = XYLEM_OK;
+    unsigned i;
+
+    for (i = 0; i < count && status == XYLEM_OK; i++) {
+        double us;
+
+        status = call_alone(session, 0, &us);
+    }
+    return status;
+}
+
+/* Microseconds that one iteration of the experiment takes on this rank. */
+static xylem_status_t iteration_time(struct session *session, int back_to_back,
+                                     double *us_out)
+{
+    uint64_t begin_ns = noise_now_ns();
+    xylem_status_t status;
+
+    if (back_to_back)
+        return calls_back_to_back(session, CALIBRATION_CALLS, us_out);
+    status = calls_checked(session, CALIBRATION_CALLS);
+    *us_out = (double)(noise_now_ns() - begin_ns) / 1e3 / CALIBRATION_CALLS;
+    return status;
+}
+
+/* The least of some attempts, so that a single hold-up of the machine does not
+ * decide how often is measured. */
+static xylem_status_t iteration_expect(struct session *session,
+                                       int back_to_back, double *us_out)
+{
+    xylem_status_t status = iteration_time(session, back_to_back, us_out);
+    double us = *us_out;
+    unsigned i;
+
+    for (i = 1; i < CALIBRATIONS && status == XYLEM_OK; i++) {
+        status = iteration_time(session, back_to_back, &us);
+        *us_out = us < *us_out ? us : *us_out;
+    }
+    return status;
+}
+
+/* Warms up and agrees on the number of iterations: what rank 0 expects to fit
+ * into the time, unless the user chose. */
+static xylem_status_t session_warm(struct session *session, int back_to_back,
+                                   unsigned *iterations_out)
+{
+    const struct workload *work = session->work;
+    xylem_status_t status = calls_checked(session, work->warmup);
+    double us = 0;
+    double fitting;
+    uint32_t iterations;
+
+    *iterations_out = work->iterations;
+    if (status != XYLEM_OK || work->iterations != 0)
+        return status;
+    status = iteration_expect(session, back_to_back, &us);
+    fitting = work->seconds * 1e6 / (us + 0.001);
+    iterations = fitting >= ITERATIONS_MAX   ? ITERATIONS_MAX
+                 : fitting <= ITERATIONS_MIN ? ITERATIONS_MIN
+                                             : (uint32_t)fitting;
+    if (status == XYLEM_OK)
+        status =
+            work->impl->bcast(work->state, &iterations, sizeof iterations, 0);
+    *iterations_out = iterations;
+    return status;
+}
+
+/* Gathers `count` numbers of every rank at rank 0, which frees *all_out; it is
+ * NULL elsewhere. */
+static xylem_status_t numbers_gather(const struct session *session,
+                                     const double *mine, size_t count,
+                                     double **all_out)
+{
+    const struct workload *work = session->work;
+    double *all = NULL;
+    xylem_status_t status;
+
+    if (session->rank == 0) {
+        all = calloc(session->ranks, count * sizeof *all);
+        if (all == NULL) {
+            fputs("no memory for the results\n", stderr);
+            return XYLEM_ERR_NO_MEMORY;
+        }
+    }
+    status = work->impl->gather(work->state, mine, count, all);
+    if (status != XYLEM_OK) {
+        free(all);
+        return status;
+    }
+    *all_out = all;
+    return XYLEM_OK;
+}
+
+/* Gathers {time, wrong, injected percent, bursts} of every rank. */
+static xylem_status_t result_gather(const struct session *session,
+                                    const double mine[GATHER_MAX],
+                                    unsigned iterations,
+                                    struct workload_result *result_out)
+{
+    double *all;
+    xylem_status_t status = numbers_gather(session, mine, GATHER_MAX, &all);
+    size_t n = session->ranks;
+
+    if (status != XYLEM_OK || all == NULL)
+        return status;
+    *result_out = (struct workload_result){
+        .us = stats_range(all, n, GATHER_MAX),
+        .iterations = iterations,
+        .wrong =
+            (uint64_t)(stats_range(all + 1, n, GATHER_MAX).avg * (double)n +
+                       0.5),
+        .injected_percent = stats_range(all + 2, n, GATHER_MAX).avg,
+        .bursts = stats_range(all + 3, n, GATHER_MAX).avg};
+    free(all);
+    return XYLEM_OK;
+}
+
+static double *samples_alloc(size_t count)
+{
+    double *samples = calloc(count, sizeof *samples);
+
+    if (samples == NULL)
+        fprintf(stderr, "no memory for %zu samples\n", count);
+    return samples;
+}
+
+static xylem_status_t calls_separate(struct session *session,
+                                     unsigned iterations, double *median_out)
+{
+    double *samples = samples_alloc(iterations);
+    xylem_status_t status = XYLEM_OK;
+    unsigned i;
+
+    if (samples == NULL)
+        return XYLEM_ERR_NO_MEMORY;
+    for (i = 0; i < iterations && status == XYLEM_OK; i++)
+        status = call_alone(session, 0, &samples[i]);
+    *median_out = stats_median(samples, iterations);
+    free(samples);
+    return status;
+}
+
+xylem_status_t workload_latency(const struct workload *workload,
+                                struct workload_result *result_out)
+{
+    double mine[GATHER_MAX] = {0};
+    struct session session;
+    unsigned iterations = 0;
+    xylem_status_t status = session_begin(&session, workload);
+
+    if (status != XYLEM_OK)
+        return status;
+    status = session_warm(&session, workload->back_to_back, &iterations);
+    if (status == XYLEM_OK && workload->back_to_back)
+        status = calls_back_to_back(&session, iterations, &mine[0]);
+    else if (status == XYLEM_OK)
+        status = calls_separate(&session, iterations, &mine[0]);
+    mine[1] = (double)session.wrong;
+    if (status == XYLEM_OK)
+        status = result_gather(&session, mine, iterations, result_out);
+    session_end(&session);
+    return status;
+}
+
+static xylem_status_t noise_begin(const struct workload *workload)
+{
+    int error = noise_start(&workload->noise);
+
+    if (error == 0)
+        return XYLEM_OK;
+    fprintf(stderr, "no timer for the noise: %s\n", strerror(error));
+    return XYLEM_ERR_NO_RESOURCE;
+}
+
+/* What happens under noise: fully checked calls around the measured ones, which
+ * have only their ends checked. The noise goes on until every rank is done. */
+static xylem_status_t calls_noisy(struct session *session, unsigned iterations,
+                                  double mine[GATHER_MAX])
+{
+    unsigned checked = session->work->check ? CHECKED_CALLS : 0;
+    xylem_status_t status = calls_checked(session, checked);
+    struct noise_total before = noise_read();
+    struct noise_total after;
+    uint64_t begin_ns = noise_now_ns();
+
+    if (status == XYLEM_OK)
+        status = calls_back_to_back(session, iterations, &mine[0]);
+    after = noise_read();
+    mine[2] = 100.0 * (double)(after.injected_ns - before.injected_ns) /
+              (double)(noise_now_ns() - begin_ns);
+    mine[3] = (double)(after.bursts - before.bursts);
+    if (status == XYLEM_OK)
+        status = calls_checked(session, checked);
+    if (status == XYLEM_OK)
+        status = session_barrier(session);
+    return status;
+}
+
+xylem_status_t workload_noise(const struct workload *workload,
+                              struct workload_result *result_out)
+{
+    double mine[GATHER_MAX] = {0};
+    struct session session;
+    unsigned iterations = 0;
+    xylem_status_t status = session_begin(&session, workload);
+
+    if (status != XYLEM_OK)
+        return status;
+    status = session_warm(&session, 1, &iterations);
+    if (status == XYLEM_OK)
+        status = noise_begin(workload);
+    if (status == XYLEM_OK) {
+        status = calls_noisy(&session, iterations, mine);
+        noise_stop();
+    }
+    mine[1] = (double)session.wrong;
+    if (status == XYLEM_OK)
+        status = result_gather(&session, mine, iterations, result_out);
+    session_end(&session);
+    return status;
+}
+
+/* Calls without and with the delay in turn, so that both see the same
+ * machine. */
+static xylem_status_t calls_delayed(struct session *session, unsigned count,
+                                    struct workload_finish *mine)
+{
+    const struct workload *work = session->work;
+    double delay_us = session->rank == work->delay_rank ? work->delay_us : 0;
+    double *samples = samples_alloc((size_t)count * 2);
+    xylem_status_t status = XYLEM_OK;
+    unsigned i;
+
+    if (samples == NULL)
+        return XYLEM_ERR_NO_MEMORY;
+    for (i = 0; i < count && status == XYLEM_OK; i++) {
+        status = call_alone(session, 0, &samples[i]);
+        if (status == XYLEM_OK)
+            status = call_alone(session, delay_us, &samples[count + i]);
+    }
+    mine->plain_us = stats_median(samples, count);
+    mine->delayed_us = stats_median(samples + count, count);
+    free(samples);
+    return status;
+}
+
+static xylem_status_t finish_gather(const struct session *session,
+                                    const struct workload_finish *mine,
+                                    struct workload_finish *finish_out)
+{
+    double numbers[2] = {mine->plain_us, mine->delayed_us};
+    double *all;
+    xylem_status_t status = numbers_gather(session, numbers, 2, &all);
+    uint32_t i;
+
+    if (status != XYLEM_OK || all == NULL)
+        return status;
+    for (i = 0; i < session->ranks; i++)
+        finish_out[i] =
+            (struct workload_finish){.plain_us = all[(size_t)2 * i],
+                                     .delayed_us = all[(size_t)2 * i + 1]};
+    free(all);
+    return XYLEM_OK;
+}
+
+xylem_status_t workload_delay(const struct workload *workload,
+                              struct workload_finish *finish_out,
+                              struct workload_result *result_out)
+{
+    double mine[GATHER_MAX] = {0};
+    struct workload_finish finish;
+    struct session session;
+    unsigned count = 0;
+    xylem_status_t status = session_begin(&session, workload);
+
+    if (status != XYLEM_OK)
+        return status;
+    status = session_warm(&session, 0, &count);
+    if (status == XYLEM_OK)
+        status = calls_delayed(&session, count, &finish);
+    if (status == XYLEM_OK)
+        status = finish_gather(&session, &finish, finish_out);
+    mine[0] = status == XYLEM_OK ? finish.plain_us : 0;
+    mine[1] = (double)session.wrong;
+    if (status == XYLEM_OK)
+        status = result_gather(&session, mine, count, result_out);
+    session_end(&session);
+    return status;
+}

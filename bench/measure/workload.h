@@ -1,0 +1,64 @@
+/* The measuring loops, the same for every implementation.
+ *
+ * latency: time per call on each rank, with a barrier before each call or back
+ *          to back.
+ * noise:   back-to-back calls while noise hits every rank; the mean over ranks
+ *          of the time per call.
+ * delay:   one rank is held up just before its call; how much later does each
+ *          rank finish?
+ *
+ * All are collective over the implementation's ranks, and rank 0 gets the
+ * results. On failure the reason has been printed; the other ranks may be
+ * stuck, so that the process should end.
+ */
+#ifndef XYL_BENCH_MEASURE_WORKLOAD_H
+#define XYL_BENCH_MEASURE_WORKLOAD_H
+
+#include "bench/measure/impl.h"
+#include "bench/measure/noise.h"
+#include "bench/measure/stats.h"
+
+struct workload {
+    const struct bench_impl *impl;
+    void *state;
+    xylem_coll_t coll;
+    uint32_t root;
+    size_t bytes;
+    unsigned warmup;
+    unsigned iterations; /* 0: as many as fit into `seconds` */
+    double seconds;
+    unsigned buffers; /* rotated; 0: what the cache asks for */
+    int own_memory;   /* buffers of the implementation's own */
+    int check;        /* verify the results */
+    int back_to_back; /* latency without barriers */
+    struct noise_spec noise;
+    uint32_t delay_rank;
+    double delay_us;
+};
+
+struct workload_result {
+    struct stats_range us; /* over ranks */
+    unsigned iterations;
+    uint64_t wrong;          /* elements, over all ranks and checked calls */
+    double injected_percent; /* share of the time that was noise */
+    double bursts;           /* per rank */
+};
+
+/* Each rank's time is its median, or its mean when back to back. */
+xylem_status_t workload_latency(const struct workload *workload,
+                                struct workload_result *result_out);
+
+xylem_status_t workload_noise(const struct workload *workload,
+                              struct workload_result *result_out);
+
+/* Each rank's medians without and with the delay. */
+struct workload_finish {
+    double plain_us;
+    double delayed_us;
+};
+/* `finish_out` has room for all ranks and matters at rank 0 only. */
+xylem_status_t workload_delay(const struct workload *workload,
+                              struct workload_finish *finish_out,
+                              struct workload_result *result_out);
+
+#endif

@@ -1,0 +1,361 @@
+/* The benchmarks over an MPI library: compiled once for each, with
+ * BENCH_MPI_NAME naming it. MPI's default error handler prints the reason and
+ * ends the job, so that errors do not come back here.
+ *
+ * One thread.
+ */
+#include <dlfcn.h>
+#include <limits.h>
+#include <mpi.h>
+#ifdef OPEN_MPI
+#include <mpi-ext.h>
+#endif
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench/measure/coll.h"
+#include "bench/measure/worker.h"
+
+#define WORLD MPI_COMM_WORLD
+
+struct mpi_job {
+    enum bench_mode mode;
+    int rank, ranks;
+    /* Of what is prepared. */
+    int count; /* elements of the message or of a block */
+    int *counts, *displs;
+    MPI_Datatype *types;
+    MPI_Request *requests; /* persistent ones, of each slot */
+    unsigned requests_count;
+};
+
+static xylem_status_t checked(int error)
+{
+    return error == MPI_SUCCESS ? XYLEM_OK : XYLEM_ERR_NET;
+}
+
+/* ---- joining ---- */
+
+static xylem_status_t mpi_open(const struct bench_tuning *tuning,
+                               void **state_out)
+{
+    struct mpi_job *job = calloc(1, sizeof *job);
+    xylem_status_t status;
+
+    if (job == NULL) {
+        fputs("no memory for the job\n", stderr);
+        return XYLEM_ERR_NO_MEMORY;
+    }
+    job->mode = tuning->mode; /* the rest is what its launcher can be told */
+    status = checked(MPI_Init(NULL, NULL));
+    if (status != XYLEM_OK) {
+        free(job);
+        return status;
+    }
+    MPI_Comm_rank(WORLD, &job->rank);
+    MPI_Comm_size(WORLD, &job->ranks);
+    *state_out = job;
+    return XYLEM_OK;
+}
+
+static void mpi_close(void *state)
+{
+    MPI_Finalize();
+    free(state);
+}
+
+static uint32_t mpi_rank(void *state)
+{
+    const struct mpi_job *job = state;
+
+    return (uint32_t)job->rank;
+}
+
+static uint32_t mpi_size(void *state)
+{
+    const struct mpi_job *job = state;
+
+    return (uint32_t)job->ranks;
+}
+
+/* ---- the collectives ---- */
+
+/* Names of MPI's blocking and nonblocking function, and the arguments that all
+ * its functions share. `c` is the call, `j` the job. */
+#define MPI_CALL_MAP(X)                                                        \
+    X(BCAST, Bcast, Ibcast, c->recv, j->count, MPI_BYTE, (int)c->root, WORLD)  \
+    X(REDUCE, Reduce, Ireduce, c->send, c->recv, j->count, MPI_FLOAT, MPI_SUM, \
+      (int)c->root, WORLD)                                                     \
+    X(ALLREDUCE, Allreduce, Iallreduce, c->send, c->recv, j->count, MPI_FLOAT, \
+      MPI_SUM, WORLD)                                                          \
+    X(BARRIER, Barrier, Ibarrier, WORLD)                                       \
+    X(GATHER, Gather, Igather, c->send, j->count, MPI_BYTE, c->recv, j->count, \
+      MPI_BYTE, (int)c->root, WORLD)                                           \
+    X(GATHERV, Gatherv, Igatherv, c->send, j->count, MPI_BYTE, c->recv,        \
+      j->counts, j->displs, MPI_BYTE, (int)c->root, WORLD)                     \
+    X(SCATTER, Scatter, Iscatter, c->send, j->count, MPI_BYTE, c->recv,        \
+      j->count, MPI_BYTE, (int)c->root, WORLD)                                 \
+    X(SCATTERV, Scatterv, Iscatterv, c->send, j->counts, j->displs, MPI_BYTE,  \
+      c->recv, j->count, MPI_BYTE, (int)c->root, WORLD)                        \
+    X(ALLGATHER, Allgather, Iallgather, c->send, j->count, MPI_BYTE, c->recv,  \
+      j->count, MPI_BYTE, WORLD)                                               \
+    X(ALLGATHERV, Allgatherv, Iallgatherv, c->send, j->count, MPI_BYTE,        \
+      c->recv, j->counts, j->displs, MPI_BYTE, WORLD)                          \
+    X(ALLTOALL, Alltoall, Ialltoall, c->send, j->count, MPI_BYTE, c->recv,     \
+      j->count, MPI_BYTE, WORLD)                                               \
+    X(ALLTOALLV, Alltoallv, Ialltoallv, c->send, j->counts, j->displs,         \
+      MPI_BYTE, c->recv, j->counts, j->displs, MPI_BYTE, WORLD)                \
+    X(ALLTOALLW, Alltoallw, Ialltoallw, c->send, j->counts, j->displs,         \
+      j->types, c->recv, j->counts, j->displs, j->types, WORLD)                \
+    X(REDUCE_SCATTER, Reduce_scatter, Ireduce_scatter, c->send, c->recv,       \
+      j->counts, MPI_FLOAT, MPI_SUM, WORLD)                                    \
+    X(REDUCE_SCATTER_BLOCK, Reduce_scatter_block, Ireduce_scatter_block,       \
+      c->send, c->recv, j->count, MPI_FLOAT, MPI_SUM, WORLD)                   \
+    X(SCAN, Scan, Iscan, c->send, c->recv, j->count, MPI_FLOAT, MPI_SUM,       \
+      WORLD)                                                                   \
+    X(EXSCAN, Exscan, Iexscan, c->send, c->recv, j->count, MPI_FLOAT, MPI_SUM, \
+      WORLD)
+
+#define BLOCKING_FUNCTION(coll, Name, Iname, ...)                              \
+    static int blocking_##coll(const struct mpi_job *j,                        \
+                               const struct bench_call *c)                     \
+    {                                                                          \
+        (void)j;                                                               \
+        (void)c;                                                               \
+        return MPI_##Name(__VA_ARGS__);                                        \
+    }
+#define START_FUNCTION(coll, Name, Iname, ...)                                 \
+    static int start_##coll(const struct mpi_job *j,                           \
+                            const struct bench_call *c, MPI_Request *request)  \
+    {                                                                          \
+        (void)j;                                                               \
+        (void)c;                                                               \
+        return MPI_##Iname(__VA_ARGS__, request);                              \
+    }
+MPI_CALL_MAP(BLOCKING_FUNCTION)
+MPI_CALL_MAP(START_FUNCTION)
+
+typedef int (*blocking_fn)(const struct mpi_job *, const struct bench_call *);
+typedef int (*request_fn)(const struct mpi_job *, const struct bench_call *,
+                          MPI_Request *);
+
+#define BLOCKING_ROW(coll, Name, Iname, ...)                                   \
+    [XYLEM_COLL_##coll] = blocking_##coll,
+static const blocking_fn blocking[XYLEM_COLL_COUNT] = {
+    MPI_CALL_MAP(BLOCKING_ROW)};
+
+#define START_ROW(coll, Name, Iname, ...) [XYLEM_COLL_##coll] = start_##coll,
+static const request_fn nonblocking[XYLEM_COLL_COUNT] = {
+    MPI_CALL_MAP(START_ROW)};
+
+/* Persistent collectives came with version 4 of the standard. Open MPI has had
+ * them before by other names, and xylem's binding adds MPI's. */
+#if MPI_VERSION >= 4
+#define INIT_OF(Name) MPI_##Name##_init
+#elif defined OMPI_HAVE_MPI_EXT_PCOLLREQ
+typedef void (*function_t)(void);
+#define INIT_OF(Name)                                                          \
+    ((__typeof__(&MPIX_##Name##_init))init_named(                              \
+        "MPI_" #Name "_init", (function_t)MPIX_##Name##_init))
+static function_t init_named(const char *name, function_t otherwise)
+{
+    function_t found;
+
+    *(void **)(void *)&found = dlsym(RTLD_DEFAULT, name);
+    return found != NULL ? found : otherwise;
+}
+#endif
+
+#ifdef INIT_OF
+#define INIT_FUNCTION(coll, Name, Iname, ...)                                  \
+    static int init_##coll(const struct mpi_job *j,                            \
+                           const struct bench_call *c, MPI_Request *request)   \
+    {                                                                          \
+        (void)j;                                                               \
+        (void)c;                                                               \
+        return INIT_OF(Name)(__VA_ARGS__, MPI_INFO_NULL, request);             \
+    }
+MPI_CALL_MAP(INIT_FUNCTION)
+
+#define INIT_ROW(coll, Name, Iname, ...) [XYLEM_COLL_##coll] = init_##coll,
+static const request_fn persistent[XYLEM_COLL_COUNT] = {MPI_CALL_MAP(INIT_ROW)};
+#else
+static const request_fn persistent[XYLEM_COLL_COUNT];
+#endif
+
+/* ---- what is measured ---- */
+
+/* MPI counts elements with int. */
+static const char *mpi_refusal(void *state, const struct bench_call *call)
+{
+    const struct mpi_job *job = state;
+    const struct coll_traits *traits = coll_traits(call->coll);
+    size_t element_bytes = traits->reduces ? sizeof(float) : 1;
+    size_t blocks =
+        traits->send_blocks || traits->recv_blocks ? (size_t)job->ranks : 1;
+
+    if (call->bytes / element_bytes > INT_MAX / blocks)
+        return "these are more bytes than MPI can count";
+    if (job->mode == BENCH_PERSISTENT && persistent[call->coll] == NULL)
+        return "this MPI has no persistent collectives";
+    return NULL;
+}
+
+static void mpi_release(void *state)
+{
+    struct mpi_job *job = state;
+    unsigned i;
+
+    for (i = 0; i < job->requests_count; i++)
+        MPI_Request_free(&job->requests[i]);
+    free(job->requests);
+    free(job->counts);
+    free(job->displs);
+    free(job->types);
+    job->requests = NULL;
+    job->requests_count = 0;
+    job->counts = job->displs = NULL;
+    job->types = NULL;
+}
+
+/* Equal blocks, one behind the other. */
+static int arrays_create(struct mpi_job *job)
+{
+    size_t ranks = (size_t)job->ranks;
+    int i;
+
+    job->counts = calloc(ranks, sizeof *job->counts);
+    job->displs = calloc(ranks, sizeof *job->displs);
+    job->types = calloc(ranks, sizeof(MPI_Datatype));
+    if (job->counts == NULL || job->displs == NULL || job->types == NULL)
+        return 0;
+    for (i = 0; i < job->ranks; i++) {
+        job->counts[i] = job->count;
+        job->displs[i] = job->count * i;
+        job->types[i] = MPI_BYTE;
+    }
+    return 1;
+}
+
+/* Room for as many requests as there are calls, and the requests themselves
+ * where they are persistent. */
+static xylem_status_t requests_create(struct mpi_job *job,
+                                      const struct bench_call *calls,
+                                      unsigned count)
+{
+    xylem_status_t status = XYLEM_OK;
+    unsigned i;
+
+    job->requests = calloc(count, sizeof(MPI_Request));
+    if (job->requests == NULL)
+        return XYLEM_ERR_NO_MEMORY;
+    if (job->mode != BENCH_PERSISTENT)
+        return XYLEM_OK;
+    for (i = 0; i < count && status == XYLEM_OK; i++) {
+        status = checked(
+            persistent[calls[i].coll](job, &calls[i], &job->requests[i]));
+        job->requests_count += status == XYLEM_OK;
+    }
+    return status;
+}
+
+static xylem_status_t mpi_prepare(void *state, const struct bench_call *calls,
+                                  unsigned count)
+{
+    struct mpi_job *job = state;
+    int is_sum = coll_traits(calls[0].coll)->reduces;
+    xylem_status_t status = XYLEM_ERR_NO_MEMORY;
+
+    job->count = (int)(calls[0].bytes / (is_sum ? sizeof(float) : 1));
+    if (arrays_create(job))
+        status = requests_create(job, calls, count);
+    if (status == XYLEM_ERR_NO_MEMORY)
+        fputs("no memory for the calls\n", stderr);
+    return status;
+}
+
+static xylem_status_t mpi_run(void *state, const struct bench_call *call)
+{
+    struct mpi_job *job = state;
+    MPI_Request *request = &job->requests[call->slot];
+    int error;
+
+    if (job->mode == BENCH_BLOCKING)
+        return checked(blocking[call->coll](job, call));
+    if (job->mode == BENCH_NONBLOCKING)
+        error = nonblocking[call->coll](job, call, request);
+    else
+        error = MPI_Start(request);
+    if (error == MPI_SUCCESS)
+        error = MPI_Wait(request, MPI_STATUS_IGNORE);
+    return checked(error);
+}
+
+/* ---- what the measuring itself needs ---- */
+
+static xylem_status_t mpi_bcast(void *state, void *buf, size_t bytes,
+                                uint32_t root)
+{
+    (void)state;
+    return checked(MPI_Bcast(buf, (int)bytes, MPI_BYTE, (int)root, WORLD));
+}
+
+static xylem_status_t mpi_reduce(void *state, const void *send, void *recv,
+                                 size_t bytes, uint32_t root)
+{
+    (void)state;
+    return checked(MPI_Reduce(send, recv, (int)(bytes / sizeof(float)),
+                              MPI_FLOAT, MPI_SUM, (int)root, WORLD));
+}
+
+static void mpi_progress(void *state)
+{
+    int found;
+
+    (void)state;
+    (void)MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, WORLD, &found,
+                     MPI_STATUS_IGNORE);
+}
+
+static xylem_status_t mpi_barrier(void *state)
+{
+    (void)state;
+    return checked(MPI_Barrier(WORLD));
+}
+
+static xylem_status_t mpi_gather(void *state, const double *mine, size_t count,
+                                 double *all)
+{
+    (void)state;
+    return checked(MPI_Gather(mine, (int)count, MPI_DOUBLE, all, (int)count,
+                              MPI_DOUBLE, 0, WORLD));
+}
+
+int main(int argc, char **argv)
+{
+    static const struct bench_impl impl = {.name = BENCH_MPI_NAME,
+                                           .open = mpi_open,
+                                           .close = mpi_close,
+                                           .rank = mpi_rank,
+                                           .size = mpi_size,
+                                           .refusal = mpi_refusal,
+                                           .prepare = mpi_prepare,
+                                           .run = mpi_run,
+                                           .release = mpi_release,
+                                           .bcast = mpi_bcast,
+                                           .reduce = mpi_reduce,
+                                           .barrier = mpi_barrier,
+                                           .progress = mpi_progress,
+                                           .gather = mpi_gather};
+    static const struct bench_impl *const impls[] = {&impl};
+    static const struct worker_program program = {
+        .name = "xylem-mpi-driver-" BENCH_MPI_NAME,
+        .summary = "Measures a collective of " BENCH_MPI_NAME
+                   " exactly as xylem-bench measures one of xylem.\n"
+                   "Start it by that MPI's mpirun. --algorithm, --segment and "
+                   "--window do nothing here.",
+        .impls = impls,
+        .impls_count = 1};
+
+    return worker_main(&program, argc, argv);
+}

@@ -1,0 +1,351 @@
+/* Command lines of measurements. Pure but for looking at files; one thread.
+ *
+ * Open MPI gets UCX as the others have it, also where there is no network
+ * card, which its defaults would demand. Ranks are bound to cores where each
+ * can have one.
+ */
+#include "bench/noise/launch.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/common/child.h"
+
+enum launcher_kind { LAUNCHER_XYLEM, LAUNCHER_OPENMPI, LAUNCHER_MPICH };
+enum mpi_module { MODULE_NONE, MODULE_TUNED, MODULE_ADAPT };
+
+struct launch_kind {
+    const char *name;
+    enum launcher_kind launcher;
+    enum mpi_module module;
+};
+
+static const struct launch_kind kinds[] = {
+    {"event", LAUNCHER_XYLEM, MODULE_NONE},
+    {"local", LAUNCHER_XYLEM, MODULE_NONE},
+    {"waitall", LAUNCHER_XYLEM, MODULE_NONE},
+    {"blocking", LAUNCHER_XYLEM, MODULE_NONE},
+    {"openmpi-tuned", LAUNCHER_OPENMPI, MODULE_TUNED},
+    {"openmpi-adapt", LAUNCHER_OPENMPI, MODULE_ADAPT},
+    {"mpich", LAUNCHER_MPICH, MODULE_NONE},
+};
+
+enum { KINDS_COUNT = sizeof kinds / sizeof kinds[0] };
+
+/* Open MPI's numbers for a tree in its two modules; 0: none. */
+struct mpi_tree {
+    xylem_tree_t tree;
+    uint32_t radix;
+    int tuned[XYLEM_COLL_COUNT];
+    int adapt[XYLEM_COLL_COUNT];
+};
+
+static const struct mpi_tree mpi_trees[] = {
+    {XYLEM_TREE_FLAT, 0, {1, 1}, {6, 6}},
+    {XYLEM_TREE_CHAIN, 0, {3, 3}, {4, 4}},
+    {XYLEM_TREE_KARY, 2, {5, 4}, {3, 3}},
+    {XYLEM_TREE_KNOMIAL, 2, {6, 5}, {1, 1}},
+    {XYLEM_TREE_INORDER, 0, {0, 6}, {0, 0}},
+};
+
+const char *launch_name(size_t index)
+{
+    return index < KINDS_COUNT ? kinds[index].name : NULL;
+}
+
+/* The folder of this program, without a slash at its end. */
+static int own_folder(char *path, size_t bytes)
+{
+    ssize_t length = readlink("/proc/self/exe", path, bytes - 1);
+    char *slash;
+
+    if (length <= 0)
+        return 0;
+    path[length] = '\0';
+    slash = strrchr(path, '/');
+    if (slash == NULL)
+        return 0;
+    *slash = '\0';
+    return 1;
+}
+
+static int is_program(const char *folder, const char *name, char *path)
+{
+    int length = snprintf(path, LAUNCH_PATH_BYTES, "%s/%s", folder, name);
+
+    return length > 0 && length < LAUNCH_PATH_BYTES && access(path, X_OK) == 0;
+}
+
+/* Beside this program when installed, in a folder next to it when built. */
+static int find_xylem(const char *folder, struct launch *launch)
+{
+    ssize_t length =
+        readlink("/proc/self/exe", launch->program, LAUNCH_PATH_BYTES - 1);
+
+    if (length <= 0)
+        return 0;
+    launch->program[length] = '\0';
+    return is_program(folder, "xylem-run", launch->launcher) ||
+           is_program(folder, "../launcher/xylem-run", launch->launcher);
+}
+
+static int find_in_path(const char *const names[2], char *path)
+{
+    return child_find(names[0], path, LAUNCH_PATH_BYTES) ||
+           child_find(names[1], path, LAUNCH_PATH_BYTES);
+}
+
+static int find_mpi(const char *folder, struct launch *launch, char *why,
+                    unsigned bytes)
+{
+    static const char *const openmpi[] = {"mpirun.openmpi", "orterun"};
+    static const char *const mpich[] = {"mpirun.mpich", "mpiexec.hydra"};
+    int is_openmpi = launch->kind->launcher == LAUNCHER_OPENMPI;
+    const char *driver =
+        is_openmpi ? "xylem-mpi-driver-openmpi" : "xylem-mpi-driver-mpich";
+    const char *const *launchers = is_openmpi ? openmpi : mpich;
+
+    if (!find_in_path(launchers, launch->launcher)) {
+        snprintf(why, bytes, "neither %s nor %s is in PATH", launchers[0],
+                 launchers[1]);
+        return 0;
+    }
+    if (!is_program(folder, driver, launch->program)) {
+        snprintf(why, bytes, "%s was not built", driver);
+        return 0;
+    }
+    return 1;
+}
+
+static const struct launch_kind *kind_find(const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < KINDS_COUNT; i++) {
+        if (strcmp(kinds[i].name, name) == 0)
+            return &kinds[i];
+    }
+    return NULL;
+}
+
+int launch_find(const char *name, struct launch *launch_out, char *why,
+                unsigned bytes)
+{
+    /* Leaves room for the names that are put behind it. */
+    char folder[LAUNCH_PATH_BYTES - 32];
+    const struct launch_kind *kind = kind_find(name);
+
+    assert(kind != NULL);
+    *launch_out = (struct launch){.name = kind->name, .kind = kind};
+    if (!own_folder(folder, sizeof folder)) {
+        snprintf(why, bytes, "cannot tell where this program is");
+        return 0;
+    }
+    if (kind->launcher != LAUNCHER_XYLEM)
+        return find_mpi(folder, launch_out, why, bytes);
+    if (!find_xylem(folder, launch_out)) {
+        snprintf(why, bytes, "there is no xylem-run beside this program");
+        return 0;
+    }
+    return 1;
+}
+
+static __attribute__((format(printf, 2, 3))) void
+add(struct launch_command *command, const char *format, ...)
+{
+    char *text = command->text + command->text_used;
+    size_t room = sizeof command->text - command->text_used;
+    va_list args;
+    int length;
+
+    va_start(args, format);
+    length = vsnprintf(text, room, format, args);
+    va_end(args);
+    /* All arguments are options whose lengths are known or were checked. */
+    assert(length >= 0 && (size_t)length < room);
+    assert(command->args < LAUNCH_ARGS_MAX);
+    command->argv[command->args++] = text;
+    command->text_used += (size_t)length + 1;
+}
+
+static void add_setting(struct launch_command *command, const char *name,
+                        unsigned long long value)
+{
+    add(command, "--mca");
+    add(command, "%s", name);
+    add(command, "%llu", value);
+}
+
+static int mpi_algorithm(const struct launch *launch,
+                         const struct noise_options *options)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof mpi_trees / sizeof mpi_trees[0]; i++) {
+        const struct mpi_tree *entry = &mpi_trees[i];
+
+        if (entry->tree != options->tuning.tree ||
+            entry->radix != options->tuning.radix)
+            continue;
+        return launch->kind->module == MODULE_ADAPT
+                   ? entry->adapt[options->coll]
+                   : entry->tuned[options->coll];
+    }
+    return 0;
+}
+
+int launch_knows_tree(const struct launch *launch,
+                      const struct noise_options *options)
+{
+    if (options->tuning.tree == XYLEM_TREE_AUTO ||
+        launch->kind->launcher == LAUNCHER_XYLEM)
+        return 1;
+    return launch->kind->launcher == LAUNCHER_OPENMPI &&
+           mpi_algorithm(launch, options) != 0;
+}
+
+static void add_mpi_algorithm(struct launch_command *command,
+                              const struct launch *launch,
+                              const struct noise_options *options)
+{
+    int algorithm = mpi_algorithm(launch, options);
+    int is_adapt = launch->kind->module == MODULE_ADAPT;
+    char name[64];
+
+    if (options->tuning.tree == XYLEM_TREE_AUTO || algorithm == 0)
+        return;
+    if (!is_adapt)
+        add_setting(command, "coll_tuned_use_dynamic_rules", 1);
+    snprintf(name, sizeof name, "coll_%s_%s_algorithm",
+             is_adapt ? "adapt" : "tuned", options->coll_name);
+    add_setting(command, name, (unsigned)algorithm);
+    snprintf(name, sizeof name, "coll_%s_%s_%s", is_adapt ? "adapt" : "tuned",
+             options->coll_name,
+             is_adapt ? "segment_size" : "algorithm_segmentsize");
+    add_setting(command, name, options->tuning.segment_bytes);
+}
+
+static void add_openmpi(struct launch_command *command,
+                        const struct launch *launch,
+                        const struct noise_options *options, int has_cores)
+{
+    if (geteuid() == 0)
+        add(command, "--allow-run-as-root");
+    add(command, "--oversubscribe");
+    add(command, "--bind-to");
+    add(command, "%s", has_cores ? "core:overload-allowed" : "none");
+    add(command, "--mca");
+    add(command, "pml");
+    add(command, "ucx");
+    add(command, "--mca");
+    add(command, "opal_common_ucx_tls");
+    add(command, "any");
+    add(command, "--mca");
+    add(command, "opal_common_ucx_devices");
+    add(command, "any");
+    if (launch->kind->module == MODULE_ADAPT)
+        add_setting(command, "coll_adapt_priority", 100);
+    add_mpi_algorithm(command, launch, options);
+}
+
+/* What every rank is told, whatever it measures. */
+static void add_worker(struct launch_command *command,
+                       const struct noise_options *options)
+{
+    add(command, "-c");
+    add(command, "%s", options->coll_name);
+    add(command, "-b");
+    add(command, "%zu", options->bytes);
+    add(command, "-e");
+    add(command, "%zu", options->bytes);
+    add(command, "-n");
+    add(command, "%u", options->iterations);
+    add(command, "--seconds");
+    add(command, "%g", options->seconds);
+    add(command, "--warmup");
+    add(command, "%u", options->warmup);
+    add(command, "--root");
+    add(command, "%u", options->root);
+    add(command, "--seed");
+    add(command, "%u", options->seed);
+}
+
+/* What only xylem's own implementations heed. */
+static void add_tuning(struct launch_command *command,
+                       const struct noise_options *options)
+{
+    if (options->algorithm != NULL) {
+        add(command, "--algorithm");
+        add(command, "%s", options->algorithm);
+    }
+    if (options->tuning.segment_bytes != 0) {
+        add(command, "--segment");
+        add(command, "%zu", options->tuning.segment_bytes);
+    }
+    if (options->window != NULL) {
+        add(command, "--window");
+        add(command, "%u,%u", options->tuning.send_window,
+            options->tuning.recv_window);
+    }
+}
+
+static void add_experiment(struct launch_command *command,
+                           const struct noise_options *options,
+                           struct launch_experiment experiment)
+{
+    if (experiment.is_delay) {
+        add(command, "--one-rank");
+        add(command, "%u", options->delay_rank);
+        add(command, "--delay-ms");
+        add(command, "%g", options->delay_ms);
+    } else {
+        add(command, "--max-ms");
+        add(command, "%g", experiment.max_ms);
+        add(command, "--hz");
+        add(command, "%g", options->hz);
+    }
+}
+
+void launch_command_build(const struct launch *launch,
+                          const struct noise_options *options,
+                          struct launch_experiment experiment,
+                          struct launch_command *command_out)
+{
+    struct launch_command *command = command_out;
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    int has_cores = cpus > 0 && options->ranks <= (unsigned long)cpus;
+
+    memset(command, 0, sizeof *command);
+    add(command, "%s", launch->launcher);
+    add(command, "-n");
+    add(command, "%u", options->ranks);
+    switch (launch->kind->launcher) {
+    case LAUNCHER_XYLEM:
+        add(command, "%s", launch->program);
+        add(command, "--worker");
+        add(command, "--impl");
+        add(command, "%s", launch->name);
+        add_tuning(command, options);
+        break;
+    case LAUNCHER_OPENMPI:
+        add_openmpi(command, launch, options, has_cores);
+        add(command, "%s", launch->program);
+        break;
+    case LAUNCHER_MPICH:
+        add(command, "-bind-to");
+        add(command, "%s", has_cores ? "core" : "none");
+        add(command, "%s", launch->program);
+        break;
+    }
+    add_worker(command, options);
+    if (strcmp(launch->name, "local") == 0) {
+        add(command, "--call-us");
+        add(command, "%g", experiment.call_us);
+    } else if (options->check) {
+        add(command, "--check"); /* local has no results */
+    }
+    add_experiment(command, options, experiment);
+}

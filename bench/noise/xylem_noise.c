@@ -1,0 +1,83 @@
+/* xylem-noise: what noise does to a collective. Started by the user it runs the
+ * campaign; with --worker, by itself under a launcher, it is one of the ranks.
+ * One thread. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/common/child.h"
+#include "bench/measure/worker.h"
+#include "bench/noise/campaign.h"
+#include "bench/noise/report.h"
+
+enum { EXIT_INTERRUPTED = 130 };
+
+static const char program_name[] = "xylem-noise";
+
+static int worker(int argc, char **argv)
+{
+    struct bench_impl local;
+    const struct bench_impl *const impls[] = {
+        impl_event(), impl_local(&local), rival_waitall(), rival_blocking()};
+    const struct worker_program program = {
+        .name = "xylem-noise --worker",
+        .summary = "One rank of a measurement; xylem-noise starts these.",
+        .impls = impls,
+        .impls_count = sizeof impls / sizeof impls[0]};
+
+    return worker_main(&program, argc, argv);
+}
+
+static int is_under_launcher(void)
+{
+    return getenv("PMIX_NAMESPACE") != NULL ||
+           getenv("OMPI_COMM_WORLD_SIZE") != NULL || getenv("PMI_RANK") != NULL;
+}
+
+static int campaign_main(const struct noise_options *options)
+{
+    struct campaign campaign;
+    int code = campaign_create(&campaign, program_name, options);
+
+    if (code != EXIT_SUCCESS)
+        goto destroy_campaign;
+    child_signals_install();
+    if (!campaign_run(&campaign)) {
+        fprintf(stderr, "%s: interrupted\n", program_name);
+        code = EXIT_INTERRUPTED;
+        goto destroy_campaign;
+    }
+    report_tables(&campaign);
+    if (campaign.failures > 0)
+        code = EXIT_FAILURE;
+    if (options->csv != NULL && !report_csv(&campaign, options->csv))
+        code = EXIT_FAILURE;
+    if (options->plot != NULL && !report_plot(&campaign, options->plot))
+        code = EXIT_FAILURE;
+destroy_campaign:
+    campaign_destroy(&campaign);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct noise_options options;
+
+    if (argc > 1 && strcmp(argv[1], "--worker") == 0)
+        return worker(argc - 1, argv + 1);
+    switch (noise_options_parse(program_name, argc, argv, &options)) {
+    case CLI_HELP:
+        return EXIT_SUCCESS;
+    case CLI_BAD:
+        return CLI_EXIT_USAGE;
+    case CLI_RUN:
+        break;
+    }
+    if (is_under_launcher()) {
+        cli_complain(program_name,
+                     "starts its ranks itself: run it without mpirun or "
+                     "xylem-run, as in xylem-noise -n 4 -c bcast");
+        return CLI_EXIT_USAGE;
+    }
+    return campaign_main(&options);
+}

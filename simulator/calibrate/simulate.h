@@ -1,0 +1,14 @@
+/* A micro-benchmark on a simulated machine: the program of
+ * measure.c, in callbacks instead of blocking calls. */
+#ifndef XYL_SIMULATOR_CALIBRATE_SIMULATE_H
+#define XYL_SIMULATOR_CALIBRATE_SIMULATE_H
+
+#include "simulator/calibrate/probe.h"
+#include "simulator/machine.h"
+
+/* Fills the times of `sample`, whose probe and ranks
+ * say what to run. */
+xylem_status_t calibrate_simulate(const sim_machine_t *machine,
+                                  calibrate_sample_t *sample);
+
+#endif

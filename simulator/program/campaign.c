@@ -1,0 +1,318 @@
+/* Campaigns. One thread. */
+#include "simulator/program/campaign.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/measure/noise.h"
+#include "simulator/random.h"
+
+enum {
+    PILOT_WARMUP = 2,
+    PILOT_CALLS = 4,
+    CALLS_MIN = 10,
+    CALLS_MAX = 200, /* unless calls are cheap */
+    TRACE_EVENTS_MAX = 2000000
+};
+
+static const double span_us = 1e6;      /* ten periods of noise of 10 Hz */
+static const double pilot_events = 2e7; /* that many are cheap */
+static const uint64_t shown_every_ns = 100000000;
+
+/* ---- cells ---- */
+
+int sim_campaign_create(struct sim_campaign *campaign,
+                        const struct simulation *simulation)
+{
+    size_t count, i;
+
+    *campaign = (struct sim_campaign){.simulation = simulation,
+                                      .levels = simulation->noises_count + 1,
+                                      .begin_ns = noise_now_ns()};
+    count = campaign->levels * simulation->contenders_count;
+    campaign->cells = calloc(count, sizeof *campaign->cells);
+    campaign->scratch = calloc(simulation->ranks, sizeof *campaign->scratch);
+    if (campaign->cells == NULL || campaign->scratch == NULL)
+        goto no_memory;
+    for (i = 0; i < count; i++) {
+        campaign->cells[i].rank_us =
+            calloc(simulation->ranks, sizeof *campaign->cells[i].rank_us);
+        if (campaign->cells[i].rank_us == NULL)
+            goto no_memory;
+    }
+    return 1;
+no_memory:
+    fprintf(stderr, "%s: out of memory\n", simulation->program);
+    return 0;
+}
+
+void sim_campaign_destroy(struct sim_campaign *campaign)
+{
+    size_t count = campaign->levels * campaign->simulation->contenders_count;
+    size_t i;
+
+    for (i = 0; campaign->cells != NULL && i < count; i++)
+        free(campaign->cells[i].rank_us);
+    free(campaign->cells);
+    free(campaign->scratch);
+}
+
+static struct sim_cell *cell_at(const struct sim_campaign *campaign,
+                                size_t contender, size_t level)
+{
+    return &campaign->cells[contender * campaign->levels + level];
+}
+
+const struct sim_cell *sim_campaign_cell(const struct sim_campaign *campaign,
+                                         size_t contender, size_t level)
+{
+    return cell_at(campaign, contender, level);
+}
+
+const char *sim_campaign_noise(const struct sim_campaign *campaign,
+                               size_t level)
+{
+    return level == 0 ? "none" : campaign->simulation->noises[level - 1].name;
+}
+
+double sim_campaign_slowdown(const struct sim_campaign *campaign,
+                             size_t contender, size_t level)
+{
+    double quiet_us = cell_at(campaign, contender, 0)->us.avg;
+
+    if (quiet_us <= 0)
+        return 0;
+    return 100 * (cell_at(campaign, contender, level)->us.avg / quiet_us - 1);
+}
+
+double sim_campaign_amplification(const struct sim_campaign *campaign,
+                                  size_t contender, size_t level)
+{
+    const struct sim_cell *quiet = cell_at(campaign, contender, 0);
+    const struct sim_cell *cell = cell_at(campaign, contender, level);
+
+    if (cell->noise_us <= 0)
+        return 0;
+    return (cell->us.avg - quiet->us.avg) / cell->noise_us;
+}
+
+/* The next value of a mean that has had `count` values. */
+static void mean_add(double *mean, double value, unsigned count)
+{
+    *mean += (value - *mean) / (count + 1.0);
+}
+
+static void cell_add(struct sim_cell *cell, const struct sim_outcome *outcome,
+                     const struct sim_case *c)
+{
+    const sim_counts_t *counts = &outcome->counts;
+    double calls = (double)c->warmup + c->iterations;
+    unsigned n = cell->runs++;
+    unsigned i;
+
+    mean_add(&cell->us.min, outcome->us.min, n);
+    mean_add(&cell->us.avg, outcome->us.avg, n);
+    mean_add(&cell->us.max, outcome->us.max, n);
+    mean_add(&cell->noise_us, outcome->noise_us, n);
+    for (i = 0; i < SIM_LEVEL_COUNT; i++) {
+        mean_add(&cell->messages[i], (double)counts->messages[i] / calls, n);
+        mean_add(&cell->bytes[i], (double)counts->bytes[i] / calls, n);
+    }
+    mean_add(&cell->unexpected, (double)counts->unexpected / calls, n);
+    mean_add(&cell->events, (double)counts->events / calls, n);
+    mean_add(&cell->memory_bytes, (double)counts->memory_bytes, n);
+    for (i = 0; i < c->simulation->ranks; i++)
+        mean_add(&cell->rank_us[i], c->rank_us[i], n);
+    cell->iterations = c->iterations;
+    cell->fingerprint =
+        n == 0 ? counts->fingerprint
+               : random_mix(cell->fingerprint) ^ counts->fingerprint;
+    cell->wall_s += outcome->wall_s;
+    cell->wall_events += (double)counts->events;
+    cell->ended = outcome->ended;
+    cell->failed = outcome->failed;
+    cell->failed_us = outcome->failed_us;
+}
+
+/* ---- progress ---- */
+
+struct shown {
+    struct sim_campaign *campaign;
+    const char *contender;
+    const char *noise;
+};
+
+static int has_watcher(const struct sim_campaign *campaign)
+{
+    return !campaign->simulation->quiet && isatty(STDERR_FILENO);
+}
+
+static void progress_clear(const struct sim_campaign *campaign)
+{
+    if (has_watcher(campaign))
+        fputs("\r\033[K", stderr);
+}
+
+static void progress_show(void *arg, double part)
+{
+    enum { BAR_WIDTH = 24 };
+    static const char full[] = "########################";
+    const struct shown *shown = arg;
+    struct sim_campaign *campaign = shown->campaign;
+    uint64_t now_ns = noise_now_ns();
+    int width = (int)(part * BAR_WIDTH);
+
+    if (!has_watcher(campaign) || now_ns - campaign->shown_ns < shown_every_ns)
+        return;
+    campaign->shown_ns = now_ns;
+    progress_clear(campaign);
+    fprintf(stderr, "[%-*.*s] run %u of %u, %.0f s: %s, noise %s", BAR_WIDTH,
+            width, full, campaign->runs_done + 1, campaign->runs_planned,
+            (double)(now_ns - campaign->begin_ns) / 1e9, shown->contender,
+            shown->noise);
+    fflush(stderr);
+}
+
+/* ---- runs ---- */
+
+/* Seeds make a difference to a quiet run only where it has disorder. */
+static unsigned runs_of(const struct sim_campaign *campaign, size_t level)
+{
+    const struct simulation *simulation = campaign->simulation;
+
+    if (level > 0 || simulation->jitter > 0 ||
+        simulation->arrivals.pattern == SIM_ARRIVAL_RANDOM)
+        return simulation->seeds;
+    return 1;
+}
+
+static sim_trace_t *trace_open(const struct simulation *simulation)
+{
+    sim_trace_t *trace =
+        sim_trace_create(simulation->trace, simulation->ranks,
+                         simulation->ranks_per_node, TRACE_EVENTS_MAX);
+
+    if (trace == NULL)
+        fprintf(stderr, "%s: cannot write %s: %s\n", simulation->program,
+                simulation->trace, strerror(errno));
+    return trace;
+}
+
+static int trace_close(const struct simulation *simulation, sim_trace_t *trace)
+{
+    if (trace == NULL || sim_trace_destroy(trace))
+        return 1;
+    fprintf(stderr, "%s: could not write all of %s\n", simulation->program,
+            simulation->trace);
+    return 0;
+}
+
+/* The noisy run is the one of interest, where there is one. */
+static int is_traced(const struct sim_campaign *campaign, size_t level)
+{
+    return campaign->simulation->trace != NULL && level == campaign->levels - 1;
+}
+
+static int run_one(struct sim_campaign *campaign, struct sim_case *c,
+                   size_t level, struct sim_outcome *outcome)
+{
+    const struct simulation *simulation = campaign->simulation;
+    struct shown shown = {campaign, c->contender->name,
+                          sim_campaign_noise(campaign, level)};
+    sim_noise_t noise;
+    int ok;
+
+    if (level > 0) {
+        noise = simulation->noises[level - 1].noise;
+        noise.seed = c->seed;
+        c->noise = &noise;
+    }
+    c->rank_us = campaign->scratch;
+    c->progress = progress_show;
+    c->progress_arg = &shown;
+    ok = sim_case_run(c, outcome);
+    c->noise = NULL;
+    progress_clear(campaign);
+    return ok;
+}
+
+/* How many calls are measured. Noise must have the time to come a few times;
+ * without it all calls are alike. */
+static int iterations_choose(struct sim_campaign *campaign, struct sim_case *c)
+{
+    struct sim_case pilot = *c;
+    struct sim_outcome outcome;
+    double calls, cheap;
+
+    c->iterations = campaign->simulation->iterations;
+    if (c->iterations != SIM_AUTO)
+        return 1;
+    c->iterations = CALLS_MIN;
+    if (campaign->levels == 1)
+        return 1;
+    pilot.warmup = PILOT_WARMUP;
+    pilot.iterations = PILOT_CALLS;
+    if (!run_one(campaign, &pilot, 0, &outcome))
+        return 0;
+    calls = span_us / outcome.us.avg;
+    cheap = pilot_events * (PILOT_WARMUP + PILOT_CALLS) /
+            ((double)outcome.counts.events + 1);
+    if (cheap < CALLS_MAX)
+        cheap = CALLS_MAX;
+    if (calls > cheap)
+        calls = cheap;
+    if (calls > CALLS_MIN)
+        c->iterations = (unsigned)calls;
+    return 1;
+}
+
+static int run_level(struct sim_campaign *campaign, size_t contender,
+                     size_t level, struct sim_case *c)
+{
+    const struct simulation *simulation = campaign->simulation;
+    struct sim_cell *cell = cell_at(campaign, contender, level);
+    struct sim_outcome outcome;
+    unsigned i;
+    int ok = 1;
+
+    if (is_traced(campaign, level)) {
+        c->trace = trace_open(simulation);
+        if (c->trace == NULL)
+            return 0;
+    }
+    for (i = 0; i < runs_of(campaign, level) && ok; i++) {
+        c->seed = (uint64_t)simulation->seed + i;
+        ok = run_one(campaign, c, level, &outcome);
+        campaign->runs_done++;
+        if (ok)
+            cell_add(cell, &outcome, c);
+    }
+    ok &= trace_close(simulation, c->trace);
+    c->trace = NULL;
+    return ok;
+}
+
+int sim_campaign_run(struct sim_campaign *campaign)
+{
+    const struct simulation *simulation = campaign->simulation;
+    size_t i, level;
+    int ok = 1;
+
+    for (level = 0; level < campaign->levels; level++)
+        campaign->runs_planned +=
+            runs_of(campaign, level) * (unsigned)simulation->contenders_count;
+    for (i = 0; i < simulation->contenders_count && ok; i++) {
+        struct sim_case c = {.simulation = simulation,
+                             .contender = &simulation->contenders[i],
+                             .seed = simulation->seed,
+                             .warmup = simulation->warmup};
+
+        ok = iterations_choose(campaign, &c);
+        for (level = 0; level < campaign->levels && ok; level++)
+            ok = run_level(campaign, i, level, &c);
+    }
+    return ok;
+}

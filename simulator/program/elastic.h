@@ -1,0 +1,28 @@
+/* A synthetic collective for the question of how much depth absorbs how much
+ * noise. Each call costs each rank a fixed time of its core. Of a broadcast
+ * the root leads and the others follow; of a reduction the others lead and the
+ * root follows. A follower may begin a call once a tenth of every leader's work
+ * on it is done, but for what noise then still adds: nine tenths of the work
+ * before the leader's end. A leader may be at most D calls ahead of the slowest
+ * follower.
+ *
+ * In a formula, with e_l[k] the end of call k at leader l and e_f[k] at
+ * follower f, and `advance` from a time over a call's work, noise left out:
+ *
+ *   e_l[k] = advance(max(e_l[k-1], max over f of e_f[k-D]))
+ *   e_f[k] = advance(max(e_f[k-1], max over l of e_l[k] - 9/10 work))
+ */
+#ifndef XYL_SIMULATOR_PROGRAM_ELASTIC_H
+#define XYL_SIMULATOR_PROGRAM_ELASTIC_H
+
+#include "simulator/program/case.h"
+
+/* The formula, without a simulated world, on the same bursts: fills
+ * c->rank_us. 1, or 0 without memory. Only for calls that begin together. */
+int sim_elastic_formula(const struct sim_case *c);
+
+/* The table of depths, calls and noises: simulated, and by the formula, which
+ * must agree to the last digit. The exit code. */
+int sim_elasticity_main(const struct simulation *simulation);
+
+#endif

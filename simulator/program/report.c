@@ -1,0 +1,428 @@
+/* Tables and CSV of a campaign on simulated machines. What depends on the
+ * computer it ran on comes last, and can be left out. One thread. */
+#include "simulator/program/report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/measure/coll.h"
+
+enum { LABEL_BYTES = 2 * SIM_NAME_BYTES + 16, LABEL_WIDTH = 24 };
+enum { RANK_WIDTH = 6, CELL_BYTES = 2 * SIM_NAME_BYTES };
+
+static const double mib = 1048576;
+
+/* "gather of 64 bytes per block, root 0" */
+static void call_print(const struct simulation *simulation)
+{
+    const struct coll_traits *traits = coll_traits(simulation->coll);
+
+    fputs(simulation->coll_name, stdout);
+    if (simulation->coll != XYLEM_COLL_BARRIER)
+        printf(" of %zu bytes", simulation->bytes);
+    if (traits->send_blocks || traits->recv_blocks)
+        fputs(" per block", stdout);
+    if (traits->has_root)
+        printf(", root %u", simulation->root);
+}
+
+void sim_report_heading(const struct simulation *simulation)
+{
+    const sim_machine_t *machine = &simulation->machine;
+
+    printf("machine %s: %u nodes of %u ranks (%u cores), %u ranks%s\n",
+           machine->name, simulation->nodes, simulation->ranks_per_node,
+           sim_machine_cores(machine), simulation->ranks,
+           simulation->shares_memory ? ", nodes share memory" : "");
+    call_print(simulation);
+    printf(", algorithm %s, %u calls for warm-up, seed %u",
+           simulation->algorithm != NULL ? simulation->algorithm : "auto",
+           simulation->warmup, simulation->seed);
+    if (simulation->seeds > 1)
+        printf(" ... %u", simulation->seed + simulation->seeds - 1);
+    printf("\n\n");
+    fflush(stdout);
+}
+
+/* ---- rows: every contender under every noise ---- */
+
+typedef void (*row_fn)(struct table *table, const struct sim_campaign *campaign,
+                       size_t contender, size_t level);
+
+static void label_write(const struct sim_campaign *campaign, size_t contender,
+                        size_t level, char *text)
+{
+    const char *name = campaign->simulation->contenders[contender].name;
+
+    if (campaign->levels == 1)
+        snprintf(text, LABEL_BYTES, "%s", name);
+    else
+        snprintf(text, LABEL_BYTES, "%s, %s", name,
+                 level == 0 ? "quiet" : sim_campaign_noise(campaign, level));
+}
+
+static int label_width(const struct sim_campaign *campaign)
+{
+    int width = LABEL_WIDTH;
+    char text[LABEL_BYTES];
+    size_t i, level;
+
+    for (i = 0; i < campaign->simulation->contenders_count; i++) {
+        for (level = 0; level < campaign->levels; level++) {
+            label_write(campaign, i, level, text);
+            if ((int)strlen(text) > width)
+                width = (int)strlen(text);
+        }
+    }
+    return width;
+}
+
+static void rows_print(const struct sim_campaign *campaign,
+                       const char *const *titles, unsigned columns, row_fn row)
+{
+    struct table table;
+    char text[LABEL_BYTES];
+    size_t i, level;
+
+    table_begin(&table, stdout, TABLE_ALIGNED, titles, columns,
+                label_width(campaign));
+    for (i = 0; i < campaign->simulation->contenders_count; i++) {
+        for (level = 0; level < campaign->levels; level++) {
+            label_write(campaign, i, level, text);
+            table_text(&table, text);
+            row(&table, campaign, i, level);
+        }
+    }
+}
+
+/* ---- times ---- */
+
+static void time_row(struct table *table, const struct sim_campaign *campaign,
+                     size_t contender, size_t level)
+{
+    const struct sim_cell *cell = sim_campaign_cell(campaign, contender, level);
+
+    table_count(table, cell->iterations);
+    table_real(table, cell->us.min, 2);
+    table_real(table, cell->us.avg, 2);
+    table_real(table, cell->us.max, 2);
+    if (campaign->levels == 1)
+        return;
+    if (level == 0) {
+        table_text(table, "");
+        table_text(table, "");
+        table_text(table, "");
+        return;
+    }
+    table_signed(table, sim_campaign_slowdown(campaign, contender, level), 1,
+                 "%");
+    table_real(table, cell->noise_us, 2);
+    if (cell->noise_us > 0)
+        table_real(table,
+                   sim_campaign_amplification(campaign, contender, level), 2);
+    else
+        table_text(table, "-");
+}
+
+static void times_print(const struct sim_campaign *campaign)
+{
+    static const char *const titles[] = {
+        "implementation", "calls", "min",      "avg", "max",
+        "slowdown",       "noise", "amplified"};
+
+    puts("time per call over the ranks, and noise during it, in "
+         "microseconds");
+    rows_print(campaign, titles, campaign->levels == 1 ? 5 : 8, time_row);
+}
+
+/* With a rank that dies no call is timed. */
+static void death_row(struct table *table, const struct sim_campaign *campaign,
+                      size_t contender, size_t level)
+{
+    const struct sim_cell *cell = sim_campaign_cell(campaign, contender, level);
+
+    table_count(table, cell->ended);
+    table_count(table, cell->failed);
+    if (cell->failed > 0)
+        table_real(table, cell->failed_us, 2);
+    else
+        table_text(table, "-");
+}
+
+static void deaths_print(const struct sim_campaign *campaign)
+{
+    static const char *const titles[] = {"implementation", "ranks ended",
+                                         "ranks told", "the last at us"};
+
+    printf("rank %" PRIu32 " dies %.3f us after the begin: ranks whose calls "
+           "ended well, and ranks that\nwere told that a process has died\n",
+           campaign->simulation->kill_rank,
+           (double)campaign->simulation->kill_time / (double)SIM_US);
+    rows_print(campaign, titles, 4, death_row);
+}
+
+static void ranks_print(const struct sim_campaign *campaign)
+{
+    const struct simulation *simulation = campaign->simulation;
+    char texts[TABLE_COLUMNS_MAX][LABEL_BYTES];
+    const char *titles[TABLE_COLUMNS_MAX] = {"rank"};
+    struct table table;
+    unsigned columns = 1, rank;
+    size_t i, level;
+
+    for (i = 0; i < simulation->contenders_count; i++) {
+        for (level = 0; level < campaign->levels && columns < TABLE_COLUMNS_MAX;
+             level++) {
+            label_write(campaign, i, level, texts[columns]);
+            titles[columns] = texts[columns];
+            columns++;
+        }
+    }
+    puts("\ntime per call of each rank, in microseconds");
+    table_begin(&table, stdout, TABLE_ALIGNED, titles, columns, RANK_WIDTH);
+    for (rank = 0; rank < simulation->ranks; rank++) {
+        unsigned column;
+
+        table_count(&table, rank);
+        for (column = 1; column < columns; column++)
+            table_real(&table, campaign->cells[column - 1].rank_us[rank], 2);
+    }
+}
+
+/* ---- traffic ---- */
+
+static int is_used(const struct sim_campaign *campaign, unsigned level)
+{
+    size_t count = campaign->levels * campaign->simulation->contenders_count;
+    size_t i;
+
+    for (i = 0; i < count; i++) {
+        if (campaign->cells[i].messages[level] > 0)
+            return 1;
+    }
+    return 0;
+}
+
+static void traffic_row(struct table *table,
+                        const struct sim_campaign *campaign, size_t contender,
+                        size_t level)
+{
+    const struct sim_cell *cell = sim_campaign_cell(campaign, contender, level);
+    char text[CELL_BYTES];
+    unsigned i;
+
+    for (i = 0; i < SIM_LEVEL_COUNT; i++) {
+        if (!is_used(campaign, i))
+            continue;
+        snprintf(text, sizeof text, "%.0f (%.2f)", cell->messages[i],
+                 cell->bytes[i] / mib);
+        table_text(table, text);
+    }
+    table_real(table, cell->unexpected, 0);
+    table_real(table, cell->events, 0);
+    snprintf(text, sizeof text, "%016" PRIx64, cell->fingerprint);
+    table_text(table, text);
+}
+
+static void traffic_print(const struct sim_campaign *campaign)
+{
+    static const char blank[] = "                ";
+    char texts[SIM_LEVEL_COUNT][LABEL_BYTES];
+    const char *titles[TABLE_COLUMNS_MAX] = {"implementation"};
+    unsigned columns = 1, i;
+
+    for (i = 0; i < SIM_LEVEL_COUNT; i++) {
+        const char *name = sim_level_name((sim_level_t)i);
+        int pad = 16 - (int)strlen(name);
+
+        if (!is_used(campaign, i))
+            continue;
+        snprintf(texts[i], LABEL_BYTES, "%.*s%s", pad, blank, name);
+        titles[columns++] = texts[i];
+    }
+    titles[columns++] = "unexpected";
+    titles[columns++] = "events";
+    titles[columns++] = "     fingerprint";
+    puts("\nper call of all ranks: messages and (MiB) by what the ranks share, "
+         "messages that came\nbefore their receive, and steps of the "
+         "simulation; the fingerprint is of the whole run");
+    rows_print(campaign, titles, columns, traffic_row);
+}
+
+/* ---- this computer ---- */
+
+static void wall_row(struct table *table, const struct sim_campaign *campaign,
+                     size_t contender, size_t level)
+{
+    const struct sim_cell *cell = sim_campaign_cell(campaign, contender, level);
+
+    table_real(table, cell->wall_s, 2);
+    table_real(table, cell->wall_events / (cell->wall_s + 1e-9) / 1e6, 2);
+    table_real(table, cell->memory_bytes / 1024 / campaign->simulation->ranks,
+               1);
+}
+
+static void wall_print(const struct sim_campaign *campaign)
+{
+    static const char *const titles[] = {"implementation", "seconds",
+                                         "events/us", "KiB/rank"};
+
+    puts("\nthe simulation itself, on this computer");
+    rows_print(campaign, titles, 4, wall_row);
+}
+
+void sim_report_tables(const struct sim_campaign *campaign)
+{
+    const struct simulation *simulation = campaign->simulation;
+
+    if (simulation->has_kill)
+        deaths_print(campaign);
+    else
+        times_print(campaign);
+    if (simulation->per_rank)
+        ranks_print(campaign);
+    traffic_print(campaign);
+    if (!simulation->no_wall)
+        wall_print(campaign);
+}
+
+/* ---- CSV ---- */
+
+static const char *const csv_titles[] = {"machine",
+                                         "nodes",
+                                         "ppn",
+                                         "coll",
+                                         "bytes",
+                                         "impl",
+                                         "algorithm",
+                                         "noise",
+                                         "seeds",
+                                         "rank",
+                                         "calls",
+                                         "min_us",
+                                         "avg_us",
+                                         "max_us",
+                                         "slowdown_percent",
+                                         "noise_us",
+                                         "amplification",
+                                         "group_messages",
+                                         "group_bytes",
+                                         "numa_messages",
+                                         "numa_bytes",
+                                         "socket_messages",
+                                         "socket_bytes",
+                                         "node_messages",
+                                         "node_bytes",
+                                         "switch_messages",
+                                         "switch_bytes",
+                                         "system_messages",
+                                         "system_bytes",
+                                         "unexpected",
+                                         "events",
+                                         "fingerprint"};
+
+enum {
+    CSV_COLUMNS = sizeof csv_titles / sizeof csv_titles[0],
+    CSV_TRAFFIC_COLUMNS = 2 * SIM_LEVEL_COUNT + 3
+};
+_Static_assert(CSV_COLUMNS == 17 + CSV_TRAFFIC_COLUMNS, "titles and cells");
+
+/* Names may hold commas. */
+static void csv_text(struct table *table, const char *text)
+{
+    char quoted[LABEL_BYTES];
+
+    snprintf(quoted, sizeof quoted, "\"%s\"", text);
+    table_text(table, quoted);
+}
+
+static void csv_begin(struct table *table, const struct sim_campaign *campaign,
+                      size_t contender, size_t level)
+{
+    const struct simulation *simulation = campaign->simulation;
+
+    csv_text(table, simulation->machine.name);
+    table_count(table, simulation->nodes);
+    table_count(table, simulation->ranks_per_node);
+    table_text(table, simulation->coll_name);
+    table_count(table, simulation->bytes);
+    csv_text(table, simulation->contenders[contender].name);
+    table_text(table,
+               simulation->algorithm != NULL ? simulation->algorithm : "auto");
+    csv_text(table, sim_campaign_noise(campaign, level));
+    table_count(table, sim_campaign_cell(campaign, contender, level)->runs);
+}
+
+static void csv_row(struct table *table, const struct sim_campaign *campaign,
+                    size_t contender, size_t level)
+{
+    const struct sim_cell *cell = sim_campaign_cell(campaign, contender, level);
+    char text[CELL_BYTES];
+    unsigned i;
+
+    csv_begin(table, campaign, contender, level);
+    table_text(table, "all");
+    table_count(table, cell->iterations);
+    table_real(table, cell->us.min, 3);
+    table_real(table, cell->us.avg, 3);
+    table_real(table, cell->us.max, 3);
+    table_real(table, sim_campaign_slowdown(campaign, contender, level), 3);
+    table_real(table, cell->noise_us, 3);
+    table_real(table, sim_campaign_amplification(campaign, contender, level),
+               4);
+    for (i = 0; i < SIM_LEVEL_COUNT; i++) {
+        table_real(table, cell->messages[i], 2);
+        table_real(table, cell->bytes[i], 0);
+    }
+    table_real(table, cell->unexpected, 2);
+    table_real(table, cell->events, 2);
+    snprintf(text, sizeof text, "%016" PRIx64, cell->fingerprint);
+    table_text(table, text);
+}
+
+static void csv_ranks(struct table *table, const struct sim_campaign *campaign,
+                      size_t contender, size_t level)
+{
+    const struct sim_cell *cell = sim_campaign_cell(campaign, contender, level);
+    unsigned rank, i;
+
+    for (rank = 0; rank < campaign->simulation->ranks; rank++) {
+        csv_begin(table, campaign, contender, level);
+        table_count(table, rank);
+        table_count(table, cell->iterations);
+        table_text(table, "");
+        table_real(table, cell->rank_us[rank], 3);
+        for (i = 0; i < 4 + CSV_TRAFFIC_COLUMNS; i++)
+            table_text(table, "");
+    }
+}
+
+int sim_report_csv(const struct sim_campaign *campaign, const char *path)
+{
+    const char *program = campaign->simulation->program;
+    FILE *out = fopen(path, "w");
+    struct table table;
+    size_t i, level;
+    int is_bad;
+
+    if (out == NULL) {
+        fprintf(stderr, "%s: cannot write %s: %s\n", program, path,
+                strerror(errno));
+        return 0;
+    }
+    table_begin(&table, out, TABLE_CSV, csv_titles, CSV_COLUMNS, 0);
+    for (i = 0; i < campaign->simulation->contenders_count; i++) {
+        for (level = 0; level < campaign->levels; level++) {
+            csv_row(&table, campaign, i, level);
+            if (campaign->simulation->per_rank)
+                csv_ranks(&table, campaign, i, level);
+        }
+    }
+    is_bad = ferror(out) != 0;
+    is_bad |= fclose(out) != 0;
+    if (is_bad)
+        fprintf(stderr, "%s: could not write all of %s\n", program, path);
+    return !is_bad;
+}

@@ -1,0 +1,19 @@
+/* Words in the values of options: lists, numbers, times. */
+#ifndef XYL_SIMULATOR_PROGRAM_WORDS_H
+#define XYL_SIMULATOR_PROGRAM_WORDS_H
+
+#include "simulator/machine.h"
+
+enum { WORD_BYTES = 128 };
+
+/* Copies the part of `list` before `separator` into `word`; returns what
+ * follows it, NULL at the end. A word that is too long comes out empty. */
+const char *word_next(const char *list, char separator, char word[WORD_BYTES]);
+
+/* A whole number of 0 ... UINT_MAX and what follows it; NULL: none is there. */
+const char *word_number(const char *text, unsigned *value_out);
+
+/* "1.5ms". 1 when `text` is a time. */
+int word_time(const char *text, sim_time_t *time_out);
+
+#endif

@@ -1,0 +1,65 @@
+/* xylem-sim: collectives of thousands of ranks on simulated machines, and the
+ * calibration of such machines. One thread. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simulator/calibrate/calibrate.h"
+#include "simulator/program/elastic.h"
+#include "simulator/program/report.h"
+
+static const char program_name[] = "xylem-sim";
+
+static int campaign_main(const struct simulation *simulation)
+{
+    struct sim_campaign campaign;
+    int code = EXIT_FAILURE;
+
+    if (!sim_campaign_create(&campaign, simulation))
+        goto destroy_campaign;
+    sim_report_heading(simulation);
+    if (!sim_campaign_run(&campaign))
+        goto destroy_campaign;
+    sim_report_tables(&campaign);
+    code = EXIT_SUCCESS;
+    if (simulation->csv != NULL && !sim_report_csv(&campaign, simulation->csv))
+        code = EXIT_FAILURE;
+    if (simulation->plot != NULL &&
+        !sim_report_plot(&campaign, simulation->plot))
+        code = EXIT_FAILURE;
+destroy_campaign:
+    sim_campaign_destroy(&campaign);
+    return code;
+}
+
+/* "--calibrate", or what it hands to its own ranks. */
+static int is_calibration(const char *word)
+{
+    static const char name[] = "--calibrate";
+    size_t length = strlen(name);
+
+    return strncmp(word, name, length) == 0 &&
+           (word[length] == '\0' || word[length] == '-');
+}
+
+int main(int argc, char **argv)
+{
+    struct simulation simulation;
+    int code = CLI_EXIT_USAGE;
+
+    if (argc > 1 && is_calibration(argv[1]))
+        return calibrate_main(argc, argv);
+    switch (simulation_parse(program_name, argc, argv, &simulation)) {
+    case CLI_HELP:
+        code = EXIT_SUCCESS;
+        break;
+    case CLI_BAD:
+        break;
+    case CLI_RUN:
+        code = simulation.elasticity ? sim_elasticity_main(&simulation)
+                                     : campaign_main(&simulation);
+        break;
+    }
+    simulation_destroy(&simulation);
+    return code;
+}

@@ -1,0 +1,469 @@
+/* One rank of a job that plays random cases of all collectives and all their
+ * algorithms, and checks every byte:
+ *
+ *   calls sweep N     one after the other; blocking, nonblocking, persistent
+ *   calls flight N    several at once on teams of other orders and sizes, some
+ *                     with callbacks, some that free themselves
+ *   calls threads N   threads with a team of their own each
+ *   calls handover N  requests are freed and started again by another thread
+ *                     than the one that is still in their callback
+ *   calls farewell N  the same as the last thing before the context goes; needs
+ *                     a progress thread
+ *   calls roots N     as a user calls them: every collective from every root,
+ *                     with 0 B, 8 B, 1 KiB, 64 KiB and 1 MiB, but at most N KiB
+ *   calls late N      broadcasts that one rank joins when all others have
+ *                     ended: each rank N times; needs nodes of several and
+ *                     XYLEM_BYPASS_US
+ *
+ * Else N is the number of cases, rounds, or cases per thread. All ranks draw
+ * the same. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simulator/random.h"
+#include "tests/proc/job.h"
+#include "tests/proc/short_forms.h"
+#include "tests/support/call_algorithm.h"
+#include "tests/support/call_case.h"
+
+/* Of one team; the collectives come in turn. */
+static call_case_t draw_case(uint64_t *random, uint32_t number, uint32_t ranks)
+{
+    call_case_t c = call_case_random(
+        random, (xylem_coll_t)(number % XYLEM_COLL_COUNT), ranks);
+
+    if (random_below(random, 16) == 0)
+        c.count *= 10; /* some hundred KiB */
+    call_algorithm_draw(random, &c);
+    return c;
+}
+
+static void check(const call_rank_t *call)
+{
+    char text[300];
+
+    if (!call_rank_check(call, text, sizeof text))
+        job_die(__FILE__, __LINE__, "%s", text);
+}
+
+static void run_persistent(xylem_team_t *team, call_rank_t *call)
+{
+    xylem_request_t *request;
+    int start;
+
+    MUST(xylem_coll_init(team, &call->args, &request));
+    call_rank_drop_types(call);
+    for (start = 0; start < 2; start++) {
+        call_rank_fill(call);
+        MUST(xylem_request_start(request));
+        MUST(xylem_request_wait(request));
+        check(call);
+    }
+    MUST(xylem_request_free(request));
+}
+
+static void run_nonblocking(xylem_team_t *team, call_rank_t *call, int is_short)
+{
+    xylem_request_t *request;
+
+    if (is_short)
+        MUST(short_form_nonblocking(team, &call->args, &request));
+    else
+        MUST(xylem_coll_start(team, &call->args, &request));
+    call_rank_drop_types(call);
+    MUST(xylem_request_wait(request));
+    check(call);
+    MUST(xylem_request_free(request));
+}
+
+static void play(const job_t *job, xylem_team_t *team, const call_case_t *c,
+                 uint32_t way)
+{
+    call_rank_t call;
+    int is_short;
+
+    call_rank_init(&call, c, xylem_team_rank(team), job->context);
+    is_short = short_form_exists(&call.args);
+    if (way == 0) {
+        run_persistent(team, &call);
+    } else if (way == 1 && is_short) {
+        MUST(short_form_blocking(team, &call.args));
+        check(&call);
+    } else {
+        run_nonblocking(team, &call, way == 2 && is_short);
+    }
+    call_rank_fini(&call);
+}
+
+/* ---- sweep ---- */
+
+static void mode_sweep(job_t *job, uint32_t number)
+{
+    uint64_t random = random_mix(number);
+    uint32_t i;
+
+    for (i = 0; i < number; i++) {
+        call_case_t c = draw_case(&random, i, job->ranks);
+        if (i % 2 == 0) /* many of the short forms */
+            c.algorithm[0] = '\0', c.segment_bytes = 0;
+        play(job, job->world, &c, random_below(&random, 4));
+    }
+}
+
+/* ---- flight ---- */
+
+enum { TEAMS = 3, EACH = 6, FLIGHTS = TEAMS * EACH };
+
+typedef struct flight {
+    call_case_t c;
+    call_rank_t call;
+    xylem_request_t *request;
+    atomic_int is_over; /* with a progress thread, that one writes it */
+} flight_t;
+
+static void flight_done(void *arg, xylem_status_t status)
+{
+    flight_t *flight = arg;
+
+    MUST(status);
+    REQUIRE(!flight->is_over, "completed twice");
+    check(&flight->call);
+    flight->is_over = 1;
+}
+
+static void flight_start(job_t *job, xylem_team_t *team, flight_t *flight,
+                         uint32_t way)
+{
+    call_rank_t *call = &flight->call;
+
+    call_rank_init(call, &flight->c, xylem_team_rank(team), job->context);
+    flight->is_over = 0;
+    flight->request = NULL;
+    if (way > 0) {
+        call->args.on_complete = flight_done;
+        call->args.arg = flight;
+    }
+    if (way > 1)
+        call->args.flags = XYLEM_FLAG_AUTOFREE;
+    MUST(
+        xylem_coll_start(team, &call->args, way > 1 ? NULL : &flight->request));
+    call_rank_drop_types(call);
+}
+
+static void flight_land(job_t *job, flight_t *flight)
+{
+    if (flight->request != NULL) {
+        MUST(xylem_request_wait(flight->request));
+        check(&flight->call);
+        MUST(xylem_request_free(flight->request));
+    }
+    while (flight->request == NULL && !flight->is_over)
+        xylem_progress(job->context);
+    call_rank_fini(&flight->call);
+}
+
+static void flights(job_t *job, xylem_team_t **teams, uint64_t *randoms)
+{
+    flight_t *all = job_memory(FLIGHTS * sizeof *all);
+    uint32_t i, team;
+
+    for (i = 0; i < FLIGHTS; i++) {
+        /* Ranks need an order within a team only. */
+        team = (i + job->rank) % TEAMS;
+        all[i].c = draw_case(&randoms[team],
+                             random_below(&randoms[team], XYLEM_COLL_COUNT),
+                             xylem_team_size(teams[team]));
+        flight_start(job, teams[team], &all[i],
+                     random_below(&randoms[team], 3));
+    }
+    for (i = FLIGHTS; i-- > 0;)
+        flight_land(job, &all[i]);
+    free(all);
+}
+
+static void mode_flight(job_t *job, uint32_t number)
+{
+    xylem_team_t *teams[TEAMS];
+    uint64_t randoms[TEAMS] = {1, 2, 3};
+    uint32_t round, i;
+
+    MUST(xylem_team_dup(job->world, &teams[0]));
+    MUST(xylem_team_split(job->world, 0, job->ranks - job->rank, &teams[1]));
+    MUST(xylem_team_split(job->world, job->rank % 2, 0, &teams[2]));
+    for (round = 0; round < number; round++)
+        flights(job, teams, randoms);
+    for (i = 0; i < TEAMS; i++)
+        MUST(xylem_team_destroy(teams[i]));
+}
+
+/* ---- threads ---- */
+
+enum { THREADS = 3 };
+
+typedef struct worker {
+    pthread_t thread;
+    job_t *job;
+    xylem_team_t *team;
+    uint32_t number, cases;
+} worker_t;
+
+static void *worker_main(void *arg)
+{
+    const worker_t *worker = arg;
+    uint64_t random = random_mix(worker->number + 100);
+    uint32_t i;
+
+    for (i = 0; i < worker->cases; i++) {
+        call_case_t c = draw_case(&random, i + 5 * worker->number,
+                                  xylem_team_size(worker->team));
+        play(worker->job, worker->team, &c, random_below(&random, 4));
+    }
+    return NULL;
+}
+
+static void mode_threads(job_t *job, uint32_t number)
+{
+    worker_t workers[THREADS];
+    uint32_t i;
+
+    for (i = 0; i < THREADS; i++) {
+        workers[i] = (worker_t){.job = job, .number = i, .cases = number};
+        MUST(xylem_team_dup(job->world, &workers[i].team));
+    }
+    for (i = 0; i < THREADS; i++)
+        REQUIRE(pthread_create(&workers[i].thread, NULL, worker_main,
+                               &workers[i]) == 0,
+                "cannot start a thread");
+    for (i = 0; i < THREADS; i++) {
+        pthread_join(workers[i].thread, NULL);
+        MUST(xylem_team_destroy(workers[i].team));
+    }
+}
+
+/* ---- handover ---- */
+
+enum { LOOKS_MAX = 1000000, STAY_MAX = 2000 };
+
+typedef struct handover {
+    xylem_request_t *request;
+    uint32_t sent, sum;
+    atomic_int is_told;
+    atomic_int is_taken; /* the callback may return */
+} handover_t;
+
+/* Stays until the other thread has done what it wants, but not for ever. */
+static void handover_done(void *arg, xylem_status_t status)
+{
+    handover_t *handover = arg;
+    uint32_t i;
+
+    MUST(status);
+    handover->is_told = 1;
+    for (i = 0; i < STAY_MAX && !handover->is_taken; i++)
+        sched_yield();
+}
+
+static void await_told(handover_t *handover, uint32_t sum)
+{
+    uint32_t i;
+
+    for (i = 0; i < LOOKS_MAX && !handover->is_told; i++)
+        sched_yield();
+    REQUIRE(handover->is_told, "the callback is not called");
+    REQUIRE(handover->sum == sum, "%u instead of %u", handover->sum, sum);
+    handover->is_told = 0;
+}
+
+static void handover_args(xylem_coll_args_t *args, handover_t *handover)
+{
+    *args = (xylem_coll_args_t){.struct_bytes = sizeof *args,
+                                .coll = XYLEM_COLL_ALLREDUCE,
+                                .type = XYLEM_UINT32,
+                                .op = XYLEM_SUM,
+                                .count = 1,
+                                .send = &handover->sent,
+                                .recv = &handover->sum,
+                                .on_complete = handover_done,
+                                .arg = handover};
+}
+
+/* The callback is left before the handover's memory goes. */
+static void free_once(job_t *job)
+{
+    handover_t handover = {.sent = 1};
+    xylem_coll_args_t args;
+
+    handover_args(&args, &handover);
+    MUST(xylem_coll_start(job->world, &args, &handover.request));
+    await_told(&handover, job->ranks);
+    MUST(xylem_request_free(handover.request));
+    handover.is_taken = 1;
+    MUST(xylem_barrier(job->world));
+}
+
+/* The team, too, can go at once. */
+static void start_again(job_t *job)
+{
+    handover_t handover = {.sent = 1};
+    xylem_coll_args_t args;
+    xylem_team_t *team;
+
+    MUST(xylem_team_dup(job->world, &team));
+    handover_args(&args, &handover);
+    MUST(xylem_coll_init(team, &args, &handover.request));
+    MUST(xylem_request_start(handover.request));
+    await_told(&handover, job->ranks);
+    handover.sent = 2;
+    MUST(xylem_request_start(handover.request));
+    handover.is_taken = 1;
+    await_told(&handover, 2 * job->ranks);
+    handover.is_taken = 0;
+    MUST(xylem_request_free(handover.request));
+    MUST(xylem_team_destroy(team));
+    handover.is_taken = 1;
+    MUST(xylem_barrier(job->world));
+}
+
+typedef struct mover {
+    xylem_context_t *context;
+    atomic_int stop;
+} mover_t;
+
+static void *mover_main(void *arg)
+{
+    mover_t *mover = arg;
+
+    while (!mover->stop)
+        if (xylem_progress(mover->context) == 0)
+            sched_yield();
+    return NULL;
+}
+
+static void mode_handover(job_t *job, uint32_t number)
+{
+    mover_t mover = {.context = job->context};
+    pthread_t thread;
+    uint32_t i;
+
+    REQUIRE(pthread_create(&thread, NULL, mover_main, &mover) == 0,
+            "cannot start a thread");
+    for (i = 0; i < number; i++) {
+        free_once(job);
+        start_again(job);
+    }
+    mover.stop = 1;
+    pthread_join(thread, NULL);
+}
+
+/* The context goes while the progress thread is in the callback. */
+static void mode_farewell(job_t *job, uint32_t number)
+{
+    handover_t *handover = job_memory(sizeof *handover);
+    xylem_coll_args_t args;
+
+    handover->sent = number;
+    handover_args(&args, handover);
+    MUST(xylem_coll_start(job->world, &args, &handover->request));
+    await_told(handover, number * job->ranks);
+    MUST(xylem_request_free(handover->request));
+    job_end(job);
+    free(handover);
+    job->context = NULL;
+}
+
+/* ---- roots ---- */
+
+/* In place, and in an order that matters, by turns. */
+static void play_roots(job_t *job, xylem_coll_t coll, uint64_t count)
+{
+    uint32_t roots = call_has_root(coll) ? job->ranks : 1, root;
+
+    for (root = 0; root < roots; root++) {
+        call_case_t c = {.coll = coll,
+                         .ranks = job->ranks,
+                         .root = root,
+                         .count = count,
+                         .in_place = call_takes_in_place(coll) && root % 3 == 1,
+                         .is_ordered = call_reduces(coll) && root % 2 == 1,
+                         .salt = count + root};
+        play(job, job->world, &c, 1 + (root + (uint32_t)coll) % 3);
+    }
+}
+
+static void mode_roots(job_t *job, uint32_t number)
+{
+    static const uint64_t counts[] = {0, 1, 128, 8192, 131072}; /* of 8 bytes */
+    uint32_t coll;
+    size_t i;
+
+    for (i = 0; i < sizeof counts / sizeof *counts; i++)
+        for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
+            if (counts[i] * 8 <= number * UINT64_C(1024) &&
+                (coll != XYLEM_COLL_BARRIER || i == 0))
+                play_roots(job, (xylem_coll_t)coll, counts[i]);
+}
+
+/* ---- late ---- */
+
+/* The late rank comes when all others have ended: if they waited for it, nobody
+ * would go on. */
+static void play_late(job_t *job, xylem_team_t *others, const call_case_t *c,
+                      uint32_t late)
+{
+    if (job->rank == late)
+        MUST(xylem_barrier(others));
+    play(job, job->world, c, 1);
+    if (job->rank != late)
+        MUST(xylem_barrier(others));
+}
+
+static void mode_late(job_t *job, uint32_t number)
+{
+    static const char *const algorithms[] = {"han:1", "han:2", "han"};
+    uint32_t i, late;
+    xylem_team_t *others;
+
+    MUST(xylem_team_dup(job->world, &others));
+    for (i = 0; i < number * job->ranks; i++) {
+        call_case_t c = {.coll = XYLEM_COLL_BCAST,
+                         .ranks = job->ranks,
+                         .root = i / job->ranks % job->ranks,
+                         .count = UINT64_C(1) << i % 18,
+                         .salt = i};
+        snprintf(c.algorithm, sizeof c.algorithm, "%s", algorithms[i % 3]);
+        late = i % job->ranks;
+        if (late != c.root)
+            play_late(job, others, &c, late);
+    }
+    MUST(xylem_team_destroy(others));
+}
+
+static const struct mode {
+    const char *name;
+    void (*run)(job_t *job, uint32_t number);
+} modes[] = {
+    {"sweep", mode_sweep},       {"flight", mode_flight},
+    {"threads", mode_threads},   {"handover", mode_handover},
+    {"farewell", mode_farewell}, {"roots", mode_roots},
+    {"late", mode_late},
+};
+
+int main(int argc, char **argv)
+{
+    job_t job;
+    size_t i;
+
+    REQUIRE(argc == 3, "usage: calls MODE NUMBER");
+    for (i = 0; i < sizeof modes / sizeof modes[0]; i++)
+        if (strcmp(modes[i].name, argv[1]) == 0)
+            break;
+    REQUIRE(i < sizeof modes / sizeof modes[0], "there is no mode %s", argv[1]);
+    job_begin(&job);
+    modes[i].run(&job, (uint32_t)strtoul(argv[2], NULL, 10));
+    job_end(&job);
+    return EXIT_SUCCESS;
+}

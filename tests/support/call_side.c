@@ -1,0 +1,81 @@
+#include "tests/support/call_side.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void *must(void *memory)
+{
+    if (memory == NULL)
+        abort(); /* the test's own memory, not the library's */
+    return memory;
+}
+
+/* Where an element of 8 bytes begins that lies in a row. */
+static int64_t place_of(const call_side_t *side, uint32_t block, uint64_t index,
+                        uint32_t *first_out)
+{
+    const call_type_t *type = side->types[block];
+
+    *first_out = (uint32_t)(index % type->unit) * CALL_ELEMENT;
+    return side->origin + side->bases[block] +
+           (int64_t)(index / type->unit) * type->extent;
+}
+
+void call_side_put(const call_side_t *side, unsigned char *memory,
+                   uint32_t block, uint64_t index, uint64_t value)
+{
+    unsigned char bytes[CALL_ELEMENT];
+    uint32_t first, i;
+    int64_t place = place_of(side, block, index, &first);
+    const int64_t *offsets = &side->types[block]->offsets[first];
+
+    memcpy(bytes, &value, sizeof bytes);
+    for (i = 0; i < CALL_ELEMENT; i++)
+        memory[place + offsets[i]] = bytes[i];
+}
+
+void call_side_init(call_side_t *side, uint32_t blocks)
+{
+    side->blocks = blocks;
+    side->elements = must(calloc(blocks, sizeof *side->elements));
+    side->bases = must(calloc(blocks, sizeof *side->bases));
+    side->counts = must(calloc(blocks, sizeof *side->counts));
+    side->displs = must(calloc(blocks, sizeof *side->displs));
+    side->handles = must(calloc(blocks, sizeof *side->handles));
+    side->types = must(calloc(blocks, sizeof(call_type_t *)));
+}
+
+void call_side_fini(call_side_t *side)
+{
+    free(side->memory);
+    free(side->elements);
+    free(side->bases);
+    free(side->counts);
+    free(side->displs);
+    free(side->handles);
+    free(side->types);
+}
+
+/* The memory that all blocks need. */
+void call_side_allocate(call_side_t *side)
+{
+    int64_t low = 0, high = 0, first, last;
+    uint32_t i;
+
+    for (i = 0; i < side->blocks; i++) {
+        const call_type_t *type = side->types[i];
+        if (side->counts[i] == 0)
+            continue;
+        first = side->bases[i];
+        last = first + (int64_t)(side->counts[i] - 1) * type->extent;
+        if (first > last) {
+            last = side->bases[i];
+            first = last + (int64_t)(side->counts[i] - 1) * type->extent;
+        }
+        low = first + type->low < low ? first + type->low : low;
+        high = last + type->high > high ? last + type->high : high;
+    }
+    side->origin = -low;
+    side->bytes = (size_t)(high - low) + 1; /* the last one guards the end */
+    side->memory = must(malloc(side->bytes));
+}

@@ -1,0 +1,30 @@
+/* One side of a rank's messages in tests: blocks of elements of some type in
+ * one buffer, with what a call is told of them. */
+#ifndef XYL_TESTS_SUPPORT_CALL_SIDE_H
+#define XYL_TESTS_SUPPORT_CALL_SIDE_H
+
+#include "tests/support/call_type.h"
+
+/* Where one side's blocks lie. A side that is one block only has the first. */
+typedef struct call_side {
+    unsigned char *memory;
+    size_t bytes;
+    int64_t origin; /* the buffer's address is at memory + origin */
+    uint32_t blocks;
+    uint64_t *elements; /* of 8 bytes */
+    int64_t *bases;     /* bytes from the address */
+    uint64_t *counts, *displs;
+    xylem_type_t *handles;
+    const call_type_t **types;
+} call_side_t;
+
+void call_side_init(call_side_t *side, uint32_t blocks);
+void call_side_fini(call_side_t *side);
+/* When types, counts and bases are known: the memory that all blocks need. */
+void call_side_allocate(call_side_t *side);
+/* Writes the 8 bytes of element `index` of a block to `memory`, which is the
+ * side's or an image of it. */
+void call_side_put(const call_side_t *side, unsigned char *memory,
+                   uint32_t block, uint64_t index, uint64_t value);
+
+#endif

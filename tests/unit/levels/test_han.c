@@ -1,0 +1,375 @@
+/* Collectives of several levels on simulated nodes: random numbers of nodes and
+ * of ranks on each, ranks that fill node after node or lie anywhere, several
+ * leaders, with and without memory that a node's ranks share, in windows so
+ * small that little fits. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collectives/schedules/algorithm.h"
+#include "runtime/core/team_levels.h"
+#include "simulator/random.h"
+#include "tests/support/call_run.h"
+#include "tests/support/check.h"
+#include "tests/support/coll_run.h"
+
+enum {
+    CASES = CHECK_IS_SLOW ? 6 : 18,
+    RANKS_MAX = 17,
+    NODES_MAX = 6,
+    STARTS_MAX = 3,
+    LEADERS_MAX = 8,
+    MIXED_WORLDS = CHECK_IS_SLOW ? 8 : 24,
+    MIXED_OPERATIONS = 5,
+    DEATHS = CHECK_IS_SLOW ? 15 : 40,
+    DYING_OPERATIONS = 3,
+    NOTICE_MAX = 50 /* microseconds */
+};
+
+/* ---- worlds ---- */
+
+typedef enum mapping { MAP_BLOCKS, MAP_ROUND, MAP_ANY, MAPPINGS } mapping_t;
+
+static void place_ranks(uint64_t *random, xylem_place_t *places, uint32_t ranks)
+{
+    mapping_t mapping = (mapping_t)random_below(random, MAPPINGS);
+    uint32_t nodes = random_between(random, 1, NODES_MAX), i, node = 0;
+
+    for (i = 0; i < ranks; i++) {
+        if (mapping == MAP_ROUND)
+            node = i % nodes;
+        else if (mapping == MAP_ANY)
+            node = random_below(random, nodes);
+        else if (i > 0 && random_below(random, ranks) < nodes)
+            node++;
+        places[i] = (xylem_place_t){node, 0, 0, 0, i};
+    }
+}
+
+/* Fills in the name of a file with any switches above the nodes. */
+static void write_network(uint64_t *random, char *path)
+{
+    int descriptor = mkstemp(path);
+    FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
+    uint32_t node;
+
+    if (file == NULL)
+        abort();
+    fputs("{\"switches\": [{\"name\": \"top\", \"switches\": [\"1\"]}", file);
+    for (node = 0; node < NODES_MAX / 2; node++) {
+        fprintf(file, ", {\"name\": \"%u\"", node);
+        if (random_below(random, 4) != 0)
+            fprintf(file, ", \"nodes\": [\"node%u\", \"node%u\"]", node,
+                    node + NODES_MAX / 2);
+        fputs("}", file);
+    }
+    fputs("]}", file);
+    if (fclose(file) != 0)
+        abort();
+}
+
+typedef struct world {
+    xylem_place_t places[RANKS_MAX];
+    fabric_t *fabric;
+} world_t;
+
+static void world_init(world_t *world, uint64_t seed, uint32_t ranks,
+                       const char *deterministic)
+{
+    static const size_t eager[] = {0, 64, 1024, SIZE_MAX};
+    static const char *const budgets[] = {
+        "NOISE_BUDGET=64K", "NOISE_BUDGET=512K", "NOISE_BUDGET=16M"};
+    uint64_t random = random_mix(seed);
+    char topology[] = "TOPOLOGY=/tmp/xylem-han-XXXXXX";
+    static const char *const bypasses[] = {"BYPASS_US=0", "BYPASS_US=1",
+                                           "BYPASS_US=30"};
+    const char *settings[] = {budgets[random_below(&random, 3)],
+                              deterministic,
+                              "SHARE_BYTES=1K",
+                              seed % 4 < 2 ? "NODE_GROUPS=off"
+                                           : "NODE_GROUPS=2",
+                              bypasses[seed % 3],
+                              NULL,
+                              NULL};
+    char *path = strchr(topology, '/');
+    fabric_options_t options = {.seed = seed,
+                                .delay_max = random_below(&random, 40),
+                                .reorder = 1,
+                                .places = world->places,
+                                .shares_memory = random_below(&random, 4) != 0,
+                                .sees_memory = random_below(&random, 2) == 0,
+                                .settings = settings};
+
+    options.eager_bytes_max = eager[random_below(&random, 4)];
+    place_ranks(&random, world->places, ranks);
+    if (random_below(&random, 2) == 0) {
+        write_network(&random, path);
+        settings[5] = topology;
+    }
+    world->fabric = fabric_create(ranks, &options);
+    if (settings[5] != NULL)
+        unlink(path);
+}
+
+/* ---- one at a time ---- */
+
+/* An alltoallw is written as an alltoallv. */
+static int has_levels(xylem_coll_t coll)
+{
+    if (coll == XYLEM_COLL_ALLTOALLW)
+        coll = XYLEM_COLL_ALLTOALLV;
+    return xyl_algorithm_find(coll, "han") != NULL;
+}
+
+/* What does not commute needs ranks that fill node after node, as do scans. */
+static int fits(world_t *world, const call_case_t *c)
+{
+    int is_in_order = c->is_ordered || c->coll == XYLEM_COLL_SCAN ||
+                      c->coll == XYLEM_COLL_EXSCAN;
+
+    return !is_in_order ||
+           xyl_team_levels(fabric_world(world->fabric, 0))->order == NULL;
+}
+
+static void run_case(world_t *world, const call_case_t *c, uint64_t seed)
+{
+    uint64_t random = random_mix(seed);
+    uint32_t start, starts;
+    call_run_t run;
+
+    call_run_init(&run, world->fabric, NULL, c);
+    run.is_persistent = random_below(&random, 2) == 0;
+    starts = run.is_persistent ? random_between(&random, 1, STARTS_MAX) : 1;
+    for (start = 0; start < starts; start++) {
+        call_run_refill(&run);
+        call_run_start_all(&run);
+        if (call_run_finish(&run))
+            call_run_check(&run);
+    }
+    fabric_run_dry(world->fabric);
+    call_run_fini(&run);
+}
+
+static call_case_t random_case(uint64_t *random, xylem_coll_t coll,
+                               uint32_t ranks)
+{
+    call_case_t c = call_case_random(random, coll, ranks);
+    uint32_t leaders = random_below(random, LEADERS_MAX + 1);
+
+    if (random_below(random, 3) == 0)
+        c.count = random_below(random, 20000) /
+                  (c.types == CALL_TYPES_PLAIN ? 1 : CALL_QUANTUM);
+    if (c.segment_bytes == 0 && random_below(random, 2) == 0)
+        c.segment_bytes = random_between(random, 8, 4096);
+    if (leaders == 0)
+        snprintf(c.algorithm, sizeof c.algorithm, "han");
+    else
+        snprintf(c.algorithm, sizeof c.algorithm, "han:%u", leaders);
+    return c;
+}
+
+static void cases_of(uint64_t seed, const char *deterministic)
+{
+    uint64_t random = random_mix(seed);
+    xylem_coll_t coll;
+    world_t world;
+    uint32_t n;
+
+    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
+        for (n = 0; n < CASES && has_levels(coll); n++) {
+            call_case_t c = random_case(&random, coll,
+                                        random_between(&random, 1, RANKS_MAX));
+            uint64_t own = random_next(&random);
+            world_init(&world, own, c.ranks, deterministic);
+            if (fits(&world, &c))
+                run_case(&world, &c, own);
+            fabric_destroy(world.fabric);
+        }
+}
+
+static void test_fixed_order(void)
+{
+    cases_of(31, "DETERMINISTIC=on");
+}
+
+static void test_order_of_arrival(void)
+{
+    cases_of(32, "DETERMINISTIC=off");
+}
+
+/* What selection takes where nothing is said. */
+static void test_by_choice(void)
+{
+    uint64_t random = random_mix(33);
+    xylem_coll_t coll;
+    world_t world;
+    uint32_t n;
+
+    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
+        for (n = 0; n < CASES / 4; n++) {
+            call_case_t c = random_case(&random, coll,
+                                        random_between(&random, 1, RANKS_MAX));
+            uint64_t own = random_next(&random);
+            c.algorithm[0] = '\0';
+            world_init(&world, own, c.ranks, "DETERMINISTIC=on");
+            run_case(&world, &c, own);
+            fabric_destroy(world.fabric);
+        }
+}
+
+/* ---- several at once ---- */
+
+/* One that fits the world. */
+static call_case_t mixed_case(uint64_t *random, world_t *world, uint32_t ranks)
+{
+    xylem_coll_t coll;
+    call_case_t c;
+
+    do {
+        coll = (xylem_coll_t)random_below(random, XYLEM_COLL_COUNT);
+        c = random_case(random, coll, ranks);
+    } while (!has_levels(coll) || !fits(world, &c));
+    return c;
+}
+
+static void test_many_at_once(void)
+{
+    call_run_t runs[MIXED_OPERATIONS];
+    uint64_t random = random_mix(34);
+    uint32_t n, i, ranks;
+    world_t world;
+
+    for (n = 0; n < MIXED_WORLDS; n++) {
+        ranks = random_between(&random, 2, RANKS_MAX);
+        world_init(&world, random_next(&random), ranks, "DETERMINISTIC=off");
+        for (i = 0; i < MIXED_OPERATIONS; i++) {
+            call_case_t c = mixed_case(&random, &world, ranks);
+            call_run_init(&runs[i], world.fabric, NULL, &c);
+            runs[i].is_persistent = i % 2 == 0;
+        }
+        fabric_label(world.fabric, "many at once");
+        call_run_start_mixed(runs, MIXED_OPERATIONS, &random);
+        for (i = 0; i < MIXED_OPERATIONS; i++)
+            if (call_run_finish(&runs[i]))
+                call_run_check(&runs[i]);
+        fabric_run_dry(world.fabric);
+        for (i = 0; i < MIXED_OPERATIONS; i++)
+            call_run_fini(&runs[i]);
+        fabric_destroy(world.fabric);
+    }
+}
+
+/* Everything is there for a rank when it comes, in the call that starts. */
+static void test_one_is_late(void)
+{
+    uint64_t random = random_mix(35);
+    uint32_t n, ranks, late, rank;
+    world_t world;
+    call_run_t run;
+
+    for (n = 0; n < CASES; n++) {
+        call_case_t c;
+        ranks = random_between(&random, 2, RANKS_MAX);
+        late = random_below(&random, ranks);
+        world_init(&world, random_next(&random), ranks, "DETERMINISTIC=on");
+        c = mixed_case(&random, &world, ranks);
+        call_run_init(&run, world.fabric, NULL, &c);
+        for (rank = 0; rank < ranks; rank++)
+            if (rank != late)
+                CHECK_EQ(call_run_start(&run, rank), XYLEM_OK);
+        fabric_run_dry(world.fabric);
+        CHECK_EQ(call_run_start(&run, late), XYLEM_OK);
+        if (call_run_finish(&run))
+            call_run_check(&run);
+        fabric_run_dry(world.fabric);
+        call_run_fini(&run);
+        fabric_destroy(world.fabric);
+    }
+}
+
+/* A gatherv's root may end though those who have nothing for it have not even
+ * come; but those of its own node must have. */
+static void test_nothing_to_gather(void)
+{
+    enum { RANKS = 6, HERE = 2 };
+    call_case_t c = {.coll = XYLEM_COLL_GATHERV,
+                     .ranks = RANKS,
+                     .root = 1,
+                     .algorithm = "han"};
+    xylem_place_t places[RANKS];
+    fabric_options_t options = {
+        .seed = 36, .places = places, .shares_memory = 1};
+    fabric_t *fabric;
+    call_run_t run;
+    uint32_t rank;
+
+    for (rank = 0; rank < RANKS; rank++)
+        places[rank] = (xylem_place_t){rank / HERE, 0, 0, 0, rank};
+    fabric = fabric_create(RANKS, &options);
+    call_run_init(&run, fabric, NULL, &c);
+    for (rank = 0; rank < HERE; rank++)
+        CHECK_EQ(call_run_start(&run, rank), XYLEM_OK);
+    fabric_run_dry(fabric);
+    for (rank = 0; rank < HERE; rank++)
+        CHECK_EQ(run.all[rank].completions, 1);
+    for (rank = HERE; rank < RANKS; rank++)
+        CHECK_EQ(call_run_start(&run, rank), XYLEM_OK);
+    if (call_run_finish(&run))
+        call_run_check(&run);
+    call_run_fini(&run);
+    fabric_destroy(fabric);
+}
+
+/* ---- death ---- */
+
+static void one_dies(uint64_t seed)
+{
+    uint64_t random = random_mix(seed);
+    uint32_t ranks = random_between(&random, 3, RANKS_MAX), i;
+    uint32_t victim = random_below(&random, ranks);
+    call_run_t runs[DYING_OPERATIONS];
+    world_t world;
+
+    world_init(&world, seed, ranks, "DETERMINISTIC=off");
+    for (i = 0; i < DYING_OPERATIONS; i++) {
+        call_case_t c = mixed_case(&random, &world, ranks);
+        c.types = CALL_TYPES_PLAIN;
+        call_run_init(&runs[i], world.fabric, NULL, &c);
+        runs[i].expects_failure = 1;
+        call_run_start_all(&runs[i]);
+    }
+    sim_world_run(fabric_sim(world.fabric), SIM_NEVER,
+                  random_below(&random, 200));
+    fabric_kill(world.fabric, victim, NOTICE_MAX);
+    for (i = 0; i < DYING_OPERATIONS; i++)
+        CHECK(call_run_finish(&runs[i]));
+    fabric_run_dry(world.fabric);
+    fabric_isolate(world.fabric, victim);
+    fabric_run_dry(world.fabric);
+    for (i = 0; i < DYING_OPERATIONS; i++) {
+        call_run_check_survivors(&runs[i], victim);
+        call_run_fini(&runs[i]);
+    }
+    fabric_destroy(world.fabric);
+}
+
+static void test_one_dies(void)
+{
+    uint64_t seed;
+
+    for (seed = 1; seed <= DEATHS; seed++)
+        one_dies(seed);
+}
+
+static const check_case_t cases[] = {
+    {"fixed_order", test_fixed_order},
+    {"order_of_arrival", test_order_of_arrival},
+    {"by_choice", test_by_choice},
+    {"many_at_once", test_many_at_once},
+    {"one_is_late", test_one_is_late},
+    {"nothing_to_gather", test_nothing_to_gather},
+    {"one_dies", test_one_dies},
+};
+CHECK_MAIN(cases)

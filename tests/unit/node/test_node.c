@@ -1,0 +1,371 @@
+/* Collectives in the shared memory of a node, run by the library's engine on
+ * simulated ranks: random cases of every collective that has a node program,
+ * with windows so small that all come in many pieces, ranks that run ahead, and
+ * several operations and teams at once. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "collectives/node/program.h"
+#include "progress/shm/shm.h"
+#include "simulator/random.h"
+#include "tests/support/call_run.h"
+#include "tests/support/check.h"
+#include "tests/support/coll_run.h"
+
+enum {
+    CASES = CHECK_IS_SLOW ? 8 : 16,
+    RANKS_MAX = 17,
+    STARTS_MAX = 3,
+    MIXED_WORLDS = CHECK_IS_SLOW ? 24 : 48,
+    MIXED_OPERATIONS = 6,
+    DEATHS = CHECK_IS_SLOW ? 40 : 80,
+    DYING_OPERATIONS = 3,
+    NOTICE_MAX = 50, /* microseconds */
+    AHEAD = 50       /* operations */
+};
+
+/* Seats of three caches, in any order. */
+static void draw_places(uint64_t *random, uint32_t ranks, xylem_place_t *places)
+{
+    uint32_t i;
+
+    for (i = 0; i < ranks; i++)
+        places[i] = (xylem_place_t){.l3 = random_below(random, 3), .core = i};
+}
+
+/* `sees`: ranks read what others send where it lies. */
+static fabric_t *random_fabric(uint64_t seed, uint32_t ranks,
+                               const char *deterministic, int sees)
+{
+    static const char *const shares[] = {"SHARE_BYTES=1", "SHARE_BYTES=3K"};
+    static const char *const budgets[] = {
+        "NOISE_BUDGET=512K", "NOISE_BUDGET=1M", "NOISE_BUDGET=16M"};
+    static const char *const groups[] = {"NODE_GROUPS=auto", "NODE_GROUPS=off",
+                                         "NODE_GROUPS=2", "NODE_GROUPS=5"};
+    uint64_t random = random_mix(seed);
+    const char *settings[] = {budgets[random_below(&random, 3)],
+                              deterministic,
+                              shares[random_below(&random, 4) == 0],
+                              random_below(&random, 2) == 0 ? "PAST_CACHES=0"
+                                                            : "PAST_CACHES=1",
+                              groups[random_below(&random, 4)],
+                              NULL};
+    xylem_place_t places[RANKS_MAX];
+    fabric_options_t options = {.seed = seed,
+                                .delay_max = random_below(&random, 40),
+                                .reorder = 1,
+                                .shares_memory = 1,
+                                .sees_memory = sees,
+                                .places = places,
+                                .settings = settings};
+
+    draw_places(&random, ranks, places);
+    return fabric_create(ranks, &options);
+}
+
+static call_case_t random_case(uint64_t *random, xylem_coll_t coll,
+                               uint32_t ranks)
+{
+    call_case_t c = call_case_random(random, coll, ranks);
+
+    if (random_below(random, 8) == 0) /* beyond one piece */
+        c.count = random_below(random, 20000);
+    snprintf(c.algorithm, sizeof c.algorithm, "node");
+    return c;
+}
+
+static void one_case_of(const call_case_t *c, uint64_t seed,
+                        const char *deterministic, int sees)
+{
+    fabric_t *fabric = random_fabric(seed, c->ranks, deterministic, sees);
+    uint64_t random = random_mix(seed);
+    uint32_t start, starts;
+    call_run_t run;
+
+    call_run_init(&run, fabric, NULL, c);
+    run.is_persistent = random_below(&random, 2) == 0;
+    starts = run.is_persistent ? random_between(&random, 1, STARTS_MAX) : 1;
+    for (start = 0; start < starts; start++) {
+        call_run_refill(&run);
+        call_run_start_all(&run);
+        if (call_run_finish(&run))
+            call_run_check(&run);
+    }
+    fabric_run_dry(fabric);
+    call_run_fini(&run);
+    fabric_destroy(fabric);
+}
+
+static void one_case(const call_case_t *c, uint64_t seed,
+                     const char *deterministic)
+{
+    one_case_of(c, seed, deterministic, 0);
+    one_case_of(c, seed, deterministic, 1);
+}
+
+static void test_every_collective(void)
+{
+    uint64_t random = random_mix(21);
+    xylem_coll_t coll;
+    uint32_t n;
+
+    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
+        for (n = 0; n < CASES && xyl_node_algorithm(coll) != NULL; n++) {
+            call_case_t c = random_case(&random, coll,
+                                        random_between(&random, 2, RANKS_MAX));
+            one_case(&c, random_next(&random), "DETERMINISTIC=on");
+        }
+}
+
+static void test_order_of_arrival(void)
+{
+    uint64_t random = random_mix(23);
+    uint32_t n;
+
+    for (n = 0; n < 4 * CASES; n++) {
+        call_case_t c = random_case(&random, XYLEM_COLL_REDUCE,
+                                    random_between(&random, 2, RANKS_MAX));
+        if (random_below(&random, 2) == 0)
+            c.count = random_below(&random, 20000);
+        c.is_ordered = random_below(&random, 8) == 0;
+        one_case(&c, random_next(&random), "DETERMINISTIC=off");
+    }
+}
+
+/* Segments of reductions come and go singly, in orders by chance. */
+static void one_parts_case(uint64_t *random, int sees)
+{
+    uint32_t ranks = random_between(random, 2, RANKS_MAX);
+    uint64_t seed = random_next(random);
+    fabric_t *fabric = random_fabric(seed, ranks, "DETERMINISTIC=on", sees);
+    coll_case_t c = coll_case_random(random, ranks);
+    coll_run_t run;
+
+    while (c.coll != XYLEM_COLL_REDUCE || c.count == 0)
+        c = coll_case_random(random, ranks);
+    c.flags |= XYLEM_FLAG_PARTS | XYLEM_FLAG_ARRIVAL_ORDER;
+    c.tree = XYLEM_TREE_AUTO;
+    c.radix = 0;
+    if (c.count * coll_element_bytes(c.data) <= c.segment_bytes)
+        c.count += c.segment_bytes / coll_element_bytes(c.data);
+    coll_case_enlarge(&c, random_between(random, 1, 10));
+    coll_run_init(&run, fabric, NULL, ranks, &c, seed);
+    coll_run_start_all(&run);
+    if (coll_run_finish(&run))
+        coll_run_check(&run);
+    fabric_run_dry(fabric);
+    coll_run_fini(&run);
+    fabric_destroy(fabric);
+}
+
+static void test_parts(void)
+{
+    uint64_t random = random_mix(24);
+    uint32_t n;
+
+    for (n = 0; n < 8 * CASES; n++)
+        one_parts_case(&random, n % 2 == 1);
+}
+
+static call_case_t mixed_case(uint64_t *random, uint32_t ranks)
+{
+    xylem_coll_t coll;
+
+    do
+        coll = (xylem_coll_t)random_below(random, XYLEM_COLL_COUNT);
+    while (xyl_node_algorithm(coll) == NULL);
+    return random_case(random, coll, ranks);
+}
+
+static void test_many_at_once(void)
+{
+    call_run_t runs[MIXED_OPERATIONS];
+    uint64_t random = random_mix(22);
+    uint32_t world, i, ranks;
+
+    for (world = 0; world < MIXED_WORLDS; world++) {
+        fabric_t *fabric;
+        ranks = random_between(&random, 2, RANKS_MAX);
+        fabric = random_fabric(random_next(&random), ranks,
+                               world % 2 == 0 ? "DETERMINISTIC=on"
+                                              : "DETERMINISTIC=off",
+                               world / 2 % 2 == 1);
+        for (i = 0; i < MIXED_OPERATIONS; i++) {
+            call_case_t c = mixed_case(&random, ranks);
+            call_run_init(&runs[i], fabric, NULL, &c);
+            runs[i].is_persistent = i % 2 == 0;
+        }
+        fabric_label(fabric, "many at once");
+        call_run_start_mixed(runs, MIXED_OPERATIONS, &random);
+        for (i = 0; i < MIXED_OPERATIONS; i++)
+            if (call_run_finish(&runs[i]))
+                call_run_check(&runs[i]);
+        fabric_run_dry(fabric);
+        for (i = 0; i < MIXED_OPERATIONS; i++)
+            call_run_fini(&runs[i]);
+        fabric_destroy(fabric);
+    }
+}
+
+/* ---- death ---- */
+
+static void one_dies(uint64_t seed)
+{
+    uint64_t random = random_mix(seed);
+    uint32_t ranks = random_between(&random, 3, 8), i;
+    uint32_t victim = random_below(&random, ranks);
+    fabric_t *fabric =
+        random_fabric(seed, ranks, "DETERMINISTIC=off", seed % 2 == 1);
+    call_run_t runs[DYING_OPERATIONS];
+
+    for (i = 0; i < DYING_OPERATIONS; i++) {
+        call_case_t c = i == 0 ? random_case(&random, XYLEM_COLL_REDUCE, ranks)
+                               : mixed_case(&random, ranks);
+        c.types = CALL_TYPES_PLAIN;
+        if (c.coll != XYLEM_COLL_BARRIER)
+            c.count += 2000;
+        call_run_init(&runs[i], fabric, NULL, &c);
+        runs[i].expects_failure = 1;
+        call_run_start_all(&runs[i]);
+    }
+    sim_world_run(fabric_sim(fabric), SIM_NEVER, random_below(&random, 200));
+    fabric_kill(fabric, victim, NOTICE_MAX);
+    for (i = 0; i < DYING_OPERATIONS; i++)
+        CHECK(call_run_finish(&runs[i]));
+    fabric_run_dry(fabric);
+    fabric_isolate(fabric, victim);
+    fabric_run_dry(fabric);
+    for (i = 0; i < DYING_OPERATIONS; i++) {
+        call_run_check_survivors(&runs[i], victim);
+        call_run_fini(&runs[i]);
+    }
+    fabric_destroy(fabric);
+}
+
+static void test_one_dies(void)
+{
+    uint64_t seed;
+
+    for (seed = 1; seed <= DEATHS; seed++)
+        one_dies(seed);
+}
+
+/* ---- memory that cannot be seen ---- */
+
+static const void *sees_nothing(xyl_shm_t *shm, uint32_t rank, uint64_t name,
+                                size_t bytes)
+{
+    (void)shm;
+    (void)rank;
+    (void)name;
+    (void)bytes;
+    return NULL;
+}
+
+/* The root counts on it: the others go on when it leaves the job. */
+static void test_cannot_see(void)
+{
+    static const char *const settings[] = {"SHARE_BYTES=1", NULL};
+    fabric_options_t options = {.seed = 5,
+                                .reorder = 1,
+                                .shares_memory = 1,
+                                .sees_memory = 1,
+                                .settings = settings};
+    call_case_t c = {.coll = XYLEM_COLL_BCAST,
+                     .ranks = 3,
+                     .count = 50000,
+                     .salt = 9,
+                     .algorithm = "node"};
+    fabric_t *fabric = fabric_create(c.ranks, &options);
+    xyl_shm_t *shm = fabric_context(fabric, 1)->shm;
+    xyl_shm_ops_t blind = *shm->ops;
+    call_run_t run;
+
+    blind.view = sees_nothing;
+    shm->ops = &blind;
+    call_run_init(&run, fabric, NULL, &c);
+    run.expects_failure = 1;
+    call_run_start_all(&run);
+    fabric_run_dry(fabric);
+    CHECK_EQ(run.all[1].status, XYLEM_ERR_NO_RESOURCE);
+    CHECK_EQ(run.all[2].status, XYLEM_OK);
+    CHECK_EQ(run.all[0].status, XYLEM_IN_PROGRESS);
+    fabric_kill(fabric, 1, NOTICE_MAX);
+    CHECK(call_run_finish(&run));
+    CHECK_EQ(run.all[0].status, XYLEM_ERR_PROC_FAILED);
+    fabric_run_dry(fabric);
+    fabric_isolate(fabric, 1);
+    fabric_run_dry(fabric);
+    call_run_fini(&run);
+    fabric_destroy(fabric);
+}
+
+/* ---- running ahead ---- */
+
+static uint32_t completed(const call_run_t *runs, uint32_t rank)
+{
+    uint32_t i, count = 0;
+
+    for (i = 0; i < AHEAD; i++)
+        count += runs[i].all[rank].completions;
+    return count;
+}
+
+static void start_all(call_run_t *runs, uint32_t rank)
+{
+    uint32_t i;
+
+    for (i = 0; i < AHEAD; i++)
+        CHECK_EQ(call_run_start(&runs[i], rank), XYLEM_OK);
+}
+
+/* Two add their part and leave, operation after operation, though neither the
+ * root nor the third has begun; until the memory is full. Windows have 64 KiB
+ * of sums and four spares of 8 KiB; part of the memory is for smaller ones. */
+static void test_leaves_run_ahead(void)
+{
+    static const char *const settings[] = {"NOISE_BUDGET=4M",
+                                           "DETERMINISTIC=off", NULL};
+    fabric_options_t options = {
+        .seed = 3, .reorder = 1, .shares_memory = 1, .settings = settings};
+    call_case_t c = {.coll = XYLEM_COLL_REDUCE,
+                     .ranks = 4,
+                     .count = 8192,
+                     .salt = 9,
+                     .algorithm = "node"};
+    fabric_t *fabric = fabric_create(c.ranks, &options);
+    call_run_t runs[AHEAD];
+    uint32_t i, far;
+
+    for (i = 0; i < AHEAD; i++)
+        call_run_init(&runs[i], fabric, NULL, &c);
+    start_all(runs, 1);
+    fabric_run_dry(fabric);
+    far = completed(runs, 1);
+    CHECK(far >= 4096 / 96 * 3 / 4 && far <= 4096 / 96);
+    start_all(runs, 2);
+    fabric_run_dry(fabric);
+    CHECK_EQ(completed(runs, 1), far);
+    CHECK_EQ(completed(runs, 2), far);
+    start_all(runs, 3);
+    start_all(runs, 0);
+    for (i = 0; i < AHEAD; i++)
+        if (call_run_finish(&runs[i]))
+            call_run_check(&runs[i]);
+    fabric_run_dry(fabric);
+    for (i = 0; i < AHEAD; i++)
+        call_run_fini(&runs[i]);
+    fabric_destroy(fabric);
+}
+
+static const check_case_t cases[] = {
+    {"every_collective", test_every_collective},
+    {"order_of_arrival", test_order_of_arrival},
+    {"parts", test_parts},
+    {"many_at_once", test_many_at_once},
+    {"one_dies", test_one_dies},
+    {"cannot_see", test_cannot_see},
+    {"leaves_run_ahead", test_leaves_run_ahead},
+};
+CHECK_MAIN(cases)

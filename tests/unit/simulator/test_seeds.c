@@ -1,0 +1,590 @@
+/* Seeds: each draws a world, operations on it and what goes wrong, plays that,
+ * and checks every result. A seed that fails prints the command that plays it
+ * again, alone, and the next one goes on.
+ *
+ *   test_seeds [--first S] [--seeds N]
+ *
+ * Without a fault all data are right on every rank. With one nobody hangs, the
+ * statuses are those that the fault explains, and who succeeded has the right
+ * data. In both cases the net's rules hold and all memory comes back.
+ */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "simulator/random.h"
+#include "tests/support/call_algorithm.h"
+#include "tests/support/call_run.h"
+#include "tests/support/check.h"
+#include "tests/support/coll_run.h"
+
+enum {
+    SEEDS_PRESET = 10000,
+    FAILURES_MAX = 20,
+    RANKS_MAX_LOG = 6, /* 64 ranks */
+    RANKS_MAX = 1 << RANKS_MAX_LOG,
+    RUNS_MAX = 6,
+    BLOCKS_MAX = 60000, /* elements of an operation's blocks together */
+    STARTS_MAX = 5,
+    FAULTY_ONE_IN = 7 /* of those with several ranks: a tenth of all */
+};
+
+typedef enum fault {
+    FAULT_NONE,
+    FAULT_DEATH,
+    FAULT_SEND,
+    FAULT_RECV,
+    FAULT_MEMORY,
+    FAULT_DELAY, /* of one message: no reason to fail */
+    FAULT_COUNT
+} fault_t;
+
+typedef struct play {
+    uint64_t seed, random;
+    uint32_t ranks, count; /* of runs */
+    fabric_options_t options;
+    xylem_place_t places[RANKS_MAX];
+    sim_noise_t noise;
+    fabric_t *fabric;
+    /* Of each operation one of the two: broadcasts and reductions by trees with
+     * all that these can be told, or any collective. */
+    int is_any[RUNS_MAX];
+    call_run_t anys[RUNS_MAX];
+    coll_run_t runs[RUNS_MAX];
+    uint32_t starts[RUNS_MAX]; /* of each rank */
+    fault_t fault;
+    uint32_t victim; /* UINT32_MAX: nobody has suffered yet */
+} play_t;
+
+/* How many seeds had what. */
+#define KIND_MAP(X)                                                            \
+    X(faultless, "without a fault")                                            \
+    X(death, "with a death")                                                   \
+    X(failing_send, "with a failing send")                                     \
+    X(failing_recv, "with a failing receive")                                  \
+    X(no_memory, "without memory")                                             \
+    X(delay, "with a message held up")                                         \
+    X(struck, "where a rank died or had no memory")                            \
+    X(nic, "through interfaces")                                               \
+    X(pipeline, "with pipelines")                                              \
+    X(queue, "with short queues")                                              \
+    X(shared, "with shared cores")                                             \
+    X(jitter, "in disorder")                                                   \
+    X(noise, "with noise")                                                     \
+    X(several, "of several operations")                                        \
+    X(restarts, "with restarts")                                               \
+    X(any, "of any collective")                                                \
+    X(types, "with types of the user's")                                       \
+    X(parts, "with parts")                                                     \
+    X(large, "with more than 16 KiB")
+
+typedef struct tally {
+#define KIND_FIELD(name, text) uint64_t name;
+    KIND_MAP(KIND_FIELD)
+#undef KIND_FIELD
+} tally_t;
+
+static uint64_t first_seed = 1, seeds = SEEDS_PRESET;
+static const char *program;
+static char replay[512]; /* the line for the seed that is played */
+static tally_t tally;
+
+static int one_in(play_t *play, uint32_t times)
+{
+    return random_below(&play->random, times) == 0;
+}
+
+/* Up to 2^`bits` - 1, each length in bits as often as any other. */
+static uint32_t draw_log(play_t *play, uint32_t bits)
+{
+    uint32_t length = random_below(&play->random, bits + 1);
+
+    return random_below(&play->random, UINT32_C(1) << length);
+}
+
+/* ---- the world ---- */
+
+static void draw_places(play_t *play)
+{
+    uint32_t per_node = 1 + draw_log(play, 4), i, at;
+    uint32_t nodes = (play->ranks + per_node - 1) / per_node;
+    uint32_t per_socket = random_between(&play->random, 1, 8);
+    int is_cyclic = one_in(play, 4);
+
+    for (i = 0; i < play->ranks; i++) {
+        at = is_cyclic ? i / nodes : i % per_node;
+        play->places[i] =
+            (xylem_place_t){.node = is_cyclic ? i % nodes : i / per_node,
+                            .socket = at / per_socket,
+                            .numa = at / per_socket,
+                            .l3 = at / 2,
+                            .core = at};
+    }
+    play->options.places = play->places;
+}
+
+static void draw_noise(play_t *play)
+{
+    static const sim_noise_kind_t kinds[] = {
+        SIM_NOISE_UNIFORM, SIM_NOISE_PERIODIC, SIM_NOISE_SYNCHRONOUS,
+        SIM_NOISE_POISSON, SIM_NOISE_ONCE};
+    uint32_t period_us = random_between(&play->random, 20, 1000);
+    uint32_t first = random_below(&play->random, play->ranks);
+
+    play->noise = (sim_noise_t){
+        .kind = kinds[random_below(&play->random, 5)],
+        .mhz = UINT64_C(1000000000) / period_us,
+        .max = random_between(&play->random, 1, period_us / 2) * SIM_US,
+        .at = random_below(&play->random, 100) * SIM_US,
+        .first = one_in(play, 2) ? first : 0,
+        .last = one_in(play, 2) ? first : play->ranks - 1,
+        .seed = play->seed};
+    play->options.noise = &play->noise;
+}
+
+static size_t draw_eager(play_t *play)
+{
+    switch (random_below(&play->random, 4)) {
+    case 0:
+        return 0;
+    case 1:
+        return SIZE_MAX;
+    default:
+        return draw_log(play, 14);
+    }
+}
+
+static void draw_world(play_t *play)
+{
+    play->ranks = 1 + draw_log(play, RANKS_MAX_LOG);
+    play->options = (fabric_options_t){.seed = play->seed, .reorder = 1};
+    if (!one_in(play, 3))
+        play->options.delay_max = random_between(&play->random, 1, 60);
+    play->options.eager_bytes_max = draw_eager(play);
+    draw_places(play);
+    if (one_in(play, 4))
+        draw_noise(play);
+}
+
+/* ---- the operations ---- */
+
+static coll_case_t draw_case(play_t *play)
+{
+    coll_case_t c = coll_case_random(&play->random, play->ranks);
+
+    if (one_in(play, 3))
+        coll_case_enlarge(&c, 1 + draw_log(play, 4));
+    else if (one_in(play, 8))
+        coll_case_enlarge(&c, random_between(&play->random, 10, 60));
+    if ((c.flags & XYLEM_FLAG_AUTOFREE) == 0) {
+        c.persistent = one_in(play, 2);
+        c.no_callbacks = one_in(play, 8);
+    }
+    return c;
+}
+
+static void restart(coll_rank_t *rank, void *arg)
+{
+    const play_t *play = arg;
+    uint32_t wanted = play->starts[rank->run - play->runs];
+
+    if (rank->status != XYLEM_OK || rank->starts >= wanted)
+        return;
+    coll_run_refill_rank(rank->run, rank->rank);
+    if (coll_run_start(rank->run, rank->rank) != XYLEM_OK)
+        CHECK(play->fault != FAULT_NONE && play->fault != FAULT_DELAY);
+}
+
+/* One of them at most is started again, in its callbacks: operations on one
+ * team begin in the same order everywhere. */
+static void draw_coll(play_t *play, uint32_t i, uint32_t *restarts)
+{
+    coll_case_t c = draw_case(play);
+
+    coll_run_init(&play->runs[i], play->fabric, NULL, play->ranks, &c,
+                  play->seed + i);
+    if (c.persistent && !c.no_callbacks && (*restarts)++ == 0) {
+        play->starts[i] = random_between(&play->random, 1, STARTS_MAX);
+        play->runs[i].hook = restart;
+        play->runs[i].hook_arg = play;
+    }
+    play->runs[i].expects_failure = play->fault != FAULT_NONE;
+}
+
+static void draw_any(play_t *play, uint32_t i)
+{
+    call_case_t c = call_case_random(
+        &play->random,
+        (xylem_coll_t)random_below(&play->random, XYLEM_COLL_COUNT),
+        play->ranks);
+    uint64_t most = BLOCKS_MAX / play->ranks / play->ranks + 1;
+
+    if (c.count > most)
+        c.count %= most;
+    call_algorithm_draw(&play->random, &c);
+    call_run_init(&play->anys[i], play->fabric, NULL, &c);
+    play->anys[i].is_persistent = one_in(play, 2);
+    play->anys[i].drops_types = one_in(play, 2);
+    play->anys[i].expects_failure = play->fault != FAULT_NONE;
+}
+
+static void draw_runs(play_t *play)
+{
+    uint32_t i, restarts = 0;
+
+    play->count =
+        one_in(play, 3) ? random_between(&play->random, 2, RUNS_MAX) : 1;
+    for (i = 0; i < play->count; i++) {
+        play->starts[i] = 1;
+        play->is_any[i] = one_in(play, 2);
+        if (play->is_any[i])
+            draw_any(play, i);
+        else
+            draw_coll(play, i, &restarts);
+    }
+}
+
+/* ---- what goes wrong ---- */
+
+static void draw_fault(play_t *play)
+{
+    play->victim = UINT32_MAX;
+    if (play->ranks > 1 && one_in(play, FAULTY_ONE_IN)) /* with survivors */
+        play->fault =
+            (fault_t)random_between(&play->random, 1, FAULT_COUNT - 1);
+}
+
+static uint32_t draw_notice_us(play_t *play)
+{
+    return draw_log(play, 9);
+}
+
+/* When the world is there and nothing has happened yet. */
+static void plan_fault(play_t *play)
+{
+    sim_world_t *sim = fabric_sim(play->fabric);
+    uint64_t nth = 1 + draw_log(play, 8);
+
+    switch (play->fault) {
+    case FAULT_DEATH:
+        sim_world_kill_at_step(sim, random_below(&play->random, play->ranks),
+                               nth, draw_notice_us(play) * SIM_US);
+        return;
+    case FAULT_SEND:
+        sim_world_fail_send(sim, nth, XYLEM_ERR_NET);
+        return;
+    case FAULT_RECV:
+        sim_world_fail_recv(sim, nth, XYLEM_ERR_NET);
+        return;
+    case FAULT_MEMORY:
+        fabric_fail_allocation(play->fabric, nth);
+        return;
+    case FAULT_DELAY:
+        sim_world_delay_message(sim, nth, (1 + draw_log(play, 16)) * SIM_US);
+        return;
+    case FAULT_NONE:
+    case FAULT_COUNT:
+        return;
+    }
+}
+
+/* A rank whose call has failed gives up; the others can only know by its
+ * death. */
+static unsigned follow_fault(play_t *play)
+{
+    uint32_t failed = sim_world_failed_rank(fabric_sim(play->fabric));
+
+    if (play->victim == UINT32_MAX)
+        play->victim = failed;
+    if (play->victim == UINT32_MAX ||
+        fabric_is_dead(play->fabric, play->victim))
+        return 0;
+    fabric_kill(play->fabric, play->victim, draw_notice_us(play));
+    return 1;
+}
+
+/* ---- playing ---- */
+
+/* The rank's program: all operations, in the same order as everybody. */
+static void start_all(void *arg, uint32_t rank)
+{
+    play_t *play = arg;
+    xylem_status_t status = XYLEM_OK;
+    uint32_t i;
+
+    for (i = 0; i < play->count && status == XYLEM_OK; i++)
+        status = play->is_any[i] ? call_run_start(&play->anys[i], rank)
+                                 : coll_run_start(&play->runs[i], rank);
+    if (status == XYLEM_OK)
+        return;
+    CHECK_EQ(play->fault, FAULT_MEMORY);
+    CHECK_EQ(status, XYLEM_ERR_NO_MEMORY);
+    CHECK(play->victim == UINT32_MAX);
+    play->victim = rank;
+}
+
+/* Ranks come to their calls at times of their own. */
+static void plan_starts(play_t *play)
+{
+    uint32_t late_us = draw_log(play, 8), i;
+
+    for (i = 0; i < play->ranks; i++)
+        sim_world_at(fabric_sim(play->fabric), i,
+                     random_below(&play->random, late_us + 1) * SIM_US,
+                     start_all, play);
+}
+
+static uint32_t starts_of(const play_t *play, uint32_t i, uint32_t rank)
+{
+    return play->is_any[i] ? play->anys[i].all[rank].starts
+                           : play->runs[i].all[rank].starts;
+}
+
+static int is_over(void *arg)
+{
+    play_t *play = arg;
+    uint32_t i, rank;
+
+    for (i = 0; i < play->count; i++) {
+        for (rank = 0; rank < play->ranks; rank++)
+            if (starts_of(play, i, rank) == 0 &&
+                !fabric_is_dead(play->fabric, rank))
+                return 0;
+        if (!(play->is_any[i] ? call_run_is_done(&play->anys[i])
+                              : coll_run_is_done(&play->runs[i])))
+            return 0;
+    }
+    return 1;
+}
+
+static unsigned act(void *arg)
+{
+    play_t *play = arg;
+    unsigned done = follow_fault(play);
+    uint32_t i;
+
+    for (i = 0; i < play->count; i++)
+        if (!play->is_any[i])
+            done += coll_run_act(&play->runs[i]);
+    return done;
+}
+
+/* ---- checking ---- */
+
+/* How one rank's operation has ended. */
+static void check_status(const play_t *play, uint32_t rank,
+                         xylem_status_t status)
+{
+    if (play->fault == FAULT_NONE || play->fault == FAULT_DELAY)
+        CHECK_EQ(status, XYLEM_OK);
+    if (status == XYLEM_OK || status == XYLEM_ERR_PROC_FAILED)
+        return;
+    CHECK_EQ(status, XYLEM_ERR_NET);
+    CHECK_EQ(rank, play->victim);
+    CHECK(play->fault == FAULT_SEND || play->fault == FAULT_RECV);
+}
+
+static void check_coll(const play_t *play, uint32_t i, uint32_t number)
+{
+    const coll_run_t *run = &play->runs[i];
+    const coll_rank_t *rank = &run->all[number];
+
+    if (!run->c.no_callbacks)
+        CHECK_EQ(rank->completions, rank->starts);
+    if (run->c.no_callbacks || rank->starts == 0)
+        return;
+    if (play->fault == FAULT_NONE || play->fault == FAULT_DELAY)
+        CHECK_EQ(rank->starts, play->starts[i]);
+    check_status(play, number, rank->status);
+    coll_run_check_data(run, number);
+}
+
+static void check_any(const play_t *play, uint32_t i, uint32_t number)
+{
+    const call_member_t *member = &play->anys[i].all[number];
+
+    CHECK_EQ(member->completions, member->starts);
+    if (member->starts == 0)
+        return;
+    check_status(play, number, member->status);
+    call_run_check_data(&play->anys[i], number);
+}
+
+static void finish_one(play_t *play, uint32_t i)
+{
+    uint32_t rank;
+
+    if (play->fault == FAULT_NONE && play->is_any[i])
+        call_run_check(&play->anys[i]);
+    else if (play->fault == FAULT_NONE)
+        coll_run_check(&play->runs[i]);
+    for (rank = 0; rank < play->ranks; rank++)
+        if (play->is_any[i])
+            check_any(play, i, rank);
+        else
+            check_coll(play, i, rank);
+    if (play->is_any[i])
+        call_run_fini(&play->anys[i]);
+    else
+        coll_run_fini(&play->runs[i]);
+}
+
+/* The dead are brought back, so that their requests end, too. */
+static void finish(play_t *play)
+{
+    uint32_t i, rank;
+
+    for (rank = 0; rank < play->ranks; rank++)
+        if (fabric_is_dead(play->fabric, rank))
+            fabric_isolate(play->fabric, rank);
+    fabric_run_dry(play->fabric);
+    for (i = 0; i < play->count; i++)
+        finish_one(play, i);
+}
+
+static int has_struck(const play_t *play)
+{
+    uint32_t i;
+
+    for (i = 0; i < play->ranks; i++)
+        if (fabric_is_dead(play->fabric, i))
+            return 1;
+    return fabric_allocation_failed(play->fabric);
+}
+
+static void count(const play_t *play)
+{
+    const sim_machine_t *machine = fabric_machine(play->fabric);
+    const sim_link_t *link = &machine->links[SIM_LEVEL_SYSTEM];
+    uint32_t i, most = 0, flags = 0, types = 0, any = 0;
+    size_t bytes = 0;
+
+    for (i = 0; i < play->count; i++) {
+        flags |= play->runs[i].c.flags;
+        bytes = play->runs[i].bytes > bytes ? play->runs[i].bytes : bytes;
+        most = play->starts[i] > most ? play->starts[i] : most;
+        any += play->is_any[i] != 0;
+        types += play->is_any[i] && play->anys[i].c.types != CALL_TYPES_PLAIN;
+    }
+    tally.faultless += play->fault == FAULT_NONE;
+    tally.death += play->fault == FAULT_DEATH;
+    tally.failing_send += play->fault == FAULT_SEND;
+    tally.failing_recv += play->fault == FAULT_RECV;
+    tally.no_memory += play->fault == FAULT_MEMORY;
+    tally.delay += play->fault == FAULT_DELAY;
+    tally.struck += has_struck(play) != 0;
+    tally.nic += link->transport == SIM_TRANSPORT_NIC;
+    tally.pipeline += link->rendezvous == SIM_RENDEZVOUS_PIPELINE;
+    tally.queue += machine->node.queue_slots != 0;
+    tally.shared += sim_machine_cores(machine) < 3;
+    tally.jitter += play->options.delay_max != 0;
+    tally.noise += play->options.noise != NULL;
+    tally.several += play->count > 1;
+    tally.restarts += most > 1;
+    tally.any += any != 0;
+    tally.types += types != 0;
+    tally.parts += (flags & XYLEM_FLAG_PARTS) != 0;
+    tally.large += bytes > 16384;
+}
+
+/* Returns what stands for everything that has happened. */
+static uint64_t play_seed(uint64_t seed)
+{
+    play_t play = {.seed = seed, .random = random_mix(seed)};
+    fabric_script_t script = {is_over, act, &play};
+    unsigned failures = check_failures();
+    uint64_t trace;
+
+    draw_world(&play);
+    draw_fault(&play);
+    play.fabric = fabric_create(play.ranks, &play.options);
+    draw_runs(&play);
+    plan_fault(&play);
+    plan_starts(&play);
+    (void)fabric_run_until(play.fabric, &script);
+    fabric_run_dry(play.fabric); /* all have been told */
+    finish(&play);
+    trace = fabric_trace(play.fabric);
+    if (check_failures() == failures)
+        count(&play);
+    fabric_destroy(play.fabric);
+    return trace;
+}
+
+/* ---- the program ---- */
+
+static void print_tally(uint64_t played, uint64_t fingerprint)
+{
+    printf("# %" PRIu64 " seeds from %" PRIu64 ", fingerprint %016" PRIx64
+           ". Passed:\n",
+           played, first_seed, fingerprint);
+#define KIND_PRINT(name, text) printf("# %6" PRIu64 " %s\n", tally.name, text);
+    KIND_MAP(KIND_PRINT)
+#undef KIND_PRINT
+}
+
+static void test_seeds(void)
+{
+    uint64_t fingerprint = 0, played;
+    unsigned failures, failed = 0;
+
+    for (played = 0; played < seeds && failed < FAILURES_MAX; played++) {
+        failures = check_failures();
+        snprintf(replay, sizeof replay,
+                 "# replay: %s --first %" PRIu64 " --seeds 1\n", program,
+                 first_seed + played);
+        fingerprint = random_mix(fingerprint ^ play_seed(first_seed + played));
+        if (check_failures() != failures) {
+            fputs(replay, stdout);
+            failed++;
+        }
+    }
+    print_tally(played, fingerprint);
+}
+
+/* An assertion does not return; the seed is told all the same. */
+static void died(int number)
+{
+    if (write(STDOUT_FILENO, replay, strlen(replay)) < 0)
+        _exit(1);
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static int parse(int argc, char **argv)
+{
+    char *end;
+    int i;
+
+    for (i = 1; i + 1 < argc; i += 2) {
+        uint64_t value = strtoull(argv[i + 1], &end, 10);
+        if (*end != '\0' || end == argv[i + 1])
+            return 0;
+        if (strcmp(argv[i], "--first") == 0)
+            first_seed = value;
+        else if (strcmp(argv[i], "--seeds") == 0)
+            seeds = value;
+        else
+            return 0;
+    }
+    return i == argc;
+}
+
+static const check_case_t cases[] = {
+    {"seeds: worlds, operations and faults", test_seeds},
+};
+
+int main(int argc, char **argv)
+{
+    if (!parse(argc, argv)) {
+        fprintf(stderr, "usage: %s [--first S] [--seeds N]\n", argv[0]);
+        return 2;
+    }
+    program = argv[0];
+    signal(SIGABRT, died);
+    signal(SIGSEGV, died);
+    return check_run(cases, sizeof cases / sizeof cases[0], 1, argv);
+}
