@@ -128,8 +128,8 @@ xylem_status_t rival_down_add(xyl_operation_t *operation,
 {
     xyl_tree_edges_params_t params = {
         .tree = xyl_tree_of_team(operation, root, 0),
-        .parent_limit = operation->plan.recv_window,
-        .child_limit = operation->plan.recv_window,
+        .parent_limit = xyl_collective_of(operation)->plan.recv_window,
+        .child_limit = xyl_collective_of(operation)->plan.recv_window,
         .parent_handle = down_received,
         .child_handle = down_sent,
     };

@@ -56,16 +56,16 @@ xylem_status_t rival_init(rival_design_t design, xylem_team_t *team,
     plan.lanes = 1; /* of a double tree, too */
     plan.send_window = 1;
     plan.recv_window = pace->ahead + 1;
-    status = xyl_operation_create(team, args, &plan, 0, &operation);
+    status = xyl_collective_create(team, args, &plan, 0, &operation);
     if (status != XYLEM_OK)
         return status;
-    operation->combiner = combiner;
+    xyl_collective_of(operation)->combiner = combiner;
     status = add_stage(operation, pace, args);
     if (status != XYLEM_OK) {
         xyl_request_discard(&operation->request);
         return status;
     }
-    xyl_operation_bind(operation, args);
+    xyl_collective_bind(operation, args);
     xyl_request_persist(&operation->request);
     *request_out = &operation->request;
     return XYLEM_OK;

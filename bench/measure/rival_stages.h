@@ -17,7 +17,7 @@
 #ifndef XYL_BENCH_MEASURE_RIVAL_STAGES_H
 #define XYL_BENCH_MEASURE_RIVAL_STAGES_H
 
-#include "collectives/stages/operation.h"
+#include "collectives/stages/collective.h"
 #include "runtime/core/team.h"
 
 typedef enum rival_design { RIVAL_BLOCKING, RIVAL_WAITALL } rival_design_t;

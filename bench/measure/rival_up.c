@@ -75,9 +75,10 @@ static const char *combine(rival_up_t *up)
     uint32_t i;
 
     for (i = 0; i < up->edges.child_count; i++) {
-        xyl_combiner_apply(&operation->combiner, into, left,
+        xyl_combiner_apply(&xyl_collective_of(operation)->combiner, into, left,
                            temp_of(up, up->segment, i),
-                           length / operation->element_bytes);
+                           length /
+                               xyl_collective_of(operation)->element_bytes);
         left = into;
     }
     /* A team of one rank: nothing was combined. */
@@ -176,8 +177,8 @@ static const xyl_stage_ops_t up_ops = {
 static xylem_status_t allocate(rival_up_t *up)
 {
     const xyl_operation_t *operation = up->stage.operation;
-    size_t bytes = operation->plan.segment_bytes < operation->bytes
-                       ? operation->plan.segment_bytes
+    size_t bytes = operation->segment_bytes < operation->bytes
+                       ? operation->segment_bytes
                        : operation->bytes;
     size_t buffers = (size_t)up->edges.child_count * (up->pace.ahead + 1);
 
@@ -195,8 +196,8 @@ xylem_status_t rival_up_add(xyl_operation_t *operation,
 {
     xyl_tree_edges_params_t params = {
         .tree = xyl_tree_of_team(operation, root, 0),
-        .parent_limit = operation->plan.recv_window,
-        .child_limit = operation->plan.recv_window,
+        .parent_limit = xyl_collective_of(operation)->plan.recv_window,
+        .child_limit = xyl_collective_of(operation)->plan.recv_window,
         .parent_handle = up_sent,
         .child_handle = up_received,
     };

@@ -22,7 +22,7 @@ static xylem_status_t plan(struct event_state *state, rival_design_t design,
     xylem_status_t status;
 
     if (is_kept(state, args)) {
-        xyl_operation_bind(xyl_operation_of(state->kept), args);
+        xyl_collective_bind(xyl_operation_of(state->kept), args);
         return XYLEM_OK;
     }
     (void)xylem_request_free(state->kept);

@@ -2,8 +2,8 @@
 
 #include <inttypes.h>
 
+#include "collectives/stages/collective.h"
 #include "collectives/stages/edge.h"
-#include "collectives/stages/operation.h"
 #include "runtime/base/status.h"
 #include "trees/tree.h"
 

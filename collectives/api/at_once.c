@@ -52,7 +52,7 @@ static int has_buffers(const xyl_brief_call_t *brief,
 
 static xyl_brief_call_t brief_of(xyl_operation_t *operation)
 {
-    const xylem_coll_args_t *key = &operation->key;
+    const xylem_coll_args_t *key = &xyl_collective_of(operation)->key;
     const xyl_coll_traits_t *traits = xyl_coll_traits(key->coll);
     int is_root =
         traits->has_root && operation->request.team->rank == key->root;
@@ -122,7 +122,7 @@ xyl_at_once_t xyl_at_once_run(xylem_team_t *team, const xylem_coll_args_t *args,
     if (operation != NULL && is_alike(brief, args) &&
         has_buffers(brief, args) && is_quiet(context) &&
         xyl_node_stage_is_next(operation->lane[0])) {
-        xyl_operation_bind(operation, args);
+        xyl_collective_bind(operation, args);
         outcome = run(context, operation);
     }
     if (outcome == XYL_AT_ONCE_BEGUN) {
@@ -150,10 +150,11 @@ static int is_plain(const xylem_coll_args_t *key)
 /* Where others send messages for it, it takes numbers like theirs. */
 static int is_brief(const xyl_operation_t *operation)
 {
-    return operation->may_be_kept && operation->failure == XYLEM_OK &&
-           is_plain(&operation->key) && operation->stages == 1 &&
-           operation->sequences == 0 && operation->bytes <= BYTES_MAX &&
-           operation->written <= BYTES_MAX &&
+    return operation->keep != NULL && operation->failure == XYLEM_OK &&
+           is_plain(&xyl_collective_of(operation)->key) &&
+           operation->stages == 1 && operation->sequences == 0 &&
+           operation->bytes <= BYTES_MAX &&
+           xyl_collective_of(operation)->written <= BYTES_MAX &&
            operation->request.context->marks == NULL &&
            xyl_node_stage_is_brief(operation->lane[0]);
 }
@@ -166,7 +167,8 @@ int xyl_at_once_keep(xyl_operation_t *operation)
 
     if (!is_brief(operation) || !xyl_engine_try_own(engine))
         return 0;
-    brief = place_of(operation->request.team, &operation->key);
+    brief =
+        place_of(operation->request.team, &xyl_collective_of(operation)->key);
     before = brief->request;
     *brief = brief_of(operation);
     xyl_engine_disown(engine);

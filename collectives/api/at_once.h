@@ -8,7 +8,7 @@
 #ifndef XYL_COLLECTIVES_API_AT_ONCE_H
 #define XYL_COLLECTIVES_API_AT_ONCE_H
 
-#include "collectives/stages/operation.h"
+#include "collectives/stages/collective.h"
 #include "runtime/core/team.h"
 
 typedef enum xyl_at_once {

@@ -72,7 +72,7 @@ static xylem_status_t hand_out(xyl_operation_t *operation,
         xyl_request_discard(&operation->request);
         return status;
     }
-    xyl_operation_bind(operation, args);
+    xyl_collective_bind(operation, args);
     *operation_out = operation;
     return XYLEM_OK;
 }
@@ -89,15 +89,15 @@ static xylem_status_t bcast_create(xylem_team_t *team,
     xylem_status_t status;
 
     xyl_select(team, args, 1, &plan);
-    status = xyl_operation_create(team, args, &plan, team->rank == args->root,
-                                  &operation);
+    status = xyl_collective_create(team, args, &plan, team->rank == args->root,
+                                   &operation);
     if (status != XYLEM_OK)
         return status;
     status = add_down(operation, args->root);
     if (status == XYLEM_OK)
         status = xyl_pack_stages_add(operation, sides->recv);
     if (status == XYLEM_OK)
-        operation->sides = *sides;
+        xyl_collective_of(operation)->sides = *sides;
     return hand_out(operation, args, status, operation_out);
 }
 
@@ -113,10 +113,10 @@ static xylem_status_t reduce_create(xylem_team_t *team,
     xylem_status_t status;
 
     xyl_select(team, args, combiner->is_commutative, &plan);
-    status = xyl_operation_create(team, args, &plan, 1, &operation);
+    status = xyl_collective_create(team, args, &plan, 1, &operation);
     if (status != XYLEM_OK)
         return status;
-    operation->combiner = *combiner;
+    xyl_collective_of(operation)->combiner = *combiner;
     status = add_up(operation, args->root);
     return hand_out(operation, args, status, operation_out);
 }
@@ -135,10 +135,10 @@ static xylem_status_t allreduce_create(xylem_team_t *team,
 
     rooted.root = 0;
     xyl_select(team, &rooted, combiner->is_commutative, &plan);
-    status = xyl_operation_create(team, &rooted, &plan, 1, &operation);
+    status = xyl_collective_create(team, &rooted, &plan, 1, &operation);
     if (status != XYLEM_OK)
         return status;
-    operation->combiner = *combiner;
+    xyl_collective_of(operation)->combiner = *combiner;
     status = add_up(operation, 0);
     if (status == XYLEM_OK)
         status = add_down(operation, 0);

@@ -3,7 +3,7 @@
 #ifndef XYL_COLLECTIVES_CHOOSE_COMPOSE_H
 #define XYL_COLLECTIVES_CHOOSE_COMPOSE_H
 
-#include "collectives/stages/operation.h"
+#include "collectives/stages/collective.h"
 #include "runtime/core/team.h"
 
 /* Any collective, by what selection chooses; `args` has been checked and names

@@ -115,7 +115,7 @@ static xyl_operation_t *find(slot_t *set, const xylem_coll_args_t *args,
             atomic_exchange_explicit(&set[way], NULL, memory_order_acq_rel));
         if (operation == NULL)
             continue;
-        if (are_alike(&operation->key, args, ranks))
+        if (are_alike(&xyl_collective_of(operation)->key, args, ranks))
             return operation;
         if (!put(set, &operation->request))
             xyl_request_release(&operation->request);
@@ -143,7 +143,7 @@ xyl_operation_t *xyl_plan_take(xylem_team_t *team,
     operation->request.flags = args->flags;
     operation->request.on_complete = args->on_complete;
     operation->request.arg = args->arg;
-    xyl_operation_bind(operation, args);
+    xyl_collective_bind(operation, args);
     return operation;
 }
 
@@ -180,11 +180,12 @@ static int keep_name(xyl_operation_t *operation, const char **name)
 void xyl_plan_describe(xyl_operation_t *operation,
                        const xylem_coll_args_t *args)
 {
-    xylem_coll_args_t *key = &operation->key;
+    xylem_coll_args_t *key = &xyl_collective_of(operation)->key;
+    int may_be_kept;
 
     *key = *args;
     leave_out(operation->request.team, key);
-    operation->may_be_kept =
+    may_be_kept =
         (args->flags & XYLEM_FLAG_PARTS) == 0 && args->on_segment == NULL &&
         args->op < XYL_USER_OP_BASE && args->coll != XYLEM_COLL_ALLTOALLW &&
         !xyl_sides_are_needed(args) &&
@@ -194,14 +195,16 @@ void xyl_plan_describe(xyl_operation_t *operation,
         keep_array(operation, &key->recv_counts) &&
         keep_array(operation, &key->recv_displs) &&
         keep_name(operation, &key->algorithm);
+    operation->keep = may_be_kept ? xyl_plan_keep : NULL;
 }
 
 int xyl_plan_keep(xyl_operation_t *operation)
 {
-    slot_t *set = set_of(operation->request.team, &operation->key);
+    slot_t *set =
+        set_of(operation->request.team, &xyl_collective_of(operation)->key);
     xylem_request_t *evicted;
 
-    if (!operation->may_be_kept || operation->failure != XYLEM_OK)
+    if (operation->keep == NULL || operation->failure != XYLEM_OK)
         return 0;
     if (put(set, &operation->request))
         return 1;

@@ -7,7 +7,7 @@
 #ifndef XYL_COLLECTIVES_CHOOSE_PLAN_CACHE_H
 #define XYL_COLLECTIVES_CHOOSE_PLAN_CACHE_H
 
-#include "collectives/stages/operation.h"
+#include "collectives/stages/collective.h"
 #include "runtime/core/team.h"
 
 /* An idle operation planned for calls like `args`, bound to its buffers and

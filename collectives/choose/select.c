@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "collectives/stages/edge.h"
 #include "runtime/base/log.h"
 
 /* One row of a built-in table: the first row that fits is taken. */

@@ -6,7 +6,7 @@
 #include <assert.h>
 
 #include "collectives/data/layout.h"
-#include "collectives/schedules/schedule.h"
+#include "collectives/data/schedule.h"
 #include "runtime/base/copies.h"
 
 typedef struct xyl_buffers {

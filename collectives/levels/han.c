@@ -138,14 +138,16 @@ static xylem_status_t add_node_bcast(xyl_han_t *han)
  * once to each switch. Reductions in rank order follow ranks alone. */
 static xyl_tree_spec_t net_tree(const xyl_han_t *han)
 {
-    int is_ordered = han->operation->plan.tree == XYLEM_TREE_INORDER;
+    int is_ordered =
+        xyl_collective_of(han->operation)->plan.tree == XYLEM_TREE_INORDER;
 
-    return (xyl_tree_spec_t){
-        han->leaders,
-        {han->operation->plan.tree, han->operation->plan.radix},
-        han->net_root,
-        han->lane % han->plan->halves,
-        is_ordered ? NULL : xyl_levels_switches(han->levels)};
+    return (xyl_tree_spec_t){han->leaders,
+                             {xyl_collective_of(han->operation)->plan.tree,
+                              xyl_collective_of(han->operation)->plan.radix},
+                             han->net_root,
+                             han->lane % han->plan->halves,
+                             is_ordered ? NULL
+                                        : xyl_levels_switches(han->levels)};
 }
 
 /* `reads`: what the leader brings into the net. */
@@ -187,10 +189,11 @@ static xylem_status_t add_net_exchange(xyl_han_t *han, xyl_role_t reads)
     const xyl_problem_t problem = {
         .coll = XYLEM_COLL_ALLREDUCE,
         .count = xyl_operation_lane_bytes(operation, han->lane) /
-                 operation->element_bytes,
-        .element_bytes = operation->element_bytes,
+                 xyl_collective_of(operation)->element_bytes,
+        .element_bytes = xyl_collective_of(operation)->element_bytes,
         .is_in_place = han->plan->is_in_place || reads == result_of(han),
-        .is_commutative = operation->combiner.is_commutative};
+        .is_commutative =
+            xyl_collective_of(operation)->combiner.is_commutative};
 
     if (!xyl_han_is_in_net(han))
         return XYLEM_OK;
@@ -434,14 +437,15 @@ xylem_status_t xyl_han_create(xylem_team_t *team, const xylem_coll_args_t *args,
     if (han.levels == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a team's levels");
     xyl_select_han(team, &frame, choice, combiner->is_commutative, &plan);
-    status =
-        xyl_operation_create(team, &frame, &plan.frame,
-                             !is_bcast || team->rank == args->root, &operation);
+    status = xyl_collective_create(team, &frame, &plan.frame,
+                                   !is_bcast || team->rank == args->root,
+                                   &operation);
     if (status != XYLEM_OK)
         return status;
-    operation->combiner = *combiner;
+    xyl_collective_of(operation)->combiner = *combiner;
     if (han.is_private)
-        status = xyl_combiner_find(team->context, &frame, &operation->combiner);
+        status = xyl_combiner_find(team->context, &frame,
+                                   &xyl_collective_of(operation)->combiner);
     han.operation = operation;
     if (status == XYLEM_OK)
         status = xyl_han_find_seats(operation, han.levels, &han.seats);
@@ -453,8 +457,8 @@ xylem_status_t xyl_han_create(xylem_team_t *team, const xylem_coll_args_t *args,
         xyl_request_discard(&operation->request);
         return status;
     }
-    operation->sides = *sides;
-    xyl_operation_bind(operation, args);
+    xyl_collective_of(operation)->sides = *sides;
+    xyl_collective_bind(operation, args);
     *operation_out = operation;
     return XYLEM_OK;
 }

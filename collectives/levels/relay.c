@@ -414,8 +414,8 @@ xylem_status_t xyl_relay_stage_add(xyl_operation_t *operation, uint32_t lane,
 {
     xyl_tree_edges_params_t params = {
         .tree = spec->tree,
-        .parent_limit = operation->plan.recv_window,
-        .child_limit = operation->plan.send_window,
+        .parent_limit = xyl_collective_of(operation)->plan.recv_window,
+        .child_limit = xyl_collective_of(operation)->plan.send_window,
         .parent_handle = segment_received,
         .child_handle = segment_sent,
     };

@@ -214,7 +214,7 @@ xylem_status_t xyl_han_whole_create(xylem_team_t *team,
     if (status != XYLEM_OK)
         return status;
     set_frame(&han);
-    han.operation->combiner = *combiner;
+    xyl_collective_of(han.operation)->combiner = *combiner;
     outline(combiner, &han);
     status = compose(&han, &own);
     if (status != XYLEM_OK) {
@@ -223,8 +223,8 @@ xylem_status_t xyl_han_whole_create(xylem_team_t *team,
         xyl_request_discard(&han.operation->request);
         return status;
     }
-    han.operation->sides = own;
-    xyl_operation_bind(han.operation, args);
+    xyl_collective_of(han.operation)->sides = own;
+    xyl_collective_bind(han.operation, args);
     *operation_out = han.operation;
     return XYLEM_OK;
 }

@@ -135,8 +135,8 @@ static int reduce_part(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 
     if (step->kind == XYL_STEP_JOIN) { /* of what was copied */
         right = xyl_node_address(node, piece, step->from, from);
-        xyl_combiner_apply(&node->stage.operation->combiner, to, to, right,
-                           count);
+        xyl_combiner_apply(&xyl_collective_of(node->stage.operation)->combiner,
+                           to, to, right, count);
         return 1;
     }
     left = operand(node, piece, step, seat, from, bytes);
@@ -149,8 +149,8 @@ static int reduce_part(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
         right = operand(node, piece, step, seat, from, bytes);
         if (right == NULL)
             return 0;
-        xyl_combiner_apply(&node->stage.operation->combiner, to, left, right,
-                           count);
+        xyl_combiner_apply(&xyl_collective_of(node->stage.operation)->combiner,
+                           to, left, right, count);
         left = to;
     }
     return 1;

@@ -261,10 +261,10 @@ xyl_node_create(xylem_team_t *team, const xylem_coll_args_t *args,
             xyl_sides_release(&own);
         return status;
     }
-    operation->combiner = *combiner;
-    operation->sides = own;
+    xyl_collective_of(operation)->combiner = *combiner;
+    xyl_collective_of(operation)->sides = own;
     xyl_node_stage_layouts(operation->lane[0], own.send, own.recv);
-    xyl_operation_bind(operation, args);
+    xyl_collective_bind(operation, args);
     *operation_out = operation;
     return XYLEM_OK;
 }
@@ -276,20 +276,20 @@ static xylem_status_t part_write(const xyl_operation_t *operation,
                                  xyl_node_program_t *program)
 {
     uint64_t bytes = xyl_operation_lane_bytes(operation, lane);
-    uint64_t segment_bytes = operation->plan.segment_bytes;
+    uint64_t segment_bytes = operation->segment_bytes;
     xyl_node_problem_t problem = {
         .coll = part->coll,
         .root = part->root,
         .bytes = bytes,
-        .element_bytes = operation->element_bytes,
+        .element_bytes = xyl_collective_of(operation)->element_bytes,
         .is_in_place = part->is_in_place,
         .roots_in_turn = part->roots_in_turn,
         .from_any = part->from_any,
         .elects = part->elects,
         .segment_bytes =
             bytes < segment_bytes && bytes != 0 ? bytes : segment_bytes,
-        .is_commutative = operation->combiner.is_commutative,
-        .in_arrival_order = operation->plan.arrival_order,
+        .is_commutative = xyl_collective_of(operation)->combiner.is_commutative,
+        .in_arrival_order = xyl_collective_of(operation)->plan.arrival_order,
     };
     xylem_status_t status =
         write_for(operation->request.team, &part->group, &problem, program);
@@ -312,7 +312,8 @@ xylem_status_t xyl_node_part_add(xyl_operation_t *operation, uint32_t lane,
 
     *is_added = 0;
     if (team->context->shm == NULL ||
-        !has_room(team->context, part->group.size, operation->element_bytes))
+        !has_room(team->context, part->group.size,
+                  xyl_collective_of(operation)->element_bytes))
         return XYLEM_OK;
     xyl_node_program_init(&program);
     status = part_write(operation, lane, part, &program);

@@ -172,7 +172,7 @@ static int add_up(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                      ? UINT64_MAX
                      : xyl_bits_from(node->input,
                                      piece->piece * node->program.segments),
-        .combiner = &node->stage.operation->combiner,
+        .combiner = &xyl_collective_of(node->stage.operation)->combiner,
         .element_bytes = node->program.element_bytes,
         .copies = node->buffers.copies};
     int is_done = step->kind == XYL_STEP_COMBINE

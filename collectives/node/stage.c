@@ -188,7 +188,7 @@ static void reset(xyl_node_stage_t *node)
     /* What another stage reads next is better left in them. */
     node->buffers.past_caches =
         stage->writes == XYL_ROLE_RESULT &&
-        stage->operation->written >=
+        xyl_collective_of(stage->operation)->written >=
             stage->operation->request.context->past_caches;
     xyl_node_share_start(node);
     for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++)
@@ -361,7 +361,7 @@ xylem_status_t xyl_node_stage_add(xyl_operation_t *operation, uint32_t lane,
     node->moved = &operation->request.context->moved;
     node->program = *program;
     node->buffers.copies = operation->request.context->copies;
-    operation->written += written_by(program);
+    xyl_collective_of(operation)->written += written_by(program);
     if (!allocate(node, program))
         return xyl_fail(XYLEM_ERR_NO_MEMORY,
                         "no memory for a program of %u steps", program->count);

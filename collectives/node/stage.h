@@ -5,7 +5,7 @@
 #include "collectives/data/layout.h"
 #include "collectives/node/board.h"
 #include "collectives/node/program.h"
-#include "collectives/stages/operation.h"
+#include "collectives/stages/collective.h"
 
 /* Adds a stage that runs `program` (copied). The board outlives it. It reads
  * what programs call SEND, and writes RECV. */

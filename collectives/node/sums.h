@@ -5,7 +5,7 @@
 
 #include "collectives/node/board.h"
 #include "collectives/node/program.h"
-#include "collectives/stages/operation.h"
+#include "collectives/stages/collective.h"
 #include "runtime/base/copies.h"
 
 /* How far a strand is with such a step; cleared to begin with. */

@@ -7,7 +7,7 @@
 #ifndef XYL_COLLECTIVES_SCHEDULES_ALGORITHM_H
 #define XYL_COLLECTIVES_SCHEDULES_ALGORITHM_H
 
-#include "collectives/schedules/schedule.h"
+#include "collectives/data/schedule.h"
 #include "runtime/base/parts.h"
 
 /* What a schedule is to be written for: one rank's view. Counts are elements.

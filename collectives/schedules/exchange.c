@@ -111,7 +111,8 @@ static xylem_status_t add_all_typed_blocks(xyl_operation_t *operation,
 {
     xylem_status_t status = add_typed_blocks(
         operation, args->recv_counts, args->recv_displs, args->recv_types,
-        &operation->sides.recv, &problem->recv_counts, &problem->recv_displs);
+        &xyl_collective_of(operation)->sides.recv, &problem->recv_counts,
+        &problem->recv_displs);
 
     problem->element_bytes = 1;
     problem->count = 0;
@@ -119,10 +120,12 @@ static xylem_status_t add_all_typed_blocks(xyl_operation_t *operation,
         return status;
     if (args->send != XYLEM_IN_PLACE)
         return add_typed_blocks(operation, args->send_counts, args->send_displs,
-                                args->send_types, &operation->sides.send,
+                                args->send_types,
+                                &xyl_collective_of(operation)->sides.send,
                                 &problem->send_counts, &problem->send_displs);
-    operation->sides.send = operation->sides.recv;
-    xyl_layout_acquire(operation->sides.send);
+    xyl_collective_of(operation)->sides.send =
+        xyl_collective_of(operation)->sides.recv;
+    xyl_layout_acquire(xyl_collective_of(operation)->sides.send);
     problem->send_counts = problem->recv_counts;
     problem->send_displs = problem->recv_displs;
     return XYLEM_OK;
@@ -140,9 +143,9 @@ static xylem_status_t add_all_blocks(xyl_operation_t *operation,
         send_unit = xylem_type_bytes(args->type);
         recv_unit = xylem_type_bytes(args->recv_type);
     }
-    if (operation->sides.send_is_empty)
+    if (xyl_collective_of(operation)->sides.send_is_empty)
         send_unit = 0;
-    if (operation->sides.recv_is_empty)
+    if (xyl_collective_of(operation)->sides.recv_is_empty)
         recv_unit = 0;
     if (traits->send_varies && args->send_counts != NULL &&
         args->send != XYLEM_IN_PLACE)
@@ -176,7 +179,8 @@ static xylem_status_t add_stage(xyl_operation_t *operation,
         status = xyl_exchange_stage_add(operation, 0, &schedule);
     if (status == XYLEM_OK)
         status = xyl_exchange_stage_layouts(
-            operation->lane[0], operation->sides.send, operation->sides.recv);
+            operation->lane[0], xyl_collective_of(operation)->sides.send,
+            xyl_collective_of(operation)->sides.recv);
     xyl_schedule_fini(&schedule);
     return status;
 }
@@ -202,7 +206,7 @@ xylem_status_t xyl_frame_create(xylem_team_t *team,
     plan.segment_bytes = segment_bytes;
     if (segment_bytes == 0)
         plan.segment_bytes = frame.count == 0 ? 1 : frame.count;
-    return xyl_operation_create(team, &frame, &plan, has_input, operation_out);
+    return xyl_collective_create(team, &frame, &plan, has_input, operation_out);
 }
 
 xylem_status_t
@@ -216,25 +220,26 @@ xyl_exchange_create(xylem_team_t *team, const xylem_coll_args_t *args,
 
     if (status != XYLEM_OK)
         return status;
-    operation->combiner = *combiner;
+    xyl_collective_of(operation)->combiner = *combiner;
     xyl_problem_outline(team, args, combiner->is_commutative, &problem);
     problem.radix = choice->radix;
     problem.segment_count = choice->segment_bytes / problem.element_bytes;
     if (args->coll == XYLEM_COLL_ALLTOALLW) {
         status = add_all_typed_blocks(operation, args, &problem);
     } else {
-        operation->sides = *sides;
+        xyl_collective_of(operation)->sides = *sides;
         status = add_all_blocks(operation, args, &problem);
     }
     if (status == XYLEM_OK)
         status = add_stage(operation, choice->algorithm, &problem);
     if (status != XYLEM_OK) {
         if (args->coll != XYLEM_COLL_ALLTOALLW)
-            operation->sides = (xyl_sides_t){.send = NULL}; /* the caller's */
+            xyl_collective_of(operation)->sides =
+                (xyl_sides_t){.send = NULL}; /* the caller's */
         xyl_request_discard(&operation->request);
         return status;
     }
-    xyl_operation_bind(operation, args);
+    xyl_collective_bind(operation, args);
     *operation_out = operation;
     return XYLEM_OK;
 }

@@ -4,7 +4,7 @@
 #define XYL_COLLECTIVES_SCHEDULES_EXCHANGE_H
 
 #include "collectives/schedules/algorithm.h"
-#include "collectives/stages/operation.h"
+#include "collectives/stages/collective.h"
 #include "runtime/core/team.h"
 
 /* What has been chosen. */

@@ -4,7 +4,7 @@
 #ifndef XYL_COLLECTIVES_SCHEDULES_INBOX_H
 #define XYL_COLLECTIVES_SCHEDULES_INBOX_H
 
-#include "collectives/schedules/schedule.h"
+#include "collectives/data/schedule.h"
 
 enum { XYL_INBOX_PLACES = 8 };
 

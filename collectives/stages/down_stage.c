@@ -143,8 +143,8 @@ xylem_status_t xyl_down_stage_add(xyl_operation_t *operation, uint32_t lane,
 {
     xyl_tree_edges_params_t params = {
         .tree = tree,
-        .parent_limit = operation->plan.recv_window,
-        .child_limit = operation->plan.send_window,
+        .parent_limit = xyl_collective_of(operation)->plan.recv_window,
+        .child_limit = xyl_collective_of(operation)->plan.send_window,
         .parent_handle = down_received,
         .child_handle = down_sent,
     };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "collectives/data/buffers.h"
+#include "collectives/stages/messages.h"
 #include "progress/net/net.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
@@ -120,8 +121,8 @@ static void reduce(const exchange_stage_t *exchange,
     void *left = address_of(exchange, xyl_piece_plus(action->left, first));
     void *right = address_of(exchange, xyl_piece_plus(action->right, first));
 
-    xyl_combiner_apply(&exchange->stage.operation->combiner, to, left, right,
-                       (size_t)count);
+    xyl_combiner_apply(&xyl_collective_of(exchange->stage.operation)->combiner,
+                       to, left, right, (size_t)count);
 }
 
 /* ---- messages ---- */

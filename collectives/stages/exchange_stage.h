@@ -3,8 +3,8 @@
 #define XYL_COLLECTIVES_STAGES_EXCHANGE_STAGE_H
 
 #include "collectives/data/layout.h"
-#include "collectives/schedules/schedule.h"
-#include "collectives/stages/operation.h"
+#include "collectives/data/schedule.h"
+#include "collectives/stages/collective.h"
 
 /* Adds a stage that runs `schedule` when all of its input is there, and emits
  * all segments at its end. The schedule is copied; its peers are ranks of the

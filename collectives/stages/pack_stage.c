@@ -6,6 +6,7 @@
 #include <assert.h>
 
 #include "collectives/data/buffers.h"
+#include "collectives/stages/messages.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
 

@@ -5,7 +5,7 @@
 #ifndef XYL_COLLECTIVES_STAGES_PACK_STAGE_H
 #define XYL_COLLECTIVES_STAGES_PACK_STAGE_H
 
-#include "collectives/stages/operation.h"
+#include "collectives/stages/collective.h"
 
 /* After all stages of a broadcast have been added. A rank with input packs it
  * before them, segment by segment; others unpack behind them. `layout` is that

@@ -84,7 +84,8 @@ xyl_tree_spec_t xyl_tree_of_team(const xyl_operation_t *operation,
     const xylem_team_t *team = operation->request.team;
 
     return (xyl_tree_spec_t){{team->size, team->rank, NULL},
-                             {operation->plan.tree, operation->plan.radix},
+                             {xyl_collective_of(operation)->plan.tree,
+                              xyl_collective_of(operation)->plan.radix},
                              root,
                              half,
                              NULL};
@@ -142,8 +143,9 @@ xylem_status_t xyl_tree_edges_init(xyl_tree_edges_t *edges, xyl_stage_t *stage,
                                    const xyl_tree_edges_params_t *params)
 {
     /* No window is wider than the lane has segments. */
-    uint32_t window = at_most(stage->operation->plan.recv_window,
-                              stage->count != 0 ? stage->count : 1);
+    uint32_t window =
+        at_most(xyl_collective_of(stage->operation)->plan.recv_window,
+                stage->count != 0 ? stage->count : 1);
     xyl_neighbours_t neighbours;
     xylem_status_t status = neighbours_find(stage, &params->tree, &neighbours);
 

@@ -5,7 +5,8 @@
 #ifndef XYL_COLLECTIVES_STAGES_TREE_STAGE_H
 #define XYL_COLLECTIVES_STAGES_TREE_STAGE_H
 
-#include "collectives/stages/operation.h"
+#include "collectives/stages/collective.h"
+#include "collectives/stages/messages.h"
 #include "runtime/core/team.h"
 
 /* Which tree of a group. Among some ranks of a team, TOPOLOGY is KNOMIAL: they

@@ -121,9 +121,10 @@ static void apply(const up_stage_t *up, uint64_t index, char *result,
     const xyl_operation_t *operation = up->stage.operation;
     size_t count =
         xyl_operation_length(operation, xyl_stage_segment(&up->stage, index)) /
-        operation->element_bytes;
+        xyl_collective_of(operation)->element_bytes;
 
-    xyl_combiner_apply(&operation->combiner, result, left, right, count);
+    xyl_combiner_apply(&xyl_collective_of(operation)->combiner, result, left,
+                       right, count);
 }
 
 /* Where accumulator op contribution goes. The root accumulates in the result,
@@ -249,7 +250,7 @@ static void advance(up_stage_t *up, uint64_t index, uint32_t contribution)
 {
     uint32_t next;
 
-    if (up->stage.operation->plan.arrival_order) {
+    if (xyl_collective_of(up->stage.operation)->plan.arrival_order) {
         if (take(up, index, contribution))
             segment_combined(up, index);
         return;
@@ -337,9 +338,9 @@ static void up_bind(xyl_stage_t *stage, const void *reads, void *writes)
     up->own = reads;
     up->result = writes;
     /* Not where something else is combined there before, or lies there. */
-    up->first_child_is_direct = writes != NULL && reads != writes &&
-                                up->own_position == 0 &&
-                                !stage->operation->plan.arrival_order;
+    up->first_child_is_direct =
+        writes != NULL && reads != writes && up->own_position == 0 &&
+        !xyl_collective_of(stage->operation)->plan.arrival_order;
 }
 
 static const xyl_stage_ops_t up_ops = {
@@ -354,7 +355,7 @@ static const xyl_stage_ops_t up_ops = {
 
 static uint32_t own_position(const up_stage_t *up)
 {
-    return up->stage.operation->combiner.is_commutative
+    return xyl_collective_of(up->stage.operation)->combiner.is_commutative
                ? 0
                : up->edges.children_below;
 }
@@ -367,9 +368,9 @@ static xylem_status_t allocate(up_stage_t *up)
     uint32_t children = up->edges.child_count;
     size_t words = xyl_bits_words(count), buffers = 0;
 
-    up->temp_bytes = (operation->plan.segment_bytes + XYL_MEMORY_ALIGN - 1) &
+    up->temp_bytes = (operation->segment_bytes + XYL_MEMORY_ALIGN - 1) &
                      ~(size_t)(XYL_MEMORY_ALIGN - 1);
-    if (operation->plan.segment_bytes > operation->bytes)
+    if (operation->segment_bytes > operation->bytes)
         up->temp_bytes = (operation->bytes + XYL_MEMORY_ALIGN - 1) &
                          ~(size_t)(XYL_MEMORY_ALIGN - 1);
     if (children != 0)
@@ -392,11 +393,11 @@ xylem_status_t xyl_up_stage_add(xyl_operation_t *operation, uint32_t lane,
 {
     xyl_tree_edges_params_t params = {
         .tree = tree,
-        .parent_limit = operation->plan.send_window,
-        .child_limit = operation->plan.recv_window,
+        .parent_limit = xyl_collective_of(operation)->plan.send_window,
+        .child_limit = xyl_collective_of(operation)->plan.recv_window,
         .parent_handle = up_sent,
         .child_handle = up_received,
-        .child_order = operation->combiner.is_commutative
+        .child_order = xyl_collective_of(operation)->combiner.is_commutative
                            ? XYL_CHILDREN_REVERSED
                            : XYL_CHILDREN_BY_RANK,
     };
@@ -418,7 +419,8 @@ xylem_status_t xyl_up_stage_add(xyl_operation_t *operation, uint32_t lane,
         return xyl_fail(status,
                         "no memory for %u children with %u segments "
                         "of %zu bytes each",
-                        up->edges.child_count, operation->plan.recv_window,
-                        operation->plan.segment_bytes);
+                        up->edges.child_count,
+                        xyl_collective_of(operation)->plan.recv_window,
+                        operation->segment_bytes);
     return XYLEM_OK;
 }

@@ -7,12 +7,12 @@
 
 #include "collectives/node/node.h"
 #include "collectives/node/stage.h"
-#include "collectives/stages/operation.h"
 #include "progress/net/ucx/net_ucx.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context_shm.h"
 #include "runtime/core/context_switches.h"
+#include "runtime/core/operation.h"
 #include "runtime/core/team.h"
 #include "runtime/job/liveness.h"
 #include "runtime/job/peers.h"

@@ -8,9 +8,9 @@
  */
 #include <stddef.h>
 
-#include "collectives/stages/operation.h"
 #include "runtime/base/log.h"
 #include "runtime/core/context.h"
+#include "runtime/core/operation.h"
 #include "runtime/core/team.h"
 
 enum { LOOKS_TO_STALL = 4 };

@@ -14,7 +14,7 @@
 #ifndef XYL_TESTS_SCHEDULE_RUN_H
 #define XYL_TESTS_SCHEDULE_RUN_H
 
-#include "collectives/schedules/schedule.h"
+#include "collectives/data/schedule.h"
 
 #define SCHEDULE_RUN_NOBODY UINT32_MAX
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "collectives/choose/plan_cache.h"
-#include "collectives/stages/request.h"
+#include "runtime/core/request.h"
 #include "runtime/core/team.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"

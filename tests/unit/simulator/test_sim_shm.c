@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/stages/operation.h"
-#include "collectives/stages/request.h"
+#include "collectives/stages/collective.h"
 #include "progress/shm/shm.h"
+#include "runtime/core/request.h"
 #include "runtime/core/team.h"
 #include "simulator/world.h"
 #include "tests/support/check.h"
@@ -139,8 +139,8 @@ static void plan(rank_state_t *state)
     xyl_plan_t frame = {.segment_bytes = BYTES};
     cell_stage_t *self;
 
-    CHECK_EQ(xyl_operation_create(xylem_context_world(context), &args, &frame,
-                                  state->rank == 0, &state->operation),
+    CHECK_EQ(xyl_collective_create(xylem_context_world(context), &args, &frame,
+                                   state->rank == 0, &state->operation),
              XYLEM_OK);
     self = (cell_stage_t *)(void *)xyl_operation_add_stage(
         state->operation, 0, &cell_ops, sizeof *self);

@@ -1,4 +1,4 @@
-#include "collectives/schedules/schedule.h"
+#include "collectives/data/schedule.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* The ranks that a stage runs between: all of a team, or some of it, numbered
  * in the group's own order. */
-#ifndef XYL_COLLECTIVES_STAGES_GROUP_H
-#define XYL_COLLECTIVES_STAGES_GROUP_H
+#ifndef XYL_RUNTIME_CORE_GROUP_H
+#define XYL_RUNTIME_CORE_GROUP_H
 
 #include <stdint.h>
 

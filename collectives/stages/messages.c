@@ -1,6 +1,7 @@
 /* What a stage has sent and receives: over an edge, or singly. */
-#include "collectives/stages/operation.h"
-#include "collectives/stages/stage.h"
+#include "collectives/stages/messages.h"
+
+#include "runtime/core/operation.h"
 #include "runtime/core/team.h"
 #include "runtime/job/liveness.h"
 

@@ -1,10 +1,9 @@
-#include "collectives/stages/operation.h"
+#include "runtime/core/operation.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/choose/plan_cache.h"
 #include "runtime/base/bits.h"
 #include "runtime/base/parts.h"
 #include "runtime/base/status.h"
@@ -15,14 +14,6 @@ static void finish(xyl_event_t *event);
 static void parts_run(xyl_task_t *task);
 
 /* ---- creation ---- */
-
-/* Whole elements, at least one. */
-static size_t round_segment(size_t segment_bytes, size_t element_bytes)
-{
-    size_t elements = segment_bytes / element_bytes;
-
-    return (elements == 0 ? 1 : elements) * element_bytes;
-}
 
 /* Bit sets for what the user releases and what the user is told. */
 static xylem_status_t create_bits(xyl_operation_t *operation)
@@ -45,33 +36,27 @@ static xylem_status_t create_bits(xyl_operation_t *operation)
 }
 
 xylem_status_t xyl_operation_create(xylem_team_t *team,
-                                    const xylem_coll_args_t *args,
-                                    const xyl_plan_t *plan, int has_input,
+                                    const xyl_operation_params_t *params,
+                                    size_t struct_bytes,
                                     xyl_operation_t **operation_out)
 {
     xyl_operation_t *operation = xyl_operation_of(
-        xyl_request_create(team, &operation_ops, sizeof *operation));
+        xyl_request_create(team, &operation_ops, struct_bytes));
 
     if (operation == NULL)
         return XYLEM_ERR_NO_MEMORY;
-    operation->request.flags = args->flags;
-    operation->request.on_complete = args->on_complete;
-    operation->request.arg = args->arg;
-    operation->plan = *plan;
-    operation->element_bytes = xylem_type_bytes(args->type);
-    operation->bytes = args->count * operation->element_bytes;
-    operation->plan.segment_bytes =
-        round_segment(plan->segment_bytes, operation->element_bytes);
-    operation->segments =
-        operation->bytes / operation->plan.segment_bytes +
-        (operation->bytes % operation->plan.segment_bytes != 0);
-    operation->lanes = plan->lanes;
-    if (plan->lanes == 0)
-        operation->lanes = plan->tree == XYLEM_TREE_DOUBLE ? 2 : 1;
-    operation->on_segment = args->on_segment;
-    operation->has_input = has_input;
-    operation->waits_for_parts =
-        has_input && (args->flags & XYLEM_FLAG_PARTS) != 0;
+    operation->request.flags = params->flags;
+    operation->request.on_complete = params->on_complete;
+    operation->request.arg = params->arg;
+    operation->bytes = params->bytes;
+    operation->segment_bytes = params->segment_bytes;
+    operation->segments = params->bytes / params->segment_bytes +
+                          (params->bytes % params->segment_bytes != 0);
+    operation->lanes = params->lanes;
+    operation->lanes_are_parts = params->lanes_are_parts;
+    operation->on_segment = params->on_segment;
+    operation->has_input = params->has_input;
+    operation->waits_for_parts = params->waits_for_parts;
     operation->finish_event.handle = finish;
     operation->parts_task.run = parts_run;
     if (operation->segments > XYL_SEGMENTS_MAX) {
@@ -79,7 +64,7 @@ xylem_status_t xyl_operation_create(xylem_team_t *team,
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
                         "segments of %zu bytes are too small for a message of "
                         "%zu bytes",
-                        operation->plan.segment_bytes, operation->bytes);
+                        operation->segment_bytes, operation->bytes);
     }
     if (create_bits(operation) != XYLEM_OK) {
         xyl_request_discard(&operation->request);
@@ -100,7 +85,7 @@ static void set_segments(const xyl_operation_t *operation, uint32_t lane,
         stage->stride = stage->count = 1;
         return;
     }
-    if (operation->plan.lanes_are_parts) {
+    if (operation->lanes_are_parts) {
         stage->first = xyl_part_at(segments, lanes, lane);
         stage->stride = 1;
         stage->count = xyl_part_at(segments, lanes, lane + 1) - stage->first;
@@ -142,50 +127,36 @@ uint64_t xyl_operation_lane_bytes(const xyl_operation_t *operation,
     uint64_t end = xyl_part_at(operation->segments, operation->lanes, lane + 1);
     uint64_t end_at = xyl_operation_offset(operation, end);
 
-    assert(operation->plan.lanes_are_parts);
+    assert(operation->lanes_are_parts);
     return (end_at < operation->bytes ? end_at : operation->bytes) -
            xyl_operation_offset(operation, first);
 }
 
 /* ---- buffers ---- */
 
-static const void *input_of(const xylem_coll_args_t *args)
-{
-    return args->send == XYLEM_IN_PLACE ? args->recv : args->send;
-}
-
-static void *result_of(const xylem_coll_args_t *args)
-{
-    return args->recv == XYLEM_IN_PLACE_RECV ? NULL : args->recv;
-}
-
-static void *written(const xyl_operation_t *operation,
-                     const xylem_coll_args_t *args, xyl_role_t role)
+static void *written(const xyl_operation_t *operation, void *result,
+                     xyl_role_t role)
 {
     assert(role != XYL_ROLE_INPUT);
     if (role == XYL_ROLE_RESULT)
-        return result_of(args);
+        return result;
     if (role == XYL_ROLE_SCRATCH)
         return operation->scratch;
     return role == XYL_ROLE_SPARE ? operation->spare : NULL;
 }
 
-static const void *read_from(const xyl_operation_t *operation,
-                             const xylem_coll_args_t *args, xyl_role_t role)
-{
-    return role == XYL_ROLE_INPUT ? input_of(args)
-                                  : written(operation, args, role);
-}
-
-void xyl_operation_bind(xyl_operation_t *operation,
-                        const xylem_coll_args_t *args)
+void xyl_operation_bind(xyl_operation_t *operation, const void *input,
+                        void *result)
 {
     uint32_t i;
 
     for (i = 0; i < operation->stages; i++) {
         xyl_stage_t *stage = operation->stage[i];
-        stage->ops->bind(stage, read_from(operation, args, stage->reads),
-                         written(operation, args, stage->writes));
+        stage->ops->bind(stage,
+                         stage->reads == XYL_ROLE_INPUT
+                             ? input
+                             : written(operation, result, stage->reads),
+                         written(operation, result, stage->writes));
     }
 }
 
@@ -253,7 +224,7 @@ static void operation_prepare(xylem_request_t *request)
 static void segment_in(xyl_operation_t *operation, uint64_t segment)
 {
     uint32_t lanes = operation->lanes;
-    uint32_t lane = operation->plan.lanes_are_parts && !operation->moves_at_once
+    uint32_t lane = operation->lanes_are_parts && !operation->moves_at_once
                         ? xyl_part_of(operation->segments, lanes, segment)
                         : (uint32_t)(segment % lanes);
     xyl_stage_t *stage = operation->lane[lane];
@@ -409,13 +380,18 @@ static void operation_deliver(xylem_request_t *request)
 
 static void operation_release(xylem_request_t *request)
 {
-    free(xyl_operation_of(request)->owned_buffer);
-    xyl_sides_release(&xyl_operation_of(request)->sides);
+    xyl_operation_t *operation = xyl_operation_of(request);
+
+    free(operation->owned_buffer);
+    if (operation->release != NULL)
+        operation->release(operation);
 }
 
 static int operation_keep(xylem_request_t *request)
 {
-    return xyl_plan_keep(xyl_operation_of(request));
+    xyl_operation_t *operation = xyl_operation_of(request);
+
+    return operation->keep != NULL && operation->keep(operation);
 }
 
 static const xyl_request_ops_t operation_ops = {
@@ -513,6 +489,6 @@ xylem_status_t xylem_request_segments(const xylem_request_t *request,
                         "xylem_request_segments: the request moves no "
                         "segments, or an output is NULL");
     *segments_out = operation->segments;
-    *segment_bytes_out = operation->plan.segment_bytes;
+    *segment_bytes_out = operation->segment_bytes;
     return XYLEM_OK;
 }

@@ -1,4 +1,4 @@
-#include "collectives/stages/request.h"
+#include "runtime/core/request.h"
 
 #include <assert.h>
 

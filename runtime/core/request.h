@@ -14,8 +14,8 @@
  * from one arena and goes when the user has freed the request and the net has
  * given back everything that was posted for it.
  */
-#ifndef XYL_COLLECTIVES_STAGES_REQUEST_H
-#define XYL_COLLECTIVES_STAGES_REQUEST_H
+#ifndef XYL_RUNTIME_CORE_REQUEST_H
+#define XYL_RUNTIME_CORE_REQUEST_H
 
 #include <stdatomic.h>
 

@@ -14,8 +14,8 @@
  * Writing never fails in the call: the first error is kept, and
  * xyl_schedule_status tells it at the end. One thread.
  */
-#ifndef XYL_COLLECTIVES_SCHEDULES_SCHEDULE_H
-#define XYL_COLLECTIVES_SCHEDULES_SCHEDULE_H
+#ifndef XYL_COLLECTIVES_DATA_SCHEDULE_H
+#define XYL_COLLECTIVES_DATA_SCHEDULE_H
 
 #include <stddef.h>
 #include <stdint.h>

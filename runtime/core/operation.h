@@ -1,11 +1,11 @@
-/* An operation: a request that moves segments through lanes of stages. */
-#ifndef XYL_COLLECTIVES_STAGES_OPERATION_H
-#define XYL_COLLECTIVES_STAGES_OPERATION_H
+/* An operation: a request that moves segments through lanes of stages. What the
+ * stages do, and which collective they make up, is known to those who compose
+ * it. */
+#ifndef XYL_RUNTIME_CORE_OPERATION_H
+#define XYL_RUNTIME_CORE_OPERATION_H
 
-#include "collectives/data/op.h"
-#include "collectives/data/sides.h"
-#include "collectives/stages/request.h"
-#include "collectives/stages/stage.h"
+#include "runtime/core/request.h"
+#include "runtime/core/stage.h"
 
 enum {
     XYL_LANES_MAX = 16,
@@ -13,52 +13,38 @@ enum {
     XYL_SEGMENTS_MAX = 1 << 26
 };
 
-/* How an operation is run: the outcome of selection. Equal on all ranks. */
-typedef struct xyl_plan {
-    xylem_tree_t tree;
-    uint32_t radix;
-    uint32_t lanes;      /* 0: as many as the tree has halves */
+/* What an operation is made for. */
+typedef struct xyl_operation_params {
+    uint64_t bytes;       /* of the message */
+    size_t segment_bytes; /* not 0 */
+    uint32_t lanes;
     int lanes_are_parts; /* each has consecutive segments, else every
                             lanes-th */
-    size_t segment_bytes;
-    uint32_t send_window;
-    uint32_t recv_window;
-    int arrival_order;
-} xyl_plan_t;
-
-/* What combines two contributions: a kernel, or the user's function. */
-typedef struct xyl_combiner {
-    xyl_kernel_fn kernel; /* NULL: fn */
-    xylem_op_fn fn;
-    void *fn_arg;
-    int is_commutative;
-} xyl_combiner_t;
-
-/* result = left op right; `result` may be either. */
-static inline void xyl_combiner_apply(const xyl_combiner_t *combiner,
-                                      void *result, const void *left,
-                                      const void *right, size_t count)
-{
-    if (combiner->kernel != NULL)
-        combiner->kernel(result, left, right, count);
-    else
-        combiner->fn(result, left, right, count, combiner->fn_arg);
-}
+    int has_input;       /* this rank contributes segments */
+    int waits_for_parts; /* which the user releases */
+    uint32_t flags;      /* XYLEM_FLAG_... */
+    xylem_complete_fn on_complete;
+    xylem_segment_fn on_segment;
+    void *arg;
+} xyl_operation_params_t;
 
 typedef struct xyl_operation {
     xylem_request_t request;
-    xyl_plan_t plan;
+    /* What is its maker's: offers an idle operation that nobody needs to
+     * whoever keeps some (1: taken), and gives up what the maker has attached.
+     * Both may be NULL. */
+    int (*keep)(struct xyl_operation *operation);
+    void (*release)(struct xyl_operation *operation);
     /* The message. */
-    size_t bytes;     /* in all */
-    uint64_t written; /* by its stages on nodes, in copies to their results */
+    size_t bytes; /* in all */
+    size_t segment_bytes;
     uint64_t segments;
-    size_t element_bytes;
-    xyl_combiner_t combiner;
     /* Stages. */
     int has_input;     /* this rank contributes segments */
     int moves_at_once; /* stages have one segment, be there anything in it or
                           not */
     uint32_t lanes;
+    int lanes_are_parts;
     uint32_t stages;
     uint32_t stages_left;
     uint32_t sequences; /* numbers for its stages, where not all ranks have the
@@ -79,13 +65,10 @@ typedef struct xyl_operation {
     xyl_task_t parts_task;
     /* What the user is told. */
     xylem_segment_fn on_segment;
-    uint64_t *arrived; /* segments that on_segment is still to hear of */
-    int may_be_kept;   /* by the plan cache, under `key` */
-    xylem_coll_args_t key;
+    uint64_t *arrived;     /* segments that on_segment is still to hear of */
     void *scratch, *spare; /* of its arena, for those who compose; NULL: none */
     /* Freed with the operation, when the net can no longer write to it. */
     void *owned_buffer; /* from malloc */
-    xyl_sides_t sides;
     /* The context's list of active operations. */
     struct xyl_operation *older, *newer;
 } xyl_operation_t;
@@ -94,7 +77,7 @@ typedef struct xyl_operation {
 static inline size_t xyl_operation_offset(const xyl_operation_t *operation,
                                           uint64_t segment)
 {
-    return (size_t)segment * operation->plan.segment_bytes;
+    return (size_t)segment * operation->segment_bytes;
 }
 
 static inline size_t xyl_operation_length(const xyl_operation_t *operation,
@@ -102,15 +85,15 @@ static inline size_t xyl_operation_length(const xyl_operation_t *operation,
 {
     size_t left = operation->bytes - xyl_operation_offset(operation, segment);
 
-    return left < operation->plan.segment_bytes ? left
-                                                : operation->plan.segment_bytes;
+    return left < operation->segment_bytes ? left : operation->segment_bytes;
 }
 
-/* Plans the frame of an operation: `plan.segment_bytes` is rounded to whole
- * elements. Stages are added by those who compose it. */
+/* An operation without stages, of `struct_bytes` bytes (cleared), of which the
+ * first are the operation. Returns owned (free with xyl_request_discard, or by
+ * the user). */
 xylem_status_t xyl_operation_create(xylem_team_t *team,
-                                    const xylem_coll_args_t *args,
-                                    const xyl_plan_t *plan, int has_input,
+                                    const xyl_operation_params_t *params,
+                                    size_t struct_bytes,
                                     xyl_operation_t **operation_out);
 
 /* Allocates a stage of `bytes` bytes (cleared) at the end of a lane, between
@@ -123,9 +106,9 @@ xyl_stage_t *xyl_operation_add_stage(xyl_operation_t *operation, uint32_t lane,
 uint64_t xyl_operation_lane_bytes(const xyl_operation_t *operation,
                                   uint32_t lane);
 
-/* Points the stages at the buffers of a call like the one that was planned. */
-void xyl_operation_bind(xyl_operation_t *operation,
-                        const xylem_coll_args_t *args);
+/* Points the stages at other buffers of the user. */
+void xyl_operation_bind(xyl_operation_t *operation, const void *input,
+                        void *result);
 
 /* The progressing thread: an idle operation of one stage is under way, as that
  * stage says. It is active from here on. */

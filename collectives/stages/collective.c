@@ -1,0 +1,66 @@
+#include "collectives/stages/collective.h"
+
+#include "runtime/core/team.h"
+
+/* Whole elements, at least one. */
+static size_t round_segment(size_t segment_bytes, size_t element_bytes)
+{
+    size_t elements = segment_bytes / element_bytes;
+
+    return (elements == 0 ? 1 : elements) * element_bytes;
+}
+
+static void collective_release(xyl_operation_t *operation)
+{
+    xyl_sides_release(&xyl_collective_of(operation)->sides);
+}
+
+xylem_status_t xyl_collective_create(xylem_team_t *team,
+                                     const xylem_coll_args_t *args,
+                                     const xyl_plan_t *plan, int has_input,
+                                     xyl_operation_t **operation_out)
+{
+    size_t element_bytes = xylem_type_bytes(args->type);
+    xyl_operation_params_t params = {
+        .bytes = args->count * element_bytes,
+        .segment_bytes = round_segment(plan->segment_bytes, element_bytes),
+        .lanes = plan->lanes,
+        .lanes_are_parts = plan->lanes_are_parts,
+        .has_input = has_input,
+        .waits_for_parts = has_input && (args->flags & XYLEM_FLAG_PARTS) != 0,
+        .flags = args->flags,
+        .on_complete = args->on_complete,
+        .on_segment = args->on_segment,
+        .arg = args->arg,
+    };
+    xyl_collective_t *collective;
+    xylem_status_t status;
+
+    if (plan->lanes == 0)
+        params.lanes = plan->tree == XYLEM_TREE_DOUBLE ? 2 : 1;
+    status =
+        xyl_operation_create(team, &params, sizeof *collective, operation_out);
+    if (status != XYLEM_OK)
+        return status;
+    collective = xyl_collective_of(*operation_out);
+    collective->operation.release = collective_release;
+    collective->plan = *plan;
+    collective->element_bytes = element_bytes;
+    return XYLEM_OK;
+}
+
+static const void *input_of(const xylem_coll_args_t *args)
+{
+    return args->send == XYLEM_IN_PLACE ? args->recv : args->send;
+}
+
+static void *result_of(const xylem_coll_args_t *args)
+{
+    return args->recv == XYLEM_IN_PLACE_RECV ? NULL : args->recv;
+}
+
+void xyl_collective_bind(xyl_operation_t *operation,
+                         const xylem_coll_args_t *args)
+{
+    xyl_operation_bind(operation, input_of(args), result_of(args));
+}

@@ -1,0 +1,71 @@
+/* The operation of a collective: what its stages need to know of the call,
+ * beside what moves segments (runtime/core/operation.h). */
+#ifndef XYL_COLLECTIVES_STAGES_COLLECTIVE_H
+#define XYL_COLLECTIVES_STAGES_COLLECTIVE_H
+
+#include "collectives/data/op.h"
+#include "collectives/data/sides.h"
+#include "runtime/core/operation.h"
+
+/* How a collective is run: the outcome of selection. Equal on all ranks. */
+typedef struct xyl_plan {
+    xylem_tree_t tree;
+    uint32_t radix;
+    uint32_t lanes;      /* 0: as many as the tree has halves */
+    int lanes_are_parts; /* each has consecutive segments, else every
+                            lanes-th */
+    size_t segment_bytes;
+    uint32_t send_window;
+    uint32_t recv_window;
+    int arrival_order;
+} xyl_plan_t;
+
+/* What combines two contributions: a kernel, or the user's function. */
+typedef struct xyl_combiner {
+    xyl_kernel_fn kernel; /* NULL: fn */
+    xylem_op_fn fn;
+    void *fn_arg;
+    int is_commutative;
+} xyl_combiner_t;
+
+/* result = left op right; `result` may be either. */
+static inline void xyl_combiner_apply(const xyl_combiner_t *combiner,
+                                      void *result, const void *left,
+                                      const void *right, size_t count)
+{
+    if (combiner->kernel != NULL)
+        combiner->kernel(result, left, right, count);
+    else
+        combiner->fn(result, left, right, count, combiner->fn_arg);
+}
+
+typedef struct xyl_collective {
+    xyl_operation_t operation; /* first */
+    xyl_plan_t plan;
+    size_t element_bytes;
+    xyl_combiner_t combiner;
+    uint64_t written; /* by its stages on nodes, in copies to their results */
+    xylem_coll_args_t
+        key;           /* by which it is kept; where operation.keep is set */
+    xyl_sides_t sides; /* released with it */
+} xyl_collective_t;
+
+/* Whoever has a constant operation only reads what this returns. */
+static inline xyl_collective_t *
+xyl_collective_of(const xyl_operation_t *operation)
+{
+    return (xyl_collective_t *)(const void *)operation;
+}
+
+/* Plans the frame: segments are rounded to whole elements. Stages are added by
+ * those who compose it. Returns owned, as xyl_operation_create. */
+xylem_status_t xyl_collective_create(xylem_team_t *team,
+                                     const xylem_coll_args_t *args,
+                                     const xyl_plan_t *plan, int has_input,
+                                     xyl_operation_t **operation_out);
+
+/* Points the stages at the buffers of a call like the one that was planned. */
+void xyl_collective_bind(xyl_operation_t *operation,
+                         const xylem_coll_args_t *args);
+
+#endif

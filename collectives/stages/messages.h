@@ -1,0 +1,35 @@
+/* The messages of a stage: over an edge, or singly. */
+#ifndef XYL_COLLECTIVES_STAGES_MESSAGES_H
+#define XYL_COLLECTIVES_STAGES_MESSAGES_H
+
+#include "collectives/stages/edge.h"
+#include "runtime/core/stage.h"
+
+/* Messages of one index over an edge. A handler that is called for a slot of a
+ * failed operation must be given to xyl_stage_arrived, which then returns 0
+ * and has done all there is to do. */
+void xyl_stage_send(xyl_stage_t *stage, xyl_edge_t *edge, uint64_t index,
+                    const void *buf);
+void xyl_stage_recv(xyl_stage_t *stage, xyl_edge_t *edge, uint64_t index,
+                    void *buf);
+int xyl_stage_arrived(xyl_stage_t *stage, const xyl_event_t *event);
+
+/* Messages without an edge. `label` tells those of a pair and direction apart,
+ * below sequences * XYL_TEAM_SEGMENT_TAGS; handlers as above. */
+typedef struct xyl_stage_message {
+    uint32_t peer; /* rank in the team */
+    uint32_t label;
+    void *buf; /* a send only reads it */
+    size_t bytes;
+    xyl_event_t *event;
+} xyl_stage_message_t;
+
+void xyl_stage_post_send(xyl_stage_t *stage,
+                         const xyl_stage_message_t *message);
+void xyl_stage_post_recv(xyl_stage_t *stage,
+                         const xyl_stage_message_t *message);
+
+/* Cancels the receives that are posted on `edge`. */
+void xyl_stage_cancel_edge(xyl_stage_t *stage, xyl_edge_t *edge);
+
+#endif
