@@ -4,10 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/bits.h"
 #include "runtime/base/parts.h"
 #include "runtime/base/status.h"
 #include "runtime/core/team.h"
+
+/* In place of the number of a segment, in the list of those released. */
+#define PART_HELD UINT32_MAX       /* by the user, still */
+#define PART_NONE (UINT32_MAX - 1) /* the end of the list */
 
 static const xyl_request_ops_t operation_ops;
 static void finish(xyl_event_t *event);
@@ -15,20 +18,21 @@ static void parts_run(xyl_task_t *task);
 
 /* ---- creation ---- */
 
-/* Bit sets for what the user releases and what the user is told. */
-static xylem_status_t create_bits(xyl_operation_t *operation)
+/* Lists for what the user releases and what the user is told. */
+static xylem_status_t create_lists(xyl_operation_t *operation)
 {
     xyl_arena_t *arena = &operation->request.arena;
-    size_t words = xyl_bits_words(operation->segments);
+    size_t segments = (size_t)operation->segments;
 
     if (operation->waits_for_parts) {
-        operation->parts = xyl_arena_array(arena, words, sizeof(uint64_t));
-        operation->parts_seen = xyl_arena_array(arena, words, sizeof(uint64_t));
-        if (operation->parts == NULL || operation->parts_seen == NULL)
+        operation->parts_next =
+            xyl_arena_array(arena, segments, sizeof *operation->parts_next);
+        if (operation->parts_next == NULL)
             return XYLEM_ERR_NO_MEMORY;
     }
     if (operation->on_segment != NULL) {
-        operation->arrived = xyl_arena_array(arena, words, sizeof(uint64_t));
+        operation->arrived =
+            xyl_arena_array(arena, segments, sizeof *operation->arrived);
         if (operation->arrived == NULL)
             return XYLEM_ERR_NO_MEMORY;
     }
@@ -66,7 +70,7 @@ xylem_status_t xyl_operation_create(xylem_team_t *team,
                         "%zu bytes",
                         operation->segment_bytes, operation->bytes);
     }
-    if (create_bits(operation) != XYLEM_OK) {
+    if (create_lists(operation) != XYLEM_OK) {
         xyl_request_discard(&operation->request);
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for an operation");
     }
@@ -207,16 +211,14 @@ static void number_stages(xyl_operation_t *operation)
 static void operation_prepare(xylem_request_t *request)
 {
     xyl_operation_t *operation = xyl_operation_of(request);
-    size_t words = xyl_bits_words(operation->segments);
-    uint32_t i;
+    uint64_t i;
 
     number_stages(operation);
-    if (operation->waits_for_parts) {
-        memset(operation->parts_seen, 0, words * sizeof(uint64_t));
-        for (i = 0; i < words; i++)
-            atomic_store_explicit(&operation->parts[i], 0,
-                                  memory_order_relaxed);
-    }
+    for (i = 0; operation->waits_for_parts && i < operation->segments; i++)
+        atomic_store_explicit(&operation->parts_next[i], PART_HELD,
+                              memory_order_relaxed);
+    atomic_store_explicit(&operation->parts_head, PART_NONE,
+                          memory_order_relaxed);
     atomic_store_explicit(&operation->parts_queued, 0, memory_order_relaxed);
 }
 
@@ -356,26 +358,22 @@ void xyl_stage_emit(xyl_stage_t *stage, uint64_t index)
     }
     if (operation->on_segment == NULL)
         return;
-    xyl_bits_set(operation->arrived, xyl_stage_segment(stage, index));
+    operation->arrived[operation->arrived_count++] =
+        (uint32_t)xyl_stage_segment(stage, index);
     xyl_request_queue_callbacks(&operation->request);
 }
 
 static void operation_deliver(xylem_request_t *request)
 {
     xyl_operation_t *operation = xyl_operation_of(request);
-    uint64_t word, segment;
+    uint32_t i;
 
-    if (operation->on_segment == NULL)
-        return;
-    for (word = 0; word <= operation->segments / 64; word++)
-        while (operation->arrived[word] != 0) {
-            segment =
-                word * 64 + (unsigned)__builtin_ctzll(operation->arrived[word]);
-            xyl_bits_clear(operation->arrived, segment);
-            operation->on_segment(request->arg, segment,
-                                  xyl_operation_offset(operation, segment),
-                                  xyl_operation_length(operation, segment));
-        }
+    for (i = 0; i < operation->arrived_count; i++)
+        operation->on_segment(
+            request->arg, operation->arrived[i],
+            xyl_operation_offset(operation, operation->arrived[i]),
+            xyl_operation_length(operation, operation->arrived[i]));
+    operation->arrived_count = 0;
 }
 
 static void operation_release(xylem_request_t *request)
@@ -404,12 +402,51 @@ static const xyl_request_ops_t operation_ops = {
 
 /* ---- parts: segments that the user releases ---- */
 
+/* Takes all that are on the list off it; returns the one released first. */
+static uint32_t parts_take(xyl_operation_t *operation)
+{
+    /* Partner: the exchange in parts_put. */
+    uint32_t segment = atomic_exchange_explicit(
+        &operation->parts_head, PART_NONE, memory_order_acquire);
+    uint32_t first = PART_NONE, before;
+
+    while (segment != PART_NONE) {
+        before = atomic_load_explicit(&operation->parts_next[segment],
+                                      memory_order_relaxed);
+        atomic_store_explicit(&operation->parts_next[segment], first,
+                              memory_order_relaxed);
+        first = segment;
+        segment = before;
+    }
+    return first;
+}
+
+/* Any thread. 0: it was released before. */
+static int parts_put(xyl_operation_t *operation, uint32_t segment)
+{
+    _Atomic uint32_t *next = &operation->parts_next[segment];
+    uint32_t held = PART_HELD;
+    uint32_t head =
+        atomic_load_explicit(&operation->parts_head, memory_order_relaxed);
+
+    if (!atomic_compare_exchange_strong_explicit(
+            next, &held, PART_NONE, memory_order_relaxed, memory_order_relaxed))
+        return 0;
+    do
+        atomic_store_explicit(next, head, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(
+        /* Release: the segment's data; partner: the exchange in parts_take. */
+        &operation->parts_head, &head, segment, memory_order_release,
+        memory_order_relaxed));
+    return 1;
+}
+
 static void parts_run(xyl_task_t *task)
 {
     xyl_operation_t *operation =
         (xyl_operation_t *)(void *)((char *)task -
                                     offsetof(xyl_operation_t, parts_task));
-    uint64_t word, fresh;
+    uint32_t segment;
 
     if (operation->finish_waits_for_parts) {
         complete(operation);
@@ -418,16 +455,11 @@ static void parts_run(xyl_task_t *task)
     /* Partner: the exchange in xylem_segment_ready. What is released from here
      * on comes with a task of its own. */
     atomic_exchange_explicit(&operation->parts_queued, 0, memory_order_acq_rel);
-    for (word = 0; word <= operation->segments / 64; word++) {
-        fresh = atomic_load_explicit(&operation->parts[word],
-                                     memory_order_acquire) &
-                ~operation->parts_seen[word];
-        operation->parts_seen[word] |= fresh;
-        while (fresh != 0 && operation->failure == XYLEM_OK) {
-            segment_in(operation, word * 64 + (unsigned)__builtin_ctzll(fresh));
-            fresh &= fresh - 1;
-        }
-    }
+    for (segment = parts_take(operation);
+         segment != PART_NONE && operation->failure == XYLEM_OK;
+         segment = atomic_load_explicit(&operation->parts_next[segment],
+                                        memory_order_relaxed))
+        segment_in(operation, segment);
 }
 
 static xylem_status_t check_part(const xyl_operation_t *operation,
@@ -454,16 +486,12 @@ xylem_status_t xylem_segment_ready(xylem_request_t *request, uint64_t segment)
 {
     xyl_operation_t *operation = xyl_operation_of(request);
     xylem_status_t status = xyl_request_check(request, "xylem_segment_ready");
-    uint64_t bit = UINT64_C(1) << (segment % 64);
 
     if (status == XYLEM_OK)
         status = check_part(operation, segment);
     if (status != XYLEM_OK)
         return status;
-    /* Release: the segment's data; partner: the load in parts_run. */
-    if ((atomic_fetch_or_explicit(&operation->parts[segment / 64], bit,
-                                  memory_order_release) &
-         bit) != 0)
+    if (!parts_put(operation, (uint32_t)segment))
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
                         "xylem_segment_ready: segment %llu was released before",
                         (unsigned long long)segment);

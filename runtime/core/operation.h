@@ -56,16 +56,18 @@ typedef struct xyl_operation {
     unsigned looks_without_event; /* of the stall timer */
     int is_finishing;             /* finish_event is pushed or handled */
     int finish_waits_for_parts;   /* parts_task is under way and completes */
-    /* What the user releases: bits set by any thread, with one task that
-     * carries the news to the progressing thread. */
+    /* What the user releases: a list that any thread puts segments on, with one
+     * task that carries the news to the progressing thread. */
     int waits_for_parts;
-    _Atomic uint64_t *parts; /* released; NULL unless waits_for_parts */
-    uint64_t *parts_seen;    /* and passed on to the stages */
+    _Atomic uint32_t *parts_next; /* [segments] the one released before, or
+                                     held; NULL unless waits_for_parts */
+    _Atomic uint32_t parts_head;  /* released last */
     _Atomic int parts_queued;
     xyl_task_t parts_task;
     /* What the user is told. */
     xylem_segment_fn on_segment;
-    uint64_t *arrived;     /* segments that on_segment is still to hear of */
+    uint32_t *arrived; /* [segments] that on_segment is still to hear of */
+    uint32_t arrived_count;
     void *scratch, *spare; /* of its arena, for those who compose; NULL: none */
     /* Freed with the operation, when the net can no longer write to it. */
     void *owned_buffer; /* from malloc */
