@@ -348,6 +348,10 @@ typedef enum xylem_coll {
     XYLEM_COLL_COUNT
 } xylem_coll_t;
 
+/* "bcast", "reduce_scatter_block": as in settings and the names of the calls;
+ * a static string. NULL: there is no such collective. */
+const char *xylem_coll_name(xylem_coll_t coll);
+
 /* In place: this rank's own data lies in the large buffer already, where the
  * result has or had it. As `send` of allreduce, allgather(v), alltoall(v, w),
  * reduce_scatter(_block), scan, exscan, and of the root of reduce and
@@ -405,8 +409,8 @@ typedef void (*xylem_segment_fn)(void *arg, uint64_t segment, size_t offset,
  *   scatterv                   send_counts, send_displs at the root; count: of
  *                              this rank's block
  *   alltoallv                  all four arrays
- *   alltoallw                  the same, displacements in bytes, and
- * send_types, recv_types
+ *   alltoallw                  the same, displacements in bytes, and both
+ *                              arrays of types
  *
  * count and type describe both sides of a message. Where the receiving side
  * describes the same bytes otherwise, it says so by recv_count and recv_type
@@ -443,7 +447,7 @@ typedef struct xylem_coll_args {
 } xylem_coll_args_t;
 
 /* Blocking. Arguments as in xylem_coll_args_t, with one type on both sides; the
- * rest, and alltoallw, goes through xylem_coll_start. */
+ * rest goes through xylem_coll_start. */
 xylem_status_t xylem_barrier(xylem_team_t *team);
 xylem_status_t xylem_bcast(xylem_team_t *team, void *buf, size_t count,
                            xylem_type_t type, uint32_t root);
@@ -487,6 +491,13 @@ xylem_status_t xylem_alltoallv(xylem_team_t *team, const void *send,
                                const uint64_t *send_displs, void *recv,
                                const uint64_t *recv_counts,
                                const uint64_t *recv_displs, xylem_type_t type);
+xylem_status_t xylem_alltoallw(xylem_team_t *team, const void *send,
+                               const uint64_t *send_counts,
+                               const uint64_t *send_displs,
+                               const xylem_type_t *send_types, void *recv,
+                               const uint64_t *recv_counts,
+                               const uint64_t *recv_displs,
+                               const xylem_type_t *recv_types);
 
 /* Nonblocking: buffers and arrays are borrowed until the request is freed.
  * Returns owned (free with xylem_request_free). */
@@ -546,6 +557,12 @@ xylem_status_t xylem_ialltoallv(xylem_team_t *team, const void *send,
                                 const uint64_t *recv_counts,
                                 const uint64_t *recv_displs, xylem_type_t type,
                                 xylem_request_t **request_out);
+xylem_status_t
+xylem_ialltoallw(xylem_team_t *team, const void *send,
+                 const uint64_t *send_counts, const uint64_t *send_displs,
+                 const xylem_type_t *send_types, void *recv,
+                 const uint64_t *recv_counts, const uint64_t *recv_displs,
+                 const xylem_type_t *recv_types, xylem_request_t **request_out);
 
 /* Everything an operation can be told. init plans it (persistent: start it as
  * often as wanted, without allocation); start plans and starts it.

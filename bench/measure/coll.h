@@ -1,22 +1,8 @@
-/* The collectives as the benchmarks see them: who has which buffer. */
+/* The collectives as the benchmarks see them. */
 #ifndef XYL_BENCH_MEASURE_COLL_H
 #define XYL_BENCH_MEASURE_COLL_H
 
-#include "include/xylem.h"
-
-enum coll_side { COLL_NOBODY, COLL_ROOT, COLL_ALL };
-
-struct coll_traits {
-    const char *name;
-    int has_root;
-    int reduces;
-    enum coll_side sends; /* who has a buffer of this kind */
-    enum coll_side receives;
-    int send_blocks; /* one for each rank, not one */
-    int recv_blocks;
-};
-
-const struct coll_traits *coll_traits(xylem_coll_t coll);
+#include "collectives/api/description.h"
 
 /* 1 when `name` is a collective's. */
 int coll_parse(const char *name, xylem_coll_t *coll_out);

@@ -1,13 +1,13 @@
 #include "bench/measure/coll_data.h"
 
-static const struct coll_traits *traits_of(const struct coll_part *part)
+static const xyl_coll_traits_t *traits_of(const struct coll_part *part)
 {
-    return coll_traits(part->coll);
+    return xyl_coll_traits(part->coll);
 }
 
-static int has(const struct coll_part *part, enum coll_side side)
+static int has(const struct coll_part *part, xyl_side_t side)
 {
-    return side == COLL_ALL || (side == COLL_ROOT && part->rank == part->root);
+    return xyl_side_matters(side, part->rank == part->root);
 }
 
 static uint32_t input_blocks(const struct coll_part *part)
@@ -43,7 +43,7 @@ size_t coll_result_bytes(const struct coll_part *part)
 void coll_input_write(const struct coll_part *part, uint64_t call, void *input,
                       void *result, enum content_extent extent)
 {
-    const struct coll_traits *traits = traits_of(part);
+    const xyl_coll_traits_t *traits = traits_of(part);
     struct content_block block = {call, part->rank, 0};
     struct content_piece piece = {call, 0};
     unsigned char *at = input;
@@ -91,7 +91,7 @@ static size_t blocks_wrong(const struct coll_part *part, uint64_t call,
                            const unsigned char *result,
                            enum content_extent extent)
 {
-    const struct coll_traits *traits = traits_of(part);
+    const xyl_coll_traits_t *traits = traits_of(part);
     struct content_block block = {call, part->root,
                                   traits->send_blocks ? part->rank : 0};
     size_t wrong = 0;

@@ -10,22 +10,17 @@
 static void arrays_set(const struct event_arrays *arrays,
                        xylem_coll_args_t *args)
 {
-    xylem_coll_t coll = args->coll;
-    int is_alltoall =
-        coll == XYLEM_COLL_ALLTOALLV || coll == XYLEM_COLL_ALLTOALLW;
+    const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
 
-    if (is_alltoall || coll == XYLEM_COLL_SCATTERV) {
+    if (traits->send_varies) {
         args->send_counts = arrays->counts;
         args->send_displs = arrays->displs;
     }
-    if (is_alltoall || coll == XYLEM_COLL_GATHERV ||
-        coll == XYLEM_COLL_ALLGATHERV) {
+    if (traits->recv_varies)
         args->recv_counts = arrays->counts;
+    if (traits->recv_varies && traits->recv_blocks)
         args->recv_displs = arrays->displs;
-    }
-    if (coll == XYLEM_COLL_REDUCE_SCATTER)
-        args->recv_counts = arrays->counts;
-    if (coll == XYLEM_COLL_ALLTOALLW) {
+    if (traits->has_own_types) {
         args->send_types = arrays->types;
         args->recv_types = arrays->types;
     }
@@ -35,7 +30,7 @@ xylem_coll_args_t event_args(const struct event_arrays *arrays,
                              const struct bench_tuning *tuning,
                              const struct bench_call *call)
 {
-    int reduces = coll_traits(call->coll)->reduces;
+    int reduces = xyl_coll_traits(call->coll)->reduces;
     xylem_coll_args_t args = {.struct_bytes = sizeof args,
                               .coll = call->coll,
                               .send = call->send,
@@ -59,7 +54,8 @@ xylem_coll_args_t event_args(const struct event_arrays *arrays,
 int event_arrays_create(struct event_arrays *arrays, uint32_t ranks,
                         const struct bench_call *call)
 {
-    size_t element_bytes = coll_traits(call->coll)->reduces ? sizeof(float) : 1;
+    size_t element_bytes =
+        xyl_coll_traits(call->coll)->reduces ? sizeof(float) : 1;
     uint64_t each = call->bytes / element_bytes;
     uint32_t i;
 
@@ -147,59 +143,17 @@ xylem_status_t event_call_started(xylem_team_t *team,
     return status;
 }
 
-/* One function per collective, named for it. */
-#define PLAIN(name, ...)                                                       \
-    static xylem_status_t plain_##name(xylem_team_t *team,                     \
-                                       const xylem_coll_args_t *a)             \
-    {                                                                          \
-        (void)a;                                                               \
-        return xylem_##name(__VA_ARGS__);                                      \
-    }
-
-PLAIN(bcast, team, a->recv, a->count, a->type, a->root)
-PLAIN(reduce, team, a->send, a->recv, a->count, a->type, a->op, a->root)
-PLAIN(allreduce, team, a->send, a->recv, a->count, a->type, a->op)
-PLAIN(barrier, team)
-PLAIN(gather, team, a->send, a->recv, a->count, a->type, a->root)
-PLAIN(gatherv, team, a->send, a->count, a->recv, a->recv_counts, a->recv_displs,
-      a->type, a->root)
-PLAIN(scatter, team, a->send, a->recv, a->count, a->type, a->root)
-PLAIN(scatterv, team, a->send, a->send_counts, a->send_displs, a->recv,
-      a->count, a->type, a->root)
-PLAIN(allgather, team, a->send, a->recv, a->count, a->type)
-PLAIN(allgatherv, team, a->send, a->count, a->recv, a->recv_counts,
-      a->recv_displs, a->type)
-PLAIN(alltoall, team, a->send, a->recv, a->count, a->type)
-PLAIN(alltoallv, team, a->send, a->send_counts, a->send_displs, a->recv,
-      a->recv_counts, a->recv_displs, a->type)
-PLAIN(reduce_scatter, team, a->send, a->recv, a->recv_counts, a->type, a->op)
-PLAIN(reduce_scatter_block, team, a->send, a->recv, a->count, a->type, a->op)
-PLAIN(scan, team, a->send, a->recv, a->count, a->type, a->op)
-PLAIN(exscan, team, a->send, a->recv, a->count, a->type, a->op)
-
 xylem_status_t event_call_plain(xylem_team_t *team,
                                 const xylem_coll_args_t *args)
 {
-    static xylem_status_t (*const plain[XYLEM_COLL_COUNT])(
-        xylem_team_t *, const xylem_coll_args_t *) = {
-        [XYLEM_COLL_BCAST] = plain_bcast,
-        [XYLEM_COLL_REDUCE] = plain_reduce,
-        [XYLEM_COLL_ALLREDUCE] = plain_allreduce,
-        [XYLEM_COLL_BARRIER] = plain_barrier,
-        [XYLEM_COLL_GATHER] = plain_gather,
-        [XYLEM_COLL_GATHERV] = plain_gatherv,
-        [XYLEM_COLL_SCATTER] = plain_scatter,
-        [XYLEM_COLL_SCATTERV] = plain_scatterv,
-        [XYLEM_COLL_ALLGATHER] = plain_allgather,
-        [XYLEM_COLL_ALLGATHERV] = plain_allgatherv,
-        [XYLEM_COLL_ALLTOALL] = plain_alltoall,
-        [XYLEM_COLL_ALLTOALLV] = plain_alltoallv,
-        [XYLEM_COLL_ALLTOALLW] = event_call_started, /* it has no such form */
-        [XYLEM_COLL_REDUCE_SCATTER] = plain_reduce_scatter,
-        [XYLEM_COLL_REDUCE_SCATTER_BLOCK] = plain_reduce_scatter_block,
-        [XYLEM_COLL_SCAN] = plain_scan,
-        [XYLEM_COLL_EXSCAN] = plain_exscan,
-    };
-
-    return plain[args->coll](team, args);
+    switch (args->coll) {
+#define PLAIN(ID, name, Mpi, Impi, LIKE, ...)                                  \
+    case XYLEM_COLL_##ID:                                                      \
+        return xylem_##name(team XYL_PASSED_##LIKE(args));
+        XYL_COLL_MAP(PLAIN)
+#undef PLAIN
+    case XYLEM_COLL_COUNT:
+        break;
+    }
+    return XYLEM_ERR_INTERNAL; /* there is no other */
 }

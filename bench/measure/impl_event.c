@@ -116,7 +116,7 @@ static xylem_status_t event_run(void *arg, const struct bench_call *call)
         status = event_call_started(state->world, args);
     else
         status = run_persistent(state->calls.requests[call->slot]);
-    return reported(status, coll_traits(call->coll)->name);
+    return reported(status, xyl_coll_traits(call->coll)->name);
 }
 
 /* ---- what the measuring itself needs ---- */

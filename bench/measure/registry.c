@@ -74,7 +74,7 @@ static void coll_print(FILE *out, xylem_coll_t coll)
     const xyl_algorithm_t *all;
     size_t count, i;
 
-    fprintf(out, "%s%s\n", coll_traits(coll)->name,
+    fprintf(out, "%s%s\n", xyl_coll_traits(coll)->name,
             coll_has_trees(coll) ? " (trees take --segment and --window)" : "");
     if (coll_has_trees(coll))
         trees_print(out);
@@ -118,7 +118,7 @@ const char *registry_refusal(const char *algorithm,
                              const struct bench_call *call, uint32_t ranks,
                              int shares_memory, char *why, size_t bytes)
 {
-    const struct coll_traits *traits = coll_traits(call->coll);
+    const xyl_coll_traits_t *traits = xyl_coll_traits(call->coll);
     const xyl_algorithm_t *found = find(algorithm, call->coll);
     size_t element_bytes = traits->reduces ? sizeof(float) : 1;
     const xyl_problem_t problem = {.coll = call->coll,

@@ -25,11 +25,11 @@ static struct coll_part part_of(const struct session *session)
 static xylem_status_t count_agree(struct session *session)
 {
     const struct workload *work = session->work;
-    const struct coll_traits *traits = coll_traits(work->coll);
+    const xyl_coll_traits_t *traits = xyl_coll_traits(work->coll);
     struct coll_part part = part_of(session);
     size_t input = coll_input_bytes(&part), result = coll_result_bytes(&part);
     int has_both =
-        traits->sends != COLL_NOBODY && traits->receives != COLL_NOBODY;
+        traits->sends != XYL_SIDE_NOBODY && traits->receives != XYL_SIDE_NOBODY;
 
     session->count = work->buffers;
     if (session->count != 0)

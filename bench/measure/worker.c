@@ -47,7 +47,7 @@ static void line_times(const struct workload_result *result)
 static void row(struct table *table, const struct worker *worker,
                 const struct workload_result *result)
 {
-    const struct coll_traits *traits = coll_traits(worker->work.coll);
+    const xyl_coll_traits_t *traits = xyl_coll_traits(worker->work.coll);
     size_t blocks =
         traits->send_blocks || traits->recv_blocks ? worker->ranks : 1;
     double bytes = (double)worker->work.bytes * (double)blocks;

@@ -171,7 +171,7 @@ static enum cli_result combination_check(const struct worker_program *program,
                      options->bytes_last);
         return CLI_BAD;
     }
-    if (coll_traits(options->coll)->reduces &&
+    if (xyl_coll_traits(options->coll)->reduces &&
         options->bytes_first % sizeof(float) != 0) {
         cli_complain(name, "-b %zu: a reduction sums floats, 4 bytes each",
                      options->bytes_first);

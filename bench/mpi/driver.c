@@ -80,73 +80,58 @@ static uint32_t mpi_size(void *state)
 
 /* ---- the collectives ---- */
 
-/* Names of MPI's blocking and nonblocking function, and the arguments that all
- * its functions share. `c` is the call, `j` the job. */
-#define MPI_CALL_MAP(X)                                                        \
-    X(BCAST, Bcast, Ibcast, c->recv, j->count, MPI_BYTE, (int)c->root, WORLD)  \
-    X(REDUCE, Reduce, Ireduce, c->send, c->recv, j->count, MPI_FLOAT, MPI_SUM, \
-      (int)c->root, WORLD)                                                     \
-    X(ALLREDUCE, Allreduce, Iallreduce, c->send, c->recv, j->count, MPI_FLOAT, \
-      MPI_SUM, WORLD)                                                          \
-    X(BARRIER, Barrier, Ibarrier, WORLD)                                       \
-    X(GATHER, Gather, Igather, c->send, j->count, MPI_BYTE, c->recv, j->count, \
-      MPI_BYTE, (int)c->root, WORLD)                                           \
-    X(GATHERV, Gatherv, Igatherv, c->send, j->count, MPI_BYTE, c->recv,        \
-      j->counts, j->displs, MPI_BYTE, (int)c->root, WORLD)                     \
-    X(SCATTER, Scatter, Iscatter, c->send, j->count, MPI_BYTE, c->recv,        \
-      j->count, MPI_BYTE, (int)c->root, WORLD)                                 \
-    X(SCATTERV, Scatterv, Iscatterv, c->send, j->counts, j->displs, MPI_BYTE,  \
-      c->recv, j->count, MPI_BYTE, (int)c->root, WORLD)                        \
-    X(ALLGATHER, Allgather, Iallgather, c->send, j->count, MPI_BYTE, c->recv,  \
-      j->count, MPI_BYTE, WORLD)                                               \
-    X(ALLGATHERV, Allgatherv, Iallgatherv, c->send, j->count, MPI_BYTE,        \
-      c->recv, j->counts, j->displs, MPI_BYTE, WORLD)                          \
-    X(ALLTOALL, Alltoall, Ialltoall, c->send, j->count, MPI_BYTE, c->recv,     \
-      j->count, MPI_BYTE, WORLD)                                               \
-    X(ALLTOALLV, Alltoallv, Ialltoallv, c->send, j->counts, j->displs,         \
-      MPI_BYTE, c->recv, j->counts, j->displs, MPI_BYTE, WORLD)                \
-    X(ALLTOALLW, Alltoallw, Ialltoallw, c->send, j->counts, j->displs,         \
-      j->types, c->recv, j->counts, j->displs, j->types, WORLD)                \
-    X(REDUCE_SCATTER, Reduce_scatter, Ireduce_scatter, c->send, c->recv,       \
-      j->counts, MPI_FLOAT, MPI_SUM, WORLD)                                    \
-    X(REDUCE_SCATTER_BLOCK, Reduce_scatter_block, Ireduce_scatter_block,       \
-      c->send, c->recv, j->count, MPI_FLOAT, MPI_SUM, WORLD)                   \
-    X(SCAN, Scan, Iscan, c->send, c->recv, j->count, MPI_FLOAT, MPI_SUM,       \
-      WORLD)                                                                   \
-    X(EXSCAN, Exscan, Iexscan, c->send, c->recv, j->count, MPI_FLOAT, MPI_SUM, \
-      WORLD)
+/* What MPI's functions are told, for each list of parameters. `c` is the call,
+ * `j` the job. */
+#define GIVEN_BARRIER        WORLD
+#define GIVEN_BCAST          c->recv, j->count, MPI_BYTE, (int)c->root, WORLD
+#define SUMS                 MPI_FLOAT, MPI_SUM
+#define GIVEN_REDUCE         c->send, c->recv, j->count, SUMS, (int)c->root, WORLD
+#define GIVEN_ALLREDUCE      c->send, c->recv, j->count, SUMS, WORLD
+#define GIVEN_REDUCE_SCATTER c->send, c->recv, j->counts, SUMS, WORLD
+#define SENT_ONE             c->send, j->count, MPI_BYTE
+#define SENT_MANY            c->send, j->counts, j->displs, MPI_BYTE
+#define RECEIVED_ONE         c->recv, j->count, MPI_BYTE
+#define RECEIVED_MANY        c->recv, j->counts, j->displs, MPI_BYTE
+#define GIVEN_GATHER         SENT_ONE, RECEIVED_ONE, (int)c->root, WORLD
+#define GIVEN_GATHERV        SENT_ONE, RECEIVED_MANY, (int)c->root, WORLD
+#define GIVEN_SCATTERV       SENT_MANY, RECEIVED_ONE, (int)c->root, WORLD
+#define GIVEN_ALLGATHER      SENT_ONE, RECEIVED_ONE, WORLD
+#define GIVEN_ALLGATHERV     SENT_ONE, RECEIVED_MANY, WORLD
+#define GIVEN_ALLTOALLV      SENT_MANY, RECEIVED_MANY, WORLD
+#define GIVEN_ALLTOALLW                                                        \
+    c->send, j->counts, j->displs, j->types, c->recv, j->counts, j->displs,    \
+        j->types, WORLD
 
-#define BLOCKING_FUNCTION(coll, Name, Iname, ...)                              \
-    static int blocking_##coll(const struct mpi_job *j,                        \
+#define BLOCKING_FUNCTION(ID, name, Name, Iname, LIKE, ...)                    \
+    static int blocking_##name(const struct mpi_job *j,                        \
                                const struct bench_call *c)                     \
     {                                                                          \
         (void)j;                                                               \
         (void)c;                                                               \
-        return MPI_##Name(__VA_ARGS__);                                        \
+        return MPI_##Name(GIVEN_##LIKE);                                       \
     }
-#define START_FUNCTION(coll, Name, Iname, ...)                                 \
-    static int start_##coll(const struct mpi_job *j,                           \
+#define START_FUNCTION(ID, name, Name, Iname, LIKE, ...)                       \
+    static int start_##name(const struct mpi_job *j,                           \
                             const struct bench_call *c, MPI_Request *request)  \
     {                                                                          \
         (void)j;                                                               \
         (void)c;                                                               \
-        return MPI_##Iname(__VA_ARGS__, request);                              \
+        return MPI_##Iname(GIVEN_##LIKE, request);                             \
     }
-MPI_CALL_MAP(BLOCKING_FUNCTION)
-MPI_CALL_MAP(START_FUNCTION)
+XYL_COLL_MAP(BLOCKING_FUNCTION)
+XYL_COLL_MAP(START_FUNCTION)
 
 typedef int (*blocking_fn)(const struct mpi_job *, const struct bench_call *);
 typedef int (*request_fn)(const struct mpi_job *, const struct bench_call *,
                           MPI_Request *);
 
-#define BLOCKING_ROW(coll, Name, Iname, ...)                                   \
-    [XYLEM_COLL_##coll] = blocking_##coll,
+#define BLOCKING_ROW(ID, name, ...) [XYLEM_COLL_##ID] = blocking_##name,
 static const blocking_fn blocking[XYLEM_COLL_COUNT] = {
-    MPI_CALL_MAP(BLOCKING_ROW)};
+    XYL_COLL_MAP(BLOCKING_ROW)};
 
-#define START_ROW(coll, Name, Iname, ...) [XYLEM_COLL_##coll] = start_##coll,
+#define START_ROW(ID, name, ...) [XYLEM_COLL_##ID] = start_##name,
 static const request_fn nonblocking[XYLEM_COLL_COUNT] = {
-    MPI_CALL_MAP(START_ROW)};
+    XYL_COLL_MAP(START_ROW)};
 
 /* Persistent collectives came with version 4 of the standard. Open MPI has had
  * them before by other names, and xylem's binding adds MPI's. */
@@ -167,18 +152,18 @@ static function_t init_named(const char *name, function_t otherwise)
 #endif
 
 #ifdef INIT_OF
-#define INIT_FUNCTION(coll, Name, Iname, ...)                                  \
-    static int init_##coll(const struct mpi_job *j,                            \
+#define INIT_FUNCTION(ID, name, Name, Iname, LIKE, ...)                        \
+    static int init_##name(const struct mpi_job *j,                            \
                            const struct bench_call *c, MPI_Request *request)   \
     {                                                                          \
         (void)j;                                                               \
         (void)c;                                                               \
-        return INIT_OF(Name)(__VA_ARGS__, MPI_INFO_NULL, request);             \
+        return INIT_OF(Name)(GIVEN_##LIKE, MPI_INFO_NULL, request);            \
     }
-MPI_CALL_MAP(INIT_FUNCTION)
+XYL_COLL_MAP(INIT_FUNCTION)
 
-#define INIT_ROW(coll, Name, Iname, ...) [XYLEM_COLL_##coll] = init_##coll,
-static const request_fn persistent[XYLEM_COLL_COUNT] = {MPI_CALL_MAP(INIT_ROW)};
+#define INIT_ROW(ID, name, ...) [XYLEM_COLL_##ID] = init_##name,
+static const request_fn persistent[XYLEM_COLL_COUNT] = {XYL_COLL_MAP(INIT_ROW)};
 #else
 static const request_fn persistent[XYLEM_COLL_COUNT];
 #endif
@@ -189,7 +174,7 @@ static const request_fn persistent[XYLEM_COLL_COUNT];
 static const char *mpi_refusal(void *state, const struct bench_call *call)
 {
     const struct mpi_job *job = state;
-    const struct coll_traits *traits = coll_traits(call->coll);
+    const xyl_coll_traits_t *traits = xyl_coll_traits(call->coll);
     size_t element_bytes = traits->reduces ? sizeof(float) : 1;
     size_t blocks =
         traits->send_blocks || traits->recv_blocks ? (size_t)job->ranks : 1;
@@ -263,7 +248,7 @@ static xylem_status_t mpi_prepare(void *state, const struct bench_call *calls,
                                   unsigned count)
 {
     struct mpi_job *job = state;
-    int is_sum = coll_traits(calls[0].coll)->reduces;
+    int is_sum = xyl_coll_traits(calls[0].coll)->reduces;
     xylem_status_t status = XYLEM_ERR_NO_MEMORY;
 
     job->count = (int)(calls[0].bytes / (is_sum ? sizeof(float) : 1));

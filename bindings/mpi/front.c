@@ -24,11 +24,9 @@
 
 /* ---- slots and jumps ---- */
 
-#define X_(name)    extern xmpi_function_t xmpi_slot_##name;
-#define X1(a, b, c) XMPI_FORMS_(a, b, c)
-#define X2(a, b, c) XMPI_LARGE_FORMS_(a, b, c)
-XMPI_COLLECTIVES(X1)
-XMPI_COLLECTIVES_WITH_DATA(X2)
+#define X_(name) extern xmpi_function_t xmpi_slot_##name;
+XYL_COLL_MAP(XMPI_FORMS_)
+XYL_COLL_DATA_MAP(XMPI_LARGE_FORMS_)
 XMPI_OTHERS(X_)
 #undef X_
 
@@ -37,7 +35,8 @@ static const struct {
     xmpi_function_t *slot;
 } slots[] = {
 #define X_(name) {#name, &xmpi_slot_##name},
-    XMPI_COLLECTIVES(X1) XMPI_COLLECTIVES_WITH_DATA(X2) XMPI_OTHERS(X_)
+    XYL_COLL_MAP(XMPI_FORMS_) XYL_COLL_DATA_MAP(XMPI_LARGE_FORMS_)
+        XMPI_OTHERS(X_)
 #undef X_
 };
 
@@ -102,8 +101,8 @@ __asm__(".text\n.p2align 4\nxmpi_lazy:\n"
 /* clang-format on */
 
 #define X_(name) JUMP(name)
-XMPI_COLLECTIVES(X1)
-XMPI_COLLECTIVES_WITH_DATA(X2)
+XYL_COLL_MAP(XMPI_FORMS_)
+XYL_COLL_DATA_MAP(XMPI_LARGE_FORMS_)
 XMPI_OTHERS(X_)
 #undef X_
 

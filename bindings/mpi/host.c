@@ -30,10 +30,10 @@ static int find_collectives(void *library)
 {
     int missing = 0;
 
-#define FIND(name, iname, coll)                                                \
+#define FIND(ID, coll, name, iname, ...)                                       \
     missing += find(library, "PMPI_" #name, &xmpi_host.name);                  \
     missing += find(library, "PMPI_" #iname, &xmpi_host.iname);
-    XMPI_COLLECTIVES(FIND)
+    XYL_COLL_MAP(FIND)
 #undef FIND
     return missing;
 }
@@ -43,20 +43,20 @@ static int find_mpi4(void *library)
     int missing = 0;
 
 #if XMPI_HOST_HAS_MPI4
-#define FIND(name, iname, coll)                                                \
+#define FIND(ID, coll, name, iname, ...)                                       \
     missing += find(library, "PMPI_" #name "_init", &xmpi_host.name##_init);
-    XMPI_COLLECTIVES(FIND)
+    XYL_COLL_MAP(FIND)
 #undef FIND
-#define FIND(name, iname, coll)                                                \
+#define FIND(ID, coll, name, iname, ...)                                       \
     missing += find(library, "PMPI_" #name "_c", &xmpi_host.name##_c);         \
     missing += find(library, "PMPI_" #iname "_c", &xmpi_host.iname##_c);       \
     missing += find(library, "PMPI_" #name "_init_c", &xmpi_host.name##_init_c);
-    XMPI_COLLECTIVES_WITH_DATA(FIND)
+    XYL_COLL_DATA_MAP(FIND)
 #undef FIND
 #else
-#define FIND(name, iname, coll)                                                \
+#define FIND(ID, coll, name, iname, ...)                                       \
     missing += find(library, "PMPIX_" #name "_init", &xmpi_host.name##_init);
-    XMPI_COLLECTIVES(FIND)
+    XYL_COLL_MAP(FIND)
 #undef FIND
 #endif
     return missing;

@@ -79,27 +79,27 @@ typedef struct xmpi_host {
 #define XMPI_HOST_MEMBER(name) __typeof__(&PMPI_##name) name;
     XMPI_HOST_FUNCTIONS(XMPI_HOST_MEMBER)
 #undef XMPI_HOST_MEMBER
-#define XMPI_HOST_MEMBERS(name, iname, coll)                                   \
+#define XMPI_HOST_MEMBERS(ID, coll, name, iname, ...)                          \
     __typeof__(&PMPI_##name) name;                                             \
     __typeof__(&PMPI_##iname) iname;
-    XMPI_COLLECTIVES(XMPI_HOST_MEMBERS)
+    XYL_COLL_MAP(XMPI_HOST_MEMBERS)
 #undef XMPI_HOST_MEMBERS
     /* Persistent: MPI-4, or what Open MPI offers before. */
 #if XMPI_HOST_HAS_MPI4
-#define XMPI_HOST_MEMBERS(name, iname, coll)                                   \
+#define XMPI_HOST_MEMBERS(ID, coll, name, iname, ...)                          \
     __typeof__(&PMPI_##name##_init) name##_init;
 #else
-#define XMPI_HOST_MEMBERS(name, iname, coll)                                   \
+#define XMPI_HOST_MEMBERS(ID, coll, name, iname, ...)                          \
     __typeof__(&PMPIX_##name##_init) name##_init;
 #endif
-    XMPI_COLLECTIVES(XMPI_HOST_MEMBERS)
+    XYL_COLL_MAP(XMPI_HOST_MEMBERS)
 #undef XMPI_HOST_MEMBERS
 #if XMPI_HOST_HAS_MPI4
-#define XMPI_HOST_MEMBERS(name, iname, coll)                                   \
+#define XMPI_HOST_MEMBERS(ID, coll, name, iname, ...)                          \
     __typeof__(&PMPI_##name##_c) name##_c;                                     \
     __typeof__(&PMPI_##iname##_c) iname##_c;                                   \
     __typeof__(&PMPI_##name##_init_c) name##_init_c;
-    XMPI_COLLECTIVES_WITH_DATA(XMPI_HOST_MEMBERS)
+    XYL_COLL_DATA_MAP(XMPI_HOST_MEMBERS)
 #undef XMPI_HOST_MEMBERS
 #endif
     /* Open MPI's hook into its progress; NULL: there is none. */

@@ -6,11 +6,9 @@
 
 const xmpi_front_t *xmpi_front;
 
-#define X_(name)    extern void xmpi_function_##name(void) __asm__("xmpi_" #name);
-#define X1(a, b, c) XMPI_FORMS_(a, b, c)
-#define X2(a, b, c) XMPI_LARGE_FORMS_(a, b, c)
-XMPI_COLLECTIVES(X1)
-XMPI_COLLECTIVES_WITH_DATA(X2)
+#define X_(name) extern void xmpi_function_##name(void) __asm__("xmpi_" #name);
+XYL_COLL_MAP(XMPI_FORMS_)
+XYL_COLL_DATA_MAP(XMPI_LARGE_FORMS_)
 XMPI_OTHERS(X_)
 #undef X_
 
@@ -19,7 +17,8 @@ static const struct {
     xmpi_function_t function;
 } functions[] = {
 #define X_(name) {#name, xmpi_function_##name},
-    XMPI_COLLECTIVES(X1) XMPI_COLLECTIVES_WITH_DATA(X2) XMPI_OTHERS(X_)
+    XYL_COLL_MAP(XMPI_FORMS_) XYL_COLL_DATA_MAP(XMPI_LARGE_FORMS_)
+        XMPI_OTHERS(X_)
 #undef X_
 };
 

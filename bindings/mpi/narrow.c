@@ -42,79 +42,46 @@ static int *narrowed_displs(const void *displs, int n, narrow_t *narrow)
     return result;
 }
 
+/* What the host is told, for each list of parameters. `c` is the call, `n` its
+ * numbers; MPI describes what is received in place, so `recv` may be written.
+ */
+#define ENDS          c->root, c->comm
+#define SENT_ONE      c->send.buf, n->scount, c->send.type
+#define SENT_MANY     c->send.buf, n->scounts, n->sdispls, c->send.type
+#define RECEIVED_ONE  recv, n->rcount, c->recv.type
+#define RECEIVED_MANY recv, n->rcounts, n->rdispls, c->recv.type
+#define GIVEN_BCAST   RECEIVED_ONE, ENDS
+#define GIVEN_REDUCE  c->send.buf, recv, n->scount, c->send.type, c->op, ENDS
+#define GIVEN_ALLREDUCE                                                        \
+    c->send.buf, recv, n->scount, c->send.type, c->op, c->comm
+#define GIVEN_REDUCE_SCATTER                                                   \
+    c->send.buf, recv, n->rcounts, c->send.type, c->op, c->comm
+#define GIVEN_GATHER     SENT_ONE, RECEIVED_ONE, ENDS
+#define GIVEN_GATHERV    SENT_ONE, RECEIVED_MANY, ENDS
+#define GIVEN_SCATTERV   SENT_MANY, RECEIVED_ONE, ENDS
+#define GIVEN_ALLGATHER  SENT_ONE, RECEIVED_ONE, c->comm
+#define GIVEN_ALLGATHERV SENT_ONE, RECEIVED_MANY, c->comm
+#define GIVEN_ALLTOALLV  SENT_MANY, RECEIVED_MANY, c->comm
+#define GIVEN_ALLTOALLW                                                        \
+    c->send.buf, n->scounts, n->sdispls, c->send.types, recv, n->rcounts,      \
+        n->rdispls, c->recv.types, c->comm
+
 /* The host's three forms of a collective. */
-#define FORMS(NAME, INAME, ...)                                                \
-    (form == XMPI_BLOCKING ? xmpi_host.NAME(__VA_ARGS__)                       \
-     : form == XMPI_NONBLOCKING                                                \
-         ? xmpi_host.INAME(__VA_ARGS__, request)                               \
-         : xmpi_host.NAME##_init(__VA_ARGS__, info, request))
-
-static int host_reduction(const xmpi_call_t *c, const narrow_t *n, void *recv,
-                          xmpi_form_t form, MPI_Info info, MPI_Request *request)
-{
-    const void *send = c->send.buf;
-    MPI_Datatype type = c->send.type;
-
-    switch ((int)c->coll) {
-    case XYLEM_COLL_REDUCE:
-        return FORMS(Reduce, Ireduce, send, recv, n->scount, type, c->op,
-                     c->root, c->comm);
-    case XYLEM_COLL_ALLREDUCE:
-        return FORMS(Allreduce, Iallreduce, send, recv, n->scount, type, c->op,
-                     c->comm);
-    case XYLEM_COLL_REDUCE_SCATTER:
-        return FORMS(Reduce_scatter, Ireduce_scatter, send, recv, n->rcounts,
-                     type, c->op, c->comm);
-    case XYLEM_COLL_REDUCE_SCATTER_BLOCK:
-        return FORMS(Reduce_scatter_block, Ireduce_scatter_block, send, recv,
-                     n->scount, type, c->op, c->comm);
-    case XYLEM_COLL_SCAN:
-        return FORMS(Scan, Iscan, send, recv, n->scount, type, c->op, c->comm);
-    default:
-        return FORMS(Exscan, Iexscan, send, recv, n->scount, type, c->op,
-                     c->comm);
-    }
-}
-
-static int host_move(const xmpi_call_t *c, const narrow_t *n, void *recv,
+static int host_call(const xmpi_call_t *c, const narrow_t *n, void *recv,
                      xmpi_form_t form, MPI_Info info, MPI_Request *request)
 {
-    const void *send = c->send.buf;
-    MPI_Datatype st = c->send.type, rt = c->recv.type;
-
     switch ((int)c->coll) {
-    case XYLEM_COLL_BCAST:
-        return FORMS(Bcast, Ibcast, recv, n->rcount, rt, c->root, c->comm);
-    case XYLEM_COLL_GATHER:
-        return FORMS(Gather, Igather, send, n->scount, st, recv, n->rcount, rt,
-                     c->root, c->comm);
-    case XYLEM_COLL_GATHERV:
-        return FORMS(Gatherv, Igatherv, send, n->scount, st, recv, n->rcounts,
-                     n->rdispls, rt, c->root, c->comm);
-    case XYLEM_COLL_SCATTER:
-        return FORMS(Scatter, Iscatter, send, n->scount, st, recv, n->rcount,
-                     rt, c->root, c->comm);
-    case XYLEM_COLL_SCATTERV:
-        return FORMS(Scatterv, Iscatterv, send, n->scounts, n->sdispls, st,
-                     recv, n->rcount, rt, c->root, c->comm);
-    case XYLEM_COLL_ALLGATHER:
-        return FORMS(Allgather, Iallgather, send, n->scount, st, recv,
-                     n->rcount, rt, c->comm);
-    case XYLEM_COLL_ALLGATHERV:
-        return FORMS(Allgatherv, Iallgatherv, send, n->scount, st, recv,
-                     n->rcounts, n->rdispls, rt, c->comm);
-    case XYLEM_COLL_ALLTOALL:
-        return FORMS(Alltoall, Ialltoall, send, n->scount, st, recv, n->rcount,
-                     rt, c->comm);
-    case XYLEM_COLL_ALLTOALLV:
-        return FORMS(Alltoallv, Ialltoallv, send, n->scounts, n->sdispls, st,
-                     recv, n->rcounts, n->rdispls, rt, c->comm);
-    case XYLEM_COLL_ALLTOALLW:
-        return FORMS(Alltoallw, Ialltoallw, send, n->scounts, n->sdispls,
-                     c->send.types, recv, n->rcounts, n->rdispls, c->recv.types,
-                     c->comm);
+#define FORMS(ID, coll_name, NAME, INAME, LIKE, ...)                           \
+    case XYLEM_COLL_##ID:                                                      \
+        if (form == XMPI_BLOCKING)                                             \
+            return xmpi_host.NAME(GIVEN_##LIKE);                               \
+        if (form == XMPI_NONBLOCKING)                                          \
+            return xmpi_host.INAME(GIVEN_##LIKE, request);                     \
+        return xmpi_host.NAME##_init(GIVEN_##LIKE, info, request);
+        XYL_COLL_DATA_MAP(FORMS)
+#undef FORMS
     default:
-        return host_reduction(c, n, recv, form, info, request);
+        return MPI_ERR_INTERN; /* there is no other */
     }
 }
 
@@ -132,11 +99,7 @@ static int blocks_of(const xmpi_call_t *call)
         xmpi_host.Comm_size(call->comm, &size);
     xmpi_host.Comm_rank(call->comm, &rank);
     is_root = is_inter ? call->root == MPI_ROOT : call->root == rank;
-    return (call->coll == XYLEM_COLL_GATHERV ||
-            call->coll == XYLEM_COLL_SCATTERV) &&
-                   !is_root
-               ? 0
-               : size;
+    return xyl_coll_traits(call->coll)->has_root && !is_root ? 0 : size;
 }
 
 int xmpi_narrow(const xmpi_call_t *call, xmpi_form_t form, MPI_Info info,
@@ -156,7 +119,7 @@ int xmpi_narrow(const xmpi_call_t *call, xmpi_form_t form, MPI_Info info,
         code = MPI_ERR_COUNT;
         xmpi_host.Comm_call_errhandler(call->comm, code);
     } else {
-        code = host_move(call, &n, recv, form, info, request);
+        code = host_call(call, &n, recv, form, info, request);
     }
     /* What is not blocking may read the arrays until it ends: they stay. */
     if (form == XMPI_BLOCKING || code != MPI_SUCCESS) {

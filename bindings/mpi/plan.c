@@ -24,53 +24,14 @@ typedef struct view {
     uint64_t *counts, *displs; /* in bytes; NULL: blocks are alike */
 } view_t;
 
-static sides_t sides_of(xylem_coll_t coll, int is_root)
+static sides_t sides_of(const xyl_coll_traits_t *traits, int is_root)
 {
-    switch ((int)coll) {
-    case XYLEM_COLL_BCAST:
-        return (sides_t){0, 1, 0, 0, 0, 0};
-    case XYLEM_COLL_GATHER:
-        return (sides_t){1, is_root, 0, 1, 0, 0};
-    case XYLEM_COLL_GATHERV:
-        return (sides_t){1, is_root, 0, 1, 0, 1};
-    case XYLEM_COLL_SCATTER:
-        return (sides_t){is_root, 1, 1, 0, 0, 0};
-    case XYLEM_COLL_SCATTERV:
-        return (sides_t){is_root, 1, 1, 0, 1, 0};
-    case XYLEM_COLL_ALLGATHER:
-        return (sides_t){1, 1, 0, 1, 0, 0};
-    case XYLEM_COLL_ALLGATHERV:
-        return (sides_t){1, 1, 0, 1, 0, 1};
-    case XYLEM_COLL_ALLTOALL:
-        return (sides_t){1, 1, 1, 1, 0, 0};
-    case XYLEM_COLL_ALLTOALLV:
-    case XYLEM_COLL_ALLTOALLW:
-        return (sides_t){1, 1, 1, 1, 1, 1};
-    case XYLEM_COLL_REDUCE:
-        return (sides_t){1, is_root, 0, 0, 0, 0};
-    case XYLEM_COLL_REDUCE_SCATTER:
-    case XYLEM_COLL_REDUCE_SCATTER_BLOCK:
-        return (sides_t){1, 1, 1, 0, 0, 0};
-    case XYLEM_COLL_BARRIER:
-        return (sides_t){0, 0, 0, 0, 0, 0};
-    default:
-        return (sides_t){1, 1, 0, 0, 0, 0};
-    }
-}
-
-static int has_root(xylem_coll_t coll)
-{
-    return coll == XYLEM_COLL_BCAST || coll == XYLEM_COLL_REDUCE ||
-           coll == XYLEM_COLL_GATHER || coll == XYLEM_COLL_GATHERV ||
-           coll == XYLEM_COLL_SCATTER || coll == XYLEM_COLL_SCATTERV;
-}
-
-static int reduces(xylem_coll_t coll)
-{
-    return coll == XYLEM_COLL_REDUCE || coll == XYLEM_COLL_ALLREDUCE ||
-           coll == XYLEM_COLL_REDUCE_SCATTER ||
-           coll == XYLEM_COLL_REDUCE_SCATTER_BLOCK || coll == XYLEM_COLL_SCAN ||
-           coll == XYLEM_COLL_EXSCAN;
+    return (sides_t){xyl_side_matters(traits->sends, is_root),
+                     xyl_side_matters(traits->receives, is_root),
+                     traits->send_blocks,
+                     traits->recv_blocks,
+                     traits->send_varies,
+                     traits->recv_varies};
 }
 
 /* ---- memory of a plan ---- */
@@ -265,19 +226,11 @@ static int is_in_place(const xmpi_call_t *call, const sides_t *sides)
 /* The side that MPI_IN_PLACE stands for, where it may. */
 static int in_place_is_good(const xmpi_call_t *call, int is_root)
 {
-    switch ((int)call->coll) {
-    case XYLEM_COLL_BCAST:
-        return 0;
-    case XYLEM_COLL_SCATTER:
-    case XYLEM_COLL_SCATTERV:
-        return is_root && call->send.buf != MPI_IN_PLACE;
-    case XYLEM_COLL_GATHER:
-    case XYLEM_COLL_GATHERV:
-    case XYLEM_COLL_REDUCE:
-        return is_root && call->recv.buf != MPI_IN_PLACE;
-    default:
-        return call->recv.buf != MPI_IN_PLACE;
-    }
+    const xyl_coll_traits_t *traits = xyl_coll_traits(call->coll);
+    int by_recv = traits->sends == XYL_SIDE_ROOT; /* scatter(v) */
+
+    return xyl_side_matters(traits->takes_in_place, is_root) &&
+           (by_recv ? call->send.buf : call->recv.buf) != MPI_IN_PLACE;
 }
 
 /* Finds both sides, as far as this rank has them. */
@@ -348,18 +301,19 @@ static int plan_moves(xmpi_plan_t *plan, const xmpi_call_t *call,
 
 /* Elements, and how many on which side. */
 static int plan_counts(xmpi_plan_t *plan, const xmpi_call_t *call,
-                       const xmpi_comm_t *comm, uint64_t *total_out)
+                       const xmpi_comm_t *comm, const sides_t *sides,
+                       uint64_t *total_out)
 {
     uint64_t *counts, total = 0;
     int64_t count;
     int i;
 
-    if (call->coll != XYLEM_COLL_REDUCE_SCATTER) {
+    if (!sides->recv_varies) {
         if (call->send.count < 0)
             return MPI_ERR_COUNT;
         plan->args.count = (size_t)call->send.count;
         *total_out = plan->args.count;
-        if (call->coll == XYLEM_COLL_REDUCE_SCATTER_BLOCK)
+        if (sides->send_blocks)
             *total_out *= (uint64_t)comm->size;
         return MPI_SUCCESS;
     }
@@ -448,13 +402,10 @@ static int pack_elements(xmpi_plan_t *plan, xmpi_type_t *type, const void *user,
     return MPI_SUCCESS;
 }
 
-static uint64_t received(const xmpi_call_t *call, const xmpi_plan_t *plan,
+static uint64_t received(const xmpi_plan_t *plan, const sides_t *sides,
                          uint64_t total, int in_place)
 {
-    if (call->coll == XYLEM_COLL_REDUCE_SCATTER ||
-        call->coll == XYLEM_COLL_REDUCE_SCATTER_BLOCK)
-        return in_place ? total : plan->args.count;
-    return total;
+    return sides->send_blocks && !in_place ? plan->args.count : total;
 }
 
 /* MPICH refuses what Open MPI tolerates: one buffer for both sides. */
@@ -482,7 +433,7 @@ static int pack_sums(xmpi_plan_t *plan, const xmpi_call_t *call,
     if (has_gaps && sides->receives && code == MPI_SUCCESS) {
         code =
             pack_elements(plan, type, call->recv.buf,
-                          received(call, plan, total, in_place), &plan->recv);
+                          received(plan, sides, total, in_place), &plan->recv);
         plan->args.recv = plan->recv.packed;
     }
     return code;
@@ -497,8 +448,8 @@ static xmpi_fate_t plan_sums(xmpi_plan_t *plan, const xmpi_call_t *call,
     uint64_t total = 0;
     xmpi_fate_t fate;
 
-    *error =
-        type == NULL ? MPI_ERR_TYPE : plan_counts(plan, call, comm, &total);
+    *error = type == NULL ? MPI_ERR_TYPE
+                          : plan_counts(plan, call, comm, sides, &total);
     if (*error != MPI_SUCCESS)
         return XMPI_TAKEN;
     fate = plan_op(plan, call, comm->size, type, error);
@@ -517,8 +468,9 @@ static xmpi_fate_t plan_sums(xmpi_plan_t *plan, const xmpi_call_t *call,
 xmpi_fate_t xmpi_plan_make(xmpi_plan_t *plan, const xmpi_call_t *call,
                            const xmpi_comm_t *comm, int *error_out)
 {
-    int is_root = has_root(call->coll) && call->root == comm->rank;
-    sides_t sides = sides_of(call->coll, is_root);
+    const xyl_coll_traits_t *traits = xyl_coll_traits(call->coll);
+    int is_root = traits->has_root && call->root == comm->rank;
+    sides_t sides = sides_of(traits, is_root);
     xmpi_fate_t fate = XMPI_TAKEN;
 
     memset(plan, 0, offsetof(xmpi_plan_t, small));
@@ -526,16 +478,16 @@ xmpi_fate_t xmpi_plan_make(xmpi_plan_t *plan, const xmpi_call_t *call,
     /* Alltoallw travels as bytes, like alltoallv. */
     plan->args.coll =
         call->coll == XYLEM_COLL_ALLTOALLW ? XYLEM_COLL_ALLTOALLV : call->coll;
-    plan->args.root = has_root(call->coll) ? (uint32_t)call->root : 0;
+    plan->args.root = traits->has_root ? (uint32_t)call->root : 0;
     plan->own_rank = (uint32_t)comm->rank;
     *error_out = MPI_SUCCESS;
     if (call->coll == XYLEM_COLL_BARRIER)
         return XMPI_TAKEN;
-    if (has_root(call->coll) && (call->root < 0 || call->root >= comm->size))
+    if (traits->has_root && (call->root < 0 || call->root >= comm->size))
         *error_out = MPI_ERR_ROOT;
     else if (is_in_place(call, &sides) && !in_place_is_good(call, is_root))
         *error_out = MPI_ERR_BUFFER;
-    else if (reduces(call->coll))
+    else if (traits->reduces)
         fate = plan_sums(plan, call, comm, &sides, error_out);
     else
         *error_out = plan_moves(plan, call, comm, &sides);
@@ -576,6 +528,7 @@ int xmpi_plan_pack(const xmpi_plan_t *plan)
 /* In-place reduce_scatter leaves its result at the beginning. */
 int xmpi_plan_unpack(const xmpi_plan_t *plan)
 {
+    const xyl_coll_traits_t *traits = xyl_coll_traits(plan->args.coll);
     const xmpi_buffer_t *buffer = &plan->recv;
     const char *at = buffer->packed;
     int code = MPI_SUCCESS;
@@ -589,8 +542,7 @@ int xmpi_plan_unpack(const xmpi_plan_t *plan)
     for (i = 0; i < buffer->count && code == MPI_SUCCESS; i++) {
         const xmpi_block_t *block = &buffer->blocks[i];
         count = block->count;
-        if (plan->args.coll == XYLEM_COLL_REDUCE_SCATTER ||
-            plan->args.coll == XYLEM_COLL_REDUCE_SCATTER_BLOCK)
+        if (traits->reduces && traits->send_blocks)
             count = plan->args.count;
         code = xmpi_type_unpack(block->type, buffer->user + block->displ, count,
                                 at);

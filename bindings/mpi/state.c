@@ -26,26 +26,6 @@ xmpi_state_t xmpi_state = {.world = MPI_COMM_NULL, .self = MPI_COMM_NULL};
 
 static _Atomic uint64_t counts[XYLEM_COLL_COUNT][XMPI_FATES];
 
-static const char *const names[XYLEM_COLL_COUNT] = {
-    [XYLEM_COLL_BCAST] = "bcast",
-    [XYLEM_COLL_REDUCE] = "reduce",
-    [XYLEM_COLL_ALLREDUCE] = "allreduce",
-    [XYLEM_COLL_BARRIER] = "barrier",
-    [XYLEM_COLL_GATHER] = "gather",
-    [XYLEM_COLL_GATHERV] = "gatherv",
-    [XYLEM_COLL_SCATTER] = "scatter",
-    [XYLEM_COLL_SCATTERV] = "scatterv",
-    [XYLEM_COLL_ALLGATHER] = "allgather",
-    [XYLEM_COLL_ALLGATHERV] = "allgatherv",
-    [XYLEM_COLL_ALLTOALL] = "alltoall",
-    [XYLEM_COLL_ALLTOALLV] = "alltoallv",
-    [XYLEM_COLL_ALLTOALLW] = "alltoallw",
-    [XYLEM_COLL_REDUCE_SCATTER] = "reduce_scatter",
-    [XYLEM_COLL_REDUCE_SCATTER_BLOCK] = "reduce_scatter_block",
-    [XYLEM_COLL_SCAN] = "scan",
-    [XYLEM_COLL_EXSCAN] = "exscan",
-};
-
 static const char *const fates[XMPI_FATES] = {
     [XMPI_TAKEN] = "taken",
     [XMPI_NOT_SELECTED] = "not selected by XYLEM_MPI_COLLECTIVES",
@@ -77,12 +57,13 @@ static void report(void)
                 continue;
             if (fate == XMPI_TAKEN)
                 fprintf(stderr, "xylem-mpi: rank %d: %s: %" PRIu64 " taken\n",
-                        xmpi_state.rank, names[coll], n);
+                        xmpi_state.rank, xyl_coll_traits(coll)->name, n);
             else
                 fprintf(stderr,
                         "xylem-mpi: rank %d: %s: %" PRIu64
                         " left to the MPI library: %s\n",
-                        xmpi_state.rank, names[coll], n, fates[fate]);
+                        xmpi_state.rank, xyl_coll_traits(coll)->name, n,
+                        fates[fate]);
         }
 }
 
@@ -98,7 +79,8 @@ static uint64_t bits_of(const char *name, size_t bytes)
     if (bytes == 4 && strncmp(name, "none", 4) == 0)
         return 0;
     for (i = 0; i < XYLEM_COLL_COUNT; i++)
-        if (strlen(names[i]) == bytes && strncmp(names[i], name, bytes) == 0)
+        if (strlen(xyl_coll_traits(i)->name) == bytes &&
+            strncmp(xyl_coll_traits(i)->name, name, bytes) == 0)
             return UINT64_C(1) << i;
     return UINT64_MAX;
 }

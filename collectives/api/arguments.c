@@ -7,46 +7,12 @@
 #include "runtime/base/status.h"
 #include "trees/tree.h"
 
-#define ALL    XYL_SIDE_ALL
-#define ROOT   XYL_SIDE_ROOT
-#define NOBODY XYL_SIDE_NOBODY
-
-/* name, root, reduces, sends, receives, blocks sent and received, varying ones
- * sent and received, in place */
-static const xyl_coll_traits_t traits[XYLEM_COLL_COUNT] = {
-    [XYLEM_COLL_BCAST] = {"bcast", 1, 0, NOBODY, ALL, 0, 0, 0, 0, NOBODY},
-    [XYLEM_COLL_REDUCE] = {"reduce", 1, 1, ALL, ROOT, 0, 0, 0, 0, ROOT},
-    [XYLEM_COLL_ALLREDUCE] = {"allreduce", 0, 1, ALL, ALL, 0, 0, 0, 0, ALL},
-    [XYLEM_COLL_BARRIER] = {"barrier", 0, 0, NOBODY, NOBODY, 0, 0, 0, 0,
-                            NOBODY},
-    [XYLEM_COLL_GATHER] = {"gather", 1, 0, ALL, ROOT, 0, 1, 0, 0, ROOT},
-    [XYLEM_COLL_GATHERV] = {"gatherv", 1, 0, ALL, ROOT, 0, 1, 0, 1, ROOT},
-    [XYLEM_COLL_SCATTER] = {"scatter", 1, 0, ROOT, ALL, 1, 0, 0, 0, ROOT},
-    [XYLEM_COLL_SCATTERV] = {"scatterv", 1, 0, ROOT, ALL, 1, 0, 1, 0, ROOT},
-    [XYLEM_COLL_ALLGATHER] = {"allgather", 0, 0, ALL, ALL, 0, 1, 0, 0, ALL},
-    [XYLEM_COLL_ALLGATHERV] = {"allgatherv", 0, 0, ALL, ALL, 0, 1, 0, 1, ALL},
-    [XYLEM_COLL_ALLTOALL] = {"alltoall", 0, 0, ALL, ALL, 1, 1, 0, 0, ALL},
-    [XYLEM_COLL_ALLTOALLV] = {"alltoallv", 0, 0, ALL, ALL, 1, 1, 1, 1, ALL},
-    [XYLEM_COLL_ALLTOALLW] = {"alltoallw", 0, 0, ALL, ALL, 1, 1, 1, 1, ALL},
-    [XYLEM_COLL_REDUCE_SCATTER] = {"reduce_scatter", 0, 1, ALL, ALL, 1, 0, 0, 1,
-                                   ALL},
-    [XYLEM_COLL_REDUCE_SCATTER_BLOCK] = {"reduce_scatter_block", 0, 1, ALL, ALL,
-                                         1, 0, 0, 0, ALL},
-    [XYLEM_COLL_SCAN] = {"scan", 0, 1, ALL, ALL, 0, 0, 0, 0, ALL},
-    [XYLEM_COLL_EXSCAN] = {"exscan", 0, 1, ALL, ALL, 0, 0, 0, 0, ALL},
-};
-
-const xyl_coll_traits_t *xyl_coll_traits(xylem_coll_t coll)
-{
-    return &traits[coll];
-}
-
 /* ---- buffers ---- */
 
 static xylem_status_t check_arrays(const xylem_coll_args_t *args, int is_root,
                                    const char *call)
 {
-    const xyl_coll_traits_t *t = &traits[args->coll];
+    const xyl_coll_traits_t *t = xyl_coll_traits(args->coll);
     int sends =
         xyl_side_matters(t->sends, is_root) && args->send != XYLEM_IN_PLACE;
 
@@ -55,7 +21,7 @@ static xylem_status_t check_arrays(const xylem_coll_args_t *args, int is_root,
          args->recv_counts == NULL))
         return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: an array of counts is NULL",
                         call);
-    if (args->coll == XYLEM_COLL_ALLTOALLW &&
+    if (t->has_own_types &&
         (args->recv_types == NULL || args->recv_displs == NULL ||
          (sends && (args->send_types == NULL || args->send_displs == NULL))))
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
@@ -66,7 +32,7 @@ static xylem_status_t check_arrays(const xylem_coll_args_t *args, int is_root,
 /* Whether there may be anything in a buffer. */
 static int may_be_empty(const xylem_coll_args_t *args)
 {
-    const xyl_coll_traits_t *t = &traits[args->coll];
+    const xyl_coll_traits_t *t = xyl_coll_traits(args->coll);
 
     return args->count == 0 || t->send_varies || t->recv_varies;
 }
@@ -86,13 +52,13 @@ static xylem_status_t check_varying(const xylem_team_t *team,
                                     const xylem_coll_args_t *args, int is_root,
                                     const char *call)
 {
-    const xyl_coll_traits_t *t = &traits[args->coll];
+    const xyl_coll_traits_t *t = xyl_coll_traits(args->coll);
     const uint64_t *sent = t->send_varies   ? args->send_counts
                            : t->send_blocks ? args->recv_counts
                                             : NULL;
     const uint64_t *received = t->recv_blocks ? args->recv_counts : NULL;
 
-    if (args->coll == XYLEM_COLL_ALLTOALLW)
+    if (t->has_own_types)
         return XYLEM_OK;
     if (args->send == NULL && xyl_side_matters(t->sends, is_root) &&
         (sent != NULL ? has_any(sent, team->size) : args->count != 0))
@@ -114,13 +80,13 @@ static xylem_status_t check_varying(const xylem_team_t *team,
 static xylem_status_t check_in_place(const xylem_coll_args_t *args, int is_root,
                                      const char *call)
 {
-    const xyl_coll_traits_t *t = &traits[args->coll];
-    int by_recv = t->sends == ROOT; /* scatter(v) */
+    const xyl_coll_traits_t *t = xyl_coll_traits(args->coll);
+    int by_recv = t->sends == XYL_SIDE_ROOT; /* scatter(v) */
 
-    if (args->send == XYLEM_IN_PLACE && t->sends != NOBODY &&
+    if (args->send == XYLEM_IN_PLACE && t->sends != XYL_SIDE_NOBODY &&
         (by_recv || !xyl_side_matters(t->takes_in_place, is_root)))
         return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: XYLEM_IN_PLACE %s", call,
-                        by_recv || t->takes_in_place == NOBODY
+                        by_recv || t->takes_in_place == XYL_SIDE_NOBODY
                             ? "cannot be the send buffer"
                             : "is for the root only");
     if (args->recv == XYLEM_IN_PLACE_RECV && !(by_recv && is_root))
@@ -145,7 +111,7 @@ xylem_status_t xyl_arguments_check_frame(const xylem_team_t *team,
     if (args->coll >= XYLEM_COLL_COUNT)
         return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: there is no collective %d",
                         call, (int)args->coll);
-    t = &traits[args->coll];
+    t = xyl_coll_traits(args->coll);
     is_root = t->has_root && team->rank == args->root;
     sends = xyl_side_matters(t->sends, is_root);
     receives = xyl_side_matters(t->receives, is_root);
@@ -205,7 +171,7 @@ static xylem_status_t check_size(const xylem_team_t *team,
                                  const xylem_coll_args_t *args,
                                  size_t element_bytes, const char *call)
 {
-    const xyl_coll_traits_t *t = &traits[args->coll];
+    const xyl_coll_traits_t *t = xyl_coll_traits(args->coll);
     size_t blocks = t->send_blocks || t->recv_blocks ? team->size : 1;
 
     if (args->count > (size_t)PTRDIFF_MAX / element_bytes / blocks)
@@ -222,7 +188,7 @@ static xylem_status_t check_recv_type(const xylem_coll_args_t *args,
                                       int receives, size_t element_bytes,
                                       const char *call)
 {
-    const xyl_coll_traits_t *t = &traits[args->coll];
+    const xyl_coll_traits_t *t = xyl_coll_traits(args->coll);
     size_t bytes = xylem_type_bytes(args->recv_type);
 
     if (bytes == 0)
@@ -271,11 +237,11 @@ static xylem_status_t check_all_blocks(const xylem_team_t *team,
                                        const xylem_coll_args_t *args,
                                        size_t element_bytes, const char *call)
 {
-    const xyl_coll_traits_t *t = &traits[args->coll];
+    const xyl_coll_traits_t *t = xyl_coll_traits(args->coll);
     int is_root = t->has_root && team->rank == args->root;
     xylem_status_t status = XYLEM_OK;
 
-    if (args->coll == XYLEM_COLL_ALLTOALLW)
+    if (t->has_own_types)
         return XYLEM_OK;
     if (t->send_varies && xyl_side_matters(t->sends, is_root) &&
         args->send != XYLEM_IN_PLACE)
@@ -295,7 +261,7 @@ xylem_status_t xyl_arguments_check_values(const xylem_team_t *team,
                                           const xylem_coll_args_t *args,
                                           const char *call)
 {
-    const xyl_coll_traits_t *t = &traits[args->coll];
+    const xyl_coll_traits_t *t = xyl_coll_traits(args->coll);
     size_t element_bytes;
     xylem_status_t status;
 

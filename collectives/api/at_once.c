@@ -1,6 +1,6 @@
 #include "collectives/api/at_once.h"
 
-#include "collectives/api/arguments.h"
+#include "collectives/api/description.h"
 #include "collectives/choose/plan_cache.h"
 #include "collectives/node/stage.h"
 #include "runtime/core/context.h"

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "collectives/api/arguments.h"
+#include "collectives/api/description.h"
 #include "collectives/choose/select.h"
 #include "collectives/levels/han.h"
 #include "runtime/base/log.h"

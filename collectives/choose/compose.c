@@ -1,6 +1,6 @@
 #include "collectives/choose/compose.h"
 
-#include "collectives/api/arguments.h"
+#include "collectives/api/description.h"
 #include "collectives/choose/select.h"
 #include "collectives/levels/han.h"
 #include "collectives/node/node.h"

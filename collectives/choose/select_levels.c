@@ -1,6 +1,6 @@
 /* How levels in series are run: a table by nodes and bytes, and what the call
  * and the settings leave of it. */
-#include "collectives/api/arguments.h"
+#include "collectives/api/description.h"
 #include "collectives/choose/select.h"
 #include "runtime/base/log.h"
 #include "runtime/core/team_levels.h"

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "collectives/api/arguments.h"
+#include "collectives/api/description.h"
 #include "collectives/choose/compose.h"
 #include "collectives/choose/select.h"
 #include "collectives/levels/parts.h"

@@ -5,7 +5,7 @@
  *
  *   node reduce ──▶ (sort) ──▶ reduce_scatter ──▶ node scatter
  */
-#include "collectives/api/arguments.h"
+#include "collectives/api/description.h"
 #include "collectives/choose/select.h"
 #include "collectives/levels/parts.h"
 #include "collectives/schedules/writers.h"

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "collectives/api/arguments.h"
+#include "collectives/api/description.h"
 #include "collectives/choose/select.h"
 #include "collectives/node/blocks.h"
 #include "collectives/node/groups.h"

@@ -279,9 +279,9 @@ static enum cli_result machine_resolve(struct simulation *simulation)
     return CLI_BAD;
 }
 
-static const struct coll_traits *traits_of(const struct simulation *simulation)
+static const xyl_coll_traits_t *traits_of(const struct simulation *simulation)
 {
-    return coll_traits(simulation->coll);
+    return xyl_coll_traits(simulation->coll);
 }
 
 /* A rank with the largest buffers: the root, where there is one. */
@@ -375,10 +375,11 @@ static enum cli_result window_resolve(struct simulation *simulation)
 /* Of all ranks' buffers. */
 static uint64_t total_bytes(const struct simulation *simulation)
 {
-    const struct coll_traits *traits = traits_of(simulation);
+    const xyl_coll_traits_t *traits = traits_of(simulation);
     struct coll_part part = part_of(simulation);
-    uint64_t ranks[] = {
-        [COLL_NOBODY] = 0, [COLL_ROOT] = 1, [COLL_ALL] = simulation->ranks};
+    uint64_t ranks[] = {[XYL_SIDE_NOBODY] = 0,
+                        [XYL_SIDE_ROOT] = 1,
+                        [XYL_SIDE_ALL] = simulation->ranks};
 
     return ranks[traits->sends] * coll_input_bytes(&part) +
            ranks[traits->receives] * coll_result_bytes(&part);

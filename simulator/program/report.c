@@ -17,7 +17,7 @@ static const double mib = 1048576;
 /* "gather of 64 bytes per block, root 0" */
 static void call_print(const struct simulation *simulation)
 {
-    const struct coll_traits *traits = coll_traits(simulation->coll);
+    const xyl_coll_traits_t *traits = xyl_coll_traits(simulation->coll);
 
     fputs(simulation->coll_name, stdout);
     if (simulation->coll != XYLEM_COLL_BARRIER)

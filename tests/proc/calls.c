@@ -380,15 +380,18 @@ static void mode_farewell(job_t *job, uint32_t number)
 /* In place, and in an order that matters, by turns. */
 static void play_roots(job_t *job, xylem_coll_t coll, uint64_t count)
 {
-    uint32_t roots = call_has_root(coll) ? job->ranks : 1, root;
+    uint32_t roots = xyl_coll_traits(coll)->has_root ? job->ranks : 1, root;
 
     for (root = 0; root < roots; root++) {
         call_case_t c = {.coll = coll,
                          .ranks = job->ranks,
                          .root = root,
                          .count = count,
-                         .in_place = call_takes_in_place(coll) && root % 3 == 1,
-                         .is_ordered = call_reduces(coll) && root % 2 == 1,
+                         .in_place = xyl_coll_traits(coll)->takes_in_place !=
+                                         XYL_SIDE_NOBODY &&
+                                     root % 3 == 1,
+                         .is_ordered =
+                             xyl_coll_traits(coll)->reduces && root % 2 == 1,
                          .salt = count + root};
         play(job, job->world, &c, 1 + (root + (uint32_t)coll) % 3);
     }

@@ -1,6 +1,7 @@
 #!/bin/bash
-# No file has more than 600 lines and no function more than 70, from the
-# opening to the closing brace in the first column.
+# No file has more than 600 lines, but for the public header, which is to be one
+# file; and no function more than 70, from the opening to the closing brace in
+# the first column.
 # shellcheck source=tests/style/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -8,7 +9,7 @@ mapfile -t files < <(project_files '*.c' '*.h' '*.cu')
 ((${#files[@]} > 0)) || { finding "no source files found"; finish; }
 awk -v file_lines_max=600 -v function_lines_max=70 '
     function file_end() {
-        if (length_of_file > file_lines_max) {
+        if (length_of_file > file_lines_max && name !~ /^include\//) {
             printf "%s: %d lines, at most %d\n", name, length_of_file,
                    file_lines_max
             found = 1

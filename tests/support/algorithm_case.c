@@ -5,63 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/api/description.h"
 #include "simulator/random.h"
 #include "tests/support/schedule_inside.h"
 
 enum { BETWEEN = 3 /* elements before, between and behind buffers */ };
 
-/* ---- kinds of collectives ---- */
-
-/* Each rank sends blocks to many, receives blocks from many, has a root; the
- * v forms; those that combine. */
-enum {
-    SENDS_BLOCKS = 1,
-    RECEIVES_BLOCKS = 2,
-    IS_ROOTED = 4,
-    IS_VARIED = 8,
-    REDUCES = 16
-};
-
-static const struct coll_kind {
-    const char *name;
-    unsigned flags;
-} kinds[XYLEM_COLL_COUNT] = {
-    [XYLEM_COLL_BCAST] = {"bcast", IS_ROOTED},
-    [XYLEM_COLL_REDUCE] = {"reduce", IS_ROOTED | REDUCES},
-    [XYLEM_COLL_ALLREDUCE] = {"allreduce", REDUCES},
-    [XYLEM_COLL_BARRIER] = {"barrier", 0},
-    [XYLEM_COLL_GATHER] = {"gather", IS_ROOTED | RECEIVES_BLOCKS},
-    [XYLEM_COLL_GATHERV] = {"gatherv", IS_ROOTED | RECEIVES_BLOCKS | IS_VARIED},
-    [XYLEM_COLL_SCATTER] = {"scatter", IS_ROOTED | SENDS_BLOCKS},
-    [XYLEM_COLL_SCATTERV] = {"scatterv", IS_ROOTED | SENDS_BLOCKS | IS_VARIED},
-    [XYLEM_COLL_ALLGATHER] = {"allgather", RECEIVES_BLOCKS},
-    [XYLEM_COLL_ALLGATHERV] = {"allgatherv", RECEIVES_BLOCKS | IS_VARIED},
-    [XYLEM_COLL_ALLTOALL] = {"alltoall", SENDS_BLOCKS | RECEIVES_BLOCKS},
-    [XYLEM_COLL_ALLTOALLV] = {"alltoallv",
-                              SENDS_BLOCKS | RECEIVES_BLOCKS | IS_VARIED},
-    [XYLEM_COLL_ALLTOALLW] = {"alltoallw",
-                              SENDS_BLOCKS | RECEIVES_BLOCKS | IS_VARIED},
-    [XYLEM_COLL_REDUCE_SCATTER] = {"reduce_scatter",
-                                   SENDS_BLOCKS | IS_VARIED | REDUCES},
-    [XYLEM_COLL_REDUCE_SCATTER_BLOCK] = {"reduce_scatter_block",
-                                         SENDS_BLOCKS | REDUCES},
-    [XYLEM_COLL_SCAN] = {"scan", REDUCES},
-    [XYLEM_COLL_EXSCAN] = {"exscan", REDUCES},
-};
-
-const char *algorithm_case_coll_name(xylem_coll_t coll)
+static const xyl_coll_traits_t *traits_of(const algorithm_case_t *c)
 {
-    return kinds[coll].name;
-}
-
-static int is_kind(const algorithm_case_t *c, unsigned flags)
-{
-    return (kinds[c->problem.coll].flags & flags) == flags;
+    return xyl_coll_traits(c->problem.coll);
 }
 
 int algorithm_case_reduces(const algorithm_case_t *c)
 {
-    return is_kind(c, REDUCES);
+    return traits_of(c)->reduces;
 }
 
 /* ---- data ---- */
@@ -105,7 +62,7 @@ static void maps_combine(void *to, const void *left, const void *right,
 
 schedule_run_combine_fn algorithm_case_combine(const algorithm_case_t *c)
 {
-    if (!is_kind(c, REDUCES))
+    if (!traits_of(c)->reduces)
         return NULL;
     switch (c->data) {
     case ALGORITHM_DATA_FLOAT64:
@@ -215,11 +172,11 @@ static uint64_t block_draw(const algorithm_case_t *c, uint32_t source,
     uint64_t hash = c->seed ^ 0x5eed;
     uint32_t shape = (uint32_t)(c->seed >> 8) % 4, max = 13;
 
-    if (!is_kind(c, IS_VARIED))
+    if (!xyl_coll_varies(c->problem.coll))
         return c->problem.count;
-    if (!is_kind(c, SENDS_BLOCKS))
+    if (!traits_of(c)->send_blocks)
         hash = random_mix(hash + source);
-    else if (!is_kind(c, RECEIVES_BLOCKS))
+    else if (!traits_of(c)->recv_blocks)
         hash = random_mix(hash + target);
     else if (c->is_in_place) /* symmetric */
         hash = random_mix(hash + random_mix(source) + random_mix(target));
@@ -234,7 +191,7 @@ static void blocks_draw(algorithm_case_t *c, uint64_t *random)
 {
     uint64_t ranks = c->ranks, size = ranks * ranks;
     uint32_t i, j,
-        how = is_kind(c, IS_VARIED) && !is_kind(c, REDUCES)
+        how = xyl_coll_varies(c->problem.coll) && !traits_of(c)->reduces
                   ? random_below(random, 3)
                   : 0;
     uint64_t state;
@@ -267,7 +224,7 @@ static void draw(algorithm_case_t *c, uint32_t nth)
 
     problem->coll = c->algorithm->coll;
     problem->ranks = c->ranks;
-    if (is_kind(c, IS_ROOTED))
+    if (traits_of(c)->has_root)
         problem->root =
             c->ranks <= 8 ? nth % c->ranks : random_below(&random, c->ranks);
     if (problem->coll != XYLEM_COLL_BARRIER)
@@ -277,14 +234,13 @@ static void draw(algorithm_case_t *c, uint32_t nth)
         problem->segment_count = segment_draw(&random, problem->count);
     problem->is_commutative =
         (flags & XYL_NEEDS_COMMUTATIVE) != 0 || random_below(&random, 3) == 0;
-    c->is_in_place = problem->coll != XYLEM_COLL_BARRIER &&
-                     problem->coll != XYLEM_COLL_BCAST &&
+    c->is_in_place = traits_of(c)->takes_in_place != XYL_SIDE_NOBODY &&
                      random_below(&random, 3) == 0;
-    c->data = is_kind(c, REDUCES) && !problem->is_commutative
+    c->data = traits_of(c)->reduces && !problem->is_commutative
                   ? ALGORITHM_DATA_AFFINE
                   : ALGORITHM_DATA_PLAIN;
     c->element_bytes =
-        is_kind(c, REDUCES) ? 8 : element_bytes[random_below(&random, 6)];
+        traits_of(c)->reduces ? 8 : element_bytes[random_below(&random, 6)];
     problem->element_bytes = c->element_bytes;
     blocks_draw(c, &random);
 }
@@ -293,7 +249,7 @@ static void draw(algorithm_case_t *c, uint32_t nth)
 
 static int is_root_or_all(const algorithm_case_t *c, uint32_t rank)
 {
-    return !is_kind(c, IS_ROOTED) || rank == c->problem.root;
+    return !traits_of(c)->has_root || rank == c->problem.root;
 }
 
 static int is_in_place_at(const algorithm_case_t *c, uint32_t rank)
@@ -333,9 +289,9 @@ static uint64_t send_count(const algorithm_case_t *c, uint32_t rank)
 {
     if (c->problem.coll == XYLEM_COLL_BCAST)
         return 0;
-    if (is_kind(c, SENDS_BLOCKS))
+    if (traits_of(c)->send_blocks)
         return is_root_or_all(c, rank) ? extent_of(c, rank, 1) : 0;
-    if (is_kind(c, RECEIVES_BLOCKS))
+    if (traits_of(c)->recv_blocks)
         return counts_of(c, rank, 1)[c->problem.root];
     return c->problem.count;
 }
@@ -344,9 +300,9 @@ static uint64_t recv_count(const algorithm_case_t *c, uint32_t rank)
 {
     if (c->problem.coll == XYLEM_COLL_BCAST)
         return c->problem.count;
-    if (is_kind(c, RECEIVES_BLOCKS))
+    if (traits_of(c)->recv_blocks)
         return is_root_or_all(c, rank) ? extent_of(c, rank, 0) : 0;
-    if (is_kind(c, SENDS_BLOCKS))
+    if (traits_of(c)->send_blocks)
         return counts_of(c, rank, 0)[c->problem.root];
     if (!is_root_or_all(c, rank))
         return 0;
@@ -360,20 +316,19 @@ static void place(algorithm_case_t *c, uint32_t rank)
 {
     uint64_t send = send_count(c, rank), recv = recv_count(c, rank);
     uint64_t send_at = BETWEEN, recv_at = BETWEEN + send + BETWEEN, end;
-    int sends = is_kind(c, SENDS_BLOCKS),
-        receives = is_kind(c, RECEIVES_BLOCKS);
+    int sends = traits_of(c)->send_blocks, receives = traits_of(c)->recv_blocks;
 
     if (is_in_place_at(c, rank)) {
         recv_at = send_at;
         if (receives && !sends)
             send_at += displs_of(c, rank, 0)[rank];
-        else if (sends && !is_kind(c, REDUCES) && !receives)
+        else if (sends && !traits_of(c)->reduces && !receives)
             recv_at += displs_of(c, rank, 1)[rank];
     }
     end = send_at + send > recv_at + recv ? send_at + send : recv_at + recv;
     schedule_run_place(&c->run, rank, end + BETWEEN);
     /* In place there is no small buffer, where blocks are only moved. */
-    if (is_in_place_at(c, rank) && !is_kind(c, REDUCES) && sends != receives)
+    if (is_in_place_at(c, rank) && !traits_of(c)->reduces && sends != receives)
         *(sends ? &recv : &send) = 0;
     schedule_run_buffer(&c->run, rank, XYL_BUFFER_SEND, send_at, send);
     schedule_run_buffer(&c->run, rank, XYL_BUFFER_RECV, recv_at, recv);
@@ -386,26 +341,26 @@ static xyl_problem_t problem_of(const algorithm_case_t *c, uint32_t rank)
 
     problem.rank = rank;
     problem.is_in_place = is_in_place_at(c, rank);
-    if (!is_kind(c, IS_VARIED))
+    if (!xyl_coll_varies(c->problem.coll))
         return problem;
-    if (is_kind(c, REDUCES)) {
+    if (traits_of(c)->reduces) {
         problem.recv_counts = counts_of(c, rank, 1);
         problem.recv_displs = displs_of(c, rank, 1);
     } else if (is_root_or_all(c, rank)) {
-        if (is_kind(c, SENDS_BLOCKS)) {
+        if (traits_of(c)->send_blocks) {
             problem.send_counts = counts_of(c, rank, 1);
             problem.send_displs = displs_of(c, rank, 1);
         }
-        if (is_kind(c, RECEIVES_BLOCKS)) {
+        if (traits_of(c)->recv_blocks) {
             problem.recv_counts = counts_of(c, rank, 0);
             problem.recv_displs = displs_of(c, rank, 0);
         }
     }
     /* The rank's own block. */
     problem.count = 0;
-    if (!is_kind(c, SENDS_BLOCKS))
+    if (!traits_of(c)->send_blocks)
         problem.count = counts_of(c, rank, 1)[c->problem.root];
-    else if (!is_kind(c, RECEIVES_BLOCKS))
+    else if (!traits_of(c)->recv_blocks)
         problem.count = counts_of(c, rank, 0)[c->problem.root];
     return problem;
 }
@@ -466,15 +421,15 @@ static void moves_expect(const algorithm_case_t *c, uint32_t rank)
     if (c->problem.coll == XYLEM_COLL_BCAST)
         elements_write(c, root, 0, c->problem.count,
                        want_at(c, rank, XYL_BUFFER_RECV, 0));
-    if (!is_kind(c, SENDS_BLOCKS) && !is_kind(c, RECEIVES_BLOCKS))
+    if (!traits_of(c)->send_blocks && !traits_of(c)->recv_blocks)
         return;
-    if (is_kind(c, RECEIVES_BLOCKS) && !is_root_or_all(c, rank))
+    if (traits_of(c)->recv_blocks && !is_root_or_all(c, rank))
         return;
     for (source = 0; source < c->ranks; source++) {
-        if (!is_kind(c, RECEIVES_BLOCKS) && source != root)
+        if (!traits_of(c)->recv_blocks && source != root)
             continue;
-        to = is_kind(c, RECEIVES_BLOCKS) ? displs_of(c, rank, 0)[source] : 0;
-        from = is_kind(c, SENDS_BLOCKS) ? displs_of(c, source, 1)[rank] : 0;
+        to = traits_of(c)->recv_blocks ? displs_of(c, rank, 0)[source] : 0;
+        from = traits_of(c)->send_blocks ? displs_of(c, source, 1)[rank] : 0;
         elements_write(c, source, from, counts[source],
                        want_at(c, rank, XYL_BUFFER_RECV, to));
     }
@@ -485,7 +440,7 @@ static void result_expect(const algorithm_case_t *c, uint32_t rank,
 {
     uint64_t count = recv_count(c, rank), from = 0;
 
-    if (is_kind(c, SENDS_BLOCKS))
+    if (traits_of(c)->send_blocks)
         from = displs_of(c, rank, 1)[rank];
     if (count != 0)
         memcpy(want_at(c, rank, XYL_BUFFER_RECV, 0),
@@ -536,7 +491,7 @@ void algorithm_case_fill(algorithm_case_t *c)
                            rank->memory + rank->at[buffer] * c->element_bytes);
         memcpy(c->want[i], rank->memory, bytes);
     }
-    if (is_kind(c, REDUCES))
+    if (traits_of(c)->reduces)
         reductions_expect(c);
     else
         for (i = 0; i < c->ranks; i++)
@@ -589,8 +544,8 @@ void algorithm_case_text(const algorithm_case_t *c, char *text, size_t bytes)
     snprintf(text, bytes,
              "%s %s: %u ranks, root %u, count %" PRIu64 "%s, radix %u, "
              "segments of %" PRIu64 ", elements of %zu bytes%s: %s",
-             kinds[problem->coll].name, c->algorithm->name, c->ranks,
-             problem->root, problem->count, c->is_in_place ? " in place" : "",
-             problem->radix, problem->segment_count, c->element_bytes,
+             traits_of(c)->name, c->algorithm->name, c->ranks, problem->root,
+             problem->count, c->is_in_place ? " in place" : "", problem->radix,
+             problem->segment_count, c->element_bytes,
              problem->is_commutative ? ", commutative" : "", c->run.mistake);
 }

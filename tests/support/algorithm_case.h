@@ -47,6 +47,5 @@ int algorithm_case_verify(algorithm_case_t *c);
 schedule_run_combine_fn algorithm_case_combine(const algorithm_case_t *c);
 
 void algorithm_case_text(const algorithm_case_t *c, char *text, size_t bytes);
-const char *algorithm_case_coll_name(xylem_coll_t coll);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/api/description.h"
 #include "simulator/random.h"
 
 enum { UNTOUCHED = 0xee, GAP_MAX = 2 };
@@ -18,70 +19,25 @@ static void *must(void *memory)
 
 /* ---- what the collectives are ---- */
 
-const char *call_name(xylem_coll_t coll)
+static const xyl_coll_traits_t *traits_of(const call_case_t *c)
 {
-    static const char *const names[XYLEM_COLL_COUNT] = {
-        "bcast",      "reduce",         "allreduce",
-        "barrier",    "gather",         "gatherv",
-        "scatter",    "scatterv",       "allgather",
-        "allgatherv", "alltoall",       "alltoallv",
-        "alltoallw",  "reduce_scatter", "reduce_scatter_block",
-        "scan",       "exscan",
-    };
-
-    return names[coll];
-}
-
-int call_reduces(xylem_coll_t coll)
-{
-    return coll == XYLEM_COLL_REDUCE || coll == XYLEM_COLL_ALLREDUCE ||
-           coll >= XYLEM_COLL_REDUCE_SCATTER;
-}
-
-int call_has_root(xylem_coll_t coll)
-{
-    return coll == XYLEM_COLL_BCAST || coll == XYLEM_COLL_REDUCE ||
-           (coll >= XYLEM_COLL_GATHER && coll <= XYLEM_COLL_SCATTERV);
-}
-
-int call_takes_in_place(xylem_coll_t coll)
-{
-    return coll != XYLEM_COLL_BCAST && coll != XYLEM_COLL_BARRIER;
-}
-
-static int varies(xylem_coll_t coll)
-{
-    return coll == XYLEM_COLL_GATHERV || coll == XYLEM_COLL_SCATTERV ||
-           coll == XYLEM_COLL_ALLGATHERV || coll == XYLEM_COLL_ALLTOALLV ||
-           coll == XYLEM_COLL_ALLTOALLW || coll == XYLEM_COLL_REDUCE_SCATTER;
+    return xyl_coll_traits(c->coll);
 }
 
 static int is_alltoall(xylem_coll_t coll)
 {
-    return coll >= XYLEM_COLL_ALLTOALL && coll <= XYLEM_COLL_ALLTOALLW;
+    return xyl_coll_traits(coll)->send_blocks &&
+           xyl_coll_traits(coll)->recv_blocks;
 }
 
 static int is_scatter(xylem_coll_t coll)
 {
-    return coll == XYLEM_COLL_SCATTER || coll == XYLEM_COLL_SCATTERV;
+    return xyl_coll_traits(coll)->sends == XYL_SIDE_ROOT;
 }
 
 static int is_reduce_scatter(xylem_coll_t coll)
 {
-    return coll == XYLEM_COLL_REDUCE_SCATTER ||
-           coll == XYLEM_COLL_REDUCE_SCATTER_BLOCK;
-}
-
-/* Whether both sides of a rank are cut into blocks, or one. */
-static int sends_blocks(xylem_coll_t coll)
-{
-    return is_scatter(coll) || is_reduce_scatter(coll) || is_alltoall(coll);
-}
-
-static int receives_blocks(xylem_coll_t coll)
-{
-    return coll == XYLEM_COLL_GATHER || coll == XYLEM_COLL_GATHERV ||
-           (coll >= XYLEM_COLL_ALLGATHER && coll <= XYLEM_COLL_ALLTOALLW);
+    return xyl_coll_traits(coll)->reduces && xyl_coll_traits(coll)->send_blocks;
 }
 
 static int is_root(const call_rank_t *call)
@@ -93,7 +49,7 @@ static int is_root(const call_rank_t *call)
 static int is_in_place(const call_rank_t *call)
 {
     return call->c->in_place &&
-           (!call_has_root(call->c->coll) || is_root(call));
+           (!traits_of(call->c)->has_root || is_root(call));
 }
 
 /* Whether the caller has something in that buffer that matters. */
@@ -104,8 +60,7 @@ static int has_send(const call_rank_t *call)
 
 static int has_recv(const call_rank_t *call)
 {
-    return is_root(call) || !call_has_root(call->c->coll) ||
-           call->c->coll == XYLEM_COLL_BCAST || is_scatter(call->c->coll);
+    return traits_of(call->c)->receives != XYL_SIDE_ROOT || is_root(call);
 }
 
 /* ---- drawing ---- */
@@ -116,7 +71,7 @@ call_case_t call_case_random(uint64_t *random, xylem_coll_t coll,
     static const uint32_t most[] = {1, 3, 40, 400, 3000};
     call_case_t c = {.coll = coll, .ranks = ranks, .salt = random_next(random)};
 
-    c.root = call_has_root(coll) ? random_below(random, ranks) : 0;
+    c.root = xyl_coll_traits(coll)->has_root ? random_below(random, ranks) : 0;
     if (random_below(random, 2) == 0)
         c.types = (call_types_t)random_between(random, CALL_TYPES_ONE,
                                                CALL_TYPES_TWO);
@@ -125,8 +80,10 @@ call_case_t call_case_random(uint64_t *random, xylem_coll_t coll,
         c.count = 0;
     if (c.types != CALL_TYPES_PLAIN)
         c.count = (c.count + CALL_QUANTUM - 1) / CALL_QUANTUM;
-    c.in_place = call_takes_in_place(coll) && random_below(random, 3) == 0;
-    c.is_ordered = call_reduces(coll) && random_below(random, 2) == 0;
+    c.in_place = xyl_coll_traits(coll)->takes_in_place != XYL_SIDE_NOBODY &&
+                 random_below(random, 3) == 0;
+    c.is_ordered =
+        xyl_coll_traits(coll)->reduces && random_below(random, 2) == 0;
     if (random_below(random, 2) == 0)
         c.segment_bytes = 8 * (size_t)(1 + random_below(random, 300));
     return c;
@@ -140,8 +97,8 @@ void call_case_text(const call_case_t *c, char *text, size_t bytes)
              "%s%s%s on %" PRIu32 " ranks, root %" PRIu32 ", count %" PRIu64
              "%s%s, segments of %zu, algorithm %s",
              c->is_ordered ? "ordered " : "", c->in_place ? "in-place " : "",
-             call_name(c->coll), c->ranks, c->root, c->count,
-             varies(c->coll) ? " at most" : "", types[c->types],
+             xylem_coll_name(c->coll), c->ranks, c->root, c->count,
+             xyl_coll_varies(c->coll) ? " at most" : "", types[c->types],
              c->segment_bytes, c->algorithm[0] == '\0' ? "any" : c->algorithm);
 }
 
@@ -153,7 +110,7 @@ static uint64_t block_count(const call_case_t *c, uint32_t from, uint32_t to)
 {
     uint64_t quantum = c->types == CALL_TYPES_PLAIN ? 1 : CALL_QUANTUM, key;
 
-    if (!varies(c->coll))
+    if (!xyl_coll_varies(c->coll))
         return c->count * quantum;
     if (c->coll == XYLEM_COLL_GATHERV || c->coll == XYLEM_COLL_ALLGATHERV)
         key = from;
@@ -236,7 +193,7 @@ static uint32_t draw(const call_rank_t *call, int is_own, uint32_t what,
 /* Ranks describe the same bytes each in its own way. */
 static int has_own_types(const call_case_t *c)
 {
-    return c->types == CALL_TYPES_TWO && !call_reduces(c->coll);
+    return c->types == CALL_TYPES_TWO && !traits_of(c)->reduces;
 }
 
 static int has_two_types(const call_case_t *c)
@@ -252,7 +209,7 @@ static void make_types(call_rank_t *call)
     uint32_t i, kind = 0;
 
     for (i = 0; i < CALL_POOL; i++) {
-        if (c->types != CALL_TYPES_PLAIN && call_reduces(c->coll))
+        if (c->types != CALL_TYPES_PLAIN && traits_of(c)->reduces)
             kind = 1;
         else if (c->types != CALL_TYPES_PLAIN)
             kind = draw(call, has_own_types(c), has_two_types(c) ? i : 0,
@@ -281,7 +238,7 @@ static void lay_out(const call_rank_t *call, call_side_t *side)
         side->displs[i] = at;
         side->bases[i] = (int64_t)at * side->types[i]->extent;
         at += side->counts[i];
-        if (varies(c->coll) && !is_reduce_scatter(c->coll))
+        if (xyl_coll_varies(c->coll) && !is_reduce_scatter(c->coll))
             at += random_mix(c->salt + i) % (GAP_MAX + 1);
     }
 }
@@ -334,12 +291,12 @@ static void make_sides(call_rank_t *call)
 {
     const call_case_t *c = call->c;
 
-    side_make(call, &call->send, 1, sends_blocks(c->coll));
+    side_make(call, &call->send, 1, traits_of(c)->send_blocks);
     /* In place the input lies in the receive buffer. */
     if (is_reduce_scatter(c->coll) && is_in_place(call))
         side_make(call, &call->recv, 1, 1);
     else
-        side_make(call, &call->recv, 0, receives_blocks(c->coll));
+        side_make(call, &call->recv, 0, traits_of(c)->recv_blocks);
     call->expected = must(malloc(call->recv.bytes));
     call->sent = must(malloc(call->send.bytes));
 }
@@ -370,7 +327,7 @@ static void fill_in_place(call_rank_t *call)
 {
     const call_case_t *c = call->c;
 
-    if (receives_blocks(c->coll) && !is_alltoall(c->coll))
+    if (traits_of(c)->recv_blocks && !is_alltoall(c->coll))
         fill_block(call, &call->recv, call->recv.memory, call->rank, call->rank,
                    0);
     else if (!is_scatter(c->coll))
@@ -409,10 +366,10 @@ static void expect(call_rank_t *call)
         expect_sums(call, c->ranks, rank);
     else if (is_scatter(c->coll) && !is_in_place(call))
         fill_block(call, &call->recv, call->expected, 0, c->root, rank);
-    else if (receives_blocks(c->coll))
+    else if (traits_of(c)->recv_blocks)
         for (i = 0; i < c->ranks; i++)
             fill_block(call, &call->recv, call->expected, i, i,
-                       sends_blocks(c->coll) ? rank : 0);
+                       traits_of(c)->send_blocks ? rank : 0);
 }
 
 void call_rank_fill(call_rank_t *call)
@@ -439,7 +396,7 @@ static void set_counts(call_rank_t *call)
         args->recv_counts = call->send.counts;
         return;
     }
-    if (sends_blocks(c->coll) && has_send(call) && !is_in_place(call)) {
+    if (traits_of(c)->send_blocks && has_send(call) && !is_in_place(call)) {
         args->send_counts = call->send.counts;
         args->send_displs = call->send.displs;
         args->send_types = call->send.handles;
@@ -448,7 +405,7 @@ static void set_counts(call_rank_t *call)
         args->send_counts = call->send.counts;
         args->send_displs = call->send.displs;
     }
-    if (receives_blocks(c->coll) && has_recv(call)) {
+    if (traits_of(c)->recv_blocks && has_recv(call)) {
         args->recv_counts = call->recv.counts;
         args->recv_displs = call->recv.displs;
         args->recv_types = call->recv.handles;
@@ -477,7 +434,7 @@ static void set_types(call_rank_t *call)
     if (!has_two_types(c) || described == &call->recv || !has_recv(call))
         return;
     args->recv_type = call->recv.types[0]->handle;
-    args->recv_count = varies(c->coll) ? 1 : call->recv.counts[0];
+    args->recv_count = xyl_coll_varies(c->coll) ? 1 : call->recv.counts[0];
 }
 
 static void set_buffers(call_rank_t *call)
@@ -515,13 +472,13 @@ static void set_args(call_rank_t *call)
     };
     set_types(call);
     set_buffers(call);
-    if (varies(c->coll))
+    if (xyl_coll_varies(c->coll))
         set_counts(call);
 }
 
 static int has_user_op(const call_case_t *c)
 {
-    return call_reduces(c->coll) &&
+    return traits_of(c)->reduces &&
            (c->is_ordered || c->types != CALL_TYPES_PLAIN);
 }
 

@@ -65,9 +65,4 @@ void call_rank_fill(call_rank_t *call);
 /* 1 when the buffers hold what they must; else `text` says what is wrong. */
 int call_rank_check(const call_rank_t *call, char *text, size_t text_bytes);
 
-int call_reduces(xylem_coll_t coll);
-int call_has_root(xylem_coll_t coll);
-int call_takes_in_place(xylem_coll_t coll);
-const char *call_name(xylem_coll_t coll);
-
 #endif

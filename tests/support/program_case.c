@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/api/description.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
 #include "tests/support/program_inside.h"
@@ -13,23 +14,20 @@ enum { GUARD_BYTES = 64 };
 
 static int gathers_to_root(xylem_coll_t coll)
 {
-    return coll == XYLEM_COLL_GATHER || coll == XYLEM_COLL_GATHERV;
+    const xyl_coll_traits_t *traits = xyl_coll_traits(coll);
+
+    return traits->recv_blocks && traits->receives == XYL_SIDE_ROOT;
 }
 
 static int scatters_from_root(xylem_coll_t coll)
 {
-    return coll == XYLEM_COLL_SCATTER || coll == XYLEM_COLL_SCATTERV;
+    return xyl_coll_traits(coll)->sends == XYL_SIDE_ROOT;
 }
 
 static int is_alltoall(xylem_coll_t coll)
 {
-    return coll >= XYLEM_COLL_ALLTOALL && coll <= XYLEM_COLL_ALLTOALLW;
-}
-
-int program_case_has_root(xylem_coll_t coll)
-{
-    return coll == XYLEM_COLL_BCAST || coll == XYLEM_COLL_REDUCE ||
-           gathers_to_root(coll) || scatters_from_root(coll);
+    return xyl_coll_traits(coll)->send_blocks &&
+           xyl_coll_traits(coll)->recv_blocks;
 }
 
 int program_case_varies(xylem_coll_t coll)
@@ -40,13 +38,14 @@ int program_case_varies(xylem_coll_t coll)
 
 static int scatters(xylem_coll_t coll)
 {
-    return coll == XYLEM_COLL_REDUCE_SCATTER ||
-           coll == XYLEM_COLL_REDUCE_SCATTER_BLOCK;
+    return xyl_coll_traits(coll)->reduces && xyl_coll_traits(coll)->send_blocks;
 }
 
 static int gathers_all(xylem_coll_t coll)
 {
-    return coll == XYLEM_COLL_ALLGATHER || coll == XYLEM_COLL_ALLGATHERV;
+    const xyl_coll_traits_t *traits = xyl_coll_traits(coll);
+
+    return traits->recv_blocks && !traits->send_blocks && !traits->has_root;
 }
 
 int program_case_is_of_bytes(xylem_coll_t coll)
@@ -99,14 +98,14 @@ static uint64_t bytes_between(const program_case_t *c, uint32_t owner,
 
 static int is_root(const program_case_t *c, uint32_t seat)
 {
-    return !program_case_has_root(c->coll) || seat == c->root;
+    return !xyl_coll_traits(c->coll)->has_root || seat == c->root;
 }
 
 /* Not everywhere, and with a root there alone. */
 static int is_in_place(const program_case_t *c, uint32_t seat)
 {
-    return c->in_place && c->coll != XYLEM_COLL_BCAST &&
-           c->coll != XYLEM_COLL_BARRIER && is_root(c, seat);
+    return c->in_place && is_root(c, seat) &&
+           xyl_coll_traits(c->coll)->takes_in_place != XYL_SIDE_NOBODY;
 }
 
 /* There may be gaps, not the same on both sides. */
@@ -138,7 +137,7 @@ static uint64_t send_at(const program_case_t *c, uint32_t owner, uint32_t seat)
 
 static uint64_t send_bytes(const program_case_t *c, uint32_t seat)
 {
-    if (c->coll == XYLEM_COLL_BCAST || c->coll == XYLEM_COLL_BARRIER)
+    if (xyl_coll_traits(c->coll)->sends == XYL_SIDE_NOBODY)
         return 0;
     if (scatters_from_root(c->coll) && seat != c->root)
         return 0;
@@ -150,11 +149,9 @@ static uint64_t send_bytes(const program_case_t *c, uint32_t seat)
 
 static uint64_t recv_bytes(const program_case_t *c, uint32_t seat)
 {
-    if (c->coll == XYLEM_COLL_BARRIER ||
-        (scatters_from_root(c->coll) && is_in_place(c, seat)))
+    if (scatters_from_root(c->coll) && is_in_place(c, seat))
         return 0;
-    if ((c->coll == XYLEM_COLL_REDUCE || gathers_to_root(c->coll)) &&
-        seat != c->root)
+    if (!xyl_side_matters(xyl_coll_traits(c->coll)->receives, is_root(c, seat)))
         return 0;
     if (gathers_to_root(c->coll) || is_alltoall(c->coll) ||
         gathers_all(c->coll))

@@ -36,7 +36,6 @@ typedef struct program_case {
 
 /* What is cut anywhere has elements of one byte. */
 int program_case_is_of_bytes(xylem_coll_t coll);
-int program_case_has_root(xylem_coll_t coll);
 int program_case_varies(xylem_coll_t coll);
 int program_case_has_groups(xylem_coll_t coll); /* when it is short */
 /* The smallest window that collectives can work with. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collectives/api/description.h"
 #include "collectives/node/board.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
@@ -83,7 +84,7 @@ static void test_every_root(void)
     program_case_t c = {.in_place = 0};
 
     for (c.coll = 0; c.coll < XYLEM_COLL_COUNT; c.coll++) {
-        if (!program_case_has_root(c.coll) ||
+        if (!xyl_coll_traits(c.coll)->has_root ||
             xyl_node_algorithm(c.coll) == NULL)
             continue;
         c.element_bytes = program_case_is_of_bytes(c.coll) ? 1 : 8;

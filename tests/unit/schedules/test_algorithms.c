@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/api/description.h"
 #include "runtime/core/team.h"
 #include "simulator/random.h"
 #include "tests/support/algorithm_case.h"
@@ -154,39 +155,16 @@ static void coll_try(xylem_coll_t coll)
         check_skip("there is none");
 }
 
-#define COLL_TEST(name, coll)                                                  \
+#define COLL_TEST(ID, name, ...)                                               \
     static void name(void)                                                     \
     {                                                                          \
-        coll_try(coll);                                                        \
+        coll_try(XYLEM_COLL_##ID);                                             \
     }
-COLL_TEST(bcast, XYLEM_COLL_BCAST)
-COLL_TEST(reduce, XYLEM_COLL_REDUCE)
-COLL_TEST(allreduce, XYLEM_COLL_ALLREDUCE)
-COLL_TEST(barrier, XYLEM_COLL_BARRIER)
-COLL_TEST(gather, XYLEM_COLL_GATHER)
-COLL_TEST(gatherv, XYLEM_COLL_GATHERV)
-COLL_TEST(scatter, XYLEM_COLL_SCATTER)
-COLL_TEST(scatterv, XYLEM_COLL_SCATTERV)
-COLL_TEST(allgather, XYLEM_COLL_ALLGATHER)
-COLL_TEST(allgatherv, XYLEM_COLL_ALLGATHERV)
-COLL_TEST(alltoall, XYLEM_COLL_ALLTOALL)
-COLL_TEST(alltoallv, XYLEM_COLL_ALLTOALLV)
-COLL_TEST(alltoallw, XYLEM_COLL_ALLTOALLW)
-COLL_TEST(reduce_scatter, XYLEM_COLL_REDUCE_SCATTER)
-COLL_TEST(reduce_scatter_block, XYLEM_COLL_REDUCE_SCATTER_BLOCK)
-COLL_TEST(scan, XYLEM_COLL_SCAN)
-COLL_TEST(exscan, XYLEM_COLL_EXSCAN)
+XYL_COLL_MAP(COLL_TEST)
 
 /* ---- large teams ---- */
 
 enum { LARGE_RANKS = 2500, LARGE_POWER = 2048, LARGE_ACTIONS_PER_RANK = 64 };
-
-static int is_varied(xylem_coll_t coll)
-{
-    return coll == XYLEM_COLL_GATHERV || coll == XYLEM_COLL_SCATTERV ||
-           coll == XYLEM_COLL_ALLGATHERV || coll == XYLEM_COLL_ALLTOALLV ||
-           coll == XYLEM_COLL_ALLTOALLW || coll == XYLEM_COLL_REDUCE_SCATTER;
-}
 
 /* Of v forms, most blocks are empty. */
 static void large_blocks(xyl_problem_t *problem)
@@ -221,7 +199,7 @@ static xyl_problem_t large_problem(const xyl_algorithm_t *algorithm,
                              .radix = algorithm->radix_default,
                              .segment_count = count / 3};
 
-    if (is_varied(algorithm->coll))
+    if (xyl_coll_varies(algorithm->coll))
         large_blocks(&problem);
     return problem;
 }
@@ -232,7 +210,7 @@ static void large_failed(const xyl_algorithm_t *algorithm,
     char text[ALGORITHM_CASE_TEXT_BYTES];
 
     snprintf(text, sizeof text, "%s %s: rank %u of %u, count %" PRIu64 ": %s",
-             algorithm_case_coll_name(algorithm->coll), algorithm->name,
+             xyl_coll_traits(algorithm->coll)->name, algorithm->name,
              problem->rank, problem->ranks, problem->count, what);
     check_failed(__FILE__, __LINE__, text);
 }
@@ -282,24 +260,8 @@ static void large_teams(void)
 }
 
 static const check_case_t cases[] = {
-    {"bcast", bcast},
-    {"reduce", reduce},
-    {"allreduce", allreduce},
-    {"barrier", barrier},
-    {"gather", gather},
-    {"gatherv", gatherv},
-    {"scatter", scatter},
-    {"scatterv", scatterv},
-    {"allgather", allgather},
-    {"allgatherv", allgatherv},
-    {"alltoall", alltoall},
-    {"alltoallv", alltoallv},
-    {"alltoallw", alltoallw},
-    {"reduce_scatter", reduce_scatter},
-    {"reduce_scatter_block", reduce_scatter_block},
-    {"scan", scan},
-    {"exscan", exscan},
-    {"large_teams", large_teams},
+#define COLL_CASE(ID, name, ...) {#name, name},
+    XYL_COLL_MAP(COLL_CASE){"large_teams", large_teams},
 };
 
 int main(int argc, char **argv)
