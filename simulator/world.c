@@ -7,9 +7,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "collectives/stages/team_trees.h"
 #include "progress/engine/timer.h"
 #include "runtime/base/status.h"
-#include "runtime/core/team.h"
 #include "simulator/inside.h"
 #include "simulator/must.h"
 #include "simulator/random.h"
@@ -366,7 +366,6 @@ static xylem_status_t rank_create(sim_world_t *world, uint32_t number)
         .ranks = world->ranks,
         .allocator = world->options.allocator,
         .clock = &rank->clock,
-        .world_map = &world->map,
         .net_create = sim_net_create,
         .net_arg = world,
         .shm = world->options.shares_memory
@@ -375,6 +374,7 @@ static xylem_status_t rank_create(sim_world_t *world, uint32_t number)
         .copies = &rank->copies,
         .marks = world->options.trace != NULL ? &rank->marks : NULL,
         .settings = world->options.settings};
+    xylem_status_t status;
 
     rank->world = world;
     rank->rank = number;
@@ -392,7 +392,10 @@ static xylem_status_t rank_create(sim_world_t *world, uint32_t number)
     }
     rank->node = rank->peers[number].place.node;
     parts.peers = rank->peers;
-    return xyl_context_create_of_parts(&parts, &rank->context);
+    status = xyl_context_create_of_parts(&parts, &rank->context);
+    if (status == XYLEM_OK)
+        xyl_team_map_borrow(xylem_context_world(rank->context), &world->map);
+    return status;
 }
 
 static uint32_t count_nodes(const sim_world_t *world)

@@ -8,16 +8,35 @@
 enum {
     BYTES_MAX = 64 << 10, /* that a call moves on this rank, about */
     CALLS_TO_TURN = 64,   /* then the net and timers have theirs */
+    BRIEF_MAX = 16,       /* plans that a team keeps for such calls */
     LOOKS = 64, /* at what others have to say; then it is the engine's */
     LOOKS_IF_SHARED = 2 /* a core that they may need for that */
 };
 
 /* ---- what a call is about ---- */
 
+/* What a blocking call is about, beside its buffers, and the idle operation
+ * for it. A team has some; the engine's owner's. */
+typedef struct xyl_brief_call {
+    xylem_request_t *request; /* NULL: none */
+    uint64_t count;
+    xylem_coll_t coll;
+    xylem_type_t type;
+    xylem_op_t op;
+    uint32_t root;
+    uint8_t sends, receives; /* it has something in that buffer */
+    uint8_t is_in_place;     /* in the one that it receives into */
+} xyl_brief_call_t;
+
 static uint8_t in_place(const xylem_coll_args_t *args)
 {
     return (uint8_t)((args->send == XYLEM_IN_PLACE) |
                      (args->recv == XYLEM_IN_PLACE_RECV) << 1);
+}
+
+static xyl_brief_call_t *briefs_of(const xylem_team_t *team)
+{
+    return team->attached[XYL_MODULE_AT_ONCE];
 }
 
 static xyl_brief_call_t *place_of(xylem_team_t *team,
@@ -27,7 +46,7 @@ static xyl_brief_call_t *place_of(xylem_team_t *team,
                     args->op * UINT64_C(7) + (uint64_t)args->coll * 5;
 
     hash *= UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
-    return &team->brief[(hash >> 32) % XYL_BRIEF_SIZE];
+    return briefs_of(team) + (hash >> 32) % BRIEF_MAX;
 }
 
 /* Of those that can be run so, all that the call says but its buffers. */
@@ -83,12 +102,13 @@ static int has_failures(const xylem_context_t *context)
  * comes first, and nobody is missing, as far as a look at the engine tells. */
 static int is_quiet(xylem_context_t *context)
 {
+    xyl_at_once_context_t *at_once = xyl_at_once_of(context);
     xyl_engine_t *engine = &context->engine;
 
     if (context->operations != NULL)
         return 0;
-    if (context->calls_to_turn-- == 0) {
-        context->calls_to_turn = CALLS_TO_TURN;
+    if (at_once->calls_to_turn-- == 0) {
+        at_once->calls_to_turn = CALLS_TO_TURN;
         (void)xyl_engine_turn(engine);
     } else if (engine->polled != 0) { /* of an operation that is over */
         (void)xyl_engine_poll(engine);
@@ -177,13 +197,19 @@ int xyl_at_once_keep(xyl_operation_t *operation)
     return 1;
 }
 
-void xyl_at_once_clear(xylem_team_t *team)
+static void briefs_end(xylem_team_t *team)
 {
+    xyl_brief_call_t *briefs = briefs_of(team);
     unsigned i;
 
-    for (i = 0; i < XYL_BRIEF_SIZE; i++) {
-        if (team->brief[i].request != NULL)
-            xyl_request_release(team->brief[i].request);
-        team->brief[i].request = NULL;
-    }
+    for (i = 0; i < BRIEF_MAX; i++)
+        if (briefs[i].request != NULL)
+            xyl_request_release(briefs[i].request);
 }
+
+const xyl_module_t xyl_at_once_module = {
+    .name = "at once",
+    .bytes = {[XYL_OWNER_CONTEXT] = sizeof(xyl_at_once_context_t),
+              [XYL_OWNER_TEAM] = BRIEF_MAX * sizeof(xyl_brief_call_t)},
+    .team_ends = briefs_end,
+};

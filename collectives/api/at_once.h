@@ -8,6 +8,7 @@
 #ifndef XYL_COLLECTIVES_API_AT_ONCE_H
 #define XYL_COLLECTIVES_API_AT_ONCE_H
 
+#include "collectives/data/modules.h"
 #include "collectives/stages/collective.h"
 #include "runtime/core/team.h"
 
@@ -25,7 +26,17 @@ xyl_at_once_t xyl_at_once_run(xylem_team_t *team, const xylem_coll_args_t *args,
  * that kind. */
 int xyl_at_once_keep(xyl_operation_t *operation);
 
-/* Frees all that is kept; at the end of the team. */
-void xyl_at_once_clear(xylem_team_t *team);
+/* The state of a context. */
+typedef struct xyl_at_once_context {
+    unsigned calls_to_turn; /* of the engine */
+} xyl_at_once_context_t;
+
+static inline xyl_at_once_context_t *
+xyl_at_once_of(const xylem_context_t *context)
+{
+    return context->attached[XYL_MODULE_AT_ONCE];
+}
+
+extern const xyl_module_t xyl_at_once_module;
 
 #endif

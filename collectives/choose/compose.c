@@ -2,6 +2,7 @@
 
 #include "collectives/api/description.h"
 #include "collectives/choose/select.h"
+#include "collectives/data/user_op.h"
 #include "collectives/levels/han.h"
 #include "collectives/node/node.h"
 #include "collectives/stages/pack_stage.h"
@@ -16,7 +17,7 @@ xylem_status_t xyl_combiner_find(xylem_context_t *context,
     const char *op, *type;
 
     if (args->op >= XYL_USER_OP_BASE) {
-        user = xyl_context_user_op(context, args->op);
+        user = xyl_user_op_find(context, args->op);
         if (user == NULL)
             return xyl_fail(XYLEM_ERR_INVALID_ARG,
                             "there is no operation %u; was it "

@@ -2,7 +2,12 @@
 
 #include <string.h>
 
-enum { KEPT_BYTES_MAX = 64 * 1024 }; /* large plans are cheap beside the work */
+#include "collectives/data/user_op.h"
+
+enum {
+    PLANS_MAX = 32,            /* idle operations that a team keeps */
+    KEPT_BYTES_MAX = 64 * 1024 /* large plans are cheap beside the work */
+};
 
 /* Arrays with an element per rank, by content. */
 static int arrays_are_alike(const void *a, const void *b, size_t bytes)
@@ -69,8 +74,13 @@ static int has_arrays(const xylem_coll_args_t *args)
 
 typedef _Atomic(xylem_request_t *) slot_t;
 
+static slot_t *plans_of(const xylem_team_t *team)
+{
+    return team->attached[XYL_MODULE_PLANS];
+}
+
 /* Each call has WAYS places to look at, beginning with the one returned. */
-enum { WAYS = 4, SETS = XYL_PLAN_CACHE_SIZE / WAYS };
+enum { WAYS = 4, SETS = PLANS_MAX / WAYS };
 
 static slot_t *set_of(xylem_team_t *team, const xylem_coll_args_t *args)
 {
@@ -79,7 +89,7 @@ static slot_t *set_of(xylem_team_t *team, const xylem_coll_args_t *args)
     hash = hash * 31 + args->type * UINT64_C(7) + args->op * UINT64_C(3) +
            (uint64_t)args->coll;
     hash *= UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
-    return &team->plans[(hash >> 32) % SETS * WAYS];
+    return plans_of(team) + (hash >> 32) % SETS * WAYS;
 }
 
 /* Puts an operation where a place is free; 0: none is. */
@@ -215,14 +225,21 @@ int xyl_plan_keep(xyl_operation_t *operation)
     return 1;
 }
 
-void xyl_plan_cache_clear(xylem_team_t *team)
+static void plans_end(xylem_team_t *team)
 {
+    slot_t *plans = plans_of(team);
     unsigned i;
 
-    for (i = 0; i < XYL_PLAN_CACHE_SIZE; i++) {
-        xylem_request_t *kept = atomic_exchange_explicit(&team->plans[i], NULL,
-                                                         memory_order_acq_rel);
+    for (i = 0; i < PLANS_MAX; i++) {
+        xylem_request_t *kept =
+            atomic_exchange_explicit(&plans[i], NULL, memory_order_acq_rel);
         if (kept != NULL)
             xyl_request_release(kept);
     }
 }
+
+const xyl_module_t xyl_plan_cache_module = {
+    .name = "plan cache",
+    .bytes = {[XYL_OWNER_TEAM] = PLANS_MAX * sizeof(slot_t)},
+    .team_ends = plans_end,
+};

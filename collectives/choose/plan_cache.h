@@ -7,6 +7,7 @@
 #ifndef XYL_COLLECTIVES_CHOOSE_PLAN_CACHE_H
 #define XYL_COLLECTIVES_CHOOSE_PLAN_CACHE_H
 
+#include "collectives/data/modules.h"
 #include "collectives/stages/collective.h"
 #include "runtime/core/team.h"
 
@@ -23,7 +24,6 @@ void xyl_plan_describe(xyl_operation_t *operation,
 /* Takes over an idle operation; returns 0 when it is not worth keeping. */
 int xyl_plan_keep(xyl_operation_t *operation);
 
-/* Frees all that is kept; at the end of the team. */
-void xyl_plan_cache_clear(xylem_team_t *team);
+extern const xyl_module_t xyl_plan_cache_module;
 
 #endif

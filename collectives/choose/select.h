@@ -4,6 +4,7 @@
 #define XYL_COLLECTIVES_CHOOSE_SELECT_H
 
 #include "collectives/schedules/exchange.h"
+#include "trees/tree.h"
 
 /* How tree stages are run. In order of precedence: the call's own tuning, the
  * settings, the built-in table. `args` has been checked. */

@@ -2,8 +2,8 @@
  * and the settings leave of it. */
 #include "collectives/api/description.h"
 #include "collectives/choose/select.h"
+#include "collectives/levels/team_levels.h"
 #include "runtime/base/log.h"
-#include "runtime/core/team_levels.h"
 
 #define ANY_NODES UINT32_MAX
 #define ANY_BYTES UINT64_MAX

@@ -11,15 +11,27 @@ enum { CAPACITY_FIRST = 64 };
 
 /* ---- the table ---- */
 
-void xyl_types_fini(xyl_type_table_t *table)
+static xyl_type_table_t *types_of(const xylem_context_t *context)
 {
+    return context->attached[XYL_MODULE_TYPES];
+}
+
+/* Frees what the user has not destroyed. */
+static void types_end(xylem_context_t *context)
+{
+    xyl_type_table_t *table = types_of(context);
     uint32_t i;
 
     for (i = 0; i < table->capacity; i++)
         xyl_layout_release(table->places[i].layout);
     free(table->places);
-    *table = (xyl_type_table_t){NULL, 0, 0};
 }
+
+const xyl_module_t xyl_types_module = {
+    .name = "types",
+    .bytes = {[XYL_OWNER_CONTEXT] = sizeof(xyl_type_table_t)},
+    .context_ends = types_end,
+};
 
 /* Doubles the table, all of whose places are in use. With the lock held. */
 static xylem_status_t grow(xyl_type_table_t *table)
@@ -43,7 +55,7 @@ static xylem_status_t grow(xyl_type_table_t *table)
 static xylem_status_t place(xylem_context_t *context, xyl_layout_t *layout,
                             xylem_type_t *type_out)
 {
-    xyl_type_table_t *table = &context->types;
+    xyl_type_table_t *table = types_of(context);
     xylem_status_t status = XYLEM_OK;
     uint32_t number = 0;
 
@@ -92,7 +104,7 @@ static xylem_status_t part_find(xylem_context_t *context, xylem_type_t type,
 
     if (xyl_type_is_user(type)) {
         pthread_mutex_lock(&context->lock);
-        found = place_of(&context->types, type);
+        found = place_of(types_of(context), type);
         if (found != NULL) {
             layout = found->layout;
             xyl_layout_acquire(layout);
@@ -337,11 +349,11 @@ xylem_status_t xylem_type_destroy(xylem_context_t *context, xylem_type_t type)
     if (status != XYLEM_OK)
         return status;
     pthread_mutex_lock(&context->lock);
-    found = place_of(&context->types, type);
+    found = place_of(types_of(context), type);
     if (found != NULL) {
         layout = found->layout;
-        *found = (xyl_type_place_t){NULL, context->types.first_free};
-        context->types.first_free = type - XYL_USER_TYPE_BASE + 1;
+        *found = (xyl_type_place_t){NULL, types_of(context)->first_free};
+        types_of(context)->first_free = type - XYL_USER_TYPE_BASE + 1;
     }
     pthread_mutex_unlock(&context->lock);
     if (layout == NULL)

@@ -5,6 +5,7 @@
 #define XYL_COLLECTIVES_DATA_TYPES_H
 
 #include "collectives/data/layout.h"
+#include "collectives/data/modules.h"
 
 enum {
     XYL_USER_TYPE_BASE = 0x40000000, /* handles of user types begin here */
@@ -29,8 +30,7 @@ static inline int xyl_type_is_user(xylem_type_t type)
            type - XYL_USER_TYPE_BASE < XYL_USER_TYPES_MAX;
 }
 
-/* Frees what the user has not destroyed. */
-void xyl_types_fini(xyl_type_table_t *table);
+extern const xyl_module_t xyl_types_module;
 
 /* Any type: the packed bytes of one element, and its layout; NULL for one whose
  * elements lie one behind the other without gaps, as those of predefined types

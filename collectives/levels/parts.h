@@ -8,9 +8,9 @@
 #define XYL_COLLECTIVES_LEVELS_PARTS_H
 
 #include "collectives/choose/select.h"
+#include "collectives/levels/team_levels.h"
 #include "collectives/node/program.h"
 #include "collectives/schedules/exchange.h"
-#include "runtime/core/team_levels.h"
 
 /* What is being composed, on this rank. */
 typedef struct xyl_han {

@@ -18,8 +18,8 @@
 #ifndef XYL_COLLECTIVES_LEVELS_RELAY_H
 #define XYL_COLLECTIVES_LEVELS_RELAY_H
 
+#include "collectives/levels/team_levels.h"
 #include "collectives/stages/tree_stage.h"
-#include "runtime/core/team_levels.h"
 
 enum { XYL_RELAY_SEATS = 4 /* of a node that may lead a lane, at most */ };
 

@@ -1,5 +1,6 @@
 #include "collectives/node/node.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "collectives/api/description.h"
@@ -40,6 +41,17 @@ int xyl_node_is_possible(const xylem_team_t *team, const xyl_problem_t *problem)
 
 /* ---- the board ---- */
 
+/* The state of a team: made when needed, by its lock. */
+typedef struct team_node {
+    xyl_board_t *board;
+    uint32_t *group_of; /* of its seats; see groups.h */
+} team_node_t;
+
+static team_node_t *node_of_team(const xylem_team_t *team)
+{
+    return team->attached[XYL_MODULE_NODE];
+}
+
 static xylem_status_t board_create(xylem_team_t *team, const xyl_group_t *seats,
                                    xyl_board_t **board_out)
 {
@@ -65,12 +77,13 @@ static xylem_status_t board_create(xylem_team_t *team, const xyl_group_t *seats,
 static xylem_status_t board_of(xylem_team_t *team, const xyl_group_t *seats,
                                xyl_board_t **board_out)
 {
+    team_node_t *node = node_of_team(team);
     xylem_status_t status = XYLEM_OK;
 
     pthread_mutex_lock(&team->lock);
-    if (team->board == NULL)
-        status = board_create(team, seats, &team->board);
-    *board_out = team->board;
+    if (node->board == NULL)
+        status = board_create(team, seats, &node->board);
+    *board_out = node->board;
     pthread_mutex_unlock(&team->lock);
     return status;
 }
@@ -106,10 +119,12 @@ static uint32_t *groups_create(const xylem_team_t *team,
 static xylem_status_t groups_of(xylem_team_t *team, const xyl_group_t *seats,
                                 const uint32_t **group_of_out)
 {
+    team_node_t *node = node_of_team(team);
+
     pthread_mutex_lock(&team->lock);
-    if (team->group_of == NULL)
-        team->group_of = groups_create(team, seats);
-    *group_of_out = team->group_of;
+    if (node->group_of == NULL)
+        node->group_of = groups_create(team, seats);
+    *group_of_out = node->group_of;
     pthread_mutex_unlock(&team->lock);
     return *group_of_out != NULL
                ? XYLEM_OK
@@ -123,7 +138,7 @@ static void boards_destroy(xylem_context_t *context, int all)
     xyl_board_t **link, *board;
 
     pthread_mutex_lock(&context->lock);
-    link = &context->left_boards;
+    link = &xyl_node_of_context(context)->left;
     while (*link != NULL) {
         board = *link;
         if (!all && !xyl_board_is_complete(board)) {
@@ -136,27 +151,46 @@ static void boards_destroy(xylem_context_t *context, int all)
     pthread_mutex_unlock(&context->lock);
 }
 
-void xyl_node_release(xylem_team_t *team)
+static void team_ends(xylem_team_t *team)
 {
     xylem_context_t *context = team->context;
-    xyl_board_t *board = team->board;
+    xyl_node_context_t *boards = xyl_node_of_context(context);
+    xyl_board_t *board = node_of_team(team)->board;
 
-    free(team->group_of);
-    team->group_of = NULL;
+    free(node_of_team(team)->group_of);
     if (board == NULL)
         return;
-    team->board = NULL;
     pthread_mutex_lock(&context->lock);
-    board->next_left = context->left_boards;
-    context->left_boards = board;
+    board->next_left = boards->left;
+    boards->left = board;
     pthread_mutex_unlock(&context->lock);
     boards_destroy(context, 0);
 }
 
-void xyl_node_release_all(xylem_context_t *context)
+/* Nor has any other rank's context a team any more. */
+static void context_ends(xylem_context_t *context)
 {
     boards_destroy(context, 1);
 }
+
+static void context_begins(xylem_context_t *context)
+{
+    xylem_status_t status = xyl_engine_source_add(
+        &context->engine,
+        (xyl_source_t){xyl_node_stages_poll, xyl_node_of_context(context)});
+
+    assert(status == XYLEM_OK);
+    (void)status;
+}
+
+const xyl_module_t xyl_node_module = {
+    .name = "node",
+    .bytes = {[XYL_OWNER_CONTEXT] = sizeof(xyl_node_context_t),
+              [XYL_OWNER_TEAM] = sizeof(team_node_t)},
+    .context_begins = context_begins,
+    .context_ends = context_ends,
+    .team_ends = team_ends,
+};
 
 /* ---- the program ---- */
 

@@ -3,6 +3,7 @@
 #ifndef XYL_COLLECTIVES_NODE_H
 #define XYL_COLLECTIVES_NODE_H
 
+#include "collectives/data/modules.h"
 #include "collectives/node/program.h"
 #include "collectives/schedules/exchange.h"
 
@@ -54,9 +55,20 @@ xylem_status_t xyl_node_level_add(xyl_operation_t *operation, uint32_t lane,
                                   const xyl_group_t *seats,
                                   xyl_node_program_t *program);
 
-/* The team's board goes, if it has one; nothing of the team is under way. */
-void xyl_node_release(xylem_team_t *team);
-/* The context has no teams any more, nor has any other rank's. */
-void xyl_node_release_all(xylem_context_t *context);
+/* The state of a context: the progressing thread's, but for what was left. */
+typedef struct xyl_node_context {
+    struct xyl_board *busy; /* see stage.c */
+    uint64_t moved;         /* by these in the present turn, see there */
+    unsigned hasty_stages;  /* on these, for which the net matters most */
+    struct xyl_board *left; /* see node.c; by the context's lock */
+} xyl_node_context_t;
+
+static inline xyl_node_context_t *
+xyl_node_of_context(const xylem_context_t *context)
+{
+    return context->attached[XYL_MODULE_NODE];
+}
+
+extern const xyl_module_t xyl_node_module;
 
 #endif

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "collectives/node/node.h"
 #include "runtime/base/bits.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
@@ -26,7 +27,8 @@ static xyl_node_stage_t *self(xyl_stage_t *stage)
  * not for looking again. */
 static void set_polls(xylem_context_t *context)
 {
-    int waits = context->busy_boards != NULL && context->hasty_stages == 0 &&
+    const xyl_node_context_t *boards = xyl_node_of_context(context);
+    int waits = boards->busy != NULL && boards->hasty_stages == 0 &&
                 context->engine.shm != NULL &&
                 !context->driver.params.shares_cores;
 
@@ -36,12 +38,13 @@ static void set_polls(xylem_context_t *context)
 static void list_add(xyl_node_stage_t *node)
 {
     xylem_context_t *context = node->stage.operation->request.context;
+    xyl_node_context_t *boards = xyl_node_of_context(context);
     xyl_board_t *board = node->board;
 
     node->next = NULL;
     node->previous = board->last;
     node->is_listed = 1;
-    context->hasty_stages += (unsigned)node->is_hasty;
+    boards->hasty_stages += (unsigned)node->is_hasty;
     board->last = node;
     if (board->unnumbered == NULL && node->state != XYL_NODE_NUMBERED)
         board->unnumbered = node;
@@ -52,19 +55,19 @@ static void list_add(xyl_node_stage_t *node)
     }
     board->first = node;
     board->previous_busy = NULL;
-    board->next_busy = context->busy_boards;
+    board->next_busy = boards->busy;
     if (board->next_busy != NULL)
         board->next_busy->previous_busy = board;
-    context->busy_boards = board;
+    boards->busy = board;
     set_polls(context);
 }
 
-static void board_rests(xylem_context_t *context, xyl_board_t *board)
+static void board_rests(xyl_node_context_t *boards, xyl_board_t *board)
 {
     if (board->previous_busy != NULL)
         board->previous_busy->next_busy = board->next_busy;
     else
-        context->busy_boards = board->next_busy;
+        boards->busy = board->next_busy;
     if (board->next_busy != NULL)
         board->next_busy->previous_busy = board->previous_busy;
 }
@@ -72,12 +75,13 @@ static void board_rests(xylem_context_t *context, xyl_board_t *board)
 static void list_remove(xyl_node_stage_t *node)
 {
     xylem_context_t *context = node->stage.operation->request.context;
+    xyl_node_context_t *boards = xyl_node_of_context(context);
     xyl_board_t *board = node->board;
 
     if (!node->is_listed)
         return;
     node->is_listed = 0;
-    context->hasty_stages -= (unsigned)node->is_hasty;
+    boards->hasty_stages -= (unsigned)node->is_hasty;
     if (board->unnumbered == node)
         board->unnumbered = node->next;
     if (node->previous != NULL)
@@ -89,7 +93,7 @@ static void list_remove(xyl_node_stage_t *node)
     else
         board->last = node->previous;
     if (board->first == NULL)
-        board_rests(context, board);
+        board_rests(boards, board);
     set_polls(context);
 }
 
@@ -141,12 +145,12 @@ static unsigned stage_poll(xyl_node_stage_t *node)
 
 unsigned xyl_node_stages_poll(void *arg)
 {
-    xylem_context_t *context = arg;
-    xyl_board_t *board = context->busy_boards, *next_board;
+    xyl_node_context_t *boards = arg;
+    xyl_board_t *board = boards->busy, *next_board;
     xyl_node_stage_t *node, *next;
     unsigned did = 0;
 
-    context->moved = 0;
+    boards->moved = 0;
     for (; board != NULL; board = next_board) {
         next_board = board->next_busy;
         did += xyl_node_number(board);
@@ -358,7 +362,7 @@ xylem_status_t xyl_node_stage_add(xyl_operation_t *operation, uint32_t lane,
     node->stage.writes = XYL_ROLE_RESULT;
     node->stage.sequences = 0; /* it sends no messages */
     node->board = board;
-    node->moved = &operation->request.context->moved;
+    node->moved = &xyl_node_of_context(operation->request.context)->moved;
     node->program = *program;
     node->buffers.copies = operation->request.context->copies;
     xyl_collective_of(operation)->written += written_by(program);

@@ -44,7 +44,8 @@ int xyl_node_stage_is_next(const xyl_stage_t *stage);
  * was started. */
 int xyl_node_stage_run(xyl_stage_t *stage, unsigned looks);
 
-/* An engine source: looks after all node stages of `context`. */
-unsigned xyl_node_stages_poll(void *context);
+/* An engine source: looks after all node stages of a context; `arg` is the
+ * xyl_node_context_t. */
+unsigned xyl_node_stages_poll(void *arg);
 
 #endif

@@ -5,14 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/node/node.h"
-#include "collectives/node/stage.h"
 #include "progress/net/ucx/net_ucx.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context_shm.h"
 #include "runtime/core/context_switches.h"
-#include "runtime/core/operation.h"
+#include "runtime/core/request.h"
 #include "runtime/core/team.h"
 #include "runtime/job/liveness.h"
 #include "runtime/job/peers.h"
@@ -63,7 +61,7 @@ xylem_status_t xyl_context_check(const xylem_context_t *context,
     return XYLEM_OK;
 }
 
-/* ---- slots and operations ---- */
+/* ---- slots ---- */
 
 uint32_t xyl_context_slot_acquire(xylem_context_t *context)
 {
@@ -88,60 +86,6 @@ void xyl_context_slot_release(xylem_context_t *context, uint32_t slot)
     pthread_mutex_unlock(&context->lock);
 }
 
-const xyl_user_op_t *xyl_context_user_op(xylem_context_t *context,
-                                         xylem_op_t op)
-{
-    uint32_t number = op - XYL_USER_OP_BASE;
-
-    if (number >= XYL_USER_OPS_MAX || context->user_ops[number].fn == NULL)
-        return NULL;
-    return &context->user_ops[number];
-}
-
-xylem_status_t xylem_op_create(xylem_context_t *context, xylem_op_fn fn,
-                               void *arg, uint32_t flags, xylem_op_t *op_out)
-{
-    xylem_status_t status = xyl_context_check(context, "xylem_op_create");
-    uint32_t i;
-
-    if (status != XYLEM_OK)
-        return status;
-    if (fn == NULL || op_out == NULL || (flags & ~XYLEM_OP_COMMUTATIVE) != 0)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_op_create: fn or op_out is NULL, or a flag is "
-                        "unknown");
-    pthread_mutex_lock(&context->lock);
-    for (i = 0; i < XYL_USER_OPS_MAX; i++)
-        if (context->user_ops[i].fn == NULL)
-            break;
-    if (i < XYL_USER_OPS_MAX)
-        context->user_ops[i] = (xyl_user_op_t){fn, arg, flags};
-    pthread_mutex_unlock(&context->lock);
-    if (i == XYL_USER_OPS_MAX)
-        return xyl_fail(XYLEM_ERR_NO_RESOURCE,
-                        "there are %d operations already; destroy some",
-                        XYL_USER_OPS_MAX);
-    *op_out = XYL_USER_OP_BASE + i;
-    return XYLEM_OK;
-}
-
-xylem_status_t xylem_op_destroy(xylem_context_t *context, xylem_op_t op)
-{
-    xylem_status_t status = xyl_context_check(context, "xylem_op_destroy");
-
-    if (status != XYLEM_OK)
-        return status;
-    if (xyl_context_user_op(context, op) == NULL)
-        return xyl_fail(XYLEM_ERR_INVALID_HANDLE,
-                        "xylem_op_destroy: there is no operation %u of the "
-                        "user's",
-                        op);
-    pthread_mutex_lock(&context->lock);
-    context->user_ops[op - XYL_USER_OP_BASE].fn = NULL;
-    pthread_mutex_unlock(&context->lock);
-    return XYLEM_OK;
-}
-
 /* ---- creation ---- */
 
 static void frame_destroy(xylem_context_t *context)
@@ -154,9 +98,8 @@ static void frame_destroy(xylem_context_t *context)
     while (context->teams != NULL)
         xyl_team_unreference(context->teams);
     xyl_heap_fini(&context->heap);
-    xyl_node_release_all(context);
+    xyl_modules_context_ends(context);
     xyl_context_shm_destroy(context);
-    xyl_types_fini(&context->types);
     xyl_pool_fini(&context->pool);
     pthread_mutex_destroy(&context->lock);
     if (context->owns_peers)
@@ -174,16 +117,20 @@ static xylem_status_t frame_create(const xyl_allocator_t *allocator,
 {
     xylem_context_t *context;
     xyl_config_t config;
+    size_t bytes;
     xylem_status_t status = xyl_config_load(settings, &config);
 
     if (status != XYLEM_OK)
         return status;
-    context = aligned_alloc(XYL_MEMORY_ALIGN,
-                            (sizeof *context + XYL_MEMORY_ALIGN - 1) &
-                                ~(size_t)(XYL_MEMORY_ALIGN - 1));
+    bytes = xyl_modules_bytes(XYL_OWNER_CONTEXT, sizeof *context);
+    context =
+        aligned_alloc(XYL_MEMORY_ALIGN, (bytes + XYL_MEMORY_ALIGN - 1) &
+                                            ~(size_t)(XYL_MEMORY_ALIGN - 1));
     if (context == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a context");
-    memset(context, 0, sizeof *context);
+    memset(context, 0, bytes);
+    xyl_modules_attach(XYL_OWNER_CONTEXT, context, sizeof *context,
+                       context->attached);
     context->config = config;
     context->past_caches =
         config.past_caches == 0 ? UINT64_MAX : config.past_caches;
@@ -193,9 +140,7 @@ static xylem_status_t frame_create(const xyl_allocator_t *allocator,
     pthread_mutex_init(&context->lock, NULL);
     xyl_heap_init(&context->heap);
     xyl_context_failures_init(context);
-    status = xyl_engine_source_add(
-        &context->engine, (xyl_source_t){xyl_node_stages_poll, context});
-    assert(status == XYLEM_OK);
+    xyl_modules_context_begins(context);
     status = xyl_context_switches_read(context);
     if (status != XYLEM_OK)
         frame_destroy(context);
@@ -272,8 +217,6 @@ xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
     status = world_create(context);
     if (status != XYLEM_OK)
         goto stop_driver;
-    if (parts->world_map != NULL)
-        context->world->map = *parts->world_map;
     context->magic = XYL_CONTEXT_MAGIC;
     *context_out = context;
     return XYLEM_OK;

@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "collectives/data/types.h"
 #include "progress/engine/driver.h"
 #include "progress/engine/engine.h"
 #include "runtime/base/bits.h"
@@ -15,13 +14,12 @@
 #include "runtime/base/marks.h"
 #include "runtime/base/memory.h"
 #include "runtime/core/heap.h"
+#include "runtime/core/module.h"
 #include "runtime/job/bootstrap.h"
 
 enum {
     XYL_CONTEXT_MAGIC = 0x78437478,
-    XYL_TEAM_SLOTS = 1 << 14, /* teams that a rank is in at once */
-    XYL_USER_OPS_MAX = 256,
-    XYL_USER_OP_BASE = 0x100 /* handles of user operations begin here */
+    XYL_TEAM_SLOTS = 1 << 14 /* teams that a rank is in at once */
 };
 
 struct xyl_operation;
@@ -37,12 +35,6 @@ typedef struct xyl_peer {
     uint8_t is_suspected; /* has_failed once the failure event is handled */
 } xyl_peer_t;
 
-typedef struct xyl_user_op {
-    xylem_op_fn fn; /* NULL: free */
-    void *arg;
-    uint32_t flags;
-} xyl_user_op_t;
-
 /* The parts that tests and simulators replace. All borrowed until the context
  * is destroyed, but `net`, which it destroys. */
 typedef struct xyl_context_parts {
@@ -51,8 +43,6 @@ typedef struct xyl_context_parts {
     const xyl_allocator_t *allocator;
     const xyl_clock_t *clock;
     xyl_peer_t *peers; /* [ranks]; may be shared if no rank ever fails */
-    /* Of the world team, for contexts that share one; NULL: made if needed. */
-    const struct xyl_topology_map *world_map;
     /* Called once with the fifo that events go to. */
     xyl_net_t *(*net_create)(void *arg, uint32_t rank, xyl_fifo_t *ready);
     void *net_arg;
@@ -90,20 +80,14 @@ struct xylem_context {
     uint32_t *switch_ids; /* NULL: no topology file; context_switches.h */
     struct xyl_liveness *liveness; /* NULL: nobody is watched */
     xylem_team_t *world;
-    pthread_mutex_t lock; /* team_slots, user_ops, types */
+    pthread_mutex_t lock;            /* team_slots, and what modules say */
+    void *attached[XYL_MODULES_MAX]; /* see module.h */
     uint64_t team_slots[XYL_TEAM_SLOTS / 64];
-    xyl_user_op_t user_ops[XYL_USER_OPS_MAX];
-    xyl_type_table_t types;
     _Atomic uint32_t requests_live; /* not yet freed */
     _Atomic uint32_t teams_made;
     xylem_team_t *teams; /* all, guarded by `lock` */
     /* The progressing thread's. */
     struct xyl_operation *operations; /* active, newest first */
-    struct xyl_board *busy_boards;    /* see collectives/node/stage.c */
-    uint64_t moved;         /* by these in the present turn, see there */
-    unsigned calls_to_turn; /* see collectives/api/at_once.c */
-    unsigned hasty_stages;  /* on these, for which the net matters most */
-    struct xyl_board *left_boards; /* see collectives/node/node.c; by `lock` */
     xylem_request_t *zombies;
     xyl_event_t failure_event;
     int failure_is_queued;
@@ -127,10 +111,6 @@ void xyl_context_failures_init(xylem_context_t *context);
  * XYL_TEAM_SLOTS: none is free. Any thread. */
 uint32_t xyl_context_slot_acquire(xylem_context_t *context);
 void xyl_context_slot_release(xylem_context_t *context, uint32_t slot);
-
-/* The user's operation behind a handle; NULL: none. */
-const xyl_user_op_t *xyl_context_user_op(xylem_context_t *context,
-                                         xylem_op_t op);
 
 xylem_status_t xyl_context_check(const xylem_context_t *context,
                                  const char *call);

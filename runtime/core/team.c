@@ -3,11 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/api/at_once.h"
-#include "collectives/choose/plan_cache.h"
-#include "collectives/node/node.h"
 #include "runtime/base/status.h"
-#include "runtime/core/team_levels.h"
 
 /* ---- life ---- */
 
@@ -54,14 +50,16 @@ xylem_status_t xyl_team_create(xylem_context_t *context, uint32_t rank,
                                uint32_t *world_ranks, uint16_t *peer_slots,
                                xylem_team_t **team_out)
 {
-    xylem_team_t *team = xyl_pool_acquire(&context->pool, sizeof *team);
+    size_t bytes = xyl_modules_bytes(XYL_OWNER_TEAM, sizeof(xylem_team_t));
+    xylem_team_t *team = xyl_pool_acquire(&context->pool, bytes);
 
     if (team == NULL) {
         free(world_ranks);
         free(peer_slots);
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a team");
     }
-    memset(team, 0, sizeof *team);
+    memset(team, 0, bytes);
+    xyl_modules_attach(XYL_OWNER_TEAM, team, sizeof *team, team->attached);
     team->magic = XYL_TEAM_MAGIC;
     team->rank = rank;
     team->size = size;
@@ -83,26 +81,20 @@ xylem_status_t xyl_team_create(xylem_context_t *context, uint32_t rank,
 static void release(xylem_team_t *team)
 {
     xylem_context_t *context = team->context;
-    uint32_t i;
 
-    xyl_at_once_clear(team);
-    xyl_plan_cache_clear(team);
-    xyl_node_release(team);
-    xyl_team_levels_free(team);
+    xyl_modules_team_ends(team);
     list_remove(team);
     /* Every operation of the team has completed here, so all messages for the
      * slot have been matched and it may name another team. After a failure
      * that is not known, and the slot is not used again. */
     if (!xyl_team_has_failures(team))
         xyl_context_slot_release(context, team->slot);
-    for (i = 0; i < XYL_TREE_CACHE_SIZE; i++)
-        free(team->trees[i].children);
-    free(team->map_memory);
     free(team->world_ranks);
     free(team->peer_slots);
     pthread_mutex_destroy(&team->lock);
     team->magic = 0;
-    xyl_pool_release(&context->pool, team, sizeof *team);
+    xyl_pool_release(&context->pool, team,
+                     xyl_modules_bytes(XYL_OWNER_TEAM, sizeof *team));
 }
 
 void xyl_team_reference(xylem_team_t *team)
@@ -116,139 +108,6 @@ void xyl_team_unreference(xylem_team_t *team)
     if (atomic_fetch_sub_explicit(&team->references, 1, memory_order_acq_rel) ==
         1)
         release(team);
-}
-
-/* ---- trees ---- */
-
-xylem_status_t xyl_team_map_create(const xyl_peer_t *peers,
-                                   const uint32_t *world_ranks, uint32_t n,
-                                   uint32_t **memory_out,
-                                   xyl_topology_map_t *map_out)
-{
-    uint32_t levels = 3, i;
-    /* order, position, group[levels], ids[levels], core */
-    uint32_t *memory = malloc((size_t)n * (2 + levels + levels + 1) * 4);
-    uint32_t *group, *ids, *core;
-
-    if (memory == NULL)
-        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a map of ranks");
-    group = memory + 2 * (size_t)n;
-    ids = group + (size_t)levels * n;
-    core = ids + (size_t)levels * n;
-    for (i = 0; i < n; i++) {
-        const xylem_place_t *place =
-            &peers[world_ranks == NULL ? i : world_ranks[i]].place;
-        ids[i] = place->node;
-        ids[n + i] = place->socket;
-        ids[2 * (size_t)n + i] = place->numa;
-        core[i] = place->core;
-    }
-    xyl_topology_map_build(n, levels, ids, core, memory, memory + n, group,
-                           map_out);
-    *memory_out = memory;
-    return XYLEM_OK;
-}
-
-/* The topology tree takes one shape for all levels: a chain for radix 1, else
- * k-nomial. */
-static void topology_shapes(uint32_t radix, xyl_shape_t *shapes)
-{
-    uint32_t i;
-
-    for (i = 0; i <= XYL_TREE_LEVELS_MAX; i++)
-        shapes[i] = radix < 2 ? (xyl_shape_t){XYLEM_TREE_CHAIN, 0}
-                              : (xyl_shape_t){XYLEM_TREE_KNOMIAL, radix};
-}
-
-/* Writes up to `capacity` children, returns how many there are. */
-static uint32_t compute(const xylem_team_t *team, const xyl_tree_key_t *key,
-                        uint32_t *parent_out, uint32_t *children,
-                        uint32_t capacity)
-{
-    xyl_shape_t shapes[XYL_TREE_LEVELS_MAX + 1];
-
-    if (key->shape.tree != XYLEM_TREE_TOPOLOGY) {
-        *parent_out = xyl_tree_parent(key->shape, key->half, team->size,
-                                      team->rank, key->root);
-        return xyl_tree_children(key->shape, key->half, team->size, team->rank,
-                                 key->root, children, capacity);
-    }
-    topology_shapes(key->shape.radix, shapes);
-    *parent_out =
-        xyl_topology_tree_parent(&team->map, shapes, 0, team->rank, key->root);
-    return xyl_topology_tree_children(&team->map, shapes, 0, team->rank,
-                                      key->root, children, capacity);
-}
-
-/* Fills a cache entry. The lock is held. */
-static xylem_status_t remember(xylem_team_t *team, const xyl_tree_key_t *key,
-                               xyl_neighbours_t *entry)
-{
-    enum { CHILDREN_FIRST = 16 };
-    uint32_t count, *children = entry->children;
-    uint32_t capacity = entry->capacity;
-
-    if (key->shape.tree == XYLEM_TREE_TOPOLOGY && team->map.ranks == 0 &&
-        xyl_team_map_create(team->context->peers, team->world_ranks, team->size,
-                            &team->map_memory, &team->map) != XYLEM_OK)
-        return XYLEM_ERR_NO_MEMORY;
-    if (children == NULL) {
-        capacity = CHILDREN_FIRST;
-        children = malloc(capacity * sizeof *children);
-        if (children == NULL)
-            return XYLEM_ERR_NO_MEMORY;
-        entry->children = children;
-        entry->capacity = capacity;
-    }
-    count = compute(team, key, &entry->parent, children, capacity);
-    if (count > capacity) {
-        children = realloc(children, count * sizeof *children);
-        if (children == NULL)
-            return XYLEM_ERR_NO_MEMORY;
-        entry->children = children;
-        entry->capacity = count;
-        compute(team, key, &entry->parent, children, count);
-    }
-    entry->child_count = count;
-    entry->key = *key;
-    return XYLEM_OK;
-}
-
-static int keys_equal(const xyl_tree_key_t *a, const xyl_tree_key_t *b)
-{
-    return a->shape.tree == b->shape.tree && a->shape.radix == b->shape.radix &&
-           a->half == b->half && a->root == b->root;
-}
-
-xylem_status_t xyl_team_neighbours(xylem_team_t *team,
-                                   const xyl_tree_key_t *key,
-                                   xyl_arena_t *arena,
-                                   xyl_neighbours_t *neighbours_out)
-{
-    uint32_t hash = (key->root * 31 + key->shape.radix) * 31 +
-                    (uint32_t)key->shape.tree * 2 + key->half;
-    xyl_neighbours_t *entry = &team->trees[hash % XYL_TREE_CACHE_SIZE];
-    uint32_t *children = NULL;
-    xylem_status_t status = XYLEM_OK;
-
-    pthread_mutex_lock(&team->lock);
-    if (entry->children == NULL || !keys_equal(&entry->key, key)) {
-        entry->key.shape.tree = XYLEM_TREE_AUTO; /* until it is filled */
-        status = remember(team, key, entry);
-    }
-    if (status == XYLEM_OK) {
-        children = xyl_arena_array(arena, entry->child_count, sizeof *children);
-        if (children == NULL)
-            status = XYLEM_ERR_NO_MEMORY;
-    }
-    if (status == XYLEM_OK) {
-        memcpy(children, entry->children,
-               entry->child_count * sizeof *children);
-        *neighbours_out = *entry;
-        neighbours_out->children = children;
-    }
-    pthread_mutex_unlock(&team->lock);
-    return status;
 }
 
 /* ---- failures ---- */

@@ -157,7 +157,7 @@ static void test_death_is_seen(void)
     keep_all(&world, sizeof world.words[0]);
     context = fabric_context(world.fabric, 1);
     xyl_context_suspect(context, ROOT);
-    context->calls_to_turn = 0;
+    xyl_at_once_of(context)->calls_to_turn = 0;
     CHECK_EQ(run(&world, 1, sizeof world.words[0], &operation),
              XYL_AT_ONCE_NOT);
     CHECK_EQ(atomic_load(&context->failures), 1);

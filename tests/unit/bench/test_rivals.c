@@ -1,9 +1,9 @@
 /* The two rival designs over the fabric: right results however messages come,
- * the waits that make them what they are, and an end to everything when ranks,
- * the net or memory fail. */
+ * the waits that make them what they are, an end when ranks or memory fail. */
 #include <string.h>
 
 #include "bench/measure/rival_stages.h"
+#include "collectives/stages/team_trees.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
 #include "tests/support/coll_run.h"

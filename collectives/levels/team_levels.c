@@ -1,4 +1,4 @@
-#include "runtime/core/team_levels.h"
+#include "collectives/levels/team_levels.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -163,23 +163,39 @@ static xyl_levels_t *create(const xylem_team_t *team)
     return NULL;
 }
 
+/* The state of a team: made when needed, by the team's lock. */
+typedef struct team_levels {
+    xyl_levels_t *levels;
+} team_levels_t;
+
+static team_levels_t *levels_of(const xylem_team_t *team)
+{
+    return team->attached[XYL_MODULE_LEVELS];
+}
+
 const xyl_levels_t *xyl_team_levels(xylem_team_t *team)
 {
+    team_levels_t *state = levels_of(team);
     const xyl_levels_t *levels;
 
     pthread_mutex_lock(&team->lock);
-    if (team->levels == NULL)
-        team->levels = create(team);
-    levels = team->levels;
+    if (state->levels == NULL)
+        state->levels = create(team);
+    levels = state->levels;
     pthread_mutex_unlock(&team->lock);
     return levels;
 }
 
-void xyl_team_levels_free(xylem_team_t *team)
+static void levels_end(xylem_team_t *team)
 {
-    levels_free(team->levels);
-    team->levels = NULL;
+    levels_free(levels_of(team)->levels);
 }
+
+const xyl_module_t xyl_team_levels_module = {
+    .name = "levels",
+    .bytes = {[XYL_OWNER_TEAM] = sizeof(team_levels_t)},
+    .team_ends = levels_end,
+};
 
 /* The node that holds place `at` of the order. */
 static uint32_t node_at(const xyl_levels_t *levels, uint32_t at)

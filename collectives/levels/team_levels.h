@@ -1,10 +1,12 @@
 /* How a team lies on nodes: what collectives of several levels are made from.
  * Nodes are numbered in the order of their first ranks, the ranks of a node
  * (its seats) in ascending order. */
-#ifndef XYL_RUNTIME_CORE_TEAM_LEVELS_H
-#define XYL_RUNTIME_CORE_TEAM_LEVELS_H
+#ifndef XYL_COLLECTIVES_LEVELS_TEAM_LEVELS_H
+#define XYL_COLLECTIVES_LEVELS_TEAM_LEVELS_H
 
+#include "collectives/data/modules.h"
 #include "runtime/core/team.h"
+#include "trees/topology_tree.h"
 
 typedef struct xyl_levels {
     uint32_t ranks;
@@ -21,7 +23,7 @@ typedef struct xyl_levels {
 
 /* Made by the first call; belongs to the team. NULL: no memory. Any thread. */
 const xyl_levels_t *xyl_team_levels(xylem_team_t *team);
-void xyl_team_levels_free(xylem_team_t *team);
+extern const xyl_module_t xyl_team_levels_module;
 
 static inline uint32_t xyl_levels_seats(const xyl_levels_t *levels,
                                         uint32_t node)

@@ -1,0 +1,19 @@
+/* The modules of collectives/: one line each. */
+#include "collectives/data/modules.h"
+#include "collectives/api/at_once.h"
+#include "collectives/choose/plan_cache.h"
+#include "collectives/data/types.h"
+#include "collectives/data/user_op.h"
+#include "collectives/levels/team_levels.h"
+#include "collectives/node/node.h"
+#include "collectives/stages/team_trees.h"
+
+const xyl_module_t *const xyl_modules[XYL_MODULES_MAX] = {
+    [XYL_MODULE_OPS] = &xyl_user_ops_module,
+    [XYL_MODULE_TYPES] = &xyl_types_module,
+    [XYL_MODULE_TREES] = &xyl_team_trees_module,
+    [XYL_MODULE_LEVELS] = &xyl_team_levels_module,
+    [XYL_MODULE_NODE] = &xyl_node_module,
+    [XYL_MODULE_PLANS] = &xyl_plan_cache_module,
+    [XYL_MODULE_AT_ONCE] = &xyl_at_once_module,
+};

@@ -1,0 +1,21 @@
+/* The numbers of the modules of collectives/, by which their state in a context
+ * or a team is found (runtime/core/module.h). Each builds on lower ones at
+ * most. */
+#ifndef XYL_COLLECTIVES_DATA_MODULES_H
+#define XYL_COLLECTIVES_DATA_MODULES_H
+
+#include "runtime/core/module.h"
+
+enum {
+    XYL_MODULE_OPS,     /* data/user_op.h */
+    XYL_MODULE_TYPES,   /* data/types.h */
+    XYL_MODULE_TREES,   /* stages/team_trees.h */
+    XYL_MODULE_LEVELS,  /* levels/team_levels.h */
+    XYL_MODULE_NODE,    /* node/node.h */
+    XYL_MODULE_PLANS,   /* choose/plan_cache.h */
+    XYL_MODULE_AT_ONCE, /* api/at_once.h */
+    XYL_MODULE_COUNT
+};
+_Static_assert((int)XYL_MODULE_COUNT <= (int)XYL_MODULES_MAX, "all have room");
+
+#endif

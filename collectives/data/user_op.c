@@ -1,0 +1,71 @@
+#include "collectives/data/user_op.h"
+
+#include "runtime/base/status.h"
+#include "runtime/core/context.h"
+
+const xyl_module_t xyl_user_ops_module = {
+    .name = "user operations",
+    .bytes = {[XYL_OWNER_CONTEXT] = XYL_USER_OPS_MAX * sizeof(xyl_user_op_t)},
+};
+
+static xyl_user_op_t *user_ops_of(const xylem_context_t *context)
+{
+    return context->attached[XYL_MODULE_OPS];
+}
+
+const xyl_user_op_t *xyl_user_op_find(const xylem_context_t *context,
+                                      xylem_op_t op)
+{
+    const xyl_user_op_t *user_ops = user_ops_of(context);
+    uint32_t number = op - XYL_USER_OP_BASE;
+
+    if (number >= XYL_USER_OPS_MAX || user_ops[number].fn == NULL)
+        return NULL;
+    return &user_ops[number];
+}
+
+xylem_status_t xylem_op_create(xylem_context_t *context, xylem_op_fn fn,
+                               void *arg, uint32_t flags, xylem_op_t *op_out)
+{
+    xylem_status_t status = xyl_context_check(context, "xylem_op_create");
+    xyl_user_op_t *user_ops;
+    uint32_t i;
+
+    if (status != XYLEM_OK)
+        return status;
+    if (fn == NULL || op_out == NULL || (flags & ~XYLEM_OP_COMMUTATIVE) != 0)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "xylem_op_create: fn or op_out is NULL, or a flag is "
+                        "unknown");
+    user_ops = user_ops_of(context);
+    pthread_mutex_lock(&context->lock);
+    for (i = 0; i < XYL_USER_OPS_MAX; i++)
+        if (user_ops[i].fn == NULL)
+            break;
+    if (i < XYL_USER_OPS_MAX)
+        user_ops[i] = (xyl_user_op_t){fn, arg, flags};
+    pthread_mutex_unlock(&context->lock);
+    if (i == XYL_USER_OPS_MAX)
+        return xyl_fail(XYLEM_ERR_NO_RESOURCE,
+                        "there are %d operations already; destroy some",
+                        XYL_USER_OPS_MAX);
+    *op_out = XYL_USER_OP_BASE + i;
+    return XYLEM_OK;
+}
+
+xylem_status_t xylem_op_destroy(xylem_context_t *context, xylem_op_t op)
+{
+    xylem_status_t status = xyl_context_check(context, "xylem_op_destroy");
+
+    if (status != XYLEM_OK)
+        return status;
+    if (xyl_user_op_find(context, op) == NULL)
+        return xyl_fail(XYLEM_ERR_INVALID_HANDLE,
+                        "xylem_op_destroy: there is no operation %u of the "
+                        "user's",
+                        op);
+    pthread_mutex_lock(&context->lock);
+    user_ops_of(context)[op - XYL_USER_OP_BASE].fn = NULL;
+    pthread_mutex_unlock(&context->lock);
+    return XYLEM_OK;
+}

@@ -1,0 +1,24 @@
+/* Operations that combine elements as the user's functions say. Any thread. */
+#ifndef XYL_COLLECTIVES_DATA_USER_OP_H
+#define XYL_COLLECTIVES_DATA_USER_OP_H
+
+#include "collectives/data/modules.h"
+
+enum {
+    XYL_USER_OPS_MAX = 256,
+    XYL_USER_OP_BASE = 0x100 /* handles of user operations begin here */
+};
+
+typedef struct xyl_user_op {
+    xylem_op_fn fn; /* NULL: free */
+    void *arg;
+    uint32_t flags;
+} xyl_user_op_t;
+
+/* What is behind a handle; NULL: nothing. */
+const xyl_user_op_t *xyl_user_op_find(const xylem_context_t *context,
+                                      xylem_op_t op);
+
+extern const xyl_module_t xyl_user_ops_module;
+
+#endif

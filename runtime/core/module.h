@@ -1,0 +1,48 @@
+/* Modules: those above the core who keep state of their own with every context
+ * and every team. The core makes room for it, cleared, finds it by the module's
+ * number, and tells the module of the end. */
+#ifndef XYL_RUNTIME_CORE_MODULE_H
+#define XYL_RUNTIME_CORE_MODULE_H
+
+#include <stddef.h>
+
+#include "include/xylem.h"
+
+enum { XYL_MODULES_MAX = 8 };
+
+/* Whom state is attached to. */
+typedef enum xyl_owner {
+    XYL_OWNER_CONTEXT,
+    XYL_OWNER_TEAM,
+    XYL_OWNERS
+} xyl_owner_t;
+
+/* Functions may be NULL. Those of the modules with higher numbers, which build
+ * on the lower ones, are called first at the end, last at the beginning. */
+typedef struct xyl_module {
+    const char *name;
+    size_t bytes[XYL_OWNERS]; /* of its state: owner->attached[number] */
+    /* The context has its engine and its settings, but neither net nor ranks.
+     */
+    void (*context_begins)(xylem_context_t *context);
+    /* Its teams are gone; shared memory is still there. */
+    void (*context_ends)(xylem_context_t *context);
+    /* Whichever thread gives up the last reference; nothing of the team is
+     * under way. */
+    void (*team_ends)(xylem_team_t *team);
+} xyl_module_t;
+
+/* By number; defined above the core, where all modules are known. */
+extern const xyl_module_t *const xyl_modules[XYL_MODULES_MAX];
+
+/* Bytes of an owner of `bytes` bytes with all states behind it. */
+size_t xyl_modules_bytes(xyl_owner_t owner, size_t bytes);
+/* Sets attached[number] of the owner at `memory`. */
+void xyl_modules_attach(xyl_owner_t owner, void *memory, size_t bytes,
+                        void **attached);
+
+void xyl_modules_context_begins(xylem_context_t *context);
+void xyl_modules_context_ends(xylem_context_t *context);
+void xyl_modules_team_ends(xylem_team_t *team);
+
+#endif
