@@ -2,7 +2,7 @@
 #ifndef XYL_BENCH_MEASURE_COLL_H
 #define XYL_BENCH_MEASURE_COLL_H
 
-#include "collectives/api/description.h"
+#include "collectives/data/description.h"
 
 /* 1 when `name` is a collective's. */
 int coll_parse(const char *name, xylem_coll_t *coll_out);

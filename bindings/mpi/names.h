@@ -4,7 +4,7 @@
 #ifndef XMPI_NAMES_H
 #define XMPI_NAMES_H
 
-#include "collectives/api/description.h"
+#include "collectives/data/description.h"
 
 /* What is not a collective, but has to do with what the binding keeps. */
 #define XMPI_OTHERS(X)                                                         \

@@ -2,7 +2,7 @@
 #ifndef XYL_COLLECTIVES_API_ARGUMENTS_H
 #define XYL_COLLECTIVES_API_ARGUMENTS_H
 
-#include "collectives/api/description.h"
+#include "collectives/data/description.h"
 #include "runtime/core/team.h"
 
 /* Whether buffers and arrays are there: what may differ from call to call of a

@@ -1,7 +1,7 @@
 #include "collectives/api/at_once.h"
 
-#include "collectives/api/description.h"
 #include "collectives/choose/plan_cache.h"
+#include "collectives/data/description.h"
 #include "collectives/node/stage.h"
 #include "runtime/core/context.h"
 

@@ -1,7 +1,7 @@
 /* The short forms of the collectives: each fills in the arguments of one call
  * and hands them on, blocking or not. */
-#include "collectives/api/description.h"
 #include "collectives/choose/compose.h"
+#include "collectives/data/description.h"
 
 /* As many parameters as MPI's. NOLINTBEGIN(readability-function-size) */
 

@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "collectives/api/description.h"
 #include "collectives/choose/select.h"
+#include "collectives/data/description.h"
 #include "collectives/levels/han.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"

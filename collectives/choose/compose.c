@@ -1,7 +1,7 @@
 #include "collectives/choose/compose.h"
 
-#include "collectives/api/description.h"
 #include "collectives/choose/select.h"
+#include "collectives/data/description.h"
 #include "collectives/data/user_op.h"
 #include "collectives/levels/han.h"
 #include "collectives/node/node.h"

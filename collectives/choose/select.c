@@ -1,6 +1,6 @@
 #include "collectives/choose/select.h"
 
-#include "collectives/api/description.h"
+#include "collectives/data/description.h"
 
 #include <inttypes.h>
 

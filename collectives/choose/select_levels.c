@@ -1,7 +1,7 @@
 /* How levels in series are run: a table by nodes and bytes, and what the call
  * and the settings leave of it. */
-#include "collectives/api/description.h"
 #include "collectives/choose/select.h"
+#include "collectives/data/description.h"
 #include "collectives/levels/team_levels.h"
 #include "runtime/base/log.h"
 

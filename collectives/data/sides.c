@@ -1,6 +1,6 @@
 #include "collectives/data/sides.h"
 
-#include "collectives/api/description.h"
+#include "collectives/data/description.h"
 #include "collectives/data/layout_build.h"
 #include "collectives/data/types.h"
 #include "runtime/base/status.h"

@@ -8,7 +8,7 @@
  *
  *   node allgather ──▶ (copy in) ──▶ exchange ──▶ node bcasts ──▶ (copy out)
  */
-#include "collectives/api/description.h"
+#include "collectives/data/description.h"
 #include "collectives/levels/parts.h"
 #include "runtime/base/status.h"
 

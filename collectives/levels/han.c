@@ -3,9 +3,9 @@
 #include <assert.h>
 #include <string.h>
 
-#include "collectives/api/description.h"
 #include "collectives/choose/compose.h"
 #include "collectives/choose/select.h"
+#include "collectives/data/description.h"
 #include "collectives/levels/parts.h"
 #include "collectives/levels/relay.h"
 #include "collectives/node/node.h"

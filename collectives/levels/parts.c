@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "collectives/api/description.h"
+#include "collectives/data/description.h"
 #include "collectives/node/node.h"
 #include "collectives/node/stage.h"
 #include "collectives/schedules/writers.h"

@@ -5,8 +5,8 @@
  *
  *   node reduce ──▶ (sort) ──▶ reduce_scatter ──▶ node scatter
  */
-#include "collectives/api/description.h"
 #include "collectives/choose/select.h"
+#include "collectives/data/description.h"
 #include "collectives/levels/parts.h"
 #include "collectives/schedules/writers.h"
 

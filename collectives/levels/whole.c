@@ -2,7 +2,7 @@
  * are, and the frame of their operations. */
 #include <stdlib.h>
 
-#include "collectives/api/description.h"
+#include "collectives/data/description.h"
 #include "collectives/levels/han.h"
 #include "collectives/levels/parts.h"
 #include "collectives/node/blocks.h"

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "collectives/api/description.h"
+#include "collectives/data/description.h"
 #include "collectives/data/layout_build.h"
 #include "collectives/data/types.h"
 #include "runtime/base/status.h"

@@ -3,8 +3,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "collectives/api/description.h"
 #include "collectives/choose/select.h"
+#include "collectives/data/description.h"
 #include "collectives/node/blocks.h"
 #include "collectives/node/groups.h"
 #include "collectives/node/stage.h"

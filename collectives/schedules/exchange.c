@@ -1,6 +1,6 @@
 #include "collectives/schedules/exchange.h"
 
-#include "collectives/api/description.h"
+#include "collectives/data/description.h"
 #include "collectives/data/layout_build.h"
 #include "collectives/data/types.h"
 #include "collectives/levels/han.h"

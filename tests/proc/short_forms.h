@@ -2,7 +2,7 @@
 #ifndef TESTS_PROC_SHORT_FORMS_H
 #define TESTS_PROC_SHORT_FORMS_H
 
-#include "collectives/api/description.h"
+#include "collectives/data/description.h"
 
 /* 1 when there is a short form that can be told these arguments. */
 int short_form_exists(const xylem_coll_args_t *args);

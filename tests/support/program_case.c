@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/api/description.h"
+#include "collectives/data/description.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
 #include "tests/support/program_inside.h"

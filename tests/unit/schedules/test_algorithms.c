@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/api/description.h"
+#include "collectives/data/description.h"
 #include "runtime/core/team.h"
 #include "simulator/random.h"
 #include "tests/support/algorithm_case.h"

@@ -3,8 +3,8 @@
  * their checks, the benchmarks, the binding for MPI and the tests are made of
  * this table or read it. It needs the public header alone, so that programs
  * which do not load the library have it, too. */
-#ifndef XYL_COLLECTIVES_API_DESCRIPTION_H
-#define XYL_COLLECTIVES_API_DESCRIPTION_H
+#ifndef XYL_COLLECTIVES_DATA_DESCRIPTION_H
+#define XYL_COLLECTIVES_DATA_DESCRIPTION_H
 
 #include <assert.h>
 
