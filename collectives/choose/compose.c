@@ -65,26 +65,23 @@ static xylem_status_t add_up(xyl_operation_t *operation, uint32_t root)
 }
 
 static xylem_status_t hand_out(xyl_operation_t *operation,
-                               const xylem_coll_args_t *args,
                                xylem_status_t status,
                                xyl_operation_t **operation_out)
 {
-    if (status != XYLEM_OK) {
+    if (status == XYLEM_OK)
+        *operation_out = operation;
+    else
         xyl_request_discard(&operation->request);
-        return status;
-    }
-    xyl_collective_bind(operation, args);
-    *operation_out = operation;
-    return XYLEM_OK;
+    return status;
 }
 
 /* ---- broadcast: one stage down ---- */
 
-static xylem_status_t bcast_create(xylem_team_t *team,
+static xylem_status_t bcast_create(const xyl_call_t *call,
                                    const xylem_coll_args_t *args,
-                                   const xyl_sides_t *sides,
                                    xyl_operation_t **operation_out)
 {
+    xylem_team_t *team = call->team;
     xyl_operation_t *operation;
     xyl_plan_t plan;
     xylem_status_t status;
@@ -96,30 +93,27 @@ static xylem_status_t bcast_create(xylem_team_t *team,
         return status;
     status = add_down(operation, args->root);
     if (status == XYLEM_OK)
-        status = xyl_pack_stages_add(operation, sides->recv);
-    if (status == XYLEM_OK)
-        xyl_collective_of(operation)->sides = *sides;
-    return hand_out(operation, args, status, operation_out);
+        status = xyl_pack_stages_add(operation, call->sides.recv);
+    return hand_out(operation, status, operation_out);
 }
 
 /* ---- reduce: one stage up ---- */
 
-static xylem_status_t reduce_create(xylem_team_t *team,
+static xylem_status_t reduce_create(const xyl_call_t *call,
                                     const xylem_coll_args_t *args,
-                                    const xyl_combiner_t *combiner,
                                     xyl_operation_t **operation_out)
 {
     xyl_operation_t *operation;
     xyl_plan_t plan;
     xylem_status_t status;
 
-    xyl_select(team, args, combiner->is_commutative, &plan);
-    status = xyl_collective_create(team, args, &plan, 1, &operation);
+    xyl_select(call->team, args, call->combiner.is_commutative, &plan);
+    status = xyl_collective_create(call->team, args, &plan, 1, &operation);
     if (status != XYLEM_OK)
         return status;
-    xyl_collective_of(operation)->combiner = *combiner;
+    xyl_collective_of(operation)->combiner = call->combiner;
     status = add_up(operation, args->root);
-    return hand_out(operation, args, status, operation_out);
+    return hand_out(operation, status, operation_out);
 }
 
 /* ---- allreduce: up to rank 0, then down from it ---- */
@@ -143,7 +137,7 @@ static xylem_status_t allreduce_create(xylem_team_t *team,
     status = add_up(operation, 0);
     if (status == XYLEM_OK)
         status = add_down(operation, 0);
-    return hand_out(operation, &rooted, status, operation_out);
+    return hand_out(operation, status, operation_out);
 }
 
 xylem_status_t xyl_allreduce_create(xylem_team_t *team,
@@ -153,28 +147,30 @@ xylem_status_t xyl_allreduce_create(xylem_team_t *team,
     xyl_combiner_t combiner = {NULL, NULL, NULL, 0};
     xylem_status_t status = xyl_combiner_find(team->context, args, &combiner);
 
-    return status == XYLEM_OK
-               ? allreduce_create(team, args, &combiner, operation_out)
-               : status;
+    if (status == XYLEM_OK)
+        status = allreduce_create(team, args, &combiner, operation_out);
+    if (status == XYLEM_OK)
+        xyl_collective_bind(*operation_out, args);
+    return status;
 }
 
 /* ---- any ---- */
 
 /* Tree stages, with the tree that was chosen. */
-static xylem_status_t
-tree_create(xylem_team_t *team, const xylem_coll_args_t *args,
-            const xyl_sides_t *sides, const xyl_combiner_t *combiner,
-            const xyl_choice_t *choice, xyl_operation_t **operation_out)
+static xylem_status_t tree_create(const xyl_call_t *call,
+                                  const xyl_choice_t *choice,
+                                  xyl_operation_t **operation_out)
 {
-    xylem_coll_args_t chosen = *args;
+    xylem_coll_args_t chosen = *call->args;
 
     chosen.tree = choice->tree;
     chosen.radix = choice->radix;
-    if (args->coll == XYLEM_COLL_BCAST)
-        return bcast_create(team, &chosen, sides, operation_out);
-    if (args->coll == XYLEM_COLL_REDUCE)
-        return reduce_create(team, &chosen, combiner, operation_out);
-    return allreduce_create(team, &chosen, combiner, operation_out);
+    if (chosen.coll == XYLEM_COLL_BCAST)
+        return bcast_create(call, &chosen, operation_out);
+    if (chosen.coll == XYLEM_COLL_REDUCE)
+        return reduce_create(call, &chosen, operation_out);
+    return allreduce_create(call->team, &chosen, &call->combiner,
+                            operation_out);
 }
 
 /* Ranks may describe the bytes of a broadcast by different types: neither the
@@ -191,42 +187,51 @@ static xylem_coll_args_t in_common_terms(const xylem_coll_args_t *args)
     return common;
 }
 
-static xylem_status_t
-create_chosen(xylem_team_t *team, const xylem_coll_args_t *args,
-              const xyl_sides_t *sides, const xyl_combiner_t *combiner,
-              const xyl_choice_t *choice, xyl_operation_t **operation_out)
+static xylem_status_t create_chosen(const xyl_call_t *call,
+                                    const xyl_choice_t *choice,
+                                    xyl_operation_t **operation_out)
 {
     if (choice->algorithm == NULL)
-        return tree_create(team, args, sides, combiner, choice, operation_out);
+        return tree_create(call, choice, operation_out);
     if ((choice->algorithm->flags & XYL_NEEDS_LEVELS) != 0)
-        return xyl_han_is_whole(args->coll)
-                   ? xyl_han_whole_create(team, args, sides, combiner, choice,
-                                          operation_out)
-                   : xyl_han_create(team, args, sides, combiner, choice,
-                                    operation_out);
+        return xyl_han_is_whole(call->args->coll)
+                   ? xyl_han_whole_create(call, choice, operation_out)
+                   : xyl_han_create(call, choice, operation_out);
     if ((choice->algorithm->flags & XYL_NEEDS_NODE) != 0)
-        return xyl_node_create(team, args, sides, combiner, choice,
-                               operation_out);
-    return xyl_exchange_create(team, args, sides, combiner, choice,
-                               operation_out);
+        return xyl_node_create(call, choice, operation_out);
+    return xyl_exchange_create(call, choice, operation_out);
 }
 
 xylem_status_t xyl_coll_create(xylem_team_t *team,
                                const xylem_coll_args_t *args,
-                               const xyl_sides_t *sides,
+                               xyl_sides_t *sides,
                                xyl_operation_t **operation_out)
 {
     xylem_coll_args_t common = in_common_terms(args);
-    xyl_combiner_t combiner = {NULL, NULL, NULL, 1};
+    xyl_call_t call = {.team = team,
+                       .args = &common,
+                       .combiner = {NULL, NULL, NULL, 1},
+                       .sides = *sides};
     xylem_status_t status = XYLEM_OK;
     xyl_choice_t choice;
 
     if (xyl_coll_traits(args->coll)->reduces)
-        status = xyl_combiner_find(team->context, args, &combiner);
+        status = xyl_combiner_find(team->context, args, &call.combiner);
     if (status == XYLEM_OK)
-        status = xyl_choose(team, &common, combiner.is_commutative, &choice);
+        status =
+            xyl_choose(team, &common, call.combiner.is_commutative, &choice);
     if (status != XYLEM_OK)
         return status;
-    return create_chosen(team, &common, sides, &combiner, &choice,
-                         operation_out);
+    status = xyl_call_resolve(&call);
+    call.problem.in_arrival_order =
+        xyl_select_arrival_order(team, &common, call.combiner.is_commutative);
+    if (status == XYLEM_OK)
+        status = create_chosen(&call, &choice, operation_out);
+    xyl_call_fini(&call);
+    *sides = call.sides;
+    if (status != XYLEM_OK)
+        return status;
+    xyl_collective_of(*operation_out)->sides = call.sides;
+    xyl_collective_bind(*operation_out, &common);
+    return XYLEM_OK;
 }

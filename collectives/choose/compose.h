@@ -7,10 +7,11 @@
 #include "runtime/core/team.h"
 
 /* Any collective, by what selection chooses; `args` has been checked and names
- * no type of the user's. The sides are the operation's if this succeeds. */
+ * no type of the user's. The sides, to which those of an alltoallw are added,
+ * are the operation's if this succeeds; else they are to be released. */
 xylem_status_t xyl_coll_create(xylem_team_t *team,
                                const xylem_coll_args_t *args,
-                               const xyl_sides_t *sides,
+                               xyl_sides_t *sides,
                                xyl_operation_t **operation_out);
 
 /* A reduce to rank 0 and a broadcast from it, joined segment by segment;

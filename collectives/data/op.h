@@ -24,6 +24,25 @@ xyl_isa_t xyl_isa_best(void); /* of this machine */
  * except for the sign and payload of a NaN out of SUM and PROD. */
 xyl_kernel_fn xyl_kernel_find(xylem_op_t op, xylem_type_t type, xyl_isa_t isa);
 
+/* What combines two contributions: a kernel, or the user's function. */
+typedef struct xyl_combiner {
+    xyl_kernel_fn kernel; /* NULL: fn */
+    xylem_op_fn fn;
+    void *fn_arg;
+    int is_commutative;
+} xyl_combiner_t;
+
+/* result = left op right; `result` may be either. */
+static inline void xyl_combiner_apply(const xyl_combiner_t *combiner,
+                                      void *result, const void *left,
+                                      const void *right, size_t count)
+{
+    if (combiner->kernel != NULL)
+        combiner->kernel(result, left, right, count);
+    else
+        combiner->fn(result, left, right, count, combiner->fn_arg);
+}
+
 /* Static strings. */
 const char *xyl_type_name(xylem_type_t type); /* "float64"; NULL: none */
 const char *xyl_op_name(xylem_op_t op);       /* "sum"; NULL: none */

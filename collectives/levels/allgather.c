@@ -8,7 +8,6 @@
  *
  *   node allgather ──▶ (copy in) ──▶ exchange ──▶ node bcasts ──▶ (copy out)
  */
-#include "collectives/data/description.h"
 #include "collectives/levels/parts.h"
 #include "runtime/base/status.h"
 
@@ -26,35 +25,21 @@ typedef struct gathering {
 
 /* ---- places ---- */
 
-static uint64_t unit_of(const xyl_han_t *han)
-{
-    const xylem_coll_args_t *args = han->args;
-
-    if (han->sides->recv_is_empty)
-        return 0;
-    return xylem_type_bytes(args->recv_count != 0 ? args->recv_type
-                                                  : args->type);
-}
-
 /* The blocks of all ranks. */
 static int find_blocks(gathering_t *g)
 {
     const xyl_han_t *han = g->han;
-    const xylem_coll_args_t *args = han->args;
-    int varies = xyl_coll_traits(args->coll)->recv_varies;
     uint64_t *counts = xyl_han_array(han, han->problem.ranks);
     uint64_t *places = xyl_han_array(han, han->problem.ranks);
-    uint64_t unit = unit_of(han), sum = 0;
+    uint64_t sum = 0;
     uint32_t i;
 
     if (counts == NULL || places == NULL)
         return 0;
     g->is_direct = han->levels->order == NULL;
     for (i = 0; i < han->problem.ranks; i++) {
-        counts[i] = varies ? args->recv_counts[i] * unit : han->problem.count;
-        places[i] = sum;
-        if (varies && args->recv_displs != NULL)
-            places[i] = args->recv_displs[i] * unit;
+        counts[i] = xyl_problem_block(&han->problem, i);
+        places[i] = xyl_problem_block_at(&han->problem, i);
         if (counts[i] != 0 && places[i] != sum)
             g->is_direct = 0;
         sum += counts[i];
@@ -77,11 +62,11 @@ static xylem_status_t add_node(const gathering_t *g)
     const xyl_han_stage_t stage = {NODE, XYL_ROLE_INPUT, XYL_ROLE_RESULT, 0, 0};
     uint64_t *blocks = xyl_han_array(han, han->seats.size);
     uint64_t *block_at = xyl_han_array(han, han->seats.size);
-    xyl_node_problem_t problem = {.coll = XYLEM_COLL_ALLGATHER,
-                                  .blocks = blocks,
-                                  .block_at = block_at,
-                                  .element_bytes = 1,
-                                  .is_in_place = han->problem.is_in_place};
+    xyl_problem_t problem = {.coll = XYLEM_COLL_ALLGATHER,
+                             .recv_counts = blocks,
+                             .recv_displs = block_at,
+                             .element_bytes = 1,
+                             .is_in_place = han->problem.is_in_place};
     uint32_t seat;
 
     if (blocks == NULL || block_at == NULL)
@@ -187,10 +172,10 @@ static xylem_status_t add_bcast(const gathering_t *g, uint32_t number,
 {
     const xyl_han_stage_t stage = {number, XYL_ROLE_NOTHING, store_of(g), 0,
                                    from};
-    const xyl_node_problem_t problem = {.coll = XYLEM_COLL_BCAST,
-                                        .root = g->han->leader,
-                                        .bytes = end - from,
-                                        .element_bytes = 1};
+    const xyl_problem_t problem = {.coll = XYLEM_COLL_BCAST,
+                                   .root = g->han->leader,
+                                   .count = end - from,
+                                   .element_bytes = 1};
 
     return from == end ? XYLEM_OK : xyl_han_add_node(g->han, &problem, &stage);
 }

@@ -56,24 +56,17 @@ static uint64_t if_short(const xyl_han_t *han, uint64_t bytes)
 
 static block_t received_from(const xyl_han_t *han, uint32_t rank)
 {
-    const xyl_node_problem_t *blocks = han->blocks;
-    uint64_t slot = han->problem.count;
-
-    if (blocks == NULL)
-        return (block_t){rank * slot, slot};
-    return (block_t){blocks->block_at[rank],
-                     if_short(han, blocks->blocks[rank])};
+    return (block_t){xyl_problem_block_at(&han->problem, rank),
+                     if_short(han, xyl_problem_block(&han->problem, rank))};
 }
 
-/* In place: what is sent lies where the result goes. */
 static block_t sent_to(const xyl_han_t *han, uint32_t rank)
 {
-    const xyl_node_problem_t *blocks = han->blocks;
+    const xyl_problem_t *problem = &han->problem;
 
-    if (blocks == NULL || blocks->send_blocks == NULL)
-        return received_from(han, rank);
-    return (block_t){blocks->send_at[rank],
-                     if_short(han, blocks->send_blocks[rank])};
+    return (block_t){
+        xyl_block_at(problem, problem->send_displs, rank),
+        if_short(han, xyl_block_count(problem, problem->send_counts, rank))};
 }
 
 /* ---- who deals with what ---- */
@@ -228,7 +221,7 @@ static xylem_status_t add_step(const xyl_han_t *han, uint64_t published,
 
     xyl_node_program_init(&program);
     plan_inputs(&program, room);
-    if (stage->number == HAND_OUT && han->blocks != NULL)
+    if (stage->number == HAND_OUT && xyl_problem_varies(&han->problem))
         publish_slots(han, &program);
     else
         publish(han, &program, published);
@@ -280,7 +273,7 @@ static void write_sort(const xyl_han_t *han, xyl_schedule_t *schedule, int out)
             block_t block;
             rank = xyl_levels_rank(han->levels, node, first);
             block = out ? sent_to(han, rank) : received_from(han, rank);
-            if (han->blocks == NULL)
+            if (!xyl_problem_varies(&han->problem))
                 run = xyl_han_run(han->levels, node, first);
             xyl_schedule_copy(schedule,
                               xyl_piece(XYL_BUFFER_RECV, out ? at : block.at),
@@ -376,18 +369,11 @@ static xylem_status_t add_straight(const xyl_han_t *han)
 {
     const xyl_han_stage_t stage = {STRAIGHT, XYL_ROLE_INPUT, XYL_ROLE_RESULT, 0,
                                    0};
-    const xyl_node_problem_t *blocks = han->blocks;
     xyl_problem_t problem = han->problem;
 
-    if (blocks != NULL) {
-        problem.recv_counts = long_ones(han, blocks->blocks);
-        problem.recv_displs = blocks->block_at;
-        problem.send_counts = problem.recv_counts;
-        problem.send_displs = problem.recv_displs;
-        if (blocks->send_blocks != NULL) {
-            problem.send_counts = long_ones(han, blocks->send_blocks);
-            problem.send_displs = blocks->send_at;
-        }
+    if (xyl_problem_varies(&problem)) {
+        problem.recv_counts = long_ones(han, problem.recv_counts);
+        problem.send_counts = long_ones(han, problem.send_counts);
         if (problem.recv_counts == NULL || problem.send_counts == NULL)
             return XYLEM_ERR_NO_MEMORY;
     }
@@ -428,7 +414,7 @@ static xylem_status_t add_levels(const xyl_han_t *han)
 xylem_status_t xyl_han_add_alltoall(xyl_han_t *han)
 {
     const xylem_team_t *team = han->operation->request.team;
-    int varies = han->blocks != NULL;
+    int varies = xyl_problem_varies(&han->problem);
     xylem_status_t status;
 
     if (varies)

@@ -15,18 +15,18 @@ static xylem_status_t add_node(const xyl_han_t *han)
     const xyl_han_stage_t stage = {
         NODE, XYL_ROLE_INPUT,
         xyl_han_has_root(han) ? XYL_ROLE_RESULT : XYL_ROLE_SCRATCH, 0, 0};
-    xyl_node_problem_t problem = {.coll = XYLEM_COLL_GATHER,
-                                  .root = han->leader,
-                                  .bytes = han->problem.count,
-                                  .element_bytes = 1,
-                                  .is_in_place = xyl_han_is_root(han) &&
-                                                 han->problem.is_in_place};
+    xyl_problem_t problem = {.coll = XYLEM_COLL_GATHER,
+                             .root = han->leader,
+                             .count = han->problem.count,
+                             .element_bytes = 1,
+                             .is_in_place = xyl_han_is_root(han) &&
+                                            han->problem.is_in_place};
     uint64_t *places = xyl_han_places(han);
 
     if (places == NULL)
         return XYLEM_ERR_NO_MEMORY;
     if (xyl_han_has_root(han))
-        problem.block_at = places;
+        problem.recv_displs = places;
     return xyl_han_add_node(han, &problem, &stage);
 }
 

@@ -413,12 +413,11 @@ static xylem_coll_args_t frame_of(const xylem_coll_args_t *args)
     return frame;
 }
 
-xylem_status_t xyl_han_create(xylem_team_t *team, const xylem_coll_args_t *args,
-                              const xyl_sides_t *sides,
-                              const xyl_combiner_t *combiner,
+xylem_status_t xyl_han_create(const xyl_call_t *call,
                               const xyl_choice_t *choice,
                               xyl_operation_t **operation_out)
 {
+    const xylem_coll_args_t *args = call->args;
     const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
     xylem_coll_args_t frame = frame_of(args);
     int is_bcast = args->coll == XYLEM_COLL_BCAST;
@@ -426,9 +425,9 @@ xylem_status_t xyl_han_create(xylem_team_t *team, const xylem_coll_args_t *args,
     xyl_han_plan_t plan;
     xylem_status_t status;
     xyl_han_t han = {.args = &frame,
-                     .sides = sides,
+                     .sides = &call->sides,
                      .choice = choice,
-                     .levels = xyl_team_levels(team),
+                     .levels = xyl_team_levels(call->team),
                      .sequences = 1,
                      .plan = &plan,
                      .root = traits->has_root ? args->root : XYL_HAN_NO_ROOT,
@@ -436,15 +435,16 @@ xylem_status_t xyl_han_create(xylem_team_t *team, const xylem_coll_args_t *args,
 
     if (han.levels == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a team's levels");
-    xyl_select_han(team, &frame, choice, combiner->is_commutative, &plan);
-    status = xyl_collective_create(team, &frame, &plan.frame,
-                                   !is_bcast || team->rank == args->root,
+    xyl_select_han(call->team, &frame, choice, call->combiner.is_commutative,
+                   &plan);
+    status = xyl_collective_create(call->team, &frame, &plan.frame,
+                                   !is_bcast || call->team->rank == args->root,
                                    &operation);
     if (status != XYLEM_OK)
         return status;
-    xyl_collective_of(operation)->combiner = *combiner;
+    xyl_collective_of(operation)->combiner = call->combiner;
     if (han.is_private)
-        status = xyl_combiner_find(team->context, &frame,
+        status = xyl_combiner_find(call->team->context, &frame,
                                    &xyl_collective_of(operation)->combiner);
     han.operation = operation;
     if (status == XYLEM_OK)
@@ -452,13 +452,10 @@ xylem_status_t xyl_han_create(xylem_team_t *team, const xylem_coll_args_t *args,
     if (status == XYLEM_OK)
         status = add_lanes(&han, args->coll);
     if (status == XYLEM_OK && is_bcast)
-        status = xyl_pack_stages_add(operation, sides->recv);
-    if (status != XYLEM_OK) {
+        status = xyl_pack_stages_add(operation, call->sides.recv);
+    if (status == XYLEM_OK)
+        *operation_out = operation;
+    else
         xyl_request_discard(&operation->request);
-        return status;
-    }
-    xyl_collective_of(operation)->sides = *sides;
-    xyl_collective_bind(operation, args);
-    *operation_out = operation;
-    return XYLEM_OK;
+    return status;
 }

@@ -19,23 +19,15 @@
 
 #include "collectives/schedules/exchange.h"
 
-/* For bcast, reduce, allreduce and barrier. The sides are the operation's if
- * this succeeds. Returns owned (free with xyl_request_discard, or by the
- * user). */
-xylem_status_t xyl_han_create(xylem_team_t *team, const xylem_coll_args_t *args,
-                              const xyl_sides_t *sides,
-                              const xyl_combiner_t *combiner,
+/* For bcast, reduce, allreduce and barrier; as xyl_exchange_create. */
+xylem_status_t xyl_han_create(const xyl_call_t *call,
                               const xyl_choice_t *choice,
                               xyl_operation_t **operation_out);
 
 /* 1 for those in which each level moves all there is at once. */
 int xyl_han_is_whole(xylem_coll_t coll);
-/* These; elements may have gaps. The sides are the operation's if this
- * succeeds. */
-xylem_status_t xyl_han_whole_create(xylem_team_t *team,
-                                    const xylem_coll_args_t *args,
-                                    const xyl_sides_t *sides,
-                                    const xyl_combiner_t *combiner,
+/* These; elements may have gaps. */
+xylem_status_t xyl_han_whole_create(const xyl_call_t *call,
                                     const xyl_choice_t *choice,
                                     xyl_operation_t **operation_out);
 

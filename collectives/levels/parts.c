@@ -329,43 +329,23 @@ static xyl_algorithm_fn writer_of(xylem_coll_t coll)
     return writers[coll];
 }
 
-/* The same problem for a schedule; blocks are in bytes, as elements then are.
- */
-static xyl_problem_t problem_over_net(const xyl_han_t *han,
-                                      const xyl_node_problem_t *node)
-{
-    uint64_t bytes =
-        node->blocks == NULL ? node->bytes : node->blocks[han->seats.rank];
-
-    assert(node->blocks == NULL || node->element_bytes == 1);
-    return (xyl_problem_t){
-        .coll = node->coll,
-        .rank = han->seats.rank,
-        .ranks = han->seats.size,
-        .root = node->root,
-        .count = bytes / node->element_bytes,
-        .send_counts = node->blocks,
-        .send_displs = node->block_at,
-        .recv_counts = node->blocks,
-        .recv_displs = node->block_at,
-        .element_bytes = node->element_bytes,
-        .is_in_place = node->is_in_place,
-        .is_commutative = han->problem.is_commutative,
-    };
-}
-
 static xylem_status_t add_over_net(const xyl_han_t *han,
-                                   const xyl_node_problem_t *node,
+                                   const xyl_problem_t *problem,
                                    const xyl_han_stage_t *stage)
 {
-    const xyl_problem_t problem = problem_over_net(han, node);
+    xyl_problem_t over_net = *problem;
 
-    return add_algorithm(han, &han->seats, writer_of(node->coll), &problem,
+    over_net.rank = han->seats.rank;
+    over_net.ranks = han->seats.size;
+    if (xyl_problem_varies(problem))
+        over_net.count = xyl_problem_block(problem, han->seats.rank);
+    over_net.is_commutative = han->problem.is_commutative;
+    return add_algorithm(han, &han->seats, writer_of(problem->coll), &over_net,
                          stage);
 }
 
 xylem_status_t xyl_han_add_node(const xyl_han_t *han,
-                                const xyl_node_problem_t *problem,
+                                const xyl_problem_t *problem,
                                 const xyl_han_stage_t *stage)
 {
     xylem_team_t *team = han->operation->request.team;

@@ -27,9 +27,7 @@ typedef struct xyl_han {
     uint32_t net_root;   /* among them: the root's node */
     uint32_t leader;     /* seat of this node's leader */
     /* Of those that move all there is at once: */
-    xyl_problem_t problem; /* the call's; in bytes where nothing is combined */
-    const xyl_node_problem_t *blocks; /* of all ranks, in bytes, where only
-                                         those concerned know them */
+    xyl_problem_t problem; /* the call's */
     /* Of those that move segments: */
     const xyl_han_plan_t *plan;
     uint32_t root;      /* of the team; XYL_HAN_NO_ROOT: all get the result */
@@ -130,10 +128,10 @@ typedef struct xyl_han_stage {
 } xyl_han_stage_t;
 
 /* A collective among the seats, through memory or, where that cannot be had,
- * over the net. `problem` needs what is not the node's own; arrays may go
- * afterwards. */
+ * over the net. `problem` needs all but who takes part and what is the node's;
+ * arrays may go afterwards. */
 xylem_status_t xyl_han_add_node(const xyl_han_t *han,
-                                const xyl_node_problem_t *problem,
+                                const xyl_problem_t *problem,
                                 const xyl_han_stage_t *stage);
 
 /* A program that has been written for the seats. */

@@ -5,8 +5,6 @@
  *
  *   node reduce ──▶ (sort) ──▶ reduce_scatter ──▶ node scatter
  */
-#include "collectives/choose/select.h"
-#include "collectives/data/description.h"
 #include "collectives/levels/parts.h"
 #include "collectives/schedules/writers.h"
 
@@ -33,9 +31,7 @@ static int find_blocks(combining_t *c)
     if (counts == NULL || places == NULL)
         return 0;
     for (i = 0; i < han->problem.ranks; i++) {
-        counts[i] = han->args->coll == XYLEM_COLL_REDUCE_SCATTER
-                        ? han->args->recv_counts[i]
-                        : han->problem.count;
+        counts[i] = xyl_problem_block(&han->problem, i);
         places[i] = c->total;
         c->total += counts[i];
     }
@@ -89,15 +85,13 @@ static xylem_status_t add_reduce(const combining_t *c)
     const xyl_han_stage_t stage = {
         REDUCE, XYL_ROLE_INPUT,
         xyl_han_leads(han) ? XYL_ROLE_SCRATCH : XYL_ROLE_NOTHING, 0, 0};
-    const xyl_node_problem_t problem = {
+    const xyl_problem_t problem = {
         .coll = XYLEM_COLL_REDUCE,
         .root = han->leader,
-        .bytes = c->total * han->problem.element_bytes,
+        .count = c->total,
         .element_bytes = han->problem.element_bytes,
         .is_commutative = han->problem.is_commutative,
-        .in_arrival_order =
-            xyl_select_arrival_order(han->operation->request.team, han->args,
-                                     han->problem.is_commutative)};
+        .in_arrival_order = han->problem.in_arrival_order};
 
     return xyl_han_add_node(han, &problem, &stage);
 }
@@ -155,11 +149,11 @@ static xylem_status_t add_scatter(const combining_t *c)
     const xyl_han_stage_t stage = {SCATTER, c->result, XYL_ROLE_RESULT, 0, 0};
     uint64_t *blocks = xyl_han_array(han, han->seats.size);
     uint64_t *block_at = xyl_han_array(han, han->seats.size);
-    const xyl_node_problem_t problem = {.coll = XYLEM_COLL_SCATTER,
-                                        .root = han->leader,
-                                        .blocks = blocks,
-                                        .block_at = block_at,
-                                        .element_bytes = 1};
+    const xyl_problem_t problem = {.coll = XYLEM_COLL_SCATTER,
+                                   .root = han->leader,
+                                   .send_counts = blocks,
+                                   .send_displs = block_at,
+                                   .element_bytes = 1};
     uint64_t sum = 0;
     uint32_t seat;
 

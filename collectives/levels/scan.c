@@ -28,11 +28,10 @@ static int is_scan(const xyl_han_t *han)
 static xylem_status_t add_node(const xyl_han_t *han)
 {
     const xyl_han_stage_t stage = {NODE, XYL_ROLE_INPUT, XYL_ROLE_RESULT, 0, 0};
-    const xyl_node_problem_t problem = {
-        .coll = han->args->coll,
-        .bytes = han->problem.count * han->problem.element_bytes,
-        .element_bytes = han->problem.element_bytes,
-        .is_in_place = han->problem.is_in_place};
+    const xyl_problem_t problem = {.coll = han->args->coll,
+                                   .count = han->problem.count,
+                                   .element_bytes = han->problem.element_bytes,
+                                   .is_in_place = han->problem.is_in_place};
 
     return xyl_han_add_node(han, &problem, &stage);
 }
@@ -100,11 +99,10 @@ static xylem_status_t add_bcast(const xyl_han_t *han)
 {
     const xyl_han_stage_t stage = {BCAST, XYL_ROLE_NOTHING, XYL_ROLE_SCRATCH, 0,
                                    0};
-    const xyl_node_problem_t problem = {
-        .coll = XYLEM_COLL_BCAST,
-        .root = han->leader,
-        .bytes = han->problem.count * han->problem.element_bytes,
-        .element_bytes = han->problem.element_bytes};
+    const xyl_problem_t problem = {.coll = XYLEM_COLL_BCAST,
+                                   .root = han->leader,
+                                   .count = han->problem.count,
+                                   .element_bytes = han->problem.element_bytes};
 
     return xyl_han_add_node(han, &problem, &stage);
 }

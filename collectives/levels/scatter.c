@@ -83,19 +83,19 @@ static xylem_status_t add_node(const xyl_han_t *han)
     const xyl_han_stage_t stage = {
         NODE, xyl_han_has_root(han) ? XYL_ROLE_INPUT : XYL_ROLE_SCRATCH,
         XYL_ROLE_RESULT, 0, 0};
-    xyl_node_problem_t problem = {.coll = XYLEM_COLL_SCATTER,
-                                  .root = han->leader,
-                                  .bytes = han->problem.count,
-                                  .element_bytes = 1,
-                                  .is_in_place = xyl_han_is_root(han) &&
-                                                 han->problem.is_in_place};
+    xyl_problem_t problem = {.coll = XYLEM_COLL_SCATTER,
+                             .root = han->leader,
+                             .count = han->problem.count,
+                             .element_bytes = 1,
+                             .is_in_place = xyl_han_is_root(han) &&
+                                            han->problem.is_in_place};
     uint64_t *places = xyl_han_places(han);
     xylem_status_t status;
 
     if (places == NULL)
         return XYLEM_ERR_NO_MEMORY;
     if (xyl_han_has_root(han))
-        problem.block_at = places;
+        problem.send_displs = places;
     status = xyl_han_add_node(han, &problem, &stage);
     if (status == XYLEM_OK && xyl_han_is_root(han) && han->levels->nodes > 1)
         xyl_han_unfeed(han);

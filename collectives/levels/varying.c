@@ -38,8 +38,8 @@ xyl_han_block_t xyl_han_block(const xyl_han_t *han, uint32_t node,
 {
     uint32_t rank = xyl_levels_rank(han->levels, node, seat);
 
-    return (xyl_han_block_t){rank, han->blocks->blocks[rank],
-                             han->blocks->block_at[rank]};
+    return (xyl_han_block_t){rank, xyl_problem_block(&han->problem, rank),
+                             xyl_problem_block_at(&han->problem, rank)};
 }
 
 xyl_han_bundle_t xyl_han_bundle(const xyl_han_t *han, uint32_t node)
@@ -91,15 +91,28 @@ xyl_han_lengths_t *xyl_han_make_slots(const xyl_han_t *han)
     return lengths;
 }
 
+/* Of the side that has them. */
+static void set_blocks(xyl_problem_t *problem, const uint64_t *bytes,
+                       const uint64_t *at)
+{
+    if (problem->coll == XYLEM_COLL_GATHERV) {
+        problem->recv_counts = bytes;
+        problem->recv_displs = at;
+    } else {
+        problem->send_counts = bytes;
+        problem->send_displs = at;
+    }
+}
+
 xylem_status_t xyl_han_add_root_node(const xyl_han_t *han,
                                      const xyl_han_stage_t *stage)
 {
-    xyl_node_problem_t problem = {.coll = han->args->coll,
-                                  .root = han->leader,
-                                  .bytes = han->problem.count,
-                                  .element_bytes = 1,
-                                  .is_in_place = xyl_han_is_root(han) &&
-                                                 han->problem.is_in_place};
+    xyl_problem_t problem = {.coll = han->args->coll,
+                             .root = han->leader,
+                             .count = han->problem.count,
+                             .element_bytes = 1,
+                             .is_in_place = xyl_han_is_root(han) &&
+                                            han->problem.is_in_place};
     uint64_t *bytes, *at;
     uint32_t seat;
 
@@ -114,8 +127,7 @@ xylem_status_t xyl_han_add_root_node(const xyl_han_t *han,
         bytes[seat] = block.bytes;
         at[seat] = block.at;
     }
-    problem.blocks = bytes;
-    problem.block_at = at;
+    set_blocks(&problem, bytes, at);
     return xyl_han_add_node(han, &problem, stage);
 }
 
@@ -129,10 +141,10 @@ xylem_status_t xyl_han_add_slots(const xyl_han_t *han,
     uint64_t slot = xyl_han_short_max(han, han->levels->node);
     uint64_t *bytes = xyl_han_array(han, han->seats.size);
     uint64_t *at = xyl_han_array(han, han->seats.size);
-    xyl_node_problem_t problem = {.coll = han->args->coll,
-                                  .root = han->leader,
-                                  .bytes = xyl_han_own_bundled(han),
-                                  .element_bytes = 1};
+    xyl_problem_t problem = {.coll = han->args->coll,
+                             .root = han->leader,
+                             .count = xyl_han_own_bundled(han),
+                             .element_bytes = 1};
     xyl_node_program_t program;
     xylem_status_t status;
     uint32_t seat;
@@ -140,16 +152,14 @@ xylem_status_t xyl_han_add_slots(const xyl_han_t *han,
     if (bytes == NULL || at == NULL)
         return XYLEM_ERR_NO_MEMORY;
     for (seat = 0; seat < han->seats.size; seat++) {
-        bytes[seat] = seat == han->seats.rank ? problem.bytes : slot;
+        bytes[seat] = seat == han->seats.rank ? problem.count : slot;
         at[seat] = seat * slot;
     }
-    if (xyl_han_leads(han)) {
-        problem.blocks = bytes;
-        problem.block_at = at;
-    }
+    if (xyl_han_leads(han))
+        set_blocks(&problem, bytes, at);
     xyl_node_program_init(&program);
     status = xyl_node_level_write(team, &han->seats, &problem, &program);
-    program.largest = problem.bytes;
+    program.largest = problem.count;
     program.told = lengths == NULL ? NULL : lengths->told;
     if (status == XYLEM_OK)
         status = xyl_han_add_program(han, &program, stage);
@@ -180,12 +190,8 @@ xylem_status_t xyl_han_add_telling(const xyl_han_t *han,
 static xylem_status_t add_flat(const xyl_han_t *han, xyl_algorithm_fn write)
 {
     const xyl_han_stage_t stage = {0, XYL_ROLE_INPUT, XYL_ROLE_RESULT, 0, 0};
-    xyl_problem_t problem = han->problem;
 
-    /* Of the side that has them. */
-    problem.send_counts = problem.recv_counts = han->blocks->blocks;
-    problem.send_displs = problem.recv_displs = han->blocks->block_at;
-    return xyl_han_add_flat(han, write, &problem, &stage);
+    return xyl_han_add_flat(han, write, &han->problem, &stage);
 }
 
 static xylem_status_t add_others(const xyl_han_t *han,

@@ -1,11 +1,7 @@
 /* Collectives of several levels that move all there is at once: which there
  * are, and the frame of their operations. */
-#include <stdlib.h>
-
-#include "collectives/data/description.h"
 #include "collectives/levels/han.h"
 #include "collectives/levels/parts.h"
-#include "collectives/node/blocks.h"
 #include "runtime/base/status.h"
 
 typedef xylem_status_t (*add_fn)(xyl_han_t *han);
@@ -116,19 +112,6 @@ int xyl_han_is_worth(xylem_team_t *team, const xyl_problem_t *problem)
            all <= worth->all_max;
 }
 
-/* In bytes, as the two sides may have types of their own. */
-static void outline(const xyl_combiner_t *combiner, xyl_han_t *han)
-{
-    const xylem_coll_args_t *args = han->args;
-
-    xyl_problem_outline(han->operation->request.team, args,
-                        combiner->is_commutative, &han->problem);
-    if (xyl_coll_traits(args->coll)->reduces)
-        return;
-    han->problem.count *= han->problem.element_bytes;
-    han->problem.element_bytes = 1;
-}
-
 enum {
     LABELS = 64,    /* beyond one per rank, of any schedule here */
     PIECES_MAX = 16 /* of a message, see exchange_stage.c */
@@ -174,57 +157,30 @@ static xylem_status_t add_stages(xyl_han_t *han)
     return status;
 }
 
-/* In the frame that there is. */
-static xylem_status_t compose(xyl_han_t *han, xyl_sides_t *sides)
-{
-    xyl_node_problem_t blocks = {.coll = han->args->coll};
-    uint64_t *memory = NULL;
-    xylem_status_t status =
-        xyl_han_find_seats(han->operation, han->levels, &han->seats);
-
-    if (status == XYLEM_OK && xyl_node_is_cut_late(han->args->coll)) {
-        han->blocks = &blocks;
-        status = xyl_node_blocks_find(han->operation->request.team, han->args,
-                                      sides, &blocks, &memory);
-    }
-    if (status == XYLEM_OK)
-        status = add_stages(han);
-    han->blocks = NULL;
-    free(memory);
-    return status;
-}
-
-xylem_status_t xyl_han_whole_create(xylem_team_t *team,
-                                    const xylem_coll_args_t *args,
-                                    const xyl_sides_t *sides,
-                                    const xyl_combiner_t *combiner,
+xylem_status_t xyl_han_whole_create(const xyl_call_t *call,
                                     const xyl_choice_t *choice,
                                     xyl_operation_t **operation_out)
 {
-    xyl_sides_t own = *sides;
-    xyl_han_t han = {.args = args,
-                     .sides = &own,
+    xyl_han_t han = {.args = call->args,
+                     .sides = &call->sides,
                      .choice = choice,
-                     .levels = xyl_team_levels(team)};
+                     .levels = xyl_team_levels(call->team),
+                     .problem = call->problem};
     xylem_status_t status;
 
     if (han.levels == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a team's levels");
-    status = xyl_frame_create(team, args, 0, &han.operation);
+    status = xyl_frame_create(call->team, call->args, 0, &han.operation);
     if (status != XYLEM_OK)
         return status;
     set_frame(&han);
-    xyl_collective_of(han.operation)->combiner = *combiner;
-    outline(combiner, &han);
-    status = compose(&han, &own);
-    if (status != XYLEM_OK) {
-        if (args->coll == XYLEM_COLL_ALLTOALLW) /* else they are the caller's */
-            xyl_sides_release(&own);
+    xyl_collective_of(han.operation)->combiner = call->combiner;
+    status = xyl_han_find_seats(han.operation, han.levels, &han.seats);
+    if (status == XYLEM_OK)
+        status = add_stages(&han);
+    if (status == XYLEM_OK)
+        *operation_out = han.operation;
+    else
         xyl_request_discard(&han.operation->request);
-        return status;
-    }
-    xyl_collective_of(han.operation)->sides = own;
-    xyl_collective_bind(han.operation, args);
-    *operation_out = han.operation;
-    return XYLEM_OK;
+    return status;
 }

@@ -3,21 +3,12 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "collectives/choose/select.h"
-#include "collectives/data/description.h"
-#include "collectives/node/blocks.h"
 #include "collectives/node/groups.h"
 #include "collectives/node/stage.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 
 enum { WINDOWS_MIN = 4 /* pieces that the ring has room for at least */ };
-
-/* What may not be cut: elements that are combined. */
-static size_t unit_of(const xyl_problem_t *problem)
-{
-    return xyl_coll_traits(problem->coll)->reduces ? problem->element_bytes : 1;
-}
 
 /* Programs for `seats` seats, in windows of the context's board. */
 static int has_room(const xylem_context_t *context, uint64_t seats,
@@ -36,7 +27,7 @@ static int has_room(const xylem_context_t *context, uint64_t seats,
 int xyl_node_is_possible(const xylem_team_t *team, const xyl_problem_t *problem)
 {
     return team->is_one_node && team->context->shm != NULL &&
-           has_room(team->context, team->size, unit_of(problem));
+           has_room(team->context, team->size, problem->element_bytes);
 }
 
 /* ---- the board ---- */
@@ -202,17 +193,17 @@ static uint64_t share_bytes_of(const xylem_context_t *context)
 
 /* Fills in what is the node's own. */
 static xylem_status_t write_for(xylem_team_t *team, const xyl_group_t *seats,
-                                xyl_node_problem_t *problem,
+                                xyl_problem_t *problem,
                                 xyl_node_program_t *program)
 {
-    xylem_status_t status = groups_of(team, seats, &problem->group_of);
+    xylem_status_t status = groups_of(team, seats, &problem->node.group_of);
 
     if (status != XYLEM_OK)
         return status;
-    problem->seat = seats->rank;
-    problem->seats = seats->size;
-    problem->window_bytes = xyl_node_window_bytes(team);
-    problem->share_bytes = share_bytes_of(team->context);
+    problem->rank = seats->rank;
+    problem->ranks = seats->size;
+    problem->node.window_bytes = xyl_node_window_bytes(team);
+    problem->node.share_bytes = share_bytes_of(team->context);
     program->element_bytes = problem->element_bytes;
     xyl_node_algorithm(problem->coll)(problem, program);
     if (xyl_node_program_status(program) != XYLEM_OK)
@@ -220,52 +211,20 @@ static xylem_status_t write_for(xylem_team_t *team, const xyl_group_t *seats,
     return XYLEM_OK;
 }
 
-static xylem_status_t
-program_write(xylem_team_t *team, const xylem_coll_args_t *args,
-              xyl_sides_t *sides, const xyl_choice_t *choice,
-              int is_commutative, xyl_node_program_t *program)
-{
-    const xyl_group_t seats = {team->size, team->rank, NULL};
-    xyl_problem_t outline;
-    xyl_node_problem_t problem;
-    xylem_status_t status;
-    uint64_t *blocks;
-
-    xyl_problem_outline(team, args, is_commutative, &outline);
-    problem = (xyl_node_problem_t){
-        .coll = args->coll,
-        .root = outline.root,
-        .bytes = outline.count * outline.element_bytes,
-        .element_bytes = unit_of(&outline),
-        .is_in_place = outline.is_in_place,
-        .segment_bytes = choice->segment_bytes,
-        .is_commutative = is_commutative,
-        .in_arrival_order =
-            xyl_select_arrival_order(team, args, is_commutative),
-    };
-    status = xyl_node_blocks_find(team, args, sides, &problem, &blocks);
-    if (status == XYLEM_OK)
-        status = write_for(team, &seats, &problem, program);
-    free(blocks);
-    return status;
-}
-
 /* ---- the operation ---- */
 
-static xylem_status_t operation_make(xylem_team_t *team,
-                                     const xylem_coll_args_t *args,
+static xylem_status_t operation_make(const xyl_call_t *call,
                                      const xyl_node_program_t *program,
                                      xyl_operation_t **operation_out)
 {
-    const xyl_group_t seats = {team->size, team->rank, NULL};
+    const xyl_group_t seats = {call->team->size, call->team->rank, NULL};
     xyl_board_t *board;
-    xylem_status_t status = board_of(team, &seats, &board);
+    xylem_status_t status = board_of(call->team, &seats, &board);
 
-    if (status != XYLEM_OK)
-        return status;
-    status = xyl_frame_create(
-        team, args, program->segments == 0 ? 0 : program->segment_bytes,
-        operation_out);
+    if (status == XYLEM_OK)
+        status = xyl_frame_create(
+            call->team, call->args,
+            program->segments == 0 ? 0 : program->segment_bytes, operation_out);
     if (status != XYLEM_OK)
         return status;
     status = xyl_node_stage_add(*operation_out, 0, board, program);
@@ -274,32 +233,26 @@ static xylem_status_t operation_make(xylem_team_t *team,
     return status;
 }
 
-xylem_status_t
-xyl_node_create(xylem_team_t *team, const xylem_coll_args_t *args,
-                const xyl_sides_t *sides, const xyl_combiner_t *combiner,
-                const xyl_choice_t *choice, xyl_operation_t **operation_out)
+xylem_status_t xyl_node_create(const xyl_call_t *call,
+                               const xyl_choice_t *choice,
+                               xyl_operation_t **operation_out)
 {
-    xyl_sides_t own = *sides;
+    const xyl_group_t seats = {call->team->size, call->team->rank, NULL};
+    xyl_problem_t problem = call->problem;
     xyl_node_program_t program;
-    xyl_operation_t *operation;
     xylem_status_t status;
 
+    problem.segment_bytes = choice->segment_bytes;
     xyl_node_program_init(&program);
-    status = program_write(team, args, &own, choice, combiner->is_commutative,
-                           &program);
+    status = write_for(call->team, &seats, &problem, &program);
     if (status == XYLEM_OK)
-        status = operation_make(team, args, &program, &operation);
+        status = operation_make(call, &program, operation_out);
     xyl_node_program_fini(&program);
-    if (status != XYLEM_OK) {
-        if (args->coll == XYLEM_COLL_ALLTOALLW) /* else they are the caller's */
-            xyl_sides_release(&own);
+    if (status != XYLEM_OK)
         return status;
-    }
-    xyl_collective_of(operation)->combiner = *combiner;
-    xyl_collective_of(operation)->sides = own;
-    xyl_node_stage_layouts(operation->lane[0], own.send, own.recv);
-    xyl_collective_bind(operation, args);
-    *operation_out = operation;
+    xyl_collective_of(*operation_out)->combiner = call->combiner;
+    xyl_node_stage_layouts((*operation_out)->lane[0], call->sides.send,
+                           call->sides.recv);
     return XYLEM_OK;
 }
 
@@ -311,19 +264,20 @@ static xylem_status_t part_write(const xyl_operation_t *operation,
 {
     uint64_t bytes = xyl_operation_lane_bytes(operation, lane);
     uint64_t segment_bytes = operation->segment_bytes;
-    xyl_node_problem_t problem = {
+    size_t element_bytes = xyl_collective_of(operation)->element_bytes;
+    xyl_problem_t problem = {
         .coll = part->coll,
         .root = part->root,
-        .bytes = bytes,
-        .element_bytes = xyl_collective_of(operation)->element_bytes,
+        .count = bytes / element_bytes,
+        .element_bytes = element_bytes,
         .is_in_place = part->is_in_place,
-        .roots_in_turn = part->roots_in_turn,
-        .from_any = part->from_any,
-        .elects = part->elects,
         .segment_bytes =
             bytes < segment_bytes && bytes != 0 ? bytes : segment_bytes,
         .is_commutative = xyl_collective_of(operation)->combiner.is_commutative,
         .in_arrival_order = xyl_collective_of(operation)->plan.arrival_order,
+        .node = {.roots_in_turn = part->roots_in_turn,
+                 .from_any = part->from_any,
+                 .elects = part->elects},
     };
     xylem_status_t status =
         write_for(operation->request.team, &part->group, &problem, program);
@@ -380,10 +334,10 @@ uint64_t xyl_node_window_bytes(const xylem_team_t *team)
 
 xylem_status_t xyl_node_level_write(xylem_team_t *team,
                                     const xyl_group_t *seats,
-                                    const xyl_node_problem_t *problem,
+                                    const xyl_problem_t *problem,
                                     xyl_node_program_t *program)
 {
-    xyl_node_problem_t whole = *problem;
+    xyl_problem_t whole = *problem;
 
     return write_for(team, seats, &whole, program);
 }

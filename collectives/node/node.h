@@ -13,10 +13,9 @@ int xyl_node_is_possible(const xylem_team_t *team,
                          const xyl_problem_t *problem);
 
 /* As xyl_exchange_create, for a team on one node whose context has shm. */
-xylem_status_t
-xyl_node_create(xylem_team_t *team, const xylem_coll_args_t *args,
-                const xyl_sides_t *sides, const xyl_combiner_t *combiner,
-                const xyl_choice_t *choice, xyl_operation_t **operation_out);
+xylem_status_t xyl_node_create(const xyl_call_t *call,
+                               const xyl_choice_t *choice,
+                               xyl_operation_t **operation_out);
 
 /* A bcast or reduce within a node, as one level of several. */
 typedef struct xyl_node_part {
@@ -49,7 +48,7 @@ uint64_t xyl_node_window_bytes(const xylem_team_t *team);
  * filled in. */
 xylem_status_t xyl_node_level_write(xylem_team_t *team,
                                     const xyl_group_t *seats,
-                                    const xyl_node_problem_t *problem,
+                                    const xyl_problem_t *problem,
                                     xyl_node_program_t *program);
 xylem_status_t xyl_node_level_add(xyl_operation_t *operation, uint32_t lane,
                                   const xyl_group_t *seats,

@@ -27,7 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "include/xylem.h"
+#include "collectives/data/problem.h"
 
 typedef enum xyl_space {
     XYL_SPACE_SEND, /* the user's; in place: the same memory as RECV */
@@ -135,32 +135,7 @@ typedef struct xyl_node_program {
     xylem_status_t status;
 } xyl_node_program_t;
 
-/* What a program is to be written for. `bytes` is that of the message, or of
- * each block. */
-typedef struct xyl_node_problem {
-    xylem_coll_t coll;
-    uint32_t seat, seats, root;
-    uint64_t bytes;
-    const uint64_t *blocks, *block_at;     /* [seats] bytes; NULL: all alike */
-    const uint64_t *send_blocks, *send_at; /* the same of what is sent, where
-                                              both sides have blocks; NULL: as
-                                              those that are received */
-    size_t element_bytes;
-    int is_in_place;
-    uint64_t segment_bytes; /* wanted; 0: the algorithm's choice */
-    uint64_t window_bytes;  /* at most, for one piece */
-    int roots_in_turn;      /* each seat is the root of a like problem, now */
-    int in_arrival_order;   /* contributions may be combined as they come */
-    int is_commutative;     /* and in any order that is always the same */
-    int from_any; /* bcast: whoever has a segment publishes it, without root */
-    int elects;   /* and this seat waits until it is known who leads */
-    uint64_t share_bytes;     /* from this length on input may be read where it
-                                 lies; 0: never */
-    const uint32_t *group_of; /* [seats] the lowest seat of those near it;
-                                 NULL: all are in one group */
-} xyl_node_problem_t;
-
-typedef void (*xyl_node_algorithm_fn)(const xyl_node_problem_t *problem,
+typedef void (*xyl_node_algorithm_fn)(const xyl_problem_t *problem,
                                       xyl_node_program_t *program);
 
 void xyl_node_program_init(xyl_node_program_t *program);

@@ -7,34 +7,9 @@
 #ifndef XYL_COLLECTIVES_SCHEDULES_ALGORITHM_H
 #define XYL_COLLECTIVES_SCHEDULES_ALGORITHM_H
 
+#include "collectives/data/problem.h"
 #include "collectives/data/schedule.h"
 #include "runtime/base/parts.h"
-
-/* What a schedule is to be written for: one rank's view. Counts are elements.
- *
- *   bcast, reduce, allreduce, scan, exscan    count: of the message
- *   gather, allgather, scatter, alltoall      count: of each rank's block
- *   reduce_scatter_block                      count: of each rank's block
- *   the v forms, reduce_scatter               counts, displs: of each block
- *
- * Block i lies in the large buffer at i * count, or at displs[i]; the small
- * buffer begins at 0. In place: what this rank would have in the small buffer
- * lies in its place of the large one; of a reduce_scatter the whole input lies
- * where the result goes, at the beginning of RECV. */
-typedef struct xyl_problem {
-    xylem_coll_t coll;
-    uint32_t rank, ranks, root;
-    uint64_t count;
-    const uint64_t *send_counts, *send_displs; /* [ranks]; NULL: regular */
-    const uint64_t *recv_counts, *recv_displs;
-    size_t element_bytes; /* packed */
-    int is_in_place;
-    int is_commutative;
-    int shares_memory;      /* all ranks live on one node and can */
-    int fills_nodes;        /* ranks are numbered node after node */
-    uint32_t radix;         /* 0: the algorithm's own choice */
-    uint64_t segment_count; /* elements of a segment; 0: not cut */
-} xyl_problem_t;
 
 typedef void (*xyl_algorithm_fn)(const xyl_problem_t *problem,
                                  xyl_schedule_t *schedule);
@@ -73,16 +48,10 @@ int xyl_algorithm_fits(const xyl_algorithm_t *algorithm,
 
 /* ---- for those who write schedules ---- */
 
-static inline uint64_t xyl_block_count(const xyl_problem_t *problem,
-                                       const uint64_t *counts, uint32_t rank)
+/* Elements of a segment, as is asked for; 0: not cut. */
+static inline uint64_t xyl_segment_count(const xyl_problem_t *problem)
 {
-    return counts == NULL ? problem->count : counts[rank];
-}
-
-static inline uint64_t xyl_block_at(const xyl_problem_t *problem,
-                                    const uint64_t *displs, uint32_t rank)
-{
-    return displs == NULL ? problem->count * rank : displs[rank];
+    return problem->segment_bytes / problem->element_bytes;
 }
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef XYL_COLLECTIVES_SCHEDULES_EXCHANGE_H
 #define XYL_COLLECTIVES_SCHEDULES_EXCHANGE_H
 
+#include "collectives/data/call.h"
 #include "collectives/schedules/algorithm.h"
 #include "collectives/stages/collective.h"
 #include "runtime/core/team.h"
@@ -15,8 +16,7 @@ typedef struct xyl_choice {
     size_t segment_bytes; /* 0: not cut, or xyl_select decides */
 } xyl_choice_t;
 
-/* The part of a problem that is equal on all ranks: what selection looks at.
- * Counts of varying blocks are left out. */
+/* The part of a problem that is equal on all ranks: what selection looks at. */
 void xyl_problem_outline(xylem_team_t *team, const xylem_coll_args_t *args,
                          int is_commutative, xyl_problem_t *problem_out);
 
@@ -27,12 +27,9 @@ xylem_status_t xyl_frame_create(xylem_team_t *team,
                                 size_t segment_bytes,
                                 xyl_operation_t **operation_out);
 
-/* The sides are the operation's if this succeeds. Returns owned (free with
- * xyl_request_discard, or by the user). */
-xylem_status_t xyl_exchange_create(xylem_team_t *team,
-                                   const xylem_coll_args_t *args,
-                                   const xyl_sides_t *sides,
-                                   const xyl_combiner_t *combiner,
+/* Returns owned (free with xyl_request_discard, or by the user), its buffers
+ * not bound yet. */
+xylem_status_t xyl_exchange_create(const xyl_call_t *call,
                                    const xyl_choice_t *choice,
                                    xyl_operation_t **operation_out);
 

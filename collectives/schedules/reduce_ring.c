@@ -218,8 +218,8 @@ void xyl_reduce_ring(const xyl_problem_t *problem, xyl_schedule_t *schedule)
         return;
     }
     ring.segment = longest;
-    if (problem->segment_count != 0 && problem->segment_count < longest)
-        ring.segment = problem->segment_count;
+    if (xyl_segment_count(problem) != 0 && xyl_segment_count(problem) < longest)
+        ring.segment = xyl_segment_count(problem);
     ring.segments_max = (uint32_t)((longest + ring.segment - 1) / ring.segment);
     schedule->labels = ranks * ring.segments_max; /* whichever are empty */
     if (is_allreduce(&ring))

@@ -95,7 +95,7 @@ static void exscan_segment(chain_t *chain, uint32_t label, uint64_t at,
 void xyl_scan_linear(const xyl_problem_t *problem, xyl_schedule_t *schedule)
 {
     chain_t chain = {.problem = problem, .schedule = schedule};
-    uint64_t segment = problem->segment_count, at, count, segments;
+    uint64_t segment = xyl_segment_count(problem), at, count, segments;
     int is_aside;
     uint32_t label = 0;
 

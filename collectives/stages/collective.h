@@ -20,25 +20,6 @@ typedef struct xyl_plan {
     int arrival_order;
 } xyl_plan_t;
 
-/* What combines two contributions: a kernel, or the user's function. */
-typedef struct xyl_combiner {
-    xyl_kernel_fn kernel; /* NULL: fn */
-    xylem_op_fn fn;
-    void *fn_arg;
-    int is_commutative;
-} xyl_combiner_t;
-
-/* result = left op right; `result` may be either. */
-static inline void xyl_combiner_apply(const xyl_combiner_t *combiner,
-                                      void *result, const void *left,
-                                      const void *right, size_t count)
-{
-    if (combiner->kernel != NULL)
-        combiner->kernel(result, left, right, count);
-    else
-        combiner->fn(result, left, right, count, combiner->fn_arg);
-}
-
 typedef struct xyl_collective {
     xyl_operation_t operation; /* first */
     xyl_plan_t plan;

@@ -220,6 +220,7 @@ static void draw(algorithm_case_t *c, uint32_t nth)
     static const size_t element_bytes[] = {8, 8, 1, 4, 12, 200};
     uint64_t random = c->seed;
     uint32_t flags = c->algorithm->flags;
+    uint64_t segment_count = 0;
     xyl_problem_t *problem = &c->problem;
 
     problem->coll = c->algorithm->coll;
@@ -231,7 +232,7 @@ static void draw(algorithm_case_t *c, uint32_t nth)
         problem->count = count_draw(&random, c->ranks);
     problem->radix = radix_draw(&random, c->algorithm);
     if ((flags & XYL_TAKES_SEGMENTS) != 0)
-        problem->segment_count = segment_draw(&random, problem->count);
+        segment_count = segment_draw(&random, problem->count);
     problem->is_commutative =
         (flags & XYL_NEEDS_COMMUTATIVE) != 0 || random_below(&random, 3) == 0;
     c->is_in_place = traits_of(c)->takes_in_place != XYL_SIDE_NOBODY &&
@@ -242,6 +243,7 @@ static void draw(algorithm_case_t *c, uint32_t nth)
     c->element_bytes =
         traits_of(c)->reduces ? 8 : element_bytes[random_below(&random, 6)];
     problem->element_bytes = c->element_bytes;
+    problem->segment_bytes = segment_count * c->element_bytes;
     blocks_draw(c, &random);
 }
 
@@ -546,6 +548,6 @@ void algorithm_case_text(const algorithm_case_t *c, char *text, size_t bytes)
              "segments of %" PRIu64 ", elements of %zu bytes%s: %s",
              traits_of(c)->name, c->algorithm->name, c->ranks, problem->root,
              problem->count, c->is_in_place ? " in place" : "", problem->radix,
-             problem->segment_count, c->element_bytes,
+             xyl_segment_count(problem), c->element_bytes,
              problem->is_commutative ? ", commutative" : "", c->run.mistake);
 }

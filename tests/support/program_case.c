@@ -348,32 +348,37 @@ static void expect(const program_run_t *run, const program_case_t *c,
 /* ---- the whole ---- */
 
 typedef struct blocks {
-    uint64_t bytes[PROGRAM_SEATS_MAX];
+    uint64_t counts[PROGRAM_SEATS_MAX];
     uint64_t recv_at[PROGRAM_SEATS_MAX], send_at[PROGRAM_SEATS_MAX];
 } blocks_t;
 
 /* A seat that has one block knows no others. */
 static void describe(const program_case_t *c, uint32_t seat, blocks_t *blocks,
-                     xyl_node_problem_t *problem)
+                     xyl_problem_t *problem)
 {
     uint32_t i;
 
     for (i = 0; i < c->seats; i++) {
-        blocks->bytes[i] = bytes_between(c, seat, i);
-        blocks->recv_at[i] = recv_at(c, seat, i);
-        blocks->send_at[i] = send_at(c, seat, i);
+        blocks->counts[i] = bytes_between(c, seat, i) / c->element_bytes;
+        blocks->recv_at[i] = recv_at(c, seat, i) / c->element_bytes;
+        blocks->send_at[i] = send_at(c, seat, i) / c->element_bytes;
     }
     if (xyl_node_is_cut_late(c->coll) && !is_alltoall(c->coll))
-        problem->bytes = block_bytes(c, seat);
+        problem->count = block_bytes(c, seat) / c->element_bytes;
     if (!is_root(c, seat))
         return;
-    problem->blocks = c->varies ? blocks->bytes : NULL;
-    problem->block_at =
-        scatters_from_root(c->coll) ? blocks->send_at : blocks->recv_at;
-    if (is_alltoall(c->coll) && !is_in_place(c, seat)) {
-        problem->send_blocks = blocks->bytes;
-        problem->send_at = blocks->send_at;
+    if (scatters_from_root(c->coll)) {
+        problem->send_counts = c->varies ? blocks->counts : NULL;
+        problem->send_displs = blocks->send_at;
+        return;
     }
+    problem->recv_counts = c->varies ? blocks->counts : NULL;
+    problem->recv_displs = blocks->recv_at;
+    if (!is_alltoall(c->coll))
+        return;
+    problem->send_counts = blocks->counts;
+    problem->send_displs =
+        is_in_place(c, seat) ? blocks->recv_at : blocks->send_at;
 }
 
 static void write_program(program_run_t *run, const program_case_t *c,
@@ -382,24 +387,24 @@ static void write_program(program_run_t *run, const program_case_t *c,
     xyl_node_program_t *program = &run->all[seat].program;
     uint32_t group_of[PROGRAM_SEATS_MAX];
     blocks_t blocks;
-    xyl_node_problem_t problem = {.coll = c->coll,
-                                  .seat = seat,
-                                  .seats = c->seats,
-                                  .root = c->root,
-                                  .bytes = c->count * c->element_bytes,
-                                  .element_bytes = c->element_bytes,
-                                  .is_in_place = is_in_place(c, seat),
-                                  .segment_bytes = c->segment_bytes,
-                                  .window_bytes = c->window_bytes,
-                                  .share_bytes = c->share_bytes,
-                                  .is_commutative = combine_of(c) != compose,
-                                  .in_arrival_order = c->in_arrival_order};
+    xyl_problem_t problem = {.coll = c->coll,
+                             .rank = seat,
+                             .ranks = c->seats,
+                             .root = c->root,
+                             .count = c->count,
+                             .element_bytes = c->element_bytes,
+                             .is_in_place = is_in_place(c, seat),
+                             .segment_bytes = c->segment_bytes,
+                             .node.window_bytes = c->window_bytes,
+                             .node.share_bytes = c->share_bytes,
+                             .is_commutative = combine_of(c) != compose,
+                             .in_arrival_order = c->in_arrival_order};
 
     if (c->varies || c->gap != 0)
         describe(c, seat, &blocks, &problem);
     if (c->groups != PROGRAM_GROUPS_NONE) {
         group_seats(c, group_of);
-        problem.group_of = group_of;
+        problem.node.group_of = group_of;
     }
     program->element_bytes = c->element_bytes;
     xyl_node_algorithm(c->coll)(&problem, program);

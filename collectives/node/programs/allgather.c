@@ -4,42 +4,41 @@
 
 enum { FIRST_BYTES_MAX = 2 << 10, FIRST_SEATS_MIN = 6 };
 
-static void write_own(const xyl_node_problem_t *problem,
-                      xyl_node_program_t *program)
+static void write_own(const xyl_problem_t *problem, xyl_node_program_t *program)
 {
     xyl_spot_t place = {XYL_SPACE_RECV, 0,
-                        xyl_node_block_at(problem, problem->seat)};
+                        xyl_node_block_at(problem, problem->rank)};
     xyl_spot_t from = {XYL_SPACE_SEND, 0, 0};
     xyl_step_t *step;
 
     xyl_node_strand(program);
     xyl_node_publish(problem, program, problem->is_in_place ? place : from,
-                     xyl_node_block(problem, problem->seat), XYL_BOARD_ALL);
+                     xyl_node_block(problem, problem->rank), XYL_BOARD_ALL);
     if (problem->is_in_place)
         return;
     step = xyl_node_step(program, XYL_STEP_COPY, place, from,
                          program->piece_bytes);
     if (step != NULL)
-        step->total = xyl_node_block(problem, problem->seat);
+        step->total = xyl_node_block(problem, problem->rank);
 }
 
 /* ---- short blocks: the first seat puts them together ---- */
 
-static void write_gather(const xyl_node_problem_t *problem,
+static void write_gather(const xyl_problem_t *problem,
                          xyl_node_program_t *program)
 {
     xyl_step_t *step;
     uint32_t seat;
 
     if (!problem->is_in_place)
-        (void)xyl_node_step(program, XYL_STEP_COPY,
-                            xyl_spot(XYL_SPACE_RECV, 0, 0),
-                            xyl_spot(XYL_SPACE_SEND, 0, 0), problem->bytes);
-    for (seat = 1; seat < problem->seats; seat++) {
+        (void)xyl_node_step(
+            program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_RECV, 0, 0),
+            xyl_spot(XYL_SPACE_SEND, 0, 0), xyl_problem_bytes(problem));
+    for (seat = 1; seat < problem->ranks; seat++) {
         step = xyl_node_step(
             program, XYL_STEP_COPY,
             xyl_spot(XYL_SPACE_RECV, 0, xyl_node_block_at(problem, seat)),
-            xyl_node_published(program, seat), problem->bytes);
+            xyl_node_published(program, seat), xyl_problem_bytes(problem));
         if (step == NULL)
             return;
         step->wait = XYL_WAIT_COUNT;
@@ -48,34 +47,35 @@ static void write_gather(const xyl_node_problem_t *problem,
     }
 }
 
-static void write_block(const xyl_node_problem_t *problem,
+static void write_block(const xyl_problem_t *problem,
                         xyl_node_program_t *program)
 {
     xyl_spot_t place = {XYL_SPACE_RECV, 0,
-                        xyl_node_block_at(problem, problem->seat)};
+                        xyl_node_block_at(problem, problem->rank)};
 
     xyl_node_publish(problem, program,
                      problem->is_in_place ? place
                                           : xyl_spot(XYL_SPACE_SEND, 0, 0),
-                     problem->bytes, 0);
+                     xyl_problem_bytes(problem), 0);
 }
 
-static void write_first(const xyl_node_problem_t *problem,
+static void write_first(const xyl_problem_t *problem,
                         xyl_node_program_t *program)
 {
     xyl_step_t *step;
 
     write_gather(problem, program);
-    step = xyl_node_step(
-        program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_BOARD, 0, 0),
-        xyl_spot(XYL_SPACE_RECV, 0, 0), problem->bytes * problem->seats);
+    step =
+        xyl_node_step(program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_BOARD, 0, 0),
+                      xyl_spot(XYL_SPACE_RECV, 0, 0),
+                      xyl_problem_bytes(problem) * problem->ranks);
     if (step == NULL)
         return;
     step->post = XYL_POST_COUNT;
     step->post_value = 1;
 }
 
-static void write_other(const xyl_node_problem_t *problem,
+static void write_other(const xyl_problem_t *problem,
                         xyl_node_program_t *program)
 {
     xyl_step_t *step;
@@ -83,7 +83,7 @@ static void write_other(const xyl_node_problem_t *problem,
     write_block(problem, program);
     step = xyl_node_step(program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_RECV, 0, 0),
                          xyl_spot(XYL_SPACE_BOARD, 0, 0),
-                         problem->bytes * problem->seats);
+                         xyl_problem_bytes(problem) * problem->ranks);
     if (step == NULL)
         return;
     step->wait = XYL_WAIT_COUNT;
@@ -92,33 +92,34 @@ static void write_other(const xyl_node_problem_t *problem,
 
 /* Looking at one seat instead of all pays as long as there is little to copy
  * twice. */
-static int goes_by_first(const xyl_node_problem_t *problem)
+static int goes_by_first(const xyl_problem_t *problem)
 {
-    uint64_t all = problem->bytes * problem->seats;
+    uint64_t all = xyl_problem_bytes(problem) * problem->ranks;
 
-    return problem->blocks == NULL && problem->seats >= FIRST_SEATS_MIN &&
-           problem->bytes <= FIRST_BYTES_MAX && all <= FIRST_BYTES_MAX &&
-           all <= problem->window_bytes / 2;
+    return !xyl_problem_varies(problem) && problem->ranks >= FIRST_SEATS_MIN &&
+           xyl_problem_bytes(problem) <= FIRST_BYTES_MAX &&
+           all <= FIRST_BYTES_MAX && all <= problem->node.window_bytes / 2;
 }
 
 /* The first seat gathers; what it has put together goes out by groups. */
-static int goes_by_groups(const xyl_node_problem_t *problem)
+static int goes_by_groups(const xyl_problem_t *problem)
 {
-    uint64_t all = problem->bytes * problem->seats;
+    uint64_t all = xyl_problem_bytes(problem) * problem->ranks;
 
     return goes_by_first(problem) && xyl_node_has_groups(problem) &&
-           xyl_board_whole_lines(all) <= problem->window_bytes / problem->seats;
+           xyl_board_whole_lines(all) <=
+               problem->node.window_bytes / problem->ranks;
 }
 
-static void write_groups(const xyl_node_problem_t *problem,
+static void write_groups(const xyl_problem_t *problem,
                          xyl_node_program_t *program)
 {
-    xyl_node_problem_t whole = *problem;
+    xyl_problem_t whole = *problem;
 
-    whole.bytes = problem->bytes * problem->seats;
-    if (whole.bytes > XYL_BOARD_INLINE_BYTES)
-        program->input_bytes = xyl_board_whole_lines(whole.bytes);
-    if (problem->seat == 0)
+    whole.count *= problem->ranks;
+    if (xyl_problem_bytes(&whole) > XYL_BOARD_INLINE_BYTES)
+        program->input_bytes = xyl_board_whole_lines(xyl_problem_bytes(&whole));
+    if (problem->rank == 0)
         write_gather(problem, program);
     else
         write_block(problem, program);
@@ -126,15 +127,14 @@ static void write_groups(const xyl_node_problem_t *problem,
 }
 
 /* A seat's block is read by all others. */
-static void write_end(const xyl_node_problem_t *problem,
-                      xyl_node_program_t *program)
+static void write_end(const xyl_problem_t *problem, xyl_node_program_t *program)
 {
     xyl_node_strand(program);
     xyl_node_has_read(problem, program, XYL_WAIT_STRANDS, 0, 2);
     xyl_node_until_read(program, 2);
 }
 
-void xyl_node_allgather(const xyl_node_problem_t *problem,
+void xyl_node_allgather(const xyl_problem_t *problem,
                         xyl_node_program_t *program)
 {
     uint32_t i;
@@ -145,8 +145,8 @@ void xyl_node_allgather(const xyl_node_problem_t *problem,
         return;
     }
     if (goes_by_first(problem)) {
-        program->board_bytes = problem->bytes * problem->seats;
-        if (problem->seat == 0)
+        program->board_bytes = xyl_problem_bytes(problem) * problem->ranks;
+        if (problem->rank == 0)
             write_first(problem, program);
         else
             write_other(problem, program);
@@ -155,8 +155,8 @@ void xyl_node_allgather(const xyl_node_problem_t *problem,
     program->shares = program->input_bytes != 0 &&
                       xyl_node_shares(problem, xyl_node_block_max(problem));
     write_own(problem, program);
-    for (i = 1; i < problem->seats; i++)
-        xyl_node_fetch(problem, program, (problem->seat + i) % problem->seats);
+    for (i = 1; i < problem->ranks; i++)
+        xyl_node_fetch(problem, program, (problem->rank + i) % problem->ranks);
     if (program->shares)
         write_end(problem, program);
 }

@@ -16,7 +16,7 @@ enum {
 
 /* ---- by the first seat ---- */
 
-static void write_first(const xyl_node_problem_t *problem,
+static void write_first(const xyl_problem_t *problem,
                         xyl_node_program_t *program)
 {
     const xyl_spot_t result = {XYL_SPACE_RECV, 0, 0};
@@ -24,29 +24,33 @@ static void write_first(const xyl_node_problem_t *problem,
     xyl_step_t *step;
 
     (void)xyl_node_step(program, XYL_STEP_COPY, own,
-                        xyl_spot(XYL_SPACE_SEND, 0, 0), problem->bytes);
-    step = xyl_node_step(program, XYL_STEP_REDUCE, result, own, problem->bytes);
+                        xyl_spot(XYL_SPACE_SEND, 0, 0),
+                        xyl_problem_bytes(problem));
+    step = xyl_node_step(program, XYL_STEP_REDUCE, result, own,
+                         xyl_problem_bytes(problem));
     if (step == NULL)
         return;
-    step->end_seat = problem->seats;
+    step->end_seat = problem->ranks;
     step->wait = XYL_WAIT_ALL_COUNTS;
     step->wait_for = 1;
-    step = xyl_node_step(program, XYL_STEP_COPY, own, result, problem->bytes);
+    step = xyl_node_step(program, XYL_STEP_COPY, own, result,
+                         xyl_problem_bytes(problem));
     if (step == NULL)
         return;
     step->post = XYL_POST_COUNT;
     step->post_value = 1;
 }
 
-static void write_other(const xyl_node_problem_t *problem,
+static void write_other(const xyl_problem_t *problem,
                         xyl_node_program_t *program)
 {
     xyl_step_t *step;
 
     xyl_node_publish(problem, program, xyl_spot(XYL_SPACE_SEND, 0, 0),
-                     problem->bytes, 0);
+                     xyl_problem_bytes(problem), 0);
     step = xyl_node_step(program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_RECV, 0, 0),
-                         xyl_node_published(program, 0), problem->bytes);
+                         xyl_node_published(program, 0),
+                         xyl_problem_bytes(problem));
     if (step == NULL)
         return;
     step->wait = XYL_WAIT_COUNT;
@@ -56,10 +60,11 @@ static void write_other(const xyl_node_problem_t *problem,
 /* ---- by slices ---- */
 
 /* Of the message; seats beyond the end have none. */
-static uint64_t slice_of(const xyl_node_problem_t *problem)
+static uint64_t slice_of(const xyl_problem_t *problem)
 {
     uint64_t unit = problem->element_bytes;
-    uint64_t bytes = (problem->bytes + problem->seats - 1) / problem->seats;
+    uint64_t bytes =
+        (xyl_problem_bytes(problem) + problem->ranks - 1) / problem->ranks;
 
     if (bytes < SLICE_BYTES_MIN)
         bytes = SLICE_BYTES_MIN;
@@ -69,18 +74,18 @@ static uint64_t slice_of(const xyl_node_problem_t *problem)
 /* Twice all wait for all: until every input is there, then until every slice
  * is. A few look at each other; of more, the first looks at all, and they at
  * the first: a line with many readers is dear. */
-static int are_led(const xyl_node_problem_t *problem)
+static int are_led(const xyl_problem_t *problem)
 {
-    return problem->seats >= LED_SEATS_MIN;
+    return problem->ranks >= LED_SEATS_MIN;
 }
 
-static int leads(const xyl_node_problem_t *problem)
+static int leads(const xyl_problem_t *problem)
 {
-    return are_led(problem) && problem->seat == 0;
+    return are_led(problem) && problem->rank == 0;
 }
 
 /* Adds a step of the first that has seen all come so far, and says so. */
-static void write_lead(const xyl_node_problem_t *problem,
+static void write_lead(const xyl_problem_t *problem,
                        xyl_node_program_t *program, uint32_t phase)
 {
     const xyl_spot_t nowhere = {XYL_SPACE_RECV, 0, 0};
@@ -98,7 +103,7 @@ static void write_lead(const xyl_node_problem_t *problem,
 }
 
 /* The step waits until all have come so far. */
-static void wait_for_phase(const xyl_node_problem_t *problem, xyl_step_t *step,
+static void wait_for_phase(const xyl_problem_t *problem, xyl_step_t *step,
                            uint32_t phase)
 {
     int is_led = are_led(problem);
@@ -109,16 +114,16 @@ static void wait_for_phase(const xyl_node_problem_t *problem, xyl_step_t *step,
     step->wait_for = is_led ? LED + phase : phase;
 }
 
-static uint32_t reader_of(const xyl_node_problem_t *problem)
+static uint32_t reader_of(const xyl_problem_t *problem)
 {
     return are_led(problem) ? 0 : XYL_BOARD_ALL;
 }
 
 /* A seat without a slice says so at once. */
-static void write_own_slice(const xyl_node_problem_t *problem,
+static void write_own_slice(const xyl_problem_t *problem,
                             xyl_node_program_t *program, uint64_t slice)
 {
-    uint64_t at = problem->seat * slice;
+    uint64_t at = problem->rank * slice;
     xyl_step_t *step = xyl_node_step(program, XYL_STEP_REDUCE,
                                      xyl_spot(XYL_SPACE_BOARD, 0, at),
                                      xyl_spot(XYL_SPACE_INPUT, 0, at), slice);
@@ -130,74 +135,76 @@ static void write_own_slice(const xyl_node_problem_t *problem,
         step->post_value = 2;
         step->post_seat = reader_of(problem);
     }
-    if (at >= problem->bytes) {
+    if (at >= xyl_problem_bytes(problem)) {
         step->kind = XYL_STEP_NOTHING;
         return;
     }
     step->within = at;
-    step->total = problem->bytes;
-    step->end_seat = problem->seats;
+    step->total = xyl_problem_bytes(problem);
+    step->end_seat = problem->ranks;
     wait_for_phase(problem, step, 1);
 }
 
 /* In one go: lines that others have written come faster when they are asked
  * for one close after the other. */
-static void write_result(const xyl_node_problem_t *problem,
+static void write_result(const xyl_problem_t *problem,
                          xyl_node_program_t *program)
 {
-    xyl_step_t *step =
-        xyl_node_step(program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_RECV, 0, 0),
-                      xyl_spot(XYL_SPACE_BOARD, 0, 0), problem->bytes);
+    xyl_step_t *step = xyl_node_step(
+        program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_RECV, 0, 0),
+        xyl_spot(XYL_SPACE_BOARD, 0, 0), xyl_problem_bytes(problem));
 
     if (step != NULL)
         wait_for_phase(problem, step, 2);
 }
 
-static void write_slices(const xyl_node_problem_t *problem,
+static void write_slices(const xyl_problem_t *problem,
                          xyl_node_program_t *program)
 {
-    program->input_bytes = xyl_board_whole_lines(problem->bytes);
+    program->input_bytes = xyl_board_whole_lines(xyl_problem_bytes(problem));
     program->board_bytes = program->input_bytes;
     xyl_node_publish(problem, program, xyl_spot(XYL_SPACE_SEND, 0, 0),
-                     problem->bytes, reader_of(problem));
+                     xyl_problem_bytes(problem), reader_of(problem));
     write_lead(problem, program, 1);
     write_own_slice(problem, program, slice_of(problem));
     write_lead(problem, program, 2);
     write_result(problem, program);
 }
 
-static int goes_by_groups(const xyl_node_problem_t *problem)
+static int goes_by_groups(const xyl_problem_t *problem)
 {
-    return problem->bytes <= FIRST_BYTES_MAX && xyl_node_has_groups(problem);
+    return xyl_problem_bytes(problem) <= FIRST_BYTES_MAX &&
+           xyl_node_has_groups(problem);
 }
 
-static int goes_alone(const xyl_node_problem_t *problem)
+static int goes_alone(const xyl_problem_t *problem)
 {
-    return problem->seats <= ALONE_SEATS ||
-           (problem->seats <= ALONE_SHORT_SEATS &&
-            problem->bytes <= ALONE_SHORT_BYTES);
+    return problem->ranks <= ALONE_SEATS ||
+           (problem->ranks <= ALONE_SHORT_SEATS &&
+            xyl_problem_bytes(problem) <= ALONE_SHORT_BYTES);
 }
 
-void xyl_node_allreduce(const xyl_node_problem_t *problem,
+void xyl_node_allreduce(const xyl_problem_t *problem,
                         xyl_node_program_t *program)
 {
-    uint64_t room = problem->window_bytes / (problem->seats + 1) / 128 * 128;
-    int is_whole =
-        problem->segment_bytes == 0 || problem->bytes <= problem->segment_bytes;
+    uint64_t room =
+        problem->node.window_bytes / (problem->ranks + 1) / 128 * 128;
+    int is_whole = problem->segment_bytes == 0 ||
+                   xyl_problem_bytes(problem) <= problem->segment_bytes;
 
-    if (!is_whole || problem->bytes > SLICES_BYTES_MAX ||
-        problem->bytes > room ||
+    if (!is_whole || xyl_problem_bytes(problem) > SLICES_BYTES_MAX ||
+        xyl_problem_bytes(problem) > room ||
         (goes_alone(problem) && !goes_by_groups(problem))) {
         xyl_node_reduce(problem, program);
         return;
     }
-    xyl_node_plan_inputs(problem, program, problem->bytes);
+    xyl_node_plan_inputs(problem, program, xyl_problem_bytes(problem));
     if (goes_by_groups(problem)) {
         xyl_node_fan_in(problem, program, 0);
         xyl_node_fan_out(problem, program, 0, 2);
-    } else if (problem->bytes > FIRST_BYTES_MAX)
+    } else if (xyl_problem_bytes(problem) > FIRST_BYTES_MAX)
         write_slices(problem, program);
-    else if (problem->seat == 0)
+    else if (problem->rank == 0)
         write_first(problem, program);
     else
         write_other(problem, program);

@@ -17,7 +17,7 @@ enum {
 };
 
 /* What is in place is written over: it is copied. */
-static xyl_step_kind_t publishes(const xyl_node_problem_t *problem)
+static xyl_step_kind_t publishes(const xyl_problem_t *problem)
 {
     return problem->is_in_place ? XYL_STEP_COPY : XYL_STEP_PUBLISH;
 }
@@ -29,12 +29,12 @@ static xyl_spot_t block_in(const xyl_node_program_t *program, uint32_t from,
     return xyl_spot(XYL_SPACE_INPUT, from, to * program->piece_bytes);
 }
 
-static xyl_spot_t block_to(const xyl_node_problem_t *problem, uint32_t seat)
+static xyl_spot_t block_to(const xyl_problem_t *problem, uint32_t seat)
 {
     return xyl_spot(XYL_SPACE_RECV, 0, xyl_node_block_at(problem, seat));
 }
 
-static xyl_spot_t block_from(const xyl_node_problem_t *problem, uint32_t seat)
+static xyl_spot_t block_from(const xyl_problem_t *problem, uint32_t seat)
 {
     return problem->is_in_place
                ? block_to(problem, seat)
@@ -43,43 +43,42 @@ static xyl_spot_t block_from(const xyl_node_problem_t *problem, uint32_t seat)
 
 /* Where it lies it has them as long as they are, and all alike if it is
  * shared. */
-static uint64_t further(const xyl_node_problem_t *problem,
-                        const xyl_step_t *step, xyl_spot_t published,
-                        uint32_t seat)
+static uint64_t further(const xyl_problem_t *problem, const xyl_step_t *step,
+                        xyl_spot_t published, uint32_t seat)
 {
-    return problem->bytes * seat + step->within - published.at;
+    return xyl_problem_bytes(problem) * seat + step->within - published.at;
 }
 
-static void write_own(const xyl_node_problem_t *problem,
-                      xyl_node_program_t *program)
+static void write_own(const xyl_problem_t *problem, xyl_node_program_t *program)
 {
     xyl_step_t *step =
-        xyl_node_step(program, XYL_STEP_COPY, block_to(problem, problem->seat),
-                      block_from(problem, problem->seat), program->piece_bytes);
+        xyl_node_step(program, XYL_STEP_COPY, block_to(problem, problem->rank),
+                      block_from(problem, problem->rank), program->piece_bytes);
 
     if (step != NULL)
-        step->total = xyl_node_block(problem, problem->seat);
+        step->total = xyl_node_block(problem, problem->rank);
 }
 
 /* The count of a seat that says that its block for the seat at that distance is
  * published: as many are, or all. */
-static uint32_t count_of(const xyl_node_problem_t *problem, uint32_t distance)
+static uint32_t count_of(const xyl_problem_t *problem, uint32_t distance)
 {
-    return problem->blocks == NULL && problem->bytes < EACH_BYTES_MIN
-               ? problem->seats - 1
+    return !xyl_problem_varies(problem) &&
+                   xyl_problem_bytes(problem) < EACH_BYTES_MIN
+               ? problem->ranks - 1
                : distance;
 }
 
-static void write_inputs(const xyl_node_problem_t *problem,
+static void write_inputs(const xyl_problem_t *problem,
                          xyl_node_program_t *program)
 {
     uint32_t distance;
 
     xyl_node_strand(program);
-    for (distance = 1; distance < problem->seats; distance++) {
-        uint32_t seat = (problem->seat + distance) % problem->seats;
+    for (distance = 1; distance < problem->ranks; distance++) {
+        uint32_t seat = (problem->rank + distance) % problem->ranks;
         xyl_step_t *step = xyl_node_step(
-            program, publishes(problem), block_in(program, problem->seat, seat),
+            program, publishes(problem), block_in(program, problem->rank, seat),
             block_from(problem, seat), program->piece_bytes);
         if (step == NULL)
             return;
@@ -98,11 +97,11 @@ static void write_inputs(const xyl_node_problem_t *problem,
         write_own(problem, program);
 }
 
-static void write_block(const xyl_node_problem_t *problem,
+static void write_block(const xyl_problem_t *problem,
                         xyl_node_program_t *program, uint32_t distance)
 {
-    uint32_t seats = problem->seats;
-    uint32_t seat = (problem->seat + seats - distance) % seats;
+    uint32_t seats = problem->ranks;
+    uint32_t seat = (problem->rank + seats - distance) % seats;
     xyl_spot_t to = block_to(problem, seat);
     xyl_step_t *step;
 
@@ -112,41 +111,42 @@ static void write_block(const xyl_node_problem_t *problem,
         if (step == NULL)
             return;
         step->wait = XYL_WAIT_COUNT;
-        step->wait_seat = problem->seat;
+        step->wait_seat = problem->rank;
         step->wait_for = count_of(problem, seats - distance);
     }
     step = xyl_node_step(program, XYL_STEP_COPY, to,
-                         block_in(program, seat, problem->seat),
+                         block_in(program, seat, problem->rank),
                          program->piece_bytes);
     if (step == NULL)
         return;
-    step->further = further(problem, step, step->from, problem->seat);
+    step->further = further(problem, step, step->from, problem->rank);
     step->total = xyl_node_block(problem, seat);
     step->wait = XYL_WAIT_COUNT;
     step->wait_seat = seat;
     step->wait_for = count_of(problem, distance);
 }
 
-static void write_blocks(const xyl_node_problem_t *problem,
+static void write_blocks(const xyl_problem_t *problem,
                          xyl_node_program_t *program)
 {
-    uint64_t seats = problem->seats;
+    uint64_t seats = problem->ranks;
     uint32_t distance;
 
     xyl_node_plan_blocks(problem, program,
-                         problem->window_bytes / seats / seats / 128 * 128);
+                         problem->node.window_bytes / seats / seats / 128 *
+                             128);
     program->input_bytes = xyl_board_whole_lines(seats * program->piece_bytes);
     /* Blocks have one reader each, so that half of the work is to write: where
      * it was done not long ago. */
     program->is_abreast = 1;
     write_inputs(problem, program);
-    for (distance = 1; distance < problem->seats; distance++)
+    for (distance = 1; distance < problem->ranks; distance++)
         write_block(problem, program, distance);
     if (!program->shares)
         return;
     xyl_node_strand(program);
-    xyl_node_has_read(problem, program, XYL_WAIT_STRANDS, 0, problem->seats);
-    xyl_node_until_read(program, problem->seats);
+    xyl_node_has_read(problem, program, XYL_WAIT_STRANDS, 0, problem->ranks);
+    xyl_node_until_read(program, problem->ranks);
 }
 
 /* ---- rounds ---- */
@@ -175,15 +175,15 @@ _Static_assert(2 * ROUNDS_CUTS * XYL_BOARD_SEATS_MAX + 4 <
                "a count has room for all rounds of a piece");
 
 /* Rounds of a cut. */
-static uint32_t meetings(const xyl_node_problem_t *problem)
+static uint32_t meetings(const xyl_problem_t *problem)
 {
-    return problem->seats - (problem->seats % 2 == 0);
+    return problem->ranks - (problem->ranks % 2 == 0);
 }
 
 /* As in a tournament: in meeting k seats s and k - s (modulo their number) are
  * partners. The one that would meet itself meets the last seat, which is not
  * counted where the number is even; else it has none, and is returned. */
-static uint32_t partner_of(const xyl_node_problem_t *problem, uint32_t seat,
+static uint32_t partner_of(const xyl_problem_t *problem, uint32_t seat,
                            uint32_t round)
 {
     uint32_t number = meetings(problem), meeting = (round - 1) % number;
@@ -193,7 +193,7 @@ static uint32_t partner_of(const xyl_node_problem_t *problem, uint32_t seat,
     if (seat == number)
         return meeting * half % number;
     partner = (meeting + number - seat) % number;
-    return partner == seat && number != problem->seats ? number : partner;
+    return partner == seat && number != problem->ranks ? number : partner;
 }
 
 /* A seat's counts, in the order of what it does. */
@@ -208,9 +208,9 @@ static uint32_t count_read(uint32_t round)
 }
 
 /* The round before in which the seat used the same place; 0: none. */
-static uint32_t round_before(const xyl_node_problem_t *problem, uint32_t round)
+static uint32_t round_before(const xyl_problem_t *problem, uint32_t round)
 {
-    uint32_t seat = problem->seat;
+    uint32_t seat = problem->rank;
 
     if (round > PLACES && partner_of(problem, seat, round - PLACES) == seat)
         round -= PLACES;
@@ -218,10 +218,10 @@ static uint32_t round_before(const xyl_node_problem_t *problem, uint32_t round)
 }
 
 /* 1: the partner uses the place again. */
-static int is_awaited(const xyl_node_problem_t *problem, const rounds_t *rounds,
+static int is_awaited(const xyl_problem_t *problem, const rounds_t *rounds,
                       uint32_t round)
 {
-    uint32_t partner = partner_of(problem, problem->seat, round);
+    uint32_t partner = partner_of(problem, problem->rank, round);
 
     round += PLACES;
     if (partner_of(problem, partner, round) == partner)
@@ -236,7 +236,7 @@ static xyl_spot_t place_in(const rounds_t *rounds, uint32_t seat,
 }
 
 /* Adds the step that moves the part of a block which has its turn. */
-static xyl_step_t *write_cut(const xyl_node_problem_t *problem,
+static xyl_step_t *write_cut(const xyl_problem_t *problem,
                              xyl_node_program_t *program,
                              const rounds_t *rounds, uint32_t round,
                              xyl_spot_t to, xyl_spot_t from)
@@ -254,22 +254,22 @@ static xyl_step_t *write_cut(const xyl_node_problem_t *problem,
     if (step == NULL)
         return NULL;
     step->within = within;
-    step->total = problem->bytes;
+    step->total = xyl_problem_bytes(problem);
     return step;
 }
 
-static void write_publish(const xyl_node_problem_t *problem,
+static void write_publish(const xyl_problem_t *problem,
                           xyl_node_program_t *program, const rounds_t *rounds,
                           uint32_t round)
 {
-    uint32_t partner = partner_of(problem, problem->seat, round);
+    uint32_t partner = partner_of(problem, problem->rank, round);
     uint32_t before = round_before(problem, round);
     xyl_step_t *step;
 
-    if (partner == problem->seat || round > rounds->count)
+    if (partner == problem->rank || round > rounds->count)
         return;
     step = write_cut(problem, program, rounds, round,
-                     place_in(rounds, problem->seat, round),
+                     place_in(rounds, problem->rank, round),
                      block_from(problem, partner));
     if (step == NULL)
         return;
@@ -277,7 +277,7 @@ static void write_publish(const xyl_node_problem_t *problem,
     step->further = further(problem, step, step->to, partner);
     if (before != 0) {
         step->wait = XYL_WAIT_COUNT;
-        step->wait_seat = partner_of(problem, problem->seat, before);
+        step->wait_seat = partner_of(problem, problem->rank, before);
         step->wait_for = count_read(before);
     }
     step->post = XYL_POST_COUNT;
@@ -285,18 +285,18 @@ static void write_publish(const xyl_node_problem_t *problem,
     step->post_seat = partner;
 }
 
-static void write_read(const xyl_node_problem_t *problem,
+static void write_read(const xyl_problem_t *problem,
                        xyl_node_program_t *program, const rounds_t *rounds,
                        uint32_t round)
 {
-    uint32_t partner = partner_of(problem, problem->seat, round);
+    uint32_t partner = partner_of(problem, problem->rank, round);
     xyl_step_t *step =
         write_cut(problem, program, rounds, round, block_to(problem, partner),
                   place_in(rounds, partner, round));
 
     if (step == NULL)
         return;
-    step->further = further(problem, step, step->from, problem->seat);
+    step->further = further(problem, step, step->from, problem->rank);
     step->wait = XYL_WAIT_COUNT;
     step->wait_seat = partner;
     step->wait_for = count_published(round);
@@ -307,16 +307,16 @@ static void write_read(const xyl_node_problem_t *problem,
     step->post_seat = partner;
 }
 
-static void write_round(const xyl_node_problem_t *problem,
+static void write_round(const xyl_problem_t *problem,
                         xyl_node_program_t *program, const rounds_t *rounds,
                         uint32_t round)
 {
     write_publish(problem, program, rounds, round + 1);
-    if (partner_of(problem, problem->seat, round) != problem->seat)
+    if (partner_of(problem, problem->rank, round) != problem->rank)
         write_read(problem, program, rounds, round);
 }
 
-static uint64_t round_bytes(const xyl_node_problem_t *problem)
+static uint64_t round_bytes(const xyl_problem_t *problem)
 {
     return problem->segment_bytes == 0
                ? (uint64_t)ROUND_BYTES
@@ -324,26 +324,27 @@ static uint64_t round_bytes(const xyl_node_problem_t *problem)
 }
 
 /* Where blocks vary a seat does not know how many rounds others need. */
-static int goes_in_rounds(const xyl_node_problem_t *problem)
+static int goes_in_rounds(const xyl_problem_t *problem)
 {
     uint64_t bytes = round_bytes(problem);
     uint64_t least =
         problem->segment_bytes == 0 ? (uint64_t)ROUNDS_BYTES_MIN : bytes;
 
-    return problem->coll == XYLEM_COLL_ALLTOALL && problem->blocks == NULL &&
-           problem->seats >= ROUNDS_SEATS_MIN && problem->bytes >= least &&
-           bytes <= problem->window_bytes / PLACES / problem->seats;
+    return problem->coll == XYLEM_COLL_ALLTOALL &&
+           !xyl_problem_varies(problem) && problem->ranks >= ROUNDS_SEATS_MIN &&
+           xyl_problem_bytes(problem) >= least &&
+           bytes <= problem->node.window_bytes / PLACES / problem->ranks;
 }
 
-static void write_rounds(const xyl_node_problem_t *problem,
+static void write_rounds(const xyl_problem_t *problem,
                          xyl_node_program_t *program)
 {
     rounds_t rounds = {.bytes = round_bytes(problem)};
     uint64_t cuts;
     uint32_t round;
 
-    xyl_node_cut(program, problem->bytes, ROUNDS_CUTS * rounds.bytes,
-                 rounds.bytes);
+    xyl_node_cut(program, xyl_problem_bytes(problem),
+                 ROUNDS_CUTS * rounds.bytes, rounds.bytes);
     program->input_bytes = PLACES * rounds.bytes;
     cuts = (program->piece_bytes + rounds.bytes - 1) / rounds.bytes;
     rounds.count = (uint32_t)cuts * meetings(problem);
@@ -360,11 +361,12 @@ static void write_rounds(const xyl_node_problem_t *problem,
 }
 
 /* Where blocks vary a seat does not know where its own lie elsewhere. */
-void xyl_node_alltoall(const xyl_node_problem_t *problem,
+void xyl_node_alltoall(const xyl_problem_t *problem,
                        xyl_node_program_t *program)
 {
-    program->shares = !xyl_node_is_cut_late(problem->coll) &&
-                      xyl_node_shares(problem, problem->bytes * problem->seats);
+    program->shares =
+        !xyl_node_is_cut_late(problem->coll) &&
+        xyl_node_shares(problem, xyl_problem_bytes(problem) * problem->ranks);
     if (goes_in_rounds(problem))
         write_rounds(problem, program);
     else

@@ -4,15 +4,15 @@
 
 enum { FEW_SEATS = 4 };
 
-static xyl_step_t *nothing(const xyl_node_problem_t *problem,
+static xyl_step_t *nothing(const xyl_problem_t *problem,
                            xyl_node_program_t *program)
 {
-    const xyl_spot_t nowhere = {XYL_SPACE_LINE, problem->seat, 0};
+    const xyl_spot_t nowhere = {XYL_SPACE_LINE, problem->rank, 0};
 
     return xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
 }
 
-static void write_each(const xyl_node_problem_t *problem,
+static void write_each(const xyl_problem_t *problem,
                        xyl_node_program_t *program)
 {
     xyl_step_t *step = nothing(problem, program);
@@ -28,7 +28,7 @@ static void write_each(const xyl_node_problem_t *problem,
     }
 }
 
-static void write_first(const xyl_node_problem_t *problem,
+static void write_first(const xyl_problem_t *problem,
                         xyl_node_program_t *program)
 {
     xyl_step_t *step = nothing(problem, program);
@@ -41,7 +41,7 @@ static void write_first(const xyl_node_problem_t *problem,
     step->post_value = 1;
 }
 
-static void write_other(const xyl_node_problem_t *problem,
+static void write_other(const xyl_problem_t *problem,
                         xyl_node_program_t *program)
 {
     xyl_step_t *step = nothing(problem, program);
@@ -58,24 +58,23 @@ static void write_other(const xyl_node_problem_t *problem,
     }
 }
 
-static void write_groups(const xyl_node_problem_t *problem,
+static void write_groups(const xyl_problem_t *problem,
                          xyl_node_program_t *program)
 {
-    xyl_node_problem_t signal = *problem;
+    xyl_problem_t signal = *problem;
 
-    signal.bytes = 0;
+    signal.count = 0;
     xyl_node_fan_in(&signal, program, 0);
     xyl_node_fan_out(&signal, program, 0, 2);
 }
 
-void xyl_node_barrier(const xyl_node_problem_t *problem,
-                      xyl_node_program_t *program)
+void xyl_node_barrier(const xyl_problem_t *problem, xyl_node_program_t *program)
 {
     if (xyl_node_has_groups(problem))
         write_groups(problem, program);
-    else if (problem->seats <= FEW_SEATS)
+    else if (problem->ranks <= FEW_SEATS)
         write_each(problem, program);
-    else if (problem->seat == 0)
+    else if (problem->rank == 0)
         write_first(problem, program);
     else
         write_other(problem, program);

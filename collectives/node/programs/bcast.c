@@ -11,15 +11,15 @@ enum {
     GROUPS_BYTES_MAX = 2 << 10 /* copied once more by leaders */
 };
 
-static void write_short(const xyl_node_problem_t *problem,
+static void write_short(const xyl_problem_t *problem,
                         xyl_node_program_t *program)
 {
     const xyl_spot_t line = {XYL_SPACE_LINE, problem->root, 0};
     const xyl_spot_t message = {XYL_SPACE_RECV, 0, 0};
-    int is_root = problem->seat == problem->root;
+    int is_root = problem->rank == problem->root;
     xyl_step_t *step =
         xyl_node_step(program, XYL_STEP_COPY, is_root ? line : message,
-                      is_root ? message : line, problem->bytes);
+                      is_root ? message : line, xyl_problem_bytes(problem));
 
     if (step == NULL)
         return;
@@ -37,30 +37,32 @@ static void write_short(const xyl_node_problem_t *problem,
 
 /* ---- by groups ---- */
 
-static int goes_by_groups(const xyl_node_problem_t *problem,
+static int goes_by_groups(const xyl_problem_t *problem,
                           const xyl_node_program_t *program)
 {
-    return !problem->from_any && problem->bytes <= GROUPS_BYTES_MAX &&
-           problem->bytes <= program->segment_bytes &&
-           xyl_board_whole_lines(problem->bytes) <=
-               problem->window_bytes / problem->seats &&
+    return !problem->node.from_any &&
+           xyl_problem_bytes(problem) <= GROUPS_BYTES_MAX &&
+           xyl_problem_bytes(problem) <= program->segment_bytes &&
+           xyl_board_whole_lines(xyl_problem_bytes(problem)) <=
+               problem->node.window_bytes / problem->ranks &&
            xyl_node_has_groups(problem);
 }
 
-static void write_groups(const xyl_node_problem_t *problem,
+static void write_groups(const xyl_problem_t *problem,
                          xyl_node_program_t *program)
 {
     program->piece_bytes = program->segment_bytes;
     program->segments = 1;
-    if (problem->bytes > XYL_BOARD_INLINE_BYTES)
-        program->input_bytes = xyl_board_whole_lines(problem->bytes);
+    if (xyl_problem_bytes(problem) > XYL_BOARD_INLINE_BYTES)
+        program->input_bytes =
+            xyl_board_whole_lines(xyl_problem_bytes(problem));
     xyl_node_fan_out(problem, program, problem->root, 1);
 }
 
 /* ---- in segments ---- */
 
 /* NULL: no memory. */
-static xyl_step_t *write_segment(const xyl_node_problem_t *problem,
+static xyl_step_t *write_segment(const xyl_problem_t *problem,
                                  xyl_node_program_t *program, uint32_t segment,
                                  int publishes)
 {
@@ -75,7 +77,7 @@ static xyl_step_t *write_segment(const xyl_node_problem_t *problem,
     if (step == NULL)
         return NULL;
     step->within = at;
-    step->total = problem->bytes;
+    step->total = xyl_problem_bytes(problem);
     step->emits = segment;
     step->wait = publishes ? XYL_WAIT_SEGMENT : XYL_WAIT_WORD;
     step->wait_for = segment;
@@ -91,7 +93,7 @@ static xyl_step_t *write_segment(const xyl_node_problem_t *problem,
 }
 
 /* A segment comes from the seat's own side, or from another seat. */
-static void write_from_any(const xyl_node_problem_t *problem,
+static void write_from_any(const xyl_problem_t *problem,
                            xyl_node_program_t *program)
 {
     const xyl_spot_t nowhere = {XYL_SPACE_RECV, 0, 0};
@@ -104,19 +106,21 @@ static void write_from_any(const xyl_node_problem_t *problem,
             publish->or_next = 1;
         write_segment(problem, program, segment, 0);
     }
-    if (!problem->elects)
+    if (!problem->node.elects)
         return;
     xyl_node_strand(program);
     xyl_node_step(program, XYL_STEP_ELECT, nowhere, nowhere, 0);
 }
 
 /* As wanted, if a piece has room; else so that copies in and out overlap. */
-static uint64_t segment_of(const xyl_node_problem_t *problem, uint64_t room)
+static uint64_t segment_of(const xyl_problem_t *problem, uint64_t room)
 {
     uint64_t bytes = problem->segment_bytes;
 
     if (bytes == 0)
-        bytes = (problem->bytes < room ? problem->bytes : room) / SEGMENTS;
+        bytes = (xyl_problem_bytes(problem) < room ? xyl_problem_bytes(problem)
+                                                   : room) /
+                SEGMENTS;
     if (bytes < SEGMENT_BYTES_MIN && problem->segment_bytes == 0)
         bytes = SEGMENT_BYTES_MIN;
     if (problem->segment_bytes == 0)
@@ -124,33 +128,35 @@ static uint64_t segment_of(const xyl_node_problem_t *problem, uint64_t room)
     return xyl_node_segment(bytes, room, problem->element_bytes);
 }
 
-void xyl_node_bcast(const xyl_node_problem_t *problem,
-                    xyl_node_program_t *program)
+void xyl_node_bcast(const xyl_problem_t *problem, xyl_node_program_t *program)
 {
     uint32_t segment;
 
-    program->segment_bytes = segment_of(problem, problem->window_bytes);
+    program->segment_bytes = segment_of(problem, problem->node.window_bytes);
     if (goes_by_groups(problem, program)) {
         write_groups(problem, program);
         return;
     }
-    if (!problem->from_any && problem->bytes <= XYL_BOARD_INLINE_BYTES &&
-        problem->bytes <= program->segment_bytes) {
+    if (!problem->node.from_any &&
+        xyl_problem_bytes(problem) <= XYL_BOARD_INLINE_BYTES &&
+        xyl_problem_bytes(problem) <= program->segment_bytes) {
         program->piece_bytes = program->segment_bytes;
         program->segments = 1;
         write_short(problem, program);
         return;
     }
-    xyl_node_cut_segments(program, problem->bytes, problem->window_bytes);
+    xyl_node_cut_segments(program, xyl_problem_bytes(problem),
+                          problem->node.window_bytes);
     program->board_bytes = program->piece_bytes;
-    if (problem->from_any) {
+    if (problem->node.from_any) {
         write_from_any(problem, program);
         return;
     }
-    program->shares = xyl_node_shares(problem, problem->bytes / SHARE_FACTOR);
+    program->shares =
+        xyl_node_shares(problem, xyl_problem_bytes(problem) / SHARE_FACTOR);
     for (segment = 0; segment < program->segments; segment++)
         write_segment(problem, program, segment,
-                      problem->seat == problem->root);
-    if (program->shares && problem->seat == problem->root)
+                      problem->rank == problem->root);
+    if (program->shares && problem->rank == problem->root)
         xyl_node_until_read(program, 1);
 }

@@ -9,46 +9,46 @@
 
 enum { COUNT_IN = 1 };
 
-int xyl_node_has_groups(const xyl_node_problem_t *problem)
+int xyl_node_has_groups(const xyl_problem_t *problem)
 {
-    const uint32_t *group_of = problem->group_of;
+    const uint32_t *group_of = problem->node.group_of;
     int reduces = problem->coll == XYLEM_COLL_REDUCE ||
                   problem->coll == XYLEM_COLL_ALLREDUCE;
     int are_several = 0, are_ranges = 1;
     uint32_t seat;
 
-    if (group_of == NULL || problem->roots_in_turn)
+    if (group_of == NULL || problem->node.roots_in_turn)
         return 0;
-    for (seat = 1; seat < problem->seats; seat++) {
+    for (seat = 1; seat < problem->ranks; seat++) {
         are_several |= group_of[seat] != 0;
         are_ranges &= group_of[seat] >= group_of[seat - 1];
     }
     return are_several && (!reduces || are_ranges || problem->is_commutative);
 }
 
-static uint32_t leader_of(const xyl_node_problem_t *problem, uint32_t root,
+static uint32_t leader_of(const xyl_problem_t *problem, uint32_t root,
                           uint32_t seat)
 {
-    uint32_t group = problem->group_of[seat];
+    uint32_t group = problem->node.group_of[seat];
 
-    return group == problem->group_of[root] ? root : group;
+    return group == problem->node.group_of[root] ? root : group;
 }
 
 /* Of a seat that is not the root. */
-static uint32_t parent_of(const xyl_node_problem_t *problem, uint32_t root)
+static uint32_t parent_of(const xyl_problem_t *problem, uint32_t root)
 {
-    uint32_t leader = leader_of(problem, root, problem->seat);
+    uint32_t leader = leader_of(problem, root, problem->rank);
 
-    return leader == problem->seat ? root : leader;
+    return leader == problem->rank ? root : leader;
 }
 
-static int leads_others(const xyl_node_problem_t *problem, uint32_t root)
+static int leads_others(const xyl_problem_t *problem, uint32_t root)
 {
     uint32_t seat;
 
-    for (seat = 0; seat < problem->seats; seat++)
-        if (seat != problem->seat &&
-            leader_of(problem, root, seat) == problem->seat)
+    for (seat = 0; seat < problem->ranks; seat++)
+        if (seat != problem->rank &&
+            leader_of(problem, root, seat) == problem->rank)
             return 1;
     return 0;
 }
@@ -81,29 +81,30 @@ static void emit(const xyl_node_program_t *program, xyl_step_t *step)
 }
 
 /* A step of the whole message; of nothing, if there is none. */
-static xyl_step_t *whole(const xyl_node_problem_t *problem,
+static xyl_step_t *whole(const xyl_problem_t *problem,
                          xyl_node_program_t *program, xyl_step_kind_t kind,
                          xyl_spot_t to, xyl_spot_t from)
 {
-    return xyl_node_step(program, problem->bytes == 0 ? XYL_STEP_NOTHING : kind,
-                         to, from, problem->bytes);
+    return xyl_node_step(
+        program, xyl_problem_bytes(problem) == 0 ? XYL_STEP_NOTHING : kind, to,
+        from, xyl_problem_bytes(problem));
 }
 
 /* ---- in ---- */
 
 /* Publishes what this seat contributes: a leader with all of its group. Returns
  * the last step; NULL: no memory. */
-static xyl_step_t *write_group(const xyl_node_problem_t *problem,
+static xyl_step_t *write_group(const xyl_problem_t *problem,
                                xyl_node_program_t *program, uint32_t root)
 {
-    const uint32_t own = problem->seat, group = problem->group_of[own];
+    const uint32_t own = problem->rank, group = problem->node.group_of[own];
     int leads = leader_of(problem, root, own) == own;
     xyl_step_kind_t kind = XYL_STEP_COPY;
     xyl_step_t *step = NULL;
     uint32_t seat;
 
-    for (seat = leads ? group : own; seat < problem->seats; seat++) {
-        if (problem->group_of[seat] != group || (!leads && seat != own))
+    for (seat = leads ? group : own; seat < problem->ranks; seat++) {
+        if (problem->node.group_of[seat] != group || (!leads && seat != own))
             continue;
         step = whole(problem, program, kind, xyl_node_published(program, own),
                      seat == own ? xyl_spot(XYL_SPACE_SEND, 0, 0)
@@ -119,7 +120,7 @@ static xyl_step_t *write_group(const xyl_node_problem_t *problem,
     return step;
 }
 
-static void write_leaders(const xyl_node_problem_t *problem,
+static void write_leaders(const xyl_problem_t *problem,
                           xyl_node_program_t *program)
 {
     const xyl_spot_t result = {XYL_SPACE_RECV, 0, 0};
@@ -127,15 +128,15 @@ static void write_leaders(const xyl_node_problem_t *problem,
     xyl_step_t *step = NULL;
     uint32_t seat, leader;
 
-    for (seat = 0; seat < problem->seats; seat++) {
-        if (problem->group_of[seat] != seat)
+    for (seat = 0; seat < problem->ranks; seat++) {
+        if (problem->node.group_of[seat] != seat)
             continue;
-        leader = leader_of(problem, problem->seat, seat);
+        leader = leader_of(problem, problem->rank, seat);
         step = whole(problem, program, kind, result,
                      xyl_node_published(program, leader));
         if (step == NULL)
             return;
-        if (leader != problem->seat)
+        if (leader != problem->rank)
             wait_for(step, leader, COUNT_IN);
         kind = XYL_STEP_JOIN;
     }
@@ -143,14 +144,14 @@ static void write_leaders(const xyl_node_problem_t *problem,
         emit(program, step);
 }
 
-void xyl_node_fan_in(const xyl_node_problem_t *problem,
-                     xyl_node_program_t *program, uint32_t root)
+void xyl_node_fan_in(const xyl_problem_t *problem, xyl_node_program_t *program,
+                     uint32_t root)
 {
     xyl_step_t *last = write_group(problem, program, root);
 
     if (last == NULL)
         return;
-    if (problem->seat == root)
+    if (problem->rank == root)
         write_leaders(problem, program);
     else
         post(last, COUNT_IN, parent_of(problem, root));
@@ -158,11 +159,11 @@ void xyl_node_fan_in(const xyl_node_problem_t *problem,
 
 /* ---- out ---- */
 
-static void write_source(const xyl_node_problem_t *problem,
+static void write_source(const xyl_problem_t *problem,
                          xyl_node_program_t *program, uint32_t count)
 {
     xyl_step_t *step = whole(problem, program, XYL_STEP_COPY,
-                             xyl_node_published(program, problem->seat),
+                             xyl_node_published(program, problem->rank),
                              xyl_spot(XYL_SPACE_RECV, 0, 0));
 
     if (step == NULL)
@@ -173,11 +174,11 @@ static void write_source(const xyl_node_problem_t *problem,
 }
 
 /* A leader hands on before it takes. */
-static void write_reader(const xyl_node_problem_t *problem,
+static void write_reader(const xyl_problem_t *problem,
                          xyl_node_program_t *program, uint32_t root,
                          uint32_t count)
 {
-    const xyl_spot_t own = xyl_node_published(program, problem->seat);
+    const xyl_spot_t own = xyl_node_published(program, problem->rank);
     uint32_t parent = parent_of(problem, root);
     xyl_spot_t from = xyl_node_published(program, parent);
     int leads = leads_others(problem, root);
@@ -200,11 +201,10 @@ static void write_reader(const xyl_node_problem_t *problem,
     emit(program, step);
 }
 
-void xyl_node_fan_out(const xyl_node_problem_t *problem,
-                      xyl_node_program_t *program, uint32_t root,
-                      uint32_t count)
+void xyl_node_fan_out(const xyl_problem_t *problem, xyl_node_program_t *program,
+                      uint32_t root, uint32_t count)
 {
-    if (problem->seat == root)
+    if (problem->rank == root)
         write_source(problem, program, count);
     else
         write_reader(problem, program, root, count);

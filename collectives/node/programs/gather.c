@@ -2,8 +2,7 @@
  * come. Where a block is read where it lies, its seat waits for the root. */
 #include "collectives/node/programs/parts.h"
 
-static void write_own(const xyl_node_problem_t *problem,
-                      xyl_node_program_t *program)
+static void write_own(const xyl_problem_t *problem, xyl_node_program_t *program)
 {
     xyl_step_t *step;
 
@@ -12,36 +11,35 @@ static void write_own(const xyl_node_problem_t *problem,
     xyl_node_strand(program);
     step = xyl_node_step(
         program, XYL_STEP_COPY,
-        xyl_spot(XYL_SPACE_RECV, 0, xyl_node_block_at(problem, problem->seat)),
+        xyl_spot(XYL_SPACE_RECV, 0, xyl_node_block_at(problem, problem->rank)),
         xyl_spot(XYL_SPACE_SEND, 0, 0), program->piece_bytes);
     if (step != NULL)
-        step->total = xyl_node_block(problem, problem->seat);
+        step->total = xyl_node_block(problem, problem->rank);
 }
 
-void xyl_node_gather(const xyl_node_problem_t *problem,
-                     xyl_node_program_t *program)
+void xyl_node_gather(const xyl_problem_t *problem, xyl_node_program_t *program)
 {
     uint32_t i;
 
     if (xyl_node_is_cut_late(problem->coll)) {
         xyl_node_plan_blocks(problem, program,
-                             problem->window_bytes / problem->seats);
+                             problem->node.window_bytes / problem->ranks);
         program->input_bytes = program->piece_bytes;
     } else {
-        xyl_node_plan_inputs(problem, program, problem->bytes);
+        xyl_node_plan_inputs(problem, program, xyl_problem_bytes(problem));
         program->shares = program->input_bytes != 0 &&
-                          xyl_node_shares(problem, problem->bytes);
+                          xyl_node_shares(problem, xyl_problem_bytes(problem));
     }
-    if (problem->seat != problem->root) {
+    if (problem->rank != problem->root) {
         xyl_node_publish(problem, program, xyl_spot(XYL_SPACE_SEND, 0, 0),
-                         problem->bytes, problem->root);
+                         xyl_problem_bytes(problem), problem->root);
         if (program->shares)
             xyl_node_until_read_by(program, problem->root, 1);
         return;
     }
     write_own(problem, program);
-    for (i = 1; i < problem->seats; i++)
-        xyl_node_fetch(problem, program, (problem->root + i) % problem->seats);
+    for (i = 1; i < problem->ranks; i++)
+        xyl_node_fetch(problem, program, (problem->root + i) % problem->ranks);
     if (!program->shares)
         return;
     xyl_node_strand(program);

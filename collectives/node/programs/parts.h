@@ -5,65 +5,62 @@
 #include "collectives/node/board.h"
 #include "collectives/node/program.h"
 
-void xyl_node_barrier(const xyl_node_problem_t *problem,
+void xyl_node_barrier(const xyl_problem_t *problem,
                       xyl_node_program_t *program);
-void xyl_node_bcast(const xyl_node_problem_t *problem,
-                    xyl_node_program_t *program);
-void xyl_node_reduce(const xyl_node_problem_t *problem,
-                     xyl_node_program_t *program);
+void xyl_node_bcast(const xyl_problem_t *problem, xyl_node_program_t *program);
+void xyl_node_reduce(const xyl_problem_t *problem, xyl_node_program_t *program);
 /* Where every receiver combines all by itself. */
-void xyl_node_reduce_alone(const xyl_node_problem_t *problem,
+void xyl_node_reduce_alone(const xyl_problem_t *problem,
                            xyl_node_program_t *program);
-void xyl_node_allreduce(const xyl_node_problem_t *problem,
+void xyl_node_allreduce(const xyl_problem_t *problem,
                         xyl_node_program_t *program);
-void xyl_node_gather(const xyl_node_problem_t *problem,
-                     xyl_node_program_t *program);
-void xyl_node_scatter(const xyl_node_problem_t *problem,
+void xyl_node_gather(const xyl_problem_t *problem, xyl_node_program_t *program);
+void xyl_node_scatter(const xyl_problem_t *problem,
                       xyl_node_program_t *program);
-void xyl_node_allgather(const xyl_node_problem_t *problem,
+void xyl_node_allgather(const xyl_problem_t *problem,
                         xyl_node_program_t *program);
-void xyl_node_alltoall(const xyl_node_problem_t *problem,
+void xyl_node_alltoall(const xyl_problem_t *problem,
                        xyl_node_program_t *program);
-void xyl_node_reduce_scatter(const xyl_node_problem_t *problem,
+void xyl_node_reduce_scatter(const xyl_problem_t *problem,
                              xyl_node_program_t *program);
-void xyl_node_scan(const xyl_node_problem_t *problem,
-                   xyl_node_program_t *program);
+void xyl_node_scan(const xyl_problem_t *problem, xyl_node_program_t *program);
 
 /* Bytes of a seat's block, and where it begins in the large buffer. */
-static inline uint64_t xyl_node_block(const xyl_node_problem_t *problem,
+static inline uint64_t xyl_node_block(const xyl_problem_t *problem,
                                       uint32_t seat)
 {
-    return problem->blocks == NULL ? problem->bytes : problem->blocks[seat];
+    return xyl_problem_block(problem, seat) * problem->element_bytes;
 }
 
-static inline uint64_t xyl_node_block_at(const xyl_node_problem_t *problem,
+static inline uint64_t xyl_node_block_at(const xyl_problem_t *problem,
                                          uint32_t seat)
 {
-    return problem->block_at == NULL ? problem->bytes * seat
-                                     : problem->block_at[seat];
+    return xyl_problem_block_at(problem, seat) * problem->element_bytes;
 }
 
 /* The same of what is sent, where both sides have blocks. */
-static inline uint64_t xyl_node_send_block(const xyl_node_problem_t *problem,
+static inline uint64_t xyl_node_send_block(const xyl_problem_t *problem,
                                            uint32_t seat)
 {
-    return problem->send_blocks == NULL ? xyl_node_block(problem, seat)
-                                        : problem->send_blocks[seat];
+    return problem->send_counts == NULL
+               ? xyl_node_block(problem, seat)
+               : problem->send_counts[seat] * problem->element_bytes;
 }
 
-static inline uint64_t xyl_node_send_at(const xyl_node_problem_t *problem,
+static inline uint64_t xyl_node_send_at(const xyl_problem_t *problem,
                                         uint32_t seat)
 {
-    return problem->send_at == NULL ? xyl_node_block_at(problem, seat)
-                                    : problem->send_at[seat];
+    return problem->send_displs == NULL
+               ? xyl_node_block_at(problem, seat)
+               : problem->send_displs[seat] * problem->element_bytes;
 }
 
-static inline uint64_t xyl_node_block_max(const xyl_node_problem_t *problem)
+static inline uint64_t xyl_node_block_max(const xyl_problem_t *problem)
 {
     uint64_t most = 0;
     uint32_t seat;
 
-    for (seat = 0; seat < problem->seats; seat++)
+    for (seat = 0; seat < problem->ranks; seat++)
         if (xyl_node_block(problem, seat) > most)
             most = xyl_node_block(problem, seat);
     return most;
@@ -71,7 +68,7 @@ static inline uint64_t xyl_node_block_max(const xyl_node_problem_t *problem)
 
 /* Cuts blocks, of which a piece has room for `room` bytes each; late, if a seat
  * knows only its own. One that stays where it is does not count. */
-static inline void xyl_node_plan_blocks(const xyl_node_problem_t *problem,
+static inline void xyl_node_plan_blocks(const xyl_problem_t *problem,
                                         xyl_node_program_t *program,
                                         uint64_t room)
 {
@@ -83,8 +80,8 @@ static inline void xyl_node_plan_blocks(const xyl_node_problem_t *problem,
         return;
     }
     xyl_node_cut_late(program, room);
-    for (seat = 0; seat < problem->seats; seat++) {
-        if (problem->is_in_place && seat == problem->seat)
+    for (seat = 0; seat < problem->ranks; seat++) {
+        if (problem->is_in_place && seat == problem->rank)
             continue;
         if (xyl_node_block(problem, seat) > program->largest)
             program->largest = xyl_node_block(problem, seat);
@@ -95,7 +92,7 @@ static inline void xyl_node_plan_blocks(const xyl_node_problem_t *problem,
 
 /* Adds the step that publishes what this seat has, in its line if it fits, and
  * says so to `reader`. `total` is that of its block. */
-static inline void xyl_node_publish(const xyl_node_problem_t *problem,
+static inline void xyl_node_publish(const xyl_problem_t *problem,
                                     xyl_node_program_t *program,
                                     xyl_spot_t from, uint64_t total,
                                     uint32_t reader)
@@ -103,7 +100,7 @@ static inline void xyl_node_publish(const xyl_node_problem_t *problem,
     int is_short = program->input_bytes == 0;
     xyl_step_t *step = xyl_node_step(
         program, is_short ? XYL_STEP_COPY : XYL_STEP_PUBLISH,
-        xyl_spot(is_short ? XYL_SPACE_LINE : XYL_SPACE_INPUT, problem->seat, 0),
+        xyl_spot(is_short ? XYL_SPACE_LINE : XYL_SPACE_INPUT, problem->rank, 0),
         from, program->piece_bytes);
 
     if (step == NULL)
@@ -123,7 +120,7 @@ static inline xyl_spot_t xyl_node_published(const xyl_node_program_t *program,
 }
 
 /* Adds a strand that copies a seat's published block to its place in RECV. */
-static inline void xyl_node_fetch(const xyl_node_problem_t *problem,
+static inline void xyl_node_fetch(const xyl_problem_t *problem,
                                   xyl_node_program_t *program, uint32_t seat)
 {
     xyl_step_t *step;
@@ -143,12 +140,12 @@ static inline void xyl_node_fetch(const xyl_node_problem_t *problem,
 
 /* Decides how much every seat publishes of its block, of at most `total`
  * bytes: in its line, or in the window. */
-static inline void xyl_node_plan_inputs(const xyl_node_problem_t *problem,
+static inline void xyl_node_plan_inputs(const xyl_problem_t *problem,
                                         xyl_node_program_t *program,
                                         uint64_t total)
 {
     xyl_node_cut(program, total,
-                 problem->window_bytes / problem->seats / 128 * 128,
+                 problem->node.window_bytes / problem->ranks / 128 * 128,
                  problem->element_bytes);
     if (total > XYL_BOARD_INLINE_BYTES)
         program->input_bytes = xyl_board_whole_lines(program->piece_bytes);
@@ -158,15 +155,14 @@ static inline void xyl_node_plan_inputs(const xyl_node_problem_t *problem,
 
 /* Of a program whose inputs are in the window, of at most `bytes` each. It
  * saves a copy, and a seat stays until its input has been read. */
-static inline int xyl_node_shares(const xyl_node_problem_t *problem,
-                                  uint64_t bytes)
+static inline int xyl_node_shares(const xyl_problem_t *problem, uint64_t bytes)
 {
-    return problem->share_bytes != 0 && bytes >= problem->share_bytes;
+    return problem->node.share_bytes != 0 && bytes >= problem->node.share_bytes;
 }
 
 /* This seat says by `count` that it reads no input any more, once all it waits
  * for is there: `wait`, of itself if it is for a count. */
-static inline void xyl_node_has_read(const xyl_node_problem_t *problem,
+static inline void xyl_node_has_read(const xyl_problem_t *problem,
                                      xyl_node_program_t *program,
                                      xyl_wait_t wait, uint32_t wait_for,
                                      uint32_t count)
@@ -178,7 +174,7 @@ static inline void xyl_node_has_read(const xyl_node_problem_t *problem,
     if (step == NULL)
         return;
     step->wait = wait;
-    step->wait_seat = problem->seat;
+    step->wait_seat = problem->rank;
     step->wait_for = wait_for;
     step->post = XYL_POST_COUNT;
     step->post_value = count;
@@ -209,15 +205,14 @@ static inline void xyl_node_until_read(xyl_node_program_t *program,
 /* ---- short messages by groups: fan.c ---- */
 
 /* 1: there are several, and what is combined may be combined group by group. */
-int xyl_node_has_groups(const xyl_node_problem_t *problem);
+int xyl_node_has_groups(const xyl_problem_t *problem);
 /* Of messages in one piece and at most one segment, for which there is room
  * where all publish. In: what all have in SEND, combined, to RECV of the root;
  * posts count 1. */
-void xyl_node_fan_in(const xyl_node_problem_t *problem,
-                     xyl_node_program_t *program, uint32_t root);
+void xyl_node_fan_in(const xyl_problem_t *problem, xyl_node_program_t *program,
+                     uint32_t root);
 /* Out: from RECV of the root to that of all others; posts `count`. */
-void xyl_node_fan_out(const xyl_node_problem_t *problem,
-                      xyl_node_program_t *program, uint32_t root,
-                      uint32_t count);
+void xyl_node_fan_out(const xyl_problem_t *problem, xyl_node_program_t *program,
+                      uint32_t root, uint32_t count);
 
 #endif

@@ -20,20 +20,20 @@ enum {
     SUM_SEGMENT_BYTES_MAX = 128 << 10
 };
 
-static int has_result(const xyl_node_problem_t *problem)
+static int has_result(const xyl_problem_t *problem)
 {
     return problem->coll == XYLEM_COLL_ALLREDUCE ||
-           problem->seat == problem->root;
+           problem->rank == problem->root;
 }
 
 /* It stays as it is until the end. */
-static int keeps_input(const xyl_node_problem_t *problem)
+static int keeps_input(const xyl_problem_t *problem)
 {
     return !problem->is_in_place || !has_result(problem);
 }
 
 /* Slices come one after the other, and are published so. */
-static void write_inputs(const xyl_node_problem_t *problem,
+static void write_inputs(const xyl_problem_t *problem,
                          xyl_node_program_t *program)
 {
     uint32_t slice;
@@ -43,12 +43,12 @@ static void write_inputs(const xyl_node_problem_t *problem,
         uint64_t at = slice * program->segment_bytes;
         xyl_step_t *step = xyl_node_step(
             program, keeps_input(problem) ? XYL_STEP_PUBLISH : XYL_STEP_COPY,
-            xyl_spot(XYL_SPACE_INPUT, problem->seat, at),
+            xyl_spot(XYL_SPACE_INPUT, problem->rank, at),
             xyl_spot(XYL_SPACE_SEND, 0, at), program->segment_bytes);
         if (step == NULL)
             return;
         step->within = at;
-        step->total = problem->bytes;
+        step->total = xyl_problem_bytes(problem);
         step->wait = XYL_WAIT_SEGMENT;
         step->wait_for = slice;
         step->post = XYL_POST_COUNT;
@@ -56,7 +56,7 @@ static void write_inputs(const xyl_node_problem_t *problem,
     }
 }
 
-static void write_claims(const xyl_node_problem_t *problem,
+static void write_claims(const xyl_problem_t *problem,
                          xyl_node_program_t *program)
 {
     xyl_step_t *step;
@@ -67,8 +67,8 @@ static void write_claims(const xyl_node_problem_t *problem,
                       xyl_spot(XYL_SPACE_INPUT, 0, 0), program->piece_bytes);
     if (step == NULL)
         return;
-    step->total = problem->bytes;
-    step->end_seat = problem->seats;
+    step->total = xyl_problem_bytes(problem);
+    step->end_seat = problem->ranks;
     step->slices = program->segments;
     step->slice_bytes = program->segment_bytes;
     if (problem->coll == XYLEM_COLL_REDUCE)
@@ -80,7 +80,7 @@ static void write_claims(const xyl_node_problem_t *problem,
     xyl_node_until_read(program, program->segments + 1);
 }
 
-static void write_results(const xyl_node_problem_t *problem,
+static void write_results(const xyl_problem_t *problem,
                           xyl_node_program_t *program)
 {
     uint32_t slice;
@@ -94,7 +94,7 @@ static void write_results(const xyl_node_problem_t *problem,
         if (step == NULL)
             return;
         step->within = at;
-        step->total = problem->bytes;
+        step->total = xyl_problem_bytes(problem);
         step->wait = XYL_WAIT_WORD;
         step->wait_for = slice;
         step->emits = slice;
@@ -104,21 +104,21 @@ static void write_results(const xyl_node_problem_t *problem,
 /* ---- in the order of arrival ---- */
 
 /* With one contributor nobody is in anybody's way. */
-static uint32_t spares_of(const xyl_node_problem_t *problem)
+static uint32_t spares_of(const xyl_problem_t *problem)
 {
-    if (problem->seats <= 2)
+    if (problem->ranks <= 2)
         return 0;
-    return problem->seats < XYL_COMBINE_SPARES_MAX ? problem->seats
+    return problem->ranks < XYL_COMBINE_SPARES_MAX ? problem->ranks
                                                    : XYL_COMBINE_SPARES_MAX;
 }
 
-static uint64_t sum_segment_of(const xyl_node_problem_t *problem, uint64_t room)
+static uint64_t sum_segment_of(const xyl_problem_t *problem, uint64_t room)
 {
     uint64_t bytes = problem->segment_bytes;
 
     if (bytes != 0)
         return xyl_node_segment(bytes, room, problem->element_bytes);
-    bytes = (problem->bytes + SUM_SEGMENTS - 1) / SUM_SEGMENTS;
+    bytes = (xyl_problem_bytes(problem) + SUM_SEGMENTS - 1) / SUM_SEGMENTS;
     if (bytes < SUM_SEGMENT_BYTES_MIN)
         bytes = SUM_SEGMENT_BYTES_MIN;
     if (bytes > SUM_SEGMENT_BYTES_MAX)
@@ -126,10 +126,10 @@ static uint64_t sum_segment_of(const xyl_node_problem_t *problem, uint64_t room)
     return xyl_node_segment(bytes, room, problem->element_bytes);
 }
 
-static void write_sum(const xyl_node_problem_t *problem,
-                      xyl_node_program_t *program, uint32_t spares)
+static void write_sum(const xyl_problem_t *problem, xyl_node_program_t *program,
+                      uint32_t spares)
 {
-    int is_root = problem->seat == problem->root;
+    int is_root = problem->rank == problem->root;
     xyl_step_t *step = xyl_node_step(
         program, is_root ? XYL_STEP_COLLECT : XYL_STEP_COMBINE,
         xyl_spot(is_root ? XYL_SPACE_RECV : XYL_SPACE_BOARD, 0, 0),
@@ -137,7 +137,7 @@ static void write_sum(const xyl_node_problem_t *problem,
 
     if (step == NULL)
         return;
-    step->total = problem->bytes;
+    step->total = xyl_problem_bytes(problem);
     step->slices = program->segments;
     step->slice_bytes = program->segment_bytes;
     step->spares = spares;
@@ -145,16 +145,16 @@ static void write_sum(const xyl_node_problem_t *problem,
 }
 
 /* Sums begin at multiples of a line, as do spares. */
-static void write_as_they_come(const xyl_node_problem_t *problem,
+static void write_as_they_come(const xyl_problem_t *problem,
                                xyl_node_program_t *program)
 {
-    uint64_t window = problem->window_bytes / 128 * 128, spare_bytes;
+    uint64_t window = problem->node.window_bytes / 128 * 128, spare_bytes;
     uint32_t spares = spares_of(problem);
 
     program->segment_bytes =
         sum_segment_of(problem, window / (spares + 1) / 128 * 128);
     spare_bytes = xyl_board_whole_lines(program->segment_bytes);
-    xyl_node_cut_segments(program, problem->bytes,
+    xyl_node_cut_segments(program, xyl_problem_bytes(problem),
                           window - spares * spare_bytes);
     program->board_bytes =
         xyl_board_whole_lines(program->piece_bytes) + spares * spare_bytes;
@@ -164,7 +164,7 @@ static void write_as_they_come(const xyl_node_problem_t *problem,
 /* ---- in the order of seats ---- */
 
 /* As wanted, if a piece has room; else as many slices as seats. */
-static uint64_t slice_of(const xyl_node_problem_t *problem, uint64_t room)
+static uint64_t slice_of(const xyl_problem_t *problem, uint64_t room)
 {
     uint64_t least = problem->coll == XYLEM_COLL_REDUCE
                          ? REDUCE_SLICE_BYTES_MIN
@@ -172,27 +172,29 @@ static uint64_t slice_of(const xyl_node_problem_t *problem, uint64_t room)
     uint64_t bytes = problem->segment_bytes;
 
     if (bytes == 0)
-        bytes = ((problem->bytes < room ? problem->bytes : room) +
-                 problem->seats - 1) /
-                problem->seats;
+        bytes = ((xyl_problem_bytes(problem) < room ? xyl_problem_bytes(problem)
+                                                    : room) +
+                 problem->ranks - 1) /
+                problem->ranks;
     if (bytes < least && problem->segment_bytes == 0)
         bytes = least;
     return xyl_node_segment(bytes, room, problem->element_bytes);
 }
 
 /* Longer pieces, as all copy the results out: they wait for fewer. */
-static uint64_t piece_max(const xyl_node_problem_t *problem)
+static uint64_t piece_max(const xyl_problem_t *problem)
 {
     return problem->coll == XYLEM_COLL_REDUCE ? REDUCE_PIECE_BYTES
                                               : ALLREDUCE_PIECE_BYTES;
 }
 
-void xyl_node_reduce(const xyl_node_problem_t *problem,
-                     xyl_node_program_t *program)
+void xyl_node_reduce(const xyl_problem_t *problem, xyl_node_program_t *program)
 {
-    uint64_t room = problem->window_bytes / (problem->seats + 1) / 128 * 128;
+    uint64_t room =
+        problem->node.window_bytes / (problem->ranks + 1) / 128 * 128;
 
-    if (problem->bytes <= ALONE_BYTES || problem->seats <= ALONE_SEATS) {
+    if (xyl_problem_bytes(problem) <= ALONE_BYTES ||
+        problem->ranks <= ALONE_SEATS) {
         xyl_node_reduce_alone(problem, program);
         return;
     }
@@ -200,7 +202,7 @@ void xyl_node_reduce(const xyl_node_problem_t *problem,
         write_as_they_come(problem, program);
         return;
     }
-    if (problem->roots_in_turn) { /* shared work as it is */
+    if (problem->node.roots_in_turn) { /* shared work as it is */
         xyl_node_reduce_alone(problem, program);
         return;
     }
@@ -208,10 +210,10 @@ void xyl_node_reduce(const xyl_node_problem_t *problem,
         problem->segment_bytes < piece_max(problem))
         room = piece_max(problem);
     program->segment_bytes = slice_of(problem, room);
-    xyl_node_cut_segments(program, problem->bytes, room);
+    xyl_node_cut_segments(program, xyl_problem_bytes(problem), room);
     program->input_bytes = xyl_board_whole_lines(program->piece_bytes);
     program->board_bytes = program->piece_bytes;
-    program->shares = xyl_node_shares(problem, problem->bytes);
+    program->shares = xyl_node_shares(problem, xyl_problem_bytes(problem));
     write_inputs(problem, program);
     write_claims(problem, program);
     if (has_result(problem))

@@ -8,27 +8,27 @@ enum {
     SEGMENT_BYTES_MAX = 64 << 10
 };
 
-static int receives(const xyl_node_problem_t *problem)
+static int receives(const xyl_problem_t *problem)
 {
     return problem->coll == XYLEM_COLL_ALLREDUCE ||
-           problem->seat == problem->root;
+           problem->rank == problem->root;
 }
 
 /* The own contribution need not be copied, unless the result would overwrite it
  * before its turn, or others read it. */
-static int takes_send(const xyl_node_problem_t *problem)
+static int takes_send(const xyl_problem_t *problem)
 {
-    return !problem->is_in_place || problem->seat <= 1;
+    return !problem->is_in_place || problem->rank <= 1;
 }
 
-static int publishes(const xyl_node_problem_t *problem)
+static int publishes(const xyl_problem_t *problem)
 {
     return problem->coll == XYLEM_COLL_ALLREDUCE ||
-           problem->seat != problem->root || !takes_send(problem);
+           problem->rank != problem->root || !takes_send(problem);
 }
 
 static xyl_step_t *segment_step(xyl_node_program_t *program,
-                                const xyl_node_problem_t *problem,
+                                const xyl_problem_t *problem,
                                 xyl_step_kind_t kind, xyl_spot_t to,
                                 xyl_spot_t from, uint32_t segment)
 {
@@ -38,7 +38,7 @@ static xyl_step_t *segment_step(xyl_node_program_t *program,
     if (step == NULL)
         return NULL;
     step->within = segment * program->segment_bytes;
-    step->total = problem->bytes;
+    step->total = xyl_problem_bytes(problem);
     return step;
 }
 
@@ -48,14 +48,14 @@ static xyl_spot_t further(xyl_spot_t spot, uint64_t by)
     return spot;
 }
 
-static void write_input(const xyl_node_problem_t *problem,
+static void write_input(const xyl_problem_t *problem,
                         xyl_node_program_t *program, uint32_t segment)
 {
     uint64_t at = segment * program->segment_bytes;
     xyl_step_t *step =
         segment_step(program, problem,
                      problem->is_in_place ? XYL_STEP_COPY : XYL_STEP_PUBLISH,
-                     further(xyl_node_published(program, problem->seat), at),
+                     further(xyl_node_published(program, problem->rank), at),
                      xyl_spot(XYL_SPACE_SEND, 0, at), segment);
 
     if (step == NULL)
@@ -68,7 +68,7 @@ static void write_input(const xyl_node_problem_t *problem,
         step->post_seat = problem->root;
 }
 
-static void write_result(const xyl_node_problem_t *problem,
+static void write_result(const xyl_problem_t *problem,
                          xyl_node_program_t *program, uint32_t segment)
 {
     uint64_t at = segment * program->segment_bytes;
@@ -86,17 +86,17 @@ static void write_result(const xyl_node_problem_t *problem,
         return;
     step->wait = XYL_WAIT_ALL_COUNTS;
     step->wait_for = segment + 1;
-    step->end_seat = problem->seats;
+    step->end_seat = problem->ranks;
     step->takes_send = takes_send(problem);
     step->emits = segment;
 }
 
-static uint64_t segment_of(const xyl_node_problem_t *problem, uint64_t room)
+static uint64_t segment_of(const xyl_problem_t *problem, uint64_t room)
 {
     uint64_t bytes = problem->segment_bytes;
 
     if (bytes == 0)
-        bytes = problem->bytes / SEGMENTS;
+        bytes = xyl_problem_bytes(problem) / SEGMENTS;
     if (bytes < SEGMENT_BYTES_MIN && problem->segment_bytes == 0)
         bytes = SEGMENT_BYTES_MIN;
     if (bytes > SEGMENT_BYTES_MAX && problem->segment_bytes == 0)
@@ -105,19 +105,19 @@ static uint64_t segment_of(const xyl_node_problem_t *problem, uint64_t room)
 }
 
 /* In the lines of the seats if there is but one short segment. */
-static void plan(const xyl_node_problem_t *problem, xyl_node_program_t *program)
+static void plan(const xyl_problem_t *problem, xyl_node_program_t *program)
 {
-    uint64_t room = problem->window_bytes / problem->seats / 128 * 128;
+    uint64_t room = problem->node.window_bytes / problem->ranks / 128 * 128;
 
     program->segment_bytes = segment_of(problem, room);
-    xyl_node_cut_segments(program, problem->bytes, room);
+    xyl_node_cut_segments(program, xyl_problem_bytes(problem), room);
     if (program->pieces > 1 || program->segments > 1 ||
-        problem->bytes > XYL_BOARD_INLINE_BYTES)
+        xyl_problem_bytes(problem) > XYL_BOARD_INLINE_BYTES)
         program->input_bytes = xyl_board_whole_lines(program->piece_bytes);
 }
 
 /* A reduce in one segment: the receiver leaves most of the work to others. */
-static int goes_by_groups(const xyl_node_problem_t *problem,
+static int goes_by_groups(const xyl_problem_t *problem,
                           const xyl_node_program_t *program)
 {
     return problem->coll == XYLEM_COLL_REDUCE && program->pieces == 1 &&
@@ -125,8 +125,7 @@ static int goes_by_groups(const xyl_node_problem_t *problem,
 }
 
 /* All have read what a seat has published when they have their results. */
-static void write_end(const xyl_node_problem_t *problem,
-                      xyl_node_program_t *program)
+static void write_end(const xyl_problem_t *problem, xyl_node_program_t *program)
 {
     uint32_t count = program->segments + 1;
 
@@ -136,7 +135,7 @@ static void write_end(const xyl_node_problem_t *problem,
 }
 
 /* In place, a result overwrites input, which has to be published before. */
-void xyl_node_reduce_alone(const xyl_node_problem_t *problem,
+void xyl_node_reduce_alone(const xyl_problem_t *problem,
                            xyl_node_program_t *program)
 {
     uint32_t segment;
@@ -148,7 +147,7 @@ void xyl_node_reduce_alone(const xyl_node_problem_t *problem,
     }
     program->shares = problem->coll == XYLEM_COLL_ALLREDUCE &&
                       program->input_bytes != 0 &&
-                      xyl_node_shares(problem, problem->bytes);
+                      xyl_node_shares(problem, xyl_problem_bytes(problem));
     xyl_node_strand(program);
     for (segment = 0; segment < program->segments && publishes(problem);
          segment++)

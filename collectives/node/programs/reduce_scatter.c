@@ -9,18 +9,18 @@ enum { PIECE_BYTES = 64 << 10 };
 
 /* Blocks lie side by side as long as they are, in the window as long as a piece
  * has them. */
-static uint64_t further(const xyl_node_problem_t *problem,
+static uint64_t further(const xyl_problem_t *problem,
                         const xyl_node_program_t *program, uint32_t seat)
 {
     return xyl_node_block_at(problem, seat) - seat * program->piece_bytes;
 }
 
-static void write_input(const xyl_node_problem_t *problem,
+static void write_input(const xyl_problem_t *problem,
                         xyl_node_program_t *program, uint32_t seat)
 {
     xyl_step_t *step = xyl_node_step(
         program, problem->is_in_place ? XYL_STEP_COPY : XYL_STEP_PUBLISH,
-        xyl_spot(XYL_SPACE_INPUT, problem->seat, seat * program->piece_bytes),
+        xyl_spot(XYL_SPACE_INPUT, problem->rank, seat * program->piece_bytes),
         xyl_spot(XYL_SPACE_SEND, 0, xyl_node_block_at(problem, seat)),
         program->piece_bytes);
 
@@ -28,21 +28,21 @@ static void write_input(const xyl_node_problem_t *problem,
         return;
     step->further = further(problem, program, seat);
     step->total = xyl_node_block(problem, seat);
-    if (seat + 1 == problem->seats) {
+    if (seat + 1 == problem->ranks) {
         step->post = XYL_POST_COUNT;
         step->post_value = 1;
     }
 }
 
-void xyl_node_reduce_scatter(const xyl_node_problem_t *problem,
+void xyl_node_reduce_scatter(const xyl_problem_t *problem,
                              xyl_node_program_t *program)
 {
-    uint64_t seats = problem->seats;
-    uint64_t room = problem->window_bytes / seats / seats / 128 * 128;
+    uint64_t seats = problem->ranks;
+    uint64_t room = problem->node.window_bytes / seats / seats / 128 * 128;
     xyl_step_t *step;
     uint32_t seat;
 
-    if (problem->blocks != NULL && room > PIECE_BYTES)
+    if (xyl_problem_varies(problem) && room > PIECE_BYTES)
         room = PIECE_BYTES;
     xyl_node_cut(program, xyl_node_block_max(problem), room,
                  problem->element_bytes);
@@ -53,13 +53,13 @@ void xyl_node_reduce_scatter(const xyl_node_problem_t *problem,
         write_input(problem, program, seat);
     step = xyl_node_step(
         program, XYL_STEP_REDUCE, xyl_spot(XYL_SPACE_RECV, 0, 0),
-        xyl_spot(XYL_SPACE_INPUT, 0, problem->seat * program->piece_bytes),
+        xyl_spot(XYL_SPACE_INPUT, 0, problem->rank * program->piece_bytes),
         program->piece_bytes);
     if (step == NULL)
         return;
-    step->further = further(problem, program, problem->seat);
-    step->total = xyl_node_block(problem, problem->seat);
-    step->end_seat = problem->seats;
+    step->further = further(problem, program, problem->rank);
+    step->total = xyl_node_block(problem, problem->rank);
+    step->end_seat = problem->ranks;
     step->wait = XYL_WAIT_ALL_COUNTS;
     step->wait_for = 1;
     if (!program->shares)

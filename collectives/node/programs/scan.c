@@ -13,19 +13,19 @@ enum {
     LONG_PIECE_BYTES = 16 << 10
 };
 
-static int is_scan(const xyl_node_problem_t *problem)
+static int is_scan(const xyl_problem_t *problem)
 {
     return problem->coll == XYLEM_COLL_SCAN;
 }
 
-static void plan(const xyl_node_problem_t *problem, uint64_t piece_bytes,
+static void plan(const xyl_problem_t *problem, uint64_t piece_bytes,
                  xyl_node_program_t *program)
 {
-    xyl_node_problem_t cut = *problem;
+    xyl_problem_t cut = *problem;
 
-    if (cut.window_bytes > piece_bytes * cut.seats)
-        cut.window_bytes = piece_bytes * cut.seats;
-    xyl_node_plan_inputs(&cut, program, problem->bytes);
+    if (cut.node.window_bytes > piece_bytes * cut.ranks)
+        cut.node.window_bytes = piece_bytes * cut.ranks;
+    xyl_node_plan_inputs(&cut, program, xyl_problem_bytes(problem));
 }
 
 /* ---- short ---- */
@@ -43,16 +43,15 @@ static void write_wait(xyl_node_program_t *program, uint32_t seat)
     step->wait_for = 1;
 }
 
-static void write_all(const xyl_node_problem_t *problem,
-                      xyl_node_program_t *program)
+static void write_all(const xyl_problem_t *problem, xyl_node_program_t *program)
 {
-    uint32_t end = problem->seat + (uint32_t)is_scan(problem);
+    uint32_t end = problem->rank + (uint32_t)is_scan(problem);
     xyl_step_t *step;
     uint32_t seat;
 
     plan(problem, PIECE_BYTES, program);
     xyl_node_publish(problem, program, xyl_spot(XYL_SPACE_SEND, 0, 0),
-                     problem->bytes, XYL_BOARD_ALL);
+                     xyl_problem_bytes(problem), XYL_BOARD_ALL);
     for (seat = 0; seat < end; seat++)
         write_wait(program, seat);
     step =
@@ -60,14 +59,14 @@ static void write_all(const xyl_node_problem_t *problem,
                       xyl_node_published(program, 0), program->piece_bytes);
     if (step == NULL)
         return;
-    step->total = problem->bytes;
+    step->total = xyl_problem_bytes(problem);
     step->end_seat = end;
 }
 
 /* ---- long ---- */
 
 /* RECV = what a seat has published. */
-static void write_copy(const xyl_node_problem_t *problem,
+static void write_copy(const xyl_problem_t *problem,
                        xyl_node_program_t *program, uint32_t seat)
 {
     xyl_step_t *step =
@@ -75,60 +74,60 @@ static void write_copy(const xyl_node_problem_t *problem,
                       xyl_spot(XYL_SPACE_INPUT, seat, 0), program->piece_bytes);
 
     if (step != NULL)
-        step->total = problem->bytes;
+        step->total = xyl_problem_bytes(problem);
 }
 
 /* `to` = the sum up to the seat before, with this seat's own behind. */
-static void write_sum(const xyl_node_problem_t *problem,
-                      xyl_node_program_t *program, xyl_spot_t to)
+static void write_sum(const xyl_problem_t *problem, xyl_node_program_t *program,
+                      xyl_spot_t to)
 {
     xyl_step_t *step = xyl_node_step(
         program, XYL_STEP_REDUCE, to,
-        xyl_spot(XYL_SPACE_INPUT, problem->seat - 1, 0), program->piece_bytes);
+        xyl_spot(XYL_SPACE_INPUT, problem->rank - 1, 0), program->piece_bytes);
 
     if (step == NULL)
         return;
-    step->total = problem->bytes;
-    step->first_seat = problem->seat - 1;
-    step->end_seat = problem->seat + 1;
+    step->total = xyl_problem_bytes(problem);
+    step->first_seat = problem->rank - 1;
+    step->end_seat = problem->rank + 1;
     step->takes_send = 1;
     if (to.space != XYL_SPACE_INPUT)
         return;
     step->post = XYL_POST_COUNT;
     step->post_value = 1;
-    step->post_seat = problem->seat + 1;
+    step->post_seat = problem->rank + 1;
 }
 
 /* The sum goes on to the next seat before this one keeps what it needs. */
-static void write_chain(const xyl_node_problem_t *problem,
+static void write_chain(const xyl_problem_t *problem,
                         xyl_node_program_t *program)
 {
-    const xyl_spot_t published = {XYL_SPACE_INPUT, problem->seat, 0};
-    int is_last = problem->seat + 1 == problem->seats;
+    const xyl_spot_t published = {XYL_SPACE_INPUT, problem->rank, 0};
+    int is_last = problem->rank + 1 == problem->ranks;
 
     plan(problem,
-         problem->bytes < LONG_BYTES_MIN ? CHAIN_PIECE_BYTES : LONG_PIECE_BYTES,
+         xyl_problem_bytes(problem) < LONG_BYTES_MIN ? CHAIN_PIECE_BYTES
+                                                     : LONG_PIECE_BYTES,
          program);
-    if (problem->seat == 0) {
+    if (problem->rank == 0) {
         xyl_node_publish(problem, program, xyl_spot(XYL_SPACE_SEND, 0, 0),
-                         problem->bytes, 1);
+                         xyl_problem_bytes(problem), 1);
     } else {
-        write_wait(program, problem->seat - 1);
+        write_wait(program, problem->rank - 1);
         if (!is_last)
             write_sum(problem, program, published);
         else if (is_scan(problem))
             write_sum(problem, program, xyl_spot(XYL_SPACE_RECV, 0, 0));
     }
-    if (!is_scan(problem) && problem->seat != 0)
-        write_copy(problem, program, problem->seat - 1);
+    if (!is_scan(problem) && problem->rank != 0)
+        write_copy(problem, program, problem->rank - 1);
     else if (is_scan(problem) && !is_last)
-        write_copy(problem, program, problem->seat);
+        write_copy(problem, program, problem->rank);
 }
 
-void xyl_node_scan(const xyl_node_problem_t *problem,
-                   xyl_node_program_t *program)
+void xyl_node_scan(const xyl_problem_t *problem, xyl_node_program_t *program)
 {
-    if (problem->bytes < CHAIN_BYTES_MIN || problem->seats == 2)
+    if (xyl_problem_bytes(problem) < CHAIN_BYTES_MIN || problem->ranks == 2)
         write_all(problem, program);
     else
         write_chain(problem, program);

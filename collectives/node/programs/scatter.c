@@ -5,7 +5,7 @@
 
 /* The root alone has input in the window: blocks as long as a piece has them.
  */
-static xyl_spot_t block_in(const xyl_node_problem_t *problem,
+static xyl_spot_t block_in(const xyl_problem_t *problem,
                            const xyl_node_program_t *program, uint32_t seat)
 {
     return xyl_spot(XYL_SPACE_INPUT, problem->root,
@@ -14,30 +14,32 @@ static xyl_spot_t block_in(const xyl_node_problem_t *problem,
 
 /* Where it lies it has them as long as they are, and all alike if it is
  * shared. */
-static uint64_t further(const xyl_node_problem_t *problem,
+static uint64_t further(const xyl_problem_t *problem,
                         const xyl_node_program_t *program, uint32_t seat)
 {
-    return problem->bytes * seat - block_in(problem, program, seat).at;
+    return xyl_problem_bytes(problem) * seat -
+           block_in(problem, program, seat).at;
 }
 
 /* In levels the root alone knows where blocks lie. The others read them where
  * they lie if they follow one another. */
-static xyl_step_kind_t publishes(const xyl_node_problem_t *problem)
+static xyl_step_kind_t publishes(const xyl_problem_t *problem)
 {
     uint64_t first = xyl_node_block_at(problem, 0);
     uint32_t seat;
 
-    for (seat = 1; seat < problem->seats; seat++)
-        if (xyl_node_block_at(problem, seat) != first + problem->bytes * seat)
+    for (seat = 1; seat < problem->ranks; seat++)
+        if (xyl_node_block_at(problem, seat) !=
+            first + xyl_problem_bytes(problem) * seat)
             return XYL_STEP_COPY;
     return XYL_STEP_PUBLISH;
 }
 
-static void write_block(const xyl_node_problem_t *problem,
+static void write_block(const xyl_problem_t *problem,
                         xyl_node_program_t *program, xyl_step_kind_t kind,
                         uint32_t distance)
 {
-    uint32_t seat = (problem->root + distance) % problem->seats;
+    uint32_t seat = (problem->root + distance) % problem->ranks;
     xyl_step_t *step = xyl_node_step(
         program, kind, block_in(problem, program, seat),
         xyl_spot(XYL_SPACE_SEND, 0, xyl_node_block_at(problem, seat)),
@@ -52,8 +54,7 @@ static void write_block(const xyl_node_problem_t *problem,
     step->post_seat = seat;
 }
 
-static void write_own(const xyl_node_problem_t *problem,
-                      xyl_node_program_t *program)
+static void write_own(const xyl_problem_t *problem, xyl_node_program_t *program)
 {
     xyl_step_t *step;
 
@@ -61,48 +62,48 @@ static void write_own(const xyl_node_problem_t *problem,
         return;
     step = xyl_node_step(
         program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_RECV, 0, 0),
-        xyl_spot(XYL_SPACE_SEND, 0, xyl_node_block_at(problem, problem->seat)),
+        xyl_spot(XYL_SPACE_SEND, 0, xyl_node_block_at(problem, problem->rank)),
         program->piece_bytes);
     if (step != NULL)
-        step->total = xyl_node_block(problem, problem->seat);
+        step->total = xyl_node_block(problem, problem->rank);
 }
 
-static void write_reader(const xyl_node_problem_t *problem,
+static void write_reader(const xyl_problem_t *problem,
                          xyl_node_program_t *program)
 {
     xyl_step_t *step = xyl_node_step(
         program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_RECV, 0, 0),
-        block_in(problem, program, problem->seat), program->piece_bytes);
+        block_in(problem, program, problem->rank), program->piece_bytes);
 
     if (step == NULL)
         return;
-    step->further = further(problem, program, problem->seat);
-    step->total = xyl_node_block(problem, problem->seat);
+    step->further = further(problem, program, problem->rank);
+    step->total = xyl_node_block(problem, problem->rank);
     step->wait = XYL_WAIT_COUNT;
     step->wait_seat = problem->root;
     step->wait_for =
-        (problem->seat + problem->seats - problem->root) % problem->seats;
+        (problem->rank + problem->ranks - problem->root) % problem->ranks;
 }
 
-void xyl_node_scatter(const xyl_node_problem_t *problem,
-                      xyl_node_program_t *program)
+void xyl_node_scatter(const xyl_problem_t *problem, xyl_node_program_t *program)
 {
     xyl_step_kind_t kind;
     uint32_t distance;
 
     xyl_node_plan_blocks(problem, program,
-                         problem->window_bytes / problem->seats);
-    program->board_bytes = problem->seats * program->piece_bytes;
-    program->shares = !xyl_node_is_cut_late(problem->coll) &&
-                      xyl_node_shares(problem, problem->bytes * problem->seats);
-    if (problem->seat != problem->root) {
+                         problem->node.window_bytes / problem->ranks);
+    program->board_bytes = problem->ranks * program->piece_bytes;
+    program->shares =
+        !xyl_node_is_cut_late(problem->coll) &&
+        xyl_node_shares(problem, xyl_problem_bytes(problem) * problem->ranks);
+    if (problem->rank != problem->root) {
         write_reader(problem, program);
         if (program->shares)
             xyl_node_has_read(problem, program, XYL_WAIT_NOTHING, 0, 1);
         return;
     }
     kind = publishes(problem);
-    for (distance = 1; distance < problem->seats; distance++)
+    for (distance = 1; distance < problem->ranks; distance++)
         write_block(problem, program, kind, distance);
     write_own(problem, program);
     if (program->shares)

@@ -72,7 +72,7 @@ static xyl_problem_t problem_make(const xyl_algorithm_t *algorithm,
                              .is_in_place = is_in_place,
                              .is_commutative = 1,
                              .radix = algorithm->radix_default,
-                             .segment_count = COUNT / 10};
+                             .segment_bytes = COUNT / 10 * sizeof(uint64_t)};
 
     if ((algorithm->flags & XYL_NEEDS_EVEN) != 0)
         problem.ranks--;

@@ -197,7 +197,7 @@ static xyl_problem_t large_problem(const xyl_algorithm_t *algorithm,
                              .element_bytes = 8,
                              .is_commutative = 1,
                              .radix = algorithm->radix_default,
-                             .segment_count = count / 3};
+                             .segment_bytes = count / 3 * 8};
 
     if (xyl_coll_varies(algorithm->coll))
         large_blocks(&problem);

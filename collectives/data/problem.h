@@ -1,0 +1,107 @@
+/* What is to be solved, as one rank sees it: who has which blocks, how long
+ * they are and where they lie. Found once for a call (data/call.h); writers of
+ * schedules and of node programs read it, and levels make smaller ones of it.
+ */
+#ifndef XYL_COLLECTIVES_DATA_PROBLEM_H
+#define XYL_COLLECTIVES_DATA_PROBLEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "include/xylem.h"
+
+/* What a program in the memory of a node is written for, beside the problem.
+ * All but `elects` are equal on its ranks. */
+typedef struct xyl_problem_on_node {
+    uint64_t window_bytes; /* at most, for one piece */
+    uint64_t share_bytes;  /* from this length on input may be read where it
+                              lies; 0: never */
+    /* [ranks] the lowest rank of those near it; NULL: all are in one group */
+    const uint32_t *group_of;
+    int roots_in_turn; /* each rank is the root of a like problem, now */
+    int from_any; /* bcast: whoever has a segment publishes it, without root */
+    int elects;   /* and this rank waits until it is known who leads */
+} xyl_problem_on_node_t;
+
+/* Lengths and places are in elements where contributions are combined, and in
+ * packed bytes (elements of one byte) in all other collectives.
+ *
+ *   bcast, reduce, allreduce, scan, exscan    count: of the message
+ *   gather, allgather, scatter, alltoall      count: of each rank's block
+ *   reduce_scatter_block                      count: of each rank's block
+ *   the v forms, reduce_scatter               counts, displs: of each block
+ *
+ * Block i lies in the large buffer at i * count, or at displs[i]; the small
+ * buffer begins at 0. In place: what this rank would have in the small buffer
+ * lies in its place of the large one; of a reduce_scatter the whole input lies
+ * where the result goes, at the beginning of RECV; of an alltoall what is sent
+ * to a rank lies where its block goes. */
+typedef struct xyl_problem {
+    xylem_coll_t coll;
+    uint32_t rank, ranks, root; /* of those that take part */
+    uint64_t count;
+    /* [ranks] of the side that has blocks, where this rank knows them; NULL:
+     * regular. Either of counts and displs may be. Borrowed. */
+    const uint64_t *send_counts, *send_displs;
+    const uint64_t *recv_counts, *recv_displs;
+    size_t element_bytes; /* packed */
+    int is_in_place;
+    int is_commutative;     /* any order that is always the same will do */
+    int in_arrival_order;   /* contributions may be combined as they come */
+    int shares_memory;      /* all ranks live on one node and can */
+    int fills_nodes;        /* ranks are numbered node after node */
+    uint32_t radix;         /* 0: the algorithm's own choice */
+    uint64_t segment_bytes; /* 0: not cut, or the algorithm's own choice */
+    xyl_problem_on_node_t node;
+} xyl_problem_t;
+
+/* Of the message, or of each block. */
+static inline uint64_t xyl_problem_bytes(const xyl_problem_t *problem)
+{
+    return problem->count * problem->element_bytes;
+}
+
+/* 1 where this rank knows that blocks differ. */
+static inline int xyl_problem_varies(const xyl_problem_t *problem)
+{
+    return problem->send_counts != NULL || problem->recv_counts != NULL;
+}
+
+/* ---- one side's blocks ---- */
+
+static inline uint64_t xyl_block_count(const xyl_problem_t *problem,
+                                       const uint64_t *counts, uint32_t rank)
+{
+    return counts == NULL ? problem->count : counts[rank];
+}
+
+static inline uint64_t xyl_block_at(const xyl_problem_t *problem,
+                                    const uint64_t *displs, uint32_t rank)
+{
+    return displs == NULL ? problem->count * rank : displs[rank];
+}
+
+/* ---- those of the large buffer: received, unless only senders have any ----
+ */
+
+static inline uint64_t xyl_problem_block(const xyl_problem_t *problem,
+                                         uint32_t rank)
+{
+    const uint64_t *counts = problem->recv_counts != NULL
+                                 ? problem->recv_counts
+                                 : problem->send_counts;
+
+    return xyl_block_count(problem, counts, rank);
+}
+
+static inline uint64_t xyl_problem_block_at(const xyl_problem_t *problem,
+                                            uint32_t rank)
+{
+    const uint64_t *displs = problem->recv_displs != NULL
+                                 ? problem->recv_displs
+                                 : problem->send_displs;
+
+    return xyl_block_at(problem, displs, rank);
+}
+
+#endif
