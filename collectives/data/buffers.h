@@ -10,9 +10,9 @@
 #include "runtime/base/copies.h"
 
 typedef struct xyl_buffers {
-    char *base[XYL_BUFFER_COUNT];
-    const xyl_layout_t *layout[XYL_BUFFER_COUNT]; /* NULL: plain */
-    const xyl_copies_t *copies;                   /* the context's */
+    char *base[XYL_BUFFER_PRIVATE_COUNT];
+    const xyl_layout_t *layout[XYL_BUFFER_PRIVATE_COUNT]; /* NULL: plain */
+    const xyl_copies_t *copies;                           /* the context's */
     int past_caches; /* copies that users get go past them */
 } xyl_buffers_t;
 

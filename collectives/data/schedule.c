@@ -79,9 +79,9 @@ static xyl_action_t add(xyl_schedule_t *schedule, xyl_action_entry_t entry,
     return action;
 }
 
-xyl_piece_t xyl_schedule_temp(xyl_schedule_t *schedule, uint64_t count)
+xyl_position_t xyl_schedule_temp(xyl_schedule_t *schedule, uint64_t count)
 {
-    xyl_piece_t piece = {XYL_BUFFER_TEMP, schedule->temp_count};
+    xyl_position_t piece = {XYL_BUFFER_TEMP, 0, schedule->temp_count};
     uint64_t line = (XYL_MEMORY_ALIGN + schedule->element_bytes - 1) /
                     schedule->element_bytes;
 
@@ -99,8 +99,8 @@ static xyl_action_t message(xyl_schedule_t *schedule, xyl_action_entry_t entry,
 }
 
 xyl_action_t xyl_schedule_send(xyl_schedule_t *schedule, uint32_t peer,
-                               uint32_t label, xyl_piece_t from, uint64_t count,
-                               xyl_action_t after)
+                               uint32_t label, xyl_position_t from,
+                               uint64_t count, xyl_action_t after)
 {
     return message(schedule,
                    (xyl_action_entry_t){.kind = XYL_ACTION_SEND,
@@ -112,8 +112,8 @@ xyl_action_t xyl_schedule_send(xyl_schedule_t *schedule, uint32_t peer,
 }
 
 xyl_action_t xyl_schedule_recv(xyl_schedule_t *schedule, uint32_t peer,
-                               uint32_t label, xyl_piece_t to, uint64_t count,
-                               xyl_action_t after)
+                               uint32_t label, xyl_position_t to,
+                               uint64_t count, xyl_action_t after)
 {
     return message(schedule,
                    (xyl_action_entry_t){.kind = XYL_ACTION_RECV,
@@ -124,8 +124,8 @@ xyl_action_t xyl_schedule_recv(xyl_schedule_t *schedule, uint32_t peer,
                    after);
 }
 
-xyl_action_t xyl_schedule_reduce(xyl_schedule_t *schedule, xyl_piece_t to,
-                                 xyl_piece_t left, xyl_piece_t right,
+xyl_action_t xyl_schedule_reduce(xyl_schedule_t *schedule, xyl_position_t to,
+                                 xyl_position_t left, xyl_position_t right,
                                  uint64_t count, xyl_action_t after)
 {
     return add(schedule,
@@ -137,8 +137,8 @@ xyl_action_t xyl_schedule_reduce(xyl_schedule_t *schedule, xyl_piece_t to,
                after);
 }
 
-xyl_action_t xyl_schedule_copy(xyl_schedule_t *schedule, xyl_piece_t to,
-                               xyl_piece_t from, uint64_t count,
+xyl_action_t xyl_schedule_copy(xyl_schedule_t *schedule, xyl_position_t to,
+                               xyl_position_t from, uint64_t count,
                                xyl_action_t after)
 {
     return add(
@@ -166,7 +166,7 @@ xyl_action_t xyl_schedule_join(xyl_schedule_t *schedule, xyl_action_t one,
     return both;
 }
 
-static void shift(xyl_piece_t *piece, uint64_t send_at, uint64_t recv_at)
+static void shift(xyl_position_t *piece, uint64_t send_at, uint64_t recv_at)
 {
     if (piece->buffer == XYL_BUFFER_SEND)
         piece->at += send_at;

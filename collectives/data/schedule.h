@@ -20,19 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collectives/data/position.h"
 #include "include/xylem.h"
-
-typedef enum xyl_buffer {
-    XYL_BUFFER_SEND, /* the user's; in place: the same memory as RECV */
-    XYL_BUFFER_RECV,
-    XYL_BUFFER_TEMP,
-    XYL_BUFFER_COUNT
-} xyl_buffer_t;
-
-typedef struct xyl_piece {
-    xyl_buffer_t buffer;
-    uint64_t at; /* elements */
-} xyl_piece_t;
 
 typedef enum xyl_action_kind {
     XYL_ACTION_SEND,
@@ -47,15 +36,15 @@ typedef uint32_t xyl_action_t; /* the number of an action */
 
 typedef struct xyl_action_entry {
     xyl_action_kind_t kind;
-    uint32_t peer;     /* SEND, RECV: rank in the team */
-    uint32_t label;    /* the same */
-    uint32_t waits;    /* actions that this one waits for */
-    uint32_t before;   /* head of the list of those that wait for this one;
-                          XYL_ACTION_NONE: empty */
-    uint64_t count;    /* elements */
-    xyl_piece_t to;    /* RECV, REDUCE, COPY */
-    xyl_piece_t left;  /* SEND, REDUCE, COPY */
-    xyl_piece_t right; /* REDUCE */
+    uint32_t peer;        /* SEND, RECV: rank in the team */
+    uint32_t label;       /* the same */
+    uint32_t waits;       /* actions that this one waits for */
+    uint32_t before;      /* head of the list of those that wait for this one;
+                             XYL_ACTION_NONE: empty */
+    uint64_t count;       /* elements */
+    xyl_position_t to;    /* RECV, REDUCE, COPY */
+    xyl_position_t left;  /* SEND, REDUCE, COPY */
+    xyl_position_t right; /* REDUCE */
 } xyl_action_entry_t;
 
 /* One "is before": lists by index, so that all can grow. */
@@ -85,34 +74,23 @@ void xyl_schedule_init(xyl_schedule_t *schedule, size_t element_bytes);
 void xyl_schedule_fini(xyl_schedule_t *schedule);
 
 /* A new piece of the temporary buffer for `count` elements, aligned. */
-xyl_piece_t xyl_schedule_temp(xyl_schedule_t *schedule, uint64_t count);
-
-static inline xyl_piece_t xyl_piece(xyl_buffer_t buffer, uint64_t at)
-{
-    return (xyl_piece_t){buffer, at};
-}
-
-/* The piece that begins `count` elements further on. */
-static inline xyl_piece_t xyl_piece_plus(xyl_piece_t piece, uint64_t count)
-{
-    return (xyl_piece_t){piece.buffer, piece.at + count};
-}
+xyl_position_t xyl_schedule_temp(xyl_schedule_t *schedule, uint64_t count);
 
 /* Adds an action, which waits for `after` (XYL_ACTION_NONE: for nothing) and,
  * by xyl_schedule_order, for further ones. Messages of no element are sent
  * like others; reductions and copies of none are finished at once. */
 xyl_action_t xyl_schedule_send(xyl_schedule_t *schedule, uint32_t peer,
-                               uint32_t label, xyl_piece_t from, uint64_t count,
-                               xyl_action_t after);
+                               uint32_t label, xyl_position_t from,
+                               uint64_t count, xyl_action_t after);
 xyl_action_t xyl_schedule_recv(xyl_schedule_t *schedule, uint32_t peer,
-                               uint32_t label, xyl_piece_t to, uint64_t count,
-                               xyl_action_t after);
+                               uint32_t label, xyl_position_t to,
+                               uint64_t count, xyl_action_t after);
 /* `left` stands for the lower ranks; `to` may be `left` or `right`. */
-xyl_action_t xyl_schedule_reduce(xyl_schedule_t *schedule, xyl_piece_t to,
-                                 xyl_piece_t left, xyl_piece_t right,
+xyl_action_t xyl_schedule_reduce(xyl_schedule_t *schedule, xyl_position_t to,
+                                 xyl_position_t left, xyl_position_t right,
                                  uint64_t count, xyl_action_t after);
-xyl_action_t xyl_schedule_copy(xyl_schedule_t *schedule, xyl_piece_t to,
-                               xyl_piece_t from, uint64_t count,
+xyl_action_t xyl_schedule_copy(xyl_schedule_t *schedule, xyl_position_t to,
+                               xyl_position_t from, uint64_t count,
                                xyl_action_t after);
 xyl_action_t xyl_schedule_nothing(xyl_schedule_t *schedule, xyl_action_t after);
 

@@ -87,14 +87,14 @@ static void copy_node(const gathering_t *g, xyl_schedule_t *schedule,
     const xyl_levels_t *levels = g->han->levels;
     uint64_t at = g->nodes.places[node], count;
     uint32_t seat, rank;
-    xyl_piece_t place, stored;
+    xyl_position_t place, stored;
 
     for (seat = 0; seat < xyl_levels_seats(levels, node); seat++, at += count) {
         rank = xyl_levels_rank(levels, node, seat);
         count = g->counts[rank];
-        place =
-            xyl_piece(out ? XYL_BUFFER_RECV : XYL_BUFFER_SEND, g->places[rank]);
-        stored = xyl_piece(out ? XYL_BUFFER_SEND : XYL_BUFFER_RECV, at);
+        place = xyl_position(out ? XYL_BUFFER_RECV : XYL_BUFFER_SEND,
+                             g->places[rank]);
+        stored = xyl_position(out ? XYL_BUFFER_SEND : XYL_BUFFER_RECV, at);
         if (count != 0)
             xyl_schedule_copy(schedule, out ? place : stored,
                               out ? stored : place, count, XYL_ACTION_NONE);

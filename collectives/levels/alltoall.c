@@ -118,8 +118,8 @@ static void publish(const xyl_han_t *han, xyl_node_program_t *program,
                     uint64_t bytes)
 {
     (void)xyl_node_step(program, XYL_STEP_COPY,
-                        xyl_spot(XYL_SPACE_INPUT, han->seats.rank, 0),
-                        xyl_spot(XYL_SPACE_SEND, 0, 0), bytes);
+                        xyl_position_of(XYL_BUFFER_INPUT, han->seats.rank, 0),
+                        xyl_position_of(XYL_BUFFER_SEND, 0, 0), bytes);
 }
 
 /* All blocks into their slots, by rank. */
@@ -130,17 +130,17 @@ static void publish_slots(const xyl_han_t *han, xyl_node_program_t *program)
     for (rank = 0; rank < han->problem.ranks; rank++) {
         block_t block = sent_to(han, rank);
         if (block.bytes != 0)
-            (void)xyl_node_step(program, XYL_STEP_COPY,
-                                xyl_spot(XYL_SPACE_INPUT, han->seats.rank,
-                                         rank * han->problem.count),
-                                xyl_spot(XYL_SPACE_SEND, 0, block.at),
-                                block.bytes);
+            (void)xyl_node_step(
+                program, XYL_STEP_COPY,
+                xyl_position_of(XYL_BUFFER_INPUT, han->seats.rank,
+                                rank * han->problem.count),
+                xyl_position_of(XYL_BUFFER_SEND, 0, block.at), block.bytes);
     }
 }
 
 static void say_published(xyl_node_program_t *program)
 {
-    const xyl_spot_t nowhere = {XYL_SPACE_RECV, 0, 0};
+    const xyl_position_t nowhere = {XYL_BUFFER_RECV, 0, 0};
     xyl_step_t *step =
         xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
 
@@ -153,7 +153,7 @@ static void say_published(xyl_node_program_t *program)
 /* What follows in this strand is there when the seat has published. */
 static void wait_for(xyl_node_program_t *program, uint32_t seat)
 {
-    const xyl_spot_t nowhere = {XYL_SPACE_RECV, 0, 0};
+    const xyl_position_t nowhere = {XYL_BUFFER_RECV, 0, 0};
     xyl_step_t *step =
         xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
 
@@ -167,8 +167,9 @@ static void wait_for(xyl_node_program_t *program, uint32_t seat)
 static void fetch(xyl_node_program_t *program, uint64_t to, uint32_t seat,
                   uint64_t from, uint64_t bytes)
 {
-    (void)xyl_node_step(program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_RECV, 0, to),
-                        xyl_spot(XYL_SPACE_INPUT, seat, from), bytes);
+    (void)xyl_node_step(program, XYL_STEP_COPY,
+                        xyl_position_of(XYL_BUFFER_RECV, 0, to),
+                        xyl_position_of(XYL_BUFFER_INPUT, seat, from), bytes);
 }
 
 /* What a seat has for the nodes that this seat deals with. */
@@ -275,10 +276,10 @@ static void write_sort(const xyl_han_t *han, xyl_schedule_t *schedule, int out)
             block = out ? sent_to(han, rank) : received_from(han, rank);
             if (!xyl_problem_varies(&han->problem))
                 run = xyl_han_run(han->levels, node, first);
-            xyl_schedule_copy(schedule,
-                              xyl_piece(XYL_BUFFER_RECV, out ? at : block.at),
-                              xyl_piece(XYL_BUFFER_SEND, out ? block.at : at),
-                              run * block.bytes, XYL_ACTION_NONE);
+            xyl_schedule_copy(
+                schedule, xyl_position(XYL_BUFFER_RECV, out ? at : block.at),
+                xyl_position(XYL_BUFFER_SEND, out ? block.at : at),
+                run * block.bytes, XYL_ACTION_NONE);
             at += run * slot;
         }
 }
@@ -327,8 +328,8 @@ static void write_exchange(const xyl_han_t *han, const void *arg,
     schedule->flight_max = MESSAGES_UNDER_WAY;
     for (node = han->seats.rank; node < levels->nodes;
          node += han->seats.size) {
-        const xyl_piece_t from = {XYL_BUFFER_SEND, message};
-        const xyl_piece_t to = {XYL_BUFFER_RECV, message};
+        const xyl_position_t from = {XYL_BUFFER_SEND, 0, message};
+        const xyl_position_t to = {XYL_BUFFER_RECV, 0, message};
         bytes = message_bytes(han, node);
         message += bytes;
         peer =

@@ -41,8 +41,8 @@ static void recv_blocks(const xyl_han_t *han, xyl_schedule_t *schedule,
     uint32_t seats = xyl_levels_seats(levels, node), seat, run;
     uint32_t peer = han->leaders.ranks[node];
     int lie_together = xyl_han_run(levels, node, 0) == seats;
-    xyl_piece_t to = {XYL_BUFFER_RECV, 0};
-    xyl_piece_t from = {XYL_BUFFER_TEMP, 0};
+    xyl_position_t to = {XYL_BUFFER_RECV, 0, 0};
+    xyl_position_t from = {XYL_BUFFER_TEMP, 0, 0};
     xyl_action_t recv;
 
     to.at = xyl_levels_rank(levels, node, 0) * block;
@@ -53,7 +53,7 @@ static void recv_blocks(const xyl_han_t *han, xyl_schedule_t *schedule,
     for (seat = 0; !lie_together && seat < seats; seat += run) {
         run = xyl_han_run(levels, node, seat);
         to.at = xyl_levels_rank(levels, node, seat) * block;
-        xyl_schedule_copy(schedule, to, xyl_piece_plus(from, seat * block),
+        xyl_schedule_copy(schedule, to, xyl_position_plus(from, seat * block),
                           run * block, recv);
     }
 }
@@ -61,7 +61,7 @@ static void recv_blocks(const xyl_han_t *han, xyl_schedule_t *schedule,
 static void write_straight(const xyl_han_t *han, const void *arg,
                            xyl_schedule_t *schedule)
 {
-    const xyl_piece_t own = {XYL_BUFFER_SEND, 0};
+    const xyl_position_t own = {XYL_BUFFER_SEND, 0, 0};
     uint64_t block = han->problem.count;
     uint32_t nodes = han->levels->nodes, step;
 
@@ -75,9 +75,9 @@ static void write_straight(const xyl_han_t *han, const void *arg,
     }
     schedule->flight_max = RECVS_UNDER_WAY;
     if (han->seats.size == 1 && !han->problem.is_in_place)
-        xyl_schedule_copy(schedule,
-                          xyl_piece(XYL_BUFFER_RECV, han->problem.root * block),
-                          own, block, XYL_ACTION_NONE);
+        xyl_schedule_copy(
+            schedule, xyl_position(XYL_BUFFER_RECV, han->problem.root * block),
+            own, block, XYL_ACTION_NONE);
     for (step = 1; step < nodes; step++)
         recv_blocks(han, schedule, (han->net_root + step) % nodes);
 }

@@ -21,7 +21,7 @@ static void recv_bundle(const xyl_han_t *han, xyl_schedule_t *schedule,
                         uint32_t node)
 {
     xyl_han_bundle_t bundle = xyl_han_bundle(han, node);
-    xyl_piece_t from = {XYL_BUFFER_RECV, bundle.at};
+    xyl_position_t from = {XYL_BUFFER_RECV, 0, bundle.at};
     xyl_action_t recv;
     uint32_t seat;
 
@@ -37,9 +37,9 @@ static void recv_bundle(const xyl_han_t *han, xyl_schedule_t *schedule,
         xyl_han_block_t block = xyl_han_block(han, node, seat);
         if (block.bytes == 0 || !xyl_han_is_bundled(han, node, block.bytes))
             continue;
-        xyl_schedule_copy(schedule, xyl_piece(XYL_BUFFER_RECV, block.at), from,
-                          block.bytes, recv);
-        from = xyl_piece_plus(from, block.bytes);
+        xyl_schedule_copy(schedule, xyl_position(XYL_BUFFER_RECV, block.at),
+                          from, block.bytes, recv);
+        from = xyl_position_plus(from, block.bytes);
     }
 }
 
@@ -52,8 +52,8 @@ static void recv_straight(const xyl_han_t *han, xyl_schedule_t *schedule,
         xyl_han_block_t block = xyl_han_block(han, node, seat);
         if (!xyl_han_is_bundled(han, node, block.bytes) && block.bytes != 0)
             xyl_schedule_recv(schedule, block.rank, XYL_HAN_STRAIGHT,
-                              xyl_piece(XYL_BUFFER_RECV, block.at), block.bytes,
-                              XYL_ACTION_NONE);
+                              xyl_position(XYL_BUFFER_RECV, block.at),
+                              block.bytes, XYL_ACTION_NONE);
     }
 }
 
@@ -69,8 +69,8 @@ static void write_root(const xyl_han_t *han, const void *arg,
     schedule->flight_max = XYL_HAN_MESSAGES_UNDER_WAY;
     own = xyl_han_block(han, han->net_root, han->leader);
     if (han->seats.size == 1 && !han->problem.is_in_place)
-        xyl_schedule_copy(schedule, xyl_piece(XYL_BUFFER_RECV, own.at),
-                          xyl_piece(XYL_BUFFER_SEND, 0), own.bytes,
+        xyl_schedule_copy(schedule, xyl_position(XYL_BUFFER_RECV, own.at),
+                          xyl_position(XYL_BUFFER_SEND, 0), own.bytes,
                           XYL_ACTION_NONE);
     for (step = 1; step < nodes; step++)
         recv_bundle(han, schedule, (han->net_root + step) % nodes);
@@ -101,7 +101,7 @@ static void write_straight(const xyl_han_t *han, const void *arg,
 {
     (void)arg;
     xyl_schedule_send(schedule, han->problem.root, XYL_HAN_STRAIGHT,
-                      xyl_piece(XYL_BUFFER_SEND, 0), han->problem.count,
+                      xyl_position(XYL_BUFFER_SEND, 0), han->problem.count,
                       XYL_ACTION_NONE);
 }
 
@@ -118,7 +118,7 @@ static void write_bundle(const xyl_han_t *han, const void *arg,
 {
     uint64_t slot = xyl_han_short_max(han, han->levels->node);
     uint32_t seats = han->seats.size, seat;
-    xyl_piece_t bundle = xyl_han_bundle_room(han);
+    xyl_position_t bundle = xyl_han_bundle_room(han);
     xyl_action_t send;
 
     (void)arg;

@@ -107,8 +107,8 @@ static void write_sort(const xyl_han_t *han, const void *arg,
     for (node = 0; node < levels->nodes; node++)
         for (seat = 0; seat < xyl_levels_seats(levels, node); seat++) {
             rank = xyl_levels_rank(levels, node, seat);
-            xyl_schedule_copy(schedule, xyl_piece(XYL_BUFFER_RECV, at),
-                              xyl_piece(XYL_BUFFER_SEND, c->places[rank]),
+            xyl_schedule_copy(schedule, xyl_position(XYL_BUFFER_RECV, at),
+                              xyl_position(XYL_BUFFER_SEND, c->places[rank]),
                               c->counts[rank], XYL_ACTION_NONE);
             at += c->counts[rank];
         }

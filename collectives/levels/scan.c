@@ -40,8 +40,8 @@ static void write_copy(const xyl_han_t *han, const void *arg,
                        xyl_schedule_t *schedule)
 {
     (void)arg;
-    xyl_schedule_copy(schedule, xyl_piece(XYL_BUFFER_RECV, 0),
-                      xyl_piece(XYL_BUFFER_SEND, 0), han->problem.count,
+    xyl_schedule_copy(schedule, xyl_position(XYL_BUFFER_RECV, 0),
+                      xyl_position(XYL_BUFFER_SEND, 0), han->problem.count,
                       XYL_ACTION_NONE);
 }
 
@@ -57,10 +57,10 @@ static xylem_status_t add_copy(const xyl_han_t *han, xyl_role_t from,
 static void write_combine(const xyl_han_t *han, const void *arg,
                           xyl_schedule_t *schedule)
 {
-    const xyl_piece_t sum = {XYL_BUFFER_RECV, 0};
+    const xyl_position_t sum = {XYL_BUFFER_RECV, 0, 0};
 
     (void)arg;
-    xyl_schedule_reduce(schedule, sum, xyl_piece(XYL_BUFFER_SEND, 0), sum,
+    xyl_schedule_reduce(schedule, sum, xyl_position(XYL_BUFFER_SEND, 0), sum,
                         han->problem.count, XYL_ACTION_NONE);
 }
 

@@ -19,10 +19,10 @@ static void send_blocks(const xyl_han_t *han, xyl_schedule_t *schedule,
     uint64_t block = han->problem.count;
     uint32_t seats = xyl_levels_seats(levels, node), seat, run;
     int lie_together = xyl_han_run(levels, node, 0) == seats;
-    xyl_piece_t from = {XYL_BUFFER_SEND,
-                        xyl_levels_rank(levels, node, 0) * block};
+    xyl_position_t from = {XYL_BUFFER_SEND, 0,
+                           xyl_levels_rank(levels, node, 0) * block};
     xyl_action_t ready = XYL_ACTION_NONE;
-    xyl_piece_t packed;
+    xyl_position_t packed;
 
     if (!lie_together) {
         packed = xyl_schedule_temp(schedule, seats * block);
@@ -32,7 +32,7 @@ static void send_blocks(const xyl_han_t *han, xyl_schedule_t *schedule,
             ready = xyl_schedule_join(
                 schedule, ready,
                 xyl_schedule_copy(schedule,
-                                  xyl_piece_plus(packed, seat * block), from,
+                                  xyl_position_plus(packed, seat * block), from,
                                   run * block, XYL_ACTION_NONE));
         }
         from = packed;
@@ -44,7 +44,7 @@ static void send_blocks(const xyl_han_t *han, xyl_schedule_t *schedule,
 static void write_straight(const xyl_han_t *han, const void *arg,
                            xyl_schedule_t *schedule)
 {
-    const xyl_piece_t own = {XYL_BUFFER_RECV, 0};
+    const xyl_position_t own = {XYL_BUFFER_RECV, 0, 0};
     uint64_t block = han->problem.count;
     uint32_t nodes = han->levels->nodes, step;
 
@@ -60,9 +60,10 @@ static void write_straight(const xyl_han_t *han, const void *arg,
     for (step = 1; step < nodes; step++)
         send_blocks(han, schedule, (han->net_root + step) % nodes);
     if (han->seats.size == 1 && !han->problem.is_in_place)
-        xyl_schedule_copy(schedule, own,
-                          xyl_piece(XYL_BUFFER_SEND, han->problem.root * block),
-                          block, XYL_ACTION_NONE);
+        xyl_schedule_copy(
+            schedule, own,
+            xyl_position(XYL_BUFFER_SEND, han->problem.root * block), block,
+            XYL_ACTION_NONE);
 }
 
 static xylem_status_t add_net(const xyl_han_t *han)

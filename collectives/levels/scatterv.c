@@ -22,7 +22,7 @@ static void send_bundle(const xyl_han_t *han, xyl_schedule_t *schedule,
                         uint32_t node)
 {
     xyl_han_bundle_t bundle = xyl_han_bundle(han, node);
-    xyl_piece_t from = {XYL_BUFFER_SEND, bundle.at}, to;
+    xyl_position_t from = {XYL_BUFFER_SEND, 0, bundle.at}, to;
     xyl_action_t ready = XYL_ACTION_NONE;
     uint32_t seat;
 
@@ -40,9 +40,9 @@ static void send_bundle(const xyl_han_t *han, xyl_schedule_t *schedule,
         ready = xyl_schedule_join(
             schedule, ready,
             xyl_schedule_copy(schedule, to,
-                              xyl_piece(XYL_BUFFER_SEND, block.at), block.bytes,
-                              XYL_ACTION_NONE));
-        to = xyl_piece_plus(to, block.bytes);
+                              xyl_position(XYL_BUFFER_SEND, block.at),
+                              block.bytes, XYL_ACTION_NONE));
+        to = xyl_position_plus(to, block.bytes);
     }
     xyl_schedule_send(schedule, han->leaders.ranks[node], XYL_HAN_BUNDLE, from,
                       bundle.bytes, ready);
@@ -57,8 +57,8 @@ static void send_straight(const xyl_han_t *han, xyl_schedule_t *schedule,
         xyl_han_block_t block = xyl_han_block(han, node, seat);
         if (!xyl_han_is_bundled(han, node, block.bytes) && block.bytes != 0)
             xyl_schedule_send(schedule, block.rank, XYL_HAN_STRAIGHT,
-                              xyl_piece(XYL_BUFFER_SEND, block.at), block.bytes,
-                              XYL_ACTION_NONE);
+                              xyl_position(XYL_BUFFER_SEND, block.at),
+                              block.bytes, XYL_ACTION_NONE);
     }
 }
 
@@ -77,8 +77,8 @@ static void write_root(const xyl_han_t *han, const void *arg,
     for (step = 1; step < nodes; step++)
         send_straight(han, schedule, (han->net_root + step) % nodes);
     if (han->seats.size == 1 && !han->problem.is_in_place)
-        xyl_schedule_copy(schedule, xyl_piece(XYL_BUFFER_RECV, 0),
-                          xyl_piece(XYL_BUFFER_SEND, own.at), own.bytes,
+        xyl_schedule_copy(schedule, xyl_position(XYL_BUFFER_RECV, 0),
+                          xyl_position(XYL_BUFFER_SEND, own.at), own.bytes,
                           XYL_ACTION_NONE);
 }
 
@@ -105,7 +105,7 @@ static void write_straight(const xyl_han_t *han, const void *arg,
 {
     (void)arg;
     xyl_schedule_recv(schedule, han->problem.root, XYL_HAN_STRAIGHT,
-                      xyl_piece(XYL_BUFFER_RECV, 0), han->problem.count,
+                      xyl_position(XYL_BUFFER_RECV, 0), han->problem.count,
                       XYL_ACTION_NONE);
 }
 
@@ -123,7 +123,7 @@ static void write_bundle(const xyl_han_t *han, const void *arg,
 {
     uint64_t slot = xyl_han_short_max(han, han->levels->node);
     uint32_t seats = han->seats.size, seat;
-    xyl_piece_t bundle = xyl_han_bundle_room(han);
+    xyl_position_t bundle = xyl_han_bundle_room(han);
     xyl_action_t recv =
         xyl_schedule_recv(schedule, han->problem.root, XYL_HAN_BUNDLE, bundle,
                           seats * slot, XYL_ACTION_NONE);

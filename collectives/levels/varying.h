@@ -84,13 +84,13 @@ typedef struct xyl_han_lengths {
  * the operation; NULL: no memory, and it has been said. */
 xyl_han_lengths_t *xyl_han_make_slots(const xyl_han_t *han);
 
-static inline xyl_piece_t xyl_han_slot(const xyl_han_t *han, uint32_t seat)
+static inline xyl_position_t xyl_han_slot(const xyl_han_t *han, uint32_t seat)
 {
-    return xyl_piece(XYL_BUFFER_RECV,
-                     seat * xyl_han_short_max(han, han->levels->node));
+    return xyl_position(XYL_BUFFER_RECV,
+                        seat * xyl_han_short_max(han, han->levels->node));
 }
 
-static inline xyl_piece_t xyl_han_bundle_room(const xyl_han_t *han)
+static inline xyl_position_t xyl_han_bundle_room(const xyl_han_t *han)
 {
     return xyl_han_slot(han, han->seats.size);
 }

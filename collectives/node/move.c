@@ -8,19 +8,14 @@ enum { REDUCE_BYTES = 8 << 10 /* a result that stays in the first cache */ };
 /* ---- places ---- */
 
 static char *shared_address(const xyl_node_stage_t *node,
-                            const xyl_node_piece_t *piece, xyl_space_t space,
+                            const xyl_node_piece_t *piece, xyl_buffer_t buffer,
                             uint32_t seat, uint64_t at)
 {
-    if (space == XYL_SPACE_LINE)
+    if (buffer == XYL_BUFFER_LINE)
         return xyl_board_line(piece->slot, seat)->bytes + at;
-    if (space == XYL_SPACE_BOARD)
+    if (buffer == XYL_BUFFER_BOARD)
         seat = node->board->seats;
     return piece->window + seat * node->program.input_bytes + at;
-}
-
-static int is_private(xyl_space_t space)
-{
-    return space == XYL_SPACE_SEND || space == XYL_SPACE_RECV;
 }
 
 /* Of a private spot, in the piece. */
@@ -53,62 +48,61 @@ static const char *source_of(xyl_node_stage_t *node,
 {
     uint64_t at = step->from.at + from;
 
-    if (step->from.space == XYL_SPACE_INPUT)
+    if (step->from.buffer == XYL_BUFFER_INPUT)
         return xyl_node_input(node, piece, seat, at, step->further, bytes);
-    return shared_address(node, piece, step->from.space, seat, at);
+    return shared_address(node, piece, step->from.buffer, seat, at);
 }
 
 static void copy_private(const xyl_node_stage_t *node,
                          const xyl_node_piece_t *piece, const xyl_step_t *step,
                          uint64_t from, size_t bytes)
 {
-    xyl_spot_t to = step->to, source = step->from;
-    xyl_buffer_t buffer = xyl_node_buffer_of(source.space);
+    xyl_position_t to = step->to, source = step->from;
+    xyl_buffer_t buffer = source.buffer;
     uint64_t at = private_at(node, piece, source.at + from);
 
-    if (is_private(to.space))
-        xyl_buffers_copy(&node->buffers, xyl_node_buffer_of(to.space),
+    if (xyl_buffer_is_private(to.buffer))
+        xyl_buffers_copy(&node->buffers, to.buffer,
                          private_at(node, piece, to.at + from), buffer, at,
                          bytes);
     else if (step->kind != XYL_STEP_PUBLISH || piece->lies == NULL)
         xyl_buffers_pack(
             &node->buffers, buffer, at, bytes,
-            shared_address(node, piece, to.space, to.seat, to.at + from));
+            shared_address(node, piece, to.buffer, to.seat, to.at + from));
 }
 
 /* 0: the source cannot be seen. */
 static int copy_part(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                      const xyl_step_t *step, uint64_t from, size_t bytes)
 {
-    xyl_spot_t to = step->to;
+    xyl_position_t to = step->to;
     const char *source;
 
-    if (is_private(step->from.space)) {
+    if (xyl_buffer_is_private(step->from.buffer)) {
         copy_private(node, piece, step, from, bytes);
         return 1;
     }
     source = source_of(node, piece, step, step->from.seat, from, bytes);
     if (source == NULL)
         return 0;
-    if (is_private(to.space))
-        xyl_buffers_unpack(&node->buffers, xyl_node_buffer_of(to.space),
+    if (xyl_buffer_is_private(to.buffer))
+        xyl_buffers_unpack(&node->buffers, to.buffer,
                            private_at(node, piece, to.at + from), bytes,
                            source);
     else if (xyl_copies_begin(node->buffers.copies, bytes))
-        memcpy(shared_address(node, piece, to.space, to.seat, to.at + from),
+        memcpy(shared_address(node, piece, to.buffer, to.seat, to.at + from),
                source, bytes);
     return 1;
 }
 
 char *xyl_node_address(const xyl_node_stage_t *node,
-                       const xyl_node_piece_t *piece, xyl_spot_t spot,
+                       const xyl_node_piece_t *piece, xyl_position_t spot,
                        uint64_t from)
 {
-    if (is_private(spot.space))
-        return xyl_buffers_address(&node->buffers,
-                                   xyl_node_buffer_of(spot.space),
+    if (xyl_buffer_is_private(spot.buffer))
+        return xyl_buffers_address(&node->buffers, spot.buffer,
                                    private_at(node, piece, spot.at + from));
-    return shared_address(node, piece, spot.space, spot.seat, spot.at + from);
+    return shared_address(node, piece, spot.buffer, spot.seat, spot.at + from);
 }
 
 /* What a seat contributes, from `from` on; NULL: it cannot be seen. */
@@ -119,7 +113,8 @@ static const char *operand(xyl_node_stage_t *node,
 {
     if (step->takes_send && seat == node->board->seat)
         return xyl_node_address(
-            node, piece, xyl_spot(XYL_SPACE_SEND, 0, step->within), from);
+            node, piece, xyl_position_of(XYL_BUFFER_SEND, 0, step->within),
+            from);
     return source_of(node, piece, step, seat, from, bytes);
 }
 

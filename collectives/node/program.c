@@ -46,7 +46,8 @@ void xyl_node_strand(xyl_node_program_t *program)
 }
 
 xyl_step_t *xyl_node_step(xyl_node_program_t *program, xyl_step_kind_t kind,
-                          xyl_spot_t to, xyl_spot_t from, uint64_t bytes)
+                          xyl_position_t to, xyl_position_t from,
+                          uint64_t bytes)
 {
     xyl_step_t *steps;
 
@@ -71,11 +72,11 @@ xyl_step_t *xyl_node_step(xyl_node_program_t *program, xyl_step_kind_t kind,
     return &steps[program->count - 1];
 }
 
-static void shift(xyl_spot_t *spot, uint64_t send_at, uint64_t recv_at)
+static void shift(xyl_position_t *spot, uint64_t send_at, uint64_t recv_at)
 {
-    if (spot->space == XYL_SPACE_SEND)
+    if (spot->buffer == XYL_BUFFER_SEND)
         spot->at += send_at;
-    else if (spot->space == XYL_SPACE_RECV)
+    else if (spot->buffer == XYL_BUFFER_RECV)
         spot->at += recv_at;
 }
 
@@ -109,9 +110,9 @@ void xyl_node_cut_late(xyl_node_program_t *program, uint64_t room)
     program->pieces = 1;
 }
 
-static void move_block(xyl_spot_t *spot, uint64_t before, uint64_t now)
+static void move_block(xyl_position_t *spot, uint64_t before, uint64_t now)
 {
-    if (spot->space == XYL_SPACE_INPUT || spot->space == XYL_SPACE_BOARD)
+    if (spot->buffer == XYL_BUFFER_INPUT || spot->buffer == XYL_BUFFER_BOARD)
         spot->at = spot->at / before * now;
 }
 

@@ -27,23 +27,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collectives/data/position.h"
 #include "collectives/data/problem.h"
-
-typedef enum xyl_space {
-    XYL_SPACE_SEND, /* the user's; in place: the same memory as RECV */
-    XYL_SPACE_RECV,
-    XYL_SPACE_LINE,  /* of a seat: XYL_BOARD_INLINE_BYTES beside its count */
-    XYL_SPACE_INPUT, /* of a seat: what it has published, in the window or
-                        where it lies */
-    XYL_SPACE_BOARD  /* the window behind all inputs */
-} xyl_space_t;
-
-/* `at` of SEND and RECV is that of piece 0; others are the same in each. */
-typedef struct xyl_spot {
-    xyl_space_t space;
-    uint32_t seat; /* LINE, INPUT */
-    uint64_t at;
-} xyl_spot_t;
 
 typedef enum xyl_step_kind {
     XYL_STEP_NOTHING,
@@ -89,7 +74,7 @@ typedef struct xyl_step {
     uint32_t wait_seat, wait_for;
     uint32_t post_value, post_seat; /* XYL_BOARD_ALL: any may wait */
     uint32_t emits; /* segment whose output is there; XYL_NO_SEGMENT: none */
-    xyl_spot_t to, from;
+    xyl_position_t to, from;
     uint32_t first_seat, end_seat; /* REDUCE, CLAIM */
     uint32_t slices;               /* CLAIM, COMBINE, COLLECT */
     uint32_t spares;               /* COMBINE: cells behind the sums */
@@ -146,17 +131,13 @@ void xyl_node_strand(xyl_node_program_t *program);
 /* Adds a step that waits for nothing and posts nothing; NULL when there is no
  * memory. Valid until the next is added. */
 xyl_step_t *xyl_node_step(xyl_node_program_t *program, xyl_step_kind_t kind,
-                          xyl_spot_t to, xyl_spot_t from, uint64_t bytes);
+                          xyl_position_t to, xyl_position_t from,
+                          uint64_t bytes);
 
 static inline xylem_status_t
 xyl_node_program_status(const xyl_node_program_t *program)
 {
     return program->status;
-}
-
-static inline xyl_spot_t xyl_spot(xyl_space_t space, uint32_t seat, uint64_t at)
-{
-    return (xyl_spot_t){space, seat, at};
 }
 
 /* What is written so far begins that many bytes further on in SEND and RECV. */

@@ -26,9 +26,9 @@ void xyl_node_share_plan(xyl_node_stage_t *node)
         if (step->kind != XYL_STEP_PUBLISH || !node->program.shares)
             continue;
         assert(!share->has_input ||
-               (share->space == step->from.space && share->at == at));
+               (share->buffer == step->from.buffer && share->at == at));
         share->has_input = 1;
-        share->space = step->from.space;
+        share->buffer = step->from.buffer;
         share->at = at;
         if (end > share->end)
             share->end = end;
@@ -44,7 +44,7 @@ static void explain(xyl_node_stage_t *node)
         operation->request.context->config.verbose == 0)
         return;
     node->share.is_explained = 1;
-    if (node->buffers.layout[xyl_node_buffer_of(node->share.space)] != NULL)
+    if (node->buffers.layout[node->share.buffer] != NULL)
         path = "copied through shared memory: its elements have gaps";
     else if (node->share.name == 0)
         path = "copied through shared memory: not memory of xylem_alloc";
@@ -57,7 +57,7 @@ void xyl_node_share_start(xyl_node_stage_t *node)
 {
     xyl_node_share_t *share = &node->share;
     xyl_shm_t *shm = node->board->shm;
-    xyl_buffer_t buffer = xyl_node_buffer_of(share->space);
+    xyl_buffer_t buffer = share->buffer;
 
     share->name = 0;
     if (share->has_input && node->buffers.layout[buffer] == NULL &&
@@ -76,8 +76,8 @@ void xyl_node_share_piece(const xyl_node_stage_t *node, xyl_node_piece_t *piece)
 
     piece->lies = NULL;
     if (share->name != 0)
-        piece->lies = node->buffers.base[xyl_node_buffer_of(share->space)] +
-                      (ptrdiff_t)(share->at + from);
+        piece->lies =
+            node->buffers.base[share->buffer] + (ptrdiff_t)(share->at + from);
     /* Partner: the load in xyl_node_input, after what this seat posts later. */
     if (node->program.shares)
         atomic_store_explicit(&line->name,

@@ -321,7 +321,7 @@ static uint64_t written_by(const xyl_node_program_t *program)
 
     for (i = 0; i < program->count; i++)
         if (program->steps[i].kind == XYL_STEP_COPY &&
-            program->steps[i].to.space == XYL_SPACE_RECV)
+            program->steps[i].to.buffer == XYL_BUFFER_RECV)
             bytes += bytes_in_all(program, &program->steps[i]);
     return bytes;
 }

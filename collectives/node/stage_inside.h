@@ -54,7 +54,7 @@ typedef struct xyl_node_piece {
 /* This seat's input, as it may be read where it lies. */
 typedef struct xyl_node_share {
     int has_input;
-    xyl_space_t space;
+    xyl_buffer_t buffer;
     uint64_t at, end;    /* of byte 0 of the first piece's, and of all */
     uint64_t name;       /* of byte 0, in this run; 0: copied */
     uint32_t cannot_see; /* this seat's input; XYL_BOARD_ALL: none */
@@ -88,12 +88,6 @@ struct xyl_node_stage {
     xyl_node_piece_t active[XYL_NODE_ACTIVE_MAX];
 };
 
-/* Of a private spot. */
-static inline xyl_buffer_t xyl_node_buffer_of(xyl_space_t space)
-{
-    return space == XYL_SPACE_SEND ? XYL_BUFFER_SEND : XYL_BUFFER_RECV;
-}
-
 /* ---- number.c ---- */
 
 /* Gives stages of the board their numbers as far as it goes; returns the number
@@ -115,7 +109,7 @@ uint64_t xyl_node_work(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 /* Where the bytes of a spot are, `from` bytes further on; of a private one, if
  * it is plain. */
 char *xyl_node_address(const xyl_node_stage_t *node,
-                       const xyl_node_piece_t *piece, xyl_spot_t spot,
+                       const xyl_node_piece_t *piece, xyl_position_t spot,
                        uint64_t from);
 
 /* ---- run.c ---- */

@@ -18,8 +18,8 @@
 
 typedef struct bruck {
     xyl_blocks_t blocks;
-    uint64_t last;    /* distance of the last round; so many are kept */
-    xyl_piece_t kept; /* the own block and those after it */
+    uint64_t last;       /* distance of the last round; so many are kept */
+    xyl_position_t kept; /* the own block and those after it */
     /* The first reached[i] elements of them are there when ready[i] is
      * finished; of what has come so far. */
     uint32_t steps;
@@ -82,7 +82,7 @@ static void receive_last(const bruck_t *bruck, uint32_t from, uint32_t label,
 {
     const xyl_blocks_t *blocks = &bruck->blocks;
     uint64_t count = xyl_blocks_count(blocks, from, number);
-    xyl_piece_t to;
+    xyl_position_t to;
     xyl_action_t recv;
 
     if (count == 0)
@@ -105,8 +105,8 @@ static void receive(bruck_t *bruck, uint64_t distance, uint32_t label,
     uint32_t rank = blocks->problem->rank;
     uint32_t from = (uint32_t)((rank + distance) % blocks->problem->ranks);
     uint64_t count = xyl_blocks_count(blocks, from, number);
-    xyl_piece_t to =
-        xyl_piece_plus(bruck->kept, xyl_blocks_count(blocks, rank, distance));
+    xyl_position_t to = xyl_position_plus(
+        bruck->kept, xyl_blocks_count(blocks, rank, distance));
     xyl_action_t recv = XYL_ACTION_NONE;
 
     if (count != 0) {

@@ -14,10 +14,10 @@ void xyl_allgather_linear(const xyl_problem_t *problem,
     uint32_t ranks = problem->ranks, rank = problem->rank, step, peer;
     uint64_t count = xyl_block_count(problem, problem->recv_counts, rank);
     uint64_t their_count;
-    xyl_piece_t place = xyl_piece(
+    xyl_position_t place = xyl_position(
         XYL_BUFFER_RECV, xyl_block_at(problem, problem->recv_displs, rank));
-    xyl_piece_t own =
-        problem->is_in_place ? place : xyl_piece(XYL_BUFFER_SEND, 0);
+    xyl_position_t own =
+        problem->is_in_place ? place : xyl_position(XYL_BUFFER_SEND, 0);
 
     schedule->flight_max = MESSAGES_UNDER_WAY;
     for (step = 1; step < ranks; step++) {
@@ -26,8 +26,8 @@ void xyl_allgather_linear(const xyl_problem_t *problem,
         if (their_count != 0)
             xyl_schedule_recv(
                 schedule, peer, 0,
-                xyl_piece(XYL_BUFFER_RECV,
-                          xyl_block_at(problem, problem->recv_displs, peer)),
+                xyl_position(XYL_BUFFER_RECV,
+                             xyl_block_at(problem, problem->recv_displs, peer)),
                 their_count, XYL_ACTION_NONE);
         if (count != 0)
             xyl_schedule_send(schedule, (rank + step) % ranks, 0, own, count,

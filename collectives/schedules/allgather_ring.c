@@ -4,10 +4,10 @@
  * Thakur, Rabenseifner, Gropp, 2005, section 4.1. */
 #include "collectives/schedules/writers.h"
 
-static xyl_piece_t block(const xyl_problem_t *problem, uint32_t rank)
+static xyl_position_t block(const xyl_problem_t *problem, uint32_t rank)
 {
-    return xyl_piece(XYL_BUFFER_RECV,
-                     xyl_block_at(problem, problem->recv_displs, rank));
+    return xyl_position(XYL_BUFFER_RECV,
+                        xyl_block_at(problem, problem->recv_displs, rank));
 }
 
 void xyl_allgather_ring(const xyl_problem_t *problem, xyl_schedule_t *schedule)
@@ -15,12 +15,12 @@ void xyl_allgather_ring(const xyl_problem_t *problem, xyl_schedule_t *schedule)
     uint32_t ranks = problem->ranks, rank = problem->rank, round, which;
     uint32_t next = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks;
     uint64_t count = xyl_block_count(problem, problem->recv_counts, rank);
-    xyl_piece_t from = block(problem, rank);
+    xyl_position_t from = block(problem, rank);
     xyl_action_t ready = XYL_ACTION_NONE;
 
     schedule->labels = ranks; /* whichever blocks are empty */
     if (!problem->is_in_place) {
-        from = xyl_piece(XYL_BUFFER_SEND, 0);
+        from = xyl_position(XYL_BUFFER_SEND, 0);
         if (count != 0)
             xyl_schedule_copy(schedule, block(problem, rank), from, count,
                               XYL_ACTION_NONE);

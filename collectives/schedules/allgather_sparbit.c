@@ -18,7 +18,7 @@
 typedef struct sparbit {
     const xyl_problem_t *problem;
     xyl_schedule_t *schedule;
-    xyl_piece_t own;
+    xyl_position_t own;
     xyl_action_t *ready; /* [ranks] of the block of the rank so far before */
 } sparbit_t;
 
@@ -28,10 +28,10 @@ static uint32_t rank_before(const sparbit_t *sparbit, uint32_t distance)
            sparbit->problem->ranks;
 }
 
-static xyl_piece_t block(const xyl_problem_t *problem, uint32_t rank)
+static xyl_position_t block(const xyl_problem_t *problem, uint32_t rank)
 {
-    return xyl_piece(XYL_BUFFER_RECV,
-                     xyl_block_at(problem, problem->recv_displs, rank));
+    return xyl_position(XYL_BUFFER_RECV,
+                        xyl_block_at(problem, problem->recv_displs, rank));
 }
 
 /* Messages between two ranks bridge one distance, and take every other block
@@ -98,7 +98,7 @@ void xyl_allgather_sparbit(const xyl_problem_t *problem,
     }
     schedule->labels = problem->ranks; /* whichever blocks are empty */
     if (!problem->is_in_place) {
-        sparbit.own = xyl_piece(XYL_BUFFER_SEND, 0);
+        sparbit.own = xyl_position(XYL_BUFFER_SEND, 0);
         if (count != 0)
             xyl_schedule_copy(schedule, block(problem, problem->rank),
                               sparbit.own, count, XYL_ACTION_NONE);

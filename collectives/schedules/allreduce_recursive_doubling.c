@@ -14,13 +14,13 @@ enum { LABEL_FOLD, LABEL_UNFOLD, LABEL_ROUND };
 void xyl_allreduce_recursive_doubling(const xyl_problem_t *problem,
                                       xyl_schedule_t *schedule)
 {
-    const xyl_piece_t result = {XYL_BUFFER_RECV, 0};
-    const xyl_piece_t own = {XYL_BUFFER_SEND, 0};
+    const xyl_position_t result = {XYL_BUFFER_RECV, 0, 0};
+    const xyl_position_t own = {XYL_BUFFER_SEND, 0, 0};
     xyl_fold_t fold = xyl_fold(problem->rank, problem->ranks);
     uint64_t count = problem->count;
     xyl_action_t ready = XYL_ACTION_NONE, send, recv;
     uint32_t bit, round = 0, peer;
-    xyl_piece_t theirs;
+    xyl_position_t theirs;
 
     if (count == 0)
         return;

@@ -15,9 +15,9 @@ typedef struct multiplying {
     const xyl_problem_t *problem;
     xyl_schedule_t *schedule;
     xyl_fold_t fold;
-    xyl_piece_t mine;   /* what this rank has combined so far, */
-    xyl_action_t ready; /* when this is finished */
-    xyl_action_t sent;  /* in place: when RECV is not read any more */
+    xyl_position_t mine; /* what this rank has combined so far, */
+    xyl_action_t ready;  /* when this is finished */
+    xyl_action_t sent;   /* in place: when RECV is not read any more */
 } multiplying_t;
 
 /* The largest number of the form radix^n * digit. */
@@ -38,7 +38,7 @@ static void round_write(multiplying_t *m, uint32_t weight, uint32_t radix,
     uint64_t count = m->problem->count;
     uint32_t own = m->fold.place / weight % radix, digit, peer;
     int is_last = weight * radix == m->fold.ranks;
-    xyl_piece_t sum = m->mine, theirs, to;
+    xyl_position_t sum = m->mine, theirs, to;
     xyl_action_t ready = m->ready, recv, send;
 
     for (digit = 0; digit < radix; digit++) {
@@ -64,7 +64,7 @@ static void round_write(multiplying_t *m, uint32_t weight, uint32_t radix,
         /* What is being sent stays as it is; what was received need not. */
         to = digit == 1 && own == 0 ? theirs : sum;
         if (is_last && digit + 1 == radix)
-            to = xyl_piece(XYL_BUFFER_RECV, 0);
+            to = xyl_position(XYL_BUFFER_RECV, 0);
         ready = xyl_schedule_join(schedule, ready, recv);
         ready = xyl_schedule_reduce(schedule, to, sum, theirs, count, ready);
         sum = to;
@@ -83,14 +83,14 @@ static void stand_back(multiplying_t *m)
                           count, XYL_ACTION_NONE);
 
     xyl_schedule_recv(m->schedule, m->fold.partner, LABEL_UNFOLD,
-                      xyl_piece(XYL_BUFFER_RECV, 0), count,
+                      xyl_position(XYL_BUFFER_RECV, 0), count,
                       m->problem->is_in_place ? send : XYL_ACTION_NONE);
 }
 
 static void fold_write(multiplying_t *m)
 {
     uint64_t count = m->problem->count;
-    xyl_piece_t theirs = xyl_schedule_temp(m->schedule, count);
+    xyl_position_t theirs = xyl_schedule_temp(m->schedule, count);
     xyl_action_t recv =
         xyl_schedule_recv(m->schedule, m->fold.partner, LABEL_FOLD, theirs,
                           count, XYL_ACTION_NONE);
@@ -107,7 +107,7 @@ void xyl_allreduce_recursive_multiplying(const xyl_problem_t *problem,
     multiplying_t m = {problem,
                        schedule,
                        xyl_fold_to(problem->rank, problem->ranks, places),
-                       {XYL_BUFFER_SEND, 0},
+                       {XYL_BUFFER_SEND, 0, 0},
                        XYL_ACTION_NONE,
                        XYL_ACTION_NONE};
     int is_pair = m.fold.partner != problem->rank;
@@ -120,7 +120,7 @@ void xyl_allreduce_recursive_multiplying(const xyl_problem_t *problem,
         return;
     }
     if (problem->ranks == 1 && !problem->is_in_place)
-        xyl_schedule_copy(schedule, xyl_piece(XYL_BUFFER_RECV, 0), m.mine,
+        xyl_schedule_copy(schedule, xyl_position(XYL_BUFFER_RECV, 0), m.mine,
                           problem->count, XYL_ACTION_NONE);
     if (is_pair)
         fold_write(&m);
@@ -132,6 +132,6 @@ void xyl_allreduce_recursive_multiplying(const xyl_problem_t *problem,
     }
     if (is_pair)
         xyl_schedule_send(schedule, m.fold.partner, LABEL_UNFOLD,
-                          xyl_piece(XYL_BUFFER_RECV, 0), problem->count,
+                          xyl_position(XYL_BUFFER_RECV, 0), problem->count,
                           m.ready);
 }

@@ -23,16 +23,16 @@
 typedef struct incoming {
     uint64_t over; /* digit * unit */
     uint64_t unit; /* power of the radix */
-    xyl_piece_t at;
+    xyl_position_t at;
     xyl_action_t recv;
 } incoming_t;
 
 typedef struct bruck {
     const xyl_problem_t *problem;
     xyl_schedule_t *schedule;
-    xyl_piece_t source; /* of the blocks to be sent, by rank */
-    xyl_action_t saved; /* they are there */
-    uint32_t count;     /* of `incoming`, lower digits first */
+    xyl_position_t source; /* of the blocks to be sent, by rank */
+    xyl_action_t saved;    /* they are there */
+    uint32_t count;        /* of `incoming`, lower digits first */
     incoming_t incoming[XYL_DISTANCES_MAX];
 } bruck_t;
 
@@ -49,34 +49,35 @@ static uint64_t number_below(const bruck_t *bruck, uint64_t end, uint64_t over,
 }
 
 /* The block of the user that has to go `way` ranks on. */
-static xyl_piece_t block_for(const bruck_t *bruck, uint64_t way)
+static xyl_position_t block_for(const bruck_t *bruck, uint64_t way)
 {
     const xyl_problem_t *problem = bruck->problem;
 
-    return xyl_piece_plus(bruck->source, (problem->rank + way) %
-                                             problem->ranks * problem->count);
+    return xyl_position_plus(
+        bruck->source, (problem->rank + way) % problem->ranks * problem->count);
 }
 
 /* Where the block ends that has come `way` ranks. */
-static xyl_piece_t place_of(const bruck_t *bruck, uint64_t way)
+static xyl_position_t place_of(const bruck_t *bruck, uint64_t way)
 {
     const xyl_problem_t *problem = bruck->problem;
 
-    return xyl_piece(XYL_BUFFER_RECV, (problem->rank + problem->ranks - way) %
-                                          problem->ranks * problem->count);
+    return xyl_position(XYL_BUFFER_RECV,
+                        (problem->rank + problem->ranks - way) %
+                            problem->ranks * problem->count);
 }
 
-static xyl_piece_t block_in(const bruck_t *bruck, const incoming_t *incoming,
-                            uint64_t way)
+static xyl_position_t block_in(const bruck_t *bruck, const incoming_t *incoming,
+                               uint64_t way)
 {
     uint64_t number = number_below(bruck, way, incoming->over, incoming->unit);
 
-    return xyl_piece_plus(incoming->at, number * bruck->problem->count);
+    return xyl_position_plus(incoming->at, number * bruck->problem->count);
 }
 
 /* Puts a run, the ways from `way` on, into an outgoing message: its first
  * block comes from the user, the others came over lower digits. */
-static void put_run(const bruck_t *bruck, uint64_t way, xyl_piece_t to)
+static void put_run(const bruck_t *bruck, uint64_t way, xyl_position_t to)
 {
     uint64_t ranks = bruck->problem->ranks, count = bruck->problem->count;
     uint32_t i;
@@ -91,7 +92,7 @@ static void put_run(const bruck_t *bruck, uint64_t way, xyl_piece_t to)
         if (number > ranks - first)
             number = ranks - first;
         xyl_schedule_copy(
-            bruck->schedule, xyl_piece_plus(to, lower->over * count),
+            bruck->schedule, xyl_position_plus(to, lower->over * count),
             block_in(bruck, lower, first), number * count, lower->recv);
     }
 }
@@ -104,7 +105,7 @@ static void send_over(const bruck_t *bruck, uint64_t over, uint64_t unit,
     uint64_t number = number_below(bruck, ranks, over, unit);
     uint32_t to = (uint32_t)((bruck->problem->rank + over) % ranks);
     uint32_t first, end;
-    xyl_piece_t all, at;
+    xyl_position_t all, at;
     xyl_action_t send;
 
     if (number == 1) {
@@ -116,7 +117,7 @@ static void send_over(const bruck_t *bruck, uint64_t over, uint64_t unit,
     first = schedule->count;
     for (way = over; way < ranks; way += unit * bruck->problem->radix) {
         put_run(bruck, way, at);
-        at = xyl_piece_plus(at, unit * count);
+        at = xyl_position_plus(at, unit * count);
     }
     end = schedule->count;
     send = xyl_schedule_send(schedule, to, label, all, number * count,
@@ -159,7 +160,7 @@ static void find_source(bruck_t *bruck)
 {
     uint64_t count = bruck->problem->count * bruck->problem->ranks;
 
-    bruck->source = xyl_piece(XYL_BUFFER_SEND, 0);
+    bruck->source = xyl_position(XYL_BUFFER_SEND, 0);
     bruck->saved = XYL_ACTION_NONE;
     if (!bruck->problem->is_in_place) {
         xyl_schedule_copy(bruck->schedule, place_of(bruck, 0),
@@ -169,7 +170,7 @@ static void find_source(bruck_t *bruck)
     }
     bruck->source = xyl_schedule_temp(bruck->schedule, count);
     bruck->saved = xyl_schedule_copy(bruck->schedule, bruck->source,
-                                     xyl_piece(XYL_BUFFER_RECV, 0), count,
+                                     xyl_position(XYL_BUFFER_RECV, 0), count,
                                      XYL_ACTION_NONE);
 }
 

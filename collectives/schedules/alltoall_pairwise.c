@@ -15,16 +15,16 @@
 
 enum { PAIRWISE_UNDER_WAY = 8, LINEAR_UNDER_WAY = 64 };
 
-static xyl_piece_t recv_block(const xyl_problem_t *problem, uint32_t rank)
+static xyl_position_t recv_block(const xyl_problem_t *problem, uint32_t rank)
 {
-    return xyl_piece(XYL_BUFFER_RECV,
-                     xyl_block_at(problem, problem->recv_displs, rank));
+    return xyl_position(XYL_BUFFER_RECV,
+                        xyl_block_at(problem, problem->recv_displs, rank));
 }
 
-static xyl_piece_t send_block(const xyl_problem_t *problem, uint32_t rank)
+static xyl_position_t send_block(const xyl_problem_t *problem, uint32_t rank)
 {
-    return xyl_piece(XYL_BUFFER_SEND,
-                     xyl_block_at(problem, problem->send_displs, rank));
+    return xyl_position(XYL_BUFFER_SEND,
+                        xyl_block_at(problem, problem->send_displs, rank));
 }
 
 static void exchange(const xyl_problem_t *problem, xyl_schedule_t *schedule)
@@ -71,7 +71,7 @@ static void exchange_in_place(const xyl_problem_t *problem,
 {
     uint32_t ranks = problem->ranks, step, peer, slot = 0;
     uint64_t longest = longest_block(problem), count;
-    xyl_piece_t aside[LINEAR_UNDER_WAY], block;
+    xyl_position_t aside[LINEAR_UNDER_WAY], block;
     xyl_action_t sent[LINEAR_UNDER_WAY], saved;
 
     if (aside_max > ranks - 1)

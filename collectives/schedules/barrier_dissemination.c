@@ -7,7 +7,7 @@
 void xyl_barrier_dissemination(const xyl_problem_t *problem,
                                xyl_schedule_t *schedule)
 {
-    const xyl_piece_t none = {XYL_BUFFER_TEMP, 0};
+    const xyl_position_t none = {XYL_BUFFER_TEMP, 0, 0};
     uint32_t ranks = problem->ranks, rank = problem->rank;
     uint32_t radix = problem->radix, label = 0, j;
     xyl_action_t heard = XYL_ACTION_NONE, round = XYL_ACTION_NONE;

@@ -10,7 +10,7 @@ enum { LAPS = 2 };
 void xyl_barrier_double_ring(const xyl_problem_t *problem,
                              xyl_schedule_t *schedule)
 {
-    const xyl_piece_t none = {XYL_BUFFER_TEMP, 0};
+    const xyl_position_t none = {XYL_BUFFER_TEMP, 0, 0};
     uint32_t ranks = problem->ranks, rank = problem->rank, lap;
     uint32_t next = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks;
     xyl_action_t token = XYL_ACTION_NONE;

@@ -13,7 +13,7 @@ enum { LABEL_UP, LABEL_DOWN };
 
 void xyl_barrier_knomial(const xyl_problem_t *problem, xyl_schedule_t *schedule)
 {
-    const xyl_piece_t none = {XYL_BUFFER_TEMP, 0};
+    const xyl_position_t none = {XYL_BUFFER_TEMP, 0, 0};
     uint64_t ranks = problem->ranks, rank = problem->rank, child;
     uint32_t radix = problem->radix, parent;
     uint64_t top = xyl_knomial_weight(rank, ranks, radix), weight;

@@ -12,7 +12,7 @@ enum { LABEL_FOLD, LABEL_UNFOLD, LABEL_ROUND };
 void xyl_barrier_recursive_doubling(const xyl_problem_t *problem,
                                     xyl_schedule_t *schedule)
 {
-    const xyl_piece_t none = {XYL_BUFFER_TEMP, 0};
+    const xyl_position_t none = {XYL_BUFFER_TEMP, 0, 0};
     xyl_fold_t fold = xyl_fold(problem->rank, problem->ranks);
     xyl_action_t heard = XYL_ACTION_NONE, recv;
     uint32_t bit, peer, label = LABEL_ROUND;

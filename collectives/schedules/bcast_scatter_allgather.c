@@ -31,15 +31,15 @@ typedef struct parts {
     uint64_t first, end;
 } parts_t;
 
-static xyl_piece_t piece_of(const spread_t *spread, parts_t parts,
-                            uint64_t *count_out)
+static xyl_position_t piece_of(const spread_t *spread, parts_t parts,
+                               uint64_t *count_out)
 {
     uint64_t count = spread->problem->count;
     uint64_t at = xyl_part_at(count, spread->fold.ranks, (uint32_t)parts.first);
 
     *count_out =
         xyl_part_at(count, spread->fold.ranks, (uint32_t)parts.end) - at;
-    return xyl_piece(XYL_BUFFER_RECV, at);
+    return xyl_position(XYL_BUFFER_RECV, at);
 }
 
 /* `distance`: of the rank from the root. */
@@ -58,7 +58,7 @@ static void send_parts(const spread_t *spread, uint32_t to, uint32_t label,
                        parts_t parts, xyl_action_t after)
 {
     uint64_t count;
-    xyl_piece_t from = piece_of(spread, parts, &count);
+    xyl_position_t from = piece_of(spread, parts, &count);
 
     if (count != 0)
         xyl_schedule_send(spread->schedule, to, label, from, count, after);
@@ -68,7 +68,7 @@ static xyl_action_t recv_parts(const spread_t *spread, uint32_t from,
                                uint32_t label, parts_t parts)
 {
     uint64_t count;
-    xyl_piece_t to = piece_of(spread, parts, &count);
+    xyl_position_t to = piece_of(spread, parts, &count);
 
     if (count == 0)
         return XYL_ACTION_NONE;

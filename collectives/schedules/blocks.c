@@ -15,16 +15,17 @@ static uint64_t count_of(const xyl_blocks_t *blocks, uint32_t rank)
     return xyl_block_count(blocks->problem, blocks->problem->recv_counts, rank);
 }
 
-static xyl_piece_t place_of(const xyl_blocks_t *blocks, uint32_t rank)
+static xyl_position_t place_of(const xyl_blocks_t *blocks, uint32_t rank)
 {
-    return xyl_piece(
+    return xyl_position(
         XYL_BUFFER_RECV,
         xyl_block_at(blocks->problem, blocks->problem->recv_displs, rank));
 }
 
-static xyl_piece_t packed_place(const xyl_blocks_t *blocks, uint32_t rank)
+static xyl_position_t packed_place(const xyl_blocks_t *blocks, uint32_t rank)
 {
-    return xyl_piece(XYL_BUFFER_RECV, blocks->packed_at + before(blocks, rank));
+    return xyl_position(XYL_BUFFER_RECV,
+                        blocks->packed_at + before(blocks, rank));
 }
 
 /* Empty blocks may lie anywhere. */
@@ -66,7 +67,7 @@ void xyl_blocks_init(xyl_blocks_t *blocks, const xyl_problem_t *problem,
     if (problem->recv_counts != NULL)
         add_up(blocks);
     blocks->own = problem->is_in_place ? place_of(blocks, rank)
-                                       : xyl_piece(XYL_BUFFER_SEND, 0);
+                                       : xyl_position(XYL_BUFFER_SEND, 0);
     if (!problem->is_in_place && count_of(blocks, rank) != 0)
         blocks->owned =
             xyl_schedule_copy(schedule, place_of(blocks, rank), blocks->own,
@@ -91,7 +92,7 @@ uint64_t xyl_blocks_count(const xyl_blocks_t *blocks, uint32_t first,
 }
 
 int xyl_blocks_lie_together(const xyl_blocks_t *blocks, uint32_t first,
-                            uint64_t number, xyl_piece_t *at_out)
+                            uint64_t number, xyl_position_t *at_out)
 {
     int is_single = number == 1;
 
@@ -102,7 +103,7 @@ int xyl_blocks_lie_together(const xyl_blocks_t *blocks, uint32_t first,
 
 /* Blocks that do not go past the last rank. */
 static void copy_range(const xyl_blocks_t *blocks, uint32_t first, uint32_t end,
-                       xyl_piece_t from, xyl_action_t after)
+                       xyl_position_t from, xyl_action_t after)
 {
     uint64_t count;
     uint32_t rank;
@@ -119,12 +120,13 @@ static void copy_range(const xyl_blocks_t *blocks, uint32_t first, uint32_t end,
         if (count != 0)
             xyl_schedule_copy(blocks->schedule, place_of(blocks, rank), from,
                               count, after);
-        from = xyl_piece_plus(from, count);
+        from = xyl_position_plus(from, count);
     }
 }
 
 void xyl_blocks_copy_out(const xyl_blocks_t *blocks, uint32_t first,
-                         uint64_t number, xyl_piece_t from, xyl_action_t after)
+                         uint64_t number, xyl_position_t from,
+                         xyl_action_t after)
 {
     uint64_t ranks = blocks->problem->ranks, end = first + number;
 
@@ -135,7 +137,8 @@ void xyl_blocks_copy_out(const xyl_blocks_t *blocks, uint32_t first,
         return;
     }
     copy_range(blocks, first, (uint32_t)ranks, from, after);
-    from = xyl_piece_plus(from, before(blocks, ranks) - before(blocks, first));
+    from =
+        xyl_position_plus(from, before(blocks, ranks) - before(blocks, first));
     copy_range(blocks, 0, (uint32_t)(end - ranks), from, after);
 }
 
@@ -143,7 +146,8 @@ void xyl_blocks_copy_out(const xyl_blocks_t *blocks, uint32_t first,
 
 xyl_store_t xyl_store_make(const xyl_blocks_t *blocks)
 {
-    xyl_store_t store = {blocks, xyl_piece(XYL_BUFFER_RECV, blocks->packed_at)};
+    xyl_store_t store = {blocks,
+                         xyl_position(XYL_BUFFER_RECV, blocks->packed_at)};
 
     if (!blocks->is_packed)
         store.at = xyl_schedule_temp(blocks->schedule,
@@ -159,7 +163,7 @@ xyl_action_t xyl_store_own(const xyl_store_t *store)
     if (blocks->is_packed || count_of(blocks, rank) == 0)
         return blocks->owned;
     return xyl_schedule_copy(
-        blocks->schedule, xyl_piece_plus(store->at, before(blocks, rank)),
+        blocks->schedule, xyl_position_plus(store->at, before(blocks, rank)),
         blocks->own, count_of(blocks, rank), XYL_ACTION_NONE);
 }
 
@@ -176,7 +180,7 @@ void xyl_store_send(const xyl_store_t *store, uint32_t peer, uint32_t label,
                           XYL_ACTION_NONE);
     else
         xyl_schedule_send(blocks->schedule, peer, label,
-                          xyl_piece_plus(store->at, at), count, after);
+                          xyl_position_plus(store->at, at), count, after);
 }
 
 xyl_action_t xyl_store_recv(const xyl_store_t *store, uint32_t peer,
@@ -184,7 +188,7 @@ xyl_action_t xyl_store_recv(const xyl_store_t *store, uint32_t peer,
 {
     const xyl_blocks_t *blocks = store->blocks;
     uint64_t at = before(blocks, first), count = before(blocks, end) - at;
-    xyl_piece_t to = xyl_piece_plus(store->at, at);
+    xyl_position_t to = xyl_position_plus(store->at, at);
     xyl_action_t recv;
 
     if (count == 0)

@@ -21,7 +21,7 @@ typedef struct xyl_blocks {
                            blocks are of one size */
     int is_packed;      /* one behind the other in RECV, */
     uint64_t packed_at; /* from here on */
-    xyl_piece_t own;    /* the own block, as the user gave it */
+    xyl_position_t own; /* the own block, as the user gave it */
     xyl_action_t
         owned; /* it is in RECV, too; XYL_ACTION_NONE: from the start */
 } xyl_blocks_t;
@@ -39,18 +39,19 @@ uint64_t xyl_blocks_count(const xyl_blocks_t *blocks, uint32_t first,
 
 /* 1 when those blocks lie one behind the other in RECV, from *at_out on. */
 int xyl_blocks_lie_together(const xyl_blocks_t *blocks, uint32_t first,
-                            uint64_t number, xyl_piece_t *at_out);
+                            uint64_t number, xyl_position_t *at_out);
 
 /* Copies blocks, one behind the other at `from` when `after` is finished, to
  * their places; the own block is not among them. */
 void xyl_blocks_copy_out(const xyl_blocks_t *blocks, uint32_t first,
-                         uint64_t number, xyl_piece_t from, xyl_action_t after);
+                         uint64_t number, xyl_position_t from,
+                         xyl_action_t after);
 
 /* ---- blocks in the order of ranks ---- */
 
 typedef struct xyl_store {
     const xyl_blocks_t *blocks;
-    xyl_piece_t at; /* of the block of rank 0 */
+    xyl_position_t at; /* of the block of rank 0 */
 } xyl_store_t;
 
 xyl_store_t xyl_store_make(const xyl_blocks_t *blocks);

@@ -37,7 +37,7 @@ typedef struct circulation {
     receipts_t own, others[XYL_CIRCULANT_ROUNDS_MAX]; /* by k */
     xyl_action_t *ready; /* [blocks] got, or combined */
     xyl_inbox_t inbox;   /* reduce */
-    xyl_piece_t sums;
+    xyl_position_t sums;
 } circulation_t;
 
 /* Blocks that would come before the first round begin below 0. */
@@ -153,12 +153,12 @@ static void bcast_round(circulation_t *c, uint64_t round)
 
     if (out != NO_BLOCK)
         xyl_schedule_send(c->schedule, rank_behind(c, round), (uint32_t)out,
-                          xyl_piece(XYL_BUFFER_RECV, out * c->block),
+                          xyl_position(XYL_BUFFER_RECV, out * c->block),
                           block_count(c, out), c->ready[out]);
     if (in != NO_BLOCK)
         c->ready[in] =
             xyl_schedule_recv(c->schedule, rank_before(c, round), (uint32_t)in,
-                              xyl_piece(XYL_BUFFER_RECV, in * c->block),
+                              xyl_position(XYL_BUFFER_RECV, in * c->block),
                               block_count(c, in), XYL_ACTION_NONE);
 }
 
@@ -184,11 +184,11 @@ static void block_combine(circulation_t *c, uint64_t round, uint64_t block)
 {
     xyl_schedule_t *schedule = c->schedule;
     uint64_t at = block * c->block, count = block_count(c, block);
-    xyl_piece_t sum = xyl_piece_plus(c->sums, at), mine = sum, theirs;
+    xyl_position_t sum = xyl_position_plus(c->sums, at), mine = sum, theirs;
     xyl_action_t ready;
 
     if (c->ready[block] == XYL_ACTION_NONE)
-        mine = xyl_piece(XYL_BUFFER_SEND, at);
+        mine = xyl_position(XYL_BUFFER_SEND, at);
     theirs = xyl_inbox_take(&c->inbox, &ready);
     ready = xyl_schedule_recv(schedule, rank_behind(c, round), (uint32_t)block,
                               theirs, count, ready);
@@ -201,15 +201,15 @@ static void block_combine(circulation_t *c, uint64_t round, uint64_t block)
 static void reduce_round(circulation_t *c, uint64_t round)
 {
     uint64_t in = block_behind(c, round), out = block_in(c, &c->own, round);
-    xyl_piece_t from;
+    xyl_position_t from;
 
     if (in != NO_BLOCK)
         block_combine(c, round, in);
     if (out == NO_BLOCK)
         return;
     from = c->ready[out] == XYL_ACTION_NONE
-               ? xyl_piece(XYL_BUFFER_SEND, out * c->block)
-               : xyl_piece_plus(c->sums, out * c->block);
+               ? xyl_position(XYL_BUFFER_SEND, out * c->block)
+               : xyl_position_plus(c->sums, out * c->block);
     xyl_schedule_send(c->schedule, rank_before(c, round), (uint32_t)out, from,
                       block_count(c, out), c->ready[out]);
 }
@@ -231,14 +231,14 @@ void xyl_reduce_circulant(const xyl_problem_t *problem,
     uint64_t round, arrivals;
 
     if (problem->ranks == 1 && !problem->is_in_place)
-        xyl_schedule_copy(schedule, xyl_piece(XYL_BUFFER_RECV, 0),
-                          xyl_piece(XYL_BUFFER_SEND, 0), problem->count,
+        xyl_schedule_copy(schedule, xyl_position(XYL_BUFFER_RECV, 0),
+                          xyl_position(XYL_BUFFER_SEND, 0), problem->count,
                           XYL_ACTION_NONE);
     if (!circulation_init(&c, problem, schedule))
         return;
     arrivals = arrivals_count(&c);
     xyl_inbox_init(&c.inbox, schedule, c.block, arrivals);
-    c.sums = xyl_piece(XYL_BUFFER_RECV, 0);
+    c.sums = xyl_position(XYL_BUFFER_RECV, 0);
     if (c.place != 0)
         c.sums =
             xyl_schedule_temp(schedule, arrivals != 0 ? problem->count : 0);

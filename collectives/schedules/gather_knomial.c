@@ -21,8 +21,8 @@ static void gather_root(const xyl_problem_t *problem, xyl_schedule_t *schedule)
 
     if (!problem->is_in_place)
         xyl_schedule_copy(
-            schedule, xyl_piece(XYL_BUFFER_RECV, count * problem->root),
-            xyl_piece(XYL_BUFFER_SEND, 0), count, XYL_ACTION_NONE);
+            schedule, xyl_position(XYL_BUFFER_RECV, count * problem->root),
+            xyl_position(XYL_BUFFER_SEND, 0), count, XYL_ACTION_NONE);
     for (weight = xyl_knomial_weight(0, ranks, radix) / radix; weight != 0;
          weight /= radix)
         for (child = weight; child < ranks && child < radix * weight;
@@ -31,28 +31,30 @@ static void gather_root(const xyl_problem_t *problem, xyl_schedule_t *schedule)
             span = xyl_knomial_span(child, ranks, weight);
             first = child < turn && child + span > turn ? turn - child : span;
             xyl_schedule_recv(schedule, peer, LABEL_FIRST,
-                              xyl_piece(XYL_BUFFER_RECV, count * peer),
+                              xyl_position(XYL_BUFFER_RECV, count * peer),
                               count * first, XYL_ACTION_NONE);
             if (first < span)
                 xyl_schedule_recv(schedule, peer, LABEL_REST,
-                                  xyl_piece(XYL_BUFFER_RECV, 0),
+                                  xyl_position(XYL_BUFFER_RECV, 0),
                                   count * (span - first), XYL_ACTION_NONE);
         }
 }
 
 /* Of an inner place: collects what lies below it; ready[0] is when the first
  * `first` blocks are there, ready[1] when the rest is. */
-static xyl_piece_t collect(const xyl_problem_t *problem,
-                           xyl_schedule_t *schedule, uint64_t place,
-                           uint64_t top, uint64_t first, xyl_action_t ready[2])
+static xyl_position_t collect(const xyl_problem_t *problem,
+                              xyl_schedule_t *schedule, uint64_t place,
+                              uint64_t top, uint64_t first,
+                              xyl_action_t ready[2])
 {
     uint64_t ranks = problem->ranks, count = problem->count, child, weight;
     uint32_t radix = problem->radix;
-    xyl_piece_t all = xyl_schedule_temp(
+    xyl_position_t all = xyl_schedule_temp(
         schedule, count * xyl_knomial_span(place, ranks, top));
 
-    ready[0] = xyl_schedule_copy(schedule, all, xyl_piece(XYL_BUFFER_SEND, 0),
-                                 count, XYL_ACTION_NONE);
+    ready[0] =
+        xyl_schedule_copy(schedule, all, xyl_position(XYL_BUFFER_SEND, 0),
+                          count, XYL_ACTION_NONE);
     ready[1] = XYL_ACTION_NONE;
     for (weight = top / radix; weight != 0; weight /= radix)
         for (child = place + weight;
@@ -61,7 +63,7 @@ static xyl_piece_t collect(const xyl_problem_t *problem,
             uint64_t span = xyl_knomial_span(child, ranks, weight);
             xyl_action_t recv = xyl_schedule_recv(
                 schedule, (uint32_t)((child + problem->root) % ranks),
-                LABEL_FIRST, xyl_piece_plus(all, count * at), count * span,
+                LABEL_FIRST, xyl_position_plus(all, count * at), count * span,
                 XYL_ACTION_NONE);
             if (at < first)
                 ready[0] = xyl_schedule_join(schedule, ready[0], recv);
@@ -76,7 +78,7 @@ void xyl_gather_knomial(const xyl_problem_t *problem, xyl_schedule_t *schedule)
     uint64_t ranks = problem->ranks, count = problem->count;
     uint64_t place = (problem->rank + ranks - problem->root) % ranks;
     uint64_t top, above, span, first;
-    xyl_piece_t all = xyl_piece(XYL_BUFFER_SEND, 0);
+    xyl_position_t all = xyl_position(XYL_BUFFER_SEND, 0);
     xyl_action_t ready[2] = {XYL_ACTION_NONE, XYL_ACTION_NONE};
     uint32_t parent;
 
@@ -99,6 +101,6 @@ void xyl_gather_knomial(const xyl_problem_t *problem, xyl_schedule_t *schedule)
                       ready[0]);
     if (first < span)
         xyl_schedule_send(schedule, parent, LABEL_REST,
-                          xyl_piece_plus(all, count * first),
+                          xyl_position_plus(all, count * first),
                           count * (span - first), ready[1]);
 }

@@ -9,10 +9,10 @@ enum { RECVS_UNDER_WAY = 32 };
 
 void xyl_gather_linear(const xyl_problem_t *problem, xyl_schedule_t *schedule)
 {
-    const xyl_piece_t own = {XYL_BUFFER_SEND, 0};
+    const xyl_position_t own = {XYL_BUFFER_SEND, 0, 0};
     uint32_t ranks = problem->ranks, step, peer;
     uint64_t count;
-    xyl_piece_t to;
+    xyl_position_t to;
 
     if (problem->rank != problem->root) {
         if (problem->count != 0)
@@ -24,8 +24,8 @@ void xyl_gather_linear(const xyl_problem_t *problem, xyl_schedule_t *schedule)
     for (step = 0; step < ranks; step++) {
         peer = (uint32_t)(((uint64_t)problem->root + step) % ranks);
         count = xyl_block_count(problem, problem->recv_counts, peer);
-        to = xyl_piece(XYL_BUFFER_RECV,
-                       xyl_block_at(problem, problem->recv_displs, peer));
+        to = xyl_position(XYL_BUFFER_RECV,
+                          xyl_block_at(problem, problem->recv_displs, peer));
         if (count == 0 || (step == 0 && problem->is_in_place))
             continue;
         if (step == 0)

@@ -9,7 +9,7 @@
 enum { XYL_INBOX_PLACES = 8 };
 
 typedef struct xyl_inbox {
-    xyl_piece_t places[XYL_INBOX_PLACES];
+    xyl_position_t places[XYL_INBOX_PLACES];
     xyl_action_t used[XYL_INBOX_PLACES]; /* the last that touches it */
     uint32_t next;
 } xyl_inbox_t;
@@ -29,8 +29,8 @@ static inline void xyl_inbox_init(xyl_inbox_t *inbox, xyl_schedule_t *schedule,
 }
 
 /* A place, free when *after is finished. */
-static inline xyl_piece_t xyl_inbox_take(const xyl_inbox_t *inbox,
-                                         xyl_action_t *after)
+static inline xyl_position_t xyl_inbox_take(const xyl_inbox_t *inbox,
+                                            xyl_action_t *after)
 {
     *after = inbox->used[inbox->next];
     return inbox->places[inbox->next];

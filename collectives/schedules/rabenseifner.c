@@ -25,10 +25,10 @@ typedef struct halving {
     const xyl_problem_t *problem;
     xyl_schedule_t *schedule;
     xyl_fold_t fold;
-    int is_swapped;     /* the root takes part instead of its neighbour */
-    xyl_piece_t sums;   /* the vector, as far as this rank has it, */
-    xyl_action_t ready; /* when this is finished */
-    xyl_piece_t work;   /* where sums go: of element `work_at` and further */
+    int is_swapped;      /* the root takes part instead of its neighbour */
+    xyl_position_t sums; /* the vector, as far as this rank has it, */
+    xyl_action_t ready;  /* when this is finished */
+    xyl_position_t work; /* where sums go: of element `work_at` and further */
     uint64_t work_at;
     range_t sent[ROUNDS_MAX], kept[ROUNDS_MAX]; /* in each round */
     xyl_action_t left[ROUNDS_MAX]; /* what was sent may be written over */
@@ -53,9 +53,9 @@ static uint32_t rank_at(const halving_t *halving, uint32_t place)
     return rank;
 }
 
-static xyl_piece_t work_piece(const halving_t *halving, range_t range)
+static xyl_position_t work_piece(const halving_t *halving, range_t range)
 {
-    return xyl_piece_plus(halving->work, range.first - halving->work_at);
+    return xyl_position_plus(halving->work, range.first - halving->work_at);
 }
 
 /* A root that would stand back changes with its neighbour. */
@@ -76,11 +76,11 @@ static void stand_back(halving_t *halving)
     const xyl_problem_t *problem = halving->problem;
     xyl_action_t send = xyl_schedule_send(
         halving->schedule, halving->fold.partner, LABEL_FOLD,
-        xyl_piece(XYL_BUFFER_SEND, 0), problem->count, XYL_ACTION_NONE);
+        xyl_position(XYL_BUFFER_SEND, 0), problem->count, XYL_ACTION_NONE);
 
     if (!is_reduce(halving))
         xyl_schedule_recv(halving->schedule, halving->fold.partner,
-                          LABEL_UNFOLD, xyl_piece(XYL_BUFFER_RECV, 0),
+                          LABEL_UNFOLD, xyl_position(XYL_BUFFER_RECV, 0),
                           problem->count,
                           problem->is_in_place ? send : XYL_ACTION_NONE);
 }
@@ -90,7 +90,7 @@ static void fold_write(halving_t *halving)
     const xyl_problem_t *problem = halving->problem;
     xyl_schedule_t *schedule = halving->schedule;
     uint64_t count = problem->count;
-    xyl_piece_t theirs = xyl_schedule_temp(schedule, count), mine;
+    xyl_position_t theirs = xyl_schedule_temp(schedule, count), mine;
     xyl_action_t recv =
         xyl_schedule_recv(schedule, halving->fold.partner, LABEL_FOLD, theirs,
                           count, XYL_ACTION_NONE);
@@ -109,7 +109,7 @@ static void work_init(halving_t *halving)
     range_t kept = halving->kept[0];
 
     if (!is_reduce(halving) || is_root(halving)) {
-        halving->work = xyl_piece(XYL_BUFFER_RECV, 0);
+        halving->work = xyl_position(XYL_BUFFER_RECV, 0);
         return;
     }
     halving->work = xyl_schedule_temp(halving->schedule, kept.end - kept.first);
@@ -152,17 +152,17 @@ static void halve(halving_t *halving, uint32_t round)
     uint64_t count = kept.end - kept.first;
     uint32_t bit = 1u << round;
     uint32_t peer = rank_at(halving, halving->fold.place ^ bit);
-    xyl_piece_t theirs, mine, to = work_piece(halving, kept);
+    xyl_position_t theirs, mine, to = work_piece(halving, kept);
     xyl_action_t recv, send = XYL_ACTION_NONE;
 
     if (sent.first != sent.end)
         send = xyl_schedule_send(schedule, peer, LABEL_ROUND + round,
-                                 xyl_piece_plus(halving->sums, sent.first),
+                                 xyl_position_plus(halving->sums, sent.first),
                                  sent.end - sent.first, halving->ready);
     halving->left[round] = send;
     if (round == 0)
         halving->left[0] = left_at_first(halving, send);
-    mine = xyl_piece_plus(halving->sums, kept.first);
+    mine = xyl_position_plus(halving->sums, kept.first);
     if (count == 0) {
         halving->ready = XYL_ACTION_NONE; /* nothing is left to wait for */
     } else {
@@ -187,7 +187,7 @@ static void collect(halving_t *halving, uint32_t round)
     range_t range = halving->sent[round];
     uint64_t count = range.end - range.first;
     uint32_t peer = rank_at(halving, halving->fold.place ^ 1u << round);
-    xyl_piece_t to = work_piece(halving, range);
+    xyl_position_t to = work_piece(halving, range);
     xyl_action_t recv;
 
     if (count == 0)
@@ -234,7 +234,7 @@ static void allgather(halving_t *halving, uint32_t rounds)
     }
     if (halving->fold.partner != problem->rank)
         xyl_schedule_send(halving->schedule, halving->fold.partner,
-                          LABEL_UNFOLD, xyl_piece(XYL_BUFFER_RECV, 0),
+                          LABEL_UNFOLD, xyl_position(XYL_BUFFER_RECV, 0),
                           problem->count, halving->ready);
 }
 
@@ -243,7 +243,7 @@ void xyl_reduce_rabenseifner(const xyl_problem_t *problem,
 {
     halving_t halving = {.problem = problem,
                          .schedule = schedule,
-                         .sums = {XYL_BUFFER_SEND, 0},
+                         .sums = {XYL_BUFFER_SEND, 0, 0},
                          .ready = XYL_ACTION_NONE};
     uint32_t rounds, round;
 
@@ -251,7 +251,7 @@ void xyl_reduce_rabenseifner(const xyl_problem_t *problem,
         return;
     if (problem->ranks == 1) {
         if (!problem->is_in_place)
-            xyl_schedule_copy(schedule, xyl_piece(XYL_BUFFER_RECV, 0),
+            xyl_schedule_copy(schedule, xyl_position(XYL_BUFFER_RECV, 0),
                               halving.sums, problem->count, XYL_ACTION_NONE);
         return;
     }

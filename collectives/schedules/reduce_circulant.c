@@ -31,12 +31,12 @@ typedef struct touches {
 typedef struct circulant {
     const xyl_problem_t *problem;
     xyl_schedule_t *schedule;
-    uint64_t own_at;    /* elements of the vector before the own part, */
-    uint64_t wrap;      /* and from there to its end */
-    xyl_piece_t sums;   /* from the own part on */
-    xyl_piece_t result; /* of the own part */
-    touches_t writes;   /* to the sums; on the way back, to RECV */
-    touches_t reads;    /* of SEND */
+    uint64_t own_at;       /* elements of the vector before the own part, */
+    uint64_t wrap;         /* and from there to its end */
+    xyl_position_t sums;   /* from the own part on */
+    xyl_position_t result; /* of the own part */
+    touches_t writes;      /* to the sums; on the way back, to RECV */
+    touches_t reads;       /* of SEND */
 } circulant_t;
 
 /* Elements as they lie in the vector: cut where that ends, so on all ranks
@@ -115,7 +115,7 @@ static void first_send(circulant_t *circulant, uint32_t peer, uint64_t first,
         if (stretches.count[i] == 0)
             continue;
         send = xyl_schedule_send(circulant->schedule, peer, i,
-                                 xyl_piece(XYL_BUFFER_SEND, stretches.at[i]),
+                                 xyl_position(XYL_BUFFER_SEND, stretches.at[i]),
                                  stretches.count[i], XYL_ACTION_NONE);
         note(&circulant->reads, first, stretches.count[i], send);
     }
@@ -132,7 +132,7 @@ static void first_recv(circulant_t *circulant, uint32_t peer, uint64_t end)
         if (stretches.count[i] == 0)
             continue;
         recv = xyl_schedule_recv(circulant->schedule, peer, i,
-                                 xyl_piece_plus(circulant->sums, first),
+                                 xyl_position_plus(circulant->sums, first),
                                  stretches.count[i], XYL_ACTION_NONE);
         note(&circulant->writes, first, stretches.count[i], recv);
     }
@@ -140,8 +140,8 @@ static void first_recv(circulant_t *circulant, uint32_t peer, uint64_t end)
 
 /* Combines the sums [first, end), which so far are others', with the own
  * elements; `to` is where the sum of the first goes. */
-static void first_reduce(circulant_t *circulant, xyl_piece_t to, uint64_t first,
-                         uint64_t end)
+static void first_reduce(circulant_t *circulant, xyl_position_t to,
+                         uint64_t first, uint64_t end)
 {
     stretches_t stretches = stretches_of(circulant, first, end);
     xyl_action_t reduce;
@@ -154,13 +154,13 @@ static void first_reduce(circulant_t *circulant, xyl_piece_t to, uint64_t first,
             continue;
         reduce = xyl_schedule_reduce(
             circulant->schedule, to,
-            xyl_piece(XYL_BUFFER_SEND, stretches.at[i]),
-            xyl_piece_plus(circulant->sums, first), count, XYL_ACTION_NONE);
+            xyl_position(XYL_BUFFER_SEND, stretches.at[i]),
+            xyl_position_plus(circulant->sums, first), count, XYL_ACTION_NONE);
         order(circulant, &circulant->writes, reduce, first, count);
         note(&circulant->writes, first, count, reduce);
         note(&circulant->reads, first, count, reduce);
         first += count;
-        to = xyl_piece_plus(to, count);
+        to = xyl_position_plus(to, count);
     }
 }
 
@@ -177,23 +177,23 @@ static void first_round(circulant_t *circulant, uint32_t half, uint32_t next)
                before(circulant, held));
     first_recv(circulant, rank_at(circulant, got), high);
     /* First what is sent in the next round. */
-    first_reduce(circulant, xyl_piece_plus(circulant->sums, low), low, high);
+    first_reduce(circulant, xyl_position_plus(circulant->sums, low), low, high);
     first_reduce(circulant, half == 1 ? circulant->result : circulant->sums, 0,
                  low);
     if (high == end)
         return;
     /* Of an odd number, the part in the middle meets nothing yet. */
     copy = xyl_schedule_copy(
-        circulant->schedule, xyl_piece_plus(circulant->sums, high),
-        xyl_piece(XYL_BUFFER_SEND, stretches_of(circulant, high, end).at[0]),
+        circulant->schedule, xyl_position_plus(circulant->sums, high),
+        xyl_position(XYL_BUFFER_SEND, stretches_of(circulant, high, end).at[0]),
         end - high, XYL_ACTION_NONE);
     note(&circulant->writes, high, end - high, copy);
     note(&circulant->reads, high, end - high, copy);
 }
 
 /* Combines elements [first, end) of the sums with those of `theirs`. */
-static void sums_reduce(circulant_t *circulant, xyl_piece_t to,
-                        xyl_piece_t theirs, uint64_t first, uint64_t end,
+static void sums_reduce(circulant_t *circulant, xyl_position_t to,
+                        xyl_position_t theirs, uint64_t first, uint64_t end,
                         xyl_action_t recv)
 {
     xyl_action_t reduce;
@@ -201,8 +201,8 @@ static void sums_reduce(circulant_t *circulant, xyl_piece_t to,
     if (first == end)
         return;
     reduce = xyl_schedule_reduce(
-        circulant->schedule, to, xyl_piece_plus(circulant->sums, first),
-        xyl_piece_plus(theirs, first), end - first, recv);
+        circulant->schedule, to, xyl_position_plus(circulant->sums, first),
+        xyl_position_plus(theirs, first), end - first, recv);
     order(circulant, &circulant->writes, reduce, first, end - first);
     note(&circulant->writes, first, end - first, reduce);
 }
@@ -215,12 +215,12 @@ static void round_write(circulant_t *circulant, uint32_t held, uint32_t half,
     uint64_t low = before(circulant, next < got ? next : got);
     uint64_t high = before(circulant, got), end = before(circulant, half);
     uint64_t sent = before(circulant, held) - end;
-    xyl_piece_t theirs = xyl_schedule_temp(schedule, high);
+    xyl_position_t theirs = xyl_schedule_temp(schedule, high);
     xyl_action_t send, recv;
 
     if (sent != 0) {
         send = xyl_schedule_send(schedule, rank_at(circulant, half), label,
-                                 xyl_piece_plus(circulant->sums, end), sent,
+                                 xyl_position_plus(circulant->sums, end), sent,
                                  XYL_ACTION_NONE);
         order(circulant, &circulant->writes, send, end, sent);
     }
@@ -228,7 +228,7 @@ static void round_write(circulant_t *circulant, uint32_t held, uint32_t half,
         return;
     recv = xyl_schedule_recv(schedule, rank_at(circulant, ranks - half), label,
                              theirs, high, XYL_ACTION_NONE);
-    sums_reduce(circulant, xyl_piece_plus(circulant->sums, low), theirs, low,
+    sums_reduce(circulant, xyl_position_plus(circulant->sums, low), theirs, low,
                 high, recv);
     sums_reduce(circulant, half == 1 ? circulant->result : circulant->sums,
                 theirs, 0, low, recv);
@@ -243,7 +243,7 @@ static void late_write(circulant_t *circulant)
 
     if (!xyl_parts_result_is_late(circulant->problem) || count == 0)
         return;
-    copy = xyl_schedule_copy(schedule, xyl_piece(XYL_BUFFER_RECV, 0),
+    copy = xyl_schedule_copy(schedule, xyl_position(XYL_BUFFER_RECV, 0),
                              circulant->result, count, XYL_ACTION_NONE);
     order(circulant, &circulant->writes, copy, 0, count);
     order(circulant, &circulant->reads, copy, wrap, count);
@@ -265,7 +265,7 @@ static void hand_back(circulant_t *circulant, uint32_t peer, uint32_t label,
         if (stretches.count[i] == 0)
             continue;
         send = xyl_schedule_send(circulant->schedule, peer, label + i,
-                                 xyl_piece(XYL_BUFFER_RECV, stretches.at[i]),
+                                 xyl_position(XYL_BUFFER_RECV, stretches.at[i]),
                                  stretches.count[i], XYL_ACTION_NONE);
         order(circulant, &circulant->writes, send, first, stretches.count[i]);
     }
@@ -282,7 +282,7 @@ static void collect(circulant_t *circulant, uint32_t peer, uint32_t label,
         if (stretches.count[i] == 0)
             continue;
         recv = xyl_schedule_recv(circulant->schedule, peer, label + i,
-                                 xyl_piece(XYL_BUFFER_RECV, stretches.at[i]),
+                                 xyl_position(XYL_BUFFER_RECV, stretches.at[i]),
                                  stretches.count[i], XYL_ACTION_NONE);
         if (circulant->problem->is_in_place)
             order(circulant, &circulant->reads, recv, first,
@@ -326,15 +326,16 @@ void xyl_reduce_parts_circulant(const xyl_problem_t *problem,
 
     circulant.wrap = all - circulant.own_at;
     if (ranks == 1 && !problem->is_in_place && all != 0)
-        xyl_schedule_copy(schedule, xyl_piece(XYL_BUFFER_RECV, 0),
-                          xyl_piece(XYL_BUFFER_SEND, 0), all, XYL_ACTION_NONE);
+        xyl_schedule_copy(schedule, xyl_position(XYL_BUFFER_RECV, 0),
+                          xyl_position(XYL_BUFFER_SEND, 0), all,
+                          XYL_ACTION_NONE);
     if (ranks == 1 || all == 0)
         return;
     for (held[0] = ranks; held[rounds] != 1; rounds++)
         held[rounds + 1] = (held[rounds] + 1) / 2;
     held[rounds + 1] = 1;
     circulant.sums = xyl_schedule_temp(schedule, before(&circulant, held[1]));
-    circulant.result = xyl_piece(XYL_BUFFER_RECV, 0);
+    circulant.result = xyl_position(XYL_BUFFER_RECV, 0);
     if (problem->coll == XYLEM_COLL_ALLREDUCE)
         circulant.result.at = circulant.own_at;
     else if (problem->is_in_place)

@@ -6,11 +6,12 @@
 
 void xyl_reduce_linear(const xyl_problem_t *problem, xyl_schedule_t *schedule)
 {
-    const xyl_piece_t own = {XYL_BUFFER_SEND, 0}, result = {XYL_BUFFER_RECV, 0};
+    const xyl_position_t own = {XYL_BUFFER_SEND, 0, 0},
+                         result = {XYL_BUFFER_RECV, 0, 0};
     uint32_t ranks = problem->ranks, root = problem->root, i, peer;
     uint64_t count = problem->count;
     xyl_action_t ready = XYL_ACTION_NONE, recv;
-    xyl_piece_t sum = own, theirs;
+    xyl_position_t sum = own, theirs;
     xyl_inbox_t inbox;
 
     if (count == 0)

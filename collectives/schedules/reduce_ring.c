@@ -25,7 +25,7 @@ typedef struct ring {
     uint32_t segments_max; /* of a part */
     uint32_t lanes;
     xyl_inbox_t inbox;
-    xyl_piece_t result; /* of the own part, which begins at `own_at` */
+    xyl_position_t result; /* of the own part, which begins at `own_at` */
     uint64_t own_at;
     xyl_action_t done; /* where that is late: the result is ready, and */
     xyl_action_t read; /* SEND has been read where it comes to */
@@ -53,7 +53,7 @@ static int is_allreduce(const ring_t *ring)
 static void result_pass(ring_t *ring, const stretch_t *stretch,
                         xyl_action_t read)
 {
-    xyl_piece_t to = xyl_piece(XYL_BUFFER_RECV, stretch->at);
+    xyl_position_t to = xyl_position(XYL_BUFFER_RECV, stretch->at);
     xyl_action_t recv = xyl_schedule_recv(
         ring->schedule, ring->before, result_label(ring, stretch), to,
         stretch->count, ring->problem->is_in_place ? read : XYL_ACTION_NONE);
@@ -79,7 +79,7 @@ static void first_write(ring_t *ring, const stretch_t *stretch)
 {
     xyl_action_t send =
         xyl_schedule_send(ring->schedule, ring->next, stretch->label,
-                          xyl_piece(XYL_BUFFER_SEND, stretch->at),
+                          xyl_position(XYL_BUFFER_SEND, stretch->at),
                           stretch->count, XYL_ACTION_NONE);
 
     reads(ring, stretch, send);
@@ -92,12 +92,12 @@ static void middle_write(ring_t *ring, const stretch_t *stretch)
 {
     xyl_schedule_t *schedule = ring->schedule;
     xyl_action_t ready;
-    xyl_piece_t theirs = xyl_inbox_take(&ring->inbox, &ready);
+    xyl_position_t theirs = xyl_inbox_take(&ring->inbox, &ready);
 
     ready = xyl_schedule_recv(schedule, ring->before, stretch->label, theirs,
                               stretch->count, ready);
     ready = xyl_schedule_reduce(schedule, theirs, theirs,
-                                xyl_piece(XYL_BUFFER_SEND, stretch->at),
+                                xyl_position(XYL_BUFFER_SEND, stretch->at),
                                 stretch->count, ready);
     xyl_inbox_give(&ring->inbox,
                    xyl_schedule_send(schedule, ring->next, stretch->label,
@@ -111,15 +111,15 @@ static void middle_write(ring_t *ring, const stretch_t *stretch)
 static void last_write(ring_t *ring, const stretch_t *stretch)
 {
     xyl_schedule_t *schedule = ring->schedule;
-    xyl_piece_t result =
-        xyl_piece_plus(ring->result, stretch->at - ring->own_at);
+    xyl_position_t result =
+        xyl_position_plus(ring->result, stretch->at - ring->own_at);
     xyl_action_t ready;
-    xyl_piece_t theirs = xyl_inbox_take(&ring->inbox, &ready);
+    xyl_position_t theirs = xyl_inbox_take(&ring->inbox, &ready);
 
     ready = xyl_schedule_recv(schedule, ring->before, stretch->label, theirs,
                               stretch->count, ready);
     ready = xyl_schedule_reduce(schedule, result, theirs,
-                                xyl_piece(XYL_BUFFER_SEND, stretch->at),
+                                xyl_position(XYL_BUFFER_SEND, stretch->at),
                                 stretch->count, ready);
     xyl_inbox_give(&ring->inbox, ready);
     if (xyl_parts_result_is_late(ring->problem))
@@ -173,7 +173,7 @@ static void result_init(ring_t *ring)
 
     ring->done = ring->read = XYL_ACTION_NONE;
     ring->own_at = xyl_parts_at(ring->problem, rank);
-    ring->result = xyl_piece(XYL_BUFFER_RECV, 0);
+    ring->result = xyl_position(XYL_BUFFER_RECV, 0);
     if (is_allreduce(ring))
         ring->result.at = ring->own_at;
     else if (ring->problem->is_in_place)
@@ -189,7 +189,7 @@ static void late_write(ring_t *ring)
 
     if (!xyl_parts_result_is_late(ring->problem) || count == 0)
         return;
-    copy = xyl_schedule_copy(ring->schedule, xyl_piece(XYL_BUFFER_RECV, 0),
+    copy = xyl_schedule_copy(ring->schedule, xyl_position(XYL_BUFFER_RECV, 0),
                              ring->result, count, ring->done);
     xyl_schedule_order(ring->schedule, copy, ring->read);
 }
@@ -212,8 +212,8 @@ void xyl_reduce_ring(const xyl_problem_t *problem, xyl_schedule_t *schedule)
         return;
     if (ranks == 1) {
         if (!problem->is_in_place)
-            xyl_schedule_copy(schedule, xyl_piece(XYL_BUFFER_RECV, 0),
-                              xyl_piece(XYL_BUFFER_SEND, 0), longest,
+            xyl_schedule_copy(schedule, xyl_position(XYL_BUFFER_RECV, 0),
+                              xyl_position(XYL_BUFFER_SEND, 0), longest,
                               XYL_ACTION_NONE);
         return;
     }

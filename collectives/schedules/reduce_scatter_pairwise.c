@@ -14,8 +14,8 @@ typedef struct pairwise {
     xyl_schedule_t *schedule;
     uint64_t count;
     xyl_inbox_t inbox;
-    xyl_piece_t sum;       /* where that of the ranks up to this one goes; */
-    xyl_piece_t low, high; /* where it is; of the ranks behind */
+    xyl_position_t sum;       /* where that of the ranks up to this one goes; */
+    xyl_position_t low, high; /* where it is; of the ranks behind */
     xyl_action_t low_ready, high_ready;
     xyl_action_t sent; /* what lies where in place the result comes to */
 } pairwise_t;
@@ -30,7 +30,7 @@ static void send_write(pairwise_t *pairwise, uint32_t peer)
     if (count == 0)
         return;
     send = xyl_schedule_send(pairwise->schedule, peer, 0,
-                             xyl_piece(XYL_BUFFER_SEND, at), count,
+                             xyl_position(XYL_BUFFER_SEND, at), count,
                              XYL_ACTION_NONE);
     if (pairwise->problem->is_in_place && at < pairwise->count)
         pairwise->sent =
@@ -43,7 +43,7 @@ static void recv_write(pairwise_t *pairwise, uint32_t peer)
     xyl_schedule_t *schedule = pairwise->schedule;
     uint32_t rank = pairwise->problem->rank;
     uint64_t count = pairwise->count;
-    xyl_piece_t theirs;
+    xyl_position_t theirs;
     xyl_action_t ready;
 
     if (count == 0)
@@ -73,7 +73,7 @@ static void result_write(pairwise_t *pairwise)
 {
     const xyl_problem_t *problem = pairwise->problem;
     xyl_schedule_t *schedule = pairwise->schedule;
-    xyl_piece_t result = {XYL_BUFFER_RECV, 0}, sum = pairwise->low;
+    xyl_position_t result = {XYL_BUFFER_RECV, 0, 0}, sum = pairwise->low;
     xyl_action_t ready = pairwise->low_ready;
 
     if (pairwise->count == 0)
@@ -102,8 +102,8 @@ void xyl_reduce_scatter_pairwise(const xyl_problem_t *problem,
                            .high_ready = XYL_ACTION_NONE,
                            .sent = XYL_ACTION_NONE};
 
-    pairwise.low = xyl_piece(XYL_BUFFER_SEND, xyl_parts_at(problem, rank));
-    pairwise.sum = xyl_piece(XYL_BUFFER_RECV, 0);
+    pairwise.low = xyl_position(XYL_BUFFER_SEND, xyl_parts_at(problem, rank));
+    pairwise.sum = xyl_position(XYL_BUFFER_RECV, 0);
     if (problem->is_in_place && rank != 0)
         pairwise.sum = xyl_schedule_temp(schedule, pairwise.count);
     if (rank + 1 < ranks)

@@ -15,11 +15,11 @@ typedef struct halving {
     const xyl_problem_t *problem;
     xyl_schedule_t *schedule;
     xyl_fold_t fold;
-    xyl_piece_t sums;   /* of the element at `sums_at` and those behind it */
-    uint64_t sums_at;   /* within the vector */
-    xyl_action_t ready; /* the sums are */
-    uint64_t count;     /* of the own block */
-    xyl_action_t sent;  /* what lies where in place the result comes to */
+    xyl_position_t sums; /* of the element at `sums_at` and those behind it */
+    uint64_t sums_at;    /* within the vector */
+    xyl_action_t ready;  /* the sums are */
+    uint64_t count;      /* of the own block */
+    xyl_action_t sent;   /* what lies where in place the result comes to */
 } halving_t;
 
 /* Where the blocks of a place begin. */
@@ -41,18 +41,18 @@ static void stand_back(halving_t *halving)
 
     if (all != 0)
         send = xyl_schedule_send(halving->schedule, halving->fold.partner,
-                                 LABEL_FOLD, xyl_piece(XYL_BUFFER_SEND, 0), all,
-                                 XYL_ACTION_NONE);
+                                 LABEL_FOLD, xyl_position(XYL_BUFFER_SEND, 0),
+                                 all, XYL_ACTION_NONE);
     if (count != 0)
         xyl_schedule_recv(halving->schedule, halving->fold.partner,
-                          LABEL_UNFOLD, xyl_piece(XYL_BUFFER_RECV, 0), count,
+                          LABEL_UNFOLD, xyl_position(XYL_BUFFER_RECV, 0), count,
                           problem->is_in_place ? send : XYL_ACTION_NONE);
 }
 
 static void fold_write(halving_t *halving)
 {
     uint64_t all = xyl_parts_at(halving->problem, halving->problem->ranks);
-    xyl_piece_t theirs;
+    xyl_position_t theirs;
     xyl_action_t recv;
 
     if (all == 0)
@@ -77,13 +77,13 @@ static void round_write(halving_t *halving, uint32_t first, uint32_t half,
         xyl_fold_rank(&halving->fold, halving->fold.place - own + other);
     uint64_t sent_at = place_at(halving, other), kept_at;
     uint64_t sent = place_at(halving, other + half) - sent_at, kept;
-    xyl_piece_t from, mine, theirs;
+    xyl_position_t from, mine, theirs;
     xyl_action_t send, recv;
 
     kept_at = place_at(halving, own);
     kept = place_at(halving, own + half) - kept_at;
     if (sent != 0) {
-        from = xyl_piece_plus(halving->sums, sent_at - halving->sums_at);
+        from = xyl_position_plus(halving->sums, sent_at - halving->sums_at);
         send = xyl_schedule_send(schedule, peer, LABEL_ROUND + round, from,
                                  sent, halving->ready);
         if (from.buffer == XYL_BUFFER_SEND && from.at < halving->count)
@@ -91,7 +91,7 @@ static void round_write(halving_t *halving, uint32_t first, uint32_t half,
     }
     if (kept == 0)
         return;
-    mine = xyl_piece_plus(halving->sums, kept_at - halving->sums_at);
+    mine = xyl_position_plus(halving->sums, kept_at - halving->sums_at);
     theirs = xyl_schedule_temp(schedule, kept);
     recv = xyl_schedule_recv(schedule, peer, LABEL_ROUND + round, theirs, kept,
                              XYL_ACTION_NONE);
@@ -110,24 +110,24 @@ static void result_write(halving_t *halving)
     const xyl_problem_t *problem = halving->problem;
     uint32_t rank = problem->rank, partner = halving->fold.partner;
     uint64_t count = halving->count;
-    xyl_piece_t from = xyl_piece_plus(
+    xyl_position_t from = xyl_position_plus(
         halving->sums, xyl_parts_at(problem, rank) - halving->sums_at);
     xyl_action_t copy;
 
     /* Alone in place, the result is there. */
     if (count != 0 &&
         !(problem->is_in_place && from.buffer == XYL_BUFFER_SEND)) {
-        copy =
-            xyl_schedule_copy(halving->schedule, xyl_piece(XYL_BUFFER_RECV, 0),
-                              from, count, halving->ready);
+        copy = xyl_schedule_copy(halving->schedule,
+                                 xyl_position(XYL_BUFFER_RECV, 0), from, count,
+                                 halving->ready);
         if (problem->is_in_place)
             xyl_schedule_order(halving->schedule, copy, halving->sent);
     }
     if (partner == rank)
         return;
     count = xyl_parts_count(problem, partner, partner + 1);
-    from = xyl_piece_plus(halving->sums,
-                          xyl_parts_at(problem, partner) - halving->sums_at);
+    from = xyl_position_plus(halving->sums,
+                             xyl_parts_at(problem, partner) - halving->sums_at);
     if (count != 0)
         xyl_schedule_send(halving->schedule, partner, LABEL_UNFOLD, from, count,
                           halving->ready);
@@ -140,7 +140,7 @@ void xyl_reduce_scatter_recursive_halving(const xyl_problem_t *problem,
         problem,
         schedule,
         xyl_fold(problem->rank, problem->ranks),
-        {XYL_BUFFER_SEND, 0},
+        {XYL_BUFFER_SEND, 0, 0},
         0,
         XYL_ACTION_NONE,
         xyl_parts_count(problem, problem->rank, problem->rank + 1),

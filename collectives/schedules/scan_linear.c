@@ -12,8 +12,8 @@ typedef struct chain {
     xyl_inbox_t inbox;
 } chain_t;
 
-static xyl_action_t pass(const chain_t *chain, uint32_t label, xyl_piece_t sum,
-                         uint64_t count, xyl_action_t ready)
+static xyl_action_t pass(const chain_t *chain, uint32_t label,
+                         xyl_position_t sum, uint64_t count, xyl_action_t ready)
 {
     if (!chain->has_next)
         return ready;
@@ -28,8 +28,8 @@ static void scan_segment(chain_t *chain, uint32_t label, uint64_t at,
 {
     xyl_schedule_t *schedule = chain->schedule;
     uint32_t rank = chain->problem->rank;
-    xyl_piece_t own = xyl_piece(XYL_BUFFER_SEND, at);
-    xyl_piece_t result = xyl_piece(XYL_BUFFER_RECV, at), theirs = result;
+    xyl_position_t own = xyl_position(XYL_BUFFER_SEND, at);
+    xyl_position_t result = xyl_position(XYL_BUFFER_RECV, at), theirs = result;
     xyl_action_t ready = XYL_ACTION_NONE;
 
     if (rank == 0) {
@@ -55,8 +55,8 @@ static void exscan_segment(chain_t *chain, uint32_t label, uint64_t at,
     xyl_schedule_t *schedule = chain->schedule;
     uint32_t rank = chain->problem->rank;
     int is_in_place = chain->problem->is_in_place;
-    xyl_piece_t own = xyl_piece(XYL_BUFFER_SEND, at);
-    xyl_piece_t result = xyl_piece(XYL_BUFFER_RECV, at), theirs, sum;
+    xyl_position_t own = xyl_position(XYL_BUFFER_SEND, at);
+    xyl_position_t result = xyl_position(XYL_BUFFER_RECV, at), theirs, sum;
     xyl_action_t ready, reduce, send;
 
     if (rank == 0) {

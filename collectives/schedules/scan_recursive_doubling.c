@@ -12,16 +12,16 @@
 typedef struct doubling {
     const xyl_problem_t *problem;
     xyl_schedule_t *schedule;
-    xyl_piece_t sum;    /* of the last ranks */
+    xyl_position_t sum; /* of the last ranks */
     xyl_action_t ready; /* when this is finished */
     xyl_action_t read;  /* in place: the own elements are needed no more */
 } doubling_t;
 
-static const xyl_piece_t own = {XYL_BUFFER_SEND, 0};
-static const xyl_piece_t result = {XYL_BUFFER_RECV, 0};
+static const xyl_position_t own = {XYL_BUFFER_SEND, 0, 0};
+static const xyl_position_t result = {XYL_BUFFER_RECV, 0, 0};
 
 static xyl_action_t send_on(const doubling_t *doubling, uint32_t distance,
-                            uint32_t round, xyl_piece_t what,
+                            uint32_t round, xyl_position_t what,
                             xyl_action_t ready)
 {
     const xyl_problem_t *problem = doubling->problem;
@@ -39,8 +39,8 @@ static void put_in_front(doubling_t *doubling, uint32_t distance,
     const xyl_problem_t *problem = doubling->problem;
     xyl_schedule_t *schedule = doubling->schedule;
     uint64_t count = problem->count;
-    xyl_piece_t theirs = xyl_schedule_temp(schedule, count);
-    xyl_piece_t to = is_last ? result : theirs;
+    xyl_position_t theirs = xyl_schedule_temp(schedule, count);
+    xyl_position_t to = is_last ? result : theirs;
     xyl_action_t recv =
         xyl_schedule_recv(schedule, problem->rank - distance, round, theirs,
                           count, XYL_ACTION_NONE);
@@ -97,7 +97,7 @@ static void fetch_two(doubling_t *doubling)
     const xyl_problem_t *problem = doubling->problem;
     xyl_schedule_t *schedule = doubling->schedule;
     uint64_t count = problem->count;
-    xyl_piece_t both = own;
+    xyl_position_t both = own;
     xyl_action_t ready = XYL_ACTION_NONE;
 
     if (problem->rank != 0 && problem->ranks - problem->rank > 2) {

@@ -28,23 +28,23 @@ static void scatter_root(const xyl_problem_t *problem, xyl_schedule_t *schedule)
             span = xyl_knomial_span(child, ranks, weight);
             first = child < turn && child + span > turn ? turn - child : span;
             xyl_schedule_send(schedule, peer, LABEL_FIRST,
-                              xyl_piece(XYL_BUFFER_SEND, count * peer),
+                              xyl_position(XYL_BUFFER_SEND, count * peer),
                               count * first, XYL_ACTION_NONE);
             if (first < span)
                 xyl_schedule_send(schedule, peer, LABEL_REST,
-                                  xyl_piece(XYL_BUFFER_SEND, 0),
+                                  xyl_position(XYL_BUFFER_SEND, 0),
                                   count * (span - first), XYL_ACTION_NONE);
         }
     if (!problem->is_in_place)
-        xyl_schedule_copy(schedule, xyl_piece(XYL_BUFFER_RECV, 0),
-                          xyl_piece(XYL_BUFFER_SEND, count * problem->root),
+        xyl_schedule_copy(schedule, xyl_position(XYL_BUFFER_RECV, 0),
+                          xyl_position(XYL_BUFFER_SEND, count * problem->root),
                           count, XYL_ACTION_NONE);
 }
 
 /* Of an inner place: what lies below it, from `all`; the first `first` blocks
  * are there after ready[0], the rest after ready[1]. */
 static void hand_down(const xyl_problem_t *problem, xyl_schedule_t *schedule,
-                      uint64_t place, xyl_piece_t all, uint64_t first,
+                      uint64_t place, xyl_position_t all, uint64_t first,
                       const xyl_action_t ready[2])
 {
     uint64_t ranks = problem->ranks, count = problem->count, child, weight;
@@ -59,12 +59,12 @@ static void hand_down(const xyl_problem_t *problem, xyl_schedule_t *schedule,
             uint64_t span = xyl_knomial_span(child, ranks, weight);
             send = xyl_schedule_send(
                 schedule, (uint32_t)((child + problem->root) % ranks),
-                LABEL_FIRST, xyl_piece_plus(all, count * at), count * span,
+                LABEL_FIRST, xyl_position_plus(all, count * at), count * span,
                 at < first ? ready[0] : ready[1]);
             if (at < first && at + span > first)
                 xyl_schedule_order(schedule, send, ready[1]);
         }
-    xyl_schedule_copy(schedule, xyl_piece(XYL_BUFFER_RECV, 0), all, count,
+    xyl_schedule_copy(schedule, xyl_position(XYL_BUFFER_RECV, 0), all, count,
                       ready[0]);
 }
 
@@ -73,7 +73,7 @@ void xyl_scatter_knomial(const xyl_problem_t *problem, xyl_schedule_t *schedule)
     uint64_t ranks = problem->ranks, count = problem->count;
     uint64_t place = (problem->rank + ranks - problem->root) % ranks;
     uint64_t top, above, span, first;
-    xyl_piece_t all = xyl_piece(XYL_BUFFER_RECV, 0);
+    xyl_position_t all = xyl_position(XYL_BUFFER_RECV, 0);
     xyl_action_t ready[2] = {XYL_ACTION_NONE, XYL_ACTION_NONE};
     uint32_t parent;
 
@@ -96,7 +96,7 @@ void xyl_scatter_knomial(const xyl_problem_t *problem, xyl_schedule_t *schedule)
                                  count * first, XYL_ACTION_NONE);
     if (first < span)
         ready[1] = xyl_schedule_recv(schedule, parent, LABEL_REST,
-                                     xyl_piece_plus(all, count * first),
+                                     xyl_position_plus(all, count * first),
                                      count * (span - first), XYL_ACTION_NONE);
     if (span > 1)
         hand_down(problem, schedule, place, all, first, ready);

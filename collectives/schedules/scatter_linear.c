@@ -8,10 +8,10 @@ enum { SENDS_UNDER_WAY = 32 };
 
 void xyl_scatter_linear(const xyl_problem_t *problem, xyl_schedule_t *schedule)
 {
-    const xyl_piece_t own = {XYL_BUFFER_RECV, 0};
+    const xyl_position_t own = {XYL_BUFFER_RECV, 0, 0};
     uint32_t ranks = problem->ranks, step, peer;
     uint64_t count;
-    xyl_piece_t from;
+    xyl_position_t from;
 
     if (problem->rank != problem->root) {
         if (problem->count != 0)
@@ -23,8 +23,8 @@ void xyl_scatter_linear(const xyl_problem_t *problem, xyl_schedule_t *schedule)
     for (step = 0; step < ranks; step++) {
         peer = (uint32_t)(((uint64_t)problem->root + step) % ranks);
         count = xyl_block_count(problem, problem->send_counts, peer);
-        from = xyl_piece(XYL_BUFFER_SEND,
-                         xyl_block_at(problem, problem->send_displs, peer));
+        from = xyl_position(XYL_BUFFER_SEND,
+                            xyl_block_at(problem, problem->send_displs, peer));
         if (count == 0 || (step == 0 && problem->is_in_place))
             continue;
         if (step == 0)

@@ -83,28 +83,28 @@ static int line_is_empty(const line_t *line)
 
 /* ---- bytes ---- */
 
-static char *address_of(const exchange_stage_t *exchange, xyl_piece_t piece)
+static char *address_of(const exchange_stage_t *exchange, xyl_position_t piece)
 {
     return xyl_buffers_address(&exchange->buffers, piece.buffer,
                                piece.at * exchange->element_bytes);
 }
 
-static void pack(const exchange_stage_t *exchange, xyl_piece_t piece,
+static void pack(const exchange_stage_t *exchange, xyl_position_t piece,
                  size_t bytes, void *packed)
 {
     xyl_buffers_pack(&exchange->buffers, piece.buffer,
                      piece.at * exchange->element_bytes, bytes, packed);
 }
 
-static void unpack(const exchange_stage_t *exchange, xyl_piece_t piece,
+static void unpack(const exchange_stage_t *exchange, xyl_position_t piece,
                    size_t bytes, const void *packed)
 {
     xyl_buffers_unpack(&exchange->buffers, piece.buffer,
                        piece.at * exchange->element_bytes, bytes, packed);
 }
 
-static void copy(const exchange_stage_t *exchange, xyl_piece_t to,
-                 xyl_piece_t from, uint64_t count)
+static void copy(const exchange_stage_t *exchange, xyl_position_t to,
+                 xyl_position_t from, uint64_t count)
 {
     size_t element_bytes = exchange->element_bytes;
 
@@ -117,9 +117,9 @@ static void reduce(const exchange_stage_t *exchange,
                    const xyl_action_entry_t *action, uint64_t first,
                    uint64_t count)
 {
-    void *to = address_of(exchange, xyl_piece_plus(action->to, first));
-    void *left = address_of(exchange, xyl_piece_plus(action->left, first));
-    void *right = address_of(exchange, xyl_piece_plus(action->right, first));
+    void *to = address_of(exchange, xyl_position_plus(action->to, first));
+    void *left = address_of(exchange, xyl_position_plus(action->left, first));
+    void *right = address_of(exchange, xyl_position_plus(action->right, first));
 
     xyl_combiner_apply(&xyl_collective_of(exchange->stage.operation)->combiner,
                        to, left, right, (size_t)count);
@@ -175,7 +175,7 @@ static void post(exchange_stage_t *exchange, xyl_action_t number)
     const xyl_action_entry_t *action = &exchange->actions[number];
     exchange_slot_t *slot = &exchange->slots[exchange->slot_of[number]];
     size_t bytes = (size_t)action->count * exchange->element_bytes;
-    xyl_piece_t place = is_send(action) ? action->left : action->to;
+    xyl_position_t place = is_send(action) ? action->left : action->to;
     char *buf = slot->staging;
     uint32_t piece;
 
@@ -249,8 +249,8 @@ static uint64_t compute(exchange_stage_t *exchange, uint64_t budget)
     if (count != 0 && action->kind == XYL_ACTION_REDUCE)
         reduce(exchange, action, exchange->computed, count);
     else if (count != 0)
-        copy(exchange, xyl_piece_plus(action->to, exchange->computed),
-             xyl_piece_plus(action->left, exchange->computed), count);
+        copy(exchange, xyl_position_plus(action->to, exchange->computed),
+             xyl_position_plus(action->left, exchange->computed), count);
     exchange->computed += count;
     if (exchange->computed == action->count) {
         exchange->computed = 0;
@@ -522,7 +522,7 @@ xylem_status_t xyl_exchange_stage_layouts(xyl_stage_t *stage,
     for (i = 0; i < exchange->slot_count; i++) {
         exchange_slot_t *slot = &exchange->slots[i];
         const xyl_action_entry_t *action = &exchange->actions[slot->action];
-        xyl_piece_t piece = is_send(action) ? action->left : action->to;
+        xyl_position_t piece = is_send(action) ? action->left : action->to;
         if (slot->pieces == 0 || exchange->buffers.layout[piece.buffer] == NULL)
             continue; /* not the first of its message, or plain */
         slot->staging = xyl_arena_alloc(

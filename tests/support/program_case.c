@@ -165,12 +165,12 @@ static void place(const program_case_t *c, program_run_seat_t *own,
     uint64_t send = send_bytes(c, seat), recv = recv_bytes(c, seat), i;
     uint64_t random = random_mix(c->salt + seat);
 
-    own->at[XYL_SPACE_RECV] = own->at[XYL_SPACE_SEND] = GUARD_BYTES;
+    own->at[XYL_BUFFER_RECV] = own->at[XYL_BUFFER_SEND] = GUARD_BYTES;
     if (is_in_place(c, seat))
         own->memory_bytes =
             (send > recv ? send : recv) + 2 * (uint64_t)GUARD_BYTES;
     else {
-        own->at[XYL_SPACE_SEND] += recv + GUARD_BYTES;
+        own->at[XYL_BUFFER_SEND] += recv + GUARD_BYTES;
         own->memory_bytes = send + recv + 3 * (uint64_t)GUARD_BYTES;
     }
     own->initial = program_array(own->memory_bytes, 1);
@@ -178,7 +178,8 @@ static void place(const program_case_t *c, program_run_seat_t *own,
     for (i = 0; i < own->memory_bytes; i++)
         own->initial[i] = (unsigned char)random_next(&random);
     memcpy(own->expected, own->initial, own->memory_bytes);
-    own->input = c->coll == XYLEM_COLL_BCAST ? XYL_SPACE_RECV : XYL_SPACE_SEND;
+    own->input =
+        c->coll == XYLEM_COLL_BCAST ? XYL_BUFFER_RECV : XYL_BUFFER_SEND;
     own->total = c->count * c->element_bytes;
     own->has_input = c->coll != XYLEM_COLL_BCAST || seat == c->root;
     own->has_output = recv != 0;
@@ -254,7 +255,7 @@ static const unsigned char *sent(const program_run_t *run, uint32_t seat,
 {
     const program_run_seat_t *own = &run->all[seat];
 
-    return own->initial + own->at[XYL_SPACE_SEND] + at;
+    return own->initial + own->at[XYL_BUFFER_SEND] + at;
 }
 
 /* What a seat gives to an allgather, or to the root. */
@@ -269,7 +270,7 @@ static void expect_combined(const program_run_t *run, const program_case_t *c,
                             uint32_t number, uint32_t end, uint64_t at)
 {
     const program_run_seat_t *own = &run->all[number];
-    unsigned char *to = own->expected + own->at[XYL_SPACE_RECV];
+    unsigned char *to = own->expected + own->at[XYL_BUFFER_RECV];
     uint64_t bytes = block_bytes(c, number);
     uint32_t seat;
 
@@ -285,7 +286,7 @@ static void expect_by_groups(const program_run_t *run, const program_case_t *c,
                              uint32_t number)
 {
     const program_run_seat_t *own = &run->all[number];
-    unsigned char *to = own->expected + own->at[XYL_SPACE_RECV];
+    unsigned char *to = own->expected + own->at[XYL_BUFFER_RECV];
     unsigned char *sum = program_array(own->total, 1);
     uint32_t group_of[PROGRAM_SEATS_MAX], group, seat;
 
@@ -309,7 +310,7 @@ static void expect_blocks(const program_run_t *run, const program_case_t *c,
                           uint32_t number)
 {
     const program_run_seat_t *own = &run->all[number];
-    unsigned char *to = own->expected + own->at[XYL_SPACE_RECV];
+    unsigned char *to = own->expected + own->at[XYL_BUFFER_RECV];
     uint32_t seat;
 
     for (seat = 0; seat < c->seats; seat++)
@@ -323,7 +324,7 @@ static void expect(const program_run_t *run, const program_case_t *c,
                    uint32_t seat)
 {
     const program_run_seat_t *own = &run->all[seat];
-    unsigned char *to = own->expected + own->at[XYL_SPACE_RECV];
+    unsigned char *to = own->expected + own->at[XYL_BUFFER_RECV];
 
     if (recv_bytes(c, seat) == 0)
         return;

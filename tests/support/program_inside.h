@@ -101,7 +101,7 @@ const xyl_step_t *program_shared(const program_run_t *run, uint32_t seat);
 /* The bytes of a spot, which the strand reads or writes now; NULL: it must
  * not. */
 unsigned char *program_touch(program_run_t *run, const strand_t *strand,
-                             xyl_spot_t spot, uint64_t bytes, int writes);
+                             xyl_position_t spot, uint64_t bytes, int writes);
 
 /* The strand posts as its step says, a claim its slice's word. */
 int program_post_count(program_run_t *run, strand_t *strand, uint32_t value,

@@ -37,8 +37,8 @@ static int check_step(program_run_t *run, uint32_t seat, const xyl_step_t *step)
     uint64_t element = run->all[seat].program.element_bytes;
     int reduces = step->kind == XYL_STEP_REDUCE || step->kind == XYL_STEP_CLAIM;
 
-    if (reduces && (step->from.space == XYL_SPACE_SEND ||
-                    step->from.space == XYL_SPACE_RECV))
+    if (reduces && (step->from.buffer == XYL_BUFFER_SEND ||
+                    step->from.buffer == XYL_BUFFER_RECV))
         return program_mistake(run, "seat %u combines its own memory", seat);
     if ((reduces || step->kind == XYL_STEP_JOIN) &&
         (step->bytes % element != 0 || step->total % element != 0 ||
@@ -419,7 +419,7 @@ static int check_output(program_run_t *run, uint32_t number, uint64_t segment)
 
     if (seat->total - at < bytes)
         bytes = seat->total - at;
-    at += seat->at[XYL_SPACE_RECV];
+    at += seat->at[XYL_BUFFER_RECV];
     if (memcmp(program_region(run, PROGRAM_OWN, number)->memory + at,
                seat->expected + at, bytes) != 0)
         return program_mistake(run,

@@ -47,7 +47,7 @@ typedef struct program_run_seat {
     uint64_t at[2];
     /* Where segments come and go singly: of the whole message. */
     int has_input, has_output; /* the former in `input`, the latter in RECV */
-    xyl_space_t input;
+    xyl_buffer_t input;
     uint64_t total;
     int is_seen; /* others see its memory, and read what it publishes there */
     struct program_run_state *state;

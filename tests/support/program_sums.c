@@ -5,7 +5,7 @@
 #include "simulator/random.h"
 #include "tests/support/program_inside.h"
 
-static xyl_spot_t further(xyl_spot_t spot, uint64_t by)
+static xyl_position_t further(xyl_position_t spot, uint64_t by)
 {
     spot.at += by;
     return spot;
@@ -16,11 +16,11 @@ static const unsigned char *operand(program_run_t *run, const strand_t *strand,
                                     const xyl_step_t *step, uint32_t seat,
                                     uint64_t at, uint64_t bytes)
 {
-    xyl_spot_t spot = step->from;
+    xyl_position_t spot = step->from;
 
     spot.seat = seat;
     if (step->takes_send && seat == strand->seat)
-        spot = xyl_spot(XYL_SPACE_SEND, 0, step->within);
+        spot = xyl_position_of(XYL_BUFFER_SEND, 0, step->within);
     return program_touch(run, strand, further(spot, at), bytes, 0);
 }
 
@@ -130,7 +130,7 @@ static int add(program_run_t *run, strand_t *strand, const xyl_step_t *step,
 static int collect(program_run_t *run, strand_t *strand, const xyl_step_t *step,
                    uint32_t slice, uint64_t bytes)
 {
-    const xyl_spot_t sums = {XYL_SPACE_BOARD, 0, 0};
+    const xyl_position_t sums = {XYL_BUFFER_BOARD, 0, 0};
     uint64_t at = slice * step->slice_bytes;
     const unsigned char *own, *sum;
     unsigned char *to;

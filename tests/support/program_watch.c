@@ -111,61 +111,62 @@ static int check_named(program_run_t *run, const strand_t *strand,
 
 /* ---- touching ---- */
 
-static const char *name_of(xyl_space_t space)
+static const char *name_of(xyl_buffer_t buffer)
 {
     static const char *const names[] = {"send", "recv", "line", "input",
                                         "board"};
 
-    return names[space];
+    return names[buffer];
 }
 
-static int is_own(xyl_space_t space)
+static int is_own(xyl_buffer_t buffer)
 {
-    return space == XYL_SPACE_SEND || space == XYL_SPACE_RECV;
+    return buffer == XYL_BUFFER_SEND || buffer == XYL_BUFFER_RECV;
 }
 
 /* The seat whose own memory it is; `seats`: none. */
 static uint32_t owner_of(const program_run_t *run, const strand_t *strand,
-                         xyl_spot_t spot, int writes)
+                         xyl_position_t spot, int writes)
 {
-    if (is_own(spot.space))
+    if (is_own(spot.buffer))
         return strand->seat;
-    return spot.space == XYL_SPACE_INPUT && !writes &&
+    return spot.buffer == XYL_BUFFER_INPUT && !writes &&
                    program_shared(run, spot.seat) != NULL
                ? spot.seat
                : run->seats;
 }
 
-static region_t *region_of(const program_run_t *run, xyl_spot_t spot,
+static region_t *region_of(const program_run_t *run, xyl_position_t spot,
                            uint32_t owner)
 {
     if (owner != run->seats)
         return program_region(run, PROGRAM_OWN, owner);
-    if (spot.space == XYL_SPACE_BOARD ||
-        (spot.space == XYL_SPACE_INPUT && run->all[0].program.input_bytes == 0))
+    if (spot.buffer == XYL_BUFFER_BOARD ||
+        (spot.buffer == XYL_BUFFER_INPUT &&
+         run->all[0].program.input_bytes == 0))
         return program_region(run, PROGRAM_BOARD, 0);
     return program_region(
-        run, spot.space == XYL_SPACE_LINE ? PROGRAM_LINE : PROGRAM_INPUT,
+        run, spot.buffer == XYL_BUFFER_LINE ? PROGRAM_LINE : PROGRAM_INPUT,
         spot.seat);
 }
 
 static int may_touch(program_run_t *run, const strand_t *strand,
-                     xyl_spot_t spot, int writes)
+                     xyl_position_t spot, int writes)
 {
     int is_seats =
-        spot.space == XYL_SPACE_LINE || spot.space == XYL_SPACE_INPUT;
+        spot.buffer == XYL_BUFFER_LINE || spot.buffer == XYL_BUFFER_INPUT;
 
     if (is_seats && spot.seat >= run->seats)
         return program_mistake(run, "seat %u: there is no seat %u",
                                strand->seat, spot.seat);
     if (!writes)
         return 1;
-    if (spot.space == XYL_SPACE_SEND)
+    if (spot.buffer == XYL_BUFFER_SEND)
         return program_mistake(run, "seat %u writes what it sends",
                                strand->seat);
     if (is_seats && spot.seat != strand->seat)
         return program_mistake(run, "seat %u writes the %s of seat %u",
-                               strand->seat, name_of(spot.space), spot.seat);
+                               strand->seat, name_of(spot.buffer), spot.seat);
     return 1;
 }
 
@@ -222,25 +223,25 @@ static int check_written(program_run_t *run, const strand_t *strand,
 }
 
 static uint64_t place_of(const program_run_t *run, const strand_t *strand,
-                         xyl_spot_t spot, uint32_t owner)
+                         xyl_position_t spot, uint32_t owner)
 {
     const program_run_seat_t *seat = &run->all[owner];
     const xyl_step_t *publish;
 
     if (owner == run->seats)
         return spot.at;
-    if (!is_own(spot.space)) { /* as far from its beginning as in the window */
+    if (!is_own(spot.buffer)) { /* as far from its beginning as in the window */
         publish = program_shared(run, owner);
-        spot.space = publish->from.space;
+        spot.buffer = publish->from.buffer;
         spot.at += publish->from.at - publish->to.at - publish->further +
                    run->all[strand->seat].program.steps[strand->step].further;
     }
-    return seat->at[spot.space] + spot.at +
+    return seat->at[spot.buffer] + spot.at +
            run->piece->number * seat->program.piece_bytes;
 }
 
 unsigned char *program_touch(program_run_t *run, const strand_t *strand,
-                             xyl_spot_t spot, uint64_t bytes, int writes)
+                             xyl_position_t spot, uint64_t bytes, int writes)
 {
     uint32_t owner;
     region_t *region;
@@ -265,7 +266,7 @@ unsigned char *program_touch(program_run_t *run, const strand_t *strand,
                               "seat %u, step %u: %" PRIu64 " bytes from "
                               "%" PRIu64 " on are not all in the %s",
                               strand->seat, strand->step, bytes, now.begin,
-                              name_of(spot.space));
+                              name_of(spot.buffer));
         return NULL;
     }
     if (!check_order(run, strand, region, &now) ||

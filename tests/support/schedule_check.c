@@ -25,8 +25,8 @@ typedef struct touch {
 /* ---- single actions ---- */
 
 typedef struct action_pieces {
-    const xyl_piece_t *reads[2];
-    const xyl_piece_t *write; /* NULL: none, as above */
+    const xyl_position_t *reads[2];
+    const xyl_position_t *write; /* NULL: none, as above */
 } action_pieces_t;
 
 static action_pieces_t pieces_of(const xyl_action_entry_t *action)
@@ -46,7 +46,7 @@ static action_pieces_t pieces_of(const xyl_action_entry_t *action)
     return (action_pieces_t){{NULL, NULL}, NULL};
 }
 
-static uint64_t place_of(const schedule_run_rank_t *rank, xyl_piece_t piece)
+static uint64_t place_of(const schedule_run_rank_t *rank, xyl_position_t piece)
 {
     if (piece.buffer == XYL_BUFFER_TEMP)
         return (UINT64_C(1) << TEMP_PLACE_SHIFT) + piece.at;
@@ -54,7 +54,7 @@ static uint64_t place_of(const schedule_run_rank_t *rank, xyl_piece_t piece)
 }
 
 static int piece_check(schedule_run_t *run, uint32_t rank, xyl_action_t number,
-                       const xyl_piece_t *piece)
+                       const xyl_position_t *piece)
 {
     static const char *const names[] = {"SEND", "RECV", "TEMP"};
     const schedule_run_rank_t *own = &run->all[rank];
@@ -153,8 +153,8 @@ static touch_t *touches_of(const schedule_run_rank_t *rank, uint32_t *count_out)
     for (number = 0; number < schedule->count; number++) {
         const xyl_action_entry_t *action = &schedule->actions[number];
         action_pieces_t pieces = pieces_of(action);
-        const xyl_piece_t *all[] = {pieces.reads[0], pieces.reads[1],
-                                    pieces.write};
+        const xyl_position_t *all[] = {pieces.reads[0], pieces.reads[1],
+                                       pieces.write};
         for (i = 0; i < 3 && action->count != 0; i++) {
             uint64_t first;
             if (all[i] == NULL)

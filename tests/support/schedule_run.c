@@ -89,7 +89,7 @@ void schedule_run_buffer(schedule_run_t *run, uint32_t rank,
 /* ---- what may happen ---- */
 
 static unsigned char *address_of(const schedule_run_t *run, uint32_t rank,
-                                 xyl_piece_t piece)
+                                 xyl_position_t piece)
 {
     return run->all[rank].base[piece.buffer] +
            (size_t)piece.at * run->element_bytes;
@@ -101,8 +101,8 @@ static void allow(schedule_run_t *run, step_kind_t kind, uint32_t rank,
     run->steps[run->step_count++] = (schedule_run_step_t){kind, rank, action};
 }
 
-static void spoil(const schedule_run_t *run, uint32_t rank, xyl_piece_t piece,
-                  uint64_t count)
+static void spoil(const schedule_run_t *run, uint32_t rank,
+                  xyl_position_t piece, uint64_t count)
 {
     if (count != 0)
         memset(address_of(run, rank, piece), 0xdb,

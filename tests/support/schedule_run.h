@@ -37,9 +37,9 @@ typedef struct schedule_run_rank {
     xyl_schedule_t schedule; /* initialised; written by the caller */
     unsigned char *memory;
     uint64_t memory_count;
-    uint64_t at[XYL_BUFFER_COUNT], count[XYL_BUFFER_COUNT];
+    uint64_t at[XYL_BUFFER_PRIVATE_COUNT], count[XYL_BUFFER_PRIVATE_COUNT];
     /* The run. */
-    unsigned char *base[XYL_BUFFER_COUNT];
+    unsigned char *base[XYL_BUFFER_PRIVATE_COUNT];
     unsigned char *temp;  /* with guards */
     uint32_t *message_of; /* [actions] */
     uint32_t *waits;      /* [actions] */

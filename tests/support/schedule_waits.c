@@ -16,9 +16,9 @@ static uint32_t stretches_of(const schedule_run_rank_t *rank,
     int sends = action->kind == XYL_ACTION_SEND;
     int receives = action->kind == XYL_ACTION_RECV;
     int combines = action->kind == XYL_ACTION_REDUCE;
-    const xyl_piece_t *pieces[] = {receives ? NULL : &action->left,
-                                   combines ? &action->right : NULL,
-                                   sends ? NULL : &action->to};
+    const xyl_position_t *pieces[] = {receives ? NULL : &action->left,
+                                      combines ? &action->right : NULL,
+                                      sends ? NULL : &action->to};
     uint32_t i, count = 0;
 
     for (i = 0; i < 3; i++) {

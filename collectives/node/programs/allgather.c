@@ -6,9 +6,9 @@ enum { FIRST_BYTES_MAX = 2 << 10, FIRST_SEATS_MIN = 6 };
 
 static void write_own(const xyl_problem_t *problem, xyl_node_program_t *program)
 {
-    xyl_spot_t place = {XYL_SPACE_RECV, 0,
-                        xyl_node_block_at(problem, problem->rank)};
-    xyl_spot_t from = {XYL_SPACE_SEND, 0, 0};
+    xyl_position_t place = {XYL_BUFFER_RECV, 0,
+                            xyl_node_block_at(problem, problem->rank)};
+    xyl_position_t from = {XYL_BUFFER_SEND, 0, 0};
     xyl_step_t *step;
 
     xyl_node_strand(program);
@@ -32,13 +32,14 @@ static void write_gather(const xyl_problem_t *problem,
 
     if (!problem->is_in_place)
         (void)xyl_node_step(
-            program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_RECV, 0, 0),
-            xyl_spot(XYL_SPACE_SEND, 0, 0), xyl_problem_bytes(problem));
+            program, XYL_STEP_COPY, xyl_position_of(XYL_BUFFER_RECV, 0, 0),
+            xyl_position_of(XYL_BUFFER_SEND, 0, 0), xyl_problem_bytes(problem));
     for (seat = 1; seat < problem->ranks; seat++) {
-        step = xyl_node_step(
-            program, XYL_STEP_COPY,
-            xyl_spot(XYL_SPACE_RECV, 0, xyl_node_block_at(problem, seat)),
-            xyl_node_published(program, seat), xyl_problem_bytes(problem));
+        step = xyl_node_step(program, XYL_STEP_COPY,
+                             xyl_position_of(XYL_BUFFER_RECV, 0,
+                                             xyl_node_block_at(problem, seat)),
+                             xyl_node_published(program, seat),
+                             xyl_problem_bytes(problem));
         if (step == NULL)
             return;
         step->wait = XYL_WAIT_COUNT;
@@ -50,13 +51,13 @@ static void write_gather(const xyl_problem_t *problem,
 static void write_block(const xyl_problem_t *problem,
                         xyl_node_program_t *program)
 {
-    xyl_spot_t place = {XYL_SPACE_RECV, 0,
-                        xyl_node_block_at(problem, problem->rank)};
+    xyl_position_t place = {XYL_BUFFER_RECV, 0,
+                            xyl_node_block_at(problem, problem->rank)};
 
-    xyl_node_publish(problem, program,
-                     problem->is_in_place ? place
-                                          : xyl_spot(XYL_SPACE_SEND, 0, 0),
-                     xyl_problem_bytes(problem), 0);
+    xyl_node_publish(
+        problem, program,
+        problem->is_in_place ? place : xyl_position_of(XYL_BUFFER_SEND, 0, 0),
+        xyl_problem_bytes(problem), 0);
 }
 
 static void write_first(const xyl_problem_t *problem,
@@ -65,10 +66,10 @@ static void write_first(const xyl_problem_t *problem,
     xyl_step_t *step;
 
     write_gather(problem, program);
-    step =
-        xyl_node_step(program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_BOARD, 0, 0),
-                      xyl_spot(XYL_SPACE_RECV, 0, 0),
-                      xyl_problem_bytes(problem) * problem->ranks);
+    step = xyl_node_step(program, XYL_STEP_COPY,
+                         xyl_position_of(XYL_BUFFER_BOARD, 0, 0),
+                         xyl_position_of(XYL_BUFFER_RECV, 0, 0),
+                         xyl_problem_bytes(problem) * problem->ranks);
     if (step == NULL)
         return;
     step->post = XYL_POST_COUNT;
@@ -81,8 +82,9 @@ static void write_other(const xyl_problem_t *problem,
     xyl_step_t *step;
 
     write_block(problem, program);
-    step = xyl_node_step(program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_RECV, 0, 0),
-                         xyl_spot(XYL_SPACE_BOARD, 0, 0),
+    step = xyl_node_step(program, XYL_STEP_COPY,
+                         xyl_position_of(XYL_BUFFER_RECV, 0, 0),
+                         xyl_position_of(XYL_BUFFER_BOARD, 0, 0),
                          xyl_problem_bytes(problem) * problem->ranks);
     if (step == NULL)
         return;

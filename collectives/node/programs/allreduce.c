@@ -19,12 +19,12 @@ enum {
 static void write_first(const xyl_problem_t *problem,
                         xyl_node_program_t *program)
 {
-    const xyl_spot_t result = {XYL_SPACE_RECV, 0, 0};
-    xyl_spot_t own = xyl_node_published(program, 0);
+    const xyl_position_t result = {XYL_BUFFER_RECV, 0, 0};
+    xyl_position_t own = xyl_node_published(program, 0);
     xyl_step_t *step;
 
     (void)xyl_node_step(program, XYL_STEP_COPY, own,
-                        xyl_spot(XYL_SPACE_SEND, 0, 0),
+                        xyl_position_of(XYL_BUFFER_SEND, 0, 0),
                         xyl_problem_bytes(problem));
     step = xyl_node_step(program, XYL_STEP_REDUCE, result, own,
                          xyl_problem_bytes(problem));
@@ -46,11 +46,11 @@ static void write_other(const xyl_problem_t *problem,
 {
     xyl_step_t *step;
 
-    xyl_node_publish(problem, program, xyl_spot(XYL_SPACE_SEND, 0, 0),
+    xyl_node_publish(problem, program, xyl_position_of(XYL_BUFFER_SEND, 0, 0),
                      xyl_problem_bytes(problem), 0);
-    step = xyl_node_step(program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_RECV, 0, 0),
-                         xyl_node_published(program, 0),
-                         xyl_problem_bytes(problem));
+    step = xyl_node_step(
+        program, XYL_STEP_COPY, xyl_position_of(XYL_BUFFER_RECV, 0, 0),
+        xyl_node_published(program, 0), xyl_problem_bytes(problem));
     if (step == NULL)
         return;
     step->wait = XYL_WAIT_COUNT;
@@ -88,7 +88,7 @@ static int leads(const xyl_problem_t *problem)
 static void write_lead(const xyl_problem_t *problem,
                        xyl_node_program_t *program, uint32_t phase)
 {
-    const xyl_spot_t nowhere = {XYL_SPACE_RECV, 0, 0};
+    const xyl_position_t nowhere = {XYL_BUFFER_RECV, 0, 0};
     xyl_step_t *step;
 
     if (!leads(problem))
@@ -124,9 +124,9 @@ static void write_own_slice(const xyl_problem_t *problem,
                             xyl_node_program_t *program, uint64_t slice)
 {
     uint64_t at = problem->rank * slice;
-    xyl_step_t *step = xyl_node_step(program, XYL_STEP_REDUCE,
-                                     xyl_spot(XYL_SPACE_BOARD, 0, at),
-                                     xyl_spot(XYL_SPACE_INPUT, 0, at), slice);
+    xyl_step_t *step = xyl_node_step(
+        program, XYL_STEP_REDUCE, xyl_position_of(XYL_BUFFER_BOARD, 0, at),
+        xyl_position_of(XYL_BUFFER_INPUT, 0, at), slice);
 
     if (step == NULL)
         return;
@@ -151,8 +151,8 @@ static void write_result(const xyl_problem_t *problem,
                          xyl_node_program_t *program)
 {
     xyl_step_t *step = xyl_node_step(
-        program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_RECV, 0, 0),
-        xyl_spot(XYL_SPACE_BOARD, 0, 0), xyl_problem_bytes(problem));
+        program, XYL_STEP_COPY, xyl_position_of(XYL_BUFFER_RECV, 0, 0),
+        xyl_position_of(XYL_BUFFER_BOARD, 0, 0), xyl_problem_bytes(problem));
 
     if (step != NULL)
         wait_for_phase(problem, step, 2);
@@ -163,7 +163,7 @@ static void write_slices(const xyl_problem_t *problem,
 {
     program->input_bytes = xyl_board_whole_lines(xyl_problem_bytes(problem));
     program->board_bytes = program->input_bytes;
-    xyl_node_publish(problem, program, xyl_spot(XYL_SPACE_SEND, 0, 0),
+    xyl_node_publish(problem, program, xyl_position_of(XYL_BUFFER_SEND, 0, 0),
                      xyl_problem_bytes(problem), reader_of(problem));
     write_lead(problem, program, 1);
     write_own_slice(problem, program, slice_of(problem));

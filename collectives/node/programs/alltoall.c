@@ -23,28 +23,30 @@ static xyl_step_kind_t publishes(const xyl_problem_t *problem)
 }
 
 /* The input of a seat has the blocks side by side. */
-static xyl_spot_t block_in(const xyl_node_program_t *program, uint32_t from,
-                           uint32_t to)
+static xyl_position_t block_in(const xyl_node_program_t *program, uint32_t from,
+                               uint32_t to)
 {
-    return xyl_spot(XYL_SPACE_INPUT, from, to * program->piece_bytes);
+    return xyl_position_of(XYL_BUFFER_INPUT, from, to * program->piece_bytes);
 }
 
-static xyl_spot_t block_to(const xyl_problem_t *problem, uint32_t seat)
+static xyl_position_t block_to(const xyl_problem_t *problem, uint32_t seat)
 {
-    return xyl_spot(XYL_SPACE_RECV, 0, xyl_node_block_at(problem, seat));
+    return xyl_position_of(XYL_BUFFER_RECV, 0,
+                           xyl_node_block_at(problem, seat));
 }
 
-static xyl_spot_t block_from(const xyl_problem_t *problem, uint32_t seat)
+static xyl_position_t block_from(const xyl_problem_t *problem, uint32_t seat)
 {
     return problem->is_in_place
                ? block_to(problem, seat)
-               : xyl_spot(XYL_SPACE_SEND, 0, xyl_node_send_at(problem, seat));
+               : xyl_position_of(XYL_BUFFER_SEND, 0,
+                                 xyl_node_send_at(problem, seat));
 }
 
 /* Where it lies it has them as long as they are, and all alike if it is
  * shared. */
 static uint64_t further(const xyl_problem_t *problem, const xyl_step_t *step,
-                        xyl_spot_t published, uint32_t seat)
+                        xyl_position_t published, uint32_t seat)
 {
     return xyl_problem_bytes(problem) * seat + step->within - published.at;
 }
@@ -102,7 +104,7 @@ static void write_block(const xyl_problem_t *problem,
 {
     uint32_t seats = problem->ranks;
     uint32_t seat = (problem->rank + seats - distance) % seats;
-    xyl_spot_t to = block_to(problem, seat);
+    xyl_position_t to = block_to(problem, seat);
     xyl_step_t *step;
 
     xyl_node_strand(program);
@@ -229,25 +231,26 @@ static int is_awaited(const xyl_problem_t *problem, const rounds_t *rounds,
     return round <= rounds->count;
 }
 
-static xyl_spot_t place_in(const rounds_t *rounds, uint32_t seat,
-                           uint32_t round)
+static xyl_position_t place_in(const rounds_t *rounds, uint32_t seat,
+                               uint32_t round)
 {
-    return xyl_spot(XYL_SPACE_INPUT, seat, round % PLACES * rounds->bytes);
+    return xyl_position_of(XYL_BUFFER_INPUT, seat,
+                           round % PLACES * rounds->bytes);
 }
 
 /* Adds the step that moves the part of a block which has its turn. */
 static xyl_step_t *write_cut(const xyl_problem_t *problem,
                              xyl_node_program_t *program,
                              const rounds_t *rounds, uint32_t round,
-                             xyl_spot_t to, xyl_spot_t from)
+                             xyl_position_t to, xyl_position_t from)
 {
     uint64_t within = (round - 1) / meetings(problem) * rounds->bytes;
     uint64_t left = program->piece_bytes - within;
     xyl_step_t *step;
 
-    if (to.space == XYL_SPACE_RECV)
+    if (to.buffer == XYL_BUFFER_RECV)
         to.at += within;
-    if (from.space != XYL_SPACE_INPUT)
+    if (from.buffer != XYL_BUFFER_INPUT)
         from.at += within;
     step = xyl_node_step(program, XYL_STEP_COPY, to, from,
                          left < rounds->bytes ? left : rounds->bytes);

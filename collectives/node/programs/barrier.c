@@ -7,7 +7,7 @@ enum { FEW_SEATS = 4 };
 static xyl_step_t *nothing(const xyl_problem_t *problem,
                            xyl_node_program_t *program)
 {
-    const xyl_spot_t nowhere = {XYL_SPACE_LINE, problem->rank, 0};
+    const xyl_position_t nowhere = {XYL_BUFFER_LINE, problem->rank, 0};
 
     return xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
 }

@@ -14,8 +14,8 @@ enum {
 static void write_short(const xyl_problem_t *problem,
                         xyl_node_program_t *program)
 {
-    const xyl_spot_t line = {XYL_SPACE_LINE, problem->root, 0};
-    const xyl_spot_t message = {XYL_SPACE_RECV, 0, 0};
+    const xyl_position_t line = {XYL_BUFFER_LINE, problem->root, 0};
+    const xyl_position_t message = {XYL_BUFFER_RECV, 0, 0};
     int is_root = problem->rank == problem->root;
     xyl_step_t *step =
         xyl_node_step(program, XYL_STEP_COPY, is_root ? line : message,
@@ -67,8 +67,8 @@ static xyl_step_t *write_segment(const xyl_problem_t *problem,
                                  int publishes)
 {
     const uint64_t at = segment * program->segment_bytes;
-    const xyl_spot_t input = {XYL_SPACE_INPUT, problem->root, at};
-    const xyl_spot_t message = {XYL_SPACE_RECV, 0, at};
+    const xyl_position_t input = {XYL_BUFFER_INPUT, problem->root, at};
+    const xyl_position_t message = {XYL_BUFFER_RECV, 0, at};
     xyl_step_t *step =
         xyl_node_step(program, publishes ? XYL_STEP_PUBLISH : XYL_STEP_COPY,
                       publishes ? input : message, publishes ? message : input,
@@ -96,7 +96,7 @@ static xyl_step_t *write_segment(const xyl_problem_t *problem,
 static void write_from_any(const xyl_problem_t *problem,
                            xyl_node_program_t *program)
 {
-    const xyl_spot_t nowhere = {XYL_SPACE_RECV, 0, 0};
+    const xyl_position_t nowhere = {XYL_BUFFER_RECV, 0, 0};
     xyl_step_t *publish;
     uint32_t segment;
 

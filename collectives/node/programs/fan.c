@@ -83,7 +83,7 @@ static void emit(const xyl_node_program_t *program, xyl_step_t *step)
 /* A step of the whole message; of nothing, if there is none. */
 static xyl_step_t *whole(const xyl_problem_t *problem,
                          xyl_node_program_t *program, xyl_step_kind_t kind,
-                         xyl_spot_t to, xyl_spot_t from)
+                         xyl_position_t to, xyl_position_t from)
 {
     return xyl_node_step(
         program, xyl_problem_bytes(problem) == 0 ? XYL_STEP_NOTHING : kind, to,
@@ -107,7 +107,7 @@ static xyl_step_t *write_group(const xyl_problem_t *problem,
         if (problem->node.group_of[seat] != group || (!leads && seat != own))
             continue;
         step = whole(problem, program, kind, xyl_node_published(program, own),
-                     seat == own ? xyl_spot(XYL_SPACE_SEND, 0, 0)
+                     seat == own ? xyl_position_of(XYL_BUFFER_SEND, 0, 0)
                                  : xyl_node_published(program, seat));
         if (step == NULL)
             return NULL;
@@ -123,7 +123,7 @@ static xyl_step_t *write_group(const xyl_problem_t *problem,
 static void write_leaders(const xyl_problem_t *problem,
                           xyl_node_program_t *program)
 {
-    const xyl_spot_t result = {XYL_SPACE_RECV, 0, 0};
+    const xyl_position_t result = {XYL_BUFFER_RECV, 0, 0};
     xyl_step_kind_t kind = XYL_STEP_COPY;
     xyl_step_t *step = NULL;
     uint32_t seat, leader;
@@ -164,7 +164,7 @@ static void write_source(const xyl_problem_t *problem,
 {
     xyl_step_t *step = whole(problem, program, XYL_STEP_COPY,
                              xyl_node_published(program, problem->rank),
-                             xyl_spot(XYL_SPACE_RECV, 0, 0));
+                             xyl_position_of(XYL_BUFFER_RECV, 0, 0));
 
     if (step == NULL)
         return;
@@ -178,9 +178,9 @@ static void write_reader(const xyl_problem_t *problem,
                          xyl_node_program_t *program, uint32_t root,
                          uint32_t count)
 {
-    const xyl_spot_t own = xyl_node_published(program, problem->rank);
+    const xyl_position_t own = xyl_node_published(program, problem->rank);
     uint32_t parent = parent_of(problem, root);
-    xyl_spot_t from = xyl_node_published(program, parent);
+    xyl_position_t from = xyl_node_published(program, parent);
     int leads = leads_others(problem, root);
     xyl_step_t *step;
 
@@ -193,7 +193,7 @@ static void write_reader(const xyl_problem_t *problem,
         from = own;
     }
     step = whole(problem, program, XYL_STEP_COPY,
-                 xyl_spot(XYL_SPACE_RECV, 0, 0), from);
+                 xyl_position_of(XYL_BUFFER_RECV, 0, 0), from);
     if (step == NULL)
         return;
     if (!leads)

@@ -11,8 +11,9 @@ static void write_own(const xyl_problem_t *problem, xyl_node_program_t *program)
     xyl_node_strand(program);
     step = xyl_node_step(
         program, XYL_STEP_COPY,
-        xyl_spot(XYL_SPACE_RECV, 0, xyl_node_block_at(problem, problem->rank)),
-        xyl_spot(XYL_SPACE_SEND, 0, 0), program->piece_bytes);
+        xyl_position_of(XYL_BUFFER_RECV, 0,
+                        xyl_node_block_at(problem, problem->rank)),
+        xyl_position_of(XYL_BUFFER_SEND, 0, 0), program->piece_bytes);
     if (step != NULL)
         step->total = xyl_node_block(problem, problem->rank);
 }
@@ -31,7 +32,8 @@ void xyl_node_gather(const xyl_problem_t *problem, xyl_node_program_t *program)
                           xyl_node_shares(problem, xyl_problem_bytes(problem));
     }
     if (problem->rank != problem->root) {
-        xyl_node_publish(problem, program, xyl_spot(XYL_SPACE_SEND, 0, 0),
+        xyl_node_publish(problem, program,
+                         xyl_position_of(XYL_BUFFER_SEND, 0, 0),
                          xyl_problem_bytes(problem), problem->root);
         if (program->shares)
             xyl_node_until_read_by(program, problem->root, 1);

@@ -94,13 +94,14 @@ static inline void xyl_node_plan_blocks(const xyl_problem_t *problem,
  * says so to `reader`. `total` is that of its block. */
 static inline void xyl_node_publish(const xyl_problem_t *problem,
                                     xyl_node_program_t *program,
-                                    xyl_spot_t from, uint64_t total,
+                                    xyl_position_t from, uint64_t total,
                                     uint32_t reader)
 {
     int is_short = program->input_bytes == 0;
     xyl_step_t *step = xyl_node_step(
         program, is_short ? XYL_STEP_COPY : XYL_STEP_PUBLISH,
-        xyl_spot(is_short ? XYL_SPACE_LINE : XYL_SPACE_INPUT, problem->rank, 0),
+        xyl_position_of(is_short ? XYL_BUFFER_LINE : XYL_BUFFER_INPUT,
+                        problem->rank, 0),
         from, program->piece_bytes);
 
     if (step == NULL)
@@ -112,11 +113,12 @@ static inline void xyl_node_publish(const xyl_problem_t *problem,
 }
 
 /* Where a seat's published bytes are. */
-static inline xyl_spot_t xyl_node_published(const xyl_node_program_t *program,
-                                            uint32_t seat)
+static inline xyl_position_t
+xyl_node_published(const xyl_node_program_t *program, uint32_t seat)
 {
-    return xyl_spot(
-        program->input_bytes == 0 ? XYL_SPACE_LINE : XYL_SPACE_INPUT, seat, 0);
+    return xyl_position_of(program->input_bytes == 0 ? XYL_BUFFER_LINE
+                                                     : XYL_BUFFER_INPUT,
+                           seat, 0);
 }
 
 /* Adds a strand that copies a seat's published block to its place in RECV. */
@@ -128,7 +130,7 @@ static inline void xyl_node_fetch(const xyl_problem_t *problem,
     xyl_node_strand(program);
     step = xyl_node_step(
         program, XYL_STEP_COPY,
-        xyl_spot(XYL_SPACE_RECV, 0, xyl_node_block_at(problem, seat)),
+        xyl_position_of(XYL_BUFFER_RECV, 0, xyl_node_block_at(problem, seat)),
         xyl_node_published(program, seat), program->piece_bytes);
     if (step == NULL)
         return;
@@ -167,7 +169,7 @@ static inline void xyl_node_has_read(const xyl_problem_t *problem,
                                      xyl_wait_t wait, uint32_t wait_for,
                                      uint32_t count)
 {
-    const xyl_spot_t nowhere = {XYL_SPACE_RECV, 0, 0};
+    const xyl_position_t nowhere = {XYL_BUFFER_RECV, 0, 0};
     xyl_step_t *step =
         xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
 
@@ -184,7 +186,7 @@ static inline void xyl_node_has_read(const xyl_problem_t *problem,
 static inline void xyl_node_until_read_by(xyl_node_program_t *program,
                                           uint32_t reader, uint32_t count)
 {
-    const xyl_spot_t nowhere = {XYL_SPACE_RECV, 0, 0};
+    const xyl_position_t nowhere = {XYL_BUFFER_RECV, 0, 0};
     xyl_step_t *step =
         xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
 

@@ -43,8 +43,8 @@ static void write_inputs(const xyl_problem_t *problem,
         uint64_t at = slice * program->segment_bytes;
         xyl_step_t *step = xyl_node_step(
             program, keeps_input(problem) ? XYL_STEP_PUBLISH : XYL_STEP_COPY,
-            xyl_spot(XYL_SPACE_INPUT, problem->rank, at),
-            xyl_spot(XYL_SPACE_SEND, 0, at), program->segment_bytes);
+            xyl_position_of(XYL_BUFFER_INPUT, problem->rank, at),
+            xyl_position_of(XYL_BUFFER_SEND, 0, at), program->segment_bytes);
         if (step == NULL)
             return;
         step->within = at;
@@ -62,9 +62,9 @@ static void write_claims(const xyl_problem_t *problem,
     xyl_step_t *step;
 
     xyl_node_strand(program);
-    step =
-        xyl_node_step(program, XYL_STEP_CLAIM, xyl_spot(XYL_SPACE_BOARD, 0, 0),
-                      xyl_spot(XYL_SPACE_INPUT, 0, 0), program->piece_bytes);
+    step = xyl_node_step(
+        program, XYL_STEP_CLAIM, xyl_position_of(XYL_BUFFER_BOARD, 0, 0),
+        xyl_position_of(XYL_BUFFER_INPUT, 0, 0), program->piece_bytes);
     if (step == NULL)
         return;
     step->total = xyl_problem_bytes(problem);
@@ -89,8 +89,8 @@ static void write_results(const xyl_problem_t *problem,
     for (slice = 0; slice < program->segments; slice++) {
         uint64_t at = slice * program->segment_bytes;
         xyl_step_t *step = xyl_node_step(
-            program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_RECV, 0, at),
-            xyl_spot(XYL_SPACE_BOARD, 0, at), program->segment_bytes);
+            program, XYL_STEP_COPY, xyl_position_of(XYL_BUFFER_RECV, 0, at),
+            xyl_position_of(XYL_BUFFER_BOARD, 0, at), program->segment_bytes);
         if (step == NULL)
             return;
         step->within = at;
@@ -132,8 +132,8 @@ static void write_sum(const xyl_problem_t *problem, xyl_node_program_t *program,
     int is_root = problem->rank == problem->root;
     xyl_step_t *step = xyl_node_step(
         program, is_root ? XYL_STEP_COLLECT : XYL_STEP_COMBINE,
-        xyl_spot(is_root ? XYL_SPACE_RECV : XYL_SPACE_BOARD, 0, 0),
-        xyl_spot(XYL_SPACE_SEND, 0, 0), program->piece_bytes);
+        xyl_position_of(is_root ? XYL_BUFFER_RECV : XYL_BUFFER_BOARD, 0, 0),
+        xyl_position_of(XYL_BUFFER_SEND, 0, 0), program->piece_bytes);
 
     if (step == NULL)
         return;

@@ -29,8 +29,8 @@ static int publishes(const xyl_problem_t *problem)
 
 static xyl_step_t *segment_step(xyl_node_program_t *program,
                                 const xyl_problem_t *problem,
-                                xyl_step_kind_t kind, xyl_spot_t to,
-                                xyl_spot_t from, uint32_t segment)
+                                xyl_step_kind_t kind, xyl_position_t to,
+                                xyl_position_t from, uint32_t segment)
 {
     xyl_step_t *step =
         xyl_node_step(program, kind, to, from, program->segment_bytes);
@@ -42,7 +42,7 @@ static xyl_step_t *segment_step(xyl_node_program_t *program,
     return step;
 }
 
-static xyl_spot_t further(xyl_spot_t spot, uint64_t by)
+static xyl_position_t further(xyl_position_t spot, uint64_t by)
 {
     spot.at += by;
     return spot;
@@ -56,7 +56,7 @@ static void write_input(const xyl_problem_t *problem,
         segment_step(program, problem,
                      problem->is_in_place ? XYL_STEP_COPY : XYL_STEP_PUBLISH,
                      further(xyl_node_published(program, problem->rank), at),
-                     xyl_spot(XYL_SPACE_SEND, 0, at), segment);
+                     xyl_position_of(XYL_BUFFER_SEND, 0, at), segment);
 
     if (step == NULL)
         return;
@@ -72,7 +72,7 @@ static void write_result(const xyl_problem_t *problem,
                          xyl_node_program_t *program, uint32_t segment)
 {
     uint64_t at = segment * program->segment_bytes;
-    xyl_spot_t result = {XYL_SPACE_RECV, 0, at};
+    xyl_position_t result = {XYL_BUFFER_RECV, 0, at};
     xyl_step_t *step = segment_step(program, problem, XYL_STEP_NOTHING, result,
                                     result, segment);
 

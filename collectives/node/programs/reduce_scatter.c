@@ -20,8 +20,9 @@ static void write_input(const xyl_problem_t *problem,
 {
     xyl_step_t *step = xyl_node_step(
         program, problem->is_in_place ? XYL_STEP_COPY : XYL_STEP_PUBLISH,
-        xyl_spot(XYL_SPACE_INPUT, problem->rank, seat * program->piece_bytes),
-        xyl_spot(XYL_SPACE_SEND, 0, xyl_node_block_at(problem, seat)),
+        xyl_position_of(XYL_BUFFER_INPUT, problem->rank,
+                        seat * program->piece_bytes),
+        xyl_position_of(XYL_BUFFER_SEND, 0, xyl_node_block_at(problem, seat)),
         program->piece_bytes);
 
     if (step == NULL)
@@ -51,10 +52,11 @@ void xyl_node_reduce_scatter(const xyl_problem_t *problem,
         xyl_node_shares(problem, xyl_node_block_max(problem) * seats);
     for (seat = 0; seat < seats; seat++)
         write_input(problem, program, seat);
-    step = xyl_node_step(
-        program, XYL_STEP_REDUCE, xyl_spot(XYL_SPACE_RECV, 0, 0),
-        xyl_spot(XYL_SPACE_INPUT, 0, problem->rank * program->piece_bytes),
-        program->piece_bytes);
+    step = xyl_node_step(program, XYL_STEP_REDUCE,
+                         xyl_position_of(XYL_BUFFER_RECV, 0, 0),
+                         xyl_position_of(XYL_BUFFER_INPUT, 0,
+                                         problem->rank * program->piece_bytes),
+                         program->piece_bytes);
     if (step == NULL)
         return;
     step->further = further(problem, program, problem->rank);

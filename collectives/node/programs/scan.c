@@ -32,7 +32,7 @@ static void plan(const xyl_problem_t *problem, uint64_t piece_bytes,
 
 static void write_wait(xyl_node_program_t *program, uint32_t seat)
 {
-    const xyl_spot_t nowhere = {XYL_SPACE_LINE, 0, 0};
+    const xyl_position_t nowhere = {XYL_BUFFER_LINE, 0, 0};
     xyl_step_t *step =
         xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
 
@@ -50,13 +50,13 @@ static void write_all(const xyl_problem_t *problem, xyl_node_program_t *program)
     uint32_t seat;
 
     plan(problem, PIECE_BYTES, program);
-    xyl_node_publish(problem, program, xyl_spot(XYL_SPACE_SEND, 0, 0),
+    xyl_node_publish(problem, program, xyl_position_of(XYL_BUFFER_SEND, 0, 0),
                      xyl_problem_bytes(problem), XYL_BOARD_ALL);
     for (seat = 0; seat < end; seat++)
         write_wait(program, seat);
-    step =
-        xyl_node_step(program, XYL_STEP_REDUCE, xyl_spot(XYL_SPACE_RECV, 0, 0),
-                      xyl_node_published(program, 0), program->piece_bytes);
+    step = xyl_node_step(program, XYL_STEP_REDUCE,
+                         xyl_position_of(XYL_BUFFER_RECV, 0, 0),
+                         xyl_node_published(program, 0), program->piece_bytes);
     if (step == NULL)
         return;
     step->total = xyl_problem_bytes(problem);
@@ -69,9 +69,9 @@ static void write_all(const xyl_problem_t *problem, xyl_node_program_t *program)
 static void write_copy(const xyl_problem_t *problem,
                        xyl_node_program_t *program, uint32_t seat)
 {
-    xyl_step_t *step =
-        xyl_node_step(program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_RECV, 0, 0),
-                      xyl_spot(XYL_SPACE_INPUT, seat, 0), program->piece_bytes);
+    xyl_step_t *step = xyl_node_step(
+        program, XYL_STEP_COPY, xyl_position_of(XYL_BUFFER_RECV, 0, 0),
+        xyl_position_of(XYL_BUFFER_INPUT, seat, 0), program->piece_bytes);
 
     if (step != NULL)
         step->total = xyl_problem_bytes(problem);
@@ -79,11 +79,12 @@ static void write_copy(const xyl_problem_t *problem,
 
 /* `to` = the sum up to the seat before, with this seat's own behind. */
 static void write_sum(const xyl_problem_t *problem, xyl_node_program_t *program,
-                      xyl_spot_t to)
+                      xyl_position_t to)
 {
-    xyl_step_t *step = xyl_node_step(
-        program, XYL_STEP_REDUCE, to,
-        xyl_spot(XYL_SPACE_INPUT, problem->rank - 1, 0), program->piece_bytes);
+    xyl_step_t *step =
+        xyl_node_step(program, XYL_STEP_REDUCE, to,
+                      xyl_position_of(XYL_BUFFER_INPUT, problem->rank - 1, 0),
+                      program->piece_bytes);
 
     if (step == NULL)
         return;
@@ -91,7 +92,7 @@ static void write_sum(const xyl_problem_t *problem, xyl_node_program_t *program,
     step->first_seat = problem->rank - 1;
     step->end_seat = problem->rank + 1;
     step->takes_send = 1;
-    if (to.space != XYL_SPACE_INPUT)
+    if (to.buffer != XYL_BUFFER_INPUT)
         return;
     step->post = XYL_POST_COUNT;
     step->post_value = 1;
@@ -102,7 +103,7 @@ static void write_sum(const xyl_problem_t *problem, xyl_node_program_t *program,
 static void write_chain(const xyl_problem_t *problem,
                         xyl_node_program_t *program)
 {
-    const xyl_spot_t published = {XYL_SPACE_INPUT, problem->rank, 0};
+    const xyl_position_t published = {XYL_BUFFER_INPUT, problem->rank, 0};
     int is_last = problem->rank + 1 == problem->ranks;
 
     plan(problem,
@@ -110,14 +111,15 @@ static void write_chain(const xyl_problem_t *problem,
                                                      : LONG_PIECE_BYTES,
          program);
     if (problem->rank == 0) {
-        xyl_node_publish(problem, program, xyl_spot(XYL_SPACE_SEND, 0, 0),
+        xyl_node_publish(problem, program,
+                         xyl_position_of(XYL_BUFFER_SEND, 0, 0),
                          xyl_problem_bytes(problem), 1);
     } else {
         write_wait(program, problem->rank - 1);
         if (!is_last)
             write_sum(problem, program, published);
         else if (is_scan(problem))
-            write_sum(problem, program, xyl_spot(XYL_SPACE_RECV, 0, 0));
+            write_sum(problem, program, xyl_position_of(XYL_BUFFER_RECV, 0, 0));
     }
     if (!is_scan(problem) && problem->rank != 0)
         write_copy(problem, program, problem->rank - 1);

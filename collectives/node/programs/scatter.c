@@ -5,11 +5,11 @@
 
 /* The root alone has input in the window: blocks as long as a piece has them.
  */
-static xyl_spot_t block_in(const xyl_problem_t *problem,
-                           const xyl_node_program_t *program, uint32_t seat)
+static xyl_position_t block_in(const xyl_problem_t *problem,
+                               const xyl_node_program_t *program, uint32_t seat)
 {
-    return xyl_spot(XYL_SPACE_INPUT, problem->root,
-                    seat * program->piece_bytes);
+    return xyl_position_of(XYL_BUFFER_INPUT, problem->root,
+                           seat * program->piece_bytes);
 }
 
 /* Where it lies it has them as long as they are, and all alike if it is
@@ -42,7 +42,7 @@ static void write_block(const xyl_problem_t *problem,
     uint32_t seat = (problem->root + distance) % problem->ranks;
     xyl_step_t *step = xyl_node_step(
         program, kind, block_in(problem, program, seat),
-        xyl_spot(XYL_SPACE_SEND, 0, xyl_node_block_at(problem, seat)),
+        xyl_position_of(XYL_BUFFER_SEND, 0, xyl_node_block_at(problem, seat)),
         program->piece_bytes);
 
     if (step == NULL)
@@ -61,8 +61,9 @@ static void write_own(const xyl_problem_t *problem, xyl_node_program_t *program)
     if (problem->is_in_place)
         return;
     step = xyl_node_step(
-        program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_RECV, 0, 0),
-        xyl_spot(XYL_SPACE_SEND, 0, xyl_node_block_at(problem, problem->rank)),
+        program, XYL_STEP_COPY, xyl_position_of(XYL_BUFFER_RECV, 0, 0),
+        xyl_position_of(XYL_BUFFER_SEND, 0,
+                        xyl_node_block_at(problem, problem->rank)),
         program->piece_bytes);
     if (step != NULL)
         step->total = xyl_node_block(problem, problem->rank);
@@ -72,7 +73,7 @@ static void write_reader(const xyl_problem_t *problem,
                          xyl_node_program_t *program)
 {
     xyl_step_t *step = xyl_node_step(
-        program, XYL_STEP_COPY, xyl_spot(XYL_SPACE_RECV, 0, 0),
+        program, XYL_STEP_COPY, xyl_position_of(XYL_BUFFER_RECV, 0, 0),
         block_in(problem, program, problem->rank), program->piece_bytes);
 
     if (step == NULL)

@@ -7,8 +7,8 @@
 
 enum { COUNT = 4, ELEMENT_BYTES = 8, MEMORY_COUNT = 2 * COUNT };
 
-static const xyl_piece_t from = {XYL_BUFFER_SEND, 0};
-static const xyl_piece_t to = {XYL_BUFFER_RECV, 0};
+static const xyl_position_t from = {XYL_BUFFER_SEND, 0, 0};
+static const xyl_position_t to = {XYL_BUFFER_RECV, 0, 0};
 
 /* Two ranks, each with a SEND and a RECV of COUNT elements. */
 typedef struct pair {
@@ -110,7 +110,7 @@ static void limits(void)
             xyl_schedule_send(pair.schedules[0], 1, i, from, 1,
                               XYL_ACTION_NONE);
             xyl_schedule_recv(pair.schedules[1], 0, i ^ k,
-                              xyl_piece_plus(to, i), 1, XYL_ACTION_NONE);
+                              xyl_position_plus(to, i), 1, XYL_ACTION_NONE);
         }
         pair.schedules[0]->flight_max = pair.schedules[1]->flight_max = 1;
         pair_expect(&pair, k == 0 ? NULL : "never finish");
@@ -149,14 +149,14 @@ static void pieces(void)
     pair_t pair;
 
     pair_init(&pair);
-    xyl_schedule_copy(pair.schedules[0], xyl_piece_plus(to, 1), from, COUNT,
+    xyl_schedule_copy(pair.schedules[0], xyl_position_plus(to, 1), from, COUNT,
                       XYL_ACTION_NONE);
     pair_expect(&pair, "touches RECV");
     pair_init(&pair);
     xyl_schedule_copy(pair.schedules[1], from, to, 1, XYL_ACTION_NONE);
     pair_expect(&pair, "writes to SEND");
     pair_init(&pair);
-    xyl_schedule_copy(pair.schedules[1], to, xyl_piece_plus(to, 1), 2,
+    xyl_schedule_copy(pair.schedules[1], to, xyl_position_plus(to, 1), 2,
                       XYL_ACTION_NONE);
     pair_expect(&pair, "overlap");
 }
@@ -173,7 +173,7 @@ static void hazards(void)
         pair_init(&pair);
         first =
             xyl_schedule_copy(pair.schedules[0], to, from, 2, XYL_ACTION_NONE);
-        second = xyl_schedule_copy(pair.schedules[0], xyl_piece_plus(to, 1),
+        second = xyl_schedule_copy(pair.schedules[0], xyl_position_plus(to, 1),
                                    from, 2, k == 1 ? XYL_ACTION_NONE : first);
         read = xyl_schedule_send(pair.schedules[0], 1, 0, to, COUNT,
                                  k == 2 ? first : second);
@@ -197,7 +197,7 @@ static void waits(void)
             xyl_schedule_copy(pair.schedules[0], to, from, 2, XYL_ACTION_NONE);
         if (k / 2 != 0)
             first = xyl_schedule_nothing(pair.schedules[0], first);
-        xyl_schedule_copy(pair.schedules[0], xyl_piece_plus(to, k % 2 + 1),
+        xyl_schedule_copy(pair.schedules[0], xyl_position_plus(to, k % 2 + 1),
                           from, 2, first);
         CHECK(schedule_run_check(&pair.run));
         CHECK_EQ(schedule_run_check_waits(&pair.run), k % 2 == 0);

@@ -1,0 +1,55 @@
+/* Where something lies, for whoever writes down what is to be done with it:
+ * actions of schedules, and steps of node programs. Buffers have no addresses
+ * there, so that what is written serves any number of starts with others.
+ */
+#ifndef XYL_COLLECTIVES_DATA_POSITION_H
+#define XYL_COLLECTIVES_DATA_POSITION_H
+
+#include <stdint.h>
+
+typedef enum xyl_buffer {
+    XYL_BUFFER_SEND, /* the user's; in place: the same memory as RECV */
+    XYL_BUFFER_RECV,
+    XYL_BUFFER_TEMP, /* a schedule's own */
+    XYL_BUFFER_PRIVATE_COUNT,
+    /* On the board of a node: */
+    XYL_BUFFER_LINE = XYL_BUFFER_PRIVATE_COUNT, /* of a seat:
+                                  XYL_BOARD_INLINE_BYTES beside its count */
+    XYL_BUFFER_INPUT, /* of a seat: what it has published, in the window or
+                         where it lies */
+    XYL_BUFFER_BOARD  /* the window behind all inputs */
+} xyl_buffer_t;
+
+/* `at` counts elements in a schedule, and packed bytes in a node program, where
+ * that of SEND and RECV is for piece 0. */
+typedef struct xyl_position {
+    xyl_buffer_t buffer;
+    uint32_t seat; /* LINE, INPUT */
+    uint64_t at;
+} xyl_position_t;
+
+static inline int xyl_buffer_is_private(xyl_buffer_t buffer)
+{
+    return buffer < XYL_BUFFER_PRIVATE_COUNT;
+}
+
+static inline xyl_position_t xyl_position_of(xyl_buffer_t buffer, uint32_t seat,
+                                             uint64_t at)
+{
+    return (xyl_position_t){buffer, seat, at};
+}
+
+static inline xyl_position_t xyl_position(xyl_buffer_t buffer, uint64_t at)
+{
+    return (xyl_position_t){buffer, 0, at};
+}
+
+/* `count` further on. */
+static inline xyl_position_t xyl_position_plus(xyl_position_t position,
+                                               uint64_t count)
+{
+    position.at += count;
+    return position;
+}
+
+#endif
