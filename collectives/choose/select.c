@@ -160,8 +160,11 @@ void xyl_select_windows(const xylem_coll_args_t *args,
 int xyl_select_arrival_order(const xylem_team_t *team,
                              const xylem_coll_args_t *args, int is_commutative)
 {
-    return is_commutative && ((args->flags & XYLEM_FLAG_ARRIVAL_ORDER) != 0 ||
-                              !team->context->config.deterministic);
+    return is_commutative &&
+           ((args->flags & XYLEM_FLAG_ARRIVAL_ORDER) != 0 ||
+            team->context->config.reduce_order == XYL_ORDER_ARRIVAL ||
+            (xyl_coll_traits(args->coll)->reduces &&
+             xyl_op_is_orderless(args->op, args->type)));
 }
 
 void xyl_select(const xylem_team_t *team, const xylem_coll_args_t *args,

@@ -58,6 +58,27 @@ const char *xyl_op_name(xylem_op_t op)
     return op < XYLEM_OP_COUNT ? names[op] : NULL;
 }
 
+int xyl_op_is_orderless(xylem_op_t op, xylem_type_t type)
+{
+    /* Of each class of types, whether what is defined on it is exact. */
+    enum {
+        EXACT_RAW = 1,
+        EXACT_INTEGER = 1,
+        EXACT_LOGICAL = 1,
+        EXACT_REAL = 0,
+        EXACT_COMPLEX = 0,
+        EXACT_PAIR = 0,
+        EXACT_FLOAT16 = 0,
+        EXACT_BFLOAT16 = 0
+    };
+#define IS_EXACT(enumerator, name, class, c_type)                              \
+    [XYLEM_##enumerator] = EXACT_##class,
+    static const char is_exact[XYLEM_TYPE_COUNT] = {XYL_TYPE_MAP(IS_EXACT)};
+#undef IS_EXACT
+
+    return op < XYLEM_OP_COUNT && type < XYLEM_TYPE_COUNT && is_exact[type];
+}
+
 #ifdef XYL_KERNELS_X86
 /* Conversions of binary16. Every processor with AVX2 has them, but a virtual
  * machine may hide them. clang 14 has no name for them. */

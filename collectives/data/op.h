@@ -43,6 +43,11 @@ static inline void xyl_combiner_apply(const xyl_combiner_t *combiner,
         combiner->fn(result, left, right, count, combiner->fn_arg);
 }
 
+/* 1 when a predefined operation gives the same bits in whatever order
+ * contributions are combined. Not MIN and MAX of floating-point numbers, where
+ * it shows in NaN and in the signs of zeros, nor pairs, whose gaps it may. */
+int xyl_op_is_orderless(xylem_op_t op, xylem_type_t type);
+
 /* Static strings. */
 const char *xyl_type_name(xylem_type_t type); /* "float64"; NULL: none */
 const char *xyl_op_name(xylem_op_t op);       /* "sum"; NULL: none */

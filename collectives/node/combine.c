@@ -248,7 +248,7 @@ static void bring_back(const xyl_combine_piece_t *piece, xyl_combine_t *combine)
 static void set_full(const xyl_combine_piece_t *piece, uint32_t segment)
 {
     piece->shm->ops->set(piece->shm, &piece->full[segment], piece->full_value,
-                         &piece->reader, 1);
+                         piece->full_readers, piece->full_count);
 }
 
 xyl_combine_next_t xyl_combine_step(const xyl_combine_piece_t *piece,

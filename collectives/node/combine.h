@@ -66,11 +66,12 @@ typedef struct xyl_combine_piece {
     uint32_t seat, seats;
     const uint32_t *ranks; /* [seats] of the job */
     uint32_t *readers;     /* [seats] scratch */
-    /* [segments] flags; `full_value` is stored for rank `reader` when all have
-     * added. */
+    /* [segments] flags; `full_value` is stored for the `full_count` ranks of
+     * `full_readers` when all have added. */
     _Atomic uint64_t *full;
     uint64_t full_value;
-    uint32_t reader;
+    const uint32_t *full_readers;
+    uint32_t full_count;
 } xyl_combine_piece_t;
 
 /* Cells of a segment. */

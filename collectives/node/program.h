@@ -44,7 +44,8 @@ typedef enum xyl_step_kind {
                          and posts word i */
     XYL_STEP_COMBINE, /* adds `from` to the sums behind all inputs, slice by
                          slice, in any order; whoever is the last to add to
-                         slice i posts word i */
+                         slice i posts word i. All seats do so if it is for all,
+                         else all but post_seat */
     XYL_STEP_COLLECT, /* to = from op sum, for each slice whose word is posted;
                           emits each */
     XYL_STEP_ELECT    /* until a seat has claimed to lead the stage */

@@ -49,11 +49,12 @@ static int may_go(const xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     case XYL_WAIT_ALL_COUNTS:
         return has_counts(node, piece, step->wait_for, &strand->seen,
                           node->board->seat);
-    case XYL_WAIT_WORD:
+    case XYL_WAIT_WORD: /* that of a segment beyond the last may not come */
         return xyl_board_get(
                    node->board,
                    xyl_board_word(node->board, piece->slot, step->wait_for)) >=
-               xyl_board_value(piece->number, 1);
+                   xyl_board_value(piece->number, 1) ||
+               xyl_node_bytes_of(node, piece, step) == 0;
     case XYL_WAIT_STRANDS:
         return piece->strands_left == 1;
     case XYL_WAIT_SEGMENT:

@@ -45,7 +45,8 @@ static uint64_t part_of(const xyl_node_sum_t *sum, uint64_t left)
 static xyl_combine_piece_t piece_of(const xyl_node_sum_t *sum)
 {
     const xyl_board_t *board = sum->board;
-    uint32_t segments = segments_of(sum);
+    uint32_t segments = segments_of(sum), root = sum->step->post_seat;
+    int is_for_all = root == XYL_BOARD_ALL;
 
     return (xyl_combine_piece_t){
         .shm = board->shm,
@@ -53,7 +54,7 @@ static xyl_combine_piece_t piece_of(const xyl_node_sum_t *sum)
         .number = sum->number,
         .segments = segments,
         .spares = sum->step->spares,
-        .contributors = board->seats - 1,
+        .contributors = board->seats - (uint32_t)!is_for_all,
         /* Seats that come together begin apart. */
         .first = (uint32_t)((uint64_t)board->seat * segments / board->seats),
         .seat = board->seat,
@@ -62,7 +63,8 @@ static xyl_combine_piece_t piece_of(const xyl_node_sum_t *sum)
         .readers = board->readers,
         .full = xyl_board_word(board, sum->slot, 0),
         .full_value = xyl_board_value(sum->number, 1),
-        .reader = board->ranks[sum->step->post_seat]};
+        .full_readers = is_for_all ? board->ranks : &board->ranks[root],
+        .full_count = is_for_all ? board->seats : 1};
 }
 
 /* A part of what is to be done with the cell that this seat has. */

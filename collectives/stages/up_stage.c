@@ -4,7 +4,7 @@
  * Contributions of a segment have a fixed order: the children of lower rank,
  * then this rank, then the other children (commutative: this rank first, then
  * the children, those with the smallest subtrees ahead, which come early). They
- * are combined in this order whenever they come (deterministic), or as they
+ * are combined in this order whenever they come (fixed order), or as they
  * come.
  *
  * Each child has `window` temporary buffers; index i of a child lies in buffer

@@ -20,6 +20,9 @@ enum {
 /* Values of XYLEM_BOOTSTRAP. */
 enum { XYL_BOOTSTRAP_AUTO, XYL_BOOTSTRAP_PMIX, XYL_BOOTSTRAP_SINGLE };
 
+/* Values of XYLEM_REDUCE_ORDER. */
+enum { XYL_ORDER_FIXED, XYL_ORDER_ARRIVAL };
+
 /* Values of XYLEM_SHM. */
 enum { XYL_SHM_AUTO, XYL_SHM_OFF };
 
@@ -124,9 +127,12 @@ enum { XYL_CONFIG_SCHEDULE_FIRST = 256 };
       "The same for reduce_scatter_block.")                                    \
     X(scan, SCAN, ALGORITHM, "auto", 1, "The same for scan.")                  \
     X(exscan, EXSCAN, ALGORITHM, "auto", 1, "The same for exscan.")            \
-    X(deterministic, DETERMINISTIC, BOOL, "on", 1,                             \
-      "on combines contributions in a fixed order; off allows the order of "   \
-      "arrival where the operation is commutative.")
+    X(reduce_order, REDUCE_ORDER, ORDER, "fixed", 1,                           \
+      "Order in which reductions combine: fixed (equal calls give equal "      \
+      "bits) or arrival (whoever comes adds and waits for fewer; sums of "     \
+      "floating-point numbers may differ from run to run). Operations whose "  \
+      "bits do not depend on it always take the order of arrival, those that " \
+      "do not commute never.")
 
 typedef struct xyl_config {
 #define XYL_CONFIG_FIELD(field, name, type, preset, same, help) uint64_t field;

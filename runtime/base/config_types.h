@@ -11,13 +11,13 @@
     X(BOOTSTRAP)                                                               \
     X(PROGRESS)                                                                \
     X(SHM)                                                                     \
+    X(ORDER)                                                                   \
     X(COUNT)                                                                   \
     X(CORE)                                                                    \
     X(GROUPS)                                                                  \
     X(BYTES)                                                                   \
     X(PATH)                                                                    \
-    X(ALGORITHM)                                                               \
-    X(BOOL)
+    X(ALGORITHM)
 
 #define XYL_CONFIG_TYPE_DECLARE(type)                                          \
     xylem_status_t xyl_config_parse_##type(const char *text,                   \

@@ -346,11 +346,11 @@ test_death()
     cross death "${progresses[*]}" '5 1 1 cold' '4 0 11 warm' '4 2 2 cold' \
         '5 1 12 warm XYLEM_NOISE_BUDGET=256K' '5 3 3 cold' '4 2 13 warm' \
         '4 0 4 cold XYLEM_NOISE_BUDGET=64K' '5 3 14 warm' \
-        '3 1 15 cold XYLEM_NOISE_BUDGET=256K XYLEM_DETERMINISTIC=off' \
-        '5 1 16 warm XYLEM_DETERMINISTIC=off' '4 0 17 cold XYLEM_SHM=off' \
+        '3 1 15 cold XYLEM_NOISE_BUDGET=256K XYLEM_REDUCE_ORDER=arrival' \
+        '5 1 16 warm XYLEM_REDUCE_ORDER=arrival' '4 0 17 cold XYLEM_SHM=off' \
         '5 3 18 warm XYLEM_SHM=off' '4 1 21 idle' \
         '3 2 22 full XYLEM_NOISE_BUDGET=64K' '4 0 23 combine' \
-        '5 2 24 combine XYLEM_DETERMINISTIC=off' '2 1 25 idle' \
+        '5 2 24 combine XYLEM_REDUCE_ORDER=arrival' '2 1 25 idle' \
         '4 3 26 full' '3 0 27 combine XYLEM_SHM=off' \
         '4 2 5 warm XYLEM_SHM=off UCX_TLS=tcp,self' \
         '4 0 6 cold XYLEM_SHM=off UCX_RNDV_THRESH=0'

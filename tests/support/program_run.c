@@ -315,7 +315,7 @@ static int may_go(const program_run_t *run, const strand_t *strand)
     case XYL_WAIT_ALL_COUNTS:
         return others_have(run, strand->seat, step->wait_for);
     case XYL_WAIT_WORD:
-        return step->wait_for < XYL_BOARD_WORDS &&
+        return program_step_bytes(run, strand, step) == 0 ||
                run->piece->words[step->wait_for].clock != NULL;
     case XYL_WAIT_STRANDS:
         return program_others_end(run, strand);
@@ -346,7 +346,7 @@ static int see(program_run_t *run, strand_t *strand, const xyl_step_t *step)
         return see_all(run, strand, step->wait_for, strand->seat);
     if (step->wait == XYL_WAIT_STRANDS)
         program_see_others(run, strand);
-    if (step->wait == XYL_WAIT_WORD)
+    if (step->wait == XYL_WAIT_WORD && program_step_bytes(run, strand, step))
         return program_see(run, strand, &run->piece->words[step->wait_for]);
     return 1;
 }

@@ -122,7 +122,7 @@ static int add(program_run_t *run, strand_t *strand, const xyl_step_t *step,
         run->options->combine(cell, cell, own, bytes);
     memcpy(sum->clock, strand->clock, run->piece->strands * sizeof *sum->clock);
     strand->clock[strand->number]++;
-    if (sum->value + 1 < run->seats)
+    if (sum->value + (step->post_seat != XYL_BOARD_ALL) < run->seats)
         return 1;
     return program_post_word(run, strand, slice, step->post_seat);
 }

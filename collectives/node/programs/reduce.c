@@ -3,9 +3,10 @@
  * at once, each the next that nobody has taken, and whoever gets the result
  * copies it out. Contributions are combined in the order of seats.
  *
- * In the order of arrival a long reduce has one buffer in the window instead of
- * one per seat, to which every seat but the root adds and then leaves; the root
- * adds last. See combine.h. */
+ * In the order of arrival there is one buffer in the window instead of one per
+ * seat. In a reduce every seat but the root adds to it and leaves, and the root
+ * adds last; in an allreduce all add, and copy out what is full. See
+ * combine.h. */
 #include "collectives/node/programs/parts.h"
 
 enum {
@@ -103,7 +104,7 @@ static void write_results(const xyl_problem_t *problem,
 
 /* ---- in the order of arrival ---- */
 
-/* With one contributor nobody is in anybody's way. */
+/* In a reduce of two seats one contributes, and nobody is in its way. */
 static uint32_t spares_of(const xyl_problem_t *problem)
 {
     if (problem->ranks <= 2)
@@ -129,19 +130,23 @@ static uint64_t sum_segment_of(const xyl_problem_t *problem, uint64_t room)
 static void write_sum(const xyl_problem_t *problem, xyl_node_program_t *program,
                       uint32_t spares)
 {
-    int is_root = problem->rank == problem->root;
-    xyl_step_t *step = xyl_node_step(
-        program, is_root ? XYL_STEP_COLLECT : XYL_STEP_COMBINE,
-        xyl_position_of(is_root ? XYL_BUFFER_RECV : XYL_BUFFER_BOARD, 0, 0),
-        xyl_position_of(XYL_BUFFER_SEND, 0, 0), program->piece_bytes);
+    int is_reduce = problem->coll == XYLEM_COLL_REDUCE;
+    int collects = is_reduce && problem->rank == problem->root;
+    xyl_step_t *step;
 
+    xyl_node_strand(program);
+    step = xyl_node_step(
+        program, collects ? XYL_STEP_COLLECT : XYL_STEP_COMBINE,
+        xyl_position_of(collects ? XYL_BUFFER_RECV : XYL_BUFFER_BOARD, 0, 0),
+        xyl_position_of(XYL_BUFFER_SEND, 0, 0), program->piece_bytes);
     if (step == NULL)
         return;
     step->total = xyl_problem_bytes(problem);
     step->slices = program->segments;
     step->slice_bytes = program->segment_bytes;
     step->spares = spares;
-    step->post_seat = problem->root;
+    if (is_reduce)
+        step->post_seat = problem->root;
 }
 
 /* Sums begin at multiples of a line, as do spares. */
@@ -159,6 +164,8 @@ static void write_as_they_come(const xyl_problem_t *problem,
     program->board_bytes =
         xyl_board_whole_lines(program->piece_bytes) + spares * spare_bytes;
     write_sum(problem, program, spares);
+    if (problem->coll == XYLEM_COLL_ALLREDUCE)
+        write_results(problem, program);
 }
 
 /* ---- in the order of seats ---- */
@@ -198,7 +205,7 @@ void xyl_node_reduce(const xyl_problem_t *problem, xyl_node_program_t *program)
         xyl_node_reduce_alone(problem, program);
         return;
     }
-    if (problem->coll == XYLEM_COLL_REDUCE && problem->in_arrival_order) {
+    if (problem->in_arrival_order) {
         write_as_they_come(problem, program);
         return;
     }

@@ -93,11 +93,9 @@ static const reading_t readings[] = {
     {TYPE(ALGORITHM), "binary:2", 0, NULL},
     {TYPE(ALGORITHM), "k", 0, NULL},
     {TYPE(ALGORITHM), "", 0, NULL},
-    {TYPE(BOOL), "on", 1, "on"},
-    {TYPE(BOOL), "0", 0, "off"},
-    {TYPE(BOOL), "YES", 1, "on"},
-    {TYPE(BOOL), "false", 0, "off"},
-    {TYPE(BOOL), "2", 0, NULL},
+    {TYPE(ORDER), "fixed", XYL_ORDER_FIXED, "fixed"},
+    {TYPE(ORDER), "Arrival", XYL_ORDER_ARRIVAL, "arrival"},
+    {TYPE(ORDER), "on", 0, NULL},
 };
 
 static void test_types(void)

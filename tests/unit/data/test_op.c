@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "simulator/random.h"
 #include "tests/support/check.h"
 
 typedef struct int16_int {
@@ -211,6 +212,46 @@ static void test_integers(void)
     CHECK_EQ(word, 4);
 }
 
+/* What is said to need no order: of chance bytes, a + (b + c) and (c + a) + b
+ * have equal bits. */
+static void check_orderless(xylem_op_t op, xylem_type_t type, uint64_t *random)
+{
+    enum { COUNT = 64 };
+    xyl_kernel_fn kernel = xyl_kernel_find(op, type, xyl_isa_best());
+    _Alignas(64) char of[3][COUNT * 16], left[COUNT * 16], right[COUNT * 16];
+    size_t bytes = COUNT * xylem_type_bytes(type), i;
+
+    for (i = 0; i < 3 * bytes; i++)
+        of[i / bytes][i % bytes] = (char)random_below(random, 256);
+    kernel(right, of[1], of[2], COUNT);
+    kernel(right, of[0], right, COUNT);
+    kernel(left, of[2], of[0], COUNT);
+    kernel(left, left, of[1], COUNT);
+    CHECK(memcmp(left, right, bytes) == 0);
+}
+
+static void test_orderless(void)
+{
+    uint64_t random = random_mix(5);
+    xylem_type_t type;
+    xylem_op_t op;
+
+    for (type = 0; type < XYLEM_TYPE_COUNT; type++)
+        for (op = 0; op < XYLEM_OP_COUNT; op++)
+            if (xyl_op_is_orderless(op, type) &&
+                xyl_kernel_find(op, type, XYL_ISA_BASE) != NULL)
+                check_orderless(op, type, &random);
+    CHECK(xyl_op_is_orderless(XYLEM_SUM, XYLEM_INT64));
+    CHECK(xyl_op_is_orderless(XYLEM_MIN, XYLEM_UINT8));
+    CHECK(xyl_op_is_orderless(XYLEM_LXOR, XYLEM_BOOL));
+    CHECK(xyl_op_is_orderless(XYLEM_BAND, XYLEM_BYTE));
+    CHECK(!xyl_op_is_orderless(XYLEM_SUM, XYLEM_FLOAT64));
+    CHECK(!xyl_op_is_orderless(XYLEM_MAX, XYLEM_FLOAT32));
+    CHECK(!xyl_op_is_orderless(XYLEM_MINLOC, XYLEM_PAIR_INT32_INT));
+    CHECK(!xyl_op_is_orderless(XYLEM_OP_COUNT, XYLEM_INT8));
+    CHECK(!xyl_op_is_orderless(XYLEM_SUM, XYLEM_TYPE_BLOCK(8)));
+}
+
 static void test_reals(void)
 {
     const float nan = (float)NAN;
@@ -286,6 +327,7 @@ static const check_case_t cases[] = {
     {"op: which operation is defined on which type", test_combinations},
     {"op: choice of the instruction set", test_isas},
     {"op: integers wrap around", test_integers},
+    {"op: what needs no order is exact", test_orderless},
     {"op: NaNs and signed zeros", test_reals},
     {"op: 16-bit numbers round to even", test_halves},
     {"op: complex products are not fused", test_complex},

@@ -76,7 +76,7 @@ typedef struct world {
 } world_t;
 
 static void world_init(world_t *world, uint64_t seed, uint32_t ranks,
-                       const char *deterministic)
+                       const char *order)
 {
     static const size_t eager[] = {0, 64, 1024, SIZE_MAX};
     static const char *const budgets[] = {
@@ -86,7 +86,7 @@ static void world_init(world_t *world, uint64_t seed, uint32_t ranks,
     static const char *const bypasses[] = {"BYPASS_US=0", "BYPASS_US=1",
                                            "BYPASS_US=30"};
     const char *settings[] = {budgets[random_below(&random, 3)],
-                              deterministic,
+                              order,
                               "SHARE_BYTES=1K",
                               seed % 4 < 2 ? "NODE_GROUPS=off"
                                            : "NODE_GROUPS=2",
@@ -170,7 +170,7 @@ static call_case_t random_case(uint64_t *random, xylem_coll_t coll,
     return c;
 }
 
-static void cases_of(uint64_t seed, const char *deterministic)
+static void cases_of(uint64_t seed, const char *order)
 {
     uint64_t random = random_mix(seed);
     xylem_coll_t coll;
@@ -182,7 +182,7 @@ static void cases_of(uint64_t seed, const char *deterministic)
             call_case_t c = random_case(&random, coll,
                                         random_between(&random, 1, RANKS_MAX));
             uint64_t own = random_next(&random);
-            world_init(&world, own, c.ranks, deterministic);
+            world_init(&world, own, c.ranks, order);
             if (fits(&world, &c))
                 run_case(&world, &c, own);
             fabric_destroy(world.fabric);
@@ -191,12 +191,12 @@ static void cases_of(uint64_t seed, const char *deterministic)
 
 static void test_fixed_order(void)
 {
-    cases_of(31, "DETERMINISTIC=on");
+    cases_of(31, "REDUCE_ORDER=fixed");
 }
 
 static void test_order_of_arrival(void)
 {
-    cases_of(32, "DETERMINISTIC=off");
+    cases_of(32, "REDUCE_ORDER=arrival");
 }
 
 /* What selection takes where nothing is said. */
@@ -213,7 +213,7 @@ static void test_by_choice(void)
                                         random_between(&random, 1, RANKS_MAX));
             uint64_t own = random_next(&random);
             c.algorithm[0] = '\0';
-            world_init(&world, own, c.ranks, "DETERMINISTIC=on");
+            world_init(&world, own, c.ranks, "REDUCE_ORDER=fixed");
             run_case(&world, &c, own);
             fabric_destroy(world.fabric);
         }
@@ -243,7 +243,7 @@ static void test_many_at_once(void)
 
     for (n = 0; n < MIXED_WORLDS; n++) {
         ranks = random_between(&random, 2, RANKS_MAX);
-        world_init(&world, random_next(&random), ranks, "DETERMINISTIC=off");
+        world_init(&world, random_next(&random), ranks, "REDUCE_ORDER=arrival");
         for (i = 0; i < MIXED_OPERATIONS; i++) {
             call_case_t c = mixed_case(&random, &world, ranks);
             call_run_init(&runs[i], world.fabric, NULL, &c);
@@ -273,7 +273,7 @@ static void test_one_is_late(void)
         call_case_t c;
         ranks = random_between(&random, 2, RANKS_MAX);
         late = random_below(&random, ranks);
-        world_init(&world, random_next(&random), ranks, "DETERMINISTIC=on");
+        world_init(&world, random_next(&random), ranks, "REDUCE_ORDER=fixed");
         c = mixed_case(&random, &world, ranks);
         call_run_init(&run, world.fabric, NULL, &c);
         for (rank = 0; rank < ranks; rank++)
@@ -332,7 +332,7 @@ static void one_dies(uint64_t seed)
     call_run_t runs[DYING_OPERATIONS];
     world_t world;
 
-    world_init(&world, seed, ranks, "DETERMINISTIC=off");
+    world_init(&world, seed, ranks, "REDUCE_ORDER=arrival");
     for (i = 0; i < DYING_OPERATIONS; i++) {
         call_case_t c = mixed_case(&random, &world, ranks);
         c.types = CALL_TYPES_PLAIN;

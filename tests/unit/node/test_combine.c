@@ -120,7 +120,8 @@ static xyl_combine_piece_t piece_of(play_t *play, uint32_t seat)
                                  .readers = play->readers,
                                  .full = play->full,
                                  .full_value = NUMBER << 16 | 1,
-                                 .reader = play->size.seats};
+                                 .full_readers = &play->ranks[play->size.seats],
+                                 .full_count = 1};
 }
 
 static void play_init(play_t *play, const extent_t *size)

@@ -117,7 +117,8 @@ static void contribute(one_t *one, uint64_t round, uint32_t segments)
                                  .readers = one->readers,
                                  .full = crowd->full,
                                  .full_value = round,
-                                 .reader = THREADS};
+                                 .full_readers = &crowd->ranks[THREADS],
+                                 .full_count = 1};
     xyl_combine_t combine = {.state = XYL_COMBINE_FRESH};
     xyl_combine_next_t next;
 

@@ -35,8 +35,8 @@ static void draw_places(uint64_t *random, uint32_t ranks, xylem_place_t *places)
 }
 
 /* `sees`: ranks read what others send where it lies. */
-static fabric_t *random_fabric(uint64_t seed, uint32_t ranks,
-                               const char *deterministic, int sees)
+static fabric_t *random_fabric(uint64_t seed, uint32_t ranks, const char *order,
+                               int sees)
 {
     static const char *const shares[] = {"SHARE_BYTES=1", "SHARE_BYTES=3K"};
     static const char *const budgets[] = {
@@ -45,7 +45,7 @@ static fabric_t *random_fabric(uint64_t seed, uint32_t ranks,
                                          "NODE_GROUPS=2", "NODE_GROUPS=5"};
     uint64_t random = random_mix(seed);
     const char *settings[] = {budgets[random_below(&random, 3)],
-                              deterministic,
+                              order,
                               shares[random_below(&random, 4) == 0],
                               random_below(&random, 2) == 0 ? "PAST_CACHES=0"
                                                             : "PAST_CACHES=1",
@@ -75,10 +75,10 @@ static call_case_t random_case(uint64_t *random, xylem_coll_t coll,
     return c;
 }
 
-static void one_case_of(const call_case_t *c, uint64_t seed,
-                        const char *deterministic, int sees)
+static void one_case_of(const call_case_t *c, uint64_t seed, const char *order,
+                        int sees)
 {
-    fabric_t *fabric = random_fabric(seed, c->ranks, deterministic, sees);
+    fabric_t *fabric = random_fabric(seed, c->ranks, order, sees);
     uint64_t random = random_mix(seed);
     uint32_t start, starts;
     call_run_t run;
@@ -97,11 +97,10 @@ static void one_case_of(const call_case_t *c, uint64_t seed,
     fabric_destroy(fabric);
 }
 
-static void one_case(const call_case_t *c, uint64_t seed,
-                     const char *deterministic)
+static void one_case(const call_case_t *c, uint64_t seed, const char *order)
 {
-    one_case_of(c, seed, deterministic, 0);
-    one_case_of(c, seed, deterministic, 1);
+    one_case_of(c, seed, order, 0);
+    one_case_of(c, seed, order, 1);
 }
 
 static void test_every_collective(void)
@@ -114,7 +113,7 @@ static void test_every_collective(void)
         for (n = 0; n < CASES && xyl_node_algorithm(coll) != NULL; n++) {
             call_case_t c = random_case(&random, coll,
                                         random_between(&random, 2, RANKS_MAX));
-            one_case(&c, random_next(&random), "DETERMINISTIC=on");
+            one_case(&c, random_next(&random), "REDUCE_ORDER=fixed");
         }
 }
 
@@ -124,12 +123,13 @@ static void test_order_of_arrival(void)
     uint32_t n;
 
     for (n = 0; n < 4 * CASES; n++) {
-        call_case_t c = random_case(&random, XYLEM_COLL_REDUCE,
-                                    random_between(&random, 2, RANKS_MAX));
+        call_case_t c = random_case(
+            &random, n % 2 == 0 ? XYLEM_COLL_REDUCE : XYLEM_COLL_ALLREDUCE,
+            random_between(&random, 2, RANKS_MAX));
         if (random_below(&random, 2) == 0)
             c.count = random_below(&random, 20000);
         c.is_ordered = random_below(&random, 8) == 0;
-        one_case(&c, random_next(&random), "DETERMINISTIC=off");
+        one_case(&c, random_next(&random), "REDUCE_ORDER=arrival");
     }
 }
 
@@ -138,7 +138,7 @@ static void one_parts_case(uint64_t *random, int sees)
 {
     uint32_t ranks = random_between(random, 2, RANKS_MAX);
     uint64_t seed = random_next(random);
-    fabric_t *fabric = random_fabric(seed, ranks, "DETERMINISTIC=on", sees);
+    fabric_t *fabric = random_fabric(seed, ranks, "REDUCE_ORDER=fixed", sees);
     coll_case_t c = coll_case_random(random, ranks);
     coll_run_t run;
 
@@ -188,8 +188,8 @@ static void test_many_at_once(void)
         fabric_t *fabric;
         ranks = random_between(&random, 2, RANKS_MAX);
         fabric = random_fabric(random_next(&random), ranks,
-                               world % 2 == 0 ? "DETERMINISTIC=on"
-                                              : "DETERMINISTIC=off",
+                               world % 2 == 0 ? "REDUCE_ORDER=fixed"
+                                              : "REDUCE_ORDER=arrival",
                                world / 2 % 2 == 1);
         for (i = 0; i < MIXED_OPERATIONS; i++) {
             call_case_t c = mixed_case(&random, ranks);
@@ -216,7 +216,7 @@ static void one_dies(uint64_t seed)
     uint32_t ranks = random_between(&random, 3, 8), i;
     uint32_t victim = random_below(&random, ranks);
     fabric_t *fabric =
-        random_fabric(seed, ranks, "DETERMINISTIC=off", seed % 2 == 1);
+        random_fabric(seed, ranks, "REDUCE_ORDER=arrival", seed % 2 == 1);
     call_run_t runs[DYING_OPERATIONS];
 
     for (i = 0; i < DYING_OPERATIONS; i++) {
@@ -326,7 +326,7 @@ static void start_all(call_run_t *runs, uint32_t rank)
 static void test_leaves_run_ahead(void)
 {
     static const char *const settings[] = {"NOISE_BUDGET=4M",
-                                           "DETERMINISTIC=off", NULL};
+                                           "REDUCE_ORDER=arrival", NULL};
     fabric_options_t options = {
         .seed = 3, .reorder = 1, .shares_memory = 1, .settings = settings};
     call_case_t c = {.coll = XYLEM_COLL_REDUCE,
