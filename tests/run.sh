@@ -22,6 +22,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 cd "$root" || exit 1
 logs=$root/build/logs
 log_lines_shown_max=80
+progress_seconds=10 # between two lines that say how far a phase is
 
 quick=no
 install=yes
@@ -65,13 +66,46 @@ count()
     return 0
 }
 
+# Prints how far a phase is, as its log says: "[12/464] ..." of ninja, or
+# "12/76 xylem:unit / test_tree OK ..." of meson test.
+position()
+{
+    tail -c 20000 "$1" | awk '
+        match($0, /^\[[0-9]+\/[0-9]+\]/) {
+            at = substr($0, 2, RLENGTH - 2); last = ""; bad = 0
+        }
+        match($0, /^ *[0-9]+\/[0-9]+ xylem:/) {
+            at = $1; last = ", last " $4
+        }
+        END { if (at != "") { sub(/\//, " of ", at); print at last } }'
+}
+
+# Says every few seconds how far a phase is, as long as this script lives.
+follow()
+{
+    local name=$1 begin=$SECONDS next=$progress_seconds
+
+    while sleep 1 && kill -0 $$ 2>/dev/null; do
+        ((SECONDS - begin >= next)) || continue
+        printf '  %-22s %4d s  %s\n' "$name" $((SECONDS - begin)) \
+            "$(position "$logs/$name.log")"
+        next=$((SECONDS - begin + progress_seconds))
+    done
+}
+
 # Runs a command as a named phase, with its output in the log of that name.
 phase()
 {
-    local name=$1 begin=$SECONDS status=0
+    local name=$1 begin=$SECONDS status=0 follower
     shift
 
-    "$@" >"$logs/$name.log" 2>&1 </dev/null || status=$?
+    : >"$logs/$name.log"
+    # It is the one that runs in the background: what does, ignores SIGINT.
+    follow "$name" &
+    follower=$!
+    PYTHONUNBUFFERED=1 "$@" >"$logs/$name.log" 2>&1 </dev/null || status=$?
+    kill "$follower" 2>/dev/null
+    wait "$follower" 2>/dev/null
     printf '%-24s %4d s%s\n' "$name" $((SECONDS - begin)) \
         "$( ((status == 0)) || echo '  failed')"
     return "$status"
