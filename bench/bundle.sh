@@ -217,7 +217,7 @@ mpirun=(mpirun.openmpi --oversubscribe --bind-to none
     --mca pml ucx --mca opal_common_ucx_tls any
     --mca opal_common_ucx_devices any)
 ((EUID != 0)) || mpirun+=(--allow-run-as-root)
-work=(-c bcast -b 1M -e 1M -n 5 --check)
+work=(-c bcast -b 1M -e 1M -i 5 --check)
 
 # A library found nowhere, or found on the machine though it is in the bundle.
 libraries=$("$here/run-in-bundle.sh" find "$here" -type f \

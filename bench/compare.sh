@@ -16,7 +16,7 @@ usage()
 usage: bench/compare.sh [options]
 
   -c, --colls LIST  collectives, or all (default bcast,reduce)
-  --np N            ranks (default: the number of cores)
+  -n, --np N        ranks (default: the number of cores)
   --cluster N,P     N nodes of P ranks instead: a cluster of namespaces, made
                     by tests/cluster/run.sh, with TCP between its nodes; then
                     the default is event,openmpi-tuned,openmpi-han,openmpi-adapt
@@ -53,7 +53,7 @@ bin=$here/../build/release/bench
 while [ $# -gt 0 ]; do
     case $1 in
     -c | --colls) colls=${2-} ;;
-    --np) np=${2-} ;;
+    -n | --np) np=${2-} ;;
     --impls) impls=${2-} ;;
     --cluster) cluster=${2-} ;;
     --begin) begin=${2-} ;;

@@ -159,7 +159,7 @@ experiment one-rank -n "$delay_ranks" -c bcast --one-rank 1 --delay-ms 1 \
     --limit 40 --algorithm binary "${delay[@]}"
 
 say "in simulation: bcast on 256 ranks of Cori"
-"$release/simulator/xylem-sim" -m cori -n 8 -p 32 -c bcast "${simulated[@]}" \
+"$release/simulator/xylem-sim" -m cori -N 8 -p 32 -c bcast "${simulated[@]}" \
     --noise 'uniform:10Hz,0-10ms;uniform:10Hz,0-20ms' \
     --csv "$out/simulated.csv" | tee "$out/simulated.txt" ||
     failures=$((failures + 1))

@@ -45,6 +45,9 @@ void xyl_complain(const char *format, ...)
 /* ------------------------------------------------------------------------ */
 /* Options                                                                  */
 
+/* In the order of their names in options.c. */
+typedef enum xyl_map { XYL_MAP_BLOCK, XYL_MAP_CYCLIC } xyl_map_t;
+
 typedef enum xyl_bind {
     XYL_BIND_AUTO,
     XYL_BIND_CORE,
@@ -54,11 +57,11 @@ typedef enum xyl_bind {
 typedef struct xyl_options {
     unsigned ranks;
     unsigned nodes; /* 0: this machine under its own name */
-    bool cyclic;
-    bool tag;
-    bool no_kill;
-    bool done; /* help or version has been printed: nothing to run */
-    xyl_bind_t bind;
+    unsigned map;   /* xyl_map_t */
+    unsigned bind;  /* xyl_bind_t */
+    unsigned tag;
+    unsigned no_kill;
+    bool done;        /* help or version has been printed: nothing to run */
     double timeout_s; /* 0: none */
     double grace_s;
     char **settings; /* NAME=VALUE, ended by NULL; strings of main's argv */

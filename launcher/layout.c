@@ -13,7 +13,7 @@ int xyl_layout_init(xyl_layout_t *layout, const xyl_options_t *options)
     *layout = (xyl_layout_t){
         .ranks = options->ranks,
         .nodes = options->nodes > 0 ? options->nodes : 1,
-        .cyclic = options->cyclic,
+        .cyclic = options->map == XYL_MAP_CYCLIC,
         .presented = options->nodes > 0,
     };
     /* One byte less, so that a name that was cut is still a string. */

@@ -9,14 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/measure/stats.h"
+#include "bench/common/text.h"
 
 /* Values of getopt_long beyond all letters: the option's index is added. */
-enum { CODE_BASE = 256, CODE_HELP = CODE_BASE + CLI_OPTIONS_MAX };
+enum {
+    CODE_BASE = 256,
+    CODE_HELP = CODE_BASE + CLI_OPTIONS_MAX,
+    CODE_VERSION,
+    CODE_COMPLETION,
+    ALIASES_MAX = 8,
+    WORDS_BYTES = 120,
+    LONGS_MAX = CLI_OPTIONS_MAX + ALIASES_MAX + 4
+};
 
 struct getopt_tables {
-    struct option longs[CLI_OPTIONS_MAX + 2];
-    char shorts[2 * CLI_OPTIONS_MAX + 3];
+    struct option longs[LONGS_MAX];
+    size_t longs_count;
+    char shorts[2 * (CLI_OPTIONS_MAX + ALIASES_MAX) + 4];
+    size_t letters;
 };
 
 /* Every launcher names the rank in the environment, each in its own way. */
@@ -47,55 +57,107 @@ void cli_complain(const char *program, const char *format, ...)
     fputc('\n', stderr);
 }
 
-static void help(const struct cli *cli)
+/* ---- the tables of getopt_long ---- */
+
+static void long_add(struct getopt_tables *tables, const char *name,
+                     int has_value, int code)
 {
-    int has_bytes = 0;
+    assert(tables->longs_count < LONGS_MAX - 1); /* zeros end it */
+    tables->longs[tables->longs_count++] =
+        (struct option){.name = name,
+                        .has_arg = has_value ? required_argument : no_argument,
+                        .val = code};
+}
+
+static void letter_add(struct getopt_tables *tables, char letter, int has_value)
+{
+    tables->shorts[tables->letters++] = letter;
+    if (has_value)
+        tables->shorts[tables->letters++] = ':';
+}
+
+static size_t index_of(const struct cli *cli, const char *name)
+{
+    size_t i = 0;
+
+    while (strcmp(cli->options[i].name, name) != 0) {
+        i++;
+        assert(i < cli->options_count);
+    }
+    return i;
+}
+
+static void aliases_add(const struct cli *cli, struct getopt_tables *tables)
+{
     size_t i;
 
-    printf("usage: %s %s\n\n%s\n\noptions:\n", cli->program, cli->usage,
-           cli->summary);
-    for (i = 0; i < cli->options_count; i++) {
-        const struct cli_option *option = &cli->options[i];
-        char name[64];
+    assert(cli->aliases_count <= ALIASES_MAX);
+    for (i = 0; i < cli->aliases_count; i++) {
+        const struct cli_alias *alias = &cli->aliases[i];
+        size_t index = index_of(cli, alias->name);
+        int has_value = cli->options[index].kind != CLI_FLAG;
 
-        has_bytes |= option->kind == CLI_BYTES;
-        snprintf(name, sizeof name, "--%s%s%s", option->name,
-                 option->kind == CLI_FLAG ? "" : " ",
-                 option->kind == CLI_FLAG ? "" : option->arg);
-        if (option->letter != 0)
-            printf("  -%c, %-22s %s\n", option->letter, name, option->help);
+        if (alias->old[1] == '\0')
+            letter_add(tables, alias->old[0], has_value);
         else
-            printf("      %-22s %s\n", name, option->help);
+            long_add(tables, alias->old, has_value, CODE_BASE + (int)index);
     }
-    printf("  -h, %-22s %s\n", "--help", "this text");
-    if (has_bytes)
-        puts("\nBYTES may end in K, M or G (1024, 1024^2, 1024^3).");
+}
+
+static int takes_rest(const struct cli *cli)
+{
+    size_t i;
+
+    for (i = 0; i < cli->options_count; i++) {
+        if (cli->options[i].kind == CLI_REST)
+            return 1;
+    }
+    return 0;
 }
 
 static void tables_build(const struct cli *cli, struct getopt_tables *tables)
 {
-    size_t letters = 0;
     size_t i;
 
     assert(cli->options_count <= CLI_OPTIONS_MAX);
     memset(tables, 0, sizeof *tables);
-    tables->shorts[letters++] = ':'; /* tell a missing value by ':' */
+    if (takes_rest(cli))
+        letter_add(tables, '+', 0); /* options end at what is none */
+    letter_add(tables, ':', 0);     /* a missing value is told by ':' */
     for (i = 0; i < cli->options_count; i++) {
         const struct cli_option *option = &cli->options[i];
+        int has_value = option->kind != CLI_FLAG;
 
-        tables->longs[i] = (struct option){.name = option->name,
-                                           .has_arg = option->kind == CLI_FLAG
-                                                          ? no_argument
-                                                          : required_argument,
-                                           .val = CODE_BASE + (int)i};
-        if (option->letter == 0)
+        if (option->kind == CLI_REST)
             continue;
-        tables->shorts[letters++] = option->letter;
-        if (option->kind != CLI_FLAG)
-            tables->shorts[letters++] = ':';
+        long_add(tables, option->name, has_value, CODE_BASE + (int)i);
+        if (option->letter != 0)
+            letter_add(tables, option->letter, has_value);
     }
-    tables->shorts[letters] = 'h';
-    tables->longs[i] = (struct option){.name = "help", .val = CODE_HELP};
+    aliases_add(cli, tables);
+    letter_add(tables, 'h', 0);
+    long_add(tables, "help", 0, CODE_HELP);
+    long_add(tables, "version", 0, CODE_VERSION);
+    long_add(tables, "completion", 0, CODE_COMPLETION);
+}
+
+/* The option of a letter that it had before. */
+static const struct cli_option *alias_find(const struct cli *cli, char letter)
+{
+    size_t i;
+
+    for (i = 0; i < cli->aliases_count; i++) {
+        const struct cli_alias *alias = &cli->aliases[i];
+
+        if (alias->old[0] != letter || alias->old[1] != '\0')
+            continue;
+        cli_complain(cli->program,
+                     "note: -%c is an older spelling of --%s, and other "
+                     "programs mean something else by it",
+                     letter, alias->name);
+        return &cli->options[index_of(cli, alias->name)];
+    }
+    return NULL;
 }
 
 static const struct cli_option *option_of(const struct cli *cli, int code)
@@ -108,60 +170,93 @@ static const struct cli_option *option_of(const struct cli *cli, int code)
         if (cli->options[i].letter == (char)code)
             return &cli->options[i];
     }
-    return NULL;
+    return alias_find(cli, (char)code);
 }
+
+/* ---- values ---- */
 
 static int is_inside(const struct cli_option *option, double value)
 {
     return value >= option->min && value <= option->max;
 }
 
-static int real_parse(const char *text, double *value_out)
+/* Which of `words` between bars `text` is. */
+static int word_parse(const char *words, const char *text, unsigned *index_out)
 {
-    char *end;
-    double value = strtod(text, &end);
+    size_t length = strlen(text);
+    unsigned i;
 
-    if (end == text || *end != '\0' || !isfinite(value))
+    for (i = 0;; i++) {
+        size_t end = strcspn(words, "|");
+
+        if (end == length && strncmp(words, text, length) == 0) {
+            *index_out = i;
+            return 1;
+        }
+        if (words[end] == '\0')
+            return 0;
+        words += end + 1;
+    }
+}
+
+static void list_add(char **list, char *text)
+{
+    while (*list != NULL)
+        list++;
+    *list = text;
+}
+
+static int count_parse(const struct cli_option *option, const char *text,
+                       unsigned *count_out)
+{
+    double real;
+
+    if (!text_real(text, &real) || !is_inside(option, real) || real < 0 ||
+        real != floor(real))
         return 0;
-    *value_out = value;
+    *count_out = (unsigned)real;
     return 1;
 }
 
 /* 1 when the value is one of the option's. */
-static int value_store(const struct cli_option *option, const char *text,
+static int value_store(const struct cli_option *option, char *text,
                        void *settings)
 {
-    char *field = (char *)settings + option->offset;
+    void *field = (char *)settings + option->offset;
     double real;
     size_t bytes;
 
     switch (option->kind) {
     case CLI_FLAG:
-        *(unsigned *)(void *)field = 1;
+        *(unsigned *)field = 1;
         return 1;
     case CLI_COUNT:
-        if (!real_parse(text, &real) || !is_inside(option, real) || real < 0 ||
-            real != floor(real))
-            return 0;
-        *(unsigned *)(void *)field = (unsigned)real;
-        return 1;
+        return count_parse(option, text, field);
     case CLI_BYTES:
-        if (!stats_parse_bytes(text, &bytes) ||
-            !is_inside(option, (double)bytes))
+        if (!text_bytes(text, &bytes) || !is_inside(option, (double)bytes))
             return 0;
-        *(size_t *)(void *)field = bytes;
+        *(size_t *)field = bytes;
         return 1;
     case CLI_REAL:
-        if (!real_parse(text, &real) || !is_inside(option, real))
+        if (!text_real(text, &real) || !is_inside(option, real))
             return 0;
-        *(double *)(void *)field = real;
+        *(double *)field = real;
         return 1;
     case CLI_TEXT:
-        *(const char **)(void *)field = text;
+        *(const char **)field = text;
         return 1;
+    case CLI_WORD:
+        return word_parse(option->arg, text, field);
+    case CLI_LIST:
+        list_add(*(char ***)field, text);
+        return 1;
+    case CLI_REST:
+        break;
     }
     return 0;
 }
+
+/* ---- what is wrong ---- */
 
 /* getopt_long leaves the letter in optopt, or 0 for an unknown long option. */
 static void option_complain(const struct cli *cli, int code, char **argv)
@@ -175,15 +270,77 @@ static void option_complain(const struct cli *cli, int code, char **argv)
                  is_letter ? letter : argv[optind - 1]);
 }
 
+/* "a|b|c" as "a, b or c". */
+static void words_write(const char *words, char text[WORDS_BYTES])
+{
+    size_t used = 0;
+
+    for (; *words != '\0' && used + 5 < WORDS_BYTES; words++) {
+        const char *between = strchr(words + 1, '|') != NULL ? ", " : " or ";
+
+        if (*words != '|')
+            text[used++] = *words;
+        else
+            used += (size_t)snprintf(text + used, WORDS_BYTES - used, "%s",
+                                     between);
+    }
+    text[used] = '\0';
+}
+
 static void value_complain(const struct cli *cli,
                            const struct cli_option *option, const char *text)
 {
+    char words[WORDS_BYTES];
+
+    if (option->kind == CLI_WORD) {
+        words_write(option->arg, words);
+        cli_complain(cli->program, "--%s %s: expected %s", option->name, text,
+                     words);
+        return;
+    }
     cli_complain(cli->program, "--%s %s: expected %s between %.15g and %.15g",
                  option->name, text,
                  option->kind == CLI_BYTES   ? "a number of bytes"
                  : option->kind == CLI_COUNT ? "a whole number"
                                              : "a number",
                  option->min, option->max);
+}
+
+/* ---- a command line ---- */
+
+/* 1 when there is nothing more to do. */
+static int is_printed(const struct cli *cli, int code)
+{
+    if (code == 'h' || code == CODE_HELP)
+        cli_help_print(cli);
+    else if (code == CODE_VERSION)
+        printf("%s %s\n", cli->program, CLI_VERSION);
+    else if (code == CODE_COMPLETION)
+        cli_completion_print(cli);
+    else
+        return 0;
+    return 1;
+}
+
+/* What stands behind the options. */
+static enum cli_result rest_store(const struct cli *cli, int argc, char **argv,
+                                  void *settings)
+{
+    size_t i;
+
+    for (i = 0; i < cli->options_count; i++) {
+        const struct cli_option *option = &cli->options[i];
+
+        if (option->kind != CLI_REST)
+            continue;
+        *(char ***)(void *)((char *)settings + option->offset) = argv + optind;
+        return CLI_RUN;
+    }
+    if (optind == argc)
+        return CLI_RUN;
+    cli_complain(cli->program, "unexpected argument %s; see --help",
+                 argv[optind]);
+    return CLI_BAD;
 }
 
 enum cli_result cli_parse(const struct cli *cli, int argc, char **argv,
@@ -194,15 +351,13 @@ enum cli_result cli_parse(const struct cli *cli, int argc, char **argv,
 
     tables_build(cli, &tables);
     opterr = 0;
-    optind = 1;
+    optind = 0; /* begins afresh, whatever was parsed before */
     while ((code = getopt_long(argc, argv, tables.shorts, tables.longs,
                                NULL)) != -1) {
         const struct cli_option *option;
 
-        if (code == 'h' || code == CODE_HELP) {
-            help(cli);
+        if (is_printed(cli, code))
             return CLI_HELP;
-        }
         if (code == ':' || code == '?') {
             option_complain(cli, code, argv);
             return CLI_BAD;
@@ -213,10 +368,5 @@ enum cli_result cli_parse(const struct cli *cli, int argc, char **argv,
             return CLI_BAD;
         }
     }
-    if (optind < argc) {
-        cli_complain(cli->program, "unexpected argument %s; see --help",
-                     argv[optind]);
-        return CLI_BAD;
-    }
-    return CLI_RUN;
+    return rest_store(cli, argc, argv, settings);
 }

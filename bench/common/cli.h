@@ -1,5 +1,7 @@
 /* Command lines: one table per program gives the options, their bounds, their
- * defaults' place and the help text, so that these never disagree. */
+ * defaults' place and the help text, from which --help, man pages and bash's
+ * completion are made, so that these never disagree. Knows no library; the
+ * launcher uses it, too. */
 #ifndef XYL_BENCH_COMMON_CLI_H
 #define XYL_BENCH_COMMON_CLI_H
 
@@ -10,7 +12,12 @@ enum cli_kind {
     CLI_COUNT, /* unsigned, min ... max */
     CLI_BYTES, /* size_t, with K, M or G, min ... max */
     CLI_REAL,  /* double, min ... max */
-    CLI_TEXT   /* const char *, borrowed from argv */
+    CLI_TEXT,  /* const char *, borrowed from argv */
+    CLI_WORD,  /* unsigned: which of `arg`, as in "block|cyclic" */
+    CLI_LIST,  /* char **: to be given several times. The field points to room
+                  for argc texts and a NULL, and is filled from argv */
+    CLI_REST   /* char **: argv from the first argument on that is no option,
+                  ended by NULL. Without such an entry there may be none */
 };
 
 struct cli_option {
@@ -23,15 +30,25 @@ struct cli_option {
     const char *help;
 };
 
+/* What an option was called before: a name, or a letter, which is worth a note
+ * where it is used, as other programs mean something else by it. */
+struct cli_alias {
+    const char *old;
+    const char *name;
+};
+
 struct cli {
     const char *program;
-    const char *usage;   /* lines after "usage: PROGRAM " */
+    const char *usage;   /* lines after "Usage: PROGRAM " */
     const char *summary; /* lines that say what the program does */
     const struct cli_option *options;
     size_t options_count;
+    const struct cli_alias *aliases;
+    size_t aliases_count;
+    const char *notes; /* lines behind the options; NULL: none */
 };
 
-enum { CLI_EXIT_USAGE = 2, CLI_OPTIONS_MAX = 32 };
+enum { CLI_EXIT_USAGE = 2, CLI_OPTIONS_MAX = 40 };
 
 enum cli_result {
     CLI_RUN,
@@ -39,7 +56,8 @@ enum cli_result {
     CLI_BAD   /* said what is wrong: the program ends with CLI_EXIT_USAGE */
 };
 
-/* Fills the settings from the command line. --help comes by itself. */
+/* Fills the settings from the command line. --help and --version come by
+ * themselves; so does --completion, which prints what bash needs. */
 enum cli_result cli_parse(const struct cli *cli, int argc, char **argv,
                           void *settings);
 
@@ -47,5 +65,9 @@ enum cli_result cli_parse(const struct cli *cli, int argc, char **argv,
  * the first, which would only repeat it. */
 void cli_complain(const char *program, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* What --help and --completion print. */
+void cli_help_print(const struct cli *cli);
+void cli_completion_print(const struct cli *cli);
 
 #endif

@@ -22,14 +22,11 @@ static const char program_name[] = "xylem-info";
 
 struct settings {
     unsigned markdown;
-    unsigned version;
 };
 
 static const struct cli_option options[] = {
     {"markdown", 0, CLI_FLAG, offsetof(struct settings, markdown), 0, 0, NULL,
      "print docs/config.md"},
-    {"version", 0, CLI_FLAG, offsetof(struct settings, version), 0, 0, NULL,
-     "print the version only"},
 };
 
 static const struct cli cli = {
@@ -228,10 +225,6 @@ int main(int argc, char **argv)
         return CLI_EXIT_USAGE;
     case CLI_RUN:
         break;
-    }
-    if (settings.version) {
-        puts(xylem_version());
-        return EXIT_SUCCESS;
     }
     if (settings.markdown) {
         print_markdown();

@@ -6,8 +6,9 @@
 
 int main(int argc, char **argv)
 {
-    const struct bench_impl *const impls[] = {impl_event(), rival_waitall(),
-                                              rival_blocking()};
+    struct bench_impl local;
+    const struct bench_impl *const impls[] = {
+        impl_event(), rival_waitall(), rival_blocking(), impl_local(&local)};
     const struct worker_program program = {
         .name = "xylem-bench",
         .summary =
@@ -18,7 +19,9 @@ int main(int argc, char **argv)
             "a launcher, such as xylem-run -n 4, or alone as one rank.\n"
             "Implementations: event (xylem, the default); waitall and "
             "blocking drive the same\ntrees and network by waiting for all "
-            "children, or for each child, and have bcast\nand reduce only.",
+            "children, or for each child, and have bcast\nand reduce only; "
+            "local is the floor, a loop as long as a call "
+            "of event's, without\nother ranks.",
         .impls = impls,
         .impls_count = sizeof impls / sizeof impls[0],
         .algorithms_print = registry_print,

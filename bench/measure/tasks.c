@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench/common/table.h"
 #include "bench/measure/gate.h"
 #include "bench/measure/impl_event.h"
 #include "bench/measure/noise.h"

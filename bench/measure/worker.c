@@ -1,12 +1,10 @@
 /* A rank of a benchmark. One thread. */
 #include "bench/measure/worker.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "bench/measure/stats.h"
+#include "bench/common/table.h"
 #include "bench/measure/worker_options.h"
 #include "bench/measure/workload.h"
 
@@ -177,41 +175,30 @@ static xylem_status_t measure(struct worker *worker)
     return status;
 }
 
-static int csv_open(struct worker *worker)
-{
-    const char *path = worker->options->csv;
-
-    if (path == NULL || worker->options->experiment != WORKER_LATENCY)
-        return 1;
-    worker->csv.out = fopen(path, "w");
-    if (worker->csv.out == NULL)
-        fprintf(stderr, "%s: cannot write %s: %s\n", worker->program, path,
-                strerror(errno));
-    return worker->csv.out != NULL;
-}
-
 /* Rank 0 prints what is measured, and the titles. */
 static int report_begin(struct worker *worker)
 {
     static const char *const titles[] = {"bytes",  "calls", "min us", "avg us",
                                          "max us", "MB/s",  "wrong"};
+    static const char *const modes[] = {[BENCH_BLOCKING] = "blocking",
+                                        [BENCH_NONBLOCKING] = "nonblocking",
+                                        [BENCH_PERSISTENT] = "persistent"};
     const struct worker_options *options = worker->options;
     unsigned columns = sizeof titles / sizeof titles[0];
 
     if (worker->rank != 0)
         return 1;
-    if (!csv_open(worker))
+    if (options->csv != NULL && options->experiment == WORKER_LATENCY &&
+        !table_file_open(&worker->csv, worker->program, options->csv, titles,
+                         columns))
         return 0;
-    if (worker->csv.out != NULL)
-        table_begin(&worker->csv, worker->csv.out, TABLE_CSV, titles, columns,
-                    0);
     if (options->lines || options->experiment != WORKER_LATENCY)
         return 1;
     printf("%s, implementation %s, %u ranks, algorithm %s, %s calls, %s; "
            "bytes of each %s\n",
            options->coll_name, options->impl->name, worker->ranks,
            options->algorithm != NULL ? options->algorithm : "auto",
-           options->mode != NULL ? options->mode : "blocking",
+           modes[options->mode],
            options->back_to_back ? "back to back" : "a barrier before each",
            coll_unit(options->coll));
     table_begin(&worker->table, stdout, TABLE_ALIGNED, titles, columns,
@@ -222,11 +209,8 @@ static int report_begin(struct worker *worker)
 static int report_end(struct worker *worker)
 {
     if (worker->csv.out != NULL &&
-        (ferror(worker->csv.out) || fclose(worker->csv.out) != 0)) {
-        fprintf(stderr, "%s: could not write all of %s\n", worker->program,
-                worker->options->csv);
+        !table_file_close(&worker->csv, worker->program, worker->options->csv))
         return 0;
-    }
     if (worker->wrong > 0)
         fprintf(stderr, "%s: %llu elements of the results were wrong\n",
                 worker->program, (unsigned long long)worker->wrong);

@@ -11,32 +11,27 @@
 #define AT(member)  offsetof(struct worker_options, member)
 #define BYTES_LIMIT 1099511627776.0 /* 1 TiB */
 
-/* Where the texts of options begin. */
-#define HELP_INDENT "\n                             "
-
 static const struct cli_option table[] = {
     {"coll", 'c', CLI_TEXT, AT(coll_name), 0, 0, "COLL",
-     "bcast, reduce, allreduce, barrier, gather(v), scatter(v)," HELP_INDENT
-     "allgather(v), alltoall(v, w), reduce_scatter(_block)," HELP_INDENT
-     "scan or exscan"},
+     "bcast, reduce, allreduce, barrier, gather(v), scatter(v), allgather(v), "
+     "alltoall(v, w), reduce_scatter(_block), scan or exscan"},
     {"begin", 'b', CLI_BYTES, AT(bytes_first), 1, BYTES_LIMIT, "BYTES",
-     "smallest size (default 4): of the message of bcast," HELP_INDENT
-     "reduce, allreduce, scan and exscan; of what one rank" HELP_INDENT
-     "sends to one rank in all others"},
+     "smallest size (default 4): of the message of bcast, reduce, allreduce, "
+     "scan and exscan; of what one rank sends to one rank in all others"},
     {"end", 'e', CLI_BYTES, AT(bytes_last), 1, BYTES_LIMIT, "BYTES",
      "largest size (default 4M); sizes double"},
-    {"iterations", 'n', CLI_COUNT, AT(iterations), 0, 1e7, "N",
+    {"iterations", 'i', CLI_COUNT, AT(iterations), 0, 1e7, "N",
      "calls per size (default 0: what fits --seconds)"},
     {"seconds", 0, CLI_REAL, AT(seconds), 0.001, 3600, "S",
-     "time per size when -n is 0 (default 0.5)"},
+     "time per size when -i is 0 (default 0.5)"},
     {"warmup", 0, CLI_COUNT, AT(warmup), 0, 1e6, "N",
      "calls before measuring (default 10)"},
     {"impl", 0, CLI_TEXT, AT(impl_name), 0, 0, "NAME",
      "which implementation to measure"},
-    {"mode", 0, CLI_TEXT, AT(mode), 0, 0, "MODE",
-     "blocking (default), nonblocking or persistent"},
+    {"mode", 0, CLI_WORD, AT(mode), 0, 0, WORKER_MODES,
+     "how calls are made (default blocking)"},
     {"algorithm", 0, CLI_TEXT, AT(algorithm), 0, 0, "A",
-     "such as knomial:4 or ring; list shows those of -c," HELP_INDENT "or all"},
+     "such as knomial:4 or ring; list shows those of -c, or all"},
     {"segment", 0, CLI_BYTES, AT(tuning.segment_bytes), 0, BYTES_LIMIT, "BYTES",
      "segment size (default 0: the library's choice)"},
     {"window", 0, CLI_TEXT, AT(window), 0, 0, "N,M",
@@ -61,11 +56,14 @@ static const struct cli_option table[] = {
     {"delay-ms", 0, CLI_REAL, AT(delay_ms), 0, 1e4, "MS",
      "that delay (default 1)"},
     {"tasks", 0, CLI_FLAG, AT(tasks), 0, 0, NULL,
-     "time the tasks of HAN (ib, sb, sbib, ...) per segment" HELP_INDENT
-     "size -b ... -e; several nodes, bcast or allreduce"},
+     "time the tasks of HAN (ib, sb, sbib, ...) per segment size -b ... -e; "
+     "several nodes, bcast or allreduce"},
     {"lines", 0, CLI_FLAG, AT(lines), 0, 0, NULL,
      "print lines for programs, no table"},
 };
+
+/* Letters of other programs, too: -n is the number of ranks there. */
+static const struct cli_alias aliases[] = {{"n", "iterations"}};
 
 static const struct worker_options defaults = {.bytes_first = 4,
                                                .bytes_last = (size_t)4 << 20,
@@ -88,22 +86,6 @@ static const struct bench_impl *impl_find(const struct worker_program *program,
             return program->impls[i];
     }
     return NULL;
-}
-
-static int mode_parse(const char *name, enum bench_mode *mode_out)
-{
-    static const char *const names[] = {[BENCH_BLOCKING] = "blocking",
-                                        [BENCH_NONBLOCKING] = "nonblocking",
-                                        [BENCH_PERSISTENT] = "persistent"};
-    unsigned i;
-
-    for (i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(names[i], name) != 0)
-            continue;
-        *mode_out = (enum bench_mode)i;
-        return 1;
-    }
-    return 0;
 }
 
 /* Trees go by shape and radix, schedules by name: the implementation says
@@ -142,13 +124,7 @@ static enum cli_result names_resolve(const struct worker_program *program,
                      options->impl_name);
         return CLI_BAD;
     }
-    if (options->mode != NULL &&
-        !mode_parse(options->mode, &options->tuning.mode)) {
-        cli_complain(name,
-                     "--mode %s: expected blocking, nonblocking or persistent",
-                     options->mode);
-        return CLI_BAD;
-    }
+    options->tuning.mode = (enum bench_mode)options->mode;
     if (options->window != NULL &&
         !window_parse(options->window, &options->tuning)) {
         cli_complain(name, "--window %s: expected N,M with 1 <= N <= M <= 64",
@@ -226,10 +202,12 @@ enum cli_result worker_options_parse(const struct worker_program *program,
 {
     const struct cli cli = {.program = program->name,
                             .usage =
-                                "-c COLL [-b BEGIN] [-e END] [-n N] [options]",
+                                "-c COLL [-b BEGIN] [-e END] [-i N] [options]",
                             .summary = program->summary,
                             .options = table,
-                            .options_count = sizeof table / sizeof table[0]};
+                            .options_count = sizeof table / sizeof table[0],
+                            .aliases = aliases,
+                            .aliases_count = 1};
     struct worker_options options = defaults;
     enum cli_result result = cli_parse(&cli, argc, argv, &options);
 

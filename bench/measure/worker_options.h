@@ -6,6 +6,9 @@
 #include "bench/measure/coll.h"
 #include "bench/measure/worker.h"
 
+/* The names of enum bench_mode, in its order. */
+#define WORKER_MODES "blocking|nonblocking|persistent"
+
 enum worker_experiment { WORKER_LATENCY, WORKER_NOISE, WORKER_DELAY };
 
 struct worker_options {
@@ -14,10 +17,10 @@ struct worker_options {
     const char *impl_name;
     const char *algorithm;
     const char *window;
-    const char *mode;
     const char *csv;
     size_t bytes_first;
     size_t bytes_last;
+    unsigned mode; /* enum bench_mode */
     unsigned iterations;
     unsigned warmup;
     unsigned buffers;
@@ -34,6 +37,9 @@ struct worker_options {
     double hz;
     double delay_ms;
     /* What follows from it. */
+    /* The names of enum bench_mode, in its order. */
+#define WORKER_MODES "blocking|nonblocking|persistent"
+
     enum worker_experiment experiment;
     xylem_coll_t coll;
     const struct bench_impl *impl;

@@ -21,6 +21,7 @@
 #endif
 
 #include "bench/common/cli.h"
+#include "bench/common/table.h"
 #include "bench/measure/stats.h"
 
 enum {

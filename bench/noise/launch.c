@@ -79,17 +79,13 @@ static int is_program(const char *folder, const char *name, char *path)
     return length > 0 && length < LAUNCH_PATH_BYTES && access(path, X_OK) == 0;
 }
 
-/* Beside this program when installed, in a folder next to it when built. */
+/* Beside this program when installed; the launcher in a folder next to it when
+ * built. */
 static int find_xylem(const char *folder, struct launch *launch)
 {
-    ssize_t length =
-        readlink("/proc/self/exe", launch->program, LAUNCH_PATH_BYTES - 1);
-
-    if (length <= 0)
-        return 0;
-    launch->program[length] = '\0';
-    return is_program(folder, "xylem-run", launch->launcher) ||
-           is_program(folder, "../launcher/xylem-run", launch->launcher);
+    return is_program(folder, "xylem-bench", launch->program) &&
+           (is_program(folder, "xylem-run", launch->launcher) ||
+            is_program(folder, "../launcher/xylem-run", launch->launcher));
 }
 
 static int find_in_path(const char *const names[2], char *path)
@@ -147,7 +143,9 @@ int launch_find(const char *name, struct launch *launch_out, char *why,
     if (kind->launcher != LAUNCHER_XYLEM)
         return find_mpi(folder, launch_out, why, bytes);
     if (!find_xylem(folder, launch_out)) {
-        snprintf(why, bytes, "there is no xylem-run beside this program");
+        snprintf(why, bytes,
+                 "there is no xylem-run or no xylem-bench beside this "
+                 "program");
         return 0;
     }
     return 1;
@@ -261,7 +259,7 @@ static void add_worker(struct launch_command *command,
     add(command, "%zu", options->bytes);
     add(command, "-e");
     add(command, "%zu", options->bytes);
-    add(command, "-n");
+    add(command, "-i");
     add(command, "%u", options->iterations);
     add(command, "--seconds");
     add(command, "%g", options->seconds);
@@ -325,7 +323,6 @@ void launch_command_build(const struct launch *launch,
     switch (launch->kind->launcher) {
     case LAUNCHER_XYLEM:
         add(command, "%s", launch->program);
-        add(command, "--worker");
         add(command, "--impl");
         add(command, "%s", launch->name);
         add_tuning(command, options);

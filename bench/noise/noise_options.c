@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/common/text.h"
 #include "bench/measure/algorithm.h"
-#include "bench/measure/stats.h"
 #include "bench/measure/worker_options.h"
 
 #define AT(member)  offsetof(struct noise_options, member)
@@ -44,7 +44,7 @@ static const struct cli_option table[] = {
     {"root", 0, CLI_COUNT, AT(root), 0, NOISE_RANKS_MAX, "RANK", "default 0"},
     {"rounds", 0, CLI_COUNT, AT(rounds), 1, NOISE_ROUNDS_MAX, "R",
      "repetitions of everything (default 3)"},
-    {"iters", 0, CLI_COUNT, AT(iterations), 0, 1e7, "N",
+    {"iterations", 'i', CLI_COUNT, AT(iterations), 0, 1e7, "N",
      "calls per run (default 0: what fits --seconds)"},
     {"seconds", 0, CLI_REAL, AT(seconds), 0.001, 3600, "S",
      "time per run without noise (default 2)"},
@@ -59,9 +59,11 @@ static const struct cli_option table[] = {
      "draw the table (needs gnuplot)"},
 };
 
+static const struct cli_alias aliases[] = {{"iters", "iterations"}};
+
 static const struct cli cli = {
     .usage = "[-n N] [-c COLL] [-s BYTES] [--max-ms 0,10,20] [options]\n"
-             "       xylem-noise [-n N] [-c COLL] [-s BYTES] --one-rank RANK "
+             "  or:  xylem-noise [-n N] [-c COLL] [-s BYTES] --one-rank RANK "
              "[options]",
     .summary =
         "Shows what noise does to a collective. Every process is held up by "
@@ -75,7 +77,9 @@ static const struct cli cli = {
         "blocking (trees over the network, waiting for all or each of the "
         "children), openmpi-tuned,\nopenmpi-adapt, mpich.",
     .options = table,
-    .options_count = sizeof table / sizeof table[0]};
+    .options_count = sizeof table / sizeof table[0],
+    .aliases = aliases,
+    .aliases_count = 1};
 
 static enum cli_result names_resolve(const char *program,
                                      struct noise_options *options)
@@ -120,7 +124,7 @@ static enum cli_result levels_resolve(const char *program,
     if (options->max_ms == NULL)
         options->max_ms = "0,10,20";
     options->levels_count =
-        stats_parse_reals(options->max_ms, options->levels, NOISE_LEVELS_MAX);
+        text_reals(options->max_ms, options->levels, NOISE_LEVELS_MAX);
     if (options->levels_count == 0) {
         cli_complain(program,
                      "--max-ms %s: expected 1 ... %d numbers, such as "

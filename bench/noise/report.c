@@ -1,11 +1,10 @@
 /* Tables and CSV of a campaign. One thread. */
 #include "bench/noise/report.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/measure/stats.h"
+#include "bench/common/table.h"
 
 enum { TITLE_BYTES = 32, NAME_WIDTH = 16, RANK_WIDTH = 6 };
 
@@ -208,27 +207,16 @@ int report_csv(const struct campaign *campaign, const char *path)
     static const char *const titles[] = {
         "experiment", "impl", "coll", "bytes",   "ranks",     "round",
         "max_ms",     "hz",   "rank", "time_us", "delayed_us"};
-    FILE *out = fopen(path, "w");
     struct table table;
-    int is_bad;
     size_t i;
 
-    if (out == NULL) {
-        fprintf(stderr, "%s: cannot write %s: %s\n", campaign->program, path,
-                strerror(errno));
+    if (!table_file_open(&table, campaign->program, path, titles,
+                         sizeof titles / sizeof titles[0]))
         return 0;
-    }
-    table_begin(&table, out, TABLE_CSV, titles,
-                sizeof titles / sizeof titles[0], 0);
     for (i = 0; i < campaign->contenders_count; i++) {
         csv_levels(&table, campaign, &campaign->contenders[i]);
         if (campaign->options->has_delay)
             csv_delays(&table, campaign, &campaign->contenders[i]);
     }
-    is_bad = ferror(out) != 0;
-    is_bad |= fclose(out) != 0;
-    if (is_bad)
-        fprintf(stderr, "%s: could not write all of %s\n", campaign->program,
-                path);
-    return !is_bad;
+    return table_file_close(&table, campaign->program, path);
 }

@@ -1,32 +1,16 @@
-/* xylem-noise: what noise does to a collective. Started by the user it runs the
- * campaign; with --worker, by itself under a launcher, it is one of the ranks.
- * One thread. */
+/* xylem-noise: what noise does to a collective. It starts ranks that measure,
+ * which are xylem-bench and the drivers of the MPI libraries, and knows no
+ * library itself. One thread. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench/common/child.h"
-#include "bench/measure/worker.h"
 #include "bench/noise/campaign.h"
 #include "bench/noise/report.h"
 
 enum { EXIT_INTERRUPTED = 130 };
 
 static const char program_name[] = "xylem-noise";
-
-static int worker(int argc, char **argv)
-{
-    struct bench_impl local;
-    const struct bench_impl *const impls[] = {
-        impl_event(), impl_local(&local), rival_waitall(), rival_blocking()};
-    const struct worker_program program = {
-        .name = "xylem-noise --worker",
-        .summary = "One rank of a measurement; xylem-noise starts these.",
-        .impls = impls,
-        .impls_count = sizeof impls / sizeof impls[0]};
-
-    return worker_main(&program, argc, argv);
-}
 
 static int is_under_launcher(void)
 {
@@ -63,8 +47,6 @@ int main(int argc, char **argv)
 {
     struct noise_options options;
 
-    if (argc > 1 && strcmp(argv[1], "--worker") == 0)
-        return worker(argc - 1, argv + 1);
     switch (noise_options_parse(program_name, argc, argv, &options)) {
     case CLI_HELP:
         return EXIT_SUCCESS;

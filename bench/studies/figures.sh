@@ -103,7 +103,7 @@ run()
         wait -n
     done
     {
-        "$sim" "$@" --no-wall --no-progress --csv "$raw/$name.csv" \
+        "$sim" "$@" --no-wall --quiet --csv "$raw/$name.csv" \
             >"$raw/$name.txt" 2>"$raw/$name.err" || echo "$name" >>"$raw/failed"
     } &
 }
@@ -199,7 +199,7 @@ remark()
 
 run_3.5()
 {
-    run 3.5 -m saturn -n 16 -p 1 -c bcast -s 4M --algorithm binary \
+    run 3.5 -m saturn -N 16 -p 1 -c bcast -s 4M --algorithm binary \
         --impl event,waitall --noise 'once:1ms@0us,rank=6' -i 1 --warmup 0 \
         --per-rank
 }
@@ -258,13 +258,13 @@ noise_run()
     local figure=$1 coll calls=40 seeds=4
     [[ $quick == no ]] || { calls=8; seeds=1; }
     for coll in reduce bcast; do
-        run "$figure-$coll" -m "$2" -n "$3" -p "$4" -c $coll -s 4M -i $calls \
+        run "$figure-$coll" -m "$2" -N "$3" -p "$4" -c $coll -s 4M -i $calls \
             --impl event,waitall,blocking \
             --noise 'uniform:10Hz,0-10ms;uniform:10Hz,0-20ms'
     done
     # The same noise on one rank, and on the ranks of one node: fewer bursts,
     # so more runs.
-    run "$figure-few" -m "$2" -n "$3" -p "$4" -c bcast -s 4M -i $calls \
+    run "$figure-few" -m "$2" -N "$3" -p "$4" -c bcast -s 4M -i $calls \
         --impl event,waitall --seeds $seeds \
         --noise 'uniform:10Hz,0-20ms,rank=500;uniform:10Hz,0-20ms,node=5'
 }
@@ -344,7 +344,7 @@ tree_run()
     for size in $(sizes); do
         for tree in $trees; do
             for coll in bcast reduce; do
-                run "$figure-$coll-$tree-$size" -m "$2" -n "$3" -p "$4" \
+                run "$figure-$coll-$tree-$size" -m "$2" -N "$3" -p "$4" \
                     -c $coll -s "$size" --algorithm "$tree" -i 1 --warmup 0 \
                     --impl event,waitall
             done
@@ -455,7 +455,7 @@ run_4.10()
     local nodes coll
     for nodes in $(scales); do
         for coll in bcast reduce; do
-            run "4.10-$coll-$nodes" -m cori -n "$nodes" -p 32 -c $coll -s 4M \
+            run "4.10-$coll-$nodes" -m cori -N "$nodes" -p 32 -c $coll -s 4M \
                 --algorithm topology -i 1 --warmup 0 --impl event,waitall
         done
     done

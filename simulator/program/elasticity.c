@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/common/table.h"
 #include "simulator/program/elastic.h"
 
 enum { RANKS = 16, CALLS = 400, FORMULA_RUNS = 64 /* per simulated one */ };
@@ -170,31 +171,27 @@ int sim_elasticity_main(const struct simulation *simulation)
     static const char *const titles[] = {
         "coll",  "call_ms", "depth",   "noise_percent", "simulated",
         "error", "equal",   "formula", "formula_error"};
-    FILE *out = stdout;
+    const char *csv = simulation->csv;
     struct table table;
     size_t work;
     int ok = 1;
 
-    if (simulation->csv != NULL)
-        out = fopen(simulation->csv, "w");
-    if (out == NULL) {
-        fprintf(stderr, "%s: cannot write %s\n", simulation->program,
-                simulation->csv);
+    if (csv != NULL && !table_file_open(&table, simulation->program, csv,
+                                        titles, COUNT_OF(titles)))
         return EXIT_FAILURE;
-    }
-    if (out == stdout)
+    if (csv == NULL) {
         printf("%d ranks, %d calls: slowdown by noise in per cent, its "
                "standard error, whether the\nsimulation equals the formula on "
                "the same %u seeds, and the formula with %u seeds\n\n",
                RANKS, CALLS, simulation->seeds,
                simulation->seeds * FORMULA_RUNS);
-    table_begin(&table, out, out == stdout ? TABLE_ALIGNED : TABLE_CSV, titles,
-                COUNT_OF(titles), 8);
+        table_begin(&table, stdout, TABLE_ALIGNED, titles, COUNT_OF(titles), 8);
+    }
     for (work = 0; work < COUNT_OF(works); work++) {
         ok &= rows_run(&table, simulation, "bcast", works[work]);
         ok &= rows_run(&table, simulation, "reduce", works[work]);
     }
-    if (out != stdout && fclose(out) != 0)
-        ok = 0;
+    if (csv != NULL)
+        ok &= table_file_close(&table, simulation->program, csv);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

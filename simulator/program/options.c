@@ -27,7 +27,7 @@ static const size_t payload_bytes_max = (size_t)8 << 30;
 static const unsigned payload_ranks_max = 16384;
 
 static const struct cli_option table[] = {
-    {"nodes", 'n', CLI_COUNT, AT(nodes), 1, SIM_RANKS_MAX, "N",
+    {"nodes", 'N', CLI_COUNT, AT(nodes), 1, SIM_RANKS_MAX, "N",
      "nodes (default 2)"},
     {"ppn", 'p', CLI_COUNT, AT(ranks_per_node), 1, SIM_RANKS_MAX, "P",
      "ranks per node (default: one per core)"},
@@ -41,7 +41,7 @@ static const struct cli_option table[] = {
      "such as knomial:4; list shows those of COLL"},
     {"segment", 0, CLI_BYTES, AT(tuning.segment_bytes), 0, MESSAGE_LIMIT,
      "BYTES", "segment size (default 0: the library's choice)"},
-    {"windows", 0, CLI_TEXT, AT(window), 0, 0, "N,M",
+    {"window", 0, CLI_TEXT, AT(window), 0, 0, "N,M",
      "sends in flight and receives posted per peer"},
     {"root", 0, CLI_COUNT, AT(root), 0, SIM_RANKS_MAX, "RANK", "default 0"},
     {"shared-memory", 0, CLI_FLAG, AT(shares_memory), 0, 0, NULL,
@@ -59,8 +59,8 @@ static const struct cli_option table[] = {
     {"seed", 0, CLI_COUNT, AT(seed), 0, UINT_MAX, "S", "default 1"},
     {"seeds", 0, CLI_COUNT, AT(seeds), 1, 1e6, "R",
      "average over R seeds, S and those that follow"},
-    {"payload", 0, CLI_TEXT, AT(payload_name), 0, 0, "MODE",
-     "none, moved or watched (default none)"},
+    {"payload", 0, CLI_WORD, AT(payload_word), 0, 0, SIM_PAYLOADS,
+     "what becomes of the data (default none)"},
     {"jitter", 0, CLI_TEXT, AT(jitter_text), 0, 0, "TIME",
      "disorder: messages come late by up to that"},
     {"kill", 0, CLI_TEXT, AT(kill), 0, 0, "RANK@TIME",
@@ -77,14 +77,17 @@ static const struct cli_option table[] = {
     {"no-wall", 0, CLI_FLAG, AT(no_wall), 0, 0, NULL,
      "leave out what depends on this computer"},
     {"quiet", 'q', CLI_FLAG, AT(quiet), 0, 0, NULL, "show no progress"},
-    {"no-progress", 0, CLI_FLAG, AT(quiet), 0, 0, NULL, "the same"},
 };
 
+/* Where -n is the number of ranks in other programs. */
+static const struct cli_alias aliases[] = {
+    {"n", "nodes"}, {"windows", "window"}, {"no-progress", "quiet"}};
+
 static const struct cli cli = {
-    .usage = "[-m MACHINE] [-n NODES] [-p PPN] [-c COLL] [-s BYTES] "
+    .usage = "[-m MACHINE] [-N NODES] [-p PPN] [-c COLL] [-s BYTES] "
              "[options]\n"
-             "       xylem-sim --elasticity [--seeds R]\n"
-             "       xylem-sim --calibrate [options]",
+             "  or:  xylem-sim --elasticity [--seeds R]\n"
+             "  or:  xylem-sim --calibrate [options]",
     .summary =
         "Runs a collective of xylem on a simulated machine: the library's own "
         "code, thousands of\nranks in one process, on a virtual clock. Equal "
@@ -100,7 +103,9 @@ static const struct cli cli = {
         ",node=N.\nArrival: one-late:1ms,rank=6, all-late-but:1ms,rank=0, "
         "sorted:1ms, random:1ms.\nTimes: 1.5ms, with s, ms, us or ns.",
     .options = table,
-    .options_count = sizeof table / sizeof table[0]};
+    .options_count = sizeof table / sizeof table[0],
+    .aliases = aliases,
+    .aliases_count = sizeof aliases / sizeof aliases[0]};
 
 /* ---- contenders ---- */
 
@@ -367,7 +372,7 @@ static enum cli_result window_resolve(struct simulation *simulation)
         window_parse(simulation->window, &simulation->tuning))
         return CLI_RUN;
     cli_complain(simulation->program,
-                 "--windows %s: expected N,M with 1 <= N <= M <= 64",
+                 "--window %s: expected N,M with 1 <= N <= M <= 64",
                  simulation->window);
     return CLI_BAD;
 }
@@ -387,32 +392,16 @@ static uint64_t total_bytes(const struct simulation *simulation)
 
 static enum cli_result payload_resolve(struct simulation *simulation)
 {
-    static const char *const names[] = {[SIM_PAYLOAD_NONE] = "none",
-                                        [SIM_PAYLOAD_MOVED] = "moved",
-                                        [SIM_PAYLOAD_WATCHED] = "watched"};
-    size_t i;
-
-    for (i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(simulation->payload_name, names[i]) == 0)
-            break;
-    }
-    if (i == sizeof names / sizeof names[0]) {
-        cli_complain(simulation->program,
-                     "--payload %s: expected none, moved or watched",
-                     simulation->payload_name);
-        return CLI_BAD;
-    }
-    simulation->payload = (sim_payload_t)i;
+    simulation->payload = (sim_payload_t)simulation->payload_word;
     if (simulation->payload == SIM_PAYLOAD_NONE)
         return CLI_RUN;
     if (simulation->ranks <= payload_ranks_max &&
         total_bytes(simulation) <= payload_bytes_max)
         return CLI_RUN;
     cli_complain(simulation->program,
-                 "--payload %s: buffers of %u ranks need too much memory; at "
+                 "--payload: buffers of %u ranks need too much memory; at "
                  "most %u ranks and %zu GiB in all",
-                 simulation->payload_name, simulation->ranks, payload_ranks_max,
-                 payload_bytes_max >> 30);
+                 simulation->ranks, payload_ranks_max, payload_bytes_max >> 30);
     return CLI_BAD;
 }
 
@@ -531,7 +520,6 @@ enum cli_result simulation_parse(const char *program, int argc, char **argv,
     *simulation_out = (struct simulation){.program = program,
                                           .coll_name = "bcast",
                                           .machine_name = "cori",
-                                          .payload_name = "none",
                                           .nodes = 2,
                                           .iterations = SIM_AUTO,
                                           .warmup = SIM_AUTO,

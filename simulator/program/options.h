@@ -15,6 +15,9 @@ enum {
     SIM_RANKS_MAX = 1 << 20
 };
 
+/* The names of sim_payload_t, in its order. */
+#define SIM_PAYLOADS "none|moved|watched"
+
 /* Numbers that the program chooses unless they are given. */
 #define SIM_AUTO UINT_MAX
 
@@ -49,7 +52,7 @@ struct simulation {
     const char *noise;
     const char *arrival;
     const char *machine_name;
-    const char *payload_name;
+    unsigned payload_word;
     const char *jitter_text;
     const char *kill;
     const char *csv;

@@ -2,11 +2,11 @@
  * computer it ran on comes last, and can be left out. One thread. */
 #include "simulator/program/report.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/common/table.h"
 #include "bench/measure/coll.h"
 
 enum { LABEL_BYTES = 2 * SIM_NAME_BYTES + 16, LABEL_WIDTH = 24 };
@@ -329,29 +329,20 @@ enum {
 };
 _Static_assert(CSV_COLUMNS == 17 + CSV_TRAFFIC_COLUMNS, "titles and cells");
 
-/* Names may hold commas. */
-static void csv_text(struct table *table, const char *text)
-{
-    char quoted[LABEL_BYTES];
-
-    snprintf(quoted, sizeof quoted, "\"%s\"", text);
-    table_text(table, quoted);
-}
-
 static void csv_begin(struct table *table, const struct sim_campaign *campaign,
                       size_t contender, size_t level)
 {
     const struct simulation *simulation = campaign->simulation;
 
-    csv_text(table, simulation->machine.name);
+    table_text(table, simulation->machine.name);
     table_count(table, simulation->nodes);
     table_count(table, simulation->ranks_per_node);
     table_text(table, simulation->coll_name);
     table_count(table, simulation->bytes);
-    csv_text(table, simulation->contenders[contender].name);
+    table_text(table, simulation->contenders[contender].name);
     table_text(table,
                simulation->algorithm != NULL ? simulation->algorithm : "auto");
-    csv_text(table, sim_campaign_noise(campaign, level));
+    table_text(table, sim_campaign_noise(campaign, level));
     table_count(table, sim_campaign_cell(campaign, contender, level)->runs);
 }
 
@@ -402,17 +393,11 @@ static void csv_ranks(struct table *table, const struct sim_campaign *campaign,
 int sim_report_csv(const struct sim_campaign *campaign, const char *path)
 {
     const char *program = campaign->simulation->program;
-    FILE *out = fopen(path, "w");
     struct table table;
     size_t i, level;
-    int is_bad;
 
-    if (out == NULL) {
-        fprintf(stderr, "%s: cannot write %s: %s\n", program, path,
-                strerror(errno));
+    if (!table_file_open(&table, program, path, csv_titles, CSV_COLUMNS))
         return 0;
-    }
-    table_begin(&table, out, TABLE_CSV, csv_titles, CSV_COLUMNS, 0);
     for (i = 0; i < campaign->simulation->contenders_count; i++) {
         for (level = 0; level < campaign->levels; level++) {
             csv_row(&table, campaign, i, level);
@@ -420,9 +405,5 @@ int sim_report_csv(const struct sim_campaign *campaign, const char *path)
                 csv_ranks(&table, campaign, i, level);
         }
     }
-    is_bad = ferror(out) != 0;
-    is_bad |= fclose(out) != 0;
-    if (is_bad)
-        fprintf(stderr, "%s: could not write all of %s\n", program, path);
-    return !is_bad;
+    return table_file_close(&table, program, path);
 }

@@ -7,7 +7,7 @@ bench_colls=(bcast reduce allreduce barrier gather gatherv scatter scatterv
     allgather allgatherv alltoall alltoallv alltoallw reduce_scatter
     reduce_scatter_block scan exscan)
 # Few calls of few sizes, the largest beyond what goes in one message.
-bench_calls=(-b 4 -e 64K -n 2 --warmup 1 --buffers 2 --check --lines)
+bench_calls=(-b 4 -e 64K -i 2 --warmup 1 --buffers 2 --check --lines)
 bench_sizes=15
 
 # measures NAME SIZES COMMAND...: exit code 0, and as many sizes, all correct.
@@ -120,7 +120,7 @@ test_bench_list()
 
 test_bench_refusals()
 {
-    local bench=("$run" -n 2 "$programs/xylem-bench" -n 1)
+    local bench=("$run" -n 2 "$programs/xylem-bench" -i 1)
     says "no such collective" 2 "no such collective" "${bench[@]}" -c all
     says "no such mode" 2 "expected blocking" "${bench[@]}" -c bcast --mode x
     says "no such algorithm" 2 "there is no such algorithm" "${bench[@]}" \

@@ -72,7 +72,7 @@ equal()
     fi
 }
 
-small=(-n 2 -p 4 -s 64K -i 3)
+small=(-N 2 -p 4 -s 64K -i 3)
 colls=(barrier bcast reduce allreduce gather gatherv scatter scatterv allgather
     allgatherv alltoall alltoallv alltoallw reduce_scatter reduce_scatter_block
     scan exscan)
@@ -114,7 +114,8 @@ golden()
     for command in "${golden_commands[@]}"; do
         read -rd '' -a options <<<"$command"
         echo "xylem-sim ${options[*]}"
-        (cd "$work" && "$sim" "${options[@]/#TRACE/trace:noise}" --no-wall) 2>&1
+        (cd "$work" && "$sim" "${options[@]/#TRACE/trace:noise}" --no-wall) \
+            2>&1 | sed '/: note: -n is an older spelling/d'
         echo
     done
 }
@@ -137,7 +138,7 @@ test_refusals()
     refuses '-c fold: there is no such collective' -c fold
     refuses '-s 6: a reduction sums floats' -c reduce -s 6
     refuses '-s 6: a reduction sums floats' -c exscan -s 6
-    refuses '4096 such blocks are more than' -c gather -s 1G -n 128 -p 32
+    refuses '4096 such blocks are more than' -c gather -s 1G -N 128 -p 32
     refuses '--impl waitall: does bcast and reduce only, no scan' -c scan \
         --impl event,waitall
     refuses '--impl elastic:2: does bcast and reduce only, no barrier' \
@@ -152,29 +153,29 @@ test_refusals()
     refuses '--algorithm ring:3: this algorithm takes no radix' -c allgather \
         --algorithm ring:3
     refuses '--algorithm neighbor_exchange: .* an even number' -c allgather \
-        --algorithm neighbor_exchange -n 3 -p 1
+        --algorithm neighbor_exchange -N 3 -p 1
     refuses '--algorithm node: this algorithm needs ranks that share memory' \
-        --algorithm node -n 2 -p 4 --shared-memory
+        --algorithm node -N 2 -p 4 --shared-memory
     refuses '--algorithm node: this algorithm needs ranks that share memory' \
-        --algorithm node -n 1 -p 4
-    refuses '--windows 4,2: expected N,M' --windows 4,2
+        --algorithm node -N 1 -p 4
+    refuses '--window 4,2: expected N,M' --windows 4,2
     refuses '--machine nowhere: ' -m nowhere
-    refuses '--nodes 0: expected a whole number' -n 0
-    refuses 'are more than 1048576 ranks' -n 1048576 -p 2
-    refuses '--root 8: the ranks are 0 ... 7' -n 2 -p 4 --root 8
+    refuses '--nodes 0: expected a whole number' -N 0
+    refuses 'are more than 1048576 ranks' -N 1048576 -p 2
+    refuses '--root 8: the ranks are 0 ... 7' -N 2 -p 4 --root 8
     refuses '--noise loud: ' --noise loud
-    refuses '--noise uniform:10Hz,0-20ms,rank=8: hits nobody' -n 2 -p 4 \
+    refuses '--noise uniform:10Hz,0-20ms,rank=8: hits nobody' -N 2 -p 4 \
         --noise 'none;uniform:10Hz,0-20ms,rank=8'
     refuses '--noise trace:/nonexistent: ' --noise trace:/nonexistent
     refuses '--arrival later: ' --arrival later
     refuses '--payload some: expected none, moved or watched' --payload some
-    refuses 'need too much memory' -n 64 -p 32 -s 64M --payload moved
-    refuses 'need too much memory' -n 64 -p 32 -c alltoall -s 64K \
+    refuses 'need too much memory' -N 64 -p 32 -s 64M --payload moved
+    refuses 'need too much memory' -N 64 -p 32 -c alltoall -s 64K \
         --payload moved
     refuses '--jitter 2: expected a time' --jitter 2
     refuses '--jitter 2parsec: expected a time' --jitter 2parsec
     refuses '--kill 3: expected RANK@TIME' --kill 3
-    refuses '--kill 9@1ms: expected RANK@TIME' -n 2 -p 4 --kill 9@1ms
+    refuses '--kill 9@1ms: expected RANK@TIME' -N 2 -p 4 --kill 9@1ms
     refuses '--trace records one run' --trace "$work/trace.json"
     refuses 'elastic moves no data' --impl elastic:1 --payload moved
     refuses '--seed 4294967295 with --seeds 2' --seed 4294967295 --seeds 2
@@ -204,6 +205,10 @@ test_output()
     works "all implementations" "${small[@]}" --csv "$work/a.csv"
     holds "names the machine" '^machine cori: 2 nodes of 4 ranks .*, 8 ranks$'
     holds "reports this computer" 'events/us'
+    simulate -n 2 -p 2 -s 1K -i 1 --windows 2,4 --no-progress
+    check "older spellings, with a note" test "$code:$(<"$err")" = \
+        "0:xylem-sim: note: -n is an older spelling of --nodes, and other $(
+        )programs mean something else by it"
     works "--no-wall" "${small[@]}" --no-wall
     if grep -q 'events/us' "$out"; then
         report "--no-wall leaves it out" no
@@ -302,10 +307,10 @@ test_algorithms()
         "$sim" --algorithm list -c "$coll" | sed -n 's/^  //p' >"$work/list"
         while read -r algorithm; do
             name=${algorithm%% *}
-            local options=(-n 3 -p 3 -c "$coll" --algorithm "${name/:K/:3}")
+            local options=(-N 3 -p 3 -c "$coll" --algorithm "${name/:K/:3}")
             [[ $algorithm != *'even number'* ]] || options+=(-p 2)
             [[ $name != han* ]] || options+=(--shared-memory)
-            [[ $name != node ]] || options+=(--shared-memory -n 1 -p 9)
+            [[ $name != node ]] || options+=(--shared-memory -N 1 -p 9)
             [ "$coll" = barrier ] || options+=(-s 12000)
             works "$coll, ${name/:K/:3}" "${options[@]}" -i 2 --impl event \
                 --payload watched --jitter 1us
@@ -319,7 +324,7 @@ test_shared_memory()
     local coll mode
     for coll in bcast reduce allreduce barrier; do
         for mode in none moved watched; do
-            works "$coll in shared memory, payload $mode" -n 3 -p 4 \
+            works "$coll in shared memory, payload $mode" -N 3 -p 4 \
                 -c "$coll" -s 300000 -i 3 --impl event --shared-memory \
                 --payload $mode --noise 'poisson:10kHz,10us' --no-wall
             cp "$out" "$work/$mode"
@@ -329,37 +334,37 @@ test_shared_memory()
         equal "$coll in it: equal times, watched" "$work/moved" "$work/watched"
     done
     holds "names the shared memory" ', 12 ranks, nodes share memory$'
-    works "no message stays in a node" -n 3 -p 4 --impl event --shared-memory
+    works "no message stays in a node" -N 3 -p 4 --impl event --shared-memory
     holds "no message stays in a node" '^implementation +switch  unexpected'
-    works "one node" -n 1 -p 4 --impl event --shared-memory
-    works "without it they do" -n 3 -p 4 --impl event
+    works "one node" -N 1 -p 4 --impl event --shared-memory
+    works "without it they do" -N 3 -p 4 --impl event
     holds "without it they do" '^implementation +group +switch  unexpected'
 }
 
 # The largest message, without memory for it.
 test_scale()
 {
-    works "1024 ranks, all to all" -n 32 -p 32 -c alltoall -s 64 -i 1 \
+    works "1024 ranks, all to all" -N 32 -p 32 -c alltoall -s 64 -i 1 \
         --warmup 0 --algorithm bruck:4
     holds "names the size of a block" '^alltoall of 64 bytes per block, alg'
-    works "blocks of 256 MiB" -n 2 -p 4 -c allgather -s 256M -i 1 --warmup 0
-    works "2048 ranks" -n 64 -p 32 -s 64K -i 1 --warmup 0 --impl event
+    works "blocks of 256 MiB" -N 2 -p 4 -c allgather -s 256M -i 1 --warmup 0
+    works "2048 ranks" -N 64 -p 32 -s 64K -i 1 --warmup 0 --impl event
     holds "2048 ranks" ', 2048 ranks$'
-    works "a message of 8 GiB" -n 2 -p 1 -s 8G --segment 64M -i 1 --warmup 0
-    works "one rank" -n 1 -p 1 --impl event,waitall,blocking,elastic:1 -i 2
-    works "more ranks than cores" -m saturn -n 1 -p 24 -s 64K -i 2
+    works "a message of 8 GiB" -N 2 -p 1 -s 8G --segment 64M -i 1 --warmup 0
+    works "one rank" -N 1 -p 1 --impl event,waitall,blocking,elastic:1 -i 2
+    works "more ranks than cores" -m saturn -N 1 -p 24 -s 64K -i 2
 }
 
 test_kill()
 {
     local impl coll
     for impl in event waitall blocking; do
-        works "$impl: a rank dies" -n 2 -p 4 --impl $impl --kill 3@0.2ms \
+        works "$impl: a rank dies" -N 2 -p 4 --impl $impl --kill 3@0.2ms \
             --payload watched --no-wall
         holds "$impl: the others end" "^$impl +0 +7 "
     done
     for coll in allgather alltoallv reduce_scatter; do
-        works "$coll: a rank dies" -n 2 -p 4 -c $coll -s 64K --kill 3@1us \
+        works "$coll: a rank dies" -N 2 -p 4 -c $coll -s 64K --kill 3@1us \
             --payload watched --no-wall
         holds "$coll: the others end" "^event +0 +7 "
     done

@@ -20,7 +20,7 @@ allowed_for()
     progress/*) echo "progress runtime/base include" ;;
     collectives/*) echo "$library" ;;
     bindings/*) echo "bindings $library" ;;
-    launcher/*) echo "launcher" ;;
+    launcher/*) echo "launcher bench/common" ;;
     simulator/program/* | simulator/calibrate/*) echo any ;;
     simulator/*) echo "simulator $library" ;;
     *) echo any ;;

@@ -28,7 +28,7 @@ coll_measures()
     shift 5
 
     [[ $coll != barrier ]] || sizes=1
-    measures "$name" "$sizes" "$@" -c "$coll" -b "$begin" -e "$end" -n 1 \
+    measures "$name" "$sizes" "$@" -c "$coll" -b "$begin" -e "$end" -i 1 \
         --warmup 1 --buffers 2 --check --lines
 }
 

@@ -208,7 +208,7 @@ static void add_row(text_t *text, xylem_team_t *team, const row_t *row)
 {
     int reduces = xyl_coll_traits(row->coll)->reduces;
     uint64_t unit = reduces ? sizeof(double) : 1, bytes;
-    text_t before = {NULL}, now = {NULL};
+    text_t before = {.length = 0}, now = {.length = 0};
     uint32_t shift, more, i;
 
     for (shift = 0; shift <= 25; shift++)
@@ -317,7 +317,7 @@ static void decide_world(const world_t *world)
     uint32_t i;
 
     for (i = 0; i < row_count; i++) {
-        text_t lines = {NULL};
+        text_t lines = {.length = 0};
         add_row(&lines, fabric_world(fabric, 0), &rows[i]);
         file_lines(i, world->name, &lines);
     }
@@ -401,7 +401,7 @@ static void compare(const text_t *text)
 
 static void test_as_recorded(void)
 {
-    text_t text = {NULL};
+    text_t text = {.length = 0};
 
     decide_all(&text);
     compare(&text);
@@ -414,7 +414,7 @@ static const check_case_t cases[] = {
 
 int main(int argc, char **argv)
 {
-    text_t text = {NULL};
+    text_t text = {.length = 0};
 
     if (argc < 2 || strcmp(argv[1], "--print") != 0)
         return check_run(cases, sizeof cases / sizeof *cases, argc, argv);

@@ -1,0 +1,112 @@
+/* Tables. No state; any thread. */
+#include "bench/common/table.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+enum { CELL_BYTES_MAX = 64, CELL_WIDTH_MIN = 10, CELL_GAP = 2 };
+
+void table_begin(struct table *table, FILE *out, enum table_format format,
+                 const char *const *titles, unsigned columns, int first_width)
+{
+    unsigned i;
+
+    assert(columns > 0 && columns <= TABLE_COLUMNS_MAX);
+    *table = (struct table){.out = out, .format = format, .columns = columns};
+    for (i = 0; i < columns; i++) {
+        int length = (int)strlen(titles[i]);
+        int least = i == 0 ? first_width : CELL_WIDTH_MIN;
+
+        table->widths[i] = length > least ? length : least;
+    }
+    for (i = 0; i < columns; i++)
+        table_text(table, titles[i]);
+}
+
+static void value_print(FILE *out, const char *text)
+{
+    if (strpbrk(text, ",\"\r\n") == NULL) {
+        fputs(text, out);
+        return;
+    }
+    fputc('"', out);
+    for (; *text != '\0'; text++) {
+        if (*text == '"')
+            fputc('"', out);
+        fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
+void table_text(struct table *table, const char *text)
+{
+    unsigned column = table->column;
+
+    if (table->format == TABLE_CSV) {
+        if (column > 0)
+            fputc(',', table->out);
+        value_print(table->out, text);
+    } else if (column == 0) {
+        fprintf(table->out, "%-*s", table->widths[0], text);
+    } else {
+        fprintf(table->out, "%*s%*s", CELL_GAP, "", table->widths[column],
+                text);
+    }
+    table->column = column + 1;
+    if (table->column < table->columns)
+        return;
+    table->column = 0;
+    fputc('\n', table->out);
+    fflush(table->out);
+}
+
+void table_count(struct table *table, uint64_t value)
+{
+    char text[CELL_BYTES_MAX];
+
+    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+    table_text(table, text);
+}
+
+void table_real(struct table *table, double value, int digits)
+{
+    char text[CELL_BYTES_MAX];
+
+    snprintf(text, sizeof text, "%.*f", digits, value);
+    table_text(table, text);
+}
+
+void table_signed(struct table *table, double value, int digits,
+                  const char *unit)
+{
+    char text[CELL_BYTES_MAX];
+
+    snprintf(text, sizeof text, "%+.*f%s", digits, value, unit);
+    table_text(table, text);
+}
+
+int table_file_open(struct table *table, const char *program, const char *path,
+                    const char *const *titles, unsigned columns)
+{
+    FILE *out = fopen(path, "w");
+
+    if (out == NULL) {
+        fprintf(stderr, "%s: cannot write %s: %s\n", program, path,
+                strerror(errno));
+        return 0;
+    }
+    table_begin(table, out, TABLE_CSV, titles, columns, 0);
+    return 1;
+}
+
+int table_file_close(struct table *table, const char *program, const char *path)
+{
+    int is_bad = ferror(table->out) != 0;
+
+    is_bad |= fclose(table->out) != 0;
+    table->out = NULL;
+    if (is_bad)
+        fprintf(stderr, "%s: could not write all of %s\n", program, path);
+    return !is_bad;
+}

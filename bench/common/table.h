@@ -1,0 +1,45 @@
+/* Tables that are printed aligned or as CSV by the same calls, and files of the
+ * latter. */
+#ifndef XYL_BENCH_COMMON_TABLE_H
+#define XYL_BENCH_COMMON_TABLE_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+enum { TABLE_COLUMNS_MAX = 32 };
+
+enum table_format {
+    TABLE_ALIGNED, /* the first column to the left, the others to the right */
+    TABLE_CSV      /* RFC 4180: what holds a comma or a quote is quoted */
+};
+
+/* A table is written cell by cell, row by row; a full row ends itself and is
+ * flushed, so that long measurements show what they have. */
+struct table {
+    FILE *out;
+    enum table_format format;
+    unsigned columns;
+    unsigned column; /* of the next cell */
+    int widths[TABLE_COLUMNS_MAX];
+};
+
+/* Prints the titles. `first_width` is the least width of the first column. */
+void table_begin(struct table *table, FILE *out, enum table_format format,
+                 const char *const *titles, unsigned columns, int first_width);
+void table_text(struct table *table, const char *text);
+void table_count(struct table *table, uint64_t value);
+/* `digits` after the point. */
+void table_real(struct table *table, double value, int digits);
+/* With a sign, as differences are written. */
+void table_signed(struct table *table, double value, int digits,
+                  const char *unit);
+
+/* Makes a file of comma-separated values, with its titles. 0: it cannot be
+ * written, and `program` has said so. */
+int table_file_open(struct table *table, const char *program, const char *path,
+                    const char *const *titles, unsigned columns);
+/* 0: not all of it was written, and `program` has said so. */
+int table_file_close(struct table *table, const char *program,
+                     const char *path);
+
+#endif
