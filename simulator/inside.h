@@ -249,7 +249,7 @@ void sim_charge_copy_at(sim_rank_t *rank, sim_rate_t rate, size_t bytes);
 
 /* ---- net.c ---- */
 
-xyl_net_t *sim_net_create(void *world, uint32_t rank, xyl_fifo_t *ready);
+extern const xyl_net_ops_t sim_net_ops; /* its arg is the world */
 /* Every function that a rank's library calls begins with it. */
 void sim_enter(sim_rank_t *rank);
 /* Gives the event to its rank now, or somewhat later under jitter. */

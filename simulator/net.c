@@ -189,8 +189,21 @@ static void net_destroy(xyl_net_t *net)
     (void)net; /* belongs to the world */
 }
 
-static const xyl_net_ops_t net_ops = {
+static xylem_status_t net_create(const xyl_net_params_t *params,
+                                 xyl_net_t **net_out)
+{
+    sim_world_t *world = params->arg;
+    sim_rank_t *rank = &world->all[params->rank];
+
+    rank->net = (xyl_net_t){.ops = &sim_net_ops, .ready = params->ready};
+    *net_out = &rank->net;
+    return XYLEM_OK;
+}
+
+const xyl_net_ops_t sim_net_ops = {
     .name = "sim",
+    .capabilities = XYL_NET_REACHES_OTHERS,
+    .create = net_create,
     .send = net_send,
     .recv = net_recv,
     .cancel = net_cancel,
@@ -200,13 +213,3 @@ static const xyl_net_ops_t net_ops = {
     .is_flushed = net_is_flushed,
     .destroy = net_destroy,
 };
-
-xyl_net_t *sim_net_create(void *arg, uint32_t number, xyl_fifo_t *ready)
-{
-    sim_world_t *world = arg;
-    sim_rank_t *rank = &world->all[number];
-
-    rank->net.ops = &net_ops;
-    rank->net.ready = ready;
-    return &rank->net;
-}

@@ -366,7 +366,7 @@ static xylem_status_t rank_create(sim_world_t *world, uint32_t number)
         .ranks = world->ranks,
         .allocator = world->options.allocator,
         .clock = &rank->clock,
-        .net_create = sim_net_create,
+        .net = &sim_net_ops,
         .net_arg = world,
         .shm = world->options.shares_memory
                    ? sim_shm_create(rank, world->options.sees_memory)

@@ -14,6 +14,7 @@
 #include "bench/common/cli.h"
 #include "collectives/data/op.h"
 #include "include/xylem.h"
+#include "progress/net/nets.h"
 #include "runtime/base/config.h"
 
 enum { PATH_BYTES = 4096, LINE_WIDTH = 78, HELP_INDENT = 6 };
@@ -61,6 +62,7 @@ static const char *isa_name(xyl_isa_t isa)
 static void print_build(void)
 {
     unsigned hwloc = hwloc_get_api_version();
+    const xyl_net_ops_t *const *net;
 
     printf("xylem %s\n\nbuilt\n", xylem_version());
     field("compiler", INFO_COMPILER);
@@ -72,6 +74,10 @@ static void print_build(void)
     field("libevent", event_get_version());
     field("PMIx", PMIx_Get_version());
     field("reductions", isa_name(xyl_isa_best()));
+    printf("  %-14s", "nets");
+    for (net = xyl_nets; *net != NULL; net++)
+        printf(" %s", (*net)->name);
+    putchar('\n');
 }
 
 /* ---- the machine ---- */

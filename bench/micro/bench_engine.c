@@ -105,7 +105,11 @@ static void null_destroy(xyl_net_t *net)
     (void)net;
 }
 
+static xylem_status_t null_create(const xyl_net_params_t *params,
+                                  xyl_net_t **net_out);
+
 static const xyl_net_ops_t null_ops = {.name = "null",
+                                       .create = null_create,
                                        .send = null_send,
                                        .recv = null_recv,
                                        .cancel = null_cancel,
@@ -115,14 +119,12 @@ static const xyl_net_ops_t null_ops = {.name = "null",
                                        .is_flushed = null_is_flushed,
                                        .destroy = null_destroy};
 
-static xyl_net_t *null_create(void *arg, uint32_t rank, xyl_fifo_t *ready)
+static xylem_status_t null_create(const xyl_net_params_t *params,
+                                  xyl_net_t **net_out)
 {
-    xyl_net_t *net = arg;
-
-    (void)rank;
-    net->ops = &null_ops;
-    net->ready = ready;
-    return net;
+    *net_out = params->arg;
+    **net_out = (xyl_net_t){.ops = &null_ops, .ready = params->ready};
+    return XYLEM_OK;
 }
 
 /* ---- a forwarding rank ---- */
@@ -180,7 +182,7 @@ int main(void)
                                        .allocator = xyl_allocator_system(),
                                        .clock = xyl_clock_system(),
                                        .peers = peers,
-                                       .net_create = null_create,
+                                       .net = &null_ops,
                                        .net_arg = &net};
     xylem_coll_args_t args = {.struct_bytes = sizeof args,
                               .coll = XYLEM_COLL_BCAST,

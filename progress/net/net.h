@@ -1,5 +1,6 @@
 /* The net: tagged messages between the ranks of a job. Collectives know only
- * this interface; UCX and simulated networks stand behind it.
+ * this interface; UCX and simulated networks stand behind it. A net is a folder
+ * beside this file and a line in nets.c.
  *
  * Contract, for every backend and tested for each:
  * - send and recv never block, never call a handler and never fail in the
@@ -27,8 +28,35 @@
 
 typedef struct xyl_net xyl_net_t;
 
+enum { XYL_NET_NAME_BYTES = 16 };
+
+/* What nets differ in. */
+enum {
+    XYL_NET_REACHES_OTHERS = 1 /* else it is for jobs of one rank */
+};
+
+typedef struct xyl_net_params {
+    uint32_t rank, ranks;
+    int can_sleep;     /* wakeup_fd and arm will be needed */
+    xyl_fifo_t *ready; /* where events go: the engine's */
+    void *arg;         /* of whoever has made the parts of the context */
+} xyl_net_params_t;
+
 typedef struct xyl_net_ops {
-    const char *name;
+    const char *name; /* at most XYL_NET_NAME_BYTES */
+    unsigned capabilities;
+    /* Returns owned (free with destroy). Fails with a text. */
+    xylem_status_t (*create)(const xyl_net_params_t *params,
+                             xyl_net_t **net_out);
+    /* What the other ranks need to reach this one; belongs to the net. NULL,
+     * as `connect` then is: nothing. */
+    const void *(*address)(xyl_net_t *net, size_t *bytes_out);
+    /* Once, before anything is sent: addresses[peer] is borrowed until destroy;
+     * is_local[peer] (only looked at): the peer's process runs on this machine,
+     * so that its death is seen without the net. */
+    xylem_status_t (*connect)(xyl_net_t *net, uint32_t peers,
+                              const void *const *addresses,
+                              const uint8_t *is_local);
     void (*send)(xyl_net_t *net, uint32_t peer, uint64_t tag, const void *buf,
                  size_t bytes, xyl_event_t *event);
     void (*recv)(xyl_net_t *net, uint64_t tag, void *buf, size_t bytes,
@@ -50,7 +78,7 @@ typedef struct xyl_net_ops {
 
 struct xyl_net {
     const xyl_net_ops_t *ops;
-    xyl_fifo_t *ready; /* where events go: the engine's */
+    xyl_fifo_t *ready;
     /* Called when a peer is found dead; only hands over, never completes. */
     void (*peer_failed)(void *arg, uint32_t peer);
     void *peer_failed_arg;

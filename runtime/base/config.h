@@ -38,8 +38,8 @@ enum { XYL_CONFIG_SCHEDULE_FIRST = 256 };
 /* Of XYLEM_NODE_GROUPS; others are numbers of seats, 0 is off. */
 #define XYL_CONFIG_GROUPS_AUTO UINT64_MAX
 
-/* The value of a PATH is the address of its text, 0 for none: it lives as long
- * as the environment or the strings that were read. */
+/* The value of a PATH or NET is the address of its text, 0 for none or auto: it
+ * lives as long as the environment or the strings that were read. */
 
 /* field, NAME, type, default, same on all ranks, help */
 #define XYL_CONFIG_MAP(X)                                                      \
@@ -50,6 +50,9 @@ enum { XYL_CONFIG_SCHEDULE_FIRST = 256 };
     X(bootstrap, BOOTSTRAP, BOOTSTRAP, "auto", 0,                              \
       "How ranks find each other: auto (PMIx under a launcher), pmix or "      \
       "single.")                                                               \
+    X(net, NET, NET, "auto", 0,                                                \
+      "What carries messages between ranks: auto (the first net that works) "  \
+      "or the name of one, of those that xylem-info lists.")                   \
     X(progress, PROGRESS, PROGRESS, "auto", 0,                                 \
       "Who moves data: caller (spins in the waiting thread), blocking (spins " \
       "for a while, then sleeps), thread (a thread of its own), auto "         \

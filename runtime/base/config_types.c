@@ -180,6 +180,19 @@ void xyl_config_print_PATH(uint64_t value, char *text)
     print_text(text, value != 0 ? (const char *)(uintptr_t)value : "none");
 }
 
+xylem_status_t xyl_config_parse_NET(const char *text, uint64_t *value_out)
+{
+    if (*text == '\0')
+        return XYLEM_ERR_CONFIG;
+    *value_out = strcasecmp(text, "auto") == 0 ? 0 : (uintptr_t)text;
+    return XYLEM_OK;
+}
+
+void xyl_config_print_NET(uint64_t value, char *text)
+{
+    print_text(text, value != 0 ? (const char *)(uintptr_t)value : "auto");
+}
+
 /* ---- algorithms: trees and schedules ---- */
 
 typedef struct tree_word {

@@ -17,6 +17,7 @@
     X(GROUPS)                                                                  \
     X(BYTES)                                                                   \
     X(PATH)                                                                    \
+    X(NET)                                                                     \
     X(ALGORITHM)
 
 #define XYL_CONFIG_TYPE_DECLARE(type)                                          \

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "progress/net/ucx/net_ucx.h"
+#include "progress/net/nets.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context_shm.h"
@@ -195,6 +195,7 @@ xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
                                            xylem_context_t **context_out)
 {
     xylem_context_t *context;
+    xyl_net_t *net;
     xylem_status_t status =
         frame_create(parts->allocator, parts->clock, parts->settings, &context);
 
@@ -207,8 +208,15 @@ xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
     context->all_nodes_share = parts->shm != NULL;
     context->copies = parts->copies;
     context->marks = parts->marks;
-    net_attach(context, parts->net_create(parts->net_arg, parts->rank,
-                                          &context->engine.ready));
+    status =
+        parts->net->create(&(xyl_net_params_t){.rank = parts->rank,
+                                               .ranks = parts->ranks,
+                                               .ready = &context->engine.ready,
+                                               .arg = parts->net_arg},
+                           &net);
+    if (status != XYLEM_OK)
+        goto destroy_frame;
+    net_attach(context, net);
     status = xyl_context_switches_place(context);
     if (status == XYLEM_OK)
         status = parts_driver_start(context);
@@ -224,6 +232,7 @@ stop_driver:
     xyl_driver_stop(&context->driver);
 destroy_net:
     context->net->ops->destroy(context->net);
+destroy_frame:
     frame_destroy(context);
     return status;
 }
@@ -284,25 +293,52 @@ static int may_sleep(const xylem_context_t *context,
     return context->config.progress != XYL_PROGRESS_CALLER;
 }
 
+static xylem_status_t net_create(xylem_context_t *context, int can_sleep)
+{
+    const xyl_net_params_t params = {.rank = context->rank,
+                                     .ranks = context->ranks,
+                                     .can_sleep = can_sleep,
+                                     .ready = &context->engine.ready};
+    xyl_net_t *net;
+    xylem_status_t status = xyl_net_create(
+        (const char *)(uintptr_t)context->config.net, &params, &net);
+
+    if (status == XYLEM_OK)
+        net_attach(context, net);
+    return status;
+}
+
+static xylem_status_t net_connect(xylem_context_t *context,
+                                  const void *const *addresses)
+{
+    const xyl_net_ops_t *ops = context->net->ops;
+    xylem_status_t status;
+    uint8_t *is_local;
+    uint32_t rank;
+
+    if (ops->connect == NULL)
+        return XYLEM_OK;
+    is_local = calloc(context->ranks, 1);
+    if (is_local == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for peers");
+    for (rank = 0; rank < context->ranks; rank++)
+        is_local[rank] = context->peers[rank].is_local;
+    status = ops->connect(context->net, context->ranks, addresses, is_local);
+    free(is_local);
+    return status;
+}
+
 /* Creates the net, tells and asks the other ranks, and connects. */
 static xylem_status_t join(xylem_context_t *context,
                            const xyl_machine_t *machine)
 {
-    int can_sleep = may_sleep(context, machine);
-    const void *address, **addresses = NULL;
-    uint8_t *is_local = NULL;
-    size_t bytes;
-    xyl_net_t *net;
-    uint32_t rank;
-    xylem_status_t status = xyl_net_ucx_create(
-        &context->engine.ready, can_sleep, &net, &address, &bytes);
+    const void **addresses = NULL;
+    xylem_status_t status = net_create(context, may_sleep(context, machine));
 
     if (status != XYLEM_OK)
         return status;
-    net_attach(context, net);
     xyl_context_shm_prepare(context);
-    status = xyl_peers_exchange(context, &context->config, &machine->place,
-                                address, bytes, &addresses);
+    status = xyl_peers_exchange(context, &machine->place, &addresses);
     if (status == XYLEM_OK)
         status = xyl_context_switches_place(context);
     if (status == XYLEM_OK)
@@ -310,18 +346,8 @@ static xylem_status_t join(xylem_context_t *context,
             context,
             choose_mode(context, xyl_peers_local_count(context) >
                                      machine->cores) != XYL_DRIVER_CALLER);
-    if (status != XYLEM_OK) {
-        free(addresses);
-        return status;
-    }
-    is_local = calloc(context->ranks, 1);
-    if (is_local == NULL)
-        status = xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for peers");
-    for (rank = 0; rank < context->ranks && status == XYLEM_OK; rank++)
-        is_local[rank] = context->peers[rank].is_local;
     if (status == XYLEM_OK)
-        status = xyl_net_ucx_connect(net, context->ranks, addresses, is_local);
-    free(is_local);
+        status = net_connect(context, addresses);
     free(addresses);
     return status;
 }

@@ -36,17 +36,16 @@ typedef struct xyl_peer {
 } xyl_peer_t;
 
 /* The parts that tests and simulators replace. All borrowed until the context
- * is destroyed, but `net`, which it destroys. */
+ * is destroyed. */
 typedef struct xyl_context_parts {
     uint32_t rank;
     uint32_t ranks;
     const xyl_allocator_t *allocator;
     const xyl_clock_t *clock;
-    xyl_peer_t *peers; /* [ranks]; may be shared if no rank ever fails */
-    /* Called once with the fifo that events go to. */
-    xyl_net_t *(*net_create)(void *arg, uint32_t rank, xyl_fifo_t *ready);
-    void *net_arg;
-    struct xyl_shm *shm;        /* NULL: nothing is shared */
+    xyl_peer_t *peers;        /* [ranks]; may be shared if no rank ever fails */
+    const xyl_net_ops_t *net; /* one that needs no connecting */
+    void *net_arg;            /* for its create */
+    struct xyl_shm *shm;      /* NULL: nothing is shared */
     const xyl_copies_t *copies; /* NULL: they are made and nothing said */
     const xyl_marks_t *marks;   /* NULL: nobody records */
     const char *const *settings;

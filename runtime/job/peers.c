@@ -39,6 +39,7 @@ typedef struct hello {
     uint64_t memory_inode;
     uint64_t wake_inode;
     char node[XYL_NODE_NAME_BYTES];
+    char net[XYL_NET_NAME_BYTES];
     uint64_t settings[SETTINGS_MAX]; /* those that must be equal */
     /* followed by the address */
 } hello_t;
@@ -137,6 +138,18 @@ static xylem_status_t check_settings(const hello_t *mine, const hello_t *theirs,
     return XYLEM_OK;
 }
 
+static xylem_status_t check_net(const hello_t *mine, const hello_t *theirs,
+                                uint32_t rank)
+{
+    if (strncmp(mine->net, theirs->net, sizeof mine->net) == 0)
+        return XYLEM_OK;
+    return xyl_fail(XYLEM_ERR_NET,
+                    "rank %u sends by the net \"%.*s\" and this rank by "
+                    "\"%.*s\": set XYLEM_NET to one that all have",
+                    rank, XYL_NET_NAME_BYTES, theirs->net, XYL_NET_NAME_BYTES,
+                    mine->net);
+}
+
 /* Nodes are numbered by the lowest rank that lives there. */
 static uint32_t node_number(const xylem_context_t *context, uint32_t rank)
 {
@@ -167,6 +180,8 @@ static xylem_status_t peer_read(xylem_context_t *context, const hello_t *mine,
 
     if (status == XYLEM_OK)
         status = check_settings(mine, theirs, rank);
+    if (status == XYLEM_OK)
+        status = check_net(mine, theirs, rank);
     if (status != XYLEM_OK)
         return status;
     peer->place = theirs->place;
@@ -178,20 +193,24 @@ static xylem_status_t peer_read(xylem_context_t *context, const hello_t *mine,
 }
 
 static hello_t *hello_create(const xylem_context_t *context,
-                             const xyl_config_t *config,
-                             const xylem_place_t *place, const void *address,
-                             size_t address_bytes)
+                             const xylem_place_t *place)
 {
-    hello_t *hello = calloc(1, sizeof *hello + address_bytes);
+    xyl_net_t *net = context->net;
+    const void *address = NULL;
+    size_t address_bytes = 0;
     xyl_shm_member_t member;
+    hello_t *hello;
 
+    if (net->ops->address != NULL)
+        address = net->ops->address(net, &address_bytes);
+    hello = calloc(1, sizeof *hello + address_bytes);
     if (hello == NULL)
         return NULL;
     hello->magic = HELLO_MAGIC;
     hello->major = XYLEM_VERSION_MAJOR;
     hello->minor = XYLEM_VERSION_MINOR;
     hello->patch = XYLEM_VERSION_PATCH;
-    hello->setting_count = collect_settings(config, hello->settings);
+    hello->setting_count = collect_settings(&context->config, hello->settings);
     hello->address_bytes = (uint32_t)address_bytes;
     hello->machine = machine_identity();
     xyl_shm_node_offer(context->node, &member);
@@ -202,19 +221,19 @@ static hello_t *hello_create(const xylem_context_t *context,
     hello->wake_inode = member.wake_inode;
     hello->place = *place;
     memcpy(hello->node, context->bootstrap->node, sizeof hello->node);
-    memcpy(hello + 1, address, address_bytes);
+    memcpy(hello->net, net->ops->name,
+           strnlen(net->ops->name, sizeof hello->net));
+    if (address_bytes != 0)
+        memcpy(hello + 1, address, address_bytes);
     return hello;
 }
 
 xylem_status_t xyl_peers_exchange(xylem_context_t *context,
-                                  const xyl_config_t *config,
                                   const xylem_place_t *place,
-                                  const void *address, size_t address_bytes,
                                   const void ***addresses_out)
 {
     xyl_bootstrap_t *bootstrap = context->bootstrap;
-    hello_t *mine =
-        hello_create(context, config, place, address, address_bytes);
+    hello_t *mine = hello_create(context, place);
     const void **addresses = calloc(context->ranks, sizeof *addresses);
     xylem_status_t status = XYLEM_OK;
     uint32_t rank;
@@ -225,8 +244,9 @@ xylem_status_t xyl_peers_exchange(xylem_context_t *context,
         status = xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for %u peers",
                           context->ranks);
     if (status == XYLEM_OK)
-        status = bootstrap->ops->exchange(
-            bootstrap, mine, sizeof *mine + address_bytes, &context->hellos);
+        status = bootstrap->ops->exchange(bootstrap, mine,
+                                          sizeof *mine + mine->address_bytes,
+                                          &context->hellos);
     for (rank = 0; rank < context->ranks && status == XYLEM_OK; rank++)
         status = peer_read(context, mine, rank, &addresses[rank]);
     free(mine);

@@ -6,13 +6,12 @@
 #include "progress/shm/node.h"
 #include "runtime/core/context.h"
 
-/* Exchanges hellos over context->bootstrap and checks that the ranks fit
- * together. Fills context->peers and context->hellos, and *addresses_out, an
- * array of pointers into the hellos (returns owned, free with free). */
+/* Exchanges hellos over context->bootstrap, with the address of context->net,
+ * and checks that the ranks fit together. Fills context->peers and
+ * context->hellos, and *addresses_out, an array of pointers into the hellos
+ * (returns owned, free with free). */
 xylem_status_t xyl_peers_exchange(xylem_context_t *context,
-                                  const xyl_config_t *config,
                                   const xylem_place_t *place,
-                                  const void *address, size_t address_bytes,
                                   const void ***addresses_out);
 
 /* How many ranks of the job run on this machine, whatever nodes a launcher

@@ -27,6 +27,7 @@ typedef struct net_ucx {
     ucp_context_h context;
     ucp_worker_h worker;
     ucp_address_t *address;
+    size_t address_bytes;
     peer_t *peers;
     uint32_t peer_count;
     ucs_status_ptr_t flush; /* UCS_STATUS_PTR of the running flush */
@@ -271,18 +272,6 @@ static void ucx_destroy(xyl_net_t *base)
     free(net);
 }
 
-static const xyl_net_ops_t net_ucx_ops = {
-    .name = "ucx",
-    .send = ucx_send,
-    .recv = ucx_recv,
-    .cancel = ucx_cancel,
-    .progress = ucx_progress,
-    .arm = ucx_arm,
-    .wakeup_fd = ucx_wakeup_fd,
-    .is_flushed = ucx_is_flushed,
-    .destroy = ucx_destroy,
-};
-
 /* ---- creation ---- */
 
 static ucs_status_t create_context(net_ucx_t *net, int can_sleep)
@@ -316,36 +305,41 @@ static ucs_status_t create_worker(net_ucx_t *net, int can_sleep)
     return status;
 }
 
-xylem_status_t xyl_net_ucx_create(xyl_fifo_t *ready, int can_sleep,
-                                  xyl_net_t **net_out, const void **address_out,
-                                  size_t *bytes_out)
+static xylem_status_t ucx_create(const xyl_net_params_t *params,
+                                 xyl_net_t **net_out)
 {
     net_ucx_t *net = calloc(1, sizeof *net);
     ucs_status_t status;
 
     if (net == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for the net");
-    net->net.ops = &net_ucx_ops;
-    net->net.ready = ready;
+    net->net = (xyl_net_t){.ops = &xyl_net_ucx, .ready = params->ready};
     net->wakeup_fd = -1;
-    status = create_context(net, can_sleep);
+    status = create_context(net, params->can_sleep);
     if (status == UCS_OK)
-        status = create_worker(net, can_sleep);
+        status = create_worker(net, params->can_sleep);
     if (status == UCS_OK)
-        status = ucp_worker_get_address(net->worker, &net->address, bytes_out);
+        status = ucp_worker_get_address(net->worker, &net->address,
+                                        &net->address_bytes);
     if (status != UCS_OK) {
         ucx_destroy(&net->net);
         return xyl_fail(XYLEM_ERR_NET, "UCX cannot start: %s",
                         ucs_status_string(status));
     }
     *net_out = &net->net;
-    *address_out = net->address;
     return XYLEM_OK;
 }
 
-xylem_status_t xyl_net_ucx_connect(xyl_net_t *base, uint32_t peers,
-                                   const void *const *addresses,
-                                   const uint8_t *is_local)
+static const void *ucx_address(xyl_net_t *base, size_t *bytes_out)
+{
+    *bytes_out = self(base)->address_bytes;
+    return self(base)->address;
+}
+
+/* Endpoints are created on the first send. */
+static xylem_status_t ucx_connect(xyl_net_t *base, uint32_t peers,
+                                  const void *const *addresses,
+                                  const uint8_t *is_local)
 {
     net_ucx_t *net = self(base);
     uint32_t i;
@@ -360,3 +354,19 @@ xylem_status_t xyl_net_ucx_connect(xyl_net_t *base, uint32_t peers,
             .address = addresses[i], .net = net, .is_local = is_local[i]};
     return XYLEM_OK;
 }
+
+const xyl_net_ops_t xyl_net_ucx = {
+    .name = "ucx",
+    .capabilities = XYL_NET_REACHES_OTHERS,
+    .create = ucx_create,
+    .address = ucx_address,
+    .connect = ucx_connect,
+    .send = ucx_send,
+    .recv = ucx_recv,
+    .cancel = ucx_cancel,
+    .progress = ucx_progress,
+    .arm = ucx_arm,
+    .wakeup_fd = ucx_wakeup_fd,
+    .is_flushed = ucx_is_flushed,
+    .destroy = ucx_destroy,
+};

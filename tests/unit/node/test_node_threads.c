@@ -62,7 +62,11 @@ static void net_destroy(xyl_net_t *net)
     (void)net;
 }
 
+static xylem_status_t net_create(const xyl_net_params_t *params,
+                                 xyl_net_t **net_out);
+
 static const xyl_net_ops_t net_ops = {.name = "nothing",
+                                      .create = net_create,
                                       .send = net_send,
                                       .recv = net_recv,
                                       .progress = net_progress,
@@ -138,12 +142,12 @@ typedef struct job {
     _Atomic uint32_t come[ROUNDS * AT_ONCE]; /* to a barrier */
 } job_t;
 
-static xyl_net_t *net_create(void *arg, uint32_t rank, xyl_fifo_t *ready)
+static xylem_status_t net_create(const xyl_net_params_t *params,
+                                 xyl_net_t **net_out)
 {
-    xyl_net_t *net = &((job_t *)arg)->nets[rank];
-
-    *net = (xyl_net_t){.ops = &net_ops, .ready = ready};
-    return net;
+    *net_out = &((job_t *)params->arg)->nets[params->rank];
+    **net_out = (xyl_net_t){.ops = &net_ops, .ready = params->ready};
+    return XYLEM_OK;
 }
 
 static void nodes_join(job_t *job)
@@ -174,7 +178,7 @@ static void context_create(job_t *job, uint32_t rank, int has_one_mapping)
                                  .allocator = xyl_allocator_system(),
                                  .clock = xyl_clock_system(),
                                  .peers = job->peers,
-                                 .net_create = net_create,
+                                 .net = &net_ops,
                                  .net_arg = job,
                                  .shm = own,
                                  .settings = settings};

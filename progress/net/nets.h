@@ -1,0 +1,15 @@
+/* The nets of this library, and which of them a job uses. */
+#ifndef XYL_PROGRESS_NET_NETS_H
+#define XYL_PROGRESS_NET_NETS_H
+
+#include "progress/net/net.h"
+
+/* In the order in which they are tried; ended by NULL. */
+extern const xyl_net_ops_t *const xyl_nets[];
+
+/* The net of that name; NULL: the first that can serve the job and works.
+ * Returns owned (free with its destroy). */
+xylem_status_t xyl_net_create(const char *name, const xyl_net_params_t *params,
+                              xyl_net_t **net_out);
+
+#endif
