@@ -16,6 +16,22 @@
  * Errors: every function that can fail returns a status and leaves its output
  * arguments untouched when it fails; xylem_last_error() then says what was
  * wrong in words.
+ *
+ * Structures that the caller fills in begin with struct_bytes and grow from
+ * release to release. Members that a program does not set, or does not know,
+ * are 0; XYLEM_COLL_ARGS_INIT and its like see to both. Members that this
+ * library does not know, and flags, must be 0 (XYLEM_ERR_UNSUPPORTED,
+ * XYLEM_ERR_INVALID_ARG). docs/interface.md says what holds between releases.
+ *
+ * Limits: a team has at most 2^20 ranks, and a rank is in at most 16,384 teams
+ * of a context at a time; a context has at most 256 operations and 2^24 types
+ * of the user's at a time; a message has at most 2^26 segments. What goes
+ * beyond is refused (XYLEM_ERR_NO_RESOURCE, XYLEM_ERR_INVALID_ARG). Requests,
+ * bytes and contexts are limited by memory alone.
+ *
+ * fork: the child may neither call the library nor free what it has returned;
+ * it may exec or _exit. The parent goes on as before. What xylem_alloc has
+ * returned is one memory for both; of all else the child has a copy.
  */
 #ifndef XYLEM_H
 #define XYLEM_H
@@ -23,8 +39,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* xylem_coll_args_t args = XYLEM_COLL_ARGS_INIT: all members 0, but for the
+ * size; the same for the other structures that have one. */
 #ifdef __cplusplus
+template <class T> inline T xylem_init_()
+{
+    T value = T();
+    value.struct_bytes = sizeof value;
+    return value;
+}
+#define XYLEM_INIT_(type) xylem_init_<type>()
 extern "C" {
+#else
+#define XYLEM_INIT_(type)                                                      \
+    {                                                                          \
+        .struct_bytes = sizeof(type)                                           \
+    }
 #endif
 
 #define XYLEM_VERSION_MAJOR 0
@@ -93,6 +123,7 @@ typedef struct xylem_bootstrap {
                                 size_t bytes);
     void *arg;
 } xylem_bootstrap_t;
+#define XYLEM_BOOTSTRAP_INIT XYLEM_INIT_(xylem_bootstrap_t)
 
 typedef struct xylem_context_params {
     size_t struct_bytes; /* sizeof(xylem_context_params_t) */
@@ -103,6 +134,7 @@ typedef struct xylem_context_params {
      * the XYLEM_ prefix; they win over the environment. May be NULL. */
     const char *const *settings;
 } xylem_context_params_t;
+#define XYLEM_CONTEXT_PARAMS_INIT XYLEM_INIT_(xylem_context_params_t)
 
 /* Creates the library's state in this process and connects it with the other
  * ranks of the job. Collective over the job; blocks. `params` may be NULL.
@@ -245,6 +277,10 @@ enum {
 /* Bytes of one element of a predefined type or a block; 0 for all else. */
 size_t xylem_type_bytes(xylem_type_t type);
 
+/* "float64", "pair_int32_int", "block"; static strings. NULL: a type of the
+ * user's, or none. */
+const char *xylem_type_name(xylem_type_t type);
+
 /* A type of the user's says where the data of an element lie: the bytes of all
  * its parts, one part after the other. That is also the order in which they
  * travel; gaps do not. Element k of a buffer begins k * extent bytes behind the
@@ -308,6 +344,10 @@ enum {
     XYLEM_MAXLOC,
     XYLEM_OP_COUNT
 };
+
+/* "sum", "minloc"; static strings. NULL: an operation of the user's, or none.
+ */
+const char *xylem_op_name(xylem_op_t op);
 
 /* result[i] = left[i] op right[i] for `count` elements. `left` stands for the
  * lower ranks. `result` may be the address of `left` or of `right`. Runs on
@@ -379,19 +419,24 @@ typedef enum xylem_tree {
  * restart or free their own request, and release segments; they must not
  * block. As soon as on_complete is called, any thread may do so, too. */
 typedef void (*xylem_complete_fn)(void *arg, xylem_status_t status);
-/* Segment `segment`, bytes [offset, offset + bytes) of the result, is final on
- * this rank. Segments arrive in any order. */
+/* Of bcast, reduce and allreduce, on ranks that have a result; refused with
+ * other collectives. Segment `segment`, bytes [offset, offset + bytes) of the
+ * data of the result, is final on this rank. Each is told once per start, in
+ * any order, before on_complete; a message without bytes has none.
+ * docs/interface.md says which algorithms cut a message into several. */
 typedef void (*xylem_segment_fn)(void *arg, uint64_t segment, size_t offset,
                                  size_t bytes);
 
 /* The caller releases each segment of its input with xylem_segment_ready().
- * Applies to the root of a broadcast and to all ranks of a reduce. */
+ * Of the root of a bcast (other ranks may say it, too) and of all ranks of a
+ * reduce and an allreduce; refused with other collectives, and where
+ * request_out is NULL. */
 #define XYLEM_FLAG_PARTS 1u
 /* The request frees itself once on_complete has returned. */
 #define XYLEM_FLAG_AUTOFREE 2u
 /* A commutative reduction may combine contributions as they arrive; the result
  * of floating-point sums may then differ from run to run. Equal on all ranks of
- * a call. */
+ * a call. Refused with collectives that combine nothing. */
 #define XYLEM_FLAG_ARRIVAL_ORDER 4u
 
 /* What goes where. Buffers and arrays are borrowed until the request is freed.
@@ -445,6 +490,7 @@ typedef struct xylem_coll_args {
      * the choice to the library. `xylem-bench --algorithm list` has all. */
     const char *algorithm;
 } xylem_coll_args_t;
+#define XYLEM_COLL_ARGS_INIT XYLEM_INIT_(xylem_coll_args_t)
 
 /* Blocking. Arguments as in xylem_coll_args_t, with one type on both sides; the
  * rest goes through xylem_coll_start. */
@@ -599,7 +645,8 @@ xylem_status_t xylem_request_wait_for(xylem_request_t *request,
 xylem_status_t xylem_request_free(xylem_request_t *request);
 
 /* Into how many segments the operation is cut, and the bytes of each but the
- * last. */
+ * last. Collectives other than bcast, reduce and allreduce have one, or none.
+ */
 xylem_status_t xylem_request_segments(const xylem_request_t *request,
                                       uint64_t *segments_out,
                                       size_t *segment_bytes_out);

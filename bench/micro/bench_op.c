@@ -164,7 +164,7 @@ static void print_sum(const workload_t *load, const buffers_t *buffers)
     for (way = 0; way < WAYS; way++)
         if (figures.rates[way] > 0.0)
             printf("%-8s %6zu KiB  %-8s  %-6s %8.2f %7.2f\n",
-                   xyl_type_name(load->type), load->bytes >> 10,
+                   xylem_type_name(load->type), load->bytes >> 10,
                    load->in_place ? "in place" : "apart", names[way],
                    figures.rates[way], figures.ratios[way]);
 }
@@ -197,7 +197,7 @@ static void print_kernel(const workload_t *load, const buffers_t *buffers)
     fills[load->type](buffers->left, count, 1);
     fills[load->type](buffers->right, count, 2);
     measure(load, buffers, &figures);
-    printf("%-20s %-6s", xyl_type_name(load->type), xyl_op_name(load->op));
+    printf("%-20s %-6s", xylem_type_name(load->type), xylem_op_name(load->op));
     for (way = 0; way < WAY_MEMCPY; way++)
         if (way <= best)
             printf(" %7.2f", figures.ratios[way]);

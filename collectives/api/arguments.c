@@ -4,8 +4,59 @@
 
 #include "collectives/stages/collective.h"
 #include "collectives/stages/edge.h"
+#include "runtime/base/members.h"
 #include "runtime/base/status.h"
 #include "trees/tree.h"
+
+/* ---- the structure ---- */
+
+xylem_status_t xyl_arguments_read(const xylem_coll_args_t *given,
+                                  const char *call, xylem_coll_args_t *own,
+                                  const xylem_coll_args_t **args_out)
+{
+    xylem_status_t status;
+
+    if (given != NULL && given->struct_bytes == sizeof *given) {
+        *args_out = given;
+        return XYLEM_OK;
+    }
+    status = xyl_members_read(call, "args", given,
+                              XYL_BYTES_UP_TO(xylem_coll_args_t, algorithm),
+                              own, sizeof *own);
+    if (status == XYLEM_OK)
+        *args_out = own;
+    return status;
+}
+
+/* ---- flags ---- */
+
+static xylem_status_t check_flags(const xylem_coll_args_t *args,
+                                  const char *call)
+{
+    const xyl_coll_traits_t *t = xyl_coll_traits(args->coll);
+    uint32_t unknown = args->flags & ~(XYLEM_FLAG_PARTS | XYLEM_FLAG_AUTOFREE |
+                                       XYLEM_FLAG_ARRIVAL_ORDER);
+
+    if (unknown != 0)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "%s: xylem %s has no flag %#" PRIx32, call,
+                        xylem_version(), unknown);
+    if ((args->flags & XYLEM_FLAG_PARTS) != 0 && !t->has_segments)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "%s: XYLEM_FLAG_PARTS: the input of %s is not cut into "
+                        "segments that could be released",
+                        call, t->name);
+    if ((args->flags & XYLEM_FLAG_ARRIVAL_ORDER) != 0 && !t->reduces)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "%s: XYLEM_FLAG_ARRIVAL_ORDER: %s combines nothing",
+                        call, t->name);
+    if (args->on_segment != NULL && !t->has_segments)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "%s: on_segment: the result of %s is not cut into "
+                        "segments; on_complete tells that it is there",
+                        call, t->name);
+    return XYLEM_OK;
+}
 
 /* ---- buffers ---- */
 
@@ -104,13 +155,14 @@ xylem_status_t xyl_arguments_check_frame(const xylem_team_t *team,
     xylem_status_t status;
     int is_root, sends, receives;
 
-    if (args == NULL || args->struct_bytes < sizeof *args)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "%s: args is NULL or its struct_bytes is not set",
-                        call);
     if (args->coll >= XYLEM_COLL_COUNT)
         return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: there is no collective %d",
                         call, (int)args->coll);
+    if (args->flags != 0 || args->on_segment != NULL) {
+        status = check_flags(args, call);
+        if (status != XYLEM_OK)
+            return status;
+    }
     t = xyl_coll_traits(args->coll);
     is_root = t->has_root && team->rank == args->root;
     sends = xyl_side_matters(t->sends, is_root);

@@ -5,8 +5,14 @@
 #include "collectives/data/description.h"
 #include "runtime/core/team.h"
 
-/* Whether buffers and arrays are there: what may differ from call to call of a
- * kept plan. Fails with a text that names `call`. */
+/* The arguments as this library has them: `given` itself, or a copy in `own`
+ * where the caller's header is of another release. */
+xylem_status_t xyl_arguments_read(const xylem_coll_args_t *given,
+                                  const char *call, xylem_coll_args_t *own,
+                                  const xylem_coll_args_t **args_out);
+/* Whether buffers and arrays are there, and flags that mean something: what
+ * may differ from call to call of a kept plan. Fails with a text that names
+ * `call`. */
 xylem_status_t xyl_arguments_check_frame(const xylem_team_t *team,
                                          const xylem_coll_args_t *args,
                                          const char *call);

@@ -1,6 +1,4 @@
 /* Collectives from a call to its request: checking, planning, starting. */
-#include <assert.h>
-
 #include "collectives/api/arguments.h"
 #include "collectives/api/at_once.h"
 #include "collectives/choose/compose.h"
@@ -9,39 +7,54 @@
 
 /* ---- planning and starting ---- */
 
+/* Of every call, also where a plan is kept. */
+static xylem_status_t check(const xylem_team_t *team,
+                            const xylem_coll_args_t *args, const char *call)
+{
+    xylem_status_t status = xyl_team_check(team, call);
+
+    return status == XYLEM_OK ? xyl_arguments_check_frame(team, args, call)
+                              : status;
+}
+
 xylem_status_t xyl_coll_check(const xylem_team_t *team,
                               const xylem_coll_args_t *args, const char *call)
 {
-    xylem_status_t status = xyl_team_check(team, call);
+    xylem_status_t status = check(team, args, call);
 
-    if (status == XYLEM_OK)
-        status = xyl_arguments_check_frame(team, args, call);
-    if (status == XYLEM_OK)
-        status = xyl_arguments_check_values(team, args, call);
-    return status;
+    return status == XYLEM_OK ? xyl_arguments_check_values(team, args, call)
+                              : status;
 }
 
+static int is_root(const xylem_team_t *team, const xylem_coll_args_t *args)
+{
+    return xyl_coll_traits(args->coll)->has_root && team->rank == args->root;
+}
+
+static int has_result(const xylem_team_t *team, const xylem_coll_args_t *args)
+{
+    return xyl_side_matters(xyl_coll_traits(args->coll)->receives,
+                            is_root(team, args));
+}
+
+/* Of checked arguments. */
 static xylem_status_t plan(xylem_team_t *team, const xylem_coll_args_t *args,
                            const char *call, xylem_request_t **request_out)
 {
-    xyl_operation_t *operation = NULL;
+    xyl_operation_t *operation = xyl_plan_take(team, args);
     xyl_sides_t sides = {.send = NULL};
     xylem_coll_args_t plain;
-    xylem_status_t status = xyl_team_check(team, call);
+    xylem_status_t status;
 
-    if (status == XYLEM_OK)
-        status = xyl_arguments_check_frame(team, args, call);
-    if (status != XYLEM_OK)
-        return status;
-    operation = xyl_plan_take(team, args);
     if (operation != NULL) {
         xyl_request_revive(&operation->request);
         *request_out = &operation->request;
         return XYLEM_OK;
     }
-    assert(args != NULL);
     /* A kept plan is for arguments that have passed before. */
     plain = *args;
+    if (!has_result(team, args))
+        plain.on_segment = NULL;
     if (xyl_sides_are_needed(args)) {
         status = xyl_sides_find(team->context, args, &plain, &sides);
         if (status != XYLEM_OK)
@@ -59,6 +72,7 @@ static xylem_status_t plan(xylem_team_t *team, const xylem_coll_args_t *args,
     return XYLEM_OK;
 }
 
+/* Of checked arguments. */
 static xylem_status_t plan_and_start(xylem_team_t *team,
                                      const xylem_coll_args_t *args,
                                      const char *call,
@@ -81,36 +95,66 @@ static xylem_status_t no_request_out(const char *call)
 }
 
 xylem_status_t xylem_coll_init(xylem_team_t *team,
-                               const xylem_coll_args_t *args,
+                               const xylem_coll_args_t *given,
                                xylem_request_t **request_out)
 {
-    xylem_status_t status;
+    const xylem_coll_args_t *args;
+    xylem_coll_args_t own;
+    xylem_status_t status =
+        xyl_arguments_read(given, "xylem_coll_init", &own, &args);
 
-    if (request_out == NULL)
+    if (status == XYLEM_OK && request_out == NULL)
         return no_request_out("xylem_coll_init");
-    status = plan(team, args, "xylem_coll_init", request_out);
-    if (status != XYLEM_OK)
-        return status;
-    xyl_request_persist(*request_out);
-    return XYLEM_OK;
+    if (status == XYLEM_OK)
+        status = check(team, args, "xylem_coll_init");
+    if (status == XYLEM_OK)
+        status = plan(team, args, "xylem_coll_init", request_out);
+    if (status == XYLEM_OK)
+        xyl_request_persist(*request_out);
+    return status;
+}
+
+/* Segments that only the holder of the request can release. */
+static int waits_for_parts(const xylem_team_t *team,
+                           const xylem_coll_args_t *args)
+{
+    return (args->flags & XYLEM_FLAG_PARTS) != 0 && args->count != 0 &&
+           (args->coll != XYLEM_COLL_BCAST || is_root(team, args));
 }
 
 xylem_status_t xylem_coll_start(xylem_team_t *team,
-                                const xylem_coll_args_t *args,
+                                const xylem_coll_args_t *given,
                                 xylem_request_t **request_out)
 {
-    if (request_out == NULL && args != NULL &&
-        (args->flags & XYLEM_FLAG_AUTOFREE) == 0)
+    const xylem_coll_args_t *args;
+    xylem_coll_args_t own;
+    xylem_status_t status =
+        xyl_arguments_read(given, "xylem_coll_start", &own, &args);
+
+    if (status != XYLEM_OK)
+        return status;
+    if (request_out == NULL && (args->flags & XYLEM_FLAG_AUTOFREE) == 0)
         return no_request_out("xylem_coll_start");
+    status = check(team, args, "xylem_coll_start");
+    if (status != XYLEM_OK)
+        return status;
+    if (request_out == NULL && waits_for_parts(team, args))
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "xylem_coll_start: request_out is NULL, so nobody "
+                        "could release the segments of XYLEM_FLAG_PARTS");
     return plan_and_start(team, args, "xylem_coll_start", request_out);
 }
 
 xylem_status_t xyl_coll_begin(xylem_team_t *team, const xylem_coll_args_t *args,
                               const char *call, xylem_request_t **request_out)
 {
+    xylem_status_t status;
+
     if (request_out == NULL)
         return no_request_out(call);
-    return plan_and_start(team, args, call, request_out);
+    status = check(team, args, call);
+    return status == XYLEM_OK ? plan_and_start(team, args, call, request_out)
+                              : status;
 }
 
 /* ---- blocking calls ---- */

@@ -34,8 +34,8 @@ xylem_status_t xyl_combiner_find(xylem_context_t *context,
     combiner_out->is_commutative = 1;
     if (combiner_out->kernel != NULL)
         return XYLEM_OK;
-    op = xyl_op_name(args->op);
-    type = xyl_type_name(args->type);
+    op = xylem_op_name(args->op);
+    type = xylem_type_name(args->type);
     return xyl_fail(
         XYLEM_ERR_INVALID_ARG, "operation %s is not defined on type %s",
         op != NULL ? op : "(unknown)", type != NULL ? type : "(block)");

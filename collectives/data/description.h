@@ -26,7 +26,7 @@ enum {
     XYL_COLL_SEND_VARIES = 16, /* by send_counts */
     XYL_COLL_RECV_VARIES = 32,
     XYL_COLL_OWN_TYPES = 64, /* each block has a type of its own */
-    XYL_COLL_PARTS = 128     /* input may be released in parts */
+    XYL_COLL_SEGMENTS = 128  /* for XYLEM_FLAG_PARTS and on_segment */
 };
 
 /* Columns:
@@ -41,11 +41,11 @@ enum {
 
 #define XYL_COLL_DATA_MAP(X)                                                   \
     X(BCAST, bcast, Bcast, Ibcast, BCAST, NOBODY, ALL, NOBODY,                 \
-      XYL_COLL_ROOTED | XYL_COLL_PARTS)                                        \
+      XYL_COLL_ROOTED | XYL_COLL_SEGMENTS)                                     \
     X(REDUCE, reduce, Reduce, Ireduce, REDUCE, ALL, ROOT, ROOT,                \
-      XYL_COLL_ROOTED | XYL_COLL_REDUCES | XYL_COLL_PARTS)                     \
+      XYL_COLL_ROOTED | XYL_COLL_REDUCES | XYL_COLL_SEGMENTS)                  \
     X(ALLREDUCE, allreduce, Allreduce, Iallreduce, ALLREDUCE, ALL, ALL, ALL,   \
-      XYL_COLL_REDUCES)                                                        \
+      XYL_COLL_REDUCES | XYL_COLL_SEGMENTS)                                    \
     X(GATHER, gather, Gather, Igather, GATHER, ALL, ROOT, ROOT,                \
       XYL_COLL_ROOTED | XYL_COLL_RECV_BLOCKS)                                  \
     X(GATHERV, gatherv, Gatherv, Igatherv, GATHERV, ALL, ROOT, ROOT,           \
@@ -90,7 +90,9 @@ typedef struct xyl_coll_traits {
     uint8_t send_varies; /* by send_counts */
     uint8_t recv_varies;
     uint8_t has_own_types; /* send_types, recv_types; displacements in bytes */
-    uint8_t takes_parts;   /* XYLEM_FLAG_PARTS */
+    /* The message is cut into segments that the caller can be told of and, by
+     * XYLEM_FLAG_PARTS, release. */
+    uint8_t has_segments;
 } xyl_coll_traits_t;
 
 /* Of a collective below XYLEM_COLL_COUNT. */
@@ -109,7 +111,7 @@ static inline const xyl_coll_traits_t *xyl_coll_traits(xylem_coll_t coll)
                          .send_varies = ((flags)&XYL_COLL_SEND_VARIES) != 0,   \
                          .recv_varies = ((flags)&XYL_COLL_RECV_VARIES) != 0,   \
                          .has_own_types = ((flags)&XYL_COLL_OWN_TYPES) != 0,   \
-                         .takes_parts = ((flags)&XYL_COLL_PARTS) != 0},
+                         .has_segments = ((flags)&XYL_COLL_SEGMENTS) != 0},
     static const xyl_coll_traits_t traits[] = {XYL_COLL_MAP(XYL_COLL_TRAITS)};
 #undef XYL_COLL_TRAITS
     _Static_assert(sizeof traits / sizeof *traits == XYLEM_COLL_COUNT,

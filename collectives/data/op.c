@@ -33,7 +33,7 @@ size_t xylem_type_bytes(xylem_type_t type)
     return type < XYLEM_TYPE_COUNT ? bytes[type] : 0;
 }
 
-const char *xyl_type_name(xylem_type_t type)
+const char *xylem_type_name(xylem_type_t type)
 {
 #define TYPE_NAME(enumerator, name, class, c_type) [XYLEM_##enumerator] = #name,
     static const char *const names[XYLEM_TYPE_COUNT] = {
@@ -45,7 +45,7 @@ const char *xyl_type_name(xylem_type_t type)
     return type < XYLEM_TYPE_COUNT ? names[type] : "block";
 }
 
-const char *xyl_op_name(xylem_op_t op)
+const char *xylem_op_name(xylem_op_t op)
 {
     static const char *const names[XYLEM_OP_COUNT] = {
         [XYLEM_SUM] = "sum",       [XYLEM_PROD] = "prod",

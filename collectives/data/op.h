@@ -48,8 +48,4 @@ static inline void xyl_combiner_apply(const xyl_combiner_t *combiner,
  * it shows in NaN and in the signs of zeros, nor pairs, whose gaps it may. */
 int xyl_op_is_orderless(xylem_op_t op, xylem_type_t type);
 
-/* Static strings. */
-const char *xyl_type_name(xylem_type_t type); /* "float64"; NULL: none */
-const char *xyl_op_name(xylem_op_t op);       /* "sum"; NULL: none */
-
 #endif

@@ -7,6 +7,7 @@
 
 #include "progress/net/nets.h"
 #include "runtime/base/log.h"
+#include "runtime/base/members.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context_shm.h"
 #include "runtime/core/context_switches.h"
@@ -352,16 +353,17 @@ static xylem_status_t join(xylem_context_t *context,
     return status;
 }
 
-static xylem_status_t check_params(const xylem_context_params_t *params,
-                                   xylem_context_t **context_out)
+/* NULL: all is as the library chooses. */
+static xylem_status_t params_read(const xylem_context_params_t *given,
+                                  xylem_context_params_t *params)
 {
-    if (context_out == NULL)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_context_create: context_out is NULL");
-    if (params != NULL && params->struct_bytes < sizeof *params)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_context_create: struct_bytes is not set");
-    return XYLEM_OK;
+    *params = (xylem_context_params_t){.struct_bytes = sizeof *params};
+    return given == NULL
+               ? XYLEM_OK
+               : xyl_members_read(
+                     "xylem_context_create", "params", given,
+                     XYL_BYTES_UP_TO(xylem_context_params_t, settings), params,
+                     sizeof *params);
 }
 
 /* An eighth: send and receive buffers, what is shared between, and what the
@@ -373,27 +375,27 @@ static void set_past_caches(xylem_context_t *context,
         context->past_caches = machine->cache_bytes / 8;
 }
 
-xylem_status_t xylem_context_create(const xylem_context_params_t *params,
+xylem_status_t xylem_context_create(const xylem_context_params_t *given,
                                     xylem_context_t **context_out)
 {
-    static const xylem_context_params_t defaults = {sizeof defaults, NULL,
-                                                    NULL};
+    xylem_context_params_t params;
     xylem_context_t *context;
     xyl_machine_t machine;
     xylem_status_t status;
 
     xyl_config_apply_log(NULL);
-    status = check_params(params, context_out);
+    if (context_out == NULL)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "xylem_context_create: context_out is NULL");
+    status = params_read(given, &params);
     if (status != XYLEM_OK)
         return status;
-    if (params == NULL)
-        params = &defaults;
-    xyl_config_apply_log(params->settings);
+    xyl_config_apply_log(params.settings);
     status = frame_create(xyl_allocator_system(), xyl_clock_system(),
-                          params->settings, &context);
+                          params.settings, &context);
     if (status != XYLEM_OK)
         return status;
-    status = bootstrap_create(params->bootstrap, &context->config,
+    status = bootstrap_create(params.bootstrap, &context->config,
                               &context->bootstrap);
     if (status != XYLEM_OK)
         goto destroy_frame;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/base/members.h"
 #include "runtime/base/status.h"
 
 /* ---- blobs ---- */
@@ -185,14 +186,20 @@ static const xyl_bootstrap_ops_t user_ops = {
     .destroy = single_destroy,
 };
 
-xylem_status_t xyl_bootstrap_user_create(const xylem_bootstrap_t *user,
+xylem_status_t xyl_bootstrap_user_create(const xylem_bootstrap_t *given,
                                          xyl_bootstrap_t **bootstrap_out)
 {
     user_bootstrap_t *bootstrap;
+    xylem_bootstrap_t own, *user = &own;
+    xylem_status_t status = xyl_members_read(
+        "xylem_context_create", "bootstrap", given,
+        XYL_BYTES_UP_TO(xylem_bootstrap_t, arg), user, sizeof *user);
 
-    if (user->struct_bytes < sizeof *user || user->allgather == NULL)
+    if (status != XYLEM_OK)
+        return status;
+    if (user->allgather == NULL)
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "bootstrap: struct_bytes or allgather is not set");
+                        "bootstrap: allgather is not set");
     if (user->ranks == 0 || user->rank >= user->ranks)
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
                         "bootstrap: rank %u is outside 0 ... ranks - 1 "

@@ -1,7 +1,7 @@
 /* What callers do wrong gets the documented status, words that name the
  * mistake, untouched outputs, and no crash:
  *
- *   misuse args | handles | parts | callbacks | operations | blocks
+ *   misuse args | handles | parts | callbacks | operations | blocks | contract
  *   misuse create STATUS WORD [SETTING...]
  *
  * The last creates a context, which must fail with that status ("XYLEM_OK":
@@ -12,44 +12,42 @@
 
 #include "tests/proc/misuse.h"
 
-static void fails(int line, const char *call, xylem_status_t status,
-                  xylem_status_t wanted, const char *word)
+void misuse_fails(const char *file, int line, const char *call,
+                  xylem_status_t status, xylem_status_t wanted,
+                  const char *word)
 {
     if (status != wanted)
-        job_die(__FILE__, line, "%s: %s, wanted %s", call,
+        job_die(file, line, "%s: %s, wanted %s", call,
                 xylem_status_name(status), xylem_status_name(wanted));
     if (strstr(xylem_last_error(), word) == NULL)
-        job_die(__FILE__, line, "%s: '%s' says nothing of '%s'", call,
+        job_die(file, line, "%s: '%s' says nothing of '%s'", call,
                 xylem_last_error(), word);
 }
 
-#define FAILS(call, wanted, word) fails(__LINE__, #call, call, wanted, word)
-
-/* An output that no call may touch. */
-static char untouched_memory;
-#define UNTOUCHED ((void *)&untouched_memory)
+char misuse_untouched;
 
 /* ---- arguments of operations ---- */
 
-/* Neither init nor start takes them. */
-static void refused(int line, xylem_team_t *team, const xylem_coll_args_t *args,
+void misuse_refused(const char *file, int line, xylem_team_t *team,
+                    const xylem_coll_args_t *args, xylem_status_t wanted,
                     const char *word)
 {
     xylem_request_t *request = UNTOUCHED;
 
-    fails(line, "xylem_coll_init", xylem_coll_init(team, args, &request),
-          XYLEM_ERR_INVALID_ARG, word);
-    fails(line, "xylem_coll_start", xylem_coll_start(team, args, &request),
-          XYLEM_ERR_INVALID_ARG, word);
+    misuse_fails(file, line, "xylem_coll_init",
+                 xylem_coll_init(team, args, &request), wanted, word);
+    misuse_fails(file, line, "xylem_coll_start",
+                 xylem_coll_start(team, args, &request), wanted, word);
     if (request != UNTOUCHED)
-        job_die(__FILE__, line, "the request was written");
+        job_die(file, line, "the request was written");
 }
 
 #define REFUSED(team, word, ...)                                               \
     do {                                                                       \
         xylem_coll_args_t bad = good;                                          \
         __VA_ARGS__;                                                           \
-        refused(__LINE__, team, &bad, word);                                   \
+        misuse_refused(__FILE__, __LINE__, team, &bad, XYLEM_ERR_INVALID_ARG,  \
+                       word);                                                  \
     } while (0)
 
 static xylem_coll_args_t good_args(void *send, void *recv, size_t count)
@@ -466,6 +464,7 @@ static const struct mode {
     {"callbacks", mode_callbacks},
     {"operations", mode_operations},
     {"blocks", mode_blocks},
+    {"contract", mode_contract},
 };
 
 int main(int argc, char **argv)

@@ -15,26 +15,11 @@ typedef struct frame {
     xylem_coll_args_t good;
 } frame_t;
 
-static void refused(int line, const job_t *job, const xylem_coll_args_t *args,
-                    xylem_status_t wanted, const char *word)
-{
-    char untouched;
-    xylem_request_t *request = (void *)&untouched;
-    xylem_status_t status = xylem_coll_start(job->world, args, &request);
-
-    if (status != wanted || request != (void *)&untouched)
-        job_die(__FILE__, line, "coll %d: %s, wanted %s", (int)args->coll,
-                xylem_status_name(status), xylem_status_name(wanted));
-    if (strstr(xylem_last_error(), word) == NULL)
-        job_die(__FILE__, line, "coll %d: '%s' says nothing of '%s'",
-                (int)args->coll, xylem_last_error(), word);
-}
-
 #define REFUSED_AS(status, word, ...)                                          \
     do {                                                                       \
         xylem_coll_args_t bad = frame->good;                                   \
         __VA_ARGS__;                                                           \
-        refused(__LINE__, job, &bad, status, word);                            \
+        misuse_refused(__FILE__, __LINE__, job->world, &bad, status, word);    \
     } while (0)
 #define REFUSED(word, ...) REFUSED_AS(XYLEM_ERR_INVALID_ARG, word, __VA_ARGS__)
 

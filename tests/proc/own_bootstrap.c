@@ -164,6 +164,10 @@ static void refuse(xylem_bootstrap_t bootstrap)
     REQUIRE(xylem_context_create(&params, &context) == XYLEM_ERR_INVALID_ARG &&
                 strstr(xylem_last_error(), "struct_bytes") != NULL,
             "no struct_bytes: %s", xylem_last_error());
+    bootstrap.struct_bytes = sizeof bootstrap - sizeof bootstrap.arg;
+    REQUIRE(xylem_context_create(&params, &context) == XYLEM_ERR_INVALID_ARG &&
+                strstr(xylem_last_error(), "struct_bytes") != NULL,
+            "less than any release has: %s", xylem_last_error());
     bootstrap.struct_bytes = sizeof bootstrap;
     bootstrap.allgather = NULL;
     REQUIRE(xylem_context_create(&params, &context) == XYLEM_ERR_INVALID_ARG &&

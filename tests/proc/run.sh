@@ -293,7 +293,7 @@ test_topologies()
 test_misuse()
 {
     local mode ranks
-    for mode in args handles parts callbacks blocks; do
+    for mode in args handles parts callbacks blocks contract; do
         for ranks in 1 2 3; do
             succeeds "$mode on $ranks" "$run" -n $ranks --env XYLEM_LOG=none \
                 "$programs/misuse" $mode

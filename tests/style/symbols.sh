@@ -1,7 +1,7 @@
 #!/bin/bash
-# The shared library exports the public functions and nothing else, and every
-# global name inside carries the project's prefix, so that a static link
-# collides with nobody. Arguments: libxylem.so, the static library of all
+# The shared library exports the public functions and nothing else, each with a
+# version, and every global name inside carries the project's prefix, so that a
+# static link collides with nobody. Arguments: libxylem.so, the static library of all
 # objects.
 shared=$(realpath "$1")
 static=$(realpath "$2")
@@ -23,10 +23,15 @@ grep -q '^xyl_' <<<"$inside" || finding "$static: has no internal functions"
 
 while read -r name; do
     finding "$shared: exports $name"
-done < <(grep -Ev '^(xylem_[a-z0-9_]+|XYLEM_[0-9]+)$' <<<"$exported")
+done < <(grep -Ev '^(xylem_[a-z0-9_]+|XYLEM_[0-9]+\.[0-9]+)$' <<<"$exported")
 while read -r name; do
     finding "$static: $name is global and has no prefix"
 done < <(grep -Ev '^(xylem|xyl)_[a-zA-Z0-9_]+$' <<<"$inside")
+
+while read -r name; do
+    finding "$shared: $name has no version"
+done < <(nm -D --defined-only --with-symbol-versions --format=posix "$shared" |
+    awk '$1 ~ /^xylem_/ && $1 !~ /@@XYLEM_/ { print $1 }')
 
 # What the header declares is there to be linked with.
 while read -r name; do

@@ -64,7 +64,7 @@ coll_case_t coll_case_random(uint64_t *random, uint32_t ranks)
         c.flags |= XYLEM_FLAG_PARTS;
     if (random_below(random, 4) == 0)
         c.flags |= XYLEM_FLAG_AUTOFREE;
-    if (random_below(random, 2) == 0)
+    if (random_below(random, 2) == 0 && c.coll == XYLEM_COLL_REDUCE)
         c.flags |= XYLEM_FLAG_ARRIVAL_ORDER;
     c.in_place = random_below(random, 2) == 0;
     c.no_segments = random_below(random, 3) == 0;

@@ -461,7 +461,7 @@ static void kernel_check(xylem_type_t type, xylem_op_t op, xyl_isa_t isa,
                              &placements[p]))
                 continue;
             snprintf(what, sizeof(what), "%s of %zu %s, %s, placement %zu",
-                     xyl_op_name(op), counts[c], xyl_type_name(type),
+                     xylem_op_name(op), counts[c], xylem_type_name(type),
                      isa_names[isa], p);
             check_failed(__FILE__, __LINE__, what);
         }
@@ -576,7 +576,8 @@ static void test_agreement(void)
                     isas_agree(type, op, isa))
                     continue;
                 snprintf(what, sizeof(what), "%s of %s, %s as base",
-                         xyl_op_name(op), xyl_type_name(type), isa_names[isa]);
+                         xylem_op_name(op), xylem_type_name(type),
+                         isa_names[isa]);
                 check_failed(__FILE__, __LINE__, what);
             }
 }

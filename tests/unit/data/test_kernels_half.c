@@ -243,7 +243,7 @@ static void try_other(const format_t *format, xylem_op_t op, xyl_isa_t isa,
         if (!same(format, op, result[i], wanted[i]) && wrong++ == 0) {
             snprintf(text, sizeof text,
                      "%s %s of %04x and %04x: %04x, not %04x",
-                     xyl_type_name(format->type), isa_names[isa], left[i],
+                     xylem_type_name(format->type), isa_names[isa], left[i],
                      right[i], result[i], wanted[i]);
             check_failed(__FILE__, __LINE__, text);
         }

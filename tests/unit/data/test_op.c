@@ -95,10 +95,10 @@ static void test_types(void)
 
     CHECK_EQ(TYPES, XYLEM_TYPE_COUNT);
     for (i = 0; i < TYPES; i++) {
-        CHECK(text_is(xyl_type_name(types[i].type), types[i].name));
+        CHECK(text_is(xylem_type_name(types[i].type), types[i].name));
         CHECK_EQ(xylem_type_bytes(types[i].type), types[i].bytes);
     }
-    CHECK(xyl_type_name(XYLEM_TYPE_COUNT) == NULL);
+    CHECK(xylem_type_name(XYLEM_TYPE_COUNT) == NULL);
     CHECK_EQ(xylem_type_bytes(XYLEM_TYPE_COUNT), 0);
     CHECK_EQ(xylem_type_bytes(UINT32_C(0x7fffffff)), 0);
 }
@@ -112,12 +112,12 @@ static void test_blocks(void)
     for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         xylem_type_t block = XYLEM_TYPE_BLOCK(sizes[i]);
         CHECK_EQ(xylem_type_bytes(block), sizes[i]);
-        CHECK(text_is(xyl_type_name(block), "block"));
+        CHECK(text_is(xylem_type_name(block), "block"));
         for (op = 0; op < XYLEM_OP_COUNT; op++)
             CHECK(xyl_kernel_find(op, block, XYL_ISA_BASE) == NULL);
     }
     CHECK_EQ(xylem_type_bytes(XYLEM_TYPE_BLOCK(0)), 0);
-    CHECK(xyl_type_name(XYLEM_TYPE_BLOCK(0)) == NULL);
+    CHECK(xylem_type_name(XYLEM_TYPE_BLOCK(0)) == NULL);
 }
 
 static void test_ops(void)
@@ -126,9 +126,9 @@ static void test_ops(void)
 
     CHECK_EQ(sizeof(op_names) / sizeof(op_names[0]), XYLEM_OP_COUNT);
     for (op = 0; op < XYLEM_OP_COUNT; op++)
-        CHECK(text_is(xyl_op_name(op), op_names[op]));
-    CHECK(xyl_op_name(XYLEM_OP_COUNT) == NULL);
-    CHECK(xyl_op_name(UINT32_MAX) == NULL);
+        CHECK(text_is(xylem_op_name(op), op_names[op]));
+    CHECK(xylem_op_name(XYLEM_OP_COUNT) == NULL);
+    CHECK(xylem_op_name(UINT32_MAX) == NULL);
 }
 
 static bool listed(const char *ops, xylem_op_t op)

@@ -1,0 +1,142 @@
+/* Mode contract of `misuse`: structures of other releases, flags that are
+ * unknown or mean nothing, names, and a process that forks. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/proc/misuse.h"
+
+#define REFUSED(word, ...)                                                     \
+    do {                                                                       \
+        xylem_coll_args_t bad = good;                                          \
+        __VA_ARGS__;                                                           \
+        misuse_refused(__FILE__, __LINE__, world, &bad, XYLEM_ERR_INVALID_ARG, \
+                       word);                                                  \
+    } while (0)
+
+static xylem_coll_args_t sum_of(const int32_t *send, int32_t *recv)
+{
+    xylem_coll_args_t args = XYLEM_COLL_ARGS_INIT;
+
+    args.coll = XYLEM_COLL_ALLREDUCE;
+    args.send = send;
+    args.recv = recv;
+    args.count = 4;
+    args.type = XYLEM_INT32;
+    args.op = XYLEM_SUM;
+    return args;
+}
+
+static void no_segment(void *arg, uint64_t segment, size_t offset, size_t bytes)
+{
+    (void)arg;
+    (void)offset;
+    (void)bytes;
+    job_die(__FILE__, __LINE__, "segment %llu was told",
+            (unsigned long long)segment);
+}
+
+static void bad_flags(const job_t *job)
+{
+    int32_t send[4] = {0}, recv[4] = {0};
+    const xylem_coll_args_t good = sum_of(send, recv);
+    xylem_coll_args_t args = good;
+    xylem_team_t *world = job->world;
+
+    REFUSED("no flag 0x8", bad.flags = 8);
+    REFUSED("no flag 0x80000000", bad.flags = UINT32_C(0x80000002));
+    REFUSED("input of allgather", bad.coll = XYLEM_COLL_ALLGATHER,
+            bad.flags = XYLEM_FLAG_PARTS);
+    REFUSED("input of barrier", bad.coll = XYLEM_COLL_BARRIER,
+            bad.flags = XYLEM_FLAG_PARTS);
+    REFUSED("bcast combines nothing", bad.coll = XYLEM_COLL_BCAST,
+            bad.flags = XYLEM_FLAG_ARRIVAL_ORDER);
+    REFUSED("result of scan", bad.coll = XYLEM_COLL_SCAN,
+            bad.on_segment = no_segment);
+    args.flags = XYLEM_FLAG_PARTS | XYLEM_FLAG_AUTOFREE;
+    FAILS(xylem_coll_start(world, &args, NULL), XYLEM_ERR_INVALID_ARG,
+          "nobody could release");
+    args.coll = XYLEM_COLL_COUNT;
+    FAILS(xylem_coll_start(world, &args, NULL), XYLEM_ERR_INVALID_ARG,
+          "collective");
+    FAILS(xylem_coll_start(NULL, &args, NULL), XYLEM_ERR_INVALID_HANDLE,
+          "team is NULL");
+}
+
+/* Arguments as other releases have them: shorter, or with more members. */
+static void other_releases(const job_t *job)
+{
+    int32_t send[4] = {1, 2, 3, 4}, recv[4] = {0};
+    struct {
+        xylem_coll_args_t args;
+        uint64_t more[2];
+    } grown = {.args = sum_of(send, recv)};
+    xylem_request_t *request = UNTOUCHED;
+
+    grown.args.struct_bytes = sizeof grown;
+    MUST(xylem_coll_start(job->world, &grown.args, &request));
+    MUST(xylem_request_wait(request));
+    MUST(xylem_request_free(request));
+    REQUIRE(recv[3] == 4 * (int32_t)job->ranks, "the sum is %d", recv[3]);
+    request = UNTOUCHED;
+    grown.more[1] = 1;
+    FAILS(xylem_coll_start(job->world, &grown.args, &request),
+          XYLEM_ERR_UNSUPPORTED, "compiled for a newer one");
+    FAILS(xylem_coll_init(job->world, &grown.args, &request),
+          XYLEM_ERR_UNSUPPORTED, "members");
+    grown.args.struct_bytes = SIZE_MAX;
+    FAILS(xylem_coll_start(job->world, &grown.args, &request),
+          XYLEM_ERR_INVALID_ARG, "struct_bytes");
+    grown.args.struct_bytes = sizeof grown.args - 1;
+    FAILS(xylem_coll_start(job->world, &grown.args, &request),
+          XYLEM_ERR_INVALID_ARG, "struct_bytes");
+    REQUIRE(request == UNTOUCHED, "the request was written");
+}
+
+static void names(void)
+{
+    REQUIRE(strcmp(xylem_coll_name(XYLEM_COLL_BCAST), "bcast") == 0 &&
+                strcmp(xylem_coll_name(XYLEM_COLL_REDUCE_SCATTER_BLOCK),
+                       "reduce_scatter_block") == 0 &&
+                xylem_coll_name(XYLEM_COLL_COUNT) == NULL,
+            "names of collectives");
+    REQUIRE(strcmp(xylem_type_name(XYLEM_FLOAT64), "float64") == 0 &&
+                strcmp(xylem_type_name(XYLEM_TYPE_BLOCK(3)), "block") == 0 &&
+                xylem_type_name(XYLEM_TYPE_COUNT) == NULL,
+            "names of types");
+    REQUIRE(strcmp(xylem_op_name(XYLEM_MAXLOC), "maxloc") == 0 &&
+                xylem_op_name(XYLEM_OP_COUNT) == NULL,
+            "names of operations");
+}
+
+/* The child may do nothing but go; the parent does not notice. */
+static void forking(const job_t *job)
+{
+    static int32_t send[100000], recv[100000];
+    xylem_request_t *request;
+    int state = 1, i;
+    pid_t child;
+
+    MUST(xylem_iallreduce(job->world, send, recv, 100000, XYLEM_INT32,
+                          XYLEM_SUM, &request));
+    child = fork();
+    if (child == 0)
+        _exit(EXIT_SUCCESS);
+    REQUIRE(child > 0, "cannot fork");
+    MUST(xylem_request_wait(request));
+    MUST(xylem_request_free(request));
+    REQUIRE(waitpid(child, &state, 0) == child && state == 0,
+            "the child ended with %d", state);
+    for (i = 0; i < 3; i++)
+        MUST(xylem_allreduce(job->world, send, recv, 100000, XYLEM_INT32,
+                             XYLEM_SUM));
+}
+
+void mode_contract(job_t *job)
+{
+    bad_flags(job);
+    other_releases(job);
+    names();
+    forking(job);
+}
