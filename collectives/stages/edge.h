@@ -21,7 +21,7 @@
 #include <assert.h>
 #include <stdint.h>
 
-#include "progress/engine/event.h"
+#include "progress/event.h"
 
 enum { XYL_WINDOW_MAX = 64 };
 

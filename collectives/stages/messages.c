@@ -1,9 +1,9 @@
 /* What a stage has sent and receives: over an edge, or singly. */
 #include "collectives/stages/messages.h"
 
+#include "runtime/core/liveness.h"
 #include "runtime/core/operation.h"
 #include "runtime/core/team.h"
-#include "runtime/job/liveness.h"
 
 /* ---- singly ---- */
 

@@ -16,9 +16,9 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "progress/engine/event.h"
 #include "progress/engine/queue.h"
 #include "progress/engine/timer.h"
+#include "progress/event.h"
 #include "progress/net/net.h"
 #include "runtime/base/clock.h"
 

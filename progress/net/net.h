@@ -24,11 +24,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "progress/engine/event.h"
+#include "progress/event.h"
 
 typedef struct xyl_net xyl_net_t;
-
-enum { XYL_NET_NAME_BYTES = 16 };
 
 /* What nets differ in. */
 enum {
@@ -43,7 +41,7 @@ typedef struct xyl_net_params {
 } xyl_net_params_t;
 
 typedef struct xyl_net_ops {
-    const char *name; /* at most XYL_NET_NAME_BYTES */
+    const char *name; /* at most XYL_PEERS_NET_BYTES characters */
     unsigned capabilities;
     /* Returns owned (free with destroy). Fails with a text. */
     xylem_status_t (*create)(const xyl_net_params_t *params,

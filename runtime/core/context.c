@@ -11,9 +11,9 @@
 #include "runtime/base/status.h"
 #include "runtime/core/context_shm.h"
 #include "runtime/core/context_switches.h"
+#include "runtime/core/liveness.h"
 #include "runtime/core/request.h"
 #include "runtime/core/team.h"
-#include "runtime/job/liveness.h"
 #include "runtime/job/peers.h"
 #include "runtime/job/topology.h"
 
@@ -273,10 +273,19 @@ static xyl_driver_mode_t choose_mode(const xylem_context_t *context,
     }
 }
 
+static uint32_t local_ranks(const xylem_context_t *context)
+{
+    uint32_t rank, count = 0;
+
+    for (rank = 0; rank < context->ranks; rank++)
+        count += context->peers[rank].is_local;
+    return count;
+}
+
 static xylem_status_t driver_choose_and_start(xylem_context_t *context,
                                               const xyl_machine_t *machine)
 {
-    uint32_t local = xyl_peers_local_count(context);
+    uint32_t local = local_ranks(context);
     xyl_driver_mode_t mode = choose_mode(context, local > machine->cores);
     uint32_t threads = mode == XYL_DRIVER_THREAD ? 2 * local : local;
 
@@ -329,24 +338,49 @@ static xylem_status_t net_connect(xylem_context_t *context,
     return status;
 }
 
-/* Creates the net, tells and asks the other ranks, and connects. */
-static xylem_status_t join(xylem_context_t *context,
-                           const xyl_machine_t *machine)
+/* Tells the other ranks and asks them; *addresses_out: of their nets, from
+ * malloc, also after a failure. */
+static xylem_status_t meet_peers(xylem_context_t *context,
+                                 const xyl_machine_t *machine,
+                                 const void ***addresses_out)
+{
+    xyl_net_t *net = context->net;
+    xyl_shm_member_t offer;
+    xyl_peers_mine_t mine = {.config = &context->config,
+                             .place = &machine->place,
+                             .net = net->ops->name,
+                             .offer = &offer,
+                             .offer_bytes = sizeof offer};
+    xyl_peers_t peers;
+    xylem_status_t status;
+
+    if (net->ops->address != NULL)
+        mine.address = net->ops->address(net, &mine.address_bytes);
+    xyl_context_shm_prepare(context, &offer);
+    status = xyl_peers_exchange(context->bootstrap, &mine, &peers);
+    context->peers = peers.all;
+    context->owns_peers = 1;
+    context->hellos = peers.hellos;
+    *addresses_out = peers.addresses;
+    return status;
+}
+
+/* Creates the net, meets the other ranks, and connects. */
+static xylem_status_t join_job(xylem_context_t *context,
+                               const xyl_machine_t *machine)
 {
     const void **addresses = NULL;
     xylem_status_t status = net_create(context, may_sleep(context, machine));
 
-    if (status != XYLEM_OK)
-        return status;
-    xyl_context_shm_prepare(context);
-    status = xyl_peers_exchange(context, &machine->place, &addresses);
+    if (status == XYLEM_OK)
+        status = meet_peers(context, machine, &addresses);
     if (status == XYLEM_OK)
         status = xyl_context_switches_place(context);
     if (status == XYLEM_OK)
         status = xyl_context_shm_join(
             context,
-            choose_mode(context, xyl_peers_local_count(context) >
-                                     machine->cores) != XYL_DRIVER_CALLER);
+            choose_mode(context, local_ranks(context) > machine->cores) !=
+                XYL_DRIVER_CALLER);
     if (status == XYLEM_OK)
         status = net_connect(context, addresses);
     free(addresses);
@@ -404,7 +438,7 @@ xylem_status_t xylem_context_create(const xylem_context_params_t *given,
     xyl_log_rank_set(context->rank);
     xyl_machine_read(&machine);
     set_past_caches(context, &machine);
-    status = join(context, &machine);
+    status = join_job(context, &machine);
     if (status != XYLEM_OK)
         goto destroy_net;
     status = driver_choose_and_start(context, &machine);

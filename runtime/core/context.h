@@ -16,6 +16,7 @@
 #include "runtime/core/heap.h"
 #include "runtime/core/module.h"
 #include "runtime/job/bootstrap.h"
+#include "runtime/job/peers.h"
 
 enum {
     XYL_CONTEXT_MAGIC = 0x78437478,
@@ -25,15 +26,6 @@ enum {
 struct xyl_operation;
 struct xyl_liveness;
 struct xyl_shm_node;
-
-/* What is known of a rank of the job. */
-typedef struct xyl_peer {
-    xylem_place_t place;
-    int32_t pid;
-    uint8_t is_local; /* runs on this machine, whatever its node is called */
-    uint8_t has_failed;
-    uint8_t is_suspected; /* has_failed once the failure event is handled */
-} xyl_peer_t;
 
 /* The parts that tests and simulators replace. All borrowed until the context
  * is destroyed. */

@@ -5,7 +5,6 @@
 #include "progress/shm/node.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
-#include "runtime/job/peers.h"
 
 /* Beyond the room in which ranks may drift apart: what needs no such room. */
 enum { REGION_BYTES_MORE = 64 << 20 };
@@ -15,7 +14,8 @@ static int is_wanted(const xylem_context_t *context)
     return context->ranks > 1 && context->config.shm != XYL_SHM_OFF;
 }
 
-void xyl_context_shm_prepare(xylem_context_t *context)
+void xyl_context_shm_prepare(xylem_context_t *context,
+                             xyl_shm_member_t *offer_out)
 {
     const xyl_shm_node_params_t params = {.region_bytes_max =
                                               2 * context->config.noise_budget +
@@ -24,6 +24,7 @@ void xyl_context_shm_prepare(xylem_context_t *context)
 
     if (is_wanted(context))
         context->node = xyl_shm_node_create(&params);
+    xyl_shm_node_offer(context->node, offer_out);
 }
 
 /* ---- joining ---- */
@@ -57,8 +58,11 @@ static xyl_shm_trouble_t try_to_join(xylem_context_t *context, int may_sleep)
     if (members == NULL)
         return XYL_SHM_NO_MEMORY;
     for (rank = 0; rank < context->ranks; rank++)
-        if (is_member(context, rank))
-            xyl_peers_member(context, rank, &members[count++]);
+        if (is_member(context, rank)) {
+            members[count] = *(const xyl_shm_member_t *)xyl_peers_offer(
+                &context->hellos, rank);
+            members[count++].rank = rank;
+        }
     if (count > 1)
         trouble =
             xyl_shm_node_join(context->node, members, count, context->rank);

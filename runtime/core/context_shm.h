@@ -9,9 +9,12 @@
 #ifndef XYL_RUNTIME_CORE_CONTEXT_SHM_H
 #define XYL_RUNTIME_CORE_CONTEXT_SHM_H
 
+#include "progress/shm/node.h"
 #include "runtime/core/context.h"
 
-void xyl_context_shm_prepare(xylem_context_t *context);
+/* What this rank offers to those of its node. */
+void xyl_context_shm_prepare(xylem_context_t *context,
+                             xyl_shm_member_t *offer_out);
 /* Collective over the job, with an exchange if any node has several ranks. That
  * there is no shared memory is no failure; it is warned of. */
 xylem_status_t xyl_context_shm_join(xylem_context_t *context, int may_sleep);

@@ -25,7 +25,7 @@ xylem_status_t xyl_context_switches_read(xylem_context_t *context)
 static void name_node(const xylem_context_t *context, uint32_t rank, char *name)
 {
     if (context->bootstrap != NULL)
-        xyl_peers_node(context, rank, name);
+        xyl_peers_node(&context->hellos, rank, name);
     else
         snprintf(name, XYL_NODE_NAME_BYTES + 1, "node%u",
                  context->peers[rank].place.node);

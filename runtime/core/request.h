@@ -19,8 +19,8 @@
 
 #include <stdatomic.h>
 
-#include "progress/engine/event.h"
 #include "progress/engine/queue.h"
+#include "progress/event.h"
 #include "runtime/base/memory.h"
 
 enum { XYL_REQUEST_MAGIC = 0x78517271, XYL_REQUEST_FREED = 0x64656164 };

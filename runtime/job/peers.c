@@ -34,17 +34,14 @@ typedef struct hello {
     uint64_t machine; /* equal for processes of one running system */
     int32_t pid;
     xylem_place_t place;
-    int32_t memory_fd; /* for those who share memory with this rank */
-    int32_t wake_fd;
-    uint64_t memory_inode;
-    uint64_t wake_inode;
+    uint32_t offer_bytes;
     char node[XYL_NODE_NAME_BYTES];
-    char net[XYL_NET_NAME_BYTES];
+    char net[XYL_PEERS_NET_BYTES];
     uint64_t settings[SETTINGS_MAX]; /* those that must be equal */
-    /* followed by the address */
+    /* followed by the offer and the address */
 } hello_t;
 
-_Static_assert(sizeof(hello_t) % 8 == 0, "the address follows aligned");
+_Static_assert(sizeof(hello_t) % 8 == 0, "what follows is aligned");
 
 static uint64_t hash(uint64_t seed, const void *data, size_t bytes)
 {
@@ -117,8 +114,9 @@ static xylem_status_t check_version(const hello_t *mine, const hello_t *theirs,
                         "install one version on all nodes",
                         rank, theirs->major, theirs->minor, theirs->patch,
                         mine->major, mine->minor, mine->patch);
-    if (bytes < sizeof *theirs ||
-        theirs->address_bytes > bytes - sizeof *theirs)
+    if (bytes < sizeof *theirs || theirs->offer_bytes != mine->offer_bytes ||
+        bytes - sizeof *theirs < theirs->offer_bytes ||
+        bytes - sizeof *theirs - theirs->offer_bytes < theirs->address_bytes)
         return xyl_fail(XYLEM_ERR_BOOTSTRAP,
                         "what rank %u said of itself arrived incomplete", rank);
     return XYLEM_OK;
@@ -146,36 +144,38 @@ static xylem_status_t check_net(const hello_t *mine, const hello_t *theirs,
     return xyl_fail(XYLEM_ERR_NET,
                     "rank %u sends by the net \"%.*s\" and this rank by "
                     "\"%.*s\": set XYLEM_NET to one that all have",
-                    rank, XYL_NET_NAME_BYTES, theirs->net, XYL_NET_NAME_BYTES,
+                    rank, XYL_PEERS_NET_BYTES, theirs->net, XYL_PEERS_NET_BYTES,
                     mine->net);
 }
 
-/* Nodes are numbered by the lowest rank that lives there. */
-static uint32_t node_number(const xylem_context_t *context, uint32_t rank)
+static const hello_t *hello_of(const xyl_blobs_t *hellos, uint32_t rank)
 {
-    const size_t *offsets = context->hellos.offsets;
-    const char *memory = context->hellos.memory;
-    const hello_t *mine = (const void *)(memory + offsets[rank]);
+    return (const void *)(hellos->memory + hellos->offsets[rank]);
+}
+
+/* Nodes are numbered by the lowest rank that lives there. */
+static uint32_t node_number(const xyl_peers_t *peers, uint32_t rank)
+{
+    const char *node = hello_of(&peers->hellos, rank)->node;
     uint32_t other, nodes = 0;
 
     for (other = 0; other < rank; other++) {
-        const hello_t *theirs = (const void *)(memory + offsets[other]);
-        if (strncmp(mine->node, theirs->node, sizeof mine->node) == 0)
-            return context->peers[other].place.node;
-        if (context->peers[other].place.node == nodes)
+        if (strncmp(node, hello_of(&peers->hellos, other)->node,
+                    XYL_NODE_NAME_BYTES) == 0)
+            return peers->all[other].place.node;
+        if (peers->all[other].place.node == nodes)
             nodes++;
     }
     return nodes;
 }
 
-static xylem_status_t peer_read(xylem_context_t *context, const hello_t *mine,
-                                uint32_t rank, const void **address)
+static xylem_status_t peer_read(xyl_peers_t *peers, const hello_t *mine,
+                                uint32_t rank)
 {
-    const char *blob = context->hellos.memory + context->hellos.offsets[rank];
+    const hello_t *theirs = hello_of(&peers->hellos, rank);
     size_t bytes =
-        context->hellos.offsets[rank + 1] - context->hellos.offsets[rank];
-    const hello_t *theirs = (const void *)blob;
-    xyl_peer_t *peer = &context->peers[rank];
+        peers->hellos.offsets[rank + 1] - peers->hellos.offsets[rank];
+    xyl_peer_t *peer = &peers->all[rank];
     xylem_status_t status = check_version(mine, theirs, bytes, rank);
 
     if (status == XYLEM_OK)
@@ -185,107 +185,71 @@ static xylem_status_t peer_read(xylem_context_t *context, const hello_t *mine,
     if (status != XYLEM_OK)
         return status;
     peer->place = theirs->place;
-    peer->place.node = node_number(context, rank);
+    peer->place.node = node_number(peers, rank);
     peer->pid = theirs->pid;
     peer->is_local = theirs->machine == mine->machine;
-    *address = blob + sizeof *theirs;
+    peers->addresses[rank] = (const char *)(theirs + 1) + theirs->offer_bytes;
     return XYLEM_OK;
 }
 
-static hello_t *hello_create(const xylem_context_t *context,
-                             const xylem_place_t *place)
+static hello_t *hello_create(const xyl_bootstrap_t *bootstrap,
+                             const xyl_peers_mine_t *mine)
 {
-    xyl_net_t *net = context->net;
-    const void *address = NULL;
-    size_t address_bytes = 0;
-    xyl_shm_member_t member;
-    hello_t *hello;
+    hello_t *hello =
+        calloc(1, sizeof *hello + mine->offer_bytes + mine->address_bytes);
 
-    if (net->ops->address != NULL)
-        address = net->ops->address(net, &address_bytes);
-    hello = calloc(1, sizeof *hello + address_bytes);
     if (hello == NULL)
         return NULL;
     hello->magic = HELLO_MAGIC;
     hello->major = XYLEM_VERSION_MAJOR;
     hello->minor = XYLEM_VERSION_MINOR;
     hello->patch = XYLEM_VERSION_PATCH;
-    hello->setting_count = collect_settings(&context->config, hello->settings);
-    hello->address_bytes = (uint32_t)address_bytes;
+    hello->setting_count = collect_settings(mine->config, hello->settings);
+    hello->offer_bytes = (uint32_t)mine->offer_bytes;
+    hello->address_bytes = (uint32_t)mine->address_bytes;
     hello->machine = machine_identity();
-    xyl_shm_node_offer(context->node, &member);
-    hello->pid = member.pid;
-    hello->memory_fd = member.memory_fd;
-    hello->wake_fd = member.wake_fd;
-    hello->memory_inode = member.memory_inode;
-    hello->wake_inode = member.wake_inode;
-    hello->place = *place;
-    memcpy(hello->node, context->bootstrap->node, sizeof hello->node);
-    memcpy(hello->net, net->ops->name,
-           strnlen(net->ops->name, sizeof hello->net));
-    if (address_bytes != 0)
-        memcpy(hello + 1, address, address_bytes);
+    hello->pid = getpid();
+    hello->place = *mine->place;
+    memcpy(hello->node, bootstrap->node, sizeof hello->node);
+    memcpy(hello->net, mine->net, strnlen(mine->net, sizeof hello->net));
+    memcpy(hello + 1, mine->offer, mine->offer_bytes);
+    if (mine->address_bytes != 0)
+        memcpy((char *)(hello + 1) + mine->offer_bytes, mine->address,
+               mine->address_bytes);
     return hello;
 }
 
-xylem_status_t xyl_peers_exchange(xylem_context_t *context,
-                                  const xylem_place_t *place,
-                                  const void ***addresses_out)
+xylem_status_t xyl_peers_exchange(xyl_bootstrap_t *bootstrap,
+                                  const xyl_peers_mine_t *mine,
+                                  xyl_peers_t *peers_out)
 {
-    xyl_bootstrap_t *bootstrap = context->bootstrap;
-    hello_t *mine = hello_create(context, place);
-    const void **addresses = calloc(context->ranks, sizeof *addresses);
+    uint32_t rank, ranks = bootstrap->ranks;
+    hello_t *hello = hello_create(bootstrap, mine);
     xylem_status_t status = XYLEM_OK;
-    uint32_t rank;
 
-    context->peers = calloc(context->ranks, sizeof *context->peers);
-    context->owns_peers = 1;
-    if (mine == NULL || addresses == NULL || context->peers == NULL)
-        status = xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for %u peers",
-                          context->ranks);
+    *peers_out =
+        (xyl_peers_t){.all = calloc(ranks, sizeof *peers_out->all),
+                      .addresses = calloc(ranks, sizeof *peers_out->addresses)};
+    if (hello == NULL || peers_out->addresses == NULL || peers_out->all == NULL)
+        status = xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for %u peers", ranks);
     if (status == XYLEM_OK)
-        status = bootstrap->ops->exchange(bootstrap, mine,
-                                          sizeof *mine + mine->address_bytes,
-                                          &context->hellos);
-    for (rank = 0; rank < context->ranks && status == XYLEM_OK; rank++)
-        status = peer_read(context, mine, rank, &addresses[rank]);
-    free(mine);
-    if (status == XYLEM_OK)
-        *addresses_out = addresses;
-    else
-        free(addresses);
+        status = bootstrap->ops->exchange(bootstrap, hello,
+                                          sizeof *hello + mine->offer_bytes +
+                                              mine->address_bytes,
+                                          &peers_out->hellos);
+    for (rank = 0; rank < ranks && status == XYLEM_OK; rank++)
+        status = peer_read(peers_out, hello, rank);
+    free(hello);
     return status;
 }
 
-uint32_t xyl_peers_local_count(const xylem_context_t *context)
+void xyl_peers_node(const xyl_blobs_t *hellos, uint32_t rank, char *name_out)
 {
-    uint32_t rank, count = 0;
-
-    for (rank = 0; rank < context->ranks; rank++)
-        count += context->peers[rank].is_local;
-    return count;
+    memcpy(name_out, hello_of(hellos, rank)->node, XYL_NODE_NAME_BYTES);
+    name_out[XYL_NODE_NAME_BYTES] = '\0';
 }
 
-void xyl_peers_node(const xylem_context_t *context, uint32_t rank,
-                    char *name_out)
+const void *xyl_peers_offer(const xyl_blobs_t *hellos, uint32_t rank)
 {
-    const char *blob = context->hellos.memory + context->hellos.offsets[rank];
-    const hello_t *hello = (const void *)blob;
-
-    memcpy(name_out, hello->node, sizeof hello->node);
-    name_out[sizeof hello->node] = '\0';
-}
-
-void xyl_peers_member(const xylem_context_t *context, uint32_t rank,
-                      xyl_shm_member_t *member_out)
-{
-    const char *blob = context->hellos.memory + context->hellos.offsets[rank];
-    const hello_t *hello = (const void *)blob;
-
-    *member_out = (xyl_shm_member_t){.rank = rank,
-                                     .pid = hello->pid,
-                                     .memory_fd = hello->memory_fd,
-                                     .wake_fd = hello->wake_fd,
-                                     .memory_inode = hello->memory_inode,
-                                     .wake_inode = hello->wake_inode};
+    return hello_of(hellos, rank) + 1;
 }

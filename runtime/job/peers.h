@@ -1,29 +1,51 @@
 /* What the ranks tell each other when a context is created: version, settings
- * that must agree, place, process, and the address of the net. */
+ * that must agree, place, process, the address of the net, and what they offer
+ * of their memory. */
 #ifndef XYL_RUNTIME_JOB_PEERS_H
 #define XYL_RUNTIME_JOB_PEERS_H
 
-#include "progress/shm/node.h"
-#include "runtime/core/context.h"
+#include "runtime/base/config.h"
+#include "runtime/job/bootstrap.h"
 
-/* Exchanges hellos over context->bootstrap, with the address of context->net,
- * and checks that the ranks fit together. Fills context->peers and
- * context->hellos, and *addresses_out, an array of pointers into the hellos
- * (returns owned, free with free). */
-xylem_status_t xyl_peers_exchange(xylem_context_t *context,
-                                  const xylem_place_t *place,
-                                  const void ***addresses_out);
+enum { XYL_PEERS_NET_BYTES = 16 }; /* of the name of a net */
 
-/* How many ranks of the job run on this machine, whatever nodes a launcher
- * presents. */
-uint32_t xyl_peers_local_count(const xylem_context_t *context);
+/* What is known of a rank of the job. */
+typedef struct xyl_peer {
+    xylem_place_t place;
+    int32_t pid;
+    uint8_t is_local; /* runs on this machine, whatever its node is called */
+    uint8_t has_failed;
+    uint8_t is_suspected; /* has_failed once the failure event is handled */
+} xyl_peer_t;
 
-/* The name of its node, with a final 0: XYL_NODE_NAME_BYTES + 1 bytes. */
-void xyl_peers_node(const xylem_context_t *context, uint32_t rank,
-                    char *name_out);
+/* What a rank says of itself. All borrowed for the call. */
+typedef struct xyl_peers_mine {
+    const xyl_config_t *config;
+    const xylem_place_t *place; /* but for the number of its node */
+    const char *net;            /* alike on all ranks */
+    const void *address;
+    size_t address_bytes;
+    const void *offer;  /* for those who share memory with it */
+    size_t offer_bytes; /* a multiple of 8, equal on all ranks */
+} xyl_peers_mine_t;
 
-/* What `rank` has said of its shared memory; after the exchange. */
-void xyl_peers_member(const xylem_context_t *context, uint32_t rank,
-                      xyl_shm_member_t *member_out);
+/* What all have said. */
+typedef struct xyl_peers {
+    xyl_peer_t *all; /* [ranks], from malloc */
+    xyl_blobs_t hellos;
+    const void **addresses; /* [ranks], from malloc; they lie in the hellos */
+} xyl_peers_t;
+
+/* Exchanges hellos and checks that the ranks fit together. The members of
+ * *peers_out are the caller's, also after a failure. */
+xylem_status_t xyl_peers_exchange(xyl_bootstrap_t *bootstrap,
+                                  const xyl_peers_mine_t *mine,
+                                  xyl_peers_t *peers_out);
+
+/* The name of a rank's node, with a final 0: XYL_NODE_NAME_BYTES + 1 bytes. */
+void xyl_peers_node(const xyl_blobs_t *hellos, uint32_t rank, char *name_out);
+
+/* What the rank has offered. */
+const void *xyl_peers_offer(const xyl_blobs_t *hellos, uint32_t rank);
 
 #endif

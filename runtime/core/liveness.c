@@ -1,4 +1,4 @@
-#include "runtime/job/liveness.h"
+#include "runtime/core/liveness.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,7 +1,7 @@
 /* Liveness: notices the death of processes on this machine, which UCX's shared
  * memory does not report, by a process descriptor of each. */
-#ifndef XYL_RUNTIME_JOB_LIVENESS_H
-#define XYL_RUNTIME_JOB_LIVENESS_H
+#ifndef XYL_RUNTIME_CORE_LIVENESS_H
+#define XYL_RUNTIME_CORE_LIVENESS_H
 
 #include "runtime/core/context.h"
 

@@ -3,8 +3,8 @@
  * Whoever completes the work sets `status` and pushes the event; the engine
  * later calls `handle`, once. Only the thread that progresses touches a fifo.
  */
-#ifndef XYL_PROGRESS_ENGINE_EVENT_H
-#define XYL_PROGRESS_ENGINE_EVENT_H
+#ifndef XYL_PROGRESS_EVENT_H
+#define XYL_PROGRESS_EVENT_H
 
 #include <stddef.h>
 
