@@ -17,10 +17,9 @@ set -euo pipefail
 build_packages=(gcc g++ meson ninja-build pkg-config libucx-dev libhwloc-dev
     libevent-dev libjansson-dev libpmix-dev)
 mpi_packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran)
-# llvm-14 has the symbolizer that gives sanitizer reports their line numbers.
+# llvm has the symbolizer that gives sanitizer reports their line numbers.
 test_packages=("${mpi_packages[@]}" clang clang-format clang-tidy
-    libclang-rt-14-dev llvm-14 valgrind shellcheck
-    abigail-tools)
+    libclang-rt-dev llvm valgrind shellcheck abigail-tools)
 bench_packages=("${mpi_packages[@]}" gnuplot-nox hpcc mumps-test
     netpipe-openmpi scalapack-mpi-test)
 # Some 15 MB of them for Slurm. No daemon needs to run: tests start their own.

@@ -1,11 +1,12 @@
 /* A bootstrap of the user's own: three processes, connected by sockets to the
  * first of them, which gathers and hands out.
  *
- *   own_bootstrap MODE
+ *   own_bootstrap MODE [RANK SOCKET]
  *
  * good runs collectives; in the other modes rank 1's words about itself are
  * changed on their way to all, or the means of the user fails, and every rank
  * must refuse with the right status and words. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,41 +205,60 @@ static void rank_main(link_t *link)
             "'%s' says nothing of '%s'", xylem_last_error(), link->mode->word);
 }
 
-/* Rank 0 keeps the first end of each pair, the child the second. */
+/* Rank 0 keeps the first end of each pair, the child the second. The child is
+ * this program anew: UCX has a thread from before main on, and a process forked
+ * from one with threads may find locks that nobody will ever release. */
 static pid_t child_start(link_t *hub, uint32_t rank)
 {
-    link_t link = {.rank = rank, .mode = hub->mode};
+    char rank_word[16], socket_word[16];
     int pair[2];
     pid_t pid;
 
-    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0, "no sockets");
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0,
+            "no sockets");
+    snprintf(rank_word, sizeof rank_word, "%u", rank);
+    snprintf(socket_word, sizeof socket_word, "%d", pair[1]);
     pid = fork();
     REQUIRE(pid >= 0, "cannot fork");
-    if (pid != 0) {
-        close(pair[1]);
-        hub->sockets[rank] = pair[0];
-        return pid;
+    if (pid == 0) {
+        fcntl(pair[1], F_SETFD, 0);
+        execl("/proc/self/exe", "own_bootstrap", hub->mode->name, rank_word,
+              socket_word, (char *)NULL);
+        _exit(EXIT_FAILURE);
     }
-    close(pair[0]);
-    link.sockets[0] = pair[1];
-    rank_main(&link);
-    exit(EXIT_SUCCESS);
+    close(pair[1]);
+    hub->sockets[rank] = pair[0];
+    return pid;
+}
+
+static const way_t *mode_named(const char *name)
+{
+    uint32_t i;
+
+    for (i = 0; i < sizeof modes / sizeof modes[0]; i++)
+        if (strcmp(modes[i].name, name) == 0)
+            return &modes[i];
+    return NULL;
 }
 
 int main(int argc, char **argv)
 {
-    link_t hub = {.rank = 0};
+    link_t link = {.rank = 0};
     int code, failed = 0;
     pid_t pids[RANKS];
     uint32_t i;
 
-    for (i = 0; i < sizeof modes / sizeof modes[0]; i++)
-        if (argc == 2 && strcmp(modes[i].name, argv[1]) == 0)
-            hub.mode = &modes[i];
-    REQUIRE(hub.mode != NULL, "usage: own_bootstrap MODE");
+    link.mode = argc > 1 ? mode_named(argv[1]) : NULL;
+    REQUIRE(link.mode != NULL, "usage: own_bootstrap MODE [RANK SOCKET]");
+    if (argc == 4) {
+        link.rank = (uint32_t)atoi(argv[2]);
+        link.sockets[0] = atoi(argv[3]);
+        rank_main(&link);
+        return EXIT_SUCCESS;
+    }
     for (i = 1; i < RANKS; i++)
-        pids[i] = child_start(&hub, i);
-    rank_main(&hub);
+        pids[i] = child_start(&link, i);
+    rank_main(&link);
     for (i = 1; i < RANKS; i++)
         failed |= waitpid(pids[i], &code, 0) != pids[i] || code != 0;
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -30,6 +30,7 @@ typedef struct net_ucx {
     size_t address_bytes;
     peer_t *peers;
     uint32_t peer_count;
+    uint32_t under_way;     /* messages that UCX has a request for */
     ucs_status_ptr_t flush; /* UCS_STATUS_PTR of the running flush */
     enum { FLUSH_NONE, FLUSH_RUNNING, FLUSH_DONE } flush_state;
     int wakeup_fd;
@@ -110,6 +111,7 @@ static void finish(void *request, ucs_status_t status, xyl_event_t *event)
 {
     event->net_request = NULL;
     ucp_request_free(request);
+    self(event->net)->under_way--;
     xyl_net_complete(event->net, event, status_of(status));
 }
 
@@ -132,8 +134,10 @@ static void posted(net_ucx_t *net, ucs_status_ptr_t request, xyl_event_t *event)
         xyl_net_complete(&net->net, event, XYLEM_OK);
     else if (UCS_PTR_IS_ERR(request))
         xyl_net_complete(&net->net, event, status_of(UCS_PTR_STATUS(request)));
-    else
+    else {
         event->net_request = request;
+        net->under_way++;
+    }
 }
 
 static void ucx_send(xyl_net_t *base, uint32_t peer, uint64_t tag,
@@ -256,6 +260,22 @@ static void give_up_sends(net_ucx_t *net)
     }
 }
 
+/* Between processes of one machine UCX can neither cancel a send nor a receive
+ * that has met its message: if the other side has died, they stay under way
+ * for ever and hold on to the memory that is registered for them. From 1.14 on
+ * ucp_cleanup ends the process when it finds such memory, so what UCX cannot
+ * give back is left to the end of the process. */
+static void context_release(net_ucx_t *net)
+{
+    if (net->under_way == 0)
+        ucp_cleanup(net->context);
+    else
+        xyl_log(XYL_LOG_WARN,
+                "UCX cannot give up %u message%s of a process that has died; "
+                "its context stays in memory",
+                net->under_way, net->under_way == 1 ? "" : "s");
+}
+
 static void ucx_destroy(xyl_net_t *base)
 {
     net_ucx_t *net = self(base);
@@ -267,7 +287,7 @@ static void ucx_destroy(xyl_net_t *base)
     if (net->worker != NULL)
         ucp_worker_destroy(net->worker);
     if (net->context != NULL)
-        ucp_cleanup(net->context);
+        context_release(net);
     free(net->peers);
     free(net);
 }
