@@ -7,14 +7,12 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <mpi.h>
-#ifdef OPEN_MPI
-#include <mpi-ext.h>
-#endif
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/measure/coll.h"
 #include "bench/measure/worker.h"
+#include "bindings/mpi/forms.h"
 
 #define WORLD MPI_COMM_WORLD
 
@@ -133,11 +131,8 @@ static const blocking_fn blocking[XYLEM_COLL_COUNT] = {
 static const request_fn nonblocking[XYLEM_COLL_COUNT] = {
     XYL_COLL_MAP(START_ROW)};
 
-/* Persistent collectives came with version 4 of the standard. Open MPI has had
- * them before by other names, and xylem's binding adds MPI's. */
-#if MPI_VERSION >= 4
-#define INIT_OF(Name) MPI_##Name##_init
-#elif defined OMPI_HAVE_MPI_EXT_PCOLLREQ
+/* Where the MPI has them by names of its own, xylem's binding adds MPI's. */
+#if XMPI_PERSISTENT_IS_MPIX
 typedef void (*function_t)(void);
 #define INIT_OF(Name)                                                          \
     ((__typeof__(&MPIX_##Name##_init))init_named(                              \
@@ -149,9 +144,10 @@ static function_t init_named(const char *name, function_t otherwise)
     *(void **)(void *)&found = dlsym(RTLD_DEFAULT, name);
     return found != NULL ? found : otherwise;
 }
+#else
+#define INIT_OF(Name) MPI_##Name##_init
 #endif
 
-#ifdef INIT_OF
 #define INIT_FUNCTION(ID, name, Name, Iname, LIKE, ...)                        \
     static int init_##name(const struct mpi_job *j,                            \
                            const struct bench_call *c, MPI_Request *request)   \
@@ -164,9 +160,6 @@ XYL_COLL_MAP(INIT_FUNCTION)
 
 #define INIT_ROW(ID, name, ...) [XYLEM_COLL_##ID] = init_##name,
 static const request_fn persistent[XYLEM_COLL_COUNT] = {XYL_COLL_MAP(INIT_ROW)};
-#else
-static const request_fn persistent[XYLEM_COLL_COUNT];
-#endif
 
 /* ---- what is measured ---- */
 
@@ -181,8 +174,6 @@ static const char *mpi_refusal(void *state, const struct bench_call *call)
 
     if (call->bytes / element_bytes > INT_MAX / blocks)
         return "these are more bytes than MPI can count";
-    if (job->mode == BENCH_PERSISTENT && persistent[call->coll] == NULL)
-        return "this MPI has no persistent collectives";
     return NULL;
 }
 

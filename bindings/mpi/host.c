@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 xmpi_host_t xmpi_host;
+static const char *first_missing;
 
 /* Stores a function's address; 0: it is there. */
 static int find(void *library, const char *name, void *where)
@@ -11,8 +12,8 @@ static int find(void *library, const char *name, void *where)
     void *found = dlsym(library, name);
 
     *(void **)where = found;
-    if (found == NULL)
-        fprintf(stderr, "xylem-mpi: the MPI library has no %s\n", name);
+    if (found == NULL && first_missing == NULL)
+        first_missing = name;
     return found == NULL;
 }
 
@@ -38,15 +39,27 @@ static int find_collectives(void *library)
     return missing;
 }
 
-static int find_mpi4(void *library)
+static int find_persistent(void *library)
 {
     int missing = 0;
 
-#if XMPI_HOST_HAS_MPI4
+#define WORD_(text) #text
+#define WORD(text)  WORD_(text)
 #define FIND(ID, coll, name, iname, ...)                                       \
-    missing += find(library, "PMPI_" #name "_init", &xmpi_host.name##_init);
+    missing += find(library, WORD(XMPI_PERSISTENT(PMPI, name)),                \
+                    &xmpi_host.name##_init);
     XYL_COLL_MAP(FIND)
 #undef FIND
+#undef WORD
+#undef WORD_
+    return missing;
+}
+
+static int find_large(void *library)
+{
+    int missing = 0;
+
+#if XMPI_HAS_LARGE_COUNTS
 #define FIND(ID, coll, name, iname, ...)                                       \
     missing += find(library, "PMPI_" #name "_c", &xmpi_host.name##_c);         \
     missing += find(library, "PMPI_" #iname "_c", &xmpi_host.iname##_c);       \
@@ -54,21 +67,26 @@ static int find_mpi4(void *library)
     XYL_COLL_DATA_MAP(FIND)
 #undef FIND
 #else
-#define FIND(ID, coll, name, iname, ...)                                       \
-    missing += find(library, "PMPIX_" #name "_init", &xmpi_host.name##_init);
-    XYL_COLL_MAP(FIND)
-#undef FIND
+    (void)library;
 #endif
     return missing;
 }
 
 int xmpi_host_find(void *library)
 {
+    int missing;
+
     *(void **)(void *)&xmpi_host.progress_register =
         dlsym(library, "opal_progress_register");
     *(void **)(void *)&xmpi_host.progress_unregister =
         dlsym(library, "opal_progress_unregister");
     *(void **)(void *)&xmpi_host.progress = dlsym(library, "opal_progress");
-    return find_others(library) + find_collectives(library) +
-           find_mpi4(library);
+    missing = find_others(library) + find_collectives(library) +
+              find_persistent(library) + find_large(library);
+    if (missing > 0)
+        fprintf(stderr,
+                "xylem-mpi: the MPI library has no %s (%d functions are "
+                "missing)\n",
+                first_missing, missing);
+    return missing;
 }

@@ -5,18 +5,8 @@
 
 #include <mpi.h>
 
-#ifdef OPEN_MPI
-#include <mpi-ext.h>
-#endif
-
+#include "bindings/mpi/forms.h"
 #include "bindings/mpi/names.h"
-
-/* MPI-4: functions for large counts and persistent collectives. */
-#if MPI_VERSION >= 4
-#define XMPI_HOST_HAS_MPI4 1
-#else
-#define XMPI_HOST_HAS_MPI4 0
-#endif
 
 #define XMPI_HOST_FUNCTIONS(X)                                                 \
     X(Init)                                                                    \
@@ -84,17 +74,11 @@ typedef struct xmpi_host {
     __typeof__(&PMPI_##iname) iname;
     XYL_COLL_MAP(XMPI_HOST_MEMBERS)
 #undef XMPI_HOST_MEMBERS
-    /* Persistent: MPI-4, or what Open MPI offers before. */
-#if XMPI_HOST_HAS_MPI4
 #define XMPI_HOST_MEMBERS(ID, coll, name, iname, ...)                          \
-    __typeof__(&PMPI_##name##_init) name##_init;
-#else
-#define XMPI_HOST_MEMBERS(ID, coll, name, iname, ...)                          \
-    __typeof__(&PMPIX_##name##_init) name##_init;
-#endif
+    __typeof__(&XMPI_PERSISTENT(PMPI, name)) name##_init;
     XYL_COLL_MAP(XMPI_HOST_MEMBERS)
 #undef XMPI_HOST_MEMBERS
-#if XMPI_HOST_HAS_MPI4
+#if XMPI_HAS_LARGE_COUNTS
 #define XMPI_HOST_MEMBERS(ID, coll, name, iname, ...)                          \
     __typeof__(&PMPI_##name##_c) name##_c;                                     \
     __typeof__(&PMPI_##iname##_c) iname##_c;                                   \
@@ -112,7 +96,8 @@ typedef struct xmpi_host {
 
 extern xmpi_host_t xmpi_host;
 
-/* Finds all functions; 0: good, else something is missing. */
+/* Finds all functions; 0: good, else how many are missing. One line on standard
+ * error names the first of them. */
 int xmpi_host_find(void *library);
 
 #endif

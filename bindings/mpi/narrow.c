@@ -5,7 +5,7 @@
 
 #include "bindings/mpi/call.h"
 
-#if !XMPI_HOST_HAS_MPI4
+#if !XMPI_HAS_LARGE_COUNTS
 
 typedef struct narrow {
     int scount, rcount;

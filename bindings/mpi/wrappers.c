@@ -130,7 +130,7 @@ XYL_COLL_MAP(INT_FORMS)
 
 /* ---- large counts ---- */
 
-#if XMPI_HOST_HAS_MPI4
+#if XMPI_HAS_LARGE_COUNTS
 #define HOST_LARGE(NAME, LIKE)   xmpi_host.NAME##_c(A_##LIKE)
 #define HOST_ILARGE(INAME, LIKE) xmpi_host.INAME##_c(A_##LIKE, request)
 #define HOST_LARGE_INIT(NAME, LIKE)                                            \
