@@ -22,7 +22,10 @@ void sim_complain(sim_rank_t *rank, const char *text)
 /* Counts down to the one that fails. */
 static int is_due(uint64_t *left)
 {
-    return *left != 0 && --*left == 0;
+    if (*left == 0)
+        return 0;
+    --*left;
+    return *left == 0;
 }
 
 int sim_faults_post(sim_rank_t *rank, int is_send, xyl_event_t *event)

@@ -20,23 +20,17 @@ const sim_value_form_t sim_value_forms[SIM_VALUE_KIND_COUNT] = {
     [SIM_VALUE_RENDEZVOUS] = {.words = rendezvous_words},
 };
 
-#define LINK(key, kind, member)                                                \
-    {                                                                          \
-        key, kind, offsetof(sim_link_t, member), 0                             \
-    }
-#define MACHINE(key, kind, member)                                             \
-    {                                                                          \
-        key, kind, offsetof(sim_machine_t, member), 0                          \
-    }
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#define LINK(key, kind, member)    key, kind, offsetof(sim_link_t, member), 0
+#define MACHINE(key, kind, member) key, kind, offsetof(sim_machine_t, member), 0
+#define COUNT_OF(array)            (sizeof(array) / sizeof((array)[0]))
 
 static const sim_field_t link_fields[] = {
-    LINK("transport", SIM_VALUE_TRANSPORT, transport),
-    LINK("rendezvous", SIM_VALUE_RENDEZVOUS, rendezvous),
-    LINK("latency_ns", SIM_VALUE_TIME, latency),
-    LINK("send_overhead_ns", SIM_VALUE_TIME, send_overhead),
-    LINK("recv_overhead_ns", SIM_VALUE_TIME, recv_overhead),
-    LINK("eager_bytes_max", SIM_VALUE_BYTES, eager_bytes_max),
+    {LINK("transport", SIM_VALUE_TRANSPORT, transport)},
+    {LINK("rendezvous", SIM_VALUE_RENDEZVOUS, rendezvous)},
+    {LINK("latency_ns", SIM_VALUE_TIME, latency)},
+    {LINK("send_overhead_ns", SIM_VALUE_TIME, send_overhead)},
+    {LINK("recv_overhead_ns", SIM_VALUE_TIME, recv_overhead)},
+    {LINK("eager_bytes_max", SIM_VALUE_BYTES, eager_bytes_max)},
     /* Copies have their cores' speed unless these say otherwise; "nic" needs
      * the first and ignores the others. */
     {"gb_per_s", SIM_VALUE_RATE, offsetof(sim_link_t, per_byte), 1},
@@ -47,37 +41,37 @@ static const sim_field_t link_fields[] = {
 };
 
 static const sim_field_t nest_fields[] = {
-    MACHINE("cores_per_group", SIM_VALUE_COUNT, cores_per_group),
-    MACHINE("groups_per_numa", SIM_VALUE_COUNT, groups_per_numa),
-    MACHINE("numas_per_socket", SIM_VALUE_COUNT, numas_per_socket),
-    MACHINE("sockets_per_node", SIM_VALUE_COUNT, sockets_per_node),
-    MACHINE("nodes_per_switch", SIM_VALUE_COUNT, nodes_per_switch),
+    {MACHINE("cores_per_group", SIM_VALUE_COUNT, cores_per_group)},
+    {MACHINE("groups_per_numa", SIM_VALUE_COUNT, groups_per_numa)},
+    {MACHINE("numas_per_socket", SIM_VALUE_COUNT, numas_per_socket)},
+    {MACHINE("sockets_per_node", SIM_VALUE_COUNT, sockets_per_node)},
+    {MACHINE("nodes_per_switch", SIM_VALUE_COUNT, nodes_per_switch)},
 };
 
 static const sim_field_t core_fields[] = {
-    MACHINE("call_ns", SIM_VALUE_TIME, core.call),
-    MACHINE("event_ns", SIM_VALUE_TIME, core.event),
-    MACHINE("post_ns", SIM_VALUE_TIME, core.post),
-    MACHINE("rank_switch_ns", SIM_VALUE_TIME, core.rank_switch),
+    {MACHINE("call_ns", SIM_VALUE_TIME, core.call)},
+    {MACHINE("event_ns", SIM_VALUE_TIME, core.event)},
+    {MACHINE("post_ns", SIM_VALUE_TIME, core.post)},
+    {MACHINE("rank_switch_ns", SIM_VALUE_TIME, core.rank_switch)},
     {"flag_ns", SIM_VALUE_TIME, offsetof(sim_machine_t, core.flag), 1},
     {"rank_linger_ns", SIM_VALUE_TIME,
      offsetof(sim_machine_t, core.rank_linger), 1},
-    MACHINE("copy_gb_per_s", SIM_VALUE_RATE, core.copy),
-    MACHINE("reduce_gb_per_s", SIM_VALUE_RATE, core.reduce),
-    MACHINE("copy_far_gb_per_s", SIM_VALUE_RATE, core.copy_far),
-    MACHINE("reduce_far_gb_per_s", SIM_VALUE_RATE, core.reduce_far),
-    MACHINE("cache_bytes", SIM_VALUE_BYTES, core.cache_bytes),
+    {MACHINE("copy_gb_per_s", SIM_VALUE_RATE, core.copy)},
+    {MACHINE("reduce_gb_per_s", SIM_VALUE_RATE, core.reduce)},
+    {MACHINE("copy_far_gb_per_s", SIM_VALUE_RATE, core.copy_far)},
+    {MACHINE("reduce_far_gb_per_s", SIM_VALUE_RATE, core.reduce_far)},
+    {MACHINE("cache_bytes", SIM_VALUE_BYTES, core.cache_bytes)},
 };
 
 static const sim_field_t node_fields[] = {
-    MACHINE("memory_gb_per_s", SIM_VALUE_RATE, node.memory),
-    MACHINE("queue_slots", SIM_VALUE_SLOTS, node.queue_slots),
+    {MACHINE("memory_gb_per_s", SIM_VALUE_RATE, node.memory)},
+    {MACHINE("queue_slots", SIM_VALUE_SLOTS, node.queue_slots)},
 };
 
 static const sim_field_t nic_fields[] = {
-    MACHINE("gap_ns", SIM_VALUE_TIME, nic.gap),
-    MACHINE("injection_gb_per_s", SIM_VALUE_RATE, nic.injection),
-    MACHINE("ejection_gb_per_s", SIM_VALUE_RATE, nic.ejection),
+    {MACHINE("gap_ns", SIM_VALUE_TIME, nic.gap)},
+    {MACHINE("injection_gb_per_s", SIM_VALUE_RATE, nic.injection)},
+    {MACHINE("ejection_gb_per_s", SIM_VALUE_RATE, nic.ejection)},
 };
 
 const sim_section_t sim_section_link = {"links", link_fields,

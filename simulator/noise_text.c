@@ -182,8 +182,10 @@ static xylem_status_t amount_read(reader_t *reader, const quantity_t *quantity,
     decimal_t decimal;
     unsigned i;
 
-    if (!decimal_read(&at, &decimal) ||
-        (unit = unit_read(&at, quantity->units)) == NULL)
+    if (!decimal_read(&at, &decimal))
+        return fail_expected(reader, quantity->expected);
+    unit = unit_read(&at, quantity->units);
+    if (unit == NULL)
         return fail_expected(reader, quantity->expected);
     if (decimal.places > unit->exponent)
         return fail(reader, XYLEM_ERR_CONFIG,
@@ -232,14 +234,15 @@ static xylem_status_t share_check(const reader_t *reader,
 static xylem_status_t bursts_append(reader_t *reader, sim_noise_trace_t *trace,
                                     sim_burst_t burst)
 {
-    sim_burst_t *bursts = trace->bursts;
+    sim_burst_t *bursts;
     size_t count = trace->count;
 
     if (count == BURSTS_MAX)
         return fail(reader, XYLEM_ERR_NO_RESOURCE, "more than %d bursts",
                     BURSTS_MAX);
     if ((count & (count - 1)) == 0) { /* all 2^n places are taken */
-        bursts = realloc(bursts, (count == 0 ? 1 : 2 * count) * sizeof *bursts);
+        bursts = realloc(trace->bursts,
+                         (count == 0 ? 1 : 2 * count) * sizeof *bursts);
         if (bursts == NULL)
             return fail(reader, XYLEM_ERR_NO_MEMORY, "out of memory");
         trace->bursts = bursts;

@@ -352,8 +352,9 @@ void sim_wire_send(sim_rank_t *rank, uint32_t peer, uint64_t tag,
     message->receive = NULL;
     message->late = 0;
     message->id = world->message_ids++;
-    if (world->messages_to_delay != 0 && --world->messages_to_delay == 0)
+    if (world->messages_to_delay == 1)
         message->late = world->message_delay;
+    world->messages_to_delay -= world->messages_to_delay != 0;
     if (has_snapshot(world, message))
         take_snapshot(message);
     count_message(world, message);

@@ -37,7 +37,9 @@ done
 front=$build/bindings/mpi/libxylem-mpi.so
 [[ -e $front ]] || { echo "there is no $front; build first" >&2; exit 2; }
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_rmaps_base_oversubscribe=1 UCX_LOG_LEVEL=error
+# As Open MPI 4 and 5 call it.
+export OMPI_MCA_rmaps_base_oversubscribe=1
+export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe UCX_LOG_LEVEL=error
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

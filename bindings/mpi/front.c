@@ -208,8 +208,10 @@ static void *open_beside(const char *name)
     const char *slash;
     void *module = NULL;
 
-    if (dladdr((void *)(uintptr_t)&open_beside, &info) != 0 &&
-        (slash = strrchr(info.dli_fname, '/')) != NULL &&
+    if (dladdr((void *)(uintptr_t)&open_beside, &info) == 0)
+        return dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    slash = strrchr(info.dli_fname, '/');
+    if (slash != NULL &&
         snprintf(path, sizeof path, "%.*s/%s", (int)(slash - info.dli_fname),
                  info.dli_fname, name) < (int)sizeof path)
         module = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -104,14 +104,14 @@ static inline const xyl_coll_traits_t *xyl_coll_traits(xylem_coll_t coll)
                          .sends = XYL_SIDE_##who_sends,                        \
                          .receives = XYL_SIDE_##who_receives,                  \
                          .takes_in_place = XYL_SIDE_##in_place,                \
-                         .has_root = ((flags)&XYL_COLL_ROOTED) != 0,           \
-                         .reduces = ((flags)&XYL_COLL_REDUCES) != 0,           \
-                         .send_blocks = ((flags)&XYL_COLL_SEND_BLOCKS) != 0,   \
-                         .recv_blocks = ((flags)&XYL_COLL_RECV_BLOCKS) != 0,   \
-                         .send_varies = ((flags)&XYL_COLL_SEND_VARIES) != 0,   \
-                         .recv_varies = ((flags)&XYL_COLL_RECV_VARIES) != 0,   \
-                         .has_own_types = ((flags)&XYL_COLL_OWN_TYPES) != 0,   \
-                         .has_segments = ((flags)&XYL_COLL_SEGMENTS) != 0},
+                         .has_root = (XYL_COLL_ROOTED & (flags)) != 0,         \
+                         .reduces = (XYL_COLL_REDUCES & (flags)) != 0,         \
+                         .send_blocks = (XYL_COLL_SEND_BLOCKS & (flags)) != 0, \
+                         .recv_blocks = (XYL_COLL_RECV_BLOCKS & (flags)) != 0, \
+                         .send_varies = (XYL_COLL_SEND_VARIES & (flags)) != 0, \
+                         .recv_varies = (XYL_COLL_RECV_VARIES & (flags)) != 0, \
+                         .has_own_types = (XYL_COLL_OWN_TYPES & (flags)) != 0, \
+                         .has_segments = (XYL_COLL_SEGMENTS & (flags)) != 0},
     static const xyl_coll_traits_t traits[] = {XYL_COLL_MAP(XYL_COLL_TRAITS)};
 #undef XYL_COLL_TRAITS
     _Static_assert(sizeof traits / sizeof *traits == XYLEM_COLL_COUNT,

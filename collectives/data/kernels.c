@@ -201,7 +201,7 @@ typedef uint32_t __attribute__((aligned(2), may_alias)) two_bfloat16_t;
           (l) << 16) operator xyl_float_of_bits((r) << 16)) >>                 \
       16) |                                                                    \
      (xyl_bfloat16_round(xyl_float_of_bits(                                    \
-          (l)&UPPER) operator xyl_float_of_bits((r)&UPPER)) &                  \
+          UPPER & (l)) operator xyl_float_of_bits(UPPER &(r))) &               \
       UPPER))
 
 #define KERNEL_BFLOAT16(op, operator)                                          \

@@ -43,11 +43,8 @@ enum {
 
 #define ANY UINT64_MAX
 /* No rank knows how long blocks are everywhere. */
-#define NEVER                                                                  \
-    {                                                                          \
-        0, ANY, 0                                                              \
-    }
-#define KIB ((uint64_t)1 << 10)
+#define NEVER 0, ANY, 0
+#define KIB   ((uint64_t)1 << 10)
 
 /* Simulated with 4 nodes of 32 ranks, 8 and 32 of 8, and 64 of 32. */
 static const worth_t worths[XYLEM_COLL_COUNT] = {
@@ -58,8 +55,8 @@ static const worth_t worths[XYLEM_COLL_COUNT] = {
     [XYLEM_COLL_ALLGATHER] = {ANY, 0, 1024 * KIB},
     [XYLEM_COLL_ALLGATHERV] = {ANY, 0, 1024 * KIB},
     [XYLEM_COLL_ALLTOALL] = {64, 0, ANY},
-    [XYLEM_COLL_ALLTOALLV] = NEVER,
-    [XYLEM_COLL_ALLTOALLW] = NEVER,
+    [XYLEM_COLL_ALLTOALLV] = {NEVER},
+    [XYLEM_COLL_ALLTOALLW] = {NEVER},
     [XYLEM_COLL_REDUCE_SCATTER] = {ANY, 32 * KIB, 256 * KIB},
     [XYLEM_COLL_REDUCE_SCATTER_BLOCK] = {ANY, 32 * KIB, 256 * KIB},
     [XYLEM_COLL_SCAN] = {64 * KIB, 0, ANY},

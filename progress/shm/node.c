@@ -228,17 +228,15 @@ static const void *node_view(xyl_shm_t *shm, uint32_t rank, uint64_t name,
 }
 
 #define OPS(set_function)                                                      \
-    {                                                                          \
-        .name = "node", .attach = xyl_shm_node_attach,                         \
-        .detach = xyl_shm_node_detach, .prepare = xyl_shm_node_prepare,        \
-        .set = (set_function), .swap = node_swap,                              \
-        .sleeps = xyl_shm_node_sleeps, .heap_alloc = node_heap_alloc,          \
-        .heap_free = node_heap_free, .share = node_share, .view = node_view    \
-    }
+    .name = "node", .attach = xyl_shm_node_attach,                             \
+    .detach = xyl_shm_node_detach, .prepare = xyl_shm_node_prepare,            \
+    .set = (set_function), .swap = node_swap, .sleeps = xyl_shm_node_sleeps,   \
+    .heap_alloc = node_heap_alloc, .heap_free = node_heap_free,                \
+    .share = node_share, .view = node_view
 
-static const xyl_shm_ops_t sleeping_ops = OPS(xyl_shm_node_set);
+static const xyl_shm_ops_t sleeping_ops = {OPS(xyl_shm_node_set)};
 /* Where no member ever sleeps. */
-static const xyl_shm_ops_t awake_ops = OPS(xyl_shm_node_set_only);
+static const xyl_shm_ops_t awake_ops = {OPS(xyl_shm_node_set_only)};
 
 /* ---- joining ---- */
 

@@ -251,7 +251,7 @@ static int copy(MPI_Comm old, int number, void *extra, void *in, void *out,
     return MPI_SUCCESS;
 }
 
-static int delete (MPI_Comm comm, int number, void *value, void *extra)
+static int on_delete(MPI_Comm comm, int number, void *value, void *extra)
 {
     MPI_Request request;
     int all[RANKS_MAX], i;
@@ -274,7 +274,7 @@ static void test_attributes(void)
     MPI_Comm made, again;
     int round;
 
-    MPI_Comm_create_keyval(copy, delete, &key, NULL);
+    MPI_Comm_create_keyval(copy, on_delete, &key, NULL);
     for (round = 0; round < 4; round++) {
         calls = 0;
         MPI_Comm_dup(MPI_COMM_WORLD, &made);

@@ -130,11 +130,12 @@ static const void *prepare(int *source, int *result, int count, int in_place)
 static void test_whole(int n, int in_place, int later)
 {
     int *source = &sent[ROOM / 2], *result = &got[ROOM / 2], root;
+    int step = size > 3 ? 3 : 1;
     MPI_Comm world = MPI_COMM_WORLD;
     MPI_Request request;
     const void *from;
 
-    for (root = 0; root<size; root += size> 3 ? 3 : 1) {
+    for (root = 0; root < size; root += step) {
         from = prepare(source, result, n, in_place && rank == root);
         if (later)
             MPI_Ireduce(from, result, n, type, op, root, world, &request);

@@ -26,7 +26,9 @@ export UCX_LOG_LEVEL=error
 
 # Rights that a test in a container needs; one machine, more ranks than cores.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# As Open MPI 4 and 5 call it.
 export OMPI_MCA_rmaps_base_oversubscribe=1
+export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 
 bail()
 {

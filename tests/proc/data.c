@@ -104,11 +104,12 @@ KIND(bf16_max, uint16_t, (uint16_t)(0x3f80 + value), a > b ? a : b, SAME)
 KIND(affine, affine_t, affine_of(2 * value + 1, value + rank),
      affine_after(a, b), a.scale == b.scale && a.shift == b.shift)
 
+/* Versions of clang-format differ about it. */
+/* clang-format off */
 #define ROW(name, ctype, type, op)                                             \
-    {                                                                          \
-#name, type, op, sizeof(ctype), name##_write, name##_combine,          \
-            name##_equal                                                       \
-    }
+    {#name, type, op, sizeof(ctype), name##_write, name##_combine,            \
+     name##_equal}
+/* clang-format on */
 
 static const data_kind_t kinds[] = {
     ROW(i32_sum, int32_t, XYLEM_INT32, XYLEM_SUM),

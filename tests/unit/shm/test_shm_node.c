@@ -171,12 +171,14 @@ static void test_swap(void)
     destroy_all(crowd.nodes, NODES);
 }
 
+typedef struct cell {
+    _Atomic uint64_t flag;
+    char bytes[BYTES];
+} cell_t;
+
 typedef struct carried {
     xyl_shm_t *shm;
-    struct {
-        _Atomic uint64_t flag;
-        char bytes[BYTES];
-    } * cell; /* one mapping for both threads */
+    cell_t *cell; /* one mapping for both threads */
 } carried_t;
 
 static void *carry(void *arg)
