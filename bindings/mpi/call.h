@@ -61,6 +61,7 @@ typedef enum xmpi_fate {
     XMPI_NO_CONTEXT,   /* not all its ranks are connected yet */
     XMPI_NO_TEAM,      /* nonblocking, and the first of its communicator */
     XMPI_NO_KERNEL,    /* a predefined operation on such a type */
+    XMPI_WRITTEN_TO,   /* the host's Fortran writes to such requests */
     XMPI_UNHOOKED,     /* nonblocking, and nobody would make it progress */
     XMPI_OFF,          /* initialised without the binding, or it failed */
     XMPI_FATES
@@ -258,8 +259,9 @@ typedef struct xmpi_state {
     MPI_Comm world; /* the binding's own */
     MPI_Comm self;  /* the same, alone; errors return */
     _Atomic(xylem_context_t *) context;
-    int shares_cores; /* there are more ranks than cores */
-    int has_failed;   /* there will be no context */
+    int shares_cores;  /* there are more ranks than cores */
+    int has_failed;    /* there will be no context */
+    int is_written_to; /* requests of alltoallw, by some rank's Fortran */
     int is_hooked;
 } xmpi_state_t;
 

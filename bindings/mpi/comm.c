@@ -242,6 +242,9 @@ xmpi_fate_t xmpi_comm_decide(xmpi_comm_t *comm, xylem_coll_t coll,
         return comm->fate;
     if ((xmpi_state.selected >> coll & 1) == 0)
         return XMPI_NOT_SELECTED;
+    if (coll == XYLEM_COLL_ALLTOALLW && form != XMPI_BLOCKING &&
+        xmpi_state.is_written_to)
+        return XMPI_WRITTEN_TO;
     if (form == XMPI_NONBLOCKING || form == XMPI_PERSISTENT)
         return xmpi_state.is_hooked ? XMPI_TAKEN : XMPI_UNHOOKED;
     return XMPI_TAKEN;

@@ -90,3 +90,12 @@ int xmpi_host_find(void *library)
                 first_missing, missing);
     return missing;
 }
+
+int xmpi_host_writes_to_requests(void)
+{
+#if defined OPEN_MPI && OMPI_MAJOR_VERSION >= 5
+    return dlsym(RTLD_DEFAULT, "mpi_ialltoallw_") != NULL;
+#else
+    return 0;
+#endif
+}

@@ -99,5 +99,9 @@ extern xmpi_host_t xmpi_host;
 /* Finds all functions; 0: good, else how many are missing. One line on standard
  * error names the first of them. */
 int xmpi_host_find(void *library);
+/* Whether the library takes requests of MPI_Ialltoallw and MPI_Alltoallw_init
+ * for its own: Open MPI's functions for Fortran, from 5 on, store the arrays of
+ * types in them, beyond the end of a generalized request. */
+int xmpi_host_writes_to_requests(void);
 
 #endif

@@ -33,6 +33,7 @@ static const char *const fates[XMPI_FATES] = {
     [XMPI_NO_CONTEXT] = "before all ranks were connected",
     [XMPI_NO_TEAM] = "nonblocking, before the communicator's first that blocks",
     [XMPI_NO_KERNEL] = "predefined operation on a type without a kernel",
+    [XMPI_WRITTEN_TO] = "its functions for Fortran write to such requests",
     [XMPI_UNHOOKED] = "nothing would make it progress",
     [XMPI_OFF] = "the binding is not in use",
 };
@@ -236,25 +237,28 @@ static void context_create(void)
 }
 
 /* The settings are the same on all ranks, or the binding stays out of the
- * way. Also tells all ranks the job's number. */
+ * way. Also tells all ranks the job's number, and what some rank's host does.
+ */
 static int settings_agree(void)
 {
     /* MPICH compares without regard to the sign or its absence. */
-    int64_t mine[3], all[3];
+    int64_t mine[4], all[4];
 
     mine[0] = (int64_t)xmpi_state.selected;
     mine[1] = -mine[0];
     mine[2] = 0;
+    mine[3] = xmpi_host_writes_to_requests();
     if (xmpi_state.rank == 0) {
         struct timespec now;
         clock_gettime(CLOCK_REALTIME, &now);
         mine[2] = (now.tv_sec << 30 ^ now.tv_nsec) + ((int64_t)getpid() << 32);
         mine[2] = (mine[2] & INT64_MAX) | 1;
     }
-    if (xmpi_reduce_all(mine, all, 3, MPI_INT64_T, MPI_MAX, xmpi_state.world) !=
+    if (xmpi_reduce_all(mine, all, 4, MPI_INT64_T, MPI_MAX, xmpi_state.world) !=
         MPI_SUCCESS)
         return 0;
     xmpi_state.job = (uint64_t)all[2];
+    xmpi_state.is_written_to = all[3] != 0;
     if (all[0] == -all[1])
         return 1;
     if (xmpi_state.rank == 0)

@@ -152,7 +152,8 @@ second_part()
             skip "Fortran, $way on $ranks" "no Fortran compiler"
             continue
         fi
-        passes_without 'left to' "Fortran, $way" $ranks "$work/fortran_$way"
+        # Open MPI 5 keeps MPI_Ialltoallw in Fortran for itself.
+        passes_without '[^w]: [0-9]+ left to' "Fortran, $way" $ranks "$work/fortran_$way"
     done
     test_profiled
 }
