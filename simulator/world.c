@@ -1,5 +1,6 @@
 /* Ranks, cores and the calendar: who works when. */
 #include "simulator/world.h"
+#include "collectives/api/modules.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -362,6 +363,7 @@ static xylem_status_t rank_create(sim_world_t *world, uint32_t number)
 {
     sim_rank_t *rank = &world->all[number];
     xyl_context_parts_t parts = {
+        .modules = &xyl_modules_of_collectives,
         .rank = number,
         .ranks = world->ranks,
         .allocator = world->options.allocator,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/api/modules.h"
 #include "progress/engine/engine.h"
 #include "runtime/core/context.h"
 
@@ -177,7 +178,8 @@ int main(void)
 {
     static xyl_peer_t peers[RANKS];
     static xyl_net_t net;
-    const xyl_context_parts_t parts = {.rank = RANK,
+    const xyl_context_parts_t parts = {.modules = &xyl_modules_of_collectives,
+                                       .rank = RANK,
                                        .ranks = RANKS,
                                        .allocator = xyl_allocator_system(),
                                        .clock = xyl_clock_system(),

@@ -1,5 +1,5 @@
-/* The modules of collectives/: one line each. */
-#include "collectives/data/modules.h"
+#include "collectives/api/modules.h"
+
 #include "collectives/api/at_once.h"
 #include "collectives/choose/plan_cache.h"
 #include "collectives/data/types.h"
@@ -8,7 +8,7 @@
 #include "collectives/node/node.h"
 #include "collectives/stages/team_trees.h"
 
-const xyl_module_t *const xyl_modules[XYL_MODULES_MAX] = {
+const xyl_modules_t xyl_modules_of_collectives = {{
     [XYL_MODULE_OPS] = &xyl_user_ops_module,
     [XYL_MODULE_TYPES] = &xyl_types_module,
     [XYL_MODULE_TREES] = &xyl_team_trees_module,
@@ -16,4 +16,10 @@ const xyl_module_t *const xyl_modules[XYL_MODULES_MAX] = {
     [XYL_MODULE_NODE] = &xyl_node_module,
     [XYL_MODULE_PLANS] = &xyl_plan_cache_module,
     [XYL_MODULE_AT_ONCE] = &xyl_at_once_module,
-};
+}};
+
+xylem_status_t xylem_context_create(const xylem_context_params_t *params,
+                                    xylem_context_t **context_out)
+{
+    return xyl_context_create(params, &xyl_modules_of_collectives, context_out);
+}

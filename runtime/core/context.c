@@ -111,7 +111,8 @@ static void frame_destroy(xylem_context_t *context)
 }
 
 /* The frame: everything that needs no other rank. */
-static xylem_status_t frame_create(const xyl_allocator_t *allocator,
+static xylem_status_t frame_create(const xyl_modules_t *modules,
+                                   const xyl_allocator_t *allocator,
                                    const xyl_clock_t *clock,
                                    const char *const *settings,
                                    xylem_context_t **context_out)
@@ -123,15 +124,16 @@ static xylem_status_t frame_create(const xyl_allocator_t *allocator,
 
     if (status != XYLEM_OK)
         return status;
-    bytes = xyl_modules_bytes(XYL_OWNER_CONTEXT, sizeof *context);
+    bytes = xyl_modules_bytes(modules, XYL_OWNER_CONTEXT, sizeof *context);
     context =
         aligned_alloc(XYL_MEMORY_ALIGN, (bytes + XYL_MEMORY_ALIGN - 1) &
                                             ~(size_t)(XYL_MEMORY_ALIGN - 1));
     if (context == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a context");
     memset(context, 0, bytes);
-    xyl_modules_attach(XYL_OWNER_CONTEXT, context, sizeof *context,
+    xyl_modules_attach(modules, XYL_OWNER_CONTEXT, context, sizeof *context,
                        context->attached);
+    context->modules = modules;
     context->config = config;
     context->past_caches =
         config.past_caches == 0 ? UINT64_MAX : config.past_caches;
@@ -198,7 +200,8 @@ xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
     xylem_context_t *context;
     xyl_net_t *net;
     xylem_status_t status =
-        frame_create(parts->allocator, parts->clock, parts->settings, &context);
+        frame_create(parts->modules, parts->allocator, parts->clock,
+                     parts->settings, &context);
 
     if (status != XYLEM_OK)
         return status;
@@ -409,8 +412,9 @@ static void set_past_caches(xylem_context_t *context,
         context->past_caches = machine->cache_bytes / 8;
 }
 
-xylem_status_t xylem_context_create(const xylem_context_params_t *given,
-                                    xylem_context_t **context_out)
+xylem_status_t xyl_context_create(const xylem_context_params_t *given,
+                                  const xyl_modules_t *modules,
+                                  xylem_context_t **context_out)
 {
     xylem_context_params_t params;
     xylem_context_t *context;
@@ -425,7 +429,7 @@ xylem_status_t xylem_context_create(const xylem_context_params_t *given,
     if (status != XYLEM_OK)
         return status;
     xyl_config_apply_log(params.settings);
-    status = frame_create(xyl_allocator_system(), xyl_clock_system(),
+    status = frame_create(modules, xyl_allocator_system(), xyl_clock_system(),
                           params.settings, &context);
     if (status != XYLEM_OK)
         return status;

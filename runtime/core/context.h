@@ -30,6 +30,7 @@ struct xyl_shm_node;
 /* The parts that tests and simulators replace. All borrowed until the context
  * is destroyed. */
 typedef struct xyl_context_parts {
+    const xyl_modules_t *modules;
     uint32_t rank;
     uint32_t ranks;
     const xyl_allocator_t *allocator;
@@ -71,7 +72,8 @@ struct xylem_context {
     uint32_t *switch_ids; /* NULL: no topology file; context_switches.h */
     struct xyl_liveness *liveness; /* NULL: nobody is watched */
     xylem_team_t *world;
-    pthread_mutex_t lock;            /* team_slots, and what modules say */
+    pthread_mutex_t lock; /* team_slots, and what modules say */
+    const xyl_modules_t *modules;
     void *attached[XYL_MODULES_MAX]; /* see module.h */
     uint64_t team_slots[XYL_TEAM_SLOTS / 64];
     _Atomic uint32_t requests_live; /* not yet freed */
@@ -88,6 +90,10 @@ struct xylem_context {
     struct xylem_context *next_buried; /* see context.c */
 };
 
+/* xylem_context_create, with these modules (borrowed until the end). */
+xylem_status_t xyl_context_create(const xylem_context_params_t *params,
+                                  const xyl_modules_t *modules,
+                                  xylem_context_t **context_out);
 xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
                                            xylem_context_t **context_out);
 

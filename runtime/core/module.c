@@ -1,17 +1,20 @@
 #include "runtime/core/module.h"
 
+#include "runtime/core/team.h"
+
 enum { LINE_BYTES = 64 };
 
 /* Every state begins on a line of its own. Returns where the last one ends;
  * `attached` NULL: only that. */
-static size_t lay_out(xyl_owner_t owner, size_t bytes, char *memory,
-                      void **attached)
+static size_t lay_out(const xyl_modules_t *modules, xyl_owner_t owner,
+                      size_t bytes, char *memory, void **attached)
 {
     size_t at = bytes, state_bytes;
     unsigned i;
 
     for (i = 0; i < XYL_MODULES_MAX; i++) {
-        state_bytes = xyl_modules[i] == NULL ? 0 : xyl_modules[i]->bytes[owner];
+        state_bytes =
+            modules->all[i] == NULL ? 0 : modules->all[i]->bytes[owner];
         if (state_bytes == 0)
             continue;
         at = (at + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
@@ -22,40 +25,44 @@ static size_t lay_out(xyl_owner_t owner, size_t bytes, char *memory,
     return at;
 }
 
-size_t xyl_modules_bytes(xyl_owner_t owner, size_t bytes)
+size_t xyl_modules_bytes(const xyl_modules_t *modules, xyl_owner_t owner,
+                         size_t bytes)
 {
-    return lay_out(owner, bytes, NULL, NULL);
+    return lay_out(modules, owner, bytes, NULL, NULL);
 }
 
-void xyl_modules_attach(xyl_owner_t owner, void *memory, size_t bytes,
-                        void **attached)
+void xyl_modules_attach(const xyl_modules_t *modules, xyl_owner_t owner,
+                        void *memory, size_t bytes, void **attached)
 {
-    (void)lay_out(owner, bytes, memory, attached);
+    (void)lay_out(modules, owner, bytes, memory, attached);
 }
 
 void xyl_modules_context_begins(xylem_context_t *context)
 {
+    const xyl_modules_t *modules = context->modules;
     unsigned i;
 
     for (i = 0; i < XYL_MODULES_MAX; i++)
-        if (xyl_modules[i] != NULL && xyl_modules[i]->context_begins != NULL)
-            xyl_modules[i]->context_begins(context);
+        if (modules->all[i] != NULL && modules->all[i]->context_begins != NULL)
+            modules->all[i]->context_begins(context);
 }
 
 void xyl_modules_context_ends(xylem_context_t *context)
 {
+    const xyl_modules_t *modules = context->modules;
     unsigned i;
 
     for (i = XYL_MODULES_MAX; i-- > 0;)
-        if (xyl_modules[i] != NULL && xyl_modules[i]->context_ends != NULL)
-            xyl_modules[i]->context_ends(context);
+        if (modules->all[i] != NULL && modules->all[i]->context_ends != NULL)
+            modules->all[i]->context_ends(context);
 }
 
 void xyl_modules_team_ends(xylem_team_t *team)
 {
+    const xyl_modules_t *modules = team->context->modules;
     unsigned i;
 
     for (i = XYL_MODULES_MAX; i-- > 0;)
-        if (xyl_modules[i] != NULL && xyl_modules[i]->team_ends != NULL)
-            xyl_modules[i]->team_ends(team);
+        if (modules->all[i] != NULL && modules->all[i]->team_ends != NULL)
+            modules->all[i]->team_ends(team);
 }

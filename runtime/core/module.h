@@ -32,14 +32,18 @@ typedef struct xyl_module {
     void (*team_ends)(xylem_team_t *team);
 } xyl_module_t;
 
-/* By number; defined above the core, where all modules are known. */
-extern const xyl_module_t *const xyl_modules[XYL_MODULES_MAX];
+/* By number; NULL: none of that. Whoever creates a context names those it is to
+ * have. */
+typedef struct xyl_modules {
+    const xyl_module_t *all[XYL_MODULES_MAX];
+} xyl_modules_t;
 
 /* Bytes of an owner of `bytes` bytes with all states behind it. */
-size_t xyl_modules_bytes(xyl_owner_t owner, size_t bytes);
+size_t xyl_modules_bytes(const xyl_modules_t *modules, xyl_owner_t owner,
+                         size_t bytes);
 /* Sets attached[number] of the owner at `memory`. */
-void xyl_modules_attach(xyl_owner_t owner, void *memory, size_t bytes,
-                        void **attached);
+void xyl_modules_attach(const xyl_modules_t *modules, xyl_owner_t owner,
+                        void *memory, size_t bytes, void **attached);
 
 void xyl_modules_context_begins(xylem_context_t *context);
 void xyl_modules_context_ends(xylem_context_t *context);

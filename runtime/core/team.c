@@ -50,7 +50,8 @@ xylem_status_t xyl_team_create(xylem_context_t *context, uint32_t rank,
                                uint32_t *world_ranks, uint16_t *peer_slots,
                                xylem_team_t **team_out)
 {
-    size_t bytes = xyl_modules_bytes(XYL_OWNER_TEAM, sizeof(xylem_team_t));
+    size_t bytes = xyl_modules_bytes(context->modules, XYL_OWNER_TEAM,
+                                     sizeof(xylem_team_t));
     xylem_team_t *team = xyl_pool_acquire(&context->pool, bytes);
 
     if (team == NULL) {
@@ -59,7 +60,8 @@ xylem_status_t xyl_team_create(xylem_context_t *context, uint32_t rank,
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a team");
     }
     memset(team, 0, bytes);
-    xyl_modules_attach(XYL_OWNER_TEAM, team, sizeof *team, team->attached);
+    xyl_modules_attach(context->modules, XYL_OWNER_TEAM, team, sizeof *team,
+                       team->attached);
     team->magic = XYL_TEAM_MAGIC;
     team->rank = rank;
     team->size = size;
@@ -93,8 +95,9 @@ static void release(xylem_team_t *team)
     free(team->peer_slots);
     pthread_mutex_destroy(&team->lock);
     team->magic = 0;
-    xyl_pool_release(&context->pool, team,
-                     xyl_modules_bytes(XYL_OWNER_TEAM, sizeof *team));
+    xyl_pool_release(
+        &context->pool, team,
+        xyl_modules_bytes(context->modules, XYL_OWNER_TEAM, sizeof *team));
 }
 
 void xyl_team_reference(xylem_team_t *team)

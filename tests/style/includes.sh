@@ -1,35 +1,14 @@
 #!/bin/bash
-# Layers are folders, and the arrows between them point one way: bindings ->
-# collectives -> {trees, progress} -> runtime/base. runtime/core assembles the
-# parts and sees all of them; so does the simulator, which no part of the library
-# knows. Its program and its calibration are made of parts of bench/, too.
+# Layers are folders, those inside runtime/, progress/ and collectives/ too, and
+# includes follow the arrows between them.
 # shellcheck source=tests/style/common.sh
 . "$(dirname "$0")/common.sh"
-
-# Prints the folders that a file may include from; "any" for the outermost.
-allowed_for()
-{
-    local library="runtime progress trees collectives include"
-
-    case $1 in
-    include/*) ;;
-    runtime/base/*) echo "runtime/base include" ;;
-    runtime/core/*) echo "$library" ;;
-    runtime/*) echo "runtime progress include" ;;
-    trees/*) echo "trees runtime/base include" ;;
-    progress/*) echo "progress runtime/base include" ;;
-    collectives/*) echo "$library" ;;
-    bindings/*) echo "bindings $library" ;;
-    launcher/*) echo "launcher bench/common" ;;
-    simulator/program/* | simulator/calibrate/*) echo any ;;
-    simulator/*) echo "simulator $library" ;;
-    *) echo any ;;
-    esac
-}
+# shellcheck source=tests/style/arrows.sh
+. tests/style/arrows.sh
 
 check_include()
 {
-    local file=$1 line=$2 path=$3 folder
+    local file=$1 line=$2 path=$3
 
     case $path in
     include/* | runtime/* | progress/* | trees/* | collectives/*) ;;
@@ -39,10 +18,8 @@ check_include()
         return
         ;;
     esac
-    for folder in $(allowed_for "$file"); do
-        [[ $folder == any || $path == "$folder"/* ]] && return
-    done
-    finding "$file:$line: ${file%/*} must not include \"$path\""
+    may_use "$file" "$path" ||
+        finding "$file:$line: ${file%/*} must not include \"$path\""
 }
 
 directive='^[[:space:]]*#[[:space:]]*include[[:space:]]*'

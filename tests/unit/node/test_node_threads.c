@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/api/modules.h"
 #include "progress/shm/node.h"
 #include "runtime/core/context.h"
 #include "simulator/random.h"
@@ -173,7 +174,8 @@ static void context_create(job_t *job, uint32_t rank, int has_one_mapping)
     static const char *const settings[] = {"LOG=none", "NOISE_BUDGET=256K",
                                            NULL};
     xyl_shm_t *own = xyl_shm_node_shm(job->nodes[rank]);
-    xyl_context_parts_t parts = {.rank = rank,
+    xyl_context_parts_t parts = {.modules = &xyl_modules_of_collectives,
+                                 .rank = rank,
                                  .ranks = job->ranks,
                                  .allocator = xyl_allocator_system(),
                                  .clock = xyl_clock_system(),

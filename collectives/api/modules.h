@@ -1,0 +1,10 @@
+/* The modules of collectives/, for whoever creates a context. */
+#ifndef XYL_COLLECTIVES_API_MODULES_H
+#define XYL_COLLECTIVES_API_MODULES_H
+
+#include "collectives/data/modules.h"
+#include "runtime/core/context.h"
+
+extern const xyl_modules_t xyl_modules_of_collectives;
+
+#endif

@@ -1,0 +1,58 @@
+# Which folder may use which: the arrows of the layers, for the checks of
+# includes and of calls. Sourced, not run; docs/architecture.md draws them.
+# shellcheck shell=bash
+
+# What everything may use.
+ground="runtime/base include"
+# The core and all that lies below it.
+core="runtime/core runtime/job progress $ground"
+library="runtime progress trees collectives include"
+
+# Prints the folders and files that a file may use; "any" for the outermost.
+arrows_of()
+{
+    local data="collectives/data $core"
+    local stages="collectives/stages $data trees"
+
+    case $1 in
+    include/*) ;;
+    runtime/base/*) echo "$ground" ;;
+    runtime/job/*) echo "runtime/job $ground" ;;
+    runtime/core/*) echo "$core" ;;
+    progress/event.h) echo "$ground" ;;
+    progress/net/*) echo "progress/net progress/event.h $ground" ;;
+    progress/shm/*) echo "progress/shm $ground" ;;
+    progress/engine/*)
+        echo "progress/engine progress/event.h progress/net/net.h" \
+            "progress/shm/shm.h $ground"
+        ;;
+    trees/*) echo "trees $ground" ;;
+    collectives/data/*) echo "$data" ;;
+    collectives/stages/*) echo "$stages" ;;
+    collectives/schedules/* | collectives/node/* | collectives/levels/* | \
+        collectives/choose/*)
+        echo "collectives/choose collectives/levels collectives/schedules" \
+            "collectives/node $stages"
+        ;;
+    collectives/*) echo "collectives $stages" ;;
+    bindings/*) echo "bindings $library" ;;
+    launcher/*) echo "launcher bench/common" ;;
+    simulator/program/* | simulator/calibrate/*) echo any ;;
+    simulator/*) echo "simulator $library" ;;
+    *) echo any ;;
+    esac
+}
+
+# Whether one file may use another; both are paths from the top folder.
+may_use()
+{
+    local from=${1%/*} folder
+
+    [[ $1 == progress/event.h ]] && from=$1
+    [[ -v arrows[$from] ]] || arrows[$from]=$(arrows_of "$1")
+    for folder in ${arrows[$from]}; do
+        [[ $folder == any || $2 == "$folder" || $2 == "$folder"/* ]] && return
+    done
+    return 1
+}
+declare -A arrows=()
