@@ -3,9 +3,13 @@
 # before. The last line says `N passed, N failed, N skipped`, and the exit
 # status is 1 when anything failed or nothing ran.
 #
-#   bash tests/run.sh [--quick] [--suite NAME]... [--no-deps]
+#   bash tests/run.sh [--quick] [--deep N] [--suite NAME]... [--no-deps]
 #
 #   --quick        only the folder build/debug
+#   --deep N       for hours: N times as many cases by chance, N * 100,000 seeds,
+#                  suites of threads N times, valgrind over unit-slow, too, all
+#                  of proc under the sanitizers, clang-tidy as deep as it goes;
+#                  tests/nightly.sh says how deep
 #   --suite NAME   only this suite, in the folders that run it
 #   --no-deps      install nothing; what cannot run is skipped
 #
@@ -25,6 +29,7 @@ log_lines_shown_max=80
 progress_seconds=10 # between two lines that say how far a phase is
 
 quick=no
+deep=0
 install=yes
 chosen_suites=()
 total_passed=0
@@ -43,6 +48,12 @@ parse_options()
         case $1 in
         --quick) quick=yes ;;
         --no-deps) install=no ;;
+        --deep)
+            [[ ${2-} =~ ^[1-9][0-9]*$ ]] ||
+                { echo "--deep needs a number" >&2; exit 2; }
+            deep=$2
+            shift
+            ;;
         --suite)
             [[ -n ${2-} ]] || { echo "--suite needs a name" >&2; exit 2; }
             chosen_suites+=("$2")
@@ -169,17 +180,21 @@ suites_to_run()
     done
 }
 
-# Configures and builds; a failure counts as one failed test.
+# Configures and builds; a failure counts as one failed test. With `only` set by
+# the caller just what the tests of that suite need.
 build_folder()
 {
-    local name=$1
+    local name=$1 targets=()
 
     if ! phase "$name-setup" configure "$@"; then
         show_log "$name-setup"
         count "$name" setup 0 1 0 "does not configure"
         return 1
     fi
-    if ! phase "$name-build" ninja -C "$root/build/$name"; then
+    [[ -z ${only-} ]] ||
+        mapfile -t targets < <(python3 tests/targets.py "build/$name" "$only")
+    if ! phase "$name-build" ninja -C "$root/build/$name" \
+        "${targets[@]}"; then
         show_log "$name-build"
         count "$name" build 0 1 0 "does not compile"
         return 1
@@ -198,6 +213,7 @@ run_suites()
     for suite in "${suites[@]}"; do
         [[ $suite == all ]] || arguments+=(--suite "$suite")
     done
+    ((deep == 0)) || arguments+=(--timeout-multiplier $((20 * deep)))
     rm -f "$folder/meson-logs/run-$label"*
     phase "$label-test" meson test -C "$folder" --no-rebuild \
         --logbase "run-$label" "$@" "${arguments[@]}"
@@ -236,15 +252,24 @@ run_debug()
 
     suites=$(suites_to_run all)
     build_folder debug gcc || return
-    run_suites debug debug "${suites//$'\n'/ }"
+    # One more than there are cores, as some tests wait more than they compute.
+    run_suites debug debug "${suites//$'\n'/ }" \
+        --num-processes $(($(nproc) + 1))
+    if ((deep > 0)) && [[ -n $(suites_to_run unit-slow) ]]; then
+        run_suites seeds debug unit-slow test_seeds_1 \
+            "--test-args=--first 10001 --seeds ${deep}00000"
+    fi
     return 0
 }
 
 run_valgrind()
 {
-    [[ -n $(suites_to_run unit) ]] || return 0
+    local suites
+
+    suites=$(suites_to_run unit ${deep_suites[@]+"${deep_suites[@]}"})
+    [[ -n $suites ]] || return 0
     if command -v valgrind >/dev/null; then
-        run_suites valgrind debug unit --setup valgrind
+        run_suites valgrind debug "${suites//$'\n'/ }" --setup valgrind
     else
         count valgrind unit 0 0 1 "no valgrind"
     fi
@@ -270,7 +295,7 @@ run_asan()
 
 run_tsan()
 {
-    local shell=()
+    local shell=() only
 
     [[ -n $(suites_to_run threads) ]] || return 0
     # Where the kernel spreads addresses too far for the sanitizer.
@@ -281,8 +306,11 @@ run_tsan()
             return
         fi
     fi
+    # What else there is has been compiled by clang before.
+    only=threads
     build_folder tsan clang -Db_sanitize=thread &&
         run_suites tsan tsan threads --timeout-multiplier 5 \
+            ${repeat[@]+"${repeat[@]}"} \
             ${shell[@]:+--wrapper "${shell[*]}"}
 }
 
@@ -300,7 +328,15 @@ parse_options "$@"
 mkdir -p "$logs"
 # The tests set what they need; a user's settings must not change them.
 # shellcheck disable=SC2086 # a list of names
-unset ${!XYLEM_*}
+unset ${!XYLEM_*} ${!CHECK_*}
+deep_suites=()
+repeat=()
+if ((deep > 0)); then
+    deep_suites=(unit-slow)
+    repeat=(--repeat "$deep")
+    # tests/proc/run.sh, tests/style/tidy.sh and tests/support/check.h read them.
+    export CHECK_DEPTH=$deep CHECK_SET=all CHECK_TIDY=deep
+fi
 trap 'exit 130' INT TERM
 
 # Without them the tests on several nodes are skipped.

@@ -7,7 +7,8 @@
 #   GROUP   collectives, calls, misuse, death or bench
 #   FOLDER  where the programs have been built
 #   SET     all, or few: where programs run slowly, about a third of the cases,
-#           with every mode and every setting in at least one of them
+#           with every mode and every setting in at least one of them; what the
+#           environment has in CHECK_SET comes before
 # Commands of ranks are in single quotes on purpose.
 # shellcheck disable=SC2016
 set -u
@@ -17,7 +18,7 @@ ulimit -c 0
 group=$1
 run=$(realpath "$2")
 programs=$(realpath "$3")
-set=${4:-all}
+set=${CHECK_SET:-${4:-all}}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

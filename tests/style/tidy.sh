@@ -1,7 +1,7 @@
 #!/bin/bash
 # clang-tidy, as .clang-tidy says, finds nothing in the library and its
 # programs. Argument: the build folder that has compile_commands.json.
-# XYLEM_TIDY=deep follows calls as far as the analyzer can, which takes about six
+# CHECK_TIDY=deep follows calls as far as the analyzer can, which takes about six
 # times as long.
 # shellcheck source=tests/style/common.sh
 . "$(dirname "$0")/common.sh"
@@ -25,7 +25,7 @@ done
 
 depth=(--extra-arg=-Xclang --extra-arg=-analyzer-config
     --extra-arg=-Xclang --extra-arg=mode=shallow)
-[[ ${XYLEM_TIDY-} != deep ]] || depth=()
+[[ ${CHECK_TIDY-} != deep ]] || depth=()
 
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT

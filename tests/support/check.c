@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { FAILURES_SHOWN_MAX = 20 };
@@ -10,6 +11,17 @@ enum { FAILURES_SHOWN_MAX = 20 };
 /* Of the running case; atomic because cases start threads. */
 static _Atomic unsigned failures;
 static const char *skip_reason;
+
+uint32_t check_cases(uint32_t cases)
+{
+    const char *depth = getenv("CHECK_DEPTH");
+
+    if (CHECK_IS_SLOW || getenv("CHECK_SLOW") != NULL)
+        cases = (cases + 2) / 3;
+    if (depth != NULL)
+        cases *= (uint32_t)strtoul(depth, NULL, 10);
+    return cases > 0 ? cases : 1;
+}
 
 unsigned check_failures(void)
 {

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* 1 where everything takes ten times as long: fewer cases by chance will do. */
+/* 1 where everything takes ten times as long; see check_cases. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define CHECK_IS_SLOW 1
@@ -26,6 +26,11 @@ typedef struct check_case {
 /* Runs all cases, or those whose names contain argv[1]; returns the exit
  * status. */
 int check_run(const check_case_t *cases, size_t count, int argc, char **argv);
+
+/* How many cases to draw where `cases` are the rule: a third where programs run
+ * slowly (sanitizers, or CHECK_SLOW in the environment, as under valgrind), and
+ * times CHECK_DEPTH, which the nightly tests set. At least one. */
+uint32_t check_cases(uint32_t cases);
 
 /* Marks the running case as skipped. */
 void check_skip(const char *reason);

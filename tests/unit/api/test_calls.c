@@ -12,14 +12,12 @@
 #include "tests/support/call_run.h"
 #include "tests/support/check.h"
 
-enum {
-    CASES_PER_ALGORITHM = 40,
-    CASES_BY_CHOICE = 60,
-    RANKS_MAX = 17,
-    STARTS_MAX = 3,
-    MIXED_WORLDS = 40,
-    MIXED_OPERATIONS = 6
-};
+/* By chance. */
+#define CASES_PER_ALGORITHM check_cases(40)
+#define CASES_BY_CHOICE     check_cases(60)
+#define MIXED_WORLDS        check_cases(40)
+
+enum { RANKS_MAX = 17, STARTS_MAX = 3, MIXED_OPERATIONS = 6 };
 
 static fabric_t *random_fabric(uint64_t seed, uint32_t ranks)
 {

@@ -8,12 +8,12 @@
 #include "tests/support/check.h"
 #include "tests/support/coll_run.h"
 
+#define RANDOM_CASES check_cases(1500)
+#define DEATHS       check_cases(250)
 enum {
-    RANDOM_CASES = 1500,
     STARTS = 3,
     RANKS_MAX = 13,
     RANKS = 7, /* of what fails */
-    DEATHS = 250,
     FAILING_CALLS = 200,
     NOTICE_MAX = 400
 };

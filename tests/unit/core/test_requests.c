@@ -39,7 +39,7 @@ static void test_persistent(void)
     enum { STARTS = 60 };
     uint64_t seed, start;
 
-    for (seed = 0; seed < 12; seed++) {
+    for (seed = 0; seed < check_cases(12); seed++) {
         fabric_t *fabric = make(RANKS, seed);
         coll_case_t c = plain_case(seed);
         coll_run_t run;
@@ -71,7 +71,7 @@ static void test_restart_in_callback(void)
     uint32_t starts = 25;
     uint64_t seed;
 
-    for (seed = 0; seed < 12; seed++) {
+    for (seed = 0; seed < check_cases(12); seed++) {
         fabric_t *fabric = make(RANKS, seed);
         coll_case_t c = plain_case(seed);
         coll_run_t run;
@@ -169,7 +169,7 @@ static void test_equal_calls(void)
     enum { CALLS = 12 };
     uint64_t seed, call;
 
-    for (seed = 0; seed < 24; seed++) {
+    for (seed = 0; seed < check_cases(24); seed++) {
         fabric_t *fabric = make(RANKS, seed);
         coll_case_t c = plain_case(seed);
         coll_run_t run;
@@ -198,7 +198,7 @@ static void test_free_in_callback(void)
 {
     uint64_t seed;
 
-    for (seed = 0; seed < 12; seed++) {
+    for (seed = 0; seed < check_cases(12); seed++) {
         fabric_t *fabric = make(RANKS, seed);
         coll_case_t c = plain_case(seed);
         coll_run_t run;

@@ -15,15 +15,17 @@
 #include "tests/support/check.h"
 #include "tests/support/coll_run.h"
 
+/* By chance. */
+#define CASES        check_cases(18)
+#define MIXED_WORLDS check_cases(24)
+#define DEATHS       check_cases(40)
+
 enum {
-    CASES = CHECK_IS_SLOW ? 6 : 18,
     RANKS_MAX = 17,
     NODES_MAX = 6,
     STARTS_MAX = 3,
     LEADERS_MAX = 8,
-    MIXED_WORLDS = CHECK_IS_SLOW ? 8 : 24,
     MIXED_OPERATIONS = 5,
-    DEATHS = CHECK_IS_SLOW ? 15 : 40,
     DYING_OPERATIONS = 3,
     NOTICE_MAX = 50 /* microseconds */
 };

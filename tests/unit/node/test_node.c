@@ -13,13 +13,15 @@
 #include "tests/support/check.h"
 #include "tests/support/coll_run.h"
 
+/* By chance. */
+#define CASES        check_cases(16)
+#define MIXED_WORLDS check_cases(48)
+#define DEATHS       check_cases(80)
+
 enum {
-    CASES = CHECK_IS_SLOW ? 8 : 16,
     RANKS_MAX = 17,
     STARTS_MAX = 3,
-    MIXED_WORLDS = CHECK_IS_SLOW ? 24 : 48,
     MIXED_OPERATIONS = 6,
-    DEATHS = CHECK_IS_SLOW ? 40 : 80,
     DYING_OPERATIONS = 3,
     NOTICE_MAX = 50, /* microseconds */
     AHEAD = 50       /* operations */

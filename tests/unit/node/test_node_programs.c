@@ -12,8 +12,10 @@
 #include "tests/support/check.h"
 #include "tests/support/program_case.h"
 
+/* By chance. */
+#define RANDOM_CASES check_cases(120) /* of each collective */
+
 enum {
-    RANDOM_CASES = CHECK_IS_SLOW ? 40 : 120, /* of each collective */
     ORDERS_MAX = 4000,
     WINDOW_BITS_MAX = 20,
     SPOILS = 8,

@@ -9,9 +9,11 @@
 #include "tests/support/coll_run.h"
 #include "trees/tree.h"
 
+/* By chance. */
+#define RANDOM_CASES check_cases(4000)
+#define LARGE_CASES  check_cases(120)
+
 enum {
-    RANDOM_CASES = 4000,
-    LARGE_CASES = 120,
     RANKS_SMALL = 6, /* every root */
     RANKS_SWEPT = 17
 };
