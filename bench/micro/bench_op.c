@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/common/cli.h"
 #include "collectives/data/kernels.h"
 #include "collectives/data/op.h"
 #include "runtime/base/clock.h"
@@ -19,21 +20,26 @@ enum {
     WAY_MEMCPY = WAYS - 1
 };
 
-static const char usage[] =
-    "usage: bench_op [--all KIB | --help]\n"
-    "\n"
-    "Times the sum kernels of float32, float64, int32, float16 and bfloat16 "
-    "for\n"
-    "every instruction set of this machine, on operands of 64 KiB (in cache) "
-    "and\n"
-    "16 MiB each; or all kernels, on operands of KIB (64 ... 16384) KiB.\n"
-    "\n"
-    "  apart     the result goes to a third buffer\n"
-    "  in place  the result replaces the left operand\n"
-    "  GB/s      bytes of results per nanosecond, the median of 15 rounds\n"
-    "  ratio     that of the kernel over that of a memcpy of as many bytes,\n"
-    "            taken in each round, the median\n"
-    "  us/256K   microseconds that 256 KiB of results take at that rate\n";
+static const struct cli_option options[] = {
+    {"all", 0, CLI_COUNT, 0, 64, KIB_MAX, "KIB",
+     "all kernels, on operands of so many KiB"},
+};
+
+static const struct cli cli = {
+    .program = "bench_op",
+    .usage = "[options]",
+    .summary =
+        "Times the sum kernels of float32, float64, int32, float16 and "
+        "bfloat16 for\nevery instruction set of this machine, on operands of "
+        "64 KiB (in cache) and\n16 MiB each; or all kernels.\n\n"
+        "  apart     the result goes to a third buffer\n"
+        "  in place  the result replaces the left operand\n"
+        "  GB/s      bytes of results per nanosecond, the median of 15 rounds\n"
+        "  ratio     that of the kernel over that of a memcpy of as many bytes,"
+        "\n            taken in each round, the median\n"
+        "  us/256K   microseconds that 256 KiB of results take at that rate",
+    .options = options,
+    .options_count = sizeof options / sizeof options[0]};
 
 typedef struct buffers {
     unsigned char *left;
@@ -222,33 +228,16 @@ static void print_all(const buffers_t *buffers, size_t bytes)
                              buffers);
 }
 
-/* The KiB of --all; 0: sums only; SIZE_MAX: not understood. */
-static size_t parse(int argc, char **argv)
-{
-    char *end;
-    unsigned long kib;
-
-    if (argc == 1)
-        return 0;
-    if (argc != 3 || strcmp(argv[1], "--all") != 0)
-        return SIZE_MAX;
-    kib = strtoul(argv[2], &end, 10);
-    if (*end != '\0' || kib < 64 || kib > KIB_MAX)
-        return SIZE_MAX;
-    return (size_t)kib;
-}
-
 int main(int argc, char **argv)
 {
     buffers_t buffers = {NULL, NULL, NULL};
-    size_t bytes = (size_t)KIB_MAX << 10, kib = parse(argc, argv);
+    size_t bytes = (size_t)KIB_MAX << 10;
+    unsigned kib = 0; /* sums only */
+    enum cli_result parsed = cli_parse(&cli, argc, argv, &kib);
     int result = EXIT_FAILURE;
 
-    if (kib == SIZE_MAX) {
-        int help = argc == 2 && strcmp(argv[1], "--help") == 0;
-        fputs(usage, help ? stdout : stderr);
-        return help ? EXIT_SUCCESS : EXIT_FAILURE;
-    }
+    if (parsed != CLI_RUN)
+        return parsed == CLI_HELP ? EXIT_SUCCESS : CLI_EXIT_USAGE;
     buffers.left = aligned_alloc(BUFFER_ALIGN, bytes);
     buffers.right = aligned_alloc(BUFFER_ALIGN, bytes);
     buffers.result = aligned_alloc(BUFFER_ALIGN, bytes);
@@ -260,7 +249,7 @@ int main(int argc, char **argv)
     if (kib == 0)
         print_sums(&buffers);
     else
-        print_all(&buffers, kib << 10);
+        print_all(&buffers, (size_t)kib << 10);
     result = EXIT_SUCCESS;
 
 free_buffers:
