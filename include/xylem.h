@@ -399,21 +399,6 @@ const char *xylem_coll_name(xylem_coll_t coll);
 #define XYLEM_IN_PLACE      ((const void *)1)
 #define XYLEM_IN_PLACE_RECV ((void *)1)
 
-/* Tree shapes; XYLEM_TREE_AUTO leaves the choice to the library. */
-typedef enum xylem_tree {
-    XYLEM_TREE_AUTO,
-    XYLEM_TREE_FLAT,
-    XYLEM_TREE_CHAIN,    /* pipeline */
-    XYLEM_TREE_KCHAIN,   /* `radix` chains below the root */
-    XYLEM_TREE_KARY,     /* radix 2: binary */
-    XYLEM_TREE_KNOMIAL,  /* radix 2: binomial */
-    XYLEM_TREE_INORDER,  /* binary, each subtree a range of ranks */
-    XYLEM_TREE_DOUBLE,   /* two binary trees, half of the segments each */
-    XYLEM_TREE_BINE,     /* binomial negabinary */
-    XYLEM_TREE_TOPOLOGY, /* nodes, sockets, ... each with a tree of its own */
-    XYLEM_TREE_COUNT
-} xylem_tree_t;
-
 /* All callbacks run on the progressing thread, never inside the call that
  * starts the operation and never with a lock held. They may start operations,
  * restart or free their own request, and release segments; they must not
@@ -484,10 +469,9 @@ typedef struct xylem_coll_args {
     size_t segment_bytes;
     uint32_t send_window; /* N: sends in flight to a peer, 1 ... recv_window */
     uint32_t recv_window; /* M: receives posted from a peer, 1 ... 64 */
-    xylem_tree_t tree;
-    uint32_t radix;
-    /* "ring", "bruck:4", "knomial:4": by name, instead of `tree`; NULL leaves
-     * the choice to the library. `xylem-bench --algorithm list` has all. */
+    /* "ring", "bruck:4", "knomial:4": an algorithm or a tree by name, with its
+     * number where it takes one; NULL or "auto" leaves the choice to the
+     * library. `xylem-bench --algorithm list` has all. */
     const char *algorithm;
 } xylem_coll_args_t;
 #define XYLEM_COLL_ARGS_INIT XYLEM_INIT_(xylem_coll_args_t)

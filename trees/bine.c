@@ -54,7 +54,7 @@ static uint32_t label_of(uint32_t place, uint32_t bits)
     return label | (odd == 0 ? 0 : 1u << (bits - 1));
 }
 
-uint32_t xyl_bine_parent(const xyl_layout_t *layout, uint32_t place)
+static uint32_t bine_parent(const xyl_layout_t *layout, uint32_t place)
 {
     uint32_t bits = xyl_log2_floor(layout->ranks);
     uint32_t label;
@@ -65,8 +65,8 @@ uint32_t xyl_bine_parent(const xyl_layout_t *layout, uint32_t place)
     return place_of(label & (label - 1), bits);
 }
 
-void xyl_bine_children(const xyl_layout_t *layout, uint32_t place,
-                       xyl_children_t *out)
+static void bine_children(const xyl_layout_t *layout, uint32_t place,
+                          xyl_children_t *out)
 {
     uint32_t bits = xyl_log2_floor(layout->ranks);
     uint32_t power = 1u << bits;
@@ -84,10 +84,19 @@ void xyl_bine_children(const xyl_layout_t *layout, uint32_t place,
 
 /* Only one place is `bits` edges away from the root, the one with all bits
  * set; the tree is deeper by one when a leaf hangs below it. */
-uint32_t xyl_bine_depth(const xyl_layout_t *layout)
+static uint32_t bine_depth(const xyl_layout_t *layout)
 {
     uint32_t bits = xyl_log2_floor(layout->ranks);
     uint32_t power = 1u << bits;
 
     return bits + (place_of(power - 1, bits) < layout->ranks - power);
 }
+
+const xyl_tree_t xyl_tree_bine = {
+    .name = "bine",
+    .help = "binomial negabinary",
+    .halves = 1,
+    .parent = bine_parent,
+    .children = bine_children,
+    .depth = bine_depth,
+};

@@ -42,13 +42,13 @@ static int is_first_of_chain(cut_t cut, uint32_t place)
     return (place - 1 - longer_end) % cut.length == 0;
 }
 
-uint32_t xyl_chains_parent(const xyl_layout_t *layout, uint32_t place)
+static uint32_t chains_parent(const xyl_layout_t *layout, uint32_t place)
 {
     return is_first_of_chain(cut_of(layout), place) ? 0 : place - 1;
 }
 
-void xyl_chains_children(const xyl_layout_t *layout, uint32_t place,
-                         xyl_children_t *out)
+static void chains_children(const xyl_layout_t *layout, uint32_t place,
+                            xyl_children_t *out)
 {
     cut_t cut = cut_of(layout);
     uint32_t chain, first = 1;
@@ -65,9 +65,48 @@ void xyl_chains_children(const xyl_layout_t *layout, uint32_t place,
     assert(first == layout->ranks);
 }
 
-uint32_t xyl_chains_depth(const xyl_layout_t *layout)
+static uint32_t chains_depth(const xyl_layout_t *layout)
 {
     cut_t cut = cut_of(layout);
 
     return cut.length + (cut.longer > 0);
 }
+
+static int chains_have_ranges(const xyl_layout_t *layout)
+{
+    (void)layout;
+    return 1;
+}
+
+const xyl_tree_t xyl_tree_flat = {
+    .name = "flat",
+    .help = "the root serves everybody",
+    .radix = {0, UINT32_MAX, 0},
+    .halves = 1,
+    .has_ranges = chains_have_ranges,
+    .parent = chains_parent,
+    .children = chains_children,
+    .depth = chains_depth,
+};
+
+const xyl_tree_t xyl_tree_chain = {
+    .name = "chain",
+    .help = "one pipeline through all ranks",
+    .radix = {0, 1, 0},
+    .halves = 1,
+    .has_ranges = chains_have_ranges,
+    .parent = chains_parent,
+    .children = chains_children,
+    .depth = chains_depth,
+};
+
+const xyl_tree_t xyl_tree_kchain = {
+    .name = "kchain",
+    .help = "K chains below the root",
+    .radix = {1, 4, XYL_TREE_RADIX_MAX},
+    .halves = 1,
+    .has_ranges = chains_have_ranges,
+    .parent = chains_parent,
+    .children = chains_children,
+    .depth = chains_depth,
+};

@@ -43,7 +43,7 @@ static uint32_t place_of(const xyl_layout_t *layout, uint32_t position)
     return position > 1 ? position - 1 : last;
 }
 
-uint32_t xyl_double_parent(const xyl_layout_t *layout, uint32_t place)
+static uint32_t double_parent(const xyl_layout_t *layout, uint32_t place)
 {
     uint32_t position = position_of(layout, place);
     uint32_t bit = position & (0u - position);
@@ -59,8 +59,8 @@ uint32_t xyl_double_parent(const xyl_layout_t *layout, uint32_t place)
     return below == 0 ? 0 : place_of(layout, below);
 }
 
-void xyl_double_children(const xyl_layout_t *layout, uint32_t place,
-                         xyl_children_t *out)
+static void double_children(const xyl_layout_t *layout, uint32_t place,
+                            xyl_children_t *out)
 {
     uint32_t position, step;
 
@@ -83,9 +83,18 @@ void xyl_double_children(const xyl_layout_t *layout, uint32_t place,
         xyl_children_add(out, place_of(layout, position + step));
 }
 
-uint32_t xyl_double_depth(const xyl_layout_t *layout)
+static uint32_t double_depth(const xyl_layout_t *layout)
 {
     if (layout->ranks == 1)
         return 0;
     return 1 + xyl_log2_floor(layout->ranks - 1);
 }
+
+const xyl_tree_t xyl_tree_double = {
+    .name = "double",
+    .help = "two binary trees, half each",
+    .halves = 2,
+    .parent = double_parent,
+    .children = double_children,
+    .depth = double_depth,
+};

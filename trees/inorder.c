@@ -35,13 +35,13 @@ static node_t node_find(const xyl_layout_t *layout, uint32_t place)
     return node;
 }
 
-uint32_t xyl_inorder_parent(const xyl_layout_t *layout, uint32_t place)
+static uint32_t inorder_parent(const xyl_layout_t *layout, uint32_t place)
 {
     return node_find(layout, place).parent;
 }
 
-void xyl_inorder_children(const xyl_layout_t *layout, uint32_t place,
-                          xyl_children_t *out)
+static void inorder_children(const xyl_layout_t *layout, uint32_t place,
+                             xyl_children_t *out)
 {
     node_t node = node_find(layout, place);
     uint32_t left = node.place - node.begin;
@@ -56,7 +56,7 @@ void xyl_inorder_children(const xyl_layout_t *layout, uint32_t place,
         xyl_children_add(out, middle(place + 1, node.end));
 }
 
-uint32_t xyl_inorder_depth(const xyl_layout_t *layout)
+static uint32_t inorder_depth(const xyl_layout_t *layout)
 {
     uint32_t left = layout->root;
     uint32_t right = layout->ranks - 1 - layout->root;
@@ -64,3 +64,13 @@ uint32_t xyl_inorder_depth(const xyl_layout_t *layout)
 
     return larger == 0 ? 0 : 1 + xyl_log2_floor(larger);
 }
+
+const xyl_tree_t xyl_tree_inorder = {
+    .name = "inorder",
+    .help = "binary, subtrees are rank ranges",
+    .halves = 1,
+    .is_by_rank = 1,
+    .parent = inorder_parent,
+    .children = inorder_children,
+    .depth = inorder_depth,
+};

@@ -17,13 +17,13 @@ uint32_t xyl_radix_depth(uint32_t radix, uint32_t ranks)
     return depth;
 }
 
-uint32_t xyl_kary_parent(const xyl_layout_t *layout, uint32_t place)
+static uint32_t kary_parent(const xyl_layout_t *layout, uint32_t place)
 {
     return (place - 1) / layout->radix;
 }
 
-void xyl_kary_children(const xyl_layout_t *layout, uint32_t place,
-                       xyl_children_t *out)
+static void kary_children(const xyl_layout_t *layout, uint32_t place,
+                          xyl_children_t *out)
 {
     uint64_t child = (uint64_t)place * layout->radix + 1;
     uint64_t end = child + layout->radix;
@@ -32,7 +32,35 @@ void xyl_kary_children(const xyl_layout_t *layout, uint32_t place,
         xyl_children_add(out, (uint32_t)child);
 }
 
-uint32_t xyl_kary_depth(const xyl_layout_t *layout)
+static uint32_t kary_depth(const xyl_layout_t *layout)
 {
     return xyl_radix_depth(layout->radix, layout->ranks);
 }
+
+/* In heap order only as a chain or as a star. */
+static int kary_has_ranges(const xyl_layout_t *layout)
+{
+    return layout->radix == 1 || layout->radix >= layout->ranks - 1;
+}
+
+const xyl_tree_t xyl_tree_binary = {
+    .name = "binary",
+    .help = "two children each",
+    .radix = {0, 2, 0},
+    .halves = 1,
+    .has_ranges = kary_has_ranges,
+    .parent = kary_parent,
+    .children = kary_children,
+    .depth = kary_depth,
+};
+
+const xyl_tree_t xyl_tree_kary = {
+    .name = "kary",
+    .help = "K children each",
+    .radix = {1, 2, XYL_TREE_RADIX_MAX},
+    .halves = 1,
+    .has_ranges = kary_has_ranges,
+    .parent = kary_parent,
+    .children = kary_children,
+    .depth = kary_depth,
+};

@@ -4,7 +4,7 @@
  * it. The root serves the largest ranges first. Pure functions; any thread. */
 #include "trees/shapes.h"
 
-uint32_t xyl_knomial_parent(const xyl_layout_t *layout, uint32_t place)
+static uint32_t knomial_parent(const xyl_layout_t *layout, uint32_t place)
 {
     uint32_t weight = 1, digits = place;
 
@@ -15,8 +15,8 @@ uint32_t xyl_knomial_parent(const xyl_layout_t *layout, uint32_t place)
     return place - digits % layout->radix * weight;
 }
 
-void xyl_knomial_children(const xyl_layout_t *layout, uint32_t place,
-                          xyl_children_t *out)
+static void knomial_children(const xyl_layout_t *layout, uint32_t place,
+                             xyl_children_t *out)
 {
     const uint64_t radix = layout->radix;
     uint64_t weight = 1, child, end;
@@ -32,7 +32,35 @@ void xyl_knomial_children(const xyl_layout_t *layout, uint32_t place,
     }
 }
 
-uint32_t xyl_knomial_depth(const xyl_layout_t *layout)
+static uint32_t knomial_depth(const xyl_layout_t *layout)
 {
     return xyl_radix_depth(layout->radix, layout->ranks);
 }
+
+static int knomial_has_ranges(const xyl_layout_t *layout)
+{
+    (void)layout;
+    return 1;
+}
+
+const xyl_tree_t xyl_tree_binomial = {
+    .name = "binomial",
+    .help = "knomial:2",
+    .radix = {0, 2, 0},
+    .halves = 1,
+    .has_ranges = knomial_has_ranges,
+    .parent = knomial_parent,
+    .children = knomial_children,
+    .depth = knomial_depth,
+};
+
+const xyl_tree_t xyl_tree_knomial = {
+    .name = "knomial",
+    .help = "K-nomial",
+    .radix = {2, 4, XYL_TREE_RADIX_MAX},
+    .halves = 1,
+    .has_ranges = knomial_has_ranges,
+    .parent = knomial_parent,
+    .children = knomial_children,
+    .depth = knomial_depth,
+};

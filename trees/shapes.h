@@ -19,9 +19,9 @@
 /* One tree, as a shape sees it. */
 typedef struct xyl_layout {
     uint32_t ranks; /* at least 1 */
-    uint32_t radix; /* checked; 0 where the shape has none */
+    uint32_t radix; /* checked, or the preset of a tree that takes none */
     uint32_t root;  /* a rank */
-    unsigned half;  /* XYLEM_TREE_DOUBLE: 0 or 1 */
+    unsigned half;  /* below the tree's number of halves */
 } xyl_layout_t;
 
 /* Where children go: turned back from places into ranks, counted beyond
@@ -55,35 +55,5 @@ static inline uint32_t xyl_log2_floor(uint32_t value)
  * root is that sum in heap order, and in the k-nomial tree it is the lowest
  * number with d nonzero digits. */
 uint32_t xyl_radix_depth(uint32_t radix, uint32_t ranks);
-
-uint32_t xyl_chains_parent(const xyl_layout_t *layout, uint32_t place);
-void xyl_chains_children(const xyl_layout_t *layout, uint32_t place,
-                         xyl_children_t *out);
-uint32_t xyl_chains_depth(const xyl_layout_t *layout);
-
-uint32_t xyl_kary_parent(const xyl_layout_t *layout, uint32_t place);
-void xyl_kary_children(const xyl_layout_t *layout, uint32_t place,
-                       xyl_children_t *out);
-uint32_t xyl_kary_depth(const xyl_layout_t *layout);
-
-uint32_t xyl_knomial_parent(const xyl_layout_t *layout, uint32_t place);
-void xyl_knomial_children(const xyl_layout_t *layout, uint32_t place,
-                          xyl_children_t *out);
-uint32_t xyl_knomial_depth(const xyl_layout_t *layout);
-
-uint32_t xyl_inorder_parent(const xyl_layout_t *layout, uint32_t place);
-void xyl_inorder_children(const xyl_layout_t *layout, uint32_t place,
-                          xyl_children_t *out);
-uint32_t xyl_inorder_depth(const xyl_layout_t *layout);
-
-uint32_t xyl_double_parent(const xyl_layout_t *layout, uint32_t place);
-void xyl_double_children(const xyl_layout_t *layout, uint32_t place,
-                         xyl_children_t *out);
-uint32_t xyl_double_depth(const xyl_layout_t *layout);
-
-uint32_t xyl_bine_parent(const xyl_layout_t *layout, uint32_t place);
-void xyl_bine_children(const xyl_layout_t *layout, uint32_t place,
-                       xyl_children_t *out);
-uint32_t xyl_bine_depth(const xyl_layout_t *layout);
 
 #endif

@@ -158,7 +158,7 @@ static void cursor_seek(cursor_t *cursor, const party_t *party, uint32_t member)
 
 static unsigned half_of(xyl_shape_t shape, unsigned half)
 {
-    return shape.tree == XYLEM_TREE_DOUBLE ? half : 0;
+    return half < shape.tree->halves ? half : 0;
 }
 
 uint32_t xyl_topology_tree_parent(const xyl_topology_map_t *map,
@@ -223,3 +223,10 @@ uint32_t xyl_topology_level(const xyl_topology_map_t *map, uint32_t a,
         level++;
     return level;
 }
+
+const xyl_tree_t xyl_tree_topology = {
+    .name = "topology",
+    .help = "by node, socket, NUMA, L3, core, each K-nomial (1: a chain)",
+    .radix = {1, 1, XYL_TREE_RADIX_MAX},
+    .halves = 1,
+};

@@ -9,58 +9,35 @@
 
 #include "trees/shapes.h"
 
-typedef struct shape_ops {
-    uint32_t (*parent)(const xyl_layout_t *layout, uint32_t place);
-    void (*children)(const xyl_layout_t *layout, uint32_t place,
-                     xyl_children_t *out);
-    uint32_t (*depth)(const xyl_layout_t *layout);
-    uint32_t radix_min; /* 0: the shape has no radix */
-    unsigned halves;
-} shape_ops_t;
-
-/* AUTO and TOPOLOGY stay empty: they are no shapes. */
-static const shape_ops_t shapes[XYLEM_TREE_COUNT] = {
-    [XYLEM_TREE_FLAT] = {xyl_chains_parent, xyl_chains_children,
-                         xyl_chains_depth, 0, 1},
-    [XYLEM_TREE_CHAIN] = {xyl_chains_parent, xyl_chains_children,
-                          xyl_chains_depth, 0, 1},
-    [XYLEM_TREE_KCHAIN] = {xyl_chains_parent, xyl_chains_children,
-                           xyl_chains_depth, 1, 1},
-    [XYLEM_TREE_KARY] = {xyl_kary_parent, xyl_kary_children, xyl_kary_depth, 1,
-                         1},
-    [XYLEM_TREE_KNOMIAL] = {xyl_knomial_parent, xyl_knomial_children,
-                            xyl_knomial_depth, 2, 1},
-    [XYLEM_TREE_INORDER] = {xyl_inorder_parent, xyl_inorder_children,
-                            xyl_inorder_depth, 0, 1},
-    [XYLEM_TREE_DOUBLE] = {xyl_double_parent, xyl_double_children,
-                           xyl_double_depth, 0, 2},
-    [XYLEM_TREE_BINE] = {xyl_bine_parent, xyl_bine_children, xyl_bine_depth, 0,
-                         1},
+static const xyl_tree_t *const all[] = {
+#define TREE_ADDRESS(name) &xyl_tree_##name,
+    XYL_TREE_LIST(TREE_ADDRESS)
+#undef TREE_ADDRESS
 };
 
-static const shape_ops_t *ops_of(xyl_shape_t shape)
+#define TREE_NUMBER(name) TREE_##name,
+enum { XYL_TREE_LIST(TREE_NUMBER) TREE_COUNT };
+#undef TREE_NUMBER
+
+const xyl_tree_t *const *xyl_trees(size_t *count_out)
 {
-    assert((unsigned)shape.tree < XYLEM_TREE_COUNT);
-    assert(shapes[shape.tree].parent != NULL);
-    return &shapes[shape.tree];
+    *count_out = TREE_COUNT;
+    return all;
 }
 
 static xyl_layout_t layout_of(xyl_shape_t shape, unsigned half, uint32_t ranks,
                               uint32_t root)
 {
-    const shape_ops_t *ops = ops_of(shape);
-    xyl_layout_t layout = {ranks, 0, root, half};
+    const xyl_radix_t *radix = &shape.tree->radix;
+    xyl_layout_t layout = {ranks, radix->preset, root, half};
 
+    assert(shape.tree->parent != NULL);
     assert(root < ranks);
-    assert(half < ops->halves);
-    if (ops->radix_min > 0) {
-        assert(shape.radix >= ops->radix_min);
-        assert(shape.radix <= XYL_TREE_RADIX_MAX);
+    assert(half < shape.tree->halves);
+    if (radix->most > 0) {
+        assert(shape.radix >= radix->least);
+        assert(shape.radix <= radix->most);
         layout.radix = shape.radix;
-    } else if (shape.tree == XYLEM_TREE_FLAT) {
-        layout.radix = ranks; /* more chains than places: one place each */
-    } else if (shape.tree == XYLEM_TREE_CHAIN) {
-        layout.radix = 1;
     }
     return layout;
 }
@@ -68,7 +45,7 @@ static xyl_layout_t layout_of(xyl_shape_t shape, unsigned half, uint32_t ranks,
 /* The rank of place 0. */
 static uint32_t shift_of(xyl_shape_t shape, uint32_t root)
 {
-    return shape.tree == XYLEM_TREE_INORDER ? 0 : root;
+    return shape.tree->is_by_rank ? 0 : root;
 }
 
 static uint32_t place_of(uint32_t rank, uint32_t shift, uint32_t ranks)
@@ -91,7 +68,7 @@ uint32_t xyl_tree_parent(xyl_shape_t shape, unsigned half, uint32_t ranks,
     assert(rank < ranks);
     if (rank == root)
         return XYL_TREE_NONE;
-    place = ops_of(shape)->parent(&layout, place_of(rank, shift, ranks));
+    place = shape.tree->parent(&layout, place_of(rank, shift, ranks));
     assert(place < ranks);
     return rank_of(place, shift, ranks);
 }
@@ -105,7 +82,7 @@ uint32_t xyl_tree_children(xyl_shape_t shape, unsigned half, uint32_t ranks,
     xyl_children_t out = {children, capacity, 0, ranks, shift};
 
     assert(rank < ranks);
-    ops_of(shape)->children(&layout, place_of(rank, shift, ranks), &out);
+    shape.tree->children(&layout, place_of(rank, shift, ranks), &out);
     return out.count;
 }
 
@@ -113,40 +90,18 @@ uint32_t xyl_tree_depth_max(xyl_shape_t shape, uint32_t ranks, uint32_t root)
 {
     xyl_layout_t layout = layout_of(shape, 0, ranks, root);
 
-    return ops_of(shape)->depth(&layout);
-}
-
-/* Whether each subtree is a range of places that begins with its top. */
-static int is_made_of_ranges(xyl_shape_t shape, uint32_t ranks)
-{
-    switch (shape.tree) {
-    case XYLEM_TREE_FLAT:
-    case XYLEM_TREE_CHAIN:
-    case XYLEM_TREE_KCHAIN:
-    case XYLEM_TREE_KNOMIAL:
-        return 1;
-    case XYLEM_TREE_KARY: /* in heap order only as a chain or as a star */
-        return shape.radix == 1 || shape.radix >= ranks - 1;
-    case XYLEM_TREE_AUTO:
-    case XYLEM_TREE_INORDER:
-    case XYLEM_TREE_DOUBLE:
-    case XYLEM_TREE_BINE:
-    case XYLEM_TREE_TOPOLOGY:
-    case XYLEM_TREE_COUNT:
-    default:
-        return 0;
-    }
+    return shape.tree->depth(&layout);
 }
 
 int xyl_tree_is_ordered(xyl_shape_t shape, uint32_t ranks, uint32_t root)
 {
     xyl_layout_t layout = layout_of(shape, 0, ranks, root);
 
-    if (shape.tree == XYLEM_TREE_INORDER || ranks <= 2)
+    if (shape.tree->is_by_rank || ranks <= 2)
         return 1;
-    if (!is_made_of_ranges(shape, ranks))
+    if (shape.tree->has_ranges == NULL || !shape.tree->has_ranges(&layout))
         return 0;
     /* Rank 0 is place ranks - root. No subtree reaches across the wrap from
      * the last rank to rank 0 when one of the root's subtrees begins there. */
-    return root == 0 || ops_of(shape)->parent(&layout, ranks - root) == 0;
+    return root == 0 || shape.tree->parent(&layout, ranks - root) == 0;
 }

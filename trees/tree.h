@@ -8,9 +8,10 @@
 #ifndef XYL_TREES_TREE_H
 #define XYL_TREES_TREE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
-#include "include/xylem.h"
+#include "trees/list.h"
 
 #define XYL_TREE_NONE UINT32_MAX
 
@@ -19,22 +20,55 @@ enum {
     XYL_TREE_RADIX_MAX = 64
 };
 
-/* One shape with its parameter. */
+/* What "name:K" may be told. */
+typedef struct xyl_radix {
+    uint32_t least;
+    uint32_t preset; /* where none is given */
+    uint32_t most;   /* 0: none can be given */
+} xyl_radix_t;
+
+struct xyl_layout;
+struct xyl_children;
+
+/* A way of joining ranks. Each is defined in its own file, xyl_tree_NAME, and
+ * listed in trees/meson.build. The functions work on places, see shapes.h. */
+typedef struct xyl_tree {
+    const char *name, *help;
+    xyl_radix_t radix;
+    unsigned halves;
+    int is_by_rank; /* a place is a rank, wherever the root is */
+    /* Whether each subtree is a range of places that begins with its top; NULL:
+     * it is not. */
+    int (*has_ranges)(const struct xyl_layout *layout);
+    /* NULL: no shape of one group, but one for each level of the machine. */
+    uint32_t (*parent)(const struct xyl_layout *layout, uint32_t place);
+    void (*children)(const struct xyl_layout *layout, uint32_t place,
+                     struct xyl_children *out);
+    uint32_t (*depth)(const struct xyl_layout *layout);
+} xyl_tree_t;
+
+#define XYL_TREE_DECLARE(name) extern const xyl_tree_t xyl_tree_##name;
+XYL_TREE_LIST(XYL_TREE_DECLARE)
+#undef XYL_TREE_DECLARE
+
+/* All, *count_out of them. */
+const xyl_tree_t *const *xyl_trees(size_t *count_out);
+
+/* One tree with its parameter. */
 typedef struct xyl_shape {
-    xylem_tree_t tree; /* AUTO and TOPOLOGY are no shapes of one group */
-    uint32_t radix;    /* KCHAIN, KARY: 1 ... XYL_TREE_RADIX_MAX; KNOMIAL: 2
-                        * ... XYL_TREE_RADIX_MAX; ignored by the others */
+    const xyl_tree_t *tree; /* NULL: none; xyl_tree_topology is no shape of one
+                               group */
+    uint32_t radix; /* within tree->radix; ignored where that takes none */
 } xyl_shape_t;
 
 /* The parent of `rank` (XYL_TREE_NONE for the root) in a tree of `ranks` ranks
- * below `root`. `half` chooses the tree of XYLEM_TREE_DOUBLE (0 or 1) and is 0
- * for all others. */
+ * below `root`. `half` is below tree->halves: 0, or 1 in a double tree. */
 uint32_t xyl_tree_parent(xyl_shape_t shape, unsigned half, uint32_t ranks,
                          uint32_t rank, uint32_t root);
 
 /* The children of `rank`, in the order in which they are served: deepest
- * subtrees first, but for a subtree that the last rank cuts short (KNOMIAL) or
- * that extra leaves deepen (BINE). Writes up to `capacity` of them, returns how
+ * subtrees first, but for a subtree that the last rank cuts short (k-nomial) or
+ * that extra leaves deepen (bine). Writes up to `capacity` of them, returns how
  * many there are; `children` may be NULL when `capacity` is 0. */
 uint32_t xyl_tree_children(xyl_shape_t shape, unsigned half, uint32_t ranks,
                            uint32_t rank, uint32_t root, uint32_t *children,
@@ -45,11 +79,11 @@ uint32_t xyl_tree_depth_max(xyl_shape_t shape, uint32_t ranks, uint32_t root);
 
 /* 1 when every subtree is a range of ranks for this root, as reductions in
  * rank order need: a rank then combines its children and itself, sorted by
- * rank. It may stand between its children (INORDER; any root but rank 0).
- * INORDER and FLAT are ordered for all roots; CHAIN, KCHAIN and KNOMIAL for
- * root 0 and for those roots where rank 0 is a child of the root; KARY only
- * where it is a chain or a star; DOUBLE and BINE are not called ordered beyond
- * two ranks. */
+ * rank. It may stand between its children (in order; any root but rank 0).
+ * The in-order tree and the flat one are ordered for all roots; chains and the
+ * k-nomial tree for root 0 and for those roots where rank 0 is a child of the
+ * root; the k-ary tree only where it is a chain or a star; the double and the
+ * bine tree are not called ordered beyond two ranks. */
 int xyl_tree_is_ordered(xyl_shape_t shape, uint32_t ranks, uint32_t root);
 
 #endif

@@ -22,9 +22,3 @@ const char *coll_unit(xylem_coll_t coll)
 
     return t->send_blocks || t->recv_blocks ? "block" : "message";
 }
-
-int coll_has_trees(xylem_coll_t coll)
-{
-    return coll == XYLEM_COLL_BCAST || coll == XYLEM_COLL_REDUCE ||
-           coll == XYLEM_COLL_ALLREDUCE;
-}

@@ -10,7 +10,4 @@ int coll_parse(const char *name, xylem_coll_t *coll_out);
 /* "message" or "block": what the bytes of a measurement are of. */
 const char *coll_unit(xylem_coll_t coll);
 
-/* Whether the library runs it by trees, too. */
-int coll_has_trees(xylem_coll_t coll);
-
 #endif

@@ -43,8 +43,6 @@ xylem_coll_args_t event_args(const struct event_arrays *arrays,
                               .segment_bytes = tuning->segment_bytes,
                               .send_window = tuning->send_window,
                               .recv_window = tuning->recv_window,
-                              .tree = tuning->tree,
-                              .radix = tuning->radix,
                               .algorithm = tuning->algorithm};
 
     arrays_set(arrays, &args);

@@ -23,9 +23,7 @@ enum bench_mode {
  * that has no such choice ignores it, but for the mode. Equal on every rank. */
 struct bench_tuning {
     enum bench_mode mode;
-    xylem_tree_t tree;
-    uint32_t radix;
-    const char *algorithm; /* instead of a tree; NULL: none is asked for */
+    const char *algorithm; /* by name; NULL: none is asked for */
     size_t segment_bytes;
     uint32_t send_window;
     uint32_t recv_window;

@@ -98,8 +98,7 @@ static xylem_status_t run_persistent(xylem_request_t *request)
 /* Whether a call needs what the plain functions cannot be told. */
 static int is_tuned(const struct bench_tuning *tuning)
 {
-    return tuning->mode != BENCH_BLOCKING || tuning->tree != XYLEM_TREE_AUTO ||
-           tuning->radix != 0 || tuning->algorithm != NULL ||
+    return tuning->mode != BENCH_BLOCKING || tuning->algorithm != NULL ||
            tuning->segment_bytes != 0 || tuning->send_window != 0 ||
            tuning->recv_window != 0;
 }

@@ -3,18 +3,10 @@
 
 #include <string.h>
 
-#include "bench/measure/algorithm.h"
 #include "bench/measure/coll.h"
 #include "collectives/schedules/algorithm.h"
-#include "runtime/base/config.h"
 
 enum { NAME_WIDTH = 24 };
-
-/* Those of alltoallv do alltoallw. */
-static xylem_coll_t written_as(xylem_coll_t coll)
-{
-    return coll == XYLEM_COLL_ALLTOALLW ? XYLEM_COLL_ALLTOALLV : coll;
-}
 
 /* ---- printing ---- */
 
@@ -34,59 +26,61 @@ static void demands_print(FILE *out, const xyl_algorithm_t *algorithm)
         {XYL_NEEDS_POWER_OF_TWO, "needs a power of two of ranks"},
         {XYL_NEEDS_EVEN, "needs an even number of ranks"},
         {XYL_NEEDS_ELEMENT_PER_RANK, "needs an element per rank"},
-        {XYL_NEEDS_NODE, "needs ranks that share memory"},
         {XYL_NEEDS_FILLED_NODES, "needs ranks that fill node after node"},
         {XYL_TAKES_SEGMENTS, "takes --segment"},
     };
+    const xyl_radix_t *radix = xyl_algorithm_radix(algorithm);
     size_t i;
 
+    if (algorithm->kind == XYL_ALGORITHM_NODE)
+        fputs("; needs ranks that share memory", out);
     for (i = 0; i < sizeof demands / sizeof demands[0]; i++)
-        if ((algorithm->flags & demands[i].flag) != 0)
+        if ((algorithm->needs & demands[i].flag) != 0)
             fprintf(out, "; %s", demands[i].text);
-    if ((algorithm->flags & XYL_TAKES_RADIX) == 0)
+    if (radix->most == 0)
         return;
-    if ((algorithm->flags & XYL_NEEDS_LEVELS) != 0)
-        fprintf(out, "; K leaders of a node, 1 ... %u, default by size",
-                algorithm->radix_max);
+    if (algorithm->kind == XYL_ALGORITHM_LANES)
+        fprintf(out, "; K leaders of a node, %u ... %u, default by size",
+                radix->least, radix->most);
     else
-        fprintf(out, "; K 2 ... %u, default %u", algorithm->radix_max,
-                algorithm->radix_default);
+        fprintf(out, "; K %u ... %u, default %u", radix->least, radix->most,
+                radix->preset);
 }
 
-static void trees_print(FILE *out)
+static void algorithm_print(FILE *out, const xyl_algorithm_t *algorithm)
 {
-    const struct algorithm *tree;
-    size_t i;
-
-    /* From 1: the first is no tree, but the library's choice. */
-    for (i = 1; (tree = algorithm_at(i)) != NULL; i++) {
-        name_print(out, tree->name, tree->radix_min > 0);
-        fprintf(out, "tree: %s", tree->help);
-        if (tree->radix_min > 0)
-            fprintf(out, "; K %u ... %u, default %u", tree->radix_min,
-                    ALGORITHM_RADIX_MAX, tree->radix);
-        fputc('\n', out);
-    }
+    name_print(out, algorithm->name, xyl_algorithm_radix(algorithm)->most != 0);
+    if (algorithm->kind == XYL_ALGORITHM_TREE)
+        fputs("tree: ", out);
+    fputs(xyl_algorithm_help(algorithm), out);
+    demands_print(out, algorithm);
+    fputc('\n', out);
 }
 
 static void coll_print(FILE *out, xylem_coll_t coll)
 {
-    const xyl_algorithm_t *all;
+    const xyl_algorithm_t *const *all;
     size_t count, i;
 
     fprintf(out, "%s%s\n", xyl_coll_traits(coll)->name,
-            coll_has_trees(coll) ? " (trees take --segment and --window)" : "");
-    if (coll_has_trees(coll))
-        trees_print(out);
+            xyl_algorithm_of_kind(coll, XYL_ALGORITHM_TREE) != NULL
+                ? " (trees take --segment and --window)"
+                : "");
     all = xyl_algorithms(&count);
-    for (i = 0; i < count; i++) {
-        if (all[i].coll != written_as(coll))
-            continue;
-        name_print(out, all[i].name, (all[i].flags & XYL_TAKES_RADIX) != 0);
-        fputs(all[i].help, out);
-        demands_print(out, &all[i]);
-        fputc('\n', out);
-    }
+    for (i = 0; i < count; i++)
+        if (xyl_algorithm_does(all[i], coll))
+            algorithm_print(out, all[i]);
+}
+
+void registry_print_trees(FILE *out)
+{
+    const xyl_algorithm_t *const *all;
+    size_t count, i;
+
+    all = xyl_algorithms(&count);
+    for (i = 0; i < count; i++)
+        if (all[i]->kind == XYL_ALGORITHM_TREE)
+            algorithm_print(out, all[i]);
 }
 
 void registry_print(FILE *out, xylem_coll_t coll)
@@ -103,15 +97,15 @@ void registry_print(FILE *out, xylem_coll_t coll)
 
 /* ---- refusing ---- */
 
-static const xyl_algorithm_t *find(const char *text, xylem_coll_t coll)
+int registry_is_tree(const char *algorithm, xylem_coll_t coll)
 {
-    const char *name;
-    uint64_t value;
+    char why[XYL_ALGORITHM_WHY_BYTES];
+    xyl_named_t named;
 
-    if (xyl_config_parse_algorithm(text, &value) != XYLEM_OK)
-        return NULL;
-    name = xyl_config_algorithm_name(value);
-    return name == NULL ? NULL : xyl_algorithm_find(written_as(coll), name);
+    return algorithm != NULL &&
+           xyl_algorithm_parse(coll, algorithm, &named, why) &&
+           named.algorithm != NULL &&
+           named.algorithm->kind == XYL_ALGORITHM_TREE;
 }
 
 const char *registry_refusal(const char *algorithm,
@@ -119,7 +113,6 @@ const char *registry_refusal(const char *algorithm,
                              int shares_memory, char *why, size_t bytes)
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(call->coll);
-    const xyl_algorithm_t *found = find(algorithm, call->coll);
     size_t element_bytes = traits->reduces ? sizeof(float) : 1;
     const xyl_problem_t problem = {.coll = call->coll,
                                    .ranks = ranks,
@@ -129,17 +122,15 @@ const char *registry_refusal(const char *algorithm,
                                    .is_commutative = 1,
                                    .shares_memory = shares_memory,
                                    .fills_nodes = 1}; /* the call tells */
+    char wrong[XYL_ALGORITHM_WHY_BYTES];
     const char *missing;
+    xyl_named_t named;
 
-    if (found == NULL)
-        snprintf(why, bytes,
-                 "there is no such algorithm; --algorithm list -c %s shows "
-                 "those of %s",
-                 traits->name, traits->name);
-    else if (strchr(algorithm, ':') != NULL &&
-             (found->flags & XYL_TAKES_RADIX) == 0)
-        snprintf(why, bytes, "this algorithm takes no radix");
-    else if (!xyl_algorithm_fits(found, &problem, &missing))
+    if (!xyl_algorithm_parse(call->coll, algorithm, &named, wrong))
+        snprintf(why, bytes, "%s; --algorithm list -c %s shows those of %s",
+                 wrong, traits->name, traits->name);
+    else if (named.algorithm != NULL &&
+             !xyl_algorithm_fits(named.algorithm, &problem, &missing))
         snprintf(why, bytes, "this algorithm %s", missing);
     else
         return NULL;

@@ -11,9 +11,15 @@
  * with what it demands; trees included. */
 void registry_print(FILE *out, xylem_coll_t coll);
 
-/* Why calls like `call` on that many ranks cannot be run by the schedule
- * "name[:radix]"; NULL: they can, as far as that is known before. The text is
- * written to `why`. */
+/* The trees alone. */
+void registry_print_trees(FILE *out);
+
+/* 1 when "name[:radix]" is a tree. */
+int registry_is_tree(const char *algorithm, xylem_coll_t coll);
+
+/* Why calls like `call` on that many ranks cannot be run by "name[:radix]";
+ * NULL: they can, as far as that is known before. The text is written to `why`.
+ */
 const char *registry_refusal(const char *algorithm,
                              const struct bench_call *call, uint32_t ranks,
                              int shares_memory, char *why, size_t bytes);

@@ -2,8 +2,8 @@
  * theirs. Any thread may call rival_init. */
 #include "bench/measure/rival_stages.h"
 
+#include "collectives/choose/choose.h"
 #include "collectives/choose/compose.h"
-#include "collectives/choose/select.h"
 #include "runtime/base/status.h"
 
 static const rival_pace_t paces[] = {
@@ -47,12 +47,15 @@ xylem_status_t rival_init(rival_design_t design, xylem_team_t *team,
     const rival_pace_t *pace = &paces[design];
     xyl_combiner_t combiner = {NULL, NULL, NULL, 0};
     xyl_operation_t *operation;
+    xyl_choice_t choice;
     xyl_plan_t plan;
     xylem_status_t status = check(team, args, &combiner);
 
+    if (status == XYLEM_OK)
+        status = xyl_choose_tree(team, args, 1, &choice);
     if (status != XYLEM_OK)
         return status;
-    xyl_select(team, args, 1, &plan);
+    plan = choice.frame;
     plan.lanes = 1; /* of a double tree, too */
     plan.send_window = 1;
     plan.recv_window = pace->ahead + 1;

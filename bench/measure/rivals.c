@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "bench/measure/impl_event.h"
+#include "bench/measure/registry.h"
 #include "bench/measure/rival_stages.h"
 
 /* 1 when the request that is kept was planned for calls like `args`. */
@@ -29,8 +30,7 @@ static xylem_status_t plan(struct event_state *state, rival_design_t design,
     state->kept = NULL;
     args->struct_bytes = sizeof *args;
     args->segment_bytes = state->tuning.segment_bytes;
-    args->tree = state->tuning.tree;
-    args->radix = state->tuning.radix;
+    args->algorithm = state->tuning.algorithm;
     status = rival_init(design, state->world, args, &state->kept);
     if (status == XYLEM_OK)
         state->kept_args = *args;
@@ -69,7 +69,8 @@ static const char *rival_refusal(void *arg, const struct bench_call *call)
 
     if (call->coll != XYLEM_COLL_BCAST && call->coll != XYLEM_COLL_REDUCE)
         return "this implementation has bcast and reduce only";
-    if (state->tuning.algorithm != NULL)
+    if (state->tuning.algorithm != NULL &&
+        !registry_is_tree(state->tuning.algorithm, call->coll))
         return "this implementation has trees only; --algorithm list -c bcast "
                "shows them";
     if (state->tuning.mode != BENCH_BLOCKING)

@@ -130,10 +130,8 @@ static xylem_coll_args_t args_of(const struct tasks *tasks, enum part part,
         args.send = buffer_of(tasks, set, part == SR ? 0 : 1);
         args.recv = buffer_of(tasks, set, part == SR ? 1 : 2);
     }
-    if (part == IR || part == IB) {
-        args.tree = tuning->tree;
-        args.radix = tuning->radix;
-    }
+    if (part == IR || part == IB)
+        args.algorithm = tuning->algorithm;
     return args;
 }
 

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/measure/algorithm.h"
 #include "bench/measure/buffers.h"
+#include "bench/measure/window.h"
 
 #define AT(member)  offsetof(struct worker_options, member)
 #define BYTES_LIMIT 1099511627776.0 /* 1 TiB */
@@ -88,18 +88,14 @@ static const struct bench_impl *impl_find(const struct worker_program *program,
     return NULL;
 }
 
-/* Trees go by shape and radix, schedules by name: the implementation says
- * whether there is one of that name. */
+/* The implementation says whether there is one of that name. */
 static void algorithm_resolve(struct worker_options *options)
 {
     static const char choice_of_library[] = "auto";
-    const char *text = options->algorithm;
 
-    if (text == NULL || strcmp(text, choice_of_library) == 0)
-        return;
-    if (!coll_has_trees(options->coll) ||
-        !algorithm_parse(text, &options->tuning))
-        options->tuning.algorithm = text;
+    if (options->algorithm != NULL &&
+        strcmp(options->algorithm, choice_of_library) != 0)
+        options->tuning.algorithm = options->algorithm;
 }
 
 static enum cli_result names_resolve(const struct worker_program *program,

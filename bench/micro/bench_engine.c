@@ -193,8 +193,7 @@ int main(void)
                               .segment_bytes = SEGMENT_BYTES,
                               .send_window = 4,
                               .recv_window = 8,
-                              .tree = XYLEM_TREE_KARY,
-                              .radix = 2};
+                              .algorithm = "kary:2"};
     int result = EXIT_FAILURE;
     xylem_context_t *context;
     xylem_request_t *request;

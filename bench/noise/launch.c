@@ -37,18 +37,17 @@ enum { KINDS_COUNT = sizeof kinds / sizeof kinds[0] };
 
 /* Open MPI's numbers for a tree in its two modules; 0: none. */
 struct mpi_tree {
-    xylem_tree_t tree;
-    uint32_t radix;
+    const char *names[2];
     int tuned[XYLEM_COLL_COUNT];
     int adapt[XYLEM_COLL_COUNT];
 };
 
 static const struct mpi_tree mpi_trees[] = {
-    {XYLEM_TREE_FLAT, 0, {1, 1}, {6, 6}},
-    {XYLEM_TREE_CHAIN, 0, {3, 3}, {4, 4}},
-    {XYLEM_TREE_KARY, 2, {5, 4}, {3, 3}},
-    {XYLEM_TREE_KNOMIAL, 2, {6, 5}, {1, 1}},
-    {XYLEM_TREE_INORDER, 0, {0, 6}, {0, 0}},
+    {{"flat", "flat"}, {1, 1}, {6, 6}},
+    {{"chain", "chain"}, {3, 3}, {4, 4}},
+    {{"binary", "kary:2"}, {5, 4}, {3, 3}},
+    {{"binomial", "knomial:2"}, {6, 5}, {1, 1}},
+    {{"inorder", "inorder"}, {0, 6}, {0, 0}},
 };
 
 const char *launch_name(size_t index)
@@ -182,11 +181,13 @@ static int mpi_algorithm(const struct launch *launch,
 {
     size_t i;
 
+    if (options->algorithm == NULL)
+        return 0;
     for (i = 0; i < sizeof mpi_trees / sizeof mpi_trees[0]; i++) {
         const struct mpi_tree *entry = &mpi_trees[i];
 
-        if (entry->tree != options->tuning.tree ||
-            entry->radix != options->tuning.radix)
+        if (strcmp(options->algorithm, entry->names[0]) != 0 &&
+            strcmp(options->algorithm, entry->names[1]) != 0)
             continue;
         return launch->kind->module == MODULE_ADAPT
                    ? entry->adapt[options->coll]
@@ -198,8 +199,7 @@ static int mpi_algorithm(const struct launch *launch,
 int launch_knows_tree(const struct launch *launch,
                       const struct noise_options *options)
 {
-    if (options->tuning.tree == XYLEM_TREE_AUTO ||
-        launch->kind->launcher == LAUNCHER_XYLEM)
+    if (options->algorithm == NULL || launch->kind->launcher == LAUNCHER_XYLEM)
         return 1;
     return launch->kind->launcher == LAUNCHER_OPENMPI &&
            mpi_algorithm(launch, options) != 0;
@@ -213,7 +213,7 @@ static void add_mpi_algorithm(struct launch_command *command,
     int is_adapt = launch->kind->module == MODULE_ADAPT;
     char name[64];
 
-    if (options->tuning.tree == XYLEM_TREE_AUTO || algorithm == 0)
+    if (options->algorithm == NULL || algorithm == 0)
         return;
     if (!is_adapt)
         add_setting(command, "coll_tuned_use_dynamic_rules", 1);

@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 #include "bench/common/text.h"
-#include "bench/measure/algorithm.h"
+#include "bench/measure/registry.h"
+#include "bench/measure/window.h"
 #include "bench/measure/worker_options.h"
 
 #define AT(member)  offsetof(struct noise_options, member)
@@ -92,12 +93,13 @@ static enum cli_result names_resolve(const char *program,
         return CLI_BAD;
     }
     if (options->algorithm != NULL &&
-        !algorithm_parse(options->algorithm, &options->tuning)) {
+        !registry_is_tree(options->algorithm, options->coll)) {
         cli_complain(program,
                      "--algorithm %s: unknown; --algorithm list shows all",
                      options->algorithm);
         return CLI_BAD;
     }
+    options->tuning.algorithm = options->algorithm;
     if (options->window != NULL &&
         !window_parse(options->window, &options->tuning)) {
         cli_complain(program,
@@ -186,7 +188,7 @@ enum cli_result noise_options_parse(const char *program, int argc, char **argv,
     if (result != CLI_RUN)
         return result;
     if (options.algorithm != NULL && strcmp(options.algorithm, "list") == 0) {
-        algorithm_list(stdout);
+        registry_print_trees(stdout);
         return CLI_HELP;
     }
     options.has_delay = options.delay_rank != UINT_MAX;

@@ -159,7 +159,8 @@ chosen() # file
             sub(/,.*/, "", radix)
             name = text ~ /^tree/ ? "tree" : text
             sub(/,.*/, "", name)
-            print name radix (segment > 0 && name != "tree" ? "/" segment : "")
+            cuts = name != "tree" && name != "han"
+            print name radix (segment > 0 && cuts ? "/" segment : "")
         }'
 }
 

@@ -6,7 +6,6 @@
 #include "collectives/stages/edge.h"
 #include "runtime/base/members.h"
 #include "runtime/base/status.h"
-#include "trees/tree.h"
 
 /* ---- the structure ---- */
 
@@ -199,16 +198,6 @@ xylem_status_t xyl_arguments_check_frame(const xylem_team_t *team,
 static xylem_status_t check_tuning(const xylem_coll_args_t *args,
                                    const char *call)
 {
-    if (args->tree >= XYLEM_TREE_COUNT || args->radix > XYL_TREE_RADIX_MAX)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "%s: there is no tree %d of radix %u (at most %d)",
-                        call, (int)args->tree, args->radix, XYL_TREE_RADIX_MAX);
-    if ((args->tree == XYLEM_TREE_KNOMIAL && args->radix < 2) ||
-        ((args->tree == XYLEM_TREE_KARY || args->tree == XYLEM_TREE_KCHAIN) &&
-         args->radix < 1))
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "%s: radix %u is too small for this tree", call,
-                        args->radix);
     if (args->recv_window > XYL_WINDOW_MAX ||
         (args->recv_window != 0 && args->send_window > args->recv_window) ||
         args->send_window > XYL_WINDOW_MAX)

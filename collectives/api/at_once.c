@@ -163,8 +163,7 @@ static int is_plain(const xylem_coll_args_t *key)
     return !traits->send_varies && !traits->recv_varies && key->flags == 0 &&
            key->recv_count == 0 && key->recv_type == 0 &&
            key->segment_bytes == 0 && key->send_window == 0 &&
-           key->recv_window == 0 && key->tree == XYLEM_TREE_AUTO &&
-           key->radix == 0 && key->algorithm == NULL;
+           key->recv_window == 0 && key->algorithm == NULL;
 }
 
 /* Where others send messages for it, it takes numbers like theirs. */

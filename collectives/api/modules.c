@@ -2,6 +2,7 @@
 
 #include "collectives/api/at_once.h"
 #include "collectives/choose/plan_cache.h"
+#include "collectives/choose/tuning.h"
 #include "collectives/data/types.h"
 #include "collectives/data/user_op.h"
 #include "collectives/levels/team_levels.h"
@@ -16,6 +17,7 @@ const xyl_modules_t xyl_modules_of_collectives = {{
     [XYL_MODULE_NODE] = &xyl_node_module,
     [XYL_MODULE_PLANS] = &xyl_plan_cache_module,
     [XYL_MODULE_AT_ONCE] = &xyl_at_once_module,
+    [XYL_MODULE_TUNING] = &xyl_tuning_module,
 }};
 
 xylem_status_t xylem_context_create(const xylem_context_params_t *params,

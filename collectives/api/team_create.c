@@ -143,7 +143,7 @@ static xylem_status_t split_start(xylem_team_t *parent, uint32_t color,
     team_request_t *request = (team_request_t *)(void *)xyl_request_create(
         parent, &team_request_ops, sizeof *request);
     xylem_coll_args_t args = {.struct_bytes = sizeof args,
-                              .coll = XYLEM_COLL_REDUCE,
+                              .coll = XYLEM_COLL_ALLREDUCE,
                               .flags = XYLEM_FLAG_AUTOFREE,
                               .send = XYLEM_IN_PLACE,
                               .count = parent->size * sizeof(row_t),

@@ -1,6 +1,6 @@
 #include "collectives/choose/compose.h"
 
-#include "collectives/choose/select.h"
+#include "collectives/choose/choose.h"
 #include "collectives/data/description.h"
 #include "collectives/data/user_op.h"
 #include "collectives/levels/han.h"
@@ -64,114 +64,63 @@ static xylem_status_t add_up(xyl_operation_t *operation, uint32_t root)
     return status;
 }
 
-static xylem_status_t hand_out(xyl_operation_t *operation,
-                               xylem_status_t status,
-                               xyl_operation_t **operation_out)
+/* ---- trees: a stage down, one up, or one up and one down from rank 0 ---- */
+
+static xylem_status_t add_tree_stages(xyl_operation_t *operation,
+                                      const xyl_call_t *call)
 {
-    if (status == XYLEM_OK)
-        *operation_out = operation;
-    else
-        xyl_request_discard(&operation->request);
+    xylem_coll_t coll = call->args->coll;
+    uint32_t root = coll == XYLEM_COLL_ALLREDUCE ? 0 : call->args->root;
+    xylem_status_t status = XYLEM_OK;
+
+    if (coll != XYLEM_COLL_BCAST)
+        status = add_up(operation, root);
+    if (status == XYLEM_OK && coll != XYLEM_COLL_REDUCE)
+        status = add_down(operation, root);
+    if (status == XYLEM_OK && coll == XYLEM_COLL_BCAST)
+        status = xyl_pack_stages_add(operation, call->sides.recv);
     return status;
 }
 
-/* ---- broadcast: one stage down ---- */
-
-static xylem_status_t bcast_create(const xyl_call_t *call,
-                                   const xylem_coll_args_t *args,
-                                   xyl_operation_t **operation_out)
+static xylem_status_t tree_create(const xyl_call_t *call,
+                                  const xyl_choice_t *choice,
+                                  xyl_operation_t **operation_out)
 {
-    xylem_team_t *team = call->team;
-    xyl_operation_t *operation;
-    xyl_plan_t plan;
-    xylem_status_t status;
+    const xylem_coll_args_t *args = call->args;
+    int has_input =
+        args->coll != XYLEM_COLL_BCAST || call->team->rank == args->root;
+    xylem_status_t status = xyl_collective_create(
+        call->team, args, &choice->frame, has_input, operation_out);
 
-    xyl_select(team, args, 1, &plan);
-    status = xyl_collective_create(team, args, &plan, team->rank == args->root,
-                                   &operation);
     if (status != XYLEM_OK)
         return status;
-    status = add_down(operation, args->root);
-    if (status == XYLEM_OK)
-        status = xyl_pack_stages_add(operation, call->sides.recv);
-    return hand_out(operation, status, operation_out);
-}
-
-/* ---- reduce: one stage up ---- */
-
-static xylem_status_t reduce_create(const xyl_call_t *call,
-                                    const xylem_coll_args_t *args,
-                                    xyl_operation_t **operation_out)
-{
-    xyl_operation_t *operation;
-    xyl_plan_t plan;
-    xylem_status_t status;
-
-    xyl_select(call->team, args, call->combiner.is_commutative, &plan);
-    status = xyl_collective_create(call->team, args, &plan, 1, &operation);
+    xyl_collective_of(*operation_out)->combiner = call->combiner;
+    status = add_tree_stages(*operation_out, call);
     if (status != XYLEM_OK)
-        return status;
-    xyl_collective_of(operation)->combiner = call->combiner;
-    status = add_up(operation, args->root);
-    return hand_out(operation, status, operation_out);
-}
-
-/* ---- allreduce: up to rank 0, then down from it ---- */
-
-static xylem_status_t allreduce_create(xylem_team_t *team,
-                                       const xylem_coll_args_t *args,
-                                       const xyl_combiner_t *combiner,
-                                       xyl_operation_t **operation_out)
-{
-    xylem_coll_args_t rooted = *args;
-    xyl_operation_t *operation;
-    xyl_plan_t plan;
-    xylem_status_t status;
-
-    rooted.root = 0;
-    xyl_select(team, &rooted, combiner->is_commutative, &plan);
-    status = xyl_collective_create(team, &rooted, &plan, 1, &operation);
-    if (status != XYLEM_OK)
-        return status;
-    xyl_collective_of(operation)->combiner = *combiner;
-    status = add_up(operation, 0);
-    if (status == XYLEM_OK)
-        status = add_down(operation, 0);
-    return hand_out(operation, status, operation_out);
+        xyl_request_discard(&(*operation_out)->request);
+    return status;
 }
 
 xylem_status_t xyl_allreduce_create(xylem_team_t *team,
                                     const xylem_coll_args_t *args,
                                     xyl_operation_t **operation_out)
 {
-    xyl_combiner_t combiner = {NULL, NULL, NULL, 0};
-    xylem_status_t status = xyl_combiner_find(team->context, args, &combiner);
+    xyl_call_t call = {.team = team, .args = args};
+    xyl_choice_t choice;
+    xylem_status_t status =
+        xyl_combiner_find(team->context, args, &call.combiner);
 
     if (status == XYLEM_OK)
-        status = allreduce_create(team, args, &combiner, operation_out);
+        status =
+            xyl_choose_tree(team, args, call.combiner.is_commutative, &choice);
+    if (status == XYLEM_OK)
+        status = tree_create(&call, &choice, operation_out);
     if (status == XYLEM_OK)
         xyl_collective_bind(*operation_out, args);
     return status;
 }
 
 /* ---- any ---- */
-
-/* Tree stages, with the tree that was chosen. */
-static xylem_status_t tree_create(const xyl_call_t *call,
-                                  const xyl_choice_t *choice,
-                                  xyl_operation_t **operation_out)
-{
-    xylem_coll_args_t chosen = *call->args;
-
-    chosen.tree = choice->tree;
-    chosen.radix = choice->radix;
-    if (chosen.coll == XYLEM_COLL_BCAST)
-        return bcast_create(call, &chosen, operation_out);
-    if (chosen.coll == XYLEM_COLL_REDUCE)
-        return reduce_create(call, &chosen, operation_out);
-    return allreduce_create(call->team, &chosen, &call->combiner,
-                            operation_out);
-}
 
 /* Ranks may describe the bytes of a broadcast by different types: neither the
  * choice nor the cuts may depend on these. */
@@ -187,20 +136,15 @@ static xylem_coll_args_t in_common_terms(const xylem_coll_args_t *args)
     return common;
 }
 
-static xylem_status_t create_chosen(const xyl_call_t *call,
-                                    const xyl_choice_t *choice,
-                                    xyl_operation_t **operation_out)
-{
-    if (choice->algorithm == NULL)
-        return tree_create(call, choice, operation_out);
-    if ((choice->algorithm->flags & XYL_NEEDS_LEVELS) != 0)
-        return xyl_han_is_whole(call->args->coll)
-                   ? xyl_han_whole_create(call, choice, operation_out)
-                   : xyl_han_create(call, choice, operation_out);
-    if ((choice->algorithm->flags & XYL_NEEDS_NODE) != 0)
-        return xyl_node_create(call, choice, operation_out);
-    return xyl_exchange_create(call, choice, operation_out);
-}
+static xylem_status_t (*const creators[XYL_ALGORITHM_KINDS])(
+    const xyl_call_t *call, const xyl_choice_t *choice,
+    xyl_operation_t **operation_out) = {
+    [XYL_ALGORITHM_TREE] = tree_create,
+    [XYL_ALGORITHM_SCHEDULE] = xyl_exchange_create,
+    [XYL_ALGORITHM_NODE] = xyl_node_create,
+    [XYL_ALGORITHM_LANES] = xyl_han_create,
+    [XYL_ALGORITHM_LEVELS] = xyl_han_whole_create,
+};
 
 xylem_status_t xyl_coll_create(xylem_team_t *team,
                                const xylem_coll_args_t *args,
@@ -224,9 +168,10 @@ xylem_status_t xyl_coll_create(xylem_team_t *team,
         return status;
     status = xyl_call_resolve(&call);
     call.problem.in_arrival_order =
-        xyl_select_arrival_order(team, &common, call.combiner.is_commutative);
+        xyl_choose_arrival_order(team, &common, call.combiner.is_commutative);
     if (status == XYLEM_OK)
-        status = create_chosen(&call, &choice, operation_out);
+        status =
+            creators[choice.algorithm->kind](&call, &choice, operation_out);
     xyl_call_fini(&call);
     *sides = call.sides;
     if (status != XYLEM_OK)

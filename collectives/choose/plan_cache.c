@@ -44,8 +44,7 @@ static int are_alike(const xylem_coll_args_t *a, const xylem_coll_args_t *b,
            ((a->flags ^ b->flags) & ~XYLEM_FLAG_AUTOFREE) == 0 &&
            a->segment_bytes == b->segment_bytes &&
            a->send_window == b->send_window &&
-           a->recv_window == b->recv_window && a->tree == b->tree &&
-           a->radix == b->radix && a->recv_count == b->recv_count &&
+           a->recv_window == b->recv_window && a->recv_count == b->recv_count &&
            a->recv_type == b->recv_type &&
            (a->send == XYLEM_IN_PLACE) == (b->send == XYLEM_IN_PLACE) &&
            (a->recv == XYLEM_IN_PLACE_RECV) ==

@@ -14,6 +14,7 @@ enum {
     XYL_MODULE_NODE,    /* node/node.h */
     XYL_MODULE_PLANS,   /* choose/plan_cache.h */
     XYL_MODULE_AT_ONCE, /* api/at_once.h */
+    XYL_MODULE_TUNING,  /* choose/tuning.h */
     XYL_MODULE_COUNT
 };
 _Static_assert((int)XYL_MODULE_COUNT <= (int)XYL_MODULES_MAX, "all have room");

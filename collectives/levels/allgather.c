@@ -13,8 +13,6 @@
 
 enum { NODE, NET, BEFORE, AFTER };
 
-enum { ROUNDS_BYTES_MAX = 32 << 10 /* of a node's blocks */ };
-
 /* In bytes. */
 typedef struct gathering {
     xyl_han_t *han;
@@ -136,16 +134,6 @@ static xylem_status_t add_copy_out(const gathering_t *g)
 
 /* ---- between nodes ---- */
 
-static xyl_algorithm_fn exchange_of(const gathering_t *g)
-{
-    uint32_t nodes = g->han->levels->nodes;
-    const char *name = "ring";
-
-    if (g->nodes.places[nodes] / nodes <= ROUNDS_BYTES_MAX)
-        name = (nodes & (nodes - 1)) == 0 ? "recursive_doubling" : "bruck";
-    return xyl_algorithm_find(XYLEM_COLL_ALLGATHERV, name)->write;
-}
-
 static xylem_status_t add_net(const gathering_t *g)
 {
     const xyl_han_t *han = g->han;
@@ -154,15 +142,19 @@ static xylem_status_t add_net(const gathering_t *g)
                              .recv_counts = g->nodes.counts,
                              .recv_displs = g->nodes.places,
                              .element_bytes = 1,
-                             .is_in_place = 1,
-                             .radix = 2};
+                             .is_in_place = 1};
+    const xyl_algorithm_t *exchange;
 
     if (han->seats.size == 1)
         problem.is_in_place = han->problem.is_in_place && g->is_direct;
     if (han->seats.size == 1 && han->problem.is_in_place && !g->is_direct)
         stage.send_at = g->places[han->problem.rank];
     problem.count = g->nodes.counts[han->levels->node];
-    return xyl_han_add_net(han, exchange_of(g), &problem, &stage);
+    problem.ranks = han->levels->nodes;
+    exchange = xyl_choose_level(
+        han->operation->request.team, XYL_TEAM_LEADERS, &problem,
+        g->nodes.places[problem.ranks] / problem.ranks, &problem.radix);
+    return xyl_han_add_net(han, exchange, &problem, &stage);
 }
 
 /* ---- within nodes ---- */
@@ -193,7 +185,7 @@ static xylem_status_t add_bcasts(const gathering_t *g)
     return add_bcast(g, AFTER, behind, g->nodes.places[levels->nodes]);
 }
 
-xylem_status_t xyl_han_add_allgather(xyl_han_t *han)
+static xylem_status_t allgather_add_stages(xyl_han_t *han)
 {
     xylem_status_t status = xyl_han_choose_leaders(han, 0, XYL_HAN_NO_ROOT);
     int is_alone = han->seats.size == 1;
@@ -219,3 +211,11 @@ xylem_status_t xyl_han_add_allgather(xyl_han_t *han)
         status = add_copy_out(&g);
     return status;
 }
+
+const xyl_algorithm_t xyl_algorithm_levels_allgather = {
+    .name = "han",
+    .help = "levels in series (Traff 2006)",
+    .kind = XYL_ALGORITHM_LEVELS,
+    .colls = XYL_COLL_BIT(ALLGATHER) | XYL_COLL_BIT(ALLGATHERV),
+    .add_stages = allgather_add_stages,
+};

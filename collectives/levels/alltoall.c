@@ -14,17 +14,17 @@
  * ranks know how long a block is, so nobody has to be told.
  * Node-aware alltoall: Bienz, Olson, Gropp, Node-aware improvements to
  * allreduce, 2019, section 3; Kuehnemann, Rauber, Runger, 2006. */
+#include "collectives/levels/han.h"
 #include "collectives/levels/parts.h"
 #include "collectives/node/board.h"
 #include "collectives/node/node.h"
-#include "collectives/schedules/writers.h"
 #include "runtime/base/status.h"
 
 enum { HAND_OUT, EXCHANGE, TAKE, STRAIGHT };
 
 enum {
     MESSAGES_UNDER_WAY = 32,
-    SLOT_BYTES = 64 /* as long as levels pay, see whole.c */
+    SLOT_BYTES = 64 /* as long as levels pay, see table.json */
 };
 
 /* The memory that all seats of a node need for what they publish is less than
@@ -378,7 +378,8 @@ static xylem_status_t add_straight(const xyl_han_t *han)
         if (problem.recv_counts == NULL || problem.send_counts == NULL)
             return XYLEM_ERR_NO_MEMORY;
     }
-    return xyl_han_add_flat(han, xyl_alltoall_pairwise, &problem, &stage);
+    return xyl_han_add_flat(han, &xyl_algorithm_alltoall_pairwise, &problem,
+                            &stage);
 }
 
 /* ---- all of it ---- */
@@ -412,7 +413,7 @@ static xylem_status_t add_levels(const xyl_han_t *han)
     return status;
 }
 
-xylem_status_t xyl_han_add_alltoall(xyl_han_t *han)
+static xylem_status_t alltoall_add_stages(xyl_han_t *han)
 {
     const xylem_team_t *team = han->operation->request.team;
     int varies = xyl_problem_varies(&han->problem);
@@ -431,3 +432,12 @@ xylem_status_t xyl_han_add_alltoall(xyl_han_t *han)
         xyl_han_unfeed(han);
     return status;
 }
+
+const xyl_algorithm_t xyl_algorithm_levels_alltoall = {
+    .name = "han",
+    .help = "levels in series (Kuehnemann et al. 2006)",
+    .kind = XYL_ALGORITHM_LEVELS,
+    .colls = XYL_COLL_BIT(ALLTOALL) | XYL_COLL_BIT(ALLTOALLV) |
+             XYL_COLL_BIT(ALLTOALLW),
+    .add_stages = alltoall_add_stages,
+};

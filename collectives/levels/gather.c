@@ -4,7 +4,6 @@
  * in parallel computer networks to optimize collective operation performance,
  * 2000. */
 #include "collectives/levels/parts.h"
-#include "collectives/schedules/writers.h"
 
 enum { NODE, NET };
 
@@ -90,7 +89,7 @@ static xylem_status_t add_net(const xyl_han_t *han)
     xylem_status_t status;
 
     if (xyl_han_tree_radix(han) != 0)
-        status = xyl_han_add_tree(han, xyl_gather_knomial, &stage);
+        status = xyl_han_add_tree(han, &xyl_algorithm_gather_knomial, &stage);
     else
         status = xyl_han_add_written(han, write_straight, NULL, &stage);
     if (status == XYLEM_OK && xyl_han_is_root(han))
@@ -98,7 +97,7 @@ static xylem_status_t add_net(const xyl_han_t *han)
     return status;
 }
 
-xylem_status_t xyl_han_add_gather(xyl_han_t *han)
+static xylem_status_t gather_add_stages(xyl_han_t *han)
 {
     xylem_status_t status = xyl_han_choose_leaders(han, 0, han->problem.root);
     int is_alone = han->seats.size == 1;
@@ -111,3 +110,11 @@ xylem_status_t xyl_han_add_gather(xyl_han_t *han)
         status = add_net(han);
     return status;
 }
+
+const xyl_algorithm_t xyl_algorithm_levels_gather = {
+    .name = "han",
+    .help = "levels in series (Karonis et al. 2000)",
+    .kind = XYL_ALGORITHM_LEVELS,
+    .colls = XYL_COLL_BIT(GATHER),
+    .add_stages = gather_add_stages,
+};

@@ -10,7 +10,6 @@
  * optimize collective operation performance, 2000; Traff, Hierarchical
  * gather/scatter algorithms with graceful degradation, IPDPS 2004. */
 #include "collectives/levels/varying.h"
-#include "collectives/schedules/writers.h"
 #include "collectives/stages/exchange_stage.h"
 
 enum { NODE, NET };
@@ -176,10 +175,18 @@ static xylem_status_t add_levels(const xyl_han_t *han)
     return status == XYLEM_OK ? add_bundle(han, lengths) : status;
 }
 
-xylem_status_t xyl_han_add_gatherv(xyl_han_t *han)
+static xylem_status_t gatherv_add_stages(xyl_han_t *han)
 {
     static const xyl_han_varying_t way = {add_root, add_levels, add_straight,
-                                          xyl_gather_linear};
+                                          &xyl_algorithm_gather_linear};
 
     return xyl_han_add_varying(han, &way);
 }
+
+const xyl_algorithm_t xyl_algorithm_levels_gatherv = {
+    .name = "han",
+    .help = "levels in series (Traff 2004)",
+    .kind = XYL_ALGORITHM_LEVELS,
+    .colls = XYL_COLL_BIT(GATHERV),
+    .add_stages = gatherv_add_stages,
+};

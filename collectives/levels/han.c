@@ -3,8 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "collectives/choose/choose.h"
 #include "collectives/choose/compose.h"
-#include "collectives/choose/select.h"
 #include "collectives/data/description.h"
 #include "collectives/levels/parts.h"
 #include "collectives/levels/relay.h"
@@ -12,14 +12,6 @@
 #include "collectives/stages/pack_stage.h"
 #include "collectives/stages/tree_stage.h"
 #include "runtime/base/status.h"
-
-int xyl_han_pays(xylem_team_t *team)
-{
-    const xyl_levels_t *levels = xyl_team_levels(team);
-
-    return levels != NULL && levels->nodes > 1 && levels->largest > 1 &&
-           team->context->all_nodes_share;
-}
 
 int xyl_han_keeps_order(xylem_team_t *team)
 {
@@ -34,16 +26,16 @@ int xyl_han_keeps_order(xylem_team_t *team)
  * leaders share the work; one is the root itself. */
 static xylem_status_t choose_leaders(xyl_han_t *han)
 {
-    uint32_t number = han->lane / han->plan->halves, seat;
-    uint32_t turn = number % han->plan->leaders;
+    uint32_t number = han->lane / han->choice->halves, seat;
+    uint32_t turn = number % han->choice->leaders;
     xylem_status_t status = xyl_han_choose_leaders(
-        han, turn, han->plan->leaders == 1 ? han->root : XYL_HAN_NO_ROOT);
+        han, turn, han->choice->leaders == 1 ? han->root : XYL_HAN_NO_ROOT);
 
     if (status != XYLEM_OK)
         return status;
     han->node_root = han->leader;
     assert(han->levels->nodes != 0);
-    han->net_root = (turn + number / han->plan->leaders) % han->levels->nodes;
+    han->net_root = (turn + number / han->choice->leaders) % han->levels->nodes;
     if (han->root == XYL_HAN_NO_ROOT)
         return XYLEM_OK;
     xyl_levels_find(han->levels, han->root, &han->net_root, &seat);
@@ -85,11 +77,11 @@ static xylem_status_t add_within(xyl_han_t *han, xylem_coll_t coll,
         .coll = coll,
         .group = han->seats,
         .root = han->node_root,
-        .is_in_place = han->plan->is_in_place || is_in_place,
+        .is_in_place = han->args->send == XYLEM_IN_PLACE || is_in_place,
         .roots_in_turn =
-            han->plan->leaders >= han->seats.size && !is_at_root(han)};
-    xyl_tree_spec_t tree = {han->seats, han->plan->node_tree, han->node_root, 0,
-                            NULL};
+            han->choice->leaders >= han->seats.size && !is_at_root(han)};
+    xyl_tree_spec_t tree = {han->seats, han->choice->node_tree, han->node_root,
+                            0, NULL};
     xylem_status_t status;
     int is_added;
 
@@ -139,13 +131,13 @@ static xylem_status_t add_node_bcast(xyl_han_t *han)
 static xyl_tree_spec_t net_tree(const xyl_han_t *han)
 {
     int is_ordered =
-        xyl_collective_of(han->operation)->plan.tree == XYLEM_TREE_INORDER;
+        xyl_collective_of(han->operation)->plan.tree == &xyl_tree_inorder;
 
     return (xyl_tree_spec_t){han->leaders,
                              {xyl_collective_of(han->operation)->plan.tree,
                               xyl_collective_of(han->operation)->plan.radix},
                              han->net_root,
-                             han->lane % han->plan->halves,
+                             han->lane % han->choice->halves,
                              is_ordered ? NULL
                                         : xyl_levels_switches(han->levels)};
 }
@@ -191,13 +183,14 @@ static xylem_status_t add_net_exchange(xyl_han_t *han, xyl_role_t reads)
         .count = xyl_operation_lane_bytes(operation, han->lane) /
                  xyl_collective_of(operation)->element_bytes,
         .element_bytes = xyl_collective_of(operation)->element_bytes,
-        .is_in_place = han->plan->is_in_place || reads == result_of(han),
+        .is_in_place =
+            han->args->send == XYLEM_IN_PLACE || reads == result_of(han),
         .is_commutative =
             xyl_collective_of(operation)->combiner.is_commutative};
 
     if (!xyl_han_is_in_net(han))
         return XYLEM_OK;
-    return xyl_han_add_net(han, han->plan->exchange->write, &problem, &stage);
+    return xyl_han_add_net(han, han->choice->exchange, &problem, &stage);
 }
 
 /* ---- collectives ---- */
@@ -235,7 +228,7 @@ static uint32_t place_of(const xyl_han_t *han)
 
     if (is_empty(han))
         return XYL_RELAY_SEATS;
-    if (is_at_root(han) && han->plan->leaders == 1 && !xyl_han_leads(han))
+    if (is_at_root(han) && han->choice->leaders == 1 && !xyl_han_leads(han))
         return XYL_RELAY_SEATS;
     return (han->seats.rank + seats - han->leader) % seats;
 }
@@ -322,7 +315,7 @@ static xylem_status_t add_bcast(xyl_han_t *han)
  * its own contribution. */
 static xylem_status_t add_reduce(xyl_han_t *han)
 {
-    int has_leaders = han->plan->leaders > 1;
+    int has_leaders = han->choice->leaders > 1;
     xyl_role_t brought = han->seats.size == 1 ? input_of(han) : result_of(han);
     xylem_status_t status;
 
@@ -342,24 +335,21 @@ static xylem_status_t add_allreduce(xyl_han_t *han)
     xyl_role_t brought = han->seats.size == 1 ? input_of(han) : result_of(han);
     xylem_status_t status = add_node_reduce(han, input_of(han));
 
-    if (status == XYLEM_OK && han->plan->exchange != NULL)
+    if (status == XYLEM_OK && han->choice->exchange != NULL)
         status = add_net_exchange(han, brought);
-    if (status == XYLEM_OK && han->plan->exchange == NULL)
+    if (status == XYLEM_OK && han->choice->exchange == NULL)
         status = add_net_up(han, brought);
-    if (status == XYLEM_OK && han->plan->exchange == NULL)
+    if (status == XYLEM_OK && han->choice->exchange == NULL)
         status = add_net_down(han);
     return status == XYLEM_OK ? add_node_bcast(han) : status;
 }
 
-static xylem_status_t add_lane(xyl_han_t *han, xylem_coll_t coll)
+static xylem_status_t add_lane(xyl_han_t *han)
 {
     xylem_status_t status = choose_leaders(han);
 
-    if (status != XYLEM_OK)
-        return status;
-    if (coll == XYLEM_COLL_BCAST)
-        return add_bcast(han);
-    return coll == XYLEM_COLL_REDUCE ? add_reduce(han) : add_allreduce(han);
+    return status == XYLEM_OK ? han->choice->algorithm->add_stages(han)
+                              : status;
 }
 
 /* A leader that is not the root combines in memory of its own. */
@@ -375,7 +365,7 @@ static xylem_status_t add_scratch(xyl_operation_t *operation)
 
 static int leads_any(const xyl_han_t *han)
 {
-    return han->seats.size > 1 && han->levels->seat < han->plan->leaders;
+    return han->seats.size > 1 && han->levels->seat < han->choice->leaders;
 }
 
 static xylem_status_t add_lanes(xyl_han_t *han, xylem_coll_t coll)
@@ -391,7 +381,7 @@ static xylem_status_t add_lanes(xyl_han_t *han, xylem_coll_t coll)
         memset(han->operation->scratch, 0, han->operation->bytes);
     for (han->lane = 0; han->lane < han->operation->lanes && status == XYLEM_OK;
          han->lane++)
-        status = add_lane(han, coll);
+        status = add_lane(han);
     return status;
 }
 
@@ -422,22 +412,18 @@ xylem_status_t xyl_han_create(const xyl_call_t *call,
     xylem_coll_args_t frame = frame_of(args);
     int is_bcast = args->coll == XYLEM_COLL_BCAST;
     xyl_operation_t *operation;
-    xyl_han_plan_t plan;
     xylem_status_t status;
     xyl_han_t han = {.args = &frame,
                      .sides = &call->sides,
                      .choice = choice,
                      .levels = xyl_team_levels(call->team),
                      .sequences = 1,
-                     .plan = &plan,
                      .root = traits->has_root ? args->root : XYL_HAN_NO_ROOT,
                      .is_private = args->coll == XYLEM_COLL_BARRIER};
 
     if (han.levels == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a team's levels");
-    xyl_select_han(call->team, &frame, choice, call->combiner.is_commutative,
-                   &plan);
-    status = xyl_collective_create(call->team, &frame, &plan.frame,
+    status = xyl_collective_create(call->team, &frame, &choice->frame,
                                    !is_bcast || call->team->rank == args->root,
                                    &operation);
     if (status != XYLEM_OK)
@@ -459,3 +445,30 @@ xylem_status_t xyl_han_create(const xyl_call_t *call,
         xyl_request_discard(&operation->request);
     return status;
 }
+
+const xyl_algorithm_t xyl_algorithm_levels_bcast = {
+    .name = "han",
+    .help = "levels in series (Luo et al. 2020)",
+    .kind = XYL_ALGORITHM_LANES,
+    .colls = XYL_COLL_BIT(BCAST),
+    .radix = {1, 0, 16},
+    .add_stages = add_bcast,
+};
+
+const xyl_algorithm_t xyl_algorithm_levels_reduce = {
+    .name = "han",
+    .help = "levels in series (Luo et al. 2020)",
+    .kind = XYL_ALGORITHM_LANES,
+    .colls = XYL_COLL_BIT(REDUCE),
+    .radix = {1, 0, 16},
+    .add_stages = add_reduce,
+};
+
+const xyl_algorithm_t xyl_algorithm_levels_allreduce = {
+    .name = "han",
+    .help = "levels in series (Luo et al. 2020)",
+    .kind = XYL_ALGORITHM_LANES,
+    .colls = XYL_COLL_BIT(ALLREDUCE) | XYL_COLL_BIT(BARRIER),
+    .radix = {1, 0, 16},
+    .add_stages = add_allreduce,
+};

@@ -24,19 +24,20 @@ xylem_status_t xyl_han_create(const xyl_call_t *call,
                               const xyl_choice_t *choice,
                               xyl_operation_t **operation_out);
 
-/* 1 for those in which each level moves all there is at once. */
-int xyl_han_is_whole(xylem_coll_t coll);
-/* These; elements may have gaps. */
+/* For those in which each level moves all there is at once; elements may have
+ * gaps. */
 xylem_status_t xyl_han_whole_create(const xyl_call_t *call,
                                     const xyl_choice_t *choice,
                                     xyl_operation_t **operation_out);
 
-/* 1 when a rank's node has others of the team, and all know that such nodes
- * share memory: levels pay. Equal on all ranks. */
-int xyl_han_pays(xylem_team_t *team);
-/* 1 when they do for such a problem. */
-int xyl_han_is_worth(xylem_team_t *team, const xyl_problem_t *problem);
 /* 1 when contributions combined node by node are in the order of ranks. */
 int xyl_han_keeps_order(xylem_team_t *team);
+
+struct xyl_levels;
+/* 1 when the memory of all nodes has room for an alltoall's blocks. Equal on
+ * all ranks. */
+int xyl_han_alltoall_fits(const xylem_team_t *team,
+                          const struct xyl_levels *levels,
+                          uint64_t block_bytes);
 
 #endif

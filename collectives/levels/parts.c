@@ -5,7 +5,6 @@
 #include "collectives/data/description.h"
 #include "collectives/node/node.h"
 #include "collectives/node/stage.h"
-#include "collectives/schedules/writers.h"
 #include "collectives/stages/exchange_stage.h"
 #include "runtime/base/status.h"
 
@@ -72,25 +71,21 @@ uint32_t xyl_han_run(const xyl_levels_t *levels, uint32_t node, uint32_t first)
     return run;
 }
 
-/* Simulated with 8 nodes of 8 ranks to 64 of 32. */
-static const struct {
-    uint64_t bytes_max; /* of a node's blocks */
-    uint32_t radix;
-} tree_rules[] = {{512, 2}, {8 << 10, 8}, {UINT64_MAX, 0}};
-
 /* Trees are for nodes of one size, whose blocks lie together. */
 uint32_t xyl_han_tree_radix(const xyl_han_t *han)
 {
     const xyl_levels_t *levels = han->levels;
-    uint64_t bytes = levels->largest * han->problem.count;
-    uint32_t rule = 0;
+    const xyl_problem_t problem = {.coll = han->problem.coll,
+                                   .ranks = levels->nodes};
+    uint32_t radix;
 
     if (levels->order != NULL ||
         levels->ranks != levels->nodes * levels->largest)
         return 0;
-    while (bytes > tree_rules[rule].bytes_max)
-        rule++;
-    return tree_rules[rule].radix;
+    (void)xyl_choose_level(han->operation->request.team, XYL_TEAM_LEADERS,
+                           &problem, levels->largest * han->problem.count,
+                           &radix);
+    return radix;
 }
 
 /* ---- memory ---- */
@@ -243,7 +238,7 @@ xylem_status_t xyl_han_add_written(const xyl_han_t *han, xyl_han_write_fn write,
 /* What an algorithm writes for a problem within the group. */
 static xylem_status_t add_algorithm(const xyl_han_t *han,
                                     const xyl_group_t *group,
-                                    xyl_algorithm_fn write,
+                                    const xyl_algorithm_t *algorithm,
                                     const xyl_problem_t *problem,
                                     const xyl_han_stage_t *stage)
 {
@@ -251,13 +246,14 @@ static xylem_status_t add_algorithm(const xyl_han_t *han,
     xylem_status_t status;
 
     xyl_schedule_init(&schedule, problem->element_bytes);
-    write(problem, &schedule);
+    algorithm->write(problem, &schedule);
     status = add_schedule(han, group, &schedule, stage);
     xyl_schedule_fini(&schedule);
     return status;
 }
 
-xylem_status_t xyl_han_add_net(const xyl_han_t *han, xyl_algorithm_fn write,
+xylem_status_t xyl_han_add_net(const xyl_han_t *han,
+                               const xyl_algorithm_t *algorithm,
                                const xyl_problem_t *problem,
                                const xyl_han_stage_t *stage)
 {
@@ -266,10 +262,11 @@ xylem_status_t xyl_han_add_net(const xyl_han_t *han, xyl_algorithm_fn write,
     among.rank = han->leaders.rank;
     among.ranks = han->leaders.size;
     among.root = han->net_root;
-    return add_algorithm(han, &han->leaders, write, &among, stage);
+    return add_algorithm(han, &han->leaders, algorithm, &among, stage);
 }
 
-xylem_status_t xyl_han_add_tree(const xyl_han_t *han, xyl_algorithm_fn write,
+xylem_status_t xyl_han_add_tree(const xyl_han_t *han,
+                                const xyl_algorithm_t *algorithm,
                                 const xyl_han_stage_t *stage)
 {
     xyl_problem_t problem = han->problem;
@@ -278,17 +275,18 @@ xylem_status_t xyl_han_add_tree(const xyl_han_t *han, xyl_algorithm_fn write,
     problem.is_in_place =
         xyl_han_is_root(han) && (problem.is_in_place || han->seats.size > 1);
     problem.radix = xyl_han_tree_radix(han);
-    return xyl_han_add_net(han, write, &problem, stage);
+    return xyl_han_add_net(han, algorithm, &problem, stage);
 }
 
-xylem_status_t xyl_han_add_flat(const xyl_han_t *han, xyl_algorithm_fn write,
+xylem_status_t xyl_han_add_flat(const xyl_han_t *han,
+                                const xyl_algorithm_t *algorithm,
                                 const xyl_problem_t *problem,
                                 const xyl_han_stage_t *stage)
 {
     const xylem_team_t *team = han->operation->request.team;
     const xyl_group_t all = {team->size, team->rank, NULL};
 
-    return add_algorithm(han, &all, write, problem, stage);
+    return add_algorithm(han, &all, algorithm, problem, stage);
 }
 
 xylem_status_t xyl_han_add_program(const xyl_han_t *han,
@@ -312,23 +310,6 @@ xylem_status_t xyl_han_add_program(const xyl_han_t *han,
 
 /* ---- within a node ---- */
 
-/* Where memory is not shared. */
-static xyl_algorithm_fn writer_of(xylem_coll_t coll)
-{
-    static const xyl_algorithm_fn writers[XYLEM_COLL_COUNT] = {
-        [XYLEM_COLL_BCAST] = xyl_bcast_scatter_allgather,
-        [XYLEM_COLL_REDUCE] = xyl_reduce_linear,
-        [XYLEM_COLL_GATHER] = xyl_gather_linear,
-        [XYLEM_COLL_SCATTER] = xyl_scatter_linear,
-        [XYLEM_COLL_ALLGATHER] = xyl_allgather_linear,
-        [XYLEM_COLL_SCAN] = xyl_scan_recursive_doubling,
-        [XYLEM_COLL_EXSCAN] = xyl_scan_recursive_doubling,
-    };
-
-    assert(writers[coll] != NULL);
-    return writers[coll];
-}
-
 static xylem_status_t add_over_net(const xyl_han_t *han,
                                    const xyl_problem_t *problem,
                                    const xyl_han_stage_t *stage)
@@ -340,8 +321,12 @@ static xylem_status_t add_over_net(const xyl_han_t *han,
     if (xyl_problem_varies(problem))
         over_net.count = xyl_problem_block(problem, han->seats.rank);
     over_net.is_commutative = han->problem.is_commutative;
-    return add_algorithm(han, &han->seats, writer_of(problem->coll), &over_net,
-                         stage);
+    return add_algorithm(
+        han, &han->seats,
+        xyl_choose_level(han->operation->request.team, XYL_TEAM_SEATS,
+                         &over_net, over_net.count * over_net.element_bytes,
+                         NULL),
+        &over_net, stage);
 }
 
 xylem_status_t xyl_han_add_node(const xyl_han_t *han,

@@ -7,7 +7,7 @@
 #ifndef XYL_COLLECTIVES_LEVELS_PARTS_H
 #define XYL_COLLECTIVES_LEVELS_PARTS_H
 
-#include "collectives/choose/select.h"
+#include "collectives/choose/choose.h"
 #include "collectives/levels/team_levels.h"
 #include "collectives/node/program.h"
 #include "collectives/schedules/exchange.h"
@@ -29,7 +29,6 @@ typedef struct xyl_han {
     /* Of those that move all there is at once: */
     xyl_problem_t problem; /* the call's */
     /* Of those that move segments: */
-    const xyl_han_plan_t *plan;
     uint32_t root;      /* of the team; XYL_HAN_NO_ROOT: all get the result */
     int is_private;     /* input and result lie in the operation's own buffer */
     uint32_t node_root; /* seat from which, or to which, the node's stage is */
@@ -147,38 +146,25 @@ xylem_status_t xyl_han_add_written(const xyl_han_t *han, xyl_han_write_fn write,
                                    const xyl_han_stage_t *stage);
 
 /* An algorithm's schedule among the leaders. */
-xylem_status_t xyl_han_add_net(const xyl_han_t *han, xyl_algorithm_fn write,
+xylem_status_t xyl_han_add_net(const xyl_han_t *han,
+                               const xyl_algorithm_t *algorithm,
                                const xyl_problem_t *problem,
                                const xyl_han_stage_t *stage);
 
 /* The same where all blocks of a node are one, along the tree between leaders.
  */
-xylem_status_t xyl_han_add_tree(const xyl_han_t *han, xyl_algorithm_fn write,
+xylem_status_t xyl_han_add_tree(const xyl_han_t *han,
+                                const xyl_algorithm_t *algorithm,
                                 const xyl_han_stage_t *stage);
 
 /* An algorithm's schedule among all ranks. */
-xylem_status_t xyl_han_add_flat(const xyl_han_t *han, xyl_algorithm_fn write,
+xylem_status_t xyl_han_add_flat(const xyl_han_t *han,
+                                const xyl_algorithm_t *algorithm,
                                 const xyl_problem_t *problem,
                                 const xyl_han_stage_t *stage);
 
 /* What was added last does not wait for the stage before; but where the user
  * hears of what is there, that is all, and it does. */
 void xyl_han_unfeed(const xyl_han_t *han);
-
-/* ---- collectives ---- */
-
-xylem_status_t xyl_han_add_gather(xyl_han_t *han);
-xylem_status_t xyl_han_add_scatter(xyl_han_t *han);
-xylem_status_t xyl_han_add_gatherv(xyl_han_t *han);
-xylem_status_t xyl_han_add_scatterv(xyl_han_t *han);
-xylem_status_t xyl_han_add_allgather(xyl_han_t *han); /* and allgatherv */
-xylem_status_t xyl_han_add_alltoall(xyl_han_t *han);  /* and alltoallv, w */
-xylem_status_t xyl_han_add_reduce_scatter(xyl_han_t *han); /* and _block */
-xylem_status_t xyl_han_add_scan(xyl_han_t *han);           /* and exscan */
-
-/* 1 when the memory of all nodes has room for an alltoall's blocks. Equal on
- * all ranks. */
-int xyl_han_alltoall_fits(const xylem_team_t *team, const xyl_levels_t *levels,
-                          uint64_t block_bytes);
 
 #endif

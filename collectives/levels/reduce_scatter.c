@@ -6,11 +6,8 @@
  *   node reduce ──▶ (sort) ──▶ reduce_scatter ──▶ node scatter
  */
 #include "collectives/levels/parts.h"
-#include "collectives/schedules/writers.h"
 
 enum { REDUCE, SORT, NET, SCATTER };
-
-enum { ROUNDS_BYTES_MAX = 64 << 10 /* of the vector */ };
 
 /* In elements. */
 typedef struct combining {
@@ -136,11 +133,12 @@ static xylem_status_t add_net(const combining_t *c)
                              .is_in_place = han->problem.is_in_place &&
                                             c->vector == XYL_ROLE_INPUT,
                              .is_commutative = han->problem.is_commutative};
+    const xyl_algorithm_t *exchange;
 
-    if (han->problem.is_commutative && bytes <= ROUNDS_BYTES_MAX)
-        return xyl_han_add_net(han, xyl_reduce_scatter_recursive_halving,
-                               &problem, &stage);
-    return xyl_han_add_net(han, xyl_reduce_scatter_pairwise, &problem, &stage);
+    problem.ranks = han->levels->nodes;
+    exchange = xyl_choose_level(han->operation->request.team, XYL_TEAM_LEADERS,
+                                &problem, bytes, NULL);
+    return xyl_han_add_net(han, exchange, &problem, &stage);
 }
 
 static xylem_status_t add_scatter(const combining_t *c)
@@ -168,7 +166,7 @@ static xylem_status_t add_scatter(const combining_t *c)
     return xyl_han_add_node(han, &problem, &stage);
 }
 
-xylem_status_t xyl_han_add_reduce_scatter(xyl_han_t *han)
+static xylem_status_t reduce_scatter_add_stages(xyl_han_t *han)
 {
     combining_t c = {.han = han};
     xylem_status_t status = xyl_han_choose_leaders(han, 0, XYL_HAN_NO_ROOT);
@@ -188,3 +186,11 @@ xylem_status_t xyl_han_add_reduce_scatter(xyl_han_t *han)
         status = add_scatter(&c);
     return status;
 }
+
+const xyl_algorithm_t xyl_algorithm_levels_reduce_scatter = {
+    .name = "han",
+    .help = "levels in series (Luo et al. 2020)",
+    .kind = XYL_ALGORITHM_LEVELS,
+    .colls = XYL_COLL_BIT(REDUCE_SCATTER) | XYL_COLL_BIT(REDUCE_SCATTER_BLOCK),
+    .add_stages = reduce_scatter_add_stages,
+};

@@ -9,7 +9,6 @@
  * The sum of a node is what its last rank has from a scan; of an exscan, with
  * its own put behind. What comes before the node is in SCRATCH. */
 #include "collectives/levels/parts.h"
-#include "collectives/schedules/writers.h"
 
 enum { NODE, NET, BCAST };
 
@@ -92,7 +91,8 @@ static xylem_status_t add_net(const xyl_han_t *han)
         stage.reads = is_scan(han) ? XYL_ROLE_RESULT : XYL_ROLE_SPARE;
     problem.coll = XYLEM_COLL_EXSCAN;
     problem.is_in_place = 0;
-    return xyl_han_add_net(han, xyl_scan_recursive_doubling, &problem, &stage);
+    return xyl_han_add_net(han, &xyl_algorithm_exscan_recursive_doubling,
+                           &problem, &stage);
 }
 
 static xylem_status_t add_bcast(const xyl_han_t *han)
@@ -131,7 +131,7 @@ static xylem_status_t add_own(const xyl_han_t *han)
     return status;
 }
 
-xylem_status_t xyl_han_add_scan(xyl_han_t *han)
+static xylem_status_t scan_add_stages(xyl_han_t *han)
 {
     uint64_t bytes = han->problem.count * han->problem.element_bytes;
     xylem_status_t status =
@@ -151,3 +151,12 @@ xylem_status_t xyl_han_add_scan(xyl_han_t *han)
         status = add_bcast(han);
     return status == XYLEM_OK ? add_end(han) : status;
 }
+
+const xyl_algorithm_t xyl_algorithm_levels_scan = {
+    .name = "han",
+    .help = "levels in series (Sanders, Traff 2006)",
+    .kind = XYL_ALGORITHM_LEVELS,
+    .colls = XYL_COLL_BIT(SCAN) | XYL_COLL_BIT(EXSCAN),
+    .needs = XYL_NEEDS_FILLED_NODES,
+    .add_stages = scan_add_stages,
+};

@@ -3,7 +3,6 @@
  * hands them out. Karonis et al., Exploiting hierarchy in parallel computer
  * networks to optimize collective operation performance, 2000. */
 #include "collectives/levels/parts.h"
-#include "collectives/schedules/writers.h"
 
 enum { NET, NODE };
 
@@ -73,7 +72,7 @@ static xylem_status_t add_net(const xyl_han_t *han)
         han->seats.size == 1 ? XYL_ROLE_RESULT : XYL_ROLE_SCRATCH, 0, 0};
 
     if (xyl_han_tree_radix(han) != 0)
-        return xyl_han_add_tree(han, xyl_scatter_knomial, &stage);
+        return xyl_han_add_tree(han, &xyl_algorithm_scatter_knomial, &stage);
     return xyl_han_add_written(han, write_straight, NULL, &stage);
 }
 
@@ -103,7 +102,7 @@ static xylem_status_t add_node(const xyl_han_t *han)
     return status;
 }
 
-xylem_status_t xyl_han_add_scatter(xyl_han_t *han)
+static xylem_status_t scatter_add_stages(xyl_han_t *han)
 {
     xylem_status_t status = xyl_han_choose_leaders(han, 0, han->problem.root);
     int is_alone = han->seats.size == 1;
@@ -116,3 +115,11 @@ xylem_status_t xyl_han_add_scatter(xyl_han_t *han)
         status = add_node(han);
     return status;
 }
+
+const xyl_algorithm_t xyl_algorithm_levels_scatter = {
+    .name = "han",
+    .help = "levels in series (Karonis et al. 2000)",
+    .kind = XYL_ALGORITHM_LEVELS,
+    .colls = XYL_COLL_BIT(SCATTER),
+    .add_stages = scatter_add_stages,
+};

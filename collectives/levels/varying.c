@@ -187,11 +187,12 @@ xylem_status_t xyl_han_add_telling(const xyl_han_t *han,
 
 /* ---- all of it ---- */
 
-static xylem_status_t add_flat(const xyl_han_t *han, xyl_algorithm_fn write)
+static xylem_status_t add_flat(const xyl_han_t *han,
+                               const xyl_algorithm_t *algorithm)
 {
     const xyl_han_stage_t stage = {0, XYL_ROLE_INPUT, XYL_ROLE_RESULT, 0, 0};
 
-    return xyl_han_add_flat(han, write, &han->problem, &stage);
+    return xyl_han_add_flat(han, algorithm, &han->problem, &stage);
 }
 
 static xylem_status_t add_others(const xyl_han_t *han,

@@ -113,7 +113,7 @@ typedef struct xyl_han_varying {
     xylem_status_t (*add_root)(const xyl_han_t *han);   /* on the root's node */
     xylem_status_t (*add_levels)(const xyl_han_t *han); /* short, elsewhere */
     xylem_status_t (*add_straight)(const xyl_han_t *han); /* long, elsewhere */
-    xyl_algorithm_fn flat; /* where the nodes have no memory for it */
+    const xyl_algorithm_t *flat; /* where the nodes have no memory for it */
 } xyl_han_varying_t;
 
 xylem_status_t xyl_han_add_varying(xyl_han_t *han,

@@ -164,14 +164,14 @@ static void context_ends(xylem_context_t *context)
     boards_destroy(context, 1);
 }
 
-static void context_begins(xylem_context_t *context)
+static xylem_status_t context_begins(xylem_context_t *context)
 {
     xylem_status_t status = xyl_engine_source_add(
         &context->engine,
         (xyl_source_t){xyl_node_stages_poll, xyl_node_of_context(context)});
 
     assert(status == XYLEM_OK);
-    (void)status;
+    return status;
 }
 
 const xyl_module_t xyl_node_module = {
@@ -205,7 +205,8 @@ static xylem_status_t write_for(xylem_team_t *team, const xyl_group_t *seats,
     problem->node.window_bytes = xyl_node_window_bytes(team);
     problem->node.share_bytes = share_bytes_of(team->context);
     program->element_bytes = problem->element_bytes;
-    xyl_node_algorithm(problem->coll)(problem, program);
+    xyl_algorithm_of_kind(problem->coll, XYL_ALGORITHM_NODE)
+        ->program(problem, program);
     if (xyl_node_program_status(program) != XYLEM_OK)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a program");
     return XYLEM_OK;

@@ -121,9 +121,6 @@ typedef struct xyl_node_program {
     xylem_status_t status;
 } xyl_node_program_t;
 
-typedef void (*xyl_node_algorithm_fn)(const xyl_problem_t *problem,
-                                      xyl_node_program_t *program);
-
 void xyl_node_program_init(xyl_node_program_t *program);
 void xyl_node_program_fini(xyl_node_program_t *program);
 
@@ -173,8 +170,5 @@ uint64_t xyl_node_segment(uint64_t wanted, uint64_t room,
  * there is room and as a board has words for. */
 void xyl_node_cut_segments(xyl_node_program_t *program, uint64_t total,
                            uint64_t room);
-
-/* The writer of a collective's programs; NULL: it has none. */
-xyl_node_algorithm_fn xyl_node_algorithm(xylem_coll_t coll);
 
 #endif

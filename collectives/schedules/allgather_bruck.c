@@ -9,7 +9,7 @@
  *
  * Bruck, Ho, Kipnis, Upfal, Weathersby, Efficient algorithms for all-to-all
  * communications in multiport message-passing systems, 1997. */
-#include "collectives/schedules/writers.h"
+#include "collectives/schedules/algorithm.h"
 
 #include <assert.h>
 
@@ -127,7 +127,8 @@ static uint64_t number_over(const bruck_t *bruck, uint64_t over,
     return missing < distance ? missing : distance;
 }
 
-void xyl_allgather_bruck(const xyl_problem_t *problem, xyl_schedule_t *schedule)
+static void allgather_bruck(const xyl_problem_t *problem,
+                            xyl_schedule_t *schedule)
 {
     uint64_t ranks = problem->ranks, distance, over, number;
     uint32_t radix = problem->radix, label = 0;
@@ -155,3 +156,12 @@ void xyl_allgather_bruck(const xyl_problem_t *problem, xyl_schedule_t *schedule)
     }
     xyl_blocks_fini(&bruck.blocks);
 }
+
+const xyl_algorithm_t xyl_algorithm_allgather_bruck = {
+    .name = "bruck",
+    .help = "log rounds over growing distances (Bruck et al. 1997)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(ALLGATHER) | XYL_COLL_BIT(ALLGATHERV),
+    .radix = {2, 2, 64},
+    .write = allgather_bruck,
+};

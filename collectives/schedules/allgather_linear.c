@@ -4,12 +4,12 @@
  * different times.
  * Thakur, Rabenseifner, Gropp, Optimization of collective communication
  * operations in MPICH, 2005, section 4.3, which does so for alltoall. */
-#include "collectives/schedules/writers.h"
+#include "collectives/schedules/algorithm.h"
 
 enum { MESSAGES_UNDER_WAY = 64 };
 
-void xyl_allgather_linear(const xyl_problem_t *problem,
-                          xyl_schedule_t *schedule)
+static void allgather_linear(const xyl_problem_t *problem,
+                             xyl_schedule_t *schedule)
 {
     uint32_t ranks = problem->ranks, rank = problem->rank, step, peer;
     uint64_t count = xyl_block_count(problem, problem->recv_counts, rank);
@@ -36,3 +36,11 @@ void xyl_allgather_linear(const xyl_problem_t *problem,
     if (!problem->is_in_place && count != 0)
         xyl_schedule_copy(schedule, place, own, count, XYL_ACTION_NONE);
 }
+
+const xyl_algorithm_t xyl_algorithm_allgather_linear = {
+    .name = "linear",
+    .help = "each straight to all others (Thakur et al. 2005)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(ALLGATHER) | XYL_COLL_BIT(ALLGATHERV),
+    .write = allgather_linear,
+};

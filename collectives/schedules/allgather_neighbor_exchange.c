@@ -3,12 +3,12 @@
  * as the ring takes. For an even number of ranks and long blocks.
  * Chen, Zhang, Zhang, Yuan, Performance evaluation of allgather algorithms on
  * terascale Linux cluster with fast Ethernet, 2005. */
-#include "collectives/schedules/writers.h"
+#include "collectives/schedules/algorithm.h"
 
 #include "collectives/schedules/blocks.h"
 
-void xyl_allgather_neighbor_exchange(const xyl_problem_t *problem,
-                                     xyl_schedule_t *schedule)
+static void allgather_neighbor_exchange(const xyl_problem_t *problem,
+                                        xyl_schedule_t *schedule)
 {
     uint32_t ranks = problem->ranks, rank = problem->rank, round, peer;
     uint32_t partner = rank ^ 1, pair = rank & ~UINT32_C(1), have = pair, away;
@@ -35,3 +35,12 @@ void xyl_allgather_neighbor_exchange(const xyl_problem_t *problem,
     }
     xyl_blocks_fini(&blocks);
 }
+
+const xyl_algorithm_t xyl_algorithm_allgather_neighbor_exchange = {
+    .name = "neighbor_exchange",
+    .help = "pairs of blocks between neighbours (Chen et al. 2005)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(ALLGATHER) | XYL_COLL_BIT(ALLGATHERV),
+    .needs = XYL_NEEDS_EVEN,
+    .write = allgather_neighbor_exchange,
+};

@@ -4,7 +4,7 @@
  * For short and middle blocks.
  * Thakur, Rabenseifner, Gropp, Optimization of collective communication
  * operations in MPICH, 2005, section 4.1. */
-#include "collectives/schedules/writers.h"
+#include "collectives/schedules/algorithm.h"
 
 #include "collectives/schedules/blocks.h"
 #include "collectives/schedules/fold.h"
@@ -63,8 +63,8 @@ static void take_part(const xyl_store_t *store, const xyl_fold_t *fold)
     }
 }
 
-void xyl_allgather_recursive_doubling(const xyl_problem_t *problem,
-                                      xyl_schedule_t *schedule)
+static void allgather_recursive_doubling(const xyl_problem_t *problem,
+                                         xyl_schedule_t *schedule)
 {
     xyl_fold_t fold = xyl_fold(problem->rank, problem->ranks);
     xyl_blocks_t blocks;
@@ -78,3 +78,11 @@ void xyl_allgather_recursive_doubling(const xyl_problem_t *problem,
         stand_back(&store, &fold);
     xyl_blocks_fini(&blocks);
 }
+
+const xyl_algorithm_t xyl_algorithm_allgather_recursive_doubling = {
+    .name = "recursive_doubling",
+    .help = "all exchange all, log2 rounds (Thakur et al. 2005)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(ALLGATHER) | XYL_COLL_BIT(ALLGATHERV),
+    .write = allgather_recursive_doubling,
+};

@@ -2,7 +2,7 @@
  * before, ranks - 1 times; a block goes on as soon as it is there, whatever
  * the others do. Empty blocks are left out on both sides. For long blocks.
  * Thakur, Rabenseifner, Gropp, 2005, section 4.1. */
-#include "collectives/schedules/writers.h"
+#include "collectives/schedules/algorithm.h"
 
 static xyl_position_t block(const xyl_problem_t *problem, uint32_t rank)
 {
@@ -10,7 +10,8 @@ static xyl_position_t block(const xyl_problem_t *problem, uint32_t rank)
                         xyl_block_at(problem, problem->recv_displs, rank));
 }
 
-void xyl_allgather_ring(const xyl_problem_t *problem, xyl_schedule_t *schedule)
+static void allgather_ring(const xyl_problem_t *problem,
+                           xyl_schedule_t *schedule)
 {
     uint32_t ranks = problem->ranks, rank = problem->rank, round, which;
     uint32_t next = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks;
@@ -37,3 +38,11 @@ void xyl_allgather_ring(const xyl_problem_t *problem, xyl_schedule_t *schedule)
                                       XYL_ACTION_NONE);
     }
 }
+
+const xyl_algorithm_t xyl_algorithm_allgather_ring = {
+    .name = "ring",
+    .help = "from neighbour to neighbour (Thakur 2005)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(ALLGATHER) | XYL_COLL_BIT(ALLGATHERV),
+    .write = allgather_ring,
+};

@@ -9,7 +9,7 @@
  *
  * Loch, Koslovski, Sparbit: a new logarithmic-cost and data locality-aware MPI
  * Allgather algorithm, 2021. */
-#include "collectives/schedules/writers.h"
+#include "collectives/schedules/algorithm.h"
 
 #include <stdlib.h>
 
@@ -83,8 +83,8 @@ static void send_all(const sparbit_t *sparbit)
     }
 }
 
-void xyl_allgather_sparbit(const xyl_problem_t *problem,
-                           xyl_schedule_t *schedule)
+static void allgather_sparbit(const xyl_problem_t *problem,
+                              xyl_schedule_t *schedule)
 {
     uint64_t count =
         xyl_block_count(problem, problem->recv_counts, problem->rank);
@@ -107,3 +107,11 @@ void xyl_allgather_sparbit(const xyl_problem_t *problem,
     send_all(&sparbit);
     free(sparbit.ready);
 }
+
+const xyl_algorithm_t xyl_algorithm_allgather_sparbit = {
+    .name = "sparbit",
+    .help = "a binomial tree per block (Loch, Koslovski 2021)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(ALLGATHER) | XYL_COLL_BIT(ALLGATHERV),
+    .write = allgather_sparbit,
+};

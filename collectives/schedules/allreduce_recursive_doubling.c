@@ -5,14 +5,14 @@
  * messages.
  * Thakur, Rabenseifner, Gropp, Optimization of collective communication
  * operations in MPICH, 2005, section 4.5. */
-#include "collectives/schedules/writers.h"
+#include "collectives/schedules/algorithm.h"
 
 #include "collectives/schedules/fold.h"
 
 enum { LABEL_FOLD, LABEL_UNFOLD, LABEL_ROUND };
 
-void xyl_allreduce_recursive_doubling(const xyl_problem_t *problem,
-                                      xyl_schedule_t *schedule)
+static void allreduce_recursive_doubling(const xyl_problem_t *problem,
+                                         xyl_schedule_t *schedule)
 {
     const xyl_position_t result = {XYL_BUFFER_RECV, 0, 0};
     const xyl_position_t own = {XYL_BUFFER_SEND, 0, 0};
@@ -61,3 +61,11 @@ void xyl_allreduce_recursive_doubling(const xyl_problem_t *problem,
         xyl_schedule_send(schedule, fold.partner, LABEL_UNFOLD, result, count,
                           ready);
 }
+
+const xyl_algorithm_t xyl_algorithm_allreduce_recursive_doubling = {
+    .name = "recursive_doubling",
+    .help = "all exchange all, log2 rounds (Thakur et al. 2005)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(ALLREDUCE),
+    .write = allreduce_recursive_doubling,
+};

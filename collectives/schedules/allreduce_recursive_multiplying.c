@@ -6,8 +6,8 @@
  * nets that send several at once.
  * Ruefenacht, Bull, Booth, Generalisation of recursive doubling for AllReduce,
  * 2017. */
+#include "collectives/schedules/algorithm.h"
 #include "collectives/schedules/fold.h"
-#include "collectives/schedules/writers.h"
 
 enum { LABEL_FOLD, LABEL_UNFOLD, LABEL_ROUND };
 
@@ -100,8 +100,8 @@ static void fold_write(multiplying_t *m)
     m->mine = theirs;
 }
 
-void xyl_allreduce_recursive_multiplying(const xyl_problem_t *problem,
-                                         xyl_schedule_t *schedule)
+static void allreduce_recursive_multiplying(const xyl_problem_t *problem,
+                                            xyl_schedule_t *schedule)
 {
     uint32_t places = places_of(problem->ranks, problem->radix);
     multiplying_t m = {problem,
@@ -135,3 +135,12 @@ void xyl_allreduce_recursive_multiplying(const xyl_problem_t *problem,
                           xyl_position(XYL_BUFFER_RECV, 0), problem->count,
                           m.ready);
 }
+
+const xyl_algorithm_t xyl_algorithm_allreduce_recursive_multiplying = {
+    .name = "recursive_multiplying",
+    .help = "groups of radix exchange (Ruefenacht et al. 2017)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(ALLREDUCE),
+    .radix = {2, 4, 32},
+    .write = allreduce_recursive_multiplying,
+};

@@ -13,7 +13,7 @@
  *
  * Bruck, Ho, Kipnis, Upfal, Weathersby, Efficient algorithms for all-to-all
  * communications in multiport message-passing systems, 1997. */
-#include "collectives/schedules/writers.h"
+#include "collectives/schedules/algorithm.h"
 
 #include <assert.h>
 
@@ -174,7 +174,8 @@ static void find_source(bruck_t *bruck)
                                      XYL_ACTION_NONE);
 }
 
-void xyl_alltoall_bruck(const xyl_problem_t *problem, xyl_schedule_t *schedule)
+static void alltoall_bruck(const xyl_problem_t *problem,
+                           xyl_schedule_t *schedule)
 {
     bruck_t bruck = {.problem = problem, .schedule = schedule};
     uint64_t ranks = problem->ranks, unit, over;
@@ -193,3 +194,13 @@ void xyl_alltoall_bruck(const xyl_problem_t *problem, xyl_schedule_t *schedule)
             receive_over(&bruck, over, unit, label);
     }
 }
+
+const xyl_algorithm_t xyl_algorithm_alltoall_bruck = {
+    .name = "bruck",
+    .help =
+        "log rounds, blocks go by the digits of their way (Bruck et al. 1997)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(ALLTOALL),
+    .radix = {2, 2, 64},
+    .write = alltoall_bruck,
+};

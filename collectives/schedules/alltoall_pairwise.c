@@ -11,7 +11,7 @@
  *
  * Thakur, Rabenseifner, Gropp, Optimization of collective communication
  * operations in MPICH, 2005, section 4.3. */
-#include "collectives/schedules/writers.h"
+#include "collectives/schedules/algorithm.h"
 
 enum { PAIRWISE_UNDER_WAY = 8, LINEAR_UNDER_WAY = 64 };
 
@@ -108,13 +108,32 @@ static void alltoall(const xyl_problem_t *problem, xyl_schedule_t *schedule,
         exchange(problem, schedule);
 }
 
-void xyl_alltoall_pairwise(const xyl_problem_t *problem,
-                           xyl_schedule_t *schedule)
+static void alltoall_pairwise(const xyl_problem_t *problem,
+                              xyl_schedule_t *schedule)
 {
     alltoall(problem, schedule, PAIRWISE_UNDER_WAY);
 }
 
-void xyl_alltoall_linear(const xyl_problem_t *problem, xyl_schedule_t *schedule)
+static void alltoall_linear(const xyl_problem_t *problem,
+                            xyl_schedule_t *schedule)
 {
     alltoall(problem, schedule, LINEAR_UNDER_WAY);
 }
+
+const xyl_algorithm_t xyl_algorithm_alltoall_pairwise = {
+    .name = "pairwise",
+    .help = "one partner per step (Thakur 2005)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(ALLTOALL) | XYL_COLL_BIT(ALLTOALLV) |
+             XYL_COLL_BIT(ALLTOALLW),
+    .write = alltoall_pairwise,
+};
+
+const xyl_algorithm_t xyl_algorithm_alltoall_linear = {
+    .name = "linear",
+    .help = "all at once, straight (Thakur et al. 2005)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(ALLTOALL) | XYL_COLL_BIT(ALLTOALLV) |
+             XYL_COLL_BIT(ALLTOALLW),
+    .write = alltoall_linear,
+};

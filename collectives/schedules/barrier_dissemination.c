@@ -2,10 +2,10 @@
  * j = 1 ... radix - 1, and hears from as many before it. Any number of ranks.
  * Hensgen, Finkel, Manber, Two algorithms for barrier synchronization, 1988;
  * with a radix as in n-way dissemination, Hoefler et al., 2006. */
-#include "collectives/schedules/writers.h"
+#include "collectives/schedules/algorithm.h"
 
-void xyl_barrier_dissemination(const xyl_problem_t *problem,
-                               xyl_schedule_t *schedule)
+static void barrier_dissemination(const xyl_problem_t *problem,
+                                  xyl_schedule_t *schedule)
 {
     const xyl_position_t none = {XYL_BUFFER_TEMP, 0, 0};
     uint32_t ranks = problem->ranks, rank = problem->rank;
@@ -32,3 +32,12 @@ void xyl_barrier_dissemination(const xyl_problem_t *problem,
         }
     }
 }
+
+const xyl_algorithm_t xyl_algorithm_barrier_dissemination = {
+    .name = "dissemination",
+    .help = "radix - 1 partners per round (Hensgen et al. 1988)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(BARRIER),
+    .radix = {2, 2, 64},
+    .write = barrier_dissemination,
+};

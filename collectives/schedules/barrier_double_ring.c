@@ -3,12 +3,12 @@
  * and 2 * ranks rounds: what others are measured against.
  * Among the barriers of Open MPI: Gabriel et al., Open MPI: goals, concept, and
  * design of a next generation MPI implementation, 2004. */
-#include "collectives/schedules/writers.h"
+#include "collectives/schedules/algorithm.h"
 
 enum { LAPS = 2 };
 
-void xyl_barrier_double_ring(const xyl_problem_t *problem,
-                             xyl_schedule_t *schedule)
+static void barrier_double_ring(const xyl_problem_t *problem,
+                                xyl_schedule_t *schedule)
 {
     const xyl_position_t none = {XYL_BUFFER_TEMP, 0, 0};
     uint32_t ranks = problem->ranks, rank = problem->rank, lap;
@@ -24,3 +24,11 @@ void xyl_barrier_double_ring(const xyl_problem_t *problem,
             xyl_schedule_send(schedule, next, lap, none, 0, token);
     }
 }
+
+const xyl_algorithm_t xyl_algorithm_barrier_double_ring = {
+    .name = "double_ring",
+    .help = "a token goes round twice (Gabriel et al. 2004)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(BARRIER),
+    .write = barrier_double_ring,
+};

@@ -3,7 +3,7 @@
  * with 2 * (ranks - 1) messages in all. Any number of ranks.
  * Hensgen, Finkel, Manber, Two algorithms for barrier synchronization, 1988:
  * the tournament barrier, here with a radix. */
-#include "collectives/schedules/writers.h"
+#include "collectives/schedules/algorithm.h"
 
 #include <assert.h>
 
@@ -11,7 +11,8 @@
 
 enum { LABEL_UP, LABEL_DOWN };
 
-void xyl_barrier_knomial(const xyl_problem_t *problem, xyl_schedule_t *schedule)
+static void barrier_knomial(const xyl_problem_t *problem,
+                            xyl_schedule_t *schedule)
 {
     const xyl_position_t none = {XYL_BUFFER_TEMP, 0, 0};
     uint64_t ranks = problem->ranks, rank = problem->rank, child;
@@ -39,3 +40,12 @@ void xyl_barrier_knomial(const xyl_problem_t *problem, xyl_schedule_t *schedule)
             xyl_schedule_send(schedule, (uint32_t)child, LABEL_DOWN, none, 0,
                               heard);
 }
+
+const xyl_algorithm_t xyl_algorithm_barrier_knomial = {
+    .name = "knomial",
+    .help = "up a tree and down again (Hensgen et al. 1988)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(BARRIER),
+    .radix = {2, 2, 64},
+    .write = barrier_knomial,
+};

@@ -3,14 +3,14 @@
  * the end is told by it.
  * Thakur, Rabenseifner, Gropp, Optimization of collective communication
  * operations in MPICH, 2005, section 4.5, with nothing to combine. */
-#include "collectives/schedules/writers.h"
+#include "collectives/schedules/algorithm.h"
 
 #include "collectives/schedules/fold.h"
 
 enum { LABEL_FOLD, LABEL_UNFOLD, LABEL_ROUND };
 
-void xyl_barrier_recursive_doubling(const xyl_problem_t *problem,
-                                    xyl_schedule_t *schedule)
+static void barrier_recursive_doubling(const xyl_problem_t *problem,
+                                       xyl_schedule_t *schedule)
 {
     const xyl_position_t none = {XYL_BUFFER_TEMP, 0, 0};
     xyl_fold_t fold = xyl_fold(problem->rank, problem->ranks);
@@ -37,3 +37,11 @@ void xyl_barrier_recursive_doubling(const xyl_problem_t *problem,
     if (fold.partner != problem->rank)
         xyl_schedule_send(schedule, fold.partner, LABEL_UNFOLD, none, 0, heard);
 }
+
+const xyl_algorithm_t xyl_algorithm_barrier_recursive_doubling = {
+    .name = "recursive_doubling",
+    .help = "all tell all, log2 rounds (Thakur et al. 2005)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(BARRIER),
+    .write = barrier_recursive_doubling,
+};

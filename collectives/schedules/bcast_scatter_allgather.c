@@ -13,7 +13,7 @@
  * Optimization of collective communication operations in MPICH, 2005, section
  * 4.2; without the parts that are there already: Zhou, Marjanovic, Niethammer,
  * Gracia, A bandwidth-saving optimization for MPI broadcast, 2015. */
-#include "collectives/schedules/writers.h"
+#include "collectives/schedules/algorithm.h"
 
 #include "collectives/schedules/fold.h"
 #include "collectives/schedules/knomial.h"
@@ -109,8 +109,8 @@ static uint32_t distance_from_root(const xyl_problem_t *problem)
                   problem->ranks);
 }
 
-void xyl_bcast_scatter_ring(const xyl_problem_t *problem,
-                            xyl_schedule_t *schedule)
+static void bcast_scatter_ring(const xyl_problem_t *problem,
+                               xyl_schedule_t *schedule)
 {
     uint32_t ranks = problem->ranks, place = distance_from_root(problem);
     spread_t spread = {problem, schedule, {.ranks = ranks, .place = place}};
@@ -159,8 +159,8 @@ static void doubling_apart(const spread_t *spread)
         recv_parts(spread, from, label, doubling_gain(spread->fold.place, bit));
 }
 
-void xyl_bcast_scatter_allgather(const xyl_problem_t *problem,
-                                 xyl_schedule_t *schedule)
+static void bcast_scatter_allgather(const xyl_problem_t *problem,
+                                    xyl_schedule_t *schedule)
 {
     uint32_t distance = distance_from_root(problem), bit, label = LABEL_GATHER;
     uint32_t peer, place, partner;
@@ -189,3 +189,19 @@ void xyl_bcast_scatter_allgather(const xyl_problem_t *problem,
         ready = xyl_schedule_join(schedule, ready, recv);
     }
 }
+
+const xyl_algorithm_t xyl_algorithm_bcast_scatter_ring = {
+    .name = "scatter_ring",
+    .help = "scatter, then round the ring (Barnett et al. 1994)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(BCAST),
+    .write = bcast_scatter_ring,
+};
+
+const xyl_algorithm_t xyl_algorithm_bcast_scatter_allgather = {
+    .name = "scatter_allgather",
+    .help = "scatter, then recursive doubling (Thakur et al. 2005)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(BCAST),
+    .write = bcast_scatter_allgather,
+};

@@ -11,9 +11,9 @@
  * broadcast, all-broadcast, reduction and all-reduction, 2024. */
 #include <stdlib.h>
 
+#include "collectives/schedules/algorithm.h"
 #include "collectives/schedules/circulant.h"
 #include "collectives/schedules/inbox.h"
-#include "collectives/schedules/writers.h"
 #include "runtime/base/status.h"
 
 enum { SENDS_OF_ROOT = 4 /* under way at once: earlier blocks come first */ };
@@ -162,7 +162,8 @@ static void bcast_round(circulation_t *c, uint64_t round)
                               block_count(c, in), XYL_ACTION_NONE);
 }
 
-void xyl_bcast_circulant(const xyl_problem_t *problem, xyl_schedule_t *schedule)
+static void bcast_circulant(const xyl_problem_t *problem,
+                            xyl_schedule_t *schedule)
 {
     circulation_t c;
     uint64_t round;
@@ -224,8 +225,8 @@ static uint64_t arrivals_count(const circulation_t *c)
     return arrivals;
 }
 
-void xyl_reduce_circulant(const xyl_problem_t *problem,
-                          xyl_schedule_t *schedule)
+static void reduce_circulant(const xyl_problem_t *problem,
+                             xyl_schedule_t *schedule)
 {
     circulation_t c;
     uint64_t round, arrivals;
@@ -246,3 +247,21 @@ void xyl_reduce_circulant(const xyl_problem_t *problem,
         reduce_round(&c, round);
     free(c.ready);
 }
+
+const xyl_algorithm_t xyl_algorithm_bcast_circulant = {
+    .name = "circulant",
+    .help = "round-optimal in many blocks (Traff 2024)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(BCAST),
+    .needs = XYL_TAKES_SEGMENTS,
+    .write = bcast_circulant,
+};
+
+const xyl_algorithm_t xyl_algorithm_reduce_circulant = {
+    .name = "circulant",
+    .help = "round-optimal in many blocks (Traff 2024)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(REDUCE),
+    .needs = XYL_NEEDS_COMMUTATIVE | XYL_TAKES_SEGMENTS,
+    .write = reduce_circulant,
+};

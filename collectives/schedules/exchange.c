@@ -45,7 +45,7 @@ xylem_status_t xyl_frame_create(xylem_team_t *team,
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
     xylem_coll_args_t frame = *args;
-    xyl_plan_t plan = {.tree = XYLEM_TREE_AUTO};
+    xyl_plan_t plan = {.tree = NULL};
     int is_root = traits->has_root && team->rank == args->root;
     int has_input = args->coll == XYLEM_COLL_BCAST
                         ? is_root

@@ -3,18 +3,11 @@
 #ifndef XYL_COLLECTIVES_SCHEDULES_EXCHANGE_H
 #define XYL_COLLECTIVES_SCHEDULES_EXCHANGE_H
 
+#include "collectives/choose/choose.h"
 #include "collectives/data/call.h"
 #include "collectives/schedules/algorithm.h"
 #include "collectives/stages/collective.h"
 #include "runtime/core/team.h"
-
-/* What has been chosen. */
-typedef struct xyl_choice {
-    const xyl_algorithm_t *algorithm; /* NULL: tree stages */
-    xylem_tree_t tree;                /* of them; AUTO: xyl_select decides */
-    uint32_t radix;
-    size_t segment_bytes; /* 0: not cut, or xyl_select decides */
-} xyl_choice_t;
 
 /* The part of a problem that is equal on all ranks: what selection looks at. */
 void xyl_problem_outline(xylem_team_t *team, const xylem_coll_args_t *args,

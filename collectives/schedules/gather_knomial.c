@@ -5,7 +5,7 @@
  * Chan, Heimlich, Purkayastha, van de Geijn, Collective communication: theory,
  * practice, and experience, 2007: the gather on a minimum spanning tree, here
  * with a radix. */
-#include "collectives/schedules/writers.h"
+#include "collectives/schedules/algorithm.h"
 
 #include <assert.h>
 
@@ -73,7 +73,8 @@ static xyl_position_t collect(const xyl_problem_t *problem,
     return all;
 }
 
-void xyl_gather_knomial(const xyl_problem_t *problem, xyl_schedule_t *schedule)
+static void gather_knomial(const xyl_problem_t *problem,
+                           xyl_schedule_t *schedule)
 {
     uint64_t ranks = problem->ranks, count = problem->count;
     uint64_t place = (problem->rank + ranks - problem->root) % ranks;
@@ -104,3 +105,12 @@ void xyl_gather_knomial(const xyl_problem_t *problem, xyl_schedule_t *schedule)
                           xyl_position_plus(all, count * first),
                           count * (span - first), ready[1]);
 }
+
+const xyl_algorithm_t xyl_algorithm_gather_knomial = {
+    .name = "knomial",
+    .help = "up a tree, subtrees in one message (Chan et al. 2007)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(GATHER),
+    .radix = {2, 2, 64},
+    .write = gather_knomial,
+};

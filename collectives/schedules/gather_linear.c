@@ -3,11 +3,12 @@
  * ranks.
  * The linear gather of Open MPI: Gabriel et al., Open MPI: goals, concept, and
  * design of a next generation MPI implementation, 2004. */
-#include "collectives/schedules/writers.h"
+#include "collectives/schedules/algorithm.h"
 
 enum { RECVS_UNDER_WAY = 32 };
 
-void xyl_gather_linear(const xyl_problem_t *problem, xyl_schedule_t *schedule)
+static void gather_linear(const xyl_problem_t *problem,
+                          xyl_schedule_t *schedule)
 {
     const xyl_position_t own = {XYL_BUFFER_SEND, 0, 0};
     uint32_t ranks = problem->ranks, step, peer;
@@ -34,3 +35,11 @@ void xyl_gather_linear(const xyl_problem_t *problem, xyl_schedule_t *schedule)
             xyl_schedule_recv(schedule, peer, 0, to, count, XYL_ACTION_NONE);
     }
 }
+
+const xyl_algorithm_t xyl_algorithm_gather_linear = {
+    .name = "linear",
+    .help = "each straight to the root (Gabriel et al. 2004)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(GATHER) | XYL_COLL_BIT(GATHERV),
+    .write = gather_linear,
+};

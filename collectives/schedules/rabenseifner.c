@@ -5,8 +5,8 @@
  * operations need not be commutative. Of the ranks beyond the largest power of
  * two, each first gives all to its neighbour. For long messages.
  * Rabenseifner, Optimization of collective reduction operations, 2004. */
+#include "collectives/schedules/algorithm.h"
 #include "collectives/schedules/fold.h"
-#include "collectives/schedules/writers.h"
 
 enum {
     LABEL_FOLD,
@@ -238,8 +238,8 @@ static void allgather(halving_t *halving, uint32_t rounds)
                           problem->count, halving->ready);
 }
 
-void xyl_reduce_rabenseifner(const xyl_problem_t *problem,
-                             xyl_schedule_t *schedule)
+static void reduce_rabenseifner(const xyl_problem_t *problem,
+                                xyl_schedule_t *schedule)
 {
     halving_t halving = {.problem = problem,
                          .schedule = schedule,
@@ -271,3 +271,19 @@ void xyl_reduce_rabenseifner(const xyl_problem_t *problem,
     else
         allgather(&halving, rounds);
 }
+
+const xyl_algorithm_t xyl_algorithm_reduce_rabenseifner = {
+    .name = "rabenseifner",
+    .help = "recursive halving, then a gather (Rabenseifner 2004)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(REDUCE),
+    .write = reduce_rabenseifner,
+};
+
+const xyl_algorithm_t xyl_algorithm_allreduce_rabenseifner = {
+    .name = "rabenseifner",
+    .help = "recursive halving, then doubling (Rabenseifner 2004)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(ALLREDUCE),
+    .write = reduce_rabenseifner,
+};

@@ -10,8 +10,8 @@
  * 2024. */
 #include <assert.h>
 
+#include "collectives/schedules/algorithm.h"
 #include "collectives/schedules/parts.h"
-#include "collectives/schedules/writers.h"
 
 enum {
     ROUNDS_MAX = 32,
@@ -315,8 +315,8 @@ static void return_results(circulant_t *circulant, const uint32_t *held,
     }
 }
 
-void xyl_reduce_parts_circulant(const xyl_problem_t *problem,
-                                xyl_schedule_t *schedule)
+static void reduce_parts_circulant(const xyl_problem_t *problem,
+                                   xyl_schedule_t *schedule)
 {
     uint32_t ranks = problem->ranks, held[ROUNDS_MAX + 2], rounds = 0, i;
     uint64_t all = xyl_parts_at(problem, ranks);
@@ -347,3 +347,21 @@ void xyl_reduce_parts_circulant(const xyl_problem_t *problem,
     if (problem->coll == XYLEM_COLL_ALLREDUCE)
         return_results(&circulant, held, rounds);
 }
+
+const xyl_algorithm_t xyl_algorithm_allreduce_circulant = {
+    .name = "circulant",
+    .help = "halving and doubling for any number of ranks (Traff 2024)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(ALLREDUCE),
+    .needs = XYL_NEEDS_COMMUTATIVE,
+    .write = reduce_parts_circulant,
+};
+
+const xyl_algorithm_t xyl_algorithm_reduce_scatter_circulant = {
+    .name = "circulant",
+    .help = "halving for any number of ranks (Traff 2024)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(REDUCE_SCATTER) | XYL_COLL_BIT(REDUCE_SCATTER_BLOCK),
+    .needs = XYL_NEEDS_COMMUTATIVE,
+    .write = reduce_parts_circulant,
+};

@@ -1,10 +1,11 @@
 /* Reduce: all send to the root, which combines what it gets with what it has,
  * first the ranks before it, nearest first, then those behind it. For few
  * ranks, and where the root has time. */
+#include "collectives/schedules/algorithm.h"
 #include "collectives/schedules/inbox.h"
-#include "collectives/schedules/writers.h"
 
-void xyl_reduce_linear(const xyl_problem_t *problem, xyl_schedule_t *schedule)
+static void reduce_linear(const xyl_problem_t *problem,
+                          xyl_schedule_t *schedule)
 {
     const xyl_position_t own = {XYL_BUFFER_SEND, 0, 0},
                          result = {XYL_BUFFER_RECV, 0, 0};
@@ -36,3 +37,11 @@ void xyl_reduce_linear(const xyl_problem_t *problem, xyl_schedule_t *schedule)
         xyl_inbox_give(&inbox, ready);
     }
 }
+
+const xyl_algorithm_t xyl_algorithm_reduce_linear = {
+    .name = "linear",
+    .help = "each straight to the root (Gabriel et al. 2004)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(REDUCE),
+    .write = reduce_linear,
+};

@@ -8,9 +8,9 @@
  * Patarasuk, Yuan, Bandwidth optimal all-reduce algorithms for clusters of
  * workstations, 2009; the ring reduce_scatter of Thakur, Rabenseifner, Gropp,
  * 2005. */
+#include "collectives/schedules/algorithm.h"
 #include "collectives/schedules/inbox.h"
 #include "collectives/schedules/parts.h"
-#include "collectives/schedules/writers.h"
 
 /* Segments of a part that are under way at once. A place in the inbox is free
  * again when the next rank has one for the same segment, which it takes so many
@@ -194,7 +194,7 @@ static void late_write(ring_t *ring)
     xyl_schedule_order(ring->schedule, copy, ring->read);
 }
 
-void xyl_reduce_ring(const xyl_problem_t *problem, xyl_schedule_t *schedule)
+static void reduce_ring(const xyl_problem_t *problem, xyl_schedule_t *schedule)
 {
     uint32_t ranks = problem->ranks, rank = problem->rank, i;
     ring_t ring = {.problem = problem,
@@ -232,3 +232,21 @@ void xyl_reduce_ring(const xyl_problem_t *problem, xyl_schedule_t *schedule)
         lanes_write(&ring, i);
     late_write(&ring);
 }
+
+const xyl_algorithm_t xyl_algorithm_allreduce_ring = {
+    .name = "ring",
+    .help = "parts go twice round the ring (Patarasuk, Yuan 2009)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(ALLREDUCE),
+    .needs = XYL_NEEDS_COMMUTATIVE | XYL_TAKES_SEGMENTS,
+    .write = reduce_ring,
+};
+
+const xyl_algorithm_t xyl_algorithm_reduce_scatter_ring = {
+    .name = "ring",
+    .help = "parts go round the ring (Thakur et al. 2005)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(REDUCE_SCATTER) | XYL_COLL_BIT(REDUCE_SCATTER_BLOCK),
+    .needs = XYL_NEEDS_COMMUTATIVE | XYL_TAKES_SEGMENTS,
+    .write = reduce_ring,
+};

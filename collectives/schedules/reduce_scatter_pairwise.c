@@ -3,9 +3,9 @@
  * then from those behind it, farthest first; the two sums are joined in the
  * end, so operations need not be commutative. For long blocks.
  * Thakur, Rabenseifner, Gropp, 2005, section 4.4. */
+#include "collectives/schedules/algorithm.h"
 #include "collectives/schedules/inbox.h"
 #include "collectives/schedules/parts.h"
-#include "collectives/schedules/writers.h"
 
 enum { STEPS_UNDER_WAY = XYL_INBOX_PLACES };
 
@@ -91,8 +91,8 @@ static void result_write(pairwise_t *pairwise)
     xyl_schedule_order(schedule, ready, pairwise->sent);
 }
 
-void xyl_reduce_scatter_pairwise(const xyl_problem_t *problem,
-                                 xyl_schedule_t *schedule)
+static void reduce_scatter_pairwise(const xyl_problem_t *problem,
+                                    xyl_schedule_t *schedule)
 {
     uint32_t ranks = problem->ranks, rank = problem->rank, step;
     pairwise_t pairwise = {.problem = problem,
@@ -116,3 +116,11 @@ void xyl_reduce_scatter_pairwise(const xyl_problem_t *problem,
     }
     result_write(&pairwise);
 }
+
+const xyl_algorithm_t xyl_algorithm_reduce_scatter_pairwise = {
+    .name = "pairwise",
+    .help = "one partner per step (Thakur et al. 2005)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(REDUCE_SCATTER) | XYL_COLL_BIT(REDUCE_SCATTER_BLOCK),
+    .write = reduce_scatter_pairwise,
+};

@@ -5,9 +5,9 @@
  * its block from it. log2 rounds; the first partner is the farthest, so
  * operations have to be commutative. For short vectors.
  * Thakur, Rabenseifner, Gropp, 2005, section 4.4. */
+#include "collectives/schedules/algorithm.h"
 #include "collectives/schedules/fold.h"
 #include "collectives/schedules/parts.h"
-#include "collectives/schedules/writers.h"
 
 enum { LABEL_FOLD, LABEL_UNFOLD, LABEL_ROUND };
 
@@ -133,8 +133,8 @@ static void result_write(halving_t *halving)
                           halving->ready);
 }
 
-void xyl_reduce_scatter_recursive_halving(const xyl_problem_t *problem,
-                                          xyl_schedule_t *schedule)
+static void reduce_scatter_recursive_halving(const xyl_problem_t *problem,
+                                             xyl_schedule_t *schedule)
 {
     halving_t halving = {
         problem,
@@ -158,3 +158,12 @@ void xyl_reduce_scatter_recursive_halving(const xyl_problem_t *problem,
                     round);
     result_write(&halving);
 }
+
+const xyl_algorithm_t xyl_algorithm_reduce_scatter_recursive_halving = {
+    .name = "recursive_halving",
+    .help = "half of the rest per round (Thakur et al. 2005)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(REDUCE_SCATTER) | XYL_COLL_BIT(REDUCE_SCATTER_BLOCK),
+    .needs = XYL_NEEDS_COMMUTATIVE,
+    .write = reduce_scatter_recursive_halving,
+};

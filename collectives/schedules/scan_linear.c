@@ -2,8 +2,8 @@
  * neighbour, combines it with its own and passes it on, segment by segment:
  * with many segments all ranks work at once. For long messages and few ranks.
  */
+#include "collectives/schedules/algorithm.h"
 #include "collectives/schedules/inbox.h"
-#include "collectives/schedules/writers.h"
 
 typedef struct chain {
     const xyl_problem_t *problem;
@@ -92,7 +92,7 @@ static void exscan_segment(chain_t *chain, uint32_t label, uint64_t at,
                    xyl_schedule_copy(schedule, result, theirs, count, send));
 }
 
-void xyl_scan_linear(const xyl_problem_t *problem, xyl_schedule_t *schedule)
+static void scan_linear(const xyl_problem_t *problem, xyl_schedule_t *schedule)
 {
     chain_t chain = {.problem = problem, .schedule = schedule};
     uint64_t segment = xyl_segment_count(problem), at, count, segments;
@@ -117,3 +117,12 @@ void xyl_scan_linear(const xyl_problem_t *problem, xyl_schedule_t *schedule)
             exscan_segment(&chain, label, at, count);
     }
 }
+
+const xyl_algorithm_t xyl_algorithm_scan_linear = {
+    .name = "linear",
+    .help = "from rank to rank, in segments",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(SCAN) | XYL_COLL_BIT(EXSCAN),
+    .needs = XYL_TAKES_SEGMENTS,
+    .write = scan_linear,
+};

@@ -7,7 +7,7 @@
  * messages.
  * Hillis, Steele, Data parallel algorithms, 1986; the exscan: Traff,
  * 123-doubling algorithms for the exclusive scan, 2025. */
-#include "collectives/schedules/writers.h"
+#include "collectives/schedules/algorithm.h"
 
 typedef struct doubling {
     const xyl_problem_t *problem;
@@ -133,8 +133,8 @@ static void exscan(doubling_t *doubling)
     }
 }
 
-void xyl_scan_recursive_doubling(const xyl_problem_t *problem,
-                                 xyl_schedule_t *schedule)
+static void scan_recursive_doubling(const xyl_problem_t *problem,
+                                    xyl_schedule_t *schedule)
 {
     doubling_t doubling = {problem, schedule, own, XYL_ACTION_NONE,
                            XYL_ACTION_NONE};
@@ -146,3 +146,19 @@ void xyl_scan_recursive_doubling(const xyl_problem_t *problem,
     else
         exscan(&doubling);
 }
+
+const xyl_algorithm_t xyl_algorithm_scan_recursive_doubling = {
+    .name = "recursive_doubling",
+    .help = "sums of twice as many (Hillis, Steele 1986)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(SCAN),
+    .write = scan_recursive_doubling,
+};
+
+const xyl_algorithm_t xyl_algorithm_exscan_recursive_doubling = {
+    .name = "recursive_doubling",
+    .help = "sums of 1, 3, 6, 12, ... ranks (Traff 2025)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(EXSCAN),
+    .write = scan_recursive_doubling,
+};

@@ -6,7 +6,7 @@
  * Chan, Heimlich, Purkayastha, van de Geijn, Collective communication: theory,
  * practice, and experience, 2007: the scatter on a minimum spanning tree, here
  * with a radix. */
-#include "collectives/schedules/writers.h"
+#include "collectives/schedules/algorithm.h"
 
 #include <assert.h>
 
@@ -68,7 +68,8 @@ static void hand_down(const xyl_problem_t *problem, xyl_schedule_t *schedule,
                       ready[0]);
 }
 
-void xyl_scatter_knomial(const xyl_problem_t *problem, xyl_schedule_t *schedule)
+static void scatter_knomial(const xyl_problem_t *problem,
+                            xyl_schedule_t *schedule)
 {
     uint64_t ranks = problem->ranks, count = problem->count;
     uint64_t place = (problem->rank + ranks - problem->root) % ranks;
@@ -101,3 +102,12 @@ void xyl_scatter_knomial(const xyl_problem_t *problem, xyl_schedule_t *schedule)
     if (span > 1)
         hand_down(problem, schedule, place, all, first, ready);
 }
+
+const xyl_algorithm_t xyl_algorithm_scatter_knomial = {
+    .name = "knomial",
+    .help = "down a tree, subtrees in one message (Chan et al. 2007)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(SCATTER),
+    .radix = {2, 2, 64},
+    .write = scatter_knomial,
+};

@@ -2,11 +2,12 @@
  * per rank, no copies: for long blocks and few ranks.
  * The linear scatter of Open MPI: Gabriel et al., Open MPI: goals, concept, and
  * design of a next generation MPI implementation, 2004. */
-#include "collectives/schedules/writers.h"
+#include "collectives/schedules/algorithm.h"
 
 enum { SENDS_UNDER_WAY = 32 };
 
-void xyl_scatter_linear(const xyl_problem_t *problem, xyl_schedule_t *schedule)
+static void scatter_linear(const xyl_problem_t *problem,
+                           xyl_schedule_t *schedule)
 {
     const xyl_position_t own = {XYL_BUFFER_RECV, 0, 0};
     uint32_t ranks = problem->ranks, step, peer;
@@ -33,3 +34,11 @@ void xyl_scatter_linear(const xyl_problem_t *problem, xyl_schedule_t *schedule)
             xyl_schedule_send(schedule, peer, 0, from, count, XYL_ACTION_NONE);
     }
 }
+
+const xyl_algorithm_t xyl_algorithm_scatter_linear = {
+    .name = "linear",
+    .help = "from the root straight to each (Gabriel et al. 2004)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(SCATTER) | XYL_COLL_BIT(SCATTERV),
+    .write = scatter_linear,
+};

@@ -37,7 +37,7 @@ xylem_status_t xyl_collective_create(xylem_team_t *team,
     xylem_status_t status;
 
     if (plan->lanes == 0)
-        params.lanes = plan->tree == XYLEM_TREE_DOUBLE ? 2 : 1;
+        params.lanes = plan->tree != NULL ? plan->tree->halves : 1;
     status =
         xyl_operation_create(team, &params, sizeof *collective, operation_out);
     if (status != XYLEM_OK)

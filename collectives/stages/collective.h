@@ -6,10 +6,11 @@
 #include "collectives/data/op.h"
 #include "collectives/data/sides.h"
 #include "runtime/core/operation.h"
+#include "trees/tree.h"
 
 /* How a collective is run: the outcome of selection. Equal on all ranks. */
 typedef struct xyl_plan {
-    xylem_tree_t tree;
+    const xyl_tree_t *tree; /* NULL: none */
     uint32_t radix;
     uint32_t lanes;      /* 0: as many as the tree has halves */
     int lanes_are_parts; /* each has consecutive segments, else every

@@ -55,8 +55,8 @@ static void topology_shapes(uint32_t radix, xyl_shape_t *shapes)
     uint32_t i;
 
     for (i = 0; i <= XYL_TREE_LEVELS_MAX; i++)
-        shapes[i] = radix < 2 ? (xyl_shape_t){XYLEM_TREE_CHAIN, 0}
-                              : (xyl_shape_t){XYLEM_TREE_KNOMIAL, radix};
+        shapes[i] = radix < 2 ? (xyl_shape_t){&xyl_tree_chain, 0}
+                              : (xyl_shape_t){&xyl_tree_knomial, radix};
 }
 
 /* Writes up to `capacity` children, returns how many there are. */
@@ -66,7 +66,7 @@ static uint32_t compute(const xylem_team_t *team, const xyl_tree_key_t *key,
 {
     xyl_shape_t shapes[XYL_TREE_LEVELS_MAX + 1];
 
-    if (key->shape.tree != XYLEM_TREE_TOPOLOGY) {
+    if (key->shape.tree != &xyl_tree_topology) {
         *parent_out = xyl_tree_parent(key->shape, key->half, team->size,
                                       team->rank, key->root);
         return xyl_tree_children(key->shape, key->half, team->size, team->rank,
@@ -89,7 +89,7 @@ static xylem_status_t remember(xylem_team_t *team, const xyl_tree_key_t *key,
     uint32_t capacity = entry->capacity;
     team_trees_t *state = trees_of(team);
 
-    if (key->shape.tree == XYLEM_TREE_TOPOLOGY && state->map.ranks == 0 &&
+    if (key->shape.tree == &xyl_tree_topology && state->map.ranks == 0 &&
         xyl_team_map_create(team->context->peers, team->world_ranks, team->size,
                             &state->map_memory, &state->map) != XYLEM_OK)
         return XYLEM_ERR_NO_MEMORY;
@@ -127,14 +127,14 @@ xylem_status_t xyl_team_neighbours(xylem_team_t *team,
                                    xyl_neighbours_t *neighbours_out)
 {
     uint32_t hash = (key->root * 31 + key->shape.radix) * 31 +
-                    (uint32_t)key->shape.tree * 2 + key->half;
+                    (uint32_t)((uintptr_t)key->shape.tree >> 3) + key->half;
     xyl_neighbours_t *entry = &trees_of(team)->trees[hash % TREES_MAX];
     uint32_t *children = NULL;
     xylem_status_t status = XYLEM_OK;
 
     pthread_mutex_lock(&team->lock);
     if (entry->children == NULL || !keys_equal(&entry->key, key)) {
-        entry->key.shape.tree = XYLEM_TREE_AUTO; /* until it is filled */
+        entry->key.shape.tree = NULL; /* until it is filled */
         status = remember(team, key, entry);
     }
     if (status == XYLEM_OK) {

@@ -100,8 +100,8 @@ static uint32_t find_in_group(const xyl_tree_spec_t *tree, uint32_t *parent_out,
     xyl_shape_t shape = tree->shape;
     uint32_t i;
 
-    if (shape.tree == XYLEM_TREE_TOPOLOGY)
-        shape.tree = XYLEM_TREE_KNOMIAL;
+    if (shape.tree == &xyl_tree_topology)
+        shape.tree = &xyl_tree_knomial;
     if (tree->map == NULL) {
         *parent_out = xyl_tree_parent(shape, tree->half, group->size,
                                       group->rank, tree->root);

@@ -15,7 +15,7 @@ typedef struct xyl_tree_spec {
     xyl_group_t group;
     xyl_shape_t shape;
     uint32_t root;                 /* in the group */
-    unsigned half;                 /* 1: the second tree of XYLEM_TREE_DOUBLE */
+    unsigned half;                 /* 1: the second of a double tree */
     const xyl_topology_map_t *map; /* of the group; NULL: none */
 } xyl_tree_spec_t;
 

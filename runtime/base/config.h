@@ -26,20 +26,13 @@ enum { XYL_ORDER_FIXED, XYL_ORDER_ARRIVAL };
 /* Values of XYLEM_SHM. */
 enum { XYL_SHM_AUTO, XYL_SHM_OFF };
 
-/* An algorithm with its radix, as one value: "knomial:4", "ring". Codes from
- * XYL_CONFIG_SCHEDULE_FIRST on are no trees. */
-enum { XYL_CONFIG_SCHEDULE_FIRST = 256 };
-#define XYL_CONFIG_TREE(tree, radix) (((uint64_t)(tree) << 32) | (radix))
-#define XYL_CONFIG_TREE_SHAPE(value) ((xylem_tree_t)((value) >> 32))
-#define XYL_CONFIG_TREE_RADIX(value) ((uint32_t)(value))
-
 #define XYL_CONFIG_NO_CORE UINT64_MAX
 
 /* Of XYLEM_NODE_GROUPS; others are numbers of seats, 0 is off. */
 #define XYL_CONFIG_GROUPS_AUTO UINT64_MAX
 
-/* The value of a PATH or NET is the address of its text, 0 for none or auto: it
- * lives as long as the environment or the strings that were read. */
+/* The value of a PATH or TEXT is the address of its text, 0 for none or auto:
+ * it lives as long as the environment or the strings that were read. */
 
 /* field, NAME, type, default, same on all ranks, help */
 #define XYL_CONFIG_MAP(X)                                                      \
@@ -50,7 +43,7 @@ enum { XYL_CONFIG_SCHEDULE_FIRST = 256 };
     X(bootstrap, BOOTSTRAP, BOOTSTRAP, "auto", 0,                              \
       "How ranks find each other: auto (PMIx under a launcher), pmix or "      \
       "single.")                                                               \
-    X(net, NET, NET, "auto", 0,                                                \
+    X(net, NET, TEXT, "auto", 0,                                               \
       "What carries messages between ranks: auto (the first net that works) "  \
       "or the name of one, of those that xylem-info lists.")                   \
     X(progress, PROGRESS, PROGRESS, "auto", 0,                                 \
@@ -105,31 +98,13 @@ enum { XYL_CONFIG_SCHEDULE_FIRST = 256 };
     X(recv_window, RECV_WINDOW, COUNT, "0", 1,                                 \
       "M, the receives posted from one peer (1 ... 64); 0: the library's "     \
       "choice.")                                                               \
-    X(bcast, BCAST, ALGORITHM, "auto", 1,                                      \
-      "Algorithm of broadcasts, as \"name\" or \"name:radix\"; "               \
-      "docs/algorithms.md "                                                    \
-      "lists them. Trees are flat, chain, kchain:K, binary, kary:K, "          \
-      "binomial, "                                                             \
-      "knomial:K, inorder, double, bine and topology:K.")                      \
-    X(reduce, REDUCE, ALGORITHM, "auto", 1, "The same for reductions.")        \
-    X(allreduce, ALLREDUCE, ALGORITHM, "auto", 1, "The same for allreduce.")   \
-    X(barrier, BARRIER, ALGORITHM, "auto", 1, "The same for barrier.")         \
-    X(gather, GATHER, ALGORITHM, "auto", 1, "The same for gather.")            \
-    X(gatherv, GATHERV, ALGORITHM, "auto", 1, "The same for gatherv.")         \
-    X(scatter, SCATTER, ALGORITHM, "auto", 1, "The same for scatter.")         \
-    X(scatterv, SCATTERV, ALGORITHM, "auto", 1, "The same for scatterv.")      \
-    X(allgather, ALLGATHER, ALGORITHM, "auto", 1, "The same for allgather.")   \
-    X(allgatherv, ALLGATHERV, ALGORITHM, "auto", 1,                            \
-      "The same for allgatherv.")                                              \
-    X(alltoall, ALLTOALL, ALGORITHM, "auto", 1, "The same for alltoall.")      \
-    X(alltoallv, ALLTOALLV, ALGORITHM, "auto", 1, "The same for alltoallv.")   \
-    X(alltoallw, ALLTOALLW, ALGORITHM, "auto", 1, "The same for alltoallw.")   \
-    X(reduce_scatter, REDUCE_SCATTER, ALGORITHM, "auto", 1,                    \
-      "The same for reduce_scatter.")                                          \
-    X(reduce_scatter_block, REDUCE_SCATTER_BLOCK, ALGORITHM, "auto", 1,        \
-      "The same for reduce_scatter_block.")                                    \
-    X(scan, SCAN, ALGORITHM, "auto", 1, "The same for scan.")                  \
-    X(exscan, EXSCAN, ALGORITHM, "auto", 1, "The same for exscan.")            \
+    X(algorithms, ALGORITHMS, TEXT, "auto", 1,                                 \
+      "Algorithms by collective, and by bytes if wanted: "                     \
+      "\"bcast=knomial:4,allreduce@0-4K=recursive_doubling\"; the first that " \
+      "fits a call is taken. docs/algorithms.md lists them.")                  \
+    X(tuning, TUNING, PATH, "none", 1,                                         \
+      "A file of rules that come before those of the built-in table; "         \
+      "docs/tuning.md says what stands in it. Its content must be equal.")     \
     X(reduce_order, REDUCE_ORDER, ORDER, "fixed", 1,                           \
       "Order in which reductions combine: fixed (equal calls give equal "      \
       "bits) or arrival (whoever comes adds and waits for fewer; sums of "     \
@@ -171,12 +146,6 @@ xylem_status_t xyl_config_load(const char *const *settings,
  * the rest is read. A value that cannot be read is left to xyl_config_load. */
 void xyl_config_apply_log(const char *const *settings);
 
-/* "knomial:4" to and from a value of XYL_CONFIG_TREE. */
-xylem_status_t xyl_config_parse_algorithm(const char *text,
-                                          uint64_t *value_out);
-void xyl_config_print_algorithm(uint64_t value, char *text);
-/* The name alone, without radix; NULL: auto. */
-const char *xyl_config_algorithm_name(uint64_t value);
 /* "128K", "4M", "8": bytes. */
 xylem_status_t xyl_config_parse_bytes(const char *text, uint64_t *value_out);
 

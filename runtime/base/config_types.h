@@ -17,8 +17,7 @@
     X(GROUPS)                                                                  \
     X(BYTES)                                                                   \
     X(PATH)                                                                    \
-    X(NET)                                                                     \
-    X(ALGORITHM)
+    X(TEXT)
 
 #define XYL_CONFIG_TYPE_DECLARE(type)                                          \
     xylem_status_t xyl_config_parse_##type(const char *text,                   \

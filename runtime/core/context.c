@@ -143,8 +143,9 @@ static xylem_status_t frame_create(const xyl_modules_t *modules,
     pthread_mutex_init(&context->lock, NULL);
     xyl_heap_init(&context->heap);
     xyl_context_failures_init(context);
-    xyl_modules_context_begins(context);
-    status = xyl_context_switches_read(context);
+    status = xyl_modules_context_begins(context);
+    if (status == XYLEM_OK)
+        status = xyl_context_switches_read(context);
     if (status != XYLEM_OK)
         frame_destroy(context);
     else

@@ -37,14 +37,16 @@ void xyl_modules_attach(const xyl_modules_t *modules, xyl_owner_t owner,
     (void)lay_out(modules, owner, bytes, memory, attached);
 }
 
-void xyl_modules_context_begins(xylem_context_t *context)
+xylem_status_t xyl_modules_context_begins(xylem_context_t *context)
 {
     const xyl_modules_t *modules = context->modules;
+    xylem_status_t status = XYLEM_OK;
     unsigned i;
 
-    for (i = 0; i < XYL_MODULES_MAX; i++)
+    for (i = 0; i < XYL_MODULES_MAX && status == XYLEM_OK; i++)
         if (modules->all[i] != NULL && modules->all[i]->context_begins != NULL)
-            modules->all[i]->context_begins(context);
+            status = modules->all[i]->context_begins(context);
+    return status;
 }
 
 void xyl_modules_context_ends(xylem_context_t *context)

@@ -23,8 +23,8 @@ typedef struct xyl_module {
     const char *name;
     size_t bytes[XYL_OWNERS]; /* of its state: owner->attached[number] */
     /* The context has its engine and its settings, but neither net nor ranks.
-     */
-    void (*context_begins)(xylem_context_t *context);
+     * Where this fails the context ends. */
+    xylem_status_t (*context_begins)(xylem_context_t *context);
     /* Its teams are gone; shared memory is still there. */
     void (*context_ends)(xylem_context_t *context);
     /* Whichever thread gives up the last reference; nothing of the team is
@@ -45,7 +45,8 @@ size_t xyl_modules_bytes(const xyl_modules_t *modules, xyl_owner_t owner,
 void xyl_modules_attach(const xyl_modules_t *modules, xyl_owner_t owner,
                         void *memory, size_t bytes, void **attached);
 
-void xyl_modules_context_begins(xylem_context_t *context);
+/* Until the first failure. */
+xylem_status_t xyl_modules_context_begins(xylem_context_t *context);
 void xyl_modules_context_ends(xylem_context_t *context);
 void xyl_modules_team_ends(xylem_team_t *team);
 

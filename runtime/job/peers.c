@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/base/file.h"
 #include "runtime/base/status.h"
 
 enum { HELLO_MAGIC = 0x78796c31, SETTINGS_MAX = 32 };
@@ -43,23 +44,11 @@ typedef struct hello {
 
 _Static_assert(sizeof(hello_t) % 8 == 0, "what follows is aligned");
 
-static uint64_t hash(uint64_t seed, const void *data, size_t bytes)
-{
-    const unsigned char *at = data;
-    uint64_t value = seed;
-    size_t i;
-
-    /* FNV-1a (Fowler, Noll, Vo). */
-    for (i = 0; i < bytes; i++)
-        value = (value ^ at[i]) * UINT64_C(0x100000001b3);
-    return value;
-}
-
 /* The boot identifier tells machines apart, the namespace of processes tells
  * containers apart: in another one a process number means nothing. */
 static uint64_t machine_identity(void)
 {
-    uint64_t identity = UINT64_C(0xcbf29ce484222325);
+    uint64_t identity = XYL_HASH_SEED;
     char boot[64] = "";
     struct stat space;
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
@@ -71,9 +60,9 @@ static uint64_t machine_identity(void)
     }
     if (boot[0] == '\0')
         gethostname(boot, sizeof boot - 1);
-    identity = hash(identity, boot, strlen(boot));
+    identity = xyl_hash(identity, boot, strlen(boot));
     if (stat("/proc/self/ns/pid", &space) == 0)
-        identity = hash(identity, &space.st_ino, sizeof space.st_ino);
+        identity = xyl_hash(identity, &space.st_ino, sizeof space.st_ino);
     return identity;
 }
 

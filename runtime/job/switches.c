@@ -1,12 +1,12 @@
 #include "runtime/job/switches.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/file.h"
 #include "runtime/base/status.h"
 
 enum { FILE_BYTES_MAX = 16 << 20, TEXT_BYTES = 512 };
@@ -239,17 +239,6 @@ static xylem_status_t read_document(reader_t *reader, json_t *document)
     return read_switches(reader);
 }
 
-/* FNV-1a (Fowler, Noll, Vo). */
-static uint64_t hash(const char *text, size_t bytes)
-{
-    uint64_t value = UINT64_C(0xcbf29ce484222325);
-    size_t i;
-
-    for (i = 0; i < bytes; i++)
-        value = (value ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
-    return value != 0 ? value : 1;
-}
-
 xylem_status_t xyl_switches_parse(const char *file, const char *text,
                                   size_t bytes, xyl_switches_t **switches_out)
 {
@@ -262,7 +251,7 @@ xylem_status_t xyl_switches_parse(const char *file, const char *text,
 
     if (switches == NULL)
         return no_memory();
-    switches->hash = hash(text, bytes);
+    switches->hash = xyl_hash(XYL_HASH_SEED, text, bytes);
     switches->names = json_object();
     switches->nodes = json_object();
     document = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &wrong);
@@ -281,32 +270,18 @@ xylem_status_t xyl_switches_parse(const char *file, const char *text,
     return status;
 }
 
-static xylem_status_t parse_stream(const char *path, FILE *file, char *text,
-                                   xyl_switches_t **switches_out)
-{
-    size_t bytes = fread(text, 1, FILE_BYTES_MAX, file);
-
-    if (ferror(file))
-        return complain(path, "%s", strerror(errno));
-    if (bytes == FILE_BYTES_MAX)
-        return complain(path, "is longer than %d bytes", FILE_BYTES_MAX - 1);
-    return xyl_switches_parse(path, text, bytes, switches_out);
-}
-
 xylem_status_t xyl_switches_read(const char *path,
                                  xyl_switches_t **switches_out)
 {
-    FILE *file = fopen(path, "r");
     xylem_status_t status;
+    size_t bytes;
     char *text;
+    const char *why = xyl_file_read(path, FILE_BYTES_MAX, &text, &bytes);
 
-    if (file == NULL)
-        return complain(path, "%s", strerror(errno));
-    text = malloc(FILE_BYTES_MAX); /* pages that are not read are not there */
-    status = text != NULL ? parse_stream(path, file, text, switches_out)
-                          : no_memory();
+    if (why != NULL)
+        return complain(path, "%s", why);
+    status = xyl_switches_parse(path, text, bytes, switches_out);
     free(text);
-    fclose(file);
     return status;
 }
 

@@ -93,7 +93,7 @@ xylem_coll_args_t calibrate_probe_args(const calibrate_probe_t *probe,
         .segment_bytes = probe->bytes,
         .send_window = probe->window,
         .recv_window = probe->window * 2,
-        .tree = is_flat ? XYLEM_TREE_FLAT : XYLEM_TREE_CHAIN};
+        .algorithm = is_flat ? "flat" : "chain"};
 }
 
 void calibrate_sample_print(const calibrate_sample_t *sample, char *line)

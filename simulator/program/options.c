@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/measure/algorithm.h"
 #include "bench/measure/coll_data.h"
 #include "bench/measure/registry.h"
+#include "bench/measure/window.h"
 #include "bench/measure/worker_options.h"
 #include "simulator/program/words.h"
 
@@ -145,12 +145,18 @@ static int contender_parse(const char *text, struct contender *contender)
     return 0;
 }
 
+static int names_schedule(const struct simulation *simulation)
+{
+    return simulation->tuning.algorithm != NULL &&
+           !registry_is_tree(simulation->tuning.algorithm, simulation->coll);
+}
+
 /* The rivals have trees, of two collectives. */
 static int rivals_can(const struct simulation *simulation)
 {
     return (simulation->coll == XYLEM_COLL_BCAST ||
             simulation->coll == XYLEM_COLL_REDUCE) &&
-           simulation->tuning.algorithm == NULL;
+           !names_schedule(simulation);
 }
 
 static enum cli_result contender_add(struct simulation *simulation,
@@ -169,7 +175,7 @@ static enum cli_result contender_add(struct simulation *simulation,
                      word);
     else if (contender->kind == CONTENDER_EVENT || rivals_can(simulation))
         goto add;
-    else if (simulation->tuning.algorithm != NULL)
+    else if (names_schedule(simulation))
         cli_complain(program, "--impl %s: knows trees only, no algorithm %s",
                      word, simulation->tuning.algorithm);
     else
@@ -343,7 +349,6 @@ static enum cli_result coll_resolve(struct simulation *simulation)
     return CLI_RUN;
 }
 
-/* Trees go by shape and radix, schedules by name. */
 static enum cli_result algorithm_resolve(struct simulation *simulation)
 {
     const char *text = simulation->algorithm, *why;
@@ -352,9 +357,7 @@ static enum cli_result algorithm_resolve(struct simulation *simulation)
                               .root = simulation->root};
     char words[ERROR_BYTES];
 
-    if (text == NULL || strcmp(text, "auto") == 0 ||
-        (coll_has_trees(simulation->coll) &&
-         algorithm_parse(text, &simulation->tuning)))
+    if (text == NULL || strcmp(text, "auto") == 0)
         return CLI_RUN;
     simulation->tuning.algorithm = text;
     why = registry_refusal(text, &call, simulation->ranks,

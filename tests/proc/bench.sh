@@ -129,7 +129,7 @@ test_bench_refusals()
         "${bench[@]}" -c gather --algorithm pairwise
     says "a radix that is not taken" 2 "takes no radix" "${bench[@]}" \
         -c gather --algorithm linear:4
-    says "a radix out of range" 2 "there is no such algorithm" "${bench[@]}" \
+    says "a radix out of range" 2 "takes a radix of 2 ... 64" "${bench[@]}" \
         -c bcast --algorithm knomial:1
     says "a tree where there are none" 2 "there is no such algorithm" \
         "${bench[@]}" -c alltoall --algorithm double

@@ -114,8 +114,7 @@ static void call_net(talk_t *talk, uint32_t round, uint32_t root)
                               .count = 1,
                               .type = XYLEM_UINT64,
                               .root = root,
-                              .tree = XYLEM_TREE_KNOMIAL,
-                              .radix = 2};
+                              .algorithm = "knomial:2"};
     xylem_request_t *request;
 
     fill(talk->recv, 1, talk->rank, round);

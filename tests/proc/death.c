@@ -208,7 +208,7 @@ static void connect_all(const job_t *job)
                               .recv = &value,
                               .count = 1,
                               .type = XYLEM_UINT32,
-                              .tree = XYLEM_TREE_FLAT};
+                              .algorithm = "flat"};
     xylem_request_t *request;
 
     for (args.root = 0; args.root < job->ranks; args.root++) {
@@ -227,7 +227,7 @@ static void tell_victim(const job_t *job, uint32_t victim)
                               .type = XYLEM_UINT32,
                               .op = XYLEM_MAX,
                               .root = victim,
-                              .tree = XYLEM_TREE_FLAT};
+                              .algorithm = "flat"};
     xylem_request_t *request;
     xylem_status_t status;
     uint32_t mine = 0, most;

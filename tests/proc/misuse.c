@@ -101,11 +101,11 @@ static void bad_tuning(const job_t *job)
     const xylem_coll_args_t good = good_args(send, recv, 4);
     xylem_team_t *world = job->world;
 
-    REFUSED(world, "tree", bad.tree = XYLEM_TREE_COUNT);
-    REFUSED(world, "radix", bad.tree = XYLEM_TREE_KNOMIAL, bad.radix = 65);
-    REFUSED(world, "radix", bad.tree = XYLEM_TREE_KNOMIAL, bad.radix = 1);
-    REFUSED(world, "radix", bad.tree = XYLEM_TREE_KARY, bad.radix = 0);
-    REFUSED(world, "radix", bad.tree = XYLEM_TREE_KCHAIN, bad.radix = 0);
+    REFUSED(world, "no such", bad.algorithm = "bush");
+    REFUSED(world, "radix of 2 ... 64", bad.algorithm = "knomial:65");
+    REFUSED(world, "radix of 2 ... 64", bad.algorithm = "knomial:1");
+    REFUSED(world, "radix of 1 ... 64", bad.algorithm = "kary:0");
+    REFUSED(world, "takes no radix", bad.algorithm = "chain:2");
     REFUSED(world, "windows", bad.send_window = 65, bad.recv_window = 65);
     REFUSED(world, "windows", bad.send_window = 3, bad.recv_window = 2);
     REFUSED(world, "windows", bad.recv_window = UINT32_MAX);

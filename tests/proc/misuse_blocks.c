@@ -141,17 +141,14 @@ static void bad_types(const job_t *job, frame_t *frame)
 static void bad_algorithms(const job_t *job, frame_t *frame)
 {
     frame->good.coll = XYLEM_COLL_ALLGATHER;
-    REFUSED("no algorithm 'best'", bad.algorithm = "best");
-    REFUSED("no algorithm ''", bad.algorithm = "");
-    REFUSED("no algorithm 'ring:'", bad.algorithm = "ring:");
-    REFUSED("no algorithm 'pairwise'", bad.algorithm = "pairwise");
-    REFUSED("no algorithm 'bruck:1'", bad.algorithm = "bruck:1");
-    REFUSED("no algorithm 'auto'", bad.algorithm = "auto");
+    REFUSED("'best': there is no such", bad.algorithm = "best");
+    REFUSED("'': there is no such", bad.algorithm = "");
+    REFUSED("takes no radix", bad.algorithm = "ring:");
+    REFUSED("'pairwise': there is no such", bad.algorithm = "pairwise");
+    REFUSED("radix of 2 ... 64", bad.algorithm = "bruck:1");
+    REFUSED("'knomial:2': there is no such", bad.algorithm = "knomial:2");
     if (job->ranks % 2 != 0)
         REFUSED("even", bad.algorithm = "neighbor_exchange");
-    REFUSED_AS(XYLEM_ERR_UNSUPPORTED, "no trees", bad.tree = XYLEM_TREE_KNOMIAL,
-               bad.radix = 2);
-    REFUSED("there is no tree", bad.tree = XYLEM_TREE_COUNT);
     REFUSED("windows", bad.send_window = 3, bad.recv_window = 2);
 }
 

@@ -245,7 +245,7 @@ static void stream_run(stream_t *stream, uint32_t seed)
     stream_check(stream);
 }
 
-static void stream_plan(stream_t *stream, xylem_coll_t coll, xylem_tree_t tree,
+static void stream_plan(stream_t *stream, xylem_coll_t coll, const char *tree,
                         uint32_t number)
 {
     size_t count = PARTS_BYTES / stream->kind->bytes;
@@ -265,8 +265,7 @@ static void stream_plan(stream_t *stream, xylem_coll_t coll, xylem_tree_t tree,
                                        .on_segment = segment_told,
                                        .arg = stream,
                                        .segment_bytes = PARTS_SEGMENT_BYTES,
-                                       .tree = tree,
-                                       .radix = 2};
+                                       .algorithm = tree};
     MUST(xylem_coll_init(stream->job->world, &stream->args, &stream->request));
     MUST(xylem_request_segments(stream->request, &stream->segments,
                                 &stream->segment_bytes));
@@ -278,8 +277,8 @@ static void stream_plan(stream_t *stream, xylem_coll_t coll, xylem_tree_t tree,
 
 void mode_parts(job_t *job, uint32_t number)
 {
-    static const xylem_tree_t trees[] = {XYLEM_TREE_CHAIN, XYLEM_TREE_KNOMIAL,
-                                         XYLEM_TREE_DOUBLE, XYLEM_TREE_INORDER};
+    static const char *const trees[] = {"chain", "knomial:2", "double",
+                                        "inorder"};
     uint32_t plan, start;
 
     for (plan = 0; plan < 8; plan++) {

@@ -227,8 +227,9 @@ test_settings()
         XYLEM_PROGRESS=odd
     refused "bad number" ERR_CONFIG XYLEM_SPIN_US XYLEM_SPIN_US=-1
     refused "bad bytes" ERR_CONFIG "'12Q'" XYLEM_SEGMENT_BYTES=12Q
-    refused "bad tree" ERR_CONFIG knomial XYLEM_BCAST=knomial:1
-    refused "empty value" ERR_CONFIG XYLEM_REDUCE XYLEM_REDUCE=
+    refused "bad tree" ERR_CONFIG "knomial takes a radix of 2" \
+        XYLEM_ALGORITHMS=bcast=knomial:1
+    refused "empty value" ERR_CONFIG XYLEM_ALGORITHMS XYLEM_ALGORITHMS=
     refused "window too large" ERR_CONFIG XYLEM_RECV_WINDOW \
         XYLEM_RECV_WINDOW=65
     refused "N above M" ERR_CONFIG XYLEM_SEND_WINDOW XYLEM_RECV_WINDOW=2 \
@@ -247,6 +248,13 @@ test_settings()
         XYLEM_PROGRESS=thread XYLEM_PROGRESS_CORE=4000000000
     says "an unknown variable is warned of" 0 "no setting XYLEM_SPEED;" \
         env XYLEM_SPEED=9 "$programs/misuse" create XYLEM_OK "" LOG=warn
+    says "a setting of before names the new one" 0 \
+        "say XYLEM_ALGORITHMS=bcast=chain" env XYLEM_BCAST=chain \
+        "$programs/misuse" create XYLEM_OK "" LOG=warn
+    echo "{" >"$work/broken"
+    says "a broken table is done without" 0 \
+        "XYLEM_TUNING=.* is not used.*line" env XYLEM_TUNING="$work/broken" \
+        "$programs/misuse" create XYLEM_OK "" LOG=warn
     says "an error is logged" 0 "error: .*XYLEM_PROGRESS" \
         env XYLEM_PROGRESS=odd "$programs/misuse" create XYLEM_ERR_CONFIG ""
     succeeds "XYLEM_LOG=none is silent" env XYLEM_LOG=none XYLEM_SPEED=9 \
@@ -260,8 +268,8 @@ test_differences()
         XYLEM_SEGMENT_BYTES=$((4096 + (PMIX_RANK == 1))) exec "$0" create \
             XYLEM_ERR_VERSION XYLEM_SEGMENT_BYTES' "$programs/misuse"
     succeeds "different trees" "$run" -n 2 --env XYLEM_LOG=none sh -c '
-        [ $PMIX_RANK = 1 ] && export XYLEM_REDUCE=chain
-        exec "$0" create XYLEM_ERR_VERSION XYLEM_REDUCE' "$programs/misuse"
+        [ $PMIX_RANK = 1 ] && export XYLEM_ALGORITHMS=reduce=chain
+        exec "$0" create XYLEM_ERR_VERSION XYLEM_ALGORITHMS' "$programs/misuse"
     succeeds "settings that may differ" "$run" -n 2 --env XYLEM_LOG=none \
         sh -c '[ $PMIX_RANK = 1 ] && export XYLEM_PROGRESS=blocking
         exec "$0" create XYLEM_OK ""' "$programs/misuse"

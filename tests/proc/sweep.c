@@ -16,20 +16,11 @@ enum {
     SEGMENTS_MAX = 300
 };
 
-typedef struct shape {
-    xylem_tree_t tree;
-    uint32_t radix;
-} shape_t;
-
-static const shape_t shapes[] = {
-    {XYLEM_TREE_AUTO, 0},     {XYLEM_TREE_FLAT, 0},
-    {XYLEM_TREE_CHAIN, 0},    {XYLEM_TREE_KCHAIN, 2},
-    {XYLEM_TREE_KCHAIN, 3},   {XYLEM_TREE_KARY, 1},
-    {XYLEM_TREE_KARY, 2},     {XYLEM_TREE_KARY, 3},
-    {XYLEM_TREE_KNOMIAL, 2},  {XYLEM_TREE_KNOMIAL, 3},
-    {XYLEM_TREE_KNOMIAL, 64}, {XYLEM_TREE_INORDER, 0},
-    {XYLEM_TREE_DOUBLE, 0},   {XYLEM_TREE_BINE, 0},
-    {XYLEM_TREE_TOPOLOGY, 0}, {XYLEM_TREE_TOPOLOGY, 2},
+/* NULL: the library's choice. */
+static const char *const shapes[] = {
+    NULL,     "flat",   "chain",     "kchain:2",   "kchain:3",   "kary:1",
+    "kary:2", "kary:3", "knomial:2", "knomial:3",  "knomial:64", "inorder",
+    "double", "bine",   "topology",  "topology:2",
 };
 static const uint32_t windows[][2] = {{1, 1}, {1, 2}, {2, 4}, {8, 8}};
 static const size_t sizes[] = {0,    1,     7,     4095,           4096,
@@ -63,11 +54,12 @@ static void wrong(const trial_t *trial, const char *what, size_t element)
     const xylem_coll_args_t *args = &trial->args;
 
     job_die(__FILE__, __LINE__,
-            "%s: element %zu of %zu, %s of %s, root %u, tree %d radix %u, "
+            "%s: element %zu of %zu, %s of %s, root %u, algorithm %s, "
             "N %u, M %u, segments of %zu, %s",
             what, element, args->count,
             args->coll == XYLEM_COLL_BCAST ? "bcast" : "reduce",
-            trial->kind->name, args->root, (int)args->tree, args->radix,
+            trial->kind->name, args->root,
+            args->algorithm != NULL ? args->algorithm : "auto",
             args->send_window, args->recv_window, args->segment_bytes,
             args->send == XYLEM_IN_PLACE ? "in place" : "two buffers");
 }
@@ -150,7 +142,7 @@ static void reduce(trial_t *trial, int in_place)
 }
 
 /* A broadcast and a reduction; kinds and the like rotate with the counter. */
-static void both(sweep_t *sweep, size_t bytes, const shape_t *shape,
+static void both(sweep_t *sweep, size_t bytes, const char *shape,
                  const uint32_t *window, uint32_t root)
 {
     uint32_t counter = sweep->counter++;
@@ -162,18 +154,16 @@ static void both(sweep_t *sweep, size_t bytes, const shape_t *shape,
         segment = 0;
     trial.args =
         (xylem_coll_args_t){.struct_bytes = sizeof trial.args,
-                            .flags = counter % 5 == 0 && kind->op != XYLEM_SUM
-                                         ? XYLEM_FLAG_ARRIVAL_ORDER
-                                         : 0,
                             .count = (bytes + kind->bytes - 1) / kind->bytes,
                             .type = kind->type,
                             .root = root,
                             .segment_bytes = segment,
                             .send_window = window[0],
                             .recv_window = window[1],
-                            .tree = shape->tree,
-                            .radix = shape->radix};
+                            .algorithm = shape};
     bcast(&trial);
+    if (counter % 5 == 0 && kind->op != XYLEM_SUM)
+        trial.args.flags = XYLEM_FLAG_ARRIVAL_ORDER;
     reduce(&trial, counter % 2 == 0);
 }
 
@@ -204,7 +194,7 @@ void mode_sweep(job_t *job, uint32_t number)
     for (combination = 0; combination < SIZES * SHAPES * WINDOWS;
          combination += step) {
         size_t bytes = sizes[combination % SIZES];
-        const shape_t *shape = &shapes[combination / SIZES % SHAPES];
+        const char *shape = shapes[combination / SIZES % SHAPES];
         const uint32_t *window = windows[combination / SIZES / SHAPES];
 
         roots = bytes <= SMALL_BYTES_MAX ? job->ranks : 1;
@@ -217,14 +207,13 @@ void mode_sweep(job_t *job, uint32_t number)
 
 void mode_big(job_t *job, uint32_t number)
 {
-    static const shape_t few[] = {
-        {XYLEM_TREE_AUTO, 0}, {XYLEM_TREE_DOUBLE, 0}, {XYLEM_TREE_KNOMIAL, 2}};
+    static const char *const few[] = {NULL, "double", "knomial:2"};
     size_t bytes = (size_t)number << 20;
     sweep_t sweep;
     uint32_t i;
 
     begin(&sweep, job, bytes);
     for (i = 0; i < sizeof few / sizeof few[0]; i++)
-        both(&sweep, bytes, &few[i], windows[i + 1], i % job->ranks);
+        both(&sweep, bytes, few[i], windows[i + 1], i % job->ranks);
     end(&sweep);
 }

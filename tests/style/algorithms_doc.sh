@@ -1,67 +1,68 @@
 #!/bin/bash
-# docs/algorithms.md has a row for every algorithm of the library's table, in
-# its order, with what the algorithm demands and takes; and, in a table of its
-# own, one for every collective in levels.
+# docs/algorithms.md has a row for every schedule of the registry, in its order,
+# with what the algorithm demands and takes; one for every tree; and, in a table
+# of its own, one for every collective in levels. Argument: xylem-bench.
+bench=$(realpath "$1")
 # shellcheck source=tests/style/common.sh
 . "$(dirname "$0")/common.sh"
 
-table=collectives/schedules/table.c
 document=docs/algorithms.md
 
-# Prints a row of the table as "collective name: demands".
-summary()
+# The registry, as "collective name|help; demands ...".
+listed()
 {
-    local row=$1 coll name demands=()
-
-    coll=${row#*XYLEM_COLL_}
-    coll=${coll%%,*}
-    name=${row#*\"}
-    name=${name%%\"*}
-    [[ $row == *XYL_NEEDS_COMMUTATIVE* ]] && demands+=("commutative")
-    [[ $row == *XYL_NEEDS_POWER_OF_TWO* ]] && demands+=("power of two")
-    [[ $row == *XYL_NEEDS_EVEN* ]] && demands+=("even")
-    [[ $row == *XYL_NEEDS_ELEMENT_PER_RANK* ]] && demands+=("element per rank")
-    if [[ $row =~ XYL_TAKES_RADIX.*,\ *([0-9]+),\ *([0-9]+)\ *\}$ ]]; then
-        demands+=("radix ${BASH_REMATCH[1]} (to ${BASH_REMATCH[2]})")
-    fi
-    [[ $row == *XYL_TAKES_SEGMENTS* ]] && demands+=("segments")
-    printf '%s %s:' "${coll,,}" "$name"
-    ((${#demands[@]} == 0)) || printf ' %s,' "${demands[@]}"
-    printf '\n'
+    "$bench" --algorithm list | awk '
+        /^[a-z]/ { coll = $1 }
+        /^  /    { name = $1; sub(/:K$/, "", name); sub(/^ *[^ ]+ */, "")
+                   print coll " " name "|" $0 }'
 }
 
-# Rows are in braces and span lines.
-rows()
+# What stands behind the help, in the words of the document.
+demands()
 {
-    sed -n '/ table\[\] = {/,/^};/p' "$table" | tr '\n' ' ' |
-        grep -oE '\{ *XYLEM_COLL_[^}]*\}'
+    awk -F'; ' '{
+        text = ""
+        for (i = 2; i <= NF; i++) {
+            word = $i
+            if (word ~ /commutative/) word = "commutative"
+            else if (word ~ /power of two/) word = "power of two"
+            else if (word ~ /even number/) word = "even"
+            else if (word ~ /element per rank/) word = "element per rank"
+            else if (word == "takes --segment") word = "segments"
+            else if (word ~ /^K /) {
+                match(word, /default [0-9]+/)
+                preset = substr(word, RSTART + 8, RLENGTH - 8)
+                match(word, /\.\.\. [0-9]+/)
+                word = "radix " preset " (to " \
+                    substr(word, RSTART + 4, RLENGTH - 4) ")"
+            } else continue
+            if (word ~ /^radix/ && text ~ / segments,$/) {
+                sub(/ segments,$/, "", text); text = text " " word ", segments,"
+            } else text = text " " word ","
+        }
+        split($1, head, "|")
+        print head[1] ":" text
+    }'
 }
 
-# What knows nodes has no writer.
-in_table()
+# What knows nodes has no writer; alltoallw has those of alltoallv.
+schedules_listed()
 {
-    local row
-
-    rows | grep -v '" *, *NULL' | while IFS= read -r row; do
-        summary "$row"
-    done
+    listed | grep -v '|tree: \| node|\| han|\|^alltoallw ' | demands
 }
 
-levels_in_table()
+trees_listed()
 {
-    local row
+    listed | sed -n 's/^bcast \([a-z]*\)|tree: .*/\1/p'
+}
 
-    rows | grep '"han"' | while IFS= read -r row; do
-        row=${row#*XYLEM_COLL_}
-        row=${row%%,*}
-        echo "${row,,}"
-        # Which has those of alltoallv.
-        [[ $row != ALLTOALLV ]] || echo alltoallw
-    done | sort
+levels_listed()
+{
+    listed | sed -n 's/^\([a-z_]*\) han|.*/\1/p' | sort
 }
 
 # Prints the document's rows in the same form; a dash stands for no demands.
-in_document()
+schedules_in_document()
 {
     local coll name demands
 
@@ -75,6 +76,11 @@ in_document()
     done <"$document"
 }
 
+trees_in_document()
+{
+    sed -n 's/^| `\([a-z]*\)` | .*/\1/p' "$document"
+}
+
 # A row of the table of levels may be for several.
 levels_in_document()
 {
@@ -82,10 +88,15 @@ levels_in_document()
         sed 's/, /\n/g' | sort
 }
 
-(($(in_table | wc -l) > 0)) || finding "no algorithms found in $table"
-diff -u <(in_table) <(in_document) ||
-    finding "$document does not agree with $table"
-(($(levels_in_table | wc -l) > 0)) || finding "no levels found in $table"
-diff -u <(levels_in_table) <(levels_in_document) ||
-    finding "$document does not have the levels of $table"
+# The lists of a kind, and that there is something in them.
+compare()
+{
+    (($("$1_listed" | wc -l) > 0)) || finding "no $1 are listed"
+    diff -u <("$1_listed") <("$1_in_document") ||
+        finding "$document does not agree with the $1 of the registry"
+}
+
+compare schedules
+compare trees
+compare levels
 finish

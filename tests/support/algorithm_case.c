@@ -133,15 +133,15 @@ static uint64_t segment_draw(uint64_t *random, uint64_t count)
 
 static uint32_t radix_draw(uint64_t *random, const xyl_algorithm_t *algorithm)
 {
-    uint32_t max = algorithm->radix_max < 9 ? algorithm->radix_max : 9;
+    uint32_t max = algorithm->radix.most < 9 ? algorithm->radix.most : 9;
 
-    if ((algorithm->flags & XYL_TAKES_RADIX) == 0)
+    if (algorithm->radix.most == 0)
         return 0;
     switch (random_below(random, 4)) {
     case 0:
-        return algorithm->radix_default;
+        return algorithm->radix.preset;
     case 1:
-        return random_between(random, 2, algorithm->radix_max);
+        return random_between(random, 2, algorithm->radix.most);
     default:
         return random_between(random, 2, max);
     }
@@ -219,11 +219,10 @@ static void draw(algorithm_case_t *c, uint32_t nth)
 {
     static const size_t element_bytes[] = {8, 8, 1, 4, 12, 200};
     uint64_t random = c->seed;
-    uint32_t flags = c->algorithm->flags;
+    uint32_t flags = c->algorithm->needs;
     uint64_t segment_count = 0;
     xyl_problem_t *problem = &c->problem;
 
-    problem->coll = c->algorithm->coll;
     problem->ranks = c->ranks;
     if (traits_of(c)->has_root)
         problem->root =
@@ -368,7 +367,8 @@ static xyl_problem_t problem_of(const algorithm_case_t *c, uint32_t rank)
 }
 
 int algorithm_case_init(algorithm_case_t *c, const xyl_algorithm_t *algorithm,
-                        uint32_t ranks, uint32_t nth, uint64_t seed)
+                        xylem_coll_t coll, uint32_t ranks, uint32_t nth,
+                        uint64_t seed)
 {
     xyl_problem_t problem;
     uint32_t i;
@@ -377,7 +377,7 @@ int algorithm_case_init(algorithm_case_t *c, const xyl_algorithm_t *algorithm,
                             .ranks = ranks,
                             .seed = seed,
                             .salt = random_mix(seed)};
-    c->problem.coll = algorithm->coll;
+    c->problem.coll = coll;
     draw(c, nth);
     schedule_run_init(&c->run, ranks, c->element_bytes);
     c->want = schedule_run_array(ranks, sizeof *c->want);

@@ -34,7 +34,8 @@ typedef struct algorithm_case {
  * returns 0 where what was drawn does not suit it. `nth` goes through the
  * roots. */
 int algorithm_case_init(algorithm_case_t *c, const xyl_algorithm_t *algorithm,
-                        uint32_t ranks, uint32_t nth, uint64_t seed);
+                        xylem_coll_t coll, uint32_t ranks, uint32_t nth,
+                        uint64_t seed);
 void algorithm_case_fini(algorithm_case_t *c);
 
 int algorithm_case_reduces(const algorithm_case_t *c);

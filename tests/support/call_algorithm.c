@@ -3,38 +3,35 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "collectives/schedules/algorithm.h"
 #include "simulator/random.h"
+#include "tests/support/schedules.h"
 
-static int is_of(const xyl_algorithm_t *algorithm, const call_case_t *c)
+static int fits(const schedule_entry_t *entry, const call_case_t *c)
 {
-    /* An alltoallw is written as an alltoallv. */
-    xylem_coll_t coll =
-        c->coll == XYLEM_COLL_ALLTOALLW ? XYLEM_COLL_ALLTOALLV : c->coll;
-    xyl_problem_t problem = {.coll = coll,
+    xyl_problem_t problem = {.coll = c->coll,
                              .ranks = c->ranks,
                              .count = c->count,
                              .element_bytes = CALL_ELEMENT,
                              .is_in_place = c->in_place,
                              .is_commutative = !c->is_ordered};
 
-    return algorithm->coll == coll && algorithm->write != NULL &&
-           xyl_algorithm_fits(algorithm, &problem, NULL);
+    return entry->coll == c->coll &&
+           xyl_algorithm_fits(entry->algorithm, &problem, NULL);
 }
 
 static void name_it(uint64_t *random, const xyl_algorithm_t *algorithm,
                     call_case_t *c)
 {
-    uint32_t radix = random_between(random, 2, algorithm->radix_max);
+    uint32_t most = algorithm->radix.most;
 
-    if ((algorithm->flags & XYL_TAKES_RADIX) == 0 ||
-        random_below(random, 3) == 0)
+    if (most == 0 || random_below(random, 3) == 0)
         snprintf(c->algorithm, sizeof c->algorithm, "%s", algorithm->name);
     else
         snprintf(
             c->algorithm, sizeof c->algorithm, "%s:%" PRIu32, algorithm->name,
-            random_below(random, 4) == 0 ? algorithm->radix_max
-                                         : random_between(random, 2, radix));
+            random_below(random, 4) == 0
+                ? most
+                : random_between(random, 2, random_between(random, 2, most)));
 }
 
 static void draw_tree(uint64_t *random, call_case_t *c)
@@ -49,8 +46,9 @@ static void draw_tree(uint64_t *random, call_case_t *c)
 
 void call_algorithm_draw(uint64_t *random, call_case_t *c)
 {
-    size_t i, count, fitting = 0;
-    const xyl_algorithm_t *all = xyl_algorithms(&count), *drawn = NULL;
+    schedule_entry_t all[SCHEDULES_MAX];
+    size_t i, count = schedules_find(all), fitting = 0;
+    const xyl_algorithm_t *drawn = NULL;
 
     c->algorithm[0] = '\0';
     if (random_below(random, 4) == 0)
@@ -60,8 +58,8 @@ void call_algorithm_draw(uint64_t *random, call_case_t *c)
         return;
     }
     for (i = 0; i < count; i++)
-        if (is_of(&all[i], c) && random_below(random, (uint32_t)++fitting) == 0)
-            drawn = &all[i];
+        if (fits(&all[i], c) && random_below(random, (uint32_t)++fitting) == 0)
+            drawn = all[i].algorithm;
     if (drawn != NULL)
         name_it(random, drawn, c);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "simulator/random.h"
+#include "trees/tree.h"
 
 size_t coll_element_bytes(coll_data_t data)
 {
@@ -13,13 +14,35 @@ size_t coll_element_bytes(coll_data_t data)
     return bytes[data];
 }
 
+size_t coll_case_trees(void)
+{
+    size_t count;
+
+    (void)xyl_trees(&count);
+    return count + 1;
+}
+
+void coll_case_tree(coll_case_t *c, size_t tree, uint32_t radix)
+{
+    const xyl_tree_t *named;
+    size_t count;
+
+    c->algorithm[0] = '\0';
+    if (tree == 0)
+        return;
+    named = xyl_trees(&count)[tree - 1];
+    if (named->radix.most == 0)
+        snprintf(c->algorithm, sizeof c->algorithm, "%s", named->name);
+    else
+        snprintf(c->algorithm, sizeof c->algorithm, "%s:%" PRIu32, named->name,
+                 radix < named->radix.least ? named->radix.least : radix);
+}
+
 void coll_case_random_tree(uint64_t *random, coll_case_t *c)
 {
-    c->tree = (xylem_tree_t)random_below(random, XYLEM_TREE_COUNT);
-    c->radix = random_between(random, 2, 5);
-    if (c->tree == XYLEM_TREE_KNOMIAL)
-        return;
-    c->radix = random_between(random, 1, 5);
+    size_t tree = random_below(random, (uint32_t)coll_case_trees());
+
+    coll_case_tree(c, tree, random_between(random, 1, 5));
 }
 
 /* Around the boundaries of segments. */
@@ -82,12 +105,13 @@ void coll_case_text(const coll_case_t *c, uint32_t ranks, char *text,
 {
     static const char *const data[] = {"bytes", "uint32", "float64", "affine"};
 
-    snprintf(
-        text, bytes,
-        "%s of %zu %s, %" PRIu32 " ranks, root %" PRIu32 ", tree %d:%" PRIu32
-        ", segment %zu, N %" PRIu32 ", M %" PRIu32 ", flags %" PRIu32 "%s%s",
-        c->coll == XYLEM_COLL_BCAST ? "bcast" : "reduce", c->count,
-        data[c->data], ranks, c->root, (int)c->tree, c->radix, c->segment_bytes,
-        c->send_window, c->recv_window, c->flags,
-        c->in_place ? ", in place" : "", c->persistent ? ", persistent" : "");
+    snprintf(text, bytes,
+             "%s of %zu %s, %" PRIu32 " ranks, root %" PRIu32
+             ", algorithm '%s', segment %zu, N %" PRIu32 ", M %" PRIu32
+             ", flags %" PRIu32 "%s%s",
+             c->coll == XYLEM_COLL_BCAST ? "bcast" : "reduce", c->count,
+             data[c->data], ranks, c->root, c->algorithm, c->segment_bytes,
+             c->send_window, c->recv_window, c->flags,
+             c->in_place ? ", in place" : "",
+             c->persistent ? ", persistent" : "");
 }

@@ -12,12 +12,13 @@ typedef enum coll_data {
     COLL_DATA_COUNT
 } coll_data_t;
 
+enum { COLL_ALGORITHM_BYTES = 24 };
+
 typedef struct coll_case {
     xylem_coll_t coll;
     coll_data_t data;
     uint32_t root;
-    xylem_tree_t tree;
-    uint32_t radix;
+    char algorithm[COLL_ALGORITHM_BYTES]; /* "": the library's choice */
     size_t count;
     size_t segment_bytes;
     uint32_t send_window, recv_window;
@@ -34,7 +35,11 @@ size_t coll_element_bytes(coll_data_t data);
 coll_case_t coll_case_random(uint64_t *random, uint32_t ranks);
 /* As many segments, each `factor` times as long. */
 void coll_case_enlarge(coll_case_t *c, size_t factor);
-/* Draws tree and radix. */
+/* The trees that a case may name, and the library's choice. */
+size_t coll_case_trees(void);
+/* Names the tree of that number, with a radix near `radix` if it takes one. */
+void coll_case_tree(coll_case_t *c, size_t tree, uint32_t radix);
+/* Draws one. */
 void coll_case_random_tree(uint64_t *random, coll_case_t *c);
 /* Text of a case, for labels. */
 void coll_case_text(const coll_case_t *c, uint32_t ranks, char *text,

@@ -333,20 +333,20 @@ void coll_run_fini(coll_run_t *run)
 static xylem_coll_args_t args_of(coll_rank_t *rank)
 {
     const coll_case_t *c = &rank->run->c;
-    xylem_coll_args_t args = {.struct_bytes = sizeof args,
-                              .coll = c->coll,
-                              .flags = c->flags,
-                              .recv = rank->recv,
-                              .count = c->count,
-                              .type = element_type(c->data),
-                              .op = rank->op,
-                              .root = c->root,
-                              .arg = rank,
-                              .segment_bytes = c->segment_bytes,
-                              .send_window = c->send_window,
-                              .recv_window = c->recv_window,
-                              .tree = c->tree,
-                              .radix = c->radix};
+    xylem_coll_args_t args = {
+        .struct_bytes = sizeof args,
+        .coll = c->coll,
+        .flags = c->flags,
+        .recv = rank->recv,
+        .count = c->count,
+        .type = element_type(c->data),
+        .op = rank->op,
+        .root = c->root,
+        .arg = rank,
+        .segment_bytes = c->segment_bytes,
+        .send_window = c->send_window,
+        .recv_window = c->recv_window,
+        .algorithm = c->algorithm[0] == '\0' ? NULL : c->algorithm};
 
     if (!c->no_callbacks) {
         args.on_complete = completed;

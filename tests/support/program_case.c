@@ -1,4 +1,5 @@
 #include "tests/support/program_case.h"
+#include "collectives/choose/algorithm.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -408,7 +409,8 @@ static void write_program(program_run_t *run, const program_case_t *c,
         problem.node.group_of = group_of;
     }
     program->element_bytes = c->element_bytes;
-    xyl_node_algorithm(c->coll)(&problem, program);
+    xyl_algorithm_of_kind(c->coll, XYL_ALGORITHM_NODE)
+        ->program(&problem, program);
 }
 
 /* As a stage does, when all have told what they have; and as it may have done

@@ -136,8 +136,8 @@ static void write_end(const xyl_problem_t *problem, xyl_node_program_t *program)
     xyl_node_until_read(program, 2);
 }
 
-void xyl_node_allgather(const xyl_problem_t *problem,
-                        xyl_node_program_t *program)
+static void allgather_write(const xyl_problem_t *problem,
+                            xyl_node_program_t *program)
 {
     uint32_t i;
 
@@ -162,3 +162,11 @@ void xyl_node_allgather(const xyl_problem_t *problem,
     if (program->shares)
         write_end(problem, program);
 }
+
+const xyl_algorithm_t xyl_algorithm_node_allgather = {
+    .name = "node",
+    .help = "through the shared memory of a node",
+    .kind = XYL_ALGORITHM_NODE,
+    .colls = XYL_COLL_BIT(ALLGATHER) | XYL_COLL_BIT(ALLGATHERV),
+    .program = allgather_write,
+};

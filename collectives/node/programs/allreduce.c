@@ -184,8 +184,8 @@ static int goes_alone(const xyl_problem_t *problem)
             xyl_problem_bytes(problem) <= ALONE_SHORT_BYTES);
 }
 
-void xyl_node_allreduce(const xyl_problem_t *problem,
-                        xyl_node_program_t *program)
+static void allreduce_write(const xyl_problem_t *problem,
+                            xyl_node_program_t *program)
 {
     uint64_t room =
         problem->node.window_bytes / (problem->ranks + 1) / 128 * 128;
@@ -209,3 +209,11 @@ void xyl_node_allreduce(const xyl_problem_t *problem,
     else
         write_other(problem, program);
 }
+
+const xyl_algorithm_t xyl_algorithm_node_allreduce = {
+    .name = "node",
+    .help = "through the shared memory of a node",
+    .kind = XYL_ALGORITHM_NODE,
+    .colls = XYL_COLL_BIT(ALLREDUCE),
+    .program = allreduce_write,
+};

@@ -364,8 +364,8 @@ static void write_rounds(const xyl_problem_t *problem,
 }
 
 /* Where blocks vary a seat does not know where its own lie elsewhere. */
-void xyl_node_alltoall(const xyl_problem_t *problem,
-                       xyl_node_program_t *program)
+static void alltoall_write(const xyl_problem_t *problem,
+                           xyl_node_program_t *program)
 {
     program->shares =
         !xyl_node_is_cut_late(problem->coll) &&
@@ -375,3 +375,12 @@ void xyl_node_alltoall(const xyl_problem_t *problem,
     else
         write_blocks(problem, program);
 }
+
+const xyl_algorithm_t xyl_algorithm_node_alltoall = {
+    .name = "node",
+    .help = "through the shared memory of a node",
+    .kind = XYL_ALGORITHM_NODE,
+    .colls = XYL_COLL_BIT(ALLTOALL) | XYL_COLL_BIT(ALLTOALLV) |
+             XYL_COLL_BIT(ALLTOALLW),
+    .program = alltoall_write,
+};

@@ -68,7 +68,8 @@ static void write_groups(const xyl_problem_t *problem,
     xyl_node_fan_out(&signal, program, 0, 2);
 }
 
-void xyl_node_barrier(const xyl_problem_t *problem, xyl_node_program_t *program)
+static void barrier_write(const xyl_problem_t *problem,
+                          xyl_node_program_t *program)
 {
     if (xyl_node_has_groups(problem))
         write_groups(problem, program);
@@ -79,3 +80,11 @@ void xyl_node_barrier(const xyl_problem_t *problem, xyl_node_program_t *program)
     else
         write_other(problem, program);
 }
+
+const xyl_algorithm_t xyl_algorithm_node_barrier = {
+    .name = "node",
+    .help = "through the shared memory of a node",
+    .kind = XYL_ALGORITHM_NODE,
+    .colls = XYL_COLL_BIT(BARRIER),
+    .program = barrier_write,
+};

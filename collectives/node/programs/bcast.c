@@ -128,7 +128,8 @@ static uint64_t segment_of(const xyl_problem_t *problem, uint64_t room)
     return xyl_node_segment(bytes, room, problem->element_bytes);
 }
 
-void xyl_node_bcast(const xyl_problem_t *problem, xyl_node_program_t *program)
+static void bcast_write(const xyl_problem_t *problem,
+                        xyl_node_program_t *program)
 {
     uint32_t segment;
 
@@ -160,3 +161,11 @@ void xyl_node_bcast(const xyl_problem_t *problem, xyl_node_program_t *program)
     if (program->shares && problem->rank == problem->root)
         xyl_node_until_read(program, 1);
 }
+
+const xyl_algorithm_t xyl_algorithm_node_bcast = {
+    .name = "node",
+    .help = "through the shared memory of a node",
+    .kind = XYL_ALGORITHM_NODE,
+    .colls = XYL_COLL_BIT(BCAST),
+    .program = bcast_write,
+};

@@ -18,7 +18,8 @@ static void write_own(const xyl_problem_t *problem, xyl_node_program_t *program)
         step->total = xyl_node_block(problem, problem->rank);
 }
 
-void xyl_node_gather(const xyl_problem_t *problem, xyl_node_program_t *program)
+static void gather_write(const xyl_problem_t *problem,
+                         xyl_node_program_t *program)
 {
     uint32_t i;
 
@@ -47,3 +48,11 @@ void xyl_node_gather(const xyl_problem_t *problem, xyl_node_program_t *program)
     xyl_node_strand(program);
     xyl_node_has_read(problem, program, XYL_WAIT_STRANDS, 0, 1);
 }
+
+const xyl_algorithm_t xyl_algorithm_node_gather = {
+    .name = "node",
+    .help = "through the shared memory of a node",
+    .kind = XYL_ALGORITHM_NODE,
+    .colls = XYL_COLL_BIT(GATHER) | XYL_COLL_BIT(GATHERV),
+    .program = gather_write,
+};

@@ -2,28 +2,14 @@
 #ifndef XYL_COLLECTIVES_NODE_PARTS_H
 #define XYL_COLLECTIVES_NODE_PARTS_H
 
+#include "collectives/choose/algorithm.h"
 #include "collectives/node/board.h"
 #include "collectives/node/program.h"
 
-void xyl_node_barrier(const xyl_problem_t *problem,
-                      xyl_node_program_t *program);
-void xyl_node_bcast(const xyl_problem_t *problem, xyl_node_program_t *program);
 void xyl_node_reduce(const xyl_problem_t *problem, xyl_node_program_t *program);
 /* Where every receiver combines all by itself. */
 void xyl_node_reduce_alone(const xyl_problem_t *problem,
                            xyl_node_program_t *program);
-void xyl_node_allreduce(const xyl_problem_t *problem,
-                        xyl_node_program_t *program);
-void xyl_node_gather(const xyl_problem_t *problem, xyl_node_program_t *program);
-void xyl_node_scatter(const xyl_problem_t *problem,
-                      xyl_node_program_t *program);
-void xyl_node_allgather(const xyl_problem_t *problem,
-                        xyl_node_program_t *program);
-void xyl_node_alltoall(const xyl_problem_t *problem,
-                       xyl_node_program_t *program);
-void xyl_node_reduce_scatter(const xyl_problem_t *problem,
-                             xyl_node_program_t *program);
-void xyl_node_scan(const xyl_problem_t *problem, xyl_node_program_t *program);
 
 /* Bytes of a seat's block, and where it begins in the large buffer. */
 static inline uint64_t xyl_node_block(const xyl_problem_t *problem,

@@ -226,3 +226,11 @@ void xyl_node_reduce(const xyl_problem_t *problem, xyl_node_program_t *program)
     if (has_result(problem))
         write_results(problem, program);
 }
+
+const xyl_algorithm_t xyl_algorithm_node_reduce = {
+    .name = "node",
+    .help = "through the shared memory of a node",
+    .kind = XYL_ALGORITHM_NODE,
+    .colls = XYL_COLL_BIT(REDUCE),
+    .program = xyl_node_reduce,
+};

@@ -35,8 +35,8 @@ static void write_input(const xyl_problem_t *problem,
     }
 }
 
-void xyl_node_reduce_scatter(const xyl_problem_t *problem,
-                             xyl_node_program_t *program)
+static void reduce_scatter_write(const xyl_problem_t *problem,
+                                 xyl_node_program_t *program)
 {
     uint64_t seats = problem->ranks;
     uint64_t room = problem->node.window_bytes / seats / seats / 128 * 128;
@@ -70,3 +70,11 @@ void xyl_node_reduce_scatter(const xyl_problem_t *problem,
     step->post_value = 2;
     xyl_node_until_read(program, 2);
 }
+
+const xyl_algorithm_t xyl_algorithm_node_reduce_scatter = {
+    .name = "node",
+    .help = "through the shared memory of a node",
+    .kind = XYL_ALGORITHM_NODE,
+    .colls = XYL_COLL_BIT(REDUCE_SCATTER) | XYL_COLL_BIT(REDUCE_SCATTER_BLOCK),
+    .program = reduce_scatter_write,
+};

@@ -127,10 +127,19 @@ static void write_chain(const xyl_problem_t *problem,
         write_copy(problem, program, problem->rank);
 }
 
-void xyl_node_scan(const xyl_problem_t *problem, xyl_node_program_t *program)
+static void scan_write(const xyl_problem_t *problem,
+                       xyl_node_program_t *program)
 {
     if (xyl_problem_bytes(problem) < CHAIN_BYTES_MIN || problem->ranks == 2)
         write_all(problem, program);
     else
         write_chain(problem, program);
 }
+
+const xyl_algorithm_t xyl_algorithm_node_scan = {
+    .name = "node",
+    .help = "through the shared memory of a node",
+    .kind = XYL_ALGORITHM_NODE,
+    .colls = XYL_COLL_BIT(SCAN) | XYL_COLL_BIT(EXSCAN),
+    .program = scan_write,
+};

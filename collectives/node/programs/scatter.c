@@ -86,7 +86,8 @@ static void write_reader(const xyl_problem_t *problem,
         (problem->rank + problem->ranks - problem->root) % problem->ranks;
 }
 
-void xyl_node_scatter(const xyl_problem_t *problem, xyl_node_program_t *program)
+static void scatter_write(const xyl_problem_t *problem,
+                          xyl_node_program_t *program)
 {
     xyl_step_kind_t kind;
     uint32_t distance;
@@ -110,3 +111,11 @@ void xyl_node_scatter(const xyl_problem_t *problem, xyl_node_program_t *program)
     if (program->shares)
         xyl_node_until_read(program, 1);
 }
+
+const xyl_algorithm_t xyl_algorithm_node_scatter = {
+    .name = "node",
+    .help = "through the shared memory of a node",
+    .kind = XYL_ALGORITHM_NODE,
+    .colls = XYL_COLL_BIT(SCATTER) | XYL_COLL_BIT(SCATTERV),
+    .program = scatter_write,
+};

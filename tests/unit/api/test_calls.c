@@ -11,6 +11,7 @@
 #include "tests/support/call_algorithm.h"
 #include "tests/support/call_run.h"
 #include "tests/support/check.h"
+#include "tests/support/schedules.h"
 
 /* By chance. */
 #define CASES_PER_ALGORITHM check_cases(40)
@@ -64,16 +65,15 @@ static int fits(const xyl_algorithm_t *algorithm, const call_case_t *c)
                              .is_in_place = c->in_place,
                              .is_commutative = !c->is_ordered};
 
-    return algorithm->write != NULL &&
-           xyl_algorithm_fits(algorithm, &problem, NULL);
+    return xyl_algorithm_fits(algorithm, &problem, NULL);
 }
 
 static void name_of(const xyl_algorithm_t *algorithm, uint64_t *random,
                     char *name, size_t bytes)
 {
-    uint32_t most = algorithm->radix_max, radix = 0;
+    uint32_t most = algorithm->radix.most, radix = 0;
 
-    if ((algorithm->flags & XYL_TAKES_RADIX) != 0)
+    if (most != 0)
         switch (random_below(random, 4)) {
         case 0:
             break;
@@ -91,8 +91,8 @@ static void name_of(const xyl_algorithm_t *algorithm, uint64_t *random,
 
 static void test_every_algorithm(void)
 {
-    size_t i, count;
-    const xyl_algorithm_t *all = xyl_algorithms(&count);
+    static schedule_entry_t all[SCHEDULES_MAX];
+    size_t i, count = schedules_find(all);
     uint64_t random = random_mix(7);
     uint32_t n;
 
@@ -100,9 +100,9 @@ static void test_every_algorithm(void)
         for (n = 0; n < CASES_PER_ALGORITHM; n++) {
             call_case_t c = call_case_random(
                 &random, all[i].coll, random_between(&random, 1, RANKS_MAX));
-            if (!fits(&all[i], &c))
+            if (!fits(all[i].algorithm, &c))
                 continue;
-            name_of(&all[i], &random, c.algorithm, sizeof c.algorithm);
+            name_of(all[i].algorithm, &random, c.algorithm, sizeof c.algorithm);
             one_case(&c, random_next(&random));
         }
 }

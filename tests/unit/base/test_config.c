@@ -22,8 +22,7 @@ typedef struct reading {
     const char *printed; /* NULL: cannot be read */
 } reading_t;
 
-#define TYPE(name)        xyl_config_parse_##name, xyl_config_print_##name
-#define TREE(tree, radix) XYL_CONFIG_TREE(XYLEM_TREE_##tree, radix)
+#define TYPE(name) xyl_config_parse_##name, xyl_config_print_##name
 
 static const reading_t readings[] = {
     {TYPE(LEVEL), "none", XYL_LOG_NONE, "none"},
@@ -67,32 +66,8 @@ static const reading_t readings[] = {
     {TYPE(BYTES), "4X", 0, NULL},
     {TYPE(BYTES), "K", 0, NULL},
     {TYPE(BYTES), "1.5M", 0, NULL},
-    {TYPE(ALGORITHM), "auto", TREE(AUTO, 0), "auto"},
-    {TYPE(ALGORITHM), "flat", TREE(FLAT, 0), "flat"},
-    {TYPE(ALGORITHM), "Chain", TREE(CHAIN, 0), "chain"},
-    {TYPE(ALGORITHM), "kchain", TREE(KCHAIN, 4), "kchain:4"},
-    {TYPE(ALGORITHM), "kchain:1", TREE(KCHAIN, 1), "kchain:1"},
-    {TYPE(ALGORITHM), "binary", TREE(KARY, 2), "binary"},
-    {TYPE(ALGORITHM), "kary:2", TREE(KARY, 2), "binary"},
-    {TYPE(ALGORITHM), "kary:64", TREE(KARY, 64), "kary:64"},
-    {TYPE(ALGORITHM), "binomial", TREE(KNOMIAL, 2), "binomial"},
-    {TYPE(ALGORITHM), "knomial:8", TREE(KNOMIAL, 8), "knomial:8"},
-    {TYPE(ALGORITHM), "knomial", TREE(KNOMIAL, 4), "knomial:4"},
-    {TYPE(ALGORITHM), "inorder", TREE(INORDER, 0), "inorder"},
-    {TYPE(ALGORITHM), "double", TREE(DOUBLE, 0), "double"},
-    {TYPE(ALGORITHM), "bine", TREE(BINE, 0), "bine"},
-    {TYPE(ALGORITHM), "topology", TREE(TOPOLOGY, 1), "topology:1"},
-    {TYPE(ALGORITHM), "topology:4", TREE(TOPOLOGY, 4), "topology:4"},
-    {TYPE(ALGORITHM), "topology:0", 0, NULL},
-    {TYPE(ALGORITHM), "knomial:1", 0, NULL},
-    {TYPE(ALGORITHM), "kary:0", 0, NULL},
-    {TYPE(ALGORITHM), "kary:65", 0, NULL},
-    {TYPE(ALGORITHM), "kary:", 0, NULL},
-    {TYPE(ALGORITHM), "kary:2x", 0, NULL},
-    {TYPE(ALGORITHM), "flat:2", 0, NULL},
-    {TYPE(ALGORITHM), "binary:2", 0, NULL},
-    {TYPE(ALGORITHM), "k", 0, NULL},
-    {TYPE(ALGORITHM), "", 0, NULL},
+    {TYPE(TEXT), "Auto", 0, "auto"},
+    {TYPE(TEXT), "", 0, NULL},
     {TYPE(ORDER), "fixed", XYL_ORDER_FIXED, "fixed"},
     {TYPE(ORDER), "Arrival", XYL_ORDER_ARRIVAL, "arrival"},
     {TYPE(ORDER), "on", 0, NULL},
@@ -120,29 +95,6 @@ static void test_types(void)
                  reading->text, (unsigned long long)value, text);
         check_failed(__FILE__, __LINE__, what);
     }
-}
-
-/* Calls and tables may give any tree any radix: XYLEM_VERBOSE=select has a word
- * for all of them. */
-static void test_trees_are_printed(void)
-{
-    char text[XYL_CONFIG_TEXT_BYTES], what[128];
-    uint32_t tree, radix;
-    uint64_t value;
-
-    for (tree = XYLEM_TREE_AUTO; tree < XYLEM_TREE_COUNT; tree++)
-        for (radix = 0; radix <= 64; radix++) {
-            if (tree == XYLEM_TREE_KNOMIAL && radix == 1)
-                continue; /* there is none */
-            xyl_config_print_algorithm(XYL_CONFIG_TREE(tree, radix), text);
-            if (xyl_config_parse_algorithm(text, &value) == XYLEM_OK &&
-                value >> 32 == tree)
-                continue;
-            snprintf(what, sizeof what,
-                     "tree %u of radix %u is printed as '%s'", tree, radix,
-                     text);
-            check_failed(__FILE__, __LINE__, what);
-        }
 }
 
 /* What a default is printed as is read as the same value again. */
@@ -187,13 +139,13 @@ static void test_precedence(void)
     CHECK_EQ(xyl_config_load(NULL, &config), XYLEM_OK);
     CHECK_EQ(config.spin_us, 1000);
     setenv("XYLEM_SPIN_US", "7", 1);
-    setenv("XYLEM_BCAST", "knomial:3", 1);
+    setenv("XYLEM_ALGORITHMS", "bcast=knomial:3", 1);
     CHECK_EQ(xyl_config_load(NULL, &config), XYLEM_OK);
     CHECK_EQ(config.spin_us, 7);
     CHECK_EQ(xyl_config_load(settings, &config), XYLEM_OK);
     CHECK_EQ(config.spin_us, 9);
-    CHECK_EQ(XYL_CONFIG_TREE_SHAPE(config.bcast), XYLEM_TREE_KNOMIAL);
-    CHECK_EQ(XYL_CONFIG_TREE_RADIX(config.bcast), 3);
+    CHECK(strcmp((const char *)(uintptr_t)config.algorithms,
+                 "bcast=knomial:3") == 0);
     environment_clear();
 }
 
@@ -217,8 +169,8 @@ static void test_refusals(void)
     check_refused("XYLEM_SPIN_US=1", "XYLEM_SPIN_US");
     check_refused("RECV_WINDOW=65", "RECV_WINDOW");
     check_refused("=1", "NAME=value");
-    setenv("XYLEM_BCAST", "bush", 1);
-    check_refused("SPIN_US=1", "XYLEM_BCAST");
+    setenv("XYLEM_SHM", "some", 1);
+    check_refused("SPIN_US=1", "XYLEM_SHM");
     environment_clear();
     xyl_log_level_set(XYL_LOG_WARN);
 }
@@ -283,7 +235,6 @@ static void test_unknown_variable(void)
 
 static const check_case_t cases[] = {
     {"config: every type, both ways", test_types},
-    {"config: every tree is printed", test_trees_are_printed},
     {"config: every row", test_rows},
     {"config: default, environment, settings", test_precedence},
     {"config: what cannot be used", test_refusals},

@@ -58,21 +58,20 @@ static xylem_coll_args_t args_of(coll_rank_t *rank)
 
     if (!is_bcast)
         type = c->data == COLL_UINT32 ? XYLEM_UINT32 : XYLEM_FLOAT64;
-    return (xylem_coll_args_t){.struct_bytes = sizeof(xylem_coll_args_t),
-                               .coll = c->coll,
-                               .send = c->in_place && is_root ? XYLEM_IN_PLACE
-                                                              : rank->send,
-                               .recv = is_bcast || is_root ? rank->recv : NULL,
-                               .count = c->count,
-                               .type = type,
-                               .op = rank->op,
-                               .root = c->root,
-                               .on_complete = completed,
-                               .on_segment = segment_told,
-                               .arg = rank,
-                               .segment_bytes = c->segment_bytes,
-                               .tree = c->tree,
-                               .radix = c->radix};
+    return (xylem_coll_args_t){
+        .struct_bytes = sizeof(xylem_coll_args_t),
+        .coll = c->coll,
+        .send = c->in_place && is_root ? XYLEM_IN_PLACE : rank->send,
+        .recv = is_bcast || is_root ? rank->recv : NULL,
+        .count = c->count,
+        .type = type,
+        .op = rank->op,
+        .root = c->root,
+        .on_complete = completed,
+        .on_segment = segment_told,
+        .arg = rank,
+        .segment_bytes = c->segment_bytes,
+        .algorithm = c->algorithm[0] == '\0' ? NULL : c->algorithm};
 }
 
 static xylem_status_t init_rank(rival_design_t design, coll_run_t *run,
@@ -194,10 +193,12 @@ static void sums_in_tree_order(const coll_run_t *run, xyl_shape_t shape,
 static void test_order_of_sums(void)
 {
     enum { SHAPES = 4, SEEDS = 8 };
-    static const xyl_shape_t shapes[SHAPES] = {{XYLEM_TREE_FLAT, 0},
-                                               {XYLEM_TREE_KNOMIAL, 3},
-                                               {XYLEM_TREE_DOUBLE, 0},
-                                               {XYLEM_TREE_KCHAIN, 4}};
+    static const xyl_shape_t shapes[SHAPES] = {{&xyl_tree_flat, 0},
+                                               {&xyl_tree_knomial, 3},
+                                               {&xyl_tree_double, 0},
+                                               {&xyl_tree_kchain, 4}};
+    static const char *const names[SHAPES] = {"flat", "knomial:3", "double",
+                                              "kchain:4"};
     uint32_t i;
 
     for (i = 0; i < SHAPES * SEEDS; i++) {
@@ -205,8 +206,6 @@ static void test_order_of_sums(void)
         coll_case_t c = {.coll = XYLEM_COLL_REDUCE,
                          .data = COLL_FLOAT64,
                          .root = i % RANKS_MAX,
-                         .tree = shape.tree,
-                         .radix = shape.radix,
                          .count = 1,
                          .segment_bytes = 8,
                          .persistent = 1};
@@ -215,6 +214,7 @@ static void test_order_of_sums(void)
         double sums[RANKS_MAX] = {0}, result;
         coll_run_t run;
 
+        snprintf(c.algorithm, sizeof c.algorithm, "%s", names[i / SEEDS]);
         coll_run_init(&run, fabric, NULL, RANKS_MAX, &c, i);
         init_all(i % 2 == 0 ? RIVAL_BLOCKING : RIVAL_WAITALL, &run);
         coll_run_start_all(&run);
@@ -250,8 +250,7 @@ static void test_user_op(void)
     coll_case_t c = {.coll = XYLEM_COLL_REDUCE,
                      .data = COLL_UINT32,
                      .root = 2,
-                     .tree = XYLEM_TREE_KARY,
-                     .radix = 2,
+                     .algorithm = "kary:2",
                      .count = 50,
                      .segment_bytes = 16,
                      .persistent = 1};
@@ -339,7 +338,7 @@ static void watch_flat(rival_design_t design, xylem_coll_t coll,
 {
     coll_case_t c = {.coll = coll,
                      .data = COLL_UINT32,
-                     .tree = XYLEM_TREE_FLAT,
+                     .algorithm = "flat",
                      .count = 40,
                      .segment_bytes = 16,
                      .persistent = 1};
@@ -514,7 +513,7 @@ static void one_given_back(rival_design_t design, xylem_coll_t coll)
 {
     coll_case_t c = {.coll = coll,
                      .data = COLL_UINT32,
-                     .tree = XYLEM_TREE_FLAT,
+                     .algorithm = "flat",
                      .count = 40,
                      .segment_bytes = 16,
                      .persistent = 1};
@@ -558,7 +557,7 @@ static void test_receives_are_given_back(void)
 static void test_no_memory(void)
 {
     coll_case_t c = {.data = COLL_UINT32,
-                     .tree = XYLEM_TREE_FLAT,
+                     .algorithm = "flat",
                      .count = 20000,
                      .segment_bytes = 4096,
                      .persistent = 1};

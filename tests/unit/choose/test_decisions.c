@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "collectives/api/arguments.h"
-#include "collectives/choose/select.h"
+#include "collectives/choose/choose.h"
 #include "tests/support/check.h"
 #include "tests/support/fabric.h"
 
@@ -118,12 +118,15 @@ static void add(text_t *text, const char *format, ...)
 
 /* ---- one decision ---- */
 
-static void add_tree(text_t *text, xylem_tree_t tree, uint32_t radix)
+/* A tree by the name that says most. */
+static void add_tree(text_t *text, const xyl_tree_t *tree, uint32_t radix)
 {
-    char name[XYL_CONFIG_TEXT_BYTES];
-
-    xyl_config_print_algorithm(XYL_CONFIG_TREE(tree, radix), name);
-    add(text, " %s", name);
+    if ((tree == &xyl_tree_knomial || tree == &xyl_tree_kary) && radix == 2)
+        tree = tree == &xyl_tree_kary ? &xyl_tree_binary : &xyl_tree_binomial;
+    if (tree->radix.most != 0)
+        add(text, " %s:%u", tree->name, radix);
+    else
+        add(text, " %s", tree->name);
 }
 
 static void add_frame(text_t *text, const xyl_plan_t *plan)
@@ -133,61 +136,37 @@ static void add_frame(text_t *text, const xyl_plan_t *plan)
         plan->arrival_order ? " as they come" : "");
 }
 
-static void add_levels(text_t *text, xylem_team_t *team,
-                       const xylem_coll_args_t *args,
-                       const xyl_choice_t *choice, int is_commutative)
+static void add_levels(text_t *text, const xyl_choice_t *choice)
 {
-    xylem_coll_args_t frame = *args;
-    xyl_han_plan_t plan;
-
-    if (args->coll == XYLEM_COLL_BARRIER) {
-        frame.count = 1;
-        frame.type = XYLEM_BYTE;
-    }
-    xyl_select_han(team, &frame, choice, is_commutative, &plan);
-    if (plan.exchange != NULL)
-        add(text, " %s", plan.exchange->name);
+    if (choice->exchange != NULL)
+        add(text, " %s", choice->exchange->name);
     else
-        add_tree(text, plan.frame.tree, plan.frame.radix);
-    add_frame(text, &plan.frame);
-    add(text, " leaders %u halves %u roots %u lanes %u within", plan.leaders,
-        plan.halves, plan.roots, plan.frame.lanes);
-    add_tree(text, plan.node_tree.tree, plan.node_tree.radix);
-}
-
-static int moves_segments(xylem_coll_t coll)
-{
-    return coll == XYLEM_COLL_BCAST || coll == XYLEM_COLL_REDUCE ||
-           coll == XYLEM_COLL_ALLREDUCE || coll == XYLEM_COLL_BARRIER;
+        add_tree(text, choice->frame.tree, choice->frame.radix);
+    add_frame(text, &choice->frame);
+    add(text, " leaders %u halves %u roots %u lanes %u within", choice->leaders,
+        choice->halves, choice->roots, choice->frame.lanes);
+    add_tree(text, choice->node_tree.tree, choice->node_tree.radix);
 }
 
 static void decide(text_t *text, xylem_team_t *team,
                    const xylem_coll_args_t *args, int is_commutative)
 {
-    xylem_coll_args_t chosen = *args;
     xyl_choice_t choice;
-    xyl_plan_t plan;
 
     if (xyl_choose(team, args, is_commutative, &choice) != XYLEM_OK) {
         add(text, "refused");
-    } else if (choice.algorithm == NULL) {
-        chosen.tree = choice.tree;
-        chosen.radix = choice.radix;
-        if (args->coll == XYLEM_COLL_ALLREDUCE)
-            chosen.root = 0;
-        xyl_select(team, &chosen, is_commutative, &plan);
+    } else if (choice.algorithm->kind == XYL_ALGORITHM_TREE) {
         add(text, "tree");
-        add_tree(text, plan.tree, plan.radix);
-        add_frame(text, &plan);
+        add_tree(text, choice.frame.tree, choice.frame.radix);
+        add_frame(text, &choice.frame);
     } else {
         add(text, "%s", choice.algorithm->name);
         if (choice.radix != 0)
             add(text, ":%u", choice.radix);
         if (choice.segment_bytes != 0)
             add(text, " segments %zu", choice.segment_bytes);
-        if ((choice.algorithm->flags & XYL_NEEDS_LEVELS) != 0 &&
-            moves_segments(args->coll))
-            add_levels(text, team, args, &choice, is_commutative);
+        if (choice.algorithm->kind == XYL_ALGORITHM_LANES)
+            add_levels(text, &choice);
     }
 }
 

@@ -22,14 +22,15 @@ static fabric_t *make(uint32_t ranks, uint64_t seed)
 
 static coll_case_t plain_case(uint64_t seed)
 {
-    return (coll_case_t){.coll = (xylem_coll_t)(seed % 2),
-                         .data = COLL_UINT32,
-                         .root = (uint32_t)(seed % RANKS),
-                         .tree = (xylem_tree_t)(seed % XYLEM_TREE_COUNT),
-                         .radix = 2,
-                         .count = 37,
-                         .segment_bytes = 16,
-                         .flags = seed % 3 == 0 ? XYLEM_FLAG_PARTS : 0};
+    coll_case_t c = {.coll = (xylem_coll_t)(seed % 2),
+                     .data = COLL_UINT32,
+                     .root = (uint32_t)(seed % RANKS),
+                     .count = 37,
+                     .segment_bytes = 16,
+                     .flags = seed % 3 == 0 ? XYLEM_FLAG_PARTS : 0};
+
+    coll_case_tree(&c, seed % coll_case_trees(), 2);
+    return c;
 }
 
 /* ---- persistent ---- */
@@ -99,7 +100,7 @@ static void test_tags_wrap(void)
 {
     uint32_t starts = 40, i;
     coll_case_t c = {.data = COLL_UINT32,
-                     .tree = XYLEM_TREE_DOUBLE,
+                     .algorithm = "double",
                      .count = 2500,
                      .segment_bytes = 4,
                      .recv_window = 64,

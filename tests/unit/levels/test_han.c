@@ -117,12 +117,14 @@ static void world_init(world_t *world, uint64_t seed, uint32_t ranks,
 
 /* ---- one at a time ---- */
 
-/* An alltoallw is written as an alltoallv. */
 static int has_levels(xylem_coll_t coll)
 {
-    if (coll == XYLEM_COLL_ALLTOALLW)
-        coll = XYLEM_COLL_ALLTOALLV;
     return xyl_algorithm_find(coll, "han") != NULL;
+}
+
+static int takes_leaders(xylem_coll_t coll)
+{
+    return xyl_algorithm_find(coll, "han")->radix.most != 0;
 }
 
 /* What does not commute needs ranks that fill node after node, as do scans. */
@@ -165,7 +167,7 @@ static call_case_t random_case(uint64_t *random, xylem_coll_t coll,
                   (c.types == CALL_TYPES_PLAIN ? 1 : CALL_QUANTUM);
     if (c.segment_bytes == 0 && random_below(random, 2) == 0)
         c.segment_bytes = random_between(random, 8, 4096);
-    if (leaders == 0)
+    if (leaders == 0 || !takes_leaders(c.coll))
         snprintf(c.algorithm, sizeof c.algorithm, "han");
     else
         snprintf(c.algorithm, sizeof c.algorithm, "han:%u", leaders);

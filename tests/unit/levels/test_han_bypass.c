@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "collectives/choose/algorithm.h"
 #include "simulator/random.h"
 #include "tests/support/call_run.h"
 #include "tests/support/check.h"
@@ -76,8 +77,11 @@ static call_case_t random_case(const world_t *world, uint64_t *random,
     if (random_below(random, 3) == 0)
         c.count = random_below(random, 20000) /
                   (c.types == CALL_TYPES_PLAIN ? 1 : CALL_QUANTUM);
-    snprintf(c.algorithm, sizeof c.algorithm, "han:%u",
-             random_between(random, 1, LEADERS_MAX));
+    if (xyl_algorithm_find(coll, "han")->radix.most != 0)
+        snprintf(c.algorithm, sizeof c.algorithm, "han:%u",
+                 random_between(random, 1, LEADERS_MAX));
+    else
+        snprintf(c.algorithm, sizeof c.algorithm, "han");
     return c;
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collectives/choose/algorithm.h"
 #include "collectives/node/program.h"
 #include "progress/shm/shm.h"
 #include "simulator/random.h"
@@ -112,7 +113,9 @@ static void test_every_collective(void)
     uint32_t n;
 
     for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
-        for (n = 0; n < CASES && xyl_node_algorithm(coll) != NULL; n++) {
+        for (n = 0; n < CASES &&
+                    xyl_algorithm_of_kind(coll, XYL_ALGORITHM_NODE) != NULL;
+             n++) {
             call_case_t c = random_case(&random, coll,
                                         random_between(&random, 2, RANKS_MAX));
             one_case(&c, random_next(&random), "REDUCE_ORDER=fixed");
@@ -147,8 +150,7 @@ static void one_parts_case(uint64_t *random, int sees)
     while (c.coll != XYLEM_COLL_REDUCE || c.count == 0)
         c = coll_case_random(random, ranks);
     c.flags |= XYLEM_FLAG_PARTS | XYLEM_FLAG_ARRIVAL_ORDER;
-    c.tree = XYLEM_TREE_AUTO;
-    c.radix = 0;
+    c.algorithm[0] = '\0';
     if (c.count * coll_element_bytes(c.data) <= c.segment_bytes)
         c.count += c.segment_bytes / coll_element_bytes(c.data);
     coll_case_enlarge(&c, random_between(random, 1, 10));
@@ -176,7 +178,7 @@ static call_case_t mixed_case(uint64_t *random, uint32_t ranks)
 
     do
         coll = (xylem_coll_t)random_below(random, XYLEM_COLL_COUNT);
-    while (xyl_node_algorithm(coll) == NULL);
+    while (xyl_algorithm_of_kind(coll, XYL_ALGORITHM_NODE) == NULL);
     return random_case(random, coll, ranks);
 }
 

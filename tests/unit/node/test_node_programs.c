@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collectives/choose/algorithm.h"
 #include "collectives/data/description.h"
 #include "collectives/node/board.h"
 #include "simulator/random.h"
@@ -76,7 +77,9 @@ static void test_sizes(void)
     uint32_t i;
 
     for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
-        for (i = 0; i < 9 && xyl_node_algorithm(coll) != NULL; i++)
+        for (i = 0;
+             i < 9 && xyl_algorithm_of_kind(coll, XYL_ALGORITHM_NODE) != NULL;
+             i++)
             sizes_of(coll, seats[i], &random);
 }
 
@@ -87,7 +90,7 @@ static void test_every_root(void)
 
     for (c.coll = 0; c.coll < XYLEM_COLL_COUNT; c.coll++) {
         if (!xyl_coll_traits(c.coll)->has_root ||
-            xyl_node_algorithm(c.coll) == NULL)
+            xyl_algorithm_of_kind(c.coll, XYL_ALGORITHM_NODE) == NULL)
             continue;
         c.element_bytes = program_case_is_of_bytes(c.coll) ? 1 : 8;
         for (c.seats = 2; c.seats <= 9; c.seats++)
@@ -129,7 +132,9 @@ static void test_long(void)
     uint32_t i;
 
     for (c.coll = 0; c.coll < XYLEM_COLL_COUNT; c.coll++)
-        for (i = 0; i < 72 && xyl_node_algorithm(c.coll) != NULL; i++) {
+        for (i = 0; i < 72 &&
+                    xyl_algorithm_of_kind(c.coll, XYL_ALGORITHM_NODE) != NULL;
+             i++) {
             c.element_bytes = program_case_is_of_bytes(c.coll) ? 1 : 8;
             c.seats = random_between(&random, 2, 4);
             c.root = random_below(&random, c.seats);
@@ -180,7 +185,9 @@ static void test_random(void)
     uint32_t n;
 
     for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
-        for (n = 0; n < RANDOM_CASES && xyl_node_algorithm(coll) != NULL; n++) {
+        for (n = 0; n < RANDOM_CASES &&
+                    xyl_algorithm_of_kind(coll, XYL_ALGORITHM_NODE) != NULL;
+             n++) {
             program_case_t c = random_case(&random, coll);
             (void)program_case_try(&c, random_next(&random), 0);
         }
@@ -196,7 +203,9 @@ static void test_every_order(void)
     uint32_t i;
 
     for (c.coll = 0; c.coll < XYLEM_COLL_COUNT; c.coll++)
-        for (i = 0; i < 16 && xyl_node_algorithm(c.coll) != NULL; i++) {
+        for (i = 0; i < 16 &&
+                    xyl_algorithm_of_kind(c.coll, XYL_ALGORITHM_NODE) != NULL;
+             i++) {
             c.element_bytes = program_case_is_of_bytes(c.coll) ? 1 : 8;
             c.seats = 2 + i % 2;
             c.root = i / 2 % c.seats;
@@ -437,7 +446,7 @@ static void test_finds_mistakes(void)
                         .sees_all = 1};
 
     for (c.coll = 0; c.coll < XYLEM_COLL_COUNT; c.coll++)
-        if (xyl_node_algorithm(c.coll) != NULL)
+        if (xyl_algorithm_of_kind(c.coll, XYL_ALGORITHM_NODE) != NULL)
             spoil_all(&c);
     c.count = LONG_SCAN;
     for (c.coll = XYLEM_COLL_SCAN; c.coll <= XYLEM_COLL_EXSCAN; c.coll++)

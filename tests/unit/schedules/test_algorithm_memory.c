@@ -8,6 +8,7 @@
 #include "collectives/schedules/algorithm.h"
 #include "runtime/base/log.h"
 #include "tests/support/check.h"
+#include "tests/support/schedules.h"
 
 enum {
     RANKS = 101,
@@ -60,10 +61,10 @@ static int is_varied(xylem_coll_t coll)
            coll == XYLEM_COLL_ALLTOALLW || coll == XYLEM_COLL_REDUCE_SCATTER;
 }
 
-static xyl_problem_t problem_make(const xyl_algorithm_t *algorithm,
-                                  uint32_t rank, int is_in_place)
+static xyl_problem_t problem_make(const schedule_entry_t *entry, uint32_t rank,
+                                  int is_in_place)
 {
-    xyl_problem_t problem = {.coll = algorithm->coll,
+    xyl_problem_t problem = {.coll = entry->coll,
                              .rank = rank,
                              .ranks = RANKS,
                              .root = ROOT,
@@ -71,12 +72,12 @@ static xyl_problem_t problem_make(const xyl_algorithm_t *algorithm,
                              .element_bytes = sizeof(uint64_t),
                              .is_in_place = is_in_place,
                              .is_commutative = 1,
-                             .radix = algorithm->radix_default,
+                             .radix = entry->algorithm->radix.preset,
                              .segment_bytes = COUNT / 10 * sizeof(uint64_t)};
 
-    if ((algorithm->flags & XYL_NEEDS_EVEN) != 0)
+    if ((entry->algorithm->needs & XYL_NEEDS_EVEN) != 0)
         problem.ranks--;
-    if (is_varied(algorithm->coll)) {
+    if (is_varied(entry->coll)) {
         problem.count = counts[rank];
         problem.send_counts = problem.recv_counts = counts;
         problem.send_displs = problem.recv_displs = displs;
@@ -117,7 +118,7 @@ static int write_once(const xyl_algorithm_t *algorithm,
         snprintf(text, sizeof text,
                  "%s (collective %d), rank %u%s, allocation %" PRIu64
                  ": status %d",
-                 algorithm->name, (int)algorithm->coll, problem->rank,
+                 algorithm->name, (int)problem->coll, problem->rank,
                  problem->is_in_place ? " in place" : "", nth,
                  (int)xyl_schedule_status(&schedule));
         check_failed(__FILE__, __LINE__, text);
@@ -128,24 +129,23 @@ static int write_once(const xyl_algorithm_t *algorithm,
 
 static void every_allocation(void)
 {
-    size_t count, i;
-    const xyl_algorithm_t *all = xyl_algorithms(&count);
+    static schedule_entry_t all[SCHEDULES_MAX];
+    size_t count = schedules_find(all), i;
     uint32_t rank, failures = 0;
     int is_in_place;
 
     xyl_log_level_set(XYL_LOG_NONE);
     blocks_fill();
     for (i = 0; i < count; i++) {
-        if (all[i].write == NULL)
-            continue;
         for (rank = 0; rank + 1 < RANKS; rank += RANK_STEP)
             for (is_in_place = 0; is_in_place < 2; is_in_place++) {
                 xyl_problem_t problem =
                     problem_make(&all[i], rank, is_in_place);
                 uint64_t nth = 1;
-                if (!xyl_algorithm_fits(&all[i], &problem, NULL))
+                if (!xyl_algorithm_fits(all[i].algorithm, &problem, NULL))
                     continue;
-                while (write_once(&all[i], &problem, nth) && nth < FAILURES_MAX)
+                while (write_once(all[i].algorithm, &problem, nth) &&
+                       nth < FAILURES_MAX)
                     nth++;
                 CHECK(nth < FAILURES_MAX);
                 failures += (uint32_t)nth - 1;

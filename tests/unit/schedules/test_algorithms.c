@@ -12,6 +12,7 @@
 #include "tests/support/algorithm_case.h"
 #include "tests/support/check.h"
 #include "tests/support/schedule_inside.h"
+#include "tests/support/schedules.h"
 
 enum { RANKS_MAX = CHECK_IS_SLOW ? 17 : 33, RANKS_LARGE = 64 };
 
@@ -85,7 +86,7 @@ static int case_repeat(algorithm_case_t *c, uint64_t *random)
     return is_good;
 }
 
-static void problem_try(const xyl_algorithm_t *algorithm, uint32_t ranks,
+static void problem_try(const schedule_entry_t *entry, uint32_t ranks,
                         uint32_t nth, uint64_t seed)
 {
     char text[ALGORITHM_CASE_TEXT_BYTES];
@@ -93,7 +94,8 @@ static void problem_try(const xyl_algorithm_t *algorithm, uint32_t ranks,
     uint64_t random = seed;
     int is_good = 1;
 
-    if (algorithm_case_init(&c, algorithm, ranks, nth, seed)) {
+    if (algorithm_case_init(&c, entry->algorithm, entry->coll, ranks, nth,
+                            seed)) {
         is_good = schedule_run_check(&c.run) &&
                   (c.problem.coll == XYLEM_COLL_BARRIER ||
                    schedule_run_check_waits(&c.run)) &&
@@ -117,36 +119,36 @@ static uint32_t problems_of(uint32_t ranks)
     return ranks <= RANKS_MAX ? 12 : 5;
 }
 
-static uint64_t seed_of(const xyl_algorithm_t *algorithm, uint32_t ranks,
+static uint64_t seed_of(const schedule_entry_t *entry, uint32_t ranks,
                         uint32_t nth)
 {
-    uint64_t seed = random_mix(base_seed + algorithm->coll);
+    uint64_t seed = random_mix(base_seed + entry->coll);
     const char *letter;
 
-    for (letter = algorithm->name; *letter != '\0'; letter++)
+    for (letter = entry->algorithm->name; *letter != '\0'; letter++)
         seed = random_mix(seed + (unsigned char)*letter);
     return random_mix(random_mix(seed + ranks) + nth);
 }
 
-static void algorithm_try(const xyl_algorithm_t *algorithm)
+static void algorithm_try(const schedule_entry_t *entry)
 {
     uint32_t ranks, nth;
 
     for (ranks = 1; ranks <= RANKS_LARGE;
          ranks = ranks == RANKS_MAX ? RANKS_LARGE : ranks + 1)
         for (nth = 0; nth < problems_of(ranks); nth++)
-            problem_try(algorithm, ranks, nth, seed_of(algorithm, ranks, nth));
+            problem_try(entry, ranks, nth, seed_of(entry, ranks, nth));
 }
 
 static void coll_try(xylem_coll_t coll)
 {
-    size_t count, i, tried = 0;
-    const xyl_algorithm_t *all = xyl_algorithms(&count);
+    static schedule_entry_t all[SCHEDULES_MAX];
+    size_t count = schedules_find(all), i, tried = 0;
 
     for (i = 0; i < count; i++) {
-        if (all[i].coll != coll || all[i].write == NULL ||
+        if (all[i].coll != coll ||
             (only_algorithm != NULL &&
-             strcmp(all[i].name, only_algorithm) != 0))
+             strcmp(all[i].algorithm->name, only_algorithm) != 0))
             continue;
         algorithm_try(&all[i]);
         tried++;
@@ -185,21 +187,20 @@ static void large_blocks(xyl_problem_t *problem)
     problem->send_displs = problem->recv_displs = displs;
 }
 
-static xyl_problem_t large_problem(const xyl_algorithm_t *algorithm,
-                                   uint32_t rank, uint32_t ranks,
-                                   uint64_t count)
+static xyl_problem_t large_problem(const schedule_entry_t *entry, uint32_t rank,
+                                   uint32_t ranks, uint64_t count)
 {
-    xyl_problem_t problem = {.coll = algorithm->coll,
+    xyl_problem_t problem = {.coll = entry->coll,
                              .rank = rank,
                              .ranks = ranks,
                              .root = 3,
                              .count = count,
                              .element_bytes = 8,
                              .is_commutative = 1,
-                             .radix = algorithm->radix_default,
+                             .radix = entry->algorithm->radix.preset,
                              .segment_bytes = count / 3 * 8};
 
-    if (xyl_coll_varies(algorithm->coll))
+    if (xyl_coll_varies(entry->coll))
         large_blocks(&problem);
     return problem;
 }
@@ -210,23 +211,24 @@ static void large_failed(const xyl_algorithm_t *algorithm,
     char text[ALGORITHM_CASE_TEXT_BYTES];
 
     snprintf(text, sizeof text, "%s %s: rank %u of %u, count %" PRIu64 ": %s",
-             xyl_coll_traits(algorithm->coll)->name, algorithm->name,
+             xyl_coll_traits(problem->coll)->name, algorithm->name,
              problem->rank, problem->ranks, problem->count, what);
     check_failed(__FILE__, __LINE__, text);
 }
 
 /* Nothing is run, but what the ranks write has to suit each other: how many
  * sequence numbers their labels take, whichever of their messages are empty. */
-static void large_try(const xyl_algorithm_t *algorithm, uint32_t ranks,
+static void large_try(const schedule_entry_t *entry, uint32_t ranks,
                       uint64_t count)
 {
+    const xyl_algorithm_t *algorithm = entry->algorithm;
     static const uint32_t in_64[] = {0, 1, 2, 21, 31, 32, 33, 62, 63};
     uint32_t i, sequences = 0;
     xyl_schedule_t schedule;
 
     for (i = 0; i < sizeof in_64 / sizeof *in_64; i++) {
         xyl_problem_t problem =
-            large_problem(algorithm, in_64[i] * (ranks - 1) / 63, ranks, count);
+            large_problem(entry, in_64[i] * (ranks - 1) / 63, ranks, count);
         if (!xyl_algorithm_fits(algorithm, &problem, NULL))
             return;
         xyl_schedule_init(&schedule, problem.element_bytes);
@@ -248,15 +250,14 @@ static void large_teams(void)
 {
     static const uint64_t numbers[] = {1, LARGE_RANKS - 1,
                                        UINT64_C(3) * LARGE_RANKS};
-    size_t count, i, k;
-    const xyl_algorithm_t *all = xyl_algorithms(&count);
+    static schedule_entry_t all[SCHEDULES_MAX];
+    size_t count = schedules_find(all), i, k;
 
     for (i = 0; i < count; i++)
-        for (k = 0; k < sizeof numbers / sizeof *numbers; k++)
-            if (all[i].write != NULL) {
-                large_try(&all[i], LARGE_RANKS, numbers[k]);
-                large_try(&all[i], LARGE_POWER, numbers[k]);
-            }
+        for (k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+            large_try(&all[i], LARGE_RANKS, numbers[k]);
+            large_try(&all[i], LARGE_POWER, numbers[k]);
+        }
 }
 
 static const check_case_t cases[] = {

@@ -505,6 +505,7 @@ static uint64_t play_seed(uint64_t seed)
     plan_fault(&play);
     plan_starts(&play);
     (void)fabric_run_until(play.fabric, &script);
+    (void)follow_fault(&play);   /* the last to end may be the one that fails */
     fabric_run_dry(play.fabric); /* all have been told */
     finish(&play);
     trace = fabric_trace(play.fabric);

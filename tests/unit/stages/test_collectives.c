@@ -59,12 +59,10 @@ static void run_case(const coll_case_t *c, uint32_t ranks,
 /* ---- sweeps ---- */
 
 static void sweep_ranks(xylem_coll_t coll, coll_data_t data, uint32_t ranks,
-                        xylem_tree_t tree, uint32_t radix)
+                        size_t tree, uint32_t radix)
 {
     coll_case_t c = {.coll = coll,
                      .data = data,
-                     .tree = tree,
-                     .radix = radix,
                      .count = 13,
                      .segment_bytes = 3 * 8,
                      .send_window = 2,
@@ -72,6 +70,7 @@ static void sweep_ranks(xylem_coll_t coll, coll_data_t data, uint32_t ranks,
     uint32_t step = ranks <= RANKS_SMALL ? 1 : ranks / 3;
     fabric_options_t options;
 
+    coll_case_tree(&c, tree, radix);
     for (c.root = 0; c.root < ranks; c.root += step) {
         options = options_of(ranks * 1000 + c.root);
         options.eager_bytes_max = c.root % 2 == 0 ? 0 : 20;
@@ -81,13 +80,11 @@ static void sweep_ranks(xylem_coll_t coll, coll_data_t data, uint32_t ranks,
 
 static void sweep_trees(xylem_coll_t coll, coll_data_t data)
 {
-    xylem_tree_t tree;
-    uint32_t ranks;
+    uint32_t ranks, tree;
 
     for (ranks = 1; ranks <= RANKS_SWEPT; ranks++)
-        for (tree = XYLEM_TREE_AUTO; tree < XYLEM_TREE_COUNT; tree++)
-            sweep_ranks(coll, data, ranks, tree,
-                        2 + (ranks + (uint32_t)tree) % 3);
+        for (tree = 0; tree < coll_case_trees(); tree++)
+            sweep_ranks(coll, data, ranks, tree, 2 + (ranks + tree) % 3);
 }
 
 static void test_bcast_trees(void)
@@ -108,23 +105,20 @@ static void test_rank_order(void)
 static void test_radices(void)
 {
     uint32_t radix;
+    size_t tree;
 
-    for (radix = 1; radix <= 8; radix++) {
-        sweep_ranks(XYLEM_COLL_BCAST, COLL_BYTES, 11, XYLEM_TREE_KARY, radix);
-        sweep_ranks(XYLEM_COLL_REDUCE, COLL_UINT32, 11, XYLEM_TREE_KCHAIN,
-                    radix);
-        sweep_ranks(XYLEM_COLL_REDUCE, COLL_AFFINE, 11, XYLEM_TREE_KARY, radix);
-        if (radix >= 2)
-            sweep_ranks(XYLEM_COLL_REDUCE, COLL_UINT32, 11, XYLEM_TREE_KNOMIAL,
-                        radix);
-    }
+    for (radix = 1; radix <= 8; radix++)
+        for (tree = 1; tree < coll_case_trees(); tree++) {
+            sweep_ranks(XYLEM_COLL_BCAST, COLL_BYTES, 11, tree, radix);
+            sweep_ranks(XYLEM_COLL_REDUCE, COLL_UINT32, 11, tree, radix);
+            sweep_ranks(XYLEM_COLL_REDUCE, COLL_AFFINE, 11, tree, radix);
+        }
 }
 
 static void test_windows(void)
 {
     coll_case_t c = {.data = COLL_UINT32,
-                     .tree = XYLEM_TREE_KARY,
-                     .radix = 3,
+                     .algorithm = "kary:3",
                      .count = 70,
                      .segment_bytes = 4,
                      .root = 2};
@@ -147,14 +141,14 @@ static void test_sizes(void)
     static const size_t counts[] = {0, 1, 2, 9, 10, 11, 19, 20, 21, 1000};
     coll_case_t c = {.data = COLL_UINT32, .root = 1, .segment_bytes = 40};
     fabric_options_t options;
-    size_t i;
+    size_t i, tree;
 
     for (i = 0; i < sizeof counts / sizeof counts[0]; i++)
         for (c.coll = 0; c.coll <= XYLEM_COLL_REDUCE; c.coll++)
-            for (c.tree = 0; c.tree < XYLEM_TREE_COUNT; c.tree++) {
-                c.radix = 2;
+            for (tree = 0; tree < coll_case_trees(); tree++) {
+                coll_case_tree(&c, tree, 2);
                 c.count = counts[i];
-                options = options_of(i + c.tree);
+                options = options_of(i + tree);
                 run_case(&c, 5, &options);
             }
 }
@@ -191,7 +185,7 @@ static void test_large(void)
     coll_case_t c = {.data = COLL_UINT32,
                      .root = 3,
                      .count = 200003,
-                     .tree = XYLEM_TREE_DOUBLE,
+                     .algorithm = "double",
                      .segment_bytes = 16384};
     fabric_options_t options = options_of(5);
 
@@ -249,8 +243,7 @@ static void test_window_rule(void)
     coll_case_t c = {.coll = XYLEM_COLL_REDUCE,
                      .data = COLL_UINT32,
                      .flags = XYLEM_FLAG_PARTS,
-                     .tree = XYLEM_TREE_KARY,
-                     .radix = 3,
+                     .algorithm = "kary:3",
                      .count = 23,
                      .segment_bytes = 4};
     size_t i;
@@ -304,9 +297,10 @@ static void test_deterministic(void)
                      .flags = XYLEM_FLAG_PARTS};
     double first[COUNT], again[COUNT];
     uint64_t seed;
+    size_t tree;
 
-    for (c.tree = XYLEM_TREE_FLAT; c.tree < XYLEM_TREE_COUNT; c.tree++) {
-        c.radix = 3;
+    for (tree = 1; tree < coll_case_trees(); tree++) {
+        coll_case_tree(&c, tree, 3);
         sum_of(&c, 1, 0, (char *)first);
         for (seed = 2; seed < 8; seed++) {
             c.in_place = seed % 2 == 0;
@@ -325,7 +319,7 @@ static void test_association(void)
                      .data = COLL_FLOAT64,
                      .count = COUNT,
                      .segment_bytes = 24,
-                     .tree = XYLEM_TREE_FLAT};
+                     .algorithm = "flat"};
     fabric_options_t options = options_of(9);
     fabric_t *fabric = fabric_create(RANKS, &options);
     uint32_t children[RANKS], i;
@@ -336,7 +330,7 @@ static void test_association(void)
     coll_run_init(&run, fabric, NULL, RANKS, &c, 12);
     coll_run_start_all(&run);
     CHECK(coll_run_finish(&run));
-    CHECK_EQ(xyl_tree_children((xyl_shape_t){c.tree, 0}, 0, RANKS, 0, 0,
+    CHECK_EQ(xyl_tree_children((xyl_shape_t){&xyl_tree_flat, 0}, 0, RANKS, 0, 0,
                                children, RANKS),
              RANKS - 1);
     memcpy(sum, run.all[0].send, sizeof sum);

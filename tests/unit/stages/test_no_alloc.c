@@ -2,6 +2,7 @@
  * both are counted between start and completion, by taking the place of the
  * functions at link time (-Wl,--wrap). */
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "tests/support/check.h"
@@ -93,11 +94,9 @@ static void check_free_of_both(const coll_case_t *c, size_t eager_bytes_max)
 
 static void test_segments(void)
 {
-    static const xylem_tree_t trees[] = {XYLEM_TREE_KARY, XYLEM_TREE_CHAIN,
-                                         XYLEM_TREE_DOUBLE,
-                                         XYLEM_TREE_TOPOLOGY};
+    static const char *const trees[] = {"kary:2", "chain", "double",
+                                        "topology:2"};
     coll_case_t c = {.data = COLL_UINT32,
-                     .radix = 2,
                      .count = 3000,
                      .segment_bytes = 16,
                      .send_window = 4,
@@ -107,7 +106,7 @@ static void test_segments(void)
 
     for (i = 0; i < sizeof trees / sizeof trees[0]; i++)
         for (c.coll = 0; c.coll <= XYLEM_COLL_REDUCE; c.coll++) {
-            c.tree = trees[i];
+            snprintf(c.algorithm, sizeof c.algorithm, "%s", trees[i]);
             c.flags = i % 2 == 0 ? XYLEM_FLAG_PARTS : 0;
             check_free_of_both(&c, i % 2 == 0 ? 0 : SIZE_MAX);
         }

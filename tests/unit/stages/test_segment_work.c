@@ -58,7 +58,7 @@ static uint64_t steps_with(uint64_t segments)
                               .on_segment = segment_told,
                               .arg = &broadcast,
                               .segment_bytes = SEGMENT_BYTES,
-                              .tree = XYLEM_TREE_FLAT};
+                              .algorithm = "flat"};
     uint64_t steps;
 
     broadcast.fabric = fabric_create(1, &options);

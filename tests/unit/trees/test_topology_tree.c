@@ -92,7 +92,7 @@ static void build_thesis(placement_t *p, uint32_t nodes)
     build(p, ranks, 2);
 }
 
-static void shapes_set(placement_t *p, xylem_tree_t tree, uint32_t radix)
+static void shapes_set(placement_t *p, const xyl_tree_t *tree, uint32_t radix)
 {
     uint32_t i;
 
@@ -212,8 +212,11 @@ static void check_root(const placement_t *p, uint32_t root,
 static void build_random(placement_t *p, uint64_t *state, uint32_t ranks,
                          uint32_t levels)
 {
+    const xyl_tree_t *const *trees;
     uint32_t level, rank, kinds;
+    size_t count;
 
+    trees = xyl_trees(&count);
     for (level = 0; level < levels; level++) {
         kinds = 1 + random_below(state, 5);
         for (rank = 0; rank < ranks; rank++) /* low ids more often */
@@ -223,10 +226,9 @@ static void build_random(placement_t *p, uint64_t *state, uint32_t ranks,
     for (rank = 0; rank < ranks; rank++)
         p->core[rank] = random_below(state, 2 * ranks);
     for (level = 0; level <= levels; level++) {
-        p->shapes[level].tree =
-            (xylem_tree_t)(XYLEM_TREE_FLAT +
-                           random_below(state,
-                                        XYLEM_TREE_BINE - XYLEM_TREE_FLAT + 1));
+        do
+            p->shapes[level].tree = trees[random_below(state, (uint32_t)count)];
+        while (p->shapes[level].tree->parent == NULL);
         p->shapes[level].radix = 2 + random_below(state, 6);
     }
     build(p, ranks, levels);
@@ -302,7 +304,7 @@ static uint32_t place_wanted(const placement_t *p, uint32_t level,
 
 static unsigned half_of(const placement_t *p, uint32_t level)
 {
-    return p->shapes[level].tree == XYLEM_TREE_DOUBLE ? p->half : 0;
+    return p->shapes[level].tree == &xyl_tree_double ? p->half : 0;
 }
 
 /* The parent as the thesis describes it, by counting. */
@@ -348,23 +350,26 @@ static void test_shape_of_each_party(void)
 static void test_large(void)
 {
     uint64_t state = 7;
-    uint32_t tree, many, rank, ids, i;
+    const xyl_tree_t *const *trees;
+    uint32_t many, rank, ids, i;
+    size_t tree, count;
 
-    for (tree = XYLEM_TREE_FLAT; tree <= XYLEM_TREE_BINE; tree++)
-        for (many = 0; many < 2; many++) {
+    trees = xyl_trees(&count);
+    for (tree = 0; tree < count; tree++)
+        for (many = 0; many < 2 && trees[tree]->parent != NULL; many++) {
             ids = many ? 1800 : 3;
             for (rank = 0; rank < RANKS_MAX; rank++) {
                 placed.ids[rank] = random_below(&state, ids);
                 placed.ids[RANKS_MAX + rank] = random_below(&state, 2);
                 placed.core[rank] = random_below(&state, 64);
             }
-            shapes_set(&placed, (xylem_tree_t)tree, 4);
+            shapes_set(&placed, trees[tree], 4);
             build(&placed, RANKS_MAX, 2);
             for (i = 1; i < RANKS_MAX; i++)
                 CHECK(is_before(&placed, placed.order[i - 1], placed.order[i]));
             placed.half = 0;
             walk(&placed, 0);
-            placed.half = tree == XYLEM_TREE_DOUBLE;
+            placed.half = trees[tree]->halves - 1;
             walk(&placed, random_below(&state, RANKS_MAX));
         }
 }
@@ -374,7 +379,7 @@ static void test_large(void)
 /* Figures 4.1 and 4.2: a binary tree in heap order, ranks in core order. */
 static void test_thesis_binary(void)
 {
-    const xyl_shape_t binary = {XYLEM_TREE_KARY, 2};
+    const xyl_shape_t binary = {&xyl_tree_kary, 2};
     uint32_t rank, edges[3] = {0, 0, 0};
 
     build_thesis(&placed, 2);
@@ -392,12 +397,15 @@ static void test_thesis_binary(void)
 /* Figure 4.3, for every root and each shape. */
 static void test_thesis_topology(void)
 {
-    uint32_t tree, root;
+    const xyl_tree_t *const *trees;
+    size_t tree, count;
+    uint32_t root;
 
+    trees = xyl_trees(&count);
     build_thesis(&placed, 2);
-    for (tree = XYLEM_TREE_FLAT; tree <= XYLEM_TREE_BINE; tree++)
-        for (root = 0; root < 16; root++) {
-            shapes_set(&placed, (xylem_tree_t)tree, 2);
+    for (tree = 0; tree < count; tree++)
+        for (root = 0; root < 16 && trees[tree]->parent != NULL; root++) {
+            shapes_set(&placed, trees[tree], 2);
             walk(&placed, root);
             CHECK_EQ(walked.edges[0], 1);
             CHECK_EQ(walked.edges[1], 2);
@@ -424,7 +432,7 @@ static void check_children(uint32_t rank, uint32_t root, const uint32_t *wanted,
 static void test_thesis_leaders(void)
 {
     build_thesis(&placed, 3);
-    shapes_set(&placed, XYLEM_TREE_CHAIN, 0);
+    shapes_set(&placed, &xyl_tree_chain, 0);
     check_children(0, 0, (const uint32_t[]){8, 4, 1}, 3);
     check_children(8, 0, (const uint32_t[]){16, 12, 9}, 3);
     check_children(16, 0, (const uint32_t[]){20, 17}, 2);
@@ -437,7 +445,7 @@ static void test_thesis_leaders(void)
 static void test_thesis_root(void)
 {
     build_thesis(&placed, 3);
-    shapes_set(&placed, XYLEM_TREE_CHAIN, 0);
+    shapes_set(&placed, &xyl_tree_chain, 0);
     check_children(14, 14, (const uint32_t[]){0, 8, 13}, 3);
     check_children(13, 14, (const uint32_t[]){12}, 1);
     check_children(12, 14, (const uint32_t[]){15}, 1);
@@ -445,7 +453,7 @@ static void test_thesis_root(void)
     check_children(8, 14, (const uint32_t[]){9}, 1);
     check_children(0, 14, (const uint32_t[]){16, 4, 1}, 3);
     check_children(16, 14, (const uint32_t[]){20, 17}, 2);
-    shapes_set(&placed, XYLEM_TREE_FLAT, 0);
+    shapes_set(&placed, &xyl_tree_flat, 0);
     check_children(14, 14, (const uint32_t[]){0, 16, 8, 13, 12, 15}, 6);
     check_children(0, 14, (const uint32_t[]){4, 1, 2, 3}, 4);
 }
@@ -458,7 +466,7 @@ static void test_capacity(void)
     uint32_t full[24], part[24], rank, capacity, count, i;
 
     build_thesis(&placed, 3);
-    shapes_set(&placed, XYLEM_TREE_FLAT, 0);
+    shapes_set(&placed, &xyl_tree_flat, 0);
     for (rank = 0; rank < 24; rank++) {
         count = xyl_topology_tree_children(&placed.map, placed.shapes,
                                            placed.half, rank, 14, full, 24);
@@ -487,7 +495,7 @@ static void test_one_group(void)
 
     memset(&placed, 0, sizeof(placed));
     build(&placed, ranks, XYL_TREE_LEVELS_MAX);
-    shapes_set(&placed, XYLEM_TREE_KNOMIAL, 2);
+    shapes_set(&placed, &xyl_tree_knomial, 2);
     for (rank = 1; rank < ranks; rank++) { /* as a place */
         wanted = xyl_tree_parent(placed.shapes[0], 0, ranks, rank, 0);
         wanted = wanted == 0 ? root : wanted == root ? 0 : wanted;
@@ -506,7 +514,7 @@ static void test_halves(void)
     uint32_t root, rank, half, level, children, edges[SHAPES] = {0};
 
     build_thesis(&placed, 3);
-    shapes_set(&placed, XYLEM_TREE_DOUBLE, 0);
+    shapes_set(&placed, &xyl_tree_double, 0);
     edges_wanted(&placed, edges);
     for (root = 0; root < placed.map.ranks; root++) {
         for (half = 0; half < 2; half++) {

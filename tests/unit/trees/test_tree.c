@@ -130,8 +130,8 @@ static int walk(const variant_t *v, uint32_t n, uint32_t root)
 /* For these is_ordered is not only sufficient. */
 static int is_ordered_exactly(const variant_t *v, uint32_t n)
 {
-    return n <= 2 || (v->shape.tree != XYLEM_TREE_DOUBLE &&
-                      v->shape.tree != XYLEM_TREE_BINE);
+    return n <= 2 || (v->shape.tree != &xyl_tree_double &&
+                      v->shape.tree != &xyl_tree_bine);
 }
 
 static int walk_all(const variant_t *v, uint32_t n, uint32_t root)
@@ -197,7 +197,7 @@ static void climb(const variant_t *v, uint32_t n, uint32_t root, uint32_t rank)
  * from both ends and from next to the root cover the others. */
 static void test_inorder(void)
 {
-    const variant_t v = {{XYLEM_TREE_INORDER, 0}, 0, "inorder"};
+    const variant_t v = {{&xyl_tree_inorder, 0}, 0, "inorder"};
     uint32_t n, root;
 
     for (n = 1; n <= RANKS_MAX; n++)
@@ -296,7 +296,7 @@ static void test_rotations(void)
     variants_fill();
     for (i = 0; i < variant_count; i++) {
         const variant_t *v = &variants[i];
-        if (v->shape.tree == XYLEM_TREE_INORDER)
+        if (v->shape.tree == &xyl_tree_inorder)
             continue;
         for (n = 1; n <= RANKS_MAX; n++) {
             if (!walk_all(v, n, 0))
@@ -324,12 +324,13 @@ static void heights(uint32_t n, uint32_t *height)
     }
 }
 
-/* KNOMIAL and BINE are full at powers of their radix only. */
+/* These are full at powers of their radix only. */
 static int is_full(xyl_shape_t shape, uint32_t n)
 {
-    const uint32_t radix = shape.tree == XYLEM_TREE_BINE ? 2 : shape.radix;
+    const uint32_t radix = shape.tree == &xyl_tree_knomial ? shape.radix : 2;
 
-    if (shape.tree != XYLEM_TREE_KNOMIAL && shape.tree != XYLEM_TREE_BINE)
+    if (shape.tree != &xyl_tree_knomial && shape.tree != &xyl_tree_binomial &&
+        shape.tree != &xyl_tree_bine)
         return 1;
     while (n % radix == 0)
         n /= radix;
@@ -379,7 +380,7 @@ static void test_huge(void)
     variants_fill();
     for (i = 0; i < variant_count; i++) {
         const variant_t *v = &variants[i];
-        if (v->shape.tree == XYLEM_TREE_FLAT)
+        if (v->shape.tree == &xyl_tree_flat)
             continue; /* the root lists all ranks */
         for (s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
             const uint32_t n = sizes[s];

@@ -94,30 +94,26 @@ static uint32_t depth_wanted(xyl_shape_t shape, uint32_t n, uint32_t root)
 {
     static uint32_t parent[RANKS_MAX], depth[RANKS_MAX];
     uint32_t left = root, right = n - 1 - root;
+    uint32_t radix =
+        shape.tree->radix.most != 0 ? shape.radix : shape.tree->radix.preset;
 
-    switch (shape.tree) {
-    case XYLEM_TREE_FLAT:
+    if (shape.tree == &xyl_tree_flat)
         return n > 1;
-    case XYLEM_TREE_CHAIN:
+    if (shape.tree == &xyl_tree_chain)
         return n - 1;
-    case XYLEM_TREE_KCHAIN:
+    if (shape.tree == &xyl_tree_kchain)
         return (n - 1 + shape.radix - 1) / shape.radix;
-    case XYLEM_TREE_KARY:
-        return levels_below(n, shape.radix);
-    case XYLEM_TREE_KNOMIAL:
-        return nonzero_digits_most(n, shape.radix);
-    case XYLEM_TREE_INORDER:
+    if (shape.tree == &xyl_tree_kary || shape.tree == &xyl_tree_binary)
+        return levels_below(n, radix);
+    if (shape.tree == &xyl_tree_knomial || shape.tree == &xyl_tree_binomial)
+        return nonzero_digits_most(n, radix);
+    if (shape.tree == &xyl_tree_inorder)
         return digits_of(left > right ? left : right);
-    case XYLEM_TREE_DOUBLE:
+    if (shape.tree == &xyl_tree_double)
         return digits_of(n - 1);
-    case XYLEM_TREE_BINE:
+    if (shape.tree == &xyl_tree_bine)
         return bine_play(n, parent, depth);
-    case XYLEM_TREE_AUTO:
-    case XYLEM_TREE_TOPOLOGY:
-    case XYLEM_TREE_COUNT:
-    default:
-        return XYL_TREE_NONE;
-    }
+    return xyl_tree_depth_max(shape, n, root); /* nothing better is known */
 }
 
 /* --- properties of single shapes ----------------------------------------- */
@@ -130,7 +126,7 @@ static void test_depths(void)
     for (i = 0; i < variant_count; i++) {
         xyl_shape_t shape = variants[i].shape;
         for (n = 1; n <= RANKS_MAX; n++) {
-            last = shape.tree == XYLEM_TREE_INORDER ? n - 1 : 0;
+            last = shape.tree == &xyl_tree_inorder ? n - 1 : 0;
             for (root = 0; root <= last; root++)
                 CHECK_EQ(xyl_tree_depth_max(shape, n, root),
                          depth_wanted(shape, n, root));
@@ -141,9 +137,9 @@ static void test_depths(void)
 static void test_ordered_shapes(void)
 {
     const xyl_shape_t ordered[] = {
-        {XYLEM_TREE_FLAT, 0},    {XYLEM_TREE_CHAIN, 0}, {XYLEM_TREE_KCHAIN, 3},
-        {XYLEM_TREE_KNOMIAL, 2}, {XYLEM_TREE_KARY, 1},  {XYLEM_TREE_INORDER, 0},
-        {XYLEM_TREE_KNOMIAL, 5}};
+        {&xyl_tree_flat, 0},    {&xyl_tree_chain, 0}, {&xyl_tree_kchain, 3},
+        {&xyl_tree_knomial, 2}, {&xyl_tree_kary, 1},  {&xyl_tree_inorder, 0},
+        {&xyl_tree_knomial, 5}};
     uint32_t n;
     size_t i;
 
@@ -156,17 +152,17 @@ static void test_ordered_shapes(void)
         for (i = 0; i < n; i++)
             CHECK(xyl_tree_is_ordered(ordered[0], n, (uint32_t)i));
     }
-    CHECK(!xyl_tree_is_ordered((xyl_shape_t){XYLEM_TREE_CHAIN, 0}, 8, 3));
-    CHECK(!xyl_tree_is_ordered((xyl_shape_t){XYLEM_TREE_KNOMIAL, 2}, 8, 1));
-    CHECK(xyl_tree_is_ordered((xyl_shape_t){XYLEM_TREE_KNOMIAL, 2}, 8, 4));
-    CHECK(!xyl_tree_is_ordered((xyl_shape_t){XYLEM_TREE_KARY, 2}, 8, 0));
-    CHECK(!xyl_tree_is_ordered((xyl_shape_t){XYLEM_TREE_DOUBLE, 0}, 8, 0));
-    CHECK(!xyl_tree_is_ordered((xyl_shape_t){XYLEM_TREE_BINE, 0}, 8, 0));
+    CHECK(!xyl_tree_is_ordered((xyl_shape_t){&xyl_tree_chain, 0}, 8, 3));
+    CHECK(!xyl_tree_is_ordered((xyl_shape_t){&xyl_tree_knomial, 2}, 8, 1));
+    CHECK(xyl_tree_is_ordered((xyl_shape_t){&xyl_tree_knomial, 2}, 8, 4));
+    CHECK(!xyl_tree_is_ordered((xyl_shape_t){&xyl_tree_kary, 2}, 8, 0));
+    CHECK(!xyl_tree_is_ordered((xyl_shape_t){&xyl_tree_double, 0}, 8, 0));
+    CHECK(!xyl_tree_is_ordered((xyl_shape_t){&xyl_tree_bine, 0}, 8, 0));
 }
 
 static void test_double_inner(void)
 {
-    const xyl_shape_t shape = {XYLEM_TREE_DOUBLE, 0};
+    const xyl_shape_t shape = {&xyl_tree_double, 0};
     uint32_t n, root, rank, first, second;
 
     for (n = 1; n <= RANKS_MAX; n++)
@@ -186,7 +182,7 @@ static void test_double_inner(void)
 static void test_bine_steps(void)
 {
     static uint32_t parent[RANKS_MAX], depth[RANKS_MAX];
-    const xyl_shape_t shape = {XYLEM_TREE_BINE, 0};
+    const xyl_shape_t shape = {&xyl_tree_bine, 0};
     uint32_t n, rank;
 
     for (n = 1; n <= RANKS_MAX; n++) {
@@ -203,7 +199,7 @@ static void test_bine_bijection(void)
     enum { BITS_MAX = 16 };
     static uint32_t queue[1u << BITS_MAX];
     static unsigned char level[1u << BITS_MAX];
-    const xyl_shape_t shape = {XYLEM_TREE_BINE, 0};
+    const xyl_shape_t shape = {&xyl_tree_bine, 0};
     uint32_t bits, head, tail, count, list[BITS_MAX], i;
 
     for (bits = 0; bits <= BITS_MAX; bits++) {
@@ -279,21 +275,19 @@ static int is_refused(xyl_shape_t shape, unsigned half, uint32_t n,
 
 static void test_programmer_errors(void)
 {
-    const xyl_shape_t chain = {XYLEM_TREE_CHAIN, 0};
-    const xyl_shape_t kary = {XYLEM_TREE_KARY, 2};
+    const xyl_shape_t chain = {&xyl_tree_chain, 0};
+    const xyl_shape_t kary = {&xyl_tree_kary, 2};
 
 #ifdef NDEBUG
     check_skip("assertions are compiled out");
     return;
 #endif
     CHECK(!is_refused(kary, 0, 8, 3, 0));
-    CHECK(is_refused((xyl_shape_t){XYLEM_TREE_AUTO, 2}, 0, 8, 3, 0));
-    CHECK(is_refused((xyl_shape_t){XYLEM_TREE_TOPOLOGY, 2}, 0, 8, 3, 0));
-    CHECK(is_refused((xyl_shape_t){XYLEM_TREE_COUNT, 2}, 0, 8, 3, 0));
-    CHECK(is_refused((xyl_shape_t){XYLEM_TREE_KARY, 0}, 0, 8, 3, 0));
-    CHECK(is_refused((xyl_shape_t){XYLEM_TREE_KNOMIAL, 1}, 0, 8, 3, 0));
-    CHECK(is_refused((xyl_shape_t){XYLEM_TREE_KCHAIN, 65}, 0, 8, 3, 0));
-    CHECK(is_refused((xyl_shape_t){XYLEM_TREE_DOUBLE, 0}, 2, 8, 3, 0));
+    CHECK(is_refused((xyl_shape_t){&xyl_tree_topology, 2}, 0, 8, 3, 0));
+    CHECK(is_refused((xyl_shape_t){&xyl_tree_kary, 0}, 0, 8, 3, 0));
+    CHECK(is_refused((xyl_shape_t){&xyl_tree_knomial, 1}, 0, 8, 3, 0));
+    CHECK(is_refused((xyl_shape_t){&xyl_tree_kchain, 65}, 0, 8, 3, 0));
+    CHECK(is_refused((xyl_shape_t){&xyl_tree_double, 0}, 2, 8, 3, 0));
     CHECK(is_refused(chain, 1, 8, 3, 0));
     CHECK(is_refused(chain, 0, 8, 8, 0));
     CHECK(is_refused(chain, 0, 8, 3, 8));

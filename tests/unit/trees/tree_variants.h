@@ -12,7 +12,7 @@
 enum {
     RANKS_MAX = 512, /* of trees that are swept */
     RADIX_SWEEP_MAX = 16,
-    VARIANTS_MAX = 64
+    VARIANTS_MAX = 128
 };
 
 typedef struct variant {
@@ -24,29 +24,32 @@ typedef struct variant {
 static variant_t variants[VARIANTS_MAX];
 static uint32_t variant_count;
 
-static inline void variant_add(xylem_tree_t tree, uint32_t radix, unsigned half,
-                               const char *name)
+static inline void variants_add(const xyl_tree_t *tree, uint32_t radix)
 {
-    variants[variant_count++] = (variant_t){{tree, radix}, half, name};
+    unsigned half;
+
+    for (half = 0; half < tree->halves; half++)
+        variants[variant_count++] =
+            (variant_t){{tree, radix}, half, tree->name};
 }
 
+/* All shapes of one group, each with all of the lower radices. */
 static inline void variants_fill(void)
 {
+    size_t count, i;
+    const xyl_tree_t *const *trees = xyl_trees(&count);
     uint32_t radix;
 
     if (variant_count > 0)
         return;
-    variant_add(XYLEM_TREE_FLAT, 0, 0, "flat");
-    variant_add(XYLEM_TREE_CHAIN, 0, 0, "chain");
-    variant_add(XYLEM_TREE_INORDER, 0, 0, "inorder");
-    variant_add(XYLEM_TREE_DOUBLE, 0, 0, "double 0");
-    variant_add(XYLEM_TREE_DOUBLE, 0, 1, "double 1");
-    variant_add(XYLEM_TREE_BINE, 0, 0, "bine");
-    for (radix = 1; radix <= RADIX_SWEEP_MAX; radix++) {
-        variant_add(XYLEM_TREE_KCHAIN, radix, 0, "kchain");
-        variant_add(XYLEM_TREE_KARY, radix, 0, "kary");
-        if (radix >= 2)
-            variant_add(XYLEM_TREE_KNOMIAL, radix, 0, "knomial");
+    for (i = 0; i < count; i++) {
+        if (trees[i]->parent == NULL)
+            continue;
+        if (trees[i]->radix.most == 0)
+            variants_add(trees[i], 0);
+        for (radix = trees[i]->radix.least;
+             trees[i]->radix.most != 0 && radix <= RADIX_SWEEP_MAX; radix++)
+            variants_add(trees[i], radix);
     }
 }
 
@@ -56,8 +59,8 @@ static inline int bad(const variant_t *v, uint32_t n, uint32_t root,
 {
     char text[160];
 
-    snprintf(text, sizeof(text), "%s (%s, radix %u, ranks %u, root %u)", what,
-             v->name, v->shape.radix, n, root);
+    snprintf(text, sizeof(text), "%s (%s %u, radix %u, ranks %u, root %u)",
+             what, v->name, v->half, v->shape.radix, n, root);
     check_failed(__FILE__, __LINE__, text);
     return 0;
 }

@@ -1,0 +1,113 @@
+/* XYLEM_ALGORITHMS: "bcast=knomial:4,allreduce@0-4K=recursive_doubling". */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "collectives/choose/tuning.h"
+#include "collectives/data/description.h"
+#include "runtime/base/config.h"
+#include "runtime/base/status.h"
+
+enum { ITEM_BYTES = 128 };
+
+static xylem_status_t complain(const char *item, const char *why)
+{
+    return xyl_fail(XYLEM_ERR_CONFIG, "XYLEM_ALGORITHMS: '%s': %s", item, why);
+}
+
+static int find_coll(const char *name, xylem_coll_t *coll_out)
+{
+    xylem_coll_t coll;
+
+    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
+        if (strcasecmp(xyl_coll_traits(coll)->name, name) == 0) {
+            *coll_out = coll;
+            return 1;
+        }
+    return 0;
+}
+
+/* "4K-64K", "-4K", "64K-"; both ends belong to it. */
+static int parse_range(char *text, xyl_rule_t *rule)
+{
+    char *dash = strchr(text, '-');
+
+    if (dash == NULL)
+        return 0;
+    *dash = '\0';
+    return (*text == '\0' ||
+            xyl_config_parse_bytes(text, &rule->bytes_min) == XYLEM_OK) &&
+           (dash[1] == '\0' ||
+            xyl_config_parse_bytes(dash + 1, &rule->bytes_max) == XYLEM_OK) &&
+           rule->bytes_min <= rule->bytes_max;
+}
+
+static xylem_status_t parse_item(const char *item, xyl_rule_t *rule)
+{
+    char text[ITEM_BYTES], why[XYL_ALGORITHM_WHY_BYTES], *equals, *at;
+    xyl_named_t named;
+    xylem_coll_t coll;
+
+    snprintf(text, sizeof text, "%s", item);
+    equals = strchr(text, '=');
+    if (equals == NULL)
+        return complain(item, "wants COLLECTIVE=ALGORITHM, or "
+                              "COLLECTIVE@BYTES-BYTES=ALGORITHM");
+    *equals = '\0';
+    at = strchr(text, '@');
+    if (at != NULL)
+        *at = '\0';
+    if (!find_coll(text, &coll))
+        return complain(item, "there is no such collective");
+    *rule = (xyl_rule_t){.colls = 1u << coll,
+                         .teams = XYL_TEAM_ANY,
+                         .ranks_max = UINT32_MAX,
+                         .nodes_max = UINT32_MAX,
+                         .bytes_max = UINT64_MAX,
+                         .total_max = UINT64_MAX,
+                         .origin = "by setting"};
+    if (at != NULL && !parse_range(at + 1, rule))
+        return complain(item, "behind @ stand the least and the most bytes, "
+                              "as in 0-4K");
+    if (!xyl_algorithm_parse(coll, equals + 1, &named, why))
+        return complain(item, why);
+    rule->algorithm = named.algorithm == NULL ? NULL : named.algorithm->name;
+    rule->radix = named.radix;
+    return XYLEM_OK;
+}
+
+static size_t count_items(const char *text)
+{
+    size_t count = 1;
+
+    for (; *text != '\0'; text++)
+        count += *text == ',';
+    return count;
+}
+
+xylem_status_t xyl_algorithms_parse(const char *text, xyl_rule_t **rules_out,
+                                    size_t *count_out)
+{
+    size_t count = count_items(text), i, length;
+    xyl_rule_t *rules = calloc(count, sizeof *rules);
+    xylem_status_t status = XYLEM_OK;
+    char item[ITEM_BYTES];
+
+    if (rules == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for rules");
+    for (i = 0; i < count && status == XYLEM_OK; i++) {
+        length = strcspn(text, ",");
+        snprintf(item, sizeof item, "%.*s",
+                 (int)(length < sizeof item ? length : sizeof item), text);
+        status = parse_item(item, &rules[i]);
+        text += length + 1;
+    }
+    if (status != XYLEM_OK) {
+        free(rules);
+        return status;
+    }
+    *rules_out = rules;
+    *count_out = count;
+    return XYLEM_OK;
+}

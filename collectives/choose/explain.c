@@ -1,0 +1,110 @@
+/* XYLEM_VERBOSE=select. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "collectives/choose/fit.h"
+#include "collectives/data/description.h"
+#include "collectives/schedules/algorithm.h"
+#include "runtime/base/log.h"
+
+enum { TEXT_BYTES = 256, RUNNERS_UP = 3 };
+
+static void print_tree(const xyl_plan_t *frame, char *text)
+{
+    if (frame->tree->radix.most != 0)
+        snprintf(text, XYL_ALGORITHM_TEXT_BYTES, "tree %s:%u",
+                 frame->tree->name, frame->radix);
+    else
+        snprintf(text, XYL_ALGORITHM_TEXT_BYTES, "tree %s", frame->tree->name);
+}
+
+/* The algorithm, and what it is run with. */
+static void print_plan(const xyl_choice_t *choice, char *text)
+{
+    const xyl_plan_t *frame = &choice->frame;
+    char tree[XYL_ALGORITHM_TEXT_BYTES], levels[TEXT_BYTES / 2] = "";
+
+    if (choice->algorithm->kind != XYL_ALGORITHM_TREE &&
+        choice->algorithm->kind != XYL_ALGORITHM_LANES) {
+        snprintf(text, TEXT_BYTES, "%s, radix %u, segments of %zu bytes",
+                 choice->algorithm->name, choice->radix, choice->segment_bytes);
+        return;
+    }
+    if (choice->exchange != NULL)
+        snprintf(tree, sizeof tree, "exchange %s", choice->exchange->name);
+    else
+        print_tree(frame, tree);
+    if (choice->algorithm->kind == XYL_ALGORITHM_LANES)
+        snprintf(levels, sizeof levels, "%s, leaders %u, ",
+                 choice->algorithm->name, choice->leaders);
+    snprintf(text, TEXT_BYTES, "%s%s, segments of %zu bytes, N %u, M %u",
+             levels, tree, frame->segment_bytes, frame->send_window,
+             frame->recv_window);
+}
+
+static int is_in(const char *list, const char *name)
+{
+    const char *at = strstr(list, name);
+    size_t length = strlen(name);
+
+    for (; at != NULL; at = strstr(at + 1, name))
+        if (at[-1] == ' ' && (at[length] == '\0' || at[length] == ','))
+            return 1;
+    return 0;
+}
+
+/* Algorithms of further rules that hold. */
+static void print_runners_up(const xylem_team_t *team, const xyl_query_t *query,
+                             const xyl_problem_t *problem,
+                             const xyl_choice_t *choice, char *text)
+{
+    const xyl_rules_t *rules;
+    uint32_t t, found = 0;
+    size_t i, length = 0;
+
+    *text = '\0';
+    for (t = 0; (rules = xyl_tuning_table(team->context, t)) != NULL; t++)
+        for (i = 0; i < rules->count && found < RUNNERS_UP; i++) {
+            const xyl_rule_t *rule = &rules->rule[i];
+            if (!xyl_rule_holds(rule, query) || !xyl_rule_pays(rule, query) ||
+                strcmp(rule->algorithm, choice->algorithm->name) == 0 ||
+                is_in(text, rule->algorithm) ||
+                !xyl_algorithm_fits(
+                    xyl_algorithm_find(query->coll, rule->algorithm), problem,
+                    NULL))
+                continue;
+            length +=
+                (size_t)snprintf(text + length, TEXT_BYTES - length, "%s %s",
+                                 found == 0 ? "; then" : ",", rule->algorithm);
+            found++;
+        }
+}
+
+static void print_reason(const xyl_decision_t *decision, char *text)
+{
+    if (decision->table == NULL)
+        snprintf(text, TEXT_BYTES, "%s", decision->by);
+    else
+        snprintf(text, TEXT_BYTES, "rule %zu of %s: %s",
+                 (size_t)(decision->rule - decision->table->rule),
+                 decision->table->name, decision->rule->origin);
+}
+
+void xyl_choice_explain(const xylem_team_t *team, const xyl_query_t *query,
+                        const xyl_problem_t *problem,
+                        const xyl_decision_t *decision,
+                        const xyl_choice_t *choice)
+{
+    const xyl_coll_traits_t *traits = xyl_coll_traits(query->coll);
+    char plan[TEXT_BYTES], reason[TEXT_BYTES], then[TEXT_BYTES];
+
+    print_plan(choice, plan);
+    print_reason(decision, reason);
+    print_runners_up(team, query, problem, choice, then);
+    xyl_log(XYL_LOG_NONE,
+            "select: %s of %" PRIu64 " bytes%s on %u ranks of %u nodes: %s "
+            "(%s)%s",
+            traits->name, query->bytes, traits->recv_blocks ? " per rank" : "",
+            query->ranks, query->nodes, plan, reason, then);
+}

@@ -1,0 +1,192 @@
+#include "collectives/choose/fit.h"
+
+#include "collectives/data/description.h"
+#include "collectives/data/op.h"
+#include "collectives/stages/edge.h"
+
+enum {
+    LANE_BYTES_MIN = 2 << 10, /* worth one, unless the rule says less */
+    BYTES_UNIT = 64           /* where elements do not say how to cut */
+};
+
+/* The first that is not 0. */
+static uint64_t first_of(uint64_t call, uint64_t setting, uint64_t rule)
+{
+    if (call != 0)
+        return call;
+    return setting != 0 ? setting : rule;
+}
+
+/* A window that is asked for alone moves the other, so that N <= M. */
+static void fit_windows(const xylem_coll_args_t *args,
+                        const xyl_config_t *config, const xyl_rule_t *rule,
+                        xyl_plan_t *frame)
+{
+    uint64_t send = first_of(args->send_window, config->send_window, 0);
+    uint64_t recv = first_of(args->recv_window, config->recv_window, 0);
+
+    if (recv == 0)
+        recv = send > rule->recv_window ? send : rule->recv_window;
+    if (send == 0)
+        send = rule->send_window;
+    if (recv > XYL_WINDOW_MAX)
+        recv = XYL_WINDOW_MAX;
+    frame->recv_window = (uint32_t)recv;
+    frame->send_window = (uint32_t)(send < recv ? send : recv);
+}
+
+int xyl_choose_arrival_order(const xylem_team_t *team,
+                             const xylem_coll_args_t *args, int is_commutative)
+{
+    return is_commutative &&
+           ((args->flags & XYLEM_FLAG_ARRIVAL_ORDER) != 0 ||
+            team->context->config.reduce_order == XYL_ORDER_ARRIVAL ||
+            (xyl_coll_traits(args->coll)->reduces &&
+             xyl_op_is_orderless(args->op, args->type)));
+}
+
+/* ---- trees ---- */
+
+/* Reductions in rank order need trees whose subtrees are ranges of ranks. */
+static void keep_order(const xylem_team_t *team, const xylem_coll_args_t *args,
+                       xyl_plan_t *frame)
+{
+    const xyl_shape_t shape = {frame->tree, frame->radix};
+    uint32_t root = args->coll == XYLEM_COLL_ALLREDUCE ? 0 : args->root;
+
+    if (frame->tree != &xyl_tree_topology &&
+        xyl_tree_is_ordered(shape, team->size, root))
+        return;
+    frame->tree = &xyl_tree_inorder;
+    frame->radix = 0;
+}
+
+static void fit_tree(const xylem_team_t *team, const xylem_coll_args_t *args,
+                     int is_commutative, const xyl_decision_t *decision,
+                     xyl_choice_t *choice)
+{
+    xyl_plan_t *frame = &choice->frame;
+
+    frame->tree = decision->named.algorithm->tree;
+    frame->radix = decision->named.radix;
+    if (!is_commutative)
+        keep_order(team, args, frame);
+    frame->segment_bytes = choice->segment_bytes != 0
+                               ? choice->segment_bytes
+                               : decision->rule->segment_bytes;
+}
+
+/* ---- levels in segments ---- */
+
+/* Shorter than the rule says where each lane is to have some of it. */
+static size_t segment_for(const xyl_rule_t *rule, uint32_t lanes,
+                          uint64_t bytes, size_t element_bytes)
+{
+    uint64_t each = (bytes + lanes - 1) / lanes;
+    uint64_t least = rule->segment_bytes < LANE_BYTES_MIN ? rule->segment_bytes
+                                                          : LANE_BYTES_MIN;
+
+    if (each >= rule->segment_bytes || element_bytes == 0)
+        return rule->segment_bytes;
+    if (each < least)
+        each = least;
+    if (element_bytes == 1)
+        element_bytes = BYTES_UNIT;
+    return (size_t)((each + element_bytes - 1) / element_bytes * element_bytes);
+}
+
+static uint32_t at_most(uint32_t value, uint64_t most)
+{
+    return value <= most ? value : most == 0 ? 1 : (uint32_t)most;
+}
+
+/* No more halves, leaders and roots than there are lanes and `segments` for. */
+static void fit_lanes(uint64_t segments, xyl_choice_t *choice)
+{
+    uint64_t most = segments < XYL_LANES_MAX ? segments : XYL_LANES_MAX;
+
+    choice->halves = choice->frame.tree == &xyl_tree_double && most > 1 ? 2 : 1;
+    choice->leaders = at_most(choice->leaders, most / choice->halves);
+    choice->roots =
+        at_most(choice->roots, most / choice->halves / choice->leaders);
+    choice->frame.lanes = choice->halves * choice->leaders * choice->roots;
+    choice->frame.lanes_are_parts = 1;
+}
+
+/* What goes between nodes: a tree, or an allreduce's schedule. */
+static void fit_between(const xylem_coll_args_t *args, const xyl_rule_t *rule,
+                        int is_commutative, xyl_choice_t *choice)
+{
+    xylem_coll_t coll =
+        args->coll == XYLEM_COLL_BARRIER ? XYLEM_COLL_ALLREDUCE : args->coll;
+    const xyl_algorithm_t *between = xyl_algorithm_find(coll, rule->between);
+
+    choice->frame.radix = rule->between_radix;
+    if (between->kind == XYL_ALGORITHM_TREE)
+        choice->frame.tree = between->tree;
+    else
+        choice->exchange = between;
+    choice->node_tree = (xyl_shape_t){&xyl_tree_knomial, 4};
+    if (is_commutative)
+        return;
+    choice->frame.tree = &xyl_tree_inorder;
+    choice->frame.radix = 0;
+    choice->node_tree = (xyl_shape_t){&xyl_tree_inorder, 0};
+}
+
+static void fit_levels(const xylem_coll_args_t *args, const xyl_query_t *query,
+                       int is_commutative, const xyl_decision_t *decision,
+                       xyl_choice_t *choice)
+{
+    const xyl_rule_t *rule = decision->rule;
+    size_t element_bytes =
+        args->coll == XYLEM_COLL_BARRIER ? 1 : xylem_type_bytes(args->type);
+    xyl_plan_t *frame = &choice->frame;
+
+    fit_between(args, rule, is_commutative, choice);
+    choice->leaders = choice->radix;
+    if (choice->leaders == 0)
+        choice->leaders = at_most(rule->leaders, query->node_ranks);
+    if (args->coll == XYLEM_COLL_REDUCE && !is_commutative)
+        choice->leaders = 1; /* several change the order */
+    /* Flat trees, each with another node as its root, load all alike. */
+    choice->roots =
+        args->coll == XYLEM_COLL_ALLREDUCE && frame->tree == &xyl_tree_flat
+            ? query->nodes
+            : 1;
+    frame->segment_bytes = choice->segment_bytes;
+    if (frame->segment_bytes == 0)
+        frame->segment_bytes = segment_for(
+            rule, choice->leaders * choice->roots, query->bytes, element_bytes);
+    fit_lanes(query->bytes / frame->segment_bytes +
+                  (query->bytes % frame->segment_bytes != 0),
+              choice);
+}
+
+/* ---- any ---- */
+
+void xyl_fit(xylem_team_t *team, const xylem_coll_args_t *args,
+             const xyl_query_t *query, int is_commutative,
+             const xyl_decision_t *decision, xyl_choice_t *choice_out)
+{
+    const xyl_config_t *config = &team->context->config;
+    const xyl_rule_t *rule = decision->rule;
+    xyl_choice_t choice = {.algorithm = decision->named.algorithm,
+                           .radix = decision->named.radix};
+    int is_tree = choice.algorithm->kind == XYL_ALGORITHM_TREE;
+    int is_lanes = choice.algorithm->kind == XYL_ALGORITHM_LANES;
+
+    choice.segment_bytes =
+        first_of(args->segment_bytes, config->segment_bytes,
+                 rule == NULL || is_tree || is_lanes ? 0 : rule->segment_bytes);
+    if (is_tree)
+        fit_tree(team, args, is_commutative, decision, &choice);
+    if (is_lanes)
+        fit_levels(args, query, is_commutative, decision, &choice);
+    if (is_tree || is_lanes) {
+        fit_windows(args, config, rule, &choice.frame);
+        choice.frame.arrival_order =
+            xyl_choose_arrival_order(team, args, is_commutative);
+    }
+    *choice_out = choice;
+}

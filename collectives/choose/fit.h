@@ -1,0 +1,27 @@
+/* From a rule to a choice: what the call, the settings and the team leave of
+ * it. */
+#ifndef XYL_COLLECTIVES_CHOOSE_FIT_H
+#define XYL_COLLECTIVES_CHOOSE_FIT_H
+
+#include "collectives/choose/choose.h"
+#include "collectives/choose/tuning.h"
+
+typedef struct xyl_decision {
+    xyl_named_t named;
+    const xyl_rule_t *rule;   /* that it is run by; NULL: it takes nothing */
+    const xyl_rules_t *table; /* with that rule, where it has decided */
+    const char *by;           /* who, where no rule has */
+} xyl_decision_t;
+
+void xyl_fit(xylem_team_t *team, const xylem_coll_args_t *args,
+             const xyl_query_t *query, int is_commutative,
+             const xyl_decision_t *decision, xyl_choice_t *choice_out);
+
+/* Prints it: what was chosen, by which rule or by whom, and what would have
+ * come next. */
+void xyl_choice_explain(const xylem_team_t *team, const xyl_query_t *query,
+                        const struct xyl_problem *problem,
+                        const xyl_decision_t *decision,
+                        const xyl_choice_t *choice);
+
+#endif

@@ -1,0 +1,25 @@
+#include "collectives/choose/rule.h"
+
+int xyl_rule_holds(const xyl_rule_t *rule, const xyl_query_t *query)
+{
+    return (rule->colls >> query->coll & 1) != 0 &&
+           (rule->teams & query->team) != 0 &&
+           query->ranks <= rule->ranks_max && query->nodes <= rule->nodes_max &&
+           query->bytes >= rule->bytes_min && query->bytes <= rule->bytes_max &&
+           query->total >= rule->total_min && query->total <= rule->total_max &&
+           (!rule->power_of_two || (query->ranks & (query->ranks - 1)) == 0);
+}
+
+int xyl_rule_pays(const xyl_rule_t *rule, const xyl_query_t *query)
+{
+    uint32_t i;
+
+    for (i = 0; i < rule->pays_count; i++) {
+        const xyl_pays_t *pays = &rule->pays[i];
+        if ((pays->facts & ~query->facts) == 0 &&
+            query->node_ranks <= pays->node_ranks_max &&
+            query->bytes <= pays->node_bytes_max / query->node_ranks)
+            return 1;
+    }
+    return rule->pays_count == 0;
+}

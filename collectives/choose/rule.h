@@ -1,0 +1,73 @@
+/* The rules of the table that decides. A rule says where it holds and what is
+ * run there, and with what; the first that holds is taken. The built-in ones
+ * are in table.json, from which the build makes rows of this form; a file that
+ * XYLEM_TUNING names comes before them, and XYLEM_ALGORITHMS before both. */
+#ifndef XYL_COLLECTIVES_CHOOSE_RULE_H
+#define XYL_COLLECTIVES_CHOOSE_RULE_H
+
+#include "collectives/choose/algorithm.h"
+
+/* Whom a rule is for. */
+enum {
+    XYL_TEAM_NODE = 1,    /* a team on one node */
+    XYL_TEAM_NODES = 2,   /* a team on several */
+    XYL_TEAM_SEATS = 4,   /* ranks of a node that share no memory, as a level */
+    XYL_TEAM_LEADERS = 8, /* one rank of each node, as a level */
+    XYL_TEAM_ANY = XYL_TEAM_NODE | XYL_TEAM_NODES
+};
+
+/* What is known of a team on several nodes. */
+enum {
+    XYL_FACT_SHARED = 1,   /* some have several ranks, and all of those share
+                              memory */
+    XYL_FACT_SWITCHES = 2, /* XYLEM_TOPOLOGY tells nodes apart */
+    XYL_FACT_MANY = 4,     /* at least as many as the largest has ranks */
+    XYL_FACT_ROOM = 8      /* their memory has room for an alltoall's blocks */
+};
+
+/* Where levels are worth it; not asked where they are named. */
+typedef struct xyl_pays {
+    uint32_t facts;
+    uint32_t node_ranks_max; /* ranks of the largest node */
+    uint64_t node_bytes_max; /* bytes of all of its ranks */
+} xyl_pays_t;
+
+enum { XYL_PAYS_MAX = 3 };
+
+typedef struct xyl_rule {
+    /* Where. */
+    uint32_t colls; /* XYL_COLL_BIT of each */
+    uint32_t teams;
+    uint32_t ranks_max, nodes_max;
+    int power_of_two; /* ranks */
+    /* Of the message, or of a rank's block (of leaders: of a node's); of all
+     * blocks. */
+    uint64_t bytes_min, bytes_max, total_min, total_max;
+    uint32_t pays_count; /* 0: always; else one of them must */
+    xyl_pays_t pays[XYL_PAYS_MAX];
+    /* What. */
+    const char *algorithm;
+    uint32_t radix; /* 0: takes none, or leaves it to others */
+    size_t segment_bytes;
+    uint32_t send_window, recv_window;
+    /* Levels in segments: leaders of a node, and the tree, or the schedule of
+     * an allreduce, between them. */
+    uint32_t leaders;
+    const char *between;
+    uint32_t between_radix;
+    const char *origin; /* what it was measured, or simulated, on, and when */
+} xyl_rule_t;
+
+/* What is looked up. */
+typedef struct xyl_query {
+    xylem_coll_t coll;
+    uint32_t team; /* one of them */
+    uint32_t ranks, nodes, node_ranks;
+    uint64_t bytes, total;
+    uint32_t facts;
+} xyl_query_t;
+
+int xyl_rule_holds(const xyl_rule_t *rule, const xyl_query_t *query);
+int xyl_rule_pays(const xyl_rule_t *rule, const xyl_query_t *query);
+
+#endif

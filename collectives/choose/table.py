@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Prints the rules of a table of JSON as rows of C, xyl_rules_builtin.
+
+What is wrong with a table collectives/choose/table_file.c says; a test compares
+what that reads with these rows.
+"""
+
+import json
+import sys
+
+UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}
+TEAMS = ["node", "nodes", "seats", "leaders"]
+FACTS = ["shared", "switches", "many nodes", "room"]
+
+
+def number(value):
+    if isinstance(value, int):
+        return value
+    if value[-1] in UNITS:
+        return int(value[:-1]) << UNITS[value[-1]]
+    return int(value)
+
+
+def bits(words, known):
+    return sum(1 << known.index(word) for word in words)
+
+
+def named(text):
+    name, _, radix = text.partition(":")
+    return f'"{name}"', radix
+
+
+def colls(value):
+    if value == "all":
+        return "(1u << XYLEM_COLL_COUNT) - 1"
+    names = value if isinstance(value, list) else [value]
+    return " | ".join(f"XYL_COLL_BIT({name.upper()})" for name in names)
+
+
+def spread(value):
+    least, most = value if isinstance(value, list) else (0, value)
+    return number(least), number(most)
+
+
+def pays(cases):
+    for case in cases:
+        yield "{%d, %s, %s}" % (
+            bits(case.get("when", []), FACTS),
+            case.get("node_ranks", "UINT32_MAX"),
+            number(case["node_bytes"]) if "node_bytes" in case else "UINT64_MAX",
+        )
+
+
+def members(rule, origins):
+    yield "colls", colls(rule["for"])
+    team = rule.get("team")
+    yield "teams", 1 << TEAMS.index(team) if team else "XYL_TEAM_ANY"
+    yield "ranks_max", rule.get("ranks", "UINT32_MAX")
+    yield "nodes_max", rule.get("nodes", "UINT32_MAX")
+    yield "power_of_two", int("ranks_are" in rule)
+    for key in "bytes", "total":
+        least, most = spread(rule[key]) if key in rule else (0, "UINT64_MAX")
+        yield key + "_min", least
+        yield key + "_max", most
+    if "pays" in rule:
+        yield "pays_count", len(rule["pays"])
+        yield "pays", "{%s}" % ", ".join(pays(rule["pays"]))
+    name, radix = named(rule["use"])
+    yield "algorithm", name
+    yield "radix", radix or 0
+    if "between" in rule:
+        name, radix = named(rule["between"])
+        yield "between", name
+        yield "between_radix", radix or 0
+    yield "leaders", rule.get("leaders", 0)
+    yield "segment_bytes", number(rule.get("segment", 0))
+    send, recv = rule.get("windows", (0, 0))
+    yield "send_window", send
+    yield "recv_window", recv
+    yield "origin", json.dumps(origins.get(rule["origin"], rule["origin"]))
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        table = json.load(file)
+    print('#include "collectives/choose/tuning.h"\n')
+    print("static const xyl_rule_t rules[] = {")
+    for rule in table["rules"]:
+        row = members(rule, table["origins"])
+        print("    {%s}," % ", ".join(f".{key} = {value}" for key, value in row))
+    print("};\n")
+    print("const xyl_rules_t xyl_rules_builtin = {")
+    print('    "the built-in table", rules, sizeof rules / sizeof *rules};')
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,444 @@
+/* Tables of rules as JSON, see table.json. */
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/choose/tuning.h"
+#include "collectives/data/description.h"
+#include "collectives/stages/edge.h"
+#include "runtime/base/config.h"
+#include "runtime/base/status.h"
+#include "runtime/core/operation.h"
+
+enum { TEXT_BYTES = 512, RULES_MAX = 4096, COUNT_MAX = 1 << 20 };
+
+typedef struct reader {
+    const char *file;
+    const json_t *origins; /* names of origins to their texts; NULL: none */
+    size_t number;         /* of the rule */
+    xyl_rule_t *rule;
+} reader_t;
+
+/* ---- complaints ---- */
+
+/* Files may hold anything; an error is one line. */
+__attribute__((format(printf, 2, 3))) static xylem_status_t
+complain(const char *file, const char *format, ...)
+{
+    char text[TEXT_BYTES], *at;
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    for (at = text; *at != '\0'; at++)
+        if ((unsigned char)*at < ' ' || *at == 127)
+            *at = '?';
+    return xyl_fail(XYLEM_ERR_CONFIG, "%s: %s", file, text);
+}
+
+static xylem_status_t wrong(const reader_t *reader, const char *key,
+                            const char *wants)
+{
+    return complain(reader->file, "rules[%zu].%s: wants %s", reader->number,
+                    key, wants);
+}
+
+/* ---- values ---- */
+
+/* A number, or a text like "16K". */
+static int number_read(const json_t *json, uint64_t most, uint64_t *value_out)
+{
+    if (json_is_integer(json) && json_integer_value(json) >= 0)
+        *value_out = (uint64_t)json_integer_value(json);
+    else if (!json_is_string(json) ||
+             xyl_config_parse_bytes(json_string_value(json), value_out) !=
+                 XYLEM_OK)
+        return 0;
+    return *value_out <= most;
+}
+
+static int count_read(const json_t *json, uint32_t most, uint32_t *value_out)
+{
+    uint64_t value;
+
+    if (!number_read(json, most, &value) || value == 0)
+        return 0;
+    *value_out = (uint32_t)value;
+    return 1;
+}
+
+/* The most, or a pair of the least and the most. */
+static int range_read(const json_t *json, uint64_t *least_out,
+                      uint64_t *most_out)
+{
+    if (!json_is_array(json))
+        return number_read(json, UINT64_MAX, most_out);
+    return json_array_size(json) == 2 &&
+           number_read(json_array_get(json, 0), UINT64_MAX, least_out) &&
+           number_read(json_array_get(json, 1), UINT64_MAX, most_out) &&
+           *least_out <= *most_out;
+}
+
+/* The number of a word in a list that NULL ends. */
+static int word_read(const json_t *json, const char *const *words,
+                     uint32_t *number_out)
+{
+    uint32_t i;
+
+    for (i = 0; json_is_string(json) && words[i] != NULL; i++)
+        if (strcmp(words[i], json_string_value(json)) == 0) {
+            *number_out = i;
+            return 1;
+        }
+    return 0;
+}
+
+/* ---- the members of a rule ---- */
+
+static int coll_add(const json_t *json, uint32_t *colls)
+{
+    uint32_t coll;
+
+    for (coll = 0; json_is_string(json) && coll < XYLEM_COLL_COUNT; coll++)
+        if (strcmp(xyl_coll_traits((xylem_coll_t)coll)->name,
+                   json_string_value(json)) == 0) {
+            *colls |= 1u << coll;
+            return 1;
+        }
+    return 0;
+}
+
+static xylem_status_t read_for(const reader_t *reader, const json_t *json)
+{
+    static const char wants[] = "a collective, a list of them, or \"all\"";
+    size_t i;
+
+    if (json_is_string(json) && strcmp(json_string_value(json), "all") == 0)
+        reader->rule->colls = (1u << XYLEM_COLL_COUNT) - 1;
+    else if (!json_is_array(json) && !coll_add(json, &reader->rule->colls))
+        return wrong(reader, "for", wants);
+    for (i = 0; i < json_array_size(json); i++)
+        if (!coll_add(json_array_get(json, i), &reader->rule->colls))
+            return wrong(reader, "for", wants);
+    return XYLEM_OK;
+}
+
+static xylem_status_t read_team(const reader_t *reader, const json_t *json)
+{
+    static const char *const words[] = {"node", "nodes", "seats", "leaders",
+                                        NULL};
+    uint32_t number;
+
+    if (!word_read(json, words, &number))
+        return wrong(reader, "team",
+                     "\"node\", \"nodes\", \"seats\" or \"leaders\"");
+    reader->rule->teams = 1u << number;
+    return XYLEM_OK;
+}
+
+static xylem_status_t read_ranks_are(const reader_t *reader, const json_t *json)
+{
+    if (!json_is_string(json) ||
+        strcmp(json_string_value(json), "power of two") != 0)
+        return wrong(reader, "ranks_are", "\"power of two\"");
+    reader->rule->power_of_two = 1;
+    return XYLEM_OK;
+}
+
+static int facts_read(const json_t *json, uint32_t *facts)
+{
+    static const char *const words[] = {"shared", "switches", "many nodes",
+                                        "room", NULL};
+    uint32_t number;
+    size_t i;
+
+    for (i = 0; i < json_array_size(json); i++) {
+        if (!word_read(json_array_get(json, i), words, &number))
+            return 0;
+        *facts |= 1u << number;
+    }
+    return json_is_array(json);
+}
+
+static int pays_member_read(const char *key, const json_t *json,
+                            xyl_pays_t *pays)
+{
+    if (strcmp(key, "when") == 0)
+        return facts_read(json, &pays->facts);
+    if (strcmp(key, "node_ranks") == 0)
+        return count_read(json, COUNT_MAX, &pays->node_ranks_max);
+    return strcmp(key, "node_bytes") == 0 &&
+           number_read(json, UINT64_MAX, &pays->node_bytes_max);
+}
+
+static xylem_status_t read_pays(const reader_t *reader, const json_t *json)
+{
+    xyl_rule_t *rule = reader->rule;
+    const char *key;
+    json_t *one, *value;
+    size_t i, count = json_array_size(json);
+
+    if (count == 0 || count > XYL_PAYS_MAX)
+        return wrong(reader, "pays", "a list of 1 to 3 objects");
+    rule->pays_count = (uint32_t)count;
+    for (i = 0; i < count; i++) {
+        rule->pays[i] = (xyl_pays_t){0, UINT32_MAX, UINT64_MAX};
+        one = json_array_get(json, i);
+        if (!json_is_object(one))
+            return wrong(reader, "pays", "a list of 1 to 3 objects");
+        json_object_foreach(one, key, value)
+        {
+            if (!pays_member_read(key, value, &rule->pays[i]))
+                return wrong(reader, "pays",
+                             "\"when\" (a list of \"shared\", \"switches\", "
+                             "\"many nodes\", \"room\"), \"node_ranks\" and "
+                             "\"node_bytes\"");
+        }
+    }
+    return XYLEM_OK;
+}
+
+static xylem_status_t read_windows(const reader_t *reader, const json_t *json)
+{
+    xyl_rule_t *rule = reader->rule;
+
+    if (json_array_size(json) != 2 ||
+        !count_read(json_array_get(json, 0), XYL_WINDOW_MAX,
+                    &rule->send_window) ||
+        !count_read(json_array_get(json, 1), XYL_WINDOW_MAX,
+                    &rule->recv_window) ||
+        rule->send_window > rule->recv_window)
+        return wrong(reader, "windows", "[N, M] with 1 <= N <= M <= 64");
+    return XYLEM_OK;
+}
+
+static xylem_status_t read_number(const reader_t *reader, const char *key,
+                                  const json_t *json)
+{
+    xyl_rule_t *rule = reader->rule;
+    uint64_t bytes;
+
+    if (strcmp(key, "ranks") == 0)
+        return count_read(json, COUNT_MAX, &rule->ranks_max)
+                   ? XYLEM_OK
+                   : wrong(reader, key, "a number");
+    if (strcmp(key, "nodes") == 0)
+        return count_read(json, COUNT_MAX, &rule->nodes_max)
+                   ? XYLEM_OK
+                   : wrong(reader, key, "a number");
+    if (strcmp(key, "leaders") == 0)
+        return count_read(json, XYL_LANES_MAX, &rule->leaders)
+                   ? XYLEM_OK
+                   : wrong(reader, key, "1 ... 16");
+    if (!number_read(json, SIZE_MAX / 2, &bytes) || bytes == 0)
+        return wrong(reader, key, "bytes");
+    rule->segment_bytes = (size_t)bytes;
+    return XYLEM_OK;
+}
+
+static xylem_status_t read_range(const reader_t *reader, const char *key,
+                                 const json_t *json)
+{
+    xyl_rule_t *rule = reader->rule;
+    int is_right = strcmp(key, "bytes") == 0
+                       ? range_read(json, &rule->bytes_min, &rule->bytes_max)
+                       : range_read(json, &rule->total_min, &rule->total_max);
+
+    return is_right ? XYLEM_OK : wrong(reader, key, "bytes, or [least, most]");
+}
+
+static xylem_status_t read_origin(const reader_t *reader, const json_t *json)
+{
+    const json_t *text = json;
+
+    if (!json_is_string(json))
+        return wrong(reader, "origin", "a text");
+    if (json_is_string(
+            json_object_get(reader->origins, json_string_value(json))))
+        text = json_object_get(reader->origins, json_string_value(json));
+    reader->rule->origin = json_string_value(text);
+    return XYLEM_OK;
+}
+
+/* ---- algorithms ---- */
+
+/* A barrier in levels is an allreduce. */
+static xylem_coll_t between_of(xylem_coll_t coll)
+{
+    return coll == XYLEM_COLL_BARRIER ? XYLEM_COLL_ALLREDUCE : coll;
+}
+
+/* That all collectives of the rule have, by the name of the first's entry. */
+static xylem_status_t read_name(const reader_t *reader, const char *key,
+                                const char **name_out, uint32_t *radix_out)
+{
+    const xyl_rule_t *rule = reader->rule;
+    int is_between = strcmp(key, "between") == 0;
+    char why[XYL_ALGORITHM_WHY_BYTES];
+    xyl_named_t named;
+    xylem_coll_t coll;
+
+    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++) {
+        if ((rule->colls >> coll & 1) == 0)
+            continue;
+        if (!xyl_algorithm_parse(is_between ? between_of(coll) : coll,
+                                 *name_out, &named, why))
+            return complain(reader->file, "rules[%zu].%s: %s for %s: %s",
+                            reader->number, key, *name_out,
+                            xyl_coll_traits(coll)->name, why);
+        if (named.algorithm == NULL)
+            return wrong(reader, key, "an algorithm");
+    }
+    if (named.algorithm->kind != XYL_ALGORITHM_TREE &&
+        named.algorithm->kind != XYL_ALGORITHM_SCHEDULE && is_between)
+        return wrong(reader, key, "a tree or a schedule");
+    *name_out = named.algorithm->name;
+    *radix_out = named.radix;
+    return XYLEM_OK;
+}
+
+/* What trees and levels cannot be run without. */
+static xylem_status_t check_frame(const reader_t *reader)
+{
+    const xyl_rule_t *rule = reader->rule;
+    xylem_coll_t coll = (xylem_coll_t)__builtin_ctz(rule->colls);
+    const xyl_algorithm_t *algorithm =
+        xyl_algorithm_find(coll, rule->algorithm);
+
+    if (algorithm->kind == XYL_ALGORITHM_LANES &&
+        (rule->between == NULL || rule->leaders == 0))
+        return wrong(reader, "use", "\"between\" and \"leaders\" beside it");
+    if ((algorithm->kind == XYL_ALGORITHM_LANES ||
+         algorithm->kind == XYL_ALGORITHM_TREE) &&
+        (rule->segment_bytes == 0 || rule->send_window == 0))
+        return wrong(reader, "use", "\"segment\" and \"windows\" beside it");
+    return XYLEM_OK;
+}
+
+static xylem_status_t read_algorithms(const reader_t *reader)
+{
+    xyl_rule_t *rule = reader->rule;
+    xylem_status_t status;
+
+    if (rule->colls == 0 || rule->algorithm == NULL)
+        return wrong(reader, "for", "\"for\" and \"use\" in every rule");
+    status = read_name(reader, "use", &rule->algorithm, &rule->radix);
+    if (status == XYLEM_OK && rule->between != NULL)
+        status =
+            read_name(reader, "between", &rule->between, &rule->between_radix);
+    return status == XYLEM_OK ? check_frame(reader) : status;
+}
+
+/* ---- rules ---- */
+
+static xylem_status_t read_member(const reader_t *reader, const char *key,
+                                  const json_t *json)
+{
+    static const struct {
+        const char *key;
+        xylem_status_t (*read)(const reader_t *reader, const json_t *json);
+    } members[] = {{"for", read_for},       {"team", read_team},
+                   {"pays", read_pays},     {"windows", read_windows},
+                   {"origin", read_origin}, {"ranks_are", read_ranks_are}};
+    size_t i;
+
+    for (i = 0; i < sizeof members / sizeof *members; i++)
+        if (strcmp(members[i].key, key) == 0)
+            return members[i].read(reader, json);
+    if (strcmp(key, "bytes") == 0 || strcmp(key, "total") == 0)
+        return read_range(reader, key, json);
+    if (strcmp(key, "ranks") == 0 || strcmp(key, "nodes") == 0 ||
+        strcmp(key, "leaders") == 0 || strcmp(key, "segment") == 0)
+        return read_number(reader, key, json);
+    if (strcmp(key, "use") != 0 && strcmp(key, "between") != 0)
+        return complain(reader->file, "rules[%zu].%s: there is no such key",
+                        reader->number, key);
+    if (!json_is_string(json))
+        return wrong(reader, key, "an algorithm");
+    if (*key == 'u')
+        reader->rule->algorithm = json_string_value(json);
+    else
+        reader->rule->between = json_string_value(json);
+    return XYLEM_OK;
+}
+
+static xylem_status_t read_rule(const reader_t *reader, json_t *json)
+{
+    xylem_status_t status = XYLEM_OK;
+    const char *key;
+    json_t *value;
+
+    *reader->rule = (xyl_rule_t){.teams = XYL_TEAM_ANY,
+                                 .ranks_max = UINT32_MAX,
+                                 .nodes_max = UINT32_MAX,
+                                 .bytes_max = UINT64_MAX,
+                                 .total_max = UINT64_MAX,
+                                 .origin = reader->file};
+    if (!json_is_object(json))
+        return complain(reader->file, "rules[%zu]: wants an object",
+                        reader->number);
+    json_object_foreach(json, key, value)
+    {
+        if (status == XYLEM_OK)
+            status = read_member(reader, key, value);
+    }
+    return status == XYLEM_OK ? read_algorithms(reader) : status;
+}
+
+static xylem_status_t read_document(const char *file, const json_t *document,
+                                    xyl_rule_t **rules_out, size_t *count_out)
+{
+    const json_t *list = json_object_get(document, "rules");
+    size_t count = json_array_size(list);
+    reader_t reader = {file, json_object_get(document, "origins"), 0, NULL};
+    xyl_rule_t *rules;
+    xylem_status_t status = XYLEM_OK;
+
+    if (count == 0 || count > RULES_MAX)
+        return complain(file,
+                        "wants an object with a list \"rules\" of 1 to "
+                        "%d",
+                        RULES_MAX);
+    rules = calloc(count, sizeof *rules);
+    if (rules == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for rules");
+    for (; reader.number < count && status == XYLEM_OK; reader.number++) {
+        reader.rule = &rules[reader.number];
+        status = read_rule(&reader, json_array_get(list, reader.number));
+    }
+    if (status != XYLEM_OK) {
+        free(rules);
+        return status;
+    }
+    *rules_out = rules;
+    *count_out = count;
+    return XYLEM_OK;
+}
+
+xylem_status_t xyl_table_parse(const char *file, const char *text, size_t bytes,
+                               xyl_rule_t **rules_out, size_t *count_out,
+                               void **memory_out)
+{
+    json_error_t error;
+    json_t *document = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
+    xylem_status_t status;
+
+    if (document == NULL)
+        return complain(file, "line %d, column %d: %s", error.line,
+                        error.column, error.text);
+    status = read_document(file, document, rules_out, count_out);
+    if (status == XYLEM_OK)
+        *memory_out = document;
+    else
+        json_decref(document);
+    return status;
+}
+
+void xyl_table_free(xyl_rule_t *rules, void *memory)
+{
+    free(rules);
+    json_decref(memory);
+}

@@ -1,0 +1,133 @@
+#include "collectives/choose/tuning.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/data/description.h"
+#include "runtime/base/file.h"
+#include "runtime/base/log.h"
+#include "runtime/base/status.h"
+#include "runtime/core/context.h"
+
+enum { FILE_BYTES_MAX = 4 << 20 };
+
+typedef struct tuning {
+    xyl_rules_t asked, table; /* of 0 rules: none */
+    xyl_rule_t *asked_rules, *table_rules;
+    void *table_memory;
+} tuning_t;
+
+static tuning_t *tuning_of(const xylem_context_t *context)
+{
+    return context->attached[XYL_MODULE_TUNING];
+}
+
+/* A setting that is a text, and the hash of it that ranks compare. */
+static const char *text_of(uint64_t setting)
+{
+    return (const char *)(uintptr_t)setting;
+}
+
+static xylem_status_t read_asked(tuning_t *tuning, const char *text)
+{
+    xylem_status_t status =
+        xyl_algorithms_parse(text, &tuning->asked_rules, &tuning->asked.count);
+
+    tuning->asked.rule = tuning->asked_rules;
+    tuning->asked.name = "XYLEM_ALGORITHMS";
+    return status;
+}
+
+/* `*hash_out` is 0 when the file cannot be used, so that ranks notice. */
+static void read_table(tuning_t *tuning, const char *path, uint64_t *hash_out)
+{
+    size_t bytes;
+    char *text = NULL;
+    const char *why = xyl_file_read(path, FILE_BYTES_MAX, &text, &bytes);
+
+    *hash_out = 0;
+    if (why == NULL) {
+        *hash_out = xyl_hash(XYL_HASH_SEED, text, bytes);
+        if (xyl_table_parse(path, text, bytes, &tuning->table_rules,
+                            &tuning->table.count,
+                            &tuning->table_memory) != XYLEM_OK)
+            why = xylem_last_error();
+    }
+    free(text);
+    tuning->table.rule = tuning->table_rules;
+    tuning->table.name = path;
+    if (why == NULL)
+        return;
+    *hash_out = 0;
+    xyl_log(XYL_LOG_WARN,
+            "XYLEM_TUNING=%s is not used, the built-in table is: %s", path,
+            why);
+}
+
+/* Each collective had a setting of its own. */
+static void warn_of_old_settings(void)
+{
+    char name[64], *at;
+    const char *value;
+    xylem_coll_t coll;
+
+    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++) {
+        snprintf(name, sizeof name, "XYLEM_%s", xyl_coll_traits(coll)->name);
+        for (at = name; *at != '\0'; at++)
+            *at = (char)toupper((unsigned char)*at);
+        value = getenv(name);
+        if (value != NULL)
+            xyl_log(XYL_LOG_WARN, "%s=%s: say XYLEM_ALGORITHMS=%s=%s", name,
+                    value, xyl_coll_traits(coll)->name, value);
+    }
+}
+
+static xylem_status_t tuning_begins(xylem_context_t *context)
+{
+    tuning_t *tuning = tuning_of(context);
+    xyl_config_t *config = &context->config;
+    const char *asked = text_of(config->algorithms);
+    xylem_status_t status;
+
+    warn_of_old_settings();
+    if (config->tuning != 0)
+        read_table(tuning, text_of(config->tuning), &config->tuning);
+    if (asked == NULL)
+        return XYLEM_OK;
+    status = read_asked(tuning, asked);
+    config->algorithms = xyl_hash(XYL_HASH_SEED, asked, strlen(asked));
+    return status;
+}
+
+static void tuning_ends(xylem_context_t *context)
+{
+    tuning_t *tuning = tuning_of(context);
+
+    free(tuning->asked_rules);
+    xyl_table_free(tuning->table_rules, tuning->table_memory);
+}
+
+const xyl_rules_t *xyl_tuning_asked(const xylem_context_t *context)
+{
+    return &tuning_of(context)->asked;
+}
+
+const xyl_rules_t *xyl_tuning_table(const xylem_context_t *context,
+                                    uint32_t index)
+{
+    const tuning_t *tuning = tuning_of(context);
+    const int has_table = tuning->table.count != 0;
+
+    if (index == 0 && has_table)
+        return &tuning->table;
+    return index == (uint32_t)has_table ? &xyl_rules_builtin : NULL;
+}
+
+const xyl_module_t xyl_tuning_module = {
+    .name = "tuning",
+    .bytes = {[XYL_OWNER_CONTEXT] = sizeof(tuning_t)},
+    .context_begins = tuning_begins,
+    .context_ends = tuning_ends,
+};

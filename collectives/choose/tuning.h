@@ -1,0 +1,44 @@
+/* The rules of a context: what XYLEM_ALGORITHMS asks for, then those of the
+ * file that XYLEM_TUNING names, then the built-in ones. Constant once read; any
+ * thread. */
+#ifndef XYL_COLLECTIVES_CHOOSE_TUNING_H
+#define XYL_COLLECTIVES_CHOOSE_TUNING_H
+
+#include "collectives/choose/rule.h"
+#include "collectives/data/modules.h"
+
+typedef struct xyl_rules {
+    const char *name; /* for texts */
+    const xyl_rule_t *rule;
+    size_t count;
+} xyl_rules_t;
+
+/* The built-in table. */
+extern const xyl_rules_t xyl_rules_builtin;
+
+/* What XYLEM_ALGORITHMS asks for; of 0 rules: nothing. A rule without an
+ * algorithm leaves the choice to the tables. */
+const xyl_rules_t *xyl_tuning_asked(const xylem_context_t *context);
+/* The tables, in their order; NULL behind the last. */
+const xyl_rules_t *xyl_tuning_table(const xylem_context_t *context,
+                                    uint32_t index);
+
+/* Reads what the settings name as a context begins, and puts hashes of it in
+ * their place, so that ranks can compare them. A context fails when
+ * XYLEM_ALGORITHMS cannot be used; of a file that cannot be used the module
+ * warns, and does without. */
+extern const xyl_module_t xyl_tuning_module;
+
+/* ---- for those who read them ---- */
+
+/* Reads "bcast=knomial:4,allreduce@0-4K=ring"; *rules_out is from malloc. */
+xylem_status_t xyl_algorithms_parse(const char *text, xyl_rule_t **rules_out,
+                                    size_t *count_out);
+/* Reads a table's text. The texts of its rules live in *memory_out, which
+ * xyl_table_free gives back. Fails with a text that begins with `file`. */
+xylem_status_t xyl_table_parse(const char *file, const char *text, size_t bytes,
+                               xyl_rule_t **rules_out, size_t *count_out,
+                               void **memory_out);
+void xyl_table_free(xyl_rule_t *rules, void *memory);
+
+#endif

@@ -1,0 +1,18 @@
+/* Files that are read whole, and hashes of what they hold. Any thread. */
+#ifndef XYL_BASE_FILE_H
+#define XYL_BASE_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Reads a file of less than `bytes_max` bytes. *text_out is from malloc. NULL:
+ * it is done; else why not, until the next call of the thread. */
+const char *xyl_file_read(const char *path, size_t bytes_max, char **text_out,
+                          size_t *bytes_out);
+
+#define XYL_HASH_SEED UINT64_C(0xcbf29ce484222325)
+
+/* FNV-1a (Fowler, Noll, Vo), which goes on from `seed`. */
+uint64_t xyl_hash(uint64_t seed, const void *data, size_t bytes);
+
+#endif

@@ -1,0 +1,30 @@
+/* The schedules of the registry, one for each collective that they write. */
+#ifndef XYL_TESTS_SCHEDULES_H
+#define XYL_TESTS_SCHEDULES_H
+
+#include "collectives/schedules/algorithm.h"
+
+enum { SCHEDULES_MAX = 256 };
+
+typedef struct schedule_entry {
+    const xyl_algorithm_t *algorithm;
+    xylem_coll_t coll;
+} schedule_entry_t;
+
+/* Fills in [SCHEDULES_MAX] entries, returns how many there are. */
+static inline size_t schedules_find(schedule_entry_t *entries)
+{
+    const xyl_algorithm_t *const *all;
+    size_t count, i, found = 0;
+    xylem_coll_t coll;
+
+    all = xyl_algorithms(&count);
+    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
+        for (i = 0; i < count && found < SCHEDULES_MAX; i++)
+            if (all[i]->kind == XYL_ALGORITHM_SCHEDULE &&
+                xyl_algorithm_does(all[i], coll))
+                entries[found++] = (schedule_entry_t){all[i], coll};
+    return found;
+}
+
+#endif

@@ -1,0 +1,370 @@
+/* How algorithms are named, and rules read: names with their numbers,
+ * XYLEM_ALGORITHMS, tables as files, and that the built-in table is what its
+ * file says and decides everywhere. What is wrong is refused in words. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collectives/choose/choose.h"
+#include "collectives/choose/tuning.h"
+#include "collectives/data/description.h"
+#include "collectives/schedules/algorithm.h"
+#include "runtime/base/file.h"
+#include "runtime/base/log.h"
+#include "tests/support/check.h"
+#include "tests/support/fabric.h"
+
+/* ---- names ---- */
+
+typedef struct reading {
+    xylem_coll_t coll;
+    const char *text;
+    const char *printed; /* NULL: refused */
+} reading_t;
+
+static const reading_t readings[] = {
+    {XYLEM_COLL_BCAST, "auto", "auto"},
+    {XYLEM_COLL_BCAST, "Chain", "chain"},
+    {XYLEM_COLL_BCAST, "kchain", "kchain:4"},
+    {XYLEM_COLL_BCAST, "kary:64", "kary:64"},
+    {XYLEM_COLL_BCAST, "knomial", "knomial:4"},
+    {XYLEM_COLL_BCAST, "binomial", "binomial"},
+    {XYLEM_COLL_BCAST, "topology", "topology:1"},
+    {XYLEM_COLL_BCAST, "han", "han"},
+    {XYLEM_COLL_BCAST, "han:16", "han:16"},
+    {XYLEM_COLL_GATHER, "knomial", "knomial:2"},
+    {XYLEM_COLL_ALLTOALLW, "pairwise", "pairwise"},
+    {XYLEM_COLL_BCAST, "topology:0", NULL},
+    {XYLEM_COLL_BCAST, "knomial:1", NULL},
+    {XYLEM_COLL_BCAST, "kary:65", NULL},
+    {XYLEM_COLL_BCAST, "kary:", NULL},
+    {XYLEM_COLL_BCAST, "kary:2x", NULL},
+    {XYLEM_COLL_BCAST, "kary:+2", NULL},
+    {XYLEM_COLL_BCAST, "flat:2", NULL},
+    {XYLEM_COLL_BCAST, "binary:2", NULL},
+    {XYLEM_COLL_BCAST, "han:17", NULL},
+    {XYLEM_COLL_BCAST, "k", NULL},
+    {XYLEM_COLL_BCAST, "", NULL},
+    {XYLEM_COLL_BCAST, "ring", NULL},
+    {XYLEM_COLL_GATHER, "chain", NULL},
+    {XYLEM_COLL_GATHER, "han:2", NULL},
+};
+
+static void test_names(void)
+{
+    char text[XYL_ALGORITHM_TEXT_BYTES], why[XYL_ALGORITHM_WHY_BYTES];
+    xyl_named_t named;
+    size_t i;
+
+    for (i = 0; i < sizeof readings / sizeof *readings; i++) {
+        const reading_t *reading = &readings[i];
+        int is_read =
+            xyl_algorithm_parse(reading->coll, reading->text, &named, why);
+        CHECK_EQ(is_read, reading->printed != NULL);
+        if (!is_read || reading->printed == NULL)
+            continue;
+        xyl_algorithm_print(&named, text);
+        if (strcmp(text, reading->printed) != 0)
+            check_failed(__FILE__, __LINE__, reading->text);
+    }
+}
+
+/* What is printed is read as the same, whoever has it; names are told apart
+ * within a collective. */
+static void test_registry(void)
+{
+    char text[XYL_ALGORITHM_TEXT_BYTES], why[XYL_ALGORITHM_WHY_BYTES];
+    const xyl_algorithm_t *const *all;
+    xyl_named_t named;
+    xylem_coll_t coll;
+    size_t i, count;
+
+    all = xyl_algorithms(&count);
+    for (i = 0; i < count; i++) {
+        const xyl_radix_t *radix = xyl_algorithm_radix(all[i]);
+        CHECK(all[i]->colls != 0 && xyl_algorithm_help(all[i]) != NULL);
+        for (coll = 0; coll < XYLEM_COLL_COUNT; coll++) {
+            if (!xyl_algorithm_does(all[i], coll))
+                continue;
+            named = (xyl_named_t){all[i], radix->most};
+            xyl_algorithm_print(&named, text);
+            CHECK(xyl_algorithm_parse(coll, text, &named, why));
+            CHECK(named.algorithm == all[i] && named.radix == radix->most);
+        }
+    }
+}
+
+/* ---- XYLEM_ALGORITHMS ---- */
+
+static void check_refused(const char *text, const char *word)
+{
+    xyl_rule_t *rules;
+    size_t count;
+
+    CHECK_EQ(xyl_algorithms_parse(text, &rules, &count), XYLEM_ERR_CONFIG);
+    if (strstr(xylem_last_error(), word) == NULL)
+        check_failed(__FILE__, __LINE__, xylem_last_error());
+}
+
+static void test_algorithms(void)
+{
+    xyl_rule_t *rules;
+    size_t count;
+
+    CHECK_EQ(xyl_algorithms_parse("bcast=knomial:4,allreduce@0-4K="
+                                  "recursive_doubling,Scan@8K-=linear,"
+                                  "gather@-7=auto",
+                                  &rules, &count),
+             XYLEM_OK);
+    CHECK_EQ(count, 4);
+    CHECK_EQ(rules[0].colls, XYL_COLL_BIT(BCAST));
+    CHECK(strcmp(rules[0].algorithm, "knomial") == 0);
+    CHECK_EQ(rules[0].radix, 4);
+    CHECK(rules[0].bytes_min == 0 && rules[0].bytes_max == UINT64_MAX);
+    CHECK(rules[1].bytes_min == 0 && rules[1].bytes_max == 4096);
+    CHECK(rules[2].bytes_min == 8192 && rules[2].bytes_max == UINT64_MAX);
+    CHECK(rules[3].bytes_max == 7 && rules[3].algorithm == NULL);
+    free(rules);
+    xyl_log_level_set(XYL_LOG_NONE);
+    check_refused("bcast", "COLLECTIVE=ALGORITHM");
+    check_refused("cast=ring", "no such collective");
+    check_refused("bcast=bush", "no such algorithm");
+    check_refused("bcast=knomial:1", "2 ... 64");
+    check_refused("bcast@4K=ring", "behind @");
+    check_refused("bcast@8K-4K=chain", "behind @");
+    check_refused("bcast@x-4K=chain", "behind @");
+    check_refused("bcast=chain,", "COLLECTIVE=ALGORITHM");
+    xyl_log_level_set(XYL_LOG_WARN);
+}
+
+/* ---- tables ---- */
+
+static int is_same_text(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static int is_same_where(const xyl_rule_t *a, const xyl_rule_t *b)
+{
+    return a->colls == b->colls && a->teams == b->teams &&
+           a->ranks_max == b->ranks_max && a->nodes_max == b->nodes_max &&
+           a->power_of_two == b->power_of_two && a->bytes_min == b->bytes_min &&
+           a->bytes_max == b->bytes_max && a->total_min == b->total_min &&
+           a->total_max == b->total_max && a->pays_count == b->pays_count &&
+           memcmp(a->pays, b->pays, a->pays_count * sizeof *a->pays) == 0;
+}
+
+static int is_same_what(const xyl_rule_t *a, const xyl_rule_t *b)
+{
+    return is_same_text(a->algorithm, b->algorithm) && a->radix == b->radix &&
+           a->segment_bytes == b->segment_bytes &&
+           a->send_window == b->send_window &&
+           a->recv_window == b->recv_window && a->leaders == b->leaders &&
+           is_same_text(a->between, b->between) &&
+           a->between_radix == b->between_radix &&
+           is_same_text(a->origin, b->origin);
+}
+
+/* The rows that the build has made are what the library reads. */
+static void test_builtin(void)
+{
+    xyl_rule_t *rules = NULL;
+    void *memory = NULL;
+    char *text = NULL;
+    size_t bytes = 0, count = 0, i;
+
+    CHECK(xyl_file_read(TABLE_FILE, 1 << 20, &text, &bytes) == NULL);
+    CHECK_EQ(xyl_table_parse(TABLE_FILE, text, bytes, &rules, &count, &memory),
+             XYLEM_OK);
+    CHECK_EQ(count, xyl_rules_builtin.count);
+    for (i = 0; i < count && i < xyl_rules_builtin.count; i++) {
+        CHECK(is_same_where(&rules[i], &xyl_rules_builtin.rule[i]));
+        CHECK(is_same_what(&rules[i], &xyl_rules_builtin.rule[i]));
+    }
+    xyl_table_free(rules, memory);
+    free(text);
+}
+
+/* Whatever the team and the operation, a rule of a schedule or a tree fits. */
+static void test_always_decides(void)
+{
+    static const uint32_t teams[] = {XYL_TEAM_NODE, XYL_TEAM_NODES};
+    xylem_coll_t coll;
+    uint32_t team;
+    size_t i;
+
+    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
+        for (team = 0; team < 2; team++) {
+            const xyl_query_t query = {.coll = coll,
+                                       .team = teams[team],
+                                       .ranks = 1000001,
+                                       .nodes = 1000001,
+                                       .node_ranks = 1,
+                                       .bytes = UINT64_MAX,
+                                       .total = UINT64_MAX};
+            const xyl_problem_t problem = {.coll = coll, .ranks = 1000001};
+            int is_found = 0;
+            for (i = 0; i < xyl_rules_builtin.count; i++) {
+                const xyl_rule_t *rule = &xyl_rules_builtin.rule[i];
+                is_found |= xyl_rule_holds(rule, &query) &&
+                            xyl_rule_pays(rule, &query) &&
+                            xyl_algorithm_fits(
+                                xyl_algorithm_find(coll, rule->algorithm),
+                                &problem, NULL);
+            }
+            CHECK(is_found);
+        }
+}
+
+typedef struct mistake {
+    const char *text; /* with ' for " */
+    const char *word;
+} mistake_t;
+
+static const mistake_t mistakes[] = {
+    {"", "line 1"},
+    {"[]", "rules"},
+    {"{}", "rules"},
+    {"{'rules': []}", "rules"},
+    {"{'rules': [3]}", "rules[0]"},
+    {"{'rules': [{'for': 'bcast', 'use': 'chain'}]}", "windows"},
+    {"{'rules': [{'for': 'cast', 'use': 'ring'}]}", "a collective"},
+    {"{'rules': [{'for': ['scan', 1], 'use': 'linear'}]}", "a collective"},
+    {"{'rules': [{'use': 'ring'}]}", "for"},
+    {"{'rules': [{'for': 'scan'}]}", "use"},
+    {"{'rules': [{'for': 'scan', 'use': 'ring'}]}", "no such algorithm"},
+    {"{'rules': [{'for': 'scan', 'use': 'auto'}]}", "an algorithm"},
+    {"{'rules': [{'for': 'scan', 'use': 'linear', 'size': 1}]}", "size"},
+    {"{'rules': [{'for': 'scan', 'use': 'linear', 'bytes': -1}]}", "bytes"},
+    {"{'rules': [{'for': 'scan', 'use': 'linear', 'bytes': [2, 1]}]}", "least"},
+    {"{'rules': [{'for': 'scan', 'use': 'linear', 'ranks': 0}]}", "ranks"},
+    {"{'rules': [{'for': 'scan', 'use': 'linear', 'segment': 0}]}", "bytes"},
+    {"{'rules': [{'for': 'scan', 'use': 'linear', 'windows': [4, 2]}]}",
+     "N <= M"},
+    {"{'rules': [{'for': 'scan', 'use': 'linear', 'windows': [1, 65]}]}",
+     "N <= M"},
+    {"{'rules': [{'for': 'scan', 'use': 'linear', 'team': 'two'}]}", "team"},
+    {"{'rules': [{'for': 'scan', 'use': 'han', 'pays': []}]}", "pays"},
+    {"{'rules': [{'for': 'scan', 'use': 'han', 'pays': [{'when': 'x'}]}]}",
+     "pays"},
+    {"{'rules': [{'for': 'bcast', 'use': 'han', 'segment': 1, 'windows': "
+     "[1, 1]}]}",
+     "leaders"},
+    {"{'rules': [{'for': 'bcast', 'use': 'han', 'segment': 1, 'windows': "
+     "[1, 1], 'leaders': 1, 'between': 'node'}]}",
+     "a tree"},
+    {"{'rules': [{'for': 'scan', 'use': 'linear', 'origin': 3}]}", "origin"},
+    {"{'rules': [{'for': 'scan', 'use': 'linear'}, {'for': 'scan'}]}",
+     "rules[1]"},
+    {"{'rules': [{'for': 'scan', 'for': 'scan'}]}", "duplicate"},
+};
+
+static void quote(const char *text, char *quoted, size_t bytes)
+{
+    char *at;
+
+    snprintf(quoted, bytes, "%s", text);
+    for (at = quoted; *at != '\0'; at++)
+        if (*at == '\'')
+            *at = '"';
+}
+
+static void test_mistakes(void)
+{
+    char text[512];
+    xyl_rule_t *rules;
+    void *memory;
+    size_t count, i;
+
+    xyl_log_level_set(XYL_LOG_NONE);
+    for (i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+        quote(mistakes[i].text, text, sizeof text);
+        CHECK_EQ(xyl_table_parse("t.json", text, strlen(text), &rules, &count,
+                                 &memory),
+                 XYLEM_ERR_CONFIG);
+        if (strstr(xylem_last_error(), mistakes[i].word) == NULL ||
+            strncmp(xylem_last_error(), "t.json: ", 8) != 0)
+            check_failed(__FILE__, __LINE__, xylem_last_error());
+    }
+    xyl_log_level_set(XYL_LOG_WARN);
+}
+
+/* ---- contexts ---- */
+
+/* "name:radix" of a barrier, or of a bcast, of so many bytes; "none" where the
+ * context cannot be made. */
+static const char *chosen_with(const char *const *settings, size_t bytes)
+{
+    static char text[XYL_ALGORITHM_TEXT_BYTES];
+    const fabric_options_t options = {.seed = 1, .settings = settings};
+    fabric_t *fabric = fabric_create(3, &options);
+    const xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                                    .coll = XYLEM_COLL_BCAST,
+                                    .count = bytes,
+                                    .type = XYLEM_BYTE};
+    xyl_choice_t choice;
+    xyl_named_t named;
+
+    if (fabric == NULL)
+        return "none";
+    CHECK_EQ(xyl_choose(fabric_world(fabric, 0), &args, 1, &choice), XYLEM_OK);
+    named = (xyl_named_t){choice.algorithm, choice.radix};
+    xyl_algorithm_print(&named, text);
+    fabric_destroy(fabric);
+    return text;
+}
+
+static void check_chosen(const char *algorithms, const char *tuning,
+                         size_t bytes, const char *wanted)
+{
+    const char *const settings[] = {algorithms, tuning, NULL};
+    const char *chosen = chosen_with(settings, bytes);
+
+    if (strcmp(chosen, wanted) != 0)
+        check_failed(__FILE__, __LINE__, chosen);
+}
+
+static void table_write(char *path, const char *text)
+{
+    char quoted[512];
+    int descriptor = mkstemp(path);
+    FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
+
+    quote(text, quoted, sizeof quoted);
+    if (file == NULL || fputs(quoted, file) < 0 || fclose(file) != 0)
+        abort();
+}
+
+static void test_precedence(void)
+{
+    char tuning[] = "TUNING=/tmp/xylem-tuning-XXXXXX";
+    char broken[] = "TUNING=/tmp/xylem-tuning-XXXXXX";
+
+    table_write(strchr(tuning, '/'),
+                "{'rules': [{'for': 'bcast', 'bytes': ['1K', '1M'], 'use': "
+                "'kary:5', 'segment': '2K', 'windows': [1, 2]}]}");
+    table_write(strchr(broken, '/'), "{'rules': [{'for': 'bcast'}]}");
+    check_chosen("ALGORITHMS=auto", "TUNING=none", 2048, "kary:4");
+    check_chosen("ALGORITHMS=auto", tuning, 2048, "kary:5");
+    check_chosen("ALGORITHMS=auto", tuning, 512, "kary:4");
+    check_chosen("ALGORITHMS=bcast=chain", tuning, 2048, "chain");
+    check_chosen("ALGORITHMS=bcast@-1K=chain,bcast=flat", tuning, 2048, "flat");
+    check_chosen("ALGORITHMS=bcast=auto,bcast=flat", tuning, 2048, "kary:5");
+    check_chosen("ALGORITHMS=reduce=chain", tuning, 2048, "kary:5");
+    check_chosen("ALGORITHMS=auto", broken, 2048, "kary:4");
+    check_chosen("ALGORITHMS=auto", "TUNING=/no/such/file", 2048, "kary:4");
+    unlink(strchr(tuning, '/'));
+    unlink(strchr(broken, '/'));
+}
+
+static const check_case_t cases[] = {
+    {"names", test_names},
+    {"registry", test_registry},
+    {"algorithms", test_algorithms},
+    {"builtin", test_builtin},
+    {"always_decides", test_always_decides},
+    {"mistakes", test_mistakes},
+    {"precedence", test_precedence},
+};
+CHECK_MAIN(cases)
