@@ -79,7 +79,8 @@ static void clear_inbox(sim_rank_t *rank)
     sim_inbox_init(&rank->inbox);
     for (; item != NULL; item = next) {
         next = item->next;
-        if (item->step == SIM_STEP_DONE || item->step == SIM_STEP_NOTICE)
+        if (item->step == SIM_STEP_DONE || item->step == SIM_STEP_WORK ||
+            item->step == SIM_STEP_NOTICE)
             sim_inbox_push(&rank->inbox, item); /* for its return */
         else
             sim_wire_drop(rank, item);

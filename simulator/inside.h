@@ -6,6 +6,7 @@
  *   wire.c      the way of messages: protocols, interfaces, matching
  *   shm.c       memory that ranks share
  *   cost.c      what work costs a rank
+ *   exec.c      work on bytes that ends late
  *   objects.c   where messages, receives and items come from
  *   faults.c    deaths, failing calls, delays; complaints
  */
@@ -39,6 +40,8 @@ typedef enum sim_step {
     SIM_STEP_SLOT,   /* the destination's queue has a place for it */
     SIM_STEP_ACCEPT, /* the destination is ready for a pipeline */
     SIM_STEP_FINISH, /* the destination has the bytes */
+    SIM_STEP_WORK,   /* an executor is done; behind the others, whose numbers
+                        are in fingerprints */
     SIM_STEP_COUNT
 } sim_step_t;
 
@@ -59,10 +62,10 @@ typedef struct sim_item {
     uint32_t peer;          /* NOTICE */
     sim_message_t *message; /* of its steps; NULL: none */
     sim_receive_t *receive; /* DONE, of a receive */
-    xyl_event_t *event;     /* DONE */
+    xyl_event_t *event;     /* DONE, WORK */
     xylem_status_t status;  /* DONE */
     sim_call_fn fn;         /* CALL */
-    void *arg;
+    void *arg;              /* CALL; WORK: the executor */
 } sim_item_t;
 
 /* A message lives until both of its ends are through with it. */
@@ -254,6 +257,12 @@ extern const xyl_net_ops_t sim_net_ops; /* its arg is the world */
 void sim_enter(sim_rank_t *rank);
 /* Gives the event to its rank now, or somewhat later under jitter. */
 void sim_complete(sim_rank_t *rank, xyl_event_t *event, xylem_status_t status);
+
+/* ---- exec.c ---- */
+
+extern const xyl_exec_ops_t sim_exec_late;
+/* Of an item of work: does it, unless it is canceled, and says which. */
+xylem_status_t sim_exec_finish(sim_item_t *item);
 
 /* ---- objects.c ---- */
 

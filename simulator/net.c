@@ -130,6 +130,10 @@ static void work_off(sim_rank_t *rank, sim_item_t *item)
             push(rank, item->event, item->status);
         sim_item_free(world, item);
         return;
+    case SIM_STEP_WORK:
+        push(rank, item->event, sim_exec_finish(item));
+        sim_item_free(world, item);
+        return;
     case SIM_STEP_FLAG: /* the turn goes on to the sources, which poll */
         sim_charge(rank, world->machine.core.flag);
         free(item);

@@ -545,6 +545,7 @@ void sim_wire_step(sim_rank_t *rank, sim_item_t *item)
     case SIM_STEP_CALL:
     case SIM_STEP_NOTICE:
     case SIM_STEP_DONE:
+    case SIM_STEP_WORK:
     case SIM_STEP_FLAG:
     case SIM_STEP_COUNT:
         break;
@@ -589,6 +590,7 @@ void sim_wire_drop(sim_rank_t *rank, sim_item_t *item)
         return;
     case SIM_STEP_NOTICE:
     case SIM_STEP_DONE:
+    case SIM_STEP_WORK:
     case SIM_STEP_COUNT:
         break;
     }

@@ -100,8 +100,8 @@ static sim_core_t *core_for(const sim_rank_t *rank)
 static const char *name_of(const sim_item_t *item)
 {
     static const char *const names[SIM_STEP_COUNT] = {
-        "call",  "notice", "completion", "flag",   "eager",
-        "offer", "data",   "slot",       "accept", "finish",
+        "call", "notice", "completion", "flag",   "eager", "offer",
+        "data", "slot",   "accept",     "finish", "work",
     };
 
     return item == NULL ? "turn" : names[item->step];
@@ -229,7 +229,7 @@ static void work(sim_rank_t *rank)
 
 static void item_comes(sim_rank_t *rank, sim_item_t *item)
 {
-    int is_kept = item->step == SIM_STEP_DONE ||
+    int is_kept = item->step == SIM_STEP_DONE || item->step == SIM_STEP_WORK ||
                   item->step == SIM_STEP_NOTICE ||
                   (item->step == SIM_STEP_CALL && rank->is_isolated);
 
@@ -394,6 +394,8 @@ static xylem_status_t rank_create(sim_world_t *world, uint32_t number)
     }
     rank->node = rank->peers[number].place.node;
     parts.peers = rank->peers;
+    if (world->options.work_late_max != 0)
+        parts.exec = (xyl_exec_registration_t){&sim_exec_late, rank};
     status = xyl_context_create_of_parts(&parts, &rank->context);
     if (status == XYLEM_OK)
         xyl_team_map_borrow(xylem_context_world(rank->context), &world->map);

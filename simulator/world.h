@@ -17,6 +17,7 @@
 #ifndef XYL_SIMULATOR_WORLD_H
 #define XYL_SIMULATOR_WORLD_H
 
+#include "progress/exec/exec.h"
 #include "runtime/base/memory.h"
 #include "simulator/machine.h"
 #include "simulator/noise.h"
@@ -47,6 +48,9 @@ typedef struct sim_options {
      * time up to this; 0: none. Messages with different tags overtake each
      * other then. */
     sim_time_t jitter_max;
+    /* Work on bytes takes a random time below this, and ends in any order; 0:
+     * it is done in the call. */
+    sim_time_t work_late_max;
     const char *const *settings; /* of the contexts; may be NULL */
     sim_trace_t *trace;          /* borrowed until the end; may be NULL */
     /* Ranks may die: each then has its own view of the others. */
@@ -101,8 +105,9 @@ int sim_world_run(sim_world_t *world, sim_time_t until, uint64_t events_max);
 sim_time_t sim_world_time(const sim_world_t *world);
 
 typedef struct sim_counts {
-    uint64_t events;      /* messages' steps, wake-ups, completions */
-    uint64_t completions; /* that ranks were given */
+    uint64_t events;                /* messages' steps, wake-ups, completions */
+    uint64_t completions;           /* that ranks were given */
+    uint64_t works[XYL_WORK_KINDS]; /* that ended late */
     uint64_t messages[SIM_LEVEL_COUNT];
     uint64_t bytes[SIM_LEVEL_COUNT];
     uint64_t unexpected;   /* messages that came before their receive */

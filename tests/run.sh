@@ -258,6 +258,8 @@ run_debug()
     if ((deep > 0)) && [[ -n $(suites_to_run unit-slow) ]]; then
         run_suites seeds debug unit-slow test_seeds_1 \
             "--test-args=--first 10001 --seeds ${deep}00000"
+        run_suites late debug unit-slow test_seeds_late \
+            "--test-args=--first 501 --seeds ${deep}00000 --late 40"
     fi
     return 0
 }

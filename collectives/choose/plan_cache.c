@@ -110,9 +110,10 @@ static int put(slot_t *set, xylem_request_t *request)
 
 /* The kept operation for calls like `args`, taken out of its place. One that
  * turns out to be for other calls is put back. */
-static xyl_operation_t *find(slot_t *set, const xylem_coll_args_t *args,
-                             uint32_t ranks)
+static xyl_operation_t *find(const xylem_team_t *team, slot_t *set,
+                             const xylem_coll_args_t *args)
 {
+    const xyl_exec_t *exec = xyl_collective_exec(team->context, args);
     xyl_operation_t *operation;
     unsigned way;
 
@@ -124,7 +125,8 @@ static xyl_operation_t *find(slot_t *set, const xylem_coll_args_t *args,
             atomic_exchange_explicit(&set[way], NULL, memory_order_acq_rel));
         if (operation == NULL)
             continue;
-        if (are_alike(&xyl_collective_of(operation)->key, args, ranks))
+        if (xyl_collective_of(operation)->exec == exec &&
+            are_alike(&xyl_collective_of(operation)->key, args, team->size))
             return operation;
         if (!put(set, &operation->request))
             xyl_request_release(&operation->request);
@@ -143,9 +145,9 @@ xyl_operation_t *xyl_plan_take(xylem_team_t *team,
     if (has_arrays(args)) {
         key = *args;
         leave_out(team, &key);
-        operation = find(set_of(team, args), &key, team->size);
+        operation = find(team, set_of(team, args), &key);
     } else {
-        operation = find(set_of(team, args), args, team->size);
+        operation = find(team, set_of(team, args), args);
     }
     if (operation == NULL)
         return NULL;

@@ -1,7 +1,5 @@
 #include "collectives/data/buffers.h"
 
-#include <string.h>
-
 enum { BOUNCE_BYTES = 4096 };
 
 void xyl_buffers_bind(xyl_buffers_t *buffers, size_t at, const void *send,
@@ -17,63 +15,117 @@ void xyl_buffers_bind(xyl_buffers_t *buffers, size_t at, const void *send,
     buffers->base[XYL_BUFFER_RECV] = recv == NULL ? NULL : (char *)recv + at;
 }
 
-void xyl_buffers_pack(const xyl_buffers_t *buffers, xyl_buffer_t from,
-                      uint64_t at, size_t bytes, void *packed)
-{
-    const xyl_layout_t *layout = buffers->layout[from];
+/* ---- elements with gaps ---- */
 
-    if (!xyl_copies_begin(buffers->copies, bytes))
-        return;
-    if (layout == NULL)
-        memcpy(packed, buffers->base[from] + at, bytes);
-    else
-        xyl_layout_pack(layout, buffers->base[from], at, bytes, packed);
+static void pack_by_host(const xyl_exec_t *exec, const xyl_work_t *work)
+{
+    if (xyl_copies_begin(exec->observer, work->bytes))
+        xyl_layout_pack(work->left_layout, work->left, work->left_at,
+                        work->bytes, work->to);
 }
 
-void xyl_buffers_unpack(const xyl_buffers_t *buffers, xyl_buffer_t to,
-                        uint64_t at, size_t bytes, const void *packed)
+static void unpack_by_host(const xyl_exec_t *exec, const xyl_work_t *work)
 {
-    const xyl_layout_t *layout = buffers->layout[to];
-
-    if (!xyl_copies_begin(buffers->copies, bytes))
-        return;
-    if (layout == NULL && buffers->past_caches)
-        xyl_copy_past(buffers->base[to] + at, packed, bytes);
-    else if (layout == NULL)
-        memcpy(buffers->base[to] + at, packed, bytes);
-    else
-        xyl_layout_unpack(layout, buffers->base[to], at, bytes, packed);
+    if (xyl_copies_begin(exec->observer, work->bytes))
+        xyl_layout_unpack(work->to_layout, work->to, work->to_at, work->bytes,
+                          work->left);
 }
 
 /* Both sides have gaps. */
-static void copy_through(const xyl_buffers_t *buffers, xyl_buffer_t to,
-                         uint64_t to_at, xyl_buffer_t from, uint64_t from_at,
-                         size_t bytes)
+static void repack_by_host(const xyl_exec_t *exec, const xyl_work_t *work)
 {
     char bounce[BOUNCE_BYTES];
     size_t done, now;
 
-    if (!xyl_copies_begin(buffers->copies, bytes))
+    if (!xyl_copies_begin(exec->observer, work->bytes))
         return;
-    for (done = 0; done < bytes; done += now) {
-        now = bytes - done < BOUNCE_BYTES ? bytes - done : BOUNCE_BYTES;
-        xyl_layout_pack(buffers->layout[from], buffers->base[from],
-                        from_at + done, now, bounce);
-        xyl_layout_unpack(buffers->layout[to], buffers->base[to], to_at + done,
-                          now, bounce);
+    for (done = 0; done < work->bytes; done += now) {
+        now = work->bytes - done < BOUNCE_BYTES ? work->bytes - done
+                                                : BOUNCE_BYTES;
+        xyl_layout_pack(work->left_layout, work->left, work->left_at + done,
+                        now, bounce);
+        xyl_layout_unpack(work->to_layout, work->to, work->to_at + done, now,
+                          bounce);
     }
 }
 
-void xyl_buffers_copy(const xyl_buffers_t *buffers, xyl_buffer_t to,
-                      uint64_t to_at, xyl_buffer_t from, uint64_t from_at,
-                      size_t bytes)
+/* ---- work ---- */
+
+int xyl_buffers_pack(const xyl_buffers_t *buffers, xyl_work_t *work,
+                     xyl_buffer_t from, uint64_t at, size_t bytes, void *packed)
 {
+    xyl_work_t own;
+
     if (buffers->layout[from] == NULL)
-        xyl_buffers_unpack(buffers, to, to_at, bytes,
-                           xyl_buffers_address(buffers, from, from_at));
-    else if (buffers->layout[to] == NULL)
-        xyl_buffers_pack(buffers, from, from_at, bytes,
-                         xyl_buffers_address(buffers, to, to_at));
-    else
-        copy_through(buffers, to, to_at, from, from_at, bytes);
+        return xyl_exec_copy(buffers->exec, work, packed,
+                             buffers->base[from] + at, bytes);
+    if (work == NULL)
+        work = &own;
+    work->kind = XYL_WORK_PACK;
+    work->to = packed;
+    work->left = buffers->base[from];
+    work->left_layout = buffers->layout[from];
+    work->left_at = at;
+    work->bytes = bytes;
+    work->by_host = pack_by_host;
+    return xyl_exec_do(buffers->exec, work);
+}
+
+static int copy_past(const xyl_exec_t *exec, void *to, const void *from,
+                     size_t bytes)
+{
+    if (xyl_copies_begin(exec->observer, bytes))
+        xyl_copy_past(to, from, bytes);
+    return 1;
+}
+
+int xyl_buffers_unpack(const xyl_buffers_t *buffers, xyl_work_t *work,
+                       xyl_buffer_t to, uint64_t at, size_t bytes,
+                       const void *packed)
+{
+    xyl_work_t own;
+
+    if (buffers->layout[to] == NULL) {
+        if (buffers->past_caches && buffers->exec->is_immediate)
+            return copy_past(buffers->exec, buffers->base[to] + at, packed,
+                             bytes);
+        return xyl_exec_copy(buffers->exec, work, buffers->base[to] + at,
+                             packed, bytes);
+    }
+    if (work == NULL)
+        work = &own;
+    work->kind = XYL_WORK_UNPACK;
+    work->to = buffers->base[to];
+    work->to_layout = buffers->layout[to];
+    work->to_at = at;
+    work->left = packed;
+    work->bytes = bytes;
+    work->by_host = unpack_by_host;
+    return xyl_exec_do(buffers->exec, work);
+}
+
+int xyl_buffers_copy(const xyl_buffers_t *buffers, xyl_work_t *work,
+                     xyl_buffer_t to, uint64_t to_at, xyl_buffer_t from,
+                     uint64_t from_at, size_t bytes)
+{
+    xyl_work_t own;
+
+    if (buffers->layout[from] == NULL)
+        return xyl_buffers_unpack(buffers, work, to, to_at, bytes,
+                                  xyl_buffers_address(buffers, from, from_at));
+    if (buffers->layout[to] == NULL)
+        return xyl_buffers_pack(buffers, work, from, from_at, bytes,
+                                xyl_buffers_address(buffers, to, to_at));
+    if (work == NULL)
+        work = &own;
+    work->kind = XYL_WORK_REPACK;
+    work->to = buffers->base[to];
+    work->to_layout = buffers->layout[to];
+    work->to_at = to_at;
+    work->left = buffers->base[from];
+    work->left_layout = buffers->layout[from];
+    work->left_at = from_at;
+    work->bytes = bytes;
+    work->by_host = repack_by_host;
+    return xyl_exec_do(buffers->exec, work);
 }

@@ -7,12 +7,12 @@
 
 #include "collectives/data/layout.h"
 #include "collectives/data/schedule.h"
-#include "runtime/base/copies.h"
+#include "progress/exec/exec.h"
 
 typedef struct xyl_buffers {
     char *base[XYL_BUFFER_PRIVATE_COUNT];
     const xyl_layout_t *layout[XYL_BUFFER_PRIVATE_COUNT]; /* NULL: plain */
-    const xyl_copies_t *copies;                           /* the context's */
+    xyl_exec_t *exec;                                     /* works on them */
     int past_caches; /* copies that users get go past them */
 } xyl_buffers_t;
 
@@ -28,13 +28,16 @@ static inline char *xyl_buffers_address(const xyl_buffers_t *buffers,
     return buffers->base[buffer] + at;
 }
 
-/* `packed` does not overlap the buffers. */
-void xyl_buffers_pack(const xyl_buffers_t *buffers, xyl_buffer_t from,
-                      uint64_t at, size_t bytes, void *packed);
-void xyl_buffers_unpack(const xyl_buffers_t *buffers, xyl_buffer_t to,
-                        uint64_t at, size_t bytes, const void *packed);
-void xyl_buffers_copy(const xyl_buffers_t *buffers, xyl_buffer_t to,
-                      uint64_t to_at, xyl_buffer_t from, uint64_t from_at,
-                      size_t bytes);
+/* Work as in progress/exec/exec.h: 1 done, 0 under way. `packed` does not
+ * overlap the buffers. */
+int xyl_buffers_pack(const xyl_buffers_t *buffers, xyl_work_t *work,
+                     xyl_buffer_t from, uint64_t at, size_t bytes,
+                     void *packed);
+int xyl_buffers_unpack(const xyl_buffers_t *buffers, xyl_work_t *work,
+                       xyl_buffer_t to, uint64_t at, size_t bytes,
+                       const void *packed);
+int xyl_buffers_copy(const xyl_buffers_t *buffers, xyl_work_t *work,
+                     xyl_buffer_t to, uint64_t to_at, xyl_buffer_t from,
+                     uint64_t from_at, size_t bytes);
 
 #endif

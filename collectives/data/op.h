@@ -8,11 +8,7 @@
 #include <stddef.h>
 
 #include "include/xylem.h"
-
-/* result[i] = left[i] op right[i]; result may be left or right, no other
- * overlap. All three are aligned as the element type demands, not more. */
-typedef void (*xyl_kernel_fn)(void *result, const void *left, const void *right,
-                              size_t count);
+#include "progress/exec/exec.h"
 
 /* From the oldest to the newest. */
 typedef enum xyl_isa { XYL_ISA_BASE, XYL_ISA_AVX2, XYL_ISA_AVX512 } xyl_isa_t;
@@ -23,25 +19,6 @@ xyl_isa_t xyl_isa_best(void); /* of this machine */
  * `isa` and none that this machine lacks. Results do not depend on `isa`,
  * except for the sign and payload of a NaN out of SUM and PROD. */
 xyl_kernel_fn xyl_kernel_find(xylem_op_t op, xylem_type_t type, xyl_isa_t isa);
-
-/* What combines two contributions: a kernel, or the user's function. */
-typedef struct xyl_combiner {
-    xyl_kernel_fn kernel; /* NULL: fn */
-    xylem_op_fn fn;
-    void *fn_arg;
-    int is_commutative;
-} xyl_combiner_t;
-
-/* result = left op right; `result` may be either. */
-static inline void xyl_combiner_apply(const xyl_combiner_t *combiner,
-                                      void *result, const void *left,
-                                      const void *right, size_t count)
-{
-    if (combiner->kernel != NULL)
-        combiner->kernel(result, left, right, count);
-    else
-        combiner->fn(result, left, right, count, combiner->fn_arg);
-}
 
 /* 1 when a predefined operation gives the same bits in whatever order
  * contributions are combined. Not MIN and MAX of floating-point numbers, where

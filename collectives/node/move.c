@@ -1,7 +1,6 @@
 #include "collectives/node/stage_inside.h"
 
 #include <assert.h>
-#include <string.h>
 
 enum { REDUCE_BYTES = 8 << 10 /* a result that stays in the first cache */ };
 
@@ -53,46 +52,61 @@ static const char *source_of(xyl_node_stage_t *node,
     return shared_address(node, piece, step->from.buffer, seat, at);
 }
 
-static void copy_private(const xyl_node_stage_t *node,
-                         const xyl_node_piece_t *piece, const xyl_step_t *step,
-                         uint64_t from, size_t bytes)
+/* What an executor returned, of work on the step's next `bytes`: where it is
+ * under way, its strand waits. */
+static int strand_did(const xyl_node_stage_t *node, xyl_strand_t *strand,
+                      int is_done, uint64_t bytes)
 {
-    xyl_position_t to = step->to, source = step->from;
-    xyl_buffer_t buffer = source.buffer;
-    uint64_t at = private_at(node, piece, source.at + from);
-
-    if (xyl_buffer_is_private(to.buffer))
-        xyl_buffers_copy(&node->buffers, to.buffer,
-                         private_at(node, piece, to.at + from), buffer, at,
-                         bytes);
-    else if (step->kind != XYL_STEP_PUBLISH || piece->lies == NULL)
-        xyl_buffers_pack(
-            &node->buffers, buffer, at, bytes,
-            shared_address(node, piece, to.buffer, to.seat, to.at + from));
+    if (xyl_stage_worked(&node->stage, is_done))
+        return 1;
+    strand->is_waiting = 1;
+    strand->pending = bytes;
+    return 0;
 }
 
-/* 0: the source cannot be seen. */
+static int copy_private(const xyl_node_stage_t *node,
+                        const xyl_node_piece_t *piece, const xyl_step_t *step,
+                        xyl_strand_t *strand, uint64_t from, size_t bytes)
+{
+    xyl_position_t to = step->to, source = step->from;
+    uint64_t at = private_at(node, piece, source.at + from);
+    int is_done = 1;
+
+    if (xyl_buffer_is_private(to.buffer))
+        is_done = xyl_buffers_copy(&node->buffers, strand->work, to.buffer,
+                                   private_at(node, piece, to.at + from),
+                                   source.buffer, at, bytes);
+    else if (step->kind != XYL_STEP_PUBLISH || piece->lies == NULL)
+        is_done = xyl_buffers_pack(
+            &node->buffers, strand->work, source.buffer, at, bytes,
+            shared_address(node, piece, to.buffer, to.seat, to.at + from));
+    return strand_did(node, strand, is_done, bytes);
+}
+
+/* 0: the source cannot be seen, or it is under way. */
 static int copy_part(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
-                     const xyl_step_t *step, uint64_t from, size_t bytes)
+                     const xyl_step_t *step, xyl_strand_t *strand,
+                     uint64_t from, size_t bytes)
 {
     xyl_position_t to = step->to;
     const char *source;
+    int is_done;
 
-    if (xyl_buffer_is_private(step->from.buffer)) {
-        copy_private(node, piece, step, from, bytes);
-        return 1;
-    }
+    if (xyl_buffer_is_private(step->from.buffer))
+        return copy_private(node, piece, step, strand, from, bytes);
     source = source_of(node, piece, step, step->from.seat, from, bytes);
     if (source == NULL)
         return 0;
     if (xyl_buffer_is_private(to.buffer))
-        xyl_buffers_unpack(&node->buffers, to.buffer,
-                           private_at(node, piece, to.at + from), bytes,
-                           source);
-    else if (xyl_copies_begin(node->buffers.copies, bytes))
-        memcpy(shared_address(node, piece, to.buffer, to.seat, to.at + from),
-               source, bytes);
-    return 1;
+        is_done = xyl_buffers_unpack(&node->buffers, strand->work, to.buffer,
+                                     private_at(node, piece, to.at + from),
+                                     bytes, source);
+    else
+        is_done = xyl_exec_copy(
+            node->buffers.exec, strand->work,
+            shared_address(node, piece, to.buffer, to.seat, to.at + from),
+            source, bytes);
+    return strand_did(node, strand, is_done, bytes);
 }
 
 char *xyl_node_address(const xyl_node_stage_t *node,
@@ -118,37 +132,61 @@ static const char *operand(xyl_node_stage_t *node,
     return source_of(node, piece, step, seat, from, bytes);
 }
 
-/* Combines what the step's seats have from `from` on, in their order. 0: not
- * all of it can be seen. */
-static int reduce_part(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
-                       const xyl_step_t *step, uint64_t from, size_t bytes)
+static int reduce(const xyl_node_stage_t *node, xyl_strand_t *strand, void *to,
+                  const void *left, const void *right, size_t bytes)
 {
-    size_t count = bytes / node->program.element_bytes;
-    char *to = xyl_node_address(node, piece, step->to, from);
-    uint32_t seat = step->first_seat;
-    const char *left, *right;
+    return xyl_exec_reduce(node->buffers.exec, strand->work,
+                           &xyl_collective_of(node->stage.operation)->combiner,
+                           to, left, right,
+                           bytes / node->program.element_bytes);
+}
 
-    if (step->kind == XYL_STEP_JOIN) { /* of what was copied */
-        right = xyl_node_address(node, piece, step->from, from);
-        xyl_combiner_apply(&xyl_collective_of(node->stage.operation)->combiner,
-                           to, to, right, count);
-        return 1;
+/* Combines what the step's seats have from `from` on, in their order, beginning
+ * with what is not in it yet. 0: not all of it can be seen, or it is under way.
+ */
+static int reduce_part(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                       const xyl_step_t *step, xyl_strand_t *strand,
+                       uint64_t from, size_t bytes)
+{
+    char *to = xyl_node_address(node, piece, step->to, from);
+    uint32_t seat = step->first_seat + strand->operands;
+    const char *left = to, *right;
+
+    if (strand->operands == 0) {
+        left = operand(node, piece, step, seat, from, bytes);
+        if (left == NULL)
+            return 0;
+        if (++seat == step->end_seat)
+            return strand_did(node, strand,
+                              xyl_exec_copy(node->buffers.exec, strand->work,
+                                            to, left, bytes),
+                              bytes);
     }
-    left = operand(node, piece, step, seat, from, bytes);
-    if (left == NULL)
-        return 0;
-    if (seat + 1 == step->end_seat &&
-        xyl_copies_begin(node->buffers.copies, bytes))
-        memcpy(to, left, bytes);
-    for (seat++; seat < step->end_seat; seat++) {
+    for (; seat < step->end_seat; seat++) {
+        int is_last = seat + 1 == step->end_seat;
         right = operand(node, piece, step, seat, from, bytes);
         if (right == NULL)
             return 0;
-        xyl_combiner_apply(&xyl_collective_of(node->stage.operation)->combiner,
-                           to, left, right, count);
+        strand->operands = is_last ? 0 : seat + 1 - step->first_seat;
+        if (!strand_did(node, strand,
+                        reduce(node, strand, to, left, right, bytes),
+                        is_last ? bytes : 0))
+            return 0;
         left = to;
     }
     return 1;
+}
+
+/* Of what was copied before. */
+static int join_part(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                     const xyl_step_t *step, xyl_strand_t *strand,
+                     uint64_t from, size_t bytes)
+{
+    char *to = xyl_node_address(node, piece, step->to, from);
+    const char *right = xyl_node_address(node, piece, step->from, from);
+
+    return strand_did(node, strand, reduce(node, strand, to, to, right, bytes),
+                      bytes);
 }
 
 static uint64_t part_bytes(const xyl_node_stage_t *node)
@@ -167,7 +205,8 @@ static size_t reduce_unit(const xyl_node_stage_t *node)
 /* Goes on with bytes [at, end) of a step, for at most about
  * XYL_NODE_PART_BYTES of reading; returns how far it came. */
 uint64_t xyl_node_work(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
-                       const xyl_step_t *step, uint64_t at, uint64_t end)
+                       const xyl_step_t *step, xyl_strand_t *strand,
+                       uint64_t at, uint64_t end)
 {
     size_t unit, part;
     uint64_t read = 0, most = part_bytes(node);
@@ -175,7 +214,7 @@ uint64_t xyl_node_work(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 
     if (step->kind == XYL_STEP_COPY || step->kind == XYL_STEP_PUBLISH) {
         part = (size_t)(end - at < most ? end - at : most);
-        if (part != 0 && !copy_part(node, piece, step, at, part))
+        if (part != 0 && !copy_part(node, piece, step, strand, at, part))
             return at;
         *node->moved += part;
         return at + part;
@@ -187,7 +226,9 @@ uint64_t xyl_node_work(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     unit = reduce_unit(node);
     for (; at < end && read < most; at += part) {
         part = end - at < unit ? (size_t)(end - at) : unit;
-        if (!reduce_part(node, piece, step, at, part))
+        if (step->kind == XYL_STEP_JOIN
+                ? !join_part(node, piece, step, strand, at, part)
+                : !reduce_part(node, piece, step, strand, at, part))
             return at;
         read += (uint64_t)part * operands;
     }

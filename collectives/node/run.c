@@ -118,7 +118,8 @@ static int slice_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 
     if (at + strand->done < end)
         strand->done =
-            xyl_node_work(node, piece, step, at + strand->done, end) - at;
+            xyl_node_work(node, piece, step, strand, at + strand->done, end) -
+            at;
     return at + strand->done >= end;
 }
 
@@ -175,11 +176,14 @@ static int add_up(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                                      piece->piece * node->program.segments),
         .combiner = &xyl_collective_of(node->stage.operation)->combiner,
         .element_bytes = node->program.element_bytes,
-        .copies = node->buffers.copies};
+        .exec = node->buffers.exec,
+        .work = strand->work};
     int is_done = step->kind == XYL_STEP_COMBINE
                       ? xyl_node_combine_run(&sum, &strand->sums, did)
                       : xyl_node_collect_run(&sum, &strand->sums, did);
 
+    if (strand->sums.pending != 0)
+        strand->is_waiting = !xyl_stage_worked(&node->stage, 0);
     for (; sum.finished != 0; sum.finished &= sum.finished - 1)
         emit(node, piece, (uint32_t)__builtin_ctzll(sum.finished));
     return is_done;
@@ -215,7 +219,8 @@ static int step_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
     ++*did;
     if (step->kind != XYL_STEP_NOTHING) {
         bytes = xyl_node_bytes_of(node, piece, step);
-        strand->done = xyl_node_work(node, piece, step, strand->done, bytes);
+        strand->done =
+            xyl_node_work(node, piece, step, strand, strand->done, bytes);
         if (strand->done < bytes)
             return 0;
     }
@@ -254,7 +259,7 @@ static unsigned strand_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
     uint32_t end = node->program.strand_ends[number];
     unsigned did = 0;
 
-    if (strand->step == end)
+    if (strand->step == end || strand->is_waiting)
         return 0;
     for (;;) {
         const xyl_step_t *step = step_at(node, piece, strand);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "collectives/node/node.h"
+#include "collectives/stages/messages.h"
 #include "runtime/base/bits.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
@@ -175,6 +176,38 @@ static void begin(xyl_node_stage_t *node)
     node->stage.operation->request.context->engine.polled += stage_poll(node);
 }
 
+/* What an executor had to do for a strand. */
+static void strand_worked(xyl_event_t *event)
+{
+    xyl_stage_work_t *work = xyl_stage_work_of(event);
+    xyl_node_stage_t *node = self(work->stage);
+    uint32_t strands = node->program.strands;
+    xyl_strand_t *strand =
+        &node->active[work->number / strands].strands[work->number % strands];
+
+    if (!xyl_stage_arrived(&node->stage, event))
+        return;
+    strand->is_waiting = 0;
+    strand->done += strand->pending;
+    strand->sums.done += strand->sums.pending;
+    strand->pending = strand->sums.pending = 0;
+    begin(node);
+}
+
+/* Strands wait for nothing of a run before. */
+static void reset_works(const xyl_node_stage_t *node)
+{
+    uint32_t i, k;
+
+    for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++)
+        for (k = 0; k < node->program.strands; k++) {
+            xyl_strand_t *strand = &node->active[i].strands[k];
+            strand->is_waiting = 0;
+            strand->pending = strand->sums.pending = 0;
+            strand->operands = 0;
+        }
+}
+
 /* Back to the state before the first piece. */
 static void reset(xyl_node_stage_t *node)
 {
@@ -195,6 +228,8 @@ static void reset(xyl_node_stage_t *node)
         xyl_collective_of(stage->operation)->written >=
             stage->operation->request.context->past_caches;
     xyl_node_share_start(node);
+    if (node->works != NULL)
+        reset_works(node);
     for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++)
         node->active[i].strands_left = 0;
 }
@@ -267,7 +302,8 @@ int xyl_node_stage_is_brief(const xyl_stage_t *stage)
     if (stage->ops != &node_ops)
         return 0;
     program = &((const xyl_node_stage_t *)(const void *)stage)->program;
-    return program->pieces == 1 && !program->is_cut_late;
+    return program->pieces == 1 && !program->is_cut_late &&
+           ((const xyl_node_stage_t *)(const void *)stage)->works == NULL;
 }
 
 int xyl_node_stage_run(xyl_stage_t *stage, unsigned looks)
@@ -347,6 +383,21 @@ static int allocate(xyl_node_stage_t *node, const xyl_node_program_t *program)
            node->input != NULL;
 }
 
+/* One for each strand. */
+static xylem_status_t add_works(xyl_node_stage_t *node)
+{
+    uint32_t i, k, strands = node->program.strands;
+    xylem_status_t status =
+        xyl_stage_works_add(&node->stage, (size_t)XYL_NODE_ACTIVE_MAX * strands,
+                            strand_worked, &node->works);
+
+    for (i = 0; status == XYLEM_OK && i < XYL_NODE_ACTIVE_MAX; i++)
+        for (k = 0; k < strands; k++)
+            node->active[i].strands[k].work =
+                xyl_stage_work(node->works, (size_t)i * strands + k);
+    return status;
+}
+
 xylem_status_t xyl_node_stage_add(xyl_operation_t *operation, uint32_t lane,
                                   xyl_board_t *board,
                                   const xyl_node_program_t *program)
@@ -364,7 +415,7 @@ xylem_status_t xyl_node_stage_add(xyl_operation_t *operation, uint32_t lane,
     node->board = board;
     node->moved = &xyl_node_of_context(operation->request.context)->moved;
     node->program = *program;
-    node->buffers.copies = operation->request.context->copies;
+    node->buffers.exec = xyl_collective_of(operation)->exec;
     xyl_collective_of(operation)->written += written_by(program);
     if (!allocate(node, program))
         return xyl_fail(XYLEM_ERR_NO_MEMORY,
@@ -376,7 +427,7 @@ xylem_status_t xyl_node_stage_add(xyl_operation_t *operation, uint32_t lane,
         memcpy(node->program.strand_ends, program->strand_ends,
                program->strands * sizeof *program->strand_ends);
     xyl_node_share_plan(node);
-    return XYLEM_OK;
+    return add_works(node);
 }
 
 void xyl_node_stage_layouts(xyl_stage_t *stage, const xyl_layout_t *send,

@@ -14,6 +14,7 @@
 #include "collectives/data/buffers.h"
 #include "collectives/node/stage.h"
 #include "collectives/node/sums.h"
+#include "collectives/stages/work.h"
 
 enum {
     XYL_NODE_ACTIVE_MAX = 3, /* pieces of a stage under way */
@@ -40,6 +41,11 @@ typedef struct xyl_strand {
     uint32_t slice; /* claimed */
     uint64_t done;  /* bytes of the step, or of the slice */
     xyl_node_combine_t sums;
+    /* Where an executor is not done in the call: */
+    int is_waiting;    /* for it */
+    uint64_t pending;  /* bytes that are done with that */
+    uint32_t operands; /* of a reduction's next bytes that are combined */
+    xyl_work_t *work;  /* NULL: it always is */
 } xyl_strand_t;
 
 typedef struct xyl_node_piece {
@@ -86,6 +92,7 @@ struct xyl_node_stage {
     uint32_t leader; /* seat; XYL_BOARD_ALL: not known yet */
     uint64_t *moved; /* by all stages since the net was last looked at */
     xyl_node_piece_t active[XYL_NODE_ACTIVE_MAX];
+    xyl_stage_work_t *works; /* [ACTIVE_MAX][strands]; NULL: none is needed */
 };
 
 /* ---- number.c ---- */
@@ -103,9 +110,11 @@ uint64_t xyl_node_bytes_of(const xyl_node_stage_t *node,
                            const xyl_node_piece_t *piece,
                            const xyl_step_t *step);
 /* Goes on with bytes [at, end) of a step, for some microseconds; returns how
- * far it came: not at all where it cannot see another seat's input. */
+ * far it came: not at all where it cannot see another seat's input, or has to
+ * wait for an executor. */
 uint64_t xyl_node_work(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
-                       const xyl_step_t *step, uint64_t at, uint64_t end);
+                       const xyl_step_t *step, xyl_strand_t *strand,
+                       uint64_t at, uint64_t end);
 /* Where the bytes of a spot are, `from` bytes further on; of a private one, if
  * it is plain. */
 char *xyl_node_address(const xyl_node_stage_t *node,

@@ -1,7 +1,5 @@
 #include "collectives/node/sums.h"
 
-#include <string.h>
-
 enum { PART_BYTES = 64 << 10 /* of a sum, between looks at the net */ };
 
 /* ---- places ---- */
@@ -67,28 +65,38 @@ static xyl_combine_piece_t piece_of(const xyl_node_sum_t *sum)
         .full_count = is_for_all ? board->seats : 1};
 }
 
-/* A part of what is to be done with the cell that this seat has. */
-static void work(const xyl_node_sum_t *sum, xyl_node_combine_t *at)
+/* 1 done, 0 under way. */
+static int work_part(const xyl_node_sum_t *sum, const xyl_node_combine_t *at,
+                     uint64_t bytes)
 {
-    xyl_combine_t *combine = &at->combine;
-    uint64_t all = bytes_of(sum, combine->segment);
-    uint64_t bytes = part_of(sum, all - at->done);
+    const xyl_combine_t *combine = &at->combine;
     char *cell = cell_address(sum, combine->cell, combine->segment) + at->done;
     const char *from =
         sum->own + combine->segment * sum->step->slice_bytes + at->done;
 
+    if (combine->work == XYL_COMBINE_COPY)
+        return xyl_exec_copy(sum->exec, sum->work, cell, from, (size_t)bytes);
     if (combine->work == XYL_COMBINE_MERGE)
         from = cell_address(sum, combine->other, combine->segment) + at->done;
-    if (combine->work != XYL_COMBINE_COPY)
-        xyl_combiner_apply(sum->combiner, cell, cell, from,
-                           (size_t)(bytes / sum->element_bytes));
-    else if (xyl_copies_begin(sum->copies, (size_t)bytes))
-        memcpy(cell, from, (size_t)bytes);
+    return xyl_exec_reduce(sum->exec, sum->work, sum->combiner, cell, cell,
+                           from, (size_t)(bytes / sum->element_bytes));
+}
+
+/* A part of what is to be done with the cell that this seat has. */
+static void work(const xyl_node_sum_t *sum, xyl_node_combine_t *at)
+{
+    uint64_t all = bytes_of(sum, at->combine.segment);
+    uint64_t bytes = part_of(sum, all - at->done);
+
+    if (at->done < all && !work_part(sum, at, bytes)) {
+        at->pending = bytes;
+        return;
+    }
     at->done += bytes;
     if (at->done < all)
         return;
     at->done = 0;
-    xyl_combine_worked(combine);
+    xyl_combine_worked(&at->combine);
 }
 
 int xyl_node_combine_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
@@ -137,10 +145,16 @@ int xyl_node_collect_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
     all = bytes_of(sum, at->segment);
     bytes = part_of(sum, all - at->done);
     from = at->segment * sum->step->slice_bytes + at->done;
-    xyl_combiner_apply(sum->combiner, sum->result + from, sum->own + from,
-                       cell_address(sum, XYL_COMBINE_HOME, at->segment) +
-                           at->done,
-                       (size_t)(bytes / sum->element_bytes));
+    at->is_busy = 1;
+    if (at->done < all &&
+        !xyl_exec_reduce(sum->exec, sum->work, sum->combiner,
+                         sum->result + from, sum->own + from,
+                         cell_address(sum, XYL_COMBINE_HOME, at->segment) +
+                             at->done,
+                         (size_t)(bytes / sum->element_bytes))) {
+        at->pending = bytes;
+        return 0;
+    }
     at->done += bytes;
     at->is_busy = at->done < all;
     if (at->is_busy)

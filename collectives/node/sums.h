@@ -6,14 +6,14 @@
 #include "collectives/node/board.h"
 #include "collectives/node/program.h"
 #include "collectives/stages/collective.h"
-#include "runtime/base/copies.h"
 
 /* How far a strand is with such a step; cleared to begin with. */
 typedef struct xyl_node_combine {
     xyl_combine_t combine; /* COMBINE */
     uint64_t collected;    /* COLLECT: bits of segments */
     uint32_t segment, is_busy;
-    uint64_t done; /* bytes of the segment */
+    uint64_t done;    /* bytes of the segment */
+    uint64_t pending; /* of them, under way; the caller adds them to `done` */
 } xyl_node_combine_t;
 
 /* What it works on. */
@@ -29,7 +29,8 @@ typedef struct xyl_node_sum {
     uint64_t ready;  /* bits of segments that are there in `own` */
     const xyl_combiner_t *combiner;
     size_t element_bytes;
-    const xyl_copies_t *copies;
+    xyl_exec_t *exec;
+    xyl_work_t *work;  /* NULL: none is needed */
     uint64_t finished; /* output: bits of segments, COLLECT */
 } xyl_node_sum_t;
 

@@ -1,5 +1,6 @@
 #include "collectives/stages/collective.h"
 
+#include "runtime/core/context.h"
 #include "runtime/core/team.h"
 
 /* Whole elements, at least one. */
@@ -46,6 +47,7 @@ xylem_status_t xyl_collective_create(xylem_team_t *team,
     collective->operation.release = collective_release;
     collective->plan = *plan;
     collective->element_bytes = element_bytes;
+    collective->exec = xyl_collective_exec(team->context, args);
     return XYLEM_OK;
 }
 
@@ -57,6 +59,15 @@ static const void *input_of(const xylem_coll_args_t *args)
 static void *result_of(const xylem_coll_args_t *args)
 {
     return args->recv == XYLEM_IN_PLACE_RECV ? NULL : args->recv;
+}
+
+xyl_exec_t *xyl_collective_exec(const xylem_context_t *context,
+                                const xylem_coll_args_t *args)
+{
+    xyl_exec_t *exec = xyl_exec_of(&context->execs, input_of(args));
+
+    return exec->is_immediate ? xyl_exec_of(&context->execs, result_of(args))
+                              : exec;
 }
 
 void xyl_collective_bind(xyl_operation_t *operation,

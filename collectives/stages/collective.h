@@ -26,6 +26,7 @@ typedef struct xyl_collective {
     xyl_plan_t plan;
     size_t element_bytes;
     xyl_combiner_t combiner;
+    xyl_exec_t *exec; /* works on its buffers */
     uint64_t written; /* by its stages on nodes, in copies to their results */
     xylem_coll_args_t
         key;           /* by which it is kept; where operation.keep is set */
@@ -45,6 +46,11 @@ xylem_status_t xyl_collective_create(xylem_team_t *team,
                                      const xylem_coll_args_t *args,
                                      const xyl_plan_t *plan, int has_input,
                                      xyl_operation_t **operation_out);
+
+/* Who works on the buffers of a call: on both, if either is not the
+ * processor's. */
+xyl_exec_t *xyl_collective_exec(const xylem_context_t *context,
+                                const xylem_coll_args_t *args);
 
 /* Points the stages at the buffers of a call like the one that was planned. */
 void xyl_collective_bind(xyl_operation_t *operation,

@@ -9,6 +9,7 @@
 
 #include "collectives/data/buffers.h"
 #include "collectives/stages/messages.h"
+#include "collectives/stages/work.h"
 #include "progress/net/net.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
@@ -60,7 +61,9 @@ struct exchange_stage {
     uint64_t computed; /* elements of the first in `computing` */
     xyl_event_t continue_event;
     int is_continuing;
-    exchange_slot_t *slots; /* [slot_count] */
+    exchange_slot_t *slots;  /* [slot_count] */
+    xyl_stage_work_t *works; /* [count] by action; NULL: the processor works,
+                                in the call */
     /* Buffers. */
     size_t element_bytes;
     xyl_buffers_t buffers;
@@ -89,40 +92,61 @@ static char *address_of(const exchange_stage_t *exchange, xyl_position_t piece)
                                piece.at * exchange->element_bytes);
 }
 
-static void pack(const exchange_stage_t *exchange, xyl_position_t piece,
-                 size_t bytes, void *packed)
+/* The rest: 1 done, 0 under way. */
+static int pack(exchange_stage_t *exchange, xyl_action_t number, size_t bytes,
+                void *packed)
 {
-    xyl_buffers_pack(&exchange->buffers, piece.buffer,
-                     piece.at * exchange->element_bytes, bytes, packed);
+    xyl_position_t from = exchange->actions[number].left;
+
+    return xyl_stage_worked(
+        &exchange->stage,
+        xyl_buffers_pack(&exchange->buffers,
+                         xyl_stage_work(exchange->works, number), from.buffer,
+                         from.at * exchange->element_bytes, bytes, packed));
 }
 
-static void unpack(const exchange_stage_t *exchange, xyl_position_t piece,
-                   size_t bytes, const void *packed)
+static int unpack(exchange_stage_t *exchange, xyl_action_t number,
+                  const void *packed)
 {
-    xyl_buffers_unpack(&exchange->buffers, piece.buffer,
-                       piece.at * exchange->element_bytes, bytes, packed);
+    const xyl_action_entry_t *action = &exchange->actions[number];
+
+    return xyl_stage_worked(
+        &exchange->stage,
+        xyl_buffers_unpack(
+            &exchange->buffers, xyl_stage_work(exchange->works, number),
+            action->to.buffer, action->to.at * exchange->element_bytes,
+            (size_t)action->count * exchange->element_bytes, packed));
 }
 
-static void copy(const exchange_stage_t *exchange, xyl_position_t to,
-                 xyl_position_t from, uint64_t count)
+static int reduce(const exchange_stage_t *exchange,
+                  const xyl_action_entry_t *action, xyl_work_t *work,
+                  uint64_t first, size_t count)
 {
+    return xyl_exec_reduce(
+        exchange->buffers.exec, work,
+        &xyl_collective_of(exchange->stage.operation)->combiner,
+        address_of(exchange, xyl_position_plus(action->to, first)),
+        address_of(exchange, xyl_position_plus(action->left, first)),
+        address_of(exchange, xyl_position_plus(action->right, first)), count);
+}
+
+static int compute(exchange_stage_t *exchange, xyl_action_t number,
+                   uint64_t first, uint64_t count)
+{
+    const xyl_action_entry_t *action = &exchange->actions[number];
+    xyl_work_t *work = xyl_stage_work(exchange->works, number);
     size_t element_bytes = exchange->element_bytes;
+    int is_done;
 
-    xyl_buffers_copy(&exchange->buffers, to.buffer, to.at * element_bytes,
-                     from.buffer, from.at * element_bytes,
-                     (size_t)count * element_bytes);
-}
-
-static void reduce(const exchange_stage_t *exchange,
-                   const xyl_action_entry_t *action, uint64_t first,
-                   uint64_t count)
-{
-    void *to = address_of(exchange, xyl_position_plus(action->to, first));
-    void *left = address_of(exchange, xyl_position_plus(action->left, first));
-    void *right = address_of(exchange, xyl_position_plus(action->right, first));
-
-    xyl_combiner_apply(&xyl_collective_of(exchange->stage.operation)->combiner,
-                       to, left, right, (size_t)count);
+    if (action->kind == XYL_ACTION_REDUCE)
+        is_done = reduce(exchange, action, work, first, (size_t)count);
+    else
+        is_done = xyl_buffers_copy(&exchange->buffers, work, action->to.buffer,
+                                   (action->to.at + first) * element_bytes,
+                                   action->left.buffer,
+                                   (action->left.at + first) * element_bytes,
+                                   (size_t)count * element_bytes);
+    return xyl_stage_worked(&exchange->stage, is_done);
 }
 
 /* ---- messages ---- */
@@ -170,23 +194,31 @@ static void post_piece(exchange_stage_t *exchange, exchange_slot_t *first,
         xyl_stage_post_recv(&exchange->stage, &message);
 }
 
+static void post_pieces(exchange_stage_t *exchange, xyl_action_t number)
+{
+    const xyl_action_entry_t *action = &exchange->actions[number];
+    exchange_slot_t *slot = &exchange->slots[exchange->slot_of[number]];
+    size_t bytes = (size_t)action->count * exchange->element_bytes;
+    char *buf = slot->staging;
+    uint32_t piece;
+
+    if (buf == NULL)
+        buf = address_of(exchange, is_send(action) ? action->left : action->to);
+    for (piece = 0; piece < slot->pieces; piece++)
+        post_piece(exchange, slot, piece, buf, bytes);
+}
+
 static void post(exchange_stage_t *exchange, xyl_action_t number)
 {
     const xyl_action_entry_t *action = &exchange->actions[number];
     exchange_slot_t *slot = &exchange->slots[exchange->slot_of[number]];
     size_t bytes = (size_t)action->count * exchange->element_bytes;
-    xyl_position_t place = is_send(action) ? action->left : action->to;
-    char *buf = slot->staging;
-    uint32_t piece;
 
     slot->pieces_left = slot->pieces;
     exchange->in_flight[is_send(action)]++;
-    if (buf == NULL)
-        buf = address_of(exchange, place);
-    else if (is_send(action))
-        pack(exchange, place, bytes, buf);
-    for (piece = 0; piece < slot->pieces; piece++)
-        post_piece(exchange, slot, piece, buf, bytes);
+    if (slot->staging == NULL || !is_send(action) ||
+        pack(exchange, number, bytes, slot->staging))
+        post_pieces(exchange, number);
 }
 
 static void post_or_hold(exchange_stage_t *exchange, xyl_action_t number)
@@ -214,6 +246,17 @@ static void finish(exchange_stage_t *exchange, xyl_action_t number)
     }
 }
 
+/* The processor does one after the other; who works meanwhile, all at once. */
+static void start_computing(exchange_stage_t *exchange, xyl_action_t number)
+{
+    uint64_t count = exchange->actions[number].count;
+
+    if (exchange->works == NULL)
+        line_push(&exchange->computing, number);
+    else if (count == 0 || compute(exchange, number, 0, count))
+        finish(exchange, number);
+}
+
 /* Starts everything that is ready, and what becomes so by that. */
 static void start_ready(exchange_stage_t *exchange)
 {
@@ -226,7 +269,7 @@ static void start_ready(exchange_stage_t *exchange)
             break;
         case XYL_ACTION_REDUCE:
         case XYL_ACTION_COPY:
-            line_push(&exchange->computing, number);
+            start_computing(exchange, number);
             break;
         case XYL_ACTION_NOTHING:
             finish(exchange, number);
@@ -237,7 +280,7 @@ static void start_ready(exchange_stage_t *exchange)
 
 /* Works on the first in line, at most `budget` elements of it. Returns how
  * many. */
-static uint64_t compute(exchange_stage_t *exchange, uint64_t budget)
+static uint64_t compute_first(exchange_stage_t *exchange, uint64_t budget)
 {
     line_t *line = &exchange->computing;
     xyl_action_t number = line->actions[line->first];
@@ -246,11 +289,8 @@ static uint64_t compute(exchange_stage_t *exchange, uint64_t budget)
 
     if (count > budget)
         count = budget;
-    if (count != 0 && action->kind == XYL_ACTION_REDUCE)
-        reduce(exchange, action, exchange->computed, count);
-    else if (count != 0)
-        copy(exchange, xyl_position_plus(action->to, exchange->computed),
-             xyl_position_plus(action->left, exchange->computed), count);
+    if (count != 0)
+        (void)compute(exchange, number, exchange->computed, count);
     exchange->computed += count;
     if (exchange->computed == action->count) {
         exchange->computed = 0;
@@ -263,15 +303,10 @@ static uint64_t compute(exchange_stage_t *exchange, uint64_t budget)
 /* The rest is for the next turn. */
 static void continue_later(exchange_stage_t *exchange)
 {
-    xyl_operation_t *operation = exchange->stage.operation;
-
     if (exchange->is_continuing)
         return;
     exchange->is_continuing = 1;
-    exchange->continue_event.status = XYLEM_OK;
-    operation->request.posted++;
-    xyl_fifo_push(&operation->request.context->engine.later,
-                  &exchange->continue_event);
+    xyl_stage_continue_later(&exchange->stage, &exchange->continue_event);
 }
 
 static void advance(exchange_stage_t *exchange)
@@ -284,7 +319,7 @@ static void advance(exchange_stage_t *exchange)
             continue_later(exchange);
             return;
         }
-        budget -= compute(exchange, budget);
+        budget -= compute_first(exchange, budget);
         start_ready(exchange);
     }
     /* Not before continue_event is back: the next start would push it again. */
@@ -305,6 +340,7 @@ static void message_done(xyl_event_t *event)
     const xyl_action_entry_t *action = &exchange->actions[number];
     line_t *held = &exchange->held[is_send(action)];
     exchange_slot_t *first = &exchange->slots[exchange->slot_of[number]];
+    int is_there;
 
     if (!xyl_stage_arrived(&exchange->stage, event))
         return;
@@ -312,11 +348,29 @@ static void message_done(xyl_event_t *event)
     if (--first->pieces_left != 0)
         return;
     exchange->in_flight[is_send(action)]--;
-    if (first->staging != NULL && !is_send(action))
-        unpack(exchange, action->to,
-               (size_t)action->count * exchange->element_bytes, first->staging);
+    is_there = first->staging == NULL || is_send(action) ||
+               unpack(exchange, number, first->staging);
     if (!line_is_empty(held))
         post(exchange, held->actions[held->first++]);
+    if (!is_there)
+        return; /* action_worked goes on */
+    finish(exchange, number);
+    advance(exchange);
+}
+
+/* Of an action, what an executor had to do for it. */
+static void action_worked(xyl_event_t *event)
+{
+    xyl_stage_work_t *work = xyl_stage_work_of(event);
+    exchange_stage_t *exchange = self(work->stage);
+    xyl_action_t number = (xyl_action_t)work->number;
+
+    if (!xyl_stage_arrived(&exchange->stage, event))
+        return;
+    if (is_send(&exchange->actions[number])) {
+        post_pieces(exchange, number); /* packed */
+        return;
+    }
     finish(exchange, number);
     advance(exchange);
 }
@@ -489,7 +543,7 @@ xylem_status_t xyl_exchange_stage_add(xyl_operation_t *operation, uint32_t lane,
     exchange->stage.writes = XYL_ROLE_RESULT;
     exchange->count = schedule->count;
     exchange->element_bytes = schedule->element_bytes;
-    exchange->buffers.copies = operation->request.context->copies;
+    exchange->buffers.exec = xyl_collective_of(operation)->exec;
     exchange->cuts = operation->request.team->is_one_node;
     for (i = 0; i < schedule->count; i++)
         if (is_message(&schedule->actions[i]))
@@ -506,7 +560,8 @@ xylem_status_t xyl_exchange_stage_add(xyl_operation_t *operation, uint32_t lane,
                         "no memory for a schedule of %u actions",
                         schedule->count);
     take_over(exchange, schedule);
-    return XYLEM_OK;
+    return xyl_stage_works_add(&exchange->stage, schedule->count, action_worked,
+                               &exchange->works);
 }
 
 xylem_status_t xyl_exchange_stage_layouts(xyl_stage_t *stage,

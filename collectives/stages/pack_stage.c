@@ -7,8 +7,8 @@
 
 #include "collectives/data/buffers.h"
 #include "collectives/stages/messages.h"
+#include "collectives/stages/work.h"
 #include "runtime/base/status.h"
-#include "runtime/core/context.h"
 
 enum { COPY_BYTES_MAX = 64 << 10 /* in a turn, but for the last segment */ };
 
@@ -16,10 +16,11 @@ typedef struct pack_stage {
     xyl_stage_t stage;
     xyl_buffers_t buffers; /* from SEND to RECV, one of them with gaps */
     uint64_t *line;        /* [stage.count] indexes in order of arrival */
-    uint64_t arrived, finished;
+    uint64_t arrived, begun, finished;
     size_t copied; /* bytes in this turn */
     xyl_event_t continue_event;
     int is_continuing;
+    xyl_stage_work_t *works; /* [stage.count]; NULL: all is done in the call */
 } pack_stage_t;
 
 static pack_stage_t *self(xyl_stage_t *stage)
@@ -27,15 +28,13 @@ static pack_stage_t *self(xyl_stage_t *stage)
     return (pack_stage_t *)(void *)stage;
 }
 
-static void continue_later(pack_stage_t *pack)
+static void segment_copied(pack_stage_t *pack, uint64_t index)
 {
-    xyl_operation_t *operation = pack->stage.operation;
-
-    pack->is_continuing = 1;
-    pack->continue_event.status = XYLEM_OK;
-    operation->request.posted++;
-    xyl_fifo_push(&operation->request.context->engine.later,
-                  &pack->continue_event);
+    pack->finished++;
+    xyl_stage_emit(&pack->stage, index);
+    if (pack->finished == pack->stage.count &&
+        pack->stage.operation->failure == XYLEM_OK)
+        xyl_stage_complete(&pack->stage);
 }
 
 static void copy(pack_stage_t *pack, uint64_t index)
@@ -44,29 +43,38 @@ static void copy(pack_stage_t *pack, uint64_t index)
     uint64_t segment = xyl_stage_segment(&pack->stage, index);
     size_t at = xyl_operation_offset(operation, segment);
     size_t bytes = xyl_operation_length(operation, segment);
+    xyl_work_t *work = xyl_stage_work(pack->works, index);
 
-    xyl_buffers_copy(&pack->buffers, XYL_BUFFER_RECV, at, XYL_BUFFER_SEND, at,
-                     bytes);
-    pack->copied += bytes;
+    if (work == NULL) /* by the thread that looks after the net */
+        pack->copied += bytes;
+    if (xyl_stage_worked(&pack->stage,
+                         xyl_buffers_copy(&pack->buffers, work, XYL_BUFFER_RECV,
+                                          at, XYL_BUFFER_SEND, at, bytes)))
+        segment_copied(pack, index);
 }
 
 static void advance(pack_stage_t *pack)
 {
-    uint64_t index;
-
-    while (pack->finished != pack->arrived) {
+    while (pack->begun != pack->arrived) {
         if (pack->copied >= COPY_BYTES_MAX) {
-            continue_later(pack);
+            pack->is_continuing = 1;
+            xyl_stage_continue_later(&pack->stage, &pack->continue_event);
             return;
         }
-        index = pack->line[pack->finished++];
-        copy(pack, index);
-        xyl_stage_emit(&pack->stage, index);
+        copy(pack, pack->line[pack->begun++]);
         if (pack->stage.operation->failure != XYLEM_OK)
             return;
     }
-    if (pack->finished == pack->stage.count)
-        xyl_stage_complete(&pack->stage);
+}
+
+static void copied_later(xyl_event_t *event)
+{
+    xyl_stage_work_t *work = xyl_stage_work_of(event);
+    pack_stage_t *pack = self(work->stage);
+    uint64_t index = work->number;
+
+    if (xyl_stage_arrived(&pack->stage, event))
+        segment_copied(pack, index);
 }
 
 static void continue_now(xyl_event_t *event)
@@ -94,7 +102,7 @@ static void pack_start(xyl_stage_t *stage)
 {
     pack_stage_t *pack = self(stage);
 
-    pack->arrived = pack->finished = 0;
+    pack->arrived = pack->begun = pack->finished = 0;
     pack->copied = 0;
     pack->is_continuing = 0;
     if (stage->count == 0)
@@ -140,16 +148,21 @@ static xylem_status_t stage_add(xyl_operation_t *operation, uint32_t lane,
 {
     pack_stage_t *pack = (pack_stage_t *)(void *)xyl_operation_add_stage(
         operation, lane, &pack_ops, sizeof *pack);
+    xylem_status_t status;
 
     if (pack == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
     pack->stage.sequences = 0;
     pack->continue_event.handle = continue_now;
-    pack->buffers.copies = operation->request.context->copies;
+    pack->buffers.exec = xyl_collective_of(operation)->exec;
     pack->line = xyl_arena_array(&operation->request.arena, pack->stage.count,
                                  sizeof *pack->line);
     if (pack->line == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
+    status = xyl_stage_works_add(&pack->stage, pack->stage.count, copied_later,
+                                 &pack->works);
+    if (status != XYLEM_OK)
+        return status;
     if (operation->has_input) {
         move_to_front(operation, lane, &pack->stage);
         pack->buffers.layout[XYL_BUFFER_SEND] = layout;

@@ -23,9 +23,9 @@
 #include <assert.h>
 #include <string.h>
 
+#include "collectives/stages/work.h"
 #include "runtime/base/bits.h"
 #include "runtime/base/status.h"
-#include "runtime/core/context.h"
 
 /* Where a contribution or an accumulator lies; numbers below are children. */
 #define HOLDER_NONE   UINT32_MAX
@@ -37,6 +37,12 @@ typedef struct partial {
     uint32_t holder; /* of the accumulator */
     uint32_t taken;  /* contributions in it */
 } partial_t;
+
+/* What is combined now, where that takes its time. */
+typedef struct pending {
+    int is_busy;
+    uint32_t contribution, into;
+} pending_t;
 
 typedef struct up_stage {
     xyl_stage_t stage;
@@ -54,6 +60,10 @@ typedef struct up_stage {
     partial_t *partials;     /* [count] */
     uint64_t *combined;      /* indexes complete in their accumulator */
     uint64_t finished;       /* indexes emitted (root) or sent */
+    xyl_exec_t *exec;
+    /* [count]; NULL: all is combined in the call. */
+    xyl_stage_work_t *works;
+    pending_t *pendings;
 } up_stage_t;
 
 static up_stage_t *self(xyl_stage_t *stage)
@@ -115,18 +125,6 @@ static void release(up_stage_t *up, uint32_t holder, uint64_t index)
 
 /* ---- combining ---- */
 
-static void apply(const up_stage_t *up, uint64_t index, char *result,
-                  const char *left, const char *right)
-{
-    const xyl_operation_t *operation = up->stage.operation;
-    size_t count =
-        xyl_operation_length(operation, xyl_stage_segment(&up->stage, index)) /
-        xyl_collective_of(operation)->element_bytes;
-
-    xyl_combiner_apply(&xyl_collective_of(operation)->combiner, result, left,
-                       right, count);
-}
-
 /* Where accumulator op contribution goes. The root accumulates in the result,
  * but not over its own contribution when that lies there and is still to come;
  * others use a buffer that is among the operands. */
@@ -140,24 +138,50 @@ static uint32_t destination(const up_stage_t *up, uint32_t holder,
     return holder < HOLDER_RESULT ? holder : contribution;
 }
 
-/* accumulator = accumulator op contribution; says where it then lies. */
-static uint32_t combine(up_stage_t *up, uint64_t index, uint32_t holder,
-                        uint32_t contribution)
+/* accumulator = accumulator op contribution, into `into`: 1 done, 0 under way.
+ */
+static int apply(up_stage_t *up, uint64_t index, uint32_t holder,
+                 uint32_t contribution, uint32_t into)
 {
-    const char *left = address_of(up, holder, index);
-    const char *right = address_of(up, contribution, index);
-    uint32_t into = destination(up, holder, contribution);
+    xyl_collective_t *collective = xyl_collective_of(up->stage.operation);
+    size_t bytes = xyl_operation_length(&collective->operation,
+                                        xyl_stage_segment(&up->stage, index));
 
-    assert(into != HOLDER_OWN);
-    apply(up, index,
-          into == HOLDER_RESULT ? up->result + offset_of(up, index)
-                                : temp_of(up, into, index),
-          left, right);
+    return xyl_stage_worked(
+        &up->stage,
+        xyl_exec_reduce(
+            up->exec, xyl_stage_work(up->works, index), &collective->combiner,
+            into == HOLDER_RESULT ? up->result + offset_of(up, index)
+                                  : temp_of(up, into, index),
+            address_of(up, holder, index), address_of(up, contribution, index),
+            bytes / collective->element_bytes));
+}
+
+/* The contribution is in the accumulator, which lies there. */
+static void combined_into(up_stage_t *up, uint64_t index, uint32_t contribution,
+                          uint32_t into)
+{
+    uint32_t holder = up->partials[index].holder;
+
+    up->partials[index].holder = into;
     if (holder != into)
         release(up, holder, index);
     if (contribution != into)
         release(up, contribution, index);
-    return into;
+}
+
+static int combine(up_stage_t *up, uint64_t index, uint32_t contribution)
+{
+    uint32_t holder = up->partials[index].holder;
+    uint32_t into = destination(up, holder, contribution);
+
+    assert(into != HOLDER_OWN);
+    if (!apply(up, index, holder, contribution, into)) {
+        up->pendings[index] = (pending_t){1, contribution, into};
+        return 0;
+    }
+    combined_into(up, index, contribution, into);
+    return 1;
 }
 
 static void send_up(up_stage_t *up)
@@ -180,16 +204,24 @@ static void check_complete(up_stage_t *up)
         xyl_stage_complete(&up->stage);
 }
 
+static void segment_final(up_stage_t *up, uint64_t index)
+{
+    xyl_stage_emit(&up->stage, index);
+    check_complete(up);
+}
+
 /* A team of one rank: nothing was combined. */
-static void copy_own(const up_stage_t *up, uint64_t index)
+static int copy_own(up_stage_t *up, uint64_t index)
 {
     const xyl_operation_t *operation = up->stage.operation;
     size_t offset = offset_of(up, index);
     size_t bytes =
         xyl_operation_length(operation, xyl_stage_segment(&up->stage, index));
 
-    if (xyl_copies_begin(operation->request.context->copies, bytes))
-        memcpy(up->result + offset, up->own + offset, bytes);
+    return xyl_stage_worked(
+        &up->stage,
+        xyl_exec_copy(up->exec, xyl_stage_work(up->works, index),
+                      up->result + offset, up->own + offset, bytes));
 }
 
 /* All contributions of `index` are in its accumulator. */
@@ -200,27 +232,31 @@ static void segment_combined(up_stage_t *up, uint64_t index)
         send_up(up);
         return;
     }
-    if (up->partials[index].holder == HOLDER_OWN && up->own != up->result)
-        copy_own(up, index);
-    xyl_stage_emit(&up->stage, index);
-    check_complete(up);
+    if (up->partials[index].holder == HOLDER_OWN && up->own != up->result &&
+        !copy_own(up, index))
+        return; /* worked goes on */
+    segment_final(up, index);
 }
 
-/* Takes a contribution; returns 1 when it was the last. */
+static int is_last(up_stage_t *up, uint64_t index)
+{
+    return ++up->partials[index].taken == up->edges.child_count + 1;
+}
+
+/* Takes a contribution; 0: that is under way. */
 static int take(up_stage_t *up, uint64_t index, uint32_t contribution)
 {
-    partial_t *partial = &up->partials[index];
-
-    if (contribution < HOLDER_RESULT) {
+    if (contribution == HOLDER_OWN) {
+        xyl_bits_clear(up->own_ready, index);
+    } else {
         xyl_edge_t *child = &up->edges.children[contribution];
         up->child_arrived[contribution] &=
             ~(UINT64_C(1) << (index % child->window));
     }
-    if (partial->holder == HOLDER_NONE)
-        partial->holder = contribution;
-    else
-        partial->holder = combine(up, index, partial->holder, contribution);
-    return ++partial->taken == up->edges.child_count + 1;
+    if (up->partials[index].holder != HOLDER_NONE)
+        return combine(up, index, contribution);
+    up->partials[index].holder = contribution;
+    return 1;
 }
 
 /* The contribution at a position of the fixed order. */
@@ -245,25 +281,52 @@ static int is_available(const up_stage_t *up, uint64_t index,
                0;
 }
 
-/* A contribution of `index` has come: takes what can be taken. */
-static void advance(up_stage_t *up, uint64_t index, uint32_t contribution)
+static int takes_as_it_comes(const up_stage_t *up)
 {
-    uint32_t next;
+    return xyl_collective_of(up->stage.operation)->plan.arrival_order;
+}
 
-    if (xyl_collective_of(up->stage.operation)->plan.arrival_order) {
-        if (take(up, index, contribution))
-            segment_combined(up, index);
-        return;
-    }
-    for (;;) {
+/* What is to be taken next, if it is there. */
+static uint32_t next_to_take(const up_stage_t *up, uint64_t index)
+{
+    uint32_t position, next;
+
+    if (!takes_as_it_comes(up)) {
         next = contribution_at(up, up->partials[index].taken);
-        if (!is_available(up, index, next))
+        return is_available(up, index, next) ? next : HOLDER_NONE;
+    }
+    for (position = 0; position <= up->edges.child_count; position++) {
+        next = contribution_at(up, position);
+        if (is_available(up, index, next))
+            return next;
+    }
+    return HOLDER_NONE;
+}
+
+/* Takes what can be taken. */
+static void take_all(up_stage_t *up, uint64_t index)
+{
+    uint32_t next = next_to_take(up, index);
+
+    for (; next != HOLDER_NONE; next = next_to_take(up, index)) {
+        if (!take(up, index, next))
             return;
-        if (take(up, index, next)) {
+        if (is_last(up, index)) {
             segment_combined(up, index);
             return;
         }
     }
+}
+
+/* A contribution of `index` has come. */
+static void advance(up_stage_t *up, uint64_t index, uint32_t contribution)
+{
+    if (up->pendings != NULL && up->pendings[index].is_busy)
+        return;
+    if (up->pendings != NULL || !takes_as_it_comes(up))
+        take_all(up, index);
+    else if (take(up, index, contribution) && is_last(up, index))
+        segment_combined(up, index);
 }
 
 /* ---- events ---- */
@@ -295,6 +358,28 @@ static void up_sent(xyl_event_t *event)
     check_complete(up);
 }
 
+/* What an executor had to do for a segment. */
+static void worked(xyl_event_t *event)
+{
+    xyl_stage_work_t *work = xyl_stage_work_of(event);
+    up_stage_t *up = self(work->stage);
+    uint64_t index = work->number;
+    pending_t *pending = &up->pendings[index];
+
+    if (!xyl_stage_arrived(&up->stage, event))
+        return;
+    if (!pending->is_busy) { /* it was a copy of its own */
+        segment_final(up, index);
+        return;
+    }
+    pending->is_busy = 0;
+    combined_into(up, index, pending->contribution, pending->into);
+    if (is_last(up, index))
+        segment_combined(up, index);
+    else
+        take_all(up, index);
+}
+
 static void up_segment_ready(xyl_stage_t *stage, uint64_t index)
 {
     up_stage_t *up = self(stage);
@@ -315,6 +400,8 @@ static void up_start(xyl_stage_t *stage)
     memset(up->combined, 0, words);
     for (index = 0; index < stage->count; index++)
         up->partials[index] = (partial_t){HOLDER_NONE, 0};
+    if (up->pendings != NULL)
+        memset(up->pendings, 0, stage->count * sizeof *up->pendings);
     up->finished = 0;
     if (stage->count == 0) {
         xyl_stage_complete(stage);
@@ -385,7 +472,12 @@ static xylem_status_t allocate(up_stage_t *up)
     if (up->own_ready == NULL || up->combined == NULL ||
         up->child_arrived == NULL || up->partials == NULL || up->temp == NULL)
         return XYLEM_ERR_NO_MEMORY;
-    return XYLEM_OK;
+    if (up->exec->is_immediate)
+        return XYLEM_OK;
+    up->pendings = xyl_arena_array(arena, count, sizeof *up->pendings);
+    if (up->pendings == NULL)
+        return XYLEM_ERR_NO_MEMORY;
+    return xyl_stage_works_add(&up->stage, count, worked, &up->works);
 }
 
 xylem_status_t xyl_up_stage_add(xyl_operation_t *operation, uint32_t lane,
@@ -408,6 +500,7 @@ xylem_status_t xyl_up_stage_add(xyl_operation_t *operation, uint32_t lane,
     if (up == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
     up->stage.reads = XYL_ROLE_INPUT;
+    up->exec = xyl_collective_of(operation)->exec;
     if (tree.root == tree.group.rank)
         up->stage.writes = XYL_ROLE_RESULT;
     status = xyl_tree_edges_init(&up->edges, &up->stage, &params);

@@ -98,6 +98,7 @@ static void frame_destroy(xylem_context_t *context)
     }
     while (context->teams != NULL)
         xyl_team_unreference(context->teams);
+    xyl_execs_fini(&context->execs);
     xyl_heap_fini(&context->heap);
     xyl_modules_context_ends(context);
     xyl_context_shm_destroy(context);
@@ -111,39 +112,40 @@ static void frame_destroy(xylem_context_t *context)
 }
 
 /* The frame: everything that needs no other rank. */
-static xylem_status_t frame_create(const xyl_modules_t *modules,
-                                   const xyl_allocator_t *allocator,
-                                   const xyl_clock_t *clock,
-                                   const char *const *settings,
+static xylem_status_t frame_create(const xyl_context_parts_t *parts,
                                    xylem_context_t **context_out)
 {
     xylem_context_t *context;
     xyl_config_t config;
     size_t bytes;
-    xylem_status_t status = xyl_config_load(settings, &config);
+    xylem_status_t status = xyl_config_load(parts->settings, &config);
 
     if (status != XYLEM_OK)
         return status;
-    bytes = xyl_modules_bytes(modules, XYL_OWNER_CONTEXT, sizeof *context);
+    bytes =
+        xyl_modules_bytes(parts->modules, XYL_OWNER_CONTEXT, sizeof *context);
     context =
         aligned_alloc(XYL_MEMORY_ALIGN, (bytes + XYL_MEMORY_ALIGN - 1) &
                                             ~(size_t)(XYL_MEMORY_ALIGN - 1));
     if (context == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a context");
     memset(context, 0, bytes);
-    xyl_modules_attach(modules, XYL_OWNER_CONTEXT, context, sizeof *context,
-                       context->attached);
-    context->modules = modules;
+    xyl_modules_attach(parts->modules, XYL_OWNER_CONTEXT, context,
+                       sizeof *context, context->attached);
+    context->modules = parts->modules;
     context->config = config;
     context->past_caches =
         config.past_caches == 0 ? UINT64_MAX : config.past_caches;
     xyl_log_level_set((xyl_log_level_t)config.log);
-    xyl_pool_init(&context->pool, allocator, config.pool_bytes);
-    xyl_engine_init(&context->engine, clock);
+    xyl_pool_init(&context->pool, parts->allocator, config.pool_bytes);
+    xyl_engine_init(&context->engine, parts->clock);
     pthread_mutex_init(&context->lock, NULL);
     xyl_heap_init(&context->heap);
     xyl_context_failures_init(context);
-    status = xyl_modules_context_begins(context);
+    status = xyl_execs_init(&context->execs, &parts->exec, parts->copies,
+                            &context->engine.ready);
+    if (status == XYLEM_OK)
+        status = xyl_modules_context_begins(context);
     if (status == XYLEM_OK)
         status = xyl_context_switches_read(context);
     if (status != XYLEM_OK)
@@ -200,9 +202,7 @@ xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
 {
     xylem_context_t *context;
     xyl_net_t *net;
-    xylem_status_t status =
-        frame_create(parts->modules, parts->allocator, parts->clock,
-                     parts->settings, &context);
+    xylem_status_t status = frame_create(parts, &context);
 
     if (status != XYLEM_OK)
         return status;
@@ -211,7 +211,6 @@ xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
     context->peers = parts->peers;
     context->shm = context->heap.shm = parts->shm;
     context->all_nodes_share = parts->shm != NULL;
-    context->copies = parts->copies;
     context->marks = parts->marks;
     status =
         parts->net->create(&(xyl_net_params_t){.rank = parts->rank,
@@ -417,6 +416,9 @@ xylem_status_t xyl_context_create(const xylem_context_params_t *given,
                                   const xyl_modules_t *modules,
                                   xylem_context_t **context_out)
 {
+    xyl_context_parts_t parts = {.modules = modules,
+                                 .allocator = xyl_allocator_system(),
+                                 .clock = xyl_clock_system()};
     xylem_context_params_t params;
     xylem_context_t *context;
     xyl_machine_t machine;
@@ -430,8 +432,8 @@ xylem_status_t xyl_context_create(const xylem_context_params_t *given,
     if (status != XYLEM_OK)
         return status;
     xyl_config_apply_log(params.settings);
-    status = frame_create(modules, xyl_allocator_system(), xyl_clock_system(),
-                          params.settings, &context);
+    parts.settings = params.settings;
+    status = frame_create(&parts, &context);
     if (status != XYLEM_OK)
         return status;
     status = bootstrap_create(params.bootstrap, &context->config,

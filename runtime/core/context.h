@@ -8,9 +8,9 @@
 
 #include "progress/engine/driver.h"
 #include "progress/engine/engine.h"
+#include "progress/exec/exec.h"
 #include "runtime/base/bits.h"
 #include "runtime/base/config.h"
-#include "runtime/base/copies.h"
 #include "runtime/base/marks.h"
 #include "runtime/base/memory.h"
 #include "runtime/core/heap.h"
@@ -39,8 +39,9 @@ typedef struct xyl_context_parts {
     const xyl_net_ops_t *net; /* one that needs no connecting */
     void *net_arg;            /* for its create */
     struct xyl_shm *shm;      /* NULL: nothing is shared */
-    const xyl_copies_t *copies; /* NULL: they are made and nothing said */
-    const xyl_marks_t *marks;   /* NULL: nobody records */
+    const xyl_copies_t *copies;   /* NULL: they are made and nothing said */
+    xyl_exec_registration_t exec; /* one more; ops NULL: none */
+    const xyl_marks_t *marks;     /* NULL: nobody records */
     const char *const *settings;
 } xyl_context_parts_t;
 
@@ -59,7 +60,7 @@ struct xylem_context {
                                    ranks know */
     struct event *shm_watch;    /* ends a sleep; NULL: never sleeps */
     xyl_heap_t heap;            /* of xylem_alloc */
-    const xyl_copies_t *copies; /* of users' data; NULL: nobody looks on */
+    xyl_execs_t execs;          /* who works on what kind of memory */
     const xyl_marks_t *marks;   /* of stages; NULL: nobody records */
     uint64_t past_caches;       /* bytes that an operation writes, from which
                                    on it copies past the caches */

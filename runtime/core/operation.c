@@ -324,6 +324,7 @@ void xyl_operation_fail(xyl_operation_t *operation, xylem_status_t status)
     operation->failure = status;
     for (i = 0; i < operation->stages; i++)
         operation->stage[i]->ops->cancel(operation->stage[i]);
+    xyl_execs_cancel(&operation->request.context->execs, operation);
     finish_soon(operation);
 }
 

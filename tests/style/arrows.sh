@@ -20,6 +20,7 @@ arrows_of()
     runtime/job/*) echo "runtime/job $ground" ;;
     runtime/core/*) echo "$core" ;;
     progress/event.h) echo "$ground" ;;
+    progress/exec/*) echo "progress/exec progress/event.h $ground" ;;
     progress/net/*) echo "progress/net progress/event.h $ground" ;;
     progress/shm/*) echo "progress/shm $ground" ;;
     progress/engine/*)

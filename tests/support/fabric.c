@@ -209,6 +209,8 @@ static xylem_status_t world_create(fabric_t *fabric)
                              .payload = SIM_PAYLOAD_WATCHED,
                              .message_bytes = 1,
                              .noise = fabric->options.noise,
+                             .work_late_max =
+                                 fabric->options.work_late_max * SIM_US,
                              .settings = settings,
                              .has_deaths = 1,
                              .allocator = &fabric->allocator,

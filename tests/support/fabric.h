@@ -31,6 +31,8 @@ typedef struct fabric_options {
     size_t eager_bytes_max;
     /* Microseconds by which a message, completion or wake-up may be late. */
     uint32_t delay_max;
+    /* The same of work on bytes: nothing is done in the call. 0: all is. */
+    uint32_t work_late_max;
     /* 0: nothing is left to chance; messages take delay_max microseconds, all
      * else is free of charge. */
     int reorder;

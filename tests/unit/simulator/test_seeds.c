@@ -2,7 +2,11 @@
  * and checks every result. A seed that fails prints the command that plays it
  * again, alone, and the next one goes on.
  *
- *   test_seeds [--first S] [--seeds N]
+ *   test_seeds [--first S] [--seeds N] [--late US]
+ *
+ * With --late no work on bytes is done in the call: copies, sums, packing and
+ * unpacking end up to so many microseconds later, in any order. Some of these
+ * worlds share memory.
  *
  * Without a fault all data are right on every rank. With one nobody hangs, the
  * statuses are those that the fault explains, and who succeeded has the right
@@ -20,6 +24,7 @@
 #include "tests/support/call_run.h"
 #include "tests/support/check.h"
 #include "tests/support/coll_run.h"
+#include "tests/unit/simulator/seeds_tally.h"
 
 enum {
     SEEDS_PRESET = 10000,
@@ -59,35 +64,7 @@ typedef struct play {
     uint32_t victim; /* UINT32_MAX: nobody has suffered yet */
 } play_t;
 
-/* How many seeds had what. */
-#define KIND_MAP(X)                                                            \
-    X(faultless, "without a fault")                                            \
-    X(death, "with a death")                                                   \
-    X(failing_send, "with a failing send")                                     \
-    X(failing_recv, "with a failing receive")                                  \
-    X(no_memory, "without memory")                                             \
-    X(delay, "with a message held up")                                         \
-    X(struck, "where a rank died or had no memory")                            \
-    X(nic, "through interfaces")                                               \
-    X(pipeline, "with pipelines")                                              \
-    X(queue, "with short queues")                                              \
-    X(shared, "with shared cores")                                             \
-    X(jitter, "in disorder")                                                   \
-    X(noise, "with noise")                                                     \
-    X(several, "of several operations")                                        \
-    X(restarts, "with restarts")                                               \
-    X(any, "of any collective")                                                \
-    X(types, "with types of the user's")                                       \
-    X(parts, "with parts")                                                     \
-    X(large, "with more than 16 KiB")
-
-typedef struct tally {
-#define KIND_FIELD(name, text) uint64_t name;
-    KIND_MAP(KIND_FIELD)
-#undef KIND_FIELD
-} tally_t;
-
-static uint64_t first_seed = 1, seeds = SEEDS_PRESET;
+static uint64_t first_seed = 1, seeds = SEEDS_PRESET, work_late_us;
 static const char *program;
 static char replay[512]; /* the line for the seed that is played */
 static tally_t tally;
@@ -157,6 +134,8 @@ static size_t draw_eager(play_t *play)
     }
 }
 
+static const char *const in_any_order[] = {"REDUCE_ORDER=arrival", NULL};
+
 static void draw_world(play_t *play)
 {
     play->ranks = 1 + draw_log(play, RANKS_MAX_LOG);
@@ -167,6 +146,14 @@ static void draw_world(play_t *play)
     draw_places(play);
     if (one_in(play, 4))
         draw_noise(play);
+    if (work_late_us == 0)
+        return;
+    play->options.work_late_max =
+        1 + random_below(&play->random, (uint32_t)work_late_us);
+    play->options.shares_memory = one_in(play, 2);
+    play->options.sees_memory = one_in(play, 2);
+    if (one_in(play, 2))
+        play->options.settings = in_any_order;
 }
 
 /* ---- the operations ---- */
@@ -461,6 +448,7 @@ static void count(const play_t *play)
     const sim_link_t *link = &machine->links[SIM_LEVEL_SYSTEM];
     uint32_t i, most = 0, flags = 0, types = 0, any = 0;
     size_t bytes = 0;
+    sim_counts_t counts;
 
     for (i = 0; i < play->count; i++) {
         flags |= play->runs[i].c.flags;
@@ -488,6 +476,13 @@ static void count(const play_t *play)
     tally.types += types != 0;
     tally.parts += (flags & XYLEM_FLAG_PARTS) != 0;
     tally.large += bytes > 16384;
+    sim_world_counts(fabric_sim(play->fabric), &counts);
+    tally.copies += counts.works[XYL_WORK_COPY] != 0;
+    tally.sums += counts.works[XYL_WORK_REDUCE] != 0;
+    tally.packs += counts.works[XYL_WORK_PACK] != 0 ||
+                   counts.works[XYL_WORK_UNPACK] != 0 ||
+                   counts.works[XYL_WORK_REPACK] != 0;
+    tally.memory += play->options.shares_memory != 0;
 }
 
 /* Returns what stands for everything that has happened. */
@@ -535,8 +530,9 @@ static void test_seeds(void)
     for (played = 0; played < seeds && failed < FAILURES_MAX; played++) {
         failures = check_failures();
         snprintf(replay, sizeof replay,
-                 "# replay: %s --first %" PRIu64 " --seeds 1\n", program,
-                 first_seed + played);
+                 "# replay: %s --first %" PRIu64 " --seeds 1 --late %" PRIu64
+                 "\n",
+                 program, first_seed + played, work_late_us);
         fingerprint = random_mix(fingerprint ^ play_seed(first_seed + played));
         if (check_failures() != failures) {
             fputs(replay, stdout);
@@ -568,6 +564,8 @@ static int parse(int argc, char **argv)
             first_seed = value;
         else if (strcmp(argv[i], "--seeds") == 0)
             seeds = value;
+        else if (strcmp(argv[i], "--late") == 0)
+            work_late_us = value;
         else
             return 0;
     }
@@ -581,7 +579,8 @@ static const check_case_t cases[] = {
 int main(int argc, char **argv)
 {
     if (!parse(argc, argv)) {
-        fprintf(stderr, "usage: %s [--first S] [--seeds N]\n", argv[0]);
+        fprintf(stderr, "usage: %s [--first S] [--seeds N] [--late US]\n",
+                argv[0]);
         return 2;
     }
     program = argv[0];

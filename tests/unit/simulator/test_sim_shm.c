@@ -38,8 +38,9 @@ static xyl_shm_t *shm_of(const cell_stage_t *self)
 
 static void copy(const cell_stage_t *self, char *to, const char *from)
 {
-    if (xyl_copies_begin(self->stage.operation->request.context->copies, BYTES))
-        memcpy(to, from, BYTES);
+    const xyl_execs_t *execs = &self->stage.operation->request.context->execs;
+
+    (void)xyl_exec_copy(xyl_exec_of(execs, to), NULL, to, from, BYTES);
 }
 
 static void cell_start(xyl_stage_t *stage)

@@ -1,0 +1,43 @@
+/* What a stage asks of an executor (progress/exec/exec.h). Where this works in
+ * the call a stage has no xyl_work_t, and needs no memory for any. */
+#ifndef XYL_COLLECTIVES_STAGES_WORK_H
+#define XYL_COLLECTIVES_STAGES_WORK_H
+
+#include "collectives/stages/collective.h"
+
+typedef struct xyl_stage_work {
+    xyl_work_t work; /* first */
+    xyl_stage_t *stage;
+    size_t number; /* in the array */
+} xyl_stage_work_t;
+
+static inline xyl_stage_work_t *xyl_stage_work_of(xyl_event_t *event)
+{
+    return (xyl_stage_work_t *)(void *)event;
+}
+
+/* An array of `count`, for work that ends with a call of `handle`, which begins
+ * with xyl_stage_arrived. *works_out NULL: the executor needs none. */
+xylem_status_t xyl_stage_works_add(xyl_stage_t *stage, size_t count,
+                                   xyl_event_fn handle,
+                                   xyl_stage_work_t **works_out);
+
+/* One of the array, or NULL where there is none. */
+static inline xyl_work_t *xyl_stage_work(xyl_stage_work_t *works, size_t number)
+{
+    return works == NULL ? NULL : &works[number].work;
+}
+
+/* `is_done` is what an executor returned; returns it, too. */
+static inline int xyl_stage_worked(const xyl_stage_t *stage, int is_done)
+{
+    if (!is_done)
+        stage->operation->request.posted++;
+    return is_done;
+}
+
+/* Pushes `event`, to be handled in the next turn: after the net has been looked
+ * at. A handler as above. */
+void xyl_stage_continue_later(const xyl_stage_t *stage, xyl_event_t *event);
+
+#endif
