@@ -69,6 +69,7 @@ at_most()
     ((count <= $2)) || finding "$1: $count by wc $3, at most $2"
 }
 at_most docs/measurements.md 250 -l
+at_most docs/architecture.md 2500 -w
 
 if command -v python3 >/dev/null; then
     python3 docs/noise.py | cmp -s - docs/noise.svg || finding \

@@ -165,7 +165,7 @@ death_of_a_stranger()
     if (($(grep -c 'survived$' "$out") == 7)); then
         report "$name" yes
     elif ((code == 77)) || ! grep -q 'says XYLEM_ERR_NET' "$err"; then
-        skip "$name" "not seen by all; docs/architecture.md, failures"
+        skip "$name" "not seen by all; docs/inside/runtime.md, failures"
     else
         report "$name" no
     fi
