@@ -61,6 +61,8 @@ static xyl_query_t query_of(xylem_team_t *team, const xyl_problem_t *problem)
                          .bytes = problem->count * problem->element_bytes};
     const xyl_levels_t *levels;
 
+    if (problem->shares_memory)
+        query.facts = XYL_FACT_MEMORY;
     if (problem->coll == XYLEM_COLL_BARRIER)
         query.bytes = 1;
     query.total = query.bytes * team->size;
@@ -84,15 +86,18 @@ static const xyl_rule_t *find_rule_of_kind(const xylem_team_t *team,
                                            xyl_algorithm_kind_t kind)
 {
     const xyl_rules_t *rules;
+    const xyl_rule_t *rule;
+    const uint16_t *number;
     uint32_t t;
-    size_t i;
 
     for (t = 0; (rules = xyl_tuning_table(team->context, t)) != NULL; t++)
-        for (i = 0; i < rules->count; i++)
-            if (xyl_rule_holds(&rules->rule[i], query) &&
-                xyl_algorithm_find(query->coll, rules->rule[i].algorithm)
-                        ->kind == kind)
-                return &rules->rule[i];
+        for (number = rules->of[query->coll]; *number != XYL_RULE_NONE;
+             number++) {
+            rule = &rules->rule[*number];
+            if (xyl_rule_holds(rule, query) &&
+                xyl_algorithm_find(query->coll, rule->algorithm)->kind == kind)
+                return rule;
+        }
     return NULL;
 }
 
@@ -113,17 +118,18 @@ static int by_table(const xylem_team_t *team, const xyl_query_t *query,
                     const xyl_problem_t *problem, xyl_decision_t *decision)
 {
     const xyl_rules_t *rules;
+    const uint16_t *number;
     uint32_t t;
-    size_t i;
 
     for (t = 0; (rules = xyl_tuning_table(team->context, t)) != NULL; t++)
-        for (i = 0; i < rules->count; i++) {
-            decision->named.algorithm =
-                apply_rule(&rules->rule[i], query, problem);
+        for (number = rules->of[query->coll]; *number != XYL_RULE_NONE;
+             number++) {
+            const xyl_rule_t *rule = &rules->rule[*number];
+            decision->named.algorithm = apply_rule(rule, query, problem);
             if (decision->named.algorithm == NULL)
                 continue;
-            decision->named.radix = rules->rule[i].radix;
-            decision->rule = &rules->rule[i];
+            decision->named.radix = rule->radix;
+            decision->rule = rule;
             decision->table = rules;
             return 1;
         }

@@ -80,7 +80,13 @@ static const xyl_algorithm_t *find(xylem_coll_t coll, const char *name,
 
 const xyl_algorithm_t *xyl_algorithm_find(xylem_coll_t coll, const char *name)
 {
-    return find(coll, name, strlen(name));
+    size_t i;
+
+    for (i = 0; i < COUNT; i++)
+        if (xyl_algorithm_does(all[i], coll) && all[i]->name[0] == name[0] &&
+            strcmp(all[i]->name, name) == 0)
+            return all[i];
+    return NULL;
 }
 
 /* A number that the algorithm takes; 0: it is none. */

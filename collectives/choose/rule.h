@@ -16,13 +16,14 @@ enum {
     XYL_TEAM_ANY = XYL_TEAM_NODE | XYL_TEAM_NODES
 };
 
-/* What is known of a team on several nodes. */
+/* What is known of a team, on several nodes but for the last. */
 enum {
     XYL_FACT_SHARED = 1,   /* some have several ranks, and all of those share
                               memory */
     XYL_FACT_SWITCHES = 2, /* XYLEM_TOPOLOGY tells nodes apart */
     XYL_FACT_MANY = 4,     /* at least as many as the largest has ranks */
-    XYL_FACT_ROOM = 8      /* their memory has room for an alltoall's blocks */
+    XYL_FACT_ROOM = 8,     /* their memory has room for an alltoall's blocks */
+    XYL_FACT_MEMORY = 16   /* all are on one node and share memory */
 };
 
 /* Where levels are worth it; not asked where they are named. */

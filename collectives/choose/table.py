@@ -10,7 +10,7 @@ import sys
 
 UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}
 TEAMS = ["node", "nodes", "seats", "leaders"]
-FACTS = ["shared", "switches", "many nodes", "room"]
+FACTS = ["shared", "switches", "many nodes", "room", "memory"]
 
 
 def number(value):
@@ -30,11 +30,20 @@ def named(text):
     return f'"{name}"', radix
 
 
+def listed(value):
+    return value if isinstance(value, list) else [value]
+
+
 def colls(value):
     if value == "all":
         return "(1u << XYLEM_COLL_COUNT) - 1"
-    names = value if isinstance(value, list) else [value]
-    return " | ".join(f"XYL_COLL_BIT({name.upper()})" for name in names)
+    return " | ".join(f"XYL_COLL_BIT({name.upper()})" for name in listed(value))
+
+
+def colls_of(rules):
+    """Those that rules name: all, as each needs one of its own."""
+    names = {name for rule in rules for name in listed(rule["for"])}
+    return sorted(names - {"all"})
 
 
 def spread(value):
@@ -90,7 +99,16 @@ def main():
         print("    {%s}," % ", ".join(f".{key} = {value}" for key, value in row))
     print("};\n")
     print("const xyl_rules_t xyl_rules_builtin = {")
-    print('    "the built-in table", rules, sizeof rules / sizeof *rules};')
+    print('    "the built-in table", rules, sizeof rules / sizeof *rules, {')
+    for coll in colls_of(table["rules"]):
+        numbers = [
+            str(number)
+            for number, rule in enumerate(table["rules"])
+            if rule["for"] == "all" or coll in listed(rule["for"])
+        ]
+        row = ", ".join(numbers + ["XYL_RULE_NONE"])
+        print(f"        [XYLEM_COLL_{coll.upper()}] = (const uint16_t[]){{{row}}},")
+    print("    }};")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ enum { FILE_BYTES_MAX = 4 << 20 };
 typedef struct tuning {
     xyl_rules_t asked, table; /* of 0 rules: none */
     xyl_rule_t *asked_rules, *table_rules;
+    uint16_t *numbers; /* of the table's rules, by collective */
     void *table_memory;
 } tuning_t;
 
@@ -40,6 +41,26 @@ static xylem_status_t read_asked(tuning_t *tuning, const char *text)
     return status;
 }
 
+/* By collective. */
+static const char *index_table(tuning_t *tuning)
+{
+    size_t each = tuning->table.count + 1, i;
+    uint16_t *next = calloc(XYLEM_COLL_COUNT * each, sizeof *next);
+    xylem_coll_t coll;
+
+    tuning->numbers = next;
+    if (next == NULL)
+        return "no memory";
+    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++) {
+        tuning->table.of[coll] = next;
+        for (i = 0; i < tuning->table.count; i++)
+            if ((tuning->table_rules[i].colls >> coll & 1) != 0)
+                *next++ = (uint16_t)i;
+        *next++ = XYL_RULE_NONE;
+    }
+    return NULL;
+}
+
 /* `*hash_out` is 0 when the file cannot be used, so that ranks notice. */
 static void read_table(tuning_t *tuning, const char *path, uint64_t *hash_out)
 {
@@ -54,12 +75,15 @@ static void read_table(tuning_t *tuning, const char *path, uint64_t *hash_out)
                             &tuning->table.count,
                             &tuning->table_memory) != XYLEM_OK)
             why = xylem_last_error();
+        else
+            why = index_table(tuning);
     }
     free(text);
     tuning->table.rule = tuning->table_rules;
     tuning->table.name = path;
     if (why == NULL)
         return;
+    tuning->table.count = 0;
     *hash_out = 0;
     xyl_log(XYL_LOG_WARN,
             "XYLEM_TUNING=%s is not used, the built-in table is: %s", path,
@@ -106,6 +130,7 @@ static void tuning_ends(xylem_context_t *context)
     tuning_t *tuning = tuning_of(context);
 
     free(tuning->asked_rules);
+    free(tuning->numbers);
     xyl_table_free(tuning->table_rules, tuning->table_memory);
 }
 

@@ -7,10 +7,15 @@
 #include "collectives/choose/rule.h"
 #include "collectives/data/modules.h"
 
+#define XYL_RULE_NONE UINT16_MAX
+
 typedef struct xyl_rules {
     const char *name; /* for texts */
     const xyl_rule_t *rule;
     size_t count;
+    /* Of a table, by collective: the numbers of its rules, up to
+     * XYL_RULE_NONE. */
+    const uint16_t *of[XYLEM_COLL_COUNT];
 } xyl_rules_t;
 
 /* The built-in table. */
