@@ -131,7 +131,8 @@ typedef struct xylem_context_params {
      * of one rank otherwise. */
     const xylem_bootstrap_t *bootstrap;
     /* "NAME=value" strings ended by NULL, as in the environment but without
-     * the XYLEM_ prefix; they win over the environment. May be NULL. */
+     * the XYLEM_ prefix; they win over the environment, and that over the files
+     * xylem.conf in /etc and ~/.config. May be NULL. */
     const char *const *settings;
 } xylem_context_params_t;
 #define XYLEM_CONTEXT_PARAMS_INIT XYLEM_INIT_(xylem_context_params_t)
@@ -146,6 +147,13 @@ xylem_status_t xylem_context_create(const xylem_context_params_t *params,
  * Collective over the job; blocks. NULL is allowed. XYLEM_ERR_BUSY, and the
  * context stays, while a request is active. */
 xylem_status_t xylem_context_destroy(xylem_context_t *context);
+
+/* The value of a setting, "SPIN_US", as a context that is created now without
+ * settings of its own would take it: from files, the environment, or its
+ * default. docs/config.md has all. Writes at most `bytes` bytes with the final
+ * 0; XYLEM_ERR_TRUNCATED: it has more. XYLEM_ERR_CONFIG: some value in the
+ * environment cannot be used. Any thread. */
+xylem_status_t xylem_setting_get(const char *name, char *text, size_t bytes);
 
 /* One turn of the engine: net, sources, ready handlers, timers, callbacks.
  * Returns the number of things done; 0 also when another thread is at it. */

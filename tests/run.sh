@@ -331,6 +331,7 @@ mkdir -p "$logs"
 # The tests set what they need; a user's settings must not change them.
 # shellcheck disable=SC2086 # a list of names
 unset ${!XYLEM_*} ${!CHECK_*}
+export XYLEM_CONF=none
 deep_suites=()
 repeat=()
 if ((deep > 0)); then

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <ucp/api/ucp.h>
+#include <unistd.h>
 
 #include "bench/common/child.h"
 #include "bench/common/cli.h"
@@ -170,54 +171,118 @@ static void print_wrapped(const char *text)
     putchar('\n');
 }
 
+struct loaded {
+    int is_good; /* there are values; else the library has said why not */
+    xyl_config_t config;
+    xyl_config_origin_t *origins;
+};
+
+static void print_setting(const struct loaded *loaded, size_t number)
+{
+    const xyl_config_row_t *row = xyl_config_row(number);
+    const xyl_config_origin_t *origin = &loaded->origins[number];
+    char text[XYL_CONFIG_TEXT_BYTES];
+
+    printf("  XYLEM_%s", row->name);
+    if (loaded->is_good) {
+        print_value(row, &loaded->config, text);
+        printf(" = %s", text);
+    }
+    if (!loaded->is_good || strcmp(origin->from, "default") != 0)
+        printf(" (default %s)", row->preset);
+    if (loaded->is_good)
+        printf(" from %s", origin->from);
+    if (loaded->is_good && origin->line != 0)
+        printf(":%u", origin->line);
+    putchar('\n');
+    print_wrapped(row->help);
+}
+
+static void print_tier(const struct loaded *loaded, int is_for_experts)
+{
+    size_t i;
+
+    puts(is_for_experts ? "\nsettings for experts" : "\nsettings");
+    for (i = 0; i < xyl_config_row_count(); i++)
+        if (xyl_config_row(i)->is_for_experts == is_for_experts)
+            print_setting(loaded, i);
+}
+
+static void print_files(const xyl_config_files_t *files)
+{
+    unsigned i;
+
+    puts("\nsettings come from the environment, below it from these files");
+    for (i = files->count; i-- > 0;)
+        printf("  %s%s\n", files->path[i],
+               access(files->path[i], F_OK) == 0 ? "" : " (not there)");
+    if (files->count == 0)
+        puts("  none");
+}
+
 /* 1 when all values can be used; the library has said which cannot. */
 static int print_settings(void)
 {
-    xyl_config_t config;
-    xylem_status_t status = xyl_config_load(NULL, &config);
-    char text[XYL_CONFIG_TEXT_BYTES];
-    size_t i;
+    struct loaded loaded;
+    xyl_config_files_t files;
 
-    puts("\nsettings, by environment variables");
-    for (i = 0; i < xyl_config_row_count(); i++) {
-        const xyl_config_row_t *row = xyl_config_row(i);
-
-        printf("  XYLEM_%s", row->name);
-        if (status == XYLEM_OK) {
-            print_value(row, &config, text);
-            printf(" = %s", text);
-        }
-        printf(" (default %s)\n", row->preset);
-        print_wrapped(row->help);
-    }
-    return status == XYLEM_OK;
+    loaded.origins = calloc(xyl_config_row_count(), sizeof *loaded.origins);
+    if (loaded.origins == NULL)
+        return 0;
+    xyl_config_files_find(&files);
+    xyl_config_apply_log(&files, NULL);
+    loaded.is_good = xyl_config_load(&files, NULL, &loaded.config,
+                                     loaded.origins) == XYLEM_OK;
+    print_files(&files);
+    print_tier(&loaded, 0);
+    print_tier(&loaded, 1);
+    if (loaded.is_good)
+        xyl_config_release(&loaded.config);
+    free(loaded.origins);
+    return loaded.is_good;
 }
 
-static void print_markdown(void)
+static void print_table(int is_for_experts)
 {
     size_t i;
 
-    puts("# Settings\n\n"
-         "This file is what `xylem-info --markdown` prints.\n\n"
-         "A setting is an environment variable, or a string without the "
-         "`XYLEM_` prefix in\n`xylem_context_params_t.settings`, which wins. "
-         "Settings are read when a context is\ncreated. A value that cannot "
-         "be used fails `xylem_context_create`; an unknown\n`XYLEM_` variable "
-         "is warned of. Bytes take the units K, M, G and T (powers of "
-         "1024).\n\n"
-         "What a call asks for in `xylem_coll_args_t` comes before a setting, "
-         "and a setting\nbefore the built-in table. `xylem-info` shows the "
-         "values that hold in the present\nenvironment; `XYLEM_VERBOSE=select` "
-         "shows what became of them.\n\n"
-         "| Variable | Default | Meaning |\n"
+    puts("| Variable | Default | Meaning |\n"
          "|---|---|---|");
     for (i = 0; i < xyl_config_row_count(); i++) {
         const xyl_config_row_t *row = xyl_config_row(i);
 
-        printf("| `XYLEM_%s` | `%s` | %s%s |\n", row->name, row->preset,
-               row->help,
-               row->same_on_all_ranks ? " The same on all ranks." : "");
+        if (row->is_for_experts == is_for_experts)
+            printf("| `XYLEM_%s` | `%s` | %s%s |\n", row->name, row->preset,
+                   row->help,
+                   row->same_on_all_ranks ? " The same on all ranks." : "");
     }
+}
+
+static void print_markdown(void)
+{
+    puts("# Settings\n\n"
+         "This file is what `xylem-info --markdown` prints.\n\n"
+         "A setting is read, the strongest first, from\n\n"
+         "1. `xylem_context_params_t.settings`: `NAME=value`, without "
+         "`XYLEM_`;\n"
+         "2. the environment: `XYLEM_NAME=value`;\n"
+         "3. `~/.config/xylem.conf`, or `xylem.conf` in `$XDG_CONFIG_HOME`;\n"
+         "4. `/etc/xylem.conf`.\n\n"
+         "Lines of the files are `NAME = value`, without `XYLEM_`; those that "
+         "are empty or begin\nwith `#` say nothing. What is wrong with a line "
+         "is warned of with its file and number,\nand it is left out. Settings "
+         "are read when a context is created. A value in the\nenvironment or "
+         "in `settings` that cannot be used fails `xylem_context_create`; an "
+         "unknown\n`XYLEM_` variable is warned of. Bytes take the units K, M, "
+         "G and T (powers of 1024).\n\n"
+         "What a call asks for in `xylem_coll_args_t` comes before a setting, "
+         "and a setting\nbefore the built-in table. `xylem-info` shows the "
+         "values that hold now and where each\ncomes from; "
+         "`XYLEM_VERBOSE=select` shows what became of them.\n");
+    print_table(0);
+    puts("\n## For experts\n\n"
+         "For those who look for the cause of something, or measure.\n");
+    print_table(1);
 }
 
 int main(int argc, char **argv)

@@ -75,7 +75,8 @@ static uint64_t bits_of(const char *name, size_t bytes)
 {
     unsigned i;
 
-    if (bytes == 3 && strncmp(name, "all", 3) == 0)
+    if ((bytes == 3 && strncmp(name, "all", 3) == 0) ||
+        (bytes == 4 && strncmp(name, "auto", 4) == 0))
         return (UINT64_C(1) << XYLEM_COLL_COUNT) - 1;
     if (bytes == 4 && strncmp(name, "none", 4) == 0)
         return 0;
@@ -115,29 +116,19 @@ static uint64_t selection_of(const char *text)
     return chosen;
 }
 
-static int is_on(const char *name)
+/* The value of a setting. One that cannot be used is found again when the
+ * context is created, where all ranks hear of it. */
+static const char *setting(const char *name, const char *otherwise)
 {
-    const char *text = getenv(name);
+    static char text[1024];
 
-    return text != NULL && *text != '\0' && strcmp(text, "0") != 0 &&
-           strcmp(text, "off") != 0;
+    return xylem_setting_get(name, text, sizeof text) == XYLEM_OK ? text
+                                                                  : otherwise;
 }
 
-/* When the ranks are connected. */
-static int connects_in_init(void)
+static int is_set_to(const char *name, const char *value)
 {
-    const char *text = getenv("XYLEM_MPI_CONNECT");
-
-    if (text == NULL || *text == '\0' || strcmp(text, "first") == 0)
-        return 0;
-    if (strcmp(text, "init") == 0)
-        return 1;
-    if (xmpi_state.rank == 0)
-        fprintf(stderr,
-                "xylem-mpi: XYLEM_MPI_CONNECT: cannot use the value '%s'; it "
-                "is first or init\n",
-                text);
-    return 0;
+    return strcmp(setting(name, ""), value) == 0;
 }
 
 /* ---- exchange ---- */
@@ -353,17 +344,15 @@ static int finalize(MPI_Comm handle, int key, void *value, void *extra)
 /* Those that want a core: the progress thread does as well. */
 static int threads_of_rank(void)
 {
-    const char *progress = getenv("XYLEM_PROGRESS");
-
-    return progress != NULL && strcmp(progress, "thread") == 0 ? 2 : 1;
+    return is_set_to("PROGRESS", "thread") ? 2 : 1;
 }
 
 void xmpi_state_open(void)
 {
     int keyval = MPI_KEYVAL_INVALID, level = MPI_THREAD_SINGLE;
 
-    xmpi_state.selected = selection_of(getenv("XYLEM_MPI_COLLECTIVES"));
-    xmpi_state.is_verbose = is_on("XYLEM_MPI_VERBOSE");
+    xmpi_state.selected = selection_of(setting("MPI_COLLECTIVES", "auto"));
+    xmpi_state.is_verbose = is_set_to("MPI_VERBOSE", "on");
     if (xmpi_host.Comm_dup(MPI_COMM_SELF, &xmpi_state.self) != MPI_SUCCESS)
         return;
     xmpi_host.Comm_set_errhandler(xmpi_state.self, MPI_ERRORS_RETURN);
@@ -382,7 +371,7 @@ void xmpi_state_open(void)
         level == MPI_THREAD_MULTIPLE)
         connect(MPI_COMM_WORLD);
     xmpi_state.is_open = 1;
-    if (connects_in_init())
+    if (is_set_to("MPI_CONNECT", "init"))
         xmpi_comm_connect(MPI_COMM_WORLD);
 }
 

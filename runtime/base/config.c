@@ -10,9 +10,8 @@
 #include "runtime/base/status.h"
 
 #define PREFIX "XYLEM_"
-/* What begins so is the simulator's, or the binding's for MPI. */
+/* What begins so is the simulator's. */
 #define SIMULATOR "SIM_"
-#define BINDING   "MPI_"
 enum {
     PREFIX_BYTES = sizeof PREFIX - 1,
     WINDOW_MAX = 64 /* the bits of a word, see collectives/stages/edge.h */
@@ -21,12 +20,15 @@ enum {
 /* So that a node's file of memory stays far within what a file may be. */
 #define NOISE_BUDGET_MAX (UINT64_C(1) << 40)
 
+enum { TIER_USER, TIER_EXPERT };
+
 static const xyl_config_row_t rows[] = {
-#define CONFIG_ROW(field, name, type, preset, same, help)                      \
+#define CONFIG_ROW(field, name, type, preset, same, tier, help)                \
     {#name,                                                                    \
      preset,                                                                   \
      help,                                                                     \
      same,                                                                     \
+     TIER_##tier,                                                              \
      offsetof(xyl_config_t, field),                                            \
      xyl_config_parse_##type,                                                  \
      xyl_config_print_##type},
@@ -46,6 +48,12 @@ const xyl_config_row_t *xyl_config_row(size_t index)
     return &rows[index];
 }
 
+int xyl_config_is_text(const xyl_config_row_t *row)
+{
+    return row->parse == xyl_config_parse_TEXT ||
+           row->parse == xyl_config_parse_PATH;
+}
+
 static const xyl_config_row_t *row_find(const char *name, size_t length)
 {
     size_t i;
@@ -57,20 +65,88 @@ static const xyl_config_row_t *row_find(const char *name, size_t length)
     return NULL;
 }
 
-static xylem_status_t row_set(const xyl_config_row_t *row, const char *text,
-                              const char *origin, xyl_config_t *config)
-{
-    uint64_t *value = (uint64_t *)(void *)((char *)config + row->offset);
+/* What is being loaded. */
+typedef struct loader {
+    xyl_config_t config;
+    xyl_config_origin_t *origins; /* NULL: nobody asks */
+} loader_t;
 
-    if (row->parse(text, value) == XYLEM_OK)
-        return XYLEM_OK;
+/* 0: the value cannot be read, and nothing has changed. */
+static int row_set(loader_t *loader, const xyl_config_row_t *row,
+                   const char *text, xyl_config_origin_t origin)
+{
+    uint64_t *value =
+        (uint64_t *)(void *)((char *)&loader->config + row->offset);
+
+    if (row->parse(text, value) != XYLEM_OK)
+        return 0;
+    if (loader->origins != NULL)
+        loader->origins[row - rows] = origin;
+    return 1;
+}
+
+static xylem_status_t row_fail(const xyl_config_row_t *row, const char *text,
+                               const char *origin)
+{
     return xyl_fail(XYLEM_ERR_CONFIG,
                     "%s" PREFIX "%s: cannot use the value '%s' (default %s): "
                     "%s",
                     origin, row->name, text, row->preset, row->help);
 }
 
-static xylem_status_t load_environment(xyl_config_t *config)
+/* ---- files ---- */
+
+/* XYLEM_CONF says which files there are, before anything else is read. */
+static int is_of_environment(const xyl_config_row_t *row)
+{
+    return row->offset == offsetof(xyl_config_t, conf);
+}
+
+static void load_line(loader_t *loader, const char *path,
+                      const xyl_config_line_t *line)
+{
+    xyl_config_origin_t origin = {path, line->number};
+    const xyl_config_row_t *row = NULL;
+
+    if (line->name != NULL)
+        row = row_find(line->name, strlen(line->name));
+    if (line->name == NULL)
+        xyl_log(XYL_LOG_WARN, "%s:%u: this is no line of the form NAME = value",
+                path, line->number);
+    else if (row == NULL || is_of_environment(row))
+        xyl_log(XYL_LOG_WARN,
+                "%s:%u: there is no setting '%s' of files; xylem-info lists "
+                "all",
+                path, line->number, line->name);
+    else if (!row_set(loader, row, line->value, origin))
+        xyl_log(XYL_LOG_WARN, "%s:%u: %s: cannot use the value '%s': %s", path,
+                line->number, row->name, line->value, row->help);
+}
+
+static void load_files(loader_t *loader, const xyl_config_files_t *files)
+{
+    unsigned i;
+
+    for (i = 0; files != NULL && i < files->count; i++) {
+        xyl_config_line_t line = {.number = 0};
+        char *rest = xyl_config_file_read(files->path[i], 1);
+        loader->config.content[i] = rest;
+        while (rest != NULL && xyl_config_file_next(&rest, &line))
+            load_line(loader, files->path[i], &line);
+    }
+}
+
+void xyl_config_release(const xyl_config_t *config)
+{
+    unsigned i;
+
+    for (i = 0; i < XYL_CONFIG_FILES_MAX; i++)
+        free(config->content[i]);
+}
+
+/* ---- environment and settings ---- */
+
+static xylem_status_t load_environment(loader_t *loader)
 {
     char **variable;
 
@@ -78,13 +154,11 @@ static xylem_status_t load_environment(xyl_config_t *config)
         const char *name = *variable + PREFIX_BYTES;
         const char *equals = strchr(*variable, '=');
         const xyl_config_row_t *row;
-        xylem_status_t status;
 
         if (strncmp(*variable, PREFIX, PREFIX_BYTES) != 0 || equals < name)
             continue;
         row = row_find(name, (size_t)(equals - name));
-        if (row == NULL && (strncmp(name, SIMULATOR, strlen(SIMULATOR)) == 0 ||
-                            strncmp(name, BINDING, strlen(BINDING)) == 0))
+        if (row == NULL && strncmp(name, SIMULATOR, strlen(SIMULATOR)) == 0)
             continue;
         if (row == NULL) {
             xyl_log(XYL_LOG_WARN,
@@ -92,33 +166,32 @@ static xylem_status_t load_environment(xyl_config_t *config)
                     (int)(equals - *variable), *variable);
             continue;
         }
-        status = row_set(row, equals + 1, "", config);
-        if (status != XYLEM_OK)
-            return status;
+        if (!row_set(loader, row, equals + 1,
+                     (xyl_config_origin_t){"environment", 0}))
+            return row_fail(row, equals + 1, "");
     }
     return XYLEM_OK;
 }
 
-static xylem_status_t load_settings(const char *const *settings,
-                                    xyl_config_t *config)
+static xylem_status_t load_settings(loader_t *loader,
+                                    const char *const *settings)
 {
     size_t i;
 
     for (i = 0; settings != NULL && settings[i] != NULL; i++) {
         const char *equals = strchr(settings[i], '=');
         const xyl_config_row_t *row = NULL;
-        xylem_status_t status;
 
         if (equals != NULL)
             row = row_find(settings[i], (size_t)(equals - settings[i]));
-        if (row == NULL)
+        if (row == NULL || is_of_environment(row))
             return xyl_fail(XYLEM_ERR_CONFIG,
-                            "'%s' is no setting of the form NAME=value; "
-                            "xylem-info lists all names",
+                            "'%s' is no setting of the form NAME=value that "
+                            "may be given here; xylem-info lists all names",
                             settings[i]);
-        status = row_set(row, equals + 1, "settings: ", config);
-        if (status != XYLEM_OK)
-            return status;
+        if (!row_set(loader, row, equals + 1,
+                     (xyl_config_origin_t){"settings", 0}))
+            return row_fail(row, equals + 1, "settings: ");
     }
     return XYLEM_OK;
 }
@@ -144,39 +217,73 @@ static xylem_status_t check_noise_budget(const xyl_config_t *config)
     return XYLEM_OK;
 }
 
-void xyl_config_apply_log(const char *const *settings)
+/* The last word on the level of messages that a file has; NULL: none. Points
+ * into the file's content. */
+static const char *log_of_file(char *rest)
+{
+    xyl_config_line_t line = {.number = 0};
+    const char *text = NULL;
+
+    while (xyl_config_file_next(&rest, &line))
+        if (line.name != NULL && strcmp(line.name, "LOG") == 0)
+            text = line.value;
+    return text;
+}
+
+static void apply_log(const char *text)
+{
+    uint64_t level;
+
+    if (text != NULL && xyl_config_parse_LEVEL(text, &level) == XYLEM_OK)
+        xyl_log_level_set((xyl_log_level_t)level);
+}
+
+void xyl_config_apply_log(const xyl_config_files_t *files,
+                          const char *const *settings)
 {
     static const char name[] = "LOG=";
     const char *text = getenv(PREFIX "LOG");
-    uint64_t level;
+    char *content;
     size_t i;
 
     for (i = 0; settings != NULL && settings[i] != NULL; i++)
         if (strncmp(settings[i], name, sizeof name - 1) == 0)
             text = settings[i] + sizeof name - 1;
-    if (text != NULL && xyl_config_parse_LEVEL(text, &level) == XYLEM_OK)
-        xyl_log_level_set((xyl_log_level_t)level);
+    for (i = 0; text == NULL && files != NULL && i < files->count; i++) {
+        content = xyl_config_file_read(files->path[i], 0);
+        if (content != NULL)
+            apply_log(log_of_file(content));
+        free(content);
+    }
+    apply_log(text);
 }
 
-xylem_status_t xyl_config_load(const char *const *settings,
-                               xyl_config_t *config_out)
+xylem_status_t xyl_config_load(const xyl_config_files_t *files,
+                               const char *const *settings,
+                               xyl_config_t *config_out,
+                               xyl_config_origin_t *origins)
 {
-    xyl_config_t config;
+    loader_t loader = {.origins = origins};
     xylem_status_t status;
     size_t i;
+    int is_set;
 
     for (i = 0; i < ROW_COUNT; i++) {
-        status = row_set(&rows[i], rows[i].preset, "default: ", &config);
-        assert(status == XYLEM_OK);
+        is_set = row_set(&loader, &rows[i], rows[i].preset,
+                         (xyl_config_origin_t){"default", 0});
+        assert(is_set);
     }
-    status = load_environment(&config);
+    load_files(&loader, files);
+    status = load_environment(&loader);
     if (status == XYLEM_OK)
-        status = load_settings(settings, &config);
+        status = load_settings(&loader, settings);
     if (status == XYLEM_OK)
-        status = check_windows(&config);
+        status = check_windows(&loader.config);
     if (status == XYLEM_OK)
-        status = check_noise_budget(&config);
+        status = check_noise_budget(&loader.config);
     if (status == XYLEM_OK)
-        *config_out = config;
+        *config_out = loader.config;
+    else
+        xyl_config_release(&loader.config);
     return status;
 }

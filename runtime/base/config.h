@@ -1,6 +1,6 @@
-/* Settings: one table gives the environment variables, their parsing, the
- * output of xylem-info and docs/config.md. Every value is kept as a uint64_t;
- * its type says how it is read and written. */
+/* Settings: one table gives the names in files and environment, their parsing,
+ * the output of xylem-info and docs/config.md. Every value is kept as a
+ * uint64_t; its type says how it is read and written. */
 #ifndef XYL_BASE_CONFIG_H
 #define XYL_BASE_CONFIG_H
 
@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "include/xylem.h"
+#include "runtime/base/config_file.h"
 
 /* Values of XYLEM_PROGRESS. */
 enum {
@@ -26,96 +27,118 @@ enum { XYL_ORDER_FIXED, XYL_ORDER_ARRIVAL };
 /* Values of XYLEM_SHM. */
 enum { XYL_SHM_AUTO, XYL_SHM_OFF };
 
+/* Values of XYLEM_MPI_CONNECT. */
+enum { XYL_CONNECT_FIRST, XYL_CONNECT_INIT };
+
 #define XYL_CONFIG_NO_CORE UINT64_MAX
 
 /* Of XYLEM_NODE_GROUPS; others are numbers of seats, 0 is off. */
 #define XYL_CONFIG_GROUPS_AUTO UINT64_MAX
 
 /* The value of a PATH or TEXT is the address of its text, 0 for none or auto:
- * it lives as long as the environment or the strings that were read. */
+ * it lives as long as the environment, the strings that were read, or the
+ * settings themselves. */
 
-/* field, NAME, type, default, same on all ranks, help */
+/* field, NAME, type, default, same on all ranks, who needs it, help. What only
+ * an expert needs is for those who look for the cause of something. */
 #define XYL_CONFIG_MAP(X)                                                      \
-    X(log, LOG, LEVEL, "warn", 0,                                              \
+    X(log, LOG, LEVEL, "warn", 0, USER,                                        \
       "Messages on standard error: none, error, warn, info or debug.")         \
-    X(verbose, VERBOSE, VERBOSE, "off", 0,                                     \
+    X(verbose, VERBOSE, VERBOSE, "off", 0, USER,                               \
       "off; select prints which algorithm each operation takes, and why.")     \
-    X(bootstrap, BOOTSTRAP, BOOTSTRAP, "auto", 0,                              \
+    X(bootstrap, BOOTSTRAP, BOOTSTRAP, "auto", 0, USER,                        \
       "How ranks find each other: auto (PMIx under a launcher), pmix or "      \
       "single.")                                                               \
-    X(net, NET, TEXT, "auto", 0,                                               \
+    X(net, NET, TEXT, "auto", 0, USER,                                         \
       "What carries messages between ranks: auto (the first net that works) "  \
       "or the name of one, of those that xylem-info lists.")                   \
-    X(progress, PROGRESS, PROGRESS, "auto", 0,                                 \
+    X(progress, PROGRESS, PROGRESS, "auto", 0, USER,                           \
       "Who moves data: caller (spins in the waiting thread), blocking (spins " \
       "for a while, then sleeps), thread (a thread of its own), auto "         \
       "(blocking when ranks outnumber cores, else caller).")                   \
-    X(spin_us, SPIN_US, COUNT, "1000", 0,                                      \
+    X(spin_us, SPIN_US, COUNT, "1000", 0, USER,                                \
       "Microseconds without work after which a waiting thread sleeps.")        \
-    X(progress_core, PROGRESS_CORE, CORE, "any", 0,                            \
+    X(progress_core, PROGRESS_CORE, CORE, "any", 0, USER,                      \
       "Core to which the progress thread is bound: a number of the operating " \
       "system, or any.")                                                       \
-    X(liveness_ms, LIVENESS_MS, COUNT, "100", 0,                               \
+    X(liveness_ms, LIVENESS_MS, COUNT, "100", 0, EXPERT,                       \
       "Milliseconds between looks at the processes of this node; a dead one "  \
       "fails the operations it takes part in. 0 never looks.")                 \
-    X(stall_s, STALL_S, COUNT, "10", 0,                                        \
+    X(stall_s, STALL_S, COUNT, "10", 0, EXPERT,                                \
       "Seconds without a message after which an operation of any team fails, " \
       "once a process has died: one that dies while it writes to shared "      \
       "memory can leave it blocked. 0 waits for ever.")                        \
-    X(timeout_s, TIMEOUT_S, COUNT, "60", 0,                                    \
+    X(timeout_s, TIMEOUT_S, COUNT, "60", 0, USER,                              \
       "Seconds after which creating or destroying a context gives up on "      \
       "ranks that do not answer.")                                             \
-    X(pool_bytes, POOL_BYTES, BYTES, "256M", 0,                                \
+    X(pool_bytes, POOL_BYTES, BYTES, "256M", 0, EXPERT,                        \
       "Memory that is kept for further operations when one is freed.")         \
-    X(shm, SHM, SHM, "auto", 1,                                                \
+    X(shm, SHM, SHM, "auto", 1, USER,                                          \
       "Shared memory for the ranks of a node: auto (where the system allows "  \
       "it) or off.")                                                           \
-    X(noise_budget, NOISE_BUDGET, BYTES, "64M", 1,                             \
+    X(noise_budget, NOISE_BUDGET, BYTES, "64M", 1, USER,                       \
       "Shared memory of a node in which ranks may run ahead of each other, "   \
       "in bytes; at most 1T.")                                                 \
-    X(share_bytes, SHARE_BYTES, BYTES, "32K", 1,                               \
+    X(share_bytes, SHARE_BYTES, BYTES, "32K", 1, EXPERT,                       \
       "Input of at least this many bytes is read where it lies by the ranks "  \
       "of the node, if it is memory of xylem_alloc; 0: it is always copied.")  \
-    X(node_groups, NODE_GROUPS, GROUPS, "auto", 1,                             \
+    X(node_groups, NODE_GROUPS, GROUPS, "auto", 1, EXPERT,                     \
       "Ranks of a node whose short barriers, broadcasts and reductions go "    \
       "through a leader: auto (those that share a cache), off, or so many "    \
       "neighbours each.")                                                      \
-    X(bypass_us, BYPASS_US, COUNT, "0", 1,                                     \
+    X(bypass_us, BYPASS_US, COUNT, "0", 1, USER,                               \
       "Microseconds after which another rank of a node takes the place of a "  \
       "leader that has not come to a broadcast in levels yet; 0: never.")      \
-    X(past_caches, PAST_CACHES, BYTES, "0", 0,                                 \
+    X(past_caches, PAST_CACHES, BYTES, "0", 0, EXPERT,                         \
       "An operation that writes at least this many bytes on a rank copies "    \
       "them past the caches; 0: an eighth of what a core has of them.")        \
-    X(topology, TOPOLOGY, PATH, "none", 1,                                     \
+    X(topology, TOPOLOGY, PATH, "none", 1, USER,                               \
       "A file of switches and the nodes below them, for trees between nodes "  \
       "that follow the network; docs/architecture.md says what stands in it. " \
       "Its content must be equal.")                                            \
-    X(segment_bytes, SEGMENT_BYTES, BYTES, "0", 1,                             \
+    X(segment_bytes, SEGMENT_BYTES, BYTES, "0", 1, USER,                       \
       "Bytes of a segment; 0 leaves the choice to the library.")               \
-    X(send_window, SEND_WINDOW, COUNT, "0", 1,                                 \
+    X(send_window, SEND_WINDOW, COUNT, "0", 1, EXPERT,                         \
       "N, the sends in flight to one peer (1 ... M); 0: the library's "        \
       "choice.")                                                               \
-    X(recv_window, RECV_WINDOW, COUNT, "0", 1,                                 \
+    X(recv_window, RECV_WINDOW, COUNT, "0", 1, EXPERT,                         \
       "M, the receives posted from one peer (1 ... 64); 0: the library's "     \
       "choice.")                                                               \
-    X(algorithms, ALGORITHMS, TEXT, "auto", 1,                                 \
+    X(algorithms, ALGORITHMS, TEXT, "auto", 1, USER,                           \
       "Algorithms by collective, and by bytes if wanted: "                     \
       "\"bcast=knomial:4,allreduce@0-4K=recursive_doubling\"; the first that " \
       "fits a call is taken. docs/algorithms.md lists them.")                  \
-    X(tuning, TUNING, PATH, "none", 1,                                         \
+    X(tuning, TUNING, PATH, "none", 1, USER,                                   \
       "A file of rules that come before those of the built-in table; "         \
       "docs/tuning.md says what stands in it. Its content must be equal.")     \
-    X(reduce_order, REDUCE_ORDER, ORDER, "fixed", 1,                           \
+    X(reduce_order, REDUCE_ORDER, ORDER, "fixed", 1, USER,                     \
       "Order in which reductions combine: fixed (equal calls give equal "      \
       "bits) or arrival (whoever comes adds and waits for fewer; sums of "     \
       "floating-point numbers may differ from run to run). Operations whose "  \
       "bits do not depend on it always take the order of arrival, those that " \
-      "do not commute never.")
+      "do not commute never.")                                                 \
+    X(mpi_collectives, MPI_COLLECTIVES, TEXT, "auto", 0, USER,                 \
+      "Collectives that the binding for MPI takes over: auto (all), none, "    \
+      "\"+bcast,-alltoall\" (all but what is taken out), \"bcast,reduce\" "    \
+      "(these alone). Equal on all ranks.")                                    \
+    X(mpi_connect, MPI_CONNECT, CONNECT, "first", 0, USER,                     \
+      "When the binding for MPI connects the ranks: first (in the first call " \
+      "that all of them make together and that blocks) or init. Equal on all " \
+      "ranks.")                                                                \
+    X(mpi_verbose, MPI_VERBOSE, BOOL, "off", 0, USER,                          \
+      "on: rank 0 says in MPI_Finalize what was taken from the MPI library, "  \
+      "what was left to it, and why.")                                         \
+    X(conf, CONF, TEXT, "auto", 0, EXPERT,                                     \
+      "Files of settings in place of /etc/xylem.conf and "                     \
+      "~/.config/xylem.conf, separated by colons; none reads no file. In the " \
+      "environment only.")
 
 typedef struct xyl_config {
-#define XYL_CONFIG_FIELD(field, name, type, preset, same, help) uint64_t field;
+#define XYL_CONFIG_FIELD(field, name, type, preset, same, tier, help)          \
+    uint64_t field;
     XYL_CONFIG_MAP(XYL_CONFIG_FIELD)
 #undef XYL_CONFIG_FIELD
+    char *content[XYL_CONFIG_FILES_MAX]; /* of files, which texts lie in */
 } xyl_config_t;
 
 /* One row of the table, for programs that print it. */
@@ -124,6 +147,7 @@ typedef struct xyl_config_row {
     const char *preset;
     const char *help;
     int same_on_all_ranks;
+    int is_for_experts;
     size_t offset; /* of the uint64_t in xyl_config_t */
     xylem_status_t (*parse)(const char *text, uint64_t *value_out);
     /* As the user would write it; at most 64 bytes with the final 0. */
@@ -132,19 +156,34 @@ typedef struct xyl_config_row {
 
 enum { XYL_CONFIG_TEXT_BYTES = 64 };
 
+/* Whether values are addresses of texts. */
+int xyl_config_is_text(const xyl_config_row_t *row);
 size_t xyl_config_row_count(void);
 const xyl_config_row_t *xyl_config_row(size_t index);
 
-/* Defaults, then the environment, then `settings` ("NAME=value", ended by
- * NULL; may be NULL). Unknown XYLEM_ variables of the environment are warned
- * of; an unknown name in `settings` and any value that cannot be read fail
- * with XYLEM_ERR_CONFIG and a text. */
-xylem_status_t xyl_config_load(const char *const *settings,
-                               xyl_config_t *config_out);
+/* Where a value comes from: "default", "environment", "settings", or the path
+ * of a file, with the number of the line. */
+typedef struct xyl_config_origin {
+    const char *from;
+    unsigned line; /* 0: of no file */
+} xyl_config_origin_t;
+
+/* Defaults, then files, then the environment, then `settings` ("NAME=value",
+ * ended by NULL). `files`, `settings` and `origins`, one for each row, may be
+ * NULL. What cannot be used of a file is warned of and left out; so are unknown
+ * XYLEM_ variables of the environment. An unknown name in `settings`, and a
+ * value there or in the environment that cannot be read, fail with
+ * XYLEM_ERR_CONFIG and a text. Release what was loaded. */
+xylem_status_t xyl_config_load(const xyl_config_files_t *files,
+                               const char *const *settings,
+                               xyl_config_t *config_out,
+                               xyl_config_origin_t *origins);
+void xyl_config_release(const xyl_config_t *config);
 
 /* Sets the level of messages alone, so that nothing is said against it while
  * the rest is read. A value that cannot be read is left to xyl_config_load. */
-void xyl_config_apply_log(const char *const *settings);
+void xyl_config_apply_log(const xyl_config_files_t *files,
+                          const char *const *settings);
 
 /* "128K", "4M", "8": bytes. */
 xylem_status_t xyl_config_parse_bytes(const char *text, uint64_t *value_out);

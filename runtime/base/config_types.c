@@ -49,6 +49,26 @@ WORD_TYPE(BOOTSTRAP, "auto", "pmix", "single")
 WORD_TYPE(PROGRESS, "auto", "caller", "blocking", "thread")
 WORD_TYPE(SHM, "auto", "off")
 WORD_TYPE(ORDER, "fixed", "arrival")
+WORD_TYPE(CONNECT, "first", "init")
+
+/* ---- on and off ---- */
+
+xylem_status_t xyl_config_parse_BOOL(const char *text, uint64_t *value_out)
+{
+    static const char *const words[] = {"off", "on",    "0",    "1", "no",
+                                        "yes", "false", "true", NULL};
+    uint64_t index;
+    xylem_status_t status = parse_word(words, text, &index);
+
+    if (status == XYLEM_OK)
+        *value_out = index & 1;
+    return status;
+}
+
+void xyl_config_print_BOOL(uint64_t value, char *text)
+{
+    print_text(text, value != 0 ? "on" : "off");
+}
 
 /* ---- numbers ---- */
 

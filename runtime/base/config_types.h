@@ -12,6 +12,8 @@
     X(PROGRESS)                                                                \
     X(SHM)                                                                     \
     X(ORDER)                                                                   \
+    X(CONNECT)                                                                 \
+    X(BOOL)                                                                    \
     X(COUNT)                                                                   \
     X(CORE)                                                                    \
     X(GROUPS)                                                                  \

@@ -106,6 +106,7 @@ static void frame_destroy(xylem_context_t *context)
     pthread_mutex_destroy(&context->lock);
     if (context->owns_peers)
         free(context->peers);
+    xyl_config_release(&context->config);
     xyl_context_switches_free(context);
     xyl_blobs_fini(&context->hellos);
     bury(context);
@@ -118,7 +119,8 @@ static xylem_status_t frame_create(const xyl_context_parts_t *parts,
     xylem_context_t *context;
     xyl_config_t config;
     size_t bytes;
-    xylem_status_t status = xyl_config_load(parts->settings, &config);
+    xylem_status_t status =
+        xyl_config_load(parts->files, parts->settings, &config, NULL);
 
     if (status != XYLEM_OK)
         return status;
@@ -127,8 +129,10 @@ static xylem_status_t frame_create(const xyl_context_parts_t *parts,
     context =
         aligned_alloc(XYL_MEMORY_ALIGN, (bytes + XYL_MEMORY_ALIGN - 1) &
                                             ~(size_t)(XYL_MEMORY_ALIGN - 1));
-    if (context == NULL)
+    if (context == NULL) {
+        xyl_config_release(&config);
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a context");
+    }
     memset(context, 0, bytes);
     xyl_modules_attach(parts->modules, XYL_OWNER_CONTEXT, context,
                        sizeof *context, context->attached);
@@ -420,18 +424,21 @@ xylem_status_t xyl_context_create(const xylem_context_params_t *given,
                                  .allocator = xyl_allocator_system(),
                                  .clock = xyl_clock_system()};
     xylem_context_params_t params;
+    xyl_config_files_t files;
     xylem_context_t *context;
     xyl_machine_t machine;
     xylem_status_t status;
 
-    xyl_config_apply_log(NULL);
+    xyl_config_apply_log(NULL, NULL);
     if (context_out == NULL)
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
                         "xylem_context_create: context_out is NULL");
     status = params_read(given, &params);
     if (status != XYLEM_OK)
         return status;
-    xyl_config_apply_log(params.settings);
+    xyl_config_files_find(&files);
+    xyl_config_apply_log(&files, params.settings);
+    parts.files = &files;
     parts.settings = params.settings;
     status = frame_create(&parts, &context);
     if (status != XYLEM_OK)

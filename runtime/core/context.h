@@ -39,9 +39,10 @@ typedef struct xyl_context_parts {
     const xyl_net_ops_t *net; /* one that needs no connecting */
     void *net_arg;            /* for its create */
     struct xyl_shm *shm;      /* NULL: nothing is shared */
-    const xyl_copies_t *copies;   /* NULL: they are made and nothing said */
-    xyl_exec_registration_t exec; /* one more; ops NULL: none */
-    const xyl_marks_t *marks;     /* NULL: nobody records */
+    const xyl_copies_t *copies;      /* NULL: they are made and nothing said */
+    xyl_exec_registration_t exec;    /* one more; ops NULL: none */
+    const xyl_marks_t *marks;        /* NULL: nobody records */
+    const xyl_config_files_t *files; /* NULL: no file of settings is read */
     const char *const *settings;
 } xyl_context_parts_t;
 

@@ -14,13 +14,14 @@ enum { HELLO_MAGIC = 0x78796c31, SETTINGS_MAX = 32 };
 
 /* A byte for each setting, and one more for those that must be equal. */
 struct setting_bytes {
-#define SETTING_BYTES(field, name, type, preset, same, help)                   \
+#define SETTING_BYTES(field, name, type, preset, same, tier, help)             \
     char field[1 + (same)];
     XYL_CONFIG_MAP(SETTING_BYTES)
 #undef SETTING_BYTES
 };
 _Static_assert(sizeof(struct setting_bytes) <=
-                   sizeof(xyl_config_t) / sizeof(uint64_t) + SETTINGS_MAX,
+                   offsetof(xyl_config_t, content) / sizeof(uint64_t) +
+                       SETTINGS_MAX,
                "a hello holds all settings that must be equal");
 
 /* The first four fields never change, so that any two versions can refuse

@@ -24,6 +24,7 @@ export CLUSTER_DIR=$work/c
 # interest.
 # shellcheck disable=SC2086 # a list of names
 unset ${!XYLEM_*} ${!UCX_*} CLUSTER_NET
+export XYLEM_CONF=none
 export UCX_LOG_LEVEL=error
 
 # shellcheck source=tests/support/tap.sh

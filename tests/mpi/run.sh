@@ -22,7 +22,7 @@ bound=60 # seconds
 
 # shellcheck disable=SC2086 # a list of names
 unset ${!XYLEM_*} ${!UCX_*} LD_PRELOAD
-export UCX_LOG_LEVEL=error
+export UCX_LOG_LEVEL=error XYLEM_CONF=none
 
 # Rights that a test in a container needs; one machine, more ranks than cores.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1

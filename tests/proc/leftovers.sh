@@ -13,6 +13,7 @@ trap 'rm -rf "$work"' EXIT
 
 # shellcheck disable=SC2086 # a list of names
 unset ${!XYLEM_*} ${!UCX_*}
+export XYLEM_CONF=none
 export UCX_LOG_LEVEL=error XYLEM_STALL_S=3 TMPDIR=$work/tmp
 mkdir "$TMPDIR"
 

@@ -110,6 +110,24 @@ static void names(void)
             "names of operations");
 }
 
+static void settings(void)
+{
+    char text[16] = "untouched";
+
+    FAILS(xylem_setting_get("SPEED", text, sizeof text), XYLEM_ERR_INVALID_ARG,
+          "SPEED");
+    FAILS(xylem_setting_get(NULL, text, sizeof text), XYLEM_ERR_INVALID_ARG,
+          "no setting");
+    FAILS(xylem_setting_get("SPIN_US", NULL, 8), XYLEM_ERR_INVALID_ARG, "NULL");
+    FAILS(xylem_setting_get("SPIN_US", text, 4), XYLEM_ERR_TRUNCATED,
+          "4 bytes");
+    REQUIRE(strcmp(text, "untouched") == 0, "the text was written");
+    MUST(xylem_setting_get("SPIN_US", text, 5));
+    REQUIRE(strcmp(text, "1000") == 0, "SPIN_US is %s", text);
+    MUST(xylem_setting_get("MPI_COLLECTIVES", text, sizeof text));
+    REQUIRE(strcmp(text, "auto") == 0, "MPI_COLLECTIVES is %s", text);
+}
+
 /* The child may do nothing but go; the parent does not notice. */
 static void forking(const job_t *job)
 {
@@ -138,5 +156,6 @@ void mode_contract(job_t *job)
     bad_flags(job);
     other_releases(job);
     names();
+    settings();
     forking(job);
 }

@@ -26,7 +26,7 @@ trap 'rm -rf "$work"' EXIT
 # interest.
 # shellcheck disable=SC2086 # a list of names
 unset ${!XYLEM_*} ${!UCX_*}
-export UCX_LOG_LEVEL=error XYLEM_STALL_S=3
+export UCX_LOG_LEVEL=error XYLEM_STALL_S=3 XYLEM_CONF=none
 # Leaks of PMIx are told from others by whole stacks, also through the C
 # library, which keeps no frame pointers.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}fast_unwind_on_malloc=0
@@ -240,6 +240,19 @@ test_settings()
         -- PROGRESS=odd
     refused "settings win over the environment" OK "" XYLEM_SEND_WINDOW=3 \
         -- SEND_WINDOW=1 RECV_WINDOW=1
+    printf 'SPIN_US = 5\nSEND_WINDOW = 3\nSPEED = 9\n' >"$work/conf"
+    refused "settings win over files" OK "" XYLEM_CONF="$work/conf" \
+        -- SEND_WINDOW=1 RECV_WINDOW=1
+    refused "files hold where nothing else is said" ERR_CONFIG \
+        XYLEM_SEND_WINDOW XYLEM_CONF="$work/conf" XYLEM_RECV_WINDOW=2
+    says "an unknown name in a file is warned of" 0 \
+        "conf:3: there is no setting 'SPEED'" env XYLEM_CONF="$work/conf" \
+        "$programs/misuse" create XYLEM_OK "" LOG=warn
+    succeeds "xylem-info tells where values come from" \
+        env XYLEM_CONF="$work/conf" XYLEM_LOG=none \
+        sh -c '"$0" | grep -Fxq "$1"' \
+        "$programs/../bench/xylem-info" \
+        "  XYLEM_SPIN_US = 5 (default 1000) from $work/conf:1"
     refused "PMIx without a launcher" ERR_BOOTSTRAP xylem-run \
         XYLEM_BOOTSTRAP=pmix
     refused "no such core" ERR_NO_RESOURCE XYLEM_PROGRESS_CORE \

@@ -136,13 +136,13 @@ static void test_precedence(void)
     xyl_config_t config;
 
     environment_clear();
-    CHECK_EQ(xyl_config_load(NULL, &config), XYLEM_OK);
+    CHECK_EQ(xyl_config_load(NULL, NULL, &config, NULL), XYLEM_OK);
     CHECK_EQ(config.spin_us, 1000);
     setenv("XYLEM_SPIN_US", "7", 1);
     setenv("XYLEM_ALGORITHMS", "bcast=knomial:3", 1);
-    CHECK_EQ(xyl_config_load(NULL, &config), XYLEM_OK);
+    CHECK_EQ(xyl_config_load(NULL, NULL, &config, NULL), XYLEM_OK);
     CHECK_EQ(config.spin_us, 7);
-    CHECK_EQ(xyl_config_load(settings, &config), XYLEM_OK);
+    CHECK_EQ(xyl_config_load(NULL, settings, &config, NULL), XYLEM_OK);
     CHECK_EQ(config.spin_us, 9);
     CHECK(strcmp((const char *)(uintptr_t)config.algorithms,
                  "bcast=knomial:3") == 0);
@@ -154,7 +154,7 @@ static void check_refused(const char *setting, const char *word)
     const char *settings[] = {setting, NULL};
     xyl_config_t config = {.log = 77};
 
-    CHECK_EQ(xyl_config_load(settings, &config), XYLEM_ERR_CONFIG);
+    CHECK_EQ(xyl_config_load(NULL, settings, &config, NULL), XYLEM_ERR_CONFIG);
     CHECK(strstr(xylem_last_error(), word) != NULL);
     CHECK_EQ(config.log, 77); /* untouched */
 }
@@ -186,9 +186,9 @@ static void test_windows(void)
 
     environment_clear();
     xyl_log_level_set(XYL_LOG_NONE);
-    CHECK_EQ(xyl_config_load(crossed, &config), XYLEM_ERR_CONFIG);
+    CHECK_EQ(xyl_config_load(NULL, crossed, &config, NULL), XYLEM_ERR_CONFIG);
     check_refused("SEND_WINDOW=65", "SEND_WINDOW");
-    CHECK_EQ(xyl_config_load(fits, &config), XYLEM_OK);
+    CHECK_EQ(xyl_config_load(NULL, fits, &config, NULL), XYLEM_OK);
     xyl_log_level_set(XYL_LOG_WARN);
 }
 
@@ -204,7 +204,7 @@ static const char *load_and_listen(xylem_status_t *status_out)
 
     CHECK_EQ(pipe(ends), 0);
     dup2(ends[1], STDERR_FILENO);
-    *status_out = xyl_config_load(NULL, &config);
+    *status_out = xyl_config_load(NULL, NULL, &config, NULL);
     dup2(saved, STDERR_FILENO);
     close(saved);
     close(ends[1]);

@@ -1,0 +1,149 @@
+#include "runtime/base/config_file.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/base/log.h"
+
+enum { CONTENT_BYTES_MAX = 64 << 10 /* no file of settings has more */ };
+
+/* ---- which files ---- */
+
+static void files_add(xyl_config_files_t *files, const char *folder,
+                      const char *name, int name_bytes)
+{
+    char *path = files->path[files->count];
+    int bytes;
+
+    if (files->count == XYL_CONFIG_FILES_MAX) {
+        xyl_log(XYL_LOG_WARN, "%s%.*s: at most %d files of settings are read",
+                folder, name_bytes, name, XYL_CONFIG_FILES_MAX);
+        return;
+    }
+    bytes = snprintf(path, XYL_CONFIG_FILE_PATH_BYTES, "%s%.*s", folder,
+                     name_bytes, name);
+    if (bytes < 0 || bytes >= XYL_CONFIG_FILE_PATH_BYTES)
+        xyl_log(XYL_LOG_WARN, "%.60s...: the path is too long", path);
+    else if (bytes > 0)
+        files->count++;
+}
+
+/* "none", or paths separated by ':'. */
+static void files_named(xyl_config_files_t *files, const char *paths)
+{
+    size_t bytes;
+
+    if (strcasecmp(paths, "none") == 0)
+        return;
+    while (*paths != '\0') {
+        bytes = strcspn(paths, ":");
+        files_add(files, "", paths, (int)bytes);
+        paths += bytes + (paths[bytes] == ':');
+    }
+}
+
+void xyl_config_files_find(xyl_config_files_t *files_out)
+{
+    static const char system_wide[] = "/etc/xylem.conf";
+    static const char in_config[] = "/xylem.conf";
+    static const char in_home[] = "/.config/xylem.conf";
+    const char *named = secure_getenv("XYLEM_CONF");
+    const char *config = secure_getenv("XDG_CONFIG_HOME");
+    const char *home = secure_getenv("HOME");
+
+    files_out->count = 0;
+    if (named != NULL && strcasecmp(named, "auto") != 0) {
+        files_named(files_out, named);
+        return;
+    }
+    files_add(files_out, "", system_wide, sizeof system_wide - 1);
+    /* What is no path from the root is to be ignored, says its standard. */
+    if (config != NULL && *config == '/')
+        files_add(files_out, config, in_config, sizeof in_config - 1);
+    else if (home != NULL && *home == '/')
+        files_add(files_out, home, in_home, sizeof in_home - 1);
+}
+
+/* ---- content ---- */
+
+/* NULL: there is more than may be, no memory, or an error of the system. */
+static char *read_open(int file)
+{
+    char *content = malloc(CONTENT_BYTES_MAX + 1), *fitting;
+    size_t bytes = 0;
+    ssize_t more = 1;
+
+    while (content != NULL && more > 0 && bytes <= CONTENT_BYTES_MAX) {
+        more = read(file, content + bytes, CONTENT_BYTES_MAX + 1 - bytes);
+        bytes += more > 0 ? (size_t)more : 0;
+    }
+    if (content == NULL || more < 0 || bytes > CONTENT_BYTES_MAX) {
+        if (bytes > CONTENT_BYTES_MAX)
+            errno = EFBIG;
+        free(content);
+        return NULL;
+    }
+    content[bytes] = '\0';
+    fitting = realloc(content, bytes + 1);
+    return fitting != NULL ? fitting : content;
+}
+
+char *xyl_config_file_read(const char *path, int warns)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    char *content = file < 0 ? NULL : read_open(file);
+
+    if (content == NULL && errno != ENOENT && errno != ENOTDIR && warns)
+        xyl_log(XYL_LOG_WARN, "%s: %s; its settings are not used", path,
+                strerror(errno));
+    if (file >= 0)
+        close(file);
+    return content;
+}
+
+/* ---- lines ---- */
+
+/* Cuts the space off both ends. */
+static char *trimmed(char *text)
+{
+    char *end;
+
+    while (isspace((unsigned char)*text))
+        text++;
+    end = text + strlen(text);
+    while (end > text && isspace((unsigned char)end[-1]))
+        end--;
+    *end = '\0';
+    return text;
+}
+
+int xyl_config_file_next(char **rest, xyl_config_line_t *line)
+{
+    char *text, *equals;
+
+    for (text = *rest; *text != '\0'; text = *rest) {
+        size_t bytes = strcspn(text, "\n");
+        *rest = text + bytes + (text[bytes] == '\n');
+        text[bytes] = '\0';
+        line->number++;
+        text = trimmed(text);
+        if (*text == '\0' || *text == '#')
+            continue;
+        equals = strchr(text, '=');
+        line->name = line->value = NULL;
+        if (equals != NULL) {
+            *equals = '\0';
+            line->name = trimmed(text);
+            line->value = trimmed(equals + 1);
+        }
+        return 1;
+    }
+    return 0;
+}

@@ -1,0 +1,36 @@
+/* Files of settings: "NAME = value" a line, names without XYLEM_; lines that
+ * are empty or begin with '#' say nothing. */
+#ifndef XYL_BASE_CONFIG_FILE_H
+#define XYL_BASE_CONFIG_FILE_H
+
+#include <stddef.h>
+
+enum { XYL_CONFIG_FILES_MAX = 4, XYL_CONFIG_FILE_PATH_BYTES = 512 };
+
+/* Which files are read, the strongest last. */
+typedef struct xyl_config_files {
+    unsigned count;
+    char path[XYL_CONFIG_FILES_MAX][XYL_CONFIG_FILE_PATH_BYTES];
+} xyl_config_files_t;
+
+/* Those that the environment's XYLEM_CONF names, separated by ':', or else
+ * /etc/xylem.conf and xylem.conf in $XDG_CONFIG_HOME, or in ~/.config. They
+ * need not exist. Paths that are too long, and files beyond the last, are left
+ * out with a warning. */
+void xyl_config_files_find(xyl_config_files_t *files_out);
+
+/* The content of a file, ended by 0; NULL: there is none, or it cannot be read,
+ * of which is warned if `warns`. Returns owned (free with free). */
+char *xyl_config_file_read(const char *path, int warns);
+
+typedef struct xyl_config_line {
+    unsigned number; /* from 1 */
+    char *name;      /* NULL: the line is not of this form */
+    char *value;
+} xyl_config_line_t;
+
+/* Goes on to the next line that says something; 0: there is none. Begin with a
+ * cleared line; `rest` is the content, which is cut into names and values. */
+int xyl_config_file_next(char **rest, xyl_config_line_t *line);
+
+#endif
