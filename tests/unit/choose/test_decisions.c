@@ -346,7 +346,7 @@ static void decide_all(text_t *text)
             add_lines(text, &groups[i][j].lines);
             free(groups[i][j].lines.bytes);
             free(groups[i][j].worlds.bytes);
-            groups[i][j] = (group_t){{NULL}, {NULL}};
+            groups[i][j] = (group_t){.lines = {.length = 0}};
         }
 }
 
