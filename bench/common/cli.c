@@ -370,3 +370,12 @@ enum cli_result cli_parse(const struct cli *cli, int argc, char **argv,
     }
     return rest_store(cli, argc, argv, settings);
 }
+
+enum cli_result cli_parse_none(const char *program, const char *summary,
+                               int argc, char **argv)
+{
+    const struct cli cli = {
+        .program = program, .usage = "[--help]", .summary = summary};
+
+    return cli_parse(&cli, argc, argv, NULL);
+}

@@ -61,6 +61,10 @@ enum cli_result {
 enum cli_result cli_parse(const struct cli *cli, int argc, char **argv,
                           void *settings);
 
+/* The same for a program that takes neither options nor arguments. */
+enum cli_result cli_parse_none(const char *program, const char *summary,
+                               int argc, char **argv);
+
 /* One line "program: ..." on standard error; silent on all ranks of a job but
  * the first, which would only repeat it. */
 void cli_complain(const char *program, const char *format, ...)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/common/cli.h"
 #include "collectives/api/modules.h"
 #include "progress/engine/engine.h"
 #include "runtime/core/context.h"
@@ -174,7 +175,7 @@ static void measure(xylem_context_t *context, xylem_request_t *request)
            median(forward));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static xyl_peer_t peers[RANKS];
     static xyl_net_t net;
@@ -198,6 +199,18 @@ int main(void)
     xylem_context_t *context;
     xylem_request_t *request;
 
+    switch (cli_parse_none("bench_engine",
+                           "What one event costs, in nanoseconds: through the "
+                           "ready fifo alone, and through the\nstage of a rank "
+                           "that forwards a broadcast to two children.",
+                           argc, argv)) {
+    case CLI_HELP:
+        return EXIT_SUCCESS;
+    case CLI_BAD:
+        return CLI_EXIT_USAGE;
+    case CLI_RUN:
+        break;
+    }
     args.recv = calloc(args.count, 1);
     if (args.recv == NULL ||
         xyl_context_create_of_parts(&parts, &context) != XYLEM_OK)

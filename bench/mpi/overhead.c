@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "bench/common/cli.h"
 #include "include/xylem.h"
 
 enum { RUNS = 15, CALLS_ALONE = 20000, CALLS_TOGETHER = 2000 };
@@ -99,6 +100,18 @@ int main(int argc, char **argv)
     xylem_team_t *alone = NULL;
     uint32_t self;
 
+    switch (cli_parse_none("xylem-mpi-overhead-" BENCH_MPI_NAME,
+                           "What the binding adds to a call of MPI, in "
+                           "nanoseconds: start it by this MPI's\nmpirun, with "
+                           "LD_PRELOAD=libxylem-mpi.so.",
+                           argc, argv)) {
+    case CLI_HELP:
+        return EXIT_SUCCESS;
+    case CLI_BAD:
+        return CLI_EXIT_USAGE;
+    case CLI_RUN:
+        break;
+    }
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/common/cli.h"
+
 enum { RUNS = 31 };
 
 static int rank, size;
@@ -61,11 +63,24 @@ static double measure(char *buf, int bytes, long turns)
 int main(int argc, char **argv)
 {
     static const int sizes[] = {256 << 10, 1 << 20, 4 << 20};
-    char *buf = malloc(4 << 20);
+    char *buf;
     double pure, compute, both, per_turn;
     long turns;
     size_t i;
 
+    switch (cli_parse_none("xylem-mpi-overlap-" BENCH_MPI_NAME,
+                           "How much of MPI_Ibcast is hidden by computation: "
+                           "start it by this MPI's mpirun,\nwith "
+                           "LD_PRELOAD=libxylem-mpi.so, or without to compare.",
+                           argc, argv)) {
+    case CLI_HELP:
+        return EXIT_SUCCESS;
+    case CLI_BAD:
+        return CLI_EXIT_USAGE;
+    case CLI_RUN:
+        break;
+    }
+    buf = malloc(4 << 20);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
