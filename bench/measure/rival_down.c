@@ -133,12 +133,13 @@ xylem_status_t rival_down_add(xyl_operation_t *operation,
         .parent_handle = down_received,
         .child_handle = down_sent,
     };
+    const xyl_stage_spec_t spec =
+        xyl_stage_behind(operation, 0, XYL_ROLE_NOTHING, XYL_ROLE_RESULT);
     rival_down_t *down = (rival_down_t *)(void *)xyl_operation_add_stage(
-        operation, 0, &down_ops, sizeof *down);
+        operation, &spec, &down_ops, sizeof *down, 1);
 
     if (down == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
     down->pace = *pace;
-    down->stage.writes = XYL_ROLE_RESULT;
     return xyl_tree_edges_init(&down->edges, &down->stage, &params);
 }

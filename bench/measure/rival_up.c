@@ -201,16 +201,17 @@ xylem_status_t rival_up_add(xyl_operation_t *operation,
         .parent_handle = up_sent,
         .child_handle = up_received,
     };
+    const xyl_stage_spec_t spec = xyl_stage_behind(
+        operation, 0, XYL_ROLE_INPUT,
+        operation->request.team->rank == root ? XYL_ROLE_RESULT
+                                              : XYL_ROLE_NOTHING);
     rival_up_t *up = (rival_up_t *)(void *)xyl_operation_add_stage(
-        operation, 0, &up_ops, sizeof *up);
+        operation, &spec, &up_ops, sizeof *up, 1);
     xylem_status_t status;
 
     if (up == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
     up->pace = *pace;
-    up->stage.reads = XYL_ROLE_INPUT;
-    if (operation->request.team->rank == root)
-        up->stage.writes = XYL_ROLE_RESULT;
     status = xyl_tree_edges_init(&up->edges, &up->stage, &params);
     if (status != XYLEM_OK)
         return status;

@@ -122,7 +122,7 @@ static xyl_at_once_t run(xylem_context_t *context, xyl_operation_t *operation)
     unsigned looks =
         context->driver.params.shares_cores ? LOOKS_IF_SHARED : LOOKS;
 
-    if (xyl_node_stage_run(operation->lane[0], looks))
+    if (xyl_node_stage_run(operation->stage[0], looks))
         return XYL_AT_ONCE_DONE;
     xyl_operation_began(operation);
     return XYL_AT_ONCE_BEGUN;
@@ -141,7 +141,7 @@ xyl_at_once_t xyl_at_once_run(xylem_team_t *team, const xylem_coll_args_t *args,
     operation = xyl_operation_of(brief->request);
     if (operation != NULL && is_alike(brief, args) &&
         has_buffers(brief, args) && is_quiet(context) &&
-        xyl_node_stage_is_next(operation->lane[0])) {
+        xyl_node_stage_is_next(operation->stage[0])) {
         xyl_collective_bind(operation, args);
         outcome = run(context, operation);
     }
@@ -175,7 +175,7 @@ static int is_brief(const xyl_operation_t *operation)
            operation->bytes <= BYTES_MAX &&
            xyl_collective_of(operation)->written <= BYTES_MAX &&
            operation->request.context->marks == NULL &&
-           xyl_node_stage_is_brief(operation->lane[0]);
+           xyl_node_stage_is_brief(operation->stage[0]);
 }
 
 int xyl_at_once_keep(xyl_operation_t *operation)

@@ -47,20 +47,29 @@ static xylem_status_t add_down(xyl_operation_t *operation, uint32_t root)
     xylem_status_t status = XYLEM_OK;
     uint32_t lane;
 
-    for (lane = 0; lane < operation->lanes && status == XYLEM_OK; lane++)
-        status = xyl_down_stage_add(operation, lane,
-                                    xyl_tree_of_team(operation, root, lane));
+    for (lane = 0; lane < operation->lanes && status == XYLEM_OK; lane++) {
+        xyl_stage_spec_t spec = xyl_stage_behind(
+            operation, lane, XYL_ROLE_NOTHING, XYL_ROLE_RESULT);
+        xyl_tree_spec_t tree = xyl_tree_of_team(operation, root, lane);
+        status = xyl_down_stage_add(operation, &spec, &tree, NULL);
+    }
     return status;
 }
 
 static xylem_status_t add_up(xyl_operation_t *operation, uint32_t root)
 {
+    xyl_role_t writes = operation->request.team->rank == root
+                            ? XYL_ROLE_RESULT
+                            : XYL_ROLE_NOTHING;
     xylem_status_t status = XYLEM_OK;
     uint32_t lane;
 
-    for (lane = 0; lane < operation->lanes && status == XYLEM_OK; lane++)
-        status = xyl_up_stage_add(operation, lane,
-                                  xyl_tree_of_team(operation, root, lane));
+    for (lane = 0; lane < operation->lanes && status == XYLEM_OK; lane++) {
+        xyl_stage_spec_t spec =
+            xyl_stage_behind(operation, lane, XYL_ROLE_INPUT, writes);
+        xyl_tree_spec_t tree = xyl_tree_of_team(operation, root, lane);
+        status = xyl_up_stage_add(operation, &spec, &tree, NULL);
+    }
     return status;
 }
 

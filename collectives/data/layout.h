@@ -50,6 +50,11 @@ typedef struct xyl_layout {
     _Atomic uint32_t references;
 } xyl_layout_t;
 
+/* Of what is read, and what is written; NULL: plain. */
+typedef struct xyl_layouts {
+    const xyl_layout_t *send, *recv;
+} xyl_layouts_t;
+
 /* 1 when elements lie one behind the other without gaps, from offset 0, or
  * have no data at all. */
 static inline int xyl_layout_is_plain(const xyl_layout_t *layout)

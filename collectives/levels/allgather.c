@@ -57,7 +57,8 @@ static xyl_role_t store_of(const gathering_t *g)
 static xylem_status_t add_node(const gathering_t *g)
 {
     const xyl_han_t *han = g->han;
-    const xyl_han_stage_t stage = {NODE, XYL_ROLE_INPUT, XYL_ROLE_RESULT, 0, 0};
+    const xyl_han_stage_t stage = {
+        .number = NODE, .reads = XYL_ROLE_INPUT, .writes = XYL_ROLE_RESULT};
     uint64_t *blocks = xyl_han_array(han, han->seats.size);
     uint64_t *block_at = xyl_han_array(han, han->seats.size);
     xyl_problem_t problem = {.coll = XYLEM_COLL_ALLGATHER,
@@ -118,16 +119,16 @@ static void write_copy_out(const xyl_han_t *han, const void *arg,
 
 static xylem_status_t add_copy_in(const gathering_t *g)
 {
-    const xyl_han_stage_t stage = {NODE, XYL_ROLE_RESULT, XYL_ROLE_SCRATCH, 0,
-                                   0};
+    const xyl_han_stage_t stage = {
+        .number = NODE, .reads = XYL_ROLE_RESULT, .writes = XYL_ROLE_SCRATCH};
 
     return xyl_han_add_written(g->han, write_copy_in, g, &stage);
 }
 
 static xylem_status_t add_copy_out(const gathering_t *g)
 {
-    const xyl_han_stage_t stage = {NODE, XYL_ROLE_SCRATCH, XYL_ROLE_RESULT, 0,
-                                   0};
+    const xyl_han_stage_t stage = {
+        .number = NODE, .reads = XYL_ROLE_SCRATCH, .writes = XYL_ROLE_RESULT};
 
     return xyl_han_add_written(g->han, write_copy_out, g, &stage);
 }
@@ -137,7 +138,8 @@ static xylem_status_t add_copy_out(const gathering_t *g)
 static xylem_status_t add_net(const gathering_t *g)
 {
     const xyl_han_t *han = g->han;
-    xyl_han_stage_t stage = {NET, XYL_ROLE_INPUT, store_of(g), 0, 0};
+    xyl_han_stage_t stage = {
+        .number = NET, .reads = XYL_ROLE_INPUT, .writes = store_of(g)};
     xyl_problem_t problem = {.coll = XYLEM_COLL_ALLGATHERV,
                              .recv_counts = g->nodes.counts,
                              .recv_displs = g->nodes.places,
@@ -162,8 +164,10 @@ static xylem_status_t add_net(const gathering_t *g)
 static xylem_status_t add_bcast(const gathering_t *g, uint32_t number,
                                 uint64_t from, uint64_t end)
 {
-    const xyl_han_stage_t stage = {number, XYL_ROLE_NOTHING, store_of(g), 0,
-                                   from};
+    const xyl_han_stage_t stage = {.number = number,
+                                   .reads = XYL_ROLE_NOTHING,
+                                   .writes = store_of(g),
+                                   .recv_at = from};
     const xyl_problem_t problem = {.coll = XYLEM_COLL_BCAST,
                                    .root = g->han->leader,
                                    .count = end - from,

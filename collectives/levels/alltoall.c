@@ -247,8 +247,9 @@ static xylem_status_t add_step(const xyl_han_t *han, uint64_t published,
 
 static xylem_status_t add_hand_out(const xyl_han_t *han)
 {
-    const xyl_han_stage_t stage = {HAND_OUT, XYL_ROLE_INPUT, XYL_ROLE_SCRATCH,
-                                   0, 0};
+    const xyl_han_stage_t stage = {.number = HAND_OUT,
+                                   .reads = XYL_ROLE_INPUT,
+                                   .writes = XYL_ROLE_SCRATCH};
     uint64_t bytes = han->problem.count * han->problem.ranks;
 
     return add_step(han, bytes, bytes, &stage);
@@ -256,7 +257,8 @@ static xylem_status_t add_hand_out(const xyl_han_t *han)
 
 static xylem_status_t add_take(const xyl_han_t *han)
 {
-    const xyl_han_stage_t stage = {TAKE, XYL_ROLE_SPARE, XYL_ROLE_RESULT, 0, 0};
+    const xyl_han_stage_t stage = {
+        .number = TAKE, .reads = XYL_ROLE_SPARE, .writes = XYL_ROLE_RESULT};
 
     return add_step(han, all_bytes(han, han->seats.rank), most_bytes(han),
                     &stage);
@@ -300,15 +302,17 @@ static void write_sort_in(const xyl_han_t *han, const void *arg,
 
 static xylem_status_t add_sort_out(const xyl_han_t *han)
 {
-    const xyl_han_stage_t stage = {HAND_OUT, XYL_ROLE_INPUT, XYL_ROLE_SCRATCH,
-                                   0, 0};
+    const xyl_han_stage_t stage = {.number = HAND_OUT,
+                                   .reads = XYL_ROLE_INPUT,
+                                   .writes = XYL_ROLE_SCRATCH};
 
     return xyl_han_add_written(han, write_sort_out, NULL, &stage);
 }
 
 static xylem_status_t add_sort_in(const xyl_han_t *han)
 {
-    const xyl_han_stage_t stage = {TAKE, XYL_ROLE_SPARE, XYL_ROLE_RESULT, 0, 0};
+    const xyl_han_stage_t stage = {
+        .number = TAKE, .reads = XYL_ROLE_SPARE, .writes = XYL_ROLE_RESULT};
 
     return xyl_han_add_written(han, write_sort_in, NULL, &stage);
 }
@@ -347,8 +351,9 @@ static void write_exchange(const xyl_han_t *han, const void *arg,
 
 static xylem_status_t add_exchange(const xyl_han_t *han)
 {
-    const xyl_han_stage_t stage = {EXCHANGE, XYL_ROLE_SCRATCH, XYL_ROLE_SPARE,
-                                   0, 0};
+    const xyl_han_stage_t stage = {.number = EXCHANGE,
+                                   .reads = XYL_ROLE_SCRATCH,
+                                   .writes = XYL_ROLE_SPARE};
 
     return xyl_han_add_written(han, write_exchange, NULL, &stage);
 }
@@ -368,8 +373,10 @@ static const uint64_t *long_ones(const xyl_han_t *han, const uint64_t *bytes)
 
 static xylem_status_t add_straight(const xyl_han_t *han)
 {
-    const xyl_han_stage_t stage = {STRAIGHT, XYL_ROLE_INPUT, XYL_ROLE_RESULT, 0,
-                                   0};
+    const xyl_han_stage_t stage = {.number = STRAIGHT,
+                                   .reads = XYL_ROLE_INPUT,
+                                   .writes = XYL_ROLE_RESULT,
+                                   .is_apart = 1};
     xyl_problem_t problem = han->problem;
 
     if (xyl_problem_varies(&problem)) {
@@ -427,10 +434,7 @@ static xylem_status_t alltoall_add_stages(xyl_han_t *han)
     status = add_levels(han);
     if (status != XYLEM_OK || !varies)
         return status;
-    status = add_straight(han);
-    if (status == XYLEM_OK)
-        xyl_han_unfeed(han);
-    return status;
+    return add_straight(han);
 }
 
 const xyl_algorithm_t xyl_algorithm_levels_alltoall = {

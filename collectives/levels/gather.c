@@ -12,8 +12,9 @@ enum { RECVS_UNDER_WAY = 32 };
 static xylem_status_t add_node(const xyl_han_t *han)
 {
     const xyl_han_stage_t stage = {
-        NODE, XYL_ROLE_INPUT,
-        xyl_han_has_root(han) ? XYL_ROLE_RESULT : XYL_ROLE_SCRATCH, 0, 0};
+        .number = NODE,
+        .reads = XYL_ROLE_INPUT,
+        .writes = xyl_han_has_root(han) ? XYL_ROLE_RESULT : XYL_ROLE_SCRATCH};
     xyl_problem_t problem = {.coll = XYLEM_COLL_GATHER,
                              .root = han->leader,
                              .count = han->problem.count,
@@ -84,17 +85,14 @@ static void write_straight(const xyl_han_t *han, const void *arg,
 static xylem_status_t add_net(const xyl_han_t *han)
 {
     const xyl_han_stage_t stage = {
-        NET, han->seats.size == 1 ? XYL_ROLE_INPUT : XYL_ROLE_SCRATCH,
-        xyl_han_is_root(han) ? XYL_ROLE_RESULT : XYL_ROLE_NOTHING, 0, 0};
-    xylem_status_t status;
+        .number = NET,
+        .reads = han->seats.size == 1 ? XYL_ROLE_INPUT : XYL_ROLE_SCRATCH,
+        .writes = xyl_han_is_root(han) ? XYL_ROLE_RESULT : XYL_ROLE_NOTHING,
+        .is_apart = xyl_han_is_root(han)};
 
     if (xyl_han_tree_radix(han) != 0)
-        status = xyl_han_add_tree(han, &xyl_algorithm_gather_knomial, &stage);
-    else
-        status = xyl_han_add_written(han, write_straight, NULL, &stage);
-    if (status == XYLEM_OK && xyl_han_is_root(han))
-        xyl_han_unfeed(han);
-    return status;
+        return xyl_han_add_tree(han, &xyl_algorithm_gather_knomial, &stage);
+    return xyl_han_add_written(han, write_straight, NULL, &stage);
 }
 
 static xylem_status_t gather_add_stages(xyl_han_t *han)

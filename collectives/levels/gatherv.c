@@ -79,18 +79,19 @@ static void write_root(const xyl_han_t *han, const void *arg,
 
 static xylem_status_t add_root(const xyl_han_t *han)
 {
-    const xyl_han_stage_t node = {NODE, XYL_ROLE_INPUT, XYL_ROLE_RESULT, 0, 0};
-    const xyl_han_stage_t net = {NET, XYL_ROLE_INPUT, XYL_ROLE_RESULT, 0, 0};
+    const xyl_han_stage_t node = {
+        .number = NODE, .reads = XYL_ROLE_INPUT, .writes = XYL_ROLE_RESULT};
+    const xyl_han_stage_t net = {.number = NET,
+                                 .reads = XYL_ROLE_INPUT,
+                                 .writes = XYL_ROLE_RESULT,
+                                 .is_apart = 1};
     xylem_status_t status = XYLEM_OK;
 
     if (han->seats.size > 1)
         status = xyl_han_add_root_node(han, &node);
     if (status != XYLEM_OK || !xyl_han_is_root(han) || !xyl_han_is_in_net(han))
         return status;
-    status = xyl_han_add_written(han, write_root, NULL, &net);
-    if (status == XYLEM_OK)
-        xyl_han_unfeed(han);
-    return status;
+    return xyl_han_add_written(han, write_root, NULL, &net);
 }
 
 /* ---- on other nodes ---- */
@@ -106,7 +107,10 @@ static void write_straight(const xyl_han_t *han, const void *arg,
 
 static xylem_status_t add_straight(const xyl_han_t *han)
 {
-    const xyl_han_stage_t stage = {NET, XYL_ROLE_INPUT, XYL_ROLE_NOTHING, 0, 0};
+    const xyl_han_stage_t stage = {.number = NET,
+                                   .reads = XYL_ROLE_INPUT,
+                                   .writes = XYL_ROLE_NOTHING,
+                                   .is_apart = 1};
 
     return xyl_han_add_written(han, write_straight, NULL, &stage);
 }
@@ -148,21 +152,21 @@ static void trim_bundle(const void *arg, xyl_action_entry_t *actions)
 static xylem_status_t add_bundle(const xyl_han_t *han,
                                  const xyl_han_lengths_t *lengths)
 {
-    const xyl_han_stage_t stage = {NET, XYL_ROLE_NOTHING, XYL_ROLE_SCRATCH, 0,
-                                   0};
-    xylem_status_t status =
-        xyl_han_add_written(han, write_bundle, NULL, &stage);
+    const xyl_han_stage_t stage = {.number = NET,
+                                   .reads = XYL_ROLE_NOTHING,
+                                   .writes = XYL_ROLE_SCRATCH,
+                                   .trim = trim_bundle,
+                                   .trim_arg = lengths};
 
-    if (status == XYLEM_OK)
-        xyl_exchange_stage_trim(xyl_han_last_stage(han), trim_bundle, lengths);
-    return status;
+    return xyl_han_add_written(han, write_bundle, NULL, &stage);
 }
 
 static xylem_status_t add_levels(const xyl_han_t *han)
 {
     const xyl_han_stage_t node = {
-        NODE, XYL_ROLE_INPUT,
-        xyl_han_leads(han) ? XYL_ROLE_SCRATCH : XYL_ROLE_NOTHING, 0, 0};
+        .number = NODE,
+        .reads = XYL_ROLE_INPUT,
+        .writes = xyl_han_leads(han) ? XYL_ROLE_SCRATCH : XYL_ROLE_NOTHING};
     const xyl_han_lengths_t *lengths;
     xylem_status_t status;
 

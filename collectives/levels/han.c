@@ -71,59 +71,55 @@ static xyl_role_t result_of(const xyl_han_t *han)
 
 /* Through memory, or where that cannot be had along a tree. */
 static xylem_status_t add_within(xyl_han_t *han, xylem_coll_t coll,
-                                 int is_in_place)
+                                 const xyl_stage_spec_t *spec)
 {
     xyl_node_part_t part = {
         .coll = coll,
         .group = han->seats,
         .root = han->node_root,
-        .is_in_place = han->args->send == XYLEM_IN_PLACE || is_in_place,
+        .is_in_place =
+            han->args->send == XYLEM_IN_PLACE ||
+            (coll == XYLEM_COLL_REDUCE && spec->reads == result_of(han)),
         .roots_in_turn =
             han->choice->leaders >= han->seats.size && !is_at_root(han)};
     xyl_tree_spec_t tree = {han->seats, han->choice->node_tree, han->node_root,
                             0, NULL};
-    xylem_status_t status;
-    int is_added;
+    xyl_stage_t *stage;
+    xylem_status_t status =
+        xyl_node_part_add(han->operation, spec, &part, &stage);
 
-    status = xyl_node_part_add(han->operation, han->lane, &part, &is_added);
-    if (status != XYLEM_OK || is_added)
+    if (status != XYLEM_OK || stage != NULL)
         return status;
     return coll == XYLEM_COLL_BCAST
-               ? xyl_down_stage_add(han->operation, han->lane, tree)
-               : xyl_up_stage_add(han->operation, han->lane, tree);
+               ? xyl_down_stage_add(han->operation, spec, &tree, NULL)
+               : xyl_up_stage_add(han->operation, spec, &tree, NULL);
 }
 
 /* `reads`: this seat's contribution. */
 static xylem_status_t add_node_reduce(xyl_han_t *han, xyl_role_t reads)
 {
-    xylem_status_t status;
-
-    if (han->seats.size == 1)
-        return XYLEM_OK;
-    status = add_within(han, XYLEM_COLL_REDUCE, reads == result_of(han));
-    if (status != XYLEM_OK)
-        return status;
-    xyl_han_number_last(han, NODE_REDUCE);
-    xyl_han_last_stage(han)->reads = reads;
-    xyl_han_last_stage(han)->writes =
+    xyl_role_t writes =
         han->seats.rank == han->node_root ? result_of(han) : XYL_ROLE_NOTHING;
-    return XYLEM_OK;
+    const xyl_stage_spec_t spec = xyl_han_spec(han, NODE_REDUCE, reads, writes);
+
+    return han->seats.size == 1 ? XYLEM_OK
+                                : add_within(han, XYLEM_COLL_REDUCE, &spec);
 }
 
+/* From what the node's root has; the others wait for nothing of their own. */
 static xylem_status_t add_node_bcast(xyl_han_t *han)
 {
-    xylem_status_t status;
+    int is_root = han->seats.rank == han->node_root;
+    xyl_role_t message = han->is_private ? XYL_ROLE_SCRATCH : XYL_ROLE_RESULT;
+    xyl_stage_spec_t spec =
+        xyl_han_spec(han, NODE_BCAST, XYL_ROLE_INPUT, message);
 
-    if (han->seats.size == 1)
-        return XYLEM_OK;
-    status = add_within(han, XYLEM_COLL_BCAST, 0);
-    if (status != XYLEM_OK)
-        return status;
-    xyl_han_number_last(han, NODE_BCAST);
-    xyl_han_last_stage(han)->is_fed = han->seats.rank == han->node_root;
-    xyl_han_last_stage(han)->writes =
-        han->is_private ? XYL_ROLE_SCRATCH : XYL_ROLE_RESULT;
-    return XYLEM_OK;
+    if (!is_root) {
+        spec.after = NULL;
+        spec.takes_input = 0;
+    }
+    return han->seats.size == 1 ? XYLEM_OK
+                                : add_within(han, XYLEM_COLL_BCAST, &spec);
 }
 
 /* Below switches each level has a tree of the shape, so that a segment goes
@@ -145,39 +141,33 @@ static xyl_tree_spec_t net_tree(const xyl_han_t *han)
 /* `reads`: what the leader brings into the net. */
 static xylem_status_t add_net_up(xyl_han_t *han, xyl_role_t reads)
 {
-    xylem_status_t status;
+    xyl_role_t writes =
+        han->leaders.rank == han->net_root ? result_of(han) : XYL_ROLE_NOTHING;
+    const xyl_stage_spec_t spec = xyl_han_spec(han, NET_UP, reads, writes);
+    const xyl_tree_spec_t tree = net_tree(han);
 
-    if (!xyl_han_is_in_net(han))
-        return XYLEM_OK;
-    status = xyl_up_stage_add(han->operation, han->lane, net_tree(han));
-    if (status != XYLEM_OK)
-        return status;
-    xyl_han_number_last(han, NET_UP);
-    xyl_han_last_stage(han)->reads = reads;
-    if (han->leaders.rank == han->net_root)
-        xyl_han_last_stage(han)->writes = result_of(han);
-    return XYLEM_OK;
+    return xyl_han_is_in_net(han)
+               ? xyl_up_stage_add(han->operation, &spec, &tree, NULL)
+               : XYLEM_OK;
 }
 
 static xylem_status_t add_net_down(xyl_han_t *han)
 {
-    xylem_status_t status;
+    const xyl_stage_spec_t spec =
+        xyl_han_spec(han, NET_DOWN, XYL_ROLE_NOTHING,
+                     han->is_private ? XYL_ROLE_SCRATCH : XYL_ROLE_RESULT);
+    const xyl_tree_spec_t tree = net_tree(han);
 
-    if (!xyl_han_is_in_net(han))
-        return XYLEM_OK;
-    status = xyl_down_stage_add(han->operation, han->lane, net_tree(han));
-    if (status != XYLEM_OK)
-        return status;
-    xyl_han_number_last(han, NET_DOWN);
-    if (han->is_private)
-        xyl_han_last_stage(han)->writes = XYL_ROLE_SCRATCH;
-    return XYLEM_OK;
+    return xyl_han_is_in_net(han)
+               ? xyl_down_stage_add(han->operation, &spec, &tree, NULL)
+               : XYLEM_OK;
 }
 
 static xylem_status_t add_net_exchange(xyl_han_t *han, xyl_role_t reads)
 {
     const xyl_operation_t *operation = han->operation;
-    const xyl_han_stage_t stage = {NET_UP, reads, result_of(han), 0, 0};
+    const xyl_han_stage_t stage = {
+        .number = NET_UP, .reads = reads, .writes = result_of(han)};
     const xyl_problem_t problem = {
         .coll = XYLEM_COLL_ALLREDUCE,
         .count = xyl_operation_lane_bytes(operation, han->lane) /
@@ -241,63 +231,57 @@ static uint64_t wait_ns(const xyl_han_t *han)
     return (us < UINT32_MAX ? us : UINT32_MAX) * 1000;
 }
 
+/* `node`: the node's stage, with elections; NULL: who should lead does. */
 static xylem_status_t add_relay(xyl_han_t *han, uint32_t place,
                                 xyl_stage_t *node)
 {
-    const xyl_relay_spec_t spec = {.tree = net_tree(han),
-                                   .levels = han->levels,
-                                   .seat = han->seats.rank,
-                                   .place = place,
-                                   .node = node,
-                                   .wait_ns = wait_ns(han)};
-    xylem_status_t status;
+    const xyl_relay_spec_t relay = {.tree = net_tree(han),
+                                    .levels = han->levels,
+                                    .seat = han->seats.rank,
+                                    .place = place,
+                                    .node = node,
+                                    .wait_ns = wait_ns(han)};
+    xyl_stage_spec_t spec =
+        xyl_han_spec(han, NET_UP, XYL_ROLE_NOTHING, XYL_ROLE_RESULT);
 
-    if (place >= XYL_RELAY_SEATS)
-        return XYLEM_OK;
-    status = xyl_relay_stage_add(han->operation, han->lane, &spec);
-    if (status == XYLEM_OK)
-        xyl_han_last_stage(han)->sequence_at =
-            han->lane * XYL_HAN_STAGES + NET_UP;
-    return status;
+    spec.sequences_max = 2; /* NET_DOWN has none */
+    spec.supplies = is_at_root(han) ? NULL : node;
+    return place < XYL_RELAY_SEATS
+               ? xyl_relay_stage_add(han->operation, &spec, &relay)
+               : XYLEM_OK;
 }
 
 /* Through memory, behind which any seat may lead. */
 static xylem_status_t add_node_relayed(xyl_han_t *han, uint32_t place,
-                                       int *is_added)
+                                       xyl_stage_t **node_out)
 {
     const xyl_node_part_t part = {.coll = XYLEM_COLL_BCAST,
                                   .group = han->seats,
                                   .root = han->node_root,
                                   .from_any = 1,
                                   .elects = place < XYL_RELAY_SEATS};
-    xylem_status_t status;
+    const xyl_stage_spec_t spec =
+        xyl_han_spec(han, NODE_BCAST, XYL_ROLE_INPUT, XYL_ROLE_RESULT);
 
-    *is_added = 0;
-    if (han->seats.size == 1)
-        return XYLEM_OK;
-    status = xyl_node_part_add(han->operation, han->lane, &part, is_added);
-    if (status != XYLEM_OK || !*is_added)
-        return status;
-    xyl_han_number_last(han, NODE_BCAST);
-    if (!is_at_root(han))
-        xyl_han_last_stage(han)->is_fed = part.elects;
-    return XYLEM_OK;
+    *node_out = NULL;
+    return han->seats.size == 1
+               ? XYLEM_OK
+               : xyl_node_part_add(han->operation, &spec, &part, node_out);
 }
 
 /* Where memory is not shared, who should lead does. */
 static xylem_status_t add_bcast_relayed(xyl_han_t *han)
 {
     uint32_t place = place_of(han);
-    int is_added, comes_first = place == 0 && !is_at_root(han);
-    xylem_status_t status = add_node_relayed(han, place, &is_added);
+    int comes_first = place == 0 && !is_at_root(han);
+    xyl_stage_t *node;
+    xylem_status_t status = add_node_relayed(han, place, &node);
 
-    if (status != XYLEM_OK || is_added)
-        return status == XYLEM_OK
-                   ? add_relay(han, place, xyl_han_last_stage(han))
-                   : status;
-    if (is_empty(han))
+    if (status == XYLEM_OK && node != NULL)
+        return add_relay(han, place, node);
+    if (status == XYLEM_OK && is_empty(han))
         return add_bcast_plain(han);
-    if (comes_first)
+    if (status == XYLEM_OK && comes_first)
         status = add_relay(han, place, NULL);
     if (status == XYLEM_OK)
         status = add_node_bcast(han);

@@ -164,21 +164,28 @@ xylem_status_t xyl_han_make_store(const xyl_han_t *han)
 
 /* ---- stages ---- */
 
-void xyl_han_number_last(const xyl_han_t *han, uint32_t number)
+xyl_stage_spec_t xyl_han_spec(const xyl_han_t *han, uint32_t number,
+                              xyl_role_t reads, xyl_role_t writes)
 {
-    xyl_stage_t *stage = xyl_han_last_stage(han);
+    xyl_stage_spec_t spec =
+        xyl_stage_behind(han->operation, han->lane, reads, writes);
 
-    assert(number < XYL_HAN_STAGES && stage->sequences <= han->sequences);
-    stage->sequence_at = (han->lane * XYL_HAN_STAGES + number) * han->sequences;
+    assert(number < XYL_HAN_STAGES);
+    spec.is_numbered = 1;
+    spec.sequence_at = (han->lane * XYL_HAN_STAGES + number) * han->sequences;
+    spec.sequences_max = han->sequences;
+    return spec;
 }
 
-static void describe_last(const xyl_han_t *han, const xyl_han_stage_t *what)
+static xyl_stage_spec_t spec_of(const xyl_han_t *han,
+                                const xyl_han_stage_t *stage)
 {
-    xyl_stage_t *stage = xyl_han_last_stage(han);
+    xyl_stage_spec_t spec =
+        xyl_han_spec(han, stage->number, stage->reads, stage->writes);
 
-    xyl_han_number_last(han, what->number);
-    stage->reads = what->reads;
-    stage->writes = what->writes;
+    if (stage->is_apart && han->operation->on_segment == NULL)
+        spec.after = NULL;
+    return spec;
 }
 
 static const xyl_layout_t *layout_of(const xyl_han_t *han, xyl_role_t role)
@@ -190,12 +197,11 @@ static const xyl_layout_t *layout_of(const xyl_han_t *han, xyl_role_t role)
     return NULL;
 }
 
-void xyl_han_unfeed(const xyl_han_t *han)
+static xyl_layouts_t layouts_of(const xyl_han_t *han,
+                                const xyl_han_stage_t *stage)
 {
-    const xyl_operation_t *operation = han->operation;
-
-    if (xyl_han_last_stage(han) != operation->lane[0])
-        xyl_han_last_stage(han)->is_fed = operation->on_segment != NULL;
+    return (xyl_layouts_t){layout_of(han, stage->reads),
+                           layout_of(han, stage->writes)};
 }
 
 static xylem_status_t add_schedule(const xyl_han_t *han,
@@ -203,20 +209,19 @@ static xylem_status_t add_schedule(const xyl_han_t *han,
                                    xyl_schedule_t *schedule,
                                    const xyl_han_stage_t *stage)
 {
+    const xyl_layouts_t layouts = layouts_of(han, stage);
+    xyl_stage_spec_t spec = spec_of(han, stage);
     xylem_status_t status = xyl_schedule_status(schedule);
+    xyl_stage_t *added;
 
+    spec.group = *group;
     xyl_schedule_shift(schedule, stage->send_at, stage->recv_at);
     if (status == XYLEM_OK)
-        status = xyl_exchange_stage_add(han->operation, han->lane, schedule);
-    if (status == XYLEM_OK)
-        status = xyl_exchange_stage_layouts(xyl_han_last_stage(han),
-                                            layout_of(han, stage->reads),
-                                            layout_of(han, stage->writes));
-    if (status != XYLEM_OK)
-        return status;
-    xyl_han_last_stage(han)->group = *group;
-    describe_last(han, stage);
-    return XYLEM_OK;
+        status = xyl_exchange_stage_add(han->operation, &spec, schedule,
+                                        &layouts, &added);
+    if (status == XYLEM_OK && stage->trim != NULL)
+        xyl_exchange_stage_trim(added, stage->trim, stage->trim_arg);
+    return status;
 }
 
 xylem_status_t xyl_han_add_written(const xyl_han_t *han, xyl_han_write_fn write,
@@ -293,19 +298,14 @@ xylem_status_t xyl_han_add_program(const xyl_han_t *han,
                                    xyl_node_program_t *program,
                                    const xyl_han_stage_t *stage)
 {
-    xylem_status_t status;
+    const xyl_layouts_t layouts = layouts_of(han, stage);
+    const xyl_stage_spec_t spec = spec_of(han, stage);
+    xyl_stage_t *added;
 
     xyl_node_program_shift(program, stage->send_at * program->element_bytes,
                            stage->recv_at * program->element_bytes);
-    status =
-        xyl_node_level_add(han->operation, han->lane, &han->seats, program);
-    if (status != XYLEM_OK)
-        return status;
-    xyl_node_stage_layouts(xyl_han_last_stage(han),
-                           layout_of(han, stage->reads),
-                           layout_of(han, stage->writes));
-    describe_last(han, stage);
-    return XYLEM_OK;
+    return xyl_node_level_add(han->operation, &spec, &han->seats, program,
+                              &layouts, &added);
 }
 
 /* ---- within a node ---- */

@@ -11,6 +11,7 @@
 #include "collectives/levels/team_levels.h"
 #include "collectives/node/program.h"
 #include "collectives/schedules/exchange.h"
+#include "collectives/stages/exchange_stage.h"
 
 /* What is being composed, on this rank. */
 typedef struct xyl_han {
@@ -112,19 +113,20 @@ xylem_status_t xyl_han_make_store(const xyl_han_t *han);
  * below: */
 enum { XYL_HAN_STAGES = 4 };
 
-/* What was added last. */
-static inline xyl_stage_t *xyl_han_last_stage(const xyl_han_t *han)
-{
-    return han->operation->stage[han->operation->stages - 1];
-}
-
-void xyl_han_number_last(const xyl_han_t *han, uint32_t number);
-
 typedef struct xyl_han_stage {
     uint32_t number;
     xyl_role_t reads, writes;  /* what is called SEND, and RECV */
     uint64_t send_at, recv_at; /* where these begin; in elements */
+    /* It does not wait for the stage before; but where the user hears of what
+     * is there, that is all, and it does. */
+    int is_apart;
+    xyl_exchange_trim_fn trim; /* of a schedule; NULL: it is as written */
+    const void *trim_arg;
 } xyl_han_stage_t;
+
+/* Of the lane, behind what there is. */
+xyl_stage_spec_t xyl_han_spec(const xyl_han_t *han, uint32_t number,
+                              xyl_role_t reads, xyl_role_t writes);
 
 /* A collective among the seats, through memory or, where that cannot be had,
  * over the net. `problem` needs all but who takes part and what is the node's;
@@ -162,9 +164,5 @@ xylem_status_t xyl_han_add_flat(const xyl_han_t *han,
                                 const xyl_algorithm_t *algorithm,
                                 const xyl_problem_t *problem,
                                 const xyl_han_stage_t *stage);
-
-/* What was added last does not wait for the stage before; but where the user
- * hears of what is there, that is all, and it does. */
-void xyl_han_unfeed(const xyl_han_t *han);
 
 #endif

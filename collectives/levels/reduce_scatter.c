@@ -80,8 +80,9 @@ static xylem_status_t add_reduce(const combining_t *c)
 {
     const xyl_han_t *han = c->han;
     const xyl_han_stage_t stage = {
-        REDUCE, XYL_ROLE_INPUT,
-        xyl_han_leads(han) ? XYL_ROLE_SCRATCH : XYL_ROLE_NOTHING, 0, 0};
+        .number = REDUCE,
+        .reads = XYL_ROLE_INPUT,
+        .writes = xyl_han_leads(han) ? XYL_ROLE_SCRATCH : XYL_ROLE_NOTHING};
     const xyl_problem_t problem = {
         .coll = XYLEM_COLL_REDUCE,
         .root = han->leader,
@@ -113,9 +114,10 @@ static void write_sort(const xyl_han_t *han, const void *arg,
 
 static xylem_status_t add_sort(const combining_t *c)
 {
-    const xyl_han_stage_t stage = {
-        SORT, is_alone(c) ? XYL_ROLE_INPUT : XYL_ROLE_SCRATCH, XYL_ROLE_SPARE,
-        0, 0};
+    const xyl_han_stage_t stage = {.number = SORT,
+                                   .reads = is_alone(c) ? XYL_ROLE_INPUT
+                                                        : XYL_ROLE_SCRATCH,
+                                   .writes = XYL_ROLE_SPARE};
 
     return xyl_han_add_written(c->han, write_sort, c, &stage);
 }
@@ -123,7 +125,8 @@ static xylem_status_t add_sort(const combining_t *c)
 static xylem_status_t add_net(const combining_t *c)
 {
     const xyl_han_t *han = c->han;
-    const xyl_han_stage_t stage = {NET, c->vector, c->result, 0, 0};
+    const xyl_han_stage_t stage = {
+        .number = NET, .reads = c->vector, .writes = c->result};
     uint64_t bytes = c->total * han->problem.element_bytes;
     xyl_problem_t problem = {.coll = XYLEM_COLL_REDUCE_SCATTER,
                              .count = c->nodes.counts[han->levels->node],
@@ -144,7 +147,8 @@ static xylem_status_t add_net(const combining_t *c)
 static xylem_status_t add_scatter(const combining_t *c)
 {
     const xyl_han_t *han = c->han;
-    const xyl_han_stage_t stage = {SCATTER, c->result, XYL_ROLE_RESULT, 0, 0};
+    const xyl_han_stage_t stage = {
+        .number = SCATTER, .reads = c->result, .writes = XYL_ROLE_RESULT};
     uint64_t *blocks = xyl_han_array(han, han->seats.size);
     uint64_t *block_at = xyl_han_array(han, han->seats.size);
     const xyl_problem_t problem = {.coll = XYLEM_COLL_SCATTER,

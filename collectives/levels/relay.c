@@ -174,7 +174,6 @@ static void segment_received(xyl_event_t *event)
 {
     xyl_slot_t *slot = xyl_slot_of(event);
     relay_t *relay = self(slot->edge->stage);
-    xyl_stage_t *node = relay->spec.node;
     uint64_t index = slot->index;
 
     if (!xyl_stage_arrived(&relay->stage, event))
@@ -182,8 +181,8 @@ static void segment_received(xyl_event_t *event)
     xyl_edge_finish(&relay->edges.parent, index);
     receive(relay);
     take(relay, index);
-    if (node != NULL)
-        node->ops->segment_ready(node, index); /* which emits it to this one */
+    if (relay->stage.supplies != NULL)
+        xyl_stage_supply(&relay->stage, index); /* and it comes from there */
     else
         relay_segment_ready(&relay->stage, index);
 }
@@ -209,8 +208,11 @@ static void segment_sent(xyl_event_t *event)
 
 static void word_expect(word_t *word, uint32_t from)
 {
-    xyl_stage_message_t message = {from, WORD_LABEL, &word->rank,
-                                   sizeof word->rank, &word->event};
+    xyl_stage_message_t message = {.peer = from,
+                                   .label = WORD_LABEL,
+                                   .buf = &word->rank,
+                                   .bytes = sizeof word->rank,
+                                   .event = &word->event};
 
     word->is_expected = 1;
     xyl_stage_post_recv(&word->relay->stage, &message);
@@ -227,8 +229,12 @@ static void word_cancel(word_t *word)
 static void word_say(told_t *told, uint32_t to)
 {
     relay_t *relay = told->relay;
-    xyl_stage_message_t message = {to, WORD_LABEL, &relay->own_word,
-                                   sizeof relay->own_word, &told->event};
+    xyl_stage_message_t message = {.peer = to,
+                                   .self = relay->edges.parent.self,
+                                   .label = WORD_LABEL,
+                                   .buf = &relay->own_word,
+                                   .bytes = sizeof relay->own_word,
+                                   .event = &told->event};
 
     xyl_stage_post_send(&relay->stage, &message);
 }
@@ -409,7 +415,8 @@ static xylem_status_t allocate(relay_t *relay)
     return XYLEM_OK;
 }
 
-xylem_status_t xyl_relay_stage_add(xyl_operation_t *operation, uint32_t lane,
+xylem_status_t xyl_relay_stage_add(xyl_operation_t *operation,
+                                   const xyl_stage_spec_t *stage,
                                    const xyl_relay_spec_t *spec)
 {
     xyl_tree_edges_params_t params = {
@@ -420,15 +427,13 @@ xylem_status_t xyl_relay_stage_add(xyl_operation_t *operation, uint32_t lane,
         .child_handle = segment_sent,
     };
     relay_t *relay = (relay_t *)(void *)xyl_operation_add_stage(
-        operation, lane, &relay_ops, sizeof *relay);
+        operation, stage, &relay_ops, sizeof *relay, 2);
     const xyl_node_election_t election = {opened, decided, relay};
     xylem_status_t status;
 
     if (relay == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
     assert(relay->stage.count != 0);
-    relay->stage.sequences = 2;
-    relay->stage.writes = XYL_ROLE_RESULT;
     relay->spec = *spec;
     status = xyl_tree_edges_init(&relay->edges, &relay->stage, &params);
     if (status == XYLEM_OK)
@@ -436,8 +441,6 @@ xylem_status_t xyl_relay_stage_add(xyl_operation_t *operation, uint32_t lane,
     if (status != XYLEM_OK)
         return status;
     relay->own_word = operation->request.team->rank;
-    relay->stage.speaks_for =
-        xyl_group_rank(&spec->tree.group, spec->tree.group.rank);
     children_find(relay);
     events_init(relay);
     if (spec->node != NULL)

@@ -41,11 +41,13 @@ typedef struct xyl_relay_spec {
     uint64_t wait_ns;  /* for each that comes before */
 } xyl_relay_spec_t;
 
-/* Adds the stage on a rank that may lead; for lanes that carry something. It
+/* Adds the stage on a rank that may lead; `stage` says which stage of
+ * the node takes what comes from the net; for lanes that carry something. It
  * takes two numbers for its messages. At the root its input is segment_ready;
  * elsewhere the net, or what the node's stage emits. The message is what it
  * writes. */
-xylem_status_t xyl_relay_stage_add(xyl_operation_t *operation, uint32_t lane,
+xylem_status_t xyl_relay_stage_add(xyl_operation_t *operation,
+                                   const xyl_stage_spec_t *stage,
                                    const xyl_relay_spec_t *spec);
 
 #endif

@@ -26,7 +26,8 @@ static int is_scan(const xyl_han_t *han)
 
 static xylem_status_t add_node(const xyl_han_t *han)
 {
-    const xyl_han_stage_t stage = {NODE, XYL_ROLE_INPUT, XYL_ROLE_RESULT, 0, 0};
+    const xyl_han_stage_t stage = {
+        .number = NODE, .reads = XYL_ROLE_INPUT, .writes = XYL_ROLE_RESULT};
     const xyl_problem_t problem = {.coll = han->args->coll,
                                    .count = han->problem.count,
                                    .element_bytes = han->problem.element_bytes,
@@ -47,7 +48,7 @@ static void write_copy(const xyl_han_t *han, const void *arg,
 static xylem_status_t add_copy(const xyl_han_t *han, xyl_role_t from,
                                xyl_role_t to)
 {
-    const xyl_han_stage_t stage = {NODE, from, to, 0, 0};
+    const xyl_han_stage_t stage = {.number = NODE, .reads = from, .writes = to};
 
     return xyl_han_add_written(han, write_copy, NULL, &stage);
 }
@@ -66,7 +67,8 @@ static void write_combine(const xyl_han_t *han, const void *arg,
 static xylem_status_t add_combine(const xyl_han_t *han, xyl_role_t before,
                                   xyl_role_t sum)
 {
-    const xyl_han_stage_t stage = {NODE, before, sum, 0, 0};
+    const xyl_han_stage_t stage = {
+        .number = NODE, .reads = before, .writes = sum};
 
     return xyl_han_add_written(han, write_combine, NULL, &stage);
 }
@@ -84,7 +86,8 @@ static int keeps_own(const xyl_han_t *han)
 
 static xylem_status_t add_net(const xyl_han_t *han)
 {
-    xyl_han_stage_t stage = {NET, XYL_ROLE_INPUT, XYL_ROLE_SCRATCH, 0, 0};
+    xyl_han_stage_t stage = {
+        .number = NET, .reads = XYL_ROLE_INPUT, .writes = XYL_ROLE_SCRATCH};
     xyl_problem_t problem = han->problem;
 
     if (!is_alone(han))
@@ -97,8 +100,8 @@ static xylem_status_t add_net(const xyl_han_t *han)
 
 static xylem_status_t add_bcast(const xyl_han_t *han)
 {
-    const xyl_han_stage_t stage = {BCAST, XYL_ROLE_NOTHING, XYL_ROLE_SCRATCH, 0,
-                                   0};
+    const xyl_han_stage_t stage = {
+        .number = BCAST, .reads = XYL_ROLE_NOTHING, .writes = XYL_ROLE_SCRATCH};
     const xyl_problem_t problem = {.coll = XYLEM_COLL_BCAST,
                                    .root = han->leader,
                                    .count = han->problem.count,

@@ -68,8 +68,9 @@ static void write_straight(const xyl_han_t *han, const void *arg,
 static xylem_status_t add_net(const xyl_han_t *han)
 {
     const xyl_han_stage_t stage = {
-        NET, xyl_han_is_root(han) ? XYL_ROLE_INPUT : XYL_ROLE_NOTHING,
-        han->seats.size == 1 ? XYL_ROLE_RESULT : XYL_ROLE_SCRATCH, 0, 0};
+        .number = NET,
+        .reads = xyl_han_is_root(han) ? XYL_ROLE_INPUT : XYL_ROLE_NOTHING,
+        .writes = han->seats.size == 1 ? XYL_ROLE_RESULT : XYL_ROLE_SCRATCH};
 
     if (xyl_han_tree_radix(han) != 0)
         return xyl_han_add_tree(han, &xyl_algorithm_scatter_knomial, &stage);
@@ -81,8 +82,10 @@ static xylem_status_t add_net(const xyl_han_t *han)
 static xylem_status_t add_node(const xyl_han_t *han)
 {
     const xyl_han_stage_t stage = {
-        NODE, xyl_han_has_root(han) ? XYL_ROLE_INPUT : XYL_ROLE_SCRATCH,
-        XYL_ROLE_RESULT, 0, 0};
+        .number = NODE,
+        .reads = xyl_han_has_root(han) ? XYL_ROLE_INPUT : XYL_ROLE_SCRATCH,
+        .writes = XYL_ROLE_RESULT,
+        .is_apart = xyl_han_is_root(han)};
     xyl_problem_t problem = {.coll = XYLEM_COLL_SCATTER,
                              .root = han->leader,
                              .count = han->problem.count,
@@ -90,16 +93,12 @@ static xylem_status_t add_node(const xyl_han_t *han)
                              .is_in_place = xyl_han_is_root(han) &&
                                             han->problem.is_in_place};
     uint64_t *places = xyl_han_places(han);
-    xylem_status_t status;
 
     if (places == NULL)
         return XYLEM_ERR_NO_MEMORY;
     if (xyl_han_has_root(han))
         problem.send_displs = places;
-    status = xyl_han_add_node(han, &problem, &stage);
-    if (status == XYLEM_OK && xyl_han_is_root(han) && han->levels->nodes > 1)
-        xyl_han_unfeed(han);
-    return status;
+    return xyl_han_add_node(han, &problem, &stage);
 }
 
 static xylem_status_t scatter_add_stages(xyl_han_t *han)

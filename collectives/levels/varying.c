@@ -190,7 +190,8 @@ xylem_status_t xyl_han_add_telling(const xyl_han_t *han,
 static xylem_status_t add_flat(const xyl_han_t *han,
                                const xyl_algorithm_t *algorithm)
 {
-    const xyl_han_stage_t stage = {0, XYL_ROLE_INPUT, XYL_ROLE_RESULT, 0, 0};
+    const xyl_han_stage_t stage = {.reads = XYL_ROLE_INPUT,
+                                   .writes = XYL_ROLE_RESULT};
 
     return xyl_han_add_flat(han, algorithm, &han->problem, &stage);
 }
@@ -204,10 +205,7 @@ static xylem_status_t add_others(const xyl_han_t *han,
         status = way->add_levels(han);
     if (status != XYLEM_OK || xyl_han_own_straight(han) == 0)
         return status;
-    status = way->add_straight(han);
-    if (status == XYLEM_OK)
-        xyl_han_unfeed(han);
-    return status;
+    return way->add_straight(han);
 }
 
 xylem_status_t xyl_han_add_varying(xyl_han_t *han, const xyl_han_varying_t *way)

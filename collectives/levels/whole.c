@@ -23,8 +23,8 @@ static void set_frame(xyl_han_t *han)
 
     han->sequences = sequences_of(operation->request.team);
     operation->sequences = XYL_HAN_STAGES * han->sequences;
-    operation->moves_at_once = 1;
-    operation->has_input = 1; /* all start when they are told to */
+    operation->stage_segments = 1; /* there may be nothing in it */
+    operation->has_input = 1;      /* all start when they are told to */
     if (operation->segments == 0)
         operation->on_segment = NULL;
 }

@@ -219,7 +219,10 @@ static xylem_status_t operation_make(const xyl_call_t *call,
                                      xyl_operation_t **operation_out)
 {
     const xyl_group_t seats = {call->team->size, call->team->rank, NULL};
+    const xyl_layouts_t layouts = {call->sides.send, call->sides.recv};
+    xyl_stage_spec_t spec;
     xyl_board_t *board;
+    xyl_stage_t *stage;
     xylem_status_t status = board_of(call->team, &seats, &board);
 
     if (status == XYLEM_OK)
@@ -228,7 +231,9 @@ static xylem_status_t operation_make(const xyl_call_t *call,
             program->segments == 0 ? 0 : program->segment_bytes, operation_out);
     if (status != XYLEM_OK)
         return status;
-    status = xyl_node_stage_add(*operation_out, 0, board, program);
+    spec = xyl_stage_behind(*operation_out, 0, XYL_ROLE_INPUT, XYL_ROLE_RESULT);
+    status = xyl_node_stage_add(*operation_out, &spec, board, program, &layouts,
+                                &stage);
     if (status != XYLEM_OK)
         xyl_request_discard(&(*operation_out)->request);
     return status;
@@ -249,12 +254,9 @@ xylem_status_t xyl_node_create(const xyl_call_t *call,
     if (status == XYLEM_OK)
         status = operation_make(call, &program, operation_out);
     xyl_node_program_fini(&program);
-    if (status != XYLEM_OK)
-        return status;
-    xyl_collective_of(*operation_out)->combiner = call->combiner;
-    xyl_node_stage_layouts((*operation_out)->lane[0], call->sides.send,
-                           call->sides.recv);
-    return XYLEM_OK;
+    if (status == XYLEM_OK)
+        xyl_collective_of(*operation_out)->combiner = call->combiner;
+    return status;
 }
 
 /* ---- a level of several ---- */
@@ -291,26 +293,29 @@ static xylem_status_t part_write(const xyl_operation_t *operation,
     return XYLEM_OK;
 }
 
-xylem_status_t xyl_node_part_add(xyl_operation_t *operation, uint32_t lane,
-                                 const xyl_node_part_t *part, int *is_added)
+xylem_status_t xyl_node_part_add(xyl_operation_t *operation,
+                                 const xyl_stage_spec_t *spec,
+                                 const xyl_node_part_t *part,
+                                 xyl_stage_t **stage_out)
 {
+    static const xyl_layouts_t plain;
     xylem_team_t *team = operation->request.team;
     xyl_node_program_t program;
     xyl_board_t *board = NULL;
     xylem_status_t status;
 
-    *is_added = 0;
+    *stage_out = NULL;
     if (team->context->shm == NULL ||
         !has_room(team->context, part->group.size,
                   xyl_collective_of(operation)->element_bytes))
         return XYLEM_OK;
     xyl_node_program_init(&program);
-    status = part_write(operation, lane, part, &program);
-    *is_added = program.segments != 0;
-    if (status == XYLEM_OK && *is_added)
+    status = part_write(operation, spec->lane, part, &program);
+    if (status == XYLEM_OK && program.segments != 0)
         status = board_of(team, &part->group, &board);
-    if (status == XYLEM_OK && *is_added)
-        status = xyl_node_stage_add(operation, lane, board, &program);
+    if (status == XYLEM_OK && program.segments != 0)
+        status = xyl_node_stage_add(operation, spec, board, &program, &plain,
+                                    stage_out);
     xyl_node_program_fini(&program);
     return status;
 }
@@ -343,9 +348,10 @@ xylem_status_t xyl_node_level_write(xylem_team_t *team,
     return write_for(team, seats, &whole, program);
 }
 
-xylem_status_t xyl_node_level_add(xyl_operation_t *operation, uint32_t lane,
-                                  const xyl_group_t *seats,
-                                  xyl_node_program_t *program)
+xylem_status_t
+xyl_node_level_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
+                   const xyl_group_t *seats, xyl_node_program_t *program,
+                   const xyl_layouts_t *layouts, xyl_stage_t **stage_out)
 {
     xyl_board_t *board;
     xylem_status_t status = board_of(operation->request.team, seats, &board);
@@ -353,5 +359,6 @@ xylem_status_t xyl_node_level_add(xyl_operation_t *operation, uint32_t lane,
     if (status != XYLEM_OK)
         return status;
     program->segments = 0; /* none comes or goes singly */
-    return xyl_node_stage_add(operation, lane, board, program);
+    return xyl_node_stage_add(operation, spec, board, program, layouts,
+                              stage_out);
 }

@@ -28,10 +28,12 @@ typedef struct xyl_node_part {
 } xyl_node_part_t;
 
 /* Adds a stage with the operation's segments to a lane of consecutive ones.
- * *is_added 0: memory is not shared, or has no room for such segments; alike on
- * all ranks of the node. */
-xylem_status_t xyl_node_part_add(xyl_operation_t *operation, uint32_t lane,
-                                 const xyl_node_part_t *part, int *is_added);
+ * *stage_out NULL: memory is not shared, or has no room for such segments;
+ * alike on all ranks of the node. */
+xylem_status_t xyl_node_part_add(xyl_operation_t *operation,
+                                 const xyl_stage_spec_t *spec,
+                                 const xyl_node_part_t *part,
+                                 xyl_stage_t **stage_out);
 
 /* Whole collectives within a node, as levels of several: their stages wait for
  * all of their input, and emit once, at the end. */
@@ -50,9 +52,10 @@ xylem_status_t xyl_node_level_write(xylem_team_t *team,
                                     const xyl_group_t *seats,
                                     const xyl_problem_t *problem,
                                     xyl_node_program_t *program);
-xylem_status_t xyl_node_level_add(xyl_operation_t *operation, uint32_t lane,
-                                  const xyl_group_t *seats,
-                                  xyl_node_program_t *program);
+xylem_status_t
+xyl_node_level_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
+                   const xyl_group_t *seats, xyl_node_program_t *program,
+                   const xyl_layouts_t *layouts, xyl_stage_t **stage_out);
 
 /* The state of a context: the progressing thread's, but for what was left. */
 typedef struct xyl_node_context {

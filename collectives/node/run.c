@@ -31,7 +31,7 @@ static int has_counts(const xyl_node_stage_t *node,
 static int has_segment(const xyl_node_stage_t *node, uint64_t index)
 {
     return node->program.segments == 0 ||
-           (node->stage.is_fed && node->input_left == 0) ||
+           (node->stage.inputs != 0 && node->input_left == 0) ||
            index >= node->stage.count || xyl_bits_test(node->input, index);
 }
 

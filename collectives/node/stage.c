@@ -243,7 +243,7 @@ static void node_start(xyl_stage_t *stage)
     if (program->segments != 0)
         memset(node->input, 0,
                xyl_bits_words(stage->count) * sizeof *node->input);
-    node->input_left = stage->is_fed ? stage->count : 0;
+    node->input_left = stage->inputs;
     node->has_input = node->input_left == 0 || program->segments != 0;
     list_add(node);
     stage->operation->request.context->engine.polled +=
@@ -398,20 +398,21 @@ static xylem_status_t add_works(xyl_node_stage_t *node)
     return status;
 }
 
-xylem_status_t xyl_node_stage_add(xyl_operation_t *operation, uint32_t lane,
-                                  xyl_board_t *board,
-                                  const xyl_node_program_t *program)
+xylem_status_t
+xyl_node_stage_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
+                   xyl_board_t *board, const xyl_node_program_t *program,
+                   const xyl_layouts_t *layouts, xyl_stage_t **stage_out)
 {
     xyl_node_stage_t *node =
         (xyl_node_stage_t *)(void *)xyl_operation_add_stage(
-            operation, lane, &node_ops, sizeof *node);
+            operation, spec, &node_ops, sizeof *node, 0 /* no messages */);
 
     assert(xyl_node_program_status(program) == XYLEM_OK);
     if (node == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
-    node->stage.reads = XYL_ROLE_INPUT;
-    node->stage.writes = XYL_ROLE_RESULT;
-    node->stage.sequences = 0; /* it sends no messages */
+    *stage_out = &node->stage;
+    node->buffers.layout[XYL_BUFFER_SEND] = layouts->send;
+    node->buffers.layout[XYL_BUFFER_RECV] = layouts->recv;
     node->board = board;
     node->moved = &xyl_node_of_context(operation->request.context)->moved;
     node->program = *program;
@@ -428,11 +429,4 @@ xylem_status_t xyl_node_stage_add(xyl_operation_t *operation, uint32_t lane,
                program->strands * sizeof *program->strand_ends);
     xyl_node_share_plan(node);
     return add_works(node);
-}
-
-void xyl_node_stage_layouts(xyl_stage_t *stage, const xyl_layout_t *send,
-                            const xyl_layout_t *recv)
-{
-    self(stage)->buffers.layout[XYL_BUFFER_SEND] = send;
-    self(stage)->buffers.layout[XYL_BUFFER_RECV] = recv;
 }

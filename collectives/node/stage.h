@@ -8,14 +8,11 @@
 #include "collectives/stages/collective.h"
 
 /* Adds a stage that runs `program` (copied). The board outlives it. It reads
- * what programs call SEND, and writes RECV. */
-xylem_status_t xyl_node_stage_add(xyl_operation_t *operation, uint32_t lane,
-                                  xyl_board_t *board,
-                                  const xyl_node_program_t *program);
-
-/* As of an exchange stage. */
-void xyl_node_stage_layouts(xyl_stage_t *stage, const xyl_layout_t *send,
-                            const xyl_layout_t *recv);
+ * what programs call SEND, and writes RECV; layouts as of an exchange stage. */
+xylem_status_t
+xyl_node_stage_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
+                   xyl_board_t *board, const xyl_node_program_t *program,
+                   const xyl_layouts_t *layouts, xyl_stage_t **stage_out);
 
 /* Of a stage with elections (XYL_STEP_ELECT): by the seats that wait for these.
  * `opened` is called when claims may be made, `decided` when one has been; both

@@ -23,17 +23,19 @@ static xylem_status_t add_stage(xyl_operation_t *operation,
                                 const xyl_algorithm_t *algorithm,
                                 const xyl_problem_t *problem)
 {
+    const xyl_layouts_t layouts = {call->sides.send, call->sides.recv};
+    const xyl_stage_spec_t spec =
+        xyl_stage_behind(operation, 0, XYL_ROLE_INPUT, XYL_ROLE_RESULT);
     xyl_schedule_t schedule;
+    xyl_stage_t *stage;
     xylem_status_t status;
 
     xyl_schedule_init(&schedule, problem->element_bytes);
     algorithm->write(problem, &schedule);
     status = xyl_schedule_status(&schedule);
     if (status == XYLEM_OK)
-        status = xyl_exchange_stage_add(operation, 0, &schedule);
-    if (status == XYLEM_OK)
-        status = xyl_exchange_stage_layouts(operation->lane[0],
-                                            call->sides.send, call->sides.recv);
+        status = xyl_exchange_stage_add(operation, &spec, &schedule, &layouts,
+                                        &stage);
     xyl_schedule_fini(&schedule);
     return status;
 }

@@ -138,22 +138,26 @@ static const xyl_stage_ops_t down_ops = {
     .bind = down_bind,
 };
 
-xylem_status_t xyl_down_stage_add(xyl_operation_t *operation, uint32_t lane,
-                                  xyl_tree_spec_t tree)
+xylem_status_t xyl_down_stage_add(xyl_operation_t *operation,
+                                  const xyl_stage_spec_t *spec,
+                                  const xyl_tree_spec_t *tree,
+                                  xyl_stage_t **stage_out)
 {
+    const xyl_plan_t *plan = &xyl_collective_of(operation)->plan;
     xyl_tree_edges_params_t params = {
-        .tree = tree,
-        .parent_limit = xyl_collective_of(operation)->plan.recv_window,
-        .child_limit = xyl_collective_of(operation)->plan.send_window,
+        .tree = *tree,
+        .parent_limit = plan->recv_window,
+        .child_limit = plan->send_window,
         .parent_handle = down_received,
         .child_handle = down_sent,
     };
     down_stage_t *down = (down_stage_t *)(void *)xyl_operation_add_stage(
-        operation, lane, &down_ops, sizeof *down);
+        operation, spec, &down_ops, sizeof *down, 1);
 
     if (down == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
-    down->stage.writes = XYL_ROLE_RESULT;
+    if (stage_out != NULL)
+        *stage_out = &down->stage;
     down->ready =
         xyl_arena_array(&operation->request.arena,
                         xyl_bits_words(down->stage.count), sizeof(uint64_t));

@@ -38,6 +38,7 @@ struct xyl_edge {
     struct xyl_stage *stage; /* whose edge it is */
     uint32_t number;         /* of the edge in its stage */
     uint32_t peer;           /* rank in the team */
+    uint32_t self;           /* as which rank of it this one sends */
     uint64_t base;
     uint64_t posted;   /* bit i: index base + i was posted */
     uint64_t finished; /* bit i: index base + i is finished */

@@ -177,8 +177,12 @@ static void post_piece(exchange_stage_t *exchange, exchange_slot_t *first,
     exchange_slot_t *slot = first + piece;
     size_t offset = (size_t)piece * PIECE_BYTES;
     xyl_stage_message_t message = {
-        xyl_group_rank(&exchange->stage.group, action->peer), action->label,
-        buf, bytes, &slot->event};
+        xyl_group_rank(&exchange->stage.group, action->peer),
+        exchange->stage.operation->request.team->rank,
+        action->label,
+        buf,
+        bytes,
+        &slot->event};
 
     if (exchange->cuts)
         message.label = action->label * PIECES_MAX + piece;
@@ -416,7 +420,7 @@ static void exchange_start(xyl_stage_t *stage)
     exchange->computed = 0;
     exchange->is_continuing = 0;
     exchange->input_left = stage->count;
-    if (stage->is_fed && stage->count != 0)
+    if (stage->inputs != 0)
         return;
     find_first(exchange);
     if (stage->next == NULL)
@@ -528,52 +532,12 @@ static void take_over(exchange_stage_t *exchange,
     }
 }
 
-xylem_status_t xyl_exchange_stage_add(xyl_operation_t *operation, uint32_t lane,
-                                      const xyl_schedule_t *schedule)
+/* Room for messages whose elements have gaps. */
+static xylem_status_t add_staging(exchange_stage_t *exchange)
 {
-    exchange_stage_t *exchange =
-        (exchange_stage_t *)(void *)xyl_operation_add_stage(
-            operation, lane, &exchange_ops, sizeof *exchange);
+    xyl_arena_t *arena = &exchange->stage.operation->request.arena;
     uint32_t i;
 
-    assert(xyl_schedule_status(schedule) == XYLEM_OK);
-    if (exchange == NULL)
-        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
-    exchange->stage.reads = XYL_ROLE_INPUT;
-    exchange->stage.writes = XYL_ROLE_RESULT;
-    exchange->count = schedule->count;
-    exchange->element_bytes = schedule->element_bytes;
-    exchange->buffers.exec = xyl_collective_of(operation)->exec;
-    exchange->cuts = operation->request.team->is_one_node;
-    for (i = 0; i < schedule->count; i++)
-        if (is_message(&schedule->actions[i]))
-            exchange->slot_count +=
-                pieces_of(exchange, schedule->actions[i].count);
-    exchange->flight_max = schedule->flight_max;
-    exchange->continue_event.handle = continue_now;
-    exchange->stage.sequences = schedule->labels *
-                                    (exchange->cuts ? PIECES_MAX : 1) /
-                                    XYL_TEAM_SEGMENT_TAGS +
-                                1;
-    if (!allocate(exchange, schedule))
-        return xyl_fail(XYLEM_ERR_NO_MEMORY,
-                        "no memory for a schedule of %u actions",
-                        schedule->count);
-    take_over(exchange, schedule);
-    return xyl_stage_works_add(&exchange->stage, schedule->count, action_worked,
-                               &exchange->works);
-}
-
-xylem_status_t xyl_exchange_stage_layouts(xyl_stage_t *stage,
-                                          const xyl_layout_t *send,
-                                          const xyl_layout_t *recv)
-{
-    exchange_stage_t *exchange = self(stage);
-    xyl_arena_t *arena = &stage->operation->request.arena;
-    uint32_t i;
-
-    exchange->buffers.layout[XYL_BUFFER_SEND] = send;
-    exchange->buffers.layout[XYL_BUFFER_RECV] = recv;
     for (i = 0; i < exchange->slot_count; i++) {
         exchange_slot_t *slot = &exchange->slots[i];
         const xyl_action_entry_t *action = &exchange->actions[slot->action];
@@ -588,6 +552,48 @@ xylem_status_t xyl_exchange_stage_layouts(xyl_stage_t *stage,
                             (size_t)action->count * exchange->element_bytes);
     }
     return XYLEM_OK;
+}
+
+xylem_status_t xyl_exchange_stage_add(xyl_operation_t *operation,
+                                      const xyl_stage_spec_t *spec,
+                                      const xyl_schedule_t *schedule,
+                                      const xyl_layouts_t *layouts,
+                                      xyl_stage_t **stage_out)
+{
+    int cuts = operation->request.team->is_one_node;
+    uint32_t i, labels = schedule->labels * (cuts ? PIECES_MAX : 1);
+    exchange_stage_t *exchange =
+        (exchange_stage_t *)(void *)xyl_operation_add_stage(
+            operation, spec, &exchange_ops, sizeof *exchange,
+            labels / XYL_TEAM_SEGMENT_TAGS + 1);
+    xylem_status_t status;
+
+    assert(xyl_schedule_status(schedule) == XYLEM_OK);
+    if (exchange == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
+    *stage_out = &exchange->stage;
+    exchange->count = schedule->count;
+    exchange->element_bytes = schedule->element_bytes;
+    exchange->buffers.exec = xyl_collective_of(operation)->exec;
+    exchange->buffers.layout[XYL_BUFFER_SEND] = layouts->send;
+    exchange->buffers.layout[XYL_BUFFER_RECV] = layouts->recv;
+    exchange->cuts = cuts;
+    for (i = 0; i < schedule->count; i++)
+        if (is_message(&schedule->actions[i]))
+            exchange->slot_count +=
+                pieces_of(exchange, schedule->actions[i].count);
+    exchange->flight_max = schedule->flight_max;
+    exchange->continue_event.handle = continue_now;
+    if (!allocate(exchange, schedule))
+        return xyl_fail(XYLEM_ERR_NO_MEMORY,
+                        "no memory for a schedule of %u actions",
+                        schedule->count);
+    take_over(exchange, schedule);
+    status = add_staging(exchange);
+    return status == XYLEM_OK
+               ? xyl_stage_works_add(&exchange->stage, schedule->count,
+                                     action_worked, &exchange->works)
+               : status;
 }
 
 void xyl_exchange_stage_trim(xyl_stage_t *stage, xyl_exchange_trim_fn trim,

@@ -8,15 +8,13 @@
 
 /* Adds a stage that runs `schedule` when all of its input is there, and emits
  * all segments at its end. The schedule is copied; its peers are ranks of the
- * stage's group. It reads what schedules call SEND, and writes RECV. */
-xylem_status_t xyl_exchange_stage_add(xyl_operation_t *operation, uint32_t lane,
-                                      const xyl_schedule_t *schedule);
-
-/* One side's buffer; `layout` (borrowed until the operation is freed) is NULL
- * where elements are plain. Once, before the first bind. */
-xylem_status_t xyl_exchange_stage_layouts(xyl_stage_t *stage,
-                                          const xyl_layout_t *send,
-                                          const xyl_layout_t *recv);
+ * stage's group. It reads what schedules call SEND, and writes RECV; layouts
+ * are borrowed until the operation is freed. */
+xylem_status_t xyl_exchange_stage_add(xyl_operation_t *operation,
+                                      const xyl_stage_spec_t *spec,
+                                      const xyl_schedule_t *schedule,
+                                      const xyl_layouts_t *layouts,
+                                      xyl_stage_t **stage_out);
 
 /* Lengths that are known only when the input is there: `trim` is called then,
  * at every start, and writes counts, at most those of the schedule, and offsets

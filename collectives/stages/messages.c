@@ -16,7 +16,7 @@ void xyl_stage_post_send(xyl_stage_t *stage, const xyl_stage_message_t *message)
     operation->request.posted++;
     net->ops->send(
         net, xyl_team_world_rank(team, message->peer),
-        xyl_team_tag(team, stage->speaks_for, message->peer,
+        xyl_team_tag(team, message->self, message->peer,
                      stage->sequence + message->label / XYL_TEAM_SEGMENT_TAGS,
                      message->label),
         message->buf, message->bytes, message->event);
@@ -47,6 +47,7 @@ static xyl_stage_message_t message_of(const xyl_stage_t *stage,
 
     return (xyl_stage_message_t){
         .peer = edge->peer,
+        .self = edge->self,
         .label = (uint32_t)(segment % XYL_TEAM_SEGMENT_TAGS),
         .buf = buf,
         .bytes = xyl_operation_length(stage->operation, segment),

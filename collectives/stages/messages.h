@@ -18,6 +18,7 @@ int xyl_stage_arrived(xyl_stage_t *stage, const xyl_event_t *event);
  * below sequences * XYL_TEAM_SEGMENT_TAGS; handlers as above. */
 typedef struct xyl_stage_message {
     uint32_t peer; /* rank in the team */
+    uint32_t self; /* as which a send names its source; a receive has none */
     uint32_t label;
     void *buf; /* a send only reads it */
     size_t bytes;

@@ -130,50 +130,34 @@ static const xyl_stage_ops_t pack_ops = {
 
 /* ---- planning ---- */
 
-/* What was added last becomes the first of its lane. */
-static void move_to_front(xyl_operation_t *operation, uint32_t lane,
-                          xyl_stage_t *stage)
-{
-    xyl_stage_t **link = &operation->lane[lane];
-
-    while (*link != stage)
-        link = &(*link)->next;
-    *link = NULL;
-    stage->next = operation->lane[lane];
-    operation->lane[lane] = stage;
-}
-
+/* Where this rank has input it packs that, before all others; else it unpacks
+ * what the last of them puts out. A broadcast has one buffer. */
 static xylem_status_t stage_add(xyl_operation_t *operation, uint32_t lane,
                                 const xyl_layout_t *layout)
 {
+    int packs = operation->has_input;
+    const xyl_stage_spec_t spec = {
+        .lane = lane,
+        .after = packs ? NULL : operation->end[lane],
+        .is_aside = packs,
+        .reads = packs ? XYL_ROLE_RESULT : XYL_ROLE_SCRATCH,
+        .writes = packs ? XYL_ROLE_SCRATCH : XYL_ROLE_RESULT};
     pack_stage_t *pack = (pack_stage_t *)(void *)xyl_operation_add_stage(
-        operation, lane, &pack_ops, sizeof *pack);
-    xylem_status_t status;
+        operation, &spec, &pack_ops, sizeof *pack, 0);
 
     if (pack == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
-    pack->stage.sequences = 0;
+    if (packs)
+        xyl_operation_put_first(operation, lane, &pack->stage);
     pack->continue_event.handle = continue_now;
     pack->buffers.exec = xyl_collective_of(operation)->exec;
+    pack->buffers.layout[packs ? XYL_BUFFER_SEND : XYL_BUFFER_RECV] = layout;
     pack->line = xyl_arena_array(&operation->request.arena, pack->stage.count,
                                  sizeof *pack->line);
     if (pack->line == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
-    status = xyl_stage_works_add(&pack->stage, pack->stage.count, copied_later,
-                                 &pack->works);
-    if (status != XYLEM_OK)
-        return status;
-    if (operation->has_input) {
-        move_to_front(operation, lane, &pack->stage);
-        pack->buffers.layout[XYL_BUFFER_SEND] = layout;
-        pack->stage.reads = XYL_ROLE_RESULT; /* a broadcast has one buffer */
-        pack->stage.writes = XYL_ROLE_SCRATCH;
-    } else {
-        pack->buffers.layout[XYL_BUFFER_RECV] = layout;
-        pack->stage.reads = XYL_ROLE_SCRATCH;
-        pack->stage.writes = XYL_ROLE_RESULT;
-    }
-    return XYLEM_OK;
+    return xyl_stage_works_add(&pack->stage, pack->stage.count, copied_later,
+                               &pack->works);
 }
 
 static xyl_role_t packed(xyl_role_t role)

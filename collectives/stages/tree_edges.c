@@ -70,6 +70,7 @@ static xylem_status_t children_init(xyl_tree_edges_t *edges, xyl_stage_t *stage,
         edges->children[i].number = i;
         edges->children[i].peer =
             xyl_group_rank(group, neighbours->children[i]);
+        edges->children[i].self = xyl_group_rank(group, group->rank);
         edges->children_below += neighbours->children[i] < group->rank;
         edges->children[i].limit = at_most(params->child_limit, window);
         status =
@@ -160,6 +161,8 @@ xylem_status_t xyl_tree_edges_init(xyl_tree_edges_t *edges, xyl_stage_t *stage,
     if (edges->has_parent)
         edges->parent.peer =
             xyl_group_rank(&params->tree.group, neighbours.parent);
+    edges->parent.self =
+        xyl_group_rank(&params->tree.group, params->tree.group.rank);
     edges->parent.limit = at_most(params->parent_limit, window);
     if (edges->has_parent)
         status =

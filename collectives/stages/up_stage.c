@@ -480,11 +480,13 @@ static xylem_status_t allocate(up_stage_t *up)
     return xyl_stage_works_add(&up->stage, count, worked, &up->works);
 }
 
-xylem_status_t xyl_up_stage_add(xyl_operation_t *operation, uint32_t lane,
-                                xyl_tree_spec_t tree)
+xylem_status_t xyl_up_stage_add(xyl_operation_t *operation,
+                                const xyl_stage_spec_t *spec,
+                                const xyl_tree_spec_t *tree,
+                                xyl_stage_t **stage_out)
 {
     xyl_tree_edges_params_t params = {
-        .tree = tree,
+        .tree = *tree,
         .parent_limit = xyl_collective_of(operation)->plan.send_window,
         .child_limit = xyl_collective_of(operation)->plan.recv_window,
         .parent_handle = up_sent,
@@ -494,15 +496,14 @@ xylem_status_t xyl_up_stage_add(xyl_operation_t *operation, uint32_t lane,
                            : XYL_CHILDREN_BY_RANK,
     };
     up_stage_t *up = (up_stage_t *)(void *)xyl_operation_add_stage(
-        operation, lane, &up_ops, sizeof *up);
+        operation, spec, &up_ops, sizeof *up, 1);
     xylem_status_t status;
 
     if (up == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
-    up->stage.reads = XYL_ROLE_INPUT;
+    if (stage_out != NULL)
+        *stage_out = &up->stage;
     up->exec = xyl_collective_of(operation)->exec;
-    if (tree.root == tree.group.rank)
-        up->stage.writes = XYL_ROLE_RESULT;
     status = xyl_tree_edges_init(&up->edges, &up->stage, &params);
     if (status != XYLEM_OK)
         return status;

@@ -70,6 +70,7 @@ xylem_status_t xyl_operation_create(xylem_team_t *team,
                         "%zu bytes",
                         operation->segment_bytes, operation->bytes);
     }
+    operation->stage_segments = operation->segments;
     if (create_lists(operation) != XYLEM_OK) {
         xyl_request_discard(&operation->request);
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for an operation");
@@ -82,13 +83,9 @@ xylem_status_t xyl_operation_create(xylem_team_t *team,
 static void set_segments(const xyl_operation_t *operation, uint32_t lane,
                          xyl_stage_t *stage)
 {
-    uint64_t segments = operation->segments;
+    uint64_t segments = operation->stage_segments;
     uint32_t lanes = operation->lanes;
 
-    if (operation->moves_at_once) {
-        stage->stride = stage->count = 1;
-        return;
-    }
     if (operation->lanes_are_parts) {
         stage->first = xyl_part_at(segments, lanes, lane);
         stage->stride = 1;
@@ -100,26 +97,78 @@ static void set_segments(const xyl_operation_t *operation, uint32_t lane,
     stage->count = (segments + lanes - 1 - lane) / lanes;
 }
 
-xyl_stage_t *xyl_operation_add_stage(xyl_operation_t *operation, uint32_t lane,
-                                     const xyl_stage_ops_t *ops, size_t bytes)
+/* What one puts out comes to the other. */
+static void connect(xyl_stage_t *from, xyl_stage_t *to)
 {
-    xyl_stage_t *stage = xyl_arena_array(&operation->request.arena, 1, bytes);
-    xyl_stage_t **link = &operation->lane[lane];
+    assert(from->next == NULL && to->inputs == 0);
+    from->next = to;
+    to->inputs = to->count;
+}
 
-    assert(lane < operation->lanes && operation->stages < XYL_STAGES_MAX);
+static void become_end(xyl_operation_t *operation, uint32_t lane,
+                       xyl_stage_t *stage)
+{
+    if (operation->end[lane] != NULL)
+        operation->end[lane]->is_end = 0;
+    operation->end[lane] = stage;
+    stage->is_end = 1;
+}
+
+void xyl_operation_put_first(xyl_operation_t *operation, uint32_t lane,
+                             xyl_stage_t *stage)
+{
+    xyl_stage_t *first = operation->entry[lane];
+
+    first->inputs = 0;
+    operation->entry[lane] = stage;
+    stage->inputs = stage->count;
+    connect(stage, first);
+}
+
+static void set_numbers(xyl_operation_t *operation,
+                        const xyl_stage_spec_t *spec, xyl_stage_t *stage,
+                        uint32_t sequences)
+{
+    if (spec->is_numbered) {
+        assert(sequences <= spec->sequences_max);
+        stage->sequence_at = spec->sequence_at;
+        return;
+    }
+    stage->sequence_at = operation->sequences;
+    operation->sequences += sequences;
+}
+
+xyl_stage_t *xyl_operation_add_stage(xyl_operation_t *operation,
+                                     const xyl_stage_spec_t *spec,
+                                     const xyl_stage_ops_t *ops, size_t bytes,
+                                     uint32_t sequences)
+{
+    const xylem_team_t *team = operation->request.team;
+    xyl_stage_t *stage = xyl_arena_array(&operation->request.arena, 1, bytes);
+
+    assert(spec->lane < operation->lanes && operation->stages < XYL_STAGES_MAX);
     if (stage == NULL)
         return NULL;
-    stage->is_fed = *link != NULL || operation->has_input;
-    while (*link != NULL)
-        link = &(*link)->next;
-    *link = stage;
     stage->ops = ops;
     stage->operation = operation;
-    stage->sequences = 1;
-    stage->group = (xyl_group_t){operation->request.team->size,
-                                 operation->request.team->rank, NULL};
-    stage->speaks_for = operation->request.team->rank;
-    set_segments(operation, lane, stage);
+    stage->reads = spec->reads;
+    stage->writes = spec->writes;
+    stage->group = spec->group.size != 0
+                       ? spec->group
+                       : (xyl_group_t){team->size, team->rank, NULL};
+    set_segments(operation, spec->lane, stage);
+    set_numbers(operation, spec, stage, sequences);
+    if (spec->after != NULL)
+        connect(spec->after, stage);
+    stage->supplies = spec->supplies;
+    if (spec->supplies != NULL)
+        spec->supplies->inputs = spec->supplies->count;
+    if (spec->takes_input && operation->has_input) {
+        operation->entry[spec->lane] = stage;
+        stage->inputs = stage->count;
+    }
+    if (!spec->is_aside)
+        become_end(operation, spec->lane, stage);
     operation->stage[operation->stages++] = stage;
     return stage;
 }
@@ -193,16 +242,13 @@ static void list_remove(xyl_operation_t *operation)
  * the same. */
 static void number_stages(xyl_operation_t *operation)
 {
-    uint32_t i, sequences = operation->sequences, sequence;
+    uint32_t i, sequence;
 
-    for (i = 0; i < operation->stages && operation->sequences == 0; i++) {
-        operation->stage[i]->sequence_at = sequences;
-        sequences += operation->stage[i]->sequences;
-    }
-    if (sequences == 0)
+    if (operation->sequences == 0)
         return;
-    sequence = atomic_fetch_add_explicit(&operation->request.team->sequence,
-                                         sequences, memory_order_relaxed);
+    sequence =
+        atomic_fetch_add_explicit(&operation->request.team->sequence,
+                                  operation->sequences, memory_order_relaxed);
     for (i = 0; i < operation->stages; i++)
         operation->stage[i]->sequence =
             sequence + operation->stage[i]->sequence_at;
@@ -226,10 +272,10 @@ static void operation_prepare(xylem_request_t *request)
 static void segment_in(xyl_operation_t *operation, uint64_t segment)
 {
     uint32_t lanes = operation->lanes;
-    uint32_t lane = operation->lanes_are_parts && !operation->moves_at_once
-                        ? xyl_part_of(operation->segments, lanes, segment)
+    uint32_t lane = operation->lanes_are_parts
+                        ? xyl_part_of(operation->stage_segments, lanes, segment)
                         : (uint32_t)(segment % lanes);
-    xyl_stage_t *stage = operation->lane[lane];
+    xyl_stage_t *stage = operation->entry[lane];
 
     stage->ops->segment_ready(stage, (segment - stage->first) / stage->stride);
 }
@@ -246,8 +292,7 @@ static void enlist(xyl_operation_t *operation)
 
 void xyl_operation_began(xyl_operation_t *operation)
 {
-    assert(operation->stages == 1 && operation->sequences == 0 &&
-           operation->stage[0]->sequences == 0);
+    assert(operation->stages == 1 && operation->sequences == 0);
     xyl_request_began(&operation->request);
     enlist(operation);
     operation->stage[0]->is_complete = 0;
@@ -256,7 +301,7 @@ void xyl_operation_began(xyl_operation_t *operation)
 static void operation_start(xylem_request_t *request)
 {
     xyl_operation_t *operation = xyl_operation_of(request);
-    uint64_t segment, segments = operation->segments;
+    uint64_t segment, segments = operation->stage_segments;
     uint32_t i;
 
     enlist(operation);
@@ -272,8 +317,6 @@ static void operation_start(xylem_request_t *request)
     }
     if (!operation->has_input || (operation->waits_for_parts && segments != 0))
         return;
-    if (operation->moves_at_once)
-        segments = 1;
     for (segment = 0; segment < segments; segment++)
         segment_in(operation, segment);
 }
@@ -352,16 +395,19 @@ void xyl_stage_emit(xyl_stage_t *stage, uint64_t index)
         marks->emitted(marks->arg, stage->ops->name, stage->sequence,
                        xyl_stage_segment(stage, index));
     if (stage->next != NULL) {
-        assert(!stage->next->is_fed || !stage->next->is_complete);
-        if (stage->next->is_fed)
-            stage->next->ops->segment_ready(stage->next, index);
-        return;
+        assert(!stage->next->is_complete);
+        stage->next->ops->segment_ready(stage->next, index);
     }
-    if (operation->on_segment == NULL)
+    if (!stage->is_end || operation->on_segment == NULL)
         return;
     operation->arrived[operation->arrived_count++] =
         (uint32_t)xyl_stage_segment(stage, index);
     xyl_request_queue_callbacks(&operation->request);
+}
+
+void xyl_stage_supply(const xyl_stage_t *stage, uint64_t index)
+{
+    stage->supplies->ops->segment_ready(stage->supplies, index);
 }
 
 static void operation_deliver(xylem_request_t *request)

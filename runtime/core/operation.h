@@ -40,16 +40,16 @@ typedef struct xyl_operation {
     size_t segment_bytes;
     uint64_t segments;
     /* Stages. */
-    int has_input;     /* this rank contributes segments */
-    int moves_at_once; /* stages have one segment, be there anything in it or
-                          not */
+    int has_input;           /* this rank contributes segments */
+    uint64_t stage_segments; /* that go through the stages: all; or one, be
+                                there anything in it or not */
     uint32_t lanes;
     int lanes_are_parts;
     uint32_t stages;
     uint32_t stages_left;
-    uint32_t sequences; /* numbers for its stages, where not all ranks have the
-                           same ones; 0: as many as these use */
-    xyl_stage_t *lane[XYL_LANES_MAX]; /* first stage of each */
+    uint32_t sequences; /* numbers that its stages use for their messages */
+    xyl_stage_t *entry[XYL_LANES_MAX]; /* takes the input of the lane */
+    xyl_stage_t *end[XYL_LANES_MAX];   /* puts out the lane's result */
     xyl_stage_t *stage[XYL_STAGES_MAX];
     xylem_status_t failure; /* first error; XYLEM_OK: none */
     xyl_event_t finish_event;
@@ -98,11 +98,28 @@ xylem_status_t xyl_operation_create(xylem_team_t *team,
                                     size_t struct_bytes,
                                     xyl_operation_t **operation_out);
 
-/* Allocates a stage of `bytes` bytes (cleared) at the end of a lane, between
- * all of the team; the first of a lane is fed where the operation has input,
- * others are. NULL: no memory. */
-xyl_stage_t *xyl_operation_add_stage(xyl_operation_t *operation, uint32_t lane,
-                                     const xyl_stage_ops_t *ops, size_t bytes);
+/* Allocates a stage of `bytes` bytes (cleared), which uses `sequences` numbers
+ * for its messages. NULL: no memory. */
+xyl_stage_t *xyl_operation_add_stage(xyl_operation_t *operation,
+                                     const xyl_stage_spec_t *spec,
+                                     const xyl_stage_ops_t *ops, size_t bytes,
+                                     uint32_t sequences);
+
+/* The spec of a stage behind those of the lane; the first takes its input. */
+static inline xyl_stage_spec_t
+xyl_stage_behind(const xyl_operation_t *operation, uint32_t lane,
+                 xyl_role_t reads, xyl_role_t writes)
+{
+    return (xyl_stage_spec_t){.lane = lane,
+                              .takes_input = operation->end[lane] == NULL,
+                              .after = operation->end[lane],
+                              .reads = reads,
+                              .writes = writes};
+}
+
+/* A stage that was added aside takes the lane's input, and passes it on. */
+void xyl_operation_put_first(xyl_operation_t *operation, uint32_t lane,
+                             xyl_stage_t *stage);
 
 /* Bytes that go through a lane of consecutive segments. */
 uint64_t xyl_operation_lane_bytes(const xyl_operation_t *operation,

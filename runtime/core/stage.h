@@ -9,6 +9,10 @@
  * A lane carries the segments first, first + stride, ... of the operation; its
  * stages count them 0, 1, ... (the index). All functions run on the thread
  * that progresses.
+ *
+ * Who gives whom what is said when a stage is added (xyl_stage_spec_t): a stage
+ * takes the operation's input, the output of another, or neither; what the end
+ * of a lane puts out is the operation's.
  */
 #ifndef XYL_RUNTIME_CORE_STAGE_H
 #define XYL_RUNTIME_CORE_STAGE_H
@@ -46,21 +50,39 @@ typedef struct xyl_stage_ops {
 struct xyl_stage {
     const xyl_stage_ops_t *ops;
     struct xyl_operation *operation;
-    xyl_stage_t *next;    /* in the lane; NULL: the operation itself */
+    xyl_stage_t *next; /* takes its output; NULL: no stage does */
+    xyl_stage_t
+        *supplies;        /* one before it, whose input it brings; NULL: none */
+    int is_end;           /* its output is the operation's */
+    uint64_t inputs;      /* segments that come by segment_ready: all, or 0 */
     uint32_t sequence;    /* names the stage's messages within the team */
-    uint32_t sequences;   /* how many numbers from there on it uses */
-    uint32_t sequence_at; /* among operation->sequences, if not 0 */
+    uint32_t sequence_at; /* where that begins among the operation's numbers */
     uint64_t first;       /* segments of the lane */
     uint64_t stride;
     uint64_t count;
     xyl_group_t group;        /* whom it runs between */
-    uint32_t speaks_for;      /* rank that its messages name as their sender */
     xyl_role_t reads, writes; /* what it is bound to */
-    /* Its input comes by segment_ready, from the operation or the stage before;
-     * elsewhere what that emits is not passed on. */
-    int is_fed;
     int is_complete;
 };
+
+/* How a stage is put into an operation. */
+typedef struct xyl_stage_spec {
+    uint32_t lane;
+    /* Its input: that of the operation, if this rank has any; the output of
+     * another stage; or neither. */
+    int takes_input;
+    xyl_stage_t *after;
+    /* The other way round: one before it that takes what this stage supplies,
+     * and puts out to it. */
+    xyl_stage_t *supplies;
+    int is_aside; /* it does not become the end of its lane */
+    xyl_role_t reads, writes;
+    xyl_group_t group; /* of size 0: all of the team */
+    /* Where not all ranks have the same stages: which of the operation's
+     * numbers its messages have, and how many there are for it. */
+    int is_numbered;
+    uint32_t sequence_at, sequences_max;
+} xyl_stage_spec_t;
 
 static inline uint64_t xyl_stage_segment(const xyl_stage_t *stage,
                                          uint64_t index)
@@ -73,6 +95,8 @@ size_t xyl_stage_offset(const xyl_stage_t *stage);
 
 /* The output of `index` is final on this rank. */
 void xyl_stage_emit(xyl_stage_t *stage, uint64_t index);
+/* The input of `index` is there for the stage that this one supplies. */
+void xyl_stage_supply(const xyl_stage_t *stage, uint64_t index);
 /* The stage has nothing more to do; once per start. */
 void xyl_stage_complete(xyl_stage_t *stage);
 

@@ -138,13 +138,16 @@ static void plan(rank_state_t *state)
                               .on_complete = completed,
                               .arg = state};
     xyl_plan_t frame = {.segment_bytes = BYTES};
+    xyl_stage_spec_t spec;
     cell_stage_t *self;
 
     CHECK_EQ(xyl_collective_create(xylem_context_world(context), &args, &frame,
                                    state->rank == 0, &state->operation),
              XYLEM_OK);
+    spec = xyl_stage_behind(state->operation, 0, XYL_ROLE_NOTHING,
+                            XYL_ROLE_NOTHING);
     self = (cell_stage_t *)(void *)xyl_operation_add_stage(
-        state->operation, 0, &cell_ops, sizeof *self);
+        state->operation, &spec, &cell_ops, sizeof *self, 1);
     self->cell = context->shm->ops->attach(context->shm, KEY, sizeof(cell_t));
     self->buf = state->buf;
     self->is_common = state->is_common;
