@@ -9,6 +9,7 @@
 
 #include "collectives/data/buffers.h"
 #include "collectives/stages/messages.h"
+#include "collectives/stages/number_queue.h"
 #include "collectives/stages/work.h"
 #include "progress/net/net.h"
 #include "runtime/base/status.h"
@@ -34,12 +35,6 @@ typedef struct exchange_slot {
     char *staging; /* packed, where the layout has gaps; NULL: none */
 } exchange_slot_t;
 
-/* Numbers of actions, first in, first out; each passes at most once. */
-typedef struct line {
-    xyl_action_t *actions;
-    uint32_t first, end;
-} line_t;
-
 struct exchange_stage {
     xyl_stage_t stage;
     /* The schedule. */
@@ -55,8 +50,8 @@ struct exchange_stage {
     uint32_t *waits; /* [count] still */
     uint32_t left;   /* actions that are not finished */
     uint64_t input_left;
-    line_t ready, computing;
-    line_t held[2]; /* receives, sends: too many under way */
+    xyl_number_queue_t ready, computing;
+    xyl_number_queue_t held[2]; /* receives, sends: too many under way */
     uint32_t in_flight[2];
     uint64_t computed; /* elements of the first in `computing` */
     xyl_event_t continue_event;
@@ -72,16 +67,6 @@ struct exchange_stage {
 static exchange_stage_t *self(xyl_stage_t *stage)
 {
     return (exchange_stage_t *)(void *)stage;
-}
-
-static void line_push(line_t *line, xyl_action_t action)
-{
-    line->actions[line->end++] = action;
-}
-
-static int line_is_empty(const line_t *line)
-{
-    return line->first == line->end;
 }
 
 /* ---- bytes ---- */
@@ -231,7 +216,7 @@ static void post_or_hold(exchange_stage_t *exchange, xyl_action_t number)
 
     if (exchange->flight_max != 0 &&
         exchange->in_flight[side] == exchange->flight_max)
-        line_push(&exchange->held[side], number);
+        xyl_number_queue_push(&exchange->held[side], number);
     else
         post(exchange, number);
 }
@@ -246,7 +231,7 @@ static void finish(exchange_stage_t *exchange, xyl_action_t number)
     for (; order != XYL_ACTION_NONE; order = exchange->orders[order].next) {
         xyl_action_t next = exchange->orders[order].action;
         if (--exchange->waits[next] == 0)
-            line_push(&exchange->ready, next);
+            xyl_number_queue_push(&exchange->ready, next);
     }
 }
 
@@ -256,7 +241,7 @@ static void start_computing(exchange_stage_t *exchange, xyl_action_t number)
     uint64_t count = exchange->actions[number].count;
 
     if (exchange->works == NULL)
-        line_push(&exchange->computing, number);
+        xyl_number_queue_push(&exchange->computing, number);
     else if (count == 0 || compute(exchange, number, 0, count))
         finish(exchange, number);
 }
@@ -264,8 +249,8 @@ static void start_computing(exchange_stage_t *exchange, xyl_action_t number)
 /* Starts everything that is ready, and what becomes so by that. */
 static void start_ready(exchange_stage_t *exchange)
 {
-    while (!line_is_empty(&exchange->ready)) {
-        xyl_action_t number = exchange->ready.actions[exchange->ready.first++];
+    while (!xyl_number_queue_is_empty(&exchange->ready)) {
+        xyl_action_t number = xyl_number_queue_pop(&exchange->ready);
         switch (exchange->actions[number].kind) {
         case XYL_ACTION_SEND:
         case XYL_ACTION_RECV:
@@ -286,8 +271,8 @@ static void start_ready(exchange_stage_t *exchange)
  * many. */
 static uint64_t compute_first(exchange_stage_t *exchange, uint64_t budget)
 {
-    line_t *line = &exchange->computing;
-    xyl_action_t number = line->actions[line->first];
+    xyl_number_queue_t *queue = &exchange->computing;
+    xyl_action_t number = queue->numbers[queue->first];
     const xyl_action_entry_t *action = &exchange->actions[number];
     uint64_t count = action->count - exchange->computed;
 
@@ -298,7 +283,7 @@ static uint64_t compute_first(exchange_stage_t *exchange, uint64_t budget)
     exchange->computed += count;
     if (exchange->computed == action->count) {
         exchange->computed = 0;
-        line->first++;
+        (void)xyl_number_queue_pop(queue);
         finish(exchange, number);
     }
     return count;
@@ -318,7 +303,7 @@ static void advance(exchange_stage_t *exchange)
     uint64_t budget = COMPUTE_BYTES_MAX / exchange->element_bytes + 1, index;
 
     start_ready(exchange);
-    while (!line_is_empty(&exchange->computing)) {
+    while (!xyl_number_queue_is_empty(&exchange->computing)) {
         if (budget == 0) {
             continue_later(exchange);
             return;
@@ -342,7 +327,7 @@ static void message_done(xyl_event_t *event)
     exchange_stage_t *exchange = slot->exchange;
     xyl_action_t number = slot->action;
     const xyl_action_entry_t *action = &exchange->actions[number];
-    line_t *held = &exchange->held[is_send(action)];
+    xyl_number_queue_t *held = &exchange->held[is_send(action)];
     exchange_slot_t *first = &exchange->slots[exchange->slot_of[number]];
     int is_there;
 
@@ -354,8 +339,8 @@ static void message_done(xyl_event_t *event)
     exchange->in_flight[is_send(action)]--;
     is_there = first->staging == NULL || is_send(action) ||
                unpack(exchange, number, first->staging);
-    if (!line_is_empty(held))
-        post(exchange, held->actions[held->first++]);
+    if (!xyl_number_queue_is_empty(held))
+        post(exchange, xyl_number_queue_pop(held));
     if (!is_there)
         return; /* action_worked goes on */
     finish(exchange, number);
@@ -398,7 +383,7 @@ static void find_first(exchange_stage_t *exchange)
         exchange->trim(exchange->trim_arg, exchange->actions);
     for (number = 0; number < exchange->count; number++)
         if (exchange->actions[number].waits == 0)
-            line_push(&exchange->ready, number);
+            xyl_number_queue_push(&exchange->ready, number);
 }
 
 static void exchange_start(xyl_stage_t *stage)
@@ -410,10 +395,10 @@ static void exchange_start(xyl_stage_t *stage)
         exchange->waits[i] = exchange->actions[i].waits;
     for (i = 0; i < exchange->slot_count; i++)
         exchange->slots[i].is_posted = 0;
-    exchange->ready.first = exchange->ready.end = 0;
-    exchange->computing.first = exchange->computing.end = 0;
+    xyl_number_queue_reset(&exchange->ready);
+    xyl_number_queue_reset(&exchange->computing);
     for (i = 0; i < 2; i++) {
-        exchange->held[i].first = exchange->held[i].end = 0;
+        xyl_number_queue_reset(&exchange->held[i]);
         exchange->in_flight[i] = 0;
     }
     exchange->left = exchange->count;
@@ -477,10 +462,6 @@ static int is_message(const xyl_action_entry_t *action)
 static int allocate(exchange_stage_t *exchange, const xyl_schedule_t *schedule)
 {
     xyl_arena_t *arena = &exchange->stage.operation->request.arena;
-    enum { LINES = 4 };
-    line_t *const lines[LINES] = {&exchange->ready, &exchange->computing,
-                                  &exchange->held[0], &exchange->held[1]};
-    int i;
 
     exchange->actions =
         xyl_arena_array(arena, schedule->count, sizeof *exchange->actions);
@@ -491,12 +472,11 @@ static int allocate(exchange_stage_t *exchange, const xyl_schedule_t *schedule)
     exchange->waits = xyl_arena_array(arena, schedule->count, sizeof(uint32_t));
     exchange->slots =
         xyl_arena_array(arena, exchange->slot_count, sizeof *exchange->slots);
-    for (i = 0; i < LINES; i++) {
-        lines[i]->actions =
-            xyl_arena_array(arena, schedule->count, sizeof(xyl_action_t));
-        if (lines[i]->actions == NULL)
-            return 0;
-    }
+    if (!xyl_number_queue_init(&exchange->ready, arena, schedule->count) ||
+        !xyl_number_queue_init(&exchange->computing, arena, schedule->count) ||
+        !xyl_number_queue_init(&exchange->held[0], arena, schedule->count) ||
+        !xyl_number_queue_init(&exchange->held[1], arena, schedule->count))
+        return 0;
     if (schedule->temp_count > SIZE_MAX / 2 / schedule->element_bytes)
         return 0;
     exchange->buffers.base[XYL_BUFFER_TEMP] = xyl_arena_alloc(

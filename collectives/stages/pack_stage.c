@@ -7,6 +7,7 @@
 
 #include "collectives/data/buffers.h"
 #include "collectives/stages/messages.h"
+#include "collectives/stages/number_queue.h"
 #include "collectives/stages/work.h"
 #include "runtime/base/status.h"
 
@@ -14,9 +15,9 @@ enum { COPY_BYTES_MAX = 64 << 10 /* in a turn, but for the last segment */ };
 
 typedef struct pack_stage {
     xyl_stage_t stage;
-    xyl_buffers_t buffers; /* from SEND to RECV, one of them with gaps */
-    uint64_t *line;        /* [stage.count] indexes in order of arrival */
-    uint64_t arrived, begun, finished;
+    xyl_buffers_t buffers;      /* from SEND to RECV, one of them with gaps */
+    xyl_number_queue_t arrived; /* indexes */
+    uint64_t finished;
     size_t copied; /* bytes in this turn */
     xyl_event_t continue_event;
     int is_continuing;
@@ -55,13 +56,13 @@ static void copy(pack_stage_t *pack, uint64_t index)
 
 static void advance(pack_stage_t *pack)
 {
-    while (pack->begun != pack->arrived) {
+    while (!xyl_number_queue_is_empty(&pack->arrived)) {
         if (pack->copied >= COPY_BYTES_MAX) {
             pack->is_continuing = 1;
             xyl_stage_continue_later(&pack->stage, &pack->continue_event);
             return;
         }
-        copy(pack, pack->line[pack->begun++]);
+        copy(pack, xyl_number_queue_pop(&pack->arrived));
         if (pack->stage.operation->failure != XYLEM_OK)
             return;
     }
@@ -93,7 +94,7 @@ static void pack_segment_ready(xyl_stage_t *stage, uint64_t index)
 {
     pack_stage_t *pack = self(stage);
 
-    pack->line[pack->arrived++] = index;
+    xyl_number_queue_push(&pack->arrived, (uint32_t)index);
     if (!pack->is_continuing)
         advance(pack);
 }
@@ -102,7 +103,8 @@ static void pack_start(xyl_stage_t *stage)
 {
     pack_stage_t *pack = self(stage);
 
-    pack->arrived = pack->begun = pack->finished = 0;
+    xyl_number_queue_reset(&pack->arrived);
+    pack->finished = 0;
     pack->copied = 0;
     pack->is_continuing = 0;
     if (stage->count == 0)
@@ -152,9 +154,8 @@ static xylem_status_t stage_add(xyl_operation_t *operation, uint32_t lane,
     pack->continue_event.handle = continue_now;
     pack->buffers.exec = xyl_collective_of(operation)->exec;
     pack->buffers.layout[packs ? XYL_BUFFER_SEND : XYL_BUFFER_RECV] = layout;
-    pack->line = xyl_arena_array(&operation->request.arena, pack->stage.count,
-                                 sizeof *pack->line);
-    if (pack->line == NULL)
+    if (!xyl_number_queue_init(&pack->arrived, &operation->request.arena,
+                               pack->stage.count))
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
     return xyl_stage_works_add(&pack->stage, pack->stage.count, copied_later,
                                &pack->works);

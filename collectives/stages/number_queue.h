@@ -1,0 +1,42 @@
+/* A queue through which each of the numbers below some count passes at most
+ * once in a run: actions of a schedule, segments of a lane. */
+#ifndef XYL_COLLECTIVES_STAGES_NUMBER_QUEUE_H
+#define XYL_COLLECTIVES_STAGES_NUMBER_QUEUE_H
+
+#include "runtime/base/memory.h"
+
+typedef struct xyl_number_queue {
+    uint32_t *numbers;
+    uint32_t first, end;
+} xyl_number_queue_t;
+
+/* 0: no memory. */
+static inline int xyl_number_queue_init(xyl_number_queue_t *queue,
+                                        xyl_arena_t *arena, size_t count)
+{
+    queue->numbers = xyl_arena_array(arena, count, sizeof *queue->numbers);
+    return queue->numbers != NULL;
+}
+
+static inline void xyl_number_queue_reset(xyl_number_queue_t *queue)
+{
+    queue->first = queue->end = 0;
+}
+
+static inline void xyl_number_queue_push(xyl_number_queue_t *queue,
+                                         uint32_t number)
+{
+    queue->numbers[queue->end++] = number;
+}
+
+static inline int xyl_number_queue_is_empty(const xyl_number_queue_t *queue)
+{
+    return queue->first == queue->end;
+}
+
+static inline uint32_t xyl_number_queue_pop(xyl_number_queue_t *queue)
+{
+    return queue->numbers[queue->first++];
+}
+
+#endif
