@@ -13,11 +13,13 @@
 /* What a program in the memory of a node is written for, beside the problem.
  * All but `elects` are equal on its ranks. */
 typedef struct xyl_problem_on_node {
-    uint64_t window_bytes; /* at most, for one piece */
-    uint64_t share_bytes;  /* from this length on input may be read where it
-                              lies; 0: never */
+    uint64_t window_bytes;      /* at most, for one piece */
+    uint64_t long_window_bytes; /* the same where two in turn will do */
+    uint64_t share_bytes; /* from this length on input may be read where it
+                             lies; 0: never */
     /* [ranks] the lowest rank of those near it; NULL: all are in one group */
     const uint32_t *group_of;
+    int in_parts;      /* input comes segment by segment, in any order */
     int roots_in_turn; /* each rank is the root of a like problem, now */
     int from_any; /* bcast: whoever has a segment publishes it, without root */
     int elects;   /* and this rank waits until it is known who leads */

@@ -10,13 +10,16 @@
 /* ---- layout ---- */
 
 _Static_assert((int)XYL_COMBINE_SEGMENTS == (int)XYL_BOARD_WORDS &&
-                   (int)XYL_COMBINE_SEATS_MAX == (int)XYL_BOARD_SEATS_MAX,
+                   (int)XYL_PAIRS_SEGMENTS == (int)XYL_BOARD_WORDS &&
+                   (int)XYL_COMBINE_SEATS_MAX == (int)XYL_BOARD_SEATS_MAX &&
+                   (int)XYL_PAIRS_SEATS_MAX == (int)XYL_BOARD_SEATS_MAX,
                "a piece has words for its sums");
 _Static_assert(XYL_BOARD_WORDS * sizeof(uint64_t) % XYL_BOARD_LINE_BYTES == 0,
                "sums begin with a line");
 
 typedef struct layout {
-    size_t starved_at, come_at, slots_at, slot_bytes, ring_at;
+    size_t starved_at, come_at, slots_at, slot_bytes;
+    size_t trees_at, tree_bytes, ring_at;
 } layout_t;
 
 /* One line per seat says how far it is; then who waits for these lines, and how
@@ -33,7 +36,10 @@ static layout_t layout_of(uint32_t seats)
     layout.slot_bytes = (seats + 1) * line +
                         XYL_BOARD_WORDS * sizeof(uint64_t) +
                         sizeof(xyl_combine_words_t);
-    layout.ring_at = layout.slots_at + XYL_BOARD_SLOTS * layout.slot_bytes;
+    layout.trees_at = layout.slots_at + XYL_BOARD_SLOTS * layout.slot_bytes;
+    layout.trees_at = (layout.trees_at + page - 1) / page * page;
+    layout.tree_bytes = xyl_pairs_words_bytes(seats);
+    layout.ring_at = layout.trees_at + XYL_BOARD_SLOTS * layout.tree_bytes;
     layout.ring_at = (layout.ring_at + page - 1) / page * page;
     return layout;
 }
@@ -151,9 +157,11 @@ xylem_status_t xyl_board_create(xyl_shm_t *shm, uint64_t key,
     board->seat = seat;
     board->slots_at = layout.slots_at;
     board->slot_bytes = layout.slot_bytes;
+    board->trees_at = layout.trees_at;
+    board->tree_bytes = layout.tree_bytes;
     rings_lay_out(board, layout.ring_at, ring_bytes);
     board->next = board->done = board->done_by_all = 1;
-    prepare(board, 0, board->rings[0].at); /* rings come when needed */
+    prepare(board, 0, board->trees_at); /* trees and rings come when needed */
     come(board);
     *board_out = board;
     return XYLEM_OK;

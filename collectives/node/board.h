@@ -7,6 +7,7 @@
  *                   a line per seat: its count of posts, and bytes beside it
  *                   a ticket, a claim, and words that say "this part is there"
  *                   words of sums that several seats add to: combine.h
+ *   trees         of sums in a fixed order, one per slot: pairs.h
  *   rings         windows for payload, handed out one after the other; small
  *                 ones have rings of their own, which stay in the cache
  *
@@ -31,6 +32,7 @@
 #include <stdint.h>
 
 #include "collectives/node/combine.h"
+#include "collectives/node/pairs.h"
 #include "include/xylem.h"
 #include "progress/shm/shm.h"
 #include "runtime/base/memory.h"
@@ -88,6 +90,7 @@ typedef struct xyl_board {
     uint32_t *readers; /* [seats] scratch */
     char *memory;
     size_t slots_at, slot_bytes;
+    size_t trees_at, tree_bytes;
     uint64_t next; /* piece, not handed out yet */
     xyl_board_ring_t rings[XYL_BOARD_RINGS];
     /* Retired by this seat: all below, and single ones beyond. */
@@ -117,8 +120,8 @@ xylem_status_t xyl_board_create(xyl_shm_t *shm, uint64_t key,
 int xyl_board_is_complete(const xyl_board_t *board);
 void xyl_board_destroy(xyl_board_t *board);
 
-/* The next `pieces` pieces with windows of `bytes`, at most a quarter of
- * ring_bytes. */
+/* The next `pieces` pieces with windows of `bytes`, at most three eighths
+ * of ring_bytes. */
 xyl_board_extent_t xyl_board_take(xyl_board_t *board, uint64_t pieces,
                                   uint64_t bytes, xyl_pace_t pace);
 /* Where the window of piece number + piece lies, as `at`. */
@@ -180,6 +183,14 @@ static inline xyl_combine_words_t *xyl_board_sums(const xyl_board_t *board,
 {
     return (xyl_combine_words_t *)(void *)(slot + board->slot_bytes -
                                            sizeof(xyl_combine_words_t));
+}
+
+static inline xyl_pairs_words_t *xyl_board_tree(const xyl_board_t *board,
+                                                uint64_t number)
+{
+    return (xyl_pairs_words_t *)(void *)(board->memory + board->trees_at +
+                                         number % XYL_BOARD_SLOTS *
+                                             board->tree_bytes);
 }
 
 /* What bytes take that share no line with others. */

@@ -203,6 +203,8 @@ static xylem_status_t write_for(xylem_team_t *team, const xyl_group_t *seats,
     problem->rank = seats->rank;
     problem->ranks = seats->size;
     problem->node.window_bytes = xyl_node_window_bytes(team);
+    problem->node.long_window_bytes =
+        team->context->config.noise_budget / 8 * 3;
     problem->node.share_bytes = share_bytes_of(team->context);
     program->element_bytes = problem->element_bytes;
     xyl_algorithm_of_kind(problem->coll, XYL_ALGORITHM_NODE)
@@ -249,6 +251,7 @@ xylem_status_t xyl_node_create(const xyl_call_t *call,
     xylem_status_t status;
 
     problem.segment_bytes = choice->segment_bytes;
+    problem.node.in_parts = (call->args->flags & XYLEM_FLAG_PARTS) != 0;
     xyl_node_program_init(&program);
     status = write_for(call->team, &seats, &problem, &program);
     if (status == XYLEM_OK)

@@ -153,7 +153,8 @@ static int claim(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 
 static int sums_up(const xyl_step_t *step)
 {
-    return step->kind == XYL_STEP_COMBINE || step->kind == XYL_STEP_COLLECT;
+    return step->kind == XYL_STEP_COMBINE || step->kind == XYL_STEP_COLLECT ||
+           step->kind == XYL_STEP_PAIR;
 }
 
 /* 1: this seat has done its part of the piece. */
@@ -178,7 +179,13 @@ static int add_up(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
         .element_bytes = node->program.element_bytes,
         .exec = node->buffers.exec,
         .work = strand->work};
-    int is_done = step->kind == XYL_STEP_COMBINE
+    int is_done;
+
+    if (step->kind == XYL_STEP_PAIR) /* of all that there is */
+        is_done = node->input_left == 0 &&
+                  xyl_node_pairs_run(&sum, piece->pairs, &strand->sums, did);
+    else
+        is_done = step->kind == XYL_STEP_COMBINE
                       ? xyl_node_combine_run(&sum, &strand->sums, did)
                       : xyl_node_collect_run(&sum, &strand->sums, did);
 
@@ -306,6 +313,8 @@ void xyl_node_piece_begin(xyl_node_stage_t *node, xyl_node_piece_t *piece)
             node->board, node->extent.ring,
             xyl_board_at(node->board, &node->extent, piece->piece));
     xyl_node_share_piece(node, piece);
+    if (piece->pairs != NULL)
+        *piece->pairs = (xyl_pairs_t){0};
     piece->strands_left = 0;
     for (i = 0; i < node->program.strands; i++) {
         strand_go_to(node, &piece->strands[i], first);

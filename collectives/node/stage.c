@@ -362,6 +362,16 @@ static uint64_t written_by(const xyl_node_program_t *program)
     return bytes;
 }
 
+static int has_pairs(const xyl_node_program_t *program)
+{
+    uint32_t i;
+
+    for (i = 0; i < program->count; i++)
+        if (program->steps[i].kind == XYL_STEP_PAIR)
+            return 1;
+    return 0;
+}
+
 static int allocate(xyl_node_stage_t *node, const xyl_node_program_t *program)
 {
     xyl_arena_t *arena = &node->stage.operation->request.arena;
@@ -376,7 +386,11 @@ static int allocate(xyl_node_stage_t *node, const xyl_node_program_t *program)
     for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++) {
         node->active[i].strands = xyl_arena_array(
             arena, program->strands, sizeof *node->active[i].strands);
-        if (node->active[i].strands == NULL)
+        if (has_pairs(program))
+            node->active[i].pairs =
+                xyl_arena_array(arena, 1, sizeof *node->active[i].pairs);
+        if (node->active[i].strands == NULL ||
+            (has_pairs(program) && node->active[i].pairs == NULL))
             return 0;
     }
     return node->program.steps != NULL && node->program.strand_ends != NULL &&

@@ -4,7 +4,7 @@
  *   number.c        the numbers of its pieces
  *   run.c           the strands of a piece: waiting, posting, claiming
  *   move.c          copying and combining
- *   sums.c          sums in the order of arrival
+ *   sums.c          sums in the order of arrival, or of pairs
  *   share.c         input that is read where it lies
  *   elect.c         who leads
  */
@@ -54,6 +54,7 @@ typedef struct xyl_node_piece {
     char *lies; /* byte 0 of this seat's input, where others read it; NULL: it
                    is copied */
     xyl_strand_t *strands;
+    xyl_pairs_t *pairs;    /* of the one step that has them; NULL: none has */
     uint32_t strands_left; /* 0: not active */
 } xyl_node_piece_t;
 

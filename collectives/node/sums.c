@@ -18,6 +18,12 @@ static uint64_t bytes_of(const xyl_node_sum_t *sum, uint32_t segment)
     return left < each ? left : each;
 }
 
+static char *spare_address(const xyl_node_sum_t *sum, uint32_t number)
+{
+    return sum->cells + xyl_board_whole_lines(sum->step->bytes) +
+           number * xyl_board_whole_lines(sum->step->slice_bytes);
+}
+
 static char *cell_address(const xyl_node_sum_t *sum, uint32_t cell,
                           uint32_t segment)
 {
@@ -25,8 +31,7 @@ static char *cell_address(const xyl_node_sum_t *sum, uint32_t cell,
 
     if (cell == XYL_COMBINE_HOME)
         return sum->cells + segment * each;
-    return sum->cells + xyl_board_whole_lines(sum->step->bytes) +
-           (cell - XYL_COMBINE_FIRST_SPARE) * xyl_board_whole_lines(each);
+    return spare_address(sum, cell - XYL_COMBINE_FIRST_SPARE);
 }
 
 static uint64_t part_of(const xyl_node_sum_t *sum, uint64_t left)
@@ -115,6 +120,97 @@ int xyl_node_combine_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
         ++*did;
     }
     return next == XYL_COMBINE_NEXT_NONE;
+}
+
+/* ---- in a fixed order ---- */
+
+static xyl_pairs_piece_t pairs_piece_of(const xyl_node_sum_t *sum)
+{
+    const xyl_board_t *board = sum->board;
+    uint32_t root = sum->step->post_seat;
+    int is_for_all = root == XYL_BOARD_ALL;
+
+    return (xyl_pairs_piece_t){.shm = board->shm,
+                               .words = xyl_board_tree(board, sum->number),
+                               .number = sum->number,
+                               .segments = segments_of(sum),
+                               .cells = sum->step->spares,
+                               .seat = board->seat,
+                               .seats = board->seats,
+                               .waits = is_for_all || root == board->seat,
+                               .ranks = board->ranks,
+                               .readers = board->readers,
+                               .full = xyl_board_word(board, sum->slot, 0),
+                               .full_value = xyl_board_value(sum->number, 1),
+                               .full_readers = is_for_all ? board->ranks
+                                                          : &board->ranks[root],
+                               .full_count = is_for_all ? board->seats : 1};
+}
+
+static char *pairs_address(const xyl_node_sum_t *sum, uint32_t segment,
+                           uint32_t operand)
+{
+    if (operand == XYL_PAIRS_RESULT)
+        return sum->cells + segment * sum->step->slice_bytes;
+    return spare_address(sum, operand - 1);
+}
+
+static const char *operand_of(const xyl_node_sum_t *sum, uint32_t segment,
+                              uint32_t operand)
+{
+    if (operand == XYL_PAIRS_OWN)
+        return sum->own + segment * sum->step->slice_bytes;
+    return pairs_address(sum, segment, operand);
+}
+
+/* 1 done, 0 under way. */
+static int pairs_work_part(const xyl_node_sum_t *sum, const xyl_pairs_t *pairs,
+                           uint64_t from, uint64_t bytes)
+{
+    char *to = pairs_address(sum, pairs->segment, pairs->to) + from;
+    const char *left = operand_of(sum, pairs->segment, pairs->left) + from;
+    const char *right = operand_of(sum, pairs->segment, pairs->right) + from;
+
+    if (pairs->is_copy)
+        return xyl_exec_copy(sum->exec, sum->work, to, left, (size_t)bytes);
+    return xyl_exec_reduce(sum->exec, sum->work, sum->combiner, to, left, right,
+                           (size_t)(bytes / sum->element_bytes));
+}
+
+/* A part of what is to be done. 1: that was all. */
+static int pairs_work(const xyl_node_sum_t *sum, const xyl_pairs_t *pairs,
+                      xyl_node_combine_t *at)
+{
+    uint64_t all = bytes_of(sum, pairs->segment);
+    uint64_t bytes = part_of(sum, all - at->done);
+
+    if (at->done < all && !pairs_work_part(sum, pairs, at->done, bytes)) {
+        at->pending = bytes;
+        return 0;
+    }
+    at->done += bytes;
+    if (at->done < all)
+        return 0;
+    at->done = 0;
+    return 1;
+}
+
+int xyl_node_pairs_run(xyl_node_sum_t *sum, xyl_pairs_t *pairs,
+                       xyl_node_combine_t *at, unsigned *did)
+{
+    xyl_pairs_piece_t piece = pairs_piece_of(sum);
+    xyl_pairs_next_t next;
+
+    *did += pairs->state != XYL_PAIRS_PASS;
+    do /* ends when there is work, or nothing to do */
+        next = xyl_pairs_step(&piece, pairs);
+    while (next == XYL_PAIRS_NEXT_STEP);
+    if (next == XYL_PAIRS_NEXT_WORK) {
+        if (pairs_work(sum, pairs, at))
+            xyl_pairs_worked(&piece, pairs);
+        ++*did;
+    }
+    return next == XYL_PAIRS_NEXT_NONE;
 }
 
 /* ---- the one who has the result ---- */

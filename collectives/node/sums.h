@@ -1,5 +1,6 @@
-/* Steps that add up in the order of arrival: the protocol of combine.h for one
- * piece of a node program, and the moving of its bytes. */
+/* Steps that add up: in the order of arrival by the protocol of combine.h, in a
+ * fixed order by that of pairs.h, for one piece of a node program, and the
+ * moving of its bytes. */
 #ifndef XYL_COLLECTIVES_NODE_SUMS_H
 #define XYL_COLLECTIVES_NODE_SUMS_H
 
@@ -12,7 +13,7 @@ typedef struct xyl_node_combine {
     xyl_combine_t combine; /* COMBINE */
     uint64_t collected;    /* COLLECT: bits of segments */
     uint32_t segment, is_busy;
-    uint64_t done;    /* bytes of the segment */
+    uint64_t done;    /* bytes of the segment; also of PAIR, as what follows */
     uint64_t pending; /* of them, under way; the caller adds them to `done` */
 } xyl_node_combine_t;
 
@@ -22,7 +23,7 @@ typedef struct xyl_node_sum {
     const xyl_step_t *step;
     uint64_t number; /* of the piece */
     char *slot;
-    char *cells;     /* the sums, then spares */
+    char *cells;     /* the sums, then spares and other cells */
     const char *own; /* contribution to the piece */
     char *result;    /* of the piece; COLLECT */
     uint64_t bytes;  /* of the piece */
@@ -39,6 +40,8 @@ typedef struct xyl_node_sum {
  * was worked. */
 int xyl_node_combine_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
                          unsigned *did);
+int xyl_node_pairs_run(xyl_node_sum_t *sum, xyl_pairs_t *pairs,
+                       xyl_node_combine_t *at, unsigned *did);
 int xyl_node_collect_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
                          unsigned *did);
 

@@ -398,6 +398,7 @@ static void write_program(program_run_t *run, const program_case_t *c,
                              .is_in_place = is_in_place(c, seat),
                              .segment_bytes = c->segment_bytes,
                              .node.window_bytes = c->window_bytes,
+                             .node.long_window_bytes = c->window_bytes,
                              .node.share_bytes = c->share_bytes,
                              .is_commutative = combine_of(c) != compose,
                              .in_arrival_order = c->in_arrival_order};

@@ -70,7 +70,8 @@ typedef struct program_run_piece {
     region_t *regions; /* see program_region */
     counts_t *counts;  /* [seats] */
     post_t words[XYL_BOARD_WORDS];
-    post_t sums[XYL_BOARD_WORDS]; /* `value` seats have added */
+    post_t sums[XYL_BOARD_WORDS];          /* `value` seats have added */
+    unsigned char *parts[XYL_BOARD_WORDS]; /* what they have, for PAIR */
     uint32_t tickets;
     /* May happen now: strands, and behind them seats' segments. */
     uint32_t *may;
@@ -131,11 +132,19 @@ int program_reduce(program_run_t *run, strand_t *strand, const xyl_step_t *step,
                    uint64_t at, uint64_t bytes);
 int program_join(program_run_t *run, strand_t *strand, const xyl_step_t *step,
                  uint64_t bytes);
-/* COMBINE and COLLECT, of one slice; 1: it was the last. */
+static inline int program_sums_up(const xyl_step_t *step)
+{
+    return step->kind == XYL_STEP_COMBINE || step->kind == XYL_STEP_COLLECT ||
+           step->kind == XYL_STEP_PAIR;
+}
+
+/* COMBINE, COLLECT and PAIR, of one slice; 1: it was the last. */
 int program_sum_may(const program_run_t *run, const strand_t *strand,
                     const xyl_step_t *step);
 int program_sum_do(program_run_t *run, strand_t *strand,
                    const xyl_step_t *step);
+/* At the end of a piece. */
+void program_sums_free(program_run_t *run);
 
 /* What is wrong with the programs is found before they run. */
 int program_check(program_run_t *run);

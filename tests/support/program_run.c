@@ -46,7 +46,7 @@ static int check_step(program_run_t *run, uint32_t seat, const xyl_step_t *step)
         return program_mistake(run, "seat %u combines half an element", seat);
     if (step->kind >= XYL_STEP_CLAIM && step->slices > XYL_BOARD_WORDS)
         return program_mistake(run, "seat %u: %u slices", seat, step->slices);
-    if (step->kind == XYL_STEP_COMBINE &&
+    if ((step->kind == XYL_STEP_COMBINE || step->kind == XYL_STEP_PAIR) &&
         (step->to.at != 0 ||
          xyl_board_whole_lines(step->bytes) +
                  step->spares * xyl_board_whole_lines(step->slice_bytes) >
@@ -174,9 +174,8 @@ static void posts_free(program_run_t *run)
     for (i = 0; i < XYL_BOARD_WORDS; i++) {
         free(piece->words[i].clock);
         piece->words[i].clock = NULL;
-        free(piece->sums[i].clock);
-        piece->sums[i] = (post_t){0};
     }
+    program_sums_free(run);
 }
 
 void program_end(program_run_t *run)
@@ -305,7 +304,7 @@ static int may_go(const program_run_t *run, const strand_t *strand)
     if (step->kind == XYL_STEP_CLAIM)
         return !strand->has_slice || strand->slice == step->slices ||
                all_have(run, strand->slice + 1, run->seats);
-    if (step->kind == XYL_STEP_COMBINE || step->kind == XYL_STEP_COLLECT)
+    if (program_sums_up(step))
         return program_sum_may(run, strand, step);
     switch (step->wait) {
     case XYL_WAIT_NOTHING:
@@ -467,7 +466,7 @@ static void strand_go(program_run_t *run, strand_t *strand)
     }
     if (step->kind == XYL_STEP_CLAIM)
         is_done = do_claim(run, strand, step);
-    else if (step->kind == XYL_STEP_COMBINE || step->kind == XYL_STEP_COLLECT)
+    else if (program_sums_up(step))
         is_done = program_sum_do(run, strand, step);
     else if (!see(run, strand, step))
         is_done = 0;

@@ -1,5 +1,6 @@
 /* Sums in the order of arrival are made here as if a seat's addition were one
  * access; that they are right when additions overlap is combine.h's. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "simulator/random.h"
@@ -78,12 +79,24 @@ static uint32_t slices_of(const program_run_t *run, const strand_t *strand,
     return (uint32_t)((bytes + step->slice_bytes - 1) / step->slice_bytes);
 }
 
+void program_sums_free(program_run_t *run)
+{
+    uint32_t i;
+
+    for (i = 0; i < XYL_BOARD_WORDS; i++) {
+        free(run->piece->sums[i].clock);
+        free(run->piece->parts[i]);
+        run->piece->parts[i] = NULL;
+        run->piece->sums[i] = (post_t){0};
+    }
+}
+
 static int may_take(const program_run_t *run, const strand_t *strand,
                     const xyl_step_t *step, uint32_t slice)
 {
     return (strand->added >> slice & 1) == 0 &&
            program_has_segment(run, strand->seat, slice) &&
-           (step->kind == XYL_STEP_COMBINE ||
+           (step->kind != XYL_STEP_COLLECT ||
             run->piece->words[slice].clock != NULL);
 }
 
@@ -98,12 +111,32 @@ int program_sum_may(const program_run_t *run, const strand_t *strand,
     return 0;
 }
 
+/* What a seat brings is kept until all have come, and then combined in their
+ * order: what is paired with what is pairs.h's. */
+static void pair(program_run_t *run, const strand_t *strand, uint32_t slice,
+                 unsigned char *to, const unsigned char *own, uint64_t bytes)
+{
+    unsigned char *parts = run->piece->parts[slice];
+    uint32_t seat;
+
+    if (parts == NULL)
+        parts = run->piece->parts[slice] = program_array(run->seats, bytes);
+    memcpy(parts + strand->seat * bytes, own, bytes);
+    if (run->piece->sums[slice].value + 1 < run->seats)
+        return;
+    memcpy(to, parts, bytes);
+    for (seat = 1; seat < run->seats; seat++)
+        run->options->combine(to, to, parts + seat * bytes, bytes);
+}
+
 /* Whoever adds has the sum alone, after all who had it before. */
 static int add(program_run_t *run, strand_t *strand, const xyl_step_t *step,
                uint32_t slice, uint64_t bytes)
 {
     post_t *sum = &run->piece->sums[slice];
     uint64_t at = slice * step->slice_bytes;
+    int lacks_root =
+        step->kind == XYL_STEP_COMBINE && step->post_seat != XYL_BOARD_ALL;
     const unsigned char *own;
     unsigned char *cell;
 
@@ -116,13 +149,16 @@ static int add(program_run_t *run, strand_t *strand, const xyl_step_t *step,
     cell = program_touch(run, strand, further(step->to, at), bytes, 1);
     if (own == NULL || cell == NULL)
         return 0;
-    if (sum->value++ == 0)
+    if (step->kind == XYL_STEP_PAIR)
+        pair(run, strand, slice, cell, own, bytes);
+    else if (sum->value == 0)
         memcpy(cell, own, bytes);
     else
         run->options->combine(cell, cell, own, bytes);
+    sum->value++;
     memcpy(sum->clock, strand->clock, run->piece->strands * sizeof *sum->clock);
     strand->clock[strand->number]++;
-    if (sum->value + (step->post_seat != XYL_BOARD_ALL) < run->seats)
+    if (sum->value + (uint32_t)lacks_root < run->seats)
         return 1;
     return program_post_word(run, strand, slice, step->post_seat);
 }
@@ -158,7 +194,7 @@ int program_sum_do(program_run_t *run, strand_t *strand, const xyl_step_t *step)
     left = all - slice * step->slice_bytes;
     if (left > step->slice_bytes)
         left = step->slice_bytes;
-    if (step->kind == XYL_STEP_COMBINE)
+    if (step->kind != XYL_STEP_COLLECT)
         (void)add(run, strand, step, slice, left);
     else
         (void)collect(run, strand, step, slice, left);

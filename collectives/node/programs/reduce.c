@@ -1,7 +1,11 @@
-/* Reduce, and long allreduce. Short, see reduce_alone.c. Long: after HAN's SOLO
- * (Luo et al. 2020, fig. 5.4), with claims: the seats combine different slices
- * at once, each the next that nobody has taken, and whoever gets the result
- * copies it out. Contributions are combined in the order of seats.
+/* Reduce, and long allreduce. Short, see reduce_alone.c. Long: seats are
+ * combined in pairs and pairs with pairs, as they come and with the same bits
+ * whoever comes last (pairs.h); whoever gets the result copies it out.
+ *
+ * Where input is read where it lies, or comes in parts, after HAN's SOLO (Luo
+ * et al. 2020, fig. 5.4), with claims: the seats combine different slices at
+ * once, each the next that nobody has taken. Then contributions are combined in
+ * the order of seats.
  *
  * In the order of arrival there is one buffer in the window instead of one per
  * seat. In a reduce every seat but the root adds to it and leaves, and the root
@@ -18,8 +22,15 @@ enum {
     ALLREDUCE_SLICE_BYTES_MIN = 4 << 10,
     SUM_SEGMENTS = 32, /* of a message that is not cut into pieces */
     SUM_SEGMENT_BYTES_MIN = 8 << 10,
-    SUM_SEGMENT_BYTES_MAX = 128 << 10
+    SUM_SEGMENT_BYTES_MAX = 128 << 10,
+    CLAIM_PIECES_MAX = 6, /* of which each waits for all: beyond, by pairs */
+    PAIR_SEGMENTS = 64,
+    PAIR_SEGMENT_BYTES_MIN = 8 << 10,
+    PAIR_SEGMENT_BYTES_MAX = 64 << 10
 };
+
+_Static_assert((int)PAIR_SEGMENTS <= (int)XYL_PAIRS_SEGMENTS,
+               "a piece has trees for its segments");
 
 static int has_result(const xyl_problem_t *problem)
 {
@@ -168,6 +179,89 @@ static void write_as_they_come(const xyl_problem_t *problem,
         write_results(problem, program);
 }
 
+/* ---- by pairs ---- */
+
+/* The fewest cells with which pairs make sense: homes, and some beside. */
+static uint64_t cells_min(const xyl_problem_t *problem)
+{
+    const uint64_t each = XYL_PAIRS_CELLS_OF_WORD;
+
+    return (xyl_pairs_homes(problem->ranks) / each + 2) * each;
+}
+
+/* Half of a window is for the result, or what it takes of it; the rest is for
+ * cells, as many as there can be in use. */
+static uint64_t pair_segment_of(const xyl_problem_t *problem)
+{
+    uint64_t room = problem->node.long_window_bytes / 2 / cells_min(problem);
+    uint64_t bytes =
+        (xyl_problem_bytes(problem) + PAIR_SEGMENTS - 1) / PAIR_SEGMENTS;
+
+    if (bytes < PAIR_SEGMENT_BYTES_MIN)
+        bytes = PAIR_SEGMENT_BYTES_MIN;
+    if (bytes > PAIR_SEGMENT_BYTES_MAX)
+        bytes = PAIR_SEGMENT_BYTES_MAX;
+    if (bytes > room)
+        bytes = room / XYL_BOARD_LINE_BYTES * XYL_BOARD_LINE_BYTES;
+    bytes = xyl_board_whole_lines(bytes);
+    return xyl_node_segment(bytes, bytes, problem->element_bytes);
+}
+
+/* With room for all inputs at once claims cost less; without it, they wait for
+ * everybody again and again. */
+static int goes_by_pairs(const xyl_problem_t *problem)
+{
+    uint64_t room = problem->node.window_bytes / (problem->ranks + 1);
+
+    return xyl_problem_bytes(problem) > CLAIM_PIECES_MAX * room &&
+           problem->segment_bytes == 0 && !problem->node.in_parts &&
+           !xyl_node_shares(problem, xyl_problem_bytes(problem)) &&
+           xyl_board_whole_lines(pair_segment_of(problem)) *
+                   cells_min(problem) <=
+               problem->node.long_window_bytes / 2;
+}
+
+static uint32_t cells_of(const xyl_problem_t *problem,
+                         const xyl_node_program_t *program)
+{
+    uint64_t left = problem->node.long_window_bytes -
+                    xyl_board_whole_lines(program->piece_bytes);
+    uint64_t cells = left / xyl_board_whole_lines(program->segment_bytes);
+    uint64_t most = cells_min(problem) + (uint64_t)program->segments *
+                                             xyl_pairs_homes(problem->ranks);
+
+    if (most > XYL_PAIRS_CELLS_MAX)
+        most = XYL_PAIRS_CELLS_MAX;
+    return (uint32_t)(cells < most ? cells : most);
+}
+
+static void write_pairs(const xyl_problem_t *problem,
+                        xyl_node_program_t *program)
+{
+    xyl_step_t *step;
+
+    program->segment_bytes = pair_segment_of(problem);
+    xyl_node_cut_segments(program, xyl_problem_bytes(problem),
+                          problem->node.long_window_bytes / 2);
+    xyl_node_strand(program);
+    step = xyl_node_step(
+        program, XYL_STEP_PAIR, xyl_position_of(XYL_BUFFER_BOARD, 0, 0),
+        xyl_position_of(XYL_BUFFER_SEND, 0, 0), program->piece_bytes);
+    if (step == NULL)
+        return;
+    step->total = xyl_problem_bytes(problem);
+    step->slices = program->segments;
+    step->slice_bytes = program->segment_bytes;
+    step->spares = cells_of(problem, program);
+    if (problem->coll == XYLEM_COLL_REDUCE)
+        step->post_seat = problem->root;
+    program->board_bytes =
+        xyl_board_whole_lines(program->piece_bytes) +
+        step->spares * xyl_board_whole_lines(program->segment_bytes);
+    if (has_result(problem))
+        write_results(problem, program);
+}
+
 /* ---- in the order of seats ---- */
 
 /* As wanted, if a piece has room; else as many slices as seats. */
@@ -211,6 +305,10 @@ void xyl_node_reduce(const xyl_problem_t *problem, xyl_node_program_t *program)
     }
     if (problem->node.roots_in_turn) { /* shared work as it is */
         xyl_node_reduce_alone(problem, program);
+        return;
+    }
+    if (goes_by_pairs(problem)) {
+        write_pairs(problem, program);
         return;
     }
     if (room > piece_max(problem) &&

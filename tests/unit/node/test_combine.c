@@ -10,6 +10,7 @@
 
 #include "simulator/random.h"
 #include "tests/support/check.h"
+#include "tests/support/scenes.h"
 
 enum {
     SEATS = 8, /* that add; the reader comes behind them */
@@ -282,19 +283,6 @@ static void check_end(play_t *play)
 
 /* ---- every order ---- */
 
-/* Scenes that were seen, by two hashes of 64 bits. */
-typedef struct seen {
-    uint64_t (*slots)[2];
-    uint64_t count, capacity;
-} seen_t;
-
-static void *must(void *memory)
-{
-    if (memory == NULL)
-        abort();
-    return memory;
-}
-
 /* What does not matter any more is no difference. */
 static void forget(xyl_combine_t *c)
 {
@@ -311,81 +299,17 @@ static void forget(xyl_combine_t *c)
         c->other = c->other_count = 0;
 }
 
-static void hash(const scene_t *scene, uint64_t hashes[2])
+static void add(play_t *play, scenes_t *scenes)
 {
-    uint64_t words[sizeof *scene / 8];
-    size_t i;
-
-    memcpy(words, scene, sizeof words);
-    hashes[0] = 1;
-    hashes[1] = 2;
-    for (i = 0; i < sizeof words / sizeof *words; i++) {
-        hashes[0] = (hashes[0] ^ words[i]) * UINT64_C(0x9fb21c651e98df25);
-        hashes[0] ^= hashes[0] >> 29;
-        hashes[1] = (hashes[1] + words[i]) * UINT64_C(0xbf58476d1ce4e5b9);
-        hashes[1] ^= hashes[1] >> 31;
-    }
-}
-
-static int insert(seen_t *seen, const uint64_t hashes[2])
-{
-    uint64_t at = hashes[0] & (seen->capacity - 1);
-
-    while (seen->slots[at][0] != 0 || seen->slots[at][1] != 0) {
-        if (seen->slots[at][0] == hashes[0] && seen->slots[at][1] == hashes[1])
-            return 0;
-        at = (at + 1) & (seen->capacity - 1);
-    }
-    seen->slots[at][0] = hashes[0];
-    seen->slots[at][1] = hashes[1];
-    seen->count++;
-    return 1;
-}
-
-static void grow(seen_t *seen)
-{
-    seen_t more = {NULL, 0, seen->capacity == 0 ? 1 << 16 : 2 * seen->capacity};
-    uint64_t i;
-
-    more.slots = must(calloc(more.capacity, sizeof *more.slots));
-    for (i = 0; i < seen->capacity; i++)
-        if (seen->slots[i][0] != 0 || seen->slots[i][1] != 0)
-            insert(&more, seen->slots[i]);
-    free(seen->slots);
-    *seen = more;
-}
-
-static int is_new(seen_t *seen, scene_t *scene, uint32_t seats)
-{
-    uint64_t hashes[2];
     uint32_t i;
 
-    for (i = 0; i < seats; i++)
-        forget(&scene->seats[i]);
-    hash(scene, hashes);
-    if (2 * seen->count >= seen->capacity)
-        grow(seen);
-    return insert(seen, hashes);
+    for (i = 0; i < play->size.seats; i++)
+        forget(&play->now.seats[i]);
+    scenes_add(scenes, &play->now);
 }
 
-typedef struct stack {
-    scene_t *all;
-    size_t count, capacity;
-} pile_t;
-
-static void push(pile_t *stack, const scene_t *scene)
-{
-    if (stack->count == stack->capacity) {
-        stack->capacity = stack->capacity == 0 ? 1024 : 2 * stack->capacity;
-        stack->all =
-            must(realloc(stack->all, stack->capacity * sizeof *stack->all));
-    }
-    stack->all[stack->count++] = *scene;
-}
-
-/* What may come after `scene`, as far as that is new. */
-static void expand(play_t *play, const scene_t *scene, seen_t *seen,
-                   pile_t *stack)
+/* What may come after `scene`. */
+static void expand(play_t *play, const scene_t *scene, scenes_t *scenes)
 {
     uint32_t seat, moves = 0;
 
@@ -398,40 +322,41 @@ static void expand(play_t *play, const scene_t *scene, seen_t *seen,
             seat < play->size.seats &&
             scene->seats[seat].state == XYL_COMBINE_WORK) {
             play->now.stopped = (uint8_t)seat;
-            if (is_new(seen, &play->now, play->size.seats))
-                push(stack, &play->now);
+            add(play, scenes);
             play->now = *scene;
         }
         step(play, seat);
-        if (is_new(seen, &play->now, play->size.seats))
-            push(stack, &play->now);
+        add(play, scenes);
     }
     play->now = *scene;
     if (moves == 0)
         check_end(play);
 }
 
+static void *must(void *memory)
+{
+    if (memory == NULL)
+        abort();
+    return memory;
+}
+
 static void every_order(const extent_t *size)
 {
     play_t *play = must(aligned_alloc(128, (sizeof *play + 127) / 128 * 128));
-    seen_t seen = {NULL, 0, 0};
-    pile_t stack = {NULL, 0, 0};
+    scenes_t scenes;
     scene_t scene;
 
+    scenes_init(&scenes, sizeof scene);
     play_init(play, size);
-    is_new(&seen, &play->now, size->seats);
-    push(&stack, &play->now);
-    while (stack.count != 0 && play->mistake == NULL) {
-        scene = stack.all[--stack.count];
-        expand(play, &scene, &seen, &stack);
-    }
+    add(play, &scenes);
+    while (play->mistake == NULL && scenes_take(&scenes, &scene))
+        expand(play, &scene, &scenes);
     if (play->mistake != NULL)
         check_failed(__FILE__, __LINE__, play->mistake);
     printf("# %u seats, %u segments, %u spares%s: %" PRIu64 " scenes\n",
            size->seats, size->segments, size->spares,
-           size->may_stop ? ", one stops" : "", seen.count);
-    free(stack.all);
-    free(seen.slots);
+           size->may_stop ? ", one stops" : "", scenes.count);
+    scenes_fini(&scenes);
     free(play);
 }
 

@@ -1,0 +1,481 @@
+/* Each function that writes a word does it by loops of swaps, but takes effect
+ * at the one that succeeds, or fails for good: to the others it is one access.
+ * A swap fails when another seat's has succeeded, of which there are only so
+ * many in a piece. */
+#include "collectives/node/pairs.h"
+
+#include <assert.h>
+
+enum {
+    CELLS_AT = 16, /* the number in the words of cells */
+    NODE_AT = 24,  /* and in those of nodes, behind two cells */
+    RIGHT_AT = 12, /* that on the right in a node */
+    CELL_MASK = 0xfff,
+    TAKEN = 0xffffff,
+    SECONDS_MAX = 2 /* that are left to others as long as there is something to
+                       contribute */
+};
+
+_Static_assert((int)XYL_PAIRS_RESULT < (int)CELL_MASK, "cells fit into a node");
+
+/* ---- the tree ---- */
+
+static uint32_t width_above(uint32_t width)
+{
+    return (width + 1) / 2;
+}
+
+/* Nodes of a tree. */
+static uint32_t nodes_of(uint32_t seats)
+{
+    uint32_t width, nodes = 0;
+
+    for (width = seats; width > 1; width = width_above(width))
+        nodes += width_above(width);
+    return nodes;
+}
+
+size_t xyl_pairs_words_bytes(uint32_t seats)
+{
+    size_t bytes = sizeof(xyl_pairs_words_t) + (size_t)XYL_PAIRS_SEGMENTS *
+                                                   nodes_of(seats) *
+                                                   sizeof(uint64_t);
+
+    return (bytes + 127) / 128 * 128;
+}
+
+uint32_t xyl_pairs_homes(uint32_t seats)
+{
+    return width_above(seats);
+}
+
+static uint32_t width_at(const xyl_pairs_piece_t *piece, uint32_t level)
+{
+    uint32_t width = piece->seats;
+
+    for (; level != 0; level--)
+        width = width_above(width);
+    return width;
+}
+
+/* Up to where there is a partner, or to the top. */
+static void rise(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
+{
+    uint32_t width = width_at(piece, pairs->level);
+
+    while (width > 1 && (pairs->index ^ 1) >= width) {
+        pairs->level++;
+        pairs->index /= 2;
+        width = width_above(width);
+    }
+}
+
+/* The node in which the partial meets another. */
+static _Atomic uint64_t *node_above(const xyl_pairs_piece_t *piece,
+                                    const xyl_pairs_t *pairs)
+{
+    uint32_t width = width_above(piece->seats), number = 0, level;
+
+    for (level = 0; level < pairs->level; level++) {
+        number += width;
+        width = width_above(width);
+    }
+    number += pairs->segment * nodes_of(piece->seats) + pairs->index / 2;
+    return &piece->words->nodes[number];
+}
+
+static void at_own_leaf(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
+{
+    pairs->level = 0;
+    pairs->index = piece->seat;
+    rise(piece, pairs);
+}
+
+static void at_what_was_put(xyl_pairs_t *pairs)
+{
+    pairs->level = pairs->levels[pairs->segment];
+    pairs->index = pairs->indexes[pairs->segment];
+}
+
+/* ---- words ---- */
+
+static uint64_t get(const xyl_pairs_piece_t *piece,
+                    const _Atomic uint64_t *word)
+{
+    return xyl_shm_get(piece->shm, word);
+}
+
+static int swap(const xyl_pairs_piece_t *piece, _Atomic uint64_t *word,
+                uint64_t *seen, uint64_t value)
+{
+    return piece->shm->ops->swap(piece->shm, word, seen, value);
+}
+
+static uint64_t bit_of(uint32_t segment)
+{
+    return UINT64_C(1) << segment;
+}
+
+/* A number that has got too long begins again; words that old are gone. */
+static uint64_t node_value(const xyl_pairs_piece_t *piece, uint64_t cells)
+{
+    return piece->number << NODE_AT | cells;
+}
+
+static int is_of(const xyl_pairs_piece_t *piece, uint64_t node)
+{
+    return node >> NODE_AT == node_value(piece, 0) >> NODE_AT;
+}
+
+static uint32_t left_in(uint64_t node)
+{
+    return (uint32_t)node & CELL_MASK;
+}
+
+static uint32_t right_in(uint64_t node)
+{
+    return (uint32_t)(node >> RIGHT_AT) & CELL_MASK;
+}
+
+/* ---- cells ---- */
+
+/* One of the cells of a word whose bits are in `wanted`; 0: none is free. */
+static uint32_t cell_take_of(const xyl_pairs_piece_t *piece, uint32_t number,
+                             uint64_t wanted)
+{
+    _Atomic uint64_t *word = &piece->words->cells[number];
+    uint64_t base = piece->number << CELLS_AT, seen = get(piece, word);
+    uint64_t used, bits;
+
+    do {
+        used = seen >> CELLS_AT == piece->number ? seen - base : 0;
+        bits = wanted & ~used;
+        if (bits == 0)
+            return 0;
+        bits &= ~bits + 1;
+    } while (!swap(piece, word, &seen, base | used | bits));
+    return number * XYL_PAIRS_CELLS_OF_WORD + (uint32_t)__builtin_ctzll(bits) +
+           1;
+}
+
+static void cell_free(const xyl_pairs_piece_t *piece, uint32_t cell)
+{
+    uint32_t number = (cell - 1) / XYL_PAIRS_CELLS_OF_WORD;
+    _Atomic uint64_t *word = &piece->words->cells[number];
+    uint64_t bit = UINT64_C(1) << (cell - 1) % XYL_PAIRS_CELLS_OF_WORD;
+    uint64_t seen = get(piece, word);
+
+    do
+        assert(seen >> CELLS_AT == piece->number && (seen & bit) != 0);
+    while (!swap(piece, word, &seen, seen & ~bit));
+}
+
+/* One that is anybody's, beginning where the pair has begun before; the home of
+ * the pair for the first segment that the seat lacks. 0: none is free. */
+static uint32_t cell_take(const xyl_pairs_piece_t *piece,
+                          const xyl_pairs_t *pairs)
+{
+    const uint32_t each = XYL_PAIRS_CELLS_OF_WORD;
+    uint32_t home = piece->seat / 2, cell = 0, i, word, left;
+    uint32_t from = (xyl_pairs_homes(piece->seats) + each - 1) / each;
+    uint32_t words = (piece->cells + each - 1) / each;
+
+    for (i = from; i < words && cell == 0; i++) {
+        word = from + (i - from + home) % (words - from);
+        left = piece->cells - word * each;
+        cell = cell_take_of(piece, word,
+                            left < each ? bit_of(left) - 1 : bit_of(each) - 1);
+    }
+    if (cell == 0 && (pairs->added & (bit_of(pairs->segment) - 1)) ==
+                         bit_of(pairs->segment) - 1)
+        cell = cell_take_of(piece, home / each, bit_of(home % each));
+    return cell;
+}
+
+/* ---- those who wait ---- */
+
+static void mark(const xyl_pairs_piece_t *piece, int is_marked)
+{
+    _Atomic uint64_t *word = &piece->words->waiting[piece->seat / 64];
+    uint64_t bit = bit_of(piece->seat % 64), seen = get(piece, word);
+
+    while (!swap(piece, word, &seen, is_marked ? seen | bit : seen & ~bit))
+        continue;
+}
+
+/* Wakes those who are marked. */
+static void knock(const xyl_pairs_piece_t *piece)
+{
+    uint32_t base, seat, count = 0;
+    uint64_t seen;
+
+    for (base = 0; base < piece->seats; base += 64)
+        for (seen = get(piece, &piece->words->waiting[base / 64]); seen != 0;
+             seen &= seen - 1) {
+            seat = base + (uint32_t)__builtin_ctzll(seen);
+            if (seat != piece->seat)
+                piece->readers[count++] = piece->ranks[seat];
+        }
+    if (count != 0)
+        piece->shm->ops->set(piece->shm, &piece->words->knock,
+                             piece->number << CELLS_AT | 1, piece->readers,
+                             count);
+}
+
+/* ---- passes ---- */
+
+static uint64_t all_of(const xyl_pairs_piece_t *piece)
+{
+    return UINT64_MAX >> (XYL_PAIRS_SEGMENTS - piece->segments);
+}
+
+static void say(xyl_pairs_t *pairs, xyl_pairs_state_t then)
+{
+    pairs->state = XYL_PAIRS_SAY;
+    pairs->then = then;
+}
+
+/* What it has to look at next, or nothing. */
+static void choose(xyl_pairs_t *pairs)
+{
+    if (pairs->tend != 0)
+        pairs->state = XYL_PAIRS_TEND;
+    else if (pairs->look != 0)
+        pairs->state = XYL_PAIRS_LOOK;
+    else
+        pairs->state = XYL_PAIRS_MARK;
+}
+
+static xyl_pairs_next_t pass(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
+{
+    pairs->look = all_of(piece) & ~pairs->added;
+    pairs->has_swept = 0;
+    pairs->tend =
+        pairs->look == 0 || __builtin_popcountll(pairs->second) >= SECONDS_MAX
+            ? pairs->second
+            : 0;
+    if (pairs->look == 0 && pairs->second == 0 &&
+        (pairs->first == 0 || !piece->waits)) {
+        pairs->state = pairs->is_marked ? XYL_PAIRS_UNMARK : XYL_PAIRS_DONE;
+        return XYL_PAIRS_NEXT_STEP;
+    }
+    choose(pairs);
+    return XYL_PAIRS_NEXT_STEP;
+}
+
+/* Nothing was found: everything that was put, then, and marked once more. */
+static xyl_pairs_next_t rest(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
+{
+    if (!pairs->has_swept) {
+        pairs->has_swept = 1;
+        pairs->tend = pairs->first | pairs->second;
+        if (pairs->tend != 0) {
+            pairs->state = XYL_PAIRS_TEND;
+            return XYL_PAIRS_NEXT_STEP;
+        }
+    }
+    pairs->state = XYL_PAIRS_PASS;
+    if (pairs->is_marked)
+        return XYL_PAIRS_NEXT_WAIT;
+    mark(piece, 1);
+    pairs->is_marked = 1;
+    return XYL_PAIRS_NEXT_STEP;
+}
+
+/* ---- work ---- */
+
+/* `to` takes both, unless they are the last two; the home of a pair is given
+ * back rather than another. */
+static void combine(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs,
+                    uint32_t left, uint32_t right)
+{
+    uint32_t homes = xyl_pairs_homes(piece->seats);
+
+    pairs->left = left;
+    pairs->right = right;
+    pairs->is_copy = 0;
+    pairs->is_top = width_at(piece, pairs->level) == 2;
+    pairs->to = left == XYL_PAIRS_OWN || (left <= homes && right > homes)
+                    ? right
+                    : left;
+    if (pairs->to == XYL_PAIRS_OWN)
+        pairs->to = left;
+    pairs->cell = pairs->to;
+    pairs->unused = pairs->to == left ? right : left;
+    if (pairs->is_top)
+        pairs->to = XYL_PAIRS_RESULT;
+    pairs->state = XYL_PAIRS_WORK;
+}
+
+/* Looks at what it has put into a node: both are there, or somebody has seen to
+ * them, or the other is still to come. */
+static void tend(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
+{
+    _Atomic uint64_t *word;
+    uint64_t bit, seen;
+
+    pairs->segment = (uint32_t)__builtin_ctzll(pairs->tend);
+    bit = bit_of(pairs->segment);
+    pairs->tend &= ~bit;
+    at_what_was_put(pairs);
+    word = node_above(piece, pairs);
+    seen = get(piece, word);
+    if (seen == node_value(piece, TAKEN)) {
+        pairs->first &= ~bit;
+        pairs->second &= ~bit;
+        pairs->state = XYL_PAIRS_PASS; /* that may have been all */
+        return;
+    }
+    if (left_in(seen) != 0 && right_in(seen) != 0 &&
+        swap(piece, word, &seen, node_value(piece, TAKEN))) {
+        pairs->first &= ~bit;
+        pairs->second &= ~bit;
+        combine(piece, pairs, left_in(seen), right_in(seen));
+        return;
+    }
+    choose(pairs); /* what somebody has just taken is seen in the next pass */
+}
+
+/* The sibling is there: takes its cell, to add where it lies. */
+static void look(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
+{
+    _Atomic uint64_t *word;
+    uint64_t seen;
+
+    /* Those of a pair begin with different ones. */
+    pairs->segment = (uint32_t)__builtin_ctzll(pairs->look);
+    if (piece->seat % 2 != 0 && (pairs->look >> (pairs->segment ^ 1) & 1) != 0)
+        pairs->segment ^= 1;
+    at_own_leaf(piece, pairs);
+    word = node_above(piece, pairs);
+    seen = get(piece, word);
+    pairs->state = XYL_PAIRS_CELL;
+    if (!is_of(piece, seen))
+        return;
+    while (!swap(piece, word, &seen, node_value(piece, TAKEN)))
+        assert(0); /* nobody else may */
+    pairs->added |= bit_of(pairs->segment);
+    combine(piece, pairs, left_in(seen), right_in(seen));
+}
+
+static void copy(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
+{
+    uint32_t cell = cell_take(piece, pairs);
+
+    pairs->look &= ~bit_of(pairs->segment);
+    if (cell == 0) {
+        choose(pairs);
+        return;
+    }
+    pairs->is_copy = 1;
+    pairs->is_top = 0;
+    pairs->left = pairs->right = XYL_PAIRS_OWN;
+    pairs->unused = 0;
+    pairs->cell = pairs->to = cell;
+    pairs->state = XYL_PAIRS_WORK;
+}
+
+static void put(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
+{
+    _Atomic uint64_t *word = node_above(piece, pairs);
+    uint64_t seen = get(piece, word), bit = bit_of(pairs->segment), cells;
+    uint64_t own = (uint64_t)pairs->cell << (pairs->index % 2 * RIGHT_AT);
+
+    do
+        cells = own | (is_of(piece, seen) ? seen & TAKEN : 0);
+    while (!swap(piece, word, &seen, node_value(piece, cells)));
+    pairs->added |= bit;
+    if (cells == own)
+        pairs->first |= bit;
+    else
+        pairs->second |= bit;
+    pairs->levels[pairs->segment] = (uint8_t)pairs->level;
+    pairs->indexes[pairs->segment] = (uint16_t)pairs->index;
+    say(pairs, XYL_PAIRS_PASS);
+}
+
+static void set_full(const xyl_pairs_piece_t *piece, uint32_t segment)
+{
+    piece->shm->ops->set(piece->shm, &piece->full[segment], piece->full_value,
+                         piece->full_readers, piece->full_count);
+}
+
+/* ---- steps ---- */
+
+/* The last two cells are not needed any more, nor is one of any two. */
+static void free_one(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
+{
+    cell_free(piece, pairs->unused);
+    say(pairs, pairs->is_top ? XYL_PAIRS_FREE_LAST : XYL_PAIRS_PUT);
+}
+
+static void free_last(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
+{
+    cell_free(piece, pairs->cell);
+    say(pairs, XYL_PAIRS_FULL);
+}
+
+xyl_pairs_next_t xyl_pairs_step(const xyl_pairs_piece_t *piece,
+                                xyl_pairs_t *pairs)
+{
+    switch (pairs->state) {
+    case XYL_PAIRS_FRESH:
+        assert(piece->segments != 0 && piece->segments <= XYL_PAIRS_SEGMENTS &&
+               piece->seats > 1);
+        return pass(piece, pairs);
+    case XYL_PAIRS_PASS:
+        return pass(piece, pairs);
+    case XYL_PAIRS_TEND:
+        tend(piece, pairs);
+        break;
+    case XYL_PAIRS_LOOK:
+        look(piece, pairs);
+        break;
+    case XYL_PAIRS_CELL:
+        copy(piece, pairs);
+        break;
+    case XYL_PAIRS_MARK:
+        return rest(piece, pairs);
+    case XYL_PAIRS_WORK:
+        return XYL_PAIRS_NEXT_WORK;
+    case XYL_PAIRS_PUT:
+        put(piece, pairs);
+        break;
+    case XYL_PAIRS_FREE:
+        free_one(piece, pairs);
+        break;
+    case XYL_PAIRS_FREE_LAST:
+        free_last(piece, pairs);
+        break;
+    case XYL_PAIRS_SAY:
+        knock(piece);
+        pairs->state = pairs->then;
+        break;
+    case XYL_PAIRS_FULL:
+        set_full(piece, pairs->segment);
+        pairs->state = XYL_PAIRS_PASS;
+        break;
+    case XYL_PAIRS_UNMARK:
+        mark(piece, 0);
+        pairs->is_marked = 0;
+        pairs->state = XYL_PAIRS_DONE;
+        break;
+    case XYL_PAIRS_DONE:
+        return XYL_PAIRS_NEXT_NONE;
+    }
+    return XYL_PAIRS_NEXT_STEP;
+}
+
+void xyl_pairs_worked(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
+{
+    assert(pairs->state == XYL_PAIRS_WORK);
+    if (!pairs->is_copy) {
+        pairs->level++;
+        pairs->index /= 2;
+        rise(piece, pairs);
+    }
+    if (pairs->unused != 0)
+        pairs->state = XYL_PAIRS_FREE;
+    else
+        pairs->state = pairs->is_top ? XYL_PAIRS_FREE_LAST : XYL_PAIRS_PUT;
+}

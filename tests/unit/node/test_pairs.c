@@ -1,0 +1,496 @@
+/* Sums over a tree of pairs: every order of the accesses of a few seats to what
+ * they share, with few cells and with many, with and without one that stops for
+ * ever while it works; and orders by chance of more seats. Whatever the order,
+ * the same is combined with the same. */
+#include "collectives/node/pairs.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simulator/random.h"
+#include "tests/support/check.h"
+#include "tests/support/scenes.h"
+
+enum {
+    SEATS = 7,
+    SEGMENTS = 3,
+    NODES = 8,
+    EXTRAS = 16, /* cells that are anybody's: beyond the homes */
+    CELLS = XYL_PAIRS_CELLS_OF_WORD + EXTRAS,
+    CELL_WORDS = CELLS / XYL_PAIRS_CELLS_OF_WORD,
+    NUMBER = 77,
+    NOBODY = 255,
+    CHANCES = 6000,
+    STEPS_MAX = 100000
+};
+
+/* How a seat comes to rest that can do nothing: in real jobs it says that it
+ * sleeps, looks once more, and then whoever wakes it ends its sleep. In the
+ * simulator it rests at once, and is given later whatever was set meanwhile. */
+typedef enum rest { AWAKE, NEWS, ANNOUNCED, ASLEEP } rest_t;
+
+/* All there is; compared by its bytes. */
+typedef struct scene {
+    uint64_t nodes[SEGMENTS][NODES], full[SEGMENTS], cells[CELL_WORDS], waiting;
+    xyl_pairs_t seats[SEATS];
+    uint8_t rest[SEATS + 1];
+    uint8_t holds[CELLS]; /* bits of the seats in a cell */
+    uint8_t of[CELLS];    /* its segment, and 1 */
+    uint8_t results[SEGMENTS];
+    uint8_t stopped; /* NOBODY: none */
+    uint8_t pad[8 - (SEATS + 2 + 2 * CELLS + SEGMENTS) % 8];
+} scene_t;
+
+_Static_assert(sizeof(scene_t) % 8 == 0, "a scene is whole words");
+
+typedef struct extent {
+    uint32_t seats, segments, extras;
+    int is_for_all;
+    int may_stop; /* one of them, while it works */
+    int is_simulated;
+} extent_t;
+
+typedef struct play {
+    xyl_shm_t shm; /* first */
+    extent_t size;
+    xyl_pairs_words_t *words;
+    _Atomic uint64_t full[SEGMENTS];
+    uint32_t ranks[SEATS], readers[SEATS];
+    scene_t now;
+    const char *mistake;
+} play_t;
+
+static void play_set(xyl_shm_t *shm, _Atomic uint64_t *flag, uint64_t value,
+                     const uint32_t *readers, uint32_t count)
+{
+    play_t *play = (play_t *)(void *)shm;
+    uint32_t i;
+
+    atomic_store(flag, value);
+    for (i = 0; i < count; i++)
+        play->now.rest[readers[i]] = play->size.is_simulated ? NEWS : AWAKE;
+}
+
+static int plain_swap(xyl_shm_t *shm, _Atomic uint64_t *word,
+                      uint64_t *expected, uint64_t value)
+{
+    (void)shm;
+    return atomic_compare_exchange_strong(word, expected, value);
+}
+
+static const xyl_shm_ops_t play_ops = {.set = play_set, .swap = plain_swap};
+
+static void wrong(play_t *play, const char *what)
+{
+    if (play->mistake == NULL)
+        play->mistake = what;
+}
+
+/* ---- scenes and words ---- */
+
+static uint32_t nodes_of(const play_t *play)
+{
+    uint32_t width, nodes = 0;
+
+    for (width = play->size.seats; width > 1; width = (width + 1) / 2)
+        nodes += (width + 1) / 2;
+    return nodes;
+}
+
+static void words_move(play_t *play, int loads)
+{
+    uint32_t i, k, nodes = nodes_of(play);
+#define MOVE(word, value)                                                      \
+    if (loads)                                                                 \
+        atomic_store(word, value);                                             \
+    else                                                                       \
+        (value) = atomic_load(word)
+
+    for (i = 0; i < play->size.segments; i++) {
+        for (k = 0; k < nodes; k++)
+            MOVE(&play->words->nodes[i * nodes + k], play->now.nodes[i][k]);
+        MOVE(&play->full[i], play->now.full[i]);
+    }
+    for (i = 0; i < CELL_WORDS; i++)
+        MOVE(&play->words->cells[i], play->now.cells[i]);
+    MOVE(&play->words->waiting[0], play->now.waiting);
+#undef MOVE
+}
+
+/* For the result: of those who do not all, the root. */
+static int waits(const play_t *play, uint32_t seat)
+{
+    return play->size.is_for_all || seat == 0;
+}
+
+static xyl_pairs_piece_t piece_of(play_t *play, uint32_t seat)
+{
+    uint32_t homes = xyl_pairs_homes(play->size.seats);
+
+    return (xyl_pairs_piece_t){
+        .shm = &play->shm,
+        .words = play->words,
+        .number = NUMBER,
+        .segments = play->size.segments,
+        .cells = play->size.extras == 0
+                     ? homes
+                     : XYL_PAIRS_CELLS_OF_WORD + play->size.extras,
+        .seat = seat,
+        .seats = play->size.seats,
+        .waits = waits(play, seat),
+        .ranks = play->ranks,
+        .readers = play->readers,
+        .full = play->full,
+        .full_value = NUMBER << 16 | 1,
+        .full_readers = play->ranks,
+        .full_count = play->size.is_for_all ? play->size.seats : 1};
+}
+
+static void play_init(play_t *play, const extent_t *size)
+{
+    xyl_pairs_words_t *words = play->words;
+    uint32_t i, k;
+
+    memset(play, 0, sizeof *play);
+    memset(words, 0, xyl_pairs_words_bytes(SEATS));
+    play->words = words;
+    play->shm.ops = &play_ops;
+    play->size = *size;
+    play->now.stopped = NOBODY;
+    for (i = 0; i < SEATS; i++)
+        play->ranks[i] = i;
+    /* What another piece has left. */
+    for (i = 0; i < CELL_WORDS; i++)
+        play->now.cells[i] = (NUMBER - 1) << 16 | 5;
+    for (i = 0; i < size->segments; i++)
+        for (k = 0; k < nodes_of(play); k++)
+            play->now.nodes[i][k] = (NUMBER - 1) << 24 | 0xffffff;
+}
+
+/* ---- work ---- */
+
+/* Bits of the seats in an operand. */
+static uint8_t operand(play_t *play, uint32_t seat, uint32_t from)
+{
+    const xyl_pairs_t *p = &play->now.seats[seat];
+
+    if (from == XYL_PAIRS_OWN)
+        return (uint8_t)(1 << seat);
+    if (play->now.of[from - 1] != p->segment + 1)
+        wrong(play, "a cell is another segment's");
+    return play->now.holds[from - 1];
+}
+
+/* Left and right are the two halves of a subtree. */
+static void check_halves(play_t *play, uint32_t left, uint32_t right)
+{
+    uint32_t from = (uint32_t)__builtin_ctz(left | 256), size;
+
+    size = (uint32_t)__builtin_popcount(left);
+    if (left == 0 || right == 0 || (left & right) != 0)
+        wrong(play, "something is combined with nothing, or twice");
+    else if ((size & (size - 1)) != 0 || from % (2 * size) != 0 ||
+             left >> from != (1u << size) - 1 ||
+             (uint32_t)__builtin_ctz(right) != from + size ||
+             right >> (from + size) != (1u << __builtin_popcount(right)) - 1)
+        wrong(play, "the wrong ones are combined");
+}
+
+static void work(play_t *play, uint32_t seat)
+{
+    xyl_pairs_piece_t piece = piece_of(play, seat);
+    xyl_pairs_t *p = &play->now.seats[seat];
+    uint8_t left = operand(play, seat, p->left), all = left;
+
+    if (!p->is_copy) {
+        uint8_t right = operand(play, seat, p->right);
+        check_halves(play, left, right);
+        all = left | right;
+    }
+    if (p->to == XYL_PAIRS_RESULT) {
+        play->now.results[p->segment] = all;
+    } else {
+        if (p->is_copy && play->now.of[p->to - 1] != 0)
+            wrong(play, "a cell is given out twice");
+        play->now.holds[p->to - 1] = all;
+        play->now.of[p->to - 1] = (uint8_t)(p->segment + 1);
+    }
+    if (!p->is_copy && p->unused != XYL_PAIRS_OWN)
+        play->now.of[p->unused - 1] = play->now.holds[p->unused - 1] = 0;
+    if (p->is_top)
+        play->now.of[p->cell - 1] = play->now.holds[p->cell - 1] = 0;
+    xyl_pairs_worked(&piece, p);
+}
+
+/* ---- steps ---- */
+
+static void come_to_rest(play_t *play, uint32_t seat)
+{
+    uint8_t *rest = &play->now.rest[seat];
+
+    if (*rest == NEWS)
+        *rest = AWAKE;
+    else if (play->size.is_simulated || *rest == ANNOUNCED)
+        *rest = ASLEEP;
+    else
+        *rest = ANNOUNCED;
+}
+
+/* Up to and with one access to what is shared. */
+static void step(play_t *play, uint32_t seat)
+{
+    xyl_pairs_piece_t piece = piece_of(play, seat);
+    xyl_pairs_t *p = &play->now.seats[seat];
+    xyl_pairs_next_t next;
+
+    if (p->state == XYL_PAIRS_WORK) {
+        work(play, seat);
+        return;
+    }
+    words_move(play, 1);
+    next = XYL_PAIRS_NEXT_STEP;
+    if (p->state == XYL_PAIRS_FRESH || p->state == XYL_PAIRS_PASS)
+        next = xyl_pairs_step(&piece, p);
+    if (next == XYL_PAIRS_NEXT_STEP)
+        next = xyl_pairs_step(&piece, p);
+    words_move(play, 0);
+    if (p->state == XYL_PAIRS_WORK && play->now.rest[seat] == ANNOUNCED)
+        play->now.rest[seat] = AWAKE;
+    if (next == XYL_PAIRS_NEXT_WAIT)
+        come_to_rest(play, seat);
+}
+
+static int is_done(const play_t *play, uint32_t seat)
+{
+    return play->now.seats[seat].state == XYL_PAIRS_DONE;
+}
+
+static int may_step(const play_t *play, uint32_t seat)
+{
+    return !is_done(play, seat) && play->now.rest[seat] != ASLEEP &&
+           play->now.stopped != seat;
+}
+
+/* Where one has stopped, the others come to their ends only if they do not wait
+ * for the result, and if there are cells enough. */
+static void check_end(play_t *play)
+{
+    const extent_t *size = &play->size;
+    uint8_t all = (uint8_t)((1 << size->seats) - 1);
+    int has_stopped = play->now.stopped != NOBODY;
+    uint32_t i;
+
+    for (i = 0; i < size->seats; i++)
+        if (!is_done(play, i) && i != play->now.stopped &&
+            (!has_stopped || (!waits(play, i) && size->extras != 0)))
+            wrong(play, "somebody waits for ever");
+    if (has_stopped)
+        return;
+    for (i = 0; i < size->segments; i++)
+        if (play->now.results[i] != all || play->now.full[i] == 0)
+            wrong(play, "a result is not there");
+    for (i = 0; i < CELL_WORDS; i++)
+        if (play->now.cells[i] >> 16 == NUMBER &&
+            (play->now.cells[i] & 0xffff) != 0)
+            wrong(play, "cells are lost");
+    if (play->now.waiting != 0)
+        wrong(play, "a mark is left");
+}
+
+/* ---- every order ---- */
+
+/* What does not matter any more is no difference. */
+static void forget(xyl_pairs_t *p)
+{
+    int has_cell = p->state >= XYL_PAIRS_WORK && p->state <= XYL_PAIRS_FULL;
+    uint32_t i;
+
+    for (i = 0; i < XYL_PAIRS_SEGMENTS; i++)
+        if (((p->first | p->second) >> i & 1) == 0) {
+            p->indexes[i] = 0;
+            p->levels[i] = 0;
+        }
+    if (p->state != XYL_PAIRS_SAY)
+        p->then = 0;
+    if (p->state == XYL_PAIRS_PASS || p->state == XYL_PAIRS_DONE)
+        p->look = p->tend = p->has_swept = 0;
+    if (p->state == XYL_PAIRS_PASS || p->state == XYL_PAIRS_DONE ||
+        (p->state == XYL_PAIRS_SAY && p->then == XYL_PAIRS_PASS))
+        p->segment = p->level = p->index = 0;
+    if (p->state != XYL_PAIRS_WORK)
+        p->left = p->right = p->to = p->is_copy = 0;
+    if (!has_cell || (p->state == XYL_PAIRS_SAY && p->then == XYL_PAIRS_PASS))
+        p->cell = p->unused = p->is_top = 0;
+}
+
+static void add(play_t *play, scenes_t *scenes)
+{
+    uint32_t i;
+
+    for (i = 0; i < play->size.seats; i++)
+        forget(&play->now.seats[i]);
+    scenes_add(scenes, &play->now);
+}
+
+/* What may come after `scene`. */
+static void expand(play_t *play, const scene_t *scene, scenes_t *scenes)
+{
+    uint32_t seat, moves = 0;
+
+    for (seat = 0; seat < play->size.seats; seat++) {
+        play->now = *scene;
+        if (!may_step(play, seat))
+            continue;
+        moves++;
+        if (play->size.may_stop && scene->stopped == NOBODY &&
+            scene->seats[seat].state == XYL_PAIRS_WORK) {
+            play->now.stopped = (uint8_t)seat;
+            add(play, scenes);
+            play->now = *scene;
+        }
+        step(play, seat);
+        add(play, scenes);
+    }
+    play->now = *scene;
+    if (moves == 0)
+        check_end(play);
+}
+
+static void *must(void *memory)
+{
+    if (memory == NULL)
+        abort();
+    return memory;
+}
+
+static play_t *play_create(void)
+{
+    play_t *play = must(calloc(1, sizeof *play));
+
+    play->words = must(aligned_alloc(128, xyl_pairs_words_bytes(SEATS)));
+    return play;
+}
+
+static void play_destroy(play_t *play)
+{
+    free(play->words);
+    free(play);
+}
+
+static void every_order(const extent_t *size)
+{
+    play_t *play = play_create();
+    scenes_t scenes;
+    scene_t scene;
+
+    scenes_init(&scenes, sizeof scene);
+    play_init(play, size);
+    add(play, &scenes);
+    while (play->mistake == NULL && scenes_take(&scenes, &scene))
+        expand(play, &scene, &scenes);
+    if (play->mistake != NULL)
+        check_failed(__FILE__, __LINE__, play->mistake);
+    printf("# %u seats, %u segments, %u extras%s%s: %" PRIu64 " scenes\n",
+           size->seats, size->segments, size->extras,
+           size->is_for_all ? ", for all" : "",
+           size->may_stop ? ", one stops" : "", scenes.count);
+    scenes_fini(&scenes);
+    play_destroy(play);
+}
+
+static void test_every_order(void)
+{
+    static const extent_t sizes[] = {{2, 1, 0, 0, 0, 0}, {2, 2, 0, 0, 0, 0},
+                                     {2, 2, 0, 1, 0, 1}, {2, 2, 2, 1, 0, 0},
+                                     {2, 3, 1, 0, 0, 0}, {3, 1, 0, 0, 0, 0},
+                                     {3, 1, 0, 1, 0, 1}, {3, 1, 2, 1, 0, 0},
+                                     {3, 2, 0, 0, 0, 0}, {3, 2, 0, 1, 0, 0}};
+    size_t i;
+
+    for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        every_order(&sizes[i]);
+}
+
+static void test_one_stops(void)
+{
+    static const extent_t sizes[] = {{2, 1, 2, 0, 1, 0},
+                                     {2, 2, 4, 0, 1, 1},
+                                     {3, 1, 4, 0, 1, 0},
+                                     {3, 1, 4, 1, 1, 0}};
+    size_t i;
+
+    for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        every_order(&sizes[i]);
+}
+
+/* ---- more seats, orders by chance ---- */
+
+static uint32_t draw(const play_t *play, uint64_t *random)
+{
+    uint32_t seat = random_below(random, play->size.seats), tries;
+
+    for (tries = 0; tries < play->size.seats; tries++) {
+        if (may_step(play, seat))
+            return seat;
+        seat = (seat + 1) % play->size.seats;
+    }
+    return NOBODY;
+}
+
+static void some_order(play_t *play, const extent_t *size, uint64_t *random)
+{
+    uint32_t seat, same = 0, steps = 0;
+
+    play_init(play, size);
+    for (seat = draw(play, random); seat != NOBODY && steps < STEPS_MAX;
+         steps++) {
+        if (size->may_stop && play->now.stopped == NOBODY &&
+            play->now.seats[seat].state == XYL_PAIRS_WORK &&
+            random_below(random, 16) == 0)
+            play->now.stopped = (uint8_t)seat;
+        else
+            step(play, seat);
+        if (same == 0 || !may_step(play, seat)) {
+            seat = draw(play, random);
+            same = random_below(random, 12);
+        } else {
+            same--;
+        }
+    }
+    if (steps == STEPS_MAX)
+        wrong(play, "there is no end");
+    check_end(play);
+}
+
+static void test_by_chance(void)
+{
+    play_t *play = play_create();
+    uint64_t random = random_mix(5);
+    uint32_t i;
+
+    for (i = 0; i < CHANCES && play->mistake == NULL; i++) {
+        extent_t size = {.seats = random_between(&random, 2, SEATS),
+                         .segments = random_between(&random, 1, SEGMENTS),
+                         .extras = random_below(&random, EXTRAS + 1),
+                         .is_for_all = random_below(&random, 2) == 0,
+                         .may_stop = random_below(&random, 3) == 0,
+                         .is_simulated = random_below(&random, 2) == 0};
+        if (size.may_stop)
+            size.extras = EXTRAS;
+        some_order(play, &size, &random);
+        if (play->mistake == NULL)
+            continue;
+        printf("# number %u: %s\n", i, play->mistake);
+        check_failed(__FILE__, __LINE__, play->mistake);
+    }
+    play_destroy(play);
+}
+
+static const check_case_t cases[] = {
+    {"every_order", test_every_order},
+    {"one_stops", test_one_stops},
+    {"by_chance", test_by_chance},
+};
+CHECK_MAIN(cases)
