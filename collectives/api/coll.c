@@ -119,7 +119,7 @@ static int waits_for_parts(const xylem_team_t *team,
                            const xylem_coll_args_t *args)
 {
     return (args->flags & XYLEM_FLAG_PARTS) != 0 && args->count != 0 &&
-           (args->coll != XYLEM_COLL_BCAST || is_root(team, args));
+           xyl_coll_has_input(args->coll, is_root(team, args));
 }
 
 xylem_status_t xylem_coll_start(xylem_team_t *team,

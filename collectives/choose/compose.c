@@ -97,7 +97,7 @@ static xylem_status_t tree_create(const xyl_call_t *call,
 {
     const xylem_coll_args_t *args = call->args;
     int has_input =
-        args->coll != XYLEM_COLL_BCAST || call->team->rank == args->root;
+        xyl_coll_has_input(args->coll, call->team->rank == args->root);
     xylem_status_t status = xyl_collective_create(
         call->team, args, &choice->frame, has_input, operation_out);
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "collectives/data/description.h"
 #include "collectives/data/user_op.h"
 
 enum {
@@ -57,12 +58,13 @@ static int are_alike(const xylem_coll_args_t *a, const xylem_coll_args_t *b,
  * them. */
 static void leave_out(const xylem_team_t *team, xylem_coll_args_t *args)
 {
-    int is_root = team->rank == args->root;
+    const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
+    int is_root = traits->has_root && team->rank == args->root;
 
-    if ((args->coll == XYLEM_COLL_SCATTERV && !is_root) ||
-        args->send == XYLEM_IN_PLACE)
+    if (!traits->send_varies || args->send == XYLEM_IN_PLACE ||
+        !xyl_side_matters(traits->sends, is_root))
         args->send_counts = args->send_displs = NULL;
-    if (args->coll == XYLEM_COLL_GATHERV && !is_root)
+    if (!traits->recv_varies || !xyl_side_matters(traits->receives, is_root))
         args->recv_counts = args->recv_displs = NULL;
 }
 
@@ -140,7 +142,7 @@ xyl_operation_t *xyl_plan_take(xylem_team_t *team,
     xyl_operation_t *operation;
     xylem_coll_args_t key;
 
-    if (args->on_segment != NULL || args->coll == XYLEM_COLL_ALLTOALLW)
+    if (args->on_segment != NULL || xyl_coll_traits(args->coll)->has_own_types)
         return NULL;
     if (has_arrays(args)) {
         key = *args;
@@ -198,7 +200,8 @@ void xyl_plan_describe(xyl_operation_t *operation,
     leave_out(operation->request.team, key);
     may_be_kept =
         (args->flags & XYLEM_FLAG_PARTS) == 0 && args->on_segment == NULL &&
-        args->op < XYL_USER_OP_BASE && args->coll != XYLEM_COLL_ALLTOALLW &&
+        args->op < XYL_USER_OP_BASE &&
+        !xyl_coll_traits(args->coll)->has_own_types &&
         !xyl_sides_are_needed(args) &&
         xyl_arena_bytes(&operation->request.arena) <= KEPT_BYTES_MAX &&
         keep_array(operation, &key->send_counts) &&

@@ -93,7 +93,7 @@ static xylem_status_t blocks_receive(xyl_call_t *call, blocks_t blocks)
 
     call->problem.recv_counts = blocks.counts;
     call->problem.recv_displs = blocks.displs;
-    if (args->coll == XYLEM_COLL_ALLTOALLW)
+    if (xyl_coll_traits(args->coll)->has_own_types)
         return blocks_layout(call, args->recv_counts, args->recv_displs,
                              args->recv_types, blocks, &call->sides.recv);
     blocks_scale(args->recv_counts, args->recv_displs, recv_unit(call),
@@ -107,7 +107,7 @@ static xylem_status_t blocks_send(xyl_call_t *call, blocks_t blocks)
 
     call->problem.send_counts = blocks.counts;
     call->problem.send_displs = blocks.displs;
-    if (args->coll == XYLEM_COLL_ALLTOALLW)
+    if (xyl_coll_traits(args->coll)->has_own_types)
         return blocks_layout(call, args->send_counts, args->send_displs,
                              args->send_types, blocks, &call->sides.send);
     blocks_scale(args->send_counts, args->send_displs, send_unit(call),
@@ -120,7 +120,8 @@ static void blocks_send_in_place(xyl_call_t *call)
 {
     call->problem.send_counts = call->problem.recv_counts;
     call->problem.send_displs = call->problem.recv_displs;
-    if (call->args->coll != XYLEM_COLL_ALLTOALLW || call->sides.recv == NULL)
+    if (!xyl_coll_traits(call->args->coll)->has_own_types ||
+        call->sides.recv == NULL)
         return;
     call->sides.send = call->sides.recv;
     xyl_layout_acquire(call->sides.send);
@@ -156,7 +157,7 @@ xylem_status_t xyl_call_resolve(xyl_call_t *call)
 
     xyl_call_outline(call->team, call->args, call->combiner.is_commutative,
                      &call->problem);
-    if (call->args->coll == XYLEM_COLL_ALLTOALLW)
+    if (xyl_coll_traits(call->args->coll)->has_own_types)
         call->problem.count = 0; /* blocks have types of their own */
     sends = sends_blocks(call);
     receives = receives_blocks(call);

@@ -125,6 +125,17 @@ static inline int xyl_side_matters(xyl_side_t side, int is_root)
     return side == XYL_SIDE_ALL || (side == XYL_SIDE_ROOT && is_root);
 }
 
+/* Whether a rank has data to give: whose `send` matters, and the root of a
+ * broadcast, whose data lie in `recv`. */
+static inline int xyl_coll_has_input(xylem_coll_t coll, int is_root)
+{
+    const xyl_coll_traits_t *traits = xyl_coll_traits(coll);
+
+    return traits->sends == XYL_SIDE_NOBODY
+               ? is_root
+               : xyl_side_matters(traits->sends, is_root);
+}
+
 /* Whether some array of counts matters. */
 static inline int xyl_coll_varies(xylem_coll_t coll)
 {

@@ -42,7 +42,7 @@ static xylem_status_t replace(xylem_context_t *context, size_t *count,
 /* Nobody looks at it. */
 static int has_no_type(const xylem_coll_args_t *args)
 {
-    return args->coll == XYLEM_COLL_ALLTOALLW ||
+    return xyl_coll_traits(args->coll)->has_own_types ||
            args->coll == XYLEM_COLL_BARRIER;
 }
 

@@ -49,9 +49,7 @@ xylem_status_t xyl_frame_create(xylem_team_t *team,
     xylem_coll_args_t frame = *args;
     xyl_plan_t plan = {.tree = NULL};
     int is_root = traits->has_root && team->rank == args->root;
-    int has_input = args->coll == XYLEM_COLL_BCAST
-                        ? is_root
-                        : traits->sends == XYL_SIDE_ALL || is_root;
+    int has_input = xyl_coll_has_input(args->coll, is_root);
 
     frame.count = args->count * xylem_type_bytes(args->type);
     if (traits->recv_blocks && !traits->recv_varies &&
