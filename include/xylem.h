@@ -103,6 +103,15 @@ const char *xylem_last_error(void);
 /* "0.1.0"; a static string. */
 const char *xylem_version(void);
 
+/* Where messages go that XYLEM_LOG lets pass: to `fn`, with "error", "warning",
+ * "info" or "debug" and a line without its end; NULL: to standard error again.
+ * Of the process, for all contexts. Called by any thread of the process at any
+ * time inside the library, also by several at once; must not call it. Messages
+ * may come until the call that replaces `fn` has returned, and those under way
+ * a little longer. */
+typedef void (*xylem_log_fn)(void *arg, const char *level, const char *text);
+void xylem_log_set(xylem_log_fn fn, void *arg);
+
 /* ------------------------------------------------------------------------ */
 /* Context                                                                  */
 
@@ -631,6 +640,17 @@ xylem_status_t xylem_request_wait(xylem_request_t *request);
  * where waiting does, if the limit is XYLEM_SPIN_US or more. */
 xylem_status_t xylem_request_wait_for(xylem_request_t *request,
                                       uint64_t limit_us);
+
+/* The same for many requests of one context, of which NULL are passed over.
+ * any: until one of them has completed, or is idle; writes which, and returns
+ *      its final status. Set it to NULL, or start it again, before the next
+ *      call. XYLEM_ERR_INVALID_ARG: all are NULL.
+ * all: until all of them have; returns XYLEM_OK, or the final status of the
+ *      first that failed. */
+xylem_status_t xylem_request_wait_any(xylem_request_t *const *requests,
+                                      size_t count, size_t *index_out);
+xylem_status_t xylem_request_wait_all(xylem_request_t *const *requests,
+                                      size_t count);
 
 /* Frees an idle or completed request, on any thread, although its callback may
  * not have returned yet. NULL is allowed; XYLEM_ERR_BUSY while it is active. */

@@ -1,9 +1,12 @@
 #include "runtime/base/log.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
+
+#include "include/xylem.h"
 
 enum { LINE_BYTES_MAX = 512 };
 
@@ -11,6 +14,32 @@ enum { LINE_BYTES_MAX = 512 };
  * there is. */
 static _Atomic int log_level = XYL_LOG_WARN;
 static _Atomic uint32_t log_rank = UINT32_MAX;
+
+/* Who gets the messages; fn NULL: standard error. */
+typedef struct log_target {
+    xylem_log_fn fn;
+    void *arg;
+} log_target_t;
+
+static pthread_mutex_t target_lock = PTHREAD_MUTEX_INITIALIZER;
+static log_target_t target;
+
+void xylem_log_set(xylem_log_fn fn, void *arg)
+{
+    pthread_mutex_lock(&target_lock);
+    target = (log_target_t){fn, arg};
+    pthread_mutex_unlock(&target_lock);
+}
+
+static log_target_t target_now(void)
+{
+    log_target_t now;
+
+    pthread_mutex_lock(&target_lock);
+    now = target;
+    pthread_mutex_unlock(&target_lock);
+    return now;
+}
 
 void xyl_log_level_set(xyl_log_level_t level)
 {
@@ -27,32 +56,42 @@ int xyl_log_enabled(xyl_log_level_t level)
     return (int)level <= atomic_load_explicit(&log_level, memory_order_relaxed);
 }
 
-static size_t line_begin(char *line, xyl_log_level_t level)
-{
-    static const char *const names[] = {"note", "error", "warning", "info",
-                                        "debug"};
-    uint32_t rank = atomic_load_explicit(&log_rank, memory_order_relaxed);
+static const char *const level_names[] = {"note", "error", "warning", "info",
+                                          "debug"};
 
-    if (rank == UINT32_MAX)
-        return (size_t)snprintf(line, LINE_BYTES_MAX,
-                                "xylem: %s: ", names[level]);
-    return (size_t)snprintf(line, LINE_BYTES_MAX, "xylem: rank %u: %s: ", rank,
-                            names[level]);
+/* "rank 3: " and the level where the line goes to standard error. */
+static size_t line_begin(char *line, xyl_log_level_t level, int is_alone)
+{
+    uint32_t rank = atomic_load_explicit(&log_rank, memory_order_relaxed);
+    char who[24] = "";
+
+    if (rank != UINT32_MAX)
+        snprintf(who, sizeof who, "rank %u: ", rank);
+    if (!is_alone)
+        return (size_t)snprintf(line, LINE_BYTES_MAX, "%s", who);
+    return (size_t)snprintf(line, LINE_BYTES_MAX, "xylem: %s%s: ", who,
+                            level_names[level]);
 }
 
 void xyl_log(xyl_log_level_t level, const char *format, ...)
 {
     char line[LINE_BYTES_MAX];
+    log_target_t to;
     va_list args;
     size_t length;
     int text;
 
     if (!xyl_log_enabled(level))
         return;
-    length = line_begin(line, level);
+    to = target_now();
+    length = line_begin(line, level, to.fn == NULL);
     va_start(args, format);
     text = vsnprintf(line + length, sizeof line - length - 1, format, args);
     va_end(args);
+    if (to.fn != NULL) {
+        to.fn(to.arg, level_names[level], line);
+        return;
+    }
     if (text > 0)
         length += (size_t)text;
     if (length > sizeof line - 2)

@@ -1,6 +1,7 @@
 /* The log: one line on standard error per message, written by one write(2), so
- * that lines of several ranks do not mix. The level and the rank are the
- * process's: a log exists before the first context and after the last. */
+ * that lines of several ranks do not mix, or a call of the program's function,
+ * see xylem_log_set. The level, the rank and that function are the process's: a
+ * log exists before the first context and after the last. */
 #ifndef XYL_BASE_LOG_H
 #define XYL_BASE_LOG_H
 

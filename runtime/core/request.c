@@ -425,6 +425,94 @@ xylem_status_t xylem_request_wait_for(xylem_request_t *request,
     return outcome(request);
 }
 
+/* ---- many ---- */
+
+typedef struct many {
+    xylem_request_t *const *requests;
+    size_t count;
+    size_t found; /* the first that is idle; `count`: none */
+} many_t;
+
+static int is_any_idle(void *arg)
+{
+    many_t *many = arg;
+
+    for (many->found = 0; many->found < many->count; many->found++)
+        if (many->requests[many->found] != NULL &&
+            is_idle(many->requests[many->found]))
+            return 1;
+    return 0;
+}
+
+/* The context of them all, which must be one. */
+static xylem_status_t many_check(const many_t *many, const char *call,
+                                 xylem_context_t **context_out)
+{
+    xylem_context_t *context = NULL;
+    xylem_status_t status;
+    size_t i;
+
+    for (i = 0; many->requests != NULL && i < many->count; i++) {
+        if (many->requests[i] == NULL)
+            continue;
+        status = xyl_request_check(many->requests[i], call);
+        if (status != XYLEM_OK)
+            return status;
+        if (context != NULL && context != many->requests[i]->context)
+            return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                            "%s: the requests are of several contexts", call);
+        context = many->requests[i]->context;
+    }
+    if (context != NULL && xyl_engine_in_callback(&context->engine))
+        return xyl_fail(XYLEM_ERR_IN_CALLBACK, "%s: a callback must not block",
+                        call);
+    *context_out = context;
+    return XYLEM_OK;
+}
+
+xylem_status_t xylem_request_wait_any(xylem_request_t *const *requests,
+                                      size_t count, size_t *index_out)
+{
+    many_t many = {requests, count, 0};
+    xylem_context_t *context = NULL;
+    xylem_status_t status =
+        many_check(&many, "xylem_request_wait_any", &context);
+
+    if (status != XYLEM_OK)
+        return status;
+    if (context == NULL || index_out == NULL)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "xylem_request_wait_any: there is no request, or "
+                        "index_out is NULL");
+    xyl_driver_wait(&context->driver, is_any_idle, &many, UINT64_MAX);
+    *index_out = many.found;
+    return outcome(requests[many.found]);
+}
+
+xylem_status_t xylem_request_wait_all(xylem_request_t *const *requests,
+                                      size_t count)
+{
+    const many_t many = {requests, count, 0};
+    xylem_context_t *context = NULL;
+    xylem_status_t first = XYLEM_OK,
+                   status =
+                       many_check(&many, "xylem_request_wait_all", &context);
+    size_t i;
+
+    if (status != XYLEM_OK)
+        return status;
+    for (i = 0; context != NULL && i < count; i++) {
+        if (requests[i] == NULL)
+            continue;
+        status = xyl_request_wait(requests[i]);
+        if (first == XYLEM_OK)
+            first = status;
+    }
+    return first;
+}
+
+/* ---- freeing ---- */
+
 /* Completed, but its callback is still on the progressing thread's stack, which
  * therefore does the rest. 0: it has become *state_out by now. */
 static int leave_to_owner(xylem_request_t *request, uint32_t *state_out)

@@ -1,5 +1,6 @@
 /* Mode contract of `misuse`: structures of other releases, flags that are
  * unknown or mean nothing, names, and a process that forks. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -128,6 +129,91 @@ static void settings(void)
     REQUIRE(strcmp(text, "auto") == 0, "MPI_COLLECTIVES is %s", text);
 }
 
+/* ---- many requests ---- */
+
+static void many_refused(const job_t *job)
+{
+    xylem_request_t *requests[2] = {NULL, NULL};
+    size_t index = 7;
+
+    FAILS(xylem_request_wait_any(requests, 2, &index), XYLEM_ERR_INVALID_ARG,
+          "no request");
+    FAILS(xylem_request_wait_any(NULL, 2, &index), XYLEM_ERR_INVALID_ARG,
+          "no request");
+    MUST(xylem_request_wait_all(requests, 2));
+    MUST(xylem_request_wait_all(NULL, 0));
+    MUST(xylem_ibarrier(job->world, &requests[1]));
+    FAILS(xylem_request_wait_any(requests, 2, NULL), XYLEM_ERR_INVALID_ARG,
+          "index_out");
+    MUST(xylem_request_wait_all(requests, 2));
+    MUST(xylem_request_free(requests[1]));
+    FAILS(xylem_request_wait_any(requests, 2, &index), XYLEM_ERR_INVALID_HANDLE,
+          "freed");
+    FAILS(xylem_request_wait_all(requests, 2), XYLEM_ERR_INVALID_HANDLE,
+          "freed");
+    REQUIRE(index == 7, "the index was written");
+}
+
+/* Each is found once; the one that waits for its parts is the last. */
+static void many(const job_t *job)
+{
+    int32_t send[4] = {1, 2, 3, 4}, recv[4], values[3] = {0};
+    xylem_coll_args_t args = sum_of(send, recv);
+    xylem_request_t *requests[4] = {NULL};
+    size_t index = 9, found[4] = {0}, i;
+
+    args.flags = XYLEM_FLAG_PARTS;
+    MUST(xylem_coll_start(job->world, &args, &requests[0]));
+    for (i = 1; i < 4; i++)
+        MUST(xylem_ibcast(job->world, &values[i - 1], 1, XYLEM_INT32, 0,
+                          &requests[i]));
+    for (i = 0; i < 4; i++) {
+        if (i == 3)
+            MUST(xylem_segment_ready(requests[0], 0));
+        MUST(xylem_request_wait_any(requests, 4, &index));
+        REQUIRE(index < 4 && found[index]++ == 0 && (i < 3) == (index != 0),
+                "request %zu came as number %zu", index, i);
+        MUST(xylem_request_free(requests[index]));
+        requests[index] = NULL;
+    }
+    REQUIRE(recv[3] == 4 * (int32_t)job->ranks, "the sum is %d", recv[3]);
+}
+
+/* ---- messages ---- */
+
+typedef struct heard {
+    unsigned messages;
+    char text[200];
+} heard_t;
+
+static void hear(void *arg, const char *level, const char *text)
+{
+    heard_t *heard = arg;
+
+    heard->messages++;
+    snprintf(heard->text, sizeof heard->text, "%s|%s", level, text);
+}
+
+/* XYLEM_LOG=none of the other modes is for standard error only. */
+static void messages(const job_t *job)
+{
+    heard_t heard = {0, ""};
+    char level[8];
+
+    MUST(xylem_setting_get("LOG", level, sizeof level));
+    xylem_log_set(hear, &heard);
+    FAILS(xylem_request_wait(NULL), XYLEM_ERR_INVALID_HANDLE, "NULL");
+    xylem_log_set(NULL, NULL);
+    if (strcmp(level, "none") == 0) {
+        REQUIRE(heard.messages == 0, "a message: %s", heard.text);
+        return;
+    }
+    REQUIRE(heard.messages == 1 && strstr(heard.text, "error|rank ") != NULL &&
+                strstr(heard.text, "request is NULL") != NULL &&
+                strchr(heard.text, '\n') == NULL,
+            "%u messages: %s (rank %u)", heard.messages, heard.text, job->rank);
+}
+
 /* The child may do nothing but go; the parent does not notice. */
 static void forking(const job_t *job)
 {
@@ -157,5 +243,8 @@ void mode_contract(job_t *job)
     other_releases(job);
     names();
     settings();
+    many_refused(job);
+    many(job);
+    messages(job);
     forking(job);
 }

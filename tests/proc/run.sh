@@ -324,6 +324,8 @@ test_misuse()
             --env XYLEM_LOG=none --env XYLEM_PROGRESS=thread \
             "$programs/misuse" $mode
     done
+    says "messages go where the program wants them" 0 "error: " \
+        "$run" -n 2 --env XYLEM_LOG=error "$programs/misuse" contract
     succeeds "operations" "$run" -n 3 --env XYLEM_LOG=none \
         "$programs/misuse" operations
     for mode in good version magic length zero break; do
