@@ -110,6 +110,7 @@ static void run_by(const call_case_t *c, place_t place, uint32_t flags)
         CHECK_EQ(told[i], has_result(c, i) ? segments : 0);
         CHECK_EQ(told_bytes[i], has_result(c, i) ? COUNT * CALL_ELEMENT : 0);
     }
+    fabric_run_dry(fabric); /* what is still on its way */
     call_run_fini(&run);
     fabric_destroy(fabric);
 }
