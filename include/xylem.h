@@ -104,11 +104,11 @@ const char *xylem_last_error(void);
 const char *xylem_version(void);
 
 /* Where messages go that XYLEM_LOG lets pass: to `fn`, with "error", "warning",
- * "info" or "debug" and a line without its end; NULL: to standard error again.
- * Of the process, for all contexts. Called by any thread of the process at any
- * time inside the library, also by several at once; must not call it. Messages
- * may come until the call that replaces `fn` has returned, and those under way
- * a little longer. */
+ * "info", "debug" or, of XYLEM_VERBOSE, "note", and a line without its end;
+ * NULL: to standard error again. Of the process, for all contexts. Called by
+ * any thread at any time inside the library, also by several at once; must not
+ * call the library. When xylem_log_set returns, calls of the function before
+ * may still be under way. */
 typedef void (*xylem_log_fn)(void *arg, const char *level, const char *text);
 void xylem_log_set(xylem_log_fn fn, void *arg);
 
