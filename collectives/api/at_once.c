@@ -1,14 +1,14 @@
 #include "collectives/api/at_once.h"
 
 #include "collectives/choose/plan_cache.h"
+#include "collectives/choose/tuning.h"
 #include "collectives/data/description.h"
 #include "collectives/node/stage.h"
 #include "runtime/core/context.h"
 
 enum {
-    BYTES_MAX = 64 << 10, /* that a call moves on this rank, about */
-    CALLS_TO_TURN = 64,   /* then the net and timers have theirs */
-    BRIEF_MAX = 16,       /* plans that a team keeps for such calls */
+    CALLS_TO_TURN = 64, /* then the net and timers have theirs */
+    BRIEF_MAX = 16,     /* plans that a team keeps for such calls */
     LOOKS = 64, /* at what others have to say; then it is the engine's */
     LOOKS_IF_SHARED = 2 /* a core that they may need for that */
 };
@@ -169,11 +169,13 @@ static int is_plain(const xylem_coll_args_t *key)
 /* Where others send messages for it, it takes numbers like theirs. */
 static int is_brief(const xyl_operation_t *operation)
 {
+    uint64_t most = xyl_tuning_limits(operation->request.context)->inside_call;
+
     return operation->keep != NULL && operation->failure == XYLEM_OK &&
            is_plain(&xyl_collective_of(operation)->key) &&
            operation->stages == 1 && operation->sequences == 0 &&
-           operation->bytes <= BYTES_MAX &&
-           xyl_collective_of(operation)->written <= BYTES_MAX &&
+           operation->bytes <= most &&
+           xyl_collective_of(operation)->written <= most &&
            operation->request.context->marks == NULL &&
            xyl_node_stage_is_brief(operation->stage[0]);
 }

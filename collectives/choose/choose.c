@@ -168,7 +168,7 @@ static void by_setting(const xylem_team_t *team, const xyl_query_t *query,
     const xyl_rules_t *asked = xyl_tuning_asked(team->context);
     size_t i;
 
-    for (i = 0; i < asked->count; i++) {
+    for (i = 0; asked != NULL && i < asked->count; i++) {
         if (!xyl_rule_holds(&asked->rule[i], query))
             continue;
         if (asked->rule[i].algorithm == NULL)

@@ -5,8 +5,7 @@
 #include "collectives/stages/edge.h"
 
 enum {
-    LANE_BYTES_MIN = 2 << 10, /* worth one, unless the rule says less */
-    BYTES_UNIT = 64           /* where elements do not say how to cut */
+    BYTES_UNIT = 64 /* where elements do not say how to cut */
 };
 
 /* The first that is not 0. */
@@ -79,12 +78,12 @@ static void fit_tree(const xylem_team_t *team, const xylem_coll_args_t *args,
 /* ---- levels in segments ---- */
 
 /* Shorter than the rule says where each lane is to have some of it. */
-static size_t segment_for(const xyl_rule_t *rule, uint32_t lanes,
-                          uint64_t bytes, size_t element_bytes)
+static size_t segment_for(const xyl_rule_t *rule, const xyl_limits_t *limits,
+                          uint32_t lanes, uint64_t bytes, size_t element_bytes)
 {
     uint64_t each = (bytes + lanes - 1) / lanes;
-    uint64_t least = rule->segment_bytes < LANE_BYTES_MIN ? rule->segment_bytes
-                                                          : LANE_BYTES_MIN;
+    uint64_t least =
+        rule->segment_bytes < limits->lane ? rule->segment_bytes : limits->lane;
 
     if (each >= rule->segment_bytes || element_bytes == 0)
         return rule->segment_bytes;
@@ -134,7 +133,8 @@ static void fit_between(const xylem_coll_args_t *args, const xyl_rule_t *rule,
     choice->node_tree = (xyl_shape_t){&xyl_tree_inorder, 0};
 }
 
-static void fit_levels(const xylem_coll_args_t *args, const xyl_query_t *query,
+static void fit_levels(const xyl_limits_t *limits,
+                       const xylem_coll_args_t *args, const xyl_query_t *query,
                        int is_commutative, const xyl_decision_t *decision,
                        xyl_choice_t *choice)
 {
@@ -156,8 +156,9 @@ static void fit_levels(const xylem_coll_args_t *args, const xyl_query_t *query,
             : 1;
     frame->segment_bytes = choice->segment_bytes;
     if (frame->segment_bytes == 0)
-        frame->segment_bytes = segment_for(
-            rule, choice->leaders * choice->roots, query->bytes, element_bytes);
+        frame->segment_bytes =
+            segment_for(rule, limits, choice->leaders * choice->roots,
+                        query->bytes, element_bytes);
     fit_lanes(query->bytes / frame->segment_bytes +
                   (query->bytes % frame->segment_bytes != 0),
               choice);
@@ -182,7 +183,8 @@ void xyl_fit(xylem_team_t *team, const xylem_coll_args_t *args,
     if (is_tree)
         fit_tree(team, args, is_commutative, decision, &choice);
     if (is_lanes)
-        fit_levels(args, query, is_commutative, decision, &choice);
+        fit_levels(xyl_tuning_limits(team->context), args, query,
+                   is_commutative, decision, &choice);
     if (is_tree || is_lanes) {
         fit_windows(args, config, rule, &choice.frame);
         choice.frame.arrival_order =

@@ -108,7 +108,11 @@ def main():
         ]
         row = ", ".join(numbers + ["XYL_RULE_NONE"])
         print(f"        [XYLEM_COLL_{coll.upper()}] = (const uint16_t[]){{{row}}},")
-    print("    }};")
+    print("    }};\n")
+    print("const xyl_limits_t xyl_limits_builtin = {")
+    for name, limit in table["limits"].items():
+        print(f"    .{name} = {number(limit['value'])},")
+    print("};")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 /* Tables of rules as JSON, see table.json. */
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -389,6 +391,57 @@ static xylem_status_t read_rule(const reader_t *reader, json_t *json)
     return status == XYLEM_OK ? read_algorithms(reader) : status;
 }
 
+/* ---- limits ---- */
+
+static xylem_status_t read_limit(const char *file, const char *key,
+                                 const json_t *json, xyl_limits_t *limits)
+{
+    static const struct {
+        const char *name;
+        uint64_t least, most;
+        size_t offset;
+    } known[] = {
+#define LIMIT_ROW(name, least, most, what)                                     \
+    {#name, least, most, offsetof(xyl_limits_t, name)},
+        XYL_LIMIT_MAP(LIMIT_ROW)
+#undef LIMIT_ROW
+    };
+    uint64_t value;
+    size_t i;
+
+    for (i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(known[i].name, key) != 0)
+            continue;
+        if (!number_read(json_object_get(json, "value"), known[i].most,
+                         &value) ||
+            value < known[i].least)
+            return complain(file,
+                            "limits.%s: wants an object with a \"value\" of "
+                            "%" PRIu64 " ... %" PRIu64,
+                            key, known[i].least, known[i].most);
+        memcpy((char *)limits + known[i].offset, &value, sizeof value);
+        return XYLEM_OK;
+    }
+    return complain(file, "limits.%s: there is no such limit", key);
+}
+
+static xylem_status_t read_limits(const char *file, json_t *object,
+                                  xyl_limits_t *limits)
+{
+    xylem_status_t status = XYLEM_OK;
+    const char *key;
+    json_t *value;
+
+    if (object != NULL && !json_is_object(object))
+        return complain(file, "limits: wants an object");
+    json_object_foreach(object, key, value)
+    {
+        if (status == XYLEM_OK)
+            status = read_limit(file, key, value, limits);
+    }
+    return status;
+}
+
 static xylem_status_t read_document(const char *file, const json_t *document,
                                     xyl_rule_t **rules_out, size_t *count_out)
 {
@@ -398,6 +451,11 @@ static xylem_status_t read_document(const char *file, const json_t *document,
     xyl_rule_t *rules;
     xylem_status_t status = XYLEM_OK;
 
+    if (list == NULL && json_object_get(document, "limits") != NULL) {
+        *rules_out = NULL;
+        *count_out = 0;
+        return XYLEM_OK;
+    }
     if (count == 0 || count > RULES_MAX)
         return complain(file,
                         "wants an object with a list \"rules\" of 1 to "
@@ -421,7 +479,7 @@ static xylem_status_t read_document(const char *file, const json_t *document,
 
 xylem_status_t xyl_table_parse(const char *file, const char *text, size_t bytes,
                                xyl_rule_t **rules_out, size_t *count_out,
-                               void **memory_out)
+                               xyl_limits_t *limits, void **memory_out)
 {
     json_error_t error;
     json_t *document = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
@@ -430,7 +488,9 @@ xylem_status_t xyl_table_parse(const char *file, const char *text, size_t bytes,
     if (document == NULL)
         return complain(file, "line %d, column %d: %s", error.line,
                         error.column, error.text);
-    status = read_document(file, document, rules_out, count_out);
+    status = read_limits(file, json_object_get(document, "limits"), limits);
+    if (status == XYLEM_OK)
+        status = read_document(file, document, rules_out, count_out);
     if (status == XYLEM_OK)
         *memory_out = document;
     else

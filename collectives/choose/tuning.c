@@ -13,14 +13,16 @@
 
 enum { FILE_BYTES_MAX = 4 << 20 };
 
+/* Of a context for which something is set; most have none. */
 typedef struct tuning {
     xyl_rules_t asked, table; /* of 0 rules: none */
     xyl_rule_t *asked_rules, *table_rules;
     uint16_t *numbers; /* of the table's rules, by collective */
     void *table_memory;
+    xyl_limits_t limits;
 } tuning_t;
 
-static tuning_t *tuning_of(const xylem_context_t *context)
+static tuning_t **place_of(const xylem_context_t *context)
 {
     return context->attached[XYL_MODULE_TUNING];
 }
@@ -72,7 +74,7 @@ static void read_table(tuning_t *tuning, const char *path, uint64_t *hash_out)
     if (why == NULL) {
         *hash_out = xyl_hash(XYL_HASH_SEED, text, bytes);
         if (xyl_table_parse(path, text, bytes, &tuning->table_rules,
-                            &tuning->table.count,
+                            &tuning->table.count, &tuning->limits,
                             &tuning->table_memory) != XYLEM_OK)
             why = xylem_last_error();
         else
@@ -84,6 +86,7 @@ static void read_table(tuning_t *tuning, const char *path, uint64_t *hash_out)
     if (why == NULL)
         return;
     tuning->table.count = 0;
+    tuning->limits = xyl_limits_builtin;
     *hash_out = 0;
     xyl_log(XYL_LOG_WARN,
             "XYLEM_TUNING=%s is not used, the built-in table is: %s", path,
@@ -110,40 +113,57 @@ static void warn_of_old_settings(void)
 
 static xylem_status_t tuning_begins(xylem_context_t *context)
 {
-    tuning_t *tuning = tuning_of(context);
     xyl_config_t *config = &context->config;
     const char *asked = text_of(config->algorithms);
-    xylem_status_t status;
+    tuning_t *tuning;
 
     warn_of_old_settings();
+    if (asked == NULL && config->tuning == 0)
+        return XYLEM_OK;
+    tuning = calloc(1, sizeof *tuning);
+    if (tuning == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for rules");
+    *place_of(context) = tuning;
+    tuning->limits = xyl_limits_builtin;
     if (config->tuning != 0)
         read_table(tuning, text_of(config->tuning), &config->tuning);
     if (asked == NULL)
         return XYLEM_OK;
-    status = read_asked(tuning, asked);
     config->algorithms = xyl_hash(XYL_HASH_SEED, asked, strlen(asked));
-    return status;
+    return read_asked(tuning, asked);
 }
 
 static void tuning_ends(xylem_context_t *context)
 {
-    tuning_t *tuning = tuning_of(context);
+    tuning_t *tuning = *place_of(context);
 
+    if (tuning == NULL)
+        return;
     free(tuning->asked_rules);
     free(tuning->numbers);
     xyl_table_free(tuning->table_rules, tuning->table_memory);
+    free(tuning);
+}
+
+const xyl_limits_t *xyl_tuning_limits(const xylem_context_t *context)
+{
+    const tuning_t *tuning = *place_of(context);
+
+    return tuning != NULL ? &tuning->limits : &xyl_limits_builtin;
 }
 
 const xyl_rules_t *xyl_tuning_asked(const xylem_context_t *context)
 {
-    return &tuning_of(context)->asked;
+    const tuning_t *tuning = *place_of(context);
+
+    return tuning != NULL ? &tuning->asked : NULL;
 }
 
 const xyl_rules_t *xyl_tuning_table(const xylem_context_t *context,
                                     uint32_t index)
 {
-    const tuning_t *tuning = tuning_of(context);
-    const int has_table = tuning->table.count != 0;
+    const tuning_t *tuning = *place_of(context);
+    const int has_table = tuning != NULL && tuning->table.count != 0;
 
     if (index == 0 && has_table)
         return &tuning->table;
@@ -152,7 +172,7 @@ const xyl_rules_t *xyl_tuning_table(const xylem_context_t *context,
 
 const xyl_module_t xyl_tuning_module = {
     .name = "tuning",
-    .bytes = {[XYL_OWNER_CONTEXT] = sizeof(tuning_t)},
+    .bytes = {[XYL_OWNER_CONTEXT] = sizeof(tuning_t *)},
     .context_begins = tuning_begins,
     .context_ends = tuning_ends,
 };

@@ -5,6 +5,7 @@
 #define XYL_COLLECTIVES_CHOOSE_TUNING_H
 
 #include "collectives/choose/rule.h"
+#include "collectives/data/limits.h"
 #include "collectives/data/modules.h"
 
 #define XYL_RULE_NONE UINT16_MAX
@@ -20,13 +21,17 @@ typedef struct xyl_rules {
 
 /* The built-in table. */
 extern const xyl_rules_t xyl_rules_builtin;
+extern const xyl_limits_t xyl_limits_builtin;
 
-/* What XYLEM_ALGORITHMS asks for; of 0 rules: nothing. A rule without an
- * algorithm leaves the choice to the tables. */
+/* What XYLEM_ALGORITHMS asks for; NULL, or of 0 rules: nothing. A rule without
+ * an algorithm leaves the choice to the tables. */
 const xyl_rules_t *xyl_tuning_asked(const xylem_context_t *context);
 /* The tables, in their order; NULL behind the last. */
 const xyl_rules_t *xyl_tuning_table(const xylem_context_t *context,
                                     uint32_t index);
+
+/* What is short, long, few or many. */
+const xyl_limits_t *xyl_tuning_limits(const xylem_context_t *context);
 
 /* Reads what the settings name as a context begins, and puts hashes of it in
  * their place, so that ranks can compare them. A context fails when
@@ -40,10 +45,11 @@ extern const xyl_module_t xyl_tuning_module;
 xylem_status_t xyl_algorithms_parse(const char *text, xyl_rule_t **rules_out,
                                     size_t *count_out);
 /* Reads a table's text. The texts of its rules live in *memory_out, which
- * xyl_table_free gives back. Fails with a text that begins with `file`. */
+ * xyl_table_free gives back; limits that it names replace those in *limits.
+ * Fails with a text that begins with `file`. */
 xylem_status_t xyl_table_parse(const char *file, const char *text, size_t bytes,
                                xyl_rule_t **rules_out, size_t *count_out,
-                               void **memory_out);
+                               xyl_limits_t *limits, void **memory_out);
 void xyl_table_free(xyl_rule_t *rules, void *memory);
 
 #endif

@@ -10,9 +10,12 @@
 
 #include "include/xylem.h"
 
+struct xyl_limits;
+
 /* What a program in the memory of a node is written for, beside the problem.
  * All but `elects` are equal on its ranks. */
 typedef struct xyl_problem_on_node {
+    const struct xyl_limits *limits; /* data/limits.h */
     uint64_t window_bytes;      /* at most, for one piece */
     uint64_t long_window_bytes; /* the same where two in turn will do */
     uint64_t share_bytes; /* from this length on input may be read where it

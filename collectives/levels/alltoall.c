@@ -14,6 +14,7 @@
  * ranks know how long a block is, so nobody has to be told.
  * Node-aware alltoall: Bienz, Olson, Gropp, Node-aware improvements to
  * allreduce, 2019, section 3; Kuehnemann, Rauber, Runger, 2006. */
+#include "collectives/choose/tuning.h"
 #include "collectives/levels/han.h"
 #include "collectives/levels/parts.h"
 #include "collectives/node/board.h"
@@ -22,10 +23,7 @@
 
 enum { HAND_OUT, EXCHANGE, TAKE, STRAIGHT };
 
-enum {
-    MESSAGES_UNDER_WAY = 32,
-    SLOT_BYTES = 64 /* as long as levels pay, see table.json */
-};
+enum { MESSAGES_UNDER_WAY = 32 };
 
 /* The memory that all seats of a node need for what they publish is less than
  * this, on the way in as on the way out. */
@@ -396,7 +394,7 @@ static xylem_status_t add_straight(const xyl_han_t *han)
 static uint64_t slot_bytes(const xyl_han_t *han)
 {
     const xylem_team_t *team = han->operation->request.team;
-    uint64_t bytes = SLOT_BYTES;
+    uint64_t bytes = xyl_tuning_limits(team->context)->alltoall_slot;
 
     while (bytes != 0 && !xyl_han_alltoall_fits(team, han->levels, bytes))
         bytes /= 2;

@@ -2,16 +2,9 @@
 
 #include <stdlib.h>
 
+#include "collectives/choose/tuning.h"
 #include "collectives/node/node.h"
 #include "runtime/base/status.h"
-
-/* Beyond, little is gained. Simulated with 4 nodes of 4 ranks to 128 of 32. */
-enum {
-    FEW_NODES_MAX = 8,
-    FEW_SHORT_BYTES_MAX = 4 << 10,
-    SHORT_BYTES_MAX = 8 << 10,
-    SLOTS_BYTES_MAX = 512 << 10
-};
 
 int xyl_han_varying_fits(const xyl_han_t *han)
 {
@@ -24,9 +17,12 @@ int xyl_han_varying_fits(const xyl_han_t *han)
 
 uint64_t xyl_han_short_max(const xyl_han_t *han, uint32_t node)
 {
-    uint64_t most = han->levels->nodes <= FEW_NODES_MAX ? FEW_SHORT_BYTES_MAX
-                                                        : SHORT_BYTES_MAX;
-    uint64_t room = SLOTS_BYTES_MAX / xyl_levels_seats(han->levels, node);
+    const xyl_limits_t *limits =
+        xyl_tuning_limits(han->operation->request.context);
+    uint64_t most = han->levels->nodes <= limits->bundle_few_nodes
+                        ? limits->bundle_few
+                        : limits->bundle;
+    uint64_t room = limits->bundle_slots / xyl_levels_seats(han->levels, node);
 
     return room < most ? room : most;
 }

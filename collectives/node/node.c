@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "collectives/choose/tuning.h"
 #include "collectives/node/groups.h"
 #include "collectives/node/stage.h"
 #include "runtime/base/log.h"
@@ -202,6 +203,7 @@ static xylem_status_t write_for(xylem_team_t *team, const xyl_group_t *seats,
         return status;
     problem->rank = seats->rank;
     problem->ranks = seats->size;
+    problem->node.limits = xyl_tuning_limits(team->context);
     problem->node.window_bytes = xyl_node_window_bytes(team);
     problem->node.long_window_bytes =
         team->context->config.noise_budget / 8 * 3;

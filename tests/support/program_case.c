@@ -1,11 +1,12 @@
 #include "tests/support/program_case.h"
-#include "collectives/choose/algorithm.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/choose/algorithm.h"
+#include "collectives/choose/tuning.h"
 #include "collectives/data/description.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
@@ -389,19 +390,21 @@ static void write_program(program_run_t *run, const program_case_t *c,
     xyl_node_program_t *program = &run->all[seat].program;
     uint32_t group_of[PROGRAM_SEATS_MAX];
     blocks_t blocks;
-    xyl_problem_t problem = {.coll = c->coll,
-                             .rank = seat,
-                             .ranks = c->seats,
-                             .root = c->root,
-                             .count = c->count,
-                             .element_bytes = c->element_bytes,
-                             .is_in_place = is_in_place(c, seat),
-                             .segment_bytes = c->segment_bytes,
-                             .node.window_bytes = c->window_bytes,
-                             .node.long_window_bytes = c->window_bytes,
-                             .node.share_bytes = c->share_bytes,
-                             .is_commutative = combine_of(c) != compose,
-                             .in_arrival_order = c->in_arrival_order};
+    xyl_problem_t problem = {
+        .coll = c->coll,
+        .rank = seat,
+        .ranks = c->seats,
+        .root = c->root,
+        .count = c->count,
+        .element_bytes = c->element_bytes,
+        .is_in_place = is_in_place(c, seat),
+        .segment_bytes = c->segment_bytes,
+        .node.limits = c->limits != NULL ? c->limits : &xyl_limits_builtin,
+        .node.window_bytes = c->window_bytes,
+        .node.long_window_bytes = c->window_bytes,
+        .node.share_bytes = c->share_bytes,
+        .is_commutative = combine_of(c) != compose,
+        .in_arrival_order = c->in_arrival_order};
 
     if (c->varies || c->gap != 0)
         describe(c, seat, &blocks, &problem);

@@ -4,6 +4,7 @@
 #ifndef XYL_TESTS_PROGRAM_CASE_H
 #define XYL_TESTS_PROGRAM_CASE_H
 
+#include "collectives/data/limits.h"
 #include "tests/support/program_run.h"
 
 enum { PROGRAM_SEATS_MAX = 17 };
@@ -32,6 +33,7 @@ typedef struct program_case {
     int shows_order; /* of combining, by an operation that is not associative;
                         it must be that of groups */
     uint64_t salt;
+    const xyl_limits_t *limits; /* NULL: the built-in ones */
 } program_case_t;
 
 /* What is cut anywhere has elements of one byte. */

@@ -2,8 +2,6 @@
  * it comes, beginning with its neighbour so that they do not all read one. */
 #include "collectives/node/programs/parts.h"
 
-enum { FIRST_BYTES_MAX = 2 << 10, FIRST_SEATS_MIN = 6 };
-
 static void write_own(const xyl_problem_t *problem, xyl_node_program_t *program)
 {
     xyl_position_t place = {XYL_BUFFER_RECV, 0,
@@ -98,9 +96,12 @@ static int goes_by_first(const xyl_problem_t *problem)
 {
     uint64_t all = xyl_problem_bytes(problem) * problem->ranks;
 
-    return !xyl_problem_varies(problem) && problem->ranks >= FIRST_SEATS_MIN &&
-           xyl_problem_bytes(problem) <= FIRST_BYTES_MAX &&
-           all <= FIRST_BYTES_MAX && all <= problem->node.window_bytes / 2;
+    return !xyl_problem_varies(problem) &&
+           problem->ranks >= problem->node.limits->allgather_first_seats &&
+           xyl_problem_bytes(problem) <=
+               problem->node.limits->allgather_first &&
+           all <= problem->node.limits->allgather_first &&
+           all <= problem->node.window_bytes / 2;
 }
 
 /* The first seat gathers; what it has put together goes out by groups. */

@@ -4,10 +4,6 @@
 #include "collectives/node/programs/parts.h"
 
 enum {
-    FIRST_BYTES_MAX = 1 << 10, /* combined by the first seat */
-    SLICES_BYTES_MAX = 16 << 10,
-    SLICE_BYTES_MIN = 64,
-    LED_SEATS_MIN = 9,
     LED = 2, /* of the first's counts, those above say what it has seen */
     ALONE_SEATS = 2,       /* each of so few combines all by itself */
     ALONE_SHORT_SEATS = 4, /* as do a few more, as long as it is short */
@@ -66,8 +62,8 @@ static uint64_t slice_of(const xyl_problem_t *problem)
     uint64_t bytes =
         (xyl_problem_bytes(problem) + problem->ranks - 1) / problem->ranks;
 
-    if (bytes < SLICE_BYTES_MIN)
-        bytes = SLICE_BYTES_MIN;
+    if (bytes < problem->node.limits->allreduce_slices_each)
+        bytes = problem->node.limits->allreduce_slices_each;
     return (bytes + unit - 1) / unit * unit;
 }
 
@@ -76,7 +72,7 @@ static uint64_t slice_of(const xyl_problem_t *problem)
  * the first: a line with many readers is dear. */
 static int are_led(const xyl_problem_t *problem)
 {
-    return problem->ranks >= LED_SEATS_MIN;
+    return problem->ranks >= problem->node.limits->allreduce_led_seats;
 }
 
 static int leads(const xyl_problem_t *problem)
@@ -173,7 +169,8 @@ static void write_slices(const xyl_problem_t *problem,
 
 static int goes_by_groups(const xyl_problem_t *problem)
 {
-    return xyl_problem_bytes(problem) <= FIRST_BYTES_MAX &&
+    return xyl_problem_bytes(problem) <=
+               problem->node.limits->allreduce_first &&
            xyl_node_has_groups(problem);
 }
 
@@ -192,7 +189,8 @@ static void allreduce_write(const xyl_problem_t *problem,
     int is_whole = problem->segment_bytes == 0 ||
                    xyl_problem_bytes(problem) <= problem->segment_bytes;
 
-    if (!is_whole || xyl_problem_bytes(problem) > SLICES_BYTES_MAX ||
+    if (!is_whole ||
+        xyl_problem_bytes(problem) > problem->node.limits->allreduce_slices ||
         xyl_problem_bytes(problem) > room ||
         (goes_alone(problem) && !goes_by_groups(problem))) {
         xyl_node_reduce(problem, program);
@@ -202,7 +200,8 @@ static void allreduce_write(const xyl_problem_t *problem,
     if (goes_by_groups(problem)) {
         xyl_node_fan_in(problem, program, 0);
         xyl_node_fan_out(problem, program, 0, 2);
-    } else if (xyl_problem_bytes(problem) > FIRST_BYTES_MAX)
+    } else if (xyl_problem_bytes(problem) >
+               problem->node.limits->allreduce_first)
         write_slices(problem, program);
     else if (problem->rank == 0)
         write_first(problem, program);

@@ -6,14 +6,8 @@
 #include "collectives/node/programs/parts.h"
 
 enum {
-    EACH_BYTES_MIN = 32 << 10, /* blocks from there on are announced singly: a
-                                  line that all look at costs whenever it is
-                                  written */
-    ROUNDS_SEATS_MIN = 4,
-    ROUNDS_BYTES_MIN = 128 << 10, /* blocks from there on go in rounds */
-    ROUND_BYTES = 128 << 10,      /* of a block in one round */
-    ROUNDS_CUTS = 8,              /* of a block in one piece */
-    PLACES = 2                    /* of a seat */
+    ROUNDS_CUTS = 8, /* of a block in one piece */
+    PLACES = 2       /* of a seat */
 };
 
 /* What is in place is written over: it is copied. */
@@ -66,7 +60,8 @@ static void write_own(const xyl_problem_t *problem, xyl_node_program_t *program)
 static uint32_t count_of(const xyl_problem_t *problem, uint32_t distance)
 {
     return !xyl_problem_varies(problem) &&
-                   xyl_problem_bytes(problem) < EACH_BYTES_MIN
+                   xyl_problem_bytes(problem) <
+                       problem->node.limits->alltoall_each
                ? problem->ranks - 1
                : distance;
 }
@@ -170,8 +165,8 @@ typedef struct rounds {
     uint32_t count;
 } rounds_t;
 
-_Static_assert(ROUNDS_SEATS_MIN > PLACES, "of two rounds that use a place, one "
-                                          "has a partner");
+/* alltoall_rounds_seats is more than PLACES: of two rounds that use a place,
+ * one has a partner. */
 _Static_assert(2 * ROUNDS_CUTS * XYL_BOARD_SEATS_MAX + 4 <
                    1 << XYL_BOARD_COUNT_BITS,
                "a count has room for all rounds of a piece");
@@ -322,7 +317,7 @@ static void write_round(const xyl_problem_t *problem,
 static uint64_t round_bytes(const xyl_problem_t *problem)
 {
     return problem->segment_bytes == 0
-               ? (uint64_t)ROUND_BYTES
+               ? xyl_board_whole_lines(problem->node.limits->alltoall_round)
                : xyl_board_whole_lines(problem->segment_bytes);
 }
 
@@ -330,11 +325,13 @@ static uint64_t round_bytes(const xyl_problem_t *problem)
 static int goes_in_rounds(const xyl_problem_t *problem)
 {
     uint64_t bytes = round_bytes(problem);
-    uint64_t least =
-        problem->segment_bytes == 0 ? (uint64_t)ROUNDS_BYTES_MIN : bytes;
+    uint64_t least = problem->segment_bytes == 0
+                         ? problem->node.limits->alltoall_rounds
+                         : bytes;
 
     return problem->coll == XYLEM_COLL_ALLTOALL &&
-           !xyl_problem_varies(problem) && problem->ranks >= ROUNDS_SEATS_MIN &&
+           !xyl_problem_varies(problem) &&
+           problem->ranks >= problem->node.limits->alltoall_rounds_seats &&
            xyl_problem_bytes(problem) >= least &&
            bytes <= problem->node.window_bytes / PLACES / problem->ranks;
 }

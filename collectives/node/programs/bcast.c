@@ -4,11 +4,9 @@
 #include "collectives/node/programs/parts.h"
 
 enum {
-    SEGMENT_BYTES_MIN = 16 << 10,
     SEGMENT_UNIT = 64, /* whole elements of most types */
     SEGMENTS = 16,     /* per piece, so that copies in and out overlap */
     SHARE_FACTOR = 8,  /* short ones are faster where the root may leave */
-    GROUPS_BYTES_MAX = 2 << 10 /* copied once more by leaders */
 };
 
 static void write_short(const xyl_problem_t *problem,
@@ -41,7 +39,7 @@ static int goes_by_groups(const xyl_problem_t *problem,
                           const xyl_node_program_t *program)
 {
     return !problem->node.from_any &&
-           xyl_problem_bytes(problem) <= GROUPS_BYTES_MAX &&
+           xyl_problem_bytes(problem) <= problem->node.limits->bcast_groups &&
            xyl_problem_bytes(problem) <= program->segment_bytes &&
            xyl_board_whole_lines(xyl_problem_bytes(problem)) <=
                problem->node.window_bytes / problem->ranks &&
@@ -121,8 +119,9 @@ static uint64_t segment_of(const xyl_problem_t *problem, uint64_t room)
         bytes = (xyl_problem_bytes(problem) < room ? xyl_problem_bytes(problem)
                                                    : room) /
                 SEGMENTS;
-    if (bytes < SEGMENT_BYTES_MIN && problem->segment_bytes == 0)
-        bytes = SEGMENT_BYTES_MIN;
+    if (bytes < problem->node.limits->bcast_segment &&
+        problem->segment_bytes == 0)
+        bytes = problem->node.limits->bcast_segment;
     if (problem->segment_bytes == 0)
         bytes = (bytes + SEGMENT_UNIT - 1) / SEGMENT_UNIT * SEGMENT_UNIT;
     return xyl_node_segment(bytes, room, problem->element_bytes);

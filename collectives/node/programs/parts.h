@@ -3,6 +3,7 @@
 #define XYL_COLLECTIVES_NODE_PARTS_H
 
 #include "collectives/choose/algorithm.h"
+#include "collectives/data/limits.h"
 #include "collectives/node/board.h"
 #include "collectives/node/program.h"
 

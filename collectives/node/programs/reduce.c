@@ -14,19 +14,9 @@
 #include "collectives/node/programs/parts.h"
 
 enum {
-    ALONE_BYTES = 16 << 10, /* to here the root combines all by itself */
-    ALONE_SEATS = 2,        /* as it does with so few */
-    REDUCE_PIECE_BYTES = 512 << 10,
-    REDUCE_SLICE_BYTES_MIN = 16 << 10,
-    ALLREDUCE_PIECE_BYTES = 1 << 20,
-    ALLREDUCE_SLICE_BYTES_MIN = 4 << 10,
+    ALONE_SEATS = 2,   /* as it does with so few */
     SUM_SEGMENTS = 32, /* of a message that is not cut into pieces */
-    SUM_SEGMENT_BYTES_MIN = 8 << 10,
-    SUM_SEGMENT_BYTES_MAX = 128 << 10,
-    CLAIM_PIECES_MAX = 6, /* of which each waits for all: beyond, by pairs */
-    PAIR_SEGMENTS = 64,
-    PAIR_SEGMENT_BYTES_MIN = 8 << 10,
-    PAIR_SEGMENT_BYTES_MAX = 64 << 10
+    PAIR_SEGMENTS = 64
 };
 
 _Static_assert((int)PAIR_SEGMENTS <= (int)XYL_PAIRS_SEGMENTS,
@@ -131,10 +121,10 @@ static uint64_t sum_segment_of(const xyl_problem_t *problem, uint64_t room)
     if (bytes != 0)
         return xyl_node_segment(bytes, room, problem->element_bytes);
     bytes = (xyl_problem_bytes(problem) + SUM_SEGMENTS - 1) / SUM_SEGMENTS;
-    if (bytes < SUM_SEGMENT_BYTES_MIN)
-        bytes = SUM_SEGMENT_BYTES_MIN;
-    if (bytes > SUM_SEGMENT_BYTES_MAX)
-        bytes = SUM_SEGMENT_BYTES_MAX;
+    if (bytes < problem->node.limits->sum_segment_min)
+        bytes = problem->node.limits->sum_segment_min;
+    if (bytes > problem->node.limits->sum_segment_max)
+        bytes = problem->node.limits->sum_segment_max;
     return xyl_node_segment(bytes, room, problem->element_bytes);
 }
 
@@ -197,10 +187,10 @@ static uint64_t pair_segment_of(const xyl_problem_t *problem)
     uint64_t bytes =
         (xyl_problem_bytes(problem) + PAIR_SEGMENTS - 1) / PAIR_SEGMENTS;
 
-    if (bytes < PAIR_SEGMENT_BYTES_MIN)
-        bytes = PAIR_SEGMENT_BYTES_MIN;
-    if (bytes > PAIR_SEGMENT_BYTES_MAX)
-        bytes = PAIR_SEGMENT_BYTES_MAX;
+    if (bytes < problem->node.limits->pair_segment_min)
+        bytes = problem->node.limits->pair_segment_min;
+    if (bytes > problem->node.limits->pair_segment_max)
+        bytes = problem->node.limits->pair_segment_max;
     if (bytes > room)
         bytes = room / XYL_BOARD_LINE_BYTES * XYL_BOARD_LINE_BYTES;
     bytes = xyl_board_whole_lines(bytes);
@@ -213,7 +203,8 @@ static int goes_by_pairs(const xyl_problem_t *problem)
 {
     uint64_t room = problem->node.window_bytes / (problem->ranks + 1);
 
-    return xyl_problem_bytes(problem) > CLAIM_PIECES_MAX * room &&
+    return xyl_problem_bytes(problem) >
+               problem->node.limits->claim_pieces * room &&
            problem->segment_bytes == 0 && !problem->node.in_parts &&
            !xyl_node_shares(problem, xyl_problem_bytes(problem)) &&
            xyl_board_whole_lines(pair_segment_of(problem)) *
@@ -268,8 +259,8 @@ static void write_pairs(const xyl_problem_t *problem,
 static uint64_t slice_of(const xyl_problem_t *problem, uint64_t room)
 {
     uint64_t least = problem->coll == XYLEM_COLL_REDUCE
-                         ? REDUCE_SLICE_BYTES_MIN
-                         : ALLREDUCE_SLICE_BYTES_MIN;
+                         ? problem->node.limits->reduce_slice
+                         : problem->node.limits->allreduce_slice;
     uint64_t bytes = problem->segment_bytes;
 
     if (bytes == 0)
@@ -285,8 +276,9 @@ static uint64_t slice_of(const xyl_problem_t *problem, uint64_t room)
 /* Longer pieces, as all copy the results out: they wait for fewer. */
 static uint64_t piece_max(const xyl_problem_t *problem)
 {
-    return problem->coll == XYLEM_COLL_REDUCE ? REDUCE_PIECE_BYTES
-                                              : ALLREDUCE_PIECE_BYTES;
+    return problem->coll == XYLEM_COLL_REDUCE
+               ? problem->node.limits->reduce_piece
+               : problem->node.limits->allreduce_piece;
 }
 
 void xyl_node_reduce(const xyl_problem_t *problem, xyl_node_program_t *program)
@@ -294,7 +286,7 @@ void xyl_node_reduce(const xyl_problem_t *problem, xyl_node_program_t *program)
     uint64_t room =
         problem->node.window_bytes / (problem->ranks + 1) / 128 * 128;
 
-    if (xyl_problem_bytes(problem) <= ALONE_BYTES ||
+    if (xyl_problem_bytes(problem) <= problem->node.limits->reduce_alone ||
         problem->ranks <= ALONE_SEATS) {
         xyl_node_reduce_alone(problem, program);
         return;

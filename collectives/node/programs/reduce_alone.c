@@ -2,11 +2,7 @@
  * itself, segment by segment: for short messages, and for two seats. */
 #include "collectives/node/programs/parts.h"
 
-enum {
-    SEGMENT_BYTES_MIN = 32 << 10,
-    SEGMENTS = 4,
-    SEGMENT_BYTES_MAX = 64 << 10
-};
+enum { SEGMENTS = 4 };
 
 static int receives(const xyl_problem_t *problem)
 {
@@ -97,10 +93,12 @@ static uint64_t segment_of(const xyl_problem_t *problem, uint64_t room)
 
     if (bytes == 0)
         bytes = xyl_problem_bytes(problem) / SEGMENTS;
-    if (bytes < SEGMENT_BYTES_MIN && problem->segment_bytes == 0)
-        bytes = SEGMENT_BYTES_MIN;
-    if (bytes > SEGMENT_BYTES_MAX && problem->segment_bytes == 0)
-        bytes = SEGMENT_BYTES_MAX;
+    if (bytes < problem->node.limits->reduce_alone_segment_min &&
+        problem->segment_bytes == 0)
+        bytes = problem->node.limits->reduce_alone_segment_min;
+    if (bytes > problem->node.limits->reduce_alone_segment_max &&
+        problem->segment_bytes == 0)
+        bytes = problem->node.limits->reduce_alone_segment_max;
     return xyl_node_segment(bytes, room, problem->element_bytes);
 }
 

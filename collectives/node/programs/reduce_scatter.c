@@ -5,8 +5,6 @@
 /* In place, where blocks differ, the result of a piece lies where that piece
  * and those before it have their input. Input this short is copied when a piece
  * begins, and pieces begin one after the other. */
-enum { PIECE_BYTES = 64 << 10 };
-
 /* Blocks lie side by side as long as they are, in the window as long as a piece
  * has them. */
 static uint64_t further(const xyl_problem_t *problem,
@@ -43,8 +41,9 @@ static void reduce_scatter_write(const xyl_problem_t *problem,
     xyl_step_t *step;
     uint32_t seat;
 
-    if (xyl_problem_varies(problem) && room > PIECE_BYTES)
-        room = PIECE_BYTES;
+    if (xyl_problem_varies(problem) &&
+        room > problem->node.limits->reduce_scatter_piece)
+        room = problem->node.limits->reduce_scatter_piece;
     xyl_node_cut(program, xyl_node_block_max(problem), room,
                  problem->element_bytes);
     program->input_bytes = xyl_board_whole_lines(seats * program->piece_bytes);

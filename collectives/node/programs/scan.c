@@ -3,16 +3,6 @@
  * piece by piece; each combines once and publishes the sum up to itself. */
 #include "collectives/node/programs/parts.h"
 
-enum {
-    PIECE_BYTES = 64 << 10,
-    /* Short pieces come sooner to the last seat, long ones cost less. Simulated
-     * with 4 to 64 seats. */
-    CHAIN_BYTES_MIN = 32 << 10,
-    CHAIN_PIECE_BYTES = 8 << 10,
-    LONG_BYTES_MIN = 256 << 10,
-    LONG_PIECE_BYTES = 16 << 10
-};
-
 static int is_scan(const xyl_problem_t *problem)
 {
     return problem->coll == XYLEM_COLL_SCAN;
@@ -49,7 +39,7 @@ static void write_all(const xyl_problem_t *problem, xyl_node_program_t *program)
     xyl_step_t *step;
     uint32_t seat;
 
-    plan(problem, PIECE_BYTES, program);
+    plan(problem, problem->node.limits->scan_piece, program);
     xyl_node_publish(problem, program, xyl_position_of(XYL_BUFFER_SEND, 0, 0),
                      xyl_problem_bytes(problem), XYL_BOARD_ALL);
     for (seat = 0; seat < end; seat++)
@@ -107,8 +97,9 @@ static void write_chain(const xyl_problem_t *problem,
     int is_last = problem->rank + 1 == problem->ranks;
 
     plan(problem,
-         xyl_problem_bytes(problem) < LONG_BYTES_MIN ? CHAIN_PIECE_BYTES
-                                                     : LONG_PIECE_BYTES,
+         xyl_problem_bytes(problem) < problem->node.limits->scan_long
+             ? problem->node.limits->scan_chain_piece
+             : problem->node.limits->scan_long_piece,
          program);
     if (problem->rank == 0) {
         xyl_node_publish(problem, program,
@@ -130,7 +121,8 @@ static void write_chain(const xyl_problem_t *problem,
 static void scan_write(const xyl_problem_t *problem,
                        xyl_node_program_t *program)
 {
-    if (xyl_problem_bytes(problem) < CHAIN_BYTES_MIN || problem->ranks == 2)
+    if (xyl_problem_bytes(problem) < problem->node.limits->scan_chain ||
+        problem->ranks == 2)
         write_all(problem, program);
     else
         write_chain(problem, program);

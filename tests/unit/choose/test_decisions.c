@@ -15,6 +15,7 @@
 
 #include "collectives/api/arguments.h"
 #include "collectives/choose/choose.h"
+#include "collectives/choose/tuning.h"
 #include "collectives/node/program.h"
 #include "tests/support/check.h"
 #include "tests/support/fabric.h"
@@ -376,7 +377,9 @@ static void add_program(text_t *text, xylem_coll_t coll, uint32_t seats,
                                      .element_bytes = 8,
                                      .is_commutative = 1,
                                      .in_arrival_order = in_arrival_order,
-                                     .node = {.window_bytes = 16 << 20,
+                                     .node = {.limits = &xyl_limits_builtin,
+                                              .long_window_bytes = 16 << 20,
+                                              .window_bytes = 16 << 20,
                                               .share_bytes = 32 << 10,
                                               .group_of = group_of}};
             now.length = 0;

@@ -169,19 +169,22 @@ static int is_same_what(const xyl_rule_t *a, const xyl_rule_t *b)
 /* The rows that the build has made are what the library reads. */
 static void test_builtin(void)
 {
+    xyl_limits_t limits = {0};
     xyl_rule_t *rules = NULL;
     void *memory = NULL;
     char *text = NULL;
     size_t bytes = 0, count = 0, i;
 
     CHECK(xyl_file_read(TABLE_FILE, 1 << 20, &text, &bytes) == NULL);
-    CHECK_EQ(xyl_table_parse(TABLE_FILE, text, bytes, &rules, &count, &memory),
+    CHECK_EQ(xyl_table_parse(TABLE_FILE, text, bytes, &rules, &count, &limits,
+                             &memory),
              XYLEM_OK);
     CHECK_EQ(count, xyl_rules_builtin.count);
     for (i = 0; i < count && i < xyl_rules_builtin.count; i++) {
         CHECK(is_same_where(&rules[i], &xyl_rules_builtin.rule[i]));
         CHECK(is_same_what(&rules[i], &xyl_rules_builtin.rule[i]));
     }
+    CHECK(memcmp(&limits, &xyl_limits_builtin, sizeof limits) == 0);
     xyl_table_free(rules, memory);
     free(text);
 }
@@ -258,6 +261,11 @@ static const mistake_t mistakes[] = {
     {"{'rules': [{'for': 'scan', 'use': 'linear'}, {'for': 'scan'}]}",
      "rules[1]"},
     {"{'rules': [{'for': 'scan', 'for': 'scan'}]}", "duplicate"},
+    {"{'limits': []}", "limits"},
+    {"{'limits': {'scan': {'value': 1}}}", "no such limit"},
+    {"{'limits': {'scan_piece': 64}}", "64 ... 1073741824"},
+    {"{'limits': {'scan_piece': {'value': 63}}}", "64 ... 1073741824"},
+    {"{'limits': {'scan_piece': {'value': '2G'}}}", "64 ... 1073741824"},
 };
 
 static void quote(const char *text, char *quoted, size_t bytes)
@@ -273,6 +281,7 @@ static void quote(const char *text, char *quoted, size_t bytes)
 static void test_mistakes(void)
 {
     char text[512];
+    xyl_limits_t limits;
     xyl_rule_t *rules;
     void *memory;
     size_t count, i;
@@ -281,7 +290,7 @@ static void test_mistakes(void)
     for (i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
         quote(mistakes[i].text, text, sizeof text);
         CHECK_EQ(xyl_table_parse("t.json", text, strlen(text), &rules, &count,
-                                 &memory),
+                                 &limits, &memory),
                  XYLEM_ERR_CONFIG);
         if (strstr(xylem_last_error(), mistakes[i].word) == NULL ||
             strncmp(xylem_last_error(), "t.json: ", 8) != 0)
@@ -325,6 +334,17 @@ static void check_chosen(const char *algorithms, const char *tuning,
         check_failed(__FILE__, __LINE__, chosen);
 }
 
+static void check_limit(const char *tuning, uint64_t wanted)
+{
+    const char *const settings[] = {tuning, NULL};
+    const fabric_options_t options = {.seed = 1, .settings = settings};
+    fabric_t *fabric = fabric_create(1, &options);
+
+    CHECK_EQ(xyl_tuning_limits(fabric_context(fabric, 0))->allreduce_first,
+             wanted);
+    fabric_destroy(fabric);
+}
+
 static void table_write(char *path, const char *text)
 {
     char quoted[512];
@@ -340,11 +360,16 @@ static void test_precedence(void)
 {
     char tuning[] = "TUNING=/tmp/xylem-tuning-XXXXXX";
     char broken[] = "TUNING=/tmp/xylem-tuning-XXXXXX";
+    char limits[] = "TUNING=/tmp/xylem-tuning-XXXXXX";
 
     table_write(strchr(tuning, '/'),
                 "{'rules': [{'for': 'bcast', 'bytes': ['1K', '1M'], 'use': "
                 "'kary:5', 'segment': '2K', 'windows': [1, 2]}]}");
-    table_write(strchr(broken, '/'), "{'rules': [{'for': 'bcast'}]}");
+    table_write(strchr(limits, '/'),
+                "{'limits': {'allreduce_first': {'value': 7}}}");
+    table_write(strchr(broken, '/'),
+                "{'limits': {'allreduce_first': {'value': 7}}, 'rules': "
+                "[{'for': 'bcast'}]}");
     check_chosen("ALGORITHMS=auto", "TUNING=none", 2048, "kary:4");
     check_chosen("ALGORITHMS=auto", tuning, 2048, "kary:5");
     check_chosen("ALGORITHMS=auto", tuning, 512, "kary:4");
@@ -353,9 +378,12 @@ static void test_precedence(void)
     check_chosen("ALGORITHMS=bcast=auto,bcast=flat", tuning, 2048, "kary:5");
     check_chosen("ALGORITHMS=reduce=chain", tuning, 2048, "kary:5");
     check_chosen("ALGORITHMS=auto", broken, 2048, "kary:4");
+    check_limit(limits, 7);
+    check_limit(broken, xyl_limits_builtin.allreduce_first);
     check_chosen("ALGORITHMS=auto", "TUNING=/no/such/file", 2048, "kary:4");
     unlink(strchr(tuning, '/'));
     unlink(strchr(broken, '/'));
+    unlink(strchr(limits, '/'));
 }
 
 static const check_case_t cases[] = {

@@ -193,6 +193,43 @@ static void test_random(void)
         }
 }
 
+/* Whatever a table's limits are, results are right: the least and the most of
+ * their ranges, and what cases of this length can meet. */
+static uint64_t draw_limit(uint64_t *random, uint64_t least, uint64_t most)
+{
+    uint64_t value = random_below(random, 1U << random_below(random, 13));
+
+    if (random_below(random, 3) == 0)
+        return random_below(random, 2) == 0 ? least : most;
+    if (value < least)
+        return least;
+    return value < most ? value : most;
+}
+
+static void draw_limits(uint64_t *random, xyl_limits_t *limits)
+{
+#define DRAW(name, least, most, what)                                          \
+    limits->name = draw_limit(random, least, most);
+    XYL_LIMIT_MAP(DRAW)
+#undef DRAW
+}
+
+static void test_any_limits(void)
+{
+    uint64_t random = random_mix(37);
+    xylem_coll_t coll;
+    xyl_limits_t limits;
+    uint32_t n;
+
+    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
+        for (n = 0; n < RANDOM_CASES; n++) {
+            program_case_t c = random_case(&random, coll);
+            draw_limits(&random, &limits);
+            c.limits = &limits;
+            (void)program_case_try(&c, random_next(&random), 0);
+        }
+}
+
 /* ---- every order ---- */
 
 /* Two or three pieces or slices, where there are any. */
@@ -473,6 +510,7 @@ static const check_case_t cases[] = {
     {"gaps", test_gaps},
     {"sizes", test_sizes},
     {"random", test_random},
+    {"any_limits", test_any_limits},
     {"long", test_long},
 };
 CHECK_MAIN(cases)

@@ -1,0 +1,58 @@
+/* The lengths and numbers at which programs on a node, and levels, go another
+ * way: values of the table that decides (collectives/choose/table.json, with
+ * what each comes from), by names of this list. Whatever a value is within its
+ * range, results are right. */
+#ifndef XYL_COLLECTIVES_DATA_LIMITS_H
+#define XYL_COLLECTIVES_DATA_LIMITS_H
+
+#include <stdint.h>
+
+/* name, least, most, what it is: of bytes unless it says otherwise. */
+#define XYL_LIMIT_MAP(X)                                                       \
+    X(bcast_segment, 64, 1 << 30, "a segment on a node, at least")             \
+    X(bcast_groups, 0, 1 << 30, "a message that goes by groups, at most")      \
+    X(reduce_alone, 0, 1 << 30, "what the root combines by itself, at most")   \
+    X(reduce_alone_segment_min, 64, 1 << 30, "a segment of that, at least")    \
+    X(reduce_alone_segment_max, 64, 1 << 30, "and at most")                    \
+    X(reduce_piece, 64, 1 << 30, "a piece of a longer one")                    \
+    X(reduce_slice, 64, 1 << 30, "a slice that a seat claims, at least")       \
+    X(allreduce_piece, 64, 1 << 30, "the same of an allreduce")                \
+    X(allreduce_slice, 64, 1 << 30, "the same of an allreduce")                \
+    X(sum_segment_min, 64, 1 << 30,                                            \
+      "a segment of a sum in the order of arrival, at least")                  \
+    X(sum_segment_max, 64, 1 << 30, "and at most")                             \
+    X(claim_pieces, 1, 1 << 20,                                                \
+      "pieces that all wait for, at most; more go by pairs")                   \
+    X(pair_segment_min, 64, 1 << 30, "a segment of these, at least")           \
+    X(pair_segment_max, 64, 1 << 30, "and at most")                            \
+    X(allreduce_first, 0, 1 << 30, "what the first seat combines, at most")    \
+    X(allreduce_slices, 0, 1 << 30, "what goes by a slice per seat, at most")  \
+    X(allreduce_slices_each, 64, 1 << 30, "such a slice, at least")            \
+    X(allreduce_led_seats, 2, 1024, "seats that look at the first, at least")  \
+    X(allgather_first, 0, 1 << 30, "what the first seat gathers, at most")     \
+    X(allgather_first_seats, 2, 1024, "seats for which it does, at least")     \
+    X(alltoall_each, 0, 1 << 30, "a block that is announced singly, at least") \
+    X(alltoall_rounds, 64, 1 << 30, "a block that goes in rounds, at least")   \
+    X(alltoall_rounds_seats, 3, 1024, "seats for which they do, at least")     \
+    X(alltoall_round, 64, 1 << 30, "of a block in one round")                  \
+    X(reduce_scatter_piece, 64, 1 << 30, "a piece where blocks vary, at most") \
+    X(scan_piece, 64, 1 << 30, "a piece of a short one")                       \
+    X(scan_chain, 256, 1 << 30, "what goes from seat to seat, at least")       \
+    X(scan_chain_piece, 64, 1 << 30, "a piece of that")                        \
+    X(scan_long, 0, 1 << 30, "what does so in longer pieces, at least")        \
+    X(scan_long_piece, 64, 1 << 30, "these")                                   \
+    X(bundle_few_nodes, 1, 1 << 20, "nodes that are few")                      \
+    X(bundle_few, 0, 1 << 20, "a block in a bundle between few, at most")      \
+    X(bundle, 0, 1 << 20, "a block in a bundle between more, at most")         \
+    X(bundle_slots, 0, 1 << 24, "all of a bundle, at most")                    \
+    X(alltoall_slot, 1, 1 << 12, "a block in a slot between nodes, at most")   \
+    X(lane, 1, 1 << 20, "what is worth a lane, unless a rule says less")       \
+    X(inside_call, 0, 1 << 20, "a short call that runs inside the call")
+
+typedef struct xyl_limits {
+#define XYL_LIMIT_FIELD(name, least, most, what) uint64_t name;
+    XYL_LIMIT_MAP(XYL_LIMIT_FIELD)
+#undef XYL_LIMIT_FIELD
+} xyl_limits_t;
+
+#endif
