@@ -238,9 +238,31 @@ static call_t draw_call(uint64_t *random, uint32_t number, uint32_t ranks)
     return call;
 }
 
+/* A reduction of floating-point numbers, as of others the order does not
+ * matter. */
+static int keeps_order(const call_t *call)
+{
+    return !call->in_any_order &&
+           (call->kind == KIND_REDUCE || call->kind == KIND_ALLREDUCE);
+}
+
+/* Such that sums of floating-point numbers are exact. */
 static uint64_t value_of(const call_t *call, uint32_t rank, uint32_t i)
 {
-    return random_mix((uint64_t)call->number << 40 | (uint64_t)rank << 32 | i);
+    uint64_t value =
+        random_mix((uint64_t)call->number << 40 | (uint64_t)rank << 32 | i);
+
+    return keeps_order(call) ? value & 0xffffff : value;
+}
+
+/* As it lies in memory. */
+static uint64_t bits_of(const call_t *call, uint64_t value)
+{
+    double number = (double)value;
+
+    if (keeps_order(call))
+        memcpy(&value, &number, sizeof value);
+    return value;
 }
 
 static uint32_t elements(const call_t *call, uint32_t ranks)
@@ -262,7 +284,7 @@ static void fill(const call_t *call, const rank_t *rank, uint32_t slot)
         (call->kind == KIND_BCAST && rank->number == call->root);
 
     for (i = 0; i < count; i++) {
-        rank->send[slot][i] = value_of(call, rank->number, i);
+        rank->send[slot][i] = bits_of(call, value_of(call, rank->number, i));
         rank->recv[slot][i] =
             is_sent_from_recv ? rank->send[slot][i] : UINT64_MAX;
     }
@@ -285,7 +307,7 @@ static void start(const call_t *call, rank_t *rank, uint32_t slot)
                                   memory_order_relaxed);
     } else {
         args.count = call->count;
-        args.type = XYLEM_UINT64;
+        args.type = keeps_order(call) ? XYLEM_FLOAT64 : XYLEM_UINT64;
         args.recv = rank->recv[slot];
         args.op = XYLEM_SUM;
         args.root = call->root;
@@ -305,7 +327,7 @@ static uint64_t sum_of(const call_t *call, uint32_t ranks, uint32_t i)
 
     for (rank = 0; rank < ranks; rank++)
         sum += value_of(call, rank, i);
-    return sum;
+    return bits_of(call, sum);
 }
 
 static uint64_t expected(const call_t *call, const rank_t *rank, uint32_t i)
