@@ -17,6 +17,8 @@ _Static_assert((int)XYL_COMBINE_SEGMENTS == (int)XYL_BOARD_WORDS &&
 _Static_assert(XYL_BOARD_WORDS * sizeof(uint64_t) % XYL_BOARD_LINE_BYTES == 0,
                "sums begin with a line");
 
+enum { SLOTS_FIRST = 16 /* that a board begins with; a power of two */ };
+
 typedef struct layout {
     size_t starved_at, come_at, slots_at, slot_bytes;
     size_t trees_at, tree_bytes, ring_at;
@@ -133,6 +135,17 @@ static void prepare(const xyl_board_t *board, size_t at, size_t bytes)
     shm->ops->prepare(shm, board->memory + at, bytes);
 }
 
+/* As the rings: see xyl_board_prepare. Trees come page by page. */
+static void slots_prepare(xyl_board_t *board)
+{
+    uint64_t from = board->slots_prepared;
+    uint64_t to = from == 0 ? (uint64_t)SLOTS_FIRST : 2 * from;
+
+    prepare(board, board->slots_at + from * board->slot_bytes,
+            (to - from) * board->slot_bytes);
+    board->slots_prepared = to == XYL_BOARD_SLOTS ? UINT64_MAX : to;
+}
+
 xylem_status_t xyl_board_create(xyl_shm_t *shm, uint64_t key,
                                 const uint32_t *ranks, uint32_t seats,
                                 uint32_t seat, size_t ring_bytes,
@@ -161,7 +174,8 @@ xylem_status_t xyl_board_create(xyl_shm_t *shm, uint64_t key,
     board->tree_bytes = layout.tree_bytes;
     rings_lay_out(board, layout.ring_at, ring_bytes);
     board->next = board->done = board->done_by_all = 1;
-    prepare(board, 0, board->trees_at); /* trees and rings come when needed */
+    prepare(board, 0, board->slots_at);
+    slots_prepare(board);
     come(board);
     *board_out = board;
     return XYLEM_OK;
@@ -215,6 +229,8 @@ xyl_board_extent_t xyl_board_take(xyl_board_t *board, uint64_t pieces,
 
     assert(pieces != 0);
     board->next += pieces;
+    while (board->next > board->slots_prepared)
+        slots_prepare(board);
     if (extent.bytes == 0)
         return extent;
     extent.ring = ring_for(board, extent.bytes, pace);
@@ -290,12 +306,19 @@ static uint64_t needs(const xyl_board_t *board,
     return for_window > needed ? for_window : needed;
 }
 
-void xyl_board_prepare(xyl_board_t *board, uint32_t ring)
+void xyl_board_prepare(xyl_board_t *board, const xyl_board_extent_t *extent)
 {
-    if (board->rings[ring].is_prepared)
+    xyl_board_ring_t *ring = &board->rings[extent->ring];
+    uint64_t to = 2 * ring->prepared;
+
+    if (ring->prepared >= ring->bytes || ring->prepared >= ring->next)
         return;
-    board->rings[ring].is_prepared = 1;
-    prepare(board, board->rings[ring].at, board->rings[ring].bytes);
+    if (to < ring->next)
+        to = ring->next;
+    if (to > ring->bytes)
+        to = ring->bytes;
+    prepare(board, ring->at + ring->prepared, to - ring->prepared);
+    ring->prepared = to;
 }
 
 /* ---- how far everyone is ---- */

@@ -75,9 +75,9 @@ typedef struct xyl_board_ring {
     uint64_t bytes;
     uint64_t next; /* not handed out yet; modulo `bytes` it is the place */
     xyl_board_extent_t log[XYL_BOARD_LOG];
-    uint64_t logged;  /* extents ever */
-    uint64_t free_to; /* what ends below has been seen to be free */
-    int is_prepared;
+    uint64_t logged;   /* extents ever */
+    uint64_t free_to;  /* what ends below has been seen to be free */
+    uint64_t prepared; /* bytes from its beginning on */
 } xyl_board_ring_t;
 
 struct xyl_node_stage;
@@ -91,7 +91,8 @@ typedef struct xyl_board {
     char *memory;
     size_t slots_at, slot_bytes;
     size_t trees_at, tree_bytes;
-    uint64_t next; /* piece, not handed out yet */
+    uint64_t next;           /* piece, not handed out yet */
+    uint64_t slots_prepared; /* UINT64_MAX: all */
     xyl_board_ring_t rings[XYL_BOARD_RINGS];
     /* Retired by this seat: all below, and single ones beyond. */
     uint64_t done;
@@ -127,9 +128,10 @@ xyl_board_extent_t xyl_board_take(xyl_board_t *board, uint64_t pieces,
 /* Where the window of piece number + piece lies, as `at`. */
 uint64_t xyl_board_at(const xyl_board_t *board,
                       const xyl_board_extent_t *extent, uint64_t piece);
-/* Before its first window is used, a ring's memory is taken all at once: page
- * by page costs many times as much. */
-void xyl_board_prepare(xyl_board_t *board, uint32_t ring);
+/* Before its windows are used: memory that is taken page by page costs many
+ * times as much. Each time as much again as the ring has had, so that a team
+ * that says little takes little. */
+void xyl_board_prepare(xyl_board_t *board, const xyl_board_extent_t *extent);
 /* 1 when the piece may begin. From 0 on, this seat is woken when others retire
  * pieces. */
 int xyl_board_is_free(xyl_board_t *board, const xyl_board_extent_t *extent,

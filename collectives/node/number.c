@@ -79,7 +79,7 @@ void xyl_node_take_numbers(xyl_node_stage_t *node)
         node->board->seats * program->input_bytes + program->board_bytes,
         program->is_abreast ? XYL_PACE_ABREAST : XYL_PACE_FREE);
     if (node->extent.bytes != 0)
-        xyl_board_prepare(node->board, node->extent.ring);
+        xyl_board_prepare(node->board, &node->extent);
     node->pieces_left = program->pieces;
     node->state = XYL_NODE_NUMBERED;
 }

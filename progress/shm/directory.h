@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 enum {
-    XYL_SHM_NODE_ENTRIES = 1024, /* a power of two */
+    XYL_SHM_NODE_ENTRIES = 4096, /* a power of two */
     XYL_SHM_NODE_LINE = 128      /* a pair of cache lines */
 };
 
