@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "bench/measure/coll.h"
-#include "collectives/schedules/algorithm.h"
+#include "collectives/choose/registry.h"
 
 enum { NAME_WIDTH = 24 };
 

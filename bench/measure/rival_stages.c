@@ -4,6 +4,7 @@
 
 #include "collectives/choose/choose.h"
 #include "collectives/choose/compose.h"
+#include "collectives/data/user_op.h"
 #include "runtime/base/status.h"
 
 static const rival_pace_t paces[] = {

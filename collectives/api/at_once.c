@@ -1,8 +1,8 @@
 #include "collectives/api/at_once.h"
 
 #include "collectives/choose/plan_cache.h"
-#include "collectives/choose/tuning.h"
 #include "collectives/data/description.h"
+#include "collectives/data/limits.h"
 #include "collectives/node/stage.h"
 #include "runtime/core/context.h"
 
@@ -169,7 +169,7 @@ static int is_plain(const xylem_coll_args_t *key)
 /* Where others send messages for it, it takes numbers like theirs. */
 static int is_brief(const xyl_operation_t *operation)
 {
-    uint64_t most = xyl_tuning_limits(operation->request.context)->inside_call;
+    uint64_t most = xyl_limits_of(operation->request.context)->inside_call;
 
     return operation->keep != NULL && operation->failure == XYLEM_OK &&
            is_plain(&xyl_collective_of(operation)->key) &&

@@ -2,12 +2,12 @@
 
 #include <assert.h>
 
+#include "collectives/choose/exchange.h"
 #include "collectives/choose/fit.h"
 #include "collectives/choose/tuning.h"
 #include "collectives/data/description.h"
 #include "collectives/levels/han.h"
 #include "collectives/levels/team_levels.h"
-#include "collectives/schedules/exchange.h"
 #include "runtime/base/status.h"
 
 /* ---- what is looked up ---- */
@@ -187,6 +187,37 @@ static int runs_as_ruled(xyl_algorithm_kind_t kind)
     return kind == XYL_ALGORITHM_TREE || kind == XYL_ALGORITHM_LANES;
 }
 
+/* ---- the parts of algorithms that are made of others ---- */
+
+static const xyl_algorithm_t *choose_level(const xylem_team_t *team,
+                                           uint32_t level,
+                                           const xyl_problem_t *problem,
+                                           uint64_t bytes, uint32_t *radix_out)
+{
+    const xyl_query_t query = {.coll = problem->coll,
+                               .team = level,
+                               .ranks = problem->ranks,
+                               .nodes = problem->ranks,
+                               .node_ranks = 1,
+                               .bytes = bytes,
+                               .total = bytes * problem->ranks};
+    xyl_decision_t decision = {.by = NULL};
+    int is_found = by_table(team, &query, problem, &decision);
+
+    assert(is_found); /* the built-in table has one for each */
+    (void)is_found;
+    if (radix_out != NULL)
+        *radix_out = decision.named.radix;
+    return decision.named.algorithm;
+}
+
+static const xyl_algorithm_t *choose_program(xylem_coll_t coll)
+{
+    return xyl_algorithm_of_kind(coll, XYL_ALGORITHM_NODE);
+}
+
+static const xyl_chooser_t chooser = {choose_level, choose_program};
+
 /* ---- the decision ---- */
 
 static void outline(xylem_team_t *team, const xylem_coll_args_t *args,
@@ -240,6 +271,7 @@ xylem_status_t xyl_choose(xylem_team_t *team, const xylem_coll_args_t *args,
     if (status != XYLEM_OK)
         return status;
     xyl_fit(team, args, &query, is_commutative, &decision, choice_out);
+    choice_out->chooser = &chooser;
     if (team->context->config.verbose != 0)
         xyl_choice_explain(team, &query, &problem, &decision, choice_out);
     return XYLEM_OK;
@@ -270,27 +302,6 @@ xylem_status_t xyl_choose_tree(xylem_team_t *team,
         decision.named.radix = decision.rule->radix;
     }
     xyl_fit(team, args, &query, is_commutative, &decision, choice_out);
+    choice_out->chooser = &chooser;
     return XYLEM_OK;
-}
-
-const xyl_algorithm_t *xyl_choose_level(const xylem_team_t *team,
-                                        uint32_t level,
-                                        const xyl_problem_t *problem,
-                                        uint64_t bytes, uint32_t *radix_out)
-{
-    const xyl_query_t query = {.coll = problem->coll,
-                               .team = level,
-                               .ranks = problem->ranks,
-                               .nodes = problem->ranks,
-                               .node_ranks = 1,
-                               .bytes = bytes,
-                               .total = bytes * problem->ranks};
-    xyl_decision_t decision = {.by = NULL};
-    int is_found = by_table(team, &query, problem, &decision);
-
-    assert(is_found); /* the built-in table has one for each */
-    (void)is_found;
-    if (radix_out != NULL)
-        *radix_out = decision.named.radix;
-    return decision.named.algorithm;
 }

@@ -1,6 +1,7 @@
 #include "collectives/choose/compose.h"
 
 #include "collectives/choose/choose.h"
+#include "collectives/choose/exchange.h"
 #include "collectives/data/description.h"
 #include "collectives/data/user_op.h"
 #include "collectives/levels/han.h"
@@ -8,38 +9,6 @@
 #include "collectives/stages/pack_stage.h"
 #include "collectives/stages/tree_stage.h"
 #include "runtime/base/status.h"
-
-xylem_status_t xyl_combiner_find(xylem_context_t *context,
-                                 const xylem_coll_args_t *args,
-                                 xyl_combiner_t *combiner_out)
-{
-    const xyl_user_op_t *user;
-    const char *op, *type;
-
-    if (args->op >= XYL_USER_OP_BASE) {
-        user = xyl_user_op_find(context, args->op);
-        if (user == NULL)
-            return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                            "there is no operation %u; was it "
-                            "destroyed?",
-                            args->op);
-        *combiner_out = (xyl_combiner_t){
-            .fn = user->fn,
-            .fn_arg = user->arg,
-            .is_commutative = (user->flags & XYLEM_OP_COMMUTATIVE) != 0};
-        return XYLEM_OK;
-    }
-    combiner_out->kernel =
-        xyl_kernel_find(args->op, args->type, xyl_isa_best());
-    combiner_out->is_commutative = 1;
-    if (combiner_out->kernel != NULL)
-        return XYLEM_OK;
-    op = xylem_op_name(args->op);
-    type = xylem_type_name(args->type);
-    return xyl_fail(
-        XYLEM_ERR_INVALID_ARG, "operation %s is not defined on type %s",
-        op != NULL ? op : "(unknown)", type != NULL ? type : "(block)");
-}
 
 /* Adds one stage per lane; lane 1 exists for double trees only. */
 static xylem_status_t add_down(xyl_operation_t *operation, uint32_t root)

@@ -31,9 +31,4 @@ xylem_status_t xyl_coll_run(xylem_team_t *team, const xylem_coll_args_t *args,
 xylem_status_t xyl_coll_begin(xylem_team_t *team, const xylem_coll_args_t *args,
                               const char *call, xylem_request_t **request_out);
 
-/* What combines, for args->op on args->type. */
-xylem_status_t xyl_combiner_find(xylem_context_t *context,
-                                 const xylem_coll_args_t *args,
-                                 xyl_combiner_t *combiner_out);
-
 #endif

@@ -183,8 +183,8 @@ void xyl_fit(xylem_team_t *team, const xylem_coll_args_t *args,
     if (is_tree)
         fit_tree(team, args, is_commutative, decision, &choice);
     if (is_lanes)
-        fit_levels(xyl_tuning_limits(team->context), args, query,
-                   is_commutative, decision, &choice);
+        fit_levels(xyl_limits_of(team->context), args, query, is_commutative,
+                   decision, &choice);
     if (is_tree || is_lanes) {
         fit_windows(args, config, rule, &choice.frame);
         choice.frame.arrival_order =

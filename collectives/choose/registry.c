@@ -4,7 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "collectives/schedules/algorithm.h"
+#include "collectives/choose/registry.h"
+#include "collectives/data/problem.h"
 
 /* ---- the list ---- */
 

@@ -5,16 +5,8 @@
 #ifndef XYL_COLLECTIVES_CHOOSE_RULE_H
 #define XYL_COLLECTIVES_CHOOSE_RULE_H
 
-#include "collectives/choose/algorithm.h"
-
-/* Whom a rule is for. */
-enum {
-    XYL_TEAM_NODE = 1,    /* a team on one node */
-    XYL_TEAM_NODES = 2,   /* a team on several */
-    XYL_TEAM_SEATS = 4,   /* ranks of a node that share no memory, as a level */
-    XYL_TEAM_LEADERS = 8, /* one rank of each node, as a level */
-    XYL_TEAM_ANY = XYL_TEAM_NODE | XYL_TEAM_NODES
-};
+#include "collectives/choose/registry.h"
+#include "collectives/stages/choice.h"
 
 /* What is known of a team, on several nodes but for the last. */
 enum {

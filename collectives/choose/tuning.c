@@ -14,7 +14,7 @@
 enum { FILE_BYTES_MAX = 4 << 20 };
 
 /* Of a context for which something is set; most have none. */
-typedef struct tuning {
+typedef struct xyl_tuning {
     xyl_rules_t asked, table; /* of 0 rules: none */
     xyl_rule_t *asked_rules, *table_rules;
     uint16_t *numbers; /* of the table's rules, by collective */
@@ -22,7 +22,7 @@ typedef struct tuning {
     xyl_limits_t limits;
 } tuning_t;
 
-static tuning_t **place_of(const xylem_context_t *context)
+static xyl_tuned_t *tuned_of(const xylem_context_t *context)
 {
     return context->attached[XYL_MODULE_TUNING];
 }
@@ -118,12 +118,13 @@ static xylem_status_t tuning_begins(xylem_context_t *context)
     tuning_t *tuning;
 
     warn_of_old_settings();
+    tuned_of(context)->limits = &xyl_limits_builtin;
     if (asked == NULL && config->tuning == 0)
         return XYLEM_OK;
     tuning = calloc(1, sizeof *tuning);
     if (tuning == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for rules");
-    *place_of(context) = tuning;
+    *tuned_of(context) = (xyl_tuned_t){&tuning->limits, tuning};
     tuning->limits = xyl_limits_builtin;
     if (config->tuning != 0)
         read_table(tuning, text_of(config->tuning), &config->tuning);
@@ -135,7 +136,7 @@ static xylem_status_t tuning_begins(xylem_context_t *context)
 
 static void tuning_ends(xylem_context_t *context)
 {
-    tuning_t *tuning = *place_of(context);
+    tuning_t *tuning = tuned_of(context)->tuning;
 
     if (tuning == NULL)
         return;
@@ -145,16 +146,9 @@ static void tuning_ends(xylem_context_t *context)
     free(tuning);
 }
 
-const xyl_limits_t *xyl_tuning_limits(const xylem_context_t *context)
-{
-    const tuning_t *tuning = *place_of(context);
-
-    return tuning != NULL ? &tuning->limits : &xyl_limits_builtin;
-}
-
 const xyl_rules_t *xyl_tuning_asked(const xylem_context_t *context)
 {
-    const tuning_t *tuning = *place_of(context);
+    const tuning_t *tuning = tuned_of(context)->tuning;
 
     return tuning != NULL ? &tuning->asked : NULL;
 }
@@ -162,7 +156,7 @@ const xyl_rules_t *xyl_tuning_asked(const xylem_context_t *context)
 const xyl_rules_t *xyl_tuning_table(const xylem_context_t *context,
                                     uint32_t index)
 {
-    const tuning_t *tuning = *place_of(context);
+    const tuning_t *tuning = tuned_of(context)->tuning;
     const int has_table = tuning != NULL && tuning->table.count != 0;
 
     if (index == 0 && has_table)
@@ -172,7 +166,7 @@ const xyl_rules_t *xyl_tuning_table(const xylem_context_t *context,
 
 const xyl_module_t xyl_tuning_module = {
     .name = "tuning",
-    .bytes = {[XYL_OWNER_CONTEXT] = sizeof(tuning_t *)},
+    .bytes = {[XYL_OWNER_CONTEXT] = sizeof(xyl_tuned_t)},
     .context_begins = tuning_begins,
     .context_ends = tuning_ends,
 };

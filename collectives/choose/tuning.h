@@ -30,9 +30,6 @@ const xyl_rules_t *xyl_tuning_asked(const xylem_context_t *context);
 const xyl_rules_t *xyl_tuning_table(const xylem_context_t *context,
                                     uint32_t index);
 
-/* What is short, long, few or many. */
-const xyl_limits_t *xyl_tuning_limits(const xylem_context_t *context);
-
 /* Reads what the settings name as a context begins, and puts hashes of it in
  * their place, so that ranks can compare them. A context fails when
  * XYLEM_ALGORITHMS cannot be used; of a file that cannot be used the module

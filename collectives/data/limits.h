@@ -7,6 +7,9 @@
 
 #include <stdint.h>
 
+#include "collectives/data/modules.h"
+#include "runtime/core/context.h"
+
 /* name, least, most, what it is: of bytes unless it says otherwise. */
 #define XYL_LIMIT_MAP(X)                                                       \
     X(bcast_segment, 64, 1 << 30, "a segment on a node, at least")             \
@@ -54,5 +57,19 @@ typedef struct xyl_limits {
     XYL_LIMIT_MAP(XYL_LIMIT_FIELD)
 #undef XYL_LIMIT_FIELD
 } xyl_limits_t;
+
+/* What choose/tuning.c keeps with a context, which sets it as that begins. */
+typedef struct xyl_tuned {
+    const xyl_limits_t *limits;
+    struct xyl_tuning *tuning; /* NULL: nothing is set */
+} xyl_tuned_t;
+
+/* Those of a context. */
+static inline const xyl_limits_t *xyl_limits_of(const xylem_context_t *context)
+{
+    const xyl_tuned_t *tuned = context->attached[XYL_MODULE_TUNING];
+
+    return tuned->limits;
+}
 
 #endif

@@ -16,8 +16,8 @@ struct xyl_limits;
  * All but `elects` are equal on its ranks. */
 typedef struct xyl_problem_on_node {
     const struct xyl_limits *limits; /* data/limits.h */
-    uint64_t window_bytes;      /* at most, for one piece */
-    uint64_t long_window_bytes; /* the same where two in turn will do */
+    uint64_t window_bytes;           /* at most, for one piece */
+    uint64_t long_window_bytes;      /* the same where two in turn will do */
     uint64_t share_bytes; /* from this length on input may be read where it
                              lies; 0: never */
     /* [ranks] the lowest rank of those near it; NULL: all are in one group */

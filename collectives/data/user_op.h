@@ -3,6 +3,7 @@
 #define XYL_COLLECTIVES_DATA_USER_OP_H
 
 #include "collectives/data/modules.h"
+#include "collectives/data/op.h"
 
 enum {
     XYL_USER_OPS_MAX = 256,
@@ -18,6 +19,12 @@ typedef struct xyl_user_op {
 /* What is behind a handle; NULL: nothing. */
 const xyl_user_op_t *xyl_user_op_find(const xylem_context_t *context,
                                       xylem_op_t op);
+
+/* What combines, for args->op on args->type: a kernel, or the user's function.
+ */
+xylem_status_t xyl_combiner_find(xylem_context_t *context,
+                                 const xylem_coll_args_t *args,
+                                 xyl_combiner_t *combiner_out);
 
 extern const xyl_module_t xyl_user_ops_module;
 

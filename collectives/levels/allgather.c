@@ -153,9 +153,9 @@ static xylem_status_t add_net(const gathering_t *g)
         stage.send_at = g->places[han->problem.rank];
     problem.count = g->nodes.counts[han->levels->node];
     problem.ranks = han->levels->nodes;
-    exchange = xyl_choose_level(
-        han->operation->request.team, XYL_TEAM_LEADERS, &problem,
-        g->nodes.places[problem.ranks] / problem.ranks, &problem.radix);
+    exchange = xyl_han_choose(han, XYL_TEAM_LEADERS, &problem,
+                              g->nodes.places[problem.ranks] / problem.ranks,
+                              &problem.radix);
     return xyl_han_add_net(han, exchange, &problem, &stage);
 }
 

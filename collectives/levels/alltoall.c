@@ -14,7 +14,7 @@
  * ranks know how long a block is, so nobody has to be told.
  * Node-aware alltoall: Bienz, Olson, Gropp, Node-aware improvements to
  * allreduce, 2019, section 3; Kuehnemann, Rauber, Runger, 2006. */
-#include "collectives/choose/tuning.h"
+#include "collectives/data/limits.h"
 #include "collectives/levels/han.h"
 #include "collectives/levels/parts.h"
 #include "collectives/node/board.h"
@@ -394,7 +394,7 @@ static xylem_status_t add_straight(const xyl_han_t *han)
 static uint64_t slot_bytes(const xyl_han_t *han)
 {
     const xylem_team_t *team = han->operation->request.team;
-    uint64_t bytes = xyl_tuning_limits(team->context)->alltoall_slot;
+    uint64_t bytes = xyl_limits_of(team->context)->alltoall_slot;
 
     while (bytes != 0 && !xyl_han_alltoall_fits(team, han->levels, bytes))
         bytes /= 2;

@@ -3,9 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "collectives/choose/choose.h"
-#include "collectives/choose/compose.h"
 #include "collectives/data/description.h"
+#include "collectives/data/user_op.h"
 #include "collectives/levels/parts.h"
 #include "collectives/levels/relay.h"
 #include "collectives/node/node.h"
@@ -75,6 +74,7 @@ static xylem_status_t add_within(xyl_han_t *han, xylem_coll_t coll,
 {
     xyl_node_part_t part = {
         .coll = coll,
+        .algorithm = han->choice->chooser->program(coll),
         .group = han->seats,
         .root = han->node_root,
         .is_in_place =
@@ -255,11 +255,13 @@ static xylem_status_t add_relay(xyl_han_t *han, uint32_t place,
 static xylem_status_t add_node_relayed(xyl_han_t *han, uint32_t place,
                                        xyl_stage_t **node_out)
 {
-    const xyl_node_part_t part = {.coll = XYLEM_COLL_BCAST,
-                                  .group = han->seats,
-                                  .root = han->node_root,
-                                  .from_any = 1,
-                                  .elects = place < XYL_RELAY_SEATS};
+    const xyl_node_part_t part = {
+        .coll = XYLEM_COLL_BCAST,
+        .algorithm = han->choice->chooser->program(XYLEM_COLL_BCAST),
+        .group = han->seats,
+        .root = han->node_root,
+        .from_any = 1,
+        .elects = place < XYL_RELAY_SEATS};
     const xyl_stage_spec_t spec =
         xyl_han_spec(han, NODE_BCAST, XYL_ROLE_INPUT, XYL_ROLE_RESULT);
 

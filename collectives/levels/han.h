@@ -17,7 +17,8 @@
 #ifndef XYL_COLLECTIVES_LEVELS_HAN_H
 #define XYL_COLLECTIVES_LEVELS_HAN_H
 
-#include "collectives/schedules/exchange.h"
+#include "collectives/data/call.h"
+#include "collectives/stages/choice.h"
 
 /* For bcast, reduce, allreduce and barrier; as xyl_exchange_create. */
 xylem_status_t xyl_han_create(const xyl_call_t *call,

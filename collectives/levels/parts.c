@@ -82,9 +82,8 @@ uint32_t xyl_han_tree_radix(const xyl_han_t *han)
     if (levels->order != NULL ||
         levels->ranks != levels->nodes * levels->largest)
         return 0;
-    (void)xyl_choose_level(han->operation->request.team, XYL_TEAM_LEADERS,
-                           &problem, levels->largest * han->problem.count,
-                           &radix);
+    (void)xyl_han_choose(han, XYL_TEAM_LEADERS, &problem,
+                         levels->largest * han->problem.count, &radix);
     return radix;
 }
 
@@ -321,12 +320,11 @@ static xylem_status_t add_over_net(const xyl_han_t *han,
     if (xyl_problem_varies(problem))
         over_net.count = xyl_problem_block(problem, han->seats.rank);
     over_net.is_commutative = han->problem.is_commutative;
-    return add_algorithm(
-        han, &han->seats,
-        xyl_choose_level(han->operation->request.team, XYL_TEAM_SEATS,
-                         &over_net, over_net.count * over_net.element_bytes,
-                         NULL),
-        &over_net, stage);
+    return add_algorithm(han, &han->seats,
+                         xyl_han_choose(han, XYL_TEAM_SEATS, &over_net,
+                                        over_net.count * over_net.element_bytes,
+                                        NULL),
+                         &over_net, stage);
 }
 
 xylem_status_t xyl_han_add_node(const xyl_han_t *han,
@@ -340,7 +338,9 @@ xylem_status_t xyl_han_add_node(const xyl_han_t *han,
     if (!xyl_node_has_room(team, han->seats.size, problem->element_bytes))
         return add_over_net(han, problem, stage);
     xyl_node_program_init(&program);
-    status = xyl_node_level_write(team, &han->seats, problem, &program);
+    status = xyl_node_level_write(team, &han->seats,
+                                  han->choice->chooser->program(problem->coll),
+                                  problem, &program);
     if (status == XYLEM_OK)
         status = xyl_han_add_program(han, &program, stage);
     xyl_node_program_fini(&program);

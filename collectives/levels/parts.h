@@ -7,10 +7,11 @@
 #ifndef XYL_COLLECTIVES_LEVELS_PARTS_H
 #define XYL_COLLECTIVES_LEVELS_PARTS_H
 
-#include "collectives/choose/choose.h"
+#include "collectives/data/call.h"
+#include "collectives/data/schedule.h"
 #include "collectives/levels/team_levels.h"
 #include "collectives/node/program.h"
-#include "collectives/schedules/exchange.h"
+#include "collectives/stages/choice.h"
 #include "collectives/stages/exchange_stage.h"
 
 /* What is being composed, on this rank. */
@@ -37,6 +38,16 @@ typedef struct xyl_han {
 
 #define XYL_HAN_NO_ROOT UINT32_MAX
 #define XYL_HAN_LAST    UINT32_MAX
+
+/* The schedule for a level; see xyl_chooser_t. */
+static inline const xyl_algorithm_t *
+xyl_han_choose(const xyl_han_t *han, uint32_t level,
+               const xyl_problem_t *problem, uint64_t bytes,
+               uint32_t *radix_out)
+{
+    return han->choice->chooser->level(han->operation->request.team, level,
+                                       problem, bytes, radix_out);
+}
 
 /* The ranks of this node. */
 xylem_status_t xyl_han_find_seats(xyl_operation_t *operation,

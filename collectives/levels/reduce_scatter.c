@@ -139,8 +139,7 @@ static xylem_status_t add_net(const combining_t *c)
     const xyl_algorithm_t *exchange;
 
     problem.ranks = han->levels->nodes;
-    exchange = xyl_choose_level(han->operation->request.team, XYL_TEAM_LEADERS,
-                                &problem, bytes, NULL);
+    exchange = xyl_han_choose(han, XYL_TEAM_LEADERS, &problem, bytes, NULL);
     return xyl_han_add_net(han, exchange, &problem, &stage);
 }
 

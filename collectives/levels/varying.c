@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "collectives/choose/tuning.h"
+#include "collectives/data/limits.h"
 #include "collectives/node/node.h"
 #include "runtime/base/status.h"
 
@@ -17,8 +17,7 @@ int xyl_han_varying_fits(const xyl_han_t *han)
 
 uint64_t xyl_han_short_max(const xyl_han_t *han, uint32_t node)
 {
-    const xyl_limits_t *limits =
-        xyl_tuning_limits(han->operation->request.context);
+    const xyl_limits_t *limits = xyl_limits_of(han->operation->request.context);
     uint64_t most = han->levels->nodes <= limits->bundle_few_nodes
                         ? limits->bundle_few
                         : limits->bundle;
@@ -154,7 +153,9 @@ xylem_status_t xyl_han_add_slots(const xyl_han_t *han,
     if (xyl_han_leads(han))
         set_blocks(&problem, bytes, at);
     xyl_node_program_init(&program);
-    status = xyl_node_level_write(team, &han->seats, &problem, &program);
+    status = xyl_node_level_write(team, &han->seats,
+                                  han->choice->chooser->program(problem.coll),
+                                  &problem, &program);
     program.largest = problem.count;
     program.told = lengths == NULL ? NULL : lengths->told;
     if (status == XYLEM_OK)

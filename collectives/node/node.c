@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "collectives/choose/tuning.h"
+#include "collectives/data/limits.h"
 #include "collectives/node/groups.h"
 #include "collectives/node/stage.h"
 #include "runtime/base/log.h"
@@ -194,6 +194,7 @@ static uint64_t share_bytes_of(const xylem_context_t *context)
 
 /* Fills in what is the node's own. */
 static xylem_status_t write_for(xylem_team_t *team, const xyl_group_t *seats,
+                                const xyl_algorithm_t *algorithm,
                                 xyl_problem_t *problem,
                                 xyl_node_program_t *program)
 {
@@ -203,14 +204,13 @@ static xylem_status_t write_for(xylem_team_t *team, const xyl_group_t *seats,
         return status;
     problem->rank = seats->rank;
     problem->ranks = seats->size;
-    problem->node.limits = xyl_tuning_limits(team->context);
+    problem->node.limits = xyl_limits_of(team->context);
     problem->node.window_bytes = xyl_node_window_bytes(team);
     problem->node.long_window_bytes =
         team->context->config.noise_budget / 8 * 3;
     problem->node.share_bytes = share_bytes_of(team->context);
     program->element_bytes = problem->element_bytes;
-    xyl_algorithm_of_kind(problem->coll, XYL_ALGORITHM_NODE)
-        ->program(problem, program);
+    algorithm->program(problem, program);
     if (xyl_node_program_status(program) != XYLEM_OK)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a program");
     return XYLEM_OK;
@@ -230,7 +230,7 @@ static xylem_status_t operation_make(const xyl_call_t *call,
     xylem_status_t status = board_of(call->team, &seats, &board);
 
     if (status == XYLEM_OK)
-        status = xyl_frame_create(
+        status = xyl_collective_frame(
             call->team, call->args,
             program->segments == 0 ? 0 : program->segment_bytes, operation_out);
     if (status != XYLEM_OK)
@@ -255,7 +255,8 @@ xylem_status_t xyl_node_create(const xyl_call_t *call,
     problem.segment_bytes = choice->segment_bytes;
     problem.node.in_parts = (call->args->flags & XYLEM_FLAG_PARTS) != 0;
     xyl_node_program_init(&program);
-    status = write_for(call->team, &seats, &problem, &program);
+    status =
+        write_for(call->team, &seats, choice->algorithm, &problem, &program);
     if (status == XYLEM_OK)
         status = operation_make(call, &program, operation_out);
     xyl_node_program_fini(&program);
@@ -287,8 +288,8 @@ static xylem_status_t part_write(const xyl_operation_t *operation,
                  .from_any = part->from_any,
                  .elects = part->elects},
     };
-    xylem_status_t status =
-        write_for(operation->request.team, &part->group, &problem, program);
+    xylem_status_t status = write_for(operation->request.team, &part->group,
+                                      part->algorithm, &problem, program);
 
     if (status != XYLEM_OK)
         return status;
@@ -345,12 +346,13 @@ uint64_t xyl_node_window_bytes(const xylem_team_t *team)
 
 xylem_status_t xyl_node_level_write(xylem_team_t *team,
                                     const xyl_group_t *seats,
+                                    const xyl_algorithm_t *algorithm,
                                     const xyl_problem_t *problem,
                                     xyl_node_program_t *program)
 {
     xyl_problem_t whole = *problem;
 
-    return write_for(team, seats, &whole, program);
+    return write_for(team, seats, algorithm, &whole, program);
 }
 
 xylem_status_t

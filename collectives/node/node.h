@@ -3,9 +3,10 @@
 #ifndef XYL_COLLECTIVES_NODE_H
 #define XYL_COLLECTIVES_NODE_H
 
+#include "collectives/data/call.h"
 #include "collectives/data/modules.h"
 #include "collectives/node/program.h"
-#include "collectives/schedules/exchange.h"
+#include "collectives/stages/choice.h"
 
 /* 1 when programs for such a problem fit into the team's board. Looks at what
  * is equal on all ranks only. */
@@ -20,8 +21,9 @@ xylem_status_t xyl_node_create(const xyl_call_t *call,
 /* A bcast or reduce within a node, as one level of several. */
 typedef struct xyl_node_part {
     xylem_coll_t coll;
-    xyl_group_t group; /* the team's ranks of this node */
-    uint32_t root;     /* among them */
+    const xyl_algorithm_t *algorithm; /* its program */
+    xyl_group_t group;                /* the team's ranks of this node */
+    uint32_t root;                    /* among them */
     int is_in_place;
     int roots_in_turn;    /* other lanes have the other ranks as their roots */
     int from_any, elects; /* of a bcast; see program.h */
@@ -50,6 +52,7 @@ uint64_t xyl_node_window_bytes(const xylem_team_t *team);
  * filled in. */
 xylem_status_t xyl_node_level_write(xylem_team_t *team,
                                     const xyl_group_t *seats,
+                                    const xyl_algorithm_t *algorithm,
                                     const xyl_problem_t *problem,
                                     xyl_node_program_t *program);
 xylem_status_t

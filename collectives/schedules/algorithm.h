@@ -3,7 +3,7 @@
 #ifndef XYL_COLLECTIVES_SCHEDULES_ALGORITHM_H
 #define XYL_COLLECTIVES_SCHEDULES_ALGORITHM_H
 
-#include "collectives/choose/algorithm.h"
+#include "collectives/data/algorithm.h"
 #include "collectives/data/problem.h"
 #include "collectives/data/schedule.h"
 #include "runtime/base/parts.h"

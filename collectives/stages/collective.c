@@ -1,5 +1,6 @@
 #include "collectives/stages/collective.h"
 
+#include "collectives/data/description.h"
 #include "runtime/core/context.h"
 #include "runtime/core/team.h"
 
@@ -49,6 +50,28 @@ xylem_status_t xyl_collective_create(xylem_team_t *team,
     collective->element_bytes = element_bytes;
     collective->exec = xyl_collective_exec(team->context, args);
     return XYLEM_OK;
+}
+
+xylem_status_t xyl_collective_frame(xylem_team_t *team,
+                                    const xylem_coll_args_t *args,
+                                    size_t segment_bytes,
+                                    xyl_operation_t **operation_out)
+{
+    const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
+    xylem_coll_args_t frame = *args;
+    xyl_plan_t plan = {.tree = NULL};
+    int is_root = traits->has_root && team->rank == args->root;
+    int has_input = xyl_coll_has_input(args->coll, is_root);
+
+    frame.count = args->count * xylem_type_bytes(args->type);
+    if (traits->recv_blocks && !traits->recv_varies &&
+        (traits->receives == XYL_SIDE_ALL || is_root))
+        frame.count *= team->size;
+    frame.type = XYLEM_BYTE;
+    plan.segment_bytes = segment_bytes;
+    if (segment_bytes == 0)
+        plan.segment_bytes = frame.count == 0 ? 1 : frame.count;
+    return xyl_collective_create(team, &frame, &plan, has_input, operation_out);
 }
 
 static const void *input_of(const xylem_coll_args_t *args)

@@ -47,6 +47,13 @@ xylem_status_t xyl_collective_create(xylem_team_t *team,
                                      const xyl_plan_t *plan, int has_input,
                                      xyl_operation_t **operation_out);
 
+/* The same, of packed bytes, in segments of segment_bytes;
+ * 0: all of them at the end. Returns owned. */
+xylem_status_t xyl_collective_frame(xylem_team_t *team,
+                                    const xylem_coll_args_t *args,
+                                    size_t segment_bytes,
+                                    xyl_operation_t **operation_out);
+
 /* Who works on the buffers of a call: on both, if either is not the
  * processor's. */
 xyl_exec_t *xyl_collective_exec(const xylem_context_t *context,

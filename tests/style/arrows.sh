@@ -11,8 +11,8 @@ library="runtime progress trees collectives include"
 # Prints the folders and files that a file may use; "any" for the outermost.
 arrows_of()
 {
-    local data="collectives/data $core"
-    local stages="collectives/stages $data trees"
+    local data="collectives/data trees $core"
+    local stages="collectives/stages $data"
 
     case $1 in
     include/*) ;;
@@ -20,9 +20,9 @@ arrows_of()
     runtime/job/*) echo "runtime/job $ground" ;;
     runtime/core/*) echo "$core" ;;
     progress/event.h) echo "$ground" ;;
-    progress/exec/*) echo "progress/exec progress/event.h $ground" ;;
     progress/net/*) echo "progress/net progress/event.h $ground" ;;
     progress/shm/*) echo "progress/shm $ground" ;;
+    progress/exec/*) echo "progress/exec progress/event.h $ground" ;;
     progress/engine/*)
         echo "progress/engine progress/event.h progress/net/net.h" \
             "progress/shm/shm.h $ground"
@@ -30,8 +30,15 @@ arrows_of()
     trees/*) echo "trees $ground" ;;
     collectives/data/*) echo "$data" ;;
     collectives/stages/*) echo "$stages" ;;
-    collectives/schedules/* | collectives/node/* | collectives/levels/* | \
-        collectives/choose/*)
+    collectives/schedules/*)
+        echo "collectives/schedules collectives/data trees $ground"
+        ;;
+    collectives/node/*) echo "collectives/node $stages" ;;
+    collectives/levels/*)
+        echo "collectives/levels collectives/schedules collectives/node" \
+            "$stages"
+        ;;
+    collectives/choose/*)
         echo "collectives/choose collectives/levels collectives/schedules" \
             "collectives/node $stages"
         ;;

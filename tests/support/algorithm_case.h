@@ -4,6 +4,7 @@
 #ifndef XYL_TESTS_ALGORITHM_CASE_H
 #define XYL_TESTS_ALGORITHM_CASE_H
 
+#include "collectives/choose/registry.h"
 #include "collectives/schedules/algorithm.h"
 #include "tests/support/schedule_run.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/choose/algorithm.h"
+#include "collectives/choose/registry.h"
 #include "collectives/choose/tuning.h"
 #include "collectives/data/description.h"
 #include "simulator/random.h"

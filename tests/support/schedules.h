@@ -2,7 +2,7 @@
 #ifndef XYL_TESTS_SCHEDULES_H
 #define XYL_TESTS_SCHEDULES_H
 
-#include "collectives/schedules/algorithm.h"
+#include "collectives/choose/registry.h"
 
 enum { SCHEDULES_MAX = 256 };
 

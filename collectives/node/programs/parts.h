@@ -2,7 +2,7 @@
 #ifndef XYL_COLLECTIVES_NODE_PARTS_H
 #define XYL_COLLECTIVES_NODE_PARTS_H
 
-#include "collectives/choose/algorithm.h"
+#include "collectives/data/algorithm.h"
 #include "collectives/data/limits.h"
 #include "collectives/node/board.h"
 #include "collectives/node/program.h"

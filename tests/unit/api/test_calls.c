@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collectives/schedules/algorithm.h"
+#include "collectives/choose/registry.h"
 #include "simulator/random.h"
 #include "tests/support/call_algorithm.h"
 #include "tests/support/call_run.h"

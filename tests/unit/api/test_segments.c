@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collectives/choose/registry.h"
 #include "collectives/data/description.h"
-#include "collectives/schedules/algorithm.h"
 #include "tests/support/call_run.h"
 #include "tests/support/check.h"
 

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "collectives/choose/choose.h"
+#include "collectives/choose/registry.h"
 #include "collectives/choose/tuning.h"
 #include "collectives/data/description.h"
-#include "collectives/schedules/algorithm.h"
 #include "runtime/base/file.h"
 #include "runtime/base/log.h"
 #include "tests/support/check.h"
@@ -340,8 +340,7 @@ static void check_limit(const char *tuning, uint64_t wanted)
     const fabric_options_t options = {.seed = 1, .settings = settings};
     fabric_t *fabric = fabric_create(1, &options);
 
-    CHECK_EQ(xyl_tuning_limits(fabric_context(fabric, 0))->allreduce_first,
-             wanted);
+    CHECK_EQ(xyl_limits_of(fabric_context(fabric, 0))->allreduce_first, wanted);
     fabric_destroy(fabric);
 }
 

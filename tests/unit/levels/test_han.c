@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collectives/choose/registry.h"
 #include "collectives/levels/team_levels.h"
-#include "collectives/schedules/algorithm.h"
 #include "simulator/random.h"
 #include "tests/support/call_run.h"
 #include "tests/support/check.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collectives/schedules/algorithm.h"
+#include "collectives/choose/registry.h"
 #include "simulator/random.h"
 #include "tests/support/call_run.h"
 #include "tests/support/check.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collectives/choose/algorithm.h"
+#include "collectives/choose/registry.h"
 #include "collectives/node/program.h"
 #include "progress/shm/shm.h"
 #include "simulator/random.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collectives/choose/algorithm.h"
+#include "collectives/choose/registry.h"
 #include "collectives/data/description.h"
 #include "collectives/node/board.h"
 #include "simulator/random.h"

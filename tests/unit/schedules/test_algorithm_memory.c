@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "collectives/choose/registry.h"
 #include "collectives/schedules/algorithm.h"
 #include "runtime/base/log.h"
 #include "tests/support/check.h"

@@ -1,4 +1,4 @@
-#include "collectives/schedules/exchange.h"
+#include "collectives/choose/exchange.h"
 
 #include "collectives/data/description.h"
 #include "collectives/levels/han.h"
@@ -40,35 +40,13 @@ static xylem_status_t add_stage(xyl_operation_t *operation,
     return status;
 }
 
-xylem_status_t xyl_frame_create(xylem_team_t *team,
-                                const xylem_coll_args_t *args,
-                                size_t segment_bytes,
-                                xyl_operation_t **operation_out)
-{
-    const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
-    xylem_coll_args_t frame = *args;
-    xyl_plan_t plan = {.tree = NULL};
-    int is_root = traits->has_root && team->rank == args->root;
-    int has_input = xyl_coll_has_input(args->coll, is_root);
-
-    frame.count = args->count * xylem_type_bytes(args->type);
-    if (traits->recv_blocks && !traits->recv_varies &&
-        (traits->receives == XYL_SIDE_ALL || is_root))
-        frame.count *= team->size;
-    frame.type = XYLEM_BYTE;
-    plan.segment_bytes = segment_bytes;
-    if (segment_bytes == 0)
-        plan.segment_bytes = frame.count == 0 ? 1 : frame.count;
-    return xyl_collective_create(team, &frame, &plan, has_input, operation_out);
-}
-
 xylem_status_t xyl_exchange_create(const xyl_call_t *call,
                                    const xyl_choice_t *choice,
                                    xyl_operation_t **operation_out)
 {
     xyl_problem_t problem = call->problem;
     xylem_status_t status =
-        xyl_frame_create(call->team, call->args, 0, operation_out);
+        xyl_collective_frame(call->team, call->args, 0, operation_out);
 
     if (status != XYLEM_OK)
         return status;

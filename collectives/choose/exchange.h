@@ -1,24 +1,15 @@
 /* Collectives as schedules: from the arguments of a call to an operation with
  * an exchange stage. */
-#ifndef XYL_COLLECTIVES_SCHEDULES_EXCHANGE_H
-#define XYL_COLLECTIVES_SCHEDULES_EXCHANGE_H
+#ifndef XYL_COLLECTIVES_CHOOSE_EXCHANGE_H
+#define XYL_COLLECTIVES_CHOOSE_EXCHANGE_H
 
-#include "collectives/choose/choose.h"
 #include "collectives/data/call.h"
-#include "collectives/schedules/algorithm.h"
-#include "collectives/stages/collective.h"
+#include "collectives/stages/choice.h"
 #include "runtime/core/team.h"
 
 /* The part of a problem that is equal on all ranks: what selection looks at. */
 void xyl_problem_outline(xylem_team_t *team, const xylem_coll_args_t *args,
                          int is_commutative, xyl_problem_t *problem_out);
-
-/* An operation without stages, of packed bytes, in segments of segment_bytes;
- * 0: all of them at the end. Returns owned. */
-xylem_status_t xyl_frame_create(xylem_team_t *team,
-                                const xylem_coll_args_t *args,
-                                size_t segment_bytes,
-                                xyl_operation_t **operation_out);
 
 /* Returns owned (free with xyl_request_discard, or by the user), its buffers
  * not bound yet. */

@@ -1,0 +1,46 @@
+/* The registry of algorithms: the entries (data/algorithm.h) that are listed in
+ * collectives/meson.build. Trees, which know no collectives, are entries here
+ * by their names.
+ *
+ * Selection, xylem-bench and the tests read the registry. Everything in it is
+ * constant; any thread. */
+#ifndef XYL_COLLECTIVES_CHOOSE_REGISTRY_H
+#define XYL_COLLECTIVES_CHOOSE_REGISTRY_H
+
+#include "collectives/data/algorithm.h"
+#include "collectives/data/problem.h"
+
+/* All, *count_out of them. */
+const xyl_algorithm_t *const *xyl_algorithms(size_t *count_out);
+
+/* The first of that name; NULL: the collective has none. */
+const xyl_algorithm_t *xyl_algorithm_find(xylem_coll_t coll, const char *name);
+/* The first of that kind; NULL: the collective has none. */
+const xyl_algorithm_t *xyl_algorithm_of_kind(xylem_coll_t coll,
+                                             xyl_algorithm_kind_t kind);
+
+/* What "name:K" may be. */
+const xyl_radix_t *xyl_algorithm_radix(const xyl_algorithm_t *algorithm);
+const char *xyl_algorithm_help(const xyl_algorithm_t *algorithm);
+
+/* 1 when it can solve the problem; else `why` (may be NULL) says what is
+ * missing, a static string. */
+int xyl_algorithm_fits(const xyl_algorithm_t *algorithm,
+                       const xyl_problem_t *problem, const char **why);
+
+/* An algorithm of a collective with its parameter. */
+typedef struct xyl_named {
+    const xyl_algorithm_t *algorithm; /* NULL: the library's choice */
+    uint32_t radix; /* 0: it takes none, or leaves it to the table */
+} xyl_named_t;
+
+enum { XYL_ALGORITHM_WHY_BYTES = 128, XYL_ALGORITHM_TEXT_BYTES = 64 };
+
+/* "name", "name:K" or "auto"; capitals are like others. 0: that is none of the
+ * collective's, and `why` has words on it that may follow the text. */
+int xyl_algorithm_parse(xylem_coll_t coll, const char *text,
+                        xyl_named_t *named_out, char *why);
+/* The same the other way, in XYL_ALGORITHM_TEXT_BYTES bytes. */
+void xyl_algorithm_print(const xyl_named_t *named, char *text);
+
+#endif

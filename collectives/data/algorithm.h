@@ -1,0 +1,67 @@
+/* What an algorithm is: an entry, xyl_algorithm_NAME, in the file that says how
+ * it works, with what it is called, which collectives it carries out, what it
+ * needs and takes, and the function that plans it. The registry
+ * (choose/registry.h) lists all. Constant; any thread. */
+#ifndef XYL_COLLECTIVES_DATA_ALGORITHM_H
+#define XYL_COLLECTIVES_DATA_ALGORITHM_H
+
+#include "collectives/data/list.h"
+#include "include/xylem.h"
+#include "trees/tree.h"
+
+struct xyl_problem;
+struct xyl_schedule;
+struct xyl_node_program;
+struct xyl_han;
+
+typedef enum xyl_algorithm_kind {
+    XYL_ALGORITHM_TREE,     /* stages along a tree, in segments */
+    XYL_ALGORITHM_SCHEDULE, /* an exchange stage */
+    XYL_ALGORITHM_NODE,     /* a stage in the shared memory of a node */
+    XYL_ALGORITHM_LANES,    /* levels in series, in segments */
+    XYL_ALGORITHM_LEVELS,   /* levels in series, each all there is at once */
+    XYL_ALGORITHM_KINDS
+} xyl_algorithm_kind_t;
+
+enum {
+    XYL_NEEDS_COMMUTATIVE = 1,      /* operations */
+    XYL_NEEDS_POWER_OF_TWO = 2,     /* ranks */
+    XYL_NEEDS_EVEN = 4,             /* ranks */
+    XYL_NEEDS_ELEMENT_PER_RANK = 8, /* at least as many as ranks */
+    XYL_NEEDS_FILLED_NODES = 16,    /* ranks are numbered node after node */
+    XYL_TAKES_SEGMENTS = 32
+};
+
+#define XYL_COLL_BIT(coll) (1u << XYLEM_COLL_##coll)
+
+typedef struct xyl_algorithm {
+    const char *name;
+    const char *help; /* with author and year of what it is after */
+    xyl_algorithm_kind_t kind;
+    uint32_t colls;    /* XYL_COLL_BIT of each */
+    uint32_t needs;    /* or takes */
+    xyl_radix_t radix; /* LANES: leaders of a node, 0 leaves them to the table;
+                          TREE: see xyl_algorithm_radix */
+    union {
+        const xyl_tree_t *tree;
+        void (*write)(const struct xyl_problem *problem,
+                      struct xyl_schedule *schedule);
+        void (*program)(const struct xyl_problem *problem,
+                        struct xyl_node_program *program);
+        /* LANES: those of han->lane. */
+        xylem_status_t (*add_stages)(struct xyl_han *han);
+    };
+} xyl_algorithm_t;
+
+#define XYL_ALGORITHM_DECLARE(name)                                            \
+    extern const xyl_algorithm_t xyl_algorithm_##name;
+XYL_ALGORITHM_LIST(XYL_ALGORITHM_DECLARE)
+#undef XYL_ALGORITHM_DECLARE
+
+static inline int xyl_algorithm_does(const xyl_algorithm_t *algorithm,
+                                     xylem_coll_t coll)
+{
+    return (algorithm->colls >> coll & 1) != 0;
+}
+
+#endif

@@ -1,0 +1,46 @@
+/* What has been decided for a call: the algorithm, and all that it is run with.
+ * Equal on all ranks. */
+#ifndef XYL_COLLECTIVES_STAGES_CHOICE_H
+#define XYL_COLLECTIVES_STAGES_CHOICE_H
+
+#include "collectives/data/algorithm.h"
+#include "collectives/data/problem.h"
+#include "collectives/stages/collective.h"
+
+/* Whom something is chosen for. */
+enum {
+    XYL_TEAM_NODE = 1,    /* a team on one node */
+    XYL_TEAM_NODES = 2,   /* a team on several */
+    XYL_TEAM_SEATS = 4,   /* ranks of a node that share no memory, as a level */
+    XYL_TEAM_LEADERS = 8, /* one rank of each node, as a level */
+    XYL_TEAM_ANY = XYL_TEAM_NODE | XYL_TEAM_NODES
+};
+
+/* Whom an algorithm that is made of others asks for these. */
+typedef struct xyl_chooser {
+    /* The schedule for a level: a problem among ranks of one node (SEATS) or
+     * between nodes (LEADERS), with blocks of `bytes`; `radix_out` may be NULL.
+     */
+    const xyl_algorithm_t *(*level)(const xylem_team_t *team, uint32_t level,
+                                    const xyl_problem_t *problem,
+                                    uint64_t bytes, uint32_t *radix_out);
+    /* The collective's node program. */
+    const xyl_algorithm_t *(*program)(xylem_coll_t coll);
+} xyl_chooser_t;
+
+typedef struct xyl_choice {
+    const xyl_algorithm_t *algorithm;
+    uint32_t radix;
+    size_t segment_bytes; /* 0: not cut, or as the algorithm chooses */
+    /* Trees, and levels in segments: */
+    xyl_plan_t frame; /* with the tree; of levels: between nodes, and lanes */
+    /* Levels in segments: */
+    uint32_t leaders;      /* of a node; each has a lane for every one of: */
+    uint32_t halves;       /* of that tree */
+    uint32_t roots;        /* nodes with roots, where there is no other */
+    xyl_shape_t node_tree; /* within nodes that share no memory */
+    const xyl_algorithm_t *exchange; /* between nodes; NULL: the tree */
+    const xyl_chooser_t *chooser;    /* for the levels */
+} xyl_choice_t;
+
+#endif
