@@ -9,9 +9,11 @@
 #                                   mpirun from the head node over the nodes
 #       -p, --per-node RANKS        on each node (default 1)
 #       -s, --slots A,B,...         ranks on n0, on n1, ... instead
+#       -i, --in-turn               each rank on the next node that has room,
+#                                   instead of all of a node's one by one
 #       -t, --time SECONDS          limit (default 120); exit code 124
 #       -o, --options "OPTIONS"     more options of mpirun, such as
-#                                   "--map-by node" or "-rf FILE"
+#                                   "--tag-output"
 #       -m, --mpi MPI               whose mpirun: openmpi (default) or mpich
 #   run.sh stop                     kills all jobs
 #   run.sh exec NODE COMMAND...     NODE is 2, n2 or head
@@ -150,10 +152,15 @@ cluster_exec()
 cluster_run()
 {
     local per_node=1 slots='' seconds=120 extra='' mpi=openmpi
-    local hosts number list=()
+    local hosts number list=() order=job_hosts
 
     while [[ ${1-} == -* ]]; do
         case $1 in
+        -i | --in-turn)
+            order=job_hosts_in_turn
+            shift
+            continue
+            ;;
         -p | --per-node) per_node=${2-} ;;
         -s | --slots) slots=${2-} ;;
         -t | --time) seconds=${2-} ;;
@@ -176,7 +183,7 @@ cluster_run()
             list+=("$per_node")
         done
     fi
-    hosts=$(job_hosts "${list[@]}") || exit
+    hosts=$($order "${list[@]}") || exit
     "${mpi}_run" "$seconds" "$hosts" "$extra" "$@"
 }
 

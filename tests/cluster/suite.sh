@@ -16,7 +16,7 @@ group=$1
 tests=$(realpath "$2")
 bench=$(realpath "$3")
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
-work=$(mktemp -d /tmp/xylem-suite.XXXXXX)
+work=$(mktemp -d /tmp/cluster.XXXXXX)
 run=$here/run.sh
 export CLUSTER_DIR=$work/c
 

@@ -50,19 +50,37 @@ job_run()
 
 # ---- mpirun ----
 
-# job_hosts SLOTS...: n0:SLOTS,n1:SLOTS,... without nodes that have none.
+# job_hosts SLOTS...: where the ranks go, in their order, as n0:SLOTS,n1:SLOTS,
+# ... without nodes that have none.
 job_hosts()
 {
     local number=0 slots list=
 
+    (($# <= cluster_nodes)) || fail "there are only $cluster_nodes nodes"
     for slots; do
         [[ $slots =~ ^[0-9]{1,4}$ ]] || fail "'$slots' is no number of ranks"
         ((slots == 0)) || list+=${list:+,}n$number:$slots
         number=$((number + 1))
     done
-    ((number <= cluster_nodes)) || fail "there are only $cluster_nodes nodes"
     [[ -n $list ]] || fail "a job needs a rank"
     echo "$list"
+}
+
+# job_hosts_in_turn SLOTS...: the same, each rank on the next node with room.
+job_hosts_in_turn()
+{
+    local turn number room=("$@") list
+
+    job_hosts "$@" >/dev/null || return
+    for ((turn = 0; turn < 10000; turn++)); do
+        list=
+        for ((number = 0; number < $#; number++)); do
+            ((room[number] <= turn)) || list+=${list:+,}n$number:1
+        done
+        [[ -n $list ]] || return 0
+        ((turn == 0)) || printf ,
+        printf %s "$list"
+    done
 }
 
 write_agent()
@@ -75,18 +93,72 @@ write_agent()
     mv "$cluster_dir/agent.new" "$cluster_dir/agent"
 }
 
+# How Open MPI reaches the nodes, by the names of version 4 and of the launcher
+# that came with version 5. Slurm's daemons are not asked even if there are any.
+openmpi_ways()
+{
+    export OMPI_MCA_plm=^slurm PRTE_MCA_plm=^slurm
+    export OMPI_MCA_plm_rsh_agent=$cluster_dir/agent
+    export PRTE_MCA_plm_ssh_agent=$cluster_dir/agent
+    export OMPI_MCA_plm_rsh_no_tree_spawn=1 PRTE_MCA_plm_ssh_no_tree_spawn=1
+    export OMPI_MCA_oob_tcp_if_include=eth0 PRTE_MCA_prte_if_include=eth0
+    export OMPI_MCA_btl_tcp_if_include=eth0
+}
+
+# openmpi_order HOSTS: sets `order` to the options that put the ranks in the
+# order of HOSTS, where nodes occur in it again.
+openmpi_order()
+{
+    local place seen=, rank=0 ranks= again=no file=/dev/shm/ranks.$$
+
+    order=()
+    for place in ${1//,/ }; do
+        [[ $seen != *,${place%:*},* ]] || again=yes
+        seen+=${place%:*},
+        ranks+="rank $rank=${place%:*} slot=0"$'\n'
+        rank=$((rank + 1))
+    done
+    if [[ $again == no ]]; then
+        return
+    elif mpirun.openmpi --version | grep -q ') 4\.'; then
+        order=(--map-by node)
+    else
+        # Version 5 cannot map uneven nodes by turns, but where it is told to.
+        # The head node's own file: a hyphen in its name would not do.
+        in_head tee "$file" >/dev/null <<<"$ranks"
+        order=(--map-by "rankfile:file=$file:OVERSUBSCRIBE")
+    fi
+}
+
+# openmpi_slots HOSTS: the same nodes, each once, with all its ranks.
+openmpi_slots()
+{
+    local place node nodes=() list=
+    declare -A slots=()
+
+    for place in ${1//,/ }; do
+        node=${place%:*}
+        [[ -n ${slots[$node]-} ]] || nodes+=("$node")
+        slots[$node]=$((${slots[$node]:-0} + ${place#*:}))
+    done
+    for node in "${nodes[@]}"; do
+        list+=${list:+,}$node:${slots[$node]}
+    done
+    echo "$list"
+}
+
 # openmpi_run SECONDS HOSTS OPTIONS PROGRAM...: OPTIONS are one word.
 openmpi_run()
 {
-    local seconds=$1 hosts=$2 options
+    local seconds=$1 hosts=$2 options order
     read -ra options <<<"$3"
     shift 3
 
     write_agent
+    openmpi_ways
+    openmpi_order "$hosts"
     job_run "$seconds" mpirun.openmpi --allow-run-as-root --bind-to none \
-        --host "$hosts" --mca plm rsh --mca plm_rsh_agent "$cluster_dir/agent" \
-        --mca plm_rsh_no_tree_spawn 1 --mca oob_tcp_if_include eth0 \
-        --mca btl_tcp_if_include eth0 "${options[@]}" "$@"
+        --host "$(openmpi_slots "$hosts")" "${order[@]}" "${options[@]}" "$@"
 }
 
 # mpich_run SECONDS HOSTS OPTIONS PROGRAM...

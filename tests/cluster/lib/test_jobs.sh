@@ -73,7 +73,7 @@ bench_nodes()
 test_collectives()
 {
     local node even=(bash "$run" run -p 2) uneven=(bash "$run" run -s '1,2,3')
-    local mixed=(-o '--map-by node')
+    local mixed=(--in-turn)
 
     need_cluster 4
     for node in 0 1 2 3; do
@@ -266,9 +266,9 @@ test_openmpi()
         openmpi "$folder" "$work" collectives together threads
     options="-x LD_PRELOAD=$front -x XYLEM_MPI_VERBOSE=1"
     run_on=(bash "$run" run -t 60)
-    for way in '' ' --map-by node'; do
-        passes "Open MPI: collectives, four nodes of two$way" "${run_on[@]}" \
-            -p 2 -o "$options$way" "$work/collectives" few
+    for way in '' --in-turn; do
+        passes "Open MPI: collectives, four nodes of two $way" "${run_on[@]}" \
+            -p 2 -o "$options" $way "$work/collectives" few
     done
     run_on+=(-o "$options")
     passes "Open MPI: collectives, four nodes of one" "${run_on[@]}" \

@@ -93,13 +93,15 @@ test_links()
 
 test_jobs()
 {
-    attempt bash "$run" run -s 1,2,3 hostname
+    # Open MPI 5's launcher may never notice the end of what ends at once.
+    attempt bash "$run" run -s 1,2,3 bash -c 'hostname; sleep 0.3'
     ((code != 77)) || { skip "jobs" "$(cat "$err")"; return; }
     holds "slots" test "$(sort "$out" | uniq -c | tr -s ' \n' '  ')" = \
         " 1 n0 2 n1 3 n2 "
-    attempt bash "$run" run -s 1,0,3 -o "--tag-output --map-by node" hostname
+    attempt bash "$run" run -s 1,0,3 --in-turn -o --tag-output \
+        bash -c 'hostname; sleep 0.3'
     holds "a node without ranks" \
-        test "$(sed 's/.*,\([0-9]\).*:/\1/' "$out" | sort | tr '\n' ' ')" = \
+        test "$(sed 's/.*,\([0-9]\).*: */\1/' "$out" | sort | tr '\n' ' ')" = \
         "0n0 1n2 2n2 3n2 "
     says "more nodes than there are" 1 'only 3 nodes' \
         bash "$run" run -s 1,1,1,1 hostname
