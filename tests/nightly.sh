@@ -1,6 +1,26 @@
 #!/bin/bash
-# All tests, ten times as deep as tests/run.sh has them: for hours. The same last
-# line, `N passed, N failed, N skipped`.
+# All tests, ten times as deep as tests/run.sh has them, and then both commands of
+# the README on bare Debian releases: for hours. The same last line,
+# `N passed, N failed, N skipped`, where a command on a release counts as one.
 #
 #   bash tests/nightly.sh [option of tests/run.sh]...
-exec bash "$(dirname "${BASH_SOURCE[0]}")/run.sh" --deep 10 "$@"
+set -uo pipefail
+here=$(dirname "${BASH_SOURCE[0]}")
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+code=0
+
+# Both ways may fail; each says so itself, and both are counted.
+bash "$here/run.sh" --deep 10 "$@" | tee -a "$log"
+((PIPESTATUS[0] == 0)) || code=1
+bash "$here/distro/run.sh" bookworm trixie forky demo tests death | tee -a "$log"
+case ${PIPESTATUS[0]} in
+0 | 77) ;;
+*) code=1 ;;
+esac
+awk '/^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$/ {
+         passed += $1; failed += $3; skipped += $5
+     }
+     END { printf "\n%d passed, %d failed, %d skipped\n", passed, failed, skipped }
+' "$log"
+exit $code

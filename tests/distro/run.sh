@@ -63,6 +63,7 @@ parse_options()
 # The address from which apt gets Debian itself.
 mirror()
 {
+    # shellcheck disable=SC2016 # for apt
     apt-get indextargets --format '$(REPO_URI) $(ORIGIN) $(LABEL)' \
         'Created-By: Packages' |
         awk '$2 == "Debian" && $3 == "Debian" { print $1; exit }'

@@ -109,7 +109,7 @@ openmpi_ways()
 # order of HOSTS, where nodes occur in it again.
 openmpi_order()
 {
-    local place seen=, rank=0 ranks= again=no file=/dev/shm/ranks.$$
+    local place seen=, rank=0 ranks="" again=no file=/dev/shm/ranks.$$
 
     order=()
     for place in ${1//,/ }; do
@@ -133,15 +133,15 @@ openmpi_order()
 # openmpi_slots HOSTS: the same nodes, each once, with all its ranks.
 openmpi_slots()
 {
-    local place node nodes=() list=
+    local place node names=() list=""
     declare -A slots=()
 
     for place in ${1//,/ }; do
         node=${place%:*}
-        [[ -n ${slots[$node]-} ]] || nodes+=("$node")
+        [[ -n ${slots[$node]-} ]] || names+=("$node")
         slots[$node]=$((${slots[$node]:-0} + ${place#*:}))
     done
-    for node in "${nodes[@]}"; do
+    for node in "${names[@]}"; do
         list+=${list:+,}$node:${slots[$node]}
     done
     echo "$list"
