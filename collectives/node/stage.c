@@ -228,8 +228,6 @@ static void reset(xyl_node_stage_t *node)
         xyl_collective_of(stage->operation)->written >=
             stage->operation->request.context->past_caches;
     xyl_node_share_start(node);
-    if (node->works != NULL)
-        reset_works(node);
     for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++)
         node->active[i].strands_left = 0;
 }
@@ -240,6 +238,8 @@ static void node_start(xyl_stage_t *stage)
     const xyl_node_program_t *program = &node->program;
 
     reset(node);
+    if (node->works != NULL)
+        reset_works(node);
     if (program->segments != 0)
         memset(node->input, 0,
                xyl_bits_words(stage->count) * sizeof *node->input);

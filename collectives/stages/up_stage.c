@@ -246,9 +246,7 @@ static int is_last(up_stage_t *up, uint64_t index)
 /* Takes a contribution; 0: that is under way. */
 static int take(up_stage_t *up, uint64_t index, uint32_t contribution)
 {
-    if (contribution == HOLDER_OWN) {
-        xyl_bits_clear(up->own_ready, index);
-    } else {
+    if (contribution != HOLDER_OWN) {
         xyl_edge_t *child = &up->edges.children[contribution];
         up->child_arrived[contribution] &=
             ~(UINT64_C(1) << (index % child->window));
@@ -286,35 +284,43 @@ static int takes_as_it_comes(const up_stage_t *up)
     return xyl_collective_of(up->stage.operation)->plan.arrival_order;
 }
 
-/* What is to be taken next, if it is there. */
-static uint32_t next_to_take(const up_stage_t *up, uint64_t index)
+/* Takes a contribution, and says so if it was the last; 0: not to be gone on
+ * with now. */
+static int take_one(up_stage_t *up, uint64_t index, uint32_t contribution)
+{
+    if (!take(up, index, contribution))
+        return 0;
+    if (!is_last(up, index))
+        return 1;
+    segment_combined(up, index);
+    return 0;
+}
+
+/* In their order, as far as they are there. */
+static void take_in_order(up_stage_t *up, uint64_t index)
+{
+    uint32_t next;
+
+    do {
+        next = contribution_at(up, up->partials[index].taken);
+        if (!is_available(up, index, next))
+            return;
+    } while (take_one(up, index, next));
+}
+
+/* Those that came while another was being combined. */
+static void take_what_came(up_stage_t *up, uint64_t index)
 {
     uint32_t position, next;
 
-    if (!takes_as_it_comes(up)) {
-        next = contribution_at(up, up->partials[index].taken);
-        return is_available(up, index, next) ? next : HOLDER_NONE;
-    }
     for (position = 0; position <= up->edges.child_count; position++) {
         next = contribution_at(up, position);
-        if (is_available(up, index, next))
-            return next;
-    }
-    return HOLDER_NONE;
-}
-
-/* Takes what can be taken. */
-static void take_all(up_stage_t *up, uint64_t index)
-{
-    uint32_t next = next_to_take(up, index);
-
-    for (; next != HOLDER_NONE; next = next_to_take(up, index)) {
-        if (!take(up, index, next))
+        if (!is_available(up, index, next))
+            continue;
+        if (next == HOLDER_OWN)
+            xyl_bits_clear(up->own_ready, index);
+        if (!take_one(up, index, next))
             return;
-        if (is_last(up, index)) {
-            segment_combined(up, index);
-            return;
-        }
     }
 }
 
@@ -323,10 +329,12 @@ static void advance(up_stage_t *up, uint64_t index, uint32_t contribution)
 {
     if (up->pendings != NULL && up->pendings[index].is_busy)
         return;
-    if (up->pendings != NULL || !takes_as_it_comes(up))
-        take_all(up, index);
-    else if (take(up, index, contribution) && is_last(up, index))
-        segment_combined(up, index);
+    if (!takes_as_it_comes(up))
+        take_in_order(up, index);
+    else if (up->pendings != NULL)
+        take_what_came(up, index);
+    else
+        (void)take_one(up, index, contribution);
 }
 
 /* ---- events ---- */
@@ -376,8 +384,10 @@ static void worked(xyl_event_t *event)
     combined_into(up, index, pending->contribution, pending->into);
     if (is_last(up, index))
         segment_combined(up, index);
+    else if (takes_as_it_comes(up))
+        take_what_came(up, index);
     else
-        take_all(up, index);
+        take_in_order(up, index);
 }
 
 static void up_segment_ready(xyl_stage_t *stage, uint64_t index)

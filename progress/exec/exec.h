@@ -142,8 +142,7 @@ static inline xyl_exec_t *xyl_exec_of(const xyl_execs_t *execs,
     return execs->count == 1 ? execs->all[0] : xyl_execs_ask(execs, buffer);
 }
 
-/* ---- work: 1 done, 0 under way; `work` may be NULL where nothing ever is ----
- */
+/* ---- work: 1 done, 0 under way; `work` is NULL where all is immediate ---- */
 
 /* What is neither plain nor in the call. */
 int xyl_exec_copy_watched(xyl_exec_t *exec, xyl_work_t *work, void *to,
@@ -167,7 +166,7 @@ static inline int xyl_exec_reduce(xyl_exec_t *exec, xyl_work_t *work,
                                   const void *left, const void *right,
                                   size_t count)
 {
-    if (!exec->is_immediate)
+    if (work != NULL)
         return xyl_exec_reduce_later(exec, work, combiner, to, left, right,
                                      count);
     xyl_combiner_apply(combiner, to, left, right, count);
