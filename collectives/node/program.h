@@ -88,6 +88,10 @@ typedef struct xyl_step {
      * than in the window: blocks there are as long as a piece has them, not as
      * they are. PUBLISH: of `to`; all others: of `from`. */
     uint64_t further;
+    /* COPY of the slice that word wait_for says is combined: where whoever has
+     * claimed it is held up, it is combined from the inputs by this seat for
+     * itself, which gives the same bits. */
+    int or_combines;
     int or_next;   /* it or the next, whichever may go first */
     int if_shared; /* left out unless this seat's input is read where it lies */
     int takes_send; /* REDUCE: this seat's own is not published but lies at

@@ -6,6 +6,13 @@
 #include <assert.h>
 
 #include "runtime/base/bits.h"
+#include "runtime/base/clock.h"
+#include "runtime/core/context.h"
+
+enum {
+    LOOKS_OF_CLOCK = 64,     /* in vain, between two looks at the clock */
+    HELD_UP_NS = 2000 * 1000 /* longer than a slice takes */
+};
 
 /* ---- waiting and posting ---- */
 
@@ -149,6 +156,52 @@ static int claim(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     return 0;
 }
 
+/* ---- claims that are held up ---- */
+
+/* All inputs have been there for a while, but not the slice: whoever has
+ * claimed it is held up. */
+static int is_held_up(const xyl_node_stage_t *node,
+                      const xyl_node_piece_t *piece, const xyl_step_t *step,
+                      xyl_strand_t *strand)
+{
+    const xylem_context_t *context = node->stage.operation->request.context;
+    uint64_t now;
+
+    if (++strand->slice % LOOKS_OF_CLOCK != 0 ||
+        !has_counts(node, piece, step->wait_for + 1, &strand->seen,
+                    node->board->seats))
+        return 0;
+    now = xyl_clock_now(context->engine.clock);
+    if (strand->since == 0)
+        strand->since = now;
+    return now - strand->since >= HELD_UP_NS;
+}
+
+/* 1: this seat combines the slice for itself, and has begun or does now. */
+static int combines_itself(const xyl_node_stage_t *node,
+                           const xyl_node_piece_t *piece,
+                           const xyl_step_t *step, xyl_strand_t *strand)
+{
+    if (strand->has_slice)
+        return 1;
+    if (may_go(node, piece, step, strand))
+        strand->since = 0;
+    else
+        strand->has_slice = is_held_up(node, piece, step, strand);
+    return strand->has_slice;
+}
+
+static xyl_step_t as_reduction(const xyl_node_stage_t *node,
+                               const xyl_step_t *step)
+{
+    xyl_step_t reduction = *step;
+
+    reduction.kind = XYL_STEP_REDUCE;
+    reduction.from.buffer = XYL_BUFFER_INPUT;
+    reduction.end_seat = node->board->seats;
+    return reduction;
+}
+
 /* ---- sums ---- */
 
 static int sums_up(const xyl_step_t *step)
@@ -215,14 +268,19 @@ static int special_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
 static int step_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
                     const xyl_step_t *step, xyl_strand_t *strand, unsigned *did)
 {
+    xyl_step_t reduction;
     uint64_t bytes;
 
     if (step->if_shared && piece->lies == NULL)
         return 1;
     if (step->kind >= XYL_STEP_CLAIM)
         return special_run(node, piece, step, strand, did);
-    if (!may_go(node, piece, step, strand))
+    if (step->or_combines && combines_itself(node, piece, step, strand)) {
+        reduction = as_reduction(node, step);
+        step = &reduction;
+    } else if (!may_go(node, piece, step, strand)) {
         return 0;
+    }
     ++*did;
     if (step->kind != XYL_STEP_NOTHING) {
         bytes = xyl_node_bytes_of(node, piece, step);

@@ -40,6 +40,8 @@ typedef struct xyl_strand {
     int has_slice;
     uint32_t slice; /* claimed */
     uint64_t done;  /* bytes of the step, or of the slice */
+    uint64_t since; /* when all inputs of a slice that it waits for were seen to
+                       be there; 0: they were not */
     xyl_node_combine_t sums;
     /* Where an executor is not done in the call: */
     int is_waiting;    /* for it */

@@ -436,6 +436,69 @@ static void *run_many(void *arg)
     return NULL;
 }
 
+/* ---- one that is held up ---- */
+
+enum { HELD_UP_RANKS = 3, HELD_UP_COUNT = 2500, TURNS_MAX = 4000000 };
+
+static xylem_request_t *sum_start(job_t *job, uint32_t rank,
+                                  double (*buffers)[HELD_UP_COUNT])
+{
+    xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                              .coll = XYLEM_COLL_ALLREDUCE,
+                              .send = XYLEM_IN_PLACE,
+                              .recv = buffers[rank],
+                              .count = HELD_UP_COUNT,
+                              .type = XYLEM_FLOAT64,
+                              .op = XYLEM_SUM,
+                              .algorithm = "node"};
+    xylem_request_t *request = NULL;
+    uint32_t i;
+
+    for (i = 0; i < HELD_UP_COUNT; i++)
+        buffers[rank][i] = rank + i;
+    CHECK_EQ(xylem_coll_start(xylem_context_world(job->contexts[rank]), &args,
+                              &request),
+             XYLEM_OK);
+    return request;
+}
+
+/* 1 when the requests from `first` on have ended. */
+static int turn(xylem_request_t *const *requests, uint32_t first)
+{
+    uint32_t rank;
+    int are_done = 1;
+
+    for (rank = first; rank < HELD_UP_RANKS; rank++)
+        are_done &= xylem_request_test(requests[rank]) == XYLEM_OK;
+    return are_done;
+}
+
+/* The first rank comes, publishes its input, claims the first slice, and does
+ * nothing any more until the others have the result. */
+static void job_of_one_held_up(job_t *job)
+{
+    static double buffers[HELD_UP_RANKS][HELD_UP_COUNT];
+    xylem_request_t *requests[HELD_UP_RANKS];
+    uint32_t rank, i, turns = 0;
+
+    requests[0] = sum_start(job, 0, buffers);
+    for (i = 0; i < 10; i++)
+        CHECK_EQ(xylem_request_test(requests[0]), XYLEM_IN_PROGRESS);
+    for (rank = 1; rank < HELD_UP_RANKS; rank++)
+        requests[rank] = sum_start(job, rank, buffers);
+    while (!turn(requests, 1) && turns < TURNS_MAX)
+        turns++;
+    CHECK(turns < TURNS_MAX);
+    for (rank = 1; rank < HELD_UP_RANKS; rank++)
+        for (i = 0; i < HELD_UP_COUNT; i++)
+            CHECK(buffers[rank][i] == 3.0 * i + 3);
+    while (!turn(requests, 0) && turns < TURNS_MAX)
+        turns++;
+    CHECK(buffers[0][0] == 3);
+    for (rank = 0; rank < HELD_UP_RANKS; rank++)
+        CHECK_EQ(xylem_request_free(requests[rank]), XYLEM_OK);
+}
+
 /* ---- jobs ---- */
 
 static void job_create(job_t *job, uint32_t ranks, int has_one_mapping)
@@ -482,6 +545,16 @@ static void job_run(uint32_t ranks, int has_one_mapping, void *(*fn)(void *arg))
     job_destroy(job);
 }
 
+static void test_one_held_up(void)
+{
+    job_t *job = calloc(1, sizeof *job);
+
+    must(job != NULL);
+    job_create(job, HELD_UP_RANKS, 0);
+    job_of_one_held_up(job);
+    job_destroy(job);
+}
+
 static void test_own_mappings(void)
 {
     uint32_t ranks;
@@ -507,6 +580,7 @@ static void test_many_at_once(void)
 static const check_case_t cases[] = {
     {"own_mappings", test_own_mappings},
     {"one_mapping", test_one_mapping},
+    {"one_held_up", test_one_held_up},
     {"many_at_once", test_many_at_once},
 };
 CHECK_MAIN(cases)
