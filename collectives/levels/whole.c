@@ -2,19 +2,17 @@
  * are, and the frame of their operations. */
 #include "collectives/levels/han.h"
 #include "collectives/levels/parts.h"
+#include "collectives/stages/exchange_stage.h"
 #include "runtime/base/status.h"
 
-enum {
-    LABELS = 64,    /* beyond one per rank, of any schedule here */
-    PIECES_MAX = 16 /* of a message, see exchange_stage.c */
-};
+enum { LABELS = 64 /* beyond one per rank, of any schedule here */ };
 
 static uint32_t sequences_of(const xylem_team_t *team)
 {
-    uint32_t pieces = team->is_one_node ? PIECES_MAX : 1;
+    uint32_t pieces = team->is_one_node ? XYL_EXCHANGE_PIECES_MAX : 1;
 
     return (team->size / XYL_TEAM_SEGMENT_TAGS + 1) * pieces +
-           LABELS * PIECES_MAX / XYL_TEAM_SEGMENT_TAGS + 1;
+           LABELS * XYL_EXCHANGE_PIECES_MAX / XYL_TEAM_SEGMENT_TAGS + 1;
 }
 
 static void set_frame(xyl_han_t *han)

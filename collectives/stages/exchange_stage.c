@@ -18,8 +18,7 @@
 
 enum {
     COMPUTE_BYTES_MAX = 64 << 10, /* below 50 us with any kernel */
-    PIECE_BYTES = 8 << 10,
-    PIECES_MAX = 16
+    PIECE_BYTES = 8 << 10
 };
 
 typedef struct exchange_stage exchange_stage_t;
@@ -142,15 +141,15 @@ static int is_send(const xyl_action_entry_t *action)
 }
 
 /* UCX copies messages of up to PIECE_BYTES through shared memory at once and
- * longer ones after a handshake, which pays from PIECES_MAX times as much on
- * (see select.c). So on one node what lies between goes in pieces. Both sides
- * of a message know its length. */
+ * longer ones after a handshake, which pays from XYL_EXCHANGE_PIECES_MAX times
+ * as much on (choose/table.json says so of trees). So on one node what lies
+ * between goes in pieces. Both sides of a message know its length. */
 static uint32_t pieces_of(const exchange_stage_t *exchange, uint64_t count)
 {
     uint64_t bytes = count * exchange->element_bytes;
 
     if (!exchange->cuts || bytes <= PIECE_BYTES ||
-        bytes > (uint64_t)PIECE_BYTES * PIECES_MAX)
+        bytes > (uint64_t)PIECE_BYTES * XYL_EXCHANGE_PIECES_MAX)
         return 1;
     return (uint32_t)((bytes + PIECE_BYTES - 1) / PIECE_BYTES);
 }
@@ -170,7 +169,7 @@ static void post_piece(exchange_stage_t *exchange, exchange_slot_t *first,
         &slot->event};
 
     if (exchange->cuts)
-        message.label = action->label * PIECES_MAX + piece;
+        message.label = action->label * XYL_EXCHANGE_PIECES_MAX + piece;
     if (first->pieces > 1) {
         message.buf = buf + offset;
         message.bytes =
@@ -541,7 +540,8 @@ xylem_status_t xyl_exchange_stage_add(xyl_operation_t *operation,
                                       xyl_stage_t **stage_out)
 {
     int cuts = operation->request.team->is_one_node;
-    uint32_t i, labels = schedule->labels * (cuts ? PIECES_MAX : 1);
+    uint32_t i,
+        labels = schedule->labels * (cuts ? XYL_EXCHANGE_PIECES_MAX : 1);
     exchange_stage_t *exchange =
         (exchange_stage_t *)(void *)xyl_operation_add_stage(
             operation, spec, &exchange_ops, sizeof *exchange,

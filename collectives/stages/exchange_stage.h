@@ -6,6 +6,9 @@
 #include "collectives/data/schedule.h"
 #include "collectives/stages/collective.h"
 
+/* Into which a message may be cut on one node. */
+enum { XYL_EXCHANGE_PIECES_MAX = 16 };
+
 /* Adds a stage that runs `schedule` when all of its input is there, and emits
  * all segments at its end. The schedule is copied; its peers are ranks of the
  * stage's group. It reads what schedules call SEND, and writes RECV; layouts
