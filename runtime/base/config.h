@@ -49,7 +49,7 @@ enum { XYL_CONNECT_FIRST, XYL_CONNECT_INIT };
     X(bootstrap, BOOTSTRAP, BOOTSTRAP, "auto", 0, USER,                        \
       "How ranks find each other: auto (PMIx under a launcher), pmix or "      \
       "single.")                                                               \
-    X(net, NET, TEXT, "auto", 0, USER,                                         \
+    X(net, NET, TEXT, "auto", 0, EXPERT,                                       \
       "What carries messages between ranks: auto (the first net that works) "  \
       "or the name of one, of those that xylem-info lists.")                   \
     X(progress, PROGRESS, PROGRESS, "auto", 0, USER,                           \
