@@ -97,6 +97,7 @@ xylem_status_t xyl_algorithms_parse(const char *text, xyl_rule_t **rules_out,
     if (rules == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for rules");
     for (i = 0; i < count && status == XYLEM_OK; i++) {
+        text += strspn(text, " ");
         length = strcspn(text, ",");
         snprintf(item, sizeof item, "%.*s",
                  (int)(length < sizeof item ? length : sizeof item), text);

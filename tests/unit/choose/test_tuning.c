@@ -113,7 +113,7 @@ static void test_algorithms(void)
     size_t count;
 
     CHECK_EQ(xyl_algorithms_parse("bcast=knomial:4,allreduce@0-4K="
-                                  "recursive_doubling,Scan@8K-=linear,"
+                                  "recursive_doubling, Scan@8K-=linear,"
                                   "gather@-7=auto",
                                   &rules, &count),
              XYLEM_OK);
