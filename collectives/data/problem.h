@@ -13,7 +13,7 @@
 struct xyl_limits;
 
 /* What a program in the memory of a node is written for, beside the problem.
- * All but `elects` are equal on its ranks. */
+ * Equal on its ranks. */
 typedef struct xyl_problem_on_node {
     const struct xyl_limits *limits; /* data/limits.h */
     uint64_t window_bytes;           /* at most, for one piece */
@@ -24,8 +24,6 @@ typedef struct xyl_problem_on_node {
     const uint32_t *group_of;
     int in_parts;      /* input comes segment by segment, in any order */
     int roots_in_turn; /* each rank is the root of a like problem, now */
-    int from_any; /* bcast: whoever has a segment publishes it, without root */
-    int elects;   /* and this rank waits until it is known who leads */
 } xyl_problem_on_node_t;
 
 /* Lengths and places are in elements where contributions are combined, and in

@@ -5,6 +5,7 @@
 
 #include "collectives/data/description.h"
 #include "collectives/data/user_op.h"
+#include "collectives/levels/election.h"
 #include "collectives/levels/parts.h"
 #include "collectives/levels/relay.h"
 #include "collectives/node/node.h"
@@ -257,11 +258,10 @@ static xylem_status_t add_node_relayed(xyl_han_t *han, uint32_t place,
 {
     const xyl_node_part_t part = {
         .coll = XYLEM_COLL_BCAST,
-        .algorithm = han->choice->chooser->program(XYLEM_COLL_BCAST),
+        .algorithm = place < XYL_RELAY_SEATS ? &xyl_election_bcast
+                                             : &xyl_election_bcast_for_others,
         .group = han->seats,
-        .root = han->node_root,
-        .from_any = 1,
-        .elects = place < XYL_RELAY_SEATS};
+        .root = han->node_root};
     const xyl_stage_spec_t spec =
         xyl_han_spec(han, NODE_BCAST, XYL_ROLE_INPUT, XYL_ROLE_RESULT);
 

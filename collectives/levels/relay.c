@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "collectives/node/stage.h"
+#include "collectives/levels/election.h"
 #include "progress/engine/timer.h"
 #include "runtime/base/bits.h"
 #include "runtime/base/clock.h"
@@ -55,6 +55,7 @@ struct relay {
     word_t parent_word;
     told_t parent_told;
     xyl_timer_t timer;
+    xyl_election_t election; /* where the node's stage holds one */
 };
 
 static relay_t *self(xyl_stage_t *stage)
@@ -87,7 +88,7 @@ static void late(xyl_timer_t *timer, uint64_t now_ns)
         (relay_t *)(void *)((char *)timer - offsetof(relay_t, timer));
 
     (void)now_ns;
-    xyl_node_stage_claim(relay->spec.node);
+    xyl_election_claim(&relay->election);
 }
 
 /* Not before there is something to do, so that nobody leads who is held up
@@ -106,7 +107,7 @@ static void stand(relay_t *relay)
         xyl_timer_start(&engine->timers, &relay->timer,
                         xyl_clock_now(engine->clock) + wait_ns) == XYLEM_OK)
         return;
-    xyl_node_stage_claim(relay->spec.node); /* rather soon than never */
+    xyl_election_claim(&relay->election); /* rather soon than never */
 }
 
 /* Claims may be made from now on. */
@@ -324,6 +325,7 @@ static void relay_start(xyl_stage_t *stage)
     xyl_tree_edges_reset(&relay->edges);
     memset(relay->ready, 0, xyl_bits_words(stage->count) * sizeof(uint64_t));
     relay->arrived = 0;
+    xyl_election_reset(&relay->election);
     relay->is_open = relay->stands = 0;
     relay->is_decided = relay->leads = 0;
     relay->children_left = relay->words_left = 0;
@@ -428,7 +430,6 @@ xylem_status_t xyl_relay_stage_add(xyl_operation_t *operation,
     };
     relay_t *relay = (relay_t *)(void *)xyl_operation_add_stage(
         operation, stage, &relay_ops, sizeof *relay, 2);
-    const xyl_node_election_t election = {opened, decided, relay};
     xylem_status_t status;
 
     if (relay == NULL)
@@ -443,7 +444,12 @@ xylem_status_t xyl_relay_stage_add(xyl_operation_t *operation,
     relay->own_word = operation->request.team->rank;
     children_find(relay);
     events_init(relay);
-    if (spec->node != NULL)
-        xyl_node_stage_elects(spec->node, &election);
+    if (spec->node == NULL)
+        return XYLEM_OK;
+    relay->election = (xyl_election_t){.stage = spec->node,
+                                       .opened = opened,
+                                       .decided = decided,
+                                       .arg = relay};
+    xyl_election_hold(&relay->election);
     return XYLEM_OK;
 }

@@ -284,9 +284,7 @@ static xylem_status_t part_write(const xyl_operation_t *operation,
             bytes < segment_bytes && bytes != 0 ? bytes : segment_bytes,
         .is_commutative = xyl_collective_of(operation)->combiner.is_commutative,
         .in_arrival_order = xyl_collective_of(operation)->plan.arrival_order,
-        .node = {.roots_in_turn = part->roots_in_turn,
-                 .from_any = part->from_any,
-                 .elects = part->elects},
+        .node.roots_in_turn = part->roots_in_turn,
     };
     xylem_status_t status = write_for(operation->request.team, &part->group,
                                       part->algorithm, &problem, program);

@@ -25,8 +25,7 @@ typedef struct xyl_node_part {
     xyl_group_t group;                /* the team's ranks of this node */
     uint32_t root;                    /* among them */
     int is_in_place;
-    int roots_in_turn;    /* other lanes have the other ranks as their roots */
-    int from_any, elects; /* of a bcast; see program.h */
+    int roots_in_turn; /* other lanes have the other ranks as their roots */
 } xyl_node_part_t;
 
 /* Adds a stage with the operation's segments to a lane of consecutive ones.

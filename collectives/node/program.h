@@ -52,7 +52,7 @@ typedef enum xyl_step_kind {
                          combine slice i posts word i */
     XYL_STEP_COLLECT, /* to = from op sum, for each slice whose word is posted;
                           emits each */
-    XYL_STEP_ELECT    /* until a seat has claimed to lead the stage */
+    XYL_STEP_GATE     /* until whoever added the stage opens it */
 } xyl_step_kind_t;
 
 typedef enum xyl_wait {

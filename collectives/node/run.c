@@ -258,8 +258,8 @@ static int special_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
 {
     if (step->kind == XYL_STEP_CLAIM)
         return claim(node, piece, step, strand, did);
-    if (step->kind == XYL_STEP_ELECT)
-        return xyl_node_elect(node, did);
+    if (step->kind == XYL_STEP_GATE)
+        return node->gate.may_go(node->gate.arg, did);
     assert(sums_up(step));
     return add_up(node, piece, step, strand, did);
 }

@@ -220,8 +220,6 @@ static void reset(xyl_node_stage_t *node)
     node->is_hasty =
         stage->operation->stages > 1 && stage->operation->bytes <= HASTY_BYTES;
     node->pieces_begun = 0;
-    node->is_open = 0;
-    node->leader = XYL_BOARD_ALL;
     /* What another stage reads next is better left in them. */
     node->buffers.past_caches =
         stage->writes == XYL_ROLE_RESULT &&
@@ -248,7 +246,7 @@ static void node_start(xyl_stage_t *stage)
     list_add(node);
     stage->operation->request.context->engine.polled +=
         xyl_node_number(node->board);
-    if (node->election.opened != NULL)
+    if (node->gate.may_go != NULL)
         stage->operation->request.context->engine.polled++; /* others' input */
     if (!node->has_input || node->input_left != 0)
         return;
@@ -443,4 +441,19 @@ xyl_node_stage_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
                program->strands * sizeof *program->strand_ends);
     xyl_node_share_plan(node);
     return add_works(node);
+}
+
+void xyl_node_stage_set_gate(xyl_stage_t *stage, const xyl_node_gate_t *gate)
+{
+    self(stage)->gate = *gate;
+}
+
+xyl_node_claim_t xyl_node_stage_claim(const xyl_stage_t *stage)
+{
+    const xyl_node_stage_t *node = (const void *)stage;
+    uint64_t number = node->extent.number;
+    char *slot = xyl_board_slot(node->board, number);
+
+    return (xyl_node_claim_t){node->board, xyl_board_claim(node->board, slot),
+                              xyl_board_value(number, 0)};
 }

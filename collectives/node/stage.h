@@ -14,20 +14,24 @@ xyl_node_stage_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
                    xyl_board_t *board, const xyl_node_program_t *program,
                    const xyl_layouts_t *layouts, xyl_stage_t **stage_out);
 
-/* Of a stage with elections (XYL_STEP_ELECT): by the seats that wait for these.
- * `opened` is called when claims may be made, `decided` when one has been; both
- * by whoever polls, or claims. */
-typedef struct xyl_node_election {
-    void (*opened)(void *arg);
-    void (*decided)(void *arg, uint32_t seat);
+/* A gate (XYL_STEP_GATE): asked whenever the stage is polled. 1: it is open;
+ * `*did` counts what was done. */
+typedef struct xyl_node_gate {
+    int (*may_go)(void *arg, unsigned *did);
     void *arg;
-} xyl_node_election_t;
+} xyl_node_gate_t;
 
-void xyl_node_stage_elects(xyl_stage_t *stage,
-                           const xyl_node_election_t *election);
-/* For this seat, if no other has claimed before. After `opened`, before
- * `decided`, which it calls. */
-void xyl_node_stage_claim(xyl_stage_t *stage);
+void xyl_node_stage_set_gate(xyl_stage_t *stage, const xyl_node_gate_t *gate);
+
+/* A word that one seat can have for the run that is under way: free as long as
+ * it is not above `base`. Not before the gate has been asked. */
+typedef struct xyl_node_claim {
+    const xyl_board_t *board;
+    _Atomic uint64_t *word;
+    uint64_t base;
+} xyl_node_claim_t;
+
+xyl_node_claim_t xyl_node_stage_claim(const xyl_stage_t *stage);
 
 /* For operations that run inside a call: 1 where the stage's whole work is one
  * piece, known beforehand. */

@@ -6,7 +6,6 @@
  *   move.c          copying and combining
  *   sums.c          sums in the order of arrival, or of pairs
  *   share.c         input that is read where it lies
- *   elect.c         who leads
  */
 #ifndef XYL_COLLECTIVES_NODE_STAGE_INSIDE_H
 #define XYL_COLLECTIVES_NODE_STAGE_INSIDE_H
@@ -81,7 +80,7 @@ struct xyl_node_stage {
     xyl_board_extent_t extent;
     xyl_buffers_t buffers;
     xyl_node_share_t share;
-    xyl_node_election_t election;
+    xyl_node_gate_t gate;
     /* The run. */
     xyl_node_state_t state;
     uint32_t sizes_seen; /* seats that have told theirs */
@@ -91,8 +90,6 @@ struct xyl_node_stage {
     uint64_t *input;     /* bits, where segments come singly */
     uint64_t pieces_begun, pieces_left;
     uint64_t enough; /* bytes to read when polled; UINT64_MAX: all there are */
-    int is_open;     /* the election */
-    uint32_t leader; /* seat; XYL_BOARD_ALL: not known yet */
     uint64_t *moved; /* by all stages since the net was last looked at */
     xyl_node_piece_t active[XYL_NODE_ACTIVE_MAX];
     xyl_stage_work_t *works; /* [ACTIVE_MAX][strands]; NULL: none is needed */
@@ -146,10 +143,5 @@ const char *xyl_node_input(xyl_node_stage_t *node,
                            uint64_t at, uint64_t further, size_t bytes);
 /* 1: some input could not be seen, and the operation has failed. */
 int xyl_node_share_failed(xyl_node_stage_t *node);
-
-/* ---- elect.c ---- */
-
-/* 1: it is known who leads. */
-int xyl_node_elect(xyl_node_stage_t *node, unsigned *did);
 
 #endif

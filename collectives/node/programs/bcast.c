@@ -38,8 +38,7 @@ static void write_short(const xyl_problem_t *problem,
 static int goes_by_groups(const xyl_problem_t *problem,
                           const xyl_node_program_t *program)
 {
-    return !problem->node.from_any &&
-           xyl_problem_bytes(problem) <= problem->node.limits->bcast_groups &&
+    return xyl_problem_bytes(problem) <= problem->node.limits->bcast_groups &&
            xyl_problem_bytes(problem) <= program->segment_bytes &&
            xyl_board_whole_lines(xyl_problem_bytes(problem)) <=
                problem->node.window_bytes / problem->ranks &&
@@ -59,10 +58,9 @@ static void write_groups(const xyl_problem_t *problem,
 
 /* ---- in segments ---- */
 
-/* NULL: no memory. */
-static xyl_step_t *write_segment(const xyl_problem_t *problem,
-                                 xyl_node_program_t *program, uint32_t segment,
-                                 int publishes)
+xyl_step_t *xyl_node_bcast_segment(const xyl_problem_t *problem,
+                                   xyl_node_program_t *program,
+                                   uint32_t segment, int publishes)
 {
     const uint64_t at = segment * program->segment_bytes;
     const xyl_position_t input = {XYL_BUFFER_INPUT, problem->root, at};
@@ -90,26 +88,6 @@ static xyl_step_t *write_segment(const xyl_problem_t *problem,
     return step;
 }
 
-/* A segment comes from the seat's own side, or from another seat. */
-static void write_from_any(const xyl_problem_t *problem,
-                           xyl_node_program_t *program)
-{
-    const xyl_position_t nowhere = {XYL_BUFFER_RECV, 0, 0};
-    xyl_step_t *publish;
-    uint32_t segment;
-
-    for (segment = 0; segment < program->segments; segment++) {
-        publish = write_segment(problem, program, segment, 1);
-        if (publish != NULL)
-            publish->or_next = 1;
-        write_segment(problem, program, segment, 0);
-    }
-    if (!problem->node.elects)
-        return;
-    xyl_node_strand(program);
-    xyl_node_step(program, XYL_STEP_ELECT, nowhere, nowhere, 0);
-}
-
 /* As wanted, if a piece has room; else so that copies in and out overlap. */
 static uint64_t segment_of(const xyl_problem_t *problem, uint64_t room)
 {
@@ -127,6 +105,20 @@ static uint64_t segment_of(const xyl_problem_t *problem, uint64_t room)
     return xyl_node_segment(bytes, room, problem->element_bytes);
 }
 
+static void cut(const xyl_problem_t *problem, xyl_node_program_t *program)
+{
+    xyl_node_cut_segments(program, xyl_problem_bytes(problem),
+                          problem->node.window_bytes);
+    program->board_bytes = program->piece_bytes;
+}
+
+void xyl_node_bcast_cut(const xyl_problem_t *problem,
+                        xyl_node_program_t *program)
+{
+    program->segment_bytes = segment_of(problem, problem->node.window_bytes);
+    cut(problem, program);
+}
+
 static void bcast_write(const xyl_problem_t *problem,
                         xyl_node_program_t *program)
 {
@@ -137,26 +129,19 @@ static void bcast_write(const xyl_problem_t *problem,
         write_groups(problem, program);
         return;
     }
-    if (!problem->node.from_any &&
-        xyl_problem_bytes(problem) <= XYL_BOARD_INLINE_BYTES &&
+    if (xyl_problem_bytes(problem) <= XYL_BOARD_INLINE_BYTES &&
         xyl_problem_bytes(problem) <= program->segment_bytes) {
         program->piece_bytes = program->segment_bytes;
         program->segments = 1;
         write_short(problem, program);
         return;
     }
-    xyl_node_cut_segments(program, xyl_problem_bytes(problem),
-                          problem->node.window_bytes);
-    program->board_bytes = program->piece_bytes;
-    if (problem->node.from_any) {
-        write_from_any(problem, program);
-        return;
-    }
+    cut(problem, program);
     program->shares =
         xyl_node_shares(problem, xyl_problem_bytes(problem) / SHARE_FACTOR);
     for (segment = 0; segment < program->segments; segment++)
-        write_segment(problem, program, segment,
-                      problem->rank == problem->root);
+        xyl_node_bcast_segment(problem, program, segment,
+                               problem->rank == problem->root);
     if (program->shares && problem->rank == problem->root)
         xyl_node_until_read(program, 1);
 }

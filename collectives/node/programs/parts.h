@@ -191,6 +191,15 @@ static inline void xyl_node_until_read(xyl_node_program_t *program,
     xyl_node_until_read_by(program, XYL_BOARD_ALL, count);
 }
 
+/* ---- a broadcast in segments: bcast.c ---- */
+
+void xyl_node_bcast_cut(const xyl_problem_t *problem,
+                        xyl_node_program_t *program);
+/* Publishes a segment, or copies it from where it is. NULL: no memory. */
+xyl_step_t *xyl_node_bcast_segment(const xyl_problem_t *problem,
+                                   xyl_node_program_t *program,
+                                   uint32_t segment, int publishes);
+
 /* ---- short messages by groups: fan.c ---- */
 
 /* 1: there are several, and what is combined may be combined group by group. */
