@@ -39,6 +39,9 @@ typedef struct xyl_operation {
     size_t bytes; /* in all */
     size_t segment_bytes;
     uint64_t segments;
+    /* Looked at with every event, as these are. */
+    xylem_status_t failure;       /* first error; XYLEM_OK: none */
+    unsigned looks_without_event; /* of the stall timer */
     /* Stages. */
     int has_input;           /* this rank contributes segments */
     uint64_t stage_segments; /* that go through the stages: all; or one, be
@@ -51,11 +54,9 @@ typedef struct xyl_operation {
     xyl_stage_t *entry[XYL_LANES_MAX]; /* takes the input of the lane */
     xyl_stage_t *end[XYL_LANES_MAX];   /* puts out the lane's result */
     xyl_stage_t *stage[XYL_STAGES_MAX];
-    xylem_status_t failure; /* first error; XYLEM_OK: none */
     xyl_event_t finish_event;
-    unsigned looks_without_event; /* of the stall timer */
-    int is_finishing;             /* finish_event is pushed or handled */
-    int finish_waits_for_parts;   /* parts_task is under way and completes */
+    int is_finishing;           /* finish_event is pushed or handled */
+    int finish_waits_for_parts; /* parts_task is under way and completes */
     /* What the user releases: a list that any thread puts segments on, with one
      * task that carries the news to the progressing thread. */
     int waits_for_parts;
