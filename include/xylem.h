@@ -51,10 +51,9 @@ template <class T> inline T xylem_init_()
 #define XYLEM_INIT_(type) xylem_init_<type>()
 extern "C" {
 #else
-#define XYLEM_INIT_(type)                                                      \
-    {                                                                          \
-        .struct_bytes = sizeof(type)                                           \
-    }
+/* clang-format off */
+#define XYLEM_INIT_(type) {.struct_bytes = sizeof(type)}
+/* clang-format on */
 #endif
 
 #define XYLEM_VERSION_MAJOR 0
