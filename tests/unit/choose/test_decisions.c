@@ -363,7 +363,7 @@ static void outline(text_t *text, xyl_problem_t *problem)
 static void add_program(text_t *text, xylem_coll_t coll, uint32_t seats,
                         int in_arrival_order, const uint32_t *group_of)
 {
-    text_t before = {NULL}, now = {NULL};
+    text_t before = {NULL, 0, 0}, now = {NULL, 0, 0};
     uint32_t shift, more;
 
     for (shift = 3; shift <= 24; shift++)
