@@ -107,6 +107,19 @@ in_root()
         bash "$here/inside.sh" "$@"
 }
 
+# What still runs in a root goes with its first process.
+clean_up()
+{
+    local child
+
+    for child in $(jobs -p); do
+        pkill -KILL -P "$child"
+        kill -KILL "$child"
+    done 2>/dev/null
+    wait
+    rm -rf "$work"
+}
+
 commands_of()
 {
     case $1 in
@@ -126,7 +139,9 @@ try()
 {
     local name=$1-$2 log=$logs/$1-$2.log begin=$SECONDS code=0
 
-    in_root "$3" "$(commands_of "$2")" >"$log" 2>&1 </dev/null || code=$?
+    # In the background, for a signal to this script to be heard at once.
+    in_root "$3" "$(commands_of "$2")" >"$log" 2>&1 </dev/null &
+    wait $! || code=$?
     printf '%-16s %-6s %5d s  %s\n' "$name" \
         "$( ((code == 0)) && echo good || echo failed)" $((SECONDS - begin)) \
         "$(grep -E '^[0-9]+ passed, ' "$log" | tail -n 1)"
@@ -145,7 +160,8 @@ try_release()
 {
     local release=$1 root=$work/$1 what
 
-    if ! make_root "$release" "$root" >"$logs/$release-root.log" 2>&1; then
+    make_root "$release" "$root" >"$logs/$release-root.log" 2>&1 </dev/null &
+    if ! wait $!; then
         echo "$release: a root cannot be made; the end of its log:"
         tail -n 5 "$logs/$release-root.log"
         skipped=$((skipped + ${#whats[@]}))
@@ -163,7 +179,7 @@ require
 mkdir -p "$logs"
 # Where memory is not: roots take some gigabytes.
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/distro.XXXXXX")
-trap 'rm -rf "$work"' EXIT
+trap clean_up EXIT
 trap 'exit 143' TERM INT
 for release in "${releases[@]}"; do
     try_release "$release"

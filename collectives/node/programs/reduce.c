@@ -2,10 +2,11 @@
  * combined in pairs and pairs with pairs, as they come and with the same bits
  * whoever comes last (pairs.h); whoever gets the result copies it out.
  *
- * Where input is read where it lies, or comes in parts, after HAN's SOLO (Luo
- * et al. 2020, fig. 5.4), with claims: the seats combine different slices at
- * once, each the next that nobody has taken. Then contributions are combined in
- * the order of seats.
+ * Where the window has room for a good part of all inputs, or input comes in
+ * parts, after HAN's SOLO (Luo et al. 2020, fig. 5.4), with claims: the seats
+ * combine different slices at once, each the next that nobody has taken. Then
+ * contributions are combined in the order of seats, and read where they lie if
+ * that is memory of xylem_alloc.
  *
  * In the order of arrival there is one buffer in the window instead of one per
  * seat. In a reduce every seat but the root adds to it and leaves, and the root
@@ -199,7 +200,8 @@ static uint64_t pair_segment_of(const xyl_problem_t *problem)
 }
 
 /* With room for all inputs at once claims cost less; without it, they wait for
- * everybody again and again. */
+ * everybody again and again. What lies in memory of xylem_alloc is copied then,
+ * as nobody knows where the others' input lies. */
 static int goes_by_pairs(const xyl_problem_t *problem)
 {
     uint64_t room = problem->node.window_bytes / (problem->ranks + 1);
@@ -207,7 +209,6 @@ static int goes_by_pairs(const xyl_problem_t *problem)
     return xyl_problem_bytes(problem) >
                problem->node.limits->claim_pieces * room &&
            problem->segment_bytes == 0 && !problem->node.in_parts &&
-           !xyl_node_shares(problem, xyl_problem_bytes(problem)) &&
            xyl_board_whole_lines(pair_segment_of(problem)) *
                    cells_min(problem) <=
                problem->node.long_window_bytes / 2;
