@@ -83,9 +83,12 @@ require()
 # The machine's own way through to the mirror, such as a proxy, goes along.
 make_root()
 {
-    local release=$1 root=$2
+    local release=$1 root=$2 scripts=/usr/share/debootstrap/scripts script=()
 
-    debootstrap --variant=minbase "$release" "$root" "$mirror_address" &&
+    # An older debootstrap does not know releases to come; they are made as sid.
+    [[ -e $scripts/$release ]] || script=("$scripts/sid")
+    debootstrap --variant=minbase "$release" "$root" "$mirror_address" \
+        "${script[@]}" &&
         cp /etc/resolv.conf "$root/etc/" &&
         apt-config dump Acquire --format '%F "%v";%n' |
         grep -iE '::(proxy|https?::verify|check-date|check-valid-until)' \
