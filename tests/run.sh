@@ -251,7 +251,7 @@ run_debug()
     local suites
 
     suites=$(suites_to_run all)
-    build_folder debug gcc || return
+    build_folder debug gcc -Dwerror=true || return
     # One more than there are cores, as some tests wait more than they compute.
     run_suites debug debug "${suites//$'\n'/ }" \
         --num-processes $(($(nproc) + 1))
@@ -291,7 +291,7 @@ run_asan()
         echo "asan: leaks cannot be searched for on this machine"
         export ASAN_OPTIONS=detect_leaks=0
     fi
-    build_folder asan clang -Db_sanitize=address,undefined &&
+    build_folder asan clang -Dwerror=true -Db_sanitize=address,undefined &&
         run_suites asan asan "${suites//$'\n'/ }" --timeout-multiplier 3
 }
 
@@ -310,7 +310,7 @@ run_tsan()
     fi
     # What else there is has been compiled by clang before.
     only=threads
-    build_folder tsan clang -Db_sanitize=thread &&
+    build_folder tsan clang -Dwerror=true -Db_sanitize=thread &&
         run_suites tsan tsan threads --timeout-multiplier 5 \
             ${repeat[@]+"${repeat[@]}"} \
             ${shell[@]:+--wrapper "${shell[*]}"}
