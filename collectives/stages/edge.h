@@ -12,8 +12,10 @@
  * the sender has in flight is then posted by the receiver, now or after the
  * receiver has finished what it already has.
  *
- * Index i uses slot i % window, so that a posted index finds its event without
- * a search. Touched only by the thread that progresses.
+ * Index i uses slot i modulo the slots, so that a posted index finds its event
+ * without a search. There are a power of two of them: a division by any other
+ * number costs more than all else that is done with an event. Touched only by
+ * the thread that progresses.
  */
 #ifndef XYL_COLLECTIVES_STAGES_EDGE_H
 #define XYL_COLLECTIVES_STAGES_EDGE_H
@@ -45,10 +47,26 @@ struct xyl_edge {
     uint32_t window;   /* M */
     uint32_t limit;    /* posted and not finished at once: N, or M */
     uint32_t inflight;
-    xyl_slot_t *slots; /* [window] */
+    uint32_t slot_mask; /* slots - 1 */
+    xyl_slot_t *slots;  /* [xyl_edge_slot_count(window)] */
 };
 
 #define XYL_EDGE_NO_INDEX UINT64_MAX
+
+static inline uint32_t xyl_edge_slot_count(uint32_t window)
+{
+    uint32_t count = 1;
+
+    while (count < window)
+        count *= 2;
+    return count;
+}
+
+/* Of an index that is posted. */
+static inline xyl_slot_t *xyl_edge_slot(const xyl_edge_t *edge, uint64_t index)
+{
+    return &edge->slots[index & edge->slot_mask];
+}
 
 static inline void xyl_edge_reset(xyl_edge_t *edge)
 {
@@ -70,7 +88,7 @@ static inline uint64_t xyl_edge_pick(const xyl_edge_t *edge,
 {
     uint64_t open = candidates & ~edge->posted & xyl_edge_window_mask(edge);
 
-    if (open == 0 || edge->inflight == edge->limit)
+    if (edge->inflight == edge->limit || open == 0)
         return XYL_EDGE_NO_INDEX;
     return edge->base + (unsigned)__builtin_ctzll(open);
 }
@@ -78,9 +96,9 @@ static inline uint64_t xyl_edge_pick(const xyl_edge_t *edge,
 /* Takes note that `index` is posted; returns the slot whose event to use. */
 static inline xyl_slot_t *xyl_edge_post(xyl_edge_t *edge, uint64_t index)
 {
-    xyl_slot_t *slot = &edge->slots[index % edge->window];
+    xyl_slot_t *slot = xyl_edge_slot(edge, index);
 
-    assert(index >= edge->base && index - edge->base < edge->window);
+    assert(index - edge->base < edge->window);
     edge->posted |= UINT64_C(1) << (index - edge->base);
     edge->inflight++;
     slot->index = index;

@@ -76,22 +76,14 @@ void xyl_stage_recv(xyl_stage_t *stage, xyl_edge_t *edge, uint64_t index,
 
 /* ---- back again ---- */
 
-int xyl_stage_arrived(xyl_stage_t *stage, const xyl_event_t *event)
+void xyl_stage_fail(xyl_stage_t *stage, xylem_status_t status)
 {
     xyl_operation_t *operation = stage->operation;
-    xylem_status_t status = event->status;
-    int is_live = operation->failure == XYLEM_OK;
 
-    operation->looks_without_event = 0;
-    xyl_request_event_back(&operation->request); /* may free a zombie */
-    if (is_live && status != XYLEM_OK) {
-        if (status == XYLEM_ERR_NET)
-            status = xyl_liveness_explain(operation->request.context,
-                                          operation->request.team, status);
-        xyl_operation_fail(operation, status);
-        return 0;
-    }
-    return is_live;
+    if (status == XYLEM_ERR_NET)
+        status = xyl_liveness_explain(operation->request.context,
+                                      operation->request.team, status);
+    xyl_operation_fail(operation, status);
 }
 
 void xyl_stage_cancel_edge(xyl_stage_t *stage, xyl_edge_t *edge)
@@ -102,6 +94,6 @@ void xyl_stage_cancel_edge(xyl_stage_t *stage, xyl_edge_t *edge)
     while (open != 0) {
         uint64_t index = edge->base + (unsigned)__builtin_ctzll(open);
         open &= open - 1;
-        net->ops->cancel(net, &edge->slots[index % edge->window].event);
+        net->ops->cancel(net, &xyl_edge_slot(edge, index)->event);
     }
 }

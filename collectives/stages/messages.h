@@ -3,7 +3,7 @@
 #define XYL_COLLECTIVES_STAGES_MESSAGES_H
 
 #include "collectives/stages/edge.h"
-#include "runtime/core/stage.h"
+#include "runtime/core/operation.h"
 
 /* Messages of one index over an edge. A handler that is called for a slot of a
  * failed operation must be given to xyl_stage_arrived, which then returns 0
@@ -12,7 +12,8 @@ void xyl_stage_send(xyl_stage_t *stage, xyl_edge_t *edge, uint64_t index,
                     const void *buf);
 void xyl_stage_recv(xyl_stage_t *stage, xyl_edge_t *edge, uint64_t index,
                     void *buf);
-int xyl_stage_arrived(xyl_stage_t *stage, const xyl_event_t *event);
+static inline int xyl_stage_arrived(xyl_stage_t *stage,
+                                    const xyl_event_t *event);
 
 /* Messages without an edge. `label` tells those of a pair and direction apart,
  * below sequences * XYL_TEAM_SEGMENT_TAGS; handlers as above. */
@@ -29,6 +30,26 @@ void xyl_stage_post_send(xyl_stage_t *stage,
                          const xyl_stage_message_t *message);
 void xyl_stage_post_recv(xyl_stage_t *stage,
                          const xyl_stage_message_t *message);
+
+/* What a message of the stage has ended with makes its operation fail. */
+void xyl_stage_fail(xyl_stage_t *stage, xylem_status_t status)
+    __attribute__((cold));
+
+static inline int xyl_stage_arrived(xyl_stage_t *stage,
+                                    const xyl_event_t *event)
+{
+    xyl_operation_t *operation = stage->operation;
+    xylem_status_t status = event->status;
+    int is_live = operation->failure == XYLEM_OK;
+
+    operation->looks_without_event = 0;
+    xyl_request_event_back(&operation->request); /* may free a zombie */
+    if (is_live && status != XYLEM_OK) {
+        xyl_stage_fail(stage, status);
+        return 0;
+    }
+    return is_live;
+}
 
 /* Cancels the receives that are posted on `edge`. */
 void xyl_stage_cancel_edge(xyl_stage_t *stage, xyl_edge_t *edge);

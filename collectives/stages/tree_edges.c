@@ -8,15 +8,16 @@
 static xylem_status_t edge_init(xyl_edge_t *edge, xyl_stage_t *stage,
                                 uint32_t window, xyl_event_fn handle)
 {
-    uint32_t i;
+    uint32_t i, slots = xyl_edge_slot_count(window);
 
     edge->stage = stage;
     edge->window = window;
-    edge->slots = xyl_arena_array(&stage->operation->request.arena, window,
+    edge->slot_mask = slots - 1;
+    edge->slots = xyl_arena_array(&stage->operation->request.arena, slots,
                                   sizeof *edge->slots);
     if (edge->slots == NULL)
         return XYLEM_ERR_NO_MEMORY;
-    for (i = 0; i < window; i++) {
+    for (i = 0; i < slots; i++) {
         edge->slots[i].event.handle = handle;
         edge->slots[i].edge = edge;
     }

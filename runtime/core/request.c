@@ -148,7 +148,7 @@ static void zombie_remove(xylem_request_t *request)
     request->is_zombie = 0;
 }
 
-static void zombie_reap(xylem_request_t *request)
+void xyl_request_reap(xylem_request_t *request)
 {
     if (request->posted != 0 || !request->is_freed)
         return;
@@ -166,7 +166,7 @@ static void freed_run(xyl_task_t *task)
     request->start_task.run = start_run;
     request->is_freed = 1;
     if (request->is_zombie)
-        zombie_reap(request);
+        xyl_request_reap(request);
     else
         xyl_request_discard(request);
 }
@@ -175,13 +175,6 @@ static void free_later(xylem_request_t *request)
 {
     request->start_task.run = freed_run;
     xyl_engine_submit(&request->context->engine, &request->start_task);
-}
-
-void xyl_request_event_back(xylem_request_t *request)
-{
-    assert(request->posted > 0);
-    if (--request->posted == 0 && request->is_zombie)
-        zombie_reap(request);
 }
 
 /* ---- life cycle ---- */
@@ -284,7 +277,7 @@ static void callback_returned(xylem_request_t *request)
         if (!request->is_zombie)
             xyl_request_discard(request);
         else
-            zombie_reap(request);
+            xyl_request_reap(request);
         return;
     }
     /* Else it has been started again, or another thread has freed it and has

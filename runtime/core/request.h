@@ -17,6 +17,7 @@
 #ifndef XYL_RUNTIME_CORE_REQUEST_H
 #define XYL_RUNTIME_CORE_REQUEST_H
 
+#include <assert.h>
 #include <stdatomic.h>
 
 #include "progress/engine/queue.h"
@@ -86,8 +87,16 @@ void xyl_request_persist(xylem_request_t *request);
 void xyl_request_complete(xylem_request_t *request, xylem_status_t status);
 /* The progressing thread: ops->deliver has something to tell. */
 void xyl_request_queue_callbacks(xylem_request_t *request);
+/* The progressing thread: a zombie whose last event is back goes, if the user
+ * has freed it. */
+void xyl_request_reap(xylem_request_t *request) __attribute__((cold));
 /* The progressing thread: one event of the net is back. */
-void xyl_request_event_back(xylem_request_t *request);
+static inline void xyl_request_event_back(xylem_request_t *request)
+{
+    assert(request->posted > 0);
+    if (--request->posted == 0 && request->is_zombie)
+        xyl_request_reap(request);
+}
 /* Gives up a request that nobody else can see: ops->keep may take it over,
  * else it is released. */
 void xyl_request_discard(xylem_request_t *request);

@@ -54,6 +54,17 @@ static uint64_t random_of(uint64_t *random, const uint8_t *wanted,
     return XYL_EDGE_NO_INDEX;
 }
 
+/* Of what is posted and not finished each has a slot of its own. */
+static void slots_are_apart(const xyl_edge_t *edge, const model_t *model)
+{
+    uint64_t i;
+
+    CHECK(edge->slot_mask < XYL_WINDOW_MAX);
+    for (i = 0; i < model->count; i++)
+        if (model->posted[i] && !model->finished[i])
+            CHECK_EQ(xyl_edge_slot(edge, i)->index, i);
+}
+
 static void post(xyl_edge_t *edge, model_t *model, const uint64_t *ready)
 {
     for (;;) {
@@ -62,8 +73,9 @@ static void post(xyl_edge_t *edge, model_t *model, const uint64_t *ready)
         CHECK_EQ(index, wanted);
         if (index != wanted || index == XYL_EDGE_NO_INDEX)
             return;
-        CHECK(xyl_edge_post(edge, index) == &edge->slots[index % edge->window]);
-        CHECK_EQ(edge->slots[index % edge->window].index, index);
+        CHECK(xyl_edge_post(edge, index) == xyl_edge_slot(edge, index));
+        CHECK_EQ(xyl_edge_slot(edge, index)->index, index);
+        slots_are_apart(edge, model);
         model->posted[index] = 1;
     }
 }
@@ -73,7 +85,10 @@ static void one_edge(uint32_t window, uint32_t limit, uint64_t count,
 {
     uint64_t ready[COUNT_MAX / 64 + 2] = {0}, random = seed, index;
     xyl_slot_t slots[XYL_WINDOW_MAX];
-    xyl_edge_t edge = {.window = window, .limit = limit, .slots = slots};
+    xyl_edge_t edge = {.window = window,
+                       .limit = limit,
+                       .slot_mask = xyl_edge_slot_count(window) - 1,
+                       .slots = slots};
     model_t model = {.count = count};
 
     xyl_edge_reset(&edge);
@@ -117,8 +132,11 @@ static void test_all_orders(void)
     unsigned order;
 
     for (order = 0; order < ORDERS; order++) {
-        xyl_slot_t slots[WINDOW];
-        xyl_edge_t edge = {.window = WINDOW, .limit = WINDOW, .slots = slots};
+        xyl_slot_t slots[XYL_WINDOW_MAX];
+        xyl_edge_t edge = {.window = WINDOW,
+                           .limit = WINDOW,
+                           .slot_mask = xyl_edge_slot_count(WINDOW) - 1,
+                           .slots = slots};
         uint64_t left[WINDOW] = {0, 1, 2, 3, 4}, i, nth;
         uint8_t gone[WINDOW] = {0};
         unsigned rest = order, count;
