@@ -82,21 +82,10 @@ static void bine_children(const xyl_layout_t *layout, uint32_t place,
         xyl_children_add(out, power + place);
 }
 
-/* Only one place is `bits` edges away from the root, the one with all bits
- * set; the tree is deeper by one when a leaf hangs below it. */
-static uint32_t bine_depth(const xyl_layout_t *layout)
-{
-    uint32_t bits = xyl_log2_floor(layout->ranks);
-    uint32_t power = 1u << bits;
-
-    return bits + (place_of(power - 1, bits) < layout->ranks - power);
-}
-
 const xyl_tree_t xyl_tree_bine = {
     .name = "bine",
     .help = "binomial negabinary",
     .halves = 1,
     .parent = bine_parent,
     .children = bine_children,
-    .depth = bine_depth,
 };

@@ -65,13 +65,6 @@ static void chains_children(const xyl_layout_t *layout, uint32_t place,
     assert(first == layout->ranks);
 }
 
-static uint32_t chains_depth(const xyl_layout_t *layout)
-{
-    cut_t cut = cut_of(layout);
-
-    return cut.length + (cut.longer > 0);
-}
-
 static int chains_have_ranges(const xyl_layout_t *layout)
 {
     (void)layout;
@@ -86,7 +79,6 @@ const xyl_tree_t xyl_tree_flat = {
     .has_ranges = chains_have_ranges,
     .parent = chains_parent,
     .children = chains_children,
-    .depth = chains_depth,
 };
 
 const xyl_tree_t xyl_tree_chain = {
@@ -97,7 +89,6 @@ const xyl_tree_t xyl_tree_chain = {
     .has_ranges = chains_have_ranges,
     .parent = chains_parent,
     .children = chains_children,
-    .depth = chains_depth,
 };
 
 const xyl_tree_t xyl_tree_kchain = {
@@ -108,5 +99,4 @@ const xyl_tree_t xyl_tree_kchain = {
     .has_ranges = chains_have_ranges,
     .parent = chains_parent,
     .children = chains_children,
-    .depth = chains_depth,
 };

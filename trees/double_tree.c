@@ -83,18 +83,10 @@ static void double_children(const xyl_layout_t *layout, uint32_t place,
         xyl_children_add(out, place_of(layout, position + step));
 }
 
-static uint32_t double_depth(const xyl_layout_t *layout)
-{
-    if (layout->ranks == 1)
-        return 0;
-    return 1 + xyl_log2_floor(layout->ranks - 1);
-}
-
 const xyl_tree_t xyl_tree_double = {
     .name = "double",
     .help = "two binary trees, half each",
     .halves = 2,
     .parent = double_parent,
     .children = double_children,
-    .depth = double_depth,
 };

@@ -56,15 +56,6 @@ static void inorder_children(const xyl_layout_t *layout, uint32_t place,
         xyl_children_add(out, middle(place + 1, node.end));
 }
 
-static uint32_t inorder_depth(const xyl_layout_t *layout)
-{
-    uint32_t left = layout->root;
-    uint32_t right = layout->ranks - 1 - layout->root;
-    uint32_t larger = left > right ? left : right;
-
-    return larger == 0 ? 0 : 1 + xyl_log2_floor(larger);
-}
-
 const xyl_tree_t xyl_tree_inorder = {
     .name = "inorder",
     .help = "binary, subtrees are rank ranges",
@@ -72,5 +63,4 @@ const xyl_tree_t xyl_tree_inorder = {
     .is_by_rank = 1,
     .parent = inorder_parent,
     .children = inorder_children,
-    .depth = inorder_depth,
 };

@@ -3,20 +3,6 @@
  * of a place has the deepest subtree. Pure functions; any thread. */
 #include "trees/shapes.h"
 
-uint32_t xyl_radix_depth(uint32_t radix, uint32_t ranks)
-{
-    uint64_t first = 1; /* on the level below the current one */
-    uint32_t depth = 0;
-
-    if (radix == 1)
-        return ranks - 1;
-    while (first < ranks) {
-        first = first * radix + 1;
-        depth++;
-    }
-    return depth;
-}
-
 static uint32_t kary_parent(const xyl_layout_t *layout, uint32_t place)
 {
     return (place - 1) / layout->radix;
@@ -30,11 +16,6 @@ static void kary_children(const xyl_layout_t *layout, uint32_t place,
 
     for (; child < end && child < layout->ranks; child++)
         xyl_children_add(out, (uint32_t)child);
-}
-
-static uint32_t kary_depth(const xyl_layout_t *layout)
-{
-    return xyl_radix_depth(layout->radix, layout->ranks);
 }
 
 /* In heap order only as a chain or as a star. */
@@ -51,7 +32,6 @@ const xyl_tree_t xyl_tree_binary = {
     .has_ranges = kary_has_ranges,
     .parent = kary_parent,
     .children = kary_children,
-    .depth = kary_depth,
 };
 
 const xyl_tree_t xyl_tree_kary = {
@@ -62,5 +42,4 @@ const xyl_tree_t xyl_tree_kary = {
     .has_ranges = kary_has_ranges,
     .parent = kary_parent,
     .children = kary_children,
-    .depth = kary_depth,
 };

@@ -32,11 +32,6 @@ static void knomial_children(const xyl_layout_t *layout, uint32_t place,
     }
 }
 
-static uint32_t knomial_depth(const xyl_layout_t *layout)
-{
-    return xyl_radix_depth(layout->radix, layout->ranks);
-}
-
 static int knomial_has_ranges(const xyl_layout_t *layout)
 {
     (void)layout;
@@ -51,7 +46,6 @@ const xyl_tree_t xyl_tree_binomial = {
     .has_ranges = knomial_has_ranges,
     .parent = knomial_parent,
     .children = knomial_children,
-    .depth = knomial_depth,
 };
 
 const xyl_tree_t xyl_tree_knomial = {
@@ -62,5 +56,4 @@ const xyl_tree_t xyl_tree_knomial = {
     .has_ranges = knomial_has_ranges,
     .parent = knomial_parent,
     .children = knomial_children,
-    .depth = knomial_depth,
 };

@@ -3,10 +3,9 @@
  * 0 is the root and place v is rank root + v, modulo `ranks`. For the in-order
  * tree a place is a rank.
  *
- * Each shape has three functions:
+ * Each shape has two functions:
  *   parent:   of a place that is not the root's;
- *   children: of any place, added in the order in which they are served;
- *   depth:    edges from the root to the deepest place.
+ *   children: of any place, added in the order in which they are served.
  *
  * Everything here is a pure function; any thread may call it. */
 #ifndef XYL_TREES_SHAPES_H
@@ -49,11 +48,5 @@ static inline uint32_t xyl_log2_floor(uint32_t value)
 {
     return 31u - (uint32_t)__builtin_clz(value);
 }
-
-/* The largest d for which 1 + radix + ... + radix^(d-1) <= ranks - 1. This is
- * the depth of both trees with a radix: the first place d levels below the
- * root is that sum in heap order, and in the k-nomial tree it is the lowest
- * number with d nonzero digits. */
-uint32_t xyl_radix_depth(uint32_t radix, uint32_t ranks);
 
 #endif

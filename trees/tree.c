@@ -86,13 +86,6 @@ uint32_t xyl_tree_children(xyl_shape_t shape, unsigned half, uint32_t ranks,
     return out.count;
 }
 
-uint32_t xyl_tree_depth_max(xyl_shape_t shape, uint32_t ranks, uint32_t root)
-{
-    xyl_layout_t layout = layout_of(shape, 0, ranks, root);
-
-    return shape.tree->depth(&layout);
-}
-
 int xyl_tree_is_ordered(xyl_shape_t shape, uint32_t ranks, uint32_t root)
 {
     xyl_layout_t layout = layout_of(shape, 0, ranks, root);

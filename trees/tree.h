@@ -44,7 +44,6 @@ typedef struct xyl_tree {
     uint32_t (*parent)(const struct xyl_layout *layout, uint32_t place);
     void (*children)(const struct xyl_layout *layout, uint32_t place,
                      struct xyl_children *out);
-    uint32_t (*depth)(const struct xyl_layout *layout);
 } xyl_tree_t;
 
 #define XYL_TREE_DECLARE(name) extern const xyl_tree_t xyl_tree_##name;
@@ -73,9 +72,6 @@ uint32_t xyl_tree_parent(xyl_shape_t shape, unsigned half, uint32_t ranks,
 uint32_t xyl_tree_children(xyl_shape_t shape, unsigned half, uint32_t ranks,
                            uint32_t rank, uint32_t root, uint32_t *children,
                            uint32_t capacity);
-
-/* The depth: edges from the root to the deepest rank, in either half. */
-uint32_t xyl_tree_depth_max(xyl_shape_t shape, uint32_t ranks, uint32_t root);
 
 /* 1 when every subtree is a range of ranks for this root, as reductions in
  * rank order need: a rank then combines its children and itself, sorted by
