@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "collectives/stages/team_trees.h"
+#include "collectives/stages/team_map.h"
 #include "progress/engine/timer.h"
 #include "runtime/base/status.h"
 #include "simulator/inside.h"

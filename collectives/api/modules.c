@@ -7,12 +7,12 @@
 #include "collectives/data/user_op.h"
 #include "collectives/levels/team_levels.h"
 #include "collectives/node/node.h"
-#include "collectives/stages/team_trees.h"
+#include "collectives/stages/team_map.h"
 
 const xyl_modules_t xyl_modules_of_collectives = {{
     [XYL_MODULE_OPS] = &xyl_user_ops_module,
     [XYL_MODULE_TYPES] = &xyl_types_module,
-    [XYL_MODULE_TREES] = &xyl_team_trees_module,
+    [XYL_MODULE_MAP] = &xyl_team_map_module,
     [XYL_MODULE_LEVELS] = &xyl_team_levels_module,
     [XYL_MODULE_NODE] = &xyl_node_module,
     [XYL_MODULE_PLANS] = &xyl_plan_cache_module,

@@ -50,6 +50,10 @@
     X(bundle_slots, 0, 1 << 24, "all of a bundle, at most")                    \
     X(alltoall_slot, 1, 1 << 12, "a block in a slot between nodes, at most")   \
     X(lane, 1, 1 << 20, "what is worth a lane, unless a rule says less")       \
+    X(exchange_piece, 64, 1 << 30,                                             \
+      "a piece of a schedule's message on one node")                           \
+    X(exchange_pieces, 1, 16, "of which it has so many, at most")              \
+    X(turn, 1, 1 << 30, "what is worked on before the net has its turn")       \
     X(inside_call, 0, 1 << 20, "a short call that runs inside the call")
 
 typedef struct xyl_limits {

@@ -9,7 +9,7 @@
 enum {
     XYL_MODULE_OPS,     /* data/user_op.h */
     XYL_MODULE_TYPES,   /* data/types.h */
-    XYL_MODULE_TREES,   /* stages/team_trees.h */
+    XYL_MODULE_MAP,     /* stages/team_map.h */
     XYL_MODULE_LEVELS,  /* levels/team_levels.h */
     XYL_MODULE_NODE,    /* node/node.h */
     XYL_MODULE_PLANS,   /* choose/plan_cache.h */

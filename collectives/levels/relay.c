@@ -63,11 +63,10 @@ static relay_t *self(xyl_stage_t *stage)
     return (relay_t *)(void *)stage;
 }
 
-static char *place_of(const relay_t *relay, uint64_t index)
+/* As which this node's messages are sent: the seat that should lead. */
+static uint32_t self_of(const relay_t *relay)
 {
-    return relay->buf +
-           xyl_operation_offset(relay->stage.operation,
-                                xyl_stage_segment(&relay->stage, index));
+    return xyl_group_rank(&relay->stage.group, relay->stage.group.rank);
 }
 
 static void check_complete(relay_t *relay)
@@ -123,28 +122,13 @@ static void opened(void *arg)
 
 static void send_to(relay_t *relay, xyl_edge_t *edge)
 {
-    uint64_t index;
-
-    if (!relay->children[edge->number].word.is_there)
-        return;
-    for (;;) {
-        index = xyl_edge_pick(edge, xyl_bits_from(relay->ready, edge->base));
-        if (index == XYL_EDGE_NO_INDEX)
-            return;
-        xyl_stage_send(&relay->stage, edge, index, place_of(relay, index));
-    }
+    if (relay->children[edge->number].word.is_there)
+        xyl_stage_send_open(&relay->stage, edge, relay->ready, relay->buf);
 }
 
 static void receive(relay_t *relay)
 {
-    xyl_edge_t *parent = &relay->edges.parent;
-
-    for (;;) {
-        uint64_t index = xyl_edge_pick(parent, UINT64_MAX);
-        if (index >= relay->stage.count)
-            return; /* XYL_EDGE_NO_INDEX, too */
-        xyl_stage_recv(&relay->stage, parent, index, place_of(relay, index));
-    }
+    xyl_stage_recv_open(&relay->stage, &relay->edges.parent, relay->buf);
 }
 
 /* Index `index` is in the buffer, and goes on to the children's nodes. */
@@ -231,7 +215,7 @@ static void word_say(told_t *told, uint32_t to)
 {
     relay_t *relay = told->relay;
     xyl_stage_message_t message = {.peer = to,
-                                   .self = relay->edges.parent.self,
+                                   .self = self_of(relay),
                                    .label = WORD_LABEL,
                                    .buf = &relay->own_word,
                                    .bytes = sizeof relay->own_word,

@@ -5,14 +5,14 @@
 #include "collectives/stages/exchange_stage.h"
 #include "runtime/base/status.h"
 
-enum { LABELS = 64 /* beyond one per rank, of any schedule here */ };
+enum { LABELS = 64 * 16 /* beyond one per rank and piece, of any schedule */ };
 
 static uint32_t sequences_of(const xylem_team_t *team)
 {
-    uint32_t pieces = team->is_one_node ? XYL_EXCHANGE_PIECES_MAX : 1;
+    uint32_t pieces = xyl_exchange_pieces(team);
 
     return (team->size / XYL_TEAM_SEGMENT_TAGS + 1) * pieces +
-           LABELS * XYL_EXCHANGE_PIECES_MAX / XYL_TEAM_SEGMENT_TAGS + 1;
+           LABELS / XYL_TEAM_SEGMENT_TAGS + 1;
 }
 
 static void set_frame(xyl_han_t *han)

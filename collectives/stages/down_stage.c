@@ -16,98 +16,73 @@ typedef struct down_stage {
     uint32_t children_left; /* that do not have everything yet */
 } down_stage_t;
 
-static down_stage_t *self(xyl_stage_t *stage)
+static down_stage_t *down_of(xyl_stage_t *stage)
 {
     return (down_stage_t *)(void *)stage;
 }
 
-static char *place_of(const down_stage_t *down, uint64_t index)
+static void send_ready(down_stage_t *down, xyl_edge_t *child)
 {
-    return down->buf +
-           xyl_operation_offset(down->stage.operation,
-                                xyl_stage_segment(&down->stage, index));
+    xyl_stage_send_open(&down->stage, child, down->ready, down->buf);
 }
 
-static void send_to(down_stage_t *down, xyl_edge_t *child)
-{
-    for (;;) {
-        uint64_t index =
-            xyl_edge_pick(child, xyl_bits_from(down->ready, child->base));
-        if (index == XYL_EDGE_NO_INDEX)
-            return;
-        xyl_stage_send(&down->stage, child, index, place_of(down, index));
-    }
-}
-
-static void receive(down_stage_t *down)
-{
-    xyl_edge_t *parent = &down->edges.parent;
-
-    for (;;) {
-        uint64_t index = xyl_edge_pick(parent, UINT64_MAX);
-        if (index >= down->stage.count)
-            return; /* XYL_EDGE_NO_INDEX, too */
-        xyl_stage_recv(&down->stage, parent, index, place_of(down, index));
-    }
-}
-
-static void check_complete(down_stage_t *down)
+static void down_check(down_stage_t *down)
 {
     if (down->arrived == down->stage.count && down->children_left == 0)
         xyl_stage_complete(&down->stage);
 }
 
 /* Index `index` is in the buffer. */
-static void take(down_stage_t *down, uint64_t index)
+static void down_take(down_stage_t *down, uint64_t index)
 {
     uint32_t i;
 
     xyl_bits_set(down->ready, index);
     down->arrived++;
     for (i = 0; i < down->edges.child_count; i++)
-        send_to(down, &down->edges.children[i]);
+        send_ready(down, &down->edges.children[i]);
     xyl_stage_emit(&down->stage, index);
-    check_complete(down);
+    down_check(down);
 }
 
 static void down_sent(xyl_event_t *event)
 {
     xyl_slot_t *slot = xyl_slot_of(event);
     xyl_edge_t *child = slot->edge;
-    down_stage_t *down = self(child->stage);
+    down_stage_t *down = down_of(child->stage);
 
     if (!xyl_stage_arrived(&down->stage, event))
         return;
     xyl_edge_finish(child, slot->index);
     if (child->base != down->stage.count) {
-        send_to(down, child);
+        send_ready(down, child);
         return;
     }
     down->children_left--;
-    check_complete(down);
+    down_check(down);
 }
 
 static void down_received(xyl_event_t *event)
 {
     xyl_slot_t *slot = xyl_slot_of(event);
-    down_stage_t *down = self(slot->edge->stage);
+    down_stage_t *down = down_of(slot->edge->stage);
     uint64_t index = slot->index;
 
     if (!xyl_stage_arrived(&down->stage, event))
         return;
-    xyl_edge_finish(&down->edges.parent, index);
-    receive(down);
-    take(down, index);
+    xyl_edge_finish(slot->edge, index);
+    xyl_stage_recv_open(&down->stage, slot->edge, down->buf);
+    down_take(down, index);
 }
 
 static void down_segment_ready(xyl_stage_t *stage, uint64_t index)
 {
-    take(self(stage), index);
+    down_take(down_of(stage), index);
 }
 
 static void down_start(xyl_stage_t *stage)
 {
-    down_stage_t *down = self(stage);
+    down_stage_t *down = down_of(stage);
 
     xyl_tree_edges_reset(&down->edges);
     memset(down->ready, 0, xyl_bits_words(stage->count) * sizeof(uint64_t));
@@ -116,18 +91,18 @@ static void down_start(xyl_stage_t *stage)
     if (stage->count == 0)
         xyl_stage_complete(stage);
     else if (down->edges.has_parent)
-        receive(down);
+        xyl_stage_recv_open(stage, &down->edges.parent, down->buf);
 }
 
 static void down_cancel(xyl_stage_t *stage)
 {
-    xyl_tree_edges_cancel(&self(stage)->edges, stage, 1, 0);
+    xyl_tree_edges_cancel(&down_of(stage)->edges, stage, 1, 0);
 }
 
 static void down_bind(xyl_stage_t *stage, const void *reads, void *writes)
 {
     (void)reads;
-    self(stage)->buf = writes;
+    down_of(stage)->buf = writes;
 }
 
 static const xyl_stage_ops_t down_ops = {

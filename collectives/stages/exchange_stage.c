@@ -1,13 +1,13 @@
 /* Runs a schedule: an action starts when the last that it waits for is
  * finished. Messages go first; reductions and copies are worked off in order,
- * at most COMPUTE_BYTES_MAX at a time, so that the net is looked after in
- * between. */
+ * some at a time, so that the net is looked after in between. */
 #include "collectives/stages/exchange_stage.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "collectives/data/buffers.h"
+#include "collectives/data/limits.h"
 #include "collectives/stages/messages.h"
 #include "collectives/stages/number_queue.h"
 #include "collectives/stages/work.h"
@@ -15,11 +15,6 @@
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
 #include "runtime/core/team.h"
-
-enum {
-    COMPUTE_BYTES_MAX = 64 << 10, /* below 50 us with any kernel */
-    PIECE_BYTES = 8 << 10
-};
 
 typedef struct exchange_stage exchange_stage_t;
 
@@ -40,11 +35,14 @@ struct exchange_stage {
     uint32_t count, slot_count;
     xyl_action_entry_t *actions;
     xyl_order_t *orders;
-    uint32_t *slot_of;         /* [count] of the first piece of a message */
-    int cuts;                  /* messages of middle length into pieces */
+    uint32_t *slot_of; /* [count] of the first piece of a message */
+    uint64_t piece;    /* messages of middle length are cut into such pieces, of
+                          bytes, */
+    uint32_t pieces_max;       /* at most so many; 1: none is */
     xyl_exchange_trim_fn trim; /* NULL: counts are as they are */
     const void *trim_arg;
     uint32_t flight_max;
+    uint64_t turn; /* bytes that are worked on before the net has its turn */
     /* The run. */
     uint32_t *waits; /* [count] still */
     uint32_t left;   /* actions that are not finished */
@@ -53,8 +51,7 @@ struct exchange_stage {
     xyl_number_queue_t held[2]; /* receives, sends: too many under way */
     uint32_t in_flight[2];
     uint64_t computed; /* elements of the first in `computing` */
-    xyl_event_t continue_event;
-    int is_continuing;
+    xyl_stage_pause_t pause;
     exchange_slot_t *slots;  /* [slot_count] */
     xyl_stage_work_t *works; /* [count] by action; NULL: the processor works,
                                 in the call */
@@ -63,7 +60,7 @@ struct exchange_stage {
     xyl_buffers_t buffers;
 };
 
-static exchange_stage_t *self(xyl_stage_t *stage)
+static exchange_stage_t *exchange_of(xyl_stage_t *stage)
 {
     return (exchange_stage_t *)(void *)stage;
 }
@@ -76,82 +73,79 @@ static char *address_of(const exchange_stage_t *exchange, xyl_position_t piece)
                                piece.at * exchange->element_bytes);
 }
 
-/* The rest: 1 done, 0 under way. */
-static int pack(exchange_stage_t *exchange, xyl_action_t number, size_t bytes,
-                void *packed)
+static int is_send(const xyl_action_entry_t *action)
 {
-    xyl_position_t from = exchange->actions[number].left;
-
-    return xyl_stage_worked(
-        &exchange->stage,
-        xyl_buffers_pack(&exchange->buffers,
-                         xyl_stage_work(exchange->works, number), from.buffer,
-                         from.at * exchange->element_bytes, bytes, packed));
+    return action->kind == XYL_ACTION_SEND;
 }
 
-static int unpack(exchange_stage_t *exchange, xyl_action_t number,
-                  const void *packed)
+static size_t bytes_of(const exchange_stage_t *exchange,
+                       const xyl_action_entry_t *action)
+{
+    return (size_t)action->count * exchange->element_bytes;
+}
+
+/* Where a message begins or ends on this rank. */
+static xyl_position_t end_of(const xyl_action_entry_t *action)
+{
+    return is_send(action) ? action->left : action->to;
+}
+
+/* The rest: 1 done, 0 under way. What is sent comes to `packed`, what has been
+ * received goes from there to where it belongs. */
+static int repack(exchange_stage_t *exchange, xyl_action_t number, char *packed)
 {
     const xyl_action_entry_t *action = &exchange->actions[number];
+    xyl_work_t *work = xyl_stage_work(exchange->works, number);
+    xyl_buffer_t buffer = end_of(action).buffer;
+    uint64_t at = end_of(action).at * exchange->element_bytes;
+    size_t bytes = bytes_of(exchange, action);
 
     return xyl_stage_worked(
-        &exchange->stage,
-        xyl_buffers_unpack(
-            &exchange->buffers, xyl_stage_work(exchange->works, number),
-            action->to.buffer, action->to.at * exchange->element_bytes,
-            (size_t)action->count * exchange->element_bytes, packed));
-}
-
-static int reduce(const exchange_stage_t *exchange,
-                  const xyl_action_entry_t *action, xyl_work_t *work,
-                  uint64_t first, size_t count)
-{
-    return xyl_exec_reduce(
-        exchange->buffers.exec, work,
-        &xyl_collective_of(exchange->stage.operation)->combiner,
-        address_of(exchange, xyl_position_plus(action->to, first)),
-        address_of(exchange, xyl_position_plus(action->left, first)),
-        address_of(exchange, xyl_position_plus(action->right, first)), count);
+        &exchange->stage, is_send(action)
+                              ? xyl_buffers_pack(&exchange->buffers, work,
+                                                 buffer, at, bytes, packed)
+                              : xyl_buffers_unpack(&exchange->buffers, work,
+                                                   buffer, at, bytes, packed));
 }
 
 static int compute(exchange_stage_t *exchange, xyl_action_t number,
                    uint64_t first, uint64_t count)
 {
     const xyl_action_entry_t *action = &exchange->actions[number];
+    xyl_position_t to = xyl_position_plus(action->to, first);
+    xyl_position_t left = xyl_position_plus(action->left, first);
+    xyl_position_t right = xyl_position_plus(action->right, first);
     xyl_work_t *work = xyl_stage_work(exchange->works, number);
     size_t element_bytes = exchange->element_bytes;
     int is_done;
 
     if (action->kind == XYL_ACTION_REDUCE)
-        is_done = reduce(exchange, action, work, first, (size_t)count);
+        is_done = xyl_exec_reduce(
+            exchange->buffers.exec, work,
+            &xyl_collective_of(exchange->stage.operation)->combiner,
+            address_of(exchange, to), address_of(exchange, left),
+            address_of(exchange, right), (size_t)count);
     else
-        is_done = xyl_buffers_copy(&exchange->buffers, work, action->to.buffer,
-                                   (action->to.at + first) * element_bytes,
-                                   action->left.buffer,
-                                   (action->left.at + first) * element_bytes,
+        is_done = xyl_buffers_copy(&exchange->buffers, work, to.buffer,
+                                   to.at * element_bytes, left.buffer,
+                                   left.at * element_bytes,
                                    (size_t)count * element_bytes);
     return xyl_stage_worked(&exchange->stage, is_done);
 }
 
 /* ---- messages ---- */
 
-static int is_send(const xyl_action_entry_t *action)
-{
-    return action->kind == XYL_ACTION_SEND;
-}
-
-/* UCX copies messages of up to PIECE_BYTES through shared memory at once and
- * longer ones after a handshake, which pays from XYL_EXCHANGE_PIECES_MAX times
- * as much on (choose/table.json says so of trees). So on one node what lies
- * between goes in pieces. Both sides of a message know its length. */
+/* UCX copies messages of up to `piece` bytes through shared memory at once and
+ * longer ones after a handshake, which pays from `pieces_max` times as much on
+ * (choose/table.json says so of trees). So on one node what lies between goes
+ * in pieces. Both sides of a message know its length. */
 static uint32_t pieces_of(const exchange_stage_t *exchange, uint64_t count)
 {
-    uint64_t bytes = count * exchange->element_bytes;
+    uint64_t bytes = count * exchange->element_bytes, piece = exchange->piece;
 
-    if (!exchange->cuts || bytes <= PIECE_BYTES ||
-        bytes > (uint64_t)PIECE_BYTES * XYL_EXCHANGE_PIECES_MAX)
+    if (bytes <= piece || bytes > piece * exchange->pieces_max)
         return 1;
-    return (uint32_t)((bytes + PIECE_BYTES - 1) / PIECE_BYTES);
+    return (uint32_t)((bytes + piece - 1) / piece);
 }
 
 static void post_piece(exchange_stage_t *exchange, exchange_slot_t *first,
@@ -159,22 +153,17 @@ static void post_piece(exchange_stage_t *exchange, exchange_slot_t *first,
 {
     const xyl_action_entry_t *action = &exchange->actions[first->action];
     exchange_slot_t *slot = first + piece;
-    size_t offset = (size_t)piece * PIECE_BYTES;
+    size_t offset = (size_t)(piece * exchange->piece), left = bytes - offset;
     xyl_stage_message_t message = {
         xyl_group_rank(&exchange->stage.group, action->peer),
         exchange->stage.operation->request.team->rank,
-        action->label,
-        buf,
-        bytes,
+        action->label * exchange->pieces_max + piece,
+        buf + offset,
+        left,
         &slot->event};
 
-    if (exchange->cuts)
-        message.label = action->label * XYL_EXCHANGE_PIECES_MAX + piece;
-    if (first->pieces > 1) {
-        message.buf = buf + offset;
-        message.bytes =
-            bytes - offset < PIECE_BYTES ? bytes - offset : PIECE_BYTES;
-    }
+    if (first->pieces > 1 && left > exchange->piece)
+        message.bytes = (size_t)exchange->piece;
     slot->is_posted = 1;
     if (is_send(action))
         xyl_stage_post_send(&exchange->stage, &message);
@@ -186,12 +175,12 @@ static void post_pieces(exchange_stage_t *exchange, xyl_action_t number)
 {
     const xyl_action_entry_t *action = &exchange->actions[number];
     exchange_slot_t *slot = &exchange->slots[exchange->slot_of[number]];
-    size_t bytes = (size_t)action->count * exchange->element_bytes;
+    size_t bytes = bytes_of(exchange, action);
     char *buf = slot->staging;
     uint32_t piece;
 
     if (buf == NULL)
-        buf = address_of(exchange, is_send(action) ? action->left : action->to);
+        buf = address_of(exchange, end_of(action));
     for (piece = 0; piece < slot->pieces; piece++)
         post_piece(exchange, slot, piece, buf, bytes);
 }
@@ -200,12 +189,11 @@ static void post(exchange_stage_t *exchange, xyl_action_t number)
 {
     const xyl_action_entry_t *action = &exchange->actions[number];
     exchange_slot_t *slot = &exchange->slots[exchange->slot_of[number]];
-    size_t bytes = (size_t)action->count * exchange->element_bytes;
 
     slot->pieces_left = slot->pieces;
     exchange->in_flight[is_send(action)]++;
     if (slot->staging == NULL || !is_send(action) ||
-        pack(exchange, number, bytes, slot->staging))
+        repack(exchange, number, slot->staging))
         post_pieces(exchange, number);
 }
 
@@ -288,30 +276,21 @@ static uint64_t compute_first(exchange_stage_t *exchange, uint64_t budget)
     return count;
 }
 
-/* The rest is for the next turn. */
-static void continue_later(exchange_stage_t *exchange)
-{
-    if (exchange->is_continuing)
-        return;
-    exchange->is_continuing = 1;
-    xyl_stage_continue_later(&exchange->stage, &exchange->continue_event);
-}
-
 static void advance(exchange_stage_t *exchange)
 {
-    uint64_t budget = COMPUTE_BYTES_MAX / exchange->element_bytes + 1, index;
+    uint64_t budget = exchange->turn / exchange->element_bytes + 1, index;
 
     start_ready(exchange);
     while (!xyl_number_queue_is_empty(&exchange->computing)) {
         if (budget == 0) {
-            continue_later(exchange);
+            xyl_stage_pause(&exchange->pause); /* and the rest */
             return;
         }
         budget -= compute_first(exchange, budget);
         start_ready(exchange);
     }
-    /* Not before continue_event is back: the next start would push it again. */
-    if (exchange->left != 0 || exchange->is_continuing)
+    /* Not in a pause: the next start may begin one, too. */
+    if (exchange->left != 0 || exchange->pause.is_on)
         return;
     for (index = 0; index < exchange->stage.count; index++)
         xyl_stage_emit(&exchange->stage, index);
@@ -337,7 +316,7 @@ static void message_done(xyl_event_t *event)
         return;
     exchange->in_flight[is_send(action)]--;
     is_there = first->staging == NULL || is_send(action) ||
-               unpack(exchange, number, first->staging);
+               repack(exchange, number, first->staging);
     if (!xyl_number_queue_is_empty(held))
         post(exchange, xyl_number_queue_pop(held));
     if (!is_there)
@@ -350,7 +329,7 @@ static void message_done(xyl_event_t *event)
 static void action_worked(xyl_event_t *event)
 {
     xyl_stage_work_t *work = xyl_stage_work_of(event);
-    exchange_stage_t *exchange = self(work->stage);
+    exchange_stage_t *exchange = exchange_of(work->stage);
     xyl_action_t number = (xyl_action_t)work->number;
 
     if (!xyl_stage_arrived(&exchange->stage, event))
@@ -363,15 +342,9 @@ static void action_worked(xyl_event_t *event)
     advance(exchange);
 }
 
-static void continue_now(xyl_event_t *event)
+static void exchange_go_on(xyl_stage_t *stage)
 {
-    exchange_stage_t *exchange =
-        (exchange_stage_t *)(void *)((char *)event - offsetof(exchange_stage_t,
-                                                              continue_event));
-
-    exchange->is_continuing = 0;
-    if (xyl_stage_arrived(&exchange->stage, event))
-        advance(exchange);
+    advance(exchange_of(stage));
 }
 
 static void find_first(exchange_stage_t *exchange)
@@ -387,7 +360,7 @@ static void find_first(exchange_stage_t *exchange)
 
 static void exchange_start(xyl_stage_t *stage)
 {
-    exchange_stage_t *exchange = self(stage);
+    exchange_stage_t *exchange = exchange_of(stage);
     uint32_t i;
 
     for (i = 0; i < exchange->count; i++)
@@ -402,7 +375,6 @@ static void exchange_start(xyl_stage_t *stage)
     }
     exchange->left = exchange->count;
     exchange->computed = 0;
-    exchange->is_continuing = 0;
     exchange->input_left = stage->count;
     if (stage->inputs != 0)
         return;
@@ -410,12 +382,12 @@ static void exchange_start(xyl_stage_t *stage)
     if (stage->next == NULL)
         advance(exchange);
     else
-        continue_later(exchange);
+        xyl_stage_pause(&exchange->pause);
 }
 
 static void exchange_segment_ready(xyl_stage_t *stage, uint64_t index)
 {
-    exchange_stage_t *exchange = self(stage);
+    exchange_stage_t *exchange = exchange_of(stage);
 
     (void)index;
     if (--exchange->input_left != 0)
@@ -426,7 +398,7 @@ static void exchange_segment_ready(xyl_stage_t *stage, uint64_t index)
 
 static void exchange_cancel(xyl_stage_t *stage)
 {
-    exchange_stage_t *exchange = self(stage);
+    exchange_stage_t *exchange = exchange_of(stage);
     xyl_net_t *net = stage->operation->request.context->net;
     uint32_t i;
 
@@ -439,8 +411,8 @@ static void exchange_cancel(xyl_stage_t *stage)
 
 static void exchange_bind(xyl_stage_t *stage, const void *reads, void *writes)
 {
-    xyl_buffers_bind(&self(stage)->buffers, xyl_stage_offset(stage), reads,
-                     writes);
+    xyl_buffers_bind(&exchange_of(stage)->buffers, xyl_stage_offset(stage),
+                     reads, writes);
 }
 
 static const xyl_stage_ops_t exchange_ops = {
@@ -460,28 +432,31 @@ static int is_message(const xyl_action_entry_t *action)
 
 static int allocate(exchange_stage_t *exchange, const xyl_schedule_t *schedule)
 {
+    xyl_number_queue_t *const queues[] = {
+        &exchange->ready, &exchange->computing, &exchange->held[0],
+        &exchange->held[1]};
+    enum { QUEUES = sizeof queues / sizeof queues[0] };
     xyl_arena_t *arena = &exchange->stage.operation->request.arena;
+    size_t count = schedule->count, i;
+    uint32_t *numbers =
+        xyl_arena_array(arena, (2 + QUEUES) * count, sizeof *numbers);
 
+    if (numbers == NULL ||
+        schedule->temp_count > SIZE_MAX / 2 / schedule->element_bytes)
+        return 0;
+    exchange->slot_of = numbers;
+    exchange->waits = numbers + count;
+    for (i = 0; i < QUEUES; i++)
+        queues[i]->numbers = numbers + (2 + i) * count;
     exchange->actions =
-        xyl_arena_array(arena, schedule->count, sizeof *exchange->actions);
+        xyl_arena_array(arena, count, sizeof *exchange->actions);
     exchange->orders =
         xyl_arena_array(arena, schedule->order_count, sizeof *exchange->orders);
-    exchange->slot_of =
-        xyl_arena_array(arena, schedule->count, sizeof(uint32_t));
-    exchange->waits = xyl_arena_array(arena, schedule->count, sizeof(uint32_t));
     exchange->slots =
         xyl_arena_array(arena, exchange->slot_count, sizeof *exchange->slots);
-    if (!xyl_number_queue_init(&exchange->ready, arena, schedule->count) ||
-        !xyl_number_queue_init(&exchange->computing, arena, schedule->count) ||
-        !xyl_number_queue_init(&exchange->held[0], arena, schedule->count) ||
-        !xyl_number_queue_init(&exchange->held[1], arena, schedule->count))
-        return 0;
-    if (schedule->temp_count > SIZE_MAX / 2 / schedule->element_bytes)
-        return 0;
     exchange->buffers.base[XYL_BUFFER_TEMP] = xyl_arena_alloc(
         arena, (size_t)schedule->temp_count * schedule->element_bytes);
     return exchange->actions != NULL && exchange->orders != NULL &&
-           exchange->slot_of != NULL && exchange->waits != NULL &&
            exchange->slots != NULL &&
            exchange->buffers.base[XYL_BUFFER_TEMP] != NULL;
 }
@@ -520,17 +495,27 @@ static xylem_status_t add_staging(exchange_stage_t *exchange)
     for (i = 0; i < exchange->slot_count; i++) {
         exchange_slot_t *slot = &exchange->slots[i];
         const xyl_action_entry_t *action = &exchange->actions[slot->action];
-        xyl_position_t piece = is_send(action) ? action->left : action->to;
-        if (slot->pieces == 0 || exchange->buffers.layout[piece.buffer] == NULL)
+        size_t bytes = bytes_of(exchange, action);
+        if (slot->pieces == 0 ||
+            exchange->buffers.layout[end_of(action).buffer] == NULL)
             continue; /* not the first of its message, or plain */
-        slot->staging = xyl_arena_alloc(
-            arena, (size_t)action->count * exchange->element_bytes + 1);
+        slot->staging = xyl_arena_alloc(arena, bytes + 1);
         if (slot->staging == NULL)
             return xyl_fail(XYLEM_ERR_NO_MEMORY,
-                            "no memory to pack a message of %zu bytes",
-                            (size_t)action->count * exchange->element_bytes);
+                            "no memory to pack a message of %zu bytes", bytes);
     }
     return XYLEM_OK;
+}
+
+/* How messages are cut, and how long work is gone on with. */
+static void set_limits(exchange_stage_t *exchange)
+{
+    const xylem_team_t *team = exchange->stage.operation->request.team;
+    const xyl_limits_t *limits = xyl_limits_of(team->context);
+
+    exchange->turn = limits->turn;
+    exchange->piece = limits->exchange_piece;
+    exchange->pieces_max = xyl_exchange_pieces(team);
 }
 
 xylem_status_t xyl_exchange_stage_add(xyl_operation_t *operation,
@@ -539,14 +524,14 @@ xylem_status_t xyl_exchange_stage_add(xyl_operation_t *operation,
                                       const xyl_layouts_t *layouts,
                                       xyl_stage_t **stage_out)
 {
-    int cuts = operation->request.team->is_one_node;
-    uint32_t i,
-        labels = schedule->labels * (cuts ? XYL_EXCHANGE_PIECES_MAX : 1);
+    uint32_t labels =
+        schedule->labels * xyl_exchange_pieces(operation->request.team);
     exchange_stage_t *exchange =
         (exchange_stage_t *)(void *)xyl_operation_add_stage(
             operation, spec, &exchange_ops, sizeof *exchange,
             labels / XYL_TEAM_SEGMENT_TAGS + 1);
     xylem_status_t status;
+    uint32_t i;
 
     assert(xyl_schedule_status(schedule) == XYLEM_OK);
     if (exchange == NULL)
@@ -557,13 +542,13 @@ xylem_status_t xyl_exchange_stage_add(xyl_operation_t *operation,
     exchange->buffers.exec = xyl_collective_of(operation)->exec;
     exchange->buffers.layout[XYL_BUFFER_SEND] = layouts->send;
     exchange->buffers.layout[XYL_BUFFER_RECV] = layouts->recv;
-    exchange->cuts = cuts;
+    set_limits(exchange);
     for (i = 0; i < schedule->count; i++)
         if (is_message(&schedule->actions[i]))
             exchange->slot_count +=
                 pieces_of(exchange, schedule->actions[i].count);
     exchange->flight_max = schedule->flight_max;
-    exchange->continue_event.handle = continue_now;
+    xyl_stage_pause_init(&exchange->pause, &exchange->stage, exchange_go_on);
     if (!allocate(exchange, schedule))
         return xyl_fail(XYLEM_ERR_NO_MEMORY,
                         "no memory for a schedule of %u actions",
@@ -579,7 +564,7 @@ xylem_status_t xyl_exchange_stage_add(xyl_operation_t *operation,
 void xyl_exchange_stage_trim(xyl_stage_t *stage, xyl_exchange_trim_fn trim,
                              const void *arg)
 {
-    assert(!self(stage)->cuts); /* pieces are planned */
-    self(stage)->trim = trim;
-    self(stage)->trim_arg = arg;
+    assert(exchange_of(stage)->pieces_max == 1); /* pieces are planned */
+    exchange_of(stage)->trim = trim;
+    exchange_of(stage)->trim_arg = arg;
 }

@@ -3,11 +3,18 @@
 #define XYL_COLLECTIVES_STAGES_EXCHANGE_STAGE_H
 
 #include "collectives/data/layout.h"
+#include "collectives/data/limits.h"
 #include "collectives/data/schedule.h"
 #include "collectives/stages/collective.h"
+#include "runtime/core/team.h"
 
-/* Into which a message may be cut on one node. */
-enum { XYL_EXCHANGE_PIECES_MAX = 16 };
+/* Into which a message of the team may be cut, at most. */
+static inline uint32_t xyl_exchange_pieces(const xylem_team_t *team)
+{
+    return team->is_one_node
+               ? (uint32_t)xyl_limits_of(team->context)->exchange_pieces
+               : 1;
+}
 
 /* Adds a stage that runs `schedule` when all of its input is there, and emits
  * all segments at its end. The schedule is copied; its peers are ranks of the

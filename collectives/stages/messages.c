@@ -1,39 +1,38 @@
 /* What a stage has sent and receives: over an edge, or singly. */
 #include "collectives/stages/messages.h"
 
+#include "runtime/base/bits.h"
 #include "runtime/core/liveness.h"
-#include "runtime/core/operation.h"
 #include "runtime/core/team.h"
 
 /* ---- singly ---- */
 
+static uint64_t tag_of(const xyl_stage_t *stage, uint32_t from, uint32_t to,
+                       uint32_t label)
+{
+    return xyl_team_tag(stage->operation->request.team, from, to,
+                        stage->sequence + label / XYL_TEAM_SEGMENT_TAGS, label);
+}
+
 void xyl_stage_post_send(xyl_stage_t *stage, const xyl_stage_message_t *message)
 {
-    xyl_operation_t *operation = stage->operation;
-    xylem_team_t *team = operation->request.team;
-    xyl_net_t *net = operation->request.context->net;
+    xylem_request_t *request = &stage->operation->request;
+    xyl_net_t *net = request->context->net;
 
-    operation->request.posted++;
-    net->ops->send(
-        net, xyl_team_world_rank(team, message->peer),
-        xyl_team_tag(team, message->self, message->peer,
-                     stage->sequence + message->label / XYL_TEAM_SEGMENT_TAGS,
-                     message->label),
-        message->buf, message->bytes, message->event);
+    request->posted++;
+    net->ops->send(net, xyl_team_world_rank(request->team, message->peer),
+                   tag_of(stage, message->self, message->peer, message->label),
+                   message->buf, message->bytes, message->event);
 }
 
 void xyl_stage_post_recv(xyl_stage_t *stage, const xyl_stage_message_t *message)
 {
-    xyl_operation_t *operation = stage->operation;
-    xylem_team_t *team = operation->request.team;
-    xyl_net_t *net = operation->request.context->net;
+    xylem_request_t *request = &stage->operation->request;
+    xyl_net_t *net = request->context->net;
 
-    operation->request.posted++;
+    request->posted++;
     net->ops->recv(
-        net,
-        xyl_team_tag(team, message->peer, team->rank,
-                     stage->sequence + message->label / XYL_TEAM_SEGMENT_TAGS,
-                     message->label),
+        net, tag_of(stage, message->peer, request->team->rank, message->label),
         message->buf, message->bytes, message->event);
 }
 
@@ -72,6 +71,27 @@ void xyl_stage_recv(xyl_stage_t *stage, xyl_edge_t *edge, uint64_t index,
     xyl_stage_message_t message = message_of(stage, edge, index, buf);
 
     xyl_stage_post_recv(stage, &message);
+}
+
+void xyl_stage_send_open(xyl_stage_t *stage, xyl_edge_t *edge,
+                         const uint64_t *ready, char *buf)
+{
+    for (;;) {
+        uint64_t index = xyl_edge_pick(edge, xyl_bits_from(ready, edge->base));
+        if (index == XYL_EDGE_NO_INDEX)
+            return;
+        xyl_stage_send(stage, edge, index, xyl_stage_place(stage, index, buf));
+    }
+}
+
+void xyl_stage_recv_open(xyl_stage_t *stage, xyl_edge_t *edge, char *buf)
+{
+    for (;;) {
+        uint64_t index = xyl_edge_pick(edge, UINT64_MAX);
+        if (index >= stage->count)
+            return; /* XYL_EDGE_NO_INDEX, too */
+        xyl_stage_recv(stage, edge, index, xyl_stage_place(stage, index, buf));
+    }
 }
 
 /* ---- back again ---- */

@@ -15,6 +15,20 @@ void xyl_stage_recv(xyl_stage_t *stage, xyl_edge_t *edge, uint64_t index,
 static inline int xyl_stage_arrived(xyl_stage_t *stage,
                                     const xyl_event_t *event);
 
+/* Where an index lies in the message, which is at `buf`. */
+static inline char *xyl_stage_place(const xyl_stage_t *stage, uint64_t index,
+                                    char *buf)
+{
+    return buf + xyl_operation_offset(stage->operation,
+                                      xyl_stage_segment(stage, index));
+}
+
+/* All that the window takes now, of a message at `buf`: sends of indexes whose
+ * bits are set in `ready`, in any order; or receives, in order. */
+void xyl_stage_send_open(xyl_stage_t *stage, xyl_edge_t *edge,
+                         const uint64_t *ready, char *buf);
+void xyl_stage_recv_open(xyl_stage_t *stage, xyl_edge_t *edge, char *buf);
+
 /* Messages without an edge. `label` tells those of a pair and direction apart,
  * below sequences * XYL_TEAM_SEGMENT_TAGS; handlers as above. */
 typedef struct xyl_stage_message {

@@ -1,30 +1,29 @@
 /* Copies every segment that is there from or to elements with gaps, about
- * COPY_BYTES_MAX in a turn, so that the net is looked after in between: the
- * first segments are on their way while later ones are packed. */
+ * as much in a turn as the limits say, so that the net is looked after in
+ * between: the first segments are on their way while later ones are packed. */
 #include "collectives/stages/pack_stage.h"
 
 #include <assert.h>
 
 #include "collectives/data/buffers.h"
+#include "collectives/data/limits.h"
 #include "collectives/stages/messages.h"
 #include "collectives/stages/number_queue.h"
 #include "collectives/stages/work.h"
 #include "runtime/base/status.h"
-
-enum { COPY_BYTES_MAX = 64 << 10 /* in a turn, but for the last segment */ };
 
 typedef struct pack_stage {
     xyl_stage_t stage;
     xyl_buffers_t buffers;      /* from SEND to RECV, one of them with gaps */
     xyl_number_queue_t arrived; /* indexes */
     uint64_t finished;
-    size_t copied; /* bytes in this turn */
-    xyl_event_t continue_event;
-    int is_continuing;
+    size_t copied; /* bytes in this turn; the last segment goes beyond: */
+    uint64_t turn;
+    xyl_stage_pause_t pause;
     xyl_stage_work_t *works; /* [stage.count]; NULL: all is done in the call */
 } pack_stage_t;
 
-static pack_stage_t *self(xyl_stage_t *stage)
+static pack_stage_t *pack_of(xyl_stage_t *stage)
 {
     return (pack_stage_t *)(void *)stage;
 }
@@ -38,7 +37,7 @@ static void segment_copied(pack_stage_t *pack, uint64_t index)
         xyl_stage_complete(&pack->stage);
 }
 
-static void copy(pack_stage_t *pack, uint64_t index)
+static void pack_copy(pack_stage_t *pack, uint64_t index)
 {
     const xyl_operation_t *operation = pack->stage.operation;
     uint64_t segment = xyl_stage_segment(&pack->stage, index);
@@ -54,59 +53,51 @@ static void copy(pack_stage_t *pack, uint64_t index)
         segment_copied(pack, index);
 }
 
-static void advance(pack_stage_t *pack)
+static void pack_advance(pack_stage_t *pack)
 {
     while (!xyl_number_queue_is_empty(&pack->arrived)) {
-        if (pack->copied >= COPY_BYTES_MAX) {
-            pack->is_continuing = 1;
-            xyl_stage_continue_later(&pack->stage, &pack->continue_event);
+        if (pack->copied >= pack->turn) {
+            xyl_stage_pause(&pack->pause);
             return;
         }
-        copy(pack, xyl_number_queue_pop(&pack->arrived));
+        pack_copy(pack, xyl_number_queue_pop(&pack->arrived));
         if (pack->stage.operation->failure != XYLEM_OK)
             return;
     }
 }
 
-static void copied_later(xyl_event_t *event)
+static void pack_copied(xyl_event_t *event)
 {
     xyl_stage_work_t *work = xyl_stage_work_of(event);
-    pack_stage_t *pack = self(work->stage);
+    pack_stage_t *pack = pack_of(work->stage);
     uint64_t index = work->number;
 
     if (xyl_stage_arrived(&pack->stage, event))
         segment_copied(pack, index);
 }
 
-static void continue_now(xyl_event_t *event)
+static void pack_go_on(xyl_stage_t *stage)
 {
-    pack_stage_t *pack =
-        (pack_stage_t *)(void *)((char *)event -
-                                 offsetof(pack_stage_t, continue_event));
-
-    pack->is_continuing = 0;
-    pack->copied = 0;
-    if (xyl_stage_arrived(&pack->stage, event))
-        advance(pack);
+    pack_of(stage)->copied = 0;
+    pack_advance(pack_of(stage));
 }
 
 static void pack_segment_ready(xyl_stage_t *stage, uint64_t index)
 {
-    pack_stage_t *pack = self(stage);
+    pack_stage_t *pack = pack_of(stage);
 
     xyl_number_queue_push(&pack->arrived, (uint32_t)index);
-    if (!pack->is_continuing)
-        advance(pack);
+    if (!pack->pause.is_on)
+        pack_advance(pack);
 }
 
 static void pack_start(xyl_stage_t *stage)
 {
-    pack_stage_t *pack = self(stage);
+    pack_stage_t *pack = pack_of(stage);
 
     xyl_number_queue_reset(&pack->arrived);
     pack->finished = 0;
     pack->copied = 0;
-    pack->is_continuing = 0;
     if (stage->count == 0)
         xyl_stage_complete(stage);
 }
@@ -119,7 +110,7 @@ static void pack_cancel(xyl_stage_t *stage)
 
 static void pack_bind(xyl_stage_t *stage, const void *reads, void *writes)
 {
-    xyl_buffers_bind(&self(stage)->buffers, 0, reads, writes);
+    xyl_buffers_bind(&pack_of(stage)->buffers, 0, reads, writes);
 }
 
 static const xyl_stage_ops_t pack_ops = {
@@ -134,8 +125,8 @@ static const xyl_stage_ops_t pack_ops = {
 
 /* Where this rank has input it packs that, before all others; else it unpacks
  * what the last of them puts out. A broadcast has one buffer. */
-static xylem_status_t stage_add(xyl_operation_t *operation, uint32_t lane,
-                                const xyl_layout_t *layout)
+static xylem_status_t pack_add(xyl_operation_t *operation, uint32_t lane,
+                               const xyl_layout_t *layout)
 {
     int packs = operation->has_input;
     const xyl_stage_spec_t spec = {
@@ -151,13 +142,14 @@ static xylem_status_t stage_add(xyl_operation_t *operation, uint32_t lane,
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
     if (packs)
         xyl_operation_put_first(operation, lane, &pack->stage);
-    pack->continue_event.handle = continue_now;
+    pack->turn = xyl_limits_of(operation->request.context)->turn;
+    xyl_stage_pause_init(&pack->pause, &pack->stage, pack_go_on);
     pack->buffers.exec = xyl_collective_of(operation)->exec;
     pack->buffers.layout[packs ? XYL_BUFFER_SEND : XYL_BUFFER_RECV] = layout;
     if (!xyl_number_queue_init(&pack->arrived, &operation->request.arena,
                                pack->stage.count))
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
-    return xyl_stage_works_add(&pack->stage, pack->stage.count, copied_later,
+    return xyl_stage_works_add(&pack->stage, pack->stage.count, pack_copied,
                                &pack->works);
 }
 
@@ -186,6 +178,6 @@ xylem_status_t xyl_pack_stages_add(xyl_operation_t *operation,
         stage->writes = packed(stage->writes);
     }
     for (lane = 0; lane < operation->lanes && status == XYLEM_OK; lane++)
-        status = stage_add(operation, lane, layout);
+        status = pack_add(operation, lane, layout);
     return status;
 }

@@ -2,16 +2,26 @@
 #include "collectives/stages/tree_stage.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "runtime/base/status.h"
 
+typedef struct neighbours {
+    uint32_t parent, child_count, *children; /* ranks of the group */
+} neighbours_t;
+
+/* The edge to a rank of the group. */
 static xylem_status_t edge_init(xyl_edge_t *edge, xyl_stage_t *stage,
-                                uint32_t window, xyl_event_fn handle)
+                                uint32_t rank, uint32_t window, uint32_t limit,
+                                xyl_event_fn handle)
 {
     uint32_t i, slots = xyl_edge_slot_count(window);
 
     edge->stage = stage;
+    edge->peer = xyl_group_rank(&stage->group, rank);
+    edge->self = xyl_group_rank(&stage->group, stage->group.rank);
     edge->window = window;
+    edge->limit = limit < window ? limit : window;
     edge->slot_mask = slots - 1;
     edge->slots = xyl_arena_array(&stage->operation->request.arena, slots,
                                   sizeof *edge->slots);
@@ -22,11 +32,6 @@ static xylem_status_t edge_init(xyl_edge_t *edge, xyl_stage_t *stage,
         edge->slots[i].edge = edge;
     }
     return XYLEM_OK;
-}
-
-static uint32_t at_most(uint32_t value, uint64_t most)
-{
-    return value <= most ? value : (uint32_t)most;
 }
 
 static void sort(uint32_t *ranks, uint32_t count)
@@ -52,34 +57,6 @@ static void reverse(uint32_t *ranks, uint32_t count)
     }
 }
 
-static xylem_status_t children_init(xyl_tree_edges_t *edges, xyl_stage_t *stage,
-                                    uint32_t window,
-                                    const xyl_tree_edges_params_t *params,
-                                    const xyl_neighbours_t *neighbours)
-{
-    const xyl_group_t *group = &params->tree.group;
-    xylem_status_t status = XYLEM_OK;
-    uint32_t i;
-
-    edges->child_count = neighbours->child_count;
-    edges->children =
-        xyl_arena_array(&stage->operation->request.arena,
-                        neighbours->child_count, sizeof *edges->children);
-    if (edges->children == NULL)
-        return XYLEM_ERR_NO_MEMORY;
-    for (i = 0; i < edges->child_count && status == XYLEM_OK; i++) {
-        edges->children[i].number = i;
-        edges->children[i].peer =
-            xyl_group_rank(group, neighbours->children[i]);
-        edges->children[i].self = xyl_group_rank(group, group->rank);
-        edges->children_below += neighbours->children[i] < group->rank;
-        edges->children[i].limit = at_most(params->child_limit, window);
-        status =
-            edge_init(&edges->children[i], stage, window, params->child_handle);
-    }
-    return status;
-}
-
 xyl_tree_spec_t xyl_tree_of_team(const xyl_operation_t *operation,
                                  uint32_t root, unsigned half)
 {
@@ -93,62 +70,123 @@ xyl_tree_spec_t xyl_tree_of_team(const xyl_operation_t *operation,
                              NULL};
 }
 
-/* Writes up to `capacity` children, returns how many there are. */
-static uint32_t find_in_group(const xyl_tree_spec_t *tree, uint32_t *parent_out,
-                              uint32_t *children, uint32_t capacity)
-{
-    const xyl_group_t *group = &tree->group;
+/* A tree with all that it is found by. With a map, a shape for each of its
+ * levels. */
+typedef struct found_tree {
+    const xyl_tree_spec_t *spec;
+    const xyl_topology_map_t *map;
     xyl_shape_t shapes[XYL_TREE_LEVELS_MAX + 1];
-    xyl_shape_t shape = tree->shape;
+} found_tree_t;
+
+/* A topology tree of the whole team takes a chain for radix 1, else it is
+ * k-nomial. */
+static xylem_status_t tree_find(xylem_team_t *team, const xyl_tree_spec_t *spec,
+                                found_tree_t *tree)
+{
+    xyl_shape_t shape = spec->shape;
     uint32_t i;
 
-    if (shape.tree == &xyl_tree_topology)
-        shape.tree = &xyl_tree_knomial;
-    if (tree->map == NULL) {
-        *parent_out = xyl_tree_parent(shape, tree->half, group->size,
-                                      group->rank, tree->root);
-        return xyl_tree_children(shape, tree->half, group->size, group->rank,
-                                 tree->root, children, capacity);
+    tree->spec = spec;
+    tree->map = spec->map;
+    if (shape.tree == &xyl_tree_topology) {
+        if (spec->group.ranks == NULL) {
+            tree->map = xyl_team_map(team);
+            if (tree->map == NULL)
+                return XYLEM_ERR_NO_MEMORY;
+        }
+        shape.tree = spec->group.ranks == NULL && shape.radix < 2
+                         ? &xyl_tree_chain
+                         : &xyl_tree_knomial;
     }
-    assert(tree->map->ranks == group->size);
+    assert(tree->map == NULL || tree->map->ranks == spec->group.size);
     for (i = 0; i <= XYL_TREE_LEVELS_MAX; i++)
-        shapes[i] = shape;
-    *parent_out = xyl_topology_tree_parent(tree->map, shapes, tree->half,
-                                           group->rank, tree->root);
-    return xyl_topology_tree_children(tree->map, shapes, tree->half,
-                                      group->rank, tree->root, children,
-                                      capacity);
+        tree->shapes[i] = shape;
+    return XYLEM_OK;
 }
 
-/* In the group's numbers. A team remembers its trees. */
-static xylem_status_t neighbours_find(const xyl_stage_t *stage,
-                                      const xyl_tree_spec_t *tree,
-                                      xyl_neighbours_t *neighbours)
+static uint32_t find_parent(const found_tree_t *tree)
 {
-    xyl_arena_t *arena = &stage->operation->request.arena;
-    xyl_tree_key_t key = {tree->shape, tree->half, tree->root};
+    const xyl_tree_spec_t *spec = tree->spec;
 
-    if (tree->group.ranks == NULL)
-        return xyl_team_neighbours(stage->operation->request.team, &key, arena,
-                                   neighbours);
-    neighbours->child_count = find_in_group(tree, &neighbours->parent, NULL, 0);
-    neighbours->children = xyl_arena_array(arena, neighbours->child_count,
-                                           sizeof *neighbours->children);
+    return tree->map != NULL
+               ? xyl_topology_tree_parent(tree->map, tree->shapes, spec->half,
+                                          spec->group.rank, spec->root)
+               : xyl_tree_parent(tree->shapes[0], spec->half, spec->group.size,
+                                 spec->group.rank, spec->root);
+}
+
+/* Writes up to `capacity`, returns how many there are. */
+static uint32_t find_children(const found_tree_t *tree, uint32_t *children,
+                              uint32_t capacity)
+{
+    const xyl_tree_spec_t *spec = tree->spec;
+
+    return tree->map != NULL
+               ? xyl_topology_tree_children(tree->map, tree->shapes, spec->half,
+                                            spec->group.rank, spec->root,
+                                            children, capacity)
+               : xyl_tree_children(tree->shapes[0], spec->half,
+                                   spec->group.size, spec->group.rank,
+                                   spec->root, children, capacity);
+}
+
+static xylem_status_t neighbours_find(const xyl_stage_t *stage,
+                                      const xyl_tree_spec_t *spec,
+                                      neighbours_t *neighbours)
+{
+    enum { MOST_HAVE = 16 };
+    uint32_t first[MOST_HAVE], count;
+    found_tree_t tree;
+    xylem_status_t status =
+        tree_find(stage->operation->request.team, spec, &tree);
+
+    if (status != XYLEM_OK)
+        return status;
+    neighbours->parent = find_parent(&tree);
+    count = find_children(&tree, first, MOST_HAVE);
+    neighbours->child_count = count;
+    neighbours->children = xyl_arena_array(&stage->operation->request.arena,
+                                           count, sizeof *neighbours->children);
     if (neighbours->children == NULL)
         return XYLEM_ERR_NO_MEMORY;
-    find_in_group(tree, &neighbours->parent, neighbours->children,
-                  neighbours->child_count);
+    if (count <= MOST_HAVE)
+        memcpy(neighbours->children, first, count * sizeof *first);
+    else
+        find_children(&tree, neighbours->children, count);
     return XYLEM_OK;
+}
+
+static xylem_status_t children_init(xyl_tree_edges_t *edges, xyl_stage_t *stage,
+                                    uint32_t window,
+                                    const xyl_tree_edges_params_t *params,
+                                    const neighbours_t *neighbours)
+{
+    xylem_status_t status = XYLEM_OK;
+    uint32_t i;
+
+    edges->child_count = neighbours->child_count;
+    edges->children =
+        xyl_arena_array(&stage->operation->request.arena,
+                        neighbours->child_count, sizeof *edges->children);
+    if (edges->children == NULL)
+        return XYLEM_ERR_NO_MEMORY;
+    for (i = 0; i < edges->child_count && status == XYLEM_OK; i++) {
+        edges->children[i].number = i;
+        edges->children_below += neighbours->children[i] < stage->group.rank;
+        status = edge_init(&edges->children[i], stage, neighbours->children[i],
+                           window, params->child_limit, params->child_handle);
+    }
+    return status;
 }
 
 xylem_status_t xyl_tree_edges_init(xyl_tree_edges_t *edges, xyl_stage_t *stage,
                                    const xyl_tree_edges_params_t *params)
 {
     /* No window is wider than the lane has segments. */
-    uint32_t window =
-        at_most(xyl_collective_of(stage->operation)->plan.recv_window,
-                stage->count != 0 ? stage->count : 1);
-    xyl_neighbours_t neighbours;
+    uint32_t most = xyl_collective_of(stage->operation)->plan.recv_window;
+    uint64_t count = stage->count != 0 ? stage->count : 1;
+    uint32_t window = most <= count ? most : (uint32_t)count;
+    neighbours_t neighbours;
     xylem_status_t status = neighbours_find(stage, &params->tree, &neighbours);
 
     if (status != XYLEM_OK)
@@ -160,14 +198,8 @@ xylem_status_t xyl_tree_edges_init(xyl_tree_edges_t *edges, xyl_stage_t *stage,
         reverse(neighbours.children, neighbours.child_count);
     edges->has_parent = neighbours.parent != XYL_TREE_NONE;
     if (edges->has_parent)
-        edges->parent.peer =
-            xyl_group_rank(&params->tree.group, neighbours.parent);
-    edges->parent.self =
-        xyl_group_rank(&params->tree.group, params->tree.group.rank);
-    edges->parent.limit = at_most(params->parent_limit, window);
-    if (edges->has_parent)
-        status =
-            edge_init(&edges->parent, stage, window, params->parent_handle);
+        status = edge_init(&edges->parent, stage, neighbours.parent, window,
+                           params->parent_limit, params->parent_handle);
     if (status == XYLEM_OK)
         status = children_init(edges, stage, window, params, &neighbours);
     if (status == XYLEM_ERR_NO_MEMORY)

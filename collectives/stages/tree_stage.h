@@ -7,7 +7,7 @@
 
 #include "collectives/stages/collective.h"
 #include "collectives/stages/messages.h"
-#include "collectives/stages/team_trees.h"
+#include "collectives/stages/team_map.h"
 
 /* Which tree of a group. Among some ranks of a team, TOPOLOGY is KNOMIAL: they
  * are one of each place. With a map the shape is that of each of its levels. */

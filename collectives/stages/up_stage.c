@@ -66,7 +66,7 @@ typedef struct up_stage {
     pending_t *pendings;
 } up_stage_t;
 
-static up_stage_t *self(xyl_stage_t *stage)
+static up_stage_t *up_of(xyl_stage_t *stage)
 {
     return (up_stage_t *)(void *)stage;
 }
@@ -343,7 +343,7 @@ static void up_received(xyl_event_t *event)
 {
     xyl_slot_t *slot = xyl_slot_of(event);
     xyl_edge_t *child = slot->edge;
-    up_stage_t *up = self(child->stage);
+    up_stage_t *up = up_of(child->stage);
     uint64_t index = slot->index;
 
     if (!xyl_stage_arrived(&up->stage, event))
@@ -355,7 +355,7 @@ static void up_received(xyl_event_t *event)
 static void up_sent(xyl_event_t *event)
 {
     xyl_slot_t *slot = xyl_slot_of(event);
-    up_stage_t *up = self(slot->edge->stage);
+    up_stage_t *up = up_of(slot->edge->stage);
     uint64_t index = slot->index;
 
     if (!xyl_stage_arrived(&up->stage, event))
@@ -370,7 +370,7 @@ static void up_sent(xyl_event_t *event)
 static void worked(xyl_event_t *event)
 {
     xyl_stage_work_t *work = xyl_stage_work_of(event);
-    up_stage_t *up = self(work->stage);
+    up_stage_t *up = up_of(work->stage);
     uint64_t index = work->number;
     pending_t *pending = &up->pendings[index];
 
@@ -392,7 +392,7 @@ static void worked(xyl_event_t *event)
 
 static void up_segment_ready(xyl_stage_t *stage, uint64_t index)
 {
-    up_stage_t *up = self(stage);
+    up_stage_t *up = up_of(stage);
 
     xyl_bits_set(up->own_ready, index);
     advance(up, index, HOLDER_OWN);
@@ -400,7 +400,7 @@ static void up_segment_ready(xyl_stage_t *stage, uint64_t index)
 
 static void up_start(xyl_stage_t *stage)
 {
-    up_stage_t *up = self(stage);
+    up_stage_t *up = up_of(stage);
     size_t words = xyl_bits_words(stage->count) * sizeof(uint64_t);
     uint64_t index;
     uint32_t i;
@@ -425,12 +425,12 @@ static void up_start(xyl_stage_t *stage)
 
 static void up_cancel(xyl_stage_t *stage)
 {
-    xyl_tree_edges_cancel(&self(stage)->edges, stage, 0, 1);
+    xyl_tree_edges_cancel(&up_of(stage)->edges, stage, 0, 1);
 }
 
 static void up_bind(xyl_stage_t *stage, const void *reads, void *writes)
 {
-    up_stage_t *up = self(stage);
+    up_stage_t *up = up_of(stage);
 
     up->own = reads;
     up->result = writes;

@@ -1,5 +1,6 @@
 #include "collectives/stages/work.h"
 
+#include "collectives/stages/messages.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
 
@@ -27,11 +28,30 @@ xylem_status_t xyl_stage_works_add(xyl_stage_t *stage, size_t count,
     return XYLEM_OK;
 }
 
-void xyl_stage_continue_later(const xyl_stage_t *stage, xyl_event_t *event)
+static void pause_over(xyl_event_t *event)
 {
-    xyl_operation_t *operation = stage->operation;
+    xyl_stage_pause_t *pause = (xyl_stage_pause_t *)(void *)event;
 
-    event->status = XYLEM_OK;
-    operation->request.posted++;
-    xyl_fifo_push(&operation->request.context->engine.later, event);
+    pause->is_on = 0;
+    if (xyl_stage_arrived(pause->stage, event))
+        pause->go_on(pause->stage);
+}
+
+void xyl_stage_pause_init(xyl_stage_pause_t *pause, xyl_stage_t *stage,
+                          void (*go_on)(xyl_stage_t *stage))
+{
+    *pause = (xyl_stage_pause_t){
+        .event = {.handle = pause_over}, .stage = stage, .go_on = go_on};
+}
+
+void xyl_stage_pause(xyl_stage_pause_t *pause)
+{
+    xylem_request_t *request = &pause->stage->operation->request;
+
+    if (pause->is_on)
+        return;
+    pause->is_on = 1;
+    pause->event.status = XYLEM_OK;
+    request->posted++;
+    xyl_fifo_push(&request->context->engine.later, &pause->event);
 }

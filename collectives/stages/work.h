@@ -36,8 +36,17 @@ static inline int xyl_stage_worked(const xyl_stage_t *stage, int is_done)
     return is_done;
 }
 
-/* Pushes `event`, to be handled in the next turn: after the net has been looked
- * at. A handler as above. */
-void xyl_stage_continue_later(const xyl_stage_t *stage, xyl_event_t *event);
+/* What a stage leaves for the next turn, after the net has been looked at. */
+typedef struct xyl_stage_pause {
+    xyl_event_t event; /* first */
+    xyl_stage_t *stage;
+    void (*go_on)(xyl_stage_t *stage);
+    int is_on;
+} xyl_stage_pause_t;
+
+void xyl_stage_pause_init(xyl_stage_pause_t *pause, xyl_stage_t *stage,
+                          void (*go_on)(xyl_stage_t *stage));
+/* Begins one, if there is none: `go_on` is called when it is over. */
+void xyl_stage_pause(xyl_stage_pause_t *pause);
 
 #endif

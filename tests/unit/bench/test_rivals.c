@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "bench/measure/rival_stages.h"
-#include "collectives/stages/team_trees.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
 #include "tests/support/coll_run.h"
+#include "trees/tree.h"
 
 #define RANDOM_CASES check_cases(1500)
 #define DEATHS       check_cases(250)
@@ -166,26 +166,21 @@ static void test_random(void)
 static void sums_in_tree_order(const coll_run_t *run, xyl_shape_t shape,
                                double *sums)
 {
-    xyl_tree_key_t key = {shape, 0, run->c.root};
     int is_known[RANKS_MAX] = {0};
-    uint32_t i, j, pass;
+    uint32_t i, j, pass, count, children[RANKS_MAX];
 
     for (pass = 0; pass < run->ranks; pass++)
         for (i = 0; i < run->ranks; i++) {
-            xylem_team_t *team = run->all[i].team;
-            xyl_neighbours_t tree;
-            xyl_arena_t arena;
-            xyl_arena_init(&arena, &team->context->pool);
-            CHECK_EQ(xyl_team_neighbours(team, &key, &arena, &tree), XYLEM_OK);
-            for (j = 0; j < tree.child_count && is_known[tree.children[j]];)
+            count = xyl_tree_children(shape, 0, run->ranks, i, run->c.root,
+                                      children, RANKS_MAX);
+            for (j = 0; j < count && is_known[children[j]];)
                 j++;
-            if (!is_known[i] && j == tree.child_count) {
-                memcpy(&sums[i], run->all[i].send, sizeof(double));
-                for (j = 0; j < tree.child_count; j++)
-                    sums[i] += sums[tree.children[j]];
-                is_known[i] = 1;
-            }
-            xyl_arena_fini(&arena);
+            if (is_known[i] || j != count)
+                continue;
+            memcpy(&sums[i], run->all[i].send, sizeof(double));
+            for (j = 0; j < count; j++)
+                sums[i] += sums[children[j]];
+            is_known[i] = 1;
         }
 }
 

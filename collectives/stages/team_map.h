@@ -1,0 +1,25 @@
+/* The map of a team: its ranks by place, for trees that follow the machine. */
+#ifndef XYL_COLLECTIVES_STAGES_TEAM_MAP_H
+#define XYL_COLLECTIVES_STAGES_TEAM_MAP_H
+
+#include "collectives/data/modules.h"
+#include "runtime/core/team.h"
+#include "trees/topology_tree.h"
+
+/* Made by the first call; belongs to the team. NULL: no memory. Any thread. */
+const xyl_topology_map_t *xyl_team_map(xylem_team_t *team);
+
+/* Sorts `n` ranks by place: rank i of the map is rank world_ranks[i] of the
+ * job (NULL: i). The map lies in *memory_out, which the caller frees. */
+xylem_status_t xyl_team_map_create(const xyl_peer_t *peers,
+                                   const uint32_t *world_ranks, uint32_t n,
+                                   uint32_t **memory_out,
+                                   xyl_topology_map_t *map_out);
+
+/* The map of the team, unless it has one already: for teams that share one,
+ * which is borrowed. */
+void xyl_team_map_borrow(xylem_team_t *team, const xyl_topology_map_t *map);
+
+extern const xyl_module_t xyl_team_map_module;
+
+#endif
