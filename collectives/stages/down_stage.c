@@ -21,7 +21,7 @@ static down_stage_t *down_of(xyl_stage_t *stage)
     return (down_stage_t *)(void *)stage;
 }
 
-static void send_ready(down_stage_t *down, xyl_edge_t *child)
+static inline void send_ready(down_stage_t *down, xyl_edge_t *child)
 {
     xyl_stage_send_open(&down->stage, child, down->ready, down->buf);
 }
@@ -33,7 +33,7 @@ static void down_check(down_stage_t *down)
 }
 
 /* Index `index` is in the buffer. */
-static void down_take(down_stage_t *down, uint64_t index)
+static inline void down_take(down_stage_t *down, uint64_t index)
 {
     uint32_t i;
 
@@ -70,8 +70,8 @@ static void down_received(xyl_event_t *event)
 
     if (!xyl_stage_arrived(&down->stage, event))
         return;
-    xyl_edge_finish(slot->edge, index);
-    xyl_stage_recv_open(&down->stage, slot->edge, down->buf);
+    xyl_edge_finish(&down->edges.parent, index);
+    xyl_stage_recv_open(&down->stage, &down->edges.parent, down->buf);
     down_take(down, index);
 }
 

@@ -1,7 +1,6 @@
 /* What a stage has sent and receives: over an edge, or singly. */
 #include "collectives/stages/messages.h"
 
-#include "runtime/base/bits.h"
 #include "runtime/core/liveness.h"
 #include "runtime/core/team.h"
 
@@ -71,27 +70,6 @@ void xyl_stage_recv(xyl_stage_t *stage, xyl_edge_t *edge, uint64_t index,
     xyl_stage_message_t message = message_of(stage, edge, index, buf);
 
     xyl_stage_post_recv(stage, &message);
-}
-
-void xyl_stage_send_open(xyl_stage_t *stage, xyl_edge_t *edge,
-                         const uint64_t *ready, char *buf)
-{
-    for (;;) {
-        uint64_t index = xyl_edge_pick(edge, xyl_bits_from(ready, edge->base));
-        if (index == XYL_EDGE_NO_INDEX)
-            return;
-        xyl_stage_send(stage, edge, index, xyl_stage_place(stage, index, buf));
-    }
-}
-
-void xyl_stage_recv_open(xyl_stage_t *stage, xyl_edge_t *edge, char *buf)
-{
-    for (;;) {
-        uint64_t index = xyl_edge_pick(edge, UINT64_MAX);
-        if (index >= stage->count)
-            return; /* XYL_EDGE_NO_INDEX, too */
-        xyl_stage_recv(stage, edge, index, xyl_stage_place(stage, index, buf));
-    }
 }
 
 /* ---- back again ---- */

@@ -3,6 +3,7 @@
 #define XYL_COLLECTIVES_STAGES_MESSAGES_H
 
 #include "collectives/stages/edge.h"
+#include "runtime/base/bits.h"
 #include "runtime/core/operation.h"
 
 /* Messages of one index over an edge. A handler that is called for a slot of a
@@ -25,9 +26,27 @@ static inline char *xyl_stage_place(const xyl_stage_t *stage, uint64_t index,
 
 /* All that the window takes now, of a message at `buf`: sends of indexes whose
  * bits are set in `ready`, in any order; or receives, in order. */
-void xyl_stage_send_open(xyl_stage_t *stage, xyl_edge_t *edge,
-                         const uint64_t *ready, char *buf);
-void xyl_stage_recv_open(xyl_stage_t *stage, xyl_edge_t *edge, char *buf);
+static inline void xyl_stage_send_open(xyl_stage_t *stage, xyl_edge_t *edge,
+                                       const uint64_t *ready, char *buf)
+{
+    for (;;) {
+        uint64_t index = xyl_edge_pick(edge, xyl_bits_from(ready, edge->base));
+        if (index == XYL_EDGE_NO_INDEX)
+            return;
+        xyl_stage_send(stage, edge, index, xyl_stage_place(stage, index, buf));
+    }
+}
+
+static inline void xyl_stage_recv_open(xyl_stage_t *stage, xyl_edge_t *edge,
+                                       char *buf)
+{
+    for (;;) {
+        uint64_t index = xyl_edge_pick(edge, UINT64_MAX);
+        if (index >= stage->count)
+            return; /* XYL_EDGE_NO_INDEX, too */
+        xyl_stage_recv(stage, edge, index, xyl_stage_place(stage, index, buf));
+    }
+}
 
 /* Messages without an edge. `label` tells those of a pair and direction apart,
  * below sequences * XYL_TEAM_SEGMENT_TAGS; handlers as above. */
