@@ -17,7 +17,7 @@
 #include "trees/shapes.h"
 
 /* From the last hop backward: what follows a hop runs the other way. */
-static uint32_t place_of(uint32_t label, uint32_t bits)
+static uint32_t bine_place(uint32_t label, uint32_t bits)
 {
     uint32_t k, hop = 1, place = 0;
 
@@ -36,7 +36,7 @@ static uint32_t place_of(uint32_t label, uint32_t bits)
  * The lowest set bit of the sum is 2^k_t. Taking hops away from the last one
  * on yields all k below `bits`; whether t is odd is the place's parity, and a
  * hop that is still missing at the end is the one with k = bits. */
-static uint32_t label_of(uint32_t place, uint32_t bits)
+static uint32_t bine_label(uint32_t place, uint32_t bits)
 {
     uint32_t k, term, label = 0;
     uint32_t odd = place & 1;
@@ -54,31 +54,31 @@ static uint32_t label_of(uint32_t place, uint32_t bits)
     return label | (odd == 0 ? 0 : 1u << (bits - 1));
 }
 
-static uint32_t bine_parent(const xyl_layout_t *layout, uint32_t place)
+static uint32_t bine_parent(const xyl_tree_args_t *args, uint32_t place)
 {
-    uint32_t bits = xyl_log2_floor(layout->ranks);
+    uint32_t bits = xyl_log2_floor(args->ranks);
     uint32_t label;
 
     if (place >= 1u << bits)
         return place - (1u << bits);
-    label = label_of(place, bits);
-    return place_of(label & (label - 1), bits);
+    label = bine_label(place, bits);
+    return bine_place(label & (label - 1), bits);
 }
 
-static void bine_children(const xyl_layout_t *layout, uint32_t place,
+static void bine_children(const xyl_tree_args_t *args, uint32_t place,
                           xyl_children_t *out)
 {
-    uint32_t bits = xyl_log2_floor(layout->ranks);
+    uint32_t bits = xyl_log2_floor(args->ranks);
     uint32_t power = 1u << bits;
     uint32_t label, bit;
 
     if (place >= power)
         return;
-    label = label_of(place, bits);
+    label = bine_label(place, bits);
     bit = label == 0 ? power : label & (0u - label);
     for (bit /= 2; bit > 0; bit /= 2)
-        xyl_children_add(out, place_of(label | bit, bits));
-    if (place < layout->ranks - power)
+        xyl_children_add(out, bine_place(label | bit, bits));
+    if (place < args->ranks - power)
         xyl_children_add(out, power + place);
 }
 

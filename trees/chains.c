@@ -19,14 +19,14 @@ typedef struct cut {
     uint32_t longer; /* how many chains have one place more */
 } cut_t;
 
-static cut_t cut_of(const xyl_layout_t *layout)
+static cut_t cut_of(const xyl_tree_args_t *args)
 {
-    uint32_t others = layout->ranks - 1;
+    uint32_t others = args->ranks - 1;
     cut_t cut = {0, 0, 0};
 
     if (others == 0)
         return cut;
-    cut.chains = layout->radix < others ? layout->radix : others;
+    cut.chains = args->radix < others ? args->radix : others;
     cut.length = others / cut.chains;
     cut.longer = others % cut.chains;
     return cut;
@@ -42,19 +42,19 @@ static int is_first_of_chain(cut_t cut, uint32_t place)
     return (place - 1 - longer_end) % cut.length == 0;
 }
 
-static uint32_t chains_parent(const xyl_layout_t *layout, uint32_t place)
+static uint32_t chains_parent(const xyl_tree_args_t *args, uint32_t place)
 {
-    return is_first_of_chain(cut_of(layout), place) ? 0 : place - 1;
+    return is_first_of_chain(cut_of(args), place) ? 0 : place - 1;
 }
 
-static void chains_children(const xyl_layout_t *layout, uint32_t place,
+static void chains_children(const xyl_tree_args_t *args, uint32_t place,
                             xyl_children_t *out)
 {
-    cut_t cut = cut_of(layout);
+    cut_t cut = cut_of(args);
     uint32_t chain, first = 1;
 
     if (place != 0) {
-        if (place + 1 < layout->ranks && !is_first_of_chain(cut, place + 1))
+        if (place + 1 < args->ranks && !is_first_of_chain(cut, place + 1))
             xyl_children_add(out, place + 1);
         return;
     }
@@ -62,12 +62,12 @@ static void chains_children(const xyl_layout_t *layout, uint32_t place,
         xyl_children_add(out, first);
         first += cut.length + (chain < cut.longer);
     }
-    assert(first == layout->ranks);
+    assert(first == args->ranks);
 }
 
-static int chains_have_ranges(const xyl_layout_t *layout)
+static int chains_have_ranges(const xyl_tree_args_t *args)
 {
-    (void)layout;
+    (void)args;
     return 1;
 }
 

@@ -21,31 +21,31 @@
 
 #include "trees/shapes.h"
 
-static uint32_t position_of(const xyl_layout_t *layout, uint32_t place)
+static uint32_t double_position(const xyl_tree_args_t *args, uint32_t place)
 {
-    uint32_t last = layout->ranks - 1;
+    uint32_t last = args->ranks - 1;
 
-    if (layout->half == 0)
+    if (args->half == 0)
         return place;
     if (last % 2 == 0)
-        return layout->ranks - place;
+        return args->ranks - place;
     return place < last ? place + 1 : 1;
 }
 
-static uint32_t place_of(const xyl_layout_t *layout, uint32_t position)
+static uint32_t double_place(const xyl_tree_args_t *args, uint32_t position)
 {
-    uint32_t last = layout->ranks - 1;
+    uint32_t last = args->ranks - 1;
 
-    if (layout->half == 0)
+    if (args->half == 0)
         return position;
     if (last % 2 == 0)
-        return layout->ranks - position;
+        return args->ranks - position;
     return position > 1 ? position - 1 : last;
 }
 
-static uint32_t double_parent(const xyl_layout_t *layout, uint32_t place)
+static uint32_t double_parent(const xyl_tree_args_t *args, uint32_t place)
 {
-    uint32_t position = position_of(layout, place);
+    uint32_t position = double_position(args, place);
     uint32_t bit = position & (0u - position);
     uint32_t below = position - bit;
     uint64_t above = (uint64_t)position + bit;
@@ -54,33 +54,33 @@ static uint32_t double_parent(const xyl_layout_t *layout, uint32_t place)
      * the root, or past the end. The one that is lower by one height is the
      * parent, unless it is past the end: then so are all ancestors between it
      * and the other one. */
-    if ((below & (bit << 1)) == 0 && above < layout->ranks)
-        return place_of(layout, (uint32_t)above);
-    return below == 0 ? 0 : place_of(layout, below);
+    if ((below & (bit << 1)) == 0 && above < args->ranks)
+        return double_place(args, (uint32_t)above);
+    return below == 0 ? 0 : double_place(args, below);
 }
 
-static void double_children(const xyl_layout_t *layout, uint32_t place,
+static void double_children(const xyl_tree_args_t *args, uint32_t place,
                             xyl_children_t *out)
 {
     uint32_t position, step;
 
-    if (layout->ranks == 1)
+    if (args->ranks == 1)
         return;
     if (place == 0) {
-        position = 1u << xyl_log2_floor(layout->ranks - 1);
-        xyl_children_add(out, place_of(layout, position));
+        position = 1u << xyl_log2_floor(args->ranks - 1);
+        xyl_children_add(out, double_place(args, position));
         return;
     }
-    position = position_of(layout, place);
+    position = double_position(args, place);
     step = (position & (0u - position)) / 2;
     if (step == 0)
         return;
-    xyl_children_add(out, place_of(layout, position - step));
+    xyl_children_add(out, double_place(args, position - step));
     /* The highest position to the right that exists, if any. */
-    while (step > 0 && step >= layout->ranks - position)
+    while (step > 0 && step >= args->ranks - position)
         step /= 2;
     if (step > 0)
-        xyl_children_add(out, place_of(layout, position + step));
+        xyl_children_add(out, double_place(args, position + step));
 }
 
 const xyl_tree_t xyl_tree_double = {

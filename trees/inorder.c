@@ -20,9 +20,9 @@ static uint32_t middle(uint32_t begin, uint32_t end)
 
 /* Walks down from the root; the range at least halves with each step but the
  * first. */
-static node_t node_find(const xyl_layout_t *layout, uint32_t place)
+static node_t node_find(const xyl_tree_args_t *args, uint32_t place)
 {
-    node_t node = {layout->root, 0, layout->ranks, XYL_TREE_NONE};
+    node_t node = {args->root, 0, args->ranks, XYL_TREE_NONE};
     int is_left;
 
     while (node.place != place) {
@@ -35,15 +35,15 @@ static node_t node_find(const xyl_layout_t *layout, uint32_t place)
     return node;
 }
 
-static uint32_t inorder_parent(const xyl_layout_t *layout, uint32_t place)
+static uint32_t inorder_parent(const xyl_tree_args_t *args, uint32_t place)
 {
-    return node_find(layout, place).parent;
+    return node_find(args, place).parent;
 }
 
-static void inorder_children(const xyl_layout_t *layout, uint32_t place,
+static void inorder_children(const xyl_tree_args_t *args, uint32_t place,
                              xyl_children_t *out)
 {
-    node_t node = node_find(layout, place);
+    node_t node = node_find(args, place);
     uint32_t left = node.place - node.begin;
     uint32_t right = node.end - node.place - 1;
 

@@ -3,25 +3,25 @@
  * of a place has the deepest subtree. Pure functions; any thread. */
 #include "trees/shapes.h"
 
-static uint32_t kary_parent(const xyl_layout_t *layout, uint32_t place)
+static uint32_t kary_parent(const xyl_tree_args_t *args, uint32_t place)
 {
-    return (place - 1) / layout->radix;
+    return (place - 1) / args->radix;
 }
 
-static void kary_children(const xyl_layout_t *layout, uint32_t place,
+static void kary_children(const xyl_tree_args_t *args, uint32_t place,
                           xyl_children_t *out)
 {
-    uint64_t child = (uint64_t)place * layout->radix + 1;
-    uint64_t end = child + layout->radix;
+    uint64_t child = (uint64_t)place * args->radix + 1;
+    uint64_t end = child + args->radix;
 
-    for (; child < end && child < layout->ranks; child++)
+    for (; child < end && child < args->ranks; child++)
         xyl_children_add(out, (uint32_t)child);
 }
 
 /* In heap order only as a chain or as a star. */
-static int kary_has_ranges(const xyl_layout_t *layout)
+static int kary_has_ranges(const xyl_tree_args_t *args)
 {
-    return layout->radix == 1 || layout->radix >= layout->ranks - 1;
+    return args->radix == 1 || args->radix >= args->ranks - 1;
 }
 
 const xyl_tree_t xyl_tree_binary = {

@@ -4,37 +4,37 @@
  * it. The root serves the largest ranges first. Pure functions; any thread. */
 #include "trees/shapes.h"
 
-static uint32_t knomial_parent(const xyl_layout_t *layout, uint32_t place)
+static uint32_t knomial_parent(const xyl_tree_args_t *args, uint32_t place)
 {
     uint32_t weight = 1, digits = place;
 
-    while (digits % layout->radix == 0) {
-        digits /= layout->radix;
-        weight *= layout->radix;
+    while (digits % args->radix == 0) {
+        digits /= args->radix;
+        weight *= args->radix;
     }
-    return place - digits % layout->radix * weight;
+    return place - digits % args->radix * weight;
 }
 
-static void knomial_children(const xyl_layout_t *layout, uint32_t place,
+static void knomial_children(const xyl_tree_args_t *args, uint32_t place,
                              xyl_children_t *out)
 {
-    const uint64_t radix = layout->radix;
+    const uint64_t radix = args->radix;
     uint64_t weight = 1, child, end;
 
     /* The places of the subtree, were no rank missing at the end. */
-    while (weight < layout->ranks && place % (weight * radix) == 0)
+    while (weight < args->ranks && place % (weight * radix) == 0)
         weight *= radix;
     while (weight > 1) {
-        end = place + weight < layout->ranks ? place + weight : layout->ranks;
+        end = place + weight < args->ranks ? place + weight : args->ranks;
         weight /= radix;
         for (child = place + weight; child < end; child += weight)
             xyl_children_add(out, (uint32_t)child);
     }
 }
 
-static int knomial_has_ranges(const xyl_layout_t *layout)
+static int knomial_has_ranges(const xyl_tree_args_t *args)
 {
-    (void)layout;
+    (void)args;
     return 1;
 }
 

@@ -16,12 +16,12 @@
 #include "trees/tree.h"
 
 /* One tree, as a shape sees it. */
-typedef struct xyl_layout {
+typedef struct xyl_tree_args {
     uint32_t ranks; /* at least 1 */
     uint32_t radix; /* checked, or the preset of a tree that takes none */
     uint32_t root;  /* a rank */
     unsigned half;  /* below the tree's number of halves */
-} xyl_layout_t;
+} xyl_tree_args_t;
 
 /* Where children go: turned back from places into ranks, counted beyond
  * `capacity`, written up to it. */

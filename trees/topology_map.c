@@ -15,7 +15,7 @@ typedef struct places {
     const uint32_t *core;
 } places_t;
 
-static int is_before(const places_t *places, uint32_t a, uint32_t b)
+static int is_placed_before(const places_t *places, uint32_t a, uint32_t b)
 {
     const uint32_t *ids = places->ids;
     uint32_t level;
@@ -27,14 +27,15 @@ static int is_before(const places_t *places, uint32_t a, uint32_t b)
 }
 
 /* Merges the sorted runs [begin, middle) and [middle, end) of `from`. */
-static void merge(const places_t *places, const uint32_t *from, uint32_t *to,
-                  uint32_t begin, uint32_t middle, uint32_t end)
+static void merge_places(const places_t *places, const uint32_t *from,
+                         uint32_t *to, uint32_t begin, uint32_t middle,
+                         uint32_t end)
 {
     uint32_t left = begin, right = middle, i;
 
     for (i = begin; i < end; i++) {
         if (left == middle ||
-            (right < end && is_before(places, from[right], from[left])))
+            (right < end && is_placed_before(places, from[right], from[left])))
             to[i] = from[right++];
         else
             to[i] = from[left++];
@@ -47,7 +48,8 @@ static uint32_t smaller(uint64_t a, uint32_t b)
 }
 
 /* Sorts all ranks into `order`; `spare` is overwritten. */
-static void sort(const places_t *places, uint32_t *order, uint32_t *spare)
+static void sort_places(const places_t *places, uint32_t *order,
+                        uint32_t *spare)
 {
     const uint32_t ranks = places->ranks;
     uint32_t *from = order, *to = spare, *other;
@@ -58,9 +60,9 @@ static void sort(const places_t *places, uint32_t *order, uint32_t *spare)
         order[i] = i;
     for (width = 1; width < ranks; width *= 2) {
         for (begin = 0; begin < ranks; begin += 2 * width)
-            merge(places, from, to, (uint32_t)begin,
-                  smaller(begin + width, ranks),
-                  smaller(begin + 2 * width, ranks));
+            merge_places(places, from, to, (uint32_t)begin,
+                         smaller(begin + width, ranks),
+                         smaller(begin + 2 * width, ranks));
         other = from;
         from = to;
         to = other;
@@ -101,7 +103,7 @@ void xyl_topology_map_build(uint32_t ranks, uint32_t levels,
 
     assert(ranks > 0);
     assert(levels >= 1 && levels <= XYL_TREE_LEVELS_MAX);
-    sort(&places, order, position);
+    sort_places(&places, order, position);
     for (i = 0; i < ranks; i++)
         position[order[i]] = i;
     find_groups(&places, order, group);

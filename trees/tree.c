@@ -25,11 +25,11 @@ const xyl_tree_t *const *xyl_trees(size_t *count_out)
     return all;
 }
 
-static xyl_layout_t layout_of(xyl_shape_t shape, unsigned half, uint32_t ranks,
-                              uint32_t root)
+static xyl_tree_args_t args_of(xyl_shape_t shape, unsigned half, uint32_t ranks,
+                               uint32_t root)
 {
     const xyl_radix_t *radix = &shape.tree->radix;
-    xyl_layout_t layout = {ranks, radix->preset, root, half};
+    xyl_tree_args_t args = {ranks, radix->preset, root, half};
 
     assert(shape.tree->parent != NULL);
     assert(root < ranks);
@@ -37,9 +37,9 @@ static xyl_layout_t layout_of(xyl_shape_t shape, unsigned half, uint32_t ranks,
     if (radix->most > 0) {
         assert(shape.radix >= radix->least);
         assert(shape.radix <= radix->most);
-        layout.radix = shape.radix;
+        args.radix = shape.radix;
     }
-    return layout;
+    return args;
 }
 
 /* The rank of place 0. */
@@ -48,12 +48,12 @@ static uint32_t shift_of(xyl_shape_t shape, uint32_t root)
     return shape.tree->is_by_rank ? 0 : root;
 }
 
-static uint32_t place_of(uint32_t rank, uint32_t shift, uint32_t ranks)
+static uint32_t place_of_rank(uint32_t rank, uint32_t shift, uint32_t ranks)
 {
     return rank >= shift ? rank - shift : rank + (ranks - shift);
 }
 
-static uint32_t rank_of(uint32_t place, uint32_t shift, uint32_t ranks)
+static uint32_t rank_of_place(uint32_t place, uint32_t shift, uint32_t ranks)
 {
     return place < ranks - shift ? place + shift : place - (ranks - shift);
 }
@@ -61,40 +61,40 @@ static uint32_t rank_of(uint32_t place, uint32_t shift, uint32_t ranks)
 uint32_t xyl_tree_parent(xyl_shape_t shape, unsigned half, uint32_t ranks,
                          uint32_t rank, uint32_t root)
 {
-    xyl_layout_t layout = layout_of(shape, half, ranks, root);
+    xyl_tree_args_t args = args_of(shape, half, ranks, root);
     uint32_t shift = shift_of(shape, root);
     uint32_t place;
 
     assert(rank < ranks);
     if (rank == root)
         return XYL_TREE_NONE;
-    place = shape.tree->parent(&layout, place_of(rank, shift, ranks));
+    place = shape.tree->parent(&args, place_of_rank(rank, shift, ranks));
     assert(place < ranks);
-    return rank_of(place, shift, ranks);
+    return rank_of_place(place, shift, ranks);
 }
 
 uint32_t xyl_tree_children(xyl_shape_t shape, unsigned half, uint32_t ranks,
                            uint32_t rank, uint32_t root, uint32_t *children,
                            uint32_t capacity)
 {
-    xyl_layout_t layout = layout_of(shape, half, ranks, root);
+    xyl_tree_args_t args = args_of(shape, half, ranks, root);
     uint32_t shift = shift_of(shape, root);
     xyl_children_t out = {children, capacity, 0, ranks, shift};
 
     assert(rank < ranks);
-    shape.tree->children(&layout, place_of(rank, shift, ranks), &out);
+    shape.tree->children(&args, place_of_rank(rank, shift, ranks), &out);
     return out.count;
 }
 
 int xyl_tree_is_ordered(xyl_shape_t shape, uint32_t ranks, uint32_t root)
 {
-    xyl_layout_t layout = layout_of(shape, 0, ranks, root);
+    xyl_tree_args_t args = args_of(shape, 0, ranks, root);
 
     if (shape.tree->is_by_rank || ranks <= 2)
         return 1;
-    if (shape.tree->has_ranges == NULL || !shape.tree->has_ranges(&layout))
+    if (shape.tree->has_ranges == NULL || !shape.tree->has_ranges(&args))
         return 0;
     /* Rank 0 is place ranks - root. No subtree reaches across the wrap from
      * the last rank to rank 0 when one of the root's subtrees begins there. */
-    return root == 0 || shape.tree->parent(&layout, ranks - root) == 0;
+    return root == 0 || shape.tree->parent(&args, ranks - root) == 0;
 }

@@ -27,7 +27,7 @@ typedef struct xyl_radix {
     uint32_t most;   /* 0: none can be given */
 } xyl_radix_t;
 
-struct xyl_layout;
+struct xyl_tree_args;
 struct xyl_children;
 
 /* A way of joining ranks. Each is defined in its own file, xyl_tree_NAME, and
@@ -39,10 +39,10 @@ typedef struct xyl_tree {
     int is_by_rank; /* a place is a rank, wherever the root is */
     /* Whether each subtree is a range of places that begins with its top; NULL:
      * it is not. */
-    int (*has_ranges)(const struct xyl_layout *layout);
+    int (*has_ranges)(const struct xyl_tree_args *args);
     /* NULL: no shape of one group, but one for each level of the machine. */
-    uint32_t (*parent)(const struct xyl_layout *layout, uint32_t place);
-    void (*children)(const struct xyl_layout *layout, uint32_t place,
+    uint32_t (*parent)(const struct xyl_tree_args *args, uint32_t place);
+    void (*children)(const struct xyl_tree_args *args, uint32_t place,
                      struct xyl_children *out);
 } xyl_tree_t;
 

@@ -58,18 +58,18 @@ struct relay {
     xyl_election_t election; /* where the node's stage holds one */
 };
 
-static relay_t *self(xyl_stage_t *stage)
+static relay_t *relay_of(xyl_stage_t *stage)
 {
     return (relay_t *)(void *)stage;
 }
 
 /* As which this node's messages are sent: the seat that should lead. */
-static uint32_t self_of(const relay_t *relay)
+static uint32_t relay_sender(const relay_t *relay)
 {
     return xyl_group_rank(&relay->stage.group, relay->stage.group.rank);
 }
 
-static void check_complete(relay_t *relay)
+static void relay_check(relay_t *relay)
 {
     int is_known = !relay->edges.has_parent || relay->parent_word.is_there;
 
@@ -120,19 +120,19 @@ static void opened(void *arg)
 
 /* ---- segments ---- */
 
-static void send_to(relay_t *relay, xyl_edge_t *edge)
+static void relay_send(relay_t *relay, xyl_edge_t *edge)
 {
     if (relay->children[edge->number].word.is_there)
         xyl_stage_send_open(&relay->stage, edge, relay->ready, relay->buf);
 }
 
-static void receive(relay_t *relay)
+static void relay_receive(relay_t *relay)
 {
     xyl_stage_recv_open(&relay->stage, &relay->edges.parent, relay->buf);
 }
 
 /* Index `index` is in the buffer, and goes on to the children's nodes. */
-static void take(relay_t *relay, uint64_t index)
+static void relay_take(relay_t *relay, uint64_t index)
 {
     uint32_t i;
 
@@ -140,32 +140,32 @@ static void take(relay_t *relay, uint64_t index)
         return;
     xyl_bits_set(relay->ready, index);
     for (i = 0; relay->leads && i < relay->edges.child_count; i++)
-        send_to(relay, &relay->edges.children[i]);
+        relay_send(relay, &relay->edges.children[i]);
 }
 
 /* The seats of the node have it, or take it from where it is. */
 static void relay_segment_ready(xyl_stage_t *stage, uint64_t index)
 {
-    relay_t *relay = self(stage);
+    relay_t *relay = relay_of(stage);
 
-    take(relay, index);
+    relay_take(relay, index);
     relay->arrived++;
     stand(relay);
     xyl_stage_emit(stage, index);
-    check_complete(relay);
+    relay_check(relay);
 }
 
 static void segment_received(xyl_event_t *event)
 {
     xyl_slot_t *slot = xyl_slot_of(event);
-    relay_t *relay = self(slot->edge->stage);
+    relay_t *relay = relay_of(slot->edge->stage);
     uint64_t index = slot->index;
 
     if (!xyl_stage_arrived(&relay->stage, event))
         return;
     xyl_edge_finish(&relay->edges.parent, index);
-    receive(relay);
-    take(relay, index);
+    relay_receive(relay);
+    relay_take(relay, index);
     if (relay->stage.supplies != NULL)
         xyl_stage_supply(&relay->stage, index); /* and it comes from there */
     else
@@ -176,17 +176,17 @@ static void segment_sent(xyl_event_t *event)
 {
     xyl_slot_t *slot = xyl_slot_of(event);
     xyl_edge_t *edge = slot->edge;
-    relay_t *relay = self(edge->stage);
+    relay_t *relay = relay_of(edge->stage);
 
     if (!xyl_stage_arrived(&relay->stage, event))
         return;
     xyl_edge_finish(edge, slot->index);
     if (edge->base != relay->stage.count) {
-        send_to(relay, edge);
+        relay_send(relay, edge);
         return;
     }
     relay->children_left--;
-    check_complete(relay);
+    relay_check(relay);
 }
 
 /* ---- words ---- */
@@ -215,7 +215,7 @@ static void word_say(told_t *told, uint32_t to)
 {
     relay_t *relay = told->relay;
     xyl_stage_message_t message = {.peer = to,
-                                   .self = self_of(relay),
+                                   .self = relay_sender(relay),
                                    .label = WORD_LABEL,
                                    .buf = &relay->own_word,
                                    .bytes = sizeof relay->own_word,
@@ -231,7 +231,7 @@ static void word_said(xyl_event_t *event)
     if (!xyl_stage_arrived(&relay->stage, event))
         return;
     relay->words_left--;
-    check_complete(relay);
+    relay_check(relay);
 }
 
 static void parent_heard(xyl_event_t *event)
@@ -247,7 +247,7 @@ static void parent_heard(xyl_event_t *event)
         word_say(&relay->parent_told, word->rank);
     else
         stand(relay);
-    check_complete(relay);
+    relay_check(relay);
 }
 
 static void child_heard(xyl_event_t *event)
@@ -261,7 +261,7 @@ static void child_heard(xyl_event_t *event)
         return;
     word->is_there = 1;
     edge->peer = word->rank;
-    send_to(relay, edge);
+    relay_send(relay, edge);
 }
 
 /* ---- who leads ---- */
@@ -282,7 +282,7 @@ static void lead(relay_t *relay)
     if (!relay->edges.has_parent)
         return;
     relay->words_left++;
-    receive(relay);
+    relay_receive(relay);
     if (relay->parent_word.is_there)
         word_say(&relay->parent_told, relay->parent_word.rank);
 }
@@ -296,14 +296,14 @@ static void decided(void *arg, uint32_t seat)
     xyl_timer_stop(&engine->timers, &relay->timer);
     if (seat == relay->spec.seat)
         lead(relay);
-    check_complete(relay);
+    relay_check(relay);
 }
 
 /* ---- the stage ---- */
 
 static void relay_start(xyl_stage_t *stage)
 {
-    relay_t *relay = self(stage);
+    relay_t *relay = relay_of(stage);
     uint32_t i;
 
     xyl_tree_edges_reset(&relay->edges);
@@ -327,7 +327,7 @@ static void relay_start(xyl_stage_t *stage)
 
 static void relay_cancel(xyl_stage_t *stage)
 {
-    relay_t *relay = self(stage);
+    relay_t *relay = relay_of(stage);
     uint32_t i;
 
     xyl_timer_stop(&stage->operation->request.context->engine.timers,
@@ -341,7 +341,7 @@ static void relay_cancel(xyl_stage_t *stage)
 static void relay_bind(xyl_stage_t *stage, const void *reads, void *writes)
 {
     (void)reads;
-    self(stage)->buf = writes;
+    relay_of(stage)->buf = writes;
 }
 
 static const xyl_stage_ops_t relay_ops = {
@@ -388,7 +388,7 @@ static void children_find(relay_t *relay)
     }
 }
 
-static xylem_status_t allocate(relay_t *relay)
+static xylem_status_t relay_allocate(relay_t *relay)
 {
     xyl_arena_t *arena = &relay->stage.operation->request.arena;
 
@@ -422,7 +422,7 @@ xylem_status_t xyl_relay_stage_add(xyl_operation_t *operation,
     relay->spec = *spec;
     status = xyl_tree_edges_init(&relay->edges, &relay->stage, &params);
     if (status == XYLEM_OK)
-        status = allocate(relay);
+        status = relay_allocate(relay);
     if (status != XYLEM_OK)
         return status;
     relay->own_word = operation->request.team->rank;

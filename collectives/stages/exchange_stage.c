@@ -67,7 +67,8 @@ static exchange_stage_t *exchange_of(xyl_stage_t *stage)
 
 /* ---- bytes ---- */
 
-static char *address_of(const exchange_stage_t *exchange, xyl_position_t piece)
+static char *exchange_address(const exchange_stage_t *exchange,
+                              xyl_position_t piece)
 {
     return xyl_buffers_address(&exchange->buffers, piece.buffer,
                                piece.at * exchange->element_bytes);
@@ -78,8 +79,8 @@ static int is_send(const xyl_action_entry_t *action)
     return action->kind == XYL_ACTION_SEND;
 }
 
-static size_t bytes_of(const exchange_stage_t *exchange,
-                       const xyl_action_entry_t *action)
+static size_t action_bytes(const exchange_stage_t *exchange,
+                           const xyl_action_entry_t *action)
 {
     return (size_t)action->count * exchange->element_bytes;
 }
@@ -92,13 +93,14 @@ static xyl_position_t end_of(const xyl_action_entry_t *action)
 
 /* The rest: 1 done, 0 under way. What is sent comes to `packed`, what has been
  * received goes from there to where it belongs. */
-static int repack(exchange_stage_t *exchange, xyl_action_t number, char *packed)
+static int message_repack(exchange_stage_t *exchange, xyl_action_t number,
+                          char *packed)
 {
     const xyl_action_entry_t *action = &exchange->actions[number];
     xyl_work_t *work = xyl_stage_work(exchange->works, number);
     xyl_buffer_t buffer = end_of(action).buffer;
     uint64_t at = end_of(action).at * exchange->element_bytes;
-    size_t bytes = bytes_of(exchange, action);
+    size_t bytes = action_bytes(exchange, action);
 
     return xyl_stage_worked(
         &exchange->stage, is_send(action)
@@ -108,8 +110,8 @@ static int repack(exchange_stage_t *exchange, xyl_action_t number, char *packed)
                                                    buffer, at, bytes, packed));
 }
 
-static int compute(exchange_stage_t *exchange, xyl_action_t number,
-                   uint64_t first, uint64_t count)
+static int action_compute(exchange_stage_t *exchange, xyl_action_t number,
+                          uint64_t first, uint64_t count)
 {
     const xyl_action_entry_t *action = &exchange->actions[number];
     xyl_position_t to = xyl_position_plus(action->to, first);
@@ -123,8 +125,8 @@ static int compute(exchange_stage_t *exchange, xyl_action_t number,
         is_done = xyl_exec_reduce(
             exchange->buffers.exec, work,
             &xyl_collective_of(exchange->stage.operation)->combiner,
-            address_of(exchange, to), address_of(exchange, left),
-            address_of(exchange, right), (size_t)count);
+            exchange_address(exchange, to), exchange_address(exchange, left),
+            exchange_address(exchange, right), (size_t)count);
     else
         is_done = xyl_buffers_copy(&exchange->buffers, work, to.buffer,
                                    to.at * element_bytes, left.buffer,
@@ -175,17 +177,17 @@ static void post_pieces(exchange_stage_t *exchange, xyl_action_t number)
 {
     const xyl_action_entry_t *action = &exchange->actions[number];
     exchange_slot_t *slot = &exchange->slots[exchange->slot_of[number]];
-    size_t bytes = bytes_of(exchange, action);
+    size_t bytes = action_bytes(exchange, action);
     char *buf = slot->staging;
     uint32_t piece;
 
     if (buf == NULL)
-        buf = address_of(exchange, end_of(action));
+        buf = exchange_address(exchange, end_of(action));
     for (piece = 0; piece < slot->pieces; piece++)
         post_piece(exchange, slot, piece, buf, bytes);
 }
 
-static void post(exchange_stage_t *exchange, xyl_action_t number)
+static void message_post(exchange_stage_t *exchange, xyl_action_t number)
 {
     const xyl_action_entry_t *action = &exchange->actions[number];
     exchange_slot_t *slot = &exchange->slots[exchange->slot_of[number]];
@@ -193,7 +195,7 @@ static void post(exchange_stage_t *exchange, xyl_action_t number)
     slot->pieces_left = slot->pieces;
     exchange->in_flight[is_send(action)]++;
     if (slot->staging == NULL || !is_send(action) ||
-        repack(exchange, number, slot->staging))
+        message_repack(exchange, number, slot->staging))
         post_pieces(exchange, number);
 }
 
@@ -205,12 +207,12 @@ static void post_or_hold(exchange_stage_t *exchange, xyl_action_t number)
         exchange->in_flight[side] == exchange->flight_max)
         xyl_number_queue_push(&exchange->held[side], number);
     else
-        post(exchange, number);
+        message_post(exchange, number);
 }
 
 /* ---- actions ---- */
 
-static void finish(exchange_stage_t *exchange, xyl_action_t number)
+static void action_finish(exchange_stage_t *exchange, xyl_action_t number)
 {
     uint32_t order = exchange->actions[number].before;
 
@@ -229,8 +231,8 @@ static void start_computing(exchange_stage_t *exchange, xyl_action_t number)
 
     if (exchange->works == NULL)
         xyl_number_queue_push(&exchange->computing, number);
-    else if (count == 0 || compute(exchange, number, 0, count))
-        finish(exchange, number);
+    else if (count == 0 || action_compute(exchange, number, 0, count))
+        action_finish(exchange, number);
 }
 
 /* Starts everything that is ready, and what becomes so by that. */
@@ -248,7 +250,7 @@ static void start_ready(exchange_stage_t *exchange)
             start_computing(exchange, number);
             break;
         case XYL_ACTION_NOTHING:
-            finish(exchange, number);
+            action_finish(exchange, number);
             break;
         }
     }
@@ -266,17 +268,17 @@ static uint64_t compute_first(exchange_stage_t *exchange, uint64_t budget)
     if (count > budget)
         count = budget;
     if (count != 0)
-        (void)compute(exchange, number, exchange->computed, count);
+        (void)action_compute(exchange, number, exchange->computed, count);
     exchange->computed += count;
     if (exchange->computed == action->count) {
         exchange->computed = 0;
         (void)xyl_number_queue_pop(queue);
-        finish(exchange, number);
+        action_finish(exchange, number);
     }
     return count;
 }
 
-static void advance(exchange_stage_t *exchange)
+static void exchange_advance(exchange_stage_t *exchange)
 {
     uint64_t budget = exchange->turn / exchange->element_bytes + 1, index;
 
@@ -316,13 +318,13 @@ static void message_done(xyl_event_t *event)
         return;
     exchange->in_flight[is_send(action)]--;
     is_there = first->staging == NULL || is_send(action) ||
-               repack(exchange, number, first->staging);
+               message_repack(exchange, number, first->staging);
     if (!xyl_number_queue_is_empty(held))
-        post(exchange, xyl_number_queue_pop(held));
+        message_post(exchange, xyl_number_queue_pop(held));
     if (!is_there)
         return; /* action_worked goes on */
-    finish(exchange, number);
-    advance(exchange);
+    action_finish(exchange, number);
+    exchange_advance(exchange);
 }
 
 /* Of an action, what an executor had to do for it. */
@@ -338,13 +340,13 @@ static void action_worked(xyl_event_t *event)
         post_pieces(exchange, number); /* packed */
         return;
     }
-    finish(exchange, number);
-    advance(exchange);
+    action_finish(exchange, number);
+    exchange_advance(exchange);
 }
 
 static void exchange_go_on(xyl_stage_t *stage)
 {
-    advance(exchange_of(stage));
+    exchange_advance(exchange_of(stage));
 }
 
 static void find_first(exchange_stage_t *exchange)
@@ -380,7 +382,7 @@ static void exchange_start(xyl_stage_t *stage)
         return;
     find_first(exchange);
     if (stage->next == NULL)
-        advance(exchange);
+        exchange_advance(exchange);
     else
         xyl_stage_pause(&exchange->pause);
 }
@@ -393,7 +395,7 @@ static void exchange_segment_ready(xyl_stage_t *stage, uint64_t index)
     if (--exchange->input_left != 0)
         return;
     find_first(exchange);
-    advance(exchange);
+    exchange_advance(exchange);
 }
 
 static void exchange_cancel(xyl_stage_t *stage)
@@ -430,7 +432,8 @@ static int is_message(const xyl_action_entry_t *action)
     return action->kind == XYL_ACTION_SEND || action->kind == XYL_ACTION_RECV;
 }
 
-static int allocate(exchange_stage_t *exchange, const xyl_schedule_t *schedule)
+static int exchange_allocate(exchange_stage_t *exchange,
+                             const xyl_schedule_t *schedule)
 {
     xyl_number_queue_t *const queues[] = {
         &exchange->ready, &exchange->computing, &exchange->held[0],
@@ -495,7 +498,7 @@ static xylem_status_t add_staging(exchange_stage_t *exchange)
     for (i = 0; i < exchange->slot_count; i++) {
         exchange_slot_t *slot = &exchange->slots[i];
         const xyl_action_entry_t *action = &exchange->actions[slot->action];
-        size_t bytes = bytes_of(exchange, action);
+        size_t bytes = action_bytes(exchange, action);
         if (slot->pieces == 0 ||
             exchange->buffers.layout[end_of(action).buffer] == NULL)
             continue; /* not the first of its message, or plain */
@@ -549,7 +552,7 @@ xylem_status_t xyl_exchange_stage_add(xyl_operation_t *operation,
                 pieces_of(exchange, schedule->actions[i].count);
     exchange->flight_max = schedule->flight_max;
     xyl_stage_pause_init(&exchange->pause, &exchange->stage, exchange_go_on);
-    if (!allocate(exchange, schedule))
+    if (!exchange_allocate(exchange, schedule))
         return xyl_fail(XYLEM_ERR_NO_MEMORY,
                         "no memory for a schedule of %u actions",
                         schedule->count);

@@ -34,7 +34,7 @@ static xylem_status_t edge_init(xyl_edge_t *edge, xyl_stage_t *stage,
     return XYLEM_OK;
 }
 
-static void sort(uint32_t *ranks, uint32_t count)
+static void sort_ranks(uint32_t *ranks, uint32_t count)
 {
     uint32_t i, j, rank;
 
@@ -46,7 +46,7 @@ static void sort(uint32_t *ranks, uint32_t count)
     }
 }
 
-static void reverse(uint32_t *ranks, uint32_t count)
+static void reverse_ranks(uint32_t *ranks, uint32_t count)
 {
     uint32_t i, rank;
 
@@ -193,9 +193,9 @@ xylem_status_t xyl_tree_edges_init(xyl_tree_edges_t *edges, xyl_stage_t *stage,
         return xyl_fail(status, "no memory for the edges of a tree");
     stage->group = params->tree.group;
     if (params->child_order == XYL_CHILDREN_BY_RANK)
-        sort(neighbours.children, neighbours.child_count);
+        sort_ranks(neighbours.children, neighbours.child_count);
     if (params->child_order == XYL_CHILDREN_REVERSED)
-        reverse(neighbours.children, neighbours.child_count);
+        reverse_ranks(neighbours.children, neighbours.child_count);
     edges->has_parent = neighbours.parent != XYL_TREE_NONE;
     if (edges->has_parent)
         status = edge_init(&edges->parent, stage, neighbours.parent, window,

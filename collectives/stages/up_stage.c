@@ -88,7 +88,7 @@ static char *temp_of(const up_stage_t *up, uint32_t child, uint64_t index)
 }
 
 /* Read-only where it is the user's own buffer; see combine. */
-static const char *address_of(const up_stage_t *up, uint32_t holder,
+static const char *up_address(const up_stage_t *up, uint32_t holder,
                               uint64_t index)
 {
     if (holder == HOLDER_OWN)
@@ -100,7 +100,7 @@ static const char *address_of(const up_stage_t *up, uint32_t holder,
 
 /* ---- receiving from a child ---- */
 
-static void receive(up_stage_t *up, xyl_edge_t *child)
+static void up_receive(up_stage_t *up, xyl_edge_t *child)
 {
     for (;;) {
         uint64_t index = xyl_edge_pick(child, UINT64_MAX);
@@ -112,7 +112,7 @@ static void receive(up_stage_t *up, xyl_edge_t *child)
 }
 
 /* The buffer of (holder, index) is free: the child's window may move. */
-static void release(up_stage_t *up, uint32_t holder, uint64_t index)
+static void up_release(up_stage_t *up, uint32_t holder, uint64_t index)
 {
     xyl_edge_t *child;
 
@@ -120,7 +120,7 @@ static void release(up_stage_t *up, uint32_t holder, uint64_t index)
         return;
     child = &up->edges.children[holder];
     xyl_edge_finish(child, index);
-    receive(up, child);
+    up_receive(up, child);
 }
 
 /* ---- combining ---- */
@@ -140,8 +140,8 @@ static uint32_t destination(const up_stage_t *up, uint32_t holder,
 
 /* accumulator = accumulator op contribution, into `into`: 1 done, 0 under way.
  */
-static int apply(up_stage_t *up, uint64_t index, uint32_t holder,
-                 uint32_t contribution, uint32_t into)
+static int up_apply(up_stage_t *up, uint64_t index, uint32_t holder,
+                    uint32_t contribution, uint32_t into)
 {
     xyl_collective_t *collective = xyl_collective_of(up->stage.operation);
     size_t bytes = xyl_operation_length(&collective->operation,
@@ -153,7 +153,7 @@ static int apply(up_stage_t *up, uint64_t index, uint32_t holder,
             up->exec, xyl_stage_work(up->works, index), &collective->combiner,
             into == HOLDER_RESULT ? up->result + offset_of(up, index)
                                   : temp_of(up, into, index),
-            address_of(up, holder, index), address_of(up, contribution, index),
+            up_address(up, holder, index), up_address(up, contribution, index),
             bytes / collective->element_bytes));
 }
 
@@ -165,18 +165,18 @@ static void combined_into(up_stage_t *up, uint64_t index, uint32_t contribution,
 
     up->partials[index].holder = into;
     if (holder != into)
-        release(up, holder, index);
+        up_release(up, holder, index);
     if (contribution != into)
-        release(up, contribution, index);
+        up_release(up, contribution, index);
 }
 
-static int combine(up_stage_t *up, uint64_t index, uint32_t contribution)
+static int up_combine(up_stage_t *up, uint64_t index, uint32_t contribution)
 {
     uint32_t holder = up->partials[index].holder;
     uint32_t into = destination(up, holder, contribution);
 
     assert(into != HOLDER_OWN);
-    if (!apply(up, index, holder, contribution, into)) {
+    if (!up_apply(up, index, holder, contribution, into)) {
         up->pendings[index] = (pending_t){1, contribution, into};
         return 0;
     }
@@ -194,11 +194,11 @@ static void send_up(up_stage_t *up)
         if (index == XYL_EDGE_NO_INDEX)
             return;
         xyl_stage_send(&up->stage, parent, index,
-                       address_of(up, up->partials[index].holder, index));
+                       up_address(up, up->partials[index].holder, index));
     }
 }
 
-static void check_complete(up_stage_t *up)
+static void up_check(up_stage_t *up)
 {
     if (++up->finished == up->stage.count)
         xyl_stage_complete(&up->stage);
@@ -207,7 +207,7 @@ static void check_complete(up_stage_t *up)
 static void segment_final(up_stage_t *up, uint64_t index)
 {
     xyl_stage_emit(&up->stage, index);
-    check_complete(up);
+    up_check(up);
 }
 
 /* A team of one rank: nothing was combined. */
@@ -244,7 +244,7 @@ static int is_last(up_stage_t *up, uint64_t index)
 }
 
 /* Takes a contribution; 0: that is under way. */
-static int take(up_stage_t *up, uint64_t index, uint32_t contribution)
+static int up_take(up_stage_t *up, uint64_t index, uint32_t contribution)
 {
     if (contribution != HOLDER_OWN) {
         xyl_edge_t *child = &up->edges.children[contribution];
@@ -252,7 +252,7 @@ static int take(up_stage_t *up, uint64_t index, uint32_t contribution)
             ~(UINT64_C(1) << (index % child->window));
     }
     if (up->partials[index].holder != HOLDER_NONE)
-        return combine(up, index, contribution);
+        return up_combine(up, index, contribution);
     up->partials[index].holder = contribution;
     return 1;
 }
@@ -288,7 +288,7 @@ static int takes_as_it_comes(const up_stage_t *up)
  * with now. */
 static int take_one(up_stage_t *up, uint64_t index, uint32_t contribution)
 {
-    if (!take(up, index, contribution))
+    if (!up_take(up, index, contribution))
         return 0;
     if (!is_last(up, index))
         return 1;
@@ -325,7 +325,7 @@ static void take_what_came(up_stage_t *up, uint64_t index)
 }
 
 /* A contribution of `index` has come. */
-static void advance(up_stage_t *up, uint64_t index, uint32_t contribution)
+static void up_advance(up_stage_t *up, uint64_t index, uint32_t contribution)
 {
     if (up->pendings != NULL && up->pendings[index].is_busy)
         return;
@@ -349,7 +349,7 @@ static void up_received(xyl_event_t *event)
     if (!xyl_stage_arrived(&up->stage, event))
         return;
     up->child_arrived[child->number] |= UINT64_C(1) << (index % child->window);
-    advance(up, index, child->number);
+    up_advance(up, index, child->number);
 }
 
 static void up_sent(xyl_event_t *event)
@@ -361,13 +361,13 @@ static void up_sent(xyl_event_t *event)
     if (!xyl_stage_arrived(&up->stage, event))
         return;
     xyl_edge_finish(&up->edges.parent, index);
-    release(up, up->partials[index].holder, index);
+    up_release(up, up->partials[index].holder, index);
     send_up(up);
-    check_complete(up);
+    up_check(up);
 }
 
 /* What an executor had to do for a segment. */
-static void worked(xyl_event_t *event)
+static void up_worked(xyl_event_t *event)
 {
     xyl_stage_work_t *work = xyl_stage_work_of(event);
     up_stage_t *up = up_of(work->stage);
@@ -395,7 +395,7 @@ static void up_segment_ready(xyl_stage_t *stage, uint64_t index)
     up_stage_t *up = up_of(stage);
 
     xyl_bits_set(up->own_ready, index);
-    advance(up, index, HOLDER_OWN);
+    up_advance(up, index, HOLDER_OWN);
 }
 
 static void up_start(xyl_stage_t *stage)
@@ -419,7 +419,7 @@ static void up_start(xyl_stage_t *stage)
     }
     for (i = 0; i < up->edges.child_count; i++) {
         up->child_arrived[i] = 0;
-        receive(up, &up->edges.children[i]);
+        up_receive(up, &up->edges.children[i]);
     }
 }
 
@@ -457,7 +457,7 @@ static uint32_t own_position(const up_stage_t *up)
                : up->edges.children_below;
 }
 
-static xylem_status_t allocate(up_stage_t *up)
+static xylem_status_t up_allocate(up_stage_t *up)
 {
     xyl_operation_t *operation = up->stage.operation;
     xyl_arena_t *arena = &operation->request.arena;
@@ -487,7 +487,7 @@ static xylem_status_t allocate(up_stage_t *up)
     up->pendings = xyl_arena_array(arena, count, sizeof *up->pendings);
     if (up->pendings == NULL)
         return XYLEM_ERR_NO_MEMORY;
-    return xyl_stage_works_add(&up->stage, count, worked, &up->works);
+    return xyl_stage_works_add(&up->stage, count, up_worked, &up->works);
 }
 
 xylem_status_t xyl_up_stage_add(xyl_operation_t *operation,
@@ -518,7 +518,7 @@ xylem_status_t xyl_up_stage_add(xyl_operation_t *operation,
     if (status != XYLEM_OK)
         return status;
     up->own_position = own_position(up);
-    status = allocate(up);
+    status = up_allocate(up);
     if (status != XYLEM_OK)
         return xyl_fail(status,
                         "no memory for %u children with %u segments "
