@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "runtime/base/holder.h"
 #include "simulator/inside.h"
 #include "simulator/must.h"
 
@@ -25,7 +26,7 @@ typedef struct store {
 
 static sim_rank_t *rank_of(xyl_shm_t *shm)
 {
-    return (sim_rank_t *)(void *)((char *)shm - offsetof(sim_rank_t, shm));
+    return XYL_HOLDER(sim_rank_t, shm, shm);
 }
 
 static struct sim_region **find(sim_rank_t *rank, uint64_t key)

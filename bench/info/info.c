@@ -18,7 +18,12 @@
 #include "progress/net/nets.h"
 #include "runtime/base/config.h"
 
-enum { PATH_BYTES = 4096, LINE_WIDTH = 78, HELP_INDENT = 6 };
+enum {
+    PATH_BYTES = 4096,
+    VALUE_BYTES = 64, /* longer ones are cut off */
+    LINE_WIDTH = 78,
+    HELP_INDENT = 6
+};
 
 static const char program_name[] = "xylem-info";
 
@@ -139,15 +144,6 @@ static void print_peers(void)
 
 /* ---- settings ---- */
 
-static void print_value(const xyl_config_row_t *row, const xyl_config_t *config,
-                        char text[XYL_CONFIG_TEXT_BYTES])
-{
-    uint64_t value;
-
-    memcpy(&value, (const char *)config + row->offset, sizeof value);
-    row->print(value, text);
-}
-
 /* Words of `text` in lines of at most LINE_WIDTH, each indented. */
 static void print_wrapped(const char *text)
 {
@@ -181,11 +177,12 @@ static void print_setting(const struct loaded *loaded, size_t number)
 {
     const xyl_config_row_t *row = xyl_config_row(number);
     const xyl_config_origin_t *origin = &loaded->origins[number];
-    char text[XYL_CONFIG_TEXT_BYTES];
+    char text[VALUE_BYTES];
 
     printf("  XYLEM_%s", row->name);
     if (loaded->is_good) {
-        print_value(row, &loaded->config, text);
+        xyl_config_print(row->type, xyl_config_value(&loaded->config, row),
+                         text, sizeof text);
         printf(" = %s", text);
     }
     if (!loaded->is_good || strcmp(origin->from, "default") != 0)

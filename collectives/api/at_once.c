@@ -105,7 +105,7 @@ static int is_quiet(xylem_context_t *context)
     xyl_at_once_context_t *at_once = xyl_at_once_of(context);
     xyl_engine_t *engine = &context->engine;
 
-    if (context->operations != NULL)
+    if (!LIST_EMPTY(&context->operations))
         return 0;
     if (at_once->calls_to_turn-- == 0) {
         at_once->calls_to_turn = CALLS_TO_TURN;
@@ -113,7 +113,7 @@ static int is_quiet(xylem_context_t *context)
     } else if (engine->polled != 0) { /* of an operation that is over */
         (void)xyl_engine_poll(engine);
     }
-    return context->operations == NULL && !has_failures(context) &&
+    return LIST_EMPTY(&context->operations) && !has_failures(context) &&
            xyl_engine_is_idle(engine);
 }
 

@@ -9,7 +9,7 @@
 #include "collectives/node/node.h"
 #include "collectives/stages/team_map.h"
 
-const xyl_modules_t xyl_modules_of_collectives = {{
+static const xyl_module_t *const modules[XYL_MODULE_COUNT] = {
     [XYL_MODULE_OPS] = &xyl_user_ops_module,
     [XYL_MODULE_TYPES] = &xyl_types_module,
     [XYL_MODULE_MAP] = &xyl_team_map_module,
@@ -18,7 +18,9 @@ const xyl_modules_t xyl_modules_of_collectives = {{
     [XYL_MODULE_PLANS] = &xyl_plan_cache_module,
     [XYL_MODULE_AT_ONCE] = &xyl_at_once_module,
     [XYL_MODULE_TUNING] = &xyl_tuning_module,
-}};
+};
+
+const xyl_modules_t xyl_modules_of_collectives = {XYL_MODULE_COUNT, modules};
 
 xylem_status_t xylem_context_create(const xylem_context_params_t *params,
                                     xylem_context_t **context_out)

@@ -17,6 +17,5 @@ enum {
     XYL_MODULE_TUNING,  /* choose/tuning.h */
     XYL_MODULE_COUNT
 };
-_Static_assert((int)XYL_MODULE_COUNT <= (int)XYL_MODULES_MAX, "all have room");
 
 #endif

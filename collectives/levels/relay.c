@@ -7,6 +7,7 @@
 #include "progress/engine/timer.h"
 #include "runtime/base/bits.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/holder.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
 
@@ -83,8 +84,7 @@ static void relay_check(relay_t *relay)
 
 static void late(xyl_timer_t *timer, uint64_t now_ns)
 {
-    relay_t *relay =
-        (relay_t *)(void *)((char *)timer - offsetof(relay_t, timer));
+    relay_t *relay = XYL_HOLDER(relay_t, timer, timer);
 
     (void)now_ns;
     xyl_election_claim(&relay->election);
@@ -102,11 +102,11 @@ static void stand(relay_t *relay)
     if (!relay->is_open || !has_cause || relay->stands || relay->is_decided)
         return;
     relay->stands = 1;
-    if (wait_ns != 0 &&
+    if (wait_ns == 0)
+        xyl_election_claim(&relay->election);
+    else
         xyl_timer_start(&engine->timers, &relay->timer,
-                        xyl_clock_now(engine->clock) + wait_ns) == XYLEM_OK)
-        return;
-    xyl_election_claim(&relay->election); /* rather soon than never */
+                        xyl_clock_now(engine->clock) + wait_ns);
 }
 
 /* Claims may be made from now on. */

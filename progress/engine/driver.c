@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "progress/shm/shm.h"
+#include "runtime/base/holder.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 
@@ -244,9 +245,7 @@ xylem_status_t xyl_driver_thread_start(xyl_driver_t *driver)
 
 static void watch_fire(xyl_timer_t *timer, uint64_t now_ns)
 {
-    xyl_driver_t *driver =
-        (xyl_driver_t *)(void *)((char *)timer -
-                                 offsetof(xyl_driver_t, watch_timer));
+    xyl_driver_t *driver = XYL_HOLDER(xyl_driver_t, watch_timer, timer);
 
     /* One pass only: the net's descriptor may stay readable. */
     event_base_loop(driver->base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
@@ -263,7 +262,7 @@ struct event *xyl_driver_watch(xyl_driver_t *driver, int fd,
 
     if (watch != NULL)
         event_add(watch, NULL);
-    if (watch != NULL && driver->watch_timer.place == 0 &&
+    if (watch != NULL && !driver->watch_timer.is_running &&
         driver->params.watch_ns != 0)
         xyl_timer_start(&driver->engine->timers, &driver->watch_timer,
                         xyl_clock_now(driver->engine->clock) +

@@ -23,25 +23,12 @@ void xyl_engine_init(xyl_engine_t *engine, const xyl_clock_t *clock)
     atomic_init(&engine->sleeping, 0);
     engine->wake = NULL;
     engine->wake_arg = NULL;
-    xyl_queue_init(&engine->submitted);
+    atomic_init(&engine->submitted.newest, NULL);
 }
 
 static unsigned phase_net(xyl_engine_t *engine)
 {
     return engine->net == NULL ? 0 : engine->net->ops->progress(engine->net);
-}
-
-static unsigned run_submitted(xyl_engine_t *engine)
-{
-    unsigned done;
-
-    for (done = 0; done < XYL_ENGINE_BATCH_MAX; done++) {
-        xyl_task_t *task = xyl_queue_pop(&engine->submitted);
-        if (task == NULL)
-            break;
-        task->run(task);
-    }
-    return done;
 }
 
 unsigned xyl_engine_poll(xyl_engine_t *engine)
@@ -56,7 +43,8 @@ unsigned xyl_engine_poll(xyl_engine_t *engine)
 
 static unsigned phase_sources(xyl_engine_t *engine)
 {
-    unsigned i, done = run_submitted(engine) + xyl_engine_poll(engine);
+    unsigned i,
+        done = xyl_queue_run(&engine->submitted) + xyl_engine_poll(engine);
 
     /* Looking at memory costs much less than asking the net. */
     for (i = 1; i < engine->polls && done == 0; i++)
@@ -142,7 +130,7 @@ void xyl_engine_submit(xyl_engine_t *engine, xyl_task_t *task)
 {
     /* The short way: what others have submitted comes first. */
     if (xyl_engine_try_own(engine)) {
-        run_submitted(engine);
+        xyl_queue_run(&engine->submitted);
         if (xyl_queue_is_empty(&engine->submitted)) {
             task->run(task);
             phase_ready(engine);
@@ -160,7 +148,7 @@ void xyl_engine_submit(xyl_engine_t *engine, xyl_task_t *task)
         return;
     }
     if (xyl_engine_try_own(engine)) {
-        run_submitted(engine);
+        xyl_queue_run(&engine->submitted);
         xyl_engine_disown(engine);
     }
 }

@@ -23,7 +23,7 @@
 #include "runtime/base/clock.h"
 
 enum {
-    XYL_ENGINE_BATCH_MAX = 256,  /* events, tasks or callbacks of one turn */
+    XYL_ENGINE_BATCH_MAX = 256,  /* events of one turn */
     XYL_ENGINE_TIMER_TURNS = 64, /* idle or not, the clock is read this often */
     XYL_ENGINE_SOURCES_MAX = 8
 };
@@ -57,7 +57,7 @@ typedef struct xyl_engine {
     _Alignas(128) _Atomic int sleeping; /* the owner sleeps: wake it */
     void (*wake)(void *arg); /* any thread; NULL: nobody ever sleeps */
     void *wake_arg;
-    xyl_queue_t submitted;
+    _Alignas(128) xyl_queue_t submitted;
 } xyl_engine_t;
 
 void xyl_engine_init(xyl_engine_t *engine, const xyl_clock_t *clock);

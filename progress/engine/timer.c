@@ -5,83 +5,41 @@
 
 void xyl_timers_init(xyl_timers_t *timers)
 {
+    TAILQ_INIT(&timers->running);
     timers->count = 0;
-    timers->started = 0;
 }
 
-static int is_before(const xyl_timer_t *a, const xyl_timer_t *b)
+void xyl_timer_start(xyl_timers_t *timers, xyl_timer_t *timer, uint64_t at_ns)
 {
-    return a->at_ns != b->at_ns ? a->at_ns < b->at_ns : a->order < b->order;
-}
+    /* From the end: most are the last of all. */
+    xyl_timer_t *before = TAILQ_LAST(&timers->running, xyl_timer_list);
 
-static void put(xyl_timers_t *timers, xyl_timer_t *timer, uint32_t place)
-{
-    timers->heap[place] = timer;
-    timer->place = place + 1;
-}
-
-static void sift_up(xyl_timers_t *timers, xyl_timer_t *timer, uint32_t place)
-{
-    while (place > 0) {
-        uint32_t above = (place - 1) / 2;
-        if (!is_before(timer, timers->heap[above]))
-            break;
-        put(timers, timers->heap[above], place);
-        place = above;
-    }
-    put(timers, timer, place);
-}
-
-static void sift_down(xyl_timers_t *timers, xyl_timer_t *timer, uint32_t place)
-{
-    for (;;) {
-        uint32_t below = 2 * place + 1;
-        if (below >= timers->count)
-            break;
-        if (below + 1 < timers->count &&
-            is_before(timers->heap[below + 1], timers->heap[below]))
-            below++;
-        if (!is_before(timers->heap[below], timer))
-            break;
-        put(timers, timers->heap[below], place);
-        place = below;
-    }
-    put(timers, timer, place);
-}
-
-xylem_status_t xyl_timer_start(xyl_timers_t *timers, xyl_timer_t *timer,
-                               uint64_t at_ns)
-{
-    assert(timer->place == 0);
-    if (timers->count == XYL_TIMERS_MAX)
-        return XYLEM_ERR_NO_RESOURCE;
+    assert(!timer->is_running);
+    while (before != NULL && before->at_ns > at_ns)
+        before = TAILQ_PREV(before, xyl_timer_list, others);
+    if (before == NULL)
+        TAILQ_INSERT_HEAD(&timers->running, timer, others);
+    else
+        TAILQ_INSERT_AFTER(&timers->running, before, timer, others);
     timer->at_ns = at_ns;
-    timer->order = timers->started++;
-    sift_up(timers, timer, timers->count++);
-    return XYLEM_OK;
+    timer->is_running = 1;
+    timers->count++;
 }
 
 void xyl_timer_stop(xyl_timers_t *timers, xyl_timer_t *timer)
 {
-    uint32_t place = timer->place - 1;
-    xyl_timer_t *last;
-
-    if (timer->place == 0)
+    if (!timer->is_running)
         return;
-    assert(timers->heap[place] == timer);
-    timer->place = 0;
-    last = timers->heap[--timers->count];
-    if (last == timer)
-        return;
-    if (place > 0 && is_before(last, timers->heap[(place - 1) / 2]))
-        sift_up(timers, last, place);
-    else
-        sift_down(timers, last, place);
+    TAILQ_REMOVE(&timers->running, timer, others);
+    timer->is_running = 0;
+    timers->count--;
 }
 
 uint64_t xyl_timers_next_ns(const xyl_timers_t *timers)
 {
-    return timers->count == 0 ? UINT64_MAX : timers->heap[0]->at_ns;
+    const xyl_timer_t *next = TAILQ_FIRST(&timers->running);
+
+    return next == NULL ? UINT64_MAX : next->at_ns;
 }
 
 unsigned xyl_timers_fire(xyl_timers_t *timers, uint64_t now_ns)
@@ -89,7 +47,7 @@ unsigned xyl_timers_fire(xyl_timers_t *timers, uint64_t now_ns)
     unsigned fired, most = timers->count;
 
     for (fired = 0; fired < most; fired++) {
-        xyl_timer_t *timer = timers->count == 0 ? NULL : timers->heap[0];
+        xyl_timer_t *timer = TAILQ_FIRST(&timers->running);
         if (timer == NULL || timer->at_ns > now_ns)
             break;
         xyl_timer_stop(timers, timer);

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/base/config_types.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 
@@ -30,8 +29,7 @@ static const xyl_config_row_t rows[] = {
      same,                                                                     \
      TIER_##tier,                                                              \
      offsetof(xyl_config_t, field),                                            \
-     xyl_config_parse_##type,                                                  \
-     xyl_config_print_##type},
+     &xyl_config_##type},
     XYL_CONFIG_MAP(CONFIG_ROW)
 #undef CONFIG_ROW
 };
@@ -46,12 +44,6 @@ const xyl_config_row_t *xyl_config_row(size_t index)
 {
     assert(index < ROW_COUNT);
     return &rows[index];
-}
-
-int xyl_config_is_text(const xyl_config_row_t *row)
-{
-    return row->parse == xyl_config_parse_TEXT ||
-           row->parse == xyl_config_parse_PATH;
 }
 
 static const xyl_config_row_t *row_find(const char *name, size_t length)
@@ -78,7 +70,7 @@ static int row_set(loader_t *loader, const xyl_config_row_t *row,
     uint64_t *value =
         (uint64_t *)(void *)((char *)&loader->config + row->offset);
 
-    if (row->parse(text, value) != XYLEM_OK)
+    if (xyl_config_parse(row->type, text, value) != XYLEM_OK)
         return 0;
     if (loader->origins != NULL)
         loader->origins[row - rows] = origin;
@@ -234,7 +226,8 @@ static void apply_log(const char *text)
 {
     uint64_t level;
 
-    if (text != NULL && xyl_config_parse_LEVEL(text, &level) == XYLEM_OK)
+    if (text != NULL &&
+        xyl_config_parse(&xyl_config_LEVEL, text, &level) == XYLEM_OK)
         xyl_log_level_set((xyl_log_level_t)level);
 }
 
@@ -285,5 +278,38 @@ xylem_status_t xyl_config_load(const xyl_config_files_t *files,
         *config_out = loader.config;
     else
         xyl_config_release(&loader.config);
+    return status;
+}
+
+/* For programs beside the library that have settings in its list: the binding
+ * for MPI. */
+xylem_status_t xylem_setting_get(const char *name, char *text, size_t bytes)
+{
+    const xyl_config_row_t *row =
+        name == NULL ? NULL : row_find(name, strlen(name));
+    xyl_config_files_t files;
+    xyl_config_t config;
+    uint64_t value;
+    xylem_status_t status;
+
+    if (row == NULL || text == NULL)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "xylem_setting_get: text is NULL, or there is no "
+                        "setting '%s'",
+                        name == NULL ? "" : name);
+    xyl_config_files_find(&files);
+    xyl_config_apply_log(&files, NULL);
+    status = xyl_config_load(&files, NULL, &config, NULL);
+    if (status != XYLEM_OK)
+        return status;
+    value = xyl_config_value(&config, row);
+    if (xyl_config_print(row->type, value, NULL, 0) < bytes)
+        xyl_config_print(row->type, value, text, bytes);
+    else
+        status = xyl_fail(XYLEM_ERR_TRUNCATED,
+                          "xylem_setting_get: the value of %s does not fit "
+                          "into %zu bytes",
+                          name, bytes);
+    xyl_config_release(&config);
     return status;
 }

@@ -9,6 +9,7 @@
 
 #include "include/xylem.h"
 #include "runtime/base/config_file.h"
+#include "runtime/base/config_types.h"
 
 /* Values of XYLEM_PROGRESS. */
 enum {
@@ -149,17 +150,18 @@ typedef struct xyl_config_row {
     int same_on_all_ranks;
     int is_for_experts;
     size_t offset; /* of the uint64_t in xyl_config_t */
-    xylem_status_t (*parse)(const char *text, uint64_t *value_out);
-    /* As the user would write it; at most 64 bytes with the final 0. */
-    void (*print)(uint64_t value, char *text);
+    const xyl_config_type_t *type;
 } xyl_config_row_t;
 
-enum { XYL_CONFIG_TEXT_BYTES = 64 };
-
-/* Whether values are addresses of texts. */
-int xyl_config_is_text(const xyl_config_row_t *row);
 size_t xyl_config_row_count(void);
 const xyl_config_row_t *xyl_config_row(size_t index);
+
+static inline uint64_t xyl_config_value(const xyl_config_t *config,
+                                        const xyl_config_row_t *row)
+{
+    return *(const uint64_t *)(const void *)((const char *)config +
+                                             row->offset);
+}
 
 /* Where a value comes from: "default", "environment", "settings", or the path
  * of a file, with the number of the line. */

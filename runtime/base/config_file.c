@@ -2,14 +2,12 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "runtime/base/file.h"
 #include "runtime/base/log.h"
 
 enum { CONTENT_BYTES_MAX = 64 << 10 /* no file of settings has more */ };
@@ -73,38 +71,15 @@ void xyl_config_files_find(xyl_config_files_t *files_out)
 
 /* ---- content ---- */
 
-/* NULL: there is more than may be, no memory, or an error of the system. */
-static char *read_open(int file)
-{
-    char *content = malloc(CONTENT_BYTES_MAX + 1), *fitting;
-    size_t bytes = 0;
-    ssize_t more = 1;
-
-    while (content != NULL && more > 0 && bytes <= CONTENT_BYTES_MAX) {
-        more = read(file, content + bytes, CONTENT_BYTES_MAX + 1 - bytes);
-        bytes += more > 0 ? (size_t)more : 0;
-    }
-    if (content == NULL || more < 0 || bytes > CONTENT_BYTES_MAX) {
-        if (bytes > CONTENT_BYTES_MAX)
-            errno = EFBIG;
-        free(content);
-        return NULL;
-    }
-    content[bytes] = '\0';
-    fitting = realloc(content, bytes + 1);
-    return fitting != NULL ? fitting : content;
-}
-
 char *xyl_config_file_read(const char *path, int warns)
 {
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    char *content = file < 0 ? NULL : read_open(file);
+    char *content = NULL;
+    size_t bytes;
+    const char *why =
+        xyl_file_read(path, CONTENT_BYTES_MAX + 1, &content, &bytes);
 
-    if (content == NULL && errno != ENOENT && errno != ENOTDIR && warns)
-        xyl_log(XYL_LOG_WARN, "%s: %s; its settings are not used", path,
-                strerror(errno));
-    if (file >= 0)
-        close(file);
+    if (why != NULL && errno != ENOENT && errno != ENOTDIR && warns)
+        xyl_log(XYL_LOG_WARN, "%s: %s; its settings are not used", path, why);
     return content;
 }
 

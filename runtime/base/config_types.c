@@ -10,205 +10,127 @@
 #include <strings.h>
 
 #include "runtime/base/config.h"
+#include "runtime/base/log.h"
 
-/* ---- words: the value is the index of the word ---- */
+/* ---- the types ---- */
 
-static xylem_status_t parse_word(const char *const *words, const char *text,
-                                 uint64_t *value_out)
+const xyl_config_type_t xyl_config_LEVEL = {
+    .words = {{"none", XYL_LOG_NONE},
+              {"error", XYL_LOG_ERROR},
+              {"warn", XYL_LOG_WARN},
+              {"info", XYL_LOG_INFO},
+              {"debug", XYL_LOG_DEBUG}}};
+const xyl_config_type_t xyl_config_VERBOSE = {
+    .words = {{"off", 0}, {"select", 1}}};
+const xyl_config_type_t xyl_config_BOOTSTRAP = {
+    .words = {{"auto", XYL_BOOTSTRAP_AUTO},
+              {"pmix", XYL_BOOTSTRAP_PMIX},
+              {"single", XYL_BOOTSTRAP_SINGLE}}};
+const xyl_config_type_t xyl_config_PROGRESS = {
+    .words = {{"auto", XYL_PROGRESS_AUTO},
+              {"caller", XYL_PROGRESS_CALLER},
+              {"blocking", XYL_PROGRESS_BLOCKING},
+              {"thread", XYL_PROGRESS_THREAD}}};
+const xyl_config_type_t xyl_config_SHM = {
+    .words = {{"auto", XYL_SHM_AUTO}, {"off", XYL_SHM_OFF}}};
+const xyl_config_type_t xyl_config_ORDER = {
+    .words = {{"fixed", XYL_ORDER_FIXED}, {"arrival", XYL_ORDER_ARRIVAL}}};
+const xyl_config_type_t xyl_config_CONNECT = {
+    .words = {{"first", XYL_CONNECT_FIRST}, {"init", XYL_CONNECT_INIT}}};
+const xyl_config_type_t xyl_config_BOOL = {.words = {{"off", 0},
+                                                     {"on", 1},
+                                                     {"0", 0},
+                                                     {"1", 1},
+                                                     {"no", 0},
+                                                     {"yes", 1},
+                                                     {"false", 0},
+                                                     {"true", 1}}};
+const xyl_config_type_t xyl_config_COUNT = {.kind = XYL_CONFIG_COUNT,
+                                            .most = UINT32_MAX};
+const xyl_config_type_t xyl_config_CORE = {
+    XYL_CONFIG_COUNT, CPU_SETSIZE - 1, {{"any", XYL_CONFIG_NO_CORE}}};
+/* A group of none is none. */
+const xyl_config_type_t xyl_config_GROUPS = {
+    XYL_CONFIG_COUNT,
+    UINT32_MAX,
+    {{"off", 0}, {"auto", XYL_CONFIG_GROUPS_AUTO}}};
+const xyl_config_type_t xyl_config_BYTES = {.kind = XYL_CONFIG_BYTES,
+                                            .most = UINT64_MAX >> 1};
+const xyl_config_type_t xyl_config_PATH = {XYL_CONFIG_TEXT, 0, {{"none", 0}}};
+const xyl_config_type_t xyl_config_TEXT = {XYL_CONFIG_TEXT, 0, {{"auto", 0}}};
+
+/* ---- reading ---- */
+
+static const char units[] = "KMGT";
+
+static xylem_status_t number_parse(const xyl_config_type_t *type,
+                                   const char *text, uint64_t *value_out)
 {
-    uint64_t i;
-
-    for (i = 0; words[i] != NULL; i++)
-        if (strcasecmp(words[i], text) == 0) {
-            *value_out = i;
-            return XYLEM_OK;
-        }
-    return XYLEM_ERR_CONFIG;
-}
-
-static void print_text(char *text, const char *from)
-{
-    snprintf(text, XYL_CONFIG_TEXT_BYTES, "%s", from);
-}
-
-#define WORD_TYPE(type, ...)                                                   \
-    static const char *const words_##type[] = {__VA_ARGS__, NULL};             \
-    xylem_status_t xyl_config_parse_##type(const char *text,                   \
-                                           uint64_t *value_out)                \
-    {                                                                          \
-        return parse_word(words_##type, text, value_out);                      \
-    }                                                                          \
-    void xyl_config_print_##type(uint64_t value, char *text)                   \
-    {                                                                          \
-        print_text(text, words_##type[value]);                                 \
-    }
-
-WORD_TYPE(LEVEL, "none", "error", "warn", "info", "debug")
-WORD_TYPE(VERBOSE, "off", "select")
-WORD_TYPE(BOOTSTRAP, "auto", "pmix", "single")
-WORD_TYPE(PROGRESS, "auto", "caller", "blocking", "thread")
-WORD_TYPE(SHM, "auto", "off")
-WORD_TYPE(ORDER, "fixed", "arrival")
-WORD_TYPE(CONNECT, "first", "init")
-
-/* ---- on and off ---- */
-
-xylem_status_t xyl_config_parse_BOOL(const char *text, uint64_t *value_out)
-{
-    static const char *const words[] = {"off", "on",    "0",    "1", "no",
-                                        "yes", "false", "true", NULL};
-    uint64_t index;
-    xylem_status_t status = parse_word(words, text, &index);
-
-    if (status == XYLEM_OK)
-        *value_out = index & 1;
-    return status;
-}
-
-void xyl_config_print_BOOL(uint64_t value, char *text)
-{
-    print_text(text, value != 0 ? "on" : "off");
-}
-
-/* ---- numbers ---- */
-
-/* A decimal number; *end_out is what follows it. */
-static xylem_status_t parse_number(const char *text, uint64_t *value_out,
-                                   const char **end_out)
-{
+    const char *unit;
+    unsigned shift = 0;
+    uint64_t value;
     char *end;
 
     if (!isdigit((unsigned char)*text))
         return XYLEM_ERR_CONFIG;
     errno = 0;
-    *value_out = strtoull(text, &end, 10);
-    *end_out = end;
-    return errno == 0 ? XYLEM_OK : XYLEM_ERR_CONFIG;
-}
-
-xylem_status_t xyl_config_parse_COUNT(const char *text, uint64_t *value_out)
-{
-    const char *end;
-    uint64_t value;
-
-    if (parse_number(text, &value, &end) != XYLEM_OK || *end != '\0' ||
-        value > UINT32_MAX)
-        return XYLEM_ERR_CONFIG;
-    *value_out = value;
-    return XYLEM_OK;
-}
-
-void xyl_config_print_COUNT(uint64_t value, char *text)
-{
-    snprintf(text, XYL_CONFIG_TEXT_BYTES, "%" PRIu64, value);
-}
-
-xylem_status_t xyl_config_parse_CORE(const char *text, uint64_t *value_out)
-{
-    uint64_t core;
-
-    if (strcasecmp(text, "any") == 0) {
-        *value_out = XYL_CONFIG_NO_CORE;
-        return XYLEM_OK;
-    }
-    if (xyl_config_parse_COUNT(text, &core) != XYLEM_OK || core >= CPU_SETSIZE)
-        return XYLEM_ERR_CONFIG;
-    *value_out = core;
-    return XYLEM_OK;
-}
-
-void xyl_config_print_CORE(uint64_t value, char *text)
-{
-    if (value == XYL_CONFIG_NO_CORE)
-        print_text(text, "any");
-    else
-        xyl_config_print_COUNT(value, text);
-}
-
-/* A group of none is none. */
-xylem_status_t xyl_config_parse_GROUPS(const char *text, uint64_t *value_out)
-{
-    static const char *const words[] = {"off", "auto", NULL};
-    uint64_t word;
-
-    if (parse_word(words, text, &word) != XYLEM_OK)
-        return xyl_config_parse_COUNT(text, value_out);
-    *value_out = word == 0 ? 0 : XYL_CONFIG_GROUPS_AUTO;
-    return XYLEM_OK;
-}
-
-void xyl_config_print_GROUPS(uint64_t value, char *text)
-{
-    if (value == 0 || value == XYL_CONFIG_GROUPS_AUTO)
-        print_text(text, value == 0 ? "off" : "auto");
-    else
-        xyl_config_print_COUNT(value, text);
-}
-
-xylem_status_t xyl_config_parse_BYTES(const char *text, uint64_t *value_out)
-{
-    static const char units[] = "KMGT";
-    const char *end, *unit;
-    unsigned shift = 0;
-    uint64_t value;
-
-    if (parse_number(text, &value, &end) != XYLEM_OK)
-        return XYLEM_ERR_CONFIG;
-    if (*end != '\0') {
+    value = strtoull(text, &end, 10);
+    if (type->kind == XYL_CONFIG_BYTES && *end != '\0') {
         unit = strchr(units, toupper((unsigned char)*end));
         if (unit == NULL)
             return XYLEM_ERR_CONFIG;
         shift = 10 * (unsigned)(unit - units + 1);
         end++;
     }
-    if (*end != '\0' || value > (UINT64_MAX >> 1) >> shift)
+    if (errno != 0 || *end != '\0' || value > type->most >> shift)
         return XYLEM_ERR_CONFIG;
     *value_out = value << shift;
     return XYLEM_OK;
 }
 
-void xyl_config_print_BYTES(uint64_t value, char *text)
+xylem_status_t xyl_config_parse(const xyl_config_type_t *type, const char *text,
+                                uint64_t *value_out)
 {
-    static const char units[] = {'\0', 'K', 'M', 'G', 'T'};
-    unsigned unit = 0;
+    unsigned i;
 
-    while (value != 0 && value % 1024 == 0 && unit + 1 < sizeof units) {
-        value /= 1024;
-        unit++;
-    }
-    snprintf(text, XYL_CONFIG_TEXT_BYTES, "%" PRIu64 "%.1s", value,
-             &units[unit]);
+    for (i = 0; i < XYL_CONFIG_WORDS_MAX && type->words[i].text != NULL; i++)
+        if (strcasecmp(type->words[i].text, text) == 0) {
+            *value_out = type->words[i].value;
+            return XYLEM_OK;
+        }
+    if (type->kind == XYL_CONFIG_WORD || *text == '\0')
+        return XYLEM_ERR_CONFIG;
+    if (type->kind != XYL_CONFIG_TEXT)
+        return number_parse(type, text, value_out);
+    *value_out = (uintptr_t)text;
+    return XYLEM_OK;
 }
 
 xylem_status_t xyl_config_parse_bytes(const char *text, uint64_t *value_out)
 {
-    return xyl_config_parse_BYTES(text, value_out);
+    return xyl_config_parse(&xyl_config_BYTES, text, value_out);
 }
 
-/* ---- files: the value is the address of the text, which is borrowed ---- */
+/* ---- writing ---- */
 
-xylem_status_t xyl_config_parse_PATH(const char *text, uint64_t *value_out)
+size_t xyl_config_print(const xyl_config_type_t *type, uint64_t value,
+                        char *text, size_t bytes)
 {
-    if (*text == '\0')
-        return XYLEM_ERR_CONFIG;
-    *value_out = strcasecmp(text, "none") == 0 ? 0 : (uintptr_t)text;
-    return XYLEM_OK;
-}
+    const char *from = NULL;
+    unsigned i, unit = 0;
 
-void xyl_config_print_PATH(uint64_t value, char *text)
-{
-    print_text(text, value != 0 ? (const char *)(uintptr_t)value : "none");
-}
-
-xylem_status_t xyl_config_parse_TEXT(const char *text, uint64_t *value_out)
-{
-    if (*text == '\0')
-        return XYLEM_ERR_CONFIG;
-    *value_out = strcasecmp(text, "auto") == 0 ? 0 : (uintptr_t)text;
-    return XYLEM_OK;
-}
-
-void xyl_config_print_TEXT(uint64_t value, char *text)
-{
-    print_text(text, value != 0 ? (const char *)(uintptr_t)value : "auto");
+    for (i = 0; i < XYL_CONFIG_WORDS_MAX && from == NULL; i++)
+        if (type->words[i].text != NULL && type->words[i].value == value)
+            from = type->words[i].text;
+    if (from == NULL && type->kind == XYL_CONFIG_TEXT)
+        from = (const char *)(uintptr_t)value;
+    if (from != NULL)
+        return (size_t)snprintf(text, bytes, "%s", from);
+    while (type->kind == XYL_CONFIG_BYTES && value != 0 && value % 1024 == 0 &&
+           units[unit] != '\0') {
+        value /= 1024;
+        unit++;
+    }
+    return (size_t)snprintf(text, bytes, "%" PRIu64 "%.*s", value, unit != 0,
+                            &units[unit - (unit != 0)]);
 }

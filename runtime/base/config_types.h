@@ -1,31 +1,40 @@
-/* How the values of settings are read and written: one pair of functions for
- * each type that XYL_CONFIG_MAP names. */
+/* How the values of settings are read and written, for each type that
+ * XYL_CONFIG_MAP names. */
 #ifndef XYL_BASE_CONFIG_TYPES_H
 #define XYL_BASE_CONFIG_TYPES_H
 
 #include "include/xylem.h"
 
-#define XYL_CONFIG_TYPE_MAP(X)                                                 \
-    X(LEVEL)                                                                   \
-    X(VERBOSE)                                                                 \
-    X(BOOTSTRAP)                                                               \
-    X(PROGRESS)                                                                \
-    X(SHM)                                                                     \
-    X(ORDER)                                                                   \
-    X(CONNECT)                                                                 \
-    X(BOOL)                                                                    \
-    X(COUNT)                                                                   \
-    X(CORE)                                                                    \
-    X(GROUPS)                                                                  \
-    X(BYTES)                                                                   \
-    X(PATH)                                                                    \
-    X(TEXT)
+/* What a value may be that is none of its type's words. */
+typedef enum xyl_config_kind {
+    XYL_CONFIG_WORD,  /* nothing else */
+    XYL_CONFIG_COUNT, /* a decimal number */
+    XYL_CONFIG_BYTES, /* the same, with one of K, M, G and T behind it */
+    XYL_CONFIG_TEXT   /* the address of any text but the empty one: borrowed */
+} xyl_config_kind_t;
 
-#define XYL_CONFIG_TYPE_DECLARE(type)                                          \
-    xylem_status_t xyl_config_parse_##type(const char *text,                   \
-                                           uint64_t *value_out);               \
-    void xyl_config_print_##type(uint64_t value, char *text);
-XYL_CONFIG_TYPE_MAP(XYL_CONFIG_TYPE_DECLARE)
-#undef XYL_CONFIG_TYPE_DECLARE
+enum { XYL_CONFIG_WORDS_MAX = 8 };
+
+typedef struct xyl_config_type {
+    xyl_config_kind_t kind;
+    uint64_t most; /* of numbers */
+    struct {
+        const char *text; /* in any case; NULL: there are no more */
+        uint64_t value;   /* written by the first word that has it */
+    } words[XYL_CONFIG_WORDS_MAX];
+} xyl_config_type_t;
+
+extern const xyl_config_type_t xyl_config_BOOL, xyl_config_BOOTSTRAP,
+    xyl_config_BYTES, xyl_config_CONNECT, xyl_config_CORE, xyl_config_COUNT,
+    xyl_config_GROUPS, xyl_config_LEVEL, xyl_config_ORDER, xyl_config_PATH,
+    xyl_config_PROGRESS, xyl_config_SHM, xyl_config_TEXT, xyl_config_VERBOSE;
+
+/* XYLEM_ERR_CONFIG, without a text: it is no value of the type. */
+xylem_status_t xyl_config_parse(const xyl_config_type_t *type, const char *text,
+                                uint64_t *value_out);
+/* As the user would write it, cut off where it does not fit into `bytes` bytes.
+ * The length of all of it. */
+size_t xyl_config_print(const xyl_config_type_t *type, uint64_t value,
+                        char *text, size_t bytes);
 
 #endif

@@ -16,8 +16,10 @@ static const char *read_stream(FILE *file, size_t bytes_max, char *text,
     *bytes_out = fread(text, 1, bytes_max, file);
     if (ferror(file))
         return strerror(errno);
-    if (*bytes_out < bytes_max)
+    if (*bytes_out < bytes_max) {
+        text[*bytes_out] = '\0';
         return NULL;
+    }
     snprintf(why, sizeof why, "is longer than %zu bytes", bytes_max - 1);
     return why;
 }
@@ -25,7 +27,7 @@ static const char *read_stream(FILE *file, size_t bytes_max, char *text,
 const char *xyl_file_read(const char *path, size_t bytes_max, char **text_out,
                           size_t *bytes_out)
 {
-    FILE *file = fopen(path, "r");
+    FILE *file = fopen(path, "re");
     const char *why;
     char *text;
 

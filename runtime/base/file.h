@@ -5,8 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Reads a file of less than `bytes_max` bytes. *text_out is from malloc. NULL:
- * it is done; else why not, until the next call of the thread. */
+/* Reads a file of less than `bytes_max` bytes. *text_out is from malloc and
+ * ends with a 0, which is not counted. NULL: it is done; else why not, until
+ * the next call of the thread, and errno, where that is the system's reason. */
 const char *xyl_file_read(const char *path, size_t bytes_max, char **text_out,
                           size_t *bytes_out);
 

@@ -24,29 +24,20 @@ enum { BURIED_MAX = 16 };
 /* Contexts that were destroyed last: kept, empty, so that a handle used after
  * its destruction is recognised. Part of the process's state; see
  * docs/architecture.md. */
-static struct {
-    pthread_mutex_t lock;
-    xylem_context_t *first;
-    unsigned count;
-} buried = {PTHREAD_MUTEX_INITIALIZER, NULL, 0};
+static xylem_context_t *buried[BURIED_MAX];
+static unsigned burials;
+static pthread_mutex_t buried_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void bury(xylem_context_t *context)
 {
-    xylem_context_t **link, *oldest = NULL;
+    xylem_context_t **place, *oldest;
 
     context->magic = 0;
-    pthread_mutex_lock(&buried.lock);
-    context->next_buried = buried.first;
-    buried.first = context;
-    if (++buried.count > BURIED_MAX) {
-        link = &buried.first;
-        while ((*link)->next_buried != NULL)
-            link = &(*link)->next_buried;
-        oldest = *link;
-        *link = NULL;
-        buried.count--;
-    }
-    pthread_mutex_unlock(&buried.lock);
+    pthread_mutex_lock(&buried_lock);
+    place = &buried[burials++ % BURIED_MAX];
+    oldest = *place;
+    *place = context;
+    pthread_mutex_unlock(&buried_lock);
     free(oldest);
 }
 
@@ -91,13 +82,13 @@ void xyl_context_slot_release(xylem_context_t *context, uint32_t slot)
 
 static void frame_destroy(xylem_context_t *context)
 {
-    while (context->zombies != NULL) { /* the net can no longer write */
-        xylem_request_t *zombie = context->zombies;
-        context->zombies = zombie->zombie_next;
+    while (!LIST_EMPTY(&context->zombies)) { /* the net can no longer write */
+        xylem_request_t *zombie = LIST_FIRST(&context->zombies);
+        LIST_REMOVE(zombie, zombies);
         xyl_request_discard(zombie);
     }
-    while (context->teams != NULL)
-        xyl_team_unreference(context->teams);
+    while (!LIST_EMPTY(&context->teams))
+        xyl_team_unreference(LIST_FIRST(&context->teams));
     xyl_execs_fini(&context->execs);
     xyl_heap_fini(&context->heap);
     xyl_modules_context_ends(context);
@@ -134,6 +125,9 @@ static xylem_status_t frame_create(const xyl_context_parts_t *parts,
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a context");
     }
     memset(context, 0, bytes);
+    LIST_INIT(&context->zombies);
+    LIST_INIT(&context->teams);
+    LIST_INIT(&context->operations);
     xyl_modules_attach(parts->modules, XYL_OWNER_CONTEXT, context,
                        sizeof *context, context->attached);
     context->modules = parts->modules;

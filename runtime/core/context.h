@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/queue.h>
 
 #include "progress/engine/driver.h"
 #include "progress/engine/engine.h"
@@ -76,20 +77,19 @@ struct xylem_context {
     xylem_team_t *world;
     pthread_mutex_t lock; /* team_slots, and what modules say */
     const xyl_modules_t *modules;
-    void *attached[XYL_MODULES_MAX]; /* see module.h */
     uint64_t team_slots[XYL_TEAM_SLOTS / 64];
     _Atomic uint32_t requests_live; /* not yet freed */
     _Atomic uint32_t teams_made;
-    xylem_team_t *teams; /* all, guarded by `lock` */
+    LIST_HEAD(, xylem_team) teams; /* all, guarded by `lock` */
     /* The progressing thread's. */
-    struct xyl_operation *operations; /* active, newest first */
-    xylem_request_t *zombies;
+    LIST_HEAD(, xyl_operation) operations; /* active, newest first */
+    LIST_HEAD(, xylem_request) zombies;
     xyl_event_t failure_event;
     int failure_is_queued;
-    xyl_timer_t stall_timer;           /* runs once a peer has failed */
-    int is_leaving;                    /* in the fence before the end */
-    _Atomic uint32_t failures;         /* peers that have failed */
-    struct xylem_context *next_buried; /* see context.c */
+    xyl_timer_t stall_timer;   /* runs once a peer has failed */
+    int is_leaving;            /* in the fence before the end */
+    _Atomic uint32_t failures; /* peers that have failed */
+    void *attached[];          /* [modules->count], see module.h */
 };
 
 /* xylem_context_create, with these modules (borrowed until the end). */

@@ -6,8 +6,8 @@
  * pass, and UCX cannot tell. So from the first death on a timer looks at all
  * operations, and one that has not moved for XYLEM_STALL_S fails as well.
  */
-#include <stddef.h>
 
+#include "runtime/base/holder.h"
 #include "runtime/base/log.h"
 #include "runtime/core/context.h"
 #include "runtime/core/operation.h"
@@ -24,13 +24,11 @@ static uint64_t look_ns(const xylem_context_t *context)
 
 static void look_for_stalled(xyl_timer_t *timer, uint64_t now_ns)
 {
-    xylem_context_t *context =
-        (xylem_context_t *)(void *)((char *)timer -
-                                    offsetof(xylem_context_t, stall_timer));
-    xyl_operation_t *operation = context->operations, *older;
+    xylem_context_t *context = XYL_HOLDER(xylem_context_t, stall_timer, timer);
+    xyl_operation_t *operation = LIST_FIRST(&context->operations), *older;
 
     while (operation != NULL) {
-        older = operation->older;
+        older = LIST_NEXT(operation, others);
         if (++operation->looks_without_event > LOOKS_TO_STALL) {
             xyl_log(XYL_LOG_WARN,
                     "an operation has not moved for %llu s since a process "
@@ -47,7 +45,7 @@ static void watch_for_stalls(xylem_context_t *context)
 {
     uint64_t period_ns = look_ns(context);
 
-    if (period_ns != 0 && context->stall_timer.place == 0)
+    if (period_ns != 0 && !context->stall_timer.is_running)
         xyl_timer_start(&context->engine.timers, &context->stall_timer,
                         xyl_clock_now(context->engine.clock) + period_ns);
 }
@@ -70,10 +68,10 @@ void xyl_context_peer_failed(void *arg, uint32_t peer)
 
 static void fail_operations(xylem_context_t *context, uint32_t peer)
 {
-    xyl_operation_t *operation = context->operations, *older;
+    xyl_operation_t *operation = LIST_FIRST(&context->operations), *older;
 
     while (operation != NULL) {
-        older = operation->older;
+        older = LIST_NEXT(operation, others);
         if (xyl_team_contains(operation->request.team, peer))
             xyl_operation_fail(operation, XYLEM_ERR_PROC_FAILED);
         operation = older;
@@ -83,8 +81,7 @@ static void fail_operations(xylem_context_t *context, uint32_t peer)
 static void suspicion_handle(xyl_event_t *event)
 {
     xylem_context_t *context =
-        (xylem_context_t *)(void *)((char *)event -
-                                    offsetof(xylem_context_t, failure_event));
+        XYL_HOLDER(xylem_context_t, failure_event, event);
     uint32_t rank;
 
     context->failure_is_queued = 0;

@@ -9,10 +9,10 @@ enum { LINE_BYTES = 64 };
 static size_t lay_out(const xyl_modules_t *modules, xyl_owner_t owner,
                       size_t bytes, char *memory, void **attached)
 {
-    size_t at = bytes, state_bytes;
+    size_t at = bytes + modules->count * sizeof *attached, state_bytes;
     unsigned i;
 
-    for (i = 0; i < XYL_MODULES_MAX; i++) {
+    for (i = 0; i < modules->count; i++) {
         state_bytes =
             modules->all[i] == NULL ? 0 : modules->all[i]->bytes[owner];
         if (state_bytes == 0)
@@ -43,7 +43,7 @@ xylem_status_t xyl_modules_context_begins(xylem_context_t *context)
     xylem_status_t status = XYLEM_OK;
     unsigned i;
 
-    for (i = 0; i < XYL_MODULES_MAX && status == XYLEM_OK; i++)
+    for (i = 0; i < modules->count && status == XYLEM_OK; i++)
         if (modules->all[i] != NULL && modules->all[i]->context_begins != NULL)
             status = modules->all[i]->context_begins(context);
     return status;
@@ -54,7 +54,7 @@ void xyl_modules_context_ends(xylem_context_t *context)
     const xyl_modules_t *modules = context->modules;
     unsigned i;
 
-    for (i = XYL_MODULES_MAX; i-- > 0;)
+    for (i = modules->count; i-- > 0;)
         if (modules->all[i] != NULL && modules->all[i]->context_ends != NULL)
             modules->all[i]->context_ends(context);
 }
@@ -64,7 +64,7 @@ void xyl_modules_team_ends(xylem_team_t *team)
     const xyl_modules_t *modules = team->context->modules;
     unsigned i;
 
-    for (i = XYL_MODULES_MAX; i-- > 0;)
+    for (i = modules->count; i-- > 0;)
         if (modules->all[i] != NULL && modules->all[i]->team_ends != NULL)
             modules->all[i]->team_ends(team);
 }

@@ -8,8 +8,6 @@
 
 #include "include/xylem.h"
 
-enum { XYL_MODULES_MAX = 8 };
-
 /* Whom state is attached to. */
 typedef enum xyl_owner {
     XYL_OWNER_CONTEXT,
@@ -35,10 +33,11 @@ typedef struct xyl_module {
 /* By number; NULL: none of that. Whoever creates a context names those it is to
  * have. */
 typedef struct xyl_modules {
-    const xyl_module_t *all[XYL_MODULES_MAX];
+    unsigned count;
+    const xyl_module_t *const *all; /* [count] */
 } xyl_modules_t;
 
-/* Bytes of an owner of `bytes` bytes with all states behind it. */
+/* Bytes of an owner of `bytes` bytes, with `attached` and all states behind. */
 size_t xyl_modules_bytes(const xyl_modules_t *modules, xyl_owner_t owner,
                          size_t bytes);
 /* Sets attached[number] of the owner at `memory`. */

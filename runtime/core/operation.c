@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/holder.h"
 #include "runtime/base/parts.h"
 #include "runtime/base/status.h"
 #include "runtime/core/team.h"
@@ -213,29 +214,6 @@ void xyl_operation_bind(xyl_operation_t *operation, const void *input,
     }
 }
 
-/* ---- the list of active operations ---- */
-
-static void list_add(xyl_operation_t *operation)
-{
-    xylem_context_t *context = operation->request.context;
-
-    operation->newer = NULL;
-    operation->older = context->operations;
-    if (operation->older != NULL)
-        operation->older->newer = operation;
-    context->operations = operation;
-}
-
-static void list_remove(xyl_operation_t *operation)
-{
-    if (operation->newer != NULL)
-        operation->newer->older = operation->older;
-    else
-        operation->request.context->operations = operation->older;
-    if (operation->older != NULL)
-        operation->older->newer = operation->newer;
-}
-
 /* ---- start ---- */
 
 /* The starting thread: the order of calls gives the sequence, on every rank
@@ -287,7 +265,8 @@ static void enlist(xyl_operation_t *operation)
     operation->looks_without_event = 0;
     operation->finish_waits_for_parts = 0;
     operation->stages_left = operation->stages;
-    list_add(operation);
+    LIST_INSERT_HEAD(&operation->request.context->operations, operation,
+                     others);
 }
 
 void xyl_operation_began(xyl_operation_t *operation)
@@ -336,15 +315,14 @@ static void finish_soon(xyl_operation_t *operation)
 
 static void complete(xyl_operation_t *operation)
 {
-    list_remove(operation);
+    LIST_REMOVE(operation, others);
     xyl_request_complete(&operation->request, operation->failure);
 }
 
 static void finish(xyl_event_t *event)
 {
     xyl_operation_t *operation =
-        (xyl_operation_t *)(void *)((char *)event -
-                                    offsetof(xyl_operation_t, finish_event));
+        XYL_HOLDER(xyl_operation_t, finish_event, event);
 
     /* From here on xylem_segment_ready submits no task. One that is under way
      * completes the operation in parts_run instead. Partner: the exchanges
@@ -490,9 +468,7 @@ static int parts_put(xyl_operation_t *operation, uint32_t segment)
 
 static void parts_run(xyl_task_t *task)
 {
-    xyl_operation_t *operation =
-        (xyl_operation_t *)(void *)((char *)task -
-                                    offsetof(xyl_operation_t, parts_task));
+    xyl_operation_t *operation = XYL_HOLDER(xyl_operation_t, parts_task, task);
     uint32_t segment;
 
     if (operation->finish_waits_for_parts) {

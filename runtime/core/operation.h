@@ -71,9 +71,8 @@ typedef struct xyl_operation {
     uint32_t arrived_count;
     void *scratch, *spare; /* of its arena, for those who compose; NULL: none */
     /* Freed with the operation, when the net can no longer write to it. */
-    void *owned_buffer; /* from malloc */
-    /* The context's list of active operations. */
-    struct xyl_operation *older, *newer;
+    void *owned_buffer;               /* from malloc */
+    LIST_ENTRY(xyl_operation) others; /* active ones of the context */
 } xyl_operation_t;
 
 /* Where segment `segment` lies in the message. */

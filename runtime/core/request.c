@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "runtime/base/holder.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
@@ -126,8 +127,7 @@ static void count_add(xylem_request_t *request)
 static void zombie_add(xylem_request_t *request)
 {
     request->is_zombie = 1;
-    request->zombie_next = request->context->zombies;
-    request->context->zombies = request;
+    LIST_INSERT_HEAD(&request->context->zombies, request, zombies);
 }
 
 /* The user has been told: it holds up its context no longer, which frees it if
@@ -138,30 +138,19 @@ static void zombie_uncount(xylem_request_t *request)
         count_remove(request);
 }
 
-static void zombie_remove(xylem_request_t *request)
-{
-    xylem_request_t **link = &request->context->zombies;
-
-    while (*link != request)
-        link = &(*link)->zombie_next;
-    *link = request->zombie_next;
-    request->is_zombie = 0;
-}
-
 void xyl_request_reap(xylem_request_t *request)
 {
     if (request->posted != 0 || !request->is_freed)
         return;
-    zombie_remove(request);
+    LIST_REMOVE(request, zombies);
+    request->is_zombie = 0;
     xyl_request_discard(request);
 }
 
 /* What a thread has freed that the progressing thread may still look at. */
 static void freed_run(xyl_task_t *task)
 {
-    xylem_request_t *request =
-        (xylem_request_t *)(void *)((char *)task -
-                                    offsetof(xylem_request_t, start_task));
+    xylem_request_t *request = XYL_HOLDER(xylem_request_t, start_task, task);
 
     request->start_task.run = start_run;
     request->is_freed = 1;
@@ -181,9 +170,7 @@ static void free_later(xylem_request_t *request)
 
 static void start_run(xyl_task_t *task)
 {
-    xylem_request_t *request =
-        (xylem_request_t *)(void *)((char *)task -
-                                    offsetof(xylem_request_t, start_task));
+    xylem_request_t *request = XYL_HOLDER(xylem_request_t, start_task, task);
 
     request->ops->start(request);
 }
@@ -291,8 +278,7 @@ static void callback_returned(xylem_request_t *request)
 static void callbacks_due(xyl_event_t *event)
 {
     xylem_request_t *request =
-        (xylem_request_t *)(void *)((char *)event -
-                                    offsetof(xylem_request_t, callback_event));
+        XYL_HOLDER(xylem_request_t, callback_event, event);
 
     request->is_queued = 0;
     if (request->ops->deliver != NULL)

@@ -19,6 +19,7 @@
 
 #include <assert.h>
 #include <stdatomic.h>
+#include <sys/queue.h>
 
 #include "progress/engine/queue.h"
 #include "progress/event.h"
@@ -67,8 +68,8 @@ struct xylem_request {
     void *arg;
     xyl_task_t start_task;
     xyl_event_t callback_event;
-    xylem_request_t *zombie_next; /* in the context's list */
-    xyl_arena_t arena;            /* holds the request itself */
+    LIST_ENTRY(xylem_request) zombies; /* of the context */
+    xyl_arena_t arena;                 /* holds the request itself */
 };
 
 /* Of `bytes` bytes, cleared, with `arena` set up. NULL: no memory. */

@@ -7,33 +7,6 @@
 
 /* ---- life ---- */
 
-static void list_add(xylem_team_t *team)
-{
-    xylem_context_t *context = team->context;
-
-    pthread_mutex_lock(&context->lock);
-    team->newer = NULL;
-    team->older = context->teams;
-    if (team->older != NULL)
-        team->older->newer = team;
-    context->teams = team;
-    pthread_mutex_unlock(&context->lock);
-}
-
-static void list_remove(xylem_team_t *team)
-{
-    xylem_context_t *context = team->context;
-
-    pthread_mutex_lock(&context->lock);
-    if (team->newer != NULL)
-        team->newer->older = team->older;
-    else
-        context->teams = team->older;
-    if (team->older != NULL)
-        team->older->newer = team->newer;
-    pthread_mutex_unlock(&context->lock);
-}
-
 static int lives_on_one_node(const xylem_team_t *team)
 {
     const xyl_peer_t *peers = team->context->peers;
@@ -75,17 +48,21 @@ xylem_status_t xyl_team_create(xylem_context_t *context, uint32_t rank,
     pthread_mutex_init(&team->lock, NULL);
     team->is_one_node = lives_on_one_node(team);
     team->key = (uint64_t)(xyl_team_world_rank(team, 0) + 1) << 32;
-    list_add(team);
+    pthread_mutex_lock(&context->lock);
+    LIST_INSERT_HEAD(&context->teams, team, others);
+    pthread_mutex_unlock(&context->lock);
     *team_out = team;
     return XYLEM_OK;
 }
 
-static void release(xylem_team_t *team)
+static void team_release(xylem_team_t *team)
 {
     xylem_context_t *context = team->context;
 
     xyl_modules_team_ends(team);
-    list_remove(team);
+    pthread_mutex_lock(&context->lock);
+    LIST_REMOVE(team, others);
+    pthread_mutex_unlock(&context->lock);
     /* Every operation of the team has completed here, so all messages for the
      * slot have been matched and it may name another team. After a failure
      * that is not known, and the slot is not used again. */
@@ -110,7 +87,7 @@ void xyl_team_unreference(xylem_team_t *team)
     /* Partner: the same, by whoever is last. */
     if (atomic_fetch_sub_explicit(&team->references, 1, memory_order_acq_rel) ==
         1)
-        release(team);
+        team_release(team);
 }
 
 /* ---- failures ---- */

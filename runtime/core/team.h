@@ -36,11 +36,11 @@ struct xylem_team {
     uint16_t *peer_slots;  /* [size]; NULL: all are `slot` */
     uint64_t key;          /* names its shared memory; unique on a node */
     _Atomic uint32_t sequence;
-    _Atomic uint32_t references;     /* the user's, and one per request */
-    _Atomic uint32_t persistent;     /* requests that may be started again */
-    void *attached[XYL_MODULES_MAX]; /* see module.h */
-    xylem_team_t *older, *newer;     /* in the context's list, by its lock */
-    pthread_mutex_t lock;            /* what modules say */
+    _Atomic uint32_t references;   /* the user's, and one per request */
+    _Atomic uint32_t persistent;   /* requests that may be started again */
+    LIST_ENTRY(xylem_team) others; /* of the context, by its lock */
+    pthread_mutex_t lock;          /* what modules say */
+    void *attached[];              /* [modules->count], see module.h */
 };
 
 static inline uint32_t xyl_team_world_rank(const xylem_team_t *team,

@@ -7,85 +7,81 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/base/config_types.h"
 #include "runtime/base/log.h"
 #include "tests/support/check.h"
 
-typedef xylem_status_t (*parse_fn)(const char *text, uint64_t *value_out);
-typedef void (*print_fn)(uint64_t value, char *text);
+enum { VALUE_BYTES = 64 };
 
 typedef struct reading {
-    parse_fn parse;
-    print_fn print;
+    const xyl_config_type_t *type;
     const char *text;
     uint64_t value;
     const char *printed; /* NULL: cannot be read */
 } reading_t;
 
-#define TYPE(name) xyl_config_parse_##name, xyl_config_print_##name
-
 static const reading_t readings[] = {
-    {TYPE(LEVEL), "none", XYL_LOG_NONE, "none"},
-    {TYPE(LEVEL), "DEBUG", XYL_LOG_DEBUG, "debug"},
-    {TYPE(LEVEL), "loud", 0, NULL},
-    {TYPE(LEVEL), "", 0, NULL},
-    {TYPE(VERBOSE), "select", 1, "select"},
-    {TYPE(VERBOSE), "on", 0, NULL},
-    {TYPE(BOOTSTRAP), "pmix", XYL_BOOTSTRAP_PMIX, "pmix"},
-    {TYPE(BOOTSTRAP), "mpi", 0, NULL},
-    {TYPE(PROGRESS), "thread", XYL_PROGRESS_THREAD, "thread"},
-    {TYPE(PROGRESS), "threads", 0, NULL},
-    {TYPE(COUNT), "0", 0, "0"},
-    {TYPE(COUNT), "4294967295", UINT32_MAX, "4294967295"},
-    {TYPE(COUNT), "4294967296", 0, NULL},
-    {TYPE(COUNT), "-1", 0, NULL},
-    {TYPE(COUNT), "+1", 0, NULL},
-    {TYPE(COUNT), " 1", 0, NULL},
-    {TYPE(COUNT), "1 ", 0, NULL},
-    {TYPE(COUNT), "0x10", 0, NULL},
-    {TYPE(COUNT), "99999999999999999999", 0, NULL},
-    {TYPE(CORE), "any", XYL_CONFIG_NO_CORE, "any"},
-    {TYPE(CORE), "7", 7, "7"},
-    {TYPE(CORE), "some", 0, NULL},
-    {TYPE(GROUPS), "auto", XYL_CONFIG_GROUPS_AUTO, "auto"},
-    {TYPE(GROUPS), "OFF", 0, "off"},
-    {TYPE(GROUPS), "0", 0, "off"},
-    {TYPE(GROUPS), "8", 8, "8"},
-    {TYPE(GROUPS), "l3", 0, NULL},
-    {TYPE(GROUPS), "-1", 0, NULL},
-    {TYPE(GROUPS), "", 0, NULL},
-    {TYPE(BYTES), "0", 0, "0"},
-    {TYPE(BYTES), "1000", 1000, "1000"},
-    {TYPE(BYTES), "1024", 1024, "1K"},
-    {TYPE(BYTES), "128K", 128 << 10, "128K"},
-    {TYPE(BYTES), "3m", 3 << 20, "3M"},
-    {TYPE(BYTES), "2G", UINT64_C(2) << 30, "2G"},
-    {TYPE(BYTES), "1T", UINT64_C(1) << 40, "1T"},
-    {TYPE(BYTES), "9000000T", 0, NULL},
-    {TYPE(BYTES), "4KB", 0, NULL},
-    {TYPE(BYTES), "4X", 0, NULL},
-    {TYPE(BYTES), "K", 0, NULL},
-    {TYPE(BYTES), "1.5M", 0, NULL},
-    {TYPE(TEXT), "Auto", 0, "auto"},
-    {TYPE(TEXT), "", 0, NULL},
-    {TYPE(ORDER), "fixed", XYL_ORDER_FIXED, "fixed"},
-    {TYPE(ORDER), "Arrival", XYL_ORDER_ARRIVAL, "arrival"},
-    {TYPE(ORDER), "on", 0, NULL},
+    {&xyl_config_LEVEL, "none", XYL_LOG_NONE, "none"},
+    {&xyl_config_LEVEL, "DEBUG", XYL_LOG_DEBUG, "debug"},
+    {&xyl_config_LEVEL, "loud", 0, NULL},
+    {&xyl_config_LEVEL, "", 0, NULL},
+    {&xyl_config_VERBOSE, "select", 1, "select"},
+    {&xyl_config_VERBOSE, "on", 0, NULL},
+    {&xyl_config_BOOTSTRAP, "pmix", XYL_BOOTSTRAP_PMIX, "pmix"},
+    {&xyl_config_BOOTSTRAP, "mpi", 0, NULL},
+    {&xyl_config_PROGRESS, "thread", XYL_PROGRESS_THREAD, "thread"},
+    {&xyl_config_PROGRESS, "threads", 0, NULL},
+    {&xyl_config_COUNT, "0", 0, "0"},
+    {&xyl_config_COUNT, "4294967295", UINT32_MAX, "4294967295"},
+    {&xyl_config_COUNT, "4294967296", 0, NULL},
+    {&xyl_config_COUNT, "-1", 0, NULL},
+    {&xyl_config_COUNT, "+1", 0, NULL},
+    {&xyl_config_COUNT, " 1", 0, NULL},
+    {&xyl_config_COUNT, "1 ", 0, NULL},
+    {&xyl_config_COUNT, "0x10", 0, NULL},
+    {&xyl_config_COUNT, "99999999999999999999", 0, NULL},
+    {&xyl_config_CORE, "any", XYL_CONFIG_NO_CORE, "any"},
+    {&xyl_config_CORE, "7", 7, "7"},
+    {&xyl_config_CORE, "some", 0, NULL},
+    {&xyl_config_GROUPS, "auto", XYL_CONFIG_GROUPS_AUTO, "auto"},
+    {&xyl_config_GROUPS, "OFF", 0, "off"},
+    {&xyl_config_GROUPS, "0", 0, "off"},
+    {&xyl_config_GROUPS, "8", 8, "8"},
+    {&xyl_config_GROUPS, "l3", 0, NULL},
+    {&xyl_config_GROUPS, "-1", 0, NULL},
+    {&xyl_config_GROUPS, "", 0, NULL},
+    {&xyl_config_BYTES, "0", 0, "0"},
+    {&xyl_config_BYTES, "1000", 1000, "1000"},
+    {&xyl_config_BYTES, "1024", 1024, "1K"},
+    {&xyl_config_BYTES, "128K", 128 << 10, "128K"},
+    {&xyl_config_BYTES, "3m", 3 << 20, "3M"},
+    {&xyl_config_BYTES, "2G", UINT64_C(2) << 30, "2G"},
+    {&xyl_config_BYTES, "1T", UINT64_C(1) << 40, "1T"},
+    {&xyl_config_BYTES, "9000000T", 0, NULL},
+    {&xyl_config_BYTES, "4KB", 0, NULL},
+    {&xyl_config_BYTES, "4X", 0, NULL},
+    {&xyl_config_BYTES, "K", 0, NULL},
+    {&xyl_config_BYTES, "1.5M", 0, NULL},
+    {&xyl_config_TEXT, "Auto", 0, "auto"},
+    {&xyl_config_TEXT, "", 0, NULL},
+    {&xyl_config_ORDER, "fixed", XYL_ORDER_FIXED, "fixed"},
+    {&xyl_config_ORDER, "Arrival", XYL_ORDER_ARRIVAL, "arrival"},
+    {&xyl_config_ORDER, "on", 0, NULL},
 };
 
 static void test_types(void)
 {
-    char text[XYL_CONFIG_TEXT_BYTES], what[128];
+    char text[VALUE_BYTES], what[128];
     size_t i;
 
     for (i = 0; i < sizeof readings / sizeof readings[0]; i++) {
         const reading_t *reading = &readings[i];
         uint64_t value = 4711;
-        xylem_status_t status = reading->parse(reading->text, &value);
+        xylem_status_t status =
+            xyl_config_parse(reading->type, reading->text, &value);
         int is_right = status == XYLEM_ERR_CONFIG && value == 4711;
         text[0] = '\0';
         if (reading->printed != NULL && status == XYLEM_OK) {
-            reading->print(value, text);
+            xyl_config_print(reading->type, value, text, sizeof text);
             is_right =
                 value == reading->value && strcmp(text, reading->printed) == 0;
         }
@@ -100,15 +96,15 @@ static void test_types(void)
 /* What a default is printed as is read as the same value again. */
 static void test_rows(void)
 {
-    char text[XYL_CONFIG_TEXT_BYTES];
+    char text[VALUE_BYTES];
     uint64_t value, again;
     size_t i, j;
 
     for (i = 0; i < xyl_config_row_count(); i++) {
         const xyl_config_row_t *row = xyl_config_row(i);
-        CHECK_EQ(row->parse(row->preset, &value), XYLEM_OK);
-        row->print(value, text);
-        CHECK_EQ(row->parse(text, &again), XYLEM_OK);
+        CHECK_EQ(xyl_config_parse(row->type, row->preset, &value), XYLEM_OK);
+        xyl_config_print(row->type, value, text, sizeof text);
+        CHECK_EQ(xyl_config_parse(row->type, text, &again), XYLEM_OK);
         CHECK(again == value);
         CHECK(strlen(row->help) > 0);
         for (j = 0; j < i; j++)

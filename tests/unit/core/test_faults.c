@@ -153,7 +153,7 @@ static void test_receives_are_given_back(void)
         CHECK_EQ(xylem_request_test(requests[i]), XYLEM_ERR_PROC_FAILED);
         CHECK_EQ(requests[i]->posted, 0);
         CHECK_EQ(xylem_request_free(requests[i]), XYLEM_OK);
-        CHECK(fabric_context(fabric, i)->zombies == NULL);
+        CHECK(LIST_EMPTY(&fabric_context(fabric, i)->zombies));
     }
     words[0][0] = 1;
     CHECK_EQ(xylem_ibcast(fabric_world(fabric, 0), words[0], WORDS,
