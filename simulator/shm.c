@@ -195,5 +195,6 @@ static const xyl_shm_ops_t shm_heap_ops = {
 xyl_shm_t *sim_shm_create(sim_rank_t *rank, int has_heap)
 {
     rank->shm.ops = has_heap ? &shm_heap_ops : &shm_ops;
+    rank->shm.keys_max = UINT32_MAX;
     return &rank->shm;
 }

@@ -1,11 +1,12 @@
 /* New teams out of old ones. All kinds are one: every rank of the parent puts
- * {color, key, slot} into its row of a table, the table is gathered by an
+ * {color, key, slot, ...} into its row of a table, the table is gathered by an
  * allreduce over zeros, and each rank picks out the rows of its color. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collectives/choose/compose.h"
+#include "collectives/node/node.h"
 #include "runtime/base/status.h"
 #include "runtime/core/team.h"
 
@@ -14,7 +15,8 @@ typedef struct row {
     uint32_t key;
     uint32_t slot; /* XYL_TEAM_SLOTS: the rank has none left */
     uint32_t parent_rank;
-    uint32_t serial; /* of the rank's teams: never used twice */
+    uint32_t serial;    /* of the rank's teams: never used twice */
+    uint32_t has_place; /* in the memory of its node */
 } row_t;
 
 typedef struct team_request {
@@ -22,6 +24,7 @@ typedef struct team_request {
     row_t *table; /* [size of the parent]; belongs to the allreduce */
     uint32_t slot;
     uint32_t color;
+    int has_place;
     xylem_team_t **team_out;
 } team_request_t;
 
@@ -56,6 +59,7 @@ static xylem_status_t team_of_members(team_request_t *request, uint32_t count,
     uint32_t *world_ranks = NULL;
     uint16_t *slots = NULL;
     uint32_t i, rank = 0;
+    int all_have_places = 1;
     xylem_status_t status;
 
     assert(count > 0); /* the caller's own row is among them */
@@ -70,14 +74,18 @@ static xylem_status_t team_of_members(team_request_t *request, uint32_t count,
         const row_t *row = &request->table[i];
         world_ranks[i] = xyl_team_world_rank(parent, row->parent_rank);
         slots[i] = (uint16_t)row->slot;
+        all_have_places &= row->has_place != 0;
         if (row->parent_rank == parent->rank)
             rank = i;
     }
     status = xyl_team_create(parent->context, rank, count, request->slot,
                              world_ranks, slots, team_out);
-    if (status == XYLEM_OK) /* the first member's serial: used once */
-        (*team_out)->key |= request->table[0].serial;
-    return status;
+    if (status != XYLEM_OK)
+        return status;
+    /* The first member's serial: used once. */
+    (*team_out)->key |= request->table[0].serial;
+    xyl_node_team_places(*team_out, request->has_place, all_have_places);
+    return XYLEM_OK;
 }
 
 static xylem_status_t table_read(team_request_t *request,
@@ -108,6 +116,8 @@ static void table_done(void *arg, xylem_status_t status)
         status = table_read(request, &team);
     if (team == NULL && request->slot != XYL_TEAM_SLOTS)
         xyl_context_slot_release(request->request.context, request->slot);
+    if (team == NULL && request->has_place)
+        xyl_node_place_return(request->request.context);
     if (status == XYLEM_OK)
         *request->team_out = team;
     xyl_request_complete(&request->request, status);
@@ -129,9 +139,15 @@ static void fill_row(team_request_t *request, uint32_t key)
     request->slot = 0;
     if (request->color != XYLEM_COLOR_NONE)
         request->slot = xyl_context_slot_acquire(parent->context);
-    *row = (row_t){request->color, key, request->slot, parent->rank,
+    request->has_place = request->color != XYLEM_COLOR_NONE &&
+                         xyl_node_place_draw(parent->context);
+    *row = (row_t){request->color,
+                   key,
+                   request->slot,
+                   parent->rank,
                    1 + atomic_fetch_add_explicit(&parent->context->teams_made,
-                                                 1, memory_order_relaxed)};
+                                                 1, memory_order_relaxed),
+                   (uint32_t)request->has_place};
     if (request->color == XYLEM_COLOR_NONE)
         request->slot = XYL_TEAM_SLOTS; /* nothing to give back */
 }
@@ -177,9 +193,19 @@ static xylem_status_t split_start(xylem_team_t *parent, uint32_t color,
 
 /* ---- tickets ---- */
 
-/* The words of a ticket. */
+/* The words of a ticket, and what the last also says. */
 enum { MAGIC, SERIAL, RANK, SLOT };
-enum { TICKET_MAGIC = 0x78546b74 };
+enum { TICKET_MAGIC = 0x78546b74, HAS_PLACE = XYL_TEAM_SLOTS };
+
+static uint32_t ticket_slot(const xylem_ticket_t *ticket)
+{
+    return ticket->word[SLOT] & ~(uint32_t)HAS_PLACE;
+}
+
+static int ticket_has_place(const xylem_ticket_t *ticket)
+{
+    return (ticket->word[SLOT] & HAS_PLACE) != 0;
+}
 
 xylem_status_t xylem_ticket_draw(xylem_context_t *context,
                                  xylem_ticket_t *ticket_out)
@@ -199,6 +225,8 @@ xylem_status_t xylem_ticket_draw(xylem_context_t *context,
                         XYL_TEAM_SLOTS);
     serial = 1 + atomic_fetch_add_explicit(&context->teams_made, 1,
                                            memory_order_relaxed);
+    if (xyl_node_place_draw(context))
+        slot |= HAS_PLACE;
     *ticket_out = (xylem_ticket_t){{TICKET_MAGIC, serial, context->rank, slot}};
     return XYLEM_OK;
 }
@@ -208,7 +236,7 @@ static int is_ticket(const xylem_context_t *context,
 {
     return ticket->word[MAGIC] == TICKET_MAGIC &&
            ticket->word[RANK] < context->ranks &&
-           ticket->word[SLOT] < XYL_TEAM_SLOTS;
+           ticket_slot(ticket) < XYL_TEAM_SLOTS;
 }
 
 xylem_status_t xylem_ticket_return(xylem_context_t *context,
@@ -222,7 +250,9 @@ xylem_status_t xylem_ticket_return(xylem_context_t *context,
         ticket->word[RANK] != context->rank)
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
                         "xylem_ticket_return: this is no ticket of this rank");
-    xyl_context_slot_release(context, ticket->word[SLOT]);
+    xyl_context_slot_release(context, ticket_slot(ticket));
+    if (ticket_has_place(ticket))
+        xyl_node_place_return(context);
     return XYLEM_OK;
 }
 
@@ -255,6 +285,7 @@ xylem_status_t xylem_team_create(xylem_context_t *context,
 {
     xylem_status_t status = xyl_context_check(context, "xylem_team_create");
     uint32_t *world_ranks, i;
+    int all_have_places = 1;
     uint16_t *slots;
     xylem_team_t *team;
 
@@ -272,13 +303,16 @@ xylem_status_t xylem_team_create(xylem_context_t *context,
     }
     for (i = 0; i < count; i++) {
         world_ranks[i] = tickets[i].word[RANK];
-        slots[i] = (uint16_t)tickets[i].word[SLOT];
+        slots[i] = (uint16_t)ticket_slot(&tickets[i]);
+        all_have_places &= ticket_has_place(&tickets[i]);
     }
     status = xyl_team_create(context, rank, count, slots[rank], world_ranks,
                              slots, &team);
     if (status != XYLEM_OK)
         return status;
     team->key |= tickets[0].word[SERIAL];
+    xyl_node_team_places(team, ticket_has_place(&tickets[rank]),
+                         all_have_places);
     *team_out = team;
     return XYLEM_OK;
 }

@@ -38,8 +38,7 @@ static uint32_t facts_of(const xylem_team_t *team, const xyl_levels_t *levels,
 {
     uint32_t facts = 0;
 
-    if (levels->nodes > 1 && levels->largest > 1 &&
-        team->context->all_nodes_share)
+    if (levels->nodes > 1 && levels->largest > 1 && xyl_team_shares(team))
         facts |= XYL_FACT_SHARED;
     if (xyl_levels_switches(levels) != NULL)
         facts |= XYL_FACT_SWITCHES;

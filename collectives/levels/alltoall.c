@@ -34,7 +34,7 @@ int xyl_han_alltoall_fits(const xylem_team_t *team, const xyl_levels_t *levels,
     uint64_t blocks = largest * largest * (levels->nodes + largest);
     uint64_t window = xyl_node_window_bytes(team);
 
-    return team->context->all_nodes_share && largest <= XYL_BOARD_SEATS_MAX &&
+    return xyl_team_shares(team) && largest <= XYL_BOARD_SEATS_MAX &&
            block_bytes <= window / blocks &&
            largest * XYL_BOARD_LINE_BYTES <= window - block_bytes * blocks;
 }

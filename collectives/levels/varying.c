@@ -11,7 +11,7 @@ int xyl_han_varying_fits(const xyl_han_t *han)
     const xylem_team_t *team = han->operation->request.team;
     uint32_t largest = han->levels->largest;
 
-    return team->context->all_nodes_share &&
+    return xyl_team_shares(team) &&
            (largest == 1 || xyl_node_would_have_room(team, largest, 1));
 }
 

@@ -12,13 +12,12 @@
 enum { WINDOWS_MIN = 4 /* pieces that the ring has room for at least */ };
 
 /* Programs for `seats` seats, in windows of the context's board. */
-static int has_room(const xylem_context_t *context, uint64_t seats,
-                    uint64_t unit)
+static int has_room(const xylem_team_t *team, uint64_t seats, uint64_t unit)
 {
     const uint64_t line = XYL_BOARD_LINE_BYTES;
-    uint64_t room = context->config.noise_budget / WINDOWS_MIN;
+    uint64_t room = xyl_node_window_bytes(team);
 
-    if (seats < 2 || seats > XYL_BOARD_SEATS_MAX)
+    if (!team->may_share || seats < 2 || seats > XYL_BOARD_SEATS_MAX)
         return 0;
     /* The smallest window of all: each has a unit for each, and one more. */
     return unit <= room &&
@@ -28,7 +27,30 @@ static int has_room(const xylem_context_t *context, uint64_t seats,
 int xyl_node_is_possible(const xylem_team_t *team, const xyl_problem_t *problem)
 {
     return team->is_one_node && team->context->shm != NULL &&
-           has_room(team->context, team->size, problem->element_bytes);
+           has_room(team, team->size, problem->element_bytes);
+}
+
+/* ---- places ---- */
+
+int xyl_node_place_draw(xylem_context_t *context)
+{
+    xyl_node_context_t *node = xyl_node_of_context(context);
+
+    if (context->shm == NULL) /* that of other ranks decides */
+        return 1;
+    /* The world team has one. */
+    if (atomic_fetch_add_explicit(&node->places, 1, memory_order_relaxed) + 1 <
+        context->shm->keys_max)
+        return 1;
+    xyl_node_place_return(context);
+    return 0;
+}
+
+void xyl_node_place_return(xylem_context_t *context)
+{
+    if (context->shm != NULL)
+        atomic_fetch_sub_explicit(&xyl_node_of_context(context)->places, 1,
+                                  memory_order_relaxed);
 }
 
 /* ---- the board ---- */
@@ -37,11 +59,20 @@ int xyl_node_is_possible(const xylem_team_t *team, const xyl_problem_t *problem)
 typedef struct team_node {
     xyl_board_t *board;
     uint32_t *group_of; /* of its seats; see groups.h */
+    int has_place;
 } team_node_t;
 
 static team_node_t *node_of_team(const xylem_team_t *team)
 {
     return team->attached[XYL_MODULE_NODE];
+}
+
+void xyl_node_team_places(xylem_team_t *team, int has_place, int all_have)
+{
+    team->may_share = all_have;
+    node_of_team(team)->has_place = has_place && all_have;
+    if (has_place && !all_have)
+        xyl_node_place_return(team->context);
 }
 
 static xylem_status_t board_create(xylem_team_t *team, const xyl_group_t *seats,
@@ -139,6 +170,7 @@ static void boards_destroy(xylem_context_t *context, int all)
         }
         *link = board->next_left;
         xyl_board_destroy(board);
+        xyl_node_place_return(context);
     }
     pthread_mutex_unlock(&context->lock);
 }
@@ -150,6 +182,8 @@ static void team_ends(xylem_team_t *team)
     xyl_board_t *board = node_of_team(team)->board;
 
     free(node_of_team(team)->group_of);
+    if (board == NULL && node_of_team(team)->has_place)
+        xyl_node_place_return(context);
     if (board == NULL)
         return;
     pthread_mutex_lock(&context->lock);
@@ -310,7 +344,7 @@ xylem_status_t xyl_node_part_add(xyl_operation_t *operation,
 
     *stage_out = NULL;
     if (team->context->shm == NULL ||
-        !has_room(team->context, part->group.size,
+        !has_room(team, part->group.size,
                   xyl_collective_of(operation)->element_bytes))
         return XYLEM_OK;
     xyl_node_program_init(&program);
@@ -329,12 +363,12 @@ xylem_status_t xyl_node_part_add(xyl_operation_t *operation,
 int xyl_node_would_have_room(const xylem_team_t *team, uint32_t seats,
                              uint64_t unit)
 {
-    return has_room(team->context, seats, unit);
+    return has_room(team, seats, unit);
 }
 
 int xyl_node_has_room(const xylem_team_t *team, uint32_t seats, uint64_t unit)
 {
-    return team->context->shm != NULL && has_room(team->context, seats, unit);
+    return team->context->shm != NULL && has_room(team, seats, unit);
 }
 
 uint64_t xyl_node_window_bytes(const xylem_team_t *team)

@@ -8,6 +8,16 @@
 #include "collectives/node/program.h"
 #include "collectives/stages/choice.h"
 
+/* Places of teams in the memory of this rank's node, of which there are so many
+ * that whoever has one gets a board, whatever other ranks do. Each rank of a
+ * new team draws one, and tells the others whether it has; if any has none all
+ * go over the net. Any thread.
+ * draw: 1, or 0: there is none. */
+int xyl_node_place_draw(xylem_context_t *context);
+void xyl_node_place_return(xylem_context_t *context);
+/* The team takes what this rank has drawn; once, before it is used. */
+void xyl_node_team_places(xylem_team_t *team, int has_place, int all_have);
+
 /* 1 when programs for such a problem fit into the team's board. Looks at what
  * is equal on all ranks only. */
 int xyl_node_is_possible(const xylem_team_t *team,
@@ -61,10 +71,11 @@ xyl_node_level_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
 
 /* The state of a context: the progressing thread's, but for what was left. */
 typedef struct xyl_node_context {
-    struct xyl_board *busy; /* see stage.c */
-    uint64_t moved;         /* by these in the present turn, see there */
-    unsigned hasty_stages;  /* on these, for which the net matters most */
-    struct xyl_board *left; /* see node.c; by the context's lock */
+    struct xyl_board *busy;  /* see stage.c */
+    uint64_t moved;          /* by these in the present turn, see there */
+    unsigned hasty_stages;   /* on these, for which the net matters most */
+    struct xyl_board *left;  /* see node.c; by the context's lock */
+    _Atomic uint32_t places; /* drawn */
 } xyl_node_context_t;
 
 static inline xyl_node_context_t *

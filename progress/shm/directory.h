@@ -9,18 +9,14 @@
 #include <stdint.h>
 
 enum {
-    XYL_SHM_NODE_ENTRIES = 4096, /* a power of two */
-    XYL_SHM_NODE_LINE = 128      /* a pair of cache lines */
+    XYL_SHM_NODE_ENTRIES = 1 << 18, /* a power of two */
+    XYL_SHM_NODE_LINE = 128         /* a pair of cache lines */
 };
 
 typedef struct xyl_shm_node_entry {
     _Atomic uint64_t word; /* state, users and generation */
     _Atomic uint64_t key;  /* written by whoever has reserved the entry */
-    char pad[XYL_SHM_NODE_LINE - 2 * sizeof(uint64_t)];
 } xyl_shm_node_entry_t;
-
-_Static_assert(sizeof(xyl_shm_node_entry_t) == XYL_SHM_NODE_LINE,
-               "entries have lines of their own");
 
 /* Counts one more user of `key`. Returns its entry; XYL_SHM_NODE_ENTRIES: all
  * are taken. */

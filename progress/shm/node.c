@@ -17,11 +17,12 @@
 
 enum {
     MAGIC = 0x786e6f64,
-    VERSION = 1,
-    UNIT = 2 << 20, /* ranges begin at multiples: a large page of most */
+    VERSION = 2,
+    UNIT = 2 << 20,        /* ranges begin at multiples: a large page of most */
+    REGIONS_MAX = 1 << 14, /* a process may have some four times as many */
     PATH_BYTES = 64
 };
-#define REGION_BYTES_MAX (UINT64_C(1) << 50)
+#define REGION_BYTES_MAX (UINT64_C(1) << 44)
 
 static uint64_t round_up(uint64_t bytes, uint64_t unit)
 {
@@ -317,6 +318,10 @@ xyl_shm_trouble_t xyl_shm_node_join(xyl_shm_node_t *node,
     assert(members[node->own].rank == own_rank);
     node->count = count;
     node->shm.ops = &sleeping_ops;
+    /* So that there is an entry for each, and a mapping. */
+    node->shm.keys_max = XYL_SHM_NODE_ENTRIES / count;
+    if (node->shm.keys_max > REGIONS_MAX)
+        node->shm.keys_max = REGIONS_MAX;
     return XYL_SHM_FINE;
 }
 

@@ -57,6 +57,9 @@ typedef struct xyl_shm_ops {
 
 struct xyl_shm {
     const xyl_shm_ops_t *ops;
+    /* One that has no more than so many attached at once finds room for each,
+     * whatever the others do. */
+    uint32_t keys_max;
 };
 
 static inline uint64_t xyl_shm_get(xyl_shm_t *shm, const _Atomic uint64_t *flag)

@@ -47,6 +47,7 @@ xylem_status_t xyl_team_create(xylem_context_t *context, uint32_t rank,
     atomic_init(&team->persistent, 0);
     pthread_mutex_init(&team->lock, NULL);
     team->is_one_node = lives_on_one_node(team);
+    team->may_share = 1;
     team->key = (uint64_t)(xyl_team_world_rank(team, 0) + 1) << 32;
     pthread_mutex_lock(&context->lock);
     LIST_INSERT_HEAD(&context->teams, team, others);

@@ -31,6 +31,7 @@ struct xylem_team {
     uint32_t size;
     uint32_t slot;
     int is_one_node; /* all ranks live on one */
+    int may_share;   /* memory of nodes: all ranks have agreed */
     xylem_context_t *context;
     uint32_t *world_ranks; /* [size]; NULL: rank i is rank i of the job */
     uint16_t *peer_slots;  /* [size]; NULL: all are `slot` */
@@ -42,6 +43,12 @@ struct xylem_team {
     pthread_mutex_t lock;          /* what modules say */
     void *attached[];              /* [modules->count], see module.h */
 };
+
+/* Every node on which it has several ranks shares memory; all ranks know. */
+static inline int xyl_team_shares(const xylem_team_t *team)
+{
+    return team->may_share && team->context->all_nodes_share;
+}
 
 static inline uint32_t xyl_team_world_rank(const xylem_team_t *team,
                                            uint32_t rank)

@@ -44,7 +44,7 @@ static void table_init(table_t *table, uint32_t seats, size_t ring_bytes)
     for (seat = 0; seat < seats; seat++)
         ranks[seat] = rank_of(table, seat);
     for (seat = 0; seat < seats; seat++) {
-        table->shm[seat] = (plain_shm_t){{&plain_ops}, &table->node};
+        table->shm[seat] = (plain_shm_t){{&plain_ops, 0}, &table->node};
         CHECK_EQ(xyl_board_create(&table->shm[seat].shm, 5, ranks, seats, seat,
                                   ring_bytes, &table->board[seat]),
                  XYLEM_OK);
@@ -518,7 +518,7 @@ static void test_no_memory(void)
 {
     static const uint32_t ranks[] = {0, 1};
     plain_node_t node = {.is_empty = 1};
-    plain_shm_t shm = {{&plain_ops}, &node};
+    plain_shm_t shm = {{&plain_ops, 0}, &node};
     xyl_board_t *board = NULL;
 
     xyl_log_level_set(XYL_LOG_NONE);

@@ -67,7 +67,7 @@ static void test_as_used(void)
 {
     const uint32_t ranks[SEATS] = {0, 1, 2, 3};
     xyl_shm_ops_t ops = plain_ops;
-    plain_shm_t shm = {{&ops}, &node};
+    plain_shm_t shm = {{&ops, 0}, &node};
     xyl_board_t *board;
 
     ops.prepare = note;

@@ -185,8 +185,10 @@ static void context_create(job_t *job, uint32_t rank, int has_one_mapping)
                                  .shm = own,
                                  .settings = settings};
 
-    job->mappings[rank] = (one_mapping_t){
-        {&one_mapping_ops}, own, xyl_shm_node_shm(job->nodes[0]), &job->lock};
+    job->mappings[rank] = (one_mapping_t){{&one_mapping_ops, own->keys_max},
+                                          own,
+                                          xyl_shm_node_shm(job->nodes[0]),
+                                          &job->lock};
     if (has_one_mapping)
         parts.shm = &job->mappings[rank].shm;
     must(xyl_context_create_of_parts(&parts, &job->contexts[rank]) == XYLEM_OK);

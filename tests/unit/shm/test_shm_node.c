@@ -88,21 +88,21 @@ static void test_sizes(void)
     destroy_all(nodes, 2);
 }
 
-static void test_full(void)
+/* Each member attaches as many keys as it may, no two the same. */
+static void test_keys_max(void)
 {
-    xyl_shm_node_t *nodes[2];
-    uint64_t key;
+    xyl_shm_node_t *nodes[NODES];
+    uint32_t member, i;
 
-    join_all(nodes, 2);
-    for (key = 1; key <= XYL_SHM_NODE_ENTRIES; key++)
-        must(attach(nodes[0], key * key, 64) != NULL);
-    CHECK(attach(nodes[0], 2, 64) == NULL);
-    CHECK(attach(nodes[1], 2, 64) == NULL);
-    CHECK(attach(nodes[1], 4, 64) != NULL);
-    detach(nodes[0], 9);
-    CHECK(attach(nodes[1], 2, 64) != NULL);
-    CHECK(attach(nodes[1], 3, 64) == NULL);
-    destroy_all(nodes, 2);
+    join_all(nodes, NODES);
+    for (member = 0; member < NODES; member++) {
+        uint32_t keys = xyl_shm_node_shm(nodes[member])->keys_max;
+        CHECK(keys >= 4096);
+        for (i = 0; i < keys / 4; i++)
+            must(attach(nodes[member], (uint64_t)i * NODES + member + 1, 64) !=
+                 NULL);
+    }
+    destroy_all(nodes, NODES);
 }
 
 /* The same with the memory that belongs to it. */
@@ -297,7 +297,7 @@ static const check_case_t cases[] = {
     {"one_region", test_one_region},
     {"cleared", test_cleared},
     {"sizes", test_sizes},
-    {"full", test_full},
+    {"keys_max", test_keys_max},
     {"attached_at_once", test_attached_at_once},
     {"swap", test_swap},
     {"flag_carries", test_flag_carries},
