@@ -1,5 +1,7 @@
 #include "bench/measure/coll_data.h"
 
+#include <stdlib.h>
+
 static const xyl_coll_traits_t *traits_of(const struct coll_part *part)
 {
     return xyl_coll_traits(part->coll);
@@ -18,6 +20,13 @@ static uint32_t input_blocks(const struct coll_part *part)
 static uint32_t result_blocks(const struct coll_part *part)
 {
     return traits_of(part)->recv_blocks ? part->ranks : 1;
+}
+
+uint32_t coll_blocks(const struct coll_part *part)
+{
+    uint32_t input = input_blocks(part), result = result_blocks(part);
+
+    return input > result ? input : result;
 }
 
 int coll_has_input(const struct coll_part *part)
@@ -112,4 +121,67 @@ size_t coll_result_wrong(const struct coll_part *part, uint64_t call,
         return 0;
     return traits_of(part)->reduces ? sums_wrong(part, call, result, extent)
                                     : blocks_wrong(part, call, result, extent);
+}
+
+/* ---- arrays ---- */
+
+struct coll_arrays {
+    uint64_t *counts, *displs; /* in elements */
+    xylem_type_t *types;
+};
+
+void coll_arrays_destroy(struct coll_arrays *arrays)
+{
+    if (arrays == NULL)
+        return;
+    free(arrays->counts);
+    free(arrays->displs);
+    free(arrays->types);
+    free(arrays);
+}
+
+struct coll_arrays *coll_arrays_create(xylem_coll_t coll, uint32_t ranks,
+                                       size_t bytes)
+{
+    struct coll_arrays *arrays = calloc(1, sizeof *arrays);
+    uint64_t each =
+        bytes / (xyl_coll_traits(coll)->reduces ? sizeof(float) : 1);
+    uint32_t i;
+
+    if (arrays == NULL)
+        return NULL;
+    arrays->counts = calloc(ranks, sizeof *arrays->counts);
+    arrays->displs = calloc(ranks, sizeof *arrays->displs);
+    arrays->types = calloc(ranks, sizeof *arrays->types);
+    if (arrays->counts == NULL || arrays->displs == NULL ||
+        arrays->types == NULL) {
+        coll_arrays_destroy(arrays);
+        return NULL;
+    }
+    for (i = 0; i < ranks; i++) {
+        arrays->counts[i] = each;
+        arrays->displs[i] = each * i;
+        arrays->types[i] = XYLEM_BYTE;
+    }
+    return arrays;
+}
+
+void coll_arrays_set(const struct coll_arrays *arrays, uint32_t rank,
+                     xylem_coll_args_t *args)
+{
+    const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
+
+    (void)rank; /* all have the same */
+    if (traits->send_varies) {
+        args->send_counts = arrays->counts;
+        args->send_displs = arrays->displs;
+    }
+    if (traits->recv_varies)
+        args->recv_counts = arrays->counts;
+    if (traits->recv_varies && traits->recv_blocks)
+        args->recv_displs = arrays->displs;
+    if (traits->has_own_types) {
+        args->send_types = arrays->types;
+        args->recv_types = arrays->types;
+    }
 }

@@ -20,6 +20,9 @@ int coll_has_result(const struct coll_part *part);
 size_t coll_input_bytes(const struct coll_part *part);
 size_t coll_result_bytes(const struct coll_part *part);
 
+/* The larger number of blocks in a buffer; 1 where there are none. */
+uint32_t coll_blocks(const struct coll_part *part);
+
 /* Gives the buffers of the call with this number their contents; NULL where
  * the rank has none. */
 void coll_input_write(const struct coll_part *part, uint64_t call, void *input,
@@ -27,5 +30,15 @@ void coll_input_write(const struct coll_part *part, uint64_t call, void *input,
 /* How many elements of the result are wrong. */
 size_t coll_result_wrong(const struct coll_part *part, uint64_t call,
                          const void *result, enum content_extent extent);
+
+/* The arrays of the arguments for all ranks, of equal blocks that lie one
+ * behind the other. NULL: no memory; destroying NULL is allowed. */
+struct coll_arrays;
+struct coll_arrays *coll_arrays_create(xylem_coll_t coll, uint32_t ranks,
+                                       size_t bytes);
+void coll_arrays_destroy(struct coll_arrays *arrays);
+/* Points the arguments of a rank at those that its collective has. */
+void coll_arrays_set(const struct coll_arrays *arrays, uint32_t rank,
+                     xylem_coll_args_t *args);
 
 #endif

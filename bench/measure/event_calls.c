@@ -3,30 +3,11 @@
 
 #include <stdlib.h>
 
-#include "bench/measure/coll.h"
+#include "bench/measure/coll_data.h"
 
 /* ---- the arguments ---- */
 
-static void arrays_set(const struct event_arrays *arrays,
-                       xylem_coll_args_t *args)
-{
-    const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
-
-    if (traits->send_varies) {
-        args->send_counts = arrays->counts;
-        args->send_displs = arrays->displs;
-    }
-    if (traits->recv_varies)
-        args->recv_counts = arrays->counts;
-    if (traits->recv_varies && traits->recv_blocks)
-        args->recv_displs = arrays->displs;
-    if (traits->has_own_types) {
-        args->send_types = arrays->types;
-        args->recv_types = arrays->types;
-    }
-}
-
-xylem_coll_args_t event_args(const struct event_arrays *arrays,
+xylem_coll_args_t event_args(const struct coll_arrays *arrays, uint32_t rank,
                              const struct bench_tuning *tuning,
                              const struct bench_call *call)
 {
@@ -45,38 +26,8 @@ xylem_coll_args_t event_args(const struct event_arrays *arrays,
                               .recv_window = tuning->recv_window,
                               .algorithm = tuning->algorithm};
 
-    arrays_set(arrays, &args);
+    coll_arrays_set(arrays, rank, &args);
     return args;
-}
-
-int event_arrays_create(struct event_arrays *arrays, uint32_t ranks,
-                        const struct bench_call *call)
-{
-    size_t element_bytes =
-        xyl_coll_traits(call->coll)->reduces ? sizeof(float) : 1;
-    uint64_t each = call->bytes / element_bytes;
-    uint32_t i;
-
-    arrays->counts = calloc(ranks, sizeof *arrays->counts);
-    arrays->displs = calloc(ranks, sizeof *arrays->displs);
-    arrays->types = calloc(ranks, sizeof *arrays->types);
-    if (arrays->counts == NULL || arrays->displs == NULL ||
-        arrays->types == NULL)
-        return 0;
-    for (i = 0; i < ranks; i++) {
-        arrays->counts[i] = each;
-        arrays->displs[i] = each * i;
-        arrays->types[i] = XYLEM_BYTE;
-    }
-    return 1;
-}
-
-void event_arrays_destroy(struct event_arrays *arrays)
-{
-    free(arrays->counts);
-    free(arrays->displs);
-    free(arrays->types);
-    *arrays = (struct event_arrays){NULL, NULL, NULL};
 }
 
 static xylem_status_t requests_create(struct event_calls *calls,
@@ -102,11 +53,13 @@ xylem_status_t event_calls_create(struct event_calls *calls, xylem_team_t *team,
 
     *calls = (struct event_calls){.count = count};
     calls->args = calloc(count, sizeof *calls->args);
-    if (calls->args == NULL ||
-        !event_arrays_create(&calls->arrays, xylem_team_size(team), &list[0]))
+    calls->arrays =
+        coll_arrays_create(list[0].coll, xylem_team_size(team), list[0].bytes);
+    if (calls->args == NULL || calls->arrays == NULL)
         status = XYLEM_ERR_NO_MEMORY;
     for (i = 0; i < count && status == XYLEM_OK; i++)
-        calls->args[i] = event_args(&calls->arrays, tuning, &list[i]);
+        calls->args[i] =
+            event_args(calls->arrays, xylem_team_rank(team), tuning, &list[i]);
     if (status == XYLEM_OK && tuning->mode == BENCH_PERSISTENT)
         status = requests_create(calls, team);
     if (status != XYLEM_OK)
@@ -122,7 +75,7 @@ void event_calls_destroy(struct event_calls *calls)
         (void)xylem_request_free(calls->requests[i]);
     free(calls->requests);
     free(calls->args);
-    event_arrays_destroy(&calls->arrays);
+    coll_arrays_destroy(calls->arrays);
     *calls = (struct event_calls){0};
 }
 

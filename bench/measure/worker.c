@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "bench/common/table.h"
+#include "bench/measure/coll_data.h"
 #include "bench/measure/worker_options.h"
 #include "bench/measure/workload.h"
 
@@ -45,10 +46,9 @@ static void line_times(const struct workload_result *result)
 static void row(struct table *table, const struct worker *worker,
                 const struct workload_result *result)
 {
-    const xyl_coll_traits_t *traits = xyl_coll_traits(worker->work.coll);
-    size_t blocks =
-        traits->send_blocks || traits->recv_blocks ? worker->ranks : 1;
-    double bytes = (double)worker->work.bytes * (double)blocks;
+    const struct coll_part part = {.coll = worker->work.coll,
+                                   .ranks = worker->ranks};
+    double bytes = (double)worker->work.bytes * coll_blocks(&part);
     double mb_per_s = result->us.max > 0 ? bytes / result->us.max : 0;
 
     table_count(table, worker->work.bytes);

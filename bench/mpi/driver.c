@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/measure/coll.h"
+#include "bench/measure/coll_data.h"
 #include "bench/measure/worker.h"
 #include "bindings/mpi/forms.h"
 
@@ -116,8 +116,8 @@ static uint32_t mpi_size(void *state)
         (void)c;                                                               \
         return MPI_##Iname(GIVEN_##LIKE, request);                             \
     }
-XYL_COLL_MAP(BLOCKING_FUNCTION)
-XYL_COLL_MAP(START_FUNCTION)
+XYL_COLL_MPI_MAP(BLOCKING_FUNCTION)
+XYL_COLL_MPI_MAP(START_FUNCTION)
 
 typedef int (*blocking_fn)(const struct mpi_job *, const struct bench_call *);
 typedef int (*request_fn)(const struct mpi_job *, const struct bench_call *,
@@ -125,11 +125,11 @@ typedef int (*request_fn)(const struct mpi_job *, const struct bench_call *,
 
 #define BLOCKING_ROW(ID, name, ...) [XYLEM_COLL_##ID] = blocking_##name,
 static const blocking_fn blocking[XYLEM_COLL_COUNT] = {
-    XYL_COLL_MAP(BLOCKING_ROW)};
+    XYL_COLL_MPI_MAP(BLOCKING_ROW)};
 
 #define START_ROW(ID, name, ...) [XYLEM_COLL_##ID] = start_##name,
 static const request_fn nonblocking[XYLEM_COLL_COUNT] = {
-    XYL_COLL_MAP(START_ROW)};
+    XYL_COLL_MPI_MAP(START_ROW)};
 
 /* Where the MPI has them by names of its own, xylem's binding adds MPI's. */
 #if XMPI_PERSISTENT_IS_MPIX
@@ -156,10 +156,11 @@ static function_t init_named(const char *name, function_t otherwise)
         (void)c;                                                               \
         return INIT_OF(Name)(GIVEN_##LIKE, MPI_INFO_NULL, request);            \
     }
-XYL_COLL_MAP(INIT_FUNCTION)
+XYL_COLL_MPI_MAP(INIT_FUNCTION)
 
 #define INIT_ROW(ID, name, ...) [XYLEM_COLL_##ID] = init_##name,
-static const request_fn persistent[XYLEM_COLL_COUNT] = {XYL_COLL_MAP(INIT_ROW)};
+static const request_fn persistent[XYLEM_COLL_COUNT] = {
+    XYL_COLL_MPI_MAP(INIT_ROW)};
 
 /* ---- what is measured ---- */
 
@@ -167,12 +168,14 @@ static const request_fn persistent[XYLEM_COLL_COUNT] = {XYL_COLL_MAP(INIT_ROW)};
 static const char *mpi_refusal(void *state, const struct bench_call *call)
 {
     const struct mpi_job *job = state;
-    const xyl_coll_traits_t *traits = xyl_coll_traits(call->coll);
-    size_t element_bytes = traits->reduces ? sizeof(float) : 1;
-    size_t blocks =
-        traits->send_blocks || traits->recv_blocks ? (size_t)job->ranks : 1;
+    const struct coll_part part = {.coll = call->coll,
+                                   .ranks = (uint32_t)job->ranks};
+    size_t element_bytes =
+        xyl_coll_traits(call->coll)->reduces ? sizeof(float) : 1;
 
-    if (call->bytes / element_bytes > INT_MAX / blocks)
+    if (blocking[call->coll] == NULL)
+        return "MPI has no such function";
+    if (call->bytes / element_bytes > INT_MAX / coll_blocks(&part))
         return "these are more bytes than MPI can count";
     return NULL;
 }

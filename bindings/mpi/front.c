@@ -25,8 +25,8 @@
 /* ---- slots and jumps ---- */
 
 #define X_(name) extern xmpi_function_t xmpi_slot_##name;
-XYL_COLL_MAP(XMPI_FORMS_)
-XYL_COLL_DATA_MAP(XMPI_LARGE_FORMS_)
+XYL_COLL_MPI_MAP(XMPI_FORMS_)
+XYL_COLL_MPI_DATA_MAP(XMPI_LARGE_FORMS_)
 XMPI_OTHERS(X_)
 #undef X_
 
@@ -35,7 +35,7 @@ static const struct {
     xmpi_function_t *slot;
 } slots[] = {
 #define X_(name) {#name, &xmpi_slot_##name},
-    XYL_COLL_MAP(XMPI_FORMS_) XYL_COLL_DATA_MAP(XMPI_LARGE_FORMS_)
+    XYL_COLL_MPI_MAP(XMPI_FORMS_) XYL_COLL_MPI_DATA_MAP(XMPI_LARGE_FORMS_)
         XMPI_OTHERS(X_)
 #undef X_
 };
@@ -101,8 +101,8 @@ __asm__(".text\n.p2align 4\nxmpi_lazy:\n"
 /* clang-format on */
 
 #define X_(name) JUMP(name)
-XYL_COLL_MAP(XMPI_FORMS_)
-XYL_COLL_DATA_MAP(XMPI_LARGE_FORMS_)
+XYL_COLL_MPI_MAP(XMPI_FORMS_)
+XYL_COLL_MPI_DATA_MAP(XMPI_LARGE_FORMS_)
 XMPI_OTHERS(X_)
 #undef X_
 

@@ -34,7 +34,7 @@ static int find_collectives(void *library)
 #define FIND(ID, coll, name, iname, ...)                                       \
     missing += find(library, "PMPI_" #name, &xmpi_host.name);                  \
     missing += find(library, "PMPI_" #iname, &xmpi_host.iname);
-    XYL_COLL_MAP(FIND)
+    XYL_COLL_MPI_MAP(FIND)
 #undef FIND
     return missing;
 }
@@ -48,7 +48,7 @@ static int find_persistent(void *library)
 #define FIND(ID, coll, name, iname, ...)                                       \
     missing += find(library, WORD(XMPI_PERSISTENT(PMPI, name)),                \
                     &xmpi_host.name##_init);
-    XYL_COLL_MAP(FIND)
+    XYL_COLL_MPI_MAP(FIND)
 #undef FIND
 #undef WORD
 #undef WORD_
@@ -64,7 +64,7 @@ static int find_large(void *library)
     missing += find(library, "PMPI_" #name "_c", &xmpi_host.name##_c);         \
     missing += find(library, "PMPI_" #iname "_c", &xmpi_host.iname##_c);       \
     missing += find(library, "PMPI_" #name "_init_c", &xmpi_host.name##_init_c);
-    XYL_COLL_DATA_MAP(FIND)
+    XYL_COLL_MPI_DATA_MAP(FIND)
 #undef FIND
 #else
     (void)library;

@@ -72,18 +72,18 @@ typedef struct xmpi_host {
 #define XMPI_HOST_MEMBERS(ID, coll, name, iname, ...)                          \
     __typeof__(&PMPI_##name) name;                                             \
     __typeof__(&PMPI_##iname) iname;
-    XYL_COLL_MAP(XMPI_HOST_MEMBERS)
+    XYL_COLL_MPI_MAP(XMPI_HOST_MEMBERS)
 #undef XMPI_HOST_MEMBERS
 #define XMPI_HOST_MEMBERS(ID, coll, name, iname, ...)                          \
     __typeof__(&XMPI_PERSISTENT(PMPI, name)) name##_init;
-    XYL_COLL_MAP(XMPI_HOST_MEMBERS)
+    XYL_COLL_MPI_MAP(XMPI_HOST_MEMBERS)
 #undef XMPI_HOST_MEMBERS
 #if XMPI_HAS_LARGE_COUNTS
 #define XMPI_HOST_MEMBERS(ID, coll, name, iname, ...)                          \
     __typeof__(&PMPI_##name##_c) name##_c;                                     \
     __typeof__(&PMPI_##iname##_c) iname##_c;                                   \
     __typeof__(&PMPI_##name##_init_c) name##_init_c;
-    XYL_COLL_DATA_MAP(XMPI_HOST_MEMBERS)
+    XYL_COLL_MPI_DATA_MAP(XMPI_HOST_MEMBERS)
 #undef XMPI_HOST_MEMBERS
 #endif
     /* Open MPI's hook into its progress; NULL: there is none. */

@@ -7,8 +7,8 @@
 const xmpi_front_t *xmpi_front;
 
 #define X_(name) extern void xmpi_function_##name(void) __asm__("xmpi_" #name);
-XYL_COLL_MAP(XMPI_FORMS_)
-XYL_COLL_DATA_MAP(XMPI_LARGE_FORMS_)
+XYL_COLL_MPI_MAP(XMPI_FORMS_)
+XYL_COLL_MPI_DATA_MAP(XMPI_LARGE_FORMS_)
 XMPI_OTHERS(X_)
 #undef X_
 
@@ -17,7 +17,7 @@ static const struct {
     xmpi_function_t function;
 } functions[] = {
 #define X_(name) {#name, xmpi_function_##name},
-    XYL_COLL_MAP(XMPI_FORMS_) XYL_COLL_DATA_MAP(XMPI_LARGE_FORMS_)
+    XYL_COLL_MPI_MAP(XMPI_FORMS_) XYL_COLL_MPI_DATA_MAP(XMPI_LARGE_FORMS_)
         XMPI_OTHERS(X_)
 #undef X_
 };

@@ -1,6 +1,6 @@
 /* The functions that the binding takes over, as tables: the front exports
  * MPI_NAME and PMPI_NAME for each, a module has xmpi_NAME. The collectives are
- * XYL_COLL_MAP; those with data have forms for large counts, too. */
+ * XYL_COLL_MPI_MAP; those with data have forms for large counts, too. */
 #ifndef XMPI_NAMES_H
 #define XMPI_NAMES_H
 

@@ -78,7 +78,7 @@ static int host_call(const xmpi_call_t *c, const narrow_t *n, void *recv,
         if (form == XMPI_NONBLOCKING)                                          \
             return xmpi_host.INAME(GIVEN_##LIKE, request);                     \
         return xmpi_host.NAME##_init(GIVEN_##LIKE, info, request);
-        XYL_COLL_DATA_MAP(FORMS)
+        XYL_COLL_MPI_DATA_MAP(FORMS)
 #undef FORMS
     default:
         return MPI_ERR_INTERN; /* there is no other */

@@ -126,7 +126,7 @@ static int dispatch(const xmpi_call_t *call, xmpi_form_t form,
             return code;                                                       \
         return xmpi_host.NAME##_init(A_##LIKE, info, request);                 \
     }
-XYL_COLL_MAP(INT_FORMS)
+XYL_COLL_MPI_MAP(INT_FORMS)
 
 /* ---- large counts ---- */
 
@@ -174,6 +174,6 @@ XYL_COLL_MAP(INT_FORMS)
             return code;                                                       \
         return HOST_LARGE_INIT(NAME, LIKE);                                    \
     }
-XYL_COLL_DATA_MAP(LARGE_FORMS)
+XYL_COLL_MPI_DATA_MAP(LARGE_FORMS)
 
 /* NOLINTEND(readability-function-size) */

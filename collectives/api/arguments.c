@@ -62,20 +62,15 @@ static xylem_status_t check_flags(const xylem_coll_args_t *args,
 static xylem_status_t check_arrays(const xylem_coll_args_t *args, int is_root,
                                    const char *call)
 {
-    const xyl_coll_traits_t *t = xyl_coll_traits(args->coll);
-    int sends =
-        xyl_side_matters(t->sends, is_root) && args->send != XYLEM_IN_PLACE;
+    const uint16_t flags = xyl_coll_traits(args->coll)->flags;
+    const xyl_array_t *array = xyl_arrays(), *end = array + XYL_ARRAYS;
 
-    if ((t->send_varies && sends && args->send_counts == NULL) ||
-        (t->recv_varies && xyl_side_matters(t->receives, is_root) &&
-         args->recv_counts == NULL))
-        return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: an array of counts is NULL",
-                        call);
-    if (t->has_own_types &&
-        (args->recv_types == NULL || args->recv_displs == NULL ||
-         (sends && (args->send_types == NULL || args->send_displs == NULL))))
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "%s: an array of types or displacements is NULL", call);
+    for (; array < end; array++)
+        if (xyl_array_get(array, args) == NULL &&
+            (flags & array->needed_by) == array->needed_by &&
+            xyl_array_matters(array, args, is_root))
+            return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: the array %s is NULL",
+                            call, array->name);
     return XYLEM_OK;
 }
 
@@ -164,8 +159,8 @@ xylem_status_t xyl_arguments_check_frame(const xylem_team_t *team,
     }
     t = xyl_coll_traits(args->coll);
     is_root = t->has_root && team->rank == args->root;
-    sends = xyl_side_matters(t->sends, is_root);
-    receives = xyl_side_matters(t->receives, is_root);
+    sends = xyl_args_sends(args, is_root);
+    receives = xyl_args_receives(args, is_root);
     if (args->send == XYLEM_IN_PLACE || args->recv == XYLEM_IN_PLACE_RECV) {
         status = check_in_place(args, is_root, call);
         if (status != XYLEM_OK)
@@ -186,11 +181,12 @@ xylem_status_t xyl_arguments_check_frame(const xylem_team_t *team,
                             "XYLEM_IN_PLACE",
                             call);
     }
-    if (!t->send_varies && !t->recv_varies)
+    if (!xyl_coll_has_arrays(args->coll))
         return XYLEM_OK;
     status = check_arrays(args, is_root, call);
-    return status == XYLEM_OK ? check_varying(team, args, is_root, call)
-                              : status;
+    return status == XYLEM_OK && (t->send_varies || t->recv_varies)
+               ? check_varying(team, args, is_root, call)
+               : status;
 }
 
 /* ---- values ---- */
@@ -212,15 +208,14 @@ static xylem_status_t check_size(const xylem_team_t *team,
                                  const xylem_coll_args_t *args,
                                  size_t element_bytes, const char *call)
 {
-    const xyl_coll_traits_t *t = xyl_coll_traits(args->coll);
-    size_t blocks = t->send_blocks || t->recv_blocks ? team->size : 1;
+    size_t blocks = xyl_args_blocks(args, team->size);
 
     if (args->count > (size_t)PTRDIFF_MAX / element_bytes / blocks)
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
                         "%s: %zu elements of %zu bytes%s exceed the address "
                         "space",
                         call, args->count, element_bytes,
-                        blocks > 1 ? " for each rank" : "");
+                        blocks > 1 ? " in each block" : "");
     return XYLEM_OK;
 }
 
@@ -239,7 +234,7 @@ static xylem_status_t check_recv_type(const xylem_coll_args_t *args,
     if (t->reduces && args->recv_type != args->type)
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
                         "%s: both sides of a reduction are of one type", call);
-    if (!receives || t->send_varies || t->recv_varies)
+    if (!receives || xyl_coll_varies(args->coll))
         return XYLEM_OK;
     if (args->recv_count > (size_t)PTRDIFF_MAX / bytes ||
         args->recv_count * bytes != args->count * element_bytes)

@@ -53,6 +53,7 @@ static xylem_status_t plan(xylem_team_t *team, const xylem_coll_args_t *args,
     }
     /* A kept plan is for arguments that have passed before. */
     plain = *args;
+    xyl_arrays_leave_out(&plain, is_root(team, args));
     if (!has_result(team, args))
         plain.on_segment = NULL;
     if (xyl_sides_are_needed(args)) {

@@ -135,6 +135,20 @@ static int by_table(const xylem_team_t *team, const xyl_query_t *query,
     return 0;
 }
 
+/* Where no rule names one: the first schedule of the list. */
+static int by_list(const xyl_query_t *query, const xyl_problem_t *problem,
+                   xyl_decision_t *decision)
+{
+    const xyl_algorithm_t *algorithm =
+        xyl_algorithm_of_kind(query->coll, XYL_ALGORITHM_SCHEDULE);
+
+    if (algorithm == NULL || !xyl_algorithm_fits(algorithm, problem, NULL))
+        return 0;
+    decision->named.algorithm = algorithm;
+    decision->by = "no rule is for it";
+    return 1;
+}
+
 /* ---- the call and the settings ---- */
 
 static xylem_status_t by_call(const xylem_coll_args_t *args,
@@ -222,10 +236,8 @@ static const xyl_chooser_t chooser = {choose_level, choose_program};
 static void outline(xylem_team_t *team, const xylem_coll_args_t *args,
                     int is_commutative, xyl_problem_t *problem)
 {
-    const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
-
     xyl_problem_outline(team, args, is_commutative, problem);
-    if (traits->send_varies || traits->recv_varies) {
+    if (xyl_coll_varies(args->coll)) {
         problem->count = common_bytes(team, args);
         problem->element_bytes = 1;
     }
@@ -244,7 +256,8 @@ static xylem_status_t decide(const xylem_team_t *team, const xyl_query_t *query,
     if (decision->named.algorithm == NULL)
         by_setting(team, query, problem, decision);
     if (decision->named.algorithm == NULL)
-        return by_table(team, query, problem, decision)
+        return by_table(team, query, problem, decision) ||
+                       by_list(query, problem, decision)
                    ? XYLEM_OK
                    : no_algorithm(query->coll);
     if (!runs_as_ruled(decision->named.algorithm->kind))

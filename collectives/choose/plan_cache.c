@@ -10,23 +10,24 @@ enum {
     KEPT_BYTES_MAX = 64 * 1024 /* large plans are cheap beside the work */
 };
 
-/* Arrays with an element per rank, by content. */
-static int arrays_are_alike(const void *a, const void *b, size_t bytes)
-{
-    if (a == NULL || b == NULL)
-        return a == b;
-    return memcmp(a, b, bytes) == 0;
-}
-
-static int blocks_are_alike(const xylem_coll_args_t *a,
+/* Arrays, by content. Those that do not matter are NULL in both. */
+static int arrays_are_alike(const xylem_coll_args_t *a,
                             const xylem_coll_args_t *b, uint32_t ranks)
 {
-    size_t bytes = ranks * sizeof(uint64_t);
+    const xyl_array_t *array = xyl_arrays(), *end = array + XYL_ARRAYS;
 
-    return arrays_are_alike(a->send_counts, b->send_counts, bytes) &&
-           arrays_are_alike(a->recv_counts, b->recv_counts, bytes) &&
-           arrays_are_alike(a->send_displs, b->send_displs, bytes) &&
-           arrays_are_alike(a->recv_displs, b->recv_displs, bytes);
+    for (; array < end; array++) {
+        const void *of_a = xyl_array_get(array, a);
+        const void *of_b = xyl_array_get(array, b);
+        size_t bytes = xyl_array_bytes(array, a, ranks);
+        if (of_a == NULL && of_b == NULL)
+            continue;
+        if (of_a == NULL || of_b == NULL ||
+            bytes != xyl_array_bytes(array, b, ranks) ||
+            memcmp(of_a, of_b, bytes) != 0)
+            return 0;
+    }
+    return 1;
 }
 
 static int names_are_alike(const char *a, const char *b)
@@ -51,26 +52,14 @@ static int are_alike(const xylem_coll_args_t *a, const xylem_coll_args_t *b,
            (a->recv == XYLEM_IN_PLACE_RECV) ==
                (b->recv == XYLEM_IN_PLACE_RECV) &&
            names_are_alike(a->algorithm, b->algorithm) &&
-           blocks_are_alike(a, b, ranks);
+           (!xyl_coll_has_arrays(a->coll) || arrays_are_alike(a, b, ranks));
 }
 
-/* Without the arrays that do not matter on this rank: nobody may look at
- * them. */
+/* Without the arrays that do not matter on this rank. */
 static void leave_out(const xylem_team_t *team, xylem_coll_args_t *args)
 {
-    const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
-    int is_root = traits->has_root && team->rank == args->root;
-
-    if (!traits->send_varies || args->send == XYLEM_IN_PLACE ||
-        !xyl_side_matters(traits->sends, is_root))
-        args->send_counts = args->send_displs = NULL;
-    if (!traits->recv_varies || !xyl_side_matters(traits->receives, is_root))
-        args->recv_counts = args->recv_displs = NULL;
-}
-
-static int has_arrays(const xylem_coll_args_t *args)
-{
-    return args->send_counts != NULL || args->recv_counts != NULL;
+    xyl_arrays_leave_out(args, xyl_coll_traits(args->coll)->has_root &&
+                                   team->rank == args->root);
 }
 
 typedef _Atomic(xylem_request_t *) slot_t;
@@ -144,7 +133,7 @@ xyl_operation_t *xyl_plan_take(xylem_team_t *team,
 
     if (args->on_segment != NULL || xyl_coll_traits(args->coll)->has_own_types)
         return NULL;
-    if (has_arrays(args)) {
+    if (xyl_coll_has_arrays(args->coll)) {
         key = *args;
         leave_out(team, &key);
         operation = find(team, set_of(team, args), &key);
@@ -160,19 +149,24 @@ xyl_operation_t *xyl_plan_take(xylem_team_t *team,
     return operation;
 }
 
-/* A copy that lives as long as the operation; 0: no memory. */
-static int keep_array(xyl_operation_t *operation, const uint64_t **array)
+/* Copies that live as long as the operation; 0: no memory. */
+static int keep_arrays(xyl_operation_t *operation, xylem_coll_args_t *key)
 {
-    size_t bytes = operation->request.team->size * sizeof **array;
-    uint64_t *copy;
+    const xyl_array_t *array = xyl_arrays(), *end = array + XYL_ARRAYS;
 
-    if (*array == NULL)
-        return 1;
-    copy = xyl_arena_alloc(&operation->request.arena, bytes);
-    if (copy != NULL)
-        memcpy(copy, *array, bytes);
-    *array = copy;
-    return copy != NULL;
+    for (; array < end; array++) {
+        const void *elements = xyl_array_get(array, key);
+        size_t bytes =
+            xyl_array_bytes(array, key, operation->request.team->size);
+        void *copy;
+        if (elements == NULL)
+            continue;
+        copy = xyl_arena_alloc(&operation->request.arena, bytes);
+        if (copy == NULL)
+            return 0;
+        xyl_array_set(array, key, memcpy(copy, elements, bytes));
+    }
+    return 1;
 }
 
 static int keep_name(xyl_operation_t *operation, const char **name)
@@ -204,11 +198,7 @@ void xyl_plan_describe(xyl_operation_t *operation,
         !xyl_coll_traits(args->coll)->has_own_types &&
         !xyl_sides_are_needed(args) &&
         xyl_arena_bytes(&operation->request.arena) <= KEPT_BYTES_MAX &&
-        keep_array(operation, &key->send_counts) &&
-        keep_array(operation, &key->send_displs) &&
-        keep_array(operation, &key->recv_counts) &&
-        keep_array(operation, &key->recv_displs) &&
-        keep_name(operation, &key->algorithm);
+        keep_arrays(operation, key) && keep_name(operation, &key->algorithm);
     operation->keep = may_be_kept ? xyl_plan_keep : NULL;
 }
 

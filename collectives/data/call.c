@@ -20,6 +20,7 @@ void xyl_call_outline(const xylem_team_t *team, const xylem_coll_args_t *args,
 
     *problem_out = (xyl_problem_t){
         .coll = args->coll,
+        .args = args,
         .rank = team->rank,
         .ranks = team->size,
         .root = traits->has_root ? args->root : 0,

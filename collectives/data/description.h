@@ -7,6 +7,7 @@
 #define XYL_COLLECTIVES_DATA_DESCRIPTION_H
 
 #include <assert.h>
+#include <string.h>
 
 #include "include/xylem.h"
 
@@ -34,12 +35,18 @@ enum {
  *   names of MPI's blocking and nonblocking function
  *   the collective after which its list of parameters is named
  *   who sends, who receives, who may say XYLEM_IN_PLACE: XYL_SIDE_
- *   XYL_COLL_ flags */
-#define XYL_COLL_MAP(X)                                                        \
-    X(BARRIER, barrier, Barrier, Ibarrier, BARRIER, NOBODY, NOBODY, NOBODY, 0) \
-    XYL_COLL_DATA_MAP(X)
+ *   XYL_COLL_ flags
+ * The binding takes over MPI's functions of the MPI maps; the OWN map is for
+ * what has none there. */
+#define XYL_COLL_MAP(X) XYL_COLL_MPI_MAP(X) XYL_COLL_OWN_MAP(X)
 
-#define XYL_COLL_DATA_MAP(X)                                                   \
+#define XYL_COLL_OWN_MAP(X)
+
+#define XYL_COLL_MPI_MAP(X)                                                    \
+    X(BARRIER, barrier, Barrier, Ibarrier, BARRIER, NOBODY, NOBODY, NOBODY, 0) \
+    XYL_COLL_MPI_DATA_MAP(X)
+
+#define XYL_COLL_MPI_DATA_MAP(X)                                               \
     X(BCAST, bcast, Bcast, Ibcast, BCAST, NOBODY, ALL, NOBODY,                 \
       XYL_COLL_ROOTED | XYL_COLL_SEGMENTS)                                     \
     X(REDUCE, reduce, Reduce, Ireduce, REDUCE, ALL, ROOT, ROOT,                \
@@ -93,25 +100,27 @@ typedef struct xyl_coll_traits {
     /* The message is cut into segments that the caller can be told of and, by
      * XYLEM_FLAG_PARTS, release. */
     uint8_t has_segments;
+    uint16_t flags; /* XYL_COLL_, all of them */
 } xyl_coll_traits_t;
 
 /* Of a collective below XYLEM_COLL_COUNT. */
 static inline const xyl_coll_traits_t *xyl_coll_traits(xylem_coll_t coll)
 {
 #define XYL_COLL_TRAITS(ID, coll_name, Mpi, Impi, like, who_sends,             \
-                        who_receives, in_place, flags)                         \
+                        who_receives, in_place, all)                           \
     [XYLEM_COLL_##ID] = {.name = #coll_name,                                   \
                          .sends = XYL_SIDE_##who_sends,                        \
                          .receives = XYL_SIDE_##who_receives,                  \
                          .takes_in_place = XYL_SIDE_##in_place,                \
-                         .has_root = (XYL_COLL_ROOTED & (flags)) != 0,         \
-                         .reduces = (XYL_COLL_REDUCES & (flags)) != 0,         \
-                         .send_blocks = (XYL_COLL_SEND_BLOCKS & (flags)) != 0, \
-                         .recv_blocks = (XYL_COLL_RECV_BLOCKS & (flags)) != 0, \
-                         .send_varies = (XYL_COLL_SEND_VARIES & (flags)) != 0, \
-                         .recv_varies = (XYL_COLL_RECV_VARIES & (flags)) != 0, \
-                         .has_own_types = (XYL_COLL_OWN_TYPES & (flags)) != 0, \
-                         .has_segments = (XYL_COLL_SEGMENTS & (flags)) != 0},
+                         .has_root = (XYL_COLL_ROOTED & (all)) != 0,           \
+                         .reduces = (XYL_COLL_REDUCES & (all)) != 0,           \
+                         .send_blocks = (XYL_COLL_SEND_BLOCKS & (all)) != 0,   \
+                         .recv_blocks = (XYL_COLL_RECV_BLOCKS & (all)) != 0,   \
+                         .send_varies = (XYL_COLL_SEND_VARIES & (all)) != 0,   \
+                         .recv_varies = (XYL_COLL_RECV_VARIES & (all)) != 0,   \
+                         .has_own_types = (XYL_COLL_OWN_TYPES & (all)) != 0,   \
+                         .has_segments = (XYL_COLL_SEGMENTS & (all)) != 0,     \
+                         .flags = (all)},
     static const xyl_coll_traits_t traits[] = {XYL_COLL_MAP(XYL_COLL_TRAITS)};
 #undef XYL_COLL_TRAITS
     _Static_assert(sizeof traits / sizeof *traits == XYLEM_COLL_COUNT,
@@ -136,12 +145,126 @@ static inline int xyl_coll_has_input(xylem_coll_t coll, int is_root)
                : xyl_side_matters(traits->sends, is_root);
 }
 
-/* Whether some array of counts matters. */
+/* Whether blocks of a rank differ in length, those that it sends and those that
+ * it receives, too. */
 static inline int xyl_coll_varies(xylem_coll_t coll)
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(coll);
 
     return traits->send_varies || traits->recv_varies;
+}
+
+/* Blocks in the larger buffer of a rank; 1 where there are none. */
+static inline size_t xyl_args_blocks(const xylem_coll_args_t *args,
+                                     uint32_t ranks)
+{
+    const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
+
+    return traits->send_blocks || traits->recv_blocks ? ranks : 1;
+}
+
+/* Whether a rank has something to do with a side of a checked call. */
+static inline int xyl_args_sends(const xylem_coll_args_t *args, int is_root)
+{
+    return xyl_side_matters(xyl_coll_traits(args->coll)->sends, is_root);
+}
+
+static inline int xyl_args_receives(const xylem_coll_args_t *args, int is_root)
+{
+    return xyl_side_matters(xyl_coll_traits(args->coll)->receives, is_root);
+}
+
+/* ---- arrays ---- */
+
+/* The arrays of xylem_coll_args_t. Columns: member, its side, the flags that a
+ * collective has whose arrays it is one of, and those of which it must not be
+ * NULL. */
+#define XYL_ARRAY_MAP(X)                                                       \
+    X(send_counts, SEND, XYL_COLL_SEND_VARIES, 0)                              \
+    X(recv_counts, RECV, XYL_COLL_RECV_VARIES, 0)                              \
+    X(send_displs, SEND, XYL_COLL_SEND_VARIES, XYL_COLL_OWN_TYPES)             \
+    X(recv_displs, RECV, XYL_COLL_RECV_VARIES | XYL_COLL_RECV_BLOCKS,          \
+      XYL_COLL_OWN_TYPES)                                                      \
+    X(send_types, SEND, XYL_COLL_OWN_TYPES, 0)                                 \
+    X(recv_types, RECV, XYL_COLL_OWN_TYPES, 0)
+
+typedef struct xyl_array {
+    const char *name;
+    size_t at; /* of the member, in the arguments */
+    size_t element_bytes;
+    uint8_t is_sent;
+    uint16_t of, needed_by; /* XYL_COLL_ */
+} xyl_array_t;
+
+#define XYL_ARRAY_NUMBER_(member, ...) XYL_ARRAY_##member,
+enum { XYL_ARRAY_MAP(XYL_ARRAY_NUMBER_) XYL_ARRAYS };
+#undef XYL_ARRAY_NUMBER_
+
+static inline const xyl_array_t *xyl_arrays(void)
+{
+    enum { SEND = 1, RECV = 0 };
+#define XYL_ARRAY_(member, side, flags, needed)                                \
+    {.name = #member,                                                          \
+     .at = offsetof(xylem_coll_args_t, member),                                \
+     .element_bytes = sizeof *((xylem_coll_args_t *)0)->member,                \
+     .is_sent = (side),                                                        \
+     .of = (flags),                                                            \
+     .needed_by = (needed)},
+    static const xyl_array_t arrays[] = {XYL_ARRAY_MAP(XYL_ARRAY_)};
+#undef XYL_ARRAY_
+
+    return arrays;
+}
+
+/* The member, whatever it points to. */
+static inline const void *xyl_array_get(const xyl_array_t *array,
+                                        const xylem_coll_args_t *args)
+{
+    const void *elements;
+
+    memcpy((void *)&elements, (const char *)args + array->at, sizeof elements);
+    return elements;
+}
+
+static inline void xyl_array_set(const xyl_array_t *array,
+                                 xylem_coll_args_t *args, const void *elements)
+{
+    memcpy((char *)args + array->at, (void *)&elements, sizeof elements);
+}
+
+static inline size_t xyl_array_bytes(const xyl_array_t *array,
+                                     const xylem_coll_args_t *args,
+                                     uint32_t ranks)
+{
+    (void)args;
+    return ranks * array->element_bytes;
+}
+
+/* Whether a rank has it, and somebody may look at it. */
+static inline int xyl_array_matters(const xyl_array_t *array,
+                                    const xylem_coll_args_t *args, int is_root)
+{
+    if ((xyl_coll_traits(args->coll)->flags & array->of) != array->of)
+        return 0;
+    return array->is_sent
+               ? xyl_args_sends(args, is_root) && args->send != XYLEM_IN_PLACE
+               : xyl_args_receives(args, is_root);
+}
+
+/* Those that do not matter become NULL: nobody may look at them. */
+static inline void xyl_arrays_leave_out(xylem_coll_args_t *args, int is_root)
+{
+    const xyl_array_t *array = xyl_arrays(), *end = array + XYL_ARRAYS;
+
+    for (; array < end; array++)
+        if (!xyl_array_matters(array, args, is_root))
+            xyl_array_set(array, args, NULL);
+}
+
+/* Whether a collective has any. */
+static inline int xyl_coll_has_arrays(xylem_coll_t coll)
+{
+    return xyl_coll_varies(coll);
 }
 
 /* ---- short forms ---- */

@@ -41,6 +41,9 @@ typedef struct xyl_problem_on_node {
  * to a rank lies where its block goes. */
 typedef struct xyl_problem {
     xylem_coll_t coll;
+    /* Of the call, for what only this collective has; borrowed. NULL: levels
+     * have made the problem, or somebody asks without a call. */
+    const xylem_coll_args_t *args;
     uint32_t rank, ranks, root; /* of those that take part */
     uint64_t count;
     /* [ranks] of the side that has blocks, where this rank knows them; NULL:

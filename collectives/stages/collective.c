@@ -64,9 +64,9 @@ xylem_status_t xyl_collective_frame(xylem_team_t *team,
     int has_input = xyl_coll_has_input(args->coll, is_root);
 
     frame.count = args->count * xylem_type_bytes(args->type);
-    if (traits->recv_blocks && !traits->recv_varies &&
+    if (traits->recv_blocks && !xyl_coll_varies(args->coll) &&
         (traits->receives == XYL_SIDE_ALL || is_root))
-        frame.count *= team->size;
+        frame.count *= xyl_args_blocks(args, team->size);
     frame.type = XYLEM_BYTE;
     plan.segment_bytes = segment_bytes;
     if (segment_bytes == 0)

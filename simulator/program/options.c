@@ -322,6 +322,7 @@ size_t simulation_bytes(const struct simulation *simulation)
 static enum cli_result coll_resolve(struct simulation *simulation)
 {
     const char *program = simulation->program;
+    struct coll_part part;
 
     if (!coll_parse(simulation->coll_name, &simulation->coll)) {
         cli_complain(program, "-c %s: there is no such collective",
@@ -339,10 +340,11 @@ static enum cli_result coll_resolve(struct simulation *simulation)
                      simulation->bytes);
         return CLI_BAD;
     }
+    part = part_of(simulation);
     if (has_blocks(simulation) &&
-        simulation->bytes > buffer_bytes_max / simulation->ranks) {
+        simulation->bytes > buffer_bytes_max / coll_blocks(&part)) {
         cli_complain(program, "-s %zu: %u such blocks are more than %zu GiB",
-                     simulation->bytes, simulation->ranks,
+                     simulation->bytes, coll_blocks(&part),
                      buffer_bytes_max >> 30);
         return CLI_BAD;
     }

@@ -28,7 +28,7 @@ struct player {
 struct program {
     struct sim_tally tally; /* first: its complaints are the world's */
     struct player *players;
-    struct event_arrays arrays; /* the same for all */
+    struct coll_arrays *arrays; /* the same for all */
     uint64_t begun;             /* calls of all ranks */
 };
 
@@ -183,7 +183,8 @@ static xylem_status_t request_plan(struct player *player,
 
     call.send = player->send;
     call.recv = player->recv;
-    args = event_args(&player->program->arrays, &simulation->tuning, &call);
+    args = event_args(player->program->arrays, player->rank,
+                      &simulation->tuning, &call);
     args.op = player->op;
     args.on_complete = call_done;
     args.arg = player;
@@ -320,12 +321,13 @@ int sim_program_run(const struct sim_case *c, struct sim_outcome *outcome)
     if (!sim_tally_create(&program.tally, c))
         return 0;
     program.players = calloc(program.tally.ranks, sizeof *program.players);
-    if (program.players != NULL &&
-        event_arrays_create(&program.arrays, program.tally.ranks, &call))
+    program.arrays =
+        coll_arrays_create(call.coll, program.tally.ranks, call.bytes);
+    if (program.players != NULL && program.arrays != NULL)
         ok = world_run(&program, outcome);
     else
         sim_tally_complain(&program.tally, 0, "out of memory");
-    event_arrays_destroy(&program.arrays);
+    coll_arrays_destroy(program.arrays);
     free(program.players);
     sim_tally_destroy(&program.tally);
     return ok;

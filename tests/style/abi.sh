@@ -22,13 +22,15 @@ write_abi()
         finding "abidw fails"
 }
 
-# Constants that no function's type leads to: types, operations, flags.
+# Constants that no function's type leads to: types, operations, flags. Those
+# of enumerations with a name are in the other record.
 write_constants()
 {
     local names name
 
-    mapfile -t names < <(grep -oE '^(    |#define )XYLEM_[A-Z0-9_]+( +[^ \\(]|,)' \
-        include/xylem.h | grep -oE 'XYLEM_[A-Z0-9_]+' |
+    mapfile -t names < <(sed '/^typedef enum .* {$/,/^}/d' include/xylem.h |
+        grep -oE '^(    |#define )XYLEM_[A-Z0-9_]+( +[^ \\(]|,)' |
+        grep -oE 'XYLEM_[A-Z0-9_]+' |
         grep -vE '_(COUNT|INIT|MAJOR|MINOR|PATCH|RECV|PLACE)$')
     {
         printf '#include <%s>\n' inttypes.h stdio.h

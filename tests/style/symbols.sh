@@ -33,10 +33,15 @@ while read -r name; do
 done < <(nm -D --defined-only --with-symbol-versions --format=posix "$shared" |
     awk '$1 ~ /^xylem_/ && $1 !~ /@@XYLEM_/ { print $1 }')
 
-# What the header declares is there to be linked with.
+# What the header declares is there to be linked with, and nothing else.
+declared=$("${CC:-cc}" -E -P include/xylem.h | tr '\n' ' ' |
+    grep -oE '\bxylem_[a-z0-9_]+\(' | tr -d '(' | sort -u)
 while read -r name; do
     grep -qx "$name" <<<"$exported" ||
         finding "$shared: include/xylem.h declares $name, which is not exported"
-done < <("${CC:-cc}" -E -P include/xylem.h | tr '\n' ' ' |
-    grep -oE '\bxylem_[a-z0-9_]+\(' | tr -d '(' | sort -u)
+done <<<"$declared"
+while read -r name; do
+    grep -qx "$name" <<<"$declared" ||
+        finding "$shared: exports $name, which include/xylem.h does not declare"
+done < <(grep '^xylem_' <<<"$exported")
 finish

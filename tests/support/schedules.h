@@ -27,4 +27,16 @@ static inline size_t schedules_find(schedule_entry_t *entries)
     return found;
 }
 
+/* Whether there is more than one algorithm, so that rules decide. */
+static inline int schedules_leave_choice(xylem_coll_t coll)
+{
+    const xyl_algorithm_t *const *all;
+    size_t count, i, found = 0;
+
+    all = xyl_algorithms(&count);
+    for (i = 0; i < count; i++)
+        found += (size_t)xyl_algorithm_does(all[i], coll);
+    return found > 1;
+}
+
 #endif

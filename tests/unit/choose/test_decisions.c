@@ -19,6 +19,7 @@
 #include "collectives/node/program.h"
 #include "tests/support/check.h"
 #include "tests/support/fabric.h"
+#include "tests/support/schedules.h"
 
 /* ---- worlds ---- */
 
@@ -249,9 +250,11 @@ static void find_rows(void)
 
     row_count = 0;
     for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
-        add_rows((row_t){.coll = coll});
+        if (schedules_leave_choice(coll))
+            add_rows((row_t){.coll = coll});
     for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
-        add_rows((row_t){.coll = coll, .algorithm = "han"});
+        if (schedules_leave_choice(coll))
+            add_rows((row_t){.coll = coll, .algorithm = "han"});
     for (coll = XYLEM_COLL_BCAST; coll <= XYLEM_COLL_ALLREDUCE; coll++) {
         for (i = 0; i < sizeof trees / sizeof *trees; i++)
             add_rows((row_t){.coll = coll, .algorithm = trees[i]});
@@ -403,7 +406,8 @@ static void add_programs(text_t *text)
     for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
         for (i = 0; i < SEATS; i++)
             for (way = 0; way < 3; way++) {
-                if ((way == 1 && !xyl_coll_traits(coll)->reduces) ||
+                if (xyl_algorithm_of_kind(coll, XYL_ALGORITHM_NODE) == NULL ||
+                    (way == 1 && !xyl_coll_traits(coll)->reduces) ||
                     (way != 0 && coll > XYLEM_COLL_BARRIER))
                     continue;
                 add(text, "%s of %u on a node%s%s:\n",
