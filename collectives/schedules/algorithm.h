@@ -16,4 +16,64 @@ static inline uint64_t xyl_segment_count(const xyl_problem_t *problem)
     return problem->segment_bytes / problem->element_bytes;
 }
 
+/* This rank's block among those of all ranks that RECV has. */
+static inline xyl_position_t xyl_recv_block(const xyl_problem_t *problem,
+                                            uint32_t rank)
+{
+    return xyl_position(XYL_BUFFER_RECV,
+                        xyl_block_at(problem, problem->recv_displs, rank));
+}
+
+/* Messages without elements that are left out on both sides, and copies. */
+static inline xyl_action_t xyl_send_some(xyl_schedule_t *schedule,
+                                         uint32_t peer, uint32_t label,
+                                         xyl_position_t from, uint64_t count,
+                                         xyl_action_t after)
+{
+    return count == 0
+               ? XYL_ACTION_NONE
+               : xyl_schedule_send(schedule, peer, label, from, count, after);
+}
+
+static inline xyl_action_t xyl_recv_some(xyl_schedule_t *schedule,
+                                         uint32_t peer, uint32_t label,
+                                         xyl_position_t to, uint64_t count,
+                                         xyl_action_t after)
+{
+    return count == 0
+               ? XYL_ACTION_NONE
+               : xyl_schedule_recv(schedule, peer, label, to, count, after);
+}
+
+static inline xyl_action_t xyl_copy_some(xyl_schedule_t *schedule,
+                                         xyl_position_t to, xyl_position_t from,
+                                         uint64_t count, xyl_action_t after)
+{
+    return count == 0 ? XYL_ACTION_NONE
+                      : xyl_schedule_copy(schedule, to, from, count, after);
+}
+
+/* What a rank has that is alone in a reduction is the result. */
+static inline void xyl_reduce_alone(const xyl_problem_t *problem,
+                                    xyl_schedule_t *schedule, uint64_t count)
+{
+    if (!problem->is_in_place)
+        (void)xyl_copy_some(schedule, xyl_position(XYL_BUFFER_RECV, 0),
+                            xyl_position(XYL_BUFFER_SEND, 0), count,
+                            XYL_ACTION_NONE);
+}
+
+/* result = theirs op mine where `theirs` are of lower ranks, else the other way
+ * round. */
+static inline xyl_action_t
+xyl_reduce_in_order(xyl_schedule_t *schedule, int theirs_are_lower,
+                    xyl_position_t result, xyl_position_t theirs,
+                    xyl_position_t mine, uint64_t count, xyl_action_t after)
+{
+    return theirs_are_lower ? xyl_schedule_reduce(schedule, result, theirs,
+                                                  mine, count, after)
+                            : xyl_schedule_reduce(schedule, result, mine,
+                                                  theirs, count, after);
+}
+
 #endif

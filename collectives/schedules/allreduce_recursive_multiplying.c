@@ -1,15 +1,14 @@
-/* Allreduce: recursive doubling with groups of `radix` ranks instead of two:
- * in each round all of a group send all they have to each other and combine
- * what they got in the order of ranks. Places are written with base `radix`
- * and, at the top, one smaller digit; ranks beyond the largest number of that
- * form stand back behind a neighbour. log_radix rounds; for short messages on
- * nets that send several at once.
+/* Allreduce: in each round all of a group of `radix` ranks send all they have
+ * to each other and combine what they got in the order of ranks; with groups of
+ * two that is recursive doubling. Operations need not be commutative. Places
+ * are written with base `radix` and, at the top, one smaller digit; ranks
+ * beyond the largest number of that form stand back behind a neighbour.
+ * log_radix rounds; for short messages on nets that send several at once.
  * Ruefenacht, Bull, Booth, Generalisation of recursive doubling for AllReduce,
- * 2017. */
+ * 2017; with two: Thakur, Rabenseifner, Gropp, Optimization of collective
+ * communication operations in MPICH, 2005, section 4.5. */
 #include "collectives/schedules/algorithm.h"
 #include "collectives/schedules/fold.h"
-
-enum { LABEL_FOLD, LABEL_UNFOLD, LABEL_ROUND };
 
 typedef struct multiplying {
     const xyl_problem_t *problem;
@@ -48,12 +47,12 @@ static void round_write(multiplying_t *m, uint32_t weight, uint32_t radix,
             theirs = m->mine;
             recv = m->ready;
         } else {
-            send = xyl_schedule_send(schedule, peer, LABEL_ROUND + round,
+            send = xyl_schedule_send(schedule, peer, XYL_ROUND_LABEL + round,
                                      m->mine, count, m->ready);
             if (m->problem->is_in_place && m->mine.buffer == XYL_BUFFER_SEND)
                 m->sent = xyl_schedule_join(schedule, m->sent, send);
             theirs = xyl_schedule_temp(schedule, count);
-            recv = xyl_schedule_recv(schedule, peer, LABEL_ROUND + round,
+            recv = xyl_schedule_recv(schedule, peer, XYL_ROUND_LABEL + round,
                                      theirs, count, XYL_ACTION_NONE);
         }
         if (digit == 0) {
@@ -75,66 +74,59 @@ static void round_write(multiplying_t *m, uint32_t weight, uint32_t radix,
     m->ready = ready;
 }
 
-static void stand_back(multiplying_t *m)
+static void multiply(const xyl_problem_t *problem, xyl_schedule_t *schedule,
+                     uint32_t radix_max)
 {
-    uint64_t count = m->problem->count;
-    xyl_action_t send =
-        xyl_schedule_send(m->schedule, m->fold.partner, LABEL_FOLD, m->mine,
-                          count, XYL_ACTION_NONE);
+    uint32_t places = places_of(problem->ranks, radix_max);
+    multiplying_t m = {.problem = problem,
+                       .schedule = schedule,
+                       .fold =
+                           xyl_fold_to(problem->rank, problem->ranks, places),
+                       .sent = XYL_ACTION_NONE};
+    uint32_t weight, radix, round = 0;
 
-    xyl_schedule_recv(m->schedule, m->fold.partner, LABEL_UNFOLD,
-                      xyl_position(XYL_BUFFER_RECV, 0), count,
-                      m->problem->is_in_place ? send : XYL_ACTION_NONE);
+    if (!m.fold.takes_part) {
+        xyl_fold_stand_back(&m.fold, problem, schedule, problem->count,
+                            problem->count);
+        return;
+    }
+    if (problem->ranks == 1)
+        xyl_reduce_alone(problem, schedule, problem->count);
+    if (problem->count == 0)
+        return;
+    m.mine =
+        xyl_fold_combine(&m.fold, problem, schedule, problem->count, &m.ready);
+    for (weight = 1; weight < places; weight *= radix, round++) {
+        radix = radix_max;
+        if (places / weight < radix)
+            radix = places / weight;
+        round_write(&m, weight, radix, round);
+    }
+    if (m.fold.partner != problem->rank)
+        xyl_schedule_send(schedule, m.fold.partner, XYL_UNFOLD_LABEL,
+                          xyl_position(XYL_BUFFER_RECV, 0), problem->count,
+                          m.ready);
 }
 
-static void fold_write(multiplying_t *m)
+static void allreduce_recursive_doubling(const xyl_problem_t *problem,
+                                         xyl_schedule_t *schedule)
 {
-    uint64_t count = m->problem->count;
-    xyl_position_t theirs = xyl_schedule_temp(m->schedule, count);
-    xyl_action_t recv =
-        xyl_schedule_recv(m->schedule, m->fold.partner, LABEL_FOLD, theirs,
-                          count, XYL_ACTION_NONE);
-
-    m->ready =
-        xyl_schedule_reduce(m->schedule, theirs, m->mine, theirs, count, recv);
-    m->mine = theirs;
+    multiply(problem, schedule, 2);
 }
 
 static void allreduce_recursive_multiplying(const xyl_problem_t *problem,
                                             xyl_schedule_t *schedule)
 {
-    uint32_t places = places_of(problem->ranks, problem->radix);
-    multiplying_t m = {problem,
-                       schedule,
-                       xyl_fold_to(problem->rank, problem->ranks, places),
-                       {XYL_BUFFER_SEND, 0, 0},
-                       XYL_ACTION_NONE,
-                       XYL_ACTION_NONE};
-    int is_pair = m.fold.partner != problem->rank;
-    uint32_t weight, radix, round = 0;
-
-    if (problem->count == 0)
-        return;
-    if (!m.fold.takes_part) {
-        stand_back(&m);
-        return;
-    }
-    if (problem->ranks == 1 && !problem->is_in_place)
-        xyl_schedule_copy(schedule, xyl_position(XYL_BUFFER_RECV, 0), m.mine,
-                          problem->count, XYL_ACTION_NONE);
-    if (is_pair)
-        fold_write(&m);
-    for (weight = 1; weight < places; weight *= radix, round++) {
-        radix = problem->radix;
-        if (places / weight < radix)
-            radix = places / weight;
-        round_write(&m, weight, radix, round);
-    }
-    if (is_pair)
-        xyl_schedule_send(schedule, m.fold.partner, LABEL_UNFOLD,
-                          xyl_position(XYL_BUFFER_RECV, 0), problem->count,
-                          m.ready);
+    multiply(problem, schedule, problem->radix);
 }
+
+const xyl_algorithm_t xyl_algorithm_allreduce_recursive_doubling = {
+    .name = "recursive_doubling",
+    .help = "all exchange all, log2 rounds (Thakur et al. 2005)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(ALLREDUCE),
+    .write = allreduce_recursive_doubling,
+};
 
 const xyl_algorithm_t xyl_algorithm_allreduce_recursive_multiplying = {
     .name = "recursive_multiplying",

@@ -5,8 +5,6 @@
  * the tournament barrier, here with a radix. */
 #include "collectives/schedules/algorithm.h"
 
-#include <assert.h>
-
 #include "collectives/schedules/knomial.h"
 
 enum { LABEL_UP, LABEL_DOWN };
@@ -14,31 +12,27 @@ enum { LABEL_UP, LABEL_DOWN };
 static void barrier_knomial(const xyl_problem_t *problem,
                             xyl_schedule_t *schedule)
 {
+    const xyl_shape_t shape = {&xyl_tree_knomial, problem->radix};
     const xyl_position_t none = {XYL_BUFFER_TEMP, 0, 0};
-    uint64_t ranks = problem->ranks, rank = problem->rank, child;
-    uint32_t radix = problem->radix, parent;
-    uint64_t top = xyl_knomial_weight(rank, ranks, radix), weight;
+    uint32_t children[XYL_KNOMIAL_CHILDREN_MAX], i;
+    uint32_t count = xyl_tree_children(shape, 0, problem->ranks, problem->rank,
+                                       0, children, XYL_KNOMIAL_CHILDREN_MAX);
+    uint32_t parent =
+        xyl_tree_parent(shape, 0, problem->ranks, problem->rank, 0);
     xyl_action_t heard = XYL_ACTION_NONE, recv;
 
-    assert(radix >= 2);
-    for (weight = top / radix; weight != 0; weight /= radix)
-        for (child = rank + weight;
-             child < ranks && child < rank + radix * weight; child += weight) {
-            recv = xyl_schedule_recv(schedule, (uint32_t)child, LABEL_UP, none,
-                                     0, XYL_ACTION_NONE);
-            heard = xyl_schedule_join(schedule, heard, recv);
-        }
-    if (rank != 0) {
-        parent = (uint32_t)xyl_knomial_parent(rank, top, radix);
+    for (i = 0; i < count; i++) {
+        recv = xyl_schedule_recv(schedule, children[i], LABEL_UP, none, 0,
+                                 XYL_ACTION_NONE);
+        heard = xyl_schedule_join(schedule, heard, recv);
+    }
+    if (parent != XYL_TREE_NONE) {
         xyl_schedule_send(schedule, parent, LABEL_UP, none, 0, heard);
         heard = xyl_schedule_recv(schedule, parent, LABEL_DOWN, none, 0,
                                   XYL_ACTION_NONE);
     }
-    for (weight = top / radix; weight != 0; weight /= radix)
-        for (child = rank + weight;
-             child < ranks && child < rank + radix * weight; child += weight)
-            xyl_schedule_send(schedule, (uint32_t)child, LABEL_DOWN, none, 0,
-                              heard);
+    for (i = 0; i < count; i++)
+        xyl_schedule_send(schedule, children[i], LABEL_DOWN, none, 0, heard);
 }
 
 const xyl_algorithm_t xyl_algorithm_barrier_knomial = {

@@ -7,26 +7,24 @@
 
 #include "collectives/schedules/fold.h"
 
-enum { LABEL_FOLD, LABEL_UNFOLD, LABEL_ROUND };
-
 static void barrier_recursive_doubling(const xyl_problem_t *problem,
                                        xyl_schedule_t *schedule)
 {
     const xyl_position_t none = {XYL_BUFFER_TEMP, 0, 0};
     xyl_fold_t fold = xyl_fold(problem->rank, problem->ranks);
     xyl_action_t heard = XYL_ACTION_NONE, recv;
-    uint32_t bit, peer, label = LABEL_ROUND;
+    uint32_t bit, peer, label = XYL_ROUND_LABEL;
 
     if (!fold.takes_part) {
-        xyl_schedule_send(schedule, fold.partner, LABEL_FOLD, none, 0,
+        xyl_schedule_send(schedule, fold.partner, XYL_FOLD_LABEL, none, 0,
                           XYL_ACTION_NONE);
-        xyl_schedule_recv(schedule, fold.partner, LABEL_UNFOLD, none, 0,
+        xyl_schedule_recv(schedule, fold.partner, XYL_UNFOLD_LABEL, none, 0,
                           XYL_ACTION_NONE);
         return;
     }
     if (fold.partner != problem->rank)
-        heard = xyl_schedule_recv(schedule, fold.partner, LABEL_FOLD, none, 0,
-                                  XYL_ACTION_NONE);
+        heard = xyl_schedule_recv(schedule, fold.partner, XYL_FOLD_LABEL, none,
+                                  0, XYL_ACTION_NONE);
     for (bit = 1; bit < fold.ranks; bit *= 2, label++) {
         peer = xyl_fold_rank(&fold, fold.place ^ bit);
         xyl_schedule_send(schedule, peer, label, none, 0, heard);
@@ -35,7 +33,8 @@ static void barrier_recursive_doubling(const xyl_problem_t *problem,
         heard = xyl_schedule_join(schedule, heard, recv);
     }
     if (fold.partner != problem->rank)
-        xyl_schedule_send(schedule, fold.partner, LABEL_UNFOLD, none, 0, heard);
+        xyl_schedule_send(schedule, fold.partner, XYL_UNFOLD_LABEL, none, 0,
+                          heard);
 }
 
 const xyl_algorithm_t xyl_algorithm_barrier_recursive_doubling = {

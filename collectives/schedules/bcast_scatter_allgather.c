@@ -31,7 +31,7 @@ typedef struct parts {
     uint64_t first, end;
 } parts_t;
 
-static xyl_position_t piece_of(const spread_t *spread, parts_t parts,
+static xyl_position_t parts_at(const spread_t *spread, parts_t parts,
                                uint64_t *count_out)
 {
     uint64_t count = spread->problem->count;
@@ -43,62 +43,61 @@ static xyl_position_t piece_of(const spread_t *spread, parts_t parts,
 }
 
 /* `distance`: of the rank from the root. */
-static uint32_t rank_at(const spread_t *spread, uint32_t distance)
+static uint32_t rank_behind_root(const spread_t *spread, uint32_t distance)
 {
     return (uint32_t)(((uint64_t)distance + spread->problem->root) %
                       spread->problem->ranks);
 }
 
-static uint32_t rank_of(const spread_t *spread, uint64_t place)
+static uint32_t rank_of_part(const spread_t *spread, uint64_t place)
 {
-    return rank_at(spread, xyl_fold_rank(&spread->fold, (uint32_t)place));
+    return rank_behind_root(spread,
+                            xyl_fold_rank(&spread->fold, (uint32_t)place));
 }
 
 static void send_parts(const spread_t *spread, uint32_t to, uint32_t label,
                        parts_t parts, xyl_action_t after)
 {
     uint64_t count;
-    xyl_position_t from = piece_of(spread, parts, &count);
+    xyl_position_t from = parts_at(spread, parts, &count);
 
-    if (count != 0)
-        xyl_schedule_send(spread->schedule, to, label, from, count, after);
+    xyl_send_some(spread->schedule, to, label, from, count, after);
 }
 
 static xyl_action_t recv_parts(const spread_t *spread, uint32_t from,
                                uint32_t label, parts_t parts)
 {
     uint64_t count;
-    xyl_position_t to = piece_of(spread, parts, &count);
+    xyl_position_t to = parts_at(spread, parts, &count);
 
-    if (count == 0)
-        return XYL_ACTION_NONE;
-    return xyl_schedule_recv(spread->schedule, from, label, to, count,
-                             XYL_ACTION_NONE);
+    return xyl_recv_some(spread->schedule, from, label, to, count,
+                         XYL_ACTION_NONE);
 }
 
 /* The parts that come down the tree to a place; all to the root's. */
 static parts_t subtree(const spread_t *spread, uint64_t place)
 {
-    uint64_t places = spread->fold.ranks;
-    uint64_t weight = xyl_knomial_weight(place, places, 2);
-
-    return (parts_t){place, place + xyl_knomial_span(place, places, weight)};
+    return (parts_t){place,
+                     place + xyl_knomial_span(place, spread->fold.ranks, 2)};
 }
 
 /* Returns after what the parts of the own subtree are there. */
-static xyl_action_t scatter(const spread_t *spread)
+static xyl_action_t scatter_parts(const spread_t *spread)
 {
-    uint64_t place = spread->fold.place, places = spread->fold.ranks;
-    uint64_t top = xyl_knomial_weight(place, places, 2), weight;
+    const xyl_shape_t shape = {&xyl_tree_binomial, 0};
+    uint32_t place = spread->fold.place, places = spread->fold.ranks, i;
+    uint32_t children[XYL_KNOMIAL_CHILDREN_MAX];
+    uint32_t count = xyl_tree_children(shape, 0, places, place, 0, children,
+                                       XYL_KNOMIAL_CHILDREN_MAX);
+    uint32_t parent = xyl_tree_parent(shape, 0, places, place, 0);
     xyl_action_t ready = XYL_ACTION_NONE;
 
-    if (place != 0)
-        ready = recv_parts(spread, rank_of(spread, place - top), LABEL_SCATTER,
+    if (parent != XYL_TREE_NONE)
+        ready = recv_parts(spread, rank_of_part(spread, parent), LABEL_SCATTER,
                            subtree(spread, place));
-    for (weight = top / 2; weight != 0; weight /= 2)
-        if (place + weight < places)
-            send_parts(spread, rank_of(spread, place + weight), LABEL_SCATTER,
-                       subtree(spread, place + weight), ready);
+    for (i = 0; i < count; i++)
+        send_parts(spread, rank_of_part(spread, children[i]), LABEL_SCATTER,
+                   subtree(spread, children[i]), ready);
     return ready;
 }
 
@@ -121,17 +120,18 @@ static void bcast_scatter_ring(const xyl_problem_t *problem,
     schedule->labels = LABEL_GATHER + ranks; /* whichever a rank uses */
     own = subtree(&spread, place);
     theirs = subtree(&spread, next);
-    ready = scattered = scatter(&spread);
+    ready = scattered = scatter_parts(&spread);
     for (round = 0; round + 1 < ranks; round++) {
         part = (uint32_t)(((uint64_t)place + ranks - round) % ranks);
         if (part < theirs.first || part >= theirs.end)
-            send_parts(&spread, rank_at(&spread, next), LABEL_GATHER + part,
-                       (parts_t){part, (uint64_t)part + 1}, ready);
+            send_parts(&spread, rank_behind_root(&spread, next),
+                       LABEL_GATHER + part, (parts_t){part, (uint64_t)part + 1},
+                       ready);
         part = (part + ranks - 1) % ranks;
         ready = scattered;
         if (part < own.first || part >= own.end)
             ready = recv_parts(
-                &spread, rank_at(&spread, (place + ranks - 1) % ranks),
+                &spread, rank_behind_root(&spread, (place + ranks - 1) % ranks),
                 LABEL_GATHER + part, (parts_t){part, (uint64_t)part + 1});
     }
 }
@@ -150,7 +150,7 @@ static parts_t doubling_gain(uint64_t place, uint32_t bit)
 /* A rank that stands back hears whatever its partner gets, part by part. */
 static void doubling_apart(const spread_t *spread)
 {
-    uint32_t from = rank_of(spread, spread->fold.place), bit;
+    uint32_t from = rank_of_part(spread, spread->fold.place), bit;
     uint32_t label = LABEL_GATHER;
 
     recv_parts(spread, from, LABEL_SCATTER,
@@ -173,13 +173,13 @@ static void bcast_scatter_allgather(const xyl_problem_t *problem,
         return;
     }
     place = spread.fold.place;
-    partner = rank_at(&spread, spread.fold.partner);
-    ready = scatter(&spread);
+    partner = rank_behind_root(&spread, spread.fold.partner);
+    ready = scatter_parts(&spread);
     if (partner != problem->rank)
         send_parts(&spread, partner, LABEL_SCATTER, subtree(&spread, place),
                    ready);
     for (bit = 1; bit < spread.fold.ranks; bit *= 2, label++) {
-        peer = rank_of(&spread, place ^ bit);
+        peer = rank_of_part(&spread, place ^ bit);
         send_parts(&spread, peer, label, doubling_gain(place ^ bit, bit),
                    ready);
         gain = doubling_gain(place, bit);

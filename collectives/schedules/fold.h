@@ -4,7 +4,10 @@
 #ifndef XYL_COLLECTIVES_SCHEDULES_FOLD_H
 #define XYL_COLLECTIVES_SCHEDULES_FOLD_H
 
-#include <stdint.h>
+#include "collectives/schedules/algorithm.h"
+
+/* Of messages: before all rounds, behind them, and of the first. */
+enum { XYL_FOLD_LABEL, XYL_UNFOLD_LABEL, XYL_ROUND_LABEL };
 
 typedef struct xyl_fold {
     uint32_t ranks; /* that take part */
@@ -44,6 +47,45 @@ static inline xyl_fold_t xyl_fold(uint32_t rank, uint32_t ranks)
 static inline uint32_t xyl_fold_rank(const xyl_fold_t *fold, uint32_t place)
 {
     return place < fold->extra ? 2 * place : place + fold->extra;
+}
+
+/* What a rank writes that stands back: it gives its partner `count` elements,
+ * and gets `result` of them. */
+static inline void xyl_fold_stand_back(const xyl_fold_t *fold,
+                                       const xyl_problem_t *problem,
+                                       xyl_schedule_t *schedule, uint64_t count,
+                                       uint64_t result)
+{
+    xyl_action_t send =
+        xyl_send_some(schedule, fold->partner, XYL_FOLD_LABEL,
+                      xyl_position(XYL_BUFFER_SEND, 0), count, XYL_ACTION_NONE);
+
+    /* In place the result comes to where that is sent from. */
+    xyl_recv_some(schedule, fold->partner, XYL_UNFOLD_LABEL,
+                  xyl_position(XYL_BUFFER_RECV, 0), result,
+                  problem->is_in_place ? send : XYL_ACTION_NONE);
+}
+
+/* What its partner does first: combines that with its own, which is SEND.
+ * Returns where the sum is, after *ready_out. */
+static inline xyl_position_t xyl_fold_combine(const xyl_fold_t *fold,
+                                              const xyl_problem_t *problem,
+                                              xyl_schedule_t *schedule,
+                                              uint64_t count,
+                                              xyl_action_t *ready_out)
+{
+    const xyl_position_t mine = {XYL_BUFFER_SEND, 0, 0};
+    xyl_position_t theirs;
+
+    *ready_out = XYL_ACTION_NONE;
+    if (fold->partner == problem->rank || count == 0)
+        return mine;
+    theirs = xyl_schedule_temp(schedule, count);
+    *ready_out = xyl_schedule_recv(schedule, fold->partner, XYL_FOLD_LABEL,
+                                   theirs, count, XYL_ACTION_NONE);
+    *ready_out = xyl_reduce_in_order(schedule, fold->partner < problem->rank,
+                                     theirs, theirs, mine, count, *ready_out);
+    return theirs;
 }
 
 #endif

@@ -8,13 +8,7 @@
 #include "collectives/schedules/algorithm.h"
 #include "collectives/schedules/fold.h"
 
-enum {
-    LABEL_FOLD,
-    LABEL_UNFOLD,
-    LABEL_ROUND,
-    ROUNDS_MAX = 32,
-    LABEL_BACK = LABEL_ROUND + ROUNDS_MAX
-};
+enum { ROUNDS_MAX = 32, LABEL_BACK = XYL_ROUND_LABEL + ROUNDS_MAX };
 
 /* Elements [first, end) of the vector. */
 typedef struct range {
@@ -34,17 +28,17 @@ typedef struct halving {
     xyl_action_t left[ROUNDS_MAX]; /* what was sent may be written over */
 } halving_t;
 
-static int is_reduce(const halving_t *halving)
+static int halving_is_reduce(const halving_t *halving)
 {
     return halving->problem->coll == XYLEM_COLL_REDUCE;
 }
 
-static int is_root(const halving_t *halving)
+static int halving_is_root(const halving_t *halving)
 {
     return halving->problem->rank == halving->problem->root;
 }
 
-static uint32_t rank_at(const halving_t *halving, uint32_t place)
+static uint32_t halving_rank(const halving_t *halving, uint32_t place)
 {
     uint32_t rank = xyl_fold_rank(&halving->fold, place);
 
@@ -65,42 +59,10 @@ static void fold_init(halving_t *halving)
     uint32_t root = problem->root;
 
     halving->fold = xyl_fold(problem->rank, problem->ranks);
-    halving->is_swapped =
-        is_reduce(halving) && root < 2 * halving->fold.extra && root % 2 == 1;
+    halving->is_swapped = halving_is_reduce(halving) &&
+                          root < 2 * halving->fold.extra && root % 2 == 1;
     if (halving->is_swapped && problem->rank / 2 == root / 2)
-        halving->fold.takes_part = is_root(halving);
-}
-
-static void stand_back(halving_t *halving)
-{
-    const xyl_problem_t *problem = halving->problem;
-    xyl_action_t send = xyl_schedule_send(
-        halving->schedule, halving->fold.partner, LABEL_FOLD,
-        xyl_position(XYL_BUFFER_SEND, 0), problem->count, XYL_ACTION_NONE);
-
-    if (!is_reduce(halving))
-        xyl_schedule_recv(halving->schedule, halving->fold.partner,
-                          LABEL_UNFOLD, xyl_position(XYL_BUFFER_RECV, 0),
-                          problem->count,
-                          problem->is_in_place ? send : XYL_ACTION_NONE);
-}
-
-static void fold_write(halving_t *halving)
-{
-    const xyl_problem_t *problem = halving->problem;
-    xyl_schedule_t *schedule = halving->schedule;
-    uint64_t count = problem->count;
-    xyl_position_t theirs = xyl_schedule_temp(schedule, count), mine;
-    xyl_action_t recv =
-        xyl_schedule_recv(schedule, halving->fold.partner, LABEL_FOLD, theirs,
-                          count, XYL_ACTION_NONE);
-
-    mine = halving->sums;
-    halving->ready =
-        problem->rank < halving->fold.partner
-            ? xyl_schedule_reduce(schedule, theirs, mine, theirs, count, recv)
-            : xyl_schedule_reduce(schedule, theirs, theirs, mine, count, recv);
-    halving->sums = theirs;
+        halving->fold.takes_part = halving_is_root(halving);
 }
 
 /* RECV where this rank has one; else as much as is kept in the first round. */
@@ -108,7 +70,7 @@ static void work_init(halving_t *halving)
 {
     range_t kept = halving->kept[0];
 
-    if (!is_reduce(halving) || is_root(halving)) {
+    if (!halving_is_reduce(halving) || halving_is_root(halving)) {
         halving->work = xyl_position(XYL_BUFFER_RECV, 0);
         return;
     }
@@ -145,35 +107,30 @@ static xyl_action_t left_at_first(const halving_t *halving, xyl_action_t send)
     return halving->sums.buffer == XYL_BUFFER_SEND ? send : halving->ready;
 }
 
-static void halve(halving_t *halving, uint32_t round)
+static void halve_vector(halving_t *halving, uint32_t round)
 {
     xyl_schedule_t *schedule = halving->schedule;
     range_t sent = halving->sent[round], kept = halving->kept[round];
     uint64_t count = kept.end - kept.first;
     uint32_t bit = 1u << round;
-    uint32_t peer = rank_at(halving, halving->fold.place ^ bit);
-    xyl_position_t theirs, mine, to = work_piece(halving, kept);
-    xyl_action_t recv, send = XYL_ACTION_NONE;
+    uint32_t peer = halving_rank(halving, halving->fold.place ^ bit);
+    xyl_position_t theirs, mine = xyl_position_plus(halving->sums, kept.first);
+    xyl_action_t recv, send;
 
-    if (sent.first != sent.end)
-        send = xyl_schedule_send(schedule, peer, LABEL_ROUND + round,
-                                 xyl_position_plus(halving->sums, sent.first),
-                                 sent.end - sent.first, halving->ready);
-    halving->left[round] = send;
-    if (round == 0)
-        halving->left[0] = left_at_first(halving, send);
-    mine = xyl_position_plus(halving->sums, kept.first);
+    send = xyl_send_some(schedule, peer, XYL_ROUND_LABEL + round,
+                         xyl_position_plus(halving->sums, sent.first),
+                         sent.end - sent.first, halving->ready);
+    halving->left[round] = round == 0 ? left_at_first(halving, send) : send;
     if (count == 0) {
         halving->ready = XYL_ACTION_NONE; /* nothing is left to wait for */
     } else {
         theirs = xyl_schedule_temp(schedule, count);
-        recv = xyl_schedule_recv(schedule, peer, LABEL_ROUND + round, theirs,
-                                 count, XYL_ACTION_NONE);
+        recv = xyl_schedule_recv(schedule, peer, XYL_ROUND_LABEL + round,
+                                 theirs, count, XYL_ACTION_NONE);
         recv = xyl_schedule_join(schedule, halving->ready, recv);
-        halving->ready =
-            (halving->fold.place & bit) == 0
-                ? xyl_schedule_reduce(schedule, to, mine, theirs, count, recv)
-                : xyl_schedule_reduce(schedule, to, theirs, mine, count, recv);
+        halving->ready = xyl_reduce_in_order(
+            schedule, (halving->fold.place & bit) != 0,
+            work_piece(halving, kept), theirs, mine, count, recv);
     }
     /* From here on sums are where the work is; ranges of it are asked for by
      * their place in the vector. */
@@ -182,34 +139,29 @@ static void halve(halving_t *halving, uint32_t round)
 }
 
 /* The result of what was sent comes back, to where it was sent from. */
-static void collect(halving_t *halving, uint32_t round)
+static void collect_range(halving_t *halving, uint32_t round)
 {
     range_t range = halving->sent[round];
-    uint64_t count = range.end - range.first;
-    uint32_t peer = rank_at(halving, halving->fold.place ^ 1u << round);
-    xyl_position_t to = work_piece(halving, range);
-    xyl_action_t recv;
+    uint32_t peer = halving_rank(halving, halving->fold.place ^ 1u << round);
+    xyl_action_t recv = xyl_recv_some(
+        halving->schedule, peer, LABEL_BACK + round, work_piece(halving, range),
+        range.end - range.first, halving->left[round]);
 
-    if (count == 0)
-        return;
-    recv = xyl_schedule_recv(halving->schedule, peer, LABEL_BACK + round, to,
-                             count, halving->left[round]);
     halving->ready = xyl_schedule_join(halving->schedule, halving->ready, recv);
 }
 
-static void hand_back(halving_t *halving, uint32_t round)
+static void hand_back_range(halving_t *halving, uint32_t round)
 {
     range_t range = halving->kept[round];
-    uint32_t peer = rank_at(halving, halving->fold.place ^ 1u << round);
+    uint32_t peer = halving_rank(halving, halving->fold.place ^ 1u << round);
 
-    if (range.first != range.end)
-        xyl_schedule_send(halving->schedule, peer, LABEL_BACK + round,
-                          work_piece(halving, range), range.end - range.first,
-                          halving->ready);
+    xyl_send_some(halving->schedule, peer, LABEL_BACK + round,
+                  work_piece(halving, range), range.end - range.first,
+                  halving->ready);
 }
 
 /* Of two that differ in a bit, the one with the root's gets all. */
-static void gather(halving_t *halving, uint32_t rounds)
+static void gather_halves(halving_t *halving, uint32_t rounds)
 {
     uint32_t root = halving->problem->root, place = root / 2;
 
@@ -217,59 +169,53 @@ static void gather(halving_t *halving, uint32_t rounds)
         place = root - halving->fold.extra;
     while (rounds-- != 0) {
         if (((halving->fold.place ^ place) >> rounds & 1) != 0) {
-            hand_back(halving, rounds);
+            hand_back_range(halving, rounds);
             return;
         }
-        collect(halving, rounds);
+        collect_range(halving, rounds);
     }
 }
 
-static void allgather(halving_t *halving, uint32_t rounds)
+static void allgather_halves(halving_t *halving, uint32_t rounds)
 {
     const xyl_problem_t *problem = halving->problem;
 
     while (rounds-- != 0) {
-        hand_back(halving, rounds);
-        collect(halving, rounds);
+        hand_back_range(halving, rounds);
+        collect_range(halving, rounds);
     }
     if (halving->fold.partner != problem->rank)
         xyl_schedule_send(halving->schedule, halving->fold.partner,
-                          LABEL_UNFOLD, xyl_position(XYL_BUFFER_RECV, 0),
+                          XYL_UNFOLD_LABEL, xyl_position(XYL_BUFFER_RECV, 0),
                           problem->count, halving->ready);
 }
 
 static void reduce_rabenseifner(const xyl_problem_t *problem,
                                 xyl_schedule_t *schedule)
 {
-    halving_t halving = {.problem = problem,
-                         .schedule = schedule,
-                         .sums = {XYL_BUFFER_SEND, 0, 0},
-                         .ready = XYL_ACTION_NONE};
+    halving_t halving = {.problem = problem, .schedule = schedule};
     uint32_t rounds, round;
 
-    if (problem->count == 0)
+    if (problem->ranks == 1)
+        xyl_reduce_alone(problem, schedule, problem->count);
+    if (problem->count == 0 || problem->ranks == 1)
         return;
-    if (problem->ranks == 1) {
-        if (!problem->is_in_place)
-            xyl_schedule_copy(schedule, xyl_position(XYL_BUFFER_RECV, 0),
-                              halving.sums, problem->count, XYL_ACTION_NONE);
-        return;
-    }
     fold_init(&halving);
     if (!halving.fold.takes_part) {
-        stand_back(&halving);
+        xyl_fold_stand_back(&halving.fold, problem, schedule, problem->count,
+                            halving_is_reduce(&halving) ? 0 : problem->count);
         return;
     }
     rounds = rounds_plan(&halving);
     work_init(&halving);
-    if (halving.fold.partner != problem->rank)
-        fold_write(&halving);
+    halving.sums = xyl_fold_combine(&halving.fold, problem, schedule,
+                                    problem->count, &halving.ready);
     for (round = 0; round < rounds; round++)
-        halve(&halving, round);
-    if (is_reduce(&halving))
-        gather(&halving, rounds);
+        halve_vector(&halving, round);
+    if (halving_is_reduce(&halving))
+        gather_halves(&halving, rounds);
     else
-        allgather(&halving, rounds);
+        allgather_halves(&halving, rounds);
 }
 
 const xyl_algorithm_t xyl_algorithm_reduce_rabenseifner = {

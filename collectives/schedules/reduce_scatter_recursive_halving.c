@@ -9,8 +9,6 @@
 #include "collectives/schedules/fold.h"
 #include "collectives/schedules/parts.h"
 
-enum { LABEL_FOLD, LABEL_UNFOLD, LABEL_ROUND };
-
 typedef struct halving {
     const xyl_problem_t *problem;
     xyl_schedule_t *schedule;
@@ -32,43 +30,10 @@ static uint64_t place_at(const halving_t *halving, uint32_t place)
     return xyl_parts_at(halving->problem, rank);
 }
 
-static void stand_back(halving_t *halving)
-{
-    const xyl_problem_t *problem = halving->problem;
-    uint64_t all = xyl_parts_at(problem, problem->ranks);
-    uint64_t count = halving->count;
-    xyl_action_t send = XYL_ACTION_NONE;
-
-    if (all != 0)
-        send = xyl_schedule_send(halving->schedule, halving->fold.partner,
-                                 LABEL_FOLD, xyl_position(XYL_BUFFER_SEND, 0),
-                                 all, XYL_ACTION_NONE);
-    if (count != 0)
-        xyl_schedule_recv(halving->schedule, halving->fold.partner,
-                          LABEL_UNFOLD, xyl_position(XYL_BUFFER_RECV, 0), count,
-                          problem->is_in_place ? send : XYL_ACTION_NONE);
-}
-
-static void fold_write(halving_t *halving)
-{
-    uint64_t all = xyl_parts_at(halving->problem, halving->problem->ranks);
-    xyl_position_t theirs;
-    xyl_action_t recv;
-
-    if (all == 0)
-        return;
-    theirs = xyl_schedule_temp(halving->schedule, all);
-    recv = xyl_schedule_recv(halving->schedule, halving->fold.partner,
-                             LABEL_FOLD, theirs, all, XYL_ACTION_NONE);
-    halving->ready = xyl_schedule_reduce(halving->schedule, theirs,
-                                         halving->sums, theirs, all, recv);
-    halving->sums = theirs;
-}
-
 /* Keeps the sums of places [first, end), which are the lower or upper half of
  * those so far; the other half begins at `other`. */
-static void round_write(halving_t *halving, uint32_t first, uint32_t half,
-                        uint32_t round)
+static void halve_blocks(halving_t *halving, uint32_t first, uint32_t half,
+                         uint32_t round)
 {
     xyl_schedule_t *schedule = halving->schedule;
     uint32_t other = halving->fold.place < first + half ? first + half : first;
@@ -82,24 +47,20 @@ static void round_write(halving_t *halving, uint32_t first, uint32_t half,
 
     kept_at = place_at(halving, own);
     kept = place_at(halving, own + half) - kept_at;
-    if (sent != 0) {
-        from = xyl_position_plus(halving->sums, sent_at - halving->sums_at);
-        send = xyl_schedule_send(schedule, peer, LABEL_ROUND + round, from,
-                                 sent, halving->ready);
-        if (from.buffer == XYL_BUFFER_SEND && from.at < halving->count)
-            halving->sent = send;
-    }
+    from = xyl_position_plus(halving->sums, sent_at - halving->sums_at);
+    send = xyl_send_some(schedule, peer, XYL_ROUND_LABEL + round, from, sent,
+                         halving->ready);
+    if (sent != 0 && from.buffer == XYL_BUFFER_SEND && from.at < halving->count)
+        halving->sent = send;
     if (kept == 0)
         return;
     mine = xyl_position_plus(halving->sums, kept_at - halving->sums_at);
     theirs = xyl_schedule_temp(schedule, kept);
-    recv = xyl_schedule_recv(schedule, peer, LABEL_ROUND + round, theirs, kept,
-                             XYL_ACTION_NONE);
+    recv = xyl_schedule_recv(schedule, peer, XYL_ROUND_LABEL + round, theirs,
+                             kept, XYL_ACTION_NONE);
     recv = xyl_schedule_join(schedule, halving->ready, recv);
-    halving->ready =
-        own < other
-            ? xyl_schedule_reduce(schedule, theirs, mine, theirs, kept, recv)
-            : xyl_schedule_reduce(schedule, theirs, theirs, mine, kept, recv);
+    halving->ready = xyl_reduce_in_order(schedule, own > other, theirs, theirs,
+                                         mine, kept, recv);
     halving->sums = theirs;
     halving->sums_at = kept_at;
 }
@@ -128,34 +89,32 @@ static void result_write(halving_t *halving)
     count = xyl_parts_count(problem, partner, partner + 1);
     from = xyl_position_plus(halving->sums,
                              xyl_parts_at(problem, partner) - halving->sums_at);
-    if (count != 0)
-        xyl_schedule_send(halving->schedule, partner, LABEL_UNFOLD, from, count,
-                          halving->ready);
+    xyl_send_some(halving->schedule, partner, XYL_UNFOLD_LABEL, from, count,
+                  halving->ready);
 }
 
 static void reduce_scatter_recursive_halving(const xyl_problem_t *problem,
                                              xyl_schedule_t *schedule)
 {
+    uint64_t all = xyl_parts_at(problem, problem->ranks);
     halving_t halving = {
-        problem,
-        schedule,
-        xyl_fold(problem->rank, problem->ranks),
-        {XYL_BUFFER_SEND, 0, 0},
-        0,
-        XYL_ACTION_NONE,
-        xyl_parts_count(problem, problem->rank, problem->rank + 1),
-        XYL_ACTION_NONE};
+        .problem = problem,
+        .schedule = schedule,
+        .fold = xyl_fold(problem->rank, problem->ranks),
+        .count = xyl_parts_count(problem, problem->rank, problem->rank + 1),
+        .sent = XYL_ACTION_NONE};
     uint32_t half, round = 0;
 
     if (!halving.fold.takes_part) {
-        stand_back(&halving);
+        xyl_fold_stand_back(&halving.fold, problem, schedule, all,
+                            halving.count);
         return;
     }
-    if (halving.fold.partner != problem->rank)
-        fold_write(&halving);
+    halving.sums =
+        xyl_fold_combine(&halving.fold, problem, schedule, all, &halving.ready);
     for (half = halving.fold.ranks / 2; half != 0; half /= 2, round++)
-        round_write(&halving, halving.fold.place & ~(2 * half - 1), half,
-                    round);
+        halve_blocks(&halving, halving.fold.place & ~(2 * half - 1), half,
+                     round);
     result_write(&halving);
 }
 

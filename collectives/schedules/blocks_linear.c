@@ -1,0 +1,63 @@
+/* Gather(v) and scatter(v): every block goes straight between its rank and the
+ * root, which has a few under way at once. One message per rank, no copies: for
+ * long blocks and few ranks.
+ * The linear gather and scatter of Open MPI: Gabriel et al., Open MPI: goals,
+ * concept, and design of a next generation MPI implementation, 2004. */
+#include "collectives/schedules/algorithm.h"
+
+enum { MESSAGES_OF_ROOT = 32 };
+
+/* Between a block at the root and the rank that has it, or shall. */
+static void pass_block(xyl_schedule_t *schedule, int is_send, uint32_t peer,
+                       xyl_position_t at, uint64_t count)
+{
+    if (is_send)
+        xyl_send_some(schedule, peer, 0, at, count, XYL_ACTION_NONE);
+    else
+        xyl_recv_some(schedule, peer, 0, at, count, XYL_ACTION_NONE);
+}
+
+static void blocks_linear(const xyl_problem_t *problem,
+                          xyl_schedule_t *schedule)
+{
+    int is_down = problem->coll == XYLEM_COLL_SCATTER ||
+                  problem->coll == XYLEM_COLL_SCATTERV;
+    const xyl_position_t small =
+        xyl_position(is_down ? XYL_BUFFER_RECV : XYL_BUFFER_SEND, 0);
+    xyl_position_t large =
+        xyl_position(is_down ? XYL_BUFFER_SEND : XYL_BUFFER_RECV, 0);
+    uint32_t ranks = problem->ranks, step, peer;
+
+    if (problem->rank != problem->root) {
+        pass_block(schedule, !is_down, problem->root, small, problem->count);
+        return;
+    }
+    schedule->flight_max = MESSAGES_OF_ROOT;
+    for (step = 0; step < ranks; step++) {
+        peer = (uint32_t)(((uint64_t)problem->root + step) % ranks);
+        large.at = xyl_problem_block_at(problem, peer);
+        if (step != 0)
+            pass_block(schedule, is_down, peer, large,
+                       xyl_problem_block(problem, peer));
+        else if (!problem->is_in_place)
+            xyl_copy_some(schedule, is_down ? small : large,
+                          is_down ? large : small,
+                          xyl_problem_block(problem, peer), XYL_ACTION_NONE);
+    }
+}
+
+const xyl_algorithm_t xyl_algorithm_gather_linear = {
+    .name = "linear",
+    .help = "each straight to the root (Gabriel et al. 2004)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(GATHER) | XYL_COLL_BIT(GATHERV),
+    .write = blocks_linear,
+};
+
+const xyl_algorithm_t xyl_algorithm_scatter_linear = {
+    .name = "linear",
+    .help = "from the root straight to each (Gabriel et al. 2004)",
+    .kind = XYL_ALGORITHM_SCHEDULE,
+    .colls = XYL_COLL_BIT(SCATTER) | XYL_COLL_BIT(SCATTERV),
+    .write = blocks_linear,
+};
