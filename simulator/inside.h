@@ -126,8 +126,7 @@ struct sim_rank {
     uint64_t steps_to_death;
     sim_time_t notice_max;
     xyl_clock_t clock;
-    xyl_copies_t copies;
-    xyl_marks_t marks;
+    xyl_observer_t observer;
     xyl_peer_t *peers;
 };
 

@@ -373,8 +373,7 @@ static xylem_status_t rank_create(sim_world_t *world, uint32_t number)
         .shm = world->options.shares_memory
                    ? sim_shm_create(rank, world->options.sees_memory)
                    : NULL,
-        .copies = &rank->copies,
-        .marks = world->options.trace != NULL ? &rank->marks : NULL,
+        .observer = &rank->observer,
         .settings = world->options.settings};
     xylem_status_t status;
 
@@ -382,8 +381,10 @@ static xylem_status_t rank_create(sim_world_t *world, uint32_t number)
     rank->rank = number;
     rank->woken_at = rank->timer_at = SIM_NEVER;
     rank->clock = (xyl_clock_t){rank_clock, rank};
-    rank->copies = (xyl_copies_t){sim_copy_announced, rank};
-    rank->marks = (xyl_marks_t){sim_segment_emitted, rank};
+    rank->observer = (xyl_observer_t){
+        .copies = sim_copy_announced,
+        .emitted = world->options.trace != NULL ? sim_segment_emitted : NULL,
+        .arg = rank};
     sim_inbox_init(&rank->inbox);
     sim_inbox_init(&rank->blocked);
     sim_noise_cursor_init(&rank->noise, world->options.noise, number);

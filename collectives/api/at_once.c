@@ -176,7 +176,7 @@ static int is_brief(const xyl_operation_t *operation)
            operation->stages == 1 && operation->sequences == 0 &&
            operation->bytes <= most &&
            xyl_collective_of(operation)->written <= most &&
-           operation->request.context->marks == NULL &&
+           !xyl_observer_records(operation->request.context->observer) &&
            xyl_node_stage_is_brief(operation->stage[0]);
 }
 

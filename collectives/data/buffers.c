@@ -1,5 +1,7 @@
 #include "collectives/data/buffers.h"
 
+#include "runtime/base/copy.h"
+
 enum { BOUNCE_BYTES = 4096 };
 
 void xyl_buffers_bind(xyl_buffers_t *buffers, size_t at, const void *send,
@@ -19,14 +21,14 @@ void xyl_buffers_bind(xyl_buffers_t *buffers, size_t at, const void *send,
 
 static void pack_by_host(const xyl_exec_t *exec, const xyl_work_t *work)
 {
-    if (xyl_copies_begin(exec->observer, work->bytes))
+    if (xyl_observer_copies(exec->observer, work->bytes))
         xyl_layout_pack(work->left_layout, work->left, work->left_at,
                         work->bytes, work->to);
 }
 
 static void unpack_by_host(const xyl_exec_t *exec, const xyl_work_t *work)
 {
-    if (xyl_copies_begin(exec->observer, work->bytes))
+    if (xyl_observer_copies(exec->observer, work->bytes))
         xyl_layout_unpack(work->to_layout, work->to, work->to_at, work->bytes,
                           work->left);
 }
@@ -37,7 +39,7 @@ static void repack_by_host(const xyl_exec_t *exec, const xyl_work_t *work)
     char bounce[BOUNCE_BYTES];
     size_t done, now;
 
-    if (!xyl_copies_begin(exec->observer, work->bytes))
+    if (!xyl_observer_copies(exec->observer, work->bytes))
         return;
     for (done = 0; done < work->bytes; done += now) {
         now = work->bytes - done < BOUNCE_BYTES ? work->bytes - done
@@ -74,7 +76,7 @@ int xyl_buffers_pack(const xyl_buffers_t *buffers, xyl_work_t *work,
 static int copy_past(const xyl_exec_t *exec, void *to, const void *from,
                      size_t bytes)
 {
-    if (xyl_copies_begin(exec->observer, bytes))
+    if (xyl_observer_copies(exec->observer, bytes))
         xyl_copy_past(to, from, bytes);
     return 1;
 }

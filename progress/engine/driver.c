@@ -33,7 +33,7 @@ static void wake_readable(int fd, short what, void *arg)
         return; /* another turn has read it */
 }
 
-static void nothing(int fd, short what, void *arg)
+static void driver_woken(int fd, short what, void *arg)
 {
     (void)fd;
     (void)what;
@@ -41,7 +41,7 @@ static void nothing(int fd, short what, void *arg)
 }
 
 /* Any thread; the engine's wake function. */
-static void wake(void *arg)
+static void driver_wake(void *arg)
 {
     xyl_driver_t *driver = arg;
     uint64_t one = 1;
@@ -293,14 +293,14 @@ static xylem_status_t create_events(xyl_driver_t *driver)
         return XYLEM_ERR_NO_RESOURCE;
     driver->wake_event = event_new(driver->base, driver->wake_fd,
                                    EV_READ | EV_PERSIST, wake_readable, NULL);
-    driver->sleep_event = event_new(driver->base, -1, 0, nothing, NULL);
+    driver->sleep_event = event_new(driver->base, -1, 0, driver_woken, NULL);
     if (driver->wake_event == NULL || driver->sleep_event == NULL)
         return XYLEM_ERR_NO_MEMORY;
     event_add(driver->wake_event, NULL);
     if (net_fd < 0)
         return XYLEM_OK;
-    driver->net_event =
-        event_new(driver->base, net_fd, EV_READ | EV_PERSIST, nothing, NULL);
+    driver->net_event = event_new(driver->base, net_fd, EV_READ | EV_PERSIST,
+                                  driver_woken, NULL);
     if (driver->net_event == NULL)
         return XYLEM_ERR_NO_MEMORY;
     event_add(driver->net_event, NULL);
@@ -337,11 +337,9 @@ xylem_status_t xyl_driver_start(xyl_driver_t *driver, xyl_engine_t *engine,
     pthread_cond_init(&driver->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
     status = create_events(driver);
-    if (status != XYLEM_OK) {
-        status = xyl_fail(status, "cannot create the event loop");
-        goto fail;
-    }
-    engine->wake = wake;
+    if (status != XYLEM_OK)
+        return xyl_fail(status, "cannot create the event loop");
+    engine->wake = driver_wake;
     engine->wake_arg = driver;
     /* Before another thread can wait for something: it would own the engine
      * until that has come, and the progress thread spin. */
@@ -351,18 +349,13 @@ xylem_status_t xyl_driver_start(xyl_driver_t *driver, xyl_engine_t *engine,
         (void)owned;
     }
     return XYLEM_OK;
-fail:
-    destroy_events(driver);
-    pthread_cond_destroy(&driver->changed);
-    pthread_mutex_destroy(&driver->lock);
-    return status;
 }
 
 void xyl_driver_leave_to_caller(xyl_driver_t *driver)
 {
     if (driver->has_thread) {
         atomic_store_explicit(&driver->stop, 1, memory_order_release);
-        wake(driver);
+        driver_wake(driver);
         pthread_join(driver->thread, NULL);
         driver->has_thread = 0;
     } else if (driver->params.mode == XYL_DRIVER_THREAD) {

@@ -52,7 +52,8 @@ typedef struct xyl_driver {
 } xyl_driver_t;
 
 /* After the net is attached to the engine. With XYL_DRIVER_THREAD the engine
- * is owned from here on, first by whoever prepares it, then by the thread. */
+ * is owned from here on, first by whoever prepares it, then by the thread. Has
+ * to be stopped after a failure, too. */
 xylem_status_t xyl_driver_start(xyl_driver_t *driver, xyl_engine_t *engine,
                                 const xyl_driver_params_t *params);
 /* Starts the progress thread, if the mode has one. */

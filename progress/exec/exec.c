@@ -8,7 +8,7 @@
 /* ---- which there are ---- */
 
 static xylem_status_t exec_add(xyl_execs_t *execs, const xyl_exec_ops_t *ops,
-                               void *arg, const xyl_copies_t *observer,
+                               void *arg, const xyl_observer_t *observer,
                                xyl_fifo_t *ready)
 {
     xyl_exec_t *exec = calloc(1, ops->bytes);
@@ -33,7 +33,7 @@ static xylem_status_t exec_add(xyl_execs_t *execs, const xyl_exec_ops_t *ops,
 
 xylem_status_t xyl_execs_init(xyl_execs_t *execs,
                               const xyl_exec_registration_t *extra,
-                              const xyl_copies_t *observer, xyl_fifo_t *ready)
+                              const xyl_observer_t *observer, xyl_fifo_t *ready)
 {
     const xyl_exec_ops_t *const *ops = xyl_exec_list;
     xylem_status_t status = XYLEM_OK;
@@ -81,7 +81,7 @@ xyl_exec_t *xyl_execs_ask(const xyl_execs_t *execs, const void *buffer)
 
 static void copy_by_host(const xyl_exec_t *exec, const xyl_work_t *work)
 {
-    if (xyl_copies_begin(exec->observer, work->bytes))
+    if (xyl_observer_copies(exec->observer, work->bytes))
         memcpy(work->to, work->left, work->bytes);
 }
 
@@ -106,7 +106,7 @@ int xyl_exec_copy_watched(xyl_exec_t *exec, xyl_work_t *work, void *to,
                           const void *from, size_t bytes)
 {
     if (exec->is_immediate) {
-        if (xyl_copies_begin(exec->observer, bytes))
+        if (xyl_observer_copies(exec->observer, bytes))
             memcpy(to, from, bytes);
         return 1;
     }

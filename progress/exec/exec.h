@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "progress/event.h"
-#include "runtime/base/copies.h"
+#include "runtime/base/observer.h"
 
 typedef struct xyl_exec xyl_exec_t;
 typedef struct xyl_work xyl_work_t;
@@ -98,10 +98,10 @@ typedef struct xyl_exec_ops {
 
 struct xyl_exec {
     const xyl_exec_ops_t *ops;
-    int is_immediate;             /* ops->start is NULL */
-    int is_plain;                 /* and nobody looks on */
-    const xyl_copies_t *observer; /* of copies; NULL: nobody */
-    xyl_fifo_t *ready;            /* where events go */
+    int is_immediate;               /* ops->start is NULL */
+    int is_plain;                   /* and nobody looks on */
+    const xyl_observer_t *observer; /* of copies; NULL: nobody */
+    xyl_fifo_t *ready;              /* where events go */
 };
 
 /* ---- which there are ---- */
@@ -127,7 +127,8 @@ extern const xyl_exec_ops_t xyl_exec_host;
 /* `extra` comes before those of the list. */
 xylem_status_t xyl_execs_init(xyl_execs_t *execs,
                               const xyl_exec_registration_t *extra,
-                              const xyl_copies_t *observer, xyl_fifo_t *ready);
+                              const xyl_observer_t *observer,
+                              xyl_fifo_t *ready);
 void xyl_execs_fini(xyl_execs_t *execs);
 /* Of all executors. */
 void xyl_execs_cancel(const xyl_execs_t *execs, const void *owner);

@@ -1,5 +1,5 @@
 /* Memory that the ranks of a node share. Stages lay their own structures out in
- * it, copy as runtime/base/copies.h says, and tell each other by flags: words
+ * it, copy as runtime/base/observer.h says, and tell each other by flags: words
  * with one writer, which only grow. A stage that does so and polls its flags
  * from an engine source also runs in the simulator, on ordinary memory and with
  * the time charged that copies and flags take.

@@ -28,11 +28,10 @@ static xylem_context_t *buried[BURIED_MAX];
 static unsigned burials;
 static pthread_mutex_t buried_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void bury(xylem_context_t *context)
+static void context_bury(xylem_context_t *context)
 {
     xylem_context_t **place, *oldest;
 
-    context->magic = 0;
     pthread_mutex_lock(&buried_lock);
     place = &buried[burials++ % BURIED_MAX];
     oldest = *place;
@@ -78,10 +77,32 @@ void xyl_context_slot_release(xylem_context_t *context, uint32_t slot)
     pthread_mutex_unlock(&context->lock);
 }
 
+/* ---- nodes ---- */
+
+uint32_t xyl_context_nodes(const xylem_context_t *context)
+{
+    uint32_t rank, nodes = 0;
+
+    for (rank = 0; rank < context->ranks; rank++)
+        if (context->peers[rank].place.node >= nodes)
+            nodes = context->peers[rank].place.node + 1;
+    return nodes;
+}
+
 /* ---- creation ---- */
 
-static void frame_destroy(xylem_context_t *context)
+/* As far as it has been created. */
+static void dismantle(xylem_context_t *context)
 {
+    context->magic = 0;
+    xyl_context_shm_unwatch(context);
+    xyl_liveness_stop(context);
+    if (context->driver.engine != NULL)
+        xyl_driver_stop(&context->driver);
+    if (context->net != NULL)
+        context->net->ops->destroy(context->net);
+    if (context->bootstrap != NULL)
+        context->bootstrap->ops->destroy(context->bootstrap);
     while (!LIST_EMPTY(&context->zombies)) { /* the net can no longer write */
         xylem_request_t *zombie = LIST_FIRST(&context->zombies);
         LIST_REMOVE(zombie, zombies);
@@ -100,7 +121,7 @@ static void frame_destroy(xylem_context_t *context)
     xyl_config_release(&context->config);
     xyl_context_switches_free(context);
     xyl_blobs_fini(&context->hellos);
-    bury(context);
+    context_bury(context);
 }
 
 /* The frame: everything that needs no other rank. */
@@ -140,14 +161,14 @@ static xylem_status_t frame_create(const xyl_context_parts_t *parts,
     pthread_mutex_init(&context->lock, NULL);
     xyl_heap_init(&context->heap);
     xyl_context_failures_init(context);
-    status = xyl_execs_init(&context->execs, &parts->exec, parts->copies,
+    status = xyl_execs_init(&context->execs, &parts->exec, parts->observer,
                             &context->engine.ready);
     if (status == XYLEM_OK)
         status = xyl_modules_context_begins(context);
     if (status == XYLEM_OK)
         status = xyl_context_switches_read(context);
     if (status != XYLEM_OK)
-        frame_destroy(context);
+        dismantle(context);
     else
         *context_out = context;
     return status;
@@ -195,6 +216,19 @@ static xylem_status_t parts_driver_start(xylem_context_t *context)
     return xyl_driver_start(&context->driver, &context->engine, &params);
 }
 
+/* A context whose creation has come to its end. */
+static xylem_status_t hand_over(xylem_context_t *context, xylem_status_t status,
+                                xylem_context_t **context_out)
+{
+    if (status != XYLEM_OK) {
+        dismantle(context);
+        return status;
+    }
+    context->magic = XYL_CONTEXT_MAGIC;
+    *context_out = context;
+    return XYLEM_OK;
+}
+
 xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
                                            xylem_context_t **context_out)
 {
@@ -209,34 +243,22 @@ xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
     context->peers = parts->peers;
     context->shm = context->heap.shm = parts->shm;
     context->all_nodes_share = parts->shm != NULL;
-    context->marks = parts->marks;
+    context->observer = parts->observer;
     status =
         parts->net->create(&(xyl_net_params_t){.rank = parts->rank,
                                                .ranks = parts->ranks,
                                                .ready = &context->engine.ready,
                                                .arg = parts->net_arg},
                            &net);
-    if (status != XYLEM_OK)
-        goto destroy_frame;
-    net_attach(context, net);
-    status = xyl_context_switches_place(context);
+    if (status == XYLEM_OK) {
+        net_attach(context, net);
+        status = xyl_context_switches_place(context);
+    }
     if (status == XYLEM_OK)
         status = parts_driver_start(context);
-    if (status != XYLEM_OK)
-        goto destroy_net;
-    status = world_create(context);
-    if (status != XYLEM_OK)
-        goto stop_driver;
-    context->magic = XYL_CONTEXT_MAGIC;
-    *context_out = context;
-    return XYLEM_OK;
-stop_driver:
-    xyl_driver_stop(&context->driver);
-destroy_net:
-    context->net->ops->destroy(context->net);
-destroy_frame:
-    frame_destroy(context);
-    return status;
+    if (status == XYLEM_OK)
+        status = world_create(context);
+    return hand_over(context, status, context_out);
 }
 
 static xylem_status_t bootstrap_create(const xylem_bootstrap_t *user,
@@ -367,7 +389,7 @@ static xylem_status_t meet_peers(xylem_context_t *context,
 }
 
 /* Creates the net, meets the other ranks, and connects. */
-static xylem_status_t join_job(xylem_context_t *context,
+static xylem_status_t net_join(xylem_context_t *context,
                                const xyl_machine_t *machine)
 {
     const void **addresses = NULL;
@@ -410,6 +432,34 @@ static void set_past_caches(xylem_context_t *context,
         context->past_caches = machine->cache_bytes / 8;
 }
 
+static xylem_status_t job_join(xylem_context_t *context,
+                               const xylem_bootstrap_t *user)
+{
+    xyl_machine_t machine;
+    xylem_status_t status =
+        bootstrap_create(user, &context->config, &context->bootstrap);
+
+    if (status != XYLEM_OK)
+        return status;
+    context->rank = context->bootstrap->rank;
+    context->ranks = context->bootstrap->ranks;
+    xyl_log_rank_set(context->rank);
+    xyl_machine_read(&machine);
+    set_past_caches(context, &machine);
+    status = net_join(context, &machine);
+    if (status == XYLEM_OK)
+        status = driver_choose_and_start(context, &machine);
+    if (status == XYLEM_OK)
+        status = world_create(context);
+    if (status == XYLEM_OK)
+        status = xyl_liveness_start(context);
+    if (status == XYLEM_OK)
+        status = xyl_context_shm_watch(context);
+    if (status == XYLEM_OK)
+        status = xyl_driver_thread_start(&context->driver);
+    return status;
+}
+
 xylem_status_t xyl_context_create(const xylem_context_params_t *given,
                                   const xyl_modules_t *modules,
                                   xylem_context_t **context_out)
@@ -420,7 +470,6 @@ xylem_status_t xyl_context_create(const xylem_context_params_t *given,
     xylem_context_params_t params;
     xyl_config_files_t files;
     xylem_context_t *context;
-    xyl_machine_t machine;
     xylem_status_t status;
 
     xyl_config_apply_log(NULL, NULL);
@@ -437,44 +486,8 @@ xylem_status_t xyl_context_create(const xylem_context_params_t *given,
     status = frame_create(&parts, &context);
     if (status != XYLEM_OK)
         return status;
-    status = bootstrap_create(params.bootstrap, &context->config,
-                              &context->bootstrap);
-    if (status != XYLEM_OK)
-        goto destroy_frame;
-    context->rank = context->bootstrap->rank;
-    context->ranks = context->bootstrap->ranks;
-    xyl_log_rank_set(context->rank);
-    xyl_machine_read(&machine);
-    set_past_caches(context, &machine);
-    status = join_job(context, &machine);
-    if (status != XYLEM_OK)
-        goto destroy_net;
-    status = driver_choose_and_start(context, &machine);
-    if (status != XYLEM_OK)
-        goto destroy_net;
-    status = world_create(context);
-    if (status == XYLEM_OK)
-        status = xyl_liveness_start(context);
-    if (status == XYLEM_OK)
-        status = xyl_context_shm_watch(context);
-    if (status == XYLEM_OK)
-        status = xyl_driver_thread_start(&context->driver);
-    if (status != XYLEM_OK)
-        goto stop_driver;
-    context->magic = XYL_CONTEXT_MAGIC;
-    *context_out = context;
-    return XYLEM_OK;
-stop_driver:
-    xyl_context_shm_unwatch(context);
-    xyl_liveness_stop(context);
-    xyl_driver_stop(&context->driver);
-destroy_net:
-    if (context->net != NULL)
-        context->net->ops->destroy(context->net);
-    context->bootstrap->ops->destroy(context->bootstrap);
-destroy_frame:
-    frame_destroy(context);
-    return status;
+    status = job_join(context, params.bootstrap);
+    return hand_over(context, status, context_out);
 }
 
 /* ---- destruction ---- */
@@ -482,7 +495,7 @@ destroy_frame:
 /* A launcher that does not take note of the dead must not hold the others. */
 #define FENCE_AFTER_FAILURE_NS_MAX (UINT64_C(5) * 1000000000)
 
-static int has_failures(const xylem_context_t *context)
+static int context_has_failures(const xylem_context_t *context)
 {
     return atomic_load_explicit(&context->failures, memory_order_acquire) != 0;
 }
@@ -493,7 +506,7 @@ static int is_flushed(void *arg)
     xylem_context_t *context = arg;
     int flushed = 0;
 
-    if (has_failures(context))
+    if (context_has_failures(context))
         return 1;
     if (xyl_engine_try_own(&context->engine)) {
         flushed = context->net->ops->is_flushed(context->net);
@@ -507,7 +520,7 @@ static int is_fenced(void *arg)
     xylem_context_t *context = arg;
     const xyl_bootstrap_ops_t *ops = context->bootstrap->ops;
 
-    return (has_failures(context) && !ops->fence_outlives_ranks) ||
+    return (context_has_failures(context) && !ops->fence_outlives_ranks) ||
            ops->fence_test(context->bootstrap) != XYLEM_IN_PROGRESS;
 }
 
@@ -523,10 +536,11 @@ static void meet_the_others(xylem_context_t *context)
         xyl_log(XYL_LOG_WARN, "messages are left undelivered after %llu s",
                 (unsigned long long)context->config.timeout_s);
     context->is_leaving = 1;
-    if ((has_failures(context) && !bootstrap->ops->fence_outlives_ranks) ||
+    if ((context_has_failures(context) &&
+         !bootstrap->ops->fence_outlives_ranks) ||
         bootstrap->ops->fence_start(bootstrap) != XYLEM_OK)
         return;
-    if (has_failures(context) && limit_ns > FENCE_AFTER_FAILURE_NS_MAX)
+    if (context_has_failures(context) && limit_ns > FENCE_AFTER_FAILURE_NS_MAX)
         limit_ns = FENCE_AFTER_FAILURE_NS_MAX;
     if (xyl_driver_wait(&context->driver, is_fenced, context, limit_ns) !=
         XYLEM_OK)
@@ -557,14 +571,7 @@ xylem_status_t xylem_context_destroy(xylem_context_t *context)
     xyl_driver_turn(&context->driver); /* a request that was freed just now */
     if (context->bootstrap != NULL)
         meet_the_others(context);
-    context->magic = 0;
-    xyl_context_shm_unwatch(context);
-    xyl_liveness_stop(context);
-    xyl_driver_stop(&context->driver);
-    context->net->ops->destroy(context->net);
-    if (context->bootstrap != NULL)
-        context->bootstrap->ops->destroy(context->bootstrap);
-    frame_destroy(context);
+    dismantle(context);
     return XYLEM_OK;
 }
 

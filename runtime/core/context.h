@@ -12,8 +12,8 @@
 #include "progress/exec/exec.h"
 #include "runtime/base/bits.h"
 #include "runtime/base/config.h"
-#include "runtime/base/marks.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/observer.h"
 #include "runtime/core/heap.h"
 #include "runtime/core/module.h"
 #include "runtime/job/bootstrap.h"
@@ -40,9 +40,8 @@ typedef struct xyl_context_parts {
     const xyl_net_ops_t *net; /* one that needs no connecting */
     void *net_arg;            /* for its create */
     struct xyl_shm *shm;      /* NULL: nothing is shared */
-    const xyl_copies_t *copies;      /* NULL: they are made and nothing said */
     xyl_exec_registration_t exec;    /* one more; ops NULL: none */
-    const xyl_marks_t *marks;        /* NULL: nobody records */
+    const xyl_observer_t *observer;  /* NULL: nobody looks on */
     const xyl_config_files_t *files; /* NULL: no file of settings is read */
     const char *const *settings;
 } xyl_context_parts_t;
@@ -57,13 +56,13 @@ struct xylem_context {
     xyl_driver_t driver;
     xyl_net_t *net;
     struct xyl_shm *shm; /* of the node; NULL: none, see progress/shm/shm.h */
-    struct xyl_shm_node *node;  /* what it is part of; see context_shm.h */
-    int all_nodes_share;        /* every node of several ranks has one; all
-                                   ranks know */
-    struct event *shm_watch;    /* ends a sleep; NULL: never sleeps */
-    xyl_heap_t heap;            /* of xylem_alloc */
-    xyl_execs_t execs;          /* who works on what kind of memory */
-    const xyl_marks_t *marks;   /* of stages; NULL: nobody records */
+    struct xyl_shm_node *node;      /* what it is part of; see context_shm.h */
+    int all_nodes_share;            /* every node of several ranks has one; all
+                                       ranks know */
+    struct event *shm_watch;        /* ends a sleep; NULL: never sleeps */
+    xyl_heap_t heap;                /* of xylem_alloc */
+    xyl_execs_t execs;              /* who works on what kind of memory */
+    const xyl_observer_t *observer; /* NULL: nobody looks on */
     uint64_t past_caches;       /* bytes that an operation writes, from which
                                    on it copies past the caches */
     xyl_bootstrap_t *bootstrap; /* NULL when made of parts */
@@ -110,6 +109,9 @@ void xyl_context_failures_init(xylem_context_t *context);
  * XYL_TEAM_SLOTS: none is free. Any thread. */
 uint32_t xyl_context_slot_acquire(xylem_context_t *context);
 void xyl_context_slot_release(xylem_context_t *context, uint32_t slot);
+
+/* How many nodes the job has, numbered from 0 without gaps. */
+uint32_t xyl_context_nodes(const xylem_context_t *context);
 
 xylem_status_t xyl_context_check(const xylem_context_t *context,
                                  const char *call);

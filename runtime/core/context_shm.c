@@ -29,17 +29,6 @@ void xyl_context_shm_prepare(xylem_context_t *context,
 
 /* ---- joining ---- */
 
-/* As all ranks see it: nodes are numbered from 0 without gaps. */
-static int has_company_anywhere(const xylem_context_t *context)
-{
-    uint32_t rank, nodes = 0;
-
-    for (rank = 0; rank < context->ranks; rank++)
-        if (context->peers[rank].place.node >= nodes)
-            nodes = context->peers[rank].place.node + 1;
-    return nodes < context->ranks;
-}
-
 static int is_member(const xylem_context_t *context, uint32_t rank)
 {
     const xyl_peer_t *peer = &context->peers[rank];
@@ -126,7 +115,7 @@ xylem_status_t xyl_context_shm_join(xylem_context_t *context, int may_sleep)
     xyl_blobs_t all;
     xylem_status_t status = XYLEM_OK;
 
-    if (is_wanted(context) && has_company_anywhere(context)) {
+    if (is_wanted(context) && xyl_context_nodes(context) < context->ranks) {
         unsigned char trouble = (unsigned char)try_to_join(context, may_sleep);
         status = context->bootstrap->ops->exchange(context->bootstrap, &trouble,
                                                    1, &all);
@@ -144,7 +133,7 @@ xylem_status_t xyl_context_shm_join(xylem_context_t *context, int may_sleep)
 /* ---- sleeping ---- */
 
 /* The byte stays in the pipe until `sleeps` takes it out. */
-static void woken(int fd, short what, void *arg)
+static void shm_woken(int fd, short what, void *arg)
 {
     (void)fd;
     (void)what;
@@ -157,9 +146,9 @@ xylem_status_t xyl_context_shm_watch(xylem_context_t *context)
         context->driver.params.mode == XYL_DRIVER_CALLER)
         return XYLEM_OK;
     context->shm_watch = xyl_driver_watch(
-        &context->driver, xyl_shm_node_wake_fd(context->node), woken, NULL);
+        &context->driver, xyl_shm_node_wake_fd(context->node), shm_woken, NULL);
     if (context->shm_watch == NULL)
-        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to be woken");
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to be shm_woken");
     return XYLEM_OK;
 }
 

@@ -31,16 +31,6 @@ static void name_node(const xylem_context_t *context, uint32_t rank, char *name)
                  context->peers[rank].place.node);
 }
 
-static uint32_t count_nodes(const xylem_context_t *context)
-{
-    uint32_t rank, count = 0;
-
-    for (rank = 0; rank < context->ranks; rank++)
-        if (context->peers[rank].place.node >= count)
-            count = context->peers[rank].place.node + 1;
-    return count;
-}
-
 xylem_status_t xyl_context_switches_place(xylem_context_t *context)
 {
     xyl_switches_t *switches = context->switches;
@@ -50,7 +40,7 @@ xylem_status_t xyl_context_switches_place(xylem_context_t *context)
     if (switches == NULL)
         return XYLEM_OK;
     levels = xyl_switches_levels(switches);
-    nodes = count_nodes(context);
+    nodes = xyl_context_nodes(context);
     assert(levels > 0 && nodes > 0);
     context->switch_ids =
         malloc((size_t)nodes * levels * sizeof *context->switch_ids);

@@ -6,13 +6,11 @@
 #include <pthread.h>
 #include <stddef.h>
 
-enum { XYL_HEAP_BUCKETS = 256 };
-
 struct xyl_shm;
 
 typedef struct xyl_heap {
     struct xyl_shm *shm; /* NULL, or without a heap: the system's memory */
-    struct xyl_heap_block *buckets[XYL_HEAP_BUCKETS]; /* by address */
+    void *blocks;        /* by address: a tree of tsearch's */
     pthread_mutex_t lock;
 } xyl_heap_t;
 

@@ -41,8 +41,8 @@ static void process_ended(int fd, short what, void *arg)
     xyl_context_suspect(watched->context, watched->rank);
 }
 
-static xylem_status_t watch(xylem_context_t *context, uint32_t rank,
-                            watched_t *watched)
+static xylem_status_t process_watch(xylem_context_t *context, uint32_t rank,
+                                    watched_t *watched)
 {
     *watched = (watched_t){.context = context, .rank = rank, .fd = -1};
     watched->fd = process_open(context->peers[rank].pid);
@@ -75,7 +75,8 @@ xylem_status_t xyl_liveness_start(xylem_context_t *context)
     context->liveness = liveness;
     for (rank = 0; rank < context->ranks && status == XYLEM_OK; rank++)
         if (rank != context->rank && context->peers[rank].is_local)
-            status = watch(context, rank, &liveness->peers[liveness->count++]);
+            status = process_watch(context, rank,
+                                   &liveness->peers[liveness->count++]);
     if (status != XYLEM_OK)
         return xyl_fail(status, "no memory to watch peers");
     return XYLEM_OK;

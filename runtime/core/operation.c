@@ -14,7 +14,7 @@
 #define PART_NONE (UINT32_MAX - 1) /* the end of the list */
 
 static const xyl_request_ops_t operation_ops;
-static void finish(xyl_event_t *event);
+static void operation_finish(xyl_event_t *event);
 static void parts_run(xyl_task_t *task);
 
 /* ---- creation ---- */
@@ -62,7 +62,7 @@ xylem_status_t xyl_operation_create(xylem_team_t *team,
     operation->on_segment = params->on_segment;
     operation->has_input = params->has_input;
     operation->waits_for_parts = params->waits_for_parts;
-    operation->finish_event.handle = finish;
+    operation->finish_event.handle = operation_finish;
     operation->parts_task.run = parts_run;
     if (operation->segments > XYL_SEGMENTS_MAX) {
         xyl_request_discard(&operation->request);
@@ -99,7 +99,7 @@ static void set_segments(const xyl_operation_t *operation, uint32_t lane,
 }
 
 /* What one puts out comes to the other. */
-static void connect(xyl_stage_t *from, xyl_stage_t *to)
+static void stages_connect(xyl_stage_t *from, xyl_stage_t *to)
 {
     assert(from->next == NULL && to->inputs == 0);
     from->next = to;
@@ -123,7 +123,7 @@ void xyl_operation_put_first(xyl_operation_t *operation, uint32_t lane,
     first->inputs = 0;
     operation->entry[lane] = stage;
     stage->inputs = stage->count;
-    connect(stage, first);
+    stages_connect(stage, first);
 }
 
 static void set_numbers(xyl_operation_t *operation,
@@ -160,7 +160,7 @@ xyl_stage_t *xyl_operation_add_stage(xyl_operation_t *operation,
     set_segments(operation, spec->lane, stage);
     set_numbers(operation, spec, stage, sequences);
     if (spec->after != NULL)
-        connect(spec->after, stage);
+        stages_connect(spec->after, stage);
     stage->supplies = spec->supplies;
     if (spec->supplies != NULL)
         spec->supplies->inputs = spec->supplies->count;
@@ -258,7 +258,7 @@ static void segment_in(xyl_operation_t *operation, uint64_t segment)
     stage->ops->segment_ready(stage, (segment - stage->first) / stage->stride);
 }
 
-static void enlist(xyl_operation_t *operation)
+static void operation_enlist(xyl_operation_t *operation)
 {
     operation->failure = XYLEM_OK;
     operation->is_finishing = 0;
@@ -273,7 +273,7 @@ void xyl_operation_began(xyl_operation_t *operation)
 {
     assert(operation->stages == 1 && operation->sequences == 0);
     xyl_request_began(&operation->request);
-    enlist(operation);
+    operation_enlist(operation);
     operation->stage[0]->is_complete = 0;
 }
 
@@ -283,7 +283,7 @@ static void operation_start(xylem_request_t *request)
     uint64_t segment, segments = operation->stage_segments;
     uint32_t i;
 
-    enlist(operation);
+    operation_enlist(operation);
     if (xyl_team_has_failures(request->team)) {
         xyl_operation_fail(operation, XYLEM_ERR_PROC_FAILED);
         return;
@@ -313,13 +313,13 @@ static void finish_soon(xyl_operation_t *operation)
                   &operation->finish_event);
 }
 
-static void complete(xyl_operation_t *operation)
+static void operation_complete(xyl_operation_t *operation)
 {
     LIST_REMOVE(operation, others);
     xyl_request_complete(&operation->request, operation->failure);
 }
 
-static void finish(xyl_event_t *event)
+static void operation_finish(xyl_event_t *event)
 {
     xyl_operation_t *operation =
         XYL_HOLDER(xyl_operation_t, finish_event, event);
@@ -332,7 +332,7 @@ static void finish(xyl_event_t *event)
                                  memory_order_acq_rel) != 0)
         operation->finish_waits_for_parts = 1;
     else
-        complete(operation);
+        operation_complete(operation);
 }
 
 void xyl_operation_fail(xyl_operation_t *operation, xylem_status_t status)
@@ -367,11 +367,11 @@ size_t xyl_stage_offset(const xyl_stage_t *stage)
 void xyl_stage_emit(xyl_stage_t *stage, uint64_t index)
 {
     xyl_operation_t *operation = stage->operation;
-    const xyl_marks_t *marks = operation->request.context->marks;
+    const xyl_observer_t *observer = operation->request.context->observer;
 
-    if (marks != NULL)
-        marks->emitted(marks->arg, stage->ops->name, stage->sequence,
-                       xyl_stage_segment(stage, index));
+    if (xyl_observer_records(observer))
+        observer->emitted(observer->arg, stage->ops->name, stage->sequence,
+                          xyl_stage_segment(stage, index));
     if (stage->next != NULL) {
         assert(!stage->next->is_complete);
         stage->next->ops->segment_ready(stage->next, index);
@@ -472,7 +472,7 @@ static void parts_run(xyl_task_t *task)
     uint32_t segment;
 
     if (operation->finish_waits_for_parts) {
-        complete(operation);
+        operation_complete(operation);
         return;
     }
     /* Partner: the exchange in xylem_segment_ready. What is released from here
@@ -485,7 +485,7 @@ static void parts_run(xyl_task_t *task)
         segment_in(operation, segment);
 }
 
-static xylem_status_t check_part(const xyl_operation_t *operation,
+static xylem_status_t part_check(const xyl_operation_t *operation,
                                  uint64_t segment)
 {
     if (operation->request.ops != &operation_ops || !operation->waits_for_parts)
@@ -511,7 +511,7 @@ xylem_status_t xylem_segment_ready(xylem_request_t *request, uint64_t segment)
     xylem_status_t status = xyl_request_check(request, "xylem_segment_ready");
 
     if (status == XYLEM_OK)
-        status = check_part(operation, segment);
+        status = part_check(operation, segment);
     if (status != XYLEM_OK)
         return status;
     if (!parts_put(operation, (uint32_t)segment))

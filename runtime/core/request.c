@@ -11,7 +11,7 @@
 /* ---- memory ---- */
 
 static void callbacks_due(xyl_event_t *event);
-static void start_run(xyl_task_t *task);
+static void request_start_run(xyl_task_t *task);
 
 xylem_request_t *xyl_request_create(xylem_team_t *team,
                                     const xyl_request_ops_t *ops, size_t bytes)
@@ -32,7 +32,7 @@ xylem_request_t *xyl_request_create(xylem_team_t *team,
     request->team = team;
     request->arena = arena;
     atomic_init(&request->is_counted, 1);
-    request->start_task.run = start_run;
+    request->start_task.run = request_start_run;
     request->callback_event.handle = callbacks_due;
     xyl_team_reference(team);
     atomic_fetch_add_explicit(&team->context->requests_live, 1,
@@ -74,7 +74,7 @@ void xyl_request_persist(xylem_request_t *request)
 }
 
 /* The user has given it up: it does not hold its team's handle. */
-static void mark_freed(xylem_request_t *request)
+static void request_mark_freed(xylem_request_t *request)
 {
     request->magic = XYL_REQUEST_FREED;
     if (request->is_persistent)
@@ -90,7 +90,7 @@ void xyl_request_discard(xylem_request_t *request)
     int is_counted =
         atomic_load_explicit(&request->is_counted, memory_order_relaxed);
 
-    mark_freed(request);
+    request_mark_freed(request);
     /* As one that is kept has to be, whatever way it came here. */
     request->is_freed = 0;
     atomic_store_explicit(&request->is_counted, 0, memory_order_relaxed);
@@ -148,11 +148,11 @@ void xyl_request_reap(xylem_request_t *request)
 }
 
 /* What a thread has freed that the progressing thread may still look at. */
-static void freed_run(xyl_task_t *task)
+static void request_freed_run(xyl_task_t *task)
 {
     xylem_request_t *request = XYL_HOLDER(xylem_request_t, start_task, task);
 
-    request->start_task.run = start_run;
+    request->start_task.run = request_start_run;
     request->is_freed = 1;
     if (request->is_zombie)
         xyl_request_reap(request);
@@ -160,15 +160,15 @@ static void freed_run(xyl_task_t *task)
         xyl_request_discard(request);
 }
 
-static void free_later(xylem_request_t *request)
+static void request_free_later(xylem_request_t *request)
 {
-    request->start_task.run = freed_run;
+    request->start_task.run = request_freed_run;
     xyl_engine_submit(&request->context->engine, &request->start_task);
 }
 
 /* ---- life cycle ---- */
 
-static void start_run(xyl_task_t *task)
+static void request_start_run(xyl_task_t *task)
 {
     xylem_request_t *request = XYL_HOLDER(xylem_request_t, start_task, task);
 
@@ -177,7 +177,7 @@ static void start_run(xyl_task_t *task)
 
 /* Whether the calling thread may have it: it is idle, or completed, and told
  * so to its callback, be that on its way back on another thread or not. */
-static int is_over(xylem_request_t *request, uint32_t state)
+static int request_is_over(xylem_request_t *request, uint32_t state)
 {
     return state == XYL_REQUEST_IDLE ||
            (state == XYL_REQUEST_DELIVERING &&
@@ -193,7 +193,7 @@ xylem_status_t xyl_request_start(xylem_request_t *request)
         atomic_load_explicit(&request->state, memory_order_acquire);
 
     do {
-        if (!is_over(request, state))
+        if (!request_is_over(request, state))
             return xyl_fail(XYLEM_ERR_BUSY, "the request is active already");
         if (request->is_zombie)
             return xyl_fail(request->status,
@@ -329,7 +329,7 @@ xylem_status_t xylem_request_start(xylem_request_t *request)
 
 /* The final status, with words: its cause was found on the progressing thread,
  * the words are this thread's. */
-static xylem_status_t outcome(const xylem_request_t *request)
+static xylem_status_t request_outcome(const xylem_request_t *request)
 {
     uint32_t rank;
 
@@ -347,7 +347,7 @@ static xylem_status_t outcome(const xylem_request_t *request)
                        xylem_status_text(request->status));
 }
 
-static int is_idle(void *arg)
+static int request_is_idle(void *arg)
 {
     xylem_request_t *request = arg;
 
@@ -362,46 +362,51 @@ xylem_status_t xylem_request_test(xylem_request_t *request)
 
     if (status != XYLEM_OK)
         return status;
-    if (is_idle(request))
-        return outcome(request);
+    if (request_is_idle(request))
+        return request_outcome(request);
     xyl_driver_turn(&request->context->driver);
-    return is_idle(request) ? outcome(request) : XYLEM_IN_PROGRESS;
+    return request_is_idle(request) ? request_outcome(request)
+                                    : XYLEM_IN_PROGRESS;
 }
 
 xylem_status_t xyl_request_wait(xylem_request_t *request)
 {
-    xyl_driver_wait(&request->context->driver, is_idle, request, UINT64_MAX);
-    return outcome(request);
+    xyl_driver_wait(&request->context->driver, request_is_idle, request,
+                    UINT64_MAX);
+    return request_outcome(request);
+}
+
+static xylem_status_t check_may_wait(const xylem_request_t *request,
+                                     const char *call)
+{
+    xylem_status_t status = xyl_request_check(request, call);
+
+    if (status == XYLEM_OK && xyl_engine_in_callback(&request->context->engine))
+        return xyl_fail(XYLEM_ERR_IN_CALLBACK,
+                        "%s: a callback must not block; test the request, or "
+                        "give it a callback of its own",
+                        call);
+    return status;
 }
 
 xylem_status_t xylem_request_wait(xylem_request_t *request)
 {
-    xylem_status_t status = xyl_request_check(request, "xylem_request_wait");
+    xylem_status_t status = check_may_wait(request, "xylem_request_wait");
 
-    if (status != XYLEM_OK)
-        return status;
-    if (xyl_engine_in_callback(&request->context->engine))
-        return xyl_fail(XYLEM_ERR_IN_CALLBACK,
-                        "xylem_request_wait: a callback must not block; test "
-                        "the request, or give it a callback of its own");
-    return xyl_request_wait(request);
+    return status == XYLEM_OK ? xyl_request_wait(request) : status;
 }
 
 xylem_status_t xylem_request_wait_for(xylem_request_t *request,
                                       uint64_t limit_us)
 {
-    xylem_status_t status =
-        xyl_request_check(request, "xylem_request_wait_for");
+    xylem_status_t status = check_may_wait(request, "xylem_request_wait_for");
 
-    if (status != XYLEM_OK || is_idle(request))
-        return status != XYLEM_OK ? status : outcome(request);
-    if (xyl_engine_in_callback(&request->context->engine))
-        return xyl_fail(XYLEM_ERR_IN_CALLBACK,
-                        "xylem_request_wait_for: a callback must not block");
-    if (xyl_driver_wait(&request->context->driver, is_idle, request,
+    if (status != XYLEM_OK)
+        return status;
+    if (xyl_driver_wait(&request->context->driver, request_is_idle, request,
                         limit_us * 1000) != XYLEM_OK)
         return XYLEM_IN_PROGRESS;
-    return outcome(request);
+    return request_outcome(request);
 }
 
 /* ---- many ---- */
@@ -418,7 +423,7 @@ static int is_any_idle(void *arg)
 
     for (many->found = 0; many->found < many->count; many->found++)
         if (many->requests[many->found] != NULL &&
-            is_idle(many->requests[many->found]))
+            request_is_idle(many->requests[many->found]))
             return 1;
     return 0;
 }
@@ -434,7 +439,7 @@ static xylem_status_t many_check(const many_t *many, const char *call,
     for (i = 0; many->requests != NULL && i < many->count; i++) {
         if (many->requests[i] == NULL)
             continue;
-        status = xyl_request_check(many->requests[i], call);
+        status = check_may_wait(many->requests[i], call);
         if (status != XYLEM_OK)
             return status;
         if (context != NULL && context != many->requests[i]->context)
@@ -442,9 +447,6 @@ static xylem_status_t many_check(const many_t *many, const char *call,
                             "%s: the requests are of several contexts", call);
         context = many->requests[i]->context;
     }
-    if (context != NULL && xyl_engine_in_callback(&context->engine))
-        return xyl_fail(XYLEM_ERR_IN_CALLBACK, "%s: a callback must not block",
-                        call);
     *context_out = context;
     return XYLEM_OK;
 }
@@ -465,7 +467,7 @@ xylem_status_t xylem_request_wait_any(xylem_request_t *const *requests,
                         "index_out is NULL");
     xyl_driver_wait(&context->driver, is_any_idle, &many, UINT64_MAX);
     *index_out = many.found;
-    return outcome(requests[many.found]);
+    return request_outcome(requests[many.found]);
 }
 
 xylem_status_t xylem_request_wait_all(xylem_request_t *const *requests,
@@ -505,9 +507,9 @@ static int leave_to_owner(xylem_request_t *request, uint32_t *state_out)
         *state_out = state;
         return 0;
     }
-    mark_freed(request);
+    request_mark_freed(request);
     count_remove(request);
-    free_later(request);
+    request_free_later(request);
     return 1;
 }
 
@@ -522,20 +524,20 @@ xylem_status_t xylem_request_free(xylem_request_t *request)
     if (status != XYLEM_OK)
         return status;
     state = atomic_load_explicit(&request->state, memory_order_acquire);
-    if (state == XYL_REQUEST_DELIVERING && is_over(request, state) &&
+    if (state == XYL_REQUEST_DELIVERING && request_is_over(request, state) &&
         !xyl_engine_in_callback(&request->context->engine) &&
         leave_to_owner(request, &state))
         return XYLEM_OK;
-    if (!is_over(request, state))
+    if (!request_is_over(request, state))
         return xyl_fail(XYLEM_ERR_BUSY,
                         "xylem_request_free: the request is active; wait for "
                         "it first");
-    mark_freed(request);
+    request_mark_freed(request);
     if (state == XYL_REQUEST_DELIVERING) {
         request->is_freed = 1; /* callback_returned does the rest */
         count_remove(request);
     } else if (request->is_zombie) {
-        free_later(request);
+        request_free_later(request);
     } else {
         xyl_request_discard(request);
     }

@@ -1,4 +1,5 @@
-/* Blobs, and the two bootstraps that need no launcher. */
+/* Blobs, and the bootstraps that need no launcher: by an allgather of the
+ * user's, and of one process. */
 #include "runtime/job/bootstrap.h"
 
 #include <assert.h>
@@ -41,57 +42,7 @@ void xyl_blobs_fini(xyl_blobs_t *blobs)
     *blobs = (xyl_blobs_t){NULL, NULL};
 }
 
-/* ---- one process ---- */
-
-static xylem_status_t single_exchange(xyl_bootstrap_t *bootstrap,
-                                      const void *mine, size_t bytes,
-                                      xyl_blobs_t *all_out)
-{
-    xyl_blobs_t all;
-    xylem_status_t status = xyl_blobs_init(&all, bootstrap->ranks);
-
-    if (status == XYLEM_OK)
-        status = xyl_blobs_append(&all, 0, mine, bytes);
-    if (status == XYLEM_OK)
-        *all_out = all;
-    else
-        xyl_blobs_fini(&all);
-    return status;
-}
-
-static xylem_status_t no_fence(xyl_bootstrap_t *bootstrap)
-{
-    (void)bootstrap;
-    return XYLEM_OK;
-}
-
-static void single_destroy(xyl_bootstrap_t *bootstrap)
-{
-    free(bootstrap);
-}
-
-static const xyl_bootstrap_ops_t single_ops = {
-    .name = "single",
-    .exchange = single_exchange,
-    .fence_start = no_fence,
-    .fence_test = no_fence,
-    .destroy = single_destroy,
-};
-
-xylem_status_t xyl_bootstrap_single_create(xyl_bootstrap_t **bootstrap_out)
-{
-    xyl_bootstrap_t *bootstrap = calloc(1, sizeof *bootstrap);
-
-    if (bootstrap == NULL)
-        return XYLEM_ERR_NO_MEMORY;
-    bootstrap->ops = &single_ops;
-    bootstrap->ranks = 1;
-    gethostname(bootstrap->node, sizeof bootstrap->node - 1);
-    *bootstrap_out = bootstrap;
-    return XYLEM_OK;
-}
-
-/* ---- the user's callbacks ---- */
+/* ---- an allgather of the user's ---- */
 
 typedef struct user_bootstrap {
     xyl_bootstrap_t base;
@@ -178,34 +129,29 @@ static xylem_status_t user_fence(xyl_bootstrap_t *bootstrap)
     return status;
 }
 
+static xylem_status_t user_fence_test(xyl_bootstrap_t *bootstrap)
+{
+    (void)bootstrap;
+    return XYLEM_OK;
+}
+
+static void user_destroy(xyl_bootstrap_t *bootstrap)
+{
+    free(bootstrap);
+}
+
 static const xyl_bootstrap_ops_t user_ops = {
-    .name = "user",
     .exchange = user_exchange,
     .fence_start = user_fence,
-    .fence_test = no_fence,
-    .destroy = single_destroy,
+    .fence_test = user_fence_test,
+    .destroy = user_destroy,
 };
 
-xylem_status_t xyl_bootstrap_user_create(const xylem_bootstrap_t *given,
-                                         xyl_bootstrap_t **bootstrap_out)
+static xylem_status_t user_create(const xylem_bootstrap_t *user,
+                                  xyl_bootstrap_t **bootstrap_out)
 {
-    user_bootstrap_t *bootstrap;
-    xylem_bootstrap_t own, *user = &own;
-    xylem_status_t status = xyl_members_read(
-        "xylem_context_create", "bootstrap", given,
-        XYL_BYTES_UP_TO(xylem_bootstrap_t, arg), user, sizeof *user);
+    user_bootstrap_t *bootstrap = calloc(1, sizeof *bootstrap);
 
-    if (status != XYLEM_OK)
-        return status;
-    if (user->allgather == NULL)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "bootstrap: allgather is not set");
-    if (user->ranks == 0 || user->rank >= user->ranks)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "bootstrap: rank %u is outside 0 ... ranks - 1 "
-                        "(ranks is %u)",
-                        user->rank, user->ranks);
-    bootstrap = calloc(1, sizeof *bootstrap);
     if (bootstrap == NULL)
         return XYLEM_ERR_NO_MEMORY;
     bootstrap->base.ops = &user_ops;
@@ -215,4 +161,42 @@ xylem_status_t xyl_bootstrap_user_create(const xylem_bootstrap_t *given,
     bootstrap->user = *user;
     *bootstrap_out = &bootstrap->base;
     return XYLEM_OK;
+}
+
+xylem_status_t xyl_bootstrap_user_create(const xylem_bootstrap_t *given,
+                                         xyl_bootstrap_t **bootstrap_out)
+{
+    xylem_bootstrap_t user;
+    xylem_status_t status = xyl_members_read(
+        "xylem_context_create", "bootstrap", given,
+        XYL_BYTES_UP_TO(xylem_bootstrap_t, arg), &user, sizeof user);
+
+    if (status != XYLEM_OK)
+        return status;
+    if (user.allgather == NULL)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "bootstrap: allgather is not set");
+    if (user.ranks == 0 || user.rank >= user.ranks)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "bootstrap: rank %u is outside 0 ... ranks - 1 "
+                        "(ranks is %u)",
+                        user.rank, user.ranks);
+    return user_create(&user, bootstrap_out);
+}
+
+/* ---- one process ---- */
+
+static xylem_status_t allgather_alone(void *arg, const void *mine, void *all,
+                                      size_t bytes)
+{
+    (void)arg;
+    memcpy(all, mine, bytes);
+    return XYLEM_OK;
+}
+
+xylem_status_t xyl_bootstrap_single_create(xyl_bootstrap_t **bootstrap_out)
+{
+    const xylem_bootstrap_t alone = {.ranks = 1, .allgather = allgather_alone};
+
+    return user_create(&alone, bootstrap_out);
 }

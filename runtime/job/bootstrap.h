@@ -25,7 +25,6 @@ void xyl_blobs_fini(xyl_blobs_t *blobs);
 typedef struct xyl_bootstrap xyl_bootstrap_t;
 
 typedef struct xyl_bootstrap_ops {
-    const char *name;
     int fence_outlives_ranks; /* the living pass it when ranks have died */
     /* Gathers a blob of every rank. Blocks. Returns owned (free with
      * xyl_blobs_fini). */

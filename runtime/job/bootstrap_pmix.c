@@ -30,13 +30,13 @@ int xyl_bootstrap_pmix_is_offered(void)
     return getenv("PMIX_NAMESPACE") != NULL && getenv("PMIX_RANK") != NULL;
 }
 
-static xylem_status_t fail(const char *what, pmix_status_t status)
+static xylem_status_t pmix_fail(const char *what, pmix_status_t status)
 {
     return xyl_fail(XYLEM_ERR_BOOTSTRAP, "PMIx: %s: %s", what,
                     PMIx_Error_string(status));
 }
 
-static xylem_status_t put(const char *key, const void *mine, size_t bytes)
+static xylem_status_t blob_put(const char *key, const void *mine, size_t bytes)
 {
     pmix_value_t value;
     pmix_status_t status;
@@ -48,23 +48,23 @@ static xylem_status_t put(const char *key, const void *mine, size_t bytes)
     status = PMIx_Put(PMIX_GLOBAL, key, &value);
     if (status == PMIX_SUCCESS)
         status = PMIx_Commit();
-    return status == PMIX_SUCCESS ? XYLEM_OK : fail("put", status);
+    return status == PMIX_SUCCESS ? XYLEM_OK : pmix_fail("put", status);
 }
 
-static xylem_status_t get(const pmix_proc_t *proc, const char *key,
-                          xyl_blobs_t *all)
+static xylem_status_t blob_get(const pmix_proc_t *proc, const char *key,
+                               xyl_blobs_t *all)
 {
     pmix_value_t *value = NULL;
     pmix_status_t error = PMIx_Get(proc, key, NULL, 0, &value);
     xylem_status_t status;
 
     if (error != PMIX_SUCCESS || value == NULL)
-        return fail("get", error);
+        return pmix_fail("get", error);
     if (value->type == PMIX_BYTE_OBJECT)
         status = xyl_blobs_append(all, proc->rank, value->data.bo.bytes,
                                   value->data.bo.size);
     else
-        status = fail("get: wrong type", PMIX_ERR_TYPE_MISMATCH);
+        status = pmix_fail("get: wrong type", PMIX_ERR_TYPE_MISMATCH);
     PMIX_VALUE_RELEASE(value);
     return status;
 }
@@ -86,7 +86,7 @@ static xylem_status_t fence_collect(uint64_t timeout_s)
                         "not all ranks created their context within %" PRIu64
                         " s (XYLEM_TIMEOUT_S)",
                         timeout_s);
-    return status == PMIX_SUCCESS ? XYLEM_OK : fail("fence", status);
+    return status == PMIX_SUCCESS ? XYLEM_OK : pmix_fail("fence", status);
 }
 
 static xylem_status_t pmix_exchange(xyl_bootstrap_t *base, const void *mine,
@@ -101,14 +101,14 @@ static xylem_status_t pmix_exchange(xyl_bootstrap_t *base, const void *mine,
     snprintf(
         key, sizeof key, "xylem.%u",
         atomic_fetch_add_explicit(&contexts_created, 1, memory_order_relaxed));
-    status = put(key, mine, bytes);
+    status = blob_put(key, mine, bytes);
     if (status == XYLEM_OK)
         status = fence_collect(base->timeout_s);
     if (status == XYLEM_OK)
         status = xyl_blobs_init(&all, base->ranks);
     for (proc.rank = 0; proc.rank < base->ranks && status == XYLEM_OK;
          proc.rank++)
-        status = get(&proc, key, &all);
+        status = blob_get(&proc, key, &all);
     if (status == XYLEM_OK)
         *all_out = all;
     else
@@ -143,7 +143,7 @@ static xylem_status_t pmix_fence_start(xyl_bootstrap_t *base)
         fence_done(PMIX_SUCCESS, bootstrap);
         status = PMIX_SUCCESS;
     }
-    return status == PMIX_SUCCESS ? XYLEM_OK : fail("fence", status);
+    return status == PMIX_SUCCESS ? XYLEM_OK : pmix_fail("fence", status);
 }
 
 static xylem_status_t pmix_fence_test(xyl_bootstrap_t *base)
@@ -157,7 +157,7 @@ static xylem_status_t pmix_fence_test(xyl_bootstrap_t *base)
     /* Some ranks have died; all others are here. */
     if (status == PMIX_ERR_PARTIAL_SUCCESS)
         return XYLEM_OK;
-    return status == PMIX_SUCCESS ? XYLEM_OK : fail("fence", status);
+    return status == PMIX_SUCCESS ? XYLEM_OK : pmix_fail("fence", status);
 }
 
 static void pmix_destroy(xyl_bootstrap_t *bootstrap)
@@ -167,7 +167,6 @@ static void pmix_destroy(xyl_bootstrap_t *bootstrap)
 }
 
 static const xyl_bootstrap_ops_t pmix_ops = {
-    .name = "pmix",
     .fence_outlives_ranks = 1,
     .exchange = pmix_exchange,
     .fence_start = pmix_fence_start,
@@ -184,11 +183,11 @@ static xylem_status_t read_job(pmix_bootstrap_t *bootstrap)
     job.rank = PMIX_RANK_WILDCARD;
     status = PMIx_Get(&job, PMIX_JOB_SIZE, NULL, 0, &value);
     if (status != PMIX_SUCCESS)
-        return fail("job size", status);
+        return pmix_fail("job size", status);
     PMIX_VALUE_GET_NUMBER(status, value, bootstrap->base.ranks, uint32_t);
     PMIX_VALUE_RELEASE(value);
     if (status != PMIX_SUCCESS)
-        return fail("job size", status);
+        return pmix_fail("job size", status);
     status = PMIx_Get(&bootstrap->self, PMIX_HOSTNAME, NULL, 0, &value);
     if (status == PMIX_SUCCESS && value->type == PMIX_STRING &&
         value->data.string != NULL)

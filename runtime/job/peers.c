@@ -10,19 +10,10 @@
 #include "runtime/base/file.h"
 #include "runtime/base/status.h"
 
-enum { HELLO_MAGIC = 0x78796c31, SETTINGS_MAX = 32 };
-
-/* A byte for each setting, and one more for those that must be equal. */
-struct setting_bytes {
-#define SETTING_BYTES(field, name, type, preset, same, tier, help)             \
-    char field[1 + (same)];
-    XYL_CONFIG_MAP(SETTING_BYTES)
-#undef SETTING_BYTES
+enum {
+    HELLO_MAGIC = 0x78796c31,
+    SETTINGS = offsetof(xyl_config_t, content) / sizeof(uint64_t)
 };
-_Static_assert(sizeof(struct setting_bytes) <=
-                   offsetof(xyl_config_t, content) / sizeof(uint64_t) +
-                       SETTINGS_MAX,
-               "a hello holds all settings that must be equal");
 
 /* The first four fields never change, so that any two versions can refuse
  * each other with words. */
@@ -31,7 +22,6 @@ typedef struct hello {
     uint16_t major;
     uint16_t minor;
     uint16_t patch;
-    uint16_t setting_count;
     uint32_t address_bytes;
     uint64_t machine; /* equal for processes of one running system */
     int32_t pid;
@@ -39,7 +29,7 @@ typedef struct hello {
     uint32_t offer_bytes;
     char node[XYL_NODE_NAME_BYTES];
     char net[XYL_PEERS_NET_BYTES];
-    uint64_t settings[SETTINGS_MAX]; /* those that must be equal */
+    uint64_t settings[SETTINGS]; /* 0 for those that need not be equal */
     /* followed by the offer and the address */
 } hello_t;
 
@@ -67,28 +57,13 @@ static uint64_t machine_identity(void)
     return identity;
 }
 
-static uint16_t collect_settings(const xyl_config_t *config, uint64_t *values)
-{
-    uint16_t count = 0;
-    size_t i;
-
-    for (i = 0; i < xyl_config_row_count(); i++) {
-        const xyl_config_row_t *row = xyl_config_row(i);
-        if (row->same_on_all_ranks)
-            memcpy(&values[count++], (const char *)config + row->offset,
-                   sizeof *values);
-    }
-    return count;
-}
-
-static const char *setting_name(uint32_t number)
+static void settings_fill(const xyl_config_t *config, uint64_t *settings)
 {
     size_t i;
 
     for (i = 0; i < xyl_config_row_count(); i++)
-        if (xyl_config_row(i)->same_on_all_ranks && number-- == 0)
-            return xyl_config_row(i)->name;
-    return "?";
+        if (xyl_config_row(i)->same_on_all_ranks)
+            settings[i] = xyl_config_value(config, xyl_config_row(i));
 }
 
 static xylem_status_t check_version(const hello_t *mine, const hello_t *theirs,
@@ -115,14 +90,14 @@ static xylem_status_t check_version(const hello_t *mine, const hello_t *theirs,
 static xylem_status_t check_settings(const hello_t *mine, const hello_t *theirs,
                                      uint32_t rank)
 {
-    uint32_t i;
+    size_t i;
 
-    for (i = 0; i < mine->setting_count; i++)
+    for (i = 0; i < xyl_config_row_count(); i++)
         if (mine->settings[i] != theirs->settings[i])
             return xyl_fail(XYLEM_ERR_VERSION,
                             "XYLEM_%s differs between rank %u and this rank; "
                             "it must be the same on all",
-                            setting_name(i), rank);
+                            xyl_config_row(i)->name, rank);
     return XYLEM_OK;
 }
 
@@ -194,7 +169,7 @@ static hello_t *hello_create(const xyl_bootstrap_t *bootstrap,
     hello->major = XYLEM_VERSION_MAJOR;
     hello->minor = XYLEM_VERSION_MINOR;
     hello->patch = XYLEM_VERSION_PATCH;
-    hello->setting_count = collect_settings(mine->config, hello->settings);
+    settings_fill(mine->config, hello->settings);
     hello->offer_bytes = (uint32_t)mine->offer_bytes;
     hello->address_bytes = (uint32_t)mine->address_bytes;
     hello->machine = machine_identity();

@@ -30,7 +30,7 @@ typedef struct reader {
 
 /* Names may hold anything; an error is one line. */
 __attribute__((format(printf, 2, 3))) static xylem_status_t
-complain(const char *file, const char *format, ...)
+switches_complain(const char *file, const char *format, ...)
 {
     char text[TEXT_BYTES], *at;
     va_list args;
@@ -68,26 +68,29 @@ static xylem_status_t check_switch(const reader_t *reader, uint32_t index)
     const char *key;
 
     if (!json_is_object(one))
-        return complain(reader->file, "switches[%u]: wants an object", index);
+        return switches_complain(reader->file, "switches[%u]: wants an object",
+                                 index);
     json_object_foreach(one, key, value)
     {
         int is_list = strcmp(key, "nodes") == 0 || strcmp(key, "switches") == 0;
         if (!is_list && strcmp(key, "name") != 0)
-            return complain(reader->file,
-                            "switches[%u].%s: there is no such key; there are "
-                            "\"name\", \"nodes\" and \"switches\"",
-                            index, key);
+            return switches_complain(
+                reader->file,
+                "switches[%u].%s: there is no such key; there are "
+                "\"name\", \"nodes\" and \"switches\"",
+                index, key);
         if (is_list && !json_is_array(value))
-            return complain(reader->file, "switches[%u].%s: wants an array",
-                            index, key);
+            return switches_complain(
+                reader->file, "switches[%u].%s: wants an array", index, key);
     }
     if (!is_name(json_object_get(one, "name")))
-        return complain(reader->file, "switches[%u].name: wants a name", index);
+        return switches_complain(reader->file,
+                                 "switches[%u].name: wants a name", index);
     return XYLEM_OK;
 }
 
 /* Names first: a switch may stand before those below it or after them. */
-static xylem_status_t read_name(const reader_t *reader, uint32_t index)
+static xylem_status_t switch_read_name(const reader_t *reader, uint32_t index)
 {
     xyl_switches_t *switches = reader->switches;
     const json_t *other;
@@ -99,9 +102,10 @@ static xylem_status_t read_name(const reader_t *reader, uint32_t index)
     name = switch_name(reader, index);
     other = json_object_get(switches->names, name);
     if (other != NULL)
-        return complain(reader->file,
-                        "switches[%u].name: switches[%u] is called %s already",
-                        index, (uint32_t)json_integer_value(other), name);
+        return switches_complain(
+            reader->file,
+            "switches[%u].name: switches[%u] is called %s already", index,
+            (uint32_t)json_integer_value(other), name);
     if (json_object_set_new(switches->names, name, json_integer(index)) != 0)
         return no_memory();
     return XYLEM_OK;
@@ -114,7 +118,7 @@ static xylem_status_t read_node(const reader_t *reader, uint32_t index,
     const json_t *other = json_object_get(nodes, json_string_value(name));
 
     if (other != NULL)
-        return complain(
+        return switches_complain(
             reader->file,
             "switches[%u].nodes[%zu]: node %s is below switch %s already",
             index, at, json_string_value(name),
@@ -134,11 +138,11 @@ static xylem_status_t read_below(const reader_t *reader, uint32_t index,
     uint32_t below = (uint32_t)json_integer_value(found);
 
     if (found == NULL)
-        return complain(reader->file,
-                        "switches[%u].switches[%zu]: there is no switch %s",
-                        index, at, json_string_value(name));
+        return switches_complain(
+            reader->file, "switches[%u].switches[%zu]: there is no switch %s",
+            index, at, json_string_value(name));
     if (above[below] != XYL_SWITCH_NONE)
-        return complain(
+        return switches_complain(
             reader->file,
             "switches[%u].switches[%zu]: switch %s is below %s already", index,
             at, json_string_value(name), switch_name(reader, above[below]));
@@ -159,17 +163,18 @@ static xylem_status_t read_list(const reader_t *reader, uint32_t index,
 
     for (at = 0; at < json_array_size(list) && status == XYLEM_OK; at++) {
         const json_t *name = json_array_get(list, at);
-        status = is_name(name) ? read_one(reader, index, at, name)
-                               : complain(reader->file,
-                                          "switches[%u].%s[%zu]: wants a "
-                                          "name",
-                                          index, key, at);
+        status = is_name(name)
+                     ? read_one(reader, index, at, name)
+                     : switches_complain(reader->file,
+                                         "switches[%u].%s[%zu]: wants a "
+                                         "name",
+                                         index, key, at);
     }
     return status;
 }
 
 /* How many switches lie above each other, from this one up. */
-static xylem_status_t measure(const reader_t *reader, uint32_t index)
+static xylem_status_t levels_measure(const reader_t *reader, uint32_t index)
 {
     xyl_switches_t *switches = reader->switches;
     uint32_t levels = 1, at = index;
@@ -180,15 +185,15 @@ static xylem_status_t measure(const reader_t *reader, uint32_t index)
         levels++;
     }
     if (levels > switches->count)
-        return complain(reader->file,
-                        "switches[%u]: the switches above %s go in a circle",
-                        index, switch_name(reader, index));
+        return switches_complain(
+            reader->file, "switches[%u]: the switches above %s go in a circle",
+            index, switch_name(reader, index));
     if (levels > XYL_SWITCH_LEVELS_MAX)
-        return complain(reader->file,
-                        "switches[%u]: there are %u levels from %s up; at "
-                        "most %d",
-                        index, levels, switch_name(reader, index),
-                        XYL_SWITCH_LEVELS_MAX);
+        return switches_complain(
+            reader->file,
+            "switches[%u]: there are %u levels from %s up; at "
+            "most %d",
+            index, levels, switch_name(reader, index), XYL_SWITCH_LEVELS_MAX);
     if (levels > switches->levels)
         switches->levels = levels;
     return XYLEM_OK;
@@ -205,7 +210,7 @@ static xylem_status_t read_switches(const reader_t *reader)
         return no_memory();
     for (i = 0; i < switches->count && status == XYLEM_OK; i++) {
         switches->above[i] = XYL_SWITCH_NONE;
-        status = read_name(reader, i);
+        status = switch_read_name(reader, i);
     }
     for (i = 0; i < switches->count && status == XYLEM_OK; i++) {
         status = read_list(reader, i, "nodes", read_node);
@@ -213,28 +218,28 @@ static xylem_status_t read_switches(const reader_t *reader)
             status = read_list(reader, i, "switches", read_below);
     }
     for (i = 0; i < switches->count && status == XYLEM_OK; i++)
-        status = measure(reader, i);
+        status = levels_measure(reader, i);
     return status;
 }
 
-static xylem_status_t read_document(reader_t *reader, json_t *document)
+static xylem_status_t network_read(reader_t *reader, json_t *document)
 {
     const char *key;
     json_t *value;
 
     if (!json_is_object(document))
-        return complain(reader->file, "wants an object");
+        return switches_complain(reader->file, "wants an object");
     json_object_foreach(document, key, value)
     {
         if (strcmp(key, "switches") != 0)
-            return complain(reader->file,
-                            "%s: there is no such key; there is \"switches\"",
-                            key);
+            return switches_complain(
+                reader->file, "%s: there is no such key; there is \"switches\"",
+                key);
     }
     reader->list = json_object_get(document, "switches");
     if (!json_is_array(reader->list) || json_array_size(reader->list) == 0)
-        return complain(reader->file,
-                        "switches: wants an array of at least one");
+        return switches_complain(reader->file,
+                                 "switches: wants an array of at least one");
     reader->switches->count = (uint32_t)json_array_size(reader->list);
     return read_switches(reader);
 }
@@ -258,10 +263,10 @@ xylem_status_t xyl_switches_parse(const char *file, const char *text,
     if (switches->names == NULL || switches->nodes == NULL)
         status = no_memory();
     else if (document == NULL)
-        status = complain(file, "line %d, column %d: %s", wrong.line,
-                          wrong.column, wrong.text);
+        status = switches_complain(file, "line %d, column %d: %s", wrong.line,
+                                   wrong.column, wrong.text);
     else
-        status = read_document(&reader, document);
+        status = network_read(&reader, document);
     json_decref(document);
     if (status == XYLEM_OK)
         *switches_out = switches;
@@ -279,7 +284,7 @@ xylem_status_t xyl_switches_read(const char *path,
     const char *why = xyl_file_read(path, FILE_BYTES_MAX, &text, &bytes);
 
     if (why != NULL)
-        return complain(path, "%s", why);
+        return switches_complain(path, "%s", why);
     status = xyl_switches_parse(path, text, bytes, switches_out);
     free(text);
     return status;

@@ -19,8 +19,8 @@ static uint32_t index_covering(hwloc_topology_t topology, hwloc_obj_type_t type,
     return UINT32_MAX;
 }
 
-static void place_of(hwloc_topology_t topology, hwloc_const_cpuset_t set,
-                     xylem_place_t *place)
+static void machine_place(hwloc_topology_t topology, hwloc_const_cpuset_t set,
+                          xylem_place_t *place)
 {
     place->socket = index_covering(topology, HWLOC_OBJ_PACKAGE, set);
     place->numa = index_covering(topology, HWLOC_OBJ_NUMANODE, set);
@@ -49,7 +49,7 @@ static void read_topology(hwloc_topology_t topology, xyl_machine_t *machine)
         machine->cores = (uint32_t)cores;
     if (bound != NULL &&
         hwloc_get_cpubind(topology, bound, HWLOC_CPUBIND_THREAD) == 0)
-        place_of(topology, bound, &machine->place);
+        machine_place(topology, bound, &machine->place);
     machine->cache_bytes =
         cache_of_core(topology, HWLOC_OBJ_L2CACHE, machine->cores) +
         cache_of_core(topology, HWLOC_OBJ_L3CACHE, machine->cores);

@@ -36,12 +36,12 @@ typedef struct net_ucx {
     int wakeup_fd;
 } net_ucx_t;
 
-static net_ucx_t *self(xyl_net_t *net)
+static net_ucx_t *ucx_of(xyl_net_t *net)
 {
     return (net_ucx_t *)(void *)net;
 }
 
-static xylem_status_t status_of(ucs_status_t status)
+static xylem_status_t status_of_ucx(ucs_status_t status)
 {
     switch ((int)status) {
     case UCS_OK:
@@ -107,33 +107,36 @@ static void peer_is_gone(net_ucx_t *net, uint32_t peer)
 
 /* ---- messages ---- */
 
-static void finish(void *request, ucs_status_t status, xyl_event_t *event)
+static void message_finish(void *request, ucs_status_t status,
+                           xyl_event_t *event)
 {
     event->net_request = NULL;
     ucp_request_free(request);
-    self(event->net)->under_way--;
-    xyl_net_complete(event->net, event, status_of(status));
+    ucx_of(event->net)->under_way--;
+    xyl_net_complete(event->net, event, status_of_ucx(status));
 }
 
 static void send_done(void *request, ucs_status_t status, void *arg)
 {
-    finish(request, status, arg);
+    message_finish(request, status, arg);
 }
 
 static void recv_done(void *request, ucs_status_t status,
                       const ucp_tag_recv_info_t *info, void *arg)
 {
     (void)info;
-    finish(request, status, arg);
+    message_finish(request, status, arg);
 }
 
 /* What a post returned: completed at once, failed at once, or under way. */
-static void posted(net_ucx_t *net, ucs_status_ptr_t request, xyl_event_t *event)
+static void message_posted(net_ucx_t *net, ucs_status_ptr_t request,
+                           xyl_event_t *event)
 {
     if (request == NULL)
         xyl_net_complete(&net->net, event, XYLEM_OK);
     else if (UCS_PTR_IS_ERR(request))
-        xyl_net_complete(&net->net, event, status_of(UCS_PTR_STATUS(request)));
+        xyl_net_complete(&net->net, event,
+                         status_of_ucx(UCS_PTR_STATUS(request)));
     else {
         event->net_request = request;
         net->under_way++;
@@ -143,7 +146,7 @@ static void posted(net_ucx_t *net, ucs_status_ptr_t request, xyl_event_t *event)
 static void ucx_send(xyl_net_t *base, uint32_t peer, uint64_t tag,
                      const void *buf, size_t bytes, xyl_event_t *event)
 {
-    net_ucx_t *net = self(base);
+    net_ucx_t *net = ucx_of(base);
     ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
                         UCP_OP_ATTR_FIELD_USER_DATA |
@@ -164,15 +167,16 @@ static void ucx_send(xyl_net_t *base, uint32_t peer, uint64_t tag,
         }
     }
     event->net = base;
-    posted(net,
-           ucp_tag_send_nbx(net->peers[peer].endpoint, buf, bytes, tag, &param),
-           event);
+    message_posted(
+        net,
+        ucp_tag_send_nbx(net->peers[peer].endpoint, buf, bytes, tag, &param),
+        event);
 }
 
 static void ucx_recv(xyl_net_t *base, uint64_t tag, void *buf, size_t bytes,
                      xyl_event_t *event)
 {
-    net_ucx_t *net = self(base);
+    net_ucx_t *net = ucx_of(base);
     ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
                         UCP_OP_ATTR_FIELD_USER_DATA |
@@ -184,33 +188,33 @@ static void ucx_recv(xyl_net_t *base, uint64_t tag, void *buf, size_t bytes,
 
     event->net_request = NULL;
     event->net = base;
-    posted(net,
-           ucp_tag_recv_nbx(net->worker, buf, bytes, tag, UINT64_MAX, &param),
-           event);
+    message_posted(
+        net, ucp_tag_recv_nbx(net->worker, buf, bytes, tag, UINT64_MAX, &param),
+        event);
 }
 
 static void ucx_cancel(xyl_net_t *base, xyl_event_t *event)
 {
     if (event->net_request != NULL)
-        ucp_request_cancel(self(base)->worker, event->net_request);
+        ucp_request_cancel(ucx_of(base)->worker, event->net_request);
 }
 
 static unsigned ucx_progress(xyl_net_t *base)
 {
-    return ucp_worker_progress(self(base)->worker);
+    return ucp_worker_progress(ucx_of(base)->worker);
 }
 
 /* ---- sleeping ---- */
 
 static xylem_status_t ucx_arm(xyl_net_t *base)
 {
-    return ucp_worker_arm(self(base)->worker) == UCS_OK ? XYLEM_OK
-                                                        : XYLEM_ERR_BUSY;
+    return ucp_worker_arm(ucx_of(base)->worker) == UCS_OK ? XYLEM_OK
+                                                          : XYLEM_ERR_BUSY;
 }
 
 static int ucx_wakeup_fd(xyl_net_t *base)
 {
-    return self(base)->wakeup_fd;
+    return ucx_of(base)->wakeup_fd;
 }
 
 /* ---- the end ---- */
@@ -218,7 +222,7 @@ static int ucx_wakeup_fd(xyl_net_t *base)
 static int ucx_is_flushed(xyl_net_t *base)
 {
     static const ucp_request_param_t param = {.op_attr_mask = 0};
-    net_ucx_t *net = self(base);
+    net_ucx_t *net = ucx_of(base);
 
     if (net->flush_state == FLUSH_NONE) {
         net->flush = ucp_worker_flush_nbx(net->worker, &param);
@@ -278,7 +282,7 @@ static void context_release(net_ucx_t *net)
 
 static void ucx_destroy(xyl_net_t *base)
 {
-    net_ucx_t *net = self(base);
+    net_ucx_t *net = ucx_of(base);
 
     if (net->flush_state != FLUSH_DONE)
         give_up_sends(net);
@@ -352,8 +356,8 @@ static xylem_status_t ucx_create(const xyl_net_params_t *params,
 
 static const void *ucx_address(xyl_net_t *base, size_t *bytes_out)
 {
-    *bytes_out = self(base)->address_bytes;
-    return self(base)->address;
+    *bytes_out = ucx_of(base)->address_bytes;
+    return ucx_of(base)->address;
 }
 
 /* Endpoints are created on the first send. */
@@ -361,7 +365,7 @@ static xylem_status_t ucx_connect(xyl_net_t *base, uint32_t peers,
                                   const void *const *addresses,
                                   const uint8_t *is_local)
 {
-    net_ucx_t *net = self(base);
+    net_ucx_t *net = ucx_of(base);
     uint32_t i;
 
     assert(net->peers == NULL);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/copies.h"
+#include "runtime/base/copy.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
 

@@ -1,4 +1,4 @@
-#include "runtime/base/copies.h"
+#include "runtime/base/copy.h"
 
 #include <stdint.h>
 #include <string.h>

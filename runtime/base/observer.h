@@ -1,0 +1,34 @@
+/* Whoever looks on: a simulator charges the time that copies take, and leaves
+ * them out where buffers are addresses without memory behind them; a record of
+ * a run shows which segments stages are through with. */
+#ifndef XYL_BASE_OBSERVER_H
+#define XYL_BASE_OBSERVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct xyl_observer {
+    /* `bytes` of users' data are about to be copied, packed or unpacked within
+     * the rank. 0: leave it out. */
+    int (*copies)(void *arg, size_t bytes);
+    /* What `stage` makes of `segment` is final on this rank. `sequence` tells
+     * stages of one name apart: it is that of their messages. NULL: nobody
+     * records. */
+    void (*emitted)(void *arg, const char *stage, uint32_t sequence,
+                    uint64_t segment);
+    void *arg;
+} xyl_observer_t;
+
+/* 1 when the bytes are to be moved. NULL: nobody looks on. */
+static inline int xyl_observer_copies(const xyl_observer_t *observer,
+                                      size_t bytes)
+{
+    return observer == NULL || observer->copies(observer->arg, bytes);
+}
+
+static inline int xyl_observer_records(const xyl_observer_t *observer)
+{
+    return observer != NULL && observer->emitted != NULL;
+}
+
+#endif
