@@ -439,6 +439,16 @@ typedef void (*xylem_segment_fn)(void *arg, uint64_t segment, size_t offset,
  * of floating-point sums may then differ from run to run. Equal on all ranks of
  * a call. Refused with collectives that combine nothing. */
 #define XYLEM_FLAG_ARRIVAL_ORDER 4u
+/* The result's bits depend on the contributions alone: neither on the order in
+ * which they are combined, nor on how many ranks bring how many zeros, nor on
+ * how ranks lie on nodes, nor on the algorithm. Sums, minima and maxima of
+ * XYLEM_FLOAT16, BFLOAT16, FLOAT32 and FLOAT64, sums of COMPLEX_FLOAT32 and
+ * FLOAT64 too, of up to 65,536 ranks; and whatever needs no care for it
+ * (integers, logical and bitwise operations). Refused with
+ * XYLEM_ERR_UNSUPPORTED elsewhere, as with products of floating-point numbers,
+ * and with collectives that combine nothing. docs/reproducible.md says how
+ * exact sums are. Equal on all ranks of a call. */
+#define XYLEM_FLAG_REPRODUCIBLE 8u
 
 /* What goes where. Buffers and arrays are borrowed until the request is freed.
  *

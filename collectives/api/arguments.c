@@ -33,8 +33,9 @@ static xylem_status_t check_flags(const xylem_coll_args_t *args,
                                   const char *call)
 {
     const xyl_coll_traits_t *t = xyl_coll_traits(args->coll);
-    uint32_t unknown = args->flags & ~(XYLEM_FLAG_PARTS | XYLEM_FLAG_AUTOFREE |
-                                       XYLEM_FLAG_ARRIVAL_ORDER);
+    uint32_t orders = XYLEM_FLAG_ARRIVAL_ORDER | XYLEM_FLAG_REPRODUCIBLE;
+    uint32_t unknown =
+        args->flags & ~(XYLEM_FLAG_PARTS | XYLEM_FLAG_AUTOFREE | orders);
 
     if (unknown != 0)
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
@@ -45,10 +46,18 @@ static xylem_status_t check_flags(const xylem_coll_args_t *args,
                         "%s: XYLEM_FLAG_PARTS: the input of %s is not cut into "
                         "segments that could be released",
                         call, t->name);
-    if ((args->flags & XYLEM_FLAG_ARRIVAL_ORDER) != 0 && !t->reduces)
+    if ((args->flags & orders) != 0 && !t->reduces)
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "%s: XYLEM_FLAG_ARRIVAL_ORDER: %s combines nothing",
-                        call, t->name);
+                        "%s: XYLEM_FLAG_%s: %s combines nothing", call,
+                        (args->flags & XYLEM_FLAG_ARRIVAL_ORDER) != 0
+                            ? "ARRIVAL_ORDER"
+                            : "REPRODUCIBLE",
+                        t->name);
+    if ((args->flags & orders) == orders)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "%s: XYLEM_FLAG_ARRIVAL_ORDER and "
+                        "XYLEM_FLAG_REPRODUCIBLE: at most one of them",
+                        call);
     if (args->on_segment != NULL && !t->has_segments)
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
                         "%s: on_segment: the result of %s is not cut into "

@@ -114,6 +114,99 @@ static xylem_coll_args_t in_common_terms(const xylem_coll_args_t *args)
     return common;
 }
 
+/* ---- in the reproducible order ---- */
+
+static int has_result(const xylem_team_t *team, const xylem_coll_args_t *args)
+{
+    return xyl_side_matters(xyl_coll_traits(args->coll)->receives,
+                            team->rank == args->root);
+}
+
+/* Sums in the place of elements; the same plan for all calls, whatever lies
+ * where, as stages at its ends know the user's buffers. */
+static void combine_sums(xyl_call_t *call, xylem_coll_args_t *common)
+{
+    const xyl_binned_t *binned = call->binned;
+
+    call->combiner = binned->merge;
+    common->segment_bytes *= binned->bytes / xylem_type_bytes(common->type);
+    common->type = XYLEM_TYPE_BLOCK((uint32_t)binned->bytes);
+    if (has_result(call->team, common))
+        common->send = XYLEM_IN_PLACE;
+}
+
+/* What combines, where bits are to depend on contributions alone. A setting is
+ * for all calls of a program: one of which there is no such form goes in a
+ * fixed order. */
+static xylem_status_t make_reproducible(xyl_call_t *call,
+                                        xylem_coll_args_t *common)
+{
+    const xylem_team_t *team = call->team;
+    xylem_op_t op = common->op;
+    xylem_type_t type = common->type;
+    xyl_kernel_fn extreme = xyl_binned_extreme(op, type);
+
+    if (!xyl_choose_reproducible(team, common) || xyl_op_is_orderless(op, type))
+        return XYLEM_OK;
+    if (team->size <= XYL_BINNED_NUMBERS_MAX)
+        call->binned = xyl_binned_find(op, type, xyl_isa_best());
+    if (call->binned == NULL && extreme == NULL) {
+        if ((common->flags & XYLEM_FLAG_REPRODUCIBLE) == 0)
+            return XYLEM_OK;
+        return xyl_fail(XYLEM_ERR_UNSUPPORTED,
+                        "%s: XYLEM_FLAG_REPRODUCIBLE: operation %s on %s has "
+                        "no reproducible form among %u ranks; without the flag "
+                        "it is combined in a fixed order",
+                        xyl_coll_traits(common->coll)->name,
+                        op < XYLEM_OP_COUNT ? xylem_op_name(op) : "of a user",
+                        xylem_type_name(type), team->size);
+    }
+    common->flags |= XYLEM_FLAG_ARRIVAL_ORDER;
+    if (call->binned != NULL)
+        combine_sums(call, common);
+    else
+        call->combiner.kernel = extreme;
+    return XYLEM_OK;
+}
+
+static uint64_t input_count(const xylem_team_t *team,
+                            const xylem_coll_args_t *args)
+{
+    const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
+    uint64_t count = 0;
+    uint32_t i;
+
+    if (!traits->recv_varies)
+        return traits->send_blocks ? args->count * team->size : args->count;
+    for (i = 0; i < team->size; i++)
+        count += args->recv_counts[i];
+    return count;
+}
+
+static uint64_t result_count(const xylem_team_t *team,
+                             const xylem_coll_args_t *args)
+{
+    if (!has_result(team, args) ||
+        (args->coll == XYLEM_COLL_EXSCAN && team->rank == 0))
+        return 0;
+    return xyl_coll_traits(args->coll)->recv_varies
+               ? args->recv_counts[team->rank]
+               : args->count;
+}
+
+static xylem_status_t add_sum_stages(const xyl_call_t *call,
+                                     size_t element_bytes,
+                                     xyl_operation_t *operation)
+{
+    if (call->binned == NULL)
+        return XYLEM_OK;
+    return xyl_sum_stages_add(operation, call->binned, element_bytes,
+                              input_count(call->team, call->args),
+                              result_count(call->team, call->args));
+}
+
+/* ---- the operation ---- */
+
 static xylem_status_t (*const creators[XYL_ALGORITHM_KINDS])(
     const xyl_call_t *call, const xyl_choice_t *choice,
     xyl_operation_t **operation_out) = {
@@ -139,6 +232,8 @@ xylem_status_t xyl_coll_create(xylem_team_t *team,
 
     if (xyl_coll_traits(args->coll)->reduces)
         status = xyl_combiner_find(team->context, args, &call.combiner);
+    if (status == XYLEM_OK && xyl_coll_traits(args->coll)->reduces)
+        status = make_reproducible(&call, &common);
     if (status == XYLEM_OK)
         status =
             xyl_choose(team, &common, call.combiner.is_commutative, &choice);
@@ -154,7 +249,13 @@ xylem_status_t xyl_coll_create(xylem_team_t *team,
     *sides = call.sides;
     if (status != XYLEM_OK)
         return status;
+    status =
+        add_sum_stages(&call, xylem_type_bytes(args->type), *operation_out);
+    if (status != XYLEM_OK) {
+        xyl_request_discard(&(*operation_out)->request);
+        return status;
+    }
     xyl_collective_of(*operation_out)->sides = call.sides;
-    xyl_collective_bind(*operation_out, &common);
+    xyl_collective_bind(*operation_out, args);
     return XYLEM_OK;
 }

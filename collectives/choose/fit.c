@@ -34,6 +34,15 @@ static void fit_windows(const xylem_coll_args_t *args,
     frame->send_window = (uint32_t)(send < recv ? send : recv);
 }
 
+int xyl_choose_reproducible(const xylem_team_t *team,
+                            const xylem_coll_args_t *args)
+{
+    return xyl_coll_traits(args->coll)->reduces &&
+           ((args->flags & XYLEM_FLAG_REPRODUCIBLE) != 0 ||
+            (team->context->config.reduce_order == XYL_ORDER_REPRODUCIBLE &&
+             (args->flags & XYLEM_FLAG_ARRIVAL_ORDER) == 0));
+}
+
 int xyl_choose_arrival_order(const xylem_team_t *team,
                              const xylem_coll_args_t *args, int is_commutative)
 {

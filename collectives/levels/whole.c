@@ -21,10 +21,8 @@ static void set_frame(xyl_han_t *han)
 
     han->sequences = sequences_of(operation->request.team);
     operation->sequences = XYL_HAN_STAGES * han->sequences;
-    operation->stage_segments = 1; /* there may be nothing in it */
-    operation->has_input = 1;      /* all start when they are told to */
-    if (operation->segments == 0)
-        operation->on_segment = NULL;
+    xyl_operation_is_whole(operation);
+    operation->has_input = 1; /* all start when they are told to */
 }
 
 static void write_nothing(const xyl_han_t *han, const void *arg,

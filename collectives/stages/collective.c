@@ -62,6 +62,7 @@ xylem_status_t xyl_collective_frame(xylem_team_t *team,
     xyl_plan_t plan = {.tree = NULL};
     int is_root = traits->has_root && team->rank == args->root;
     int has_input = xyl_coll_has_input(args->coll, is_root);
+    xylem_status_t status;
 
     frame.count = args->count * xylem_type_bytes(args->type);
     if (traits->recv_blocks && !xyl_coll_varies(args->coll) &&
@@ -71,7 +72,12 @@ xylem_status_t xyl_collective_frame(xylem_team_t *team,
     plan.segment_bytes = segment_bytes;
     if (segment_bytes == 0)
         plan.segment_bytes = frame.count == 0 ? 1 : frame.count;
-    return xyl_collective_create(team, &frame, &plan, has_input, operation_out);
+    status =
+        xyl_collective_create(team, &frame, &plan, has_input, operation_out);
+    /* Where this rank gets nothing it may have something to give. */
+    if (status == XYLEM_OK && traits->reduces && traits->recv_varies)
+        xyl_operation_is_whole(*operation_out);
+    return status;
 }
 
 static const void *input_of(const xylem_coll_args_t *args)

@@ -1,6 +1,7 @@
-/* Copies every segment that is there from or to elements with gaps, about
- * as much in a turn as the limits say, so that the net is looked after in
- * between: the first segments are on their way while later ones are packed. */
+/* Copies every segment that is there from or to elements with gaps, or makes
+ * sums of numbers or numbers of sums, about as much in a turn as the limits
+ * say, so that the net is looked after in between: the first segments are on
+ * their way while later ones are packed. */
 #include "collectives/stages/pack_stage.h"
 
 #include <assert.h>
@@ -12,9 +13,18 @@
 #include "collectives/stages/work.h"
 #include "runtime/base/status.h"
 
+/* What sums and elements are to each other. */
+typedef struct conversion {
+    const xyl_combiner_t *combiner; /* NULL: there are no sums */
+    size_t from_bytes, to_bytes;    /* of one */
+    size_t sum_bytes;
+    size_t count; /* where there is one segment; it may be another's length */
+} conversion_t;
+
 typedef struct pack_stage {
     xyl_stage_t stage;
-    xyl_buffers_t buffers;      /* from SEND to RECV, one of them with gaps */
+    xyl_buffers_t buffers; /* from SEND to RECV, one of them with gaps */
+    conversion_t conversion;
     xyl_number_queue_t arrived; /* indexes */
     uint64_t finished;
     size_t copied; /* bytes in this turn; the last segment goes beyond: */
@@ -37,19 +47,41 @@ static void segment_copied(pack_stage_t *pack, uint64_t index)
         xyl_stage_complete(&pack->stage);
 }
 
-static void pack_copy(pack_stage_t *pack, uint64_t index)
+/* 1 done, 0 under way. */
+static int segment_convert(const pack_stage_t *pack, xyl_work_t *work,
+                           size_t at, size_t bytes)
+{
+    const conversion_t *conversion = &pack->conversion;
+    size_t first = at / conversion->sum_bytes;
+    size_t count = bytes / conversion->sum_bytes;
+    const char *from;
+
+    if (pack->stage.operation->segments <= 1)
+        count = conversion->count;
+    from = pack->buffers.base[XYL_BUFFER_SEND] + first * conversion->from_bytes;
+    return xyl_exec_reduce(pack->buffers.exec, work, conversion->combiner,
+                           pack->buffers.base[XYL_BUFFER_RECV] +
+                               first * conversion->to_bytes,
+                           from, from, count);
+}
+
+static void segment_translate(pack_stage_t *pack, uint64_t index)
 {
     const xyl_operation_t *operation = pack->stage.operation;
     uint64_t segment = xyl_stage_segment(&pack->stage, index);
     size_t at = xyl_operation_offset(operation, segment);
     size_t bytes = xyl_operation_length(operation, segment);
     xyl_work_t *work = xyl_stage_work(pack->works, index);
+    int is_done;
 
     if (work == NULL) /* by the thread that looks after the net */
         pack->copied += bytes;
-    if (xyl_stage_worked(&pack->stage,
-                         xyl_buffers_copy(&pack->buffers, work, XYL_BUFFER_RECV,
-                                          at, XYL_BUFFER_SEND, at, bytes)))
+    if (pack->conversion.combiner != NULL)
+        is_done = segment_convert(pack, work, at, bytes);
+    else
+        is_done = xyl_buffers_copy(&pack->buffers, work, XYL_BUFFER_RECV, at,
+                                   XYL_BUFFER_SEND, at, bytes);
+    if (xyl_stage_worked(&pack->stage, is_done))
         segment_copied(pack, index);
 }
 
@@ -60,7 +92,7 @@ static void pack_advance(pack_stage_t *pack)
             xyl_stage_pause(&pack->pause);
             return;
         }
-        pack_copy(pack, xyl_number_queue_pop(&pack->arrived));
+        segment_translate(pack, xyl_number_queue_pop(&pack->arrived));
         if (pack->stage.operation->failure != XYLEM_OK)
             return;
     }
@@ -123,18 +155,17 @@ static const xyl_stage_ops_t pack_ops = {
 
 /* ---- planning ---- */
 
-/* Where this rank has input it packs that, before all others; else it unpacks
- * what the last of them puts out. A broadcast has one buffer. */
+/* Before all stages of the lane, from the user's buffer `user`; or behind them,
+ * to it. */
 static xylem_status_t pack_add(xyl_operation_t *operation, uint32_t lane,
-                               const xyl_layout_t *layout)
+                               int packs, xyl_role_t user,
+                               pack_stage_t **pack_out)
 {
-    int packs = operation->has_input;
-    const xyl_stage_spec_t spec = {
-        .lane = lane,
-        .after = packs ? NULL : operation->end[lane],
-        .is_aside = packs,
-        .reads = packs ? XYL_ROLE_RESULT : XYL_ROLE_SCRATCH,
-        .writes = packs ? XYL_ROLE_SCRATCH : XYL_ROLE_RESULT};
+    const xyl_stage_spec_t spec = {.lane = lane,
+                                   .after = packs ? NULL : operation->end[lane],
+                                   .is_aside = packs,
+                                   .reads = packs ? user : XYL_ROLE_PACKED,
+                                   .writes = packs ? XYL_ROLE_PACKED : user};
     pack_stage_t *pack = (pack_stage_t *)(void *)xyl_operation_add_stage(
         operation, &spec, &pack_ops, sizeof *pack, 0);
 
@@ -145,7 +176,7 @@ static xylem_status_t pack_add(xyl_operation_t *operation, uint32_t lane,
     pack->turn = xyl_limits_of(operation->request.context)->turn;
     xyl_stage_pause_init(&pack->pause, &pack->stage, pack_go_on);
     pack->buffers.exec = xyl_collective_of(operation)->exec;
-    pack->buffers.layout[packs ? XYL_BUFFER_SEND : XYL_BUFFER_RECV] = layout;
+    *pack_out = pack;
     if (!xyl_number_queue_init(&pack->arrived, &operation->request.arena,
                                pack->stage.count))
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
@@ -155,29 +186,74 @@ static xylem_status_t pack_add(xyl_operation_t *operation, uint32_t lane,
 
 static xyl_role_t packed(xyl_role_t role)
 {
-    return role == XYL_ROLE_NOTHING ? role : XYL_ROLE_SCRATCH;
+    return role == XYL_ROLE_INPUT || role == XYL_ROLE_RESULT ? XYL_ROLE_PACKED
+                                                             : role;
 }
 
-xylem_status_t xyl_pack_stages_add(xyl_operation_t *operation,
-                                   const xyl_layout_t *layout)
+/* All stages that there are work on `bytes` bytes of the operation's. */
+static xylem_status_t memory_add(xyl_operation_t *operation, size_t bytes)
 {
-    xylem_status_t status = XYLEM_OK;
-    uint32_t i, lane;
+    uint32_t i;
 
-    if (layout == NULL)
-        return XYLEM_OK;
-    assert(operation->scratch == NULL && operation->spare == NULL);
-    operation->scratch =
-        xyl_arena_alloc(&operation->request.arena, operation->bytes + 1);
-    if (operation->scratch == NULL)
+    operation->packed = xyl_arena_alloc(&operation->request.arena, bytes + 1);
+    if (operation->packed == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to pack %zu bytes",
-                        operation->bytes);
+                        bytes);
     for (i = 0; i < operation->stages; i++) {
         xyl_stage_t *stage = operation->stage[i];
         stage->reads = packed(stage->reads);
         stage->writes = packed(stage->writes);
     }
-    for (lane = 0; lane < operation->lanes && status == XYLEM_OK; lane++)
-        status = pack_add(operation, lane, layout);
+    return XYLEM_OK;
+}
+
+/* Where this rank has input it packs that, else it unpacks what it gets. A
+ * broadcast has one buffer. */
+xylem_status_t xyl_pack_stages_add(xyl_operation_t *operation,
+                                   const xyl_layout_t *layout)
+{
+    int packs = operation->has_input;
+    xylem_status_t status;
+    pack_stage_t *pack;
+    uint32_t lane;
+
+    if (layout == NULL)
+        return XYLEM_OK;
+    status = memory_add(operation, operation->bytes);
+    for (lane = 0; lane < operation->lanes && status == XYLEM_OK; lane++) {
+        status = pack_add(operation, lane, packs, XYL_ROLE_RESULT, &pack);
+        if (status == XYLEM_OK)
+            pack->buffers.layout[packs ? XYL_BUFFER_SEND : XYL_BUFFER_RECV] =
+                layout;
+    }
+    return status;
+}
+
+xylem_status_t xyl_sum_stages_add(xyl_operation_t *operation,
+                                  const xyl_binned_t *binned,
+                                  size_t element_bytes, size_t input_count,
+                                  size_t result_count)
+{
+    const conversion_t in = {&binned->deposit, element_bytes, binned->bytes,
+                             binned->bytes, input_count};
+    const conversion_t out = {&binned->value, binned->bytes, element_bytes,
+                              binned->bytes, result_count};
+    size_t most = input_count > result_count ? input_count : result_count;
+    xylem_status_t status = memory_add(operation, most * binned->bytes);
+    pack_stage_t *pack;
+    uint32_t lane;
+
+    operation->widening = binned->bytes / element_bytes;
+    for (lane = 0; lane < operation->lanes && status == XYLEM_OK; lane++) {
+        status = pack_add(operation, lane, 1, XYL_ROLE_INPUT, &pack);
+        if (status != XYLEM_OK)
+            return status;
+        pack->conversion = in;
+        if (result_count == 0)
+            continue;
+        status = pack_add(operation, lane, 0, XYL_ROLE_RESULT, &pack);
+        if (status == XYLEM_OK)
+            pack->conversion = out;
+    }
     return status;
 }

@@ -1,10 +1,12 @@
-/* Pack stages, at the ends of an operation's lanes where this rank's elements
- * have gaps: all stages between them work on packed bytes in the operation's
- * scratch memory. Only this rank has them, and they send nothing, so that other
+/* Pack stages, at the ends of an operation's lanes where the stages between
+ * them work on something else than the user's elements, in memory of the
+ * operation: on packed bytes, where this rank's elements have gaps; or on sums
+ * of numbers (collectives/data/binned.h). They send nothing, so that other
  * ranks need not know. */
 #ifndef XYL_COLLECTIVES_STAGES_PACK_STAGE_H
 #define XYL_COLLECTIVES_STAGES_PACK_STAGE_H
 
+#include "collectives/data/binned.h"
 #include "collectives/stages/collective.h"
 
 /* After all stages of a broadcast have been added. A rank with input packs it
@@ -13,5 +15,14 @@
  * the operation lives. */
 xylem_status_t xyl_pack_stages_add(xyl_operation_t *operation,
                                    const xyl_layout_t *layout);
+
+/* After all stages of a reduction have been added, which work on sums in the
+ * place of elements. Where this rank has input its `input_count` elements
+ * become sums; where it has a result (`result_count` not 0) sums become
+ * elements. */
+xylem_status_t xyl_sum_stages_add(xyl_operation_t *operation,
+                                  const xyl_binned_t *binned,
+                                  size_t element_bytes, size_t input_count,
+                                  size_t result_count);
 
 #endif

@@ -23,7 +23,7 @@ enum {
 enum { XYL_BOOTSTRAP_AUTO, XYL_BOOTSTRAP_PMIX, XYL_BOOTSTRAP_SINGLE };
 
 /* Values of XYLEM_REDUCE_ORDER. */
-enum { XYL_ORDER_FIXED, XYL_ORDER_ARRIVAL };
+enum { XYL_ORDER_FIXED, XYL_ORDER_ARRIVAL, XYL_ORDER_REPRODUCIBLE };
 
 /* Values of XYLEM_SHM. */
 enum { XYL_SHM_AUTO, XYL_SHM_OFF };
@@ -114,8 +114,11 @@ enum { XYL_CONNECT_FIRST, XYL_CONNECT_INIT };
       "docs/tuning.md says what stands in it. Its content must be equal.")     \
     X(reduce_order, REDUCE_ORDER, ORDER, "fixed", 1, USER,                     \
       "Order in which reductions combine: fixed (equal calls give equal "      \
-      "bits) or arrival (whoever comes adds and waits for fewer; sums of "     \
-      "floating-point numbers may differ from run to run). Operations whose "  \
+      "bits), arrival (whoever comes adds and waits for fewer; sums of "       \
+      "floating-point numbers may differ from run to run) or reproducible "    \
+      "(as arrival, and sums have the same bits in any order and on any "      \
+      "number of nodes: docs/reproducible.md; what has no such form goes in "  \
+      "a fixed order). Operations whose "                                      \
       "bits do not depend on it always take the order of arrival, those that " \
       "do not commute never.")                                                 \
     X(mpi_collectives, MPI_COLLECTIVES, TEXT, "auto", 0, USER,                 \

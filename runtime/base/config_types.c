@@ -34,7 +34,9 @@ const xyl_config_type_t xyl_config_PROGRESS = {
 const xyl_config_type_t xyl_config_SHM = {
     .words = {{"auto", XYL_SHM_AUTO}, {"off", XYL_SHM_OFF}}};
 const xyl_config_type_t xyl_config_ORDER = {
-    .words = {{"fixed", XYL_ORDER_FIXED}, {"arrival", XYL_ORDER_ARRIVAL}}};
+    .words = {{"fixed", XYL_ORDER_FIXED},
+              {"arrival", XYL_ORDER_ARRIVAL},
+              {"reproducible", XYL_ORDER_REPRODUCIBLE}}};
 const xyl_config_type_t xyl_config_CONNECT = {
     .words = {{"first", XYL_CONNECT_FIRST}, {"init", XYL_CONNECT_INIT}}};
 const xyl_config_type_t xyl_config_BOOL = {.words = {{"off", 0},

@@ -174,6 +174,14 @@ xyl_stage_t *xyl_operation_add_stage(xyl_operation_t *operation,
     return stage;
 }
 
+void xyl_operation_is_whole(xyl_operation_t *operation)
+{
+    assert(operation->segments <= 1 && operation->stages == 0);
+    operation->stage_segments = 1;
+    if (operation->segments == 0)
+        operation->on_segment = NULL;
+}
+
 uint64_t xyl_operation_lane_bytes(const xyl_operation_t *operation,
                                   uint32_t lane)
 {
@@ -196,6 +204,8 @@ static void *written(const xyl_operation_t *operation, void *result,
         return result;
     if (role == XYL_ROLE_SCRATCH)
         return operation->scratch;
+    if (role == XYL_ROLE_PACKED)
+        return operation->packed;
     return role == XYL_ROLE_SPARE ? operation->spare : NULL;
 }
 
@@ -388,6 +398,11 @@ void xyl_stage_supply(const xyl_stage_t *stage, uint64_t index)
     stage->supplies->ops->segment_ready(stage->supplies, index);
 }
 
+static size_t bytes_of_user(const xyl_operation_t *operation, size_t bytes)
+{
+    return operation->widening == 0 ? bytes : bytes / operation->widening;
+}
+
 static void operation_deliver(xylem_request_t *request)
 {
     xyl_operation_t *operation = xyl_operation_of(request);
@@ -396,8 +411,10 @@ static void operation_deliver(xylem_request_t *request)
     for (i = 0; i < operation->arrived_count; i++)
         operation->on_segment(
             request->arg, operation->arrived[i],
-            xyl_operation_offset(operation, operation->arrived[i]),
-            xyl_operation_length(operation, operation->arrived[i]));
+            bytes_of_user(operation, xyl_operation_offset(
+                                         operation, operation->arrived[i])),
+            bytes_of_user(operation, xyl_operation_length(
+                                         operation, operation->arrived[i])));
     operation->arrived_count = 0;
 }
 
@@ -540,6 +557,6 @@ xylem_status_t xylem_request_segments(const xylem_request_t *request,
                         "xylem_request_segments: the request moves no "
                         "segments, or an output is NULL");
     *segments_out = operation->segments;
-    *segment_bytes_out = operation->segment_bytes;
+    *segment_bytes_out = bytes_of_user(operation, operation->segment_bytes);
     return XYLEM_OK;
 }

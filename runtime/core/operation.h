@@ -9,7 +9,7 @@
 
 enum {
     XYL_LANES_MAX = 16,
-    XYL_STAGES_MAX = 4 * XYL_LANES_MAX, /* of one operation, over all lanes */
+    XYL_STAGES_MAX = 6 * XYL_LANES_MAX, /* of one operation, over all lanes */
     XYL_SEGMENTS_MAX = 1 << 26
 };
 
@@ -70,6 +70,9 @@ typedef struct xyl_operation {
     uint32_t *arrived; /* [segments] that on_segment is still to hear of */
     uint32_t arrived_count;
     void *scratch, *spare; /* of its arena, for those who compose; NULL: none */
+    void *packed; /* what stages work on in place of the user's buffers, which
+                     those at the ends translate; the same */
+    size_t widening; /* bytes there for one of the user's; 0: as many */
     /* Freed with the operation, when the net can no longer write to it. */
     void *owned_buffer;               /* from malloc */
     LIST_ENTRY(xyl_operation) others; /* active ones of the context */
@@ -120,6 +123,10 @@ xyl_stage_behind(const xyl_operation_t *operation, uint32_t lane,
 /* A stage that was added aside takes the lane's input, and passes it on. */
 void xyl_operation_put_first(xyl_operation_t *operation, uint32_t lane,
                              xyl_stage_t *stage);
+
+/* Of an operation that is not cut: its only segment goes through the stages, be
+ * there anything in it or not. Before stages are added. */
+void xyl_operation_is_whole(xyl_operation_t *operation);
 
 /* Bytes that go through a lane of consecutive segments. */
 uint64_t xyl_operation_lane_bytes(const xyl_operation_t *operation,

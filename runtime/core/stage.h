@@ -30,7 +30,8 @@ typedef enum xyl_role {
     XYL_ROLE_INPUT,   /* what this rank contributes: in place, the result's */
     XYL_ROLE_RESULT,  /* NULL where the block stays in its place */
     XYL_ROLE_SCRATCH, /* operation->scratch */
-    XYL_ROLE_SPARE    /* operation->spare */
+    XYL_ROLE_SPARE,   /* operation->spare */
+    XYL_ROLE_PACKED   /* operation->packed */
 } xyl_role_t;
 
 typedef struct xyl_stage_ops {

@@ -1,0 +1,66 @@
+/* Sums of floating-point numbers whose bits depend on nothing but the numbers:
+ * neither on their order, nor on who adds which to which.
+ *
+ * A number is cut into digits at fixed powers of two, and digits of the same
+ * power are added as integers, which is exact. A sum keeps the digits of the
+ * three highest powers that any of its numbers reaches, and the number of the
+ * highest (its index); what lies below is cut off, of each number for itself.
+ * So the index is the highest of all indexes, and each digit is the sum of that
+ * digit of all numbers, in whatever order sums are made and merged. The idea is
+ * that of Demmel and Nguyen ("Fast Reproducible Floating-Point Summation",
+ * 2013; "Parallel Reproducible Summation", 2015) and of the indexed type of
+ * ReproBLAS (Ahrens, Demmel, Nguyen, "Algorithms for Efficient Reproducible
+ * Floating Point Summation", 2020), with integers in the place of
+ * floating-point bins: one instruction adds, nothing is rounded before the end,
+ * and no data are slower than others.
+ *
+ *                digits of   a sum takes   what is cut off, of n numbers
+ *   float32      13 bits     12 bytes      less than n 2^-26 max |x|
+ *   float64      32 bits     24 bytes      less than n 2^-64 max |x|
+ *
+ * By Demmel and Nguyen, K bins of W bits lose less than n 2^-W(K-1) max |x|:
+ * this is their bound for K = 3. The result is rounded to nearest beside. Plain
+ * addition may lose (n - 1) 2^-24 sum |x|, or 2^-53.
+ *
+ * A NaN, or infinities of both signs, make a NaN, the same one always; else
+ * infinities of one sign make it. A sum overflows only if what it comes to
+ * does, whatever came in between. Subnormal numbers count in full. A sum that
+ * is zero is +0, though all of its numbers be -0.
+ *
+ * Numbers of 16 bits are added as float32; the result is rounded to float32,
+ * and then to 16 bits. Complex numbers are two sums.
+ *
+ * Constant; any thread. */
+#ifndef XYL_COLLECTIVES_DATA_BINNED_H
+#define XYL_COLLECTIVES_DATA_BINNED_H
+
+#include "collectives/data/op.h"
+
+enum { XYL_BINNED_NUMBERS_MAX = 1 << 16 /* in a sum */ };
+
+/* How to work with sums of a type, as an executor does; its operands are sums
+ * and elements in rows. */
+typedef struct xyl_binned {
+    size_t bytes;           /* of a sum; 0: there are none of this type */
+    xyl_combiner_t deposit; /* sums = elements at `left` */
+    xyl_combiner_t add;     /* sums = sums at `left` + elements at `right` */
+    xyl_combiner_t merge;   /* sums = sums + sums */
+    xyl_combiner_t value;   /* elements = what sums at `left` come to */
+    xyl_combiner_t
+        collect; /* elements = elements at `left` + sums at `right` */
+} xyl_binned_t;
+
+/* Of the machine's newest instructions, which do not matter for the bits. NULL:
+ * there are no such sums. */
+const xyl_binned_t *xyl_binned_find(xylem_op_t op, xylem_type_t type,
+                                    xyl_isa_t isa);
+
+/* The least and the greatest number, in any order: as XYLEM_MIN and XYLEM_MAX,
+ * but that a NaN makes a NaN, the same one always, and -0 is less than +0.
+ * NULL: not of this type. */
+xyl_kernel_fn xyl_binned_extreme(xylem_op_t op, xylem_type_t type);
+
+/* What binned_kernels.c is compiled to, per format and instruction set. */
+typedef xyl_binned_t xyl_binned_table_t[XYLEM_TYPE_COUNT];
+
+#endif
