@@ -49,8 +49,8 @@ typedef struct xyl_algorithm {
                       struct xyl_schedule *schedule);
         void (*program)(const struct xyl_problem *problem,
                         struct xyl_node_program *program);
-        /* LANES: those of han->lane. */
-        xylem_status_t (*add_stages)(struct xyl_han *han);
+        /* LANES: those of han->lane. Errors are kept there. */
+        void (*add_stages)(struct xyl_han *han);
     };
 } xyl_algorithm_t;
 

@@ -9,7 +9,6 @@
  *   node allgather ──▶ (copy in) ──▶ exchange ──▶ node bcasts ──▶ (copy out)
  */
 #include "collectives/levels/parts.h"
-#include "runtime/base/status.h"
 
 enum { NODE, NET, BEFORE, AFTER };
 
@@ -24,9 +23,9 @@ typedef struct gathering {
 /* ---- places ---- */
 
 /* The blocks of all ranks. */
-static int find_blocks(gathering_t *g)
+static int find_gathered(gathering_t *g)
 {
-    const xyl_han_t *han = g->han;
+    xyl_han_t *han = g->han;
     uint64_t *counts = xyl_han_array(han, han->problem.ranks);
     uint64_t *places = xyl_han_array(han, han->problem.ranks);
     uint64_t sum = 0;
@@ -54,27 +53,20 @@ static xyl_role_t store_of(const gathering_t *g)
 
 /* ---- the own node ---- */
 
-static xylem_status_t add_node(const gathering_t *g)
+static void gather_node(const gathering_t *g)
 {
-    const xyl_han_t *han = g->han;
     const xyl_han_stage_t stage = {
         .number = NODE, .reads = XYL_ROLE_INPUT, .writes = XYL_ROLE_RESULT};
-    uint64_t *blocks = xyl_han_array(han, han->seats.size);
-    uint64_t *block_at = xyl_han_array(han, han->seats.size);
     xyl_problem_t problem = {.coll = XYLEM_COLL_ALLGATHER,
-                             .recv_counts = blocks,
-                             .recv_displs = block_at,
                              .element_bytes = 1,
-                             .is_in_place = han->problem.is_in_place};
-    uint32_t seat;
+                             .is_in_place = g->han->problem.is_in_place};
+    xyl_han_blocks_t blocks;
 
-    if (blocks == NULL || block_at == NULL)
-        return XYLEM_ERR_NO_MEMORY;
-    for (seat = 0; seat < han->seats.size; seat++) {
-        blocks[seat] = g->counts[han->seats.ranks[seat]];
-        block_at[seat] = g->places[han->seats.ranks[seat]];
-    }
-    return xyl_han_add_node(han, &problem, &stage);
+    if (!xyl_han_find_blocks(g->han, g->counts, g->places, &blocks))
+        return;
+    problem.recv_counts = blocks.counts;
+    problem.recv_displs = blocks.places;
+    xyl_han_add_node(g->han, &problem, &stage);
 }
 
 /* ---- in and out of the store ---- */
@@ -117,27 +109,22 @@ static void write_copy_out(const xyl_han_t *han, const void *arg,
             copy_node(arg, schedule, node, 1);
 }
 
-static xylem_status_t add_copy_in(const gathering_t *g)
+static void add_copy(const gathering_t *g, int out)
 {
     const xyl_han_stage_t stage = {
-        .number = NODE, .reads = XYL_ROLE_RESULT, .writes = XYL_ROLE_SCRATCH};
+        .number = NODE,
+        .reads = out ? XYL_ROLE_SCRATCH : XYL_ROLE_RESULT,
+        .writes = out ? XYL_ROLE_RESULT : XYL_ROLE_SCRATCH};
 
-    return xyl_han_add_written(g->han, write_copy_in, g, &stage);
-}
-
-static xylem_status_t add_copy_out(const gathering_t *g)
-{
-    const xyl_han_stage_t stage = {
-        .number = NODE, .reads = XYL_ROLE_SCRATCH, .writes = XYL_ROLE_RESULT};
-
-    return xyl_han_add_written(g->han, write_copy_out, g, &stage);
+    xyl_han_add_written(g->han, out ? write_copy_out : write_copy_in, g,
+                        &stage);
 }
 
 /* ---- between nodes ---- */
 
-static xylem_status_t add_net(const gathering_t *g)
+static void exchange_nodes(const gathering_t *g)
 {
-    const xyl_han_t *han = g->han;
+    xyl_han_t *han = g->han;
     xyl_han_stage_t stage = {
         .number = NET, .reads = XYL_ROLE_INPUT, .writes = store_of(g)};
     xyl_problem_t problem = {.coll = XYLEM_COLL_ALLGATHERV,
@@ -156,13 +143,13 @@ static xylem_status_t add_net(const gathering_t *g)
     exchange = xyl_han_choose(han, XYL_TEAM_LEADERS, &problem,
                               g->nodes.places[problem.ranks] / problem.ranks,
                               &problem.radix);
-    return xyl_han_add_net(han, exchange, &problem, &stage);
+    xyl_han_add_net(han, exchange, &problem, &stage);
 }
 
 /* ---- within nodes ---- */
 
-static xylem_status_t add_bcast(const gathering_t *g, uint32_t number,
-                                uint64_t from, uint64_t end)
+static void hand_on(const gathering_t *g, uint32_t number, uint64_t from,
+                    uint64_t end)
 {
     const xyl_han_stage_t stage = {.number = number,
                                    .reads = XYL_ROLE_NOTHING,
@@ -173,47 +160,43 @@ static xylem_status_t add_bcast(const gathering_t *g, uint32_t number,
                                    .count = end - from,
                                    .element_bytes = 1};
 
-    return from == end ? XYLEM_OK : xyl_han_add_node(g->han, &problem, &stage);
+    if (from != end)
+        xyl_han_add_node(g->han, &problem, &stage);
 }
 
 /* What lies before the node's own blocks, and what lies behind. */
-static xylem_status_t add_bcasts(const gathering_t *g)
+static void hand_on_others(const gathering_t *g)
 {
     const xyl_levels_t *levels = g->han->levels;
-    uint64_t first = g->nodes.places[levels->node];
-    uint64_t behind = g->nodes.places[levels->node + 1];
-    xylem_status_t status = add_bcast(g, BEFORE, 0, first);
+    const uint64_t *places = g->nodes.places;
 
-    if (status != XYLEM_OK)
-        return status;
-    return add_bcast(g, AFTER, behind, g->nodes.places[levels->nodes]);
+    hand_on(g, BEFORE, 0, places[levels->node]);
+    hand_on(g, AFTER, places[levels->node + 1], places[levels->nodes]);
 }
 
-static xylem_status_t allgather_add_stages(xyl_han_t *han)
+static void allgather_add_stages(xyl_han_t *han)
 {
-    xylem_status_t status = xyl_han_choose_leaders(han, 0, XYL_HAN_NO_ROOT);
     int is_alone = han->seats.size == 1;
     int exchanges = is_alone || han->levels->nodes > 1;
     gathering_t g = {.han = han};
 
-    if (status == XYLEM_OK &&
-        (!find_blocks(&g) || !xyl_han_count_nodes(han, g.counts, &g.nodes)))
-        status = XYLEM_ERR_NO_MEMORY;
-    if (status == XYLEM_OK && !g.is_direct && exchanges)
-        status = xyl_han_make_scratch(han, g.nodes.places[han->levels->nodes]);
-    if (status == XYLEM_OK && !is_alone)
-        status = add_node(&g);
+    xyl_han_choose_leaders(han, 0, XYL_HAN_NO_ROOT);
+    if (!find_gathered(&g) || !xyl_han_count_nodes(han, g.counts, &g.nodes))
+        return;
+    if (!g.is_direct && exchanges)
+        xyl_han_make_scratch(han, g.nodes.places[han->levels->nodes]);
+    if (!is_alone)
+        gather_node(&g);
     if (!exchanges)
-        return status;
-    if (status == XYLEM_OK && xyl_han_leads(han) && !is_alone && !g.is_direct)
-        status = add_copy_in(&g);
-    if (status == XYLEM_OK && xyl_han_leads(han))
-        status = add_net(&g);
-    if (status == XYLEM_OK && !is_alone)
-        status = add_bcasts(&g);
-    if (status == XYLEM_OK && !g.is_direct)
-        status = add_copy_out(&g);
-    return status;
+        return;
+    if (xyl_han_leads(han) && !is_alone && !g.is_direct)
+        add_copy(&g, 0);
+    if (xyl_han_leads(han))
+        exchange_nodes(&g);
+    if (!is_alone)
+        hand_on_others(&g);
+    if (!g.is_direct)
+        add_copy(&g, 1);
 }
 
 const xyl_algorithm_t xyl_algorithm_levels_allgather = {

@@ -19,7 +19,6 @@
 #include "collectives/levels/parts.h"
 #include "collectives/node/board.h"
 #include "collectives/node/node.h"
-#include "runtime/base/status.h"
 
 enum { HAND_OUT, EXCHANGE, TAKE, STRAIGHT };
 
@@ -136,11 +135,16 @@ static void publish_slots(const xyl_han_t *han, xyl_node_program_t *program)
     }
 }
 
-static void say_published(xyl_node_program_t *program)
+static xyl_step_t *add_mark(xyl_node_program_t *program)
 {
     const xyl_position_t nowhere = {XYL_BUFFER_RECV, 0, 0};
-    xyl_step_t *step =
-        xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
+
+    return xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
+}
+
+static void say_published(xyl_node_program_t *program)
+{
+    xyl_step_t *step = add_mark(program);
 
     if (step == NULL)
         return;
@@ -149,11 +153,9 @@ static void say_published(xyl_node_program_t *program)
 }
 
 /* What follows in this strand is there when the seat has published. */
-static void wait_for(xyl_node_program_t *program, uint32_t seat)
+static void await_published(xyl_node_program_t *program, uint32_t seat)
 {
-    const xyl_position_t nowhere = {XYL_BUFFER_RECV, 0, 0};
-    xyl_step_t *step =
-        xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
+    xyl_step_t *step = add_mark(program);
 
     if (step == NULL)
         return;
@@ -211,63 +213,42 @@ static void fetch_incoming(const xyl_han_t *han, xyl_node_program_t *program,
 }
 
 /* Seats begin with themselves, so that they do not all read one. */
-static xylem_status_t add_step(const xyl_han_t *han, uint64_t published,
-                               uint64_t room, const xyl_han_stage_t *stage)
+static void share_within(xyl_han_t *han, const xyl_han_stage_t *stage)
 {
+    int is_out = stage->number == HAND_OUT;
+    uint64_t all = han->problem.count * han->problem.ranks;
     uint32_t i, seats = han->seats.size;
     xyl_node_program_t program;
-    xylem_status_t status;
 
     xyl_node_program_init(&program);
-    plan_inputs(&program, room);
-    if (stage->number == HAND_OUT && xyl_problem_varies(&han->problem))
+    plan_inputs(&program, is_out ? all : most_bytes(han));
+    if (is_out && xyl_problem_varies(&han->problem))
         publish_slots(han, &program);
     else
-        publish(han, &program, published);
+        publish(han, &program, is_out ? all : all_bytes(han, han->seats.rank));
     say_published(&program);
     for (i = 0; i < seats; i++) {
         uint32_t seat = (han->seats.rank + i) % seats;
         xyl_node_strand(&program);
-        wait_for(&program, seat);
-        if (stage->number == HAND_OUT)
+        await_published(&program, seat);
+        if (is_out)
             fetch_outgoing(han, &program, seat);
         else
             fetch_incoming(han, &program, seat);
     }
-    status = xyl_node_program_status(&program);
-    if (status == XYLEM_OK)
-        status = xyl_han_add_program(han, &program, stage);
-    else
-        status = xyl_fail(status, "no memory for a program");
+    xyl_han_add_program(han, &program, stage);
     xyl_node_program_fini(&program);
-    return status;
-}
-
-static xylem_status_t add_hand_out(const xyl_han_t *han)
-{
-    const xyl_han_stage_t stage = {.number = HAND_OUT,
-                                   .reads = XYL_ROLE_INPUT,
-                                   .writes = XYL_ROLE_SCRATCH};
-    uint64_t bytes = han->problem.count * han->problem.ranks;
-
-    return add_step(han, bytes, bytes, &stage);
-}
-
-static xylem_status_t add_take(const xyl_han_t *han)
-{
-    const xyl_han_stage_t stage = {
-        .number = TAKE, .reads = XYL_ROLE_SPARE, .writes = XYL_ROLE_RESULT};
-
-    return add_step(han, all_bytes(han, han->seats.rank), most_bytes(han),
-                    &stage);
 }
 
 /* ---- on a node of one rank, which deals with all ---- */
 
-static void write_sort(const xyl_han_t *han, xyl_schedule_t *schedule, int out)
+static void write_sort(const xyl_han_t *han, const void *arg,
+                       xyl_schedule_t *schedule)
 {
     uint64_t slot = han->problem.count, at = 0;
     uint32_t node, first, run = 1, rank;
+    const xyl_han_stage_t *stage = arg;
+    int out = stage->number == HAND_OUT;
 
     for (node = 0; node < han->levels->nodes; node++)
         for (first = 0; first < seats_of(han, node); first += run) {
@@ -284,35 +265,19 @@ static void write_sort(const xyl_han_t *han, xyl_schedule_t *schedule, int out)
         }
 }
 
-static void write_sort_out(const xyl_han_t *han, const void *arg,
-                           xyl_schedule_t *schedule)
+/* Before the exchange, or after it. */
+static void add_within_node(xyl_han_t *han, uint32_t number)
 {
-    (void)arg;
-    write_sort(han, schedule, 1);
-}
-
-static void write_sort_in(const xyl_han_t *han, const void *arg,
-                          xyl_schedule_t *schedule)
-{
-    (void)arg;
-    write_sort(han, schedule, 0);
-}
-
-static xylem_status_t add_sort_out(const xyl_han_t *han)
-{
-    const xyl_han_stage_t stage = {.number = HAND_OUT,
-                                   .reads = XYL_ROLE_INPUT,
-                                   .writes = XYL_ROLE_SCRATCH};
-
-    return xyl_han_add_written(han, write_sort_out, NULL, &stage);
-}
-
-static xylem_status_t add_sort_in(const xyl_han_t *han)
-{
+    int out = number == HAND_OUT;
     const xyl_han_stage_t stage = {
-        .number = TAKE, .reads = XYL_ROLE_SPARE, .writes = XYL_ROLE_RESULT};
+        .number = number,
+        .reads = out ? XYL_ROLE_INPUT : XYL_ROLE_SPARE,
+        .writes = out ? XYL_ROLE_SCRATCH : XYL_ROLE_RESULT};
 
-    return xyl_han_add_written(han, write_sort_in, NULL, &stage);
+    if (han->seats.size == 1)
+        xyl_han_add_written(han, write_sort, &stage, &stage);
+    else
+        share_within(han, &stage);
 }
 
 /* ---- between nodes ---- */
@@ -347,19 +312,19 @@ static void write_exchange(const xyl_han_t *han, const void *arg,
     }
 }
 
-static xylem_status_t add_exchange(const xyl_han_t *han)
+static void exchange_bundles(xyl_han_t *han)
 {
     const xyl_han_stage_t stage = {.number = EXCHANGE,
                                    .reads = XYL_ROLE_SCRATCH,
                                    .writes = XYL_ROLE_SPARE};
 
-    return xyl_han_add_written(han, write_exchange, NULL, &stage);
+    xyl_han_add_written(han, write_exchange, NULL, &stage);
 }
 
 /* ---- straight from rank to rank ---- */
 
 /* Of those in `bytes`; 0 for the others. NULL: no memory. */
-static const uint64_t *long_ones(const xyl_han_t *han, const uint64_t *bytes)
+static const uint64_t *long_ones(xyl_han_t *han, const uint64_t *bytes)
 {
     uint64_t *array = xyl_han_array(han, han->problem.ranks);
     uint32_t rank;
@@ -369,7 +334,7 @@ static const uint64_t *long_ones(const xyl_han_t *han, const uint64_t *bytes)
     return array;
 }
 
-static xylem_status_t add_straight(const xyl_han_t *han)
+static void exchange_long(xyl_han_t *han)
 {
     const xyl_han_stage_t stage = {.number = STRAIGHT,
                                    .reads = XYL_ROLE_INPUT,
@@ -380,18 +345,15 @@ static xylem_status_t add_straight(const xyl_han_t *han)
     if (xyl_problem_varies(&problem)) {
         problem.recv_counts = long_ones(han, problem.recv_counts);
         problem.send_counts = long_ones(han, problem.send_counts);
-        if (problem.recv_counts == NULL || problem.send_counts == NULL)
-            return XYLEM_ERR_NO_MEMORY;
     }
-    return xyl_han_add_flat(han, &xyl_algorithm_alltoall_pairwise, &problem,
-                            &stage);
+    xyl_han_add_flat(han, &xyl_algorithm_alltoall_pairwise, &problem, &stage);
 }
 
 /* ---- all of it ---- */
 
 /* The longest slots, up to what pays, for which nodes have the memory; 0: there
  * are none. */
-static uint64_t slot_bytes(const xyl_han_t *han)
+static uint64_t most_slot_bytes(const xyl_han_t *han)
 {
     const xylem_team_t *team = han->operation->request.team;
     uint64_t bytes = xyl_limits_of(team->context)->alltoall_slot;
@@ -401,38 +363,27 @@ static uint64_t slot_bytes(const xyl_han_t *han)
     return bytes;
 }
 
-static xylem_status_t add_levels(const xyl_han_t *han)
-{
-    uint64_t bytes = all_bytes(han, han->seats.rank);
-    int is_alone = han->seats.size == 1;
-    xylem_status_t status = xyl_han_make_scratch(han, bytes);
-
-    if (status == XYLEM_OK)
-        status = xyl_han_make_spare(han, bytes);
-    if (status == XYLEM_OK)
-        status = is_alone ? add_sort_out(han) : add_hand_out(han);
-    if (status == XYLEM_OK)
-        status = add_exchange(han);
-    if (status == XYLEM_OK)
-        status = is_alone ? add_sort_in(han) : add_take(han);
-    return status;
-}
-
-static xylem_status_t alltoall_add_stages(xyl_han_t *han)
+static void alltoall_add_stages(xyl_han_t *han)
 {
     const xylem_team_t *team = han->operation->request.team;
     int varies = xyl_problem_varies(&han->problem);
-    xylem_status_t status;
+    uint64_t bytes;
 
     if (varies)
-        han->problem.count = slot_bytes(han);
+        han->problem.count = most_slot_bytes(han);
     if ((varies && han->problem.count == 0) ||
-        !xyl_han_alltoall_fits(team, han->levels, han->problem.count))
-        return add_straight(han);
-    status = add_levels(han);
-    if (status != XYLEM_OK || !varies)
-        return status;
-    return add_straight(han);
+        !xyl_han_alltoall_fits(team, han->levels, han->problem.count)) {
+        exchange_long(han);
+        return;
+    }
+    bytes = all_bytes(han, han->seats.rank);
+    xyl_han_make_scratch(han, bytes);
+    xyl_han_make_spare(han, bytes);
+    add_within_node(han, HAND_OUT);
+    exchange_bundles(han);
+    add_within_node(han, TAKE);
+    if (varies)
+        exchange_long(han);
 }
 
 const xyl_algorithm_t xyl_algorithm_levels_alltoall = {

@@ -24,31 +24,30 @@ int xyl_han_keeps_order(xylem_team_t *team)
 
 /* The nodes' leaders of a lane: seats in turn. On the root's node several
  * leaders share the work; one is the root itself. */
-static xylem_status_t choose_leaders(xyl_han_t *han)
+static void choose_lane_leaders(xyl_han_t *han)
 {
     uint32_t number = han->lane / han->choice->halves, seat;
     uint32_t turn = number % han->choice->leaders;
-    xylem_status_t status = xyl_han_choose_leaders(
-        han, turn, han->choice->leaders == 1 ? han->root : XYL_HAN_NO_ROOT);
 
-    if (status != XYLEM_OK)
-        return status;
+    xyl_han_choose_leaders(
+        han, turn, han->choice->leaders == 1 ? han->root : XYL_HAN_NO_ROOT);
+    if (han->status != XYLEM_OK)
+        return;
     han->node_root = han->leader;
     assert(han->levels->nodes != 0);
     han->net_root = (turn + number / han->choice->leaders) % han->levels->nodes;
     if (han->root == XYL_HAN_NO_ROOT)
-        return XYLEM_OK;
+        return;
     xyl_levels_find(han->levels, han->root, &han->net_root, &seat);
     if (han->net_root == han->levels->node)
         han->node_root = seat;
-    return XYLEM_OK;
 }
 
 /* ---- stages of one lane ---- */
 
 enum { NODE_REDUCE, NET_UP, NET_DOWN, NODE_BCAST };
 
-static xyl_role_t input_of(const xyl_han_t *han)
+static xyl_role_t lane_input(const xyl_han_t *han)
 {
     return han->is_private ? XYL_ROLE_SCRATCH : XYL_ROLE_INPUT;
 }
@@ -59,7 +58,7 @@ static int is_at_root(const xyl_han_t *han)
 }
 
 /* Where the leader of a node has what its node contributes, and the end. */
-static xyl_role_t result_of(const xyl_han_t *han)
+static xyl_role_t lane_result(const xyl_han_t *han)
 {
     const xylem_team_t *team = han->operation->request.team;
 
@@ -70,8 +69,8 @@ static xyl_role_t result_of(const xyl_han_t *han)
 }
 
 /* Through memory, or where that cannot be had along a tree. */
-static xylem_status_t add_within(xyl_han_t *han, xylem_coll_t coll,
-                                 const xyl_stage_spec_t *spec)
+static void add_within(xyl_han_t *han, xylem_coll_t coll,
+                       const xyl_stage_spec_t *spec)
 {
     xyl_node_part_t part = {
         .coll = coll,
@@ -80,35 +79,35 @@ static xylem_status_t add_within(xyl_han_t *han, xylem_coll_t coll,
         .root = han->node_root,
         .is_in_place =
             han->args->send == XYLEM_IN_PLACE ||
-            (coll == XYLEM_COLL_REDUCE && spec->reads == result_of(han)),
+            (coll == XYLEM_COLL_REDUCE && spec->reads == lane_result(han)),
         .roots_in_turn =
             han->choice->leaders >= han->seats.size && !is_at_root(han)};
     xyl_tree_spec_t tree = {han->seats, han->choice->node_tree, han->node_root,
                             0, NULL};
     xyl_stage_t *stage;
-    xylem_status_t status =
-        xyl_node_part_add(han->operation, spec, &part, &stage);
 
-    if (status != XYLEM_OK || stage != NULL)
-        return status;
-    return coll == XYLEM_COLL_BCAST
-               ? xyl_down_stage_add(han->operation, spec, &tree, NULL)
-               : xyl_up_stage_add(han->operation, spec, &tree, NULL);
+    if (han->status != XYLEM_OK || han->seats.size == 1)
+        return;
+    han->status = xyl_node_part_add(han->operation, spec, &part, &stage);
+    if (han->status == XYLEM_OK && stage == NULL)
+        han->status =
+            coll == XYLEM_COLL_BCAST
+                ? xyl_down_stage_add(han->operation, spec, &tree, NULL)
+                : xyl_up_stage_add(han->operation, spec, &tree, NULL);
 }
 
 /* `reads`: this seat's contribution. */
-static xylem_status_t add_node_reduce(xyl_han_t *han, xyl_role_t reads)
+static void add_node_reduce(xyl_han_t *han, xyl_role_t reads)
 {
     xyl_role_t writes =
-        han->seats.rank == han->node_root ? result_of(han) : XYL_ROLE_NOTHING;
+        han->seats.rank == han->node_root ? lane_result(han) : XYL_ROLE_NOTHING;
     const xyl_stage_spec_t spec = xyl_han_spec(han, NODE_REDUCE, reads, writes);
 
-    return han->seats.size == 1 ? XYLEM_OK
-                                : add_within(han, XYLEM_COLL_REDUCE, &spec);
+    add_within(han, XYLEM_COLL_REDUCE, &spec);
 }
 
 /* From what the node's root has; the others wait for nothing of their own. */
-static xylem_status_t add_node_bcast(xyl_han_t *han)
+static void add_node_bcast(xyl_han_t *han)
 {
     int is_root = han->seats.rank == han->node_root;
     xyl_role_t message = han->is_private ? XYL_ROLE_SCRATCH : XYL_ROLE_RESULT;
@@ -119,8 +118,7 @@ static xylem_status_t add_node_bcast(xyl_han_t *han)
         spec.after = NULL;
         spec.takes_input = 0;
     }
-    return han->seats.size == 1 ? XYLEM_OK
-                                : add_within(han, XYLEM_COLL_BCAST, &spec);
+    add_within(han, XYLEM_COLL_BCAST, &spec);
 }
 
 /* Below switches each level has a tree of the shape, so that a segment goes
@@ -140,63 +138,57 @@ static xyl_tree_spec_t net_tree(const xyl_han_t *han)
 }
 
 /* `reads`: what the leader brings into the net. */
-static xylem_status_t add_net_up(xyl_han_t *han, xyl_role_t reads)
+static void add_net_up(xyl_han_t *han, xyl_role_t reads)
 {
-    xyl_role_t writes =
-        han->leaders.rank == han->net_root ? result_of(han) : XYL_ROLE_NOTHING;
+    xyl_role_t writes = han->leaders.rank == han->net_root ? lane_result(han)
+                                                           : XYL_ROLE_NOTHING;
     const xyl_stage_spec_t spec = xyl_han_spec(han, NET_UP, reads, writes);
     const xyl_tree_spec_t tree = net_tree(han);
 
-    return xyl_han_is_in_net(han)
-               ? xyl_up_stage_add(han->operation, &spec, &tree, NULL)
-               : XYLEM_OK;
+    if (han->status == XYLEM_OK && xyl_han_is_in_net(han))
+        han->status = xyl_up_stage_add(han->operation, &spec, &tree, NULL);
 }
 
-static xylem_status_t add_net_down(xyl_han_t *han)
+static void add_net_down(xyl_han_t *han)
 {
     const xyl_stage_spec_t spec =
         xyl_han_spec(han, NET_DOWN, XYL_ROLE_NOTHING,
                      han->is_private ? XYL_ROLE_SCRATCH : XYL_ROLE_RESULT);
     const xyl_tree_spec_t tree = net_tree(han);
 
-    return xyl_han_is_in_net(han)
-               ? xyl_down_stage_add(han->operation, &spec, &tree, NULL)
-               : XYLEM_OK;
+    if (han->status == XYLEM_OK && xyl_han_is_in_net(han))
+        han->status = xyl_down_stage_add(han->operation, &spec, &tree, NULL);
 }
 
-static xylem_status_t add_net_exchange(xyl_han_t *han, xyl_role_t reads)
+static void add_net_exchange(xyl_han_t *han, xyl_role_t reads)
 {
     const xyl_operation_t *operation = han->operation;
     const xyl_han_stage_t stage = {
-        .number = NET_UP, .reads = reads, .writes = result_of(han)};
+        .number = NET_UP, .reads = reads, .writes = lane_result(han)};
     const xyl_problem_t problem = {
         .coll = XYLEM_COLL_ALLREDUCE,
         .count = xyl_operation_lane_bytes(operation, han->lane) /
                  xyl_collective_of(operation)->element_bytes,
         .element_bytes = xyl_collective_of(operation)->element_bytes,
         .is_in_place =
-            han->args->send == XYLEM_IN_PLACE || reads == result_of(han),
+            han->args->send == XYLEM_IN_PLACE || reads == lane_result(han),
         .is_commutative =
             xyl_collective_of(operation)->combiner.is_commutative};
 
-    if (!xyl_han_is_in_net(han))
-        return XYLEM_OK;
-    return xyl_han_add_net(han, han->choice->exchange, &problem, &stage);
+    if (xyl_han_is_in_net(han))
+        xyl_han_add_net(han, han->choice->exchange, &problem, &stage);
 }
 
 /* ---- collectives ---- */
 
 /* The root's node first, which then has more senders. */
-static xylem_status_t add_bcast_plain(xyl_han_t *han)
+static void add_bcast_plain(xyl_han_t *han)
 {
-    xylem_status_t status;
-
-    if (is_at_root(han)) {
-        status = add_node_bcast(han);
-        return status == XYLEM_OK ? add_net_down(han) : status;
-    }
-    status = add_net_down(han);
-    return status == XYLEM_OK ? add_node_bcast(han) : status;
+    if (is_at_root(han))
+        add_node_bcast(han);
+    add_net_down(han);
+    if (!is_at_root(han))
+        add_node_bcast(han);
 }
 
 /* Whoever comes in time leads. */
@@ -213,7 +205,7 @@ static int is_empty(const xyl_han_t *han)
 
 /* How many seats come before this one when it is about who leads, if there is
  * anything to lead; a single leader of the root's node is the root. */
-static uint32_t place_of(const xyl_han_t *han)
+static uint32_t place_in_line(const xyl_han_t *han)
 {
     uint32_t seats = han->seats.size;
 
@@ -233,8 +225,7 @@ static uint64_t wait_ns(const xyl_han_t *han)
 }
 
 /* `node`: the node's stage, with elections; NULL: who should lead does. */
-static xylem_status_t add_relay(xyl_han_t *han, uint32_t place,
-                                xyl_stage_t *node)
+static void add_relay(xyl_han_t *han, uint32_t place, xyl_stage_t *node)
 {
     const xyl_relay_spec_t relay = {.tree = net_tree(han),
                                     .levels = han->levels,
@@ -247,14 +238,13 @@ static xylem_status_t add_relay(xyl_han_t *han, uint32_t place,
 
     spec.sequences_max = 2; /* NET_DOWN has none */
     spec.supplies = is_at_root(han) ? NULL : node;
-    return place < XYL_RELAY_SEATS
-               ? xyl_relay_stage_add(han->operation, &spec, &relay)
-               : XYLEM_OK;
+    if (han->status == XYLEM_OK && place < XYL_RELAY_SEATS)
+        han->status = xyl_relay_stage_add(han->operation, &spec, &relay);
 }
 
-/* Through memory, behind which any seat may lead. */
-static xylem_status_t add_node_relayed(xyl_han_t *han, uint32_t place,
-                                       xyl_stage_t **node_out)
+/* Through memory, behind which any seat may lead; NULL: there is no such stage.
+ */
+static xyl_stage_t *add_node_relayed(xyl_han_t *han, uint32_t place)
 {
     const xyl_node_part_t part = {
         .coll = XYLEM_COLL_BCAST,
@@ -264,89 +254,70 @@ static xylem_status_t add_node_relayed(xyl_han_t *han, uint32_t place,
         .root = han->node_root};
     const xyl_stage_spec_t spec =
         xyl_han_spec(han, NODE_BCAST, XYL_ROLE_INPUT, XYL_ROLE_RESULT);
+    xyl_stage_t *stage = NULL;
 
-    *node_out = NULL;
-    return han->seats.size == 1
-               ? XYLEM_OK
-               : xyl_node_part_add(han->operation, &spec, &part, node_out);
+    if (han->seats.size > 1)
+        han->status = xyl_node_part_add(han->operation, &spec, &part, &stage);
+    return han->status == XYLEM_OK ? stage : NULL;
 }
 
 /* Where memory is not shared, who should lead does. */
-static xylem_status_t add_bcast_relayed(xyl_han_t *han)
+static void add_bcast_relayed(xyl_han_t *han)
 {
-    uint32_t place = place_of(han);
+    uint32_t place = place_in_line(han);
     int comes_first = place == 0 && !is_at_root(han);
-    xyl_stage_t *node;
-    xylem_status_t status = add_node_relayed(han, place, &node);
+    xyl_stage_t *node = add_node_relayed(han, place);
 
-    if (status == XYLEM_OK && node != NULL)
-        return add_relay(han, place, node);
-    if (status == XYLEM_OK && is_empty(han))
-        return add_bcast_plain(han);
-    if (status == XYLEM_OK && comes_first)
-        status = add_relay(han, place, NULL);
-    if (status == XYLEM_OK)
-        status = add_node_bcast(han);
-    if (status == XYLEM_OK && !comes_first)
-        status = add_relay(han, place, NULL);
-    return status;
+    if (node != NULL) {
+        add_relay(han, place, node);
+    } else if (is_empty(han)) {
+        add_bcast_plain(han);
+    } else {
+        if (comes_first)
+            add_relay(han, place, NULL);
+        add_node_bcast(han);
+        if (!comes_first)
+            add_relay(han, place, NULL);
+    }
 }
 
-static xylem_status_t add_bcast(xyl_han_t *han)
+static void add_bcast(xyl_han_t *han)
 {
-    return is_relayed(han) ? add_bcast_relayed(han) : add_bcast_plain(han);
+    if (is_relayed(han))
+        add_bcast_relayed(han);
+    else
+        add_bcast_plain(han);
 }
 
 /* Of several leaders on the root's node, each adds what its node has not got to
  * its own contribution. */
-static xylem_status_t add_reduce(xyl_han_t *han)
+static void add_reduce(xyl_han_t *han)
 {
-    int has_leaders = han->choice->leaders > 1;
-    xyl_role_t brought = han->seats.size == 1 ? input_of(han) : result_of(han);
-    xylem_status_t status;
+    int is_alone = han->seats.size == 1;
 
-    if (is_at_root(han) && has_leaders && han->seats.size > 1) {
-        status = add_net_up(han, input_of(han));
-        return status == XYLEM_OK ? add_node_reduce(han, xyl_han_is_in_net(han)
-                                                             ? result_of(han)
-                                                             : input_of(han))
-                                  : status;
+    if (is_at_root(han) && han->choice->leaders > 1 && !is_alone) {
+        add_net_up(han, lane_input(han));
+        add_node_reduce(han, xyl_han_is_in_net(han) ? lane_result(han)
+                                                    : lane_input(han));
+        return;
     }
-    status = add_node_reduce(han, input_of(han));
-    return status == XYLEM_OK ? add_net_up(han, brought) : status;
+    add_node_reduce(han, lane_input(han));
+    add_net_up(han, is_alone ? lane_input(han) : lane_result(han));
 }
 
-static xylem_status_t add_allreduce(xyl_han_t *han)
+static void add_allreduce(xyl_han_t *han)
 {
-    xyl_role_t brought = han->seats.size == 1 ? input_of(han) : result_of(han);
-    xylem_status_t status = add_node_reduce(han, input_of(han));
+    xyl_role_t brought =
+        han->seats.size == 1 ? lane_input(han) : lane_result(han);
 
-    if (status == XYLEM_OK && han->choice->exchange != NULL)
-        status = add_net_exchange(han, brought);
-    if (status == XYLEM_OK && han->choice->exchange == NULL)
-        status = add_net_up(han, brought);
-    if (status == XYLEM_OK && han->choice->exchange == NULL)
-        status = add_net_down(han);
-    return status == XYLEM_OK ? add_node_bcast(han) : status;
-}
-
-static xylem_status_t add_lane(xyl_han_t *han)
-{
-    xylem_status_t status = choose_leaders(han);
-
-    return status == XYLEM_OK ? han->choice->algorithm->add_stages(han)
-                              : status;
-}
-
-/* A leader that is not the root combines in memory of its own. */
-static xylem_status_t add_scratch(xyl_operation_t *operation)
-{
-    operation->scratch =
-        xyl_arena_alloc(&operation->request.arena, operation->bytes + 1);
-    if (operation->scratch == NULL)
-        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to combine %zu bytes",
-                        operation->bytes);
-    return XYLEM_OK;
+    add_node_reduce(han, lane_input(han));
+    if (han->choice->exchange != NULL) {
+        add_net_exchange(han, brought);
+    } else {
+        add_net_up(han, brought);
+        add_net_down(han);
+    }
+    add_node_bcast(han);
 }
 
 static int leads_any(const xyl_han_t *han)
@@ -354,21 +325,23 @@ static int leads_any(const xyl_han_t *han)
     return han->seats.size > 1 && han->levels->seat < han->choice->leaders;
 }
 
-static xylem_status_t add_lanes(xyl_han_t *han, xylem_coll_t coll)
+/* A leader that is not the root combines in memory of its own. */
+static void add_lanes(xyl_han_t *han, xylem_coll_t coll)
 {
+    xyl_operation_t *operation = han->operation;
     int combines_apart = coll == XYLEM_COLL_REDUCE && leads_any(han) &&
-                         han->root != han->operation->request.team->rank;
-    xylem_status_t status = XYLEM_OK;
+                         han->root != operation->request.team->rank;
 
-    han->operation->sequences = han->operation->lanes * XYL_HAN_STAGES;
+    operation->sequences = operation->lanes * XYL_HAN_STAGES;
     if (han->is_private || combines_apart)
-        status = add_scratch(han->operation);
-    if (han->is_private && status == XYLEM_OK)
-        memset(han->operation->scratch, 0, han->operation->bytes);
-    for (han->lane = 0; han->lane < han->operation->lanes && status == XYLEM_OK;
-         han->lane++)
-        status = add_lane(han);
-    return status;
+        xyl_han_make_scratch(han, operation->bytes);
+    if (han->is_private && han->status == XYLEM_OK)
+        memset(operation->scratch, 0, operation->bytes);
+    for (han->lane = 0; han->lane < operation->lanes; han->lane++) {
+        choose_lane_leaders(han);
+        if (han->status == XYLEM_OK)
+            han->choice->algorithm->add_stages(han);
+    }
 }
 
 /* ---- creation ---- */
@@ -397,8 +370,6 @@ xylem_status_t xyl_han_create(const xyl_call_t *call,
     const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
     xylem_coll_args_t frame = frame_of(args);
     int is_bcast = args->coll == XYLEM_COLL_BCAST;
-    xyl_operation_t *operation;
-    xylem_status_t status;
     xyl_han_t han = {.args = &frame,
                      .sides = &call->sides,
                      .choice = choice,
@@ -406,30 +377,29 @@ xylem_status_t xyl_han_create(const xyl_call_t *call,
                      .sequences = 1,
                      .root = traits->has_root ? args->root : XYL_HAN_NO_ROOT,
                      .is_private = args->coll == XYLEM_COLL_BARRIER};
+    xyl_combiner_t *combiner;
 
     if (han.levels == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a team's levels");
-    status = xyl_collective_create(call->team, &frame, &choice->frame,
-                                   !is_bcast || call->team->rank == args->root,
-                                   &operation);
-    if (status != XYLEM_OK)
-        return status;
-    xyl_collective_of(operation)->combiner = call->combiner;
+    han.status = xyl_collective_create(
+        call->team, &frame, &choice->frame,
+        !is_bcast || call->team->rank == args->root, &han.operation);
+    if (han.status != XYLEM_OK)
+        return han.status;
+    combiner = &xyl_collective_of(han.operation)->combiner;
+    *combiner = call->combiner;
     if (han.is_private)
-        status = xyl_combiner_find(call->team->context, &frame,
-                                   &xyl_collective_of(operation)->combiner);
-    han.operation = operation;
-    if (status == XYLEM_OK)
-        status = xyl_han_find_seats(operation, han.levels, &han.seats);
-    if (status == XYLEM_OK)
-        status = add_lanes(&han, args->coll);
-    if (status == XYLEM_OK && is_bcast)
-        status = xyl_pack_stages_add(operation, call->sides.recv);
-    if (status == XYLEM_OK)
-        *operation_out = operation;
+        han.status = xyl_combiner_find(call->team->context, &frame, combiner);
+    xyl_han_find_seats(&han);
+    if (han.status == XYLEM_OK)
+        add_lanes(&han, args->coll);
+    if (han.status == XYLEM_OK && is_bcast)
+        han.status = xyl_pack_stages_add(han.operation, call->sides.recv);
+    if (han.status == XYLEM_OK)
+        *operation_out = han.operation;
     else
-        xyl_request_discard(&operation->request);
-    return status;
+        xyl_request_discard(&han.operation->request);
+    return han.status;
 }
 
 const xyl_algorithm_t xyl_algorithm_levels_bcast = {

@@ -10,21 +10,29 @@
 
 /* ---- groups ---- */
 
-xylem_status_t xyl_han_find_seats(xyl_operation_t *operation,
-                                  const xyl_levels_t *levels,
-                                  xyl_group_t *seats_out)
+static void *array_of(xyl_han_t *han, uint64_t count, size_t bytes)
 {
+    void *array = NULL;
+
+    if (han->status == XYLEM_OK)
+        array = xyl_arena_array(&han->operation->request.arena, (size_t)count,
+                                bytes);
+    if (array == NULL && han->status == XYLEM_OK)
+        han->status = xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for levels");
+    return array;
+}
+
+void xyl_han_find_seats(xyl_han_t *han)
+{
+    const xyl_levels_t *levels = han->levels;
     uint32_t seats = xyl_levels_seats(levels, levels->node), seat;
-    uint32_t *ranks =
-        xyl_arena_array(&operation->request.arena, seats, sizeof *ranks);
+    uint32_t *ranks = array_of(han, seats, sizeof *ranks);
 
     if (ranks == NULL)
-        return xyl_fail(XYLEM_ERR_NO_MEMORY,
-                        "no memory for the ranks of a node");
+        return;
     for (seat = 0; seat < seats; seat++)
         ranks[seat] = xyl_levels_rank(levels, levels->node, seat);
-    *seats_out = (xyl_group_t){seats, levels->seat, ranks};
-    return XYLEM_OK;
+    han->seats = (xyl_group_t){seats, levels->seat, ranks};
 }
 
 /* Of a node. */
@@ -33,16 +41,14 @@ static uint32_t seat_of(uint32_t turn, uint32_t seats)
     return turn == XYL_HAN_LAST ? seats - 1 : turn % seats;
 }
 
-xylem_status_t xyl_han_choose_leaders(xyl_han_t *han, uint32_t turn,
-                                      uint32_t root)
+void xyl_han_choose_leaders(xyl_han_t *han, uint32_t turn, uint32_t root)
 {
     const xyl_levels_t *levels = han->levels;
-    uint32_t *ranks = xyl_arena_array(&han->operation->request.arena,
-                                      levels->nodes, sizeof *ranks);
+    uint32_t *ranks = array_of(han, levels->nodes, sizeof *ranks);
     uint32_t node, root_seat;
 
     if (ranks == NULL)
-        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for leaders");
+        return;
     for (node = 0; node < levels->nodes; node++)
         ranks[node] = xyl_levels_rank(
             levels, node, seat_of(turn, xyl_levels_seats(levels, node)));
@@ -50,12 +56,11 @@ xylem_status_t xyl_han_choose_leaders(xyl_han_t *han, uint32_t turn,
     han->leaders = (xyl_group_t){levels->nodes, levels->node, ranks};
     han->net_root = 0;
     if (root == XYL_HAN_NO_ROOT)
-        return XYLEM_OK;
+        return;
     xyl_levels_find(levels, root, &han->net_root, &root_seat);
     ranks[han->net_root] = root;
     if (han->net_root == levels->node)
         han->leader = root_seat;
-    return XYLEM_OK;
 }
 
 uint32_t xyl_han_run(const xyl_levels_t *levels, uint32_t node, uint32_t first)
@@ -71,45 +76,31 @@ uint32_t xyl_han_run(const xyl_levels_t *levels, uint32_t node, uint32_t first)
     return run;
 }
 
-/* Trees are for nodes of one size, whose blocks lie together. */
-uint32_t xyl_han_tree_radix(const xyl_han_t *han)
-{
-    const xyl_levels_t *levels = han->levels;
-    const xyl_problem_t problem = {.coll = han->problem.coll,
-                                   .ranks = levels->nodes};
-    uint32_t radix;
-
-    if (levels->order != NULL ||
-        levels->ranks != levels->nodes * levels->largest)
-        return 0;
-    (void)xyl_han_choose(han, XYL_TEAM_LEADERS, &problem,
-                         levels->largest * han->problem.count, &radix);
-    return radix;
-}
-
 /* ---- memory ---- */
 
-uint64_t *xyl_han_array(const xyl_han_t *han, uint64_t count)
+uint64_t *xyl_han_array(xyl_han_t *han, uint64_t count)
 {
-    uint64_t *array = xyl_arena_array(&han->operation->request.arena,
-                                      (size_t)count, sizeof *array);
-
-    if (array == NULL)
-        (void)xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for counts");
-    return array;
+    return array_of(han, count, sizeof(uint64_t));
 }
 
-uint64_t *xyl_han_places(const xyl_han_t *han)
+int xyl_han_find_blocks(xyl_han_t *han, const uint64_t *counts,
+                        const uint64_t *places, xyl_han_blocks_t *blocks_out)
 {
-    uint64_t *places = xyl_han_array(han, han->seats.size);
+    xyl_han_blocks_t blocks = {xyl_han_array(han, han->seats.size),
+                               xyl_han_array(han, han->seats.size)};
     uint32_t seat;
 
-    for (seat = 0; places != NULL && seat < han->seats.size; seat++)
-        places[seat] = han->seats.ranks[seat] * han->problem.count;
-    return places;
+    if (blocks.counts == NULL || blocks.places == NULL)
+        return 0;
+    for (seat = 0; seat < han->seats.size; seat++) {
+        blocks.counts[seat] = counts[han->seats.ranks[seat]];
+        blocks.places[seat] = places[han->seats.ranks[seat]];
+    }
+    *blocks_out = blocks;
+    return 1;
 }
 
-int xyl_han_count_nodes(const xyl_han_t *han, const uint64_t *counts,
+int xyl_han_count_nodes(xyl_han_t *han, const uint64_t *counts,
                         xyl_han_nodes_t *nodes_out)
 {
     const xyl_levels_t *levels = han->levels;
@@ -131,34 +122,28 @@ int xyl_han_count_nodes(const xyl_han_t *han, const uint64_t *counts,
     return 1;
 }
 
-static xylem_status_t make(const xyl_han_t *han, uint64_t bytes, void **buffer)
+static void make(xyl_han_t *han, uint64_t bytes, void **buffer)
 {
     assert(*buffer == NULL);
+    if (han->status != XYLEM_OK)
+        return;
     if (bytes < SIZE_MAX / 2)
         *buffer =
             xyl_arena_alloc(&han->operation->request.arena, (size_t)bytes + 1);
     if (*buffer == NULL)
-        return xyl_fail(XYLEM_ERR_NO_MEMORY,
-                        "no memory for %llu bytes on their way",
-                        (unsigned long long)bytes);
-    return XYLEM_OK;
+        han->status = xyl_fail(XYLEM_ERR_NO_MEMORY,
+                               "no memory for %llu bytes on their way",
+                               (unsigned long long)bytes);
 }
 
-xylem_status_t xyl_han_make_scratch(const xyl_han_t *han, uint64_t bytes)
+void xyl_han_make_scratch(xyl_han_t *han, uint64_t bytes)
 {
-    return make(han, bytes, &han->operation->scratch);
+    make(han, bytes, &han->operation->scratch);
 }
 
-xylem_status_t xyl_han_make_spare(const xyl_han_t *han, uint64_t bytes)
+void xyl_han_make_spare(xyl_han_t *han, uint64_t bytes)
 {
-    return make(han, bytes, &han->operation->spare);
-}
-
-xylem_status_t xyl_han_make_store(const xyl_han_t *han)
-{
-    if (han->seats.size == 1 || !xyl_han_leads(han) || xyl_han_has_root(han))
-        return XYLEM_OK;
-    return xyl_han_make_scratch(han, han->seats.size * han->problem.count);
+    make(han, bytes, &han->operation->spare);
 }
 
 /* ---- stages ---- */
@@ -203,115 +188,102 @@ static xyl_layouts_t layouts_of(const xyl_han_t *han,
                            layout_of(han, stage->writes)};
 }
 
-static xylem_status_t add_schedule(const xyl_han_t *han,
-                                   const xyl_group_t *group,
-                                   xyl_schedule_t *schedule,
-                                   const xyl_han_stage_t *stage)
+/* Takes the schedule. */
+static void add_schedule(xyl_han_t *han, const xyl_group_t *group,
+                         xyl_schedule_t *schedule, const xyl_han_stage_t *stage)
 {
     const xyl_layouts_t layouts = layouts_of(han, stage);
     xyl_stage_spec_t spec = spec_of(han, stage);
-    xylem_status_t status = xyl_schedule_status(schedule);
     xyl_stage_t *added;
 
     spec.group = *group;
     xyl_schedule_shift(schedule, stage->send_at, stage->recv_at);
-    if (status == XYLEM_OK)
-        status = xyl_exchange_stage_add(han->operation, &spec, schedule,
-                                        &layouts, &added);
-    if (status == XYLEM_OK && stage->trim != NULL)
+    han->status = xyl_schedule_status(schedule);
+    if (han->status == XYLEM_OK)
+        han->status = xyl_exchange_stage_add(han->operation, &spec, schedule,
+                                             &layouts, &added);
+    if (han->status == XYLEM_OK && stage->trim != NULL)
         xyl_exchange_stage_trim(added, stage->trim, stage->trim_arg);
-    return status;
+    xyl_schedule_fini(schedule);
 }
 
-xylem_status_t xyl_han_add_written(const xyl_han_t *han, xyl_han_write_fn write,
-                                   const void *arg,
-                                   const xyl_han_stage_t *stage)
+static xyl_group_t all_ranks(const xyl_han_t *han)
 {
     const xylem_team_t *team = han->operation->request.team;
-    const xyl_group_t all = {team->size, team->rank, NULL};
-    xyl_schedule_t schedule;
-    xylem_status_t status;
 
+    return (xyl_group_t){team->size, team->rank, NULL};
+}
+
+void xyl_han_add_written(xyl_han_t *han, xyl_han_write_fn write,
+                         const void *arg, const xyl_han_stage_t *stage)
+{
+    const xyl_group_t all = all_ranks(han);
+    xyl_schedule_t schedule;
+
+    if (han->status != XYLEM_OK)
+        return;
     xyl_schedule_init(&schedule, han->problem.element_bytes);
     write(han, arg, &schedule);
-    status = add_schedule(han, &all, &schedule, stage);
-    xyl_schedule_fini(&schedule);
-    return status;
+    add_schedule(han, &all, &schedule, stage);
 }
 
 /* What an algorithm writes for a problem within the group. */
-static xylem_status_t add_algorithm(const xyl_han_t *han,
-                                    const xyl_group_t *group,
-                                    const xyl_algorithm_t *algorithm,
-                                    const xyl_problem_t *problem,
-                                    const xyl_han_stage_t *stage)
+static void add_algorithm(xyl_han_t *han, const xyl_group_t *group,
+                          const xyl_algorithm_t *algorithm,
+                          const xyl_problem_t *problem,
+                          const xyl_han_stage_t *stage)
 {
     xyl_schedule_t schedule;
-    xylem_status_t status;
 
+    if (han->status != XYLEM_OK)
+        return;
     xyl_schedule_init(&schedule, problem->element_bytes);
     algorithm->write(problem, &schedule);
-    status = add_schedule(han, group, &schedule, stage);
-    xyl_schedule_fini(&schedule);
-    return status;
+    add_schedule(han, group, &schedule, stage);
 }
 
-xylem_status_t xyl_han_add_net(const xyl_han_t *han,
-                               const xyl_algorithm_t *algorithm,
-                               const xyl_problem_t *problem,
-                               const xyl_han_stage_t *stage)
+void xyl_han_add_net(xyl_han_t *han, const xyl_algorithm_t *algorithm,
+                     const xyl_problem_t *problem, const xyl_han_stage_t *stage)
 {
     xyl_problem_t among = *problem;
 
     among.rank = han->leaders.rank;
     among.ranks = han->leaders.size;
     among.root = han->net_root;
-    return add_algorithm(han, &han->leaders, algorithm, &among, stage);
+    add_algorithm(han, &han->leaders, algorithm, &among, stage);
 }
 
-xylem_status_t xyl_han_add_tree(const xyl_han_t *han,
-                                const xyl_algorithm_t *algorithm,
-                                const xyl_han_stage_t *stage)
+void xyl_han_add_flat(xyl_han_t *han, const xyl_algorithm_t *algorithm,
+                      const xyl_problem_t *problem,
+                      const xyl_han_stage_t *stage)
 {
-    xyl_problem_t problem = han->problem;
+    const xyl_group_t all = all_ranks(han);
 
-    problem.count *= han->seats.size;
-    problem.is_in_place =
-        xyl_han_is_root(han) && (problem.is_in_place || han->seats.size > 1);
-    problem.radix = xyl_han_tree_radix(han);
-    return xyl_han_add_net(han, algorithm, &problem, stage);
+    add_algorithm(han, &all, algorithm, problem, stage);
 }
 
-xylem_status_t xyl_han_add_flat(const xyl_han_t *han,
-                                const xyl_algorithm_t *algorithm,
-                                const xyl_problem_t *problem,
-                                const xyl_han_stage_t *stage)
-{
-    const xylem_team_t *team = han->operation->request.team;
-    const xyl_group_t all = {team->size, team->rank, NULL};
+/* ---- within a node ---- */
 
-    return add_algorithm(han, &all, algorithm, problem, stage);
-}
-
-xylem_status_t xyl_han_add_program(const xyl_han_t *han,
-                                   xyl_node_program_t *program,
-                                   const xyl_han_stage_t *stage)
+void xyl_han_add_program(xyl_han_t *han, xyl_node_program_t *program,
+                         const xyl_han_stage_t *stage)
 {
     const xyl_layouts_t layouts = layouts_of(han, stage);
     const xyl_stage_spec_t spec = spec_of(han, stage);
     xyl_stage_t *added;
 
+    if (han->status == XYLEM_OK && xyl_node_program_status(program) != XYLEM_OK)
+        han->status = xyl_fail(xyl_node_program_status(program),
+                               "no memory for a program");
+    if (han->status != XYLEM_OK)
+        return;
     xyl_node_program_shift(program, stage->send_at * program->element_bytes,
                            stage->recv_at * program->element_bytes);
-    return xyl_node_level_add(han->operation, &spec, &han->seats, program,
-                              &layouts, &added);
+    han->status = xyl_node_level_add(han->operation, &spec, &han->seats,
+                                     program, &layouts, &added);
 }
 
-/* ---- within a node ---- */
-
-static xylem_status_t add_over_net(const xyl_han_t *han,
-                                   const xyl_problem_t *problem,
-                                   const xyl_han_stage_t *stage)
+static void add_over_net(xyl_han_t *han, const xyl_problem_t *problem,
+                         const xyl_han_stage_t *stage)
 {
     xyl_problem_t over_net = *problem;
 
@@ -320,29 +292,33 @@ static xylem_status_t add_over_net(const xyl_han_t *han,
     if (xyl_problem_varies(problem))
         over_net.count = xyl_problem_block(problem, han->seats.rank);
     over_net.is_commutative = han->problem.is_commutative;
-    return add_algorithm(han, &han->seats,
-                         xyl_han_choose(han, XYL_TEAM_SEATS, &over_net,
-                                        over_net.count * over_net.element_bytes,
-                                        NULL),
-                         &over_net, stage);
+    add_algorithm(han, &han->seats,
+                  xyl_han_choose(han, XYL_TEAM_SEATS, &over_net,
+                                 over_net.count * over_net.element_bytes, NULL),
+                  &over_net, stage);
 }
 
-xylem_status_t xyl_han_add_node(const xyl_han_t *han,
-                                const xyl_problem_t *problem,
-                                const xyl_han_stage_t *stage)
+void xyl_han_write_program(xyl_han_t *han, const xyl_problem_t *problem,
+                           xyl_node_program_t *program)
 {
-    xylem_team_t *team = han->operation->request.team;
-    xyl_node_program_t program;
-    xylem_status_t status;
+    if (han->status == XYLEM_OK)
+        han->status = xyl_node_level_write(
+            han->operation->request.team, &han->seats,
+            han->choice->chooser->program(problem->coll), problem, program);
+}
 
-    if (!xyl_node_has_room(team, han->seats.size, problem->element_bytes))
-        return add_over_net(han, problem, stage);
+void xyl_han_add_node(xyl_han_t *han, const xyl_problem_t *problem,
+                      const xyl_han_stage_t *stage)
+{
+    xyl_node_program_t program;
+
+    if (!xyl_node_has_room(han->operation->request.team, han->seats.size,
+                           problem->element_bytes)) {
+        add_over_net(han, problem, stage);
+        return;
+    }
     xyl_node_program_init(&program);
-    status = xyl_node_level_write(team, &han->seats,
-                                  han->choice->chooser->program(problem->coll),
-                                  problem, &program);
-    if (status == XYLEM_OK)
-        status = xyl_han_add_program(han, &program, stage);
+    xyl_han_write_program(han, problem, &program);
+    xyl_han_add_program(han, &program, stage);
     xyl_node_program_fini(&program);
-    return status;
 }

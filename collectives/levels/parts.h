@@ -14,8 +14,10 @@
 #include "collectives/stages/choice.h"
 #include "collectives/stages/exchange_stage.h"
 
-/* What is being composed, on this rank. */
+/* What is being composed, on this rank. Composing never fails in the call: the
+ * first error is kept, after which nothing is added. */
 typedef struct xyl_han {
+    xylem_status_t status;
     xyl_operation_t *operation;
     const xylem_coll_args_t *args;
     const xyl_sides_t *sides;
@@ -49,16 +51,13 @@ xyl_han_choose(const xyl_han_t *han, uint32_t level,
                                        problem, bytes, radix_out);
 }
 
-/* The ranks of this node. */
-xylem_status_t xyl_han_find_seats(xyl_operation_t *operation,
-                                  const xyl_levels_t *levels,
-                                  xyl_group_t *seats_out);
+/* The ranks of this node become han->seats. */
+void xyl_han_find_seats(xyl_han_t *han);
 
 /* Makes seat `turn` of every node the leader of the lane, counted round where
  * there are fewer; XYL_HAN_LAST: the last. `root` leads its node, which is the
  * net's root; XYL_HAN_NO_ROOT: it is node 0. */
-xylem_status_t xyl_han_choose_leaders(xyl_han_t *han, uint32_t turn,
-                                      uint32_t root);
+void xyl_han_choose_leaders(xyl_han_t *han, uint32_t turn, uint32_t root);
 
 static inline int xyl_han_leads(const xyl_han_t *han)
 {
@@ -84,22 +83,21 @@ static inline int xyl_han_has_root(const xyl_han_t *han)
     return han->levels->node == han->net_root;
 }
 
-/* Between leaders, with all blocks of a node in one message: the radix of the
- * tree along which these are gathered or scattered; 0: none, they go straight.
- */
-uint32_t xyl_han_tree_radix(const xyl_han_t *han);
-
 /* Ranks that follow each other, among those of a node from seat `first` on: how
  * many. */
 uint32_t xyl_han_run(const xyl_levels_t *levels, uint32_t node, uint32_t first);
 
-/* An array for planning, in the operation's arena; NULL: no memory, and it has
- * been said. */
-uint64_t *xyl_han_array(const xyl_han_t *han, uint64_t count);
+/* An array for planning, in the operation's arena; NULL: no memory. */
+uint64_t *xyl_han_array(xyl_han_t *han, uint64_t count);
 
-/* Where the blocks of this node's seats lie among those of all ranks, by seat:
- * an array as above. */
-uint64_t *xyl_han_places(const xyl_han_t *han);
+/* The blocks of this node's seats, by seat: arrays as above. */
+typedef struct xyl_han_blocks {
+    uint64_t *counts, *places; /* [seats] */
+} xyl_han_blocks_t;
+
+/* Those whose ranks have these, of arrays by rank. 0: no memory. */
+int xyl_han_find_blocks(xyl_han_t *han, const uint64_t *counts,
+                        const uint64_t *places, xyl_han_blocks_t *blocks_out);
 
 /* What the ranks of each node have: arrays as above. */
 typedef struct xyl_han_nodes {
@@ -108,15 +106,12 @@ typedef struct xyl_han_nodes {
 } xyl_han_nodes_t;
 
 /* `counts`: of the ranks' blocks. 0: no memory. */
-int xyl_han_count_nodes(const xyl_han_t *han, const uint64_t *counts,
+int xyl_han_count_nodes(xyl_han_t *han, const uint64_t *counts,
                         xyl_han_nodes_t *nodes_out);
 
 /* Buffers of the operation; each at most once. */
-xylem_status_t xyl_han_make_scratch(const xyl_han_t *han, uint64_t bytes);
-xylem_status_t xyl_han_make_spare(const xyl_han_t *han, uint64_t bytes);
-/* SCRATCH of leaders who collect the blocks of their nodes, or hand them out.
- */
-xylem_status_t xyl_han_make_store(const xyl_han_t *han);
+void xyl_han_make_scratch(xyl_han_t *han, uint64_t bytes);
+void xyl_han_make_spare(xyl_han_t *han, uint64_t bytes);
 
 /* ---- stages ---- */
 
@@ -142,38 +137,29 @@ xyl_stage_spec_t xyl_han_spec(const xyl_han_t *han, uint32_t number,
 /* A collective among the seats, through memory or, where that cannot be had,
  * over the net. `problem` needs all but who takes part and what is the node's;
  * arrays may go afterwards. */
-xylem_status_t xyl_han_add_node(const xyl_han_t *han,
-                                const xyl_problem_t *problem,
-                                const xyl_han_stage_t *stage);
+void xyl_han_add_node(xyl_han_t *han, const xyl_problem_t *problem,
+                      const xyl_han_stage_t *stage);
 
-/* A program that has been written for the seats. */
-xylem_status_t xyl_han_add_program(const xyl_han_t *han,
-                                   xyl_node_program_t *program,
-                                   const xyl_han_stage_t *stage);
+/* Writes the collective's program for that; and adds one, of any origin. */
+void xyl_han_write_program(xyl_han_t *han, const xyl_problem_t *problem,
+                           xyl_node_program_t *program);
+void xyl_han_add_program(xyl_han_t *han, xyl_node_program_t *program,
+                         const xyl_han_stage_t *stage);
 
 /* A schedule of its own; peers are ranks of the team. */
 typedef void (*xyl_han_write_fn)(const xyl_han_t *han, const void *arg,
                                  xyl_schedule_t *schedule);
-xylem_status_t xyl_han_add_written(const xyl_han_t *han, xyl_han_write_fn write,
-                                   const void *arg,
-                                   const xyl_han_stage_t *stage);
+void xyl_han_add_written(xyl_han_t *han, xyl_han_write_fn write,
+                         const void *arg, const xyl_han_stage_t *stage);
 
 /* An algorithm's schedule among the leaders. */
-xylem_status_t xyl_han_add_net(const xyl_han_t *han,
-                               const xyl_algorithm_t *algorithm,
-                               const xyl_problem_t *problem,
-                               const xyl_han_stage_t *stage);
-
-/* The same where all blocks of a node are one, along the tree between leaders.
- */
-xylem_status_t xyl_han_add_tree(const xyl_han_t *han,
-                                const xyl_algorithm_t *algorithm,
-                                const xyl_han_stage_t *stage);
+void xyl_han_add_net(xyl_han_t *han, const xyl_algorithm_t *algorithm,
+                     const xyl_problem_t *problem,
+                     const xyl_han_stage_t *stage);
 
 /* An algorithm's schedule among all ranks. */
-xylem_status_t xyl_han_add_flat(const xyl_han_t *han,
-                                const xyl_algorithm_t *algorithm,
-                                const xyl_problem_t *problem,
-                                const xyl_han_stage_t *stage);
+void xyl_han_add_flat(xyl_han_t *han, const xyl_algorithm_t *algorithm,
+                      const xyl_problem_t *problem,
+                      const xyl_han_stage_t *stage);
 
 #endif

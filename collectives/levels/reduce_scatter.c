@@ -18,9 +18,9 @@ typedef struct combining {
     xyl_role_t vector, result; /* what goes into the net, what comes out */
 } combining_t;
 
-static int find_blocks(combining_t *c)
+static int find_combined(combining_t *c)
 {
-    const xyl_han_t *han = c->han;
+    xyl_han_t *han = c->han;
     uint64_t *counts = xyl_han_array(han, han->problem.ranks);
     uint64_t *places = xyl_han_array(han, han->problem.ranks);
     uint32_t i;
@@ -39,46 +39,44 @@ static int find_blocks(combining_t *c)
 
 /* ---- what lies where ---- */
 
-static int is_alone(const combining_t *c)
+static int is_alone_on_node(const combining_t *c)
 {
     return c->han->seats.size == 1;
 }
 
-static int is_sorted(const combining_t *c)
+static int is_node_order(const combining_t *c)
 {
     return c->han->levels->order == NULL;
 }
 
 /* The leader's: the sum of the node comes to SCRATCH, sorted to SPARE, and the
  * result to what is free then. */
-static xylem_status_t make_buffers(combining_t *c)
+static void make_buffers(combining_t *c)
 {
-    const xyl_han_t *han = c->han;
+    xyl_han_t *han = c->han;
     uint64_t element = han->problem.element_bytes;
     uint64_t all = c->total * element;
     uint64_t own = c->nodes.counts[han->levels->node] * element;
-    xylem_status_t status = XYLEM_OK;
 
-    c->vector = is_alone(c) ? XYL_ROLE_INPUT : XYL_ROLE_SCRATCH;
-    if (!is_sorted(c))
+    c->vector = is_alone_on_node(c) ? XYL_ROLE_INPUT : XYL_ROLE_SCRATCH;
+    if (!is_node_order(c))
         c->vector = XYL_ROLE_SPARE;
-    c->result = is_alone(c) ? XYL_ROLE_RESULT : XYL_ROLE_SPARE;
-    if (!is_sorted(c) && !is_alone(c))
+    c->result = is_alone_on_node(c) ? XYL_ROLE_RESULT : XYL_ROLE_SPARE;
+    if (!is_node_order(c) && !is_alone_on_node(c))
         c->result = XYL_ROLE_SCRATCH;
     if (!xyl_han_leads(han))
-        return XYLEM_OK;
-    if (!is_alone(c))
-        status = xyl_han_make_scratch(han, all);
-    if (status == XYLEM_OK && !(is_alone(c) && is_sorted(c)))
-        status = xyl_han_make_spare(han, is_sorted(c) ? own : all);
-    return status;
+        return;
+    if (!is_alone_on_node(c))
+        xyl_han_make_scratch(han, all);
+    if (!is_alone_on_node(c) || !is_node_order(c))
+        xyl_han_make_spare(han, is_node_order(c) ? own : all);
 }
 
 /* ---- stages ---- */
 
-static xylem_status_t add_reduce(const combining_t *c)
+static void reduce_node(const combining_t *c)
 {
-    const xyl_han_t *han = c->han;
+    xyl_han_t *han = c->han;
     const xyl_han_stage_t stage = {
         .number = REDUCE,
         .reads = XYL_ROLE_INPUT,
@@ -91,11 +89,11 @@ static xylem_status_t add_reduce(const combining_t *c)
         .is_commutative = han->problem.is_commutative,
         .in_arrival_order = han->problem.in_arrival_order};
 
-    return xyl_han_add_node(han, &problem, &stage);
+    xyl_han_add_node(han, &problem, &stage);
 }
 
-static void write_sort(const xyl_han_t *han, const void *arg,
-                       xyl_schedule_t *schedule)
+static void write_sorted(const xyl_han_t *han, const void *arg,
+                         xyl_schedule_t *schedule)
 {
     const combining_t *c = arg;
     const xyl_levels_t *levels = han->levels;
@@ -112,19 +110,19 @@ static void write_sort(const xyl_han_t *han, const void *arg,
         }
 }
 
-static xylem_status_t add_sort(const combining_t *c)
+static void sort_blocks(const combining_t *c)
 {
-    const xyl_han_stage_t stage = {.number = SORT,
-                                   .reads = is_alone(c) ? XYL_ROLE_INPUT
-                                                        : XYL_ROLE_SCRATCH,
-                                   .writes = XYL_ROLE_SPARE};
+    const xyl_han_stage_t stage = {
+        .number = SORT,
+        .reads = is_alone_on_node(c) ? XYL_ROLE_INPUT : XYL_ROLE_SCRATCH,
+        .writes = XYL_ROLE_SPARE};
 
-    return xyl_han_add_written(c->han, write_sort, c, &stage);
+    xyl_han_add_written(c->han, write_sorted, c, &stage);
 }
 
-static xylem_status_t add_net(const combining_t *c)
+static void combine_nodes(const combining_t *c)
 {
-    const xyl_han_t *han = c->han;
+    xyl_han_t *han = c->han;
     const xyl_han_stage_t stage = {
         .number = NET, .reads = c->vector, .writes = c->result};
     uint64_t bytes = c->total * han->problem.element_bytes;
@@ -140,54 +138,48 @@ static xylem_status_t add_net(const combining_t *c)
 
     problem.ranks = han->levels->nodes;
     exchange = xyl_han_choose(han, XYL_TEAM_LEADERS, &problem, bytes, NULL);
-    return xyl_han_add_net(han, exchange, &problem, &stage);
+    xyl_han_add_net(han, exchange, &problem, &stage);
 }
 
-static xylem_status_t add_scatter(const combining_t *c)
+static void scatter_node(const combining_t *c)
 {
-    const xyl_han_t *han = c->han;
+    xyl_han_t *han = c->han;
     const xyl_han_stage_t stage = {
         .number = SCATTER, .reads = c->result, .writes = XYL_ROLE_RESULT};
-    uint64_t *blocks = xyl_han_array(han, han->seats.size);
-    uint64_t *block_at = xyl_han_array(han, han->seats.size);
-    const xyl_problem_t problem = {.coll = XYLEM_COLL_SCATTER,
-                                   .root = han->leader,
-                                   .send_counts = blocks,
-                                   .send_displs = block_at,
-                                   .element_bytes = 1};
+    xyl_problem_t problem = {
+        .coll = XYLEM_COLL_SCATTER, .root = han->leader, .element_bytes = 1};
+    xyl_han_blocks_t blocks;
     uint64_t sum = 0;
     uint32_t seat;
 
-    if (blocks == NULL || block_at == NULL)
-        return XYLEM_ERR_NO_MEMORY;
+    if (!xyl_han_find_blocks(han, c->counts, c->places, &blocks))
+        return;
     for (seat = 0; seat < han->seats.size; seat++) {
-        blocks[seat] =
-            c->counts[han->seats.ranks[seat]] * han->problem.element_bytes;
-        block_at[seat] = sum;
-        sum += blocks[seat];
+        blocks.counts[seat] *= han->problem.element_bytes;
+        blocks.places[seat] = sum; /* the node's alone */
+        sum += blocks.counts[seat];
     }
-    return xyl_han_add_node(han, &problem, &stage);
+    problem.send_counts = blocks.counts;
+    problem.send_displs = blocks.places;
+    xyl_han_add_node(han, &problem, &stage);
 }
 
-static xylem_status_t reduce_scatter_add_stages(xyl_han_t *han)
+static void reduce_scatter_add_stages(xyl_han_t *han)
 {
     combining_t c = {.han = han};
-    xylem_status_t status = xyl_han_choose_leaders(han, 0, XYL_HAN_NO_ROOT);
 
-    if (status == XYLEM_OK &&
-        (!find_blocks(&c) || !xyl_han_count_nodes(han, c.counts, &c.nodes)))
-        status = XYLEM_ERR_NO_MEMORY;
-    if (status == XYLEM_OK)
-        status = make_buffers(&c);
-    if (status == XYLEM_OK && !is_alone(&c))
-        status = add_reduce(&c);
-    if (status == XYLEM_OK && xyl_han_leads(han) && !is_sorted(&c))
-        status = add_sort(&c);
-    if (status == XYLEM_OK && xyl_han_leads(han))
-        status = add_net(&c);
-    if (status == XYLEM_OK && !is_alone(&c))
-        status = add_scatter(&c);
-    return status;
+    xyl_han_choose_leaders(han, 0, XYL_HAN_NO_ROOT);
+    if (!find_combined(&c) || !xyl_han_count_nodes(han, c.counts, &c.nodes))
+        return;
+    make_buffers(&c);
+    if (!is_alone_on_node(&c))
+        reduce_node(&c);
+    if (xyl_han_leads(han) && !is_node_order(&c))
+        sort_blocks(&c);
+    if (xyl_han_leads(han))
+        combine_nodes(&c);
+    if (!is_alone_on_node(&c))
+        scatter_node(&c);
 }
 
 const xyl_algorithm_t xyl_algorithm_levels_reduce_scatter = {

@@ -35,14 +35,13 @@ static void write_nothing(const xyl_han_t *han, const void *arg,
 
 /* A rank that is alone may have nothing to do, but comes to an end as others.
  */
-static xylem_status_t add_stages(xyl_han_t *han)
+static void add_whole_stages(xyl_han_t *han)
 {
     const xyl_han_stage_t nothing = {0};
-    xylem_status_t status = han->choice->algorithm->add_stages(han);
 
-    if (status == XYLEM_OK && han->operation->stages == 0)
-        status = xyl_han_add_written(han, write_nothing, NULL, &nothing);
-    return status;
+    han->choice->algorithm->add_stages(han);
+    if (han->operation->stages == 0)
+        xyl_han_add_written(han, write_nothing, NULL, &nothing);
 }
 
 xylem_status_t xyl_han_whole_create(const xyl_call_t *call,
@@ -63,12 +62,12 @@ xylem_status_t xyl_han_whole_create(const xyl_call_t *call,
         return status;
     set_frame(&han);
     xyl_collective_of(han.operation)->combiner = call->combiner;
-    status = xyl_han_find_seats(han.operation, han.levels, &han.seats);
-    if (status == XYLEM_OK)
-        status = add_stages(&han);
-    if (status == XYLEM_OK)
+    xyl_han_find_seats(&han);
+    if (han.status == XYLEM_OK)
+        add_whole_stages(&han);
+    if (han.status == XYLEM_OK)
         *operation_out = han.operation;
     else
         xyl_request_discard(&han.operation->request);
-    return status;
+    return han.status;
 }
