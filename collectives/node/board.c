@@ -17,20 +17,32 @@ _Static_assert((int)XYL_COMBINE_SEGMENTS == (int)XYL_BOARD_WORDS &&
 _Static_assert(XYL_BOARD_WORDS * sizeof(uint64_t) % XYL_BOARD_LINE_BYTES == 0,
                "sums begin with a line");
 
-enum { SLOTS_FIRST = 16 /* that a board begins with; a power of two */ };
+enum {
+    SLOTS_FIRST = 16, /* that a board begins with; a power of two */
+    /* Of a slot's window; as a part of the longest, and at most. */
+    WINDOW_PART = 3072,
+    WINDOW_BYTES = 8 << 10,
+    WINDOWS_AT_ONCE = 4,                      /* made */
+    RESERVE = (1 << XYL_BOARD_COUNT_BITS) - 1 /* no name of the pool's */
+};
 
-typedef struct layout {
-    size_t starved_at, come_at, slots_at, slot_bytes;
-    size_t trees_at, tree_bytes, ring_at;
-} layout_t;
+_Static_assert(2 * XYL_SHM_POOL_BANKS * XYL_SHM_POOL_GRAINS < (int)RESERVE,
+               "names of windows fit into a word");
+
+static size_t to_page(size_t at)
+{
+    const size_t page = 4096;
+
+    return (at + page - 1) / page * page;
+}
 
 /* One line per seat says how far it is; then who waits for these lines, and how
  * many have come. */
-static layout_t layout_of(uint32_t seats)
+static xyl_board_layout_t layout_of(uint32_t seats, size_t window_bytes)
 {
-    const size_t line = XYL_BOARD_LINE_BYTES, page = 4096;
-    layout_t layout;
+    const size_t line = XYL_BOARD_LINE_BYTES;
     size_t masks = xyl_bits_words(seats) * sizeof(uint64_t);
+    xyl_board_layout_t layout;
 
     layout.starved_at = seats * line;
     layout.come_at = layout.starved_at + (masks + line - 1) / line * line;
@@ -38,17 +50,27 @@ static layout_t layout_of(uint32_t seats)
     layout.slot_bytes = (seats + 1) * line +
                         XYL_BOARD_WORDS * sizeof(uint64_t) +
                         sizeof(xyl_combine_words_t);
-    layout.trees_at = layout.slots_at + XYL_BOARD_SLOTS * layout.slot_bytes;
-    layout.trees_at = (layout.trees_at + page - 1) / page * page;
+    layout.trees_at =
+        to_page(layout.slots_at + XYL_BOARD_SLOTS * layout.slot_bytes);
     layout.tree_bytes = xyl_pairs_words_bytes(seats);
-    layout.ring_at = layout.trees_at + XYL_BOARD_SLOTS * layout.tree_bytes;
-    layout.ring_at = (layout.ring_at + page - 1) / page * page;
+    layout.windows_at =
+        to_page(layout.trees_at + XYL_BOARD_SLOTS * layout.tree_bytes);
+    layout.window_bytes = window_bytes / WINDOW_PART / line * line;
+    if (layout.window_bytes > WINDOW_BYTES)
+        layout.window_bytes = WINDOW_BYTES;
+    /* That of the last slot goes on behind it. */
+    layout.reserve_at =
+        to_page(layout.windows_at + (XYL_BOARD_SLOTS + XYL_BOARD_WINDOWS_MAX) *
+                                        layout.window_bytes);
+    layout.reserve_bytes = xyl_board_whole_lines(window_bytes);
     return layout;
 }
 
-size_t xyl_board_bytes(uint32_t seats, size_t ring_bytes)
+size_t xyl_board_bytes(uint32_t seats, size_t window_bytes)
 {
-    return layout_of(seats).ring_at + ring_bytes;
+    xyl_board_layout_t layout = layout_of(seats, window_bytes);
+
+    return layout.reserve_at + layout.reserve_bytes;
 }
 
 static _Atomic uint64_t *done_line(const xyl_board_t *board, uint32_t seat)
@@ -60,14 +82,13 @@ static _Atomic uint64_t *done_line(const xyl_board_t *board, uint32_t seat)
 static _Atomic uint64_t *starved_mask(const xyl_board_t *board, uint32_t seat)
 {
     return (_Atomic uint64_t *)(void *)(board->memory +
-                                        layout_of(board->seats).starved_at) +
+                                        board->layout.starved_at) +
            seat / 64;
 }
 
 static _Atomic uint64_t *come_count(const xyl_board_t *board)
 {
-    return (_Atomic uint64_t *)(void *)(board->memory +
-                                        layout_of(board->seats).come_at);
+    return (_Atomic uint64_t *)(void *)(board->memory + board->layout.come_at);
 }
 
 /* Any thread, as what follows. */
@@ -106,75 +127,57 @@ static xyl_board_t *board_alloc(uint32_t seats)
     return NULL;
 }
 
-/* Small windows are used again before they have left the cache. */
-static void rings_lay_out(xyl_board_t *board, size_t at, size_t bytes)
-{
-    const size_t page = 4096;
-    size_t parts[XYL_BOARD_RINGS] = {bytes / 32 / page * page,
-                                     bytes / 8 / page * page, 0};
-    uint32_t i;
-
-    parts[XYL_BOARD_RINGS - 1] = bytes - parts[0] - parts[1];
-    for (i = 0; i < XYL_BOARD_RINGS; i++) {
-        board->rings[i].at = at;
-        board->rings[i].bytes = parts[i];
-        at += parts[i];
-    }
-}
-
 /* Each seat has its part made, so that all work at it, and then sees to the
  * whole. */
-static void prepare(const xyl_board_t *board, size_t at, size_t bytes)
+static void prepare(const xyl_board_t *board, char *memory, size_t bytes)
 {
     xyl_shm_t *shm = board->shm;
     size_t part = bytes / board->seats;
 
-    if (shm->ops->prepare == NULL || bytes == 0)
+    if (shm->ops->prepare == NULL)
         return;
-    shm->ops->prepare(shm, board->memory + at + board->seat * part, part);
-    shm->ops->prepare(shm, board->memory + at, bytes);
+    shm->ops->prepare(shm, memory + board->seat * part, part);
+    shm->ops->prepare(shm, memory, bytes);
 }
 
-/* As the rings: see xyl_board_prepare. Trees come page by page. */
+/* Each time as much again as there was, so that a team that says little takes
+ * little. Trees come page by page. */
 static void slots_prepare(xyl_board_t *board)
 {
     uint64_t from = board->slots_prepared;
     uint64_t to = from == 0 ? (uint64_t)SLOTS_FIRST : 2 * from;
 
-    prepare(board, board->slots_at + from * board->slot_bytes,
-            (to - from) * board->slot_bytes);
+    prepare(board, xyl_board_slot(board, from),
+            (to - from) * board->layout.slot_bytes);
     board->slots_prepared = to == XYL_BOARD_SLOTS ? UINT64_MAX : to;
 }
 
-xylem_status_t xyl_board_create(xyl_shm_t *shm, uint64_t key,
-                                const uint32_t *ranks, uint32_t seats,
-                                uint32_t seat, size_t ring_bytes,
-                                xyl_board_t **board_out)
+xylem_status_t xyl_board_create(xyl_shm_t *shm, xyl_shm_pool_t *pool,
+                                uint64_t key, const uint32_t *ranks,
+                                uint32_t seats, uint32_t seat,
+                                size_t window_bytes, xyl_board_t **board_out)
 {
     xyl_board_t *board = board_alloc(seats);
-    layout_t layout = layout_of(seats);
+    size_t bytes = xyl_board_bytes(seats, window_bytes);
 
     if (board == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a board");
-    board->memory = shm->ops->attach(shm, key, layout.ring_at + ring_bytes);
+    board->memory = shm->ops->attach(shm, key, bytes);
     if (board->memory == NULL) {
         board_free(board);
         return xyl_fail(XYLEM_ERR_NO_MEMORY,
                         "no shared memory for %u ranks of a node: %zu bytes",
-                        seats, layout.ring_at + ring_bytes);
+                        seats, bytes);
     }
     memcpy(board->ranks, ranks, seats * sizeof *ranks);
     board->shm = shm;
+    board->pool = pool;
     board->key = key;
     board->seats = seats;
     board->seat = seat;
-    board->slots_at = layout.slots_at;
-    board->slot_bytes = layout.slot_bytes;
-    board->trees_at = layout.trees_at;
-    board->tree_bytes = layout.tree_bytes;
-    rings_lay_out(board, layout.ring_at, ring_bytes);
+    board->layout = layout_of(seats, window_bytes);
     board->next = board->done = board->done_by_all = 1;
-    prepare(board, 0, board->slots_at);
+    prepare(board, board->memory, board->layout.slots_at);
     slots_prepare(board);
     come(board);
     *board_out = board;
@@ -187,138 +190,25 @@ void xyl_board_destroy(xyl_board_t *board)
     board_free(board);
 }
 
-/* ---- windows ---- */
+/* ---- numbers ---- */
 
-uint64_t xyl_board_at(const xyl_board_t *board,
-                      const xyl_board_extent_t *extent, uint64_t piece)
+void xyl_board_take(xyl_board_t *board, uint64_t pieces, uint64_t bytes,
+                    xyl_board_extent_t *extent_out)
 {
-    uint64_t ring = board->rings[extent->ring].bytes, bytes = extent->bytes;
-    uint64_t in_first_lap, per_lap;
+    const uint64_t each = board->layout.window_bytes;
+    xyl_board_extent_t *extent = extent_out;
 
-    if (bytes == 0 || piece == 0)
-        return extent->at;
-    in_first_lap = (ring - extent->at % ring) / bytes;
-    if (piece < in_first_lap)
-        return extent->at + piece * bytes;
-    piece -= in_first_lap;
-    per_lap = ring / bytes;
-    return (extent->at / ring + 1 + piece / per_lap) * ring +
-           piece % per_lap * bytes;
-}
-
-static uint32_t ring_for(const xyl_board_t *board, uint64_t bytes,
-                         xyl_pace_t pace)
-{
-    uint32_t ring = 0;
-
-    while (ring < XYL_BOARD_RINGS - 1 &&
-           bytes > board->rings[ring].bytes / pace)
-        ring++;
-    return ring;
-}
-
-xyl_board_extent_t xyl_board_take(xyl_board_t *board, uint64_t pieces,
-                                  uint64_t bytes, xyl_pace_t pace)
-{
-    const uint64_t line = XYL_BOARD_LINE_BYTES;
-    xyl_board_extent_t extent = {.number = board->next,
-                                 .pieces = pieces,
-                                 .ring = XYL_BOARD_RINGS - 1, /* never empty */
-                                 .bytes = (bytes + line - 1) / line * line};
-    xyl_board_ring_t *ring;
-
-    assert(pieces != 0);
-    board->next += pieces;
+    assert(pieces != 0 && bytes <= board->layout.reserve_bytes);
+    extent->number = board->next;
+    extent->pieces = pieces;
+    extent->bytes = bytes;
+    extent->stride = 1;
+    extent->is_pooled = bytes > XYL_BOARD_WINDOWS_MAX * each;
+    if (bytes > each && !extent->is_pooled)
+        extent->stride = (uint32_t)((bytes + each - 1) / each);
+    board->next += pieces * extent->stride;
     while (board->next > board->slots_prepared)
         slots_prepare(board);
-    if (extent.bytes == 0)
-        return extent;
-    extent.ring = ring_for(board, extent.bytes, pace);
-    ring = &board->rings[extent.ring];
-    assert(extent.bytes <= ring->bytes);
-    extent.at = ring->next;
-    /* A window does not go around the end of the ring. */
-    if (ring->bytes - extent.at % ring->bytes < extent.bytes)
-        extent.at = (extent.at / ring->bytes + 1) * ring->bytes;
-    ring->next = xyl_board_at(board, &extent, pieces - 1) + extent.bytes;
-    ring->log[ring->logged++ % XYL_BOARD_LOG] = extent;
-    return extent;
-}
-
-/* How many pieces of an extent begin below `at`. */
-static uint64_t pieces_below(const xyl_board_t *board,
-                             const xyl_board_extent_t *extent, uint64_t at)
-{
-    uint64_t low = 0, high = extent->pieces;
-
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (xyl_board_at(board, extent, middle) < at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* All pieces below the returned number must be done before anything is written
- * below `at` + the ring's bytes. Extents that are forgotten lie further back.
- */
-static uint64_t first_not_below(const xyl_board_t *board,
-                                const xyl_board_ring_t *ring, uint64_t at)
-{
-    uint64_t kept =
-        ring->logged < XYL_BOARD_LOG ? ring->logged : (uint64_t)XYL_BOARD_LOG;
-    uint64_t low = ring->logged - kept, high = ring->logged;
-    const xyl_board_extent_t *extent;
-
-    while (low < high) { /* the first extent that begins at `at` or later */
-        uint64_t middle = low + (high - low) / 2;
-        if (ring->log[middle % XYL_BOARD_LOG].at < at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == ring->logged - kept) /* none before it is remembered */
-        return kept < XYL_BOARD_LOG ? 0 : ring->log[low % XYL_BOARD_LOG].number;
-    extent = &ring->log[(low - 1) % XYL_BOARD_LOG];
-    return extent->number + pieces_below(board, extent, at);
-}
-
-/* All pieces below the returned number must be done before this one begins. */
-static uint64_t needs(const xyl_board_t *board,
-                      const xyl_board_extent_t *extent, uint64_t piece)
-{
-    const xyl_board_ring_t *ring = &board->rings[extent->ring];
-    uint64_t number = extent->number + piece;
-    uint64_t needed =
-        number < XYL_BOARD_SLOTS ? 0 : number - XYL_BOARD_SLOTS + 1;
-    uint64_t end, for_window;
-
-    if (extent->bytes == 0)
-        return needed;
-    end = xyl_board_at(board, extent, piece) + extent->bytes;
-    if (end <= ring->bytes)
-        return needed;
-    for_window = first_not_below(board, ring, end - ring->bytes);
-    if (for_window > number) /* forgotten itself: those before it will do */
-        for_window = number;
-    return for_window > needed ? for_window : needed;
-}
-
-void xyl_board_prepare(xyl_board_t *board, const xyl_board_extent_t *extent)
-{
-    xyl_board_ring_t *ring = &board->rings[extent->ring];
-    uint64_t to = 2 * ring->prepared;
-
-    if (ring->prepared >= ring->bytes || ring->prepared >= ring->next)
-        return;
-    if (to < ring->next)
-        to = ring->next;
-    if (to > ring->bytes)
-        to = ring->bytes;
-    prepare(board, ring->at + ring->prepared, to - ring->prepared);
-    ring->prepared = to;
 }
 
 /* ---- how far everyone is ---- */
@@ -350,73 +240,143 @@ static void starved_set(xyl_board_t *board, int is_starved)
         continue; /* another seat was faster; there are only so many */
 }
 
-static int is_known_free(const xyl_board_t *board,
-                         const xyl_board_extent_t *extent, uint64_t piece)
-{
-    const xyl_board_ring_t *ring = &board->rings[extent->ring];
-    uint64_t end;
+/* ---- windows ---- */
 
-    if (extent->number + piece >= board->done_by_all + XYL_BOARD_SLOTS)
+static char *slots_window(xyl_board_t *board, const xyl_board_extent_t *extent,
+                          uint64_t number)
+{
+    size_t each = board->layout.window_bytes, first = number % XYL_BOARD_SLOTS;
+    size_t last = (first + extent->stride - 1) / WINDOWS_AT_ONCE;
+    char *windows = board->memory + board->layout.windows_at;
+
+    for (first /= WINDOWS_AT_ONCE; first <= last; first++) {
+        if (xyl_bits_test(board->windows_prepared, first))
+            continue;
+        xyl_bits_set(board->windows_prepared, first);
+        prepare(board, windows + first * WINDOWS_AT_ONCE * each,
+                WINDOWS_AT_ONCE * each);
+    }
+    return windows + number % XYL_BOARD_SLOTS * each;
+}
+
+static char *reserve_window(xyl_board_t *board, size_t bytes)
+{
+    char *reserve = board->memory + board->layout.reserve_at;
+
+    if (bytes > board->reserve_prepared) {
+        prepare(board, reserve + board->reserve_prepared,
+                bytes - board->reserve_prepared);
+        board->reserve_prepared = bytes;
+    }
+    return reserve;
+}
+
+static char *window_at(xyl_board_t *board, uint32_t place, size_t bytes)
+{
+    int is_new;
+    char *window;
+
+    if (place == RESERVE)
+        return reserve_window(board, bytes);
+    window = xyl_shm_pool_address(board->pool, place, bytes, &is_new);
+    if (is_new)
+        prepare(board, window, bytes);
+    return window;
+}
+
+/* The window that all seats use, or NULL. */
+static char *pooled_window(xyl_board_t *board, uint64_t number, size_t bytes)
+{
+    _Atomic uint64_t *word =
+        xyl_board_place(board, xyl_board_slot(board, number));
+    uint64_t seen = xyl_board_get(board, word);
+    uint32_t place;
+
+    if (seen < xyl_board_value(number, 0)) {
+        place = xyl_shm_pool_take(board->pool, bytes);
+        if (place == 0 && board->done_by_all == number)
+            place = RESERVE;
+        if (place == 0)
+            return NULL;
+        if (board->shm->ops->swap(board->shm, word, &seen,
+                                  xyl_board_value(number, place)))
+            return window_at(board, place, bytes);
+        if (place != RESERVE) /* another seat was faster */
+            xyl_shm_pool_free(board->pool, place, bytes);
+    }
+    assert(seen > xyl_board_value(number, 0) &&
+           seen <= xyl_board_value(number, RESERVE));
+    return window_at(board, (uint32_t)(seen - xyl_board_value(number, 0)),
+                     bytes);
+}
+
+/* The last seat gives the window back; before it says that it has retired the
+ * piece, so that whoever waits for that finds it. */
+static void pooled_leave(const xyl_board_t *board, uint64_t number,
+                         size_t bytes)
+{
+    char *slot = xyl_board_slot(board, number);
+    _Atomic uint64_t *word = xyl_board_leavers(board, slot);
+    uint64_t seen = xyl_board_get(board, word), next, place;
+
+    do
+        next = seen < xyl_board_value(number, 0) ? xyl_board_value(number, 1)
+                                                 : seen + 1;
+    while (!board->shm->ops->swap(board->shm, word, &seen, next));
+    if (next < xyl_board_value(number, board->seats))
+        return;
+    place = xyl_board_get(board, xyl_board_place(board, slot)) -
+            xyl_board_value(number, 0);
+    if (place != RESERVE)
+        xyl_shm_pool_free(board->pool, (uint32_t)place, bytes);
+}
+
+/* ---- beginning ---- */
+
+/* As far as it is known who is how far. */
+static inline int try_to_begin(xyl_board_t *board,
+                               const xyl_board_extent_t *extent,
+                               uint64_t number, char **window_out)
+{
+    if (number + extent->stride > board->done_by_all + XYL_BOARD_SLOTS)
         return 0;
+    *window_out = NULL;
     if (extent->bytes == 0)
         return 1;
-    end = xyl_board_at(board, extent, piece) + extent->bytes;
-    return end <= ring->bytes || end <= ring->free_to;
-}
-
-/* All windows before that of the first piece that is not done by all may be
- * used again, so that for those no extent need be looked up. Pieces of extents
- * that are forgotten are done if the oldest that is not begins below. */
-static void note_free(const xyl_board_t *board, xyl_board_ring_t *ring)
-{
-    uint64_t kept =
-        ring->logged < XYL_BOARD_LOG ? ring->logged : (uint64_t)XYL_BOARD_LOG;
-    uint64_t low = ring->logged - kept, high = ring->logged;
-    uint64_t done = board->done_by_all;
-    const xyl_board_extent_t *extent;
-
-    if (kept == 0 || ring->log[low % XYL_BOARD_LOG].number > done)
-        return;
-    while (low < high) { /* the first extent that is not done */
-        uint64_t middle = low + (high - low) / 2;
-        extent = &ring->log[middle % XYL_BOARD_LOG];
-        if (extent->number + extent->pieces <= done)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    extent = &ring->log[low % XYL_BOARD_LOG];
-    if (low == ring->logged)
-        ring->free_to = ring->next + ring->bytes;
+    if (extent->is_pooled)
+        *window_out = pooled_window(board, number, extent->bytes);
     else
-        ring->free_to =
-            ring->bytes +
-            xyl_board_at(board, extent,
-                         done > extent->number ? done - extent->number : 0);
+        *window_out = slots_window(board, extent, number);
+    return *window_out != NULL;
 }
 
-int xyl_board_is_free(xyl_board_t *board, const xyl_board_extent_t *extent,
-                      uint64_t piece)
+/* Looks who is how far; and once more, as it says that it waits before. */
+static int look_and_begin(xyl_board_t *board, const xyl_board_extent_t *extent,
+                          uint64_t number, char **window_out)
 {
-    uint64_t needed;
+    int may_begin, was_starved;
 
-    if (!board->is_starved && is_known_free(board, extent, piece))
-        return 1;
-    needed = needs(board, extent, piece);
-    if (board->done_by_all < needed)
+    do {
+        was_starved = board->is_starved;
         board->done_by_all = look_around(board);
-    if (board->done_by_all < needed && !board->is_starved) {
-        starved_set(board, 1); /* then look again: see xyl_board_retire */
-        board->done_by_all = look_around(board);
-    }
-    if (board->done_by_all < needed)
-        return 0;
-    if (board->is_starved)
-        starved_set(board, 0);
-    if (extent->bytes != 0)
-        note_free(board, &board->rings[extent->ring]);
-    return 1;
+        may_begin = try_to_begin(board, extent, number, window_out);
+        if (may_begin == board->is_starved)
+            starved_set(board, !may_begin); /* see xyl_board_retire */
+    } while (!may_begin && !was_starved);
+    return may_begin;
 }
+
+int xyl_board_begin(xyl_board_t *board, const xyl_board_extent_t *extent,
+                    uint64_t piece, char **window_out)
+{
+    uint64_t number = xyl_board_number(extent, piece);
+
+    if (!board->is_starved && try_to_begin(board, extent, number, window_out))
+        return 1;
+    return look_and_begin(board, extent, number, window_out);
+}
+
+/* ---- retiring ---- */
 
 /* Ranks of the seats that wait for done lines. */
 static uint32_t find_starved(const xyl_board_t *board)
@@ -434,21 +394,37 @@ static uint32_t find_starved(const xyl_board_t *board)
     return count;
 }
 
-void xyl_board_retire(xyl_board_t *board, uint64_t number)
+/* 1: the done line moves. */
+static int note_retired(xyl_board_t *board, uint64_t number, uint32_t stride)
 {
-    _Atomic uint64_t *line = done_line(board, board->seat);
-    uint32_t count;
+    uint64_t i;
 
-    assert(number >= board->done && number < board->done + XYL_BOARD_SLOTS);
+    assert(number >= board->done &&
+           number + stride <= board->done + XYL_BOARD_SLOTS);
     if (number != board->done) {
-        xyl_bits_set(board->retired, number % XYL_BOARD_SLOTS);
-        return;
+        for (i = number; i < number + stride; i++)
+            xyl_bits_set(board->retired, i % XYL_BOARD_SLOTS);
+        return 0;
     }
-    board->done++;
+    board->done += stride;
     while (xyl_bits_test(board->retired, board->done % XYL_BOARD_SLOTS)) {
         xyl_bits_clear(board->retired, board->done % XYL_BOARD_SLOTS);
         board->done++;
     }
+    return 1;
+}
+
+void xyl_board_retire(xyl_board_t *board, const xyl_board_extent_t *extent,
+                      uint64_t piece)
+{
+    _Atomic uint64_t *line = done_line(board, board->seat);
+    uint64_t number = xyl_board_number(extent, piece);
+    uint32_t count;
+
+    if (extent->is_pooled)
+        pooled_leave(board, number, extent->bytes);
+    if (!note_retired(board, number, extent->stride))
+        return;
     /* Store, then look who waits; they mark themselves, then look. */
     board->shm->ops->set(board->shm, line, board->done, NULL, 0);
     count = find_starved(board);

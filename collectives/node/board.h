@@ -5,23 +5,35 @@
  *   a counter     seats that have come
  *   slots         SLOTS of them; piece n uses slot n mod SLOTS
  *                   a line per seat: its count of posts, and bytes beside it
- *                   a ticket, a claim, and words that say "this part is there"
+ *                   a ticket, a claim, where the window is and who has left it,
+ *                   and words that say "this part is there"
  *                   words of sums that several seats add to: combine.h
  *   trees         of sums in a fixed order, one per slot: pairs.h
- *   rings         windows for payload, handed out one after the other; small
- *                 ones have rings of their own, which stay in the cache
+ *   windows       a small one beside each slot
+ *   the reserve   one window of any size
  *
  * A piece is a part of a collective, small enough to have all its payload in
  * one window. Pieces are numbered from 1 in the order of the team's calls, so
- * that every seat knows number, slot and window of each without a word from
- * the others; if these have to say how many there are, they do so in a piece
- * before (number.c). Nothing in a slot is ever cleared: values begin with
- * the number of their piece, and only grow.
+ * that every seat knows number and slot of each without a word from the
+ * others; if these have to say how many there are, they do so in a piece
+ * before (number.c). A piece with more payload than a slot's window has the
+ * numbers of up to WINDOWS_MAX slots, and their windows. Nothing in a slot is
+ * ever cleared: values begin with the number of their piece, and only grow.
  *
- * Slot and window of a piece may be used when all seats have retired the pieces
- * that had them before. Waiting for older pieces only, the oldest can always
- * go on. How many pieces fit is how far seats may drift apart: a seat that has
- * done its part leaves, and its data stays.
+ * Longer windows come from the node's pool (progress/shm/pool.h). Whoever is
+ * the first to begin a piece takes one, and says in the slot where it is, by a
+ * swap; one that comes second to that gives its own back. The last seat to
+ * retire the piece gives back the window of all. Where the pool has none the
+ * piece waits until it is the oldest that is not retired by all, and then has
+ * the reserve, which no other piece can have by then.
+ *
+ * A slot of a piece may be used when all seats have retired the pieces that had
+ * it before. Waiting for older pieces of their own board only, the oldest can
+ * always go on, whatever other teams do. How many pieces fit is how far seats
+ * may drift apart: a seat that has done its part leaves, and its data stays.
+ *
+ * Windows of pieces in which a seat has failed or died do not come back to the
+ * pool; every board has its reserve.
  *
  * The progressing thread, except where noted.
  */
@@ -34,6 +46,7 @@
 #include "collectives/node/combine.h"
 #include "collectives/node/pairs.h"
 #include "include/xylem.h"
+#include "progress/shm/pool.h"
 #include "progress/shm/shm.h"
 #include "runtime/base/memory.h"
 
@@ -44,15 +57,8 @@ enum {
     XYL_BOARD_WORDS = 64,         /* per slot */
     XYL_BOARD_COUNT_BITS = 16,    /* of a flag, below the number */
     XYL_BOARD_SEATS_MAX = 512,
-    XYL_BOARD_LOG = 256, /* remembered extents, a power of two */
-    XYL_BOARD_RINGS = 3
+    XYL_BOARD_WINDOWS_MAX = 8 /* of slots, that a piece may have */
 };
-
-/* How many windows of their size there are at least, if the last ring is not
- * the only one with room. Where seats that have all to wait for each other take
- * a window none can be two ahead, and memory that is used again soon is still
- * in the caches. */
-typedef enum xyl_pace { XYL_PACE_ABREAST = 2, XYL_PACE_FREE = 32 } xyl_pace_t;
 
 /* A seat's line of a slot. */
 typedef struct xyl_board_line {
@@ -65,35 +71,40 @@ typedef struct xyl_board_line {
 typedef struct xyl_board_extent {
     uint64_t number; /* of the first */
     uint64_t pieces;
-    uint32_t ring;
-    uint64_t at;    /* of the first window; grows for ever, see `next` */
-    uint64_t bytes; /* of each window; 0: none */
+    uint64_t bytes;  /* of each window; 0: none */
+    uint32_t stride; /* numbers of each piece */
+    int is_pooled;   /* windows come from the pool */
 } xyl_board_extent_t;
 
-typedef struct xyl_board_ring {
-    size_t at; /* in the memory */
-    uint64_t bytes;
-    uint64_t next; /* not handed out yet; modulo `bytes` it is the place */
-    xyl_board_extent_t log[XYL_BOARD_LOG];
-    uint64_t logged;   /* extents ever */
-    uint64_t free_to;  /* what ends below has been seen to be free */
-    uint64_t prepared; /* bytes from its beginning on */
-} xyl_board_ring_t;
+static inline uint64_t xyl_board_number(const xyl_board_extent_t *extent,
+                                        uint64_t piece)
+{
+    return extent->number + piece * extent->stride;
+}
+
+/* Where everything is in the memory. */
+typedef struct xyl_board_layout {
+    size_t starved_at, come_at, slots_at, slot_bytes;
+    size_t trees_at, tree_bytes;
+    size_t windows_at, window_bytes; /* of a slot's; 0: it has none */
+    size_t reserve_at, reserve_bytes;
+} xyl_board_layout_t;
 
 struct xyl_node_stage;
 
 typedef struct xyl_board {
     xyl_shm_t *shm;
+    xyl_shm_pool_t *pool;
     uint64_t key;
     uint32_t seats, seat;
     uint32_t *ranks;   /* [seats] of the job */
     uint32_t *readers; /* [seats] scratch */
     char *memory;
-    size_t slots_at, slot_bytes;
-    size_t trees_at, tree_bytes;
+    xyl_board_layout_t layout;
     uint64_t next;           /* piece, not handed out yet */
     uint64_t slots_prepared; /* UINT64_MAX: all */
-    xyl_board_ring_t rings[XYL_BOARD_RINGS];
+    uint64_t windows_prepared[XYL_BOARD_SLOTS / 64]; /* bits of groups */
+    size_t reserve_prepared;                         /* bytes */
     /* Retired by this seat: all below, and single ones beyond. */
     uint64_t done;
     uint64_t retired[XYL_BOARD_SLOTS / 64];
@@ -107,49 +118,37 @@ typedef struct xyl_board {
     struct xyl_board *next_left; /* see node.c */
 } xyl_board_t;
 
-/* Bytes that a board with rings of `ring_bytes` in all takes. */
-size_t xyl_board_bytes(uint32_t seats, size_t ring_bytes);
+/* Bytes that a board takes whose windows have at most `window_bytes`. */
+size_t xyl_board_bytes(uint32_t seats, size_t window_bytes);
 
 /* `ranks` (copied) in the order of seats; all of them call it with the same
- * key and sizes. XYLEM_ERR_NO_MEMORY: the memory cannot be had. */
-xylem_status_t xyl_board_create(xyl_shm_t *shm, uint64_t key,
-                                const uint32_t *ranks, uint32_t seats,
-                                uint32_t seat, size_t ring_bytes,
-                                xyl_board_t **board_out);
+ * key, sizes and pool, of which a window has at most three eighths. The pool
+ * outlives the board. XYLEM_ERR_NO_MEMORY: the memory cannot be had. */
+xylem_status_t xyl_board_create(xyl_shm_t *shm, xyl_shm_pool_t *pool,
+                                uint64_t key, const uint32_t *ranks,
+                                uint32_t seats, uint32_t seat,
+                                size_t window_bytes, xyl_board_t **board_out);
 /* 1 when all seats have created it. Before, it is not to be destroyed: memory
  * that all who have come so far have left is not there for the others. */
 int xyl_board_is_complete(const xyl_board_t *board);
 void xyl_board_destroy(xyl_board_t *board);
 
-/* The next `pieces` pieces with windows of `bytes`, at most three eighths
- * of ring_bytes. */
-xyl_board_extent_t xyl_board_take(xyl_board_t *board, uint64_t pieces,
-                                  uint64_t bytes, xyl_pace_t pace);
-/* Where the window of piece number + piece lies, as `at`. */
-uint64_t xyl_board_at(const xyl_board_t *board,
-                      const xyl_board_extent_t *extent, uint64_t piece);
-/* Before its windows are used: memory that is taken page by page costs many
- * times as much. Each time as much again as the ring has had, so that a team
- * that says little takes little. */
-void xyl_board_prepare(xyl_board_t *board, const xyl_board_extent_t *extent);
-/* 1 when the piece may begin. From 0 on, this seat is woken when others retire
- * pieces. */
-int xyl_board_is_free(xyl_board_t *board, const xyl_board_extent_t *extent,
-                      uint64_t piece);
+/* The next `pieces` pieces, with windows of `bytes`. */
+void xyl_board_take(xyl_board_t *board, uint64_t pieces, uint64_t bytes,
+                    xyl_board_extent_t *extent_out);
+/* 1 when the piece may begin; its window, or NULL. From 0 on, this seat is
+ * woken when others retire pieces. Every seat that begins a piece retires it.
+ */
+int xyl_board_begin(xyl_board_t *board, const xyl_board_extent_t *extent,
+                    uint64_t piece, char **window_out);
 /* This seat no longer looks at the piece. */
-void xyl_board_retire(xyl_board_t *board, uint64_t number);
-
-static inline char *xyl_board_window(const xyl_board_t *board, uint32_t ring,
-                                     uint64_t at)
-{
-    return board->memory + board->rings[ring].at +
-           at % board->rings[ring].bytes;
-}
+void xyl_board_retire(xyl_board_t *board, const xyl_board_extent_t *extent,
+                      uint64_t piece);
 
 static inline char *xyl_board_slot(const xyl_board_t *board, uint64_t number)
 {
-    return board->memory + board->slots_at +
-           number % XYL_BOARD_SLOTS * board->slot_bytes;
+    return board->memory + board->layout.slots_at +
+           number % XYL_BOARD_SLOTS * board->layout.slot_bytes;
 }
 
 static inline xyl_board_line_t *xyl_board_line(char *slot, uint32_t seat)
@@ -172,6 +171,19 @@ static inline _Atomic uint64_t *xyl_board_claim(const xyl_board_t *board,
     return xyl_board_ticket(board, slot) + 1;
 }
 
+/* Where the window is; and how many seats have left it. In the same line. */
+static inline _Atomic uint64_t *xyl_board_place(const xyl_board_t *board,
+                                                char *slot)
+{
+    return xyl_board_ticket(board, slot) + 2;
+}
+
+static inline _Atomic uint64_t *xyl_board_leavers(const xyl_board_t *board,
+                                                  char *slot)
+{
+    return xyl_board_ticket(board, slot) + 3;
+}
+
 static inline _Atomic uint64_t *xyl_board_word(const xyl_board_t *board,
                                                char *slot, uint32_t word)
 {
@@ -183,16 +195,17 @@ static inline _Atomic uint64_t *xyl_board_word(const xyl_board_t *board,
 static inline xyl_combine_words_t *xyl_board_sums(const xyl_board_t *board,
                                                   char *slot)
 {
-    return (xyl_combine_words_t *)(void *)(slot + board->slot_bytes -
+    return (xyl_combine_words_t *)(void *)(slot + board->layout.slot_bytes -
                                            sizeof(xyl_combine_words_t));
 }
 
 static inline xyl_pairs_words_t *xyl_board_tree(const xyl_board_t *board,
                                                 uint64_t number)
 {
-    return (xyl_pairs_words_t *)(void *)(board->memory + board->trees_at +
+    return (xyl_pairs_words_t *)(void *)(board->memory +
+                                         board->layout.trees_at +
                                          number % XYL_BOARD_SLOTS *
-                                             board->tree_bytes);
+                                             board->layout.tree_bytes);
 }
 
 /* What bytes take that share no line with others. */

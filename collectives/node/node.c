@@ -9,7 +9,10 @@
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 
-enum { WINDOWS_MIN = 4 /* pieces that the ring has room for at least */ };
+enum {
+    WINDOWS_MIN = 4, /* pieces that the pool has room for at least */
+    POOL_KEY = 1     /* teams have greater ones */
+};
 
 /* Programs for `seats` seats, in windows of the context's board. */
 static int has_room(const xylem_team_t *team, uint64_t seats, uint64_t unit)
@@ -38,8 +41,8 @@ int xyl_node_place_draw(xylem_context_t *context)
 
     if (context->shm == NULL) /* that of other ranks decides */
         return 1;
-    /* The world team has one. */
-    if (atomic_fetch_add_explicit(&node->places, 1, memory_order_relaxed) + 1 <
+    /* The world team has one, and so has the pool. */
+    if (atomic_fetch_add_explicit(&node->places, 1, memory_order_relaxed) + 2 <
         context->shm->keys_max)
         return 1;
     xyl_node_place_return(context);
@@ -75,6 +78,23 @@ void xyl_node_team_places(xylem_team_t *team, int has_place, int all_have)
         xyl_node_place_return(team->context);
 }
 
+static uint64_t longest_window(const xylem_context_t *context)
+{
+    return context->config.noise_budget / 8 * 3;
+}
+
+/* With the first board, by the context's lock. */
+static xylem_status_t pool_attach(xylem_context_t *context)
+{
+    xyl_shm_pool_t *pool = &xyl_node_of_context(context)->pool;
+
+    if (pool->memory != NULL ||
+        xyl_shm_pool_attach(pool, context->shm, POOL_KEY,
+                            context->config.noise_budget))
+        return XYLEM_OK;
+    return xyl_fail(XYLEM_ERR_NO_MEMORY, "no shared memory for windows");
+}
+
 static xylem_status_t board_create(xylem_team_t *team, const xyl_group_t *seats,
                                    xyl_board_t **board_out)
 {
@@ -88,9 +108,11 @@ static xylem_status_t board_create(xylem_team_t *team, const xyl_group_t *seats,
     for (i = 0; i < seats->size; i++)
         ranks[i] = xyl_team_world_rank(team, xyl_group_rank(seats, i));
     pthread_mutex_lock(&context->lock); /* attaching is for one at a time */
-    status =
-        xyl_board_create(context->shm, team->key, ranks, seats->size,
-                         seats->rank, context->config.noise_budget, board_out);
+    status = pool_attach(context);
+    if (status == XYLEM_OK)
+        status = xyl_board_create(
+            context->shm, &xyl_node_of_context(context)->pool, team->key, ranks,
+            seats->size, seats->rank, longest_window(context), board_out);
     pthread_mutex_unlock(&context->lock);
     free(ranks);
     return status;
@@ -197,6 +219,7 @@ static void team_ends(xylem_team_t *team)
 static void context_ends(xylem_context_t *context)
 {
     boards_destroy(context, 1);
+    xyl_shm_pool_detach(&xyl_node_of_context(context)->pool);
 }
 
 static xylem_status_t context_begins(xylem_context_t *context)
@@ -240,8 +263,7 @@ static xylem_status_t write_for(xylem_team_t *team, const xyl_group_t *seats,
     problem->ranks = seats->size;
     problem->node.limits = xyl_limits_of(team->context);
     problem->node.window_bytes = xyl_node_window_bytes(team);
-    problem->node.long_window_bytes =
-        team->context->config.noise_budget / 8 * 3;
+    problem->node.long_window_bytes = longest_window(team->context);
     problem->node.share_bytes = share_bytes_of(team->context);
     program->element_bytes = problem->element_bytes;
     algorithm->program(problem, program);

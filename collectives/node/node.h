@@ -7,6 +7,7 @@
 #include "collectives/data/modules.h"
 #include "collectives/node/program.h"
 #include "collectives/stages/choice.h"
+#include "progress/shm/pool.h"
 
 /* Places of teams in the memory of this rank's node, of which there are so many
  * that whoever has one gets a board, whatever other ranks do. Each rank of a
@@ -76,6 +77,7 @@ typedef struct xyl_node_context {
     unsigned hasty_stages;   /* on these, for which the net matters most */
     struct xyl_board *left;  /* see node.c; by the context's lock */
     _Atomic uint32_t places; /* drawn */
+    xyl_shm_pool_t pool;     /* of windows; see board.h */
 } xyl_node_context_t;
 
 static inline xyl_node_context_t *

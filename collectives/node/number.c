@@ -48,14 +48,16 @@ static int see_largest(xyl_node_stage_t *node)
 /* 1: the program is cut. */
 static int size_run(xyl_node_stage_t *node, unsigned *did)
 {
+    char *window; /* none */
+
     if (node->state == XYL_NODE_NEW) {
-        node->extent = xyl_board_take(node->board, 1, 0, XYL_PACE_FREE);
+        xyl_board_take(node->board, 1, 0, &node->extent);
         node->sizes_seen = 0;
         node->largest = 0;
         node->state = XYL_NODE_COUNTED;
     }
     if (node->state == XYL_NODE_COUNTED) {
-        if (!xyl_board_is_free(node->board, &node->extent, 0))
+        if (!xyl_board_begin(node->board, &node->extent, 0, &window))
             return 0;
         tell_largest(node);
         node->state = XYL_NODE_TOLD;
@@ -63,7 +65,7 @@ static int size_run(xyl_node_stage_t *node, unsigned *did)
     }
     if (!see_largest(node))
         return 0;
-    xyl_board_retire(node->board, node->extent.number);
+    xyl_board_retire(node->board, &node->extent, 0);
     xyl_node_cut_now(&node->program, node->largest);
     node->stage.operation->looks_without_event = 0;
     ++*did;
@@ -74,12 +76,10 @@ void xyl_node_take_numbers(xyl_node_stage_t *node)
 {
     const xyl_node_program_t *program = &node->program;
 
-    node->extent = xyl_board_take(
-        node->board, program->pieces,
-        node->board->seats * program->input_bytes + program->board_bytes,
-        program->is_abreast ? XYL_PACE_ABREAST : XYL_PACE_FREE);
-    if (node->extent.bytes != 0)
-        xyl_board_prepare(node->board, &node->extent);
+    xyl_board_take(node->board, program->pieces,
+                   node->board->seats * program->input_bytes +
+                       program->board_bytes,
+                   &node->extent);
     node->pieces_left = program->pieces;
     node->state = XYL_NODE_NUMBERED;
 }

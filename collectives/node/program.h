@@ -112,7 +112,6 @@ typedef struct xyl_node_program {
                              input there, in the place of the board */
     uint64_t board_bytes; /* behind these */
     int shares;           /* input may be read where it lies */
-    int is_abreast;       /* no seat ends before all have come */
     /* Where each seat knows only its own blocks, pieces are cut when all have
      * told one another of the largest: see xyl_node_cut_late. */
     int is_cut_late;

@@ -353,7 +353,7 @@ unsigned xyl_node_piece_run(xyl_node_stage_t *node, xyl_node_piece_t *piece)
         did += strand_run(node, piece, i);
     if (piece->strands_left != 0)
         return did;
-    xyl_board_retire(node->board, piece->number);
+    xyl_board_retire(node->board, &node->extent, piece->piece);
     node->pieces_left--;
     return did + 1;
 }
@@ -363,13 +363,8 @@ void xyl_node_piece_begin(xyl_node_stage_t *node, xyl_node_piece_t *piece)
     uint32_t i, first = 0;
 
     piece->piece = node->pieces_begun++;
-    piece->number = node->extent.number + piece->piece;
+    piece->number = xyl_board_number(&node->extent, piece->piece);
     piece->slot = xyl_board_slot(node->board, piece->number);
-    piece->window = NULL;
-    if (node->extent.bytes != 0)
-        piece->window = xyl_board_window(
-            node->board, node->extent.ring,
-            xyl_board_at(node->board, &node->extent, piece->piece));
     xyl_node_share_piece(node, piece);
     if (piece->pairs != NULL)
         *piece->pairs = (xyl_pairs_t){0};
@@ -380,7 +375,7 @@ void xyl_node_piece_begin(xyl_node_stage_t *node, xyl_node_piece_t *piece)
         first = node->program.strand_ends[i];
     }
     if (piece->strands_left == 0) { /* this seat has nothing to do */
-        xyl_board_retire(node->board, piece->number);
+        xyl_board_retire(node->board, &node->extent, piece->piece);
         node->pieces_left--;
     }
 }

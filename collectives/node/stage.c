@@ -108,8 +108,8 @@ static unsigned begin_pieces(xyl_node_stage_t *node)
         while (piece->strands_left == 0 &&
                node->pieces_begun < node->program.pieces &&
                *node->moved < node->enough) {
-            if (!xyl_board_is_free(node->board, &node->extent,
-                                   node->pieces_begun))
+            if (!xyl_board_begin(node->board, &node->extent, node->pieces_begun,
+                                 &piece->window))
                 return did;
             xyl_node_piece_begin(node, piece);
             did++;
@@ -315,7 +315,7 @@ int xyl_node_stage_run(xyl_stage_t *stage, unsigned looks)
     node->input_left = 0;
     node->has_input = 1;
     xyl_node_take_numbers(node);
-    if (xyl_board_is_free(node->board, &node->extent, 0)) {
+    if (xyl_board_begin(node->board, &node->extent, 0, &piece->window)) {
         xyl_node_piece_begin(node, piece);
         for (; piece->strands_left != 0 && looks != 0; looks--)
             (void)xyl_node_piece_run(node, piece);

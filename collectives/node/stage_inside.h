@@ -123,8 +123,8 @@ char *xyl_node_address(const xyl_node_stage_t *node,
 
 /* ---- run.c ---- */
 
-/* The next piece of the stage. One in which this seat has nothing to do is
- * retired at once. */
+/* The next piece of the stage, which has its window. One in which this seat has
+ * nothing to do is retired at once. */
 void xyl_node_piece_begin(xyl_node_stage_t *node, xyl_node_piece_t *piece);
 /* As far as it goes; returns the number of things done. */
 unsigned xyl_node_piece_run(xyl_node_stage_t *node, xyl_node_piece_t *piece);

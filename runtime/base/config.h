@@ -79,7 +79,7 @@ enum { XYL_CONNECT_FIRST, XYL_CONNECT_INIT };
       "it) or off.")                                                           \
     X(noise_budget, NOISE_BUDGET, BYTES, "64M", 1, USER,                       \
       "Shared memory of a node in which ranks may run ahead of each other, "   \
-      "in bytes; at most 1T.")                                                 \
+      "of all its teams together, in bytes; at most 1T.")                      \
     X(share_bytes, SHARE_BYTES, BYTES, "32K", 1, EXPERT,                       \
       "Input of at least this many bytes is read where it lies by the ranks "  \
       "of the node, if it is memory of xylem_alloc; 0: it is always copied.")  \

@@ -133,9 +133,6 @@ static void write_blocks(const xyl_problem_t *problem,
                          problem->node.window_bytes / seats / seats / 128 *
                              128);
     program->input_bytes = xyl_board_whole_lines(seats * program->piece_bytes);
-    /* Blocks have one reader each, so that half of the work is to write: where
-     * it was done not long ago. */
-    program->is_abreast = 1;
     write_inputs(problem, program);
     for (distance = 1; distance < problem->ranks; distance++)
         write_block(problem, program, distance);

@@ -1,5 +1,6 @@
-/* A board takes memory as it is used: a team that has said little costs little,
- * and whatever a seat may touch was made before, but for trees. */
+/* Boards and their pool take memory as it is used: a team that has said little
+ * costs little, one whose ranks are in step has the same windows again and
+ * again, and whatever a seat may touch was made before, but for trees. */
 #include "collectives/node/board.h"
 
 #include "tests/support/check.h"
@@ -7,82 +8,118 @@
 
 enum {
     SEATS = 4,
-    RING_BYTES = 64 << 20,
+    POOL_BYTES = 64 << 20,
+    WINDOW_BYTES = POOL_BYTES / 8 * 3,
     PAGE_BYTES = 4096,
-    PAGES_MAX = (RING_BYTES + (8 << 20)) / PAGE_BYTES,
+    PAGES_MAX = (POOL_BYTES + (8 << 20)) / PAGE_BYTES,
     LITTLE_BYTES = 64 << 10,
     MESSAGE_BYTES = 320 << 10
 };
 
-static plain_node_t node;
-static unsigned char is_made[PAGES_MAX];
+static plain_node_t node, pool_node;
+static unsigned char is_made[PAGES_MAX], is_pool_made[PAGES_MAX];
+
+/* The page of the board, or of the pool. */
+static unsigned char *page_of(const void *memory)
+{
+    const char *at = memory, *begin = node.memory;
+
+    if (at >= begin && at < begin + node.bytes)
+        return &is_made[(at - begin) / PAGE_BYTES];
+    return &is_pool_made[(at - (const char *)pool_node.memory) / PAGE_BYTES];
+}
 
 static void note(xyl_shm_t *shm, void *memory, size_t bytes)
 {
-    size_t at = (size_t)((char *)memory - (char *)plain_node_of(shm)->memory);
-    size_t page;
-
-    for (page = at / PAGE_BYTES; page <= (at + bytes - 1) / PAGE_BYTES; page++)
-        is_made[page] = 1;
+    (void)shm;
+    if (bytes != 0)
+        memset(page_of(memory), 1,
+               (size_t)(page_of((char *)memory + bytes - 1) - page_of(memory)) +
+                   1);
 }
 
-static size_t bytes_made(void)
+static size_t bytes_made(const unsigned char *made)
 {
     size_t page, pages = 0;
 
     for (page = 0; page < PAGES_MAX; page++)
-        pages += is_made[page];
+        pages += made[page];
     return pages * PAGE_BYTES;
 }
 
 static int was_made(const void *memory, size_t bytes)
 {
-    size_t at = (size_t)((const char *)memory - (char *)node.memory), page;
+    const char *last = (const char *)memory + bytes - 1;
 
-    for (page = at / PAGE_BYTES; page <= (at + bytes - 1) / PAGE_BYTES; page++)
-        if (!is_made[page])
-            return 0;
-    return 1;
+    return memchr(page_of(memory), 0,
+                  (size_t)(page_of(last) - page_of(memory)) + 1) == NULL;
 }
 
-/* `count` messages with windows of `bytes`. */
-static void say(xyl_board_t *board, uint32_t count, uint64_t bytes)
+/* Begins a message. */
+static void say_one(xyl_board_t *board, uint64_t bytes,
+                    xyl_board_extent_t *extent)
 {
-    xyl_board_extent_t extent;
-    uint32_t i;
+    char *window;
 
-    for (i = 0; i < count; i++) {
-        extent = xyl_board_take(board, 1, bytes, XYL_PACE_FREE);
-        CHECK(
-            was_made(xyl_board_slot(board, extent.number), board->slot_bytes));
-        if (bytes == 0)
-            continue;
-        xyl_board_prepare(board, &extent);
-        CHECK(was_made(xyl_board_window(board, extent.ring, extent.at),
-                       (size_t)bytes));
-    }
+    xyl_board_take(board, 1, bytes, extent);
+    CHECK(xyl_board_begin(board, extent, 0, &window));
+    CHECK(was_made(xyl_board_slot(board, extent->number),
+                   board->layout.slot_bytes));
+    CHECK(bytes == 0 || was_made(window, (size_t)bytes));
+}
+
+/* `count` messages with windows of `bytes`, of which `ahead` are under way. */
+static void say(xyl_board_t **boards, uint32_t count, uint64_t bytes,
+                uint32_t ahead)
+{
+    xyl_board_extent_t extents[SEATS][16];
+    uint32_t i, seat;
+
+    for (i = 0; i < count + ahead; i++)
+        for (seat = 0; seat < SEATS; seat++) {
+            if (i < count)
+                say_one(boards[seat], bytes, &extents[seat][i % 16]);
+            if (i >= ahead)
+                xyl_board_retire(boards[seat], &extents[seat][(i - ahead) % 16],
+                                 0);
+        }
 }
 
 static void test_as_used(void)
 {
     const uint32_t ranks[SEATS] = {0, 1, 2, 3};
     xyl_shm_ops_t ops = plain_ops;
-    plain_shm_t shm = {{&ops, 0}, &node};
-    xyl_board_t *board;
+    plain_shm_t shm = {{&ops, 0}, &node}, pool_shm = {{&ops, 0}, &pool_node};
+    xyl_shm_pool_t pools[SEATS];
+    xyl_board_t *boards[SEATS];
+    uint32_t seat;
+    size_t little;
 
     ops.prepare = note;
-    CHECK(xyl_board_bytes(SEATS, RING_BYTES) <= sizeof is_made * PAGE_BYTES);
-    CHECK_EQ(xyl_board_create(&shm.shm, 5, ranks, SEATS, 0, RING_BYTES, &board),
-             XYLEM_OK);
-    say(board, 10, 0);
-    CHECK(bytes_made() <= LITTLE_BYTES);
-    say(board, 1, MESSAGE_BYTES);
-    CHECK(bytes_made() <= LITTLE_BYTES + MESSAGE_BYTES + 2 * PAGE_BYTES);
-    say(board, 2 * XYL_BOARD_SLOTS, 0);
-    CHECK(bytes_made() < 2 << 20);
-    say(board, 2 * RING_BYTES / MESSAGE_BYTES, MESSAGE_BYTES);
-    CHECK(bytes_made() < (64 << 20));
-    xyl_board_destroy(board);
+    CHECK(xyl_board_bytes(SEATS, WINDOW_BYTES) <= sizeof is_made * PAGE_BYTES);
+    for (seat = 0; seat < SEATS; seat++) {
+        CHECK(xyl_shm_pool_attach(&pools[seat], &pool_shm.shm, 1, POOL_BYTES));
+        CHECK_EQ(xyl_board_create(&shm.shm, &pools[seat], 5, ranks, SEATS, seat,
+                                  WINDOW_BYTES, &boards[seat]),
+                 XYLEM_OK);
+    }
+    say(boards, 10, 0, 0);
+    CHECK(bytes_made(is_made) <= LITTLE_BYTES);
+    say(boards, 1, 500, 0);
+    CHECK(bytes_made(is_made) <= LITTLE_BYTES + (32 << 10));
+    little = bytes_made(is_made);
+    say(boards, 5, MESSAGE_BYTES, 0); /* the same window again and again */
+    CHECK(bytes_made(is_made) <= little + LITTLE_BYTES / 2); /* slots */
+    CHECK(bytes_made(is_pool_made) <= MESSAGE_BYTES + 2 * PAGE_BYTES);
+    say(boards, 100, MESSAGE_BYTES, 4);
+    CHECK(bytes_made(is_pool_made) <=
+          5 * (size_t)(MESSAGE_BYTES + 2 * PAGE_BYTES));
+    say(boards, 2 * XYL_BOARD_SLOTS, 0, 0);
+    CHECK(bytes_made(is_made) < 2 << 20);
+    for (seat = 0; seat < SEATS; seat++) {
+        xyl_board_destroy(boards[seat]);
+        xyl_shm_pool_detach(&pools[seat]);
+    }
 }
 
 static const check_case_t cases[] = {{"as_used", test_as_used}};

@@ -62,6 +62,7 @@ typedef struct play {
     uint32_t starts[RUNS_MAX]; /* of each rank */
     fault_t fault;
     uint32_t victim; /* UINT32_MAX: nobody has suffered yet */
+    const char *settings[3];
 } play_t;
 
 static uint64_t first_seed = 1, seeds = SEEDS_PRESET, work_late_us;
@@ -134,7 +135,15 @@ static size_t draw_eager(play_t *play)
     }
 }
 
-static const char *const in_any_order[] = {"REDUCE_ORDER=arrival", NULL};
+/* Pools of hardly a window, of a few, and of as many as are wanted. */
+static const char *draw_budget(play_t *play)
+{
+    static const char *const budgets[] = {
+        "NOISE_BUDGET=12K", "NOISE_BUDGET=48K", "NOISE_BUDGET=400K",
+        "NOISE_BUDGET=64M"};
+
+    return budgets[random_below(&play->random, 4)];
+}
 
 static void draw_world(play_t *play)
 {
@@ -152,8 +161,10 @@ static void draw_world(play_t *play)
         1 + random_below(&play->random, (uint32_t)work_late_us);
     play->options.shares_memory = one_in(play, 2);
     play->options.sees_memory = one_in(play, 2);
+    play->settings[0] = draw_budget(play);
     if (one_in(play, 2))
-        play->options.settings = in_any_order;
+        play->settings[1] = "REDUCE_ORDER=arrival";
+    play->options.settings = play->settings;
 }
 
 /* ---- the operations ---- */

@@ -1,0 +1,48 @@
+/* The windows of a node, for all of its teams: memory in which ranks run ahead
+ * of each other. Any rank takes windows and gives them back, without a lock;
+ * one that is held up, or killed, in the middle of it keeps nobody else from
+ * doing so.
+ *
+ * The pool is cut into banks, and each bank into 64 grains, of which a word
+ * says which are taken. A window is a run of grains of one bank, taken by one
+ * swap and given back by one. Small grains come first, and of a bank the first
+ * run that is free: so a quiet program has the same few windows again and
+ * again, which stay in its caches.
+ *
+ * The progressing thread, but for attach and detach, as shm.h's. */
+#ifndef XYL_PROGRESS_SHM_POOL_H
+#define XYL_PROGRESS_SHM_POOL_H
+
+#include "progress/shm/shm.h"
+
+enum { XYL_SHM_POOL_BANKS = 6, XYL_SHM_POOL_GRAINS = 64 };
+
+typedef struct xyl_shm_bank {
+    size_t at, grain; /* in the memory; bytes */
+    uint64_t seen;    /* bits of grains that this rank has asked for before */
+} xyl_shm_bank_t;
+
+typedef struct xyl_shm_pool {
+    xyl_shm_t *shm;
+    uint64_t key;
+    char *memory; /* NULL: not attached */
+    xyl_shm_bank_t banks[XYL_SHM_POOL_BANKS];
+} xyl_shm_pool_t;
+
+/* About that much, on all ranks of the node with the same key. The largest
+ * window has three eighths of it. 0: the memory cannot be had. */
+int xyl_shm_pool_attach(xyl_shm_pool_t *pool, xyl_shm_t *shm, uint64_t key,
+                        size_t bytes);
+void xyl_shm_pool_detach(xyl_shm_pool_t *pool);
+
+/* A window of at least `bytes`, not 0; its name, alike on all ranks and not
+ * above 2 * BANKS * GRAINS. 0: none is free. */
+uint32_t xyl_shm_pool_take(const xyl_shm_pool_t *pool, size_t bytes);
+/* Once, with the same bytes, by whichever rank. */
+void xyl_shm_pool_free(const xyl_shm_pool_t *pool, uint32_t window,
+                       size_t bytes);
+/* Where it is. *is_new: this rank has not had all of it before. */
+char *xyl_shm_pool_address(xyl_shm_pool_t *pool, uint32_t window, size_t bytes,
+                           int *is_new);
+
+#endif
