@@ -1,6 +1,5 @@
 #include "collectives/api/modules.h"
 
-#include "collectives/api/at_once.h"
 #include "collectives/choose/plan_cache.h"
 #include "collectives/choose/tuning.h"
 #include "collectives/data/types.h"
@@ -16,7 +15,6 @@ static const xyl_module_t *const modules[XYL_MODULE_COUNT] = {
     [XYL_MODULE_LEVELS] = &xyl_team_levels_module,
     [XYL_MODULE_NODE] = &xyl_node_module,
     [XYL_MODULE_PLANS] = &xyl_plan_cache_module,
-    [XYL_MODULE_AT_ONCE] = &xyl_at_once_module,
     [XYL_MODULE_TUNING] = &xyl_tuning_module,
 };
 

@@ -3,28 +3,64 @@
 #include <string.h>
 
 #include "collectives/data/description.h"
+#include "collectives/data/limits.h"
 #include "collectives/data/user_op.h"
+#include "collectives/node/stage.h"
 
 enum {
-    PLANS_MAX = 32,            /* idle operations that a team keeps */
+    HOMES = 32, /* where a call's places begin */
+    WAYS = 4,   /* places for a call, that others may have as well */
+    PLACES = HOMES + WAYS - 1,
     KEPT_BYTES_MAX = 64 * 1024 /* large plans are cheap beside the work */
 };
 
-/* Arrays, by content. Those that do not matter are NULL in both. */
-static int arrays_are_alike(const xylem_coll_args_t *a,
-                            const xylem_coll_args_t *b, uint32_t ranks)
+/* ---- what a call is about ---- */
+
+/* Flags that may differ from call to call of a plan. */
+#define FLAGS_BOUND ((uint32_t)XYLEM_FLAG_AUTOFREE)
+
+/* What may stand for a buffer; bits. */
+enum { ADDRESS_NULL = 1, ADDRESS_IN_PLACE = 2, ADDRESS_BUFFER = 4 };
+
+static uint8_t address_kind(const void *address)
+{
+    if (address == NULL)
+        return ADDRESS_NULL;
+    return address == XYLEM_IN_PLACE || address == XYLEM_IN_PLACE_RECV
+               ? ADDRESS_IN_PLACE
+               : ADDRESS_BUFFER;
+}
+
+static int is_root_of(const xylem_team_t *team, const xylem_coll_args_t *args)
+{
+    return xyl_coll_traits(args->coll)->has_root && team->rank == args->root;
+}
+
+/* More than most calls of a collective say: this is compared with care. */
+static int says_more(const xylem_coll_args_t *args)
+{
+    return ((uintptr_t)args->algorithm | args->segment_bytes |
+            args->recv_count | args->recv_type | args->send_window |
+            args->recv_window) != 0;
+}
+
+/* Arrays, by content. Of the kept ones, those that do not matter are NULL. */
+static int arrays_are_alike(const xylem_coll_args_t *kept,
+                            const xylem_coll_args_t *args,
+                            const xylem_team_t *team)
 {
     const xyl_array_t *array = xyl_arrays(), *end = array + XYL_ARRAYS;
+    int is_root = is_root_of(team, kept);
 
     for (; array < end; array++) {
-        const void *of_a = xyl_array_get(array, a);
-        const void *of_b = xyl_array_get(array, b);
-        size_t bytes = xyl_array_bytes(array, a, ranks);
-        if (of_a == NULL && of_b == NULL)
+        const void *mine = xyl_array_get(array, kept);
+        const void *theirs = xyl_array_get(array, args);
+        size_t bytes = xyl_array_bytes(array, kept, team->size);
+        if (!xyl_array_matters(array, kept, is_root))
             continue;
-        if (of_a == NULL || of_b == NULL ||
-            bytes != xyl_array_bytes(array, b, ranks) ||
-            memcmp(of_a, of_b, bytes) != 0)
+        if ((mine == NULL) != (theirs == NULL) ||
+            bytes != xyl_array_bytes(array, args, team->size) ||
+            (mine != NULL && memcmp(mine, theirs, bytes) != 0))
             return 0;
     }
     return 1;
@@ -37,61 +73,95 @@ static int names_are_alike(const char *a, const char *b)
     return strcmp(a, b) == 0;
 }
 
-/* All that a plan depends on; the rest is bound. */
-static int are_alike(const xylem_coll_args_t *a, const xylem_coll_args_t *b,
-                     uint32_t ranks)
+__attribute__((noinline)) static int
+details_are_alike(const xylem_coll_args_t *kept, const xylem_coll_args_t *args,
+                  const xylem_team_t *team)
 {
-    return a->coll == b->coll && a->count == b->count && a->type == b->type &&
-           a->op == b->op && a->root == b->root &&
-           ((a->flags ^ b->flags) & ~XYLEM_FLAG_AUTOFREE) == 0 &&
-           a->segment_bytes == b->segment_bytes &&
-           a->send_window == b->send_window &&
-           a->recv_window == b->recv_window && a->recv_count == b->recv_count &&
-           a->recv_type == b->recv_type &&
-           (a->send == XYLEM_IN_PLACE) == (b->send == XYLEM_IN_PLACE) &&
-           (a->recv == XYLEM_IN_PLACE_RECV) ==
-               (b->recv == XYLEM_IN_PLACE_RECV) &&
-           names_are_alike(a->algorithm, b->algorithm) &&
-           (!xyl_coll_has_arrays(a->coll) || arrays_are_alike(a, b, ranks));
+    return kept->segment_bytes == args->segment_bytes &&
+           kept->send_window == args->send_window &&
+           kept->recv_window == args->recv_window &&
+           kept->recv_count == args->recv_count &&
+           kept->recv_type == args->recv_type &&
+           names_are_alike(kept->algorithm, args->algorithm) &&
+           arrays_are_alike(kept, args, team);
 }
 
-/* Without the arrays that do not matter on this rank. */
-static void leave_out(const xylem_team_t *team, xylem_coll_args_t *args)
+/* All that a short form says, and what xyl_arguments_check_frame might object
+ * to; the rest is bound. */
+static inline int call_is_alike(const xyl_operation_t *operation,
+                                const xylem_coll_args_t *args)
 {
-    xyl_arrays_leave_out(args, xyl_coll_traits(args->coll)->has_root &&
-                                   team->rank == args->root);
+    const xyl_collective_t *collective = xyl_collective_of(operation);
+    const xyl_plan_key_t *key = &collective->key;
+    const xylem_context_t *context = operation->request.context;
+
+    return ((key->args.count ^ args->count) |
+            ((uint32_t)key->args.coll ^ (uint32_t)args->coll) |
+            (key->args.type ^ args->type) | (key->args.op ^ args->op) |
+            (key->args.root ^ args->root)) == 0 &&
+           (key->send & address_kind(args->send)) != 0 &&
+           (key->recv & address_kind(args->recv)) != 0 &&
+           (key->may_be_same || args->send != args->recv) &&
+           (context->execs.count == 1 ||
+            collective->exec == xyl_collective_exec(context, args));
 }
 
-typedef _Atomic(xylem_request_t *) slot_t;
+/* All that a plan depends on. */
+static inline int plan_suits(const xyl_operation_t *operation,
+                             const xylem_coll_args_t *args)
+{
+    const xyl_plan_key_t *key = &xyl_collective_of(operation)->key;
 
-static slot_t *plans_of(const xylem_team_t *team)
+    return call_is_alike(operation, args) &&
+           ((key->args.flags ^ args->flags) & ~FLAGS_BOUND) == 0 &&
+           (key->says_more
+                ? details_are_alike(&key->args, args, operation->request.team)
+                : !says_more(args));
+}
+
+/* ---- places ---- */
+
+/* NULL, or an operation with these bits. What is the engine's owner's nobody
+ * else may take or look at; any other is anybody's by an exchange. */
+typedef _Atomic uintptr_t plan_place_t;
+enum { PLACE_OWNERS = 1, PLACE_INLINE = 2, PLACE_BITS = 3 };
+
+static xyl_operation_t *plan_in(uintptr_t kept)
+{
+    return (xyl_operation_t *)(kept & ~(uintptr_t)PLACE_BITS);
+}
+
+static plan_place_t *places_of(const xylem_team_t *team)
 {
     return team->attached[XYL_MODULE_PLANS];
 }
 
-/* Each call has WAYS places to look at, beginning with the one returned. */
-enum { WAYS = 4, SETS = PLANS_MAX / WAYS };
-
-static slot_t *set_of(xylem_team_t *team, const xylem_coll_args_t *args)
+/* The first of WAYS places for such calls; those behind it may be others'
+ * first. */
+static plan_place_t *places_for(const xylem_team_t *team,
+                                const xylem_coll_args_t *args)
 {
-    uint64_t hash = args->count * 31 + args->root;
+    uint64_t hash = args->count ^ (uint64_t)args->root << 16 ^
+                    (uint64_t)args->type << 32 ^ (uint64_t)args->op << 40 ^
+                    (uint64_t)args->coll << 48;
 
-    hash = hash * 31 + args->type * UINT64_C(7) + args->op * UINT64_C(3) +
-           (uint64_t)args->coll;
     hash *= UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
-    return plans_of(team) + (hash >> 32) % SETS * WAYS;
+    return places_of(team) + ((hash >> 32) * HOMES >> 32);
 }
 
 /* Puts an operation where a place is free; 0: none is. */
-static int put(slot_t *set, xylem_request_t *request)
+static int place_fill(plan_place_t *places, xyl_operation_t *operation)
 {
+    uintptr_t kept = (uintptr_t)operation;
     unsigned way;
 
+    if (xyl_collective_of(operation)->key.runs_inline)
+        kept |= PLACE_INLINE;
     for (way = 0; way < WAYS; way++) {
-        xylem_request_t *empty = NULL;
-        /* Partner: the exchange in xyl_plan_take. */
-        if (atomic_load_explicit(&set[way], memory_order_relaxed) == NULL &&
-            atomic_compare_exchange_strong_explicit(&set[way], &empty, request,
+        uintptr_t empty = 0;
+        /* Partner: the exchange of whoever takes it. */
+        if (atomic_load_explicit(&places[way], memory_order_relaxed) == 0 &&
+            atomic_compare_exchange_strong_explicit(&places[way], &empty, kept,
                                                     memory_order_acq_rel,
                                                     memory_order_relaxed))
             return 1;
@@ -99,141 +169,244 @@ static int put(slot_t *set, xylem_request_t *request)
     return 0;
 }
 
-/* The kept operation for calls like `args`, taken out of its place. One that
- * turns out to be for other calls is put back. */
-static xyl_operation_t *find(const xylem_team_t *team, slot_t *set,
-                             const xylem_coll_args_t *args)
+/* Takes the owner's plan out of a place. NULL: it does not suit (args NULL: any
+ * does), or another thread owns the engine. */
+static xyl_operation_t *place_empty_owners(xylem_context_t *context,
+                                           plan_place_t *place,
+                                           const xylem_coll_args_t *args)
 {
-    const xyl_exec_t *exec = xyl_collective_exec(team->context, args);
-    xyl_operation_t *operation;
-    unsigned way;
+    xyl_operation_t *operation = NULL;
+    uintptr_t kept;
 
-    for (way = 0; way < WAYS; way++) {
-        if (atomic_load_explicit(&set[way], memory_order_relaxed) == NULL)
-            continue;
-        /* Partner: the exchanges that put it there. */
-        operation = xyl_operation_of(
-            atomic_exchange_explicit(&set[way], NULL, memory_order_acq_rel));
-        if (operation == NULL)
-            continue;
-        if (xyl_collective_of(operation)->exec == exec &&
-            are_alike(&xyl_collective_of(operation)->key, args, team->size))
-            return operation;
-        if (!put(set, &operation->request))
-            xyl_request_release(&operation->request);
+    if (!xyl_engine_try_own(&context->engine))
+        return NULL;
+    kept = atomic_load_explicit(place, memory_order_relaxed);
+    if ((kept & PLACE_OWNERS) != 0 &&
+        (args == NULL || plan_suits(plan_in(kept), args))) {
+        operation = plan_in(kept);
+        atomic_store_explicit(place, 0, memory_order_release);
     }
+    xyl_engine_disown(&context->engine);
+    xyl_driver_notify(&context->driver);
+    return operation;
+}
+
+/* The same of any plan; one that turns out to be for other calls is put back
+ * among `places`. */
+static xyl_operation_t *place_empty(xylem_context_t *context,
+                                    plan_place_t *places, unsigned way,
+                                    const xylem_coll_args_t *args)
+{
+    uintptr_t kept = atomic_load_explicit(&places[way], memory_order_relaxed);
+    xyl_operation_t *operation = plan_in(kept);
+
+    if ((kept & PLACE_OWNERS) != 0)
+        return place_empty_owners(context, &places[way], args);
+    /* Partner: the exchange that put it there. */
+    if (kept == 0 ||
+        !atomic_compare_exchange_strong_explicit(
+            &places[way], &kept, 0, memory_order_acq_rel, memory_order_relaxed))
+        return NULL;
+    if (args == NULL || plan_suits(operation, args))
+        return operation;
+    if (!place_fill(places, operation))
+        xyl_request_release(&operation->request);
     return NULL;
+}
+
+/* ---- taking ---- */
+
+/* Who is told of its end. */
+static void set_callback(xyl_operation_t *operation,
+                         const xylem_coll_args_t *args)
+{
+    operation->request.flags = args->flags;
+    operation->request.on_complete = args->on_complete;
+    operation->request.arg = args->arg;
 }
 
 xyl_operation_t *xyl_plan_take(xylem_team_t *team,
                                const xylem_coll_args_t *args)
 {
-    xyl_operation_t *operation;
-    xylem_coll_args_t key;
+    plan_place_t *places = places_for(team, args);
+    xyl_operation_t *operation = NULL;
+    unsigned way;
 
-    if (args->on_segment != NULL || xyl_coll_traits(args->coll)->has_own_types)
+    if (args->on_segment != NULL)
         return NULL;
-    if (xyl_coll_has_arrays(args->coll)) {
-        key = *args;
-        leave_out(team, &key);
-        operation = find(team, set_of(team, args), &key);
-    } else {
-        operation = find(team, set_of(team, args), args);
-    }
+    for (way = 0; way < WAYS && operation == NULL; way++)
+        operation = place_empty(team->context, places, way, args);
     if (operation == NULL)
         return NULL;
-    operation->request.flags = args->flags;
-    operation->request.on_complete = args->on_complete;
-    operation->request.arg = args->arg;
+    set_callback(operation, args);
     xyl_collective_bind(operation, args);
     return operation;
 }
 
-/* Copies that live as long as the operation; 0: no memory. */
-static int keep_arrays(xyl_operation_t *operation, xylem_coll_args_t *key)
+xyl_operation_t *xyl_plan_claim(xylem_team_t *team,
+                                const xylem_coll_args_t *args)
 {
-    const xyl_array_t *array = xyl_arrays(), *end = array + XYL_ARRAYS;
+    plan_place_t *places = places_for(team, args);
+    unsigned way;
 
-    for (; array < end; array++) {
-        const void *elements = xyl_array_get(array, key);
-        size_t bytes =
-            xyl_array_bytes(array, key, operation->request.team->size);
-        void *copy;
-        if (elements == NULL)
+    for (way = 0; way < WAYS; way++) {
+        uintptr_t kept =
+            atomic_load_explicit(&places[way], memory_order_relaxed);
+        if ((kept & PLACE_INLINE) == 0)
             continue;
-        copy = xyl_arena_alloc(&operation->request.arena, bytes);
-        if (copy == NULL)
-            return 0;
-        xyl_array_set(array, key, memcpy(copy, elements, bytes));
+        /* Partner: the exchange that put it there. */
+        if ((kept & PLACE_OWNERS) == 0 &&
+            !atomic_compare_exchange_strong_explicit(
+                &places[way], &kept, kept | PLACE_OWNERS, memory_order_acq_rel,
+                memory_order_relaxed))
+            continue;
+        if (call_is_alike(plan_in(kept), args))
+            return plan_in(kept);
     }
-    return 1;
+    return NULL;
 }
 
-static int keep_name(xyl_operation_t *operation, const char **name)
+void xyl_plan_withdraw(xyl_operation_t *operation)
 {
-    size_t bytes;
-    char *copy;
+    const xylem_coll_args_t *key = &xyl_collective_of(operation)->key.args;
+    plan_place_t *place = places_for(operation->request.team, key);
 
-    if (*name == NULL)
-        return 1;
-    bytes = strlen(*name) + 1;
-    copy = xyl_arena_alloc(&operation->request.arena, bytes);
-    if (copy != NULL)
-        memcpy(copy, *name, bytes);
-    *name = copy;
-    return copy != NULL;
+    while (plan_in(atomic_load_explicit(place, memory_order_relaxed)) !=
+           operation)
+        place++;
+    atomic_store_explicit(place, 0, memory_order_release);
+    set_callback(operation, &(xylem_coll_args_t){.flags = 0});
+}
+
+/* ---- keeping ---- */
+
+/* A copy that lives as long as the operation; NULL: no memory. */
+static void *plan_copy(xyl_operation_t *operation, const void *from,
+                       size_t bytes)
+{
+    void *copy = xyl_arena_alloc(&operation->request.arena, bytes);
+
+    return copy == NULL ? NULL : memcpy(copy, from, bytes);
+}
+
+/* What stands for a buffer in other calls of that plan: something does in all
+ * where this call needs it. */
+static uint8_t addresses_like(const void *address, int is_needed)
+{
+    uint8_t kind = address_kind(address);
+
+    if (kind == ADDRESS_IN_PLACE || (is_needed && kind == ADDRESS_BUFFER))
+        return kind;
+    return ADDRESS_NULL | ADDRESS_BUFFER;
+}
+
+static void key_set(xyl_plan_key_t *key, const xylem_team_t *team,
+                    const xylem_coll_args_t *args)
+{
+    int is_root = is_root_of(team, args), varies = xyl_coll_varies(args->coll);
+    int sends = xyl_args_sends(args, is_root);
+    int receives = xyl_args_receives(args, is_root);
+    int is_full = args->count != 0 || varies;
+
+    key->args = *args;
+    xyl_arrays_leave_out(&key->args, is_root);
+    key->says_more = says_more(args) || xyl_coll_has_arrays(args->coll);
+    key->send = addresses_like(args->send, sends && is_full);
+    key->recv = addresses_like(args->recv, receives && is_full);
+    key->may_be_same = !sends || !receives || args->count == 0 || varies;
+}
+
+/* Copies what the key borrows; 0: no memory. */
+static int key_keep(xyl_operation_t *operation, xylem_coll_args_t *args)
+{
+    const xyl_array_t *array = xyl_arrays(), *end = array + XYL_ARRAYS;
+    const char *name = args->algorithm;
+
+    for (; array < end; array++) {
+        const void *elements = xyl_array_get(array, args);
+        if (elements == NULL)
+            continue;
+        elements = plan_copy(
+            operation, elements,
+            xyl_array_bytes(array, args, operation->request.team->size));
+        if (elements == NULL)
+            return 0;
+        xyl_array_set(array, args, elements);
+    }
+    if (name != NULL)
+        args->algorithm = plan_copy(operation, name, strlen(name) + 1);
+    return (name == NULL) == (args->algorithm == NULL);
+}
+
+/* Of one stage that runs one piece of a program. Where others send messages for
+ * it, it takes numbers like theirs. */
+static int runs_inline(const xyl_operation_t *operation)
+{
+    const xyl_collective_t *collective = xyl_collective_of(operation);
+    const xylem_context_t *context = operation->request.context;
+    uint64_t most = xyl_limits_of(context)->inside_call;
+
+    return !collective->key.says_more &&
+           (collective->key.args.flags & ~FLAGS_BOUND) == 0 &&
+           operation->stages == 1 && operation->sequences == 0 &&
+           operation->bytes <= most && collective->written <= most &&
+           !xyl_observer_records(context->observer) &&
+           xyl_node_stage_is_brief(operation->stage[0]);
 }
 
 void xyl_plan_describe(xyl_operation_t *operation,
                        const xylem_coll_args_t *args)
 {
-    xylem_coll_args_t *key = &xyl_collective_of(operation)->key;
-    int may_be_kept;
+    xyl_plan_key_t *key = &xyl_collective_of(operation)->key;
 
-    *key = *args;
-    leave_out(operation->request.team, key);
-    may_be_kept =
-        (args->flags & XYLEM_FLAG_PARTS) == 0 && args->on_segment == NULL &&
-        args->op < XYL_USER_OP_BASE &&
-        !xyl_coll_traits(args->coll)->has_own_types &&
-        !xyl_sides_are_needed(args) &&
-        xyl_arena_bytes(&operation->request.arena) <= KEPT_BYTES_MAX &&
-        keep_arrays(operation, key) && keep_name(operation, &key->algorithm);
-    operation->keep = may_be_kept ? xyl_plan_keep : NULL;
+    key_set(key, operation->request.team, args);
+    if ((args->flags & XYLEM_FLAG_PARTS) != 0 || args->on_segment != NULL ||
+        args->op >= XYL_USER_OP_BASE ||
+        xyl_coll_traits(args->coll)->has_own_types ||
+        xyl_sides_are_needed(args) ||
+        xyl_arena_bytes(&operation->request.arena) > KEPT_BYTES_MAX)
+        return;
+    key->runs_inline = (uint8_t)runs_inline(operation);
+    if (key_keep(operation, &key->args))
+        operation->keep = xyl_plan_keep;
 }
 
 int xyl_plan_keep(xyl_operation_t *operation)
 {
-    slot_t *set =
-        set_of(operation->request.team, &xyl_collective_of(operation)->key);
-    xylem_request_t *evicted;
+    xylem_team_t *team = operation->request.team;
+    plan_place_t *places =
+        places_for(team, &xyl_collective_of(operation)->key.args);
+    xyl_operation_t *evicted = NULL;
+    unsigned way;
 
     if (operation->keep == NULL || operation->failure != XYLEM_OK)
         return 0;
-    if (put(set, &operation->request))
+    if (place_fill(places, operation))
         return 1;
-    evicted = atomic_exchange_explicit(&set[0], &operation->request,
-                                       memory_order_acq_rel);
-    if (evicted != NULL)
-        xyl_request_release(evicted);
-    return 1;
+    for (way = 0; way < WAYS && evicted == NULL; way++)
+        evicted = place_empty(team->context, places, way, NULL);
+    if (evicted == NULL)
+        return 0;
+    xyl_request_release(&evicted->request);
+    return place_fill(places, operation);
 }
 
 static void plans_end(xylem_team_t *team)
 {
-    slot_t *plans = plans_of(team);
+    plan_place_t *places = places_of(team);
     unsigned i;
 
-    for (i = 0; i < PLANS_MAX; i++) {
-        xylem_request_t *kept =
-            atomic_exchange_explicit(&plans[i], NULL, memory_order_acq_rel);
-        if (kept != NULL)
-            xyl_request_release(kept);
+    for (i = 0; i < PLACES; i++) {
+        uintptr_t kept =
+            atomic_exchange_explicit(&places[i], 0, memory_order_acq_rel);
+        if (kept != 0)
+            xyl_request_release(&plan_in(kept)->request);
     }
 }
 
 const xyl_module_t xyl_plan_cache_module = {
     .name = "plan cache",
-    .bytes = {[XYL_OWNER_TEAM] = PLANS_MAX * sizeof(slot_t)},
+    .bytes = {[XYL_OWNER_CONTEXT] = sizeof(xyl_plans_context_t),
+              [XYL_OWNER_TEAM] = PLACES * sizeof(plan_place_t)},
     .team_ends = plans_end,
 };

@@ -49,7 +49,7 @@ static void explain(xyl_node_stage_t *node)
     else if (node->share.name == 0)
         path = "copied through shared memory: not memory of xylem_alloc";
     xyl_log(XYL_LOG_NONE, "select: %s: input of %" PRIu64 " bytes is %s",
-            xyl_coll_traits(xyl_collective_of(operation)->key.coll)->name,
+            xyl_coll_traits(xyl_collective_of(operation)->key.args.coll)->name,
             node->share.end - node->share.at, path);
 }
 

@@ -21,6 +21,16 @@ typedef struct xyl_plan {
     int arrival_order;
 } xyl_plan_t;
 
+/* What an operation is for, by which it is kept for further calls. */
+typedef struct xyl_plan_key {
+    xylem_coll_args_t args; /* where operation.keep is set with copies of what
+                               it borrows */
+    uint8_t says_more;      /* than most calls */
+    uint8_t send, recv;     /* what may stand for that buffer */
+    uint8_t may_be_same;    /* both buffers */
+    uint8_t runs_inline;    /* by a blocking call, without being started */
+} xyl_plan_key_t;
+
 typedef struct xyl_collective {
     xyl_operation_t operation; /* first */
     xyl_plan_t plan;
@@ -28,8 +38,7 @@ typedef struct xyl_collective {
     xyl_combiner_t combiner;
     xyl_exec_t *exec; /* works on its buffers */
     uint64_t written; /* by its stages on nodes, in copies to their results */
-    xylem_coll_args_t
-        key;           /* by which it is kept; where operation.keep is set */
+    xyl_plan_key_t key;
     xyl_sides_t sides; /* released with it */
 } xyl_collective_t;
 

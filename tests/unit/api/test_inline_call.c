@@ -2,12 +2,12 @@
  * does by itself, and when it is left to the engine. */
 #include <pthread.h>
 
-#include "collectives/api/at_once.h"
+#include "collectives/api/inline_call.h"
 #include "collectives/choose/plan_cache.h"
 #include "tests/support/check.h"
 #include "tests/support/fabric.h"
 
-enum { RANKS = 3, ROOT = 0, BRIEF_CALLS = 40 };
+enum { RANKS = 3, ROOT = 0, SHORT_CALLS = 40 };
 
 typedef struct world {
     fabric_t *fabric;
@@ -53,27 +53,12 @@ static void plan_all(world_t *world, size_t count)
         CHECK_EQ(xylem_request_free(requests[rank]), XYLEM_OK);
 }
 
-/* Kept for calls that run themselves. */
-static void keep_all(world_t *world, size_t count)
-{
-    uint32_t rank;
-
-    plan_all(world, count);
-    for (rank = 0; rank < RANKS; rank++) {
-        xylem_coll_args_t args = args_of(world, rank, count);
-        xyl_operation_t *operation = xyl_plan_take(team_of(world, rank), &args);
-        CHECK(operation != NULL);
-        if (operation != NULL)
-            CHECK(xyl_at_once_keep(operation));
-    }
-}
-
-static xyl_at_once_t run(world_t *world, uint32_t rank, size_t count,
-                         xyl_operation_t **operation_out)
+static xyl_inline_outcome_t run(world_t *world, uint32_t rank, size_t count,
+                                xyl_operation_t **operation_out)
 {
     xylem_coll_args_t args = args_of(world, rank, count);
 
-    return xyl_at_once_run(team_of(world, rank), &args, operation_out);
+    return xyl_inline_call(team_of(world, rank), &args, operation_out);
 }
 
 /* What the root has said takes its time; then nobody has to wait. */
@@ -84,12 +69,12 @@ static void test_nobody_waits(void)
     world_t world;
 
     world_init(&world);
-    keep_all(&world, sizeof world.words[0]);
-    for (call = 1; call <= BRIEF_CALLS; call++) {
+    plan_all(&world, sizeof world.words[0]);
+    for (call = 1; call <= SHORT_CALLS; call++) {
         world.words[ROOT] = call;
         for (rank = 0; rank < RANKS; rank++) {
             CHECK_EQ(run(&world, rank, sizeof world.words[0], &operation),
-                     XYL_AT_ONCE_DONE);
+                     XYL_INLINE_DONE);
             fabric_run_dry(world.fabric);
         }
         for (rank = 0; rank < RANKS; rank++)
@@ -105,18 +90,18 @@ static void test_waits(void)
     world_t world;
 
     world_init(&world);
-    keep_all(&world, sizeof world.words[0]);
+    plan_all(&world, sizeof world.words[0]);
     world.words[ROOT] = 7;
     CHECK_EQ(run(&world, 1, sizeof world.words[0], &operation),
-             XYL_AT_ONCE_BEGUN);
-    CHECK_EQ(run(&world, 1, sizeof world.words[0], &none), XYL_AT_ONCE_NOT);
-    CHECK_EQ(run(&world, ROOT, sizeof world.words[0], &none), XYL_AT_ONCE_DONE);
+             XYL_INLINE_BEGUN);
+    CHECK_EQ(run(&world, 1, sizeof world.words[0], &none), XYL_INLINE_NOT);
+    CHECK_EQ(run(&world, ROOT, sizeof world.words[0], &none), XYL_INLINE_DONE);
     fabric_run_dry(world.fabric);
-    CHECK_EQ(run(&world, 2, sizeof world.words[0], &none), XYL_AT_ONCE_DONE);
+    CHECK_EQ(run(&world, 2, sizeof world.words[0], &none), XYL_INLINE_DONE);
     CHECK_EQ(atomic_load(&operation->request.state), XYL_REQUEST_IDLE);
     CHECK_EQ(operation->request.status, XYLEM_OK);
     CHECK(world.words[1] == 7 && world.words[2] == 7);
-    CHECK(xyl_at_once_keep(operation));
+    CHECK(xyl_plan_keep(operation));
     fabric_destroy(world.fabric);
 }
 
@@ -130,19 +115,80 @@ static void test_others(void)
 
     world_init(&world);
     for (count = 1; count <= sizeof world.words[0]; count++)
-        keep_all(&world, count);
+        plan_all(&world, count);
     args = args_of(&world, 1, 1);
     args.recv = NULL;
-    CHECK_EQ(xyl_at_once_run(team_of(&world, 1), &args, &operation),
-             XYL_AT_ONCE_NOT);
+    CHECK_EQ(xyl_inline_call(team_of(&world, 1), &args, &operation),
+             XYL_INLINE_NOT);
     args = args_of(&world, 1, 1);
     args.root = 1;
-    CHECK_EQ(xyl_at_once_run(team_of(&world, 1), &args, &operation),
-             XYL_AT_ONCE_NOT);
+    CHECK_EQ(xyl_inline_call(team_of(&world, 1), &args, &operation),
+             XYL_INLINE_NOT);
     args = args_of(&world, 1, 1);
     args.type = XYLEM_INT8;
-    CHECK_EQ(xyl_at_once_run(team_of(&world, 1), &args, &operation),
-             XYL_AT_ONCE_NOT);
+    CHECK_EQ(xyl_inline_call(team_of(&world, 1), &args, &operation),
+             XYL_INLINE_NOT);
+    fabric_destroy(world.fabric);
+}
+
+/* Where a rank's buffer is not memory that the plan was made for, its executor
+ * has to be asked. */
+static char elsewhere[sizeof(uint64_t)];
+
+static int takes_elsewhere(const xyl_exec_t *exec, const void *buffer)
+{
+    (void)exec;
+    return buffer == elsewhere;
+}
+
+static void test_other_memory(void)
+{
+    static const xyl_exec_ops_t ops = {.name = "elsewhere",
+                                       .takes = takes_elsewhere};
+    xyl_exec_t exec = {.ops = &ops};
+    xyl_operation_t *operation;
+    xylem_coll_args_t args;
+    xyl_execs_t *execs;
+    world_t world;
+
+    world_init(&world);
+    plan_all(&world, sizeof elsewhere);
+    execs = &fabric_context(world.fabric, ROOT)->execs;
+    CHECK_EQ(execs->count, 1);
+    *execs = (xyl_execs_t){2, {&exec, execs->all[0]}};
+    args = args_of(&world, ROOT, sizeof elsewhere);
+    args.recv = elsewhere;
+    CHECK_EQ(xyl_inline_call(team_of(&world, ROOT), &args, &operation),
+             XYL_INLINE_NOT);
+    CHECK_EQ(run(&world, ROOT, sizeof elsewhere, &operation), XYL_INLINE_DONE);
+    *execs = (xyl_execs_t){1, {execs->all[1]}};
+    fabric_destroy(world.fabric);
+}
+
+/* A plan that has run inside a call is anybody's, but for the time that
+ * another owns the engine. */
+static void test_claimed_plan_is_taken(void)
+{
+    xyl_operation_t *operation, *again;
+    xylem_coll_args_t args;
+    xyl_engine_t *engine;
+    xylem_team_t *team;
+    world_t world;
+
+    world_init(&world);
+    plan_all(&world, 1);
+    team = team_of(&world, ROOT);
+    engine = &team->context->engine;
+    args = args_of(&world, ROOT, 1);
+    CHECK_EQ(run(&world, ROOT, 1, &operation), XYL_INLINE_DONE);
+    CHECK(xyl_engine_try_own(engine));
+    CHECK(xyl_plan_take(team, &args) == NULL);
+    xyl_engine_disown(engine);
+    again = xyl_plan_take(team, &args);
+    CHECK(again != NULL && again == operation);
+    CHECK_EQ(run(&world, ROOT, 1, &operation), XYL_INLINE_NOT);
+    CHECK(again == NULL || xyl_plan_keep(again));
+    CHECK_EQ(run(&world, ROOT, 1, &operation), XYL_INLINE_DONE);
     fabric_destroy(world.fabric);
 }
 
@@ -154,12 +200,11 @@ static void test_death_is_seen(void)
     world_t world;
 
     world_init(&world);
-    keep_all(&world, sizeof world.words[0]);
+    plan_all(&world, sizeof world.words[0]);
     context = fabric_context(world.fabric, 1);
     xyl_context_suspect(context, ROOT);
-    xyl_at_once_of(context)->calls_to_turn = 0;
-    CHECK_EQ(run(&world, 1, sizeof world.words[0], &operation),
-             XYL_AT_ONCE_NOT);
+    xyl_plans_of(context)->inline_calls_to_turn = 0;
+    CHECK_EQ(run(&world, 1, sizeof world.words[0], &operation), XYL_INLINE_NOT);
     CHECK_EQ(atomic_load(&context->failures), 1);
     fabric_run_dry(world.fabric);
     fabric_destroy(world.fabric);
@@ -216,12 +261,13 @@ static void test_left_plan_is_idle(void)
 }
 
 static const check_case_t cases[] = {
-    {"at once: nobody has to wait", test_nobody_waits},
-    {"at once: one that waits is told by the engine", test_waits},
-    {"at once: other calls go the long way", test_others},
-    {"at once: a death is seen first", test_death_is_seen},
-    {"at once: a plan freed while its callback returns",
-     test_left_plan_is_idle},
+    {"inline: nobody has to wait", test_nobody_waits},
+    {"inline: one that waits is told by the engine", test_waits},
+    {"inline: other calls go the long way", test_others},
+    {"inline: a buffer in other memory goes the long way", test_other_memory},
+    {"inline: a plan that has run is taken", test_claimed_plan_is_taken},
+    {"inline: a death is seen first", test_death_is_seen},
+    {"inline: a plan freed while its callback returns", test_left_plan_is_idle},
 };
 
 CHECK_MAIN(cases)

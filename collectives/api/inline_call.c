@@ -1,0 +1,67 @@
+#include "collectives/api/inline_call.h"
+
+#include "collectives/choose/plan_cache.h"
+#include "collectives/node/stage.h"
+#include "runtime/core/context.h"
+
+enum {
+    CALLS_TO_TURN = 64, /* then the net and timers have theirs */
+    LOOKS = 64, /* at what others have to say; then it is the engine's */
+    LOOKS_IF_SHARED = 2 /* a core that they may need for that */
+};
+
+/* The engine's owner. Nothing is under way that would have to wait, or that
+ * comes first, and nobody is missing, as far as a look at the engine tells. */
+static int engine_is_quiet(xylem_context_t *context)
+{
+    unsigned *calls_to_turn = &xyl_plans_of(context)->inline_calls_to_turn;
+    xyl_engine_t *engine = &context->engine;
+
+    if (!LIST_EMPTY(&context->operations))
+        return 0;
+    if ((*calls_to_turn)-- == 0) {
+        *calls_to_turn = CALLS_TO_TURN;
+        (void)xyl_engine_turn(engine);
+    } else if (engine->polled != 0) { /* of an operation that is over */
+        (void)xyl_engine_poll(engine);
+    }
+    return LIST_EMPTY(&context->operations) &&
+           atomic_load_explicit(&context->failures, memory_order_relaxed) ==
+               0 &&
+           xyl_engine_is_idle(engine);
+}
+
+static xyl_inline_outcome_t inline_run(xyl_operation_t *operation)
+{
+    const xylem_context_t *context = operation->request.context;
+    unsigned looks =
+        context->driver.params.shares_cores ? LOOKS_IF_SHARED : LOOKS;
+
+    if (xyl_node_stage_run(operation->stage[0], looks))
+        return XYL_INLINE_DONE;
+    xyl_plan_withdraw(operation);
+    xyl_operation_began(operation);
+    return XYL_INLINE_BEGUN;
+}
+
+xyl_inline_outcome_t xyl_inline_call(xylem_team_t *team,
+                                     const xylem_coll_args_t *args,
+                                     xyl_operation_t **operation_out)
+{
+    xylem_context_t *context = team->context;
+    xyl_inline_outcome_t outcome = XYL_INLINE_NOT;
+    xyl_operation_t *operation;
+
+    if (!xyl_engine_try_own(&context->engine))
+        return XYL_INLINE_NOT;
+    operation = xyl_plan_claim(team, args);
+    if (operation != NULL && engine_is_quiet(context) &&
+        xyl_node_stage_is_next(operation->stage[0])) {
+        xyl_collective_bind(operation, args);
+        outcome = inline_run(operation);
+        *operation_out = operation;
+    }
+    xyl_engine_disown(&context->engine);
+    xyl_driver_notify(&context->driver);
+    return outcome;
+}

@@ -1,0 +1,23 @@
+/* Short blocking calls within a node, run inside the call: a kept plan of one
+ * stage that moves one piece over shared memory is worked off then and there.
+ * Neither its request nor the engine hears of it, unless it has to wait for
+ * others so long that the net must be looked after; then it goes on like any.
+ */
+#ifndef XYL_COLLECTIVES_API_INLINE_CALL_H
+#define XYL_COLLECTIVES_API_INLINE_CALL_H
+
+#include "collectives/stages/collective.h"
+#include "runtime/core/team.h"
+
+typedef enum xyl_inline_outcome {
+    XYL_INLINE_NOT,  /* nothing was done: the call goes the long way */
+    XYL_INLINE_DONE, /* it is over, without an error */
+    XYL_INLINE_BEGUN /* *operation_out is active, and the caller's */
+} xyl_inline_outcome_t;
+
+/* Any thread, for a team that has been checked. */
+xyl_inline_outcome_t xyl_inline_call(xylem_team_t *team,
+                                     const xylem_coll_args_t *args,
+                                     xyl_operation_t **operation_out);
+
+#endif
