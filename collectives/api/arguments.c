@@ -83,14 +83,6 @@ static xylem_status_t check_arrays(const xylem_coll_args_t *args, int is_root,
     return XYLEM_OK;
 }
 
-/* Whether there may be anything in a buffer. */
-static int may_be_empty(const xylem_coll_args_t *args)
-{
-    const xyl_coll_traits_t *t = xyl_coll_traits(args->coll);
-
-    return args->count == 0 || t->send_varies || t->recv_varies;
-}
-
 static int has_any(const uint64_t *counts, uint32_t ranks)
 {
     uint32_t i = 0;
@@ -150,6 +142,28 @@ static xylem_status_t check_in_place(const xylem_coll_args_t *args, int is_root,
     return XYLEM_OK;
 }
 
+/* Where counts are not in arrays: each side by its own. */
+static xylem_status_t check_buffers(const xylem_coll_args_t *args, int sends,
+                                    int receives, const char *call)
+{
+    size_t received = args->recv_count != 0 ? args->recv_count : args->count;
+
+    if (sends && args->send == NULL && args->count != 0)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "%s: the send buffer is NULL and count is %zu", call,
+                        args->count);
+    if (receives && args->recv == NULL && received != 0)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "%s: the receive buffer is NULL and count is %zu", call,
+                        received);
+    if (sends && receives && args->send == args->recv && args->count != 0)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "%s: send and receive buffer are the same; say "
+                        "XYLEM_IN_PLACE",
+                        call);
+    return XYLEM_OK;
+}
+
 xylem_status_t xyl_arguments_check_frame(const xylem_team_t *team,
                                          const xylem_coll_args_t *args,
                                          const char *call)
@@ -175,20 +189,10 @@ xylem_status_t xyl_arguments_check_frame(const xylem_team_t *team,
         if (status != XYLEM_OK)
             return status;
     }
-    if (!may_be_empty(args)) {
-        if (sends && args->send == NULL)
-            return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                            "%s: the send buffer is NULL and count is %zu",
-                            call, args->count);
-        if (receives && args->recv == NULL)
-            return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                            "%s: the receive buffer is NULL and count is %zu",
-                            call, args->count);
-        if (sends && receives && args->send == args->recv)
-            return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                            "%s: send and receive buffer are the same; say "
-                            "XYLEM_IN_PLACE",
-                            call);
+    if (!t->send_varies && !t->recv_varies) {
+        status = check_buffers(args, sends, receives, call);
+        if (status != XYLEM_OK)
+            return status;
     }
     if (!xyl_coll_has_arrays(args->coll))
         return XYLEM_OK;
