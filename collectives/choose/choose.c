@@ -79,22 +79,32 @@ static xyl_query_t query_of(xylem_team_t *team, const xyl_problem_t *problem)
 
 /* ---- rules ---- */
 
+/* The numbers of a table's rules for a collective. */
+static const uint16_t *numbers_of(const xyl_rules_t *rules, xylem_coll_t coll)
+{
+    static const uint16_t none[] = {XYL_RULE_NONE};
+
+    return rules->of[coll] != NULL ? rules->of[coll] : none;
+}
+
 /* The first rule of the tables for such an algorithm, wherever it pays. */
 static const xyl_rule_t *find_rule_of_kind(const xylem_team_t *team,
                                            const xyl_query_t *query,
                                            xyl_algorithm_kind_t kind)
 {
+    const xyl_algorithm_t *algorithm;
     const xyl_rules_t *rules;
     const xyl_rule_t *rule;
     const uint16_t *number;
     uint32_t t;
 
     for (t = 0; (rules = xyl_tuning_table(team->context, t)) != NULL; t++)
-        for (number = rules->of[query->coll]; *number != XYL_RULE_NONE;
+        for (number = numbers_of(rules, query->coll); *number != XYL_RULE_NONE;
              number++) {
             rule = &rules->rule[*number];
-            if (xyl_rule_holds(rule, query) &&
-                xyl_algorithm_find(query->coll, rule->algorithm)->kind == kind)
+            algorithm = xyl_algorithm_find(query->coll, rule->algorithm);
+            if (xyl_rule_holds(rule, query) && algorithm != NULL &&
+                algorithm->kind == kind)
                 return rule;
         }
     return NULL;
@@ -121,7 +131,7 @@ static int by_table(const xylem_team_t *team, const xyl_query_t *query,
     uint32_t t;
 
     for (t = 0; (rules = xyl_tuning_table(team->context, t)) != NULL; t++)
-        for (number = rules->of[query->coll]; *number != XYL_RULE_NONE;
+        for (number = numbers_of(rules, query->coll); *number != XYL_RULE_NONE;
              number++) {
             const xyl_rule_t *rule = &rules->rule[*number];
             decision->named.algorithm = apply_rule(rule, query, problem);

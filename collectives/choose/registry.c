@@ -151,31 +151,41 @@ void xyl_algorithm_print(const xyl_named_t *named, char *text)
 
 /* ---- needs ---- */
 
-int xyl_algorithm_fits(const xyl_algorithm_t *algorithm,
-                       const xyl_problem_t *problem, const char **why)
+/* NULL: nothing. */
+static const char *what_is_missing(const xyl_algorithm_t *algorithm,
+                                   const xyl_problem_t *problem)
 {
     int is_of_levels = algorithm->kind == XYL_ALGORITHM_LANES ||
                        algorithm->kind == XYL_ALGORITHM_LEVELS;
     uint32_t needs = algorithm->needs;
-    const char *missing = NULL;
 
     if ((needs & XYL_NEEDS_COMMUTATIVE) != 0 && !problem->is_commutative)
-        missing = "needs a commutative operation";
-    else if ((needs & XYL_NEEDS_POWER_OF_TWO) != 0 &&
-             (problem->ranks & (problem->ranks - 1)) != 0)
-        missing = "needs a power of two of ranks";
-    else if ((needs & XYL_NEEDS_EVEN) != 0 && problem->ranks % 2 != 0)
-        missing = "needs an even number of ranks";
-    else if (algorithm->kind == XYL_ALGORITHM_NODE && !problem->shares_memory)
-        missing = "needs ranks that share memory";
-    else if (is_of_levels && !problem->is_commutative && !problem->fills_nodes)
-        missing = "needs ranks that fill node after node, or a commutative "
-                  "operation";
-    else if ((needs & XYL_NEEDS_FILLED_NODES) != 0 && !problem->fills_nodes)
-        missing = "needs ranks that fill node after node";
-    else if ((needs & XYL_NEEDS_ELEMENT_PER_RANK) != 0 &&
-             problem->count < problem->ranks)
-        missing = "needs an element per rank";
+        return "needs a commutative operation";
+    if ((needs & XYL_NEEDS_POWER_OF_TWO) != 0 &&
+        (problem->ranks & (problem->ranks - 1)) != 0)
+        return "needs a power of two of ranks";
+    if ((needs & XYL_NEEDS_EVEN) != 0 && problem->ranks % 2 != 0)
+        return "needs an even number of ranks";
+    if (algorithm->kind == XYL_ALGORITHM_NODE && !problem->shares_memory)
+        return "needs ranks that share memory";
+    if (is_of_levels && !problem->is_commutative && !problem->fills_nodes)
+        return "needs ranks that fill node after node, or a commutative "
+               "operation";
+    if ((needs & XYL_NEEDS_FILLED_NODES) != 0 && !problem->fills_nodes)
+        return "needs ranks that fill node after node";
+    if ((needs & XYL_NEEDS_ELEMENT_PER_RANK) != 0 &&
+        problem->count < problem->ranks)
+        return "needs an element per rank";
+    return NULL;
+}
+
+int xyl_algorithm_fits(const xyl_algorithm_t *algorithm,
+                       const xyl_problem_t *problem, const char **why)
+{
+    const char *missing = algorithm == NULL
+                              ? "is not one of its algorithms"
+                              : what_is_missing(algorithm, problem);
+
     if (why != NULL)
         *why = missing;
     return missing == NULL;

@@ -23,8 +23,8 @@ const xyl_algorithm_t *xyl_algorithm_of_kind(xylem_coll_t coll,
 const xyl_radix_t *xyl_algorithm_radix(const xyl_algorithm_t *algorithm);
 const char *xyl_algorithm_help(const xyl_algorithm_t *algorithm);
 
-/* 1 when it can solve the problem; else `why` (may be NULL) says what is
- * missing, a static string. */
+/* 1 when it can solve the problem, which NULL cannot; else `why` (may be NULL)
+ * says what is missing, a static string. */
 int xyl_algorithm_fits(const xyl_algorithm_t *algorithm,
                        const xyl_problem_t *problem, const char **why);
 

@@ -14,6 +14,7 @@
 #include "runtime/base/status.h"
 #include "runtime/core/operation.h"
 
+enum { COLLS_ALL = (1 << XYLEM_COLL_COUNT) - 1 };
 enum { TEXT_BYTES = 512, RULES_MAX = 4096, COUNT_MAX = 1 << 20 };
 
 typedef struct reader {
@@ -119,7 +120,7 @@ static xylem_status_t read_for(const reader_t *reader, const json_t *json)
     size_t i;
 
     if (json_is_string(json) && strcmp(json_string_value(json), "all") == 0)
-        reader->rule->colls = (1u << XYLEM_COLL_COUNT) - 1;
+        reader->rule->colls = COLLS_ALL;
     else if (!json_is_array(json) && !coll_add(json, &reader->rule->colls))
         return wrong(reader, "for", wants);
     for (i = 0; i < json_array_size(json); i++)
@@ -274,32 +275,41 @@ static xylem_coll_t between_of(xylem_coll_t coll)
     return coll == XYLEM_COLL_BARRIER ? XYLEM_COLL_ALLREDUCE : coll;
 }
 
-/* That all collectives of the rule have, by the name of the first's entry. */
+/* That all collectives of the rule have, by the name of the first's entry;
+ * "all" are those that have it. */
 static xylem_status_t read_name(const reader_t *reader, const char *key,
                                 const char **name_out, uint32_t *radix_out)
 {
     const xyl_rule_t *rule = reader->rule;
     int is_between = strcmp(key, "between") == 0;
-    char why[XYL_ALGORITHM_WHY_BYTES];
-    xyl_named_t named;
+    char why[XYL_ALGORITHM_WHY_BYTES] = "";
+    xyl_named_t first = {NULL, 0}, named;
     xylem_coll_t coll;
 
     for (coll = 0; coll < XYLEM_COLL_COUNT; coll++) {
         if ((rule->colls >> coll & 1) == 0)
             continue;
         if (!xyl_algorithm_parse(is_between ? between_of(coll) : coll,
-                                 *name_out, &named, why))
+                                 *name_out, &named, why)) {
+            if (rule->colls == COLLS_ALL)
+                continue;
             return complain(reader->file, "rules[%zu].%s: %s for %s: %s",
                             reader->number, key, *name_out,
                             xyl_coll_traits(coll)->name, why);
+        }
         if (named.algorithm == NULL)
             return wrong(reader, key, "an algorithm");
+        if (first.algorithm == NULL)
+            first = named;
     }
-    if (named.algorithm->kind != XYL_ALGORITHM_TREE &&
-        named.algorithm->kind != XYL_ALGORITHM_SCHEDULE && is_between)
+    if (first.algorithm == NULL)
+        return complain(reader->file, "rules[%zu].%s: %s: %s", reader->number,
+                        key, *name_out, why);
+    if (first.algorithm->kind != XYL_ALGORITHM_TREE &&
+        first.algorithm->kind != XYL_ALGORITHM_SCHEDULE && is_between)
         return wrong(reader, key, "a tree or a schedule");
-    *name_out = named.algorithm->name;
-    *radix_out = named.radix;
+    *name_out = first.algorithm->name;
+    *radix_out = first.radix;
     return XYLEM_OK;
 }
 
@@ -311,6 +321,8 @@ static xylem_status_t check_frame(const reader_t *reader)
     const xyl_algorithm_t *algorithm =
         xyl_algorithm_find(coll, rule->algorithm);
 
+    while (algorithm == NULL) /* "all": a later one has it */
+        algorithm = xyl_algorithm_find(++coll, rule->algorithm);
     if (algorithm->kind == XYL_ALGORITHM_LANES &&
         (rule->between == NULL || rule->leaders == 0))
         return wrong(reader, "use", "\"between\" and \"leaders\" beside it");

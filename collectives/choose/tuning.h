@@ -15,7 +15,7 @@ typedef struct xyl_rules {
     const xyl_rule_t *rule;
     size_t count;
     /* Of a table, by collective: the numbers of its rules, up to
-     * XYL_RULE_NONE. */
+     * XYL_RULE_NONE; NULL: it has none. */
     const uint16_t *of[XYLEM_COLL_COUNT];
 } xyl_rules_t;
 

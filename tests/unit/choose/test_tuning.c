@@ -239,6 +239,7 @@ static const mistake_t mistakes[] = {
     {"{'rules': [{'for': 'scan'}]}", "use"},
     {"{'rules': [{'for': 'scan', 'use': 'ring'}]}", "no such algorithm"},
     {"{'rules': [{'for': 'scan', 'use': 'auto'}]}", "an algorithm"},
+    {"{'rules': [{'for': 'all', 'use': 'rings'}]}", "no such algorithm"},
     {"{'rules': [{'for': 'scan', 'use': 'linear', 'size': 1}]}", "size"},
     {"{'rules': [{'for': 'scan', 'use': 'linear', 'bytes': -1}]}", "bytes"},
     {"{'rules': [{'for': 'scan', 'use': 'linear', 'bytes': [2, 1]}]}", "least"},
@@ -363,7 +364,8 @@ static void test_precedence(void)
     char limits[] = "TUNING=/tmp/xylem-tuning-XXXXXX";
 
     table_write(strchr(tuning, '/'),
-                "{'rules': [{'for': 'bcast', 'bytes': ['1K', '1M'], 'use': "
+                "{'rules': [{'for': 'all', 'use': 'bruck:4'}, {'for': 'bcast', "
+                "'bytes': ['1K', '1M'], 'use': "
                 "'kary:5', 'segment': '2K', 'windows': [1, 2]}]}");
     table_write(strchr(limits, '/'),
                 "{'limits': {'allreduce_first': {'value': 7}}}");
