@@ -401,6 +401,7 @@ typedef enum xylem_coll {
     XYLEM_COLL_REDUCE_SCATTER_BLOCK,
     XYLEM_COLL_SCAN,
     XYLEM_COLL_EXSCAN,
+    XYLEM_COLL_NEIGHBOR_ALLGATHER,
     XYLEM_COLL_COUNT
 } xylem_coll_t;
 
@@ -467,12 +468,26 @@ typedef void (*xylem_segment_fn)(void *arg, uint64_t segment, size_t offset,
  *   alltoallv                  all four arrays
  *   alltoallw                  the same, displacements in bytes, and both
  *                              arrays of types
+ *   neighbor_allgather         send: one block, for all of destinations; recv:
+ *                              one of each of sources, in their order; count
  *
  * count and type describe both sides of a message. Where the receiving side
  * describes the same bytes otherwise, it says so by recv_count and recv_type
  * (recv_count 0: not). Displacements count elements from the beginning of the
  * buffer; NULL: blocks lie one behind the other. A bcast is cut by bytes alone,
- * as its ranks may have different types of the same bytes. */
+ * as its ranks may have different types of the same bytes.
+ *
+ * Neighbours: every rank of the team makes the call, and names the ranks that
+ * it exchanges blocks with, by their ranks in the team; only its own, and maybe
+ * none. A source names the rank among its destinations, and the other way; its
+ * block is as long as the rank says it receives, which may differ from what it
+ * sends (recv_count). UINT32_MAX stands for nobody: at the border of a grid a
+ * block stays as it is. A rank that is named several times is sent one message,
+ * and its block goes to each of its places. A rank that names itself does so in
+ * both lists. Buffers of a rank without destinations, or sources, may be NULL.
+ * A list that another rank's contradicts is not noticed: who waits for a block
+ * that nobody sends waits until the context's end, and what nobody takes is
+ * kept until then, and may hold up its sender. */
 typedef struct xylem_coll_args {
     size_t struct_bytes; /* sizeof(xylem_coll_args_t) */
     xylem_coll_t coll;
@@ -499,6 +514,9 @@ typedef struct xylem_coll_args {
      * number where it takes one; NULL or "auto" leaves the choice to the
      * library. `xylem-bench --algorithm list` has all. */
     const char *algorithm;
+    /* Of a neighbor_allgather: ranks, or UINT32_MAX. */
+    const uint32_t *destinations, *sources;
+    uint32_t destination_count, source_count;
 } xylem_coll_args_t;
 #define XYLEM_COLL_ARGS_INIT XYLEM_INIT_(xylem_coll_args_t)
 
@@ -554,6 +572,12 @@ xylem_status_t xylem_alltoallw(xylem_team_t *team, const void *send,
                                const uint64_t *recv_counts,
                                const uint64_t *recv_displs,
                                const xylem_type_t *recv_types);
+xylem_status_t xylem_neighbor_allgather(xylem_team_t *team, const void *send,
+                                        const uint32_t *destinations,
+                                        uint32_t destination_count, void *recv,
+                                        const uint32_t *sources,
+                                        uint32_t source_count, size_t count,
+                                        xylem_type_t type);
 
 /* Nonblocking: buffers and arrays are borrowed until the request is freed.
  * Returns owned (free with xylem_request_free). */
@@ -619,6 +643,13 @@ xylem_ialltoallw(xylem_team_t *team, const void *send,
                  const xylem_type_t *send_types, void *recv,
                  const uint64_t *recv_counts, const uint64_t *recv_displs,
                  const xylem_type_t *recv_types, xylem_request_t **request_out);
+xylem_status_t xylem_ineighbor_allgather(xylem_team_t *team, const void *send,
+                                         const uint32_t *destinations,
+                                         uint32_t destination_count, void *recv,
+                                         const uint32_t *sources,
+                                         uint32_t source_count, size_t count,
+                                         xylem_type_t type,
+                                         xylem_request_t **request_out);
 
 /* Everything an operation can be told. init plans it (persistent: start it as
  * often as wanted, without allocation); start plans and starts it.

@@ -1,5 +1,6 @@
 #include "bench/measure/coll_data.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static const xyl_coll_traits_t *traits_of(const struct coll_part *part)
@@ -12,6 +13,31 @@ static int has(const struct coll_part *part, xyl_side_t side)
     return xyl_side_matters(side, part->rank == part->root);
 }
 
+/* ---- neighbours: a grid of two dimensions without borders, as square as the
+ * number of ranks allows ---- */
+
+enum { NEIGHBORS = 4 };
+
+/* Number `i` of them, in the order of MPI's grids: the one before and the one
+ * behind in the first dimension, then in the second. */
+static uint32_t neighbor(uint32_t rank, uint32_t ranks, uint32_t i)
+{
+    uint32_t columns = 1, rows, row, column, back = i % 2 == 0, side;
+
+    assert(ranks > 0);
+    for (side = 1; side * side <= ranks; side++)
+        if (ranks % side == 0)
+            columns = side;
+    rows = ranks / columns;
+    row = rank / columns;
+    column = rank % columns;
+    if (i < 2)
+        row = (row + (back ? rows - 1 : 1)) % rows;
+    else
+        column = (column + (back ? columns - 1 : 1)) % columns;
+    return row * columns + column;
+}
+
 static uint32_t input_blocks(const struct coll_part *part)
 {
     return traits_of(part)->send_blocks ? part->ranks : 1;
@@ -19,6 +45,8 @@ static uint32_t input_blocks(const struct coll_part *part)
 
 static uint32_t result_blocks(const struct coll_part *part)
 {
+    if (traits_of(part)->has_neighbors)
+        return NEIGHBORS;
     return traits_of(part)->recv_blocks ? part->ranks : 1;
 }
 
@@ -108,7 +136,9 @@ static size_t blocks_wrong(const struct coll_part *part, uint64_t call,
 
     for (i = 0; i < result_blocks(part); i++, result += part->bytes) {
         if (traits->recv_blocks)
-            block.from = i;
+            block.from = traits->has_neighbors
+                             ? neighbor(part->rank, part->ranks, i)
+                             : i;
         wrong += content_block_wrong(result, part->bytes, block, extent);
     }
     return wrong;
@@ -128,6 +158,7 @@ size_t coll_result_wrong(const struct coll_part *part, uint64_t call,
 struct coll_arrays {
     uint64_t *counts, *displs; /* in elements */
     xylem_type_t *types;
+    uint32_t *neighbors; /* [ranks * NEIGHBORS] */
 };
 
 void coll_arrays_destroy(struct coll_arrays *arrays)
@@ -137,6 +168,7 @@ void coll_arrays_destroy(struct coll_arrays *arrays)
     free(arrays->counts);
     free(arrays->displs);
     free(arrays->types);
+    free(arrays->neighbors);
     free(arrays);
 }
 
@@ -146,15 +178,18 @@ struct coll_arrays *coll_arrays_create(xylem_coll_t coll, uint32_t ranks,
     struct coll_arrays *arrays = calloc(1, sizeof *arrays);
     uint64_t each =
         bytes / (xyl_coll_traits(coll)->reduces ? sizeof(float) : 1);
-    uint32_t i;
+    uint32_t i, k, each_neighbors;
 
     if (arrays == NULL)
         return NULL;
     arrays->counts = calloc(ranks, sizeof *arrays->counts);
     arrays->displs = calloc(ranks, sizeof *arrays->displs);
     arrays->types = calloc(ranks, sizeof *arrays->types);
+    each_neighbors = xyl_coll_traits(coll)->has_neighbors ? NEIGHBORS : 0;
+    arrays->neighbors =
+        calloc(ranks, each_neighbors * sizeof *arrays->neighbors + 1);
     if (arrays->counts == NULL || arrays->displs == NULL ||
-        arrays->types == NULL) {
+        arrays->types == NULL || arrays->neighbors == NULL) {
         coll_arrays_destroy(arrays);
         return NULL;
     }
@@ -162,6 +197,8 @@ struct coll_arrays *coll_arrays_create(xylem_coll_t coll, uint32_t ranks,
         arrays->counts[i] = each;
         arrays->displs[i] = each * i;
         arrays->types[i] = XYLEM_BYTE;
+        for (k = 0; k < each_neighbors; k++)
+            arrays->neighbors[i * NEIGHBORS + k] = neighbor(i, ranks, k);
     }
     return arrays;
 }
@@ -171,7 +208,6 @@ void coll_arrays_set(const struct coll_arrays *arrays, uint32_t rank,
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
 
-    (void)rank; /* all have the same */
     if (traits->send_varies) {
         args->send_counts = arrays->counts;
         args->send_displs = arrays->displs;
@@ -183,5 +219,10 @@ void coll_arrays_set(const struct coll_arrays *arrays, uint32_t rank,
     if (traits->has_own_types) {
         args->send_types = arrays->types;
         args->recv_types = arrays->types;
+    }
+    if (traits->has_neighbors) {
+        args->destinations = args->sources =
+            arrays->neighbors + (size_t)rank * NEIGHBORS;
+        args->destination_count = args->source_count = NEIGHBORS;
     }
 }

@@ -27,7 +27,8 @@ enum {
     XYL_COLL_SEND_VARIES = 16, /* by send_counts */
     XYL_COLL_RECV_VARIES = 32,
     XYL_COLL_OWN_TYPES = 64, /* each block has a type of its own */
-    XYL_COLL_SEGMENTS = 128  /* for XYLEM_FLAG_PARTS and on_segment */
+    XYL_COLL_SEGMENTS = 128, /* for XYLEM_FLAG_PARTS and on_segment */
+    XYL_COLL_NEIGHBORS = 256 /* blocks are those of the ranks that it names */
 };
 
 /* Columns:
@@ -40,7 +41,10 @@ enum {
  * what has none there. */
 #define XYL_COLL_MAP(X) XYL_COLL_MPI_MAP(X) XYL_COLL_OWN_MAP(X)
 
-#define XYL_COLL_OWN_MAP(X)
+#define XYL_COLL_OWN_MAP(X)                                                    \
+    X(NEIGHBOR_ALLGATHER, neighbor_allgather, Neighbor_allgather,              \
+      Ineighbor_allgather, NEIGHBOR_ALLGATHER, ALL, ALL, NOBODY,               \
+      XYL_COLL_RECV_BLOCKS | XYL_COLL_NEIGHBORS)
 
 #define XYL_COLL_MPI_MAP(X)                                                    \
     X(BARRIER, barrier, Barrier, Ibarrier, BARRIER, NOBODY, NOBODY, NOBODY, 0) \
@@ -100,7 +104,8 @@ typedef struct xyl_coll_traits {
     /* The message is cut into segments that the caller can be told of and, by
      * XYLEM_FLAG_PARTS, release. */
     uint8_t has_segments;
-    uint16_t flags; /* XYL_COLL_, all of them */
+    uint8_t has_neighbors; /* sources, destinations: a block for each */
+    uint16_t flags;        /* XYL_COLL_, all of them */
 } xyl_coll_traits_t;
 
 /* Of a collective below XYLEM_COLL_COUNT. */
@@ -119,6 +124,7 @@ static inline const xyl_coll_traits_t *xyl_coll_traits(xylem_coll_t coll)
                          .send_varies = (XYL_COLL_SEND_VARIES & (all)) != 0,   \
                          .recv_varies = (XYL_COLL_RECV_VARIES & (all)) != 0,   \
                          .has_own_types = (XYL_COLL_OWN_TYPES & (all)) != 0,   \
+                         .has_neighbors = (XYL_COLL_NEIGHBORS & (all)) != 0,   \
                          .has_segments = (XYL_COLL_SEGMENTS & (all)) != 0,     \
                          .flags = (all)},
     static const xyl_coll_traits_t traits[] = {XYL_COLL_MAP(XYL_COLL_TRAITS)};
@@ -151,7 +157,7 @@ static inline int xyl_coll_varies(xylem_coll_t coll)
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(coll);
 
-    return traits->send_varies || traits->recv_varies;
+    return traits->send_varies || traits->recv_varies || traits->has_neighbors;
 }
 
 /* Blocks in the larger buffer of a rank; 1 where there are none. */
@@ -160,18 +166,26 @@ static inline size_t xyl_args_blocks(const xylem_coll_args_t *args,
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
 
+    if (traits->has_neighbors)
+        return args->source_count != 0 ? args->source_count : 1;
     return traits->send_blocks || traits->recv_blocks ? ranks : 1;
 }
 
-/* Whether a rank has something to do with a side of a checked call. */
+/* Whether a rank has something to do with a side of a call. */
 static inline int xyl_args_sends(const xylem_coll_args_t *args, int is_root)
 {
-    return xyl_side_matters(xyl_coll_traits(args->coll)->sends, is_root);
+    const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
+
+    return xyl_side_matters(traits->sends, is_root) &&
+           (!traits->has_neighbors || args->destination_count != 0);
 }
 
 static inline int xyl_args_receives(const xylem_coll_args_t *args, int is_root)
 {
-    return xyl_side_matters(xyl_coll_traits(args->coll)->receives, is_root);
+    const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
+
+    return xyl_side_matters(traits->receives, is_root) &&
+           (!traits->has_neighbors || args->source_count != 0);
 }
 
 /* ---- arrays ---- */
@@ -186,7 +200,9 @@ static inline int xyl_args_receives(const xylem_coll_args_t *args, int is_root)
     X(recv_displs, RECV, XYL_COLL_RECV_VARIES | XYL_COLL_RECV_BLOCKS,          \
       XYL_COLL_OWN_TYPES)                                                      \
     X(send_types, SEND, XYL_COLL_OWN_TYPES, 0)                                 \
-    X(recv_types, RECV, XYL_COLL_OWN_TYPES, 0)
+    X(recv_types, RECV, XYL_COLL_OWN_TYPES, 0)                                 \
+    X(destinations, SEND, XYL_COLL_NEIGHBORS, 0)                               \
+    X(sources, RECV, XYL_COLL_NEIGHBORS, 0)
 
 typedef struct xyl_array {
     const char *name;
@@ -236,7 +252,8 @@ static inline size_t xyl_array_bytes(const xyl_array_t *array,
                                      const xylem_coll_args_t *args,
                                      uint32_t ranks)
 {
-    (void)args;
+    if ((array->of & XYL_COLL_NEIGHBORS) != 0)
+        ranks = array->is_sent ? args->destination_count : args->source_count;
     return ranks * array->element_bytes;
 }
 
@@ -321,6 +338,10 @@ static inline int xyl_coll_has_arrays(xylem_coll_t coll)
 #define XYL_PARAMETERS_ALLTOALLW , const void *send, const uint64_t *send_counts, const uint64_t *send_displs, const xylem_type_t *send_types, void *recv, const uint64_t *recv_counts, const uint64_t *recv_displs, const xylem_type_t *recv_types
 #define XYL_MEMBERS_ALLTOALLW .send = send, .send_counts = send_counts, .send_displs = send_displs, .send_types = send_types, .recv = recv, .recv_counts = recv_counts, .recv_displs = recv_displs, .recv_types = recv_types
 #define XYL_PASSED_ALLTOALLW(a) , (a)->send, (a)->send_counts, (a)->send_displs, (a)->send_types, (a)->recv, (a)->recv_counts, (a)->recv_displs, (a)->recv_types
+
+#define XYL_PARAMETERS_NEIGHBOR_ALLGATHER , const void *send, const uint32_t *destinations, uint32_t destination_count, void *recv, const uint32_t *sources, uint32_t source_count, size_t count, xylem_type_t type
+#define XYL_MEMBERS_NEIGHBOR_ALLGATHER .send = send, .destinations = destinations, .destination_count = destination_count, .recv = recv, .sources = sources, .source_count = source_count, .count = count, .type = type
+#define XYL_PASSED_NEIGHBOR_ALLGATHER(a) , (a)->send, (a)->destinations, (a)->destination_count, (a)->recv, (a)->sources, (a)->source_count, (a)->count, (a)->type
 /* clang-format on */
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "collectives/data/description.h"
 #include "simulator/random.h"
+#include "tests/support/call_neighbors.h"
 
 enum { UNTOUCHED = 0xee, GAP_MAX = 2 };
 
@@ -22,6 +23,12 @@ static void *must(void *memory)
 static const xyl_coll_traits_t *traits_of(const call_case_t *c)
 {
     return xyl_coll_traits(c->coll);
+}
+
+/* By counts of its own. */
+static int varies(const call_case_t *c)
+{
+    return traits_of(c)->send_varies || traits_of(c)->recv_varies;
 }
 
 static int is_alltoall(xylem_coll_t coll)
@@ -55,11 +62,15 @@ static int is_in_place(const call_rank_t *call)
 /* Whether the caller has something in that buffer that matters. */
 static int has_send(const call_rank_t *call)
 {
+    if (traits_of(call->c)->has_neighbors)
+        return call->args.destination_count != 0;
     return !is_scatter(call->c->coll) || is_root(call);
 }
 
 static int has_recv(const call_rank_t *call)
 {
+    if (traits_of(call->c)->has_neighbors)
+        return call->args.source_count != 0;
     return traits_of(call->c)->receives != XYL_SIDE_ROOT || is_root(call);
 }
 
@@ -98,8 +109,8 @@ void call_case_text(const call_case_t *c, char *text, size_t bytes)
              "%s%s, segments of %zu, algorithm %s",
              c->is_ordered ? "ordered " : "", c->in_place ? "in-place " : "",
              xylem_coll_name(c->coll), c->ranks, c->root, c->count,
-             xyl_coll_varies(c->coll) ? " at most" : "", types[c->types],
-             c->segment_bytes, c->algorithm[0] == '\0' ? "any" : c->algorithm);
+             varies(c) ? " at most" : "", types[c->types], c->segment_bytes,
+             c->algorithm[0] == '\0' ? "any" : c->algorithm);
 }
 
 /* ---- data ---- */
@@ -110,7 +121,7 @@ static uint64_t block_count(const call_case_t *c, uint32_t from, uint32_t to)
 {
     uint64_t quantum = c->types == CALL_TYPES_PLAIN ? 1 : CALL_QUANTUM, key;
 
-    if (!xyl_coll_varies(c->coll))
+    if (!varies(c))
         return c->count * quantum;
     if (c->coll == XYLEM_COLL_GATHERV || c->coll == XYLEM_COLL_ALLGATHERV)
         key = from;
@@ -178,6 +189,38 @@ static uint64_t combined(const call_case_t *c, uint32_t ranks, uint32_t block,
     return sum;
 }
 
+/* ---- neighbours ---- */
+
+static void make_neighbors(call_rank_t *call)
+{
+    size_t most = call_neighbors_most(call->c->ranks);
+    uint32_t *destinations = must(calloc(most, sizeof *destinations));
+    uint32_t *sources = must(calloc(most, sizeof *sources));
+
+    call->args.destinations = destinations;
+    call->args.destination_count = call_neighbors(call->c->salt, call->c->ranks,
+                                                  call->rank, 0, destinations);
+    call->args.sources = sources;
+    call->args.source_count =
+        call_neighbors(call->c->salt, call->c->ranks, call->rank, 1, sources);
+}
+
+/* Whose block number `i` of a result of blocks is. */
+static uint32_t source_of(const call_rank_t *call, uint32_t i)
+{
+    if (!traits_of(call->c)->has_neighbors)
+        return i;
+    return i < call->args.source_count ? call->args.sources[i] : UINT32_MAX;
+}
+
+/* Blocks of the result; where there are none, room for one. */
+static uint32_t result_blocks(const call_rank_t *call)
+{
+    if (!traits_of(call->c)->has_neighbors)
+        return call->c->ranks;
+    return call->args.source_count != 0 ? call->args.source_count : 1;
+}
+
 /* ---- types and layout ---- */
 
 /* Something of this rank, or of all ranks alike. */
@@ -238,7 +281,7 @@ static void lay_out(const call_rank_t *call, call_side_t *side)
         side->displs[i] = at;
         side->bases[i] = (int64_t)at * side->types[i]->extent;
         at += side->counts[i];
-        if (xyl_coll_varies(c->coll) && !is_reduce_scatter(c->coll))
+        if (varies(c) && !is_reduce_scatter(c->coll))
             at += random_mix(c->salt + i) % (GAP_MAX + 1);
     }
 }
@@ -268,7 +311,9 @@ static void side_make(call_rank_t *call, call_side_t *side, int is_send,
     const call_case_t *c = call->c;
     uint32_t i;
 
-    call_side_init(side, is_blocks ? c->ranks : 1);
+    call_side_init(side, !is_blocks ? 1
+                         : is_send  ? c->ranks
+                                    : result_blocks(call));
     for (i = 0; i < side->blocks; i++) {
         side->types[i] = type_of(call, is_send, i);
         side->handles[i] = side->types[i]->handle;
@@ -367,9 +412,11 @@ static void expect(call_rank_t *call)
     else if (is_scatter(c->coll) && !is_in_place(call))
         fill_block(call, &call->recv, call->expected, 0, c->root, rank);
     else if (traits_of(c)->recv_blocks)
-        for (i = 0; i < c->ranks; i++)
-            fill_block(call, &call->recv, call->expected, i, i,
-                       traits_of(c)->send_blocks ? rank : 0);
+        for (i = 0; i < call->recv.blocks; i++)
+            if (source_of(call, i) != UINT32_MAX)
+                fill_block(call, &call->recv, call->expected, i,
+                           source_of(call, i),
+                           traits_of(c)->send_blocks ? rank : 0);
 }
 
 void call_rank_fill(call_rank_t *call)
@@ -434,7 +481,7 @@ static void set_types(call_rank_t *call)
     if (!has_two_types(c) || described == &call->recv || !has_recv(call))
         return;
     args->recv_type = call->recv.types[0]->handle;
-    args->recv_count = xyl_coll_varies(c->coll) ? 1 : call->recv.counts[0];
+    args->recv_count = varies(c) ? 1 : call->recv.counts[0];
 }
 
 static void set_buffers(call_rank_t *call)
@@ -462,17 +509,15 @@ static void set_args(call_rank_t *call)
 {
     const call_case_t *c = call->c;
 
-    call->args = (xylem_coll_args_t){
-        .struct_bytes = sizeof call->args,
-        .coll = c->coll,
-        .op = call->op,
-        .root = c->root,
-        .algorithm = c->algorithm[0] == '\0' ? NULL : c->algorithm,
-        .segment_bytes = c->segment_bytes,
-    };
+    call->args.struct_bytes = sizeof call->args;
+    call->args.coll = c->coll;
+    call->args.op = call->op;
+    call->args.root = c->root;
+    call->args.algorithm = c->algorithm[0] == '\0' ? NULL : c->algorithm;
+    call->args.segment_bytes = c->segment_bytes;
     set_types(call);
     set_buffers(call);
-    if (xyl_coll_varies(c->coll))
+    if (varies(c))
         set_counts(call);
 }
 
@@ -493,6 +538,8 @@ void call_rank_init(call_rank_t *call, const call_case_t *c, uint32_t rank,
                         c->is_ordered ? 0 : XYLEM_OP_COMMUTATIVE,
                         &call->op) != XYLEM_OK)
         abort();
+    if (traits_of(c)->has_neighbors)
+        make_neighbors(call);
     make_sides(call);
     call_rank_fill(call);
     set_args(call);
@@ -514,6 +561,8 @@ void call_rank_fini(call_rank_t *call)
         abort();
     call_side_fini(&call->send);
     call_side_fini(&call->recv);
+    free((void *)(uintptr_t)call->args.destinations);
+    free((void *)(uintptr_t)call->args.sources);
     free(call->expected);
     free(call->sent);
 }
