@@ -45,7 +45,7 @@ static void bad_flags(const job_t *job)
     xylem_coll_args_t args = good;
     xylem_team_t *world = job->world;
 
-    REFUSED("no flag 0x8", bad.flags = 8);
+    REFUSED("no flag 0x40000000", bad.flags = UINT32_C(1) << 30);
     REFUSED("no flag 0x80000000", bad.flags = UINT32_C(0x80000002));
     REFUSED("input of allgather", bad.coll = XYLEM_COLL_ALLGATHER,
             bad.flags = XYLEM_FLAG_PARTS);
