@@ -56,7 +56,8 @@ static int arrays_are_alike(const xylem_coll_args_t *kept,
         const void *mine = xyl_array_get(array, kept);
         const void *theirs = xyl_array_get(array, args);
         size_t bytes = xyl_array_bytes(array, kept, team->size);
-        if (!xyl_array_matters(array, kept, is_root))
+        if (!xyl_array_matters(array, kept, is_root) &&
+            !xyl_array_matters(array, args, is_root))
             continue;
         if ((mine == NULL) != (theirs == NULL) ||
             bytes != xyl_array_bytes(array, args, team->size) ||
@@ -303,6 +304,7 @@ static uint8_t addresses_like(const void *address, int is_needed)
 static void key_set(xyl_plan_key_t *key, const xylem_team_t *team,
                     const xylem_coll_args_t *args)
 {
+    const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
     int is_root = is_root_of(team, args), varies = xyl_coll_varies(args->coll);
     int sends = xyl_args_sends(args, is_root);
     int receives = xyl_args_receives(args, is_root);
@@ -313,7 +315,8 @@ static void key_set(xyl_plan_key_t *key, const xylem_team_t *team,
     key->says_more = says_more(args) || xyl_coll_has_arrays(args->coll);
     key->send = addresses_like(args->send, sends && is_full);
     key->recv = addresses_like(args->recv, receives && is_full);
-    key->may_be_same = !sends || !receives || args->count == 0 || varies;
+    key->may_be_same = !sends || !receives || args->count == 0 ||
+                       traits->send_varies || traits->recv_varies;
 }
 
 /* Copies what the key borrows; 0: no memory. */
