@@ -211,19 +211,6 @@ uint32_t xyl_topology_tree_children(const xyl_topology_map_t *map,
     return count;
 }
 
-uint32_t xyl_topology_level(const xyl_topology_map_t *map, uint32_t a,
-                            uint32_t b)
-{
-    uint32_t level = 0;
-
-    assert(a < map->ranks && b < map->ranks);
-    while (level < map->levels &&
-           member_begin(map, level, map->position[a]) ==
-               member_begin(map, level, map->position[b]))
-        level++;
-    return level;
-}
-
 const xyl_tree_t xyl_tree_topology = {
     .name = "topology",
     .help = "by node, socket, NUMA, L3, core, each K-nomial (1: a chain)",

@@ -41,9 +41,4 @@ uint32_t xyl_topology_tree_children(const xyl_topology_map_t *map,
                                     uint32_t rank, uint32_t root,
                                     uint32_t *children, uint32_t capacity);
 
-/* The level at which two ranks part: 0 = different outermost groups, ...,
- * `levels` = the same innermost group. */
-uint32_t xyl_topology_level(const xyl_topology_map_t *map, uint32_t a,
-                            uint32_t b);
-
 #endif

@@ -23,9 +23,7 @@ static void demands_print(FILE *out, const xyl_algorithm_t *algorithm)
         const char *text;
     } demands[] = {
         {XYL_NEEDS_COMMUTATIVE, "needs a commutative operation"},
-        {XYL_NEEDS_POWER_OF_TWO, "needs a power of two of ranks"},
         {XYL_NEEDS_EVEN, "needs an even number of ranks"},
-        {XYL_NEEDS_ELEMENT_PER_RANK, "needs an element per rank"},
         {XYL_NEEDS_FILLED_NODES, "needs ranks that fill node after node"},
         {XYL_TAKES_SEGMENTS, "takes --segment"},
     };

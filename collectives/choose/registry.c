@@ -161,9 +161,6 @@ static const char *what_is_missing(const xyl_algorithm_t *algorithm,
 
     if ((needs & XYL_NEEDS_COMMUTATIVE) != 0 && !problem->is_commutative)
         return "needs a commutative operation";
-    if ((needs & XYL_NEEDS_POWER_OF_TWO) != 0 &&
-        (problem->ranks & (problem->ranks - 1)) != 0)
-        return "needs a power of two of ranks";
     if ((needs & XYL_NEEDS_EVEN) != 0 && problem->ranks % 2 != 0)
         return "needs an even number of ranks";
     if (algorithm->kind == XYL_ALGORITHM_NODE && !problem->shares_memory)
@@ -173,9 +170,6 @@ static const char *what_is_missing(const xyl_algorithm_t *algorithm,
                "operation";
     if ((needs & XYL_NEEDS_FILLED_NODES) != 0 && !problem->fills_nodes)
         return "needs ranks that fill node after node";
-    if ((needs & XYL_NEEDS_ELEMENT_PER_RANK) != 0 &&
-        problem->count < problem->ranks)
-        return "needs an element per rank";
     return NULL;
 }
 

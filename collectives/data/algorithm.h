@@ -24,13 +24,11 @@ typedef enum xyl_algorithm_kind {
 } xyl_algorithm_kind_t;
 
 enum {
-    XYL_NEEDS_COMMUTATIVE = 1,      /* operations */
-    XYL_NEEDS_POWER_OF_TWO = 2,     /* ranks */
-    XYL_NEEDS_EVEN = 4,             /* ranks */
-    XYL_NEEDS_ELEMENT_PER_RANK = 8, /* at least as many as ranks */
-    XYL_NEEDS_FILLED_NODES = 16,    /* ranks are numbered node after node */
-    XYL_TAKES_SEGMENTS = 32,
-    XYL_READS_CALL = 64 /* the arguments, beside the problem */
+    XYL_NEEDS_COMMUTATIVE = 1,  /* operations */
+    XYL_NEEDS_EVEN = 2,         /* ranks */
+    XYL_NEEDS_FILLED_NODES = 4, /* ranks are numbered node after node */
+    XYL_TAKES_SEGMENTS = 8,
+    XYL_READS_CALL = 16 /* the arguments, beside the problem */
 };
 
 #define XYL_COLL_BIT(coll) (1u << XYLEM_COLL_##coll)

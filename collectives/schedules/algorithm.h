@@ -8,7 +8,10 @@
 #include "collectives/data/schedule.h"
 #include "runtime/base/parts.h"
 
-/* ---- for those who write schedules ---- */
+/* Numbers of the form digit * radix^i there can be, for the largest radix and
+ * 2^32 ranks: distances, or children in a k-nomial tree. Smaller radices have
+ * fewer. */
+enum { XYL_DISTANCES_MAX = 6 * (XYL_TREE_RADIX_MAX - 1) };
 
 /* Elements of a segment, as is asked for; 0: not cut. */
 static inline uint64_t xyl_segment_count(const xyl_problem_t *problem)
@@ -16,7 +19,7 @@ static inline uint64_t xyl_segment_count(const xyl_problem_t *problem)
     return problem->segment_bytes / problem->element_bytes;
 }
 
-/* This rank's block among those of all ranks that RECV has. */
+/* A rank's block among those of all that RECV has. */
 static inline xyl_position_t xyl_recv_block(const xyl_problem_t *problem,
                                             uint32_t rank)
 {
@@ -51,6 +54,23 @@ static inline xyl_action_t xyl_copy_some(xyl_schedule_t *schedule,
 {
     return count == 0 ? XYL_ACTION_NONE
                       : xyl_schedule_copy(schedule, to, from, count, after);
+}
+
+/* Of an allgather(v): puts this rank's block into its place of RECV. Returns
+ * what finishes when it is there; *own_out is where it lies from the start. */
+static inline xyl_action_t xyl_own_block(const xyl_problem_t *problem,
+                                         xyl_schedule_t *schedule,
+                                         xyl_position_t *own_out)
+{
+    uint32_t rank = problem->rank;
+
+    *own_out = problem->is_in_place ? xyl_recv_block(problem, rank)
+                                    : xyl_position(XYL_BUFFER_SEND, 0);
+    if (problem->is_in_place)
+        return XYL_ACTION_NONE;
+    return xyl_copy_some(schedule, xyl_recv_block(problem, rank), *own_out,
+                         xyl_block_count(problem, problem->recv_counts, rank),
+                         XYL_ACTION_NONE);
 }
 
 /* What a rank has that is alone in a reduction is the result. */

@@ -14,7 +14,6 @@
 #include <assert.h>
 
 #include "collectives/schedules/blocks.h"
-#include "collectives/schedules/digits.h"
 
 typedef struct bruck {
     xyl_blocks_t blocks;
@@ -134,7 +133,7 @@ static void allgather_bruck(const xyl_problem_t *problem,
     uint32_t radix = problem->radix, label = 0;
     bruck_t bruck = {.last = 1};
 
-    assert(radix >= 2 && radix <= XYL_RADIX_MAX);
+    assert(radix >= 2 && radix <= XYL_TREE_RADIX_MAX);
     xyl_blocks_init(&bruck.blocks, problem, schedule);
     while (bruck.last * radix < ranks)
         bruck.last *= radix;

@@ -22,21 +22,15 @@ typedef struct sparbit {
     xyl_action_t *ready; /* [ranks] of the block of the rank so far before */
 } sparbit_t;
 
-static uint32_t rank_before(const sparbit_t *sparbit, uint32_t distance)
+static uint32_t rank_at_distance(const sparbit_t *sparbit, uint32_t distance)
 {
     return (sparbit->problem->rank + sparbit->problem->ranks - distance) %
            sparbit->problem->ranks;
 }
 
-static xyl_position_t block(const xyl_problem_t *problem, uint32_t rank)
-{
-    return xyl_position(XYL_BUFFER_RECV,
-                        xyl_block_at(problem, problem->recv_displs, rank));
-}
-
 /* Messages between two ranks bridge one distance, and take every other block
  * that is a multiple of it away. */
-static uint32_t label_of(uint64_t place, uint64_t distance)
+static uint32_t label_over(uint64_t place, uint64_t distance)
 {
     return (uint32_t)(place / distance / 2);
 }
@@ -49,15 +43,13 @@ static void receive_all(sparbit_t *sparbit)
 
     sparbit->ready[0] = XYL_ACTION_NONE;
     for (place = 1; place < problem->ranks; place++) {
-        which = rank_before(sparbit, place);
+        which = rank_at_distance(sparbit, place);
         distance = place & (~place + 1);
         count = xyl_block_count(problem, problem->recv_counts, which);
-        sparbit->ready[place] = XYL_ACTION_NONE;
-        if (count != 0)
-            sparbit->ready[place] = xyl_schedule_recv(
-                sparbit->schedule, rank_before(sparbit, distance),
-                label_of(place, distance), block(problem, which), count,
-                XYL_ACTION_NONE);
+        sparbit->ready[place] = xyl_recv_some(
+            sparbit->schedule, rank_at_distance(sparbit, distance),
+            label_over(place, distance), xyl_recv_block(problem, which), count,
+            XYL_ACTION_NONE);
     }
 }
 
@@ -72,13 +64,12 @@ static void send_all(const sparbit_t *sparbit)
     for (distance /= 2; distance != 0; distance /= 2) {
         peer = (uint32_t)((problem->rank + distance) % ranks);
         for (place = 0; place + distance < ranks; place += 2 * distance) {
-            which = rank_before(sparbit, (uint32_t)place);
+            which = rank_at_distance(sparbit, (uint32_t)place);
             count = xyl_block_count(problem, problem->recv_counts, which);
-            if (count != 0)
-                xyl_schedule_send(
-                    sparbit->schedule, peer, label_of(place, distance),
-                    place == 0 ? sparbit->own : block(problem, which), count,
-                    sparbit->ready[place]);
+            xyl_send_some(sparbit->schedule, peer, label_over(place, distance),
+                          place == 0 ? sparbit->own
+                                     : xyl_recv_block(problem, which),
+                          count, sparbit->ready[place]);
         }
     }
 }
@@ -86,10 +77,10 @@ static void send_all(const sparbit_t *sparbit)
 static void allgather_sparbit(const xyl_problem_t *problem,
                               xyl_schedule_t *schedule)
 {
-    uint64_t count =
-        xyl_block_count(problem, problem->recv_counts, problem->rank);
-    sparbit_t sparbit = {problem, schedule, block(problem, problem->rank),
-                         malloc(problem->ranks * sizeof(xyl_action_t))};
+    sparbit_t sparbit = {.problem = problem,
+                         .schedule = schedule,
+                         .ready =
+                             malloc(problem->ranks * sizeof(xyl_action_t))};
 
     if (sparbit.ready == NULL) {
         schedule->status =
@@ -97,12 +88,7 @@ static void allgather_sparbit(const xyl_problem_t *problem,
         return;
     }
     schedule->labels = problem->ranks; /* whichever blocks are empty */
-    if (!problem->is_in_place) {
-        sparbit.own = xyl_position(XYL_BUFFER_SEND, 0);
-        if (count != 0)
-            xyl_schedule_copy(schedule, block(problem, problem->rank),
-                              sparbit.own, count, XYL_ACTION_NONE);
-    }
+    (void)xyl_own_block(problem, schedule, &sparbit.own);
     receive_all(&sparbit);
     send_all(&sparbit);
     free(sparbit.ready);

@@ -17,8 +17,6 @@
 
 #include <assert.h>
 
-#include "collectives/schedules/digits.h"
-
 /* What comes over one distance. */
 typedef struct incoming {
     uint64_t over; /* digit * unit */
@@ -181,7 +179,7 @@ static void alltoall_bruck(const xyl_problem_t *problem,
     uint64_t ranks = problem->ranks, unit, over;
     uint32_t label = 0;
 
-    assert(problem->radix >= 2 && problem->radix <= XYL_RADIX_MAX);
+    assert(problem->radix >= 2 && problem->radix <= XYL_TREE_RADIX_MAX);
     if (problem->count == 0)
         return;
     find_source(&bruck);

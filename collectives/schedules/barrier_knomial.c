@@ -14,9 +14,9 @@ static void barrier_knomial(const xyl_problem_t *problem,
 {
     const xyl_shape_t shape = {&xyl_tree_knomial, problem->radix};
     const xyl_position_t none = {XYL_BUFFER_TEMP, 0, 0};
-    uint32_t children[XYL_KNOMIAL_CHILDREN_MAX], i;
+    uint32_t children[XYL_DISTANCES_MAX], i;
     uint32_t count = xyl_tree_children(shape, 0, problem->ranks, problem->rank,
-                                       0, children, XYL_KNOMIAL_CHILDREN_MAX);
+                                       0, children, XYL_DISTANCES_MAX);
     uint32_t parent =
         xyl_tree_parent(shape, 0, problem->ranks, problem->rank, 0);
     xyl_action_t heard = XYL_ACTION_NONE, recv;

@@ -86,9 +86,9 @@ static xyl_action_t scatter_parts(const spread_t *spread)
 {
     const xyl_shape_t shape = {&xyl_tree_binomial, 0};
     uint32_t place = spread->fold.place, places = spread->fold.ranks, i;
-    uint32_t children[XYL_KNOMIAL_CHILDREN_MAX];
+    uint32_t children[XYL_DISTANCES_MAX];
     uint32_t count = xyl_tree_children(shape, 0, places, place, 0, children,
-                                       XYL_KNOMIAL_CHILDREN_MAX);
+                                       XYL_DISTANCES_MAX);
     uint32_t parent = xyl_tree_parent(shape, 0, places, place, 0);
     xyl_action_t ready = XYL_ACTION_NONE;
 

@@ -4,32 +4,25 @@
 
 #include "runtime/base/status.h"
 
-static uint64_t before(const xyl_blocks_t *blocks, uint64_t rank)
+static uint64_t elements_in_front(const xyl_blocks_t *blocks, uint64_t rank)
 {
     return blocks->before == NULL ? blocks->problem->count * rank
                                   : blocks->before[rank];
 }
 
-static uint64_t count_of(const xyl_blocks_t *blocks, uint32_t rank)
+static uint64_t block_count_of(const xyl_blocks_t *blocks, uint32_t rank)
 {
     return xyl_block_count(blocks->problem, blocks->problem->recv_counts, rank);
-}
-
-static xyl_position_t place_of(const xyl_blocks_t *blocks, uint32_t rank)
-{
-    return xyl_position(
-        XYL_BUFFER_RECV,
-        xyl_block_at(blocks->problem, blocks->problem->recv_displs, rank));
 }
 
 static xyl_position_t packed_place(const xyl_blocks_t *blocks, uint32_t rank)
 {
     return xyl_position(XYL_BUFFER_RECV,
-                        blocks->packed_at + before(blocks, rank));
+                        blocks->packed_at + elements_in_front(blocks, rank));
 }
 
 /* Empty blocks may lie anywhere. */
-static void add_up(xyl_blocks_t *blocks)
+static void add_up_blocks(xyl_blocks_t *blocks)
 {
     const xyl_problem_t *problem = blocks->problem;
     uint64_t sum = 0, count, at;
@@ -44,7 +37,7 @@ static void add_up(xyl_blocks_t *blocks)
     }
     for (rank = 0; rank < problem->ranks; rank++) {
         blocks->before[rank] = sum;
-        count = count_of(blocks, rank);
+        count = block_count_of(blocks, rank);
         at = xyl_block_at(problem, problem->recv_displs, rank);
         if (count != 0 && sum == 0)
             blocks->packed_at = at;
@@ -58,20 +51,11 @@ static void add_up(xyl_blocks_t *blocks)
 void xyl_blocks_init(xyl_blocks_t *blocks, const xyl_problem_t *problem,
                      xyl_schedule_t *schedule)
 {
-    uint32_t rank = problem->rank;
-
-    *blocks = (xyl_blocks_t){.problem = problem,
-                             .schedule = schedule,
-                             .is_packed = 1,
-                             .owned = XYL_ACTION_NONE};
+    *blocks = (xyl_blocks_t){
+        .problem = problem, .schedule = schedule, .is_packed = 1};
     if (problem->recv_counts != NULL)
-        add_up(blocks);
-    blocks->own = problem->is_in_place ? place_of(blocks, rank)
-                                       : xyl_position(XYL_BUFFER_SEND, 0);
-    if (!problem->is_in_place && count_of(blocks, rank) != 0)
-        blocks->owned =
-            xyl_schedule_copy(schedule, place_of(blocks, rank), blocks->own,
-                              count_of(blocks, rank), XYL_ACTION_NONE);
+        add_up_blocks(blocks);
+    blocks->owned = xyl_own_block(problem, schedule, &blocks->own);
 }
 
 void xyl_blocks_fini(xyl_blocks_t *blocks)
@@ -86,9 +70,10 @@ uint64_t xyl_blocks_count(const xyl_blocks_t *blocks, uint32_t first,
     uint64_t ranks = blocks->problem->ranks, end = first + number;
 
     if (end <= ranks)
-        return before(blocks, end) - before(blocks, first);
-    return before(blocks, ranks) - before(blocks, first) +
-           before(blocks, end - ranks);
+        return elements_in_front(blocks, end) -
+               elements_in_front(blocks, first);
+    return elements_in_front(blocks, ranks) - elements_in_front(blocks, first) +
+           elements_in_front(blocks, end - ranks);
 }
 
 int xyl_blocks_lie_together(const xyl_blocks_t *blocks, uint32_t first,
@@ -96,7 +81,8 @@ int xyl_blocks_lie_together(const xyl_blocks_t *blocks, uint32_t first,
 {
     int is_single = number == 1;
 
-    *at_out = is_single ? place_of(blocks, first) : packed_place(blocks, first);
+    *at_out = is_single ? xyl_recv_block(blocks->problem, first)
+                        : packed_place(blocks, first);
     return is_single ||
            (blocks->is_packed && first + number <= blocks->problem->ranks);
 }
@@ -109,16 +95,18 @@ static void copy_range(const xyl_blocks_t *blocks, uint32_t first, uint32_t end,
     uint32_t rank;
 
     if (blocks->is_packed) {
-        count = before(blocks, end) - before(blocks, first);
+        count =
+            elements_in_front(blocks, end) - elements_in_front(blocks, first);
         if (count != 0)
             xyl_schedule_copy(blocks->schedule, packed_place(blocks, first),
                               from, count, after);
         return;
     }
     for (rank = first; rank < end; rank++) {
-        count = count_of(blocks, rank);
+        count = block_count_of(blocks, rank);
         if (count != 0)
-            xyl_schedule_copy(blocks->schedule, place_of(blocks, rank), from,
+            xyl_schedule_copy(blocks->schedule,
+                              xyl_recv_block(blocks->problem, rank), from,
                               count, after);
         from = xyl_position_plus(from, count);
     }
@@ -137,8 +125,8 @@ void xyl_blocks_copy_out(const xyl_blocks_t *blocks, uint32_t first,
         return;
     }
     copy_range(blocks, first, (uint32_t)ranks, from, after);
-    from =
-        xyl_position_plus(from, before(blocks, ranks) - before(blocks, first));
+    from = xyl_position_plus(from, elements_in_front(blocks, ranks) -
+                                       elements_in_front(blocks, first));
     copy_range(blocks, 0, (uint32_t)(end - ranks), from, after);
 }
 
@@ -150,8 +138,9 @@ xyl_store_t xyl_store_make(const xyl_blocks_t *blocks)
                          xyl_position(XYL_BUFFER_RECV, blocks->packed_at)};
 
     if (!blocks->is_packed)
-        store.at = xyl_schedule_temp(blocks->schedule,
-                                     before(blocks, blocks->problem->ranks));
+        store.at = xyl_schedule_temp(
+            blocks->schedule,
+            elements_in_front(blocks, blocks->problem->ranks));
     return store;
 }
 
@@ -160,18 +149,20 @@ xyl_action_t xyl_store_own(const xyl_store_t *store)
     const xyl_blocks_t *blocks = store->blocks;
     uint32_t rank = blocks->problem->rank;
 
-    if (blocks->is_packed || count_of(blocks, rank) == 0)
+    if (blocks->is_packed || block_count_of(blocks, rank) == 0)
         return blocks->owned;
     return xyl_schedule_copy(
-        blocks->schedule, xyl_position_plus(store->at, before(blocks, rank)),
-        blocks->own, count_of(blocks, rank), XYL_ACTION_NONE);
+        blocks->schedule,
+        xyl_position_plus(store->at, elements_in_front(blocks, rank)),
+        blocks->own, block_count_of(blocks, rank), XYL_ACTION_NONE);
 }
 
 void xyl_store_send(const xyl_store_t *store, uint32_t peer, uint32_t label,
                     uint32_t first, uint32_t end, xyl_action_t after)
 {
     const xyl_blocks_t *blocks = store->blocks;
-    uint64_t at = before(blocks, first), count = before(blocks, end) - at;
+    uint64_t at = elements_in_front(blocks, first),
+             count = elements_in_front(blocks, end) - at;
 
     if (count == 0)
         return;
@@ -187,7 +178,8 @@ xyl_action_t xyl_store_recv(const xyl_store_t *store, uint32_t peer,
                             uint32_t label, uint32_t first, uint32_t end)
 {
     const xyl_blocks_t *blocks = store->blocks;
-    uint64_t at = before(blocks, first), count = before(blocks, end) - at;
+    uint64_t at = elements_in_front(blocks, first),
+             count = elements_in_front(blocks, end) - at;
     xyl_position_t to = xyl_position_plus(store->at, at);
     xyl_action_t recv;
 

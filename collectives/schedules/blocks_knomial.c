@@ -129,9 +129,9 @@ static void blocks_knomial(const xyl_problem_t *problem,
                         .is_down = problem->coll == XYLEM_COLL_SCATTER,
                         .ready = {XYL_ACTION_NONE, XYL_ACTION_NONE}};
     const xyl_shape_t shape = {&xyl_tree_knomial, problem->radix};
-    uint32_t children[XYL_KNOMIAL_CHILDREN_MAX], i;
+    uint32_t children[XYL_DISTANCES_MAX], i;
     uint32_t count = xyl_tree_children(shape, 0, ranks, rank, root, children,
-                                       XYL_KNOMIAL_CHILDREN_MAX);
+                                       XYL_DISTANCES_MAX);
     uint32_t parent = xyl_tree_parent(shape, 0, ranks, rank, root);
     xyl_position_t own;
     uint64_t span;

@@ -68,8 +68,8 @@ static void receipts_init(const circulation_t *c, receipts_t *receipts,
 }
 
 /* The block that comes in a round, or NO_BLOCK. */
-static uint64_t block_in(const circulation_t *c, const receipts_t *receipts,
-                         uint64_t round)
+static uint64_t block_of_round(const circulation_t *c,
+                               const receipts_t *receipts, uint64_t round)
 {
     int64_t block = raw_block(c, receipts, round);
 
@@ -124,7 +124,7 @@ static uint64_t block_count(const circulation_t *c, uint64_t block)
     return left < c->block ? left : c->block;
 }
 
-static uint32_t rank_before(const circulation_t *c, uint64_t round)
+static uint32_t rank_in_front(const circulation_t *c, uint64_t round)
 {
     uint64_t skip = c->graph.skip[round % c->graph.rounds];
     uint64_t ranks = c->problem->ranks;
@@ -142,24 +142,25 @@ static uint32_t rank_behind(const circulation_t *c, uint64_t round)
 /* What goes to the rank behind in a round, or NO_BLOCK. */
 static uint64_t block_behind(const circulation_t *c, uint64_t round)
 {
-    return block_in(c, &c->others[round % c->graph.rounds], round);
+    return block_of_round(c, &c->others[round % c->graph.rounds], round);
 }
 
 /* ---- broadcast ---- */
 
 static void bcast_round(circulation_t *c, uint64_t round)
 {
-    uint64_t out = block_behind(c, round), in = block_in(c, &c->own, round);
+    uint64_t out = block_behind(c, round),
+             in = block_of_round(c, &c->own, round);
 
     if (out != NO_BLOCK)
         xyl_schedule_send(c->schedule, rank_behind(c, round), (uint32_t)out,
                           xyl_position(XYL_BUFFER_RECV, out * c->block),
                           block_count(c, out), c->ready[out]);
     if (in != NO_BLOCK)
-        c->ready[in] =
-            xyl_schedule_recv(c->schedule, rank_before(c, round), (uint32_t)in,
-                              xyl_position(XYL_BUFFER_RECV, in * c->block),
-                              block_count(c, in), XYL_ACTION_NONE);
+        c->ready[in] = xyl_schedule_recv(
+            c->schedule, rank_in_front(c, round), (uint32_t)in,
+            xyl_position(XYL_BUFFER_RECV, in * c->block), block_count(c, in),
+            XYL_ACTION_NONE);
 }
 
 static void bcast_circulant(const xyl_problem_t *problem,
@@ -201,7 +202,8 @@ static void block_combine(circulation_t *c, uint64_t round, uint64_t block)
 
 static void reduce_round(circulation_t *c, uint64_t round)
 {
-    uint64_t in = block_behind(c, round), out = block_in(c, &c->own, round);
+    uint64_t in = block_behind(c, round),
+             out = block_of_round(c, &c->own, round);
     xyl_position_t from;
 
     if (in != NO_BLOCK)
@@ -211,7 +213,7 @@ static void reduce_round(circulation_t *c, uint64_t round)
     from = c->ready[out] == XYL_ACTION_NONE
                ? xyl_position(XYL_BUFFER_SEND, out * c->block)
                : xyl_position_plus(c->sums, out * c->block);
-    xyl_schedule_send(c->schedule, rank_before(c, round), (uint32_t)out, from,
+    xyl_schedule_send(c->schedule, rank_in_front(c, round), (uint32_t)out, from,
                       block_count(c, out), c->ready[out]);
 }
 
@@ -231,10 +233,8 @@ static void reduce_circulant(const xyl_problem_t *problem,
     circulation_t c;
     uint64_t round, arrivals;
 
-    if (problem->ranks == 1 && !problem->is_in_place)
-        xyl_schedule_copy(schedule, xyl_position(XYL_BUFFER_RECV, 0),
-                          xyl_position(XYL_BUFFER_SEND, 0), problem->count,
-                          XYL_ACTION_NONE);
+    if (problem->ranks == 1)
+        xyl_reduce_alone(problem, schedule, problem->count);
     if (!circulation_init(&c, problem, schedule))
         return;
     arrivals = arrivals_count(&c);

@@ -4,13 +4,7 @@
 #ifndef XYL_COLLECTIVES_SCHEDULES_KNOMIAL_H
 #define XYL_COLLECTIVES_SCHEDULES_KNOMIAL_H
 
-#include <stdint.h>
-
-#include "trees/tree.h"
-
-/* Of a place, for the largest radix and 2^32 places; smaller radices have
- * fewer. */
-enum { XYL_KNOMIAL_CHILDREN_MAX = 6 * (XYL_TREE_RADIX_MAX - 1) };
+#include "collectives/schedules/algorithm.h"
 
 /* Places in the subtree of `place`. */
 static inline uint64_t xyl_knomial_span(uint64_t place, uint64_t places,

@@ -48,7 +48,7 @@ typedef struct stretches {
 /* ---- where parts and elements are ---- */
 
 /* Elements from the own part to the one that is `index` places further. */
-static uint64_t before(const circulant_t *circulant, uint32_t index)
+static uint64_t elements_before(const circulant_t *circulant, uint32_t index)
 {
     const xyl_problem_t *problem = circulant->problem;
     uint32_t left = problem->ranks - problem->rank;
@@ -72,7 +72,7 @@ static stretches_t stretches_of(const circulant_t *circulant, uint64_t first,
                          {wrap - first, end - wrap}};
 }
 
-static uint32_t rank_at(const circulant_t *circulant, uint64_t distance)
+static uint32_t rank_further(const circulant_t *circulant, uint64_t distance)
 {
     return (uint32_t)((circulant->problem->rank + distance) %
                       circulant->problem->ranks);
@@ -80,8 +80,8 @@ static uint32_t rank_at(const circulant_t *circulant, uint64_t distance)
 
 /* ---- what has been touched ---- */
 
-static void note(touches_t *touches, uint64_t first, uint64_t count,
-                 xyl_action_t action)
+static void touch_note(touches_t *touches, uint64_t first, uint64_t count,
+                       xyl_action_t action)
 {
     assert(touches->count < TOUCHES_MAX);
     touches->all[touches->count].first = first;
@@ -89,8 +89,8 @@ static void note(touches_t *touches, uint64_t first, uint64_t count,
     touches->all[touches->count++].action = action;
 }
 
-static void order(const circulant_t *circulant, const touches_t *touches,
-                  xyl_action_t action, uint64_t first, uint64_t count)
+static void touch_order(const circulant_t *circulant, const touches_t *touches,
+                        xyl_action_t action, uint64_t first, uint64_t count)
 {
     uint32_t i;
 
@@ -101,46 +101,54 @@ static void order(const circulant_t *circulant, const touches_t *touches,
                                touches->all[i].action);
 }
 
+/* ---- messages ---- */
+
+/* One of elements [first, end), or two where they are stretches. They lie where
+ * the sums do, or in the vector in `buffer`. */
+typedef struct passing {
+    int is_send, are_sums;
+    uint32_t peer, label;
+    xyl_buffer_t buffer;
+    uint64_t first, end;
+    const touches_t *after; /* what touched them before; NULL: nothing has */
+    touches_t *notes;       /* NULL: nothing waits for these messages */
+} passing_t;
+
+static void pass_elements(const circulant_t *circulant,
+                          const passing_t *passing)
+{
+    stretches_t stretches =
+        stretches_of(circulant, passing->first, passing->end);
+    uint64_t first = passing->first;
+    xyl_schedule_t *schedule = circulant->schedule;
+    xyl_position_t at;
+    xyl_action_t action;
+    uint32_t i;
+
+    for (i = 0; i < 2; first += stretches.count[i++]) {
+        uint64_t count = stretches.count[i];
+        if (count == 0)
+            continue;
+        at = passing->are_sums ? xyl_position_plus(circulant->sums, first)
+                               : xyl_position(passing->buffer, stretches.at[i]);
+        action =
+            passing->is_send
+                ? xyl_schedule_send(schedule, passing->peer, passing->label + i,
+                                    at, count, XYL_ACTION_NONE)
+                : xyl_schedule_recv(schedule, passing->peer, passing->label + i,
+                                    at, count, XYL_ACTION_NONE);
+        if (passing->after != NULL)
+            touch_order(circulant, passing->after, action, first, count);
+        if (passing->notes != NULL)
+            touch_note(passing->notes, first, count, action);
+    }
+}
+
 /* ---- towards the own part ---- */
-
-/* The own elements [first, end), with labels 0 and 1. */
-static void first_send(circulant_t *circulant, uint32_t peer, uint64_t first,
-                       uint64_t end)
-{
-    stretches_t stretches = stretches_of(circulant, first, end);
-    xyl_action_t send;
-    uint32_t i;
-
-    for (i = 0; i < 2; first += stretches.count[i++]) {
-        if (stretches.count[i] == 0)
-            continue;
-        send = xyl_schedule_send(circulant->schedule, peer, i,
-                                 xyl_position(XYL_BUFFER_SEND, stretches.at[i]),
-                                 stretches.count[i], XYL_ACTION_NONE);
-        note(&circulant->reads, first, stretches.count[i], send);
-    }
-}
-
-static void first_recv(circulant_t *circulant, uint32_t peer, uint64_t end)
-{
-    stretches_t stretches = stretches_of(circulant, 0, end);
-    uint64_t first = 0;
-    xyl_action_t recv;
-    uint32_t i;
-
-    for (i = 0; i < 2; first += stretches.count[i++]) {
-        if (stretches.count[i] == 0)
-            continue;
-        recv = xyl_schedule_recv(circulant->schedule, peer, i,
-                                 xyl_position_plus(circulant->sums, first),
-                                 stretches.count[i], XYL_ACTION_NONE);
-        note(&circulant->writes, first, stretches.count[i], recv);
-    }
-}
 
 /* Combines the sums [first, end), which so far are others', with the own
  * elements; `to` is where the sum of the first goes. */
-static void first_reduce(circulant_t *circulant, xyl_position_t to,
+static void reduce_first(circulant_t *circulant, xyl_position_t to,
                          uint64_t first, uint64_t end)
 {
     stretches_t stretches = stretches_of(circulant, first, end);
@@ -156,9 +164,9 @@ static void first_reduce(circulant_t *circulant, xyl_position_t to,
             circulant->schedule, to,
             xyl_position(XYL_BUFFER_SEND, stretches.at[i]),
             xyl_position_plus(circulant->sums, first), count, XYL_ACTION_NONE);
-        order(circulant, &circulant->writes, reduce, first, count);
-        note(&circulant->writes, first, count, reduce);
-        note(&circulant->reads, first, count, reduce);
+        touch_order(circulant, &circulant->writes, reduce, first, count);
+        touch_note(&circulant->writes, first, count, reduce);
+        touch_note(&circulant->reads, first, count, reduce);
         first += count;
         to = xyl_position_plus(to, count);
     }
@@ -166,19 +174,28 @@ static void first_reduce(circulant_t *circulant, xyl_position_t to,
 
 /* From SEND to the sums. `next` of `half` parts are kept in the round after
  * it. */
-static void first_round(circulant_t *circulant, uint32_t half, uint32_t next)
+static void halve_input(circulant_t *circulant, uint32_t half, uint32_t next)
 {
     uint32_t held = circulant->problem->ranks, got = held - half;
-    uint64_t low = before(circulant, next < got ? next : got);
-    uint64_t high = before(circulant, got), end = before(circulant, half);
+    uint64_t low = elements_before(circulant, next < got ? next : got);
+    uint64_t high = elements_before(circulant, got),
+             end = elements_before(circulant, half);
     xyl_action_t copy;
 
-    first_send(circulant, rank_at(circulant, half), end,
-               before(circulant, held));
-    first_recv(circulant, rank_at(circulant, got), high);
+    pass_elements(circulant,
+                  &(passing_t){.is_send = 1,
+                               .peer = rank_further(circulant, half),
+                               .buffer = XYL_BUFFER_SEND,
+                               .first = end,
+                               .end = elements_before(circulant, held),
+                               .notes = &circulant->reads});
+    pass_elements(circulant, &(passing_t){.are_sums = 1,
+                                          .peer = rank_further(circulant, got),
+                                          .end = high,
+                                          .notes = &circulant->writes});
     /* First what is sent in the next round. */
-    first_reduce(circulant, xyl_position_plus(circulant->sums, low), low, high);
-    first_reduce(circulant, half == 1 ? circulant->result : circulant->sums, 0,
+    reduce_first(circulant, xyl_position_plus(circulant->sums, low), low, high);
+    reduce_first(circulant, half == 1 ? circulant->result : circulant->sums, 0,
                  low);
     if (high == end)
         return;
@@ -187,8 +204,8 @@ static void first_round(circulant_t *circulant, uint32_t half, uint32_t next)
         circulant->schedule, xyl_position_plus(circulant->sums, high),
         xyl_position(XYL_BUFFER_SEND, stretches_of(circulant, high, end).at[0]),
         end - high, XYL_ACTION_NONE);
-    note(&circulant->writes, high, end - high, copy);
-    note(&circulant->reads, high, end - high, copy);
+    touch_note(&circulant->writes, high, end - high, copy);
+    touch_note(&circulant->reads, high, end - high, copy);
 }
 
 /* Combines elements [first, end) of the sums with those of `theirs`. */
@@ -203,31 +220,32 @@ static void sums_reduce(circulant_t *circulant, xyl_position_t to,
     reduce = xyl_schedule_reduce(
         circulant->schedule, to, xyl_position_plus(circulant->sums, first),
         xyl_position_plus(theirs, first), end - first, recv);
-    order(circulant, &circulant->writes, reduce, first, end - first);
-    note(&circulant->writes, first, end - first, reduce);
+    touch_order(circulant, &circulant->writes, reduce, first, end - first);
+    touch_note(&circulant->writes, first, end - first, reduce);
 }
 
-static void round_write(circulant_t *circulant, uint32_t held, uint32_t half,
-                        uint32_t next, uint32_t label)
+static void halve_sums(circulant_t *circulant, uint32_t held, uint32_t half,
+                       uint32_t next, uint32_t label)
 {
     xyl_schedule_t *schedule = circulant->schedule;
     uint32_t got = held - half, ranks = circulant->problem->ranks;
-    uint64_t low = before(circulant, next < got ? next : got);
-    uint64_t high = before(circulant, got), end = before(circulant, half);
-    uint64_t sent = before(circulant, held) - end;
+    uint64_t low = elements_before(circulant, next < got ? next : got);
+    uint64_t high = elements_before(circulant, got),
+             end = elements_before(circulant, half);
+    uint64_t sent = elements_before(circulant, held) - end;
     xyl_position_t theirs = xyl_schedule_temp(schedule, high);
     xyl_action_t send, recv;
 
     if (sent != 0) {
-        send = xyl_schedule_send(schedule, rank_at(circulant, half), label,
+        send = xyl_schedule_send(schedule, rank_further(circulant, half), label,
                                  xyl_position_plus(circulant->sums, end), sent,
                                  XYL_ACTION_NONE);
-        order(circulant, &circulant->writes, send, end, sent);
+        touch_order(circulant, &circulant->writes, send, end, sent);
     }
     if (high == 0)
         return;
-    recv = xyl_schedule_recv(schedule, rank_at(circulant, ranks - half), label,
-                             theirs, high, XYL_ACTION_NONE);
+    recv = xyl_schedule_recv(schedule, rank_further(circulant, ranks - half),
+                             label, theirs, high, XYL_ACTION_NONE);
     sums_reduce(circulant, xyl_position_plus(circulant->sums, low), theirs, low,
                 high, recv);
     sums_reduce(circulant, half == 1 ? circulant->result : circulant->sums,
@@ -235,61 +253,24 @@ static void round_write(circulant_t *circulant, uint32_t held, uint32_t half,
 }
 
 /* Of a reduce_scatter in place, to the beginning of the vector. */
-static void late_write(circulant_t *circulant)
+static void write_late_result(circulant_t *circulant)
 {
     xyl_schedule_t *schedule = circulant->schedule;
-    uint64_t count = before(circulant, 1), wrap = circulant->wrap;
+    uint64_t count = elements_before(circulant, 1), wrap = circulant->wrap;
     xyl_action_t copy;
 
     if (!xyl_parts_result_is_late(circulant->problem) || count == 0)
         return;
     copy = xyl_schedule_copy(schedule, xyl_position(XYL_BUFFER_RECV, 0),
                              circulant->result, count, XYL_ACTION_NONE);
-    order(circulant, &circulant->writes, copy, 0, count);
-    order(circulant, &circulant->reads, copy, wrap, count);
+    touch_order(circulant, &circulant->writes, copy, 0, count);
+    touch_order(circulant, &circulant->reads, copy, wrap, count);
     if (count > circulant->own_at)
-        order(circulant, &circulant->reads, copy, 0, count - circulant->own_at);
+        touch_order(circulant, &circulant->reads, copy, 0,
+                    count - circulant->own_at);
 }
 
 /* ---- back ---- */
-
-static void hand_back(circulant_t *circulant, uint32_t peer, uint32_t label,
-                      uint64_t end)
-{
-    stretches_t stretches = stretches_of(circulant, 0, end);
-    uint64_t first = 0;
-    xyl_action_t send;
-    uint32_t i;
-
-    for (i = 0; i < 2; first += stretches.count[i++]) {
-        if (stretches.count[i] == 0)
-            continue;
-        send = xyl_schedule_send(circulant->schedule, peer, label + i,
-                                 xyl_position(XYL_BUFFER_RECV, stretches.at[i]),
-                                 stretches.count[i], XYL_ACTION_NONE);
-        order(circulant, &circulant->writes, send, first, stretches.count[i]);
-    }
-}
-
-static void collect(circulant_t *circulant, uint32_t peer, uint32_t label,
-                    uint64_t first, uint64_t end)
-{
-    stretches_t stretches = stretches_of(circulant, first, end);
-    xyl_action_t recv;
-    uint32_t i;
-
-    for (i = 0; i < 2; first += stretches.count[i++]) {
-        if (stretches.count[i] == 0)
-            continue;
-        recv = xyl_schedule_recv(circulant->schedule, peer, label + i,
-                                 xyl_position(XYL_BUFFER_RECV, stretches.at[i]),
-                                 stretches.count[i], XYL_ACTION_NONE);
-        if (circulant->problem->is_in_place)
-            order(circulant, &circulant->reads, recv, first,
-                  stretches.count[i]);
-        note(&circulant->writes, first, stretches.count[i], recv);
-    }
-}
 
 /* held[i] parts were held before round i on the way there. */
 static void return_results(circulant_t *circulant, const uint32_t *held,
@@ -297,7 +278,7 @@ static void return_results(circulant_t *circulant, const uint32_t *held,
 {
     touches_t *writes = &circulant->writes;
     uint32_t ranks = circulant->problem->ranks, i;
-    uint64_t own = before(circulant, 1);
+    uint64_t own = elements_before(circulant, 1);
     xyl_action_t last = XYL_ACTION_NONE;
 
     /* Only the own part is a result, and was written last. */
@@ -305,13 +286,27 @@ static void return_results(circulant_t *circulant, const uint32_t *held,
         last = writes->all[writes->count - 1].action;
     writes->count = 0;
     if (own != 0)
-        note(writes, 0, own, last);
+        touch_note(writes, 0, own, last);
     for (i = rounds; i-- != 0;) {
         uint32_t half = held[i + 1], label = 2 * (rounds + i);
-        hand_back(circulant, rank_at(circulant, ranks - half), label,
-                  before(circulant, held[i] - half));
-        collect(circulant, rank_at(circulant, half), label,
-                before(circulant, half), before(circulant, held[i]));
+        pass_elements(
+            circulant,
+            &(passing_t){.is_send = 1,
+                         .peer = rank_further(circulant, ranks - half),
+                         .label = label,
+                         .buffer = XYL_BUFFER_RECV,
+                         .end = elements_before(circulant, held[i] - half),
+                         .after = writes});
+        pass_elements(circulant,
+                      &(passing_t){.peer = rank_further(circulant, half),
+                                   .label = label,
+                                   .buffer = XYL_BUFFER_RECV,
+                                   .first = elements_before(circulant, half),
+                                   .end = elements_before(circulant, held[i]),
+                                   .after = circulant->problem->is_in_place
+                                                ? &circulant->reads
+                                                : NULL,
+                                   .notes = writes});
     }
 }
 
@@ -325,25 +320,24 @@ static void reduce_parts_circulant(const xyl_problem_t *problem,
                              .own_at = xyl_parts_at(problem, problem->rank)};
 
     circulant.wrap = all - circulant.own_at;
-    if (ranks == 1 && !problem->is_in_place && all != 0)
-        xyl_schedule_copy(schedule, xyl_position(XYL_BUFFER_RECV, 0),
-                          xyl_position(XYL_BUFFER_SEND, 0), all,
-                          XYL_ACTION_NONE);
+    if (ranks == 1)
+        xyl_reduce_alone(problem, schedule, all);
     if (ranks == 1 || all == 0)
         return;
     for (held[0] = ranks; held[rounds] != 1; rounds++)
         held[rounds + 1] = (held[rounds] + 1) / 2;
     held[rounds + 1] = 1;
-    circulant.sums = xyl_schedule_temp(schedule, before(&circulant, held[1]));
+    circulant.sums =
+        xyl_schedule_temp(schedule, elements_before(&circulant, held[1]));
     circulant.result = xyl_position(XYL_BUFFER_RECV, 0);
     if (problem->coll == XYLEM_COLL_ALLREDUCE)
         circulant.result.at = circulant.own_at;
     else if (problem->is_in_place)
         circulant.result = circulant.sums;
-    first_round(&circulant, held[1], held[2]);
+    halve_input(&circulant, held[1], held[2]);
     for (i = 1; i < rounds; i++)
-        round_write(&circulant, held[i], held[i + 1], held[i + 2], 2 * i);
-    late_write(&circulant);
+        halve_sums(&circulant, held[i], held[i + 1], held[i + 2], 2 * i);
+    write_late_result(&circulant);
     if (problem->coll == XYLEM_COLL_ALLREDUCE)
         return_results(&circulant, held, rounds);
 }

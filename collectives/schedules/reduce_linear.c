@@ -21,18 +21,16 @@ static void reduce_linear(const xyl_problem_t *problem,
         xyl_schedule_send(schedule, root, 0, own, count, XYL_ACTION_NONE);
         return;
     }
-    if (ranks == 1 && !problem->is_in_place)
-        xyl_schedule_copy(schedule, result, own, count, XYL_ACTION_NONE);
+    if (ranks == 1)
+        xyl_reduce_alone(problem, schedule, count);
     xyl_inbox_init(&inbox, schedule, count, ranks - 1);
     for (i = 1; i < ranks; i++) {
         peer = i <= root ? root - i : i;
         theirs = xyl_inbox_take(&inbox, &recv);
         recv = xyl_schedule_recv(schedule, peer, 0, theirs, count, recv);
         ready = xyl_schedule_join(schedule, ready, recv);
-        ready = peer < root ? xyl_schedule_reduce(schedule, result, theirs, sum,
-                                                  count, ready)
-                            : xyl_schedule_reduce(schedule, result, sum, theirs,
-                                                  count, ready);
+        ready = xyl_reduce_in_order(schedule, peer < root, result, theirs, sum,
+                                    count, ready);
         sum = result;
         xyl_inbox_give(&inbox, ready);
     }

@@ -65,7 +65,8 @@ static void result_pass(ring_t *ring, const stretch_t *stretch,
 }
 
 /* `read` reads a stretch of SEND. */
-static void reads(ring_t *ring, const stretch_t *stretch, xyl_action_t read)
+static void read_segment(ring_t *ring, const stretch_t *stretch,
+                         xyl_action_t read)
 {
     uint32_t rank = ring->problem->rank;
 
@@ -75,58 +76,46 @@ static void reads(ring_t *ring, const stretch_t *stretch, xyl_action_t read)
 }
 
 /* The part that this rank is the first to send. */
-static void first_write(ring_t *ring, const stretch_t *stretch)
+static void send_first(ring_t *ring, const stretch_t *stretch)
 {
     xyl_action_t send =
         xyl_schedule_send(ring->schedule, ring->next, stretch->label,
                           xyl_position(XYL_BUFFER_SEND, stretch->at),
                           stretch->count, XYL_ACTION_NONE);
 
-    reads(ring, stretch, send);
+    read_segment(ring, stretch, send);
     if (is_allreduce(ring))
         result_pass(ring, stretch, send);
 }
 
-/* Others come, are combined with this rank's and go on. */
-static void middle_write(ring_t *ring, const stretch_t *stretch)
+/* Others come, are combined with this rank's and go on, or are the result. */
+static void combine_segment(ring_t *ring, const stretch_t *stretch, int is_last)
 {
     xyl_schedule_t *schedule = ring->schedule;
-    xyl_action_t ready;
+    xyl_action_t ready, used;
     xyl_position_t theirs = xyl_inbox_take(&ring->inbox, &ready);
+    xyl_position_t to =
+        is_last ? xyl_position_plus(ring->result, stretch->at - ring->own_at)
+                : theirs;
 
     ready = xyl_schedule_recv(schedule, ring->before, stretch->label, theirs,
                               stretch->count, ready);
-    ready = xyl_schedule_reduce(schedule, theirs, theirs,
-                                xyl_position(XYL_BUFFER_SEND, stretch->at),
-                                stretch->count, ready);
-    xyl_inbox_give(&ring->inbox,
-                   xyl_schedule_send(schedule, ring->next, stretch->label,
-                                     theirs, stretch->count, ready));
-    reads(ring, stretch, ready);
-    if (is_allreduce(ring))
-        result_pass(ring, stretch, ready);
-}
-
-/* The rank's own part ends here. */
-static void last_write(ring_t *ring, const stretch_t *stretch)
-{
-    xyl_schedule_t *schedule = ring->schedule;
-    xyl_position_t result =
-        xyl_position_plus(ring->result, stretch->at - ring->own_at);
-    xyl_action_t ready;
-    xyl_position_t theirs = xyl_inbox_take(&ring->inbox, &ready);
-
-    ready = xyl_schedule_recv(schedule, ring->before, stretch->label, theirs,
-                              stretch->count, ready);
-    ready = xyl_schedule_reduce(schedule, result, theirs,
-                                xyl_position(XYL_BUFFER_SEND, stretch->at),
-                                stretch->count, ready);
-    xyl_inbox_give(&ring->inbox, ready);
-    if (xyl_parts_result_is_late(ring->problem))
+    used = ready = xyl_schedule_reduce(
+        schedule, to, theirs, xyl_position(XYL_BUFFER_SEND, stretch->at),
+        stretch->count, ready);
+    if (!is_last)
+        used = xyl_schedule_send(schedule, ring->next, stretch->label, theirs,
+                                 stretch->count, ready);
+    xyl_inbox_give(&ring->inbox, used);
+    if (!is_last)
+        read_segment(ring, stretch, ready);
+    else if (xyl_parts_result_is_late(ring->problem))
         ring->done = xyl_schedule_join(schedule, ring->done, ready);
-    if (is_allreduce(ring))
-        xyl_schedule_send(schedule, ring->next, result_label(ring, stretch),
-                          result, stretch->count, ready);
+    if (!is_last && is_allreduce(ring))
+        result_pass(ring, stretch, ready);
+    else if (is_allreduce(ring))
+        xyl_schedule_send(schedule, ring->next, result_label(ring, stretch), to,
+                          stretch->count, ready);
 }
 
 /* One segment of the part that this rank touches as the `nth`. */
@@ -145,11 +134,9 @@ static void segment_write(ring_t *ring, uint32_t nth, uint32_t segment)
     if (stretch.count > ring->segment)
         stretch.count = ring->segment;
     if (nth == 0)
-        first_write(ring, &stretch);
-    else if (nth + 1 < ranks)
-        middle_write(ring, &stretch);
+        send_first(ring, &stretch);
     else
-        last_write(ring, &stretch);
+        combine_segment(ring, &stretch, nth + 1 == ranks);
 }
 
 /* As many segments of each part as there are lanes, from `first` on. Turns are
@@ -181,7 +168,7 @@ static void result_init(ring_t *ring)
             ring->schedule, xyl_parts_count(ring->problem, rank, rank + 1));
 }
 
-static void late_write(ring_t *ring)
+static void copy_late_result(ring_t *ring)
 {
     uint32_t rank = ring->problem->rank;
     uint64_t count = xyl_parts_count(ring->problem, rank, rank + 1);
@@ -211,10 +198,7 @@ static void reduce_ring(const xyl_problem_t *problem, xyl_schedule_t *schedule)
     if (longest == 0)
         return;
     if (ranks == 1) {
-        if (!problem->is_in_place)
-            xyl_schedule_copy(schedule, xyl_position(XYL_BUFFER_RECV, 0),
-                              xyl_position(XYL_BUFFER_SEND, 0), longest,
-                              XYL_ACTION_NONE);
+        xyl_reduce_alone(problem, schedule, longest);
         return;
     }
     ring.segment = longest;
@@ -230,7 +214,7 @@ static void reduce_ring(const xyl_problem_t *problem, xyl_schedule_t *schedule)
                    (uint64_t)(ranks - 1) * ring.segments_max);
     for (i = 0; i < ring.segments_max; i += ring.lanes)
         lanes_write(&ring, i);
-    late_write(&ring);
+    copy_late_result(&ring);
 }
 
 const xyl_algorithm_t xyl_algorithm_allreduce_ring = {

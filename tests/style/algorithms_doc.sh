@@ -25,9 +25,7 @@ demands()
         for (i = 2; i <= NF; i++) {
             word = $i
             if (word ~ /commutative/) word = "commutative"
-            else if (word ~ /power of two/) word = "power of two"
             else if (word ~ /even number/) word = "even"
-            else if (word ~ /element per rank/) word = "element per rank"
             else if (word == "takes --segment") word = "segments"
             else if (word ~ /^K /) {
                 match(word, /default [0-9]+/)

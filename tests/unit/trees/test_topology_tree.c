@@ -41,6 +41,19 @@ typedef struct walk {
 static placement_t placed;
 static walk_t walked;
 
+/* The level of the map at which two ranks part: 0 = different outermost groups,
+ * ..., `levels` = the same innermost group. */
+static uint32_t level_of(const xyl_topology_map_t *map, uint32_t a, uint32_t b)
+{
+    const uint32_t *group = map->group;
+    uint32_t level = 0;
+
+    for (; level < map->levels; level++, group += map->ranks)
+        if (group[map->position[a]] != group[map->position[b]])
+            break;
+    return level;
+}
+
 static uint32_t random_below(uint64_t *state, uint32_t bound)
 {
     *state ^= *state << 13;
@@ -255,7 +268,7 @@ static void check_map(const placement_t *p)
         }
     for (i = 0; i < map->ranks; i++)
         for (j = 0; j < map->ranks; j++)
-            CHECK_EQ(xyl_topology_level(map, i, j), level_wanted(p, i, j));
+            CHECK_EQ(level_of(map, i, j), level_wanted(p, i, j));
 }
 
 static void test_random(void)
@@ -384,8 +397,8 @@ static void test_thesis_binary(void)
 
     build_thesis(&placed, 2);
     for (rank = 1; rank < 16; rank++)
-        edges[xyl_topology_level(&placed.map, rank,
-                                 xyl_tree_parent(binary, 0, 16, rank, 0))]++;
+        edges[level_of(&placed.map, rank,
+                       xyl_tree_parent(binary, 0, 16, rank, 0))]++;
     printf("# binary tree, 16 ranks: %u inter-node, %u inter-socket, "
            "%u intra-socket edges\n",
            edges[0], edges[1], edges[2]);
@@ -504,7 +517,7 @@ static void test_one_group(void)
                                      rank == root ? 0 : rank, root);
         CHECK_EQ(parent, wanted);
     }
-    CHECK_EQ(xyl_topology_level(&placed.map, 2, 7), XYL_TREE_LEVELS_MAX);
+    CHECK_EQ(level_of(&placed.map, 2, 7), XYL_TREE_LEVELS_MAX);
 }
 
 /* Who leads no group has children in one of the two trees at most; and both
