@@ -41,7 +41,8 @@ static xylem_status_t plan_anew(xylem_team_t *team,
 
     if (status != XYLEM_OK)
         return status;
-    xyl_arrays_leave_out(&plain, is_root(team, args));
+    if (xyl_coll_has_arrays(args->coll))
+        xyl_arrays_leave_out(&plain, is_root(team, args));
     if (!has_result(team, args))
         plain.on_segment = NULL;
     if (xyl_sides_are_needed(args)) {

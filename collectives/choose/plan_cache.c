@@ -84,7 +84,8 @@ details_are_alike(const xylem_coll_args_t *kept, const xylem_coll_args_t *args,
            kept->recv_count == args->recv_count &&
            kept->recv_type == args->recv_type &&
            names_are_alike(kept->algorithm, args->algorithm) &&
-           arrays_are_alike(kept, args, team);
+           (!xyl_coll_has_arrays(kept->coll) ||
+            arrays_are_alike(kept, args, team));
 }
 
 /* All that a short form says, and what xyl_arguments_check_frame might object
@@ -122,9 +123,12 @@ static inline int plan_suits(const xyl_operation_t *operation,
 
 /* ---- places ---- */
 
-/* NULL, or an operation with these bits. What is the engine's owner's nobody
- * else may take or look at; any other is anybody's by an exchange. */
-typedef _Atomic uintptr_t plan_place_t;
+/* `kept` is 0, or an operation with these bits. What is the engine's owner's
+ * nobody else may take or look at; any other is anybody's by an exchange. */
+typedef struct plan_place {
+    _Atomic uintptr_t kept;
+    _Atomic uint64_t mark; /* of calls that the plan may be for; a hint */
+} plan_place_t;
 enum { PLACE_OWNERS = 1, PLACE_INLINE = 2, PLACE_BITS = 3 };
 
 static xyl_operation_t *plan_in(uintptr_t kept)
@@ -137,33 +141,47 @@ static plan_place_t *places_of(const xylem_team_t *team)
     return team->attached[XYL_MODULE_PLANS];
 }
 
+/* Equal for calls that are alike. */
+static inline uint64_t mark_of(const xylem_coll_args_t *args)
+{
+    return args->count ^ (uint64_t)args->root << 16 ^
+           (uint64_t)args->type << 32 ^ (uint64_t)args->op << 40 ^
+           (uint64_t)args->coll << 48;
+}
+
 /* The first of WAYS places for such calls; those behind it may be others'
  * first. */
-static plan_place_t *places_for(const xylem_team_t *team,
-                                const xylem_coll_args_t *args)
+static inline plan_place_t *places_for(const xylem_team_t *team, uint64_t mark)
 {
-    uint64_t hash = args->count ^ (uint64_t)args->root << 16 ^
-                    (uint64_t)args->type << 32 ^ (uint64_t)args->op << 40 ^
-                    (uint64_t)args->coll << 48;
+    uint64_t hash = mark * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / 1.618 */
 
-    hash *= UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / golden ratio */
     return places_of(team) + ((hash >> 32) * HOMES >> 32);
 }
 
-/* Puts an operation where a place is free; 0: none is. */
+static inline int place_may_suit(plan_place_t *place, uint64_t mark)
+{
+    return atomic_load_explicit(&place->mark, memory_order_relaxed) == mark;
+}
+
+/* Puts an operation where a place is free; 0: none is. Two who race for a place
+ * may leave the mark of the other; then the plan is not found. */
 static int place_fill(plan_place_t *places, xyl_operation_t *operation)
 {
+    const xyl_plan_key_t *key = &xyl_collective_of(operation)->key;
     uintptr_t kept = (uintptr_t)operation;
     unsigned way;
 
-    if (xyl_collective_of(operation)->key.runs_inline)
+    if (key->runs_inline)
         kept |= PLACE_INLINE;
     for (way = 0; way < WAYS; way++) {
         uintptr_t empty = 0;
+        if (atomic_load_explicit(&places[way].kept, memory_order_relaxed) != 0)
+            continue;
+        atomic_store_explicit(&places[way].mark, mark_of(&key->args),
+                              memory_order_relaxed);
         /* Partner: the exchange of whoever takes it. */
-        if (atomic_load_explicit(&places[way], memory_order_relaxed) == 0 &&
-            atomic_compare_exchange_strong_explicit(&places[way], &empty, kept,
-                                                    memory_order_acq_rel,
+        if (atomic_compare_exchange_strong_explicit(&places[way].kept, &empty,
+                                                    kept, memory_order_acq_rel,
                                                     memory_order_relaxed))
             return 1;
     }
@@ -181,11 +199,11 @@ static xyl_operation_t *place_empty_owners(xylem_context_t *context,
 
     if (!xyl_engine_try_own(&context->engine))
         return NULL;
-    kept = atomic_load_explicit(place, memory_order_relaxed);
+    kept = atomic_load_explicit(&place->kept, memory_order_relaxed);
     if ((kept & PLACE_OWNERS) != 0 &&
         (args == NULL || plan_suits(plan_in(kept), args))) {
         operation = plan_in(kept);
-        atomic_store_explicit(place, 0, memory_order_release);
+        atomic_store_explicit(&place->kept, 0, memory_order_release);
     }
     xyl_engine_disown(&context->engine);
     xyl_driver_notify(&context->driver);
@@ -198,15 +216,16 @@ static xyl_operation_t *place_empty(xylem_context_t *context,
                                     plan_place_t *places, unsigned way,
                                     const xylem_coll_args_t *args)
 {
-    uintptr_t kept = atomic_load_explicit(&places[way], memory_order_relaxed);
+    uintptr_t kept =
+        atomic_load_explicit(&places[way].kept, memory_order_relaxed);
     xyl_operation_t *operation = plan_in(kept);
 
     if ((kept & PLACE_OWNERS) != 0)
         return place_empty_owners(context, &places[way], args);
     /* Partner: the exchange that put it there. */
-    if (kept == 0 ||
-        !atomic_compare_exchange_strong_explicit(
-            &places[way], &kept, 0, memory_order_acq_rel, memory_order_relaxed))
+    if (kept == 0 || !atomic_compare_exchange_strong_explicit(
+                         &places[way].kept, &kept, 0, memory_order_acq_rel,
+                         memory_order_relaxed))
         return NULL;
     if (args == NULL || plan_suits(operation, args))
         return operation;
@@ -229,14 +248,16 @@ static void set_callback(xyl_operation_t *operation,
 xyl_operation_t *xyl_plan_take(xylem_team_t *team,
                                const xylem_coll_args_t *args)
 {
-    plan_place_t *places = places_for(team, args);
+    uint64_t mark = mark_of(args);
+    plan_place_t *places = places_for(team, mark);
     xyl_operation_t *operation = NULL;
     unsigned way;
 
     if (args->on_segment != NULL)
         return NULL;
     for (way = 0; way < WAYS && operation == NULL; way++)
-        operation = place_empty(team->context, places, way, args);
+        if (place_may_suit(&places[way], mark))
+            operation = place_empty(team->context, places, way, args);
     if (operation == NULL)
         return NULL;
     set_callback(operation, args);
@@ -247,18 +268,18 @@ xyl_operation_t *xyl_plan_take(xylem_team_t *team,
 xyl_operation_t *xyl_plan_claim(xylem_team_t *team,
                                 const xylem_coll_args_t *args)
 {
-    plan_place_t *places = places_for(team, args);
-    unsigned way;
+    uint64_t mark = mark_of(args);
+    plan_place_t *place = places_for(team, mark), *end = place + WAYS;
 
-    for (way = 0; way < WAYS; way++) {
+    for (; place < end; place++) {
         uintptr_t kept =
-            atomic_load_explicit(&places[way], memory_order_relaxed);
-        if ((kept & PLACE_INLINE) == 0)
+            atomic_load_explicit(&place->kept, memory_order_relaxed);
+        if ((kept & PLACE_INLINE) == 0 || !place_may_suit(place, mark))
             continue;
         /* Partner: the exchange that put it there. */
         if ((kept & PLACE_OWNERS) == 0 &&
             !atomic_compare_exchange_strong_explicit(
-                &places[way], &kept, kept | PLACE_OWNERS, memory_order_acq_rel,
+                &place->kept, &kept, kept | PLACE_OWNERS, memory_order_acq_rel,
                 memory_order_relaxed))
             continue;
         if (call_is_alike(plan_in(kept), args))
@@ -270,12 +291,12 @@ xyl_operation_t *xyl_plan_claim(xylem_team_t *team,
 void xyl_plan_withdraw(xyl_operation_t *operation)
 {
     const xylem_coll_args_t *key = &xyl_collective_of(operation)->key.args;
-    plan_place_t *place = places_for(operation->request.team, key);
+    plan_place_t *place = places_for(operation->request.team, mark_of(key));
 
-    while (plan_in(atomic_load_explicit(place, memory_order_relaxed)) !=
+    while (plan_in(atomic_load_explicit(&place->kept, memory_order_relaxed)) !=
            operation)
         place++;
-    atomic_store_explicit(place, 0, memory_order_release);
+    atomic_store_explicit(&place->kept, 0, memory_order_release);
     set_callback(operation, &(xylem_coll_args_t){.flags = 0});
 }
 
@@ -311,7 +332,8 @@ static void key_set(xyl_plan_key_t *key, const xylem_team_t *team,
     int is_full = args->count != 0 || varies;
 
     key->args = *args;
-    xyl_arrays_leave_out(&key->args, is_root);
+    if (xyl_coll_has_arrays(args->coll))
+        xyl_arrays_leave_out(&key->args, is_root);
     key->says_more = says_more(args) || xyl_coll_has_arrays(args->coll);
     key->send = addresses_like(args->send, sends && is_full);
     key->recv = addresses_like(args->recv, receives && is_full);
@@ -322,7 +344,9 @@ static void key_set(xyl_plan_key_t *key, const xylem_team_t *team,
 /* Copies what the key borrows; 0: no memory. */
 static int key_keep(xyl_operation_t *operation, xylem_coll_args_t *args)
 {
-    const xyl_array_t *array = xyl_arrays(), *end = array + XYL_ARRAYS;
+    const xyl_array_t *array = xyl_arrays();
+    const xyl_array_t *end =
+        xyl_coll_has_arrays(args->coll) ? array + XYL_ARRAYS : array;
     const char *name = args->algorithm;
 
     for (; array < end; array++) {
@@ -378,7 +402,7 @@ int xyl_plan_keep(xyl_operation_t *operation)
 {
     xylem_team_t *team = operation->request.team;
     plan_place_t *places =
-        places_for(team, &xyl_collective_of(operation)->key.args);
+        places_for(team, mark_of(&xyl_collective_of(operation)->key.args));
     xyl_operation_t *evicted = NULL;
     unsigned way;
 
@@ -401,7 +425,7 @@ static void plans_end(xylem_team_t *team)
 
     for (i = 0; i < PLACES; i++) {
         uintptr_t kept =
-            atomic_exchange_explicit(&places[i], 0, memory_order_acq_rel);
+            atomic_exchange_explicit(&places[i].kept, 0, memory_order_acq_rel);
         if (kept != 0)
             xyl_request_release(&plan_in(kept)->request);
     }
