@@ -177,27 +177,27 @@ static void fit_levels(const xyl_limits_t *limits,
 
 void xyl_fit(xylem_team_t *team, const xylem_coll_args_t *args,
              const xyl_query_t *query, int is_commutative,
-             const xyl_decision_t *decision, xyl_choice_t *choice_out)
+             const xyl_decision_t *decision, xyl_choice_t *choice)
 {
     const xyl_config_t *config = &team->context->config;
     const xyl_rule_t *rule = decision->rule;
-    xyl_choice_t choice = {.algorithm = decision->named.algorithm,
-                           .radix = decision->named.radix};
-    int is_tree = choice.algorithm->kind == XYL_ALGORITHM_TREE;
-    int is_lanes = choice.algorithm->kind == XYL_ALGORITHM_LANES;
+    xyl_algorithm_kind_t kind = decision->named.algorithm->kind;
+    int is_tree = kind == XYL_ALGORITHM_TREE;
+    int is_lanes = kind == XYL_ALGORITHM_LANES;
 
-    choice.segment_bytes =
+    *choice = (xyl_choice_t){.algorithm = decision->named.algorithm,
+                             .radix = decision->named.radix};
+    choice->segment_bytes =
         first_of(args->segment_bytes, config->segment_bytes,
                  rule == NULL || is_tree || is_lanes ? 0 : rule->segment_bytes);
     if (is_tree)
-        fit_tree(team, args, is_commutative, decision, &choice);
+        fit_tree(team, args, is_commutative, decision, choice);
     if (is_lanes)
         fit_levels(xyl_limits_of(team->context), args, query, is_commutative,
-                   decision, &choice);
+                   decision, choice);
     if (is_tree || is_lanes) {
-        fit_windows(args, config, rule, &choice.frame);
-        choice.frame.arrival_order =
+        fit_windows(args, config, rule, &choice->frame);
+        choice->frame.arrival_order =
             xyl_choose_arrival_order(team, args, is_commutative);
     }
-    *choice_out = choice;
 }

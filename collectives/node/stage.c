@@ -373,7 +373,10 @@ static int has_pairs(const xyl_node_program_t *program)
 static int allocate(xyl_node_stage_t *node, const xyl_node_program_t *program)
 {
     xyl_arena_t *arena = &node->stage.operation->request.arena;
-    uint32_t i;
+    int needs_pairs = has_pairs(program);
+    xyl_strand_t *strands;
+    xyl_pairs_t *pairs = NULL;
+    size_t i;
 
     node->program.steps =
         xyl_arena_array(arena, program->count, sizeof *program->steps);
@@ -381,15 +384,15 @@ static int allocate(xyl_node_stage_t *node, const xyl_node_program_t *program)
         xyl_arena_array(arena, program->strands, sizeof *program->strand_ends);
     node->input = xyl_arena_array(arena, xyl_bits_words(node->stage.count),
                                   sizeof *node->input);
+    strands = xyl_arena_array(
+        arena, (size_t)XYL_NODE_ACTIVE_MAX * program->strands, sizeof *strands);
+    if (needs_pairs)
+        pairs = xyl_arena_array(arena, XYL_NODE_ACTIVE_MAX, sizeof *pairs);
+    if (strands == NULL || (needs_pairs && pairs == NULL))
+        return 0;
     for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++) {
-        node->active[i].strands = xyl_arena_array(
-            arena, program->strands, sizeof *node->active[i].strands);
-        if (has_pairs(program))
-            node->active[i].pairs =
-                xyl_arena_array(arena, 1, sizeof *node->active[i].pairs);
-        if (node->active[i].strands == NULL ||
-            (has_pairs(program) && node->active[i].pairs == NULL))
-            return 0;
+        node->active[i].strands = strands + i * program->strands;
+        node->active[i].pairs = needs_pairs ? &pairs[i] : NULL;
     }
     return node->program.steps != NULL && node->program.strand_ends != NULL &&
            node->input != NULL;
