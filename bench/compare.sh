@@ -7,7 +7,7 @@ set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 all_colls=(barrier bcast reduce allreduce gather gatherv scatter scatterv
-    allgather allgatherv alltoall alltoallv alltoallw reduce_scatter
+    allgather allgatherv alltoall alltoallv alltoallw neighbor_allgather reduce_scatter
     reduce_scatter_block scan exscan)
 
 usage()

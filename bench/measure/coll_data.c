@@ -18,17 +18,27 @@ static int has(const struct coll_part *part, xyl_side_t side)
 
 enum { NEIGHBORS = 4 };
 
+void coll_grid(uint32_t ranks, uint32_t *sides)
+{
+    uint32_t side;
+
+    assert(ranks > 0);
+    sides[1] = 1;
+    for (side = 1; side * side <= ranks; side++)
+        if (ranks % side == 0)
+            sides[1] = side;
+    sides[0] = ranks / sides[1];
+}
+
 /* Number `i` of them, in the order of MPI's grids: the one before and the one
  * behind in the first dimension, then in the second. */
 static uint32_t neighbor(uint32_t rank, uint32_t ranks, uint32_t i)
 {
-    uint32_t columns = 1, rows, row, column, back = i % 2 == 0, side;
+    uint32_t sides[2], rows, columns, row, column, back = i % 2 == 0;
 
-    assert(ranks > 0);
-    for (side = 1; side * side <= ranks; side++)
-        if (ranks % side == 0)
-            columns = side;
-    rows = ranks / columns;
+    coll_grid(ranks, sides);
+    rows = sides[0];
+    columns = sides[1];
     row = rank / columns;
     column = rank % columns;
     if (i < 2)

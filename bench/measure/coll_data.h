@@ -23,6 +23,10 @@ size_t coll_result_bytes(const struct coll_part *part);
 /* The larger number of blocks in a buffer; 1 where there are none. */
 uint32_t coll_blocks(const struct coll_part *part);
 
+/* The grid, without borders, whose ranks are neighbours in neighbourhood
+ * collectives: numbered row by row. Rows and columns are written to [2]. */
+void coll_grid(uint32_t ranks, uint32_t *sides);
+
 /* Gives the buffers of the call with this number their contents; NULL where
  * the rank has none. */
 void coll_input_write(const struct coll_part *part, uint64_t call, void *input,

@@ -23,6 +23,7 @@ struct mpi_job {
     int count; /* elements of the message or of a block */
     int *counts, *displs;
     MPI_Datatype *types;
+    MPI_Comm grid;
     MPI_Request *requests; /* persistent ones, of each slot */
     unsigned requests_count;
 };
@@ -33,6 +34,19 @@ static xylem_status_t checked(int error)
 }
 
 /* ---- joining ---- */
+
+static xylem_status_t grid_create(struct mpi_job *job)
+{
+    static const int has_no_border[2] = {1, 1};
+    uint32_t sides[2];
+    int dims[2];
+
+    coll_grid((uint32_t)job->ranks, sides);
+    dims[0] = (int)sides[0];
+    dims[1] = (int)sides[1];
+    return checked(
+        MPI_Cart_create(WORLD, 2, dims, has_no_border, 0, &job->grid));
+}
 
 static xylem_status_t mpi_open(const struct bench_tuning *tuning,
                                void **state_out)
@@ -52,14 +66,18 @@ static xylem_status_t mpi_open(const struct bench_tuning *tuning,
     }
     MPI_Comm_rank(WORLD, &job->rank);
     MPI_Comm_size(WORLD, &job->ranks);
+    status = grid_create(job);
     *state_out = job;
-    return XYLEM_OK;
+    return status;
 }
 
 static void mpi_close(void *state)
 {
+    struct mpi_job *job = state;
+
+    MPI_Comm_free(&job->grid);
     MPI_Finalize();
-    free(state);
+    free(job);
 }
 
 static uint32_t mpi_rank(void *state)
@@ -80,22 +98,23 @@ static uint32_t mpi_size(void *state)
 
 /* What MPI's functions are told, for each list of parameters. `c` is the call,
  * `j` the job. */
-#define GIVEN_BARRIER        WORLD
-#define GIVEN_BCAST          c->recv, j->count, MPI_BYTE, (int)c->root, WORLD
-#define SUMS                 MPI_FLOAT, MPI_SUM
-#define GIVEN_REDUCE         c->send, c->recv, j->count, SUMS, (int)c->root, WORLD
-#define GIVEN_ALLREDUCE      c->send, c->recv, j->count, SUMS, WORLD
-#define GIVEN_REDUCE_SCATTER c->send, c->recv, j->counts, SUMS, WORLD
-#define SENT_ONE             c->send, j->count, MPI_BYTE
-#define SENT_MANY            c->send, j->counts, j->displs, MPI_BYTE
-#define RECEIVED_ONE         c->recv, j->count, MPI_BYTE
-#define RECEIVED_MANY        c->recv, j->counts, j->displs, MPI_BYTE
-#define GIVEN_GATHER         SENT_ONE, RECEIVED_ONE, (int)c->root, WORLD
-#define GIVEN_GATHERV        SENT_ONE, RECEIVED_MANY, (int)c->root, WORLD
-#define GIVEN_SCATTERV       SENT_MANY, RECEIVED_ONE, (int)c->root, WORLD
-#define GIVEN_ALLGATHER      SENT_ONE, RECEIVED_ONE, WORLD
-#define GIVEN_ALLGATHERV     SENT_ONE, RECEIVED_MANY, WORLD
-#define GIVEN_ALLTOALLV      SENT_MANY, RECEIVED_MANY, WORLD
+#define GIVEN_BARRIER            WORLD
+#define GIVEN_BCAST              c->recv, j->count, MPI_BYTE, (int)c->root, WORLD
+#define SUMS                     MPI_FLOAT, MPI_SUM
+#define GIVEN_REDUCE             c->send, c->recv, j->count, SUMS, (int)c->root, WORLD
+#define GIVEN_ALLREDUCE          c->send, c->recv, j->count, SUMS, WORLD
+#define GIVEN_REDUCE_SCATTER     c->send, c->recv, j->counts, SUMS, WORLD
+#define SENT_ONE                 c->send, j->count, MPI_BYTE
+#define SENT_MANY                c->send, j->counts, j->displs, MPI_BYTE
+#define RECEIVED_ONE             c->recv, j->count, MPI_BYTE
+#define RECEIVED_MANY            c->recv, j->counts, j->displs, MPI_BYTE
+#define GIVEN_GATHER             SENT_ONE, RECEIVED_ONE, (int)c->root, WORLD
+#define GIVEN_GATHERV            SENT_ONE, RECEIVED_MANY, (int)c->root, WORLD
+#define GIVEN_SCATTERV           SENT_MANY, RECEIVED_ONE, (int)c->root, WORLD
+#define GIVEN_ALLGATHER          SENT_ONE, RECEIVED_ONE, WORLD
+#define GIVEN_NEIGHBOR_ALLGATHER SENT_ONE, RECEIVED_ONE, j->grid
+#define GIVEN_ALLGATHERV         SENT_ONE, RECEIVED_MANY, WORLD
+#define GIVEN_ALLTOALLV          SENT_MANY, RECEIVED_MANY, WORLD
 #define GIVEN_ALLTOALLW                                                        \
     c->send, j->counts, j->displs, j->types, c->recv, j->counts, j->displs,    \
         j->types, WORLD

@@ -3,6 +3,7 @@
  *
  *   wrappers.c    MPI's functions: each writes an xmpi_call_t
  *   comm.c        may it be taken? what is kept with a communicator
+ *   neighbors.c   topologies
  *   plan.c        buffers, counts and types as xylem wants them
  *   types.c, ops.c   datatypes and operations
  *   request.c     calls that wait, or not; persistent.c: those that come again
@@ -58,6 +59,7 @@ typedef enum xmpi_fate {
     XMPI_TAKEN,
     XMPI_NOT_SELECTED, /* by XYLEM_MPI_COLLECTIVES */
     XMPI_NO_INTRA,     /* inter-communicators */
+    XMPI_NO_TOPOLOGY,  /* that neighbours could be known by */
     XMPI_NO_CONTEXT,   /* not all its ranks are connected yet */
     XMPI_NO_TEAM,      /* nonblocking, and the first of its communicator */
     XMPI_NO_KERNEL,    /* a predefined operation on such a type */
@@ -147,6 +149,9 @@ typedef struct xmpi_comm {
     xylem_team_t *team;
     int is_world_team;      /* which belongs to the context */
     _Atomic uint32_t users; /* persistent calls; 1 for the communicator */
+    /* By its topology; `sources` is the memory of both lists, NULL: none. */
+    uint32_t *sources, *destinations;
+    uint32_t source_count, destination_count;
 } xmpi_comm_t;
 
 int xmpi_comms_open(void); /* 0: good */
@@ -156,6 +161,13 @@ xmpi_comm_t *xmpi_comm_find(MPI_Comm handle);
  * communicator if the call may block. */
 xmpi_fate_t xmpi_comm_decide(xmpi_comm_t *comm, xylem_coll_t coll,
                              xmpi_form_t form);
+/* Finds its neighbours, if it has a topology; 0: the host has failed. */
+int xmpi_neighbors_find(xmpi_comm_t *comm);
+/* Whether there are sources that are nobody, whose blocks stay as they are. */
+int xmpi_neighbors_have_gaps(const xmpi_comm_t *comm);
+/* The lists of a call and the lengths of its blocks. */
+void xmpi_neighbors_set(const xmpi_comm_t *comm, uint64_t sent_bytes,
+                        uint64_t received_bytes, xylem_coll_args_t *args);
 /* Makes its team without a call; collective over it, blocks. */
 void xmpi_comm_connect(MPI_Comm handle);
 void xmpi_comm_hold(xmpi_comm_t *comm);

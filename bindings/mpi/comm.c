@@ -46,6 +46,7 @@ void xmpi_comm_drop(xmpi_comm_t *comm)
         return;
     if (comm->team != NULL && !comm->is_world_team)
         xylem_team_destroy(comm->team);
+    free(comm->sources);
     free(comm);
 }
 
@@ -86,6 +87,8 @@ static xmpi_comm_t *find_out(MPI_Comm handle)
         comm->state = XMPI_COMM_HOST;
         comm->fate = XMPI_NO_INTRA;
         comm->calls_to_retry = UINT32_MAX;
+    } else if (!xmpi_neighbors_find(comm)) {
+        goto fail;
     } else if (comm->size == xmpi_state.size) {
         if (xmpi_host.Comm_compare(handle, MPI_COMM_WORLD, &relation) !=
             MPI_SUCCESS)
@@ -96,6 +99,7 @@ static xmpi_comm_t *find_out(MPI_Comm handle)
         goto fail;
     return comm;
 fail:
+    free(comm->sources);
     free(comm);
     return NULL;
 }
@@ -242,6 +246,8 @@ xmpi_fate_t xmpi_comm_decide(xmpi_comm_t *comm, xylem_coll_t coll,
         return comm->fate;
     if ((xmpi_state.selected >> coll & 1) == 0)
         return XMPI_NOT_SELECTED;
+    if (xyl_coll_traits(coll)->has_neighbors && comm->sources == NULL)
+        return XMPI_NO_TOPOLOGY;
     if (coll == XYLEM_COLL_ALLTOALLW && form != XMPI_BLOCKING &&
         xmpi_state.is_written_to)
         return XMPI_WRITTEN_TO;

@@ -25,6 +25,13 @@
     X(Graph_create)                                                            \
     X(Dist_graph_create)                                                       \
     X(Dist_graph_create_adjacent)                                              \
+    X(Topo_test)                                                               \
+    X(Cartdim_get)                                                             \
+    X(Cart_shift)                                                              \
+    X(Graph_neighbors_count)                                                   \
+    X(Graph_neighbors)                                                         \
+    X(Dist_graph_neighbors_count)                                              \
+    X(Dist_graph_neighbors)                                                    \
     X(Comm_dup)                                                                \
     X(Comm_idup)                                                               \
     X(Comm_free)                                                               \

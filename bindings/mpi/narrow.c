@@ -56,12 +56,13 @@ static int *narrowed_displs(const void *displs, int n, narrow_t *narrow)
     c->send.buf, recv, n->scount, c->send.type, c->op, c->comm
 #define GIVEN_REDUCE_SCATTER                                                   \
     c->send.buf, recv, n->rcounts, c->send.type, c->op, c->comm
-#define GIVEN_GATHER     SENT_ONE, RECEIVED_ONE, ENDS
-#define GIVEN_GATHERV    SENT_ONE, RECEIVED_MANY, ENDS
-#define GIVEN_SCATTERV   SENT_MANY, RECEIVED_ONE, ENDS
-#define GIVEN_ALLGATHER  SENT_ONE, RECEIVED_ONE, c->comm
-#define GIVEN_ALLGATHERV SENT_ONE, RECEIVED_MANY, c->comm
-#define GIVEN_ALLTOALLV  SENT_MANY, RECEIVED_MANY, c->comm
+#define GIVEN_GATHER             SENT_ONE, RECEIVED_ONE, ENDS
+#define GIVEN_GATHERV            SENT_ONE, RECEIVED_MANY, ENDS
+#define GIVEN_SCATTERV           SENT_MANY, RECEIVED_ONE, ENDS
+#define GIVEN_ALLGATHER          SENT_ONE, RECEIVED_ONE, c->comm
+#define GIVEN_NEIGHBOR_ALLGATHER GIVEN_ALLGATHER
+#define GIVEN_ALLGATHERV         SENT_ONE, RECEIVED_MANY, c->comm
+#define GIVEN_ALLTOALLV          SENT_MANY, RECEIVED_MANY, c->comm
 #define GIVEN_ALLTOALLW                                                        \
     c->send.buf, n->scounts, n->sdispls, c->send.types, recv, n->rcounts,      \
         n->rdispls, c->recv.types, c->comm

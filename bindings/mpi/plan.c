@@ -24,14 +24,18 @@ typedef struct view {
     uint64_t *counts, *displs; /* in bytes; NULL: blocks are alike */
 } view_t;
 
-static sides_t sides_of(const xyl_coll_traits_t *traits, int is_root)
+static sides_t sides_of(const xyl_coll_traits_t *traits,
+                        const xmpi_comm_t *comm, int is_root)
 {
-    return (sides_t){xyl_side_matters(traits->sends, is_root),
-                     xyl_side_matters(traits->receives, is_root),
-                     traits->send_blocks,
-                     traits->recv_blocks,
-                     traits->send_varies,
-                     traits->recv_varies};
+    return (sides_t){
+        xyl_side_matters(traits->sends, is_root) &&
+            (!traits->has_neighbors || comm->destination_count != 0),
+        xyl_side_matters(traits->receives, is_root) &&
+            (!traits->has_neighbors || comm->source_count != 0),
+        traits->send_blocks,
+        traits->recv_blocks,
+        traits->send_varies,
+        traits->recv_varies};
 }
 
 /* ---- memory of a plan ---- */
@@ -233,6 +237,13 @@ static int in_place_is_good(const xmpi_call_t *call, int is_root)
            (by_recv ? call->send.buf : call->recv.buf) != MPI_IN_PLACE;
 }
 
+/* Blocks that this rank receives, where it receives several. */
+static int blocks_of(const xmpi_call_t *call, const xmpi_comm_t *comm)
+{
+    return xyl_coll_traits(call->coll)->has_neighbors ? (int)comm->source_count
+                                                      : comm->size;
+}
+
 /* Finds both sides, as far as this rank has them. */
 static int view_sides(xmpi_plan_t *plan, const xmpi_call_t *call,
                       const xmpi_comm_t *comm, const sides_t *sides,
@@ -243,7 +254,7 @@ static int view_sides(xmpi_plan_t *plan, const xmpi_call_t *call,
 
     if (sides->receives && !by_recv)
         code = view_side(plan, call, &call->recv,
-                         sides->recv_blocks ? comm->size : 1,
+                         sides->recv_blocks ? blocks_of(call, comm) : 1,
                          sides->recv_varies, &plan->recv, recv);
     if (code == MPI_SUCCESS && sides->sends && (!in_place || by_recv))
         code = view_side(plan, call, &call->send,
@@ -294,6 +305,10 @@ static int plan_moves(xmpi_plan_t *plan, const xmpi_call_t *call,
         in_place ? !by_recv
                  : call->coll == XYLEM_COLL_BCAST && comm->rank == call->root;
     plan->packs_own = in_place && !sides->send_blocks;
+    if (xyl_coll_traits(call->coll)->has_neighbors) {
+        xmpi_neighbors_set(comm, send.bytes, recv.bytes, args);
+        plan->packs_recv = xmpi_neighbors_have_gaps(comm);
+    }
     return MPI_SUCCESS;
 }
 
@@ -470,7 +485,7 @@ xmpi_fate_t xmpi_plan_make(xmpi_plan_t *plan, const xmpi_call_t *call,
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(call->coll);
     int is_root = traits->has_root && call->root == comm->rank;
-    sides_t sides = sides_of(traits, is_root);
+    sides_t sides = sides_of(traits, comm, is_root);
     xmpi_fate_t fate = XMPI_TAKEN;
 
     memset(plan, 0, offsetof(xmpi_plan_t, small));

@@ -30,6 +30,7 @@ static const char *const fates[XMPI_FATES] = {
     [XMPI_TAKEN] = "taken",
     [XMPI_NOT_SELECTED] = "not selected by XYLEM_MPI_COLLECTIVES",
     [XMPI_NO_INTRA] = "on an inter-communicator",
+    [XMPI_NO_TOPOLOGY] = "on a communicator without a topology",
     [XMPI_NO_CONTEXT] = "before all ranks were connected",
     [XMPI_NO_TEAM] = "nonblocking, before the communicator's first that blocks",
     [XMPI_NO_KERNEL] = "predefined operation on a type without a kernel",

@@ -49,6 +49,10 @@
 #define A_ALLGATHER sbuf, scount, stype, rbuf, rcount, rtype, comm
 #define F_ALLGATHER .send = {sbuf, scount, stype, NULL, NULL, NULL}, .recv = {rbuf, rcount, rtype, NULL, NULL, NULL}
 
+#define P_NEIGHBOR_ALLGATHER(C, D) P_ALLGATHER(C, D)
+#define A_NEIGHBOR_ALLGATHER A_ALLGATHER
+#define F_NEIGHBOR_ALLGATHER F_ALLGATHER
+
 #define P_ALLGATHERV(C, D) const void *sbuf, C scount, MPI_Datatype stype, void *rbuf, const C rcounts[], const D rdispls[], MPI_Datatype rtype, MPI_Comm comm
 #define A_ALLGATHERV sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm
 #define F_ALLGATHERV .send = {sbuf, scount, stype, NULL, NULL, NULL}, .recv = {rbuf, 0, rtype, rcounts, rdispls, NULL}

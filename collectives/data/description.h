@@ -41,10 +41,7 @@ enum {
  * what has none there. */
 #define XYL_COLL_MAP(X) XYL_COLL_MPI_MAP(X) XYL_COLL_OWN_MAP(X)
 
-#define XYL_COLL_OWN_MAP(X)                                                    \
-    X(NEIGHBOR_ALLGATHER, neighbor_allgather, Neighbor_allgather,              \
-      Ineighbor_allgather, NEIGHBOR_ALLGATHER, ALL, ALL, NOBODY,               \
-      XYL_COLL_RECV_BLOCKS | XYL_COLL_NEIGHBORS)
+#define XYL_COLL_OWN_MAP(X)
 
 #define XYL_COLL_MPI_MAP(X)                                                    \
     X(BARRIER, barrier, Barrier, Ibarrier, BARRIER, NOBODY, NOBODY, NOBODY, 0) \
@@ -85,7 +82,10 @@ enum {
       XYL_COLL_REDUCES | XYL_COLL_SEND_BLOCKS)                                 \
     X(SCAN, scan, Scan, Iscan, ALLREDUCE, ALL, ALL, ALL, XYL_COLL_REDUCES)     \
     X(EXSCAN, exscan, Exscan, Iexscan, ALLREDUCE, ALL, ALL, ALL,               \
-      XYL_COLL_REDUCES)
+      XYL_COLL_REDUCES)                                                        \
+    X(NEIGHBOR_ALLGATHER, neighbor_allgather, Neighbor_allgather,              \
+      Ineighbor_allgather, NEIGHBOR_ALLGATHER, ALL, ALL, NOBODY,               \
+      XYL_COLL_RECV_BLOCKS | XYL_COLL_NEIGHBORS)
 
 /* ---- traits ---- */
 

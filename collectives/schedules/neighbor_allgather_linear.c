@@ -9,7 +9,7 @@
  * in a circle. Of all edges that are left, the one that comes first in this
  * order is the first of its sender and of its receiver, so it ends.
  *
- * Hoefler, Träff, Sparse collective operations for MPI, 2009; Hoefler,
+ * Hoefler, Traff, Sparse collective operations for MPI, 2009; Hoefler,
  * Schneider, Optimization principles for collective neighborhood
  * communications, 2012, who also say what is to be won where a graph is known
  * to be regular. */
@@ -194,7 +194,7 @@ static void neighbor_allgather_linear(const xyl_problem_t *problem,
 
 const xyl_algorithm_t xyl_algorithm_neighbor_allgather_linear = {
     .name = "linear",
-    .help = "a message for each edge (Hoefler, Träff 2009)",
+    .help = "a message for each edge (Hoefler, Traff 2009)",
     .kind = XYL_ALGORITHM_SCHEDULE,
     .colls = XYL_COLL_BIT(NEIGHBOR_ALLGATHER),
     .needs = XYL_READS_CALL,

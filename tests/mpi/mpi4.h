@@ -33,8 +33,9 @@
 #define Scatterv_P(C, D)                                                       \
     const void *s, const C n[], const D d[], T t, void *b, C m, T u, int o,    \
         MPI_Comm c
-#define Allgather_P(C, D) const void *s, C n, T t, void *b, C m, T u, MPI_Comm c
-#define Alltoall_P        Allgather_P
+#define Allgather_P(C, D)    const void *s, C n, T t, void *b, C m, T u, MPI_Comm c
+#define Alltoall_P           Allgather_P
+#define Neighbor_allgather_P Allgather_P
 #define Allgatherv_P(C, D)                                                     \
     const void *s, C n, T t, void *b, const C m[], const D d[], T u, MPI_Comm c
 #define Alltoallv_P(C, D)                                                      \
@@ -58,6 +59,7 @@ FORMS(Scatterv, Iscatterv)
 FORMS(Allgather, Iallgather)
 FORMS(Allgatherv, Iallgatherv)
 FORMS(Alltoall, Ialltoall)
+FORMS(Neighbor_allgather, Ineighbor_allgather)
 FORMS(Alltoallv, Ialltoallv)
 FORMS(Alltoallw, Ialltoallw)
 #undef T

@@ -111,6 +111,10 @@ first_part()
     done
     passes_without 'left to' "corners of the standard" 4 "$work/corners"
     passes_without 'left to' "elements with strange layouts" 3 "$work/layouts"
+    passes "neighbours" 1 "$work/neighbors"
+    for ranks in 2 3 4 6; do
+        passes_without 'left to' "neighbours" $ranks "$work/neighbors" with
+    done
     passes "operations, a thread that makes progress" 3 \
         XYLEM_PROGRESS=thread "$work/operations"
     passes "errors are returned" 3 "$work/errors"
