@@ -46,7 +46,7 @@ xylem_status_t rival_init(rival_design_t design, xylem_team_t *team,
                           xylem_request_t **request_out)
 {
     const rival_pace_t *pace = &paces[design];
-    xyl_combiner_t combiner = {NULL, NULL, NULL, 0};
+    xyl_combiner_t combiner = {.kernel = NULL};
     xyl_operation_t *operation;
     xyl_choice_t choice;
     xyl_plan_t plan;

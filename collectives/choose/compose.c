@@ -2,6 +2,7 @@
 
 #include "collectives/choose/choose.h"
 #include "collectives/choose/exchange.h"
+#include "collectives/data/binned.h"
 #include "collectives/data/description.h"
 #include "collectives/data/user_op.h"
 #include "collectives/levels/han.h"
@@ -124,11 +125,11 @@ static int has_result(const xylem_team_t *team, const xylem_coll_args_t *args)
 
 /* Sums in the place of elements; the same plan for all calls, whatever lies
  * where, as stages at its ends know the user's buffers. */
-static void combine_sums(xyl_call_t *call, xylem_coll_args_t *common)
+static void combine_sums(xyl_call_t *call, const xyl_binned_t *binned,
+                         xylem_coll_args_t *common)
 {
-    const xyl_binned_t *binned = call->binned;
-
     call->combiner = binned->merge;
+    call->combiner.binned = binned;
     common->segment_bytes *= binned->bytes / xylem_type_bytes(common->type);
     common->type = XYLEM_TYPE_BLOCK((uint32_t)binned->bytes);
     if (has_result(call->team, common))
@@ -145,12 +146,13 @@ static xylem_status_t make_reproducible(xyl_call_t *call,
     xylem_op_t op = common->op;
     xylem_type_t type = common->type;
     xyl_kernel_fn extreme = xyl_binned_extreme(op, type);
+    const xyl_binned_t *binned = NULL;
 
     if (!xyl_choose_reproducible(team, common) || xyl_op_is_orderless(op, type))
         return XYLEM_OK;
     if (team->size <= XYL_BINNED_NUMBERS_MAX)
-        call->binned = xyl_binned_find(op, type, xyl_isa_best());
-    if (call->binned == NULL && extreme == NULL) {
+        binned = xyl_binned_find(op, type, xyl_isa_best());
+    if (binned == NULL && extreme == NULL) {
         if ((common->flags & XYLEM_FLAG_REPRODUCIBLE) == 0)
             return XYLEM_OK;
         return xyl_fail(XYLEM_ERR_UNSUPPORTED,
@@ -162,8 +164,8 @@ static xylem_status_t make_reproducible(xyl_call_t *call,
                         xylem_type_name(type), team->size);
     }
     common->flags |= XYLEM_FLAG_ARRIVAL_ORDER;
-    if (call->binned != NULL)
-        combine_sums(call, common);
+    if (binned != NULL)
+        combine_sums(call, binned, common);
     else
         call->combiner.kernel = extreme;
     return XYLEM_OK;
@@ -195,13 +197,11 @@ static uint64_t result_count(const xylem_team_t *team,
 }
 
 static xylem_status_t add_sum_stages(const xyl_call_t *call,
-                                     size_t element_bytes,
                                      xyl_operation_t *operation)
 {
-    if (call->binned == NULL)
+    if (call->combiner.binned == NULL)
         return XYLEM_OK;
-    return xyl_sum_stages_add(operation, call->binned, element_bytes,
-                              input_count(call->team, call->args),
+    return xyl_sum_stages_add(operation, input_count(call->team, call->args),
                               result_count(call->team, call->args));
 }
 
@@ -225,7 +225,7 @@ xylem_status_t xyl_coll_create(xylem_team_t *team,
     xylem_coll_args_t common = in_common_terms(args);
     xyl_call_t call = {.team = team,
                        .args = &common,
-                       .combiner = {NULL, NULL, NULL, 1},
+                       .combiner = {.is_commutative = 1},
                        .sides = *sides};
     xylem_status_t status = XYLEM_OK;
     xyl_choice_t choice;
@@ -240,6 +240,7 @@ xylem_status_t xyl_coll_create(xylem_team_t *team,
     if (status != XYLEM_OK)
         return status;
     status = xyl_call_resolve(&call);
+    call.problem.combines_sums = call.combiner.binned != NULL;
     call.problem.in_arrival_order =
         xyl_choose_arrival_order(team, &common, call.combiner.is_commutative);
     if (status == XYLEM_OK)
@@ -249,8 +250,7 @@ xylem_status_t xyl_coll_create(xylem_team_t *team,
     *sides = call.sides;
     if (status != XYLEM_OK)
         return status;
-    status =
-        add_sum_stages(&call, xylem_type_bytes(args->type), *operation_out);
+    status = add_sum_stages(&call, *operation_out);
     if (status != XYLEM_OK) {
         xyl_request_discard(&(*operation_out)->request);
         return status;

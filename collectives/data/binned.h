@@ -42,12 +42,14 @@ enum { XYL_BINNED_NUMBERS_MAX = 1 << 16 /* in a sum */ };
  * and elements in rows. */
 typedef struct xyl_binned {
     size_t bytes;           /* of a sum; 0: there are none of this type */
+    size_t element_bytes;   /* of the type */
     xyl_combiner_t deposit; /* sums = elements at `left` */
     xyl_combiner_t add;     /* sums = sums at `left` + elements at `right` */
     xyl_combiner_t merge;   /* sums = sums + sums */
     xyl_combiner_t value;   /* elements = what sums at `left` come to */
-    xyl_combiner_t
-        collect; /* elements = elements at `left` + sums at `right` */
+    /* Elements = what comes of it; they may lie where the sums begin. */
+    xyl_combiner_t collect; /* elements at `left` + sums at `right` */
+    xyl_combiner_t total;   /* sums + sums */
 } xyl_binned_t;
 
 /* Of the machine's newest instructions, which do not matter for the bits. NULL:
@@ -62,5 +64,12 @@ xyl_kernel_fn xyl_binned_extreme(xylem_op_t op, xylem_type_t type);
 
 /* What binned_kernels.c is compiled to, per format and instruction set. */
 typedef xyl_binned_t xyl_binned_table_t[XYLEM_TYPE_COUNT];
+
+/* What `at` bytes of sums are of elements. */
+static inline uint64_t xyl_binned_elements(const xyl_binned_t *binned,
+                                           uint64_t at)
+{
+    return at / binned->bytes * binned->element_bytes;
+}
 
 #endif

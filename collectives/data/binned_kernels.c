@@ -77,17 +77,17 @@ typedef struct sum {
     word_t bin[BINS];
 } sum_t;
 
-static inline sum_t sum_load(const raw_t *from)
-{
-    return (sum_t){{from[0], from[1], from[2]}};
-}
-
-static inline void sum_store(raw_t *to, sum_t sum)
-{
-    to[0] = sum.bin[0];
-    to[1] = sum.bin[1];
-    to[2] = sum.bin[2];
-}
+/* As it lies in a row. No functions: clang vectorises a loop with such accesses
+ * only if they stand in the loop. */
+#define SUM_GET(row, i)                                                        \
+    ((sum_t){{(row)[BINS * (i)], (row)[BINS * (i) + 1], (row)[BINS * (i) + 2]}})
+#define SUM_PUT(row, i, sum)                                                   \
+    do {                                                                       \
+        const sum_t put_ = (sum);                                              \
+        (row)[BINS * (i)] = put_.bin[0];                                       \
+        (row)[BINS * (i) + 1] = put_.bin[1];                                   \
+        (row)[BINS * (i) + 2] = put_.bin[2];                                   \
+    } while (0)
 
 static inline word_t greater(word_t a, word_t b)
 {
@@ -105,21 +105,22 @@ static inline word_t index_of(sum_t sum)
            (sum.bin[2] & TAGS) << 2 * TAG;
 }
 
-/* The same digits below `by` higher ones, which are 0; without an index. */
+/* The same digits below `by` higher ones, which are 0; without an index. One
+ * choice after the other, of which clang makes no branches. */
 static inline sum_t lifted(sum_t sum, word_t by)
 {
     word_t low = sum.bin[0] & ~TAGS;
     word_t middle = sum.bin[1] & ~TAGS;
     word_t high = sum.bin[2] & ~TAGS;
+    sum_t to;
 
-    return (sum_t){{by == 0   ? low
-                    : by == 1 ? middle
-                    : by == 2 ? high
-                              : 0,
-                    by == 0   ? middle
-                    : by == 1 ? high
-                              : 0,
-                    by == 0 ? high : 0}};
+    to.bin[0] = by == 2 ? high : 0;
+    to.bin[0] = by == 1 ? middle : to.bin[0];
+    to.bin[0] = by == 0 ? low : to.bin[0];
+    to.bin[1] = by == 1 ? high : 0;
+    to.bin[1] = by == 0 ? middle : to.bin[1];
+    to.bin[2] = by == 0 ? high : 0;
+    return to;
 }
 
 static inline sum_t sum_of(sum_t left, sum_t right, word_t index)
@@ -290,13 +291,12 @@ static void add_block(raw_t *to, const raw_t *sums, const raw_t *numbers,
 
     if (has_special(numbers, count)) {
         for (i = 0; i < count; i++)
-            sum_store(to + BINS * i,
-                      added_special(sum_load(sums + BINS * i), numbers[i]));
+            SUM_PUT(to, i, added_special(SUM_GET(sums, i), numbers[i]));
         return;
     }
     INDEPENDENT
     for (i = 0; i < count; i++)
-        sum_store(to + BINS * i, added(sum_load(sums + BINS * i), numbers[i]));
+        SUM_PUT(to, i, added(SUM_GET(sums, i), numbers[i]));
 }
 
 static void add_real(void *result, const void *left, const void *right,
@@ -311,19 +311,31 @@ static void add_real(void *result, const void *left, const void *right,
                   block_of(count, done));
 }
 
+static void deposit_block(raw_t *to, const raw_t *numbers, size_t count)
+{
+    const sum_t nothing = {{0, 0, 0}};
+    size_t i;
+
+    if (has_special(numbers, count)) {
+        for (i = 0; i < count; i++)
+            SUM_PUT(to, i, added_special(nothing, numbers[i]));
+        return;
+    }
+    INDEPENDENT
+    for (i = 0; i < count; i++)
+        SUM_PUT(to, i, added(nothing, numbers[i]));
+}
+
 static void deposit_real(void *result, const void *left, const void *right,
                          size_t count)
 {
     raw_t *to = result;
     const raw_t *numbers = left;
-    size_t done, block;
+    size_t done;
 
     (void)right;
-    for (done = 0; done < count; done += BLOCK) {
-        block = block_of(count, done);
-        memset(to + BINS * done, 0, block * sizeof(sum_t));
-        add_block(to + BINS * done, to + BINS * done, numbers + done, block);
-    }
+    for (done = 0; done < count; done += BLOCK)
+        deposit_block(to + BINS * done, numbers + done, block_of(count, done));
 }
 
 static void merge_real(void *result, const void *left, const void *right,
@@ -335,8 +347,7 @@ static void merge_real(void *result, const void *left, const void *right,
 
     INDEPENDENT
     for (i = 0; i < count; i++)
-        sum_store(to + BINS * i,
-                  merged(sum_load(l + BINS * i), sum_load(r + BINS * i)));
+        SUM_PUT(to, i, merged(SUM_GET(l, i), SUM_GET(r, i)));
 }
 
 static void value_block(raw_t *to, const raw_t *sums, size_t count)
@@ -346,12 +357,12 @@ static void value_block(raw_t *to, const raw_t *sums, size_t count)
 
     INDEPENDENT
     for (i = 0; i < count; i++) {
-        sum_t sum = sum_load(sums + BINS * i);
+        sum_t sum = SUM_GET(sums, i);
         specials |= index_of(sum) == SPECIAL;
         to[i] = value_of(sum);
     }
     for (i = 0; i < count && specials != 0; i++) {
-        sum_t sum = sum_load(sums + BINS * i);
+        sum_t sum = SUM_GET(sums, i);
         if (index_of(sum) == SPECIAL)
             to[i] = special_value(sum);
     }
@@ -369,17 +380,31 @@ static void value_real(void *result, const void *left, const void *right,
         value_block(to + done, sums + BINS * done, block_of(count, done));
 }
 
+/* Elements are written behind all sums that have been read. */
 static void collect_real(void *result, const void *left, const void *right,
                          size_t count)
 {
-    raw_t *to = result;
+    raw_t *to = result, all[BINS * BLOCK];
     const raw_t *numbers = left, *sums = right;
-    raw_t all[BINS * BLOCK];
     size_t done, block;
 
     for (done = 0; done < count; done += BLOCK) {
         block = block_of(count, done);
         add_block(all, sums + BINS * done, numbers + done, block);
+        value_block(to + done, all, block);
+    }
+}
+
+static void total_real(void *result, const void *left, const void *right,
+                       size_t count)
+{
+    raw_t *to = result, all[BINS * BLOCK];
+    const raw_t *l = left, *r = right;
+    size_t done, block;
+
+    for (done = 0; done < count; done += BLOCK) {
+        block = block_of(count, done);
+        merge_real(all, l + BINS * done, r + BINS * done, block);
         value_block(to + done, all, block);
     }
 }
@@ -397,6 +422,7 @@ TWICE(add)
 TWICE(merge)
 TWICE(value)
 TWICE(collect)
+TWICE(total)
 
 /* ---- numbers of 16 bits: by a block of float32 ---- */
 
@@ -496,6 +522,21 @@ static void bfloat16_of_bits(uint16_t *to, const raw_t *from, size_t count)
             collect_real(block, block, sums + BINS * done, now);               \
             name##_of_bits(to + done, block, now);                             \
         }                                                                      \
+    }                                                                          \
+                                                                               \
+    static void total_##name(void *result, const void *left,                   \
+                             const void *right, size_t count)                  \
+    {                                                                          \
+        raw_t block[BLOCK];                                                    \
+        const raw_t *l = left, *r = right;                                     \
+        uint16_t *to = result;                                                 \
+        size_t done, now;                                                      \
+                                                                               \
+        for (done = 0; done < count; done += BLOCK) {                          \
+            now = block_of(count, done);                                       \
+            total_real(block, l + BINS * done, r + BINS * done, now);          \
+            name##_of_bits(to + done, block, now);                             \
+        }                                                                      \
     }
 HALF(float16)
 HALF(bfloat16)
@@ -507,23 +548,24 @@ HALF(bfloat16)
     {                                                                          \
         .kernel = (function), .is_commutative = 1                              \
     }
-#define ROW(name, times, merger)                                               \
+#define ROW(name, times, merger, type_bytes)                                   \
     {                                                                          \
-        .bytes = (times) * sizeof(sum_t), .deposit = COMBINER(deposit_##name), \
-        .add = COMBINER(add_##name), .merge = COMBINER(merger),                \
-        .value = COMBINER(value_##name), .collect = COMBINER(collect_##name)   \
+        .bytes = (times) * sizeof(sum_t), .element_bytes = (type_bytes),       \
+        .deposit = COMBINER(deposit_##name), .add = COMBINER(add_##name),      \
+        .merge = COMBINER(merger), .value = COMBINER(value_##name),            \
+        .collect = COMBINER(collect_##name), .total = COMBINER(total_##name)   \
     }
 
 extern const xyl_binned_table_t XYL_BINNED_TABLE;
 
 const xyl_binned_table_t XYL_BINNED_TABLE = {
 #if XYL_BINNED_BITS == 32
-    [XYLEM_FLOAT32] = ROW(real, 1, merge_real),
-    [XYLEM_COMPLEX_FLOAT32] = ROW(complex, 2, merge_complex),
-    [XYLEM_FLOAT16] = ROW(float16, 1, merge_real),
-    [XYLEM_BFLOAT16] = ROW(bfloat16, 1, merge_real),
+    [XYLEM_FLOAT32] = ROW(real, 1, merge_real, 4),
+    [XYLEM_COMPLEX_FLOAT32] = ROW(complex, 2, merge_complex, 8),
+    [XYLEM_FLOAT16] = ROW(float16, 1, merge_real, 2),
+    [XYLEM_BFLOAT16] = ROW(bfloat16, 1, merge_real, 2),
 #else
-    [XYLEM_FLOAT64] = ROW(real, 1, merge_real),
-    [XYLEM_COMPLEX_FLOAT64] = ROW(complex, 2, merge_complex),
+    [XYLEM_FLOAT64] = ROW(real, 1, merge_real, 8),
+    [XYLEM_COMPLEX_FLOAT64] = ROW(complex, 2, merge_complex, 16),
 #endif
 };

@@ -13,8 +13,14 @@ void xyl_buffers_bind(xyl_buffers_t *buffers, size_t at, const void *send,
     } address = {send};
 
     /* Stages only read it, unless it is the receive buffer as well. */
-    buffers->base[XYL_BUFFER_SEND] = send == NULL ? NULL : address.plain + at;
-    buffers->base[XYL_BUFFER_RECV] = recv == NULL ? NULL : (char *)recv + at;
+    buffers->base[XYL_BUFFER_SEND] =
+        send == NULL
+            ? NULL
+            : address.plain + xyl_buffers_length(buffers, XYL_BUFFER_SEND, at);
+    buffers->base[XYL_BUFFER_RECV] =
+        recv == NULL
+            ? NULL
+            : (char *)recv + xyl_buffers_length(buffers, XYL_BUFFER_RECV, at);
 }
 
 /* ---- elements with gaps ---- */
@@ -53,11 +59,36 @@ static void repack_by_host(const xyl_exec_t *exec, const xyl_work_t *work)
 
 /* ---- work ---- */
 
+/* Of plain bytes, for the user. */
+static int copy_out(const xyl_buffers_t *buffers, xyl_work_t *work, void *to,
+                    const void *from, size_t bytes)
+{
+    if (!buffers->past_caches || !buffers->exec->is_immediate)
+        return xyl_exec_copy(buffers->exec, work, to, from, bytes);
+    if (xyl_observer_copies(buffers->exec->observer, bytes))
+        xyl_copy_past(to, from, bytes);
+    return 1;
+}
+
+/* Sums of numbers, or numbers of sums. */
+static int convert(const xyl_buffers_t *buffers, xyl_work_t *work,
+                   const xyl_combiner_t *combiner, void *to, const void *from,
+                   size_t count)
+{
+    return xyl_exec_reduce(buffers->exec, work, combiner, to, from, from,
+                           count);
+}
+
 int xyl_buffers_pack(const xyl_buffers_t *buffers, xyl_work_t *work,
                      xyl_buffer_t from, uint64_t at, size_t bytes, void *packed)
 {
+    const xyl_binned_t *binned = buffers->binned[from];
     xyl_work_t own;
 
+    if (binned != NULL)
+        return convert(buffers, work, &binned->deposit, packed,
+                       xyl_buffers_address(buffers, from, at),
+                       bytes / binned->bytes);
     if (buffers->layout[from] == NULL)
         return xyl_exec_copy(buffers->exec, work, packed,
                              buffers->base[from] + at, bytes);
@@ -73,27 +104,19 @@ int xyl_buffers_pack(const xyl_buffers_t *buffers, xyl_work_t *work,
     return xyl_exec_do(buffers->exec, work);
 }
 
-static int copy_past(const xyl_exec_t *exec, void *to, const void *from,
-                     size_t bytes)
-{
-    if (xyl_observer_copies(exec->observer, bytes))
-        xyl_copy_past(to, from, bytes);
-    return 1;
-}
-
 int xyl_buffers_unpack(const xyl_buffers_t *buffers, xyl_work_t *work,
                        xyl_buffer_t to, uint64_t at, size_t bytes,
                        const void *packed)
 {
+    const xyl_binned_t *binned = buffers->binned[to];
     xyl_work_t own;
 
-    if (buffers->layout[to] == NULL) {
-        if (buffers->past_caches && buffers->exec->is_immediate)
-            return copy_past(buffers->exec, buffers->base[to] + at, packed,
-                             bytes);
-        return xyl_exec_copy(buffers->exec, work, buffers->base[to] + at,
-                             packed, bytes);
-    }
+    if (binned != NULL)
+        return convert(buffers, work, &binned->value,
+                       xyl_buffers_address(buffers, to, at), packed,
+                       bytes / binned->bytes);
+    if (buffers->layout[to] == NULL)
+        return copy_out(buffers, work, buffers->base[to] + at, packed, bytes);
     if (work == NULL)
         work = &own;
     work->kind = XYL_WORK_UNPACK;
@@ -106,13 +129,21 @@ int xyl_buffers_unpack(const xyl_buffers_t *buffers, xyl_work_t *work,
     return xyl_exec_do(buffers->exec, work);
 }
 
+int xyl_buffers_put(const xyl_buffers_t *buffers, xyl_work_t *work,
+                    xyl_buffer_t to, uint64_t at, size_t bytes,
+                    const void *numbers)
+{
+    return copy_out(buffers, work, xyl_buffers_address(buffers, to, at),
+                    numbers, xyl_buffers_length(buffers, to, bytes));
+}
+
 int xyl_buffers_copy(const xyl_buffers_t *buffers, xyl_work_t *work,
                      xyl_buffer_t to, uint64_t to_at, xyl_buffer_t from,
                      uint64_t from_at, size_t bytes)
 {
     xyl_work_t own;
 
-    if (buffers->layout[from] == NULL)
+    if (buffers->layout[from] == NULL && buffers->binned[from] == NULL)
         return xyl_buffers_unpack(buffers, work, to, to_at, bytes,
                                   xyl_buffers_address(buffers, from, from_at));
     if (buffers->layout[to] == NULL)

@@ -1,10 +1,12 @@
 /* The buffers that a stage works on, in packed bytes: where elements have gaps,
- * only these functions know. */
+ * or packed bytes are sums of numbers (data/binned.h) and buffers have the
+ * numbers, only these functions know. */
 #ifndef XYL_COLLECTIVES_DATA_BUFFERS_H
 #define XYL_COLLECTIVES_DATA_BUFFERS_H
 
 #include <assert.h>
 
+#include "collectives/data/binned.h"
 #include "collectives/data/layout.h"
 #include "collectives/data/schedule.h"
 #include "progress/exec/exec.h"
@@ -12,20 +14,31 @@
 typedef struct xyl_buffers {
     char *base[XYL_BUFFER_PRIVATE_COUNT];
     const xyl_layout_t *layout[XYL_BUFFER_PRIVATE_COUNT]; /* NULL: plain */
-    xyl_exec_t *exec;                                     /* works on them */
-    int past_caches; /* copies that users get go past them */
+    /* It has numbers; NULL: what is packed. One without a layout. */
+    const xyl_binned_t *binned[XYL_BUFFER_PRIVATE_COUNT];
+    xyl_exec_t *exec; /* works on them */
+    int past_caches;  /* copies that users get go past them */
 } xyl_buffers_t;
 
 /* Points SEND and RECV at other buffers, `at` bytes on; NULL: there is none. */
 void xyl_buffers_bind(xyl_buffers_t *buffers, size_t at, const void *send,
                       void *recv);
 
-/* A plain buffer's byte `at`. */
+/* Of `at` packed bytes, where there are no gaps. */
+static inline uint64_t xyl_buffers_length(const xyl_buffers_t *buffers,
+                                          xyl_buffer_t buffer, uint64_t at)
+{
+    const xyl_binned_t *binned = buffers->binned[buffer];
+
+    return binned == NULL ? at : xyl_binned_elements(binned, at);
+}
+
+/* Where packed byte `at` of a buffer without gaps lies, or its numbers do. */
 static inline char *xyl_buffers_address(const xyl_buffers_t *buffers,
                                         xyl_buffer_t buffer, uint64_t at)
 {
     assert(buffers->layout[buffer] == NULL);
-    return buffers->base[buffer] + at;
+    return buffers->base[buffer] + xyl_buffers_length(buffers, buffer, at);
 }
 
 /* Work as in progress/exec/exec.h: 1 done, 0 under way. `packed` does not
@@ -39,5 +52,9 @@ int xyl_buffers_unpack(const xyl_buffers_t *buffers, xyl_work_t *work,
 int xyl_buffers_copy(const xyl_buffers_t *buffers, xyl_work_t *work,
                      xyl_buffer_t to, uint64_t to_at, xyl_buffer_t from,
                      uint64_t from_at, size_t bytes);
+/* To a buffer that has numbers: those that `bytes` bytes of sums came to. */
+int xyl_buffers_put(const xyl_buffers_t *buffers, xyl_work_t *work,
+                    xyl_buffer_t to, uint64_t at, size_t bytes,
+                    const void *numbers);
 
 #endif

@@ -12,8 +12,6 @@ typedef struct xyl_call {
     xylem_team_t *team;
     const xylem_coll_args_t *args; /* checked; names no type of the user's */
     xyl_combiner_t combiner;
-    /* Sums are combined in the place of elements; NULL: elements are. */
-    const struct xyl_binned *binned;
     /* Whoever plans borrows them; the operation that comes of it holds them
      * from then on. */
     xyl_sides_t sides;

@@ -54,6 +54,7 @@ typedef struct xyl_problem {
     int is_in_place;
     int is_commutative;     /* any order that is always the same will do */
     int in_arrival_order;   /* contributions may be combined as they come */
+    int combines_sums;      /* made of the user's numbers, see data/binned.h */
     int shares_memory;      /* all ranks live on one node and can */
     int fills_nodes;        /* ranks are numbered node after node */
     uint32_t radix;         /* 0: the algorithm's own choice */

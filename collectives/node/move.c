@@ -97,7 +97,14 @@ static int copy_part(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     source = source_of(node, piece, step, step->from.seat, from, bytes);
     if (source == NULL)
         return 0;
-    if (xyl_buffer_is_private(to.buffer))
+    if (xyl_buffer_is_private(to.buffer) &&
+        node->buffers.binned[to.buffer] != NULL) /* they lie as if whole */
+        is_done = xyl_buffers_put(
+            &node->buffers, strand->work, to.buffer,
+            private_at(node, piece, to.at + from), bytes,
+            source - from +
+                xyl_buffers_length(&node->buffers, to.buffer, from));
+    else if (xyl_buffer_is_private(to.buffer))
         is_done = xyl_buffers_unpack(&node->buffers, strand->work, to.buffer,
                                      private_at(node, piece, to.at + from),
                                      bytes, source);
@@ -195,11 +202,12 @@ static uint64_t part_bytes(const xyl_node_stage_t *node)
                                               : XYL_NODE_PART_BYTES;
 }
 
-static size_t reduce_unit(const xyl_node_stage_t *node)
+/* Of elements, about `bytes`. */
+static uint64_t whole_elements(const xyl_node_stage_t *node, uint64_t bytes)
 {
     size_t element = node->program.element_bytes;
 
-    return element >= REDUCE_BYTES ? element : REDUCE_BYTES / element * element;
+    return element >= bytes ? element : bytes / element * element;
 }
 
 /* Goes on with bytes [at, end) of a step, for at most about
@@ -213,6 +221,8 @@ uint64_t xyl_node_work(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     uint32_t operands;
 
     if (step->kind == XYL_STEP_COPY || step->kind == XYL_STEP_PUBLISH) {
+        if (node->buffers.binned[XYL_BUFFER_RECV] != NULL) /* whole sums */
+            most = whole_elements(node, most);
         part = (size_t)(end - at < most ? end - at : most);
         if (part != 0 && !copy_part(node, piece, step, strand, at, part))
             return at;
@@ -223,7 +233,7 @@ uint64_t xyl_node_work(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
         step->kind == XYL_STEP_JOIN ? 1 : step->end_seat - step->first_seat;
     if (operands == 0)
         return end;
-    unit = reduce_unit(node);
+    unit = (size_t)whole_elements(node, REDUCE_BYTES);
     for (; at < end && read < most; at += part) {
         part = end - at < unit ? (size_t)(end - at) : unit;
         if (step->kind == XYL_STEP_JOIN

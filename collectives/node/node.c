@@ -291,10 +291,13 @@ static xylem_status_t operation_make(const xyl_call_t *call,
             program->segments == 0 ? 0 : program->segment_bytes, operation_out);
     if (status != XYLEM_OK)
         return status;
+    xyl_collective_of(*operation_out)->combiner = call->combiner;
     spec = xyl_stage_behind(*operation_out, 0, XYL_ROLE_INPUT, XYL_ROLE_RESULT);
     status = xyl_node_stage_add(*operation_out, &spec, board, program, &layouts,
                                 &stage);
-    if (status != XYLEM_OK)
+    if (status == XYLEM_OK)
+        xyl_node_stage_take_numbers(stage, 1);
+    else
         xyl_request_discard(&(*operation_out)->request);
     return status;
 }
@@ -316,8 +319,6 @@ xylem_status_t xyl_node_create(const xyl_call_t *call,
     if (status == XYLEM_OK)
         status = operation_make(call, &program, operation_out);
     xyl_node_program_fini(&program);
-    if (status == XYLEM_OK)
-        xyl_collective_of(*operation_out)->combiner = call->combiner;
     return status;
 }
 
@@ -340,6 +341,7 @@ static xylem_status_t part_write(const xyl_operation_t *operation,
             bytes < segment_bytes && bytes != 0 ? bytes : segment_bytes,
         .is_commutative = xyl_collective_of(operation)->combiner.is_commutative,
         .in_arrival_order = xyl_collective_of(operation)->plan.arrival_order,
+        .combines_sums = xyl_collective_of(operation)->combiner.binned != NULL,
         .node.roots_in_turn = part->roots_in_turn,
     };
     xylem_status_t status = write_for(operation->request.team, &part->group,
@@ -376,6 +378,8 @@ xylem_status_t xyl_node_part_add(xyl_operation_t *operation,
     if (status == XYLEM_OK && program.segments != 0)
         status = xyl_node_stage_add(operation, spec, board, &program, &plain,
                                     stage_out);
+    if (status == XYLEM_OK && *stage_out != NULL)
+        xyl_node_stage_take_numbers(*stage_out, 0);
     xyl_node_program_fini(&program);
     return status;
 }

@@ -229,6 +229,8 @@ static int add_up(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                      : xyl_bits_from(node->input,
                                      piece->piece * node->program.segments),
         .combiner = &xyl_collective_of(node->stage.operation)->combiner,
+        .own_has_numbers = node->buffers.binned[XYL_BUFFER_SEND] != NULL,
+        .gives_numbers = node->buffers.binned[XYL_BUFFER_RECV] != NULL,
         .element_bytes = node->program.element_bytes,
         .exec = node->buffers.exec,
         .work = strand->work};

@@ -446,6 +446,41 @@ xyl_node_stage_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
     return add_works(node);
 }
 
+/* And does nothing else with this seat's buffers. */
+static int adds_up(const xyl_node_program_t *program)
+{
+    const xyl_step_t *step;
+    uint32_t i, sums = 0;
+
+    for (i = 0; i < program->count; i++) {
+        step = &program->steps[i];
+        if (step->kind == XYL_STEP_COMBINE || step->kind == XYL_STEP_COLLECT)
+            sums++;
+        else if (step->kind != XYL_STEP_COPY ||
+                 step->from.buffer != XYL_BUFFER_BOARD)
+            return 0;
+    }
+    return sums != 0;
+}
+
+void xyl_node_stage_take_numbers(xyl_stage_t *stage, int is_alone)
+{
+    xyl_node_stage_t *node = self(stage);
+    xyl_collective_t *collective = xyl_collective_of(stage->operation);
+    const xyl_binned_t *binned = collective->combiner.binned;
+
+    if (binned == NULL || stage->reads != XYL_ROLE_INPUT ||
+        !adds_up(&node->program))
+        return;
+    stage->reads_user = 1;
+    stage->writes_user = is_alone || stage->writes == XYL_ROLE_NOTHING;
+    node->buffers.binned[XYL_BUFFER_SEND] = binned;
+    if (!is_alone)
+        return;
+    node->buffers.binned[XYL_BUFFER_RECV] = binned;
+    collective->written = xyl_binned_elements(binned, collective->written);
+}
+
 void xyl_node_stage_set_gate(xyl_stage_t *stage, const xyl_node_gate_t *gate)
 {
     self(stage)->gate = *gate;

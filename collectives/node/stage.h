@@ -14,6 +14,12 @@ xyl_node_stage_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
                    xyl_board_t *board, const xyl_node_program_t *program,
                    const xyl_layouts_t *layouts, xyl_stage_t **stage_out);
 
+/* Where sums of the user's numbers are combined: if the stage does nothing with
+ * its input but add it to sums in the window, it adds the numbers as they are;
+ * and if there is no other stage, whoever adds last makes numbers of the sums.
+ */
+void xyl_node_stage_take_numbers(xyl_stage_t *stage, int is_alone);
+
 /* A gate (XYL_STEP_GATE): asked whenever the stage is polled. 1: it is open;
  * `*did` counts what was done. */
 typedef struct xyl_node_gate {

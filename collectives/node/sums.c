@@ -1,5 +1,7 @@
 #include "collectives/node/sums.h"
 
+#include "collectives/data/binned.h"
+
 enum { PART_BYTES = 64 << 10 /* of a sum, between looks at the net */ };
 
 /* ---- places ---- */
@@ -70,6 +72,56 @@ static xyl_combine_piece_t piece_of(const xyl_node_sum_t *sum)
         .full_count = is_for_all ? board->seats : 1};
 }
 
+/* Of byte `at` of sums. */
+static const char *own_address(const xyl_node_sum_t *sum, uint64_t at)
+{
+    return sum->own + (sum->own_has_numbers
+                           ? xyl_binned_elements(sum->combiner->binned, at)
+                           : at);
+}
+
+/* With this work all contributions are in the cell, and numbers are to lie
+ * there. */
+static int ends_sum(const xyl_node_sum_t *sum, const xyl_combine_t *combine)
+{
+    uint32_t count = combine->count;
+
+    count += combine->work == XYL_COMBINE_MERGE ? combine->other_count : 1;
+    return sum->gives_numbers && sum->step->post_seat == XYL_BOARD_ALL &&
+           count == sum->board->seats;
+}
+
+/* With this seat's numbers as they are; 1 done, 0 under way. */
+static int numbers_part(const xyl_node_sum_t *sum, const xyl_node_combine_t *at,
+                        size_t count)
+{
+    const xyl_combine_t *combine = &at->combine;
+    const xyl_binned_t *binned = sum->combiner->binned;
+    char *home = cell_address(sum, combine->cell, combine->segment);
+    char *to = home + at->done;
+    const char *left = to;
+    const char *right =
+        own_address(sum, combine->segment * sum->step->slice_bytes + at->done);
+    const xyl_combiner_t *combiner = &binned->add;
+    int ends = ends_sum(sum, combine);
+
+    if (ends)
+        to = home + xyl_binned_elements(binned, at->done);
+    if (combine->work == XYL_COMBINE_MERGE) {
+        combiner = ends ? &binned->total : &binned->merge;
+        right = cell_address(sum, combine->other, combine->segment) + at->done;
+    } else if (combine->work == XYL_COMBINE_COPY) {
+        combiner = &binned->deposit;
+        left = right;
+    } else if (ends) {
+        combiner = &binned->collect;
+        left = right;
+        right = home + at->done;
+    }
+    return xyl_exec_reduce(sum->exec, sum->work, combiner, to, left, right,
+                           count);
+}
+
 /* 1 done, 0 under way. */
 static int work_part(const xyl_node_sum_t *sum, const xyl_node_combine_t *at,
                      uint64_t bytes)
@@ -79,6 +131,8 @@ static int work_part(const xyl_node_sum_t *sum, const xyl_node_combine_t *at,
     const char *from =
         sum->own + combine->segment * sum->step->slice_bytes + at->done;
 
+    if (sum->own_has_numbers)
+        return numbers_part(sum, at, (size_t)(bytes / sum->element_bytes));
     if (combine->work == XYL_COMBINE_COPY)
         return xyl_exec_copy(sum->exec, sum->work, cell, from, (size_t)bytes);
     if (combine->work == XYL_COMBINE_MERGE)
@@ -230,6 +284,27 @@ static int find_full(const xyl_node_sum_t *sum, xyl_node_combine_t *at)
     return 0;
 }
 
+/* result = own op sum, from byte `from` of sums on; 1 done, 0 under way. */
+static int collect_part(const xyl_node_sum_t *sum, uint64_t from,
+                        const char *cell, size_t count)
+{
+    const xyl_binned_t *binned = sum->combiner->binned;
+    const xyl_combiner_t *combiner = sum->combiner;
+    const char *left = own_address(sum, from), *right = cell;
+    char *to = sum->result + from;
+
+    if (sum->own_has_numbers && sum->gives_numbers) {
+        combiner = &binned->collect;
+        to = sum->result + xyl_binned_elements(binned, from);
+    } else if (sum->own_has_numbers) {
+        combiner = &binned->add;
+        left = cell;
+        right = own_address(sum, from);
+    }
+    return xyl_exec_reduce(sum->exec, sum->work, combiner, to, left, right,
+                           count);
+}
+
 int xyl_node_collect_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
                          unsigned *did)
 {
@@ -243,11 +318,10 @@ int xyl_node_collect_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
     from = at->segment * sum->step->slice_bytes + at->done;
     at->is_busy = 1;
     if (at->done < all &&
-        !xyl_exec_reduce(sum->exec, sum->work, sum->combiner,
-                         sum->result + from, sum->own + from,
-                         cell_address(sum, XYL_COMBINE_HOME, at->segment) +
-                             at->done,
-                         (size_t)(bytes / sum->element_bytes))) {
+        !collect_part(sum, from,
+                      cell_address(sum, XYL_COMBINE_HOME, at->segment) +
+                          at->done,
+                      (size_t)(bytes / sum->element_bytes))) {
         at->pending = bytes;
         return 0;
     }

@@ -6,6 +6,7 @@
 
 #include <assert.h>
 
+#include "collectives/data/binned.h"
 #include "collectives/data/buffers.h"
 #include "collectives/data/limits.h"
 #include "collectives/stages/messages.h"
@@ -13,18 +14,12 @@
 #include "collectives/stages/work.h"
 #include "runtime/base/status.h"
 
-/* What sums and elements are to each other. */
-typedef struct conversion {
-    const xyl_combiner_t *combiner; /* NULL: there are no sums */
-    size_t from_bytes, to_bytes;    /* of one */
-    size_t sum_bytes;
-    size_t count; /* where there is one segment; it may be another's length */
-} conversion_t;
-
 typedef struct pack_stage {
     xyl_stage_t stage;
-    xyl_buffers_t buffers; /* from SEND to RECV, one of them with gaps */
-    conversion_t conversion;
+    xyl_buffers_t buffers; /* from SEND to RECV, one of them with gaps, or with
+                              numbers of sums */
+    int is_whole; /* the message is not cut, and on this side has so many: */
+    size_t whole; /* bytes */
     xyl_number_queue_t arrived; /* indexes */
     uint64_t finished;
     size_t copied; /* bytes in this turn; the last segment goes beyond: */
@@ -47,24 +42,6 @@ static void segment_copied(pack_stage_t *pack, uint64_t index)
         xyl_stage_complete(&pack->stage);
 }
 
-/* 1 done, 0 under way. */
-static int segment_convert(const pack_stage_t *pack, xyl_work_t *work,
-                           size_t at, size_t bytes)
-{
-    const conversion_t *conversion = &pack->conversion;
-    size_t first = at / conversion->sum_bytes;
-    size_t count = bytes / conversion->sum_bytes;
-    const char *from;
-
-    if (pack->stage.operation->segments <= 1)
-        count = conversion->count;
-    from = pack->buffers.base[XYL_BUFFER_SEND] + first * conversion->from_bytes;
-    return xyl_exec_reduce(pack->buffers.exec, work, conversion->combiner,
-                           pack->buffers.base[XYL_BUFFER_RECV] +
-                               first * conversion->to_bytes,
-                           from, from, count);
-}
-
 static void segment_translate(pack_stage_t *pack, uint64_t index)
 {
     const xyl_operation_t *operation = pack->stage.operation;
@@ -72,16 +49,14 @@ static void segment_translate(pack_stage_t *pack, uint64_t index)
     size_t at = xyl_operation_offset(operation, segment);
     size_t bytes = xyl_operation_length(operation, segment);
     xyl_work_t *work = xyl_stage_work(pack->works, index);
-    int is_done;
 
+    if (pack->is_whole)
+        bytes = pack->whole;
     if (work == NULL) /* by the thread that looks after the net */
         pack->copied += bytes;
-    if (pack->conversion.combiner != NULL)
-        is_done = segment_convert(pack, work, at, bytes);
-    else
-        is_done = xyl_buffers_copy(&pack->buffers, work, XYL_BUFFER_RECV, at,
-                                   XYL_BUFFER_SEND, at, bytes);
-    if (xyl_stage_worked(&pack->stage, is_done))
+    if (xyl_stage_worked(&pack->stage,
+                         xyl_buffers_copy(&pack->buffers, work, XYL_BUFFER_RECV,
+                                          at, XYL_BUFFER_SEND, at, bytes)))
         segment_copied(pack, index);
 }
 
@@ -190,7 +165,8 @@ static xyl_role_t packed(xyl_role_t role)
                                                              : role;
 }
 
-/* All stages that there are work on `bytes` bytes of the operation's. */
+/* All stages that there are work on `bytes` bytes of the operation's, but for
+ * those that translate by themselves. */
 static xylem_status_t memory_add(xyl_operation_t *operation, size_t bytes)
 {
     uint32_t i;
@@ -201,8 +177,10 @@ static xylem_status_t memory_add(xyl_operation_t *operation, size_t bytes)
                         bytes);
     for (i = 0; i < operation->stages; i++) {
         xyl_stage_t *stage = operation->stage[i];
-        stage->reads = packed(stage->reads);
-        stage->writes = packed(stage->writes);
+        if (!stage->reads_user)
+            stage->reads = packed(stage->reads);
+        if (!stage->writes_user)
+            stage->writes = packed(stage->writes);
     }
     return XYLEM_OK;
 }
@@ -229,31 +207,55 @@ xylem_status_t xyl_pack_stages_add(xyl_operation_t *operation,
     return status;
 }
 
-xylem_status_t xyl_sum_stages_add(xyl_operation_t *operation,
-                                  const xyl_binned_t *binned,
-                                  size_t element_bytes, size_t input_count,
-                                  size_t result_count)
+/* ---- sums of numbers ---- */
+
+/* Every stage has to do with the user's buffers by itself. */
+static int needs_no_sums(const xyl_operation_t *operation)
 {
-    const conversion_t in = {&binned->deposit, element_bytes, binned->bytes,
-                             binned->bytes, input_count};
-    const conversion_t out = {&binned->value, binned->bytes, element_bytes,
-                              binned->bytes, result_count};
-    size_t most = input_count > result_count ? input_count : result_count;
-    xylem_status_t status = memory_add(operation, most * binned->bytes);
+    uint32_t i;
+
+    for (i = 0; i < operation->stages; i++)
+        if (!operation->stage[i]->reads_user ||
+            !operation->stage[i]->writes_user)
+            return 0;
+    return 1;
+}
+
+static xylem_status_t sums_add(xyl_operation_t *operation, uint32_t lane,
+                               int packs, const xyl_binned_t *binned,
+                               size_t count)
+{
     pack_stage_t *pack;
+    xylem_status_t status =
+        pack_add(operation, lane, packs,
+                 packs ? XYL_ROLE_INPUT : XYL_ROLE_RESULT, &pack);
+
+    if (status != XYLEM_OK)
+        return status;
+    pack->buffers.binned[packs ? XYL_BUFFER_SEND : XYL_BUFFER_RECV] = binned;
+    pack->is_whole = operation->segments <= 1;
+    pack->whole = count * binned->bytes;
+    return XYLEM_OK;
+}
+
+xylem_status_t xyl_sum_stages_add(xyl_operation_t *operation,
+                                  size_t input_count, size_t result_count)
+{
+    const xyl_binned_t *binned = xyl_collective_of(operation)->combiner.binned;
+    size_t most = input_count > result_count ? input_count : result_count;
+    xylem_status_t status;
     uint32_t lane;
 
-    operation->widening = binned->bytes / element_bytes;
+    operation->widening = binned->bytes / binned->element_bytes;
+    if (needs_no_sums(operation))
+        return XYLEM_OK;
+    status = memory_add(operation, most * binned->bytes);
     for (lane = 0; lane < operation->lanes && status == XYLEM_OK; lane++) {
-        status = pack_add(operation, lane, 1, XYL_ROLE_INPUT, &pack);
-        if (status != XYLEM_OK)
-            return status;
-        pack->conversion = in;
-        if (result_count == 0)
-            continue;
-        status = pack_add(operation, lane, 0, XYL_ROLE_RESULT, &pack);
-        if (status == XYLEM_OK)
-            pack->conversion = out;
+        if (!operation->entry[lane]->reads_user)
+            status = sums_add(operation, lane, 1, binned, input_count);
+        if (status == XYLEM_OK && result_count != 0 &&
+            !operation->end[lane]->writes_user)
+            status = sums_add(operation, lane, 0, binned, result_count);
     }
     return status;
 }

@@ -6,7 +6,6 @@
 #ifndef XYL_COLLECTIVES_STAGES_PACK_STAGE_H
 #define XYL_COLLECTIVES_STAGES_PACK_STAGE_H
 
-#include "collectives/data/binned.h"
 #include "collectives/stages/collective.h"
 
 /* After all stages of a broadcast have been added. A rank with input packs it
@@ -16,13 +15,11 @@
 xylem_status_t xyl_pack_stages_add(xyl_operation_t *operation,
                                    const xyl_layout_t *layout);
 
-/* After all stages of a reduction have been added, which work on sums in the
- * place of elements. Where this rank has input its `input_count` elements
- * become sums; where it has a result (`result_count` not 0) sums become
- * elements. */
+/* After all stages of a reduction have been added that combines sums of
+ * numbers. Where stages do not take the user's numbers by themselves, the
+ * `input_count` of this rank become sums, and where it has a result
+ * (`result_count` not 0) sums become numbers. */
 xylem_status_t xyl_sum_stages_add(xyl_operation_t *operation,
-                                  const xyl_binned_t *binned,
-                                  size_t element_bytes, size_t input_count,
-                                  size_t result_count);
+                                  size_t input_count, size_t result_count);
 
 #endif

@@ -36,6 +36,8 @@ typedef struct xyl_combiner {
     xylem_op_fn fn;
     void *fn_arg;
     int is_commutative;
+    /* Operands are not elements but what is made of them; NULL: they are. */
+    const struct xyl_binned *binned;
 } xyl_combiner_t;
 
 /* result = left op right; `result` may be either. */

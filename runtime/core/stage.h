@@ -63,6 +63,8 @@ struct xyl_stage {
     uint64_t count;
     xyl_group_t group;        /* whom it runs between */
     xyl_role_t reads, writes; /* what it is bound to */
+    /* It takes the user's own buffers where others have operation->packed. */
+    int reads_user, writes_user;
     int is_complete;
 };
 

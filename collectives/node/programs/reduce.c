@@ -15,7 +15,7 @@
 #include "collectives/node/programs/parts.h"
 
 enum {
-    ALONE_SEATS = 2,   /* as it does with so few */
+    ALONE_SEATS = 2,   /* as it does with so few, of elements */
     SUM_SEGMENTS = 32, /* of a message that is not cut into pieces */
     PAIR_SEGMENTS = 64
 };
@@ -289,7 +289,7 @@ void xyl_node_reduce(const xyl_problem_t *problem, xyl_node_program_t *program)
         problem->node.window_bytes / (problem->ranks + 1) / 128 * 128;
 
     if (xyl_problem_bytes(problem) <= problem->node.limits->reduce_alone ||
-        problem->ranks <= ALONE_SEATS) {
+        (problem->ranks <= ALONE_SEATS && !problem->combines_sums)) {
         xyl_node_reduce_alone(problem, program);
         return;
     }

@@ -25,6 +25,7 @@ typedef struct plan {
     uint32_t ranks, root;
     uint64_t count; /* of a block, on average */
     int in_place, is_persistent, by_setting, in_parts;
+    int on_one_node; /* with memory, and by the library's choice */
     size_t segment_bytes;
     const xyl_algorithm_t *algorithm; /* NULL: the library's choice */
     uint32_t radix;
@@ -242,13 +243,14 @@ static void start_all(run_t *run, fabric_t *fabric)
         memset(member->recv, GUARD, run->total * run->bytes + 1);
         if (run->plan.in_place)
             memcpy(member->recv, run->inputs[i], own * run->bytes);
-        if (member->request != NULL)
-            status = xylem_request_start(member->request);
-        else if (!run->plan.is_persistent)
+        status = XYLEM_OK;
+        if (!run->plan.is_persistent)
             status = xylem_coll_start(fabric_world(fabric, i), &args,
                                       &member->request);
-        else if ((status = xylem_coll_init(fabric_world(fabric, i), &args,
-                                           &member->request)) == XYLEM_OK)
+        else if (member->request == NULL)
+            status = xylem_coll_init(fabric_world(fabric, i), &args,
+                                     &member->request);
+        if (status == XYLEM_OK && run->plan.is_persistent)
             status = xylem_request_start(member->request);
         CHECK_EQ(status, XYLEM_OK);
         if (status == XYLEM_OK && run->plan.in_parts)
@@ -364,16 +366,20 @@ static fabric_t *fabric_draw(const plan_t *plan, uint64_t *random,
         options.work_late_max = 1 + random_below(random, 40);
     if (plan->by_setting)
         options.settings = settings;
+    for (i = 0; plan->on_one_node && i < plan->ranks; i++)
+        places[i].node = 0;
+    if (plan->on_one_node)
+        options.shares_memory = 1;
     problem->shares_memory =
         nodes == 1 && plan->ranks > 1 && options.shares_memory;
     problem->fills_nodes = !is_scattered || nodes == 1;
     return fabric_create(plan->ranks, &options);
 }
 
-static void one_case(uint64_t seed)
+static void one_case(uint64_t seed, const plan_t *plan)
 {
     uint64_t random = random_mix(seed), starts, i;
-    run_t run = {.plan = plan_draw(&random)};
+    run_t run = {.plan = *plan};
     xyl_problem_t problem = {.coll = run.plan.coll,
                              .ranks = run.plan.ranks,
                              .count = run.plan.count,
@@ -388,7 +394,8 @@ static void one_case(uint64_t seed)
     run.bytes = xylem_type_bytes(run.plan.type);
     if (xyl_coll_traits(run.plan.coll)->recv_varies)
         problem.count = run.total;
-    run.plan.algorithm = algorithm_draw(&random, &problem);
+    if (!plan->on_one_node)
+        run.plan.algorithm = algorithm_draw(&random, &problem);
     snprintf(label, sizeof label,
              "seed %" PRIu64 ": %s, %s of %s, %u ranks, "
              "%" PRIu64 " elements, %s%s",
@@ -423,10 +430,34 @@ static void one_case(uint64_t seed)
 
 static void test_any(void)
 {
+    uint64_t seed, random;
+    plan_t plan;
+
+    for (seed = 1; seed <= CASES && check_failures() == 0; seed++) {
+        random = random_mix(~seed);
+        plan = plan_draw(&random);
+        one_case(seed, &plan);
+    }
+}
+
+/* So long that a segment is worked on in several parts. */
+static void test_long(void)
+{
+    static const xylem_coll_t colls[] = {XYLEM_COLL_REDUCE,
+                                         XYLEM_COLL_ALLREDUCE};
     uint64_t seed;
 
-    for (seed = 1; seed <= CASES && check_failures() == 0; seed++)
-        one_case(seed);
+    for (seed = 1; seed <= 12 && check_failures() == 0; seed++) {
+        plan_t plan = {.coll = colls[seed % 2],
+                       .type = seed % 4 < 2 ? XYLEM_FLOAT32 : XYLEM_FLOAT64,
+                       .op = XYLEM_SUM,
+                       .ranks = 2 + (uint32_t)seed % 3,
+                       .count = 400000,
+                       .in_place = seed % 5 == 0,
+                       .on_one_node = 1,
+                       .salt = seed};
+        one_case(seed, &plan);
+    }
 }
 
 /* ---- what is refused ---- */
@@ -483,6 +514,7 @@ static void test_refused(void)
 
 static const check_case_t cases[] = {
     {"reproducible: the same bits by all ways", test_any},
+    {"reproducible: the same bits of long messages", test_long},
     {"reproducible: what has no such form", test_refused},
 };
 

@@ -385,13 +385,17 @@ static void rows_sum(const xyl_binned_t *binned, const unsigned char *left,
     binned->deposit.kernel(other, right, NULL, ROW);
     binned->merge.kernel(sums, sums, other, ROW);
     binned->value.kernel(values, sums, NULL, ROW);
-    binned->collect.kernel(values + (size_t)ROW * 16, left, sums, ROW);
+    binned->total.kernel(values + (size_t)ROW * 16, sums, other, ROW);
+    /* Where sums begin, as a seat does that is the last to add. */
+    memcpy(other, sums, ROW * binned->bytes);
+    binned->collect.kernel(other, left, other, ROW);
+    memcpy(values + (size_t)ROW * 32, other, ROW * binned->element_bytes);
 }
 
 static void test_all_isas(void)
 {
     static unsigned char left[ROW * 16], right[ROW * 16];
-    static unsigned char sums[2][ROW * 2 * SUM_BYTES], values[2][2 * ROW * 16];
+    static unsigned char sums[2][ROW * 2 * SUM_BYTES], values[2][3 * ROW * 16];
     xyl_isa_t isa, best = xyl_isa_best();
     const xyl_binned_t *binned;
     xylem_type_t type;
