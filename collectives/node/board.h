@@ -5,8 +5,8 @@
  *   a counter     seats that have come
  *   slots         SLOTS of them; piece n uses slot n mod SLOTS
  *                   a line per seat: its count of posts, and bytes beside it
- *                   a ticket, a claim, where the window is and who has left it,
- *                   and words that say "this part is there"
+ *                   a claim, where the window is and who has left it, and
+ *                   words that say "this part is there"
  *                   words of sums that several seats add to: combine.h
  *   trees         of sums in a fixed order, one per slot: pairs.h
  *   windows       a small one beside each slot
@@ -156,32 +156,25 @@ static inline xyl_board_line_t *xyl_board_line(char *slot, uint32_t seat)
     return (xyl_board_line_t *)(void *)slot + seat;
 }
 
-/* Several seats write it, by `swap`. */
-static inline _Atomic uint64_t *xyl_board_ticket(const xyl_board_t *board,
-                                                 char *slot)
-{
-    return (_Atomic uint64_t *)(void *)(slot + (size_t)board->seats *
-                                                   XYL_BOARD_LINE_BYTES);
-}
-
-/* Who leads, by seat; in the ticket's line, and written in the same way. */
+/* Who leads, by seat. Several seats write it, by `swap`. */
 static inline _Atomic uint64_t *xyl_board_claim(const xyl_board_t *board,
                                                 char *slot)
 {
-    return xyl_board_ticket(board, slot) + 1;
+    return (_Atomic uint64_t *)(void *)(slot + (size_t)board->seats *
+                                                   XYL_BOARD_LINE_BYTES);
 }
 
 /* Where the window is; and how many seats have left it. In the same line. */
 static inline _Atomic uint64_t *xyl_board_place(const xyl_board_t *board,
                                                 char *slot)
 {
-    return xyl_board_ticket(board, slot) + 2;
+    return xyl_board_claim(board, slot) + 1;
 }
 
 static inline _Atomic uint64_t *xyl_board_leavers(const xyl_board_t *board,
                                                   char *slot)
 {
-    return xyl_board_ticket(board, slot) + 3;
+    return xyl_board_claim(board, slot) + 2;
 }
 
 static inline _Atomic uint64_t *xyl_board_word(const xyl_board_t *board,

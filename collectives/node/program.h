@@ -30,6 +30,10 @@
 #include "collectives/data/position.h"
 #include "collectives/data/problem.h"
 
+enum {
+    XYL_NODE_ACTIVE_MAX = 3 /* pieces of a collective that a seat works at */
+};
+
 typedef enum xyl_step_kind {
     XYL_STEP_NOTHING,
     XYL_STEP_COPY,    /* to = from */
@@ -39,9 +43,9 @@ typedef enum xyl_step_kind {
                          `from` names the first of these spots */
     XYL_STEP_JOIN,    /* to = to op from */
     /* From here on: steps that wait for what they are about. */
-    XYL_STEP_CLAIM,   /* takes slices as long as there are any: for slice i
-                         waits until all counts are i + 1, then does as REDUCE,
-                         and posts word i */
+    XYL_STEP_CLAIM,   /* takes slices as long as there are any, slice i when
+                         all counts are i + 1; does as REDUCE, and posts word i
+                         */
     XYL_STEP_COMBINE, /* adds `from` to the sums behind all inputs, slice by
                          slice, in any order; whoever is the last to add to
                          slice i posts word i. All seats do so if it is for all,

@@ -97,21 +97,56 @@ static void emit(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 
 /* ---- claims ---- */
 
-/* Takes a ticket of the piece; `slices` when none is left. */
-static uint32_t take_ticket(const xyl_node_stage_t *node,
-                            const xyl_node_piece_t *piece, uint32_t slices)
+/* How many slices all seats have published, as far as this one has seen. */
+static void count_published(const xyl_node_stage_t *node,
+                            const xyl_node_piece_t *piece,
+                            const xyl_step_t *step, xyl_strand_t *strand)
 {
-    xyl_shm_t *shm = node->board->shm;
-    _Atomic uint64_t *word = xyl_board_ticket(node->board, piece->slot);
-    uint64_t base = xyl_board_value(piece->number, 0);
-    uint64_t old = xyl_board_get(node->board, word), ticket;
+    uint64_t base = xyl_board_value(piece->number, 0), least = step->slices;
+    uint32_t seat, seats = node->board->seats;
 
-    do {
-        ticket = old < base ? 0 : old - base;
-        if (ticket >= slices)
-            return slices;
-    } while (!shm->ops->swap(shm, word, &old, base + ticket + 1));
-    return (uint32_t)ticket;
+    if (strand->published == step->slices ||
+        !has_counts(node, piece, strand->published + 1, &strand->seen, seats))
+        return;
+    for (seat = 0; seat < seats; seat++) {
+        uint64_t count =
+            xyl_board_get(node->board,
+                          &xyl_board_line(piece->slot, seat)->count) -
+            base;
+        if (count < least)
+            least = count;
+    }
+    strand->published = (uint32_t)least;
+    strand->seen = 0;
+}
+
+/* Slices that are published are taken by who is there: this seat begins with
+ * its share of them, and goes on with what others have left. 0: there is none
+ * at present. */
+static int take_slice(const xyl_node_stage_t *node,
+                      const xyl_node_piece_t *piece, const xyl_step_t *step,
+                      xyl_strand_t *strand)
+{
+    const xyl_board_t *board = node->board;
+    uint64_t taken = xyl_board_value(piece->number, 0);
+    uint32_t first =
+        (uint32_t)((uint64_t)board->seat * step->slices / board->seats);
+    uint32_t i;
+
+    for (i = 0; i < step->slices; i++) {
+        uint32_t slice = (first + i) % step->slices;
+        _Atomic uint64_t *word = xyl_board_word(board, piece->slot, slice);
+        uint64_t old;
+        if (slice >= strand->published)
+            continue;
+        old = xyl_board_get(board, word);
+        if (old < taken &&
+            board->shm->ops->swap(board->shm, word, &old, taken)) {
+            strand->slice = slice;
+            return 1;
+        }
+    }
+    return 0;
 }
 
 /* Goes on with the slice that the strand has; 1: it is combined. */
@@ -135,17 +170,16 @@ static int claim(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                  const xyl_step_t *step, xyl_strand_t *strand, unsigned *did)
 {
     if (!strand->has_slice) {
-        strand->slice = take_ticket(node, piece, step->slices);
+        count_published(node, piece, step, strand);
+        if (strand->swept == strand->published)
+            return strand->published == step->slices;
+        if (!take_slice(node, piece, step, strand)) {
+            strand->swept = strand->published;
+            return strand->published == step->slices;
+        }
         strand->has_slice = 1;
-        strand->seen = 0;
         strand->done = 0;
-        ++*did;
     }
-    if (strand->slice == step->slices)
-        return 1;
-    if (!has_counts(node, piece, strand->slice + 1, &strand->seen,
-                    node->board->seats))
-        return 0;
     ++*did;
     if (!slice_run(node, piece, step, strand))
         return 0;
@@ -158,23 +192,40 @@ static int claim(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 
 /* ---- claims that are held up ---- */
 
-/* All inputs have been there for a while, but not the slice: whoever has
- * claimed it is held up. */
+/* Whoever lets others read its input where it lies leaves when all have said
+ * that they have claimed, and a claim that is held up is combined later. */
+static int all_are_copied(const xyl_node_stage_t *node,
+                          const xyl_node_piece_t *piece)
+{
+    uint32_t seat;
+
+    if (piece->lies != NULL)
+        return 0;
+    for (seat = 0; seat < node->board->seats; seat++)
+        /* Partner: the store in xyl_node_share_piece. */
+        if (node->program.shares &&
+            atomic_load_explicit(&xyl_board_line(piece->slot, seat)->name,
+                                 memory_order_relaxed) != 0)
+            return 0;
+    return 1;
+}
+
+/* All inputs of the piece have been there for a while, but not the slice:
+ * whoever has claimed it is held up. */
 static int is_held_up(const xyl_node_stage_t *node,
-                      const xyl_node_piece_t *piece, const xyl_step_t *step,
-                      xyl_strand_t *strand)
+                      const xyl_node_piece_t *piece, xyl_strand_t *strand)
 {
     const xylem_context_t *context = node->stage.operation->request.context;
     uint64_t now;
 
     if (++strand->slice % LOOKS_OF_CLOCK != 0 ||
-        !has_counts(node, piece, step->wait_for + 1, &strand->seen,
+        !has_counts(node, piece, node->program.segments, &strand->seen,
                     node->board->seats))
         return 0;
     now = xyl_clock_now(context->engine.clock);
     if (strand->since == 0)
         strand->since = now;
-    return now - strand->since >= HELD_UP_NS;
+    return now - strand->since >= HELD_UP_NS && all_are_copied(node, piece);
 }
 
 /* 1: this seat combines the slice for itself, and has begun or does now. */
@@ -184,10 +235,8 @@ static int combines_itself(const xyl_node_stage_t *node,
 {
     if (strand->has_slice)
         return 1;
-    if (may_go(node, piece, step, strand))
-        strand->since = 0;
-    else
-        strand->has_slice = is_held_up(node, piece, step, strand);
+    if (!may_go(node, piece, step, strand))
+        strand->has_slice = is_held_up(node, piece, strand);
     return strand->has_slice;
 }
 
@@ -313,6 +362,7 @@ static void strand_go_to(const xyl_node_stage_t *node, xyl_strand_t *strand,
     strand->step = step;
     strand->seen = 0;
     strand->has_slice = 0;
+    strand->published = strand->swept = 0;
     strand->done = 0;
     if (step < node->program.count && sums_up(&node->program.steps[step]))
         strand->sums = (xyl_node_combine_t){0};
@@ -372,6 +422,7 @@ void xyl_node_piece_begin(xyl_node_stage_t *node, xyl_node_piece_t *piece)
         *piece->pairs = (xyl_pairs_t){0};
     piece->strands_left = 0;
     for (i = 0; i < node->program.strands; i++) {
+        piece->strands[i].since = 0;
         strand_go_to(node, &piece->strands[i], first);
         piece->strands_left += first != node->program.strand_ends[i];
         first = node->program.strand_ends[i];

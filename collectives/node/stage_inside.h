@@ -16,7 +16,6 @@
 #include "collectives/stages/work.h"
 
 enum {
-    XYL_NODE_ACTIVE_MAX = 3, /* pieces of a stage under way */
     /* What a strand reads before others and the net are looked after; and where
      * another level waits for what the net brings. */
     XYL_NODE_PART_BYTES = 128 << 10,
@@ -37,8 +36,9 @@ typedef struct xyl_strand {
     uint32_t step;
     uint32_t seen; /* seats whose counts are there */
     int has_slice;
-    uint32_t slice; /* claimed */
-    uint64_t done;  /* bytes of the step, or of the slice */
+    uint32_t slice;            /* claimed */
+    uint32_t published, swept; /* slices; and when none of them was left */
+    uint64_t done;             /* bytes of the step, or of the slice */
     uint64_t since; /* when all inputs of a slice that it waits for were seen to
                        be there; 0: they were not */
     xyl_node_combine_t sums;

@@ -72,7 +72,7 @@ typedef struct program_run_piece {
     post_t words[XYL_BOARD_WORDS];
     post_t sums[XYL_BOARD_WORDS];          /* `value` seats have added */
     unsigned char *parts[XYL_BOARD_WORDS]; /* what they have, for PAIR */
-    uint32_t tickets;
+    uint64_t claimed;                      /* bits of slices */
     /* May happen now: strands, and behind them seats' segments. */
     uint32_t *may;
     uint32_t may_count;

@@ -37,7 +37,7 @@ static uint64_t mix_bytes(uint64_t hash, const unsigned char *bytes,
 static uint64_t state_of(const program_run_t *run)
 {
     const program_run_piece_t *piece = run->piece;
-    uint64_t hash = random_mix(piece->tickets);
+    uint64_t hash = random_mix(piece->claimed);
     uint32_t i;
 
     for (i = 0; i < piece->strands; i++) {

@@ -229,7 +229,7 @@ void program_piece_begin(program_run_t *run, uint64_t number)
     uint32_t i, next = 0;
 
     piece->number = number;
-    piece->tickets = 0;
+    piece->claimed = 0;
     piece->by_priority =
         run->options->orders_max == 0 && random_below(&run->random, 2) == 0;
     posts_free(run);
@@ -292,6 +292,24 @@ int program_has_segment(const program_run_t *run, uint32_t seat,
     return index >= state->segments || state->has_come[index];
 }
 
+/* One that all have published and nobody has taken, the seat's own share first;
+ * as many as there are: none is there. */
+static uint32_t slice_to_claim(const program_run_t *run, const strand_t *strand,
+                               const xyl_step_t *step)
+{
+    uint32_t first =
+        (uint32_t)((uint64_t)strand->seat * step->slices / run->seats);
+    uint32_t i, slice;
+
+    for (i = 0; i < step->slices; i++) {
+        slice = (first + i) % step->slices;
+        if ((run->piece->claimed >> slice & 1) == 0 &&
+            all_have(run, slice + 1, run->seats))
+            return slice;
+    }
+    return step->slices;
+}
+
 static int may_go(const program_run_t *run, const strand_t *strand)
 {
     const xyl_step_t *step;
@@ -302,8 +320,9 @@ static int may_go(const program_run_t *run, const strand_t *strand)
     if (program_is_left_out(run, strand, step))
         return 1;
     if (step->kind == XYL_STEP_CLAIM)
-        return !strand->has_slice || strand->slice == step->slices ||
-               all_have(run, strand->slice + 1, run->seats);
+        return strand->has_slice ||
+               slice_to_claim(run, strand, step) < step->slices ||
+               all_have(run, step->slices, run->seats);
     if (program_sums_up(step))
         return program_sum_may(run, strand, step);
     switch (step->wait) {
@@ -391,14 +410,13 @@ static int do_claim(program_run_t *run, strand_t *strand,
     uint64_t bytes = program_step_bytes(run, strand, step), at, end;
 
     if (!strand->has_slice) {
+        strand->slice = slice_to_claim(run, strand, step);
+        if (strand->slice == step->slices)
+            return 1;
+        run->piece->claimed |= UINT64_C(1) << strand->slice;
         strand->has_slice = 1;
-        strand->slice = run->piece->tickets < step->slices
-                            ? run->piece->tickets++
-                            : step->slices;
         return 0;
     }
-    if (strand->slice == step->slices)
-        return 1;
     at = strand->slice * step->slice_bytes;
     end = at + step->slice_bytes < bytes ? at + step->slice_bytes : bytes;
     if (see_all(run, strand, strand->slice + 1, run->seats) &&

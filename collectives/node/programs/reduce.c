@@ -98,7 +98,7 @@ static void write_results(const xyl_problem_t *problem,
             return;
         step->within = at;
         step->total = xyl_problem_bytes(problem);
-        step->or_combines = program->input_bytes != 0 && !program->shares;
+        step->or_combines = program->input_bytes != 0;
         step->wait = XYL_WAIT_WORD;
         step->wait_for = slice;
         step->emits = slice;
@@ -275,12 +275,18 @@ static uint64_t slice_of(const xyl_problem_t *problem, uint64_t room)
     return xyl_node_segment(bytes, room, problem->element_bytes);
 }
 
-/* Longer pieces, as all copy the results out: they wait for fewer. */
-static uint64_t piece_max(const xyl_problem_t *problem)
+/* Longer pieces in an allreduce, as all copy the results out. No more of them
+ * than are under way at once: a seat that has published all of its input is not
+ * waited for any more. */
+static uint64_t piece_of(const xyl_problem_t *problem)
 {
-    return problem->coll == XYLEM_COLL_REDUCE
-               ? problem->node.limits->reduce_piece
-               : problem->node.limits->allreduce_piece;
+    uint64_t least = problem->coll == XYLEM_COLL_REDUCE
+                         ? problem->node.limits->reduce_piece
+                         : problem->node.limits->allreduce_piece;
+    uint64_t bytes = xyl_board_whole_lines(
+        xyl_problem_bytes(problem) / XYL_NODE_ACTIVE_MAX + 1);
+
+    return bytes > least ? bytes : least;
 }
 
 void xyl_node_reduce(const xyl_problem_t *problem, xyl_node_program_t *program)
@@ -305,9 +311,8 @@ void xyl_node_reduce(const xyl_problem_t *problem, xyl_node_program_t *program)
         write_pairs(problem, program);
         return;
     }
-    if (room > piece_max(problem) &&
-        problem->segment_bytes < piece_max(problem))
-        room = piece_max(problem);
+    if (room > piece_of(problem) && problem->segment_bytes < piece_of(problem))
+        room = piece_of(problem);
     program->segment_bytes = slice_of(problem, room);
     xyl_node_cut_segments(program, xyl_problem_bytes(problem), room);
     program->input_bytes = xyl_board_whole_lines(program->piece_bytes);
