@@ -79,67 +79,43 @@ static xyl_query_t query_of(xylem_team_t *team, const xyl_problem_t *problem)
 
 /* ---- rules ---- */
 
-/* The numbers of a table's rules for a collective. */
-static const uint16_t *numbers_of(const xyl_rules_t *rules, xylem_coll_t coll)
+/* The first candidate of that kind, wherever it pays. */
+static const xyl_candidate_t *candidate_of_kind(const xylem_team_t *team,
+                                                const xyl_query_t *query,
+                                                xyl_algorithm_kind_t kind)
 {
-    static const uint16_t none[] = {XYL_RULE_NONE};
+    const xyl_candidate_t *candidate =
+        xyl_tuning_candidates(team->context, query->coll);
 
-    return rules->of[coll] != NULL ? rules->of[coll] : none;
-}
-
-/* The first rule of the tables for such an algorithm, wherever it pays. */
-static const xyl_rule_t *find_rule_of_kind(const xylem_team_t *team,
-                                           const xyl_query_t *query,
-                                           xyl_algorithm_kind_t kind)
-{
-    const xyl_algorithm_t *algorithm;
-    const xyl_rules_t *rules;
-    const xyl_rule_t *rule;
-    const uint16_t *number;
-    uint32_t t;
-
-    for (t = 0; (rules = xyl_tuning_table(team->context, t)) != NULL; t++)
-        for (number = numbers_of(rules, query->coll); *number != XYL_RULE_NONE;
-             number++) {
-            rule = &rules->rule[*number];
-            algorithm = xyl_algorithm_find(query->coll, rule->algorithm);
-            if (xyl_rule_holds(rule, query) && algorithm != NULL &&
-                algorithm->kind == kind)
-                return rule;
-        }
+    for (; candidate->rule != NULL; candidate++)
+        if (xyl_rule_holds(candidate->rule, query) &&
+            candidate->algorithm->kind == kind)
+            return candidate;
     return NULL;
 }
 
-/* What a rule names; NULL: it does not hold, or the problem does not fit. */
-static const xyl_algorithm_t *apply_rule(const xyl_rule_t *rule,
-                                         const xyl_query_t *query,
-                                         const xyl_problem_t *problem)
+/* Of an algorithm that it names. */
+static int rule_applies(const xyl_rule_t *rule,
+                        const xyl_algorithm_t *algorithm,
+                        const xyl_query_t *query, const xyl_problem_t *problem)
 {
-    const xyl_algorithm_t *algorithm;
-
-    if (!xyl_rule_holds(rule, query) || !xyl_rule_pays(rule, query))
-        return NULL;
-    algorithm = xyl_algorithm_find(query->coll, rule->algorithm);
-    return xyl_algorithm_fits(algorithm, problem, NULL) ? algorithm : NULL;
+    return xyl_rule_holds(rule, query) && xyl_rule_pays(rule, query) &&
+           xyl_algorithm_fits(algorithm, problem, NULL);
 }
 
 static int by_table(const xylem_team_t *team, const xyl_query_t *query,
                     const xyl_problem_t *problem, xyl_decision_t *decision)
 {
-    const xyl_rules_t *rules;
-    const uint16_t *number;
-    uint32_t t;
+    const xyl_candidate_t *candidate =
+        xyl_tuning_candidates(team->context, query->coll);
 
-    for (t = 0; (rules = xyl_tuning_table(team->context, t)) != NULL; t++)
-        for (number = numbers_of(rules, query->coll); *number != XYL_RULE_NONE;
-             number++) {
-            const xyl_rule_t *rule = &rules->rule[*number];
-            decision->named.algorithm = apply_rule(rule, query, problem);
-            if (decision->named.algorithm == NULL)
-                continue;
-            decision->named.radix = rule->radix;
-            decision->rule = rule;
-            decision->table = rules;
+    for (; candidate->rule != NULL; candidate++)
+        if (rule_applies(candidate->rule, candidate->algorithm, query,
+                         problem)) {
+            decision->named =
+                (xyl_named_t){candidate->algorithm, candidate->rule->radix};
+            decision->rule = candidate->rule;
+            decision->by = NULL;
             return 1;
         }
     return 0;
@@ -189,18 +165,22 @@ static void by_setting(const xylem_team_t *team, const xyl_query_t *query,
                        const xyl_problem_t *problem, xyl_decision_t *decision)
 {
     const xyl_rules_t *asked = xyl_tuning_asked(team->context);
+    const xyl_algorithm_t *algorithm;
+    const xyl_rule_t *rule;
     size_t i;
 
-    for (i = 0; asked != NULL && i < asked->count; i++) {
-        if (!xyl_rule_holds(&asked->rule[i], query))
+    for (i = 0; i < asked->count; i++) {
+        rule = &asked->rule[i];
+        if (!xyl_rule_holds(rule, query))
             continue;
-        if (asked->rule[i].algorithm == NULL)
+        if (rule->algorithm == NULL)
             return;
-        decision->named.algorithm = apply_rule(&asked->rule[i], query, problem);
-        decision->named.radix = asked->rule[i].radix;
+        algorithm = xyl_algorithm_find(query->coll, rule->algorithm);
+        if (!rule_applies(rule, algorithm, query, problem))
+            continue;
+        decision->named = (xyl_named_t){algorithm, rule->radix};
         decision->by = "by setting";
-        if (decision->named.algorithm != NULL)
-            return;
+        return;
     }
 }
 
@@ -263,6 +243,8 @@ static xylem_status_t decide(const xylem_team_t *team, const xyl_query_t *query,
                              const xyl_problem_t *problem,
                              xyl_decision_t *decision)
 {
+    const xyl_candidate_t *candidate;
+
     if (decision->named.algorithm == NULL)
         by_setting(team, query, problem, decision);
     if (decision->named.algorithm == NULL)
@@ -272,9 +254,11 @@ static xylem_status_t decide(const xylem_team_t *team, const xyl_query_t *query,
                    : no_algorithm(query->coll);
     if (!runs_as_ruled(decision->named.algorithm->kind))
         return XYLEM_OK;
-    decision->rule =
-        find_rule_of_kind(team, query, decision->named.algorithm->kind);
-    return decision->rule != NULL ? XYLEM_OK : no_algorithm(query->coll);
+    candidate = candidate_of_kind(team, query, decision->named.algorithm->kind);
+    if (candidate == NULL)
+        return no_algorithm(query->coll);
+    decision->rule = candidate->rule;
+    return XYLEM_OK;
 }
 
 xylem_status_t xyl_choose(xylem_team_t *team, const xylem_coll_args_t *args,
@@ -304,6 +288,7 @@ xylem_status_t xyl_choose_tree(xylem_team_t *team,
                                int is_commutative, xyl_choice_t *choice_out)
 {
     xyl_decision_t decision = {.by = "a tree"};
+    const xyl_candidate_t *candidate;
     xyl_problem_t problem;
     xyl_query_t query;
     xylem_status_t status;
@@ -313,16 +298,15 @@ xylem_status_t xyl_choose_tree(xylem_team_t *team,
     status = by_call(args, &problem, &decision);
     if (status != XYLEM_OK)
         return status;
-    decision.rule = find_rule_of_kind(team, &query, XYL_ALGORITHM_TREE);
-    if (decision.rule == NULL ||
+    candidate = candidate_of_kind(team, &query, XYL_ALGORITHM_TREE);
+    if (candidate == NULL ||
         (decision.named.algorithm != NULL &&
          decision.named.algorithm->kind != XYL_ALGORITHM_TREE))
         return no_algorithm(args->coll);
-    if (decision.named.algorithm == NULL) {
-        decision.named.algorithm =
-            xyl_algorithm_find(args->coll, decision.rule->algorithm);
-        decision.named.radix = decision.rule->radix;
-    }
+    decision.rule = candidate->rule;
+    if (decision.named.algorithm == NULL)
+        decision.named =
+            (xyl_named_t){candidate->algorithm, candidate->rule->radix};
     xyl_fit(team, args, &query, is_commutative, &decision, choice_out);
     choice_out->chooser = &chooser;
     return XYLEM_OK;

@@ -59,36 +59,38 @@ static void print_runners_up(const xylem_team_t *team, const xyl_query_t *query,
                              const xyl_problem_t *problem,
                              const xyl_choice_t *choice, char *text)
 {
-    const xyl_rules_t *rules;
-    uint32_t t, found = 0;
-    size_t i, length = 0;
+    const xyl_candidate_t *next =
+        xyl_tuning_candidates(team->context, query->coll);
+    uint32_t found = 0;
+    size_t length = 0;
 
     *text = '\0';
-    for (t = 0; (rules = xyl_tuning_table(team->context, t)) != NULL; t++)
-        for (i = 0; i < rules->count && found < RUNNERS_UP; i++) {
-            const xyl_rule_t *rule = &rules->rule[i];
-            if (!xyl_rule_holds(rule, query) || !xyl_rule_pays(rule, query) ||
-                strcmp(rule->algorithm, choice->algorithm->name) == 0 ||
-                is_in(text, rule->algorithm) ||
-                !xyl_algorithm_fits(
-                    xyl_algorithm_find(query->coll, rule->algorithm), problem,
-                    NULL))
-                continue;
-            length +=
-                (size_t)snprintf(text + length, TEXT_BYTES - length, "%s %s",
-                                 found == 0 ? "; then" : ",", rule->algorithm);
-            found++;
-        }
+    for (; next->rule != NULL && found < RUNNERS_UP; next++) {
+        const char *name = next->algorithm->name;
+        if (!xyl_rule_holds(next->rule, query) ||
+            !xyl_rule_pays(next->rule, query) ||
+            next->algorithm == choice->algorithm || is_in(text, name) ||
+            !xyl_algorithm_fits(next->algorithm, problem, NULL))
+            continue;
+        length += (size_t)snprintf(text + length, TEXT_BYTES - length, "%s %s",
+                                   found == 0 ? "; then" : ",", name);
+        found++;
+    }
 }
 
-static void print_reason(const xyl_decision_t *decision, char *text)
+static void print_reason(const xylem_team_t *team,
+                         const xyl_decision_t *decision, char *text)
 {
-    if (decision->table == NULL)
+    const xyl_rules_t *table;
+
+    if (decision->by != NULL) {
         snprintf(text, TEXT_BYTES, "%s", decision->by);
-    else
-        snprintf(text, TEXT_BYTES, "rule %zu of %s: %s",
-                 (size_t)(decision->rule - decision->table->rule),
-                 decision->table->name, decision->rule->origin);
+        return;
+    }
+    table = xyl_tuning_table_of(team->context, decision->rule);
+    snprintf(text, TEXT_BYTES, "rule %zu of %s: %s",
+             (size_t)(decision->rule - table->rule), table->name,
+             decision->rule->origin);
 }
 
 void xyl_choice_explain(const xylem_team_t *team, const xyl_query_t *query,
@@ -100,7 +102,7 @@ void xyl_choice_explain(const xylem_team_t *team, const xyl_query_t *query,
     char plan[TEXT_BYTES], reason[TEXT_BYTES], then[TEXT_BYTES];
 
     print_plan(choice, plan);
-    print_reason(decision, reason);
+    print_reason(team, decision, reason);
     print_runners_up(team, query, problem, choice, then);
     xyl_log(XYL_LOG_NONE,
             "select: %s of %" PRIu64 " bytes%s on %u ranks of %u nodes: %s "

@@ -8,9 +8,8 @@
 
 typedef struct xyl_decision {
     xyl_named_t named;
-    const xyl_rule_t *rule;   /* that it is run by; NULL: it takes nothing */
-    const xyl_rules_t *table; /* with that rule, where it has decided */
-    const char *by;           /* who, where no rule has */
+    const xyl_rule_t *rule; /* that it is run by; NULL: it takes nothing */
+    const char *by;         /* who has decided; NULL: the rule */
 } xyl_decision_t;
 
 void xyl_fit(xylem_team_t *team, const xylem_coll_args_t *args,

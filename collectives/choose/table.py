@@ -40,12 +40,6 @@ def colls(value):
     return " | ".join(f"XYL_COLL_BIT({name.upper()})" for name in listed(value))
 
 
-def colls_of(rules):
-    """Those that rules name: all, as each needs one of its own."""
-    names = {name for rule in rules for name in listed(rule["for"])}
-    return sorted(names - {"all"})
-
-
 def spread(value):
     least, most = value if isinstance(value, list) else (0, value)
     return number(least), number(most)
@@ -99,16 +93,8 @@ def main():
         print("    {%s}," % ", ".join(f".{key} = {value}" for key, value in row))
     print("};\n")
     print("const xyl_rules_t xyl_rules_builtin = {")
-    print('    "the built-in table", rules, sizeof rules / sizeof *rules, {')
-    for coll in colls_of(table["rules"]):
-        numbers = [
-            str(number)
-            for number, rule in enumerate(table["rules"])
-            if rule["for"] == "all" or coll in listed(rule["for"])
-        ]
-        row = ", ".join(numbers + ["XYL_RULE_NONE"])
-        print(f"        [XYLEM_COLL_{coll.upper()}] = (const uint16_t[]){{{row}}},")
-    print("    }};\n")
+    print('    "the built-in table", rules, sizeof rules / sizeof *rules')
+    print("};\n")
     print("const xyl_limits_t xyl_limits_builtin = {")
     for name, limit in table["limits"].items():
         print(f"    .{name} = {number(limit['value'])},")

@@ -13,11 +13,12 @@
 
 enum { FILE_BYTES_MAX = 4 << 20 };
 
-/* Of a context for which something is set; most have none. */
+/* Of a context. */
 typedef struct xyl_tuning {
     xyl_rules_t asked, table; /* of 0 rules: none */
     xyl_rule_t *asked_rules, *table_rules;
-    uint16_t *numbers; /* of the table's rules, by collective */
+    xyl_candidate_t *candidates;
+    const xyl_candidate_t *of[XYLEM_COLL_COUNT]; /* in these */
     void *table_memory;
     xyl_limits_t limits;
 } tuning_t;
@@ -43,24 +44,47 @@ static xylem_status_t read_asked(tuning_t *tuning, const char *text)
     return status;
 }
 
-/* By collective. */
-static const char *index_table(tuning_t *tuning)
+/* Those of a table that a collective has an algorithm for; returns how many,
+ * and writes them unless `to` is NULL. */
+static size_t add_candidates(const xyl_rules_t *table, xylem_coll_t coll,
+                             xyl_candidate_t *to)
 {
-    size_t each = tuning->table.count + 1, i;
-    uint16_t *next = calloc(XYLEM_COLL_COUNT * each, sizeof *next);
+    size_t i, count = 0;
+
+    for (i = 0; i < table->count; i++) {
+        xyl_candidate_t candidate = {&table->rule[i], NULL};
+        if ((candidate.rule->colls >> coll & 1) != 0)
+            candidate.algorithm =
+                xyl_algorithm_find(coll, candidate.rule->algorithm);
+        if (candidate.algorithm == NULL)
+            continue;
+        if (to != NULL)
+            to[count] = candidate;
+        count++;
+    }
+    return count;
+}
+
+/* So that no call looks for names. */
+static xylem_status_t list_candidates(tuning_t *tuning)
+{
+    const xyl_rules_t *tables[] = {&tuning->table, &xyl_rules_builtin};
+    size_t count = XYLEM_COLL_COUNT, t;
+    xyl_candidate_t *next;
     xylem_coll_t coll;
 
-    tuning->numbers = next;
+    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
+        for (t = 0; t < 2; t++)
+            count += add_candidates(tables[t], coll, NULL);
+    next = tuning->candidates = calloc(count, sizeof *next);
     if (next == NULL)
-        return "no memory";
-    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++) {
-        tuning->table.of[coll] = next;
-        for (i = 0; i < tuning->table.count; i++)
-            if ((tuning->table_rules[i].colls >> coll & 1) != 0)
-                *next++ = (uint16_t)i;
-        *next++ = XYL_RULE_NONE;
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for rules");
+    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++, next++) {
+        tuning->of[coll] = next;
+        for (t = 0; t < 2; t++)
+            next += add_candidates(tables[t], coll, next);
     }
-    return NULL;
+    return XYLEM_OK;
 }
 
 /* `*hash_out` is 0 when the file cannot be used, so that ranks notice. */
@@ -77,8 +101,6 @@ static void read_table(tuning_t *tuning, const char *path, uint64_t *hash_out)
                             &tuning->table.count, &tuning->limits,
                             &tuning->table_memory) != XYLEM_OK)
             why = xylem_last_error();
-        else
-            why = index_table(tuning);
     }
     free(text);
     tuning->table.rule = tuning->table_rules;
@@ -115,12 +137,10 @@ static xylem_status_t tuning_begins(xylem_context_t *context)
 {
     xyl_config_t *config = &context->config;
     const char *asked = text_of(config->algorithms);
+    xylem_status_t status = XYLEM_OK;
     tuning_t *tuning;
 
     warn_of_old_settings();
-    tuned_of(context)->limits = &xyl_limits_builtin;
-    if (asked == NULL && config->tuning == 0)
-        return XYLEM_OK;
     tuning = calloc(1, sizeof *tuning);
     if (tuning == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for rules");
@@ -128,10 +148,11 @@ static xylem_status_t tuning_begins(xylem_context_t *context)
     tuning->limits = xyl_limits_builtin;
     if (config->tuning != 0)
         read_table(tuning, text_of(config->tuning), &config->tuning);
-    if (asked == NULL)
-        return XYLEM_OK;
-    config->algorithms = xyl_hash(XYL_HASH_SEED, asked, strlen(asked));
-    return read_asked(tuning, asked);
+    if (asked != NULL) {
+        config->algorithms = xyl_hash(XYL_HASH_SEED, asked, strlen(asked));
+        status = read_asked(tuning, asked);
+    }
+    return status == XYLEM_OK ? list_candidates(tuning) : status;
 }
 
 static void tuning_ends(xylem_context_t *context)
@@ -141,27 +162,30 @@ static void tuning_ends(xylem_context_t *context)
     if (tuning == NULL)
         return;
     free(tuning->asked_rules);
-    free(tuning->numbers);
+    free(tuning->candidates);
     xyl_table_free(tuning->table_rules, tuning->table_memory);
     free(tuning);
 }
 
 const xyl_rules_t *xyl_tuning_asked(const xylem_context_t *context)
 {
-    const tuning_t *tuning = tuned_of(context)->tuning;
-
-    return tuning != NULL ? &tuning->asked : NULL;
+    return &tuned_of(context)->tuning->asked;
 }
 
-const xyl_rules_t *xyl_tuning_table(const xylem_context_t *context,
-                                    uint32_t index)
+const xyl_candidate_t *xyl_tuning_candidates(const xylem_context_t *context,
+                                             xylem_coll_t coll)
 {
-    const tuning_t *tuning = tuned_of(context)->tuning;
-    const int has_table = tuning != NULL && tuning->table.count != 0;
+    return tuned_of(context)->tuning->of[coll];
+}
 
-    if (index == 0 && has_table)
-        return &tuning->table;
-    return index == (uint32_t)has_table ? &xyl_rules_builtin : NULL;
+const xyl_rules_t *xyl_tuning_table_of(const xylem_context_t *context,
+                                       const xyl_rule_t *rule)
+{
+    const xyl_rules_t *table = &tuned_of(context)->tuning->table;
+
+    return rule >= table->rule && rule < table->rule + table->count
+               ? table
+               : &xyl_rules_builtin;
 }
 
 const xyl_module_t xyl_tuning_module = {

@@ -8,15 +8,10 @@
 #include "collectives/data/limits.h"
 #include "collectives/data/modules.h"
 
-#define XYL_RULE_NONE UINT16_MAX
-
 typedef struct xyl_rules {
     const char *name; /* for texts */
     const xyl_rule_t *rule;
     size_t count;
-    /* Of a table, by collective: the numbers of its rules, up to
-     * XYL_RULE_NONE; NULL: it has none. */
-    const uint16_t *of[XYLEM_COLL_COUNT];
 } xyl_rules_t;
 
 /* The built-in table. */
@@ -26,9 +21,18 @@ extern const xyl_limits_t xyl_limits_builtin;
 /* What XYLEM_ALGORITHMS asks for; NULL, or of 0 rules: nothing. A rule without
  * an algorithm leaves the choice to the tables. */
 const xyl_rules_t *xyl_tuning_asked(const xylem_context_t *context);
-/* The tables, in their order; NULL behind the last. */
-const xyl_rules_t *xyl_tuning_table(const xylem_context_t *context,
-                                    uint32_t index);
+/* A rule of the tables, and the collective's algorithm of that name. */
+typedef struct xyl_candidate {
+    const xyl_rule_t *rule; /* NULL behind the last */
+    const xyl_algorithm_t *algorithm;
+} xyl_candidate_t;
+
+/* All of a collective, in the order of the tables. */
+const xyl_candidate_t *xyl_tuning_candidates(const xylem_context_t *context,
+                                             xylem_coll_t coll);
+/* The table that a candidate's rule is of. */
+const xyl_rules_t *xyl_tuning_table_of(const xylem_context_t *context,
+                                       const xyl_rule_t *rule);
 
 /* Reads what the settings name as a context begins, and puts hashes of it in
  * their place, so that ranks can compare them. A context fails when
