@@ -69,8 +69,8 @@ static uint32_t member_end(const xyl_topology_map_t *map, uint32_t level,
     return outside;
 }
 
-static uint32_t leader_of(const xyl_topology_map_t *map, uint32_t level,
-                          uint32_t position, uint32_t root)
+static uint32_t leader_in_group(const xyl_topology_map_t *map, uint32_t level,
+                                uint32_t position, uint32_t root)
 {
     uint32_t begin = member_begin(map, level, position);
 
@@ -86,7 +86,7 @@ static uint32_t level_first(const xyl_topology_map_t *map, uint32_t rank,
     uint32_t level = 0;
 
     while (level < map->levels &&
-           leader_of(map, level, map->position[rank], root) != rank)
+           leader_in_group(map, level, map->position[rank], root) != rank)
         level++;
     return level;
 }
@@ -179,7 +179,7 @@ uint32_t xyl_topology_tree_parent(const xyl_topology_map_t *map,
     assert(place < party.members);
     cursor = (cursor_t){0, party.begin};
     cursor_seek(&cursor, &party, swap_rooted(&party, place));
-    return leader_of(map, level, cursor.begin, root);
+    return leader_in_group(map, level, cursor.begin, root);
 }
 
 uint32_t xyl_topology_tree_children(const xyl_topology_map_t *map,
@@ -205,7 +205,7 @@ uint32_t xyl_topology_tree_children(const xyl_topology_map_t *map,
         for (i = 0; i < found && written < capacity; i++, written++) {
             cursor_seek(&cursor, &party,
                         swap_rooted(&party, children[written]));
-            children[written] = leader_of(map, level, cursor.begin, root);
+            children[written] = leader_in_group(map, level, cursor.begin, root);
         }
     }
     return count;

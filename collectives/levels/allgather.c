@@ -15,34 +15,26 @@ enum { NODE, NET, BEFORE, AFTER };
 /* In bytes. */
 typedef struct gathering {
     xyl_han_t *han;
-    const uint64_t *counts, *places; /* [ranks] of their blocks in RECV */
-    xyl_han_nodes_t nodes;
+    xyl_han_blocks_t nodes;
     int is_direct; /* RECV is in node order */
 } gathering_t;
 
 /* ---- places ---- */
 
-/* The blocks of all ranks. */
-static int find_gathered(gathering_t *g)
+static int is_in_node_order(const xyl_han_t *han)
 {
-    xyl_han_t *han = g->han;
-    uint64_t *counts = xyl_han_array(han, han->problem.ranks);
-    uint64_t *places = xyl_han_array(han, han->problem.ranks);
-    uint64_t sum = 0;
-    uint32_t i;
+    const xyl_problem_t *problem = &han->problem;
+    uint64_t sum = 0, count;
+    uint32_t rank;
 
-    if (counts == NULL || places == NULL)
+    if (han->levels->order != NULL)
         return 0;
-    g->is_direct = han->levels->order == NULL;
-    for (i = 0; i < han->problem.ranks; i++) {
-        counts[i] = xyl_problem_block(&han->problem, i);
-        places[i] = xyl_problem_block_at(&han->problem, i);
-        if (counts[i] != 0 && places[i] != sum)
-            g->is_direct = 0;
-        sum += counts[i];
+    for (rank = 0; rank < problem->ranks; rank++) {
+        count = xyl_problem_block(problem, rank);
+        if (count != 0 && xyl_problem_block_at(problem, rank) != sum)
+            return 0;
+        sum += count;
     }
-    g->counts = counts;
-    g->places = places;
     return 1;
 }
 
@@ -62,7 +54,7 @@ static void gather_node(const gathering_t *g)
                              .is_in_place = g->han->problem.is_in_place};
     xyl_han_blocks_t blocks;
 
-    if (!xyl_han_find_blocks(g->han, g->counts, g->places, &blocks))
+    if (!xyl_han_find_blocks(g->han, &blocks))
         return;
     problem.recv_counts = blocks.counts;
     problem.recv_displs = blocks.places;
@@ -82,9 +74,9 @@ static void copy_node(const gathering_t *g, xyl_schedule_t *schedule,
 
     for (seat = 0; seat < xyl_levels_seats(levels, node); seat++, at += count) {
         rank = xyl_levels_rank(levels, node, seat);
-        count = g->counts[rank];
+        count = xyl_problem_block(&g->han->problem, rank);
         place = xyl_position(out ? XYL_BUFFER_RECV : XYL_BUFFER_SEND,
-                             g->places[rank]);
+                             xyl_problem_block_at(&g->han->problem, rank));
         stored = xyl_position(out ? XYL_BUFFER_SEND : XYL_BUFFER_RECV, at);
         if (count != 0)
             xyl_schedule_copy(schedule, out ? place : stored,
@@ -137,7 +129,7 @@ static void exchange_nodes(const gathering_t *g)
     if (han->seats.size == 1)
         problem.is_in_place = han->problem.is_in_place && g->is_direct;
     if (han->seats.size == 1 && han->problem.is_in_place && !g->is_direct)
-        stage.send_at = g->places[han->problem.rank];
+        stage.send_at = xyl_problem_block_at(&han->problem, han->problem.rank);
     problem.count = g->nodes.counts[han->levels->node];
     problem.ranks = han->levels->nodes;
     exchange = xyl_han_choose(han, XYL_TEAM_LEADERS, &problem,
@@ -181,8 +173,9 @@ static void allgather_add_stages(xyl_han_t *han)
     gathering_t g = {.han = han};
 
     xyl_han_choose_leaders(han, 0, XYL_HAN_NO_ROOT);
-    if (!find_gathered(&g) || !xyl_han_count_nodes(han, g.counts, &g.nodes))
+    if (!xyl_han_find_nodes(han, &g.nodes))
         return;
+    g.is_direct = is_in_node_order(han);
     if (!g.is_direct && exchanges)
         xyl_han_make_scratch(han, g.nodes.places[han->levels->nodes]);
     if (!is_alone)

@@ -6,8 +6,8 @@
 
 /* ---- the gate ---- */
 
-static void decide(xyl_election_t *election, const xyl_node_claim_t *claim,
-                   uint64_t value)
+static void election_decide(xyl_election_t *election,
+                            const xyl_node_claim_t *claim, uint64_t value)
 {
     election->is_decided = 1;
     election->decided(election->arg, (uint32_t)(value - claim->base - 1));
@@ -27,10 +27,10 @@ void xyl_election_claim(xyl_election_t *election)
         xyl_board_set(claim.board, claim.word, own, XYL_BOARD_ALL); /* wakes */
     }
     election->stage->operation->request.context->engine.polled++; /* goes on */
-    decide(election, &claim, old);
+    election_decide(election, &claim, old);
 }
 
-static int may_go(void *arg, unsigned *did)
+static int may_go_on(void *arg, unsigned *did)
 {
     xyl_election_t *election = arg;
     xyl_node_claim_t claim;
@@ -49,7 +49,7 @@ static int may_go(void *arg, unsigned *did)
     if (value <= claim.base)
         return 0;
     ++*did;
-    decide(election, &claim, value);
+    election_decide(election, &claim, value);
     return 1;
 }
 
@@ -60,7 +60,7 @@ void xyl_election_reset(xyl_election_t *election)
 
 void xyl_election_hold(xyl_election_t *election)
 {
-    const xyl_node_gate_t gate = {may_go, election};
+    const xyl_node_gate_t gate = {may_go_on, election};
 
     xyl_node_stage_set_gate(election->stage, &gate);
 }

@@ -83,38 +83,38 @@ uint64_t *xyl_han_array(xyl_han_t *han, uint64_t count)
     return array_of(han, count, sizeof(uint64_t));
 }
 
-int xyl_han_find_blocks(xyl_han_t *han, const uint64_t *counts,
-                        const uint64_t *places, xyl_han_blocks_t *blocks_out)
+int xyl_han_find_blocks(xyl_han_t *han, xyl_han_blocks_t *blocks_out)
 {
     xyl_han_blocks_t blocks = {xyl_han_array(han, han->seats.size),
                                xyl_han_array(han, han->seats.size)};
     uint32_t seat;
 
-    if (blocks.counts == NULL || blocks.places == NULL)
+    if (han->status != XYLEM_OK)
         return 0;
     for (seat = 0; seat < han->seats.size; seat++) {
-        blocks.counts[seat] = counts[han->seats.ranks[seat]];
-        blocks.places[seat] = places[han->seats.ranks[seat]];
+        uint32_t rank = han->seats.ranks[seat];
+        blocks.counts[seat] = xyl_problem_block(&han->problem, rank);
+        blocks.places[seat] = xyl_problem_block_at(&han->problem, rank);
     }
     *blocks_out = blocks;
     return 1;
 }
 
-int xyl_han_count_nodes(xyl_han_t *han, const uint64_t *counts,
-                        xyl_han_nodes_t *nodes_out)
+int xyl_han_find_nodes(xyl_han_t *han, xyl_han_blocks_t *nodes_out)
 {
     const xyl_levels_t *levels = han->levels;
-    xyl_han_nodes_t nodes = {xyl_han_array(han, levels->nodes),
-                             xyl_han_array(han, levels->nodes + 1)};
+    xyl_han_blocks_t nodes = {xyl_han_array(han, levels->nodes),
+                              xyl_han_array(han, levels->nodes + 1)};
     uint64_t sum = 0;
     uint32_t node, seat;
 
-    if (nodes.counts == NULL || nodes.places == NULL)
+    if (han->status != XYLEM_OK)
         return 0;
     for (node = 0; node < levels->nodes; node++) {
         nodes.places[node] = sum;
         for (seat = 0; seat < xyl_levels_seats(levels, node); seat++)
-            sum += counts[xyl_levels_rank(levels, node, seat)];
+            sum += xyl_problem_block(&han->problem,
+                                     xyl_levels_rank(levels, node, seat));
         nodes.counts[node] = sum - nodes.places[node];
     }
     nodes.places[node] = sum;
@@ -122,7 +122,7 @@ int xyl_han_count_nodes(xyl_han_t *han, const uint64_t *counts,
     return 1;
 }
 
-static void make(xyl_han_t *han, uint64_t bytes, void **buffer)
+static void make_buffer(xyl_han_t *han, uint64_t bytes, void **buffer)
 {
     assert(*buffer == NULL);
     if (han->status != XYLEM_OK)
@@ -138,12 +138,12 @@ static void make(xyl_han_t *han, uint64_t bytes, void **buffer)
 
 void xyl_han_make_scratch(xyl_han_t *han, uint64_t bytes)
 {
-    make(han, bytes, &han->operation->scratch);
+    make_buffer(han, bytes, &han->operation->scratch);
 }
 
 void xyl_han_make_spare(xyl_han_t *han, uint64_t bytes)
 {
-    make(han, bytes, &han->operation->spare);
+    make_buffer(han, bytes, &han->operation->spare);
 }
 
 /* ---- stages ---- */
@@ -172,7 +172,7 @@ static xyl_stage_spec_t spec_of(const xyl_han_t *han,
     return spec;
 }
 
-static const xyl_layout_t *layout_of(const xyl_han_t *han, xyl_role_t role)
+static const xyl_layout_t *layout_of_role(const xyl_han_t *han, xyl_role_t role)
 {
     if (role == XYL_ROLE_INPUT && han->args->send != XYLEM_IN_PLACE)
         return han->sides->send;
@@ -181,18 +181,18 @@ static const xyl_layout_t *layout_of(const xyl_han_t *han, xyl_role_t role)
     return NULL;
 }
 
-static xyl_layouts_t layouts_of(const xyl_han_t *han,
-                                const xyl_han_stage_t *stage)
+static xyl_layouts_t layouts_of_stage(const xyl_han_t *han,
+                                      const xyl_han_stage_t *stage)
 {
-    return (xyl_layouts_t){layout_of(han, stage->reads),
-                           layout_of(han, stage->writes)};
+    return (xyl_layouts_t){layout_of_role(han, stage->reads),
+                           layout_of_role(han, stage->writes)};
 }
 
 /* Takes the schedule. */
 static void add_schedule(xyl_han_t *han, const xyl_group_t *group,
                          xyl_schedule_t *schedule, const xyl_han_stage_t *stage)
 {
-    const xyl_layouts_t layouts = layouts_of(han, stage);
+    const xyl_layouts_t layouts = layouts_of_stage(han, stage);
     xyl_stage_spec_t spec = spec_of(han, stage);
     xyl_stage_t *added;
 
@@ -267,7 +267,7 @@ void xyl_han_add_flat(xyl_han_t *han, const xyl_algorithm_t *algorithm,
 void xyl_han_add_program(xyl_han_t *han, xyl_node_program_t *program,
                          const xyl_han_stage_t *stage)
 {
-    const xyl_layouts_t layouts = layouts_of(han, stage);
+    const xyl_layouts_t layouts = layouts_of_stage(han, stage);
     const xyl_stage_spec_t spec = spec_of(han, stage);
     xyl_stage_t *added;
 

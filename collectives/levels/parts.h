@@ -90,24 +90,17 @@ uint32_t xyl_han_run(const xyl_levels_t *levels, uint32_t node, uint32_t first);
 /* An array for planning, in the operation's arena; NULL: no memory. */
 uint64_t *xyl_han_array(xyl_han_t *han, uint64_t count);
 
-/* The blocks of this node's seats, by seat: arrays as above. */
+/* Blocks of the call's problem: arrays as above. 0: no memory. */
 typedef struct xyl_han_blocks {
-    uint64_t *counts, *places; /* [seats] */
+    uint64_t *counts, *places;
 } xyl_han_blocks_t;
 
-/* Those whose ranks have these, of arrays by rank. 0: no memory. */
-int xyl_han_find_blocks(xyl_han_t *han, const uint64_t *counts,
-                        const uint64_t *places, xyl_han_blocks_t *blocks_out);
+/* [seats] of this node's seats, where they lie among those of all ranks. */
+int xyl_han_find_blocks(xyl_han_t *han, xyl_han_blocks_t *blocks_out);
 
-/* What the ranks of each node have: arrays as above. */
-typedef struct xyl_han_nodes {
-    uint64_t *counts; /* [nodes] */
-    uint64_t *places; /* [nodes + 1], in node order */
-} xyl_han_nodes_t;
-
-/* `counts`: of the ranks' blocks. 0: no memory. */
-int xyl_han_count_nodes(xyl_han_t *han, const uint64_t *counts,
-                        xyl_han_nodes_t *nodes_out);
+/* [nodes] what the ranks of each node have, in node order; the end of all of it
+ * stands behind the last place. */
+int xyl_han_find_nodes(xyl_han_t *han, xyl_han_blocks_t *nodes_out);
 
 /* Buffers of the operation; each at most once. */
 void xyl_han_make_scratch(xyl_han_t *han, uint64_t bytes);

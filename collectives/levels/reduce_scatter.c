@@ -12,30 +12,10 @@ enum { REDUCE, SORT, NET, SCATTER };
 /* In elements. */
 typedef struct combining {
     xyl_han_t *han;
-    const uint64_t *counts, *places; /* [ranks] of blocks in the vector */
-    xyl_han_nodes_t nodes;
+    xyl_han_blocks_t nodes;
     uint64_t total;
     xyl_role_t vector, result; /* what goes into the net, what comes out */
 } combining_t;
-
-static int find_combined(combining_t *c)
-{
-    xyl_han_t *han = c->han;
-    uint64_t *counts = xyl_han_array(han, han->problem.ranks);
-    uint64_t *places = xyl_han_array(han, han->problem.ranks);
-    uint32_t i;
-
-    if (counts == NULL || places == NULL)
-        return 0;
-    for (i = 0; i < han->problem.ranks; i++) {
-        counts[i] = xyl_problem_block(&han->problem, i);
-        places[i] = c->total;
-        c->total += counts[i];
-    }
-    c->counts = counts;
-    c->places = places;
-    return 1;
-}
 
 /* ---- what lies where ---- */
 
@@ -95,18 +75,21 @@ static void reduce_node(const combining_t *c)
 static void write_sorted(const xyl_han_t *han, const void *arg,
                          xyl_schedule_t *schedule)
 {
-    const combining_t *c = arg;
+    const xyl_problem_t *problem = &han->problem;
     const xyl_levels_t *levels = han->levels;
     uint64_t at = 0;
     uint32_t node, seat, rank;
 
+    (void)arg;
     for (node = 0; node < levels->nodes; node++)
         for (seat = 0; seat < xyl_levels_seats(levels, node); seat++) {
             rank = xyl_levels_rank(levels, node, seat);
             xyl_schedule_copy(schedule, xyl_position(XYL_BUFFER_RECV, at),
-                              xyl_position(XYL_BUFFER_SEND, c->places[rank]),
-                              c->counts[rank], XYL_ACTION_NONE);
-            at += c->counts[rank];
+                              xyl_position(XYL_BUFFER_SEND,
+                                           xyl_problem_block_at(problem, rank)),
+                              xyl_problem_block(problem, rank),
+                              XYL_ACTION_NONE);
+            at += xyl_problem_block(problem, rank);
         }
 }
 
@@ -117,7 +100,7 @@ static void sort_blocks(const combining_t *c)
         .reads = is_alone_on_node(c) ? XYL_ROLE_INPUT : XYL_ROLE_SCRATCH,
         .writes = XYL_ROLE_SPARE};
 
-    xyl_han_add_written(c->han, write_sorted, c, &stage);
+    xyl_han_add_written(c->han, write_sorted, NULL, &stage);
 }
 
 static void combine_nodes(const combining_t *c)
@@ -152,7 +135,7 @@ static void scatter_node(const combining_t *c)
     uint64_t sum = 0;
     uint32_t seat;
 
-    if (!xyl_han_find_blocks(han, c->counts, c->places, &blocks))
+    if (!xyl_han_find_blocks(han, &blocks))
         return;
     for (seat = 0; seat < han->seats.size; seat++) {
         blocks.counts[seat] *= han->problem.element_bytes;
@@ -169,8 +152,9 @@ static void reduce_scatter_add_stages(xyl_han_t *han)
     combining_t c = {.han = han};
 
     xyl_han_choose_leaders(han, 0, XYL_HAN_NO_ROOT);
-    if (!find_combined(&c) || !xyl_han_count_nodes(han, c.counts, &c.nodes))
+    if (!xyl_han_find_nodes(han, &c.nodes))
         return;
+    c.total = c.nodes.places[han->levels->nodes];
     make_buffers(&c);
     if (!is_alone_on_node(&c))
         reduce_node(&c);

@@ -421,19 +421,14 @@ static void add_node(xyl_han_t *han)
                              .element_bytes = 1,
                              .is_in_place = xyl_han_is_root(han) &&
                                             han->problem.is_in_place};
-    uint64_t *bytes = xyl_han_array(han, han->seats.size);
-    uint64_t *at = xyl_han_array(han, han->seats.size);
-    uint32_t seat;
+    xyl_han_blocks_t blocks;
 
-    for (seat = 0; at != NULL && seat < han->seats.size; seat++) {
-        run_t block = block_of_seat(han, han->levels->node, seat);
-        bytes[seat] = block.bytes;
-        at[seat] = block.at;
-    }
+    if (!xyl_han_find_blocks(han, &blocks))
+        return;
     if (xyl_han_has_root(han) && (xyl_han_is_root(han) || !is_v_form(han)))
-        set_blocks(&problem, is_v_form(han) ? bytes : NULL, at);
-    if (han->status == XYLEM_OK)
-        xyl_han_add_node(han, &problem, &stage);
+        set_blocks(&problem, is_v_form(han) ? blocks.counts : NULL,
+                   blocks.places);
+    xyl_han_add_node(han, &problem, &stage);
 }
 
 /* Elsewhere, from seats into slots or from slots to seats. The seats tell each

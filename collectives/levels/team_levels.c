@@ -8,7 +8,7 @@
 
 #define NO_NODE UINT32_MAX
 
-static uint32_t place_of(const xylem_team_t *team, uint32_t rank)
+static uint32_t node_of_rank(const xylem_team_t *team, uint32_t rank)
 {
     return team->context->peers[xyl_team_world_rank(team, rank)].place.node;
 }
@@ -22,28 +22,28 @@ static uint32_t number_nodes(const xylem_team_t *team, uint32_t *number,
     for (i = 0; i < nodes; i++)
         number[i] = NO_NODE;
     for (i = 0; i < team->size; i++)
-        if (number[place_of(team, i)] == NO_NODE)
-            number[place_of(team, i)] = count++;
+        if (number[node_of_rank(team, i)] == NO_NODE)
+            number[node_of_rank(team, i)] = count++;
     return count;
 }
 
 /* Sorts by counting; `order` is what remains NULL where there is nothing to
  * sort. */
-static void sort(const xylem_team_t *team, const uint32_t *number,
-                 xyl_levels_t *levels)
+static void sort_by_node(const xylem_team_t *team, const uint32_t *number,
+                         xyl_levels_t *levels)
 {
     uint32_t *starts = levels->starts;
     uint32_t i, node;
 
     for (i = 0; i < team->size; i++)
-        starts[number[place_of(team, i)] + 1]++;
+        starts[number[node_of_rank(team, i)] + 1]++;
     for (node = 0; node < levels->nodes; node++) {
         if (starts[node + 1] > levels->largest)
             levels->largest = starts[node + 1];
         starts[node + 1] += starts[node];
     }
     for (i = 0; levels->order != NULL && i < team->size; i++)
-        levels->order[starts[number[place_of(team, i)]]++] = i;
+        levels->order[starts[number[node_of_rank(team, i)]]++] = i;
     /* Each start is now the next one's. */
     for (node = levels->nodes; levels->order != NULL && node > 0; node--)
         starts[node] = starts[node - 1];
@@ -57,14 +57,14 @@ static int fills_node_after_node(const xylem_team_t *team,
     uint32_t i;
 
     for (i = 1; i < team->size; i++)
-        if (number[place_of(team, i)] < number[place_of(team, i - 1)])
+        if (number[node_of_rank(team, i)] < number[node_of_rank(team, i - 1)])
             return 0;
     return 1;
 }
 
 /* 0: no memory. */
-static int fill(const xylem_team_t *team, const uint32_t *number,
-                xyl_levels_t *levels)
+static int levels_fill(const xylem_team_t *team, const uint32_t *number,
+                       xyl_levels_t *levels)
 {
     levels->ranks = team->size;
     levels->starts = calloc((size_t)levels->nodes + 1, sizeof(uint32_t));
@@ -75,7 +75,7 @@ static int fill(const xylem_team_t *team, const uint32_t *number,
         if (levels->order == NULL)
             return 0;
     }
-    sort(team, number, levels);
+    sort_by_node(team, number, levels);
     xyl_levels_find(levels, team->rank, &levels->node, &levels->seat);
     return 1;
 }
@@ -140,19 +140,19 @@ static void levels_free(xyl_levels_t *levels)
     free(levels);
 }
 
-static xyl_levels_t *create(const xylem_team_t *team)
+static xyl_levels_t *levels_create(const xylem_team_t *team)
 {
     xyl_levels_t *levels = calloc(1, sizeof *levels);
     uint32_t i, nodes = 0, *number;
 
     for (i = 0; i < team->size; i++)
-        if (place_of(team, i) >= nodes)
-            nodes = place_of(team, i) + 1;
+        if (node_of_rank(team, i) >= nodes)
+            nodes = node_of_rank(team, i) + 1;
     assert(nodes > 0);
     number = malloc(nodes * sizeof *number);
     if (levels != NULL && number != NULL) {
         levels->nodes = number_nodes(team, number, nodes);
-        if (fill(team, number, levels) &&
+        if (levels_fill(team, number, levels) &&
             map_switches(team, number, nodes, levels)) {
             free(number);
             return levels;
@@ -180,7 +180,7 @@ const xyl_levels_t *xyl_team_levels(xylem_team_t *team)
 
     pthread_mutex_lock(&team->lock);
     if (state->levels == NULL)
-        state->levels = create(team);
+        state->levels = levels_create(team);
     levels = state->levels;
     pthread_mutex_unlock(&team->lock);
     return levels;

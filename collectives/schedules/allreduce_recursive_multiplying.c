@@ -20,7 +20,7 @@ typedef struct multiplying {
 } multiplying_t;
 
 /* The largest number of the form radix^n * digit. */
-static uint32_t places_of(uint32_t ranks, uint32_t radix)
+static uint32_t largest_product(uint32_t ranks, uint32_t radix)
 {
     uint32_t power = 1;
 
@@ -77,7 +77,7 @@ static void round_write(multiplying_t *m, uint32_t weight, uint32_t radix,
 static void multiply(const xyl_problem_t *problem, xyl_schedule_t *schedule,
                      uint32_t radix_max)
 {
-    uint32_t places = places_of(problem->ranks, radix_max);
+    uint32_t places = largest_product(problem->ranks, radix_max);
     multiplying_t m = {.problem = problem,
                        .schedule = schedule,
                        .fold =

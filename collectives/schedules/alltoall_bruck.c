@@ -56,7 +56,7 @@ static xyl_position_t block_for(const bruck_t *bruck, uint64_t way)
 }
 
 /* Where the block ends that has come `way` ranks. */
-static xyl_position_t place_of(const bruck_t *bruck, uint64_t way)
+static xyl_position_t place_of_arrived(const bruck_t *bruck, uint64_t way)
 {
     const xyl_problem_t *problem = bruck->problem;
 
@@ -65,8 +65,9 @@ static xyl_position_t place_of(const bruck_t *bruck, uint64_t way)
                             problem->ranks * problem->count);
 }
 
-static xyl_position_t block_in(const bruck_t *bruck, const incoming_t *incoming,
-                               uint64_t way)
+static xyl_position_t block_of_incoming(const bruck_t *bruck,
+                                        const incoming_t *incoming,
+                                        uint64_t way)
 {
     uint64_t number = number_below(bruck, way, incoming->over, incoming->unit);
 
@@ -89,9 +90,10 @@ static void put_run(const bruck_t *bruck, uint64_t way, xyl_position_t to)
             break;
         if (number > ranks - first)
             number = ranks - first;
-        xyl_schedule_copy(
-            bruck->schedule, xyl_position_plus(to, lower->over * count),
-            block_in(bruck, lower, first), number * count, lower->recv);
+        xyl_schedule_copy(bruck->schedule,
+                          xyl_position_plus(to, lower->over * count),
+                          block_of_incoming(bruck, lower, first),
+                          number * count, lower->recv);
     }
 }
 
@@ -138,16 +140,16 @@ static void receive_over(bruck_t *bruck, uint64_t over, uint64_t unit,
     assert(bruck->count <= XYL_DISTANCES_MAX);
     *incoming = (incoming_t){.over = over, .unit = unit};
     if (number == 1) {
-        xyl_schedule_recv(schedule, from, label, place_of(bruck, over), count,
-                          bruck->saved);
+        xyl_schedule_recv(schedule, from, label, place_of_arrived(bruck, over),
+                          count, bruck->saved);
         return;
     }
     incoming->at = xyl_schedule_temp(schedule, number * count);
     incoming->recv = xyl_schedule_recv(schedule, from, label, incoming->at,
                                        number * count, XYL_ACTION_NONE);
     for (way = over; way < over + unit && way < ranks; way++) {
-        copy = xyl_schedule_copy(schedule, place_of(bruck, way),
-                                 block_in(bruck, incoming, way), count,
+        copy = xyl_schedule_copy(schedule, place_of_arrived(bruck, way),
+                                 block_of_incoming(bruck, incoming, way), count,
                                  incoming->recv);
         xyl_schedule_order(schedule, copy, bruck->saved);
     }
@@ -161,7 +163,7 @@ static void find_source(bruck_t *bruck)
     bruck->source = xyl_position(XYL_BUFFER_SEND, 0);
     bruck->saved = XYL_ACTION_NONE;
     if (!bruck->problem->is_in_place) {
-        xyl_schedule_copy(bruck->schedule, place_of(bruck, 0),
+        xyl_schedule_copy(bruck->schedule, place_of_arrived(bruck, 0),
                           block_for(bruck, 0), bruck->problem->count,
                           XYL_ACTION_NONE);
         return;

@@ -71,7 +71,7 @@ static uint64_t limit(const search_t *search, uint32_t k)
 
 /* One step on the branch at hand. `is_back`: what lies on top of its entry has
  * been searched. Returns whether the branch has ended. */
-static int step(search_t *search, int is_back, int64_t *blocks)
+static int search_step(search_t *search, int is_back, int64_t *blocks)
 {
     branch_t *branch = &search->branches[search->depth];
     uint64_t at;
@@ -114,7 +114,7 @@ void xyl_circulant_blocks(const xyl_circulant_t *circulant, uint32_t rank,
     search.left &= ~(UINT64_C(1) << first);
     search.branches[1] = (branch_t){0, (int)rounds};
     while (search.depth != 0 && search.found != rounds) {
-        is_back = step(&search, is_back, blocks);
+        is_back = search_step(&search, is_back, blocks);
         search.depth -= (uint32_t)is_back;
     }
     assert(search.found == rounds);

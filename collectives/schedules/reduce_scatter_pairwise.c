@@ -69,7 +69,7 @@ static void recv_write(pairwise_t *pairwise, uint32_t peer)
 }
 
 /* Joins the sums. In place the result waits until what lies there is sent. */
-static void result_write(pairwise_t *pairwise)
+static void join_sums(pairwise_t *pairwise)
 {
     const xyl_problem_t *problem = pairwise->problem;
     xyl_schedule_t *schedule = pairwise->schedule;
@@ -114,7 +114,7 @@ static void reduce_scatter_pairwise(const xyl_problem_t *problem,
         send_write(&pairwise, (rank + step) % ranks);
         recv_write(&pairwise, (rank + ranks - step) % ranks);
     }
-    result_write(&pairwise);
+    join_sums(&pairwise);
 }
 
 const xyl_algorithm_t xyl_algorithm_reduce_scatter_pairwise = {

@@ -66,7 +66,7 @@ static void halve_blocks(halving_t *halving, uint32_t first, uint32_t half,
 }
 
 /* The own block, and that of the neighbour who has stood back. */
-static void result_write(halving_t *halving)
+static void hand_out_blocks(halving_t *halving)
 {
     const xyl_problem_t *problem = halving->problem;
     uint32_t rank = problem->rank, partner = halving->fold.partner;
@@ -115,7 +115,7 @@ static void reduce_scatter_recursive_halving(const xyl_problem_t *problem,
     for (half = halving.fold.ranks / 2; half != 0; half /= 2, round++)
         halve_blocks(&halving, halving.fold.place & ~(2 * half - 1), half,
                      round);
-    result_write(&halving);
+    hand_out_blocks(&halving);
 }
 
 const xyl_algorithm_t xyl_algorithm_reduce_scatter_recursive_halving = {

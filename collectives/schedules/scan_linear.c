@@ -12,8 +12,9 @@ typedef struct chain {
     xyl_inbox_t inbox;
 } chain_t;
 
-static xyl_action_t pass(const chain_t *chain, uint32_t label,
-                         xyl_position_t sum, uint64_t count, xyl_action_t ready)
+static xyl_action_t pass_sum(const chain_t *chain, uint32_t label,
+                             xyl_position_t sum, uint64_t count,
+                             xyl_action_t ready)
 {
     if (!chain->has_next)
         return ready;
@@ -35,7 +36,7 @@ static void scan_segment(chain_t *chain, uint32_t label, uint64_t at,
     if (rank == 0) {
         if (!chain->problem->is_in_place)
             xyl_schedule_copy(schedule, result, own, count, ready);
-        pass(chain, label, own, count, ready);
+        pass_sum(chain, label, own, count, ready);
         return;
     }
     if (chain->problem->is_in_place)
@@ -44,7 +45,7 @@ static void scan_segment(chain_t *chain, uint32_t label, uint64_t at,
     ready = xyl_schedule_reduce(schedule, result, theirs, own, count, ready);
     if (chain->problem->is_in_place)
         xyl_inbox_give(&chain->inbox, ready);
-    pass(chain, label, result, count, ready);
+    pass_sum(chain, label, result, count, ready);
 }
 
 /* What comes is the result; what is passed on is made beside it, where in
@@ -60,7 +61,7 @@ static void exscan_segment(chain_t *chain, uint32_t label, uint64_t at,
     xyl_action_t ready, reduce, send;
 
     if (rank == 0) {
-        pass(chain, label, own, count, XYL_ACTION_NONE);
+        pass_sum(chain, label, own, count, XYL_ACTION_NONE);
         return;
     }
     if (!chain->has_next && !is_in_place) {
@@ -75,7 +76,8 @@ static void exscan_segment(chain_t *chain, uint32_t label, uint64_t at,
                                    XYL_ACTION_NONE);
         reduce = xyl_schedule_join(schedule, reduce, ready);
         reduce = xyl_schedule_reduce(schedule, sum, theirs, own, count, reduce);
-        xyl_inbox_give(&chain->inbox, pass(chain, label, sum, count, reduce));
+        xyl_inbox_give(&chain->inbox,
+                       pass_sum(chain, label, sum, count, reduce));
         return;
     }
     /* The own elements become the sum and go on; then the result takes their
@@ -86,7 +88,7 @@ static void exscan_segment(chain_t *chain, uint32_t label, uint64_t at,
     if (chain->has_next) {
         reduce =
             xyl_schedule_reduce(schedule, result, theirs, own, count, ready);
-        send = pass(chain, label, result, count, reduce);
+        send = pass_sum(chain, label, result, count, reduce);
     }
     xyl_inbox_give(&chain->inbox,
                    xyl_schedule_copy(schedule, result, theirs, count, send));

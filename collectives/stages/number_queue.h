@@ -3,20 +3,12 @@
 #ifndef XYL_COLLECTIVES_STAGES_NUMBER_QUEUE_H
 #define XYL_COLLECTIVES_STAGES_NUMBER_QUEUE_H
 
-#include "runtime/base/memory.h"
+#include <stdint.h>
 
 typedef struct xyl_number_queue {
-    uint32_t *numbers;
+    uint32_t *numbers; /* room for all, whoever has the queue sees to it */
     uint32_t first, end;
 } xyl_number_queue_t;
-
-/* 0: no memory. */
-static inline int xyl_number_queue_init(xyl_number_queue_t *queue,
-                                        xyl_arena_t *arena, size_t count)
-{
-    queue->numbers = xyl_arena_array(arena, count, sizeof *queue->numbers);
-    return queue->numbers != NULL;
-}
 
 static inline void xyl_number_queue_reset(xyl_number_queue_t *queue)
 {

@@ -152,8 +152,9 @@ static xylem_status_t pack_add(xyl_operation_t *operation, uint32_t lane,
     xyl_stage_pause_init(&pack->pause, &pack->stage, pack_go_on);
     pack->buffers.exec = xyl_collective_of(operation)->exec;
     *pack_out = pack;
-    if (!xyl_number_queue_init(&pack->arrived, &operation->request.arena,
-                               pack->stage.count))
+    pack->arrived.numbers = xyl_arena_array(
+        &operation->request.arena, pack->stage.count, sizeof(uint32_t));
+    if (pack->arrived.numbers == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
     return xyl_stage_works_add(&pack->stage, pack->stage.count, pack_copied,
                                &pack->works);

@@ -46,17 +46,6 @@ static void sort_ranks(uint32_t *ranks, uint32_t count)
     }
 }
 
-static void reverse_ranks(uint32_t *ranks, uint32_t count)
-{
-    uint32_t i, rank;
-
-    for (i = 0; i < count / 2; i++) {
-        rank = ranks[i];
-        ranks[i] = ranks[count - 1 - i];
-        ranks[count - 1 - i] = rank;
-    }
-}
-
 xyl_tree_spec_t xyl_tree_of_team(const xyl_operation_t *operation,
                                  uint32_t root, unsigned half)
 {
@@ -171,10 +160,13 @@ static xylem_status_t children_init(xyl_tree_edges_t *edges, xyl_stage_t *stage,
     if (edges->children == NULL)
         return XYLEM_ERR_NO_MEMORY;
     for (i = 0; i < edges->child_count && status == XYLEM_OK; i++) {
+        uint32_t child = neighbours->children[i];
+        if (params->child_order == XYL_CHILDREN_REVERSED)
+            child = neighbours->children[edges->child_count - 1 - i];
         edges->children[i].number = i;
-        edges->children_below += neighbours->children[i] < stage->group.rank;
-        status = edge_init(&edges->children[i], stage, neighbours->children[i],
-                           window, params->child_limit, params->child_handle);
+        edges->children_below += child < stage->group.rank;
+        status = edge_init(&edges->children[i], stage, child, window,
+                           params->child_limit, params->child_handle);
     }
     return status;
 }
@@ -194,8 +186,6 @@ xylem_status_t xyl_tree_edges_init(xyl_tree_edges_t *edges, xyl_stage_t *stage,
     stage->group = params->tree.group;
     if (params->child_order == XYL_CHILDREN_BY_RANK)
         sort_ranks(neighbours.children, neighbours.child_count);
-    if (params->child_order == XYL_CHILDREN_REVERSED)
-        reverse_ranks(neighbours.children, neighbours.child_count);
     edges->has_parent = neighbours.parent != XYL_TREE_NONE;
     if (edges->has_parent)
         status = edge_init(&edges->parent, stage, neighbours.parent, window,
