@@ -6,7 +6,7 @@
  *   neighbors.c   topologies
  *   plan.c        buffers, counts and types as xylem wants them
  *   types.c, ops.c   datatypes and operations
- *   request.c     calls that wait, or not; persistent.c: those that come again
+ *   request.c     calls that wait, that do not, and that come again
  *   hook.c        progress
  *   state.c       start and end; narrow.c: large counts for a host without
  *
@@ -23,6 +23,7 @@
 
 #include "bindings/mpi/host.h"
 #include "include/xylem.h"
+#include "progress/engine/queue.h"
 
 /* ---- calls ---- */
 
@@ -104,17 +105,16 @@ xmpi_type_t *xmpi_type_find(MPI_Datatype handle);
 void xmpi_type_hold(xmpi_type_t *type);
 void xmpi_type_drop(xmpi_type_t *type);
 
+typedef enum xmpi_way { XMPI_PACK, XMPI_UNPACK } xmpi_way_t;
+
 /* `count` elements at `user` to or from `packed`; 0: good, else MPI's code. */
-int xmpi_type_pack(const xmpi_type_t *type, const void *user, uint64_t count,
-                   void *packed);
-int xmpi_type_unpack(const xmpi_type_t *type, void *user, uint64_t count,
-                     const void *packed);
+int xmpi_type_pack(const xmpi_type_t *type, xmpi_way_t way, void *user,
+                   uint64_t count, void *packed);
 
 /* ---- operations ---- */
 
 typedef struct xmpi_op xmpi_op_t;
 
-void xmpi_ops_open(void);
 /* XYLEM_OP_COUNT: not one of MPI's own that xylem knows. */
 xylem_op_t xmpi_op_predefined(MPI_Op handle);
 int xmpi_op_is_named(MPI_Op handle);
@@ -172,6 +172,8 @@ void xmpi_neighbors_set(const xmpi_comm_t *comm, uint64_t sent_bytes,
 void xmpi_comm_connect(MPI_Comm handle);
 void xmpi_comm_hold(xmpi_comm_t *comm);
 void xmpi_comm_drop(xmpi_comm_t *comm);
+/* MPI's code for a status. */
+int xmpi_code_of(xylem_status_t status);
 /* Tells the error handler; returns the code. */
 int xmpi_comm_fail(MPI_Comm handle, xylem_status_t status);
 
@@ -231,21 +233,17 @@ void xmpi_kick(void);
 int xmpi_hook_install(void);
 void xmpi_hook_remove(void);
 
-int xmpi_blocking(const xmpi_call_t *call, xmpi_comm_t *comm,
-                  xmpi_fate_t *fate_out);
-int xmpi_nonblocking(const xmpi_call_t *call, xmpi_comm_t *comm,
-                     MPI_Request *request, xmpi_fate_t *fate_out);
-int xmpi_persistent(const xmpi_call_t *call, xmpi_comm_t *comm,
-                    MPI_Request *request, xmpi_fate_t *fate_out);
+/* The call, which the communicator takes; *fate_out: unless its operands have
+ * it left to the host. MPI's code, of which the error handler has been told. */
+int xmpi_take(const xmpi_call_t *call, xmpi_form_t form, xmpi_comm_t *comm,
+              MPI_Request *request, xmpi_fate_t *fate_out);
 
 /* Something that completes on the progressing thread and is finished by a
- * thread of the program's. */
-typedef struct xmpi_work xmpi_work_t;
-struct xmpi_work {
-    xmpi_work_t *next;
+ * thread of the program's: there its task is run. */
+typedef struct xmpi_work {
+    xyl_task_t task;
     xylem_status_t status;
-    void (*finish)(xmpi_work_t *work);
-};
+} xmpi_work_t;
 void xmpi_work_done(void *arg, xylem_status_t status); /* xylem_complete_fn */
 /* Around the start of one; nothing is finished in between. */
 void xmpi_work_begin(void);
@@ -253,11 +251,7 @@ void xmpi_work_begun(void);
 void xmpi_work_end(void);
 int xmpi_work_is_active(void);
 
-/* A persistent request; 0: it is none of ours. */
-int xmpi_persistent_start(MPI_Request *request, int *error_out);
-int xmpi_persistent_free(MPI_Request *request, int *error_out);
 /* Those that the program has not freed. */
-void xmpi_persistent_close(void);
 void xmpi_requests_close(void);
 
 /* ---- state ---- */

@@ -14,7 +14,7 @@
 
 #include "bindings/mpi/call.h"
 
-enum { RETRY_FIRST = 4, RETRY_MAX = 1 << 12, RANKS_ON_STACK = 64 };
+enum { RETRY_FIRST = 4, RETRY_MAX = 1 << 12 };
 
 /* What a rank tells the others of the communicator. */
 typedef struct row {
@@ -51,7 +51,7 @@ void xmpi_comm_drop(xmpi_comm_t *comm)
 }
 
 /* The attribute is deleted: the communicator goes away. */
-static int forget(MPI_Comm handle, int key, void *value, void *extra)
+static int comm_forget(MPI_Comm handle, int key, void *value, void *extra)
 {
     (void)handle;
     (void)key;
@@ -64,11 +64,11 @@ static int forget(MPI_Comm handle, int key, void *value, void *extra)
 int xmpi_comms_open(void)
 {
     atomic_init(&generation, 1);
-    return xmpi_host.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &keyval,
-                                        NULL) != MPI_SUCCESS;
+    return xmpi_host.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, comm_forget,
+                                        &keyval, NULL) != MPI_SUCCESS;
 }
 
-static xmpi_comm_t *find_out(MPI_Comm handle)
+static xmpi_comm_t *comm_make(MPI_Comm handle)
 {
     xmpi_comm_t *comm = calloc(1, sizeof *comm);
     int is_inter = 0, relation = MPI_UNEQUAL;
@@ -117,7 +117,7 @@ xmpi_comm_t *xmpi_comm_find(MPI_Comm handle)
             MPI_SUCCESS)
         return NULL;
     if (!found)
-        comm = find_out(handle);
+        comm = comm_make(handle);
     if (comm == NULL)
         return NULL;
     last.handle = handle;
@@ -150,29 +150,24 @@ static row_t row_of(xylem_context_t *context)
     return row;
 }
 
-/* A team out of everybody's rows. All ranks fail, or none: what could go wrong
- * on one alone is told to the others. */
+/* A team out of everybody's rows, with room for their tickets. All ranks fail,
+ * or none: what could go wrong on one alone is told to the others. */
 static xylem_team_t *team_of(xmpi_comm_t *comm, xylem_context_t *context,
-                             const row_t *mine, const row_t *rows)
+                             const row_t *mine, const row_t *rows,
+                             xylem_ticket_t *tickets)
 {
-    xylem_ticket_t some[RANKS_ON_STACK], *tickets = some;
     xylem_team_t *team = NULL;
-    int i, good = 1, all_good = 0;
+    int i, good, all_good = 0;
 
     if (!all_are_connected(rows, comm->size)) {
         if (mine->job != 0)
             xylem_ticket_return(context, &mine->ticket);
         return NULL;
     }
-    if (comm->size > RANKS_ON_STACK)
-        tickets = malloc((size_t)comm->size * sizeof *tickets);
-    for (i = 0; i < comm->size && tickets != NULL; i++)
+    for (i = 0; i < comm->size; i++)
         tickets[i] = rows[i].ticket;
-    good = tickets != NULL &&
-           xylem_team_create(context, tickets, (uint32_t)comm->size,
+    good = xylem_team_create(context, tickets, (uint32_t)comm->size,
                              (uint32_t)comm->rank, &team) == XYLEM_OK;
-    if (tickets != some)
-        free(tickets);
     if (xmpi_reduce_all(&good, &all_good, 1, MPI_INT, MPI_MIN, comm->handle) !=
         MPI_SUCCESS)
         all_good = 0;
@@ -187,22 +182,22 @@ static xylem_team_t *team_of(xmpi_comm_t *comm, xylem_context_t *context,
 
 static xylem_team_t *team_make(xmpi_comm_t *comm, xylem_context_t *context)
 {
-    row_t some[RANKS_ON_STACK], *rows = some, mine = row_of(context);
+    row_t mine = row_of(context),
+          *rows = calloc((size_t)comm->size, sizeof *rows);
+    xylem_ticket_t *tickets = calloc((size_t)comm->size, sizeof *tickets);
     xylem_team_t *team = NULL;
 
-    if (comm->size > RANKS_ON_STACK)
-        rows = malloc((size_t)comm->size * sizeof *rows);
-    if (rows == NULL)
+    if (rows == NULL || tickets == NULL)
         abort(); /* the others wait for this rank */
     if (xmpi_gather_all(&mine, rows, sizeof mine, comm->handle) == MPI_SUCCESS)
-        team = team_of(comm, context, &mine, rows);
-    if (rows != some)
-        free(rows);
+        team = team_of(comm, context, &mine, rows, tickets);
+    free(rows);
+    free(tickets);
     return team;
 }
 
 /* Collective over the communicator; all ranks come to the same result. */
-static void ask(xmpi_comm_t *comm)
+static void comm_ask(xmpi_comm_t *comm)
 {
     xylem_context_t *context =
         atomic_load_explicit(&xmpi_state.context, memory_order_acquire);
@@ -232,7 +227,7 @@ void xmpi_comm_connect(MPI_Comm handle)
 
     if (comm != NULL && comm->state == XMPI_COMM_NEW &&
         comm->fate != XMPI_NO_INTRA)
-        ask(comm);
+        comm_ask(comm);
 }
 
 xmpi_fate_t xmpi_comm_decide(xmpi_comm_t *comm, xylem_coll_t coll,
@@ -241,7 +236,7 @@ xmpi_fate_t xmpi_comm_decide(xmpi_comm_t *comm, xylem_coll_t coll,
     if (comm->state != XMPI_COMM_READY && form != XMPI_NONBLOCKING &&
         comm->fate != XMPI_NO_INTRA &&
         (comm->state == XMPI_COMM_NEW || ++comm->calls >= comm->calls_to_retry))
-        ask(comm);
+        comm_ask(comm);
     if (comm->state != XMPI_COMM_READY)
         return comm->fate;
     if ((xmpi_state.selected >> coll & 1) == 0)
@@ -258,29 +253,28 @@ xmpi_fate_t xmpi_comm_decide(xmpi_comm_t *comm, xylem_coll_t coll,
 
 /* ---- errors ---- */
 
-int xmpi_comm_fail(MPI_Comm handle, xylem_status_t status)
+int xmpi_code_of(xylem_status_t status)
 {
-    int code;
-
     switch ((int)status) {
     case XYLEM_OK:
         return MPI_SUCCESS;
     case XYLEM_ERR_NO_MEMORY:
-        code = MPI_ERR_NO_MEM;
-        break;
+        return MPI_ERR_NO_MEM;
     case XYLEM_ERR_TRUNCATED:
-        code = MPI_ERR_TRUNCATE;
-        break;
+        return MPI_ERR_TRUNCATE;
     case XYLEM_ERR_INVALID_ARG:
-        code = MPI_ERR_BUFFER;
-        break;
+        return MPI_ERR_BUFFER;
     case XYLEM_ERR_INTERNAL:
-        code = MPI_ERR_INTERN;
-        break;
+        return MPI_ERR_INTERN;
     default:
-        code = MPI_ERR_OTHER;
-        break;
+        return MPI_ERR_OTHER;
     }
+}
+
+int xmpi_comm_fail(MPI_Comm handle, xylem_status_t status)
+{
+    int code = xmpi_code_of(status);
+
     xmpi_host.Comm_call_errhandler(handle, code);
     return code;
 }
@@ -290,7 +284,7 @@ int xmpi_comm_fail(MPI_Comm handle, xylem_status_t status)
 /* Before one is made: whether all ranks of `parent` have a context; the same on
  * all of them. A parent that spans the job is the last chance to connect
  * programs that use nothing else than its parts. */
-static int is_connected(MPI_Comm parent, int may_connect)
+static int parent_is_connected(MPI_Comm parent, int may_connect)
 {
     xmpi_comm_t *comm = xmpi_comm_find(parent);
 
@@ -311,7 +305,7 @@ static int with_team(int code, int connected, const MPI_Comm *made)
     if (code == MPI_SUCCESS && connected && *made != MPI_COMM_NULL)
         comm = xmpi_comm_find(*made);
     if (comm != NULL && comm->state == XMPI_COMM_NEW)
-        ask(comm);
+        comm_ask(comm);
     return code;
 }
 
@@ -357,7 +351,7 @@ static int with_team(int code, int connected, const MPI_Comm *made)
     int xmpi_##name parameters;                                                \
     int xmpi_##name parameters                                                 \
     {                                                                          \
-        int connected = is_connected(parent, may_connect);                     \
+        int connected = parent_is_connected(parent, may_connect);              \
                                                                                \
         return with_team(xmpi_host.name arguments, connected, made);           \
     }

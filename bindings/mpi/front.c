@@ -128,7 +128,7 @@ static int look_at(struct dl_phdr_info *info, size_t bytes, void *arg)
 }
 
 /* The handle of a library that is loaded already; NULL: it is not. */
-static void *loaded(const char *begin)
+static void *library_loaded(const char *begin)
 {
     search_t search = {begin, ""};
 
@@ -148,7 +148,7 @@ static uintptr_t own_begin, own_end;
 static progress_fn find_ucx_progress(void)
 {
     progress_fn found = NULL;
-    void *library = loaded("libucp.so");
+    void *library = library_loaded("libucp.so");
 
     if (library != NULL)
         *(void **)(void *)&found = dlsym(library, "ucp_worker_progress");
@@ -218,7 +218,7 @@ static void *open_beside(const char *name)
     return module != NULL ? module : dlopen(name, RTLD_NOW | RTLD_LOCAL);
 }
 
-static const xmpi_module_t *module_open(const char *name, void *host)
+static const xmpi_module_t *front_load(const char *name, void *host)
 {
     static xmpi_front_t front = {NULL, hook_ucx};
     void *library = open_beside(name);
@@ -240,7 +240,7 @@ static const xmpi_module_t *module_open(const char *name, void *host)
     return module;
 }
 
-static void missing(void)
+static void function_missing(void)
 {
     fputs("xylem-mpi: the program calls a function that neither its MPI nor "
           "this library has\n",
@@ -248,7 +248,7 @@ static void missing(void)
     abort();
 }
 
-static void fill(const xmpi_module_t *module, void *host)
+static void slots_fill(const xmpi_module_t *module, void *host)
 {
     char name[64];
     size_t i;
@@ -260,7 +260,8 @@ static void fill(const xmpi_module_t *module, void *host)
         snprintf(name, sizeof name, "PMPI_%s", slots[i].name);
         if (found == NULL)
             *(void **)(void *)&found = dlsym(host, name);
-        __atomic_store_n(slots[i].slot, found != NULL ? found : missing,
+        __atomic_store_n(slots[i].slot,
+                         found != NULL ? found : function_missing,
                          __ATOMIC_RELEASE);
     }
 }
@@ -271,10 +272,10 @@ static void resolve_once(void)
     size_t i;
 
     for (i = 0; i < sizeof mpis / sizeof *mpis; i++) {
-        host = loaded(mpis[i].library);
+        host = library_loaded(mpis[i].library);
         if (host == NULL)
             continue;
-        fill(module_open(mpis[i].module, host), host);
+        slots_fill(front_load(mpis[i].module, host), host);
         return;
     }
     fputs("xylem-mpi: the program calls MPI, but there is neither libmpi.so "

@@ -31,7 +31,7 @@ enum {
 };
 
 static _Atomic uint32_t active; /* operations that are not finished */
-static _Atomic(xmpi_work_t *) done;
+static xyl_queue_t done;
 static atomic_flag hook_lock = ATOMIC_FLAG_INIT;
 
 static struct {
@@ -80,32 +80,9 @@ void xmpi_work_end(void)
 void xmpi_work_done(void *arg, xylem_status_t status)
 {
     xmpi_work_t *work = arg;
-    xmpi_work_t *first = atomic_load_explicit(&done, memory_order_relaxed);
 
     work->status = status;
-    do
-        work->next = first;
-    /* Partner: the exchange in deliver. */
-    while (!atomic_compare_exchange_weak_explicit(
-        &done, &first, work, memory_order_release, memory_order_relaxed));
-}
-
-/* In the order in which they were completed. */
-static void deliver(void)
-{
-    xmpi_work_t *work =
-        atomic_exchange_explicit(&done, NULL, memory_order_acquire);
-    xmpi_work_t *first = NULL, *next;
-
-    for (; work != NULL; work = next) {
-        next = work->next;
-        work->next = first;
-        first = work;
-    }
-    for (; first != NULL; first = next) {
-        next = first->next;
-        first->finish(first);
-    }
+    xyl_queue_push(&done, &work->task);
 }
 
 unsigned xmpi_hook(void)
@@ -122,8 +99,7 @@ unsigned xmpi_hook(void)
     if (context != NULL &&
         (xmpi_work_is_active() || ++calls % CALLS_PER_TURN == 0)) {
         turned = xylem_progress(context);
-        if (atomic_load_explicit(&done, memory_order_relaxed) != NULL)
-            deliver();
+        xyl_queue_run(&done);
         idle = turned != 0 ? 0 : idle + 1;
         yields = xmpi_state.shares_cores && idle > YIELD_AFTER_TURNS;
     }
@@ -200,7 +176,7 @@ static int look_for_code(struct dl_phdr_info *info, size_t bytes, void *arg)
 
 static _Atomic unsigned probes;
 
-static unsigned probe(void)
+static unsigned ucx_probe(void)
 {
     atomic_fetch_add_explicit(&probes, 1, memory_order_relaxed);
     return 0;
@@ -214,7 +190,7 @@ static int hook_into_ucx(void)
 
     if (xmpi_front == NULL || dl_iterate_phdr(look_for_code, &own) == 0)
         return 0;
-    xmpi_front->hook_ucx(probe, own.begin, own.bytes);
+    xmpi_front->hook_ucx(ucx_probe, own.begin, own.bytes);
     for (i = 0; i < PROBES_MAX && atomic_load(&probes) == 0; i++)
         xmpi_progress();
     if (atomic_load(&probes) == 0) {
@@ -225,7 +201,7 @@ static int hook_into_ucx(void)
     return 1;
 }
 
-static void rest(long ns)
+static void ticker_rest(long ns)
 {
     struct timespec until;
 
@@ -241,7 +217,7 @@ static void rest(long ns)
     pthread_mutex_unlock(&ticker.lock);
 }
 
-static void *tick(void *arg)
+static void *ticker_run(void *arg)
 {
     const struct timespec moment = {0, MOMENT_NS};
     unsigned idle = 0;
@@ -249,7 +225,7 @@ static void *tick(void *arg)
     while (atomic_load_explicit(&ticker.stop, memory_order_acquire) == 0) {
         idle = xmpi_hook() != 0 ? 0 : idle + 1;
         if (!xmpi_work_is_active())
-            rest(REST_NS);
+            ticker_rest(REST_NS);
         else if (idle > IDLE_TURNS)
             nanosleep(&moment, NULL);
     }
@@ -258,7 +234,7 @@ static void *tick(void *arg)
 
 static int hook_by_thread(void)
 {
-    ticker.runs = pthread_create(&ticker.thread, NULL, tick, NULL) == 0;
+    ticker.runs = pthread_create(&ticker.thread, NULL, ticker_run, NULL) == 0;
     return ticker.runs;
 }
 

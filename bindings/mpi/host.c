@@ -1,88 +1,70 @@
 #include "bindings/mpi/host.h"
 
 #include <dlfcn.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 xmpi_host_t xmpi_host;
-static const char *first_missing;
 
-/* Stores a function's address; 0: it is there. */
-static int find(void *library, const char *name, void *where)
-{
-    void *found = dlsym(library, name);
+typedef struct wanted {
+    const char *name;
+    size_t at; /* in xmpi_host */
+} wanted_t;
 
-    *(void **)where = found;
-    if (found == NULL && first_missing == NULL)
-        first_missing = name;
-    return found == NULL;
-}
+#define TEXT_(text) #text
+#define TEXT(text)  TEXT_(text)
+#define WANTED_(name, label)                                                   \
+    {                                                                          \
+        label, offsetof(xmpi_host_t, name)                                     \
+    }
 
-static int find_others(void *library)
-{
-    int missing = 0;
-
-#define FIND(name) missing += find(library, "PMPI_" #name, &xmpi_host.name);
-    XMPI_HOST_FUNCTIONS(FIND)
-#undef FIND
-    return missing;
-}
-
-static int find_collectives(void *library)
-{
-    int missing = 0;
-
-#define FIND(ID, coll, name, iname, ...)                                       \
-    missing += find(library, "PMPI_" #name, &xmpi_host.name);                  \
-    missing += find(library, "PMPI_" #iname, &xmpi_host.iname);
-    XYL_COLL_MPI_MAP(FIND)
-#undef FIND
-    return missing;
-}
-
-static int find_persistent(void *library)
-{
-    int missing = 0;
-
-#define WORD_(text) #text
-#define WORD(text)  WORD_(text)
-#define FIND(ID, coll, name, iname, ...)                                       \
-    missing += find(library, WORD(XMPI_PERSISTENT(PMPI, name)),                \
-                    &xmpi_host.name##_init);
-    XYL_COLL_MPI_MAP(FIND)
-#undef FIND
-#undef WORD
-#undef WORD_
-    return missing;
-}
-
-static int find_large(void *library)
-{
-    int missing = 0;
-
+static const wanted_t wanted[] = {
+#define WANTED(name) WANTED_(name, "PMPI_" #name),
+    XMPI_HOST_FUNCTIONS(WANTED)
+#undef WANTED
+#define WANTED(ID, coll, name, iname, ...)                                     \
+    WANTED_(name, "PMPI_" #name), WANTED_(iname, "PMPI_" #iname),              \
+        WANTED_(name##_init, TEXT(XMPI_PERSISTENT(PMPI, name))),
+        XYL_COLL_MPI_MAP(WANTED)
+#undef WANTED
 #if XMPI_HAS_LARGE_COUNTS
-#define FIND(ID, coll, name, iname, ...)                                       \
-    missing += find(library, "PMPI_" #name "_c", &xmpi_host.name##_c);         \
-    missing += find(library, "PMPI_" #iname "_c", &xmpi_host.iname##_c);       \
-    missing += find(library, "PMPI_" #name "_init_c", &xmpi_host.name##_init_c);
-    XYL_COLL_MPI_DATA_MAP(FIND)
-#undef FIND
-#else
-    (void)library;
+#define WANTED(ID, coll, name, iname, ...)                                     \
+    WANTED_(name##_c, "PMPI_" #name "_c"),                                     \
+        WANTED_(iname##_c, "PMPI_" #iname "_c"),                               \
+        WANTED_(name##_init_c, "PMPI_" #name "_init_c"),
+            XYL_COLL_MPI_DATA_MAP(WANTED)
+#undef WANTED
 #endif
-    return missing;
+};
+
+/* Open MPI's own. */
+static const wanted_t extra[] = {
+    WANTED_(progress_register, "opal_progress_register"),
+    WANTED_(progress_unregister, "opal_progress_unregister"),
+    WANTED_(progress, "opal_progress"),
+};
+
+/* Stores the address of a function; NULL: there is none. */
+static void *function_find(void *library, const wanted_t *function)
+{
+    void *found = dlsym(library, function->name);
+
+    memcpy((char *)&xmpi_host + function->at, &found, sizeof found);
+    return found;
 }
 
 int xmpi_host_find(void *library)
 {
-    int missing;
+    const char *first_missing = NULL;
+    int missing = 0;
+    size_t i;
 
-    *(void **)(void *)&xmpi_host.progress_register =
-        dlsym(library, "opal_progress_register");
-    *(void **)(void *)&xmpi_host.progress_unregister =
-        dlsym(library, "opal_progress_unregister");
-    *(void **)(void *)&xmpi_host.progress = dlsym(library, "opal_progress");
-    missing = find_others(library) + find_collectives(library) +
-              find_persistent(library) + find_large(library);
+    for (i = 0; i < sizeof extra / sizeof *extra; i++)
+        (void)function_find(library, &extra[i]);
+    for (i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (function_find(library, &wanted[i]) == NULL && missing++ == 0)
+            first_missing = wanted[i].name;
     if (missing > 0)
         fprintf(stderr,
                 "xylem-mpi: the MPI library has no %s (%d functions are "

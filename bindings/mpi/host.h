@@ -8,23 +8,10 @@
 #include "bindings/mpi/forms.h"
 #include "bindings/mpi/names.h"
 
+/* Those that the binding takes over but for collectives, and others that it
+ * calls. */
 #define XMPI_HOST_FUNCTIONS(X)                                                 \
-    X(Init)                                                                    \
-    X(Init_thread)                                                             \
-    X(Start)                                                                   \
-    X(Startall)                                                                \
-    X(Request_free)                                                            \
-    X(Type_free)                                                               \
-    X(Op_free)                                                                 \
-    X(Comm_split)                                                              \
-    X(Comm_create)                                                             \
-    X(Comm_split_type)                                                         \
-    X(Comm_dup_with_info)                                                      \
-    X(Cart_create)                                                             \
-    X(Cart_sub)                                                                \
-    X(Graph_create)                                                            \
-    X(Dist_graph_create)                                                       \
-    X(Dist_graph_create_adjacent)                                              \
+    XMPI_OTHERS(X)                                                             \
     X(Topo_test)                                                               \
     X(Cartdim_get)                                                             \
     X(Cart_shift)                                                              \
@@ -32,7 +19,6 @@
     X(Graph_neighbors)                                                         \
     X(Dist_graph_neighbors_count)                                              \
     X(Dist_graph_neighbors)                                                    \
-    X(Comm_dup)                                                                \
     X(Comm_idup)                                                               \
     X(Comm_free)                                                               \
     X(Comm_rank)                                                               \
@@ -78,10 +64,7 @@ typedef struct xmpi_host {
 #undef XMPI_HOST_MEMBER
 #define XMPI_HOST_MEMBERS(ID, coll, name, iname, ...)                          \
     __typeof__(&PMPI_##name) name;                                             \
-    __typeof__(&PMPI_##iname) iname;
-    XYL_COLL_MPI_MAP(XMPI_HOST_MEMBERS)
-#undef XMPI_HOST_MEMBERS
-#define XMPI_HOST_MEMBERS(ID, coll, name, iname, ...)                          \
+    __typeof__(&PMPI_##iname) iname;                                           \
     __typeof__(&XMPI_PERSISTENT(PMPI, name)) name##_init;
     XYL_COLL_MPI_MAP(XMPI_HOST_MEMBERS)
 #undef XMPI_HOST_MEMBERS

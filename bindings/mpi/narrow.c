@@ -2,6 +2,7 @@
  * all else is refused. */
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bindings/mpi/call.h"
 
@@ -20,25 +21,19 @@ static int narrowed(int64_t value, narrow_t *narrow)
     return (int)value;
 }
 
-static int *narrowed_counts(const void *counts, int n, narrow_t *narrow)
+/* Counts, or displacements, which are as wide (plan.c). */
+static int *narrowed_all(const void *numbers, int n, narrow_t *narrow)
 {
     int *result =
-        counts == NULL ? NULL : malloc(((size_t)n + 1) * sizeof *result);
+        numbers == NULL ? NULL : malloc(((size_t)n + 1) * sizeof *result);
+    int64_t number;
     int i;
 
-    for (i = 0; result != NULL && i < n; i++)
-        result[i] = narrowed(((const MPI_Count *)counts)[i], narrow);
-    return result;
-}
-
-static int *narrowed_displs(const void *displs, int n, narrow_t *narrow)
-{
-    int *result =
-        displs == NULL ? NULL : malloc(((size_t)n + 1) * sizeof *result);
-    int i;
-
-    for (i = 0; result != NULL && i < n; i++)
-        result[i] = narrowed(((const MPI_Aint *)displs)[i], narrow);
+    for (i = 0; result != NULL && i < n; i++) {
+        memcpy(&number, (const char *)numbers + (size_t)i * sizeof number,
+               sizeof number);
+        result[i] = narrowed(number, narrow);
+    }
     return result;
 }
 
@@ -112,10 +107,10 @@ int xmpi_narrow(const xmpi_call_t *call, xmpi_form_t form, MPI_Info info,
 
     n.scount = narrowed(call->send.count, &n);
     n.rcount = narrowed(call->recv.count, &n);
-    n.scounts = narrowed_counts(call->send.counts, size, &n);
-    n.rcounts = narrowed_counts(call->recv.counts, size, &n);
-    n.sdispls = narrowed_displs(call->send.displs, size, &n);
-    n.rdispls = narrowed_displs(call->recv.displs, size, &n);
+    n.scounts = narrowed_all(call->send.counts, size, &n);
+    n.rcounts = narrowed_all(call->recv.counts, size, &n);
+    n.sdispls = narrowed_all(call->send.displs, size, &n);
+    n.rdispls = narrowed_all(call->recv.displs, size, &n);
     if (n.has_overflow) {
         code = MPI_ERR_COUNT;
         xmpi_host.Comm_call_errhandler(call->comm, code);

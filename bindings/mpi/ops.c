@@ -6,57 +6,42 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "bindings/mpi/call.h"
 
-enum { PAIRS_MAX = 128, STACK_BYTES = 4096, CHUNK_MAX = 1 << 30, ALIGN = 64 };
+enum { PAIRS_KEPT = 128, STACK_BYTES = 4096, CHUNK_MAX = 1 << 30, ALIGN = 64 };
 
 struct xmpi_op {
     MPI_Op handle;
     xmpi_type_t *type;
     xylem_op_t xylem;
-    uint32_t users;
-    int is_used;
+    uint32_t users; /* calls */
+    int is_left;    /* the program has freed the operation */
+    LIST_ENTRY(xmpi_op) others;
 };
 
-/* An operation that the program has freed, but that calls need. */
-static xmpi_op_t pairs[PAIRS_MAX];
-static MPI_Op left[PAIRS_MAX];
-static uint32_t left_count;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-static struct {
-    MPI_Op handle;
-    xylem_op_t op;
-} own[XYLEM_OP_COUNT];
+static LIST_HEAD(, xmpi_op) pairs;
+static uint32_t pair_count;
+static pthread_mutex_t pairs_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- MPI's own ---- */
 
-void xmpi_ops_open(void)
-{
-    const MPI_Op handles[XYLEM_OP_COUNT] = {
-        [XYLEM_SUM] = MPI_SUM,       [XYLEM_PROD] = MPI_PROD,
-        [XYLEM_MIN] = MPI_MIN,       [XYLEM_MAX] = MPI_MAX,
-        [XYLEM_LAND] = MPI_LAND,     [XYLEM_LOR] = MPI_LOR,
-        [XYLEM_LXOR] = MPI_LXOR,     [XYLEM_BAND] = MPI_BAND,
-        [XYLEM_BOR] = MPI_BOR,       [XYLEM_BXOR] = MPI_BXOR,
-        [XYLEM_MINLOC] = MPI_MINLOC, [XYLEM_MAXLOC] = MPI_MAXLOC};
-    uint32_t i;
-
-    for (i = 0; i < XYLEM_OP_COUNT; i++) {
-        own[i].handle = handles[i];
-        own[i].op = i;
-    }
-}
+static const MPI_Op own[XYLEM_OP_COUNT] = {
+    [XYLEM_SUM] = MPI_SUM,       [XYLEM_PROD] = MPI_PROD,
+    [XYLEM_MIN] = MPI_MIN,       [XYLEM_MAX] = MPI_MAX,
+    [XYLEM_LAND] = MPI_LAND,     [XYLEM_LOR] = MPI_LOR,
+    [XYLEM_LXOR] = MPI_LXOR,     [XYLEM_BAND] = MPI_BAND,
+    [XYLEM_BOR] = MPI_BOR,       [XYLEM_BXOR] = MPI_BXOR,
+    [XYLEM_MINLOC] = MPI_MINLOC, [XYLEM_MAXLOC] = MPI_MAXLOC};
 
 xylem_op_t xmpi_op_predefined(MPI_Op handle)
 {
-    uint32_t i;
+    uint32_t i = 0;
 
-    for (i = 0; i < XYLEM_OP_COUNT; i++)
-        if (own[i].handle == handle)
-            return own[i].op;
-    return XYLEM_OP_COUNT;
+    while (i < XYLEM_OP_COUNT && own[i] != handle)
+        i++;
+    return (xylem_op_t)i;
 }
 
 int xmpi_op_is_named(MPI_Op handle)
@@ -91,8 +76,8 @@ int xmpi_op_fits(xylem_op_t op, const xmpi_type_t *type)
 /* ---- the program's ---- */
 
 /* right = left op right, for elements where they lie. */
-static int apply(const xmpi_op_t *op, const void *left_at, void *right_at,
-                 size_t count)
+static int pair_apply(const xmpi_op_t *op, const void *left_at, void *right_at,
+                      size_t count)
 {
     const char *from = left_at;
     char *to = right_at;
@@ -120,8 +105,9 @@ static char *elements_in(char *memory, const xmpi_type_t *type, size_t count)
 }
 
 /* Packed elements of a type with gaps: combined where there is room. */
-static void apply_packed(const xmpi_op_t *op, void *result, const void *left_at,
-                         const void *right_at, size_t count)
+static void pair_apply_packed(const xmpi_op_t *op, void *result,
+                              const void *left_at, const void *right_at,
+                              size_t count)
 {
     const xmpi_type_t *type = op->type;
     int64_t step = type->extent < 0 ? -type->extent : type->extent;
@@ -135,16 +121,16 @@ static void apply_packed(const xmpi_op_t *op, void *result, const void *left_at,
     memset(memory, 0, 2 * span); /* gaps, too, may be looked at */
     a = elements_in(memory, type, count);
     b = a + span;
-    xmpi_type_unpack(type, a, count, left_at);
-    xmpi_type_unpack(type, b, count, right_at);
-    apply(op, a, b, count);
-    xmpi_type_pack(type, b, count, result);
+    xmpi_type_pack(type, XMPI_UNPACK, a, count, (void *)(uintptr_t)left_at);
+    xmpi_type_pack(type, XMPI_UNPACK, b, count, (void *)(uintptr_t)right_at);
+    pair_apply(op, a, b, count);
+    xmpi_type_pack(type, XMPI_PACK, b, count, result);
     free(memory);
 }
 
 /* xylem's operation: result = left op right. */
-static void combine(void *result, const void *left_at, const void *right_at,
-                    size_t count, void *arg)
+static void pair_combine(void *result, const void *left_at,
+                         const void *right_at, size_t count, void *arg)
 {
     const xmpi_op_t *op = arg;
     size_t bytes = count * (size_t)op->type->size;
@@ -152,16 +138,16 @@ static void combine(void *result, const void *left_at, const void *right_at,
     char *copy = room;
 
     if (!op->type->is_plain) {
-        apply_packed(op, result, left_at, right_at, count);
+        pair_apply_packed(op, result, left_at, right_at, count);
         return;
     }
     if (result == right_at) {
-        apply(op, left_at, result, count);
+        pair_apply(op, left_at, result, count);
         return;
     }
     if (result != left_at) {
         memcpy(result, right_at, bytes);
-        apply(op, left_at, result, count);
+        pair_apply(op, left_at, result, count);
         return;
     }
     if (bytes > sizeof room)
@@ -169,13 +155,13 @@ static void combine(void *result, const void *left_at, const void *right_at,
     if (copy == NULL)
         abort();
     memcpy(copy, right_at, bytes);
-    apply(op, left_at, copy, count);
+    pair_apply(op, left_at, copy, count);
     memcpy(result, copy, bytes);
     if (copy != room)
         free(copy);
 }
 
-/* The lock is held. */
+/* The lock is held, for all of pairs. */
 static void pair_release(xmpi_op_t *pair)
 {
     xylem_context_t *context =
@@ -184,111 +170,97 @@ static void pair_release(xmpi_op_t *pair)
     if (context != NULL)
         xylem_op_destroy(context, pair->xylem);
     xmpi_type_drop(pair->type);
-    *pair = (xmpi_op_t){.is_used = 0};
+    LIST_REMOVE(pair, others);
+    pair_count--;
+    free(pair);
 }
 
-/* A place for a pair; the lock is held. */
-static xmpi_op_t *pair_room(void)
+/* Those that no call needs: of an operation, of a type, or (MPI_OP_NULL, NULL)
+ * all. */
+static void pairs_forget(MPI_Op handle, const xmpi_type_t *type)
 {
-    uint32_t i;
+    xmpi_op_t *pair, *next;
 
-    for (i = 0; i < PAIRS_MAX; i++)
-        if (!pairs[i].is_used)
-            return &pairs[i];
-    for (i = 0; i < PAIRS_MAX; i++)
-        if (pairs[i].users == 0) {
-            pair_release(&pairs[i]);
-            return &pairs[i];
-        }
-    return NULL;
+    for (pair = LIST_FIRST(&pairs); pair != NULL; pair = next) {
+        next = LIST_NEXT(pair, others);
+        if (pair->users == 0 &&
+            (handle == MPI_OP_NULL || pair->handle == handle) &&
+            (type == NULL || pair->type == type))
+            pair_release(pair);
+    }
+}
+
+static xmpi_op_t *pair_find(MPI_Op handle, const xmpi_type_t *type)
+{
+    xmpi_op_t *pair;
+
+    LIST_FOREACH(pair, &pairs, others)
+    if (pair->handle == handle && (type == NULL || pair->type == type))
+        break;
+    return pair;
 }
 
 static xmpi_op_t *pair_make(MPI_Op handle, xmpi_type_t *type)
 {
-    xmpi_op_t *pair = pair_room();
+    xylem_context_t *context =
+        atomic_load_explicit(&xmpi_state.context, memory_order_relaxed);
+    xmpi_op_t *pair = calloc(1, sizeof *pair);
     int commutes = 0;
 
-    if (pair == NULL ||
-        xmpi_host.Op_commutative(handle, &commutes) != MPI_SUCCESS)
+    if (pair_count >= PAIRS_KEPT)
+        pairs_forget(MPI_OP_NULL, NULL);
+    if (pair == NULL)
         return NULL;
-    *pair = (xmpi_op_t){.handle = handle, .type = type};
-    if (xylem_op_create(
-            atomic_load_explicit(&xmpi_state.context, memory_order_relaxed),
-            combine, pair, commutes ? XYLEM_OP_COMMUTATIVE : 0,
-            &pair->xylem) != XYLEM_OK)
+    pair->handle = handle;
+    pair->type = type;
+    if (xmpi_host.Op_commutative(handle, &commutes) != MPI_SUCCESS ||
+        xylem_op_create(context, pair_combine, pair,
+                        commutes ? XYLEM_OP_COMMUTATIVE : 0,
+                        &pair->xylem) != XYLEM_OK) {
+        free(pair);
         return NULL;
+    }
     xmpi_type_hold(type);
-    pair->is_used = 1;
+    LIST_INSERT_HEAD(&pairs, pair, others);
+    pair_count++;
     return pair;
 }
 
 xmpi_op_t *xmpi_op_hold(MPI_Op handle, xmpi_type_t *type)
 {
-    xmpi_op_t *pair = NULL;
-    uint32_t i;
+    xmpi_op_t *pair;
 
-    pthread_mutex_lock(&lock);
-    for (i = 0; i < PAIRS_MAX && pair == NULL; i++)
-        if (pairs[i].is_used && pairs[i].handle == handle &&
-            pairs[i].type == type)
-            pair = &pairs[i];
+    pthread_mutex_lock(&pairs_lock);
+    pair = pair_find(handle, type);
     if (pair == NULL)
         pair = pair_make(handle, type);
     if (pair != NULL)
         pair->users++;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&pairs_lock);
     return pair;
-}
-
-static uint32_t users_of(MPI_Op handle)
-{
-    uint32_t i, users = 0;
-
-    for (i = 0; i < PAIRS_MAX; i++)
-        if (pairs[i].is_used && pairs[i].handle == handle)
-            users += pairs[i].users;
-    return users;
-}
-
-/* The lock is held. */
-static void forget_pairs(MPI_Op handle)
-{
-    uint32_t i;
-
-    for (i = 0; i < PAIRS_MAX; i++)
-        if (pairs[i].is_used && pairs[i].handle == handle)
-            pair_release(&pairs[i]);
 }
 
 void xmpi_op_drop(xmpi_op_t *op)
 {
     MPI_Op handle;
-    uint32_t i;
 
     if (op == NULL)
         return;
-    pthread_mutex_lock(&lock);
-    op->users--;
+    pthread_mutex_lock(&pairs_lock);
     handle = op->handle;
-    for (i = 0; i < left_count && op->users == 0; i++)
-        if (left[i] == handle && users_of(handle) == 0) {
-            forget_pairs(handle);
+    if (--op->users == 0 && op->is_left) {
+        pair_release(op);
+        if (pair_find(handle, NULL) == NULL)
             xmpi_host.Op_free(&handle);
-            left[i] = left[--left_count];
-            break;
-        }
-    pthread_mutex_unlock(&lock);
+    }
+    pthread_mutex_unlock(&pairs_lock);
 }
 
 void xmpi_op_forget_type(const xmpi_type_t *type)
 {
-    uint32_t i;
-
-    pthread_mutex_lock(&lock);
-    for (i = 0; i < PAIRS_MAX; i++)
-        if (pairs[i].is_used && pairs[i].type == type && pairs[i].users == 0)
-            pair_release(&pairs[i]);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&pairs_lock);
+    pairs_forget(MPI_OP_NULL, type);
+    pthread_mutex_unlock(&pairs_lock);
 }
 
 xylem_op_t xmpi_op_handle(const xmpi_op_t *op)
@@ -298,32 +270,30 @@ xylem_op_t xmpi_op_handle(const xmpi_op_t *op)
 
 void xmpi_ops_close(void)
 {
-    uint32_t i;
-
-    pthread_mutex_lock(&lock);
-    for (i = 0; i < PAIRS_MAX; i++)
-        if (pairs[i].is_used)
-            pair_release(&pairs[i]);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&pairs_lock);
+    while (!LIST_EMPTY(&pairs))
+        pair_release(LIST_FIRST(&pairs));
+    pthread_mutex_unlock(&pairs_lock);
 }
 
 /* ---- MPI_Op_free ---- */
 
 int xmpi_Op_free(MPI_Op *handle);
 
+/* An operation that calls under way still need is freed when they end. */
 int xmpi_Op_free(MPI_Op *handle)
 {
+    xmpi_op_t *pair;
     int is_needed = 0;
 
     if (handle != NULL && *handle != MPI_OP_NULL &&
         !xmpi_op_is_named(*handle)) {
-        pthread_mutex_lock(&lock);
-        is_needed = users_of(*handle) != 0 && left_count < PAIRS_MAX;
-        if (is_needed)
-            left[left_count++] = *handle;
-        else
-            forget_pairs(*handle);
-        pthread_mutex_unlock(&lock);
+        pthread_mutex_lock(&pairs_lock);
+        pairs_forget(*handle, NULL);
+        LIST_FOREACH(pair, &pairs, others)
+        if (pair->handle == *handle)
+            is_needed = pair->is_left = 1;
+        pthread_mutex_unlock(&pairs_lock);
     }
     if (!is_needed)
         return xmpi_host.Op_free(handle);

@@ -40,7 +40,7 @@ static sides_t sides_of(const xyl_coll_traits_t *traits,
 
 /* ---- memory of a plan ---- */
 
-static void *take(xmpi_plan_t *plan, size_t bytes)
+static void *plan_take(xmpi_plan_t *plan, size_t bytes)
 {
     void *memory = malloc(bytes != 0 ? bytes : 1);
 
@@ -51,12 +51,12 @@ static void *take(xmpi_plan_t *plan, size_t bytes)
 
 /* An array; the first ones of small teams lie in the plan. All arrays of a
  * plan are asked for at most twice, each time for all. */
-static uint64_t *take_words(xmpi_plan_t *plan, size_t count)
+static uint64_t *plan_take_words(xmpi_plan_t *plan, size_t count)
 {
     uint64_t *words = &plan->small[plan->words];
 
     if (count > XMPI_PLAN_SMALL - plan->words)
-        return take(plan, count * sizeof *words);
+        return plan_take(plan, count * sizeof *words);
     plan->words += (uint32_t)count;
     return words;
 }
@@ -76,16 +76,20 @@ void xmpi_plan_drop(xmpi_plan_t *plan)
 
 /* ---- one side ---- */
 
-static int64_t count_at(const xmpi_call_t *call, const void *counts, uint32_t i)
-{
-    return call->is_large ? ((const MPI_Count *)counts)[i]
-                          : ((const int *)counts)[i];
-}
+_Static_assert(sizeof(MPI_Count) == sizeof(int64_t) &&
+                   sizeof(MPI_Aint) == sizeof(int64_t),
+               "large counts and displacements are read alike");
 
-static int64_t displ_at(const xmpi_call_t *call, const void *displs, uint32_t i)
+/* A count or a displacement. */
+static int64_t number_at(const xmpi_call_t *call, const void *numbers,
+                         uint32_t i)
 {
-    return call->is_large ? ((const MPI_Aint *)displs)[i]
-                          : ((const int *)displs)[i];
+    int64_t number;
+
+    if (!call->is_large)
+        return ((const int *)numbers)[i];
+    memcpy(&number, (const char *)numbers + i * sizeof number, sizeof number);
+    return number;
 }
 
 /* Reads block i; MPI_SUCCESS, or what is wrong with it. */
@@ -93,7 +97,7 @@ static int read_block(const xmpi_call_t *call, const xmpi_side_t *side,
                       xmpi_type_t *type, uint32_t i, xmpi_block_t *block)
 {
     int64_t count =
-        side->counts == NULL ? side->count : count_at(call, side->counts, i);
+        side->counts == NULL ? side->count : number_at(call, side->counts, i);
 
     /* Nobody looks at the type of nothing; MPICH allows none. */
     block->type = side->types == NULL
@@ -105,9 +109,9 @@ static int read_block(const xmpi_call_t *call, const xmpi_side_t *side,
     if (side->displs == NULL)
         block->displ = (int64_t)i * count * block->type->extent;
     else if (side->types != NULL)
-        block->displ = displ_at(call, side->displs, i);
+        block->displ = number_at(call, side->displs, i);
     else
-        block->displ = displ_at(call, side->displs, i) * block->type->extent;
+        block->displ = number_at(call, side->displs, i) * block->type->extent;
     return 0;
 }
 
@@ -117,7 +121,7 @@ static int view_packed(xmpi_plan_t *plan, const xmpi_call_t *call,
                        xmpi_buffer_t *buffer, view_t *view)
 {
     xmpi_type_t *type = side->types == NULL ? xmpi_type_find(side->type) : NULL;
-    xmpi_block_t *blocks = take(plan, n * sizeof *blocks);
+    xmpi_block_t *blocks = plan_take(plan, n * sizeof *blocks);
     uint64_t total = 0;
     uint32_t i;
 
@@ -133,7 +137,7 @@ static int view_packed(xmpi_plan_t *plan, const xmpi_call_t *call,
         }
         total += blocks[i].count * blocks[i].type->size;
     }
-    buffer->packed = take(plan, total);
+    buffer->packed = plan_take(plan, total);
     if (buffer->packed == NULL)
         return MPI_ERR_NO_MEM;
     for (i = 0; i < n; i++)
@@ -162,8 +166,8 @@ static int view_varying(xmpi_plan_t *plan, const xmpi_call_t *call,
         if (type == NULL)
             return MPI_ERR_TYPE;
     }
-    view->counts = take_words(plan, n);
-    view->displs = take_words(plan, n);
+    view->counts = plan_take_words(plan, n);
+    view->displs = plan_take_words(plan, n);
     if (view->counts == NULL || view->displs == NULL)
         return MPI_ERR_NO_MEM;
     for (i = 0; i < n; i++) {
@@ -221,7 +225,7 @@ static int copy_aliased(xmpi_plan_t *plan, const xmpi_call_t *call,
     return view_packed(plan, call, side, (uint32_t)n, &plan->send, send);
 }
 
-static int is_in_place(const xmpi_call_t *call, const sides_t *sides)
+static int call_is_in_place(const xmpi_call_t *call, const sides_t *sides)
 {
     return (sides->sends && call->send.buf == MPI_IN_PLACE) ||
            (sides->receives && call->recv.buf == MPI_IN_PLACE);
@@ -249,7 +253,7 @@ static int view_sides(xmpi_plan_t *plan, const xmpi_call_t *call,
                       const xmpi_comm_t *comm, const sides_t *sides,
                       view_t *send, view_t *recv)
 {
-    int in_place = is_in_place(call, sides), code = MPI_SUCCESS;
+    int in_place = call_is_in_place(call, sides), code = MPI_SUCCESS;
     int by_recv = in_place && call->recv.buf == MPI_IN_PLACE;
 
     if (sides->receives && !by_recv)
@@ -284,7 +288,7 @@ static int plan_moves(xmpi_plan_t *plan, const xmpi_call_t *call,
                       const xmpi_comm_t *comm, const sides_t *sides)
 {
     xylem_coll_args_t *args = &plan->args;
-    int in_place = is_in_place(call, sides);
+    int in_place = call_is_in_place(call, sides);
     int by_recv = in_place && call->recv.buf == MPI_IN_PLACE;
     view_t send = {NULL, 0, NULL, NULL}, recv = {NULL, 0, NULL, NULL};
     int code = view_sides(plan, call, comm, sides, &send, &recv);
@@ -334,11 +338,11 @@ static int plan_counts(xmpi_plan_t *plan, const xmpi_call_t *call,
     }
     if (call->recv.counts == NULL)
         return MPI_ERR_ARG;
-    counts = take_words(plan, (size_t)comm->size);
+    counts = plan_take_words(plan, (size_t)comm->size);
     if (counts == NULL)
         return MPI_ERR_NO_MEM;
     for (i = 0; i < comm->size; i++) {
-        count = count_at(call, call->recv.counts, (uint32_t)i);
+        count = number_at(call, call->recv.counts, (uint32_t)i);
         if (count < 0)
             return MPI_ERR_COUNT;
         counts[i] = (uint64_t)count;
@@ -399,22 +403,15 @@ static xmpi_fate_t plan_op(xmpi_plan_t *plan, const xmpi_call_t *call,
 }
 
 /* `count` elements with gaps, on one side. */
-static int pack_elements(xmpi_plan_t *plan, xmpi_type_t *type, const void *user,
-                         uint64_t count, xmpi_buffer_t *buffer)
+static int pack_elements(xmpi_plan_t *plan, const xmpi_call_t *call,
+                         const void *user, uint64_t count,
+                         xmpi_buffer_t *buffer)
 {
-    xmpi_block_t *block = take(plan, sizeof *block);
+    const xmpi_side_t side = {
+        .buf = user, .count = (MPI_Count)count, .type = call->send.type};
+    view_t view = {NULL, 0, NULL, NULL};
 
-    if (block == NULL)
-        return MPI_ERR_NO_MEM;
-    buffer->packed = take(plan, count * type->size);
-    if (buffer->packed == NULL)
-        return MPI_ERR_NO_MEM;
-    *block = (xmpi_block_t){0, count, type};
-    xmpi_type_hold(type);
-    buffer->blocks = block;
-    buffer->count = 1;
-    memcpy(&buffer->user, &user, sizeof buffer->user);
-    return MPI_SUCCESS;
+    return view_packed(plan, call, &side, 1, buffer, &view);
 }
 
 static uint64_t received(const xmpi_plan_t *plan, const sides_t *sides,
@@ -434,7 +431,7 @@ enum { ALIASES_ARE_REFUSED = 0 };
 static int pack_sums(xmpi_plan_t *plan, const xmpi_call_t *call,
                      const sides_t *sides, xmpi_type_t *type, uint64_t total)
 {
-    int in_place = is_in_place(call, sides), code = MPI_SUCCESS;
+    int in_place = call_is_in_place(call, sides), code = MPI_SUCCESS;
     int has_gaps = plan->op != NULL && !type->is_plain && total != 0;
     int is_alias = !in_place && sides->receives && total != 0 &&
                    call->send.buf == call->recv.buf;
@@ -442,12 +439,12 @@ static int pack_sums(xmpi_plan_t *plan, const xmpi_call_t *call,
     if (is_alias && ALIASES_ARE_REFUSED)
         return MPI_ERR_BUFFER;
     if ((has_gaps && !in_place) || is_alias) {
-        code = pack_elements(plan, type, call->send.buf, total, &plan->send);
+        code = pack_elements(plan, call, call->send.buf, total, &plan->send);
         plan->args.send = plan->send.packed;
     }
     if (has_gaps && sides->receives && code == MPI_SUCCESS) {
         code =
-            pack_elements(plan, type, call->recv.buf,
+            pack_elements(plan, call, call->recv.buf,
                           received(plan, sides, total, in_place), &plan->recv);
         plan->args.recv = plan->recv.packed;
     }
@@ -459,7 +456,7 @@ static xmpi_fate_t plan_sums(xmpi_plan_t *plan, const xmpi_call_t *call,
                              int *error)
 {
     xmpi_type_t *type = xmpi_type_find(call->send.type);
-    int in_place = is_in_place(call, sides);
+    int in_place = call_is_in_place(call, sides);
     uint64_t total = 0;
     xmpi_fate_t fate;
 
@@ -500,7 +497,7 @@ xmpi_fate_t xmpi_plan_make(xmpi_plan_t *plan, const xmpi_call_t *call,
         return XMPI_TAKEN;
     if (traits->has_root && (call->root < 0 || call->root >= comm->size))
         *error_out = MPI_ERR_ROOT;
-    else if (is_in_place(call, &sides) && !in_place_is_good(call, is_root))
+    else if (call_is_in_place(call, &sides) && !in_place_is_good(call, is_root))
         *error_out = MPI_ERR_BUFFER;
     else if (traits->reduces)
         fate = plan_sums(plan, call, comm, &sides, error_out);
@@ -511,7 +508,9 @@ xmpi_fate_t xmpi_plan_make(xmpi_plan_t *plan, const xmpi_call_t *call,
     return fate;
 }
 
-static int pack(const xmpi_buffer_t *buffer, uint32_t only)
+/* All blocks, or one; of each block so many elements at most. */
+static int buffer_pack(const xmpi_buffer_t *buffer, xmpi_way_t way,
+                       uint32_t only, uint64_t count_max)
 {
     char *at = buffer->packed;
     int code = MPI_SUCCESS;
@@ -520,8 +519,9 @@ static int pack(const xmpi_buffer_t *buffer, uint32_t only)
     for (i = 0; i < buffer->count && code == MPI_SUCCESS; i++) {
         const xmpi_block_t *block = &buffer->blocks[i];
         if (only == UINT32_MAX || only == i)
-            code = xmpi_type_pack(block->type, buffer->user + block->displ,
-                                  block->count, at);
+            code = xmpi_type_pack(
+                block->type, way, buffer->user + block->displ,
+                block->count < count_max ? block->count : count_max, at);
         at += block->count * block->type->size;
     }
     return code;
@@ -529,39 +529,27 @@ static int pack(const xmpi_buffer_t *buffer, uint32_t only)
 
 int xmpi_plan_pack(const xmpi_plan_t *plan)
 {
+    int is_own = plan->packs_own && plan->recv.count > 1;
     int code = MPI_SUCCESS;
 
     if (plan->send.packed != NULL)
-        code = pack(&plan->send, UINT32_MAX);
+        code = buffer_pack(&plan->send, XMPI_PACK, UINT32_MAX, UINT64_MAX);
     if (code == MPI_SUCCESS && plan->recv.packed != NULL && plan->packs_recv)
-        code = pack(&plan->recv, plan->packs_own && plan->recv.count > 1
-                                     ? plan->own_rank
-                                     : UINT32_MAX);
+        code = buffer_pack(&plan->recv, XMPI_PACK,
+                           is_own ? plan->own_rank : UINT32_MAX, UINT64_MAX);
     return code;
 }
 
-/* In-place reduce_scatter leaves its result at the beginning. */
 int xmpi_plan_unpack(const xmpi_plan_t *plan)
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(plan->args.coll);
-    const xmpi_buffer_t *buffer = &plan->recv;
-    const char *at = buffer->packed;
-    int code = MPI_SUCCESS;
-    uint64_t count;
-    uint32_t i;
+    /* In-place reduce_scatter leaves its result at the beginning. */
+    int is_part = traits->reduces && traits->send_blocks;
 
     /* The root of a broadcast has only lent its data. */
-    if (buffer->packed == NULL ||
+    if (plan->recv.packed == NULL ||
         (plan->args.coll == XYLEM_COLL_BCAST && plan->packs_recv))
         return MPI_SUCCESS;
-    for (i = 0; i < buffer->count && code == MPI_SUCCESS; i++) {
-        const xmpi_block_t *block = &buffer->blocks[i];
-        count = block->count;
-        if (traits->reduces && traits->send_blocks)
-            count = plan->args.count;
-        code = xmpi_type_unpack(block->type, buffer->user + block->displ, count,
-                                at);
-        at += block->count * block->type->size;
-    }
-    return code;
+    return buffer_pack(&plan->recv, XMPI_UNPACK, UINT32_MAX,
+                       is_part ? plan->args.count : UINT64_MAX);
 }

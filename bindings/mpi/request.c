@@ -1,17 +1,24 @@
-/* Blocking and nonblocking calls, and their progress.
+/* Calls that wait, calls that do not, and calls that come again.
+ *
+ * A blocking call looks after the host from time to time while it waits: the
+ * rank it waits for may wait for a message of this one's.
  *
  * A nonblocking call is a generalized request of the host's, so that it mixes
  * with all other requests in every function that takes some. What completes it
  * is in hook.c.
  *
- * A blocking call looks after the host from time to time while it waits: the
- * rank it waits for may wait for a message of this one's.
+ * A generalized request cannot be started again. So what the program holds of a
+ * persistent collective is a persistent receive of the host's, of an empty
+ * message from this rank to itself. Starting it also starts the operation, and
+ * when that has ended the message is sent.
  */
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/queue.h>
 
 #include "bindings/mpi/call.h"
+#include "runtime/base/bits.h"
 
 enum {
     SLICE_US = 20,     /* of a wait, until the host is looked after */
@@ -20,9 +27,43 @@ enum {
     CLOSE_TURNS_MAX = 1 << 20
 };
 
+/* ---- planning ---- */
+
+/* 1: it is planned, and its input is packed if that is wanted. Else it is the
+ * host's, or the program's mistake, of which its error handler is told. */
+static int call_plan(xmpi_plan_t *plan, const xmpi_call_t *call,
+                     const xmpi_comm_t *comm, int packs, xmpi_fate_t *fate_out,
+                     int *code_out)
+{
+    *fate_out = xmpi_plan_make(plan, call, comm, code_out);
+    if (*fate_out != XMPI_TAKEN)
+        return 0;
+    if (*code_out == MPI_SUCCESS && packs) {
+        *code_out = xmpi_plan_pack(plan);
+        if (*code_out != MPI_SUCCESS)
+            xmpi_plan_drop(plan);
+    }
+    if (*code_out != MPI_SUCCESS)
+        xmpi_host.Comm_call_errhandler(call->comm, *code_out);
+    return *code_out == MPI_SUCCESS;
+}
+
+/* The result goes where it belongs. What a failed operation may still write
+ * into is not given back. */
+static int plan_conclude(xmpi_plan_t *plan, xylem_status_t status)
+{
+    int code = xmpi_code_of(status);
+
+    if (status == XYLEM_OK) {
+        code = xmpi_plan_unpack(plan);
+        xmpi_plan_drop(plan);
+    }
+    return code;
+}
+
 /* ---- blocking ---- */
 
-static xylem_status_t wait_for(xylem_request_t *request)
+static xylem_status_t request_wait(xylem_request_t *request)
 {
     xylem_status_t status = xylem_request_test(request);
     unsigned slices = 0;
@@ -39,224 +80,298 @@ static xylem_status_t wait_for(xylem_request_t *request)
     return status;
 }
 
-/* What a failed operation may still write into is not given back. */
-static int conclude(xmpi_plan_t *plan, xylem_status_t status, int *code_out)
-{
-    if (status != XYLEM_OK)
-        return 1;
-    *code_out = xmpi_plan_unpack(plan);
-    xmpi_plan_drop(plan);
-    return 0;
-}
-
-int xmpi_blocking(const xmpi_call_t *call, xmpi_comm_t *comm,
-                  xmpi_fate_t *fate_out)
+static int take_blocking(const xmpi_call_t *call, xmpi_comm_t *comm,
+                         xmpi_fate_t *fate_out)
 {
     xmpi_plan_t plan;
     xylem_request_t *request;
     xylem_status_t status;
     int code;
 
-    *fate_out = xmpi_plan_make(&plan, call, comm, &code);
-    if (*fate_out != XMPI_TAKEN)
-        return MPI_SUCCESS;
-    if (code == MPI_SUCCESS) {
-        code = xmpi_plan_pack(&plan);
-        if (code != MPI_SUCCESS)
-            xmpi_plan_drop(&plan);
-    }
-    if (code != MPI_SUCCESS) {
-        xmpi_host.Comm_call_errhandler(call->comm, code);
+    if (!call_plan(&plan, call, comm, 1, fate_out, &code))
         return code;
-    }
     status = xylem_coll_start(comm->team, &plan.args, &request);
-    if (status != XYLEM_OK) {
+    if (status == XYLEM_OK) {
+        status = request_wait(request);
+        xylem_request_free(request);
+        code = plan_conclude(&plan, status);
+    } else {
         xmpi_plan_drop(&plan);
-        return xmpi_comm_fail(call->comm, status);
+        code = xmpi_code_of(status);
     }
-    status = wait_for(request);
-    xylem_request_free(request);
-    if (conclude(&plan, status, &code))
-        return xmpi_comm_fail(call->comm, status);
     if (code != MPI_SUCCESS)
         xmpi_host.Comm_call_errhandler(call->comm, code);
     return code;
 }
 
-/* ---- nonblocking ---- */
+/* ---- what the program holds ---- */
 
-typedef struct operation {
+typedef struct pending {
     xmpi_work_t work; /* first */
     xmpi_plan_t plan;
     xylem_request_t *request;
+    xmpi_comm_t *comm; /* of what is persistent; NULL: it is not */
+    int tag;           /* likewise; -1: none yet */
     MPI_Request handle;
     int code;      /* the outcome, as MPI names it */
     int is_active; /* not finished yet */
     int is_left;   /* freed by the program before its end */
-    struct operation *older, *newer;
-} operation_t;
+    LIST_ENTRY(pending) others;
+} pending_t;
 
-static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
-static operation_t *newest;
-static operation_t *spare; /* linked by `older` */
+static pthread_mutex_t pending_lock = PTHREAD_MUTEX_INITIALIZER;
+static LIST_HEAD(, pending) pending_all, pending_spare;
+static _Atomic uint32_t persistent_count;
+static uint64_t tags_taken[XMPI_TAGS / 64 + 2];
 
-static operation_t *operation_new(void)
+/* NULL: no memory. */
+static pending_t *pending_new(void)
 {
-    operation_t *operation;
+    pending_t *pending;
 
-    pthread_mutex_lock(&list_lock);
-    operation = spare;
-    if (operation != NULL)
-        spare = operation->older;
-    pthread_mutex_unlock(&list_lock);
-    if (operation == NULL)
-        operation = malloc(sizeof *operation);
-    return operation;
-}
-
-static void list_add(operation_t *operation)
-{
-    pthread_mutex_lock(&list_lock);
-    operation->newer = NULL;
-    operation->older = newest;
-    if (newest != NULL)
-        newest->newer = operation;
-    newest = operation;
-    pthread_mutex_unlock(&list_lock);
-}
-
-/* Out of the list, and kept for another. */
-static void operation_release(operation_t *operation)
-{
-    pthread_mutex_lock(&list_lock);
-    if (operation->newer != NULL)
-        operation->newer->older = operation->older;
+    pthread_mutex_lock(&pending_lock);
+    pending = LIST_FIRST(&pending_spare);
+    if (pending != NULL)
+        LIST_REMOVE(pending, others);
     else
-        newest = operation->older;
-    if (operation->older != NULL)
-        operation->older->newer = operation->newer;
-    operation->older = spare;
-    spare = operation;
-    pthread_mutex_unlock(&list_lock);
+        pending = malloc(sizeof *pending);
+    if (pending != NULL) {
+        pending->request = NULL;
+        pending->comm = NULL;
+        pending->tag = -1;
+        pending->handle = MPI_REQUEST_NULL;
+        pending->code = MPI_SUCCESS;
+        pending->is_active = pending->is_left = 0;
+        LIST_INSERT_HEAD(&pending_all, pending, others);
+    }
+    pthread_mutex_unlock(&pending_lock);
+    return pending;
 }
 
-static int query(void *extra, MPI_Status *status)
+/* Kept for another. */
+static void pending_release(pending_t *pending)
 {
-    const operation_t *operation = extra;
+    pthread_mutex_lock(&pending_lock);
+    if (pending->tag >= 0)
+        xyl_bits_clear(tags_taken, (uint64_t)pending->tag);
+    LIST_REMOVE(pending, others);
+    LIST_INSERT_HEAD(&pending_spare, pending, others);
+    pthread_mutex_unlock(&pending_lock);
+}
+
+/* With all it has; it is idle, and `handle` has been freed. */
+static void pending_end(pending_t *pending)
+{
+    xylem_request_free(pending->request);
+    xmpi_plan_drop(&pending->plan);
+    if (pending->comm != NULL) {
+        xmpi_comm_drop(pending->comm);
+        atomic_fetch_sub_explicit(&persistent_count, 1, memory_order_relaxed);
+    }
+    pending_release(pending);
+}
+
+/* The lock is held. NULL: it is not ours. */
+static pending_t *pending_find(MPI_Request handle)
+{
+    pending_t *pending;
+
+    LIST_FOREACH(pending, &pending_all, others)
+    if (pending->handle == handle && !pending->is_left)
+        break;
+    return pending;
+}
+
+static void pending_finish(xyl_task_t *task)
+{
+    pending_t *pending = (pending_t *)(void *)task;
+    MPI_Request handle = pending->handle;
+    int is_persistent = pending->comm != NULL, tag = pending->tag, is_left;
+
+    if (!is_persistent) {
+        xylem_request_free(pending->request);
+        pending->code = plan_conclude(&pending->plan, pending->work.status);
+    } else {
+        pending->code = xmpi_code_of(pending->work.status);
+        if (pending->code == MPI_SUCCESS)
+            pending->code = xmpi_plan_unpack(&pending->plan);
+        if (pending->code != MPI_SUCCESS) /* a receive cannot fail so */
+            xmpi_host.Comm_call_errhandler(pending->comm->handle,
+                                           pending->code);
+    }
+    xmpi_work_end();
+    pthread_mutex_lock(&pending_lock);
+    pending->is_active = 0;
+    is_left = pending->is_left;
+    pthread_mutex_unlock(&pending_lock);
+    /* From here on the program may start it again, or `pending` be gone. */
+    if (is_persistent) {
+        xmpi_host.Send(NULL, 0, MPI_BYTE, 0, tag, xmpi_state.self);
+        xmpi_kick();
+    } else {
+        xmpi_host.Grequest_complete(handle);
+    }
+    if (is_left) {
+        xmpi_host.Request_free(&handle);
+        if (is_persistent)
+            pending_end(pending);
+    }
+}
+
+/* ---- nonblocking ---- */
+
+static int grequest_query(void *extra, MPI_Status *status)
+{
+    const pending_t *pending = extra;
 
     status->MPI_SOURCE = MPI_UNDEFINED;
     status->MPI_TAG = MPI_UNDEFINED;
     xmpi_host.Status_set_elements(status, MPI_BYTE, 0);
     xmpi_host.Status_set_cancelled(status, 0);
-    return operation->code;
+    return pending->code;
 }
 
-static int forget(void *extra)
+static int grequest_free(void *extra)
 {
-    operation_release(extra);
+    pending_release(extra);
     return MPI_SUCCESS;
 }
 
-static int cannot_cancel(void *extra, int complete)
+static int grequest_cancel(void *extra, int complete)
 {
     (void)extra;
     (void)complete;
     return MPI_SUCCESS;
 }
 
-/* MPI's code for a status, without telling an error handler: that is done by
- * the function that waits. */
-static int code_of(xylem_status_t status)
+/* It is planned, and its input is packed. */
+static xylem_status_t pending_start(pending_t *pending, xmpi_comm_t *comm)
 {
-    if (status == XYLEM_OK)
-        return MPI_SUCCESS;
-    return status == XYLEM_ERR_NO_MEMORY   ? MPI_ERR_NO_MEM
-           : status == XYLEM_ERR_TRUNCATED ? MPI_ERR_TRUNCATE
-                                           : MPI_ERR_OTHER;
-}
-
-static void finish(xmpi_work_t *work)
-{
-    operation_t *operation = (operation_t *)(void *)work;
-    MPI_Request handle = operation->handle;
-    int is_left;
-
-    operation->code = code_of(work->status);
-    xylem_request_free(operation->request);
-    if (work->status == XYLEM_OK) {
-        operation->code = xmpi_plan_unpack(&operation->plan);
-        xmpi_plan_drop(&operation->plan);
-    }
-    xmpi_work_end();
-    pthread_mutex_lock(&list_lock);
-    operation->is_active = 0;
-    is_left = operation->is_left;
-    pthread_mutex_unlock(&list_lock);
-    xmpi_host.Grequest_complete(handle); /* then `operation` may be gone */
-    if (is_left)
-        xmpi_host.Request_free(&handle);
-}
-
-/* The operation is planned and its input packed. */
-static xylem_status_t start(operation_t *operation, xmpi_comm_t *comm)
-{
-    xylem_coll_args_t *args = &operation->plan.args;
     xylem_status_t status;
 
-    args->on_complete = xmpi_work_done;
-    args->arg = operation;
-    operation->work.finish = finish;
-    operation->is_active = 1;
-    operation->is_left = 0;
-    operation->code = MPI_SUCCESS;
-    if (xmpi_host.Grequest_start(query, forget, cannot_cancel, operation,
-                                 &operation->handle) != MPI_SUCCESS)
+    if (xmpi_host.Grequest_start(grequest_query, grequest_free, grequest_cancel,
+                                 pending, &pending->handle) != MPI_SUCCESS) {
+        pending_end(pending);
         return XYLEM_ERR_NO_MEMORY;
-    list_add(operation);
+    }
+    pending->is_active = 1;
     /* Nobody finishes what is not started. */
     xmpi_work_begin();
-    status = xylem_coll_start(comm->team, args, &operation->request);
+    status =
+        xylem_coll_start(comm->team, &pending->plan.args, &pending->request);
     xmpi_work_begun();
     if (status != XYLEM_OK) {
-        MPI_Request handle = operation->handle;
+        MPI_Request handle = pending->handle;
         xmpi_work_end();
-        operation->is_active = 0;
+        pending->is_active = 0;
+        xmpi_plan_drop(&pending->plan);
         xmpi_host.Grequest_complete(handle);
         xmpi_host.Request_free(&handle);
     }
     return status;
 }
 
-int xmpi_nonblocking(const xmpi_call_t *call, xmpi_comm_t *comm,
-                     MPI_Request *request, xmpi_fate_t *fate_out)
+/* ---- persistent ---- */
+
+static xylem_status_t pending_persist(pending_t *pending, xmpi_comm_t *comm)
 {
-    operation_t *operation = operation_new();
+    xylem_status_t status =
+        xylem_coll_init(comm->team, &pending->plan.args, &pending->request);
+    uint64_t tag = XMPI_TAGS;
+
+    if (status == XYLEM_OK) {
+        pthread_mutex_lock(&pending_lock);
+        tag = xyl_bits_take(tags_taken, XMPI_TAGS);
+        if (tag != XMPI_TAGS)
+            pending->tag = (int)tag;
+        pthread_mutex_unlock(&pending_lock);
+        if (tag == XMPI_TAGS ||
+            xmpi_host.Recv_init(NULL, 0, MPI_BYTE, 0, pending->tag,
+                                xmpi_state.self,
+                                &pending->handle) != MPI_SUCCESS)
+            status = XYLEM_ERR_NO_RESOURCE;
+    }
+    if (status != XYLEM_OK) {
+        pending_end(pending);
+        return status;
+    }
+    xmpi_comm_hold(comm);
+    pending->comm = comm;
+    atomic_fetch_add_explicit(&persistent_count, 1, memory_order_relaxed);
+    return XYLEM_OK;
+}
+
+int xmpi_take(const xmpi_call_t *call, xmpi_form_t form, xmpi_comm_t *comm,
+              MPI_Request *request, xmpi_fate_t *fate_out)
+{
+    pending_t *pending;
     xylem_status_t status;
     int code;
 
+    if (form == XMPI_BLOCKING)
+        return take_blocking(call, comm, fate_out);
     *fate_out = XMPI_TAKEN;
-    if (operation == NULL)
+    pending = pending_new();
+    if (pending == NULL)
         return xmpi_comm_fail(call->comm, XYLEM_ERR_NO_MEMORY);
-    *fate_out = xmpi_plan_make(&operation->plan, call, comm, &code);
-    if (*fate_out != XMPI_TAKEN || code != MPI_SUCCESS) {
-        free(operation);
-        if (code != MPI_SUCCESS)
-            xmpi_host.Comm_call_errhandler(call->comm, code);
+    if (!call_plan(&pending->plan, call, comm, form == XMPI_NONBLOCKING,
+                   fate_out, &code)) {
+        pending_release(pending);
         return code;
     }
-    code = xmpi_plan_pack(&operation->plan);
-    if (code != MPI_SUCCESS) {
-        xmpi_plan_drop(&operation->plan);
-        free(operation);
-        xmpi_host.Comm_call_errhandler(call->comm, code);
-        return code;
-    }
-    status = start(operation, comm);
+    pending->work.task.run = pending_finish;
+    pending->plan.args.on_complete = xmpi_work_done;
+    pending->plan.args.arg = pending;
+    status = form == XMPI_NONBLOCKING ? pending_start(pending, comm)
+                                      : pending_persist(pending, comm);
     if (status != XYLEM_OK)
         return xmpi_comm_fail(call->comm, status);
-    *request = operation->handle;
-    xmpi_hook();
+    *request = pending->handle;
+    if (form == XMPI_NONBLOCKING)
+        xmpi_hook();
     return MPI_SUCCESS;
+}
+
+/* ---- MPI_Start, MPI_Startall ---- */
+
+int xmpi_Start(MPI_Request *request);
+int xmpi_Startall(int count, MPI_Request requests[]);
+
+int xmpi_Start(MPI_Request *request)
+{
+    pending_t *pending = NULL;
+    xylem_status_t status;
+    int code;
+
+    if (atomic_load_explicit(&persistent_count, memory_order_relaxed) != 0 &&
+        request != NULL && *request != MPI_REQUEST_NULL) {
+        pthread_mutex_lock(&pending_lock);
+        pending = pending_find(*request);
+        pthread_mutex_unlock(&pending_lock);
+    }
+    code = xmpi_host.Start(request);
+    if (pending == NULL || code != MPI_SUCCESS)
+        return code;
+    pending->is_active = 1;
+    code = xmpi_plan_pack(&pending->plan);
+    xmpi_work_begin();
+    status = xylem_request_start(pending->request);
+    xmpi_work_begun();
+    if (status != XYLEM_OK)
+        xmpi_work_done(pending, status);
+    return code;
+}
+
+int xmpi_Startall(int count, MPI_Request requests[])
+{
+    int i, code = MPI_SUCCESS;
+
+    if (atomic_load_explicit(&persistent_count, memory_order_relaxed) == 0 ||
+        count < 0 || requests == NULL)
+        return xmpi_host.Startall(count, requests);
+    for (i = 0; i < count && code == MPI_SUCCESS; i++)
+        code = xmpi_Start(&requests[i]);
+    return code;
 }
 
 /* ---- MPI_Request_free ---- */
@@ -265,41 +380,37 @@ int xmpi_Request_free(MPI_Request *request);
 
 /* MPICH does not let go of a generalized request that is under way, and what
  * Open MPI lets go of is not ours to complete; so it is freed at its end. */
-static int leave(MPI_Request *request)
-{
-    operation_t *operation;
-    int is_left = 0;
-
-    if (!xmpi_work_is_active())
-        return 0;
-    pthread_mutex_lock(&list_lock);
-    for (operation = newest; operation != NULL; operation = operation->older)
-        if (operation->handle == *request && operation->is_active) {
-            operation->is_left = is_left = 1;
-            break;
-        }
-    pthread_mutex_unlock(&list_lock);
-    if (is_left)
-        *request = MPI_REQUEST_NULL;
-    return is_left;
-}
-
 int xmpi_Request_free(MPI_Request *request)
 {
-    int code;
+    pending_t *pending = NULL;
+    int code, is_left = 0, is_persistent = 0;
 
-    if (request == NULL || *request == MPI_REQUEST_NULL)
-        return xmpi_host.Request_free(request);
-    if (xmpi_persistent_free(request, &code))
-        return code;
-    return leave(request) ? MPI_SUCCESS : xmpi_host.Request_free(request);
+    if (request != NULL && *request != MPI_REQUEST_NULL &&
+        (xmpi_work_is_active() ||
+         atomic_load_explicit(&persistent_count, memory_order_relaxed) != 0)) {
+        pthread_mutex_lock(&pending_lock);
+        pending = pending_find(*request);
+        if (pending != NULL) {
+            is_left = pending->is_left = pending->is_active;
+            is_persistent = pending->comm != NULL;
+        }
+        pthread_mutex_unlock(&pending_lock);
+    }
+    if (is_left) {
+        *request = MPI_REQUEST_NULL;
+        return MPI_SUCCESS;
+    }
+    code = xmpi_host.Request_free(request);
+    if (is_persistent)
+        pending_end(pending);
+    return code;
 }
 
 /* ---- the end ---- */
 
 void xmpi_requests_close(void)
 {
-    operation_t *operation, *older;
+    pending_t *pending, *next;
     uint32_t turns = 0;
 
     /* What the program has left under way still moves. */
@@ -309,9 +420,15 @@ void xmpi_requests_close(void)
         if (turns % 64 == 0)
             sched_yield();
     }
-    for (operation = spare; operation != NULL; operation = older) {
-        older = operation->older;
-        free(operation);
+    for (pending = LIST_FIRST(&pending_all); pending != NULL; pending = next) {
+        next = LIST_NEXT(pending, others);
+        if (pending->comm != NULL && !pending->is_active) {
+            xmpi_host.Request_free(&pending->handle);
+            pending_end(pending);
+        }
     }
-    spare = NULL;
+    while ((pending = LIST_FIRST(&pending_spare)) != NULL) {
+        LIST_REMOVE(pending, others);
+        free(pending);
+    }
 }

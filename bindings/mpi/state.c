@@ -47,7 +47,7 @@ void xmpi_count(xylem_coll_t coll, xmpi_form_t form, xmpi_fate_t fate)
     atomic_fetch_add_explicit(&counts[coll][fate], 1, memory_order_relaxed);
 }
 
-static void report(void)
+static void fates_report(void)
 {
     unsigned coll, fate;
     uint64_t n;
@@ -134,7 +134,7 @@ static int is_set_to(const char *name, const char *value)
 
 /* ---- exchange ---- */
 
-static int finish(MPI_Request *request)
+static int exchange_finish(MPI_Request *request)
 {
     int code = MPI_SUCCESS, flag = 0;
 
@@ -156,7 +156,7 @@ int xmpi_gather_all(const void *mine, void *all, size_t bytes, MPI_Comm comm)
                                    MPI_BYTE, comm);
     code = xmpi_host.Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes,
                                 MPI_BYTE, comm, &request);
-    return code == MPI_SUCCESS ? finish(&request) : code;
+    return code == MPI_SUCCESS ? exchange_finish(&request) : code;
 }
 
 int xmpi_reduce_all(const void *mine, void *all, int count, MPI_Datatype type,
@@ -168,7 +168,7 @@ int xmpi_reduce_all(const void *mine, void *all, int count, MPI_Datatype type,
     if (xmpi_host.progress != NULL)
         return xmpi_host.Allreduce(mine, all, count, type, op, comm);
     code = xmpi_host.Iallreduce(mine, all, count, type, op, comm, &request);
-    return code == MPI_SUCCESS ? finish(&request) : code;
+    return code == MPI_SUCCESS ? exchange_finish(&request) : code;
 }
 
 /* ---- the context ---- */
@@ -188,8 +188,8 @@ static int all_agree(int mine)
 
 /* Each exchange begins with an agreement, so that the others hear of a rank
  * that has failed on its way. */
-static xylem_status_t allgather(void *arg, const void *mine, void *all,
-                                size_t bytes)
+static xylem_status_t bootstrap_allgather(void *arg, const void *mine,
+                                          void *all, size_t bytes)
 {
     (void)arg;
     if (is_abandoned || !all_agree(1)) {
@@ -205,7 +205,8 @@ static xylem_status_t allgather(void *arg, const void *mine, void *all,
 static void context_create(void)
 {
     xylem_bootstrap_t bootstrap = {sizeof bootstrap, (uint32_t)xmpi_state.rank,
-                                   (uint32_t)xmpi_state.size, allgather, NULL};
+                                   (uint32_t)xmpi_state.size,
+                                   bootstrap_allgather, NULL};
     xylem_context_params_t params = {sizeof params, &bootstrap, NULL};
     xylem_context_t *context = NULL;
     xylem_status_t status = xylem_context_create(&params, &context);
@@ -272,11 +273,11 @@ static int world_make(MPI_Comm over)
                                     &xmpi_state.world);
     if (xmpi_host.Comm_idup(over, &xmpi_state.world, &request) != MPI_SUCCESS)
         return MPI_ERR_OTHER;
-    return finish(&request);
+    return exchange_finish(&request);
 }
 
 /* Collective over `over`, which has all ranks of the job. */
-static void connect(MPI_Comm over)
+static void job_connect(MPI_Comm over)
 {
     if (world_make(over) != MPI_SUCCESS)
         abort(); /* one of the program's error handlers has returned */
@@ -297,7 +298,7 @@ xylem_context_t *xmpi_context_make(MPI_Comm over)
     context = atomic_load_explicit(&xmpi_state.context, memory_order_relaxed);
     if (context == NULL && !xmpi_state.has_failed) {
         if (xmpi_state.world == MPI_COMM_NULL)
-            connect(over);
+            job_connect(over);
         if (!xmpi_state.has_failed)
             context_create();
     }
@@ -313,7 +314,6 @@ static void context_close(void)
     if (context == NULL)
         return;
     xmpi_requests_close();
-    xmpi_persistent_close();
     xmpi_hook_remove();
     xmpi_ops_close();
     atomic_store_explicit(&xmpi_state.context, NULL, memory_order_release);
@@ -324,7 +324,7 @@ static void context_close(void)
 
 /* ---- end ---- */
 
-static int finalize(MPI_Comm handle, int key, void *value, void *extra)
+static int self_ends(MPI_Comm handle, int key, void *value, void *extra)
 {
     (void)handle;
     (void)key;
@@ -333,7 +333,7 @@ static int finalize(MPI_Comm handle, int key, void *value, void *extra)
     context_close();
     xmpi_state.is_open = 0;
     if (xmpi_state.is_verbose && xmpi_state.rank == 0)
-        report();
+        fates_report();
     if (xmpi_state.world != MPI_COMM_NULL)
         xmpi_host.Comm_free(&xmpi_state.world);
     xmpi_host.Comm_free(&xmpi_state.self);
@@ -363,14 +363,13 @@ void xmpi_state_open(void)
                               sysconf(_SC_NPROCESSORS_ONLN);
     if (xmpi_types_open() != 0 || xmpi_comms_open() != 0)
         return;
-    xmpi_ops_open();
-    if (xmpi_host.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, finalize, &keyval,
+    if (xmpi_host.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, self_ends, &keyval,
                                      NULL) != MPI_SUCCESS ||
         xmpi_host.Comm_set_attr(MPI_COMM_SELF, keyval, NULL) != MPI_SUCCESS)
         return;
     if (xmpi_host.Query_thread(&level) == MPI_SUCCESS &&
         level == MPI_THREAD_MULTIPLE)
-        connect(MPI_COMM_WORLD);
+        job_connect(MPI_COMM_WORLD);
     xmpi_state.is_open = 1;
     if (is_set_to("MPI_CONNECT", "init"))
         xmpi_comm_connect(MPI_COMM_WORLD);

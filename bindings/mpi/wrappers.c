@@ -79,105 +79,69 @@ static int dispatch(const xmpi_call_t *call, xmpi_form_t form,
     *code_out = MPI_SUCCESS;
     if (comm != NULL)
         fate = xmpi_comm_decide(comm, call->coll, form);
-    if (fate == XMPI_TAKEN && form == XMPI_BLOCKING)
-        *code_out = xmpi_blocking(call, comm, &fate);
-    else if (fate == XMPI_TAKEN && form == XMPI_NONBLOCKING)
-        *code_out = xmpi_nonblocking(call, comm, request, &fate);
-    else if (fate == XMPI_TAKEN)
-        *code_out = xmpi_persistent(call, comm, request, &fate);
+    if (fate == XMPI_TAKEN)
+        *code_out = xmpi_take(call, form, comm, request, &fate);
     if (xmpi_state.is_verbose)
         xmpi_count(call->coll, form, fate);
     return fate == XMPI_TAKEN;
 }
 
-#define CALL_(LIKE, COLL, LARGE)                                               \
-    xmpi_call_t call = {.coll = XYLEM_COLL_##COLL,                             \
-                        .is_large = (LARGE),                                   \
-                        .comm = comm,                                          \
-                        F_##LIKE}
-
 /* As many parameters as MPI's. NOLINTBEGIN(readability-function-size) */
+
+/* One function: its name and parameters, the call that it stands for, and what
+ * it is when the host gets it. */
+#define FUNCTION(NAME, PARAMETERS, LIKE, COLL, LARGE, FORM, REQUEST, HOST)     \
+    int xmpi_##NAME PARAMETERS;                                                \
+    int xmpi_##NAME PARAMETERS                                                 \
+    {                                                                          \
+        xmpi_call_t call = {.coll = XYLEM_COLL_##COLL,                         \
+                            .is_large = (LARGE),                               \
+                            .comm = comm,                                      \
+                            F_##LIKE};                                         \
+        int code;                                                              \
+        if (dispatch(&call, FORM, REQUEST, &code))                             \
+            return code;                                                       \
+        return HOST;                                                           \
+    }
 
 /* ---- counts of int ---- */
 
 #define INT_FORMS(COLL, coll_name, NAME, INAME, LIKE, ...)                     \
-    int xmpi_##NAME(P_##LIKE(int, int));                                       \
-    int xmpi_##INAME(P_##LIKE(int, int), MPI_Request *request);                \
-    int xmpi_##NAME##_init(P_##LIKE(int, int), MPI_Info info,                  \
-                           MPI_Request *request);                              \
-    int xmpi_##NAME(P_##LIKE(int, int))                                        \
-    {                                                                          \
-        CALL_(LIKE, COLL, 0);                                                  \
-        int code;                                                              \
-        if (dispatch(&call, XMPI_BLOCKING, NULL, &code))                       \
-            return code;                                                       \
-        return xmpi_host.NAME(A_##LIKE);                                       \
-    }                                                                          \
-    int xmpi_##INAME(P_##LIKE(int, int), MPI_Request *request)                 \
-    {                                                                          \
-        CALL_(LIKE, COLL, 0);                                                  \
-        int code;                                                              \
-        if (dispatch(&call, XMPI_NONBLOCKING, request, &code))                 \
-            return code;                                                       \
-        return xmpi_host.INAME(A_##LIKE, request);                             \
-    }                                                                          \
-    int xmpi_##NAME##_init(P_##LIKE(int, int), MPI_Info info,                  \
-                           MPI_Request *request)                               \
-    {                                                                          \
-        CALL_(LIKE, COLL, 0);                                                  \
-        int code;                                                              \
-        if (dispatch(&call, XMPI_PERSISTENT, request, &code))                  \
-            return code;                                                       \
-        return xmpi_host.NAME##_init(A_##LIKE, info, request);                 \
-    }
+    FUNCTION(NAME, (P_##LIKE(int, int)), LIKE, COLL, 0, XMPI_BLOCKING, NULL,   \
+             xmpi_host.NAME(A_##LIKE))                                         \
+    FUNCTION(INAME, (P_##LIKE(int, int), MPI_Request * request), LIKE, COLL,   \
+             0, XMPI_NONBLOCKING, request, xmpi_host.INAME(A_##LIKE, request)) \
+    FUNCTION(NAME##_init,                                                      \
+             (P_##LIKE(int, int), MPI_Info info, MPI_Request * request), LIKE, \
+             COLL, 0, XMPI_PERSISTENT, request,                                \
+             xmpi_host.NAME##_init(A_##LIKE, info, request))
 XYL_COLL_MPI_MAP(INT_FORMS)
 
 /* ---- large counts ---- */
 
 #if XMPI_HAS_LARGE_COUNTS
-#define HOST_LARGE(NAME, LIKE)   xmpi_host.NAME##_c(A_##LIKE)
-#define HOST_ILARGE(INAME, LIKE) xmpi_host.INAME##_c(A_##LIKE, request)
-#define HOST_LARGE_INIT(NAME, LIKE)                                            \
-    xmpi_host.NAME##_init_c(A_##LIKE, info, request)
+#define HOST_LARGE(NAME, FORM, INFO, REQUEST, ...) xmpi_host.NAME(__VA_ARGS__)
 #else
-#define HOST_LARGE(NAME, LIKE)                                                 \
-    xmpi_narrow(&call, XMPI_BLOCKING, MPI_INFO_NULL, NULL)
-#define HOST_ILARGE(INAME, LIKE)                                               \
-    xmpi_narrow(&call, XMPI_NONBLOCKING, MPI_INFO_NULL, request)
-#define HOST_LARGE_INIT(NAME, LIKE)                                            \
-    xmpi_narrow(&call, XMPI_PERSISTENT, info, request)
+#define HOST_LARGE(NAME, FORM, INFO, REQUEST, ...)                             \
+    xmpi_narrow(&call, FORM, INFO, REQUEST)
 #endif
 
 #define LARGE_FORMS(COLL, coll_name, NAME, INAME, LIKE, ...)                   \
-    int xmpi_##NAME##_c(P_##LIKE(MPI_Count, MPI_Aint));                        \
-    int xmpi_##INAME##_c(P_##LIKE(MPI_Count, MPI_Aint), MPI_Request *request); \
-    int xmpi_##NAME##_init_c(P_##LIKE(MPI_Count, MPI_Aint), MPI_Info info,     \
-                             MPI_Request *request);                            \
-    int xmpi_##NAME##_c(P_##LIKE(MPI_Count, MPI_Aint))                         \
-    {                                                                          \
-        CALL_(LIKE, COLL, 1);                                                  \
-        int code;                                                              \
-        if (dispatch(&call, XMPI_BLOCKING, NULL, &code))                       \
-            return code;                                                       \
-        return HOST_LARGE(NAME, LIKE);                                         \
-    }                                                                          \
-    int xmpi_##INAME##_c(P_##LIKE(MPI_Count, MPI_Aint), MPI_Request *request)  \
-    {                                                                          \
-        CALL_(LIKE, COLL, 1);                                                  \
-        int code;                                                              \
-        if (dispatch(&call, XMPI_NONBLOCKING, request, &code))                 \
-            return code;                                                       \
-        return HOST_ILARGE(INAME, LIKE);                                       \
-    }                                                                          \
-    int xmpi_##NAME##_init_c(P_##LIKE(MPI_Count, MPI_Aint), MPI_Info info,     \
-                             MPI_Request *request)                             \
-    {                                                                          \
-        CALL_(LIKE, COLL, 1);                                                  \
-        int code;                                                              \
-        if (dispatch(&call, XMPI_PERSISTENT, request, &code))                  \
-            return code;                                                       \
-        return HOST_LARGE_INIT(NAME, LIKE);                                    \
-    }
+    FUNCTION(                                                                  \
+        NAME##_c, (P_##LIKE(MPI_Count, MPI_Aint)), LIKE, COLL, 1,              \
+        XMPI_BLOCKING, NULL,                                                   \
+        HOST_LARGE(NAME##_c, XMPI_BLOCKING, MPI_INFO_NULL, NULL, A_##LIKE))    \
+    FUNCTION(INAME##_c,                                                        \
+             (P_##LIKE(MPI_Count, MPI_Aint), MPI_Request * request), LIKE,     \
+             COLL, 1, XMPI_NONBLOCKING, request,                               \
+             HOST_LARGE(INAME##_c, XMPI_NONBLOCKING, MPI_INFO_NULL, request,   \
+                        A_##LIKE, request))                                    \
+    FUNCTION(                                                                  \
+        NAME##_init_c,                                                         \
+        (P_##LIKE(MPI_Count, MPI_Aint), MPI_Info info, MPI_Request * request), \
+        LIKE, COLL, 1, XMPI_PERSISTENT, request,                               \
+        HOST_LARGE(NAME##_init_c, XMPI_PERSISTENT, info, request, A_##LIKE,    \
+                   info, request))
 XYL_COLL_MPI_DATA_MAP(LARGE_FORMS)
 
 /* NOLINTEND(readability-function-size) */

@@ -26,6 +26,22 @@ static inline void xyl_bits_clear(uint64_t *words, uint64_t index)
     words[index / 64] &= ~(UINT64_C(1) << (index % 64));
 }
 
+/* Puts in the lowest of the numbers below `count` that is not there and returns
+ * it; `count`: all are. */
+static inline uint64_t xyl_bits_take(uint64_t *words, uint64_t count)
+{
+    uint64_t index = 0;
+
+    while (index < count && words[index / 64] == UINT64_MAX)
+        index += 64;
+    if (index < count)
+        index += (unsigned)__builtin_ctzll(~words[index / 64]);
+    if (index >= count)
+        return count;
+    xyl_bits_set(words, index);
+    return index;
+}
+
 /* The 64 members from `index` on. */
 static inline uint64_t xyl_bits_from(const uint64_t *words, uint64_t index)
 {

@@ -56,18 +56,12 @@ xylem_status_t xyl_context_check(const xylem_context_t *context,
 
 uint32_t xyl_context_slot_acquire(xylem_context_t *context)
 {
-    uint32_t word, slot = XYL_TEAM_SLOTS;
+    uint64_t slot;
 
     pthread_mutex_lock(&context->lock);
-    for (word = 0; word < XYL_TEAM_SLOTS / 64; word++)
-        if (context->team_slots[word] != UINT64_MAX) {
-            slot = word * 64 +
-                   (uint32_t)__builtin_ctzll(~context->team_slots[word]);
-            xyl_bits_set(context->team_slots, slot);
-            break;
-        }
+    slot = xyl_bits_take(context->team_slots, XYL_TEAM_SLOTS);
     pthread_mutex_unlock(&context->lock);
-    return slot;
+    return (uint32_t)slot;
 }
 
 void xyl_context_slot_release(xylem_context_t *context, uint32_t slot)
