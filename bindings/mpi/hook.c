@@ -13,7 +13,7 @@
  * In the first two cases only threads that are in MPI anyway call MPI, so that
  * no thread level is needed.
  */
-#include <link.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <time.h>
@@ -145,35 +145,6 @@ static int hook_of_host(void)
     return (int)xmpi_hook();
 }
 
-typedef struct code_range {
-    const char *begin;
-    size_t bytes;
-    uintptr_t inside; /* what it is looked for by */
-} code_range_t;
-
-static int look_for_code(struct dl_phdr_info *info, size_t bytes, void *arg)
-{
-    code_range_t *range = arg;
-    uintptr_t begin, end = 0, low = UINTPTR_MAX;
-    int i;
-
-    (void)bytes;
-    for (i = 0; i < info->dlpi_phnum; i++) {
-        if (info->dlpi_phdr[i].p_type != PT_LOAD)
-            continue;
-        begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-        if (begin < low)
-            low = begin;
-        if (begin + info->dlpi_phdr[i].p_memsz > end)
-            end = begin + info->dlpi_phdr[i].p_memsz;
-    }
-    if (range->inside < low || range->inside >= end)
-        return 0;
-    range->begin = (const char *)low;
-    range->bytes = end - low;
-    return 1;
-}
-
 static _Atomic unsigned probes;
 
 static unsigned ucx_probe(void)
@@ -185,19 +156,22 @@ static unsigned ucx_probe(void)
 /* Turns of UCX's that are not xylem's own. */
 static int hook_into_ucx(void)
 {
-    code_range_t own = {NULL, 0, (uintptr_t)&xylem_progress};
+    struct dl_find_object own;
+    size_t own_bytes;
     unsigned i;
 
-    if (xmpi_front == NULL || dl_iterate_phdr(look_for_code, &own) == 0)
+    if (xmpi_front == NULL ||
+        _dl_find_object((void *)(uintptr_t)&xylem_progress, &own) != 0)
         return 0;
-    xmpi_front->hook_ucx(ucx_probe, own.begin, own.bytes);
+    own_bytes = (size_t)((char *)own.dlfo_map_end - (char *)own.dlfo_map_start);
+    xmpi_front->hook_ucx(ucx_probe, own.dlfo_map_start, own_bytes);
     for (i = 0; i < PROBES_MAX && atomic_load(&probes) == 0; i++)
         xmpi_progress();
     if (atomic_load(&probes) == 0) {
         xmpi_front->hook_ucx(NULL, NULL, 0);
         return 0;
     }
-    xmpi_front->hook_ucx(xmpi_hook, own.begin, own.bytes);
+    xmpi_front->hook_ucx(xmpi_hook, own.dlfo_map_start, own_bytes);
     return 1;
 }
 

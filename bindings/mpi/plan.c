@@ -15,6 +15,8 @@ typedef struct sides {
     int sends, receives;          /* on this rank */
     int send_blocks, recv_blocks; /* one per rank, else one */
     int send_varies, recv_varies;
+    int in_place; /* MPI_IN_PLACE is said, */
+    int by_recv;  /* and that in place of what is received */
 } sides_t;
 
 /* A side as xylem sees it. */
@@ -24,18 +26,25 @@ typedef struct view {
     uint64_t *counts, *displs; /* in bytes; NULL: blocks are alike */
 } view_t;
 
-static sides_t sides_of(const xyl_coll_traits_t *traits,
-                        const xmpi_comm_t *comm, int is_root)
+static sides_t sides_of(const xmpi_call_t *call, const xmpi_comm_t *comm,
+                        int is_root)
 {
-    return (sides_t){
-        xyl_side_matters(traits->sends, is_root) &&
-            (!traits->has_neighbors || comm->destination_count != 0),
-        xyl_side_matters(traits->receives, is_root) &&
-            (!traits->has_neighbors || comm->source_count != 0),
-        traits->send_blocks,
-        traits->recv_blocks,
-        traits->send_varies,
-        traits->recv_varies};
+    const xyl_coll_traits_t *traits = xyl_coll_traits(call->coll);
+    sides_t sides = {.sends = xyl_side_matters(traits->sends, is_root),
+                     .receives = xyl_side_matters(traits->receives, is_root),
+                     .send_blocks = traits->send_blocks,
+                     .recv_blocks = traits->recv_blocks,
+                     .send_varies = traits->send_varies,
+                     .recv_varies = traits->recv_varies};
+
+    if (traits->has_neighbors) {
+        sides.sends &= comm->destination_count != 0;
+        sides.receives &= comm->source_count != 0;
+    }
+    sides.by_recv = sides.receives && call->recv.buf == MPI_IN_PLACE;
+    sides.in_place =
+        sides.by_recv || (sides.sends && call->send.buf == MPI_IN_PLACE);
+    return sides;
 }
 
 /* ---- memory of a plan ---- */
@@ -225,12 +234,6 @@ static int copy_aliased(xmpi_plan_t *plan, const xmpi_call_t *call,
     return view_packed(plan, call, side, (uint32_t)n, &plan->send, send);
 }
 
-static int call_is_in_place(const xmpi_call_t *call, const sides_t *sides)
-{
-    return (sides->sends && call->send.buf == MPI_IN_PLACE) ||
-           (sides->receives && call->recv.buf == MPI_IN_PLACE);
-}
-
 /* The side that MPI_IN_PLACE stands for, where it may. */
 static int in_place_is_good(const xmpi_call_t *call, int is_root)
 {
@@ -253,62 +256,61 @@ static int view_sides(xmpi_plan_t *plan, const xmpi_call_t *call,
                       const xmpi_comm_t *comm, const sides_t *sides,
                       view_t *send, view_t *recv)
 {
-    int in_place = call_is_in_place(call, sides), code = MPI_SUCCESS;
-    int by_recv = in_place && call->recv.buf == MPI_IN_PLACE;
+    int code = MPI_SUCCESS;
 
-    if (sides->receives && !by_recv)
+    if (sides->receives && !sides->by_recv)
         code = view_side(plan, call, &call->recv,
                          sides->recv_blocks ? blocks_of(call, comm) : 1,
                          sides->recv_varies, &plan->recv, recv);
-    if (code == MPI_SUCCESS && sides->sends && (!in_place || by_recv))
+    if (code == MPI_SUCCESS && sides->sends &&
+        (!sides->in_place || sides->by_recv))
         code = view_side(plan, call, &call->send,
                          sides->send_blocks ? comm->size : 1,
                          sides->send_varies, &plan->send, send);
-    if (code == MPI_SUCCESS && !in_place && sides->sends && sides->receives &&
-        send->address == recv->address && send->address != NULL)
+    if (code == MPI_SUCCESS && !sides->in_place && sides->sends &&
+        sides->receives && send->address == recv->address &&
+        send->address != NULL)
         code = copy_aliased(plan, call, sides, comm->size, send);
     return code;
 }
 
 /* Bytes of this rank's block: what it sends, or what it gets. */
 static uint64_t own_bytes(const xmpi_call_t *call, const sides_t *sides,
-                          const view_t *send, const view_t *recv, int in_place)
+                          const view_t *send, const view_t *recv)
 {
-    int by_recv = in_place && call->recv.buf == MPI_IN_PLACE;
-
-    if (by_recv)
+    if (sides->by_recv)
         return sides->send_varies ? 0 : send->bytes;
-    if (call->coll == XYLEM_COLL_ALLTOALL && !in_place)
+    if (call->coll == XYLEM_COLL_ALLTOALL && !sides->in_place)
         return send->bytes;
-    return sides->sends && !sides->send_blocks && !in_place ? send->bytes
-                                                            : recv->bytes;
+    return sides->sends && !sides->send_blocks && !sides->in_place
+               ? send->bytes
+               : recv->bytes;
 }
 
 static int plan_moves(xmpi_plan_t *plan, const xmpi_call_t *call,
                       const xmpi_comm_t *comm, const sides_t *sides)
 {
     xylem_coll_args_t *args = &plan->args;
-    int in_place = call_is_in_place(call, sides);
-    int by_recv = in_place && call->recv.buf == MPI_IN_PLACE;
     view_t send = {NULL, 0, NULL, NULL}, recv = {NULL, 0, NULL, NULL};
     int code = view_sides(plan, call, comm, sides, &send, &recv);
 
     if (code != MPI_SUCCESS)
         return code;
     args->type = XYLEM_BYTE;
-    args->send = in_place && !by_recv ? XYLEM_IN_PLACE : send.address;
+    args->send =
+        sides->in_place && !sides->by_recv ? XYLEM_IN_PLACE : send.address;
     memcpy(&args->recv, &recv.address, sizeof args->recv);
-    if (by_recv)
+    if (sides->by_recv)
         args->recv = XYLEM_IN_PLACE_RECV;
-    args->count = own_bytes(call, sides, &send, &recv, in_place);
+    args->count = own_bytes(call, sides, &send, &recv);
     args->send_counts = send.counts;
     args->send_displs = send.displs;
     args->recv_counts = recv.counts;
     args->recv_displs = recv.displs;
-    plan->packs_recv =
-        in_place ? !by_recv
-                 : call->coll == XYLEM_COLL_BCAST && comm->rank == call->root;
-    plan->packs_own = in_place && !sides->send_blocks;
+    plan->packs_recv = sides->in_place ? !sides->by_recv
+                                       : call->coll == XYLEM_COLL_BCAST &&
+                                             comm->rank == call->root;
+    plan->packs_own = sides->in_place && !sides->send_blocks;
     if (xyl_coll_traits(call->coll)->has_neighbors) {
         xmpi_neighbors_set(comm, send.bytes, recv.bytes, args);
         plan->packs_recv = xmpi_neighbors_have_gaps(comm);
@@ -415,9 +417,9 @@ static int pack_elements(xmpi_plan_t *plan, const xmpi_call_t *call,
 }
 
 static uint64_t received(const xmpi_plan_t *plan, const sides_t *sides,
-                         uint64_t total, int in_place)
+                         uint64_t total)
 {
-    return sides->send_blocks && !in_place ? plan->args.count : total;
+    return sides->send_blocks && !sides->in_place ? plan->args.count : total;
 }
 
 /* MPICH refuses what Open MPI tolerates: one buffer for both sides. */
@@ -431,21 +433,20 @@ enum { ALIASES_ARE_REFUSED = 0 };
 static int pack_sums(xmpi_plan_t *plan, const xmpi_call_t *call,
                      const sides_t *sides, xmpi_type_t *type, uint64_t total)
 {
-    int in_place = call_is_in_place(call, sides), code = MPI_SUCCESS;
+    int code = MPI_SUCCESS;
     int has_gaps = plan->op != NULL && !type->is_plain && total != 0;
-    int is_alias = !in_place && sides->receives && total != 0 &&
+    int is_alias = !sides->in_place && sides->receives && total != 0 &&
                    call->send.buf == call->recv.buf;
 
     if (is_alias && ALIASES_ARE_REFUSED)
         return MPI_ERR_BUFFER;
-    if ((has_gaps && !in_place) || is_alias) {
+    if ((has_gaps && !sides->in_place) || is_alias) {
         code = pack_elements(plan, call, call->send.buf, total, &plan->send);
         plan->args.send = plan->send.packed;
     }
     if (has_gaps && sides->receives && code == MPI_SUCCESS) {
-        code =
-            pack_elements(plan, call, call->recv.buf,
-                          received(plan, sides, total, in_place), &plan->recv);
+        code = pack_elements(plan, call, call->recv.buf,
+                             received(plan, sides, total), &plan->recv);
         plan->args.recv = plan->recv.packed;
     }
     return code;
@@ -456,7 +457,6 @@ static xmpi_fate_t plan_sums(xmpi_plan_t *plan, const xmpi_call_t *call,
                              int *error)
 {
     xmpi_type_t *type = xmpi_type_find(call->send.type);
-    int in_place = call_is_in_place(call, sides);
     uint64_t total = 0;
     xmpi_fate_t fate;
 
@@ -467,11 +467,11 @@ static xmpi_fate_t plan_sums(xmpi_plan_t *plan, const xmpi_call_t *call,
     fate = plan_op(plan, call, comm->size, type, error);
     if (fate != XMPI_TAKEN || *error != MPI_SUCCESS)
         return fate;
-    plan->args.send = in_place ? XYLEM_IN_PLACE : call->send.buf;
+    plan->args.send = sides->in_place ? XYLEM_IN_PLACE : call->send.buf;
     memcpy(&plan->args.recv, &call->recv.buf, sizeof plan->args.recv);
     *error = pack_sums(plan, call, sides, type, total);
     /* What a scan leaves alone has to survive the way through the buffer. */
-    plan->packs_recv = in_place || call->coll == XYLEM_COLL_EXSCAN;
+    plan->packs_recv = sides->in_place || call->coll == XYLEM_COLL_EXSCAN;
     return fate;
 }
 
@@ -482,7 +482,7 @@ xmpi_fate_t xmpi_plan_make(xmpi_plan_t *plan, const xmpi_call_t *call,
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(call->coll);
     int is_root = traits->has_root && call->root == comm->rank;
-    sides_t sides = sides_of(traits, comm, is_root);
+    sides_t sides = sides_of(call, comm, is_root);
     xmpi_fate_t fate = XMPI_TAKEN;
 
     memset(plan, 0, offsetof(xmpi_plan_t, small));
@@ -497,7 +497,7 @@ xmpi_fate_t xmpi_plan_make(xmpi_plan_t *plan, const xmpi_call_t *call,
         return XMPI_TAKEN;
     if (traits->has_root && (call->root < 0 || call->root >= comm->size))
         *error_out = MPI_ERR_ROOT;
-    else if (call_is_in_place(call, &sides) && !in_place_is_good(call, is_root))
+    else if (sides.in_place && !in_place_is_good(call, is_root))
         *error_out = MPI_ERR_BUFFER;
     else if (traits->reduces)
         fate = plan_sums(plan, call, comm, &sides, error_out);

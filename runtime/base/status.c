@@ -57,12 +57,7 @@ void xyl_explain_text(const char *format, ...)
     va_end(args);
 }
 
-void xyl_fail_text(const char *format, ...)
+void xyl_log_error(void)
 {
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(last_error, sizeof last_error, format, args);
-    va_end(args);
     xyl_log(XYL_LOG_ERROR, "%s", last_error);
 }

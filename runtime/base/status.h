@@ -8,16 +8,16 @@
 /* xyl_fail(status, format, ...) keeps the text for xylem_last_error(), logs it
  * and has `status` as its value. A macro, so that the compiler and clang-tidy
  * see what a caller returns; `status` is evaluated once, after the text. */
-#define xyl_fail(status, ...) (xyl_fail_text(__VA_ARGS__), (status))
+#define xyl_fail(status, ...)                                                  \
+    (xyl_explain_text(__VA_ARGS__), xyl_log_error(), (status))
 
 /* The same without a message in the log: for those who pass a failure on that
  * has happened on another thread, or before. */
 #define xyl_explain(status, ...) (xyl_explain_text(__VA_ARGS__), (status))
 
 /* Of the macros. */
-void xyl_fail_text(const char *format, ...)
-    __attribute__((format(printf, 1, 2)));
 void xyl_explain_text(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
+void xyl_log_error(void);
 
 #endif

@@ -278,16 +278,14 @@ static xylem_status_t bootstrap_create(const xylem_bootstrap_t *user,
 static xyl_driver_mode_t choose_mode(const xylem_context_t *context,
                                      int shares_cores)
 {
-    switch (context->config.progress) {
-    case XYL_PROGRESS_CALLER:
-        return XYL_DRIVER_CALLER;
-    case XYL_PROGRESS_BLOCKING:
-        return XYL_DRIVER_BLOCKING;
-    case XYL_PROGRESS_THREAD:
-        return XYL_DRIVER_THREAD;
-    default:
+    static const xyl_driver_mode_t modes[] = {
+        [XYL_PROGRESS_CALLER] = XYL_DRIVER_CALLER,
+        [XYL_PROGRESS_BLOCKING] = XYL_DRIVER_BLOCKING,
+        [XYL_PROGRESS_THREAD] = XYL_DRIVER_THREAD};
+
+    if (context->config.progress == XYL_PROGRESS_AUTO)
         return shares_cores ? XYL_DRIVER_BLOCKING : XYL_DRIVER_CALLER;
-    }
+    return modes[context->config.progress];
 }
 
 static uint32_t local_ranks(const xylem_context_t *context)

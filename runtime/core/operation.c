@@ -9,9 +9,11 @@
 #include "runtime/base/status.h"
 #include "runtime/core/team.h"
 
-/* In place of the number of a segment, in the list of those released. */
-#define PART_HELD UINT32_MAX       /* by the user, still */
-#define PART_NONE (UINT32_MAX - 1) /* the end of the list */
+/* A segment that the user releases. */
+typedef struct xyl_part {
+    xyl_task_t task; /* first; in parts_released, nobody runs it */
+    _Atomic int is_released;
+} part_t;
 
 static const xyl_request_ops_t operation_ops;
 static void operation_finish(xyl_event_t *event);
@@ -26,9 +28,9 @@ static xylem_status_t create_lists(xyl_operation_t *operation)
     size_t segments = (size_t)operation->segments;
 
     if (operation->waits_for_parts) {
-        operation->parts_next =
-            xyl_arena_array(arena, segments, sizeof *operation->parts_next);
-        if (operation->parts_next == NULL)
+        operation->parts =
+            xyl_arena_array(arena, segments, sizeof *operation->parts);
+        if (operation->parts == NULL)
             return XYLEM_ERR_NO_MEMORY;
     }
     if (operation->on_segment != NULL) {
@@ -249,9 +251,9 @@ static void operation_prepare(xylem_request_t *request)
 
     number_stages(operation);
     for (i = 0; operation->waits_for_parts && i < operation->segments; i++)
-        atomic_store_explicit(&operation->parts_next[i], PART_HELD,
+        atomic_store_explicit(&operation->parts[i].is_released, 0,
                               memory_order_relaxed);
-    atomic_store_explicit(&operation->parts_head, PART_NONE,
+    atomic_store_explicit(&operation->parts_released.newest, NULL,
                           memory_order_relaxed);
     atomic_store_explicit(&operation->parts_queued, 0, memory_order_relaxed);
 }
@@ -444,49 +446,10 @@ static const xyl_request_ops_t operation_ops = {
 
 /* ---- parts: segments that the user releases ---- */
 
-/* Takes all that are on the list off it; returns the one released first. */
-static uint32_t parts_take(xyl_operation_t *operation)
-{
-    /* Partner: the exchange in parts_put. */
-    uint32_t segment = atomic_exchange_explicit(
-        &operation->parts_head, PART_NONE, memory_order_acquire);
-    uint32_t first = PART_NONE, before;
-
-    while (segment != PART_NONE) {
-        before = atomic_load_explicit(&operation->parts_next[segment],
-                                      memory_order_relaxed);
-        atomic_store_explicit(&operation->parts_next[segment], first,
-                              memory_order_relaxed);
-        first = segment;
-        segment = before;
-    }
-    return first;
-}
-
-/* Any thread. 0: it was released before. */
-static int parts_put(xyl_operation_t *operation, uint32_t segment)
-{
-    _Atomic uint32_t *next = &operation->parts_next[segment];
-    uint32_t held = PART_HELD;
-    uint32_t head =
-        atomic_load_explicit(&operation->parts_head, memory_order_relaxed);
-
-    if (!atomic_compare_exchange_strong_explicit(
-            next, &held, PART_NONE, memory_order_relaxed, memory_order_relaxed))
-        return 0;
-    do
-        atomic_store_explicit(next, head, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(
-        /* Release: the segment's data; partner: the exchange in parts_take. */
-        &operation->parts_head, &head, segment, memory_order_release,
-        memory_order_relaxed));
-    return 1;
-}
-
 static void parts_run(xyl_task_t *task)
 {
     xyl_operation_t *operation = XYL_HOLDER(xyl_operation_t, parts_task, task);
-    uint32_t segment;
+    const xyl_task_t *part;
 
     if (operation->finish_waits_for_parts) {
         operation_complete(operation);
@@ -495,11 +458,10 @@ static void parts_run(xyl_task_t *task)
     /* Partner: the exchange in xylem_segment_ready. What is released from here
      * on comes with a task of its own. */
     atomic_exchange_explicit(&operation->parts_queued, 0, memory_order_acq_rel);
-    for (segment = parts_take(operation);
-         segment != PART_NONE && operation->failure == XYLEM_OK;
-         segment = atomic_load_explicit(&operation->parts_next[segment],
-                                        memory_order_relaxed))
-        segment_in(operation, segment);
+    for (part = xyl_queue_take(&operation->parts_released);
+         part != NULL && operation->failure == XYLEM_OK; part = part->next)
+        segment_in(operation,
+                   (uint64_t)((const part_t *)part - operation->parts));
 }
 
 static xylem_status_t part_check(const xyl_operation_t *operation,
@@ -525,16 +487,19 @@ static xylem_status_t part_check(const xyl_operation_t *operation,
 xylem_status_t xylem_segment_ready(xylem_request_t *request, uint64_t segment)
 {
     xyl_operation_t *operation = xyl_operation_of(request);
+    part_t *part;
     xylem_status_t status = xyl_request_check(request, "xylem_segment_ready");
 
     if (status == XYLEM_OK)
         status = part_check(operation, segment);
     if (status != XYLEM_OK)
         return status;
-    if (!parts_put(operation, (uint32_t)segment))
+    part = &operation->parts[segment];
+    if (atomic_exchange_explicit(&part->is_released, 1, memory_order_relaxed))
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
                         "xylem_segment_ready: segment %llu was released before",
                         (unsigned long long)segment);
+    xyl_queue_push(&operation->parts_released, &part->task);
     if (atomic_exchange_explicit(&operation->parts_queued, 1,
                                  memory_order_acq_rel) == 0)
         xyl_engine_submit(&request->context->engine, &operation->parts_task);

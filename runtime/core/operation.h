@@ -60,9 +60,8 @@ typedef struct xyl_operation {
     /* What the user releases: a list that any thread puts segments on, with one
      * task that carries the news to the progressing thread. */
     int waits_for_parts;
-    _Atomic uint32_t *parts_next; /* [segments] the one released before, or
-                                     held; NULL unless waits_for_parts */
-    _Atomic uint32_t parts_head;  /* released last */
+    struct xyl_part *parts; /* [segments]; NULL unless waits_for_parts */
+    xyl_queue_t parts_released;
     _Atomic int parts_queued;
     xyl_task_t parts_task;
     /* What the user is told. */
