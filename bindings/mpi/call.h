@@ -25,6 +25,13 @@
 #include "include/xylem.h"
 #include "progress/engine/queue.h"
 
+/* ---- what the front finds by name ---- */
+
+#define XMPI_EXPORTED      __attribute__((visibility("default")))
+#define XMPI_DECLARE(name) XMPI_EXPORTED __typeof__(PMPI_##name) xmpi_##name;
+XMPI_OTHERS(XMPI_DECLARE)
+#undef XMPI_DECLARE
+
 /* ---- calls ---- */
 
 /* One side: the buffer and what is in it. */
@@ -283,7 +290,7 @@ int xmpi_reduce_all(const void *mine, void *all, int count, MPI_Datatype type,
 /* The context; collective over `over`, which has all ranks of the job. NULL:
  * there is none, on all of them. */
 xylem_context_t *xmpi_context_make(MPI_Comm over);
-void xmpi_count(xylem_coll_t coll, xmpi_form_t form, xmpi_fate_t fate);
+void xmpi_count(xylem_coll_t coll, xmpi_fate_t fate);
 
 /* Large counts for a host that knows none. */
 int xmpi_narrow(const xmpi_call_t *call, xmpi_form_t form, MPI_Info info,

@@ -348,7 +348,6 @@ static int with_team(int code, int connected, const MPI_Comm *made)
 
 /* As many parameters as MPI's. NOLINTBEGIN(readability-function-size) */
 #define MAKER(name, may_connect, parameters, arguments)                        \
-    int xmpi_##name parameters;                                                \
     int xmpi_##name parameters                                                 \
     {                                                                          \
         int connected = parent_is_connected(parent, may_connect);              \

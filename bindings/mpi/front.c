@@ -218,21 +218,22 @@ static void *open_beside(const char *name)
     return module != NULL ? module : dlopen(name, RTLD_NOW | RTLD_LOCAL);
 }
 
-static const xmpi_module_t *front_load(const char *name, void *host)
+/* NULL: MPI is used alone. */
+static void *module_load(const char *name, void *host)
 {
     static xmpi_front_t front = {NULL, hook_ucx};
-    void *library = open_beside(name);
-    const xmpi_module_t *module = NULL;
+    void *module = open_beside(name);
+    xmpi_module_open_t open = NULL;
 
     front.host = host;
-    if (library == NULL) {
+    if (module == NULL) {
         const char *reason = dlerror();
         fprintf(stderr, "xylem-mpi: cannot load %s, MPI is used alone: %s\n",
                 name, reason == NULL ? "" : reason);
         return NULL;
     }
-    module = dlsym(library, XMPI_MODULE_SYMBOL);
-    if (module == NULL || module->open(&front) != 0) {
+    *(void **)(void *)&open = dlsym(module, XMPI_MODULE_OPEN);
+    if (open == NULL || open(&front) != 0) {
         fprintf(stderr, "xylem-mpi: %s does not fit, MPI is used alone\n",
                 name);
         return NULL;
@@ -248,20 +249,28 @@ static void function_missing(void)
     abort();
 }
 
-static void slots_fill(const xmpi_module_t *module, void *host)
+/* PREFIX_name of a library; NULL: there is none. */
+static void *named(void *library, const char *prefix, const char *name)
 {
-    char name[64];
+    char full[64];
+
+    if (library == NULL)
+        return NULL;
+    snprintf(full, sizeof full, "%s_%s", prefix, name);
+    return dlsym(library, full);
+}
+
+static void slots_fill(void *module, void *host)
+{
     size_t i;
 
     for (i = 0; i < sizeof slots / sizeof *slots; i++) {
-        xmpi_function_t found = NULL;
-        if (module != NULL)
-            found = module->find(slots[i].name);
-        snprintf(name, sizeof name, "PMPI_%s", slots[i].name);
+        void *found = named(module, "xmpi", slots[i].name);
         if (found == NULL)
-            *(void **)(void *)&found = dlsym(host, name);
-        __atomic_store_n(slots[i].slot,
-                         found != NULL ? found : function_missing,
+            found = named(host, "PMPI", slots[i].name);
+        if (found == NULL)
+            found = (void *)(uintptr_t)&function_missing;
+        __atomic_store_n((void **)(void *)slots[i].slot, found,
                          __ATOMIC_RELEASE);
     }
 }
@@ -275,7 +284,7 @@ static void resolve_once(void)
         host = library_loaded(mpis[i].library);
         if (host == NULL)
             continue;
-        slots_fill(front_load(mpis[i].module, host), host);
+        slots_fill(module_load(mpis[i].module, host), host);
         return;
     }
     fputs("xylem-mpi: the program calls MPI, but there is neither libmpi.so "

@@ -15,14 +15,11 @@ typedef struct xmpi_front {
     void (*hook_ucx)(unsigned (*hook)(void), const void *own, size_t own_bytes);
 } xmpi_front_t;
 
-/* From a module: its functions by their names after MPI_. */
 typedef void (*xmpi_function_t)(void);
-typedef struct xmpi_module {
-    int (*open)(const xmpi_front_t *front); /* 0: good */
-    xmpi_function_t (*find)(const char *name);
-} xmpi_module_t;
 
-/* The one symbol that a module exports. */
-#define XMPI_MODULE_SYMBOL "xmpi_module"
+/* A module exports its functions with xmpi_ for MPI_, and this function, which
+ * is called first. 0: good. */
+#define XMPI_MODULE_OPEN "xmpi_module_open"
+typedef int (*xmpi_module_open_t)(const xmpi_front_t *front);
 
 #endif

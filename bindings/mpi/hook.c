@@ -19,7 +19,6 @@
 #include <time.h>
 
 #include "bindings/mpi/call.h"
-#include "bindings/mpi/module.h"
 
 enum {
     CALLS_PER_TURN = 16, /* of the hook, while nothing is under way */

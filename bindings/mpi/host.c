@@ -1,4 +1,4 @@
-#include "bindings/mpi/host.h"
+#include "bindings/mpi/call.h"
 
 #include <dlfcn.h>
 #include <stddef.h>
@@ -6,6 +6,7 @@
 #include <string.h>
 
 xmpi_host_t xmpi_host;
+const xmpi_front_t *xmpi_front;
 
 typedef struct wanted {
     const char *name;
@@ -54,16 +55,20 @@ static void *function_find(void *library, const wanted_t *function)
     return found;
 }
 
-int xmpi_host_find(void *library)
+XMPI_EXPORTED int xmpi_module_open(const xmpi_front_t *front);
+
+/* How many functions are missing; a line names the first of them. */
+int xmpi_module_open(const xmpi_front_t *front)
 {
     const char *first_missing = NULL;
     int missing = 0;
     size_t i;
 
+    xmpi_front = front;
     for (i = 0; i < sizeof extra / sizeof *extra; i++)
-        (void)function_find(library, &extra[i]);
+        (void)function_find(front->host, &extra[i]);
     for (i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        if (function_find(library, &wanted[i]) == NULL && missing++ == 0)
+        if (function_find(front->host, &wanted[i]) == NULL && missing++ == 0)
             first_missing = wanted[i].name;
     if (missing > 0)
         fprintf(stderr,

@@ -6,6 +6,7 @@
 #include <mpi.h>
 
 #include "bindings/mpi/forms.h"
+#include "bindings/mpi/front.h"
 #include "bindings/mpi/names.h"
 
 /* Those that the binding takes over but for collectives, and others that it
@@ -86,9 +87,8 @@ typedef struct xmpi_host {
 
 extern xmpi_host_t xmpi_host;
 
-/* Finds all functions; 0: good, else how many are missing. One line on standard
- * error names the first of them. */
-int xmpi_host_find(void *library);
+extern const xmpi_front_t *xmpi_front;
+
 /* Whether the library takes requests of MPI_Ialltoallw and MPI_Alltoallw_init
  * for its own: Open MPI's functions for Fortran, from 5 on, store the arrays of
  * types in them, beyond the end of a generalized request. */

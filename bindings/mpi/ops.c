@@ -278,8 +278,6 @@ void xmpi_ops_close(void)
 
 /* ---- MPI_Op_free ---- */
 
-int xmpi_Op_free(MPI_Op *handle);
-
 /* An operation that calls under way still need is freed when they end. */
 int xmpi_Op_free(MPI_Op *handle)
 {

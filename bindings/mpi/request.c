@@ -334,9 +334,6 @@ int xmpi_take(const xmpi_call_t *call, xmpi_form_t form, xmpi_comm_t *comm,
 
 /* ---- MPI_Start, MPI_Startall ---- */
 
-int xmpi_Start(MPI_Request *request);
-int xmpi_Startall(int count, MPI_Request requests[]);
-
 int xmpi_Start(MPI_Request *request)
 {
     pending_t *pending = NULL;
@@ -375,8 +372,6 @@ int xmpi_Startall(int count, MPI_Request requests[])
 }
 
 /* ---- MPI_Request_free ---- */
-
-int xmpi_Request_free(MPI_Request *request);
 
 /* MPICH does not let go of a generalized request that is under way, and what
  * Open MPI lets go of is not ours to complete; so it is freed at its end. */

@@ -41,9 +41,8 @@ static const char *const fates[XMPI_FATES] = {
 
 /* ---- what became of calls ---- */
 
-void xmpi_count(xylem_coll_t coll, xmpi_form_t form, xmpi_fate_t fate)
+void xmpi_count(xylem_coll_t coll, xmpi_fate_t fate)
 {
-    (void)form;
     atomic_fetch_add_explicit(&counts[coll][fate], 1, memory_order_relaxed);
 }
 
@@ -374,9 +373,6 @@ void xmpi_state_open(void)
     if (is_set_to("MPI_CONNECT", "init"))
         xmpi_comm_connect(MPI_COMM_WORLD);
 }
-
-int xmpi_Init(int *argc, char ***argv);
-int xmpi_Init_thread(int *argc, char ***argv, int required, int *provided);
 
 int xmpi_Init(int *argc, char ***argv)
 {

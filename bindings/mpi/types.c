@@ -378,8 +378,6 @@ int xmpi_type_pack(const xmpi_type_t *type, xmpi_way_t way, void *user,
 
 /* ---- MPI_Type_free ---- */
 
-int xmpi_Type_free(MPI_Datatype *handle);
-
 /* A type that calls under way still need is freed when they end. */
 int xmpi_Type_free(MPI_Datatype *handle)
 {

@@ -82,7 +82,7 @@ static int dispatch(const xmpi_call_t *call, xmpi_form_t form,
     if (fate == XMPI_TAKEN)
         *code_out = xmpi_take(call, form, comm, request, &fate);
     if (xmpi_state.is_verbose)
-        xmpi_count(call->coll, form, fate);
+        xmpi_count(call->coll, fate);
     return fate == XMPI_TAKEN;
 }
 
@@ -91,7 +91,7 @@ static int dispatch(const xmpi_call_t *call, xmpi_form_t form,
 /* One function: its name and parameters, the call that it stands for, and what
  * it is when the host gets it. */
 #define FUNCTION(NAME, PARAMETERS, LIKE, COLL, LARGE, FORM, REQUEST, HOST)     \
-    int xmpi_##NAME PARAMETERS;                                                \
+    XMPI_EXPORTED int xmpi_##NAME PARAMETERS;                                  \
     int xmpi_##NAME PARAMETERS                                                 \
     {                                                                          \
         xmpi_call_t call = {.coll = XYLEM_COLL_##COLL,                         \
