@@ -82,7 +82,7 @@ static int host_call(const xmpi_call_t *c, const narrow_t *n, void *recv,
 }
 
 /* How long the arrays are that matter on this rank. */
-static int blocks_of(const xmpi_call_t *call)
+static int narrowed_blocks(const xmpi_call_t *call)
 {
     int size = 0, rank = 0, is_inter = 0, is_root;
 
@@ -103,7 +103,7 @@ int xmpi_narrow(const xmpi_call_t *call, xmpi_form_t form, MPI_Info info,
 {
     narrow_t n = {.has_overflow = 0};
     void *recv = (void *)(uintptr_t)call->recv.buf;
-    int size = blocks_of(call), code;
+    int size = narrowed_blocks(call), code;
 
     n.scount = narrowed(call->send.count, &n);
     n.rcount = narrowed(call->recv.count, &n);
