@@ -35,7 +35,13 @@ xylem_status_t xyl_execs_init(xyl_execs_t *execs,
                               const xyl_exec_registration_t *extra,
                               const xyl_observer_t *observer, xyl_fifo_t *ready)
 {
-    const xyl_exec_ops_t *const *ops = xyl_exec_list;
+    static const xyl_exec_ops_t *const all[] = {
+#define EXEC_ADDRESS(name) &xyl_exec_##name,
+        XYL_EXEC_LIST(EXEC_ADDRESS)
+#undef EXEC_ADDRESS
+            NULL,
+    };
+    const xyl_exec_ops_t *const *ops = all;
     xylem_status_t status = XYLEM_OK;
 
     execs->count = 0;

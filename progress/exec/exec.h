@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "progress/event.h"
+#include "progress/exec/list.h"
 #include "runtime/base/observer.h"
 
 typedef struct xyl_exec xyl_exec_t;
@@ -123,8 +124,9 @@ typedef struct xyl_execs {
     xyl_exec_t *all[XYL_EXECS_MAX];
 } xyl_execs_t;
 
-extern const xyl_exec_ops_t *const xyl_exec_list[]; /* ends with NULL */
-extern const xyl_exec_ops_t xyl_exec_host;
+#define XYL_EXEC_DECLARE(name) extern const xyl_exec_ops_t xyl_exec_##name;
+XYL_EXEC_LIST(XYL_EXEC_DECLARE)
+#undef XYL_EXEC_DECLARE
 
 /* `extra` comes before those of the list. */
 xylem_status_t xyl_execs_init(xyl_execs_t *execs,

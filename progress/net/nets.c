@@ -2,14 +2,13 @@
 
 #include <strings.h>
 
-#include "progress/net/self/net_self.h"
-#include "progress/net/ucx/net_ucx.h"
 #include "runtime/base/status.h"
 
 const xyl_net_ops_t *const xyl_nets[] = {
-    &xyl_net_self,
-    &xyl_net_ucx,
-    NULL,
+#define NET_ADDRESS(name) &xyl_net_##name,
+    XYL_NET_LIST(NET_ADDRESS)
+#undef NET_ADDRESS
+        NULL,
 };
 
 static int can_serve(const xyl_net_ops_t *ops, const xyl_net_params_t *params)

@@ -2,7 +2,12 @@
 #ifndef XYL_PROGRESS_NET_NETS_H
 #define XYL_PROGRESS_NET_NETS_H
 
+#include "progress/net/list.h"
 #include "progress/net/net.h"
+
+#define XYL_NET_DECLARE(name) extern const xyl_net_ops_t xyl_net_##name;
+XYL_NET_LIST(XYL_NET_DECLARE)
+#undef XYL_NET_DECLARE
 
 /* In the order in which they are tried; ended by NULL. */
 extern const xyl_net_ops_t *const xyl_nets[];

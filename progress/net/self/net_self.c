@@ -1,7 +1,7 @@
 /* Messages of a rank to itself: whichever comes first of a send and a receive
  * waits for the other, in the order of the calls. Made for few that wait at
  * once. */
-#include "progress/net/self/net_self.h"
+#include "progress/net/nets.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * inside ucp_worker_progress and inside nothing else. An operation that
  * completes at once returns NULL and its callback is not called, so the event
  * is pushed here instead. */
-#include "progress/net/ucx/net_ucx.h"
+#include "progress/net/nets.h"
 
 #include <assert.h>
 #include <stdlib.h>
