@@ -410,7 +410,8 @@ int xyl_plan_keep(xyl_operation_t *operation)
         return 0;
     if (place_fill(places, operation))
         return 1;
-    for (way = 0; way < WAYS && evicted == NULL; way++)
+    /* The last has been found the least. */
+    for (way = WAYS; way-- > 0 && evicted == NULL;)
         evicted = place_empty(team->context, places, way, NULL);
     if (evicted == NULL)
         return 0;
