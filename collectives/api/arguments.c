@@ -106,14 +106,14 @@ static xylem_status_t check_varying(const xylem_team_t *team,
 
     if (t->has_own_types)
         return XYLEM_OK;
-    if (args->send == NULL && xyl_side_matters(t->sends, is_root) &&
+    if (args->send == NULL && xyl_args_sends(args, is_root) &&
         (sent != NULL ? has_any(sent, team->size) : args->count != 0))
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
                         "%s: the send buffer is NULL and not all counts are 0",
                         call);
     if (t->reduces)
         received = &args->recv_counts[team->rank];
-    if (args->recv == NULL && xyl_side_matters(t->receives, is_root) &&
+    if (args->recv == NULL && xyl_args_receives(args, is_root) &&
         (received != NULL ? has_any(received, t->reduces ? 1 : team->size)
                           : args->count != 0))
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
@@ -181,7 +181,7 @@ xylem_status_t xyl_arguments_check_frame(const xylem_team_t *team,
             return status;
     }
     t = xyl_coll_traits(args->coll);
-    is_root = t->has_root && team->rank == args->root;
+    is_root = xyl_args_is_root(args, team->rank);
     sends = xyl_args_sends(args, is_root);
     receives = xyl_args_receives(args, is_root);
     if (args->send == XYLEM_IN_PLACE || args->recv == XYLEM_IN_PLACE_RECV) {
@@ -287,19 +287,19 @@ static xylem_status_t check_all_blocks(const xylem_team_t *team,
                                        size_t element_bytes, const char *call)
 {
     const xyl_coll_traits_t *t = xyl_coll_traits(args->coll);
-    int is_root = t->has_root && team->rank == args->root;
+    int is_root = xyl_args_is_root(args, team->rank);
     xylem_status_t status = XYLEM_OK;
 
     if (t->has_own_types)
         return XYLEM_OK;
-    if (t->send_varies && xyl_side_matters(t->sends, is_root) &&
+    if (t->send_varies && xyl_args_sends(args, is_root) &&
         args->send != XYLEM_IN_PLACE)
         status = check_blocks(team, args->send_counts, args->send_displs,
                               element_bytes, call);
     if (args->recv_count != 0)
         element_bytes = xylem_type_bytes(args->recv_type);
     if (status == XYLEM_OK && t->recv_varies &&
-        xyl_side_matters(t->receives, is_root))
+        xyl_args_receives(args, is_root))
         status = check_blocks(team, args->recv_counts,
                               t->recv_blocks ? args->recv_displs : NULL,
                               element_bytes, call);
@@ -325,9 +325,7 @@ xylem_status_t xyl_arguments_check_values(const xylem_team_t *team,
     status = check_size(team, args, element_bytes, call);
     if (status == XYLEM_OK && args->recv_count != 0)
         status = check_recv_type(
-            args,
-            xyl_side_matters(t->receives,
-                             t->has_root && team->rank == args->root),
+            args, xyl_args_receives(args, xyl_args_is_root(args, team->rank)),
             element_bytes, call);
     if (status == XYLEM_OK && (t->send_varies || t->recv_varies))
         status = check_all_blocks(team, args, element_bytes, call);

@@ -18,17 +18,6 @@ xylem_status_t xyl_coll_check(const xylem_team_t *team,
                               : status;
 }
 
-static int is_root(const xylem_team_t *team, const xylem_coll_args_t *args)
-{
-    return xyl_coll_traits(args->coll)->has_root && team->rank == args->root;
-}
-
-static int has_result(const xylem_team_t *team, const xylem_coll_args_t *args)
-{
-    return xyl_side_matters(xyl_coll_traits(args->coll)->receives,
-                            is_root(team, args));
-}
-
 /* For which no plan is kept. */
 static xylem_status_t plan_anew(xylem_team_t *team,
                                 const xylem_coll_args_t *args, const char *call,
@@ -38,12 +27,14 @@ static xylem_status_t plan_anew(xylem_team_t *team,
     xylem_status_t status = xyl_arguments_check_frame(team, args, call);
     xylem_coll_args_t plain = *args;
     xyl_operation_t *operation;
+    int is_root;
 
     if (status != XYLEM_OK)
         return status;
+    is_root = xyl_args_is_root(args, team->rank);
     if (xyl_coll_has_arrays(args->coll))
-        xyl_arrays_leave_out(&plain, is_root(team, args));
-    if (!has_result(team, args))
+        xyl_arrays_leave_out(&plain, is_root);
+    if (!xyl_args_receives(args, is_root))
         plain.on_segment = NULL;
     if (xyl_sides_are_needed(args)) {
         status = xyl_sides_find(team->context, args, &plain, &sides);
@@ -63,8 +54,9 @@ static xylem_status_t plan_anew(xylem_team_t *team,
 }
 
 /* A kept plan is for arguments that have passed before. */
-static xylem_status_t plan(xylem_team_t *team, const xylem_coll_args_t *args,
-                           const char *call, xylem_request_t **request_out)
+static xylem_status_t plan_call(xylem_team_t *team,
+                                const xylem_coll_args_t *args, const char *call,
+                                xylem_request_t **request_out)
 {
     xyl_operation_t *operation = xyl_plan_take(team, args);
 
@@ -84,7 +76,7 @@ static xylem_status_t plan_and_start(xylem_team_t *team,
     xylem_status_t status = xyl_team_check(team, call);
 
     if (status == XYLEM_OK)
-        status = plan(team, args, call, &request);
+        status = plan_call(team, args, call, &request);
     if (status != XYLEM_OK)
         return status;
     /* Before the start: a callback may free the request at once. */
@@ -112,7 +104,7 @@ xylem_status_t xylem_coll_init(xylem_team_t *team,
     if (status == XYLEM_OK)
         status = xyl_team_check(team, "xylem_coll_init");
     if (status == XYLEM_OK)
-        status = plan(team, args, "xylem_coll_init", request_out);
+        status = plan_call(team, args, "xylem_coll_init", request_out);
     if (status == XYLEM_OK)
         xyl_request_persist(*request_out);
     return status;
@@ -129,7 +121,7 @@ static xylem_status_t check_without_request(const xylem_team_t *team,
     if (status == XYLEM_OK)
         status = xyl_arguments_check_frame(team, args, call);
     if (status == XYLEM_OK && args->count != 0 &&
-        xyl_coll_has_input(args->coll, is_root(team, args)))
+        xyl_coll_has_input(args->coll, xyl_args_is_root(args, team->rank)))
         status = xyl_fail(XYLEM_ERR_INVALID_ARG,
                           "%s: request_out is NULL, so nobody could release "
                           "the segments of XYLEM_FLAG_PARTS",
@@ -167,7 +159,7 @@ xylem_status_t xyl_coll_begin(xylem_team_t *team, const xylem_coll_args_t *args,
 
 /* ---- blocking calls ---- */
 
-static xylem_status_t finish(xylem_request_t *request)
+static xylem_status_t coll_finish(xylem_request_t *request)
 {
     xylem_status_t status = xylem_request_wait(request);
 
@@ -214,5 +206,5 @@ xylem_status_t xyl_coll_run(xylem_team_t *team, const xylem_coll_args_t *args,
     if (operation != NULL)
         return finish_kept(operation, xyl_request_start(&operation->request));
     status = plan_and_start(team, args, call, &request);
-    return status == XYLEM_OK ? finish(request) : status;
+    return status == XYLEM_OK ? coll_finish(request) : status;
 }

@@ -319,8 +319,9 @@ xylem_status_t xylem_team_create(xylem_context_t *context,
 
 /* ---- public ---- */
 
-static xylem_status_t check(const xylem_team_t *parent, const void *team_out,
-                            const void *request_out, const char *call)
+static xylem_status_t team_call_check(const xylem_team_t *parent,
+                                      const void *team_out,
+                                      const void *request_out, const char *call)
 {
     xylem_status_t status = xyl_team_check(parent, call);
 
@@ -334,7 +335,7 @@ xylem_status_t xylem_team_isplit(xylem_team_t *parent, uint32_t color,
                                  xylem_request_t **request_out)
 {
     xylem_status_t status =
-        check(parent, team_out, request_out, "xylem_team_split");
+        team_call_check(parent, team_out, request_out, "xylem_team_split");
 
     if (status != XYLEM_OK)
         return status;
@@ -345,7 +346,7 @@ xylem_status_t xylem_team_idup(xylem_team_t *parent, xylem_team_t **team_out,
                                xylem_request_t **request_out)
 {
     xylem_status_t status =
-        check(parent, team_out, request_out, "xylem_team_dup");
+        team_call_check(parent, team_out, request_out, "xylem_team_dup");
 
     if (status != XYLEM_OK)
         return status;
@@ -386,7 +387,7 @@ xylem_status_t xylem_team_isubset(xylem_team_t *parent, const uint32_t *ranks,
                                   xylem_request_t **request_out)
 {
     xylem_status_t status =
-        check(parent, team_out, request_out, "xylem_team_subset");
+        team_call_check(parent, team_out, request_out, "xylem_team_subset");
     uint32_t position = XYLEM_COLOR_NONE;
 
     if (status != XYLEM_OK)
@@ -401,7 +402,8 @@ xylem_status_t xylem_team_isubset(xylem_team_t *parent, const uint32_t *ranks,
                        position, team_out, request_out);
 }
 
-static xylem_status_t finish(xylem_status_t status, xylem_request_t *request)
+static xylem_status_t team_finish(xylem_status_t status,
+                                  xylem_request_t *request)
 {
     if (status != XYLEM_OK)
         return status;
@@ -429,7 +431,7 @@ xylem_status_t xylem_team_split(xylem_team_t *parent, uint32_t color,
 
     if (status == XYLEM_OK)
         status = xylem_team_isplit(parent, color, key, team_out, &request);
-    return finish(status, request);
+    return team_finish(status, request);
 }
 
 xylem_status_t xylem_team_dup(xylem_team_t *parent, xylem_team_t **team_out)
@@ -439,7 +441,7 @@ xylem_status_t xylem_team_dup(xylem_team_t *parent, xylem_team_t **team_out)
 
     if (status == XYLEM_OK)
         status = xylem_team_idup(parent, team_out, &request);
-    return finish(status, request);
+    return team_finish(status, request);
 }
 
 xylem_status_t xylem_team_subset(xylem_team_t *parent, const uint32_t *ranks,
@@ -450,5 +452,5 @@ xylem_status_t xylem_team_subset(xylem_team_t *parent, const uint32_t *ranks,
 
     if (status == XYLEM_OK)
         status = xylem_team_isubset(parent, ranks, count, team_out, &request);
-    return finish(status, request);
+    return team_finish(status, request);
 }

@@ -11,7 +11,7 @@
 
 enum { ITEM_BYTES = 128 };
 
-static xylem_status_t complain(const char *item, const char *why)
+static xylem_status_t item_complain(const char *item, const char *why)
 {
     return xyl_fail(XYLEM_ERR_CONFIG, "XYLEM_ALGORITHMS: '%s': %s", item, why);
 }
@@ -52,14 +52,14 @@ static xylem_status_t parse_item(const char *item, xyl_rule_t *rule)
     snprintf(text, sizeof text, "%s", item);
     equals = strchr(text, '=');
     if (equals == NULL)
-        return complain(item, "wants COLLECTIVE=ALGORITHM, or "
-                              "COLLECTIVE@BYTES-BYTES=ALGORITHM");
+        return item_complain(item, "wants COLLECTIVE=ALGORITHM, or "
+                                   "COLLECTIVE@BYTES-BYTES=ALGORITHM");
     *equals = '\0';
     at = strchr(text, '@');
     if (at != NULL)
         *at = '\0';
     if (!find_coll(text, &coll))
-        return complain(item, "there is no such collective");
+        return item_complain(item, "there is no such collective");
     *rule = (xyl_rule_t){.colls = 1u << coll,
                          .teams = XYL_TEAM_ANY,
                          .ranks_max = UINT32_MAX,
@@ -68,10 +68,11 @@ static xylem_status_t parse_item(const char *item, xyl_rule_t *rule)
                          .total_max = UINT64_MAX,
                          .origin = "by setting"};
     if (at != NULL && !parse_range(at + 1, rule))
-        return complain(item, "behind @ stand the least and the most bytes, "
-                              "as in 0-4K");
+        return item_complain(item,
+                             "behind @ stand the least and the most bytes, "
+                             "as in 0-4K");
     if (!xyl_algorithm_parse(coll, equals + 1, &named, why))
-        return complain(item, why);
+        return item_complain(item, why);
     rule->algorithm = named.algorithm == NULL ? NULL : named.algorithm->name;
     rule->radix = named.radix;
     return XYLEM_OK;

@@ -239,9 +239,10 @@ static xylem_status_t no_algorithm(xylem_coll_t coll)
                     xyl_coll_traits(coll)->name);
 }
 
-static xylem_status_t decide(const xylem_team_t *team, const xyl_query_t *query,
-                             const xyl_problem_t *problem,
-                             xyl_decision_t *decision)
+static xylem_status_t decide_algorithm(const xylem_team_t *team,
+                                       const xyl_query_t *query,
+                                       const xyl_problem_t *problem,
+                                       xyl_decision_t *decision)
 {
     const xyl_candidate_t *candidate;
 
@@ -273,7 +274,7 @@ xylem_status_t xyl_choose(xylem_team_t *team, const xylem_coll_args_t *args,
     query = query_of(team, &problem);
     status = by_call(args, &problem, &decision);
     if (status == XYLEM_OK)
-        status = decide(team, &query, &problem, &decision);
+        status = decide_algorithm(team, &query, &problem, &decision);
     if (status != XYLEM_OK)
         return status;
     xyl_fit(team, args, &query, is_commutative, &decision, choice_out);

@@ -12,7 +12,7 @@
 #include "runtime/base/status.h"
 
 /* Adds one stage per lane; lane 1 exists for double trees only. */
-static xylem_status_t add_down(xyl_operation_t *operation, uint32_t root)
+static xylem_status_t add_down_stages(xyl_operation_t *operation, uint32_t root)
 {
     xylem_status_t status = XYLEM_OK;
     uint32_t lane;
@@ -26,7 +26,7 @@ static xylem_status_t add_down(xyl_operation_t *operation, uint32_t root)
     return status;
 }
 
-static xylem_status_t add_up(xyl_operation_t *operation, uint32_t root)
+static xylem_status_t add_up_stages(xyl_operation_t *operation, uint32_t root)
 {
     xyl_role_t writes = operation->request.team->rank == root
                             ? XYL_ROLE_RESULT
@@ -53,9 +53,9 @@ static xylem_status_t add_tree_stages(xyl_operation_t *operation,
     xylem_status_t status = XYLEM_OK;
 
     if (coll != XYLEM_COLL_BCAST)
-        status = add_up(operation, root);
+        status = add_up_stages(operation, root);
     if (status == XYLEM_OK && coll != XYLEM_COLL_REDUCE)
-        status = add_down(operation, root);
+        status = add_down_stages(operation, root);
     if (status == XYLEM_OK && coll == XYLEM_COLL_BCAST)
         status = xyl_pack_stages_add(operation, call->sides.recv);
     return status;
@@ -117,12 +117,6 @@ static xylem_coll_args_t in_common_terms(const xylem_coll_args_t *args)
 
 /* ---- in the reproducible order ---- */
 
-static int has_result(const xylem_team_t *team, const xylem_coll_args_t *args)
-{
-    return xyl_side_matters(xyl_coll_traits(args->coll)->receives,
-                            team->rank == args->root);
-}
-
 /* Sums in the place of elements; the same plan for all calls, whatever lies
  * where, as stages at its ends know the user's buffers. */
 static void combine_sums(xyl_call_t *call, const xyl_binned_t *binned,
@@ -132,7 +126,7 @@ static void combine_sums(xyl_call_t *call, const xyl_binned_t *binned,
     call->combiner.binned = binned;
     common->segment_bytes *= binned->bytes / xylem_type_bytes(common->type);
     common->type = XYLEM_TYPE_BLOCK((uint32_t)binned->bytes);
-    if (has_result(call->team, common))
+    if (xyl_args_receives(common, xyl_args_is_root(common, call->team->rank)))
         common->send = XYLEM_IN_PLACE;
 }
 
@@ -188,7 +182,7 @@ static uint64_t input_count(const xylem_team_t *team,
 static uint64_t result_count(const xylem_team_t *team,
                              const xylem_coll_args_t *args)
 {
-    if (!has_result(team, args) ||
+    if (!xyl_args_receives(args, xyl_args_is_root(args, team->rank)) ||
         (args->coll == XYLEM_COLL_EXSCAN && team->rank == 0))
         return 0;
     return xyl_coll_traits(args->coll)->recv_varies

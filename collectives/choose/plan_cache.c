@@ -31,11 +31,6 @@ static uint8_t address_kind(const void *address)
                : ADDRESS_BUFFER;
 }
 
-static int is_root_of(const xylem_team_t *team, const xylem_coll_args_t *args)
-{
-    return xyl_coll_traits(args->coll)->has_root && team->rank == args->root;
-}
-
 /* More than most calls of a collective say: this is compared with care. */
 static int says_more(const xylem_coll_args_t *args)
 {
@@ -50,7 +45,7 @@ static int arrays_are_alike(const xylem_coll_args_t *kept,
                             const xylem_team_t *team)
 {
     const xyl_array_t *array = xyl_arrays(), *end = array + XYL_ARRAYS;
-    int is_root = is_root_of(team, kept);
+    int is_root = xyl_args_is_root(kept, team->rank);
 
     for (; array < end; array++) {
         const void *mine = xyl_array_get(array, kept);
@@ -136,7 +131,7 @@ static xyl_operation_t *plan_in(uintptr_t kept)
     return (xyl_operation_t *)(kept & ~(uintptr_t)PLACE_BITS);
 }
 
-static plan_place_t *places_of(const xylem_team_t *team)
+static plan_place_t *plan_places_of(const xylem_team_t *team)
 {
     return team->attached[XYL_MODULE_PLANS];
 }
@@ -155,7 +150,7 @@ static inline plan_place_t *places_for(const xylem_team_t *team, uint64_t mark)
 {
     uint64_t hash = mark * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / 1.618 */
 
-    return places_of(team) + ((hash >> 32) * HOMES >> 32);
+    return plan_places_of(team) + ((hash >> 32) * HOMES >> 32);
 }
 
 static inline int place_may_suit(plan_place_t *place, uint64_t mark)
@@ -326,7 +321,8 @@ static void key_set(xyl_plan_key_t *key, const xylem_team_t *team,
                     const xylem_coll_args_t *args)
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
-    int is_root = is_root_of(team, args), varies = xyl_coll_varies(args->coll);
+    int is_root = xyl_args_is_root(args, team->rank),
+        varies = xyl_coll_varies(args->coll);
     int sends = xyl_args_sends(args, is_root);
     int receives = xyl_args_receives(args, is_root);
     int is_full = args->count != 0 || varies;
@@ -421,7 +417,7 @@ int xyl_plan_keep(xyl_operation_t *operation)
 
 static void plans_end(xylem_team_t *team)
 {
-    plan_place_t *places = places_of(team);
+    plan_place_t *places = plan_places_of(team);
     unsigned i;
 
     for (i = 0; i < PLACES; i++) {

@@ -66,8 +66,8 @@ const char *xyl_algorithm_help(const xyl_algorithm_t *algorithm)
 
 /* ---- names ---- */
 
-static const xyl_algorithm_t *find(xylem_coll_t coll, const char *name,
-                                   size_t length)
+static const xyl_algorithm_t *find_spelled(xylem_coll_t coll, const char *name,
+                                           size_t length)
 {
     size_t i;
 
@@ -125,7 +125,7 @@ int xyl_algorithm_parse(xylem_coll_t coll, const char *text,
     *named_out = (xyl_named_t){0};
     if (strcasecmp(text, "auto") == 0)
         return 1;
-    named_out->algorithm = find(coll, text, length);
+    named_out->algorithm = find_spelled(coll, text, length);
     if (named_out->algorithm == NULL) {
         snprintf(why, XYL_ALGORITHM_WHY_BYTES, "there is no such algorithm");
         return 0;

@@ -28,7 +28,7 @@ typedef struct reader {
 
 /* Files may hold anything; an error is one line. */
 __attribute__((format(printf, 2, 3))) static xylem_status_t
-complain(const char *file, const char *format, ...)
+table_complain(const char *file, const char *format, ...)
 {
     char text[TEXT_BYTES], *at;
     va_list args;
@@ -45,8 +45,8 @@ complain(const char *file, const char *format, ...)
 static xylem_status_t wrong(const reader_t *reader, const char *key,
                             const char *wants)
 {
-    return complain(reader->file, "rules[%zu].%s: wants %s", reader->number,
-                    key, wants);
+    return table_complain(reader->file, "rules[%zu].%s: wants %s",
+                          reader->number, key, wants);
 }
 
 /* ---- values ---- */
@@ -63,7 +63,8 @@ static int number_read(const json_t *json, uint64_t most, uint64_t *value_out)
     return *value_out <= most;
 }
 
-static int count_read(const json_t *json, uint32_t most, uint32_t *value_out)
+static int table_count_read(const json_t *json, uint32_t most,
+                            uint32_t *value_out)
 {
     uint64_t value;
 
@@ -172,7 +173,7 @@ static int pays_member_read(const char *key, const json_t *json,
     if (strcmp(key, "when") == 0)
         return facts_read(json, &pays->facts);
     if (strcmp(key, "node_ranks") == 0)
-        return count_read(json, COUNT_MAX, &pays->node_ranks_max);
+        return table_count_read(json, COUNT_MAX, &pays->node_ranks_max);
     return strcmp(key, "node_bytes") == 0 &&
            number_read(json, UINT64_MAX, &pays->node_bytes_max);
 }
@@ -210,10 +211,10 @@ static xylem_status_t read_windows(const reader_t *reader, const json_t *json)
     xyl_rule_t *rule = reader->rule;
 
     if (json_array_size(json) != 2 ||
-        !count_read(json_array_get(json, 0), XYL_WINDOW_MAX,
-                    &rule->send_window) ||
-        !count_read(json_array_get(json, 1), XYL_WINDOW_MAX,
-                    &rule->recv_window) ||
+        !table_count_read(json_array_get(json, 0), XYL_WINDOW_MAX,
+                          &rule->send_window) ||
+        !table_count_read(json_array_get(json, 1), XYL_WINDOW_MAX,
+                          &rule->recv_window) ||
         rule->send_window > rule->recv_window)
         return wrong(reader, "windows", "[N, M] with 1 <= N <= M <= 64");
     return XYLEM_OK;
@@ -226,15 +227,15 @@ static xylem_status_t read_number(const reader_t *reader, const char *key,
     uint64_t bytes;
 
     if (strcmp(key, "ranks") == 0)
-        return count_read(json, COUNT_MAX, &rule->ranks_max)
+        return table_count_read(json, COUNT_MAX, &rule->ranks_max)
                    ? XYLEM_OK
                    : wrong(reader, key, "a number");
     if (strcmp(key, "nodes") == 0)
-        return count_read(json, COUNT_MAX, &rule->nodes_max)
+        return table_count_read(json, COUNT_MAX, &rule->nodes_max)
                    ? XYLEM_OK
                    : wrong(reader, key, "a number");
     if (strcmp(key, "leaders") == 0)
-        return count_read(json, XYL_LANES_MAX, &rule->leaders)
+        return table_count_read(json, XYL_LANES_MAX, &rule->leaders)
                    ? XYLEM_OK
                    : wrong(reader, key, "1 ... 16");
     if (!number_read(json, SIZE_MAX / 2, &bytes) || bytes == 0)
@@ -293,9 +294,9 @@ static xylem_status_t read_name(const reader_t *reader, const char *key,
                                  *name_out, &named, why)) {
             if (rule->colls == COLLS_ALL)
                 continue;
-            return complain(reader->file, "rules[%zu].%s: %s for %s: %s",
-                            reader->number, key, *name_out,
-                            xyl_coll_traits(coll)->name, why);
+            return table_complain(reader->file, "rules[%zu].%s: %s for %s: %s",
+                                  reader->number, key, *name_out,
+                                  xyl_coll_traits(coll)->name, why);
         }
         if (named.algorithm == NULL)
             return wrong(reader, key, "an algorithm");
@@ -303,8 +304,8 @@ static xylem_status_t read_name(const reader_t *reader, const char *key,
             first = named;
     }
     if (first.algorithm == NULL)
-        return complain(reader->file, "rules[%zu].%s: %s: %s", reader->number,
-                        key, *name_out, why);
+        return table_complain(reader->file, "rules[%zu].%s: %s: %s",
+                              reader->number, key, *name_out, why);
     if (first.algorithm->kind != XYL_ALGORITHM_TREE &&
         first.algorithm->kind != XYL_ALGORITHM_SCHEDULE && is_between)
         return wrong(reader, key, "a tree or a schedule");
@@ -369,8 +370,9 @@ static xylem_status_t read_member(const reader_t *reader, const char *key,
         strcmp(key, "leaders") == 0 || strcmp(key, "segment") == 0)
         return read_number(reader, key, json);
     if (strcmp(key, "use") != 0 && strcmp(key, "between") != 0)
-        return complain(reader->file, "rules[%zu].%s: there is no such key",
-                        reader->number, key);
+        return table_complain(reader->file,
+                              "rules[%zu].%s: there is no such key",
+                              reader->number, key);
     if (!json_is_string(json))
         return wrong(reader, key, "an algorithm");
     if (*key == 'u')
@@ -393,8 +395,8 @@ static xylem_status_t read_rule(const reader_t *reader, json_t *json)
                                  .total_max = UINT64_MAX,
                                  .origin = reader->file};
     if (!json_is_object(json))
-        return complain(reader->file, "rules[%zu]: wants an object",
-                        reader->number);
+        return table_complain(reader->file, "rules[%zu]: wants an object",
+                              reader->number);
     json_object_foreach(json, key, value)
     {
         if (status == XYLEM_OK)
@@ -427,14 +429,15 @@ static xylem_status_t read_limit(const char *file, const char *key,
         if (!number_read(json_object_get(json, "value"), known[i].most,
                          &value) ||
             value < known[i].least)
-            return complain(file,
-                            "limits.%s: wants an object with a \"value\" of "
-                            "%" PRIu64 " ... %" PRIu64,
-                            key, known[i].least, known[i].most);
+            return table_complain(
+                file,
+                "limits.%s: wants an object with a \"value\" of "
+                "%" PRIu64 " ... %" PRIu64,
+                key, known[i].least, known[i].most);
         memcpy((char *)limits + known[i].offset, &value, sizeof value);
         return XYLEM_OK;
     }
-    return complain(file, "limits.%s: there is no such limit", key);
+    return table_complain(file, "limits.%s: there is no such limit", key);
 }
 
 static xylem_status_t read_limits(const char *file, json_t *object,
@@ -445,7 +448,7 @@ static xylem_status_t read_limits(const char *file, json_t *object,
     json_t *value;
 
     if (object != NULL && !json_is_object(object))
-        return complain(file, "limits: wants an object");
+        return table_complain(file, "limits: wants an object");
     json_object_foreach(object, key, value)
     {
         if (status == XYLEM_OK)
@@ -469,10 +472,10 @@ static xylem_status_t read_document(const char *file, const json_t *document,
         return XYLEM_OK;
     }
     if (count == 0 || count > RULES_MAX)
-        return complain(file,
-                        "wants an object with a list \"rules\" of 1 to "
-                        "%d",
-                        RULES_MAX);
+        return table_complain(file,
+                              "wants an object with a list \"rules\" of 1 to "
+                              "%d",
+                              RULES_MAX);
     rules = calloc(count, sizeof *rules);
     if (rules == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for rules");
@@ -498,8 +501,8 @@ xylem_status_t xyl_table_parse(const char *file, const char *text, size_t bytes,
     xylem_status_t status;
 
     if (document == NULL)
-        return complain(file, "line %d, column %d: %s", error.line,
-                        error.column, error.text);
+        return table_complain(file, "line %d, column %d: %s", error.line,
+                              error.column, error.text);
     status = read_limits(file, json_object_get(document, "limits"), limits);
     if (status == XYLEM_OK)
         status = read_document(file, document, rules_out, count_out);

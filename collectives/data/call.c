@@ -7,7 +7,7 @@
 #include "collectives/data/types.h"
 #include "runtime/base/status.h"
 
-static int is_in_place(const xylem_coll_args_t *args)
+static int call_is_in_place(const xylem_coll_args_t *args)
 {
     return args->send == XYLEM_IN_PLACE || args->recv == XYLEM_IN_PLACE_RECV;
 }
@@ -26,7 +26,7 @@ void xyl_call_outline(const xylem_team_t *team, const xylem_coll_args_t *args,
         .root = traits->has_root ? args->root : 0,
         .count = traits->reduces ? args->count : args->count * type_bytes,
         .element_bytes = traits->reduces ? type_bytes : 1,
-        .is_in_place = is_in_place(args),
+        .is_in_place = call_is_in_place(args),
         .is_commutative = is_commutative,
     };
 }
@@ -88,7 +88,7 @@ static xylem_status_t blocks_layout(const xyl_call_t *call,
     return status;
 }
 
-static xylem_status_t blocks_receive(xyl_call_t *call, blocks_t blocks)
+static xylem_status_t resolve_received(xyl_call_t *call, blocks_t blocks)
 {
     const xylem_coll_args_t *args = call->args;
 
@@ -102,7 +102,7 @@ static xylem_status_t blocks_receive(xyl_call_t *call, blocks_t blocks)
     return XYLEM_OK;
 }
 
-static xylem_status_t blocks_send(xyl_call_t *call, blocks_t blocks)
+static xylem_status_t resolve_sent(xyl_call_t *call, blocks_t blocks)
 {
     const xylem_coll_args_t *args = call->args;
 
@@ -168,12 +168,12 @@ xylem_status_t xyl_call_resolve(xyl_call_t *call)
     if (call->blocks == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for counts");
     if (receives)
-        status = blocks_receive(call,
-                                (blocks_t){call->blocks, call->blocks + ranks});
+        status = resolve_received(
+            call, (blocks_t){call->blocks, call->blocks + ranks});
     if (status == XYLEM_OK && sends && in_place)
         blocks_send_in_place(call);
     else if (status == XYLEM_OK && sends)
-        status = blocks_send(
+        status = resolve_sent(
             call, (blocks_t){call->blocks + side, call->blocks + side + ranks});
     return status;
 }

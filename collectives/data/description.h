@@ -171,6 +171,12 @@ static inline size_t xyl_args_blocks(const xylem_coll_args_t *args,
     return traits->send_blocks || traits->recv_blocks ? ranks : 1;
 }
 
+/* Whether a rank is the root of a call that has one. */
+static inline int xyl_args_is_root(const xylem_coll_args_t *args, uint32_t rank)
+{
+    return xyl_coll_traits(args->coll)->has_root && rank == args->root;
+}
+
 /* Whether a rank has something to do with a side of a call. */
 static inline int xyl_args_sends(const xylem_coll_args_t *args, int is_root)
 {

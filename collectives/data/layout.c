@@ -124,9 +124,9 @@ static void walk_on(walk_t *walk, uint64_t patterns)
 
 /* Pieces that lie `offset` bytes behind the pattern and `packed` bytes behind
  * the packed place. */
-static void move(const walk_t *walk, int64_t offset, int64_t stride,
-                 uint64_t packed, uint64_t packed_stride, uint64_t count,
-                 uint64_t bytes)
+static void move_pieces(const walk_t *walk, int64_t offset, int64_t stride,
+                        uint64_t packed, uint64_t packed_stride, uint64_t count,
+                        uint64_t bytes)
 {
     side_t user = {walk->base + (int64_t)(walk->at + (uint64_t)offset), stride};
     side_t dense = {walk->packed + packed, (int64_t)packed_stride};
@@ -138,22 +138,22 @@ static void move(const walk_t *walk, int64_t offset, int64_t stride,
 }
 
 /* One block of `patterns` patterns in a row. The longer loop goes inside. */
-static void move_block(const walk_t *walk, const xyl_block_t *block,
-                       uint64_t patterns)
+static void move_layout_block(const walk_t *walk, const xyl_block_t *block,
+                              uint64_t patterns)
 {
     const xyl_level_t *row = innermost(walk->layout);
     uint64_t i;
 
     if (patterns >= block->repeat)
         for (i = 0; i < block->repeat; i++)
-            move(walk, block->offset + (int64_t)i * block->stride, row->stride,
-                 block->packed + i * block->bytes, row->bytes, patterns,
-                 block->bytes);
+            move_pieces(walk, block->offset + (int64_t)i * block->stride,
+                        row->stride, block->packed + i * block->bytes,
+                        row->bytes, patterns, block->bytes);
     else
         for (i = 0; i < patterns; i++)
-            move(walk, block->offset + (int64_t)i * row->stride, block->stride,
-                 block->packed + i * row->bytes, block->bytes, block->repeat,
-                 block->bytes);
+            move_pieces(walk, block->offset + (int64_t)i * row->stride,
+                        block->stride, block->packed + i * row->bytes,
+                        block->bytes, block->repeat, block->bytes);
 }
 
 /* Whole patterns, at most to the end of the innermost level. */
@@ -169,7 +169,7 @@ static void move_patterns(walk_t *walk, uint64_t patterns)
         if (tile > patterns)
             tile = patterns;
         for (block = 0; block < layout->block_count; block++)
-            move_block(walk, &layout->blocks[block], tile);
+            move_layout_block(walk, &layout->blocks[block], tile);
         walk->packed += tile * bytes;
         walk_on(walk, tile);
     }
@@ -177,7 +177,7 @@ static void move_patterns(walk_t *walk, uint64_t patterns)
 
 /* The block that holds packed byte `packed` of a pattern: the last that does
  * not begin behind it. */
-static uint64_t block_of(const xyl_layout_t *layout, uint64_t packed)
+static uint64_t layout_block_at(const xyl_layout_t *layout, uint64_t packed)
 {
     uint64_t first = 0, end = layout->block_count, middle;
 
@@ -201,24 +201,25 @@ static uint64_t move_part_of_block(walk_t *walk, const xyl_block_t *block,
 
     if (skip != 0) { /* the end of a piece */
         done = block->bytes - skip < bytes ? block->bytes - skip : bytes;
-        move(walk,
-             block->offset + (int64_t)piece * block->stride + (int64_t)skip, 0,
-             0, 0, 1, done);
+        move_pieces(walk,
+                    block->offset + (int64_t)piece * block->stride +
+                        (int64_t)skip,
+                    0, 0, 0, 1, done);
         piece++;
     }
     pieces = (bytes - done) / block->bytes;
     if (pieces > block->repeat - piece)
         pieces = block->repeat - piece;
     if (pieces != 0) {
-        move(walk, block->offset + (int64_t)piece * block->stride,
-             block->stride, done, block->bytes, pieces, block->bytes);
+        move_pieces(walk, block->offset + (int64_t)piece * block->stride,
+                    block->stride, done, block->bytes, pieces, block->bytes);
         done += pieces * block->bytes;
         piece += pieces;
     }
     now = bytes - done; /* the beginning of one, unless the block is over */
     if (now != 0 && piece != block->repeat) {
-        move(walk, block->offset + (int64_t)piece * block->stride, 0, done, 0,
-             1, now);
+        move_pieces(walk, block->offset + (int64_t)piece * block->stride, 0,
+                    done, 0, 1, now);
         done += now;
     }
     walk->packed += done;
@@ -229,7 +230,7 @@ static uint64_t move_part_of_block(walk_t *walk, const xyl_block_t *block,
 static void move_part(walk_t *walk, uint64_t from, uint64_t bytes)
 {
     const xyl_layout_t *layout = walk->layout;
-    const xyl_block_t *block = &layout->blocks[block_of(layout, from)];
+    const xyl_block_t *block = &layout->blocks[layout_block_at(layout, from)];
     uint64_t inside = from - block->packed;
 
     for (; bytes != 0; block++) {

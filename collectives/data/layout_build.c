@@ -186,7 +186,7 @@ static int reserve(build_t *build)
 /* Lets the last block of the list grow by a piece behind it. Of pieces at
  * equal distances the last one grows, by itself: then `block` is what is to be
  * appended. 1: done. */
-static int join(build_t *build, xyl_block_t *block)
+static int block_join(build_t *build, xyl_block_t *block)
 {
     xyl_block_t *last = &build->blocks[build->block_count - 1];
     int64_t tail = last_piece(last);
@@ -212,7 +212,7 @@ static int append(build_t *build, xyl_block_t block)
 {
     block_tidy(&block);
     if (build->block_count != 0 &&
-        (join(build, &block) ||
+        (block_join(build, &block) ||
          block_fold(&build->blocks[build->block_count - 1], &block)))
         return 1;
     if (!reserve(build))
@@ -223,7 +223,7 @@ static int append(build_t *build, xyl_block_t block)
 
 /* Steps through a nest like an odometer; 0: through. `at` wraps around: on its
  * way it is an address of a pattern, which need not be near its bytes. */
-static int step(const xyl_layout_t *layout, uint64_t *digits, uint64_t *at)
+static int nest_step(const xyl_layout_t *layout, uint64_t *digits, uint64_t *at)
 {
     uint32_t i;
 
@@ -252,7 +252,7 @@ static int unroll_element(build_t *build, const xyl_layout_t *layout,
             if (!append(build, block))
                 return 0;
         }
-    } while (step(layout, digits, &at));
+    } while (nest_step(layout, digits, &at));
     return 1;
 }
 
@@ -437,8 +437,8 @@ static xylem_status_t layout_make(build_t *build, int64_t extent,
     return XYLEM_OK;
 }
 
-static xylem_status_t fill(build_t *build, const xyl_layout_part_t *parts,
-                           size_t parts_count)
+static xylem_status_t
+layout_fill(build_t *build, const xyl_layout_part_t *parts, size_t parts_count)
 {
     size_t i;
 
@@ -463,7 +463,7 @@ xylem_status_t xyl_layout_create(const xyl_layout_part_t *parts,
     if (status == XYLEM_OK && extent == XYLEM_EXTENT_AUTO)
         extent = build.end - build.begin;
     if (status == XYLEM_OK)
-        status = fill(&build, parts, parts_count);
+        status = layout_fill(&build, parts, parts_count);
     if (status == XYLEM_OK)
         status = layout_make(&build, extent, layout_out);
     if (status != XYLEM_OK)

@@ -52,4 +52,14 @@ static inline xyl_position_t xyl_position_plus(xyl_position_t position,
     return position;
 }
 
+/* Where SEND and RECV begin further on. */
+static inline void xyl_position_shift(xyl_position_t *position,
+                                      uint64_t send_at, uint64_t recv_at)
+{
+    if (position->buffer == XYL_BUFFER_SEND)
+        position->at += send_at;
+    else if (position->buffer == XYL_BUFFER_RECV)
+        position->at += recv_at;
+}
+
 #endif

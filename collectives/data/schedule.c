@@ -23,8 +23,8 @@ void xyl_schedule_fini(xyl_schedule_t *schedule)
 }
 
 /* Room for one more in an array; NULL: none, and the error is kept. */
-static void *grow(xyl_schedule_t *schedule, void *array, uint32_t count,
-                  uint32_t *capacity, size_t bytes)
+static void *actions_grow(xyl_schedule_t *schedule, void *array, uint32_t count,
+                          uint32_t *capacity, size_t bytes)
 {
     void *larger;
 
@@ -50,8 +50,8 @@ void xyl_schedule_order(xyl_schedule_t *schedule, xyl_action_t action,
         return;
     assert(after < action && action < schedule->count);
     schedule->orders =
-        grow(schedule, schedule->orders, schedule->order_count,
-             &schedule->order_capacity, sizeof *schedule->orders);
+        actions_grow(schedule, schedule->orders, schedule->order_count,
+                     &schedule->order_capacity, sizeof *schedule->orders);
     if (schedule->status != XYLEM_OK)
         return;
     order = &schedule->orders[schedule->order_count];
@@ -68,8 +68,9 @@ static xyl_action_t add(xyl_schedule_t *schedule, xyl_action_entry_t entry,
 
     if (schedule->status != XYLEM_OK)
         return XYL_ACTION_NONE;
-    schedule->actions = grow(schedule, schedule->actions, schedule->count,
-                             &schedule->capacity, sizeof *schedule->actions);
+    schedule->actions =
+        actions_grow(schedule, schedule->actions, schedule->count,
+                     &schedule->capacity, sizeof *schedule->actions);
     if (schedule->status != XYLEM_OK)
         return XYL_ACTION_NONE;
     entry.before = XYL_ACTION_NONE;
@@ -166,22 +167,14 @@ xyl_action_t xyl_schedule_join(xyl_schedule_t *schedule, xyl_action_t one,
     return both;
 }
 
-static void shift(xyl_position_t *piece, uint64_t send_at, uint64_t recv_at)
-{
-    if (piece->buffer == XYL_BUFFER_SEND)
-        piece->at += send_at;
-    else if (piece->buffer == XYL_BUFFER_RECV)
-        piece->at += recv_at;
-}
-
 void xyl_schedule_shift(xyl_schedule_t *schedule, uint64_t send_at,
                         uint64_t recv_at)
 {
     uint32_t i;
 
     for (i = 0; i < schedule->count; i++) {
-        shift(&schedule->actions[i].to, send_at, recv_at);
-        shift(&schedule->actions[i].left, send_at, recv_at);
-        shift(&schedule->actions[i].right, send_at, recv_at);
+        xyl_position_shift(&schedule->actions[i].to, send_at, recv_at);
+        xyl_position_shift(&schedule->actions[i].left, send_at, recv_at);
+        xyl_position_shift(&schedule->actions[i].right, send_at, recv_at);
     }
 }

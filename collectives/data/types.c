@@ -34,7 +34,7 @@ const xyl_module_t xyl_types_module = {
 };
 
 /* Doubles the table, all of whose places are in use. With the lock held. */
-static xylem_status_t grow(xyl_type_table_t *table)
+static xylem_status_t type_table_grow(xyl_type_table_t *table)
 {
     uint32_t old = table->capacity, i;
     uint32_t capacity = old == 0 ? CAPACITY_FIRST : 2 * old;
@@ -52,8 +52,8 @@ static xylem_status_t grow(xyl_type_table_t *table)
 }
 
 /* Takes the layout; releases it when there is no place for it. */
-static xylem_status_t place(xylem_context_t *context, xyl_layout_t *layout,
-                            xylem_type_t *type_out)
+static xylem_status_t type_enter(xylem_context_t *context, xyl_layout_t *layout,
+                                 xylem_type_t *type_out)
 {
     xyl_type_table_t *table = types_of(context);
     xylem_status_t status = XYLEM_OK;
@@ -61,7 +61,7 @@ static xylem_status_t place(xylem_context_t *context, xyl_layout_t *layout,
 
     pthread_mutex_lock(&context->lock);
     if (table->first_free == 0)
-        status = grow(table);
+        status = type_table_grow(table);
     if (status == XYLEM_OK) {
         number = table->first_free - 1;
         table->first_free = table->places[number].next_free;
@@ -80,7 +80,8 @@ static xylem_status_t place(xylem_context_t *context, xyl_layout_t *layout,
 }
 
 /* NULL: there is no such type of the user's. With the lock held. */
-static xyl_type_place_t *place_of(xyl_type_table_t *table, xylem_type_t type)
+static xyl_type_place_t *type_place_of(xyl_type_table_t *table,
+                                       xylem_type_t type)
 {
     uint32_t number = type - XYL_USER_TYPE_BASE;
 
@@ -104,7 +105,7 @@ static xylem_status_t part_find(xylem_context_t *context, xylem_type_t type,
 
     if (xyl_type_is_user(type)) {
         pthread_mutex_lock(&context->lock);
-        found = place_of(types_of(context), type);
+        found = type_place_of(types_of(context), type);
         if (found != NULL) {
             layout = found->layout;
             xyl_layout_acquire(layout);
@@ -188,9 +189,10 @@ static void sum_up(const xyl_layout_part_t *parts, size_t count,
         packed_out[i + 1] = packed_out[i] + parts[i].count * parts[i].bytes;
 }
 
-static xylem_status_t layout_of(xylem_context_t *context,
-                                const source_t *source, int64_t extent,
-                                uint64_t *packed_out, xyl_layout_t **layout_out)
+static xylem_status_t layout_of_source(xylem_context_t *context,
+                                       const source_t *source, int64_t extent,
+                                       uint64_t *packed_out,
+                                       xyl_layout_t **layout_out)
 {
     xyl_layout_part_t *parts = calloc(source->count + 1, sizeof *parts);
     xylem_status_t status = XYLEM_OK;
@@ -224,8 +226,8 @@ xylem_status_t xyl_layout_of_blocks(xylem_context_t *context, uint32_t n,
     source_t source = {
         .count = n, .counts = counts, .displs = displs, .types = types};
     xyl_layout_t *layout;
-    xylem_status_t status =
-        layout_of(context, &source, XYLEM_EXTENT_AUTO, packed_out, &layout);
+    xylem_status_t status = layout_of_source(
+        context, &source, XYLEM_EXTENT_AUTO, packed_out, &layout);
 
     if (status == XYLEM_OK)
         *layout_out = layout;
@@ -234,8 +236,9 @@ xylem_status_t xyl_layout_of_blocks(xylem_context_t *context, uint32_t n,
 
 /* ---- public functions ---- */
 
-static xylem_status_t check(const xylem_context_t *context,
-                            const xylem_type_t *type_out, const char *call)
+static xylem_status_t type_call_check(const xylem_context_t *context,
+                                      const xylem_type_t *type_out,
+                                      const char *call)
 {
     xylem_status_t status = xyl_context_check(context, call);
 
@@ -249,9 +252,10 @@ static xylem_status_t create_of(xylem_context_t *context,
                                 xylem_type_t *type_out)
 {
     xyl_layout_t *layout;
-    xylem_status_t status = layout_of(context, source, extent, NULL, &layout);
+    xylem_status_t status =
+        layout_of_source(context, source, extent, NULL, &layout);
 
-    return status == XYLEM_OK ? place(context, layout, type_out) : status;
+    return status == XYLEM_OK ? type_enter(context, layout, type_out) : status;
 }
 
 xylem_status_t xylem_type_create(xylem_context_t *context,
@@ -260,7 +264,8 @@ xylem_status_t xylem_type_create(xylem_context_t *context,
                                  xylem_type_t *type_out)
 {
     source_t source = {.count = parts_count, .parts = parts};
-    xylem_status_t status = check(context, type_out, "xylem_type_create");
+    xylem_status_t status =
+        type_call_check(context, type_out, "xylem_type_create");
 
     if (status != XYLEM_OK)
         return status;
@@ -275,7 +280,8 @@ xylem_status_t xylem_type_contiguous(xylem_context_t *context, uint64_t count,
 {
     xylem_type_part_t part = {0, count, type};
     source_t source = {.count = 1, .parts = &part};
-    xylem_status_t status = check(context, type_out, "xylem_type_contiguous");
+    xylem_status_t status =
+        type_call_check(context, type_out, "xylem_type_contiguous");
 
     if (status != XYLEM_OK)
         return status;
@@ -288,7 +294,8 @@ xylem_status_t xylem_type_vector(xylem_context_t *context, uint64_t count,
 {
     xyl_layout_part_t part;
     xyl_layout_t *block, *layout = NULL;
-    xylem_status_t status = check(context, type_out, "xylem_type_vector");
+    xylem_status_t status =
+        type_call_check(context, type_out, "xylem_type_vector");
 
     if (status == XYLEM_OK)
         status = part_find(context, type, 0, block_count, &part);
@@ -302,7 +309,7 @@ xylem_status_t xylem_type_vector(xylem_context_t *context, uint64_t count,
                                0,     count,        stride_bytes};
     status = xyl_layout_create(&part, 1, XYLEM_EXTENT_AUTO, &layout);
     xyl_layout_release(block);
-    return status == XYLEM_OK ? place(context, layout, type_out) : status;
+    return status == XYLEM_OK ? type_enter(context, layout, type_out) : status;
 }
 
 xylem_status_t xylem_type_indexed(xylem_context_t *context, size_t n,
@@ -312,7 +319,8 @@ xylem_status_t xylem_type_indexed(xylem_context_t *context, size_t n,
 {
     source_t source = {
         .count = n, .counts = counts, .offsets = offsets_bytes, .type = type};
-    xylem_status_t status = check(context, type_out, "xylem_type_indexed");
+    xylem_status_t status =
+        type_call_check(context, type_out, "xylem_type_indexed");
 
     if (status != XYLEM_OK)
         return status;
@@ -349,7 +357,7 @@ xylem_status_t xylem_type_destroy(xylem_context_t *context, xylem_type_t type)
     if (status != XYLEM_OK)
         return status;
     pthread_mutex_lock(&context->lock);
-    found = place_of(types_of(context), type);
+    found = type_place_of(types_of(context), type);
     if (found != NULL) {
         layout = found->layout;
         *found = (xyl_type_place_t){NULL, types_of(context)->first_free};

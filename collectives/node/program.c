@@ -72,22 +72,14 @@ xyl_step_t *xyl_node_step(xyl_node_program_t *program, xyl_step_kind_t kind,
     return &steps[program->count - 1];
 }
 
-static void shift(xyl_position_t *spot, uint64_t send_at, uint64_t recv_at)
-{
-    if (spot->buffer == XYL_BUFFER_SEND)
-        spot->at += send_at;
-    else if (spot->buffer == XYL_BUFFER_RECV)
-        spot->at += recv_at;
-}
-
 void xyl_node_program_shift(xyl_node_program_t *program, uint64_t send_at,
                             uint64_t recv_at)
 {
     uint32_t i;
 
     for (i = 0; i < program->count; i++) {
-        shift(&program->steps[i].from, send_at, recv_at);
-        shift(&program->steps[i].to, send_at, recv_at);
+        xyl_position_shift(&program->steps[i].from, send_at, recv_at);
+        xyl_position_shift(&program->steps[i].to, send_at, recv_at);
     }
 }
 

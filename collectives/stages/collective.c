@@ -60,7 +60,7 @@ xylem_status_t xyl_collective_frame(xylem_team_t *team,
     const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
     xylem_coll_args_t frame = *args;
     xyl_plan_t plan = {.tree = NULL};
-    int is_root = traits->has_root && team->rank == args->root;
+    int is_root = xyl_args_is_root(args, team->rank);
     int has_input = xyl_coll_has_input(args->coll, is_root);
     xylem_status_t status;
 
