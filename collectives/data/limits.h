@@ -14,20 +14,35 @@
 #define XYL_LIMIT_MAP(X)                                                       \
     X(bcast_segment, 64, 1 << 30, "a segment on a node, at least")             \
     X(bcast_groups, 0, 1 << 30, "a message that goes by groups, at most")      \
+    X(groups_seats, 2, 1024, "seats that are worth groups, at least")          \
+    X(barrier_all_seats, 2, 1024,                                              \
+      "seats of a barrier that look at all, at most")                          \
+    X(bcast_segments, 1, 64, "segments of a piece, about")                     \
+    X(bcast_share, 1, 1 << 20,                                                 \
+      "how many times as long it is read where it lies")                       \
     X(reduce_alone, 0, 1 << 30, "what the root combines by itself, at most")   \
+    X(reduce_alone_seats, 1, 1024,                                             \
+      "seats for which it does so in any case, at most")                       \
+    X(reduce_alone_segments, 1, 64, "segments of that, about")                 \
     X(reduce_alone_segment_min, 64, 1 << 30, "a segment of that, at least")    \
     X(reduce_alone_segment_max, 64, 1 << 30, "and at most")                    \
     X(reduce_piece, 64, 1 << 30, "a piece of a longer one")                    \
     X(reduce_slice, 64, 1 << 30, "a slice that a seat claims, at least")       \
     X(allreduce_piece, 64, 1 << 30, "the same of an allreduce")                \
     X(allreduce_slice, 64, 1 << 30, "the same of an allreduce")                \
+    X(sum_segments, 1, 64, "segments of a sum in the order of arrival, about") \
     X(sum_segment_min, 64, 1 << 30,                                            \
       "a segment of a sum in the order of arrival, at least")                  \
     X(sum_segment_max, 64, 1 << 30, "and at most")                             \
     X(claim_pieces, 1, 1 << 20,                                                \
       "pieces that all wait for, at most; more go by pairs")                   \
+    X(held_up_us, 1, 1 << 30, "after that many us a claimer is held up")       \
     X(pair_segment_min, 64, 1 << 30, "a segment of these, at least")           \
     X(pair_segment_max, 64, 1 << 30, "and at most")                            \
+    X(allreduce_alone_seats, 1, 1024, "seats that each combine all, at most")  \
+    X(allreduce_short_seats, 1, 1024,                                          \
+      "seats that do so with short ones, at most")                             \
+    X(allreduce_short, 0, 1 << 30, "these, at most")                           \
     X(allreduce_first, 0, 1 << 30, "what the first seat combines, at most")    \
     X(allreduce_slices, 0, 1 << 30, "what goes by a slice per seat, at most")  \
     X(allreduce_slices_each, 64, 1 << 30, "such a slice, at least")            \
@@ -54,6 +69,11 @@
       "a piece of a schedule's message on one node")                           \
     X(exchange_pieces, 1, 16, "of which it has so many, at most")              \
     X(turn, 1, 1 << 30, "what is worked on before the net has its turn")       \
+    X(seat_turn, 64, 1 << 30,                                                  \
+      "what a seat reads before others have their turn")                       \
+    X(level_turn, 64, 1 << 30, "where another level waits")                    \
+    X(level_first, 0, 1 << 30,                                                 \
+      "a message for which the net comes first, at most")                      \
     X(inside_call, 0, 1 << 20, "a short call that runs inside the call")
 
 typedef struct xyl_limits {

@@ -16,9 +16,9 @@ static void election_decide(xyl_election_t *election,
 void xyl_election_claim(xyl_election_t *election)
 {
     const xyl_node_claim_t claim = xyl_node_stage_claim(election->stage);
-    xyl_shm_t *shm = claim.board->shm;
+    xyl_shm_t *shm = claim.board->seats.shm;
     uint64_t old = xyl_board_get(claim.board, claim.word);
-    uint64_t own = claim.base + 1 + claim.board->seat;
+    uint64_t own = claim.base + 1 + claim.board->seats.own;
 
     while (old <= claim.base) {
         if (!shm->ops->swap(shm, claim.word, &old, own))

@@ -79,11 +79,10 @@ static _Atomic uint64_t *done_line(const xyl_board_t *board, uint32_t seat)
                                         (size_t)seat * XYL_BOARD_LINE_BYTES);
 }
 
-static _Atomic uint64_t *starved_mask(const xyl_board_t *board, uint32_t seat)
+static _Atomic uint64_t *starved_marks(const xyl_board_t *board)
 {
     return (_Atomic uint64_t *)(void *)(board->memory +
-                                        board->layout.starved_at) +
-           seat / 64;
+                                        board->layout.starved_at);
 }
 
 static _Atomic uint64_t *come_count(const xyl_board_t *board)
@@ -96,47 +95,49 @@ static void come(const xyl_board_t *board)
 {
     uint64_t count = xyl_board_get(board, come_count(board));
 
-    while (!board->shm->ops->swap(board->shm, come_count(board), &count,
-                                  count + 1))
+    while (!xyl_seats_swap(&board->seats, come_count(board), &count, count + 1))
         continue; /* each seat comes once */
 }
 
 int xyl_board_is_complete(const xyl_board_t *board)
 {
-    return xyl_board_get(board, come_count(board)) == board->seats;
+    return xyl_board_get(board, come_count(board)) == board->seats.count;
 }
 
 static void board_free(xyl_board_t *board)
 {
-    free(board->ranks);
-    free(board->readers);
+    free(board->seats.ranks);
+    free(board->seats.readers);
     free(board);
 }
 
-static xyl_board_t *board_alloc(uint32_t seats)
+static xyl_board_t *board_alloc(const xyl_seats_t *seats, const uint32_t *ranks)
 {
     xyl_board_t *board = calloc(1, sizeof *board);
 
     if (board == NULL)
         return NULL;
-    board->ranks = calloc(seats, sizeof *board->ranks);
-    board->readers = calloc(seats, sizeof *board->readers);
-    if (board->ranks != NULL && board->readers != NULL)
-        return board;
-    board_free(board);
-    return NULL;
+    board->seats = *seats;
+    board->seats.ranks = calloc(seats->count, sizeof *ranks);
+    board->seats.readers = calloc(seats->count, sizeof *ranks);
+    if (board->seats.ranks == NULL || board->seats.readers == NULL) {
+        board_free(board);
+        return NULL;
+    }
+    memcpy(board->seats.ranks, ranks, seats->count * sizeof *ranks);
+    return board;
 }
 
 /* Each seat has its part made, so that all work at it, and then sees to the
  * whole. */
 static void prepare(const xyl_board_t *board, char *memory, size_t bytes)
 {
-    xyl_shm_t *shm = board->shm;
-    size_t part = bytes / board->seats;
+    xyl_shm_t *shm = board->seats.shm;
+    size_t part = bytes / board->seats.count;
 
     if (shm->ops->prepare == NULL)
         return;
-    shm->ops->prepare(shm, memory + board->seat * part, part);
+    shm->ops->prepare(shm, memory + board->seats.own * part, part);
     shm->ops->prepare(shm, memory, bytes);
 }
 
@@ -157,7 +158,8 @@ xylem_status_t xyl_board_create(xyl_shm_t *shm, xyl_shm_pool_t *pool,
                                 uint32_t seats, uint32_t seat,
                                 size_t window_bytes, xyl_board_t **board_out)
 {
-    xyl_board_t *board = board_alloc(seats);
+    const xyl_seats_t of = {.shm = shm, .count = seats, .own = seat};
+    xyl_board_t *board = board_alloc(&of, ranks);
     size_t bytes = xyl_board_bytes(seats, window_bytes);
 
     if (board == NULL)
@@ -169,12 +171,8 @@ xylem_status_t xyl_board_create(xyl_shm_t *shm, xyl_shm_pool_t *pool,
                         "no shared memory for %u ranks of a node: %zu bytes",
                         seats, bytes);
     }
-    memcpy(board->ranks, ranks, seats * sizeof *ranks);
-    board->shm = shm;
     board->pool = pool;
     board->key = key;
-    board->seats = seats;
-    board->seat = seat;
     board->layout = layout_of(seats, window_bytes);
     board->next = board->done = board->done_by_all = 1;
     prepare(board, board->memory, board->layout.slots_at);
@@ -186,7 +184,7 @@ xylem_status_t xyl_board_create(xyl_shm_t *shm, xyl_shm_pool_t *pool,
 
 void xyl_board_destroy(xyl_board_t *board)
 {
-    board->shm->ops->detach(board->shm, board->key);
+    board->seats.shm->ops->detach(board->seats.shm, board->key);
     board_free(board);
 }
 
@@ -218,11 +216,11 @@ static uint64_t look_around(const xyl_board_t *board)
     uint64_t least = board->done, value;
     uint32_t seat;
 
-    for (seat = 0; seat < board->seats; seat++) {
+    for (seat = 0; seat < board->seats.count; seat++) {
         value = xyl_board_get(board, done_line(board, seat));
         if (value == 0)
             value = 1; /* it has retired nothing yet */
-        if (seat != board->seat && value < least)
+        if (seat != board->seats.own && value < least)
             least = value;
     }
     return least;
@@ -230,14 +228,8 @@ static uint64_t look_around(const xyl_board_t *board)
 
 static void starved_set(xyl_board_t *board, int is_starved)
 {
-    _Atomic uint64_t *mask = starved_mask(board, board->seat);
-    uint64_t bit = UINT64_C(1) << (board->seat % 64);
-    uint64_t old = xyl_board_get(board, mask);
-
     board->is_starved = is_starved;
-    while (!board->shm->ops->swap(board->shm, mask, &old,
-                                  is_starved ? old | bit : old & ~bit))
-        continue; /* another seat was faster; there are only so many */
+    xyl_seats_mark(&board->seats, starved_marks(board), is_starved);
 }
 
 /* ---- windows ---- */
@@ -298,8 +290,8 @@ static char *pooled_window(xyl_board_t *board, uint64_t number, size_t bytes)
             place = RESERVE;
         if (place == 0)
             return NULL;
-        if (board->shm->ops->swap(board->shm, word, &seen,
-                                  xyl_board_value(number, place)))
+        if (xyl_seats_swap(&board->seats, word, &seen,
+                           xyl_board_value(number, place)))
             return window_at(board, place, bytes);
         if (place != RESERVE) /* another seat was faster */
             xyl_shm_pool_free(board->pool, place, bytes);
@@ -322,8 +314,8 @@ static void pooled_leave(const xyl_board_t *board, uint64_t number,
     do
         next = seen < xyl_board_value(number, 0) ? xyl_board_value(number, 1)
                                                  : seen + 1;
-    while (!board->shm->ops->swap(board->shm, word, &seen, next));
-    if (next < xyl_board_value(number, board->seats))
+    while (!xyl_seats_swap(&board->seats, word, &seen, next));
+    if (next < xyl_board_value(number, board->seats.count))
         return;
     place = xyl_board_get(board, xyl_board_place(board, slot)) -
             xyl_board_value(number, 0);
@@ -378,22 +370,6 @@ int xyl_board_begin(xyl_board_t *board, const xyl_board_extent_t *extent,
 
 /* ---- retiring ---- */
 
-/* Ranks of the seats that wait for done lines. */
-static uint32_t find_starved(const xyl_board_t *board)
-{
-    uint32_t base, seat, count = 0;
-
-    for (base = 0; base < board->seats; base += 64) {
-        uint64_t mask = xyl_board_get(board, starved_mask(board, base));
-        for (; mask != 0; mask &= mask - 1) {
-            seat = base + (uint32_t)__builtin_ctzll(mask);
-            if (seat != board->seat)
-                board->readers[count++] = board->ranks[seat];
-        }
-    }
-    return count;
-}
-
 /* 1: the done line moves. */
 static int note_retired(xyl_board_t *board, uint64_t number, uint32_t stride)
 {
@@ -417,20 +393,16 @@ static int note_retired(xyl_board_t *board, uint64_t number, uint32_t stride)
 void xyl_board_retire(xyl_board_t *board, const xyl_board_extent_t *extent,
                       uint64_t piece)
 {
-    _Atomic uint64_t *line = done_line(board, board->seat);
+    _Atomic uint64_t *line = done_line(board, board->seats.own);
     uint64_t number = xyl_board_number(extent, piece);
-    uint32_t count;
 
     if (extent->is_pooled)
         pooled_leave(board, number, extent->bytes);
     if (!note_retired(board, number, extent->stride))
         return;
     /* Store, then look who waits; they mark themselves, then look. */
-    board->shm->ops->set(board->shm, line, board->done, NULL, 0);
-    count = find_starved(board);
-    if (count != 0)
-        board->shm->ops->set(board->shm, line, board->done, board->readers,
-                             count);
+    board->seats.shm->ops->set(board->seats.shm, line, board->done, NULL, 0);
+    xyl_seats_wake(&board->seats, starved_marks(board), line, board->done);
 }
 
 /* ---- flags ---- */
@@ -439,8 +411,9 @@ void xyl_board_set(const xyl_board_t *board, _Atomic uint64_t *flag,
                    uint64_t value, uint32_t seat)
 {
     if (seat == XYL_BOARD_ALL)
-        board->shm->ops->set(board->shm, flag, value, board->ranks,
-                             board->seats);
+        board->seats.shm->ops->set(board->seats.shm, flag, value,
+                                   board->seats.ranks, board->seats.count);
     else
-        board->shm->ops->set(board->shm, flag, value, &board->ranks[seat], 1);
+        board->seats.shm->ops->set(board->seats.shm, flag, value,
+                                   &board->seats.ranks[seat], 1);
 }

@@ -45,6 +45,7 @@
 
 #include "collectives/node/combine.h"
 #include "collectives/node/pairs.h"
+#include "collectives/node/seats.h"
 #include "include/xylem.h"
 #include "progress/shm/pool.h"
 #include "progress/shm/shm.h"
@@ -93,12 +94,9 @@ typedef struct xyl_board_layout {
 struct xyl_node_stage;
 
 typedef struct xyl_board {
-    xyl_shm_t *shm;
+    xyl_seats_t seats;
     xyl_shm_pool_t *pool;
     uint64_t key;
-    uint32_t seats, seat;
-    uint32_t *ranks;   /* [seats] of the job */
-    uint32_t *readers; /* [seats] scratch */
     char *memory;
     xyl_board_layout_t layout;
     uint64_t next;           /* piece, not handed out yet */
@@ -160,7 +158,7 @@ static inline xyl_board_line_t *xyl_board_line(char *slot, uint32_t seat)
 static inline _Atomic uint64_t *xyl_board_claim(const xyl_board_t *board,
                                                 char *slot)
 {
-    return (_Atomic uint64_t *)(void *)(slot + (size_t)board->seats *
+    return (_Atomic uint64_t *)(void *)(slot + (size_t)board->seats.count *
                                                    XYL_BOARD_LINE_BYTES);
 }
 
@@ -180,8 +178,9 @@ static inline _Atomic uint64_t *xyl_board_leavers(const xyl_board_t *board,
 static inline _Atomic uint64_t *xyl_board_word(const xyl_board_t *board,
                                                char *slot, uint32_t word)
 {
-    return (_Atomic uint64_t *)(void *)(slot + ((size_t)board->seats + 1) *
-                                                   XYL_BOARD_LINE_BYTES) +
+    return (_Atomic uint64_t *)(void *)(slot +
+                                        ((size_t)board->seats.count + 1) *
+                                            XYL_BOARD_LINE_BYTES) +
            word;
 }
 
@@ -222,7 +221,7 @@ void xyl_board_set(const xyl_board_t *board, _Atomic uint64_t *flag,
 static inline uint64_t xyl_board_get(const xyl_board_t *board,
                                      const _Atomic uint64_t *flag)
 {
-    return xyl_shm_get(board->shm, flag);
+    return xyl_shm_get(board->seats.shm, flag);
 }
 
 #endif

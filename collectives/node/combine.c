@@ -16,18 +16,6 @@ _Static_assert((int)XYL_COMBINE_FIRST_SPARE + (int)XYL_COMBINE_SPARES_MAX <=
 
 /* ---- words ---- */
 
-static uint64_t get(const xyl_combine_piece_t *piece,
-                    const _Atomic uint64_t *word)
-{
-    return xyl_shm_get(piece->shm, word);
-}
-
-static int swap(const xyl_combine_piece_t *piece, _Atomic uint64_t *word,
-                uint64_t *seen, uint64_t value)
-{
-    return piece->shm->ops->swap(piece->shm, word, seen, value);
-}
-
 static uint64_t word_of(const xyl_combine_piece_t *piece, uint32_t cell,
                         uint32_t count)
 {
@@ -55,12 +43,12 @@ static int take(const xyl_combine_piece_t *piece, xyl_combine_t *combine)
 {
     _Atomic uint64_t *word = &piece->words->segments[combine->segment];
     uint64_t out = word_of(piece, XYL_COMBINE_OUT, 0);
-    uint64_t seen = get(piece, word);
+    uint64_t seen = xyl_seats_get(piece->seats, word);
 
     do {
         if (seen == out)
             return 0;
-    } while (!swap(piece, word, &seen, out));
+    } while (!xyl_seats_swap(piece->seats, word, &seen, out));
     combine->work = is_of(piece, seen) ? XYL_COMBINE_ADD : XYL_COMBINE_COPY;
     combine->cell = is_of(piece, seen) ? cell_in(seen) : XYL_COMBINE_HOME;
     combine->count = is_of(piece, seen) ? count_in(seen) : 0;
@@ -75,9 +63,9 @@ static int put(const xyl_combine_piece_t *piece, xyl_combine_t *combine)
     uint64_t out = word_of(piece, XYL_COMBINE_OUT, 0);
     uint64_t seen = out;
 
-    while (!swap(piece, word, &seen,
-                 seen == out ? word_of(piece, combine->cell, combine->count)
-                             : out))
+    while (!xyl_seats_swap(
+        piece->seats, word, &seen,
+        seen == out ? word_of(piece, combine->cell, combine->count) : out))
         continue; /* `seen` is what lies there now */
     if (seen == out)
         return 1;
@@ -92,14 +80,14 @@ static int spare_take(const xyl_combine_piece_t *piece, xyl_combine_t *combine)
 {
     _Atomic uint64_t *word = &piece->words->spares;
     uint64_t all = (UINT64_C(1) << piece->spares) - 1;
-    uint64_t seen = get(piece, word), used;
+    uint64_t seen = xyl_seats_get(piece->seats, word), used;
 
     do {
         used = is_of(piece, seen) ? seen & all : 0;
         if (used == all)
             return 0;
-    } while (
-        !swap(piece, word, &seen, word_of(piece, 0, 0) | used | (used + 1)));
+    } while (!xyl_seats_swap(piece->seats, word, &seen,
+                             word_of(piece, 0, 0) | used | (used + 1)));
     combine->cell = XYL_COMBINE_FIRST_SPARE + (uint32_t)__builtin_ctzll(~used);
     combine->count = 0;
     combine->work = XYL_COMBINE_COPY;
@@ -110,40 +98,19 @@ static void spare_free(const xyl_combine_piece_t *piece, uint32_t cell)
 {
     _Atomic uint64_t *word = &piece->words->spares;
     uint64_t bit = UINT64_C(1) << (cell - XYL_COMBINE_FIRST_SPARE);
-    uint64_t seen = get(piece, word);
+    uint64_t seen = xyl_seats_get(piece->seats, word);
 
     assert(cell >= XYL_COMBINE_FIRST_SPARE);
     do
         assert(is_of(piece, seen) && (seen & bit) != 0);
-    while (!swap(piece, word, &seen, seen & ~bit));
-}
-
-static void mark(const xyl_combine_piece_t *piece, int is_marked)
-{
-    _Atomic uint64_t *word = &piece->words->waiting[piece->seat / 64];
-    uint64_t bit = UINT64_C(1) << (piece->seat % 64);
-    uint64_t seen = get(piece, word);
-
-    while (!swap(piece, word, &seen, is_marked ? seen | bit : seen & ~bit))
-        continue;
+    while (!xyl_seats_swap(piece->seats, word, &seen, seen & ~bit));
 }
 
 /* Wakes those who are marked. */
 static void knock(const xyl_combine_piece_t *piece)
 {
-    uint32_t base, seat, count = 0;
-    uint64_t seen;
-
-    for (base = 0; base < piece->seats; base += 64)
-        for (seen = get(piece, &piece->words->waiting[base / 64]); seen != 0;
-             seen &= seen - 1) {
-            seat = base + (uint32_t)__builtin_ctzll(seen);
-            if (seat != piece->seat)
-                piece->readers[count++] = piece->ranks[seat];
-        }
-    if (count != 0)
-        piece->shm->ops->set(piece->shm, &piece->words->knock,
-                             word_of(piece, 0, 1), piece->readers, count);
+    xyl_seats_wake(piece->seats, piece->words->waiting, &piece->words->knock,
+                   word_of(piece, 0, 1));
 }
 
 /* ---- steps ---- */
@@ -162,23 +129,23 @@ static uint32_t next_of(uint64_t segments, uint32_t from)
     return (uint32_t)__builtin_ctzll(beyond != 0 ? beyond : segments);
 }
 
-static xyl_combine_next_t pass(const xyl_combine_piece_t *piece, uint64_t ready,
-                               xyl_combine_t *combine)
+static xyl_sum_next_t pass(const xyl_combine_piece_t *piece, uint64_t ready,
+                           xyl_combine_t *combine)
 {
     combine->left = lacking(piece, ready, combine);
     if (lacking(piece, UINT64_MAX, combine) == 0) {
         combine->state =
             combine->is_marked ? XYL_COMBINE_UNMARK : XYL_COMBINE_DONE;
-        return XYL_COMBINE_NEXT_STEP;
+        return XYL_SUM_STEP;
     }
     if (combine->left == 0)
-        return XYL_COMBINE_NEXT_WAIT;
+        return XYL_SUM_WAIT;
     combine->state = XYL_COMBINE_LOOK;
-    return XYL_COMBINE_NEXT_STEP;
+    return XYL_SUM_STEP;
 }
 
-static xyl_combine_next_t begin(const xyl_combine_piece_t *piece,
-                                uint64_t ready, xyl_combine_t *combine)
+static xyl_sum_next_t begin(const xyl_combine_piece_t *piece, uint64_t ready,
+                            xyl_combine_t *combine)
 {
     assert(piece->segments != 0 && piece->segments <= XYL_COMBINE_SEGMENTS);
     combine->segment = piece->first;
@@ -198,21 +165,21 @@ static void look(const xyl_combine_piece_t *piece, xyl_combine_t *combine)
         combine->state = XYL_COMBINE_SPARE;
 }
 
-static xyl_combine_next_t spare(const xyl_combine_piece_t *piece,
-                                uint64_t ready, xyl_combine_t *combine)
+static xyl_sum_next_t spare(const xyl_combine_piece_t *piece, uint64_t ready,
+                            xyl_combine_t *combine)
 {
     if (spare_take(piece, combine)) {
         combine->segment =
             next_of(lacking(piece, ready, combine), combine->segment);
         combine->state = XYL_COMBINE_WORK;
-        return XYL_COMBINE_NEXT_STEP;
+        return XYL_SUM_STEP;
     }
     if (!combine->is_marked) {
         combine->state = XYL_COMBINE_MARK;
-        return XYL_COMBINE_NEXT_STEP;
+        return XYL_SUM_STEP;
     }
     combine->state = XYL_COMBINE_PASS;
-    return XYL_COMBINE_NEXT_WAIT;
+    return XYL_SUM_WAIT;
 }
 
 /* The home cell stays. */
@@ -245,14 +212,8 @@ static void bring_back(const xyl_combine_piece_t *piece, xyl_combine_t *combine)
     combine->state = XYL_COMBINE_FULL;
 }
 
-static void set_full(const xyl_combine_piece_t *piece, uint32_t segment)
-{
-    piece->shm->ops->set(piece->shm, &piece->full[segment], piece->full_value,
-                         piece->full_readers, piece->full_count);
-}
-
-xyl_combine_next_t xyl_combine_step(const xyl_combine_piece_t *piece,
-                                    uint64_t ready, xyl_combine_t *combine)
+xyl_sum_next_t xyl_combine_step(const xyl_combine_piece_t *piece,
+                                uint64_t ready, xyl_combine_t *combine)
 {
     switch (combine->state) {
     case XYL_COMBINE_FRESH:
@@ -265,12 +226,12 @@ xyl_combine_next_t xyl_combine_step(const xyl_combine_piece_t *piece,
     case XYL_COMBINE_SPARE:
         return spare(piece, ready, combine);
     case XYL_COMBINE_MARK:
-        mark(piece, 1);
+        xyl_seats_mark(piece->seats, piece->words->waiting, 1);
         combine->is_marked = 1;
         combine->state = XYL_COMBINE_PASS;
         break;
     case XYL_COMBINE_WORK:
-        return XYL_COMBINE_NEXT_WORK;
+        return XYL_SUM_WORK;
     case XYL_COMBINE_FREE:
         spare_free(piece, combine->other);
         combine->state = XYL_COMBINE_FREED;
@@ -287,18 +248,18 @@ xyl_combine_next_t xyl_combine_step(const xyl_combine_piece_t *piece,
         combine->state = XYL_COMBINE_PASS;
         break;
     case XYL_COMBINE_FULL:
-        set_full(piece, combine->segment);
+        xyl_sum_is_full(piece->seats, &piece->full, combine->segment);
         combine->state = XYL_COMBINE_PASS;
         break;
     case XYL_COMBINE_UNMARK:
-        mark(piece, 0);
+        xyl_seats_mark(piece->seats, piece->words->waiting, 0);
         combine->is_marked = 0;
         combine->state = XYL_COMBINE_DONE;
         break;
     case XYL_COMBINE_DONE:
-        return XYL_COMBINE_NEXT_NONE;
+        return XYL_SUM_NONE;
     }
-    return XYL_COMBINE_NEXT_STEP;
+    return XYL_SUM_STEP;
 }
 
 void xyl_combine_worked(xyl_combine_t *combine)

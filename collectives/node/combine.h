@@ -38,7 +38,7 @@
 #ifndef XYL_COLLECTIVES_COMBINE_H
 #define XYL_COLLECTIVES_COMBINE_H
 
-#include "progress/shm/shm.h"
+#include "collectives/node/seats.h"
 
 enum {
     XYL_COMBINE_SEGMENTS = 64, /* of a piece at most */
@@ -57,21 +57,13 @@ typedef struct xyl_combine_words {
 
 /* A piece, as one of its seats sees it. */
 typedef struct xyl_combine_piece {
-    xyl_shm_t *shm;
+    const xyl_seats_t *seats;
     xyl_combine_words_t *words;
     uint64_t number;
     uint32_t segments, spares;
     uint32_t contributors; /* seats that add */
     uint32_t first;        /* segment that this seat begins with */
-    uint32_t seat, seats;
-    const uint32_t *ranks; /* [seats] of the job */
-    uint32_t *readers;     /* [seats] scratch */
-    /* [segments] flags; `full_value` is stored for the `full_count` ranks of
-     * `full_readers` when all have added. */
-    _Atomic uint64_t *full;
-    uint64_t full_value;
-    const uint32_t *full_readers;
-    uint32_t full_count;
+    xyl_sum_flags_t full;  /* when all have added */
 } xyl_combine_piece_t;
 
 /* Cells of a segment. */
@@ -111,17 +103,11 @@ typedef struct xyl_combine {
     uint64_t left;  /* to be looked at in this pass */
 } xyl_combine_t;
 
-typedef enum xyl_combine_next {
-    XYL_COMBINE_NEXT_STEP,
-    XYL_COMBINE_NEXT_WORK, /* do `work` in `segment`, then say worked */
-    XYL_COMBINE_NEXT_WAIT, /* step again when something may have changed */
-    XYL_COMBINE_NEXT_NONE  /* all is added */
-} xyl_combine_next_t;
-
 /* One step, with one access to what is shared. `ready`: bits of the segments
- * that this seat has something to add to, by now. */
-xyl_combine_next_t xyl_combine_step(const xyl_combine_piece_t *piece,
-                                    uint64_t ready, xyl_combine_t *combine);
+ * that this seat has something to add to, by now. WORK: `work`, in `segment`.
+ */
+xyl_sum_next_t xyl_combine_step(const xyl_combine_piece_t *piece,
+                                uint64_t ready, xyl_combine_t *combine);
 /* What `work` says is done. */
 void xyl_combine_worked(xyl_combine_t *combine);
 

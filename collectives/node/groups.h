@@ -11,8 +11,9 @@
  * there are. By `setting`, of XYLEM_NODE_GROUPS. Where it is auto: those with
  * the same third-level cache, else memory, else package. One group holds all
  * when the place of any is not known, when no two share anything, or when there
- * are so few that all may as well look at one. */
+ * are less than `seats_min`, so few that all may as well look at one. */
 uint32_t xyl_node_groups_find(const xylem_place_t *places, uint32_t seats,
-                              uint64_t setting, uint32_t *group_of_out);
+                              uint64_t setting, uint64_t seats_min,
+                              uint32_t *group_of_out);
 
 #endif

@@ -13,7 +13,7 @@ static char *shared_address(const xyl_node_stage_t *node,
     if (buffer == XYL_BUFFER_LINE)
         return xyl_board_line(piece->slot, seat)->bytes + at;
     if (buffer == XYL_BUFFER_BOARD)
-        seat = node->board->seats;
+        seat = node->board->seats.count;
     return piece->window + seat * node->program.input_bytes + at;
 }
 
@@ -132,7 +132,7 @@ static const char *operand(xyl_node_stage_t *node,
                            const xyl_step_t *step, uint32_t seat, uint64_t from,
                            size_t bytes)
 {
-    if (step->takes_send && seat == node->board->seat)
+    if (step->takes_send && seat == node->board->seats.own)
         return xyl_node_address(
             node, piece, xyl_position_of(XYL_BUFFER_SEND, 0, step->within),
             from);
@@ -198,8 +198,8 @@ static int join_part(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 
 static uint64_t part_bytes(const xyl_node_stage_t *node)
 {
-    return node->enough < XYL_NODE_PART_BYTES ? node->enough
-                                              : XYL_NODE_PART_BYTES;
+    return node->enough < node->limits->seat_turn ? node->enough
+                                                  : node->limits->seat_turn;
 }
 
 /* Of elements, about `bytes`. */
@@ -211,7 +211,7 @@ static uint64_t whole_elements(const xyl_node_stage_t *node, uint64_t bytes)
 }
 
 /* Goes on with bytes [at, end) of a step, for at most about
- * XYL_NODE_PART_BYTES of reading; returns how far it came. */
+ * a seat's turn of reading; returns how far it came. */
 uint64_t xyl_node_work(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                        const xyl_step_t *step, xyl_strand_t *strand,
                        uint64_t at, uint64_t end)

@@ -9,10 +9,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 
-enum {
-    WINDOWS_MIN = 4, /* pieces that the pool has room for at least */
-    POOL_KEY = 1     /* teams have greater ones */
-};
+enum { WINDOWS_MIN = 4 /* pieces that the pool has room for at least */ };
 
 /* Programs for `seats` seats, in windows of the context's board. */
 static int has_room(const xylem_team_t *team, uint64_t seats, uint64_t unit)
@@ -89,7 +86,7 @@ static xylem_status_t pool_attach(xylem_context_t *context)
     xyl_shm_pool_t *pool = &xyl_node_of_context(context)->pool;
 
     if (pool->memory != NULL ||
-        xyl_shm_pool_attach(pool, context->shm, POOL_KEY,
+        xyl_shm_pool_attach(pool, context->shm, XYL_NODE_POOL_KEY,
                             context->config.noise_budget))
         return XYLEM_OK;
     return xyl_fail(XYLEM_ERR_NO_MEMORY, "no shared memory for windows");
@@ -147,8 +144,9 @@ static uint32_t *groups_create(const xylem_team_t *team,
         places[i] = context->peers[world].place;
     }
     if (places != NULL && group_of != NULL) {
-        groups = xyl_node_groups_find(places, seats->size,
-                                      context->config.node_groups, group_of);
+        groups = xyl_node_groups_find(
+            places, seats->size, context->config.node_groups,
+            xyl_limits_of(context)->groups_seats, group_of);
         if (context->config.verbose != 0)
             xyl_log(XYL_LOG_NONE, "select: %u ranks of a node in %u groups",
                     seats->size, groups);

@@ -70,6 +70,9 @@ xyl_node_level_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
                    const xyl_group_t *seats, xyl_node_program_t *program,
                    const xyl_layouts_t *layouts, xyl_stage_t **stage_out);
 
+/* Of the pool of windows; teams have greater ones. */
+enum { XYL_NODE_POOL_KEY = 1 };
+
 /* The state of a context: the progressing thread's, but for what was left. */
 typedef struct xyl_node_context {
     struct xyl_board *busy;  /* see stage.c */

@@ -16,7 +16,7 @@ static void tell_largest(const xyl_node_stage_t *node)
     const xyl_board_t *board = node->board;
     uint64_t number = node->extent.number;
     xyl_board_line_t *line =
-        xyl_board_line(xyl_board_slot(board, number), board->seat);
+        xyl_board_line(xyl_board_slot(board, number), board->seats.own);
 
     memcpy(line->bytes, &node->program.largest, sizeof node->program.largest);
     xyl_board_set(board, &line->count, xyl_board_value(number, COUNT_TOLD),
@@ -31,7 +31,7 @@ static int see_largest(xyl_node_stage_t *node)
     char *slot = xyl_board_slot(board, number);
     xyl_board_line_t *line;
 
-    for (; node->sizes_seen < board->seats; node->sizes_seen++) {
+    for (; node->sizes_seen < board->seats.count; node->sizes_seen++) {
         line = xyl_board_line(slot, node->sizes_seen);
         if (xyl_board_get(board, &line->count) <
             xyl_board_value(number, COUNT_TOLD))
@@ -77,7 +77,7 @@ void xyl_node_take_numbers(xyl_node_stage_t *node)
     const xyl_node_program_t *program = &node->program;
 
     xyl_board_take(node->board, program->pieces,
-                   node->board->seats * program->input_bytes +
+                   node->board->seats.count * program->input_bytes +
                        program->board_bytes,
                    &node->extent);
     node->pieces_left = program->pieces;

@@ -51,7 +51,7 @@ uint32_t xyl_pairs_homes(uint32_t seats)
 
 static uint32_t width_at(const xyl_pairs_piece_t *piece, uint32_t level)
 {
-    uint32_t width = piece->seats;
+    uint32_t width = piece->seats->count;
 
     for (; level != 0; level--)
         width = width_above(width);
@@ -74,20 +74,20 @@ static void rise(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 static _Atomic uint64_t *node_above(const xyl_pairs_piece_t *piece,
                                     const xyl_pairs_t *pairs)
 {
-    uint32_t width = width_above(piece->seats), number = 0, level;
+    uint32_t width = width_above(piece->seats->count), number = 0, level;
 
     for (level = 0; level < pairs->level; level++) {
         number += width;
         width = width_above(width);
     }
-    number += pairs->segment * nodes_of(piece->seats) + pairs->index / 2;
+    number += pairs->segment * nodes_of(piece->seats->count) + pairs->index / 2;
     return &piece->words->nodes[number];
 }
 
 static void at_own_leaf(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 {
     pairs->level = 0;
-    pairs->index = piece->seat;
+    pairs->index = piece->seats->own;
     rise(piece, pairs);
 }
 
@@ -98,18 +98,6 @@ static void at_what_was_put(xyl_pairs_t *pairs)
 }
 
 /* ---- words ---- */
-
-static uint64_t get(const xyl_pairs_piece_t *piece,
-                    const _Atomic uint64_t *word)
-{
-    return xyl_shm_get(piece->shm, word);
-}
-
-static int swap(const xyl_pairs_piece_t *piece, _Atomic uint64_t *word,
-                uint64_t *seen, uint64_t value)
-{
-    return piece->shm->ops->swap(piece->shm, word, seen, value);
-}
 
 static uint64_t bit_of(uint32_t segment)
 {
@@ -144,7 +132,8 @@ static uint32_t cell_take_of(const xyl_pairs_piece_t *piece, uint32_t number,
                              uint64_t wanted)
 {
     _Atomic uint64_t *word = &piece->words->cells[number];
-    uint64_t base = piece->number << CELLS_AT, seen = get(piece, word);
+    uint64_t base = piece->number << CELLS_AT,
+             seen = xyl_seats_get(piece->seats, word);
     uint64_t used, bits;
 
     do {
@@ -153,7 +142,7 @@ static uint32_t cell_take_of(const xyl_pairs_piece_t *piece, uint32_t number,
         if (bits == 0)
             return 0;
         bits &= ~bits + 1;
-    } while (!swap(piece, word, &seen, base | used | bits));
+    } while (!xyl_seats_swap(piece->seats, word, &seen, base | used | bits));
     return number * XYL_PAIRS_CELLS_OF_WORD + (uint32_t)__builtin_ctzll(bits) +
            1;
 }
@@ -163,11 +152,11 @@ static void cell_free(const xyl_pairs_piece_t *piece, uint32_t cell)
     uint32_t number = (cell - 1) / XYL_PAIRS_CELLS_OF_WORD;
     _Atomic uint64_t *word = &piece->words->cells[number];
     uint64_t bit = UINT64_C(1) << (cell - 1) % XYL_PAIRS_CELLS_OF_WORD;
-    uint64_t seen = get(piece, word);
+    uint64_t seen = xyl_seats_get(piece->seats, word);
 
     do
         assert(seen >> CELLS_AT == piece->number && (seen & bit) != 0);
-    while (!swap(piece, word, &seen, seen & ~bit));
+    while (!xyl_seats_swap(piece->seats, word, &seen, seen & ~bit));
 }
 
 /* One that is anybody's, beginning where the pair has begun before; the home of
@@ -176,8 +165,8 @@ static uint32_t cell_take(const xyl_pairs_piece_t *piece,
                           const xyl_pairs_t *pairs)
 {
     const uint32_t each = XYL_PAIRS_CELLS_OF_WORD;
-    uint32_t home = piece->seat / 2, cell = 0, i, word, left;
-    uint32_t from = (xyl_pairs_homes(piece->seats) + each - 1) / each;
+    uint32_t home = piece->seats->own / 2, cell = 0, i, word, left;
+    uint32_t from = (xyl_pairs_homes(piece->seats->count) + each - 1) / each;
     uint32_t words = (piece->cells + each - 1) / each;
 
     for (i = from; i < words && cell == 0; i++) {
@@ -192,34 +181,11 @@ static uint32_t cell_take(const xyl_pairs_piece_t *piece,
     return cell;
 }
 
-/* ---- those who wait ---- */
-
-static void mark(const xyl_pairs_piece_t *piece, int is_marked)
-{
-    _Atomic uint64_t *word = &piece->words->waiting[piece->seat / 64];
-    uint64_t bit = bit_of(piece->seat % 64), seen = get(piece, word);
-
-    while (!swap(piece, word, &seen, is_marked ? seen | bit : seen & ~bit))
-        continue;
-}
-
 /* Wakes those who are marked. */
 static void knock(const xyl_pairs_piece_t *piece)
 {
-    uint32_t base, seat, count = 0;
-    uint64_t seen;
-
-    for (base = 0; base < piece->seats; base += 64)
-        for (seen = get(piece, &piece->words->waiting[base / 64]); seen != 0;
-             seen &= seen - 1) {
-            seat = base + (uint32_t)__builtin_ctzll(seen);
-            if (seat != piece->seat)
-                piece->readers[count++] = piece->ranks[seat];
-        }
-    if (count != 0)
-        piece->shm->ops->set(piece->shm, &piece->words->knock,
-                             piece->number << CELLS_AT | 1, piece->readers,
-                             count);
+    xyl_seats_wake(piece->seats, piece->words->waiting, &piece->words->knock,
+                   piece->number << CELLS_AT | 1);
 }
 
 /* ---- passes ---- */
@@ -246,7 +212,7 @@ static void choose(xyl_pairs_t *pairs)
         pairs->state = XYL_PAIRS_MARK;
 }
 
-static xyl_pairs_next_t pass(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
+static xyl_sum_next_t pass(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 {
     pairs->look = all_of(piece) & ~pairs->added;
     pairs->has_swept = 0;
@@ -257,29 +223,29 @@ static xyl_pairs_next_t pass(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     if (pairs->look == 0 && pairs->second == 0 &&
         (pairs->first == 0 || !piece->waits)) {
         pairs->state = pairs->is_marked ? XYL_PAIRS_UNMARK : XYL_PAIRS_DONE;
-        return XYL_PAIRS_NEXT_STEP;
+        return XYL_SUM_STEP;
     }
     choose(pairs);
-    return XYL_PAIRS_NEXT_STEP;
+    return XYL_SUM_STEP;
 }
 
 /* Nothing was found: everything that was put, then, and marked once more. */
-static xyl_pairs_next_t rest(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
+static xyl_sum_next_t rest(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 {
     if (!pairs->has_swept) {
         pairs->has_swept = 1;
         pairs->tend = pairs->first | pairs->second;
         if (pairs->tend != 0) {
             pairs->state = XYL_PAIRS_TEND;
-            return XYL_PAIRS_NEXT_STEP;
+            return XYL_SUM_STEP;
         }
     }
     pairs->state = XYL_PAIRS_PASS;
     if (pairs->is_marked)
-        return XYL_PAIRS_NEXT_WAIT;
-    mark(piece, 1);
+        return XYL_SUM_WAIT;
+    xyl_seats_mark(piece->seats, piece->words->waiting, 1);
     pairs->is_marked = 1;
-    return XYL_PAIRS_NEXT_STEP;
+    return XYL_SUM_STEP;
 }
 
 /* ---- work ---- */
@@ -289,7 +255,7 @@ static xyl_pairs_next_t rest(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 static void combine(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs,
                     uint32_t left, uint32_t right)
 {
-    uint32_t homes = xyl_pairs_homes(piece->seats);
+    uint32_t homes = xyl_pairs_homes(piece->seats->count);
 
     pairs->left = left;
     pairs->right = right;
@@ -319,7 +285,7 @@ static void tend(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     pairs->tend &= ~bit;
     at_what_was_put(pairs);
     word = node_above(piece, pairs);
-    seen = get(piece, word);
+    seen = xyl_seats_get(piece->seats, word);
     if (seen == node_value(piece, TAKEN)) {
         pairs->first &= ~bit;
         pairs->second &= ~bit;
@@ -327,7 +293,7 @@ static void tend(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
         return;
     }
     if (left_in(seen) != 0 && right_in(seen) != 0 &&
-        swap(piece, word, &seen, node_value(piece, TAKEN))) {
+        xyl_seats_swap(piece->seats, word, &seen, node_value(piece, TAKEN))) {
         pairs->first &= ~bit;
         pairs->second &= ~bit;
         combine(piece, pairs, left_in(seen), right_in(seen));
@@ -344,15 +310,16 @@ static void look(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 
     /* Those of a pair begin with different ones. */
     pairs->segment = (uint32_t)__builtin_ctzll(pairs->look);
-    if (piece->seat % 2 != 0 && (pairs->look >> (pairs->segment ^ 1) & 1) != 0)
+    if (piece->seats->own % 2 != 0 &&
+        (pairs->look >> (pairs->segment ^ 1) & 1) != 0)
         pairs->segment ^= 1;
     at_own_leaf(piece, pairs);
     word = node_above(piece, pairs);
-    seen = get(piece, word);
+    seen = xyl_seats_get(piece->seats, word);
     pairs->state = XYL_PAIRS_CELL;
     if (!is_of(piece, seen))
         return;
-    while (!swap(piece, word, &seen, node_value(piece, TAKEN)))
+    while (!xyl_seats_swap(piece->seats, word, &seen, node_value(piece, TAKEN)))
         assert(0); /* nobody else may */
     pairs->added |= bit_of(pairs->segment);
     combine(piece, pairs, left_in(seen), right_in(seen));
@@ -378,12 +345,14 @@ static void copy(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 static void put(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 {
     _Atomic uint64_t *word = node_above(piece, pairs);
-    uint64_t seen = get(piece, word), bit = bit_of(pairs->segment), cells;
+    uint64_t seen = xyl_seats_get(piece->seats, word),
+             bit = bit_of(pairs->segment), cells;
     uint64_t own = (uint64_t)pairs->cell << (pairs->index % 2 * RIGHT_AT);
 
     do
         cells = own | (is_of(piece, seen) ? seen & TAKEN : 0);
-    while (!swap(piece, word, &seen, node_value(piece, cells)));
+    while (
+        !xyl_seats_swap(piece->seats, word, &seen, node_value(piece, cells)));
     pairs->added |= bit;
     if (cells == own)
         pairs->first |= bit;
@@ -392,12 +361,6 @@ static void put(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     pairs->levels[pairs->segment] = (uint8_t)pairs->level;
     pairs->indexes[pairs->segment] = (uint16_t)pairs->index;
     say(pairs, XYL_PAIRS_PASS);
-}
-
-static void set_full(const xyl_pairs_piece_t *piece, uint32_t segment)
-{
-    piece->shm->ops->set(piece->shm, &piece->full[segment], piece->full_value,
-                         piece->full_readers, piece->full_count);
 }
 
 /* ---- steps ---- */
@@ -415,13 +378,13 @@ static void free_last(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     say(pairs, XYL_PAIRS_FULL);
 }
 
-xyl_pairs_next_t xyl_pairs_step(const xyl_pairs_piece_t *piece,
-                                xyl_pairs_t *pairs)
+xyl_sum_next_t xyl_pairs_step(const xyl_pairs_piece_t *piece,
+                              xyl_pairs_t *pairs)
 {
     switch (pairs->state) {
     case XYL_PAIRS_FRESH:
         assert(piece->segments != 0 && piece->segments <= XYL_PAIRS_SEGMENTS &&
-               piece->seats > 1);
+               piece->seats->count > 1);
         return pass(piece, pairs);
     case XYL_PAIRS_PASS:
         return pass(piece, pairs);
@@ -437,7 +400,7 @@ xyl_pairs_next_t xyl_pairs_step(const xyl_pairs_piece_t *piece,
     case XYL_PAIRS_MARK:
         return rest(piece, pairs);
     case XYL_PAIRS_WORK:
-        return XYL_PAIRS_NEXT_WORK;
+        return XYL_SUM_WORK;
     case XYL_PAIRS_PUT:
         put(piece, pairs);
         break;
@@ -452,18 +415,18 @@ xyl_pairs_next_t xyl_pairs_step(const xyl_pairs_piece_t *piece,
         pairs->state = pairs->then;
         break;
     case XYL_PAIRS_FULL:
-        set_full(piece, pairs->segment);
+        xyl_sum_is_full(piece->seats, &piece->full, pairs->segment);
         pairs->state = XYL_PAIRS_PASS;
         break;
     case XYL_PAIRS_UNMARK:
-        mark(piece, 0);
+        xyl_seats_mark(piece->seats, piece->words->waiting, 0);
         pairs->is_marked = 0;
         pairs->state = XYL_PAIRS_DONE;
         break;
     case XYL_PAIRS_DONE:
-        return XYL_PAIRS_NEXT_NONE;
+        return XYL_SUM_NONE;
     }
-    return XYL_PAIRS_NEXT_STEP;
+    return XYL_SUM_STEP;
 }
 
 void xyl_pairs_worked(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)

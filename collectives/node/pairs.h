@@ -47,7 +47,7 @@
 #ifndef XYL_COLLECTIVES_NODE_PAIRS_H
 #define XYL_COLLECTIVES_NODE_PAIRS_H
 
-#include "progress/shm/shm.h"
+#include "collectives/node/seats.h"
 
 enum {
     XYL_PAIRS_SEGMENTS = 64, /* of a piece at most */
@@ -75,21 +75,13 @@ uint32_t xyl_pairs_homes(uint32_t seats);
 
 /* A piece, as one of its seats sees it. */
 typedef struct xyl_pairs_piece {
-    xyl_shm_t *shm;
+    const xyl_seats_t *seats;
     xyl_pairs_words_t *words;
     uint64_t number;
     uint32_t segments;
     uint32_t cells; /* at least the homes */
-    uint32_t seat, seats;
-    int waits;             /* this seat, for the result: it helps meanwhile */
-    const uint32_t *ranks; /* [seats] of the job */
-    uint32_t *readers;     /* [seats] scratch */
-    /* [segments] flags; `full_value` is stored for the `full_count` ranks of
-     * `full_readers` when the result is there. */
-    _Atomic uint64_t *full;
-    uint64_t full_value;
-    const uint32_t *full_readers;
-    uint32_t full_count;
+    int waits;      /* this seat, for the result: it helps meanwhile */
+    xyl_sum_flags_t full;
 } xyl_pairs_piece_t;
 
 /* Where the operands of a work are: in the seat's own memory, in cell n - 1, or
@@ -133,16 +125,9 @@ typedef struct xyl_pairs {
     uint8_t levels[XYL_PAIRS_SEGMENTS];
 } xyl_pairs_t;
 
-typedef enum xyl_pairs_next {
-    XYL_PAIRS_NEXT_STEP,
-    XYL_PAIRS_NEXT_WORK, /* do it in `segment`, then say worked */
-    XYL_PAIRS_NEXT_WAIT, /* step again when something may have changed */
-    XYL_PAIRS_NEXT_NONE  /* this seat is not needed any more */
-} xyl_pairs_next_t;
-
 /* One step, with one access to what is shared. */
-xyl_pairs_next_t xyl_pairs_step(const xyl_pairs_piece_t *piece,
-                                xyl_pairs_t *pairs);
+xyl_sum_next_t xyl_pairs_step(const xyl_pairs_piece_t *piece,
+                              xyl_pairs_t *pairs);
 /* What there was to do is done. */
 void xyl_pairs_worked(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs);
 

@@ -10,8 +10,7 @@
 #include "runtime/core/context.h"
 
 enum {
-    LOOKS_OF_CLOCK = 64,     /* in vain, between two looks at the clock */
-    HELD_UP_NS = 2000 * 1000 /* longer than a slice takes */
+    LOOKS_OF_CLOCK = 64 /* in vain, between two looks at the clock */
 };
 
 /* ---- waiting and posting ---- */
@@ -22,7 +21,7 @@ static int has_counts(const xyl_node_stage_t *node,
                       uint32_t *seen, uint32_t but)
 {
     uint64_t wanted = xyl_board_value(piece->number, count);
-    uint32_t seats = node->board->seats;
+    uint32_t seats = node->board->seats.count;
 
     while (
         *seen < seats &&
@@ -55,7 +54,7 @@ static int may_go(const xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                xyl_board_value(piece->number, step->wait_for);
     case XYL_WAIT_ALL_COUNTS:
         return has_counts(node, piece, step->wait_for, &strand->seen,
-                          node->board->seat);
+                          node->board->seats.own);
     case XYL_WAIT_WORD: /* that of a segment beyond the last may not come */
         return xyl_board_get(
                    node->board,
@@ -77,9 +76,9 @@ static void post(const xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     const xyl_board_t *board = node->board;
 
     if (step->post == XYL_POST_COUNT)
-        xyl_board_set(board, &xyl_board_line(piece->slot, board->seat)->count,
-                      xyl_board_value(piece->number, step->post_value),
-                      step->post_seat);
+        xyl_board_set(
+            board, &xyl_board_line(piece->slot, board->seats.own)->count,
+            xyl_board_value(piece->number, step->post_value), step->post_seat);
     else if (step->post == XYL_POST_WORD)
         xyl_board_set(board,
                       xyl_board_word(board, piece->slot, step->post_value),
@@ -103,7 +102,7 @@ static void count_published(const xyl_node_stage_t *node,
                             const xyl_step_t *step, xyl_strand_t *strand)
 {
     uint64_t base = xyl_board_value(piece->number, 0), least = step->slices;
-    uint32_t seat, seats = node->board->seats;
+    uint32_t seat, seats = node->board->seats.count;
 
     if (strand->published == step->slices ||
         !has_counts(node, piece, strand->published + 1, &strand->seen, seats))
@@ -129,8 +128,8 @@ static int take_slice(const xyl_node_stage_t *node,
 {
     const xyl_board_t *board = node->board;
     uint64_t taken = xyl_board_value(piece->number, 0);
-    uint32_t first =
-        (uint32_t)((uint64_t)board->seat * step->slices / board->seats);
+    uint32_t first = (uint32_t)((uint64_t)board->seats.own * step->slices /
+                                board->seats.count);
     uint32_t i;
 
     for (i = 0; i < step->slices; i++) {
@@ -141,7 +140,7 @@ static int take_slice(const xyl_node_stage_t *node,
             continue;
         old = xyl_board_get(board, word);
         if (old < taken &&
-            board->shm->ops->swap(board->shm, word, &old, taken)) {
+            board->seats.shm->ops->swap(board->seats.shm, word, &old, taken)) {
             strand->slice = slice;
             return 1;
         }
@@ -201,7 +200,7 @@ static int all_are_copied(const xyl_node_stage_t *node,
 
     if (piece->lies != NULL)
         return 0;
-    for (seat = 0; seat < node->board->seats; seat++)
+    for (seat = 0; seat < node->board->seats.count; seat++)
         /* Partner: the store in xyl_node_share_piece. */
         if (node->program.shares &&
             atomic_load_explicit(&xyl_board_line(piece->slot, seat)->name,
@@ -220,12 +219,13 @@ static int is_held_up(const xyl_node_stage_t *node,
 
     if (++strand->slice % LOOKS_OF_CLOCK != 0 ||
         !has_counts(node, piece, node->program.segments, &strand->seen,
-                    node->board->seats))
+                    node->board->seats.count))
         return 0;
     now = xyl_clock_now(context->engine.clock);
     if (strand->since == 0)
         strand->since = now;
-    return now - strand->since >= HELD_UP_NS && all_are_copied(node, piece);
+    return now - strand->since >= 1000 * node->limits->held_up_us &&
+           all_are_copied(node, piece);
 }
 
 /* 1: this seat combines the slice for itself, and has begun or does now. */
@@ -247,7 +247,7 @@ static xyl_step_t as_reduction(const xyl_node_stage_t *node,
 
     reduction.kind = XYL_STEP_REDUCE;
     reduction.from.buffer = XYL_BUFFER_INPUT;
-    reduction.end_seat = node->board->seats;
+    reduction.end_seat = node->board->seats.count;
     return reduction;
 }
 
@@ -282,7 +282,8 @@ static int add_up(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
         .gives_numbers = node->buffers.binned[XYL_BUFFER_RECV] != NULL,
         .element_bytes = node->program.element_bytes,
         .exec = node->buffers.exec,
-        .work = strand->work};
+        .work = strand->work,
+        .turn = node->limits->turn};
     int is_done;
 
     if (step->kind == XYL_STEP_PAIR) /* of all that there is */

@@ -56,7 +56,7 @@ static void explain(xyl_node_stage_t *node)
 void xyl_node_share_start(xyl_node_stage_t *node)
 {
     xyl_node_share_t *share = &node->share;
-    xyl_shm_t *shm = node->board->shm;
+    xyl_shm_t *shm = node->board->seats.shm;
     xyl_buffer_t buffer = share->buffer;
 
     share->name = 0;
@@ -72,7 +72,8 @@ void xyl_node_share_piece(const xyl_node_stage_t *node, xyl_node_piece_t *piece)
 {
     const xyl_node_share_t *share = &node->share;
     uint64_t from = piece->piece * node->program.piece_bytes;
-    xyl_board_line_t *line = xyl_board_line(piece->slot, node->board->seat);
+    xyl_board_line_t *line =
+        xyl_board_line(piece->slot, node->board->seats.own);
 
     piece->lies = NULL;
     if (share->name != 0)
@@ -96,7 +97,7 @@ const char *xyl_node_input(xyl_node_stage_t *node,
 
     if (!node->program.shares)
         return window;
-    if (seat == board->seat)
+    if (seat == board->seats.own)
         return piece->lies == NULL ? window
                                    : piece->lies + (ptrdiff_t)(at + further);
     /* Partner: the store in xyl_node_share_piece. */
@@ -104,8 +105,8 @@ const char *xyl_node_input(xyl_node_stage_t *node,
                                 memory_order_relaxed);
     if (name == 0)
         return window;
-    there = board->shm->ops->view(board->shm, board->ranks[seat],
-                                  name + at + further, bytes);
+    there = board->seats.shm->ops->view(
+        board->seats.shm, board->seats.ranks[seat], name + at + further, bytes);
     if (there == NULL)
         node->share.cannot_see = seat;
     return there;
@@ -122,6 +123,6 @@ int xyl_node_share_failed(xyl_node_stage_t *node)
         node->stage.operation,
         xyl_fail(XYLEM_ERR_NO_RESOURCE,
                  "cannot see the memory of xylem_alloc of rank %u",
-                 node->board->ranks[seat]));
+                 node->board->seats.ranks[seat]));
     return 1;
 }

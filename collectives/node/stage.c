@@ -13,8 +13,7 @@
 #include "runtime/core/team.h"
 
 enum {
-    POLLS_WHEN_BUSY = 16, /* in an idle turn */
-    HASTY_BYTES = 512 << 10
+    POLLS_WHEN_BUSY = 16 /* in an idle turn */
 };
 
 static xyl_node_stage_t *self(xyl_stage_t *stage)
@@ -216,9 +215,9 @@ static void reset(xyl_node_stage_t *node)
 
     node->state = XYL_NODE_NEW;
     node->enough =
-        stage->operation->stages > 1 ? XYL_NODE_LEVEL_BYTES : UINT64_MAX;
-    node->is_hasty =
-        stage->operation->stages > 1 && stage->operation->bytes <= HASTY_BYTES;
+        stage->operation->stages > 1 ? node->limits->level_turn : UINT64_MAX;
+    node->is_hasty = stage->operation->stages > 1 &&
+                     stage->operation->bytes <= node->limits->level_first;
     node->pieces_begun = 0;
     /* What another stage reads next is better left in them. */
     node->buffers.past_caches =
@@ -429,6 +428,7 @@ xyl_node_stage_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
     node->buffers.layout[XYL_BUFFER_SEND] = layouts->send;
     node->buffers.layout[XYL_BUFFER_RECV] = layouts->recv;
     node->board = board;
+    node->limits = xyl_limits_of(operation->request.context);
     node->moved = &xyl_node_of_context(operation->request.context)->moved;
     node->program = *program;
     node->buffers.exec = xyl_collective_of(operation)->exec;

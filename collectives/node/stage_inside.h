@@ -11,16 +11,10 @@
 #define XYL_COLLECTIVES_NODE_STAGE_INSIDE_H
 
 #include "collectives/data/buffers.h"
+#include "collectives/data/limits.h"
 #include "collectives/node/stage.h"
 #include "collectives/node/sums.h"
 #include "collectives/stages/work.h"
-
-enum {
-    /* What a strand reads before others and the net are looked after; and where
-     * another level waits for what the net brings. */
-    XYL_NODE_PART_BYTES = 128 << 10,
-    XYL_NODE_LEVEL_BYTES = 16 << 10
-};
 
 typedef struct xyl_node_stage xyl_node_stage_t;
 
@@ -72,6 +66,7 @@ typedef struct xyl_node_share {
 struct xyl_node_stage {
     xyl_stage_t stage;
     xyl_board_t *board;
+    const xyl_limits_t *limits;
     xyl_node_stage_t *previous, *next; /* on the board */
     int is_listed;
     int is_hasty; /* a level of a short message: the net is looked after first

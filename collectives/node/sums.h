@@ -35,6 +35,7 @@ typedef struct xyl_node_sum {
     size_t element_bytes;
     xyl_exec_t *exec;
     xyl_work_t *work;  /* NULL: none is needed */
+    uint64_t turn;     /* bytes to work on between looks at the net */
     uint64_t finished; /* output: bits of segments, COLLECT */
 } xyl_node_sum_t;
 

@@ -4,10 +4,7 @@
 #include "collectives/node/programs/parts.h"
 
 enum {
-    LED = 2, /* of the first's counts, those above say what it has seen */
-    ALONE_SEATS = 2,       /* each of so few combines all by itself */
-    ALONE_SHORT_SEATS = 4, /* as do a few more, as long as it is short */
-    ALONE_SHORT_BYTES = 512
+    LED = 2 /* of the first's counts, those above say what it has seen */
 };
 
 /* ---- by the first seat ---- */
@@ -176,9 +173,11 @@ static int goes_by_groups(const xyl_problem_t *problem)
 
 static int goes_alone(const xyl_problem_t *problem)
 {
-    return problem->ranks <= ALONE_SEATS ||
-           (problem->ranks <= ALONE_SHORT_SEATS &&
-            xyl_problem_bytes(problem) <= ALONE_SHORT_BYTES);
+    const xyl_limits_t *limits = problem->node.limits;
+
+    return problem->ranks <= limits->allreduce_alone_seats ||
+           (problem->ranks <= limits->allreduce_short_seats &&
+            xyl_problem_bytes(problem) <= limits->allreduce_short);
 }
 
 static void allreduce_write(const xyl_problem_t *problem,

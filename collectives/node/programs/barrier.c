@@ -2,8 +2,6 @@
  * groups: leaders stand between. */
 #include "collectives/node/programs/parts.h"
 
-enum { FEW_SEATS = 4 };
-
 static xyl_step_t *nothing(const xyl_problem_t *problem,
                            xyl_node_program_t *program)
 {
@@ -73,7 +71,7 @@ static void barrier_write(const xyl_problem_t *problem,
 {
     if (xyl_node_has_groups(problem))
         write_groups(problem, program);
-    else if (problem->ranks <= FEW_SEATS)
+    else if (problem->ranks <= problem->node.limits->barrier_all_seats)
         write_each(problem, program);
     else if (problem->rank == 0)
         write_first(problem, program);

@@ -3,11 +3,7 @@
  * goes by groups if there are any. */
 #include "collectives/node/programs/parts.h"
 
-enum {
-    SEGMENT_UNIT = 64, /* whole elements of most types */
-    SEGMENTS = 16,     /* per piece, so that copies in and out overlap */
-    SHARE_FACTOR = 8,  /* short ones are faster where the root may leave */
-};
+enum { SEGMENT_UNIT = 64 /* whole elements of most types */ };
 
 static void write_short(const xyl_problem_t *problem,
                         xyl_node_program_t *program)
@@ -96,7 +92,7 @@ static uint64_t segment_of(const xyl_problem_t *problem, uint64_t room)
     if (bytes == 0)
         bytes = (xyl_problem_bytes(problem) < room ? xyl_problem_bytes(problem)
                                                    : room) /
-                SEGMENTS;
+                problem->node.limits->bcast_segments;
     if (bytes < problem->node.limits->bcast_segment &&
         problem->segment_bytes == 0)
         bytes = problem->node.limits->bcast_segment;
@@ -138,7 +134,8 @@ static void bcast_write(const xyl_problem_t *problem,
     }
     cut(problem, program);
     program->shares =
-        xyl_node_shares(problem, xyl_problem_bytes(problem) / SHARE_FACTOR);
+        xyl_node_shares(problem, xyl_problem_bytes(problem) /
+                                     problem->node.limits->bcast_share);
     for (segment = 0; segment < program->segments; segment++)
         xyl_node_bcast_segment(problem, program, segment,
                                problem->rank == problem->root);

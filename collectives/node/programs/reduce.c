@@ -14,14 +14,7 @@
  * combine.h. */
 #include "collectives/node/programs/parts.h"
 
-enum {
-    ALONE_SEATS = 2,   /* as it does with so few, of elements */
-    SUM_SEGMENTS = 32, /* of a message that is not cut into pieces */
-    PAIR_SEGMENTS = 64
-};
-
-_Static_assert((int)PAIR_SEGMENTS <= (int)XYL_PAIRS_SEGMENTS,
-               "a piece has trees for its segments");
+enum { PAIR_SEGMENTS = XYL_PAIRS_SEGMENTS };
 
 static int has_result(const xyl_problem_t *problem)
 {
@@ -119,10 +112,11 @@ static uint32_t spares_of(const xyl_problem_t *problem)
 static uint64_t sum_segment_of(const xyl_problem_t *problem, uint64_t room)
 {
     uint64_t bytes = problem->segment_bytes;
+    uint64_t segments = problem->node.limits->sum_segments;
 
     if (bytes != 0)
         return xyl_node_segment(bytes, room, problem->element_bytes);
-    bytes = (xyl_problem_bytes(problem) + SUM_SEGMENTS - 1) / SUM_SEGMENTS;
+    bytes = (xyl_problem_bytes(problem) + segments - 1) / segments;
     if (bytes < problem->node.limits->sum_segment_min)
         bytes = problem->node.limits->sum_segment_min;
     if (bytes > problem->node.limits->sum_segment_max)
@@ -295,7 +289,8 @@ void xyl_node_reduce(const xyl_problem_t *problem, xyl_node_program_t *program)
         problem->node.window_bytes / (problem->ranks + 1) / 128 * 128;
 
     if (xyl_problem_bytes(problem) <= problem->node.limits->reduce_alone ||
-        (problem->ranks <= ALONE_SEATS && !problem->combines_sums)) {
+        (problem->ranks <= problem->node.limits->reduce_alone_seats &&
+         !problem->combines_sums)) {
         xyl_node_reduce_alone(problem, program);
         return;
     }

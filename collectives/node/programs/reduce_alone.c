@@ -2,8 +2,6 @@
  * itself, segment by segment: for short messages, and for two seats. */
 #include "collectives/node/programs/parts.h"
 
-enum { SEGMENTS = 4 };
-
 static int receives(const xyl_problem_t *problem)
 {
     return problem->coll == XYLEM_COLL_ALLREDUCE ||
@@ -92,7 +90,8 @@ static uint64_t segment_of(const xyl_problem_t *problem, uint64_t room)
     uint64_t bytes = problem->segment_bytes;
 
     if (bytes == 0)
-        bytes = xyl_problem_bytes(problem) / SEGMENTS;
+        bytes = xyl_problem_bytes(problem) /
+                problem->node.limits->reduce_alone_segments;
     if (bytes < problem->node.limits->reduce_alone_segment_min &&
         problem->segment_bytes == 0)
         bytes = problem->node.limits->reduce_alone_segment_min;

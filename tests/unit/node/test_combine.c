@@ -10,32 +10,24 @@
 
 #include "simulator/random.h"
 #include "tests/support/check.h"
-#include "tests/support/scenes.h"
+#include "tests/support/orders.h"
 
 enum {
     SEATS = 8, /* that add; the reader comes behind them */
     SEGMENTS = 4,
     CELLS = SEGMENTS + XYL_COMBINE_SPARES_MAX,
     NUMBER = 77,
-    NOBODY = 255,
-    CHANCES = 4000,
-    STEPS_MAX = 100000
+    CHANCES = 4000
 };
 
 /* ---- a few seats in plain memory ---- */
 
-/* How a seat comes to rest that can do nothing: in real jobs it says that it
- * sleeps, looks once more, and then whoever wakes it ends its sleep. In the
- * simulator it rests at once, and is given later whatever was set meanwhile. */
-typedef enum rest { AWAKE, NEWS, ANNOUNCED, ASLEEP } rest_t;
-
 /* All there is; compared by its bytes. */
 typedef struct scene {
+    orders_scene_t of; /* first */
     uint64_t segments[SEGMENTS], full[SEGMENTS], spares, waiting;
     xyl_combine_t seats[SEATS];
-    uint8_t rest[SEATS + 1];
     uint8_t holds[CELLS]; /* bits of the seats in the sum */
-    uint8_t stopped;      /* NOBODY: none */
     uint8_t collected, look, has_found;
 } scene_t;
 
@@ -46,39 +38,22 @@ typedef struct size {
 } extent_t;
 
 typedef struct play {
-    xyl_shm_t shm; /* first */
+    orders_t orders; /* first */
     extent_t size;
+    xyl_seats_t seats; /* as the one sees them whose step it is */
     xyl_combine_words_t words;
     _Atomic uint64_t full[SEGMENTS];
-    uint32_t ranks[SEATS + 1], readers[SEATS + 1];
     scene_t now;
-    const char *mistake;
 } play_t;
 
-static void play_set(xyl_shm_t *shm, _Atomic uint64_t *flag, uint64_t value,
-                     const uint32_t *readers, uint32_t count)
+static play_t *play_of(orders_t *orders)
 {
-    play_t *play = (play_t *)(void *)shm;
-    uint32_t i;
-
-    atomic_store(flag, value);
-    for (i = 0; i < count; i++)
-        play->now.rest[readers[i]] = play->size.is_simulated ? NEWS : AWAKE;
+    return (play_t *)(void *)orders;
 }
-
-static int plain_swap(xyl_shm_t *shm, _Atomic uint64_t *word,
-                      uint64_t *expected, uint64_t value)
-{
-    (void)shm;
-    return atomic_compare_exchange_strong(word, expected, value);
-}
-
-static const xyl_shm_ops_t play_ops = {.set = play_set, .swap = plain_swap};
 
 static void wrong(play_t *play, const char *what)
 {
-    if (play->mistake == NULL)
-        play->mistake = what;
+    orders_wrong(&play->orders, what);
 }
 
 static void words_load(play_t *play)
@@ -107,38 +82,19 @@ static void words_store(play_t *play)
 
 static xyl_combine_piece_t piece_of(play_t *play, uint32_t seat)
 {
-    return (xyl_combine_piece_t){.shm = &play->shm,
-                                 .words = &play->words,
-                                 .number = NUMBER,
-                                 .segments = play->size.segments,
-                                 .spares = play->size.spares,
-                                 .contributors = play->size.seats,
-                                 .first = seat * play->size.segments /
-                                          (play->size.seats + 1),
-                                 .seat = seat,
-                                 .seats = play->size.seats + 1,
-                                 .ranks = play->ranks,
-                                 .readers = play->readers,
-                                 .full = play->full,
-                                 .full_value = NUMBER << 16 | 1,
-                                 .full_readers = &play->ranks[play->size.seats],
-                                 .full_count = 1};
-}
-
-static void play_init(play_t *play, const extent_t *size)
-{
-    uint32_t i;
-
-    memset(play, 0, sizeof *play);
-    play->shm.ops = &play_ops;
-    play->size = *size;
-    play->now.stopped = NOBODY;
-    for (i = 0; i <= SEATS; i++)
-        play->ranks[i] = i;
-    /* What another piece has left. */
-    play->now.spares = (NUMBER - 1) << 16 | 3;
-    for (i = 0; i < SEGMENTS; i++)
-        play->now.segments[i] = (NUMBER - 1) << 16 | 1 << 12 | 2;
+    play->seats = orders_seats(&play->orders, seat);
+    return (xyl_combine_piece_t){
+        .seats = &play->seats,
+        .words = &play->words,
+        .number = NUMBER,
+        .segments = play->size.segments,
+        .spares = play->size.spares,
+        .contributors = play->size.seats,
+        .first = seat * play->size.segments / (play->size.seats + 1),
+        .full = {.flags = play->full,
+                 .value = NUMBER << 16 | 1,
+                 .readers = &play->orders.ranks[play->size.seats],
+                 .count = 1}};
 }
 
 /* ---- work ---- */
@@ -183,43 +139,30 @@ static void work(play_t *play, uint32_t seat)
 
 /* ---- steps ---- */
 
-static void come_to_rest(play_t *play, uint32_t seat)
-{
-    uint8_t *rest = &play->now.rest[seat];
-
-    if (*rest == NEWS)
-        *rest = AWAKE;
-    else if (play->size.is_simulated || *rest == ANNOUNCED)
-        *rest = ASLEEP;
-    else
-        *rest = ANNOUNCED;
-}
-
 /* Up to and with one access to what is shared. */
 static void seat_step(play_t *play, uint32_t seat)
 {
     xyl_combine_piece_t piece = piece_of(play, seat);
     xyl_combine_t *c = &play->now.seats[seat];
-    xyl_combine_next_t next;
+    xyl_sum_next_t next;
 
     if (c->state == XYL_COMBINE_WORK) {
         work(play, seat);
         return;
     }
     words_load(play);
-    next = XYL_COMBINE_NEXT_STEP;
+    next = XYL_SUM_STEP;
     if (c->state == XYL_COMBINE_FRESH || c->state == XYL_COMBINE_PASS)
         next = xyl_combine_step(&piece, UINT64_MAX, c);
-    if (next == XYL_COMBINE_NEXT_STEP)
+    if (next == XYL_SUM_STEP)
         next = xyl_combine_step(&piece, UINT64_MAX, c);
     words_store(play);
     if (c->state == XYL_COMBINE_WORK) {
         check_taken(play, c);
-        if (play->now.rest[seat] == ANNOUNCED)
-            play->now.rest[seat] = AWAKE;
+        orders_wake(&play->orders, seat);
     }
-    if (next == XYL_COMBINE_NEXT_WAIT)
-        come_to_rest(play, seat);
+    if (next == XYL_SUM_WAIT)
+        orders_rest(&play->orders, seat);
 }
 
 static void reader_step(play_t *play)
@@ -238,40 +181,45 @@ static void reader_step(play_t *play)
         return;
     now->look = 0;
     if (!now->has_found)
-        come_to_rest(play, play->size.seats);
-    else if (now->rest[play->size.seats] == ANNOUNCED)
-        now->rest[play->size.seats] = AWAKE;
+        orders_rest(&play->orders, play->size.seats);
+    else
+        orders_wake(&play->orders, play->size.seats);
     now->has_found = 0;
 }
 
-static int is_done(const play_t *play, uint32_t seat)
+static int is_done(const orders_t *orders, uint32_t seat)
 {
+    const play_t *play = (const void *)orders;
+
     if (seat == play->size.seats)
         return play->now.collected == (1 << play->size.segments) - 1;
     return play->now.seats[seat].state == XYL_COMBINE_DONE;
 }
 
-static int may_step(const play_t *play, uint32_t seat)
+static int works(const orders_t *orders, uint32_t seat)
 {
-    return !is_done(play, seat) && play->now.rest[seat] != ASLEEP &&
-           play->now.stopped != seat;
+    const play_t *play = (const void *)orders;
+
+    return seat < play->size.seats &&
+           play->now.seats[seat].state == XYL_COMBINE_WORK;
 }
 
-static void step(play_t *play, uint32_t seat)
+static void step(orders_t *orders, uint32_t seat)
 {
-    if (seat == play->size.seats)
-        reader_step(play);
+    if (seat == play_of(orders)->size.seats)
+        reader_step(play_of(orders));
     else
-        seat_step(play, seat);
+        seat_step(play_of(orders), seat);
 }
 
-/* Nobody can go on. */
-static void check_end(play_t *play)
+static void check_end(orders_t *orders)
 {
-    uint32_t seat, has_stopped = play->now.stopped != NOBODY;
+    play_t *play = play_of(orders);
+    uint32_t seat, stopped = play->now.of.stopped;
+    uint32_t has_stopped = stopped != ORDERS_NOBODY;
 
     for (seat = 0; seat + has_stopped <= play->size.seats; seat++)
-        if (!is_done(play, seat) && seat != play->now.stopped)
+        if (!is_done(orders, seat) && seat != stopped)
             wrong(play, "somebody waits for ever");
     if (has_stopped)
         return;
@@ -281,10 +229,8 @@ static void check_end(play_t *play)
         wrong(play, "a mark is left");
 }
 
-/* ---- every order ---- */
-
 /* What does not matter any more is no difference. */
-static void forget(xyl_combine_t *c)
+static void forget_one(xyl_combine_t *c)
 {
     int has_cell = c->state >= XYL_COMBINE_WORK && c->state <= XYL_COMBINE_PUT;
 
@@ -299,64 +245,59 @@ static void forget(xyl_combine_t *c)
         c->other = c->other_count = 0;
 }
 
-static void add(play_t *play, scenes_t *scenes)
+static void forget(orders_t *orders)
 {
     uint32_t i;
 
-    for (i = 0; i < play->size.seats; i++)
-        forget(&play->now.seats[i]);
-    scenes_add(scenes, &play->now);
+    for (i = 0; i < play_of(orders)->size.seats; i++)
+        forget_one(&play_of(orders)->now.seats[i]);
 }
 
-/* What may come after `scene`. */
-static void expand(play_t *play, const scene_t *scene, scenes_t *scenes)
-{
-    uint32_t seat, moves = 0;
+static const orders_ops_t play_ops = {.step = step,
+                                      .is_done = is_done,
+                                      .works = works,
+                                      .forget = forget,
+                                      .check_end = check_end};
 
-    for (seat = 0; seat <= play->size.seats; seat++) {
-        play->now = *scene;
-        if (!may_step(play, seat))
-            continue;
-        moves++;
-        if (play->size.may_stop && scene->stopped == NOBODY &&
-            seat < play->size.seats &&
-            scene->seats[seat].state == XYL_COMBINE_WORK) {
-            play->now.stopped = (uint8_t)seat;
-            add(play, scenes);
-            play->now = *scene;
-        }
-        step(play, seat);
-        add(play, scenes);
-    }
-    play->now = *scene;
-    if (moves == 0)
-        check_end(play);
-}
+/* ---- plays ---- */
 
-static void *must(void *memory)
+static play_t *play_create(void)
 {
-    if (memory == NULL)
+    play_t *play = aligned_alloc(128, (sizeof *play + 127) / 128 * 128);
+
+    if (play == NULL)
         abort();
-    return memory;
+    return play;
+}
+
+static void play_init(play_t *play, const extent_t *size)
+{
+    uint32_t i;
+
+    memset(play, 0, sizeof *play);
+    play->size = *size;
+    play->orders.now = &play->now.of;
+    play->orders.scene_bytes = sizeof play->now;
+    play->orders.seats = size->seats + 1;
+    play->orders.may_stop = size->may_stop;
+    play->orders.is_simulated = size->is_simulated;
+    orders_init(&play->orders, &play_ops);
+    /* What another piece has left. */
+    play->now.spares = (NUMBER - 1) << 16 | 3;
+    for (i = 0; i < SEGMENTS; i++)
+        play->now.segments[i] = (NUMBER - 1) << 16 | 1 << 12 | 2;
 }
 
 static void every_order(const extent_t *size)
 {
-    play_t *play = must(aligned_alloc(128, (sizeof *play + 127) / 128 * 128));
-    scenes_t scenes;
-    scene_t scene;
+    play_t *play = play_create();
+    uint64_t scenes;
 
-    scenes_init(&scenes, sizeof scene);
     play_init(play, size);
-    add(play, &scenes);
-    while (play->mistake == NULL && scenes_take(&scenes, &scene))
-        expand(play, &scene, &scenes);
-    if (play->mistake != NULL)
-        check_failed(__FILE__, __LINE__, play->mistake);
+    scenes = orders_every(&play->orders);
     printf("# %u seats, %u segments, %u spares%s: %" PRIu64 " scenes\n",
            size->seats, size->segments, size->spares,
-           size->may_stop ? ", one stops" : "", scenes.count);
-    scenes_fini(&scenes);
+           size->may_stop ? ", one stops" : "", scenes);
     free(play);
 }
 
@@ -383,65 +324,22 @@ static void test_one_stops(void)
         every_order(&sizes[i]);
 }
 
-/* ---- more seats, orders by chance ---- */
-
-static uint32_t draw(const play_t *play, uint64_t *random)
-{
-    uint32_t seat = random_below(random, play->size.seats + 1), tries;
-
-    for (tries = 0; tries <= play->size.seats; tries++) {
-        if (may_step(play, seat))
-            return seat;
-        seat = (seat + 1) % (play->size.seats + 1);
-    }
-    return NOBODY;
-}
-
-static void some_order(play_t *play, const extent_t *size, uint64_t *random)
-{
-    uint32_t seat, same = 0, steps = 0;
-
-    play_init(play, size);
-    for (seat = draw(play, random); seat != NOBODY && steps < STEPS_MAX;
-         steps++) {
-        if (seat < size->seats && size->may_stop &&
-            play->now.stopped == NOBODY &&
-            play->now.seats[seat].state == XYL_COMBINE_WORK &&
-            random_below(random, 16) == 0)
-            play->now.stopped = (uint8_t)seat;
-        else
-            step(play, seat);
-        if (same == 0 || !may_step(play, seat)) {
-            seat = draw(play, random);
-            same = random_below(random, 12);
-        } else {
-            same--;
-        }
-    }
-    if (steps == STEPS_MAX)
-        wrong(play, "there is no end");
-    check_end(play);
-}
-
+/* More seats. */
 static void test_by_chance(void)
 {
-    play_t *play = must(aligned_alloc(128, (sizeof *play + 127) / 128 * 128));
+    play_t *play = play_create();
     uint64_t random = random_mix(5);
     uint32_t i;
 
-    for (i = 0; i < CHANCES; i++) {
+    for (i = 0; i < CHANCES && check_failures() == 0; i++) {
         extent_t size = {.seats = random_between(&random, 2, SEATS),
                          .segments = random_between(&random, 1, SEGMENTS),
                          .may_stop = random_below(&random, 2) == 0,
                          .is_simulated = random_below(&random, 2) == 0};
         size.spares = random_between(&random, 1 + (uint32_t)size.may_stop,
                                      XYL_COMBINE_SPARES_MAX);
-        some_order(play, &size, &random);
-        if (play->mistake == NULL)
-            continue;
-        printf("# number %u: %s\n", i, play->mistake);
-        check_failed(__FILE__, __LINE__, play->mistake);
-        break;
+        play_init(play, &size);
+        orders_by_chance(&play->orders, &random);
     }
     free(play);
 }

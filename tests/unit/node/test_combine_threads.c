@@ -104,31 +104,29 @@ static void read_all(crowd_t *crowd, uint64_t round, uint32_t segments)
 static void contribute(one_t *one, uint64_t round, uint32_t segments)
 {
     crowd_t *crowd = one->crowd;
-    xyl_combine_piece_t piece = {.shm = &crowd->shm,
+    const xyl_seats_t seats = {&crowd->shm, THREADS + 1, one->seat,
+                               crowd->ranks, one->readers};
+    xyl_combine_piece_t piece = {.seats = &seats,
                                  .words = &crowd->words,
                                  .number = round,
                                  .segments = segments,
                                  .spares = SPARES,
                                  .contributors = THREADS,
                                  .first = one->seat % segments,
-                                 .seat = one->seat,
-                                 .seats = THREADS + 1,
-                                 .ranks = crowd->ranks,
-                                 .readers = one->readers,
-                                 .full = crowd->full,
-                                 .full_value = round,
-                                 .full_readers = &crowd->ranks[THREADS],
-                                 .full_count = 1};
+                                 .full = {.flags = crowd->full,
+                                          .value = round,
+                                          .readers = &crowd->ranks[THREADS],
+                                          .count = 1}};
     xyl_combine_t combine = {.state = XYL_COMBINE_FRESH};
-    xyl_combine_next_t next;
+    xyl_sum_next_t next;
 
     do {
         next = xyl_combine_step(&piece, UINT64_MAX, &combine);
-        if (next == XYL_COMBINE_NEXT_WORK)
+        if (next == XYL_SUM_WORK)
             add(one, round, &combine);
-        else if (next == XYL_COMBINE_NEXT_WAIT)
+        else if (next == XYL_SUM_WAIT)
             sched_yield();
-    } while (next != XYL_COMBINE_NEXT_NONE);
+    } while (next != XYL_SUM_NONE);
 }
 
 /* A slot is used again when all have retired its piece. */

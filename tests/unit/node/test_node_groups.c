@@ -79,7 +79,7 @@ static void test_found(void)
     for (i = 0; i < sizeof groupings / sizeof groupings[0]; i++) {
         const grouping_t *g = &groupings[i];
         CHECK_EQ(
-            xyl_node_groups_find(g->places, g->seats, g->setting, group_of),
+            xyl_node_groups_find(g->places, g->seats, g->setting, 6, group_of),
             g->groups);
         CHECK(memcmp(group_of, g->group_of, g->seats * sizeof *group_of) == 0);
     }

@@ -11,7 +11,7 @@
 
 #include "simulator/random.h"
 #include "tests/support/check.h"
-#include "tests/support/scenes.h"
+#include "tests/support/orders.h"
 
 enum {
     SEATS = 7,
@@ -21,26 +21,18 @@ enum {
     CELLS = XYL_PAIRS_CELLS_OF_WORD + EXTRAS,
     CELL_WORDS = CELLS / XYL_PAIRS_CELLS_OF_WORD,
     NUMBER = 77,
-    NOBODY = 255,
-    CHANCES = 6000,
-    STEPS_MAX = 100000
+    CHANCES = 6000
 };
-
-/* How a seat comes to rest that can do nothing: in real jobs it says that it
- * sleeps, looks once more, and then whoever wakes it ends its sleep. In the
- * simulator it rests at once, and is given later whatever was set meanwhile. */
-typedef enum rest { AWAKE, NEWS, ANNOUNCED, ASLEEP } rest_t;
 
 /* All there is; compared by its bytes. */
 typedef struct scene {
+    orders_scene_t of; /* first */
     uint64_t nodes[SEGMENTS][NODES], full[SEGMENTS], cells[CELL_WORDS], waiting;
     xyl_pairs_t seats[SEATS];
-    uint8_t rest[SEATS + 1];
     uint8_t holds[CELLS]; /* bits of the seats in a cell */
-    uint8_t of[CELLS];    /* its segment, and 1 */
+    uint8_t owner[CELLS]; /* its segment, and 1 */
     uint8_t results[SEGMENTS];
-    uint8_t stopped; /* NOBODY: none */
-    uint8_t pad[8 - (SEATS + 2 + 2 * CELLS + SEGMENTS) % 8];
+    uint8_t pad[8 - (2 * CELLS + SEGMENTS) % 8];
 } scene_t;
 
 _Static_assert(sizeof(scene_t) % 8 == 0, "a scene is whole words");
@@ -53,39 +45,22 @@ typedef struct extent {
 } extent_t;
 
 typedef struct play {
-    xyl_shm_t shm; /* first */
+    orders_t orders; /* first */
     extent_t size;
+    xyl_seats_t seats; /* as the one sees them whose step it is */
     xyl_pairs_words_t *words;
     _Atomic uint64_t full[SEGMENTS];
-    uint32_t ranks[SEATS], readers[SEATS];
     scene_t now;
-    const char *mistake;
 } play_t;
 
-static void play_set(xyl_shm_t *shm, _Atomic uint64_t *flag, uint64_t value,
-                     const uint32_t *readers, uint32_t count)
+static play_t *play_of(orders_t *orders)
 {
-    play_t *play = (play_t *)(void *)shm;
-    uint32_t i;
-
-    atomic_store(flag, value);
-    for (i = 0; i < count; i++)
-        play->now.rest[readers[i]] = play->size.is_simulated ? NEWS : AWAKE;
+    return (play_t *)(void *)orders;
 }
-
-static int plain_swap(xyl_shm_t *shm, _Atomic uint64_t *word,
-                      uint64_t *expected, uint64_t value)
-{
-    (void)shm;
-    return atomic_compare_exchange_strong(word, expected, value);
-}
-
-static const xyl_shm_ops_t play_ops = {.set = play_set, .swap = plain_swap};
 
 static void wrong(play_t *play, const char *what)
 {
-    if (play->mistake == NULL)
-        play->mistake = what;
+    orders_wrong(&play->orders, what);
 }
 
 /* ---- scenes and words ---- */
@@ -129,44 +104,20 @@ static xyl_pairs_piece_t piece_of(play_t *play, uint32_t seat)
 {
     uint32_t homes = xyl_pairs_homes(play->size.seats);
 
+    play->seats = orders_seats(&play->orders, seat);
     return (xyl_pairs_piece_t){
-        .shm = &play->shm,
+        .seats = &play->seats,
         .words = play->words,
         .number = NUMBER,
         .segments = play->size.segments,
         .cells = play->size.extras == 0
                      ? homes
                      : XYL_PAIRS_CELLS_OF_WORD + play->size.extras,
-        .seat = seat,
-        .seats = play->size.seats,
         .waits = waits(play, seat),
-        .ranks = play->ranks,
-        .readers = play->readers,
-        .full = play->full,
-        .full_value = NUMBER << 16 | 1,
-        .full_readers = play->ranks,
-        .full_count = play->size.is_for_all ? play->size.seats : 1};
-}
-
-static void play_init(play_t *play, const extent_t *size)
-{
-    xyl_pairs_words_t *words = play->words;
-    uint32_t i, k;
-
-    memset(play, 0, sizeof *play);
-    memset(words, 0, xyl_pairs_words_bytes(SEATS));
-    play->words = words;
-    play->shm.ops = &play_ops;
-    play->size = *size;
-    play->now.stopped = NOBODY;
-    for (i = 0; i < SEATS; i++)
-        play->ranks[i] = i;
-    /* What another piece has left. */
-    for (i = 0; i < CELL_WORDS; i++)
-        play->now.cells[i] = (NUMBER - 1) << 16 | 5;
-    for (i = 0; i < size->segments; i++)
-        for (k = 0; k < nodes_of(play); k++)
-            play->now.nodes[i][k] = (NUMBER - 1) << 24 | 0xffffff;
+        .full = {.flags = play->full,
+                 .value = NUMBER << 16 | 1,
+                 .readers = play->orders.ranks,
+                 .count = play->size.is_for_all ? play->size.seats : 1}};
 }
 
 /* ---- work ---- */
@@ -178,7 +129,7 @@ static uint8_t operand(play_t *play, uint32_t seat, uint32_t from)
 
     if (from == XYL_PAIRS_OWN)
         return (uint8_t)(1 << seat);
-    if (play->now.of[from - 1] != p->segment + 1)
+    if (play->now.owner[from - 1] != p->segment + 1)
         wrong(play, "a cell is another segment's");
     return play->now.holds[from - 1];
 }
@@ -212,78 +163,69 @@ static void work(play_t *play, uint32_t seat)
     if (p->to == XYL_PAIRS_RESULT) {
         play->now.results[p->segment] = all;
     } else {
-        if (p->is_copy && play->now.of[p->to - 1] != 0)
+        if (p->is_copy && play->now.owner[p->to - 1] != 0)
             wrong(play, "a cell is given out twice");
         play->now.holds[p->to - 1] = all;
-        play->now.of[p->to - 1] = (uint8_t)(p->segment + 1);
+        play->now.owner[p->to - 1] = (uint8_t)(p->segment + 1);
     }
     if (!p->is_copy && p->unused != XYL_PAIRS_OWN)
-        play->now.of[p->unused - 1] = play->now.holds[p->unused - 1] = 0;
+        play->now.owner[p->unused - 1] = play->now.holds[p->unused - 1] = 0;
     if (p->is_top)
-        play->now.of[p->cell - 1] = play->now.holds[p->cell - 1] = 0;
+        play->now.owner[p->cell - 1] = play->now.holds[p->cell - 1] = 0;
     xyl_pairs_worked(&piece, p);
 }
 
 /* ---- steps ---- */
 
-static void come_to_rest(play_t *play, uint32_t seat)
-{
-    uint8_t *rest = &play->now.rest[seat];
-
-    if (*rest == NEWS)
-        *rest = AWAKE;
-    else if (play->size.is_simulated || *rest == ANNOUNCED)
-        *rest = ASLEEP;
-    else
-        *rest = ANNOUNCED;
-}
-
 /* Up to and with one access to what is shared. */
-static void step(play_t *play, uint32_t seat)
+static void step(orders_t *orders, uint32_t seat)
 {
+    play_t *play = play_of(orders);
     xyl_pairs_piece_t piece = piece_of(play, seat);
     xyl_pairs_t *p = &play->now.seats[seat];
-    xyl_pairs_next_t next;
+    xyl_sum_next_t next;
 
     if (p->state == XYL_PAIRS_WORK) {
         work(play, seat);
         return;
     }
     words_move(play, 1);
-    next = XYL_PAIRS_NEXT_STEP;
+    next = XYL_SUM_STEP;
     if (p->state == XYL_PAIRS_FRESH || p->state == XYL_PAIRS_PASS)
         next = xyl_pairs_step(&piece, p);
-    if (next == XYL_PAIRS_NEXT_STEP)
+    if (next == XYL_SUM_STEP)
         next = xyl_pairs_step(&piece, p);
     words_move(play, 0);
-    if (p->state == XYL_PAIRS_WORK && play->now.rest[seat] == ANNOUNCED)
-        play->now.rest[seat] = AWAKE;
-    if (next == XYL_PAIRS_NEXT_WAIT)
-        come_to_rest(play, seat);
+    if (p->state == XYL_PAIRS_WORK)
+        orders_wake(orders, seat);
+    if (next == XYL_SUM_WAIT)
+        orders_rest(orders, seat);
 }
 
-static int is_done(const play_t *play, uint32_t seat)
+static int is_done(const orders_t *orders, uint32_t seat)
 {
-    return play->now.seats[seat].state == XYL_PAIRS_DONE;
+    return ((const play_t *)(const void *)orders)->now.seats[seat].state ==
+           XYL_PAIRS_DONE;
 }
 
-static int may_step(const play_t *play, uint32_t seat)
+static int works(const orders_t *orders, uint32_t seat)
 {
-    return !is_done(play, seat) && play->now.rest[seat] != ASLEEP &&
-           play->now.stopped != seat;
+    return ((const play_t *)(const void *)orders)->now.seats[seat].state ==
+           XYL_PAIRS_WORK;
 }
 
 /* Where one has stopped, the others come to their ends only if they do not wait
  * for the result, and if there are cells enough. */
-static void check_end(play_t *play)
+static void check_end(orders_t *orders)
 {
+    play_t *play = play_of(orders);
     const extent_t *size = &play->size;
     uint8_t all = (uint8_t)((1 << size->seats) - 1);
-    int has_stopped = play->now.stopped != NOBODY;
+    int has_stopped = play->now.of.stopped != ORDERS_NOBODY;
     uint32_t i;
 
     for (i = 0; i < size->seats; i++)
-        if (!is_done(play, i) && i != play->now.stopped &&
+        if (!is_done(orders, i) && i != play->now.of.stopped &&
             (!has_stopped || (!waits(play, i) && size->extras != 0)))
             wrong(play, "somebody waits for ever");
     if (has_stopped)
@@ -299,10 +241,8 @@ static void check_end(play_t *play)
         wrong(play, "a mark is left");
 }
 
-/* ---- every order ---- */
-
 /* What does not matter any more is no difference. */
-static void forget(xyl_pairs_t *p)
+static void forget_one(xyl_pairs_t *p)
 {
     int has_cell = p->state >= XYL_PAIRS_WORK && p->state <= XYL_PAIRS_FULL;
     uint32_t i;
@@ -325,38 +265,21 @@ static void forget(xyl_pairs_t *p)
         p->cell = p->unused = p->is_top = 0;
 }
 
-static void add(play_t *play, scenes_t *scenes)
+static void forget(orders_t *orders)
 {
     uint32_t i;
 
-    for (i = 0; i < play->size.seats; i++)
-        forget(&play->now.seats[i]);
-    scenes_add(scenes, &play->now);
+    for (i = 0; i < orders->seats; i++)
+        forget_one(&play_of(orders)->now.seats[i]);
 }
 
-/* What may come after `scene`. */
-static void expand(play_t *play, const scene_t *scene, scenes_t *scenes)
-{
-    uint32_t seat, moves = 0;
+static const orders_ops_t play_ops = {.step = step,
+                                      .is_done = is_done,
+                                      .works = works,
+                                      .forget = forget,
+                                      .check_end = check_end};
 
-    for (seat = 0; seat < play->size.seats; seat++) {
-        play->now = *scene;
-        if (!may_step(play, seat))
-            continue;
-        moves++;
-        if (play->size.may_stop && scene->stopped == NOBODY &&
-            scene->seats[seat].state == XYL_PAIRS_WORK) {
-            play->now.stopped = (uint8_t)seat;
-            add(play, scenes);
-            play->now = *scene;
-        }
-        step(play, seat);
-        add(play, scenes);
-    }
-    play->now = *scene;
-    if (moves == 0)
-        check_end(play);
-}
+/* ---- plays ---- */
 
 static void *must(void *memory)
 {
@@ -379,24 +302,40 @@ static void play_destroy(play_t *play)
     free(play);
 }
 
+static void play_init(play_t *play, const extent_t *size)
+{
+    xyl_pairs_words_t *words = play->words;
+    uint32_t i, k;
+
+    memset(play, 0, sizeof *play);
+    memset(words, 0, xyl_pairs_words_bytes(SEATS));
+    play->words = words;
+    play->size = *size;
+    play->orders.now = &play->now.of;
+    play->orders.scene_bytes = sizeof play->now;
+    play->orders.seats = size->seats;
+    play->orders.may_stop = size->may_stop;
+    play->orders.is_simulated = size->is_simulated;
+    orders_init(&play->orders, &play_ops);
+    /* What another piece has left. */
+    for (i = 0; i < CELL_WORDS; i++)
+        play->now.cells[i] = (NUMBER - 1) << 16 | 5;
+    for (i = 0; i < size->segments; i++)
+        for (k = 0; k < nodes_of(play); k++)
+            play->now.nodes[i][k] = (NUMBER - 1) << 24 | 0xffffff;
+}
+
 static void every_order(const extent_t *size)
 {
     play_t *play = play_create();
-    scenes_t scenes;
-    scene_t scene;
+    uint64_t scenes;
 
-    scenes_init(&scenes, sizeof scene);
     play_init(play, size);
-    add(play, &scenes);
-    while (play->mistake == NULL && scenes_take(&scenes, &scene))
-        expand(play, &scene, &scenes);
-    if (play->mistake != NULL)
-        check_failed(__FILE__, __LINE__, play->mistake);
+    scenes = orders_every(&play->orders);
     printf("# %u seats, %u segments, %u extras%s%s: %" PRIu64 " scenes\n",
            size->seats, size->segments, size->extras,
            size->is_for_all ? ", for all" : "",
-           size->may_stop ? ", one stops" : "", scenes.count);
-    scenes_fini(&scenes);
+           size->may_stop ? ", one stops" : "", scenes);
     play_destroy(play);
 }
 
@@ -425,52 +364,14 @@ static void test_one_stops(void)
         every_order(&sizes[i]);
 }
 
-/* ---- more seats, orders by chance ---- */
-
-static uint32_t draw(const play_t *play, uint64_t *random)
-{
-    uint32_t seat = random_below(random, play->size.seats), tries;
-
-    for (tries = 0; tries < play->size.seats; tries++) {
-        if (may_step(play, seat))
-            return seat;
-        seat = (seat + 1) % play->size.seats;
-    }
-    return NOBODY;
-}
-
-static void some_order(play_t *play, const extent_t *size, uint64_t *random)
-{
-    uint32_t seat, same = 0, steps = 0;
-
-    play_init(play, size);
-    for (seat = draw(play, random); seat != NOBODY && steps < STEPS_MAX;
-         steps++) {
-        if (size->may_stop && play->now.stopped == NOBODY &&
-            play->now.seats[seat].state == XYL_PAIRS_WORK &&
-            random_below(random, 16) == 0)
-            play->now.stopped = (uint8_t)seat;
-        else
-            step(play, seat);
-        if (same == 0 || !may_step(play, seat)) {
-            seat = draw(play, random);
-            same = random_below(random, 12);
-        } else {
-            same--;
-        }
-    }
-    if (steps == STEPS_MAX)
-        wrong(play, "there is no end");
-    check_end(play);
-}
-
+/* More seats. */
 static void test_by_chance(void)
 {
     play_t *play = play_create();
     uint64_t random = random_mix(5);
     uint32_t i;
 
-    for (i = 0; i < CHANCES && play->mistake == NULL; i++) {
+    for (i = 0; i < CHANCES && check_failures() == 0; i++) {
         extent_t size = {.seats = random_between(&random, 2, SEATS),
                          .segments = random_between(&random, 1, SEGMENTS),
                          .extras = random_below(&random, EXTRAS + 1),
@@ -479,11 +380,8 @@ static void test_by_chance(void)
                          .is_simulated = random_below(&random, 2) == 0};
         if (size.may_stop)
             size.extras = EXTRAS;
-        some_order(play, &size, &random);
-        if (play->mistake == NULL)
-            continue;
-        printf("# number %u: %s\n", i, play->mistake);
-        check_failed(__FILE__, __LINE__, play->mistake);
+        play_init(play, &size);
+        orders_by_chance(&play->orders, &random);
     }
     play_destroy(play);
 }

@@ -19,6 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collectives/node/board.h"
+#include "collectives/node/node.h"
 #include "simulator/random.h"
 #include "tests/support/call_algorithm.h"
 #include "tests/support/call_run.h"
@@ -62,7 +64,6 @@ typedef struct play {
     uint32_t starts[RUNS_MAX]; /* of each rank */
     fault_t fault;
     uint32_t victim; /* UINT32_MAX: nobody has suffered yet */
-    const char *settings[3];
 } play_t;
 
 static uint64_t first_seed = 1, seeds = SEEDS_PRESET, work_late_us;
@@ -135,15 +136,7 @@ static size_t draw_eager(play_t *play)
     }
 }
 
-/* Pools of hardly a window, of a few, and of as many as are wanted. */
-static const char *draw_budget(play_t *play)
-{
-    static const char *const budgets[] = {
-        "NOISE_BUDGET=12K", "NOISE_BUDGET=48K", "NOISE_BUDGET=400K",
-        "NOISE_BUDGET=64M"};
-
-    return budgets[random_below(&play->random, 4)];
-}
+static const char *const in_any_order[] = {"REDUCE_ORDER=arrival", NULL};
 
 static void draw_world(play_t *play)
 {
@@ -161,10 +154,8 @@ static void draw_world(play_t *play)
         1 + random_below(&play->random, (uint32_t)work_late_us);
     play->options.shares_memory = one_in(play, 2);
     play->options.sees_memory = one_in(play, 2);
-    play->settings[0] = draw_budget(play);
     if (one_in(play, 2))
-        play->settings[1] = "REDUCE_ORDER=arrival";
-    play->options.settings = play->settings;
+        play->options.settings = in_any_order;
 }
 
 /* ---- the operations ---- */
@@ -496,6 +487,26 @@ static void count(const play_t *play)
     tally.memory += play->options.shares_memory != 0;
 }
 
+/* Other teams have all of the pools of windows, or all but a few grains. */
+static void crowd_pools(play_t *play)
+{
+    xylem_context_t *context;
+    xyl_shm_pool_t pool;
+    uint32_t rank, bank;
+
+    for (rank = 0; rank < play->ranks; rank++) {
+        context = fabric_context(play->fabric, rank);
+        if (context->shm == NULL ||
+            !xyl_shm_pool_attach(&pool, context->shm, XYL_NODE_POOL_KEY,
+                                 context->config.noise_budget))
+            continue; /* stays attached until the world ends */
+        for (bank = 0; bank < XYL_SHM_POOL_BANKS; bank++)
+            *(uint64_t *)(void *)(pool.memory +
+                                  (size_t)bank * XYL_BOARD_LINE_BYTES) =
+                UINT64_MAX << random_below(&play->random, 20);
+    }
+}
+
 /* Returns what stands for everything that has happened. */
 static uint64_t play_seed(uint64_t seed)
 {
@@ -507,6 +518,8 @@ static uint64_t play_seed(uint64_t seed)
     draw_world(&play);
     draw_fault(&play);
     play.fabric = fabric_create(play.ranks, &play.options);
+    if (play.options.shares_memory && one_in(&play, 2))
+        crowd_pools(&play);
     draw_runs(&play);
     plan_fault(&play);
     plan_starts(&play);

@@ -1,0 +1,65 @@
+/* The seats of a board, as one of them sees them, and how they wait for each
+ * other: one that waits marks itself, then looks once more; one that has
+ * changed what others may wait for looks for marks then, and wakes them.
+ *
+ * The progressing thread. */
+#ifndef XYL_COLLECTIVES_NODE_SEATS_H
+#define XYL_COLLECTIVES_NODE_SEATS_H
+
+#include "progress/shm/shm.h"
+
+typedef struct xyl_seats {
+    xyl_shm_t *shm;
+    uint32_t count, own;
+    uint32_t *ranks;   /* [count] of the job */
+    uint32_t *readers; /* [count] scratch */
+} xyl_seats_t;
+
+/* `marks` has a bit for each seat. */
+void xyl_seats_mark(const xyl_seats_t *seats, _Atomic uint64_t *marks,
+                    int is_marked);
+/* Stores `value` in the flag for those others that are marked, if any are. */
+void xyl_seats_wake(const xyl_seats_t *seats, const _Atomic uint64_t *marks,
+                    _Atomic uint64_t *flag, uint64_t value);
+
+static inline uint64_t xyl_seats_get(const xyl_seats_t *seats,
+                                     const _Atomic uint64_t *word)
+{
+    return xyl_shm_get(seats->shm, word);
+}
+
+/* As shm.h's. */
+static inline int xyl_seats_swap(const xyl_seats_t *seats,
+                                 _Atomic uint64_t *word, uint64_t *seen,
+                                 uint64_t value)
+{
+    return seats->shm->ops->swap(seats->shm, word, seen, value);
+}
+
+/* ---- what is said of sums: combine.h and pairs.h ---- */
+
+/* A flag per segment, which gets `value` when its sum is there. */
+typedef struct xyl_sum_flags {
+    _Atomic uint64_t *flags;
+    uint64_t value;
+    const uint32_t *readers; /* [count] ranks */
+    uint32_t count;
+} xyl_sum_flags_t;
+
+static inline void xyl_sum_is_full(const xyl_seats_t *seats,
+                                   const xyl_sum_flags_t *full,
+                                   uint32_t segment)
+{
+    seats->shm->ops->set(seats->shm, &full->flags[segment], full->value,
+                         full->readers, full->count);
+}
+
+/* What a seat that adds is to do next. */
+typedef enum xyl_sum_next {
+    XYL_SUM_STEP,
+    XYL_SUM_WORK, /* on a segment; then say worked */
+    XYL_SUM_WAIT, /* step again when something may have changed */
+    XYL_SUM_NONE  /* this seat is not needed any more */
+} xyl_sum_next_t;
+
+#endif
