@@ -124,8 +124,7 @@ static int has_levels(xylem_coll_t coll)
 
 static int takes_leaders(xylem_coll_t coll)
 {
-    return has_levels(coll) &&
-           xyl_algorithm_find(coll, "han")->radix.most != 0;
+    return has_levels(coll) && xyl_algorithm_find(coll, "han")->radix.most != 0;
 }
 
 /* What does not commute needs ranks that fill node after node, as do scans. */
