@@ -105,9 +105,15 @@ xylem_status_t xylem_coll_init(xylem_team_t *team,
         status = xyl_team_check(team, "xylem_coll_init");
     if (status == XYLEM_OK)
         status = plan_call(team, args, "xylem_coll_init", request_out);
-    if (status == XYLEM_OK)
-        xyl_request_persist(*request_out);
-    return status;
+    if (status != XYLEM_OK)
+        return status;
+    /* Of which stand-ins are made; a kept plan had other ones. */
+    xyl_collective_of(xyl_operation_of(*request_out))->key.args.send =
+        args->send;
+    xyl_collective_of(xyl_operation_of(*request_out))->key.args.recv =
+        args->recv;
+    xyl_request_persist(*request_out);
+    return XYLEM_OK;
 }
 
 /* Of a call that hands its request to nobody: this rank's segments may not wait

@@ -2,6 +2,7 @@
 
 #include "collectives/choose/choose.h"
 #include "collectives/choose/exchange.h"
+#include "collectives/choose/plan_cache.h"
 #include "collectives/data/binned.h"
 #include "collectives/data/description.h"
 #include "collectives/data/user_op.h"
@@ -10,6 +11,8 @@
 #include "collectives/stages/pack_stage.h"
 #include "collectives/stages/tree_stage.h"
 #include "runtime/base/status.h"
+#include "runtime/core/context.h"
+#include "runtime/core/team.h"
 
 /* Adds one stage per lane; lane 1 exists for double trees only. */
 static xylem_status_t add_down_stages(xyl_operation_t *operation, uint32_t root)
@@ -97,6 +100,63 @@ xylem_status_t xyl_allreduce_create(xylem_team_t *team,
     if (status == XYLEM_OK)
         xyl_collective_bind(*operation_out, args);
     return status;
+}
+
+/* ---- detaching ---- */
+
+/* Bytes that the ranks of a node hold for such a call: with levels each leader
+ * has a part of the message, without all ranks have all of it. */
+static uint64_t node_holds(const xyl_operation_t *operation,
+                           const xyl_choice_t *choice)
+{
+    const xylem_team_t *team = operation->request.team;
+    const xyl_peer_t *peers = team->context->peers;
+    uint32_t rank, ranks = 0;
+
+    if (choice->algorithm->kind != XYL_ALGORITHM_TREE)
+        return operation->bytes;
+    for (rank = 0; rank < team->size; rank++)
+        ranks += peers[xyl_team_world_rank(team, rank)].place.node ==
+                 peers[team->context->rank].place.node;
+    return operation->bytes * ranks;
+}
+
+static xyl_operation_t *another(const xyl_operation_t *operation)
+{
+    xylem_coll_args_t args = xyl_collective_of(operation)->key.args;
+    xyl_sides_t sides = {.send = NULL};
+    xyl_operation_t *other;
+
+    args.on_complete = NULL;
+    args.flags &= ~XYLEM_FLAG_AUTOFREE;
+    if (xyl_coll_create(operation->request.team, &args, &sides, &other) !=
+        XYLEM_OK)
+        return NULL;
+    xyl_plan_describe(other, &args);
+    return other;
+}
+
+/* Of host memory only, where the user has no further part in it. */
+static void plan_detaching(xyl_operation_t *operation, const xyl_call_t *call,
+                           const xyl_choice_t *choice)
+{
+    const xylem_coll_args_t *args = call->args;
+    uint64_t least = call->team->context->config.detach_bytes, bytes = 0;
+    uint32_t i;
+
+    if (least == 0 || operation->bytes < least ||
+        (args->flags & XYLEM_FLAG_PARTS) != 0 || args->on_segment != NULL ||
+        call->sides.send != NULL || call->sides.recv != NULL ||
+        !xyl_collective_of(operation)->exec->is_immediate)
+        return;
+    for (i = 0; i < operation->stages; i++) {
+        const xyl_stage_t *stage = operation->stage[i];
+        if (stage->ops->hold != NULL)
+            bytes += stage->ops->hold(stage, &operation->holds_message);
+    }
+    operation->hold_bytes = bytes;
+    operation->node_holds = node_holds(operation, choice);
+    operation->another = another;
 }
 
 /* ---- any ---- */
@@ -250,6 +310,7 @@ xylem_status_t xyl_coll_create(xylem_team_t *team,
         return status;
     }
     xyl_collective_of(*operation_out)->sides = call.sides;
+    plan_detaching(*operation_out, &call, &choice);
     xyl_collective_bind(*operation_out, args);
     return XYLEM_OK;
 }

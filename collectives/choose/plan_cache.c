@@ -383,6 +383,10 @@ void xyl_plan_describe(xyl_operation_t *operation,
     xyl_plan_key_t *key = &xyl_collective_of(operation)->key;
 
     key_set(key, operation->request.team, args);
+    /* Another is made of the key. */
+    if (xyl_sides_are_needed(args) ||
+        (operation->hold_bytes != 0 && !key_keep(operation, &key->args)))
+        operation->hold_bytes = 0;
     if ((args->flags & XYLEM_FLAG_PARTS) != 0 || args->on_segment != NULL ||
         args->op >= XYL_USER_OP_BASE ||
         xyl_coll_traits(args->coll)->has_own_types ||
@@ -390,7 +394,7 @@ void xyl_plan_describe(xyl_operation_t *operation,
         xyl_arena_bytes(&operation->request.arena) > KEPT_BYTES_MAX)
         return;
     key->runs_inline = (uint8_t)runs_inline(operation);
-    if (key_keep(operation, &key->args))
+    if (operation->hold_bytes != 0 || key_keep(operation, &key->args))
         operation->keep = xyl_plan_keep;
 }
 
@@ -402,7 +406,9 @@ int xyl_plan_keep(xyl_operation_t *operation)
     xyl_operation_t *evicted = NULL;
     unsigned way;
 
-    if (operation->keep == NULL || operation->failure != XYLEM_OK)
+    if (operation->keep == NULL || operation->failure != XYLEM_OK ||
+        atomic_load_explicit(&operation->request.rest, memory_order_acquire) !=
+            XYL_REST_NONE)
         return 0;
     if (place_fill(places, operation))
         return 1;

@@ -2,6 +2,7 @@
 
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
+#include "runtime/core/detach.h"
 
 const xyl_module_t xyl_user_ops_module = {
     .name = "user operations",
@@ -96,6 +97,13 @@ xylem_status_t xylem_op_destroy(xylem_context_t *context, xylem_op_t op)
                         "xylem_op_destroy: there is no operation %u of the "
                         "user's",
                         op);
+    /* What others still need may be combined by it. */
+    if (!xyl_engine_in_callback(&context->engine))
+        (void)xyl_context_drain(context, UINT64_MAX);
+    else if (xyl_context_has_detached(context))
+        return xyl_fail(XYLEM_ERR_IN_CALLBACK,
+                        "xylem_op_destroy: a callback must not block, and "
+                        "other ranks have not taken all that they need");
     pthread_mutex_lock(&context->lock);
     user_ops_of(context)[op - XYL_USER_OP_BASE].fn = NULL;
     pthread_mutex_unlock(&context->lock);

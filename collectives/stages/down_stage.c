@@ -11,7 +11,9 @@ typedef struct down_stage {
     xyl_stage_t stage;
     xyl_tree_edges_t edges;
     char *buf;
-    uint64_t *ready;        /* indexes that are in `buf` */
+    char *sent;             /* what goes over edges lies there: `buf`, or the
+                               operation's own copy */
+    uint64_t *ready;        /* indexes that are there */
     uint64_t arrived;       /* how many of them */
     uint32_t children_left; /* that do not have everything yet */
 } down_stage_t;
@@ -23,24 +25,47 @@ static down_stage_t *down_of(xyl_stage_t *stage)
 
 static inline void send_ready(down_stage_t *down, xyl_edge_t *child)
 {
-    xyl_stage_send_open(&down->stage, child, down->ready, down->buf);
+    xyl_stage_send_open(&down->stage, child, down->ready, down->sent);
 }
 
 static void down_check(down_stage_t *down)
 {
-    if (down->arrived == down->stage.count && down->children_left == 0)
+    if (down->arrived != down->stage.count)
+        return;
+    if (down->children_left == 0)
         xyl_stage_complete(&down->stage);
+    else if (down->sent != down->buf && !down->stage.is_released)
+        xyl_stage_release(&down->stage);
 }
 
-/* Index `index` is in the buffer. */
+/* Between the user's buffer and what is sent. */
+static void down_copy(const down_stage_t *down, char *to, const char *from,
+                      uint64_t index)
+{
+    const xyl_operation_t *operation = down->stage.operation;
+    uint64_t segment = xyl_stage_segment(&down->stage, index);
+    size_t offset = xyl_operation_offset(operation, segment);
+
+    (void)xyl_exec_copy(xyl_collective_of(operation)->exec, NULL, to + offset,
+                        from + offset,
+                        xyl_operation_length(operation, segment));
+}
+
+/* Index `index` has come: with a parent to where it is sent on from, else into
+ * the buffer. */
 static inline void down_take(down_stage_t *down, uint64_t index)
 {
+    int is_copied = down->sent != down->buf;
     uint32_t i;
 
+    if (is_copied && !down->edges.has_parent)
+        down_copy(down, down->sent, down->buf, index);
     xyl_bits_set(down->ready, index);
     down->arrived++;
     for (i = 0; i < down->edges.child_count; i++)
         send_ready(down, &down->edges.children[i]);
+    if (is_copied && down->edges.has_parent)
+        down_copy(down, down->buf, down->sent, index);
     xyl_stage_emit(&down->stage, index);
     down_check(down);
 }
@@ -71,7 +96,7 @@ static void down_received(xyl_event_t *event)
     if (!xyl_stage_arrived(&down->stage, event))
         return;
     xyl_edge_finish(&down->edges.parent, index);
-    xyl_stage_recv_open(&down->stage, &down->edges.parent, down->buf);
+    xyl_stage_recv_open(&down->stage, &down->edges.parent, down->sent);
     down_take(down, index);
 }
 
@@ -80,10 +105,22 @@ static void down_segment_ready(xyl_stage_t *stage, uint64_t index)
     down_take(down_of(stage), index);
 }
 
+/* Where others wait for what this stage sends, and this rank waits for nobody
+ * who could wait for it: who is between in one of several lanes waits for the
+ * others, too. */
+static int may_detach(const down_stage_t *down)
+{
+    return down->edges.child_count != 0 &&
+           (!down->edges.has_parent || down->stage.operation->lanes == 1);
+}
+
 static void down_start(xyl_stage_t *stage)
 {
     down_stage_t *down = down_of(stage);
 
+    down->sent = stage->operation->is_holding && may_detach(down)
+                     ? stage->operation->held
+                     : down->buf;
     xyl_tree_edges_reset(&down->edges);
     memset(down->ready, 0, xyl_bits_words(stage->count) * sizeof(uint64_t));
     down->arrived = 0;
@@ -91,7 +128,7 @@ static void down_start(xyl_stage_t *stage)
     if (stage->count == 0)
         xyl_stage_complete(stage);
     else if (down->edges.has_parent)
-        xyl_stage_recv_open(stage, &down->edges.parent, down->buf);
+        xyl_stage_recv_open(stage, &down->edges.parent, down->sent);
 }
 
 static void down_cancel(xyl_stage_t *stage)
@@ -105,12 +142,23 @@ static void down_bind(xyl_stage_t *stage, const void *reads, void *writes)
     down_of(stage)->buf = writes;
 }
 
+static uint64_t down_hold(const xyl_stage_t *stage, int *message_out)
+{
+    const down_stage_t *down = (const void *)stage;
+
+    if (!may_detach(down))
+        return 0;
+    *message_out = 1;
+    return stage->count * stage->operation->segment_bytes;
+}
+
 static const xyl_stage_ops_t down_ops = {
     .name = "down",
     .start = down_start,
     .segment_ready = down_segment_ready,
     .cancel = down_cancel,
     .bind = down_bind,
+    .hold = down_hold,
 };
 
 xylem_status_t xyl_down_stage_add(xyl_operation_t *operation,

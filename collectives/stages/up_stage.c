@@ -398,6 +398,29 @@ static void up_segment_ready(xyl_stage_t *stage, uint64_t index)
     up_advance(up, index, HOLDER_OWN);
 }
 
+/* Where others wait for what this stage sends, the user for nothing, and all of
+ * it lies in memory of the operation's own. A copy of the user's contribution
+ * would cost every rank more than it wins: each would need room for all. */
+static int may_detach(const up_stage_t *up)
+{
+    return up->edges.has_parent && up->stage.next == NULL &&
+           up->stage.reads == XYL_ROLE_SCRATCH;
+}
+
+static uint64_t up_hold(const xyl_stage_t *stage, int *message_out)
+{
+    const up_stage_t *up = (const void *)stage;
+    uint64_t windows = 0;
+
+    (void)message_out;
+    if (!may_detach(up))
+        return 0;
+    if (up->edges.child_count != 0)
+        windows = (uint64_t)up->edges.child_count *
+                  up->edges.children[0].window * up->temp_bytes;
+    return stage->count * stage->operation->segment_bytes + windows;
+}
+
 static void up_start(xyl_stage_t *stage)
 {
     up_stage_t *up = up_of(stage);
@@ -421,6 +444,8 @@ static void up_start(xyl_stage_t *stage)
         up->child_arrived[i] = 0;
         up_receive(up, &up->edges.children[i]);
     }
+    if (stage->operation->is_holding && may_detach(up))
+        xyl_stage_release(stage);
 }
 
 static void up_cancel(xyl_stage_t *stage)
@@ -446,6 +471,7 @@ static const xyl_stage_ops_t up_ops = {
     .segment_ready = up_segment_ready,
     .cancel = up_cancel,
     .bind = up_bind,
+    .hold = up_hold,
 };
 
 /* ---- planning ---- */

@@ -11,6 +11,7 @@
 #include "runtime/base/status.h"
 #include "runtime/core/context_shm.h"
 #include "runtime/core/context_switches.h"
+#include "runtime/core/detach.h"
 #include "runtime/core/liveness.h"
 #include "runtime/core/request.h"
 #include "runtime/core/team.h"
@@ -97,6 +98,7 @@ static void dismantle(xylem_context_t *context)
         context->net->ops->destroy(context->net);
     if (context->bootstrap != NULL)
         context->bootstrap->ops->destroy(context->bootstrap);
+    xyl_detached_abandon(context);
     while (!LIST_EMPTY(&context->zombies)) { /* the net can no longer write */
         xylem_request_t *zombie = LIST_FIRST(&context->zombies);
         LIST_REMOVE(zombie, zombies);
@@ -523,8 +525,9 @@ static void meet_the_others(xylem_context_t *context)
     uint64_t limit_ns = context->config.timeout_s * UINT64_C(1000000000);
     xyl_bootstrap_t *bootstrap = context->bootstrap;
 
-    if (xyl_driver_wait(&context->driver, is_flushed, context, limit_ns) !=
-        XYLEM_OK)
+    if (!xyl_context_drain(context, limit_ns) ||
+        xyl_driver_wait(&context->driver, is_flushed, context, limit_ns) !=
+            XYLEM_OK)
         xyl_log(XYL_LOG_WARN, "messages are left undelivered after %llu s",
                 (unsigned long long)context->config.timeout_s);
     context->is_leaving = 1;

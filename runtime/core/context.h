@@ -79,10 +79,13 @@ struct xylem_context {
     uint64_t team_slots[XYL_TEAM_SLOTS / 64];
     _Atomic uint32_t requests_live; /* not yet freed */
     _Atomic uint32_t teams_made;
+    _Atomic uint32_t detached;     /* operations; see detach.h */
     LIST_HEAD(, xylem_team) teams; /* all, guarded by `lock` */
     /* The progressing thread's. */
     LIST_HEAD(, xyl_operation) operations; /* active, newest first */
     LIST_HEAD(, xylem_request) zombies;
+    uint64_t held_bytes;            /* see detach.h */
+    struct xyl_operation *deferred; /* until there is room; NULL: none */
     xyl_event_t failure_event;
     int failure_is_queued;
     xyl_timer_t stall_timer;   /* runs once a peer has failed */

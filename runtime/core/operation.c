@@ -7,6 +7,7 @@
 #include "runtime/base/holder.h"
 #include "runtime/base/parts.h"
 #include "runtime/base/status.h"
+#include "runtime/core/detach.h"
 #include "runtime/core/team.h"
 
 /* A segment that the user releases. */
@@ -276,7 +277,7 @@ static void operation_enlist(xyl_operation_t *operation)
     operation->is_finishing = 0;
     operation->looks_without_event = 0;
     operation->finish_waits_for_parts = 0;
-    operation->stages_left = operation->stages;
+    operation->stages_left = operation->releases_left = operation->stages;
     LIST_INSERT_HEAD(&operation->request.context->operations, operation,
                      others);
 }
@@ -286,22 +287,18 @@ void xyl_operation_began(xyl_operation_t *operation)
     assert(operation->stages == 1 && operation->sequences == 0);
     xyl_request_began(&operation->request);
     operation_enlist(operation);
-    operation->stage[0]->is_complete = 0;
+    operation->stage[0]->is_complete = operation->stage[0]->is_released = 0;
 }
 
-static void operation_start(xylem_request_t *request)
+void xyl_operation_go(xyl_operation_t *operation)
 {
-    xyl_operation_t *operation = xyl_operation_of(request);
     uint64_t segment, segments = operation->stage_segments;
     uint32_t i;
 
-    operation_enlist(operation);
-    if (xyl_team_has_failures(request->team)) {
-        xyl_operation_fail(operation, XYLEM_ERR_PROC_FAILED);
-        return;
-    }
-    for (i = 0; i < operation->stages; i++)
+    for (i = 0; i < operation->stages; i++) {
         operation->stage[i]->is_complete = 1; /* not started */
+        operation->stage[i]->is_released = 0;
+    }
     for (i = 0; i < operation->stages; i++) {
         operation->stage[i]->is_complete = 0;
         operation->stage[i]->ops->start(operation->stage[i]);
@@ -310,6 +307,17 @@ static void operation_start(xylem_request_t *request)
         return;
     for (segment = 0; segment < segments; segment++)
         segment_in(operation, segment);
+}
+
+static void operation_start(xylem_request_t *request)
+{
+    xyl_operation_t *operation = xyl_operation_of(request);
+
+    operation_enlist(operation);
+    if (xyl_team_has_failures(request->team))
+        xyl_operation_fail(operation, XYLEM_ERR_PROC_FAILED);
+    else if (xyl_hold_begin(operation))
+        xyl_operation_go(operation);
 }
 
 /* ---- the end ---- */
@@ -328,7 +336,11 @@ static void finish_soon(xyl_operation_t *operation)
 static void operation_complete(xyl_operation_t *operation)
 {
     LIST_REMOVE(operation, others);
-    xyl_request_complete(&operation->request, operation->failure);
+    xyl_hold_end(operation);
+    if (operation->is_detached)
+        xyl_operation_settle(operation);
+    else
+        xyl_request_complete(&operation->request, operation->failure);
 }
 
 static void operation_finish(xyl_event_t *event)
@@ -343,6 +355,8 @@ static void operation_finish(xyl_event_t *event)
         atomic_exchange_explicit(&operation->parts_queued, 1,
                                  memory_order_acq_rel) != 0)
         operation->finish_waits_for_parts = 1;
+    else if (operation->stages_left != 0 && operation->failure == XYLEM_OK)
+        xyl_operation_detach(operation);
     else
         operation_complete(operation);
 }
@@ -352,7 +366,8 @@ void xyl_operation_fail(xyl_operation_t *operation, xylem_status_t status)
     uint32_t i;
 
     assert(status != XYLEM_OK);
-    if (operation->is_finishing)
+    if (operation->failure != XYLEM_OK ||
+        (operation->is_finishing && operation->stages_left == 0))
         return;
     operation->failure = status;
     for (i = 0; i < operation->stages; i++)
@@ -367,6 +382,18 @@ void xyl_stage_complete(xyl_stage_t *stage)
     stage->is_complete = 1;
     if (--stage->operation->stages_left == 0)
         finish_soon(stage->operation);
+    else if (!stage->is_released)
+        xyl_stage_release(stage);
+}
+
+void xyl_stage_release(xyl_stage_t *stage)
+{
+    xyl_operation_t *operation = stage->operation;
+
+    assert(!stage->is_released);
+    stage->is_released = 1;
+    if (--operation->releases_left == 0 && operation->is_holding)
+        finish_soon(operation);
 }
 
 /* ---- segments on their way ---- */
@@ -424,6 +451,8 @@ static void operation_release(xylem_request_t *request)
 {
     xyl_operation_t *operation = xyl_operation_of(request);
 
+    xyl_stand_ins_free(operation);
+    xyl_hold_release(operation);
     free(operation->owned_buffer);
     if (operation->release != NULL)
         operation->release(operation);
@@ -433,6 +462,7 @@ static int operation_keep(xylem_request_t *request)
 {
     xyl_operation_t *operation = xyl_operation_of(request);
 
+    xyl_stand_ins_free(operation);
     return operation->keep != NULL && operation->keep(operation);
 }
 
@@ -441,6 +471,7 @@ static const xyl_request_ops_t operation_ops = {
     .release = operation_release,
     .prepare = operation_prepare,
     .start = operation_start,
+    .stand_in = xyl_operation_stand_in,
     .deliver = operation_deliver,
 };
 

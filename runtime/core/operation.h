@@ -34,6 +34,9 @@ typedef struct xyl_operation {
      * whoever keeps some (1: taken), and gives up what the maker has attached.
      * Both may be NULL. */
     int (*keep)(struct xyl_operation *operation);
+    /* Makes one that is alike, without callback; the starting thread. NULL: it
+     * does not detach. Returns owned, or NULL. */
+    struct xyl_operation *(*another)(const struct xyl_operation *operation);
     void (*release)(struct xyl_operation *operation);
     /* The message. */
     size_t bytes; /* in all */
@@ -55,7 +58,19 @@ typedef struct xyl_operation {
     xyl_stage_t *end[XYL_LANES_MAX];   /* puts out the lane's result */
     xyl_stage_t *stage[XYL_STAGES_MAX];
     xyl_event_t finish_event;
-    int is_finishing;           /* finish_event is pushed or handled */
+    int is_finishing; /* finish_event is pushed or handled */
+    /* Detaching: the run is over for the user when no stage needs what is the
+     * user's, and goes on for others. What these still need lies in memory of
+     * the operation's own: in `held`, a copy of the message, which it has for
+     * the run if the context's budget has room for `hold_bytes`. */
+    uint32_t releases_left; /* stages that are not released */
+    int is_detached;
+    uint64_t hold_bytes; /* of the operation's; 0: it does not detach */
+    uint64_t node_holds; /* as much of all ranks of the node for such a call */
+    int holds_message;   /* `held` is needed for that, too */
+    int is_holding;      /* hold_bytes are taken, and it may detach */
+    char *held;
+    struct xyl_operation *stand_ins, *next_stand_in; /* see stand_in */
     int finish_waits_for_parts; /* parts_task is under way and completes */
     /* What the user releases: a list that any thread puts segments on, with one
      * task that carries the news to the progressing thread. */
@@ -134,6 +149,9 @@ uint64_t xyl_operation_lane_bytes(const xyl_operation_t *operation,
 /* Points the stages at other buffers of the user. */
 void xyl_operation_bind(xyl_operation_t *operation, const void *input,
                         void *result);
+
+/* The progressing thread: the stages of one that has been started begin. */
+void xyl_operation_go(xyl_operation_t *operation);
 
 /* The progressing thread: an idle operation of one stage is under way, as that
  * stage says. It is active from here on. */

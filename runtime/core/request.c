@@ -6,6 +6,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
+#include "runtime/core/detach.h"
 #include "runtime/core/team.h"
 
 /* ---- memory ---- */
@@ -50,9 +51,24 @@ void xyl_request_release(xylem_request_t *request)
     xyl_arena_fini(&arena);
 }
 
+/* Its memory is still in use: by a run that goes on, or by the net. */
+static int is_engaged(const xylem_request_t *request)
+{
+    /* Partner: the exchange in xyl_request_settle. */
+    return atomic_load_explicit(&request->rest, memory_order_acquire) !=
+               XYL_REST_NONE ||
+           request->is_zombie;
+}
+
+/* The user has been told that it failed, and it cannot be started again. */
+static int is_broken(const xylem_request_t *request)
+{
+    return request->status != XYLEM_OK && is_engaged(request);
+}
+
 void xyl_request_revive(xylem_request_t *request)
 {
-    int counts = !request->is_zombie; /* one that has failed does not */
+    int counts = !is_broken(request);
 
     request->magic = XYL_REQUEST_MAGIC;
     request->is_freed = 0;
@@ -83,14 +99,27 @@ static void request_mark_freed(xylem_request_t *request)
     request->is_persistent = 0;
 }
 
+/* What is not counted does not hold up its context. Whoever frees a request
+ * may come here while its callback returns. */
+void xyl_request_uncount(xylem_request_t *request)
+{
+    if (atomic_exchange_explicit(&request->is_counted, 0,
+                                 memory_order_relaxed) != 0)
+        atomic_fetch_sub_explicit(&request->context->requests_live, 1,
+                                  memory_order_release);
+}
+
 void xyl_request_discard(xylem_request_t *request)
 {
     xylem_context_t *context = request->context;
     xylem_team_t *team = request->team;
-    int is_counted =
-        atomic_load_explicit(&request->is_counted, memory_order_relaxed);
+    int is_counted;
 
     request_mark_freed(request);
+    if (xyl_request_leave_to_rest(request))
+        return;
+    is_counted =
+        atomic_load_explicit(&request->is_counted, memory_order_relaxed);
     /* As one that is kept has to be, whatever way it came here. */
     request->is_freed = 0;
     atomic_store_explicit(&request->is_counted, 0, memory_order_relaxed);
@@ -104,16 +133,6 @@ void xyl_request_discard(xylem_request_t *request)
                                   memory_order_release);
 }
 
-/* What is not counted does not hold up its context. Whoever frees a request
- * may come here while its callback returns. */
-static void count_remove(xylem_request_t *request)
-{
-    if (atomic_exchange_explicit(&request->is_counted, 0,
-                                 memory_order_relaxed) != 0)
-        atomic_fetch_sub_explicit(&request->context->requests_live, 1,
-                                  memory_order_release);
-}
-
 static void count_add(xylem_request_t *request)
 {
     if (atomic_exchange_explicit(&request->is_counted, 1,
@@ -124,7 +143,7 @@ static void count_add(xylem_request_t *request)
 
 /* ---- zombies: completed, but the net still owes events ---- */
 
-static void zombie_add(xylem_request_t *request)
+void xyl_request_linger(xylem_request_t *request)
 {
     request->is_zombie = 1;
     LIST_INSERT_HEAD(&request->context->zombies, request, zombies);
@@ -135,7 +154,7 @@ static void zombie_add(xylem_request_t *request)
 static void zombie_uncount(xylem_request_t *request)
 {
     if (request->is_zombie)
-        count_remove(request);
+        xyl_request_uncount(request);
 }
 
 void xyl_request_reap(xylem_request_t *request)
@@ -185,7 +204,8 @@ static int request_is_over(xylem_request_t *request, uint32_t state)
              xyl_engine_in_callback(&request->context->engine)));
 }
 
-xylem_status_t xyl_request_start(xylem_request_t *request)
+/* Makes it active. */
+static xylem_status_t claim(xylem_request_t *request)
 {
     /* Partner: the releases where it becomes idle, or its callback is called.
      */
@@ -195,7 +215,7 @@ xylem_status_t xyl_request_start(xylem_request_t *request)
     do {
         if (!request_is_over(request, state))
             return xyl_fail(XYLEM_ERR_BUSY, "the request is active already");
-        if (request->is_zombie)
+        if (is_broken(request))
             return xyl_fail(request->status,
                             "the request failed and cannot be started again");
         if (state == XYL_REQUEST_IDLE) { /* nobody else changes it */
@@ -207,6 +227,31 @@ xylem_status_t xyl_request_start(xylem_request_t *request)
         &request->state, &state, XYL_REQUEST_ACTIVE, memory_order_acq_rel,
         memory_order_acquire));
     request->has_completed = 0;
+    return XYLEM_OK;
+}
+
+/* The one that runs in its place, where its last run goes on. */
+static xylem_status_t claim_stand_in(xylem_request_t **request)
+{
+    xylem_request_t *other = (*request)->ops->stand_in(*request);
+
+    if (other == NULL) {
+        atomic_store_explicit(&(*request)->state, XYL_REQUEST_IDLE,
+                              memory_order_release);
+        return XYLEM_ERR_NO_MEMORY;
+    }
+    *request = other;
+    return claim(other);
+}
+
+xylem_status_t xyl_request_start(xylem_request_t *request)
+{
+    xylem_status_t status = claim(request);
+
+    if (status == XYLEM_OK && is_engaged(request))
+        status = claim_stand_in(&request);
+    if (status != XYLEM_OK)
+        return status;
     if (request->ops->prepare != NULL)
         request->ops->prepare(request);
     xyl_engine_submit(&request->context->engine, &request->start_task);
@@ -237,8 +282,10 @@ void xyl_request_complete(xylem_request_t *request, xylem_status_t status)
     assert(!request->has_completed);
     request->status = status;
     request->has_completed = 1;
-    if (request->posted != 0)
-        zombie_add(request);
+    if (request->posted != 0 && !request->is_zombie &&
+        atomic_load_explicit(&request->rest, memory_order_relaxed) ==
+            XYL_REST_NONE)
+        xyl_request_linger(request);
     if (request->on_complete != NULL || request->is_queued)
         xyl_request_queue_callbacks(request);
     else
@@ -290,7 +337,7 @@ static void callbacks_due(xyl_event_t *event)
     /* What frees itself does not hold the context: whoever learns of the end
      * in the callback may destroy it. */
     if ((request->flags & XYLEM_FLAG_AUTOFREE) != 0)
-        count_remove(request);
+        xyl_request_uncount(request);
     if (request->on_complete != NULL)
         request->on_complete(request->arg, request->status);
     if ((request->flags & XYLEM_FLAG_AUTOFREE) != 0) {
@@ -508,7 +555,7 @@ static int leave_to_owner(xylem_request_t *request, uint32_t *state_out)
         return 0;
     }
     request_mark_freed(request);
-    count_remove(request);
+    xyl_request_uncount(request);
     request_free_later(request);
     return 1;
 }
@@ -535,8 +582,11 @@ xylem_status_t xylem_request_free(xylem_request_t *request)
     request_mark_freed(request);
     if (state == XYL_REQUEST_DELIVERING) {
         request->is_freed = 1; /* callback_returned does the rest */
-        count_remove(request);
+        xyl_request_uncount(request);
+    } else if (xyl_request_leave_to_rest(request)) {
+        return XYLEM_OK;
     } else if (request->is_zombie) {
+        xyl_request_uncount(request);
         request_free_later(request);
     } else {
         xyl_request_discard(request);

@@ -13,6 +13,14 @@
  * request without callbacks goes from ACTIVE to IDLE directly. Memory comes
  * from one arena and goes when the user has freed the request and the net has
  * given back everything that was posted for it.
+ *
+ * A run may be over for the user and go on for others (`detached`): what they
+ * still need no longer lies in the user's buffers.
+ *
+ *       completed for the user           settled
+ *   NOT ──────────────────────▶ DETACHED ───────▶ NOT: as any that is idle
+ *                                  │ given up     settled
+ *                                  └──────▶ LEFT ───────▶ its memory goes
  */
 #ifndef XYL_RUNTIME_CORE_REQUEST_H
 #define XYL_RUNTIME_CORE_REQUEST_H
@@ -34,11 +42,22 @@ typedef enum xyl_request_state {
     XYL_REQUEST_LEFT
 } xyl_request_state_t;
 
+/* Whether the last run goes on for others. Changed by the progressing thread,
+ * and from DETACHED to LEFT by whoever gives the request up. */
+typedef enum xyl_request_rest {
+    XYL_REST_NONE,
+    XYL_REST_DETACHED,
+    XYL_REST_LEFT
+} xyl_request_rest_t;
+
 typedef struct xyl_request_ops {
     /* The starting thread, before the request is active. May be NULL. */
     void (*prepare)(xylem_request_t *request);
     /* The progressing thread: begin. */
     void (*start)(xylem_request_t *request);
+    /* The starting thread, of a request whose last run goes on: an idle one
+     * that is alike and completes this one. NULL: no memory. */
+    xylem_request_t *(*stand_in)(xylem_request_t *request);
     /* The progressing thread, in the callback phase: whatever is to be told
      * before on_complete. May be NULL. */
     void (*deliver)(xylem_request_t *request);
@@ -56,6 +75,7 @@ struct xylem_request {
     xylem_context_t *context;
     xylem_team_t *team; /* holds a reference */
     _Atomic uint32_t state;
+    _Atomic uint32_t rest;  /* xyl_request_rest_t */
     xylem_status_t status;  /* of the last run; published by `state` */
     int has_completed;      /* this run is over, callbacks may be due */
     int is_queued;          /* in the engine's callback fifo */
@@ -86,6 +106,10 @@ xylem_status_t xyl_request_wait(xylem_request_t *request);
 void xyl_request_persist(xylem_request_t *request);
 /* The progressing thread: this run is over. */
 void xyl_request_complete(xylem_request_t *request, xylem_status_t status);
+/* The progressing thread: the run is over, and the net still owes events. */
+void xyl_request_linger(xylem_request_t *request);
+/* It does not hold up its context. */
+void xyl_request_uncount(xylem_request_t *request);
 /* The progressing thread: ops->deliver has something to tell. */
 void xyl_request_queue_callbacks(xylem_request_t *request);
 /* The progressing thread: a zombie whose last event is back goes, if the user

@@ -46,6 +46,9 @@ typedef struct xyl_stage_ops {
     /* Before every start with other buffers: where the message lies that the
      * stage reads, and that it writes; NULL where it does not. */
     void (*bind)(xyl_stage_t *stage, const void *reads, void *writes);
+    /* Bytes that it holds for others when the operation detaches (detach.h);
+     * *message_out: in the operation's copy of the message. NULL: none. */
+    uint64_t (*hold)(const xyl_stage_t *stage, int *message_out);
 } xyl_stage_ops_t;
 
 struct xyl_stage {
@@ -66,6 +69,7 @@ struct xyl_stage {
     /* It takes the user's own buffers where others have operation->packed. */
     int reads_user, writes_user;
     int is_complete;
+    int is_released; /* see xyl_stage_release */
 };
 
 /* How a stage is put into an operation. */
@@ -100,6 +104,10 @@ size_t xyl_stage_offset(const xyl_stage_t *stage);
 void xyl_stage_emit(xyl_stage_t *stage, uint64_t index);
 /* The input of `index` is there for the stage that this one supplies. */
 void xyl_stage_supply(const xyl_stage_t *stage, uint64_t index);
+/* Nothing of the user's is needed by the stage any more, and the user has what
+ * it brings: the rest is for others. Once per start at most, for stages of
+ * operations that may detach. */
+void xyl_stage_release(xyl_stage_t *stage);
 /* The stage has nothing more to do; once per start. */
 void xyl_stage_complete(xyl_stage_t *stage);
 

@@ -198,6 +198,7 @@ static int measure(calibration_t *calibration)
         fprintf(stderr, PROGRAM ": -n %u: there are %u cores\n", ranks, cores);
         return 0;
     }
+    setenv("XYLEM_" CALIBRATE_SETTING, "0", 1);
     child_signals_install();
     if (!job_run(calibration, "full", ranks))
         return 0;

@@ -15,6 +15,10 @@
 
 #include "include/xylem.h"
 
+/* A step is over when its messages have gone: this setting is 0, so that
+ * nothing is sent later. */
+#define CALIBRATE_SETTING "DETACH_BYTES"
+
 /* enumerator, name; what is timed at rank 0 and at the slowest of the others */
 #define CALIBRATE_KIND_MAP(X)                                                  \
     X(TURN, "turn") /* looks for messages that are not there, by rank 0 */     \

@@ -188,6 +188,7 @@ xylem_status_t calibrate_simulate(const sim_machine_t *machine,
     xylem_place_t places[2] = {
         place_of(machine, 0),
         place_of(machine, sample->probe.peer % sim_machine_cores(machine))};
+    static const char *const settings[] = {CALIBRATE_SETTING "=0", NULL};
     uint32_t ranks = players_count(sample);
     sim_options_t options = {
         .machine = machine,
@@ -195,6 +196,7 @@ xylem_status_t calibrate_simulate(const sim_machine_t *machine,
         .ranks_per_node = ranks,
         .places = ranks == 2 && sample->ranks > 2 ? places : NULL,
         .payload = SIM_PAYLOAD_NONE,
+        .settings = settings,
         .message_bytes = calibrate_probe_bytes(&sample->probe)};
     run_t run = {.probe = &sample->probe,
                  .ranks = ranks,

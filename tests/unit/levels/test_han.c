@@ -87,12 +87,14 @@ static void world_init(world_t *world, uint64_t seed, uint32_t ranks,
     char topology[] = "TOPOLOGY=/tmp/xylem-han-XXXXXX";
     static const char *const bypasses[] = {"BYPASS_US=0", "BYPASS_US=1",
                                            "BYPASS_US=30"};
+    static const char *const detach[] = {"DETACH_BYTES=1", "DETACH_BYTES=0"};
     const char *settings[] = {budgets[random_below(&random, 3)],
                               order,
                               "SHARE_BYTES=1K",
                               seed % 4 < 2 ? "NODE_GROUPS=off"
                                            : "NODE_GROUPS=2",
                               bypasses[seed % 3],
+                              detach[seed % 4 == 3],
                               NULL,
                               NULL};
     char *path = strchr(topology, '/');
@@ -108,10 +110,10 @@ static void world_init(world_t *world, uint64_t seed, uint32_t ranks,
     place_ranks(&random, world->places, ranks);
     if (random_below(&random, 2) == 0) {
         write_network(&random, path);
-        settings[5] = topology;
+        settings[6] = topology;
     }
     world->fabric = fabric_create(ranks, &options);
-    if (settings[5] != NULL)
+    if (settings[6] != NULL)
         unlink(path);
 }
 

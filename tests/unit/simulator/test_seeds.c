@@ -64,6 +64,7 @@ typedef struct play {
     uint32_t starts[RUNS_MAX]; /* of each rank */
     fault_t fault;
     uint32_t victim; /* UINT32_MAX: nobody has suffered yet */
+    const char *settings[3];
 } play_t;
 
 static uint64_t first_seed = 1, seeds = SEEDS_PRESET, work_late_us;
@@ -136,8 +137,6 @@ static size_t draw_eager(play_t *play)
     }
 }
 
-static const char *const in_any_order[] = {"REDUCE_ORDER=arrival", NULL};
-
 static void draw_world(play_t *play)
 {
     play->ranks = 1 + draw_log(play, RANKS_MAX_LOG);
@@ -148,6 +147,9 @@ static void draw_world(play_t *play)
     draw_places(play);
     if (one_in(play, 4))
         draw_noise(play);
+    play->settings[0] =
+        play->seed % 4 == 0 ? "DETACH_BYTES=0" : "DETACH_BYTES=1";
+    play->options.settings = play->settings;
     if (work_late_us == 0)
         return;
     play->options.work_late_max =
@@ -155,7 +157,7 @@ static void draw_world(play_t *play)
     play->options.shares_memory = one_in(play, 2);
     play->options.sees_memory = one_in(play, 2);
     if (one_in(play, 2))
-        play->options.settings = in_any_order;
+        play->settings[1] = "REDUCE_ORDER=arrival";
 }
 
 /* ---- the operations ---- */

@@ -1,0 +1,229 @@
+#include "runtime/core/detach.h"
+
+#include <assert.h>
+
+#include "runtime/core/context.h"
+#include "runtime/core/team.h"
+
+/* ---- room ---- */
+
+/* Bytes that all operations like this one may hold at once: the budget is the
+ * node's, and others there hold the rest of the message, or as much each. */
+static uint64_t room_for(const xyl_operation_t *operation)
+{
+    uint64_t budget = operation->request.context->config.noise_budget;
+
+    return operation->node_holds == 0
+               ? 0
+               : budget / operation->node_holds * operation->hold_bytes;
+}
+
+/* `operation` is the newest. */
+static int is_only_one(const xyl_operation_t *operation)
+{
+    const xyl_operation_t *older = LIST_NEXT(operation, others);
+
+    while (older != NULL && older->is_detached)
+        older = LIST_NEXT(older, others);
+    return older == NULL;
+}
+
+int xyl_hold_begin(xyl_operation_t *operation)
+{
+    xylem_context_t *context = operation->request.context;
+    uint64_t room = room_for(operation);
+
+    operation->is_holding = 0;
+    if (operation->hold_bytes == 0 || operation->hold_bytes > room)
+        return 1;
+    if (context->held_bytes + operation->hold_bytes > room) {
+        if (!xyl_context_has_detached(context) || !is_only_one(operation))
+            return 1;
+        assert(context->deferred == NULL);
+        context->deferred = operation;
+        return 0;
+    }
+    if (operation->holds_message && operation->held == NULL)
+        operation->held = xyl_pool_acquire(&context->pool, operation->bytes);
+    if (operation->holds_message && operation->held == NULL)
+        return 1;
+    context->held_bytes += operation->hold_bytes;
+    operation->is_holding = 1;
+    return 1;
+}
+
+/* There is more room now, or nothing that could make some. */
+static void go_on(xylem_context_t *context)
+{
+    xyl_operation_t *operation = context->deferred;
+
+    context->deferred = NULL;
+    if (operation != NULL && operation->failure == XYLEM_OK &&
+        xyl_hold_begin(operation))
+        xyl_operation_go(operation);
+}
+
+void xyl_hold_end(xyl_operation_t *operation)
+{
+    if (operation->request.context->deferred == operation) /* it has failed */
+        operation->request.context->deferred = NULL;
+    if (!operation->is_holding)
+        return;
+    operation->is_holding = 0;
+    operation->request.context->held_bytes -= operation->hold_bytes;
+    if (operation->request.posted == 0)
+        xyl_hold_release(operation);
+}
+
+void xyl_hold_release(xyl_operation_t *operation)
+{
+    if (operation->held != NULL)
+        xyl_pool_release(&operation->request.context->pool, operation->held,
+                         operation->bytes);
+    operation->held = NULL;
+}
+
+/* ---- from completion to the end ---- */
+
+int xyl_request_leave_to_rest(xylem_request_t *request)
+{
+    uint32_t rest = XYL_REST_DETACHED;
+
+    /* Partner: the exchange in xyl_request_settle. */
+    if (atomic_load_explicit(&request->rest, memory_order_acquire) ==
+            XYL_REST_NONE ||
+        !atomic_compare_exchange_strong_explicit(
+            &request->rest, &rest, XYL_REST_LEFT, memory_order_acq_rel,
+            memory_order_acquire))
+        return 0;
+    xyl_request_uncount(request);
+    return 1;
+}
+
+void xyl_request_detach(xylem_request_t *request)
+{
+    /* Before the user knows, who may give it up then. */
+    atomic_store_explicit(&request->rest, XYL_REST_DETACHED,
+                          memory_order_relaxed);
+    xyl_request_complete(request, XYLEM_OK);
+}
+
+void xyl_request_settle(xylem_request_t *request)
+{
+    if (request->posted != 0)
+        xyl_request_linger(request);
+    /* Partners: the exchange in xyl_request_leave_to_rest, the loads of who
+     * starts it. */
+    if (atomic_exchange_explicit(&request->rest, XYL_REST_NONE,
+                                 memory_order_acq_rel) == XYL_REST_DETACHED)
+        return;
+    request->is_freed = 1;
+    if (request->is_zombie)
+        xyl_request_reap(request);
+    else
+        xyl_request_discard(request);
+}
+
+void xyl_operation_detach(xyl_operation_t *operation)
+{
+    operation->is_finishing = 0;
+    operation->is_detached = 1;
+    atomic_fetch_add_explicit(&operation->request.context->detached, 1,
+                              memory_order_relaxed);
+    xyl_request_detach(&operation->request);
+}
+
+void xyl_operation_settle(xyl_operation_t *operation)
+{
+    xylem_context_t *context = operation->request.context;
+
+    operation->is_detached = 0;
+    xyl_request_settle(&operation->request);
+    /* Partner: the load in is_drained. */
+    atomic_fetch_sub_explicit(&context->detached, 1, memory_order_release);
+    xyl_driver_notify(&context->driver);
+    go_on(context);
+}
+
+/* ---- stand-ins ---- */
+
+static void stand_in_done(void *arg, xylem_status_t status)
+{
+    xyl_operation_t *operation = arg;
+
+    xyl_request_complete(&operation->request, status);
+}
+
+static int is_free(const xyl_operation_t *operation)
+{
+    /* Partners: the releases at the end of its run. */
+    return atomic_load_explicit(&operation->request.state,
+                                memory_order_acquire) != XYL_REQUEST_ACTIVE &&
+           atomic_load_explicit(&operation->request.rest,
+                                memory_order_acquire) == XYL_REST_NONE &&
+           !operation->request.is_zombie;
+}
+
+xylem_request_t *xyl_operation_stand_in(xylem_request_t *request)
+{
+    xyl_operation_t *operation = xyl_operation_of(request), *other;
+
+    for (other = operation->stand_ins; other != NULL;
+         other = other->next_stand_in)
+        if (is_free(other))
+            return &other->request;
+    assert(operation->another != NULL);
+    other = operation->another(operation);
+    if (other == NULL)
+        return NULL;
+    xyl_request_uncount(&other->request);
+    other->request.on_complete = stand_in_done;
+    other->request.arg = operation;
+    other->next_stand_in = operation->stand_ins;
+    operation->stand_ins = other;
+    return &other->request;
+}
+
+void xyl_stand_ins_free(xyl_operation_t *operation)
+{
+    xyl_operation_t *other = operation->stand_ins, *next;
+
+    operation->stand_ins = NULL;
+    for (; other != NULL; other = next) {
+        next = other->next_stand_in;
+        (void)xylem_request_free(&other->request); /* it is idle */
+    }
+}
+
+/* ---- the end of a context ---- */
+
+int xyl_context_has_detached(const xylem_context_t *context)
+{
+    /* Partner: the subtraction in xyl_operation_settle. */
+    return atomic_load_explicit(&context->detached, memory_order_acquire) != 0;
+}
+
+static int is_drained(void *arg)
+{
+    return !xyl_context_has_detached(arg);
+}
+
+int xyl_context_drain(xylem_context_t *context, uint64_t limit_ns)
+{
+    return xyl_driver_wait(&context->driver, is_drained, context, limit_ns) ==
+           XYLEM_OK;
+}
+
+void xyl_detached_abandon(xylem_context_t *context)
+{
+    xyl_operation_t *operation;
+
+    while ((operation = LIST_FIRST(&context->operations)) != NULL) {
+        assert(operation->is_detached);
+        LIST_REMOVE(operation, others);
+        operation->request.posted = 0;
+        operation->is_detached = 0;
+        xyl_hold_end(operation);
+        xyl_request_settle(&operation->request);
+    }
+}

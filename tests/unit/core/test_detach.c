@@ -1,0 +1,205 @@
+/* Operations that detach: a call is over for a rank when its own part is, and
+ * late ranks get later what they miss. Simulated ranks, two on a node that they
+ * share; of the first ranks of the nodes, which lead, some stop for a while.
+ * What the user may do meanwhile: fill the buffers with something else, start
+ * the request again, give it up, destroy the context. */
+#include <string.h>
+
+#include "runtime/core/detach.h"
+#include "tests/support/check.h"
+#include "tests/support/fabric.h"
+
+enum { NODES = 3, PPN = 2, RANKS = NODES * PPN, COUNT = 20000, CALLS = 12 };
+
+static const sim_time_t burst = 10 * SIM_MS;
+
+typedef struct player {
+    fabric_t *fabric;
+    uint32_t rank;
+    xylem_coll_t coll;
+    xylem_request_t *request;
+    uint32_t calls;
+    int32_t send[COUNT], recv[COUNT];
+    sim_time_t end[CALLS];
+} player_t;
+
+static player_t players[RANKS];
+
+static void fill(player_t *player)
+{
+    uint32_t i;
+
+    for (i = 0; i < COUNT; i++) {
+        player->send[i] =
+            (int32_t)(i * 3 + player->rank * 1000 + player->calls * 7);
+        player->recv[i] = -1;
+    }
+    if (player->coll == XYLEM_COLL_BCAST && player->rank == 0)
+        memcpy(player->recv, player->send, sizeof player->recv);
+}
+
+static void check(const player_t *player)
+{
+    int is_reduce = player->coll == XYLEM_COLL_REDUCE;
+    uint32_t i, rank, wrong = 0;
+    int64_t wanted;
+
+    if (is_reduce && player->rank != 0)
+        return;
+    for (i = 0; i < COUNT; i++) {
+        wanted = 0;
+        for (rank = 0; rank < (is_reduce ? RANKS : 1); rank++)
+            wanted += i * 3 + rank * 1000 + player->calls * 7;
+        wrong += player->recv[i] != wanted;
+    }
+    CHECK_EQ(wrong, 0);
+}
+
+static void call(player_t *player)
+{
+    fill(player);
+    CHECK_EQ(xylem_request_start(player->request), XYLEM_OK);
+}
+
+static void called(void *arg, xylem_status_t status)
+{
+    player_t *player = arg;
+
+    CHECK_EQ(status, XYLEM_OK);
+    check(player);
+    player->end[player->calls] =
+        sim_world_now(fabric_sim(player->fabric), player->rank);
+    if (++player->calls < CALLS)
+        call(player);
+}
+
+static fabric_t *world_of(xylem_coll_t coll, const sim_noise_t *noise,
+                          const char *const *settings)
+{
+    static xylem_place_t places[RANKS];
+    fabric_options_t options = {.seed = 1,
+                                .delay_max = 2,
+                                .places = places,
+                                .shares_memory = 1,
+                                .noise = noise,
+                                .settings = settings};
+    fabric_t *fabric;
+    uint32_t rank;
+
+    for (rank = 0; rank < RANKS; rank++)
+        places[rank] = (xylem_place_t){.node = rank / PPN, .core = rank % PPN};
+    fabric = fabric_create(RANKS, &options);
+    for (rank = 0; rank < RANKS; rank++) {
+        player_t *player = &players[rank];
+        xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                                  .coll = coll,
+                                  .send = player->send,
+                                  .recv = player->recv,
+                                  .count = COUNT,
+                                  .type = XYLEM_INT32,
+                                  .op = XYLEM_SUM,
+                                  .algorithm = "han:1",
+                                  .on_complete = called,
+                                  .arg = player};
+        memset(player, 0, sizeof *player);
+        player->fabric = fabric;
+        player->rank = rank;
+        player->coll = coll;
+        if (coll == XYLEM_COLL_BCAST)
+            args.send = NULL;
+        CHECK_EQ(xylem_coll_init(fabric_world(fabric, rank), &args,
+                                 &player->request),
+                 XYLEM_OK);
+    }
+    return fabric;
+}
+
+static int all_have_called(void *arg)
+{
+    uint32_t rank;
+
+    (void)arg;
+    for (rank = 0; rank < RANKS; rank++)
+        if (players[rank].calls < CALLS)
+            return 0;
+    return 1;
+}
+
+static void play(fabric_t *fabric)
+{
+    const fabric_script_t script = {.is_done = all_have_called};
+    uint32_t rank;
+
+    for (rank = 0; rank < RANKS; rank++)
+        call(&players[rank]);
+    CHECK(fabric_run_until(fabric, &script));
+}
+
+/* With what is under way given up by the user. */
+static void finish(fabric_t *fabric)
+{
+    uint32_t rank;
+
+    for (rank = 0; rank < RANKS; rank++)
+        CHECK_EQ(xylem_request_free(players[rank].request), XYLEM_OK);
+    fabric_run_dry(fabric);
+    for (rank = 0; rank < RANKS; rank++)
+        CHECK(!xyl_context_has_detached(fabric_context(fabric, rank)));
+    fabric_destroy(fabric);
+}
+
+/* The leader of the last node stops for a burst at the begin. Do those of other
+ * nodes wait for it? */
+static void one_late(xylem_coll_t coll, const char *const *settings,
+                     int is_waited_for)
+{
+    const sim_noise_t noise = {.kind = SIM_NOISE_ONCE,
+                               .mhz = 1,
+                               .max = burst,
+                               .first = RANKS - PPN,
+                               .last = RANKS - PPN};
+    fabric_t *fabric = world_of(coll, &noise, settings);
+    uint32_t rank, first = coll == XYLEM_COLL_REDUCE;
+
+    play(fabric);
+    for (rank = first * PPN; rank < RANKS - PPN; rank += PPN)
+        CHECK_EQ(players[rank].end[CALLS - 1] >= burst, is_waited_for);
+    CHECK(players[RANKS - PPN].end[CALLS - 1] >= burst);
+    finish(fabric);
+}
+
+static void nobody_waits_for_a_late_leader(void)
+{
+    static const char *const settings[] = {"NOISE_BUDGET=64M", NULL};
+
+    one_late(XYLEM_COLL_BCAST, settings, 0);
+    one_late(XYLEM_COLL_REDUCE, settings, 0);
+}
+
+static void all_wait_where_nothing_detaches(void)
+{
+    static const char *const settings[] = {"NOISE_BUDGET=64M", "DETACH_BYTES=0",
+                                           NULL};
+
+    one_late(XYLEM_COLL_BCAST, settings, 1);
+    one_late(XYLEM_COLL_REDUCE, settings, 1);
+}
+
+/* Four calls fit. */
+static void all_wait_where_there_is_no_room(void)
+{
+    static const char *const settings[] = {"NOISE_BUDGET=400K", NULL};
+
+    one_late(XYLEM_COLL_BCAST, settings, 1);
+    one_late(XYLEM_COLL_REDUCE, settings, 1);
+}
+
+static const check_case_t cases[] = {
+    {"detach: nobody waits for a late leader", nobody_waits_for_a_late_leader},
+    {"detach: all wait where nothing detaches",
+     all_wait_where_nothing_detaches},
+    {"detach: all wait where there is no room",
+     all_wait_where_there_is_no_room},
+};
+
+CHECK_MAIN(cases)
