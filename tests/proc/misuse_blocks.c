@@ -120,6 +120,36 @@ static void bad_arrays(const job_t *job, frame_t *frame)
     }
 }
 
+static void bad_neighbors(const job_t *job, frame_t *frame)
+{
+    const uint32_t own[] = {job->rank}, beyond[] = {job->ranks};
+    uint64_t word = 7;
+    xylem_request_t *request;
+
+    frame->good.coll = XYLEM_COLL_NEIGHBOR_ALLGATHER;
+    frame->good.destinations = frame->good.sources = own;
+    frame->good.destination_count = frame->good.source_count = 1;
+    REFUSED("array sources is NULL", bad.sources = NULL);
+    REFUSED("array destinations is NULL", bad.destinations = NULL);
+    REFUSED("destinations[0]", bad.destinations = beyond);
+    REFUSED("sources[0]", bad.sources = beyond);
+    REFUSED("among its sources only", bad.destination_count = 0);
+    REFUSED("cannot be the send buffer", bad.send = XYLEM_IN_PLACE);
+    REFUSED("send buffer is NULL", bad.send = NULL);
+    REFUSED("receive buffer is NULL", bad.recv = NULL);
+    REFUSED("XYLEM_FLAG_PARTS", bad.flags = XYLEM_FLAG_PARTS);
+    /* What is refused leaves the team as it was. */
+    frame->good.send = &word;
+    MUST(xylem_coll_start(job->world, &frame->good, &request));
+    MUST(xylem_request_wait(request));
+    MUST(xylem_request_free(request));
+    REQUIRE(frame->recv[0] == word, "received %llu",
+            (unsigned long long)frame->recv[0]);
+    frame->good.send = frame->send;
+    frame->good.destinations = frame->good.sources = NULL;
+    frame->good.destination_count = frame->good.source_count = 0;
+}
+
 static void bad_types(const job_t *job, frame_t *frame)
 {
     xylem_type_t gaps, gone;
@@ -173,6 +203,7 @@ void mode_blocks(job_t *job)
     frame_init(&frame);
     bad_buffers(job, &frame);
     bad_arrays(job, &frame);
+    bad_neighbors(job, &frame);
     bad_types(job, &frame);
     bad_algorithms(job, &frame);
     all_is_well(job, &frame);
