@@ -2,12 +2,13 @@
 
 #include <assert.h>
 
-#include "collectives/choose/exchange.h"
 #include "collectives/choose/fit.h"
 #include "collectives/choose/tuning.h"
+#include "collectives/data/call.h"
 #include "collectives/data/description.h"
 #include "collectives/levels/han.h"
 #include "collectives/levels/team_levels.h"
+#include "collectives/node/node.h"
 #include "runtime/base/status.h"
 
 /* ---- what is looked up ---- */
@@ -223,10 +224,13 @@ static const xyl_chooser_t chooser = {choose_level, choose_program};
 
 /* ---- the decision ---- */
 
-static void outline(xylem_team_t *team, const xylem_coll_args_t *args,
-                    int is_commutative, xyl_problem_t *problem)
+/* The part of a problem that is equal on all ranks. */
+static void problem_outline(xylem_team_t *team, const xylem_coll_args_t *args,
+                            int is_commutative, xyl_problem_t *problem)
 {
-    xyl_problem_outline(team, args, is_commutative, problem);
+    xyl_call_outline(team, args, is_commutative, problem);
+    problem->shares_memory = xyl_node_is_possible(team, problem);
+    problem->fills_nodes = team->is_one_node || xyl_han_keeps_order(team);
     if (xyl_coll_varies(args->coll)) {
         problem->count = common_bytes(team, args);
         problem->element_bytes = 1;
@@ -270,7 +274,7 @@ xylem_status_t xyl_choose(xylem_team_t *team, const xylem_coll_args_t *args,
     xyl_query_t query;
     xylem_status_t status;
 
-    outline(team, args, is_commutative, &problem);
+    problem_outline(team, args, is_commutative, &problem);
     query = query_of(team, &problem);
     status = by_call(args, &problem, &decision);
     if (status == XYLEM_OK)
@@ -294,7 +298,7 @@ xylem_status_t xyl_choose_tree(xylem_team_t *team,
     xyl_query_t query;
     xylem_status_t status;
 
-    outline(team, args, is_commutative, &problem);
+    problem_outline(team, args, is_commutative, &problem);
     query = query_of(team, &problem);
     status = by_call(args, &problem, &decision);
     if (status != XYLEM_OK)

@@ -1,13 +1,13 @@
 #include "collectives/choose/compose.h"
 
 #include "collectives/choose/choose.h"
-#include "collectives/choose/exchange.h"
 #include "collectives/choose/plan_cache.h"
 #include "collectives/data/binned.h"
 #include "collectives/data/description.h"
 #include "collectives/data/user_op.h"
 #include "collectives/levels/han.h"
 #include "collectives/node/node.h"
+#include "collectives/stages/exchange_stage.h"
 #include "collectives/stages/pack_stage.h"
 #include "collectives/stages/tree_stage.h"
 #include "runtime/base/status.h"
@@ -99,6 +99,50 @@ xylem_status_t xyl_allreduce_create(xylem_team_t *team,
         status = tree_create(&call, &choice, operation_out);
     if (status == XYLEM_OK)
         xyl_collective_bind(*operation_out, args);
+    return status;
+}
+
+/* ---- schedules: one stage ---- */
+
+static xylem_status_t add_exchange_stage(xyl_operation_t *operation,
+                                         const xyl_call_t *call,
+                                         const xyl_algorithm_t *algorithm,
+                                         const xyl_problem_t *problem)
+{
+    const xyl_layouts_t layouts = {call->sides.send, call->sides.recv};
+    const xyl_stage_spec_t spec =
+        xyl_stage_behind(operation, 0, XYL_ROLE_INPUT, XYL_ROLE_RESULT);
+    xyl_schedule_t schedule;
+    xyl_stage_t *stage;
+    xylem_status_t status;
+
+    xyl_schedule_init(&schedule, problem->element_bytes);
+    algorithm->write(problem, &schedule);
+    status = xyl_schedule_status(&schedule);
+    if (status == XYLEM_OK)
+        status = xyl_exchange_stage_add(operation, &spec, &schedule, &layouts,
+                                        &stage);
+    xyl_schedule_fini(&schedule);
+    return status;
+}
+
+static xylem_status_t exchange_create(const xyl_call_t *call,
+                                      const xyl_choice_t *choice,
+                                      xyl_operation_t **operation_out)
+{
+    xyl_problem_t problem = call->problem;
+    xylem_status_t status =
+        xyl_collective_frame(call->team, call->args, 0, operation_out);
+
+    if (status != XYLEM_OK)
+        return status;
+    xyl_collective_of(*operation_out)->combiner = call->combiner;
+    problem.radix = choice->radix;
+    problem.segment_bytes = choice->segment_bytes;
+    status =
+        add_exchange_stage(*operation_out, call, choice->algorithm, &problem);
+    if (status != XYLEM_OK)
+        xyl_request_discard(&(*operation_out)->request);
     return status;
 }
 
@@ -265,7 +309,7 @@ static xylem_status_t (*const creators[XYL_ALGORITHM_KINDS])(
     const xyl_call_t *call, const xyl_choice_t *choice,
     xyl_operation_t **operation_out) = {
     [XYL_ALGORITHM_TREE] = tree_create,
-    [XYL_ALGORITHM_SCHEDULE] = xyl_exchange_create,
+    [XYL_ALGORITHM_SCHEDULE] = exchange_create,
     [XYL_ALGORITHM_NODE] = xyl_node_create,
     [XYL_ALGORITHM_LANES] = xyl_han_create,
     [XYL_ALGORITHM_LEVELS] = xyl_han_whole_create,

@@ -138,17 +138,6 @@ int xyl_algorithm_parse(xylem_coll_t coll, const char *text,
     return 1;
 }
 
-void xyl_algorithm_print(const xyl_named_t *named, char *text)
-{
-    const char *name =
-        named->algorithm != NULL ? named->algorithm->name : "auto";
-
-    if (named->radix != 0)
-        snprintf(text, XYL_ALGORITHM_TEXT_BYTES, "%s:%u", name, named->radix);
-    else
-        snprintf(text, XYL_ALGORITHM_TEXT_BYTES, "%s", name);
-}
-
 /* ---- needs ---- */
 
 /* NULL: nothing. */

@@ -40,7 +40,5 @@ enum { XYL_ALGORITHM_WHY_BYTES = 128, XYL_ALGORITHM_TEXT_BYTES = 64 };
  * collective's, and `why` has words on it that may follow the text. */
 int xyl_algorithm_parse(xylem_coll_t coll, const char *text,
                         xyl_named_t *named_out, char *why);
-/* The same the other way, in XYL_ALGORITHM_TEXT_BYTES bytes. */
-void xyl_algorithm_print(const xyl_named_t *named, char *text);
 
 #endif

@@ -18,48 +18,28 @@
 #endif
 
 /* A complex number lies in memory as C's does: two values in a row. */
-typedef struct xyl_complex_float32 {
-    float re, im;
-} xyl_complex_float32_t;
-
-typedef struct xyl_complex_float64 {
-    double re, im;
-} xyl_complex_float64_t;
-
-typedef struct xyl_complex_long_double {
-    long double re, im;
-} xyl_complex_long_double_t;
+#define XYL_COMPLEX(name, c_type)                                              \
+    typedef struct xyl_complex_##name {                                        \
+        c_type re, im;                                                         \
+    } xyl_complex_##name##_t;
+XYL_COMPLEX(float32, float)
+XYL_COMPLEX(float64, double)
+XYL_COMPLEX(long_double, long double)
+#undef XYL_COMPLEX
 
 /* The pairs of MINLOC and MAXLOC. */
-typedef struct xyl_pair_int16_int {
-    int16_t value;
-    int index;
-} xyl_pair_int16_int_t;
-
-typedef struct xyl_pair_int32_int {
-    int32_t value;
-    int index;
-} xyl_pair_int32_int_t;
-
-typedef struct xyl_pair_int64_int {
-    int64_t value;
-    int index;
-} xyl_pair_int64_int_t;
-
-typedef struct xyl_pair_float32_int {
-    float value;
-    int index;
-} xyl_pair_float32_int_t;
-
-typedef struct xyl_pair_float64_int {
-    double value;
-    int index;
-} xyl_pair_float64_int_t;
-
-typedef struct xyl_pair_long_double_int {
-    long double value;
-    int index;
-} xyl_pair_long_double_int_t;
+#define XYL_PAIR(name, c_type)                                                 \
+    typedef struct xyl_pair_##name##_int {                                     \
+        c_type value;                                                          \
+        int index;                                                             \
+    } xyl_pair_##name##_int_t;
+XYL_PAIR(int16, int16_t)
+XYL_PAIR(int32, int32_t)
+XYL_PAIR(int64, int64_t)
+XYL_PAIR(float32, float)
+XYL_PAIR(float64, double)
+XYL_PAIR(long_double, long double)
+#undef XYL_PAIR
 
 /* Every predefined type: X(enumerator without XYLEM_, name, class, C type).
  * The class says which operations are defined:

@@ -20,7 +20,8 @@
 #include "collectives/data/call.h"
 #include "collectives/stages/choice.h"
 
-/* For bcast, reduce, allreduce and barrier; as xyl_exchange_create. */
+/* For bcast, reduce, allreduce and barrier; as xyl_node_create, on several
+ * nodes. */
 xylem_status_t xyl_han_create(const xyl_call_t *call,
                               const xyl_choice_t *choice,
                               xyl_operation_t **operation_out);

@@ -24,7 +24,8 @@ void xyl_node_team_places(xylem_team_t *team, int has_place, int all_have);
 int xyl_node_is_possible(const xylem_team_t *team,
                          const xyl_problem_t *problem);
 
-/* As xyl_exchange_create, for a team on one node whose context has shm. */
+/* For a team on one node whose context has shm. Returns owned (free with
+ * xyl_request_discard, or by the user), its buffers not bound yet. */
 xylem_status_t xyl_node_create(const xyl_call_t *call,
                                const xyl_choice_t *choice,
                                xyl_operation_t **operation_out);
