@@ -157,7 +157,7 @@ typedef struct sim_node {
 struct sim_world {
     sim_machine_t machine;
     sim_options_t options;
-    uint32_t ranks, nodes;
+    uint32_t ranks, nodes, node_ranks_max;
     uint64_t random;
     sim_time_t now;
     sim_calendar_t calendar;

@@ -395,6 +395,7 @@ static xylem_status_t rank_create(sim_world_t *world, uint32_t number)
     }
     rank->node = rank->peers[number].place.node;
     parts.peers = rank->peers;
+    parts.node_ranks_max = world->node_ranks_max;
     if (world->options.work_late_max != 0)
         parts.exec = (xyl_exec_registration_t){&sim_exec_late, rank};
     status = xyl_context_create_of_parts(&parts, &rank->context);
@@ -431,6 +432,9 @@ static void nodes_create(sim_world_t *world)
     world->all_nodes = sim_must(calloc(world->nodes, sizeof(sim_node_t)));
     for (i = 0; i < world->ranks; i++)
         world->all_nodes[world->peers[i].place.node].ranks++;
+    for (i = 0; i < world->nodes; i++)
+        if (world->all_nodes[i].ranks > world->node_ranks_max)
+            world->node_ranks_max = world->all_nodes[i].ranks;
     for (i = 0; i < world->nodes; i++) {
         sim_node_t *node = &world->all_nodes[i];
         if (machine->node.memory != 0)

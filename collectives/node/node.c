@@ -77,7 +77,7 @@ void xyl_node_team_places(xylem_team_t *team, int has_place, int all_have)
 
 static uint64_t longest_window(const xylem_context_t *context)
 {
-    return context->config.noise_budget / 8 * 3;
+    return context->noise_budget / 8 * 3;
 }
 
 /* With the first board, by the context's lock. */
@@ -87,7 +87,7 @@ static xylem_status_t pool_attach(xylem_context_t *context)
 
     if (pool->memory != NULL ||
         xyl_shm_pool_attach(pool, context->shm, XYL_NODE_POOL_KEY,
-                            context->config.noise_budget))
+                            context->noise_budget))
         return XYLEM_OK;
     return xyl_fail(XYLEM_ERR_NO_MEMORY, "no shared memory for windows");
 }
@@ -397,7 +397,7 @@ int xyl_node_has_room(const xylem_team_t *team, uint32_t seats, uint64_t unit)
 
 uint64_t xyl_node_window_bytes(const xylem_team_t *team)
 {
-    return team->context->config.noise_budget / WINDOWS_MIN;
+    return team->context->noise_budget / WINDOWS_MIN;
 }
 
 xylem_status_t xyl_node_level_write(xylem_team_t *team,

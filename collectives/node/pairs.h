@@ -52,7 +52,7 @@
 enum {
     XYL_PAIRS_SEGMENTS = 64, /* of a piece at most */
     XYL_PAIRS_SEATS_MAX = 512,
-    XYL_PAIRS_CELLS_MAX = 1024,
+    XYL_PAIRS_CELLS_MAX = 2048,
     XYL_PAIRS_CELLS_OF_WORD = 16
 };
 

@@ -237,6 +237,7 @@ xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
     context->rank = parts->rank;
     context->ranks = parts->ranks;
     context->peers = parts->peers;
+    xyl_context_budget_set(context, parts->node_ranks_max);
     context->shm = context->heap.shm = parts->shm;
     context->all_nodes_share = parts->shm != NULL;
     context->observer = parts->observer;
@@ -378,6 +379,7 @@ static xylem_status_t meet_peers(xylem_context_t *context,
     context->peers = peers.all;
     context->owns_peers = 1;
     context->hellos = peers.hellos;
+    xyl_context_budget_set(context, peers.node_ranks_max);
     *addresses_out = peers.addresses;
     return status;
 }

@@ -37,6 +37,7 @@ typedef struct xyl_context_parts {
     const xyl_allocator_t *allocator;
     const xyl_clock_t *clock;
     xyl_peer_t *peers;        /* [ranks]; may be shared if no rank ever fails */
+    uint32_t node_ranks_max;  /* of the largest node; 0: few */
     const xyl_net_ops_t *net; /* one that needs no connecting */
     void *net_arg;            /* for its create */
     struct xyl_shm *shm;      /* NULL: nothing is shared */
@@ -55,7 +56,8 @@ struct xylem_context {
     xyl_engine_t engine;
     xyl_driver_t driver;
     xyl_net_t *net;
-    struct xyl_shm *shm; /* of the node; NULL: none, see progress/shm/shm.h */
+    uint64_t noise_budget; /* bytes: what is set, or the library's choice */
+    struct xyl_shm *shm;   /* of the node; NULL: none, see progress/shm/shm.h */
     struct xyl_shm_node *node;      /* what it is part of; see context_shm.h */
     int all_nodes_share;            /* every node of several ranks has one; all
                                        ranks know */

@@ -6,8 +6,34 @@
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 
-/* Beyond the room in which ranks may drift apart: what needs no such room. */
-enum { REGION_BYTES_MORE = 64 << 20 };
+enum {
+    BUDGET_OF_RANK = 8 << 20, /* two operations of 4 MiB */
+    BUDGET_MIN = 64 << 20,
+    BUDGET_MAX = 512 << 20,
+    /* Beyond the room in which ranks may drift apart: what needs no such room.
+     */
+    REGION_BYTES_MORE = 64 << 20
+};
+
+void xyl_context_budget_set(xylem_context_t *context, uint32_t node_ranks_max)
+{
+    uint64_t bytes = (uint64_t)node_ranks_max * BUDGET_OF_RANK;
+
+    if (bytes < BUDGET_MIN)
+        bytes = BUDGET_MIN;
+    if (bytes > BUDGET_MAX)
+        bytes = BUDGET_MAX;
+    context->noise_budget = context->config.noise_budget != 0
+                                ? context->config.noise_budget
+                                : bytes;
+}
+
+/* The nodes are not known yet. */
+static uint64_t budget_max(const xylem_context_t *context)
+{
+    return context->config.noise_budget != 0 ? context->config.noise_budget
+                                             : BUDGET_MAX;
+}
 
 static int is_wanted(const xylem_context_t *context)
 {
@@ -17,10 +43,9 @@ static int is_wanted(const xylem_context_t *context)
 void xyl_context_shm_prepare(xylem_context_t *context,
                              xyl_shm_member_t *offer_out)
 {
-    const xyl_shm_node_params_t params = {.region_bytes_max =
-                                              2 * context->config.noise_budget +
-                                              REGION_BYTES_MORE,
-                                          .ranks = context->ranks};
+    const xyl_shm_node_params_t params = {
+        .region_bytes_max = 2 * budget_max(context) + REGION_BYTES_MORE,
+        .ranks = context->ranks};
 
     if (is_wanted(context))
         context->node = xyl_shm_node_create(&params);

@@ -12,6 +12,9 @@
 #include "progress/shm/node.h"
 #include "runtime/core/context.h"
 
+/* Sets the context's noise budget, once it is known how many ranks the largest
+ * node of the job has: all ranks plan with the same. */
+void xyl_context_budget_set(xylem_context_t *context, uint32_t node_ranks_max);
 /* What this rank offers to those of its node. */
 void xyl_context_shm_prepare(xylem_context_t *context,
                              xyl_shm_member_t *offer_out);

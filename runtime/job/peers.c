@@ -157,6 +157,20 @@ static xylem_status_t peer_read(xyl_peers_t *peers, const hello_t *mine,
     return XYLEM_OK;
 }
 
+/* From the numbers of the nodes. */
+static xylem_status_t find_largest_node(xyl_peers_t *peers, uint32_t ranks)
+{
+    uint32_t *counts = calloc(ranks, sizeof *counts), rank;
+
+    if (counts == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for %u peers", ranks);
+    for (rank = 0; rank < ranks; rank++)
+        if (++counts[peers->all[rank].place.node] > peers->node_ranks_max)
+            peers->node_ranks_max++;
+    free(counts);
+    return XYLEM_OK;
+}
+
 static hello_t *hello_create(const xyl_bootstrap_t *bootstrap,
                              const xyl_peers_mine_t *mine)
 {
@@ -204,6 +218,8 @@ xylem_status_t xyl_peers_exchange(xyl_bootstrap_t *bootstrap,
                                           &peers_out->hellos);
     for (rank = 0; rank < ranks && status == XYLEM_OK; rank++)
         status = peer_read(peers_out, hello, rank);
+    if (status == XYLEM_OK)
+        status = find_largest_node(peers_out, ranks);
     free(hello);
     return status;
 }

@@ -33,7 +33,8 @@ typedef struct xyl_peers_mine {
 typedef struct xyl_peers {
     xyl_peer_t *all; /* [ranks], from malloc */
     xyl_blobs_t hellos;
-    const void **addresses; /* [ranks], from malloc; they lie in the hellos */
+    const void **addresses;  /* [ranks], from malloc; they lie in the hellos */
+    uint32_t node_ranks_max; /* of the largest node */
 } xyl_peers_t;
 
 /* Exchanges hellos and checks that the ranks fit together. The members of

@@ -269,9 +269,9 @@ static uint64_t slice_of(const xyl_problem_t *problem, uint64_t room)
     return xyl_node_segment(bytes, room, problem->element_bytes);
 }
 
-/* Longer pieces in an allreduce, as all copy the results out. No more of them
- * than are under way at once: a seat that has published all of its input is not
- * waited for any more. */
+/* Longer pieces in an allreduce, as all copy the results out. A message that is
+ * somewhat longer goes in as many as are under way at once: a seat that has
+ * published all of its input is not waited for any more. */
 static uint64_t piece_of(const xyl_problem_t *problem)
 {
     uint64_t least = problem->coll == XYLEM_COLL_REDUCE
@@ -280,7 +280,7 @@ static uint64_t piece_of(const xyl_problem_t *problem)
     uint64_t bytes = xyl_board_whole_lines(
         xyl_problem_bytes(problem) / XYL_NODE_ACTIVE_MAX + 1);
 
-    return bytes > least ? bytes : least;
+    return bytes < least ? least : bytes < 2 * least ? bytes : 2 * least;
 }
 
 void xyl_node_reduce(const xyl_problem_t *problem, xyl_node_program_t *program)
