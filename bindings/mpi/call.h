@@ -233,9 +233,6 @@ enum { XMPI_TAGS = 32767 };
 unsigned xmpi_hook(void);
 /* Moves the host's messages. */
 void xmpi_progress(void);
-/* MPICH does not notice that a message to itself has ended what it waits for,
- * but that a generalized request is complete. */
-void xmpi_kick(void);
 /* Whether somebody calls xmpi_hook while the program is in MPI. */
 int xmpi_hook_install(void);
 void xmpi_hook_remove(void);

@@ -238,38 +238,3 @@ void xmpi_hook_remove(void)
     hook_acquire();
     atomic_flag_clear_explicit(&hook_lock, memory_order_release);
 }
-
-/* ---- waking MPICH ---- */
-
-static int nothing_to_query(void *extra, MPI_Status *status)
-{
-    (void)extra;
-    (void)status;
-    return MPI_SUCCESS;
-}
-
-static int nothing_to_free(void *extra)
-{
-    (void)extra;
-    return MPI_SUCCESS;
-}
-
-static int nothing_to_cancel(void *extra, int complete)
-{
-    (void)extra;
-    (void)complete;
-    return MPI_SUCCESS;
-}
-
-void xmpi_kick(void)
-{
-    MPI_Request request;
-
-    if (xmpi_host.progress != NULL ||
-        xmpi_host.Grequest_start(nothing_to_query, nothing_to_free,
-                                 nothing_to_cancel, NULL,
-                                 &request) != MPI_SUCCESS)
-        return;
-    xmpi_host.Grequest_complete(request);
-    xmpi_host.Request_free(&request);
-}

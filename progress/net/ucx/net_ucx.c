@@ -143,20 +143,23 @@ static void message_posted(net_ucx_t *net, ucs_status_ptr_t request,
     }
 }
 
+static ucp_request_param_t message_param(xyl_event_t *event)
+{
+    return (ucp_request_param_t){.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
+                                                 UCP_OP_ATTR_FIELD_USER_DATA |
+                                                 UCP_OP_ATTR_FIELD_MEMORY_TYPE,
+                                 .user_data = event,
+                                 .memory_type = UCS_MEMORY_TYPE_HOST};
+}
+
 static void ucx_send(xyl_net_t *base, uint32_t peer, uint64_t tag,
                      const void *buf, size_t bytes, xyl_event_t *event)
 {
     net_ucx_t *net = ucx_of(base);
-    ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
-                        UCP_OP_ATTR_FIELD_USER_DATA |
-                        UCP_OP_ATTR_FIELD_MEMORY_TYPE,
-        .cb.send = send_done,
-        .user_data = event,
-        .memory_type = UCS_MEMORY_TYPE_HOST,
-    };
+    ucp_request_param_t param = message_param(event);
 
     assert(peer < net->peer_count);
+    param.cb.send = send_done;
     event->net_request = NULL;
     if (net->peers[peer].endpoint == NULL) {
         xylem_status_t status = endpoint_create(net, &net->peers[peer]);
@@ -177,15 +180,9 @@ static void ucx_recv(xyl_net_t *base, uint64_t tag, void *buf, size_t bytes,
                      xyl_event_t *event)
 {
     net_ucx_t *net = ucx_of(base);
-    ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
-                        UCP_OP_ATTR_FIELD_USER_DATA |
-                        UCP_OP_ATTR_FIELD_MEMORY_TYPE,
-        .cb.recv = recv_done,
-        .user_data = event,
-        .memory_type = UCS_MEMORY_TYPE_HOST,
-    };
+    ucp_request_param_t param = message_param(event);
 
+    param.cb.recv = recv_done;
     event->net_request = NULL;
     event->net = base;
     message_posted(

@@ -1,10 +1,12 @@
 /* The pool and arenas: classes, reuse, the limit of what is kept, alignment,
- * failure of the allocator, several threads. Copies past the caches. */
+ * failure of the allocator, several threads. Copies past the caches. Sets of
+ * numbers that are handed out. */
 #include "runtime/base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/bits.h"
 #include "runtime/base/copy.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
@@ -242,6 +244,25 @@ static void test_copy_past(void)
         }
 }
 
+/* The lowest number that is free, up to any count. */
+static void test_bits_take(void)
+{
+    enum { COUNT_MAX = 200 };
+    uint64_t count, i;
+
+    for (count = 0; count <= COUNT_MAX; count++) {
+        uint64_t words[COUNT_MAX / 64 + 2] = {0};
+        for (i = 0; i < count; i++)
+            CHECK_EQ(xyl_bits_take(words, count), i);
+        CHECK_EQ(xyl_bits_take(words, count), count);
+        if (count == 0)
+            continue;
+        xyl_bits_clear(words, count / 2);
+        CHECK_EQ(xyl_bits_take(words, count), count / 2);
+        CHECK_EQ(xyl_bits_take(words, count), count);
+    }
+}
+
 static const check_case_t cases[] = {
     {"pool: blocks are used again", test_reuse},
     {"pool: every class", test_classes},
@@ -251,6 +272,7 @@ static const check_case_t cases[] = {
     {"arena: no memory", test_no_memory},
     {"pool: several threads", test_threads},
     {"copies past the caches: every alignment", test_copy_past},
+    {"bits: numbers are handed out", test_bits_take},
 };
 
 CHECK_MAIN(cases)
