@@ -22,7 +22,7 @@ enum {
     /* Of a slot's window; as a part of the longest, and at most. */
     WINDOW_PART = 3072,
     WINDOW_BYTES = 8 << 10,
-    WINDOWS_AT_ONCE = 4,                      /* made */
+    WINDOWS_AT_ONCE = 2,                      /* made */
     RESERVE = (1 << XYL_BOARD_COUNT_BITS) - 1 /* no name of the pool's */
 };
 

@@ -32,14 +32,15 @@ static uint32_t count_in(uint64_t word)
     return (uint32_t)word & COUNT_MASK;
 }
 
-static int is_of(const xyl_combine_piece_t *piece, uint64_t word)
+static int combine_is_of(const xyl_combine_piece_t *piece, uint64_t word)
 {
     return word >> NUMBER_AT == piece->number;
 }
 
 /* Takes the partial that lies in the segment's word, or as the first of all
  * the home cell. 0: it is out. */
-static int take(const xyl_combine_piece_t *piece, xyl_combine_t *combine)
+static int combine_take(const xyl_combine_piece_t *piece,
+                        xyl_combine_t *combine)
 {
     _Atomic uint64_t *word = &piece->words->segments[combine->segment];
     uint64_t out = word_of(piece, XYL_COMBINE_OUT, 0);
@@ -49,15 +50,17 @@ static int take(const xyl_combine_piece_t *piece, xyl_combine_t *combine)
         if (seen == out)
             return 0;
     } while (!xyl_seats_swap(piece->seats, word, &seen, out));
-    combine->work = is_of(piece, seen) ? XYL_COMBINE_ADD : XYL_COMBINE_COPY;
-    combine->cell = is_of(piece, seen) ? cell_in(seen) : XYL_COMBINE_HOME;
-    combine->count = is_of(piece, seen) ? count_in(seen) : 0;
+    combine->work =
+        combine_is_of(piece, seen) ? XYL_COMBINE_ADD : XYL_COMBINE_COPY;
+    combine->cell =
+        combine_is_of(piece, seen) ? cell_in(seen) : XYL_COMBINE_HOME;
+    combine->count = combine_is_of(piece, seen) ? count_in(seen) : 0;
     return 1;
 }
 
 /* Puts the partial into the segment's word, 1; or takes the one that lies
  * there as `other`, 0. */
-static int put(const xyl_combine_piece_t *piece, xyl_combine_t *combine)
+static int combine_put(const xyl_combine_piece_t *piece, xyl_combine_t *combine)
 {
     _Atomic uint64_t *word = &piece->words->segments[combine->segment];
     uint64_t out = word_of(piece, XYL_COMBINE_OUT, 0);
@@ -69,7 +72,7 @@ static int put(const xyl_combine_piece_t *piece, xyl_combine_t *combine)
         continue; /* `seen` is what lies there now */
     if (seen == out)
         return 1;
-    assert(is_of(piece, seen));
+    assert(combine_is_of(piece, seen));
     combine->other = cell_in(seen);
     combine->other_count = count_in(seen);
     return 0;
@@ -83,7 +86,7 @@ static int spare_take(const xyl_combine_piece_t *piece, xyl_combine_t *combine)
     uint64_t seen = xyl_seats_get(piece->seats, word), used;
 
     do {
-        used = is_of(piece, seen) ? seen & all : 0;
+        used = combine_is_of(piece, seen) ? seen & all : 0;
         if (used == all)
             return 0;
     } while (!xyl_seats_swap(piece->seats, word, &seen,
@@ -102,12 +105,12 @@ static void spare_free(const xyl_combine_piece_t *piece, uint32_t cell)
 
     assert(cell >= XYL_COMBINE_FIRST_SPARE);
     do
-        assert(is_of(piece, seen) && (seen & bit) != 0);
+        assert(combine_is_of(piece, seen) && (seen & bit) != 0);
     while (!xyl_seats_swap(piece->seats, word, &seen, seen & ~bit));
 }
 
 /* Wakes those who are marked. */
-static void knock(const xyl_combine_piece_t *piece)
+static void combine_knock(const xyl_combine_piece_t *piece)
 {
     xyl_seats_wake(piece->seats, piece->words->waiting, &piece->words->knock,
                    word_of(piece, 0, 1));
@@ -129,8 +132,8 @@ static uint32_t next_of(uint64_t segments, uint32_t from)
     return (uint32_t)__builtin_ctzll(beyond != 0 ? beyond : segments);
 }
 
-static xyl_sum_next_t pass(const xyl_combine_piece_t *piece, uint64_t ready,
-                           xyl_combine_t *combine)
+static xyl_sum_next_t combine_pass(const xyl_combine_piece_t *piece,
+                                   uint64_t ready, xyl_combine_t *combine)
 {
     combine->left = lacking(piece, ready, combine);
     if (lacking(piece, UINT64_MAX, combine) == 0) {
@@ -144,19 +147,20 @@ static xyl_sum_next_t pass(const xyl_combine_piece_t *piece, uint64_t ready,
     return XYL_SUM_STEP;
 }
 
-static xyl_sum_next_t begin(const xyl_combine_piece_t *piece, uint64_t ready,
-                            xyl_combine_t *combine)
+static xyl_sum_next_t combine_begin(const xyl_combine_piece_t *piece,
+                                    uint64_t ready, xyl_combine_t *combine)
 {
     assert(piece->segments != 0 && piece->segments <= XYL_COMBINE_SEGMENTS);
     combine->segment = piece->first;
     combine->state = XYL_COMBINE_PASS;
-    return pass(piece, ready, combine);
+    return combine_pass(piece, ready, combine);
 }
 
-static void look(const xyl_combine_piece_t *piece, xyl_combine_t *combine)
+static void combine_look(const xyl_combine_piece_t *piece,
+                         xyl_combine_t *combine)
 {
     combine->segment = next_of(combine->left, combine->segment);
-    if (take(piece, combine)) {
+    if (combine_take(piece, combine)) {
         combine->state = XYL_COMBINE_WORK;
         return;
     }
@@ -197,7 +201,7 @@ static void prefer_home(xyl_combine_t *combine)
 
 static void bring_back(const xyl_combine_piece_t *piece, xyl_combine_t *combine)
 {
-    if (!put(piece, combine)) {
+    if (!combine_put(piece, combine)) {
         prefer_home(combine);
         combine->work = XYL_COMBINE_MERGE;
         combine->state = XYL_COMBINE_WORK;
@@ -217,11 +221,11 @@ xyl_sum_next_t xyl_combine_step(const xyl_combine_piece_t *piece,
 {
     switch (combine->state) {
     case XYL_COMBINE_FRESH:
-        return begin(piece, ready, combine);
+        return combine_begin(piece, ready, combine);
     case XYL_COMBINE_PASS:
-        return pass(piece, ready, combine);
+        return combine_pass(piece, ready, combine);
     case XYL_COMBINE_LOOK:
-        look(piece, combine);
+        combine_look(piece, combine);
         break;
     case XYL_COMBINE_SPARE:
         return spare(piece, ready, combine);
@@ -237,14 +241,14 @@ xyl_sum_next_t xyl_combine_step(const xyl_combine_piece_t *piece,
         combine->state = XYL_COMBINE_FREED;
         break;
     case XYL_COMBINE_FREED:
-        knock(piece);
+        combine_knock(piece);
         combine->state = XYL_COMBINE_PUT;
         break;
     case XYL_COMBINE_PUT:
         bring_back(piece, combine);
         break;
     case XYL_COMBINE_BACK:
-        knock(piece);
+        combine_knock(piece);
         combine->state = XYL_COMBINE_PASS;
         break;
     case XYL_COMBINE_FULL:

@@ -6,7 +6,7 @@
 
 enum { PARTS = 3 };
 
-static uint32_t part_of(const xylem_place_t *place, uint32_t part)
+static uint32_t place_part(const xylem_place_t *place, uint32_t part)
 {
     const uint32_t parts[PARTS] = {place->l3, place->numa, place->socket};
 
@@ -20,10 +20,10 @@ static uint32_t group_by(const xylem_place_t *places, uint32_t seats,
     uint32_t i, first, groups = 0;
 
     for (i = 0; i < seats; i++) {
-        if (part_of(&places[i], part) == UINT32_MAX)
+        if (place_part(&places[i], part) == UINT32_MAX)
             return 0;
         for (first = 0;
-             part_of(&places[first], part) != part_of(&places[i], part);)
+             place_part(&places[first], part) != place_part(&places[i], part);)
             first++;
         group_of[i] = first;
         groups += first == i;

@@ -110,7 +110,7 @@ static uint64_t node_value(const xyl_pairs_piece_t *piece, uint64_t cells)
     return piece->number << NODE_AT | cells;
 }
 
-static int is_of(const xyl_pairs_piece_t *piece, uint64_t node)
+static int pairs_is_of(const xyl_pairs_piece_t *piece, uint64_t node)
 {
     return node >> NODE_AT == node_value(piece, 0) >> NODE_AT;
 }
@@ -182,7 +182,7 @@ static uint32_t cell_take(const xyl_pairs_piece_t *piece,
 }
 
 /* Wakes those who are marked. */
-static void knock(const xyl_pairs_piece_t *piece)
+static void pairs_knock(const xyl_pairs_piece_t *piece)
 {
     xyl_seats_wake(piece->seats, piece->words->waiting, &piece->words->knock,
                    piece->number << CELLS_AT | 1);
@@ -212,7 +212,8 @@ static void choose(xyl_pairs_t *pairs)
         pairs->state = XYL_PAIRS_MARK;
 }
 
-static xyl_sum_next_t pass(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
+static xyl_sum_next_t pairs_pass(const xyl_pairs_piece_t *piece,
+                                 xyl_pairs_t *pairs)
 {
     pairs->look = all_of(piece) & ~pairs->added;
     pairs->has_swept = 0;
@@ -303,7 +304,7 @@ static void tend(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 }
 
 /* The sibling is there: takes its cell, to add where it lies. */
-static void look(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
+static void pairs_look(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 {
     _Atomic uint64_t *word;
     uint64_t seen;
@@ -317,7 +318,7 @@ static void look(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     word = node_above(piece, pairs);
     seen = xyl_seats_get(piece->seats, word);
     pairs->state = XYL_PAIRS_CELL;
-    if (!is_of(piece, seen))
+    if (!pairs_is_of(piece, seen))
         return;
     while (!xyl_seats_swap(piece->seats, word, &seen, node_value(piece, TAKEN)))
         assert(0); /* nobody else may */
@@ -342,7 +343,7 @@ static void copy(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     pairs->state = XYL_PAIRS_WORK;
 }
 
-static void put(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
+static void pairs_put(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 {
     _Atomic uint64_t *word = node_above(piece, pairs);
     uint64_t seen = xyl_seats_get(piece->seats, word),
@@ -350,7 +351,7 @@ static void put(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     uint64_t own = (uint64_t)pairs->cell << (pairs->index % 2 * RIGHT_AT);
 
     do
-        cells = own | (is_of(piece, seen) ? seen & TAKEN : 0);
+        cells = own | (pairs_is_of(piece, seen) ? seen & TAKEN : 0);
     while (
         !xyl_seats_swap(piece->seats, word, &seen, node_value(piece, cells)));
     pairs->added |= bit;
@@ -385,14 +386,14 @@ xyl_sum_next_t xyl_pairs_step(const xyl_pairs_piece_t *piece,
     case XYL_PAIRS_FRESH:
         assert(piece->segments != 0 && piece->segments <= XYL_PAIRS_SEGMENTS &&
                piece->seats->count > 1);
-        return pass(piece, pairs);
+        return pairs_pass(piece, pairs);
     case XYL_PAIRS_PASS:
-        return pass(piece, pairs);
+        return pairs_pass(piece, pairs);
     case XYL_PAIRS_TEND:
         tend(piece, pairs);
         break;
     case XYL_PAIRS_LOOK:
-        look(piece, pairs);
+        pairs_look(piece, pairs);
         break;
     case XYL_PAIRS_CELL:
         copy(piece, pairs);
@@ -402,7 +403,7 @@ xyl_sum_next_t xyl_pairs_step(const xyl_pairs_piece_t *piece,
     case XYL_PAIRS_WORK:
         return XYL_SUM_WORK;
     case XYL_PAIRS_PUT:
-        put(piece, pairs);
+        pairs_put(piece, pairs);
         break;
     case XYL_PAIRS_FREE:
         free_one(piece, pairs);
@@ -411,7 +412,7 @@ xyl_sum_next_t xyl_pairs_step(const xyl_pairs_piece_t *piece,
         free_last(piece, pairs);
         break;
     case XYL_PAIRS_SAY:
-        knock(piece);
+        pairs_knock(piece);
         pairs->state = pairs->then;
         break;
     case XYL_PAIRS_FULL:

@@ -70,8 +70,8 @@ static int may_go(const xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     return 0;
 }
 
-static void post(const xyl_node_stage_t *node, const xyl_node_piece_t *piece,
-                 const xyl_step_t *step)
+static void step_post(const xyl_node_stage_t *node,
+                      const xyl_node_piece_t *piece, const xyl_step_t *step)
 {
     const xyl_board_t *board = node->board;
 
@@ -85,8 +85,8 @@ static void post(const xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                       xyl_board_value(piece->number, 1), step->post_seat);
 }
 
-static void emit(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
-                 uint32_t segment)
+static void segment_emit(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                         uint32_t segment)
 {
     uint64_t index = piece->piece * node->program.segments + segment;
 
@@ -97,9 +97,9 @@ static void emit(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 /* ---- claims ---- */
 
 /* How many slices all seats have published, as far as this one has seen. */
-static void count_published(const xyl_node_stage_t *node,
-                            const xyl_node_piece_t *piece,
-                            const xyl_step_t *step, xyl_strand_t *strand)
+static void slices_count_published(const xyl_node_stage_t *node,
+                                   const xyl_node_piece_t *piece,
+                                   const xyl_step_t *step, xyl_strand_t *strand)
 {
     uint64_t base = xyl_board_value(piece->number, 0), least = step->slices;
     uint32_t seat, seats = node->board->seats.count;
@@ -165,11 +165,12 @@ static int slice_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 }
 
 /* 1: there is no slice left. */
-static int claim(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
-                 const xyl_step_t *step, xyl_strand_t *strand, unsigned *did)
+static int claim_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                     const xyl_step_t *step, xyl_strand_t *strand,
+                     unsigned *did)
 {
     if (!strand->has_slice) {
-        count_published(node, piece, step, strand);
+        slices_count_published(node, piece, step, strand);
         if (strand->swept == strand->published)
             return strand->published == step->slices;
         if (!take_slice(node, piece, step, strand)) {
@@ -297,7 +298,7 @@ static int add_up(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     if (strand->sums.pending != 0)
         strand->is_waiting = !xyl_stage_worked(&node->stage, 0);
     for (; sum.finished != 0; sum.finished &= sum.finished - 1)
-        emit(node, piece, (uint32_t)__builtin_ctzll(sum.finished));
+        segment_emit(node, piece, (uint32_t)__builtin_ctzll(sum.finished));
     return is_done;
 }
 
@@ -309,7 +310,7 @@ static int special_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
                        unsigned *did)
 {
     if (step->kind == XYL_STEP_CLAIM)
-        return claim(node, piece, step, strand, did);
+        return claim_run(node, piece, step, strand, did);
     if (step->kind == XYL_STEP_GATE)
         return node->gate.may_go(node->gate.arg, did);
     assert(sums_up(step));
@@ -383,9 +384,9 @@ static unsigned strand_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
         const xyl_step_t *step = step_at(node, piece, strand);
         if (!step_run(node, piece, step, strand, &did))
             break;
-        post(node, piece, step);
+        step_post(node, piece, step);
         if (step->emits != XYL_NO_SEGMENT)
-            emit(node, piece, step->emits);
+            segment_emit(node, piece, step->emits);
         strand_go_to(node, strand, strand->step + 1 + (uint32_t)step->or_next);
         if (strand->step == end) {
             piece->strands_left--;

@@ -170,7 +170,7 @@ unsigned xyl_node_stages_poll(void *arg)
 }
 
 /* As far as it goes at once; then it is the engine's. */
-static void begin(xyl_node_stage_t *node)
+static void stage_begin(xyl_node_stage_t *node)
 {
     node->stage.operation->request.context->engine.polled += stage_poll(node);
 }
@@ -190,7 +190,7 @@ static void strand_worked(xyl_event_t *event)
     strand->done += strand->pending;
     strand->sums.done += strand->sums.pending;
     strand->pending = strand->sums.pending = 0;
-    begin(node);
+    stage_begin(node);
 }
 
 /* Strands wait for nothing of a run before. */
@@ -250,7 +250,7 @@ static void node_start(xyl_stage_t *stage)
     if (!node->has_input || node->input_left != 0)
         return;
     if (stage->next == NULL)
-        begin(node);
+        stage_begin(node);
     else
         stage->operation->request.context->engine.polled++; /* again, soon */
 }
@@ -264,7 +264,7 @@ static void node_segment_ready(xyl_stage_t *stage, uint64_t index)
     if (--node->input_left == 0)
         node->has_input = 1;
     if (node->input_left == 0)
-        begin(node);
+        stage_begin(node);
 }
 
 static void node_cancel(xyl_stage_t *stage)

@@ -51,7 +51,7 @@ typedef struct sum_part {
     const char *left, *right;
 } sum_part_t;
 
-static uint64_t part_of(const xyl_node_sum_t *sum, uint64_t left)
+static uint64_t sum_part_bytes(const xyl_node_sum_t *sum, uint64_t left)
 {
     uint64_t most = sum->turn / sum->element_bytes * sum->element_bytes;
 
@@ -64,7 +64,8 @@ static uint64_t part_of(const xyl_node_sum_t *sum, uint64_t left)
 static int work_on(const xyl_node_sum_t *sum, xyl_node_combine_t *at,
                    uint32_t segment, const sum_part_t *part)
 {
-    uint64_t all = bytes_of(sum, segment), bytes = part_of(sum, all - at->done);
+    uint64_t all = bytes_of(sum, segment),
+             bytes = sum_part_bytes(sum, all - at->done);
     int is_done = 1;
 
     if (at->done < all && part->combiner == NULL)

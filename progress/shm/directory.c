@@ -156,8 +156,8 @@ static int has_rival(xyl_shm_node_entry_t *entries, uint64_t key, uint32_t own,
 }
 
 /* 1: the entry lives, with this user. */
-static int claim(xyl_shm_node_entry_t *entries, uint64_t key, uint32_t own,
-                 int is_patient)
+static int entry_claim(xyl_shm_node_entry_t *entries, uint64_t key,
+                       uint32_t own, int is_patient)
 {
     xyl_shm_node_entry_t *entry = &entries[own];
     uint64_t word = atomic_load(&entry->word), reserved, claimed;
@@ -187,7 +187,7 @@ uint32_t xyl_shm_node_enter(xyl_shm_node_entry_t *entries, uint64_t key)
         index = find(entries, key, &own);
         if (index != XYL_SHM_NODE_ENTRIES || own == XYL_SHM_NODE_ENTRIES)
             return index;
-        if (claim(entries, key, own, tries < TRIES_PATIENT))
+        if (entry_claim(entries, key, own, tries < TRIES_PATIENT))
             return own;
         sched_yield(); /* to the rival */
     }

@@ -36,7 +36,7 @@ void xyl_shm_node_heap_fini(xyl_shm_node_heap_t *heap)
 
 /* ---- growing ---- */
 
-static uint64_t round_up(uint64_t bytes, uint64_t unit)
+static uint64_t heap_round_up(uint64_t bytes, uint64_t unit)
 {
     return (bytes + unit - 1) / unit * unit;
 }
@@ -60,7 +60,7 @@ static xyl_shm_node_chunk_t *chunk_add(xyl_shm_node_heap_t *heap, size_t bytes)
     if (chunk == NULL)
         return NULL;
     chunk->begin = heap->bytes;
-    chunk->bytes = round_up(bytes, CHUNK_BYTES);
+    chunk->bytes = heap_round_up(bytes, CHUNK_BYTES);
     if (!xyl_ranges_init(&chunk->ranges, chunk->bytes))
         goto free_chunk;
     if (!file_reaches(heap, chunk->begin + chunk->bytes))
@@ -83,7 +83,7 @@ free_chunk:
 
 /* ---- allocating ---- */
 
-static void *take(xyl_shm_node_heap_t *heap, uint64_t bytes)
+static void *heap_take(xyl_shm_node_heap_t *heap, uint64_t bytes)
 {
     uint64_t align = bytes >= LARGE_BYTES ? PAGE_BYTES : ALIGN;
     xyl_shm_node_chunk_t *chunk;
@@ -109,7 +109,7 @@ void *xyl_shm_node_heap_alloc(xyl_shm_node_heap_t *heap, size_t bytes)
         return NULL;
     pthread_mutex_lock(&heap->lock);
     memory = heap->bytes < HEAP_BYTES_MAX
-                 ? take(heap, round_up(bytes == 0 ? 1 : bytes, ALIGN))
+                 ? heap_take(heap, heap_round_up(bytes == 0 ? 1 : bytes, ALIGN))
                  : NULL;
     pthread_mutex_unlock(&heap->lock);
     return memory;
@@ -133,7 +133,7 @@ static void punch(const xyl_shm_node_heap_t *heap,
                   const xyl_shm_node_chunk_t *chunk, uint64_t begin,
                   uint64_t bytes)
 {
-    uint64_t first = round_up(begin, PAGE_BYTES);
+    uint64_t first = heap_round_up(begin, PAGE_BYTES);
     uint64_t end = (begin + bytes) / PAGE_BYTES * PAGE_BYTES;
 
     /* What cannot be given back is used again as it is. */

@@ -2,7 +2,8 @@
  * it comes, beginning with its neighbour so that they do not all read one. */
 #include "collectives/node/programs/parts.h"
 
-static void write_own(const xyl_problem_t *problem, xyl_node_program_t *program)
+static void write_allgather_own(const xyl_problem_t *problem,
+                                xyl_node_program_t *program)
 {
     xyl_position_t place = {XYL_BUFFER_RECV, 0,
                             xyl_node_block_at(problem, problem->rank)};
@@ -46,8 +47,8 @@ static void write_gather(const xyl_problem_t *problem,
     }
 }
 
-static void write_block(const xyl_problem_t *problem,
-                        xyl_node_program_t *program)
+static void write_allgather_block(const xyl_problem_t *problem,
+                                  xyl_node_program_t *program)
 {
     xyl_position_t place = {XYL_BUFFER_RECV, 0,
                             xyl_node_block_at(problem, problem->rank)};
@@ -58,8 +59,8 @@ static void write_block(const xyl_problem_t *problem,
         xyl_problem_bytes(problem), 0);
 }
 
-static void write_first(const xyl_problem_t *problem,
-                        xyl_node_program_t *program)
+static void write_allgather_first(const xyl_problem_t *problem,
+                                  xyl_node_program_t *program)
 {
     xyl_step_t *step;
 
@@ -74,12 +75,12 @@ static void write_first(const xyl_problem_t *problem,
     step->post_value = 1;
 }
 
-static void write_other(const xyl_problem_t *problem,
-                        xyl_node_program_t *program)
+static void write_allgather_other(const xyl_problem_t *problem,
+                                  xyl_node_program_t *program)
 {
     xyl_step_t *step;
 
-    write_block(problem, program);
+    write_allgather_block(problem, program);
     step = xyl_node_step(program, XYL_STEP_COPY,
                          xyl_position_of(XYL_BUFFER_RECV, 0, 0),
                          xyl_position_of(XYL_BUFFER_BOARD, 0, 0),
@@ -105,7 +106,7 @@ static int goes_by_first(const xyl_problem_t *problem)
 }
 
 /* The first seat gathers; what it has put together goes out by groups. */
-static int goes_by_groups(const xyl_problem_t *problem)
+static int allgather_goes_by_groups(const xyl_problem_t *problem)
 {
     uint64_t all = xyl_problem_bytes(problem) * problem->ranks;
 
@@ -114,8 +115,8 @@ static int goes_by_groups(const xyl_problem_t *problem)
                problem->node.window_bytes / problem->ranks;
 }
 
-static void write_groups(const xyl_problem_t *problem,
-                         xyl_node_program_t *program)
+static void write_allgather_groups(const xyl_problem_t *problem,
+                                   xyl_node_program_t *program)
 {
     xyl_problem_t whole = *problem;
 
@@ -125,12 +126,13 @@ static void write_groups(const xyl_problem_t *problem,
     if (problem->rank == 0)
         write_gather(problem, program);
     else
-        write_block(problem, program);
+        write_allgather_block(problem, program);
     xyl_node_fan_out(&whole, program, 0, 2);
 }
 
 /* A seat's block is read by all others. */
-static void write_end(const xyl_problem_t *problem, xyl_node_program_t *program)
+static void write_allgather_end(const xyl_problem_t *problem,
+                                xyl_node_program_t *program)
 {
     xyl_node_strand(program);
     xyl_node_has_read(problem, program, XYL_WAIT_STRANDS, 0, 2);
@@ -143,25 +145,25 @@ static void allgather_write(const xyl_problem_t *problem,
     uint32_t i;
 
     xyl_node_plan_inputs(problem, program, xyl_node_block_max(problem));
-    if (goes_by_groups(problem)) {
-        write_groups(problem, program);
+    if (allgather_goes_by_groups(problem)) {
+        write_allgather_groups(problem, program);
         return;
     }
     if (goes_by_first(problem)) {
         program->board_bytes = xyl_problem_bytes(problem) * problem->ranks;
         if (problem->rank == 0)
-            write_first(problem, program);
+            write_allgather_first(problem, program);
         else
-            write_other(problem, program);
+            write_allgather_other(problem, program);
         return;
     }
     program->shares = program->input_bytes != 0 &&
                       xyl_node_shares(problem, xyl_node_block_max(problem));
-    write_own(problem, program);
+    write_allgather_own(problem, program);
     for (i = 1; i < problem->ranks; i++)
         xyl_node_fetch(problem, program, (problem->rank + i) % problem->ranks);
     if (program->shares)
-        write_end(problem, program);
+        write_allgather_end(problem, program);
 }
 
 const xyl_algorithm_t xyl_algorithm_node_allgather = {

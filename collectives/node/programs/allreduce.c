@@ -9,8 +9,8 @@ enum {
 
 /* ---- by the first seat ---- */
 
-static void write_first(const xyl_problem_t *problem,
-                        xyl_node_program_t *program)
+static void write_allreduce_first(const xyl_problem_t *problem,
+                                  xyl_node_program_t *program)
 {
     const xyl_position_t result = {XYL_BUFFER_RECV, 0, 0};
     xyl_position_t own = xyl_node_published(program, 0);
@@ -34,8 +34,8 @@ static void write_first(const xyl_problem_t *problem,
     step->post_value = 1;
 }
 
-static void write_other(const xyl_problem_t *problem,
-                        xyl_node_program_t *program)
+static void write_allreduce_other(const xyl_problem_t *problem,
+                                  xyl_node_program_t *program)
 {
     xyl_step_t *step;
 
@@ -53,7 +53,7 @@ static void write_other(const xyl_problem_t *problem,
 /* ---- by slices ---- */
 
 /* Of the message; seats beyond the end have none. */
-static uint64_t slice_of(const xyl_problem_t *problem)
+static uint64_t allreduce_slice_of(const xyl_problem_t *problem)
 {
     uint64_t unit = problem->element_bytes;
     uint64_t bytes =
@@ -140,8 +140,8 @@ static void write_own_slice(const xyl_problem_t *problem,
 
 /* In one go: lines that others have written come faster when they are asked
  * for one close after the other. */
-static void write_result(const xyl_problem_t *problem,
-                         xyl_node_program_t *program)
+static void write_allreduce_result(const xyl_problem_t *problem,
+                                   xyl_node_program_t *program)
 {
     xyl_step_t *step = xyl_node_step(
         program, XYL_STEP_COPY, xyl_position_of(XYL_BUFFER_RECV, 0, 0),
@@ -159,12 +159,12 @@ static void write_slices(const xyl_problem_t *problem,
     xyl_node_publish(problem, program, xyl_position_of(XYL_BUFFER_SEND, 0, 0),
                      xyl_problem_bytes(problem), reader_of(problem));
     write_lead(problem, program, 1);
-    write_own_slice(problem, program, slice_of(problem));
+    write_own_slice(problem, program, allreduce_slice_of(problem));
     write_lead(problem, program, 2);
-    write_result(problem, program);
+    write_allreduce_result(problem, program);
 }
 
-static int goes_by_groups(const xyl_problem_t *problem)
+static int allreduce_goes_by_groups(const xyl_problem_t *problem)
 {
     return xyl_problem_bytes(problem) <=
                problem->node.limits->allreduce_first &&
@@ -191,21 +191,21 @@ static void allreduce_write(const xyl_problem_t *problem,
     if (!is_whole ||
         xyl_problem_bytes(problem) > problem->node.limits->allreduce_slices ||
         xyl_problem_bytes(problem) > room ||
-        (goes_alone(problem) && !goes_by_groups(problem))) {
+        (goes_alone(problem) && !allreduce_goes_by_groups(problem))) {
         xyl_node_reduce(problem, program);
         return;
     }
     xyl_node_plan_inputs(problem, program, xyl_problem_bytes(problem));
-    if (goes_by_groups(problem)) {
+    if (allreduce_goes_by_groups(problem)) {
         xyl_node_fan_in(problem, program, 0);
         xyl_node_fan_out(problem, program, 0, 2);
     } else if (xyl_problem_bytes(problem) >
                problem->node.limits->allreduce_first)
         write_slices(problem, program);
     else if (problem->rank == 0)
-        write_first(problem, program);
+        write_allreduce_first(problem, program);
     else
-        write_other(problem, program);
+        write_allreduce_other(problem, program);
 }
 
 const xyl_algorithm_t xyl_algorithm_node_allreduce = {

@@ -11,14 +11,14 @@ enum {
 };
 
 /* What is in place is written over: it is copied. */
-static xyl_step_kind_t publishes(const xyl_problem_t *problem)
+static xyl_step_kind_t alltoall_publishes(const xyl_problem_t *problem)
 {
     return problem->is_in_place ? XYL_STEP_COPY : XYL_STEP_PUBLISH;
 }
 
 /* The input of a seat has the blocks side by side. */
-static xyl_position_t block_in(const xyl_node_program_t *program, uint32_t from,
-                               uint32_t to)
+static xyl_position_t alltoall_block_in(const xyl_node_program_t *program,
+                                        uint32_t from, uint32_t to)
 {
     return xyl_position_of(XYL_BUFFER_INPUT, from, to * program->piece_bytes);
 }
@@ -39,13 +39,15 @@ static xyl_position_t block_from(const xyl_problem_t *problem, uint32_t seat)
 
 /* Where it lies it has them as long as they are, and all alike if it is
  * shared. */
-static uint64_t further(const xyl_problem_t *problem, const xyl_step_t *step,
-                        xyl_position_t published, uint32_t seat)
+static uint64_t alltoall_further(const xyl_problem_t *problem,
+                                 const xyl_step_t *step,
+                                 xyl_position_t published, uint32_t seat)
 {
     return xyl_problem_bytes(problem) * seat + step->within - published.at;
 }
 
-static void write_own(const xyl_problem_t *problem, xyl_node_program_t *program)
+static void write_alltoall_own(const xyl_problem_t *problem,
+                               xyl_node_program_t *program)
 {
     xyl_step_t *step =
         xyl_node_step(program, XYL_STEP_COPY, block_to(problem, problem->rank),
@@ -66,20 +68,21 @@ static uint32_t count_of(const xyl_problem_t *problem, uint32_t distance)
                : distance;
 }
 
-static void write_inputs(const xyl_problem_t *problem,
-                         xyl_node_program_t *program)
+static void write_alltoall_inputs(const xyl_problem_t *problem,
+                                  xyl_node_program_t *program)
 {
     uint32_t distance;
 
     xyl_node_strand(program);
     for (distance = 1; distance < problem->ranks; distance++) {
         uint32_t seat = (problem->rank + distance) % problem->ranks;
-        xyl_step_t *step = xyl_node_step(
-            program, publishes(problem), block_in(program, problem->rank, seat),
-            block_from(problem, seat), program->piece_bytes);
+        xyl_step_t *step =
+            xyl_node_step(program, alltoall_publishes(problem),
+                          alltoall_block_in(program, problem->rank, seat),
+                          block_from(problem, seat), program->piece_bytes);
         if (step == NULL)
             return;
-        step->further = further(problem, step, step->to, seat);
+        step->further = alltoall_further(problem, step, step->to, seat);
         step->total = xyl_node_send_block(problem, seat);
         if (count_of(problem, distance) != distance)
             continue;
@@ -91,11 +94,11 @@ static void write_inputs(const xyl_problem_t *problem,
                               : seat;
     }
     if (!problem->is_in_place)
-        write_own(problem, program);
+        write_alltoall_own(problem, program);
 }
 
-static void write_block(const xyl_problem_t *problem,
-                        xyl_node_program_t *program, uint32_t distance)
+static void write_alltoall_block(const xyl_problem_t *problem,
+                                 xyl_node_program_t *program, uint32_t distance)
 {
     uint32_t seats = problem->ranks;
     uint32_t seat = (problem->rank + seats - distance) % seats;
@@ -112,11 +115,11 @@ static void write_block(const xyl_problem_t *problem,
         step->wait_for = count_of(problem, seats - distance);
     }
     step = xyl_node_step(program, XYL_STEP_COPY, to,
-                         block_in(program, seat, problem->rank),
+                         alltoall_block_in(program, seat, problem->rank),
                          program->piece_bytes);
     if (step == NULL)
         return;
-    step->further = further(problem, step, step->from, problem->rank);
+    step->further = alltoall_further(problem, step, step->from, problem->rank);
     step->total = xyl_node_block(problem, seat);
     step->wait = XYL_WAIT_COUNT;
     step->wait_seat = seat;
@@ -133,9 +136,9 @@ static void write_blocks(const xyl_problem_t *problem,
                          problem->node.window_bytes / seats / seats / 128 *
                              128);
     program->input_bytes = xyl_board_whole_lines(seats * program->piece_bytes);
-    write_inputs(problem, program);
+    write_alltoall_inputs(problem, program);
     for (distance = 1; distance < problem->ranks; distance++)
-        write_block(problem, program, distance);
+        write_alltoall_block(problem, program, distance);
     if (!program->shares)
         return;
     xyl_node_strand(program);
@@ -191,7 +194,7 @@ static uint32_t partner_of(const xyl_problem_t *problem, uint32_t seat,
 }
 
 /* A seat's counts, in the order of what it does. */
-static uint32_t count_published(uint32_t round)
+static uint32_t alltoall_count_published(uint32_t round)
 {
     return 2 * round;
 }
@@ -268,15 +271,15 @@ static void write_publish(const xyl_problem_t *problem,
                      block_from(problem, partner));
     if (step == NULL)
         return;
-    step->kind = publishes(problem);
-    step->further = further(problem, step, step->to, partner);
+    step->kind = alltoall_publishes(problem);
+    step->further = alltoall_further(problem, step, step->to, partner);
     if (before != 0) {
         step->wait = XYL_WAIT_COUNT;
         step->wait_seat = partner_of(problem, problem->rank, before);
         step->wait_for = count_read(before);
     }
     step->post = XYL_POST_COUNT;
-    step->post_value = count_published(round);
+    step->post_value = alltoall_count_published(round);
     step->post_seat = partner;
 }
 
@@ -291,10 +294,10 @@ static void write_read(const xyl_problem_t *problem,
 
     if (step == NULL)
         return;
-    step->further = further(problem, step, step->from, problem->rank);
+    step->further = alltoall_further(problem, step, step->from, problem->rank);
     step->wait = XYL_WAIT_COUNT;
     step->wait_seat = partner;
-    step->wait_for = count_published(round);
+    step->wait_for = alltoall_count_published(round);
     if (!is_awaited(problem, rounds, round))
         return;
     step->post = XYL_POST_COUNT;
@@ -349,7 +352,7 @@ static void write_rounds(const xyl_problem_t *problem,
     for (round = 1; round <= rounds.count; round++)
         write_round(problem, program, &rounds, round);
     if (!problem->is_in_place)
-        write_own(problem, program);
+        write_alltoall_own(problem, program);
     if (!program->shares)
         return;
     xyl_node_has_read(problem, program, XYL_WAIT_NOTHING, 0,

@@ -26,8 +26,8 @@ static void write_each(const xyl_problem_t *problem,
     }
 }
 
-static void write_first(const xyl_problem_t *problem,
-                        xyl_node_program_t *program)
+static void write_barrier_first(const xyl_problem_t *problem,
+                                xyl_node_program_t *program)
 {
     xyl_step_t *step = nothing(problem, program);
 
@@ -39,8 +39,8 @@ static void write_first(const xyl_problem_t *problem,
     step->post_value = 1;
 }
 
-static void write_other(const xyl_problem_t *problem,
-                        xyl_node_program_t *program)
+static void write_barrier_other(const xyl_problem_t *problem,
+                                xyl_node_program_t *program)
 {
     xyl_step_t *step = nothing(problem, program);
 
@@ -56,8 +56,8 @@ static void write_other(const xyl_problem_t *problem,
     }
 }
 
-static void write_groups(const xyl_problem_t *problem,
-                         xyl_node_program_t *program)
+static void write_barrier_groups(const xyl_problem_t *problem,
+                                 xyl_node_program_t *program)
 {
     xyl_problem_t signal = *problem;
 
@@ -70,13 +70,13 @@ static void barrier_write(const xyl_problem_t *problem,
                           xyl_node_program_t *program)
 {
     if (xyl_node_has_groups(problem))
-        write_groups(problem, program);
+        write_barrier_groups(problem, program);
     else if (problem->ranks <= problem->node.limits->barrier_all_seats)
         write_each(problem, program);
     else if (problem->rank == 0)
-        write_first(problem, program);
+        write_barrier_first(problem, program);
     else
-        write_other(problem, program);
+        write_barrier_other(problem, program);
 }
 
 const xyl_algorithm_t xyl_algorithm_node_barrier = {

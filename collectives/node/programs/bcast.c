@@ -31,8 +31,8 @@ static void write_short(const xyl_problem_t *problem,
 
 /* ---- by groups ---- */
 
-static int goes_by_groups(const xyl_problem_t *problem,
-                          const xyl_node_program_t *program)
+static int bcast_goes_by_groups(const xyl_problem_t *problem,
+                                const xyl_node_program_t *program)
 {
     return xyl_problem_bytes(problem) <= problem->node.limits->bcast_groups &&
            xyl_problem_bytes(problem) <= program->segment_bytes &&
@@ -41,8 +41,8 @@ static int goes_by_groups(const xyl_problem_t *problem,
            xyl_node_has_groups(problem);
 }
 
-static void write_groups(const xyl_problem_t *problem,
-                         xyl_node_program_t *program)
+static void write_bcast_groups(const xyl_problem_t *problem,
+                               xyl_node_program_t *program)
 {
     program->piece_bytes = program->segment_bytes;
     program->segments = 1;
@@ -85,7 +85,7 @@ xyl_step_t *xyl_node_bcast_segment(const xyl_problem_t *problem,
 }
 
 /* As wanted, if a piece has room; else so that copies in and out overlap. */
-static uint64_t segment_of(const xyl_problem_t *problem, uint64_t room)
+static uint64_t bcast_segment_of(const xyl_problem_t *problem, uint64_t room)
 {
     uint64_t bytes = problem->segment_bytes;
 
@@ -111,7 +111,8 @@ static void cut(const xyl_problem_t *problem, xyl_node_program_t *program)
 void xyl_node_bcast_cut(const xyl_problem_t *problem,
                         xyl_node_program_t *program)
 {
-    program->segment_bytes = segment_of(problem, problem->node.window_bytes);
+    program->segment_bytes =
+        bcast_segment_of(problem, problem->node.window_bytes);
     cut(problem, program);
 }
 
@@ -120,9 +121,10 @@ static void bcast_write(const xyl_problem_t *problem,
 {
     uint32_t segment;
 
-    program->segment_bytes = segment_of(problem, problem->node.window_bytes);
-    if (goes_by_groups(problem, program)) {
-        write_groups(problem, program);
+    program->segment_bytes =
+        bcast_segment_of(problem, problem->node.window_bytes);
+    if (bcast_goes_by_groups(problem, program)) {
+        write_bcast_groups(problem, program);
         return;
     }
     if (xyl_problem_bytes(problem) <= XYL_BOARD_INLINE_BYTES &&

@@ -60,7 +60,7 @@ static void wait_for(xyl_step_t *step, uint32_t seat, uint32_t count)
     step->wait_for = count;
 }
 
-static void post(xyl_step_t *step, uint32_t count, uint32_t seat)
+static void fan_post(xyl_step_t *step, uint32_t count, uint32_t seat)
 {
     step->post = XYL_POST_COUNT;
     step->post_value = count;
@@ -74,7 +74,7 @@ static void wait_for_own(const xyl_node_program_t *program, xyl_step_t *step)
         step->wait = XYL_WAIT_SEGMENT;
 }
 
-static void emit(const xyl_node_program_t *program, xyl_step_t *step)
+static void fan_emit(const xyl_node_program_t *program, xyl_step_t *step)
 {
     if (program->segments != 0)
         step->emits = 0;
@@ -141,7 +141,7 @@ static void write_leaders(const xyl_problem_t *problem,
         kind = XYL_STEP_JOIN;
     }
     if (step != NULL)
-        emit(program, step);
+        fan_emit(program, step);
 }
 
 void xyl_node_fan_in(const xyl_problem_t *problem, xyl_node_program_t *program,
@@ -154,7 +154,7 @@ void xyl_node_fan_in(const xyl_problem_t *problem, xyl_node_program_t *program,
     if (problem->rank == root)
         write_leaders(problem, program);
     else
-        post(last, COUNT_IN, parent_of(problem, root));
+        fan_post(last, COUNT_IN, parent_of(problem, root));
 }
 
 /* ---- out ---- */
@@ -169,14 +169,14 @@ static void write_source(const xyl_problem_t *problem,
     if (step == NULL)
         return;
     wait_for_own(program, step);
-    emit(program, step);
-    post(step, count, XYL_BOARD_ALL);
+    fan_emit(program, step);
+    fan_post(step, count, XYL_BOARD_ALL);
 }
 
 /* A leader hands on before it takes. */
-static void write_reader(const xyl_problem_t *problem,
-                         xyl_node_program_t *program, uint32_t root,
-                         uint32_t count)
+static void write_fan_reader(const xyl_problem_t *problem,
+                             xyl_node_program_t *program, uint32_t root,
+                             uint32_t count)
 {
     const xyl_position_t own = xyl_node_published(program, problem->rank);
     uint32_t parent = parent_of(problem, root);
@@ -189,7 +189,7 @@ static void write_reader(const xyl_problem_t *problem,
         if (step == NULL)
             return;
         wait_for(step, parent, count);
-        post(step, count, XYL_BOARD_ALL);
+        fan_post(step, count, XYL_BOARD_ALL);
         from = own;
     }
     step = whole(problem, program, XYL_STEP_COPY,
@@ -198,7 +198,7 @@ static void write_reader(const xyl_problem_t *problem,
         return;
     if (!leads)
         wait_for(step, parent, count);
-    emit(program, step);
+    fan_emit(program, step);
 }
 
 void xyl_node_fan_out(const xyl_problem_t *problem, xyl_node_program_t *program,
@@ -207,5 +207,5 @@ void xyl_node_fan_out(const xyl_problem_t *problem, xyl_node_program_t *program,
     if (problem->rank == root)
         write_source(problem, program, count);
     else
-        write_reader(problem, program, root, count);
+        write_fan_reader(problem, program, root, count);
 }

@@ -2,7 +2,8 @@
  * come. Where a block is read where it lies, its seat waits for the root. */
 #include "collectives/node/programs/parts.h"
 
-static void write_own(const xyl_problem_t *problem, xyl_node_program_t *program)
+static void write_gather_own(const xyl_problem_t *problem,
+                             xyl_node_program_t *program)
 {
     xyl_step_t *step;
 
@@ -40,7 +41,7 @@ static void gather_write(const xyl_problem_t *problem,
             xyl_node_until_read_by(program, problem->root, 1);
         return;
     }
-    write_own(problem, program);
+    write_gather_own(problem, program);
     for (i = 1; i < problem->ranks; i++)
         xyl_node_fetch(problem, program, (problem->root + i) % problem->ranks);
     if (!program->shares)

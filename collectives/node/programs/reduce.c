@@ -29,8 +29,8 @@ static int keeps_input(const xyl_problem_t *problem)
 }
 
 /* Slices come one after the other, and are published so. */
-static void write_inputs(const xyl_problem_t *problem,
-                         xyl_node_program_t *program)
+static void write_reduce_inputs(const xyl_problem_t *problem,
+                                xyl_node_program_t *program)
 {
     uint32_t slice;
 
@@ -124,8 +124,8 @@ static uint64_t sum_segment_of(const xyl_problem_t *problem, uint64_t room)
     return xyl_node_segment(bytes, room, problem->element_bytes);
 }
 
-static void write_sum(const xyl_problem_t *problem, xyl_node_program_t *program,
-                      uint32_t spares)
+static void write_reduce_sum(const xyl_problem_t *problem,
+                             xyl_node_program_t *program, uint32_t spares)
 {
     int is_reduce = problem->coll == XYLEM_COLL_REDUCE;
     int collects = is_reduce && problem->rank == problem->root;
@@ -160,7 +160,7 @@ static void write_as_they_come(const xyl_problem_t *problem,
                           window - spares * spare_bytes);
     program->board_bytes =
         xyl_board_whole_lines(program->piece_bytes) + spares * spare_bytes;
-    write_sum(problem, program, spares);
+    write_reduce_sum(problem, program, spares);
     if (problem->coll == XYLEM_COLL_ALLREDUCE)
         write_results(problem, program);
 }
@@ -252,7 +252,7 @@ static void write_pairs(const xyl_problem_t *problem,
 /* ---- in the order of seats ---- */
 
 /* As wanted, if a piece has room; else as many slices as seats. */
-static uint64_t slice_of(const xyl_problem_t *problem, uint64_t room)
+static uint64_t reduce_slice_of(const xyl_problem_t *problem, uint64_t room)
 {
     uint64_t least = problem->coll == XYLEM_COLL_REDUCE
                          ? problem->node.limits->reduce_slice
@@ -308,12 +308,12 @@ void xyl_node_reduce(const xyl_problem_t *problem, xyl_node_program_t *program)
     }
     if (room > piece_of(problem) && problem->segment_bytes < piece_of(problem))
         room = piece_of(problem);
-    program->segment_bytes = slice_of(problem, room);
+    program->segment_bytes = reduce_slice_of(problem, room);
     xyl_node_cut_segments(program, xyl_problem_bytes(problem), room);
     program->input_bytes = xyl_board_whole_lines(program->piece_bytes);
     program->board_bytes = program->piece_bytes;
     program->shares = xyl_node_shares(problem, xyl_problem_bytes(problem));
-    write_inputs(problem, program);
+    write_reduce_inputs(problem, program);
     write_claims(problem, program);
     if (has_result(problem))
         write_results(problem, program);

@@ -15,7 +15,7 @@ static int takes_send(const xyl_problem_t *problem)
     return !problem->is_in_place || problem->rank <= 1;
 }
 
-static int publishes(const xyl_problem_t *problem)
+static int reduce_alone_publishes(const xyl_problem_t *problem)
 {
     return problem->coll == XYLEM_COLL_ALLREDUCE ||
            problem->rank != problem->root || !takes_send(problem);
@@ -36,21 +36,22 @@ static xyl_step_t *segment_step(xyl_node_program_t *program,
     return step;
 }
 
-static xyl_position_t further(xyl_position_t spot, uint64_t by)
+static xyl_position_t reduce_alone_further(xyl_position_t spot, uint64_t by)
 {
     spot.at += by;
     return spot;
 }
 
-static void write_input(const xyl_problem_t *problem,
-                        xyl_node_program_t *program, uint32_t segment)
+static void write_reduce_alone_input(const xyl_problem_t *problem,
+                                     xyl_node_program_t *program,
+                                     uint32_t segment)
 {
     uint64_t at = segment * program->segment_bytes;
-    xyl_step_t *step =
-        segment_step(program, problem,
-                     problem->is_in_place ? XYL_STEP_COPY : XYL_STEP_PUBLISH,
-                     further(xyl_node_published(program, problem->rank), at),
-                     xyl_position_of(XYL_BUFFER_SEND, 0, at), segment);
+    xyl_step_t *step = segment_step(
+        program, problem,
+        problem->is_in_place ? XYL_STEP_COPY : XYL_STEP_PUBLISH,
+        reduce_alone_further(xyl_node_published(program, problem->rank), at),
+        xyl_position_of(XYL_BUFFER_SEND, 0, at), segment);
 
     if (step == NULL)
         return;
@@ -62,8 +63,9 @@ static void write_input(const xyl_problem_t *problem,
         step->post_seat = problem->root;
 }
 
-static void write_result(const xyl_problem_t *problem,
-                         xyl_node_program_t *program, uint32_t segment)
+static void write_reduce_alone_result(const xyl_problem_t *problem,
+                                      xyl_node_program_t *program,
+                                      uint32_t segment)
 {
     uint64_t at = segment * program->segment_bytes;
     xyl_position_t result = {XYL_BUFFER_RECV, 0, at};
@@ -74,8 +76,9 @@ static void write_result(const xyl_problem_t *problem,
         return;
     step->wait = XYL_WAIT_SEGMENT; /* of its own */
     step->wait_for = segment;
-    step = segment_step(program, problem, XYL_STEP_REDUCE, result,
-                        further(xyl_node_published(program, 0), at), segment);
+    step = segment_step(
+        program, problem, XYL_STEP_REDUCE, result,
+        reduce_alone_further(xyl_node_published(program, 0), at), segment);
     if (step == NULL)
         return;
     step->wait = XYL_WAIT_ALL_COUNTS;
@@ -85,7 +88,8 @@ static void write_result(const xyl_problem_t *problem,
     step->emits = segment;
 }
 
-static uint64_t segment_of(const xyl_problem_t *problem, uint64_t room)
+static uint64_t reduce_alone_segment_of(const xyl_problem_t *problem,
+                                        uint64_t room)
 {
     uint64_t bytes = problem->segment_bytes;
 
@@ -102,11 +106,12 @@ static uint64_t segment_of(const xyl_problem_t *problem, uint64_t room)
 }
 
 /* In the lines of the seats if there is but one short segment. */
-static void plan(const xyl_problem_t *problem, xyl_node_program_t *program)
+static void reduce_alone_plan(const xyl_problem_t *problem,
+                              xyl_node_program_t *program)
 {
     uint64_t room = problem->node.window_bytes / problem->ranks / 128 * 128;
 
-    program->segment_bytes = segment_of(problem, room);
+    program->segment_bytes = reduce_alone_segment_of(problem, room);
     xyl_node_cut_segments(program, xyl_problem_bytes(problem), room);
     if (program->pieces > 1 || program->segments > 1 ||
         xyl_problem_bytes(problem) > XYL_BOARD_INLINE_BYTES)
@@ -114,15 +119,16 @@ static void plan(const xyl_problem_t *problem, xyl_node_program_t *program)
 }
 
 /* A reduce in one segment: the receiver leaves most of the work to others. */
-static int goes_by_groups(const xyl_problem_t *problem,
-                          const xyl_node_program_t *program)
+static int reduce_alone_goes_by_groups(const xyl_problem_t *problem,
+                                       const xyl_node_program_t *program)
 {
     return problem->coll == XYLEM_COLL_REDUCE && program->pieces == 1 &&
            program->segments == 1 && xyl_node_has_groups(problem);
 }
 
 /* All have read what a seat has published when they have their results. */
-static void write_end(const xyl_problem_t *problem, xyl_node_program_t *program)
+static void write_reduce_alone_end(const xyl_problem_t *problem,
+                                   xyl_node_program_t *program)
 {
     uint32_t count = program->segments + 1;
 
@@ -137,8 +143,8 @@ void xyl_node_reduce_alone(const xyl_problem_t *problem,
 {
     uint32_t segment;
 
-    plan(problem, program);
-    if (goes_by_groups(problem, program)) {
+    reduce_alone_plan(problem, program);
+    if (reduce_alone_goes_by_groups(problem, program)) {
         xyl_node_fan_in(problem, program, problem->root);
         return;
     }
@@ -146,15 +152,16 @@ void xyl_node_reduce_alone(const xyl_problem_t *problem,
                       program->input_bytes != 0 &&
                       xyl_node_shares(problem, xyl_problem_bytes(problem));
     xyl_node_strand(program);
-    for (segment = 0; segment < program->segments && publishes(problem);
+    for (segment = 0;
+         segment < program->segments && reduce_alone_publishes(problem);
          segment++)
-        write_input(problem, program, segment);
+        write_reduce_alone_input(problem, program, segment);
     if (!receives(problem))
         return;
-    if (!publishes(problem) || !problem->is_in_place)
+    if (!reduce_alone_publishes(problem) || !problem->is_in_place)
         xyl_node_strand(program);
     for (segment = 0; segment < program->segments; segment++)
-        write_result(problem, program, segment);
+        write_reduce_alone_result(problem, program, segment);
     if (program->shares)
-        write_end(problem, program);
+        write_reduce_alone_end(problem, program);
 }

@@ -7,14 +7,16 @@
  * begins, and pieces begin one after the other. */
 /* Blocks lie side by side as long as they are, in the window as long as a piece
  * has them. */
-static uint64_t further(const xyl_problem_t *problem,
-                        const xyl_node_program_t *program, uint32_t seat)
+static uint64_t reduce_scatter_further(const xyl_problem_t *problem,
+                                       const xyl_node_program_t *program,
+                                       uint32_t seat)
 {
     return xyl_node_block_at(problem, seat) - seat * program->piece_bytes;
 }
 
-static void write_input(const xyl_problem_t *problem,
-                        xyl_node_program_t *program, uint32_t seat)
+static void write_reduce_scatter_input(const xyl_problem_t *problem,
+                                       xyl_node_program_t *program,
+                                       uint32_t seat)
 {
     xyl_step_t *step = xyl_node_step(
         program, problem->is_in_place ? XYL_STEP_COPY : XYL_STEP_PUBLISH,
@@ -25,7 +27,7 @@ static void write_input(const xyl_problem_t *problem,
 
     if (step == NULL)
         return;
-    step->further = further(problem, program, seat);
+    step->further = reduce_scatter_further(problem, program, seat);
     step->total = xyl_node_block(problem, seat);
     if (seat + 1 == problem->ranks) {
         step->post = XYL_POST_COUNT;
@@ -50,7 +52,7 @@ static void reduce_scatter_write(const xyl_problem_t *problem,
     program->shares =
         xyl_node_shares(problem, xyl_node_block_max(problem) * seats);
     for (seat = 0; seat < seats; seat++)
-        write_input(problem, program, seat);
+        write_reduce_scatter_input(problem, program, seat);
     step = xyl_node_step(program, XYL_STEP_REDUCE,
                          xyl_position_of(XYL_BUFFER_RECV, 0, 0),
                          xyl_position_of(XYL_BUFFER_INPUT, 0,
@@ -58,7 +60,7 @@ static void reduce_scatter_write(const xyl_problem_t *problem,
                          program->piece_bytes);
     if (step == NULL)
         return;
-    step->further = further(problem, program, problem->rank);
+    step->further = reduce_scatter_further(problem, program, problem->rank);
     step->total = xyl_node_block(problem, problem->rank);
     step->end_seat = problem->ranks;
     step->wait = XYL_WAIT_ALL_COUNTS;

@@ -8,8 +8,8 @@ static int is_scan(const xyl_problem_t *problem)
     return problem->coll == XYLEM_COLL_SCAN;
 }
 
-static void plan(const xyl_problem_t *problem, uint64_t piece_bytes,
-                 xyl_node_program_t *program)
+static void scan_plan(const xyl_problem_t *problem, uint64_t piece_bytes,
+                      xyl_node_program_t *program)
 {
     xyl_problem_t cut = *problem;
 
@@ -39,7 +39,7 @@ static void write_all(const xyl_problem_t *problem, xyl_node_program_t *program)
     xyl_step_t *step;
     uint32_t seat;
 
-    plan(problem, problem->node.limits->scan_piece, program);
+    scan_plan(problem, problem->node.limits->scan_piece, program);
     xyl_node_publish(problem, program, xyl_position_of(XYL_BUFFER_SEND, 0, 0),
                      xyl_problem_bytes(problem), XYL_BOARD_ALL);
     for (seat = 0; seat < end; seat++)
@@ -68,8 +68,8 @@ static void write_copy(const xyl_problem_t *problem,
 }
 
 /* `to` = the sum up to the seat before, with this seat's own behind. */
-static void write_sum(const xyl_problem_t *problem, xyl_node_program_t *program,
-                      xyl_position_t to)
+static void write_scan_sum(const xyl_problem_t *problem,
+                           xyl_node_program_t *program, xyl_position_t to)
 {
     xyl_step_t *step =
         xyl_node_step(program, XYL_STEP_REDUCE, to,
@@ -96,11 +96,11 @@ static void write_chain(const xyl_problem_t *problem,
     const xyl_position_t published = {XYL_BUFFER_INPUT, problem->rank, 0};
     int is_last = problem->rank + 1 == problem->ranks;
 
-    plan(problem,
-         xyl_problem_bytes(problem) < problem->node.limits->scan_long
-             ? problem->node.limits->scan_chain_piece
-             : problem->node.limits->scan_long_piece,
-         program);
+    scan_plan(problem,
+              xyl_problem_bytes(problem) < problem->node.limits->scan_long
+                  ? problem->node.limits->scan_chain_piece
+                  : problem->node.limits->scan_long_piece,
+              program);
     if (problem->rank == 0) {
         xyl_node_publish(problem, program,
                          xyl_position_of(XYL_BUFFER_SEND, 0, 0),
@@ -108,9 +108,10 @@ static void write_chain(const xyl_problem_t *problem,
     } else {
         write_wait(program, problem->rank - 1);
         if (!is_last)
-            write_sum(problem, program, published);
+            write_scan_sum(problem, program, published);
         else if (is_scan(problem))
-            write_sum(problem, program, xyl_position_of(XYL_BUFFER_RECV, 0, 0));
+            write_scan_sum(problem, program,
+                           xyl_position_of(XYL_BUFFER_RECV, 0, 0));
     }
     if (!is_scan(problem) && problem->rank != 0)
         write_copy(problem, program, problem->rank - 1);

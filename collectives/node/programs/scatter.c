@@ -5,8 +5,9 @@
 
 /* The root alone has input in the window: blocks as long as a piece has them.
  */
-static xyl_position_t block_in(const xyl_problem_t *problem,
-                               const xyl_node_program_t *program, uint32_t seat)
+static xyl_position_t scatter_block_in(const xyl_problem_t *problem,
+                                       const xyl_node_program_t *program,
+                                       uint32_t seat)
 {
     return xyl_position_of(XYL_BUFFER_INPUT, problem->root,
                            seat * program->piece_bytes);
@@ -14,16 +15,17 @@ static xyl_position_t block_in(const xyl_problem_t *problem,
 
 /* Where it lies it has them as long as they are, and all alike if it is
  * shared. */
-static uint64_t further(const xyl_problem_t *problem,
-                        const xyl_node_program_t *program, uint32_t seat)
+static uint64_t scatter_further(const xyl_problem_t *problem,
+                                const xyl_node_program_t *program,
+                                uint32_t seat)
 {
     return xyl_problem_bytes(problem) * seat -
-           block_in(problem, program, seat).at;
+           scatter_block_in(problem, program, seat).at;
 }
 
 /* In levels the root alone knows where blocks lie. The others read them where
  * they lie if they follow one another. */
-static xyl_step_kind_t publishes(const xyl_problem_t *problem)
+static xyl_step_kind_t scatter_publishes(const xyl_problem_t *problem)
 {
     uint64_t first = xyl_node_block_at(problem, 0);
     uint32_t seat;
@@ -35,26 +37,27 @@ static xyl_step_kind_t publishes(const xyl_problem_t *problem)
     return XYL_STEP_PUBLISH;
 }
 
-static void write_block(const xyl_problem_t *problem,
-                        xyl_node_program_t *program, xyl_step_kind_t kind,
-                        uint32_t distance)
+static void write_scatter_block(const xyl_problem_t *problem,
+                                xyl_node_program_t *program,
+                                xyl_step_kind_t kind, uint32_t distance)
 {
     uint32_t seat = (problem->root + distance) % problem->ranks;
     xyl_step_t *step = xyl_node_step(
-        program, kind, block_in(problem, program, seat),
+        program, kind, scatter_block_in(problem, program, seat),
         xyl_position_of(XYL_BUFFER_SEND, 0, xyl_node_block_at(problem, seat)),
         program->piece_bytes);
 
     if (step == NULL)
         return;
-    step->further = further(problem, program, seat);
+    step->further = scatter_further(problem, program, seat);
     step->total = xyl_node_block(problem, seat);
     step->post = XYL_POST_COUNT;
     step->post_value = distance;
     step->post_seat = seat;
 }
 
-static void write_own(const xyl_problem_t *problem, xyl_node_program_t *program)
+static void write_scatter_own(const xyl_problem_t *problem,
+                              xyl_node_program_t *program)
 {
     xyl_step_t *step;
 
@@ -69,16 +72,17 @@ static void write_own(const xyl_problem_t *problem, xyl_node_program_t *program)
         step->total = xyl_node_block(problem, problem->rank);
 }
 
-static void write_reader(const xyl_problem_t *problem,
-                         xyl_node_program_t *program)
+static void write_scatter_reader(const xyl_problem_t *problem,
+                                 xyl_node_program_t *program)
 {
     xyl_step_t *step = xyl_node_step(
         program, XYL_STEP_COPY, xyl_position_of(XYL_BUFFER_RECV, 0, 0),
-        block_in(problem, program, problem->rank), program->piece_bytes);
+        scatter_block_in(problem, program, problem->rank),
+        program->piece_bytes);
 
     if (step == NULL)
         return;
-    step->further = further(problem, program, problem->rank);
+    step->further = scatter_further(problem, program, problem->rank);
     step->total = xyl_node_block(problem, problem->rank);
     step->wait = XYL_WAIT_COUNT;
     step->wait_seat = problem->root;
@@ -99,15 +103,15 @@ static void scatter_write(const xyl_problem_t *problem,
         !xyl_node_is_cut_late(problem->coll) &&
         xyl_node_shares(problem, xyl_problem_bytes(problem) * problem->ranks);
     if (problem->rank != problem->root) {
-        write_reader(problem, program);
+        write_scatter_reader(problem, program);
         if (program->shares)
             xyl_node_has_read(problem, program, XYL_WAIT_NOTHING, 0, 1);
         return;
     }
-    kind = publishes(problem);
+    kind = scatter_publishes(problem);
     for (distance = 1; distance < problem->ranks; distance++)
-        write_block(problem, program, kind, distance);
-    write_own(problem, program);
+        write_scatter_block(problem, program, kind, distance);
+    write_scatter_own(problem, program);
     if (program->shares)
         xyl_node_until_read(program, 1);
 }
