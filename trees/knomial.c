@@ -32,18 +32,12 @@ static void knomial_children(const xyl_tree_args_t *args, uint32_t place,
     }
 }
 
-static int knomial_has_ranges(const xyl_tree_args_t *args)
-{
-    (void)args;
-    return 1;
-}
-
 const xyl_tree_t xyl_tree_binomial = {
     .name = "binomial",
     .help = "knomial:2",
     .radix = {0, 2, 0},
     .halves = 1,
-    .has_ranges = knomial_has_ranges,
+    .has_ranges = xyl_always_has_ranges,
     .parent = knomial_parent,
     .children = knomial_children,
 };
@@ -53,7 +47,7 @@ const xyl_tree_t xyl_tree_knomial = {
     .help = "K-nomial",
     .radix = {2, 4, XYL_TREE_RADIX_MAX},
     .halves = 1,
-    .has_ranges = knomial_has_ranges,
+    .has_ranges = xyl_always_has_ranges,
     .parent = knomial_parent,
     .children = knomial_children,
 };

@@ -43,6 +43,13 @@ static inline void xyl_children_add(xyl_children_t *out, uint32_t place)
     out->count++;
 }
 
+/* For xyl_tree_t.has_ranges. */
+static inline int xyl_always_has_ranges(const xyl_tree_args_t *args)
+{
+    (void)args;
+    return 1;
+}
+
 /* The position of the highest set bit; `value` is not 0. */
 static inline uint32_t xyl_log2_floor(uint32_t value)
 {

@@ -28,6 +28,7 @@
 #include "collectives/data/limits.h"
 #include "collectives/levels/parts.h"
 #include "collectives/node/node.h"
+#include "collectives/schedules/algorithm.h"
 #include "runtime/base/status.h"
 
 enum { MESSAGES_OF_ROOT = 32 };
@@ -141,16 +142,6 @@ static uint64_t bundle_bytes(const xyl_han_t *han, uint32_t node)
     return sum;
 }
 
-static xyl_action_t pass_bytes(xyl_schedule_t *schedule, int is_send,
-                               uint32_t peer, uint32_t label, xyl_position_t at,
-                               uint64_t bytes, xyl_action_t after)
-{
-    if (bytes == 0)
-        return XYL_ACTION_NONE;
-    return is_send ? xyl_schedule_send(schedule, peer, label, at, bytes, after)
-                   : xyl_schedule_recv(schedule, peer, label, at, bytes, after);
-}
-
 /* Blocks that do not lie together come, or go, through a buffer. */
 static void pass_bundle(const xyl_han_t *han, xyl_schedule_t *schedule,
                         uint32_t node)
@@ -164,8 +155,8 @@ static void pass_bundle(const xyl_han_t *han, xyl_schedule_t *schedule,
     xyl_position_t all, at;
 
     if (run.bytes == bytes) {
-        pass_bytes(schedule, is_scatter(han), peer, BUNDLE, place, bytes,
-                   ready);
+        xyl_pass_some(schedule, is_scatter(han), peer, BUNDLE, place, bytes,
+                      ready);
         return;
     }
     all = at = xyl_schedule_temp(schedule, bytes);
@@ -195,9 +186,9 @@ static void pass_straight(const xyl_han_t *han, xyl_schedule_t *schedule,
     for (seat = 0; seat < xyl_levels_seats(han->levels, node); seat++) {
         run_t block = block_of_seat(han, node, seat);
         if (!is_bundled(han, node, block.bytes))
-            pass_bytes(schedule, is_scatter(han), block.rank, STRAIGHT,
-                       xyl_position(buffer, block.at), block.bytes,
-                       XYL_ACTION_NONE);
+            xyl_pass_some(schedule, is_scatter(han), block.rank, STRAIGHT,
+                          xyl_position(buffer, block.at), block.bytes,
+                          XYL_ACTION_NONE);
     }
 }
 
@@ -208,14 +199,10 @@ static void copy_own_block(const xyl_han_t *han, xyl_schedule_t *schedule)
 
     if (!is_alone(han) || han->problem.is_in_place || own.bytes == 0)
         return;
-    if (is_scatter(han))
-        xyl_schedule_copy(schedule, xyl_position(XYL_BUFFER_RECV, 0),
-                          xyl_position(XYL_BUFFER_SEND, own.at), own.bytes,
-                          XYL_ACTION_NONE);
-    else
-        xyl_schedule_copy(schedule, xyl_position(XYL_BUFFER_RECV, own.at),
-                          xyl_position(XYL_BUFFER_SEND, 0), own.bytes,
-                          XYL_ACTION_NONE);
+    xyl_schedule_copy(
+        schedule, xyl_position(XYL_BUFFER_RECV, is_scatter(han) ? 0 : own.at),
+        xyl_position(XYL_BUFFER_SEND, is_scatter(han) ? own.at : 0), own.bytes,
+        XYL_ACTION_NONE);
 }
 
 /* A long block may have to wait for its rank's part of the bundle, but no
@@ -248,9 +235,9 @@ static void write_buffer(const xyl_han_t *han, const void *arg,
     uint64_t blocks = is_v_form(han) ? 1 : han->seats.size;
 
     (void)arg;
-    pass_bytes(schedule, !is_scatter(han), han->problem.root,
-               is_v_form(han) ? STRAIGHT : BUNDLE, at,
-               blocks * han->problem.count, XYL_ACTION_NONE);
+    xyl_pass_some(schedule, !is_scatter(han), han->problem.root,
+                  is_v_form(han) ? STRAIGHT : BUNDLE, at,
+                  blocks * han->problem.count, XYL_ACTION_NONE);
 }
 
 /* What a leader hears of: bytes that each seat has in the bundle. */

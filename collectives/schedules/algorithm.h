@@ -48,6 +48,16 @@ static inline xyl_action_t xyl_recv_some(xyl_schedule_t *schedule,
                : xyl_schedule_recv(schedule, peer, label, to, count, after);
 }
 
+/* Either: where one form serves both directions. */
+static inline xyl_action_t xyl_pass_some(xyl_schedule_t *schedule, int is_send,
+                                         uint32_t peer, uint32_t label,
+                                         xyl_position_t at, uint64_t count,
+                                         xyl_action_t after)
+{
+    return is_send ? xyl_send_some(schedule, peer, label, at, count, after)
+                   : xyl_recv_some(schedule, peer, label, at, count, after);
+}
+
 static inline xyl_action_t xyl_copy_some(xyl_schedule_t *schedule,
                                          xyl_position_t to, xyl_position_t from,
                                          uint64_t count, xyl_action_t after)

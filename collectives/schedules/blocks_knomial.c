@@ -35,11 +35,8 @@ static xyl_action_t pass_blocks(const subtrees_t *trees, int is_send,
                                 xyl_position_t at, uint64_t blocks,
                                 xyl_action_t after)
 {
-    uint64_t count = blocks * trees->problem->count;
-
-    return is_send
-               ? xyl_send_some(trees->schedule, peer, label, at, count, after)
-               : xyl_recv_some(trees->schedule, peer, label, at, count, after);
+    return xyl_pass_some(trees->schedule, is_send, peer, label, at,
+                         blocks * trees->problem->count, after);
 }
 
 /* The own block lies at `at`, as one of many. */

@@ -7,16 +7,6 @@
 
 enum { MESSAGES_OF_ROOT = 32 };
 
-/* Between a block at the root and the rank that has it, or shall. */
-static void pass_block(xyl_schedule_t *schedule, int is_send, uint32_t peer,
-                       xyl_position_t at, uint64_t count)
-{
-    if (is_send)
-        xyl_send_some(schedule, peer, 0, at, count, XYL_ACTION_NONE);
-    else
-        xyl_recv_some(schedule, peer, 0, at, count, XYL_ACTION_NONE);
-}
-
 static void blocks_linear(const xyl_problem_t *problem,
                           xyl_schedule_t *schedule)
 {
@@ -29,7 +19,8 @@ static void blocks_linear(const xyl_problem_t *problem,
     uint32_t ranks = problem->ranks, step, peer;
 
     if (problem->rank != problem->root) {
-        pass_block(schedule, !is_down, problem->root, small, problem->count);
+        xyl_pass_some(schedule, !is_down, problem->root, 0, small,
+                      problem->count, XYL_ACTION_NONE);
         return;
     }
     schedule->flight_max = MESSAGES_OF_ROOT;
@@ -37,8 +28,8 @@ static void blocks_linear(const xyl_problem_t *problem,
         peer = (uint32_t)(((uint64_t)problem->root + step) % ranks);
         large.at = xyl_problem_block_at(problem, peer);
         if (step != 0)
-            pass_block(schedule, is_down, peer, large,
-                       xyl_problem_block(problem, peer));
+            xyl_pass_some(schedule, is_down, peer, 0, large,
+                          xyl_problem_block(problem, peer), XYL_ACTION_NONE);
         else if (!problem->is_in_place)
             xyl_copy_some(schedule, is_down ? small : large,
                           is_down ? large : small,

@@ -131,12 +131,8 @@ static void pass_elements(const circulant_t *circulant,
             continue;
         at = passing->are_sums ? xyl_position_plus(circulant->sums, first)
                                : xyl_position(passing->buffer, stretches.at[i]);
-        action =
-            passing->is_send
-                ? xyl_schedule_send(schedule, passing->peer, passing->label + i,
-                                    at, count, XYL_ACTION_NONE)
-                : xyl_schedule_recv(schedule, passing->peer, passing->label + i,
-                                    at, count, XYL_ACTION_NONE);
+        action = xyl_pass_some(schedule, passing->is_send, passing->peer,
+                               passing->label + i, at, count, XYL_ACTION_NONE);
         if (passing->after != NULL)
             touch_order(circulant, passing->after, action, first, count);
         if (passing->notes != NULL)
