@@ -45,11 +45,13 @@ typedef struct xyl_binned {
     size_t element_bytes;   /* of the type */
     xyl_combiner_t deposit; /* sums = elements at `left` */
     xyl_combiner_t add;     /* sums = sums at `left` + elements at `right` */
+    xyl_combiner_t add_two; /* sums = elements + elements */
     xyl_combiner_t merge;   /* sums = sums + sums */
     xyl_combiner_t value;   /* elements = what sums at `left` come to */
     /* Elements = what comes of it; they may lie where the sums begin. */
-    xyl_combiner_t collect; /* elements at `left` + sums at `right` */
-    xyl_combiner_t total;   /* sums + sums */
+    xyl_combiner_t collect;     /* elements at `left` + sums at `right` */
+    xyl_combiner_t collect_two; /* elements + elements */
+    xyl_combiner_t total;       /* sums + sums */
 } xyl_binned_t;
 
 /* Of the machine's newest instructions, which do not matter for the bits. NULL:

@@ -380,34 +380,61 @@ static void value_real(void *result, const void *left, const void *right,
         value_block(to + done, sums + BINS * done, block_of(count, done));
 }
 
-/* Elements are written behind all sums that have been read. */
-static void collect_real(void *result, const void *left, const void *right,
+/* Sums may be written where the elements at `left` end, or elements where the
+ * sums begin: what is written lies behind what has been read. */
+static void add_two_real(void *result, const void *left, const void *right,
                          size_t count)
 {
-    raw_t *to = result, all[BINS * BLOCK];
-    const raw_t *numbers = left, *sums = right;
-    size_t done, block;
-
-    for (done = 0; done < count; done += BLOCK) {
-        block = block_of(count, done);
-        add_block(all, sums + BINS * done, numbers + done, block);
-        value_block(to + done, all, block);
-    }
-}
-
-static void total_real(void *result, const void *left, const void *right,
-                       size_t count)
-{
-    raw_t *to = result, all[BINS * BLOCK];
+    raw_t *to = result, first[BINS * BLOCK];
     const raw_t *l = left, *r = right;
     size_t done, block;
 
     for (done = 0; done < count; done += BLOCK) {
         block = block_of(count, done);
-        merge_real(all, l + BINS * done, r + BINS * done, block);
-        value_block(to + done, all, block);
+        deposit_block(first, l + done, block);
+        add_block(to + BINS * done, first, r + done, block);
     }
 }
+
+/* Elements of what `make` makes of both operands, of so many bytes each. */
+static void end_by_blocks(void *result, size_t element_bytes, const void *left,
+                          size_t left_bytes, const void *right,
+                          size_t right_bytes, size_t count, xyl_kernel_fn make,
+                          xyl_kernel_fn value)
+{
+    raw_t sums[BINS * BLOCK];
+    size_t done, block;
+
+    for (done = 0; done < count; done += BLOCK) {
+        block = block_of(count, done);
+        make(sums, (const char *)left + done * left_bytes,
+             (const char *)right + done * right_bytes, block);
+        value((char *)result + done * element_bytes, sums, NULL, block);
+    }
+}
+
+#define ENDS(name, element_bytes)                                              \
+    static void collect_##name(void *result, const void *left,                 \
+                               const void *right, size_t count)                \
+    {                                                                          \
+        end_by_blocks(result, element_bytes, right, sizeof(sum_t), left,       \
+                      element_bytes, count, add_##name, value_##name);         \
+    }                                                                          \
+                                                                               \
+    static void collect_two_##name(void *result, const void *left,             \
+                                   const void *right, size_t count)            \
+    {                                                                          \
+        end_by_blocks(result, element_bytes, left, element_bytes, right,       \
+                      element_bytes, count, add_two_##name, value_##name);     \
+    }                                                                          \
+                                                                               \
+    static void total_##name(void *result, const void *left,                   \
+                             const void *right, size_t count)                  \
+    {                                                                          \
+        end_by_blocks(result, element_bytes, left, sizeof(sum_t), right,       \
+                      sizeof(sum_t), count, merge_real, value_##name);         \
+    }
+ENDS(real, sizeof(word_t))
 
 /* ---- complex numbers: twice as many ---- */
 
@@ -423,6 +450,8 @@ TWICE(merge)
 TWICE(value)
 TWICE(collect)
 TWICE(total)
+TWICE(add_two)
+TWICE(collect_two)
 
 /* ---- numbers of 16 bits: by a block of float32 ---- */
 
@@ -507,39 +536,25 @@ static void bfloat16_of_bits(uint16_t *to, const raw_t *from, size_t count)
         }                                                                      \
     }                                                                          \
                                                                                \
-    static void collect_##name(void *result, const void *left,                 \
+    static void add_two_##name(void *result, const void *left,                 \
                                const void *right, size_t count)                \
     {                                                                          \
-        raw_t block[BLOCK];                                                    \
-        const raw_t *sums = right;                                             \
-        const uint16_t *numbers = left;                                        \
-        uint16_t *to = result;                                                 \
+        raw_t block[BLOCK], sums[BINS * BLOCK], *to = result;                  \
+        const uint16_t *l = left, *r = right;                                  \
         size_t done, now;                                                      \
                                                                                \
         for (done = 0; done < count; done += BLOCK) {                          \
             now = block_of(count, done);                                       \
-            bits_of_##name(block, numbers + done, now);                        \
-            collect_real(block, block, sums + BINS * done, now);               \
-            name##_of_bits(to + done, block, now);                             \
-        }                                                                      \
-    }                                                                          \
-                                                                               \
-    static void total_##name(void *result, const void *left,                   \
-                             const void *right, size_t count)                  \
-    {                                                                          \
-        raw_t block[BLOCK];                                                    \
-        const raw_t *l = left, *r = right;                                     \
-        uint16_t *to = result;                                                 \
-        size_t done, now;                                                      \
-                                                                               \
-        for (done = 0; done < count; done += BLOCK) {                          \
-            now = block_of(count, done);                                       \
-            total_real(block, l + BINS * done, r + BINS * done, now);          \
-            name##_of_bits(to + done, block, now);                             \
+            bits_of_##name(block, l + done, now);                              \
+            deposit_block(sums, block, now);                                   \
+            bits_of_##name(block, r + done, now);                              \
+            add_block(to + BINS * done, sums, block, now);                     \
         }                                                                      \
     }
 HALF(float16)
 HALF(bfloat16)
+ENDS(float16, sizeof(uint16_t))
+ENDS(bfloat16, sizeof(uint16_t))
 #endif
 
 /* ---- the table ---- */
@@ -553,7 +568,9 @@ HALF(bfloat16)
         .bytes = (times) * sizeof(sum_t), .element_bytes = (type_bytes),       \
         .deposit = COMBINER(deposit_##name), .add = COMBINER(add_##name),      \
         .merge = COMBINER(merger), .value = COMBINER(value_##name),            \
-        .collect = COMBINER(collect_##name), .total = COMBINER(total_##name)   \
+        .collect = COMBINER(collect_##name), .total = COMBINER(total_##name),  \
+        .add_two = COMBINER(add_two_##name),                                   \
+        .collect_two = COMBINER(collect_two_##name)                            \
     }
 
 extern const xyl_binned_table_t XYL_BINNED_TABLE;

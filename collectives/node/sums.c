@@ -69,8 +69,11 @@ static int work_on(const xyl_node_sum_t *sum, xyl_node_combine_t *at,
     int is_done = 1;
 
     if (at->done < all && part->combiner == NULL)
-        is_done = xyl_exec_copy(sum->exec, sum->work, part->to, part->left,
-                                (size_t)bytes);
+        is_done = xyl_exec_copy(
+            sum->exec, sum->work, part->to, part->left,
+            (size_t)(sum->own_has_numbers
+                         ? xyl_binned_elements(sum->combiner->binned, bytes)
+                         : bytes));
     else if (at->done < all)
         is_done = xyl_exec_reduce(sum->exec, sum->work, part->combiner,
                                   part->to, part->left, part->right,
@@ -131,28 +134,69 @@ static int ends_sum(const xyl_node_sum_t *sum, const xyl_combine_t *combine)
            count == sum->board->seats.count;
 }
 
+/* Numbers or sums. */
+typedef struct operand {
+    int has_numbers;
+    const char *at;
+} operand_t;
+
+/* What a cell has from byte `done` of sums on. Where no seat brings sums one
+ * contribution stays as it is, at the end of the cell: whoever makes sums of it
+ * writes them from the beginning on, and overwrites nothing that is still to be
+ * read. */
+static operand_t partial_of(const xyl_node_sum_t *sum, uint32_t segment,
+                            uint32_t cell, uint32_t count, uint64_t done)
+{
+    const xyl_binned_t *binned = sum->combiner->binned;
+    const char *home = cell_address(sum, cell, segment);
+    uint64_t bytes = bytes_of(sum, segment);
+
+    if (count > 1 || !sum->gives_numbers)
+        return (operand_t){0, home + done};
+    return (operand_t){1, home + bytes - xyl_binned_elements(binned, bytes) +
+                              xyl_binned_elements(binned, done)};
+}
+
+/* to = left + right, sums or numbers. */
+static sum_part_t numbers_added(const xyl_node_sum_t *sum, char *to,
+                                int to_numbers, operand_t left, operand_t right)
+{
+    const xyl_binned_t *binned = sum->combiner->binned;
+    const xyl_combiner_t *combiner =
+        to_numbers ? &binned->total : &binned->merge;
+
+    if (left.has_numbers && right.has_numbers)
+        combiner = to_numbers ? &binned->collect_two : &binned->add_two;
+    else if (left.has_numbers || right.has_numbers)
+        combiner = to_numbers ? &binned->collect : &binned->add;
+    if (left.has_numbers != right.has_numbers && left.has_numbers != to_numbers)
+        return (sum_part_t){combiner, to, right.at, left.at};
+    return (sum_part_t){combiner, to, left.at, right.at};
+}
+
 /* Where this seat's are numbers, as they are. */
-static void make_numbers_part(const xyl_node_sum_t *sum,
-                              const xyl_node_combine_t *at, sum_part_t *part)
+static sum_part_t numbers_part(const xyl_node_sum_t *sum,
+                               const xyl_node_combine_t *at)
 {
     const xyl_combine_t *combine = &at->combine;
     const xyl_binned_t *binned = sum->combiner->binned;
-    char *home = cell_address(sum, combine->cell, combine->segment);
+    uint32_t segment = combine->segment;
+    char *home = cell_address(sum, combine->cell, segment);
+    operand_t left =
+        partial_of(sum, segment, combine->cell, combine->count, at->done);
+    operand_t right = {
+        1, own_address(sum, segment * sum->step->slice_bytes + at->done)};
     int ends = ends_sum(sum, combine);
 
-    part->combiner = &binned->add;
-    if (ends)
-        part->to = home + xyl_binned_elements(binned, at->done);
-    if (combine->work == XYL_COMBINE_MERGE) {
-        part->combiner = ends ? &binned->total : &binned->merge;
-    } else if (combine->work == XYL_COMBINE_COPY) {
-        part->combiner = &binned->deposit;
-        part->left = part->right;
-    } else if (ends) {
-        part->combiner = &binned->collect;
-        part->left = part->right;
-        part->right = home + at->done;
-    }
+    if (combine->work == XYL_COMBINE_COPY)
+        return (sum_part_t){left.has_numbers ? NULL : &binned->deposit,
+                            home + (left.at - home), right.at, right.at};
+    if (combine->work == XYL_COMBINE_MERGE)
+        right = partial_of(sum, segment, combine->other, combine->other_count,
+                           at->done);
+    return numbers_added(
+        sum, home + (ends ? xyl_binned_elements(binned, at->done) : at->done),
+        ends, left, right);
 }
 
 /* What is to be done with the cell that this seat has. */
@@ -164,13 +208,13 @@ static sum_part_t combine_part(const xyl_node_sum_t *sum,
     char *cell = cell_address(sum, combine->cell, segment) + at->done;
     sum_part_t part = {sum->combiner, cell, cell, NULL};
 
+    if (sum->own_has_numbers)
+        return numbers_part(sum, at);
     part.right =
         combine->work == XYL_COMBINE_MERGE
             ? cell_address(sum, combine->other, segment) + at->done
             : own_address(sum, segment * sum->step->slice_bytes + at->done);
-    if (sum->own_has_numbers)
-        make_numbers_part(sum, at, &part);
-    else if (combine->work == XYL_COMBINE_COPY)
+    if (combine->work == XYL_COMBINE_COPY)
         part = (sum_part_t){NULL, cell, part.right, NULL};
     return part;
 }
@@ -282,19 +326,18 @@ static int find_full(const xyl_node_sum_t *sum, xyl_node_combine_t *at)
 static sum_part_t collect_part(const xyl_node_sum_t *sum,
                                const xyl_node_combine_t *at)
 {
-    const xyl_binned_t *binned = sum->combiner->binned;
     uint64_t from = at->segment * sum->step->slice_bytes + at->done;
-    const char *own = own_address(sum, from);
-    const char *cell =
-        cell_address(sum, XYL_COMBINE_HOME, at->segment) + at->done;
+    operand_t own = {1, own_address(sum, from)};
 
-    if (sum->own_has_numbers && sum->gives_numbers)
-        return (sum_part_t){&binned->collect,
-                            sum->result + xyl_binned_elements(binned, from),
-                            own, cell};
-    if (sum->own_has_numbers)
-        return (sum_part_t){&binned->add, sum->result + from, cell, own};
-    return (sum_part_t){sum->combiner, sum->result + from, own, cell};
+    if (!sum->own_has_numbers)
+        return (sum_part_t){sum->combiner, sum->result + from, own.at,
+                            cell_address(sum, XYL_COMBINE_HOME, at->segment) +
+                                at->done};
+    if (sum->gives_numbers)
+        from = xyl_binned_elements(sum->combiner->binned, from);
+    return numbers_added(sum, sum->result + from, sum->gives_numbers, own,
+                         partial_of(sum, at->segment, XYL_COMBINE_HOME,
+                                    sum->board->seats.count - 1, at->done));
 }
 
 int xyl_node_collect_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,

@@ -29,8 +29,9 @@ typedef struct xyl_node_sum {
     uint64_t bytes;  /* of the piece */
     uint64_t ready;  /* bits of segments that are there in `own` */
     const xyl_combiner_t *combiner;
-    /* Of sums of numbers: `own` and `result` are not sums but numbers; where
-     * the result is for all, they come to lie where its sums begin. */
+    /* Of sums of numbers: `own` is not sums but numbers; and so is `result`, on
+     * all seats or on none. Where it is for all, it comes to lie where its sums
+     * begin. */
     int own_has_numbers, gives_numbers;
     size_t element_bytes;
     xyl_exec_t *exec;
