@@ -11,7 +11,7 @@
  * node's, and others there hold the rest of the message, or as much each. */
 static uint64_t room_for(const xyl_operation_t *operation)
 {
-    uint64_t budget = operation->request.context->config.noise_budget;
+    uint64_t budget = operation->request.context->noise_budget;
 
     return operation->node_holds == 0
                ? 0

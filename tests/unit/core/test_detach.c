@@ -194,8 +194,16 @@ static void all_wait_where_there_is_no_room(void)
     one_late(XYLEM_COLL_REDUCE, settings, 1);
 }
 
+/* The library chooses the budget. */
+static void nobody_waits_by_default(void)
+{
+    one_late(XYLEM_COLL_BCAST, NULL, 0);
+    one_late(XYLEM_COLL_REDUCE, NULL, 0);
+}
+
 static const check_case_t cases[] = {
     {"detach: nobody waits for a late leader", nobody_waits_for_a_late_leader},
+    {"detach: nobody waits by default", nobody_waits_by_default},
     {"detach: all wait where nothing detaches",
      all_wait_where_nothing_detaches},
     {"detach: all wait where there is no room",
