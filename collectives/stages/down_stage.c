@@ -6,6 +6,7 @@
 
 #include "runtime/base/bits.h"
 #include "runtime/base/status.h"
+#include "runtime/core/context.h"
 
 typedef struct down_stage {
     xyl_stage_t stage;
@@ -38,29 +39,34 @@ static void down_check(down_stage_t *down)
         xyl_stage_release(&down->stage);
 }
 
-/* What is sent is not the user's. */
-static void down_copy(const down_stage_t *down, uint64_t index)
+/* Between the user's buffer and what is sent. */
+static void down_copy(const down_stage_t *down, char *to, const char *from,
+                      uint64_t index)
 {
     const xyl_operation_t *operation = down->stage.operation;
     uint64_t segment = xyl_stage_segment(&down->stage, index);
     size_t offset = xyl_operation_offset(operation, segment);
 
-    (void)xyl_exec_copy(xyl_collective_of(operation)->exec, NULL,
-                        down->sent + offset, down->buf + offset,
+    (void)xyl_exec_copy(xyl_collective_of(operation)->exec, NULL, to + offset,
+                        from + offset,
                         xyl_operation_length(operation, segment));
 }
 
-/* Index `index` is in the buffer. */
+/* Index `index` has come: with a parent to where it is sent on from, else into
+ * the buffer. */
 static inline void down_take(down_stage_t *down, uint64_t index)
 {
+    int is_copied = down->sent != down->buf;
     uint32_t i;
 
-    if (down->sent != down->buf)
-        down_copy(down, index);
+    if (is_copied && !down->edges.has_parent)
+        down_copy(down, down->sent, down->buf, index);
     xyl_bits_set(down->ready, index);
     down->arrived++;
     for (i = 0; i < down->edges.child_count; i++)
         send_ready(down, &down->edges.children[i]);
+    if (is_copied && down->edges.has_parent)
+        down_copy(down, down->buf, down->sent, index);
     xyl_stage_emit(&down->stage, index);
     down_check(down);
 }
@@ -100,11 +106,17 @@ static void down_segment_ready(xyl_stage_t *stage, uint64_t index)
     down_take(down_of(stage), index);
 }
 
-/* Where others wait for what this stage sends. Who is between root and leaves
- * waits for others in any case: there a copy costs more than it wins. */
+/* Where others wait for what this stage sends, and this rank waits for nobody
+ * who could wait for it: who is between in one of several lanes waits for the
+ * others, too. */
 static int may_detach(const down_stage_t *down)
 {
-    return down->edges.child_count != 0 && !down->edges.has_parent;
+    const xyl_operation_t *operation = down->stage.operation;
+
+    return down->edges.child_count != 0 &&
+           (!down->edges.has_parent ||
+            (operation->lanes == 1 &&
+             operation->request.context->config.detach_between != 0));
 }
 
 static void down_start(xyl_stage_t *stage)

@@ -95,6 +95,9 @@ enum { XYL_CONNECT_FIRST, XYL_CONNECT_INIT };
       "Broadcasts and reductions of at least this many bytes are over for a "  \
       "rank when its own part is, and it sends later what others have not "    \
       "taken yet, with XYLEM_NOISE_BUDGET bytes on a node at most; 0: never.") \
+    X(detach_between, DETACH_BETWEEN, BOOL, "off", 0, EXPERT,                  \
+      "In a broadcast along one tree ranks between its root and its leaves "   \
+      "detach, too: worth a copy of the message under noise on many nodes.")   \
     X(past_caches, PAST_CACHES, BYTES, "0", 0, EXPERT,                         \
       "An operation that writes at least this many bytes on a rank copies "    \
       "them past the caches; 0: an eighth of what a core has of them.")        \

@@ -64,7 +64,7 @@ typedef struct play {
     uint32_t starts[RUNS_MAX]; /* of each rank */
     fault_t fault;
     uint32_t victim; /* UINT32_MAX: nobody has suffered yet */
-    const char *settings[3];
+    const char *settings[4];
 } play_t;
 
 static uint64_t first_seed = 1, seeds = SEEDS_PRESET, work_late_us;
@@ -149,6 +149,7 @@ static void draw_world(play_t *play)
         draw_noise(play);
     play->settings[0] =
         play->seed % 4 == 0 ? "DETACH_BYTES=0" : "DETACH_BYTES=1";
+    play->settings[1] = "DETACH_BETWEEN=on";
     play->options.settings = play->settings;
     if (work_late_us == 0)
         return;
@@ -157,7 +158,7 @@ static void draw_world(play_t *play)
     play->options.shares_memory = one_in(play, 2);
     play->options.sees_memory = one_in(play, 2);
     if (one_in(play, 2))
-        play->settings[1] = "REDUCE_ORDER=arrival";
+        play->settings[2] = "REDUCE_ORDER=arrival";
 }
 
 /* ---- the operations ---- */
