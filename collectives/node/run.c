@@ -120,16 +120,18 @@ static void slices_count_published(const xyl_node_stage_t *node,
 }
 
 /* Slices that are published are taken by who is there: this seat begins with
- * its share of them, and goes on with what others have left. 0: there is none
- * at present. */
+ * its share of them, and goes on with what others have left; with the lowest
+ * where another stage waits for them in turn. 0: there is none at present. */
 static int take_slice(const xyl_node_stage_t *node,
                       const xyl_node_piece_t *piece, const xyl_step_t *step,
                       xyl_strand_t *strand)
 {
     const xyl_board_t *board = node->board;
     uint64_t taken = xyl_board_value(piece->number, 0);
-    uint32_t first = (uint32_t)((uint64_t)board->seats.own * step->slices /
-                                board->seats.count);
+    uint32_t first = node->stage.operation->stages > 1
+                         ? 0
+                         : (uint32_t)((uint64_t)board->seats.own *
+                                      step->slices / board->seats.count);
     uint32_t i;
 
     for (i = 0; i < step->slices; i++) {
