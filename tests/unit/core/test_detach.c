@@ -170,7 +170,8 @@ static void one_late(xylem_coll_t coll, const char *const *settings,
 
 static void nobody_waits_for_a_late_leader(void)
 {
-    static const char *const settings[] = {"NOISE_BUDGET=64M", NULL};
+    static const char *const settings[] = {"NOISE_BUDGET=64M",
+                                           "DETACH_BYTES=16K", NULL};
 
     one_late(XYLEM_COLL_BCAST, settings, 0);
     one_late(XYLEM_COLL_REDUCE, settings, 0);
@@ -188,22 +189,26 @@ static void all_wait_where_nothing_detaches(void)
 /* Four calls fit. */
 static void all_wait_where_there_is_no_room(void)
 {
-    static const char *const settings[] = {"NOISE_BUDGET=400K", NULL};
+    static const char *const settings[] = {"NOISE_BUDGET=400K",
+                                           "DETACH_BYTES=16K", NULL};
 
     one_late(XYLEM_COLL_BCAST, settings, 1);
     one_late(XYLEM_COLL_REDUCE, settings, 1);
 }
 
 /* The library chooses the budget. */
-static void nobody_waits_by_default(void)
+static void nobody_waits_with_the_chosen_budget(void)
 {
-    one_late(XYLEM_COLL_BCAST, NULL, 0);
-    one_late(XYLEM_COLL_REDUCE, NULL, 0);
+    static const char *const settings[] = {"DETACH_BYTES=16K", NULL};
+
+    one_late(XYLEM_COLL_BCAST, settings, 0);
+    one_late(XYLEM_COLL_REDUCE, settings, 0);
 }
 
 static const check_case_t cases[] = {
     {"detach: nobody waits for a late leader", nobody_waits_for_a_late_leader},
-    {"detach: nobody waits by default", nobody_waits_by_default},
+    {"detach: nobody waits with the chosen budget",
+     nobody_waits_with_the_chosen_budget},
     {"detach: all wait where nothing detaches",
      all_wait_where_nothing_detaches},
     {"detach: all wait where there is no room",
