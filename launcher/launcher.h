@@ -116,7 +116,8 @@ typedef struct xyl_abort {
 /* Borrows the layout until xyl_server_stop. Returns owned (free with
  * xyl_server_stop). */
 int xyl_server_start(const xyl_layout_t *layout, xyl_server_t **server_out);
-/* NULL is allowed. */
+/* Removes the server's files. The server itself, once it has started, lasts as
+ * long as the process, which has to end soon. NULL is allowed. */
 void xyl_server_stop(xyl_server_t *server);
 /* Readable when a rank has asked to abort the job. */
 int xyl_server_wake_fd(const xyl_server_t *server);

@@ -423,9 +423,12 @@ void xyl_server_stop(xyl_server_t *server)
 {
     if (server == NULL)
         return;
-    if (server->initialized)
-        (void)PMIx_server_finalize();
     directory_remove(server);
+    /* PMIx ends with the process: PMIx_server_finalize (4.2.2) frees a fence
+     * that ranks have left open, but not the timer of its time limit, and then
+     * uses that timer. Until the end the thread of PMIx may call back. */
+    if (server->initialized)
+        return;
     if (server->wake_fd >= 0)
         (void)close(server->wake_fd);
     (void)pthread_mutex_destroy(&server->lock);

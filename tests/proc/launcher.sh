@@ -159,6 +159,9 @@ test_failures() {
     job -n 4 --no-kill "$client" survive 2
     check "--no-kill: code" fails_with 137 'rank 2 .*signal 9'
     check "--no-kill: the others go on" lines_are "$out" survives 3
+    # Memory that has been freed is overwritten, so that no use of it passes.
+    MALLOC_PERTURB_=165 job -n 2 "$client" pending 6
+    check "a rank fails inside a fence" fails_with 6 'rank 0 .*code 6'
     # Rank 0 fails when rank 1 has set its trap.
     local wait_fail='
         if [ $PMIX_RANK = 0 ]; then

@@ -10,6 +10,8 @@
  *   pmix_client survive RANK        one rank is killed, the others do a fence
  *                                   among themselves and finalize
  *   pmix_client finalize            all finalize and exit with 0
+ *   pmix_client pending CODE        rank 0 exits while a fence waits for the
+ *                                   others, which never begin to use PMIx
  *   pmix_client lines COUNT BYTES   prints lines that say who wrote them
  *   pmix_client listen              waits for a signal and says which came
  *
@@ -249,6 +251,19 @@ static void survive(const pmix_proc_t *me, unsigned size, char **args)
     (void)printf("rank %u survives\n", me->rank);
 }
 
+/* The server has the fence of all when a fence of this rank alone, which was
+ * asked for after it, is over. */
+static void leave_pending(const pmix_proc_t *me, char **args)
+{
+    const int limit = SLEEP_S;
+    pmix_info_t info;
+    PMIX_INFO_CONSTRUCT(&info);
+    PMIX_INFO_LOAD(&info, PMIX_TIMEOUT, &limit, PMIX_INT);
+    expect(PMIx_Fence_nb(NULL, 0, &info, 1, NULL, NULL), "PMIx_Fence_nb");
+    fence(me, 1, false);
+    _exit((int)number(args[0]));
+}
+
 static void lines(char **args)
 {
     const char *rank = getenv("PMIX_RANK");
@@ -296,12 +311,16 @@ int main(int argc, char **argv)
         listen_once();
         return 0;
     }
+    if (strcmp(mode, "pending") == 0 && strcmp(getenv("PMIX_RANK"), "0") != 0)
+        return 0;
     expect(PMIx_Init(&me, NULL, 0), "PMIx_Init");
     const unsigned size = get_number(&me, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE);
     if (strcmp(mode, "ring") == 0)
         ring(&me, size, args);
     else if (strcmp(mode, "survive") == 0)
         survive(&me, size, args);
+    else if (strcmp(mode, "pending") == 0)
+        leave_pending(&me, args);
     else if (strcmp(mode, "finalize") != 0)
         fail_alone(&me, mode, args);
     expect(PMIx_Finalize(NULL, 0), "PMIx_Finalize");
