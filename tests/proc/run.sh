@@ -147,6 +147,7 @@ test_layouts()
     job 6 sweep 7 --nodes 3 --map cyclic
     job 4 teams 50 --nodes 2
     job 5 brief 400 --nodes 2
+    succeeds "contexts one after the other" "$run" -n 3 "$programs/again"
     succeeds "sweep without a launcher" "$programs/collectives" sweep 3
     succeeds "teams without a launcher" "$programs/collectives" teams 50
     if ! command -v mpirun.openmpi >/dev/null; then
@@ -156,6 +157,8 @@ test_layouts()
     local mpirun=(mpirun.openmpi --allow-run-as-root --oversubscribe)
     succeeds "sweep under mpirun" "${mpirun[@]}" -n 3 \
         "$programs/collectives" sweep 7
+    succeeds "contexts one after the other under mpirun" "${mpirun[@]}" -n 3 \
+        "$programs/again"
     succeeds "flight under mpirun" "${mpirun[@]}" -n 4 \
         "$programs/collectives" flight 5
 }
