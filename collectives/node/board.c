@@ -22,7 +22,8 @@ enum {
     /* Of a slot's window; as a part of the longest, and at most. */
     WINDOW_PART = 3072,
     WINDOW_BYTES = 8 << 10,
-    WINDOWS_AT_ONCE = 2,                      /* made */
+    ASKED_MAX = 4,       /* seats before another that it waits for */
+    WINDOWS_AT_ONCE = 2, /* made */
     RESERVE = (1 << XYL_BOARD_COUNT_BITS) - 1 /* no name of the pool's */
 };
 
@@ -47,7 +48,7 @@ static xyl_board_layout_t layout_of(uint32_t seats, size_t window_bytes)
     layout.starved_at = seats * line;
     layout.come_at = layout.starved_at + (masks + line - 1) / line * line;
     layout.slots_at = layout.come_at + line;
-    layout.slot_bytes = (seats + 1) * line +
+    layout.slot_bytes = (seats + 2) * line +
                         XYL_BOARD_WORDS * sizeof(uint64_t) +
                         sizeof(xyl_combine_words_t);
     layout.trees_at =
@@ -276,16 +277,37 @@ static char *window_at(xyl_board_t *board, uint32_t place, size_t bytes)
     return window;
 }
 
+/* What is said of the window of a piece. Seats that begin it together would
+ * each take one, and all but one give theirs back: the same window would not
+ * stay in the caches. So each waits a moment for those that are asked before
+ * it. */
+static uint64_t place_seen(const xyl_board_t *board, uint64_t number,
+                           const _Atomic uint64_t *word)
+{
+    uint32_t count = board->seats.count;
+    uint32_t asked =
+        (board->seats.own + count - (uint32_t)(number % count)) % count;
+    uint32_t looks = (asked < ASKED_MAX ? asked : (uint32_t)ASKED_MAX) *
+                     board->seats.shm->patience;
+    uint64_t seen = xyl_board_get(board, word);
+
+    for (; looks != 0 && seen < xyl_board_value(number, 0); looks--) {
+        xyl_shm_pause();
+        seen = xyl_board_get(board, word);
+    }
+    return seen;
+}
+
 /* The window that all seats use, or NULL. */
 static char *pooled_window(xyl_board_t *board, uint64_t number, size_t bytes)
 {
     _Atomic uint64_t *word =
         xyl_board_place(board, xyl_board_slot(board, number));
-    uint64_t seen = xyl_board_get(board, word);
+    uint64_t seen = place_seen(board, number, word);
     uint32_t place;
 
     if (seen < xyl_board_value(number, 0)) {
-        place = xyl_shm_pool_take(board->pool, bytes);
+        place = xyl_shm_pool_take(board->pool, bytes, number);
         if (place == 0 && board->done_by_all == number)
             place = RESERVE;
         if (place == 0)
@@ -308,14 +330,11 @@ static void pooled_leave(const xyl_board_t *board, uint64_t number,
                          size_t bytes)
 {
     char *slot = xyl_board_slot(board, number);
-    _Atomic uint64_t *word = xyl_board_leavers(board, slot);
-    uint64_t seen = xyl_board_get(board, word), next, place;
+    uint64_t place;
 
-    do
-        next = seen < xyl_board_value(number, 0) ? xyl_board_value(number, 1)
-                                                 : seen + 1;
-    while (!xyl_seats_swap(&board->seats, word, &seen, next));
-    if (next < xyl_board_value(number, board->seats.count))
+    if (xyl_seats_add(&board->seats, xyl_board_leavers(board, slot)) %
+            board->seats.count !=
+        0)
         return;
     place = xyl_board_get(board, xyl_board_place(board, slot)) -
             xyl_board_value(number, 0);

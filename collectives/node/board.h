@@ -162,13 +162,15 @@ static inline _Atomic uint64_t *xyl_board_claim(const xyl_board_t *board,
                                                    XYL_BOARD_LINE_BYTES);
 }
 
-/* Where the window is; and how many seats have left it. In the same line. */
+/* Where the window is. In the same line. */
 static inline _Atomic uint64_t *xyl_board_place(const xyl_board_t *board,
                                                 char *slot)
 {
     return xyl_board_claim(board, slot) + 1;
 }
 
+/* How often a seat has left a window, in all the pieces that have had the slot;
+ * in a line of its own, as others still look for the window. */
 static inline _Atomic uint64_t *xyl_board_leavers(const xyl_board_t *board,
                                                   char *slot)
 {
@@ -179,7 +181,7 @@ static inline _Atomic uint64_t *xyl_board_word(const xyl_board_t *board,
                                                char *slot, uint32_t word)
 {
     return (_Atomic uint64_t *)(void *)(slot +
-                                        ((size_t)board->seats.count + 1) *
+                                        ((size_t)board->seats.count + 2) *
                                             XYL_BOARD_LINE_BYTES) +
            word;
 }

@@ -166,11 +166,25 @@ static int slice_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     return at + strand->done >= end;
 }
 
+/* A seat that wants no result has nothing to wait for if it has no share: there
+ * may be fewer slices than seats, and whoever wants the result takes what
+ * others have left. */
+static int slice_is_no_share(const xyl_node_stage_t *node,
+                             const xyl_step_t *step)
+{
+    uint64_t own = node->board->seats.own, count = node->board->seats.count;
+
+    return step->post_seat != XYL_BOARD_ALL && step->post_seat != own &&
+           own * step->slices / count == (own + 1) * step->slices / count;
+}
+
 /* 1: there is no slice left. */
 static int claim_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                      const xyl_step_t *step, xyl_strand_t *strand,
                      unsigned *did)
 {
+    if (slice_is_no_share(node, step))
+        return 1;
     if (!strand->has_slice) {
         slices_count_published(node, piece, step, strand);
         if (strand->swept == strand->published)

@@ -36,6 +36,20 @@ static inline int xyl_seats_swap(const xyl_seats_t *seats,
     return seats->shm->ops->swap(seats->shm, word, seen, value);
 }
 
+/* The word, which counts seats, with this one. */
+static inline uint64_t xyl_seats_add(const xyl_seats_t *seats,
+                                     _Atomic uint64_t *word)
+{
+    uint64_t seen;
+
+    if (seats->shm->ops->add != NULL)
+        return seats->shm->ops->add(seats->shm, word);
+    seen = xyl_seats_get(seats, word);
+    while (!xyl_seats_swap(seats, word, &seen, seen + 1))
+        continue; /* another seat was faster; there are only so many */
+    return seen + 1;
+}
+
 /* ---- what is said of sums: combine.h and pairs.h ---- */
 
 /* A flag per segment, which gets `value` when its sum is there. */

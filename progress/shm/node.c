@@ -19,6 +19,7 @@ enum {
     MAGIC = 0x786e6f64,
     VERSION = 2,
     UNIT = 2 << 20,        /* ranges begin at multiples: a large page of most */
+    LOOKS_PER_RANK = 4,    /* some hundred nanoseconds */
     REGIONS_MAX = 1 << 14, /* a process may have some four times as many */
     PATH_BYTES = 64
 };
@@ -178,6 +179,12 @@ static int node_swap(xyl_shm_t *shm, _Atomic uint64_t *word, uint64_t *expected,
         word, expected, value, memory_order_seq_cst, memory_order_seq_cst);
 }
 
+static uint64_t node_add(xyl_shm_t *shm, _Atomic uint64_t *word)
+{
+    (void)shm;
+    return atomic_fetch_add(word, 1) + 1;
+}
+
 static void *node_heap_alloc(xyl_shm_t *shm, size_t bytes)
 {
     return xyl_shm_node_heap_alloc(&xyl_shm_node_of(shm)->heap, bytes);
@@ -231,9 +238,9 @@ static const void *node_view(xyl_shm_t *shm, uint32_t rank, uint64_t name,
 #define OPS(set_function)                                                      \
     .name = "node", .attach = xyl_shm_node_attach,                             \
     .detach = xyl_shm_node_detach, .prepare = xyl_shm_node_prepare,            \
-    .set = (set_function), .swap = node_swap, .sleeps = xyl_shm_node_sleeps,   \
-    .heap_alloc = node_heap_alloc, .heap_free = node_heap_free,                \
-    .share = node_share, .view = node_view
+    .set = (set_function), .swap = node_swap, .add = node_add,                 \
+    .sleeps = xyl_shm_node_sleeps, .heap_alloc = node_heap_alloc,              \
+    .heap_free = node_heap_free, .share = node_share, .view = node_view
 
 static const xyl_shm_ops_t sleeping_ops = {OPS(xyl_shm_node_set)};
 /* Where no member ever sleeps. */
@@ -320,6 +327,7 @@ xyl_shm_trouble_t xyl_shm_node_join(xyl_shm_node_t *node,
     node->shm.ops = &sleeping_ops;
     /* So that there is an entry for each, and a mapping. */
     node->shm.keys_max = XYL_SHM_NODE_ENTRIES / count;
+    node->shm.patience = LOOKS_PER_RANK;
     if (node->shm.keys_max > REGIONS_MAX)
         node->shm.keys_max = REGIONS_MAX;
     return XYL_SHM_FINE;

@@ -2,7 +2,11 @@
 
 #include <assert.h>
 
-enum { LINE_BYTES = 128, FEW_BANKS = 4 /* of small grains */ };
+enum {
+    LINE_BYTES = 128,
+    FEW_BANKS = 4,        /* of small grains */
+    FIRST_BYTES = 4 << 20 /* of the first, or less */
+};
 
 /* The first lines are the banks' words. */
 static _Atomic uint64_t *bank_word(const xyl_shm_pool_t *pool, uint32_t bank)
@@ -11,8 +15,8 @@ static _Atomic uint64_t *bank_word(const xyl_shm_pool_t *pool, uint32_t bank)
                                         (size_t)bank * LINE_BYTES);
 }
 
-/* A quarter of the pool are banks of small grains; each of the last two is
- * large enough for any window. Returns all bytes. */
+/* A quarter of the pool, or less, are banks of small grains; each of the last
+ * two is large enough for any window. Returns all bytes. */
 static size_t banks_lay_out(xyl_shm_pool_t *pool, size_t bytes)
 {
     const size_t large = bytes / 8 * 3 / XYL_SHM_POOL_GRAINS + 1;
@@ -23,6 +27,8 @@ static size_t banks_lay_out(xyl_shm_pool_t *pool, size_t bytes)
         size_t grain = bytes / 16 / XYL_SHM_POOL_GRAINS;
         if (i >= FEW_BANKS)
             grain = large + LINE_BYTES - 1;
+        else if (i == 0 && grain > FIRST_BYTES / XYL_SHM_POOL_GRAINS)
+            grain = FIRST_BYTES / XYL_SHM_POOL_GRAINS;
         grain = grain / LINE_BYTES * LINE_BYTES;
         pool->banks[i] = (xyl_shm_bank_t){.at = at, .grain = grain};
         at += grain * XYL_SHM_POOL_GRAINS;
@@ -78,23 +84,26 @@ static uint32_t find_run(uint64_t taken, uint64_t grains)
 
 /* GRAINS: it has no room. */
 static uint32_t take_of(const xyl_shm_pool_t *pool, uint32_t bank,
-                        uint64_t grains)
+                        uint64_t grains, uint64_t turn)
 {
     _Atomic uint64_t *word = bank_word(pool, bank);
     uint64_t taken = xyl_shm_get(pool->shm, word);
-    uint32_t first;
+    uint64_t before = turn % (XYL_SHM_POOL_GRAINS / grains) * grains, first;
 
     /* Where a swap fails another rank's has succeeded. */
     do {
-        first = find_run(taken, grains);
+        first = find_run(taken | ((UINT64_C(1) << before) - 1), grains);
         if (first == XYL_SHM_POOL_GRAINS)
-            return first;
+            first = find_run(taken, grains);
+        if (first == XYL_SHM_POOL_GRAINS)
+            return XYL_SHM_POOL_GRAINS;
     } while (!pool->shm->ops->swap(pool->shm, word, &taken,
-                                   taken | run_of(first, grains)));
-    return first;
+                                   taken | run_of((uint32_t)first, grains)));
+    return (uint32_t)first;
 }
 
-uint32_t xyl_shm_pool_take(const xyl_shm_pool_t *pool, size_t bytes)
+uint32_t xyl_shm_pool_take(const xyl_shm_pool_t *pool, size_t bytes,
+                           uint64_t turn)
 {
     uint32_t bank, first;
     uint64_t grains;
@@ -103,7 +112,7 @@ uint32_t xyl_shm_pool_take(const xyl_shm_pool_t *pool, size_t bytes)
         grains = grains_for(&pool->banks[bank], bytes);
         if (grains > XYL_SHM_POOL_GRAINS)
             continue;
-        first = take_of(pool, bank, grains);
+        first = take_of(pool, bank, grains, turn);
         if (first != XYL_SHM_POOL_GRAINS)
             return 1 + bank * XYL_SHM_POOL_GRAINS + first;
     }

@@ -5,9 +5,10 @@
  *
  * The pool is cut into banks, and each bank into 64 grains, of which a word
  * says which are taken. A window is a run of grains of one bank, taken by one
- * swap and given back by one. Small grains come first, and of a bank the first
- * run that is free: so a quiet program has the same few windows again and
- * again, which stay in its caches.
+ * swap and given back by one. Small grains come first, and a quiet program goes
+ * round in the first bank, which stays in its caches. It does not have the same
+ * window again at once: writing to lines that another rank has just read takes
+ * several times as long as to those that have left that rank's own cache.
  *
  * The progressing thread, but for attach and detach, as shm.h's. */
 #ifndef XYL_PROGRESS_SHM_POOL_H
@@ -36,8 +37,10 @@ int xyl_shm_pool_attach(xyl_shm_pool_t *pool, xyl_shm_t *shm, uint64_t key,
 void xyl_shm_pool_detach(xyl_shm_pool_t *pool);
 
 /* A window of at least `bytes`, not 0; its name, alike on all ranks and not
- * above 2 * BANKS * GRAINS. 0: none is free. */
-uint32_t xyl_shm_pool_take(const xyl_shm_pool_t *pool, size_t bytes);
+ * above 2 * BANKS * GRAINS. 0: none is free. Turns that follow each other get
+ * neighbours. */
+uint32_t xyl_shm_pool_take(const xyl_shm_pool_t *pool, size_t bytes,
+                           uint64_t turn);
 /* Once, with the same bytes, by whichever rank. */
 void xyl_shm_pool_free(const xyl_shm_pool_t *pool, uint32_t window,
                        size_t bytes);

@@ -39,6 +39,8 @@ typedef struct xyl_shm_ops {
      * before, or is seen; wakes nobody. */
     int (*swap)(xyl_shm_t *shm, _Atomic uint64_t *word, uint64_t *expected,
                 uint64_t value);
+    /* Adds 1 to a word, as by swap; returns the sum. NULL: by swap. */
+    uint64_t (*add)(xyl_shm_t *shm, _Atomic uint64_t *word);
     /* From 1 on, `set` wakes this rank; looks at flags come after it. From 0 on
      * it does not. NULL: nobody sleeps. */
     void (*sleeps)(xyl_shm_t *shm, int is_asleep);
@@ -60,7 +62,20 @@ struct xyl_shm {
     /* One that has no more than so many attached at once finds room for each,
      * whatever the others do. */
     uint32_t keys_max;
+    /* How often to look again before doing what another rank may be about to
+     * do, for each rank that is asked before this one; 0: not at all. */
+    uint32_t patience;
 };
+
+/* Between two looks at a word that another rank is about to write. */
+static inline void xyl_shm_pause(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
+}
 
 static inline uint64_t xyl_shm_get(xyl_shm_t *shm, const _Atomic uint64_t *flag)
 {

@@ -13,6 +13,7 @@ enum { CONTEXTS = 3, LATE_NS = 200 * 1000 * 1000 };
 static int is_late;
 
 /* PMIx ends its connection to the launcher by this function. */
+int shutdown(int fd, int how);
 int shutdown(int fd, int how)
 {
     const struct timespec late = {.tv_nsec = LATE_NS};

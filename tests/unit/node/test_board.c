@@ -45,7 +45,7 @@ static void pool_init(pool_t *pool, uint32_t seats, size_t bytes)
     uint32_t seat;
 
     memset(pool, 0, sizeof *pool);
-    pool->shm = (plain_shm_t){{&plain_ops, 0}, &pool->node};
+    pool->shm = (plain_shm_t){{&plain_ops, 0, 0}, &pool->node};
     for (seat = 0; seat < seats; seat++)
         CHECK(
             xyl_shm_pool_attach(&pool->seats[seat], &pool->shm.shm, 1, bytes));
@@ -80,7 +80,7 @@ static void table_init(table_t *table, pool_t *pool, uint32_t seats,
     for (seat = 0; seat < seats; seat++)
         ranks[seat] = rank_of(table, seat);
     for (seat = 0; seat < seats; seat++) {
-        table->shm[seat] = (plain_shm_t){{&plain_ops, 0}, &table->node};
+        table->shm[seat] = (plain_shm_t){{&plain_ops, 0, 0}, &table->node};
         CHECK_EQ(xyl_board_create(&table->shm[seat].shm, &pool->seats[seat], 5,
                                   ranks, seats, seat, longest,
                                   &table->board[seat]),
@@ -449,7 +449,7 @@ static void test_no_memory(void)
 {
     static const uint32_t ranks[] = {0, 1};
     plain_node_t node = {.is_empty = 1};
-    plain_shm_t shm = {{&plain_ops, 0}, &node};
+    plain_shm_t shm = {{&plain_ops, 0, 0}, &node};
     xyl_shm_pool_t pool;
     xyl_board_t *board = NULL;
 

@@ -149,7 +149,7 @@ static void run(uint64_t seed)
 {
     static const uint32_t ranks[SEATS] = {0, 1};
     xyl_shm_ops_t ops = plain_ops;
-    plain_shm_t pool_shm = {{&ops, 0}, &stage->pool_node};
+    plain_shm_t pool_shm = {{&ops, 0, 0}, &stage->pool_node};
     plain_shm_t shm[BOARDS];
     pthread_t threads[ACTORS];
     uint32_t i, bank;
@@ -163,7 +163,7 @@ static void run(uint64_t seed)
     memset(stage->users, 0, sizeof stage->users);
     memset(stage->begun, 0, sizeof stage->begun);
     for (i = 0; i < ACTORS; i++) {
-        shm[i / SEATS] = (plain_shm_t){{&ops, 0}, &stage->nodes[i / SEATS]};
+        shm[i / SEATS] = (plain_shm_t){{&ops, 0, 0}, &stage->nodes[i / SEATS]};
         CHECK(xyl_shm_pool_attach(&stage->pools[i], &pool_shm.shm, 1, 4096));
         for (bank = 0; bank < XYL_SHM_POOL_BANKS; bank++)
             stage->pools[i].banks[bank].grain =

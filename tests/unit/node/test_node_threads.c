@@ -185,7 +185,7 @@ static void context_create(job_t *job, uint32_t rank, int has_one_mapping)
                                  .shm = own,
                                  .settings = settings};
 
-    job->mappings[rank] = (one_mapping_t){{&one_mapping_ops, own->keys_max},
+    job->mappings[rank] = (one_mapping_t){{&one_mapping_ops, own->keys_max, 0},
                                           own,
                                           xyl_shm_node_shm(job->nodes[0]),
                                           &job->lock};
