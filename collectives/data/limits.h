@@ -36,6 +36,8 @@
     X(sum_segment_max, 64, 1 << 30, "and at most")                             \
     X(claim_pieces, 1, 1 << 20,                                                \
       "pieces that all wait for, at most; more go by pairs")                   \
+    X(many_seats, 2, 1 << 20, "seats that are many, at least")                 \
+    X(claim_pieces_many, 1, 1 << 20, "pieces that so many wait for, at most")  \
     X(held_up_us, 1, 1 << 30, "after that many us a claimer is held up")       \
     X(pair_segment_min, 64, 1 << 30, "a segment of these, at least")           \
     X(pair_segment_max, 64, 1 << 30, "and at most")                            \

@@ -5,7 +5,7 @@
 enum {
     LINE_BYTES = 128,
     FEW_BANKS = 4,        /* of small grains */
-    FIRST_BYTES = 4 << 20 /* of the first, or less */
+    FIRST_BYTES = 8 << 20 /* of the first, or less */
 };
 
 /* The first lines are the banks' words. */

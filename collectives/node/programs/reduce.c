@@ -198,10 +198,13 @@ static uint64_t pair_segment_of(const xyl_problem_t *problem)
  * as nobody knows where the others' input lies. */
 static int goes_by_pairs(const xyl_problem_t *problem)
 {
+    const xyl_limits_t *limits = problem->node.limits;
     uint64_t room = problem->node.window_bytes / (problem->ranks + 1);
+    uint64_t pieces = problem->ranks < limits->many_seats
+                          ? limits->claim_pieces
+                          : limits->claim_pieces_many;
 
-    return xyl_problem_bytes(problem) >
-               problem->node.limits->claim_pieces * room &&
+    return xyl_problem_bytes(problem) > pieces * room &&
            problem->segment_bytes == 0 && !problem->node.in_parts &&
            xyl_board_whole_lines(pair_segment_of(problem)) *
                    cells_min(problem) <=
