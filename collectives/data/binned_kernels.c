@@ -396,44 +396,49 @@ static void add_two_real(void *result, const void *left, const void *right,
     }
 }
 
-/* Elements of what `make` makes of both operands, of so many bytes each. */
-static void end_by_blocks(void *result, size_t element_bytes, const void *left,
-                          size_t left_bytes, const void *right,
-                          size_t right_bytes, size_t count, xyl_kernel_fn make,
-                          xyl_kernel_fn value)
+/* Numbers again, of what `make` makes of both operands. */
+typedef struct ending {
+    size_t result_bytes, left_bytes, right_bytes; /* of an element */
+    xyl_kernel_fn make, value;
+} ending_t;
+
+static void end_by_blocks(const ending_t *ending, void *result,
+                          const void *left, const void *right, size_t count)
 {
     raw_t sums[BINS * BLOCK];
     size_t done, block;
 
     for (done = 0; done < count; done += BLOCK) {
         block = block_of(count, done);
-        make(sums, (const char *)left + done * left_bytes,
-             (const char *)right + done * right_bytes, block);
-        value((char *)result + done * element_bytes, sums, NULL, block);
+        ending->make(sums, (const char *)left + done * ending->left_bytes,
+                     (const char *)right + done * ending->right_bytes, block);
+        ending->value((char *)result + done * ending->result_bytes, sums, NULL,
+                      block);
     }
 }
+
+#define END(what, name, element_bytes, left_bytes, right_bytes, make)          \
+    static void what##_##name(void *result, const void *left,                  \
+                              const void *right, size_t count)                 \
+    {                                                                          \
+        const ending_t ending = {element_bytes, left_bytes, right_bytes, make, \
+                                 value_##name};                                \
+                                                                               \
+        end_by_blocks(&ending, result, left, right, count);                    \
+    }
 
 #define ENDS(name, element_bytes)                                              \
     static void collect_##name(void *result, const void *left,                 \
                                const void *right, size_t count)                \
     {                                                                          \
-        end_by_blocks(result, element_bytes, right, sizeof(sum_t), left,       \
-                      element_bytes, count, add_##name, value_##name);         \
-    }                                                                          \
+        const ending_t ending = {element_bytes, sizeof(sum_t), element_bytes,  \
+                                 add_##name, value_##name};                    \
                                                                                \
-    static void collect_two_##name(void *result, const void *left,             \
-                                   const void *right, size_t count)            \
-    {                                                                          \
-        end_by_blocks(result, element_bytes, left, element_bytes, right,       \
-                      element_bytes, count, add_two_##name, value_##name);     \
+        end_by_blocks(&ending, result, right, left, count);                    \
     }                                                                          \
-                                                                               \
-    static void total_##name(void *result, const void *left,                   \
-                             const void *right, size_t count)                  \
-    {                                                                          \
-        end_by_blocks(result, element_bytes, left, sizeof(sum_t), right,       \
-                      sizeof(sum_t), count, merge_real, value_##name);         \
-    }
+    END(collect_two, name, element_bytes, element_bytes, element_bytes,        \
+        add_two_##name)                                                        \
+    END(total, name, element_bytes, sizeof(sum_t), sizeof(sum_t), merge_real)
 ENDS(real, sizeof(word_t))
 
 /* ---- complex numbers: twice as many ---- */

@@ -20,8 +20,10 @@ _Static_assert(XYL_BOARD_WORDS * sizeof(uint64_t) % XYL_BOARD_LINE_BYTES == 0,
 enum {
     SLOTS_FIRST = 16, /* that a board begins with; a power of two */
     /* Of a slot's window; as a part of the longest, and at most. */
-    WINDOW_PART = 3072,
-    WINDOW_BYTES = 8 << 10,
+    WINDOW_PART = 1536,
+    WINDOW_OF_SEAT = 2 << 10,
+    WINDOW_LEAST = 8 << 10,
+    WINDOW_MOST = 32 << 10,
     ASKED_MAX = 4,       /* seats before another that it waits for */
     WINDOWS_AT_ONCE = 2, /* made */
     RESERVE = (1 << XYL_BOARD_COUNT_BITS) - 1 /* no name of the pool's */
@@ -35,6 +37,17 @@ static size_t to_page(size_t at)
     const size_t page = 4096;
 
     return (at + page - 1) / page * page;
+}
+
+/* Of many seats, windows beside the slots are longer: who takes one of the pool
+ * there meets many others that want to say where it is, and who has left it. */
+static size_t slot_window_max(uint32_t seats)
+{
+    size_t bytes = (size_t)seats * WINDOW_OF_SEAT;
+
+    if (bytes < WINDOW_LEAST)
+        return WINDOW_LEAST;
+    return bytes < WINDOW_MOST ? bytes : (size_t)WINDOW_MOST;
 }
 
 /* One line per seat says how far it is; then who waits for these lines, and how
@@ -57,8 +70,8 @@ static xyl_board_layout_t layout_of(uint32_t seats, size_t window_bytes)
     layout.windows_at =
         to_page(layout.trees_at + XYL_BOARD_SLOTS * layout.tree_bytes);
     layout.window_bytes = window_bytes / WINDOW_PART / line * line;
-    if (layout.window_bytes > WINDOW_BYTES)
-        layout.window_bytes = WINDOW_BYTES;
+    if (layout.window_bytes > slot_window_max(seats))
+        layout.window_bytes = slot_window_max(seats);
     /* That of the last slot goes on behind it. */
     layout.reserve_at =
         to_page(layout.windows_at + (XYL_BOARD_SLOTS + XYL_BOARD_WINDOWS_MAX) *

@@ -58,7 +58,7 @@ enum {
     XYL_BOARD_WORDS = 64,         /* per slot */
     XYL_BOARD_COUNT_BITS = 16,    /* of a flag, below the number */
     XYL_BOARD_SEATS_MAX = 512,
-    XYL_BOARD_WINDOWS_MAX = 8 /* of slots, that a piece may have */
+    XYL_BOARD_WINDOWS_MAX = 16 /* of slots, that a piece may have */
 };
 
 /* A seat's line of a slot. */
