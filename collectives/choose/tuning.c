@@ -183,7 +183,8 @@ const xyl_rules_t *xyl_tuning_table_of(const xylem_context_t *context,
 {
     const xyl_rules_t *table = &tuned_of(context)->tuning->table;
 
-    return rule >= table->rule && rule < table->rule + table->count
+    return table->count != 0 && rule >= table->rule &&
+                   rule < table->rule + table->count
                ? table
                : &xyl_rules_builtin;
 }

@@ -80,6 +80,7 @@ static void test_nobody_waits(void)
         for (rank = 0; rank < RANKS; rank++)
             CHECK_EQ(world.words[rank], call);
     }
+    fabric_run_dry(world.fabric);
     fabric_destroy(world.fabric);
 }
 
@@ -102,6 +103,7 @@ static void test_waits(void)
     CHECK_EQ(operation->request.status, XYLEM_OK);
     CHECK(world.words[1] == 7 && world.words[2] == 7);
     CHECK(xyl_plan_keep(operation));
+    fabric_run_dry(world.fabric);
     fabric_destroy(world.fabric);
 }
 
@@ -128,6 +130,7 @@ static void test_others(void)
     args.type = XYLEM_INT8;
     CHECK_EQ(xyl_inline_call(team_of(&world, 1), &args, &operation),
              XYL_INLINE_NOT);
+    fabric_run_dry(world.fabric);
     fabric_destroy(world.fabric);
 }
 
@@ -162,6 +165,7 @@ static void test_other_memory(void)
              XYL_INLINE_NOT);
     CHECK_EQ(run(&world, ROOT, sizeof elsewhere, &operation), XYL_INLINE_DONE);
     *execs = (xyl_execs_t){1, {execs->all[1]}};
+    fabric_run_dry(world.fabric);
     fabric_destroy(world.fabric);
 }
 
@@ -189,6 +193,7 @@ static void test_claimed_plan_is_taken(void)
     CHECK_EQ(run(&world, ROOT, 1, &operation), XYL_INLINE_NOT);
     CHECK(again == NULL || xyl_plan_keep(again));
     CHECK_EQ(run(&world, ROOT, 1, &operation), XYL_INLINE_DONE);
+    fabric_run_dry(world.fabric);
     fabric_destroy(world.fabric);
 }
 
@@ -257,6 +262,7 @@ static void test_left_plan_is_idle(void)
         CHECK(!operation->request.is_freed);
         CHECK(xyl_plan_keep(operation));
     }
+    fabric_run_dry(world.fabric);
     fabric_destroy(world.fabric);
 }
 
