@@ -10,7 +10,8 @@
 #include "runtime/core/context.h"
 
 enum {
-    LOOKS_OF_CLOCK = 64 /* in vain, between two looks at the clock */
+    LOOKS_OF_CLOCK = 64, /* in vain, between two looks at the clock */
+    TURN = 7             /* slices, from piece to piece */
 };
 
 /* ---- waiting and posting ---- */
@@ -120,22 +121,23 @@ static void slices_count_published(const xyl_node_stage_t *node,
 }
 
 /* Slices that are published are taken by who is there: this seat begins with
- * its share of them, and goes on with what others have left; with the lowest
- * where another stage waits for them in turn. 0: there is none at present. */
+ * its share of them, which is another one in each piece, and goes on with what
+ * others have left; with the lowest where another stage waits for them in turn.
+ * 0: there is none at present. */
 static int take_slice(const xyl_node_stage_t *node,
                       const xyl_node_piece_t *piece, const xyl_step_t *step,
                       xyl_strand_t *strand)
 {
     const xyl_board_t *board = node->board;
     uint64_t taken = xyl_board_value(piece->number, 0);
-    uint32_t first = node->stage.operation->stages > 1
-                         ? 0
-                         : (uint32_t)((uint64_t)board->seats.own *
-                                      step->slices / board->seats.count);
+    uint64_t share =
+        (uint64_t)board->seats.own * step->slices / board->seats.count;
+    uint64_t first =
+        node->stage.operation->stages > 1 ? 0 : share + piece->number * TURN;
     uint32_t i;
 
     for (i = 0; i < step->slices; i++) {
-        uint32_t slice = (first + i) % step->slices;
+        uint32_t slice = (uint32_t)((first + i) % step->slices);
         _Atomic uint64_t *word = xyl_board_word(board, piece->slot, slice);
         uint64_t old;
         if (slice >= strand->published)
