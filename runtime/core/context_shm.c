@@ -15,24 +15,21 @@ enum {
     REGION_BYTES_MORE = 64 << 20
 };
 
-void xyl_context_budget_set(xylem_context_t *context, uint32_t node_ranks_max)
+/* What is set, or the library's choice for a node of so many ranks. */
+static uint64_t budget_for(const xylem_context_t *context, uint32_t ranks)
 {
-    uint64_t bytes = (uint64_t)node_ranks_max * BUDGET_OF_RANK;
+    uint64_t bytes = (uint64_t)ranks * BUDGET_OF_RANK;
 
+    if (context->config.noise_budget != 0)
+        return context->config.noise_budget;
     if (bytes < BUDGET_MIN)
-        bytes = BUDGET_MIN;
-    if (bytes > BUDGET_MAX)
-        bytes = BUDGET_MAX;
-    context->noise_budget = context->config.noise_budget != 0
-                                ? context->config.noise_budget
-                                : bytes;
+        return BUDGET_MIN;
+    return bytes < BUDGET_MAX ? bytes : (uint64_t)BUDGET_MAX;
 }
 
-/* The nodes are not known yet. */
-static uint64_t budget_max(const xylem_context_t *context)
+void xyl_context_budget_set(xylem_context_t *context, uint32_t node_ranks_max)
 {
-    return context->config.noise_budget != 0 ? context->config.noise_budget
-                                             : BUDGET_MAX;
+    context->noise_budget = budget_for(context, node_ranks_max);
 }
 
 static int is_wanted(const xylem_context_t *context)
@@ -44,7 +41,9 @@ void xyl_context_shm_prepare(xylem_context_t *context,
                              xyl_shm_member_t *offer_out)
 {
     const xyl_shm_node_params_t params = {
-        .region_bytes_max = 2 * budget_max(context) + REGION_BYTES_MORE,
+        /* Which of the job's ranks are on this node is not known yet. */
+        .region_bytes_max =
+            2 * budget_for(context, context->ranks) + REGION_BYTES_MORE,
         .ranks = context->ranks};
 
     if (is_wanted(context))
@@ -173,7 +172,7 @@ xylem_status_t xyl_context_shm_watch(xylem_context_t *context)
     context->shm_watch = xyl_driver_watch(
         &context->driver, xyl_shm_node_wake_fd(context->node), shm_woken, NULL);
     if (context->shm_watch == NULL)
-        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to be shm_woken");
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to be woken");
     return XYLEM_OK;
 }
 
