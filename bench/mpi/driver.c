@@ -12,7 +12,7 @@
 
 #include "bench/measure/coll_data.h"
 #include "bench/measure/worker.h"
-#include "bindings/mpi/forms.h"
+#include "bindings/mpi/parameters.h"
 
 #define WORLD MPI_COMM_WORLD
 
@@ -150,30 +150,28 @@ static const blocking_fn blocking[XYLEM_COLL_COUNT] = {
 static const request_fn nonblocking[XYLEM_COLL_COUNT] = {
     XYL_COLL_MPI_MAP(START_ROW)};
 
-/* Where the MPI has them by names of its own, xylem's binding adds MPI's. */
-#if XMPI_PERSISTENT_IS_MPIX
-typedef void (*function_t)(void);
-#define INIT_OF(Name)                                                          \
-    ((__typeof__(&MPIX_##Name##_init))init_named(                              \
-        "MPI_" #Name "_init", (function_t)MPIX_##Name##_init))
-static function_t init_named(const char *name, function_t otherwise)
+/* Open MPI 4 has them by names of its own; xylem's binding adds MPI's. */
+static void *init_named(const char *name, const char *other_name)
 {
-    function_t found;
+    void *found = dlsym(RTLD_DEFAULT, name);
 
-    *(void **)(void *)&found = dlsym(RTLD_DEFAULT, name);
-    return found != NULL ? found : otherwise;
+    if (found == NULL)
+        found = dlsym(RTLD_DEFAULT, other_name);
+    return found;
 }
-#else
-#define INIT_OF(Name) MPI_##Name##_init
-#endif
 
 #define INIT_FUNCTION(ID, name, Name, Iname, LIKE, ...)                        \
     static int init_##name(const struct mpi_job *j,                            \
                            const struct bench_call *c, MPI_Request *request)   \
     {                                                                          \
+        int (*init)(P_##LIKE(int, int), MPI_Info, MPI_Request *);              \
+                                                                               \
         (void)j;                                                               \
         (void)c;                                                               \
-        return INIT_OF(Name)(GIVEN_##LIKE, MPI_INFO_NULL, request);            \
+        *(void **)(void *)&init =                                              \
+            init_named("MPI_" #Name "_init", "MPIX_" #Name "_init");           \
+        return init == NULL ? MPI_ERR_OTHER                                    \
+                            : init(GIVEN_##LIKE, MPI_INFO_NULL, request);      \
     }
 XYL_COLL_MPI_MAP(INIT_FUNCTION)
 

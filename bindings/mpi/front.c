@@ -12,6 +12,7 @@
 #include "bindings/mpi/front.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -108,34 +109,61 @@ XMPI_OTHERS(X_)
 
 /* ---- finding libraries ---- */
 
-typedef struct search {
-    const char *begin; /* of the file's name */
-    char path[4096];   /* "": not found */
-} search_t;
+/* The libraries of the process, in the order in which they were loaded. */
+typedef struct libraries {
+    char **paths;
+    size_t count;
+} libraries_t;
 
-static int look_at(struct dl_phdr_info *info, size_t bytes, void *arg)
+static int library_add(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
-    search_t *search = arg;
-    const char *name = strrchr(info->dlpi_name, '/');
+    libraries_t *all = arg;
+    char **more = realloc(all->paths, (all->count + 1) * sizeof *all->paths);
 
     (void)bytes;
-    name = name == NULL ? info->dlpi_name : name + 1;
-    if (strncmp(name, search->begin, strlen(search->begin)) != 0 ||
-        strlen(info->dlpi_name) >= sizeof search->path)
-        return 0;
-    memcpy(search->path, info->dlpi_name, strlen(info->dlpi_name) + 1);
-    return 1;
+    if (more == NULL)
+        return 1;
+    all->paths = more;
+    more[all->count] = strdup(info->dlpi_name);
+    return more[all->count++] == NULL;
 }
 
-/* The handle of a library that is loaded already; NULL: it is not. */
-static void *library_loaded(const char *begin)
+static struct link_map *owner_of(void *symbol)
 {
-    search_t search = {begin, ""};
+    struct link_map *owner = NULL;
+    Dl_info info;
 
-    dl_iterate_phdr(look_at, &search);
-    if (search.path[0] == '\0')
-        return NULL;
-    return dlopen(search.path, RTLD_LAZY | RTLD_NOLOAD);
+    return dladdr1(symbol, &info, (void **)&owner, RTLD_DL_LINKMAP) != 0 ? owner
+                                                                         : NULL;
+}
+
+/* A symbol, wherever and in whatever scope it was loaded, but not this
+ * library's own; NULL: there is none. */
+static void *symbol_find(const char *name, struct link_map **owner_out)
+{
+    const struct link_map *self = owner_of((void *)(uintptr_t)&symbol_find);
+    libraries_t all = {NULL, 0};
+    void *found = NULL;
+    size_t i;
+
+    dl_iterate_phdr(library_add, &all);
+    for (i = 0; i < all.count; i++) {
+        /* The first is the program, which has no name. */
+        void *library =
+            dlopen(i == 0 ? NULL : all.paths[i], RTLD_LAZY | RTLD_NOLOAD);
+        if (found == NULL && library != NULL)
+            found = dlsym(library, name);
+        if (found != NULL && *owner_out == NULL) {
+            *owner_out = owner_of(found);
+            if (*owner_out == NULL || *owner_out == self)
+                found = *owner_out = NULL;
+        }
+        if (library != NULL)
+            dlclose(library);
+        free(all.paths[i]);
+    }
+    free(all.paths);
+    return found;
 }
 
 /* ---- UCX's turns, for MPIs that offer no hook of their own ---- */
@@ -147,11 +175,10 @@ static uintptr_t own_begin, own_end;
 
 static progress_fn find_ucx_progress(void)
 {
+    struct link_map *owner = NULL;
     progress_fn found = NULL;
-    void *library = library_loaded("libucp.so");
 
-    if (library != NULL)
-        *(void **)(void *)&found = dlsym(library, "ucp_worker_progress");
+    *(void **)(void *)&found = symbol_find("ucp_worker_progress", &owner);
     if (found == NULL) {
         fputs("xylem-mpi: there is no ucp_worker_progress\n", stderr);
         abort();
@@ -190,15 +217,79 @@ static void hook_ucx(unsigned (*hook)(void), const void *own, size_t own_bytes)
     atomic_store_explicit(&ucx_hook, hook, memory_order_release);
 }
 
-/* ---- the module ---- */
+/* ---- which MPI it is ---- */
 
+enum { VERSION_BYTES = 8192 }; /* what any MPI may write */
+
+typedef struct host {
+    void *library;
+    const char *soname;
+    char version[VERSION_BYTES]; /* the first line */
+} host_t;
+
+/* What a library calls itself, by its dynamic section. */
+static const char *soname_of(const struct link_map *library)
+{
+    const ElfW(Dyn) * entry;
+    const char *names = NULL;
+    ElfW(Xword) at = 0;
+
+    for (entry = library->l_ld; entry->d_tag != DT_NULL; entry++) {
+        if (entry->d_tag == DT_STRTAB)
+            names = (const char *)entry->d_un.d_ptr;
+        if (entry->d_tag == DT_SONAME)
+            at = entry->d_un.d_val;
+    }
+    return names == NULL || at == 0 ? "" : names + at;
+}
+
+/* 0: there is no MPI library. */
+static int host_find(host_t *host)
+{
+    struct link_map *owner = NULL;
+    int (*version)(char *text, int *length);
+    int length;
+
+    *(void **)(void *)&version =
+        symbol_find("PMPI_Get_library_version", &owner);
+    if (version == NULL)
+        return 0;
+    host->library = dlopen(owner->l_name, RTLD_LAZY | RTLD_NOLOAD);
+    host->soname = soname_of(owner);
+    version(host->version, &length);
+    host->version[strcspn(host->version, "\n")] = '\0';
+    return host->library != NULL;
+}
+
+/* Libraries whose programs may run on one another: by their soname and by what
+ * they say of themselves, since libmpi.so.12 has been Open MPI's, too. */
 static const struct {
-    const char *library;
+    const char *soname;
+    const char *says; /* "": anything */
     const char *module;
-} mpis[] = {
-    {"libmpich.so", "libxylem-mpi-mpich.so"},
-    {"libmpi.so", "libxylem-mpi-openmpi.so"},
+} families[] = {
+    {"libmpi.so.40", "Open MPI", "libxylem-mpi-openmpi.so"},
+    {"libmpich.so.12", "MPICH", "libxylem-mpi-mpich.so"},
+    {"libmpi.so.12", "MPICH", "libxylem-mpi-mpich.so"},
+    {"libmpi.so.12", "Intel(R) MPI", "libxylem-mpi-mpich.so"},
+    {"libmpi.so.12", "MVAPICH", "libxylem-mpi-mpich.so"},
+    {"libmpi_abi.so.0", "", "libxylem-mpi-abi.so"},
+    {"libmpi_abi.so.1", "", "libxylem-mpi-abi.so"},
 };
+
+/* NULL: of a family that there is no module for. */
+static const char *module_of(const host_t *host)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof families / sizeof *families; i++)
+        if (strcmp(host->soname, families[i].soname) == 0 &&
+            strstr(host->version, families[i].says) != NULL)
+            return families[i].module;
+    return NULL;
+}
+
+/* ---- the module ---- */
 
 /* Beside this library, or where the system looks. */
 static void *open_beside(const char *name)
@@ -219,15 +310,23 @@ static void *open_beside(const char *name)
 }
 
 /* NULL: MPI is used alone. */
-static void *module_load(const char *name, void *host)
+static void *module_load(const host_t *host)
 {
-    static xmpi_front_t front = {NULL, hook_ucx};
-    void *module = open_beside(name);
+    static xmpi_front_t front = {NULL, NULL, hook_ucx};
+    const char *name = module_of(host), *reason;
     xmpi_module_open_t open = NULL;
+    void *module;
 
-    front.host = host;
+    front.host = host->library;
+    front.version = host->version;
+    if (name == NULL) {
+        fprintf(stderr, "xylem-mpi: no module for %s (%s), MPI is used alone\n",
+                host->soname, host->version);
+        return NULL;
+    }
+    module = open_beside(name);
     if (module == NULL) {
-        const char *reason = dlerror();
+        reason = dlerror();
         fprintf(stderr, "xylem-mpi: cannot load %s, MPI is used alone: %s\n",
                 name, reason == NULL ? "" : reason);
         return NULL;
@@ -277,20 +376,15 @@ static void slots_fill(void *module, void *host)
 
 static void resolve_once(void)
 {
-    void *host = NULL;
-    size_t i;
+    static host_t host;
 
-    for (i = 0; i < sizeof mpis / sizeof *mpis; i++) {
-        host = library_loaded(mpis[i].library);
-        if (host == NULL)
-            continue;
-        slots_fill(module_load(mpis[i].module, host), host);
-        return;
+    if (!host_find(&host)) {
+        fputs("xylem-mpi: the program calls MPI, but there is no MPI library "
+              "in it\n",
+              stderr);
+        abort();
     }
-    fputs("xylem-mpi: the program calls MPI, but there is neither libmpi.so "
-          "(Open MPI) nor libmpich.so (MPICH) in it\n",
-          stderr);
-    abort();
+    slots_fill(module_load(&host), host.library);
 }
 
 void xmpi_resolve(void) __attribute__((visibility("hidden")));

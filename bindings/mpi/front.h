@@ -9,7 +9,8 @@
 
 /* From the front. */
 typedef struct xmpi_front {
-    void *host; /* handle of the MPI library, for dlsym */
+    void *host;          /* handle of the MPI library, for dlsym */
+    const char *version; /* what MPI_Get_library_version says of it */
     /* Has `hook` called after each turn of UCX's that somebody else than
      * libraries with code in [own, own + own_bytes) makes; NULL: no longer. */
     void (*hook_ucx)(unsigned (*hook)(void), const void *own, size_t own_bytes);

@@ -10,40 +10,39 @@ const xmpi_front_t *xmpi_front;
 
 typedef struct wanted {
     const char *name;
-    size_t at; /* in xmpi_host */
+    const char *other_name; /* that older libraries have it by; or NULL */
+    size_t at;              /* in xmpi_host */
+    int is_optional;
 } wanted_t;
 
-#define TEXT_(text) #text
-#define TEXT(text)  TEXT_(text)
-#define WANTED_(name, label)                                                   \
+#define MUST(member, label)                                                    \
     {                                                                          \
-        label, offsetof(xmpi_host_t, name)                                     \
+        label, NULL, offsetof(xmpi_host_t, member), 0                          \
+    }
+#define MAY(member, label, other)                                              \
+    {                                                                          \
+        label, other, offsetof(xmpi_host_t, member), 1                         \
     }
 
 static const wanted_t wanted[] = {
-#define WANTED(name) WANTED_(name, "PMPI_" #name),
+#define WANTED(name) MUST(name, "PMPI_" #name),
     XMPI_HOST_FUNCTIONS(WANTED)
 #undef WANTED
 #define WANTED(ID, coll, name, iname, ...)                                     \
-    WANTED_(name, "PMPI_" #name), WANTED_(iname, "PMPI_" #iname),              \
-        WANTED_(name##_init, TEXT(XMPI_PERSISTENT(PMPI, name))),
+    MUST(name, "PMPI_" #name), MUST(iname, "PMPI_" #iname),                    \
+        MAY(name##_init, "PMPI_" #name "_init", "PMPIX_" #name "_init"),
         XYL_COLL_MPI_MAP(WANTED)
 #undef WANTED
-#if XMPI_HAS_LARGE_COUNTS
 #define WANTED(ID, coll, name, iname, ...)                                     \
-    WANTED_(name##_c, "PMPI_" #name "_c"),                                     \
-        WANTED_(iname##_c, "PMPI_" #iname "_c"),                               \
-        WANTED_(name##_init_c, "PMPI_" #name "_init_c"),
+    MAY(name##_c, "PMPI_" #name "_c", NULL),                                   \
+        MAY(iname##_c, "PMPI_" #iname "_c", NULL),                             \
+        MAY(name##_init_c, "PMPI_" #name "_init_c", NULL),
             XYL_COLL_MPI_DATA_MAP(WANTED)
 #undef WANTED
-#endif
-};
-
-/* Open MPI's own. */
-static const wanted_t extra[] = {
-    WANTED_(progress_register, "opal_progress_register"),
-    WANTED_(progress_unregister, "opal_progress_unregister"),
-    WANTED_(progress, "opal_progress"),
+    /* Open MPI's own. */
+    MAY(progress_register, "opal_progress_register", NULL),
+    MAY(progress_unregister, "opal_progress_unregister", NULL),
+    MAY(progress, "opal_progress", NULL),
 };
 
 /* Stores the address of a function; NULL: there is none. */
@@ -51,6 +50,8 @@ static void *function_find(void *library, const wanted_t *function)
 {
     void *found = dlsym(library, function->name);
 
+    if (found == NULL && function->other_name != NULL)
+        found = dlsym(library, function->other_name);
     memcpy((char *)&xmpi_host + function->at, &found, sizeof found);
     return found;
 }
@@ -65,11 +66,11 @@ int xmpi_module_open(const xmpi_front_t *front)
     size_t i;
 
     xmpi_front = front;
-    for (i = 0; i < sizeof extra / sizeof *extra; i++)
-        (void)function_find(front->host, &extra[i]);
     for (i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        if (function_find(front->host, &wanted[i]) == NULL && missing++ == 0)
+        if (function_find(front->host, &wanted[i]) == NULL &&
+            !wanted[i].is_optional && missing++ == 0)
             first_missing = wanted[i].name;
+    xmpi_host.is_open_mpi = strstr(front->version, "Open MPI") != NULL;
     if (missing > 0)
         fprintf(stderr,
                 "xylem-mpi: the MPI library has no %s (%d functions are "
@@ -78,11 +79,16 @@ int xmpi_module_open(const xmpi_front_t *front)
     return missing;
 }
 
+/* From 5 on its persistent collectives have MPI's names. */
 int xmpi_host_writes_to_requests(void)
 {
-#if defined OPEN_MPI && OMPI_MAJOR_VERSION >= 5
-    return dlsym(RTLD_DEFAULT, "mpi_ialltoallw_") != NULL;
-#else
-    return 0;
-#endif
+    return xmpi_host.is_open_mpi &&
+           dlsym(xmpi_front->host, "PMPI_Bcast_init") != NULL &&
+           dlsym(RTLD_DEFAULT, "mpi_ialltoallw_") != NULL;
+}
+
+int xmpi_host_lacks(MPI_Comm comm)
+{
+    xmpi_host.Comm_call_errhandler(comm, MPI_ERR_UNSUPPORTED_OPERATION);
+    return MPI_ERR_UNSUPPORTED_OPERATION;
 }

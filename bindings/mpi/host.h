@@ -5,9 +5,9 @@
 
 #include <mpi.h>
 
-#include "bindings/mpi/forms.h"
 #include "bindings/mpi/front.h"
 #include "bindings/mpi/names.h"
+#include "bindings/mpi/parameters.h"
 
 /* Those that the binding takes over but for collectives, and others that it
  * calls. */
@@ -63,25 +63,26 @@ typedef struct xmpi_host {
 #define XMPI_HOST_MEMBER(name) __typeof__(&PMPI_##name) name;
     XMPI_HOST_FUNCTIONS(XMPI_HOST_MEMBER)
 #undef XMPI_HOST_MEMBER
-#define XMPI_HOST_MEMBERS(ID, coll, name, iname, ...)                          \
-    __typeof__(&PMPI_##name) name;                                             \
-    __typeof__(&PMPI_##iname) iname;                                           \
-    __typeof__(&XMPI_PERSISTENT(PMPI, name)) name##_init;
+    /* Persistent ones may be missing, and those for large counts: NULL. */
+#define XMPI_HOST_MEMBERS(ID, coll, name, iname, LIKE, ...)                    \
+    int (*name)(P_##LIKE(int, int));                                           \
+    int (*iname)(P_##LIKE(int, int), MPI_Request *);                           \
+    int (*name##_init)(P_##LIKE(int, int), MPI_Info, MPI_Request *);
     XYL_COLL_MPI_MAP(XMPI_HOST_MEMBERS)
 #undef XMPI_HOST_MEMBERS
-#if XMPI_HAS_LARGE_COUNTS
-#define XMPI_HOST_MEMBERS(ID, coll, name, iname, ...)                          \
-    __typeof__(&PMPI_##name##_c) name##_c;                                     \
-    __typeof__(&PMPI_##iname##_c) iname##_c;                                   \
-    __typeof__(&PMPI_##name##_init_c) name##_init_c;
+#define XMPI_HOST_MEMBERS(ID, coll, name, iname, LIKE, ...)                    \
+    int (*name##_c)(P_##LIKE(MPI_Count, MPI_Aint));                            \
+    int (*iname##_c)(P_##LIKE(MPI_Count, MPI_Aint), MPI_Request *);            \
+    int (*name##_init_c)(P_##LIKE(MPI_Count, MPI_Aint), MPI_Info,              \
+                         MPI_Request *);
     XYL_COLL_MPI_DATA_MAP(XMPI_HOST_MEMBERS)
 #undef XMPI_HOST_MEMBERS
-#endif
     /* Open MPI's hook into its progress; NULL: there is none. */
     int (*progress_register)(int (*hook)(void));
     int (*progress_unregister)(int (*hook)(void));
     /* One turn of the library's progress; NULL: there is no such function. */
     void (*progress)(void);
+    int is_open_mpi;
 } xmpi_host_t;
 /* NOLINTEND(bugprone-macro-parentheses) */
 
@@ -93,5 +94,8 @@ extern const xmpi_front_t *xmpi_front;
  * for its own: Open MPI's functions for Fortran, from 5 on, store the arrays of
  * types in them, beyond the end of a generalized request. */
 int xmpi_host_writes_to_requests(void);
+/* What a call comes to that neither the library nor the binding can make; tells
+ * the error handler. */
+int xmpi_host_lacks(MPI_Comm comm);
 
 #endif

@@ -6,8 +6,6 @@
 
 #include "bindings/mpi/call.h"
 
-#if !XMPI_HAS_LARGE_COUNTS
-
 typedef struct narrow {
     int scount, rcount;
     int *scounts, *rcounts, *sdispls, *rdispls;
@@ -73,7 +71,9 @@ static int host_call(const xmpi_call_t *c, const narrow_t *n, void *recv,
             return xmpi_host.NAME(GIVEN_##LIKE);                               \
         if (form == XMPI_NONBLOCKING)                                          \
             return xmpi_host.INAME(GIVEN_##LIKE, request);                     \
-        return xmpi_host.NAME##_init(GIVEN_##LIKE, info, request);
+        if (xmpi_host.NAME##_init != NULL)                                     \
+            return xmpi_host.NAME##_init(GIVEN_##LIKE, info, request);         \
+        return xmpi_host_lacks(c->comm);
         XYL_COLL_MPI_DATA_MAP(FORMS)
 #undef FORMS
     default:
@@ -126,18 +126,3 @@ int xmpi_narrow(const xmpi_call_t *call, xmpi_form_t form, MPI_Info info,
     }
     return code; /* NOLINT(clang-analyzer-unix.Malloc) */
 }
-
-#else
-
-/* Never called: the host has the large forms itself. */
-int xmpi_narrow(const xmpi_call_t *call, xmpi_form_t form, MPI_Info info,
-                MPI_Request *request)
-{
-    (void)call;
-    (void)form;
-    (void)info;
-    (void)request;
-    return MPI_ERR_INTERN;
-}
-
-#endif

@@ -79,9 +79,8 @@ static int find_dist_graph(xmpi_comm_t *comm)
         return MPI_ERR_NO_MEM;
     }
     weights = ranks + in + out;
-    code = xmpi_host.Dist_graph_neighbors(
-        comm->handle, in, ranks, is_weighted ? weights : MPI_UNWEIGHTED, out,
-        ranks + in, is_weighted ? weights + in : MPI_UNWEIGHTED);
+    code = xmpi_host.Dist_graph_neighbors(comm->handle, in, ranks, weights, out,
+                                          ranks + in, weights + in);
     for (i = 0; i < in + out && code == MPI_SUCCESS; i++)
         comm->sources[i] = neighbor_of(ranks[i]);
     free(ranks);

@@ -422,13 +422,6 @@ static uint64_t received(const xmpi_plan_t *plan, const sides_t *sides,
     return sides->send_blocks && !sides->in_place ? plan->args.count : total;
 }
 
-/* MPICH refuses what Open MPI tolerates: one buffer for both sides. */
-#ifdef MPICH
-enum { ALIASES_ARE_REFUSED = 1 };
-#else
-enum { ALIASES_ARE_REFUSED = 0 };
-#endif
-
 /* Sides with gaps, and those that are one, go through buffers. */
 static int pack_sums(xmpi_plan_t *plan, const xmpi_call_t *call,
                      const sides_t *sides, xmpi_type_t *type, uint64_t total)
@@ -438,7 +431,8 @@ static int pack_sums(xmpi_plan_t *plan, const xmpi_call_t *call,
     int is_alias = !sides->in_place && sides->receives && total != 0 &&
                    call->send.buf == call->recv.buf;
 
-    if (is_alias && ALIASES_ARE_REFUSED)
+    /* Open MPI alone tolerates one buffer for both sides. */
+    if (is_alias && !xmpi_host.is_open_mpi)
         return MPI_ERR_BUFFER;
     if ((has_gaps && !sides->in_place) || is_alias) {
         code = pack_elements(plan, call, call->send.buf, total, &plan->send);

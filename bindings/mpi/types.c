@@ -311,13 +311,6 @@ static uint64_t at_once(const xmpi_type_t *type)
     return type->size == 0 ? 0 : PACK_BYTES_MAX / type->size;
 }
 
-/* MPICH takes MPI_BOTTOM for a mistake when it packs. */
-#ifdef MPICH
-enum { BOTTOM_IS_REFUSED = 1 };
-#else
-enum { BOTTOM_IS_REFUSED = 0 };
-#endif
-
 /* `count` elements that lie one byte before where they are said to be. */
 static int one_byte_before(MPI_Datatype handle, int count, MPI_Datatype *made)
 {
@@ -333,7 +326,7 @@ static int pack_some(const xmpi_type_t *type, xmpi_way_t way, uintptr_t user,
 {
     int bytes = (int)((uint64_t)count * type->size), position = 0, code;
     MPI_Datatype handle = type->handle;
-    int is_moved = user == 0 && BOTTOM_IS_REFUSED;
+    int is_moved = user == 0; /* MPICH takes it for a mistake */
 
     if (is_moved) {
         code = one_byte_before(type->handle, count, &handle);

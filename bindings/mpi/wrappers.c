@@ -10,58 +10,44 @@
 
 /* clang-format off */
 
-/* ---- what the collectives are told, for each list of parameters: C is the
- * type of counts, D that of displacements ---- */
+/* ---- what the collectives are told, for each list of parameters ---- */
 
-#define P_BARRIER(C, D) MPI_Comm comm
 #define A_BARRIER comm
 #define F_BARRIER .root = 0
 
-#define P_BCAST(C, D) void *buf, C count, MPI_Datatype type, int root, MPI_Comm comm
 #define A_BCAST buf, count, type, root, comm
 #define F_BCAST .recv = {buf, count, type, NULL, NULL, NULL}, .root = root
 
-#define P_REDUCE(C, D) const void *sbuf, void *rbuf, C count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm
 #define A_REDUCE sbuf, rbuf, count, type, op, root, comm
 #define F_REDUCE .send = {sbuf, count, type, NULL, NULL, NULL}, .recv = {rbuf, count, type, NULL, NULL, NULL}, .op = op, .root = root
 
-#define P_ALLREDUCE(C, D) const void *sbuf, void *rbuf, C count, MPI_Datatype type, MPI_Op op, MPI_Comm comm
 #define A_ALLREDUCE sbuf, rbuf, count, type, op, comm
 #define F_ALLREDUCE .send = {sbuf, count, type, NULL, NULL, NULL}, .recv = {rbuf, count, type, NULL, NULL, NULL}, .op = op
 
-#define P_REDUCE_SCATTER(C, D) const void *sbuf, void *rbuf, const C counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm
 #define A_REDUCE_SCATTER sbuf, rbuf, counts, type, op, comm
 #define F_REDUCE_SCATTER .send = {sbuf, 0, type, NULL, NULL, NULL}, .recv = {rbuf, 0, type, counts, NULL, NULL}, .op = op
 
-#define P_GATHER(C, D) const void *sbuf, C scount, MPI_Datatype stype, void *rbuf, C rcount, MPI_Datatype rtype, int root, MPI_Comm comm
 #define A_GATHER sbuf, scount, stype, rbuf, rcount, rtype, root, comm
 #define F_GATHER .send = {sbuf, scount, stype, NULL, NULL, NULL}, .recv = {rbuf, rcount, rtype, NULL, NULL, NULL}, .root = root
 
-#define P_GATHERV(C, D) const void *sbuf, C scount, MPI_Datatype stype, void *rbuf, const C rcounts[], const D rdispls[], MPI_Datatype rtype, int root, MPI_Comm comm
 #define A_GATHERV sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm
 #define F_GATHERV .send = {sbuf, scount, stype, NULL, NULL, NULL}, .recv = {rbuf, 0, rtype, rcounts, rdispls, NULL}, .root = root
 
-#define P_SCATTERV(C, D) const void *sbuf, const C scounts[], const D sdispls[], MPI_Datatype stype, void *rbuf, C rcount, MPI_Datatype rtype, int root, MPI_Comm comm
 #define A_SCATTERV sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm
 #define F_SCATTERV .send = {sbuf, 0, stype, scounts, sdispls, NULL}, .recv = {rbuf, rcount, rtype, NULL, NULL, NULL}, .root = root
 
-#define P_ALLGATHER(C, D) const void *sbuf, C scount, MPI_Datatype stype, void *rbuf, C rcount, MPI_Datatype rtype, MPI_Comm comm
 #define A_ALLGATHER sbuf, scount, stype, rbuf, rcount, rtype, comm
 #define F_ALLGATHER .send = {sbuf, scount, stype, NULL, NULL, NULL}, .recv = {rbuf, rcount, rtype, NULL, NULL, NULL}
 
-#define P_NEIGHBOR_ALLGATHER(C, D) P_ALLGATHER(C, D)
 #define A_NEIGHBOR_ALLGATHER A_ALLGATHER
 #define F_NEIGHBOR_ALLGATHER F_ALLGATHER
 
-#define P_ALLGATHERV(C, D) const void *sbuf, C scount, MPI_Datatype stype, void *rbuf, const C rcounts[], const D rdispls[], MPI_Datatype rtype, MPI_Comm comm
 #define A_ALLGATHERV sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm
 #define F_ALLGATHERV .send = {sbuf, scount, stype, NULL, NULL, NULL}, .recv = {rbuf, 0, rtype, rcounts, rdispls, NULL}
 
-#define P_ALLTOALLV(C, D) const void *sbuf, const C scounts[], const D sdispls[], MPI_Datatype stype, void *rbuf, const C rcounts[], const D rdispls[], MPI_Datatype rtype, MPI_Comm comm
 #define A_ALLTOALLV sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm
 #define F_ALLTOALLV .send = {sbuf, 0, stype, scounts, sdispls, NULL}, .recv = {rbuf, 0, rtype, rcounts, rdispls, NULL}
 
-#define P_ALLTOALLW(C, D) const void *sbuf, const C scounts[], const D sdispls[], const MPI_Datatype stypes[], void *rbuf, const C rcounts[], const D rdispls[], const MPI_Datatype rtypes[], MPI_Comm comm
 #define A_ALLTOALLW sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm
 #define F_ALLTOALLW .send = {sbuf, 0, MPI_DATATYPE_NULL, scounts, sdispls, stypes}, .recv = {rbuf, 0, MPI_DATATYPE_NULL, rcounts, rdispls, rtypes}
 
@@ -106,6 +92,9 @@ static int dispatch(const xmpi_call_t *call, xmpi_form_t form,
 
 /* ---- counts of int ---- */
 
+#define HOST_INIT(function, ...)                                               \
+    ((function) != NULL ? (function)(__VA_ARGS__) : xmpi_host_lacks(comm))
+
 #define INT_FORMS(COLL, coll_name, NAME, INAME, LIKE, ...)                     \
     FUNCTION(NAME, (P_##LIKE(int, int)), LIKE, COLL, 0, XMPI_BLOCKING, NULL,   \
              xmpi_host.NAME(A_##LIKE))                                         \
@@ -114,34 +103,31 @@ static int dispatch(const xmpi_call_t *call, xmpi_form_t form,
     FUNCTION(NAME##_init,                                                      \
              (P_##LIKE(int, int), MPI_Info info, MPI_Request * request), LIKE, \
              COLL, 0, XMPI_PERSISTENT, request,                                \
-             xmpi_host.NAME##_init(A_##LIKE, info, request))
+             HOST_INIT(xmpi_host.NAME##_init, A_##LIKE, info, request))
 XYL_COLL_MPI_MAP(INT_FORMS)
 
 /* ---- large counts ---- */
 
-#if XMPI_HAS_LARGE_COUNTS
-#define HOST_LARGE(NAME, FORM, INFO, REQUEST, ...) xmpi_host.NAME(__VA_ARGS__)
-#else
-#define HOST_LARGE(NAME, FORM, INFO, REQUEST, ...)                             \
-    xmpi_narrow(&call, FORM, INFO, REQUEST)
-#endif
+#define HOST_LARGE(function, FORM, INFO, REQUEST, ...)                         \
+    ((function) != NULL ? (function)(__VA_ARGS__)                              \
+                        : xmpi_narrow(&call, FORM, INFO, REQUEST))
 
 #define LARGE_FORMS(COLL, coll_name, NAME, INAME, LIKE, ...)                   \
-    FUNCTION(                                                                  \
-        NAME##_c, (P_##LIKE(MPI_Count, MPI_Aint)), LIKE, COLL, 1,              \
-        XMPI_BLOCKING, NULL,                                                   \
-        HOST_LARGE(NAME##_c, XMPI_BLOCKING, MPI_INFO_NULL, NULL, A_##LIKE))    \
+    FUNCTION(NAME##_c, (P_##LIKE(MPI_Count, MPI_Aint)), LIKE, COLL, 1,         \
+             XMPI_BLOCKING, NULL,                                              \
+             HOST_LARGE(xmpi_host.NAME##_c, XMPI_BLOCKING, MPI_INFO_NULL,      \
+                        NULL, A_##LIKE))                                       \
     FUNCTION(INAME##_c,                                                        \
              (P_##LIKE(MPI_Count, MPI_Aint), MPI_Request * request), LIKE,     \
              COLL, 1, XMPI_NONBLOCKING, request,                               \
-             HOST_LARGE(INAME##_c, XMPI_NONBLOCKING, MPI_INFO_NULL, request,   \
-                        A_##LIKE, request))                                    \
+             HOST_LARGE(xmpi_host.INAME##_c, XMPI_NONBLOCKING, MPI_INFO_NULL,  \
+                        request, A_##LIKE, request))                           \
     FUNCTION(                                                                  \
         NAME##_init_c,                                                         \
         (P_##LIKE(MPI_Count, MPI_Aint), MPI_Info info, MPI_Request * request), \
         LIKE, COLL, 1, XMPI_PERSISTENT, request,                               \
-        HOST_LARGE(NAME##_init_c, XMPI_PERSISTENT, info, request, A_##LIKE,    \
-                   info, request))
+        HOST_LARGE(xmpi_host.NAME##_init_c, XMPI_PERSISTENT, info, request,    \
+                   A_##LIKE, info, request))
 XYL_COLL_MPI_DATA_MAP(LARGE_FORMS)
 
 /* NOLINTEND(readability-function-size) */

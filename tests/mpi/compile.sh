@@ -3,7 +3,7 @@
 #
 #   compile.sh MPI FOLDER TARGET [PROGRAM]...
 #
-#   MPI      openmpi or mpich
+#   MPI      a name of library.sh
 #   FOLDER   where libxylem-mpi.so has been built
 #   TARGET   where the programs go
 #   PROGRAM  default: all; Fortran's, fortran_WAY, where there is a compiler
@@ -18,13 +18,21 @@ shift 3
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
 failed=0
 
-# compile NAME COMPILER ARGUMENT...
+# shellcheck source=tests/mpi/library.sh
+. "$here/library.sh"
+mpi_choose "$mpi"
+if [[ -n $mpi_lacks ]]; then
+    echo "$mpi_lacks" >&2
+    exit 1
+fi
+
+# compile NAME ARGUMENT...: what is C. A library comes behind what needs it.
 compile()
 {
-    local name=$1 compiler=$2
-    shift 2
-    "$compiler.$mpi" -O1 -g -w -I"$here/../.." -o "$target/$name" "$@" ||
-        failed=1
+    local name=$1
+    shift
+    "${mpi_cc[0]}" -O1 -g -w -I"$here/../.." -o "$target/$name" "$@" \
+        "${mpi_cc[@]:1}" || failed=1
 }
 
 # The programs that together.c calls, and itself.
@@ -34,11 +42,11 @@ compile_together()
 
     for program in first corners layouts operations requests comms threads \
         errors; do
-        compile $program.o mpicc -c -DTEST_TOGETHER -Dmain=${program}_main \
+        compile $program.o -c -DTEST_TOGETHER -Dmain=${program}_main \
             "$here/$program.c"
         objects+=("$target/$program.o")
     done
-    compile together mpicc "$here/together.c" "${objects[@]}" "${linked[@]}"
+    compile together "$here/together.c" "${objects[@]}" "${linked[@]}"
 }
 
 # MPI-4's functions come from the binding where the MPI has none.
@@ -49,13 +57,13 @@ for program; do
     case $program in
     together) compile_together ;;
     collectives | neighbors | requests | threads)
-        compile "$program" mpicc "$here/$program.c" "${linked[@]}" ;;
+        compile "$program" "$here/$program.c" "${linked[@]}" ;;
     fortran_*)
-        command -v "mpifort.$mpi" >/dev/null &&
-            command -v gfortran >/dev/null || continue
-        compile "$program" mpifort -fallow-argument-mismatch \
-            "-D${program#fortran_}" "$here/fortran.F90" ;;
-    *) compile "$program" mpicc "$here/$program.c" ;;
+        ((${#mpi_fortran[@]} > 0)) || continue
+        "${mpi_fortran[@]}" -O1 -g -w -fallow-argument-mismatch \
+            "-D${program#fortran_}" -o "$target/$program" \
+            "$here/fortran.F90" || failed=1 ;;
+    *) compile "$program" "$here/$program.c" ;;
     esac
 done
 exit $failed

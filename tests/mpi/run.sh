@@ -4,7 +4,7 @@
 #
 #   run.sh MPI FOLDER [PART]
 #
-#   MPI     openmpi or mpich
+#   MPI     a name of library.sh
 #   FOLDER  where libxylem-mpi.so has been built
 #   PART    one, two or all: which half of the runs
 set -u
@@ -24,12 +24,6 @@ bound=60 # seconds
 unset ${!XYLEM_*} ${!UCX_*} LD_PRELOAD
 export UCX_LOG_LEVEL=error XYLEM_CONF=none
 
-# Rights that a test in a container needs; one machine, more ranks than cores.
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-# As Open MPI 4 and 5 call it.
-export OMPI_MCA_rmaps_base_oversubscribe=1
-export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
-
 bail()
 {
     echo "1..0 # SKIP $1"
@@ -38,6 +32,8 @@ bail()
 
 # shellcheck source=tests/support/tap.sh
 . "$here/../support/tap.sh"
+# shellcheck source=tests/mpi/library.sh
+. "$here/library.sh"
 
 # launch RANKS [NAME=VALUE]... PROGRAM [ARGUMENT]...: as the MPI does it; only
 # the ranks get the binding. All that is said is in $out.
@@ -45,16 +41,8 @@ launch()
 {
     local ranks=$1
     shift
-    case $mpi in
-    openmpi)
-        attempt mpirun.openmpi -n "$ranks" env \
-            LD_PRELOAD="$front" XYLEM_MPI_VERBOSE=1 "$@"
-        ;;
-    mpich)
-        attempt mpiexec.hydra -n "$ranks" env \
-            LD_PRELOAD="$front" XYLEM_MPI_VERBOSE=1 "$@"
-        ;;
-    esac
+    attempt "${mpi_run[@]}" "$ranks" env LD_PRELOAD="$front" \
+        XYLEM_MPI_VERBOSE=1 "$@"
     cat "$err" >>"$out"
     : >"$err"
 }
@@ -121,6 +109,7 @@ first_part()
     test_fatal
     test_selection
     test_no_mpi
+    test_strangers
 }
 
 second_part()
@@ -203,6 +192,35 @@ test_no_mpi()
     check "a process without MPI" [ "$(cat "$out" "$err")" = PASS ]
 }
 
+# stranger SONAME SAYS: a program on such a library.
+stranger()
+{
+    cc -shared -fPIC -w "-Wl,-soname,$1" "-DSAYS=\"$2\"" \
+        -o "$work/libstranger.so" "$here/stranger.c" &&
+        ln -sf libstranger.so "$work/$1" &&
+        cc -DPROGRAM -w -o "$work/stranger" "$here/stranger.c" \
+            -L"$work" -lstranger
+    attempt env LD_PRELOAD="$front" LD_LIBRARY_PATH="$work:$folder" \
+        "$work/stranger"
+}
+
+# Libraries that there is no module for are named in a line, and used alone.
+test_strangers()
+{
+    local line='xylem-mpi: no module for '
+
+    stranger libmpi.so.12 'Open MPI v1.10.7'
+    check "the soname of one MPI, the text of another" [ "$(cat "$out" "$err")" = \
+        "PASS
+${line}libmpi.so.12 (Open MPI v1.10.7), MPI is used alone" ]
+    stranger libmpi.so.99 'Open MPI v9'
+    check "an MPI of another version" [ "$(cat "$out" "$err")" = "PASS
+${line}libmpi.so.99 (Open MPI v9), MPI is used alone" ]
+    stranger libmpi_abi.so.1 'half an MPI'
+    check "an MPI that lacks functions" [ "$(head -1 "$out") $(tail -1 "$err")" = \
+        "PASS xylem-mpi: libxylem-mpi-abi.so does not fit, MPI is used alone" ]
+}
+
 # A tool that defines MPI's functions and calls those with a P.
 test_profiled()
 {
@@ -217,10 +235,10 @@ test_profiled()
 
 # ---------------------------------------------------------------------------
 
-command -v "mpicc.$mpi" >/dev/null || bail "there is no mpicc.$mpi"
-[ -e "$folder/libxylem-mpi-$mpi.so" ] || bail "no module for $mpi was built"
+mpi_choose "$mpi"
+[[ -z $mpi_lacks ]] || bail "$mpi_lacks"
 
-export LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export LD_LIBRARY_PATH=$folder:${mpi_path:+$mpi_path:}${LD_LIBRARY_PATH-}
 attempt bash "$here/compile.sh" "$mpi" "$folder" "$work"
 [ "$code" -eq 0 ] || report "the programs compile" no
 [ "$part" = two ] || first_part

