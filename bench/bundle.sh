@@ -4,9 +4,10 @@
 # which none of them is installed. Only the C library is the machine's own: at
 # least of the version with which this was built (the script prints it).
 #
-#   bench/bundle.sh [--no-build]
+#   bench/bundle.sh [--no-build] [--peers]
 #
 #   --no-build   take build/release as it is
+#   --peers      also the MPI libraries that bench/peers.sh makes
 #
 # Writes build/bundle/ and build/bundle.tar.gz. Unpack anywhere, then:
 #
@@ -15,6 +16,8 @@
 #   bundle/run-in-bundle.sh mpirun.openmpi -n 4 xylem-mpi-driver-openmpi
 #   bundle/run-in-bundle.sh mpirun.mpich -n 4 -genv LD_PRELOAD \
 #       libxylem-mpi.so xylem-mpi-overlap-mpich
+#   bundle/run-in-bundle.sh mpirun.intel -n 4 xylem-mpi-driver-mpich
+#   bundle/run-in-bundle.sh compare.sh -c bcast --impls event,mpich5,intel
 #   bundle/run-in-bundle.sh predict.sh
 #
 # An MPI that is not installed here is left out.
@@ -89,6 +92,7 @@ place_programs()
         [[ ! -f $program || ! -x $program ]] || place bin "$program"
     done
     [[ ! -x $bundle/bin/xylem-sim ]] || place bin bench/studies/predict.sh
+    place bin bench/compare.sh
     place lib "$release"/libxylem.so.0 "$release"/bindings/mpi/*.so
     ln -s libxylem.so.0 "$bundle/lib/libxylem.so"
 }
@@ -130,6 +134,12 @@ place_mpich()
     ln -s mpiexec.hydra "$bundle/bin/mpirun.mpich"
 }
 
+place_peers()
+{
+    bash bench/peers.sh
+    cp -a build/peers "$bundle/peers"
+}
+
 place_cluster()
 {
     local program
@@ -162,8 +172,8 @@ place_libraries()
 {
     local library
 
-    find "$bundle" -type f \( -path '*/bin/*' -o -name '*.so*' \) \
-        ! -name '*.sh' -exec ldd {} + 2>/dev/null |
+    find "$bundle" -path "$bundle/peers" -prune -o -type f \
+        \( -path '*/bin/*' -o -name '*.so*' \) ! -name '*.sh' -exec ldd {} + 2>/dev/null |
         awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
         while read -r library; do
             [[ ${library##*/} =~ $libc_pattern ]] ||
@@ -178,7 +188,7 @@ write_runner()
 # Runs a command with the bundle's programs, libraries and plugins, wherever
 # the bundle lies; without a command, starts a shell.
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
-export PATH=$here/bin:$PATH
+export PATH=$here/bin:$here/peers/bin:$PATH
 export LD_LIBRARY_PATH=$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export OPAL_PREFIX=$here OPAL_SYSCONFDIR=$here/etc/openmpi
 export PMIX_PREFIX=$here/pmix PMIX_LIBDIR=$here/pmix/lib
@@ -220,8 +230,8 @@ mpirun=(mpirun.openmpi --oversubscribe --bind-to none
 work=(-c bcast -b 1M -e 1M -i 5 --check)
 
 # A library found nowhere, or found on the machine though it is in the bundle.
-libraries=$("$here/run-in-bundle.sh" find "$here" -type f \
-    \( -path '*/bin/*' -o -name '*.so*' \) -exec ldd {} + 2>/dev/null)
+libraries=$("$here/run-in-bundle.sh" find "$here" -path "$here/peers" -prune \
+    -o -type f \( -path '*/bin/*' -o -name '*.so*' \) -exec ldd {} + 2>/dev/null)
 if missing=$(grep 'not found' <<<"$libraries"); then
     printf 'FAILED  libraries are missing\n%s\n' "$missing"
     failed=1
@@ -253,14 +263,22 @@ fi
 if [[ -x $here/bin/mpiexec.hydra ]]; then
     check MPICH mpirun.mpich -n 4 xylem-mpi-driver-mpich "${work[@]}"
 fi
+for peer in "$here"/peers/bin/*; do
+    [[ -x $peer ]] || continue
+    driver=mpich
+    [[ $peer != *openmpi* ]] || driver=openmpi
+    check "${peer##*/}" "$peer" -n 2 "xylem-mpi-driver-$driver" "${work[@]}"
+done
 exit "$failed"
 END
 }
 
 build=yes
+peers=no
 for argument; do
     case $argument in
     --no-build) build=no ;;
+    --peers) peers=yes ;;
     --help | -h) usage; exit 0 ;;
     *) fail "unknown argument '$argument'; see --help" ;;
     esac
@@ -274,6 +292,7 @@ mkdir -p "$bundle/bin" "$bundle/lib"
 place_programs
 place_openmpi
 place_mpich
+[[ $peers == no ]] || place_peers
 place_cluster
 place_modules
 place_libraries

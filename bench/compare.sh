@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Compares xylem, by itself and under MPI programs, with the MPI libraries that
-# are installed: same machine, same
-# run, rounds interleaved so that drift hits all alike, rotated buffers, median
-# over rounds of the mean over ranks of the time per call.
+# are installed or that bench/peers.sh has made: same machine, same run, rounds
+# interleaved so that drift hits all alike, rotated buffers or those of OSU's
+# benchmarks, median over rounds of the mean over ranks of the time per call.
 set -u
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -21,21 +21,32 @@ usage: bench/compare.sh [options]
                     by tests/cluster/run.sh, with TCP between its nodes; then
                     the default is event,openmpi-tuned,openmpi-han,openmpi-adapt
   --impls LIST      default event,openmpi-tuned,openmpi-adapt,mpich; also
-                    waitall, blocking, openmpi-sm, and the binding for MPI under
-                    each: xylem-openmpi, xylem-mpich
+                    waitall, blocking, openmpi-sm; openmpi5-tuned,
+                    openmpi5-adapt, mpich5 and intel where bench/peers.sh has
+                    made them; and the binding for MPI under each: xylem-openmpi,
+                    xylem-openmpi5, xylem-mpich, ...
+  --peers DIR       made by bench/peers.sh (default build/peers; also found
+                    when DIR/bin is in PATH)
   --begin B --end E sizes, doubling (default 8 and 4M): of the message of
                     bcast, reduce, allreduce, scan and exscan, of what one rank
                     sends to one rank in the others
+  --sizes LIST      these instead
   --mode M          blocking (default), nonblocking or persistent calls
+  --osu             as OSU's benchmarks: the same buffers in every call, which
+                    nobody writes, and means; instead of rotated buffers and
+                    medians over calls
+  --consume         read the result after each call, as a part of its time
   --rounds R        default 5
-  --limit S         seconds after which a measurement is given up (default 300)
+  --limit S         seconds after which one implementation's part of a round is
+                    given up (default 300)
   --seconds S       of calls, for each size, implementation and round (default
                     0.1); at least 10 calls, and as many to warm up
-  --bin DIR         where the programs are (default build/release/bench); in a
-                    bundle its bin
+  --bin DIR         where the programs are (default build/release/bench, in a
+                    bundle its bin)
   --csv FILE        every measurement
-Open MPI runs over UCX (pml ucx); its adapt module has bcast and reduce only, as
-waitall and blocking have. Ratios are those of event, or of the binding where
+Each rank has a core where there are enough, rank i the i-th. Open MPI 4 runs over
+UCX (pml ucx), Open MPI 5 as it chooses; the adapt module has bcast and reduce only,
+as waitall and blocking have. Ratios are those of event, or of the binding where
 there is no event, to the best of the MPI libraries; below 1 xylem is faster.
 Where ranks outnumber cores, Open MPI's yield.
 TXT
@@ -48,15 +59,20 @@ fail() # message, exit code
 }
 
 np=$(nproc) colls=bcast,reduce begin=8 end=4M rounds=5 seconds=0.1 csv=
-limit=300 mode=blocking impls='' cluster=''
+limit=300 mode=blocking impls='' cluster='' peers=$here/../build/peers
 bin=$here/../build/release/bench
+[ -d "$bin" ] || bin=$here # in a bundle
+how=() sizes=''
 while [ $# -gt 0 ]; do
     case $1 in
+    --osu | --consume) how+=("$1"); shift; continue ;;
     -c | --colls) colls=${2-} ;;
     -n | --np) np=${2-} ;;
     --impls) impls=${2-} ;;
     --cluster) cluster=${2-} ;;
+    --peers) peers=${2-} ;;
     --begin) begin=${2-} ;;
+    --sizes) sizes=${2-} ;;
     --end) end=${2-} ;;
     --mode) mode=${2-} ;;
     --rounds) rounds=${2-} ;;
@@ -99,7 +115,7 @@ nodes()
 
 finish()
 {
-    rm -f "$results" "$results.err"
+    rm -f "$results" "$results.err" "$results.out"
     [ -z "$cluster" ] || nodes down >/dev/null
 }
 trap finish EXIT
@@ -110,86 +126,103 @@ if [ -n "$cluster" ]; then
     [ "$np" -le "$(nproc)" ] || XYLEM_PROGRESS=blocking
 fi
 
+PATH=$PATH:$peers/bin
 bind=none
-[ "$np" -le "$(nproc)" ] && bind=core
-openmpi_options="--mca pml ucx --mca opal_common_ucx_tls any"
-openmpi_options+=" --mca opal_common_ucx_devices any"
-[ "$np" -le "$(nproc)" ] || openmpi_options+=" --mca mpi_yield_when_idle 1"
+yield=(--mca mpi_yield_when_idle 1)
+[ "$np" -gt "$(nproc)" ] || { bind=core yield=(); }
 
-# Sets `command` to what measures implementation $1; fails when it is not there.
+# Sets `command` to what measures implementation $1, which is
+# [xylem-]MPI[-MODULE] or one of xylem-bench; fails when it is not there.
 command_of()
 {
-    local options=$openmpi_options mpi=${1#xylem-}
-    mpi=${mpi%%-*}
+    local mpi=${1#xylem-} module='' driver=mpich options=()
     case $1 in
     event | waitall | blocking)
         command=(timeout "$limit" "$run" -n "$np" "$bin/xylem-bench" --impl "$1")
         [ -z "$cluster" ] ||
             command=(nodes run -p "${cluster#*,}" -t "$limit" "${command[@]:5}")
         return ;;
-    openmpi-tuned) ;;
-    openmpi-*) options+=" --mca coll_${1#*-}_priority 100" ;;
-    xylem-openmpi) options+=" -x LD_PRELOAD=$front" ;;
-    mpich | xylem-mpich)
-        [ -z "$cluster" ] || return 1
-        command=(timeout "$limit" mpirun.mpich -n "$np")
-        [ "$1" = mpich ] || command+=(-genv LD_PRELOAD "$front")
-        command+=("$bin/xylem-mpi-driver-mpich") ;;
+    esac
+    [[ $mpi != *-* ]] || { module=${mpi#*-} mpi=${mpi%%-*}; }
+    case $mpi in
+    openmpi)
+        options=(--mca pml ucx --mca opal_common_ucx_tls any
+            --mca opal_common_ucx_devices any "${yield[@]}")
+        [ -n "$cluster" ] ||
+            options+=(--allow-run-as-root --oversubscribe --bind-to "$bind") ;;
+    openmpi5)
+        options=(--map-by core:OVERSUBSCRIBE --bind-to "$bind" "${yield[@]}") ;;
+    mpich | mpich5) options=(-bind-to "$bind") ;;
+    intel)
+        options=(-genv I_MPI_PIN_DOMAIN core)
+        [ "$bind" = core ] || options=(-genv I_MPI_PIN 0) ;;
     *) return 1 ;;
     esac
-    [[ $1 != xylem-* || -e $front ]] || return 1
-    if [ "$mpi" = mpich ]; then
-        : # as above
-    elif [ -n "$cluster" ]; then
-        command=(nodes run -p "${cluster#*,}" -t "$limit" -o "$options"
-            "$bin/xylem-mpi-driver-openmpi")
-    else
-        # shellcheck disable=SC2206
-        command=(timeout "$limit" mpirun.openmpi --allow-run-as-root
-            --oversubscribe --bind-to "$bind" $options -n "$np"
-            "$bin/xylem-mpi-driver-openmpi")
-    fi
-    command -v "mpirun.$mpi" >/dev/null && [ -x "${command[-1]}" ]
-}
-
-# Whether implementation $1 has anything of its own for collective $2.
-has()
-{
-    case $1:$2 in
-    *:bcast | *:reduce) return 0 ;;
-    openmpi-adapt:* | waitall:* | blocking:*) return 1 ;;
+    [[ $mpi != openmpi* ]] || driver=openmpi
+    [[ -z $module || $module = tuned ]] ||
+        options+=(--mca "coll_${module}_priority" 100)
+    case $1 in
+    xylem-openmpi*) options+=(-x "LD_PRELOAD=$front") ;;
+    xylem-*) options+=(-genv LD_PRELOAD "$front") ;;
     esac
+    driver=$bin/xylem-mpi-driver-$driver
+    command=(timeout "$limit" "mpirun.$mpi" "${options[@]}" -n "$np" "$driver")
+    [ -z "$cluster" ] || command=(nodes run -p "${cluster#*,}" -t "$limit"
+        -o "${options[*]}" "$driver")
+    [[ $1 != xylem-* || -e $front ]] && [ -x "$driver" ] &&
+        [[ -z $cluster || $mpi = openmpi ]] && command -v "mpirun.$mpi" >/dev/null
 }
 
-measure() # implementation, collective, round
+# Sets `its` to those of the wanted collectives of which implementation $1 has
+# something of its own.
+colls_of()
 {
-    command_of "$1" || return 0
-    "${command[@]}" -c "$2" -b "$begin" -e "$end" --seconds "$seconds" \
-        --mode "$mode" --lines 2>"$results.err" |
-        sed -n "s/^xylem-result latency .*bytes=\([0-9]*\) .*avg_us=\([0-9.]*\) .*/$1 $2 \1 $3 \2/p" \
-            >>"$results"
-    [ "${PIPESTATUS[0]}" -eq 0 ] || {
-        echo "compare.sh: $1 $2 failed:" >&2
+    local coll
+    its=''
+    for coll in "${wanted[@]}"; do
+        case $1:$coll in
+        *:bcast | *:reduce) ;;
+        openmpi*-adapt:* | waitall:* | blocking:*) continue ;;
+        esac
+        its+=${its:+,}$coll
+    done
+}
+
+measure() # implementation, round
+{
+    command_of "$1" && colls_of "$1" && [ -n "$its" ] || return 0
+    "${command[@]}" -c "$its" "${range[@]}" --seconds "$seconds" --mode "$mode" \
+        "${how[@]}" --lines >"$results.out" 2>"$results.err" || {
+        echo "compare.sh: $1 failed:" >&2
         tail -n 3 "$results.err" >&2
     }
+    if grep -q 'MPI is used alone' "$results.err"; then
+        echo "compare.sh: $1 is not by xylem and left out:" \
+            "$(grep -m 1 'used alone' "$results.err")" >&2
+        return
+    fi
+    sed -n "s/^xylem-result latency .*coll=\([a-z_]*\) bytes=\([0-9]*\) .*avg_us=\([0-9.]*\) .*/$1 \1 \2 $2 \3/p" \
+        "$results.out" >>"$results"
 }
 
-for impl in ${impls//,/ }; do
+range=(-b "$begin" -e "$end")
+[ -z "$sizes" ] || range=(--sizes "$sizes")
+IFS=, read -ra list <<<"$impls"
+for impl in "${list[@]}"; do
     command_of "$impl" || echo "compare.sh: no $impl here" >&2
 done
 for ((round = 1; round <= rounds; round++)); do
-    for coll in "${wanted[@]}"; do
-        for impl in ${impls//,/ }; do
-            has "$impl" "$coll" || continue
-            echo "round $round of $rounds: $coll $impl" >&2
-            measure "$impl" "$coll" "$round"
-        done
+    # Each round begins with another one.
+    for ((i = 0; i < ${#list[@]}; i++)); do
+        impl=${list[(i + round - 1) % ${#list[@]}]}
+        echo "round $round of $rounds: $impl" >&2
+        measure "$impl" "$round"
     done
 done
 [ -z "$csv" ] || { echo "impl,coll,bytes,round,avg_us"
     tr ' ' ',' <"$results"; } >"$csv"
 
-echo "$np ranks, $mode calls: microseconds per call (median of $rounds rounds);"
+echo "$np ranks, $mode calls${how:+ (${how[*]})}: microseconds per call (median of $rounds rounds);"
 echo "ratio: xylem / the best MPI library, which is named"
 awk -v impls="$impls" '
 function median(list, n, values, i, j, v) {

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 static unsigned unit_shift(char unit)
 {
@@ -50,21 +51,44 @@ int text_real(const char *text, double *value_out)
     return 1;
 }
 
-size_t text_reals(const char *text, double *values, size_t capacity)
+size_t text_list(const char *text, text_take_fn take, void *values,
+                 size_t capacity)
 {
     size_t count;
 
     for (count = 0; count < capacity; count++) {
-        char *end;
+        size_t length = strcspn(text, ",");
+        char part[TEXT_PART_BYTES];
 
-        values[count] = strtod(text, &end);
-        if (end == text || !isfinite(values[count]))
+        if (length >= sizeof part)
             return 0;
-        if (*end == '\0')
+        memcpy(part, text, length);
+        part[length] = '\0';
+        if (!take(values, count, part))
+            return 0;
+        if (text[length] == '\0')
             return count + 1;
-        if (*end != ',')
-            return 0;
-        text = end + 1;
+        text += length + 1;
     }
     return 0;
+}
+
+static int take_real(void *values, size_t index, const char *part)
+{
+    return text_real(part, (double *)values + index);
+}
+
+size_t text_reals(const char *text, double *values, size_t capacity)
+{
+    return text_list(text, take_real, values, capacity);
+}
+
+static int take_size(void *values, size_t index, const char *part)
+{
+    return text_bytes(part, (size_t *)values + index);
+}
+
+size_t text_sizes(const char *text, size_t *values, size_t capacity)
+{
+    return text_list(text, take_size, values, capacity);
 }

@@ -10,8 +10,16 @@ int text_bytes(const char *text, size_t *bytes_out);
 /* 1 when `text` is a finite number, and nothing else. */
 int text_real(const char *text, double *value_out);
 
-/* Writes up to `capacity` numbers of "0,10,20". The count, or 0 when `text` is
- * no such list or too long a one. */
+/* A list such as "0,10,20", whose parts have fewer than TEXT_PART_BYTES bytes.
+ * `take` is called with each, to write it to `values`, and returns 0 when it is
+ * none. The count, or 0 when `text` is no list of 1 ... `capacity` parts. */
+enum { TEXT_PART_BYTES = 64 };
+typedef int (*text_take_fn)(void *values, size_t index, const char *part);
+size_t text_list(const char *text, text_take_fn take, void *values,
+                 size_t capacity);
+
+/* Lists of numbers, and of sizes. */
 size_t text_reals(const char *text, double *values, size_t capacity);
+size_t text_sizes(const char *text, size_t *values, size_t capacity);
 
 #endif

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "bench/common/text.h"
+
 int coll_parse(const char *name, xylem_coll_t *coll_out)
 {
     unsigned coll;
@@ -14,6 +16,16 @@ int coll_parse(const char *name, xylem_coll_t *coll_out)
         return 1;
     }
     return 0;
+}
+
+static int take_coll(void *values, size_t index, const char *part)
+{
+    return coll_parse(part, (xylem_coll_t *)values + index);
+}
+
+size_t coll_list(const char *names, xylem_coll_t colls[XYLEM_COLL_COUNT])
+{
+    return text_list(names, take_coll, colls, XYLEM_COLL_COUNT);
 }
 
 const char *coll_unit(xylem_coll_t coll)

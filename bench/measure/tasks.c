@@ -47,7 +47,7 @@ struct tasks {
 /* Parts of a task of this collective, and those that are run at once. */
 static int has_part(const struct tasks *tasks, enum part part)
 {
-    return part >= IB || tasks->options->coll == XYLEM_COLL_ALLREDUCE;
+    return part >= IB || tasks->options->colls[0] == XYLEM_COLL_ALLREDUCE;
 }
 
 static int is_at_once(const struct tasks *tasks, enum part part)
@@ -408,12 +408,12 @@ static xylem_status_t sizes_run(struct tasks *tasks)
     xylem_status_t status = XYLEM_OK;
     double mine[GATHERED];
     struct table table;
+    size_t i;
 
     if (tasks->rank == 0)
         report_begin(tasks, &table);
-    for (tasks->bytes = options->bytes_first;
-         tasks->bytes <= options->bytes_last && status == XYLEM_OK;
-         tasks->bytes *= 2) {
+    for (i = 0; i < options->bytes_count && status == XYLEM_OK; i++) {
+        tasks->bytes = options->bytes[i];
         status = requests_plan(tasks);
         if (status == XYLEM_OK)
             status = measure(tasks, mine);
@@ -429,8 +429,9 @@ static int is_refused(const char *program, const struct worker_options *options)
 {
     const char *why = NULL;
 
-    if (options->coll != XYLEM_COLL_BCAST &&
-        options->coll != XYLEM_COLL_ALLREDUCE)
+    if (options->colls_count != 1 ||
+        (options->colls[0] != XYLEM_COLL_BCAST &&
+         options->colls[0] != XYLEM_COLL_ALLREDUCE))
         why = "has those of bcast and allreduce";
     else if (options->impl != impl_event())
         why = "takes implementation event only";

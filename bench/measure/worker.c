@@ -23,11 +23,16 @@ struct worker {
     struct table csv;   /* rank 0; out is NULL without --csv */
 };
 
+static const char *coll_name(const struct worker *worker)
+{
+    return xyl_coll_traits(worker->work.coll)->name;
+}
+
 static void line_begin(const struct worker *worker, const char *kind)
 {
     printf("%s %s impl=%s coll=%s bytes=%zu ranks=%u", WORKER_LINE_MARK, kind,
-           worker->options->impl->name, worker->options->coll_name,
-           worker->work.bytes, worker->ranks);
+           worker->options->impl->name, coll_name(worker), worker->work.bytes,
+           worker->ranks);
 }
 
 static void line_end(const struct workload_result *result)
@@ -51,6 +56,8 @@ static void row(struct table *table, const struct worker *worker,
     double bytes = (double)worker->work.bytes * coll_blocks(&part);
     double mb_per_s = result->us.max > 0 ? bytes / result->us.max : 0;
 
+    if (table == &worker->csv)
+        table_text(table, coll_name(worker));
     table_count(table, worker->work.bytes);
     table_count(table, result->iterations);
     table_real(table, result->us.min, 2);
@@ -61,6 +68,35 @@ static void row(struct table *table, const struct worker *worker,
         table_count(table, result->wrong);
     else
         table_text(table, "-");
+}
+
+static const char *const titles[] = {"coll",   "bytes",  "calls", "min us",
+                                     "avg us", "max us", "MB/s",  "wrong"};
+enum { TITLES_COUNT = sizeof titles / sizeof titles[0] };
+
+/* Rank 0 prints what is measured, and the titles. */
+static void table_head(struct worker *worker)
+{
+    static const char *const modes[] = {[BENCH_BLOCKING] = "blocking",
+                                        [BENCH_NONBLOCKING] = "nonblocking",
+                                        [BENCH_PERSISTENT] = "persistent"};
+    const struct worker_options *options = worker->options;
+
+    if (worker->rank != 0 || options->lines ||
+        options->experiment != WORKER_LATENCY)
+        return;
+    printf("%s, implementation %s, %u ranks, algorithm %s, %s calls, %s%s%s; "
+           "bytes of each %s\n",
+           coll_name(worker), options->impl->name, worker->ranks,
+           options->algorithm != NULL ? options->algorithm : "auto",
+           modes[options->mode],
+           options->back_to_back ? "back to back" : "a barrier before each",
+           options->osu ? ", one buffer as in OSU's" : "",
+           options->consume ? ", results read" : "",
+           coll_unit(worker->work.coll));
+    /* The collective stands above. */
+    table_begin(&worker->table, stdout, TABLE_ALIGNED, titles + 1,
+                TITLES_COUNT - 1, BYTES_COLUMN_WIDTH);
 }
 
 static xylem_status_t latency(struct worker *worker)
@@ -83,19 +119,20 @@ static xylem_status_t latency(struct worker *worker)
     return status;
 }
 
-static xylem_status_t noise(struct worker *worker)
+static xylem_status_t noise(struct worker *worker, double max_ms)
 {
     struct workload_result result;
-    xylem_status_t status = workload_noise(&worker->work, &result);
+    xylem_status_t status;
 
+    worker->work.noise.max_ms = max_ms;
+    status = workload_noise(&worker->work, &result);
     if (status != XYLEM_OK || worker->rank != 0)
         return status;
     worker->wrong += result.wrong;
     line_begin(worker, "noise");
     line_times(&result);
-    printf(" max_ms=%g hz=%g injected_percent=%.2f bursts=%.1f",
-           worker->options->max_ms, worker->options->hz,
-           result.injected_percent, result.bursts);
+    printf(" max_ms=%g hz=%g injected_percent=%.2f bursts=%.1f", max_ms,
+           worker->options->hz, result.injected_percent, result.bursts);
     line_end(&result);
     return status;
 }
@@ -140,7 +177,7 @@ static int is_refused(struct worker *worker)
     if (why == NULL)
         return 0;
     cli_complain(worker->program, "%s of %zu bytes by %s%s%s: %s",
-                 options->coll_name, call.bytes, options->impl->name,
+                 coll_name(worker), call.bytes, options->impl->name,
                  options->algorithm != NULL ? ", algorithm " : "",
                  options->algorithm != NULL ? options->algorithm : "", why);
     worker->is_refused = 1;
@@ -149,61 +186,62 @@ static int is_refused(struct worker *worker)
 
 static xylem_status_t measure_one(struct worker *worker)
 {
+    const struct worker_options *options = worker->options;
+    xylem_status_t status = XYLEM_OK;
+    size_t i;
+
     switch (worker->options->experiment) {
     case WORKER_LATENCY:
         return latency(worker);
     case WORKER_NOISE:
-        return noise(worker);
+        for (i = 0; i < options->levels_count && status == XYLEM_OK; i++)
+            status = noise(worker, options->levels[i]);
+        return status;
     case WORKER_DELAY:
         return delay(worker);
     }
     return XYLEM_ERR_INTERNAL;
 }
 
-/* All sizes; the first one is no news to is_refused. */
-static xylem_status_t measure(struct worker *worker)
+/* One collective; a barrier has no size. What is refused ends its sizes. */
+static xylem_status_t measure_sizes(struct worker *worker)
 {
-    xylem_status_t status = measure_one(worker);
+    const struct worker_options *options = worker->options;
+    int is_barrier = worker->work.coll == XYLEM_COLL_BARRIER;
+    size_t i, count = is_barrier ? 1 : options->bytes_count;
+    xylem_status_t status = XYLEM_OK;
 
-    while (status == XYLEM_OK && worker->work.bytes > 0 &&
-           worker->work.bytes <= worker->options->bytes_last / 2) {
-        worker->work.bytes *= 2;
+    for (i = 0; i < count && status == XYLEM_OK; i++) {
+        worker->work.bytes = is_barrier ? 0 : options->bytes[i];
         if (is_refused(worker))
             break;
+        if (i == 0)
+            table_head(worker);
         status = measure_one(worker);
     }
     return status;
 }
 
-/* Rank 0 prints what is measured, and the titles. */
+static xylem_status_t measure(struct worker *worker)
+{
+    xylem_status_t status = XYLEM_OK;
+    size_t i;
+
+    for (i = 0; i < worker->options->colls_count && status == XYLEM_OK; i++) {
+        worker->work.coll = worker->options->colls[i];
+        status = measure_sizes(worker);
+    }
+    return status;
+}
+
 static int report_begin(struct worker *worker)
 {
-    static const char *const titles[] = {"bytes",  "calls", "min us", "avg us",
-                                         "max us", "MB/s",  "wrong"};
-    static const char *const modes[] = {[BENCH_BLOCKING] = "blocking",
-                                        [BENCH_NONBLOCKING] = "nonblocking",
-                                        [BENCH_PERSISTENT] = "persistent"};
     const struct worker_options *options = worker->options;
-    unsigned columns = sizeof titles / sizeof titles[0];
 
-    if (worker->rank != 0)
-        return 1;
-    if (options->csv != NULL && options->experiment == WORKER_LATENCY &&
-        !table_file_open(&worker->csv, worker->program, options->csv, titles,
-                         columns))
-        return 0;
-    if (options->lines || options->experiment != WORKER_LATENCY)
-        return 1;
-    printf("%s, implementation %s, %u ranks, algorithm %s, %s calls, %s; "
-           "bytes of each %s\n",
-           options->coll_name, options->impl->name, worker->ranks,
-           options->algorithm != NULL ? options->algorithm : "auto",
-           modes[options->mode],
-           options->back_to_back ? "back to back" : "a barrier before each",
-           coll_unit(options->coll));
-    table_begin(&worker->table, stdout, TABLE_ALIGNED, titles, columns,
-                BYTES_COLUMN_WIDTH);
-    return 1;
+    return worker->rank != 0 || options->csv == NULL ||
+           options->experiment != WORKER_LATENCY ||
+           table_file_open(&worker->csv, worker->program, options->csv, titles,
+                           TITLES_COUNT);
 }
 
 static int report_end(struct worker *worker)
@@ -237,12 +275,6 @@ static int ranks_check(const struct worker *worker)
     return name == NULL;
 }
 
-/* A barrier has no size. */
-static size_t bytes_first(const struct worker_options *options)
-{
-    return options->coll == XYLEM_COLL_BARRIER ? 0 : options->bytes_first;
-}
-
 static int run(struct worker *worker)
 {
     const struct worker_options *options = worker->options;
@@ -250,30 +282,27 @@ static int run(struct worker *worker)
 
     worker->work = (struct workload){.impl = options->impl,
                                      .state = worker->work.state,
-                                     .coll = options->coll,
                                      .root = options->root,
-                                     .bytes = bytes_first(options),
                                      .warmup = options->warmup,
                                      .iterations = options->iterations,
                                      .seconds = options->seconds,
                                      .buffers = options->buffers,
                                      .own_memory = (int)options->alloc,
                                      .check = (int)options->check,
+                                     .osu = (int)options->osu,
+                                     .consume = (int)options->consume,
                                      .back_to_back = (int)options->back_to_back,
                                      .noise = {.hz = options->hz,
-                                               .max_ms = options->max_ms,
                                                .seed = options->seed,
                                                .rank = worker->rank},
                                      .delay_rank = options->delay_rank,
                                      .delay_us = options->delay_ms * 1e3};
-    if (is_refused(worker))
-        return CLI_EXIT_USAGE;
     if (!report_begin(worker))
         return EXIT_FAILURE;
     status = measure(worker);
     if (status != XYLEM_OK) {
         fprintf(stderr, "%s: rank %u: %s of %zu bytes by %s failed\n",
-                worker->program, worker->rank, options->coll_name,
+                worker->program, worker->rank, coll_name(worker),
                 worker->work.bytes, options->impl->name);
         return EXIT_FAILURE;
     }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/common/text.h"
 #include "bench/measure/buffers.h"
 #include "bench/measure/window.h"
 
@@ -12,14 +13,17 @@
 #define BYTES_LIMIT 1099511627776.0 /* 1 TiB */
 
 static const struct cli_option table[] = {
-    {"coll", 'c', CLI_TEXT, AT(coll_name), 0, 0, "COLL",
+    {"coll", 'c', CLI_TEXT, AT(coll_name), 0, 0, "COLL,...",
      "bcast, reduce, allreduce, barrier, gather(v), scatter(v), allgather(v), "
-     "alltoall(v, w), reduce_scatter(_block), scan or exscan"},
+     "alltoall(v, w), reduce_scatter(_block), scan, exscan; several one after "
+     "the other"},
     {"begin", 'b', CLI_BYTES, AT(bytes_first), 1, BYTES_LIMIT, "BYTES",
      "smallest size (default 4): of the message of bcast, reduce, allreduce, "
      "scan and exscan; of what one rank sends to one rank in all others"},
     {"end", 'e', CLI_BYTES, AT(bytes_last), 1, BYTES_LIMIT, "BYTES",
      "largest size (default 4M); sizes double"},
+    {"sizes", 0, CLI_TEXT, AT(sizes), 0, 0, "BYTES,...",
+     "these sizes instead of -b ... -e"},
     {"iterations", 'i', CLI_COUNT, AT(iterations), 0, 1e7, "N",
      "calls per size (default 0: what fits --seconds)"},
     {"seconds", 0, CLI_REAL, AT(seconds), 0.001, 3600, "S",
@@ -43,10 +47,16 @@ static const struct cli_option table[] = {
      "buffers that other ranks of the node can read"},
     {"back-to-back", 0, CLI_FLAG, AT(back_to_back), 0, 0, NULL,
      "no barrier between calls"},
+    {"osu", 0, CLI_FLAG, AT(osu), 0, 0, NULL,
+     "as OSU's benchmarks: the same buffers in every call, which nobody "
+     "writes, "
+     "the implementation's barrier between calls, means instead of medians"},
+    {"consume", 0, CLI_FLAG, AT(consume), 0, 0, NULL,
+     "read the result after each call, as a part of its time"},
     {"check", 0, CLI_FLAG, AT(check), 0, 0, NULL, "verify the results"},
     {"csv", 0, CLI_TEXT, AT(csv), 0, 0, "FILE", "write the table there, too"},
-    {"max-ms", 0, CLI_REAL, AT(max_ms), 0, 1e4, "MS",
-     "measure under noise: longest burst"},
+    {"max-ms", 0, CLI_TEXT, AT(max_ms), 0, 0, "MS,...",
+     "measure under noise: longest bursts"},
     {"hz", 0, CLI_REAL, AT(hz), 0, 1e4, "HZ", "bursts per second (default 10)"},
     {"call-us", 0, CLI_REAL, AT(tuning.call_us), 0, 1e8, "US",
      "what a call of implementation local takes"},
@@ -69,7 +79,6 @@ static const struct worker_options defaults = {.bytes_first = 4,
                                                .bytes_last = (size_t)4 << 20,
                                                .warmup = 10,
                                                .seconds = 0.5,
-                                               .max_ms = -1,
                                                .hz = 10,
                                                .delay_rank = UINT_MAX,
                                                .delay_ms = 1};
@@ -107,7 +116,8 @@ static enum cli_result names_resolve(const struct worker_program *program,
         cli_complain(name, "-c COLL is missing; see --help");
         return CLI_BAD;
     }
-    if (!coll_parse(options->coll_name, &options->coll)) {
+    options->colls_count = coll_list(options->coll_name, options->colls);
+    if (options->colls_count == 0) {
         cli_complain(name, "-c %s: there is no such collective; see --help",
                      options->coll_name);
         return CLI_BAD;
@@ -131,22 +141,85 @@ static enum cli_result names_resolve(const struct worker_program *program,
     return CLI_RUN;
 }
 
+/* Doubling ones, unless there is a list. */
+static enum cli_result sizes_resolve(const struct worker_program *program,
+                                     struct worker_options *options)
+{
+    size_t bytes = options->bytes_first;
+
+    if (options->sizes != NULL) {
+        options->bytes_count =
+            text_sizes(options->sizes, options->bytes, WORKER_SIZES_MAX);
+        if (options->bytes_count > 0)
+            return CLI_RUN;
+        cli_complain(program->name, "--sizes %s: expected 1 ... %d sizes",
+                     options->sizes, WORKER_SIZES_MAX);
+        return CLI_BAD;
+    }
+    if (options->bytes_first > options->bytes_last) {
+        cli_complain(program->name, "-b %zu is larger than -e %zu",
+                     options->bytes_first, options->bytes_last);
+        return CLI_BAD;
+    }
+    /* -e is below 2^41, so there is room. */
+    for (; bytes <= options->bytes_last; bytes *= 2)
+        options->bytes[options->bytes_count++] = bytes;
+    return CLI_RUN;
+}
+
+/* A sum needs whole elements. */
+static enum cli_result sums_check(const struct worker_program *program,
+                                  const struct worker_options *options)
+{
+    int reduces = 0;
+    size_t i;
+
+    for (i = 0; i < options->colls_count; i++)
+        reduces |= xyl_coll_traits(options->colls[i])->reduces;
+    for (i = 0; reduces && i < options->bytes_count; i++) {
+        if (options->bytes[i] % sizeof(float) == 0)
+            continue;
+        cli_complain(program->name,
+                     "%zu bytes: a reduction sums floats, 4 bytes each",
+                     options->bytes[i]);
+        return CLI_BAD;
+    }
+    return CLI_RUN;
+}
+
+static enum cli_result levels_resolve(const struct worker_program *program,
+                                      struct worker_options *options)
+{
+    size_t i;
+
+    if (options->max_ms == NULL)
+        return CLI_RUN;
+    options->levels_count =
+        text_reals(options->max_ms, options->levels, WORKER_LEVELS_MAX);
+    for (i = 0; i < options->levels_count; i++)
+        if (!(options->levels[i] >= 0) ||
+            options->levels[i] * options->hz > 1000)
+            break;
+    if (options->levels_count > 0 && i == options->levels_count)
+        return CLI_RUN;
+    cli_complain(program->name,
+                 "--max-ms %s at %g Hz: expected 1 ... %d numbers of 0 ... %g, "
+                 "shorter than the time from burst to burst",
+                 options->max_ms, options->hz, WORKER_LEVELS_MAX,
+                 1000 / options->hz);
+    return CLI_BAD;
+}
+
 static enum cli_result combination_check(const struct worker_program *program,
                                          struct worker_options *options)
 {
     const char *name = program->name;
-    int is_noise = options->max_ms >= 0;
+    int is_noise = options->max_ms != NULL;
     int is_delay = options->delay_rank != UINT_MAX;
 
-    if (options->bytes_first > options->bytes_last) {
-        cli_complain(name, "-b %zu is larger than -e %zu", options->bytes_first,
-                     options->bytes_last);
-        return CLI_BAD;
-    }
-    if (xyl_coll_traits(options->coll)->reduces &&
-        options->bytes_first % sizeof(float) != 0) {
-        cli_complain(name, "-b %zu: a reduction sums floats, 4 bytes each",
-                     options->bytes_first);
+    if (options->osu && (options->check || options->buffers > 1)) {
+        cli_complain(name, "--osu takes neither --check nor --buffers: nobody "
+                           "writes its one buffer");
         return CLI_BAD;
     }
     if (options->tasks && program->tasks == NULL) {
@@ -159,11 +232,6 @@ static enum cli_result combination_check(const struct worker_program *program,
     }
     if (is_noise && is_delay) {
         cli_complain(name, "--max-ms and --one-rank are two experiments");
-        return CLI_BAD;
-    }
-    if (is_noise && options->max_ms * options->hz > 1000) {
-        cli_complain(name, "%g bursts per second of up to %g ms leave no time",
-                     options->hz, options->max_ms);
         return CLI_BAD;
     }
     options->experiment = is_noise   ? WORKER_NOISE
@@ -212,6 +280,12 @@ enum cli_result worker_options_parse(const struct worker_program *program,
     if (options.algorithm != NULL && strcmp(options.algorithm, "list") == 0)
         return algorithms_list(program, &options);
     result = names_resolve(program, &options);
+    if (result == CLI_RUN)
+        result = sizes_resolve(program, &options);
+    if (result == CLI_RUN)
+        result = sums_check(program, &options);
+    if (result == CLI_RUN)
+        result = levels_resolve(program, &options);
     if (result == CLI_RUN)
         result = combination_check(program, &options);
     if (result == CLI_RUN)

@@ -9,6 +9,8 @@
 /* The names of enum bench_mode, in its order. */
 #define WORKER_MODES "blocking|nonblocking|persistent"
 
+enum { WORKER_SIZES_MAX = 64, WORKER_LEVELS_MAX = 16 };
+
 enum worker_experiment { WORKER_LATENCY, WORKER_NOISE, WORKER_DELAY };
 
 struct worker_options {
@@ -18,6 +20,8 @@ struct worker_options {
     const char *algorithm;
     const char *window;
     const char *csv;
+    const char *sizes;
+    const char *max_ms;
     size_t bytes_first;
     size_t bytes_last;
     unsigned mode; /* enum bench_mode */
@@ -28,20 +32,23 @@ struct worker_options {
     unsigned alloc;
     unsigned check;
     unsigned back_to_back;
+    unsigned osu;
+    unsigned consume;
     unsigned lines;
     unsigned tasks;
     unsigned seed;
     unsigned delay_rank;
     double seconds;
-    double max_ms;
     double hz;
     double delay_ms;
     /* What follows from it. */
-    /* The names of enum bench_mode, in its order. */
-#define WORKER_MODES "blocking|nonblocking|persistent"
-
     enum worker_experiment experiment;
-    xylem_coll_t coll;
+    xylem_coll_t colls[XYLEM_COLL_COUNT];
+    size_t colls_count;
+    size_t bytes[WORKER_SIZES_MAX];
+    size_t bytes_count;
+    double levels[WORKER_LEVELS_MAX]; /* longest bursts in milliseconds */
+    size_t levels_count;
     const struct bench_impl *impl;
     struct bench_tuning tuning;
 };

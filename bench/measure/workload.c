@@ -12,6 +12,8 @@ enum {
     CALIBRATION_CALLS = 3,
     ITERATIONS_MIN = 10,
     ITERATIONS_MAX = 10000,
+    NOISY_ITERATIONS_MAX = 10000000,
+    NOISY_TRIAL = 4,   /* of the time, to find out what calls take */
     CHECKED_CALLS = 3, /* before and after a loop that cannot check all */
     GATHER_MAX = 4
 };
@@ -97,6 +99,17 @@ static xylem_status_t iteration_expect(struct session *session,
     return status;
 }
 
+/* How many calls of that time fit into the time of the experiment. */
+static uint32_t calls_fitting(const struct workload *work, double us,
+                              uint32_t most)
+{
+    double fitting = work->seconds * 1e6 / (us + 0.001);
+
+    return fitting >= most             ? most
+           : fitting <= ITERATIONS_MIN ? ITERATIONS_MIN
+                                       : (uint32_t)fitting;
+}
+
 /* Warms up and agrees on the number of iterations: what rank 0 expects to fit
  * into the time, unless the user chose. */
 static xylem_status_t session_warm(struct session *session, int back_to_back,
@@ -105,17 +118,13 @@ static xylem_status_t session_warm(struct session *session, int back_to_back,
     const struct workload *work = session->work;
     xylem_status_t status = calls_checked(session, work->warmup);
     double us = 0;
-    double fitting;
     uint32_t iterations;
 
     *iterations_out = work->iterations;
     if (status != XYLEM_OK || work->iterations != 0)
         return status;
     status = iteration_expect(session, back_to_back, &us);
-    fitting = work->seconds * 1e6 / (us + 0.001);
-    iterations = fitting >= ITERATIONS_MAX   ? ITERATIONS_MAX
-                 : fitting <= ITERATIONS_MIN ? ITERATIONS_MIN
-                                             : (uint32_t)fitting;
+    iterations = calls_fitting(work, us, ITERATIONS_MAX);
     if (status == XYLEM_OK)
         status =
             work->impl->bcast(work->state, &iterations, sizeof iterations, 0);
@@ -183,7 +192,7 @@ static double *samples_alloc(size_t count)
 }
 
 static xylem_status_t calls_separate(struct session *session,
-                                     unsigned iterations, double *median_out)
+                                     unsigned iterations, double *us_out)
 {
     double *samples = samples_alloc(iterations);
     xylem_status_t status = XYLEM_OK;
@@ -193,7 +202,8 @@ static xylem_status_t calls_separate(struct session *session,
         return XYLEM_ERR_NO_MEMORY;
     for (i = 0; i < iterations && status == XYLEM_OK; i++)
         status = call_alone(session, 0, &samples[i]);
-    *median_out = stats_median(samples, iterations);
+    *us_out = session->work->osu ? stats_range(samples, iterations, 1).avg
+                                 : stats_median(samples, iterations);
     free(samples);
     return status;
 }
@@ -230,19 +240,51 @@ static xylem_status_t noise_begin(const struct workload *workload)
     return XYLEM_ERR_NO_RESOURCE;
 }
 
+/* The number of calls that fit into the time, unless the user chose: what
+ * noise makes of a call is only known under noise. Twice as many are tried
+ * until they have taken a part of the time, by rank 0's clock. */
+static xylem_status_t noisy_iterations(struct session *session,
+                                       unsigned *iterations_out)
+{
+    const struct workload *work = session->work;
+    struct {
+        uint32_t count, is_last;
+    } next = {1, work->iterations != 0};
+    xylem_status_t status = XYLEM_OK;
+
+    while (!next.is_last && status == XYLEM_OK) {
+        double us = 0;
+
+        status = calls_back_to_back(session, next.count, &us);
+        next.is_last = us * next.count * NOISY_TRIAL >= work->seconds * 1e6 ||
+                       next.count > NOISY_ITERATIONS_MAX / 2;
+        next.count = next.is_last
+                         ? calls_fitting(work, us, NOISY_ITERATIONS_MAX)
+                         : next.count * 2;
+        if (status == XYLEM_OK)
+            status = work->impl->bcast(work->state, &next, sizeof next, 0);
+    }
+    *iterations_out = work->iterations != 0 ? work->iterations : next.count;
+    return status;
+}
+
 /* What happens under noise: fully checked calls around the measured ones, which
  * have only their ends checked. The noise goes on until every rank is done. */
-static xylem_status_t calls_noisy(struct session *session, unsigned iterations,
+static xylem_status_t calls_noisy(struct session *session,
+                                  unsigned *iterations_out,
                                   double mine[GATHER_MAX])
 {
     unsigned checked = session->work->check ? CHECKED_CALLS : 0;
     xylem_status_t status = calls_checked(session, checked);
-    struct noise_total before = noise_read();
-    struct noise_total after;
-    uint64_t begin_ns = noise_now_ns();
+    struct noise_total before, after;
+    uint64_t begin_ns;
 
     if (status == XYLEM_OK)
-        status = calls_back_to_back(session, iterations, &mine[0]);
+        status = noisy_iterations(session, iterations_out);
+    before = noise_read();
+    begin_ns = noise_now_ns();
+    if (status == XYLEM_OK)
+        status = calls_back_to_back(session, *iterations_out, &mine[0]);
     after = noise_read();
     mine[2] = 100.0 * (double)(after.injected_ns - before.injected_ns) /
               (double)(noise_now_ns() - begin_ns);
@@ -264,11 +306,11 @@ xylem_status_t workload_noise(const struct workload *workload,
 
     if (status != XYLEM_OK)
         return status;
-    status = session_warm(&session, 1, &iterations);
+    status = calls_checked(&session, workload->warmup);
     if (status == XYLEM_OK)
         status = noise_begin(workload);
     if (status == XYLEM_OK) {
-        status = calls_noisy(&session, iterations, mine);
+        status = calls_noisy(&session, &iterations, mine);
         noise_stop();
     }
     mine[1] = (double)session.wrong;

@@ -31,6 +31,8 @@ struct workload {
     int own_memory;   /* buffers of the implementation's own */
     int check;        /* verify the results */
     int back_to_back; /* latency without barriers */
+    int osu;          /* one buffer that nobody writes, means, no gate */
+    int consume;      /* results are read, as a part of the call */
     struct noise_spec noise;
     uint32_t delay_rank;
     double delay_us;
@@ -44,7 +46,7 @@ struct workload_result {
     double bursts;           /* per rank */
 };
 
-/* Each rank's time is its median, or its mean when back to back. */
+/* Each rank's time is its median, or its mean when back to back or as OSU's. */
 xylem_status_t workload_latency(const struct workload *workload,
                                 struct workload_result *result_out);
 

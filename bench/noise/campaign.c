@@ -43,7 +43,8 @@ static int contender_add(struct campaign *campaign, const char *name)
         return CLI_EXIT_USAGE;
     }
     contender = &campaign->contenders[campaign->contenders_count];
-    if (!launch_find(name, &contender->launch, why, sizeof why)) {
+    if (!launch_find(name, campaign->options->coll, &contender->launch, why,
+                     sizeof why)) {
         fprintf(stderr, "%s: %s is left out: %s\n", campaign->program, name,
                 why);
         return EXIT_SUCCESS;
@@ -109,7 +110,8 @@ int campaign_create(struct campaign *campaign, const char *program,
     for (i = 0; options->impls == NULL && code == EXIT_SUCCESS &&
                 (name = launch_name(i)) != NULL;
          i++)
-        code = contender_add(campaign, name);
+        if (launch_is_default(name))
+            code = contender_add(campaign, name);
     if (code == EXIT_SUCCESS && campaign->contenders_count == 0) {
         fprintf(stderr, "%s: no implementation can be started\n", program);
         code = EXIT_FAILURE;

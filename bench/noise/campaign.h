@@ -5,7 +5,7 @@
 
 #include "bench/noise/launch.h"
 
-enum { CAMPAIGN_CONTENDERS_MAX = 8 };
+enum { CAMPAIGN_CONTENDERS_MAX = 16 };
 
 /* The rounds of one number. */
 struct campaign_series {

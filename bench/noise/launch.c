@@ -14,23 +14,62 @@
 
 #include "bench/common/child.h"
 
-enum launcher_kind { LAUNCHER_XYLEM, LAUNCHER_OPENMPI, LAUNCHER_MPICH };
-enum mpi_module { MODULE_NONE, MODULE_TUNED, MODULE_ADAPT };
+enum mpi_family { FAMILY_XYLEM, FAMILY_OPENMPI, FAMILY_MPICH, FAMILY_INTEL };
+
+/* How the ranks of one library are started. */
+struct launcher {
+    enum mpi_family family;
+    const char *names[2]; /* in PATH */
+    const char *driver;
+    int has_ucx; /* Open MPI, which is told to use it */
+};
+
+static const struct launcher xylem_run = {.family = FAMILY_XYLEM};
+static const struct launcher openmpi = {FAMILY_OPENMPI,
+                                        {"mpirun.openmpi", "orterun"},
+                                        "xylem-mpi-driver-openmpi",
+                                        1};
+static const struct launcher mpich = {FAMILY_MPICH,
+                                      {"mpirun.mpich", "mpiexec.hydra"},
+                                      "xylem-mpi-driver-mpich",
+                                      0};
+/* Those that bench/peers.sh makes. */
+static const struct launcher openmpi5 = {
+    FAMILY_OPENMPI, {"mpirun.openmpi5"}, "xylem-mpi-driver-openmpi", 0};
+static const struct launcher mpich5 = {
+    FAMILY_MPICH, {"mpirun.mpich5"}, "xylem-mpi-driver-mpich", 0};
+static const struct launcher intel = {
+    FAMILY_INTEL, {"mpirun.intel"}, "xylem-mpi-driver-mpich", 0};
+
+enum kind_flag {
+    KIND_TREES = 1, /* has broadcasts and reductions only */
+    KIND_ADAPT = 2, /* Open MPI's module of that name */
+    KIND_BOUND = 4  /* by xylem's binding; only when asked for */
+};
 
 struct launch_kind {
     const char *name;
-    enum launcher_kind launcher;
-    enum mpi_module module;
+    const struct launcher *launcher;
+    unsigned flags;
 };
 
 static const struct launch_kind kinds[] = {
-    {"event", LAUNCHER_XYLEM, MODULE_NONE},
-    {"local", LAUNCHER_XYLEM, MODULE_NONE},
-    {"waitall", LAUNCHER_XYLEM, MODULE_NONE},
-    {"blocking", LAUNCHER_XYLEM, MODULE_NONE},
-    {"openmpi-tuned", LAUNCHER_OPENMPI, MODULE_TUNED},
-    {"openmpi-adapt", LAUNCHER_OPENMPI, MODULE_ADAPT},
-    {"mpich", LAUNCHER_MPICH, MODULE_NONE},
+    {"event", &xylem_run, 0},
+    {"local", &xylem_run, 0},
+    {"waitall", &xylem_run, KIND_TREES},
+    {"blocking", &xylem_run, KIND_TREES},
+    {"openmpi-tuned", &openmpi, 0},
+    {"openmpi-adapt", &openmpi, KIND_TREES | KIND_ADAPT},
+    {"mpich", &mpich, 0},
+    {"openmpi5-tuned", &openmpi5, 0},
+    {"openmpi5-adapt", &openmpi5, KIND_TREES | KIND_ADAPT},
+    {"mpich5", &mpich5, 0},
+    {"intel", &intel, 0},
+    {"xylem-openmpi", &openmpi, KIND_BOUND},
+    {"xylem-mpich", &mpich, KIND_BOUND},
+    {"xylem-openmpi5", &openmpi5, KIND_BOUND},
+    {"xylem-mpich5", &mpich5, KIND_BOUND},
+    {"xylem-intel", &intel, KIND_BOUND},
 };
 
 enum { KINDS_COUNT = sizeof kinds / sizeof kinds[0] };
@@ -87,29 +126,32 @@ static int find_xylem(const char *folder, struct launch *launch)
             is_program(folder, "../launcher/xylem-run", launch->launcher));
 }
 
-static int find_in_path(const char *const names[2], char *path)
+/* libxylem-mpi.so, whose place is found like that of programs. */
+static int find_binding(const char *folder, char *path)
 {
-    return child_find(names[0], path, LAUNCH_PATH_BYTES) ||
-           child_find(names[1], path, LAUNCH_PATH_BYTES);
+    return is_program(folder, "../bindings/mpi/libxylem-mpi.so", path) ||
+           is_program(folder, "../lib/libxylem-mpi.so", path);
 }
 
 static int find_mpi(const char *folder, struct launch *launch, char *why,
                     unsigned bytes)
 {
-    static const char *const openmpi[] = {"mpirun.openmpi", "orterun"};
-    static const char *const mpich[] = {"mpirun.mpich", "mpiexec.hydra"};
-    int is_openmpi = launch->kind->launcher == LAUNCHER_OPENMPI;
-    const char *driver =
-        is_openmpi ? "xylem-mpi-driver-openmpi" : "xylem-mpi-driver-mpich";
-    const char *const *launchers = is_openmpi ? openmpi : mpich;
+    const struct launcher *launcher = launch->kind->launcher;
+    const char *const *names = launcher->names;
 
-    if (!find_in_path(launchers, launch->launcher)) {
-        snprintf(why, bytes, "neither %s nor %s is in PATH", launchers[0],
-                 launchers[1]);
+    if (!child_find(names[0], launch->launcher, LAUNCH_PATH_BYTES) &&
+        (names[1] == NULL ||
+         !child_find(names[1], launch->launcher, LAUNCH_PATH_BYTES))) {
+        snprintf(why, bytes, "%s is not in PATH", names[0]);
         return 0;
     }
-    if (!is_program(folder, driver, launch->program)) {
-        snprintf(why, bytes, "%s was not built", driver);
+    if (!is_program(folder, launcher->driver, launch->program)) {
+        snprintf(why, bytes, "%s was not built", launcher->driver);
+        return 0;
+    }
+    if ((launch->kind->flags & KIND_BOUND) != 0 &&
+        !find_binding(folder, launch->binding)) {
+        snprintf(why, bytes, "libxylem-mpi.so was not built");
         return 0;
     }
     return 1;
@@ -126,8 +168,13 @@ static const struct launch_kind *kind_find(const char *name)
     return NULL;
 }
 
-int launch_find(const char *name, struct launch *launch_out, char *why,
-                unsigned bytes)
+int launch_is_default(const char *name)
+{
+    return (kind_find(name)->flags & KIND_BOUND) == 0;
+}
+
+int launch_find(const char *name, xylem_coll_t coll, struct launch *launch_out,
+                char *why, unsigned bytes)
 {
     /* Leaves room for the names that are put behind it. */
     char folder[LAUNCH_PATH_BYTES - 32];
@@ -135,11 +182,16 @@ int launch_find(const char *name, struct launch *launch_out, char *why,
 
     assert(kind != NULL);
     *launch_out = (struct launch){.name = kind->name, .kind = kind};
+    if ((kind->flags & KIND_TREES) != 0 && coll != XYLEM_COLL_BCAST &&
+        coll != XYLEM_COLL_REDUCE) {
+        snprintf(why, bytes, "it has bcast and reduce only");
+        return 0;
+    }
     if (!own_folder(folder, sizeof folder)) {
         snprintf(why, bytes, "cannot tell where this program is");
         return 0;
     }
-    if (kind->launcher != LAUNCHER_XYLEM)
+    if (kind->launcher->family != FAMILY_XYLEM)
         return find_mpi(folder, launch_out, why, bytes);
     if (!find_xylem(folder, launch_out)) {
         snprintf(why, bytes,
@@ -189,7 +241,7 @@ static int mpi_algorithm(const struct launch *launch,
         if (strcmp(options->algorithm, entry->names[0]) != 0 &&
             strcmp(options->algorithm, entry->names[1]) != 0)
             continue;
-        return launch->kind->module == MODULE_ADAPT
+        return (launch->kind->flags & KIND_ADAPT) != 0
                    ? entry->adapt[options->coll]
                    : entry->tuned[options->coll];
     }
@@ -199,10 +251,11 @@ static int mpi_algorithm(const struct launch *launch,
 int launch_knows_tree(const struct launch *launch,
                       const struct noise_options *options)
 {
-    if (options->algorithm == NULL || launch->kind->launcher == LAUNCHER_XYLEM)
+    enum mpi_family family = launch->kind->launcher->family;
+
+    if (options->algorithm == NULL || family == FAMILY_XYLEM)
         return 1;
-    return launch->kind->launcher == LAUNCHER_OPENMPI &&
-           mpi_algorithm(launch, options) != 0;
+    return family == FAMILY_OPENMPI && mpi_algorithm(launch, options) != 0;
 }
 
 static void add_mpi_algorithm(struct launch_command *command,
@@ -210,7 +263,7 @@ static void add_mpi_algorithm(struct launch_command *command,
                               const struct noise_options *options)
 {
     int algorithm = mpi_algorithm(launch, options);
-    int is_adapt = launch->kind->module == MODULE_ADAPT;
+    int is_adapt = (launch->kind->flags & KIND_ADAPT) != 0;
     char name[64];
 
     if (options->algorithm == NULL || algorithm == 0)
@@ -232,21 +285,46 @@ static void add_openmpi(struct launch_command *command,
 {
     if (geteuid() == 0)
         add(command, "--allow-run-as-root");
-    add(command, "--oversubscribe");
+    add(command, "--map-by");
+    add(command, "core:oversubscribe");
     add(command, "--bind-to");
     add(command, "%s", has_cores ? "core:overload-allowed" : "none");
-    add(command, "--mca");
-    add(command, "pml");
-    add(command, "ucx");
-    add(command, "--mca");
-    add(command, "opal_common_ucx_tls");
-    add(command, "any");
-    add(command, "--mca");
-    add(command, "opal_common_ucx_devices");
-    add(command, "any");
-    if (launch->kind->module == MODULE_ADAPT)
+    if (launch->kind->launcher->has_ucx) {
+        add(command, "--mca");
+        add(command, "pml");
+        add(command, "ucx");
+        add(command, "--mca");
+        add(command, "opal_common_ucx_tls");
+        add(command, "any");
+        add(command, "--mca");
+        add(command, "opal_common_ucx_devices");
+        add(command, "any");
+    }
+    if ((launch->kind->flags & KIND_ADAPT) != 0)
         add_setting(command, "coll_adapt_priority", 100);
     add_mpi_algorithm(command, launch, options);
+    if ((launch->kind->flags & KIND_BOUND) != 0) {
+        add(command, "-x");
+        add(command, "LD_PRELOAD=%s", launch->binding);
+    }
+}
+
+static void add_hydra(struct launch_command *command,
+                      const struct launch *launch, int has_cores)
+{
+    if (launch->kind->launcher->family == FAMILY_MPICH) {
+        add(command, "-bind-to");
+        add(command, "%s", has_cores ? "core" : "none");
+    } else {
+        add(command, "-genv");
+        add(command, "%s", has_cores ? "I_MPI_PIN_DOMAIN" : "I_MPI_PIN");
+        add(command, "%s", has_cores ? "core" : "0");
+    }
+    if ((launch->kind->flags & KIND_BOUND) != 0) {
+        add(command, "-genv");
+        add(command, "LD_PRELOAD");
+        add(command, "%s", launch->binding);
+    }
 }
 
 /* What every rank is told, whatever it measures. */
@@ -255,10 +333,12 @@ static void add_worker(struct launch_command *command,
 {
     add(command, "-c");
     add(command, "%s", options->coll_name);
-    add(command, "-b");
-    add(command, "%zu", options->bytes);
-    add(command, "-e");
-    add(command, "%zu", options->bytes);
+    if (options->coll != XYLEM_COLL_BARRIER) {
+        add(command, "-b");
+        add(command, "%zu", options->bytes);
+        add(command, "-e");
+        add(command, "%zu", options->bytes);
+    }
     add(command, "-i");
     add(command, "%u", options->iterations);
     add(command, "--seconds");
@@ -320,20 +400,20 @@ void launch_command_build(const struct launch *launch,
     add(command, "%s", launch->launcher);
     add(command, "-n");
     add(command, "%u", options->ranks);
-    switch (launch->kind->launcher) {
-    case LAUNCHER_XYLEM:
+    switch (launch->kind->launcher->family) {
+    case FAMILY_XYLEM:
         add(command, "%s", launch->program);
         add(command, "--impl");
         add(command, "%s", launch->name);
         add_tuning(command, options);
         break;
-    case LAUNCHER_OPENMPI:
+    case FAMILY_OPENMPI:
         add_openmpi(command, launch, options, has_cores);
         add(command, "%s", launch->program);
         break;
-    case LAUNCHER_MPICH:
-        add(command, "-bind-to");
-        add(command, "%s", has_cores ? "core" : "none");
+    case FAMILY_MPICH:
+    case FAMILY_INTEL:
+        add_hydra(command, launch, has_cores);
         add(command, "%s", launch->program);
         break;
     }

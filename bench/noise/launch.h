@@ -19,6 +19,7 @@ struct launch {
     const struct launch_kind *kind;
     char launcher[LAUNCH_PATH_BYTES];
     char program[LAUNCH_PATH_BYTES];
+    char binding[LAUNCH_PATH_BYTES]; /* to be preloaded; or empty */
 };
 
 struct launch_command {
@@ -38,10 +39,13 @@ struct launch_experiment {
 /* The names there are; NULL ends them. */
 const char *launch_name(size_t index);
 
-/* Finds launcher and program. 1 when both are there; otherwise `why` (of
- * `bytes` bytes) says what is missing. */
-int launch_find(const char *name, struct launch *launch_out, char *why,
-                unsigned bytes);
+/* Whether it is measured when the user names none. */
+int launch_is_default(const char *name);
+
+/* Finds launcher and program. 1 when both are there and have that collective;
+ * otherwise `why` (of `bytes` bytes) says what is missing. */
+int launch_find(const char *name, xylem_coll_t coll, struct launch *launch_out,
+                char *why, unsigned bytes);
 
 /* 1 when the implementation can be told to use the tree of the options. */
 int launch_knows_tree(const struct launch *launch,

@@ -19,13 +19,17 @@
  * one, some implementations would send the message in one piece. */
 static const size_t forced_segment_bytes = 65536;
 
+/* Of the experiment with one rank, where the collective goes by trees. */
+static const char default_tree[] = "binary";
+
 static const struct cli_option table[] = {
     {"ranks", 'n', CLI_COUNT, AT(ranks), 1, NOISE_RANKS_MAX, "N",
      "processes (default: one per CPU, at least 2)"},
     {"coll", 'c', CLI_TEXT, AT(coll_name), 0, 0, "COLL",
-     "bcast or reduce (default bcast)"},
+     "any collective (default bcast)"},
     {"size", 's', CLI_BYTES, AT(bytes), 1, BYTES_LIMIT, "BYTES",
-     "message (default 4M)"},
+     "message (default 4M); in collectives of blocks what one rank sends to "
+     "one rank"},
     {"max-ms", 0, CLI_TEXT, AT(max_ms), 0, 0, "MS,...",
      "longest bursts to try (default 0,10,20)"},
     {"hz", 0, CLI_REAL, AT(hz), 0.001, 1e4, "HZ",
@@ -48,7 +52,7 @@ static const struct cli_option table[] = {
     {"iterations", 'i', CLI_COUNT, AT(iterations), 0, 1e7, "N",
      "calls per run (default 0: what fits --seconds)"},
     {"seconds", 0, CLI_REAL, AT(seconds), 0.001, 3600, "S",
-     "time per run without noise (default 2)"},
+     "time per run (default 2)"},
     {"warmup", 0, CLI_COUNT, AT(warmup), 0, 1e6, "N",
      "calls before measuring (default 10)"},
     {"check", 0, CLI_FLAG, AT(check), 0, 0, NULL, "verify the results"},
@@ -76,7 +80,11 @@ static const struct cli cli = {
         "on this machine. Implementations: event (xylem),\nlocal (the floor: a "
         "loop as long as a call of event's, without other ranks), waitall,\n"
         "blocking (trees over the network, waiting for all or each of the "
-        "children), openmpi-tuned,\nopenmpi-adapt, mpich.",
+        "children), openmpi-tuned,\nopenmpi-adapt, mpich; those that "
+        "bench/peers.sh makes: openmpi5-tuned, openmpi5-adapt,\nmpich5, intel; "
+        "only when named, xylem through its MPI binding: xylem-openmpi, "
+        "xylem-mpich,\nxylem-openmpi5, xylem-mpich5, xylem-intel. waitall, "
+        "blocking and adapt have bcast and reduce only.",
     .options = table,
     .options_count = sizeof table / sizeof table[0],
     .aliases = aliases,
@@ -85,13 +93,16 @@ static const struct cli cli = {
 static enum cli_result names_resolve(const char *program,
                                      struct noise_options *options)
 {
-    if (!coll_parse(options->coll_name, &options->coll) ||
-        (options->coll != XYLEM_COLL_BCAST &&
-         options->coll != XYLEM_COLL_REDUCE)) {
-        cli_complain(program, "-c %s: expected bcast or reduce",
+    if (!coll_parse(options->coll_name, &options->coll)) {
+        cli_complain(program, "-c %s: there is no such collective",
                      options->coll_name);
         return CLI_BAD;
     }
+    if (options->has_delay && options->algorithm == NULL &&
+        registry_is_tree(default_tree, options->coll))
+        options->algorithm = default_tree;
+    if (options->algorithm != NULL && options->tuning.segment_bytes == 0)
+        options->tuning.segment_bytes = forced_segment_bytes;
     if (options->algorithm != NULL &&
         !registry_is_tree(options->algorithm, options->coll)) {
         cli_complain(program,
@@ -107,7 +118,7 @@ static enum cli_result names_resolve(const char *program,
                      options->window);
         return CLI_BAD;
     }
-    if (options->coll == XYLEM_COLL_REDUCE &&
+    if (xyl_coll_traits(options->coll)->reduces &&
         options->bytes % sizeof(float) != 0) {
         cli_complain(program, "-s %zu: a reduction sums floats, 4 bytes each",
                      options->bytes);
@@ -192,10 +203,6 @@ enum cli_result noise_options_parse(const char *program, int argc, char **argv,
         return CLI_HELP;
     }
     options.has_delay = options.delay_rank != UINT_MAX;
-    if (options.has_delay && options.algorithm == NULL)
-        options.algorithm = "binary";
-    if (options.algorithm != NULL && options.tuning.segment_bytes == 0)
-        options.tuning.segment_bytes = forced_segment_bytes;
     result = names_resolve(program, &options);
     if (result == CLI_RUN)
         result = levels_resolve(program, &options);

@@ -56,7 +56,7 @@ test_bench_ranks()
 
 test_bench_modes()
 {
-    local mode coll
+    local mode coll good
     for mode in nonblocking persistent; do
         for coll in "${bench_colls[@]}"; do
             coll_measures "$mode $coll on 3" "$coll" "$run" -n 3 \
@@ -65,6 +65,17 @@ test_bench_modes()
     done
     coll_measures "back to back" alltoall "$run" -n 3 "$programs/xylem-bench" \
         --back-to-back
+    coll_measures "results read" allgather "$run" -n 3 \
+        "$programs/xylem-bench" --consume
+    measures "a list" 5 "$run" -n 3 "$programs/xylem-bench" -i 2 --check \
+        --lines -c barrier,reduce,scatter --sizes 4,64K
+    measures "as OSU's" 2 "$run" -n 3 "$programs/xylem-bench" -i 2 --lines \
+        -c allreduce --sizes 4,64K --osu --consume
+    attempt "$run" -n 3 "$programs/xylem-bench" -c bcast,barrier --sizes 64 \
+        --max-ms 0,5 --seconds 0.01
+    good=no
+    [ "$code" -ne 0 ] || [ "$(grep -c ' max_ms=[05] ' "$out")" -ne 4 ] || good=yes
+    report "noise of several levels" $good
     coll_measures "waitall" reduce "$run" -n 3 "$programs/xylem-bench" \
         --impl waitall
     coll_measures "blocking" bcast "$run" -n 3 "$programs/xylem-bench" \
@@ -139,6 +150,12 @@ test_bench_refusals()
         -c bcast --impl waitall --algorithm ring
     says "a mode that blocking lacks" 2 "blocking calls only" "${bench[@]}" \
         -c bcast --impl blocking --mode persistent
+    says "no such size" 2 "expected 1 ... 64 sizes" "${bench[@]}" -c scan \
+        --sizes 4,x
+    says "OSU's buffers are not checked" 2 "neither --check" "${bench[@]}" \
+        -c scan --osu --check
+    says "bursts that leave no time" 2 "from burst to burst" "${bench[@]}" \
+        -c scan --max-ms 0,200
     says "sums of less than a float" 2 "4 bytes each" "${bench[@]}" \
         -c scan -b 2
 }

@@ -1,0 +1,86 @@
+#!/bin/bash
+# bench/compare.sh and bench/peers.sh, with stubs in place of programs and MPI
+# libraries: what is started, what its lines become in the table, what is said
+# when something is missing. No network. Arguments: the source folder.
+source=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../support/tap.sh"
+
+# stub PATH US [TEXT]: takes that long for each collective that it is asked for;
+# the text goes to standard error, its own command line to $work/started.
+stub()
+{
+    mkdir -p "$(dirname "$1")"
+    cat >"$1" <<END
+#!/bin/bash
+echo "\$0 \$*" >>"$work/started"
+echo "${3-}" >&2
+while [ "\$1" != -c ]; do shift; done
+for coll in \${2//,/ }; do
+    echo "xylem-result latency impl=x coll=\$coll bytes=8 ranks=2" \\
+        "min_us=1 avg_us=$2 max_us=9 iterations=1 wrong=0"
+done
+END
+    chmod +x "$1"
+}
+
+compare()
+{
+    : >"$work/started"
+    attempt env PATH="$work/path:$PATH" bash "$source/bench/compare.sh" \
+        --bin "$work/bin" --peers "$work/peers" -n 2 --rounds 2 "$@"
+}
+
+stub "$work/bin/xylem-run" 2
+stub "$work/bin/xylem-bench" 0
+stub "$work/bin/xylem-mpi-driver-mpich" 0
+stub "$work/bin/xylem-mpi-driver-openmpi" 0
+stub "$work/peers/bin/mpirun.mpich5" 4
+stub "$work/peers/bin/mpirun.openmpi5" 5
+stub "$work/peers/bin/mpirun.intel" 8 "MPI is used alone"
+mkdir -p "$work/lib"
+touch "$work/lib/libxylem-mpi.so"
+
+compare -c bcast,barrier --impls event,mpich5,openmpi5-tuned --csv "$work/csv"
+check "the ratio is that to the best" \
+    grep -Eq '^ +8 +2\.00 +4\.00 +5\.00 +0\.50  mpich5$' "$out"
+check "one launch does all collectives" test "$(
+    grep -c -- '-c bcast,barrier ' "$work/started")" -eq 6
+check "the CSV has every round" test "$(wc -l <"$work/csv")" -eq 13
+compare -c bcast,barrier --impls event,openmpi5-adapt --osu --consume
+check "the adapt module is asked for what it has" \
+    grep -q 'coll_adapt_priority 100 .*-c bcast .*--osu --consume' "$work/started"
+compare -c bcast --impls event,xylem-openmpi5,xylem-intel,mpich5
+check "the binding is preloaded" \
+    grep -q "openmpi5 .*-x LD_PRELOAD=$work/.*libxylem-mpi.so" "$work/started"
+check "where MPI is used alone nothing is compared" \
+    grep -Eq '^ +8 +2\.00 +5\.00 +- +4\.00 ' "$out"
+compare -c bcast --impls event,mpich6
+check "what is not there is said" grep -q 'no mpich6 here' "$err"
+compare -c bcats
+check "a wrong collective is refused" test $code -eq 2
+
+peers=(env PIP_NO_INDEX=1 bash "$source/bench/peers.sh" "$work/made")
+attempt "${peers[@]}" mpich6
+check "peers: a wrong name is refused" test $code -eq 2
+if [[ $(uname -m) == x86_64 ]] && python3 -m pip --version >"$out" 2>&1; then
+    attempt "${peers[@]}" mpich5
+    check "peers: without a network there is a reason" \
+        grep -q 'could not fetch mpich==.*network' "$err"
+    check "peers: and nothing is left behind" test "$(
+        find "$work/made" | wc -l)" -eq 2
+    mkdir -p "$work/made/mpich5/bin"
+    # shellcheck disable=SC2016 # for the script that is written
+    echo 'echo "$LD_LIBRARY_PATH $*"' >"$work/made/mpich5/bin/mpiexec.hydra"
+    chmod +x "$work/made/mpich5/bin/mpiexec.hydra"
+    attempt "${peers[@]}" mpich5
+    mv "$work/made" "$work/moved"
+    attempt "$work/moved/bin/mpirun.mpich5" -n 3 program
+    check "peers: a launcher uses its own libraries, wherever they lie" \
+        grep -q "^$work/moved/mpich5/lib:.* -n 3 program$" "$out"
+else
+    skip "peers" "there is no pip"
+fi
+finish
