@@ -92,10 +92,12 @@ typedef struct xyl_step {
      * than in the window: blocks there are as long as a piece has them, not as
      * they are. PUBLISH: of `to`; all others: of `from`. */
     uint64_t further;
-    /* COPY of the slice that word wait_for says is combined: where whoever has
-     * claimed it is held up, it is combined from the inputs by this seat for
-     * itself, which gives the same bits. */
-    int or_combines;
+    /* What the step waits for is made of the inputs of all seats. Where these
+     * are there and whoever makes it is held up, this seat goes on by itself:
+     * it combines what it was to COPY, which gives the same bits; REDUCEs,
+     * as it needs the inputs alone; and does not post what it was to see
+     * (NOTHING). */
+    int or_itself;
     int or_next;   /* it or the next, whichever may go first */
     int if_shared; /* left out unless this seat's input is read where it lies */
     int takes_send; /* REDUCE: this seat's own is not published but lies at

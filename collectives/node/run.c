@@ -228,16 +228,17 @@ static int all_are_copied(const xyl_node_stage_t *node,
     return 1;
 }
 
-/* All inputs of the piece have been there for a while, but not the slice:
- * whoever has claimed it is held up. */
+/* All inputs of the piece have been there for a while, but not what is made of
+ * them: whoever does that is held up. */
 static int is_held_up(const xyl_node_stage_t *node,
                       const xyl_node_piece_t *piece, xyl_strand_t *strand)
 {
     const xylem_context_t *context = node->stage.operation->request.context;
+    uint32_t inputs = node->program.segments;
     uint64_t now;
 
     if (++strand->slice % LOOKS_OF_CLOCK != 0 ||
-        !has_counts(node, piece, node->program.segments, &strand->seen,
+        !has_counts(node, piece, inputs == 0 ? 1 : inputs, &strand->complete,
                     node->board->seats.count))
         return 0;
     now = xyl_clock_now(context->engine.clock);
@@ -247,10 +248,10 @@ static int is_held_up(const xyl_node_stage_t *node,
            all_are_copied(node, piece);
 }
 
-/* 1: this seat combines the slice for itself, and has begun or does now. */
-static int combines_itself(const xyl_node_stage_t *node,
-                           const xyl_node_piece_t *piece,
-                           const xyl_step_t *step, xyl_strand_t *strand)
+/* 1: this seat goes on by itself, and has begun or does now. */
+static int goes_on_itself(const xyl_node_stage_t *node,
+                          const xyl_node_piece_t *piece, const xyl_step_t *step,
+                          xyl_strand_t *strand)
 {
     if (strand->has_slice)
         return 1;
@@ -259,15 +260,24 @@ static int combines_itself(const xyl_node_stage_t *node,
     return strand->has_slice;
 }
 
+/* What was to be copied is combined. */
 static xyl_step_t as_reduction(const xyl_node_stage_t *node,
                                const xyl_step_t *step)
 {
     xyl_step_t reduction = *step;
 
+    if (step->kind != XYL_STEP_COPY)
+        return reduction;
     reduction.kind = XYL_STEP_REDUCE;
     reduction.from.buffer = XYL_BUFFER_INPUT;
     reduction.end_seat = node->board->seats.count;
     return reduction;
+}
+
+/* 1: what the step tells is not so. */
+static int tells_nothing(const xyl_step_t *step, const xyl_strand_t *strand)
+{
+    return step->kind == XYL_STEP_NOTHING && strand->has_slice;
 }
 
 /* ---- sums ---- */
@@ -346,7 +356,7 @@ static int step_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
         return 1;
     if (step->kind >= XYL_STEP_CLAIM)
         return special_run(node, piece, step, strand, did);
-    if (step->or_combines && combines_itself(node, piece, step, strand)) {
+    if (step->or_itself && goes_on_itself(node, piece, step, strand)) {
         reduction = as_reduction(node, step);
         step = &reduction;
     } else if (!may_go(node, piece, step, strand)) {
@@ -382,7 +392,7 @@ static void strand_go_to(const xyl_node_stage_t *node, xyl_strand_t *strand,
     strand->step = step;
     strand->seen = 0;
     strand->has_slice = 0;
-    strand->published = strand->swept = 0;
+    strand->published = strand->swept = strand->complete = 0;
     strand->done = 0;
     if (step < node->program.count && sums_up(&node->program.steps[step]))
         strand->sums = (xyl_node_combine_t){0};
@@ -402,7 +412,8 @@ static unsigned strand_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
         const xyl_step_t *step = step_at(node, piece, strand);
         if (!step_run(node, piece, step, strand, &did))
             break;
-        step_post(node, piece, step);
+        if (!tells_nothing(step, strand))
+            step_post(node, piece, step);
         if (step->emits != XYL_NO_SEGMENT)
             segment_emit(node, piece, step->emits);
         strand_go_to(node, strand, strand->step + 1 + (uint32_t)step->or_next);

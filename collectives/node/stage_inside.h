@@ -29,9 +29,10 @@ typedef enum xyl_node_state {
 typedef struct xyl_strand {
     uint32_t step;
     uint32_t seen; /* seats whose counts are there */
-    int has_slice;
-    uint32_t slice;            /* claimed */
+    int has_slice;             /* claimed, or it goes on by itself */
+    uint32_t slice;            /* claimed; or looks at what it waits for */
     uint32_t published, swept; /* slices; and when none of them was left */
+    uint32_t complete;         /* seats whose inputs are all there */
     uint64_t done;             /* bytes of the step, or of the slice */
     uint64_t since; /* when all inputs of a slice that it waits for were seen to
                        be there; 0: they were not */

@@ -65,8 +65,9 @@ static uint64_t allreduce_slice_of(const xyl_problem_t *problem)
 }
 
 /* Twice all wait for all: until every input is there, then until every slice
- * is. A few look at each other; of more, the first looks at all, and they at
- * the first: a line with many readers is dear. */
+ * is, or until whoever combines one has been held up for a while. A few look at
+ * each other; of more, the first looks at all, and they at the first: a line
+ * with many readers is dear. */
 static int are_led(const xyl_problem_t *problem)
 {
     return problem->ranks >= problem->node.limits->allreduce_led_seats;
@@ -91,18 +92,19 @@ static void write_lead(const xyl_problem_t *problem,
         return;
     step->wait = XYL_WAIT_ALL_COUNTS;
     step->wait_for = phase;
+    step->or_itself = phase == 2;
     step->post = XYL_POST_COUNT;
     step->post_value = LED + phase;
 }
 
-/* The step waits until all have come so far. */
+/* The step waits until all have come so far; the first, until it has said so.
+ */
 static void wait_for_phase(const xyl_problem_t *problem, xyl_step_t *step,
                            uint32_t phase)
 {
     int is_led = are_led(problem);
 
-    if (leads(problem))
-        return;
+    step->or_itself = 1;
     step->wait = is_led ? XYL_WAIT_COUNT : XYL_WAIT_ALL_COUNTS;
     step->wait_for = is_led ? LED + phase : phase;
 }

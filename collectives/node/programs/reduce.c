@@ -91,7 +91,7 @@ static void write_results(const xyl_problem_t *problem,
             return;
         step->within = at;
         step->total = xyl_problem_bytes(problem);
-        step->or_combines = program->input_bytes != 0;
+        step->or_itself = program->input_bytes != 0;
         step->wait = XYL_WAIT_WORD;
         step->wait_for = slice;
         step->emits = slice;

@@ -16,6 +16,7 @@
 
 enum {
     RANKS_MAX = 4,
+    SEATS_MAX = 9, /* so many that the first tells when all have come */
     ROUNDS = 300,
     AT_ONCE = 3, /* operations of a round */
     REGION_BYTES = 4 << 20,
@@ -136,12 +137,12 @@ typedef struct job {
     uint64_t seed;
     const char *budget; /* a setting */
     size_t region_bytes;
-    xyl_peer_t peers[RANKS_MAX];
-    xyl_shm_node_t *nodes[RANKS_MAX];
-    one_mapping_t mappings[RANKS_MAX];
+    xyl_peer_t peers[SEATS_MAX];
+    xyl_shm_node_t *nodes[SEATS_MAX];
+    one_mapping_t mappings[SEATS_MAX];
     pthread_mutex_t lock;
-    xyl_net_t nets[RANKS_MAX];
-    xylem_context_t *contexts[RANKS_MAX];
+    xyl_net_t nets[SEATS_MAX];
+    xylem_context_t *contexts[SEATS_MAX];
     _Atomic uint32_t come[ROUNDS * AT_ONCE]; /* to a barrier */
 } job_t;
 
@@ -155,8 +156,8 @@ static xylem_status_t net_create(const xyl_net_params_t *params,
 
 static void nodes_join(job_t *job)
 {
-    const xyl_shm_node_params_t params = {job->region_bytes, RANKS_MAX};
-    xyl_shm_member_t members[RANKS_MAX];
+    const xyl_shm_node_params_t params = {job->region_bytes, SEATS_MAX};
+    xyl_shm_member_t members[SEATS_MAX];
     uint32_t i;
 
     for (i = 0; i < job->ranks; i++) {
@@ -442,11 +443,13 @@ static void *run_many(void *arg)
 
 /* So long that one turn is not enough for a slice. */
 enum { HELD_UP_RANKS = 3, HELD_UP_COUNT = 40000, TURNS_MAX = 4000000 };
+enum { SHORT_COUNT = 700 }; /* each combines its slice in a turn */
 
 typedef struct held_up {
-    double send[HELD_UP_RANKS][HELD_UP_COUNT];
-    double recv[HELD_UP_RANKS][HELD_UP_COUNT];
-    xylem_request_t *requests[HELD_UP_RANKS];
+    uint32_t ranks, count;
+    double send[SEATS_MAX][HELD_UP_COUNT];
+    double recv[SEATS_MAX][HELD_UP_COUNT];
+    xylem_request_t *requests[SEATS_MAX];
 } held_up_t;
 
 static void sum_start(job_t *job, uint32_t rank, held_up_t *scene)
@@ -455,33 +458,56 @@ static void sum_start(job_t *job, uint32_t rank, held_up_t *scene)
                               .coll = XYLEM_COLL_ALLREDUCE,
                               .send = scene->send[rank],
                               .recv = scene->recv[rank],
-                              .count = HELD_UP_COUNT,
+                              .count = scene->count,
                               .type = XYLEM_FLOAT64,
                               .op = XYLEM_SUM,
                               .algorithm = "node"};
     uint32_t i;
 
-    for (i = 0; i < HELD_UP_COUNT; i++)
+    for (i = 0; i < scene->count; i++)
         scene->send[rank][i] = rank + i;
     CHECK_EQ(xylem_coll_start(xylem_context_world(job->contexts[rank]), &args,
                               &scene->requests[rank]),
              XYLEM_OK);
 }
 
-/* Turns until the requests from `first` on have ended; TURNS_MAX: they have
+/* Turns until all requests but one rank's have ended; TURNS_MAX: they have
  * not. */
-static uint32_t sums_finish(held_up_t *scene, uint32_t first)
+static uint32_t sums_finish(held_up_t *scene, uint32_t but)
 {
     uint32_t rank, turns;
 
     for (turns = 0; turns < TURNS_MAX; turns++) {
         int are_done = 1;
-        for (rank = first; rank < HELD_UP_RANKS; rank++)
-            are_done &= xylem_request_test(scene->requests[rank]) == XYLEM_OK;
+        for (rank = 0; rank < scene->ranks; rank++)
+            are_done &= rank == but || xylem_request_test(
+                                           scene->requests[rank]) == XYLEM_OK;
         if (are_done)
             break;
     }
     return turns;
+}
+
+static void sums_check(const held_up_t *scene, uint32_t but)
+{
+    const uint32_t ranks = scene->ranks;
+    uint32_t rank, i;
+
+    for (rank = 0; rank < ranks; rank++)
+        for (i = 0; i < scene->count && rank != but; i++)
+            must(scene->recv[rank][i] ==
+                 (double)ranks * i + ranks * (ranks - 1) / 2);
+}
+
+/* The held-up rank goes on, and all is freed. */
+static void sums_end(held_up_t *scene)
+{
+    uint32_t rank;
+
+    CHECK(sums_finish(scene, scene->ranks) < TURNS_MAX);
+    sums_check(scene, scene->ranks);
+    for (rank = 0; rank < scene->ranks; rank++)
+        CHECK_EQ(xylem_request_free(scene->requests[rank]), XYLEM_OK);
 }
 
 /* The first rank comes last, has so many turns, in which it publishes its input
@@ -501,14 +527,10 @@ static uint32_t job_of_one_held_up(job_t *job, held_up_t *scene, uint32_t turns)
     sum_start(job, 0, scene);
     for (i = 0; i < turns; i++)
         CHECK_EQ(xylem_request_test(scene->requests[0]), XYLEM_IN_PROGRESS);
-    taken = sums_finish(scene, 1);
-    for (rank = 1; rank < HELD_UP_RANKS && taken < TURNS_MAX; rank++)
-        for (i = 0; i < HELD_UP_COUNT; i++)
-            must(scene->recv[rank][i] == 3.0 * i + 3);
-    CHECK(sums_finish(scene, 0) < TURNS_MAX);
-    CHECK(scene->recv[0][0] == 3);
-    for (rank = 0; rank < HELD_UP_RANKS; rank++)
-        CHECK_EQ(xylem_request_free(scene->requests[rank]), XYLEM_OK);
+    taken = sums_finish(scene, 0);
+    if (taken < TURNS_MAX)
+        sums_check(scene, 0);
+    sums_end(scene);
     return taken;
 }
 
@@ -562,6 +584,32 @@ static void job_run(uint32_t ranks, int has_one_mapping, void *(*fn)(void *arg))
     job_destroy(job);
 }
 
+/* One rank publishes its input first, and then has no turn until the others
+ * have the result. */
+static void job_of_one_published(uint32_t ranks, uint32_t held_up)
+{
+    job_t *job = calloc(1, sizeof *job);
+    held_up_t *scene = malloc(sizeof *scene);
+    uint32_t rank;
+
+    must(job != NULL && scene != NULL);
+    scene->ranks = ranks;
+    scene->count = SHORT_COUNT;
+    job->budget = "NOISE_BUDGET=16M";
+    job->region_bytes = 64 << 20;
+    job_create(job, ranks, 0);
+    sum_start(job, held_up, scene);
+    CHECK_EQ(xylem_request_test(scene->requests[held_up]), XYLEM_IN_PROGRESS);
+    for (rank = 0; rank < ranks; rank++)
+        if (rank != held_up)
+            sum_start(job, rank, scene);
+    CHECK(sums_finish(scene, held_up) < TURNS_MAX);
+    sums_check(scene, held_up);
+    sums_end(scene);
+    job_destroy(job);
+    free(scene);
+}
+
 static void test_one_held_up(void)
 {
     job_t *job = calloc(1, sizeof *job);
@@ -569,6 +617,8 @@ static void test_one_held_up(void)
     uint32_t turns;
 
     must(job != NULL && scene != NULL);
+    scene->ranks = HELD_UP_RANKS;
+    scene->count = HELD_UP_COUNT;
     job->budget = "NOISE_BUDGET=16M";
     job->region_bytes = 64 << 20;
     job_create(job, HELD_UP_RANKS, 0);
@@ -576,6 +626,15 @@ static void test_one_held_up(void)
         CHECK(job_of_one_held_up(job, scene, turns) < TURNS_MAX);
     job_destroy(job);
     free(scene);
+}
+
+/* Of a few ranks, and of so many that the first tells when all have come. */
+static void test_one_published(void)
+{
+    job_of_one_published(HELD_UP_RANKS, 0);
+    job_of_one_published(HELD_UP_RANKS, HELD_UP_RANKS - 1);
+    job_of_one_published(SEATS_MAX, 0);
+    job_of_one_published(SEATS_MAX, 4);
 }
 
 static void test_own_mappings(void)
@@ -604,6 +663,7 @@ static const check_case_t cases[] = {
     {"own_mappings", test_own_mappings},
     {"one_mapping", test_one_mapping},
     {"one_held_up", test_one_held_up},
+    {"one_published", test_one_published},
     {"many_at_once", test_many_at_once},
 };
 CHECK_MAIN(cases)
