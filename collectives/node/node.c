@@ -87,7 +87,7 @@ static xylem_status_t pool_attach(xylem_context_t *context)
 
     if (pool->memory != NULL ||
         xyl_shm_pool_attach(pool, context->shm, XYL_NODE_POOL_KEY,
-                            context->noise_budget))
+                            context->noise_budget, context->reuse_bytes))
         return XYLEM_OK;
     return xyl_fail(XYLEM_ERR_NO_MEMORY, "no shared memory for windows");
 }

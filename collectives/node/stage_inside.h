@@ -28,7 +28,7 @@ typedef enum xyl_node_state {
 /* Where a strand of a piece is. */
 typedef struct xyl_strand {
     uint32_t step;
-    uint32_t seen; /* seats whose counts are there */
+    uint32_t seen;             /* seats whose counts are there */
     int has_slice;             /* claimed, or it goes on by itself */
     uint32_t slice;            /* claimed; or looks at what it waits for */
     uint32_t published, swept; /* slices; and when none of them was left */

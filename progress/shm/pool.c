@@ -4,8 +4,7 @@
 
 enum {
     LINE_BYTES = 128,
-    FEW_BANKS = 4,        /* of small grains */
-    FIRST_BYTES = 8 << 20 /* of the first, or less */
+    FEW_BANKS = 4 /* of small grains */
 };
 
 /* The first lines are the banks' words. */
@@ -15,8 +14,8 @@ static _Atomic uint64_t *bank_word(const xyl_shm_pool_t *pool, uint32_t bank)
                                         (size_t)bank * LINE_BYTES);
 }
 
-/* A quarter of the pool, or less, are banks of small grains; each of the last
- * two is large enough for any window. Returns all bytes. */
+/* A quarter of the pool are banks of small grains; each of the last two is
+ * large enough for any window. Returns all bytes. */
 static size_t banks_lay_out(xyl_shm_pool_t *pool, size_t bytes)
 {
     const size_t large = bytes / 8 * 3 / XYL_SHM_POOL_GRAINS + 1;
@@ -24,11 +23,8 @@ static size_t banks_lay_out(xyl_shm_pool_t *pool, size_t bytes)
     uint32_t i;
 
     for (i = 0; i < XYL_SHM_POOL_BANKS; i++) {
-        size_t grain = bytes / 16 / XYL_SHM_POOL_GRAINS;
-        if (i >= FEW_BANKS)
-            grain = large + LINE_BYTES - 1;
-        else if (i == 0 && grain > FIRST_BYTES / XYL_SHM_POOL_GRAINS)
-            grain = FIRST_BYTES / XYL_SHM_POOL_GRAINS;
+        size_t grain = i < FEW_BANKS ? bytes / 16 / XYL_SHM_POOL_GRAINS
+                                     : large + LINE_BYTES - 1;
         grain = grain / LINE_BYTES * LINE_BYTES;
         pool->banks[i] = (xyl_shm_bank_t){.at = at, .grain = grain};
         at += grain * XYL_SHM_POOL_GRAINS;
@@ -37,11 +33,12 @@ static size_t banks_lay_out(xyl_shm_pool_t *pool, size_t bytes)
 }
 
 int xyl_shm_pool_attach(xyl_shm_pool_t *pool, xyl_shm_t *shm, uint64_t key,
-                        size_t bytes)
+                        size_t bytes, size_t reuse_bytes)
 {
     size_t all = banks_lay_out(pool, bytes);
 
     pool->shm = shm;
+    pool->reuse_bytes = reuse_bytes;
     pool->key = key;
     pool->memory = shm->ops->attach(shm, key, all);
     return pool->memory != NULL;
@@ -82,13 +79,13 @@ static uint32_t find_run(uint64_t taken, uint64_t grains)
                        : (uint32_t)__builtin_ctzll(begins);
 }
 
-/* GRAINS: it has no room. */
+/* The first that is free from grain `before` on, or else of all. GRAINS: the
+ * bank has no room. */
 static uint32_t take_of(const xyl_shm_pool_t *pool, uint32_t bank,
-                        uint64_t grains, uint64_t turn)
+                        uint64_t grains, uint64_t before)
 {
     _Atomic uint64_t *word = bank_word(pool, bank);
-    uint64_t taken = xyl_shm_get(pool->shm, word);
-    uint64_t before = turn % (XYL_SHM_POOL_GRAINS / grains) * grains, first;
+    uint64_t taken = xyl_shm_get(pool->shm, word), first;
 
     /* Where a swap fails another rank's has succeeded. */
     do {
@@ -102,19 +99,36 @@ static uint32_t take_of(const xyl_shm_pool_t *pool, uint32_t bank,
     return (uint32_t)first;
 }
 
+/* How many banks, of those of one size from `bank` on, a quiet program goes
+ * round. */
+static uint32_t banks_round(const xyl_shm_pool_t *pool, uint32_t bank,
+                            size_t each)
+{
+    uint32_t end =
+        bank < FEW_BANKS ? (uint32_t)FEW_BANKS : (uint32_t)XYL_SHM_POOL_BANKS;
+    size_t banks = (pool->reuse_bytes + each - 1) / each;
+
+    return banks == 0 ? 1 : banks < end - bank ? (uint32_t)banks : end - bank;
+}
+
 uint32_t xyl_shm_pool_take(const xyl_shm_pool_t *pool, size_t bytes,
                            uint64_t turn)
 {
-    uint32_t bank, first;
-    uint64_t grains;
+    uint32_t first = 0, i, round, bank, at;
+    uint64_t grains, runs;
 
-    for (bank = 0; bank < XYL_SHM_POOL_BANKS; bank++) {
+    while (grains_for(&pool->banks[first], bytes) > XYL_SHM_POOL_GRAINS)
+        if (++first == XYL_SHM_POOL_BANKS)
+            return 0;
+    runs = XYL_SHM_POOL_GRAINS / grains_for(&pool->banks[first], bytes);
+    round = banks_round(pool, first, runs * bytes);
+    for (i = 0; first + i < XYL_SHM_POOL_BANKS; i++) {
+        bank = first + (uint32_t)(i < round ? (turn / runs + i) % round : i);
         grains = grains_for(&pool->banks[bank], bytes);
-        if (grains > XYL_SHM_POOL_GRAINS)
-            continue;
-        first = take_of(pool, bank, grains, turn);
-        if (first != XYL_SHM_POOL_GRAINS)
-            return 1 + bank * XYL_SHM_POOL_GRAINS + first;
+        at = take_of(pool, bank, grains,
+                     turn % (XYL_SHM_POOL_GRAINS / grains) * grains);
+        if (at != XYL_SHM_POOL_GRAINS)
+            return 1 + bank * XYL_SHM_POOL_GRAINS + at;
     }
     return 0;
 }

@@ -6,9 +6,10 @@
  * The pool is cut into banks, and each bank into 64 grains, of which a word
  * says which are taken. A window is a run of grains of one bank, taken by one
  * swap and given back by one. Small grains come first, and a quiet program goes
- * round in the first bank, which stays in its caches. It does not have the same
- * window again at once: writing to lines that another rank has just read takes
- * several times as long as to those that have left that rank's own cache.
+ * round in the first banks that fit, as many of them as make up the bytes that
+ * had better be written before the same lines are: writing to lines that
+ * another rank has just read takes several times as long as to those that have
+ * left that rank's own cache.
  *
  * The progressing thread, but for attach and detach, as shm.h's. */
 #ifndef XYL_PROGRESS_SHM_POOL_H
@@ -26,14 +27,16 @@ typedef struct xyl_shm_bank {
 typedef struct xyl_shm_pool {
     xyl_shm_t *shm;
     uint64_t key;
+    size_t reuse_bytes;
     char *memory; /* NULL: not attached */
     xyl_shm_bank_t banks[XYL_SHM_POOL_BANKS];
 } xyl_shm_pool_t;
 
 /* About that much, on all ranks of the node with the same key. The largest
- * window has three eighths of it. 0: the memory cannot be had. */
+ * window has three eighths of it. `reuse_bytes`, of this rank's choice, had
+ * better be written before the same memory is. 0: the memory cannot be had. */
 int xyl_shm_pool_attach(xyl_shm_pool_t *pool, xyl_shm_t *shm, uint64_t key,
-                        size_t bytes);
+                        size_t bytes, size_t reuse_bytes);
 void xyl_shm_pool_detach(xyl_shm_pool_t *pool);
 
 /* A window of at least `bytes`, not 0; its name, alike on all ranks and not

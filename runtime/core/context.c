@@ -428,6 +428,19 @@ static void set_past_caches(xylem_context_t *context,
         context->past_caches = machine->cache_bytes / 8;
 }
 
+/* Writing to lines that another core has read takes several times as long until
+ * they have left that core's own cache: so as much as twice all of these, but
+ * no more than a quarter of what keeps the memory itself out of it. */
+static void set_reuse_bytes(xylem_context_t *context,
+                            const xyl_machine_t *machine)
+{
+    uint64_t local = local_ranks(context);
+    uint64_t own = 2 * machine->own_cache_bytes * local;
+    uint64_t all = machine->cache_bytes * local / 4;
+
+    context->reuse_bytes = own < all ? own : all;
+}
+
 static xylem_status_t job_join(xylem_context_t *context,
                                const xylem_bootstrap_t *user)
 {
@@ -443,6 +456,8 @@ static xylem_status_t job_join(xylem_context_t *context,
     xyl_machine_read(&machine);
     set_past_caches(context, &machine);
     status = net_join(context, &machine);
+    if (status == XYLEM_OK)
+        set_reuse_bytes(context, &machine);
     if (status == XYLEM_OK)
         status = driver_choose_and_start(context, &machine);
     if (status == XYLEM_OK)

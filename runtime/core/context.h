@@ -65,8 +65,10 @@ struct xylem_context {
     xyl_heap_t heap;                /* of xylem_alloc */
     xyl_execs_t execs;              /* who works on what kind of memory */
     const xyl_observer_t *observer; /* NULL: nobody looks on */
-    uint64_t past_caches;       /* bytes that an operation writes, from which
-                                   on it copies past the caches */
+    uint64_t past_caches; /* bytes that an operation writes, from which
+                             on it copies past the caches */
+    uint64_t reuse_bytes; /* that the node's ranks had better write before they
+                             write the same again; 0: it does not matter */
     xyl_bootstrap_t *bootstrap; /* NULL when made of parts */
     xyl_blobs_t hellos;         /* hold the peers' addresses */
     xyl_peer_t *peers;

@@ -50,8 +50,10 @@ static void read_topology(hwloc_topology_t topology, xyl_machine_t *machine)
     if (bound != NULL &&
         hwloc_get_cpubind(topology, bound, HWLOC_CPUBIND_THREAD) == 0)
         machine_place(topology, bound, &machine->place);
+    machine->own_cache_bytes =
+        cache_of_core(topology, HWLOC_OBJ_L2CACHE, machine->cores);
     machine->cache_bytes =
-        cache_of_core(topology, HWLOC_OBJ_L2CACHE, machine->cores) +
+        machine->own_cache_bytes +
         cache_of_core(topology, HWLOC_OBJ_L3CACHE, machine->cores);
     hwloc_bitmap_free(bound);
 }

@@ -5,9 +5,11 @@
 #include "include/xylem.h"
 
 typedef struct xyl_machine {
-    xylem_place_t place;  /* `node` is left to the caller */
-    uint32_t cores;       /* of the machine */
-    uint64_t cache_bytes; /* second and third level, for one core; 0: unknown */
+    xylem_place_t place; /* `node` is left to the caller */
+    uint32_t cores;      /* of the machine */
+    /* For one core; 0: unknown. */
+    uint64_t cache_bytes;     /* second and third level */
+    uint64_t own_cache_bytes; /* second level */
 } xyl_machine_t;
 
 /* A part that the process's binding does not settle is UINT32_MAX. Never

@@ -47,8 +47,8 @@ static void pool_init(pool_t *pool, uint32_t seats, size_t bytes)
     memset(pool, 0, sizeof *pool);
     pool->shm = (plain_shm_t){{&plain_ops, 0, 0}, &pool->node};
     for (seat = 0; seat < seats; seat++)
-        CHECK(
-            xyl_shm_pool_attach(&pool->seats[seat], &pool->shm.shm, 1, bytes));
+        CHECK(xyl_shm_pool_attach(&pool->seats[seat], &pool->shm.shm, 1, bytes,
+                                  0));
 }
 
 static void pool_fini(pool_t *pool, uint32_t seats)
@@ -454,7 +454,7 @@ static void test_no_memory(void)
     xyl_board_t *board = NULL;
 
     xyl_log_level_set(XYL_LOG_NONE);
-    CHECK(!xyl_shm_pool_attach(&pool, &shm.shm, 1, 1024));
+    CHECK(!xyl_shm_pool_attach(&pool, &shm.shm, 1, 1024, 0));
     CHECK_EQ(xyl_board_create(&shm.shm, &pool, 1, ranks, 2, 0, 1024, &board),
              XYLEM_ERR_NO_MEMORY);
     xyl_log_level_set(XYL_LOG_WARN);

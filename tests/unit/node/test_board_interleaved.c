@@ -164,7 +164,7 @@ static void run(uint64_t seed)
     memset(stage->begun, 0, sizeof stage->begun);
     for (i = 0; i < ACTORS; i++) {
         shm[i / SEATS] = (plain_shm_t){{&ops, 0, 0}, &stage->nodes[i / SEATS]};
-        CHECK(xyl_shm_pool_attach(&stage->pools[i], &pool_shm.shm, 1, 4096));
+        CHECK(xyl_shm_pool_attach(&stage->pools[i], &pool_shm.shm, 1, 4096, 0));
         for (bank = 0; bank < XYL_SHM_POOL_BANKS; bank++)
             stage->pools[i].banks[bank].grain =
                 bank == 5 && seed % 3 != 0 ? 128 : 0;

@@ -99,7 +99,8 @@ static void test_as_used(void)
     ops.prepare = note;
     CHECK(xyl_board_bytes(SEATS, WINDOW_BYTES) <= sizeof is_made * PAGE_BYTES);
     for (seat = 0; seat < SEATS; seat++) {
-        CHECK(xyl_shm_pool_attach(&pools[seat], &pool_shm.shm, 1, POOL_BYTES));
+        CHECK(
+            xyl_shm_pool_attach(&pools[seat], &pool_shm.shm, 1, POOL_BYTES, 0));
         CHECK_EQ(xyl_board_create(&shm.shm, &pools[seat], 5, ranks, SEATS, seat,
                                   WINDOW_BYTES, &boards[seat]),
                  XYLEM_OK);

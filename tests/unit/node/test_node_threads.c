@@ -480,8 +480,8 @@ static uint32_t sums_finish(held_up_t *scene, uint32_t but)
     for (turns = 0; turns < TURNS_MAX; turns++) {
         int are_done = 1;
         for (rank = 0; rank < scene->ranks; rank++)
-            are_done &= rank == but || xylem_request_test(
-                                           scene->requests[rank]) == XYLEM_OK;
+            are_done &= rank == but ||
+                        xylem_request_test(scene->requests[rank]) == XYLEM_OK;
         if (are_done)
             break;
     }
@@ -660,10 +660,8 @@ static void test_many_at_once(void)
 }
 
 static const check_case_t cases[] = {
-    {"own_mappings", test_own_mappings},
-    {"one_mapping", test_one_mapping},
-    {"one_held_up", test_one_held_up},
-    {"one_published", test_one_published},
+    {"own_mappings", test_own_mappings}, {"one_mapping", test_one_mapping},
+    {"one_held_up", test_one_held_up},   {"one_published", test_one_published},
     {"many_at_once", test_many_at_once},
 };
 CHECK_MAIN(cases)
