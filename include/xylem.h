@@ -23,7 +23,7 @@
  * library does not know, and flags, must be 0 (XYLEM_ERR_UNSUPPORTED,
  * XYLEM_ERR_INVALID_ARG). docs/interface.md says what holds between releases.
  *
- * Limits: a team has at most 2^20 ranks, and a rank is in at most 16,384 teams
+ * Limits: a team has at most 2^20 ranks, and a rank is in at most 16,382 teams
  * of a context at a time; a context has at most 256 operations and 2^24 types
  * of the user's at a time; a message has at most 2^26 segments. What goes
  * beyond is refused (XYLEM_ERR_NO_RESOURCE, XYLEM_ERR_INVALID_ARG). Requests,
@@ -82,7 +82,10 @@ extern "C" {
     X(ERR_PROC_FAILED, 14, "a process of the team has died")                   \
     X(ERR_CANCELED, 15, "the operation was canceled")                          \
     X(ERR_TIMED_OUT, 16, "the time limit has passed")                          \
-    X(ERR_INTERNAL, 17, "an error of the library itself")
+    X(ERR_INTERNAL, 17, "an error of the library itself")                      \
+    X(ERR_MISMATCH, 18, "the ranks of the team have made different calls")     \
+    X(ERR_REVOKED, 19, "a rank has revoked the team")                          \
+    X(ERR_ABORTED, 20, "a rank has given the team up")
 
 typedef enum xylem_status {
 #define XYLEM_STATUS_ENUM(name, value, text) XYLEM_##name = (value),
@@ -245,6 +248,23 @@ xylem_status_t xylem_team_create(xylem_context_t *context,
  * still has in flight completes first. NULL is allowed; the world team and a
  * team with persistent requests are refused (XYLEM_ERR_BUSY). */
 xylem_status_t xylem_team_destroy(xylem_team_t *team);
+
+/* A team fails as a whole and for good: when an operation fails on any of its
+ * ranks, when the process of one dies, or when a rank says so. Then what is
+ * under way on it fails on every rank with the same status, and so does, at
+ * once, each operation that is started later; xylem_last_error names the cause.
+ * A rank whose part of an operation was done before it heard of the failure has
+ * completed it. Other teams go on.
+ *
+ * error:  XYLEM_OK, or the status with which the team has failed; *rank_out
+ * (may be NULL): the rank that has caused it, UINT32_MAX if none of the team.
+ * abort:  fails the team on all ranks with XYLEM_ERR_ABORTED and a text, of
+ *         which up to 100 bytes are told; borrowed during the call.
+ * revoke: the same with XYLEM_ERR_REVOKED, as the first step of a recovery.
+ * The last two return at once; any thread may call them, also in callbacks. */
+xylem_status_t xylem_team_error(const xylem_team_t *team, uint32_t *rank_out);
+xylem_status_t xylem_team_abort(xylem_team_t *team, const char *why);
+xylem_status_t xylem_team_revoke(xylem_team_t *team);
 
 /* Writes up to `capacity` ranks of the team whose processes have died, and
  * how many there are in all. */

@@ -18,6 +18,7 @@ struct xyl_event {
     xyl_event_fn handle;
     struct xyl_net *net; /* the backend's, while the work is under way: */
     void *net_request;   /* who does it, and its handle there */
+    size_t net_bytes;    /* that are to be received */
     xylem_status_t status;
 };
 

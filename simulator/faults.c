@@ -1,6 +1,7 @@
 /* What goes wrong on purpose, and what should not go wrong. */
 #include <stdlib.h>
 
+#include "runtime/core/failure.h"
 #include "simulator/inside.h"
 #include "simulator/must.h"
 #include "simulator/random.h"

@@ -368,28 +368,26 @@ static void matched(sim_rank_t *rank, sim_message_t *message,
                     sim_receive_t *receive)
 {
     const sim_link_t *link = link_of(rank, message);
-    int is_truncated = message->bytes > receive->bytes;
+    xylem_status_t status =
+        xyl_net_length_status(message->bytes, receive->bytes);
     sim_world_t *world = rank->world;
 
     message->receive = receive;
     receive->message = message;
-    if (message->bytes < receive->bytes)
-        sim_complain(rank, "a message is shorter than its buffer");
     if (world->options.payload == SIM_PAYLOAD_WATCHED && receive->bytes != 0)
         memset(receive->buf, GARBAGE, receive->bytes);
     if (message->is_eager) {
         sim_charge_copy_at(
             rank, link->transport == SIM_TRANSPORT_COPY ? link->per_byte : 0,
             message->bytes);
-        receive_done_later(rank, message,
-                           is_truncated ? XYLEM_ERR_TRUNCATED : XYLEM_OK);
+        receive_done_later(rank, message, status);
         return;
     }
     if (world->all[message->source].is_dead) { /* its bytes are gone */
         receive_done_later(rank, message, XYLEM_ERR_PROC_FAILED);
-    } else if (is_truncated) {
+    } else if (status != XYLEM_OK) {
         to_source(rank, message, SIM_STEP_FINISH);
-        receive_done_later(rank, message, XYLEM_ERR_TRUNCATED);
+        receive_done_later(rank, message, status);
     } else if (link->rendezvous == SIM_RENDEZVOUS_PIPELINE) {
         to_source(rank, message, SIM_STEP_ACCEPT);
     } else if (link->transport == SIM_TRANSPORT_NIC) {

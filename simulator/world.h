@@ -55,6 +55,8 @@ typedef struct sim_options {
     sim_trace_t *trace;          /* borrowed until the end; may be NULL */
     /* Ranks may die: each then has its own view of the others. */
     int has_deaths;
+    /* They tell each other of failures, by messages more. */
+    int tells_failures;
     /* Where contexts take memory from; NULL: the system, or for
      * SIM_PAYLOAD_NONE addresses without memory behind them until they are
      * touched. */

@@ -3,6 +3,7 @@
 #include "collectives/choose/plan_cache.h"
 #include "collectives/node/stage.h"
 #include "runtime/core/context.h"
+#include "runtime/core/team.h"
 
 enum {
     CALLS_TO_TURN = 64, /* then the net and timers have theirs */
@@ -12,7 +13,7 @@ enum {
 
 /* The engine's owner. Nothing is under way that would have to wait, or that
  * comes first, and nobody is missing, as far as a look at the engine tells. */
-static int engine_is_quiet(xylem_context_t *context)
+static int engine_is_quiet(xylem_context_t *context, const xylem_team_t *team)
 {
     unsigned *calls_to_turn = &xyl_plans_of(context)->inline_calls_to_turn;
     xyl_engine_t *engine = &context->engine;
@@ -25,9 +26,7 @@ static int engine_is_quiet(xylem_context_t *context)
     } else if (engine->polled != 0) { /* of an operation that is over */
         (void)xyl_engine_poll(engine);
     }
-    return LIST_EMPTY(&context->operations) &&
-           atomic_load_explicit(&context->failures, memory_order_relaxed) ==
-               0 &&
+    return LIST_EMPTY(&context->operations) && !xyl_team_has_failed(team) &&
            xyl_engine_is_idle(engine);
 }
 
@@ -55,7 +54,7 @@ xyl_inline_outcome_t xyl_inline_call(xylem_team_t *team,
     if (!xyl_engine_try_own(&context->engine))
         return XYL_INLINE_NOT;
     operation = xyl_plan_claim(team, args);
-    if (operation != NULL && engine_is_quiet(context) &&
+    if (operation != NULL && engine_is_quiet(context, team) &&
         xyl_node_stage_is_next(operation->stage[0])) {
         xyl_collective_bind(operation, args);
         outcome = inline_run(operation);

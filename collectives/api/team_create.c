@@ -8,6 +8,7 @@
 #include "collectives/choose/compose.h"
 #include "collectives/node/node.h"
 #include "runtime/base/status.h"
+#include "runtime/core/failure.h"
 #include "runtime/core/team.h"
 
 typedef struct row {
@@ -24,6 +25,7 @@ typedef struct team_request {
     row_t *table; /* [size of the parent]; belongs to the allreduce */
     uint32_t slot;
     uint32_t color;
+    uint32_t number; /* of the parent's children */
     int has_place;
     xylem_team_t **team_out;
 } team_request_t;
@@ -50,6 +52,12 @@ static uint32_t pick_members(row_t *table, uint32_t size, uint32_t color)
             table[j] = row;
         }
     return count;
+}
+
+/* The first member's serial: used once. */
+static uint64_t key_of(uint32_t first_member, uint32_t serial)
+{
+    return (uint64_t)(first_member + 1) << 32 | serial;
 }
 
 static xylem_status_t team_of_members(team_request_t *request, uint32_t count,
@@ -79,11 +87,11 @@ static xylem_status_t team_of_members(team_request_t *request, uint32_t count,
             rank = i;
     }
     status = xyl_team_create(parent->context, rank, count, request->slot,
+                             key_of(world_ranks[0], request->table[0].serial),
                              world_ranks, slots, team_out);
     if (status != XYLEM_OK)
         return status;
-    /* The first member's serial: used once. */
-    (*team_out)->key |= request->table[0].serial;
+    xyl_team_is_child(*team_out, parent, request->number);
     xyl_node_team_places(*team_out, request->has_place, all_have_places);
     return XYLEM_OK;
 }
@@ -112,8 +120,13 @@ static void table_done(void *arg, xylem_status_t status)
     team_request_t *request = arg;
     xylem_team_t *team = NULL;
 
-    if (status == XYLEM_OK)
+    /* Others may have the table, and send to the slot: it is not used again. */
+    if (status != XYLEM_OK) {
+        xyl_team_unmade(request->request.team, request->number);
+        request->slot = XYL_TEAM_SLOTS;
+    } else {
         status = table_read(request, &team);
+    }
     if (team == NULL && request->slot != XYL_TEAM_SLOTS)
         xyl_context_slot_release(request->request.context, request->slot);
     if (team == NULL && request->has_place)
@@ -184,6 +197,8 @@ static xylem_status_t split_start(xylem_team_t *parent, uint32_t color,
     }
     allreduce->owned_buffer = request->table;
     request->color = color;
+    request->number = 1 + atomic_fetch_add_explicit(&parent->children, 1,
+                                                    memory_order_relaxed);
     request->team_out = team_out;
     fill_row(request, key);
     *request_out = &request->request;
@@ -195,7 +210,7 @@ static xylem_status_t split_start(xylem_team_t *parent, uint32_t color,
 
 /* The words of a ticket, and what the last also says. */
 enum { MAGIC, SERIAL, RANK, SLOT };
-enum { TICKET_MAGIC = 0x78546b74, HAS_PLACE = XYL_TEAM_SLOTS };
+enum { TICKET_MAGIC = 0x78546b74, HAS_PLACE = XYL_SLOT_NOTICES + 1 };
 
 static uint32_t ticket_slot(const xylem_ticket_t *ticket)
 {
@@ -306,11 +321,11 @@ xylem_status_t xylem_team_create(xylem_context_t *context,
         slots[i] = (uint16_t)ticket_slot(&tickets[i]);
         all_have_places &= ticket_has_place(&tickets[i]);
     }
-    status = xyl_team_create(context, rank, count, slots[rank], world_ranks,
-                             slots, &team);
+    status = xyl_team_create(context, rank, count, slots[rank],
+                             key_of(world_ranks[0], tickets[0].word[SERIAL]),
+                             world_ranks, slots, &team);
     if (status != XYLEM_OK)
         return status;
-    team->key |= tickets[0].word[SERIAL];
     xyl_node_team_places(team, ticket_has_place(&tickets[rank]),
                          all_have_places);
     *team_out = team;

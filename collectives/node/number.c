@@ -89,8 +89,7 @@ unsigned xyl_node_number(xyl_board_t *board)
     xyl_node_stage_t *node;
     unsigned did = 0;
 
-    for (node = board->unnumbered; node != NULL && !board->is_out_of_step;
-         node = node->next) {
+    for (node = board->unnumbered; node != NULL; node = node->next) {
         if (node->program.is_cut_late && !size_run(node, &did))
             break;
         xyl_node_take_numbers(node);

@@ -269,11 +269,7 @@ static void node_segment_ready(xyl_stage_t *stage, uint64_t index)
 
 static void node_cancel(xyl_stage_t *stage)
 {
-    xyl_node_stage_t *node = self(stage);
-
-    if (node->is_listed && node->state != XYL_NODE_NUMBERED)
-        node->board->is_out_of_step = 1;
-    list_remove(node);
+    list_remove(self(stage));
 }
 
 static void node_bind(xyl_stage_t *stage, const void *reads, void *writes)
@@ -330,7 +326,7 @@ int xyl_node_stage_is_next(const xyl_stage_t *stage)
     const xyl_board_t *board =
         ((const xyl_node_stage_t *)(const void *)stage)->board;
 
-    return board->first == NULL && !board->is_out_of_step;
+    return board->first == NULL;
 }
 
 /* ---- planning ---- */

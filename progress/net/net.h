@@ -12,7 +12,8 @@
  * - A send may complete only after its receive has been posted (rendezvous) or
  *   before (eager); nobody may rely on either.
  * - A message longer than its buffer completes the receive with
- *   XYLEM_ERR_TRUNCATED; a shorter one is an internal error of the caller.
+ *   XYLEM_ERR_TRUNCATED and writes nothing beyond it; a shorter one, with
+ *   XYLEM_ERR_MISMATCH. What is in the buffer then is undefined.
  * - The buffer belongs to the net from the call until the event; that of a
  *   receive only from when its message is sent: before, the net leaves it
  *   alone, and an in-place allreduce still sends what lies there.
@@ -81,6 +82,15 @@ struct xyl_net {
     void (*peer_failed)(void *arg, uint32_t peer);
     void *peer_failed_arg;
 };
+
+/* A message of so many bytes has arrived where so many were expected. */
+static inline xylem_status_t xyl_net_length_status(size_t arrived,
+                                                   size_t expected)
+{
+    if (arrived == expected)
+        return XYLEM_OK;
+    return arrived > expected ? XYLEM_ERR_TRUNCATED : XYLEM_ERR_MISMATCH;
+}
 
 static inline void xyl_net_complete(xyl_net_t *net, xyl_event_t *event,
                                     xylem_status_t status)

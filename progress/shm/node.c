@@ -252,14 +252,22 @@ int xyl_shm_node_open(int32_t pid, int32_t fd, uint64_t inode, int flags)
 {
     char path[PATH_BYTES];
     struct stat found;
+    int place, opened = -1;
 
     snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, (int)fd);
-    if (stat(path, &found) != 0)
+    place = open(path, O_PATH | O_CLOEXEC); /* does nothing to what is there */
+    if (place < 0)
         return -1;
-    if (found.st_ino == inode)
-        return open(path, flags | O_CLOEXEC);
-    errno = ENOENT;
-    return -1;
+    if (fstat(place, &found) == 0 && found.st_ino == inode) {
+        snprintf(path, sizeof path, "/proc/self/fd/%d", place);
+        opened = open(path, flags | O_CLOEXEC);
+    } else {
+        errno = ENOENT;
+    }
+    fd = errno;
+    close(place);
+    errno = fd;
+    return opened;
 }
 
 int xyl_shm_node_is_alike(const xyl_shm_node_t *node, int fd)

@@ -42,6 +42,22 @@ static inline uint64_t xyl_bits_take(uint64_t *words, uint64_t count)
     return index;
 }
 
+/* The same, looking for it from `first` on. */
+static inline uint64_t xyl_bits_take_from(uint64_t *words, uint64_t first,
+                                          uint64_t count)
+{
+    uint64_t i;
+
+    for (i = 0; i < count; i++) {
+        uint64_t index = (first + i) % count;
+        if ((words[index / 64] >> (index % 64) & 1) == 0) {
+            xyl_bits_set(words, index);
+            return index;
+        }
+    }
+    return count;
+}
+
 /* The 64 members from `index` on. */
 static inline uint64_t xyl_bits_from(const uint64_t *words, uint64_t index)
 {

@@ -12,7 +12,9 @@
 #include "runtime/core/context_shm.h"
 #include "runtime/core/context_switches.h"
 #include "runtime/core/detach.h"
+#include "runtime/core/failure.h"
 #include "runtime/core/liveness.h"
+#include "runtime/core/notice.h"
 #include "runtime/core/request.h"
 #include "runtime/core/team.h"
 #include "runtime/job/peers.h"
@@ -60,7 +62,9 @@ uint32_t xyl_context_slot_acquire(xylem_context_t *context)
     uint64_t slot;
 
     pthread_mutex_lock(&context->lock);
-    slot = xyl_bits_take(context->team_slots, XYL_TEAM_SLOTS);
+    slot = xyl_bits_take_from(context->team_slots, context->slot_next,
+                              XYL_TEAM_SLOTS);
+    context->slot_next = slot + 1;
     pthread_mutex_unlock(&context->lock);
     return (uint32_t)slot;
 }
@@ -94,10 +98,13 @@ static void dismantle(xylem_context_t *context)
     xyl_liveness_stop(context);
     if (context->driver.engine != NULL)
         xyl_driver_stop(&context->driver);
-    if (context->net != NULL)
+    if (context->net != NULL) {
+        xyl_notices_stop(context);
         context->net->ops->destroy(context->net);
+    }
     if (context->bootstrap != NULL)
         context->bootstrap->ops->destroy(context->bootstrap);
+    xyl_notices_fini(context);
     xyl_detached_abandon(context);
     while (!LIST_EMPTY(&context->zombies)) { /* the net can no longer write */
         xylem_request_t *zombie = LIST_FIRST(&context->zombies);
@@ -156,7 +163,7 @@ static xylem_status_t frame_create(const xyl_context_parts_t *parts,
     xyl_engine_init(&context->engine, parts->clock);
     pthread_mutex_init(&context->lock, NULL);
     xyl_heap_init(&context->heap);
-    xyl_context_failures_init(context);
+    xyl_failures_init(context);
     status = xyl_execs_init(&context->execs, &parts->exec, parts->observer,
                             &context->engine.ready);
     if (status == XYLEM_OK)
@@ -200,8 +207,8 @@ static xylem_status_t world_create(xylem_context_t *context)
     uint32_t slot = xyl_context_slot_acquire(context);
 
     assert(slot == 0);
-    return xyl_team_create(context, context->rank, context->ranks, slot, NULL,
-                           NULL, &context->world);
+    return xyl_team_create(context, context->rank, context->ranks, slot,
+                           XYL_TEAM_KEY_WORLD, NULL, NULL, &context->world);
 }
 
 /* Without descriptors: there may be thousands of such contexts. */
@@ -253,6 +260,8 @@ xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
     }
     if (status == XYLEM_OK)
         status = parts_driver_start(context);
+    if (status == XYLEM_OK && parts->tells)
+        status = xyl_notices_start(context);
     if (status == XYLEM_OK)
         status = world_create(context);
     return hand_over(context, status, context_out);
@@ -460,6 +469,8 @@ static xylem_status_t job_join(xylem_context_t *context,
         set_reuse_bytes(context, &machine);
     if (status == XYLEM_OK)
         status = driver_choose_and_start(context, &machine);
+    if (status == XYLEM_OK)
+        status = xyl_notices_start(context);
     if (status == XYLEM_OK)
         status = world_create(context);
     if (status == XYLEM_OK)

@@ -21,11 +21,16 @@
 
 enum {
     XYL_CONTEXT_MAGIC = 0x78437478,
-    XYL_TEAM_SLOTS = 1 << 14 /* teams that a rank is in at once */
+    /* Teams that a rank is in at once, and what is no team's. */
+    XYL_TEAM_SLOTS = (1 << 14) - 2,
+    XYL_SLOT_RECOVERY = XYL_TEAM_SLOTS, /* of survivors who make a team */
+    XYL_SLOT_NOTICES,
+    XYL_FAILURE_TEXT = 160 /* bytes, with the final 0 */
 };
 
 struct xyl_operation;
 struct xyl_liveness;
+struct xyl_notices;
 struct xyl_shm_node;
 
 /* The parts that tests and simulators replace. All borrowed until the context
@@ -37,6 +42,7 @@ typedef struct xyl_context_parts {
     const xyl_allocator_t *allocator;
     const xyl_clock_t *clock;
     xyl_peer_t *peers;        /* [ranks]; may be shared if no rank ever fails */
+    int tells;                /* ranks tell each other of failures */
     uint32_t node_ranks_max;  /* of the largest node; 0: few */
     const xyl_net_ops_t *net; /* one that needs no connecting */
     void *net_arg;            /* for its create */
@@ -73,6 +79,7 @@ struct xylem_context {
     xyl_blobs_t hellos;         /* hold the peers' addresses */
     xyl_peer_t *peers;
     int owns_peers;
+    struct xyl_notices *notices;   /* NULL: nobody is told of failures */
     struct xyl_switches *switches; /* until nodes are found in them */
     uint32_t switch_levels;
     uint32_t *switch_ids; /* NULL: no topology file; context_switches.h */
@@ -80,7 +87,8 @@ struct xylem_context {
     xylem_team_t *world;
     pthread_mutex_t lock; /* team_slots, and what modules say */
     const xyl_modules_t *modules;
-    uint64_t team_slots[XYL_TEAM_SLOTS / 64];
+    uint64_t team_slots[(XYL_TEAM_SLOTS + 63) / 64];
+    uint64_t slot_next; /* where one is looked for: used ones rest long */
     _Atomic uint32_t requests_live; /* not yet freed */
     _Atomic uint32_t teams_made;
     _Atomic uint32_t detached;     /* operations; see detach.h */
@@ -104,13 +112,6 @@ xylem_status_t xyl_context_create(const xylem_context_params_t *params,
                                   xylem_context_t **context_out);
 xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
                                            xylem_context_t **context_out);
-
-/* The progressing thread, from anywhere: `peer` is dead. Operations fail in
- * the ready phase. See context_failures.c. */
-void xyl_context_suspect(xylem_context_t *context, uint32_t peer);
-/* The same, as the net calls it; `arg` is the context. */
-void xyl_context_peer_failed(void *arg, uint32_t peer);
-void xyl_context_failures_init(xylem_context_t *context);
 
 /* Team slots name teams in message tags; each rank hands out its own.
  * XYL_TEAM_SLOTS: none is free. Any thread. */

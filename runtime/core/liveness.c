@@ -9,6 +9,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
+#include "runtime/core/failure.h"
 #include "runtime/core/team.h"
 
 enum { END_WAIT_MS = 100 };

@@ -8,6 +8,7 @@
 #include "runtime/base/parts.h"
 #include "runtime/base/status.h"
 #include "runtime/core/detach.h"
+#include "runtime/core/failure.h"
 #include "runtime/core/team.h"
 
 /* A segment that the user releases. */
@@ -314,8 +315,8 @@ static void operation_start(xylem_request_t *request)
     xyl_operation_t *operation = xyl_operation_of(request);
 
     operation_enlist(operation);
-    if (xyl_team_has_failures(request->team))
-        xyl_operation_fail(operation, XYLEM_ERR_PROC_FAILED);
+    if (xyl_team_has_failed(request->team))
+        xyl_operation_give_up(operation, request->team->failure.status);
     else if (xyl_hold_begin(operation))
         xyl_operation_go(operation);
 }
@@ -361,19 +362,33 @@ static void operation_finish(xyl_event_t *event)
         operation_complete(operation);
 }
 
-void xyl_operation_fail(xyl_operation_t *operation, xylem_status_t status)
+static int is_settled(const xyl_operation_t *operation)
+{
+    return operation->failure != XYLEM_OK ||
+           (operation->is_finishing && operation->stages_left == 0);
+}
+
+void xyl_operation_give_up(xyl_operation_t *operation, xylem_status_t status)
 {
     uint32_t i;
 
     assert(status != XYLEM_OK);
-    if (operation->failure != XYLEM_OK ||
-        (operation->is_finishing && operation->stages_left == 0))
+    if (is_settled(operation))
         return;
     operation->failure = status;
     for (i = 0; i < operation->stages; i++)
         operation->stage[i]->ops->cancel(operation->stage[i]);
     xyl_execs_cancel(&operation->request.context->execs, operation);
     finish_soon(operation);
+}
+
+void xyl_operation_fail(xyl_operation_t *operation, xylem_status_t status)
+{
+    const xylem_context_t *context = operation->request.context;
+
+    if (!is_settled(operation))
+        xyl_team_fail(operation->request.team, status, context->rank,
+                      xylem_status_text(status));
 }
 
 void xyl_stage_complete(xyl_stage_t *stage)

@@ -157,6 +157,10 @@ void xyl_operation_go(xyl_operation_t *operation);
  * stage says. It is active from here on. */
 void xyl_operation_began(xyl_operation_t *operation);
 
+/* The progressing thread: the operation ends with this status; for
+ * xyl_team_fail. */
+void xyl_operation_give_up(xyl_operation_t *operation, xylem_status_t status);
+
 /* The progressing thread: fails the operation; it completes with the first
  * status it was given. */
 void xyl_operation_fail(xyl_operation_t *operation, xylem_status_t status);

@@ -378,20 +378,15 @@ xylem_status_t xylem_request_start(xylem_request_t *request)
  * the words are this thread's. */
 static xylem_status_t request_outcome(const xylem_request_t *request)
 {
-    uint32_t rank;
+    const xylem_team_t *team = request->team;
 
     if (request->status == XYLEM_OK)
         return XYLEM_OK;
-    if (request->status == XYLEM_ERR_PROC_FAILED)
-        for (rank = 0; rank < request->context->ranks; rank++)
-            if (request->context->peers[rank].has_failed &&
-                xyl_team_contains(request->team, rank))
-                return xyl_explain(request->status,
-                                   "the operation failed: rank %u of the job "
-                                   "has died",
-                                   rank);
     return xyl_explain(request->status, "the operation failed: %s",
-                       xylem_status_text(request->status));
+                       xyl_team_has_failed(team) &&
+                               team->failure.status == request->status
+                           ? team->failure.text
+                           : xylem_status_text(request->status));
 }
 
 static int request_is_idle(void *arg)
@@ -451,7 +446,9 @@ xylem_status_t xylem_request_wait_for(xylem_request_t *request,
     if (status != XYLEM_OK)
         return status;
     if (xyl_driver_wait(&request->context->driver, request_is_idle, request,
-                        limit_us * 1000) != XYLEM_OK)
+                        limit_us > UINT64_MAX / 2000
+                            ? UINT64_MAX
+                            : limit_us * 1000) != XYLEM_OK)
         return XYLEM_IN_PROGRESS;
     return request_outcome(request);
 }

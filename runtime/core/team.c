@@ -1,9 +1,11 @@
 #include "runtime/core/team.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/status.h"
+#include "runtime/core/failure.h"
 
 /* ---- life ---- */
 
@@ -18,8 +20,17 @@ static int lives_on_one_node(const xylem_team_t *team)
     return 1;
 }
 
+/* Teams that have a slot one after the other number their messages otherwise,
+ * should one be left of the earlier. The world team has 0. */
+static uint32_t first_sequence(uint64_t key)
+{
+    return key == XYL_TEAM_KEY_WORLD
+               ? 0
+               : (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+}
+
 xylem_status_t xyl_team_create(xylem_context_t *context, uint32_t rank,
-                               uint32_t size, uint32_t slot,
+                               uint32_t size, uint32_t slot, uint64_t key,
                                uint32_t *world_ranks, uint16_t *peer_slots,
                                xylem_team_t **team_out)
 {
@@ -42,15 +53,16 @@ xylem_status_t xyl_team_create(xylem_context_t *context, uint32_t rank,
     team->context = context;
     team->world_ranks = world_ranks;
     team->peer_slots = peer_slots;
-    atomic_init(&team->sequence, 0);
+    atomic_init(&team->sequence, first_sequence(key));
     atomic_init(&team->references, 1);
     atomic_init(&team->persistent, 0);
     pthread_mutex_init(&team->lock, NULL);
     team->is_one_node = lives_on_one_node(team);
     team->may_share = 1;
-    team->key = (uint64_t)(xyl_team_world_rank(team, 0) + 1) << 32;
+    team->key = key;
     pthread_mutex_lock(&context->lock);
     LIST_INSERT_HEAD(&context->teams, team, others);
+    xyl_team_made(team);
     pthread_mutex_unlock(&context->lock);
     *team_out = team;
     return XYLEM_OK;
@@ -67,7 +79,7 @@ static void team_release(xylem_team_t *team)
     /* Every operation of the team has completed here, so all messages for the
      * slot have been matched and it may name another team. After a failure
      * that is not known, and the slot is not used again. */
-    if (!xyl_team_has_failures(team))
+    if (!xyl_team_has_failed(team) && team->slot < XYL_TEAM_SLOTS)
         xyl_context_slot_release(context, team->slot);
     free(team->world_ranks);
     free(team->peer_slots);
@@ -93,19 +105,6 @@ void xyl_team_unreference(xylem_team_t *team)
 
 /* ---- failures ---- */
 
-int xyl_team_has_failures(const xylem_team_t *team)
-{
-    uint32_t i;
-
-    if (atomic_load_explicit(&team->context->failures, memory_order_relaxed) ==
-        0)
-        return 0;
-    for (i = 0; i < team->size; i++)
-        if (team->context->peers[xyl_team_world_rank(team, i)].has_failed)
-            return 1;
-    return 0;
-}
-
 int xyl_team_contains(const xylem_team_t *team, uint32_t world_rank)
 {
     uint32_t i;
@@ -130,7 +129,8 @@ xylem_status_t xylem_team_failed(const xylem_team_t *team, uint32_t *ranks,
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
                         "xylem_team_failed: an output is NULL");
     for (i = 0; i < team->size; i++) {
-        if (!team->context->peers[xyl_team_world_rank(team, i)].has_failed)
+        if (!xyl_peer_is_dead(
+                &team->context->peers[xyl_team_world_rank(team, i)]))
             continue;
         if (count < capacity)
             ranks[count] = i;
@@ -138,6 +138,65 @@ xylem_status_t xylem_team_failed(const xylem_team_t *team, uint32_t *ranks,
     }
     *count_out = count;
     return XYLEM_OK;
+}
+
+static xylem_status_t check_may_fail(const xylem_team_t *team, const char *why,
+                                     const char *call)
+{
+    xylem_status_t status = xyl_team_check(team, call);
+
+    if (status == XYLEM_OK && why == NULL)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: the text is NULL", call);
+    return status;
+}
+
+xylem_status_t xylem_team_abort(xylem_team_t *team, const char *why)
+{
+    char text[XYL_FAILURE_TEXT];
+    xylem_status_t status = check_may_fail(team, why, "xylem_team_abort");
+
+    if (status != XYLEM_OK)
+        return status;
+    snprintf(text, sizeof text, "rank %u has aborted: %s", team->rank, why);
+    return xyl_team_fail_later(team, XYLEM_ERR_ABORTED, text);
+}
+
+xylem_status_t xylem_team_revoke(xylem_team_t *team)
+{
+    char text[XYL_FAILURE_TEXT];
+    xylem_status_t status = xyl_team_check(team, "xylem_team_revoke");
+
+    if (status != XYLEM_OK)
+        return status;
+    snprintf(text, sizeof text, "rank %u has revoked the team", team->rank);
+    return xyl_team_fail_later(team, XYLEM_ERR_REVOKED, text);
+}
+
+/* The rank of the team; UINT32_MAX: none of its. */
+static uint32_t team_rank_of(const xylem_team_t *team, uint32_t world_rank)
+{
+    uint32_t i;
+
+    for (i = 0; i < team->size; i++)
+        if (xyl_team_world_rank(team, i) == world_rank)
+            return i;
+    return UINT32_MAX;
+}
+
+xylem_status_t xylem_team_error(const xylem_team_t *team, uint32_t *rank_out)
+{
+    xylem_status_t status = xyl_team_check(team, "xylem_team_error");
+    int has_failed;
+
+    if (status != XYLEM_OK)
+        return status;
+    has_failed = xyl_team_has_failed(team);
+    if (rank_out != NULL)
+        *rank_out =
+            has_failed ? team_rank_of(team, team->failure.rank) : UINT32_MAX;
+    return has_failed ? xyl_explain(team->failure.status, "the team failed: %s",
+                                    team->failure.text)
+                      : XYLEM_OK;
 }
 
 /* ---- public ---- */

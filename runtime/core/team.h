@@ -24,6 +24,14 @@ enum {
     XYL_TEAM_SIZE_MAX = 1 << 20,
     XYL_TEAM_SEGMENT_TAGS = 1 << 10
 };
+#define XYL_TEAM_KEY_WORLD (UINT64_C(1) << 32)
+
+/* Why a team can be used no more. */
+typedef struct xyl_failure {
+    xylem_status_t status;
+    uint32_t rank; /* of the job, that has caused it; UINT32_MAX: unknown */
+    char text[XYL_FAILURE_TEXT];
+} xyl_failure_t;
 
 struct xylem_team {
     uint32_t magic;
@@ -35,10 +43,16 @@ struct xylem_team {
     xylem_context_t *context;
     uint32_t *world_ranks; /* [size]; NULL: rank i is rank i of the job */
     uint16_t *peer_slots;  /* [size]; NULL: all are `slot` */
-    uint64_t key;          /* names its shared memory; unique on a node */
+    uint64_t key;          /* names its shared memory; used once in the job */
     _Atomic uint32_t sequence;
-    _Atomic uint32_t references;   /* the user's, and one per request */
-    _Atomic uint32_t persistent;   /* requests that may be started again */
+    _Atomic uint32_t references; /* the user's, and one per request */
+    _Atomic uint32_t persistent; /* requests that may be started again */
+    _Atomic uint32_t has_failed; /* for good; then `failure` says why */
+    xyl_failure_t failure;
+    uint64_t parent_key; /* of whom it is the child number */
+    uint32_t child_number;
+    _Atomic uint32_t children;     /* that were begun; equal on all ranks */
+    uint32_t unmade;               /* the first that a rank has not; 0: none */
     LIST_ENTRY(xylem_team) others; /* of the context, by its lock */
     pthread_mutex_t lock;          /* what modules say */
     void *attached[];              /* [modules->count], see module.h */
@@ -68,17 +82,22 @@ static inline uint64_t xyl_team_tag(const xylem_team_t *team, uint32_t source,
            (uint64_t)(sequence & 0xfffff) << 10 | (segment & 0x3ff);
 }
 
-/* world_ranks (NULL: all of the job) and peer_slots are taken, also on failure;
+/* `key` is told apart from those of all other teams of the job.
+ * world_ranks (NULL: all of the job) and peer_slots are taken, also on failure;
  * both come from malloc. */
 xylem_status_t xyl_team_create(xylem_context_t *context, uint32_t rank,
-                               uint32_t size, uint32_t slot,
+                               uint32_t size, uint32_t slot, uint64_t key,
                                uint32_t *world_ranks, uint16_t *peer_slots,
                                xylem_team_t **team_out);
 void xyl_team_reference(xylem_team_t *team);
 void xyl_team_unreference(xylem_team_t *team);
 
-/* 1 when a rank of the team has failed. */
-int xyl_team_has_failures(const xylem_team_t *team);
+/* Any thread. */
+static inline int xyl_team_has_failed(const xylem_team_t *team)
+{
+    /* Partner: the store in failure.c. */
+    return atomic_load_explicit(&team->has_failed, memory_order_acquire) != 0;
+}
 int xyl_team_contains(const xylem_team_t *team, uint32_t world_rank);
 
 xylem_status_t xyl_team_check(const xylem_team_t *team, const char *call);

@@ -118,15 +118,18 @@ static const hello_t *hello_of(const xyl_blobs_t *hellos, uint32_t rank)
     return (const void *)(hellos->memory + hellos->offsets[rank]);
 }
 
-/* Nodes are numbered by the lowest rank that lives there. */
+/* Nodes are numbered by the lowest rank that lives there. What a node is all
+ * ranks decide alike: ranks of one name that cannot see each other's processes,
+ * as in containers whose hosts have one name, are on several. */
 static uint32_t node_number(const xyl_peers_t *peers, uint32_t rank)
 {
-    const char *node = hello_of(&peers->hellos, rank)->node;
+    const hello_t *mine = hello_of(&peers->hellos, rank);
     uint32_t other, nodes = 0;
 
     for (other = 0; other < rank; other++) {
-        if (strncmp(node, hello_of(&peers->hellos, other)->node,
-                    XYL_NODE_NAME_BYTES) == 0)
+        const hello_t *theirs = hello_of(&peers->hellos, other);
+        if (mine->machine == theirs->machine &&
+            strncmp(mine->node, theirs->node, XYL_NODE_NAME_BYTES) == 0)
             return peers->all[other].place.node;
         if (peers->all[other].place.node == nodes)
             nodes++;

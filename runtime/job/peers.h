@@ -4,6 +4,8 @@
 #ifndef XYL_RUNTIME_JOB_PEERS_H
 #define XYL_RUNTIME_JOB_PEERS_H
 
+#include <stdatomic.h>
+
 #include "runtime/base/config.h"
 #include "runtime/job/bootstrap.h"
 
@@ -14,9 +16,14 @@ typedef struct xyl_peer {
     xylem_place_t place;
     int32_t pid;
     uint8_t is_local; /* runs on this machine, whatever its node is called */
-    uint8_t has_failed;
+    _Atomic uint8_t has_failed; /* any thread reads it */
     uint8_t is_suspected; /* has_failed once the failure event is handled */
 } xyl_peer_t;
+
+static inline int xyl_peer_is_dead(const xyl_peer_t *peer)
+{
+    return atomic_load_explicit(&peer->has_failed, memory_order_relaxed);
+}
 
 /* What a rank says of itself. All borrowed for the call. */
 typedef struct xyl_peers_mine {

@@ -15,7 +15,7 @@
 
 /* Tags of a team that does not exist. */
 #define ELASTIC_TAG(source)                                                    \
-    ((uint64_t)(XYL_TEAM_SLOTS - 1) << 50 | (uint64_t)(source) << 30)
+    ((uint64_t)XYL_SLOT_NOTICES << 50 | (uint64_t)(source) << 30)
 
 struct elastic;
 

@@ -366,6 +366,22 @@ death()
     report "rank $victim of $ranks dies, $warmth, seed $seed${*:+, $*}" $good
 }
 
+# Ranks in namespaces of process numbers of their own, as containers have them,
+# whose hosts have one name: each is on a node of its own.
+test_containers()
+{
+    local name="two of four ranks in containers with the host's name"
+
+    if ! unshare -pf true 2>"$err"; then
+        skip "$name" "no right to make namespaces"
+        return
+    fi
+    # shellcheck disable=SC2016
+    succeeds "$name" "$run" -n 4 sh -c \
+        'if [ "$PMIX_RANK" -lt 2 ]; then exec "$@"; else exec unshare -pf "$@"
+        fi' sh "$programs/collectives" flight 2
+}
+
 test_death()
 {
     # Over TCP warm only: UCX ends the process when a connection that is just
@@ -399,6 +415,7 @@ collectives)
     test_transports
     test_progress
     test_layouts
+    test_containers
     ;;
 misuse)
     test_settings

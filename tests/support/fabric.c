@@ -213,6 +213,7 @@ static xylem_status_t world_create(fabric_t *fabric)
                                  fabric->options.work_late_max * SIM_US,
                              .settings = settings,
                              .has_deaths = 1,
+                             .tells_failures = fabric->options.tells_failures,
                              .allocator = &fabric->allocator,
                              .complain = world_complains,
                              .complain_arg = fabric};

@@ -36,6 +36,7 @@ typedef struct fabric_options {
     /* 0: nothing is left to chance; messages take delay_max microseconds, all
      * else is free of charge. */
     int reorder;
+    int tells_failures; /* ranks to each other, beside their operations */
     const xylem_place_t *places; /* [ranks]; NULL: four ranks to a node */
     int shares_memory;           /* the ranks of a node; NULL places: all */
     int sees_memory;             /* and reads input of others where it lies */

@@ -66,13 +66,12 @@ static void half_wait(net_self_t *self, half_t **list, half_t contents)
 static void halves_meet(net_self_t *self, const half_t *send,
                         const half_t *receive)
 {
-    int fits = send->bytes <= receive->bytes;
+    xylem_status_t status = xyl_net_length_status(send->bytes, receive->bytes);
 
-    if (fits && send->bytes != 0)
+    if (status == XYLEM_OK && send->bytes != 0)
         memcpy(receive->buf.to, send->buf.from, send->bytes);
     xyl_net_complete(&self->net, send->event, XYLEM_OK);
-    xyl_net_complete(&self->net, receive->event,
-                     fits ? XYLEM_OK : XYLEM_ERR_TRUNCATED);
+    xyl_net_complete(&self->net, receive->event, status);
 }
 
 static void half_post(xyl_net_t *net, int kind, half_t half)

@@ -107,25 +107,32 @@ static void peer_is_gone(net_ucx_t *net, uint32_t peer)
 
 /* ---- messages ---- */
 
-static void message_finish(void *request, ucs_status_t status,
+static void message_finish(void *request, xylem_status_t status,
                            xyl_event_t *event)
 {
     event->net_request = NULL;
     ucp_request_free(request);
     ucx_of(event->net)->under_way--;
-    xyl_net_complete(event->net, event, status_of_ucx(status));
+    xyl_net_complete(event->net, event, status);
 }
 
 static void send_done(void *request, ucs_status_t status, void *arg)
 {
-    message_finish(request, status, arg);
+    message_finish(request, status_of_ucx(status), arg);
+}
+
+/* UCX has taken what was too long for that already. */
+static xylem_status_t recv_status(ucs_status_t status, size_t arrived,
+                                  const xyl_event_t *event)
+{
+    return status == UCS_OK ? xyl_net_length_status(arrived, event->net_bytes)
+                            : status_of_ucx(status);
 }
 
 static void recv_done(void *request, ucs_status_t status,
                       const ucp_tag_recv_info_t *info, void *arg)
 {
-    (void)info;
-    message_finish(request, status, arg);
+    message_finish(request, recv_status(status, info->length, arg), arg);
 }
 
 /* What a post returned: completed at once, failed at once, or under way. */
@@ -181,13 +188,25 @@ static void ucx_recv(xyl_net_t *base, uint64_t tag, void *buf, size_t bytes,
 {
     net_ucx_t *net = ucx_of(base);
     ucp_request_param_t param = message_param(event);
+    ucs_status_ptr_t request;
 
+    /* How long a message is that was there before, UCX 1.13 says in the
+     * callback alone; and that is called in here, then. */
+    param.op_attr_mask |= UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
     param.cb.recv = recv_done;
-    event->net_request = NULL;
+    event->net_request = event;
+    event->net_bytes = bytes;
     event->net = base;
-    message_posted(
-        net, ucp_tag_recv_nbx(net->worker, buf, bytes, tag, UINT64_MAX, &param),
-        event);
+    net->under_way++;
+    request =
+        ucp_tag_recv_nbx(net->worker, buf, bytes, tag, UINT64_MAX, &param);
+    if (!UCS_PTR_IS_PTR(request)) {
+        net->under_way--;
+        event->net_request = NULL;
+        xyl_net_complete(base, event, status_of_ucx(UCS_PTR_STATUS(request)));
+    } else if (event->net_request != NULL) {
+        event->net_request = request;
+    }
 }
 
 static void ucx_cancel(xyl_net_t *base, xyl_event_t *event)

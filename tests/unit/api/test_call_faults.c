@@ -294,7 +294,7 @@ static int one_failing_call(uint64_t seed, uint64_t nth)
         uint32_t i, failures = 0;
         for (i = 0; i < RUNS; i++)
             failures += scene.runs[i].all[victim].status == XYLEM_ERR_NET;
-        CHECK_EQ(failures, 1);
+        CHECK(failures != 0); /* and what else its team has under way */
         fabric_kill(fabric, victim, NOTICE_MAX);
     }
     run_to_the_end(&scene);

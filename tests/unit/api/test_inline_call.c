@@ -4,6 +4,7 @@
 
 #include "collectives/api/inline_call.h"
 #include "collectives/choose/plan_cache.h"
+#include "runtime/core/failure.h"
 #include "tests/support/check.h"
 #include "tests/support/fabric.h"
 

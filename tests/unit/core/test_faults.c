@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collectives/choose/plan_cache.h"
+#include "runtime/core/failure.h"
 #include "runtime/core/request.h"
 #include "runtime/core/team.h"
 #include "simulator/random.h"
@@ -379,10 +380,16 @@ static void test_destroy_with_active(void)
     fabric_options_t options = options_of(0); /* rendezvous */
     fabric_t *fabric = fabric_create(3, &options);
     xylem_context_t *context = fabric_context(fabric, 0);
-    xylem_team_t *world = fabric_world(fabric, 0);
-    xylem_request_t *sending, *active;
-    uint32_t word = 1, other = 2;
+    xylem_team_t *world = fabric_world(fabric, 0), *beside[3];
+    xylem_request_t *sending, *active, *made[3];
+    uint32_t word = 1, other = 2, i;
 
+    for (i = 0; i < 3; i++)
+        CHECK_EQ(xylem_team_idup(fabric_world(fabric, i), &beside[i], &made[i]),
+                 XYLEM_OK);
+    fabric_run_dry(fabric);
+    for (i = 0; i < 3; i++)
+        CHECK_EQ(xylem_request_free(made[i]), XYLEM_OK);
     /* Sends to 1 and 2; one fails at once, the other is never taken. */
     sim_world_fail_send(fabric_sim(fabric), 1, XYLEM_ERR_NET);
     CHECK_EQ(xylem_ibcast(world, &word, 1, XYLEM_UINT32, 0, &sending),
@@ -391,7 +398,7 @@ static void test_destroy_with_active(void)
     CHECK_EQ(xylem_request_test(sending), XYLEM_ERR_NET);
     CHECK_EQ(xylem_request_start(sending), XYLEM_ERR_NET);
     CHECK_EQ(xylem_request_free(sending), XYLEM_OK);
-    CHECK_EQ(xylem_ibcast(world, &other, 1, XYLEM_UINT32, 1, &active),
+    CHECK_EQ(xylem_ibcast(beside[0], &other, 1, XYLEM_UINT32, 1, &active),
              XYLEM_OK);
     CHECK_EQ(xylem_context_destroy(context), XYLEM_ERR_BUSY);
     xyl_context_suspect(context, 1);

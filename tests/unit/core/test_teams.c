@@ -315,7 +315,7 @@ static void test_destroy_in_flight(void)
 }
 
 /* A slot is free again when its team is gone, also when ranks disagree about
- * the numbers. */
+ * the numbers; but all others come before it, should a message be left. */
 static void test_slots(void)
 {
     static const uint32_t keys[RANKS] = {0};
@@ -331,12 +331,18 @@ static void test_slots(void)
         for (i = 0; i < RANKS; i++) {
             if (times == 0)
                 slots[i] = team.of[i]->slot;
-            CHECK_EQ(team.of[i]->slot, slots[i]);
+            CHECK_EQ(team.of[i]->slot, slots[i] + times);
         }
         use(fabric, &team, NULL, 0, times);
         destroy(&team);
     }
     CHECK(slots[0] != slots[1]);
+    for (times = 40; times < XYL_TEAM_SLOTS - 1; times++) {
+        uint32_t slot = xyl_context_slot_acquire(fabric_context(fabric, 0));
+        CHECK(slot != slots[0]);
+        xyl_context_slot_release(fabric_context(fabric, 0), slot);
+    }
+    CHECK_EQ(xyl_context_slot_acquire(fabric_context(fabric, 0)), slots[0]);
     destroy(&odd);
     fabric_destroy(fabric);
 }

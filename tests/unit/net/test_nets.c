@@ -177,6 +177,30 @@ static void test_too_long(void)
     }
 }
 
+static void test_too_short(void)
+{
+    FOR_EACH_NET(ops)
+    {
+        xyl_event_t send, recv;
+        int is_early;
+
+        for (is_early = 0; is_early < 2; is_early++) {
+            job_t job;
+            begin(&job, *ops);
+            if (is_early)
+                recv_words(&job, TAG, 2, &recv);
+            send_words(&job, TAG, 1, &send);
+            (void)job.net->ops->progress(job.net);
+            if (!is_early)
+                recv_words(&job, TAG, 2, &recv);
+            take(&job, 2);
+            CHECK_EQ(send.status, XYLEM_OK);
+            CHECK_EQ(recv.status, XYLEM_ERR_MISMATCH);
+            end(&job);
+        }
+    }
+}
+
 static void test_cancel(void)
 {
     FOR_EACH_NET(ops)
@@ -219,6 +243,7 @@ static const check_case_t cases[] = {
     {"nets: messages of all lengths, whichever half comes first", test_message},
     {"nets: matching by tags, in order", test_matching},
     {"nets: a message longer than its buffer", test_too_long},
+    {"nets: a message shorter than its buffer", test_too_short},
     {"nets: a receive that is given up", test_cancel},
     {"nets: which one a job takes", test_choice},
 };

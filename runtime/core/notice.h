@@ -1,0 +1,66 @@
+/* Notices: what ranks tell each other beside their operations, over the net:
+ * that a process has died, that a team has failed, and what is agreed about
+ * that. They have a slot of their own in message tags, one length, and one
+ * receive that is always posted. Off the data path: a notice that is sent takes
+ * memory of the pool.
+ *
+ * The progressing thread. */
+#ifndef XYL_RUNTIME_CORE_NOTICE_H
+#define XYL_RUNTIME_CORE_NOTICE_H
+
+#include <stddef.h>
+
+#include "runtime/core/context.h"
+
+struct xylem_team;
+
+typedef enum xyl_notice_kind {
+    XYL_NOTICE_DEAD,   /* the process of rank `about` */
+    XYL_NOTICE_FAILED, /* the team, and why; by rank `about` */
+    XYL_NOTICE_UNMADE, /* the team's child `number` is not there on a rank */
+    XYL_NOTICE_VALUE,  /* of an agreement: from a rank to who collects */
+    XYL_NOTICE_OUTCOME /* and what came of it */
+} xyl_notice_kind_t;
+
+typedef struct xyl_notice {
+    uint32_t kind;        /* xyl_notice_kind_t */
+    uint32_t status;      /* xylem_status_t */
+    uint32_t from, about; /* ranks of the job; UINT32_MAX: nobody */
+    uint64_t team;        /* its key */
+    uint64_t number;      /* of a child, or of an agreement */
+    uint32_t ballot;      /* who collects */
+    uint32_t flags;       /* that are agreed on */
+    char text[XYL_FAILURE_TEXT];
+    /* followed by a bit for each rank of the job: */
+} xyl_notice_t;
+
+static inline uint64_t *xyl_notice_dead(xyl_notice_t *notice)
+{
+    return (uint64_t *)(void *)(notice + 1);
+}
+
+/* Reserves the slot, and posts the receive. */
+xylem_status_t xyl_notices_start(xylem_context_t *context);
+/* Gives the receive up, while there is a net. */
+void xyl_notices_stop(xylem_context_t *context);
+/* When there is none any more. */
+void xyl_notices_fini(xylem_context_t *context);
+
+/* Room for one, from the context's pool, cleared but for kind, team and `from`;
+ * NULL: no memory, or nothing can be told. Returned by xyl_notice_free. */
+xyl_notice_t *xyl_notice_new(xylem_context_t *context, xyl_notice_kind_t kind,
+                             const struct xylem_team *team);
+void xyl_notice_free(xylem_context_t *context, xyl_notice_t *notice);
+/* Copies it. Nothing is sent to who has died, or to this rank itself. */
+void xyl_notice_send(xylem_context_t *context, uint32_t peer,
+                     const xyl_notice_t *notice);
+/* To all of a team. */
+void xyl_notice_send_all(const struct xylem_team *team,
+                         const xyl_notice_t *notice);
+/* To some of a team (NULL: of the job), so that all are told, however few fail
+ * to pass it on, if each does so that hears of it first: to those 1, 2, 4, ...
+ * ranks further on. */
+void xyl_notice_spread(xylem_context_t *context, const struct xylem_team *team,
+                       const xyl_notice_t *notice);
+
+#endif

@@ -1,0 +1,265 @@
+/* What fails on one rank of a team fails on all of them, with the same status,
+ * the rank that has caused it and words; and what they do next is right. */
+#include <string.h>
+
+#include "runtime/core/failure.h"
+#include "runtime/core/team.h"
+#include "tests/support/check.h"
+#include "tests/support/coll_run.h"
+
+enum { RANKS = 6, WORDS = 64 };
+
+typedef struct scene {
+    fabric_t *fabric;
+    uint32_t words[RANKS][WORDS], sums[RANKS][WORDS];
+    xylem_request_t *requests[RANKS];
+} scene_t;
+
+static void scene_init(scene_t *scene, uint64_t seed, int shares_memory)
+{
+    fabric_options_t options = {.seed = seed,
+                                .eager_bytes_max = 60,
+                                .delay_max = 20,
+                                .reorder = 1,
+                                .shares_memory = shares_memory,
+                                .tells_failures = 1};
+
+    memset(scene, 0, sizeof *scene);
+    scene->fabric = fabric_create(RANKS, &options);
+}
+
+static xylem_team_t *world_of(const scene_t *scene, uint32_t rank)
+{
+    return fabric_world(scene->fabric, rank);
+}
+
+static void start_allreduce(scene_t *scene, uint32_t rank)
+{
+    CHECK_EQ(xylem_iallreduce(world_of(scene, rank), scene->words[rank],
+                              scene->sums[rank], WORDS, XYLEM_UINT32, XYLEM_SUM,
+                              &scene->requests[rank]),
+             XYLEM_OK);
+}
+
+/* Every rank that has a request is told this; later calls, too. */
+static void check_told(scene_t *scene, xylem_status_t status, uint32_t cause,
+                       const char *word)
+{
+    uint32_t rank, caused_by;
+
+    fabric_run_dry(scene->fabric);
+    for (rank = 0; rank < RANKS; rank++) {
+        if (fabric_is_dead(scene->fabric, rank))
+            continue;
+        CHECK_EQ(xylem_team_error(world_of(scene, rank), &caused_by), status);
+        CHECK_EQ(caused_by, cause);
+        CHECK(strstr(xylem_last_error(), word) != NULL);
+        if (scene->requests[rank] == NULL)
+            start_allreduce(scene, rank);
+        fabric_run_dry(scene->fabric);
+        if (xylem_request_test(scene->requests[rank]) != XYLEM_OK) {
+            CHECK_EQ(xylem_request_test(scene->requests[rank]), status);
+            CHECK(strstr(xylem_last_error(), word) != NULL);
+        } /* else it had done its part */
+        CHECK_EQ(xylem_request_free(scene->requests[rank]), XYLEM_OK);
+        CHECK_EQ(xylem_barrier(world_of(scene, rank)), status);
+    }
+}
+
+/* A send that fails on one rank is no death. */
+static void test_net_error_is_told(void)
+{
+    uint64_t seed;
+    uint32_t rank;
+
+    for (seed = 0; seed < 40; seed++) {
+        scene_t scene;
+        scene_init(&scene, seed, 0);
+        sim_world_fail_send(fabric_sim(scene.fabric), 1 + seed % 7,
+                            XYLEM_ERR_NET);
+        for (rank = 0; rank < RANKS; rank++)
+            start_allreduce(&scene, rank);
+        fabric_run_dry(scene.fabric);
+        check_told(&scene, XYLEM_ERR_NET,
+                   sim_world_failed_rank(fabric_sim(scene.fabric)), "network");
+        fabric_destroy(scene.fabric);
+    }
+}
+
+/* Neither the slot nor the memory of a team that has failed meets those of the
+ * next: one that is made of its ranks goes on. */
+static void test_next_team_is_right(void)
+{
+    uint64_t seed;
+    uint32_t rank;
+
+    for (seed = 0; seed < 40; seed++) {
+        xylem_team_t *first[RANKS], *second[RANKS], *third[RANKS];
+        xylem_request_t *made[RANKS][3];
+        scene_t scene;
+
+        scene_init(&scene, seed, seed % 2 == 0);
+        for (rank = 0; rank < RANKS; rank++) {
+            CHECK_EQ(xylem_team_idup(world_of(&scene, rank), &first[rank],
+                                     &made[rank][0]),
+                     XYLEM_OK);
+            CHECK_EQ(xylem_team_idup(world_of(&scene, rank), &second[rank],
+                                     &made[rank][1]),
+                     XYLEM_OK);
+        }
+        fabric_run_dry(scene.fabric);
+        for (rank = 0; rank < RANKS; rank++) /* but for the last, who aborts */
+            if (rank + 1 < RANKS)
+                CHECK_EQ(xylem_ibcast(first[rank], scene.words[rank], WORDS,
+                                      XYLEM_UINT32, 0, &scene.requests[rank]),
+                         XYLEM_OK);
+        CHECK_EQ(xylem_team_abort(first[RANKS - 1], "no more fuel"), XYLEM_OK);
+        fabric_run_dry(scene.fabric);
+        for (rank = 0; rank < RANKS; rank++) {
+            CHECK_EQ(xylem_team_error(first[rank], NULL), XYLEM_ERR_ABORTED);
+            CHECK(strstr(xylem_last_error(), "no more fuel") != NULL);
+            (void)xylem_request_free(scene.requests[rank]);
+            scene.requests[rank] = NULL;
+            CHECK_EQ(xylem_team_destroy(first[rank]), XYLEM_OK);
+            CHECK_EQ(
+                xylem_team_idup(second[rank], &third[rank], &made[rank][2]),
+                XYLEM_OK);
+        }
+        fabric_run_dry(scene.fabric);
+        for (rank = 0; rank < RANKS; rank++) {
+            CHECK_EQ(xylem_request_test(made[rank][2]), XYLEM_OK);
+            scene.words[rank][0] = rank;
+            CHECK_EQ(xylem_iallreduce(third[rank], scene.words[rank],
+                                      scene.sums[rank], WORDS, XYLEM_UINT32,
+                                      XYLEM_SUM, &scene.requests[rank]),
+                     XYLEM_OK);
+        }
+        fabric_run_dry(scene.fabric);
+        for (rank = 0; rank < RANKS; rank++) {
+            CHECK_EQ(xylem_request_test(scene.requests[rank]), XYLEM_OK);
+            CHECK_EQ(scene.sums[rank][0], RANKS * (RANKS - 1) / 2);
+            CHECK_EQ(xylem_request_free(scene.requests[rank]), XYLEM_OK);
+            xylem_request_free(made[rank][0]);
+            xylem_request_free(made[rank][1]);
+            xylem_request_free(made[rank][2]);
+            CHECK_EQ(xylem_team_destroy(second[rank]), XYLEM_OK);
+            CHECK_EQ(xylem_team_destroy(third[rank]), XYLEM_OK);
+        }
+        fabric_destroy(scene.fabric);
+    }
+}
+
+static void one_word(xylem_status_t (*say)(xylem_team_t *team),
+                     xylem_status_t status, const char *word, int shares)
+{
+    uint32_t rank;
+    scene_t scene;
+
+    scene_init(&scene, 3, shares);
+    for (rank = 1; rank < RANKS; rank++)
+        start_allreduce(&scene, rank);
+    fabric_run_dry(scene.fabric);
+    CHECK_EQ(say(world_of(&scene, 2)), XYLEM_OK);
+    check_told(&scene, status, 2, word);
+    fabric_destroy(scene.fabric);
+}
+
+static xylem_status_t abort_it(xylem_team_t *team)
+{
+    return xylem_team_abort(team, "the disk is full");
+}
+
+static void test_abort(void)
+{
+    one_word(abort_it, XYLEM_ERR_ABORTED,
+             "rank 2 has aborted: the disk is full", 0);
+    one_word(abort_it, XYLEM_ERR_ABORTED,
+             "rank 2 has aborted: the disk is full", 1);
+}
+
+static void test_revoke(void)
+{
+    one_word(xylem_team_revoke, XYLEM_ERR_REVOKED, "rank 2 has revoked", 0);
+    one_word(xylem_team_revoke, XYLEM_ERR_REVOKED, "rank 2 has revoked", 1);
+}
+
+/* Of whoever notices a death the others hear; and the rank itself, should it
+ * live: it gives the others up. */
+static void test_death_is_told(void)
+{
+    uint32_t rank;
+    scene_t scene;
+
+    scene_init(&scene, 5, 0);
+    for (rank = 0; rank < RANKS; rank++)
+        if (rank != 4)
+            start_allreduce(&scene, rank);
+    fabric_run_dry(scene.fabric);
+    xyl_context_suspect(fabric_context(scene.fabric, 1), 4);
+    (void)xylem_progress(fabric_context(scene.fabric, 1));
+    fabric_run_dry(scene.fabric);
+    CHECK_EQ(xylem_team_error(world_of(&scene, 4), NULL),
+             XYLEM_ERR_PROC_FAILED);
+    fabric_kill(scene.fabric, 4, 10);
+    check_told(&scene, XYLEM_ERR_PROC_FAILED, 4, "rank 4 of the job has died");
+    fabric_destroy(scene.fabric);
+}
+
+/* The same team on all ranks, or on none that could use it. */
+static void test_split_is_all_or_none(void)
+{
+    uint64_t seed;
+
+    for (seed = 0; seed < 60; seed++) {
+        xylem_request_t *requests[RANKS];
+        xylem_team_t *teams[RANKS] = {NULL};
+        uint32_t rank, made = 0, usable = 0;
+        scene_t scene;
+
+        scene_init(&scene, seed, seed % 3 == 0);
+        for (rank = 0; rank < RANKS; rank++)
+            CHECK_EQ(xylem_team_idup(world_of(&scene, rank), &teams[rank],
+                                     &requests[rank]),
+                     XYLEM_OK);
+        sim_world_run(fabric_sim(scene.fabric), SIM_NEVER, seed * 4);
+        CHECK_EQ(xylem_team_revoke(world_of(&scene, (uint32_t)(seed % RANKS))),
+                 XYLEM_OK);
+        fabric_run_dry(scene.fabric);
+        for (rank = 0; rank < RANKS; rank++) {
+            made += xylem_request_test(requests[rank]) == XYLEM_OK;
+            CHECK_EQ(xylem_request_free(requests[rank]), XYLEM_OK);
+            usable += teams[rank] != NULL &&
+                      xylem_team_error(teams[rank], NULL) == XYLEM_OK;
+        }
+        CHECK_EQ(usable, made == RANKS ? RANKS : 0);
+        for (rank = 0; rank < RANKS; rank++)
+            CHECK_EQ(xylem_team_destroy(teams[rank]), XYLEM_OK);
+        fabric_destroy(scene.fabric);
+    }
+}
+
+static void test_nonsense_is_refused(void)
+{
+    scene_t scene;
+
+    scene_init(&scene, 1, 0);
+    CHECK_EQ(xylem_team_abort(NULL, "why"), XYLEM_ERR_INVALID_HANDLE);
+    CHECK_EQ(xylem_team_abort(world_of(&scene, 0), NULL),
+             XYLEM_ERR_INVALID_ARG);
+    CHECK_EQ(xylem_team_revoke(NULL), XYLEM_ERR_INVALID_HANDLE);
+    CHECK_EQ(xylem_team_error(NULL, NULL), XYLEM_ERR_INVALID_HANDLE);
+    CHECK_EQ(xylem_team_error(world_of(&scene, 0), NULL), XYLEM_OK);
+    fabric_destroy(scene.fabric);
+}
+
+static const check_case_t cases[] = {
+    {"telling: an error of the net", test_net_error_is_told},
+    {"telling: the next team is right", test_next_team_is_right},
+    {"telling: abort", test_abort},
+    {"telling: revoke", test_revoke},
+    {"telling: a death", test_death_is_told},
+    {"telling: a split is there for all or none", test_split_is_all_or_none},
+    {"telling: nonsense is refused", test_nonsense_is_refused},
+};
+
+CHECK_MAIN(cases)
