@@ -185,7 +185,7 @@ static void plan_detaching(xyl_operation_t *operation, const xyl_call_t *call,
                            const xyl_choice_t *choice)
 {
     const xylem_coll_args_t *args = call->args;
-    uint64_t least = call->team->context->config.detach_bytes, bytes = 0;
+    uint64_t least = call->team->context->config.detach_bytes;
     uint32_t i;
 
     if (least == 0 || operation->bytes < least ||
@@ -196,9 +196,8 @@ static void plan_detaching(xyl_operation_t *operation, const xyl_call_t *call,
     for (i = 0; i < operation->stages; i++) {
         const xyl_stage_t *stage = operation->stage[i];
         if (stage->ops->hold != NULL)
-            bytes += stage->ops->hold(stage, &operation->holds_message);
+            stage->ops->hold(stage, &operation->hold);
     }
-    operation->hold_bytes = bytes;
     operation->node_holds = node_holds(operation, choice);
     operation->another = another;
 }

@@ -385,8 +385,8 @@ void xyl_plan_describe(xyl_operation_t *operation,
     key_set(key, operation->request.team, args);
     /* Another is made of the key. */
     if (xyl_sides_are_needed(args) ||
-        (operation->hold_bytes != 0 && !key_keep(operation, &key->args)))
-        operation->hold_bytes = 0;
+        (operation->hold.detaches && !key_keep(operation, &key->args)))
+        operation->hold.detaches = 0;
     if ((args->flags & XYLEM_FLAG_PARTS) != 0 || args->on_segment != NULL ||
         args->op >= XYL_USER_OP_BASE ||
         xyl_coll_traits(args->coll)->has_own_types ||
@@ -394,7 +394,7 @@ void xyl_plan_describe(xyl_operation_t *operation,
         xyl_arena_bytes(&operation->request.arena) > KEPT_BYTES_MAX)
         return;
     key->runs_inline = (uint8_t)runs_inline(operation);
-    if (operation->hold_bytes != 0 || key_keep(operation, &key->args))
+    if (operation->hold.detaches || key_keep(operation, &key->args))
         operation->keep = xyl_plan_keep;
 }
 

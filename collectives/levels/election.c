@@ -30,12 +30,13 @@ void xyl_election_claim(xyl_election_t *election)
     election_decide(election, &claim, old);
 }
 
-static int may_go_on(void *arg, unsigned *did)
+static int may_go_on(void *arg, uint64_t piece, unsigned *did)
 {
     xyl_election_t *election = arg;
     xyl_node_claim_t claim;
     uint64_t value;
 
+    (void)piece; /* the first begins before all others */
     if (election->is_decided)
         return 1;
     if (!election->is_open) {

@@ -8,6 +8,7 @@
 #include "collectives/levels/election.h"
 #include "collectives/levels/parts.h"
 #include "collectives/levels/relay.h"
+#include "collectives/levels/store.h"
 #include "collectives/node/node.h"
 #include "collectives/stages/pack_stage.h"
 #include "collectives/stages/tree_stage.h"
@@ -68,13 +69,14 @@ static xyl_role_t lane_result(const xyl_han_t *han)
     return XYL_ROLE_RESULT;
 }
 
-/* Through memory, or where that cannot be had along a tree. */
-static void add_within(xyl_han_t *han, xylem_coll_t coll,
-                       const xyl_stage_spec_t *spec)
+/* Through memory; NULL: that cannot be had. */
+static xyl_stage_t *add_in_memory(xyl_han_t *han, xylem_coll_t coll,
+                                  const xyl_algorithm_t *program,
+                                  const xyl_stage_spec_t *spec)
 {
-    xyl_node_part_t part = {
+    const xyl_node_part_t part = {
         .coll = coll,
-        .algorithm = han->choice->chooser->program(coll),
+        .algorithm = program,
         .group = han->seats,
         .root = han->node_root,
         .is_in_place =
@@ -82,18 +84,27 @@ static void add_within(xyl_han_t *han, xylem_coll_t coll,
             (coll == XYLEM_COLL_REDUCE && spec->reads == lane_result(han)),
         .roots_in_turn =
             han->choice->leaders >= han->seats.size && !is_at_root(han)};
-    xyl_tree_spec_t tree = {han->seats, han->choice->node_tree, han->node_root,
-                            0, NULL};
-    xyl_stage_t *stage;
+    xyl_stage_t *stage = NULL;
 
-    if (han->status != XYLEM_OK || han->seats.size == 1)
+    if (han->status == XYLEM_OK && han->seats.size > 1)
+        han->status = xyl_node_part_add(han->operation, spec, &part, &stage);
+    return stage;
+}
+
+/* Through memory, or where that cannot be had along a tree. */
+static void add_within(xyl_han_t *han, xylem_coll_t coll,
+                       const xyl_stage_spec_t *spec)
+{
+    const xyl_algorithm_t *program = han->choice->chooser->program(coll);
+    const xyl_tree_spec_t tree = {han->seats, han->choice->node_tree,
+                                  han->node_root, 0, NULL};
+
+    if (add_in_memory(han, coll, program, spec) != NULL ||
+        han->status != XYLEM_OK || han->seats.size == 1)
         return;
-    han->status = xyl_node_part_add(han->operation, spec, &part, &stage);
-    if (han->status == XYLEM_OK && stage == NULL)
-        han->status =
-            coll == XYLEM_COLL_BCAST
-                ? xyl_down_stage_add(han->operation, spec, &tree, NULL)
-                : xyl_up_stage_add(han->operation, spec, &tree, NULL);
+    han->status = coll == XYLEM_COLL_BCAST
+                      ? xyl_down_stage_add(han->operation, spec, &tree, NULL)
+                      : xyl_up_stage_add(han->operation, spec, &tree, NULL);
 }
 
 /* `reads`: this seat's contribution. */
@@ -149,15 +160,20 @@ static void add_net_up(xyl_han_t *han, xyl_role_t reads)
         han->status = xyl_up_stage_add(han->operation, &spec, &tree, NULL);
 }
 
-static void add_net_down(xyl_han_t *han)
+/* `supplies`: a stage that has been added and takes what comes from the net;
+ * NULL: none. Returns NULL where there is nothing to add. */
+static xyl_stage_t *add_net_down(xyl_han_t *han, xyl_stage_t *supplies)
 {
-    const xyl_stage_spec_t spec =
+    xyl_stage_spec_t spec =
         xyl_han_spec(han, NET_DOWN, XYL_ROLE_NOTHING,
                      han->is_private ? XYL_ROLE_SCRATCH : XYL_ROLE_RESULT);
     const xyl_tree_spec_t tree = net_tree(han);
+    xyl_stage_t *stage = NULL;
 
+    spec.supplies = supplies;
     if (han->status == XYLEM_OK && xyl_han_is_in_net(han))
-        han->status = xyl_down_stage_add(han->operation, &spec, &tree, NULL);
+        han->status = xyl_down_stage_add(han->operation, &spec, &tree, &stage);
+    return stage;
 }
 
 static void add_net_exchange(xyl_han_t *han, xyl_role_t reads)
@@ -181,12 +197,32 @@ static void add_net_exchange(xyl_han_t *han, xyl_role_t reads)
 
 /* ---- collectives ---- */
 
+/* The node's stage of a leader, which keeps what is sent; NULL: there is no
+ * such stage. */
+static xyl_stage_t *add_store(xyl_han_t *han)
+{
+    const xyl_stage_spec_t spec =
+        xyl_han_spec(han, NODE_BCAST, XYL_ROLE_INPUT, XYL_ROLE_RESULT);
+
+    return add_in_memory(
+        han, XYLEM_COLL_BCAST,
+        is_at_root(han) ? &xyl_store_bcast : &xyl_store_bcast_from_net, &spec);
+}
+
 /* The root's node first, which then has more senders. */
 static void add_bcast_plain(xyl_han_t *han)
 {
+    xyl_stage_t *node = xyl_han_is_in_net(han) ? add_store(han) : NULL, *down;
+
+    if (node != NULL) {
+        down = add_net_down(han, is_at_root(han) ? NULL : node);
+        if (han->status == XYLEM_OK)
+            han->status = xyl_store_add(node, down);
+        return;
+    }
     if (is_at_root(han))
         add_node_bcast(han);
-    add_net_down(han);
+    add_net_down(han, NULL);
     if (!is_at_root(han))
         add_node_bcast(han);
 }
@@ -315,7 +351,7 @@ static void add_allreduce(xyl_han_t *han)
         add_net_exchange(han, brought);
     } else {
         add_net_up(han, brought);
-        add_net_down(han);
+        add_net_down(han, NULL);
     }
     add_node_bcast(han);
 }

@@ -81,6 +81,7 @@ void xyl_node_take_numbers(xyl_node_stage_t *node)
                        program->board_bytes,
                    &node->extent);
     node->pieces_left = program->pieces;
+    node->strands_left = program->pieces * node->own_strands;
     node->state = XYL_NODE_NUMBERED;
 }
 

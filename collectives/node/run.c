@@ -340,7 +340,7 @@ static int special_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
     if (step->kind == XYL_STEP_CLAIM)
         return claim_run(node, piece, step, strand, did);
     if (step->kind == XYL_STEP_GATE)
-        return node->gate.may_go(node->gate.arg, did);
+        return node->gate.may_go(node->gate.arg, piece->piece, did);
     assert(sums_up(step));
     return add_up(node, piece, step, strand, did);
 }
@@ -398,6 +398,17 @@ static void strand_go_to(const xyl_node_stage_t *node, xyl_strand_t *strand,
         strand->sums = (xyl_node_combine_t){0};
 }
 
+/* A stage that waits at its gates alone has done its own part. */
+static void strand_ended(xyl_node_stage_t *node, xyl_node_piece_t *piece,
+                         uint32_t number)
+{
+    piece->strands_left--;
+    if (node->gate_strand == XYL_NODE_NO_STRAND || number == node->gate_strand)
+        return;
+    if (--node->strands_left == 0)
+        xyl_stage_release(&node->stage);
+}
+
 /* Returns the number of things done. */
 static unsigned strand_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
                            uint32_t number)
@@ -418,7 +429,7 @@ static unsigned strand_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
             segment_emit(node, piece, step->emits);
         strand_go_to(node, strand, strand->step + 1 + (uint32_t)step->or_next);
         if (strand->step == end) {
-            piece->strands_left--;
+            strand_ended(node, piece, number);
             break;
         }
         if (*node->moved >= node->enough)

@@ -393,6 +393,23 @@ static int allocate(xyl_node_stage_t *node, const xyl_node_program_t *program)
            node->input != NULL;
 }
 
+/* Strands with something to do; the gate has its own. */
+static void strands_count(xyl_node_stage_t *node)
+{
+    uint32_t i, first = 0, end;
+
+    node->gate_strand = XYL_NODE_NO_STRAND;
+    for (i = 0; i < node->program.strands; i++, first = end) {
+        end = node->program.strand_ends[i];
+        if (first == end)
+            continue;
+        if (node->program.steps[first].kind == XYL_STEP_GATE)
+            node->gate_strand = i;
+        else
+            node->own_strands++;
+    }
+}
+
 /* One for each strand. */
 static xylem_status_t add_works(xyl_node_stage_t *node)
 {
@@ -438,6 +455,7 @@ xyl_node_stage_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
     if (program->strands != 0)
         memcpy(node->program.strand_ends, program->strand_ends,
                program->strands * sizeof *program->strand_ends);
+    strands_count(node);
     xyl_node_share_plan(node);
     return add_works(node);
 }
@@ -480,6 +498,34 @@ void xyl_node_stage_take_numbers(xyl_stage_t *stage, int is_alone)
 void xyl_node_stage_set_gate(xyl_stage_t *stage, const xyl_node_gate_t *gate)
 {
     self(stage)->gate = *gate;
+}
+
+int xyl_node_stage_has_gate(const xyl_stage_t *stage)
+{
+    return ((const xyl_node_stage_t *)(const void *)stage)->gate_strand !=
+           XYL_NODE_NO_STRAND;
+}
+
+uint64_t xyl_node_stage_segments(const xyl_stage_t *stage)
+{
+    return ((const xyl_node_stage_t *)(const void *)stage)->program.segments;
+}
+
+char *xyl_node_stage_place(const xyl_stage_t *stage, uint64_t index)
+{
+    const xyl_node_stage_t *node = (const void *)stage;
+    uint64_t segments = node->program.segments;
+    uint32_t i;
+
+    for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++) {
+        const xyl_node_piece_t *piece = &node->active[i];
+        if (piece->strands_left == 0 || piece->piece != index / segments)
+            continue;
+        if (xyl_node_share_is_read(node, piece))
+            return NULL;
+        return piece->window + index % segments * node->program.segment_bytes;
+    }
+    return NULL;
 }
 
 xyl_node_claim_t xyl_node_stage_claim(const xyl_stage_t *stage)

@@ -20,14 +20,24 @@ xyl_node_stage_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
  */
 void xyl_node_stage_take_numbers(xyl_stage_t *stage, int is_alone);
 
-/* A gate (XYL_STEP_GATE): asked whenever the stage is polled. 1: it is open;
- * `*did` counts what was done. */
+/* A gate (XYL_STEP_GATE): asked for each piece that has begun whenever the
+ * stage is polled. 1: it is open; `*did` counts what was done. A stage that
+ * waits for nothing else any more is released. */
 typedef struct xyl_node_gate {
-    int (*may_go)(void *arg, unsigned *did);
+    int (*may_go)(void *arg, uint64_t piece, unsigned *did);
     void *arg;
 } xyl_node_gate_t;
 
 void xyl_node_stage_set_gate(xyl_stage_t *stage, const xyl_node_gate_t *gate);
+/* 1: its program has one. */
+int xyl_node_stage_has_gate(const xyl_stage_t *stage);
+
+/* Segments of a piece. */
+uint64_t xyl_node_stage_segments(const xyl_stage_t *stage);
+
+/* Where a segment of a broadcast lies in the window, while its piece is under
+ * way; NULL: it is not, or its input is read where it lies. */
+char *xyl_node_stage_place(const xyl_stage_t *stage, uint64_t index);
 
 /* A word that one seat can have for the run that is under way: free as long as
  * it is not above `base`. Not before the gate has been asked. */

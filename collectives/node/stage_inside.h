@@ -25,6 +25,8 @@ typedef enum xyl_node_state {
     XYL_NODE_NUMBERED /* pieces may begin */
 } xyl_node_state_t;
 
+#define XYL_NODE_NO_STRAND UINT32_MAX
+
 /* Where a strand of a piece is. */
 typedef struct xyl_strand {
     uint32_t step;
@@ -77,6 +79,8 @@ struct xyl_node_stage {
     xyl_buffers_t buffers;
     xyl_node_share_t share;
     xyl_node_gate_t gate;
+    uint32_t gate_strand; /* XYL_NODE_NO_STRAND: there is none */
+    uint32_t own_strands; /* others, of a piece */
     /* The run. */
     xyl_node_state_t state;
     uint32_t sizes_seen; /* seats that have told theirs */
@@ -85,6 +89,7 @@ struct xyl_node_stage {
     uint64_t input_left; /* segments */
     uint64_t *input;     /* bits, where segments come singly */
     uint64_t pieces_begun, pieces_left;
+    uint64_t strands_left; /* of all pieces, but for gates */
     uint64_t enough; /* bytes to read when polled; UINT64_MAX: all there are */
     uint64_t *moved; /* by all stages since the net was last looked at */
     xyl_node_piece_t active[XYL_NODE_ACTIVE_MAX];
@@ -137,6 +142,10 @@ void xyl_node_share_piece(const xyl_node_stage_t *node,
 const char *xyl_node_input(xyl_node_stage_t *node,
                            const xyl_node_piece_t *piece, uint32_t seat,
                            uint64_t at, uint64_t further, size_t bytes);
+/* 1: the input of a broadcast's piece is read where it lies, and not in the
+ * window. Not before this seat has seen a segment of it. */
+int xyl_node_share_is_read(const xyl_node_stage_t *node,
+                           const xyl_node_piece_t *piece);
 /* 1: some input could not be seen, and the operation has failed. */
 int xyl_node_share_failed(xyl_node_stage_t *node);
 

@@ -407,18 +407,17 @@ static int may_detach(const up_stage_t *up)
            up->stage.reads == XYL_ROLE_SCRATCH;
 }
 
-static uint64_t up_hold(const xyl_stage_t *stage, int *message_out)
+static void up_hold(const xyl_stage_t *stage, xyl_hold_t *hold)
 {
     const up_stage_t *up = (const void *)stage;
-    uint64_t windows = 0;
 
-    (void)message_out;
     if (!may_detach(up))
-        return 0;
+        return;
+    hold->detaches = 1;
+    hold->bytes += stage->count * stage->operation->segment_bytes;
     if (up->edges.child_count != 0)
-        windows = (uint64_t)up->edges.child_count *
-                  up->edges.children[0].window * up->temp_bytes;
-    return stage->count * stage->operation->segment_bytes + windows;
+        hold->bytes += (uint64_t)up->edges.child_count *
+                       up->edges.children[0].window * up->temp_bytes;
 }
 
 static void up_start(xyl_stage_t *stage)

@@ -91,13 +91,13 @@ enum { XYL_CONNECT_FIRST, XYL_CONNECT_INIT };
     X(bypass_us, BYPASS_US, COUNT, "0", 1, USER,                               \
       "Microseconds after which another rank of a node takes the place of a "  \
       "leader that has not come to a broadcast in levels yet; 0: never.")      \
-    X(detach_bytes, DETACH_BYTES, BYTES, "0", 0, EXPERT,                       \
+    X(detach_bytes, DETACH_BYTES, BYTES, "16K", 0, EXPERT,                     \
       "Broadcasts and reductions of at least this many bytes are over for a "  \
       "rank when its own part is, and it sends later what others have not "    \
       "taken yet, with XYLEM_NOISE_BUDGET bytes on a node at most; 0: never.") \
-    X(detach_between, DETACH_BETWEEN, BOOL, "off", 0, EXPERT,                  \
-      "In a broadcast along one tree ranks between its root and its leaves "   \
-      "detach, too: worth a copy of the message under noise on many nodes.")   \
+    X(detach_copies, DETACH_COPIES, BOOL, "off", 0, EXPERT,                    \
+      "Broadcasts along one tree detach where ranks share no memory, too: "    \
+      "worth a copy of the message under noise on many nodes.")                \
     X(past_caches, PAST_CACHES, BYTES, "0", 0, EXPERT,                         \
       "An operation that writes at least this many bytes on a rank copies "    \
       "them past the caches; 0: an eighth of what a core has of them.")        \

@@ -15,7 +15,7 @@ static uint64_t room_for(const xyl_operation_t *operation)
 
     return operation->node_holds == 0
                ? 0
-               : budget / operation->node_holds * operation->hold_bytes;
+               : budget / operation->node_holds * operation->hold.bytes;
 }
 
 /* `operation` is the newest. */
@@ -34,20 +34,20 @@ int xyl_hold_begin(xyl_operation_t *operation)
     uint64_t room = room_for(operation);
 
     operation->is_holding = 0;
-    if (operation->hold_bytes == 0 || operation->hold_bytes > room)
+    if (!operation->hold.detaches || operation->hold.bytes > room)
         return 1;
-    if (context->held_bytes + operation->hold_bytes > room) {
+    if (context->held_bytes + operation->hold.bytes > room) {
         if (!xyl_context_has_detached(context) || !is_only_one(operation))
             return 1;
         assert(context->deferred == NULL);
         context->deferred = operation;
         return 0;
     }
-    if (operation->holds_message && operation->held == NULL)
+    if (operation->hold.needs_message && operation->held == NULL)
         operation->held = xyl_pool_acquire(&context->pool, operation->bytes);
-    if (operation->holds_message && operation->held == NULL)
+    if (operation->hold.needs_message && operation->held == NULL)
         return 1;
-    context->held_bytes += operation->hold_bytes;
+    context->held_bytes += operation->hold.bytes;
     operation->is_holding = 1;
     return 1;
 }
@@ -70,7 +70,7 @@ void xyl_hold_end(xyl_operation_t *operation)
     if (!operation->is_holding)
         return;
     operation->is_holding = 0;
-    operation->request.context->held_bytes -= operation->hold_bytes;
+    operation->request.context->held_bytes -= operation->hold.bytes;
     if (operation->request.posted == 0)
         xyl_hold_release(operation);
 }

@@ -28,6 +28,13 @@ typedef struct xyl_operation_params {
     void *arg;
 } xyl_operation_params_t;
 
+/* What an operation holds for others when it detaches. */
+typedef struct xyl_hold {
+    int detaches;
+    uint64_t bytes;    /* of the operation's */
+    int needs_message; /* it needs a copy of the message, too: `held` */
+} xyl_hold_t;
+
 typedef struct xyl_operation {
     xylem_request_t request;
     /* What is its maker's: offers an idle operation that nobody needs to
@@ -60,15 +67,14 @@ typedef struct xyl_operation {
     xyl_event_t finish_event;
     int is_finishing; /* finish_event is pushed or handled */
     /* Detaching: the run is over for the user when no stage needs what is the
-     * user's, and goes on for others. What these still need lies in memory of
-     * the operation's own: in `held`, a copy of the message, which it has for
-     * the run if the context's budget has room for `hold_bytes`. */
+     * user's, and goes on for others. What these still need lies in the node's
+     * windows, or in memory of the operation's own, if the context's budget has
+     * room for it: what its stages have, or `held`, a copy of the message. */
     uint32_t releases_left; /* stages that are not released */
     int is_detached;
-    uint64_t hold_bytes; /* of the operation's; 0: it does not detach */
+    xyl_hold_t hold;
     uint64_t node_holds; /* as much of all ranks of the node for such a call */
-    int holds_message;   /* `held` is needed for that, too */
-    int is_holding;      /* hold_bytes are taken, and it may detach */
+    int is_holding;      /* what it holds is taken, and it may detach */
     char *held;
     struct xyl_operation *stand_ins, *next_stand_in; /* see stand_in */
     int finish_waits_for_parts; /* parts_task is under way and completes */

@@ -23,6 +23,7 @@
 
 typedef struct xyl_stage xyl_stage_t;
 struct xyl_operation;
+struct xyl_hold;
 
 /* A buffer of the operation, as a stage uses it. */
 typedef enum xyl_role {
@@ -46,9 +47,9 @@ typedef struct xyl_stage_ops {
     /* Before every start with other buffers: where the message lies that the
      * stage reads, and that it writes; NULL where it does not. */
     void (*bind)(xyl_stage_t *stage, const void *reads, void *writes);
-    /* Bytes that it holds for others when the operation detaches (detach.h);
-     * *message_out: in the operation's copy of the message. NULL: none. */
-    uint64_t (*hold)(const xyl_stage_t *stage, int *message_out);
+    /* Adds what it holds for others when the operation detaches (detach.h).
+     * NULL: nothing. */
+    void (*hold)(const xyl_stage_t *stage, struct xyl_hold *hold);
 } xyl_stage_ops_t;
 
 struct xyl_stage {

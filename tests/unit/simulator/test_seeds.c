@@ -149,7 +149,7 @@ static void draw_world(play_t *play)
         draw_noise(play);
     play->settings[0] =
         play->seed % 4 == 0 ? "DETACH_BYTES=0" : "DETACH_BYTES=1";
-    play->settings[1] = "DETACH_BETWEEN=on";
+    play->settings[1] = "DETACH_COPIES=on";
     play->options.settings = play->settings;
     if (work_late_us == 0)
         return;
