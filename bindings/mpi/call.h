@@ -7,7 +7,7 @@
  *   plan.c        buffers, counts and types as xylem wants them
  *   types.c, ops.c   datatypes and operations
  *   request.c     calls that wait, that do not, and that come again
- *   hook.c        progress
+ *   hook.c        progress; wait.c: where the host calls nobody
  *   state.c       start and end; narrow.c: large counts for a host without
  *
  * Whether a call is taken depends only on what is equal on all ranks of the
@@ -254,6 +254,10 @@ void xmpi_work_begin(void);
 void xmpi_work_begun(void);
 void xmpi_work_end(void);
 int xmpi_work_is_active(void);
+/* 1: a call has an operation that calls MPI when it combines; -1: no longer. */
+void xmpi_work_has_host_op(int more);
+/* Has the functions of wait.c called. */
+void xmpi_waits_take(void);
 
 /* Those that the program has not freed. */
 void xmpi_requests_close(void);

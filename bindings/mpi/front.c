@@ -29,6 +29,7 @@
 XYL_COLL_MPI_MAP(XMPI_FORMS_)
 XYL_COLL_MPI_DATA_MAP(XMPI_LARGE_FORMS_)
 XMPI_OTHERS(X_)
+XMPI_WAITS(X_)
 #undef X_
 
 static const struct {
@@ -37,7 +38,7 @@ static const struct {
 } slots[] = {
 #define X_(name) {#name, &xmpi_slot_##name},
     XYL_COLL_MPI_MAP(XMPI_FORMS_) XYL_COLL_MPI_DATA_MAP(XMPI_LARGE_FORMS_)
-        XMPI_OTHERS(X_)
+        XMPI_OTHERS(X_) XMPI_WAITS(X_)
 #undef X_
 };
 
@@ -105,6 +106,7 @@ __asm__(".text\n.p2align 4\nxmpi_lazy:\n"
 XYL_COLL_MPI_MAP(XMPI_FORMS_)
 XYL_COLL_MPI_DATA_MAP(XMPI_LARGE_FORMS_)
 XMPI_OTHERS(X_)
+XMPI_WAITS(X_)
 #undef X_
 
 /* ---- finding libraries ---- */
@@ -309,10 +311,24 @@ static void *open_beside(const char *name)
     return module != NULL ? module : dlopen(name, RTLD_NOW | RTLD_LOCAL);
 }
 
+static void slot_set(xmpi_function_t *slot, void *function)
+{
+    __atomic_store_n((void **)(void *)slot, function, __ATOMIC_RELEASE);
+}
+
+static void slot_take(const char *name, xmpi_function_t function)
+{
+    size_t i = 0;
+
+    while (strcmp(slots[i].name, name) != 0)
+        i++;
+    slot_set(slots[i].slot, (void *)(uintptr_t)function);
+}
+
 /* NULL: MPI is used alone. */
 static void *module_load(const host_t *host)
 {
-    static xmpi_front_t front = {NULL, NULL, hook_ucx};
+    static xmpi_front_t front = {NULL, NULL, hook_ucx, slot_take};
     const char *name = module_of(host), *reason;
     xmpi_module_open_t open = NULL;
     void *module;
@@ -369,8 +385,7 @@ static void slots_fill(void *module, void *host)
             found = named(host, "PMPI", slots[i].name);
         if (found == NULL)
             found = (void *)(uintptr_t)&function_missing;
-        __atomic_store_n((void **)(void *)slots[i].slot, found,
-                         __ATOMIC_RELEASE);
+        slot_set(slots[i].slot, found);
     }
 }
 

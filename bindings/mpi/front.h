@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+typedef void (*xmpi_function_t)(void);
+
 /* From the front. */
 typedef struct xmpi_front {
     void *host;          /* handle of the MPI library, for dlsym */
@@ -14,9 +16,9 @@ typedef struct xmpi_front {
     /* Has `hook` called after each turn of UCX's that somebody else than
      * libraries with code in [own, own + own_bytes) makes; NULL: no longer. */
     void (*hook_ucx)(unsigned (*hook)(void), const void *own, size_t own_bytes);
+    /* From now on `function` stands for MPI_NAME, one of XMPI_WAITS. */
+    void (*take)(const char *name, xmpi_function_t function);
 } xmpi_front_t;
-
-typedef void (*xmpi_function_t)(void);
 
 /* A module exports its functions with xmpi_ for MPI_, and this function, which
  * is called first. 0: good. */

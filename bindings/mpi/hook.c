@@ -6,11 +6,13 @@
  * called
  *
  *   - by Open MPI in each turn of its progress;
- *   - under MPICH by the front, after each turn of the UCX that MPICH runs on;
- *   - under MPICH with MPI_THREAD_MULTIPLE by a thread of the binding's: there
- *     MPICH holds a lock during such a turn that its functions want as well.
+ *   - by the front, after each turn of the UCX that the MPI library runs on;
+ *   - elsewhere by the functions that wait for requests (wait.c), and a thread
+ *     of the binding's moves the data meanwhile, without a call of MPI's;
+ *   - with MPI_THREAD_MULTIPLE, but for Open MPI, by that thread: MPICH holds a
+ *     lock during a turn of UCX's that its functions want as well.
  *
- * In the first two cases only threads that are in MPI anyway call MPI, so that
+ * But for the last case only threads that are in MPI anyway call MPI, so that
  * no thread level is needed.
  */
 #include <dlfcn.h>
@@ -36,6 +38,7 @@ static atomic_flag hook_lock = ATOMIC_FLAG_INIT;
 static struct {
     pthread_t thread;
     int runs;
+    int finishes; /* what is complete; else it only moves data */
     _Atomic int stop;
     pthread_mutex_t lock;
     pthread_cond_t started;
@@ -82,6 +85,35 @@ void xmpi_work_done(void *arg, xylem_status_t status)
 
     work->status = status;
     xyl_queue_push(&done, &work->task);
+}
+
+/* Operations that call the host: of those on their way the thread that only
+ * moves data keeps away. */
+static _Atomic uint32_t host_ops;
+
+void xmpi_work_has_host_op(int more)
+{
+    atomic_fetch_add_explicit(&host_ops, (uint32_t)more, memory_order_seq_cst);
+    if (more < 0 || !ticker.runs || ticker.finishes)
+        return;
+    hook_acquire(); /* it is in no turn now */
+    atomic_flag_clear_explicit(&hook_lock, memory_order_release);
+}
+
+/* A turn of the thread that calls no function of MPI's. */
+static unsigned data_move(void)
+{
+    xylem_context_t *context;
+    unsigned turned = 0;
+
+    if (atomic_flag_test_and_set_explicit(&hook_lock, memory_order_acquire))
+        return 0;
+    context = atomic_load_explicit(&xmpi_state.context, memory_order_acquire);
+    if (context != NULL &&
+        atomic_load_explicit(&host_ops, memory_order_seq_cst) == 0)
+        turned = xylem_progress(context);
+    atomic_flag_clear_explicit(&hook_lock, memory_order_release);
+    return turned;
 }
 
 unsigned xmpi_hook(void)
@@ -196,7 +228,8 @@ static void *ticker_run(void *arg)
     unsigned idle = 0;
 
     while (atomic_load_explicit(&ticker.stop, memory_order_acquire) == 0) {
-        idle = xmpi_hook() != 0 ? 0 : idle + 1;
+        idle =
+            (ticker.finishes ? xmpi_hook() : data_move()) != 0 ? 0 : idle + 1;
         if (!xmpi_work_is_active())
             ticker_rest(REST_NS);
         else if (idle > IDLE_TURNS)
@@ -205,8 +238,11 @@ static void *ticker_run(void *arg)
     return arg;
 }
 
-static int hook_by_thread(void)
+static int hook_by_thread(int finishes)
 {
+    ticker.finishes = finishes;
+    if (!finishes)
+        xmpi_waits_take();
     ticker.runs = pthread_create(&ticker.thread, NULL, ticker_run, NULL) == 0;
     return ticker.runs;
 }
@@ -219,7 +255,9 @@ int xmpi_hook_install(void)
         return 0;
     if (xmpi_host.progress_register != NULL)
         return xmpi_host.progress_register(hook_of_host) == 0;
-    return level == MPI_THREAD_MULTIPLE ? hook_by_thread() : hook_into_ucx();
+    if (level == MPI_THREAD_MULTIPLE)
+        return hook_by_thread(1);
+    return hook_into_ucx() || hook_by_thread(0);
 }
 
 void xmpi_hook_remove(void)

@@ -31,7 +31,9 @@
     X(Comm_set_attr)                                                           \
     X(Comm_get_attr)                                                           \
     X(Comm_call_errhandler)                                                    \
+    X(Comm_create_errhandler)                                                  \
     X(Comm_set_errhandler)                                                     \
+    X(Errhandler_free)                                                         \
     X(Type_commit)                                                             \
     X(Type_create_hindexed)                                                    \
     X(Type_create_keyval)                                                      \
@@ -51,7 +53,13 @@
     X(Send)                                                                    \
     X(Irecv)                                                                   \
     X(Wait)                                                                    \
+    X(Waitall)                                                                 \
+    X(Waitany)                                                                 \
+    X(Waitsome)                                                                \
     X(Test)                                                                    \
+    X(Testall)                                                                 \
+    X(Testany)                                                                 \
+    X(Testsome)                                                                \
     X(Request_get_status)                                                      \
     X(Status_set_elements)                                                     \
     X(Status_set_cancelled)                                                    \
@@ -77,6 +85,12 @@ typedef struct xmpi_host {
                          MPI_Request *);
     XYL_COLL_MPI_DATA_MAP(XMPI_HOST_MEMBERS)
 #undef XMPI_HOST_MEMBERS
+    /* MPI 4.1's; may be missing, too. */
+    int (*Request_get_status_all)(int, MPI_Request[], int *, MPI_Status[]);
+    int (*Request_get_status_any)(int, MPI_Request[], int *, int *,
+                                  MPI_Status *);
+    int (*Request_get_status_some)(int, MPI_Request[], int *, int[],
+                                   MPI_Status[]);
     /* Open MPI's hook into its progress; NULL: there is none. */
     int (*progress_register)(int (*hook)(void));
     int (*progress_unregister)(int (*hook)(void));

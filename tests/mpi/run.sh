@@ -142,7 +142,7 @@ second_part()
     for ranks in 1 2 3 4 5 6 7 8 9; do
         way=${ways[ranks % 3]}
         if [ ! -x "$work/fortran_$way" ]; then
-            skip "Fortran, $way on $ranks" "no Fortran compiler"
+            skip "Fortran, $way on $ranks" "no compiler for it"
             continue
         fi
         # Open MPI 5 keeps MPI_Ialltoallw in Fortran for itself.

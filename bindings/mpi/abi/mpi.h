@@ -34,8 +34,6 @@ typedef struct MPI_ABI_Op *MPI_Op;
 
 #define MPI_INFO_NULL ((MPI_Info)0x130)
 
-#define MPI_ERRORS_RETURN ((MPI_Errhandler)0x143)
-
 #define MPI_REQUEST_NULL ((MPI_Request)0x180)
 
 #define MPI_OP_NULL ((MPI_Op)0x20)
@@ -130,28 +128,28 @@ typedef struct MPI_ABI_Op *MPI_Op;
 #define MPI_STATUS_IGNORE ((MPI_Status *)0)
 
 enum {
-    MPI_SIMILAR = 203,
-    MPI_ROOT = -4,
-    MPI_ERR_COUNT = 2,
-    MPI_SUCCESS = 0,
-    MPI_ERR_BUFFER = 1,
-    MPI_DIST_GRAPH = 213,
-    MPI_ERR_OP = 10,
-    MPI_GRAPH = 212,
-    MPI_ERR_OTHER = 16,
-    MPI_ERR_ROOT = 8,
-    MPI_CART = 211,
-    MPI_KEYVAL_INVALID = 0,
-    MPI_THREAD_SINGLE = 0,
-    MPI_THREAD_MULTIPLE = 4096,
-    MPI_ERR_ARG = 13,
-    MPI_ERR_TYPE = 3,
     MPI_ERR_TRUNCATE = 15,
     MPI_ERR_UNSUPPORTED_OPERATION = 55,
-    MPI_ERR_INTERN = 17,
-    MPI_UNEQUAL = 204,
-    MPI_PROC_NULL = -3,
+    MPI_SUCCESS = 0,
+    MPI_GRAPH = 212,
+    MPI_ERR_ROOT = 8,
+    MPI_ERR_TYPE = 3,
+    MPI_ERR_OP = 10,
+    MPI_CART = 211,
+    MPI_THREAD_MULTIPLE = 4096,
+    MPI_ERR_ARG = 13,
     MPI_UNDEFINED = -32766,
+    MPI_SIMILAR = 203,
+    MPI_ERR_OTHER = 16,
+    MPI_ERR_COUNT = 2,
+    MPI_ERR_INTERN = 17,
+    MPI_THREAD_SINGLE = 0,
+    MPI_KEYVAL_INVALID = 0,
+    MPI_PROC_NULL = -3,
+    MPI_UNEQUAL = 204,
+    MPI_DIST_GRAPH = 213,
+    MPI_ROOT = -4,
+    MPI_ERR_BUFFER = 1,
     MPI_ERR_NO_MEM = 39,
 };
 
@@ -161,6 +159,7 @@ typedef int MPI_Comm_delete_attr_function(MPI_Comm, int, void *, void *);
 typedef int MPI_Type_copy_attr_function(MPI_Datatype, int, void *, void *,
                                         void *, int *);
 typedef int MPI_Type_delete_attr_function(MPI_Datatype, int, void *, void *);
+typedef void MPI_Comm_errhandler_function(MPI_Comm *, int *, ...);
 typedef int MPI_Grequest_query_function(void *, MPI_Status *);
 typedef int MPI_Grequest_free_function(void *);
 typedef int MPI_Grequest_cancel_function(void *, int);
@@ -194,7 +193,11 @@ int PMPI_Comm_set_attr(MPI_Comm comm, int comm_keyval, void *attribute_val);
 int PMPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void *attribute_val,
                        int *flag);
 int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode);
+int PMPI_Comm_create_errhandler(
+    MPI_Comm_errhandler_function *comm_errhandler_fn,
+    MPI_Errhandler *errhandler);
 int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler);
+int PMPI_Errhandler_free(MPI_Errhandler *errhandler);
 int PMPI_Type_commit(MPI_Datatype *datatype);
 int PMPI_Type_create_hindexed(int count, const int array_of_blocklengths[],
                               const MPI_Aint array_of_displacements[],
@@ -232,7 +235,19 @@ int PMPI_Send(const void *buf, int count, MPI_Datatype datatype, int dest,
 int PMPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag,
                MPI_Comm comm, MPI_Request *request);
 int PMPI_Wait(MPI_Request *request, MPI_Status *status);
+int PMPI_Waitall(int count, MPI_Request array_of_requests[],
+                 MPI_Status *array_of_statuses);
+int PMPI_Waitany(int count, MPI_Request array_of_requests[], int *indx,
+                 MPI_Status *status);
+int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount,
+                  int array_of_indices[], MPI_Status *array_of_statuses);
 int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status);
+int PMPI_Testall(int count, MPI_Request array_of_requests[], int *flag,
+                 MPI_Status *array_of_statuses);
+int PMPI_Testany(int count, MPI_Request array_of_requests[], int *indx,
+                 int *flag, MPI_Status *status);
+int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int *outcount,
+                  int array_of_indices[], MPI_Status *array_of_statuses);
 int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status);
 int PMPI_Status_set_elements(MPI_Status *status, MPI_Datatype datatype,
                              int count);
@@ -266,5 +281,15 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree,
                                     const int destinations[],
                                     const int destweights[], MPI_Info info,
                                     int reorder, MPI_Comm *comm_dist_graph);
+int PMPI_Request_get_status_all(int count,
+                                const MPI_Request array_of_requests[],
+                                int *flag, MPI_Status *array_of_statuses);
+int PMPI_Request_get_status_any(int count,
+                                const MPI_Request array_of_requests[],
+                                int *indx, int *flag, MPI_Status *status);
+int PMPI_Request_get_status_some(int incount,
+                                 const MPI_Request array_of_requests[],
+                                 int *outcount, int array_of_indices[],
+                                 MPI_Status *array_of_statuses);
 
 #endif
