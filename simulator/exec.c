@@ -2,9 +2,11 @@
  * done in the call: everything ends late, by random times, and hence in another
  * order than it was begun. Until then a copy's result holds garbage. What the
  * processor does for it is charged to the rank when it ends. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "simulator/inside.h"
+#include "simulator/must.h"
 #include "simulator/random.h"
 
 enum { GARBAGE = 0xa7 };
@@ -93,4 +95,30 @@ const xyl_exec_ops_t sim_exec_late = {
     .takes = late_takes,
     .start = late_start,
     .cancel = late_cancel,
+};
+
+/* ---- with mirrors ---- */
+
+static void *mirror_take(xyl_exec_t *exec, size_t bytes)
+{
+    (void)exec;
+    return memset(sim_must(malloc(bytes)), GARBAGE, bytes);
+}
+
+static void mirror_give(xyl_exec_t *exec, void *mirror, size_t bytes)
+{
+    (void)exec;
+    memset(mirror, GARBAGE, bytes);
+    free(mirror);
+}
+
+const xyl_exec_ops_t sim_exec_mirrored = {
+    .name = "mirrored",
+    .bytes = sizeof(late_exec_t),
+    .init = late_init,
+    .takes = late_takes,
+    .start = late_start,
+    .cancel = late_cancel,
+    .mirror_take = mirror_take,
+    .mirror_give = mirror_give,
 };

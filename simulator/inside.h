@@ -259,7 +259,7 @@ void sim_complete(sim_rank_t *rank, xyl_event_t *event, xylem_status_t status);
 
 /* ---- exec.c ---- */
 
-extern const xyl_exec_ops_t sim_exec_late;
+extern const xyl_exec_ops_t sim_exec_late, sim_exec_mirrored;
 /* Of an item of work: does it, unless it is canceled, and says which. */
 xylem_status_t sim_exec_finish(sim_item_t *item);
 

@@ -398,7 +398,9 @@ static xylem_status_t rank_create(sim_world_t *world, uint32_t number)
     parts.peers = rank->peers;
     parts.node_ranks_max = world->node_ranks_max;
     if (world->options.work_late_max != 0)
-        parts.exec = (xyl_exec_registration_t){&sim_exec_late, rank};
+        parts.exec = (xyl_exec_registration_t){
+            world->options.has_mirrors ? &sim_exec_mirrored : &sim_exec_late,
+            rank};
     status = xyl_context_create_of_parts(&parts, &rank->context);
     if (status == XYLEM_OK)
         xyl_team_map_borrow(xylem_context_world(rank->context), &world->map);

@@ -76,6 +76,7 @@ xylem_status_t buffers_create_of(struct buffers *buffers, size_t bytes,
     }
     memset(memory, 0, slot * count);
     *buffers = (struct buffers){.memory = memory,
+                                .bytes = bytes,
                                 .slot_bytes = slot,
                                 .count = count,
                                 .impl = impl,

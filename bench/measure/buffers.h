@@ -16,6 +16,7 @@ enum { BUFFERS_MIN = 2, BUFFERS_MAX = 256 };
 
 struct buffers {
     unsigned char *memory;
+    size_t bytes; /* of each */
     size_t slot_bytes;
     unsigned count;
     const struct bench_impl *impl; /* whose memory it is; NULL: the system's */

@@ -67,6 +67,16 @@ uint32_t coll_blocks(const struct coll_part *part)
     return input > result ? input : result;
 }
 
+double coll_bus_share(const struct coll_part *part)
+{
+    double others = (part->ranks - 1.0) / part->ranks;
+
+    if (part->coll == XYLEM_COLL_ALLREDUCE)
+        return 2 * others;
+    return traits_of(part)->send_blocks || traits_of(part)->recv_blocks ? others
+                                                                        : 1;
+}
+
 int coll_has_input(const struct coll_part *part)
 {
     return has(part, traits_of(part)->sends);

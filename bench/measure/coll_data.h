@@ -14,6 +14,9 @@ struct coll_part {
     size_t bytes; /* of a block; where there are none, of the message */
 };
 
+/* What share of its bytes over its time a collective could not do without on
+ * each rank's links: busbw over algbw, as nccl-tests define them. */
+double coll_bus_share(const struct coll_part *part);
 int coll_has_input(const struct coll_part *part);
 int coll_has_result(const struct coll_part *part);
 /* Of the buffers of those that have them. A broadcast's is the result's. */

@@ -32,6 +32,8 @@ static xylem_status_t count_agree(struct session *session)
         traits->sends != XYL_SIDE_NOBODY && traits->receives != XYL_SIDE_NOBODY;
 
     session->count = work->osu ? 1 : work->buffers;
+    if (session->count == 0 && work->device != NULL)
+        session->count = BUFFERS_MIN; /* a GPU's cache is another matter */
     if (session->count != 0)
         return XYLEM_OK;
     session->count = buffers_count(input > result ? input : result,
@@ -56,9 +58,55 @@ static xylem_status_t buffers_get(struct session *session)
     return status;
 }
 
+/* As much memory of the GPU's as a set of buffers has. */
+static xylem_status_t device_like(const struct session *session,
+                                  const struct buffers *buffers,
+                                  char **memory_out)
+{
+    void *memory = NULL;
+    xylem_status_t status = XYLEM_OK;
+
+    if (session->work->device != NULL && buffers->memory != NULL)
+        status = device_take(session->work->device,
+                             buffers->slot_bytes * buffers->count, &memory);
+    *memory_out = memory;
+    return status;
+}
+
+static xylem_status_t device_get(struct session *session)
+{
+    xylem_status_t status =
+        device_like(session, &session->inputs, &session->there.inputs);
+
+    return status != XYLEM_OK ? status
+                              : device_like(session, &session->results,
+                                            &session->there.results);
+}
+
+/* Where the GPU has a buffer of a call. */
+static void *device_at(const struct session *session,
+                       const struct buffers *buffers, uint64_t call)
+{
+    char *memory = buffers == &session->inputs ? session->there.inputs
+                                               : session->there.results;
+
+    return memory == NULL
+               ? NULL
+               : memory + call % buffers->count * buffers->slot_bytes;
+}
+
 static void *at(const struct buffers *buffers, uint64_t call)
 {
     return buffers->memory != NULL ? buffers_at(buffers, call) : NULL;
+}
+
+/* What a call is told. */
+static void *passed(const struct session *session,
+                    const struct buffers *buffers, uint64_t call)
+{
+    return session->work->memory == BENCH_MEMORY_CUDA
+               ? device_at(session, buffers, call)
+               : at(buffers, call);
 }
 
 static xylem_status_t list_prepare(struct session *session)
@@ -72,13 +120,13 @@ static xylem_status_t list_prepare(struct session *session)
         return XYLEM_ERR_NO_MEMORY;
     }
     for (slot = 0; slot < session->count; slot++)
-        session->list[slot] =
-            (struct bench_call){.coll = work->coll,
-                                .send = at(&session->inputs, slot),
-                                .recv = at(&session->results, slot),
-                                .bytes = work->bytes,
-                                .root = work->root,
-                                .slot = slot};
+        session->list[slot] = (struct bench_call){
+            .coll = work->coll,
+            .send = passed(session, &session->inputs, slot),
+            .recv = passed(session, &session->results, slot),
+            .bytes = work->bytes,
+            .root = work->root,
+            .slot = slot};
     return work->impl->prepare(work->state, session->list, session->count);
 }
 
@@ -98,6 +146,8 @@ xylem_status_t session_begin(struct session *session,
     if (status == XYLEM_OK)
         status = buffers_get(session);
     if (status == XYLEM_OK)
+        status = device_get(session);
+    if (status == XYLEM_OK)
         status = list_prepare(session);
     if (status != XYLEM_OK)
         session_end(session);
@@ -110,6 +160,10 @@ void session_end(struct session *session)
 
     work->impl->release(work->state);
     gate_close(session->gate);
+    if (session->there.inputs != NULL)
+        device_give(work->device, session->there.inputs);
+    if (session->there.results != NULL)
+        device_give(work->device, session->there.results);
     buffers_destroy(&session->inputs);
     buffers_destroy(&session->results);
     free(session->list);
@@ -125,6 +179,28 @@ xylem_status_t session_barrier(const struct session *session)
 
 /* ---- contents ---- */
 
+/* ---- to and from the GPU; where there is none, nothing ---- */
+
+static xylem_status_t to_device(const struct session *session,
+                                const struct buffers *buffers, uint64_t call)
+{
+    void *there = device_at(session, buffers, call);
+
+    return there == NULL ? XYLEM_OK
+                         : device_copy(session->work->device, there,
+                                       at(buffers, call), buffers->bytes);
+}
+
+static xylem_status_t from_device(const struct session *session,
+                                  const struct buffers *buffers, uint64_t call)
+{
+    void *there = device_at(session, buffers, call);
+
+    return there == NULL ? XYLEM_OK
+                         : device_copy(session->work->device, at(buffers, call),
+                                       there, buffers->bytes);
+}
+
 void session_input_write(const struct session *session,
                          enum content_extent extent)
 {
@@ -135,6 +211,9 @@ void session_input_write(const struct session *session,
     coll_input_write(&part, session->calls,
                      at(&session->inputs, session->calls),
                      at(&session->results, session->calls), extent);
+    (void)to_device(session, &session->inputs, session->calls);
+    if (session->work->coll == XYLEM_COLL_BCAST)
+        (void)to_device(session, &session->results, session->calls);
 }
 
 /* Nobody leaves a barrier before everybody has come. */
@@ -150,6 +229,7 @@ void session_result_check(struct session *session, enum content_extent extent)
     struct coll_part part = part_of(session);
 
     assert(session->calls > 0);
+    (void)from_device(session, &session->results, call);
     if (session->work->coll == XYLEM_COLL_BARRIER)
         session->wrong += barrier_wrong(session, call);
     else
@@ -173,6 +253,23 @@ static void result_read(const struct session *session, const void *result)
     __asm__ volatile("" : : "r"(sum));
 }
 
+/* The root of a broadcast has its input where others have results. */
+static xylem_status_t call_staged(const struct session *session,
+                                  const struct bench_call *call)
+{
+    const struct workload *work = session->work;
+    int is_source =
+        work->coll == XYLEM_COLL_BCAST && session->rank == work->root;
+    xylem_status_t status = from_device(
+        session, is_source ? &session->results : &session->inputs, call->slot);
+
+    if (status == XYLEM_OK)
+        status = work->impl->run(work->state, call);
+    if (status == XYLEM_OK && !is_source)
+        status = to_device(session, &session->results, call->slot);
+    return status;
+}
+
 xylem_status_t session_call(struct session *session)
 {
     const struct workload *work = session->work;
@@ -183,7 +280,9 @@ xylem_status_t session_call(struct session *session)
     if (work->check && work->coll == XYLEM_COLL_BARRIER &&
         session->gate != NULL)
         gate_arrive(session->gate);
-    status = work->impl->run(work->state, call);
+    status = work->memory == BENCH_MEMORY_STAGED
+                 ? call_staged(session, call)
+                 : work->impl->run(work->state, call);
     if (work->consume && call->recv != NULL)
         result_read(session, call->recv);
     return status;

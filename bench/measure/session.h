@@ -17,6 +17,9 @@ struct session {
     uint32_t ranks;
     struct buffers inputs; /* no memory: this rank has none */
     struct buffers results;
+    struct device_memory {
+        char *inputs, *results; /* as those, in a GPU's memory; NULL: none */
+    } there;
     struct bench_call *list; /* one for each of the rotated buffers */
     unsigned count;
     uint64_t calls;

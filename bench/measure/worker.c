@@ -55,6 +55,7 @@ static void row(struct table *table, const struct worker *worker,
                                    .ranks = worker->ranks};
     double bytes = (double)worker->work.bytes * coll_blocks(&part);
     double mb_per_s = result->us.max > 0 ? bytes / result->us.max : 0;
+    int is_on_device = worker->work.device != NULL;
 
     if (table == &worker->csv)
         table_text(table, coll_name(worker));
@@ -63,16 +64,34 @@ static void row(struct table *table, const struct worker *worker,
     table_real(table, result->us.min, 2);
     table_real(table, result->us.avg, 2);
     table_real(table, result->us.max, 2);
-    table_real(table, mb_per_s, 1);
+    if (is_on_device) {
+        table_real(table, mb_per_s / 1e3, 3);
+        table_real(table, mb_per_s / 1e3 * coll_bus_share(&part), 3);
+    } else {
+        table_real(table, mb_per_s, 1);
+    }
     if (worker->options->check)
         table_count(table, result->wrong);
     else
         table_text(table, "-");
 }
 
-static const char *const titles[] = {"coll",   "bytes",  "calls", "min us",
-                                     "avg us", "max us", "MB/s",  "wrong"};
-enum { TITLES_COUNT = sizeof titles / sizeof titles[0] };
+/* The columns: of a file, and but for the first of a table. */
+static const char *const *titles_of(const struct worker *worker,
+                                    unsigned *count_out)
+{
+    static const char *const plain[] = {"coll",   "bytes",  "calls", "min us",
+                                        "avg us", "max us", "MB/s",  "wrong"};
+    /* GB/s as nccl-tests count them. */
+    static const char *const device[] = {"coll",       "bytes",      "calls",
+                                         "min us",     "avg us",     "max us",
+                                         "algbw GB/s", "busbw GB/s", "wrong"};
+    int is_on_device = worker->work.device != NULL;
+
+    *count_out = is_on_device ? sizeof device / sizeof *device
+                              : sizeof plain / sizeof *plain;
+    return is_on_device ? device : plain;
+}
 
 /* Rank 0 prints what is measured, and the titles. */
 static void table_head(struct worker *worker)
@@ -81,6 +100,8 @@ static void table_head(struct worker *worker)
                                         [BENCH_NONBLOCKING] = "nonblocking",
                                         [BENCH_PERSISTENT] = "persistent"};
     const struct worker_options *options = worker->options;
+    unsigned count;
+    const char *const *titles = titles_of(worker, &count);
 
     if (worker->rank != 0 || options->lines ||
         options->experiment != WORKER_LATENCY)
@@ -95,8 +116,8 @@ static void table_head(struct worker *worker)
            options->consume ? ", results read" : "",
            coll_unit(worker->work.coll));
     /* The collective stands above. */
-    table_begin(&worker->table, stdout, TABLE_ALIGNED, titles + 1,
-                TITLES_COUNT - 1, BYTES_COLUMN_WIDTH);
+    table_begin(&worker->table, stdout, TABLE_ALIGNED, titles + 1, count - 1,
+                BYTES_COLUMN_WIDTH);
 }
 
 static xylem_status_t latency(struct worker *worker)
@@ -237,11 +258,13 @@ static xylem_status_t measure(struct worker *worker)
 static int report_begin(struct worker *worker)
 {
     const struct worker_options *options = worker->options;
+    unsigned count;
+    const char *const *titles = titles_of(worker, &count);
 
     return worker->rank != 0 || options->csv == NULL ||
            options->experiment != WORKER_LATENCY ||
            table_file_open(&worker->csv, worker->program, options->csv, titles,
-                           TITLES_COUNT);
+                           count);
 }
 
 static int report_end(struct worker *worker)
@@ -280,23 +303,26 @@ static int run(struct worker *worker)
     const struct worker_options *options = worker->options;
     xylem_status_t status;
 
-    worker->work = (struct workload){.impl = options->impl,
-                                     .state = worker->work.state,
-                                     .root = options->root,
-                                     .warmup = options->warmup,
-                                     .iterations = options->iterations,
-                                     .seconds = options->seconds,
-                                     .buffers = options->buffers,
-                                     .own_memory = (int)options->alloc,
-                                     .check = (int)options->check,
-                                     .osu = (int)options->osu,
-                                     .consume = (int)options->consume,
-                                     .back_to_back = (int)options->back_to_back,
-                                     .noise = {.hz = options->hz,
-                                               .seed = options->seed,
-                                               .rank = worker->rank},
-                                     .delay_rank = options->delay_rank,
-                                     .delay_us = options->delay_ms * 1e3};
+    worker->work =
+        (struct workload){.impl = options->impl,
+                          .state = worker->work.state,
+                          .root = options->root,
+                          .warmup = options->warmup,
+                          .iterations = options->iterations,
+                          .seconds = options->seconds,
+                          .buffers = options->buffers,
+                          .own_memory = (int)options->alloc,
+                          .memory = (enum bench_memory)options->memory,
+                          .device = worker->work.device,
+                          .check = (int)options->check,
+                          .osu = (int)options->osu,
+                          .consume = (int)options->consume,
+                          .back_to_back = (int)options->back_to_back,
+                          .noise = {.hz = options->hz,
+                                    .seed = options->seed,
+                                    .rank = worker->rank},
+                          .delay_rank = options->delay_rank,
+                          .delay_us = options->delay_ms * 1e3};
     if (!report_begin(worker))
         return EXIT_FAILURE;
     status = measure(worker);
@@ -335,11 +361,15 @@ int worker_main(const struct worker_program *program, int argc, char **argv)
     worker.work.state = state;
     worker.rank = impl->rank(state);
     worker.ranks = impl->size(state);
-    if (ranks_check(&worker))
+    if (options.memory != BENCH_MEMORY_HOST &&
+        device_open(worker.rank, &worker.work.device) != XYLEM_OK)
+        code = EXIT_FAILURE;
+    else if (ranks_check(&worker))
         code = run(&worker);
     /* After a failure the other ranks may be stuck in a call, and waiting for
      * them would be one more hang: let the launcher clear the job. */
     if (code != EXIT_FAILURE || worker.wrong > 0)
         impl->close(state);
+    device_close(worker.work.device);
     return code;
 }

@@ -45,6 +45,9 @@ static const struct cli_option table[] = {
      "rotated buffers (default 0: more than the cache)"},
     {"alloc", 0, CLI_FLAG, AT(alloc), 0, 0, NULL,
      "buffers that other ranks of the node can read"},
+    {"mem", 0, CLI_WORD, AT(memory), 0, 0, BENCH_MEMORIES,
+     "where buffers lie: the host, a GPU, or a GPU with copies to the host "
+     "and back around each call (default host)"},
     {"back-to-back", 0, CLI_FLAG, AT(back_to_back), 0, 0, NULL,
      "no barrier between calls"},
     {"osu", 0, CLI_FLAG, AT(osu), 0, 0, NULL,
@@ -220,6 +223,14 @@ static enum cli_result combination_check(const struct worker_program *program,
     if (options->osu && (options->check || options->buffers > 1)) {
         cli_complain(name, "--osu takes neither --check nor --buffers: nobody "
                            "writes its one buffer");
+        return CLI_BAD;
+    }
+    if (options->memory != BENCH_MEMORY_HOST &&
+        (options->back_to_back || options->alloc || options->osu ||
+         options->consume || is_noise || is_delay)) {
+        cli_complain(name,
+                     "--mem takes none of --back-to-back, --alloc, --osu, "
+                     "--consume, --max-ms and --one-rank");
         return CLI_BAD;
     }
     if (options->tasks && program->tasks == NULL) {

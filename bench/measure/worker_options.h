@@ -4,6 +4,7 @@
 
 #include "bench/common/cli.h"
 #include "bench/measure/coll.h"
+#include "bench/measure/device.h"
 #include "bench/measure/worker.h"
 
 /* The names of enum bench_mode, in its order. */
@@ -24,7 +25,8 @@ struct worker_options {
     const char *max_ms;
     size_t bytes_first;
     size_t bytes_last;
-    unsigned mode; /* enum bench_mode */
+    unsigned mode;   /* enum bench_mode */
+    unsigned memory; /* enum bench_memory */
     unsigned iterations;
     unsigned warmup;
     unsigned buffers;

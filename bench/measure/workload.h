@@ -14,6 +14,7 @@
 #ifndef XYL_BENCH_MEASURE_WORKLOAD_H
 #define XYL_BENCH_MEASURE_WORKLOAD_H
 
+#include "bench/measure/device.h"
 #include "bench/measure/impl.h"
 #include "bench/measure/noise.h"
 #include "bench/measure/stats.h"
@@ -29,6 +30,8 @@ struct workload {
     double seconds;
     unsigned buffers; /* rotated; 0: what the cache asks for */
     int own_memory;   /* buffers of the implementation's own */
+    enum bench_memory memory;
+    struct bench_device *device; /* NULL: the host's memory */
     int check;        /* verify the results */
     int back_to_back; /* latency without barriers */
     int osu;          /* one buffer that nobody writes, means, no gate */

@@ -31,6 +31,7 @@ static xylem_status_t plan_anew(xylem_team_t *team,
 
     if (status != XYLEM_OK)
         return status;
+    xyl_context_execs_look(team->context);
     is_root = xyl_args_is_root(args, team->rank);
     if (xyl_coll_has_arrays(args->coll))
         xyl_arrays_leave_out(&plain, is_root);

@@ -8,6 +8,7 @@
 #include "collectives/levels/han.h"
 #include "collectives/node/node.h"
 #include "collectives/stages/exchange_stage.h"
+#include "collectives/stages/mirror_stage.h"
 #include "collectives/stages/pack_stage.h"
 #include "collectives/stages/tree_stage.h"
 #include "runtime/base/status.h"
@@ -191,7 +192,7 @@ static void plan_detaching(xyl_operation_t *operation, const xyl_call_t *call,
     if (least == 0 || operation->bytes < least ||
         (args->flags & XYLEM_FLAG_PARTS) != 0 || args->on_segment != NULL ||
         call->sides.send != NULL || call->sides.recv != NULL ||
-        !xyl_collective_of(operation)->exec->is_immediate)
+        !xyl_collective_of(operation)->users_exec->is_immediate)
         return;
     for (i = 0; i < operation->stages; i++) {
         const xyl_stage_t *stage = operation->stage[i];
@@ -304,6 +305,20 @@ static xylem_status_t add_sum_stages(const xyl_call_t *call,
 
 /* ---- the operation ---- */
 
+/* Around those that the algorithm has; gives the operation up if they fail. */
+static xylem_status_t add_outer_stages(const xyl_call_t *call,
+                                       const xylem_coll_args_t *args,
+                                       xyl_operation_t *operation)
+{
+    xylem_status_t status = add_sum_stages(call, operation);
+
+    if (status == XYLEM_OK)
+        status = xyl_mirror_stages_add(operation, call, args);
+    if (status != XYLEM_OK)
+        xyl_request_discard(&operation->request);
+    return status;
+}
+
 static xylem_status_t (*const creators[XYL_ALGORITHM_KINDS])(
     const xyl_call_t *call, const xyl_choice_t *choice,
     xyl_operation_t **operation_out) = {
@@ -343,15 +358,12 @@ xylem_status_t xyl_coll_create(xylem_team_t *team,
     if (status == XYLEM_OK)
         status =
             creators[choice.algorithm->kind](&call, &choice, operation_out);
+    if (status == XYLEM_OK)
+        status = add_outer_stages(&call, args, *operation_out);
     xyl_call_fini(&call);
     *sides = call.sides;
     if (status != XYLEM_OK)
         return status;
-    status = add_sum_stages(&call, *operation_out);
-    if (status != XYLEM_OK) {
-        xyl_request_discard(&(*operation_out)->request);
-        return status;
-    }
     xyl_collective_of(*operation_out)->sides = call.sides;
     plan_detaching(*operation_out, &call, &choice);
     xyl_collective_bind(*operation_out, args);

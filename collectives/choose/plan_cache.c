@@ -11,7 +11,8 @@ enum {
     HOMES = 32, /* where a call's places begin */
     WAYS = 4,   /* places for a call, that others may have as well */
     PLACES = HOMES + WAYS - 1,
-    KEPT_BYTES_MAX = 64 * 1024 /* large plans are cheap beside the work */
+    KEPT_BYTES_MAX = 64 * 1024, /* large plans are cheap beside the work */
+    KEPT_MIRRORS_MAX = 1 << 20
 };
 
 /* ---- what a call is about ---- */
@@ -100,7 +101,7 @@ static inline int call_is_alike(const xyl_operation_t *operation,
            (key->recv & address_kind(args->recv)) != 0 &&
            (key->may_be_same || args->send != args->recv) &&
            (context->execs.count == 1 ||
-            collective->exec == xyl_collective_exec(context, args));
+            collective->users_exec == xyl_collective_exec(context, args));
 }
 
 /* All that a plan depends on. */
@@ -377,6 +378,13 @@ static int runs_inline(const xyl_operation_t *operation)
            xyl_node_stage_is_brief(operation->stage[0]);
 }
 
+static size_t mirrored_bytes(const xyl_operation_t *operation)
+{
+    const xyl_mirror_t *mirrors = xyl_collective_of(operation)->mirrors;
+
+    return mirrors[0].bytes + mirrors[1].bytes;
+}
+
 void xyl_plan_describe(xyl_operation_t *operation,
                        const xylem_coll_args_t *args)
 {
@@ -391,6 +399,7 @@ void xyl_plan_describe(xyl_operation_t *operation,
         args->op >= XYL_USER_OP_BASE ||
         xyl_coll_traits(args->coll)->has_own_types ||
         xyl_sides_are_needed(args) ||
+        mirrored_bytes(operation) > KEPT_MIRRORS_MAX ||
         xyl_arena_bytes(&operation->request.arena) > KEPT_BYTES_MAX)
         return;
     key->runs_inline = (uint8_t)runs_inline(operation);

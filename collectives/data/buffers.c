@@ -1,5 +1,7 @@
 #include "collectives/data/buffers.h"
 
+#include <string.h>
+
 #include "runtime/base/copy.h"
 
 enum { BOUNCE_BYTES = 4096 };
@@ -24,6 +26,15 @@ void xyl_buffers_bind(xyl_buffers_t *buffers, size_t at, const void *send,
 }
 
 /* ---- elements with gaps ---- */
+
+static void layout_describe(const xyl_layout_t *layout,
+                            xyl_pieces_t *pieces_out)
+{
+    *pieces_out = (xyl_pieces_t){.level_count = layout->level_count,
+                                 .block_count = layout->block_count,
+                                 .blocks = layout->blocks};
+    memcpy(pieces_out->levels, layout->levels, sizeof layout->levels);
+}
 
 static void pack_by_host(const xyl_exec_t *exec, const xyl_work_t *work)
 {
@@ -94,12 +105,14 @@ int xyl_buffers_pack(const xyl_buffers_t *buffers, xyl_work_t *work,
                              buffers->base[from] + at, bytes);
     if (work == NULL)
         work = &own;
+    work->to_layout = NULL;
     work->kind = XYL_WORK_PACK;
     work->to = packed;
     work->left = buffers->base[from];
     work->left_layout = buffers->layout[from];
     work->left_at = at;
     work->bytes = bytes;
+    work->describe = layout_describe;
     work->by_host = pack_by_host;
     return xyl_exec_do(buffers->exec, work);
 }
@@ -119,12 +132,14 @@ int xyl_buffers_unpack(const xyl_buffers_t *buffers, xyl_work_t *work,
         return copy_out(buffers, work, buffers->base[to] + at, packed, bytes);
     if (work == NULL)
         work = &own;
+    work->left_layout = NULL;
     work->kind = XYL_WORK_UNPACK;
     work->to = buffers->base[to];
     work->to_layout = buffers->layout[to];
     work->to_at = at;
     work->left = packed;
     work->bytes = bytes;
+    work->describe = layout_describe;
     work->by_host = unpack_by_host;
     return xyl_exec_do(buffers->exec, work);
 }
@@ -159,6 +174,7 @@ int xyl_buffers_copy(const xyl_buffers_t *buffers, xyl_work_t *work,
     work->left_layout = buffers->layout[from];
     work->left_at = from_at;
     work->bytes = bytes;
+    work->describe = layout_describe;
     work->by_host = repack_by_host;
     return xyl_exec_do(buffers->exec, work);
 }

@@ -20,23 +20,7 @@
 #include <stdint.h>
 
 #include "include/xylem.h"
-
-enum { XYL_LAYOUT_LEVELS_MAX = 6 };
-
-/* Pieces of equal length at equal distances. */
-typedef struct xyl_block {
-    int64_t offset;  /* of the first piece, from where the pattern begins */
-    uint64_t bytes;  /* of a piece, at least 1 */
-    uint64_t packed; /* packed bytes of the pattern before it */
-    uint64_t repeat; /* pieces, at least 1 */
-    int64_t stride;  /* from one piece to the next; 0 for a single one */
-} xyl_block_t;
-
-typedef struct xyl_level {
-    uint64_t repeat; /* at least 2; UINT64_MAX in levels[0] */
-    int64_t stride;
-    uint64_t bytes; /* packed, of one repetition */
-} xyl_level_t;
+#include "progress/exec/pieces.h"
 
 typedef struct xyl_layout {
     uint64_t bytes;    /* packed, of one element; 0: it has no data */

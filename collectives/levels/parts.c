@@ -167,7 +167,8 @@ static xyl_stage_spec_t spec_of(const xyl_han_t *han,
     xyl_stage_spec_t spec =
         xyl_han_spec(han, stage->number, stage->reads, stage->writes);
 
-    if (stage->is_apart && han->operation->on_segment == NULL)
+    if (stage->is_apart && han->operation->on_segment == NULL &&
+        !xyl_collective_is_mirrored(han->operation))
         spec.after = NULL;
     return spec;
 }

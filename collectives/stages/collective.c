@@ -1,6 +1,7 @@
 #include "collectives/stages/collective.h"
 
 #include "collectives/data/description.h"
+#include "collectives/stages/mirror_stage.h"
 #include "runtime/core/context.h"
 #include "runtime/core/team.h"
 
@@ -15,6 +16,7 @@ static size_t round_segment(size_t segment_bytes, size_t element_bytes)
 static void collective_release(xyl_operation_t *operation)
 {
     xyl_sides_release(&xyl_collective_of(operation)->sides);
+    xyl_mirrors_give(operation);
 }
 
 xylem_status_t xyl_collective_create(xylem_team_t *team,
@@ -48,7 +50,10 @@ xylem_status_t xyl_collective_create(xylem_team_t *team,
     collective->operation.release = collective_release;
     collective->plan = *plan;
     collective->element_bytes = element_bytes;
-    collective->exec = xyl_collective_exec(team->context, args);
+    collective->users_exec = xyl_collective_exec(team->context, args);
+    collective->exec = collective->users_exec->ops->mirror_take == NULL
+                           ? collective->users_exec
+                           : team->context->execs.all[0];
     return XYLEM_OK;
 }
 
@@ -75,7 +80,10 @@ xylem_status_t xyl_collective_frame(xylem_team_t *team,
     status =
         xyl_collective_create(team, &frame, &plan, has_input, operation_out);
     /* Where this rank gets nothing it may have something to give. */
-    if (status == XYLEM_OK && traits->reduces && traits->recv_varies)
+    if (status == XYLEM_OK &&
+        ((traits->reduces && traits->recv_varies) ||
+         ((*operation_out)->segments == 0 && !traits->has_segments &&
+          xyl_collective_is_mirrored(*operation_out))))
         xyl_operation_is_whole(*operation_out);
     return status;
 }

@@ -31,15 +31,23 @@ typedef struct xyl_plan_key {
     uint8_t runs_inline;    /* by a blocking call, without being started */
 } xyl_plan_key_t;
 
+/* Of an executor (progress/exec/exec.h). */
+typedef struct xyl_mirror {
+    void *memory; /* NULL: there is none */
+    size_t bytes;
+} xyl_mirror_t;
+
 typedef struct xyl_collective {
     xyl_operation_t operation; /* first */
     xyl_plan_t plan;
     size_t element_bytes;
     xyl_combiner_t combiner;
-    xyl_exec_t *exec; /* works on its buffers */
+    xyl_exec_t *exec;       /* works on what stages see */
+    xyl_exec_t *users_exec; /* and on the user's buffers; else the same */
     uint64_t written; /* by its stages on nodes, in copies to their results */
     xyl_plan_key_t key;
-    xyl_sides_t sides; /* released with it */
+    xyl_sides_t sides; /* released with it, as are: */
+    xyl_mirror_t mirrors[2];
 } xyl_collective_t;
 
 /* Whoever has a constant operation only reads what this returns. */
@@ -47,6 +55,14 @@ static inline xyl_collective_t *
 xyl_collective_of(const xyl_operation_t *operation)
 {
     return (xyl_collective_t *)(const void *)operation;
+}
+
+/* Its stages see mirrors of the user's buffers. */
+static inline int xyl_collective_is_mirrored(const xyl_operation_t *operation)
+{
+    const xyl_collective_t *collective = xyl_collective_of(operation);
+
+    return collective->exec != collective->users_exec;
 }
 
 /* Plans the frame: segments are rounded to whole elements. Stages are added by

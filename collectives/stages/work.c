@@ -8,11 +8,19 @@ xylem_status_t xyl_stage_works_add(xyl_stage_t *stage, size_t count,
                                    xyl_event_fn handle,
                                    xyl_stage_work_t **works_out)
 {
+    return xyl_stage_works_of(stage, xyl_collective_of(stage->operation)->exec,
+                              count, handle, works_out);
+}
+
+xylem_status_t xyl_stage_works_of(xyl_stage_t *stage, const xyl_exec_t *exec,
+                                  size_t count, xyl_event_fn handle,
+                                  xyl_stage_work_t **works_out)
+{
     xyl_stage_work_t *works;
     size_t i;
 
     *works_out = NULL;
-    if (xyl_collective_of(stage->operation)->exec->is_immediate)
+    if (exec->is_immediate)
         return XYLEM_OK;
     works =
         xyl_arena_array(&stage->operation->request.arena, count, sizeof *works);

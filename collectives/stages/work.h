@@ -22,6 +22,11 @@ xylem_status_t xyl_stage_works_add(xyl_stage_t *stage, size_t count,
                                    xyl_event_fn handle,
                                    xyl_stage_work_t **works_out);
 
+/* Of an executor that may be another than that of the stages' buffers. */
+xylem_status_t xyl_stage_works_of(xyl_stage_t *stage, const xyl_exec_t *exec,
+                                  size_t count, xyl_event_fn handle,
+                                  xyl_stage_work_t **works_out);
+
 /* One of the array, or NULL where there is none. */
 static inline xyl_work_t *xyl_stage_work(xyl_stage_work_t *works, size_t number)
 {

@@ -1,57 +1,97 @@
 #include "progress/exec/exec.h"
 
 #include <assert.h>
+#include <link.h>
 #include <stdlib.h>
 
 #include "runtime/base/status.h"
 
 /* ---- which there are ---- */
 
+static const xyl_exec_ops_t *const list[] = {
+#define EXEC_ADDRESS(name) &xyl_exec_##name,
+    XYL_EXEC_LIST(EXEC_ADDRESS)
+#undef EXEC_ADDRESS
+};
+#define EXEC_COUNT(name) +1
+enum { LISTED = 0 XYL_EXEC_LIST(EXEC_COUNT) };
+#undef EXEC_COUNT
+
 static xylem_status_t exec_add(xyl_execs_t *execs, const xyl_exec_ops_t *ops,
-                               void *arg, const xyl_observer_t *observer,
-                               xyl_fifo_t *ready)
+                               void *arg)
 {
+    uint32_t count = atomic_load_explicit(&execs->count, memory_order_relaxed);
     xyl_exec_t *exec = calloc(1, ops->bytes);
     xylem_status_t status = XYLEM_OK;
 
-    assert(execs->count < XYL_EXECS_MAX && ops->bytes >= sizeof *exec);
+    assert(count < XYL_EXECS_MAX && ops->bytes >= sizeof *exec);
     if (exec == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for an executor");
     exec->ops = ops;
     exec->is_immediate = ops->start == NULL;
-    exec->is_plain = exec->is_immediate && observer == NULL;
-    exec->observer = observer;
-    exec->ready = ready;
+    exec->is_plain = exec->is_immediate && execs->observer == NULL;
+    exec->observer = execs->observer;
+    exec->ready = execs->ready;
     if (ops->init != NULL)
         status = ops->init(exec, arg);
-    if (status == XYLEM_OK)
-        execs->all[execs->count++] = exec;
-    else
+    if (status != XYLEM_OK) {
         free(exec);
-    return status;
+        return status;
+    }
+    execs->all[count] = exec;
+    atomic_store_explicit(&execs->count, count + 1, memory_order_release);
+    return XYLEM_OK;
 }
 
 xylem_status_t xyl_execs_init(xyl_execs_t *execs,
                               const xyl_exec_registration_t *extra,
+                              const xyl_config_t *config,
                               const xyl_observer_t *observer, xyl_fifo_t *ready)
 {
-    static const xyl_exec_ops_t *const all[] = {
-#define EXEC_ADDRESS(name) &xyl_exec_##name,
-        XYL_EXEC_LIST(EXEC_ADDRESS)
-#undef EXEC_ADDRESS
-            NULL,
-    };
-    const xyl_exec_ops_t *const *ops = all;
-    xylem_status_t status = XYLEM_OK;
+    xylem_status_t status;
 
-    execs->count = 0;
-    if (extra->ops != NULL)
-        status = exec_add(execs, extra->ops, extra->arg, observer, ready);
-    for (; *ops != NULL && status == XYLEM_OK; ops++)
-        status = exec_add(execs, *ops, NULL, observer, ready);
-    if (status != XYLEM_OK)
+    *execs =
+        (xyl_execs_t){.observer = observer, .ready = ready, .config = config};
+    status = exec_add(execs, &xyl_exec_host, NULL);
+    if (status == XYLEM_OK && extra->ops != NULL)
+        status = exec_add(execs, extra->ops, extra->arg);
+    if (status != XYLEM_OK) {
         xyl_execs_fini(execs);
-    return status;
+        return status;
+    }
+    if (config != NULL)
+        execs->absent = ~UINT32_C(0) >> (32 - LISTED);
+    return XYLEM_OK;
+}
+
+static int count_loads(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+    (void)bytes;
+    *(uint64_t *)arg = info->dlpi_adds;
+    return 1;
+}
+
+/* Memory of another kind comes with a library. One that cannot begin has said
+ * why, and is not asked again. */
+void xyl_execs_look(xyl_execs_t *execs)
+{
+    uint32_t i, absent;
+    uint64_t loads = 0;
+
+    absent = atomic_load_explicit(&execs->absent, memory_order_relaxed);
+    dl_iterate_phdr(count_loads, &loads);
+    if (loads == execs->loads)
+        return;
+    execs->loads = loads;
+    for (i = 0; i < LISTED && absent != 0; i++) {
+        if ((absent >> i & 1) == 0 ||
+            (list[i]->is_needed != NULL && !list[i]->is_needed(execs->config)))
+            continue;
+        absent &= ~(UINT32_C(1) << i);
+        atomic_store_explicit(&execs->absent, absent, memory_order_relaxed);
+        if (list[i] != &xyl_exec_host)
+            (void)exec_add(execs, list[i], (void *)(uintptr_t)execs->config);
+    }
 }
 
 void xyl_execs_fini(xyl_execs_t *execs)
@@ -62,6 +102,18 @@ void xyl_execs_fini(xyl_execs_t *execs)
             exec->ops->fini(exec);
         free(exec);
     }
+}
+
+unsigned xyl_execs_poll(void *arg)
+{
+    xyl_execs_t *execs = arg;
+    uint32_t i, count = execs->count;
+    unsigned done = 0;
+
+    for (i = 1; i < count; i++)
+        if (execs->all[i]->ops->poll != NULL)
+            done += execs->all[i]->ops->poll(execs->all[i]);
+    return done;
 }
 
 void xyl_execs_cancel(const xyl_execs_t *execs, const void *owner)
@@ -75,12 +127,14 @@ void xyl_execs_cancel(const xyl_execs_t *execs, const void *owner)
 
 xyl_exec_t *xyl_execs_ask(const xyl_execs_t *execs, const void *buffer)
 {
+    /* Partner: the store when one is added. */
+    uint32_t count = atomic_load_explicit(&execs->count, memory_order_acquire);
     uint32_t i;
 
-    for (i = 0; i + 1 < execs->count; i++)
+    for (i = 1; i < count; i++)
         if (execs->all[i]->ops->takes(execs->all[i], buffer))
-            break;
-    return execs->all[i];
+            return execs->all[i];
+    return execs->all[0];
 }
 
 /* ---- work ---- */

@@ -15,11 +15,14 @@
 #ifndef XYL_PROGRESS_EXEC_EXEC_H
 #define XYL_PROGRESS_EXEC_EXEC_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "progress/event.h"
 #include "progress/exec/list.h"
+#include "progress/exec/pieces.h"
+#include "runtime/base/config.h"
 #include "runtime/base/observer.h"
 
 typedef struct xyl_exec xyl_exec_t;
@@ -76,6 +79,9 @@ struct xyl_work {
     uint64_t to_at, left_at;
     const xyl_combiner_t *combiner; /* REDUCE; borrowed, as are: */
     const struct xyl_layout *to_layout, *left_layout;
+    /* What a layout says, for executors that move bytes by themselves; the
+     * blocks are the layout's. NULL where there is none. */
+    void (*describe)(const struct xyl_layout *layout, xyl_pieces_t *pieces_out);
     /* Does it with the processor's hands, for executors that have none of their
      * own. */
     void (*by_host)(const xyl_exec_t *exec, const xyl_work_t *work);
@@ -85,7 +91,7 @@ struct xyl_work {
 typedef struct xyl_exec_ops {
     const char *name;
     size_t bytes; /* of its struct, which begins with xyl_exec_t */
-    /* Both may be NULL. `arg` is that of its registration. */
+    /* Both may be NULL. `arg` is that of its registration, or the settings. */
     xylem_status_t (*init)(xyl_exec_t *exec, void *arg);
     void (*fini)(xyl_exec_t *exec);
     /* 1 when it is for the memory that `buffer` lies in. */
@@ -97,6 +103,17 @@ typedef struct xyl_exec_ops {
      * operands and results is touched after this. Events come all the same,
      * with XYLEM_ERR_CANCELED. NULL where start is. */
     void (*cancel)(xyl_exec_t *exec, const void *owner);
+    /* For memory that the processor does not touch: stages work on *mirrors* of
+     * users' buffers, memory of both, which work brings up to date (only COPY
+     * and REPACK are asked for). Any thread. NULL: stages work on the buffers
+     * themselves. */
+    void *(*mirror_take)(xyl_exec_t *exec, size_t bytes);
+    void (*mirror_give)(xyl_exec_t *exec, void *mirror, size_t bytes);
+    /* 0: there can be no such memory yet. NULL: there can. */
+    int (*is_needed)(const xyl_config_t *config);
+    /* Has what is under way looked after, where nothing else does: 0 when
+     * nothing is. In every turn. */
+    unsigned (*poll)(xyl_exec_t *exec);
 } xyl_exec_ops_t;
 
 struct xyl_exec {
@@ -117,23 +134,34 @@ typedef struct xyl_exec_registration {
     void *arg;
 } xyl_exec_registration_t;
 
-/* Those of a context: the first that takes a buffer's memory works on it. The
- * last is the processor, which takes all. */
+/* Those of a context: the first behind the processor that takes a buffer's
+ * memory works on it, else the processor, all[0], which takes any. */
 typedef struct xyl_execs {
-    uint32_t count;
+    _Atomic uint32_t count;
     xyl_exec_t *all[XYL_EXECS_MAX];
+    const xyl_observer_t *observer;
+    xyl_fifo_t *ready;
+    const xyl_config_t *config; /* NULL: only `extra` may be added */
+    _Atomic uint32_t absent;    /* of the list, that are not needed yet; bits */
+    uint64_t loads; /* of libraries, by the process, when that was found */
 } xyl_execs_t;
 
 #define XYL_EXEC_DECLARE(name) extern const xyl_exec_ops_t xyl_exec_##name;
 XYL_EXEC_LIST(XYL_EXEC_DECLARE)
 #undef XYL_EXEC_DECLARE
 
-/* `extra` comes before those of the list. */
+/* `extra` comes before those of the list, which are added by xyl_execs_look. */
 xylem_status_t xyl_execs_init(xyl_execs_t *execs,
                               const xyl_exec_registration_t *extra,
+                              const xyl_config_t *config,
                               const xyl_observer_t *observer,
                               xyl_fifo_t *ready);
+/* Whether those that were not needed are by now; before a call is planned.
+ * Under a lock of the caller's. */
+void xyl_execs_look(xyl_execs_t *execs);
 void xyl_execs_fini(xyl_execs_t *execs);
+/* A source of the engine. */
+unsigned xyl_execs_poll(void *execs);
 /* Of all executors. */
 void xyl_execs_cancel(const xyl_execs_t *execs, const void *owner);
 
@@ -144,7 +172,11 @@ xyl_exec_t *xyl_execs_ask(const xyl_execs_t *execs, const void *buffer);
 static inline xyl_exec_t *xyl_exec_of(const xyl_execs_t *execs,
                                       const void *buffer)
 {
-    return execs->count == 1 ? execs->all[0] : xyl_execs_ask(execs, buffer);
+    /* Relaxed: who has a buffer of another kind has made the call that found
+     * its executor, or heard of it. */
+    return atomic_load_explicit(&execs->count, memory_order_relaxed) == 1
+               ? execs->all[0]
+               : xyl_execs_ask(execs, buffer);
 }
 
 /* ---- work: 1 done, 0 under way; `work` is NULL where all is immediate ---- */

@@ -74,6 +74,14 @@ enum { XYL_CONNECT_FIRST, XYL_CONNECT_INIT };
       "ranks that do not answer.")                                             \
     X(pool_bytes, POOL_BYTES, BYTES, "256M", 0, EXPERT,                        \
       "Memory that is kept for further operations when one is freed.")         \
+    X(cuda, CUDA, BOOL, "on", 0, USER,                                         \
+      "Buffers may lie in memory of NVIDIA's GPUs; off: in no call, and none " \
+      "is looked at.")                                                         \
+    X(cuda_library, CUDA_LIBRARY, PATH, "none", 0, EXPERT,                     \
+      "The library that does what CUDA does, opened at once; none: "           \
+      "libxylem-cuda.so.0, beside libxylem or where the system finds it, "     \
+      "once "                                                                  \
+      "the program has loaded CUDA.")                                          \
     X(shm, SHM, SHM, "auto", 1, USER,                                          \
       "Shared memory for the ranks of a node: auto (where the system allows "  \
       "it) or off.")                                                           \

@@ -88,6 +88,22 @@ uint32_t xyl_context_nodes(const xylem_context_t *context)
     return nodes;
 }
 
+/* ---- executors ---- */
+
+void xyl_context_execs_look_again(xylem_context_t *context)
+{
+    xyl_execs_t *execs = &context->execs;
+    uint32_t count;
+
+    pthread_mutex_lock(&context->lock);
+    count = execs->count;
+    xyl_execs_look(execs);
+    if (count == 1 && execs->count != 1)
+        (void)xyl_engine_source_add(&context->engine,
+                                    (xyl_source_t){xyl_execs_poll, execs});
+    pthread_mutex_unlock(&context->lock);
+}
+
 /* ---- creation ---- */
 
 /* As far as it has been created. */
@@ -164,8 +180,10 @@ static xylem_status_t frame_create(const xyl_context_parts_t *parts,
     pthread_mutex_init(&context->lock, NULL);
     xyl_heap_init(&context->heap);
     xyl_failures_init(context);
-    status = xyl_execs_init(&context->execs, &parts->exec, parts->observer,
-                            &context->engine.ready);
+    status = xyl_execs_init(&context->execs, &parts->exec, &context->config,
+                            parts->observer, &context->engine.ready);
+    if (status == XYLEM_OK)
+        xyl_context_execs_look(context);
     if (status == XYLEM_OK)
         status = xyl_modules_context_begins(context);
     if (status == XYLEM_OK)

@@ -118,6 +118,15 @@ xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
 uint32_t xyl_context_slot_acquire(xylem_context_t *context);
 void xyl_context_slot_release(xylem_context_t *context, uint32_t slot);
 
+/* Before a call is planned, whose buffers may lie in memory of a kind that
+ * there was none of before. */
+void xyl_context_execs_look_again(xylem_context_t *context);
+static inline void xyl_context_execs_look(xylem_context_t *context)
+{
+    if (atomic_load_explicit(&context->execs.absent, memory_order_relaxed) != 0)
+        xyl_context_execs_look_again(context);
+}
+
 /* How many nodes the job has, numbered from 0 without gaps. */
 uint32_t xyl_context_nodes(const xylem_context_t *context);
 

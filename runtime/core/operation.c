@@ -200,31 +200,33 @@ uint64_t xyl_operation_lane_bytes(const xyl_operation_t *operation,
 
 /* ---- buffers ---- */
 
-static void *written(const xyl_operation_t *operation, void *result,
-                     xyl_role_t role)
-{
-    assert(role != XYL_ROLE_INPUT);
-    if (role == XYL_ROLE_RESULT)
-        return result;
-    if (role == XYL_ROLE_SCRATCH)
-        return operation->scratch;
-    if (role == XYL_ROLE_PACKED)
-        return operation->packed;
-    return role == XYL_ROLE_SPARE ? operation->spare : NULL;
-}
-
 void xyl_operation_bind(xyl_operation_t *operation, const void *input,
                         void *result)
 {
+    const union {
+        const void *constant;
+        void *plain;
+    } users_input = {input};
+    int is_mirrored = operation->is_mirrored;
+    /* Of whom reads INPUT only reads it. */
+    void *const memory[] = {
+        [XYL_ROLE_NOTHING] = NULL,
+        [XYL_ROLE_INPUT] =
+            is_mirrored ? operation->mirror_of_input : users_input.plain,
+        [XYL_ROLE_RESULT] = is_mirrored ? operation->mirror_of_result : result,
+        [XYL_ROLE_SCRATCH] = operation->scratch,
+        [XYL_ROLE_SPARE] = operation->spare,
+        [XYL_ROLE_PACKED] = operation->packed,
+        [XYL_ROLE_USERS_INPUT] = users_input.plain,
+        [XYL_ROLE_USERS_RESULT] = result,
+    };
     uint32_t i;
 
     for (i = 0; i < operation->stages; i++) {
         xyl_stage_t *stage = operation->stage[i];
-        stage->ops->bind(stage,
-                         stage->reads == XYL_ROLE_INPUT
-                             ? input
-                             : written(operation, result, stage->reads),
-                         written(operation, result, stage->writes));
+        assert(stage->writes != XYL_ROLE_USERS_INPUT &&
+               (is_mirrored || stage->writes != XYL_ROLE_INPUT));
+        stage->ops->bind(stage, memory[stage->reads], memory[stage->writes]);
     }
 }
 
@@ -442,11 +444,6 @@ void xyl_stage_supply(const xyl_stage_t *stage, uint64_t index)
     stage->supplies->ops->segment_ready(stage->supplies, index);
 }
 
-static size_t bytes_of_user(const xyl_operation_t *operation, size_t bytes)
-{
-    return operation->widening == 0 ? bytes : bytes / operation->widening;
-}
-
 static void operation_deliver(xylem_request_t *request)
 {
     xyl_operation_t *operation = xyl_operation_of(request);
@@ -455,10 +452,12 @@ static void operation_deliver(xylem_request_t *request)
     for (i = 0; i < operation->arrived_count; i++)
         operation->on_segment(
             request->arg, operation->arrived[i],
-            bytes_of_user(operation, xyl_operation_offset(
-                                         operation, operation->arrived[i])),
-            bytes_of_user(operation, xyl_operation_length(
-                                         operation, operation->arrived[i])));
+            xyl_operation_users(
+                operation,
+                xyl_operation_offset(operation, operation->arrived[i])),
+            xyl_operation_users(
+                operation,
+                xyl_operation_length(operation, operation->arrived[i])));
     operation->arrived_count = 0;
 }
 
@@ -568,6 +567,7 @@ xylem_status_t xylem_request_segments(const xylem_request_t *request,
                         "xylem_request_segments: the request moves no "
                         "segments, or an output is NULL");
     *segments_out = operation->segments;
-    *segment_bytes_out = bytes_of_user(operation, operation->segment_bytes);
+    *segment_bytes_out =
+        xyl_operation_users(operation, operation->segment_bytes);
     return XYLEM_OK;
 }

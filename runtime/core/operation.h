@@ -9,7 +9,7 @@
 
 enum {
     XYL_LANES_MAX = 16,
-    XYL_STAGES_MAX = 6 * XYL_LANES_MAX, /* of one operation, over all lanes */
+    XYL_STAGES_MAX = 8 * XYL_LANES_MAX, /* of one operation, over all lanes */
     XYL_SEGMENTS_MAX = 1 << 26
 };
 
@@ -93,6 +93,10 @@ typedef struct xyl_operation {
     void *packed; /* what stages work on in place of the user's buffers, which
                      those at the ends translate; the same */
     size_t widening; /* bytes there for one of the user's; 0: as many */
+    /* What stages work on in place of memory that the processor does not touch
+     * (progress/exec/exec.h); the same address where both lie in one buffer. */
+    int is_mirrored;
+    void *mirror_of_input, *mirror_of_result;
     /* Freed with the operation, when the net can no longer write to it. */
     void *owned_buffer;               /* from malloc */
     LIST_ENTRY(xyl_operation) others; /* active ones of the context */
@@ -143,6 +147,13 @@ xyl_stage_behind(const xyl_operation_t *operation, uint32_t lane,
 /* A stage that was added aside takes the lane's input, and passes it on. */
 void xyl_operation_put_first(xyl_operation_t *operation, uint32_t lane,
                              xyl_stage_t *stage);
+
+/* Of the user's, for as many of those that stages move. */
+static inline size_t xyl_operation_users(const xyl_operation_t *operation,
+                                         size_t bytes)
+{
+    return operation->widening == 0 ? bytes : bytes / operation->widening;
+}
 
 /* Of an operation that is not cut: its only segment goes through the stages, be
  * there anything in it or not. Before stages are added. */

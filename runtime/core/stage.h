@@ -32,7 +32,11 @@ typedef enum xyl_role {
     XYL_ROLE_RESULT,  /* NULL where the block stays in its place */
     XYL_ROLE_SCRATCH, /* operation->scratch */
     XYL_ROLE_SPARE,   /* operation->spare */
-    XYL_ROLE_PACKED   /* operation->packed */
+    XYL_ROLE_PACKED,  /* operation->packed */
+    /* The buffers themselves, where INPUT and RESULT are mirrors of them; for
+     * those who bring these up to date. */
+    XYL_ROLE_USERS_INPUT,
+    XYL_ROLE_USERS_RESULT
 } xyl_role_t;
 
 typedef struct xyl_stage_ops {

@@ -15,6 +15,9 @@
  *                     ended: each rank N times; needs nodes of several and
  *                     XYLEM_BYPASS_US
  *
+ * With CALLS_MEMORY=cuda in the environment buffers lie in memory of GPUs,
+ * which ranks take in turn; exit code 77 where there is none.
+ *
  * Else N is the number of cases, rounds, or cases per thread. All ranks draw
  * the same. */
 #include <pthread.h>
@@ -24,6 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/measure/device.h"
 #include "simulator/random.h"
 #include "tests/proc/job.h"
 #include "tests/proc/short_forms.h"
@@ -455,8 +459,44 @@ static const struct mode {
     {"late", mode_late},
 };
 
+/* ---- memory of a GPU ---- */
+
+static struct bench_device *device;
+static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void *device_memory_take(size_t bytes)
+{
+    void *memory;
+
+    MUST(device_take(device, bytes, &memory));
+    return memory;
+}
+
+static void device_memory_give(void *memory)
+{
+    device_give(device, memory);
+}
+
+static void device_memory_copy(void *to, const void *from, size_t bytes)
+{
+    pthread_mutex_lock(&device_lock);
+    MUST(device_copy(device, to, from, bytes));
+    pthread_mutex_unlock(&device_lock);
+}
+
+static void use_device(uint32_t rank)
+{
+    static const call_memory_t memory = {device_memory_take, device_memory_give,
+                                         device_memory_copy};
+
+    if (device_open(rank, &device) != XYLEM_OK)
+        exit(77);
+    call_memory = &memory;
+}
+
 int main(int argc, char **argv)
 {
+    const char *memory = getenv("CALLS_MEMORY");
     job_t job;
     size_t i;
 
@@ -466,7 +506,10 @@ int main(int argc, char **argv)
             break;
     REQUIRE(i < sizeof modes / sizeof modes[0], "there is no mode %s", argv[1]);
     job_begin(&job);
+    if (memory != NULL && strcmp(memory, "cuda") == 0)
+        use_device(job.rank);
     modes[i].run(&job, (uint32_t)strtoul(argv[2], NULL, 10));
+    device_close(device);
     job_end(&job);
     return EXIT_SUCCESS;
 }

@@ -429,6 +429,8 @@ void call_rank_fill(call_rank_t *call)
     else if (call->c->coll == XYLEM_COLL_BCAST && is_root(call))
         fill_own(call, &call->recv);
     memcpy(call->sent, call->send.memory, call->send.bytes);
+    call_side_bring(&call->send);
+    call_side_bring(&call->recv);
     expect(call);
 }
 
@@ -490,8 +492,8 @@ static void set_buffers(call_rank_t *call)
     xylem_coll_args_t *args = &call->args;
     int hides = draw(call, 1, 301, 2) == 0;
 
-    args->send = call->send.memory + call->send.origin;
-    args->recv = call->recv.memory + call->recv.origin;
+    args->send = call->send.there + call->send.origin;
+    args->recv = call->recv.there + call->recv.origin;
     /* What does not matter may be anything. */
     if (!has_send(call) && hides)
         args->send = NULL;
@@ -572,6 +574,8 @@ int call_rank_check(const call_rank_t *call, char *text, size_t text_bytes)
     size_t end = call->recv.bytes - 1, i;
     char words[200];
 
+    call_side_fetch(&call->send);
+    call_side_fetch(&call->recv);
     for (i = 0; i < call->checked_bytes; i++)
         if (call->recv.memory[i] != call->expected[i])
             break;

@@ -34,6 +34,8 @@ void call_side_put(const call_side_t *side, unsigned char *memory,
         memory[place + offsets[i]] = bytes[i];
 }
 
+const call_memory_t *call_memory;
+
 void call_side_init(call_side_t *side, uint32_t blocks)
 {
     side->blocks = blocks;
@@ -47,6 +49,8 @@ void call_side_init(call_side_t *side, uint32_t blocks)
 
 void call_side_fini(call_side_t *side)
 {
+    if (side->there != side->memory)
+        call_memory->give(side->there);
     free(side->memory);
     free(side->elements);
     free(side->bases);
@@ -78,4 +82,18 @@ void call_side_allocate(call_side_t *side)
     side->origin = -low;
     side->bytes = (size_t)(high - low) + 1; /* the last one guards the end */
     side->memory = must(malloc(side->bytes));
+    side->there = call_memory == NULL ? side->memory
+                                      : must(call_memory->take(side->bytes));
+}
+
+void call_side_bring(const call_side_t *side)
+{
+    if (side->there != side->memory)
+        call_memory->copy(side->there, side->memory, side->bytes);
+}
+
+void call_side_fetch(const call_side_t *side)
+{
+    if (side->there != side->memory)
+        call_memory->copy(side->memory, side->there, side->bytes);
 }

@@ -5,9 +5,19 @@
 
 #include "tests/support/call_type.h"
 
+/* Memory that calls get in place of that which tests write and read. NULL: they
+ * get that itself. Of the process; before anything else is called. */
+typedef struct call_memory {
+    void *(*take)(size_t bytes);
+    void (*give)(void *memory);
+    void (*copy)(void *to, const void *from, size_t bytes);
+} call_memory_t;
+extern const call_memory_t *call_memory;
+
 /* Where one side's blocks lie. A side that is one block only has the first. */
 typedef struct call_side {
     unsigned char *memory;
+    unsigned char *there; /* what the call gets */
     size_t bytes;
     int64_t origin; /* the buffer's address is at memory + origin */
     uint32_t blocks;
@@ -22,6 +32,9 @@ void call_side_init(call_side_t *side, uint32_t blocks);
 void call_side_fini(call_side_t *side);
 /* When types, counts and bases are known: the memory that all blocks need. */
 void call_side_allocate(call_side_t *side);
+/* To where the call finds it, and back. */
+void call_side_bring(const call_side_t *side);
+void call_side_fetch(const call_side_t *side);
 /* Writes the 8 bytes of element `index` of a block to `memory`, which is the
  * side's or an image of it. */
 void call_side_put(const call_side_t *side, unsigned char *memory,

@@ -211,6 +211,7 @@ static xylem_status_t world_create(fabric_t *fabric)
                              .noise = fabric->options.noise,
                              .work_late_max =
                                  fabric->options.work_late_max * SIM_US,
+                             .has_mirrors = fabric->options.has_mirrors,
                              .settings = settings,
                              .has_deaths = 1,
                              .tells_failures = fabric->options.tells_failures,

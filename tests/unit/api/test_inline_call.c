@@ -159,13 +159,14 @@ static void test_other_memory(void)
     plan_all(&world, sizeof elsewhere);
     execs = &fabric_context(world.fabric, ROOT)->execs;
     CHECK_EQ(execs->count, 1);
-    *execs = (xyl_execs_t){2, {&exec, execs->all[0]}};
+    execs->all[1] = &exec;
+    execs->count = 2;
     args = args_of(&world, ROOT, sizeof elsewhere);
     args.recv = elsewhere;
     CHECK_EQ(xyl_inline_call(team_of(&world, ROOT), &args, &operation),
              XYL_INLINE_NOT);
     CHECK_EQ(run(&world, ROOT, sizeof elsewhere, &operation), XYL_INLINE_DONE);
-    *execs = (xyl_execs_t){1, {execs->all[1]}};
+    execs->count = 1;
     fabric_run_dry(world.fabric);
     fabric_destroy(world.fabric);
 }

@@ -81,12 +81,12 @@ static void test_who_is_asked(void)
     xyl_fifo_t ready;
 
     xyl_fifo_init(&ready);
-    CHECK_EQ(xyl_execs_init(&execs, &none, NULL, &ready), XYLEM_OK);
+    CHECK_EQ(xyl_execs_init(&execs, &none, NULL, NULL, &ready), XYLEM_OK);
     CHECK(xyl_exec_of(&execs, far_away)->ops == &xyl_exec_host);
     CHECK(xyl_exec_of(&execs, NULL)->ops == &xyl_exec_host);
     CHECK(xyl_exec_of(&execs, near_by)->is_plain);
     xyl_execs_fini(&execs);
-    CHECK_EQ(xyl_execs_init(&execs, &extra, NULL, &ready), XYLEM_OK);
+    CHECK_EQ(xyl_execs_init(&execs, &extra, NULL, NULL, &ready), XYLEM_OK);
     CHECK(xyl_exec_of(&execs, far_away)->ops == &slow_ops);
     CHECK(xyl_exec_of(&execs, near_by)->ops == &xyl_exec_host);
     xyl_execs_cancel(&execs, near_by);
@@ -103,7 +103,7 @@ static void test_in_the_call(void)
     xyl_exec_t *host;
 
     xyl_fifo_init(&ready);
-    CHECK_EQ(xyl_execs_init(&execs, &none, NULL, &ready), XYLEM_OK);
+    CHECK_EQ(xyl_execs_init(&execs, &none, NULL, NULL, &ready), XYLEM_OK);
     host = xyl_exec_of(&execs, near_by);
     memset(near_by, 3, BYTES);
     CHECK_EQ(xyl_exec_copy(host, NULL, other, near_by, BYTES), 1);
@@ -126,7 +126,7 @@ static void test_later(void)
     slow_exec_t *slow;
 
     xyl_fifo_init(&ready);
-    CHECK_EQ(xyl_execs_init(&execs, &extra, NULL, &ready), XYLEM_OK);
+    CHECK_EQ(xyl_execs_init(&execs, &extra, NULL, NULL, &ready), XYLEM_OK);
     slow = (slow_exec_t *)(void *)xyl_exec_of(&execs, far_away);
     memset(near_by, 5, BYTES);
     memset(far_away, 0, BYTES);

@@ -68,6 +68,7 @@ typedef struct play {
 } play_t;
 
 static uint64_t first_seed = 1, seeds = SEEDS_PRESET, work_late_us;
+static int are_mirrored; /* buffers */
 static const char *program;
 static char replay[512]; /* the line for the seed that is played */
 static tally_t tally;
@@ -155,6 +156,7 @@ static void draw_world(play_t *play)
         return;
     play->options.work_late_max =
         1 + random_below(&play->random, (uint32_t)work_late_us);
+    play->options.has_mirrors = are_mirrored;
     play->options.shares_memory = one_in(play, 2);
     play->options.sees_memory = one_in(play, 2);
     if (one_in(play, 2))
@@ -558,8 +560,8 @@ static void test_seeds(void)
         failures = check_failures();
         snprintf(replay, sizeof replay,
                  "# replay: %s --first %" PRIu64 " --seeds 1 --late %" PRIu64
-                 "\n",
-                 program, first_seed + played, work_late_us);
+                 " --mirrored %d\n",
+                 program, first_seed + played, work_late_us, are_mirrored);
         fingerprint = random_mix(fingerprint ^ play_seed(first_seed + played));
         if (check_failures() != failures) {
             fputs(replay, stdout);
@@ -593,6 +595,8 @@ static int parse(int argc, char **argv)
             seeds = value;
         else if (strcmp(argv[i], "--late") == 0)
             work_late_us = value;
+        else if (strcmp(argv[i], "--mirrored") == 0)
+            are_mirrored = value != 0;
         else
             return 0;
     }
@@ -606,7 +610,9 @@ static const check_case_t cases[] = {
 int main(int argc, char **argv)
 {
     if (!parse(argc, argv)) {
-        fprintf(stderr, "usage: %s [--first S] [--seeds N] [--late US]\n",
+        fprintf(stderr,
+                "usage: %s [--first S] [--seeds N] [--late US] "
+                "[--mirrored 1]\n",
                 argv[0]);
         return 2;
     }

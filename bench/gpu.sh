@@ -1,0 +1,155 @@
+#!/bin/bash
+# Verifies and measures what xylem does with memory of GPUs, on a machine that
+# has any; from a bundle (bench/bundle.sh) or a build.
+#
+#   gpu.sh [--quick] [--part NAME]... [--out FOLDER]
+#
+#   --quick      fewer cases and sizes
+#   --part NAME  verify, one (several ranks on each GPU) or wide (a rank on
+#                each); all
+#   --out        where tables go, too; default: nowhere
+#
+# Ranks take GPUs in turn: on a machine with one, all share it. Exit code 1 when
+# a result was wrong.
+# shellcheck disable=SC2317 # functions of names that are put together
+set -u
+export LC_ALL=C XYLEM_LOG=${XYLEM_LOG:-info}
+
+parts=() out='' quick=''
+while (($# > 0)); do
+    case $1 in
+    --quick) quick=yes ;;
+    --part) parts+=("$2") && shift ;;
+    --out) out=$2 && shift ;;
+    *) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" && exit 2 ;;
+    esac
+    shift
+done
+((${#parts[@]} > 0)) || parts=(verify one wide)
+failed=0
+
+does()
+{
+    local part
+    for part in "${parts[@]}"; do
+        [[ $part == "$1" ]] && return
+    done
+    return 1
+}
+
+# verified SECONDS NAME COMMAND...
+verified()
+{
+    local seconds=$1 name=$2 output begin=$SECONDS
+    shift 2
+
+    if output=$(timeout "$seconds" "$@" 2>&1 </dev/null); then
+        printf 'ok      %s (%d s)\n' "$name" $((SECONDS - begin))
+    else
+        printf 'FAILED  %s (code %d, %d s)\n%s\n' "$name" $? \
+            $((SECONDS - begin)) "$(head -c 2000 <<<"$output")"
+        failed=1
+    fi
+}
+
+cases=$([[ $quick ]] && echo 150 || echo 1000)
+verify()
+{
+    local ranks
+    for ranks in 1 2 4 8; do
+        verified 60 "$cases random cases, $ranks ranks" \
+            xylem-run -n "$ranks" --env CALLS_MEMORY=cuda calls sweep "$cases"
+    done
+    verified 60 "several at once, 4 ranks" \
+        xylem-run -n 4 --env CALLS_MEMORY=cuda calls flight 10
+    verified 60 "threads, 2 ranks" \
+        xylem-run -n 2 --env CALLS_MEMORY=cuda calls threads 10
+    verified 60 "two nodes, 4 ranks" \
+        xylem-run -n 4 --nodes 2 --env CALLS_MEMORY=cuda calls sweep "$cases"
+    verified 60 "progress thread, 4 ranks" xylem-run -n 4 --env \
+        CALLS_MEMORY=cuda --env XYLEM_PROGRESS=thread calls sweep "$cases"
+}
+
+openmpi=(mpirun.openmpi --oversubscribe --bind-to none --mca pml ucx
+    --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any)
+((EUID != 0)) || openmpi+=(--allow-run-as-root)
+
+# times NAME COMMAND...: "bytes us wrong" per line, for columns.
+times()
+{
+    timeout 120 "$@" --csv "$work/csv" >"$work/log" 2>&1 || {
+        printf 'FAILED  %s\n%s\n' "$*" "$(tail -5 "$work/log")" >&2
+        : >"$work/csv"
+    }
+    tail -n +2 "$work/csv" | awk -F, '{ print $2, $6, $NF }'
+}
+
+# table COLL RANKS SIZES COLUMN...: each column is a name and a function.
+table()
+{
+    local coll=$1 ranks=$2 begin=$3 end=$4 column i=0
+    shift 4
+
+    printf '\n%s, %s ranks, us (the slowest rank'"'"'s median)\n' "$coll" "$ranks"
+    printf '%12s' bytes
+    for column; do
+        "column_$column" "$coll" "$ranks" "$begin" "$end" >"$work/column.$i"
+        printf ' %16s' "$column"
+        i=$((i + 1))
+    done
+    echo
+    awk -v columns="$i" -v work="$work" 'BEGIN {
+        for (c = 0; c < columns; c++)
+            while ((getline line < (work "/column." c)) > 0) {
+                split(line, f, " ")
+                if (!(f[1] in seen)) { seen[f[1]]; order[++n] = f[1] }
+                us[f[1], c] = f[2] (f[3] + 0 > 0 ? "!WRONG" : "")
+            }
+        for (k = 1; k <= n; k++) {
+            printf "%12s", order[k]
+            for (c = 0; c < columns; c++) printf " %16s", us[order[k], c]
+            print ""
+        }
+    }'
+    ! grep -qE '[1-9][0-9]*$' <(cut -d' ' -f3 "$work"/column.* | grep -v '^0$') ||
+        failed=1
+    rm -f "$work"/column.*
+}
+
+seconds=$([[ $quick ]] && echo 0.02 || echo 0.1)
+measure=(--check --seconds "$seconds" --warmup 3)
+column_xylem()
+{
+    times xylem-run -n "$2" xylem-bench -c "$1" -b "$3" -e "$4" --mem cuda \
+        "${measure[@]}"
+}
+column_staged()
+{
+    times xylem-run -n "$2" xylem-bench -c "$1" -b "$3" -e "$4" --mem staged \
+        "${measure[@]}"
+}
+column_openmpi()
+{
+    times "${openmpi[@]}" -n "$2" xylem-mpi-driver-openmpi -c "$1" -b "$3" \
+        -e "$4" --mem staged "${measure[@]}"
+}
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+[[ ! $out ]] || exec > >(tee "$out/gpu.txt") 2>&1
+nvidia-smi -L
+gpus=$(nvidia-smi -L | wc -l)
+! does verify || verify
+if does one; then
+    for ranks in 4 8; do
+        for coll in allreduce reduce bcast allgather; do
+            table "$coll" "$ranks" 4 64M xylem staged openmpi
+        done
+    done
+fi
+if does wide && ((gpus > 1)); then
+    for coll in allreduce reduce bcast allgather alltoall; do
+        table "$coll" "$gpus" 8 64M xylem staged
+    done
+fi
+exit "$failed"

@@ -1,0 +1,34 @@
+/* Which bytes of a buffer a call is about on a rank, so that these can be
+ * brought somewhere else and back, and no others. */
+#ifndef XYL_COLLECTIVES_DATA_EXTENTS_H
+#define XYL_COLLECTIVES_DATA_EXTENTS_H
+
+#include "collectives/data/call.h"
+
+/* Packed bytes [at, at + bytes). */
+typedef struct xyl_run {
+    uint64_t at, bytes;
+} xyl_run_t;
+
+/* The parts of a buffer that are read or written. */
+typedef struct xyl_extents {
+    const xyl_layout_t *layout; /* NULL: packed bytes are those of the buffer */
+    uint32_t count;
+    xyl_run_t *runs;   /* [count], none empty */
+    int64_t low, high; /* they lie at [low, high) from the buffer's address */
+} xyl_extents_t;
+
+/* The most runs that a side of a call has. */
+uint32_t xyl_extents_most(const xyl_call_t *call);
+
+/* Of what the rank gives: in place, of the receive buffer. `args` are those of
+ * the user, with types replaced (data/sides.h); the call's have been resolved.
+ * `runs`: room for xyl_extents_most. */
+void xyl_extents_of_input(const xyl_call_t *call, const xylem_coll_args_t *args,
+                          xyl_run_t *runs, xyl_extents_t *extents_out);
+/* Of what it gets. */
+void xyl_extents_of_result(const xyl_call_t *call,
+                           const xylem_coll_args_t *args, xyl_run_t *runs,
+                           xyl_extents_t *extents_out);
+
+#endif

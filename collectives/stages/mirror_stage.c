@@ -1,0 +1,257 @@
+#include "collectives/stages/mirror_stage.h"
+
+#include "collectives/data/buffers.h"
+#include "collectives/data/description.h"
+#include "collectives/stages/messages.h"
+#include "collectives/stages/work.h"
+#include "runtime/base/status.h"
+
+typedef struct mirror_stage {
+    xyl_stage_t stage;
+    xyl_buffers_t buffers; /* from SEND to RECV */
+    int is_whole;          /* the message is not cut: it goes by runs */
+    uint32_t run_count;
+    const xyl_run_t *runs; /* [run_count] */
+    uint64_t under_way;    /* runs */
+    uint64_t finished;     /* segments */
+    xyl_stage_work_t *works;
+} mirror_stage_t;
+
+static mirror_stage_t *mirror_of(xyl_stage_t *stage)
+{
+    return (mirror_stage_t *)(void *)stage;
+}
+
+static void segment_mirrored(mirror_stage_t *mirror, uint64_t index)
+{
+    mirror->finished++;
+    xyl_stage_emit(&mirror->stage, index);
+    if (mirror->finished == mirror->stage.count &&
+        mirror->stage.operation->failure == XYLEM_OK)
+        xyl_stage_complete(&mirror->stage);
+}
+
+static void run_mirror(mirror_stage_t *mirror, uint64_t work, uint64_t at,
+                       size_t bytes)
+{
+    (void)xyl_stage_worked(
+        &mirror->stage,
+        xyl_buffers_copy(&mirror->buffers, xyl_stage_work(mirror->works, work),
+                         XYL_BUFFER_RECV, at, XYL_BUFFER_SEND, at, bytes));
+}
+
+static void whole_mirror(mirror_stage_t *mirror)
+{
+    uint32_t i;
+
+    mirror->under_way = mirror->run_count;
+    if (mirror->run_count == 0)
+        segment_mirrored(mirror, 0);
+    for (i = 0; i < mirror->run_count; i++)
+        run_mirror(mirror, i, mirror->runs[i].at, mirror->runs[i].bytes);
+}
+
+static void mirror_segment_ready(xyl_stage_t *stage, uint64_t index)
+{
+    mirror_stage_t *mirror = mirror_of(stage);
+    const xyl_operation_t *operation = stage->operation;
+    uint64_t segment = xyl_stage_segment(stage, index);
+
+    if (mirror->is_whole)
+        whole_mirror(mirror);
+    else
+        run_mirror(mirror, index,
+                   xyl_operation_users(
+                       operation, xyl_operation_offset(operation, segment)),
+                   xyl_operation_users(
+                       operation, xyl_operation_length(operation, segment)));
+}
+
+static void mirror_worked(xyl_event_t *event)
+{
+    xyl_stage_work_t *work = xyl_stage_work_of(event);
+    mirror_stage_t *mirror = mirror_of(work->stage);
+    uint64_t index = work->number;
+
+    if (!xyl_stage_arrived(&mirror->stage, event))
+        return;
+    if (!mirror->is_whole)
+        segment_mirrored(mirror, index);
+    else if (--mirror->under_way == 0)
+        segment_mirrored(mirror, 0);
+}
+
+static void mirror_start(xyl_stage_t *stage)
+{
+    mirror_of(stage)->finished = 0;
+    if (stage->count == 0)
+        xyl_stage_complete(stage);
+}
+
+/* It receives nothing. */
+static void mirror_cancel(xyl_stage_t *stage)
+{
+    (void)stage;
+}
+
+static void mirror_bind(xyl_stage_t *stage, const void *reads, void *writes)
+{
+    xyl_buffers_bind(&mirror_of(stage)->buffers, 0, reads, writes);
+}
+
+static const xyl_stage_ops_t mirror_ops = {
+    .name = "mirror",
+    .start = mirror_start,
+    .segment_ready = mirror_segment_ready,
+    .cancel = mirror_cancel,
+    .bind = mirror_bind,
+};
+
+/* ---- planning ---- */
+
+static xylem_status_t no_memory(void)
+{
+    return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a mirror");
+}
+
+static xylem_status_t mirror_add(xyl_operation_t *operation,
+                                 const xyl_stage_spec_t *spec,
+                                 const xyl_extents_t *extents)
+{
+    mirror_stage_t *mirror = (mirror_stage_t *)(void *)xyl_operation_add_stage(
+        operation, spec, &mirror_ops, sizeof *mirror, 0);
+    uint64_t works;
+
+    if (mirror == NULL)
+        return no_memory();
+    if (spec->is_aside)
+        xyl_operation_put_first(operation, spec->lane, &mirror->stage);
+    mirror->buffers.exec = xyl_collective_of(operation)->users_exec;
+    mirror->buffers.layout[XYL_BUFFER_SEND] = extents->layout;
+    mirror->buffers.layout[XYL_BUFFER_RECV] = extents->layout;
+    mirror->is_whole = operation->segments <= 1;
+    mirror->run_count = extents->count;
+    mirror->runs = extents->runs;
+    works = mirror->is_whole ? extents->count : mirror->stage.count;
+    return xyl_stage_works_of(&mirror->stage, mirror->buffers.exec, works,
+                              mirror_worked, &mirror->works);
+}
+
+/* From the user's buffers to where stages read. */
+static xylem_status_t fetch_add(xyl_operation_t *operation, uint32_t lane,
+                                int is_bcast, const xyl_extents_t *extents)
+{
+    const xyl_stage_spec_t spec = {
+        .lane = lane,
+        .is_aside = 1,
+        .reads = is_bcast ? XYL_ROLE_USERS_RESULT : XYL_ROLE_USERS_INPUT,
+        .writes = is_bcast ? XYL_ROLE_RESULT : XYL_ROLE_INPUT};
+
+    return mirror_add(operation, &spec, extents);
+}
+
+/* And from where stages write. */
+static xylem_status_t bring_add(xyl_operation_t *operation, uint32_t lane,
+                                const xyl_extents_t *extents)
+{
+    const xyl_stage_spec_t spec = {.lane = lane,
+                                   .after = operation->end[lane],
+                                   .reads = XYL_ROLE_RESULT,
+                                   .writes = XYL_ROLE_USERS_RESULT};
+
+    return mirror_add(operation, &spec, extents);
+}
+
+static uint64_t span_of(const xyl_extents_t *extents)
+{
+    return extents->count == 0 ? 0 : (uint64_t)(extents->high - extents->low);
+}
+
+/* What stands for the buffer's address; *memory_out: what is to be given back.
+ */
+static xylem_status_t mirror_make(xyl_operation_t *operation,
+                                  const xyl_extents_t *extents,
+                                  xyl_mirror_t *memory_out, void **mirror_out)
+{
+    xyl_exec_t *exec = xyl_collective_of(operation)->users_exec;
+    size_t bytes = span_of(extents);
+    char *memory;
+
+    *mirror_out = NULL;
+    if (bytes == 0)
+        return XYLEM_OK;
+    memory = exec->ops->mirror_take(exec, bytes);
+    if (memory == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY,
+                        "no memory of the processor's for %zu bytes that lie "
+                        "in memory of another kind",
+                        bytes);
+    *memory_out = (xyl_mirror_t){memory, bytes};
+    *mirror_out = (void *)((uintptr_t)memory - (uintptr_t)extents->low);
+    return XYLEM_OK;
+}
+
+static xylem_status_t mirrors_make(xyl_operation_t *operation,
+                                   const xyl_extents_t *input,
+                                   const xyl_extents_t *result,
+                                   int are_one_buffer)
+{
+    xyl_mirror_t *mirrors = xyl_collective_of(operation)->mirrors;
+    xyl_extents_t both = *result;
+    xylem_status_t status;
+
+    if (are_one_buffer && input->count != 0) {
+        both.count++;
+        both.low = input->low < both.low ? input->low : both.low;
+        both.high = input->high > both.high ? input->high : both.high;
+    }
+    status = mirror_make(operation, &both, &mirrors[0],
+                         &operation->mirror_of_result);
+    operation->mirror_of_input = operation->mirror_of_result;
+    if (status == XYLEM_OK && !are_one_buffer)
+        status = mirror_make(operation, input, &mirrors[1],
+                             &operation->mirror_of_input);
+    operation->is_mirrored = status == XYLEM_OK;
+    return status;
+}
+
+xylem_status_t xyl_mirror_stages_add(xyl_operation_t *operation,
+                                     const xyl_call_t *call,
+                                     const xylem_coll_args_t *args)
+{
+    int is_bcast = args->coll == XYLEM_COLL_BCAST;
+    uint32_t lane, most = xyl_extents_most(call);
+    xyl_extents_t input, result;
+    xylem_status_t status;
+    xyl_run_t *runs;
+
+    if (!xyl_collective_is_mirrored(operation))
+        return XYLEM_OK;
+    runs = xyl_arena_array(&operation->request.arena, 2 * (size_t)most,
+                           sizeof *runs);
+    if (runs == NULL)
+        return no_memory();
+    xyl_extents_of_input(call, args, runs, &input);
+    xyl_extents_of_result(call, args, runs + most, &result);
+    status = mirrors_make(operation, &input, &result,
+                          is_bcast || args->send == XYLEM_IN_PLACE);
+    for (lane = 0; lane < operation->lanes && status == XYLEM_OK; lane++) {
+        if (operation->has_input && operation->entry[lane] != NULL)
+            status = fetch_add(operation, lane, is_bcast, &input);
+        if (status == XYLEM_OK && result.count != 0)
+            status = bring_add(operation, lane, &result);
+    }
+    return status;
+}
+
+void xyl_mirrors_give(xyl_operation_t *operation)
+{
+    xyl_collective_t *collective = xyl_collective_of(operation);
+    xyl_exec_t *exec = collective->users_exec;
+    size_t i;
+
+    for (i = 0; i < 2; i++)
+        if (collective->mirrors[i].memory != NULL)
+            exec->ops->mirror_give(exec, collective->mirrors[i].memory,
+                                   collective->mirrors[i].bytes);
+}

@@ -1,0 +1,490 @@
+#include "progress/exec/cuda/cuda.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/log.h"
+
+enum {
+    DEVICES_MAX = 32,
+    FLIGHT_MAX = 64,         /* begun on a stream; a driver's queues end */
+    YIELD_AFTER_POLLS = 256, /* without anything that has ended */
+    MIRROR_CLASS_MIN = 16,   /* of memory that is kept: 64 KiB ... */
+    MIRROR_CLASSES = 40,
+    NO_MEMORY = 2 /* cudaErrorMemoryAllocation */
+};
+
+/* Which way bytes go. */
+typedef enum way { WAY_IN, WAY_OUT, WAY_WITHIN, WAYS } way_t;
+
+/* Memory of the processor that devices read. */
+typedef struct pinned {
+    void *memory; /* NULL: none */
+    size_t bytes;
+} pinned_t;
+
+/* What has been begun on a stream, and what is to be. Events follow marks. */
+typedef struct queue {
+    xyl_cuda_stream_t *stream; /* NULL: not needed yet */
+    xyl_work_t *first, *last;  /* waiting */
+    xyl_work_t *flight[FLIGHT_MAX];
+    pinned_t blocks[FLIGHT_MAX];   /* of that work */
+    uint64_t begun, ended, marked; /* works; modulo FLIGHT_MAX in flight */
+    uint64_t mark_at[XYL_CUDA_MARKS];
+    uint64_t marks_set, marks_reached;
+} queue_t;
+
+/* Pinned memory that is free: its first word names the next. */
+typedef struct spare {
+    struct spare *next;
+} spare_t;
+
+typedef struct cuda_exec {
+    xyl_exec_t exec; /* first */
+    const xyl_cuda_library_t *library;
+    queue_t *queues[DEVICES_MAX]; /* [WAYS] each; NULL: not needed yet */
+    int devices;                  /* whose queues there may be */
+    uint64_t under_way;           /* works, begun or not */
+    unsigned idle_polls;
+    pthread_mutex_t lock; /* of what follows */
+    spare_t *spares[MIRROR_CLASSES];
+    uint64_t spare_bytes, spare_most;
+    _Atomic int device; /* that was met last */
+} cuda_exec_t;
+
+static cuda_exec_t *self(xyl_exec_t *exec)
+{
+    return (cuda_exec_t *)(void *)exec;
+}
+
+/* ---- pinned memory ---- */
+
+static unsigned class_of(size_t bytes)
+{
+    unsigned class = MIRROR_CLASS_MIN;
+
+    while (class < MIRROR_CLASSES - 1 && (UINT64_C(1) << class) < bytes)
+        class ++;
+    return class;
+}
+
+static void *pinned_take(cuda_exec_t *cuda, size_t bytes)
+{
+    unsigned class = class_of(bytes);
+    spare_t *spare;
+
+    pthread_mutex_lock(&cuda->lock);
+    spare = cuda->spares[class];
+    if (spare != NULL) {
+        cuda->spares[class] = spare->next;
+        cuda->spare_bytes -= UINT64_C(1) << class;
+    }
+    pthread_mutex_unlock(&cuda->lock);
+    if (spare != NULL || bytes > UINT64_C(1) << class)
+        return spare;
+    return cuda->library->host_take(cuda->device, UINT64_C(1) << class);
+}
+
+static void pinned_give(cuda_exec_t *cuda, void *memory, size_t bytes)
+{
+    unsigned class = class_of(bytes);
+    spare_t *spare = memory;
+    int is_kept;
+
+    pthread_mutex_lock(&cuda->lock);
+    is_kept = cuda->spare_bytes + (UINT64_C(1) << class) <= cuda->spare_most;
+    if (is_kept) {
+        spare->next = cuda->spares[class];
+        cuda->spares[class] = spare;
+        cuda->spare_bytes += UINT64_C(1) << class;
+    }
+    pthread_mutex_unlock(&cuda->lock);
+    if (!is_kept)
+        cuda->library->host_give(memory);
+}
+
+static void *cuda_mirror_take(xyl_exec_t *exec, size_t bytes)
+{
+    return pinned_take(self(exec), bytes);
+}
+
+static void cuda_mirror_give(xyl_exec_t *exec, void *mirror, size_t bytes)
+{
+    pinned_give(self(exec), mirror, bytes);
+}
+
+static void spares_free(cuda_exec_t *cuda)
+{
+    unsigned class;
+
+    for (class = 0; class < MIRROR_CLASSES; class ++)
+        while (cuda->spares[class] != NULL) {
+            spare_t *spare = cuda->spares[class];
+            cuda->spares[class] = spare->next;
+            cuda->library->host_give(spare);
+        }
+}
+
+/* ---- the end of work ---- */
+
+static void work_end(cuda_exec_t *cuda, xyl_work_t *work)
+{
+    cuda->under_way--;
+    xyl_fifo_push(cuda->exec.ready, &work->event);
+}
+
+static void work_fail(cuda_exec_t *cuda, xyl_work_t *work, int error)
+{
+    if (work->event.status == XYLEM_OK)
+        xyl_log(XYL_LOG_ERROR, "a copy to or from a GPU failed: %s",
+                cuda->library->error_text(error));
+    work->event.status = XYLEM_ERR_INTERNAL;
+    work_end(cuda, work);
+}
+
+/* All that has been begun up to `count`. */
+static void flight_end(cuda_exec_t *cuda, queue_t *queue, uint64_t count,
+                       int error)
+{
+    for (; queue->ended < count; queue->ended++) {
+        uint64_t place = queue->ended % FLIGHT_MAX;
+        if (queue->blocks[place].memory != NULL)
+            pinned_give(cuda, queue->blocks[place].memory,
+                        queue->blocks[place].bytes);
+        queue->blocks[place].memory = NULL;
+        if (error == 0)
+            work_end(cuda, queue->flight[place]);
+        else
+            work_fail(cuda, queue->flight[place], error);
+    }
+}
+
+/* ---- the beginning ---- */
+
+/* Blocks where a device can read them. */
+static xyl_block_t *blocks_bring(xyl_pieces_t *pieces, xyl_block_t *room)
+{
+    if (pieces->block_count != 0)
+        memcpy(room, pieces->blocks, pieces->block_count * sizeof *room);
+    pieces->blocks = room;
+    return room + pieces->block_count;
+}
+
+static int repack_begin(cuda_exec_t *cuda, queue_t *queue,
+                        const xyl_work_t *work, pinned_t *blocks)
+{
+    xyl_cuda_repack_t repack = {.to = work->to,
+                                .from = work->left,
+                                .to_at = work->to_at,
+                                .from_at = work->left_at,
+                                .bytes = work->bytes};
+    if (work->to_layout != NULL)
+        work->describe(work->to_layout, &repack.to_pieces);
+    else
+        repack.to_at = 0;
+    if (work->left_layout != NULL)
+        work->describe(work->left_layout, &repack.from_pieces);
+    else
+        repack.from_at = 0;
+    blocks->bytes =
+        (repack.to_pieces.block_count + repack.from_pieces.block_count) *
+        sizeof(xyl_block_t);
+    blocks->memory = pinned_take(cuda, blocks->bytes);
+    if (blocks->memory == NULL)
+        return NO_MEMORY;
+    (void)blocks_bring(&repack.from_pieces,
+                       blocks_bring(&repack.to_pieces, blocks->memory));
+    return cuda->library->repack(queue->stream, &repack);
+}
+
+static void queue_begin_one(cuda_exec_t *cuda, queue_t *queue, xyl_work_t *work)
+{
+    uint64_t place = queue->begun % FLIGHT_MAX;
+    int error;
+
+    queue->blocks[place].memory = NULL;
+    if (work->kind == XYL_WORK_COPY)
+        error = cuda->library->copy(queue->stream, work->to, work->left,
+                                    work->bytes);
+    else
+        error = repack_begin(cuda, queue, work, &queue->blocks[place]);
+    queue->flight[place] = work;
+    queue->begun++;
+    if (error != 0) {
+        xyl_log(XYL_LOG_ERROR, "a copy to or from a GPU cannot begin: %s",
+                cuda->library->error_text(error));
+        work->event.status = XYLEM_ERR_INTERNAL;
+    }
+}
+
+static void queue_begin(cuda_exec_t *cuda, queue_t *queue)
+{
+    while (queue->first != NULL && queue->begun - queue->ended < FLIGHT_MAX) {
+        xyl_work_t *work = queue->first;
+        queue->first = work->next;
+        queue_begin_one(cuda, queue, work);
+    }
+}
+
+/* One mark for all that has been begun since the last. */
+static void queue_mark(cuda_exec_t *cuda, queue_t *queue)
+{
+    uint32_t mark = (uint32_t)(queue->marks_set % XYL_CUDA_MARKS);
+    int error;
+
+    if (queue->marked == queue->begun ||
+        queue->marks_set - queue->marks_reached == XYL_CUDA_MARKS)
+        return;
+    error = cuda->library->mark(queue->stream, mark);
+    if (error != 0) {
+        flight_end(cuda, queue, queue->begun, error);
+        queue->marked = queue->begun;
+        queue->marks_reached = queue->marks_set;
+        return;
+    }
+    queue->marked = queue->mark_at[mark] = queue->begun;
+    queue->marks_set++;
+}
+
+static void queue_look(cuda_exec_t *cuda, queue_t *queue)
+{
+    int error = 0, is_reached = 1;
+
+    while (queue->marks_reached != queue->marks_set) {
+        uint32_t mark = (uint32_t)(queue->marks_reached % XYL_CUDA_MARKS);
+        error = cuda->library->reached(queue->stream, mark, &is_reached);
+        if (error == 0 && !is_reached)
+            return;
+        queue->marks_reached++;
+        flight_end(cuda, queue, queue->mark_at[mark], error);
+    }
+}
+
+static unsigned cuda_poll(xyl_exec_t *exec)
+{
+    cuda_exec_t *cuda = self(exec);
+    uint64_t before = cuda->under_way;
+    int device, way;
+
+    if (before == 0)
+        return 0;
+    for (device = 0; device < cuda->devices; device++)
+        for (way = 0; way < WAYS && cuda->queues[device] != NULL; way++) {
+            queue_t *queue = &cuda->queues[device][way];
+            if (queue->first == NULL && queue->ended == queue->begun)
+                continue;
+            queue_look(cuda, queue);
+            queue_begin(cuda, queue);
+            queue_mark(cuda, queue);
+        }
+    if (cuda->under_way != before)
+        cuda->idle_polls = 0;
+    else if (++cuda->idle_polls % YIELD_AFTER_POLLS == 0)
+        sched_yield(); /* it keeps the engine from resting */
+    return 1;
+}
+
+/* ---- where work goes ---- */
+
+static queue_t *queue_of(cuda_exec_t *cuda, int device, way_t way)
+{
+    queue_t *queue;
+
+    if (device < 0 || device >= DEVICES_MAX)
+        return NULL;
+    if (cuda->queues[device] == NULL)
+        cuda->queues[device] = calloc(WAYS, sizeof *queue);
+    if (cuda->queues[device] == NULL)
+        return NULL;
+    if (device >= cuda->devices)
+        cuda->devices = device + 1;
+    queue = &cuda->queues[device][way];
+    if (queue->stream == NULL &&
+        cuda->library->stream_create(device, &queue->stream) != 0)
+        queue->stream = NULL;
+    return queue->stream == NULL ? NULL : queue;
+}
+
+static int is_on_device(const xyl_cuda_place_t *place)
+{
+    return place->kind == XYL_CUDA_KIND_DEVICE ||
+           place->kind == XYL_CUDA_KIND_MANAGED;
+}
+
+static void cuda_start(xyl_exec_t *exec, xyl_work_t *work)
+{
+    cuda_exec_t *cuda = self(exec);
+    xyl_cuda_place_t to, from;
+    queue_t *queue;
+
+    cuda->library->find(work->to, &to);
+    cuda->library->find(work->left, &from);
+    cuda->under_way++;
+    work->event.status = XYLEM_OK;
+    work->next = NULL;
+    if (work->bytes == 0 || (!is_on_device(&to) && !is_on_device(&from))) {
+        work->by_host(exec, work);
+        work_end(cuda, work);
+        return;
+    }
+    queue = queue_of(cuda, is_on_device(&to) ? to.device : from.device,
+                     !is_on_device(&from) ? WAY_IN
+                     : !is_on_device(&to) ? WAY_OUT
+                                          : WAY_WITHIN);
+    if (queue == NULL) {
+        xyl_log(XYL_LOG_ERROR, "no stream of a GPU");
+        work->event.status = XYLEM_ERR_NO_RESOURCE;
+        work_end(cuda, work);
+        return;
+    }
+    if (queue->first == NULL)
+        queue->first = work;
+    else
+        queue->last->next = work;
+    queue->last = work;
+    queue_begin(cuda, queue);
+}
+
+/* ---- giving up ---- */
+
+static void queue_cancel(cuda_exec_t *cuda, queue_t *queue, const void *owner)
+{
+    xyl_work_t **link = &queue->first, *last = NULL, *work;
+    int is_under_way = 0;
+    uint64_t i;
+
+    while ((work = *link) != NULL) {
+        if (work->owner != owner) {
+            last = work;
+            link = &work->next;
+            continue;
+        }
+        *link = work->next;
+        work->event.status = XYLEM_ERR_CANCELED;
+        work_end(cuda, work);
+    }
+    queue->last = last;
+    for (i = queue->ended; i < queue->begun; i++)
+        if (queue->flight[i % FLIGHT_MAX]->owner == owner) {
+            queue->flight[i % FLIGHT_MAX]->event.status = XYLEM_ERR_CANCELED;
+            is_under_way = 1;
+        }
+    if (is_under_way)
+        (void)cuda->library->stream_wait(queue->stream);
+}
+
+static void cuda_cancel(xyl_exec_t *exec, const void *owner)
+{
+    cuda_exec_t *cuda = self(exec);
+    int device, way;
+
+    if (cuda->under_way == 0)
+        return;
+    for (device = 0; device < cuda->devices; device++)
+        for (way = 0; way < WAYS && cuda->queues[device] != NULL; way++)
+            queue_cancel(cuda, &cuda->queues[device][way], owner);
+}
+
+/* ---- the executor ---- */
+
+static int cuda_takes(const xyl_exec_t *exec, const void *buffer)
+{
+    cuda_exec_t *cuda = (cuda_exec_t *)(uintptr_t)(const void *)exec;
+    xyl_cuda_place_t place;
+
+    if (buffer == NULL)
+        return 0;
+    cuda->library->find(buffer, &place);
+    if (!is_on_device(&place))
+        return 0;
+    cuda->device = place.device;
+    return 1;
+}
+
+static void cuda_fini(xyl_exec_t *exec)
+{
+    cuda_exec_t *cuda = self(exec);
+    int device, way;
+
+    for (device = 0; device < cuda->devices; device++)
+        for (way = 0; way < WAYS && cuda->queues[device] != NULL; way++)
+            if (cuda->queues[device][way].stream != NULL)
+                cuda->library->stream_destroy(cuda->queues[device][way].stream);
+    for (device = 0; device < cuda->devices; device++)
+        free(cuda->queues[device]);
+    spares_free(cuda);
+    pthread_mutex_destroy(&cuda->lock);
+}
+
+static xylem_status_t init_of_table(xyl_exec_t *exec, void *table)
+{
+    cuda_exec_t *cuda = self(exec);
+
+    cuda->library = table;
+    cuda->spare_most = UINT64_MAX;
+    pthread_mutex_init(&cuda->lock, NULL);
+    return XYLEM_OK;
+}
+
+static xylem_status_t cuda_init(xyl_exec_t *exec, void *arg)
+{
+    const xyl_config_t *config = arg;
+    const char *why = "";
+    const xyl_cuda_library_t *library = xyl_cuda_library_open(
+        (const char *)(uintptr_t)config->cuda_library, &why);
+
+    if (library == NULL) {
+        xyl_log(XYL_LOG_INFO, "buffers in memory of a GPU cannot be used: %s",
+                why);
+        return XYLEM_ERR_UNSUPPORTED;
+    }
+    (void)init_of_table(exec, (void *)(uintptr_t)library);
+    self(exec)->spare_most = config->pool_bytes;
+    return XYLEM_OK;
+}
+
+/* Nobody can have memory of a device before CUDA's driver has been loaded;
+ * unless whoever names the library knows better. */
+static int cuda_is_needed(const xyl_config_t *config)
+{
+    return config->cuda != 0 &&
+           (config->cuda_library != 0 ||
+            dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD) != NULL);
+}
+
+const xyl_exec_ops_t xyl_exec_cuda = {
+    .name = "cuda",
+    .bytes = sizeof(cuda_exec_t),
+    .init = cuda_init,
+    .fini = cuda_fini,
+    .takes = cuda_takes,
+    .start = cuda_start,
+    .cancel = cuda_cancel,
+    .mirror_take = cuda_mirror_take,
+    .mirror_give = cuda_mirror_give,
+    .is_needed = cuda_is_needed,
+    .poll = cuda_poll,
+};
+
+const xyl_exec_ops_t xyl_exec_cuda_of_table = {
+    .name = "cuda of a table",
+    .bytes = sizeof(cuda_exec_t),
+    .init = init_of_table,
+    .fini = cuda_fini,
+    .takes = cuda_takes,
+    .start = cuda_start,
+    .cancel = cuda_cancel,
+    .mirror_take = cuda_mirror_take,
+    .mirror_give = cuda_mirror_give,
+    .poll = cuda_poll,
+};
+
+const xyl_cuda_library_t *xyl_cuda_library_of(const xyl_exec_t *exec)
+{
+    return exec->ops == &xyl_exec_cuda || exec->ops == &xyl_exec_cuda_of_table
+               ? ((const cuda_exec_t *)(const void *)exec)->library
+               : NULL;
+}

@@ -1,0 +1,24 @@
+/* The executor of memory that CUDA's devices have. Work is begun on streams of
+ * its own, one for each direction of a device, and is looked after in the
+ * engine's turns while there is any. */
+#ifndef XYL_PROGRESS_EXEC_CUDA_CUDA_H
+#define XYL_PROGRESS_EXEC_CUDA_CUDA_H
+
+#include "progress/exec/cuda/library/library.h"
+#include "progress/exec/exec.h"
+
+/* The library's table; NULL: it is not there, cannot be opened, or is of
+ * another version, as *why_out says until the next call. `path`: of the
+ * library; NULL: beside this code, or where the system finds libraries. It
+ * stays open. Uses nothing else of xylem, so that benchmarks have it, too. */
+const xyl_cuda_library_t *xyl_cuda_library_open(const char *path,
+                                                const char **why_out);
+
+/* The table that an executor has, for those who do more with memory of devices
+ * than an executor does. NULL: it is another one. */
+const xyl_cuda_library_t *xyl_cuda_library_of(const xyl_exec_t *exec);
+
+/* An executor over any table, as tests have one; `arg` is the table. */
+extern const xyl_exec_ops_t xyl_exec_cuda_of_table;
+
+#endif

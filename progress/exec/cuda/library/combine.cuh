@@ -1,0 +1,146 @@
+/* Reductions of several inputs in one pass: a kernel for each class of types
+ * and operation. Integers are of one kernel per width where signs do not
+ * matter; bitwise operations know bytes alone. */
+#ifndef XYL_PROGRESS_EXEC_CUDA_LIBRARY_COMBINE_CUH
+#define XYL_PROGRESS_EXEC_CUDA_LIBRARY_COMBINE_CUH
+
+#include <cuda_runtime.h>
+
+#include "progress/exec/cuda/library/library.h"
+
+struct inputs_t {
+    uint32_t count;
+    const void *at[XYL_CUDA_INPUTS_MAX];
+};
+
+/* Begins a kernel; `elements` of the kernel's type. */
+typedef void (*combine_fn)(cudaStream_t stream, int processors,
+                           const inputs_t &inputs, void *result,
+                           uint64_t elements);
+
+struct combine_entry_t {
+    combine_fn begin; /* NULL: not defined */
+    uint32_t
+        per_element; /* elements of the kernel's type in one of the call's */
+};
+
+/* Each is in a file of its own: nvcc works on them side by side. NULL entries
+ * where they know nothing of it. */
+combine_entry_t combine_of_integers(uint32_t op, uint32_t type);
+combine_entry_t combine_of_orders(uint32_t op, uint32_t type);
+combine_entry_t combine_of_floats(uint32_t op, uint32_t type);
+
+/* ---- kernels ---- */
+
+enum { THREADS = 512, BLOCKS_PER_PROCESSOR = 4, PACK_BYTES = 16, UNROLL = 4 };
+
+/* Numbers are combined as what they are; some are wider in between. */
+template <class T> struct plain_t {
+    typedef T wide;
+    static __device__ wide widen(T value)
+    {
+        return value;
+    }
+    static __device__ T narrow(wide value)
+    {
+        return value;
+    }
+};
+
+template <class T> struct alignas(PACK_BYTES) pack_t {
+    enum { COUNT = PACK_BYTES / sizeof(T) };
+    T at[COUNT];
+};
+
+template <class T, class Op, class Form>
+__device__ T combine_one(const inputs_t &inputs, uint64_t i)
+{
+    typename Form::wide sum =
+        Form::widen(static_cast<const T *>(inputs.at[0])[i]);
+
+    for (uint32_t k = 1; k < inputs.count; k++)
+        sum = Op::apply(sum,
+                        Form::widen(static_cast<const T *>(inputs.at[k])[i]));
+    return Form::narrow(sum);
+}
+
+template <class T, class Op, class Form>
+__global__ void __launch_bounds__(THREADS)
+    combine_kernel(const __grid_constant__ inputs_t inputs, T *result,
+                   uint64_t packs, uint64_t count)
+{
+    typedef pack_t<T> pack;
+    uint64_t self = uint64_t(blockIdx.x) * THREADS + threadIdx.x;
+    uint64_t all = uint64_t(gridDim.x) * THREADS;
+
+    for (uint64_t first = self; first < packs; first += all * UNROLL) {
+        typename Form::wide sum[UNROLL][pack::COUNT];
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) {
+            uint64_t i = first + u * all;
+            if (i >= packs)
+                break;
+            pack in = static_cast<const pack *>(inputs.at[0])[i];
+#pragma unroll
+            for (int e = 0; e < pack::COUNT; e++)
+                sum[u][e] = Form::widen(in.at[e]);
+        }
+        for (uint32_t k = 1; k < inputs.count; k++) {
+            pack in[UNROLL];
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++)
+                if (first + u * all < packs)
+                    in[u] = static_cast<const pack *>(
+                        inputs.at[k])[first + u * all];
+#pragma unroll
+            for (int u = 0; u < UNROLL; u++)
+#pragma unroll
+                for (int e = 0; e < pack::COUNT; e++)
+                    sum[u][e] = Op::apply(sum[u][e], Form::widen(in[u].at[e]));
+        }
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) {
+            pack out;
+#pragma unroll
+            for (int e = 0; e < pack::COUNT; e++)
+                out.at[e] = Form::narrow(sum[u][e]);
+            if (first + u * all < packs)
+                reinterpret_cast<pack *>(result)[first + u * all] = out;
+        }
+    }
+    for (uint64_t i = packs * pack::COUNT + self; i < count; i += all)
+        result[i] = combine_one<T, Op, Form>(inputs, i);
+}
+
+static inline bool is_aligned(const inputs_t &inputs, const void *result)
+{
+    uintptr_t bits = reinterpret_cast<uintptr_t>(result);
+
+    for (uint32_t k = 0; k < inputs.count; k++)
+        bits |= reinterpret_cast<uintptr_t>(inputs.at[k]);
+    return bits % PACK_BYTES == 0;
+}
+
+template <class T, class Op, class Form>
+void combine_begin(cudaStream_t stream, int processors, const inputs_t &inputs,
+                   void *result, uint64_t count)
+{
+    uint64_t packs = is_aligned(inputs, result) ? count / pack_t<T>::COUNT : 0;
+    uint64_t threads = packs != 0 ? packs / UNROLL + 1 : count;
+    uint64_t blocks = (threads + THREADS - 1) / THREADS;
+    uint64_t most = uint64_t(processors) * BLOCKS_PER_PROCESSOR;
+
+    combine_kernel<T, Op, Form>
+        <<<unsigned(blocks < most ? blocks : most), THREADS, 0, stream>>>(
+            inputs, static_cast<T *>(result), packs, count);
+}
+
+template <class T, class Op, class Form = plain_t<T>>
+combine_entry_t combine_entry(uint32_t per_element = 1)
+{
+    combine_entry_t entry = {combine_begin<T, Op, Form>, per_element};
+
+    return entry;
+}
+
+#endif

@@ -1,0 +1,88 @@
+/* MIN and MAX of integers; MINLOC and MAXLOC. */
+#include "include/xylem.h"
+#include "progress/exec/cuda/library/combine.cuh"
+
+struct min_t {
+    template <class T> static __device__ T apply(T l, T r)
+    {
+        return l < r ? l : r;
+    }
+};
+struct max_t {
+    template <class T> static __device__ T apply(T l, T r)
+    {
+        return l > r ? l : r;
+    }
+};
+
+/* As those of collectives/data/kernels.h lie in memory. */
+template <class T> struct pair_t {
+    T value;
+    int index;
+};
+struct minloc_t {
+    template <class P> static __device__ P apply(P l, P r)
+    {
+        bool left =
+            l.value < r.value || (l.value == r.value && l.index < r.index);
+        return left ? l : r;
+    }
+};
+struct maxloc_t {
+    template <class P> static __device__ P apply(P l, P r)
+    {
+        bool left =
+            l.value > r.value || (l.value == r.value && l.index < r.index);
+        return left ? l : r;
+    }
+};
+
+static const combine_entry_t none = {nullptr, 0};
+
+template <class T> static combine_entry_t ordered(uint32_t op)
+{
+    if (op == XYLEM_MIN)
+        return combine_entry<T, min_t>();
+    return op == XYLEM_MAX ? combine_entry<T, max_t>() : none;
+}
+
+template <class T> static combine_entry_t paired(uint32_t op)
+{
+    if (op == XYLEM_MINLOC)
+        return combine_entry<pair_t<T>, minloc_t>();
+    return op == XYLEM_MAXLOC ? combine_entry<pair_t<T>, maxloc_t>() : none;
+}
+
+combine_entry_t combine_of_orders(uint32_t op, uint32_t type)
+{
+    switch (type) {
+    case XYLEM_INT8:
+        return ordered<int8_t>(op);
+    case XYLEM_INT16:
+        return ordered<int16_t>(op);
+    case XYLEM_INT32:
+        return ordered<int32_t>(op);
+    case XYLEM_INT64:
+        return ordered<int64_t>(op);
+    case XYLEM_UINT8:
+        return ordered<uint8_t>(op);
+    case XYLEM_UINT16:
+        return ordered<uint16_t>(op);
+    case XYLEM_UINT32:
+        return ordered<uint32_t>(op);
+    case XYLEM_UINT64:
+        return ordered<uint64_t>(op);
+    case XYLEM_PAIR_INT16_INT:
+        return paired<int16_t>(op);
+    case XYLEM_PAIR_INT32_INT:
+        return paired<int32_t>(op);
+    case XYLEM_PAIR_INT64_INT:
+        return paired<int64_t>(op);
+    case XYLEM_PAIR_FLOAT32_INT:
+        return paired<float>(op);
+    case XYLEM_PAIR_FLOAT64_INT:
+        return paired<double>(op);
+    default:
+        return none;
+    }
+}

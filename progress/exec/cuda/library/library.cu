@@ -1,0 +1,446 @@
+/* The table of functions, over the runtime of CUDA, which is linked in; the
+ * driver alone is the machine's. */
+#include <cuda.h>
+#include <cuda_runtime.h>
+#include <dlfcn.h>
+#include <new>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "progress/exec/cuda/library/combine.cuh"
+#include "progress/exec/cuda/library/library.h"
+
+enum { REPACK_THREADS = 256, REPACK_BLOCKS_PER_PROCESSOR = 8 };
+
+struct xyl_cuda_stream {
+    int device;
+    int processors;
+    cudaStream_t stream;
+    cudaEvent_t marks[XYL_CUDA_MARKS];
+};
+
+/* The calling thread's device is another one for as long as this lives. */
+class on_device
+{
+    int before;
+    int device;
+
+  public:
+    explicit on_device(int number) : before(number), device(number)
+    {
+        if (cudaGetDevice(&before) != cudaSuccess)
+            before = device;
+        if (before != device)
+            cudaSetDevice(device);
+    }
+    ~on_device()
+    {
+        if (before != device)
+            cudaSetDevice(before);
+    }
+};
+
+/* What a call of the user's would otherwise be told of. */
+static int outcome(cudaError_t error)
+{
+    if (error != cudaSuccess)
+        cudaGetLastError();
+    return static_cast<int>(error);
+}
+
+static const char *error_text(int error)
+{
+    return cudaGetErrorString(static_cast<cudaError_t>(error));
+}
+
+/* ---- what memory there is ---- */
+
+/* Of the driver: the runtime would begin to use a device. */
+typedef CUresult (*attributes_fn)(unsigned, CUpointer_attribute *, void **,
+                                  CUdeviceptr);
+
+static attributes_fn driver_attributes()
+{
+    static attributes_fn found = nullptr;
+    void *driver, *address;
+
+    if (found != nullptr)
+        return found;
+    driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (driver == nullptr)
+        return nullptr;
+    address = dlsym(driver, "cuPointerGetAttributes");
+    memcpy(&found, &address, sizeof found);
+    return found;
+}
+
+static void find(const void *address, xyl_cuda_place_t *place)
+{
+    unsigned type = 0, is_managed = 0, exportable = 0;
+    int device = -1;
+    unsigned long long buffer = 0;
+    CUdeviceptr base = 0;
+    size_t bytes = 0;
+    CUpointer_attribute names[] = {
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+        CU_POINTER_ATTRIBUTE_IS_MANAGED,
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+        CU_POINTER_ATTRIBUTE_BUFFER_ID,
+        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+        CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+        CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE};
+    void *values[] = {&type, &is_managed, &device,    &buffer,
+                      &base, &bytes,      &exportable};
+    attributes_fn attributes = driver_attributes();
+
+    memset(place, 0, sizeof *place);
+    place->kind = XYL_CUDA_KIND_HOST;
+    if (address == nullptr || attributes == nullptr ||
+        attributes(sizeof names / sizeof *names, names, values,
+                   reinterpret_cast<CUdeviceptr>(address)) != CUDA_SUCCESS ||
+        type == 0)
+        return;
+    place->kind = is_managed                     ? XYL_CUDA_KIND_MANAGED
+                  : type == CU_MEMORYTYPE_DEVICE ? XYL_CUDA_KIND_DEVICE
+                                                 : XYL_CUDA_KIND_PINNED;
+    place->device = device;
+    place->base = base;
+    place->bytes = bytes;
+    place->buffer = buffer;
+    place->is_exportable = exportable != 0;
+}
+
+static int devices(int *count)
+{
+    *count = 0;
+    return outcome(cudaGetDeviceCount(count));
+}
+
+static int is_mps(int number)
+{
+    typedef CUresult (*attribute_fn)(int *, CUdevice_attribute, CUdevice);
+    attribute_fn get;
+    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD), *address;
+    int value = 0;
+
+    if (driver == nullptr)
+        return 0;
+    address = dlsym(driver, "cuDeviceGetAttribute");
+    memcpy(&get, &address, sizeof get);
+    if (get == nullptr ||
+        get(&value, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, number) != CUDA_SUCCESS)
+        return 0;
+    return value;
+}
+
+static int device(int number, xyl_cuda_device_t *device)
+{
+    cudaDeviceProp all;
+    cudaError_t error = cudaGetDeviceProperties(&all, number);
+
+    if (error != cudaSuccess)
+        return outcome(error);
+    memset(device, 0, sizeof *device);
+    snprintf(device->name, sizeof device->name, "%.127s", all.name);
+    memcpy(device->uuid, all.uuid.bytes, sizeof device->uuid);
+    device->major = all.major;
+    device->minor = all.minor;
+    device->bytes = all.totalGlobalMem;
+    device->processors = all.multiProcessorCount;
+    device->pci_domain = all.pciDomainID;
+    device->pci_bus = all.pciBusID;
+    device->pci_slot = all.pciDeviceID;
+    device->is_mps = is_mps(number);
+    return 0;
+}
+
+static int reaches(int device, int other)
+{
+    int can = 0;
+
+    return device == other ||
+           (outcome(cudaDeviceCanAccessPeer(&can, device, other)) == 0 && can);
+}
+
+static int driver_version()
+{
+    int version = 0;
+
+    return outcome(cudaDriverGetVersion(&version)) == 0 ? version : 0;
+}
+
+/* ---- memory ---- */
+
+static void *host_take(int device, size_t bytes)
+{
+    on_device here(device);
+    void *memory = nullptr;
+
+    return outcome(cudaHostAlloc(&memory, bytes, cudaHostAllocPortable)) == 0
+               ? memory
+               : nullptr;
+}
+
+static void host_give(void *memory)
+{
+    outcome(cudaFreeHost(memory));
+}
+
+static int host_register(int device, void *memory, size_t bytes)
+{
+    on_device here(device);
+
+    return outcome(cudaHostRegister(memory, bytes, cudaHostRegisterPortable));
+}
+
+static void host_unregister(void *memory)
+{
+    outcome(cudaHostUnregister(memory));
+}
+
+static int device_take(int device, size_t bytes, void **memory)
+{
+    on_device here(device);
+
+    return outcome(cudaMalloc(memory, bytes));
+}
+
+static void device_give(int device, void *memory)
+{
+    on_device here(device);
+
+    outcome(cudaFree(memory));
+}
+
+/* ---- streams ---- */
+
+static void stream_destroy(xyl_cuda_stream_t *stream)
+{
+    on_device here(stream->device);
+
+    if (stream->stream != nullptr) {
+        outcome(cudaStreamSynchronize(stream->stream));
+        outcome(cudaStreamDestroy(stream->stream));
+    }
+    for (int i = 0; i < XYL_CUDA_MARKS; i++)
+        if (stream->marks[i] != nullptr)
+            outcome(cudaEventDestroy(stream->marks[i]));
+    free(stream);
+}
+
+static int stream_create(int device, xyl_cuda_stream_t **stream_out)
+{
+    on_device here(device);
+    xyl_cuda_stream_t *stream =
+        static_cast<xyl_cuda_stream_t *>(calloc(1, sizeof *stream));
+    cudaError_t error;
+
+    if (stream == nullptr)
+        return static_cast<int>(cudaErrorMemoryAllocation);
+    stream->device = device;
+    error = cudaDeviceGetAttribute(&stream->processors,
+                                   cudaDevAttrMultiProcessorCount, device);
+    if (error == cudaSuccess)
+        error =
+            cudaStreamCreateWithFlags(&stream->stream, cudaStreamNonBlocking);
+    for (int i = 0; i < XYL_CUDA_MARKS && error == cudaSuccess; i++)
+        error =
+            cudaEventCreateWithFlags(&stream->marks[i], cudaEventDisableTiming);
+    if (error == cudaSuccess)
+        *stream_out = stream;
+    else
+        stream_destroy(stream);
+    return outcome(error);
+}
+
+static int stream_wait(xyl_cuda_stream_t *stream)
+{
+    on_device here(stream->device);
+
+    return outcome(cudaStreamSynchronize(stream->stream));
+}
+
+static int copy(xyl_cuda_stream_t *stream, void *to, const void *from,
+                size_t bytes)
+{
+    on_device here(stream->device);
+
+    return outcome(
+        cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream->stream));
+}
+
+static int mark(xyl_cuda_stream_t *stream, uint32_t number)
+{
+    on_device here(stream->device);
+
+    return outcome(cudaEventRecord(stream->marks[number], stream->stream));
+}
+
+static int reached(xyl_cuda_stream_t *stream, uint32_t number, int *is_reached)
+{
+    cudaError_t error = cudaEventQuery(stream->marks[number]);
+
+    *is_reached = error == cudaSuccess;
+    return error == cudaErrorNotReady ? (cudaGetLastError(), 0)
+                                      : outcome(error);
+}
+
+/* ---- elements with gaps ---- */
+
+template <class Unit>
+__global__ void __launch_bounds__(REPACK_THREADS)
+    repack_kernel(const __grid_constant__ xyl_cuda_repack_t repack)
+{
+    uint64_t units = repack.bytes / sizeof(Unit), i;
+    uint64_t all = uint64_t(gridDim.x) * REPACK_THREADS;
+
+    for (i = uint64_t(blockIdx.x) * REPACK_THREADS + threadIdx.x; i < units;
+         i += all) {
+        uint64_t at = i * sizeof(Unit);
+        int64_t to = xyl_pieces_place(&repack.to_pieces, repack.to_at + at);
+        int64_t from =
+            xyl_pieces_place(&repack.from_pieces, repack.from_at + at);
+        *reinterpret_cast<Unit *>(repack.to + to) =
+            *reinterpret_cast<const Unit *>(repack.from + from);
+    }
+}
+
+template <class Unit>
+static void repack_begin(const xyl_cuda_stream_t *stream,
+                         const xyl_cuda_repack_t &repack)
+{
+    uint64_t units = repack.bytes / sizeof(Unit);
+    uint64_t blocks = (units + REPACK_THREADS - 1) / REPACK_THREADS;
+    uint64_t most = uint64_t(stream->processors) * REPACK_BLOCKS_PER_PROCESSOR;
+
+    repack_kernel<Unit><<<unsigned(blocks < most ? blocks : most),
+                          REPACK_THREADS, 0, stream->stream>>>(repack);
+}
+
+static int repack(xyl_cuda_stream_t *stream, const xyl_cuda_repack_t *repack)
+{
+    on_device here(stream->device);
+    uint32_t unit = 16;
+
+    if (repack->bytes == 0)
+        return 0;
+    while (unit > 1 && repack->bytes % unit != 0)
+        unit /= 2;
+    unit = xyl_pieces_unit(&repack->to_pieces,
+                           reinterpret_cast<uintptr_t>(repack->to),
+                           repack->to_at, unit);
+    unit = xyl_pieces_unit(&repack->from_pieces,
+                           reinterpret_cast<uintptr_t>(repack->from),
+                           repack->from_at, unit);
+    if (unit == 16)
+        repack_begin<uint4>(stream, *repack);
+    else if (unit == 8)
+        repack_begin<uint64_t>(stream, *repack);
+    else if (unit == 4)
+        repack_begin<uint32_t>(stream, *repack);
+    else if (unit == 2)
+        repack_begin<uint16_t>(stream, *repack);
+    else
+        repack_begin<uint8_t>(stream, *repack);
+    return outcome(cudaGetLastError());
+}
+
+/* ---- reductions ---- */
+
+static combine_entry_t combine_find(uint32_t op, uint32_t type)
+{
+    combine_entry_t entry = combine_of_floats(op, type);
+
+    if (entry.begin == nullptr)
+        entry = combine_of_orders(op, type);
+    return entry.begin != nullptr ? entry : combine_of_integers(op, type);
+}
+
+static int combines(uint32_t op, uint32_t type)
+{
+    return combine_find(op, type).begin != nullptr;
+}
+
+static int combine(xyl_cuda_stream_t *stream, const xyl_cuda_combine_t *combine)
+{
+    on_device here(stream->device);
+    combine_entry_t entry = combine_find(combine->op, combine->type);
+    inputs_t inputs;
+
+    if (entry.begin == nullptr)
+        return static_cast<int>(cudaErrorInvalidValue);
+    if (combine->count == 0)
+        return 0;
+    inputs.count = combine->inputs;
+    memcpy(inputs.at, combine->input, combine->inputs * sizeof *combine->input);
+    entry.begin(stream->stream, stream->processors, inputs, combine->result,
+                combine->count * entry.per_element);
+    return outcome(cudaGetLastError());
+}
+
+/* ---- other processes ---- */
+
+static int export_memory(const void *base, uint8_t *handle)
+{
+    static_assert(sizeof(cudaIpcMemHandle_t) == XYL_CUDA_HANDLE_BYTES,
+                  "handles are as long as the table says");
+    cudaIpcMemHandle_t own;
+    int error = outcome(cudaIpcGetMemHandle(&own, const_cast<void *>(base)));
+
+    memcpy(handle, &own, sizeof own);
+    return error;
+}
+
+static int open_memory(int device, const uint8_t *handle, void **base)
+{
+    on_device here(device);
+    cudaIpcMemHandle_t own;
+
+    memcpy(&own, handle, sizeof own);
+    return outcome(
+        cudaIpcOpenMemHandle(base, own, cudaIpcMemLazyEnablePeerAccess));
+}
+
+static void close_memory(int device, void *base)
+{
+    on_device here(device);
+
+    outcome(cudaIpcCloseMemHandle(base));
+}
+
+/* ---- the table ---- */
+
+extern "C" __attribute__((visibility("default"))) const xyl_cuda_library_t *
+xylem_cuda_library(void)
+{
+    static const xyl_cuda_library_t library = {
+        XYL_CUDA_LIBRARY_VERSION,
+        error_text,
+        find,
+        devices,
+        device,
+        reaches,
+        driver_version,
+        host_take,
+        host_give,
+        host_register,
+        host_unregister,
+        device_take,
+        device_give,
+        stream_create,
+        stream_destroy,
+        stream_wait,
+        copy,
+        repack,
+        combines,
+        combine,
+        mark,
+        reached,
+        export_memory,
+        open_memory,
+        close_memory,
+    };
+
+    return &library;
+}

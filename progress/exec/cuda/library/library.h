@@ -1,0 +1,123 @@
+/* libxylem-cuda.so: all that is done by CUDA, as a table of functions. Only
+ * this library needs CUDA, to be built and to run; xylem opens it when memory
+ * of a device may appear (progress/exec/cuda/open.c). No function waits for a
+ * device but where that is said, none uses the default stream, and each leaves
+ * the calling thread's device as it was. Any thread; a stream by one at a
+ * time. Functions that return int: 0, or an error whose text error_text has.
+ * Included by C and CUDA C++. */
+#ifndef XYL_PROGRESS_EXEC_CUDA_LIBRARY_LIBRARY_H
+#define XYL_PROGRESS_EXEC_CUDA_LIBRARY_LIBRARY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "progress/exec/pieces.h"
+
+enum {
+    XYL_CUDA_LIBRARY_VERSION = 1,
+    XYL_CUDA_MARKS = 16,      /* of a stream */
+    XYL_CUDA_INPUTS_MAX = 64, /* of a reduction */
+    XYL_CUDA_HANDLE_BYTES = 64,
+    XYL_CUDA_NAME_BYTES = 128
+};
+
+typedef enum xyl_cuda_kind {
+    XYL_CUDA_KIND_HOST,   /* the processor's, CUDA knows nothing of it */
+    XYL_CUDA_KIND_PINNED, /* the processor's, and a device can read it */
+    XYL_CUDA_KIND_DEVICE,
+    XYL_CUDA_KIND_MANAGED
+} xyl_cuda_kind_t;
+
+/* What an address is part of. */
+typedef struct xyl_cuda_place {
+    xyl_cuda_kind_t kind;
+    int device;
+    uint64_t base, bytes; /* of the allocation */
+    uint64_t buffer;      /* its number, which no other of the process has */
+    int is_exportable;    /* by export_memory */
+} xyl_cuda_place_t;
+
+typedef struct xyl_cuda_stream xyl_cuda_stream_t;
+
+/* to[place] = from[place] of `bytes` packed bytes. */
+typedef struct xyl_cuda_repack {
+    char *to;
+    const char *from;
+    uint64_t to_at, from_at, bytes;
+    xyl_pieces_t to_pieces, from_pieces; /* blocks: in pinned memory */
+} xyl_cuda_repack_t;
+
+/* result = inputs[0] op inputs[1] op ..., in this order, element by element.
+ * Operations as those of collectives/data/kernels.c; 16-bit floating-point
+ * numbers are combined as binary32 and rounded once. `result` may be one of
+ * the inputs. */
+typedef struct xyl_cuda_combine {
+    uint32_t op, type; /* xylem_op_t, xylem_type_t */
+    uint32_t inputs;   /* 1 ... XYL_CUDA_INPUTS_MAX */
+    const void *input[XYL_CUDA_INPUTS_MAX];
+    void *result;
+    uint64_t count;
+} xyl_cuda_combine_t;
+
+typedef struct xyl_cuda_device {
+    char name[XYL_CUDA_NAME_BYTES];
+    uint8_t uuid[16];
+    int major, minor;
+    uint64_t bytes;
+    int processors; /* multiprocessors */
+    int pci_domain, pci_bus, pci_slot;
+    int is_mps; /* processes share it through MPS */
+} xyl_cuda_device_t;
+
+typedef struct xyl_cuda_library {
+    uint32_t version;
+    const char *(*error_text)(int error);
+
+    /* What memory `address` lies in. Never begins to use a device: what lies in
+     * memory of one has been made by somebody who has. */
+    void (*find)(const void *address, xyl_cuda_place_t *place_out);
+    int (*devices)(int *count_out);
+    int (*device)(int number, xyl_cuda_device_t *device_out);
+    /* Whether one device reads another's memory. */
+    int (*reaches)(int device, int other);
+    int (*driver_version)(void);
+
+    /* Memory of the processor that all devices can read; waits. NULL: none. */
+    void *(*host_take)(int device, size_t bytes);
+    void (*host_give)(void *memory);
+    /* Makes memory that others share such memory, until undone. */
+    int (*host_register)(int device, void *memory, size_t bytes);
+    void (*host_unregister)(void *memory);
+    int (*device_take)(int device, size_t bytes, void **memory_out);
+    void (*device_give)(int device, void *memory);
+
+    /* What is begun on a stream ends in that order. */
+    int (*stream_create)(int device, xyl_cuda_stream_t **stream_out);
+    /* Waits. */
+    void (*stream_destroy)(xyl_cuda_stream_t *stream);
+    int (*stream_wait)(xyl_cuda_stream_t *stream); /* until all has ended */
+    int (*copy)(xyl_cuda_stream_t *stream, void *to, const void *from,
+                size_t bytes);
+    int (*repack)(xyl_cuda_stream_t *stream, const xyl_cuda_repack_t *repack);
+    /* 1 when there is a kernel for it. */
+    int (*combines)(uint32_t op, uint32_t type);
+    int (*combine)(xyl_cuda_stream_t *stream,
+                   const xyl_cuda_combine_t *combine);
+    /* mark: number `mark` of the stream stands behind all that has been begun;
+     * reached: *is_reached_out says whether all that has ended. */
+    int (*mark)(xyl_cuda_stream_t *stream, uint32_t mark);
+    int (*reached)(xyl_cuda_stream_t *stream, uint32_t mark,
+                   int *is_reached_out);
+
+    /* Memory of device_take, or whatever is exportable, for other processes of
+     * the machine. Opening waits, and may be done once in a process. */
+    int (*export_memory)(const void *base,
+                         uint8_t handle_out[XYL_CUDA_HANDLE_BYTES]);
+    int (*open_memory)(int device, const uint8_t handle[XYL_CUDA_HANDLE_BYTES],
+                       void **base_out);
+    void (*close_memory)(int device, void *base);
+} xyl_cuda_library_t;
+
+typedef const xyl_cuda_library_t *(*xyl_cuda_library_fn)(void);
+
+#endif

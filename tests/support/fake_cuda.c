@@ -1,0 +1,409 @@
+/* A library that takes the place of libxylem-cuda: GPUs whose memory the
+ * processor must not touch, where none is. Memory of a device is mapped twice,
+ * once without any rights, at the address that programs get, and once for this
+ * library; so whoever takes such an address for an ordinary one dies. Work on a
+ * stream is done late, when the stream is asked for the third time whether it
+ * has. FAKE_CUDA_DEVICES says how many devices there are; 2. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "collectives/data/op.h"
+#include "progress/exec/cuda/library/library.h"
+
+enum { MAPS_MAX = 4096, LOOKS = 3, ERROR = 1, PAGE = 4096 };
+
+typedef struct map {
+    char *base, *shadow; /* NULL: free */
+    size_t bytes;
+    int device, file;
+    uint64_t buffer;
+} map_t;
+
+typedef struct step {
+    struct step *next;
+    uint32_t mark; /* UINT32_MAX: it is work */
+    int is_combine;
+    xyl_cuda_repack_t repack; /* a copy has no pieces */
+    xyl_cuda_combine_t combine;
+} step_t;
+
+struct xyl_cuda_stream {
+    int device;
+    unsigned looks;
+    step_t *first, **last;
+    int is_reached[XYL_CUDA_MARKS];
+};
+
+/* Of the process, as CUDA's own is. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static map_t maps[MAPS_MAX];
+static uint64_t buffers;
+
+static int device_count(void)
+{
+    const char *text = getenv("FAKE_CUDA_DEVICES");
+
+    return text == NULL ? 2 : atoi(text);
+}
+
+static const char *fake_error_text(int error)
+{
+    (void)error;
+    return "not a real error";
+}
+
+/* ---- memory ---- */
+
+static map_t *map_of(const void *address)
+{
+    const char *at = address;
+    map_t *map;
+
+    for (map = maps; map < maps + MAPS_MAX; map++)
+        if (map->base != NULL && at >= map->base && at < map->base + map->bytes)
+            return map;
+    return NULL;
+}
+
+/* Where this library may touch it. */
+static char *touchable(const void *address)
+{
+    const union {
+        const void *constant;
+        char *plain;
+    } at = {address};
+    char *found;
+    map_t *map;
+
+    pthread_mutex_lock(&lock);
+    map = map_of(address);
+    found = map == NULL ? at.plain : map->shadow + (at.plain - map->base);
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+static int map_add(int device, int file, size_t bytes, void **base_out)
+{
+    char *base, *shadow;
+    map_t *map = maps;
+
+    base = mmap(NULL, bytes, PROT_NONE, MAP_SHARED, file, 0);
+    shadow = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (base == MAP_FAILED || shadow == MAP_FAILED)
+        return ERROR;
+    pthread_mutex_lock(&lock);
+    while (map < maps + MAPS_MAX && map->base != NULL)
+        map++;
+    if (map < maps + MAPS_MAX)
+        *map = (map_t){base, shadow, bytes, device, file, ++buffers};
+    pthread_mutex_unlock(&lock);
+    *base_out = base;
+    return map < maps + MAPS_MAX ? 0 : ERROR;
+}
+
+static void map_remove(void *base)
+{
+    map_t *map;
+
+    pthread_mutex_lock(&lock);
+    map = map_of(base);
+    munmap(map->base, map->bytes);
+    munmap(map->shadow, map->bytes);
+    close(map->file);
+    map->base = NULL;
+    pthread_mutex_unlock(&lock);
+}
+
+static void fake_find(const void *address, xyl_cuda_place_t *place)
+{
+    map_t *map;
+
+    memset(place, 0, sizeof *place);
+    pthread_mutex_lock(&lock);
+    map = map_of(address);
+    if (map != NULL)
+        *place = (xyl_cuda_place_t){.kind = XYL_CUDA_KIND_DEVICE,
+                                    .device = map->device,
+                                    .base = (uintptr_t)map->base,
+                                    .bytes = map->bytes,
+                                    .buffer = map->buffer,
+                                    .is_exportable = 1};
+    pthread_mutex_unlock(&lock);
+}
+
+static int fake_devices(int *count)
+{
+    *count = device_count();
+    return 0;
+}
+
+static int fake_device(int number, xyl_cuda_device_t *device)
+{
+    *device = (xyl_cuda_device_t){.major = 9,
+                                  .bytes = UINT64_C(1) << 32,
+                                  .processors = 1,
+                                  .pci_bus = number};
+    snprintf(device->name, sizeof device->name, "GPU that is not there");
+    device->uuid[0] = (uint8_t)(number + 1);
+    return 0;
+}
+
+static int fake_reaches(int device, int other)
+{
+    (void)device;
+    (void)other;
+    return 1;
+}
+
+static int fake_driver_version(void)
+{
+    return 0;
+}
+
+static void *fake_host_take(int device, size_t bytes)
+{
+    (void)device;
+    return malloc(bytes);
+}
+
+static void fake_host_give(void *memory)
+{
+    free(memory);
+}
+
+static int fake_host_register(int device, void *memory, size_t bytes)
+{
+    (void)device;
+    (void)memory;
+    (void)bytes;
+    return 0;
+}
+
+static void fake_host_unregister(void *memory)
+{
+    (void)memory;
+}
+
+static int fake_device_take(int device, size_t bytes, void **memory_out)
+{
+    int file = memfd_create("device", 0);
+
+    bytes = (bytes + PAGE) / PAGE * PAGE;
+    if (file < 0 || ftruncate(file, (off_t)bytes) != 0)
+        return ERROR;
+    return map_add(device, file, bytes, memory_out);
+}
+
+static void fake_device_give(int device, void *memory)
+{
+    (void)device;
+    map_remove(memory);
+}
+
+/* ---- streams ---- */
+
+static int fake_stream_create(int device, xyl_cuda_stream_t **stream_out)
+{
+    xyl_cuda_stream_t *stream = calloc(1, sizeof *stream);
+
+    if (stream == NULL)
+        return ERROR;
+    stream->device = device;
+    stream->last = &stream->first;
+    *stream_out = stream;
+    return 0;
+}
+
+static void repack_do(const xyl_cuda_repack_t *repack)
+{
+    char *to = touchable(repack->to);
+    const char *from = touchable(repack->from);
+    uint64_t i;
+
+    if (repack->to_pieces.level_count == 0 &&
+        repack->from_pieces.level_count == 0) {
+        memcpy(to, from, repack->bytes);
+        return;
+    }
+    for (i = 0; i < repack->bytes; i++)
+        to[xyl_pieces_place(&repack->to_pieces, repack->to_at + i)] =
+            from[xyl_pieces_place(&repack->from_pieces, repack->from_at + i)];
+}
+
+static void combine_do(const xyl_cuda_combine_t *combine)
+{
+    xyl_kernel_fn kernel =
+        xyl_kernel_find((xylem_op_t)combine->op, combine->type, XYL_ISA_BASE);
+    size_t bytes = combine->count * xylem_type_bytes(combine->type);
+    char *sum = malloc(bytes + 1);
+    uint32_t i;
+
+    memcpy(sum, touchable(combine->input[0]), bytes);
+    for (i = 1; i < combine->inputs; i++)
+        kernel(sum, sum, touchable(combine->input[i]), combine->count);
+    memcpy(touchable(combine->result), sum, bytes);
+    free(sum);
+}
+
+static int fake_stream_wait(xyl_cuda_stream_t *stream)
+{
+    step_t *step;
+
+    while ((step = stream->first) != NULL) {
+        if (step->mark != UINT32_MAX)
+            stream->is_reached[step->mark] = 1;
+        else if (step->is_combine)
+            combine_do(&step->combine);
+        else
+            repack_do(&step->repack);
+        stream->first = step->next;
+        free(step);
+    }
+    stream->last = &stream->first;
+    return 0;
+}
+
+static void fake_stream_destroy(xyl_cuda_stream_t *stream)
+{
+    (void)fake_stream_wait(stream);
+    free(stream);
+}
+
+static step_t *step_add(xyl_cuda_stream_t *stream)
+{
+    step_t *step = calloc(1, sizeof *step);
+
+    if (step == NULL)
+        abort();
+    step->mark = UINT32_MAX;
+    *stream->last = step;
+    stream->last = &step->next;
+    return step;
+}
+
+static int fake_repack(xyl_cuda_stream_t *stream,
+                       const xyl_cuda_repack_t *repack)
+{
+    step_add(stream)->repack = *repack;
+    return 0;
+}
+
+static int fake_copy(xyl_cuda_stream_t *stream, void *to, const void *from,
+                     size_t bytes)
+{
+    const xyl_cuda_repack_t plain = {.to = to, .from = from, .bytes = bytes};
+
+    return fake_repack(stream, &plain);
+}
+
+static int fake_combines(uint32_t op, uint32_t type)
+{
+    return op < XYLEM_OP_COUNT && type < XYLEM_TYPE_COUNT &&
+           xyl_kernel_find((xylem_op_t)op, type, XYL_ISA_BASE) != NULL;
+}
+
+static int fake_combine(xyl_cuda_stream_t *stream,
+                        const xyl_cuda_combine_t *combine)
+{
+    step_t *step = step_add(stream);
+
+    step->is_combine = 1;
+    step->combine = *combine;
+    return 0;
+}
+
+static int fake_mark(xyl_cuda_stream_t *stream, uint32_t mark)
+{
+    stream->is_reached[mark] = 0;
+    step_add(stream)->mark = mark;
+    return 0;
+}
+
+static int fake_reached(xyl_cuda_stream_t *stream, uint32_t mark,
+                        int *is_reached_out)
+{
+    if (!stream->is_reached[mark] && ++stream->looks % LOOKS == 0)
+        (void)fake_stream_wait(stream);
+    *is_reached_out = stream->is_reached[mark];
+    return 0;
+}
+
+/* ---- other processes ---- */
+
+typedef struct handle {
+    pid_t process;
+    int file;
+    size_t bytes;
+} handle_t;
+
+static int fake_export(const void *base, uint8_t *handle_out)
+{
+    handle_t handle = {.process = getpid()};
+    map_t *map;
+
+    pthread_mutex_lock(&lock);
+    map = map_of(base);
+    handle.file = map->file;
+    handle.bytes = map->bytes;
+    pthread_mutex_unlock(&lock);
+    memcpy(handle_out, &handle, sizeof handle);
+    return 0;
+}
+
+static int fake_open(int device, const uint8_t *handle, void **base_out)
+{
+    handle_t of;
+    char path[64];
+    int file;
+
+    memcpy(&of, handle, sizeof of);
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)of.process, of.file);
+    file = open(path, O_RDWR | O_CLOEXEC);
+    return file < 0 ? ERROR : map_add(device, file, of.bytes, base_out);
+}
+
+static void fake_close(int device, void *base)
+{
+    (void)device;
+    map_remove(base);
+}
+
+const xyl_cuda_library_t *xylem_cuda_library(void);
+
+const xyl_cuda_library_t *xylem_cuda_library(void)
+{
+    static const xyl_cuda_library_t library = {
+        .version = XYL_CUDA_LIBRARY_VERSION,
+        .error_text = fake_error_text,
+        .find = fake_find,
+        .devices = fake_devices,
+        .device = fake_device,
+        .reaches = fake_reaches,
+        .driver_version = fake_driver_version,
+        .host_take = fake_host_take,
+        .host_give = fake_host_give,
+        .host_register = fake_host_register,
+        .host_unregister = fake_host_unregister,
+        .device_take = fake_device_take,
+        .device_give = fake_device_give,
+        .stream_create = fake_stream_create,
+        .stream_destroy = fake_stream_destroy,
+        .stream_wait = fake_stream_wait,
+        .copy = fake_copy,
+        .repack = fake_repack,
+        .combines = fake_combines,
+        .combine = fake_combine,
+        .mark = fake_mark,
+        .reached = fake_reached,
+        .export_memory = fake_export,
+        .open_memory = fake_open,
+        .close_memory = fake_close,
+    };
+
+    return &library;
+}
