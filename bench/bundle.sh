@@ -94,12 +94,10 @@ place_programs()
     [[ ! -x $bundle/bin/xylem-sim ]] || place bin bench/studies/predict.sh
     place bin bench/compare.sh
     place lib "$release"/libxylem.so.0 "$release"/bindings/mpi/*.so
-    for program in "$release"/progress/exec/cuda/library/libxylem-cuda.so.0; do
-        [[ ! -f $program ]] || place lib "$program"
-    done
-    for program in "$release"/tests/calls; do # for gpu.sh, where it is built
-        [[ ! -x $program ]] || place bin "$program"
-    done
+    program=$release/progress/exec/cuda/library/libxylem-cuda.so.0
+    [[ ! -f $program ]] || place lib "$program"
+    program=$release/tests/calls # for gpu.sh, where it is built
+    [[ ! -x $program ]] || place bin "$program"
     place bin bench/gpu.sh
     ln -s libxylem.so.0 "$bundle/lib/libxylem.so"
 }

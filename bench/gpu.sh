@@ -141,9 +141,11 @@ nvidia-smi -L
 gpus=$(nvidia-smi -L | wc -l)
 ! does verify || verify
 if does one; then
-    for ranks in 4 8; do
-        for coll in allreduce reduce bcast allgather; do
-            table "$coll" "$ranks" 4 64M xylem staged openmpi
+    jobs=(4 8) colls=(allreduce reduce bcast allgather) end=64M
+    [[ ! $quick ]] || jobs=(4) colls=(allreduce bcast) end=16M
+    for ranks in "${jobs[@]}"; do
+        for coll in "${colls[@]}"; do
+            table "$coll" "$ranks" 4 "$end" xylem staged openmpi
         done
     done
 fi

@@ -32,10 +32,10 @@ struct workload {
     int own_memory;   /* buffers of the implementation's own */
     enum bench_memory memory;
     struct bench_device *device; /* NULL: the host's memory */
-    int check;        /* verify the results */
-    int back_to_back; /* latency without barriers */
-    int osu;          /* one buffer that nobody writes, means, no gate */
-    int consume;      /* results are read, as a part of the call */
+    int check;                   /* verify the results */
+    int back_to_back;            /* latency without barriers */
+    int osu;     /* one buffer that nobody writes, means, no gate */
+    int consume; /* results are read, as a part of the call */
     struct noise_spec noise;
     uint32_t delay_rank;
     double delay_us;

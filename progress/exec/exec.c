@@ -12,10 +12,16 @@ static const xyl_exec_ops_t *const list[] = {
 #define EXEC_ADDRESS(name) &xyl_exec_##name,
     XYL_EXEC_LIST(EXEC_ADDRESS)
 #undef EXEC_ADDRESS
+        NULL,
 };
-#define EXEC_COUNT(name) +1
-enum { LISTED = 0 XYL_EXEC_LIST(EXEC_COUNT) };
-#undef EXEC_COUNT
+static uint32_t bits_of_list(void)
+{
+    uint32_t count = 0;
+
+    while (list[count] != NULL)
+        count++;
+    return (UINT32_C(1) << count) - 1;
+}
 
 static xylem_status_t exec_add(xyl_execs_t *execs, const xyl_exec_ops_t *ops,
                                void *arg)
@@ -60,7 +66,7 @@ xylem_status_t xyl_execs_init(xyl_execs_t *execs,
         return status;
     }
     if (config != NULL)
-        execs->absent = ~UINT32_C(0) >> (32 - LISTED);
+        execs->absent = bits_of_list();
     return XYLEM_OK;
 }
 
@@ -83,7 +89,7 @@ void xyl_execs_look(xyl_execs_t *execs)
     if (loads == execs->loads)
         return;
     execs->loads = loads;
-    for (i = 0; i < LISTED && absent != 0; i++) {
+    for (i = 0; list[i] != NULL && absent != 0; i++) {
         if ((absent >> i & 1) == 0 ||
             (list[i]->is_needed != NULL && !list[i]->is_needed(execs->config)))
             continue;
