@@ -62,8 +62,9 @@ static xylem_status_t parse_item(const char *item, xyl_rule_t *rule)
         return item_complain(item, "there is no such collective");
     *rule = (xyl_rule_t){.colls = 1u << coll,
                          .teams = XYL_TEAM_ANY,
-                         .ranks_max = UINT32_MAX,
-                         .nodes_max = UINT32_MAX,
+                         .ranks = XYL_COUNTS_ANY,
+                         .nodes = XYL_COUNTS_ANY,
+                         .node_ranks = XYL_COUNTS_ANY,
                          .bytes_max = UINT64_MAX,
                          .total_max = UINT64_MAX,
                          .origin = "by setting"};
@@ -75,6 +76,8 @@ static xylem_status_t parse_item(const char *item, xyl_rule_t *rule)
         return item_complain(item, why);
     rule->algorithm = named.algorithm == NULL ? NULL : named.algorithm->name;
     rule->radix = named.radix;
+    rule->between = named.between == NULL ? NULL : named.between->name;
+    rule->between_radix = named.between_radix;
     return XYLEM_OK;
 }
 

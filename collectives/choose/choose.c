@@ -95,6 +95,13 @@ static const xyl_candidate_t *candidate_of_kind(const xylem_team_t *team,
     return NULL;
 }
 
+/* What goes between nodes is the rule's, too. */
+static xyl_named_t named_by(const xyl_candidate_t *candidate)
+{
+    return (xyl_named_t){.algorithm = candidate->algorithm,
+                         .radix = candidate->rule->radix};
+}
+
 /* Of an algorithm that it names. */
 static int rule_applies(const xyl_rule_t *rule,
                         const xyl_algorithm_t *algorithm,
@@ -113,8 +120,7 @@ static int by_table(const xylem_team_t *team, const xyl_query_t *query,
     for (; candidate->rule != NULL; candidate++)
         if (rule_applies(candidate->rule, candidate->algorithm, query,
                          problem)) {
-            decision->named =
-                (xyl_named_t){candidate->algorithm, candidate->rule->radix};
+            decision->named = named_by(candidate);
             decision->rule = candidate->rule;
             decision->by = NULL;
             return 1;
@@ -179,7 +185,11 @@ static void by_setting(const xylem_team_t *team, const xyl_query_t *query,
         algorithm = xyl_algorithm_find(query->coll, rule->algorithm);
         if (!rule_applies(rule, algorithm, query, problem))
             continue;
-        decision->named = (xyl_named_t){algorithm, rule->radix};
+        decision->named =
+            (xyl_named_t){algorithm, rule->radix, NULL, rule->between_radix};
+        if (rule->between != NULL)
+            decision->named.between = xyl_algorithm_find(
+                xyl_coll_between(query->coll), rule->between);
         decision->by = "by setting";
         return;
     }
@@ -310,8 +320,7 @@ xylem_status_t xyl_choose_tree(xylem_team_t *team,
         return no_algorithm(args->coll);
     decision.rule = candidate->rule;
     if (decision.named.algorithm == NULL)
-        decision.named =
-            (xyl_named_t){candidate->algorithm, candidate->rule->radix};
+        decision.named = named_by(candidate);
     xyl_fit(team, args, &query, is_commutative, &decision, choice_out);
     choice_out->chooser = &chooser;
     return XYLEM_OK;

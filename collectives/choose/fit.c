@@ -122,23 +122,28 @@ static void fit_lanes(uint64_t segments, xyl_choice_t *choice)
 }
 
 /* What goes between nodes: a tree, or an allreduce's schedule. */
-static void fit_between(const xylem_coll_args_t *args, const xyl_rule_t *rule,
-                        int is_commutative, xyl_choice_t *choice)
+static void fit_between(const xylem_coll_args_t *args,
+                        const xyl_decision_t *decision, int is_commutative,
+                        xyl_choice_t *choice)
 {
-    xylem_coll_t coll =
-        args->coll == XYLEM_COLL_BARRIER ? XYLEM_COLL_ALLREDUCE : args->coll;
-    const xyl_algorithm_t *between = xyl_algorithm_find(coll, rule->between);
+    const xyl_algorithm_t *between = decision->named.between;
 
-    choice->frame.radix = rule->between_radix;
+    choice->frame.radix = decision->named.between_radix;
+    if (between == NULL) {
+        between = xyl_algorithm_find(xyl_coll_between(args->coll),
+                                     decision->rule->between);
+        choice->frame.radix = decision->rule->between_radix;
+    }
     if (between->kind == XYL_ALGORITHM_TREE)
         choice->frame.tree = between->tree;
-    else
+    else if (is_commutative || (between->needs & XYL_NEEDS_COMMUTATIVE) == 0)
         choice->exchange = between;
     choice->node_tree = (xyl_shape_t){&xyl_tree_knomial, 4};
     if (is_commutative)
         return;
     choice->frame.tree = &xyl_tree_inorder;
-    choice->frame.radix = 0;
+    if (choice->exchange == NULL)
+        choice->frame.radix = 0;
     choice->node_tree = (xyl_shape_t){&xyl_tree_inorder, 0};
 }
 
@@ -152,7 +157,7 @@ static void fit_levels(const xyl_limits_t *limits,
         args->coll == XYLEM_COLL_BARRIER ? 1 : xylem_type_bytes(args->type);
     xyl_plan_t *frame = &choice->frame;
 
-    fit_between(args, rule, is_commutative, choice);
+    fit_between(args, decision, is_commutative, choice);
     choice->leaders = choice->radix;
     if (choice->leaders == 0)
         choice->leaders = at_most(rule->leaders, query->node_ranks);

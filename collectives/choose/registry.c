@@ -105,7 +105,7 @@ static int parse_radix(const xyl_algorithm_t *algorithm, const char *text,
     }
     if (isdigit((unsigned char)*text))
         value = strtoul(text, &end, 10);
-    if (end == NULL || *end != '\0' || value < radix->least ||
+    if (end == NULL || (*end != '\0' && *end != '/') || value < radix->least ||
         value > radix->most) {
         snprintf(why, XYL_ALGORITHM_WHY_BYTES, "%s takes a radix of %u ... %u",
                  algorithm->name, radix->least, radix->most);
@@ -115,27 +115,71 @@ static int parse_radix(const xyl_algorithm_t *algorithm, const char *text,
     return 1;
 }
 
+xylem_coll_t xyl_coll_between(xylem_coll_t coll)
+{
+    return coll == XYLEM_COLL_BARRIER ? XYLEM_COLL_ALLREDUCE : coll;
+}
+
+int xyl_algorithm_goes_between(xylem_coll_t coll,
+                               const xyl_algorithm_t *algorithm)
+{
+    return xyl_algorithm_does(algorithm, xyl_coll_between(coll)) &&
+           ((algorithm->kind == XYL_ALGORITHM_TREE &&
+             algorithm->tree->parent != NULL) ||
+            (algorithm->kind == XYL_ALGORITHM_SCHEDULE &&
+             xyl_coll_between(coll) == XYLEM_COLL_ALLREDUCE));
+}
+
+/* "name" or "name:K", up to the end or a slash. */
+static int parse_one(xylem_coll_t coll, const char *text,
+                     const xyl_algorithm_t **algorithm_out, uint32_t *radix_out,
+                     char *why)
+{
+    size_t length = strcspn(text, ":/");
+    const xyl_algorithm_t *algorithm = find_spelled(coll, text, length);
+    const xyl_radix_t *radix;
+
+    *algorithm_out = algorithm;
+    if (algorithm == NULL) {
+        snprintf(why, XYL_ALGORITHM_WHY_BYTES, "there is no such algorithm");
+        return 0;
+    }
+    radix = xyl_algorithm_radix(algorithm);
+    *radix_out = radix->most == 0 ? 0 : radix->preset;
+    return text[length] != ':' ||
+           parse_radix(algorithm, text + length + 1, radix_out, why);
+}
+
+static int parse_between(xylem_coll_t coll, const char *text,
+                         xyl_named_t *named_out, char *why)
+{
+    if (named_out->algorithm->kind != XYL_ALGORITHM_LANES) {
+        snprintf(why, XYL_ALGORITHM_WHY_BYTES, "%s has no levels in segments",
+                 named_out->algorithm->name);
+        return 0;
+    }
+    if (!parse_one(xyl_coll_between(coll), text, &named_out->between,
+                   &named_out->between_radix, why))
+        return 0;
+    if (strchr(text, '/') == NULL &&
+        xyl_algorithm_goes_between(coll, named_out->between))
+        return 1;
+    snprintf(why, XYL_ALGORITHM_WHY_BYTES,
+             "between nodes goes a tree, or a schedule of an allreduce");
+    return 0;
+}
+
 int xyl_algorithm_parse(xylem_coll_t coll, const char *text,
                         xyl_named_t *named_out, char *why)
 {
-    const char *colon = strchr(text, ':');
-    size_t length = colon != NULL ? (size_t)(colon - text) : strlen(text);
-    const xyl_radix_t *radix;
+    const char *slash = strchr(text, '/');
 
     *named_out = (xyl_named_t){0};
     if (strcasecmp(text, "auto") == 0)
         return 1;
-    named_out->algorithm = find_spelled(coll, text, length);
-    if (named_out->algorithm == NULL) {
-        snprintf(why, XYL_ALGORITHM_WHY_BYTES, "there is no such algorithm");
-        return 0;
-    }
-    if (colon != NULL)
-        return parse_radix(named_out->algorithm, colon + 1, &named_out->radix,
-                           why);
-    radix = xyl_algorithm_radix(named_out->algorithm);
-    named_out->radix = radix->most == 0 ? 0 : radix->preset;
-    return 1;
+    return parse_one(coll, text, &named_out->algorithm, &named_out->radix,
+                     why) &&
+           (slash == NULL || parse_between(coll, slash + 1, named_out, why));
 }
 
 /* ---- needs ---- */

@@ -32,11 +32,23 @@ int xyl_algorithm_fits(const xyl_algorithm_t *algorithm,
 typedef struct xyl_named {
     const xyl_algorithm_t *algorithm; /* NULL: the library's choice */
     uint32_t radix; /* 0: it takes none, or leaves it to the table */
+    /* What goes between nodes of levels in segments; NULL: the table says. */
+    const xyl_algorithm_t *between;
+    uint32_t between_radix;
 } xyl_named_t;
+
+/* The collective whose algorithms go between nodes: a barrier in levels is an
+ * allreduce. */
+xylem_coll_t xyl_coll_between(xylem_coll_t coll);
+/* 1 when it can go between the nodes of that collective's levels in segments: a
+ * tree of one group, or a schedule of an allreduce. */
+int xyl_algorithm_goes_between(xylem_coll_t coll,
+                               const xyl_algorithm_t *algorithm);
 
 enum { XYL_ALGORITHM_WHY_BYTES = 128, XYL_ALGORITHM_TEXT_BYTES = 64 };
 
-/* "name", "name:K" or "auto"; capitals are like others. 0: that is none of the
+/* "name", "name:K" or "auto", and for levels in segments "name/between" and
+ * "name:K/between:K"; capitals are like others. 0: that is none of the
  * collective's, and `why` has words on it that may follow the text. */
 int xyl_algorithm_parse(xylem_coll_t coll, const char *text,
                         xyl_named_t *named_out, char *why);

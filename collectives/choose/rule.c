@@ -1,10 +1,17 @@
 #include "collectives/choose/rule.h"
 
+static int is_counted(xyl_counts_t counts, uint32_t value)
+{
+    return value >= counts.least && value <= counts.most;
+}
+
 int xyl_rule_holds(const xyl_rule_t *rule, const xyl_query_t *query)
 {
     return (rule->colls >> query->coll & 1) != 0 &&
            (rule->teams & query->team) != 0 &&
-           query->ranks <= rule->ranks_max && query->nodes <= rule->nodes_max &&
+           is_counted(rule->ranks, query->ranks) &&
+           is_counted(rule->nodes, query->nodes) &&
+           is_counted(rule->node_ranks, query->node_ranks) &&
            query->bytes >= rule->bytes_min && query->bytes <= rule->bytes_max &&
            query->total >= rule->total_min && query->total <= rule->total_max &&
            (!rule->power_of_two || (query->ranks & (query->ranks - 1)) == 0);

@@ -27,12 +27,20 @@ typedef struct xyl_pays {
 
 enum { XYL_PAYS_MAX = 3 };
 
+/* Both belong to it. */
+typedef struct xyl_counts {
+    uint32_t least, most;
+} xyl_counts_t;
+
+#define XYL_COUNTS_ANY ((xyl_counts_t){0, UINT32_MAX})
+
 typedef struct xyl_rule {
     /* Where. */
     uint32_t colls; /* XYL_COLL_BIT of each */
     uint32_t teams;
-    uint32_t ranks_max, nodes_max;
-    int power_of_two; /* ranks */
+    xyl_counts_t ranks, nodes;
+    xyl_counts_t node_ranks; /* of the largest node */
+    int power_of_two;        /* ranks */
     /* Of the message, or of a rank's block (of leaders: of a node's); of all
      * blocks. */
     uint64_t bytes_min, bytes_max, total_min, total_max;

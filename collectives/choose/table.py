@@ -58,8 +58,9 @@ def members(rule, origins):
     yield "colls", colls(rule["for"])
     team = rule.get("team")
     yield "teams", 1 << TEAMS.index(team) if team else "XYL_TEAM_ANY"
-    yield "ranks_max", rule.get("ranks", "UINT32_MAX")
-    yield "nodes_max", rule.get("nodes", "UINT32_MAX")
+    for key in "ranks", "nodes", "node_ranks":
+        least, most = spread(rule[key]) if key in rule else (0, "UINT32_MAX")
+        yield key, "{%s, %s}" % (least, most)
     yield "power_of_two", int("ranks_are" in rule)
     for key in "bytes", "total":
         least, most = spread(rule[key]) if key in rule else (0, "UINT64_MAX")

@@ -226,14 +226,6 @@ static xylem_status_t read_number(const reader_t *reader, const char *key,
     xyl_rule_t *rule = reader->rule;
     uint64_t bytes;
 
-    if (strcmp(key, "ranks") == 0)
-        return table_count_read(json, COUNT_MAX, &rule->ranks_max)
-                   ? XYLEM_OK
-                   : wrong(reader, key, "a number");
-    if (strcmp(key, "nodes") == 0)
-        return table_count_read(json, COUNT_MAX, &rule->nodes_max)
-                   ? XYLEM_OK
-                   : wrong(reader, key, "a number");
     if (strcmp(key, "leaders") == 0)
         return table_count_read(json, XYL_LANES_MAX, &rule->leaders)
                    ? XYLEM_OK
@@ -255,6 +247,22 @@ static xylem_status_t read_range(const reader_t *reader, const char *key,
     return is_right ? XYLEM_OK : wrong(reader, key, "bytes, or [least, most]");
 }
 
+/* The most, or the least and the most. */
+static xylem_status_t read_counts(const reader_t *reader, const char *key,
+                                  const json_t *json)
+{
+    xyl_rule_t *rule = reader->rule;
+    xyl_counts_t *counts = strcmp(key, "ranks") == 0   ? &rule->ranks
+                           : strcmp(key, "nodes") == 0 ? &rule->nodes
+                                                       : &rule->node_ranks;
+    uint64_t least = 0, most;
+
+    if (!range_read(json, &least, &most) || most == 0 || most > COUNT_MAX)
+        return wrong(reader, key, "a number, or [least, most]");
+    *counts = (xyl_counts_t){(uint32_t)least, (uint32_t)most};
+    return XYLEM_OK;
+}
+
 static xylem_status_t read_origin(const reader_t *reader, const json_t *json)
 {
     const json_t *text = json;
@@ -268,13 +276,27 @@ static xylem_status_t read_origin(const reader_t *reader, const json_t *json)
     return XYLEM_OK;
 }
 
-/* ---- algorithms ---- */
-
-/* A barrier in levels is an allreduce. */
-static xylem_coll_t between_of(xylem_coll_t coll)
+/* Pairs of bytes and the time that a call of them takes; rising. */
+static xylem_status_t read_us(const reader_t *reader, const json_t *json)
 {
-    return coll == XYLEM_COLL_BARRIER ? XYLEM_COLL_ALLREDUCE : coll;
+    uint64_t bytes, before = 0;
+    const json_t *pair;
+    size_t i;
+
+    for (i = 0; i < json_array_size(json); i++, before = bytes + 1) {
+        pair = json_array_get(json, i);
+        if (json_array_size(pair) != 2 ||
+            !number_read(json_array_get(pair, 0), UINT64_MAX - 1, &bytes) ||
+            bytes < before || !json_is_number(json_array_get(pair, 1)) ||
+            json_number_value(json_array_get(pair, 1)) <= 0)
+            return wrong(reader, "us", "a list of [bytes, microseconds]");
+    }
+    return json_is_array(json)
+               ? XYLEM_OK
+               : wrong(reader, "us", "a list of [bytes, microseconds]");
 }
+
+/* ---- algorithms ---- */
 
 /* That all collectives of the rule have, by the name of the first's entry;
  * "all" are those that have it. */
@@ -284,13 +306,13 @@ static xylem_status_t read_name(const reader_t *reader, const char *key,
     const xyl_rule_t *rule = reader->rule;
     int is_between = strcmp(key, "between") == 0;
     char why[XYL_ALGORITHM_WHY_BYTES] = "";
-    xyl_named_t first = {NULL, 0}, named;
+    xyl_named_t first = {.algorithm = NULL}, named;
     xylem_coll_t coll;
 
     for (coll = 0; coll < XYLEM_COLL_COUNT; coll++) {
         if ((rule->colls >> coll & 1) == 0)
             continue;
-        if (!xyl_algorithm_parse(is_between ? between_of(coll) : coll,
+        if (!xyl_algorithm_parse(is_between ? xyl_coll_between(coll) : coll,
                                  *name_out, &named, why)) {
             if (rule->colls == COLLS_ALL)
                 continue;
@@ -300,15 +322,14 @@ static xylem_status_t read_name(const reader_t *reader, const char *key,
         }
         if (named.algorithm == NULL)
             return wrong(reader, key, "an algorithm");
+        if (is_between && !xyl_algorithm_goes_between(coll, named.algorithm))
+            return wrong(reader, key, "a tree, or a schedule of an allreduce");
         if (first.algorithm == NULL)
             first = named;
     }
     if (first.algorithm == NULL)
         return table_complain(reader->file, "rules[%zu].%s: %s: %s",
                               reader->number, key, *name_out, why);
-    if (first.algorithm->kind != XYL_ALGORITHM_TREE &&
-        first.algorithm->kind != XYL_ALGORITHM_SCHEDULE && is_between)
-        return wrong(reader, key, "a tree or a schedule");
     *name_out = first.algorithm->name;
     *radix_out = first.radix;
     return XYLEM_OK;
@@ -358,7 +379,8 @@ static xylem_status_t read_member(const reader_t *reader, const char *key,
         xylem_status_t (*read)(const reader_t *reader, const json_t *json);
     } members[] = {{"for", read_for},       {"team", read_team},
                    {"pays", read_pays},     {"windows", read_windows},
-                   {"origin", read_origin}, {"ranks_are", read_ranks_are}};
+                   {"origin", read_origin}, {"ranks_are", read_ranks_are},
+                   {"us", read_us}};
     size_t i;
 
     for (i = 0; i < sizeof members / sizeof *members; i++)
@@ -367,7 +389,9 @@ static xylem_status_t read_member(const reader_t *reader, const char *key,
     if (strcmp(key, "bytes") == 0 || strcmp(key, "total") == 0)
         return read_range(reader, key, json);
     if (strcmp(key, "ranks") == 0 || strcmp(key, "nodes") == 0 ||
-        strcmp(key, "leaders") == 0 || strcmp(key, "segment") == 0)
+        strcmp(key, "node_ranks") == 0)
+        return read_counts(reader, key, json);
+    if (strcmp(key, "leaders") == 0 || strcmp(key, "segment") == 0)
         return read_number(reader, key, json);
     if (strcmp(key, "use") != 0 && strcmp(key, "between") != 0)
         return table_complain(reader->file,
@@ -389,8 +413,9 @@ static xylem_status_t read_rule(const reader_t *reader, json_t *json)
     json_t *value;
 
     *reader->rule = (xyl_rule_t){.teams = XYL_TEAM_ANY,
-                                 .ranks_max = UINT32_MAX,
-                                 .nodes_max = UINT32_MAX,
+                                 .ranks = XYL_COUNTS_ANY,
+                                 .nodes = XYL_COUNTS_ANY,
+                                 .node_ranks = XYL_COUNTS_ANY,
                                  .bytes_max = UINT64_MAX,
                                  .total_max = UINT64_MAX,
                                  .origin = reader->file};

@@ -188,8 +188,8 @@ static void add_net_exchange(xyl_han_t *han, xyl_role_t reads)
         .element_bytes = xyl_collective_of(operation)->element_bytes,
         .is_in_place =
             han->args->send == XYLEM_IN_PLACE || reads == lane_result(han),
-        .is_commutative =
-            xyl_collective_of(operation)->combiner.is_commutative};
+        .is_commutative = xyl_collective_of(operation)->combiner.is_commutative,
+        .radix = han->choice->frame.radix};
 
     if (xyl_han_is_in_net(han))
         xyl_han_add_net(han, han->choice->exchange, &problem, &stage);

@@ -47,6 +47,18 @@ static const reading_t readings[] = {
     {XYLEM_COLL_BCAST, "han:17", NULL},
     {XYLEM_COLL_BCAST, "k", NULL},
     {XYLEM_COLL_BCAST, "", NULL},
+    {XYLEM_COLL_BCAST, "han/binary", "han/binary"},
+    {XYLEM_COLL_BCAST, "HAN:4/knomial:8", "han:4/knomial:8"},
+    {XYLEM_COLL_BARRIER, "han/recursive_doubling", "han/recursive_doubling"},
+    {XYLEM_COLL_BCAST, "han/", NULL},
+    {XYLEM_COLL_BCAST, "han/ring", NULL},
+    {XYLEM_COLL_BCAST, "han/topology:2", NULL},
+    {XYLEM_COLL_BCAST, "han/scatter_allgather", NULL},
+    {XYLEM_COLL_BCAST, "han/node", NULL},
+    {XYLEM_COLL_BCAST, "han/auto", NULL},
+    {XYLEM_COLL_BCAST, "han/han/binary", NULL},
+    {XYLEM_COLL_BCAST, "han/knomial:1", NULL},
+    {XYLEM_COLL_BCAST, "chain/binary", NULL},
     {XYLEM_COLL_BCAST, "ring", NULL},
     {XYLEM_COLL_GATHER, "chain", NULL},
     {XYLEM_COLL_GATHER, "han:2", NULL},
@@ -58,10 +70,18 @@ static void named_print(const xyl_named_t *named, char *text)
     const char *name =
         named->algorithm != NULL ? named->algorithm->name : "auto";
 
+    size_t length;
+
     if (named->radix != 0)
         snprintf(text, XYL_ALGORITHM_TEXT_BYTES, "%s:%u", name, named->radix);
     else
         snprintf(text, XYL_ALGORITHM_TEXT_BYTES, "%s", name);
+    if (named->between == NULL)
+        return;
+    length = strlen(text);
+    snprintf(text + length, XYL_ALGORITHM_TEXT_BYTES - length,
+             named->between_radix != 0 ? "/%s:%u" : "/%s", named->between->name,
+             named->between_radix);
 }
 
 static void test_names(void)
@@ -100,7 +120,7 @@ static void test_registry(void)
         for (coll = 0; coll < XYLEM_COLL_COUNT; coll++) {
             if (!xyl_algorithm_does(all[i], coll))
                 continue;
-            named = (xyl_named_t){all[i], radix->most};
+            named = (xyl_named_t){.algorithm = all[i], .radix = radix->most};
             named_print(&named, text);
             CHECK(xyl_algorithm_parse(coll, text, &named, why));
             CHECK(named.algorithm == all[i] && named.radix == radix->most);
@@ -161,7 +181,9 @@ static int is_same_text(const char *a, const char *b)
 static int is_same_where(const xyl_rule_t *a, const xyl_rule_t *b)
 {
     return a->colls == b->colls && a->teams == b->teams &&
-           a->ranks_max == b->ranks_max && a->nodes_max == b->nodes_max &&
+           memcmp(&a->ranks, &b->ranks, sizeof a->ranks) == 0 &&
+           memcmp(&a->nodes, &b->nodes, sizeof a->nodes) == 0 &&
+           memcmp(&a->node_ranks, &b->node_ranks, sizeof a->node_ranks) == 0 &&
            a->power_of_two == b->power_of_two && a->bytes_min == b->bytes_min &&
            a->bytes_max == b->bytes_max && a->total_min == b->total_min &&
            a->total_max == b->total_max && a->pays_count == b->pays_count &&
@@ -256,6 +278,9 @@ static const mistake_t mistakes[] = {
     {"{'rules': [{'for': 'scan', 'use': 'linear', 'bytes': -1}]}", "bytes"},
     {"{'rules': [{'for': 'scan', 'use': 'linear', 'bytes': [2, 1]}]}", "least"},
     {"{'rules': [{'for': 'scan', 'use': 'linear', 'ranks': 0}]}", "ranks"},
+    {"{'rules': [{'for': 'scan', 'use': 'linear', 'nodes': [3, 2]}]}", "nodes"},
+    {"{'rules': [{'for': 'scan', 'use': 'linear', 'node_ranks': []}]}",
+     "node_ranks"},
     {"{'rules': [{'for': 'scan', 'use': 'linear', 'segment': 0}]}", "bytes"},
     {"{'rules': [{'for': 'scan', 'use': 'linear', 'windows': [4, 2]}]}",
      "N <= M"},
@@ -332,7 +357,7 @@ static const char *chosen_with(const char *const *settings, size_t bytes)
     if (fabric == NULL)
         return "none";
     CHECK_EQ(xyl_choose(fabric_world(fabric, 0), &args, 1, &choice), XYLEM_OK);
-    named = (xyl_named_t){choice.algorithm, choice.radix};
+    named = (xyl_named_t){.algorithm = choice.algorithm, .radix = choice.radix};
     named_print(&named, text);
     fabric_destroy(fabric);
     return text;

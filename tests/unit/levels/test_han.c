@@ -158,6 +158,23 @@ static void run_case(world_t *world, const call_case_t *c, uint64_t seed)
     call_run_fini(&run);
 }
 
+/* Any that can go between nodes. */
+static void draw_between(uint64_t *random, call_case_t *c)
+{
+    const xyl_algorithm_t *const *all, *between;
+    const xyl_radix_t *radix;
+    size_t count, length = strlen(c->algorithm);
+
+    all = xyl_algorithms(&count);
+    do
+        between = all[random_below(random, (uint32_t)count)];
+    while (!xyl_algorithm_goes_between(c->coll, between));
+    radix = xyl_algorithm_radix(between);
+    snprintf(c->algorithm + length, sizeof c->algorithm - length,
+             radix->most != 0 ? "/%s:%u" : "/%s", between->name,
+             random_between(random, radix->least, radix->most));
+}
+
 static call_case_t random_case(uint64_t *random, xylem_coll_t coll,
                                uint32_t ranks)
 {
@@ -173,6 +190,8 @@ static call_case_t random_case(uint64_t *random, xylem_coll_t coll,
         snprintf(c.algorithm, sizeof c.algorithm, "han");
     else
         snprintf(c.algorithm, sizeof c.algorithm, "han:%u", leaders);
+    if (takes_leaders(c.coll) && random_below(random, 2) == 0)
+        draw_between(random, &c);
     return c;
 }
 

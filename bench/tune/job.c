@@ -1,0 +1,97 @@
+/* Plans on the ranks of this job. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/measure/impl_event.h"
+#include "bench/measure/workload.h"
+#include "bench/tune/tune.h"
+
+enum { WARMUP = 2 };
+
+struct job {
+    const struct tune_options *options;
+    struct event_state *event;
+};
+
+static int job_agree(void *state, void *data, size_t bytes)
+{
+    struct job *job = state;
+
+    return impl_event()->bcast(job->event, data, bytes, 0) == XYLEM_OK;
+}
+
+static int job_time(void *state, xylem_coll_t coll, size_t bytes,
+                    const struct tune_plan *plan, double *us_out)
+{
+    struct job *job = state;
+    struct workload work = {.impl = impl_event(),
+                            .state = job->event,
+                            .coll = coll,
+                            .bytes = coll == XYLEM_COLL_BARRIER ? 0 : bytes,
+                            .warmup = WARMUP,
+                            .seconds = job->options->seconds};
+    struct workload_result result;
+
+    job->event->tuning =
+        (struct bench_tuning){.mode = BENCH_PERSISTENT,
+                              .algorithm = plan->algorithm,
+                              .segment_bytes = plan->segment_bytes,
+                              .send_window = plan->send_window,
+                              .recv_window = plan->recv_window};
+    if (workload_latency(&work, &result) != XYLEM_OK)
+        return 0;
+    *us_out = result.us.max;
+    return 1;
+}
+
+static xylem_status_t shape_find(xylem_team_t *world, struct tune_shape *shape)
+{
+    uint32_t ranks = xylem_team_size(world), i, most = 0;
+    uint32_t *counts = calloc(ranks, sizeof *counts);
+    xylem_status_t status = counts == NULL ? XYLEM_ERR_NO_MEMORY : XYLEM_OK;
+    xylem_place_t place;
+
+    *shape = (struct tune_shape){0, 0};
+    for (i = 0; i < ranks && status == XYLEM_OK; i++) {
+        status = xylem_team_place(world, i, &place);
+        if (status != XYLEM_OK)
+            break;
+        if (counts[place.node]++ == 0)
+            shape->nodes++;
+        if (counts[place.node] > most)
+            most = counts[place.node];
+    }
+    shape->node_ranks = most;
+    free(counts);
+    return status;
+}
+
+int tune_job_open(const struct tune_options *options, struct tune_place *place)
+{
+    static const struct bench_tuning none = {.mode = BENCH_PERSISTENT};
+    struct job *job = calloc(1, sizeof *job);
+    void *event;
+
+    if (job == NULL || impl_event()->open(&none, &event) != XYLEM_OK) {
+        free(job);
+        return 0;
+    }
+    *job = (struct job){options, event};
+    *place = (struct tune_place){.state = job,
+                                 .time = job_time,
+                                 .agree = job_agree,
+                                 .is_first =
+                                     xylem_team_rank(job->event->world) == 0};
+    if (shape_find(job->event->world, &place->shape) == XYLEM_OK)
+        return 1;
+    tune_job_close(place);
+    return 0;
+}
+
+void tune_job_close(struct tune_place *place)
+{
+    struct job *job = place->state;
+
+    impl_event()->close(job->event);
+    free(job);
+}

@@ -1,0 +1,148 @@
+#include "bench/tune/options.h"
+
+#include <stdlib.h>
+
+#include "bench/common/text.h"
+
+#define AT(member) offsetof(struct tune_options, member)
+
+static const char name[] = "xylem-tune";
+static const double bytes_limit = 1099511627776.0; /* 1 TiB */
+
+static const struct cli_option table[] = {
+    {"output", 'o', CLI_TEXT, AT(output), 0, 0, "FILE",
+     "the table to write (default xylem-tuning.json); FILE.times keeps what "
+     "has "
+     "been measured, so that the same command goes on where it was broken off"},
+    {"coll", 'c', CLI_TEXT, AT(coll_name), 0, 0, "COLL,...",
+     "collectives (default bcast,reduce,allreduce)"},
+    {"begin", 'b', CLI_BYTES, AT(bytes_first), 4, 1099511627776.0, "BYTES",
+     "smallest size (default 8)"},
+    {"end", 'e', CLI_BYTES, AT(bytes_last), 4, 1099511627776.0, "BYTES",
+     "largest size (default 4M); sizes grow by factors of 4"},
+    {"sizes", 0, CLI_TEXT, AT(sizes_text), 0, 0, "BYTES,...",
+     "these, rising, instead of -b ... -e"},
+    {"minutes", 0, CLI_REAL, AT(minutes), 0.001, 1e5, "M",
+     "stop measuring after that long (default 10)"},
+    {"seconds", 0, CLI_REAL, AT(seconds), 0.0001, 60, "S",
+     "time for one plan and size, if calls are short (default 0.02)"},
+    {"exhaustive", 0, CLI_FLAG, AT(exhaustive), 0, 0, NULL,
+     "measure every plan for every size, instead of few sizes of each, by "
+     "which "
+     "a model of their cost tells the rest"},
+    {"heuristics", 0, CLI_FLAG, AT(heuristics), 0, 0, NULL,
+     "pass over plans that seldom are the best"},
+    {"confirm", 0, CLI_COUNT, AT(confirm), 0, 100, "N",
+     "plans to measure of each size, the best by the model (default 3)"},
+    {"all", 0, CLI_FLAG, AT(all), 0, 0, NULL,
+     "write rules also where the built-in table is as good"},
+    {"simulate", 'm', CLI_TEXT, AT(machine), 0, 0, "MACHINE",
+     "on simulated ranks of this machine (a name that xylem-sim knows, or a "
+     "file), instead of the ranks of this job"},
+    {"nodes", 'N', CLI_TEXT, AT(nodes_text), 0, 0, "N,...",
+     "simulated nodes (default 2)"},
+    {"ppn", 'p', CLI_TEXT, AT(node_ranks_text), 0, 0, "P,...",
+     "simulated ranks on each node (default 2)"},
+    {"quiet", 'q', CLI_FLAG, AT(quiet), 0, 0, NULL, "show no progress"},
+    {"command", 0, CLI_REST, AT(words), 0, 0, NULL, NULL},
+};
+
+static const struct cli cli = {
+    .program = name,
+    .usage =
+        "[-c COLL,...] [-o FILE] [options]\n"
+        "       xylem-run -n N xylem-tune [options]\n"
+        "       xylem-tune show|check|plot FILE\n"
+        "       xylem-tune diff FILE FILE\n"
+        "       xylem-tune merge FILE FILE... (the first wins; to standard "
+        "output)",
+    .summary = "Finds the fastest plan of each collective and size on this "
+               "machine, and writes them\nas a table that XYLEM_TUNING=FILE "
+               "makes programs use.\n",
+    .options = table,
+    .options_count = sizeof table / sizeof table[0],
+};
+
+static const struct tune_options defaults = {
+    .program = name,
+    .output = "xylem-tuning.json",
+    .coll_name = "bcast,reduce,allreduce",
+    .bytes_first = 8,
+    .bytes_last = (size_t)4 << 20,
+    .minutes = 10,
+    .seconds = 0.02,
+    .confirm = 3,
+    .nodes_text = "2",
+    .node_ranks_text = "2",
+};
+
+static int are_rising(const size_t *values, size_t count, size_t most)
+{
+    size_t i;
+
+    for (i = 0; i < count; i++)
+        if (values[i] == 0 || values[i] > most ||
+            (i > 0 && values[i] <= values[i - 1]))
+            return 0;
+    return count > 0;
+}
+
+/* Whole elements of reductions. */
+static int sizes_resolve(struct tune_options *options)
+{
+    size_t bytes = options->bytes_first, i;
+
+    if (options->sizes_text != NULL)
+        options->bytes_count =
+            text_sizes(options->sizes_text, options->bytes, TUNE_SIZES_MAX);
+    for (; options->sizes_text == NULL && bytes <= options->bytes_last;
+         bytes *= 4)
+        options->bytes[options->bytes_count++] = bytes;
+    for (i = 0; i < options->bytes_count; i++)
+        if (options->bytes[i] % sizeof(float) != 0)
+            return 0;
+    return are_rising(options->bytes, options->bytes_count,
+                      (size_t)bytes_limit);
+}
+
+static enum cli_result resolve(struct tune_options *options)
+{
+    enum { COUNT_MAX = 1 << 16 };
+
+    options->colls_count = coll_list(options->coll_name, options->colls);
+    options->nodes_count =
+        text_sizes(options->nodes_text, options->nodes, TUNE_COUNTS_MAX);
+    options->node_ranks_count = text_sizes(
+        options->node_ranks_text, options->node_ranks, TUNE_COUNTS_MAX);
+    if (options->colls_count == 0)
+        cli_complain(name,
+                     "-c %s: there is no such collective; xylem-bench "
+                     "--help lists them",
+                     options->coll_name);
+    else if (!sizes_resolve(options))
+        cli_complain(name, "sizes must be rising multiples of 4, at most %d",
+                     TUNE_SIZES_MAX);
+    else if (!are_rising(options->nodes, options->nodes_count, COUNT_MAX) ||
+             !are_rising(options->node_ranks, options->node_ranks_count,
+                         COUNT_MAX))
+        cli_complain(name, "-N %s -p %s: expected rising numbers",
+                     options->nodes_text, options->node_ranks_text);
+    else
+        return CLI_RUN;
+    return CLI_BAD;
+}
+
+enum cli_result tune_options_parse(int argc, char **argv, char **words,
+                                   struct tune_options *options_out)
+{
+    struct tune_options options = defaults;
+    enum cli_result result;
+
+    words[0] = NULL;
+    options.words = words;
+    result = cli_parse(&cli, argc, argv, &options);
+    if (result == CLI_RUN && (options.words == NULL || *options.words == NULL))
+        result = resolve(&options);
+    *options_out = options;
+    return result;
+}

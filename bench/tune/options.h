@@ -1,0 +1,35 @@
+/* The options of the tuner. */
+#ifndef XYL_BENCH_TUNE_OPTIONS_H
+#define XYL_BENCH_TUNE_OPTIONS_H
+
+#include "bench/common/cli.h"
+#include "bench/measure/coll.h"
+
+enum { TUNE_SIZES_MAX = 64, TUNE_COUNTS_MAX = 16 };
+
+struct tune_options {
+    /* As given. */
+    const char *program;
+    const char *output;
+    const char *coll_name;
+    const char *sizes_text;
+    const char *machine; /* NULL: the ranks of this job */
+    const char *nodes_text, *node_ranks_text;
+    size_t bytes_first, bytes_last;
+    double minutes, seconds;
+    unsigned exhaustive, heuristics, all, confirm, quiet;
+    char **words;
+    /* What follows from it. */
+    xylem_coll_t colls[XYLEM_COLL_COUNT];
+    size_t colls_count;
+    size_t bytes[TUNE_SIZES_MAX]; /* rising */
+    size_t bytes_count;
+    size_t nodes[TUNE_COUNTS_MAX], node_ranks[TUNE_COUNTS_MAX];
+    size_t nodes_count, node_ranks_count;
+};
+
+/* `words` has room for argc + 1. */
+enum cli_result tune_options_parse(int argc, char **argv, char **words,
+                                   struct tune_options *options_out);
+
+#endif

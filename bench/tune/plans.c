@@ -1,0 +1,267 @@
+/* Candidates, from the registry. Pure. */
+#include "bench/tune/plans.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/stages/choice.h"
+#include "runtime/base/file.h"
+
+static const size_t segments[] = {1 << 10, 1 << 12, 1 << 14,
+                                  1 << 16, 1 << 18, 1 << 20};
+static const uint32_t leaders[] = {1, 2, 4, 8, 16};
+static const uint32_t radixes[] = {2, 4, 8, 16};
+
+enum {
+    SEGMENTS = sizeof segments / sizeof *segments,
+    LEADERS = sizeof leaders / sizeof *leaders,
+    RADIXES = sizeof radixes / sizeof *radixes,
+    SEND_WINDOW = 4,
+    RECV_WINDOW = 8,
+    SHAPES_MAX = 64
+};
+
+struct list {
+    xylem_coll_t coll;
+    const struct tune_shape *shape;
+    struct tune_plan *plans;
+    size_t count;
+};
+
+/* Trees of few places are often the same by several names. */
+struct shapes {
+    uint32_t places;
+    uint64_t hashes[SHAPES_MAX];
+    size_t count;
+};
+
+static uint32_t ranks_of(const struct tune_shape *shape)
+{
+    return shape->nodes * shape->node_ranks;
+}
+
+static void add(struct list *list, const char *name, size_t segment,
+                uint32_t lanes)
+{
+    struct tune_plan *plan = &list->plans[list->count];
+
+    if (list->count == TUNE_PLANS_MAX)
+        return;
+    *plan = (struct tune_plan){.segment_bytes = segment, .lanes = lanes};
+    snprintf(plan->algorithm, sizeof plan->algorithm, "%s", name);
+    if (segment != 0) {
+        plan->send_window = SEND_WINDOW;
+        plan->recv_window = RECV_WINDOW;
+    }
+    list->count++;
+}
+
+static void add_segments(struct list *list, const char *name, uint32_t lanes)
+{
+    size_t i;
+
+    for (i = 0; i < SEGMENTS && (i == 0 || list->coll != XYLEM_COLL_BARRIER);
+         i++)
+        add(list, name, segments[i], lanes);
+}
+
+static uint64_t shape_hash(xyl_shape_t shape, uint32_t places)
+{
+    uint32_t *children = calloc(places, sizeof *children), place, count;
+    uint64_t hash = XYL_HASH_SEED;
+    unsigned half;
+
+    for (half = 0; half < shape.tree->halves; half++)
+        for (place = 0; place < places && children != NULL; place++) {
+            count = xyl_tree_children(shape, half, places, place, 0, children,
+                                      places);
+            hash = xyl_hash(hash, &count, sizeof count);
+            hash = xyl_hash(hash, children, count * sizeof *children);
+        }
+    free(children);
+    return hash;
+}
+
+/* 1 when none of the trees before is the same. Trees of the machine's levels
+ * are not known here. */
+static int is_new_shape(struct shapes *shapes, const xyl_algorithm_t *algorithm,
+                        const char *name)
+{
+    const char *colon = strchr(name, ':');
+    uint64_t hash;
+    size_t i;
+
+    if (algorithm->kind != XYL_ALGORITHM_TREE ||
+        algorithm->tree->parent == NULL)
+        return 1;
+    hash =
+        shape_hash((xyl_shape_t){algorithm->tree,
+                                 colon == NULL ? algorithm->tree->radix.preset
+                                               : (uint32_t)atoi(colon + 1)},
+                   shapes->places);
+    for (i = 0; i < shapes->count; i++)
+        if (shapes->hashes[i] == hash)
+            return 0;
+    if (shapes->count < SHAPES_MAX)
+        shapes->hashes[shapes->count++] = hash;
+    return 1;
+}
+
+/* The n-th name of an algorithm with a radix; 0: there are no more. */
+static int nth_name(const xyl_algorithm_t *algorithm, unsigned n, uint32_t most,
+                    char name[XYL_ALGORITHM_TEXT_BYTES])
+{
+    const xyl_radix_t *radix = xyl_algorithm_radix(algorithm);
+    unsigned i, found = 0;
+
+    snprintf(name, XYL_ALGORITHM_TEXT_BYTES, "%s", algorithm->name);
+    if (radix->most == 0)
+        return n == 0;
+    for (i = 0; i < RADIXES; i++) {
+        if (radixes[i] < radix->least || radixes[i] > radix->most ||
+            (radixes[i] >= most && found > 0) || found++ != n)
+            continue;
+        snprintf(name, XYL_ALGORITHM_TEXT_BYTES, "%s:%u", algorithm->name,
+                 radixes[i]);
+        return 1;
+    }
+    return 0;
+}
+
+/* Those that go side by side: each leader has its lanes, see
+ * collectives/choose/fit.c. */
+static uint32_t lanes_of(const struct list *list,
+                         const xyl_algorithm_t *between, uint32_t led_by)
+{
+    uint32_t lanes = led_by;
+
+    if (between->kind == XYL_ALGORITHM_TREE)
+        lanes *= between->tree == &xyl_tree_double ? 2 : 1;
+    if (between->kind == XYL_ALGORITHM_TREE &&
+        between->tree == &xyl_tree_flat && list->coll == XYLEM_COLL_ALLREDUCE)
+        lanes *= list->shape->nodes;
+    return lanes < XYL_LANES_MAX ? lanes : XYL_LANES_MAX;
+}
+
+/* Levels in segments, with each algorithm between nodes. */
+static void add_levels(struct list *list, const xyl_algorithm_t *levels)
+{
+    char between[XYL_ALGORITHM_TEXT_BYTES], name[XYL_ALGORITHM_TEXT_BYTES];
+    struct shapes shapes = {.places = list->shape->nodes};
+    const xyl_algorithm_t *const *all;
+    size_t count, i, n, l;
+
+    all = xyl_algorithms(&count);
+    for (i = 0; i < count; i++) {
+        if (!xyl_algorithm_goes_between(list->coll, all[i]))
+            continue;
+        for (n = 0; nth_name(all[i], (unsigned)n, list->shape->nodes, between);
+             n++)
+            for (l = 0; l < LEADERS; l++) {
+                if (leaders[l] > list->shape->node_ranks ||
+                    (l == 0 && !is_new_shape(&shapes, all[i], between)))
+                    break;
+                snprintf(name, sizeof name, "%s:%u/%.40s", levels->name,
+                         leaders[l], between);
+                add_segments(list, name, lanes_of(list, all[i], leaders[l]));
+            }
+    }
+}
+
+static void add_algorithm(struct list *list, struct shapes *shapes,
+                          const xyl_algorithm_t *algorithm)
+{
+    char name[XYL_ALGORITHM_TEXT_BYTES];
+    unsigned n;
+
+    if (algorithm->kind == XYL_ALGORITHM_LANES) {
+        add_levels(list, algorithm);
+        return;
+    }
+    for (n = 0; nth_name(algorithm, n, ranks_of(list->shape), name); n++) {
+        if (algorithm->kind != XYL_ALGORITHM_TREE)
+            add(list, name, 0, 1);
+        else if (is_new_shape(shapes, algorithm, name))
+            add_segments(list, name, 1);
+    }
+}
+
+/* Ranks of a node share memory. */
+static int fits(const xyl_algorithm_t *algorithm, xylem_coll_t coll,
+                const struct tune_shape *shape)
+{
+    const xyl_problem_t problem = {.coll = coll,
+                                   .ranks = ranks_of(shape),
+                                   .is_commutative = 1,
+                                   .shares_memory = shape->nodes == 1,
+                                   .fills_nodes = 1};
+
+    if ((algorithm->kind == XYL_ALGORITHM_LANES ||
+         algorithm->kind == XYL_ALGORITHM_LEVELS) &&
+        (shape->nodes == 1 || shape->node_ranks == 1))
+        return 0;
+    return xyl_algorithm_does(algorithm, coll) &&
+           xyl_algorithm_fits(algorithm, &problem, NULL);
+}
+
+size_t tune_plans_list(xylem_coll_t coll, const struct tune_shape *shape,
+                       struct tune_plan plans[TUNE_PLANS_MAX])
+{
+    struct list list = {coll, shape, plans, 0};
+    struct shapes shapes = {.places = ranks_of(shape)};
+    const xyl_algorithm_t *const *all;
+    size_t count, i;
+
+    all = xyl_algorithms(&count);
+    for (i = 0; i < count; i++)
+        if (fits(all[i], coll, shape))
+            add_algorithm(&list, &shapes, all[i]);
+    return list.count;
+}
+
+int tune_plan_applies(const struct tune_plan *plan, size_t bytes)
+{
+    size_t steps;
+
+    if (plan->segment_bytes == 0)
+        return 1;
+    if (plan->segment_bytes > bytes && plan->segment_bytes != segments[0])
+        return 0;
+    steps = (bytes + plan->segment_bytes - 1) / plan->segment_bytes;
+    return plan->lanes <= (steps > 0 ? steps : 1);
+}
+
+int tune_plan_is_same(const struct tune_plan *a, const struct tune_plan *b)
+{
+    return strcmp(a->algorithm, b->algorithm) == 0 &&
+           a->segment_bytes == b->segment_bytes &&
+           a->send_window == b->send_window && a->recv_window == b->recv_window;
+}
+
+/* ---- heuristics ---- */
+
+static int is_between(const struct tune_plan *plan, const char *name)
+{
+    const char *slash = strchr(plan->algorithm, '/');
+
+    return strcmp(slash != NULL ? slash + 1 : plan->algorithm, name) == 0;
+}
+
+int tune_plan_promises(const struct tune_plan *plan,
+                       const struct tune_shape *shape, size_t bytes)
+{
+    enum { CHAIN_STEPS = 8, STEPS_MAX = 64 };
+    int is_levels = strncmp(plan->algorithm, "han", 3) == 0;
+    size_t steps;
+
+    /* Who can go through the memory of nodes seldom wins otherwise. */
+    if (shape->node_ranks > 1 && !is_levels &&
+        strcmp(plan->algorithm, "node") != 0)
+        return 0;
+    if (plan->segment_bytes == 0)
+        return 1;
+    steps = bytes / plan->segment_bytes / plan->lanes;
+    return steps <= STEPS_MAX &&
+           (!is_between(plan, "chain") || steps > CHAIN_STEPS);
+}

@@ -1,0 +1,36 @@
+/* The plans that may be taken for a call: the candidates of a search. */
+#ifndef XYL_BENCH_TUNE_PLANS_H
+#define XYL_BENCH_TUNE_PLANS_H
+
+#include "collectives/choose/registry.h"
+
+enum { TUNE_PLANS_MAX = 2048 };
+
+/* Ranks: so many on each node. */
+struct tune_shape {
+    uint32_t nodes, node_ranks;
+};
+
+/* As a call asks for it. */
+struct tune_plan {
+    char algorithm[XYL_ALGORITHM_TEXT_BYTES]; /* "han:4/binary" */
+    size_t segment_bytes;                     /* 0: it has none */
+    uint32_t send_window, recv_window;        /* 0: it has none */
+    uint32_t lanes; /* segments that are on their way side by side */
+};
+
+/* All for a collective on such a team; returns how many. */
+size_t tune_plans_list(xylem_coll_t coll, const struct tune_shape *shape,
+                       struct tune_plan plans[TUNE_PLANS_MAX]);
+
+/* Whether the plan differs, for so many bytes, from those with shorter
+ * segments or fewer leaders. */
+int tune_plan_applies(const struct tune_plan *plan, size_t bytes);
+
+/* Whether it is worth a look by what is known of collectives. */
+int tune_plan_promises(const struct tune_plan *plan,
+                       const struct tune_shape *shape, size_t bytes);
+
+int tune_plan_is_same(const struct tune_plan *a, const struct tune_plan *b);
+
+#endif

@@ -1,0 +1,225 @@
+/* The table that is written: a rule for each range of sizes with one plan. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bench/tune/tune.h"
+#include "collectives/data/description.h"
+
+struct tune_table {
+    const struct tune_options *options;
+    json_t *rules;
+};
+
+struct tune_table *tune_table_create(const struct tune_options *options)
+{
+    struct tune_table *table = calloc(1, sizeof *table);
+
+    if (table == NULL)
+        return NULL;
+    table->options = options;
+    table->rules = json_array();
+    return table;
+}
+
+void tune_table_destroy(struct tune_table *table)
+{
+    if (table != NULL)
+        json_decref(table->rules);
+    free(table);
+}
+
+/* ---- values ---- */
+
+static json_t *bytes_json(size_t bytes)
+{
+    static const char units[] = "KMG";
+    char text[32];
+    size_t unit = 0;
+
+    if (bytes == 0 || bytes % 1024 != 0)
+        return json_integer((json_int_t)bytes);
+    for (bytes /= 1024; bytes % 1024 == 0 && unit < 2; bytes /= 1024)
+        unit++;
+    snprintf(text, sizeof text, "%zu%c", bytes, units[unit]);
+    return json_string(text);
+}
+
+/* Between the middles to the neighbours; the ends of a list are open, one value
+ * alone holds for half as many to twice as many, in log space. */
+static json_t *counts_json(const size_t *values, size_t count, size_t value,
+                           size_t least)
+{
+    size_t i = 0, from, to;
+
+    while (i + 1 < count && values[i] != value)
+        i++;
+    from = i > 0
+               ? (size_t)tune_model_middle((double)values[i - 1], (double)value)
+           : count > 1
+               ? least
+               : (size_t)tune_model_middle((double)value / 2, (double)value);
+    to = i + 1 < count
+             ? (size_t)tune_model_middle((double)value, (double)values[i + 1]) -
+                   1
+         : count > 1
+             ? 1 << 20
+             : (size_t)tune_model_middle((double)value, 2 * (double)value) - 1;
+    return json_pack("[ii]", (int)(from < least ? least : from), (int)to);
+}
+
+/* ---- rules ---- */
+
+static void put_where(const struct tune_table *table, json_t *rule,
+                      const struct tune_shape *shape)
+{
+    const struct tune_options *options = table->options;
+    int is_simulated = options->machine != NULL;
+    size_t node_ranks = shape->node_ranks, nodes = shape->nodes;
+    const size_t *all_p = is_simulated ? options->node_ranks : &node_ranks;
+    const size_t *all_n = is_simulated ? options->nodes : &nodes;
+    json_t *p = counts_json(all_p, is_simulated ? options->node_ranks_count : 1,
+                            node_ranks, node_ranks > 1 ? 2 : 1);
+
+    json_object_set_new(rule, "team",
+                        json_string(nodes > 1 ? "nodes" : "node"));
+    if (nodes > 1)
+        json_object_set_new(rule, "nodes",
+                            counts_json(all_n,
+                                        is_simulated ? options->nodes_count : 1,
+                                        nodes, 2));
+    json_object_set_new(rule, "node_ranks", p);
+    if (node_ranks > 1)
+        json_object_set_new(
+            rule, "pays",
+            json_pack("[{s[s]}]", "when", nodes > 1 ? "shared" : "memory"));
+}
+
+/* The call's text has all in one; the table names the parts. */
+static void put_plan(json_t *rule, const struct tune_plan *plan)
+{
+    char use[sizeof plan->algorithm];
+    char *slash, *colon;
+
+    snprintf(use, sizeof use, "%s", plan->algorithm);
+    slash = strchr(use, '/');
+    if (slash != NULL) {
+        *slash = '\0';
+        colon = strchr(use, ':');
+        json_object_set_new(rule, "between", json_string(slash + 1));
+        json_object_set_new(rule, "leaders", json_integer(atoi(colon + 1)));
+        *colon = '\0';
+    }
+    json_object_set_new(rule, "use", json_string(use));
+    if (plan->segment_bytes == 0)
+        return;
+    json_object_set_new(rule, "segment", bytes_json(plan->segment_bytes));
+    json_object_set_new(
+        rule, "windows",
+        json_pack("[ii]", (int)plan->send_window, (int)plan->recv_window));
+}
+
+/* Of the sizes from `first` to `last`, which have the same plan. */
+static int put_rule(struct tune_table *table, xylem_coll_t coll,
+                    const struct tune_shape *shape,
+                    const struct tune_choice *choices, size_t first,
+                    size_t last, size_t count)
+{
+    const size_t *bytes = table->options->bytes;
+    json_t *rule = json_object(), *us = json_array(), *range = json_array();
+    size_t s;
+
+    json_object_set_new(rule, "for", json_string(xyl_coll_traits(coll)->name));
+    put_where(table, rule, shape);
+    json_array_append_new(range,
+                          bytes_json(first == 0 ? 0
+                                                : (size_t)tune_model_middle(
+                                                      (double)bytes[first - 1],
+                                                      (double)bytes[first])));
+    if (last + 1 < count) {
+        json_array_append_new(range, bytes_json((size_t)tune_model_middle(
+                                                    (double)bytes[last],
+                                                    (double)bytes[last + 1]) -
+                                                1));
+        json_object_set_new(rule, "bytes", range);
+    } else {
+        json_array_append_new(range, json_string("1024G"));
+        json_object_set_new(rule, "bytes", range);
+    }
+    put_plan(rule, &choices[first].plan);
+    for (s = first; s <= last; s++)
+        json_array_append_new(
+            us, json_pack("[of]", bytes_json(bytes[s]), choices[s].us));
+    json_object_set_new(rule, "us", us);
+    json_object_set_new(rule, "origin", json_string("tuned"));
+    return json_array_append_new(table->rules, rule) == 0;
+}
+
+int tune_table_add(struct tune_table *table, xylem_coll_t coll,
+                   const struct tune_shape *shape,
+                   const struct tune_choice *choices)
+{
+    size_t count = coll == XYLEM_COLL_BARRIER ? 1 : table->options->bytes_count;
+    size_t first = 0, last;
+    int ok = 1;
+
+    for (; first < count && ok; first = last + 1) {
+        for (last = first;
+             last + 1 < count && choices[last + 1].is_known &&
+             tune_plan_is_same(&choices[first].plan, &choices[last + 1].plan);)
+            last++;
+        if (choices[first].is_known)
+            ok = put_rule(table, coll, shape, choices, first, last, count);
+    }
+    return ok;
+}
+
+/* ---- the file ---- */
+
+static void origin_text(const struct tune_table *table, char *text,
+                        size_t bytes)
+{
+    const struct tune_options *options = table->options;
+    time_t now = time(NULL);
+    struct tm day;
+    char date[32] = "";
+
+    if (gmtime_r(&now, &day) != NULL)
+        strftime(date, sizeof date, "%b %Y", &day);
+    if (options->machine != NULL)
+        snprintf(text, bytes, "simulated on %s by xylem-tune, %s",
+                 options->machine, date);
+    else
+        snprintf(text, bytes, "measured by xylem-tune, %s", date);
+}
+
+int tune_table_write(const struct tune_table *table, const char *path)
+{
+    FILE *out = fopen(path, "w");
+    char origin[128];
+    size_t i, count = json_array_size(table->rules);
+    json_t *text;
+
+    if (out == NULL) {
+        perror(path);
+        return 0;
+    }
+    origin_text(table, origin, sizeof origin);
+    text = json_string(origin);
+    fputs("{\n  \"origins\": {\"tuned\": ", out);
+    json_dumpf(text, out, JSON_ENCODE_ANY);
+    json_decref(text);
+    fputs("},\n  \"rules\": [\n", out);
+    for (i = 0; i < count; i++) {
+        fputs("    ", out);
+        json_dumpf(json_array_get(table->rules, i), out,
+                   JSON_REAL_PRECISION(5));
+        fputs(i + 1 < count ? ",\n" : "\n", out);
+    }
+    fputs("  ]\n}\n", out);
+    if (fclose(out) == 0)
+        return 1;
+    perror(path);
+    return 0;
+}

@@ -1,0 +1,103 @@
+/* The tuner. It times whole plans of a collective for some sizes, on the ranks
+ * of a job or on simulated ones, and writes what is fastest as rules of the
+ * table that decides (collectives/choose). All ranks of a job run the same
+ * search: what one of them alone knows, such as times, the first tells the
+ * others before it is used. One thread. */
+#ifndef XYL_BENCH_TUNE_TUNE_H
+#define XYL_BENCH_TUNE_TUNE_H
+
+#include <stdio.h>
+
+#include "bench/tune/model.h"
+#include "bench/tune/options.h"
+#include "bench/tune/plans.h"
+
+/* Where plans are timed. Functions that return int return 1, or 0 when they
+ * have said what is wrong. */
+struct tune_place {
+    struct tune_shape shape;
+    void *state;
+    /* The time of a call in us, until its last rank has ended. */
+    int (*time)(void *state, xylem_coll_t coll, size_t bytes,
+                const struct tune_plan *plan, double *us_out);
+    /* The first rank's bytes become those of all. */
+    int (*agree)(void *state, void *data, size_t bytes);
+    int is_first; /* rank: reports and writes */
+};
+
+/* The ranks of this job; all return, with a place of their own. */
+int tune_job_open(const struct tune_options *options, struct tune_place *place);
+void tune_job_close(struct tune_place *place);
+/* Simulated ones; the shape says how many. */
+int tune_simulation_open(const struct tune_options *options,
+                         struct tune_place *place);
+void tune_simulation_close(struct tune_place *place);
+
+/* ---- what is known ---- */
+
+/* One of a plan's times. */
+struct tune_time {
+    xylem_coll_t coll;
+    struct tune_shape shape;
+    size_t bytes;
+    struct tune_plan plan;
+    double us, cost_s;
+};
+
+/* Times that have been measured: also in a file beside the output, from which a
+ * search that was broken off goes on. */
+struct tune_journal {
+    struct tune_time *times;
+    size_t count, room;
+    FILE *file; /* NULL: none */
+};
+
+int tune_journal_open(struct tune_journal *journal, const char *path);
+void tune_journal_close(struct tune_journal *journal);
+/* NULL: not known. */
+const struct tune_time *tune_journal_find(const struct tune_journal *journal,
+                                          const struct tune_time *like);
+int tune_journal_add(struct tune_journal *journal,
+                     const struct tune_time *time);
+
+/* ---- the search ---- */
+
+/* The fastest plan of a size. */
+struct tune_choice {
+    struct tune_plan plan;
+    double us;
+    int is_known; /* else the time ran out before */
+};
+
+struct tune_search {
+    const struct tune_options *options;
+    struct tune_place *place;
+    struct tune_journal *journal;
+    uint64_t begin_ns, shown_ns;
+    size_t done;         /* measurements */
+    double cost_s;       /* of these; on simulated ranks in their time */
+    double exhaustive_s; /* what measuring everything would have cost */
+    double planned_s;    /* expected of those that are still to be made */
+    int is_over;         /* no time is left */
+};
+
+/* Fills choices[options->bytes_count]. */
+int tune_search_run(struct tune_search *search, xylem_coll_t coll,
+                    struct tune_choice *choices);
+
+/* ---- the table ---- */
+
+struct tune_table;
+struct tune_table *tune_table_create(const struct tune_options *options);
+void tune_table_destroy(struct tune_table *table);
+int tune_table_add(struct tune_table *table, xylem_coll_t coll,
+                   const struct tune_shape *shape,
+                   const struct tune_choice *choices);
+int tune_table_write(const struct tune_table *table, const char *path);
+
+/* ---- work on files: show, diff, merge, check, plot ---- */
+
+/* Returns the exit code. */
+int tune_files_main(const struct tune_options *options);
+
+#endif

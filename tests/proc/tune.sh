@@ -1,0 +1,62 @@
+#!/bin/bash
+# xylem-tune end to end: a table made on simulated ranks, and one made by ranks
+# of a job, are what programs then choose by; a search that was broken off goes
+# on; what is no table is said so, and done without. Prints TAP. Arguments:
+# xylem-tune, xylem-sim, xylem-run and xylem-bench.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../support/tap.sh"
+# shellcheck disable=SC2086 # a list of names
+unset ${!XYLEM_*}
+tune=$1 sim=$2 run=$3 bench=$4
+table=$work/table.json
+
+simulated=(-m stampede2 -N '2,4' -p 4 -q)
+attempt "$tune" "${simulated[@]}" -c bcast,allreduce --sizes 1K,64K -o "$table"
+check "tunes on simulated ranks" test "$code" -eq 0
+check "says what the search cost" grep -q "% of the .* s of an exhaustive" "$out"
+check "writes both collectives" grep -q '"for": "allreduce"' "$table"
+
+chosen="$sim -m stampede2 -N 4 -p 4 --shared-memory -i 1 --impl event -c bcast"
+XYLEM_VERBOSE=select XYLEM_TUNING=$table attempt $chosen -s 64K
+check "programs choose by it" \
+    grep -q "65536 bytes.*rule [0-9]* of $table: simulated on stampede2" "$err"
+XYLEM_VERBOSE=select XYLEM_TUNING=$table attempt $chosen -p 16 -s 64K
+check "but not with more ranks on each node" \
+    grep -q "65536 bytes.*of the built-in table" "$err"
+
+cp "$table" "$work/first"
+lines=$(wc -l <"$table.times")
+attempt "$tune" "${simulated[@]}" -c bcast,allreduce --sizes 1K,64K -o "$table"
+check "measures nothing twice" grep -q "^0 times measured" "$out"
+check "and finds the same" cmp -s "$table" "$work/first"
+sed -i "$((lines / 2)),\$d" "$table.times"
+attempt "$tune" "${simulated[@]}" -c bcast,allreduce --sizes 1K,64K -o "$table"
+check "goes on where it was broken off" cmp -s "$table" "$work/first"
+
+attempt "$tune" "${simulated[@]}" -c bcast --sizes 1K --minutes 0.001 --exhaustive \
+    -o "$work/short"
+check "ends in time" test "$code" -eq 0
+
+table=$work/job.json
+attempt "$run" -n 4 --nodes 2 "$tune" -q -c bcast --sizes 4K,64K --heuristics \
+    --seconds 0.001 -o "$table"
+check "tunes on ranks of a job" test "$code" -eq 0
+XYLEM_VERBOSE=select XYLEM_TUNING=$table attempt "$run" -n 4 --nodes 2 "$bench" \
+    -c bcast --sizes 64K -i 2
+check "programs choose by that" \
+    grep -q "65536 bytes.*rule [0-9]* of $table: measured by xylem-tune" "$err"
+
+for text in '' '{"rules": [' '{"rules": 3}' "$(head -c 300 "$work/first")"; do
+    printf '%s' "$text" >"$work/broken"
+    XYLEM_TUNING=$work/broken attempt $chosen -s 64K
+    check "does without what is no table: ${#text} bytes" \
+        test "$code" -eq 0 -a -s "$err"
+done
+
+attempt "$tune" -m no-such-machine -o "$work/none"
+check "refuses a machine that it does not know" test "$code" -ne 0
+attempt "$tune" -m stampede2 --sizes 64K,1K
+check "refuses sizes that fall" test "$code" -eq 2
+finish

@@ -1,0 +1,221 @@
+/* The tuner's model, its candidates, and its strategies on a machine that is a
+ * formula. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/measure/noise.h"
+#include "bench/tune/tune.h"
+#include "collectives/data/description.h"
+#include "tests/support/check.h"
+
+static int is_near(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * fabs(b);
+}
+
+/* ---- the model ---- */
+
+/* ib(0) + sb is 10, sbib(s) is 3, and the pipeline is full at step 4. */
+static void test_model(void)
+{
+    static const struct tune_point steps[] = {{1, 10}, {4, 22}, {16, 58}};
+
+    CHECK(is_near(tune_model_step(steps, 3), 3));
+    CHECK(is_near(tune_model_at(steps, 3, 1), 10));
+    CHECK(is_near(tune_model_at(steps, 3, 2), 14));
+    CHECK(is_near(tune_model_at(steps, 3, 16), 58));
+    CHECK(is_near(tune_model_at(steps, 3, 100), 58 + 84 * 3));
+    CHECK(is_near(tune_model_at(steps, 1, 7), 10));
+    CHECK(tune_model_at(steps, 0, 7) == 0);
+    CHECK(is_near(tune_model_longer(10, 30), 90));
+    CHECK(is_near(tune_model_middle(1024, 4096), 2048));
+    CHECK(is_near(tune_model_middle(2, 4), 3));
+}
+
+/* ---- candidates ---- */
+
+static void test_plans(void)
+{
+    static struct tune_plan plans[TUNE_PLANS_MAX];
+    static const struct tune_shape shapes[] = {{1, 1}, {1, 4},  {2, 1},
+                                               {4, 4}, {3, 16}, {64, 12}};
+    char why[XYL_ALGORITHM_WHY_BYTES];
+    xyl_named_t named;
+    xylem_coll_t coll;
+    size_t s, i, j, count;
+
+    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
+        for (s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+            count = tune_plans_list(coll, &shapes[s], plans);
+            CHECK(count > 0 && count < TUNE_PLANS_MAX);
+            for (i = 0; i < count; i++) {
+                CHECK(
+                    xyl_algorithm_parse(coll, plans[i].algorithm, &named, why));
+                CHECK(plans[i].lanes > 0);
+                for (j = 0; j < i; j++)
+                    CHECK(!tune_plan_is_same(&plans[i], &plans[j]));
+            }
+        }
+}
+
+/* ---- strategies ---- */
+
+struct machine {
+    size_t calls;
+    double us; /* of all */
+};
+
+static uint64_t text_hash(const char *text)
+{
+    uint64_t hash = 5381;
+
+    for (; *text != '\0'; text++)
+        hash = hash * 33 + (unsigned char)*text;
+    return hash;
+}
+
+/* Each algorithm has a latency, to fill its pipeline, and a rate of its own;
+ * each segment costs something. */
+static double formula(const struct tune_plan *plan, size_t bytes)
+{
+    uint64_t hash = text_hash(plan->algorithm);
+    double fill = 5 + (double)(hash % 97),
+           rate = 500 + (double)(hash / 97 % 4000);
+    double segment =
+        plan->segment_bytes != 0 ? (double)plan->segment_bytes : (double)bytes;
+    double steps = ceil((double)bytes / segment / plan->lanes);
+
+    if (steps < 1)
+        steps = 1;
+    return fill + 0.4 * fill * segment / rate +
+           steps * (1 + plan->lanes * segment / rate);
+}
+
+static int machine_time(void *state, xylem_coll_t coll, size_t bytes,
+                        const struct tune_plan *plan, double *us_out)
+{
+    struct machine *machine = state;
+
+    (void)coll;
+    *us_out = formula(plan, bytes);
+    machine->calls++;
+    machine->us += *us_out;
+    return 1;
+}
+
+static int machine_agree(void *state, void *data, size_t bytes)
+{
+    (void)state;
+    (void)data;
+    (void)bytes;
+    return 1;
+}
+
+static struct tune_options options_of(unsigned exhaustive, unsigned heuristics)
+{
+    struct tune_options options = {.machine = "a formula",
+                                   .minutes = 60,
+                                   .confirm = 3,
+                                   .quiet = 1,
+                                   .exhaustive = exhaustive,
+                                   .heuristics = heuristics};
+    size_t bytes;
+
+    for (bytes = 1024; bytes <= (size_t)16 << 20; bytes *= 2)
+        options.bytes[options.bytes_count++] = bytes;
+    return options;
+}
+
+static void search(const struct tune_options *options, struct machine *machine,
+                   struct tune_journal *journal, struct tune_choice *choices)
+{
+    struct tune_place place = {.shape = {16, 8},
+                               .state = machine,
+                               .time = machine_time,
+                               .agree = machine_agree,
+                               .is_first = 1};
+    struct tune_search search = {
+        .options = options, .place = &place, .journal = journal, .begin_ns = 0};
+
+    machine->calls = 0;
+    machine->us = 0;
+    search.begin_ns = noise_now_ns();
+    CHECK(tune_search_run(&search, XYLEM_COLL_ALLREDUCE, choices));
+}
+
+/* The model finds what measuring everything finds, for a part of the cost. */
+static void test_strategies(void)
+{
+    struct tune_choice all[TUNE_SIZES_MAX], few[TUNE_SIZES_MAX];
+    struct tune_options exhaustive = options_of(1, 0), tasks = options_of(0, 0);
+    struct tune_journal journals[2] = {{.file = NULL}, {.file = NULL}};
+    struct machine machine;
+    double cost;
+    size_t s;
+
+    search(&exhaustive, &machine, &journals[0], all);
+    cost = machine.us;
+    search(&tasks, &machine, &journals[1], few);
+    printf("# by the model: %.1f %% of the cost\n", 100 * machine.us / cost);
+    CHECK(machine.us < cost / 2);
+    for (s = 0; s < tasks.bytes_count; s++)
+        CHECK(few[s].is_known && few[s].us <= 1.05 * all[s].us);
+    tune_journal_close(&journals[0]);
+    tune_journal_close(&journals[1]);
+}
+
+/* What has been measured is not measured again. */
+static void test_resumed(void)
+{
+    char path[] = "/tmp/xylem-tune-XXXXXX";
+    struct tune_choice first[TUNE_SIZES_MAX], second[TUNE_SIZES_MAX];
+    struct tune_options options = options_of(0, 1);
+    struct tune_journal journal;
+    struct machine machine;
+    size_t s;
+
+    close(mkstemp(path));
+    CHECK(tune_journal_open(&journal, path));
+    search(&options, &machine, &journal, first);
+    CHECK(machine.calls > 0);
+    fputs("bcast 2 2 64 a line that was cut o", journal.file);
+    tune_journal_close(&journal);
+    CHECK(tune_journal_open(&journal, path));
+    search(&options, &machine, &journal, second);
+    CHECK_EQ(machine.calls, 0);
+    for (s = 0; s < options.bytes_count; s++)
+        CHECK(tune_plan_is_same(&first[s].plan, &second[s].plan));
+    tune_journal_close(&journal);
+    unlink(path);
+}
+
+/* Without time, nothing is measured, and nothing is chosen. */
+static void test_no_time(void)
+{
+    struct tune_choice choices[TUNE_SIZES_MAX];
+    struct tune_options options = options_of(1, 0);
+    struct tune_journal journal = {.file = NULL};
+    struct machine machine;
+    size_t s;
+
+    options.minutes = 0;
+    search(&options, &machine, &journal, choices);
+    CHECK_EQ(machine.calls, 0);
+    for (s = 0; s < options.bytes_count; s++)
+        CHECK(!choices[s].is_known);
+    tune_journal_close(&journal);
+}
+
+int main(int argc, char **argv)
+{
+    static const check_case_t cases[] = {
+        {"model", test_model},           {"candidates", test_plans},
+        {"strategies", test_strategies}, {"resumed", test_resumed},
+        {"no time", test_no_time},
+    };
+
+    return check_run(cases, sizeof cases / sizeof *cases, argc, argv);
+}
