@@ -8,6 +8,7 @@
  *   types.c, ops.c   datatypes and operations
  *   request.c     calls that wait, that do not, and that come again
  *   hook.c        progress; wait.c: where the host calls nobody
+ *   report.c      what became of calls
  *   state.c       start and end; narrow.c: large counts for a host without
  *
  * Whether a call is taken depends only on what is equal on all ranks of the
@@ -145,8 +146,11 @@ typedef enum xmpi_comm_state {
     XMPI_COMM_HOST /* not taken; asked again from time to time */
 } xmpi_comm_state_t;
 
+typedef struct xmpi_group xmpi_group_t; /* report.c */
+
 typedef struct xmpi_comm {
     MPI_Comm handle;
+    xmpi_group_t *group; /* NULL: not asked yet */
     xmpi_comm_state_t state;
     xmpi_fate_t fate; /* of calls that are not taken */
     int rank, size;
@@ -268,7 +272,9 @@ typedef struct xmpi_state {
     int is_open;       /* between MPI_Init and the end */
     uint64_t selected; /* a bit per XYLEM_COLL_ */
     int is_verbose;
-    uint64_t job; /* equal on all ranks of the job only */
+    int has_report; /* XYLEM_MPI_REPORT, on all ranks */
+    int is_watched; /* either: calls are counted */
+    uint64_t job;   /* equal on all ranks of the job only */
     int rank, size;
     MPI_Comm world; /* the binding's own */
     MPI_Comm self;  /* the same, alone; errors return */
@@ -291,7 +297,24 @@ int xmpi_reduce_all(const void *mine, void *all, int count, MPI_Datatype type,
 /* The context; collective over `over`, which has all ranks of the job. NULL:
  * there is none, on all of them. */
 xylem_context_t *xmpi_context_make(MPI_Comm over);
-void xmpi_count(xylem_coll_t coll, xmpi_fate_t fate);
+
+/* ---- the report ---- */
+
+/* Only where xmpi_state.is_watched; times are in ns, by xmpi_now(). */
+uint64_t xmpi_now(void);
+void xmpi_report_open(const char *path);
+/* Tells what is wanted; collective over the job if the report is. */
+void xmpi_report_close(void);
+/* A call that has begun then is over for its caller, or goes to the host; comm
+ * may be NULL. */
+void xmpi_report_call(const xmpi_call_t *call, xmpi_comm_t *comm,
+                      xmpi_fate_t fate, uint64_t begin);
+/* The host is done with it. */
+void xmpi_report_left(const xmpi_call_t *call, uint64_t begin);
+/* The thread's current call has waited since then. */
+void xmpi_report_waited(uint64_t begin);
+/* What does not block is complete. */
+void xmpi_report_flown(xmpi_comm_t *comm, xylem_coll_t coll, uint64_t begin);
 
 /* Large counts for a host that knows none. */
 int xmpi_narrow(const xmpi_call_t *call, xmpi_form_t form, MPI_Info info,

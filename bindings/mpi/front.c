@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bindings/mpi/names.h"
 
@@ -389,9 +390,29 @@ static void slots_fill(void *module, void *host)
     }
 }
 
+/* What XYLEM_MPI_CHECK asks for, in place of the program: one rank says what
+ * there is. */
+static void check_end(const host_t *host, int is_taken)
+{
+    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK",
+                                        "PMIX_RANK", "SLURM_PROCID"};
+    const char *rank = NULL;
+    size_t i;
+
+    for (i = 0; i < sizeof ranks / sizeof *ranks && rank == NULL; i++)
+        rank = getenv(ranks[i]);
+    if (rank == NULL || strcmp(rank, "0") == 0)
+        printf("%s: %s\nmodule: %s\ncollectives: %s\n", host->soname,
+               host->version, is_taken ? module_of(host) : "none that fits",
+               is_taken ? "xylem's" : "the MPI library's");
+    fflush(stdout);
+    _exit(is_taken ? EXIT_SUCCESS : EXIT_FAILURE);
+}
+
 static void resolve_once(void)
 {
     static host_t host;
+    void *module;
 
     if (!host_find(&host)) {
         fputs("xylem-mpi: the program calls MPI, but there is no MPI library "
@@ -399,7 +420,10 @@ static void resolve_once(void)
               stderr);
         abort();
     }
-    slots_fill(module_load(&host), host.library);
+    module = module_load(&host);
+    if (getenv("XYLEM_MPI_CHECK") != NULL)
+        check_end(&host, module != NULL);
+    slots_fill(module, host.library);
 }
 
 void xmpi_resolve(void) __attribute__((visibility("hidden")));

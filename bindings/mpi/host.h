@@ -22,6 +22,7 @@
     X(Dist_graph_neighbors)                                                    \
     X(Comm_idup)                                                               \
     X(Comm_free)                                                               \
+    X(Comm_get_name)                                                           \
     X(Comm_rank)                                                               \
     X(Comm_remote_size)                                                        \
     X(Comm_size)                                                               \

@@ -86,13 +86,17 @@ static int take_blocking(const xmpi_call_t *call, xmpi_comm_t *comm,
     xmpi_plan_t plan;
     xylem_request_t *request;
     xylem_status_t status;
+    uint64_t begin;
     int code;
 
     if (!call_plan(&plan, call, comm, 1, fate_out, &code))
         return code;
     status = xylem_coll_start(comm->team, &plan.args, &request);
     if (status == XYLEM_OK) {
+        begin = xmpi_state.is_watched ? xmpi_now() : 0;
         status = request_wait(request);
+        if (xmpi_state.is_watched)
+            xmpi_report_waited(begin);
         xylem_request_free(request);
         code = plan_conclude(&plan, status);
     } else {
@@ -110,9 +114,12 @@ typedef struct pending {
     xmpi_work_t work; /* first */
     xmpi_plan_t plan;
     xylem_request_t *request;
-    xmpi_comm_t *comm; /* of what is persistent; NULL: it is not */
-    int tag;           /* likewise; -1: none yet */
+    xmpi_comm_t *comm; /* held where it is persistent or watched; or NULL */
+    int is_persistent;
+    int tag; /* likewise; -1: none yet */
     MPI_Request handle;
+    uint64_t begin; /* 0: not watched */
+    xylem_coll_t coll;
     int code;      /* the outcome, as MPI names it */
     int is_active; /* not finished yet */
     int is_left;   /* freed by the program before its end */
@@ -138,6 +145,8 @@ static pending_t *pending_new(void)
     if (pending != NULL) {
         pending->request = NULL;
         pending->comm = NULL;
+        pending->is_persistent = 0;
+        pending->begin = 0;
         pending->tag = -1;
         pending->handle = MPI_REQUEST_NULL;
         pending->code = MPI_SUCCESS;
@@ -164,10 +173,10 @@ static void pending_end(pending_t *pending)
 {
     xylem_request_free(pending->request);
     xmpi_plan_drop(&pending->plan);
-    if (pending->comm != NULL) {
+    if (pending->comm != NULL)
         xmpi_comm_drop(pending->comm);
+    if (pending->is_persistent)
         atomic_fetch_sub_explicit(&persistent_count, 1, memory_order_relaxed);
-    }
     pending_release(pending);
 }
 
@@ -242,9 +251,13 @@ static void pending_finish(xyl_task_t *task)
 {
     pending_t *pending = (pending_t *)(void *)task;
     MPI_Request handle = pending->handle;
-    int is_persistent = pending->comm != NULL, tag = pending->tag, is_left;
+    int is_persistent = pending->is_persistent, tag = pending->tag, is_left;
 
+    if (pending->begin != 0 && xmpi_state.is_watched)
+        xmpi_report_flown(pending->comm, pending->coll, pending->begin);
     if (!is_persistent) {
+        if (pending->comm != NULL)
+            xmpi_comm_drop(pending->comm);
         xylem_request_free(pending->request);
         pending->code = plan_conclude(&pending->plan, pending->work.status);
     } else {
@@ -296,6 +309,8 @@ static xylem_status_t pending_start(pending_t *pending, xmpi_comm_t *comm)
         MPI_Request handle = pending->handle;
         xmpi_work_end();
         pending->is_active = 0;
+        if (pending->comm != NULL)
+            xmpi_comm_drop(pending->comm);
         xmpi_plan_drop(&pending->plan);
         xmpi_host.Grequest_complete(handle);
         xmpi_host.Request_free(&handle);
@@ -327,8 +342,10 @@ static xylem_status_t pending_persist(pending_t *pending, xmpi_comm_t *comm)
         pending_end(pending);
         return status;
     }
-    xmpi_comm_hold(comm);
+    if (pending->comm == NULL)
+        xmpi_comm_hold(comm);
     pending->comm = comm;
+    pending->is_persistent = 1;
     atomic_fetch_add_explicit(&persistent_count, 1, memory_order_relaxed);
     return XYLEM_OK;
 }
@@ -354,6 +371,12 @@ int xmpi_take(const xmpi_call_t *call, xmpi_form_t form, xmpi_comm_t *comm,
     pending->work.task.run = pending_finish;
     pending->plan.args.on_complete = xmpi_work_done;
     pending->plan.args.arg = pending;
+    pending->coll = call->coll;
+    if (xmpi_state.is_watched) {
+        pending->begin = xmpi_now();
+        pending->comm = comm;
+        xmpi_comm_hold(comm);
+    }
     status = form == XMPI_NONBLOCKING ? pending_start(pending, comm)
                                       : pending_persist(pending, comm);
     if (status != XYLEM_OK)
@@ -382,6 +405,7 @@ int xmpi_Start(MPI_Request *request)
     if (pending == NULL || code != MPI_SUCCESS)
         return code;
     pending->is_active = 1;
+    pending->begin = xmpi_state.is_watched ? xmpi_now() : 0;
     code = xmpi_plan_pack(&pending->plan);
     xmpi_work_begin();
     status = xylem_request_start(pending->request);
@@ -419,7 +443,7 @@ int xmpi_Request_free(MPI_Request *request)
         pending = pending_find(*request);
         if (pending != NULL) {
             is_left = pending->is_left = pending->is_active;
-            is_persistent = pending->comm != NULL;
+            is_persistent = pending->is_persistent;
         }
         pthread_mutex_unlock(&pending_lock);
     }
@@ -449,7 +473,7 @@ void xmpi_requests_close(void)
     }
     for (pending = LIST_FIRST(&pending_all); pending != NULL; pending = next) {
         next = LIST_NEXT(pending, others);
-        if (pending->comm != NULL && !pending->is_active) {
+        if (pending->is_persistent && !pending->is_active) {
             xmpi_host.Request_free(&pending->handle);
             pending_end(pending);
         }

@@ -11,7 +11,6 @@
  * The context ends with MPI_COMM_SELF's attributes, at the beginning of
  * MPI_Finalize: the last of them, since it is the first that is set.
  */
-#include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -23,50 +22,6 @@
 #include "bindings/mpi/call.h"
 
 xmpi_state_t xmpi_state = {.world = MPI_COMM_NULL, .self = MPI_COMM_NULL};
-
-static _Atomic uint64_t counts[XYLEM_COLL_COUNT][XMPI_FATES];
-
-static const char *const fates[XMPI_FATES] = {
-    [XMPI_TAKEN] = "taken",
-    [XMPI_NOT_SELECTED] = "not selected by XYLEM_MPI_COLLECTIVES",
-    [XMPI_NO_INTRA] = "on an inter-communicator",
-    [XMPI_NO_TOPOLOGY] = "on a communicator without a topology",
-    [XMPI_NO_CONTEXT] = "before all ranks were connected",
-    [XMPI_NO_TEAM] = "nonblocking, before the communicator's first that blocks",
-    [XMPI_NO_KERNEL] = "predefined operation on a type without a kernel",
-    [XMPI_WRITTEN_TO] = "its functions for Fortran write to such requests",
-    [XMPI_UNHOOKED] = "nothing would make it progress",
-    [XMPI_OFF] = "the binding is not in use",
-};
-
-/* ---- what became of calls ---- */
-
-void xmpi_count(xylem_coll_t coll, xmpi_fate_t fate)
-{
-    atomic_fetch_add_explicit(&counts[coll][fate], 1, memory_order_relaxed);
-}
-
-static void fates_report(void)
-{
-    unsigned coll, fate;
-    uint64_t n;
-
-    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
-        for (fate = 0; fate < XMPI_FATES; fate++) {
-            n = atomic_load_explicit(&counts[coll][fate], memory_order_relaxed);
-            if (n == 0)
-                continue;
-            if (fate == XMPI_TAKEN)
-                fprintf(stderr, "xylem-mpi: rank %d: %s: %" PRIu64 " taken\n",
-                        xmpi_state.rank, xyl_coll_traits(coll)->name, n);
-            else
-                fprintf(stderr,
-                        "xylem-mpi: rank %d: %s: %" PRIu64
-                        " left to the MPI library: %s\n",
-                        xmpi_state.rank, xyl_coll_traits(coll)->name, n,
-                        fates[fate]);
-        }
-}
 
 /* ---- settings ---- */
 
@@ -234,23 +189,25 @@ static void context_create(void)
 static int settings_agree(void)
 {
     /* MPICH compares without regard to the sign or its absence. */
-    int64_t mine[4], all[4];
+    int64_t mine[5], all[5];
 
     mine[0] = (int64_t)xmpi_state.selected;
     mine[1] = -mine[0];
     mine[2] = 0;
     mine[3] = xmpi_host_writes_to_requests();
+    mine[4] = !xmpi_state.has_report;
     if (xmpi_state.rank == 0) {
         struct timespec now;
         clock_gettime(CLOCK_REALTIME, &now);
         mine[2] = (now.tv_sec << 30 ^ now.tv_nsec) + ((int64_t)getpid() << 32);
         mine[2] = (mine[2] & INT64_MAX) | 1;
     }
-    if (xmpi_reduce_all(mine, all, 4, MPI_INT64_T, MPI_MAX, xmpi_state.world) !=
+    if (xmpi_reduce_all(mine, all, 5, MPI_INT64_T, MPI_MAX, xmpi_state.world) !=
         MPI_SUCCESS)
         return 0;
     xmpi_state.job = (uint64_t)all[2];
     xmpi_state.is_written_to = all[3] != 0;
+    xmpi_state.has_report = all[4] == 0;
     if (all[0] == -all[1])
         return 1;
     if (xmpi_state.rank == 0)
@@ -349,8 +306,7 @@ static int self_ends(MPI_Comm handle, int key, void *value, void *extra)
     (void)extra;
     context_close();
     xmpi_state.is_open = 0;
-    if (xmpi_state.is_verbose && xmpi_state.rank == 0)
-        fates_report();
+    xmpi_report_close();
     if (xmpi_state.world != MPI_COMM_NULL)
         xmpi_host.Comm_free(&xmpi_state.world);
     xmpi_host.Comm_free(&xmpi_state.self);
@@ -371,6 +327,7 @@ void xmpi_state_open(void)
 
     xmpi_state.selected = selection_of(setting("MPI_COLLECTIVES", "auto"));
     xmpi_state.is_verbose = is_set_to("MPI_VERBOSE", "on");
+    xmpi_report_open(setting("MPI_REPORT", "none"));
     if (xmpi_host.Comm_dup(MPI_COMM_SELF, &xmpi_state.self) != MPI_SUCCESS)
         return;
     errors_return(xmpi_state.self);

@@ -59,6 +59,7 @@
 static int dispatch(const xmpi_call_t *call, xmpi_form_t form,
                     MPI_Request *request, int *code_out)
 {
+    uint64_t begin = xmpi_state.is_watched ? xmpi_now() : 0;
     xmpi_comm_t *comm = xmpi_comm_find(call->comm);
     xmpi_fate_t fate = XMPI_OFF;
 
@@ -67,8 +68,8 @@ static int dispatch(const xmpi_call_t *call, xmpi_form_t form,
         fate = xmpi_comm_decide(comm, call->coll, form);
     if (fate == XMPI_TAKEN)
         *code_out = xmpi_take(call, form, comm, request, &fate);
-    if (xmpi_state.is_verbose)
-        xmpi_count(call->coll, fate);
+    if (xmpi_state.is_watched)
+        xmpi_report_call(call, comm, fate, begin);
     return fate == XMPI_TAKEN;
 }
 
@@ -84,10 +85,16 @@ static int dispatch(const xmpi_call_t *call, xmpi_form_t form,
                             .is_large = (LARGE),                               \
                             .comm = comm,                                      \
                             F_##LIKE};                                         \
+        uint64_t begin;                                                        \
         int code;                                                              \
+                                                                               \
         if (dispatch(&call, FORM, REQUEST, &code))                             \
             return code;                                                       \
-        return HOST;                                                           \
+        begin = xmpi_state.is_watched ? xmpi_now() : 0;                        \
+        code = HOST;                                                           \
+        if (xmpi_state.is_watched)                                             \
+            xmpi_report_left(&call, begin);                                    \
+        return code;                                                           \
     }
 
 /* ---- counts of int ---- */

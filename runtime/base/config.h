@@ -148,6 +148,10 @@ enum { XYL_CONNECT_FIRST, XYL_CONNECT_INIT };
     X(mpi_verbose, MPI_VERBOSE, BOOL, "off", 0, USER,                          \
       "on: rank 0 says in MPI_Finalize what was taken from the MPI library, "  \
       "what was left to it, and why.")                                         \
+    X(mpi_report, MPI_REPORT, PATH, "none", 0, USER,                           \
+      "A file that rank 0 writes in MPI_Finalize: the calls, bytes and times " \
+      "of each collective of an MPI program, what was left to the MPI "        \
+      "library, and why; xylem-report shows it. none: no report.")             \
     X(conf, CONF, TEXT, "auto", 0, EXPERT,                                     \
       "Files of settings in place of /etc/xylem.conf and "                     \
       "~/.config/xylem.conf, separated by colons; none reads no file. In the " \

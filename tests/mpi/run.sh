@@ -110,6 +110,8 @@ first_part()
     test_selection
     test_no_mpi
     test_strangers
+    test_preload
+    test_report
 }
 
 second_part()
@@ -219,6 +221,37 @@ ${line}libmpi.so.99 (Open MPI v9), MPI is used alone" ]
     stranger libmpi_abi.so.1 'half an MPI'
     check "an MPI that lacks functions" [ "$(head -1 "$out") $(tail -1 "$err")" = \
         "PASS xylem-mpi: libxylem-mpi-abi.so does not fit, MPI is used alone" ]
+}
+
+# The wrapper finds library and launcher, and says what would happen.
+test_preload()
+{
+    attempt "$folder/xylem-preload" --check "${mpi_run[@]}" 2 "$work/comms" 20
+    check "what would happen" grep -q "^collectives: xylem's" "$out"
+    check "nothing happens" [ "$(grep -c PASS "$out")" = 0 ]
+    attempt env XYLEM_MPI_VERBOSE=on "$folder/xylem-preload" \
+        "${mpi_run[@]}" 2 "$work/comms" 20
+    cat "$err" >>"$out"
+    check "by the wrapper" grep -q ' taken$' "$out"
+}
+
+# What the calls have cost, by itself and beside the MPI library alone.
+test_report()
+{
+    local show=$folder/../../bench/xylem-report
+
+    launch 2 XYLEM_MPI_REPORT="$work/taken.json" "$work/operations"
+    launch 2 XYLEM_MPI_REPORT="$work/left.json" XYLEM_MPI_COLLECTIVES=none \
+        "$work/comms" 20
+    attempt "$show" "$work/taken.json"
+    check "a report" grep -q '^  allreduce  *[1-9]' "$out"
+    attempt "$show" "$work/taken.json" "$work/left.json"
+    check "two reports" grep -q 'of its time' "$out"
+    attempt "$show" "$work/left.json"
+    check "a report of the library alone" grep -q \
+        'before all ranks were connected$' "$out"
+    attempt "$show" "$work/out"
+    check "what is no report" [ "$code" = 1 ]
 }
 
 # A tool that defines MPI's functions and calls those with a P.

@@ -128,30 +128,31 @@ typedef struct MPI_ABI_Op *MPI_Op;
 #define MPI_STATUS_IGNORE ((MPI_Status *)0)
 
 enum {
-    MPI_ERR_TRUNCATE = 15,
-    MPI_ERR_UNSUPPORTED_OPERATION = 55,
-    MPI_SUCCESS = 0,
-    MPI_GRAPH = 212,
-    MPI_ERR_ROOT = 8,
-    MPI_ERR_TYPE = 3,
-    MPI_ERR_OP = 10,
-    MPI_CART = 211,
-    MPI_THREAD_MULTIPLE = 4096,
-    MPI_ERR_ARG = 13,
-    MPI_UNDEFINED = -32766,
-    MPI_SIMILAR = 203,
     MPI_ERR_OTHER = 16,
-    MPI_ERR_COUNT = 2,
-    MPI_ERR_INTERN = 17,
-    MPI_THREAD_SINGLE = 0,
-    MPI_KEYVAL_INVALID = 0,
-    MPI_PROC_NULL = -3,
-    MPI_UNEQUAL = 204,
+    MPI_ERR_ROOT = 8,
+    MPI_GRAPH = 212,
+    MPI_CART = 211,
+    MPI_UNDEFINED = -32766,
     MPI_DIST_GRAPH = 213,
-    MPI_ROOT = -4,
-    MPI_ERR_BUFFER = 1,
+    MPI_ERR_OP = 10,
+    MPI_ERR_TRUNCATE = 15,
+    MPI_KEYVAL_INVALID = 0,
     MPI_ERR_NO_MEM = 39,
+    MPI_SIMILAR = 203,
+    MPI_UNEQUAL = 204,
+    MPI_ERR_COUNT = 2,
+    MPI_PROC_NULL = -3,
+    MPI_ERR_UNSUPPORTED_OPERATION = 55,
+    MPI_THREAD_SINGLE = 0,
+    MPI_ERR_BUFFER = 1,
+    MPI_ERR_TYPE = 3,
+    MPI_ERR_ARG = 13,
+    MPI_SUCCESS = 0,
+    MPI_ERR_INTERN = 17,
+    MPI_ROOT = -4,
+    MPI_THREAD_MULTIPLE = 4096,
 };
+#define MPI_MAX_OBJECT_NAME 128
 
 typedef int MPI_Comm_copy_attr_function(MPI_Comm, int, void *, void *, void *,
                                         int *);
@@ -181,6 +182,7 @@ int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[],
                               int destinations[], int destweights[]);
 int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
 int PMPI_Comm_free(MPI_Comm *comm);
+int PMPI_Comm_get_name(MPI_Comm comm, char *comm_name, int *resultlen);
 int PMPI_Comm_rank(MPI_Comm comm, int *rank);
 int PMPI_Comm_remote_size(MPI_Comm comm, int *size);
 int PMPI_Comm_size(MPI_Comm comm, int *size);
