@@ -21,6 +21,10 @@
     X(bcast_share, 1, 1 << 20,                                                 \
       "how many times as long it is read where it lies")                       \
     X(reduce_alone, 0, 1 << 30, "what the root combines by itself, at most")   \
+    X(hand_over, 0, 1 << 30,                                                   \
+      "input that few seats read leaves its seat's own caches, at most")       \
+    X(hand_over_block, 1, 1 << 30, "the same, in blocks of at least")          \
+    X(hand_over_seats, 2, 1 << 20, "the same, from so many seats on")          \
     X(reduce_alone_seats, 1, 1024,                                             \
       "seats for which it does so in any case, at most")                       \
     X(reduce_alone_segments, 1, 64, "segments of that, about")                 \

@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "runtime/base/copy.h"
+
 enum { REDUCE_BYTES = 8 << 10 /* a result that stays in the first cache */ };
 
 /* ---- places ---- */
@@ -64,22 +66,33 @@ static int strand_did(const xyl_node_stage_t *node, xyl_strand_t *strand,
     return 0;
 }
 
+static void hand_over(const xyl_node_stage_t *node, xyl_buffer_t buffer,
+                      const void *memory, size_t bytes)
+{
+    if (node->program.hands_over &&
+        (buffer == XYL_BUFFER_INPUT || buffer == XYL_BUFFER_BOARD))
+        xyl_copy_hand_over(memory, bytes);
+}
+
 static int copy_private(const xyl_node_stage_t *node,
                         const xyl_node_piece_t *piece, const xyl_step_t *step,
                         xyl_strand_t *strand, uint64_t from, size_t bytes)
 {
     xyl_position_t to = step->to, source = step->from;
     uint64_t at = private_at(node, piece, source.at + from);
+    char *shared;
     int is_done = 1;
 
-    if (xyl_buffer_is_private(to.buffer))
+    if (xyl_buffer_is_private(to.buffer)) {
         is_done = xyl_buffers_copy(&node->buffers, strand->work, to.buffer,
                                    private_at(node, piece, to.at + from),
                                    source.buffer, at, bytes);
-    else if (step->kind != XYL_STEP_PUBLISH || piece->lies == NULL)
-        is_done = xyl_buffers_pack(
-            &node->buffers, strand->work, source.buffer, at, bytes,
-            shared_address(node, piece, to.buffer, to.seat, to.at + from));
+    } else if (step->kind != XYL_STEP_PUBLISH || piece->lies == NULL) {
+        shared = shared_address(node, piece, to.buffer, to.seat, to.at + from);
+        is_done = xyl_buffers_pack(&node->buffers, strand->work, source.buffer,
+                                   at, bytes, shared);
+        hand_over(node, to.buffer, shared, bytes);
+    }
     return strand_did(node, strand, is_done, bytes);
 }
 
@@ -181,6 +194,7 @@ static int reduce_part(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
             return 0;
         left = to;
     }
+    hand_over(node, step->to.buffer, to, bytes);
     return 1;
 }
 

@@ -118,6 +118,8 @@ typedef struct xyl_node_program {
                              input there, in the place of the board */
     uint64_t board_bytes; /* behind these */
     int shares;           /* input may be read where it lies */
+    int hands_over; /* what a seat writes into the window leaves its own caches
+                       at once, as few others wait to read it */
     /* Where each seat knows only its own blocks, pieces are cut when all have
      * told one another of the largest: see xyl_node_cut_late. */
     int is_cut_late;

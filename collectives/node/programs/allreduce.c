@@ -198,6 +198,9 @@ static void allreduce_write(const xyl_problem_t *problem,
         return;
     }
     xyl_node_plan_inputs(problem, program, xyl_problem_bytes(problem));
+    if (xyl_problem_bytes(problem) <= problem->node.limits->allreduce_first)
+        xyl_node_hand_over(problem, program, xyl_problem_bytes(problem),
+                           xyl_problem_bytes(problem));
     if (allreduce_goes_by_groups(problem)) {
         xyl_node_fan_in(problem, program, 0);
         xyl_node_fan_out(problem, program, 0, 2);

@@ -33,6 +33,8 @@ static void gather_write(const xyl_problem_t *problem,
         program->shares = program->input_bytes != 0 &&
                           xyl_node_shares(problem, xyl_problem_bytes(problem));
     }
+    xyl_node_hand_over(problem, program, xyl_problem_bytes(problem),
+                       xyl_problem_bytes(problem));
     if (problem->rank != problem->root) {
         xyl_node_publish(problem, program,
                          xyl_position_of(XYL_BUFFER_SEND, 0, 0),

@@ -77,6 +77,20 @@ static inline void xyl_node_plan_blocks(const xyl_problem_t *problem,
     }
 }
 
+/* Input of `bytes`, in blocks of `block`, that one seat, or few, combine or
+ * copy out at once. Blocks that share a line would be in the way of each other.
+ */
+static inline void xyl_node_hand_over(const xyl_problem_t *problem,
+                                      xyl_node_program_t *program,
+                                      uint64_t bytes, uint64_t block)
+{
+    const xyl_limits_t *limits = problem->node.limits;
+
+    program->hands_over = problem->ranks >= limits->hand_over_seats &&
+                          bytes <= limits->hand_over &&
+                          block >= limits->hand_over_block;
+}
+
 /* Adds the step that publishes what this seat has, in its line if it fits, and
  * says so to `reader`. `total` is that of its block. */
 static inline void xyl_node_publish(const xyl_problem_t *problem,

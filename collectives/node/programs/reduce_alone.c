@@ -144,6 +144,8 @@ void xyl_node_reduce_alone(const xyl_problem_t *problem,
     uint32_t segment;
 
     reduce_alone_plan(problem, program);
+    xyl_node_hand_over(problem, program, xyl_problem_bytes(problem),
+                       xyl_problem_bytes(problem));
     if (reduce_alone_goes_by_groups(problem, program)) {
         xyl_node_fan_in(problem, program, problem->root);
         return;
