@@ -10,7 +10,9 @@
  * A generalized request cannot be started again. So what the program holds of a
  * persistent collective is a persistent receive of the host's, of an empty
  * message from this rank to itself. Starting it also starts the operation, and
- * when that has ended the message is sent.
+ * when that has ended the message is sent. Ranks may start persistent
+ * collectives in different orders, while operations of a team match by order:
+ * so each has a team of its own.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -116,7 +118,8 @@ typedef struct pending {
     xylem_request_t *request;
     xmpi_comm_t *comm; /* held where it is persistent or watched; or NULL */
     int is_persistent;
-    int tag; /* likewise; -1: none yet */
+    xylem_team_t *team; /* its own, of what is persistent; NULL: none */
+    int tag;            /* likewise; -1: none yet */
     MPI_Request handle;
     uint64_t begin; /* 0: not watched */
     xylem_coll_t coll;
@@ -146,6 +149,7 @@ static pending_t *pending_new(void)
         pending->request = NULL;
         pending->comm = NULL;
         pending->is_persistent = 0;
+        pending->team = NULL;
         pending->begin = 0;
         pending->tag = -1;
         pending->handle = MPI_REQUEST_NULL;
@@ -172,6 +176,7 @@ static void pending_release(pending_t *pending)
 static void pending_end(pending_t *pending)
 {
     xylem_request_free(pending->request);
+    xylem_team_destroy(pending->team);
     xmpi_plan_drop(&pending->plan);
     if (pending->comm != NULL)
         xmpi_comm_drop(pending->comm);
@@ -320,11 +325,28 @@ static xylem_status_t pending_start(pending_t *pending, xmpi_comm_t *comm)
 
 /* ---- persistent ---- */
 
+/* All ranks of the communicator are here, in the same order. */
+static xylem_status_t pending_join(pending_t *pending, xmpi_comm_t *comm)
+{
+    xylem_request_t *request;
+    xylem_status_t status =
+        xylem_team_idup(comm->team, &pending->team, &request);
+
+    if (status != XYLEM_OK)
+        return status;
+    status = request_wait(request);
+    xylem_request_free(request);
+    return status;
+}
+
 static xylem_status_t pending_persist(pending_t *pending, xmpi_comm_t *comm)
 {
-    xylem_status_t status =
-        xylem_coll_init(comm->team, &pending->plan.args, &pending->request);
+    xylem_status_t status = pending_join(pending, comm);
     uint64_t tag = XMPI_TAGS;
+
+    if (status == XYLEM_OK)
+        status = xylem_coll_init(pending->team, &pending->plan.args,
+                                 &pending->request);
 
     if (status == XYLEM_OK) {
         pthread_mutex_lock(&pending_lock);

@@ -261,6 +261,49 @@ static void test_persistent_alone(void)
     MPI_Request_free(&request);
 }
 
+/* The order of their initialisation is the same on all ranks, that of their
+ * starts is each rank's own, also among blocking collectives. */
+static void test_persistent_orders(void)
+{
+    enum { KINDS = 5, ROUNDS = 12 };
+    static int cast[LARGE];
+    int one, sum, other, least, i, round, total;
+    MPI_Request requests[KINDS];
+
+    MPI_Bcast_init(cast, LARGE, MPI_INT, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
+                   &requests[0]);
+    MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]);
+    MPI_Allreduce_init(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD,
+                       MPI_INFO_NULL, &requests[2]);
+    MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, &requests[3]);
+    MPI_Allreduce_init(&other, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD,
+                       MPI_INFO_NULL, &requests[4]);
+    for (round = 0; round < ROUNDS; round++) {
+        fill(cast, LARGE, rank == 0 ? round : -9);
+        one = rank + round;
+        other = rank - round;
+        for (i = 0; i < KINDS; i++) {
+            MPI_Start(&requests[(i + rank + round) % KINDS]);
+            if (i == round % KINDS)
+                MPI_Allreduce(&one, &total, 1, MPI_INT, MPI_SUM,
+                              MPI_COMM_WORLD);
+        }
+        MPI_Waitall(KINDS, requests, MPI_STATUSES_IGNORE);
+        CHECK(holds(cast, LARGE, round));
+        CHECK(sum == size * (size - 1) / 2 + size * round && total == sum);
+        CHECK(least == -round);
+    }
+    for (i = 0; i < KINDS; i++)
+        MPI_Request_free(&requests[(i + rank) % KINDS]);
+    MPI_Allreduce_init(&one, &sum, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD,
+                       MPI_INFO_NULL, &requests[0]);
+    one = rank;
+    MPI_Start(&requests[0]);
+    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    CHECK(sum == size - 1);
+    MPI_Request_free(&requests[0]);
+}
+
 /* ---- progress ---- */
 
 /* The host's message needs this rank while it is in a barrier of xylem's. */
@@ -337,6 +380,7 @@ int main(int argc, char **argv)
     test_free();
     test_persistent();
     test_persistent_alone();
+    test_persistent_orders();
     test_host_progress();
     test_own_progress();
     return test_end("requests");
