@@ -5,8 +5,8 @@
 #   gpu.sh [--quick] [--part NAME]... [--out FOLDER]
 #
 #   --quick      fewer cases and sizes
-#   --part NAME  verify, one (several ranks on each GPU) or wide (a rank on
-#                each); all
+#   --part NAME  verify, one (several ranks on each GPU), wide (a rank on each)
+#                or mps (several ranks through MPS); all
 #   --out        where tables go, too; default: nowhere
 #
 # Ranks take GPUs in turn: on a machine with one, all share it. Exit code 1 when
@@ -25,7 +25,7 @@ while (($# > 0)); do
     esac
     shift
 done
-((${#parts[@]} > 0)) || parts=(verify one wide)
+((${#parts[@]} > 0)) || parts=(verify one wide mps)
 failed=0
 
 does()
@@ -60,6 +60,13 @@ verify()
         verified 60 "$cases random cases, $ranks ranks" \
             xylem-run -n "$ranks" --env CALLS_MEMORY=cuda calls sweep "$cases"
     done
+    for ranks in 2 4 8; do
+        verified 60 "$cases random cases, direct, $ranks ranks" \
+            xylem-run -n "$ranks" --env CALLS_MEMORY=cuda \
+            --env XYLEM_CUDA_DIRECT=on calls sweep "$cases"
+    done
+    verified 60 "direct, several at once, 4 ranks" xylem-run -n 4 --env \
+        CALLS_MEMORY=cuda --env XYLEM_CUDA_DIRECT=on calls flight 10
     verified 60 "several at once, 4 ranks" \
         xylem-run -n 4 --env CALLS_MEMORY=cuda calls flight 10
     verified 60 "threads, 2 ranks" \
@@ -123,6 +130,15 @@ column_xylem()
     times xylem-run -n "$2" xylem-bench -c "$1" -b "$3" -e "$4" --mem cuda \
         "${measure[@]}"
 }
+column_direct()
+{
+    XYLEM_CUDA_DIRECT=on column_xylem "$@"
+}
+column_nccl()
+{
+    times xylem-run -n "$2" xylem-bench -c "$1" -b "$3" -e "$4" --mem cuda \
+        --impl nccl "${measure[@]}"
+}
 column_staged()
 {
     times xylem-run -n "$2" xylem-bench -c "$1" -b "$3" -e "$4" --mem staged \
@@ -145,13 +161,25 @@ if does one; then
     [[ ! $quick ]] || jobs=(4) colls=(allreduce bcast) end=16M
     for ranks in "${jobs[@]}"; do
         for coll in "${colls[@]}"; do
-            table "$coll" "$ranks" 4 "$end" xylem staged openmpi
+            table "$coll" "$ranks" 4 "$end" direct xylem staged openmpi
         done
     done
 fi
 if does wide && ((gpus > 1)); then
-    for coll in allreduce reduce bcast allgather alltoall; do
-        table "$coll" "$gpus" 8 64M xylem staged
+    for coll in allreduce reduce bcast allgather; do
+        table "$coll" "$gpus" 8 64M direct nccl xylem staged
     done
+fi
+if does mps && command -v nvidia-cuda-mps-control >/dev/null; then
+    printf '\nwith MPS\n'
+    mkdir -p "$work/mps"
+    export CUDA_MPS_PIPE_DIRECTORY=$work/mps CUDA_MPS_LOG_DIRECTORY=$work/mps
+    nvidia-cuda-mps-control -d
+    verified 60 "MPS, $cases random cases, 4 ranks" \
+        xylem-run -n 4 --env CALLS_MEMORY=cuda calls sweep "$cases"
+    verified 60 "MPS, $cases random cases, direct, 4 ranks" xylem-run -n 4 \
+        --env CALLS_MEMORY=cuda --env XYLEM_CUDA_DIRECT=on calls sweep "$cases"
+    table allreduce 4 4 16M direct xylem staged
+    echo quit | nvidia-cuda-mps-control
 fi
 exit "$failed"

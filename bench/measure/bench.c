@@ -7,8 +7,9 @@
 int main(int argc, char **argv)
 {
     struct bench_impl local;
-    const struct bench_impl *const impls[] = {
-        impl_event(), rival_waitall(), rival_blocking(), impl_local(&local)};
+    const struct bench_impl *const impls[] = {impl_event(), rival_waitall(),
+                                              rival_blocking(),
+                                              impl_local(&local), impl_nccl()};
     const struct worker_program program = {
         .name = "xylem-bench",
         .summary =
@@ -21,7 +22,7 @@ int main(int argc, char **argv)
             "blocking drive the same\ntrees and network by waiting for all "
             "children, or for each child, and have bcast\nand reduce only; "
             "local is the floor, a loop as long as a call "
-            "of event's, without\nother ranks.",
+            "of event's, without\nother ranks; nccl is NCCL, with --mem cuda.",
         .impls = impls,
         .impls_count = sizeof impls / sizeof impls[0],
         .algorithms_print = registry_print,

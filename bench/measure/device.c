@@ -55,6 +55,22 @@ xylem_status_t device_open(uint32_t rank, struct bench_device **device_out)
     return status;
 }
 
+void device_use(struct bench_device *device)
+{
+    device->library->use(device->number);
+}
+
+void *device_stream(struct bench_device *device)
+{
+    return device->library->stream_of_runtime(device->stream);
+}
+
+xylem_status_t device_wait(struct bench_device *device)
+{
+    return reported(device, device->library->stream_wait(device->stream),
+                    "wait");
+}
+
 void device_close(struct bench_device *device)
 {
     if (device == NULL)

@@ -23,6 +23,11 @@ struct bench_device;
 
 /* The GPU of a rank: one after the other, as ranks count. */
 xylem_status_t device_open(uint32_t rank, struct bench_device **device_out);
+/* Makes it the calling thread's, for other libraries; and its stream, as CUDA's
+ * runtime calls it. */
+void device_use(struct bench_device *device);
+void *device_stream(struct bench_device *device);
+xylem_status_t device_wait(struct bench_device *device);
 void device_close(struct bench_device *device);
 xylem_status_t device_take(struct bench_device *device, size_t bytes,
                            void **memory_out);

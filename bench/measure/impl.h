@@ -96,6 +96,9 @@ const struct bench_impl *impl_event(void);
  * into *impl_out, which is returned. Results are not there to be checked. */
 const struct bench_impl *impl_local(struct bench_impl *impl_out);
 
+/* NCCL, for buffers in memory of GPUs. */
+const struct bench_impl *impl_nccl(void);
+
 /* The same trees and the same network, driven the other two ways: nonblocking
  * transfers with a wait for all children per segment, and blocking transfers
  * child by child. Broadcast and reduce only. */

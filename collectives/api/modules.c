@@ -4,6 +4,7 @@
 #include "collectives/choose/tuning.h"
 #include "collectives/data/types.h"
 #include "collectives/data/user_op.h"
+#include "collectives/device/device.h"
 #include "collectives/levels/team_levels.h"
 #include "collectives/node/node.h"
 #include "collectives/stages/team_map.h"
@@ -14,6 +15,7 @@ static const xyl_module_t *const modules[XYL_MODULE_COUNT] = {
     [XYL_MODULE_MAP] = &xyl_team_map_module,
     [XYL_MODULE_LEVELS] = &xyl_team_levels_module,
     [XYL_MODULE_NODE] = &xyl_node_module,
+    [XYL_MODULE_DEVICE] = &xyl_device_module,
     [XYL_MODULE_PLANS] = &xyl_plan_cache_module,
     [XYL_MODULE_TUNING] = &xyl_tuning_module,
 };

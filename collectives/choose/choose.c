@@ -6,6 +6,7 @@
 #include "collectives/choose/tuning.h"
 #include "collectives/data/call.h"
 #include "collectives/data/description.h"
+#include "collectives/device/device.h"
 #include "collectives/levels/han.h"
 #include "collectives/levels/team_levels.h"
 #include "collectives/node/node.h"
@@ -63,6 +64,8 @@ static xyl_query_t query_of(xylem_team_t *team, const xyl_problem_t *problem)
 
     if (problem->shares_memory)
         query.facts = XYL_FACT_MEMORY;
+    if (problem->on_device)
+        query.facts |= XYL_FACT_DEVICE;
     if (problem->coll == XYLEM_COLL_BARRIER)
         query.bytes = 1;
     query.total = query.bytes * team->size;
@@ -240,6 +243,9 @@ static void problem_outline(xylem_team_t *team, const xylem_coll_args_t *args,
 {
     xyl_call_outline(team, args, is_commutative, problem);
     problem->shares_memory = xyl_node_is_possible(team, problem);
+    problem->on_device = problem->shares_memory &&
+                         !xyl_choose_reproducible(team, args) &&
+                         xyl_device_is_possible(team, args, problem);
     problem->fills_nodes = team->is_one_node || xyl_han_keeps_order(team);
     if (xyl_coll_varies(args->coll)) {
         problem->count = common_bytes(team, args);

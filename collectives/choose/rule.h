@@ -15,7 +15,8 @@ enum {
     XYL_FACT_SWITCHES = 2, /* XYLEM_TOPOLOGY tells nodes apart */
     XYL_FACT_MANY = 4,     /* at least as many as the largest has ranks */
     XYL_FACT_ROOM = 8,     /* their memory has room for an alltoall's blocks */
-    XYL_FACT_MEMORY = 16   /* all are on one node and share memory */
+    XYL_FACT_MEMORY = 16,  /* all are on one node and share memory */
+    XYL_FACT_DEVICE = 32   /* and their buffers lie in that of GPUs */
 };
 
 /* Where levels are worth it; not asked where they are named. */

@@ -10,7 +10,7 @@ import sys
 
 UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}
 TEAMS = ["node", "nodes", "seats", "leaders"]
-FACTS = ["shared", "switches", "many nodes", "room", "memory"]
+FACTS = ["shared", "switches", "many nodes", "room", "memory", "device"]
 
 
 def number(value):

@@ -154,8 +154,8 @@ static xylem_status_t read_ranks_are(const reader_t *reader, const json_t *json)
 
 static int facts_read(const json_t *json, uint32_t *facts)
 {
-    static const char *const words[] = {"shared", "switches", "many nodes",
-                                        "room",   "memory",   NULL};
+    static const char *const words[] = {
+        "shared", "switches", "many nodes", "room", "memory", "device", NULL};
     uint32_t number;
     size_t i;
 
@@ -196,11 +196,11 @@ static xylem_status_t read_pays(const reader_t *reader, const json_t *json)
         json_object_foreach(one, key, value)
         {
             if (!pays_member_read(key, value, &rule->pays[i]))
-                return wrong(
-                    reader, "pays",
-                    "\"when\" (a list of \"shared\", \"switches\", "
-                    "\"many nodes\", \"room\", \"memory\"), \"node_ranks\" and "
-                    "\"node_bytes\"");
+                return wrong(reader, "pays",
+                             "\"when\" (a list of \"shared\", \"switches\", "
+                             "\"many nodes\", \"room\", \"memory\", "
+                             "\"device\"), \"node_ranks\" and "
+                             "\"node_bytes\"");
         }
     }
     return XYLEM_OK;

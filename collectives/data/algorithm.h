@@ -28,7 +28,8 @@ enum {
     XYL_NEEDS_EVEN = 2,         /* ranks */
     XYL_NEEDS_FILLED_NODES = 4, /* ranks are numbered node after node */
     XYL_TAKES_SEGMENTS = 8,
-    XYL_READS_CALL = 16 /* the arguments, beside the problem */
+    XYL_READS_CALL = 16,  /* the arguments, beside the problem */
+    XYL_NEEDS_DEVICE = 32 /* buffers of all ranks in memory of GPUs */
 };
 
 #define XYL_COLL_BIT(coll) (1u << XYLEM_COLL_##coll)

@@ -52,12 +52,14 @@ typedef struct xyl_problem {
     const uint64_t *recv_counts, *recv_displs;
     size_t element_bytes; /* packed */
     int is_in_place;
-    int is_commutative;     /* any order that is always the same will do */
-    int in_arrival_order;   /* contributions may be combined as they come */
-    int combines_sums;      /* made of the user's numbers, see data/binned.h */
-    int shares_memory;      /* all ranks live on one node and can */
-    int fills_nodes;        /* ranks are numbered node after node */
-    uint32_t radix;         /* 0: the algorithm's own choice */
+    int is_commutative;   /* any order that is always the same will do */
+    int in_arrival_order; /* contributions may be combined as they come */
+    int combines_sums;    /* made of the user's numbers, see data/binned.h */
+    int shares_memory;    /* all ranks live on one node and can */
+    int on_device;   /* and the buffers of all lie in memory of GPUs, where a
+                        kernel can do what the collective does */
+    int fills_nodes; /* ranks are numbered node after node */
+    uint32_t radix;  /* 0: the algorithm's own choice */
     uint64_t segment_bytes; /* 0: not cut, or the algorithm's own choice */
     xyl_problem_on_node_t node;
 } xyl_problem_t;

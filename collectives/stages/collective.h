@@ -44,6 +44,7 @@ typedef struct xyl_collective {
     xyl_combiner_t combiner;
     xyl_exec_t *exec;       /* works on what stages see */
     xyl_exec_t *users_exec; /* and on the user's buffers; else the same */
+    int takes_device; /* its stages know users' buffers, wherever they lie */
     uint64_t written; /* by its stages on nodes, in copies to their results */
     xyl_plan_key_t key;
     xyl_sides_t sides; /* released with it, as are: */

@@ -225,7 +225,8 @@ xylem_status_t xyl_mirror_stages_add(xyl_operation_t *operation,
     xylem_status_t status;
     xyl_run_t *runs;
 
-    if (!xyl_collective_is_mirrored(operation))
+    if (!xyl_collective_is_mirrored(operation) ||
+        xyl_collective_of(operation)->takes_device)
         return XYLEM_OK;
     runs = xyl_arena_array(&operation->request.arena, 2 * (size_t)most,
                            sizeof *runs);

@@ -77,6 +77,11 @@ enum { XYL_CONNECT_FIRST, XYL_CONNECT_INIT };
     X(cuda, CUDA, BOOL, "on", 0, USER,                                         \
       "Buffers may lie in memory of NVIDIA's GPUs; off: in no call, and none " \
       "is looked at.")                                                         \
+    X(cuda_direct, CUDA_DIRECT, BOOL, "off", 1, USER,                          \
+      "Where one rank's buffers in a call lie in memory of GPUs, those of "    \
+      "all "                                                                   \
+      "ranks do, so that GPUs read and write those of a node's ranks where "   \
+      "they lie; off: each rank copies its own through the host's memory.")    \
     X(cuda_library, CUDA_LIBRARY, PATH, "none", 0, EXPERT,                     \
       "The library that does what CUDA does, opened at once; none: "           \
       "libxylem-cuda.so.0, beside libxylem or where the system finds it, "     \

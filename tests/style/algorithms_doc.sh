@@ -46,7 +46,7 @@ demands()
 # What knows nodes has no writer; alltoallw has those of alltoallv.
 schedules_listed()
 {
-    listed | grep -v '|tree: \| node|\| han|\|^alltoallw ' | demands
+    listed | grep -v '|tree: \| node|\| han|\| cuda_\|^alltoallw ' | demands
 }
 
 trees_listed()

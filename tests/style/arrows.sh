@@ -38,8 +38,12 @@ arrows_of()
         echo "collectives/levels collectives/schedules collectives/node" \
             "$stages"
         ;;
+    collectives/device/*)
+        echo "collectives/device collectives/levels collectives/schedules" \
+            "collectives/node $stages"
+        ;;
     collectives/choose/*)
-        echo "collectives/choose collectives/levels collectives/schedules" \
+        echo "collectives/choose collectives/device collectives/levels collectives/schedules" \
             "collectives/node $stages"
         ;;
     collectives/*) echo "collectives $stages" ;;

@@ -246,7 +246,8 @@ static void combine_do(const xyl_cuda_combine_t *combine)
     memcpy(sum, touchable(combine->input[0]), bytes);
     for (i = 1; i < combine->inputs; i++)
         kernel(sum, sum, touchable(combine->input[i]), combine->count);
-    memcpy(touchable(combine->result), sum, bytes);
+    for (i = 0; i < combine->results; i++)
+        memcpy(touchable(combine->result[i]), sum, bytes);
     free(sum);
 }
 

@@ -206,7 +206,9 @@ static void queue_begin_one(cuda_exec_t *cuda, queue_t *queue, xyl_work_t *work)
     int error;
 
     queue->blocks[place].memory = NULL;
-    if (work->kind == XYL_WORK_COPY)
+    if (work->kind == XYL_WORK_REDUCE)
+        error = cuda->library->combine(queue->stream, work->left);
+    else if (work->kind == XYL_WORK_COPY)
         error = cuda->library->copy(queue->stream, work->to, work->left,
                                     work->bytes);
     else
@@ -314,26 +316,9 @@ static int is_on_device(const xyl_cuda_place_t *place)
            place->kind == XYL_CUDA_KIND_MANAGED;
 }
 
-static void cuda_start(xyl_exec_t *exec, xyl_work_t *work)
+/* `queue` NULL: there is none. */
+static void work_send(cuda_exec_t *cuda, xyl_work_t *work, queue_t *queue)
 {
-    cuda_exec_t *cuda = self(exec);
-    xyl_cuda_place_t to, from;
-    queue_t *queue;
-
-    cuda->library->find(work->to, &to);
-    cuda->library->find(work->left, &from);
-    cuda->under_way++;
-    work->event.status = XYLEM_OK;
-    work->next = NULL;
-    if (work->bytes == 0 || (!is_on_device(&to) && !is_on_device(&from))) {
-        work->by_host(exec, work);
-        work_end(cuda, work);
-        return;
-    }
-    queue = queue_of(cuda, is_on_device(&to) ? to.device : from.device,
-                     !is_on_device(&from) ? WAY_IN
-                     : !is_on_device(&to) ? WAY_OUT
-                                          : WAY_WITHIN);
     if (queue == NULL) {
         xyl_log(XYL_LOG_ERROR, "no stream of a GPU");
         work->event.status = XYLEM_ERR_NO_RESOURCE;
@@ -346,6 +331,41 @@ static void cuda_start(xyl_exec_t *exec, xyl_work_t *work)
         queue->last->next = work;
     queue->last = work;
     queue_begin(cuda, queue);
+}
+
+static void cuda_start(xyl_exec_t *exec, xyl_work_t *work)
+{
+    cuda_exec_t *cuda = self(exec);
+    xyl_cuda_place_t to, from;
+
+    cuda->library->find(work->to, &to);
+    cuda->library->find(work->left, &from);
+    cuda->under_way++;
+    work->event.status = XYLEM_OK;
+    work->next = NULL;
+    if (work->bytes == 0 || (!is_on_device(&to) && !is_on_device(&from))) {
+        work->by_host(exec, work);
+        work_end(cuda, work);
+        return;
+    }
+    work_send(cuda, work,
+              queue_of(cuda, is_on_device(&to) ? to.device : from.device,
+                       !is_on_device(&from) ? WAY_IN
+                       : !is_on_device(&to) ? WAY_OUT
+                                            : WAY_WITHIN));
+}
+
+void xyl_cuda_combine_begin(xyl_exec_t *exec, xyl_work_t *work, int device,
+                            const xyl_cuda_combine_t *combine)
+{
+    cuda_exec_t *cuda = self(exec);
+
+    work->kind = XYL_WORK_REDUCE;
+    work->left = combine;
+    work->next = NULL;
+    work->event.status = XYLEM_OK;
+    cuda->under_way++;
+    work_send(cuda, work, queue_of(cuda, device, WAY_WITHIN));
 }
 
 /* ---- giving up ---- */

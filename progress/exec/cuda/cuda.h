@@ -18,6 +18,11 @@ const xyl_cuda_library_t *xyl_cuda_library_open(const char *path,
  * than an executor does. NULL: it is another one. */
 const xyl_cuda_library_t *xyl_cuda_library_of(const xyl_exec_t *exec);
 
+/* Begins a reduction on a device; `combine` is borrowed until the work's event
+ * comes. The progressing thread. */
+void xyl_cuda_combine_begin(xyl_exec_t *exec, xyl_work_t *work, int device,
+                            const xyl_cuda_combine_t *combine);
+
 /* An executor over any table, as tests have one; `arg` is the table. */
 extern const xyl_exec_ops_t xyl_exec_cuda_of_table;
 

@@ -8,15 +8,15 @@
 
 #include "progress/exec/cuda/library/library.h"
 
-struct inputs_t {
-    uint32_t count;
-    const void *at[XYL_CUDA_INPUTS_MAX];
+struct operands_t {
+    uint32_t inputs, results;
+    const void *input[XYL_CUDA_OPERANDS_MAX];
+    void *result[XYL_CUDA_OPERANDS_MAX];
 };
 
 /* Begins a kernel; `elements` of the kernel's type. */
 typedef void (*combine_fn)(cudaStream_t stream, int processors,
-                           const inputs_t &inputs, void *result,
-                           uint64_t elements);
+                           const operands_t &operands, uint64_t elements);
 
 struct combine_entry_t {
     combine_fn begin; /* NULL: not defined */
@@ -53,21 +53,21 @@ template <class T> struct alignas(PACK_BYTES) pack_t {
 };
 
 template <class T, class Op, class Form>
-__device__ T combine_one(const inputs_t &inputs, uint64_t i)
+__device__ T combine_one(const operands_t &operands, uint64_t i)
 {
     typename Form::wide sum =
-        Form::widen(static_cast<const T *>(inputs.at[0])[i]);
+        Form::widen(static_cast<const T *>(operands.input[0])[i]);
 
-    for (uint32_t k = 1; k < inputs.count; k++)
+    for (uint32_t k = 1; k < operands.inputs; k++)
         sum = Op::apply(sum,
-                        Form::widen(static_cast<const T *>(inputs.at[k])[i]));
+                        Form::widen(static_cast<const T *>(operands.input[k])[i]));
     return Form::narrow(sum);
 }
 
 template <class T, class Op, class Form>
 __global__ void __launch_bounds__(THREADS)
-    combine_kernel(const __grid_constant__ inputs_t inputs, T *result,
-                   uint64_t packs, uint64_t count)
+    combine_kernel(const __grid_constant__ operands_t operands, uint64_t packs,
+                   uint64_t count)
 {
     typedef pack_t<T> pack;
     uint64_t self = uint64_t(blockIdx.x) * THREADS + threadIdx.x;
@@ -80,18 +80,18 @@ __global__ void __launch_bounds__(THREADS)
             uint64_t i = first + u * all;
             if (i >= packs)
                 break;
-            pack in = static_cast<const pack *>(inputs.at[0])[i];
+            pack in = static_cast<const pack *>(operands.input[0])[i];
 #pragma unroll
             for (int e = 0; e < pack::COUNT; e++)
                 sum[u][e] = Form::widen(in.at[e]);
         }
-        for (uint32_t k = 1; k < inputs.count; k++) {
+        for (uint32_t k = 1; k < operands.inputs; k++) {
             pack in[UNROLL];
 #pragma unroll
             for (int u = 0; u < UNROLL; u++)
                 if (first + u * all < packs)
                     in[u] = static_cast<const pack *>(
-                        inputs.at[k])[first + u * all];
+                        operands.input[k])[first + u * all];
 #pragma unroll
             for (int u = 0; u < UNROLL; u++)
 #pragma unroll
@@ -105,34 +105,41 @@ __global__ void __launch_bounds__(THREADS)
             for (int e = 0; e < pack::COUNT; e++)
                 out.at[e] = Form::narrow(sum[u][e]);
             if (first + u * all < packs)
-                reinterpret_cast<pack *>(result)[first + u * all] = out;
+                for (uint32_t k = 0; k < operands.results; k++)
+                    static_cast<pack *>(operands.result[k])[first + u * all] =
+                        out;
         }
     }
-    for (uint64_t i = packs * pack::COUNT + self; i < count; i += all)
-        result[i] = combine_one<T, Op, Form>(inputs, i);
+    for (uint64_t i = packs * pack::COUNT + self; i < count; i += all) {
+        T out = combine_one<T, Op, Form>(operands, i);
+        for (uint32_t k = 0; k < operands.results; k++)
+            static_cast<T *>(operands.result[k])[i] = out;
+    }
 }
 
-static inline bool is_aligned(const inputs_t &inputs, const void *result)
+static inline bool is_aligned(const operands_t &operands)
 {
-    uintptr_t bits = reinterpret_cast<uintptr_t>(result);
+    uintptr_t bits = 0;
 
-    for (uint32_t k = 0; k < inputs.count; k++)
-        bits |= reinterpret_cast<uintptr_t>(inputs.at[k]);
+    for (uint32_t k = 0; k < operands.inputs; k++)
+        bits |= reinterpret_cast<uintptr_t>(operands.input[k]);
+    for (uint32_t k = 0; k < operands.results; k++)
+        bits |= reinterpret_cast<uintptr_t>(operands.result[k]);
     return bits % PACK_BYTES == 0;
 }
 
 template <class T, class Op, class Form>
-void combine_begin(cudaStream_t stream, int processors, const inputs_t &inputs,
-                   void *result, uint64_t count)
+void combine_begin(cudaStream_t stream, int processors,
+                   const operands_t &operands, uint64_t count)
 {
-    uint64_t packs = is_aligned(inputs, result) ? count / pack_t<T>::COUNT : 0;
+    uint64_t packs = is_aligned(operands) ? count / pack_t<T>::COUNT : 0;
     uint64_t threads = packs != 0 ? packs / UNROLL + 1 : count;
     uint64_t blocks = (threads + THREADS - 1) / THREADS;
     uint64_t most = uint64_t(processors) * BLOCKS_PER_PROCESSOR;
 
     combine_kernel<T, Op, Form>
         <<<unsigned(blocks < most ? blocks : most), THREADS, 0, stream>>>(
-            inputs, static_cast<T *>(result), packs, count);
+            operands, packs, count);
 }
 
 template <class T, class Op, class Form = plain_t<T>>

@@ -366,17 +366,33 @@ static int combine(xyl_cuda_stream_t *stream, const xyl_cuda_combine_t *combine)
 {
     on_device here(stream->device);
     combine_entry_t entry = combine_find(combine->op, combine->type);
-    inputs_t inputs;
+    operands_t operands;
 
     if (entry.begin == nullptr)
         return static_cast<int>(cudaErrorInvalidValue);
     if (combine->count == 0)
         return 0;
-    inputs.count = combine->inputs;
-    memcpy(inputs.at, combine->input, combine->inputs * sizeof *combine->input);
-    entry.begin(stream->stream, stream->processors, inputs, combine->result,
+    operands.inputs = combine->inputs;
+    operands.results = combine->results;
+    memcpy(operands.input, combine->input,
+           combine->inputs * sizeof *combine->input);
+    memcpy(operands.result, combine->result,
+           combine->results * sizeof *combine->result);
+    entry.begin(stream->stream, stream->processors, operands,
                 combine->count * entry.per_element);
     return outcome(cudaGetLastError());
+}
+
+/* ---- others who use the runtime ---- */
+
+static void use(int device)
+{
+    outcome(cudaSetDevice(device));
+}
+
+static void *stream_of_runtime(xyl_cuda_stream_t *stream)
+{
+    return stream->stream;
 }
 
 /* ---- other processes ---- */
@@ -437,6 +453,8 @@ xylem_cuda_library(void)
         combine,
         mark,
         reached,
+        use,
+        stream_of_runtime,
         export_memory,
         open_memory,
         close_memory,

@@ -14,9 +14,9 @@
 #include "progress/exec/pieces.h"
 
 enum {
-    XYL_CUDA_LIBRARY_VERSION = 1,
-    XYL_CUDA_MARKS = 16,      /* of a stream */
-    XYL_CUDA_INPUTS_MAX = 64, /* of a reduction */
+    XYL_CUDA_LIBRARY_VERSION = 2,
+    XYL_CUDA_MARKS = 16,        /* of a stream */
+    XYL_CUDA_OPERANDS_MAX = 64, /* inputs, and results, of a reduction */
     XYL_CUDA_HANDLE_BYTES = 64,
     XYL_CUDA_NAME_BYTES = 128
 };
@@ -47,15 +47,15 @@ typedef struct xyl_cuda_repack {
     xyl_pieces_t to_pieces, from_pieces; /* blocks: in pinned memory */
 } xyl_cuda_repack_t;
 
-/* result = inputs[0] op inputs[1] op ..., in this order, element by element.
- * Operations as those of collectives/data/kernels.c; 16-bit floating-point
- * numbers are combined as binary32 and rounded once. `result` may be one of
- * the inputs. */
+/* Every result = input[0] op input[1] op ..., in this order, element by
+ * element. Operations as those of collectives/data/kernels.c; 16-bit
+ * floating-point numbers are combined as binary32 and rounded once. A result
+ * may be one of the inputs. */
 typedef struct xyl_cuda_combine {
-    uint32_t op, type; /* xylem_op_t, xylem_type_t */
-    uint32_t inputs;   /* 1 ... XYL_CUDA_INPUTS_MAX */
-    const void *input[XYL_CUDA_INPUTS_MAX];
-    void *result;
+    uint32_t op, type;        /* xylem_op_t, xylem_type_t */
+    uint32_t inputs, results; /* 1 ... XYL_CUDA_OPERANDS_MAX */
+    const void *input[XYL_CUDA_OPERANDS_MAX];
+    void *result[XYL_CUDA_OPERANDS_MAX];
     uint64_t count;
 } xyl_cuda_combine_t;
 
@@ -108,6 +108,11 @@ typedef struct xyl_cuda_library {
     int (*mark)(xyl_cuda_stream_t *stream, uint32_t mark);
     int (*reached)(xyl_cuda_stream_t *stream, uint32_t mark,
                    int *is_reached_out);
+
+    /* For those who call CUDA's runtime by themselves: the calling thread's
+     * device from here on, and what the runtime calls a stream. */
+    void (*use)(int device);
+    void *(*stream_of_runtime)(xyl_cuda_stream_t *stream);
 
     /* Memory of device_take, or whatever is exportable, for other processes of
      * the machine. Opening waits, and may be done once in a process. */

@@ -1,0 +1,267 @@
+/* NCCL, as a rival on GPUs: its library is opened when it is asked for
+ * (XYLEM_BENCH_NCCL names it; else libnccl.so.2), so that nothing of it is
+ * needed to build. Ranks find each other by xylem, which also does what the
+ * measuring needs. Calls are begun on a stream of the rank's and waited for.
+ * One thread. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/measure/coll.h"
+#include "bench/measure/device.h"
+#include "bench/measure/impl.h"
+
+/* As nccl.h has them. */
+enum { NCCL_SUCCESS = 0, NCCL_UINT8 = 1, NCCL_FLOAT32 = 7, NCCL_SUM = 0 };
+typedef struct nccl_id {
+    char bytes[128];
+} nccl_id_t;
+typedef void *nccl_comm_t;
+typedef void *nccl_stream_t;
+
+struct nccl {
+    int (*get_id)(nccl_id_t *id);
+    int (*comm_init)(nccl_comm_t *comm, int ranks, nccl_id_t id, int rank);
+    int (*comm_destroy)(nccl_comm_t comm);
+    const char *(*error)(int error);
+    int (*all_reduce)(const void *send, void *recv, size_t count, int type,
+                      int op, nccl_comm_t comm, nccl_stream_t stream);
+    int (*reduce)(const void *send, void *recv, size_t count, int type, int op,
+                  int root, nccl_comm_t comm, nccl_stream_t stream);
+    int (*broadcast)(const void *send, void *recv, size_t count, int type,
+                     int root, nccl_comm_t comm, nccl_stream_t stream);
+    int (*all_gather)(const void *send, void *recv, size_t count, int type,
+                      nccl_comm_t comm, nccl_stream_t stream);
+    int (*reduce_scatter)(const void *send, void *recv, size_t count, int type,
+                          int op, nccl_comm_t comm, nccl_stream_t stream);
+};
+
+struct nccl_state {
+    void *event; /* impl_event's */
+    struct nccl nccl;
+    struct bench_device *device;
+    nccl_comm_t comm;
+};
+
+static const struct bench_impl *event(void)
+{
+    return impl_event();
+}
+
+static xylem_status_t checked(const struct nccl_state *state, int error)
+{
+    if (error == NCCL_SUCCESS)
+        return XYLEM_OK;
+    fprintf(stderr, "NCCL: %s\n", state->nccl.error(error));
+    return XYLEM_ERR_NET;
+}
+
+/* ---- joining ---- */
+
+static int functions_find(void *library, struct nccl *nccl)
+{
+    const struct {
+        const char *name;
+        void *to;
+    } all[] = {
+        {"ncclGetUniqueId", &nccl->get_id},
+        {"ncclCommInitRank", &nccl->comm_init},
+        {"ncclCommDestroy", &nccl->comm_destroy},
+        {"ncclGetErrorString", &nccl->error},
+        {"ncclAllReduce", &nccl->all_reduce},
+        {"ncclReduce", &nccl->reduce},
+        {"ncclBroadcast", &nccl->broadcast},
+        {"ncclAllGather", &nccl->all_gather},
+        {"ncclReduceScatter", &nccl->reduce_scatter},
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof all / sizeof *all; i++) {
+        void *found = dlsym(library, all[i].name);
+        if (found == NULL)
+            return 0;
+        memcpy(all[i].to, (const void *)&found, sizeof found);
+    }
+    return 1;
+}
+
+static xylem_status_t library_open(struct nccl_state *state)
+{
+    const char *name = getenv("XYLEM_BENCH_NCCL");
+    void *library;
+
+    if (name == NULL)
+        name = "libnccl.so.2";
+    library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (library != NULL && functions_find(library, &state->nccl))
+        return XYLEM_OK;
+    fprintf(stderr, "%s cannot be used: %s\n", name, dlerror());
+    return XYLEM_ERR_UNSUPPORTED;
+}
+
+static xylem_status_t comm_create(struct nccl_state *state)
+{
+    uint32_t rank = event()->rank(state->event);
+    nccl_id_t id;
+    xylem_status_t status = device_open(rank, &state->device);
+
+    if (status == XYLEM_OK && rank == 0)
+        status = checked(state, state->nccl.get_id(&id));
+    if (status == XYLEM_OK)
+        status = event()->bcast(state->event, &id, sizeof id, 0);
+    if (status != XYLEM_OK)
+        return status;
+    device_use(state->device);
+    return checked(state, state->nccl.comm_init(
+                              &state->comm, (int)event()->size(state->event),
+                              id, (int)rank));
+}
+
+static xylem_status_t nccl_open(const struct bench_tuning *tuning,
+                                void **state_out)
+{
+    struct nccl_state *state = calloc(1, sizeof *state);
+    xylem_status_t status;
+
+    if (state == NULL)
+        return XYLEM_ERR_NO_MEMORY;
+    status = library_open(state);
+    if (status == XYLEM_OK)
+        status = event()->open(tuning, &state->event);
+    if (status == XYLEM_OK)
+        status = comm_create(state);
+    if (status == XYLEM_OK)
+        *state_out = state;
+    else
+        free(state);
+    return status;
+}
+
+static void nccl_close(void *arg)
+{
+    struct nccl_state *state = arg;
+
+    (void)checked(state, state->nccl.comm_destroy(state->comm));
+    device_close(state->device);
+    event()->close(state->event);
+    free(state);
+}
+
+/* ---- what is measured ---- */
+
+static const char *nccl_refusal(void *arg, const struct bench_call *call)
+{
+    (void)arg;
+    if (call->coll == XYLEM_COLL_ALLREDUCE || call->coll == XYLEM_COLL_REDUCE ||
+        call->coll == XYLEM_COLL_BCAST || call->coll == XYLEM_COLL_ALLGATHER ||
+        call->coll == XYLEM_COLL_REDUCE_SCATTER_BLOCK)
+        return NULL;
+    return "NCCL has no such collective";
+}
+
+static xylem_status_t nccl_prepare(void *arg, const struct bench_call *calls,
+                                   unsigned count)
+{
+    (void)arg;
+    (void)calls;
+    (void)count;
+    return XYLEM_OK;
+}
+
+static void nccl_release(void *arg)
+{
+    (void)arg;
+}
+
+static int begin(const struct nccl_state *state, const struct bench_call *call,
+                 nccl_stream_t stream)
+{
+    const struct nccl *nccl = &state->nccl;
+    size_t floats = call->bytes / sizeof(float);
+
+    if (call->coll == XYLEM_COLL_ALLREDUCE)
+        return nccl->all_reduce(call->send, call->recv, floats, NCCL_FLOAT32,
+                                NCCL_SUM, state->comm, stream);
+    if (call->coll == XYLEM_COLL_REDUCE)
+        return nccl->reduce(call->send, call->recv, floats, NCCL_FLOAT32,
+                            NCCL_SUM, (int)call->root, state->comm, stream);
+    if (call->coll == XYLEM_COLL_BCAST)
+        return nccl->broadcast(call->recv, call->recv, call->bytes, NCCL_UINT8,
+                               (int)call->root, state->comm, stream);
+    if (call->coll == XYLEM_COLL_ALLGATHER)
+        return nccl->all_gather(call->send, call->recv, call->bytes, NCCL_UINT8,
+                                state->comm, stream);
+    return nccl->reduce_scatter(call->send, call->recv, floats, NCCL_FLOAT32,
+                                NCCL_SUM, state->comm, stream);
+}
+
+static xylem_status_t nccl_run(void *arg, const struct bench_call *call)
+{
+    struct nccl_state *state = arg;
+    xylem_status_t status =
+        checked(state, begin(state, call, device_stream(state->device)));
+
+    return status == XYLEM_OK ? device_wait(state->device) : status;
+}
+
+/* ---- what the measuring itself needs ---- */
+
+static uint32_t nccl_rank(void *arg)
+{
+    return event()->rank(((struct nccl_state *)arg)->event);
+}
+
+static uint32_t nccl_size(void *arg)
+{
+    return event()->size(((struct nccl_state *)arg)->event);
+}
+
+static xylem_status_t nccl_bcast(void *arg, void *buf, size_t bytes,
+                                 uint32_t root)
+{
+    return event()->bcast(((struct nccl_state *)arg)->event, buf, bytes, root);
+}
+
+static xylem_status_t nccl_reduce(void *arg, const void *send, void *recv,
+                                  size_t bytes, uint32_t root)
+{
+    return event()->reduce(((struct nccl_state *)arg)->event, send, recv, bytes,
+                           root);
+}
+
+static xylem_status_t nccl_barrier(void *arg)
+{
+    return event()->barrier(((struct nccl_state *)arg)->event);
+}
+
+static void nccl_progress(void *arg)
+{
+    event()->progress(((struct nccl_state *)arg)->event);
+}
+
+static xylem_status_t nccl_gather(void *arg, const double *mine, size_t count,
+                                  double *all)
+{
+    return event()->gather(((struct nccl_state *)arg)->event, mine, count, all);
+}
+
+const struct bench_impl *impl_nccl(void)
+{
+    static const struct bench_impl impl = {.name = "nccl",
+                                           .open = nccl_open,
+                                           .close = nccl_close,
+                                           .rank = nccl_rank,
+                                           .size = nccl_size,
+                                           .refusal = nccl_refusal,
+                                           .prepare = nccl_prepare,
+                                           .run = nccl_run,
+                                           .release = nccl_release,
+                                           .bcast = nccl_bcast,
+                                           .reduce = nccl_reduce,
+                                           .barrier = nccl_barrier,
+                                           .progress = nccl_progress,
+                                           .gather = nccl_gather};
+
+    return &impl;
+}

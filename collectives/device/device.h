@@ -1,0 +1,48 @@
+/* Collectives of ranks whose buffers lie in memory of GPUs: what ranks of a
+ * node tell one another of them, and how one rank's GPU comes to another's. */
+#ifndef XYL_COLLECTIVES_DEVICE_DEVICE_H
+#define XYL_COLLECTIVES_DEVICE_DEVICE_H
+
+#include "collectives/data/modules.h"
+#include "collectives/data/problem.h"
+#include "progress/exec/cuda/cuda.h"
+#include "runtime/core/team.h"
+
+/* Whether GPUs can do what a call asks for, as all ranks find alike: the
+ * setting says that they may, and there is a kernel. */
+int xyl_device_is_possible(const xylem_team_t *team,
+                           const xylem_coll_args_t *args,
+                           const xyl_problem_t *problem);
+
+/* A buffer as other processes of the machine find it. Travels between ranks. */
+typedef struct xyl_device_name {
+    uint64_t base;   /* of the allocation, in its owner's memory */
+    uint64_t buffer; /* the allocation's number, there */
+    uint64_t offset; /* of the buffer */
+    uint8_t handle[XYL_CUDA_HANDLE_BYTES];
+} xyl_device_name_t;
+
+/* Names what is at `address`, of an allocation that can be exported. 0, or an
+ * error of the library. The progressing thread, as all that follow. */
+int xyl_device_name(xylem_context_t *context, const xyl_cuda_library_t *library,
+                    const void *address, const xyl_cuda_place_t *place,
+                    xyl_device_name_t *name_out);
+
+/* Where the calling process has what rank `owner` of the job has named, for
+ * work on `device`. NULL: it cannot be opened, which has been said. It stays
+ * open until others need its place, or the owner has another allocation there.
+ */
+void *xyl_device_open(xylem_context_t *context,
+                      const xyl_cuda_library_t *library, uint32_t owner,
+                      int device, const xyl_device_name_t *name);
+
+/* Memory of a device that others can open, for as long as a call needs it.
+ * NULL: none. */
+void *xyl_device_room_take(xylem_context_t *context,
+                           const xyl_cuda_library_t *library, int device,
+                           size_t bytes);
+void xyl_device_room_give(xylem_context_t *context, void *memory);
+
+extern const xyl_module_t xyl_device_module;
+
+#endif
