@@ -1,12 +1,14 @@
 #!/bin/bash
 # Shows on this machine what xylem is for: installs what is missing, builds,
 # holds ranks up by noise, and measures how much that costs each
-# implementation of broadcast and reduce. Takes about four minutes, and the
-# time to install and build.
+# implementation. Takes about two minutes, the first table and picture half a
+# minute, after the time to install and build.
 #
 #   bash bench/demo.sh [--quick] [--no-deps] [-n RANKS]
 #
 #   --quick      half a minute: smaller messages, fewer levels of noise
+#   --peers      fetch today's MPI libraries, too (bench/peers.sh); those that
+#                are in build/peers take part in any case, and time
 #   --no-deps    install nothing
 #   -n RANKS     ranks (default: one per core, at least 4 and at most 16)
 #
@@ -22,6 +24,7 @@ out=build/demo
 noise=$release/bench/xylem-noise
 
 quick=no
+peers=no
 install=yes
 ranks=
 failures=0
@@ -47,6 +50,7 @@ parse_options()
     while (($# > 0)); do
         case $1 in
         --quick) quick=yes ;;
+        --peers) peers=yes ;;
         --no-deps) install=no ;;
         -n)
             [[ ${2-} =~ ^[1-9][0-9]{0,3}$ ]] || fail "-n needs a number"
@@ -109,7 +113,7 @@ experiment()
     if command -v gnuplot >/dev/null; then
         options+=(--plot "$out/$name.png")
     fi
-    "$noise" "$@" "${options[@]}" | tee "$out/$name.txt" ||
+    "$noise" "$@" --limit 40 --warmup 3 "${options[@]}" | tee "$out/$name.txt" ||
         failures=$((failures + 1))
 }
 
@@ -140,23 +144,28 @@ if ((ranks > cores)); then
     echo "noise of the ranks' own making beside the noise that is injected"
 fi
 if [[ $quick == yes ]]; then
-    common=(-s 256K --max-ms "0,10" --seconds 0.3 --rounds 1)
-    delay=(-s 256K --seconds 0.3 --rounds 1)
+    common=(-s 256K --max-ms "0,10" --seconds 0.2 --rounds 1)
+    delay=(-s 256K --seconds 0.2 --rounds 1)
     simulated=(-s 256K -i 20)
 else
-    common=(-s 4M --max-ms "0,10,20" --seconds 1 --rounds 2)
-    delay=(-s 4M --seconds 1 --rounds 1)
+    common=(-s 4M --max-ms "0,10,20" --seconds 0.5 --rounds 1)
+    delay=(-s 4M --seconds 0.5 --rounds 1)
     simulated=(-s 4M -i 60)
 fi
+if [[ $peers == yes ]]; then
+    say "today's MPI libraries"
+    bash bench/peers.sh || echo "going on without them"
+fi
+PATH=$PATH:$root/build/peers/bin
 
-for coll in bcast reduce; do
+for coll in bcast reduce allreduce; do
     say "$coll on $ranks ranks, each held up 10 times per second"
-    experiment "noise-$coll" -n "$ranks" -c "$coll" --hz 10 --limit 40 \
-        "${common[@]}"
+    experiment "noise-$coll" -n "$ranks" -c "$coll" --hz 10 "${common[@]}"
+    [[ ! -f $out/noise-$coll.png ]] || echo "a picture: $out/noise-$coll.png"
 done
 say "bcast on $delay_ranks ranks in a binary tree, rank 1 held up for 1 ms"
 experiment one-rank -n "$delay_ranks" -c bcast --one-rank 1 --delay-ms 1 \
-    --limit 40 --algorithm binary "${delay[@]}"
+    --algorithm binary "${delay[@]}"
 
 say "in simulation: bcast on 256 ranks of Cori"
 "$release/simulator/xylem-sim" -m cori -N 8 -p 32 -c bcast "${simulated[@]}" \
@@ -167,5 +176,5 @@ say "in simulation: bcast on 256 ranks of Cori"
 say "done in $((SECONDS - begin)) s; written to $out/:"
 ls "$out"
 if ((failures > 0)); then
-    fail "$failures of 4 experiments had failures; see the messages above"
+    fail "$failures of 5 experiments had failures; see the messages above"
 fi

@@ -20,7 +20,7 @@
 #include "progress/exec/exec.h"
 #include "runtime/base/memory.h"
 #include "simulator/machine.h"
-#include "simulator/noise.h"
+#include "simulator/noise/noise.h"
 #include "simulator/trace.h"
 
 typedef struct sim_world sim_world_t;

@@ -59,8 +59,10 @@ static void stream_line(struct child *child, struct stream *stream)
     stream->length = 0;
     memcpy(child->tail[slot], stream->line, CHILD_LINE_BYTES);
     child->tail_next++;
-    if (stream->is_output)
-        child->on_line(child->arg, stream->line);
+    if (!stream->is_output)
+        return;
+    child->heard_ns = noise_now_ns();
+    child->on_line(child->arg, stream->line);
 }
 
 static void stream_read(struct child *child, struct stream *stream)
@@ -193,13 +195,13 @@ static void end_note(struct child *child, int wait_status)
 int child_run(struct child *child)
 {
     struct stream streams[2];
-    uint64_t begin_ns = noise_now_ns();
     uint64_t end_ns = 0;
     int wait_status = 0;
     pid_t pid;
 
     child->end = CHILD_EXITED;
     child->tail_next = 0;
+    child->heard_ns = noise_now_ns();
     if (interrupted) {
         child->end = CHILD_INTERRUPTED;
         return 0;
@@ -211,11 +213,11 @@ int child_run(struct child *child)
         return 0;
     }
     while (waitpid(pid, &wait_status, WNOHANG) != pid) {
-        double elapsed_s = (double)(noise_now_ns() - begin_ns) / 1e9;
+        double silent_s = (double)(noise_now_ns() - child->heard_ns) / 1e9;
 
         if (child->end == CHILD_EXITED && interrupted)
             child->end = CHILD_INTERRUPTED;
-        else if (child->end == CHILD_EXITED && elapsed_s > child->limit_s)
+        else if (child->end == CHILD_EXITED && silent_s > child->limit_s)
             child->end = CHILD_TIMED_OUT;
         if (child->end != CHILD_EXITED)
             group_end(pid, &end_ns);
@@ -238,7 +240,8 @@ void child_describe(const struct child *child, char *text, unsigned bytes)
                  strsignal(child->code));
         break;
     case CHILD_TIMED_OUT:
-        snprintf(text, bytes, "was ended after %g s", child->limit_s);
+        snprintf(text, bytes, "was ended after %g s without a line",
+                 child->limit_s);
         break;
     case CHILD_INTERRUPTED:
         snprintf(text, bytes, "was interrupted");

@@ -1,7 +1,10 @@
-/* A child process with a time limit: its standard output goes line by line to
- * a callback, what it says last is kept for a report of its failure. */
+/* A child process with a limit of the time without a line of output: its
+ * standard output goes line by line to a callback, what it says last is kept
+ * for a report of its failure. */
 #ifndef XYL_BENCH_COMMON_CHILD_H
 #define XYL_BENCH_COMMON_CHILD_H
+
+#include <stdint.h>
 
 enum { CHILD_TAIL_LINES = 20, CHILD_LINE_BYTES = 512 };
 
@@ -16,14 +19,15 @@ enum child_end {
 typedef void (*child_line_fn)(void *arg, const char *line);
 
 struct child {
-    char *const *argv; /* argv[0] is looked up in PATH */
-    double limit_s;
+    char *const *argv;     /* argv[0] is looked up in PATH */
+    double limit_s;        /* the longest time from line to line */
     child_line_fn on_line; /* a line of standard output, without its end */
     void *arg;
     /* Filled by child_run. */
     enum child_end end;
     int code;
     char tail[CHILD_TAIL_LINES][CHILD_LINE_BYTES];
+    uint64_t heard_ns;
     unsigned tail_next; /* lines so far; line i is at i % CHILD_TAIL_LINES */
 };
 

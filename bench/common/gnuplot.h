@@ -1,16 +1,43 @@
-/* gnuplot behind a pipe: it reads commands and data and draws a PNG file. */
+/* gnuplot behind a pipe: it reads commands and data and draws a PNG file. All
+ * pictures of the programs are one of two kinds. */
 #ifndef XYL_BENCH_COMMON_GNUPLOT_H
 #define XYL_BENCH_COMMON_GNUPLOT_H
 
-#include <stdio.h>
+#include <stddef.h>
 
-/* Says what is missing in the name of `program` and returns NULL, or a pipe
- * that has been told where and how large to draw. From then on a gnuplot that
- * ends early does not end this process. */
-FILE *gnuplot_open(const char *program, const char *path);
-/* Text in quotes. */
-void gnuplot_text(FILE *pipe, const char *text);
-/* 1 when it was drawn; else it has said why. */
-int gnuplot_close(FILE *pipe, const char *program, const char *path);
+/* Groups of bars: times, one bar of each series in each group. Of a first
+ * series the time is written on the bar, of others how much slower they are.
+ * The axis ends where most values do; what is beyond is cut off and has its
+ * value written on it. */
+struct gnuplot_bars {
+    const char *title;
+    const char *const *groups;
+    size_t groups_count;
+    const char *const *series;
+    size_t series_count;
+    const double *us; /* of each group its series; 0: there is none */
+};
+
+/* Rows of thin bars below each other on equal axes, a bar for each rank. */
+struct gnuplot_rows {
+    const char *title;
+    const char *ylabel;
+    const char *const *rows;
+    size_t rows_count;
+    size_t ranks;
+    const double *values; /* of each row its ranks */
+    double end;           /* of the axis; what is beyond is cut off */
+    size_t marked;        /* a rank in another colour; `ranks`: none */
+};
+
+/* 1 when it was drawn; else it has said why, in the name of `program`. */
+int gnuplot_bars(const char *program, const char *path,
+                 const struct gnuplot_bars *bars);
+int gnuplot_rows(const char *program, const char *path,
+                 const struct gnuplot_rows *rows);
+
+/* Where an axis ends that `count` values need: at the largest, unless that is
+ * far beyond what three quarters of them need. */
+double gnuplot_axis_end(const double *values, size_t count);
 
 #endif

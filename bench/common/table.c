@@ -86,6 +86,40 @@ void table_signed(struct table *table, double value, int digits,
     table_text(table, text);
 }
 
+/* Ends a cell at its comma. What is behind that; NULL: it was the last. */
+static char *cell_split(char *cell)
+{
+    char *from = cell, *to = cell;
+    int is_quoted = 0, is_last;
+
+    for (; *from != '\0' && (is_quoted || *from != ','); from++) {
+        if (*from != '"') {
+            *to++ = *from;
+        } else if (is_quoted && from[1] == '"') {
+            *to++ = '"';
+            from++;
+        } else {
+            is_quoted = !is_quoted;
+        }
+    }
+    is_last = *from == '\0'; /* which the end of the text may be written over */
+    *to = '\0';
+    return is_last ? NULL : from + 1;
+}
+
+unsigned table_row_split(char *line, char **cells, unsigned capacity)
+{
+    unsigned count = 0;
+
+    line[strcspn(line, "\r\n")] = '\0';
+    for (; line != NULL; line = cell_split(line)) {
+        if (count < capacity)
+            cells[count] = line;
+        count++;
+    }
+    return count;
+}
+
 int table_file_open(struct table *table, const char *program, const char *path,
                     const char *const *titles, unsigned columns)
 {

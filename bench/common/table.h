@@ -34,6 +34,10 @@ void table_real(struct table *table, double value, int digits);
 void table_signed(struct table *table, double value, int digits,
                   const char *unit);
 
+/* Takes a line of such a file apart, in place: quotes and the end of the line
+ * go. How many cells there are; only the first `capacity` are in `cells`. */
+unsigned table_row_split(char *line, char **cells, unsigned capacity);
+
 /* Makes a file of comma-separated values, with its titles. 0: it cannot be
  * written, and `program` has said so. */
 int table_file_open(struct table *table, const char *program, const char *path,

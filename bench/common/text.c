@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,18 @@ int text_bytes(const char *text, size_t *bytes_out)
         return 0;
     *bytes_out = (size_t)value << shift;
     return 1;
+}
+
+void text_of_bytes(size_t value, char *text, size_t bytes)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB"};
+    unsigned unit = 0;
+
+    while (value >= 1024 && value % 1024 == 0 && unit < 3) {
+        value /= 1024;
+        unit++;
+    }
+    snprintf(text, bytes, "%zu %s", value, units[unit]);
 }
 
 int text_real(const char *text, double *value_out)

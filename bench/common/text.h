@@ -7,6 +7,9 @@
 /* "8", "64K", "4M", "1G". 1 when `text` is such a size. */
 int text_bytes(const char *text, size_t *bytes_out);
 
+/* "4 MiB"; what is no whole number of a unit in the next smaller one. */
+void text_of_bytes(size_t value, char *text, size_t bytes);
+
 /* 1 when `text` is a finite number, and nothing else. */
 int text_real(const char *text, double *value_out);
 

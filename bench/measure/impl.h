@@ -83,6 +83,8 @@ struct bench_impl {
     void (*give)(void *state, void *memory);
     /* Moves data that is under way; does not block. */
     void (*progress)(void *state);
+    /* Bytes by which ranks may be ahead of each other. NULL: none are known. */
+    uint64_t (*room)(void *state);
     /* Gathers `count` doubles of every rank, in rank order, into `all` of
      * rank 0 (size * count doubles). */
     xylem_status_t (*gather)(void *state, const double *mine, size_t count,

@@ -1,12 +1,13 @@
 /* xylem through its public interface; only whether an algorithm fits is looked
- * up in its tables, so that it is said once and before anything is started. One
- * thread. */
+ * up in its tables, so that it is said once and before anything is started, and
+ * how much room ranks have. One thread. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/measure/coll.h"
 #include "bench/measure/impl_event.h"
 #include "bench/measure/registry.h"
+#include "runtime/core/context.h"
 
 static xylem_status_t reported(xylem_status_t status, const char *what)
 {
@@ -178,6 +179,13 @@ static xylem_status_t event_gather(void *arg, const double *mine, size_t count,
         "gather");
 }
 
+static uint64_t event_room(void *arg)
+{
+    const struct event_state *state = arg;
+
+    return state->context->noise_budget;
+}
+
 const struct bench_impl *impl_event(void)
 {
     static const struct bench_impl impl = {.name = "event",
@@ -195,6 +203,7 @@ const struct bench_impl *impl_event(void)
                                            .take = event_take,
                                            .give = event_give,
                                            .progress = event_progress,
+                                           .room = event_room,
                                            .gather = event_gather};
 
     return &impl;

@@ -1,7 +1,8 @@
-/* Noise by a POSIX timer. The handler touches only `noise`, whose members are
- * either constant while the timer lives, used by the handler alone, or lock-
- * free atomics that the interrupted thread reads. A signal handler takes no
- * argument of ours, which is why this state is the process's.
+/* Noise by a POSIX timer that is set for one burst after the other. The handler
+ * touches only `noise`, whose members are either constant while the timer
+ * lives, used by the handler alone, or lock-free atomics that the interrupted
+ * thread reads. A signal handler takes no argument of ours, which is why this
+ * state is the process's.
  */
 #include "bench/measure/noise.h"
 
@@ -19,13 +20,16 @@
 enum { SIGNAL_ABOVE_RTMIN = 5 };
 
 static const uint64_t ns_per_second = UINT64_C(1000000000);
+/* So late, bursts are left out, lest they follow each other without end. */
+static const uint64_t late_ns = UINT64_C(100000000);
 
 static struct {
     int running;
     timer_t timer;
     struct sigaction previous;
-    uint64_t max_ns;
-    uint64_t random; /* state of the generator */
+    sim_noise_cursor_t cursor;
+    uint64_t origin_ns; /* of the bursts, by noise_now_ns */
+    uint64_t length_ns; /* of the burst that the timer is set for */
     _Atomic uint64_t bursts;
     _Atomic uint64_t injected_ns;
 } noise;
@@ -33,12 +37,22 @@ static struct {
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2,
                "the signal handler counts with 64-bit atomics");
 
-uint64_t noise_now_ns(void)
+static uint64_t clock_ns(clockid_t clock)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * ns_per_second + (uint64_t)now.tv_nsec;
+}
+
+uint64_t noise_now_ns(void)
+{
+    return clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t noise_clock_ns(void)
+{
+    return clock_ns(CLOCK_REALTIME);
 }
 
 static uint64_t wait_ns(uint64_t ns)
@@ -57,43 +71,44 @@ void noise_delay_us(double us)
         (void)wait_ns((uint64_t)(us * 1e3));
 }
 
-/* SplitMix64: one addition and a mixing function, equally good from any
- * state. */
-static uint64_t random_next(void)
+static struct timespec to_timespec(uint64_t ns)
 {
-    uint64_t mixed;
-
-    noise.random += UINT64_C(0x9e3779b97f4a7c15);
-    mixed = noise.random;
-    mixed = (mixed ^ (mixed >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    mixed = (mixed ^ (mixed >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return mixed ^ (mixed >> 31);
+    return (struct timespec){.tv_sec = (time_t)(ns / ns_per_second),
+                             .tv_nsec = (long)(ns % ns_per_second)};
 }
 
-/* Uniform in [0, limit). */
-static uint64_t random_below(uint64_t limit)
+/* Sets the timer for the coming burst, with those that touch it, if there is
+ * one. 1 unless there is no timer for it. */
+static int burst_plan(void)
 {
-    double unit = (double)(random_next() >> 11) / 9007199254740992.0;
+    uint64_t now_ns = noise_now_ns();
+    struct itimerspec times = {.it_interval = {0, 0}};
+    sim_time_t begin, end;
 
-    return (uint64_t)(unit * (double)limit);
+    if (now_ns > noise.origin_ns + late_ns)
+        (void)sim_noise_clear(&noise.cursor,
+                              (now_ns - noise.origin_ns - late_ns) * SIM_NS);
+    begin = noise.cursor.burst.begin;
+    if (begin == SIM_NEVER)
+        return 1;
+    end = sim_noise_clear(&noise.cursor, begin);
+    (void)sim_noise_clear(&noise.cursor, end); /* on to the next */
+    noise.length_ns = (end - begin) / SIM_NS;
+    times.it_value = to_timespec(noise.origin_ns + begin / SIM_NS);
+    return timer_settime(noise.timer, TIMER_ABSTIME, &times, NULL) == 0;
 }
 
 static void burst(int signal_number)
 {
     int saved_errno = errno;
-    uint64_t elapsed = wait_ns(random_below(noise.max_ns));
+    uint64_t elapsed = wait_ns(noise.length_ns);
 
     (void)signal_number;
     atomic_fetch_add_explicit(&noise.bursts, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&noise.injected_ns, elapsed,
                               memory_order_relaxed);
+    (void)burst_plan();
     errno = saved_errno;
-}
-
-static struct timespec to_timespec(uint64_t ns)
-{
-    return (struct timespec){.tv_sec = (time_t)(ns / ns_per_second),
-                             .tv_nsec = (long)(ns % ns_per_second)};
 }
 
 static int signal_number(void)
@@ -114,27 +129,23 @@ static int handler_install(void)
     return pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
-static int timer_arm(double hz)
+static int timer_arm(void)
 {
     struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID,
                              .sigev_signo = signal_number()};
-    uint64_t period_ns = (uint64_t)((double)ns_per_second / hz);
-    struct itimerspec times = {.it_interval = to_timespec(period_ns)};
     int error;
 
     event.sigev_notify_thread_id = gettid();
     if (timer_create(CLOCK_MONOTONIC, &event, &noise.timer) != 0)
         return errno;
-    /* Ranks start together; their noise must not. 0 would disarm. */
-    times.it_value = to_timespec(1 + random_below(period_ns));
-    if (timer_settime(noise.timer, 0, &times, NULL) == 0)
+    if (burst_plan())
         return 0;
     error = errno;
     timer_delete(noise.timer);
     return error;
 }
 
-int noise_start(const struct noise_spec *spec)
+int noise_start(const sim_noise_t *spec, uint32_t rank, uint64_t origin_ns)
 {
     int error;
 
@@ -142,15 +153,14 @@ int noise_start(const struct noise_spec *spec)
         return EBUSY;
     atomic_store_explicit(&noise.bursts, 0, memory_order_relaxed);
     atomic_store_explicit(&noise.injected_ns, 0, memory_order_relaxed);
-    if (spec->hz <= 0 || spec->max_ms <= 0)
+    noise.origin_ns = origin_ns + noise_now_ns() - noise_clock_ns();
+    sim_noise_cursor_init(&noise.cursor, spec, rank);
+    if (noise.cursor.burst.begin == SIM_NEVER)
         return 0;
-    noise.max_ns = (uint64_t)(spec->max_ms * 1e6);
-    noise.random = spec->seed ^ ((uint64_t)(spec->rank + 1) << 32);
-    (void)random_next();
     error = handler_install();
     if (error != 0)
         return error;
-    error = timer_arm(spec->hz);
+    error = timer_arm();
     if (error != 0) {
         sigaction(signal_number(), &noise.previous, NULL);
         return error;

@@ -1,22 +1,18 @@
 /* Noise: holds up the thread that starts it, as an operating system would, by
- * a timer whose signal handler busy-waits for a random time.
+ * a timer whose signal handler busy-waits for the length of a burst. Bursts are
+ * those that the simulator would have: equal noise, seeds and ranks give equal
+ * ones.
  *
  * A process has one source of noise. It hits the thread that called
  * noise_start and no other: helper threads of a communication library keep
- * running, as they would on a core of their own. Equal seeds give equal
- * sequences of burst lengths.
+ * running, as they would on a core of their own.
  */
 #ifndef XYL_BENCH_MEASURE_NOISE_H
 #define XYL_BENCH_MEASURE_NOISE_H
 
 #include <stdint.h>
 
-struct noise_spec {
-    double hz;     /* bursts per second */
-    double max_ms; /* a burst takes a uniform random time in [0, max_ms) */
-    uint64_t seed;
-    uint32_t rank; /* ranks with one seed differ in sequence and phase */
-};
+#include "simulator/noise/noise.h"
 
 /* What has been injected since noise_start. */
 struct noise_total {
@@ -24,8 +20,10 @@ struct noise_total {
     uint64_t injected_ns;
 };
 
-/* 0, or an errno value. A spec with hz or max_ms of 0 is silent. */
-int noise_start(const struct noise_spec *spec);
+/* Bursts begin at their times after `origin_ns` of noise_clock_ns; those that
+ * are over by far when the thread comes to them are left out. The noise, and a
+ * record that it has, are borrowed until noise_stop. 0, or an errno value. */
+int noise_start(const sim_noise_t *noise, uint32_t rank, uint64_t origin_ns);
 struct noise_total noise_read(void);
 /* Ends the noise; does nothing when there is none. No burst runs afterwards. */
 void noise_stop(void);
@@ -35,5 +33,7 @@ void noise_delay_us(double us);
 
 /* Monotonic time. Async-signal-safe. */
 uint64_t noise_now_ns(void);
+/* Time of day, which other nodes have, too, as far as their clocks agree. */
+uint64_t noise_clock_ns(void);
 
 #endif

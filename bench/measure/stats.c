@@ -1,8 +1,14 @@
 /* Numbers for reports. No state; any thread. */
 #include "bench/measure/stats.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "simulator/random.h"
+
+enum { RESAMPLES = 1000 };
 
 static int compare_doubles(const void *left, const void *right)
 {
@@ -39,4 +45,27 @@ struct stats_range stats_range(const double *values, size_t count,
         range.avg += value / (double)count;
     }
     return range;
+}
+
+/* Percentile method: Efron, "Bootstrap methods: another look at the jackknife",
+ * Annals of Statistics 7(1), 1979. */
+struct stats_range stats_interval(const double *values, size_t count)
+{
+    double medians[RESAMPLES], drawn[STATS_INTERVAL_MAX];
+    uint64_t state = 1;
+    size_t i, k;
+
+    assert(count <= STATS_INTERVAL_MAX);
+    if (count == 0)
+        return (struct stats_range){0, 0, 0};
+    for (i = 0; i < RESAMPLES; i++) {
+        for (k = 0; k < count; k++)
+            drawn[k] = values[random_below(&state, (uint32_t)count)];
+        medians[i] = stats_median(drawn, count);
+    }
+    memcpy(drawn, values, count * sizeof *values);
+    qsort(medians, RESAMPLES, sizeof *medians, compare_doubles);
+    return (struct stats_range){.min = medians[RESAMPLES / 40],
+                                .avg = stats_median(drawn, count),
+                                .max = medians[RESAMPLES - 1 - RESAMPLES / 40]};
 }

@@ -14,4 +14,11 @@ struct stats_range {
 struct stats_range stats_range(const double *values, size_t count,
                                size_t stride);
 
+enum { STATS_INTERVAL_MAX = 128 };
+
+/* Where the median of up to STATS_INTERVAL_MAX such values lies with 95 %, by
+ * bootstrap: from `min` to `max`, the median itself being `avg`. Equal values
+ * give an equal answer. */
+struct stats_range stats_interval(const double *values, size_t count);
+
 #endif

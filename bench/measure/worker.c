@@ -140,20 +140,24 @@ static xylem_status_t latency(struct worker *worker)
     return status;
 }
 
-static xylem_status_t noise(struct worker *worker, double max_ms)
+static xylem_status_t noise(struct worker *worker, const struct level *level)
 {
     struct workload_result result;
     xylem_status_t status;
 
-    worker->work.noise.max_ms = max_ms;
+    worker->work.noise = level_noise(level, worker->options->seed);
     status = workload_noise(&worker->work, &result);
     if (status != XYLEM_OK || worker->rank != 0)
         return status;
     worker->wrong += result.wrong;
     line_begin(worker, "noise");
     line_times(&result);
-    printf(" max_ms=%g hz=%g injected_percent=%.2f bursts=%.1f", max_ms,
-           worker->options->hz, result.injected_percent, result.bursts);
+    printf(" noise=%s injected_percent=%.2f bursts=%.1f", level->name,
+           result.injected_percent, result.bursts);
+    if (worker->options->impl->room != NULL)
+        printf(" room_bytes=%llu",
+               (unsigned long long)worker->options->impl->room(
+                   worker->work.state));
     line_end(&result);
     return status;
 }
@@ -215,8 +219,8 @@ static xylem_status_t measure_one(struct worker *worker)
     case WORKER_LATENCY:
         return latency(worker);
     case WORKER_NOISE:
-        for (i = 0; i < options->levels_count && status == XYLEM_OK; i++)
-            status = noise(worker, options->levels[i]);
+        for (i = 0; i < options->levels.count && status == XYLEM_OK; i++)
+            status = noise(worker, &options->levels.list[i]);
         return status;
     case WORKER_DELAY:
         return delay(worker);
@@ -318,9 +322,6 @@ static int run(struct worker *worker)
                           .osu = (int)options->osu,
                           .consume = (int)options->consume,
                           .back_to_back = (int)options->back_to_back,
-                          .noise = {.hz = options->hz,
-                                    .seed = options->seed,
-                                    .rank = worker->rank},
                           .delay_rank = options->delay_rank,
                           .delay_us = options->delay_ms * 1e3};
     if (!report_begin(worker))

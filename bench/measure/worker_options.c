@@ -60,6 +60,8 @@ static const struct cli_option table[] = {
     {"csv", 0, CLI_TEXT, AT(csv), 0, 0, "FILE", "write the table there, too"},
     {"max-ms", 0, CLI_TEXT, AT(max_ms), 0, 0, "MS,...",
      "measure under noise: longest bursts"},
+    {"noise", 0, CLI_TEXT, AT(noise), 0, 0, "SPEC;...",
+     "measure under noise in the language of xylem-sim, or none"},
     {"hz", 0, CLI_REAL, AT(hz), 0, 1e4, "HZ", "bursts per second (default 10)"},
     {"call-us", 0, CLI_REAL, AT(tuning.call_us), 0, 1e8, "US",
      "what a call of implementation local takes"},
@@ -193,31 +195,17 @@ static enum cli_result sums_check(const struct worker_program *program,
 static enum cli_result levels_resolve(const struct worker_program *program,
                                       struct worker_options *options)
 {
-    size_t i;
-
-    if (options->max_ms == NULL)
-        return CLI_RUN;
-    options->levels_count =
-        text_reals(options->max_ms, options->levels, WORKER_LEVELS_MAX);
-    for (i = 0; i < options->levels_count; i++)
-        if (!(options->levels[i] >= 0) ||
-            options->levels[i] * options->hz > 1000)
-            break;
-    if (options->levels_count > 0 && i == options->levels_count)
-        return CLI_RUN;
-    cli_complain(program->name,
-                 "--max-ms %s at %g Hz: expected 1 ... %d numbers of 0 ... %g, "
-                 "shorter than the time from burst to burst",
-                 options->max_ms, options->hz, WORKER_LEVELS_MAX,
-                 1000 / options->hz);
-    return CLI_BAD;
+    return levels_parse(program->name, options->max_ms, options->hz,
+                        options->noise, &options->levels)
+               ? CLI_RUN
+               : CLI_BAD;
 }
 
 static enum cli_result combination_check(const struct worker_program *program,
                                          struct worker_options *options)
 {
     const char *name = program->name;
-    int is_noise = options->max_ms != NULL;
+    int is_noise = options->max_ms != NULL || options->noise != NULL;
     int is_delay = options->delay_rank != UINT_MAX;
 
     if (options->osu && (options->check || options->buffers > 1)) {
@@ -238,11 +226,11 @@ static enum cli_result combination_check(const struct worker_program *program,
         return CLI_BAD;
     }
     if (options->tasks && (is_noise || is_delay)) {
-        cli_complain(name, "--tasks takes neither --max-ms nor --one-rank");
+        cli_complain(name, "--tasks takes neither noise nor --one-rank");
         return CLI_BAD;
     }
     if (is_noise && is_delay) {
-        cli_complain(name, "--max-ms and --one-rank are two experiments");
+        cli_complain(name, "noise and --one-rank are two experiments");
         return CLI_BAD;
     }
     options->experiment = is_noise   ? WORKER_NOISE

@@ -5,12 +5,13 @@
 #include "bench/common/cli.h"
 #include "bench/measure/coll.h"
 #include "bench/measure/device.h"
+#include "bench/measure/levels.h"
 #include "bench/measure/worker.h"
 
 /* The names of enum bench_mode, in its order. */
 #define WORKER_MODES "blocking|nonblocking|persistent"
 
-enum { WORKER_SIZES_MAX = 64, WORKER_LEVELS_MAX = 16 };
+enum { WORKER_SIZES_MAX = 64 };
 
 enum worker_experiment { WORKER_LATENCY, WORKER_NOISE, WORKER_DELAY };
 
@@ -23,6 +24,7 @@ struct worker_options {
     const char *csv;
     const char *sizes;
     const char *max_ms;
+    const char *noise;
     size_t bytes_first;
     size_t bytes_last;
     unsigned mode;   /* enum bench_mode */
@@ -49,8 +51,7 @@ struct worker_options {
     size_t colls_count;
     size_t bytes[WORKER_SIZES_MAX];
     size_t bytes_count;
-    double levels[WORKER_LEVELS_MAX]; /* longest bursts in milliseconds */
-    size_t levels_count;
+    struct levels levels;
     const struct bench_impl *impl;
     struct bench_tuning tuning;
 };

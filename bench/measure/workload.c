@@ -230,10 +230,18 @@ xylem_status_t workload_latency(const struct workload *workload,
     return status;
 }
 
-static xylem_status_t noise_begin(const struct workload *workload)
+/* By rank 0's clock, so that noise of all ranks at once is that. */
+static xylem_status_t noise_begin(const struct session *session)
 {
-    int error = noise_start(&workload->noise);
+    const struct workload *work = session->work;
+    uint64_t origin_ns = noise_clock_ns();
+    xylem_status_t status =
+        work->impl->bcast(work->state, &origin_ns, sizeof origin_ns, 0);
+    int error;
 
+    if (status != XYLEM_OK)
+        return status;
+    error = noise_start(&work->noise, session->rank, origin_ns);
     if (error == 0)
         return XYLEM_OK;
     fprintf(stderr, "no timer for the noise: %s\n", strerror(error));
@@ -308,7 +316,7 @@ xylem_status_t workload_noise(const struct workload *workload,
         return status;
     status = calls_checked(&session, workload->warmup);
     if (status == XYLEM_OK)
-        status = noise_begin(workload);
+        status = noise_begin(&session);
     if (status == XYLEM_OK) {
         status = calls_noisy(&session, &iterations, mine);
         noise_stop();
@@ -376,6 +384,9 @@ xylem_status_t workload_delay(const struct workload *workload,
     if (status != XYLEM_OK)
         return status;
     status = session_warm(&session, 0, &count);
+    /* Every other call takes the delay, too. */
+    if (workload->iterations == 0)
+        count = calls_fitting(workload, workload->delay_us / 2, count);
     if (status == XYLEM_OK)
         status = calls_delayed(&session, count, &finish);
     if (status == XYLEM_OK)

@@ -36,7 +36,7 @@ struct workload {
     int back_to_back;            /* latency without barriers */
     int osu;     /* one buffer that nobody writes, means, no gate */
     int consume; /* results are read, as a part of the call */
-    struct noise_spec noise;
+    sim_noise_t noise;
     uint32_t delay_rank;
     double delay_us;
 };

@@ -8,9 +8,12 @@
 #include <unistd.h>
 
 #include "bench/common/child.h"
+#include "bench/measure/coll_data.h"
 #include "bench/measure/noise.h"
 #include "bench/measure/stats.h"
 #include "bench/measure/worker.h"
+#include "bench/noise/report.h"
+#include "simulator/noise/floor.h"
 
 enum { NAME_BYTES = 64, WHY_BYTES = 256, WHAT_BYTES = 128 };
 
@@ -25,15 +28,56 @@ double campaign_median(const struct campaign_series *series)
     return stats_median(sorted, series->count);
 }
 
-static void series_add(struct campaign_series *series, double value)
+struct campaign_cell *campaign_cell(const struct campaign *campaign,
+                                    size_t contender, size_t which,
+                                    size_t level)
+{
+    size_t levels = campaign->options->levels.count;
+
+    return &campaign->contenders[contender].cells[which * levels + level];
+}
+
+struct campaign_rank *campaign_rank(const struct campaign *campaign,
+                                    size_t contender, size_t which,
+                                    unsigned rank)
+{
+    size_t ranks = campaign->options->ranks;
+
+    return &campaign->contenders[contender].ranks[which * ranks + rank];
+}
+
+void campaign_add(struct campaign_series *series, double value)
 {
     if (series->count < NOISE_ROUNDS_MAX)
         series->values[series->count++] = value;
 }
 
+double campaign_floor(const struct campaign *campaign, size_t which,
+                      size_t level, double us, double depth)
+{
+    const struct noise_options *options = campaign->options;
+    sim_noise_t noise = level_noise(&options->levels.list[level], 0);
+    uint32_t sides[2];
+    sim_floor_t floor = {.needs = sim_needs_of(options->cases[which].coll),
+                         .ranks = options->ranks,
+                         .root = options->root,
+                         .work = (sim_time_t)(us * (double)SIM_US) + 1,
+                         .depth = (uint64_t)depth,
+                         .noise = &noise};
+    double times;
+
+    if (us <= 0 || noise.kind == SIM_NOISE_ONCE)
+        return 0;
+    coll_grid(options->ranks, sides);
+    floor.columns = sides[1];
+    times = sim_floor(&floor);
+    return times > 0 ? times * us : 0;
+}
+
 /* Adds one implementation; what is missing is said. The exit code so far. */
 static int contender_add(struct campaign *campaign, const char *name)
 {
+    const struct noise_options *options = campaign->options;
     struct campaign_contender *contender;
     char why[WHY_BYTES];
 
@@ -43,21 +87,24 @@ static int contender_add(struct campaign *campaign, const char *name)
         return CLI_EXIT_USAGE;
     }
     contender = &campaign->contenders[campaign->contenders_count];
-    if (!launch_find(name, campaign->options->coll, &contender->launch, why,
+    if (!launch_find(name, campaign->options, &contender->launch, why,
                      sizeof why)) {
-        fprintf(stderr, "%s: %s is left out: %s\n", campaign->program, name,
-                why);
+        if (options->impls != NULL)
+            fprintf(stderr, "%s: %s is left out: %s\n", campaign->program, name,
+                    why);
         return EXIT_SUCCESS;
     }
     if (!launch_knows_tree(&contender->launch, campaign->options))
         fprintf(stderr, "%s: %s cannot be told to use %s; it chooses itself\n",
                 campaign->program, name, campaign->options->algorithm);
     campaign->contenders_count++;
-    if (!campaign->options->has_delay)
-        return EXIT_SUCCESS;
-    contender->ranks =
-        calloc(campaign->options->ranks, sizeof *contender->ranks);
-    if (contender->ranks != NULL)
+    contender->cells = calloc(options->cases_count * options->levels.count + 1,
+                              sizeof *contender->cells);
+    if (options->has_delay)
+        contender->ranks = calloc(options->cases_count * options->ranks,
+                                  sizeof *contender->ranks);
+    if (contender->cells != NULL &&
+        (!options->has_delay || contender->ranks != NULL))
         return EXIT_SUCCESS;
     fprintf(stderr, "%s: out of memory\n", campaign->program);
     return EXIT_FAILURE;
@@ -116,9 +163,6 @@ int campaign_create(struct campaign *campaign, const char *program,
         fprintf(stderr, "%s: no implementation can be started\n", program);
         code = EXIT_FAILURE;
     }
-    campaign->runs_planned =
-        options->rounds * (unsigned)campaign->contenders_count *
-        (unsigned)(options->levels_count + (size_t)options->has_delay);
     return code;
 }
 
@@ -126,8 +170,10 @@ void campaign_destroy(struct campaign *campaign)
 {
     size_t i;
 
-    for (i = 0; i < campaign->contenders_count; i++)
+    for (i = 0; i < campaign->contenders_count; i++) {
         free(campaign->contenders[i].ranks);
+        free(campaign->contenders[i].cells);
+    }
     campaign->contenders_count = 0;
 }
 
@@ -142,14 +188,18 @@ static void progress_show(struct campaign *campaign, const char *what)
     uint64_t now_ns = noise_now_ns();
     int is_terminal = isatty(STDERR_FILENO);
     double elapsed_s = (double)(now_ns - campaign->begin_ns) / 1e9;
+    unsigned left = campaign->runs_planned - campaign->runs_done;
 
     if (!is_terminal && now_ns - campaign->shown_ns < progress_ns)
         return;
     campaign->shown_ns = now_ns;
     progress_clear();
-    fprintf(stderr, "%s: run %u of %u, %.0f s: %s%s", campaign->program,
-            campaign->runs_done + 1, campaign->runs_planned, elapsed_s, what,
-            is_terminal ? "" : "\n");
+    fprintf(stderr, "%s: run %u of %u", campaign->program,
+            campaign->runs_done + 1, campaign->runs_planned);
+    if (campaign->runs_done > 0)
+        fprintf(stderr, ", about %.0f s left",
+                elapsed_s / campaign->runs_done * left);
+    fprintf(stderr, ": %s%s", what, is_terminal ? "" : "\n");
     fflush(stderr);
 }
 
@@ -195,144 +245,297 @@ static int is_result(const char *line, const char *kind)
            strncmp(line + length + 1, kind, strlen(kind)) == 0;
 }
 
-/* What the lines of one run leave behind. */
-struct collected {
+/* The text of KEY=TEXT. */
+static int line_text(const char *line, const char *key, char *text,
+                     size_t bytes)
+{
+    char mark[NAME_BYTES];
+    const char *found;
+    size_t length;
+
+    snprintf(mark, sizeof mark, " %s=", key);
+    found = strstr(line, mark);
+    if (found == NULL)
+        return 0;
+    found += strlen(mark);
+    length = strcspn(found, " ");
+    if (length >= bytes)
+        return 0;
+    memcpy(text, found, length);
+    text[length] = '\0';
+    return 1;
+}
+
+/* Which case a line is about; the number of cases: of none. */
+static size_t line_case(const struct noise_options *options, const char *line)
+{
+    char name[NAME_BYTES];
+    xylem_coll_t coll;
+    double bytes;
+    size_t i = options->cases_count;
+
+    if (line_text(line, "coll", name, sizeof name) && coll_parse(name, &coll) &&
+        line_value(line, "bytes", &bytes))
+        for (i = 0; i < options->cases_count; i++)
+            if (options->cases[i].coll == coll &&
+                options->cases[i].bytes == (size_t)bytes)
+                break;
+    return i;
+}
+
+static size_t line_level(const struct noise_options *options, const char *line)
+{
+    char name[LEVEL_NAME_BYTES];
+    size_t i = options->levels.count;
+
+    if (line_text(line, "noise", name, sizeof name))
+        for (i = 0; i < options->levels.count; i++)
+            if (strcmp(options->levels.list[i].name, name) == 0)
+                break;
+    return i;
+}
+
+/* One run: which cases, and what its lines leave behind. */
+struct run {
     struct campaign *campaign;
-    struct campaign_contender *contender;
-    double us;
-    unsigned results;
+    size_t contender;
+    unsigned round;
+    struct launch_experiment experiment;
+    unsigned results, expected;
 };
 
-static void level_line(void *arg, const char *line)
+static void level_line(struct run *run, const char *line)
 {
-    struct collected *collected = arg;
+    const struct noise_options *options = run->campaign->options;
+    size_t which = line_case(options, line), level = line_level(options, line);
+    struct campaign_cell *cell;
+    double us, injected = 0;
 
-    if (is_result(line, "noise") && line_value(line, "avg_us", &collected->us))
-        collected->results++;
+    if (which == options->cases_count || level == options->levels.count ||
+        !line_value(line, "avg_us", &us))
+        return;
+    run->results++;
+    cell = campaign_cell(run->campaign, run->contender, which, level);
+    if (cell->us.count > run->round)
+        return; /* known from before */
+    (void)line_value(line, "injected_percent", &injected);
+    (void)line_value(line, "room_bytes", &cell->room_bytes);
+    campaign_add(&cell->us, us);
+    campaign_add(&cell->injected, injected);
 }
 
-static void delay_line(void *arg, const char *line)
+static void delay_line(struct run *run, const char *line)
 {
-    struct collected *collected = arg;
-    double rank;
-    double plain_us;
-    double delayed_us;
+    const struct noise_options *options = run->campaign->options;
+    size_t which = line_case(options, line);
     struct campaign_rank *numbers;
+    double rank, plain_us, delayed_us;
 
-    if (!is_result(line, "delay") || !line_value(line, "rank", &rank) ||
+    if (which == options->cases_count || !line_value(line, "rank", &rank) ||
         !line_value(line, "plain_us", &plain_us) ||
         !line_value(line, "delayed_us", &delayed_us) || rank < 0 ||
-        rank >= collected->campaign->options->ranks)
+        rank >= options->ranks)
         return;
-    numbers = &collected->contender->ranks[(unsigned)rank];
-    series_add(&numbers->plain_us, plain_us);
-    series_add(&numbers->delayed_us, delayed_us);
-    collected->results++;
+    run->results++;
+    numbers =
+        campaign_rank(run->campaign, run->contender, which, (unsigned)rank);
+    if (numbers->plain_us.count > run->round)
+        return;
+    campaign_add(&numbers->plain_us, plain_us);
+    campaign_add(&numbers->delayed_us, delayed_us);
 }
 
-/* One run. 1 when it ended well and gave `expected` results. */
-static int run_one(struct collected *collected,
-                   struct launch_experiment experiment, const char *what,
-                   unsigned expected)
+static void run_line(void *arg, const char *line)
 {
-    struct campaign *campaign = collected->campaign;
+    struct run *run = arg;
+
+    if (is_result(line, "noise"))
+        level_line(run, line);
+    else if (is_result(line, "delay"))
+        delay_line(run, line);
+}
+
+/* What a run has left without a result is not tried again, and nothing without
+ * a base. */
+static void failures_note(struct run *run)
+{
+    const struct noise_options *options = run->campaign->options;
+    const struct launch_experiment *experiment = &run->experiment;
+    size_t i, level;
+
+    for (i = 0; i < options->cases_count; i++) {
+        if (!experiment->cases[i])
+            continue;
+        if (experiment->is_delay)
+            run->campaign->contenders[run->contender].delay_failed[i] |=
+                campaign_rank(run->campaign, run->contender, i,
+                              options->ranks - 1)
+                    ->plain_us.count <= run->round;
+        for (level = 0; !experiment->is_delay && level < options->levels.count;
+             level++) {
+            struct campaign_cell *cell =
+                campaign_cell(run->campaign, run->contender, i, level);
+
+            cell->failed |= cell->us.count <= run->round;
+        }
+    }
+}
+
+/* 0 when it was interrupted. */
+static int run_one(struct run *run)
+{
+    struct campaign *campaign = run->campaign;
+    const struct launch *launch = &campaign->contenders[run->contender].launch;
     struct launch_command command;
     struct child child = {.argv = command.argv,
                           .limit_s = campaign->options->limit_s,
-                          .on_line =
-                              experiment.is_delay ? delay_line : level_line,
-                          .arg = collected};
-    int ok;
+                          .on_line = run_line,
+                          .arg = run};
+    char what[WHAT_BYTES];
 
+    snprintf(what, sizeof what, "%s %s", launch->name,
+             run->experiment.is_delay ? "with one rank delayed"
+                                      : "under noise");
     progress_show(campaign, what);
-    launch_command_build(&collected->contender->launch, campaign->options,
-                         experiment, &command);
-    ok = child_run(&child);
-    campaign->runs_done++;
-    if (child.end == CHILD_INTERRUPTED)
-        return 0;
-    if (!ok || collected->results != expected) {
+    launch_command_build(launch, campaign->options, &run->experiment, &command);
+    if (!child_run(&child) || run->results != run->expected) {
+        if (child.end == CHILD_INTERRUPTED)
+            return 0;
         failure_report(campaign, what, &child);
-        ok = 0;
+        failures_note(run);
     }
-    return ok;
+    campaign->runs_done++;
+    return campaign->options->csv == NULL ||
+           report_csv(campaign, campaign->options->csv, 0);
+}
+
+/* Whether the case still lacks this round. */
+static int is_wanted(const struct run *run, size_t which)
+{
+    const struct noise_options *options = run->campaign->options;
+    const struct campaign_contender *contender =
+        &run->campaign->contenders[run->contender];
+    size_t level;
+
+    if (run->experiment.is_delay)
+        return !contender->delay_failed[which] &&
+               campaign_rank(run->campaign, run->contender, which, 0)
+                       ->plain_us.count <= run->round;
+    for (level = 0; level < options->levels.count; level++) {
+        const struct campaign_cell *cell =
+            campaign_cell(run->campaign, run->contender, which, level);
+
+        if (!cell->failed && cell->us.count <= run->round)
+            return !campaign_cell(run->campaign, run->contender, which, 0)
+                        ->failed;
+    }
+    return 0;
 }
 
 /* Without noise, the library's call: as long as those of local are to be, with
  * and without noise. 0: not known yet. */
-static double event_us(const struct campaign *campaign)
+static double event_us(const struct campaign *campaign, size_t which)
 {
     size_t i;
 
     for (i = 0; i < campaign->contenders_count; i++)
         if (strcmp(campaign->contenders[i].launch.name, "event") == 0)
-            return campaign_median(&campaign->contenders[i].levels[0].us);
+            return campaign_median(&campaign_cell(campaign, i, which, 0)->us);
     return 0;
 }
 
-static void run_level(struct campaign *campaign,
-                      struct campaign_contender *contender, size_t index)
+/* Whether all cases can be asked for by one list of collectives and one of
+ * sizes. */
+static int is_one_launch(const struct run *run)
 {
-    struct campaign_level *level = &contender->levels[index];
-    struct launch_experiment experiment = {.max_ms =
-                                               campaign->options->levels[index],
-                                           .call_us = event_us(campaign)};
-    struct collected collected = {.campaign = campaign, .contender = contender};
-    char what[WHAT_BYTES];
+    const struct noise_options *options = run->campaign->options;
+    size_t i;
 
-    /* What failed once is not tried again, and nothing without a base. */
-    if (level->failed || contender->levels[0].failed) {
-        campaign->runs_planned--;
-        return;
-    }
-    if (experiment.max_ms > 0)
-        snprintf(what, sizeof what, "%s with bursts of up to %g ms",
-                 contender->launch.name, experiment.max_ms);
-    else
-        snprintf(what, sizeof what, "%s without noise", contender->launch.name);
-    if (run_one(&collected, experiment, what, 1))
-        series_add(&level->us, collected.us);
-    else
-        level->failed = !child_is_interrupted();
+    if (strcmp(run->campaign->contenders[run->contender].launch.name,
+               "local") == 0)
+        return 0; /* calls of one length */
+    for (i = 0; i < options->cases_count; i++)
+        if (!run->experiment.cases[i] &&
+            launch_has(&run->campaign->contenders[run->contender].launch,
+                       options->cases[i].coll))
+            return 0;
+    return 1;
 }
 
-static void run_delay(struct campaign *campaign,
-                      struct campaign_contender *contender)
+static unsigned results_of_case(const struct run *run)
 {
-    struct launch_experiment experiment = {.is_delay = 1};
-    struct collected collected = {.campaign = campaign, .contender = contender};
-    char what[WHAT_BYTES];
+    const struct noise_options *options = run->campaign->options;
 
-    if (contender->delay_failed) {
-        campaign->runs_planned--;
-        return;
+    return run->experiment.is_delay ? options->ranks
+                                    : (unsigned)options->levels.count;
+}
+
+/* The cases of one contender in one round, in one launch or in one for each. 0
+ * when it was interrupted. */
+static int run_cases(struct campaign *campaign, size_t contender,
+                     unsigned round, int is_delay)
+{
+    const struct noise_options *options = campaign->options;
+    struct run all = {.campaign = campaign,
+                      .contender = contender,
+                      .round = round,
+                      .experiment = {.is_delay = is_delay, .round = round}};
+    int ok = 1;
+    size_t i;
+
+    for (i = 0; i < options->cases_count; i++) {
+        all.experiment.cases[i] =
+            launch_has(&campaign->contenders[contender].launch,
+                       options->cases[i].coll) &&
+            is_wanted(&all, i);
+        if (all.experiment.cases[i])
+            all.expected += results_of_case(&all);
     }
-    snprintf(what, sizeof what, "%s with rank %u delayed",
-             contender->launch.name, campaign->options->delay_rank);
-    if (!run_one(&collected, experiment, what, campaign->options->ranks))
-        contender->delay_failed = !child_is_interrupted();
+    if (all.expected == 0)
+        return 1;
+    if (is_one_launch(&all))
+        return run_one(&all);
+    for (i = 0; i < options->cases_count && ok; i++) {
+        struct run one = all;
+
+        if (!all.experiment.cases[i])
+            continue;
+        memset(one.experiment.cases, 0, sizeof one.experiment.cases);
+        one.experiment.cases[i] = 1;
+        one.experiment.call_us = event_us(campaign, i);
+        one.expected = results_of_case(&one);
+        ok = run_one(&one);
+    }
+    return ok;
+}
+
+static unsigned runs_of(const struct campaign *campaign, size_t contender)
+{
+    const struct noise_options *options = campaign->options;
+    int is_local =
+        strcmp(campaign->contenders[contender].launch.name, "local") == 0;
+
+    return is_local ? (unsigned)options->cases_count : 1;
 }
 
 int campaign_run(struct campaign *campaign)
 {
     const struct noise_options *options = campaign->options;
+    unsigned experiments =
+        (options->levels.count > 0) + (unsigned)options->has_delay;
     unsigned round;
     size_t i;
-    size_t k;
 
     campaign->begin_ns = noise_now_ns();
     campaign->shown_ns = campaign->begin_ns;
+    for (i = 0; i < campaign->contenders_count; i++)
+        campaign->runs_planned +=
+            runs_of(campaign, i) * experiments * options->rounds;
     for (round = 0; round < options->rounds; round++) {
         for (i = 0; i < campaign->contenders_count; i++) {
-            struct campaign_contender *contender = &campaign->contenders[i];
-
-            /* Each round begins with another level. */
-            for (k = 0; k < options->levels_count; k++)
-                run_level(campaign, contender,
-                          (k + round) % options->levels_count);
-            if (options->has_delay)
-                run_delay(campaign, contender);
-            if (child_is_interrupted())
+            if ((options->levels.count > 0 &&
+                 !run_cases(campaign, i, round, 0)) ||
+                (options->has_delay && !run_cases(campaign, i, round, 1)))
                 return 0;
         }
     }

@@ -13,8 +13,11 @@ struct campaign_series {
     unsigned count;
 };
 
-struct campaign_level {
-    struct campaign_series us; /* mean over ranks of the time per call */
+/* One case under one level of noise. */
+struct campaign_cell {
+    struct campaign_series us;       /* mean over ranks of the time per call */
+    struct campaign_series injected; /* per cent of the time */
+    double room_bytes;               /* for ranks to be ahead; 0: not told */
     int failed;
 };
 
@@ -25,9 +28,9 @@ struct campaign_rank {
 
 struct campaign_contender {
     struct launch launch;
-    struct campaign_level levels[NOISE_LEVELS_MAX];
-    struct campaign_rank *ranks; /* with one delayed rank */
-    int delay_failed;
+    struct campaign_cell *cells; /* of each case, its levels */
+    struct campaign_rank *ranks; /* of each case, its ranks; one is delayed */
+    int delay_failed[NOISE_CASES_MAX];
 };
 
 struct campaign {
@@ -53,7 +56,21 @@ void campaign_destroy(struct campaign *campaign);
  * interrupted. */
 int campaign_run(struct campaign *campaign);
 
+struct campaign_cell *campaign_cell(const struct campaign *campaign,
+                                    size_t contender, size_t which,
+                                    size_t level);
+struct campaign_rank *campaign_rank(const struct campaign *campaign,
+                                    size_t contender, size_t which,
+                                    unsigned rank);
+
+/* Adds a value, if there is room. */
+void campaign_add(struct campaign_series *series, double value);
 /* The median; 0 when there is no value. */
 double campaign_median(const struct campaign_series *series);
+
+/* The floor of a case under a level, for calls that take `us` without noise and
+ * may be `depth` calls ahead (0: any number), in microseconds. 0: not known. */
+double campaign_floor(const struct campaign *campaign, size_t which,
+                      size_t level, double us, double depth);
 
 #endif

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "bench/common/child.h"
+#include "bench/measure/coll.h"
 
 enum mpi_family { FAMILY_XYLEM, FAMILY_OPENMPI, FAMILY_MPICH, FAMILY_INTEL };
 
@@ -173,8 +174,25 @@ int launch_is_default(const char *name)
     return (kind_find(name)->flags & KIND_BOUND) == 0;
 }
 
-int launch_find(const char *name, xylem_coll_t coll, struct launch *launch_out,
-                char *why, unsigned bytes)
+int launch_has(const struct launch *launch, xylem_coll_t coll)
+{
+    return (launch->kind->flags & KIND_TREES) == 0 ||
+           coll == XYLEM_COLL_BCAST || coll == XYLEM_COLL_REDUCE;
+}
+
+static int has_any(const struct launch *launch,
+                   const struct noise_options *options)
+{
+    size_t i;
+
+    for (i = 0; i < options->cases_count; i++)
+        if (launch_has(launch, options->cases[i].coll))
+            return 1;
+    return 0;
+}
+
+int launch_find(const char *name, const struct noise_options *options,
+                struct launch *launch_out, char *why, unsigned bytes)
 {
     /* Leaves room for the names that are put behind it. */
     char folder[LAUNCH_PATH_BYTES - 32];
@@ -182,8 +200,7 @@ int launch_find(const char *name, xylem_coll_t coll, struct launch *launch_out,
 
     assert(kind != NULL);
     *launch_out = (struct launch){.name = kind->name, .kind = kind};
-    if ((kind->flags & KIND_TREES) != 0 && coll != XYLEM_COLL_BCAST &&
-        coll != XYLEM_COLL_REDUCE) {
+    if (!has_any(launch_out, options)) {
         snprintf(why, bytes, "it has bcast and reduce only");
         return 0;
     }
@@ -242,8 +259,8 @@ static int mpi_algorithm(const struct launch *launch,
             strcmp(options->algorithm, entry->names[1]) != 0)
             continue;
         return (launch->kind->flags & KIND_ADAPT) != 0
-                   ? entry->adapt[options->coll]
-                   : entry->tuned[options->coll];
+                   ? entry->adapt[options->cases[0].coll]
+                   : entry->tuned[options->cases[0].coll];
     }
     return 0;
 }
@@ -256,6 +273,12 @@ int launch_knows_tree(const struct launch *launch,
     if (options->algorithm == NULL || family == FAMILY_XYLEM)
         return 1;
     return family == FAMILY_OPENMPI && mpi_algorithm(launch, options) != 0;
+}
+
+/* An algorithm is chosen for one collective. */
+static const char *coll_name(const struct noise_options *options)
+{
+    return xyl_coll_traits(options->cases[0].coll)->name;
 }
 
 static void add_mpi_algorithm(struct launch_command *command,
@@ -271,10 +294,10 @@ static void add_mpi_algorithm(struct launch_command *command,
     if (!is_adapt)
         add_setting(command, "coll_tuned_use_dynamic_rules", 1);
     snprintf(name, sizeof name, "coll_%s_%s_algorithm",
-             is_adapt ? "adapt" : "tuned", options->coll_name);
+             is_adapt ? "adapt" : "tuned", coll_name(options));
     add_setting(command, name, (unsigned)algorithm);
     snprintf(name, sizeof name, "coll_%s_%s_%s", is_adapt ? "adapt" : "tuned",
-             options->coll_name,
+             coll_name(options),
              is_adapt ? "segment_size" : "algorithm_segmentsize");
     add_setting(command, name, options->tuning.segment_bytes);
 }
@@ -327,18 +350,56 @@ static void add_hydra(struct launch_command *command,
     }
 }
 
+/* Adds ",TEXT" to the last argument, unless it has it. */
+static __attribute__((format(printf, 2, 3))) void
+extend(struct launch_command *command, const char *format, ...)
+{
+    char part[LEVEL_NAME_BYTES], *last = command->argv[command->args - 1];
+    size_t length;
+    va_list args;
+    char *found;
+
+    va_start(args, format);
+    vsnprintf(part, sizeof part, format, args);
+    va_end(args);
+    length = strlen(part);
+    for (found = strstr(last, part); found != NULL;
+         found = strstr(found + 1, part))
+        if ((found == last || found[-1] == ',') &&
+            (found[length] == ',' || found[length] == '\0'))
+            return;
+    assert(command->text_used + length + 1 < sizeof command->text);
+    command->text_used +=
+        (size_t)snprintf(last + strlen(last), length + 2, "%s%s",
+                         *last != '\0' ? "," : "", part);
+}
+
+/* The cases: a list of collectives and one of sizes. */
+static void add_cases(struct launch_command *command,
+                      const struct noise_options *options,
+                      const struct launch_experiment *experiment)
+{
+    size_t i;
+
+    add(command, "-c");
+    add(command, "%s", "");
+    for (i = 0; i < options->cases_count; i++)
+        if (experiment->cases[i])
+            extend(command, "%s",
+                   xyl_coll_traits(options->cases[i].coll)->name);
+    add(command, "--sizes");
+    add(command, "%s", "");
+    for (i = 0; i < options->cases_count; i++)
+        if (experiment->cases[i] && options->cases[i].bytes > 0)
+            extend(command, "%zu", options->cases[i].bytes);
+    if (*command->argv[command->args - 1] == '\0')
+        extend(command, "4"); /* a barrier alone */
+}
+
 /* What every rank is told, whatever it measures. */
 static void add_worker(struct launch_command *command,
-                       const struct noise_options *options)
+                       const struct noise_options *options, unsigned round)
 {
-    add(command, "-c");
-    add(command, "%s", options->coll_name);
-    if (options->coll != XYLEM_COLL_BARRIER) {
-        add(command, "-b");
-        add(command, "%zu", options->bytes);
-        add(command, "-e");
-        add(command, "%zu", options->bytes);
-    }
     add(command, "-i");
     add(command, "%u", options->iterations);
     add(command, "--seconds");
@@ -348,7 +409,11 @@ static void add_worker(struct launch_command *command,
     add(command, "--root");
     add(command, "%u", options->root);
     add(command, "--seed");
-    add(command, "%u", options->seed);
+    add(command, "%u", options->seed + round);
+    if (options->osu)
+        add(command, "--osu");
+    if (options->consume)
+        add(command, "--consume");
 }
 
 /* What only xylem's own implementations heed. */
@@ -372,24 +437,30 @@ static void add_tuning(struct launch_command *command,
 
 static void add_experiment(struct launch_command *command,
                            const struct noise_options *options,
-                           struct launch_experiment experiment)
+                           const struct launch_experiment *experiment)
 {
-    if (experiment.is_delay) {
+    const struct levels *levels = &options->levels;
+    char text[LEVELS_MAX * LEVEL_NAME_BYTES] = "";
+    size_t i, used = 0;
+
+    if (experiment->is_delay) {
         add(command, "--one-rank");
         add(command, "%u", options->delay_rank);
         add(command, "--delay-ms");
         add(command, "%g", options->delay_ms);
     } else {
-        add(command, "--max-ms");
-        add(command, "%g", experiment.max_ms);
-        add(command, "--hz");
-        add(command, "%g", options->hz);
+        for (i = 0; i < levels->count; i++)
+            used += (size_t)snprintf(
+                text + used, sizeof text - used, "%s%s", i > 0 ? ";" : "",
+                levels->list[(i + experiment->round) % levels->count].name);
+        add(command, "--noise");
+        add(command, "%s", text);
     }
 }
 
 void launch_command_build(const struct launch *launch,
                           const struct noise_options *options,
-                          struct launch_experiment experiment,
+                          const struct launch_experiment *experiment,
                           struct launch_command *command_out)
 {
     struct launch_command *command = command_out;
@@ -417,10 +488,11 @@ void launch_command_build(const struct launch *launch,
         add(command, "%s", launch->program);
         break;
     }
-    add_worker(command, options);
+    add_cases(command, options, experiment);
+    add_worker(command, options, experiment->round);
     if (strcmp(launch->name, "local") == 0) {
         add(command, "--call-us");
-        add(command, "%g", experiment.call_us);
+        add(command, "%g", experiment->call_us);
     } else if (options->check) {
         add(command, "--check"); /* local has no results */
     }

@@ -8,7 +8,7 @@
 enum {
     LAUNCH_PATH_BYTES = 512,
     LAUNCH_ARGS_MAX = 64,
-    LAUNCH_TEXT_BYTES = 4096
+    LAUNCH_TEXT_BYTES = 8192
 };
 
 struct launch_kind;
@@ -29,11 +29,12 @@ struct launch_command {
     char text[LAUNCH_TEXT_BYTES];
 };
 
-/* What one measurement is about. */
+/* What one run is about. */
 struct launch_experiment {
-    int is_delay;
-    double max_ms;  /* otherwise */
-    double call_us; /* of local; 0: it finds out */
+    int is_delay;               /* otherwise all levels of noise */
+    unsigned round;             /* each begins with another level and seed */
+    int cases[NOISE_CASES_MAX]; /* which */
+    double call_us;             /* of local; 0: it finds out */
 };
 
 /* The names there are; NULL ends them. */
@@ -42,10 +43,13 @@ const char *launch_name(size_t index);
 /* Whether it is measured when the user names none. */
 int launch_is_default(const char *name);
 
-/* Finds launcher and program. 1 when both are there and have that collective;
- * otherwise `why` (of `bytes` bytes) says what is missing. */
-int launch_find(const char *name, xylem_coll_t coll, struct launch *launch_out,
-                char *why, unsigned bytes);
+/* Finds launcher and program. 1 when both are there and have one of the
+ * collectives; otherwise `why` (of `bytes` bytes) says what is missing. */
+int launch_find(const char *name, const struct noise_options *options,
+                struct launch *launch_out, char *why, unsigned bytes);
+
+/* Whether the implementation has something of its own for a collective. */
+int launch_has(const struct launch *launch, xylem_coll_t coll);
 
 /* 1 when the implementation can be told to use the tree of the options. */
 int launch_knows_tree(const struct launch *launch,
@@ -53,7 +57,7 @@ int launch_knows_tree(const struct launch *launch,
 
 void launch_command_build(const struct launch *launch,
                           const struct noise_options *options,
-                          struct launch_experiment experiment,
+                          const struct launch_experiment *experiment,
                           struct launch_command *command_out);
 
 #endif

@@ -25,13 +25,15 @@ static const char default_tree[] = "binary";
 static const struct cli_option table[] = {
     {"ranks", 'n', CLI_COUNT, AT(ranks), 1, NOISE_RANKS_MAX, "N",
      "processes (default: one per CPU, at least 2)"},
-    {"coll", 'c', CLI_TEXT, AT(coll_name), 0, 0, "COLL",
-     "any collective (default bcast)"},
-    {"size", 's', CLI_BYTES, AT(bytes), 1, BYTES_LIMIT, "BYTES",
-     "message (default 4M); in collectives of blocks what one rank sends to "
+    {"coll", 'c', CLI_TEXT, AT(coll_names), 0, 0, "COLL,...",
+     "collectives (default bcast)"},
+    {"size", 's', CLI_TEXT, AT(sizes), 0, 0, "BYTES,...",
+     "messages (default 4M); in collectives of blocks what one rank sends to "
      "one rank"},
     {"max-ms", 0, CLI_TEXT, AT(max_ms), 0, 0, "MS,...",
      "longest bursts to try (default 0,10,20)"},
+    {"noise", 0, CLI_TEXT, AT(noise), 0, 0, "SPEC;...",
+     "instead of --max-ms: other noise, beside none; see docs/noise.md"},
     {"hz", 0, CLI_REAL, AT(hz), 0.001, 1e4, "HZ",
      "bursts per second and rank (default 10)"},
     {"one-rank", 0, CLI_COUNT, AT(delay_rank), 0, NOISE_RANKS_MAX, "RANK",
@@ -55,11 +57,17 @@ static const struct cli_option table[] = {
      "time per run (default 2)"},
     {"warmup", 0, CLI_COUNT, AT(warmup), 0, 1e6, "N",
      "calls before measuring (default 10)"},
+    {"osu", 0, CLI_FLAG, AT(osu), 0, 0, NULL,
+     "the same buffers in every call, which nobody writes"},
+    {"consume", 0, CLI_FLAG, AT(consume), 0, 0, NULL,
+     "read the result after each call"},
     {"check", 0, CLI_FLAG, AT(check), 0, 0, NULL, "verify the results"},
     {"seed", 0, CLI_COUNT, AT(seed), 0, UINT_MAX, "N", "of the noise"},
     {"limit", 0, CLI_REAL, AT(limit_s), 1, 86400, "S",
-     "longest time of one run (default 120)"},
-    {"csv", 0, CLI_TEXT, AT(csv), 0, 0, "FILE", "write all numbers there"},
+     "longest time without a result (default 120)"},
+    {"csv", 0, CLI_TEXT, AT(csv), 0, 0, "FILE",
+     "write all numbers there, after each run"},
+    {"resume", 0, CLI_FLAG, AT(resume), 0, 0, NULL, "go on where FILE ends"},
     {"plot", 0, CLI_TEXT, AT(plot), 0, 0, "FILE.png",
      "draw the table (needs gnuplot)"},
 };
@@ -67,9 +75,10 @@ static const struct cli_option table[] = {
 static const struct cli_alias aliases[] = {{"iters", "iterations"}};
 
 static const struct cli cli = {
-    .usage = "[-n N] [-c COLL] [-s BYTES] [--max-ms 0,10,20] [options]\n"
-             "  or:  xylem-noise [-n N] [-c COLL] [-s BYTES] --one-rank RANK "
-             "[options]",
+    .usage =
+        "[-n N] [-c COLL,...] [-s BYTES,...] [--max-ms 0,10,20] [options]\n"
+        "  or:  xylem-noise [-n N] [-c COLL] [-s BYTES] --one-rank RANK "
+        "[options]",
     .summary =
         "Shows what noise does to a collective. Every process is held up by "
         "bursts that take\na random time below --max-ms; the table says how "
@@ -90,21 +99,80 @@ static const struct cli cli = {
     .aliases = aliases,
     .aliases_count = 1};
 
+static int has_size(const struct noise_options *options, xylem_coll_t coll,
+                    size_t bytes)
+{
+    size_t i;
+
+    for (i = 0; i < options->cases_count; i++)
+        if (options->cases[i].coll == coll && options->cases[i].bytes == bytes)
+            return 1;
+    return 0;
+}
+
+/* Every collective with every size; nothing twice. */
+static enum cli_result cases_resolve(const char *program,
+                                     struct noise_options *options)
+{
+    xylem_coll_t colls[XYLEM_COLL_COUNT];
+    size_t sizes[NOISE_SIZES_MAX], i, k;
+    size_t colls_count = coll_list(options->coll_names, colls);
+    size_t sizes_count = text_sizes(options->sizes, sizes, NOISE_SIZES_MAX);
+
+    if (colls_count == 0) {
+        cli_complain(program, "-c %s: there is no such collective",
+                     options->coll_names);
+        return CLI_BAD;
+    }
+    for (i = 0; i < sizes_count; i++)
+        if (sizes[i] == 0)
+            sizes_count = 0;
+    if (sizes_count == 0) {
+        cli_complain(program, "-s %s: expected 1 ... %d sizes", options->sizes,
+                     NOISE_SIZES_MAX);
+        return CLI_BAD;
+    }
+    for (i = 0; i < colls_count; i++) {
+        for (k = 0; k < sizes_count; k++) {
+            size_t bytes = colls[i] == XYLEM_COLL_BARRIER ? 0 : sizes[k];
+
+            if (xyl_coll_traits(colls[i])->reduces &&
+                bytes % sizeof(float) != 0) {
+                cli_complain(program,
+                             "-s %zu: a reduction sums floats, 4 bytes each",
+                             bytes);
+                return CLI_BAD;
+            }
+            if (!has_size(options, colls[i], bytes))
+                options->cases[options->cases_count++] =
+                    (struct noise_case){.coll = colls[i], .bytes = bytes};
+        }
+    }
+    return CLI_RUN;
+}
+
+/* A tree is one for all collectives that are measured. */
+static int is_tree_of_all(const char *algorithm,
+                          const struct noise_options *options)
+{
+    size_t i;
+
+    for (i = 0; i < options->cases_count; i++)
+        if (!registry_is_tree(algorithm, options->cases[i].coll))
+            return 0;
+    return 1;
+}
+
 static enum cli_result names_resolve(const char *program,
                                      struct noise_options *options)
 {
-    if (!coll_parse(options->coll_name, &options->coll)) {
-        cli_complain(program, "-c %s: there is no such collective",
-                     options->coll_name);
-        return CLI_BAD;
-    }
     if (options->has_delay && options->algorithm == NULL &&
-        registry_is_tree(default_tree, options->coll))
+        is_tree_of_all(default_tree, options))
         options->algorithm = default_tree;
     if (options->algorithm != NULL && options->tuning.segment_bytes == 0)
         options->tuning.segment_bytes = forced_segment_bytes;
     if (options->algorithm != NULL &&
-        !registry_is_tree(options->algorithm, options->coll)) {
+        !is_tree_of_all(options->algorithm, options)) {
         cli_complain(program,
                      "--algorithm %s: unknown; --algorithm list shows all",
                      options->algorithm);
@@ -118,43 +186,34 @@ static enum cli_result names_resolve(const char *program,
                      options->window);
         return CLI_BAD;
     }
-    if (xyl_coll_traits(options->coll)->reduces &&
-        options->bytes % sizeof(float) != 0) {
-        cli_complain(program, "-s %zu: a reduction sums floats, 4 bytes each",
-                     options->bytes);
+    if (options->resume && options->csv == NULL) {
+        cli_complain(program, "--resume needs --csv FILE");
         return CLI_BAD;
     }
     return CLI_RUN;
 }
 
+/* What --noise names stands beside none. */
 static enum cli_result levels_resolve(const char *program,
                                       struct noise_options *options)
 {
-    size_t i;
+    char specs[LEVELS_MAX * LEVEL_NAME_BYTES];
 
-    if (options->max_ms == NULL && options->has_delay)
-        return CLI_RUN;
-    if (options->max_ms == NULL)
+    if (options->max_ms != NULL && options->noise != NULL) {
+        cli_complain(program, "--noise and --max-ms say the same");
+        return CLI_BAD;
+    }
+    if (options->max_ms == NULL && options->noise == NULL) {
+        if (options->has_delay)
+            return CLI_RUN;
         options->max_ms = "0,10,20";
-    options->levels_count =
-        text_reals(options->max_ms, options->levels, NOISE_LEVELS_MAX);
-    if (options->levels_count == 0) {
-        cli_complain(program,
-                     "--max-ms %s: expected 1 ... %d numbers, such as "
-                     "0,10,20",
-                     options->max_ms, NOISE_LEVELS_MAX);
-        return CLI_BAD;
     }
-    for (i = 0; i < options->levels_count; i++) {
-        if (options->levels[i] >= 0 && options->levels[i] * options->hz <= 1000)
-            continue;
-        cli_complain(program,
-                     "--max-ms %g at %g Hz: expected 0 ... %g, shorter than "
-                     "the time from burst to burst",
-                     options->levels[i], options->hz, 1000 / options->hz);
-        return CLI_BAD;
-    }
-    return CLI_RUN;
+    if (options->noise != NULL)
+        snprintf(specs, sizeof specs, "none;%s", options->noise);
+    return levels_parse(program, options->max_ms, options->hz,
+                        options->noise != NULL ? specs : NULL, &options->levels)
+               ? CLI_RUN
+               : CLI_BAD;
 }
 
 static enum cli_result ranks_resolve(const char *program,
@@ -183,8 +242,8 @@ enum cli_result noise_options_parse(const char *program, int argc, char **argv,
                                     struct noise_options *options_out)
 {
     struct cli command_line = cli;
-    struct noise_options options = {.coll_name = "bcast",
-                                    .bytes = (size_t)4 << 20,
+    struct noise_options options = {.coll_names = "bcast",
+                                    .sizes = "4M",
                                     .hz = 10,
                                     .delay_rank = UINT_MAX,
                                     .delay_ms = 1,
@@ -203,7 +262,9 @@ enum cli_result noise_options_parse(const char *program, int argc, char **argv,
         return CLI_HELP;
     }
     options.has_delay = options.delay_rank != UINT_MAX;
-    result = names_resolve(program, &options);
+    result = cases_resolve(program, &options);
+    if (result == CLI_RUN)
+        result = names_resolve(program, &options);
     if (result == CLI_RUN)
         result = levels_resolve(program, &options);
     if (result == CLI_RUN)

@@ -3,15 +3,29 @@
 #define XYL_BENCH_NOISE_NOISE_OPTIONS_H
 
 #include "bench/common/cli.h"
+#include "bench/measure/coll.h"
 #include "bench/measure/impl.h"
+#include "bench/measure/levels.h"
 
-enum { NOISE_LEVELS_MAX = 8, NOISE_ROUNDS_MAX = 99, NOISE_RANKS_MAX = 4096 };
+enum {
+    NOISE_ROUNDS_MAX = 99,
+    NOISE_RANKS_MAX = 4096,
+    NOISE_SIZES_MAX = 16,
+    NOISE_CASES_MAX = NOISE_SIZES_MAX * XYLEM_COLL_COUNT
+};
+
+/* What is measured: one collective with one size. */
+struct noise_case {
+    xylem_coll_t coll;
+    size_t bytes; /* 0 of a barrier */
+};
 
 struct noise_options {
     unsigned ranks;
-    const char *coll_name;
-    size_t bytes;
+    const char *coll_names;
+    const char *sizes;
     const char *max_ms;
+    const char *noise;
     double hz;
     const char *impls; /* comma-separated; NULL: all there are */
     const char *csv;
@@ -25,15 +39,18 @@ struct noise_options {
     unsigned iterations;
     unsigned warmup;
     unsigned check;
+    unsigned osu;
+    unsigned consume;
+    unsigned resume;
     unsigned seed;
     double seconds;
     double limit_s;
     /* What follows from it. */
-    xylem_coll_t coll;
+    struct noise_case cases[NOISE_CASES_MAX];
+    size_t cases_count;
     struct bench_tuning tuning;
-    double levels[NOISE_LEVELS_MAX]; /* longest bursts in milliseconds */
-    size_t levels_count;             /* 0: no experiment with levels */
-    int has_delay;                   /* the experiment with one rank */
+    struct levels levels; /* none: no experiment with levels */
+    int has_delay;        /* the experiment with one rank */
 };
 
 enum cli_result noise_options_parse(const char *program, int argc, char **argv,

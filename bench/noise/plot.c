@@ -1,147 +1,154 @@
 /* Plots of a campaign. One thread. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bench/common/gnuplot.h"
 #include "bench/noise/report.h"
 
-enum { PATH_BYTES = 4096, RANK_TICS = 32 };
+enum { PATH_BYTES = 4096, TITLE_BYTES = 160 };
 
-static void plot_begin(FILE *pipe, const struct campaign *campaign)
+/* Those that have the case: their names and places. */
+struct shown {
+    const char *names[CAMPAIGN_CONTENDERS_MAX];
+    size_t contenders[CAMPAIGN_CONTENDERS_MAX];
+    size_t count;
+};
+
+static struct shown shown_of(const struct campaign *campaign, size_t which)
 {
-    const struct noise_options *options = campaign->options;
-
-    fprintf(pipe,
-            "set title '%s of %zu bytes on %u ranks' noenhanced\n"
-            "set key below noenhanced\n"
-            "set grid ytics\n"
-            "set yrange [*<0:0<*]\n",
-            options->coll_name, options->bytes, options->ranks);
-}
-
-static void slowdown_write(FILE *pipe,
-                           const struct campaign_contender *contender,
-                           size_t level)
-{
-    double base_us = campaign_median(&contender->levels[0].us);
-    double us = campaign_median(&contender->levels[level].us);
-
-    if (base_us > 0 && us > 0)
-        fprintf(pipe, " %.3f", 100 * (us / base_us - 1));
-    else
-        fputs(" NaN", pipe); /* failed: no bar */
-}
-
-/* A group of bars per implementation, one bar per level but the first. */
-static void plot_levels(FILE *pipe, const struct campaign *campaign)
-{
-    const struct noise_options *options = campaign->options;
+    struct shown shown = {.count = 0};
     size_t i;
-    size_t k;
 
-    fputs("$data << EOD\n", pipe);
     for (i = 0; i < campaign->contenders_count; i++) {
-        fprintf(pipe, "%s", campaign->contenders[i].launch.name);
-        for (k = 0; k < options->levels_count; k++)
-            slowdown_write(pipe, &campaign->contenders[i], k);
-        fputc('\n', pipe);
+        const struct launch *launch = &campaign->contenders[i].launch;
+
+        if (!launch_has(launch, campaign->options->cases[which].coll))
+            continue;
+        shown.names[shown.count] = launch->name;
+        shown.contenders[shown.count++] = i;
     }
-    fputs("EOD\n"
-          "set style data histogram\n"
-          "set style histogram clustered gap 1\n"
-          "set style fill solid 0.8 border -1\n"
-          "set ylabel 'slowdown by noise, percent'\n"
-          "set xtics noenhanced\n"
-          "plot ",
-          pipe);
-    for (k = 1; k < options->levels_count; k++)
-        fprintf(pipe, "%s$data using %zu:xtic(1) title 'up to %g ms, %g Hz'",
-                k == 1 ? "" : ", ", k + 2, options->levels[k], options->hz);
-    fputc('\n', pipe);
+    return shown;
 }
 
-/* Two lines per implementation: without and with the delay. */
-static void plot_delays(FILE *pipe, const struct campaign *campaign)
+static int plot_levels(const struct campaign *campaign, size_t which,
+                       const char *path)
 {
     const struct noise_options *options = campaign->options;
+    double us[CAMPAIGN_CONTENDERS_MAX * LEVELS_MAX];
+    const char *series[LEVELS_MAX];
+    char text[TITLE_BYTES], title[2 * TITLE_BYTES];
+    struct shown shown = shown_of(campaign, which);
+    size_t i, k, count = options->levels.count;
+
+    for (i = 0; i < shown.count; i++)
+        for (k = 0; k < count; k++) {
+            const struct campaign_cell *cell =
+                campaign_cell(campaign, shown.contenders[i], which, k);
+
+            us[i * count + k] = cell->failed ? 0 : campaign_median(&cell->us);
+        }
+    for (k = 0; k < count; k++) {
+        series[k] = options->levels.list[k].name;
+        if (strcmp(series[k], "none") == 0)
+            series[k] = "no noise";
+    }
+    report_case(&options->cases[which], text, sizeof text);
+    snprintf(title, sizeof title, "%s on %u ranks, under noise%s", text,
+             options->ranks,
+             count > 1 ? ": on the bars the slowdown that it causes" : "");
+    return gnuplot_bars(campaign->program, path,
+                        &(struct gnuplot_bars){.title = title,
+                                               .groups = shown.names,
+                                               .groups_count = shown.count,
+                                               .series = series,
+                                               .series_count = count,
+                                               .us = us});
+}
+
+/* The axis is that of the delay: who loses all of it reaches the top. */
+static int plot_delays(const struct campaign *campaign, size_t which,
+                       const char *path)
+{
+    const struct noise_options *options = campaign->options;
+    struct shown shown = shown_of(campaign, which);
+    char text[TITLE_BYTES], title[2 * TITLE_BYTES];
+    double *ms = calloc(shown.count * options->ranks, sizeof *ms);
     unsigned rank;
     size_t i;
+    int ok;
 
-    fputs("$data << EOD\n", pipe);
-    for (rank = 0; rank < options->ranks; rank++) {
-        fprintf(pipe, "%u", rank);
-        for (i = 0; i < campaign->contenders_count; i++) {
-            const struct campaign_rank *numbers =
-                &campaign->contenders[i].ranks[rank];
-
-            if (numbers->plain_us.count == 0)
-                fputs(" NaN NaN", pipe); /* failed: no line */
-            else
-                fprintf(pipe, " %.3f %.3f", campaign_median(&numbers->plain_us),
-                        campaign_median(&numbers->delayed_us));
-        }
-        fputc('\n', pipe);
-    }
-    fprintf(pipe,
-            "EOD\n"
-            "set xlabel 'rank'\n"
-            "set xrange [-0.5:%u.5]\n"
-            "set xtics %u\n"
-            "set ylabel 'time to finish, microseconds'\n"
-            "plot ",
-            options->ranks - 1, options->ranks / RANK_TICS + 1);
-    for (i = 0; i < campaign->contenders_count; i++) {
-        const char *name = campaign->contenders[i].launch.name;
-
-        fprintf(pipe,
-                "%s$data using 1:%zu with linespoints lc %zu dt 2 pt 6 title "
-                "'%s', $data using 1:%zu with linespoints lc %zu pt 7 title "
-                "'%s, rank %u held up %g ms'",
-                i == 0 ? "" : ", ", 2 * i + 2, i + 1, name, 2 * i + 3, i + 1,
-                name, options->delay_rank, options->delay_ms);
-    }
-    fputc('\n', pipe);
-}
-
-static int draw(const struct campaign *campaign, const char *path,
-                void (*plot)(FILE *pipe, const struct campaign *campaign))
-{
-    FILE *pipe = gnuplot_open(campaign->program, path);
-
-    if (pipe == NULL)
+    if (ms == NULL)
         return 0;
-    plot_begin(pipe, campaign);
-    plot(pipe, campaign);
-    return gnuplot_close(pipe, campaign->program, path);
+    for (i = 0; i < shown.count; i++)
+        for (rank = 0; rank < options->ranks; rank++) {
+            const struct campaign_rank *numbers =
+                campaign_rank(campaign, shown.contenders[i], which, rank);
+
+            ms[i * options->ranks + rank] =
+                (campaign_median(&numbers->delayed_us) -
+                 campaign_median(&numbers->plain_us)) /
+                1e3;
+        }
+    report_case(&options->cases[which], text, sizeof text);
+    snprintf(title, sizeof title,
+             "%s: how much later each rank finishes when rank %u is held up "
+             "for %g ms",
+             text, options->delay_rank, options->delay_ms);
+    ok = gnuplot_rows(campaign->program, path,
+                      &(struct gnuplot_rows){.title = title,
+                                             .ylabel = "milliseconds",
+                                             .rows = shown.names,
+                                             .rows_count = shown.count,
+                                             .ranks = options->ranks,
+                                             .values = ms,
+                                             .end = 1.2 * options->delay_ms,
+                                             .marked = options->delay_rank});
+    free(ms);
+    return ok;
 }
 
-/* "a/b.png" -> "a/b-one-rank.png". */
-static void second_path(const char *path, char *text, size_t bytes)
+/* "a/b.png" -> "a/b-MORE.png". */
+static void path_extend(char path[PATH_BYTES], const char *more)
 {
-    const char *slash = strrchr(path, '/');
-    const char *dot = strrchr(slash != NULL ? slash : path, '.');
-    size_t stem = dot != NULL ? (size_t)(dot - path) : strlen(path);
+    char from[PATH_BYTES], *slash, *dot;
 
-    snprintf(text, bytes, "%.*s-one-rank%s", (int)stem, path,
-             dot != NULL ? dot : "");
+    snprintf(from, sizeof from, "%s", path);
+    slash = strrchr(from, '/');
+    dot = strrchr(slash != NULL ? slash : from, '.');
+    if (dot != NULL)
+        *dot = '\0';
+    snprintf(path, PATH_BYTES, "%.2000s-%s%s%.200s", from, more,
+             dot != NULL ? "." : "", dot != NULL ? dot + 1 : "");
+}
+
+static int plot_case(const struct campaign *campaign, size_t which,
+                     const char *path)
+{
+    const struct noise_options *options = campaign->options;
+    char own[PATH_BYTES], part[TITLE_BYTES];
+    int ok = 1;
+
+    snprintf(own, sizeof own, "%s", path);
+    if (options->cases_count > 1) {
+        snprintf(part, sizeof part, "%s-%zu",
+                 xyl_coll_traits(options->cases[which].coll)->name,
+                 options->cases[which].bytes);
+        path_extend(own, part);
+    }
+    if (options->levels.count > 0)
+        ok = plot_levels(campaign, which, own);
+    if (options->has_delay && options->levels.count > 0)
+        path_extend(own, "one-rank");
+    return ok && (!options->has_delay || plot_delays(campaign, which, own));
 }
 
 int report_plot(const struct campaign *campaign, const char *path)
 {
-    const struct noise_options *options = campaign->options;
-    char other[PATH_BYTES];
+    size_t i;
     int ok = 1;
 
-    if (options->levels_count > 1)
-        ok = draw(campaign, path, plot_levels);
-    else if (options->levels_count == 1)
-        fprintf(stderr, "%s: no plot of one level: it has no slowdown\n",
-                campaign->program);
-    if (options->has_delay && ok) {
-        snprintf(other, sizeof other, "%s", path);
-        if (options->levels_count > 0)
-            second_path(path, other, sizeof other);
-        ok = draw(campaign, other, plot_delays);
-    }
+    for (i = 0; i < campaign->options->cases_count && ok; i++)
+        ok = plot_case(campaign, i, path);
     return ok;
 }

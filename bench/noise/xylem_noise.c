@@ -25,6 +25,10 @@ static int campaign_main(const struct noise_options *options)
 
     if (code != EXIT_SUCCESS)
         goto destroy_campaign;
+    if (options->resume && !report_resume(&campaign, options->csv)) {
+        code = EXIT_FAILURE;
+        goto destroy_campaign;
+    }
     child_signals_install();
     if (!campaign_run(&campaign)) {
         fprintf(stderr, "%s: interrupted\n", program_name);
@@ -34,7 +38,7 @@ static int campaign_main(const struct noise_options *options)
     report_tables(&campaign);
     if (campaign.failures > 0)
         code = EXIT_FAILURE;
-    if (options->csv != NULL && !report_csv(&campaign, options->csv))
+    if (options->csv != NULL && !report_csv(&campaign, options->csv, 1))
         code = EXIT_FAILURE;
     if (options->plot != NULL && !report_plot(&campaign, options->plot))
         code = EXIT_FAILURE;

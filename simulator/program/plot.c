@@ -1,100 +1,102 @@
 /* Plots of a campaign on simulated machines. One thread. */
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "bench/common/gnuplot.h"
+#include "bench/common/text.h"
 #include "simulator/program/report.h"
 
-static void heading(FILE *pipe, const struct simulation *simulation)
+enum { TITLE_BYTES = 256, ROW_BYTES = 2 * SIM_NAME_BYTES + 8 };
+
+static const char *level_name(const struct sim_campaign *campaign, size_t level)
 {
-    fprintf(pipe,
-            "set title '%s of %zu bytes on %u ranks of %s, simulated' "
-            "noenhanced\n"
-            "set key below noenhanced\n"
-            "set grid ytics\n"
-            "set xtics noenhanced\n"
-            "set yrange [*<0:0<*]\n",
-            simulation->coll_name, simulation->bytes, simulation->ranks,
-            simulation->machine.name);
+    return level == 0 ? "no noise" : sim_campaign_noise(campaign, level);
 }
 
-/* A group of bars per contender, one bar per noise; of one without any the
- * time. */
-static void plot_bars(FILE *pipe, const struct sim_campaign *campaign)
+static void title_write(const struct sim_campaign *campaign, char *text,
+                        const char *more)
 {
     const struct simulation *simulation = campaign->simulation;
-    size_t first = campaign->levels > 1, i, level;
 
-    fputs("$data << EOD\n", pipe);
-    for (i = 0; i < simulation->contenders_count; i++) {
-        fprintf(pipe, "%s", simulation->contenders[i].name);
-        for (level = first; level < campaign->levels; level++)
-            fprintf(pipe, " %.3f",
-                    first == 0 ? sim_campaign_cell(campaign, i, level)->us.avg
-                               : sim_campaign_slowdown(campaign, i, level));
-        fputc('\n', pipe);
-    }
-    fprintf(pipe,
-            "EOD\n"
-            "set style data histogram\n"
-            "set style histogram clustered gap 1\n"
-            "set style fill solid 0.8 border -1\n"
-            "set ylabel '%s'\n"
-            "plot ",
-            first == 0 ? "time per call, microseconds"
-                       : "slowdown by noise, percent");
-    for (level = first; level < campaign->levels; level++) {
-        fprintf(pipe, "%s$data using %zu:xtic(1) title ",
-                level == first ? "" : ", ", level - first + 2);
-        gnuplot_text(pipe, first == 0 ? "no noise"
-                                      : sim_campaign_noise(campaign, level));
-    }
-    fputc('\n', pipe);
+    char size[SIM_NAME_BYTES];
+
+    text_of_bytes(simulation->bytes, size, sizeof size);
+    snprintf(text, TITLE_BYTES, "%s of %s on %u ranks of %s, simulated%s",
+             simulation->coll_name, size, simulation->ranks,
+             simulation->machine.name, more);
 }
 
-static void plot_ranks(FILE *pipe, const struct sim_campaign *campaign)
+static int plot_bars(const struct sim_campaign *campaign, const char *path)
+{
+    const struct simulation *simulation = campaign->simulation;
+    double us[SIM_CONTENDERS_MAX * (SIM_NOISES_MAX + 1)];
+    const char *groups[SIM_CONTENDERS_MAX], *series[SIM_NOISES_MAX + 1];
+    char title[TITLE_BYTES];
+    size_t i, level;
+
+    for (level = 0; level < campaign->levels; level++)
+        series[level] = level_name(campaign, level);
+    for (i = 0; i < simulation->contenders_count; i++) {
+        groups[i] = simulation->contenders[i].name;
+        for (level = 0; level < campaign->levels; level++)
+            us[i * campaign->levels + level] =
+                sim_campaign_cell(campaign, i, level)->us.avg;
+    }
+    title_write(campaign, title,
+                campaign->levels > 1 ? ": on the bars the slowdown" : "");
+    return gnuplot_bars(
+        simulation->program, path,
+        &(struct gnuplot_bars){.title = title,
+                               .groups = groups,
+                               .groups_count = simulation->contenders_count,
+                               .series = series,
+                               .series_count = campaign->levels,
+                               .us = us});
+}
+
+static int plot_ranks(const struct sim_campaign *campaign, const char *path)
 {
     const struct simulation *simulation = campaign->simulation;
     size_t count = campaign->levels * simulation->contenders_count, i;
+    double *values = calloc(count * simulation->ranks, sizeof *values);
+    char(*names)[ROW_BYTES] = calloc(count, sizeof *names);
+    const char **rows = calloc(count, sizeof *rows);
+    char title[TITLE_BYTES];
     unsigned rank;
+    int ok = 0;
 
-    fputs("$data << EOD\n", pipe);
-    for (rank = 0; rank < simulation->ranks; rank++) {
-        fprintf(pipe, "%u", rank);
-        for (i = 0; i < count; i++)
-            fprintf(pipe, " %.3f", campaign->cells[i].rank_us[rank]);
-        fputc('\n', pipe);
-    }
-    fprintf(pipe,
-            "EOD\n"
-            "set xlabel 'rank'\n"
-            "set xrange [-0.5:%u.5]\n"
-            "set ylabel 'time per call, microseconds'\n"
-            "plot ",
-            simulation->ranks - 1);
+    if (values == NULL || names == NULL || rows == NULL)
+        goto release;
     for (i = 0; i < count; i++) {
-        size_t contender = i / campaign->levels, level = i % campaign->levels;
-        char title[2 * SIM_NAME_BYTES + 8];
-
-        snprintf(title, sizeof title, "%s, %s",
-                 simulation->contenders[contender].name,
-                 level == 0 ? "quiet" : sim_campaign_noise(campaign, level));
-        fprintf(pipe,
-                "%s$data using 1:%zu with linespoints lc %zu pt %zu title ",
-                i == 0 ? "" : ", ", i + 2, contender + 1, level + 6);
-        gnuplot_text(pipe, title);
+        snprintf(names[i], sizeof names[i], "%s, %s",
+                 simulation->contenders[i / campaign->levels].name,
+                 level_name(campaign, i % campaign->levels));
+        rows[i] = names[i];
+        for (rank = 0; rank < simulation->ranks; rank++)
+            values[i * simulation->ranks + rank] =
+                campaign->cells[i].rank_us[rank];
     }
-    fputc('\n', pipe);
+    title_write(campaign, title, "");
+    ok = gnuplot_rows(
+        simulation->program, path,
+        &(struct gnuplot_rows){
+            .title = title,
+            .ylabel = "time per call, microseconds",
+            .rows = rows,
+            .rows_count = count,
+            .ranks = simulation->ranks,
+            .values = values,
+            .end = gnuplot_axis_end(values, count * simulation->ranks),
+            .marked = simulation->ranks});
+release:
+    free(values);
+    free(names);
+    free(rows);
+    return ok;
 }
 
 int sim_report_plot(const struct sim_campaign *campaign, const char *path)
 {
-    const struct simulation *simulation = campaign->simulation;
-    FILE *pipe = gnuplot_open(simulation->program, path);
-
-    if (pipe == NULL)
-        return 0;
-    heading(pipe, simulation);
-    if (simulation->per_rank)
-        plot_ranks(pipe, campaign);
-    else
-        plot_bars(pipe, campaign);
-    return gnuplot_close(pipe, simulation->program, path);
+    return campaign->simulation->per_rank ? plot_ranks(campaign, path)
+                                          : plot_bars(campaign, path);
 }

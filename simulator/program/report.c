@@ -8,6 +8,8 @@
 
 #include "bench/common/table.h"
 #include "bench/measure/coll.h"
+#include "bench/measure/coll_data.h"
+#include "simulator/noise/floor.h"
 
 enum { LABEL_BYTES = 2 * SIM_NAME_BYTES + 16, LABEL_WIDTH = 24 };
 enum { RANK_WIDTH = 6, CELL_BYTES = 2 * SIM_NAME_BYTES };
@@ -99,10 +101,33 @@ static void rows_print(const struct sim_campaign *campaign,
 
 /* ---- times ---- */
 
+/* What the noise costs at least, if each call, as long as one of this contender
+ * without noise, waits once for whose data it needs. 0: not known. */
+static double floor_us(const struct sim_campaign *campaign, size_t contender,
+                       size_t level)
+{
+    const struct simulation *simulation = campaign->simulation;
+    double us = sim_campaign_cell(campaign, contender, 0)->us.avg;
+    const sim_noise_t *noise = &simulation->noises[level - 1].noise;
+    uint32_t sides[2];
+    sim_floor_t floor = {.needs = sim_needs_of(simulation->coll),
+                         .ranks = simulation->ranks,
+                         .root = simulation->root,
+                         .work = (sim_time_t)(us * (double)SIM_US),
+                         .noise = noise};
+
+    if (floor.work == 0 || noise->kind == SIM_NOISE_ONCE)
+        return 0;
+    coll_grid(simulation->ranks, sides);
+    floor.columns = sides[1];
+    return us * sim_floor(&floor);
+}
+
 static void time_row(struct table *table, const struct sim_campaign *campaign,
                      size_t contender, size_t level)
 {
     const struct sim_cell *cell = sim_campaign_cell(campaign, contender, level);
+    double least_us;
 
     table_count(table, cell->iterations);
     table_real(table, cell->us.min, 2);
@@ -111,6 +136,7 @@ static void time_row(struct table *table, const struct sim_campaign *campaign,
     if (campaign->levels == 1)
         return;
     if (level == 0) {
+        table_text(table, "");
         table_text(table, "");
         table_text(table, "");
         table_text(table, "");
@@ -124,17 +150,22 @@ static void time_row(struct table *table, const struct sim_campaign *campaign,
                    sim_campaign_amplification(campaign, contender, level), 2);
     else
         table_text(table, "-");
+    least_us = floor_us(campaign, contender, level);
+    if (least_us > 0)
+        table_real(table, least_us, 2);
+    else
+        table_text(table, "-");
 }
 
 static void times_print(const struct sim_campaign *campaign)
 {
     static const char *const titles[] = {
-        "implementation", "calls", "min",      "avg", "max",
-        "slowdown",       "noise", "amplified"};
+        "implementation", "calls", "min",       "avg",  "max",
+        "slowdown",       "noise", "amplified", "floor"};
 
     puts("time per call over the ranks, and noise during it, in "
          "microseconds");
-    rows_print(campaign, titles, campaign->levels == 1 ? 5 : 8, time_row);
+    rows_print(campaign, titles, campaign->levels == 1 ? 5 : 9, time_row);
 }
 
 /* With a rank that dies no call is timed. */

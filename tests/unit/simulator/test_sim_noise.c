@@ -1,7 +1,7 @@
 /* Noise of the simulator: what a cursor answers against a list of all bursts,
  * how bursts are distributed, records that wrap around, and that equal seeds
  * give equal sequences. Everything is seeded: no chance is in the results. */
-#include "simulator/noise.h"
+#include "simulator/noise/noise.h"
 
 #include <math.h>
 #include <stdlib.h>

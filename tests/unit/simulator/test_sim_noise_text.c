@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "simulator/noise.h"
+#include "simulator/noise/noise.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
 

@@ -8,7 +8,7 @@
  *
  * Integers only. A cursor belongs to one thread; what it reads is constant.
  */
-#include "simulator/noise.h"
+#include "simulator/noise/noise.h"
 
 #include <assert.h>
 

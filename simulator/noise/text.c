@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "simulator/noise.h"
+#include "simulator/noise/noise.h"
 
 enum {
     SUBJECT_SHOWN_MAX = 160, /* characters of a text within a message */

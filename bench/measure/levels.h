@@ -1,0 +1,30 @@
+/* Levels of noise, as the options of programs name them. */
+#ifndef XYL_BENCH_MEASURE_LEVELS_H
+#define XYL_BENCH_MEASURE_LEVELS_H
+
+#include "simulator/noise/noise.h"
+
+enum { LEVELS_MAX = 16, LEVEL_NAME_BYTES = 128 };
+
+struct level {
+    char name[LEVEL_NAME_BYTES]; /* what sim_noise_parse takes */
+    sim_noise_t noise;
+    sim_noise_trace_t trace;
+};
+
+struct levels {
+    struct level list[LEVELS_MAX];
+    size_t count;
+};
+
+/* From "0,10,20", the longest bursts in milliseconds of uniform noise of `hz`;
+ * or else from "SPEC;SPEC", in the language of noise. A NULL is none of the
+ * two. 1, or it has said what is wrong; levels_free in any case. */
+int levels_parse(const char *program, const char *max_ms, double hz,
+                 const char *specs, struct levels *levels_out);
+void levels_free(struct levels *levels);
+
+/* The noise of a level, which borrows its record. */
+sim_noise_t level_noise(const struct level *level, uint64_t seed);
+
+#endif

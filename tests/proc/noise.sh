@@ -1,0 +1,78 @@
+#!/bin/bash
+# xylem-noise with xylem's own implementations: lists of collectives, sizes and
+# noise, the file that it writes after each run and goes on with, pictures.
+# Arguments: xylem-noise.
+noise=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../support/tap.sh"
+
+campaign()
+{
+    attempt "$noise" -n 2 --impl event,waitall --seconds 0.01 --rounds 1 \
+        --warmup 1 "$@"
+}
+
+rows() # how many rows of the file match
+{
+    grep -c "$1" "$work/csv"
+}
+
+refuses()
+{
+    attempt "$noise" -n 2 "${@:2}"
+    check "refuses ${*:2}" grep -q -e "$1" "$err"
+}
+
+campaign -c bcast,allgather,barrier -s 1K,64K --max-ms 0,5 --check \
+    --csv "$work/csv"
+check "lists are measured" test "$code" -eq 0
+check "each case has its table" test "$(
+    grep -c '^[a-z]*\( of .*\)\?, 2 ranks, ' "$out")" -eq 5
+check "each row has a floor" test "$(
+    grep -cE '^event +[0-9.]+ +[0-9.]+ +[-+][0-9.]+% +[0-9.]+$' "$out")" -eq 5
+check "the room of what runs ahead is told" test "$(
+    grep -c '^room of event: 64 MiB, ' "$out")" -eq 2
+check "waitall has broadcasts only" test "$(grep -c '^waitall ' "$out")" -eq 2
+check "the file has rounds and medians" test "$(rows ^noise,)" -eq 28
+
+# Going on with a file: what it has is not measured again.
+sed -i 's/^\(noise,event,bcast,1024,2,1,none,all,\)[0-9.]*/\11234567.000/
+    /^noise,event,barrier/d' "$work/csv"
+campaign -c bcast,allgather,barrier -s 1K,64K --max-ms 0,5 --rounds 2 \
+    --resume --csv "$work/csv"
+check "what is there is kept" test "$(rows 1,none,all,1234567.000,)" -eq 1
+check "what is not there is measured" test "$(rows ,2,2,)" -eq 14
+check "also what the first round lacked" test "$(rows barrier,0,2,1,)" -eq 2
+attempt "$noise" -n 3 --impl event --resume --csv "$work/csv"
+check "a file of other ranks is refused" grep -q 'with these ranks' "$err"
+
+# Killed at some moment: the file has whole rows, and is gone on with.
+rm "$work/csv"
+# In a shell of its own, which would tell of it.
+timeout -s KILL 2 bash -c '"$@"' - "$noise" -n 2 --impl event,local \
+    --seconds 0.01 -s 1K --rounds 99 --max-ms 0,5 --csv "$work/csv" \
+    >"$out" 2>"$err" &
+wait $! 2>"$err"
+kept=$(rows ',[0-9]*,none,all,')
+campaign -s 1K --max-ms 0,5 --resume --csv "$work/csv"
+check "after a kill it goes on" test "$code" -eq 0 -a "$kept" -gt 0
+
+campaign -c scan -s 4K --noise 'poisson:100Hz,1ms;sync:10Hz,2ms' --consume
+check "noise of other kinds" grep -q ' poisson:100Hz,1ms .* sync:10Hz,2ms ' "$out"
+if command -v gnuplot >"$out"; then
+    campaign -c bcast,reduce -s 4K --max-ms 0,5 --one-rank 1 \
+        --plot "$work/plot.png"
+    check "pictures of each case" test -s "$work/plot-bcast-4096.png" -a \
+        -s "$work/plot-reduce-4096-one-rank.png"
+else
+    skip "pictures of each case" "there is no gnuplot"
+fi
+refuses 'no such collective' -c bcast,bcats
+refuses 'expected 1 ... 16 sizes' -s 4K,none
+refuses '--noise x:' --noise 'uniform:10Hz,0-1ms;x'
+refuses 'say the same' --noise none --max-ms 0
+refuses '--resume needs --csv' --resume
+refuses 'floats' -c bcast,reduce -s 6
+finish
