@@ -266,6 +266,20 @@ xylem_status_t xylem_team_error(const xylem_team_t *team, uint32_t *rank_out);
 xylem_status_t xylem_team_abort(xylem_team_t *team, const char *why);
 xylem_status_t xylem_team_revoke(xylem_team_t *team);
 
+/* For the ranks that live, also of a team that has failed; each rank calls them
+ * in the same order. They block, and tolerate deaths meanwhile.
+ *
+ * agree:  *flags becomes the bitwise and of what all ranks have passed; those
+ *         who have died before or meanwhile may be left out. All that live get
+ *         the same.
+ * shrink: a team of the ranks that live, in their order. All of them get it.
+ *         Returns owned (free with xylem_team_destroy). XYLEM_ERR_PROC_FAILED:
+ *         the others take this rank for dead.
+ * XYLEM_ERR_IN_CALLBACK inside a callback. How it is done: a rotating
+ * coordinator, runtime/core/agreement.h. */
+xylem_status_t xylem_team_agree(xylem_team_t *team, uint32_t *flags);
+xylem_status_t xylem_team_shrink(xylem_team_t *team, xylem_team_t **team_out);
+
 /* Writes up to `capacity` ranks of the team whose processes have died, and
  * how many there are in all. */
 xylem_status_t xylem_team_failed(const xylem_team_t *team, uint32_t *ranks,

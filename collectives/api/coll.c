@@ -3,6 +3,7 @@
 #include "collectives/api/inline_call.h"
 #include "collectives/choose/compose.h"
 #include "collectives/choose/plan_cache.h"
+#include "collectives/data/call_word.h"
 #include "runtime/base/status.h"
 
 /* ---- planning and starting ---- */
@@ -49,6 +50,7 @@ static xylem_status_t plan_anew(xylem_team_t *team,
         xyl_sides_release(&sides);
         return status;
     }
+    operation->call = xyl_call_word(&plain);
     xyl_plan_describe(operation, args);
     *request_out = &operation->request;
     return XYLEM_OK;

@@ -2,6 +2,7 @@
 
 #include "collectives/choose/plan_cache.h"
 #include "collectives/choose/tuning.h"
+#include "collectives/data/call_word.h"
 #include "collectives/data/types.h"
 #include "collectives/data/user_op.h"
 #include "collectives/device/device.h"
@@ -20,7 +21,8 @@ static const xyl_module_t *const modules[XYL_MODULE_COUNT] = {
     [XYL_MODULE_TUNING] = &xyl_tuning_module,
 };
 
-const xyl_modules_t xyl_modules_of_collectives = {XYL_MODULE_COUNT, modules};
+const xyl_modules_t xyl_modules_of_collectives = {XYL_MODULE_COUNT, modules,
+                                                  xyl_call_in_words};
 
 xylem_status_t xylem_context_create(const xylem_context_params_t *params,
                                     xylem_context_t **context_out)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "collectives/choose/compose.h"
+#include "collectives/data/call_word.h"
 #include "collectives/node/node.h"
 #include "runtime/base/status.h"
 #include "runtime/core/failure.h"
@@ -196,6 +197,7 @@ static xylem_status_t split_start(xylem_team_t *parent, uint32_t color,
         return xyl_fail(status, "no memory to make a team");
     }
     allreduce->owned_buffer = request->table;
+    allreduce->call = xyl_call_word_of_split();
     request->color = color;
     request->number = 1 + atomic_fetch_add_explicit(&parent->children, 1,
                                                     memory_order_relaxed);

@@ -177,6 +177,7 @@ static xyl_operation_t *another(const xyl_operation_t *operation)
     if (xyl_coll_create(operation->request.team, &args, &sides, &other) !=
         XYLEM_OK)
         return NULL;
+    other->call = operation->call;
     xyl_plan_describe(other, &args);
     return other;
 }

@@ -215,6 +215,7 @@ void xyl_board_take(xyl_board_t *board, uint64_t pieces, uint64_t bytes,
     extent->pieces = pieces;
     extent->bytes = bytes;
     extent->stride = 1;
+    extent->call = 0;
     extent->is_pooled = bytes > XYL_BOARD_WINDOWS_MAX * each;
     if (bytes > each && !extent->is_pooled)
         extent->stride = (uint32_t)((bytes + each - 1) / each);
@@ -311,13 +312,33 @@ static uint64_t place_seen(const xyl_board_t *board, uint64_t number,
     return seen;
 }
 
+/* A seat that calls something else would use a window of another size. */
+static int is_for(const xyl_board_t *board, uint64_t number, uint16_t call)
+{
+    _Atomic uint64_t *word =
+        xyl_board_user(board, xyl_board_slot(board, number));
+    uint64_t mine = xyl_board_value(number, call);
+    uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
+
+    while (seen < xyl_board_value(number, 0))
+        if (atomic_compare_exchange_weak_explicit(
+                word, &seen, mine, memory_order_relaxed, memory_order_relaxed))
+            return 1;
+    return seen == mine;
+}
+
 /* The window that all seats use, or NULL. */
-static char *pooled_window(xyl_board_t *board, uint64_t number, size_t bytes)
+static char *pooled_window(xyl_board_t *board, uint64_t number, size_t bytes,
+                           uint16_t call)
 {
     _Atomic uint64_t *word =
         xyl_board_place(board, xyl_board_slot(board, number));
-    uint64_t seen = place_seen(board, number, word);
+    uint64_t seen;
     uint32_t place;
+
+    if (!is_for(board, number, call))
+        return NULL;
+    seen = place_seen(board, number, word);
 
     if (seen < xyl_board_value(number, 0)) {
         place = xyl_shm_pool_take(board->pool, bytes, number);
@@ -368,7 +389,7 @@ static inline int try_to_begin(xyl_board_t *board,
     if (extent->bytes == 0)
         return 1;
     if (extent->is_pooled)
-        *window_out = pooled_window(board, number, extent->bytes);
+        *window_out = pooled_window(board, number, extent->bytes, extent->call);
     else
         *window_out = slots_window(board, extent, number);
     return *window_out != NULL;

@@ -75,6 +75,7 @@ typedef struct xyl_board_extent {
     uint64_t bytes;  /* of each window; 0: none */
     uint32_t stride; /* numbers of each piece */
     int is_pooled;   /* windows come from the pool */
+    uint16_t call;   /* equal for seats that call the same */
 } xyl_board_extent_t;
 
 static inline uint64_t xyl_board_number(const xyl_board_extent_t *extent,
@@ -100,6 +101,7 @@ typedef struct xyl_board {
     char *memory;
     xyl_board_layout_t layout;
     uint64_t next;           /* piece, not handed out yet */
+    uint64_t history;        /* of what was called, in its upper bits */
     uint64_t slots_prepared; /* UINT64_MAX: all */
     uint64_t windows_prepared[XYL_BOARD_SLOTS / 64]; /* bits of groups */
     size_t reserve_prepared;                         /* bytes */
@@ -166,6 +168,14 @@ static inline _Atomic uint64_t *xyl_board_place(const xyl_board_t *board,
                                                 char *slot)
 {
     return xyl_board_claim(board, slot) + 1;
+}
+
+/* What those call who use the window, by a swap of whoever comes first. In the
+ * same line. */
+static inline _Atomic uint64_t *xyl_board_user(const xyl_board_t *board,
+                                               char *slot)
+{
+    return xyl_board_claim(board, slot) + 3;
 }
 
 /* How often a seat has left a window, in all the pieces that have had the slot;

@@ -19,6 +19,9 @@ static void tell_largest(const xyl_node_stage_t *node)
         xyl_board_line(xyl_board_slot(board, number), board->seats.own);
 
     memcpy(line->bytes, &node->program.largest, sizeof node->program.largest);
+    /* Partner: the load in xyl_node_is_alike. */
+    atomic_store_explicit(&line->name, xyl_node_says(node, number),
+                          memory_order_relaxed);
     xyl_board_set(board, &line->count, xyl_board_value(number, COUNT_TOLD),
                   XYL_BOARD_ALL);
 }
@@ -34,7 +37,10 @@ static int see_largest(xyl_node_stage_t *node)
     for (; node->sizes_seen < board->seats.count; node->sizes_seen++) {
         line = xyl_board_line(slot, node->sizes_seen);
         if (xyl_board_get(board, &line->count) <
-            xyl_board_value(number, COUNT_TOLD))
+                xyl_board_value(number, COUNT_TOLD) ||
+            !xyl_node_is_alike(&node->share, number,
+                               xyl_node_says(node, number), slot,
+                               node->sizes_seen))
             return 0;
         memcpy(&largest, line->bytes, sizeof largest);
         if (largest > node->largest)
@@ -52,6 +58,7 @@ static int size_run(xyl_node_stage_t *node, unsigned *did)
 
     if (node->state == XYL_NODE_NEW) {
         xyl_board_take(node->board, 1, 0, &node->extent);
+        xyl_node_share_number(node);
         node->sizes_seen = 0;
         node->largest = 0;
         node->state = XYL_NODE_COUNTED;
@@ -83,6 +90,8 @@ void xyl_node_take_numbers(xyl_node_stage_t *node)
     node->pieces_left = program->pieces;
     node->strands_left = program->pieces * node->own_strands;
     node->state = XYL_NODE_NUMBERED;
+    if (!program->is_cut_late)
+        xyl_node_share_number(node);
 }
 
 unsigned xyl_node_number(xyl_board_t *board)

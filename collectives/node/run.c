@@ -16,10 +16,16 @@ enum {
 
 /* ---- waiting and posting ---- */
 
+static inline int is_alike(xyl_node_stage_t *node,
+                           const xyl_node_piece_t *piece, uint32_t seat)
+{
+    return xyl_node_is_alike(&node->share, piece->number, piece->says,
+                             piece->slot, seat);
+}
+
 /* `but` is not looked at. */
-static int has_counts(const xyl_node_stage_t *node,
-                      const xyl_node_piece_t *piece, uint32_t count,
-                      uint32_t *seen, uint32_t but)
+static int has_counts(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                      uint32_t count, uint32_t *seen, uint32_t but)
 {
     uint64_t wanted = xyl_board_value(piece->number, count);
     uint32_t seats = node->board->seats.count;
@@ -27,8 +33,9 @@ static int has_counts(const xyl_node_stage_t *node,
     while (
         *seen < seats &&
         (*seen == but ||
-         xyl_board_get(node->board,
-                       &xyl_board_line(piece->slot, *seen)->count) >= wanted))
+         (xyl_board_get(node->board,
+                        &xyl_board_line(piece->slot, *seen)->count) >= wanted &&
+          is_alike(node, piece, *seen))))
         ++*seen;
     return *seen == seats;
 }
@@ -42,7 +49,7 @@ static int has_segment(const xyl_node_stage_t *node, uint64_t index)
            index >= node->stage.count || xyl_bits_test(node->input, index);
 }
 
-static int may_go(const xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+static int may_go(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                   const xyl_step_t *step, xyl_strand_t *strand)
 {
     switch (step->wait) {
@@ -52,7 +59,8 @@ static int may_go(const xyl_node_stage_t *node, const xyl_node_piece_t *piece,
         return xyl_board_get(
                    node->board,
                    &xyl_board_line(piece->slot, step->wait_seat)->count) >=
-               xyl_board_value(piece->number, step->wait_for);
+                   xyl_board_value(piece->number, step->wait_for) &&
+               is_alike(node, piece, step->wait_seat);
     case XYL_WAIT_ALL_COUNTS:
         return has_counts(node, piece, step->wait_for, &strand->seen,
                           node->board->seats.own);
@@ -98,7 +106,7 @@ static void segment_emit(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 /* ---- claims ---- */
 
 /* How many slices all seats have published, as far as this one has seen. */
-static void slices_count_published(const xyl_node_stage_t *node,
+static void slices_count_published(xyl_node_stage_t *node,
                                    const xyl_node_piece_t *piece,
                                    const xyl_step_t *step, xyl_strand_t *strand)
 {
@@ -222,16 +230,17 @@ static int all_are_copied(const xyl_node_stage_t *node,
     for (seat = 0; seat < node->board->seats.count; seat++)
         /* Partner: the store in xyl_node_share_piece. */
         if (node->program.shares &&
-            atomic_load_explicit(&xyl_board_line(piece->slot, seat)->name,
-                                 memory_order_relaxed) != 0)
+            (atomic_load_explicit(&xyl_board_line(piece->slot, seat)->name,
+                                  memory_order_relaxed) &
+             ~node->share.call_mask) != 0)
             return 0;
     return 1;
 }
 
 /* All inputs of the piece have been there for a while, but not what is made of
  * them: whoever does that is held up. */
-static int is_held_up(const xyl_node_stage_t *node,
-                      const xyl_node_piece_t *piece, xyl_strand_t *strand)
+static int is_held_up(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                      xyl_strand_t *strand)
 {
     const xylem_context_t *context = node->stage.operation->request.context;
     uint32_t inputs = node->program.segments;
@@ -249,9 +258,8 @@ static int is_held_up(const xyl_node_stage_t *node,
 }
 
 /* 1: this seat goes on by itself, and has begun or does now. */
-static int goes_on_itself(const xyl_node_stage_t *node,
-                          const xyl_node_piece_t *piece, const xyl_step_t *step,
-                          xyl_strand_t *strand)
+static int goes_on_itself(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                          const xyl_step_t *step, xyl_strand_t *strand)
 {
     if (strand->has_slice)
         return 1;
@@ -374,7 +382,7 @@ static int step_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
 }
 
 /* The step that a strand is at; of two, the one that may go first. */
-static const xyl_step_t *step_at(const xyl_node_stage_t *node,
+static const xyl_step_t *step_at(xyl_node_stage_t *node,
                                  const xyl_node_piece_t *piece,
                                  xyl_strand_t *strand)
 {

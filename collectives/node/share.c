@@ -6,11 +6,15 @@
 #include <assert.h>
 #include <inttypes.h>
 
+#include "collectives/data/call_word.h"
 #include "collectives/data/description.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
+#include "runtime/core/failure.h"
 #include "runtime/core/team.h"
+
+enum { NAME_BITS = 48 };
 
 /* What this seat publishes, of all pieces: from byte 0 of its input on. */
 void xyl_node_share_plan(xyl_node_stage_t *node)
@@ -18,7 +22,9 @@ void xyl_node_share_plan(xyl_node_stage_t *node)
     xyl_node_share_t *share = &node->share;
     uint32_t i;
 
-    share->cannot_see = XYL_BOARD_ALL;
+    share->cannot_see = share->differs = XYL_BOARD_ALL;
+    share->call_mask =
+        node->program.shares ? ~UINT64_C(0) << NAME_BITS : ~UINT64_C(0);
     for (i = 0; i < node->program.count; i++) {
         const xyl_step_t *step = &node->program.steps[i];
         uint64_t at = step->from.at - step->to.at - step->further;
@@ -68,22 +74,49 @@ void xyl_node_share_start(xyl_node_stage_t *node)
     explain(node);
 }
 
+/* Told apart by the generation are pieces that have had the slot. A word that
+ * has a name as well has room for some bits that depend on all of it. */
+uint64_t xyl_node_says(const xyl_node_stage_t *node, uint64_t number)
+{
+    return node->share.call ^ number / XYL_BOARD_SLOTS << XYL_CALL_GENERATION;
+}
+
+/* Seats that have made different calls before differ from then on, as nobody
+ * may have waited for another in these. */
+void xyl_node_share_number(xyl_node_stage_t *node)
+{
+    const uint64_t mix = UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / 1.618 */
+    const uint64_t bits = UINT64_C(0xff) << XYL_CALL_HISTORY;
+    xyl_board_t *board = node->board;
+    uint64_t call = node->stage.operation->call;
+
+    node->share.call = call ^ (board->history >> 8 & bits);
+    board->history = (board->history + call) * mix;
+    node->extent.call = (uint16_t)(board->history >> XYL_CALL_HISTORY);
+    if (node->program.shares)
+        node->share.call = board->history >> 8 & bits;
+}
+
 void xyl_node_share_piece(const xyl_node_stage_t *node, xyl_node_piece_t *piece)
 {
     const xyl_node_share_t *share = &node->share;
     uint64_t from = piece->piece * node->program.piece_bytes;
     xyl_board_line_t *line =
         xyl_board_line(piece->slot, node->board->seats.own);
+    uint64_t name = 0;
 
     piece->lies = NULL;
-    if (share->name != 0)
+    if (share->name != 0) {
         piece->lies =
             node->buffers.base[share->buffer] + (ptrdiff_t)(share->at + from);
-    /* Partner: the load in xyl_node_input, after what this seat posts later. */
-    if (node->program.shares)
-        atomic_store_explicit(&line->name,
-                              share->name == 0 ? 0 : share->name + from,
-                              memory_order_relaxed);
+        name = share->name + from;
+        assert((name & share->call_mask) == 0);
+    }
+    piece->says = xyl_node_says(node, piece->number);
+    /* Partners: the loads in xyl_node_input and xyl_node_is_alike, after what
+     * this seat posts later. */
+    atomic_store_explicit(&line->name, piece->says | name,
+                          memory_order_relaxed);
 }
 
 const char *xyl_node_input(xyl_node_stage_t *node,
@@ -100,9 +133,14 @@ const char *xyl_node_input(xyl_node_stage_t *node,
     if (seat == board->seats.own)
         return piece->lies == NULL ? window
                                    : piece->lies + (ptrdiff_t)(at + further);
+    /* Before anything is taken for a name. */
+    if (!xyl_node_is_alike(&node->share, piece->number, piece->says,
+                           piece->slot, seat))
+        return NULL;
     /* Partner: the store in xyl_node_share_piece. */
     name = atomic_load_explicit(&xyl_board_line(piece->slot, seat)->name,
-                                memory_order_relaxed);
+                                memory_order_relaxed) &
+           ~node->share.call_mask;
     if (name == 0)
         return window;
     there = board->seats.shm->ops->view(
@@ -122,8 +160,22 @@ int xyl_node_share_is_read(const xyl_node_stage_t *node,
     /* Partner: the store in xyl_node_share_piece. */
     return piece->lies != NULL ||
            (node->program.shares &&
-            atomic_load_explicit(&xyl_board_line(piece->slot, seat)->name,
-                                 memory_order_relaxed) != 0);
+            (atomic_load_explicit(&xyl_board_line(piece->slot, seat)->name,
+                                  memory_order_relaxed) &
+             ~node->share.call_mask) != 0);
+}
+
+static void fail_by_difference(xyl_node_stage_t *node, uint32_t seat,
+                               uint64_t number)
+{
+    xyl_board_t *board = node->board;
+    uint64_t theirs = atomic_load_explicit(
+        &xyl_board_line(xyl_board_slot(board, number), seat)->name,
+        memory_order_relaxed);
+
+    xyl_team_differs(node->stage.operation->request.team,
+                     node->stage.operation->call, board->seats.ranks[seat],
+                     theirs);
 }
 
 int xyl_node_share_failed(xyl_node_stage_t *node)
@@ -133,10 +185,48 @@ int xyl_node_share_failed(xyl_node_stage_t *node)
     if (seat == XYL_BOARD_ALL)
         return 0;
     node->share.cannot_see = XYL_BOARD_ALL;
-    xyl_operation_fail(
-        node->stage.operation,
-        xyl_fail(XYLEM_ERR_NO_RESOURCE,
-                 "cannot see the memory of xylem_alloc of rank %u",
-                 node->board->seats.ranks[seat]));
+    if (node->share.differs == seat)
+        fail_by_difference(node, seat, node->share.differs_in);
+    else
+        xyl_operation_fail(
+            node->stage.operation,
+            xyl_fail(XYLEM_ERR_NO_RESOURCE,
+                     "cannot see the memory of xylem_alloc of rank %u",
+                     node->board->seats.ranks[seat]));
     return 1;
+}
+
+/* In a piece that this seat has begun, or is about to. */
+static void compare_in(xyl_node_stage_t *node, uint64_t piece)
+{
+    const uint64_t generation = ~UINT64_C(0) << XYL_CALL_GENERATION;
+    uint64_t number = xyl_board_number(&node->extent, piece);
+    uint64_t says = xyl_node_says(node, number), word;
+    char *slot = xyl_board_slot(node->board, number);
+    uint32_t seat;
+
+    for (seat = 0; seat < node->board->seats.count; seat++) {
+        word = atomic_load_explicit(&xyl_board_line(slot, seat)->name,
+                                    memory_order_relaxed);
+        if (seat != node->board->seats.own && word != 0 &&
+            ((word ^ says) & node->share.call_mask) != 0 &&
+            ((word ^ says) & generation) == 0) {
+            fail_by_difference(node, seat, number);
+            return;
+        }
+    }
+}
+
+void xyl_node_compare(xyl_stage_t *stage)
+{
+    xyl_node_stage_t *node = (xyl_node_stage_t *)(void *)stage;
+    uint32_t i;
+
+    if (node->state != XYL_NODE_NUMBERED)
+        return;
+    for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++)
+        if (node->active[i].strands_left != 0)
+            compare_in(node, node->active[i].piece);
+    if (node->pieces_begun < node->program.pieces)
+        compare_in(node, node->pieces_begun);
 }

@@ -3,6 +3,7 @@
 #include "collectives/node/stage_inside.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "collectives/node/node.h"
@@ -124,7 +125,7 @@ static unsigned stage_poll(xyl_node_stage_t *node)
     unsigned i, did = 0;
 
     if (!node->has_input || node->state != XYL_NODE_NUMBERED)
-        return 0;
+        return (unsigned)xyl_node_share_failed(node);
     for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++)
         if (node->active[i].strands_left != 0)
             did += xyl_node_piece_run(node, &node->active[i]);
@@ -278,12 +279,36 @@ static void node_bind(xyl_stage_t *stage, const void *reads, void *writes)
                      writes);
 }
 
+/* The seats that have not posted in its first piece. */
+static void node_describe(const xyl_stage_t *stage, char *text, size_t bytes)
+{
+    const xyl_node_stage_t *node = (const void *)stage;
+    const xyl_board_t *board = node->board;
+    const xyl_node_piece_t *piece = &node->active[0];
+    size_t at = (size_t)snprintf(text, bytes,
+                                 "%llu of %llu pieces begun, no word from rank",
+                                 (unsigned long long)node->pieces_begun,
+                                 (unsigned long long)node->program.pieces);
+    uint32_t seat;
+
+    if (!node->is_listed || piece->strands_left == 0)
+        return;
+    for (seat = 0; seat < board->seats.count && at + 12 < bytes; seat++)
+        if (seat != board->seats.own &&
+            xyl_board_get(board, &xyl_board_line(piece->slot, seat)->count) <
+                xyl_board_value(piece->number, 1))
+            at += (size_t)snprintf(text + at, bytes - at, " %u",
+                                   board->seats.ranks[seat]);
+}
+
 static const xyl_stage_ops_t node_ops = {
     .name = "node",
     .start = node_start,
     .segment_ready = node_segment_ready,
     .cancel = node_cancel,
     .bind = node_bind,
+    .compare = xyl_node_compare,
+    .describe = node_describe,
 };
 
 /* ---- inside a call ---- */

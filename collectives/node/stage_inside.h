@@ -49,6 +49,7 @@ typedef struct xyl_strand {
 typedef struct xyl_node_piece {
     uint64_t piece, number;
     char *slot, *window;
+    uint64_t says; /* what lines of seats that call the same say, as a word */
     char *lies; /* byte 0 of this seat's input, where others read it; NULL: it
                    is copied */
     xyl_strand_t *strands;
@@ -60,9 +61,14 @@ typedef struct xyl_node_piece {
 typedef struct xyl_node_share {
     int has_input;
     xyl_buffer_t buffer;
-    uint64_t at, end;    /* of byte 0 of the first piece's, and of all */
-    uint64_t name;       /* of byte 0, in this run; 0: copied */
-    uint32_t cannot_see; /* this seat's input; XYL_BOARD_ALL: none */
+    uint64_t at, end; /* of byte 0 of the first piece's, and of all */
+    uint64_t name;    /* of byte 0, in this run; 0: copied */
+    /* This seat's input, or this seat, which calls something else than this
+     * one; XYL_BOARD_ALL: none. */
+    uint32_t cannot_see, differs;
+    uint64_t differs_in; /* piece */
+    uint64_t call_mask;  /* of what a line says, that is compared */
+    uint64_t call;       /* this one, and what came before on the board */
     int is_explained;
 } xyl_node_share_t;
 
@@ -134,9 +140,31 @@ unsigned xyl_node_piece_run(xyl_node_stage_t *node, xyl_node_piece_t *piece);
 
 void xyl_node_share_plan(xyl_node_stage_t *node);
 void xyl_node_share_start(xyl_node_stage_t *node);
+/* With the stage's first number. */
+void xyl_node_share_number(xyl_node_stage_t *node);
+/* What this seat says in its line of a piece without input. */
+uint64_t xyl_node_says(const xyl_node_stage_t *node, uint64_t number);
 /* Before anything of the piece is posted. */
 void xyl_node_share_piece(const xyl_node_stage_t *node,
                           xyl_node_piece_t *piece);
+/* Whether a seat that has posted in this piece calls the same as this one;
+ * takes note of one that does not. */
+static inline int xyl_node_is_alike(xyl_node_share_t *share, uint64_t number,
+                                    uint64_t says, char *slot, uint32_t seat)
+{
+    /* Partner: the store in xyl_node_share_piece, before what the seat posts.
+     */
+    uint64_t word = atomic_load_explicit(&xyl_board_line(slot, seat)->name,
+                                         memory_order_relaxed);
+
+    if (((word ^ says) & share->call_mask) == 0)
+        return 1;
+    share->cannot_see = share->differs = seat;
+    share->differs_in = number;
+    return 0;
+}
+/* Looks for such seats where none may have posted. */
+void xyl_node_compare(xyl_stage_t *stage);
 /* Bytes from `at` on of a seat's input, as the window has it; NULL: they cannot
  * be seen. After the seat has posted that they are there. */
 const char *xyl_node_input(xyl_node_stage_t *node,
@@ -146,7 +174,8 @@ const char *xyl_node_input(xyl_node_stage_t *node,
  * window. Not before this seat has seen a segment of it. */
 int xyl_node_share_is_read(const xyl_node_stage_t *node,
                            const xyl_node_piece_t *piece);
-/* 1: some input could not be seen, and the operation has failed. */
+/* 1: some input could not be seen, or a seat calls something else, and the
+ * operation has failed. */
 int xyl_node_share_failed(xyl_node_stage_t *node);
 
 #endif

@@ -69,6 +69,13 @@ enum { XYL_CONNECT_FIRST, XYL_CONNECT_INIT };
       "Seconds without a message after which an operation of any team fails, " \
       "once a process has died: one that dies while it writes to shared "      \
       "memory can leave it blocked. 0 waits for ever.")                        \
+    X(hang_s, HANG_S, COUNT, "0", 0, EXPERT,                                   \
+      "Seconds without progress after which an operation fails on all ranks "  \
+      "of its team (XYLEM_ERR_TIMED_OUT). 0 never gives up.")                  \
+    X(hang_dump, HANG_DUMP, PATH, "none", 0, EXPERT,                           \
+      "File, with the rank's number behind its name, to which each rank adds " \
+      "what it waits for when an operation hangs (XYLEM_HANG_S) and when the " \
+      "signal SIGUSR1 comes.")                                                 \
     X(timeout_s, TIMEOUT_S, COUNT, "60", 0, USER,                              \
       "Seconds after which creating or destroying a context gives up on "      \
       "ranks that do not answer.")                                             \

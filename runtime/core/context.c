@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@
 #include "runtime/core/notice.h"
 #include "runtime/core/request.h"
 #include "runtime/core/team.h"
+#include "runtime/core/watch.h"
 #include "runtime/job/peers.h"
 #include "runtime/job/topology.h"
 
@@ -74,6 +76,17 @@ void xyl_context_slot_release(xylem_context_t *context, uint32_t slot)
     pthread_mutex_lock(&context->lock);
     xyl_bits_clear(context->team_slots, slot);
     pthread_mutex_unlock(&context->lock);
+}
+
+/* ---- calls ---- */
+
+void xyl_context_call_in_words(const xylem_context_t *context, uint64_t call,
+                               char *text, size_t bytes)
+{
+    if (context->modules->call_in_words != NULL)
+        context->modules->call_in_words(call, text, bytes);
+    else
+        snprintf(text, bytes, "something");
 }
 
 /* ---- nodes ---- */
@@ -180,6 +193,7 @@ static xylem_status_t frame_create(const xyl_context_parts_t *parts,
     pthread_mutex_init(&context->lock, NULL);
     xyl_heap_init(&context->heap);
     xyl_failures_init(context);
+    xyl_watch_init(context);
     status = xyl_execs_init(&context->execs, &parts->exec, &context->config,
                             parts->observer, &context->engine.ready);
     if (status == XYLEM_OK)
@@ -493,6 +507,8 @@ static xylem_status_t job_join(xylem_context_t *context,
         status = world_create(context);
     if (status == XYLEM_OK)
         status = xyl_liveness_start(context);
+    if (status == XYLEM_OK)
+        xyl_watch_start(context);
     if (status == XYLEM_OK)
         status = xyl_context_shm_watch(context);
     if (status == XYLEM_OK)

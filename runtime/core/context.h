@@ -100,7 +100,9 @@ struct xylem_context {
     struct xyl_operation *deferred; /* until there is room; NULL: none */
     xyl_event_t failure_event;
     int failure_is_queued;
-    xyl_timer_t stall_timer;   /* runs once a peer has failed */
+    xyl_timer_t watch_timer; /* see watch.h */
+    int has_local_dead;
+    int dumps_seen;            /* of those that were asked for */
     int is_leaving;            /* in the fence before the end */
     _Atomic uint32_t failures; /* peers that have failed */
     void *attached[];          /* [modules->count], see module.h */
@@ -126,6 +128,10 @@ static inline void xyl_context_execs_look(xylem_context_t *context)
     if (atomic_load_explicit(&context->execs.absent, memory_order_relaxed) != 0)
         xyl_context_execs_look_again(context);
 }
+
+/* What is called, of an operation's `call`. */
+void xyl_context_call_in_words(const xylem_context_t *context, uint64_t call,
+                               char *text, size_t bytes);
 
 /* How many nodes the job has, numbered from 0 without gaps. */
 uint32_t xyl_context_nodes(const xylem_context_t *context);

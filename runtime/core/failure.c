@@ -1,9 +1,3 @@
-/* Other teams go on after a failure. But a process that is killed while it
- * writes a message into another's shared memory leaves a gap in UCX's queue
- * there which nothing behind it can pass, and UCX cannot tell. So from the
- * first death on this machine a timer looks at the operations that use the net
- * within it, and one that has not moved for XYLEM_STALL_S fails as well.
- */
 #include "runtime/core/failure.h"
 
 #include <stdio.h>
@@ -14,11 +8,13 @@
 #include "runtime/base/holder.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
+#include "runtime/core/agreement.h"
 #include "runtime/core/notice.h"
 #include "runtime/core/operation.h"
 #include "runtime/core/team.h"
+#include "runtime/core/watch.h"
 
-enum { LOOKS_TO_STALL = 4 };
+enum { CALL_WORDS = 48 }; /* bytes, of a text */
 
 /* ---- teams ---- */
 
@@ -119,6 +115,41 @@ static xylem_team_t *team_find(xylem_context_t *context, uint64_t key)
     if (team->key == key)
         break;
     return team;
+}
+
+xylem_team_t *xyl_team_find(xylem_context_t *context, uint64_t key)
+{
+    xylem_team_t *team;
+
+    pthread_mutex_lock(&context->lock);
+    team = team_find(context, key);
+    if (team != NULL && !xyl_team_reference_if_used(team))
+        team = NULL;
+    pthread_mutex_unlock(&context->lock);
+    return team;
+}
+
+void xyl_team_differs(xylem_team_t *team, uint64_t mine, uint32_t peer,
+                      uint64_t theirs)
+{
+    const xylem_context_t *context = team->context;
+    char mine_in_words[CALL_WORDS], theirs_in_words[CALL_WORDS];
+    char text[XYL_FAILURE_TEXT];
+
+    xyl_context_call_in_words(context, mine, mine_in_words,
+                              sizeof mine_in_words);
+    xyl_context_call_in_words(context, theirs, theirs_in_words,
+                              sizeof theirs_in_words);
+    if (strcmp(mine_in_words, theirs_in_words) == 0)
+        snprintf(text, sizeof text,
+                 "ranks %u and %u of the job have made different calls before "
+                 "this %s",
+                 context->rank, peer, mine_in_words);
+    else
+        snprintf(text, sizeof text,
+                 "rank %u of the job calls %s and rank %u calls %s",
+                 context->rank, mine_in_words, peer, theirs_in_words);
+    xyl_team_fail(team, XYLEM_ERR_MISMATCH, peer, text);
 }
 
 /* Another rank says so; this one passes it on. */
@@ -222,54 +253,6 @@ void xyl_team_is_child(xylem_team_t *team, const xylem_team_t *parent,
                            unmade_text);
 }
 
-/* ---- operations that stall ---- */
-
-static uint64_t look_ns(const xylem_context_t *context)
-{
-    return context->config.stall_s * UINT64_C(1000000000) / LOOKS_TO_STALL;
-}
-
-/* UCX may hold its messages up. */
-static int uses_net_beside_dead(const xyl_operation_t *operation)
-{
-    const xylem_team_t *team = operation->request.team;
-    const xylem_context_t *context = team->context;
-    uint32_t i, local = 0;
-
-    for (i = 0; i < team->size; i++)
-        local += context->peers[xyl_team_world_rank(team, i)].is_local != 0;
-    return operation->sequences != 0 && local > 1;
-}
-
-static void look_for_stalled(xyl_timer_t *timer, uint64_t now_ns)
-{
-    xylem_context_t *context = XYL_HOLDER(xylem_context_t, stall_timer, timer);
-    xyl_operation_t *operation = LIST_FIRST(&context->operations), *older;
-
-    while (operation != NULL) {
-        older = LIST_NEXT(operation, others);
-        if (++operation->looks_without_event > LOOKS_TO_STALL &&
-            uses_net_beside_dead(operation)) {
-            xyl_log(XYL_LOG_WARN,
-                    "an operation has not moved for %llu s since a process "
-                    "died (XYLEM_STALL_S); it fails",
-                    (unsigned long long)context->config.stall_s);
-            xyl_operation_fail(operation, XYLEM_ERR_NET);
-        }
-        operation = older;
-    }
-    xyl_timer_start(&context->engine.timers, timer, now_ns + look_ns(context));
-}
-
-static void watch_for_stalls(xylem_context_t *context)
-{
-    uint64_t period_ns = look_ns(context);
-
-    if (period_ns != 0 && !context->stall_timer.is_running)
-        xyl_timer_start(&context->engine.timers, &context->stall_timer,
-                        xyl_clock_now(context->engine.clock) + period_ns);
-}
-
 /* ---- processes that die ---- */
 
 void xyl_context_suspect(xylem_context_t *context, uint32_t peer)
@@ -286,8 +269,6 @@ void xyl_context_peer_failed(void *arg, uint32_t peer)
     xyl_context_suspect(arg, peer);
 }
 
-/* Also the rank itself, where its process is not seen: if it lives, it goes its
- * own way. Before it is marked. */
 static void tell_death(xylem_context_t *context, uint32_t rank)
 {
     xyl_notice_t *notice = xyl_notice_new(context, XYL_NOTICE_DEAD, NULL);
@@ -295,8 +276,11 @@ static void tell_death(xylem_context_t *context, uint32_t rank)
     if (notice == NULL)
         return;
     notice->about = rank;
+    /* Where its process is not seen it may live: it goes its own way, then. */
     if (!context->peers[rank].is_local)
         xyl_notice_send(context, rank, notice);
+    atomic_store_explicit(&context->peers[rank].has_failed, 1,
+                          memory_order_relaxed);
     xyl_notice_spread(context, NULL, notice);
     xyl_notice_free(context, notice);
 }
@@ -321,7 +305,8 @@ static void rank_has_died(xylem_context_t *context, uint32_t rank)
         (void)failure_note(team, XYLEM_ERR_PROC_FAILED, rank, text);
     pthread_mutex_unlock(&context->lock);
     if (context->peers[rank].is_local)
-        watch_for_stalls(context);
+        context->has_local_dead = 1;
+    xyl_watch_start(context);
 }
 
 static void suspicion_handle(xyl_event_t *event)
@@ -336,6 +321,7 @@ static void suspicion_handle(xyl_event_t *event)
             !xyl_peer_is_dead(&context->peers[rank]))
             rank_has_died(context, rank);
     operations_fail(context);
+    xyl_agreements_look(context);
 }
 
 /* The others have given this rank up: so it does with them. */
@@ -349,7 +335,7 @@ static void is_given_up(xylem_context_t *context)
             xyl_context_suspect(context, rank);
 }
 
-void xyl_failure_notice(xylem_context_t *context, const xyl_notice_t *notice)
+void xyl_failure_notice(xylem_context_t *context, xyl_notice_t *notice)
 {
     switch ((xyl_notice_kind_t)notice->kind) {
     case XYL_NOTICE_DEAD:
@@ -364,8 +350,12 @@ void xyl_failure_notice(xylem_context_t *context, const xyl_notice_t *notice)
     case XYL_NOTICE_UNMADE:
         unmade_elsewhere(context, notice);
         return;
+    case XYL_NOTICE_CALL:
+        xyl_watch_notice(context, notice);
+        return;
     case XYL_NOTICE_VALUE:
     case XYL_NOTICE_OUTCOME:
+        xyl_agreement_notice(context, notice);
         return;
     }
 }
@@ -373,5 +363,4 @@ void xyl_failure_notice(xylem_context_t *context, const xyl_notice_t *notice)
 void xyl_failures_init(xylem_context_t *context)
 {
     context->failure_event.handle = suspicion_handle;
-    context->stall_timer.fire = look_for_stalled;
 }

@@ -23,6 +23,12 @@ void xyl_failures_init(xylem_context_t *context);
  * it. */
 void xyl_team_fail(struct xylem_team *team, xylem_status_t status,
                    uint32_t rank, const char *text);
+/* This rank has called `mine`, rank `peer` of the job `theirs` (0: something
+ * else). */
+void xyl_team_differs(struct xylem_team *team, uint64_t mine, uint32_t peer,
+                      uint64_t theirs);
+/* By its key; to be unreferenced. NULL: none is in use. */
+struct xylem_team *xyl_team_find(xylem_context_t *context, uint64_t key);
 /* The same as a task, for any thread. XYLEM_ERR_NO_MEMORY: nothing happens. */
 xylem_status_t xyl_team_fail_later(struct xylem_team *team,
                                    xylem_status_t status, const char *text);
@@ -42,7 +48,6 @@ void xyl_context_suspect(xylem_context_t *context, uint32_t peer);
 void xyl_context_peer_failed(void *arg, uint32_t peer);
 
 /* One has arrived. */
-void xyl_failure_notice(xylem_context_t *context,
-                        const struct xyl_notice *notice);
+void xyl_failure_notice(xylem_context_t *context, struct xyl_notice *notice);
 
 #endif

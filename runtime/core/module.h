@@ -35,6 +35,8 @@ typedef struct xyl_module {
 typedef struct xyl_modules {
     unsigned count;
     const xyl_module_t *const *all; /* [count] */
+    /* What is called, of an operation's `call`; NULL: there are no words. */
+    void (*call_in_words)(uint64_t call, char *text, size_t bytes);
 } xyl_modules_t;
 
 /* Bytes of an owner of `bytes` bytes, with `attached` and all states behind. */

@@ -246,6 +246,8 @@ static void number_stages(xyl_operation_t *operation)
     for (i = 0; i < operation->stages; i++)
         operation->stage[i]->sequence =
             sequence + operation->stage[i]->sequence_at;
+    operation->first_sequence = sequence;
+    xyl_team_call_note(operation->request.team, sequence, operation->call);
 }
 
 static void operation_prepare(xylem_request_t *request)

@@ -46,12 +46,13 @@ typedef struct xyl_operation {
     struct xyl_operation *(*another)(const struct xyl_operation *operation);
     void (*release)(struct xyl_operation *operation);
     /* The message. */
-    size_t bytes; /* in all */
+    size_t bytes;  /* in all */
+    uint64_t call; /* what all ranks of it call, for comparison; 0: unknown */
     size_t segment_bytes;
     uint64_t segments;
     /* Looked at with every event, as these are. */
     xylem_status_t failure;       /* first error; XYLEM_OK: none */
-    unsigned looks_without_event; /* of the stall timer */
+    unsigned looks_without_event; /* see watch.h */
     /* Stages. */
     int has_input;           /* this rank contributes segments */
     uint64_t stage_segments; /* that go through the stages: all; or one, be
@@ -61,6 +62,7 @@ typedef struct xyl_operation {
     uint32_t stages;
     uint32_t stages_left;
     uint32_t sequences; /* numbers that its stages use for their messages */
+    uint32_t first_sequence;           /* of them, in this run */
     xyl_stage_t *entry[XYL_LANES_MAX]; /* takes the input of the lane */
     xyl_stage_t *end[XYL_LANES_MAX];   /* puts out the lane's result */
     xyl_stage_t *stage[XYL_STAGES_MAX];

@@ -54,6 +54,11 @@ typedef struct xyl_stage_ops {
     /* Adds what it holds for others when the operation detaches (detach.h).
      * NULL: nothing. */
     void (*hold)(const xyl_stage_t *stage, struct xyl_hold *hold);
+    /* While it waits for long: fails the operation if others call something
+     * else. NULL: it cannot tell. */
+    void (*compare)(xyl_stage_t *stage);
+    /* Whom it waits for, in words. NULL: it cannot tell. */
+    void (*describe)(const xyl_stage_t *stage, char *text, size_t bytes);
 } xyl_stage_ops_t;
 
 struct xyl_stage {

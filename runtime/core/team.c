@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/base/status.h"
+#include "runtime/core/agreement.h"
 #include "runtime/core/failure.h"
 
 /* ---- life ---- */
@@ -73,6 +74,7 @@ static void team_release(xylem_team_t *team)
     xylem_context_t *context = team->context;
 
     xyl_modules_team_ends(team);
+    xyl_agreement_fini(team);
     pthread_mutex_lock(&context->lock);
     LIST_REMOVE(team, others);
     pthread_mutex_unlock(&context->lock);
@@ -101,6 +103,31 @@ void xyl_team_unreference(xylem_team_t *team)
     if (atomic_fetch_sub_explicit(&team->references, 1, memory_order_acq_rel) ==
         1)
         team_release(team);
+}
+
+int xyl_team_reference_if_used(xylem_team_t *team)
+{
+    uint32_t references =
+        atomic_load_explicit(&team->references, memory_order_relaxed);
+
+    while (references != 0 &&
+           !atomic_compare_exchange_weak_explicit(
+               &team->references, &references, references + 1,
+               memory_order_relaxed, memory_order_relaxed))
+        continue;
+    return references != 0;
+}
+
+uint64_t xyl_team_called(const xylem_team_t *team, uint32_t sequence)
+{
+    uint32_t i = sequence % XYL_TEAM_CALLS;
+    uint64_t call =
+        atomic_load_explicit(&team->calls[i].call, memory_order_relaxed);
+
+    return atomic_load_explicit(&team->calls[i].sequence,
+                                memory_order_relaxed) == sequence
+               ? call
+               : 0;
 }
 
 /* ---- failures ---- */

@@ -22,7 +22,8 @@
 enum {
     XYL_TEAM_MAGIC = 0x78546d74,
     XYL_TEAM_SIZE_MAX = 1 << 20,
-    XYL_TEAM_SEGMENT_TAGS = 1 << 10
+    XYL_TEAM_SEGMENT_TAGS = 1 << 10,
+    XYL_TEAM_CALLS = 16 /* that are remembered */
 };
 #define XYL_TEAM_KEY_WORLD (UINT64_C(1) << 32)
 
@@ -52,10 +53,17 @@ struct xylem_team {
     uint64_t parent_key; /* of whom it is the child number */
     uint32_t child_number;
     _Atomic uint32_t children;     /* that were begun; equal on all ranks */
+    uint32_t shrinks;              /* that were begun */
     uint32_t unmade;               /* the first that a rank has not; 0: none */
     LIST_ENTRY(xylem_team) others; /* of the context, by its lock */
     pthread_mutex_t lock;          /* what modules say */
-    void *attached[];              /* [modules->count], see module.h */
+    struct xyl_agreements *agreements; /* see agreement.h; NULL: none yet */
+    /* What was called last, by the first sequence number, to be compared. */
+    struct {
+        _Atomic uint32_t sequence;
+        _Atomic uint64_t call;
+    } calls[XYL_TEAM_CALLS];
+    void *attached[]; /* [modules->count], see module.h */
 };
 
 /* Every node on which it has several ranks shares memory; all ranks know. */
@@ -91,6 +99,20 @@ xylem_status_t xyl_team_create(xylem_context_t *context, uint32_t rank,
                                xylem_team_t **team_out);
 void xyl_team_reference(xylem_team_t *team);
 void xyl_team_unreference(xylem_team_t *team);
+/* With the context's lock. 0: its last reference is being given up. */
+int xyl_team_reference_if_used(xylem_team_t *team);
+
+static inline void xyl_team_call_note(xylem_team_t *team, uint32_t sequence,
+                                      uint64_t call)
+{
+    uint32_t i = sequence % XYL_TEAM_CALLS;
+
+    atomic_store_explicit(&team->calls[i].sequence, sequence,
+                          memory_order_relaxed);
+    atomic_store_explicit(&team->calls[i].call, call, memory_order_relaxed);
+}
+/* 0: unknown, or not called yet. */
+uint64_t xyl_team_called(const xylem_team_t *team, uint32_t sequence);
 
 /* Any thread. */
 static inline int xyl_team_has_failed(const xylem_team_t *team)

@@ -366,6 +366,71 @@ death()
     report "rank $victim of $ranks dies, $warmth, seed $seed${*:+, $*}" $good
 }
 
+# mismatch RANKS FIRST COUNT STEP [NAME=VALUE | option]...
+mismatch()
+{
+    local ranks=$1 first=$2 pairs=$3 step=$4 options=() word
+    shift 4
+    for word; do
+        case $word in
+        [A-Z]*=*) options+=(--env "$word") ;;
+        *) options+=("$word") ;;
+        esac
+    done
+    succeeds "$ranks ranks call different things, $first $step${*:+, $*}" \
+        "$run" -n "$ranks" --env XYLEM_LOG=none --env XYLEM_HANG_S=2 \
+        "${options[@]}" "$programs/mismatch" "$first" "$pairs" "$step"
+}
+
+# All pairs of calls: hours where nobody can tell but by the time that passes.
+test_mismatch()
+{
+    local i
+
+    if [ "$set" = all ] && [ -n "${CHECK_SLOW:-}" ]; then
+        for i in $(seq 0 23); do
+            mismatch 3 $((24 * i)) 24 1
+            mismatch 4 $((24 * i)) 24 1 --nodes 2
+            mismatch 3 $((24 * i)) 24 1 XYLEM_SHM=off
+        done
+        return
+    fi
+    mismatch 3 1 576 31
+    mismatch 4 5 576 97 --nodes 2
+    mismatch 2 13 576 151 XYLEM_SHM=off
+    mismatch 3 7 576 131 XYLEM_PROGRESS=thread
+}
+
+# recovery RANKS DEATHS [NAME=VALUE | option]...
+recovery()
+{
+    local ranks=$1 deaths=$2 options=() word good=no
+    shift 2
+    for word; do
+        case $word in
+        [A-Z]*=*) options+=(--env "$word") ;;
+        *) options+=("$word") ;;
+        esac
+    done
+    attempt "$run" -n "$ranks" --no-kill --env XYLEM_LOG=none \
+        "${options[@]}" "$programs/../examples/recovery"
+    if [ "$code" -eq 137 ] && [ "$(grep -c ' have done 1000 rounds' "$out")" \
+        -eq $((ranks - deaths)) ]
+    then
+        good=yes
+    fi
+    report "$ranks ranks go on without $deaths${*:+, $*}" $good
+}
+
+test_recovery()
+{
+    recovery 5 2
+    recovery 4 2 XYLEM_PROGRESS=thread
+    recovery 5 2 XYLEM_PROGRESS=blocking
+    recovery 3 1 XYLEM_SHM=off
+    recovery 6 2 --nodes 3
+}
+
 # Ranks in namespaces of process numbers of their own, as containers have them,
 # whose hosts have one name: each is on a node of its own.
 test_containers()
@@ -401,6 +466,7 @@ test_death()
     death 6 3 29 cold --nodes 2 XYLEM_BYPASS_US=20
     death 2 1 7 cold
     death 2 0 8 warm
+    test_recovery
 }
 
 # ---------------------------------------------------------------------------
@@ -422,6 +488,7 @@ misuse)
     test_differences
     test_topologies
     test_misuse
+    test_mismatch
     ;;
 calls) test_calls ;;
 death) test_death ;;

@@ -4,6 +4,7 @@
 
 #include "runtime/core/failure.h"
 #include "runtime/core/team.h"
+#include "runtime/core/watch.h"
 #include "tests/support/check.h"
 #include "tests/support/coll_run.h"
 
@@ -195,6 +196,7 @@ static void test_death_is_told(void)
         if (rank != 4)
             start_allreduce(&scene, rank);
     fabric_run_dry(scene.fabric);
+    fabric_context(scene.fabric, 1)->peers[4].is_local = 0;
     xyl_context_suspect(fabric_context(scene.fabric, 1), 4);
     (void)xylem_progress(fabric_context(scene.fabric, 1));
     fabric_run_dry(scene.fabric);
@@ -238,6 +240,62 @@ static void test_split_is_all_or_none(void)
     }
 }
 
+/* Rank 2 calls something else, and everybody waits. */
+static void one_mismatch(int shares, uint32_t root, const char *word)
+{
+    uint32_t rank;
+    scene_t scene;
+
+    scene_init(&scene, 7, shares);
+    for (rank = 0; rank < RANKS; rank++)
+        if (rank != 2)
+            start_allreduce(&scene, rank);
+    CHECK_EQ(xylem_ibcast(world_of(&scene, 2), scene.words[2], 1, XYLEM_UINT32,
+                          root, &scene.requests[2]),
+             XYLEM_OK);
+    fabric_run_dry(scene.fabric);
+    for (rank = 0; rank < RANKS; rank++)
+        xyl_watch_look(fabric_context(scene.fabric, rank));
+    fabric_run_dry(scene.fabric);
+    for (rank = 0; rank < RANKS; rank++) {
+        CHECK_EQ(xylem_team_error(world_of(&scene, rank), NULL),
+                 XYLEM_ERR_MISMATCH);
+        CHECK(strstr(xylem_last_error(), word) != NULL);
+        CHECK(strstr(xylem_last_error(), "allreduce of 256 bytes") != NULL);
+        (void)xylem_request_free(scene.requests[rank]);
+    }
+    fabric_destroy(scene.fabric);
+}
+
+static void test_mismatch(void)
+{
+    one_mismatch(0, 1, "bcast of 4 bytes, root 1");
+    one_mismatch(1, 1, "bcast of 4 bytes, root 1");
+}
+
+/* What has hung is given up by all, if the user says so. */
+static void test_hang(void)
+{
+    static const char *const settings[] = {"HANG_S=3", NULL};
+    fabric_options_t options = {.seed = 1,
+                                .eager_bytes_max = 60,
+                                .reorder = 1,
+                                .tells_failures = 1,
+                                .settings = settings};
+    scene_t scene = {.fabric = fabric_create(RANKS, &options)};
+    uint32_t rank, look;
+
+    for (rank = 0; rank + 1 < RANKS; rank++)
+        start_allreduce(&scene, rank);
+    for (look = 0; look < 4; look++) {
+        fabric_run_dry(scene.fabric);
+        CHECK_EQ(xylem_request_test(scene.requests[0]), XYLEM_IN_PROGRESS);
+        xyl_watch_look(fabric_context(scene.fabric, 0));
+    }
+    check_told(&scene, XYLEM_ERR_TIMED_OUT, 0, "time limit");
+    fabric_destroy(scene.fabric);
+}
+
 static void test_nonsense_is_refused(void)
 {
     scene_t scene;
@@ -259,6 +317,8 @@ static const check_case_t cases[] = {
     {"telling: revoke", test_revoke},
     {"telling: a death", test_death_is_told},
     {"telling: a split is there for all or none", test_split_is_all_or_none},
+    {"telling: calls that differ", test_mismatch},
+    {"telling: what hangs is given up", test_hang},
     {"telling: nonsense is refused", test_nonsense_is_refused},
 };
 

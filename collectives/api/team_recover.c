@@ -1,0 +1,142 @@
+/* A team of those that live, out of one that has failed. They agree on who that
+ * is, make a team for a moment with a slot that is kept for it, and split that:
+ * whoever dies meanwhile fails it, and they begin again. */
+#include <stdlib.h>
+
+#include "runtime/base/bits.h"
+#include "runtime/base/status.h"
+#include "runtime/core/agreement.h"
+#include "runtime/core/team.h"
+
+enum { ALL_FLAGS = -1 };
+
+static xylem_status_t recovery_check(const xylem_team_t *team, const void *out,
+                                     const char *call)
+{
+    xylem_status_t status = xyl_team_check(team, call);
+
+    if (status == XYLEM_OK && out == NULL)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: an output is NULL", call);
+    if (status == XYLEM_OK && xyl_engine_in_callback(&team->context->engine))
+        return xyl_fail(XYLEM_ERR_IN_CALLBACK, "%s: a callback must not block",
+                        call);
+    return status;
+}
+
+static xylem_status_t agree_on(xylem_team_t *team, uint32_t *flags,
+                               uint64_t *dead)
+{
+    xyl_agreement_t agreed = {*flags, dead};
+    xylem_status_t status = xyl_team_agree(team, &agreed);
+
+    *flags = agreed.flags;
+    return status;
+}
+
+static uint64_t *dead_known(const xylem_context_t *context)
+{
+    uint64_t *dead = calloc(xyl_bits_words(context->ranks), sizeof *dead);
+    uint32_t rank;
+
+    for (rank = 0; dead != NULL && rank < context->ranks; rank++)
+        if (xyl_peer_is_dead(&context->peers[rank]))
+            xyl_bits_set(dead, rank);
+    return dead;
+}
+
+xylem_status_t xylem_team_agree(xylem_team_t *team, uint32_t *flags)
+{
+    xylem_status_t status = recovery_check(team, flags, "xylem_team_agree");
+    uint64_t *dead;
+
+    if (status != XYLEM_OK)
+        return status;
+    dead = dead_known(team->context);
+    if (dead == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to agree");
+    status = agree_on(team, flags, dead);
+    free(dead);
+    return status;
+}
+
+/* Used once: the bit is no other team's. */
+static uint64_t key_for(const xylem_team_t *team, uint32_t attempt)
+{
+    return team->key ^ (UINT64_C(1) << 63) ^
+           (uint64_t)(team->shrinks % 1024) << 53 ^ (uint64_t)attempt << 48;
+}
+
+/* A team of those that are not dead, with the slot that all keep for it. */
+static xylem_status_t gather_living(xylem_team_t *team, const uint64_t *dead,
+                                    uint32_t attempt, xylem_team_t **living_out)
+{
+    uint32_t *ranks = malloc(team->size * sizeof *ranks);
+    uint32_t i, rank = UINT32_MAX, count = 0;
+    xylem_status_t status;
+
+    if (ranks == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a team");
+    for (i = 0; i < team->size; i++) {
+        uint32_t world = xyl_team_world_rank(team, i);
+        if (xyl_bits_test(dead, world))
+            continue;
+        if (i == team->rank)
+            rank = count;
+        ranks[count++] = world;
+    }
+    if (rank == UINT32_MAX) {
+        free(ranks);
+        return xyl_fail(XYLEM_ERR_PROC_FAILED,
+                        "the other ranks take this one for dead");
+    }
+    status = xyl_team_create(team->context, rank, count, XYL_SLOT_RECOVERY,
+                             key_for(team, attempt), ranks, NULL, living_out);
+    if (status == XYLEM_OK)
+        (*living_out)->may_share = 0;
+    return status;
+}
+
+/* 1: all have come to the same end, which is *status. */
+static int try_to_shrink(xylem_team_t *team, uint32_t attempt,
+                         xylem_team_t **team_out, xylem_status_t *status)
+{
+    uint64_t *dead = dead_known(team->context);
+    xylem_team_t *living = NULL, *made = NULL;
+    uint32_t flags = (uint32_t)ALL_FLAGS;
+
+    *status = XYLEM_ERR_NO_MEMORY;
+    if (dead != NULL)
+        *status = agree_on(team, &flags, dead);
+    if (*status == XYLEM_OK)
+        *status = gather_living(team, dead, attempt, &living);
+    if (living == NULL) {
+        free(dead);
+        return 1;
+    }
+    *status = xylem_team_split(living, 0, living->rank, &made);
+    flags = *status == XYLEM_OK;
+    if (agree_on(team, &flags, dead) != XYLEM_OK)
+        flags = 0;
+    free(dead);
+    (void)xylem_team_destroy(living);
+    if (flags != 0) {
+        *team_out = made;
+        return 1;
+    }
+    (void)xylem_team_destroy(made);
+    return 0;
+}
+
+xylem_status_t xylem_team_shrink(xylem_team_t *team, xylem_team_t **team_out)
+{
+    xylem_status_t status = recovery_check(team, team_out, "xylem_team_shrink");
+    uint32_t attempt;
+
+    if (status != XYLEM_OK)
+        return status;
+    team->shrinks++;
+    for (attempt = 0; attempt < team->size; attempt++)
+        if (try_to_shrink(team, attempt, team_out, &status))
+            break;
+    return status;
+}

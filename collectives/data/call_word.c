@@ -1,0 +1,88 @@
+#include "collectives/data/call_word.h"
+
+#include <stdio.h>
+
+#include "collectives/data/description.h"
+
+enum {
+    BYTES_BITS = 26,
+    ROOT_AT = BYTES_BITS,
+    ROOT_BITS = 8,
+    TYPE_AT = ROOT_AT + ROOT_BITS,
+    TYPE_BITS = 5,
+    OP_AT = TYPE_AT + TYPE_BITS,
+    OP_BITS = 4,
+    COLL_AT = OP_AT + OP_BITS,
+    COLL_BITS = 5,
+    SPLIT = (1 << COLL_BITS) - 1
+};
+
+_Static_assert(COLL_AT + COLL_BITS == (int)XYL_CALL_HISTORY,
+               "what is called lies below");
+_Static_assert(XYLEM_COLL_COUNT < (int)SPLIT &&
+                   XYLEM_TYPE_COUNT < (1 << TYPE_BITS) - 1 &&
+                   XYLEM_OP_COUNT < (1 << OP_BITS) - 1,
+               "0 is for none, all ones for what is the user's");
+
+static uint64_t field(uint64_t value, int bits)
+{
+    return value & ((UINT64_C(1) << bits) - 1);
+}
+
+static uint64_t read_field(uint64_t word, int at, int bits)
+{
+    return field(word >> at, bits);
+}
+
+/* 1 and more; what is beyond those predefined may differ. */
+static uint64_t name_of(uint64_t value, uint64_t predefined, int bits)
+{
+    return value < predefined ? value + 1 : field(UINT64_MAX, bits);
+}
+
+uint64_t xyl_call_word_of_split(void)
+{
+    return (uint64_t)SPLIT << COLL_AT;
+}
+
+uint64_t xyl_call_word(const xylem_coll_args_t *args)
+{
+    const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
+    uint64_t word = (uint64_t)(args->coll + 1) << COLL_AT;
+
+    if (traits->reduces)
+        word |= name_of(args->op, XYLEM_OP_COUNT, OP_BITS) << OP_AT |
+                name_of(args->type, XYLEM_TYPE_COUNT, TYPE_BITS) << TYPE_AT;
+    if (traits->has_root)
+        word |= field(args->root, ROOT_BITS) << ROOT_AT;
+    if (args->coll != XYLEM_COLL_BARRIER && !traits->send_varies &&
+        !traits->recv_varies && !traits->has_own_types &&
+        !traits->has_neighbors)
+        word |= field(args->count * xylem_type_bytes(args->type), BYTES_BITS);
+    return word;
+}
+
+void xyl_call_in_words(uint64_t word, char *text, size_t bytes)
+{
+    uint64_t coll = read_field(word, COLL_AT, COLL_BITS);
+    uint64_t type = read_field(word, TYPE_AT, TYPE_BITS);
+    uint64_t length = read_field(word, 0, BYTES_BITS);
+    const xyl_coll_traits_t *traits;
+    int at;
+
+    if (coll == 0 || coll > XYLEM_COLL_COUNT) {
+        snprintf(text, bytes, coll == SPLIT ? "a team" : "something else");
+        return;
+    }
+    traits = xyl_coll_traits((xylem_coll_t)(coll - 1));
+    at = snprintf(text, bytes, "%s of %llu bytes", traits->name,
+                  (unsigned long long)length);
+    if (traits->reduces && type != 0 && type <= XYLEM_TYPE_COUNT)
+        at +=
+            snprintf(text + at, bytes - (size_t)at, ", %s, operation %llu",
+                     xylem_type_name((xylem_type_t)(type - 1)),
+                     (unsigned long long)read_field(word, OP_AT, OP_BITS) - 1);
+    if (traits->has_root)
+        snprintf(text + at, bytes - (size_t)at, ", root %llu",
+                 (unsigned long long)read_field(word, ROOT_AT, ROOT_BITS));
+}

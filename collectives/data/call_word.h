@@ -1,0 +1,28 @@
+/* What a rank calls, in a word that all ranks of the call have alike, so that
+ * they can compare it:
+ *
+ *   generation 8 | history 8 | collective 5 | operation 4 | type 5 | root 8 |
+ *   bytes 26
+ *
+ * The first two are for whoever publishes words, and 0 here; roots and bytes
+ * are cut off. Where ranks may differ, as in lengths that vary, the word has 0.
+ */
+#ifndef XYL_COLLECTIVES_DATA_CALL_WORD_H
+#define XYL_COLLECTIVES_DATA_CALL_WORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "include/xylem.h"
+
+/* The first bits of them. */
+enum { XYL_CALL_HISTORY = 48, XYL_CALL_GENERATION = 56 };
+
+/* Of a call that makes a team. */
+uint64_t xyl_call_word_of_split(void);
+/* `args` have packed types. */
+uint64_t xyl_call_word(const xylem_coll_args_t *args);
+/* "a bcast of 8 bytes, root 3". */
+void xyl_call_in_words(uint64_t word, char *text, size_t bytes);
+
+#endif

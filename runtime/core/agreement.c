@@ -1,0 +1,331 @@
+#include "runtime/core/agreement.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/bits.h"
+#include "runtime/base/holder.h"
+#include "runtime/base/status.h"
+#include "runtime/core/failure.h"
+#include "runtime/core/notice.h"
+#include "runtime/core/team.h"
+
+/* Of a team. `done` agreements have an outcome here; what is under way is the
+ * next. */
+struct xyl_agreements {
+    _Atomic uint64_t done;
+    xyl_notice_t *outcome; /* of the last; NULL: there is none */
+    xyl_notice_t *mine;    /* this rank's value; NULL: it has not called yet */
+    uint32_t asked;        /* rank of the team that has it; UINT32_MAX: none */
+    xyl_notice_t *sum;     /* of the values that have come; NULL: none */
+    uint64_t *heard;       /* bits: ranks of the team that they are of */
+};
+
+static xylem_status_t agreements_of(xylem_team_t *team,
+                                    struct xyl_agreements **agreements_out)
+{
+    struct xyl_agreements *agreements = team->agreements;
+
+    if (agreements == NULL) {
+        agreements = calloc(1, sizeof *agreements);
+        if (agreements != NULL)
+            agreements->heard =
+                calloc(xyl_bits_words(team->size), sizeof *agreements->heard);
+        if (agreements == NULL || agreements->heard == NULL) {
+            free(agreements);
+            return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to agree");
+        }
+        agreements->asked = UINT32_MAX;
+        team->agreements = agreements;
+    }
+    *agreements_out = agreements;
+    return XYLEM_OK;
+}
+
+static void notice_drop(const xylem_team_t *team, xyl_notice_t **notice)
+{
+    xyl_notice_free(team->context, *notice);
+    *notice = NULL;
+}
+
+void xyl_agreement_fini(xylem_team_t *team)
+{
+    struct xyl_agreements *agreements = team->agreements;
+
+    if (agreements == NULL)
+        return;
+    notice_drop(team, &agreements->outcome);
+    notice_drop(team, &agreements->mine);
+    notice_drop(team, &agreements->sum);
+    free(agreements->heard);
+    free(agreements);
+    team->agreements = NULL;
+}
+
+static uint64_t number_of(const struct xyl_agreements *agreements)
+{
+    return 1 + atomic_load_explicit(&agreements->done, memory_order_relaxed);
+}
+
+/* ---- who collects ---- */
+
+static int is_living(const xylem_team_t *team, uint32_t rank)
+{
+    return !xyl_peer_is_dead(
+        &team->context->peers[xyl_team_world_rank(team, rank)]);
+}
+
+static uint32_t collector_of(const xylem_team_t *team)
+{
+    uint32_t rank = 0;
+
+    while (rank < team->rank && !is_living(team, rank))
+        rank++;
+    return rank;
+}
+
+static int all_are_heard(const xylem_team_t *team)
+{
+    uint32_t rank;
+
+    for (rank = 0; rank < team->size; rank++)
+        if (!xyl_bits_test(team->agreements->heard, rank) &&
+            is_living(team, rank))
+            return 0;
+    return 1;
+}
+
+/* ---- outcomes ---- */
+
+static void values_forget(const xylem_team_t *team)
+{
+    struct xyl_agreements *agreements = team->agreements;
+
+    notice_drop(team, &agreements->mine);
+    notice_drop(team, &agreements->sum);
+    memset(agreements->heard, 0,
+           xyl_bits_words(team->size) * sizeof *agreements->heard);
+    agreements->asked = UINT32_MAX;
+}
+
+/* Takes it. Others hear of it before this rank goes by it. */
+static void outcome_adopt(xylem_team_t *team, xyl_notice_t *outcome)
+{
+    struct xyl_agreements *agreements = team->agreements;
+
+    outcome->from = team->context->rank;
+    if (collector_of(team) == team->rank) {
+        outcome->ballot = team->rank;
+        xyl_notice_send_all(team, outcome);
+    } else {
+        xyl_notice_spread(team->context, team, outcome);
+    }
+    notice_drop(team, &agreements->outcome);
+    agreements->outcome = outcome;
+    values_forget(team);
+    /* Partner: the load in has_outcome. */
+    atomic_store_explicit(&agreements->done, outcome->number,
+                          memory_order_release);
+    xyl_driver_notify(&team->context->driver);
+}
+
+/* ---- values ---- */
+
+static void value_add(xylem_team_t *team, uint32_t rank,
+                      xyl_notice_t *const value)
+{
+    struct xyl_agreements *agreements = team->agreements;
+    uint64_t i, *all, *own = xyl_notice_dead(value);
+
+    if (agreements->sum == NULL) {
+        agreements->sum =
+            xyl_notice_new(team->context, XYL_NOTICE_OUTCOME, team);
+        if (agreements->sum == NULL)
+            return; /* it is not heard */
+        agreements->sum->number = number_of(agreements);
+        agreements->sum->flags = UINT32_MAX;
+    }
+    all = xyl_notice_dead(agreements->sum);
+    for (i = 0; i < xyl_bits_words(team->context->ranks); i++)
+        all[i] |= own[i];
+    agreements->sum->flags &= value->flags;
+    xyl_bits_set(agreements->heard, rank);
+}
+
+static void go_on(xylem_team_t *team)
+{
+    struct xyl_agreements *agreements = team->agreements;
+    uint32_t collector = collector_of(team), rank;
+    xyl_notice_t *outcome;
+
+    if (agreements->mine != NULL && agreements->asked != collector) {
+        agreements->asked = collector;
+        if (collector == team->rank)
+            value_add(team, team->rank, agreements->mine);
+        else
+            xyl_notice_send(team->context, xyl_team_world_rank(team, collector),
+                            agreements->mine);
+    }
+    if (collector != team->rank || agreements->mine == NULL ||
+        agreements->sum == NULL || !all_are_heard(team))
+        return;
+    outcome = agreements->sum;
+    agreements->sum = NULL;
+    for (rank = 0; rank < team->size; rank++)
+        if (!is_living(team, rank))
+            xyl_bits_set(xyl_notice_dead(outcome),
+                         xyl_team_world_rank(team, rank));
+    outcome_adopt(team, outcome);
+}
+
+static uint32_t rank_of(const xylem_team_t *team, uint32_t world_rank)
+{
+    uint32_t rank = 0;
+
+    while (rank < team->size && xyl_team_world_rank(team, rank) != world_rank)
+        rank++;
+    return rank;
+}
+
+static void value_came(xylem_team_t *team, xyl_notice_t *value)
+{
+    struct xyl_agreements *agreements = team->agreements;
+    uint32_t rank = rank_of(team, value->from);
+
+    if (rank == team->size)
+        return;
+    if (value->number == number_of(agreements)) {
+        value_add(team, rank, value);
+        go_on(team);
+    } else if (agreements->outcome != NULL &&
+               value->number == agreements->outcome->number) {
+        agreements->outcome->ballot = team->rank;
+        xyl_notice_send(team->context, value->from, agreements->outcome);
+    }
+}
+
+static void outcome_came(xylem_team_t *team, const xyl_notice_t *outcome)
+{
+    struct xyl_agreements *agreements = team->agreements;
+    xyl_notice_t *own;
+    int is_late = agreements->asked != UINT32_MAX &&
+                  outcome->ballot < agreements->asked &&
+                  collector_of(team) != team->rank;
+
+    if (outcome->number != number_of(agreements) || is_late)
+        return;
+    own = xyl_notice_new(team->context, XYL_NOTICE_OUTCOME, team);
+    if (own == NULL)
+        return;
+    own->number = outcome->number;
+    own->ballot = outcome->ballot;
+    own->flags = outcome->flags;
+    memcpy(xyl_notice_dead(own), outcome + 1,
+           xyl_bits_words(team->context->ranks) * sizeof(uint64_t));
+    outcome_adopt(team, own);
+}
+
+void xyl_agreement_notice(xylem_context_t *context, xyl_notice_t *notice)
+{
+    struct xyl_agreements *agreements;
+    xylem_team_t *team = xyl_team_find(context, notice->team);
+
+    if (team == NULL)
+        return;
+    if (agreements_of(team, &agreements) == XYLEM_OK) {
+        if (notice->kind == XYL_NOTICE_VALUE)
+            value_came(team, notice);
+        else
+            outcome_came(team, notice);
+    }
+    xyl_team_unreference(team);
+}
+
+/* The collector may be another now, and not have heard of the last outcome. */
+static void look_at(xylem_team_t *team)
+{
+    struct xyl_agreements *agreements = team->agreements;
+    uint32_t collector = collector_of(team);
+
+    if (agreements->outcome != NULL && collector != team->rank)
+        xyl_notice_send(team->context, xyl_team_world_rank(team, collector),
+                        agreements->outcome);
+    go_on(team);
+}
+
+void xyl_agreements_look(xylem_context_t *context)
+{
+    xylem_team_t *team;
+
+    pthread_mutex_lock(&context->lock);
+    LIST_FOREACH(team, &context->teams, others)
+    if (team->agreements != NULL)
+        look_at(team);
+    pthread_mutex_unlock(&context->lock);
+}
+
+/* ---- a rank's call ---- */
+
+typedef struct ask {
+    xyl_task_t task;
+    xylem_team_t *team;
+    xyl_agreement_t *agreed;
+    uint64_t number;
+    xylem_status_t status;
+    _Atomic int is_asked;
+} ask_t;
+
+static void ask_run(xyl_task_t *task)
+{
+    ask_t *ask = XYL_HOLDER(ask_t, task, task);
+    xylem_team_t *team = ask->team;
+    struct xyl_agreements *agreements;
+    xyl_notice_t *value = NULL;
+
+    ask->status = agreements_of(team, &agreements);
+    if (ask->status == XYLEM_OK) {
+        value = xyl_notice_new(team->context, XYL_NOTICE_VALUE, team);
+        if (value == NULL)
+            ask->status = xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to agree");
+    }
+    if (value != NULL) {
+        ask->number = value->number = number_of(agreements);
+        value->flags = ask->agreed->flags;
+        memcpy(xyl_notice_dead(value), ask->agreed->dead,
+               xyl_bits_words(team->context->ranks) * sizeof(uint64_t));
+        agreements->mine = value;
+        go_on(team);
+    }
+    /* Partner: the load in has_outcome. */
+    atomic_store_explicit(&ask->is_asked, 1, memory_order_release);
+    xyl_driver_notify(&team->context->driver);
+}
+
+static int has_outcome(void *arg)
+{
+    ask_t *ask = arg;
+
+    return atomic_load_explicit(&ask->is_asked, memory_order_acquire) &&
+           (ask->status != XYLEM_OK ||
+            atomic_load_explicit(&ask->team->agreements->done,
+                                 memory_order_acquire) >= ask->number);
+}
+
+xylem_status_t xyl_team_agree(xylem_team_t *team, xyl_agreement_t *agreed)
+{
+    xylem_context_t *context = team->context;
+    ask_t ask = {.task.run = ask_run, .team = team, .agreed = agreed};
+    xyl_notice_t *outcome;
+
+    if (context->notices == NULL) /* alone */
+        return XYLEM_OK;
+    xyl_engine_submit(&context->engine, &ask.task);
+    (void)xyl_driver_wait(&context->driver, has_outcome, &ask, UINT64_MAX);
+    if (ask.status != XYLEM_OK)
+        return ask.status;
+    outcome = team->agreements->outcome;
+    agreed->flags = outcome->flags;
+    memcpy(agreed->dead, xyl_notice_dead(outcome),
+           xyl_bits_words(context->ranks) * sizeof(uint64_t));
+    return XYLEM_OK;
+}

@@ -1,0 +1,218 @@
+#include "runtime/core/watch.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/base/holder.h"
+#include "runtime/base/log.h"
+#include "runtime/base/status.h"
+#include "runtime/core/failure.h"
+#include "runtime/core/notice.h"
+#include "runtime/core/operation.h"
+#include "runtime/core/team.h"
+
+enum { PATH_BYTES = 4096, WORDS_BYTES = 256 };
+#define LOOK_NS UINT64_C(1000000000)
+
+/* How often SIGUSR1 has come. Of the process: signals know no context. */
+static volatile sig_atomic_t dumps_wanted;
+
+/* ---- who is waited for ---- */
+
+static void dump_stage(FILE *file, const xyl_stage_t *stage)
+{
+    char text[WORDS_BYTES] = "";
+
+    if (stage->ops->describe != NULL && !stage->is_complete)
+        stage->ops->describe(stage, text, sizeof text);
+    fprintf(file,
+            "    stage %s, %" PRIu64 " segments from %" PRIu64 " on%s: %s\n",
+            stage->ops->name, stage->count, stage->first,
+            stage->is_complete ? ", complete" : "", text);
+}
+
+static void dump_operation(FILE *file, const xyl_operation_t *operation)
+{
+    const xylem_team_t *team = operation->request.team;
+    char text[WORDS_BYTES];
+    uint32_t i;
+
+    xyl_context_call_in_words(team->context, operation->call, text,
+                              sizeof text);
+    fprintf(file,
+            "  %s on team %" PRIx64 " of %u ranks, here rank %u: %u s without "
+            "an event, %u of %u stages left%s\n",
+            text, team->key, team->size, team->rank,
+            operation->looks_without_event, operation->stages_left,
+            operation->stages, operation->is_detached ? ", detached" : "");
+    for (i = 0; i < operation->stages; i++)
+        dump_stage(file, operation->stage[i]);
+}
+
+static void dump(const xylem_context_t *context, const char *why)
+{
+    const char *path = (const char *)(uintptr_t)context->config.hang_dump;
+    const xyl_operation_t *operation;
+    char name[PATH_BYTES];
+    FILE *file;
+
+    if (path == NULL)
+        return;
+    snprintf(name, sizeof name, "%s.%u", path, context->rank);
+    file = fopen(name, "a");
+    if (file == NULL) {
+        xyl_log(XYL_LOG_WARN, "cannot write to %s (XYLEM_HANG_DUMP)", name);
+        return;
+    }
+    fprintf(file, "rank %u, %s:\n", context->rank, why);
+    LIST_FOREACH(operation, &context->operations, others)
+    dump_operation(file, operation);
+    if (LIST_EMPTY(&context->operations))
+        fprintf(file, "  nothing is under way\n");
+    fclose(file);
+}
+
+static void dump_is_wanted(int signal)
+{
+    (void)signal;
+    dumps_wanted = (sig_atomic_t)((dumps_wanted + 1) & 0xffff);
+}
+
+/* Not from a program that has a use for it. */
+static void signal_take(void)
+{
+    struct sigaction action = {.sa_handler = dump_is_wanted,
+                               .sa_flags = SA_RESTART};
+    struct sigaction before;
+
+    if (sigaction(SIGUSR1, NULL, &before) == 0 &&
+        (before.sa_flags & SA_SIGINFO) == 0 && before.sa_handler == SIG_DFL)
+        (void)sigaction(SIGUSR1, &action, NULL);
+}
+
+/* ---- what others call ---- */
+
+static void tell_call(const xyl_operation_t *operation)
+{
+    const xylem_team_t *team = operation->request.team;
+    xyl_notice_t *notice;
+
+    if (operation->sequences == 0)
+        return;
+    notice = xyl_notice_new(team->context, XYL_NOTICE_CALL, team);
+    if (notice == NULL)
+        return;
+    notice->number = operation->call;
+    notice->ballot = operation->first_sequence;
+    xyl_notice_spread(team->context, team, notice);
+    xyl_notice_free(team->context, notice);
+}
+
+static void compare(xyl_operation_t *operation)
+{
+    uint32_t i;
+
+    if (operation->call == 0)
+        return;
+    for (i = 0; i < operation->stages; i++) {
+        xyl_stage_t *stage = operation->stage[i];
+        if (stage->ops->compare != NULL && !stage->is_complete &&
+            operation->failure == XYLEM_OK)
+            stage->ops->compare(stage);
+    }
+    if (operation->failure == XYLEM_OK)
+        tell_call(operation);
+}
+
+void xyl_watch_notice(xylem_context_t *context, const xyl_notice_t *notice)
+{
+    xylem_team_t *team = xyl_team_find(context, notice->team);
+    uint64_t mine;
+
+    if (team == NULL)
+        return;
+    mine = xyl_team_called(team, notice->ballot);
+    if (mine != 0 && notice->number != 0 && mine != notice->number)
+        xyl_team_differs(team, mine, notice->from, notice->number);
+    xyl_team_unreference(team);
+}
+
+/* ---- looks ---- */
+
+/* A process that is killed while it writes a message into another's shared
+ * memory leaves a gap in UCX's queue there which nothing behind it can pass,
+ * and UCX cannot tell. It may hold up who has ranks beside the dead. */
+static int may_be_held_up(const xyl_operation_t *operation)
+{
+    const xylem_team_t *team = operation->request.team;
+    const xylem_context_t *context = team->context;
+    uint32_t i, local = 0;
+
+    if (!context->has_local_dead || operation->sequences == 0)
+        return 0;
+    for (i = 0; i < team->size; i++)
+        local += context->peers[xyl_team_world_rank(team, i)].is_local != 0;
+    return local > 1;
+}
+
+static void look_at(xyl_operation_t *operation)
+{
+    const xyl_config_t *config = &operation->request.context->config;
+    unsigned seconds = ++operation->looks_without_event;
+
+    if ((seconds & (seconds - 1)) == 0)
+        compare(operation);
+    if (config->stall_s != 0 && seconds > config->stall_s &&
+        may_be_held_up(operation)) {
+        xyl_log(XYL_LOG_WARN,
+                "an operation has not moved for %u s since a process died "
+                "(XYLEM_STALL_S); it fails",
+                seconds);
+        xyl_operation_fail(operation, XYLEM_ERR_NET);
+    }
+    if (config->hang_s != 0 && seconds > config->hang_s &&
+        operation->failure == XYLEM_OK) {
+        dump(operation->request.context, "an operation hangs (XYLEM_HANG_S)");
+        xyl_operation_fail(operation, XYLEM_ERR_TIMED_OUT);
+    }
+}
+
+void xyl_watch_look(xylem_context_t *context)
+{
+    xyl_operation_t *operation = LIST_FIRST(&context->operations), *older;
+    int wanted = (int)dumps_wanted;
+
+    if (wanted != context->dumps_seen)
+        dump(context, "asked by SIGUSR1");
+    context->dumps_seen = wanted;
+    while (operation != NULL) {
+        older = LIST_NEXT(operation, others);
+        look_at(operation);
+        operation = older;
+    }
+}
+
+static void look(xyl_timer_t *timer, uint64_t now_ns)
+{
+    xylem_context_t *context = XYL_HOLDER(xylem_context_t, watch_timer, timer);
+
+    xyl_watch_look(context);
+    xyl_timer_start(&context->engine.timers, timer, now_ns + LOOK_NS);
+}
+
+void xyl_watch_start(xylem_context_t *context)
+{
+    if (context->config.hang_dump != 0)
+        signal_take();
+    if (!context->watch_timer.is_running)
+        xyl_timer_start(&context->engine.timers, &context->watch_timer,
+                        xyl_clock_now(context->engine.clock) + LOOK_NS);
+}
+
+void xyl_watch_init(xylem_context_t *context)
+{
+    context->dumps_seen = (int)dumps_wanted;
+    context->watch_timer.fire = look;
+}
