@@ -1,8 +1,9 @@
 #!/bin/bash
 # xylem-noise with xylem's own implementations: lists of collectives, sizes and
 # noise, the file that it writes after each run and goes on with, pictures.
-# Arguments: xylem-noise.
-noise=$1
+# And the noise that is preloaded into any program. Arguments: xylem-noise,
+# libxylem-noise.so, xylem-run.
+noise=$1 preload=$2 run=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # shellcheck source=tests/support/tap.sh
@@ -69,6 +70,26 @@ if command -v gnuplot >"$out"; then
 else
     skip "pictures of each case" "there is no gnuplot"
 fi
+# preloaded SPEC COMMAND...
+preloaded()
+{
+    rm -f "$work/report"
+    attempt env NOISE_SPEC="$1" NOISE_REPORT="$work/report" "${@:2}"
+}
+
+preloaded periodic:100Hz,1ms "$run" -n 2 env LD_PRELOAD="$preload" sleep 0.5
+check "any program can be held up" test "$(
+    grep -cE '^rank=[01] .* bursts=[1-9][0-9]* ' "$work/report")" -eq 2
+preloaded 'periodic:100Hz,1ms,rank=1' "$run" -n 2 env LD_PRELOAD="$preload" \
+    sleep 0.5
+check "or one rank of it" grep -qE '^rank=1 .* bursts=[1-9]' "$work/report"
+check "and not the others" grep -q '^rank=0 .* bursts=0 ' "$work/report"
+preloaded often "$run" -n 2 env LD_PRELOAD="$preload" echo ran
+check "wrong noise is told once" test "$code" -eq 0 -a "$(
+    grep -c 'NOISE_SPEC=often' "$err")" -eq 1
+preloaded periodic:100Hz,1ms env LD_PRELOAD="$preload" sleep 0.1
+check "a process without a rank is left alone" test ! -e "$work/report"
+
 refuses 'no such collective' -c bcast,bcats
 refuses 'expected 1 ... 16 sizes' -s 4K,none
 refuses '--noise x:' --noise 'uniform:10Hz,0-1ms;x'

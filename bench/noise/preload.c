@@ -1,0 +1,122 @@
+/* libxylem-noise.so: noise in any program that a launcher starts.
+ *
+ *   NOISE_SPEC='uniform:10Hz,0-20ms' mpirun -x NOISE_SPEC \
+ *       -x LD_PRELOAD=libxylem-noise.so -n 4 ./program
+ *
+ * It holds up the main thread of each process that has a rank, from before
+ * main to the end, by the bursts that xylem-noise and xylem-sim would have for
+ * that rank and seed. In processes without a rank, such as the launcher, it
+ * does nothing. The settings are not among the library's, which the program
+ * need not use:
+ *
+ *   NOISE_SPEC    docs/noise.md; without it there is no noise
+ *   NOISE_SEED    a number (default 1)
+ *   NOISE_REPORT  a file that gets a line per process: what was injected
+ *
+ * The main thread alone, before and after main. */
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "bench/measure/noise.h"
+
+enum { WHY_BYTES = 256, LINE_BYTES = 512 };
+
+/* All ranks count from the last full hour, so that noise of all at once is that
+ * without a word between them. */
+static const uint64_t hour_ns = UINT64_C(3600000000000);
+
+static struct {
+    int runs;
+    long rank;
+    uint64_t begin_ns;
+    sim_noise_t noise;
+    sim_noise_trace_t trace;
+} injected;
+
+/* What launchers call the rank; -1: there is none. */
+static long rank_of_launcher(void)
+{
+    static const char *const names[] = {"PMIX_RANK", "OMPI_COMM_WORLD_RANK",
+                                        "PMI_RANK", "SLURM_PROCID"};
+    size_t i;
+
+    for (i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *value = getenv(names[i]);
+
+        if (value != NULL && *value >= '0' && *value <= '9')
+            return strtol(value, NULL, 10);
+    }
+    return -1;
+}
+
+static uint64_t origin_ns(const sim_noise_t *noise)
+{
+    uint64_t now_ns = noise_clock_ns();
+
+    return noise->kind == SIM_NOISE_ONCE ? now_ns : now_ns - now_ns % hour_ns;
+}
+
+static void __attribute__((constructor)) begin(void)
+{
+    const char *spec = getenv("NOISE_SPEC"), *seed = getenv("NOISE_SEED");
+    char why[WHY_BYTES] = "";
+    int error;
+
+    injected.rank = rank_of_launcher();
+    if (spec == NULL || injected.rank < 0 || injected.rank > UINT_MAX)
+        return;
+    if (sim_noise_parse(spec, 1, &injected.noise, &injected.trace, why,
+                        sizeof why) != XYLEM_OK) {
+        if (injected.rank == 0)
+            fprintf(stderr, "libxylem-noise: NOISE_SPEC=%s: %s; no noise\n",
+                    spec, why);
+        return;
+    }
+    injected.noise.seed = seed != NULL ? strtoull(seed, NULL, 10) : 1;
+    injected.begin_ns = noise_now_ns();
+    error = noise_start(&injected.noise, (uint32_t)injected.rank,
+                        origin_ns(&injected.noise));
+    injected.runs = error == 0;
+    if (error != 0 && injected.rank == 0)
+        fprintf(stderr, "libxylem-noise: no timer: error %d; no noise\n",
+                error);
+}
+
+/* One write, so that lines of several processes stay whole. */
+static void report(const char *path, double seconds, struct noise_total total)
+{
+    char line[LINE_BYTES], host[HOST_NAME_MAX + 1] = "";
+    double taken = (double)total.injected_ns / 1e9;
+    int file, length;
+
+    gethostname(host, sizeof host - 1);
+    length = snprintf(line, sizeof line,
+                      "rank=%ld host=%s pid=%d seconds=%.3f bursts=%llu "
+                      "injected_s=%.6f injected_percent=%.2f\n",
+                      injected.rank, host, (int)getpid(), seconds,
+                      (unsigned long long)total.bursts, taken,
+                      100 * taken / seconds);
+    file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (file < 0 || length <= 0 ||
+        write(file, line, (size_t)length) != (ssize_t)length)
+        fprintf(stderr, "libxylem-noise: cannot write %s\n", path);
+    if (file >= 0)
+        close(file);
+}
+
+static void __attribute__((destructor)) end(void)
+{
+    const char *path = getenv("NOISE_REPORT");
+    struct noise_total total;
+
+    if (!injected.runs)
+        return;
+    noise_stop();
+    total = noise_read();
+    if (path != NULL && *path != '\0')
+        report(path, (double)(noise_now_ns() - injected.begin_ns) / 1e9, total);
+    sim_noise_trace_free(&injected.trace);
+}
