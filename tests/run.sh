@@ -291,7 +291,8 @@ run_asan()
         echo "asan: leaks cannot be searched for on this machine"
         export ASAN_OPTIONS=detect_leaks=0
     fi
-    build_folder asan clang -Dwerror=true -Db_sanitize=address,undefined &&
+    build_folder asan clang -Dwerror=true -Dcuda=disabled \
+        -Db_sanitize=address,undefined &&
         run_suites asan asan "${suites//$'\n'/ }" --timeout-multiplier 3
 }
 
@@ -310,7 +311,8 @@ run_tsan()
     fi
     # What else there is has been compiled by clang before.
     only=threads
-    build_folder tsan clang -Dwerror=true -Db_sanitize=thread &&
+    build_folder tsan clang -Dwerror=true -Dcuda=disabled \
+        -Db_sanitize=thread &&
         run_suites tsan tsan threads --timeout-multiplier 5 \
             ${repeat[@]+"${repeat[@]}"} \
             ${shell[@]:+--wrapper "${shell[*]}"}

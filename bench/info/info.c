@@ -15,6 +15,7 @@
 #include "bench/common/cli.h"
 #include "collectives/data/op.h"
 #include "include/xylem.h"
+#include "progress/exec/cuda/cuda.h"
 #include "progress/net/nets.h"
 #include "runtime/base/config.h"
 
@@ -124,6 +125,61 @@ static void print_machine(void)
     print_count(topology, HWLOC_OBJ_PU, "threads");
 destroy_topology:
     hwloc_topology_destroy(topology);
+}
+
+/* ---- GPUs ---- */
+
+/* Others that one reads and writes without the host. */
+static void print_links(const xyl_cuda_library_t *library, int device,
+                        int count)
+{
+    int other, is_first = 1;
+
+    for (other = 0; other < count; other++)
+        if (other != device && library->reaches(device, other)) {
+            printf("%s %d", is_first ? ", reaches" : "", other);
+            is_first = 0;
+        }
+}
+
+static void print_device(const xyl_cuda_library_t *library, int number,
+                         int count)
+{
+    xyl_cuda_device_t device;
+    int error = library->device(number, &device);
+
+    if (error != 0) {
+        printf("  %-14d %s\n", number, library->error_text(error));
+        return;
+    }
+    printf("  %-14d %s, %d.%d, %llu MiB, at %04x:%02x:%02x", number,
+           device.name, device.major, device.minor,
+           (unsigned long long)(device.bytes >> 20),
+           (unsigned)device.pci_domain, (unsigned)device.pci_bus,
+           (unsigned)device.pci_slot);
+    print_links(library, number, count);
+    puts(device.is_mps ? ", shared by MPS" : "");
+}
+
+static void print_devices(void)
+{
+    const char *why = "";
+    const xyl_cuda_library_t *library =
+        xyl_cuda_library_open(getenv("XYLEM_CUDA_LIBRARY"), &why);
+    int count = 0, number, error;
+
+    puts("\nGPUs");
+    if (library == NULL) {
+        field("off", why);
+        return;
+    }
+    error = library->devices(&count);
+    if (error != 0)
+        field("off", library->error_text(error));
+    else if (count == 0)
+        field("none", "");
+    for (number = 0; number < count; number++)
+        print_device(library, number, count);
 }
 
 static void print_peers(void)
@@ -300,6 +356,7 @@ int main(int argc, char **argv)
     }
     print_build();
     print_machine();
+    print_devices();
     print_peers();
     return print_settings() ? EXIT_SUCCESS : EXIT_FAILURE;
 }

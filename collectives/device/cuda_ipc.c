@@ -154,18 +154,6 @@ static int side_copy(const plan_t *plan, const side_t *side, int into_room,
                             into_room ? side->at : 0, side->bytes);
 }
 
-/* Where the GPU is on the machine. */
-static uint64_t gpu_of(const plan_t *plan)
-{
-    xyl_cuda_device_t device;
-
-    if (plan->library->device(plan->device, &device) != 0)
-        return UINT64_MAX;
-    return (uint64_t)device.pci_domain << 32 |
-           (uint64_t)(uint32_t)device.pci_bus << 16 |
-           (uint64_t)(uint32_t)device.pci_slot;
-}
-
 static void find_device(plan_t *plan)
 {
     xyl_cuda_place_t place;
@@ -185,7 +173,9 @@ static void publish(xyl_stage_t *stage, uint64_t index)
 
     (void)index;
     find_device(plan);
-    *offer = (offer_t){.owner = plan->context->rank, .gpu = gpu_of(plan)};
+    *offer = (offer_t){
+        .owner = plan->context->rank,
+        .gpu = xyl_device_gpu(plan->context, plan->library, plan->device)};
     if (plan->input.bytes != 0 &&
         side_shared(plan, &plan->input, &offer->input) == NULL)
         offer->is_bad = 1;

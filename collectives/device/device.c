@@ -40,6 +40,8 @@ typedef struct room {
 
 typedef struct device_state {
     const xyl_cuda_library_t *library; /* NULL: nothing of it is used yet */
+    uint64_t gpu;                      /* of gpu_device; 0: not asked for yet */
+    int gpu_device;
     own_t own[OWN_MAX];
     uint32_t own_next;
     opened_t opened[OPENED_MAX];
@@ -70,6 +72,24 @@ int xyl_device_is_possible(const xylem_team_t *team,
 }
 
 /* ---- names ---- */
+
+/* The driver takes its time to say it. */
+uint64_t xyl_device_gpu(xylem_context_t *context,
+                        const xyl_cuda_library_t *library, int device)
+{
+    device_state_t *state = state_of(context);
+    xyl_cuda_device_t found;
+
+    if (state->gpu != 0 && state->gpu_device == device)
+        return state->gpu;
+    if (library->device(device, &found) != 0)
+        return UINT64_MAX;
+    state->gpu_device = device;
+    state->gpu = UINT64_C(1) << 63 | (uint64_t)found.pci_domain << 32 |
+                 (uint64_t)(uint32_t)found.pci_bus << 16 |
+                 (uint64_t)(uint32_t)found.pci_slot;
+    return state->gpu;
+}
 
 int xyl_device_name(xylem_context_t *context, const xyl_cuda_library_t *library,
                     const void *address, const xyl_cuda_place_t *place,

@@ -22,6 +22,10 @@ typedef struct xyl_device_name {
     uint8_t handle[XYL_CUDA_HANDLE_BYTES];
 } xyl_device_name_t;
 
+/* Where a device is on the machine: the same for all processes that use it. */
+uint64_t xyl_device_gpu(xylem_context_t *context,
+                        const xyl_cuda_library_t *library, int device);
+
 /* Names what is at `address`, of an allocation that can be exported. 0, or an
  * error of the library. The progressing thread, as all that follow. */
 int xyl_device_name(xylem_context_t *context, const xyl_cuda_library_t *library,
