@@ -5,7 +5,7 @@
  *   comm.c        may it be taken? what is kept with a communicator
  *   neighbors.c   topologies
  *   plan.c        buffers, counts and types as xylem wants them
- *   types.c, ops.c   datatypes and operations
+ *   types.c, layout.c, ops.c   datatypes and operations
  *   request.c     calls that wait, that do not, and that come again
  *   hook.c        progress; wait.c: where the host calls nobody
  *   report.c      what became of calls
@@ -105,13 +105,22 @@ typedef struct xmpi_type {
     xylem_type_t kind;      /* where xylem combines such elements */
     _Atomic uint32_t users; /* calls that need it; 1 for its existence */
     int is_left;            /* freed by the program, but there are users */
+    _Atomic int layout_state;
+    xylem_type_t layout; /* where its data lie, if they have gaps */
 } xmpi_type_t;
+
+/* Of a type's layout; found when it is first wanted. */
+enum { XMPI_LAYOUT_UNKNOWN, XMPI_LAYOUT_THERE, XMPI_LAYOUT_NONE };
 
 int xmpi_types_open(void); /* 0: good */
 /* NULL: it is none, or not committed. */
 xmpi_type_t *xmpi_type_find(MPI_Datatype handle);
 void xmpi_type_hold(xmpi_type_t *type);
 void xmpi_type_drop(xmpi_type_t *type);
+
+/* 0: it has none, and has to be packed. */
+int xmpi_type_layout(xmpi_type_t *type, xylem_type_t *layout_out);
+void xmpi_type_layout_drop(xmpi_type_t *type); /* the type goes away */
 
 typedef enum xmpi_way { XMPI_PACK, XMPI_UNPACK } xmpi_way_t;
 

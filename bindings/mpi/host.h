@@ -40,6 +40,7 @@
     X(Type_create_keyval)                                                      \
     X(Type_set_attr)                                                           \
     X(Type_get_attr)                                                           \
+    X(Type_get_contents)                                                       \
     X(Type_get_envelope)                                                       \
     X(Type_get_extent)                                                         \
     X(Type_get_true_extent)                                                    \

@@ -22,7 +22,9 @@ typedef struct sides {
 /* A side as xylem sees it. */
 typedef struct view {
     const void *address;
-    uint64_t bytes;            /* of a block, or of this rank's */
+    uint64_t bytes;            /* of a block, or of this rank's, */
+    uint64_t count;            /* which are so many elements */
+    xylem_type_t type;         /* of this one: XYLEM_BYTE, or with gaps */
     uint64_t *counts, *displs; /* in bytes; NULL: blocks are alike */
 } view_t;
 
@@ -156,6 +158,8 @@ static int view_packed(xmpi_plan_t *plan, const xmpi_call_t *call,
     buffer->count = n;
     buffer->blocks = blocks;
     view->address = buffer->packed;
+    view->count = view->bytes;
+    view->type = XYLEM_BYTE;
     return MPI_SUCCESS;
 }
 
@@ -196,6 +200,15 @@ static int view_varying(xmpi_plan_t *plan, const xmpi_call_t *call,
                     : view_packed(plan, call, side, n, buffer, view);
 }
 
+/* Whether data with gaps can stay where they are, to be packed on their way. */
+static int takes_layouts(const xmpi_call_t *call)
+{
+    const xyl_coll_traits_t *traits = xyl_coll_traits(call->coll);
+
+    return !traits->reduces && !traits->send_varies && !traits->recv_varies &&
+           !traits->has_neighbors;
+}
+
 /* `n` blocks that are alike. */
 static int view_alike(xmpi_plan_t *plan, const xmpi_call_t *call,
                       const xmpi_side_t *side, uint32_t n,
@@ -207,10 +220,15 @@ static int view_alike(xmpi_plan_t *plan, const xmpi_call_t *call,
         return MPI_ERR_TYPE;
     if (side->count < 0)
         return MPI_ERR_COUNT;
-    view->bytes = (uint64_t)side->count * type->size;
+    view->bytes = view->count = (uint64_t)side->count * type->size;
     view->address = side->buf;
     if (type->is_plain || view->bytes == 0)
         return MPI_SUCCESS;
+    if (takes_layouts(call) && side->buf != NULL &&
+        xmpi_type_layout(type, &view->type)) {
+        view->count = (uint64_t)side->count;
+        return MPI_SUCCESS;
+    }
     return view_packed(plan, call, side, n, buffer, view);
 }
 
@@ -274,35 +292,50 @@ static int view_sides(xmpi_plan_t *plan, const xmpi_call_t *call,
     return code;
 }
 
-/* Bytes of this rank's block: what it sends, or what it gets. */
-static uint64_t own_bytes(const xmpi_call_t *call, const sides_t *sides,
-                          const view_t *send, const view_t *recv)
+/* The side that describes this rank's block: what it sends, or what it gets;
+ * NULL: arrays do. */
+static const view_t *own_view(const xmpi_call_t *call, const sides_t *sides,
+                              const view_t *send, const view_t *recv)
 {
     if (sides->by_recv)
-        return sides->send_varies ? 0 : send->bytes;
+        return sides->send_varies ? NULL : send;
     if (call->coll == XYLEM_COLL_ALLTOALL && !sides->in_place)
-        return send->bytes;
-    return sides->sends && !sides->send_blocks && !sides->in_place
-               ? send->bytes
-               : recv->bytes;
+        return send;
+    return sides->sends && !sides->send_blocks && !sides->in_place ? send
+                                                                   : recv;
+}
+
+/* Both sides of this rank, where one of them has gaps. */
+static void describe_both(xylem_coll_args_t *args, const view_t *send,
+                          const view_t *recv)
+{
+    args->count = send->count;
+    args->type = send->type;
+    args->recv_count = recv->count;
+    args->recv_type = recv->type;
 }
 
 static int plan_moves(xmpi_plan_t *plan, const xmpi_call_t *call,
                       const xmpi_comm_t *comm, const sides_t *sides)
 {
     xylem_coll_args_t *args = &plan->args;
-    view_t send = {NULL, 0, NULL, NULL}, recv = {NULL, 0, NULL, NULL};
+    const view_t *own;
+    view_t send = {.type = XYLEM_BYTE}, recv = {.type = XYLEM_BYTE};
     int code = view_sides(plan, call, comm, sides, &send, &recv);
 
     if (code != MPI_SUCCESS)
         return code;
-    args->type = XYLEM_BYTE;
+    own = own_view(call, sides, &send, &recv);
     args->send =
         sides->in_place && !sides->by_recv ? XYLEM_IN_PLACE : send.address;
     memcpy(&args->recv, &recv.address, sizeof args->recv);
     if (sides->by_recv)
         args->recv = XYLEM_IN_PLACE_RECV;
-    args->count = own_bytes(call, sides, &send, &recv);
+    args->count = own == NULL ? 0 : own->count;
+    args->type = own == NULL ? XYLEM_BYTE : own->type;
+    if (sides->sends && sides->receives && !sides->in_place &&
+        (send.type != XYLEM_BYTE || recv.type != XYLEM_BYTE))
+        describe_both(args, &send, &recv);
     args->send_counts = send.counts;
     args->send_displs = send.displs;
     args->recv_counts = recv.counts;
@@ -411,7 +444,7 @@ static int pack_elements(xmpi_plan_t *plan, const xmpi_call_t *call,
 {
     const xmpi_side_t side = {
         .buf = user, .count = (MPI_Count)count, .type = call->send.type};
-    view_t view = {NULL, 0, NULL, NULL};
+    view_t view = {.address = NULL};
 
     return view_packed(plan, call, &side, 1, buffer, &view);
 }

@@ -166,6 +166,7 @@ static void type_release(xmpi_type_t *type)
 {
     MPI_Datatype handle = type->handle;
 
+    xmpi_type_layout_drop(type);
     if (type->is_left)
         xmpi_host.Type_free(&handle); /* comes back to type_forget() */
     free(type);

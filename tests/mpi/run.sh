@@ -99,6 +99,9 @@ first_part()
     done
     passes_without 'left to' "corners of the standard" 4 "$work/corners"
     passes_without 'left to' "elements with strange layouts" 3 "$work/layouts"
+    for ranks in 1 2 3 5; do
+        passes_without 'left to' "data with gaps" $ranks "$work/gaps"
+    done
     passes "neighbours" 1 "$work/neighbors"
     for ranks in 2 3 4 6; do
         passes_without 'left to' "neighbours" $ranks "$work/neighbors" with
