@@ -68,6 +68,7 @@ typedef enum xmpi_fate {
     XMPI_TAKEN,
     XMPI_NOT_SELECTED, /* by XYLEM_MPI_COLLECTIVES */
     XMPI_NO_INTRA,     /* inter-communicators */
+    XMPI_OTHER_JOB,    /* some ranks were spawned, or connected to */
     XMPI_NO_TOPOLOGY,  /* that neighbours could be known by */
     XMPI_NO_CONTEXT,   /* not all its ranks are connected yet */
     XMPI_NO_TEAM,      /* nonblocking, and the first of its communicator */
@@ -162,6 +163,7 @@ typedef struct xmpi_comm {
     xmpi_group_t *group; /* NULL: not asked yet */
     xmpi_comm_state_t state;
     xmpi_fate_t fate; /* of calls that are not taken */
+    int is_for_good;  /* HOST */
     int rank, size;
     int spans_world;
     uint32_t calls; /* blocking ones since it was asked */

@@ -3,7 +3,8 @@
  *
  *   NEW    nobody has asked yet
  *   READY  there is a team, all calls that are selected are taken
- *   HOST   not all of its ranks have a context, or it is an inter-communicator
+ *   HOST   not all of its ranks have a context; for good where it is an
+ *          inter-communicator or has ranks of another job
  *
  * The state changes only in calls that may block, which are the same on all
  * ranks of the communicator and in the same order, and by what all ranks have
@@ -68,6 +69,32 @@ int xmpi_comms_open(void)
                                         &keyval, NULL) != MPI_SUCCESS;
 }
 
+/* Whether all ranks have started with this one. Others, spawned or connected
+ * to, may be without the binding, so that nothing can be asked of them; what is
+ * not found out counts as such. */
+static int is_of_job(MPI_Comm handle, int size)
+{
+    MPI_Group group = MPI_GROUP_NULL, job = MPI_GROUP_NULL;
+    int *ranks = malloc(2 * (size_t)size * sizeof *ranks), i, is_good;
+
+    is_good = ranks != NULL &&
+              xmpi_host.Comm_group(handle, &group) == MPI_SUCCESS &&
+              xmpi_host.Comm_group(MPI_COMM_WORLD, &job) == MPI_SUCCESS;
+    for (i = 0; is_good && i < size; i++)
+        ranks[i] = i;
+    is_good =
+        is_good && xmpi_host.Group_translate_ranks(group, size, ranks, job,
+                                                   ranks + size) == MPI_SUCCESS;
+    for (i = 0; is_good && i < size; i++)
+        is_good = ranks[size + i] != MPI_UNDEFINED;
+    if (group != MPI_GROUP_NULL)
+        xmpi_host.Group_free(&group);
+    if (job != MPI_GROUP_NULL)
+        xmpi_host.Group_free(&job);
+    free(ranks);
+    return is_good;
+}
+
 static xmpi_comm_t *comm_make(MPI_Comm handle)
 {
     xmpi_comm_t *comm = calloc(1, sizeof *comm);
@@ -83,10 +110,10 @@ static xmpi_comm_t *comm_make(MPI_Comm handle)
         xmpi_host.Comm_rank(handle, &comm->rank) != MPI_SUCCESS ||
         xmpi_host.Comm_size(handle, &comm->size) != MPI_SUCCESS)
         goto fail;
-    if (is_inter) {
+    if (is_inter || !is_of_job(handle, comm->size)) {
         comm->state = XMPI_COMM_HOST;
-        comm->fate = XMPI_NO_INTRA;
-        comm->calls_to_retry = UINT32_MAX;
+        comm->fate = is_inter ? XMPI_NO_INTRA : XMPI_OTHER_JOB;
+        comm->is_for_good = 1;
     } else if (!xmpi_neighbors_find(comm)) {
         goto fail;
     } else if (comm->size == xmpi_state.size) {
@@ -225,8 +252,7 @@ void xmpi_comm_connect(MPI_Comm handle)
 {
     xmpi_comm_t *comm = xmpi_comm_find(handle);
 
-    if (comm != NULL && comm->state == XMPI_COMM_NEW &&
-        comm->fate != XMPI_NO_INTRA)
+    if (comm != NULL && comm->state == XMPI_COMM_NEW)
         comm_ask(comm);
 }
 
@@ -234,7 +260,7 @@ xmpi_fate_t xmpi_comm_decide(xmpi_comm_t *comm, xylem_coll_t coll,
                              xmpi_form_t form)
 {
     if (comm->state != XMPI_COMM_READY && form != XMPI_NONBLOCKING &&
-        comm->fate != XMPI_NO_INTRA &&
+        !comm->is_for_good &&
         (comm->state == XMPI_COMM_NEW || ++comm->calls >= comm->calls_to_retry))
         comm_ask(comm);
     if (comm->state != XMPI_COMM_READY)

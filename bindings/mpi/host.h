@@ -23,6 +23,9 @@
     X(Comm_idup)                                                               \
     X(Comm_free)                                                               \
     X(Comm_get_name)                                                           \
+    X(Comm_group)                                                              \
+    X(Group_free)                                                              \
+    X(Group_translate_ranks)                                                   \
     X(Comm_rank)                                                               \
     X(Comm_remote_size)                                                        \
     X(Comm_size)                                                               \

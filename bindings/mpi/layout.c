@@ -18,6 +18,9 @@ typedef struct recipe {
     int64_t child_extent;
 } recipe_t;
 
+/* Types nest, as deep as the program has made them.
+ * NOLINTBEGIN(misc-no-recursion) */
+
 /* 0: good. */
 static int layout_make(xylem_context_t *context, MPI_Datatype handle,
                        xylem_type_t *made);
@@ -240,6 +243,8 @@ static int layout_make(xylem_context_t *context, MPI_Datatype handle,
     recipe_drop(&r);
     return failed;
 }
+
+/* NOLINTEND(misc-no-recursion) */
 
 int xmpi_type_layout(xmpi_type_t *type, xylem_type_t *layout_out)
 {

@@ -41,6 +41,7 @@ static const char *const reasons[XMPI_FATES] = {
     [XMPI_TAKEN] = "taken",
     [XMPI_NOT_SELECTED] = "not selected by XYLEM_MPI_COLLECTIVES",
     [XMPI_NO_INTRA] = "on an inter-communicator",
+    [XMPI_OTHER_JOB] = "on a communicator with ranks of another job",
     [XMPI_NO_TOPOLOGY] = "on a communicator without a topology",
     [XMPI_NO_CONTEXT] = "before all ranks were connected",
     [XMPI_NO_TEAM] = "nonblocking, before the communicator's first that blocks",

@@ -109,6 +109,7 @@ first_part()
     passes "operations, a thread that makes progress" 3 \
         XYLEM_PROGRESS=thread "$work/operations"
     passes "errors are returned" 3 "$work/errors"
+    test_spawn
     test_fatal
     test_selection
     test_no_mpi
@@ -154,6 +155,22 @@ second_part()
         passes_without '[^w]: [0-9]+ left to' "Fortran, $way" $ranks "$work/fortran_$way"
     done
     test_profiled
+}
+
+# What was spawned has ranks that nothing can be asked of.
+test_spawn()
+{
+    case $mpi in
+    mpich | impi*)
+        skip "a job that spawns another" "this library refuses to spawn by itself"
+        ;;
+    *)
+        launch 2 "$work/spawn"
+        check "a job that spawns another" grep -q \
+            'allreduce: 2 left .* with ranks of another job' "$out"
+        check "both of them end" grep -q '^PASS spawn' "$out"
+        ;;
+    esac
 }
 
 # A wrong argument ends the job where no handler says otherwise.

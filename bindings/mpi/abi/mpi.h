@@ -32,6 +32,8 @@ typedef struct MPI_ABI_Op *MPI_Op;
 #define MPI_COMM_WORLD ((MPI_Comm)0x101)
 #define MPI_COMM_SELF  ((MPI_Comm)0x102)
 
+#define MPI_GROUP_NULL ((MPI_Group)0x108)
+
 #define MPI_INFO_NULL ((MPI_Info)0x130)
 
 #define MPI_REQUEST_NULL ((MPI_Request)0x180)
@@ -128,42 +130,42 @@ typedef struct MPI_ABI_Op *MPI_Op;
 #define MPI_STATUS_IGNORE ((MPI_Status *)0)
 
 enum {
-    MPI_COMBINER_HINDEXED_BLOCK = 109,
-    MPI_COMBINER_CONTIGUOUS = 103,
-    MPI_COMBINER_VECTOR = 104,
-    MPI_UNEQUAL = 204,
-    MPI_ERR_COUNT = 2,
-    MPI_GRAPH = 212,
-    MPI_COMBINER_INDEXED_BLOCK = 108,
-    MPI_ERR_BUFFER = 1,
-    MPI_ERR_UNSUPPORTED_OPERATION = 55,
-    MPI_COMBINER_INDEXED = 106,
-    MPI_ERR_TYPE = 3,
-    MPI_ERR_INTERN = 17,
-    MPI_ERR_TRUNCATE = 15,
-    MPI_THREAD_MULTIPLE = 4096,
-    MPI_THREAD_SINGLE = 0,
-    MPI_COMBINER_HINDEXED = 107,
-    MPI_COMBINER_NAMED = 101,
-    MPI_DIST_GRAPH = 213,
-    MPI_PROC_NULL = -3,
-    MPI_COMBINER_HVECTOR = 105,
     MPI_ORDER_C = 12,
-    MPI_ERR_ARG = 13,
-    MPI_UNDEFINED = -32766,
-    MPI_COMBINER_STRUCT = 110,
-    MPI_ERR_OTHER = 16,
-    MPI_KEYVAL_INVALID = 0,
-    MPI_COMBINER_SUBARRAY = 111,
-    MPI_ROOT = -4,
     MPI_COMBINER_DUP = 102,
     MPI_ERR_NO_MEM = 39,
-    MPI_ERR_OP = 10,
-    MPI_SUCCESS = 0,
-    MPI_ERR_ROOT = 8,
-    MPI_COMBINER_RESIZED = 116,
-    MPI_CART = 211,
     MPI_SIMILAR = 203,
+    MPI_COMBINER_VECTOR = 104,
+    MPI_ROOT = -4,
+    MPI_ERR_BUFFER = 1,
+    MPI_SUCCESS = 0,
+    MPI_ERR_COUNT = 2,
+    MPI_KEYVAL_INVALID = 0,
+    MPI_DIST_GRAPH = 213,
+    MPI_COMBINER_NAMED = 101,
+    MPI_COMBINER_STRUCT = 110,
+    MPI_COMBINER_HINDEXED_BLOCK = 109,
+    MPI_THREAD_MULTIPLE = 4096,
+    MPI_ERR_ARG = 13,
+    MPI_COMBINER_CONTIGUOUS = 103,
+    MPI_GRAPH = 212,
+    MPI_ERR_TRUNCATE = 15,
+    MPI_ERR_TYPE = 3,
+    MPI_COMBINER_SUBARRAY = 111,
+    MPI_ERR_ROOT = 8,
+    MPI_PROC_NULL = -3,
+    MPI_COMBINER_RESIZED = 116,
+    MPI_ERR_OP = 10,
+    MPI_ERR_OTHER = 16,
+    MPI_COMBINER_HINDEXED = 107,
+    MPI_ERR_UNSUPPORTED_OPERATION = 55,
+    MPI_CART = 211,
+    MPI_UNDEFINED = -32766,
+    MPI_UNEQUAL = 204,
+    MPI_ERR_INTERN = 17,
+    MPI_COMBINER_HVECTOR = 105,
+    MPI_COMBINER_INDEXED_BLOCK = 108,
+    MPI_COMBINER_INDEXED = 106,
+    MPI_THREAD_SINGLE = 0,
 };
 #define MPI_MAX_OBJECT_NAME 128
 
@@ -196,6 +198,10 @@ int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[],
 int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request);
 int PMPI_Comm_free(MPI_Comm *comm);
 int PMPI_Comm_get_name(MPI_Comm comm, char *comm_name, int *resultlen);
+int PMPI_Comm_group(MPI_Comm comm, MPI_Group *group);
+int PMPI_Group_free(MPI_Group *group);
+int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[],
+                               MPI_Group group2, int ranks2[]);
 int PMPI_Comm_rank(MPI_Comm comm, int *rank);
 int PMPI_Comm_remote_size(MPI_Comm comm, int *size);
 int PMPI_Comm_size(MPI_Comm comm, int *size);
