@@ -74,7 +74,8 @@ static int layout_of_blocks(xylem_context_t *context, const recipe_t *r,
     size_t n = (size_t)r->ints[0], i;
     uint64_t *counts = malloc((n + 1) * sizeof *counts);
     int64_t *offsets = malloc((n + 1) * sizeof *offsets);
-    int failed = counts == NULL || offsets == NULL;
+    int failed = counts == NULL || offsets == NULL ||
+                 (places == NULL && addresses == NULL);
 
     for (i = 0; !failed && i < n; i++) {
         counts[i] = (uint64_t)lengths[i * (size_t)step];
