@@ -45,7 +45,9 @@ double tune_model_at(const struct tune_point *points, size_t count, double at)
 
 double tune_model_longer(double sixteenth_us, double quarter_us)
 {
-    return quarter_us * quarter_us / sixteenth_us;
+    const struct tune_point points[] = {{1, sixteenth_us}, {4, quarter_us}};
+
+    return tune_model_at(points, 2, 16);
 }
 
 double tune_model_middle(double less, double more)

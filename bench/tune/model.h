@@ -30,8 +30,8 @@ double tune_model_at(const struct tune_point *points, size_t count, double at);
 /* The stable time of a step; 0 with fewer than two points. */
 double tune_model_step(const struct tune_point *points, size_t count);
 
-/* From the times of a plan with segments a quarter and a sixteenth as long: a
- * line through the logarithms. */
+/* From the times of as many steps with segments a quarter and a sixteenth as
+ * long: a latency, and a time per byte. */
 double tune_model_longer(double sixteenth_us, double quarter_us);
 
 /* Where the rows of two neighbouring values meet: halfway in log space. The

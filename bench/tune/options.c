@@ -17,7 +17,7 @@ static const struct cli_option table[] = {
     {"coll", 'c', CLI_TEXT, AT(coll_name), 0, 0, "COLL,...",
      "collectives (default bcast,reduce,allreduce)"},
     {"begin", 'b', CLI_BYTES, AT(bytes_first), 4, 1099511627776.0, "BYTES",
-     "smallest size (default 8)"},
+     "smallest size (default 16)"},
     {"end", 'e', CLI_BYTES, AT(bytes_last), 4, 1099511627776.0, "BYTES",
      "largest size (default 4M); sizes grow by factors of 4"},
     {"sizes", 0, CLI_TEXT, AT(sizes_text), 0, 0, "BYTES,...",
@@ -33,7 +33,13 @@ static const struct cli_option table[] = {
     {"heuristics", 0, CLI_FLAG, AT(heuristics), 0, 0, NULL,
      "pass over plans that seldom are the best"},
     {"confirm", 0, CLI_COUNT, AT(confirm), 0, 100, "N",
-     "plans to measure of each size, the best by the model (default 3)"},
+     "plans to measure of each size at most, the best by the model (default "
+     "8)"},
+    {"plans", 0, CLI_TEXT, AT(plans), 0, 0, "TEXT",
+     "those alone whose names begin so, as in han:1/"},
+    {"csv", 0, CLI_TEXT, AT(csv), 0, 0, "FILE",
+     "write what the model expects of every plan and size, and what is "
+     "measured"},
     {"all", 0, CLI_FLAG, AT(all), 0, 0, NULL,
      "write rules also where the built-in table is as good"},
     {"simulate", 'm', CLI_TEXT, AT(machine), 0, 0, "MACHINE",
@@ -52,8 +58,9 @@ static const struct cli cli = {
     .usage =
         "[-c COLL,...] [-o FILE] [options]\n"
         "       xylem-run -n N xylem-tune [options]\n"
-        "       xylem-tune show|check|plot FILE\n"
+        "       xylem-tune show|check FILE\n"
         "       xylem-tune diff FILE FILE\n"
+        "       xylem-tune plot FILE... (to xylem-tuning.png)\n"
         "       xylem-tune merge FILE FILE... (the first wins; to standard "
         "output)",
     .summary = "Finds the fastest plan of each collective and size on this "
@@ -71,7 +78,7 @@ static const struct tune_options defaults = {
     .bytes_last = (size_t)4 << 20,
     .minutes = 10,
     .seconds = 0.02,
-    .confirm = 3,
+    .confirm = 16,
     .nodes_text = "2",
     .node_ranks_text = "2",
 };

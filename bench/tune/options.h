@@ -13,6 +13,8 @@ struct tune_options {
     const char *output;
     const char *coll_name;
     const char *sizes_text;
+    const char *plans; /* the beginning of their names; NULL: all */
+    const char *csv;
     const char *machine; /* NULL: the ranks of this job */
     const char *nodes_text, *node_ranks_text;
     size_t bytes_first, bytes_last;

@@ -248,19 +248,33 @@ static int is_between(const struct tune_plan *plan, const char *name)
     return strcmp(slash != NULL ? slash + 1 : plan->algorithm, name) == 0;
 }
 
-int tune_plan_promises(const struct tune_plan *plan,
+/* Reductions in whose every round the whole message goes. */
+static int moves_all(xylem_coll_t coll, const char *algorithm)
+{
+    static const char *const names[] = {"linear", "recursive_doubling",
+                                        "recursive_multiplying"};
+    size_t i;
+
+    if (coll != XYLEM_COLL_REDUCE && coll != XYLEM_COLL_ALLREDUCE)
+        return 0;
+    for (i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(algorithm, names[i], strlen(names[i])) == 0)
+            return 1;
+    return 0;
+}
+
+int tune_plan_promises(xylem_coll_t coll, const struct tune_plan *plan,
                        const struct tune_shape *shape, size_t bytes)
 {
-    enum { CHAIN_STEPS = 8, STEPS_MAX = 64 };
+    enum { CHAIN_STEPS = 8, STEPS_MAX = 64, LONG = 1 << 16 };
     int is_levels = strncmp(plan->algorithm, "han", 3) == 0;
     size_t steps;
 
-    /* Who can go through the memory of nodes seldom wins otherwise. */
-    if (shape->node_ranks > 1 && !is_levels &&
-        strcmp(plan->algorithm, "node") != 0)
-        return 0;
     if (plan->segment_bytes == 0)
-        return 1;
+        return bytes <= LONG || !moves_all(coll, plan->algorithm);
+    /* Trees that use no node's memory seldom win where there is one. */
+    if (shape->node_ranks > 1 && !is_levels)
+        return 0;
     steps = bytes / plan->segment_bytes / plan->lanes;
     return steps <= STEPS_MAX &&
            (!is_between(plan, "chain") || steps > CHAIN_STEPS);

@@ -28,7 +28,7 @@ size_t tune_plans_list(xylem_coll_t coll, const struct tune_shape *shape,
 int tune_plan_applies(const struct tune_plan *plan, size_t bytes);
 
 /* Whether it is worth a look by what is known of collectives. */
-int tune_plan_promises(const struct tune_plan *plan,
+int tune_plan_promises(xylem_coll_t coll, const struct tune_plan *plan,
                        const struct tune_shape *shape, size_t bytes);
 
 int tune_plan_is_same(const struct tune_plan *a, const struct tune_plan *b);

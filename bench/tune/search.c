@@ -112,12 +112,21 @@ static double *at(const struct campaign *c, double *times, size_t plan,
     return &times[plan * c->sizes + size];
 }
 
+static int is_asked_for(const struct campaign *c, size_t plan, size_t size)
+{
+    const char *begin = c->search->options->plans;
+
+    return tune_plan_applies(&c->plan[plan], c->bytes[size]) &&
+           (begin == NULL ||
+            strncmp(c->plan[plan].algorithm, begin, strlen(begin)) == 0);
+}
+
 static int is_candidate(const struct campaign *c, size_t plan, size_t size)
 {
-    return tune_plan_applies(&c->plan[plan], c->bytes[size]) &&
+    return is_asked_for(c, plan, size) &&
            (!c->search->options->heuristics ||
-            tune_plan_promises(&c->plan[plan], &c->search->place->shape,
-                               c->bytes[size]));
+            tune_plan_promises(c->coll, &c->plan[plan],
+                               &c->search->place->shape, c->bytes[size]));
 }
 
 static int is_ever_candidate(const struct campaign *c, size_t plan)
@@ -170,42 +179,41 @@ struct points {
     size_t count;
 };
 
-static int add_point(struct campaign *c, size_t p, size_t bytes, double at,
-                     struct points *points)
-{
-    double us;
-
-    if (!time_plan(c, &c->plan[p], bytes, &us))
-        return 0;
-    if (us > 0)
-        points->at[points->count++] = (struct tune_point){at, us};
-    return 1;
-}
-
 /* The tasks of a plan in segments. */
 static int measure_steps(struct campaign *c, size_t p, struct points *points)
 {
     size_t i, bytes;
-    int ok = 1;
+    double us;
 
-    for (i = 0; i < STEPS && ok; i++) {
+    for (i = 0; i < STEPS; i++) {
         bytes = steps_bytes(&c->plan[p], steps_measured[i]);
         if (i > 0 && bytes > c->bytes[c->sizes - 1])
             break;
-        ok = add_point(c, p, bytes, (double)steps_measured[i], points);
+        if (!time_plan(c, &c->plan[p], bytes, &us))
+            return 0;
+        if (us > 0)
+            points->at[points->count++] =
+                (struct tune_point){(double)steps_measured[i], us};
     }
-    return ok;
+    return 1;
 }
 
 static int measure_sizes(struct campaign *c, size_t p, struct points *points)
 {
-    size_t s;
-    int ok = 1;
+    size_t s, last = c->sizes;
 
-    for (s = 0; s < c->sizes && ok; s++)
-        if (s % SIZES_STRIDE == 0 || s + 1 == c->sizes)
-            ok = add_point(c, p, c->bytes[s], (double)c->bytes[s], points);
-    return ok;
+    while (last > 0 && !is_candidate(c, p, last - 1))
+        last--;
+    for (s = 0; s < last; s++) {
+        if (s % SIZES_STRIDE != 0 && s + 1 != last)
+            continue;
+        if (!measure(c, p, s))
+            return 0;
+        if (*at(c, c->measured, p, s) > 0)
+            points->at[points->count++] = (struct tune_point){
+                (double)c->bytes[s], *at(c, c->measured, p, s)};
+    }
+    return 1;
 }
 
 /* Those of longer segments follow from those of shorter ones, where few of them
@@ -275,18 +283,35 @@ static size_t most_promising(const struct campaign *c, size_t s)
     return best;
 }
 
+/* Measures the plans that may be the fastest by the model, until it holds none
+ * for faster than the fastest of these. */
+static int confirm(struct campaign *c, size_t s)
+{
+    double best = 0;
+    unsigned n;
+
+    for (n = 0; n < c->search->options->confirm; n++) {
+        size_t p = most_promising(c, s);
+        if (p == c->plans || c->search->is_over ||
+            (best > 0 && *at(c, c->predicted, p, s) > best))
+            break;
+        if (!measure(c, p, s))
+            return 0;
+        if (best == 0 || *at(c, c->measured, p, s) < best)
+            best = *at(c, c->measured, p, s);
+    }
+    return 1;
+}
+
 static int measure_tasks(struct campaign *c)
 {
-    size_t s, p, n;
+    size_t s;
 
     if (!model_all(c))
         return 0;
     for (s = 0; s < c->sizes; s++)
-        for (n = 0; n < c->search->options->confirm; n++) {
-            p = most_promising(c, s);
-            if (p != c->plans && !measure(c, p, s))
-                return 0;
-        }
+        if (!confirm(c, s))
+            return 0;
     return 1;
 }
 
@@ -318,7 +343,7 @@ static double exhaustive_cost(const struct campaign *c)
 
     for (p = 0; p < c->plans; p++)
         for (s = 0; s < c->sizes; s++) {
-            if (!tune_plan_applies(&c->plan[p], c->bytes[s]))
+            if (!is_asked_for(c, p, s))
                 continue;
             all++;
             value = *at(c, c->measured, p, s) > 0 ? *at(c, c->measured, p, s)
@@ -332,6 +357,31 @@ static double exhaustive_cost(const struct campaign *c)
                : all * c->search->cost_s / ((double)c->search->done + 1e-9);
 }
 
+/* Whatever is known, from earlier searches, too. */
+static void rows_write(const struct campaign *c, struct table *csv)
+{
+    const struct tune_time *known;
+    size_t p, s;
+
+    for (p = 0; p < c->plans; p++)
+        for (s = 0; s < c->sizes; s++) {
+            struct tune_time like = {c->coll,     c->search->place->shape,
+                                     c->bytes[s], c->plan[p],
+                                     0,           0};
+            known = tune_journal_find(c->search->journal, &like);
+            if (!is_candidate(c, p, s))
+                continue;
+            table_text(csv, xyl_coll_traits(c->coll)->name);
+            table_count(csv, like.shape.nodes);
+            table_count(csv, like.shape.node_ranks);
+            table_count(csv, like.bytes);
+            table_text(csv, like.plan.algorithm);
+            table_count(csv, like.plan.segment_bytes);
+            table_real(csv, *at(c, c->predicted, p, s), 3);
+            table_real(csv, known != NULL ? known->us : 0, 3);
+        }
+}
+
 static int campaign_run(struct campaign *c, struct tune_choice *choices)
 {
     size_t s;
@@ -342,6 +392,8 @@ static int campaign_run(struct campaign *c, struct tune_choice *choices)
     for (s = 0; s < c->sizes; s++)
         choose(c, s, &choices[s]);
     c->search->exhaustive_s += exhaustive_cost(c);
+    if (c->search->csv != NULL)
+        rows_write(c, c->search->csv);
     return 1;
 }
 

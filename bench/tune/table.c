@@ -6,6 +6,7 @@
 
 #include "bench/tune/tune.h"
 #include "collectives/data/description.h"
+#include "runtime/job/topology.h"
 
 struct tune_table {
     const struct tune_options *options;
@@ -194,30 +195,52 @@ static void origin_text(const struct tune_table *table, char *text,
         snprintf(text, bytes, "measured by xylem-tune, %s", date);
 }
 
+/* A line for each rule, as files for people have it. */
+void tune_json_write(json_t *table, FILE *out)
+{
+    const char *key;
+    json_t *value, *rule;
+    size_t i, left = json_object_size(table);
+
+    fputs("{\n", out);
+    json_object_foreach(table, key, value)
+    {
+        fprintf(out, "  \"%s\": ", key);
+        if (json_is_array(value))
+            fputs("[\n", out);
+        else
+            json_dumpf(value, out, JSON_ENCODE_ANY);
+        json_array_foreach(value, i, rule)
+        {
+            fputs("    ", out);
+            json_dumpf(rule, out, JSON_ENCODE_ANY | JSON_REAL_PRECISION(5));
+            fputs(i + 1 < json_array_size(value) ? ",\n" : "\n  ]", out);
+        }
+        fputs(--left > 0 ? ",\n" : "\n", out);
+    }
+    fputs("}\n", out);
+}
+
 int tune_table_write(const struct tune_table *table, const char *path)
 {
     FILE *out = fopen(path, "w");
-    char origin[128];
-    size_t i, count = json_array_size(table->rules);
-    json_t *text;
+    json_t *all = json_object();
+    char text[128];
 
     if (out == NULL) {
         perror(path);
+        json_decref(all);
         return 0;
     }
-    origin_text(table, origin, sizeof origin);
-    text = json_string(origin);
-    fputs("{\n  \"origins\": {\"tuned\": ", out);
-    json_dumpf(text, out, JSON_ENCODE_ANY);
-    json_decref(text);
-    fputs("},\n  \"rules\": [\n", out);
-    for (i = 0; i < count; i++) {
-        fputs("    ", out);
-        json_dumpf(json_array_get(table->rules, i), out,
-                   JSON_REAL_PRECISION(5));
-        fputs(i + 1 < count ? ",\n" : "\n", out);
-    }
-    fputs("  ]\n}\n", out);
+    /* So that others are not told what is good for this one. */
+    xyl_machine_name(text, sizeof text);
+    if (table->options->machine == NULL)
+        json_object_set_new(all, "machine", json_string(text));
+    origin_text(table, text, sizeof text);
+    json_object_set_new(all, "origins", json_pack("{ss}", "tuned", text));
+    json_object_set(all, "rules", table->rules);
+    tune_json_write(all, out);
+    json_decref(all);
     if (fclose(out) == 0)
         return 1;
     perror(path);

@@ -6,8 +6,10 @@
 #ifndef XYL_BENCH_TUNE_TUNE_H
 #define XYL_BENCH_TUNE_TUNE_H
 
+#include <jansson.h>
 #include <stdio.h>
 
+#include "bench/common/table.h"
 #include "bench/tune/model.h"
 #include "bench/tune/options.h"
 #include "bench/tune/plans.h"
@@ -73,6 +75,7 @@ struct tune_search {
     const struct tune_options *options;
     struct tune_place *place;
     struct tune_journal *journal;
+    struct table *csv; /* NULL: none */
     uint64_t begin_ns, shown_ns;
     size_t done;         /* measurements */
     double cost_s;       /* of these; on simulated ranks in their time */
@@ -94,6 +97,9 @@ int tune_table_add(struct tune_table *table, xylem_coll_t coll,
                    const struct tune_shape *shape,
                    const struct tune_choice *choices);
 int tune_table_write(const struct tune_table *table, const char *path);
+
+/* A table as a file for people. */
+void tune_json_write(json_t *table, FILE *out);
 
 /* ---- work on files: show, diff, merge, check, plot ---- */
 

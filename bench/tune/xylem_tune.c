@@ -59,6 +59,21 @@ static void summary_print(const struct tune_search *search)
            search->exhaustive_s);
 }
 
+static int csv_open(struct tune_search *search, struct table *csv)
+{
+    static const char *const titles[] = {"coll", "nodes",   "ppn",      "bytes",
+                                         "plan", "segment", "model_us", "us"};
+    const struct tune_options *options = search->options;
+
+    if (options->csv == NULL)
+        return 1;
+    if (!table_file_open(csv, options->program, options->csv, titles,
+                         sizeof titles / sizeof *titles))
+        return 0;
+    search->csv = csv;
+    return 1;
+}
+
 static int tune(const struct tune_options *options, struct tune_place *place,
                 struct tune_table *table)
 {
@@ -68,11 +83,15 @@ static int tune(const struct tune_options *options, struct tune_place *place,
                                  .journal = &journal,
                                  .begin_ns = noise_now_ns()};
     char path[PATH_BYTES];
+    struct table csv;
     int ok;
 
     snprintf(path, sizeof path, "%s.times", options->output);
-    ok = (!place->is_first || tune_journal_open(&journal, path)) &&
-         shapes_tune(&search, table);
+    ok = !place->is_first ||
+         (tune_journal_open(&journal, path) && csv_open(&search, &csv));
+    ok = ok && shapes_tune(&search, table);
+    if (search.csv != NULL)
+        ok &= table_file_close(&csv, options->program, options->csv);
     if (ok && place->is_first) {
         ok = tune_table_write(table, options->output);
         summary_print(&search);
@@ -116,7 +135,9 @@ int main(int argc, char **argv)
     case CLI_BAD:
         break;
     case CLI_RUN:
-        code = tune_main(&options);
+        code = options.words != NULL && *options.words != NULL
+                   ? tune_files_main(&options)
+                   : tune_main(&options);
         break;
     }
     free(words);

@@ -276,6 +276,14 @@ static xylem_status_t read_origin(const reader_t *reader, const json_t *json)
     return XYLEM_OK;
 }
 
+/* Whatever its author wants to say. */
+static xylem_status_t read_comment(const reader_t *reader, const json_t *json)
+{
+    (void)reader;
+    (void)json;
+    return XYLEM_OK;
+}
+
 /* Pairs of bytes and the time that a call of them takes; rising. */
 static xylem_status_t read_us(const reader_t *reader, const json_t *json)
 {
@@ -380,7 +388,7 @@ static xylem_status_t read_member(const reader_t *reader, const char *key,
     } members[] = {{"for", read_for},       {"team", read_team},
                    {"pays", read_pays},     {"windows", read_windows},
                    {"origin", read_origin}, {"ranks_are", read_ranks_are},
-                   {"us", read_us}};
+                   {"us", read_us},         {"comment", read_comment}};
     size_t i;
 
     for (i = 0; i < sizeof members / sizeof *members; i++)
@@ -536,6 +544,11 @@ xylem_status_t xyl_table_parse(const char *file, const char *text, size_t bytes,
     else
         json_decref(document);
     return status;
+}
+
+const char *xyl_table_machine(const void *memory)
+{
+    return json_string_value(json_object_get(memory, "machine"));
 }
 
 void xyl_table_free(xyl_rule_t *rules, void *memory)

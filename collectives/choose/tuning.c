@@ -10,8 +10,9 @@
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
+#include "runtime/job/topology.h"
 
-enum { FILE_BYTES_MAX = 4 << 20 };
+enum { FILE_BYTES_MAX = 4 << 20, OTHER_BYTES = 256 };
 
 /* Of a context. */
 typedef struct xyl_tuning {
@@ -20,6 +21,7 @@ typedef struct xyl_tuning {
     xyl_candidate_t *candidates;
     const xyl_candidate_t *of[XYLEM_COLL_COUNT]; /* in these */
     void *table_memory;
+    char *path; /* of the file */
     xyl_limits_t limits;
 } tuning_t;
 
@@ -87,11 +89,24 @@ static xylem_status_t list_candidates(tuning_t *tuning)
     return XYLEM_OK;
 }
 
+/* Why a table for that machine is not for this one; NULL: it is. */
+static const char *other_machine(const char *name, char text[OTHER_BYTES])
+{
+    char own[OTHER_BYTES / 2];
+
+    xyl_machine_name(own, sizeof own);
+    if (name == NULL || strcmp(name, own) == 0)
+        return NULL;
+    snprintf(text, OTHER_BYTES,
+             "its key \"machine\" names another one than \"%s\"", own);
+    return text;
+}
+
 /* `*hash_out` is 0 when the file cannot be used, so that ranks notice. */
 static void read_table(tuning_t *tuning, const char *path, uint64_t *hash_out)
 {
+    char other[OTHER_BYTES], *text = NULL;
     size_t bytes;
-    char *text = NULL;
     const char *why = xyl_file_read(path, FILE_BYTES_MAX, &text, &bytes);
 
     *hash_out = 0;
@@ -102,9 +117,12 @@ static void read_table(tuning_t *tuning, const char *path, uint64_t *hash_out)
                             &tuning->table_memory) != XYLEM_OK)
             why = xylem_last_error();
     }
+    if (why == NULL)
+        why = other_machine(xyl_table_machine(tuning->table_memory), other);
     free(text);
     tuning->table.rule = tuning->table_rules;
-    tuning->table.name = path;
+    tuning->path = strdup(path);
+    tuning->table.name = tuning->path != NULL ? tuning->path : "a file";
     if (why == NULL)
         return;
     tuning->table.count = 0;
@@ -163,6 +181,7 @@ static void tuning_ends(xylem_context_t *context)
         return;
     free(tuning->asked_rules);
     free(tuning->candidates);
+    free(tuning->path);
     xyl_table_free(tuning->table_rules, tuning->table_memory);
     free(tuning);
 }

@@ -51,6 +51,9 @@ xylem_status_t xyl_algorithms_parse(const char *text, xyl_rule_t **rules_out,
 xylem_status_t xyl_table_parse(const char *file, const char *text, size_t bytes,
                                xyl_rule_t **rules_out, size_t *count_out,
                                xyl_limits_t *limits, void **memory_out);
+/* The machine that a table which has been parsed is for, as xyl_machine_name
+ * says it; NULL: any. */
+const char *xyl_table_machine(const void *memory);
 void xyl_table_free(xyl_rule_t *rules, void *memory);
 
 #endif

@@ -266,6 +266,9 @@ xylem_status_t xyl_config_load(const xyl_config_files_t *files,
                          (xyl_config_origin_t){"default", 0});
         assert(is_set);
     }
+    if (files != NULL && *files->tuning != '\0')
+        (void)row_set(&loader, row_find("TUNING", sizeof "TUNING" - 1),
+                      files->tuning, (xyl_config_origin_t){files->tuning, 0});
     load_files(&loader, files);
     status = load_environment(&loader);
     if (status == XYLEM_OK)

@@ -139,7 +139,9 @@ enum { XYL_CONNECT_FIRST, XYL_CONNECT_INIT };
       "fits a call is taken. docs/algorithms.md lists them.")                  \
     X(tuning, TUNING, PATH, "none", 1, USER,                                   \
       "A file of rules that come before those of the built-in table; "         \
-      "docs/tuning.md says what stands in it. Its content must be equal.")     \
+      "docs/tuning.md says what stands in it. Its content must be equal. "     \
+      "Unless it is set: xylem-tuning.json in the folder where the program "   \
+      "runs, in ~/.config or in /etc, if there is one.")                       \
     X(reduce_order, REDUCE_ORDER, ORDER, "fixed", 1, USER,                     \
       "Order in which reductions combine: fixed (equal calls give equal "      \
       "bits), arrival (whoever comes adds and waits for fewer; sums of "       \

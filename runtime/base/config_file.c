@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "runtime/base/file.h"
 #include "runtime/base/log.h"
@@ -47,26 +48,46 @@ static void files_named(xyl_config_files_t *files, const char *paths)
     }
 }
 
+/* Keeps it if it is there. */
+static void tuning_look(xyl_config_files_t *files, const char *folder,
+                        const char *name)
+{
+    char path[XYL_CONFIG_FILE_PATH_BYTES];
+    int bytes = snprintf(path, sizeof path, "%s%s", folder, name);
+
+    if (*files->tuning == '\0' && bytes > 0 && bytes < (int)sizeof path &&
+        access(path, R_OK) == 0)
+        memcpy(files->tuning, path, sizeof path);
+}
+
 void xyl_config_files_find(xyl_config_files_t *files_out)
 {
     static const char system_wide[] = "/etc/xylem.conf";
     static const char in_config[] = "/xylem.conf";
     static const char in_home[] = "/.config/xylem.conf";
+    static const char table[] = "xylem-tuning.json";
     const char *named = secure_getenv("XYLEM_CONF");
     const char *config = secure_getenv("XDG_CONFIG_HOME");
     const char *home = secure_getenv("HOME");
 
     files_out->count = 0;
+    *files_out->tuning = '\0';
     if (named != NULL && strcasecmp(named, "auto") != 0) {
         files_named(files_out, named);
         return;
     }
     files_add(files_out, "", system_wide, sizeof system_wide - 1);
+    if (geteuid() == getuid())
+        tuning_look(files_out, "", table);
     /* What is no path from the root is to be ignored, says its standard. */
-    if (config != NULL && *config == '/')
+    if (config != NULL && *config == '/') {
         files_add(files_out, config, in_config, sizeof in_config - 1);
-    else if (home != NULL && *home == '/')
+        tuning_look(files_out, config, "/xylem-tuning.json");
+    } else if (home != NULL && *home == '/') {
         files_add(files_out, home, in_home, sizeof in_home - 1);
+        tuning_look(files_out, home, "/.config/xylem-tuning.json");
+    }
+    tuning_look(files_out, "/etc/", table);
 }
 
 /* ---- content ---- */

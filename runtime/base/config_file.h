@@ -11,12 +11,15 @@ enum { XYL_CONFIG_FILES_MAX = 4, XYL_CONFIG_FILE_PATH_BYTES = 512 };
 typedef struct xyl_config_files {
     unsigned count;
     char path[XYL_CONFIG_FILES_MAX][XYL_CONFIG_FILE_PATH_BYTES];
+    /* A table for XYLEM_TUNING, which settings overrule; "": there is none. */
+    char tuning[XYL_CONFIG_FILE_PATH_BYTES];
 } xyl_config_files_t;
 
 /* Those that the environment's XYLEM_CONF names, separated by ':', or else
- * /etc/xylem.conf and xylem.conf in $XDG_CONFIG_HOME, or in ~/.config. They
- * need not exist. Paths that are too long, and files beyond the last, are left
- * out with a warning. */
+ * /etc/xylem.conf and xylem.conf in $XDG_CONFIG_HOME, or in ~/.config; then
+ * also the table, xylem-tuning.json in the folder where the program runs, or
+ * beside those, the last first. Settings need not exist. Paths that are too
+ * long, and files beyond the last, are left out with a warning. */
 void xyl_config_files_find(xyl_config_files_t *files_out);
 
 /* The content of a file, ended by 0; NULL: there is none, or it cannot be read,

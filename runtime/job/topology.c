@@ -1,9 +1,13 @@
 #include "runtime/job/topology.h"
 
 #include <hwloc.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "runtime/base/log.h"
+
+enum { MODEL_BYTES = 256 };
 
 /* The index of the one object of `type` that holds all of `set`. */
 static uint32_t index_covering(hwloc_topology_t topology, hwloc_obj_type_t type,
@@ -75,4 +79,31 @@ void xyl_machine_read(xyl_machine_t *machine_out)
     else
         xyl_log(XYL_LOG_WARN, "hwloc cannot read the machine");
     hwloc_topology_destroy(topology);
+}
+
+/* The value of a line "model name : VALUE"; NULL: it is another. */
+static char *model_of(char *line)
+{
+    static const char key[] = "model name";
+    char *value = strchr(line, ':');
+
+    if (strncmp(line, key, sizeof key - 1) != 0 || value == NULL)
+        return NULL;
+    value += 1 + strspn(value + 1, " \t");
+    value[strcspn(value, "\n")] = '\0';
+    return value;
+}
+
+void xyl_machine_name(char *name, size_t bytes)
+{
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    char line[MODEL_BYTES], *model = NULL;
+
+    while (file != NULL && model == NULL &&
+           fgets(line, sizeof line, file) != NULL)
+        model = model_of(line);
+    snprintf(name, bytes, "%ld x %s", online, model != NULL ? model : "cores");
+    if (file != NULL)
+        fclose(file);
 }

@@ -16,4 +16,8 @@ typedef struct xyl_machine {
  * fails: an unreadable machine has one core and unknown places. */
 void xyl_machine_read(xyl_machine_t *machine_out);
 
+/* Tells kinds of machines apart: "16 x Intel(R) Xeon(R) Platinum 8481C", the
+ * processors that are online and their model, as far as the system says so. */
+void xyl_machine_name(char *name, size_t bytes);
+
 #endif

@@ -9,7 +9,9 @@ trap 'rm -rf "$work"' EXIT
 . "$(dirname "${BASH_SOURCE[0]}")/../support/tap.sh"
 # shellcheck disable=SC2086 # a list of names
 unset ${!XYLEM_*}
-tune=$1 sim=$2 run=$3 bench=$4
+export XYLEM_CONF=none
+tune=$(realpath "$1") sim=$(realpath "$2") run=$(realpath "$3")
+bench=$(realpath "$4")
 table=$work/table.json
 
 simulated=(-m stampede2 -N '2,4' -p 4 -q)
@@ -47,6 +49,44 @@ XYLEM_VERBOSE=select XYLEM_TUNING=$table attempt "$run" -n 4 --nodes 2 "$bench" 
     -c bcast --sizes 64K -i 2
 check "programs choose by that" \
     grep -q "65536 bytes.*rule [0-9]* of $table: measured by xylem-tune" "$err"
+
+attempt "$tune" show "$work/first"
+check "shows a table" grep -q "stampede2\|tuned" "$out"
+attempt "$tune" check "$table"
+check "says for which machine a table is" grep -q "rules, 0 limits, for .* x " "$out"
+attempt "$tune" diff "$work/first" "$work/first"
+check "a table differs in nothing from itself" test "$code" -eq 0 -a ! -s "$out"
+attempt "$tune" diff "$work/first" "$work/short"
+check "shows what differs" grep -q "^- " "$out"
+attempt "$tune" merge "$work/first" "$work/short"
+cp "$out" "$work/merged"
+attempt "$tune" check "$work/merged"
+check "merges tables to a table" test "$code" -eq 0
+attempt "$tune" merge "$work/first" "$table"
+check "does not merge those of different machines" test "$code" -ne 0
+attempt "$tune" show "$0"
+check "says what is no table" grep -q "line 1" "$err"
+
+# Beside the program, in the user's folder, and not on another machine.
+here=(env -u XYLEM_CONF -u XDG_CONFIG_HOME XYLEM_VERBOSE=select "$run" -n 4 --nodes 2 "$bench" -c bcast
+    --sizes 64K -i 2)
+mkdir -p "$work/job" "$work/home/.config"
+cp "$table" "$work/job/xylem-tuning.json"
+cp "$table" "$work/home/.config/xylem-tuning.json"
+cd "$work/job" || exit
+HOME=$work attempt "${here[@]}"
+check "a table in the job's folder is found" \
+    grep -q "rule [0-9]* of xylem-tuning.json" "$err"
+XYLEM_TUNING=none attempt "${here[@]}"
+check "and can be passed over" grep -q "of the built-in table" "$err"
+cd "$work" || exit
+HOME=$work/home attempt "${here[@]}"
+check "one in the user's folder is found" \
+    grep -q "rule [0-9]* of $work/home/.config/xylem-tuning.json" "$err"
+sed -i 's/"machine": "/&no /' "$work/home/.config/xylem-tuning.json"
+HOME=$work/home attempt "${here[@]}"
+check "but not one of another machine" \
+    grep -q "is not used.*machine" "$err"
 
 for text in '' '{"rules": [' '{"rules": 3}' "$(head -c 300 "$work/first")"; do
     printf '%s' "$text" >"$work/broken"

@@ -12,6 +12,7 @@
 #include "collectives/data/description.h"
 #include "runtime/base/file.h"
 #include "runtime/base/log.h"
+#include "simulator/random.h"
 #include "tests/support/check.h"
 #include "tests/support/fabric.h"
 #include "tests/support/schedules.h"
@@ -338,6 +339,39 @@ static void test_mistakes(void)
     xyl_log_level_set(XYL_LOG_WARN);
 }
 
+/* Whatever has happened to a file, it is read or it is not: bytes that have
+ * changed, an end that is missing. */
+static void test_damaged(void)
+{
+    uint64_t random = random_mix(7);
+    unsigned damaged = 0, i, k;
+    xyl_limits_t limits;
+    xyl_rule_t *rules;
+    char *text, *copy;
+    void *memory;
+    size_t bytes, count, length;
+
+    xyl_log_level_set(XYL_LOG_NONE);
+    CHECK(xyl_file_read(TABLE_FILE, 1 << 20, &text, &bytes) == NULL);
+    copy = malloc(bytes);
+    for (i = 0; i < (unsigned)check_cases(400); i++) {
+        memcpy(copy, text, bytes);
+        length = i % 4 == 0 ? random_below(&random, (uint32_t)bytes) : bytes;
+        for (k = random_below(&random, 4); k > 0; k--)
+            copy[random_below(&random, (uint32_t)bytes)] =
+                "0-9]}{[,:\"K\0x"[random_below(&random, 13)];
+        if (xyl_table_parse("t.json", copy, length, &rules, &count, &limits,
+                            &memory) == XYLEM_OK)
+            xyl_table_free(rules, memory);
+        else
+            damaged++;
+    }
+    CHECK(damaged > 0);
+    free(copy);
+    free(text);
+    xyl_log_level_set(XYL_LOG_WARN);
+}
+
 /* ---- contexts ---- */
 
 /* "name:radix" of a barrier, or of a bcast, of so many bytes; "none" where the
@@ -432,6 +466,7 @@ static const check_case_t cases[] = {
     {"builtin", test_builtin},
     {"always_decides", test_always_decides},
     {"mistakes", test_mistakes},
+    {"damaged", test_damaged},
     {"precedence", test_precedence},
 };
 CHECK_MAIN(cases)

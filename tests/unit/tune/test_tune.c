@@ -30,7 +30,7 @@ static void test_model(void)
     CHECK(is_near(tune_model_at(steps, 3, 100), 58 + 84 * 3));
     CHECK(is_near(tune_model_at(steps, 1, 7), 10));
     CHECK(tune_model_at(steps, 0, 7) == 0);
-    CHECK(is_near(tune_model_longer(10, 30), 90));
+    CHECK(is_near(tune_model_longer(10, 40), 160));
     CHECK(is_near(tune_model_middle(1024, 4096), 2048));
     CHECK(is_near(tune_model_middle(2, 4), 3));
 }
