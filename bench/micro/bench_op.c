@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bench/common/cli.h"
+#include "collectives/data/binned.h"
 #include "collectives/data/kernels.h"
 #include "collectives/data/op.h"
 #include "runtime/base/clock.h"
@@ -16,13 +17,21 @@ enum {
     ROUNDS = 15,
     BUFFER_ALIGN = 4096,
     KIB_MAX = 16384,
-    WAYS = XYL_ISA_AVX512 + 2, /* every instruction set, and memcpy */
+    BINNED_KIB_MAX = KIB_MAX / 8, /* sums of float16 take 6 times as much */
+    WAYS = XYL_ISA_AVX512 + 2,    /* every instruction set, and memcpy */
     WAY_MEMCPY = WAYS - 1
 };
 
+typedef struct settings {
+    unsigned all_kib, binned_kib; /* 0: not asked for */
+} settings_t;
+
 static const struct cli_option options[] = {
-    {"all", 0, CLI_COUNT, 0, 64, KIB_MAX, "KIB",
+    {"all", 0, CLI_COUNT, offsetof(settings_t, all_kib), 64, KIB_MAX, "KIB",
      "all kernels, on operands of so many KiB"},
+    {"binned", 0, CLI_COUNT, offsetof(settings_t, binned_kib), 64,
+     BINNED_KIB_MAX, "KIB",
+     "sums in the reproducible order, of so many KiB of numbers"},
 };
 
 static const struct cli cli = {
@@ -31,13 +40,17 @@ static const struct cli cli = {
     .summary =
         "Times the sum kernels of float32, float64, int32, float16 and "
         "bfloat16 for\nevery instruction set of this machine, on operands of "
-        "64 KiB (in cache) and\n16 MiB each; or all kernels.\n\n"
+        "64 KiB (in cache) and\n16 MiB each; or all kernels; or those of the "
+        "reproducible order.\n\n"
         "  apart     the result goes to a third buffer\n"
         "  in place  the result replaces the left operand\n"
         "  GB/s      bytes of results per nanosecond, the median of 15 rounds\n"
         "  ratio     that of the kernel over that of a memcpy of as many bytes,"
         "\n            taken in each round, the median\n"
-        "  us/256K   microseconds that 256 KiB of results take at that rate",
+        "  us/256K   microseconds that 256 KiB of results take at that rate\n"
+        "With --binned: nanoseconds per number, by sums for few and for many "
+        "numbers,\nand the ratio of the newest instructions to the plain sum "
+        "kernel.",
     .options = options,
     .options_count = sizeof options / sizeof options[0]};
 
@@ -228,12 +241,137 @@ static void print_all(const buffers_t *buffers, size_t bytes)
                              buffers);
 }
 
+/* ---- sums in the reproducible order ---- */
+
+/* What a kernel takes, and gives. */
+typedef enum role { SUMS, MORE_SUMS, NUMBERS, MORE_NUMBERS } role_t;
+
+typedef struct binned_way {
+    const char *name;
+    size_t at; /* of the combiner, in xyl_binned_t */
+    role_t to, left, right;
+} binned_way_t;
+
+#define WAY(name, to, left, right)                                             \
+    {                                                                          \
+#name, offsetof(xyl_binned_t, name), to, left, right                   \
+    }
+static const binned_way_t binned_ways[] = {
+    WAY(deposit, SUMS, NUMBERS, NUMBERS),
+    WAY(add, SUMS, SUMS, NUMBERS),
+    WAY(add_two, SUMS, NUMBERS, MORE_NUMBERS),
+    WAY(merge, SUMS, SUMS, MORE_SUMS),
+    WAY(value, NUMBERS, SUMS, SUMS),
+    WAY(collect, MORE_NUMBERS, NUMBERS, SUMS),
+    WAY(collect_two, SUMS, NUMBERS, MORE_NUMBERS),
+    WAY(total, NUMBERS, SUMS, MORE_SUMS)};
+
+static void *role_address(const buffers_t *buffers, role_t role)
+{
+    unsigned char *const of[] = {[SUMS] = buffers->result,
+                                 [MORE_SUMS] = buffers->left,
+                                 [NUMBERS] = buffers->right,
+                                 [MORE_NUMBERS] = buffers->right +
+                                                  (size_t)(KIB_MAX / 2) * 1024};
+
+    return of[role];
+}
+
+/* Nanoseconds per number. */
+static double binned_ns(xyl_kernel_fn kernel, const buffers_t *buffers,
+                        const binned_way_t *way, size_t count)
+{
+    const xyl_clock_t *clock = xyl_clock_system();
+    size_t calls = ((size_t)1 << 18) / count + 1, round, i;
+    double ns[ROUNDS];
+
+    for (round = 0; round < ROUNDS; round++) {
+        uint64_t start_ns = xyl_clock_now(clock);
+        for (i = 0; i < calls; i++)
+            kernel(role_address(buffers, way->to),
+                   role_address(buffers, way->left),
+                   role_address(buffers, way->right), count);
+        ns[round] =
+            (double)(xyl_clock_now(clock) - start_ns) / (double)(calls * count);
+    }
+    return median(ns);
+}
+
+static void fill_numbers(const buffers_t *buffers, xylem_type_t type,
+                         const xyl_binned_t *binned, size_t count)
+{
+    fills[type](role_address(buffers, NUMBERS), count, 1);
+    fills[type](role_address(buffers, MORE_NUMBERS), count, 2);
+    binned->deposit.kernel(role_address(buffers, SUMS),
+                           role_address(buffers, NUMBERS), NULL, count);
+    binned->deposit.kernel(role_address(buffers, MORE_SUMS),
+                           role_address(buffers, MORE_NUMBERS), NULL, count);
+}
+
+/* Of zeros, which stay what they are. */
+static double plain_ns(const buffers_t *buffers, xylem_type_t type,
+                       size_t count)
+{
+    const binned_way_t plain = {"sum", 0, NUMBERS, NUMBERS, MORE_NUMBERS};
+    size_t bytes = count * xylem_type_bytes(type);
+
+    memset(role_address(buffers, NUMBERS), 0, bytes);
+    memset(role_address(buffers, MORE_NUMBERS), 0, bytes);
+    return binned_ns(xyl_kernel_find(XYLEM_SUM, type, xyl_isa_best()), buffers,
+                     &plain, count);
+}
+
+static void print_binned(xylem_type_t type, uint32_t numbers,
+                         const buffers_t *buffers, size_t count)
+{
+    double ns = 0, plain = plain_ns(buffers, type, count);
+    int best = (int)xyl_isa_best(), isa;
+    size_t i;
+
+    for (i = 0; i < sizeof binned_ways / sizeof binned_ways[0]; i++) {
+        const binned_way_t *way = &binned_ways[i];
+        const xyl_binned_t *binned =
+            xyl_binned_find(XYLEM_SUM, type, numbers, XYL_ISA_BASE);
+        fill_numbers(buffers, type, binned, count);
+        printf("%-16s %5zu %-12s", xylem_type_name(type), binned->bytes,
+               way->name);
+        for (isa = 0; isa <= best; isa++) {
+            binned = xyl_binned_find(XYLEM_SUM, type, numbers, (xyl_isa_t)isa);
+            ns = binned_ns(
+                ((const xyl_combiner_t *)(const void *)((const char *)binned +
+                                                        way->at))
+                    ->kernel,
+                buffers, way, count);
+            printf(" %7.3f", ns);
+        }
+        for (; isa <= XYL_ISA_AVX512; isa++)
+            printf(" %7s", "-");
+        printf(" %7.3f %7.2f\n", plain, ns / plain);
+    }
+}
+
+static void print_all_binned(const buffers_t *buffers, size_t bytes)
+{
+    static const uint32_t numbers[] = {2, XYL_BINNED_NUMBERS_MAX};
+    xylem_type_t type;
+    size_t i;
+
+    printf("%-16s %5s %-12s %7s %7s %7s %7s %7s\n", "type", "bytes", "kernel",
+           "base", "avx2", "avx512", "sum", "ratio");
+    for (type = 0; type < XYLEM_TYPE_COUNT; type++)
+        for (i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+            if (xyl_binned_find(XYLEM_SUM, type, numbers[i], XYL_ISA_BASE) !=
+                NULL)
+                print_binned(type, numbers[i], buffers,
+                             bytes / xylem_type_bytes(type));
+}
+
 int main(int argc, char **argv)
 {
     buffers_t buffers = {NULL, NULL, NULL};
     size_t bytes = (size_t)KIB_MAX << 10;
-    unsigned kib = 0; /* sums only */
-    enum cli_result parsed = cli_parse(&cli, argc, argv, &kib);
+    settings_t wanted = {0, 0};
+    enum cli_result parsed = cli_parse(&cli, argc, argv, &wanted);
     int result = EXIT_FAILURE;
 
     if (parsed != CLI_RUN)
@@ -246,10 +384,12 @@ int main(int argc, char **argv)
         fputs("bench_op: out of memory\n", stderr);
         goto free_buffers;
     }
-    if (kib == 0)
-        print_sums(&buffers);
+    if (wanted.all_kib != 0)
+        print_all(&buffers, (size_t)wanted.all_kib << 10);
+    else if (wanted.binned_kib != 0)
+        print_all_binned(&buffers, (size_t)wanted.binned_kib << 10);
     else
-        print_all(&buffers, (size_t)kib << 10);
+        print_sums(&buffers);
     result = EXIT_SUCCESS;
 
 free_buffers:

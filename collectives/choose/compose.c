@@ -245,12 +245,11 @@ static xylem_status_t make_reproducible(xyl_call_t *call,
     xylem_op_t op = common->op;
     xylem_type_t type = common->type;
     xyl_kernel_fn extreme = xyl_binned_extreme(op, type);
-    const xyl_binned_t *binned = NULL;
+    const xyl_binned_t *binned;
 
     if (!xyl_choose_reproducible(team, common) || xyl_op_is_orderless(op, type))
         return XYLEM_OK;
-    if (team->size <= XYL_BINNED_NUMBERS_MAX)
-        binned = xyl_binned_find(op, type, xyl_isa_best());
+    binned = xyl_binned_find(op, type, team->size, xyl_isa_best());
     if (binned == NULL && extreme == NULL) {
         if ((common->flags & XYLEM_FLAG_REPRODUCIBLE) == 0)
             return XYLEM_OK;

@@ -2,33 +2,35 @@
 
 #include "collectives/data/kernels.h"
 
-/* The tables that binned_kernels.c defines, of float32 and of float64. */
-#define TABLES(X, isa) X(32, isa) X(64, isa)
+/* The tables that binned_kernels.c defines: of float32 and of float64, of the
+ * smallest sums first. */
+#define TABLES(X, isa) X(32, 2, isa) X(64, 2, isa) X(32, 3, isa) X(64, 3, isa)
 #ifdef XYL_KERNELS_X86
 #define ALL_TABLES(X) TABLES(X, base) TABLES(X, avx2) TABLES(X, avx512)
 #else
 #define ALL_TABLES(X) TABLES(X, base)
 #endif
-#define DECLARE(bits, isa)                                                     \
-    extern const xyl_binned_table_t xyl_binned_##bits##_##isa;
+#define DECLARE(bits, words, isa)                                              \
+    extern const xyl_binned_table_t xyl_binned_##bits##_##words##_##isa;
 ALL_TABLES(DECLARE)
 #undef DECLARE
 
-enum { FORMATS = 2 };
+enum { TABLES_OF_ISA = 4 };
 
 const xyl_binned_t *xyl_binned_find(xylem_op_t op, xylem_type_t type,
-                                    xyl_isa_t isa)
+                                    uint32_t numbers, xyl_isa_t isa)
 {
-#define POINTER(bits, isa) &xyl_binned_##bits##_##isa,
+#define POINTER(bits, words, isa) &xyl_binned_##bits##_##words##_##isa,
     static const xyl_binned_table_t *const tables[] = {ALL_TABLES(POINTER)};
 #undef POINTER
     xyl_isa_t best = xyl_isa_best();
-    size_t i, first = FORMATS * (size_t)(isa < best ? isa : best);
+    size_t i, first = TABLES_OF_ISA * (size_t)(isa < best ? isa : best);
 
     if (op != XYLEM_SUM || type >= XYLEM_TYPE_COUNT)
         return NULL;
-    for (i = first; i < first + FORMATS; i++)
-        if ((*tables[i])[type].bytes != 0)
+    for (i = first; i < first + TABLES_OF_ISA; i++)
+        if ((*tables[i])[type].bytes != 0 &&
+            (*tables[i])[type].numbers >= numbers)
             return &(*tables[i])[type];
     return NULL;
 }

@@ -16,7 +16,9 @@
  *
  *                digits of   a sum takes   what is cut off, of n numbers
  *   float32      13 bits     12 bytes      less than n 2^-26 max |x|
+ *     to 32 numbers           8 bytes
  *   float64      32 bits     24 bytes      less than n 2^-64 max |x|
+ *     to 128 numbers         16 bytes
  *
  * By Demmel and Nguyen, K bins of W bits lose less than n 2^-W(K-1) max |x|:
  * this is their bound for K = 3. The result is rounded to nearest beside. Plain
@@ -43,6 +45,7 @@ enum { XYL_BINNED_NUMBERS_MAX = 1 << 16 /* in a sum */ };
 typedef struct xyl_binned {
     size_t bytes;           /* of a sum; 0: there are none of this type */
     size_t element_bytes;   /* of the type */
+    uint32_t numbers;       /* of which a sum may be */
     xyl_combiner_t deposit; /* sums = elements at `left` */
     xyl_combiner_t add;     /* sums = sums at `left` + elements at `right` */
     xyl_combiner_t add_two; /* sums = elements + elements */
@@ -54,17 +57,19 @@ typedef struct xyl_binned {
     xyl_combiner_t total;       /* sums + sums */
 } xyl_binned_t;
 
-/* Of the machine's newest instructions, which do not matter for the bits. NULL:
- * there are no such sums. */
+/* The smallest sums that may be of so many numbers, by the machine's newest
+ * instructions. Neither matters for the bits of what they come to. NULL: there
+ * are no such sums. */
 const xyl_binned_t *xyl_binned_find(xylem_op_t op, xylem_type_t type,
-                                    xyl_isa_t isa);
+                                    uint32_t numbers, xyl_isa_t isa);
 
 /* The least and the greatest number, in any order: as XYLEM_MIN and XYLEM_MAX,
  * but that a NaN makes a NaN, the same one always, and -0 is less than +0.
  * NULL: not of this type. */
 xyl_kernel_fn xyl_binned_extreme(xylem_op_t op, xylem_type_t type);
 
-/* What binned_kernels.c is compiled to, per format and instruction set. */
+/* What binned_kernels.c is compiled to, per format, size and instruction set.
+ */
 typedef xyl_binned_t xyl_binned_table_t[XYLEM_TYPE_COUNT];
 
 /* What `at` bytes of sums are of elements. */

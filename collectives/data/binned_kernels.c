@@ -1,10 +1,17 @@
-/* The kernels of binned.h. This file is compiled once per format of numbers and
- * instruction set: XYL_BINNED_BITS says which format, XYL_BINNED_TABLE names
- * the table that it defines. Plain loops, for the compiler to vectorise.
+/* The kernels of binned.h. This file is compiled once per format of numbers,
+ * size of sums and instruction set: XYL_BINNED_BITS says which format,
+ * XYL_BINNED_WORDS of how many words a sum is, XYL_BINNED_TABLE names the table
+ * that it defines. Plain loops, for the compiler to vectorise.
  *
- * A sum is three words, of the lowest digit first. A word has a digit's sum in
- * its upper bits, signed, and some bits of the index in its lower TAG bits. A
- * sum of all zeros is the sum of nothing.
+ * Of three words each has a digit's sum in its upper bits, signed, and some
+ * bits of the index in its lower TAG bits; the lowest digit comes first. Two
+ * words have the sums of the lowest and of the highest digit in their upper
+ * FIELD bits, and share out below what is between:
+ *
+ *   | lowest digit  | lower bits of the middle one          |
+ *   | highest digit | index | upper bits of the middle one  |
+ *
+ * A sum of all zeros is the sum of nothing.
  *
  * Digit number i of a number is what it has at 2^(LOWEST + i WIDTH) and up to
  * the next digit, with the number's sign. Index i has digits i, i - 1 and i -
@@ -12,8 +19,8 @@
  * numbers. Numbers that are not finite have an index above all others, and are
  * counted in the place of digits: +infinity, -infinity, NaN.
  *
- * Room: digits are less than 2^WIDTH, and 2^16 of them are less than what a
- * word has above its TAG bits. */
+ * Room: digits are less than 2^WIDTH. 2^16 of them are less than what a word
+ * has above its TAG bits, 2^(FIELD - 1 - WIDTH) less than what FIELD has. */
 #include <string.h>
 
 #include "collectives/data/binned.h"
@@ -26,7 +33,7 @@
 #if XYL_BINNED_BITS == 32
 typedef uint32_t word_t;
 typedef int32_t signed_t;
-enum { FRACTION = 23, WIDTH = 13, TAG = 2 };
+enum { FRACTION = 23, WIDTH = 13, TAG = 2, FIELD = 19 };
 
 /* From a bit's place, at most 276, to its digit: x / 13. */
 static inline word_t digit_of(word_t place)
@@ -36,7 +43,7 @@ static inline word_t digit_of(word_t place)
 #else
 typedef uint64_t word_t;
 typedef int64_t signed_t;
-enum { FRACTION = 52, WIDTH = 32, TAG = 3 };
+enum { FRACTION = 52, WIDTH = 32, TAG = 3, FIELD = 40 };
 
 static inline word_t digit_of(word_t place)
 {
@@ -50,15 +57,14 @@ typedef word_t __attribute__((may_alias)) raw_t;
 enum {
     BITS = 8 * sizeof(word_t),
     BINS = 3,
+    WORDS = XYL_BINNED_WORDS,
     TWO_WIDTHS = 2 * WIDTH,
     BLOCK = 128 /* elements */
 };
 
-#define ONE   ((word_t)1)
-#define DIGIT ((ONE << WIDTH) - 1)
-#define TAGS  ((ONE << TAG) - 1)
-/* The index of what is not finite. */
-#define SPECIAL ((ONE << BINS * TAG) - 1)
+#define ONE        ((word_t)1)
+#define BELOW(bit) ((ONE << (bit)) - 1)
+#define DIGIT      BELOW(WIDTH)
 /* As bits of a number. */
 #define SIGN     (ONE << (BITS - 1))
 #define INFINITE (~SIGN >> FRACTION << FRACTION)
@@ -73,20 +79,86 @@ enum {
 
 /* ---- one sum ---- */
 
+/* Each bin is a digit's sum, signed, in the upper bits of a word; those below
+ * UNIT are 0. */
 typedef struct sum {
-    word_t bin[BINS];
+    word_t bin[BINS], index;
 } sum_t;
 
-/* As it lies in a row. No functions: clang vectorises a loop with such accesses
- * only if they stand in the loop. */
-#define SUM_GET(row, i)                                                        \
-    ((sum_t){{(row)[BINS * (i)], (row)[BINS * (i) + 1], (row)[BINS * (i) + 2]}})
+/* As it lies in memory. */
+typedef struct packed {
+    word_t word[WORDS];
+} packed_t;
+
+#if XYL_BINNED_WORDS == 3
+enum { UNIT = TAG, NUMBERS = XYL_BINNED_NUMBERS_MAX };
+/* The index of what is not finite. */
+#define SPECIAL BELOW(BINS *TAG)
+
+static inline sum_t unpacked(packed_t from)
+{
+    const word_t tags = BELOW(TAG);
+
+    return (sum_t){
+        {from.word[0] & ~tags, from.word[1] & ~tags, from.word[2] & ~tags},
+        (from.word[0] & tags) | (from.word[1] & tags) << TAG |
+            (from.word[2] & tags) << 2 * TAG};
+}
+
+static inline packed_t packed(sum_t sum)
+{
+    const word_t tags = BELOW(TAG);
+
+    return (packed_t){{sum.bin[0] | (sum.index & tags),
+                       sum.bin[1] | (sum.index >> TAG & tags),
+                       sum.bin[2] | sum.index >> 2 * TAG}};
+}
+
+#define PACKED_GET(row, i)                                                     \
+    ((packed_t){{(row)[3 * (i)], (row)[3 * (i) + 1], (row)[3 * (i) + 2]}})
+#define PACKED_PUT(row, i, from)                                               \
+    ((row)[3 * (i)] = (from).word[0], (row)[3 * (i) + 1] = (from).word[1],     \
+     (row)[3 * (i) + 2] = (from).word[2])
+#else
+enum {
+    UNIT = BITS - FIELD,
+    UPPER = FIELD - UNIT,
+    NUMBERS = 1 << (FIELD - 1 - WIDTH)
+};
+#define SPECIAL BELOW(UNIT - UPPER)
+
+static inline sum_t unpacked(packed_t from)
+{
+    const word_t lower = BELOW(UNIT);
+
+    return (sum_t){
+        {from.word[0] & ~lower,
+         from.word[1] << (BITS - UPPER) | (from.word[0] & lower) << UNIT,
+         from.word[1] & ~lower},
+        from.word[1] >> UPPER & SPECIAL};
+}
+
+static inline packed_t packed(sum_t sum)
+{
+    const word_t lower = BELOW(UNIT);
+
+    return (packed_t){
+        {sum.bin[0] | (sum.bin[1] >> UNIT & lower),
+         sum.bin[2] | sum.bin[1] >> (BITS - UPPER) | sum.index << UPPER}};
+}
+
+#define PACKED_GET(row, i) ((packed_t){{(row)[2 * (i)], (row)[2 * (i) + 1]}})
+#define PACKED_PUT(row, i, from)                                               \
+    ((row)[2 * (i)] = (from).word[0], (row)[2 * (i) + 1] = (from).word[1])
+#endif
+
+/* In a row. No functions: clang vectorises a loop with such accesses only if
+ * they stand in the loop. */
+#define SUM_GET(row, i) unpacked(PACKED_GET(row, i))
 #define SUM_PUT(row, i, sum)                                                   \
     do {                                                                       \
-        const sum_t put_ = (sum);                                              \
-        (row)[BINS * (i)] = put_.bin[0];                                       \
-        (row)[BINS * (i) + 1] = put_.bin[1];                                   \
-        (row)[BINS * (i) + 2] = put_.bin[2];                                   \
+        const packed_t put_ = packed(sum);                                     \
+        PACKED_PUT(row, i, put_);                                              \
     } while (0)
 
 static inline word_t greater(word_t a, word_t b)
@@ -99,53 +171,48 @@ static inline word_t lesser(word_t a, word_t b)
     return (signed_t)a < (signed_t)b ? a : b;
 }
 
-static inline word_t index_of(sum_t sum)
+/* The same digits below those of a higher index, which are 0. One choice after
+ * the other, of which clang makes no branches. */
+static inline sum_t lifted(sum_t sum, word_t index)
 {
-    return (sum.bin[0] & TAGS) | (sum.bin[1] & TAGS) << TAG |
-           (sum.bin[2] & TAGS) << 2 * TAG;
-}
-
-/* The same digits below `by` higher ones, which are 0; without an index. One
- * choice after the other, of which clang makes no branches. */
-static inline sum_t lifted(sum_t sum, word_t by)
-{
-    word_t low = sum.bin[0] & ~TAGS;
-    word_t middle = sum.bin[1] & ~TAGS;
-    word_t high = sum.bin[2] & ~TAGS;
+    word_t by = index - sum.index;
     sum_t to;
 
-    to.bin[0] = by == 2 ? high : 0;
-    to.bin[0] = by == 1 ? middle : to.bin[0];
-    to.bin[0] = by == 0 ? low : to.bin[0];
-    to.bin[1] = by == 1 ? high : 0;
-    to.bin[1] = by == 0 ? middle : to.bin[1];
-    to.bin[2] = by == 0 ? high : 0;
+    to.bin[0] = by == 2 ? sum.bin[2] : 0;
+    to.bin[0] = by == 1 ? sum.bin[1] : to.bin[0];
+    to.bin[0] = by == 0 ? sum.bin[0] : to.bin[0];
+    to.bin[1] = by == 1 ? sum.bin[2] : 0;
+    to.bin[1] = by == 0 ? sum.bin[1] : to.bin[1];
+    to.bin[2] = by == 0 ? sum.bin[2] : 0;
+    to.index = index;
     return to;
 }
 
-static inline sum_t sum_of(sum_t left, sum_t right, word_t index)
+/* Of one index. */
+static inline sum_t sum_of(sum_t left, sum_t right)
 {
-    return (sum_t){{(left.bin[0] + right.bin[0]) | (index & TAGS),
-                    (left.bin[1] + right.bin[1]) | (index >> TAG & TAGS),
-                    (left.bin[2] + right.bin[2]) | (index >> 2 * TAG & TAGS)}};
+    return (sum_t){{left.bin[0] + right.bin[0], left.bin[1] + right.bin[1],
+                    left.bin[2] + right.bin[2]},
+                   left.index};
 }
 
 static inline sum_t merged(sum_t left, sum_t right)
 {
-    word_t l = index_of(left), r = index_of(right), index = greater(l, r);
+    word_t index = greater(left.index, right.index);
 
-    return sum_of(lifted(left, index - l), lifted(right, index - r), index);
+    return sum_of(lifted(left, index), lifted(right, index));
 }
 
 static inline word_t digit_word(word_t digit, word_t sign)
 {
-    return ((digit ^ sign) - sign) << TAG;
+    return ((digit ^ sign) - sign) << UNIT;
 }
 
 /* A finite number in a sum with an index that is not below its own: `at` is how
  * far the last bit of its fraction is above the last bit of the lowest digit,
  * or below. */
-static inline sum_t digits_of(word_t fraction, word_t at, word_t sign)
+static inline sum_t digits_of(word_t fraction, word_t at, word_t sign,
+                              word_t index)
 {
     word_t above = greater(at, 0);
     word_t below = lesser(greater(0 - at, 0), BITS - 1);
@@ -154,24 +221,24 @@ static inline sum_t digits_of(word_t fraction, word_t at, word_t sign)
 
     return (sum_t){{digit_word(low & DIGIT, sign),
                     digit_word(low >> WIDTH & DIGIT, sign),
-                    digit_word(high, sign)}};
+                    digit_word(high, sign)},
+                   index};
 }
 
 /* sum + a finite number, of whose bits this is told. */
 static inline sum_t added(sum_t sum, word_t number)
 {
     word_t exponent = (number & ~SIGN) >> FRACTION;
-    word_t fraction = number & ((ONE << FRACTION) - 1);
+    word_t fraction = number & BELOW(FRACTION);
     word_t place = exponent - (exponent != 0); /* of the fraction's last bit */
     word_t sign = (word_t)((signed_t)number >> (BITS - 1));
-    word_t before = index_of(sum);
     word_t own = digit_of(greater(place + FRACTION, TWO_WIDTHS));
-    word_t index = greater(own, before);
+    word_t index = greater(own, sum.index);
 
     fraction |= (word_t)(exponent != 0) << FRACTION;
-    return sum_of(lifted(sum, index - before),
-                  digits_of(fraction, place - (index - 2) * WIDTH, sign),
-                  index);
+    return sum_of(
+        lifted(sum, index),
+        digits_of(fraction, place - (index - 2) * WIDTH, sign, index));
 }
 
 static sum_t added_special(sum_t sum, word_t number)
@@ -181,17 +248,16 @@ static sum_t added_special(sum_t sum, word_t number)
 
     if (magnitude < INFINITE)
         return added(sum, number);
-    sum = sum_of(lifted(sum, SPECIAL - index_of(sum)), (sum_t){{0, 0, 0}},
-                 SPECIAL);
-    sum.bin[kind] += ONE << TAG;
+    sum = lifted(sum, SPECIAL);
+    sum.bin[kind] += ONE << UNIT;
     return sum;
 }
 
 static word_t special_value(sum_t sum)
 {
-    int has_plus = sum.bin[0] >> TAG != 0, has_minus = sum.bin[1] >> TAG != 0;
+    int has_plus = sum.bin[0] != 0, has_minus = sum.bin[1] != 0;
 
-    if (sum.bin[2] >> TAG != 0 || (has_plus && has_minus))
+    if (sum.bin[2] != 0 || (has_plus && has_minus))
         return QUIET;
     return has_plus ? INFINITE : INFINITE | SIGN;
 }
@@ -200,11 +266,11 @@ static word_t special_value(sum_t sum)
 /* Exact in binary64 but for more than 2^13 numbers; then rounded once. */
 static inline word_t value_of(sum_t sum)
 {
-    double high = (double)((signed_t)sum.bin[2] >> TAG);
-    double middle = (double)((signed_t)sum.bin[1] >> TAG);
-    double low = (double)((signed_t)sum.bin[0] >> TAG);
+    double high = (double)((signed_t)sum.bin[2] >> UNIT);
+    double middle = (double)((signed_t)sum.bin[1] >> UNIT);
+    double low = (double)((signed_t)sum.bin[0] >> UNIT);
     /* 2^(WIDTH (index - 2) - 149), by its exponent. */
-    uint64_t bits = (uint64_t)(index_of(sum) * WIDTH + 1023 - 149 - TWO_WIDTHS)
+    uint64_t bits = (uint64_t)(sum.index * WIDTH + 1023 - 149 - TWO_WIDTHS)
                     << 52;
     double unit;
 
@@ -225,7 +291,8 @@ static inline double double_of_bits(uint64_t bits)
  * is no instruction for it before AVX-512. */
 static inline double bin_value(word_t bin)
 {
-    return double_of_bits((bin & ~TAGS) + UINT64_C(0x4338000000000000)) -
+    return double_of_bits((uint64_t)((signed_t)bin >> (UNIT - TAG)) +
+                          UINT64_C(0x4338000000000000)) -
            0x1.8p52;
 }
 
@@ -249,7 +316,7 @@ static inline word_t value_of(sum_t sum)
 {
     double high = bin_value(sum.bin[2]), middle = bin_value(sum.bin[1]);
     double low = bin_value(sum.bin[0]), carry = carry_of(low);
-    int64_t exponent = (int64_t)index_of(sum) * WIDTH - TWO_WIDTHS - 1074 - TAG;
+    int64_t exponent = (int64_t)sum.index * WIDTH - TWO_WIDTHS - 1074 - TAG;
     int64_t half = exponent >> 1;
     double total;
     word_t bits;
@@ -269,6 +336,9 @@ static inline word_t value_of(sum_t sum)
 
 /* ---- rows of sums ---- */
 
+/* What all kernels are made of is compiled once per table. */
+#define ONCE __attribute__((noinline))
+
 static int has_special(const raw_t *numbers, size_t count)
 {
     word_t most = 0;
@@ -284,8 +354,8 @@ static size_t block_of(size_t count, size_t done)
     return count - done < BLOCK ? count - done : BLOCK;
 }
 
-static void add_block(raw_t *to, const raw_t *sums, const raw_t *numbers,
-                      size_t count)
+ONCE static void add_block(raw_t *to, const raw_t *sums, const raw_t *numbers,
+                           size_t count)
 {
     size_t i;
 
@@ -307,13 +377,13 @@ static void add_real(void *result, const void *left, const void *right,
     size_t done;
 
     for (done = 0; done < count; done += BLOCK)
-        add_block(to + BINS * done, sums + BINS * done, numbers + done,
+        add_block(to + WORDS * done, sums + WORDS * done, numbers + done,
                   block_of(count, done));
 }
 
-static void deposit_block(raw_t *to, const raw_t *numbers, size_t count)
+ONCE static void deposit_block(raw_t *to, const raw_t *numbers, size_t count)
 {
-    const sum_t nothing = {{0, 0, 0}};
+    const sum_t nothing = {{0, 0, 0}, 0};
     size_t i;
 
     if (has_special(numbers, count)) {
@@ -335,11 +405,11 @@ static void deposit_real(void *result, const void *left, const void *right,
 
     (void)right;
     for (done = 0; done < count; done += BLOCK)
-        deposit_block(to + BINS * done, numbers + done, block_of(count, done));
+        deposit_block(to + WORDS * done, numbers + done, block_of(count, done));
 }
 
-static void merge_real(void *result, const void *left, const void *right,
-                       size_t count)
+ONCE static void merge_real(void *result, const void *left, const void *right,
+                            size_t count)
 {
     raw_t *to = result;
     const raw_t *l = left, *r = right;
@@ -350,7 +420,7 @@ static void merge_real(void *result, const void *left, const void *right,
         SUM_PUT(to, i, merged(SUM_GET(l, i), SUM_GET(r, i)));
 }
 
-static void value_block(raw_t *to, const raw_t *sums, size_t count)
+ONCE static void value_block(raw_t *to, const raw_t *sums, size_t count)
 {
     word_t specials = 0;
     size_t i;
@@ -358,12 +428,12 @@ static void value_block(raw_t *to, const raw_t *sums, size_t count)
     INDEPENDENT
     for (i = 0; i < count; i++) {
         sum_t sum = SUM_GET(sums, i);
-        specials |= index_of(sum) == SPECIAL;
+        specials |= sum.index == SPECIAL;
         to[i] = value_of(sum);
     }
     for (i = 0; i < count && specials != 0; i++) {
         sum_t sum = SUM_GET(sums, i);
-        if (index_of(sum) == SPECIAL)
+        if (sum.index == SPECIAL)
             to[i] = special_value(sum);
     }
 }
@@ -377,7 +447,7 @@ static void value_real(void *result, const void *left, const void *right,
 
     (void)right;
     for (done = 0; done < count; done += BLOCK)
-        value_block(to + done, sums + BINS * done, block_of(count, done));
+        value_block(to + done, sums + WORDS * done, block_of(count, done));
 }
 
 /* Sums may be written where the elements at `left` end, or elements where the
@@ -385,14 +455,14 @@ static void value_real(void *result, const void *left, const void *right,
 static void add_two_real(void *result, const void *left, const void *right,
                          size_t count)
 {
-    raw_t *to = result, first[BINS * BLOCK];
+    raw_t *to = result, first[WORDS * BLOCK];
     const raw_t *l = left, *r = right;
     size_t done, block;
 
     for (done = 0; done < count; done += BLOCK) {
         block = block_of(count, done);
         deposit_block(first, l + done, block);
-        add_block(to + BINS * done, first, r + done, block);
+        add_block(to + WORDS * done, first, r + done, block);
     }
 }
 
@@ -405,7 +475,7 @@ typedef struct ending {
 static void end_by_blocks(const ending_t *ending, void *result,
                           const void *left, const void *right, size_t count)
 {
-    raw_t sums[BINS * BLOCK];
+    raw_t sums[WORDS * BLOCK];
     size_t done, block;
 
     for (done = 0; done < count; done += BLOCK) {
@@ -431,14 +501,15 @@ static void end_by_blocks(const ending_t *ending, void *result,
     static void collect_##name(void *result, const void *left,                 \
                                const void *right, size_t count)                \
     {                                                                          \
-        const ending_t ending = {element_bytes, sizeof(sum_t), element_bytes,  \
-                                 add_##name, value_##name};                    \
+        const ending_t ending = {element_bytes, sizeof(packed_t),              \
+                                 element_bytes, add_##name, value_##name};     \
                                                                                \
         end_by_blocks(&ending, result, right, left, count);                    \
     }                                                                          \
     END(collect_two, name, element_bytes, element_bytes, element_bytes,        \
         add_two_##name)                                                        \
-    END(total, name, element_bytes, sizeof(sum_t), sizeof(sum_t), merge_real)
+    END(total, name, element_bytes, sizeof(packed_t), sizeof(packed_t),        \
+        merge_real)
 ENDS(real, sizeof(word_t))
 
 /* ---- complex numbers: twice as many ---- */
@@ -506,7 +577,7 @@ static void bfloat16_of_bits(uint16_t *to, const raw_t *from, size_t count)
         for (done = 0; done < count; done += BLOCK) {                          \
             now = block_of(count, done);                                       \
             bits_of_##name(block, numbers + done, now);                        \
-            deposit_real(to + BINS * done, block, right, now);                 \
+            deposit_real(to + WORDS * done, block, right, now);                \
         }                                                                      \
     }                                                                          \
                                                                                \
@@ -521,7 +592,7 @@ static void bfloat16_of_bits(uint16_t *to, const raw_t *from, size_t count)
         for (done = 0; done < count; done += BLOCK) {                          \
             now = block_of(count, done);                                       \
             bits_of_##name(block, numbers + done, now);                        \
-            add_block(to + BINS * done, sums + BINS * done, block, now);       \
+            add_block(to + WORDS * done, sums + WORDS * done, block, now);     \
         }                                                                      \
     }                                                                          \
                                                                                \
@@ -536,7 +607,7 @@ static void bfloat16_of_bits(uint16_t *to, const raw_t *from, size_t count)
         (void)right;                                                           \
         for (done = 0; done < count; done += BLOCK) {                          \
             now = block_of(count, done);                                       \
-            value_block(block, sums + BINS * done, now);                       \
+            value_block(block, sums + WORDS * done, now);                      \
             name##_of_bits(to + done, block, now);                             \
         }                                                                      \
     }                                                                          \
@@ -544,7 +615,7 @@ static void bfloat16_of_bits(uint16_t *to, const raw_t *from, size_t count)
     static void add_two_##name(void *result, const void *left,                 \
                                const void *right, size_t count)                \
     {                                                                          \
-        raw_t block[BLOCK], sums[BINS * BLOCK], *to = result;                  \
+        raw_t block[BLOCK], sums[WORDS * BLOCK], *to = result;                 \
         const uint16_t *l = left, *r = right;                                  \
         size_t done, now;                                                      \
                                                                                \
@@ -553,7 +624,7 @@ static void bfloat16_of_bits(uint16_t *to, const raw_t *from, size_t count)
             bits_of_##name(block, l + done, now);                              \
             deposit_block(sums, block, now);                                   \
             bits_of_##name(block, r + done, now);                              \
-            add_block(to + BINS * done, sums, block, now);                     \
+            add_block(to + WORDS * done, sums, block, now);                    \
         }                                                                      \
     }
 HALF(float16)
@@ -570,11 +641,11 @@ ENDS(bfloat16, sizeof(uint16_t))
     }
 #define ROW(name, times, merger, type_bytes)                                   \
     {                                                                          \
-        .bytes = (times) * sizeof(sum_t), .element_bytes = (type_bytes),       \
-        .deposit = COMBINER(deposit_##name), .add = COMBINER(add_##name),      \
-        .merge = COMBINER(merger), .value = COMBINER(value_##name),            \
-        .collect = COMBINER(collect_##name), .total = COMBINER(total_##name),  \
-        .add_two = COMBINER(add_two_##name),                                   \
+        .bytes = (times) * sizeof(packed_t), .element_bytes = (type_bytes),    \
+        .numbers = NUMBERS, .deposit = COMBINER(deposit_##name),               \
+        .add = COMBINER(add_##name), .merge = COMBINER(merger),                \
+        .value = COMBINER(value_##name), .collect = COMBINER(collect_##name),  \
+        .total = COMBINER(total_##name), .add_two = COMBINER(add_two_##name),  \
         .collect_two = COMBINER(collect_two_##name)                            \
     }
 

@@ -96,8 +96,8 @@ static void input_draw(const run_t *run, uint32_t rank)
 static void expected_of(const run_t *run, uint32_t end, unsigned char *to)
 {
     const plan_t *plan = &run->plan;
-    const xyl_binned_t *binned =
-        xyl_binned_find(plan->op, plan->type, XYL_ISA_BASE);
+    const xyl_binned_t *binned = xyl_binned_find(
+        plan->op, plan->type, XYL_BINNED_NUMBERS_MAX, XYL_ISA_BASE);
     xyl_kernel_fn extreme = xyl_binned_extreme(plan->op, plan->type);
     unsigned char *sums;
     uint32_t rank;

@@ -223,18 +223,28 @@ static void check_error(const numbers_t *numbers, double sum)
     CHECK(exact_size(&exact) <= bound);
 }
 
+/* The smallest sums of so many numbers, and those of any number. */
+static const xyl_binned_t *binned_for(xylem_type_t type, size_t count, int any)
+{
+    return xyl_binned_find(XYLEM_SUM, type,
+                           any ? XYL_BINNED_NUMBERS_MAX : (uint32_t)count,
+                           XYL_ISA_BASE);
+}
+
 static void check_numbers(numbers_t *numbers)
 {
-    const xyl_binned_t *binned =
-        xyl_binned_find(XYLEM_SUM, numbers->type, XYL_ISA_BASE);
-    uint64_t bits = sum_in_order(binned, numbers);
+    const xyl_binned_t *any = binned_for(numbers->type, numbers->count, 1);
+    const xyl_binned_t *few = binned_for(numbers->type, numbers->count, 0);
+    uint64_t bits = sum_in_order(any, numbers);
     int i;
 
     check_error(numbers, value_of(numbers, bits));
     for (i = 0; i < 4; i++) {
         shuffle(numbers);
-        CHECK(sum_in_order(binned, numbers) == bits);
-        CHECK(sum_in_a_tree(binned, numbers) == bits);
+        CHECK(sum_in_order(any, numbers) == bits);
+        CHECK(sum_in_a_tree(any, numbers) == bits);
+        CHECK(sum_in_order(few, numbers) == bits);
+        CHECK(sum_in_a_tree(few, numbers) == bits);
     }
 }
 
@@ -255,12 +265,10 @@ static void test_numbers(void)
 }
 
 /* A number alone comes out as it was, but for -0. */
-static void test_one(void)
+static void check_one(int any)
 {
-    const xyl_binned_t *f =
-        xyl_binned_find(XYLEM_SUM, XYLEM_FLOAT32, XYL_ISA_BASE);
-    const xyl_binned_t *d =
-        xyl_binned_find(XYLEM_SUM, XYLEM_FLOAT64, XYL_ISA_BASE);
+    const xyl_binned_t *f = binned_for(XYLEM_FLOAT32, 1, any);
+    const xyl_binned_t *d = binned_for(XYLEM_FLOAT64, 1, any);
     char sum[SUM_BYTES];
     uint32_t i, f_bits, f_out;
     uint64_t d_bits, d_out;
@@ -279,11 +287,16 @@ static void test_one(void)
     }
 }
 
+static void test_one(void)
+{
+    check_one(0);
+    check_one(1);
+}
+
 /* ---- what is no ordinary number ---- */
 
 static double sum_of(xylem_type_t type, size_t count, const double *values)
 {
-    const xyl_binned_t *binned = xyl_binned_find(XYLEM_SUM, type, XYL_ISA_BASE);
     static numbers_t numbers;
     uint64_t bits;
     size_t i;
@@ -291,8 +304,9 @@ static double sum_of(xylem_type_t type, size_t count, const double *values)
     numbers = (numbers_t){.type = type, .count = count};
     for (i = 0; i < count; i++)
         number_set(&numbers, i, values[i]);
-    bits = sum_in_order(binned, &numbers);
-    for (i = 0; i < 8; i++) {
+    bits = sum_in_order(binned_for(type, count, 0), &numbers);
+    for (i = 0; i < 16; i++) {
+        const xyl_binned_t *binned = binned_for(type, count, i % 2 != 0);
         shuffle(&numbers);
         CHECK(sum_in_order(binned, &numbers) == bits);
         CHECK(count < 2 || sum_in_a_tree(binned, &numbers) == bits);
@@ -334,43 +348,69 @@ static void test_special(void)
 }
 
 /* As many as there may be, of the greatest digits. */
-static void test_many(void)
+static void check_many(int any)
 {
-    const xyl_binned_t *f =
-        xyl_binned_find(XYLEM_SUM, XYLEM_FLOAT32, XYL_ISA_BASE);
-    const xyl_binned_t *d =
-        xyl_binned_find(XYLEM_SUM, XYLEM_FLOAT64, XYL_ISA_BASE);
+    const xyl_binned_t *f = binned_for(XYLEM_FLOAT32, 1, any);
+    const xyl_binned_t *d = binned_for(XYLEM_FLOAT64, 1, any);
     float f_number = -0x1.fffffep12F, f_out;
     double d_number = -0x1.fffffffffffffp40, d_out;
     char f_sum[SUM_BYTES], d_sum[SUM_BYTES];
+    uint32_t n;
     int i;
 
     for (i = 0; i < 40; i++) { /* digits lie elsewhere each time */
         f->deposit.kernel(f_sum, &f_number, NULL, 1);
         d->deposit.kernel(d_sum, &d_number, NULL, 1);
-        for (uint32_t n = 1; n < XYL_BINNED_NUMBERS_MAX; n *= 2) {
+        for (n = 1; n < f->numbers; n *= 2)
             f->merge.kernel(f_sum, f_sum, f_sum, 1);
+        for (n = 1; n < d->numbers; n *= 2)
             d->merge.kernel(d_sum, d_sum, d_sum, 1);
-        }
         f->value.kernel(&f_out, f_sum, f_sum, 1);
         d->value.kernel(&d_out, d_sum, d_sum, 1);
-        CHECK(f_out == f_number * XYL_BINNED_NUMBERS_MAX);
-        CHECK(d_out == d_number * XYL_BINNED_NUMBERS_MAX);
+        CHECK(f_out == f_number * (float)f->numbers);
+        CHECK(d_out == d_number * d->numbers);
         f_number *= 2;
         d_number *= 2;
     }
+}
+
+static void test_many(void)
+{
+    CHECK_EQ(binned_for(XYLEM_FLOAT32, 32, 0)->bytes, 8);
+    CHECK_EQ(binned_for(XYLEM_FLOAT32, 33, 0)->bytes, 12);
+    CHECK_EQ(binned_for(XYLEM_FLOAT64, 128, 0)->bytes, 16);
+    CHECK_EQ(binned_for(XYLEM_FLOAT64, 129, 0)->bytes, 24);
+    CHECK(xyl_binned_find(XYLEM_SUM, XYLEM_FLOAT64, XYL_BINNED_NUMBERS_MAX + 1,
+                          XYL_ISA_BASE) == NULL);
+    check_many(0);
+    check_many(1);
 }
 
 /* ---- all types, all instruction sets ---- */
 
 enum { ROW = 300 };
 
-static void draw_row(unsigned char *row, size_t bytes)
-{
-    size_t i;
+enum { LIKENESSES = 3 };
 
-    for (i = 0; i < bytes; i++)
-        row[i] = (unsigned char)random_next();
+/* Any bits; numbers of one size; numbers of one size, with zeros. */
+static void draw_row(unsigned char *row, size_t bytes, xylem_type_t type,
+                     int likeness)
+{
+    int is_wide = type == XYLEM_FLOAT64 || type == XYLEM_COMPLEX_FLOAT64;
+    size_t i, each = is_wide ? 8 : 4;
+    uint64_t bits;
+
+    for (i = 0; i < bytes / each; i++) {
+        bits = random_next();
+        if (likeness != 0 && is_wide)
+            bits = (bits & UINT64_C(0x801fffffffffffff)) |
+                   UINT64_C(0x3fe0000000000000);
+        else if (likeness != 0)
+            bits = (bits & 0x80ff80ff) | 0x3f003f00;
+        if (likeness == 2 && bits % 7 == 0)
+            bits = 0;
+        memcpy(row + i * each, &bits, each);
+    }
 }
 
 /* Sums of two where the first lies at their end, as it does in a window. */
@@ -384,6 +424,8 @@ static void two_at_the_end(const xyl_binned_t *binned,
     memcpy(first, left, bytes);
     binned->add_two.kernel(sums, first, right, ROW);
 }
+
+enum { VALUES = 4 * ROW * 16 };
 
 /* Sums and values of rows, one after the other, with all kernels. */
 static void rows_sum(const xyl_binned_t *binned, const unsigned char *left,
@@ -409,30 +451,45 @@ static void rows_sum(const xyl_binned_t *binned, const unsigned char *left,
           0);
 }
 
+/* With all instruction sets, and sums of one size. */
+static void check_isas(xylem_type_t type, uint32_t numbers,
+                       const unsigned char *left, const unsigned char *right,
+                       unsigned char *values)
+{
+    static unsigned char sums[2][ROW * 2 * SUM_BYTES], others[VALUES];
+    const xyl_binned_t *binned =
+        xyl_binned_find(XYLEM_SUM, type, numbers, XYL_ISA_BASE);
+    xyl_isa_t isa, best = xyl_isa_best();
+
+    rows_sum(binned, left, right, sums[0], values);
+    for (isa = XYL_ISA_AVX2; isa <= best; isa++) {
+        memcpy(others, values, sizeof others);
+        rows_sum(xyl_binned_find(XYLEM_SUM, type, numbers, isa), left, right,
+                 sums[1], others);
+        CHECK(memcmp(sums[0], sums[1], ROW * binned->bytes) == 0);
+        CHECK(memcmp(values, others, sizeof others) == 0);
+    }
+}
+
 static void test_all_isas(void)
 {
     static unsigned char left[ROW * 16], right[ROW * 16];
-    static unsigned char sums[2][ROW * 2 * SUM_BYTES], values[2][4 * ROW * 16];
-    xyl_isa_t isa, best = xyl_isa_best();
-    const xyl_binned_t *binned;
+    static unsigned char few[VALUES], any[VALUES];
     xylem_type_t type;
     unsigned found = 0;
     int i;
 
     for (type = 0; type < XYLEM_TYPE_COUNT; type++) {
-        binned = xyl_binned_find(XYLEM_SUM, type, XYL_ISA_BASE);
-        CHECK(xyl_binned_find(XYLEM_PROD, type, XYL_ISA_BASE) == NULL);
-        found += binned != NULL;
-        for (i = 0; i < 50 && binned != NULL; i++) {
-            draw_row(left, sizeof left);
-            draw_row(right, sizeof right);
-            rows_sum(binned, left, right, sums[0], values[0]);
-            for (isa = XYL_ISA_AVX2; isa <= best; isa++) {
-                rows_sum(xyl_binned_find(XYLEM_SUM, type, isa), left, right,
-                         sums[1], values[1]);
-                CHECK(memcmp(sums[0], sums[1], ROW * binned->bytes) == 0);
-                CHECK(memcmp(values[0], values[1], sizeof values[0]) == 0);
-            }
+        CHECK(xyl_binned_find(XYLEM_PROD, type, 2, XYL_ISA_BASE) == NULL);
+        if (binned_for(type, 2, 0) == NULL)
+            continue;
+        found++;
+        for (i = 0; i < 60; i++) {
+            draw_row(left, sizeof left, type, i % LIKENESSES);
+            draw_row(right, sizeof right, type, i % LIKENESSES);
+            check_isas(type, 2, left, right, few);
+            check_isas(type, XYL_BINNED_NUMBERS_MAX, left, right, any);
+            CHECK(memcmp(few, any, sizeof few) == 0);
         }
     }
     CHECK_EQ(found, 6);
@@ -450,18 +507,18 @@ static void test_other_types(void)
     double both[2];
     int i;
 
-    binned = xyl_binned_find(XYLEM_SUM, XYLEM_FLOAT16, XYL_ISA_BASE);
+    binned = binned_for(XYLEM_FLOAT16, 4, 0);
     for (i = 0; i < 4; i++)
         binned->add.kernel(sum, sum, &half[i], 1);
     binned->value.kernel(&out, sum, sum, 1);
     CHECK_EQ(out, 0x3c00);
     memset(sum, 0, sizeof sum);
-    binned = xyl_binned_find(XYLEM_SUM, XYLEM_BFLOAT16, XYL_ISA_BASE);
+    binned = binned_for(XYLEM_BFLOAT16, 4, 0);
     for (i = 0; i < 4; i++)
         binned->add.kernel(sum, sum, &bfloat[i], 1);
     binned->value.kernel(&out, sum, sum, 1);
     CHECK_EQ(out, 0x40c0);
-    binned = xyl_binned_find(XYLEM_SUM, XYLEM_COMPLEX_FLOAT64, XYL_ISA_BASE);
+    binned = binned_for(XYLEM_COMPLEX_FLOAT64, 2, 1);
     CHECK_EQ(binned->bytes, 2 * SUM_BYTES);
     binned->deposit.kernel(sum, complex_number, NULL, 1);
     binned->add.kernel(sum, sum, complex_number, 1);
