@@ -73,6 +73,7 @@ typedef enum xmpi_fate {
     XMPI_NO_CONTEXT,   /* not all its ranks are connected yet */
     XMPI_NO_TEAM,      /* nonblocking, and the first of its communicator */
     XMPI_NO_KERNEL,    /* a predefined operation on such a type */
+    XMPI_NO_THREADS,   /* xylem's thread would have to call MPI */
     XMPI_WRITTEN_TO,   /* the host's Fortran writes to such requests */
     XMPI_UNHOOKED,     /* nonblocking, and nobody would make it progress */
     XMPI_OFF,          /* initialised without the binding, or it failed */
@@ -292,6 +293,7 @@ typedef struct xmpi_state {
     _Atomic(xylem_context_t *) context;
     int shares_cores;  /* there are more ranks than cores */
     int has_failed;    /* there will be no context */
+    int must_not_call; /* some rank's own thread of xylem's: MPI */
     int is_written_to; /* requests of alltoallw, by some rank's Fortran */
     int is_hooked;
 } xmpi_state_t;

@@ -425,6 +425,8 @@ static xmpi_fate_t plan_op(xmpi_plan_t *plan, const xmpi_call_t *call,
         plan_nothing(plan, ranks);
         return XMPI_TAKEN;
     }
+    if (xmpi_state.must_not_call)
+        return XMPI_NO_THREADS;
     if (type->size > INT32_MAX)
         return XMPI_NO_KERNEL;
     plan->op = xmpi_op_hold(call->op, type);

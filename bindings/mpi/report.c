@@ -46,6 +46,7 @@ static const char *const reasons[XMPI_FATES] = {
     [XMPI_NO_CONTEXT] = "before all ranks were connected",
     [XMPI_NO_TEAM] = "nonblocking, before the communicator's first that blocks",
     [XMPI_NO_KERNEL] = "predefined operation on a type without a kernel",
+    [XMPI_NO_THREADS] = "operation that calls MPI, on a thread of xylem's",
     [XMPI_WRITTEN_TO] = "its functions for Fortran write to such requests",
     [XMPI_UNHOOKED] = "nothing would make it progress",
     [XMPI_OFF] = "the binding is not in use",

@@ -189,25 +189,29 @@ static void context_create(void)
 static int settings_agree(void)
 {
     /* MPICH compares without regard to the sign or its absence. */
-    int64_t mine[5], all[5];
+    int64_t mine[6], all[6];
+    int level = MPI_THREAD_SINGLE;
 
     mine[0] = (int64_t)xmpi_state.selected;
     mine[1] = -mine[0];
     mine[2] = 0;
     mine[3] = xmpi_host_writes_to_requests();
     mine[4] = !xmpi_state.has_report;
+    xmpi_host.Query_thread(&level);
+    mine[5] = is_set_to("PROGRESS", "thread") && level != MPI_THREAD_MULTIPLE;
     if (xmpi_state.rank == 0) {
         struct timespec now;
         clock_gettime(CLOCK_REALTIME, &now);
         mine[2] = (now.tv_sec << 30 ^ now.tv_nsec) + ((int64_t)getpid() << 32);
         mine[2] = (mine[2] & INT64_MAX) | 1;
     }
-    if (xmpi_reduce_all(mine, all, 5, MPI_INT64_T, MPI_MAX, xmpi_state.world) !=
+    if (xmpi_reduce_all(mine, all, 6, MPI_INT64_T, MPI_MAX, xmpi_state.world) !=
         MPI_SUCCESS)
         return 0;
     xmpi_state.job = (uint64_t)all[2];
     xmpi_state.is_written_to = all[3] != 0;
     xmpi_state.has_report = all[4] == 0;
+    xmpi_state.must_not_call = all[5] != 0;
     if (all[0] == -all[1])
         return 1;
     if (xmpi_state.rank == 0)

@@ -108,6 +108,8 @@ first_part()
     done
     passes "operations, a thread that makes progress" 3 \
         XYLEM_PROGRESS=thread "$work/operations"
+    check "which calls no operation of the program's" grep -q \
+        'left .*: operation that calls MPI' "$out"
     passes "errors are returned" 3 "$work/errors"
     test_spawn
     test_fatal
