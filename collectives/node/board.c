@@ -24,8 +24,9 @@ enum {
     WINDOW_OF_SEAT = 2 << 10,
     WINDOW_LEAST = 8 << 10,
     WINDOW_MOST = 32 << 10,
-    ASKED_MAX = 4,       /* seats before another that it waits for */
-    WINDOWS_AT_ONCE = 2, /* made */
+    UNPOOLED_MOST = 128 << 10, /* of a piece's, beside the slots */
+    ASKED_MAX = 4,             /* seats before another that it waits for */
+    WINDOWS_AT_ONCE = 2,       /* made */
     RESERVE = (1 << XYL_BOARD_COUNT_BITS) - 1 /* no name of the pool's */
 };
 
@@ -142,17 +143,24 @@ static xyl_board_t *board_alloc(const xyl_seats_t *seats, const uint32_t *ranks)
     return board;
 }
 
-/* Each seat has its part made, so that all work at it, and then sees to the
- * whole. */
-static void prepare(const xyl_board_t *board, char *memory, size_t bytes)
+/* Each seat has its part made, so that all work at it. */
+static void part_prepare(const xyl_board_t *board, char *memory, size_t bytes)
 {
     xyl_shm_t *shm = board->seats.shm;
     size_t part = bytes / board->seats.count;
 
-    if (shm->ops->prepare == NULL)
-        return;
-    shm->ops->prepare(shm, memory + board->seats.own * part, part);
-    shm->ops->prepare(shm, memory, bytes);
+    if (shm->ops->prepare != NULL)
+        shm->ops->prepare(shm, memory + board->seats.own * part, part);
+}
+
+/* And then sees to the whole. */
+static void prepare(const xyl_board_t *board, char *memory, size_t bytes)
+{
+    xyl_shm_t *shm = board->seats.shm;
+
+    part_prepare(board, memory, bytes);
+    if (shm->ops->prepare != NULL)
+        shm->ops->prepare(shm, memory, bytes);
 }
 
 /* Each time as much again as there was, so that a team that says little takes
@@ -216,7 +224,8 @@ void xyl_board_take(xyl_board_t *board, uint64_t pieces, uint64_t bytes,
     extent->bytes = bytes;
     extent->stride = 1;
     extent->call = 0;
-    extent->is_pooled = bytes > XYL_BOARD_WINDOWS_MAX * each;
+    extent->is_pooled =
+        bytes > UNPOOLED_MOST || bytes > XYL_BOARD_WINDOWS_MAX * each;
     if (bytes > each && !extent->is_pooled)
         extent->stride = (uint32_t)((bytes + each - 1) / each);
     board->next += pieces * extent->stride;
@@ -286,8 +295,8 @@ static char *window_at(xyl_board_t *board, uint32_t place, size_t bytes)
     if (place == RESERVE)
         return reserve_window(board, bytes);
     window = xyl_shm_pool_address(board->pool, place, bytes, &is_new);
-    if (is_new)
-        prepare(board, window, bytes);
+    if (is_new) /* it may be long, and this seat need little of the others' */
+        part_prepare(board, window, bytes);
     return window;
 }
 

@@ -4,7 +4,10 @@
 
 enum {
     LINE_BYTES = 128,
-    FEW_BANKS = 4 /* of small grains */
+    FEW_BANKS = 4,         /* of small grains */
+    FIRST_BYTES = 8 << 20, /* that a program goes round in at first */
+    TURNS_OF_NEW = 16,     /* between two windows that it had not before */
+    LEAST_ROUND = 2        /* windows */
 };
 
 /* The first lines are the banks' words. */
@@ -99,34 +102,44 @@ static uint32_t take_of(const xyl_shm_pool_t *pool, uint32_t bank,
     return (uint32_t)first;
 }
 
-/* How many banks, of those of one size from `bank` on, a quiet program goes
- * round. */
-static uint32_t banks_round(const xyl_shm_pool_t *pool, uint32_t bank,
-                            size_t each)
+/* How many windows a quiet program goes round in, of those of the banks of one
+ * size from `bank` on. Few at first, since what is new costs every rank faults:
+ * one more in so many turns. */
+static uint64_t windows_round(const xyl_shm_pool_t *pool, uint32_t bank,
+                              uint64_t runs, size_t bytes, uint64_t turn)
 {
-    uint32_t end =
-        bank < FEW_BANKS ? (uint32_t)FEW_BANKS : (uint32_t)XYL_SHM_POOL_BANKS;
-    size_t banks = (pool->reuse_bytes + each - 1) / each;
+    uint64_t banks = bank < FEW_BANKS ? (uint64_t)FEW_BANKS - bank
+                                      : (uint64_t)XYL_SHM_POOL_BANKS - bank;
+    uint64_t wanted = pool->reuse_bytes / bytes, first = FIRST_BYTES / bytes;
+    uint64_t known = first + turn / TURNS_OF_NEW;
 
-    return banks == 0 ? 1 : banks < end - bank ? (uint32_t)banks : end - bank;
+    if (wanted > known)
+        wanted = known;
+    if (wanted > banks * runs)
+        wanted = banks * runs;
+    return wanted < LEAST_ROUND ? (uint64_t)LEAST_ROUND : wanted;
 }
 
 uint32_t xyl_shm_pool_take(const xyl_shm_pool_t *pool, size_t bytes,
                            uint64_t turn)
 {
     uint32_t first = 0, i, round, bank, at;
-    uint64_t grains, runs;
+    uint64_t grains, runs, place;
 
     while (grains_for(&pool->banks[first], bytes) > XYL_SHM_POOL_GRAINS)
         if (++first == XYL_SHM_POOL_BANKS)
             return 0;
     runs = XYL_SHM_POOL_GRAINS / grains_for(&pool->banks[first], bytes);
-    round = banks_round(pool, first, runs * bytes);
+    place = turn % windows_round(pool, first, runs, bytes, turn);
+    round = (uint32_t)(place / runs);
     for (i = 0; first + i < XYL_SHM_POOL_BANKS; i++) {
-        bank = first + (uint32_t)(i < round ? (turn / runs + i) % round : i);
+        /* The one whose turn it is, those before it, those behind it. */
+        bank = first + (i <= round ? round - i : i);
+        if (bank >= XYL_SHM_POOL_BANKS)
+            continue;
         grains = grains_for(&pool->banks[bank], bytes);
         at = take_of(pool, bank, grains,
-                     turn % (XYL_SHM_POOL_GRAINS / grains) * grains);
+                     place % (XYL_SHM_POOL_GRAINS / grains) * grains);
         if (at != XYL_SHM_POOL_GRAINS)
             return 1 + bank * XYL_SHM_POOL_GRAINS + at;
     }

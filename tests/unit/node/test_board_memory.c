@@ -1,6 +1,7 @@
 /* Boards and their pool take memory as it is used: a team that has said little
  * costs little, one whose ranks are in step has the same windows again and
- * again, and whatever a seat may touch was made before, but for trees. */
+ * again, and whatever a seat may touch was made before, but for trees and the
+ * other seats' parts of a window of the pool. */
 #include "collectives/node/board.h"
 
 #include "tests/support/check.h"
@@ -65,7 +66,11 @@ static void say_one(xyl_board_t *board, uint64_t bytes,
     CHECK(xyl_board_begin(board, extent, 0, &window));
     CHECK(was_made(xyl_board_slot(board, extent->number),
                    board->layout.slot_bytes));
-    CHECK(bytes == 0 || was_made(window, (size_t)bytes));
+    if (extent->is_pooled) /* its own part, of the others' what it needs */
+        CHECK(was_made(window + board->seats.own * (bytes / SEATS),
+                       (size_t)(bytes / SEATS)));
+    else
+        CHECK(bytes == 0 || was_made(window, (size_t)bytes));
 }
 
 /* `count` messages with windows of `bytes`, of which `ahead` are under way. */
