@@ -315,6 +315,16 @@ static void describe_both(xylem_coll_args_t *args, const view_t *send,
     args->recv_type = recv->type;
 }
 
+/* This rank's own block, for where it receives its own. */
+static int is_too_long(const xmpi_call_t *call, const sides_t *sides,
+                       const view_t *send, const view_t *recv)
+{
+    return sides->sends && sides->receives && !sides->in_place &&
+           !sides->send_varies && !sides->recv_varies &&
+           !xyl_coll_traits(call->coll)->has_neighbors &&
+           send->bytes > recv->bytes;
+}
+
 static int plan_moves(xmpi_plan_t *plan, const xmpi_call_t *call,
                       const xmpi_comm_t *comm, const sides_t *sides)
 {
@@ -325,6 +335,8 @@ static int plan_moves(xmpi_plan_t *plan, const xmpi_call_t *call,
 
     if (code != MPI_SUCCESS)
         return code;
+    if (is_too_long(call, sides, &send, &recv))
+        return MPI_ERR_TRUNCATE;
     own = own_view(call, sides, &send, &recv);
     args->send =
         sides->in_place && !sides->by_recv ? XYLEM_IN_PLACE : send.address;

@@ -22,8 +22,8 @@ static int engine_is_quiet(xylem_context_t *context, const xylem_team_t *team)
         return 0;
     if ((*calls_to_turn)-- == 0) {
         *calls_to_turn = CALLS_TO_TURN;
-        (void)xyl_engine_turn(engine);
-    } else if (engine->polled != 0) { /* of an operation that is over */
+        (void)xyl_engine_work(engine); /* this call comes before callbacks' */
+    } else if (engine->polled != 0) {  /* of an operation that is over */
         (void)xyl_engine_poll(engine);
     }
     return LIST_EMPTY(&context->operations) && !xyl_team_has_failed(team) &&

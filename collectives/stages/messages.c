@@ -1,6 +1,7 @@
 /* What a stage has sent and receives: over an edge, or singly. */
 #include "collectives/stages/messages.h"
 
+#include "runtime/core/failure.h"
 #include "runtime/core/liveness.h"
 #include "runtime/core/team.h"
 
@@ -81,6 +82,8 @@ void xyl_stage_fail(xyl_stage_t *stage, xylem_status_t status)
     if (status == XYLEM_ERR_NET)
         status = xyl_liveness_explain(operation->request.context,
                                       operation->request.team, status);
+    if (status == XYLEM_ERR_PROC_FAILED) /* so that it is told who has died */
+        xyl_context_suspects_look(operation->request.context);
     xyl_operation_fail(operation, status);
 }
 

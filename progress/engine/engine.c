@@ -113,7 +113,7 @@ static int net_is_due(xyl_engine_t *engine)
     return 1;
 }
 
-unsigned xyl_engine_turn(xyl_engine_t *engine)
+unsigned xyl_engine_work(xyl_engine_t *engine)
 {
     unsigned done;
 
@@ -122,8 +122,14 @@ unsigned xyl_engine_turn(xyl_engine_t *engine)
     done += phase_sources(engine);
     done += phase_ready(engine);
     done += phase_timers(engine);
-    done += phase_callbacks(engine);
     return done;
+}
+
+unsigned xyl_engine_turn(xyl_engine_t *engine)
+{
+    unsigned done = xyl_engine_work(engine);
+
+    return done + phase_callbacks(engine);
 }
 
 void xyl_engine_submit(xyl_engine_t *engine, xyl_task_t *task)

@@ -82,6 +82,8 @@ static inline void xyl_engine_disown(xyl_engine_t *engine)
 
 /* The owner. Returns the number of things done. */
 unsigned xyl_engine_turn(xyl_engine_t *engine);
+/* The same without callbacks, in the midst of a call of the user's. */
+unsigned xyl_engine_work(xyl_engine_t *engine);
 
 /* Any thread: runs `task` on the owner's thread. When nobody owns the engine
  * the caller runs what is submitted and the handlers of what is ready at once

@@ -493,6 +493,10 @@ static xylem_status_t job_join(xylem_context_t *context,
         return status;
     context->rank = context->bootstrap->rank;
     context->ranks = context->bootstrap->ranks;
+    if (context->ranks > XYL_TEAM_SIZE_MAX)
+        return xyl_fail(XYLEM_ERR_NO_RESOURCE,
+                        "a job of %u ranks: there may be %d", context->ranks,
+                        XYL_TEAM_SIZE_MAX);
     xyl_log_rank_set(context->rank);
     xyl_machine_read(&machine);
     set_past_caches(context, &machine);

@@ -309,19 +309,25 @@ static void rank_has_died(xylem_context_t *context, uint32_t rank)
     xyl_watch_start(context);
 }
 
-static void suspicion_handle(xyl_event_t *event)
+void xyl_context_suspects_look(xylem_context_t *context)
 {
-    xylem_context_t *context =
-        XYL_HOLDER(xylem_context_t, failure_event, event);
     uint32_t rank;
 
-    context->failure_is_queued = 0;
     for (rank = 0; rank < context->ranks; rank++)
         if (context->peers[rank].is_suspected &&
             !xyl_peer_is_dead(&context->peers[rank]))
             rank_has_died(context, rank);
     operations_fail(context);
     xyl_agreements_look(context);
+}
+
+static void suspicion_handle(xyl_event_t *event)
+{
+    xylem_context_t *context =
+        XYL_HOLDER(xylem_context_t, failure_event, event);
+
+    context->failure_is_queued = 0;
+    xyl_context_suspects_look(context);
 }
 
 /* The others have given this rank up: so it does with them. */

@@ -44,7 +44,10 @@ void xyl_team_is_child(struct xylem_team *team, const struct xylem_team *parent,
 
 /* From anywhere: `peer` is dead. Operations fail in the ready phase. */
 void xyl_context_suspect(xylem_context_t *context, uint32_t peer);
-/* The same, as the net calls it; `arg` is the context. */
+/* At once, what is left to that phase. */
+void xyl_context_suspects_look(xylem_context_t *context);
+/* The same as xyl_context_suspect, as the net calls it; `arg` is the context.
+ */
 void xyl_context_peer_failed(void *arg, uint32_t peer);
 
 /* One has arrived. */

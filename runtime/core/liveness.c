@@ -2,27 +2,37 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/base/holder.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/core/failure.h"
 #include "runtime/core/team.h"
 
-enum { END_WAIT_MS = 100 };
+enum {
+    END_WAIT_MS = 100,
+    STAT_BYTES = 1024,
+    STAT_STATE = 3, /* fields of /proc/PID/stat */
+    STAT_START = 22
+};
 
 typedef struct watched {
     xylem_context_t *context;
     uint32_t rank;
-    int fd; /* of the process; -1: not watched */
+    int fd; /* of the process; -1: there is none, it is looked at */
     struct event *watch;
+    uint64_t start; /* when it was, if it is looked at; 0: unknown */
 } watched_t;
 
 struct xyl_liveness {
     uint32_t count;
+    xylem_context_t *context;
+    xyl_timer_t looks; /* at those without a descriptor */
     watched_t peers[];
 };
 
@@ -42,6 +52,65 @@ static void process_ended(int fd, short what, void *arg)
     xyl_context_suspect(watched->context, watched->rank);
 }
 
+/* When the process was started, in the system's ticks; 0: there is none, or it
+ * has ended. Told apart by that are processes that have had one number. */
+static uint64_t process_start(int32_t pid)
+{
+    char path[64], text[STAT_BYTES], *at;
+    unsigned long long start = 0;
+    FILE *file;
+    int field;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    file = fopen(path, "r");
+    if (file == NULL)
+        return 0;
+    at = fgets(text, sizeof text, file);
+    fclose(file);
+    at = at == NULL ? NULL : strrchr(text, ')'); /* behind the name */
+    for (field = STAT_STATE; at != NULL && field <= STAT_START; field++) {
+        at = strchr(at + 1, ' ');
+        if (field == STAT_STATE && at != NULL && (at[1] == 'Z' || at[1] == 'X'))
+            return 0;
+    }
+    if (at != NULL)
+        start = strtoull(at + 1, NULL, 10);
+    return start;
+}
+
+static void processes_look(xyl_timer_t *timer, uint64_t now_ns)
+{
+    struct xyl_liveness *liveness =
+        XYL_HOLDER(struct xyl_liveness, looks, timer);
+    xylem_context_t *context = liveness->context;
+    uint32_t i;
+
+    for (i = 0; i < liveness->count; i++) {
+        watched_t *watched = &liveness->peers[i];
+        if (watched->fd < 0 && watched->start != 0 &&
+            process_start(context->peers[watched->rank].pid) !=
+                watched->start) {
+            watched->start = 0;
+            xyl_context_suspect(context, watched->rank);
+        }
+    }
+    xyl_timer_start(&context->engine.timers, timer,
+                    now_ns + context->config.liveness_ms * 1000000);
+}
+
+/* Where there are no descriptors of processes, or none is left. */
+static void process_look_at(xylem_context_t *context, watched_t *watched)
+{
+    struct xyl_liveness *liveness = context->liveness;
+
+    watched->start = process_start(context->peers[watched->rank].pid);
+    if (watched->start == 0)
+        xyl_log(XYL_LOG_WARN, "cannot watch the process of rank %u: no /proc",
+                watched->rank);
+    else if (!liveness->looks.is_running)
+        processes_look(&liveness->looks, xyl_clock_now(context->engine.clock));
+}
+
 static xylem_status_t process_watch(xylem_context_t *context, uint32_t rank,
                                     watched_t *watched)
 {
@@ -51,8 +120,7 @@ static xylem_status_t process_watch(xylem_context_t *context, uint32_t rank,
         if (errno == ESRCH)
             xyl_context_suspect(context, rank); /* gone before we looked */
         else
-            xyl_log(XYL_LOG_INFO, "cannot watch the process of rank %u: %s",
-                    rank, strerror(errno));
+            process_look_at(context, watched);
         return XYLEM_OK;
     }
     watched->watch =
@@ -73,6 +141,8 @@ xylem_status_t xyl_liveness_start(xylem_context_t *context)
     liveness = calloc(1, sizeof *liveness + local * sizeof liveness->peers[0]);
     if (liveness == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to watch peers");
+    liveness->context = context;
+    liveness->looks.fire = processes_look;
     context->liveness = liveness;
     for (rank = 0; rank < context->ranks && status == XYLEM_OK; rank++)
         if (rank != context->rank && context->peers[rank].is_local)
@@ -90,6 +160,7 @@ void xyl_liveness_stop(xylem_context_t *context)
 
     if (liveness == NULL)
         return;
+    xyl_timer_stop(&context->engine.timers, &liveness->looks);
     for (i = 0; i < liveness->count; i++) {
         xyl_driver_unwatch(liveness->peers[i].watch);
         if (liveness->peers[i].fd >= 0)

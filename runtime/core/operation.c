@@ -391,7 +391,9 @@ void xyl_operation_fail(xyl_operation_t *operation, xylem_status_t status)
     const xylem_context_t *context = operation->request.context;
 
     if (!is_settled(operation))
-        xyl_team_fail(operation->request.team, status, context->rank,
+        xyl_team_fail(operation->request.team, status,
+                      status == XYLEM_ERR_PROC_FAILED ? UINT32_MAX
+                                                      : context->rank,
                       xylem_status_text(status));
 }
 

@@ -54,6 +54,12 @@ static void test_mistakes(MPI_Comm comm)
     REFUSED(MPI_ERR_UNKNOWN, MPI_Allgatherv(buf, 1, MPI_INT, all, counts,
                                             displs, MPI_INT, comm));
     REFUSED(MPI_ERR_UNKNOWN, MPI_Bcast(MPI_IN_PLACE, 1, MPI_INT, 0, comm));
+    if (size > 1) { /* a buffer that is smaller than what comes */
+        REFUSED(MPI_ERR_UNKNOWN,
+                MPI_Allgather(buf, 4, MPI_INT, all, 2, MPI_INT, comm));
+        REFUSED(MPI_ERR_UNKNOWN,
+                MPI_Alltoall(all, 4, MPI_INT, buf, 2, MPI_INT, comm));
+    }
     MPI_Type_contiguous(3, MPI_INT, &open_type);
     REFUSED(MPI_ERR_TYPE, MPI_Bcast(buf, 1, open_type, 0, comm));
     MPI_Type_free(&open_type);

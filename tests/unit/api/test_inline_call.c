@@ -217,6 +217,37 @@ static void test_death_is_seen(void)
     fabric_destroy(world.fabric);
 }
 
+static int told;
+
+static void tell(xyl_event_t *event)
+{
+    (void)event;
+    told++;
+}
+
+/* In the turn that a call takes no callback runs, which might start operations
+ * before this one. */
+static void test_callbacks_come_later(void)
+{
+    xyl_event_t event = {.handle = tell};
+    xylem_context_t *context;
+    xyl_operation_t *operation;
+    world_t world;
+
+    world_init(&world);
+    plan_all(&world, sizeof world.words[0]);
+    context = fabric_context(world.fabric, ROOT);
+    xyl_fifo_push(&context->engine.callbacks, &event);
+    xyl_plans_of(context)->inline_calls_to_turn = 0;
+    CHECK_EQ(run(&world, ROOT, sizeof world.words[0], &operation),
+             XYL_INLINE_NOT);
+    CHECK_EQ(told, 0);
+    (void)xylem_progress(context);
+    CHECK_EQ(told, 1);
+    fabric_run_dry(world.fabric);
+    fabric_destroy(world.fabric);
+}
+
 /* ---- freed while its callback returns ---- */
 
 static void *free_it(void *arg)
@@ -275,6 +306,7 @@ static const check_case_t cases[] = {
     {"inline: a buffer in other memory goes the long way", test_other_memory},
     {"inline: a plan that has run is taken", test_claimed_plan_is_taken},
     {"inline: a death is seen first", test_death_is_seen},
+    {"inline: callbacks come later", test_callbacks_come_later},
     {"inline: a plan freed while its callback returns", test_left_plan_is_idle},
 };
 
