@@ -1,5 +1,5 @@
 /* NCCL, as a rival on GPUs: its library is opened when it is asked for
- * (XYLEM_BENCH_NCCL names it; else libnccl.so.2), so that nothing of it is
+ * (BENCH_NCCL names it; else libnccl.so.2), so that nothing of it is
  * needed to build. Ranks find each other by xylem, which also does what the
  * measuring needs. Calls are begun on a stream of the rank's and waited for.
  * One thread. */
@@ -88,7 +88,7 @@ static int functions_find(void *library, struct nccl *nccl)
 
 static xylem_status_t library_open(struct nccl_state *state)
 {
-    const char *name = getenv("XYLEM_BENCH_NCCL");
+    const char *name = getenv("BENCH_NCCL");
     void *library;
 
     if (name == NULL)

@@ -249,7 +249,8 @@ static char *opened(const plan_t *plan, uint32_t rank, int is_input)
 
     return xyl_device_open(plan->context, plan->library, offer->owner,
                            plan->device,
-                           is_input ? &offer->input : &offer->result);
+                           is_input ? &offer->input : &offer->result,
+                           xyl_cuda_is_idle(plan->exec));
 }
 
 static int is_given_by(const xyl_problem_t *problem, uint32_t rank)

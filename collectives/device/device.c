@@ -28,7 +28,7 @@ typedef struct opened {
     void *mapped; /* NULL: free */
     uint32_t owner;
     int device;
-    uint64_t base, buffer;
+    uint64_t base, bytes, buffer;
     uint64_t used; /* when, in calls */
 } opened_t;
 
@@ -100,6 +100,7 @@ int xyl_device_name(xylem_context_t *context, const xyl_cuda_library_t *library,
     int error;
 
     *name_out = (xyl_device_name_t){.base = place->base,
+                                    .bytes = place->bytes,
                                     .buffer = place->buffer,
                                     .offset = (uintptr_t)address - place->base};
     for (; own < state->own + OWN_MAX; own++)
@@ -126,6 +127,21 @@ static void opened_close(device_state_t *state, opened_t *opened)
     opened->mapped = NULL;
 }
 
+/* What lay where an allocation lies now has gone, and the driver does not open
+ * the new one while the old one is open. `all`: whatever the owner has. */
+static void opened_close_gone(device_state_t *state, uint32_t owner,
+                              const xyl_device_name_t *name, int all)
+{
+    opened_t *opened = state->opened;
+
+    for (; opened < state->opened + OPENED_MAX; opened++)
+        if (opened->mapped != NULL && opened->owner == owner &&
+            (all || (opened->buffer != name->buffer &&
+                     opened->base < name->base + name->bytes &&
+                     name->base < opened->base + opened->bytes)))
+            opened_close(state, opened);
+}
+
 /* The place of an allocation; of one that has gone, if another lies there now;
  * else the one that has not been used for the longest. */
 static opened_t *opened_find(device_state_t *state, uint32_t owner, int device,
@@ -146,7 +162,7 @@ static opened_t *opened_find(device_state_t *state, uint32_t owner, int device,
 
 void *xyl_device_open(xylem_context_t *context,
                       const xyl_cuda_library_t *library, uint32_t owner,
-                      int device, const xyl_device_name_t *name)
+                      int device, const xyl_device_name_t *name, int is_idle)
 {
     device_state_t *state = state_of(context);
     opened_t *opened;
@@ -159,12 +175,19 @@ void *xyl_device_open(xylem_context_t *context,
     if (opened->mapped == NULL || opened->owner != owner ||
         opened->device != device || opened->base != name->base ||
         opened->buffer != name->buffer) {
+        opened_close_gone(state, owner, name, 0);
         opened_close(state, opened);
         *opened = (opened_t){.owner = owner,
                              .device = device,
                              .base = name->base,
+                             .bytes = name->bytes,
                              .buffer = name->buffer};
         error = library->open_memory(device, name->handle, &opened->mapped);
+        if (error != 0 && is_idle) {
+            opened->mapped = NULL;
+            opened_close_gone(state, owner, name, 1);
+            error = library->open_memory(device, name->handle, &opened->mapped);
+        }
         if (error != 0) {
             opened->mapped = NULL;
             xyl_log(XYL_LOG_ERROR,

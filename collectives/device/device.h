@@ -16,9 +16,9 @@ int xyl_device_is_possible(const xylem_team_t *team,
 
 /* A buffer as other processes of the machine find it. Travels between ranks. */
 typedef struct xyl_device_name {
-    uint64_t base;   /* of the allocation, in its owner's memory */
-    uint64_t buffer; /* the allocation's number, there */
-    uint64_t offset; /* of the buffer */
+    uint64_t base, bytes; /* of the allocation, in its owner's memory */
+    uint64_t buffer;      /* the allocation's number, there */
+    uint64_t offset;      /* of the buffer */
     uint8_t handle[XYL_CUDA_HANDLE_BYTES];
 } xyl_device_name_t;
 
@@ -33,12 +33,14 @@ int xyl_device_name(xylem_context_t *context, const xyl_cuda_library_t *library,
                     xyl_device_name_t *name_out);
 
 /* Where the calling process has what rank `owner` of the job has named, for
- * work on `device`. NULL: it cannot be opened, which has been said. It stays
- * open until others need its place, or the owner has another allocation there.
+ * work on `device`. NULL: it cannot be opened, which has been said.
+ * `is_idle`: no work is under way on what is open, which may be closed. It
+ * stays open until others need its place, or the owner has another allocation
+ * there.
  */
 void *xyl_device_open(xylem_context_t *context,
                       const xyl_cuda_library_t *library, uint32_t owner,
-                      int device, const xyl_device_name_t *name);
+                      int device, const xyl_device_name_t *name, int is_idle);
 
 /* Memory of a device that others can open, for as long as a call needs it.
  * NULL: none. */

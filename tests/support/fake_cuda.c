@@ -22,6 +22,8 @@ typedef struct map {
     size_t bytes;
     int device, file;
     uint64_t buffer;
+    pid_t of_process; /* of whom it has been opened; 0: its own */
+    uintptr_t of_base;
 } map_t;
 
 typedef struct step {
@@ -100,7 +102,12 @@ static int map_add(int device, int file, size_t bytes, void **base_out)
     while (map < maps + MAPS_MAX && map->base != NULL)
         map++;
     if (map < maps + MAPS_MAX)
-        *map = (map_t){base, shadow, bytes, device, file, ++buffers};
+        *map = (map_t){.base = base,
+                       .shadow = shadow,
+                       .bytes = bytes,
+                       .device = device,
+                       .file = file,
+                       .buffer = ++buffers};
     pthread_mutex_unlock(&lock);
     *base_out = base;
     return map < maps + MAPS_MAX ? 0 : ERROR;
@@ -339,6 +346,7 @@ static int fake_reached(xyl_cuda_stream_t *stream, uint32_t mark,
 typedef struct handle {
     pid_t process;
     int file;
+    uintptr_t base;
     size_t bytes;
 } handle_t;
 
@@ -351,9 +359,37 @@ static int fake_export(const void *base, uint8_t *handle_out)
     map = map_of(base);
     handle.file = map->file;
     handle.bytes = map->bytes;
+    handle.base = (uintptr_t)map->base;
     pthread_mutex_unlock(&lock);
     memcpy(handle_out, &handle, sizeof handle);
     return 0;
+}
+
+/* Another allocation of that process, where this one lies. */
+static int is_open_still(const handle_t *handle)
+{
+    map_t *map;
+    int found = 0;
+
+    pthread_mutex_lock(&lock);
+    for (map = maps; map < maps + MAPS_MAX; map++)
+        if (map->base != NULL && map->of_process == handle->process &&
+            map->of_base < handle->base + handle->bytes &&
+            handle->base < map->of_base + map->bytes)
+            found = 1;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+static void remember_origin(const void *base, const handle_t *handle)
+{
+    map_t *map;
+
+    pthread_mutex_lock(&lock);
+    map = map_of(base);
+    map->of_process = handle->process;
+    map->of_base = handle->base;
+    pthread_mutex_unlock(&lock);
 }
 
 static int fake_open(int device, const uint8_t *handle, void **base_out)
@@ -363,9 +399,14 @@ static int fake_open(int device, const uint8_t *handle, void **base_out)
     int file;
 
     memcpy(&of, handle, sizeof of);
+    if (is_open_still(&of))
+        return ERROR; /* as a driver says: already mapped */
     snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)of.process, of.file);
     file = open(path, O_RDWR | O_CLOEXEC);
-    return file < 0 ? ERROR : map_add(device, file, of.bytes, base_out);
+    if (file < 0 || map_add(device, file, of.bytes, base_out) != 0)
+        return ERROR;
+    remember_origin(*base_out, &of);
+    return 0;
 }
 
 static void fake_close(int device, void *base)

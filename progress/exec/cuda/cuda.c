@@ -508,3 +508,8 @@ const xyl_cuda_library_t *xyl_cuda_library_of(const xyl_exec_t *exec)
                ? ((const cuda_exec_t *)(const void *)exec)->library
                : NULL;
 }
+
+int xyl_cuda_is_idle(const xyl_exec_t *exec)
+{
+    return ((const cuda_exec_t *)(const void *)exec)->under_way == 0;
+}

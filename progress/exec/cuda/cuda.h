@@ -23,6 +23,9 @@ const xyl_cuda_library_t *xyl_cuda_library_of(const xyl_exec_t *exec);
 void xyl_cuda_combine_begin(xyl_exec_t *exec, xyl_work_t *work, int device,
                             const xyl_cuda_combine_t *combine);
 
+/* Nothing is under way. The progressing thread. */
+int xyl_cuda_is_idle(const xyl_exec_t *exec);
+
 /* An executor over any table, as tests have one; `arg` is the table. */
 extern const xyl_exec_ops_t xyl_exec_cuda_of_table;
 
