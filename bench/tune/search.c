@@ -1,6 +1,7 @@
 /* The four strategies of the thesis' figure 6.1: every plan on every size, or
  * few sizes of each plan and a model for the rest; each with all plans, or with
  * those alone that heuristics let pass. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,8 @@
  * size of those without. */
 enum { POINTS_MAX = TUNE_SIZES_MAX, SIZES_STRIDE = 3, STEPS = 3 };
 static const size_t steps_measured[STEPS] = {1, 3, 9};
+/* Of the time of what the library takes by itself. */
+static const double worth_a_rule = 0.97;
 static const uint64_t shown_every_ns = 200000000;
 
 /* Of one collective. */
@@ -179,6 +182,21 @@ struct points {
     size_t count;
 };
 
+/* Of bytes that may be a size which is asked for. */
+static int measure_bytes(struct campaign *c, size_t p, size_t bytes, double *us)
+{
+    size_t s = 0;
+
+    while (s < c->sizes && (c->bytes[s] != bytes || !is_candidate(c, p, s)))
+        s++;
+    if (s == c->sizes)
+        return time_plan(c, &c->plan[p], bytes, us);
+    if (!measure(c, p, s))
+        return 0;
+    *us = *at(c, c->measured, p, s);
+    return 1;
+}
+
 /* The tasks of a plan in segments. */
 static int measure_steps(struct campaign *c, size_t p, struct points *points)
 {
@@ -189,7 +207,7 @@ static int measure_steps(struct campaign *c, size_t p, struct points *points)
         bytes = steps_bytes(&c->plan[p], steps_measured[i]);
         if (i > 0 && bytes > c->bytes[c->sizes - 1])
             break;
-        if (!time_plan(c, &c->plan[p], bytes, &us))
+        if (!measure_bytes(c, p, bytes, &us))
             return 0;
         if (us > 0)
             points->at[points->count++] =
@@ -357,6 +375,28 @@ static double exhaustive_cost(const struct campaign *c)
                : all * c->search->cost_s / ((double)c->search->done + 1e-9);
 }
 
+/* What the library takes by itself, where the tuner makes no rule. */
+static int compare(struct campaign *c, size_t s, struct tune_choice *choice)
+{
+    static const struct tune_plan own = {.algorithm = "auto", .lanes = 1};
+    struct tune_search *search = c->search;
+    double us;
+
+    if (!time_plan(c, &own, c->bytes[s], &us))
+        return 0;
+    if (us <= 0 || !choice->is_known)
+        return 1;
+    search->compared++;
+    if (choice->us < us)
+        search->gain += log(us / choice->us);
+    if (choice->us < worth_a_rule * us) {
+        search->gained++;
+        return 1;
+    }
+    choice->is_known = (int)search->options->all;
+    return 1;
+}
+
 /* Whatever is known, from earlier searches, too. */
 static void rows_write(const struct campaign *c, struct table *csv)
 {
@@ -389,8 +429,11 @@ static int campaign_run(struct campaign *c, struct tune_choice *choices)
 
     if (!ok)
         return 0;
-    for (s = 0; s < c->sizes; s++)
+    for (s = 0; s < c->sizes; s++) {
         choose(c, s, &choices[s]);
+        if (!compare(c, s, &choices[s]))
+            return 0;
+    }
     c->search->exhaustive_s += exhaustive_cost(c);
     if (c->search->csv != NULL)
         rows_write(c, c->search->csv);

@@ -77,11 +77,12 @@ struct tune_search {
     struct tune_journal *journal;
     struct table *csv; /* NULL: none */
     uint64_t begin_ns, shown_ns;
-    size_t done;         /* measurements */
-    double cost_s;       /* of these; on simulated ranks in their time */
-    double exhaustive_s; /* what measuring everything would have cost */
-    double planned_s;    /* expected of those that are still to be made */
-    int is_over;         /* no time is left */
+    size_t done;             /* measurements */
+    double cost_s;           /* of these; on simulated ranks in their time */
+    double exhaustive_s;     /* what measuring everything would have cost */
+    size_t compared, gained; /* sizes, and those that get a rule */
+    double gain;             /* sum of logarithms of what is gained */
+    int is_over;             /* no time is left */
 };
 
 /* Fills choices[options->bytes_count]. */

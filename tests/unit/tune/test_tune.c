@@ -117,6 +117,7 @@ static int machine_agree(void *state, void *data, size_t bytes)
 static struct tune_options options_of(unsigned exhaustive, unsigned heuristics)
 {
     struct tune_options options = {.machine = "a formula",
+                                   .all = 1,
                                    .minutes = 60,
                                    .confirm = 3,
                                    .quiet = 1,
