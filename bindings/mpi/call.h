@@ -300,6 +300,10 @@ typedef struct xmpi_state {
 
 extern xmpi_state_t xmpi_state;
 
+/* Set by each error on the binding's own communicators: behind a handler MPICH
+ * returns MPI_SUCCESS by its standard ABI. */
+extern _Thread_local int xmpi_has_erred;
+
 void xmpi_state_open(void);
 
 /* The host's collectives, for the binding's own use: whoever waits leaves its

@@ -236,12 +236,15 @@ static int world_make(MPI_Comm over)
     return exchange_finish(&request);
 }
 
+_Thread_local int xmpi_has_erred;
+
 /* Errors return. MPI_ERRORS_RETURN is not the same number in all libraries that
  * offer the standard ABI. */
 static void error_return(MPI_Comm *comm, int *code, ...)
 {
     (void)comm;
     (void)code;
+    xmpi_has_erred = 1;
 }
 
 static void errors_return(MPI_Comm comm)

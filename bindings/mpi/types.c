@@ -244,8 +244,10 @@ static int is_committed(MPI_Datatype handle)
     int position = 0;
     char nothing[8];
 
+    xmpi_has_erred = 0;
     return xmpi_host.Pack(nothing, 0, handle, nothing, 0, &position,
-                          xmpi_state.self) == MPI_SUCCESS;
+                          xmpi_state.self) == MPI_SUCCESS &&
+           !xmpi_has_erred;
 }
 
 static xmpi_type_t *type_make(MPI_Datatype handle)
