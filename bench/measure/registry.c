@@ -24,6 +24,7 @@ static void demands_print(FILE *out, const xyl_algorithm_t *algorithm)
     } demands[] = {
         {XYL_NEEDS_COMMUTATIVE, "needs a commutative operation"},
         {XYL_NEEDS_EVEN, "needs an even number of ranks"},
+        {XYL_NEEDS_DEVICE, "needs buffers in memory of GPUs"},
         {XYL_NEEDS_FILLED_NODES, "needs ranks that fill node after node"},
         {XYL_TAKES_SEGMENTS, "takes --segment"},
     };

@@ -99,6 +99,9 @@ test_bench_algorithms()
                 if [ "$code" -eq 2 ] && [ $ranks -eq 3 ] &&
                     grep -q 'this algorithm needs' "$err"; then
                     report "$coll $name on 3 is refused" yes
+                elif [ "$code" -eq 2 ] &&
+                    grep -q 'needs buffers in memory of GPUs' "$err"; then
+                    report "$coll $name on $ranks is refused" yes
                 elif [ "$code" -eq 0 ] && grep -q ' wrong=0$' "$out"; then
                     report "$coll $name on $ranks" yes
                 else

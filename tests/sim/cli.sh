@@ -299,7 +299,7 @@ test_payloads()
 
 # Every algorithm that there is, its results checked: 9 ranks, as a power of
 # two, or an even number of ranks, hides much, and 6 for those that need that.
-# Those that know nodes have their memory.
+# Those that know nodes have their memory; there are no GPUs.
 test_algorithms()
 {
     local coll algorithm name
@@ -307,6 +307,11 @@ test_algorithms()
         "$sim" --algorithm list -c "$coll" | sed -n 's/^  //p' >"$work/list"
         while read -r algorithm; do
             name=${algorithm%% *}
+            if [[ $algorithm == *'memory of GPUs'* ]]; then
+                refuses "$name.* in memory of GPUs" -c "$coll" \
+                    --algorithm "$name"
+                continue
+            fi
             local options=(-N 3 -p 3 -c "$coll" --algorithm "${name/:K/:3}")
             [[ $algorithm != *'even number'* ]] || options+=(-p 2)
             [[ $name != han* ]] || options+=(--shared-memory)
