@@ -225,21 +225,88 @@ static inline sum_t digits_of(word_t fraction, word_t at, word_t sign,
                    index};
 }
 
+/* Of the last bit of the fraction. */
+static inline word_t place_of(word_t magnitude)
+{
+    word_t exponent = magnitude >> FRACTION;
+
+    return exponent - (exponent != 0);
+}
+
+static inline word_t index_of(word_t magnitude)
+{
+    return digit_of(greater(place_of(magnitude) + FRACTION, TWO_WIDTHS));
+}
+
 /* sum + a finite number, of whose bits this is told. */
 static inline sum_t added(sum_t sum, word_t number)
 {
     word_t exponent = (number & ~SIGN) >> FRACTION;
     word_t fraction = number & BELOW(FRACTION);
-    word_t place = exponent - (exponent != 0); /* of the fraction's last bit */
+    word_t place = place_of(number & ~SIGN);
     word_t sign = (word_t)((signed_t)number >> (BITS - 1));
-    word_t own = digit_of(greater(place + FRACTION, TWO_WIDTHS));
-    word_t index = greater(own, sum.index);
+    word_t index = greater(index_of(number & ~SIGN), sum.index);
 
     fraction |= (word_t)(exponent != 0) << FRACTION;
     return sum_of(
         lifted(sum, index),
         digits_of(fraction, place - (index - 2) * WIDTH, sign, index));
 }
+
+/* The same digits by the number's value, where the processor cuts off what is
+ * behind the point. */
+#if defined(__SSE4_1__) || defined(__aarch64__)
+#if XYL_BINNED_BITS == 32
+typedef float real_t;
+#define TRUNCATED(value) __builtin_truncf(value)
+#define DIGIT_RADIX      0x1p13F
+#define DIGIT_PLACE      0x1.8p21F
+enum { REAL_BIAS = 127 };
+#else
+typedef double real_t;
+#define TRUNCATED(value) __builtin_trunc(value)
+#define DIGIT_RADIX      0x1p32
+#define DIGIT_PLACE      0x1.8p49
+enum { REAL_BIAS = 1023 };
+#endif
+
+static inline real_t real_of(word_t bits)
+{
+    real_t value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* What makes the highest digit of an index an integer: always normal. */
+static inline real_t scale_of(word_t index)
+{
+    return real_of((2 * REAL_BIAS + FRACTION - 1 - index * WIDTH) << FRACTION);
+}
+
+/* An integer, in the fraction of a number whose last bit is 2^-TAG. */
+static inline word_t real_word(real_t digit)
+{
+    const real_t place = DIGIT_PLACE;
+    word_t bits, zero;
+
+    digit += place;
+    memcpy(&bits, &digit, sizeof bits);
+    memcpy(&zero, &place, sizeof zero);
+    return (bits - zero) << (UNIT - TAG);
+}
+
+/* Each step is exact. */
+static inline sum_t scaled_digits(real_t scaled)
+{
+    real_t high = TRUNCATED(scaled), middle, low;
+
+    scaled = (scaled - high) * DIGIT_RADIX;
+    middle = TRUNCATED(scaled);
+    low = TRUNCATED((scaled - middle) * DIGIT_RADIX);
+    return (sum_t){{real_word(low), real_word(middle), real_word(high)}, 0};
+}
+#endif
 
 static sum_t added_special(sum_t sum, word_t number)
 {
@@ -339,14 +406,14 @@ static inline word_t value_of(sum_t sum)
 /* What all kernels are made of is compiled once per table. */
 #define ONCE __attribute__((noinline))
 
-static int has_special(const raw_t *numbers, size_t count)
+static word_t greatest(const raw_t *numbers, size_t count)
 {
     word_t most = 0;
     size_t i;
 
     for (i = 0; i < count; i++)
         most = greater(most, numbers[i] & ~SIGN);
-    return most >= INFINITE;
+    return most;
 }
 
 static size_t block_of(size_t count, size_t done)
@@ -354,16 +421,64 @@ static size_t block_of(size_t count, size_t done)
     return count - done < BLOCK ? count - done : BLOCK;
 }
 
+#ifdef TRUNCATED
+/* Whether all sums have the index of the first. */
+static int have_index(const raw_t *sums, size_t count, word_t index)
+{
+    const packed_t mask = packed((sum_t){{0, 0, 0}, SPECIAL});
+    const packed_t wanted = packed((sum_t){{0, 0, 0}, index});
+    word_t differ = 0;
+    size_t i, word;
+
+    for (i = 0; i < count; i++)
+        for (word = 0; word < WORDS; word++)
+            differ |=
+                (sums[WORDS * i + word] ^ wanted.word[word]) & mask.word[word];
+    return differ == 0;
+}
+
+/* Where all sums have one index, which no number exceeds, nothing is lifted. 0:
+ * that is not so. Nor where subnormal numbers count, as a program may have told
+ * the processor to take them for 0. */
+static int add_below(raw_t *to, const raw_t *sums, const raw_t *numbers,
+                     word_t most, size_t count)
+{
+    const word_t index = SUM_GET(sums, 0).index;
+    real_t scale;
+    size_t i;
+
+    if (index < 4 || index < index_of(most) || !have_index(sums, count, index))
+        return 0;
+    scale = scale_of(index);
+    INDEPENDENT
+    for (i = 0; i < count; i++)
+        SUM_PUT(to, i,
+                sum_of(SUM_GET(sums, i),
+                       scaled_digits(real_of(numbers[i]) * scale)));
+    return 1;
+}
+#else
+static int add_below(raw_t *to, const raw_t *sums, const raw_t *numbers,
+                     word_t most, size_t count)
+{
+    (void)to, (void)sums, (void)numbers, (void)most, (void)count;
+    return 0;
+}
+#endif
+
 ONCE static void add_block(raw_t *to, const raw_t *sums, const raw_t *numbers,
                            size_t count)
 {
+    word_t most = greatest(numbers, count);
     size_t i;
 
-    if (has_special(numbers, count)) {
+    if (most >= INFINITE) {
         for (i = 0; i < count; i++)
             SUM_PUT(to, i, added_special(SUM_GET(sums, i), numbers[i]));
         return;
     }
+    if (add_below(to, sums, numbers, most, count))
+        return;
     INDEPENDENT
     for (i = 0; i < count; i++)
         SUM_PUT(to, i, added(SUM_GET(sums, i), numbers[i]));
@@ -386,7 +501,7 @@ ONCE static void deposit_block(raw_t *to, const raw_t *numbers, size_t count)
     const sum_t nothing = {{0, 0, 0}, 0};
     size_t i;
 
-    if (has_special(numbers, count)) {
+    if (greatest(numbers, count) >= INFINITE) {
         for (i = 0; i < count; i++)
             SUM_PUT(to, i, added_special(nothing, numbers[i]));
         return;
