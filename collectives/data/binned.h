@@ -11,8 +11,8 @@
  * 2013; "Parallel Reproducible Summation", 2015) and of the indexed type of
  * ReproBLAS (Ahrens, Demmel, Nguyen, "Algorithms for Efficient Reproducible
  * Floating Point Summation", 2020), with integers in the place of
- * floating-point bins: one instruction adds, nothing is rounded before the end,
- * and no data are slower than others.
+ * floating-point bins: one instruction adds, and nothing is rounded before the
+ * end.
  *
  *                digits of   a sum takes   what is cut off, of n numbers
  *   float32      13 bits     12 bytes      less than n 2^-26 max |x|
