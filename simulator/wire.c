@@ -21,10 +21,17 @@ enum { GARBAGE = 0xa5, PIECE_BYTES = 8192 };
 
 /* ---- bytes ---- */
 
+/* What ranks tell each other beside their operations always has bytes. */
+static int has_bytes(const sim_world_t *world, const sim_message_t *message)
+{
+    return sim_moves(world, message->bytes) ||
+           message->match.tag >> 50 == XYL_SLOT_NOTICES;
+}
+
 /* The sender may get its buffer back before the bytes are taken out of it. */
 static int has_snapshot(const sim_world_t *world, const sim_message_t *message)
 {
-    return sim_moves(world, message->bytes) &&
+    return has_bytes(world, message) &&
            (message->is_eager || world->options.jitter_max != 0 ||
             world->options.payload == SIM_PAYLOAD_WATCHED ||
             world->machine.links[message->level].rendezvous ==
@@ -41,7 +48,7 @@ static void take_snapshot(sim_message_t *message)
 static void move_bytes(const sim_world_t *world, const sim_message_t *message,
                        const sim_receive_t *receive)
 {
-    if (sim_moves(world, message->bytes) && message->bytes != 0)
+    if (has_bytes(world, message) && message->bytes != 0)
         memcpy(receive->buf,
                has_snapshot(world, message) ? message->payload : message->buf,
                message->bytes);
@@ -374,7 +381,10 @@ static void matched(sim_rank_t *rank, sim_message_t *message,
 
     message->receive = receive;
     receive->message = message;
-    if (world->options.payload == SIM_PAYLOAD_WATCHED && receive->bytes != 0)
+    /* What is there already may be read meanwhile. */
+    if (world->options.payload == SIM_PAYLOAD_WATCHED && receive->bytes != 0 &&
+        (message->bytes != receive->bytes || message->payload == NULL ||
+         memcmp(receive->buf, message->payload, message->bytes) != 0))
         memset(receive->buf, GARBAGE, receive->bytes);
     if (message->is_eager) {
         sim_charge_copy_at(

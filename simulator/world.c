@@ -374,7 +374,8 @@ static xylem_status_t rank_create(sim_world_t *world, uint32_t number)
                    ? sim_shm_create(rank, world->options.sees_memory)
                    : NULL,
         .observer = &rank->observer,
-        .tells = world->options.tells_failures,
+        .tells = world->options.tells_failures ||
+                 world->options.shares_memory, /* leaders stand in */
         .settings = world->options.settings};
     xylem_status_t status;
 

@@ -186,14 +186,9 @@ static xyl_operation_t *another(const xyl_operation_t *operation)
 static void plan_detaching(xyl_operation_t *operation, const xyl_call_t *call,
                            const xyl_choice_t *choice)
 {
-    const xylem_coll_args_t *args = call->args;
-    uint64_t least = call->team->context->config.detach_bytes;
     uint32_t i;
 
-    if (least == 0 || operation->bytes < least ||
-        (args->flags & XYLEM_FLAG_PARTS) != 0 || args->on_segment != NULL ||
-        call->sides.send != NULL || call->sides.recv != NULL ||
-        !xyl_collective_of(operation)->users_exec->is_immediate)
+    if (!xyl_collective_may_detach(operation, &call->sides))
         return;
     for (i = 0; i < operation->stages; i++) {
         const xyl_stage_t *stage = operation->stage[i];

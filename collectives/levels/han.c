@@ -5,10 +5,8 @@
 
 #include "collectives/data/description.h"
 #include "collectives/data/user_op.h"
-#include "collectives/levels/election.h"
 #include "collectives/levels/parts.h"
 #include "collectives/levels/relay.h"
-#include "collectives/levels/store.h"
 #include "collectives/node/node.h"
 #include "collectives/stages/pack_stage.h"
 #include "collectives/stages/tree_stage.h"
@@ -160,20 +158,15 @@ static void add_net_up(xyl_han_t *han, xyl_role_t reads)
         han->status = xyl_up_stage_add(han->operation, &spec, &tree, NULL);
 }
 
-/* `supplies`: a stage that has been added and takes what comes from the net;
- * NULL: none. Returns NULL where there is nothing to add. */
-static xyl_stage_t *add_net_down(xyl_han_t *han, xyl_stage_t *supplies)
+static void add_net_down(xyl_han_t *han)
 {
-    xyl_stage_spec_t spec =
+    const xyl_stage_spec_t spec =
         xyl_han_spec(han, NET_DOWN, XYL_ROLE_NOTHING,
                      han->is_private ? XYL_ROLE_SCRATCH : XYL_ROLE_RESULT);
     const xyl_tree_spec_t tree = net_tree(han);
-    xyl_stage_t *stage = NULL;
 
-    spec.supplies = supplies;
     if (han->status == XYLEM_OK && xyl_han_is_in_net(han))
-        han->status = xyl_down_stage_add(han->operation, &spec, &tree, &stage);
-    return stage;
+        han->status = xyl_down_stage_add(han->operation, &spec, &tree, NULL);
 }
 
 static void add_net_exchange(xyl_han_t *han, xyl_role_t reads)
@@ -197,124 +190,82 @@ static void add_net_exchange(xyl_han_t *han, xyl_role_t reads)
 
 /* ---- collectives ---- */
 
-/* The node's stage of a leader, which keeps what is sent; NULL: there is no
- * such stage. */
-static xyl_stage_t *add_store(xyl_han_t *han)
-{
-    const xyl_stage_spec_t spec =
-        xyl_han_spec(han, NODE_BCAST, XYL_ROLE_INPUT, XYL_ROLE_RESULT);
-
-    return add_in_memory(
-        han, XYLEM_COLL_BCAST,
-        is_at_root(han) ? &xyl_store_bcast : &xyl_store_bcast_from_net, &spec);
-}
-
 /* The root's node first, which then has more senders. */
 static void add_bcast_plain(xyl_han_t *han)
 {
-    xyl_stage_t *node = xyl_han_is_in_net(han) ? add_store(han) : NULL, *down;
-
-    if (node != NULL) {
-        down = add_net_down(han, is_at_root(han) ? NULL : node);
-        if (han->status == XYLEM_OK)
-            han->status = xyl_store_add(node, down);
-        return;
-    }
     if (is_at_root(han))
         add_node_bcast(han);
-    add_net_down(han, NULL);
+    add_net_down(han);
     if (!is_at_root(han))
         add_node_bcast(han);
 }
 
-/* Whoever comes in time leads. */
+/* Worth a window on each node, from where it is sent on. */
 static int is_relayed(const xyl_han_t *han)
 {
-    return han->operation->request.context->config.bypass_us != 0 &&
-           han->levels->nodes > 1;
+    const xyl_operation_t *operation = han->operation;
+    uint64_t least = operation->request.context->config.detach_bytes;
+
+    return least != 0 && operation->bytes >= least && han->levels->nodes > 1 &&
+           xyl_operation_lane_bytes(operation, han->lane) != 0;
 }
 
-static int is_empty(const xyl_han_t *han)
+/* An hour or so is as good as any more. Ranks that share cores are held up all
+ * the time, by each other. */
+static uint64_t wait_ns(const xyl_han_t *han)
 {
-    return xyl_operation_lane_bytes(han->operation, han->lane) == 0;
+    const xylem_context_t *context = han->operation->request.context;
+    uint64_t us = context->config.bypass_us;
+
+    return context->driver.params.shares_cores
+               ? 0
+               : (us < UINT32_MAX ? us : UINT32_MAX) * 1000;
 }
 
-/* How many seats come before this one when it is about who leads, if there is
- * anything to lead; a single leader of the root's node is the root. */
+/* How many seats come before this one when it is about who has to do with the
+ * net; whoever stands by goes on when its call is over. */
 static uint32_t place_in_line(const xyl_han_t *han)
 {
     uint32_t seats = han->seats.size;
+    uint32_t place = (han->seats.rank + seats - han->leader) % seats;
 
-    if (is_empty(han))
-        return XYL_RELAY_SEATS;
-    if (is_at_root(han) && han->choice->leaders == 1 && !xyl_han_leads(han))
-        return XYL_RELAY_SEATS;
-    return (han->seats.rank + seats - han->leader) % seats;
+    return place == 0 || (wait_ns(han) != 0 &&
+                          xyl_collective_may_detach(han->operation, han->sides))
+               ? place
+               : XYL_RELAY_SEATS;
 }
 
-/* An hour or so is as good as any more. */
-static uint64_t wait_ns(const xyl_han_t *han)
-{
-    uint64_t us = han->operation->request.context->config.bypass_us;
-
-    return (us < UINT32_MAX ? us : UINT32_MAX) * 1000;
-}
-
-/* `node`: the node's stage, with elections; NULL: who should lead does. */
-static void add_relay(xyl_han_t *han, uint32_t place, xyl_stage_t *node)
+/* `node`: the node's stage; NULL: it has no windows, and nobody stands by. */
+static void add_relay(xyl_han_t *han, xyl_stage_t *node)
 {
     const xyl_relay_spec_t relay = {.tree = net_tree(han),
                                     .levels = han->levels,
-                                    .seat = han->seats.rank,
-                                    .place = place,
+                                    .place = place_in_line(han),
                                     .node = node,
                                     .wait_ns = wait_ns(han)};
     xyl_stage_spec_t spec =
         xyl_han_spec(han, NET_UP, XYL_ROLE_NOTHING, XYL_ROLE_RESULT);
 
     spec.sequences_max = 2; /* NET_DOWN has none */
-    spec.supplies = is_at_root(han) ? NULL : node;
-    if (han->status == XYLEM_OK && place < XYL_RELAY_SEATS)
+    if (han->status == XYLEM_OK &&
+        relay.place < (node != NULL ? XYL_RELAY_SEATS : 1))
         han->status = xyl_relay_stage_add(han->operation, &spec, &relay);
 }
 
-/* Through memory, behind which any seat may lead; NULL: there is no such stage.
- */
-static xyl_stage_t *add_node_relayed(xyl_han_t *han, uint32_t place)
-{
-    const xyl_node_part_t part = {
-        .coll = XYLEM_COLL_BCAST,
-        .algorithm = place < XYL_RELAY_SEATS ? &xyl_election_bcast
-                                             : &xyl_election_bcast_for_others,
-        .group = han->seats,
-        .root = han->node_root};
-    const xyl_stage_spec_t spec =
-        xyl_han_spec(han, NODE_BCAST, XYL_ROLE_INPUT, XYL_ROLE_RESULT);
-    xyl_stage_t *stage = NULL;
-
-    if (han->seats.size > 1)
-        han->status = xyl_node_part_add(han->operation, &spec, &part, &stage);
-    return han->status == XYLEM_OK ? stage : NULL;
-}
-
-/* Where memory is not shared, who should lead does. */
 static void add_bcast_relayed(xyl_han_t *han)
 {
-    uint32_t place = place_in_line(han);
-    int comes_first = place == 0 && !is_at_root(han);
-    xyl_stage_t *node = add_node_relayed(han, place);
+    int has_relay = place_in_line(han) < XYL_RELAY_SEATS;
+    const xyl_stage_spec_t spec =
+        xyl_han_spec(han, NODE_BCAST, XYL_ROLE_INPUT, XYL_ROLE_RESULT);
+    xyl_stage_t *node =
+        add_in_memory(han, XYLEM_COLL_BCAST,
+                      xyl_relay_program(is_at_root(han), has_relay), &spec);
 
-    if (node != NULL) {
-        add_relay(han, place, node);
-    } else if (is_empty(han)) {
-        add_bcast_plain(han);
-    } else {
-        if (comes_first)
-            add_relay(han, place, NULL);
+    if (node == NULL && is_at_root(han))
         add_node_bcast(han);
-        if (!comes_first)
-            add_relay(han, place, NULL);
-    }
+    add_relay(han, node);
+    if (node == NULL && !is_at_root(han))
+        add_node_bcast(han);
 }
 
 static void add_bcast(xyl_han_t *han)
@@ -351,7 +302,7 @@ static void add_allreduce(xyl_han_t *han)
         add_net_exchange(han, brought);
     } else {
         add_net_up(han, brought);
-        add_net_down(han, NULL);
+        add_net_down(han);
     }
     add_node_bcast(han);
 }

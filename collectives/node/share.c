@@ -150,21 +150,6 @@ const char *xyl_node_input(xyl_node_stage_t *node,
     return there;
 }
 
-int xyl_node_share_is_read(const xyl_node_stage_t *node,
-                           const xyl_node_piece_t *piece)
-{
-    const xyl_step_t *step = &node->program.steps[0];
-    uint32_t seat =
-        step->to.buffer == XYL_BUFFER_INPUT ? step->to.seat : step->from.seat;
-
-    /* Partner: the store in xyl_node_share_piece. */
-    return piece->lies != NULL ||
-           (node->program.shares &&
-            (atomic_load_explicit(&xyl_board_line(piece->slot, seat)->name,
-                                  memory_order_relaxed) &
-             ~node->share.call_mask) != 0);
-}
-
 static void fail_by_difference(xyl_node_stage_t *node, uint32_t seat,
                                uint64_t number)
 {

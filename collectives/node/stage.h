@@ -29,25 +29,26 @@ typedef struct xyl_node_gate {
 } xyl_node_gate_t;
 
 void xyl_node_stage_set_gate(xyl_stage_t *stage, const xyl_node_gate_t *gate);
-/* 1: its program has one. */
-int xyl_node_stage_has_gate(const xyl_stage_t *stage);
 
 /* Segments of a piece. */
 uint64_t xyl_node_stage_segments(const xyl_stage_t *stage);
 
 /* Where a segment of a broadcast lies in the window, while its piece is under
- * way; NULL: it is not, or its input is read where it lies. */
+ * way; NULL: it is not. */
 char *xyl_node_stage_place(const xyl_stage_t *stage, uint64_t index);
 
-/* A word that one seat can have for the run that is under way: free as long as
- * it is not above `base`. Not before the gate has been asked. */
-typedef struct xyl_node_claim {
-    const xyl_board_t *board;
-    _Atomic uint64_t *word;
-    uint64_t base;
-} xyl_node_claim_t;
+/* A segment is in its place, and is published to all; and whether it is. Of
+ * pieces that are under way. */
+void xyl_node_stage_publish(const xyl_stage_t *stage, uint64_t index);
+int xyl_node_stage_is_published(const xyl_stage_t *stage, uint64_t index);
 
-xyl_node_claim_t xyl_node_stage_claim(const xyl_stage_t *stage);
+/* One seat shows the others that it is alive, by a number that grows; and in
+ * the end that what has a place in the piece is needed no more. Of pieces that
+ * are under way; 0 beats: it has not come to the piece yet. */
+void xyl_node_stage_beat(const xyl_stage_t *stage, uint64_t index);
+uint64_t xyl_node_stage_beats(const xyl_stage_t *stage, uint64_t index);
+void xyl_node_stage_let_go(const xyl_stage_t *stage, uint64_t piece);
+int xyl_node_stage_is_let_go(const xyl_stage_t *stage, uint64_t piece);
 
 /* For operations that run inside a call: 1 where the stage's whole work is one
  * piece, known beforehand. */

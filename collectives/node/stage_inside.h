@@ -170,10 +170,6 @@ void xyl_node_compare(xyl_stage_t *stage);
 const char *xyl_node_input(xyl_node_stage_t *node,
                            const xyl_node_piece_t *piece, uint32_t seat,
                            uint64_t at, uint64_t further, size_t bytes);
-/* 1: the input of a broadcast's piece is read where it lies, and not in the
- * window. Not before this seat has seen a segment of it. */
-int xyl_node_share_is_read(const xyl_node_stage_t *node,
-                           const xyl_node_piece_t *piece);
 /* 1: some input could not be seen, or a seat calls something else, and the
  * operation has failed. */
 int xyl_node_share_failed(xyl_node_stage_t *node);

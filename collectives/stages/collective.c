@@ -107,6 +107,17 @@ xyl_exec_t *xyl_collective_exec(const xylem_context_t *context,
                               : exec;
 }
 
+int xyl_collective_may_detach(const xyl_operation_t *operation,
+                              const xyl_sides_t *sides)
+{
+    uint64_t least = operation->request.context->config.detach_bytes;
+
+    return least != 0 && operation->bytes >= least &&
+           !operation->waits_for_parts && operation->on_segment == NULL &&
+           sides->send == NULL && sides->recv == NULL &&
+           xyl_collective_of(operation)->users_exec->is_immediate;
+}
+
 void xyl_collective_bind(xyl_operation_t *operation,
                          const xylem_coll_args_t *args)
 {

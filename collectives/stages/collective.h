@@ -85,6 +85,11 @@ xylem_status_t xyl_collective_frame(xylem_team_t *team,
 xyl_exec_t *xyl_collective_exec(const xylem_context_t *context,
                                 const xylem_coll_args_t *args);
 
+/* Of host memory only, where the user has no further part in it: whether it
+ * does is for its stages to say. */
+int xyl_collective_may_detach(const xyl_operation_t *operation,
+                              const xyl_sides_t *sides);
+
 /* Points the stages at the buffers of a call like the one that was planned. */
 void xyl_collective_bind(xyl_operation_t *operation,
                          const xylem_coll_args_t *args);

@@ -11,15 +11,13 @@ typedef struct neighbours {
 } neighbours_t;
 
 /* The edge to a rank of the group. */
-static xylem_status_t edge_init(xyl_edge_t *edge, xyl_stage_t *stage,
-                                uint32_t rank, uint32_t window, uint32_t limit,
-                                xyl_event_fn handle)
+xylem_status_t xyl_edge_init(xyl_edge_t *edge, xyl_stage_t *stage,
+                             uint32_t window, uint32_t limit,
+                             xyl_event_fn handle)
 {
     uint32_t i, slots = xyl_edge_slot_count(window);
 
     edge->stage = stage;
-    edge->peer = xyl_group_rank(&stage->group, rank);
-    edge->self = xyl_group_rank(&stage->group, stage->group.rank);
     edge->window = window;
     edge->limit = limit < window ? limit : window;
     edge->slot_mask = slots - 1;
@@ -32,6 +30,15 @@ static xylem_status_t edge_init(xyl_edge_t *edge, xyl_stage_t *stage,
         edge->slots[i].edge = edge;
     }
     return XYLEM_OK;
+}
+
+static xylem_status_t edge_init(xyl_edge_t *edge, xyl_stage_t *stage,
+                                uint32_t rank, uint32_t window, uint32_t limit,
+                                xyl_event_fn handle)
+{
+    edge->peer = xyl_group_rank(&stage->group, rank);
+    edge->self = xyl_group_rank(&stage->group, stage->group.rank);
+    return xyl_edge_init(edge, stage, window, limit, handle);
 }
 
 static void sort_ranks(uint32_t *ranks, uint32_t count)

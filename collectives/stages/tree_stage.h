@@ -34,22 +34,6 @@ xylem_status_t xyl_down_stage_add(xyl_operation_t *operation,
                                   const xyl_tree_spec_t *tree,
                                   xyl_stage_t **stage_out);
 
-/* Where segments lie on their way, if not in what the stage writes. */
-typedef struct xyl_down_store {
-    /* Of an index that is open and has not been sent; NULL: it lies there. */
-    char *(*place)(void *arg, uint64_t index);
-    void *arg;
-} xyl_down_store_t;
-
-/* For a stage beside one that it supplies, or that puts out to it: what it
- * receives goes there, and it sends from there, so that it may detach. */
-void xyl_down_stage_set_store(xyl_stage_t *stage,
-                              const xyl_down_store_t *store);
-/* Indexes below `end` have places: 1: so many were not open before. */
-int xyl_down_stage_open(xyl_stage_t *stage, uint64_t end);
-/* All indexes below have been sent to all children. */
-uint64_t xyl_down_stage_sent(const xyl_stage_t *stage);
-
 /* Adds a stage that combines what everybody has with the operation's combiner.
  * Every rank's input is segment_ready; only the root emits. It reads this
  * rank's contribution, and writes the result at the root (which may be the same
@@ -92,6 +76,12 @@ xylem_status_t xyl_tree_edges_init(xyl_tree_edges_t *edges, xyl_stage_t *stage,
 void xyl_tree_edges_reset(xyl_tree_edges_t *edges);
 void xyl_tree_edges_cancel(xyl_tree_edges_t *edges, xyl_stage_t *stage,
                            int cancel_parent, int cancel_children);
+
+/* A single edge, whose ranks may change; XYLEM_ERR_NO_MEMORY, without a text.
+ */
+xylem_status_t xyl_edge_init(xyl_edge_t *edge, xyl_stage_t *stage,
+                             uint32_t window, uint32_t limit,
+                             xyl_event_fn handle);
 
 static inline xyl_slot_t *xyl_slot_of(xyl_event_t *event)
 {

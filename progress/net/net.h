@@ -16,7 +16,9 @@
  *   XYLEM_ERR_MISMATCH. What is in the buffer then is undefined.
  * - The buffer belongs to the net from the call until the event; that of a
  *   receive only from when its message is sent: before, the net leaves it
- *   alone, and an in-place allreduce still sends what lies there.
+ *   alone, and an in-place allreduce still sends what lies there. It writes
+ *   nothing there but the message's bytes: if they are there already, they may
+ *   be read meanwhile.
  * All functions are called by the progressing thread, except where noted.
  */
 #ifndef XYL_PROGRESS_NET_NET_H

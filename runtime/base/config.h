@@ -108,10 +108,11 @@ enum { XYL_CONNECT_FIRST, XYL_CONNECT_INIT };
       "Ranks of a node whose short barriers, broadcasts and reductions go "    \
       "through a leader: auto (those that share a cache), off, or so many "    \
       "neighbours each.")                                                      \
-    X(bypass_us, BYPASS_US, COUNT, "0", 1, USER,                               \
-      "Microseconds after which another rank of a node takes the place of a "  \
-      "leader that has not come to a broadcast in levels yet; 0: never.")      \
-    X(detach_bytes, DETACH_BYTES, BYTES, "16K", 0, EXPERT,                     \
+    X(bypass_us, BYPASS_US, COUNT, "200", 1, USER,                             \
+      "Microseconds without anything new after which other ranks of the "      \
+      "nodes take the place of leaders that are late or held up in a "         \
+      "broadcast in levels; 0: never.")                                        \
+    X(detach_bytes, DETACH_BYTES, BYTES, "16K", 1, EXPERT,                     \
       "Broadcasts and reductions of at least this many bytes are over for a "  \
       "rank when its own part is, and it sends later what others have not "    \
       "taken yet, with XYLEM_NOISE_BUDGET bytes on a node at most; 0: never.") \

@@ -363,6 +363,11 @@ void xyl_failure_notice(xylem_context_t *context, xyl_notice_t *notice)
     case XYL_NOTICE_OUTCOME:
         xyl_agreement_notice(context, notice);
         return;
+    case XYL_NOTICE_MISSING: /* a stage's */
+    case XYL_NOTICE_OFFER:
+    case XYL_NOTICE_TAKE:
+    case XYL_NOTICE_DECLINE:
+        return;
     }
 }
 

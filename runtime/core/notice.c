@@ -22,6 +22,7 @@ struct xyl_notices {
     xyl_event_t arrival;
     int is_posted;
     LIST_HEAD(, outgoing) under_way;
+    LIST_HEAD(, xyl_notice_reader) readers;
     xyl_notice_t arrived;
 };
 
@@ -49,6 +50,27 @@ static void notice_expect(struct xyl_notices *notices)
                             notice_bytes(context), &notices->arrival);
 }
 
+/* To the stage that it is for; where that does not listen, nothing is wanted.
+ */
+static void notice_read(struct xyl_notices *notices)
+{
+    xyl_notice_t *notice = &notices->arrived;
+    uint32_t from = notice->from;
+    xyl_notice_reader_t *reader;
+
+    for (reader = LIST_FIRST(&notices->readers); reader != NULL;
+         reader = LIST_NEXT(reader, others))
+        if (reader->team == notice->team && reader->stage == notice->ballot) {
+            reader->read(reader, notice);
+            return;
+        }
+    if (notice->kind != XYL_NOTICE_OFFER)
+        return;
+    notice->kind = XYL_NOTICE_DECLINE;
+    notice->from = notices->context->rank;
+    xyl_notice_send(notices->context, from, notice);
+}
+
 static void notice_arrived(xyl_event_t *event)
 {
     struct xyl_notices *notices =
@@ -57,7 +79,10 @@ static void notice_arrived(xyl_event_t *event)
     notices->is_posted = 0;
     if (event->status == XYLEM_ERR_CANCELED)
         return;
-    if (event->status == XYLEM_OK)
+    if (event->status == XYLEM_OK &&
+        notices->arrived.kind >= XYL_NOTICE_MISSING)
+        notice_read(notices);
+    else if (event->status == XYLEM_OK)
         xyl_failure_notice(notices->context, &notices->arrived);
     notice_expect(notices);
 }
@@ -138,6 +163,22 @@ void xyl_notice_spread(xylem_context_t *context, const xylem_team_t *team,
     }
 }
 
+/* ---- stages ---- */
+
+void xyl_notice_listen(xylem_context_t *context, xyl_notice_reader_t *reader)
+{
+    reader->listens = context->notices != NULL;
+    if (reader->listens)
+        LIST_INSERT_HEAD(&context->notices->readers, reader, others);
+}
+
+void xyl_notice_leave(xyl_notice_reader_t *reader)
+{
+    if (reader->listens)
+        LIST_REMOVE(reader, others);
+    reader->listens = 0;
+}
+
 /* ---- start and end ---- */
 
 xylem_status_t xyl_notices_start(xylem_context_t *context)
@@ -153,6 +194,7 @@ xylem_status_t xyl_notices_start(xylem_context_t *context)
     notices->context = context;
     notices->arrival.handle = notice_arrived;
     LIST_INIT(&notices->under_way);
+    LIST_INIT(&notices->readers);
     context->notices = notices;
     notice_expect(notices);
     return XYLEM_OK;

@@ -9,6 +9,7 @@
 #define XYL_RUNTIME_CORE_NOTICE_H
 
 #include <stddef.h>
+#include <sys/queue.h>
 
 #include "runtime/core/context.h"
 
@@ -20,7 +21,13 @@ typedef enum xyl_notice_kind {
     XYL_NOTICE_UNMADE, /* the team's child `number` is not there on a rank */
     XYL_NOTICE_CALL,   /* what `from` calls (number) as the team's `ballot`th */
     XYL_NOTICE_VALUE,  /* of an agreement: from a rank to who collects */
-    XYL_NOTICE_OUTCOME /* and what came of it */
+    XYL_NOTICE_OUTCOME, /* and what came of it */
+    /* From here on: from a stage to the same of another rank, which may be over
+     * there, or not begun; segments from `number` on are missing here, */
+    XYL_NOTICE_MISSING,
+    XYL_NOTICE_OFFER,  /* can be had here (waits for one of the next), */
+    XYL_NOTICE_TAKE,   /* are wanted, */
+    XYL_NOTICE_DECLINE /* or not any more */
 } xyl_notice_kind_t;
 
 typedef struct xyl_notice {
@@ -28,8 +35,8 @@ typedef struct xyl_notice {
     uint32_t status;      /* xylem_status_t */
     uint32_t from, about; /* ranks of the job; UINT32_MAX: nobody */
     uint64_t team;        /* its key */
-    uint64_t number;      /* of a child, or of an agreement */
-    uint32_t ballot;      /* who collects */
+    uint64_t number;      /* of a child, of an agreement, or of a segment */
+    uint32_t ballot;      /* who collects, or the number of a stage */
     uint32_t flags;       /* that are agreed on */
     char text[XYL_FAILURE_TEXT];
     /* followed by a bit for each rank of the job: */
@@ -39,6 +46,19 @@ static inline uint64_t *xyl_notice_dead(xyl_notice_t *notice)
 {
     return (uint64_t *)(void *)(notice + 1);
 }
+
+/* A stage that listens. */
+typedef struct xyl_notice_reader {
+    uint64_t team;  /* its key */
+    uint32_t stage; /* its number */
+    void (*read)(struct xyl_notice_reader *reader, const xyl_notice_t *notice);
+    int listens;
+    LIST_ENTRY(xyl_notice_reader) others;
+} xyl_notice_reader_t;
+
+/* Where the context hears of nothing, the stage does not. */
+void xyl_notice_listen(xylem_context_t *context, xyl_notice_reader_t *reader);
+void xyl_notice_leave(xyl_notice_reader_t *reader);
 
 /* Reserves the slot, and posts the receive. */
 xylem_status_t xyl_notices_start(xylem_context_t *context);

@@ -165,9 +165,6 @@ xyl_stage_t *xyl_operation_add_stage(xyl_operation_t *operation,
     set_numbers(operation, spec, stage, sequences);
     if (spec->after != NULL)
         stages_connect(spec->after, stage);
-    stage->supplies = spec->supplies;
-    if (spec->supplies != NULL)
-        spec->supplies->inputs = spec->supplies->count;
     if (spec->takes_input && operation->has_input) {
         operation->entry[spec->lane] = stage;
         stage->inputs = stage->count;
@@ -441,11 +438,6 @@ void xyl_stage_emit(xyl_stage_t *stage, uint64_t index)
     operation->arrived[operation->arrived_count++] =
         (uint32_t)xyl_stage_segment(stage, index);
     xyl_request_queue_callbacks(&operation->request);
-}
-
-void xyl_stage_supply(const xyl_stage_t *stage, uint64_t index)
-{
-    stage->supplies->ops->segment_ready(stage->supplies, index);
 }
 
 static void operation_deliver(xylem_request_t *request)

@@ -64,9 +64,7 @@ typedef struct xyl_stage_ops {
 struct xyl_stage {
     const xyl_stage_ops_t *ops;
     struct xyl_operation *operation;
-    xyl_stage_t *next; /* takes its output; NULL: no stage does */
-    xyl_stage_t
-        *supplies;        /* one before it, whose input it brings; NULL: none */
+    xyl_stage_t *next;    /* takes its output; NULL: no stage does */
     int is_end;           /* its output is the operation's */
     uint64_t inputs;      /* segments that come by segment_ready: all, or 0 */
     uint32_t sequence;    /* names the stage's messages within the team */
@@ -89,9 +87,6 @@ typedef struct xyl_stage_spec {
      * another stage; or neither. */
     int takes_input;
     xyl_stage_t *after;
-    /* The other way round: one before it that takes what this stage supplies,
-     * and puts out to it. */
-    xyl_stage_t *supplies;
     int is_aside; /* it does not become the end of its lane */
     xyl_role_t reads, writes;
     xyl_group_t group; /* of size 0: all of the team */
@@ -112,8 +107,6 @@ size_t xyl_stage_offset(const xyl_stage_t *stage);
 
 /* The output of `index` is final on this rank. */
 void xyl_stage_emit(xyl_stage_t *stage, uint64_t index);
-/* The input of `index` is there for the stage that this one supplies. */
-void xyl_stage_supply(const xyl_stage_t *stage, uint64_t index);
 /* Nothing of the user's is needed by the stage any more, and the user has what
  * it brings: the rest is for others. Once per start at most, for stages of
  * operations that may detach. */

@@ -55,7 +55,8 @@ static void world_init(world_t *world, uint64_t seed, uint64_t *random)
     static const char *const waits[] = {"BYPASS_US=1", "BYPASS_US=20",
                                         "BYPASS_US=300"};
     static const size_t eager[] = {64, 1024, SIZE_MAX};
-    const char *settings[] = {waits[random_below(random, 3)], NULL};
+    const char *settings[] = {waits[random_below(random, 3)], "DETACH_BYTES=1",
+                              NULL};
     fabric_options_t options = {.seed = seed,
                                 .delay_max = random_below(random, 40),
                                 .reorder = 1,
@@ -121,6 +122,9 @@ static void pass(uint64_t seed)
         call_case_t c = random_case(&world, &random, XYLEM_COLL_BCAST);
         if (c.root == late)
             c.root = late == 0 ? 1 : late - 1;
+        c.types = CALL_TYPES_PLAIN; /* others do not detach */
+        c.segment_bytes = 0;        /* and pieces are few */
+        c.count += c.count == 0;
         call_run_init(&world.runs[i], world.fabric, NULL, &c);
         for (rank = 0; rank < world.ranks; rank++)
             if (rank != late)
@@ -163,7 +167,9 @@ static void make_runs(world_t *world, uint64_t *random, int expects_failure)
         call_case_t c = random_case(world, random, coll);
         c.is_ordered = 0;
         if (expects_failure)
-            c.types = CALL_TYPES_PLAIN;
+            c.types = CALL_TYPES_PLAIN; /* others do not detach */
+        c.segment_bytes = 0;            /* and pieces are few */
+        c.count += c.count == 0;
         call_run_init(&world->runs[i], world->fabric, NULL, &c);
         world->runs[i].is_persistent = random_below(random, 2) == 0;
         world->runs[i].expects_failure = expects_failure;

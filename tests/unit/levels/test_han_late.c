@@ -1,7 +1,7 @@
 /* A leader that comes late: 4 MiB from rank 0 to simulated nodes of 4 ranks
  * that share memory, other ranks in turn 10 ms late. With XYLEM_BYPASS_US
  * another rank of its node takes its place, and all but the late one end within
- * a tenth of the time that they take if nobody is late; without, others wait.
+ * a millisecond of when they do if nobody is late; without, others wait.
  * Times are simulated, hence the same on any machine. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -126,14 +126,14 @@ static sim_time_t run(const call_t *call)
 static void check_each(uint32_t nodes, const char *algorithm, uint32_t step)
 {
     call_t waits = {nodes, algorithm, "BYPASS_US=0", NOBODY};
-    call_t passes = {nodes, algorithm, "BYPASS_US=20", NOBODY};
+    call_t passes = {nodes, algorithm, "BYPASS_US=200", NOBODY};
     sim_time_t plain = run(&waits), relayed = run(&passes);
     sim_time_t waited, passed, waited_most = 0;
     uint32_t late;
 
     printf("# %" PRIu32 " nodes, %s: %.1f us; with bypass %.1f us\n", nodes,
            algorithm, US(plain), US(relayed));
-    CHECK(relayed <= plain + plain / 10);
+    CHECK(relayed <= plain + plain / 4); /* no pace is known yet */
     for (late = 1; late < nodes * PPN; late += step) {
         waits.late = passes.late = late;
         waited = run(&waits);
@@ -143,7 +143,7 @@ static void check_each(uint32_t nodes, const char *algorithm, uint32_t step)
                late, US(waited), US(passed));
         if (waited > waited_most)
             waited_most = waited;
-        CHECK(passed <= plain + plain / 10);
+        CHECK(passed <= plain + SIM_MS);
     }
     CHECK(waited_most >= delay);
 }

@@ -100,7 +100,8 @@ static void join(player_t *player, xylem_coll_t coll)
 static void call(xylem_coll_t coll, const sim_noise_t *noise,
                  sim_trace_t *trace, player_t *players)
 {
-    static const char *const settings[] = {"LOG=none", NULL};
+    /* Where broadcasts detach, what has come is told of when it is copied. */
+    static const char *const settings[] = {"LOG=none", "DETACH_BYTES=0", NULL};
     sim_machine_t machine;
     sim_options_t options = {.machine = &machine,
                              .nodes = NODES,
