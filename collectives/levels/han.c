@@ -45,6 +45,7 @@ static void choose_lane_leaders(xyl_han_t *han)
 /* ---- stages of one lane ---- */
 
 enum { NODE_REDUCE, NET_UP, NET_DOWN, NODE_BCAST };
+enum { SHARED_CORES_LONGER = 100 /* times, before anybody is asked */ };
 
 static xyl_role_t lane_input(const xyl_han_t *han)
 {
@@ -211,15 +212,15 @@ static int is_relayed(const xyl_han_t *han)
 }
 
 /* An hour or so is as good as any more. Ranks that share cores are held up all
- * the time, by each other. */
+ * the time, by each other: for some slices of the scheduler. */
 static uint64_t wait_ns(const xyl_han_t *han)
 {
     const xylem_context_t *context = han->operation->request.context;
     uint64_t us = context->config.bypass_us;
 
-    return context->driver.params.shares_cores
-               ? 0
-               : (us < UINT32_MAX ? us : UINT32_MAX) * 1000;
+    if (context->driver.params.shares_cores)
+        us *= SHARED_CORES_LONGER;
+    return (us < UINT32_MAX ? us : UINT32_MAX) * 1000;
 }
 
 /* How many seats come before this one when it is about who has to do with the

@@ -84,11 +84,12 @@ static void step_post(const xyl_node_stage_t *node,
 {
     const xyl_board_t *board = node->board;
 
-    if (step->post == XYL_POST_COUNT)
+    if (step->post == XYL_POST_COUNT) {
+        xyl_node_share_say(node, piece);
         xyl_board_set(
             board, &xyl_board_line(piece->slot, board->seats.own)->count,
             xyl_board_value(piece->number, step->post_value), step->post_seat);
-    else if (step->post == XYL_POST_WORD)
+    } else if (step->post == XYL_POST_WORD)
         xyl_board_set(board,
                       xyl_board_word(board, piece->slot, step->post_value),
                       xyl_board_value(piece->number, 1), step->post_seat);
@@ -228,7 +229,7 @@ static int all_are_copied(const xyl_node_stage_t *node,
     if (piece->lies != NULL)
         return 0;
     for (seat = 0; seat < node->board->seats.count; seat++)
-        /* Partner: the store in xyl_node_share_piece. */
+        /* Partner: the store in xyl_node_share_say. */
         if (node->program.shares &&
             (atomic_load_explicit(&xyl_board_line(piece->slot, seat)->name,
                                   memory_order_relaxed) &

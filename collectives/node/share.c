@@ -1,6 +1,6 @@
 /* Input that is read where it lies. At a start a seat asks for the name of its
- * input; each piece's name goes into the seat's line before anything of it is
- * posted, 0 where the input is copied into the window. */
+ * input; each piece's name goes into the seat's line with what is posted there,
+ * 0 where the input is copied into the window. */
 #include "collectives/node/stage_inside.h"
 
 #include <assert.h>
@@ -101,8 +101,6 @@ void xyl_node_share_piece(const xyl_node_stage_t *node, xyl_node_piece_t *piece)
 {
     const xyl_node_share_t *share = &node->share;
     uint64_t from = piece->piece * node->program.piece_bytes;
-    xyl_board_line_t *line =
-        xyl_board_line(piece->slot, node->board->seats.own);
     uint64_t name = 0;
 
     piece->lies = NULL;
@@ -113,10 +111,17 @@ void xyl_node_share_piece(const xyl_node_stage_t *node, xyl_node_piece_t *piece)
         assert((name & share->call_mask) == 0);
     }
     piece->says = xyl_node_says(node, piece->number);
+    piece->word = piece->says | name;
+}
+
+void xyl_node_share_say(const xyl_node_stage_t *node,
+                        const xyl_node_piece_t *piece)
+{
     /* Partners: the loads in xyl_node_input and xyl_node_is_alike, after what
-     * this seat posts later. */
-    atomic_store_explicit(&line->name, piece->says | name,
-                          memory_order_relaxed);
+     * this seat posts next. */
+    atomic_store_explicit(
+        &xyl_board_line(piece->slot, node->board->seats.own)->name, piece->word,
+        memory_order_relaxed);
 }
 
 const char *xyl_node_input(xyl_node_stage_t *node,
@@ -137,7 +142,7 @@ const char *xyl_node_input(xyl_node_stage_t *node,
     if (!xyl_node_is_alike(&node->share, piece->number, piece->says,
                            piece->slot, seat))
         return NULL;
-    /* Partner: the store in xyl_node_share_piece. */
+    /* Partner: the store in xyl_node_share_say. */
     name = atomic_load_explicit(&xyl_board_line(piece->slot, seat)->name,
                                 memory_order_relaxed) &
            ~node->share.call_mask;
@@ -210,8 +215,10 @@ void xyl_node_compare(xyl_stage_t *stage)
     if (node->state != XYL_NODE_NUMBERED)
         return;
     for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++)
-        if (node->active[i].strands_left != 0)
+        if (node->active[i].strands_left != 0) {
+            xyl_node_share_say(node, &node->active[i]); /* it may not post */
             compare_in(node, node->active[i].piece);
+        }
     if (node->pieces_begun < node->program.pieces)
         compare_in(node, node->pieces_begun);
 }

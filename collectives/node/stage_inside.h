@@ -50,6 +50,7 @@ typedef struct xyl_node_piece {
     uint64_t piece, number;
     char *slot, *window;
     uint64_t says; /* what lines of seats that call the same say, as a word */
+    uint64_t word; /* that and, where input lies to be read, its name */
     char *lies; /* byte 0 of this seat's input, where others read it; NULL: it
                    is copied */
     xyl_strand_t *strands;
@@ -144,16 +145,19 @@ void xyl_node_share_start(xyl_node_stage_t *node);
 void xyl_node_share_number(xyl_node_stage_t *node);
 /* What this seat says in its line of a piece without input. */
 uint64_t xyl_node_says(const xyl_node_stage_t *node, uint64_t number);
-/* Before anything of the piece is posted. */
+/* When the piece begins. */
 void xyl_node_share_piece(const xyl_node_stage_t *node,
                           xyl_node_piece_t *piece);
+/* Into this seat's line, just before it posts there: a line that is written and
+ * then written again comes back from whoever polls it in between. */
+void xyl_node_share_say(const xyl_node_stage_t *node,
+                        const xyl_node_piece_t *piece);
 /* Whether a seat that has posted in this piece calls the same as this one;
  * takes note of one that does not. */
 static inline int xyl_node_is_alike(xyl_node_share_t *share, uint64_t number,
                                     uint64_t says, char *slot, uint32_t seat)
 {
-    /* Partner: the store in xyl_node_share_piece, before what the seat posts.
-     */
+    /* Partner: the store in xyl_node_share_say, before what the seat posts. */
     uint64_t word = atomic_load_explicit(&xyl_board_line(slot, seat)->name,
                                          memory_order_relaxed);
 

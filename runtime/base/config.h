@@ -111,7 +111,8 @@ enum { XYL_CONNECT_FIRST, XYL_CONNECT_INIT };
     X(bypass_us, BYPASS_US, COUNT, "200", 1, USER,                             \
       "Microseconds without anything new after which other ranks of the "      \
       "nodes take the place of leaders that are late or held up in a "         \
-      "broadcast in levels; 0: never.")                                        \
+      "broadcast in levels, a hundred times as many where ranks share "        \
+      "cores; 0: never.")                                                      \
     X(detach_bytes, DETACH_BYTES, BYTES, "16K", 1, EXPERT,                     \
       "Broadcasts and reductions of at least this many bytes are over for a "  \
       "rank when its own part is, and it sends later what others have not "    \

@@ -201,9 +201,9 @@ test_calls()
     calls 7 sweep $((much / 20)) XYLEM_NODE_GROUPS=3
     calls 8 sweep $((much / 20)) --nodes 2 XYLEM_NODE_GROUPS=2
     calls 6 sweep $((much / 10)) --nodes 2 XYLEM_BYPASS_US=1
-    calls 6 late 2 --nodes 2 XYLEM_BYPASS_US=50
-    calls 6 late 1 --nodes 3 --map cyclic XYLEM_BYPASS_US=50 \
-        XYLEM_PROGRESS=blocking
+    calls 6 late 2 --nodes 2 XYLEM_BYPASS_US=5 XYLEM_DETACH_BYTES=1
+    calls 6 late 1 --nodes 3 --map cyclic XYLEM_BYPASS_US=5 \
+        XYLEM_DETACH_BYTES=1 XYLEM_PROGRESS=blocking
 }
 
 # ---------------------------------------------------------------------------

@@ -73,7 +73,7 @@ bench_nodes()
 test_collectives()
 {
     local node even=(bash "$run" run -p 2) uneven=(bash "$run" run -s '1,2,3')
-    local mixed=(--in-turn)
+    local mixed=(--in-turn) late=(XYLEM_BYPASS_US=5 XYLEM_DETACH_BYTES=1)
 
     need_cluster 4
     for node in 0 1 2 3; do
@@ -100,9 +100,9 @@ test_collectives()
         "$tests/calls" threads 30
     gives "sweep, late leaders are passed" 0 env XYLEM_BYPASS_US=1 "${even[@]}" \
         "$tests/calls" sweep 100
-    gives "late ranks" 0 env XYLEM_BYPASS_US=50 "${even[@]}" "$tests/calls" late 2
-    gives "late ranks, mixed" 0 env XYLEM_BYPASS_US=50 "${even[@]}" \
-        "${mixed[@]}" "$tests/calls" late 1
+    gives "late ranks" 0 env "${late[@]}" "${even[@]}" "$tests/calls" late 2
+    gives "late ranks, mixed" 0 env "${late[@]}" "${even[@]}" "${mixed[@]}" \
+        "$tests/calls" late 1
     gives "teams" 0 "${uneven[@]}" "$tests/collectives" teams 50
     bench_all "four nodes of two" 5 8 64K 14 "${even[@]}"
     bench_all "uneven nodes, mixed" 3 1K 1K 1 "${uneven[@]}" "${mixed[@]}"
