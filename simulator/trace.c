@@ -186,7 +186,7 @@ void sim_trace_mark(sim_trace_t *trace, uint32_t rank, const char *stage,
             sequence, segment);
 }
 
-/* An end of an arrow. */
+/* An end of an arrow, to which more may be added. */
 static void write_flow(sim_trace_t *trace, const char *head, uint64_t id,
                        uint32_t rank, sim_time_t time)
 {
@@ -196,18 +196,19 @@ static void write_flow(sim_trace_t *trace, const char *head, uint64_t id,
             head, id);
     write_place(trace, rank);
     write_time(trace->file, "ts", time);
-    putc('}', trace->file);
 }
 
 void sim_trace_message(sim_trace_t *trace, uint64_t id, uint32_t source,
                        sim_time_t sent, uint32_t destination,
-                       sim_time_t received)
+                       sim_time_t received, size_t bytes)
 {
     assert(source < trace->ranks && destination < trace->ranks);
-    assert(sent <= received);
+    assert(sent <= received && bytes <= EXACT_MAX);
     if (!event_begin(trace, 2, sent))
         return;
     write_flow(trace, "\"ph\":\"s\"", id, source, sent);
+    fprintf(trace->file, ",\"args\":{\"bytes\":%zu}}", bytes);
     /* "bp": the arrow ends at the piece around its end, not at the next. */
     write_flow(trace, "\"ph\":\"f\",\"bp\":\"e\"", id, destination, received);
+    putc('}', trace->file);
 }

@@ -22,9 +22,9 @@ void sim_trace_span(sim_trace_t *trace, uint32_t rank, const char *name,
 /* A moment of a rank: `stage`, one of that name, has done `segment`. */
 void sim_trace_mark(sim_trace_t *trace, uint32_t rank, const char *stage,
                     sim_time_t time, uint32_t sequence, uint64_t segment);
-/* A message; `id` is its own. */
+/* A message; `id` is its own. Of 0 bytes: one that only says something. */
 void sim_trace_message(sim_trace_t *trace, uint64_t id, uint32_t source,
                        sim_time_t sent, uint32_t destination,
-                       sim_time_t received);
+                       sim_time_t received, size_t bytes);
 
 #endif

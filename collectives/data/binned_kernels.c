@@ -443,7 +443,7 @@ static int have_index(const raw_t *sums, size_t count, word_t index)
 static int add_below(raw_t *to, const raw_t *sums, const raw_t *numbers,
                      word_t most, size_t count)
 {
-    const word_t index = SUM_GET(sums, 0).index;
+    const word_t index = SUM_GET(sums, (size_t)0).index;
     real_t scale;
     size_t i;
 

@@ -31,11 +31,12 @@ static void file_write(const char *name, const char *content)
     CHECK(file != NULL && fclose(file) == 0);
 }
 
-/* Two files, the second of which is stronger. */
+/* Two files, the second of which is stronger, and no table. */
 static void files_set(xyl_config_files_t *files, const char *weak,
                       const char *strong)
 {
     files->count = 2;
+    *files->tuning = '\0';
     file_write("weak", weak);
     snprintf(files->path[0], sizeof files->path[0], "%s", path_of("weak"));
     file_write("strong", strong);

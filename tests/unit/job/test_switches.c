@@ -1,7 +1,8 @@
 /* Switches from topology files: what is read, what is refused and in which
  * words; and that in the simulator trees between nodes follow them: collectives
  * are right, and of a broadcast each segment enters each switch once, at every
- * level. The messages are those of a trace. */
+ * level. The messages are those of a trace that carry data: that a child has a
+ * piece is said to its parent without any. */
 #include "runtime/job/switches.h"
 
 #include <jansson.h>
@@ -352,6 +353,7 @@ static void message_add(traffic_t *traffic, uint32_t from, uint32_t to)
 static void traffic_read(const json_t *events, int is_up, traffic_t *traffic)
 {
     uint32_t from = 0;
+    int has_data = 0;
     size_t i;
 
     *traffic = (traffic_t){.between = 0};
@@ -359,12 +361,15 @@ static void traffic_read(const json_t *events, int is_up, traffic_t *traffic)
         const json_t *event = json_array_get(events, i);
         const char *kind = json_string_value(json_object_get(event, "ph"));
         json_int_t rank = json_integer_value(json_object_get(event, "tid")) - 1;
-        if (strcmp(kind, "s") == 0)
+        const json_t *args = json_object_get(event, "args");
+        if (strcmp(kind, "s") == 0) {
             from = (uint32_t)rank;
-        else if (strcmp(kind, "f") == 0 && is_up)
+            has_data = json_integer_value(json_object_get(args, "bytes")) != 0;
+        } else if (strcmp(kind, "f") == 0 && has_data && is_up) {
             message_add(traffic, node_of((uint32_t)rank), node_of(from));
-        else if (strcmp(kind, "f") == 0)
+        } else if (strcmp(kind, "f") == 0 && has_data) {
             message_add(traffic, node_of(from), node_of((uint32_t)rank));
+        }
     }
 }
 

@@ -206,7 +206,7 @@ static void test_events(void)
     json_t *document;
 
     sim_trace_span(trace, 3, "combine", 1500000, 2750001, 42);
-    sim_trace_message(trace, 0xabc, 0, 5, 2, SIM_S);
+    sim_trace_message(trace, 0xabc, 0, 5, 2, SIM_S, 4096);
     sim_trace_span(trace, 0, "nothing", 7, 7, 0);
     document = document_of(trace);
 
@@ -224,6 +224,7 @@ static void test_events(void)
     CHECK(strcmp(string_of(event, "id"), "0xabc") == 0);
     CHECK_EQ(integer_of(event, "tid"), 1);
     CHECK_EQ(time_of(event, "ts"), 5);
+    CHECK_EQ(integer_of(arguments_of(event), "bytes"), 4096);
     CHECK(strcmp(string_of(event, "name"),
                  string_of(event_at(document, 2), "name")) == 0);
     CHECK(strcmp(string_of(event, "cat"),
@@ -250,14 +251,14 @@ static void test_digits(void)
 
     sim_trace_span(trace, 0, "x", 0, SIM_NEVER, UINT64_C(1) << 53);
     sim_trace_span(trace, 0, "x", SIM_NEVER - 1, SIM_NEVER, UINT64_MAX);
-    sim_trace_message(trace, UINT64_MAX, 0, 1234567, 0, 1000000000000000001);
+    sim_trace_message(trace, UINT64_MAX, 0, 1234567, 0, 1000000000000000001, 0);
     text = text_of(trace);
     CHECK(strstr(text, "\"ts\":0.000000,\"dur\":18446744073709.551615,"
                        "\"args\":{\"detail\":9007199254740992}") != NULL);
     CHECK(strstr(text,
                  "\"ts\":18446744073709.551614,\"dur\":0.000001,"
                  "\"args\":{\"detail\":\"18446744073709551615\"}") != NULL);
-    CHECK(strstr(text, "\"ts\":1.234567}") != NULL);
+    CHECK(strstr(text, "\"ts\":1.234567,\"args\":{\"bytes\":0}}") != NULL);
     CHECK(strstr(text, "\"ts\":1000000000000.000001}") != NULL);
     CHECK(strstr(text, "\"id\":\"0xffffffffffffffff\"") != NULL);
     free(text);
@@ -312,7 +313,7 @@ static void run_record(sim_trace_t *trace, uint64_t seed)
             sim_trace_span(trace, rank, "first", time, half, piece);
             sim_trace_span(trace, rank, "second", half, time + length, piece);
             sim_trace_message(trace, id++, rank, time + 1, (rank + 1) % RANKS,
-                              time + 1 + random_below(&random, 9));
+                              time + 1 + random_below(&random, 9), length);
         }
         time += length + random_below(&random, 100);
     }
@@ -403,7 +404,7 @@ static void check_stop(uint64_t events_max, size_t spans, size_t messages,
     char recorded[32];
 
     sim_trace_span(trace, 0, "one", 10, 20, 0);
-    sim_trace_message(trace, 1, 0, 15, 1, 25); /* two events */
+    sim_trace_message(trace, 1, 0, 15, 1, 25, 8); /* two events */
     sim_trace_span(trace, 1, "two", 25, 30, 0);
     document = document_of(trace);
     other = json_object_get(document, "otherData");
