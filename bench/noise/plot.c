@@ -32,19 +32,18 @@ static struct shown shown_of(const struct campaign *campaign, size_t which)
 }
 
 static int plot_levels(const struct campaign *campaign, size_t which,
-                       const char *path)
+                       const struct shown *shown, const char *path)
 {
     const struct noise_options *options = campaign->options;
     double us[CAMPAIGN_CONTENDERS_MAX * LEVELS_MAX];
     const char *series[LEVELS_MAX];
     char text[TITLE_BYTES], title[2 * TITLE_BYTES];
-    struct shown shown = shown_of(campaign, which);
     size_t i, k, count = options->levels.count;
 
-    for (i = 0; i < shown.count; i++)
+    for (i = 0; i < shown->count; i++)
         for (k = 0; k < count; k++) {
             const struct campaign_cell *cell =
-                campaign_cell(campaign, shown.contenders[i], which, k);
+                campaign_cell(campaign, shown->contenders[i], which, k);
 
             us[i * count + k] = cell->failed ? 0 : campaign_median(&cell->us);
         }
@@ -59,8 +58,8 @@ static int plot_levels(const struct campaign *campaign, size_t which,
              count > 1 ? ": on the bars the slowdown that it causes" : "");
     return gnuplot_bars(campaign->program, path,
                         &(struct gnuplot_bars){.title = title,
-                                               .groups = shown.names,
-                                               .groups_count = shown.count,
+                                               .groups = shown->names,
+                                               .groups_count = shown->count,
                                                .series = series,
                                                .series_count = count,
                                                .us = us});
@@ -68,22 +67,21 @@ static int plot_levels(const struct campaign *campaign, size_t which,
 
 /* The axis is that of the delay: who loses all of it reaches the top. */
 static int plot_delays(const struct campaign *campaign, size_t which,
-                       const char *path)
+                       const struct shown *shown, const char *path)
 {
     const struct noise_options *options = campaign->options;
-    struct shown shown = shown_of(campaign, which);
     char text[TITLE_BYTES], title[2 * TITLE_BYTES];
-    double *ms = calloc(shown.count * options->ranks, sizeof *ms);
+    double *ms = calloc(shown->count * options->ranks, sizeof *ms);
     unsigned rank;
     size_t i;
     int ok;
 
     if (ms == NULL)
         return 0;
-    for (i = 0; i < shown.count; i++)
+    for (i = 0; i < shown->count; i++)
         for (rank = 0; rank < options->ranks; rank++) {
             const struct campaign_rank *numbers =
-                campaign_rank(campaign, shown.contenders[i], which, rank);
+                campaign_rank(campaign, shown->contenders[i], which, rank);
 
             ms[i * options->ranks + rank] =
                 (campaign_median(&numbers->delayed_us) -
@@ -98,8 +96,8 @@ static int plot_delays(const struct campaign *campaign, size_t which,
     ok = gnuplot_rows(campaign->program, path,
                       &(struct gnuplot_rows){.title = title,
                                              .ylabel = "milliseconds",
-                                             .rows = shown.names,
-                                             .rows_count = shown.count,
+                                             .rows = shown->names,
+                                             .rows_count = shown->count,
                                              .ranks = options->ranks,
                                              .values = ms,
                                              .end = 1.2 * options->delay_ms,
@@ -126,9 +124,12 @@ static int plot_case(const struct campaign *campaign, size_t which,
                      const char *path)
 {
     const struct noise_options *options = campaign->options;
+    const struct shown shown = shown_of(campaign, which);
     char own[PATH_BYTES], part[TITLE_BYTES];
     int ok = 1;
 
+    if (shown.count == 0)
+        return 1; /* no contender has it */
     snprintf(own, sizeof own, "%s", path);
     if (options->cases_count > 1) {
         snprintf(part, sizeof part, "%s-%zu",
@@ -137,10 +138,11 @@ static int plot_case(const struct campaign *campaign, size_t which,
         path_extend(own, part);
     }
     if (options->levels.count > 0)
-        ok = plot_levels(campaign, which, own);
+        ok = plot_levels(campaign, which, &shown, own);
     if (options->has_delay && options->levels.count > 0)
         path_extend(own, "one-rank");
-    return ok && (!options->has_delay || plot_delays(campaign, which, own));
+    return ok &&
+           (!options->has_delay || plot_delays(campaign, which, &shown, own));
 }
 
 int report_plot(const struct campaign *campaign, const char *path)
