@@ -102,7 +102,9 @@ static int goes_by_first(const xyl_problem_t *problem)
            xyl_problem_bytes(problem) <=
                problem->node.limits->allgather_first &&
            all <= problem->node.limits->allgather_first &&
-           all <= problem->node.window_bytes / 2;
+           all + problem->ranks *
+                       xyl_board_whole_lines(xyl_problem_bytes(problem)) <=
+               problem->node.window_bytes;
 }
 
 /* The first seat gathers; what it has put together goes out by groups. */
