@@ -89,10 +89,13 @@ static void step_post(const xyl_node_stage_t *node,
         xyl_board_set(
             board, &xyl_board_line(piece->slot, board->seats.own)->count,
             xyl_board_value(piece->number, step->post_value), step->post_seat);
-    } else if (step->post == XYL_POST_WORD)
+    } else if (step->post == XYL_POST_WORD) {
+        if (node->program.shares && !xyl_node_share_is_said(node, piece))
+            xyl_node_share_say(node, piece); /* once: others have the line */
         xyl_board_set(board,
                       xyl_board_word(board, piece->slot, step->post_value),
                       xyl_board_value(piece->number, 1), step->post_seat);
+    }
 }
 
 static void segment_emit(xyl_node_stage_t *node, const xyl_node_piece_t *piece,

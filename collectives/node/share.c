@@ -114,6 +114,16 @@ void xyl_node_share_piece(const xyl_node_stage_t *node, xyl_node_piece_t *piece)
     piece->word = piece->says | name;
 }
 
+int xyl_node_share_is_said(const xyl_node_stage_t *node,
+                           const xyl_node_piece_t *piece)
+{
+    const xyl_board_line_t *line =
+        xyl_board_line(piece->slot, node->board->seats.own);
+
+    return atomic_load_explicit(&line->name, memory_order_relaxed) ==
+           piece->word;
+}
+
 void xyl_node_share_say(const xyl_node_stage_t *node,
                         const xyl_node_piece_t *piece)
 {

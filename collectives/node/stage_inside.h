@@ -152,6 +152,9 @@ void xyl_node_share_piece(const xyl_node_stage_t *node,
  * then written again comes back from whoever polls it in between. */
 void xyl_node_share_say(const xyl_node_stage_t *node,
                         const xyl_node_piece_t *piece);
+/* Words of segments are posted elsewhere than in that line. */
+int xyl_node_share_is_said(const xyl_node_stage_t *node,
+                           const xyl_node_piece_t *piece);
 /* Whether a seat that has posted in this piece calls the same as this one;
  * takes note of one that does not. */
 static inline int xyl_node_is_alike(xyl_node_share_t *share, uint64_t number,

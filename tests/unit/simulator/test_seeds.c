@@ -285,8 +285,8 @@ static void plan_fault(play_t *play)
     }
 }
 
-/* A rank whose call has failed gives up; the others can only know by its
- * death. */
+/* A rank whose call has failed gives up; the others know by its death, where
+ * they have not been told. */
 static unsigned follow_fault(play_t *play)
 {
     uint32_t failed = sim_world_failed_rank(fabric_sim(play->fabric));
@@ -368,17 +368,22 @@ static unsigned act(void *arg)
 
 /* ---- checking ---- */
 
-/* How one rank's operation has ended. */
+/* How one rank's operation has ended. Those of the others may have been told
+ * whose call has failed before that rank gave up. */
 static void check_status(const play_t *play, uint32_t rank,
                          xylem_status_t status)
 {
+    uint32_t cause = UINT32_MAX;
+
     if (play->fault == FAULT_NONE || play->fault == FAULT_DELAY)
         CHECK_EQ(status, XYLEM_OK);
     if (status == XYLEM_OK || status == XYLEM_ERR_PROC_FAILED)
         return;
     CHECK_EQ(status, XYLEM_ERR_NET);
-    CHECK_EQ(rank, play->victim);
     CHECK(play->fault == FAULT_SEND || play->fault == FAULT_RECV);
+    CHECK_EQ(xylem_team_error(fabric_world(play->fabric, rank), &cause),
+             status);
+    CHECK_EQ(cause, play->victim);
 }
 
 static void check_coll(const play_t *play, uint32_t i, uint32_t number)
