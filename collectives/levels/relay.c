@@ -562,6 +562,7 @@ static void help(relay_t *relay, const xyl_notice_t *notice)
         }
     }
     relay_moved(relay);
+    relay_check(relay); /* it may have waited for this alone */
 }
 
 static void relay_read(xyl_notice_reader_t *reader, const xyl_notice_t *notice)

@@ -34,8 +34,9 @@ typedef struct world {
     call_run_t runs[OPERATIONS];
 } world_t;
 
-/* Nodes of at least two; block by block, or one after the other. */
-static void place_ranks(world_t *world, uint64_t *random)
+/* Nodes of at least two; block by block, or one after the other. The last
+ * `alone` ranks have a node each. */
+static void place_ranks(world_t *world, uint64_t *random, uint32_t alone)
 {
     int in_turn = random_below(random, 2) == 0;
     uint32_t i, node;
@@ -46,11 +47,14 @@ static void place_ranks(world_t *world, uint64_t *random)
         world->nodes = world->ranks / 2;
     for (i = 0; i < world->ranks; i++) {
         node = in_turn ? i % world->nodes : i * world->nodes / world->ranks;
+        if (i + alone >= world->ranks)
+            node = i + NODES_MAX;
         world->places[i] = (xylem_place_t){node, 0, 0, 0, i};
     }
 }
 
-static void world_init(world_t *world, uint64_t seed, uint64_t *random)
+static void world_init(world_t *world, uint64_t seed, uint64_t *random,
+                       uint32_t alone)
 {
     static const char *const waits[] = {"BYPASS_US=1", "BYPASS_US=20",
                                         "BYPASS_US=300"};
@@ -66,7 +70,7 @@ static void world_init(world_t *world, uint64_t seed, uint64_t *random)
                                 .shares_memory = 1,
                                 .settings = settings};
 
-    place_ranks(world, random);
+    place_ranks(world, random, alone);
     world->fabric = fabric_create(world->ranks, &options);
 }
 
@@ -116,7 +120,7 @@ static void pass(uint64_t seed)
     uint32_t i, rank, late;
     world_t world;
 
-    world_init(&world, seed, &random);
+    world_init(&world, seed, &random, 0);
     late = random_below(&random, world.ranks);
     for (i = 0; i < OPERATIONS; i++) {
         call_case_t c = random_case(&world, &random, XYLEM_COLL_BCAST);
@@ -195,13 +199,13 @@ static void start_apart(world_t *world, uint64_t *random, uint32_t starts)
     }
 }
 
-static uint64_t come_apart(uint64_t seed)
+static uint64_t come_apart(uint64_t seed, uint32_t alone)
 {
     uint64_t random = random_mix(seed), trace;
     world_t world;
     uint32_t i;
 
-    world_init(&world, seed, &random);
+    world_init(&world, seed, &random, alone);
     make_runs(&world, &random, 0);
     start_apart(&world, &random, world.ranks * OPERATIONS);
     for (i = 0; i < OPERATIONS; i++)
@@ -217,12 +221,22 @@ static void test_any_pace(void)
     uint64_t seed;
 
     for (seed = 1; seed <= PACES; seed++)
-        come_apart(seed);
+        come_apart(seed, 0);
+}
+
+/* Who has no window hears from those that it wanted to help that they have
+ * been helped, when nothing else is left to come. */
+static void test_alone(void)
+{
+    uint64_t seed;
+
+    for (seed = 1; seed <= PACES; seed++)
+        come_apart(seed, 2);
 }
 
 static void test_replays(void)
 {
-    CHECK_EQ(come_apart(7), come_apart(7));
+    CHECK_EQ(come_apart(7, 0), come_apart(7, 0));
 }
 
 /* ---- death ---- */
@@ -234,7 +248,7 @@ static void one_dies(uint64_t seed)
     uint32_t i, rank, victim;
     world_t world;
 
-    world_init(&world, seed, &random);
+    world_init(&world, seed, &random, 0);
     victim = random_below(&random, world.ranks);
     make_runs(&world, &random, 1);
     start_apart(&world, &random,
@@ -265,6 +279,7 @@ static void test_one_dies(void)
 static const check_case_t cases[] = {
     {"late_is_passed", test_late_is_passed},
     {"call_pace", test_any_pace},
+    {"alone", test_alone},
     {"replays", test_replays},
     {"one_dies", test_one_dies},
 };
