@@ -48,10 +48,13 @@ static void take_snapshot(sim_message_t *message)
 static void move_bytes(const sim_world_t *world, const sim_message_t *message,
                        const sim_receive_t *receive)
 {
-    if (has_bytes(world, message) && message->bytes != 0)
-        memcpy(receive->buf,
-               has_snapshot(world, message) ? message->payload : message->buf,
-               message->bytes);
+    const char *from =
+        has_snapshot(world, message) ? message->payload : message->buf;
+
+    if (!has_bytes(world, message) || message->bytes == 0)
+        return;
+    assert(from != NULL);
+    memcpy(receive->buf, from, message->bytes);
 }
 
 /* ---- ends ---- */

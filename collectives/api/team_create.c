@@ -311,6 +311,7 @@ xylem_status_t xylem_team_create(xylem_context_t *context,
                                (const xylem_team_t *const *)team_out);
     if (status != XYLEM_OK)
         return status;
+    assert(count > 0); /* this rank's ticket is among them */
     world_ranks = malloc(count * sizeof *world_ranks);
     slots = malloc(count * sizeof *slots);
     if (world_ranks == NULL || slots == NULL) {

@@ -138,6 +138,8 @@ uint32_t xyl_shm_pool_take(const xyl_shm_pool_t *pool, size_t bytes,
         if (bank >= XYL_SHM_POOL_BANKS)
             continue;
         grains = grains_for(&pool->banks[bank], bytes);
+        /* No bank has smaller grains than one before it. */
+        assert(grains != 0 && grains <= XYL_SHM_POOL_GRAINS);
         at = take_of(pool, bank, grains,
                      place % (XYL_SHM_POOL_GRAINS / grains) * grains);
         if (at != XYL_SHM_POOL_GRAINS)
