@@ -206,7 +206,7 @@ void tune_json_write(json_t *table, FILE *out)
     json_object_foreach(table, key, value)
     {
         fprintf(out, "  \"%s\": ", key);
-        if (json_is_array(value))
+        if (json_is_array(value) && json_array_size(value) != 0)
             fputs("[\n", out);
         else
             json_dumpf(value, out, JSON_ENCODE_ANY);

@@ -43,7 +43,7 @@ check "ends in time" test "$code" -eq 0
 
 table=$work/job.json
 attempt "$run" -n 4 --nodes 2 "$tune" -q -c bcast --sizes 4K,64K --heuristics \
-    --seconds 0.001 -o "$table"
+    --seconds 0.001 --all -o "$table"
 check "tunes on ranks of a job" test "$code" -eq 0
 XYLEM_VERBOSE=select XYLEM_TUNING=$table attempt "$run" -n 4 --nodes 2 "$bench" \
     -c bcast --sizes 64K -i 2
@@ -62,6 +62,11 @@ attempt "$tune" merge "$work/first" "$work/short"
 cp "$out" "$work/merged"
 attempt "$tune" check "$work/merged"
 check "merges tables to a table" test "$code" -eq 0
+echo '{"rules": []}' >"$work/none"
+attempt "$tune" merge "$work/none" "$work/none"
+cp "$out" "$work/merged"
+attempt "$tune" check "$work/merged"
+check "also where none has a rule" test "$code" -eq 0
 attempt "$tune" merge "$work/first" "$table"
 check "does not merge those of different machines" test "$code" -ne 0
 attempt "$tune" show "$0"
