@@ -499,15 +499,17 @@ static xylem_status_t read_document(const char *file, const json_t *document,
     xyl_rule_t *rules;
     xylem_status_t status = XYLEM_OK;
 
-    if (list == NULL && json_object_get(document, "limits") != NULL) {
+    if (json_is_array(list)
+            ? count == 0
+            : list == NULL && json_object_get(document, "limits") != NULL) {
         *rules_out = NULL;
         *count_out = 0;
         return XYLEM_OK;
     }
     if (count == 0 || count > RULES_MAX)
         return table_complain(file,
-                              "wants an object with a list \"rules\" of 1 to "
-                              "%d",
+                              "wants an object with a list \"rules\" of at "
+                              "most %d",
                               RULES_MAX);
     rules = calloc(count, sizeof *rules);
     if (rules == NULL)

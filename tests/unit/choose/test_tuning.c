@@ -265,7 +265,6 @@ static const mistake_t mistakes[] = {
     {"", "line 1"},
     {"[]", "rules"},
     {"{}", "rules"},
-    {"{'rules': []}", "rules"},
     {"{'rules': [3]}", "rules[0]"},
     {"{'rules': [{'for': 'bcast', 'use': 'chain'}]}", "windows"},
     {"{'rules': [{'for': 'cast', 'use': 'ring'}]}", "a collective"},
