@@ -254,7 +254,7 @@ run_debug()
     build_folder debug gcc -Dwerror=true || return
     # One more than there are cores, as some tests wait more than they compute.
     run_suites debug debug "${suites//$'\n'/ }" \
-        --num-processes $(($(nproc) + 1))
+        --num-processes $(($(nproc) + 1)) --timeout-multiplier 4
     if ((deep > 0)) && [[ -n $(suites_to_run unit-slow) ]]; then
         run_suites seeds debug unit-slow test_seeds_1 \
             "--test-args=--first 10001 --seeds ${deep}00000"
@@ -293,7 +293,7 @@ run_asan()
     fi
     build_folder asan clang -Dwerror=true -Dcuda=disabled \
         -Db_sanitize=address,undefined &&
-        run_suites asan asan "${suites//$'\n'/ }" --timeout-multiplier 3
+        run_suites asan asan "${suites//$'\n'/ }" --timeout-multiplier 8
 }
 
 run_tsan()
@@ -313,7 +313,7 @@ run_tsan()
     only=threads
     build_folder tsan clang -Dwerror=true -Dcuda=disabled \
         -Db_sanitize=thread &&
-        run_suites tsan tsan threads --timeout-multiplier 5 \
+        run_suites tsan tsan threads --timeout-multiplier 10 \
             ${repeat[@]+"${repeat[@]}"} \
             ${shell[@]:+--wrapper "${shell[*]}"}
 }

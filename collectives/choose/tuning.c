@@ -133,6 +133,24 @@ static void read_table(tuning_t *tuning, const char *path, uint64_t *hash_out)
             why);
 }
 
+/* The ranks of a job choose alike, so all of them do without. */
+static xylem_status_t tuning_joins(xylem_context_t *context)
+{
+    tuning_t *tuning = tuned_of(context)->tuning;
+
+    if (!context->tables_differ)
+        return XYLEM_OK;
+    if (context->rank == 0)
+        xyl_log(XYL_LOG_WARN,
+                "ranks have found different tables, or none (%s here): all "
+                "use the built-in one unless XYLEM_TUNING names another",
+                tuning->path != NULL ? tuning->path : "none");
+    tuning->table.count = 0;
+    tuning->limits = xyl_limits_builtin;
+    free(tuning->candidates);
+    return list_candidates(tuning);
+}
+
 /* Each collective had a setting of its own. */
 static void warn_of_old_settings(void)
 {
@@ -212,5 +230,6 @@ const xyl_module_t xyl_tuning_module = {
     .name = "tuning",
     .bytes = {[XYL_OWNER_CONTEXT] = sizeof(xyl_tuned_t)},
     .context_begins = tuning_begins,
+    .context_joins = tuning_joins,
     .context_ends = tuning_ends,
 };

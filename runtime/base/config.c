@@ -258,6 +258,7 @@ xylem_status_t xyl_config_load(const xyl_config_files_t *files,
 {
     loader_t loader = {.origins = origins};
     xylem_status_t status;
+    uint64_t found = 0;
     size_t i;
     int is_set;
 
@@ -269,6 +270,7 @@ xylem_status_t xyl_config_load(const xyl_config_files_t *files,
     if (files != NULL && *files->tuning != '\0')
         (void)row_set(&loader, row_find("TUNING", sizeof "TUNING" - 1),
                       files->tuning, (xyl_config_origin_t){files->tuning, 0});
+    found = loader.config.tuning;
     load_files(&loader, files);
     status = load_environment(&loader);
     if (status == XYLEM_OK)
@@ -277,6 +279,7 @@ xylem_status_t xyl_config_load(const xyl_config_files_t *files,
         status = check_windows(&loader.config);
     if (status == XYLEM_OK)
         status = check_noise_budget(&loader.config);
+    loader.config.tuning_is_found = found != 0 && loader.config.tuning == found;
     if (status == XYLEM_OK)
         *config_out = loader.config;
     else

@@ -143,7 +143,7 @@ enum { XYL_CONNECT_FIRST, XYL_CONNECT_INIT };
       "A file of rules that come before those of the built-in table; "         \
       "docs/tuning.md says what stands in it. Its content must be equal. "     \
       "Unless it is set: xylem-tuning.json in the folder where the program "   \
-      "runs, in ~/.config or in /etc, if there is one.")                       \
+      "runs, in ~/.config or in /etc, if all ranks find the same there.")      \
     X(reduce_order, REDUCE_ORDER, ORDER, "fixed", 1, USER,                     \
       "Order in which reductions combine: fixed (equal calls give equal "      \
       "bits), arrival (whoever comes adds and waits for fewer; sums of "       \
@@ -179,6 +179,7 @@ typedef struct xyl_config {
     XYL_CONFIG_MAP(XYL_CONFIG_FIELD)
 #undef XYL_CONFIG_FIELD
     char *content[XYL_CONFIG_FILES_MAX]; /* of files, which texts lie in */
+    int tuning_is_found; /* nobody has set XYLEM_TUNING, but there is a file */
 } xyl_config_t;
 
 /* One row of the table, for programs that print it. */

@@ -236,8 +236,12 @@ static xylem_status_t driver_start(xylem_context_t *context,
 
 static xylem_status_t world_create(xylem_context_t *context)
 {
-    uint32_t slot = xyl_context_slot_acquire(context);
+    xylem_status_t status = xyl_modules_context_joins(context);
+    uint32_t slot;
 
+    if (status != XYLEM_OK)
+        return status;
+    slot = xyl_context_slot_acquire(context);
     assert(slot == 0);
     return xyl_team_create(context, context->rank, context->ranks, slot,
                            XYL_TEAM_KEY_WORLD, NULL, NULL, &context->world);
@@ -420,6 +424,7 @@ static xylem_status_t meet_peers(xylem_context_t *context,
     context->peers = peers.all;
     context->owns_peers = 1;
     context->hellos = peers.hellos;
+    context->tables_differ = peers.tables_differ;
     xyl_context_budget_set(context, peers.node_ranks_max);
     *addresses_out = peers.addresses;
     return status;

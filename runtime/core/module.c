@@ -49,6 +49,18 @@ xylem_status_t xyl_modules_context_begins(xylem_context_t *context)
     return status;
 }
 
+xylem_status_t xyl_modules_context_joins(xylem_context_t *context)
+{
+    const xyl_modules_t *modules = context->modules;
+    xylem_status_t status = XYLEM_OK;
+    unsigned i;
+
+    for (i = 0; i < modules->count && status == XYLEM_OK; i++)
+        if (modules->all[i] != NULL && modules->all[i]->context_joins != NULL)
+            status = modules->all[i]->context_joins(context);
+    return status;
+}
+
 void xyl_modules_context_ends(xylem_context_t *context)
 {
     const xyl_modules_t *modules = context->modules;

@@ -23,6 +23,8 @@ typedef struct xyl_module {
     /* The context has its engine and its settings, but neither net nor ranks.
      * Where this fails the context ends. */
     xylem_status_t (*context_begins)(xylem_context_t *context);
+    /* The ranks have met, and there is no team yet. */
+    xylem_status_t (*context_joins)(xylem_context_t *context);
     /* Its teams are gone; shared memory is still there. */
     void (*context_ends)(xylem_context_t *context);
     /* Whichever thread gives up the last reference; nothing of the team is
@@ -48,6 +50,7 @@ void xyl_modules_attach(const xyl_modules_t *modules, xyl_owner_t owner,
 
 /* Until the first failure. */
 xylem_status_t xyl_modules_context_begins(xylem_context_t *context);
+xylem_status_t xyl_modules_context_joins(xylem_context_t *context);
 void xyl_modules_context_ends(xylem_context_t *context);
 void xyl_modules_team_ends(xylem_team_t *team);
 

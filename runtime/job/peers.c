@@ -27,6 +27,8 @@ typedef struct hello {
     int32_t pid;
     xylem_place_t place;
     uint32_t offer_bytes;
+    uint32_t asks_tuning; /* a table is asked for, rather than found */
+    uint32_t unused;
     char node[XYL_NODE_NAME_BYTES];
     char net[XYL_PEERS_NET_BYTES];
     uint64_t settings[SETTINGS]; /* 0 for those that need not be equal */
@@ -87,13 +89,25 @@ static xylem_status_t check_version(const hello_t *mine, const hello_t *theirs,
     return XYLEM_OK;
 }
 
-static xylem_status_t check_settings(const hello_t *mine, const hello_t *theirs,
-                                     uint32_t rank)
+/* A table that is merely found somewhere may be another one elsewhere. */
+static int may_differ(const xyl_config_row_t *row, const hello_t *mine,
+                      const hello_t *theirs)
+{
+    return row->offset == offsetof(xyl_config_t, tuning) &&
+           !mine->asks_tuning && !theirs->asks_tuning;
+}
+
+static xylem_status_t check_settings(xyl_peers_t *peers, const hello_t *mine,
+                                     const hello_t *theirs, uint32_t rank)
 {
     size_t i;
 
     for (i = 0; i < xyl_config_row_count(); i++)
-        if (mine->settings[i] != theirs->settings[i])
+        if (mine->settings[i] == theirs->settings[i])
+            continue;
+        else if (may_differ(xyl_config_row(i), mine, theirs))
+            peers->tables_differ = 1;
+        else
             return xyl_fail(XYLEM_ERR_VERSION,
                             "XYLEM_%s differs between rank %u and this rank; "
                             "it must be the same on all",
@@ -147,7 +161,7 @@ static xylem_status_t peer_read(xyl_peers_t *peers, const hello_t *mine,
     xylem_status_t status = check_version(mine, theirs, bytes, rank);
 
     if (status == XYLEM_OK)
-        status = check_settings(mine, theirs, rank);
+        status = check_settings(peers, mine, theirs, rank);
     if (status == XYLEM_OK)
         status = check_net(mine, theirs, rank);
     if (status != XYLEM_OK)
@@ -187,6 +201,8 @@ static hello_t *hello_create(const xyl_bootstrap_t *bootstrap,
     hello->minor = XYLEM_VERSION_MINOR;
     hello->patch = XYLEM_VERSION_PATCH;
     settings_fill(mine->config, hello->settings);
+    hello->asks_tuning =
+        mine->config->tuning != 0 && !mine->config->tuning_is_found;
     hello->offer_bytes = (uint32_t)mine->offer_bytes;
     hello->address_bytes = (uint32_t)mine->address_bytes;
     hello->machine = machine_identity();

@@ -42,6 +42,7 @@ typedef struct xyl_peers {
     xyl_blobs_t hellos;
     const void **addresses;  /* [ranks], from malloc; they lie in the hellos */
     uint32_t node_ranks_max; /* of the largest node */
+    int tables_differ;       /* that ranks have found; all see it */
 } xyl_peers_t;
 
 /* Exchanges hellos and checks that the ranks fit together. The members of

@@ -93,6 +93,21 @@ HOME=$work/home attempt "${here[@]}"
 check "but not one of another machine" \
     grep -q "is not used.*machine" "$err"
 
+# Rank 0 lives where no table is.
+cat >"$work/apart" <<'END'
+#!/bin/sh
+[ "$PMIX_RANK" != 0 ] || cd /
+exec "$@"
+END
+chmod +x "$work/apart"
+cd "$work/job" || exit
+HOME=$work attempt env -u XYLEM_CONF -u XDG_CONFIG_HOME XYLEM_VERBOSE=select \
+    "$run" -n 4 --nodes 2 "$work/apart" "$bench" -c bcast --sizes 64K -i 2
+check "ranks that find different tables do without" \
+    grep -q "have found different tables" "$err"
+check "and go on" grep -q "of the built-in table" "$err"
+cd "$work" || exit
+
 for text in '' '{"rules": [' '{"rules": 3}' "$(head -c 300 "$work/first")"; do
     printf '%s' "$text" >"$work/broken"
     XYLEM_TUNING=$work/broken attempt $chosen -s 64K
