@@ -1,7 +1,8 @@
-/* Noise: holds up the thread that starts it, as an operating system would, by
- * a timer whose signal handler busy-waits for the length of a burst. Bursts are
- * those that the simulator would have: equal noise, seeds and ranks give equal
- * ones.
+/* Noise: holds up the thread that starts it, as an operating system would.
+ * Bursts are those that the simulator would have: equal noise, seeds and ranks
+ * give equal ones. Either a timer's signal has a handler that busy-waits for
+ * the length of a burst (Luo, PhD thesis, University of Tennessee, 2020,
+ * 3.4.2), or another thread takes the core away, by preemption.
  *
  * A process has one source of noise. It hits the thread that called
  * noise_start and no other: helper threads of a communication library keep
@@ -10,21 +11,44 @@
 #ifndef XYL_BENCH_MEASURE_NOISE_H
 #define XYL_BENCH_MEASURE_NOISE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "simulator/noise/noise.h"
 
+enum noise_way { NOISE_BY_SIGNAL, NOISE_BY_THREAD };
+#define NOISE_WAYS "signal|thread"
+
 /* What has been injected since noise_start. */
 struct noise_total {
     uint64_t bursts;
-    uint64_t injected_ns;
+    uint64_t asked_ns;    /* of the lengths of these bursts */
+    uint64_t injected_ns; /* by signal: what passed, what the signal itself
+                             costs included; by thread: what it ran */
+};
+
+/* A burst as it was injected. */
+struct noise_burst {
+    uint64_t begin_ns; /* after noise_start */
+    uint64_t length_ns;
 };
 
 /* Bursts begin at their times after `origin_ns` of noise_clock_ns; those that
  * are over by far when the thread comes to them are left out. The noise, and a
- * record that it has, are borrowed until noise_stop. 0, or an errno value. */
-int noise_start(const sim_noise_t *noise, uint32_t rank, uint64_t origin_ns);
+ * record that it has, are borrowed until noise_stop. A thread runs in real time
+ * (SCHED_FIFO) where the process may do that; elsewhere it shares the core, and
+ * bursts last longer. 0, or an errno value. */
+int noise_start(const sim_noise_t *noise, uint32_t rank, uint64_t origin_ns,
+                enum noise_way way);
 struct noise_total noise_read(void);
+/* "signal", "thread-fifo" (in real time) or "thread". */
+const char *noise_way_text(void);
+
+/* Before noise_start: keeps the first `room` bursts. 0: there is no memory. */
+int noise_log_keep(size_t room);
+/* Those kept, after noise_stop; they stay the noise's. */
+const struct noise_burst *noise_log(size_t *count_out);
+
 /* Ends the noise; does nothing when there is none. No burst runs afterwards. */
 void noise_stop(void);
 

@@ -152,8 +152,8 @@ static xylem_status_t noise(struct worker *worker, const struct level *level)
     worker->wrong += result.wrong;
     line_begin(worker, "noise");
     line_times(&result);
-    printf(" noise=%s injected_percent=%.2f bursts=%.1f", level->name,
-           result.injected_percent, result.bursts);
+    printf(" noise=%s by=%s injected_percent=%.2f bursts=%.1f", level->name,
+           noise_way_text(), result.injected_percent, result.bursts);
     if (worker->options->impl->room != NULL)
         printf(" room_bytes=%llu",
                (unsigned long long)worker->options->impl->room(
@@ -322,6 +322,7 @@ static int run(struct worker *worker)
                           .osu = (int)options->osu,
                           .consume = (int)options->consume,
                           .back_to_back = (int)options->back_to_back,
+                          .noise_way = (enum noise_way)options->noise_way,
                           .delay_rank = options->delay_rank,
                           .delay_us = options->delay_ms * 1e3};
     if (!report_begin(worker))

@@ -7,6 +7,7 @@
 
 #include "bench/common/text.h"
 #include "bench/measure/buffers.h"
+#include "bench/measure/noise.h"
 #include "bench/measure/window.h"
 
 #define AT(member)  offsetof(struct worker_options, member)
@@ -63,6 +64,8 @@ static const struct cli_option table[] = {
     {"noise", 0, CLI_TEXT, AT(noise), 0, 0, "SPEC;...",
      "measure under noise in the language of xylem-sim, or none"},
     {"hz", 0, CLI_REAL, AT(hz), 0, 1e4, "HZ", "bursts per second (default 10)"},
+    {"by", 0, CLI_WORD, AT(noise_way), 0, 0, NOISE_WAYS,
+     "how noise is injected (default signal)"},
     {"call-us", 0, CLI_REAL, AT(tuning.call_us), 0, 1e8, "US",
      "what a call of implementation local takes"},
     {"seed", 0, CLI_COUNT, AT(seed), 0, UINT_MAX, "N", "of the noise"},

@@ -27,8 +27,9 @@ struct worker_options {
     const char *noise;
     size_t bytes_first;
     size_t bytes_last;
-    unsigned mode;   /* enum bench_mode */
-    unsigned memory; /* enum bench_memory */
+    unsigned mode;      /* enum bench_mode */
+    unsigned memory;    /* enum bench_memory */
+    unsigned noise_way; /* enum noise_way */
     unsigned iterations;
     unsigned warmup;
     unsigned buffers;

@@ -241,10 +241,11 @@ static xylem_status_t noise_begin(const struct session *session)
 
     if (status != XYLEM_OK)
         return status;
-    error = noise_start(&work->noise, session->rank, origin_ns);
+    error =
+        noise_start(&work->noise, session->rank, origin_ns, work->noise_way);
     if (error == 0)
         return XYLEM_OK;
-    fprintf(stderr, "no timer for the noise: %s\n", strerror(error));
+    fprintf(stderr, "no noise: %s\n", strerror(error));
     return XYLEM_ERR_NO_RESOURCE;
 }
 

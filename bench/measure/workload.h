@@ -37,6 +37,7 @@ struct workload {
     int osu;     /* one buffer that nobody writes, means, no gate */
     int consume; /* results are read, as a part of the call */
     sim_noise_t noise;
+    enum noise_way noise_way;
     uint32_t delay_rank;
     double delay_us;
 };

@@ -455,6 +455,9 @@ static void add_experiment(struct launch_command *command,
                 levels->list[(i + experiment->round) % levels->count].name);
         add(command, "--noise");
         add(command, "%s", text);
+        add(command, "--by");
+        add(command, "%s",
+            options->noise_way == NOISE_BY_THREAD ? "thread" : "signal");
     }
 }
 

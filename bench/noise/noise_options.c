@@ -34,6 +34,9 @@ static const struct cli_option table[] = {
      "longest bursts to try (default 0,10,20)"},
     {"noise", 0, CLI_TEXT, AT(noise), 0, 0, "SPEC;...",
      "instead of --max-ms: other noise, beside none; see docs/noise.md"},
+    {"by", 0, CLI_WORD, AT(noise_way), 0, 0, NOISE_WAYS,
+     "how noise is injected: by a signal's handler, or by a thread that takes "
+     "the core away (default signal)"},
     {"hz", 0, CLI_REAL, AT(hz), 0.001, 1e4, "HZ",
      "bursts per second and rank (default 10)"},
     {"one-rank", 0, CLI_COUNT, AT(delay_rank), 0, NOISE_RANKS_MAX, "RANK",
@@ -78,7 +81,8 @@ static const struct cli cli = {
     .usage =
         "[-n N] [-c COLL,...] [-s BYTES,...] [--max-ms 0,10,20] [options]\n"
         "  or:  xylem-noise [-n N] [-c COLL] [-s BYTES] --one-rank RANK "
-        "[options]",
+        "[options]\n"
+        "  or:  xylem-noise record | compare --help",
     .summary =
         "Shows what noise does to a collective. Every process is held up by "
         "bursts that take\na random time below --max-ms; the table says how "

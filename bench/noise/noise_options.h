@@ -6,6 +6,7 @@
 #include "bench/measure/coll.h"
 #include "bench/measure/impl.h"
 #include "bench/measure/levels.h"
+#include "bench/measure/noise.h"
 
 enum {
     NOISE_ROUNDS_MAX = 99,
@@ -27,7 +28,8 @@ struct noise_options {
     const char *max_ms;
     const char *noise;
     double hz;
-    const char *impls; /* comma-separated; NULL: all there are */
+    unsigned noise_way; /* enum noise_way */
+    const char *impls;  /* comma-separated; NULL: all there are */
     const char *csv;
     const char *plot;
     unsigned delay_rank;

@@ -11,18 +11,26 @@
  *
  *   NOISE_SPEC    docs/noise.md; without it there is no noise
  *   NOISE_SEED    a number (default 1)
+ *   NOISE_BY      signal (the default) or thread
  *   NOISE_REPORT  a file that gets a line per process: what was injected
+ *   NOISE_LOG     FILE.RANK gets each burst, as a record that can be replayed
  *
  * The main thread alone, before and after main. */
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "bench/measure/noise.h"
 
-enum { WHY_BYTES = 256, LINE_BYTES = 512 };
+enum {
+    WHY_BYTES = 256,
+    LINE_BYTES = 512,
+    PATH_BYTES = 4096,
+    LOG_BURSTS = 1 << 20 /* memory that is only taken as bursts come */
+};
 
 /* All ranks count from the last full hour, so that noise of all at once is that
  * without a word between them. */
@@ -59,6 +67,14 @@ static uint64_t origin_ns(const sim_noise_t *noise)
     return noise->kind == SIM_NOISE_ONCE ? now_ns : now_ns - now_ns % hour_ns;
 }
 
+static enum noise_way way(void)
+{
+    const char *by = getenv("NOISE_BY");
+
+    return by != NULL && strcmp(by, "thread") == 0 ? NOISE_BY_THREAD
+                                                   : NOISE_BY_SIGNAL;
+}
+
 static void __attribute__((constructor)) begin(void)
 {
     const char *spec = getenv("NOISE_SPEC"), *seed = getenv("NOISE_SEED");
@@ -77,12 +93,13 @@ static void __attribute__((constructor)) begin(void)
     }
     injected.noise.seed = seed != NULL ? strtoull(seed, NULL, 10) : 1;
     injected.begin_ns = noise_now_ns();
+    if (getenv("NOISE_LOG") != NULL)
+        (void)noise_log_keep(LOG_BURSTS);
     error = noise_start(&injected.noise, (uint32_t)injected.rank,
-                        origin_ns(&injected.noise));
+                        origin_ns(&injected.noise), way());
     injected.runs = error == 0;
     if (error != 0 && injected.rank == 0)
-        fprintf(stderr, "libxylem-noise: no timer: error %d; no noise\n",
-                error);
+        fprintf(stderr, "libxylem-noise: %s; no noise\n", strerror(error));
 }
 
 /* One write, so that lines of several processes stay whole. */
@@ -93,12 +110,13 @@ static void report(const char *path, double seconds, struct noise_total total)
     int file, length;
 
     gethostname(host, sizeof host - 1);
-    length = snprintf(line, sizeof line,
-                      "rank=%ld host=%s pid=%d seconds=%.3f bursts=%llu "
-                      "injected_s=%.6f injected_percent=%.2f\n",
-                      injected.rank, host, (int)getpid(), seconds,
-                      (unsigned long long)total.bursts, taken,
-                      100 * taken / seconds);
+    length =
+        snprintf(line, sizeof line,
+                 "rank=%ld host=%s pid=%d by=%s seconds=%.3f bursts=%llu "
+                 "asked_s=%.6f injected_s=%.6f injected_percent=%.2f\n",
+                 injected.rank, host, (int)getpid(), noise_way_text(), seconds,
+                 (unsigned long long)total.bursts, (double)total.asked_ns / 1e9,
+                 taken, 100 * taken / seconds);
     file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (file < 0 || length <= 0 ||
         write(file, line, (size_t)length) != (ssize_t)length)
@@ -107,16 +125,39 @@ static void report(const char *path, double seconds, struct noise_total total)
         close(file);
 }
 
+/* In the language of records; "length" is how long there could have been
+ * bursts. */
+static void log_write(const char *name, double seconds)
+{
+    char path[PATH_BYTES];
+    size_t count, i;
+    const struct noise_burst *bursts = noise_log(&count);
+    FILE *out;
+
+    snprintf(path, sizeof path, "%s.%ld", name, injected.rank);
+    out = fopen(path, "we");
+    for (i = 0; i < count && out != NULL; i++)
+        fprintf(out, "%.3f %.3f\n", (double)bursts[i].begin_ns / 1e3,
+                (double)bursts[i].length_ns / 1e3);
+    if (out == NULL || fprintf(out, "length %.3f\n", seconds * 1e6) < 0 ||
+        fclose(out) != 0)
+        fprintf(stderr, "libxylem-noise: cannot write %s\n", path);
+}
+
 static void __attribute__((destructor)) end(void)
 {
-    const char *path = getenv("NOISE_REPORT");
+    const char *path = getenv("NOISE_REPORT"), *log = getenv("NOISE_LOG");
     struct noise_total total;
+    double seconds;
 
     if (!injected.runs)
         return;
     noise_stop();
     total = noise_read();
+    seconds = (double)(noise_now_ns() - injected.begin_ns) / 1e9;
     if (path != NULL && *path != '\0')
-        report(path, (double)(noise_now_ns() - injected.begin_ns) / 1e9, total);
+        report(path, seconds, total);
+    if (log != NULL && *log != '\0')
+        log_write(log, seconds);
     sim_noise_trace_free(&injected.trace);
 }

@@ -3,9 +3,11 @@
  * library itself. One thread. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench/common/child.h"
 #include "bench/noise/campaign.h"
+#include "bench/noise/record.h"
 #include "bench/noise/report.h"
 
 enum { EXIT_INTERRUPTED = 130 };
@@ -47,9 +49,20 @@ destroy_campaign:
     return code;
 }
 
+/* What the first argument may name; anything else is a campaign. */
+static const struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} commands[] = {{"record", record_main}, {"compare", compare_main}};
+
 int main(int argc, char **argv)
 {
     struct noise_options options;
+    size_t i;
+
+    for (i = 0; argc > 1 && i < sizeof commands / sizeof commands[0]; i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
 
     switch (noise_options_parse(program_name, argc, argv, &options)) {
     case CLI_HELP:

@@ -88,12 +88,63 @@ else
         sleep 0.5
     check "or one rank of it" grep -qE '^rank=1 .* bursts=[1-9]' "$work/report"
     check "and not the others" grep -q '^rank=0 .* bursts=0 ' "$work/report"
+    preloaded periodic:100Hz,1ms "$run" -n 2 env NOISE_BY=thread \
+        NOISE_LOG="$work/log" LD_PRELOAD="$preload" sleep 0.5
+    check "or by a thread" test "$(
+        grep -cE '^rank=[01] .* by=thread.* bursts=[1-9]' "$work/report")" -eq 2
+    attempt "$noise" compare "$work/log.0" "$work/log.0"
+    check "with a record of what was injected" test "$code" -eq 0
     preloaded often "$run" -n 2 env LD_PRELOAD="$preload" echo ran
     check "wrong noise is told once" test "$code" -eq 0 -a "$(
         grep -c 'NOISE_SPEC=often' "$err")" -eq 1
     preloaded periodic:100Hz,1ms env LD_PRELOAD="$preload" sleep 0.1
     check "a process without a rank is left alone" test ! -e "$work/report"
 fi
+
+# A record of this machine, and what two records have in common.
+attempt "$noise" record --seconds 0.1 -o "$work/record"
+check "this machine's noise is recorded" test "$code" -eq 0 -a \
+    "$(grep -c '^length ' "$work"/record/core-*.txt | grep -c ':1$')" -eq \
+    "$(grep -c '^[0-9]' "$work/record/statistics.csv")"
+check "by work and by time" test "$(
+    cut -d, -f1 "$work/record/quanta.csv" | sort -u | tr '\n' ' ')" = \
+    "ftq fwq method "
+for burst in 10 20 30 40 50 60 70 80 90 100; do
+    echo "$((burst * 1000)) $burst"
+done >"$work/one"
+sed 's/$/.5/' "$work/one" >"$work/near"
+sed 's/$/0/' "$work/one" >"$work/far"
+attempt "$noise" compare --distance 0.2 "$work/one" "$work/near"
+check "records may be compared" test "$code" -eq 0
+attempt "$noise" compare --distance 0.01 "$work/one" "$work/near"
+check "and found apart" test "$code" -eq 1
+attempt "$noise" compare "$work/one" "$work/far"
+check "by how much time they take" test "$code" -eq 1
+
+# What is replayed is as what was recorded; on a machine that nobody else uses.
+replayed()
+{
+    local try
+    "$noise" record --cores 0 --seconds 3 -o "$work/record" >"$out" || return 1
+    for try in 1 2 3; do
+        PMIX_RANK=0 NOISE_SPEC="trace:$work/record/core-0.txt" NOISE_BY="$1" \
+            NOISE_LOG="$work/log" LD_PRELOAD="$preload" \
+            "$noise" record --cores 0 --seconds 3 -o "$work/again" >"$out"
+        attempt "$noise" compare "$work/record/core-0.txt" "$work/log.0"
+        ((code != 0)) || return 0
+        echo "# try $try: $(tr '\n' ' ' <"$out")"
+    done
+    return 1
+}
+
+for by in signal thread; do
+    if [[ ${CHECK_DEPTH:-0} -eq 0 ]] || nm -D "$preload" | grep -q ' __[at]san_'
+    then
+        skip "replayed by a $by" "takes a quiet machine"
+    else
+        check "replayed by a $by" replayed "$by"
+    fi
+done
 
 refuses 'no such collective' -c bcast,bcats
 refuses 'expected 1 ... 16 sizes' -s 4K,none

@@ -1,0 +1,115 @@
+/* xylem-noise compare: whether two records are of the same noise. One thread.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench/common/cli.h"
+#include "bench/noise/record.h"
+#include "bench/noise/statistics.h"
+#include "simulator/noise/noise.h"
+
+enum { WHY_BYTES = 512 };
+
+static const char program_name[] = "xylem-noise compare";
+
+struct settings {
+    double share;
+    double distance;
+    char **files;
+};
+
+#define AT(member) offsetof(struct settings, member)
+
+static const struct cli_option table[] = {
+    {"share", 0, CLI_REAL, AT(share), 0, 1e6, "PERCENT",
+     "how far shares may lie apart (default 5)"},
+    {"distance", 0, CLI_REAL, AT(distance), 0, 1, "D",
+     "how far distributions may lie apart (default 0.1)"},
+    {"FILE", 0, CLI_REST, AT(files), 0, 0, NULL, NULL},
+};
+
+static const struct cli cli = {
+    .program = program_name,
+    .usage = "[options] RECORD OTHER",
+    .summary =
+        "Compares two records of noise: the share of the time that it takes, "
+        "and how lengths of\nbursts are distributed (the distance of "
+        "Kolmogorov and Smirnov). Ends with 0 if both are\nwithin bounds, as "
+        "those of a replay and what it replays should be.",
+    .options = table,
+    .options_count = sizeof table / sizeof table[0]};
+
+/* A record's numbers; `lengths_us` is the caller's. */
+struct record {
+    double *lengths_us;
+    size_t count;
+    double share;
+};
+
+static int record_load(const char *path, struct record *record_out)
+{
+    struct record record = {0};
+    sim_noise_trace_t trace;
+    char why[WHY_BYTES] = "out of memory";
+    double sum = 0;
+    size_t i;
+
+    if (sim_noise_trace_load(path, &trace, why, sizeof why) != XYLEM_OK) {
+        fprintf(stderr, "%s: %s\n", program_name, why);
+        return 0;
+    }
+    record.count = trace.count;
+    record.lengths_us = calloc(trace.count + 1, sizeof *record.lengths_us);
+    for (i = 0; record.lengths_us != NULL && i < trace.count; i++) {
+        record.lengths_us[i] = (double)trace.bursts[i].length / (double)SIM_US;
+        sum += record.lengths_us[i];
+    }
+    record.share = sum * (double)SIM_US / (double)trace.length;
+    sim_noise_trace_free(&trace);
+    *record_out = record;
+    return record.lengths_us != NULL;
+}
+
+static int compare(const struct settings *settings)
+{
+    struct record one = {0}, other = {0};
+    double apart, distance;
+    int code = EXIT_FAILURE;
+
+    if (!record_load(settings->files[0], &one) ||
+        !record_load(settings->files[1], &other))
+        goto release;
+    distance = statistics_distance(one.lengths_us, one.count, other.lengths_us,
+                                   other.count);
+    apart = one.share == other.share ? 0 : 100 * (other.share / one.share - 1);
+    printf("share %.4f %% and %.4f %%: %+.2f %%\n"
+           "%zu and %zu bursts; distance of their lengths: %.4f\n",
+           100 * one.share, 100 * other.share, apart, one.count, other.count,
+           distance);
+    if (fabs(apart) <= settings->share && distance < settings->distance)
+        code = EXIT_SUCCESS;
+release:
+    free(one.lengths_us);
+    free(other.lengths_us);
+    return code;
+}
+
+int compare_main(int argc, char **argv)
+{
+    struct settings settings = {.share = 5, .distance = 0.1};
+
+    switch (cli_parse(&cli, argc, argv, &settings)) {
+    case CLI_HELP:
+        return EXIT_SUCCESS;
+    case CLI_BAD:
+        return CLI_EXIT_USAGE;
+    case CLI_RUN:
+        break;
+    }
+    if (settings.files != NULL && settings.files[0] != NULL &&
+        settings.files[1] != NULL && settings.files[2] == NULL)
+        return compare(&settings);
+    cli_complain(program_name, "two records are expected");
+    return CLI_EXIT_USAGE;
+}

@@ -1,0 +1,12 @@
+/* Commands of xylem-noise that are not a campaign. Each takes the command line
+ * from its own name on and returns the exit code. */
+#ifndef XYL_BENCH_NOISE_RECORD_H
+#define XYL_BENCH_NOISE_RECORD_H
+
+/* Records the noise of the machine. */
+int record_main(int argc, char **argv);
+
+/* Compares two records. */
+int compare_main(int argc, char **argv);
+
+#endif
