@@ -25,7 +25,13 @@ static int take_coll(void *values, size_t index, const char *part)
 
 size_t coll_list(const char *names, xylem_coll_t colls[XYLEM_COLL_COUNT])
 {
-    return text_list(names, take_coll, colls, XYLEM_COLL_COUNT);
+    size_t i;
+
+    if (strcmp(names, "all") != 0)
+        return text_list(names, take_coll, colls, XYLEM_COLL_COUNT);
+    for (i = 0; i < XYLEM_COLL_COUNT; i++)
+        colls[i] = (xylem_coll_t)i;
+    return XYLEM_COLL_COUNT;
 }
 
 const char *coll_unit(xylem_coll_t coll)

@@ -31,7 +31,7 @@ xylem_coll_args_t event_args(const struct coll_arrays *arrays, uint32_t rank,
 }
 
 static xylem_status_t requests_create(struct event_calls *calls,
-                                      xylem_team_t *team)
+                                      xylem_team_t *team, enum bench_mode mode)
 {
     xylem_status_t status = XYLEM_OK;
     unsigned i;
@@ -39,6 +39,8 @@ static xylem_status_t requests_create(struct event_calls *calls,
     calls->requests = calloc(calls->count, sizeof(xylem_request_t *));
     if (calls->requests == NULL)
         return XYLEM_ERR_NO_MEMORY;
+    if (mode != BENCH_PERSISTENT)
+        return XYLEM_OK;
     for (i = 0; i < calls->count && status == XYLEM_OK; i++)
         status = xylem_coll_init(team, &calls->args[i], &calls->requests[i]);
     return status;
@@ -60,8 +62,8 @@ xylem_status_t event_calls_create(struct event_calls *calls, xylem_team_t *team,
     for (i = 0; i < count && status == XYLEM_OK; i++)
         calls->args[i] =
             event_args(calls->arrays, xylem_team_rank(team), tuning, &list[i]);
-    if (status == XYLEM_OK && tuning->mode == BENCH_PERSISTENT)
-        status = requests_create(calls, team);
+    if (status == XYLEM_OK && tuning->mode != BENCH_BLOCKING)
+        status = requests_create(calls, team, tuning->mode);
     if (status != XYLEM_OK)
         event_calls_destroy(calls);
     return status;

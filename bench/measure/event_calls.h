@@ -13,7 +13,9 @@ xylem_coll_args_t event_args(const struct coll_arrays *arrays, uint32_t rank,
 /* What has been prepared: arguments for each slot. All zero: nothing. */
 struct event_calls {
     xylem_coll_args_t *args;
-    xylem_request_t **requests; /* persistent ones; else NULL */
+    /* Of each slot, where calls do not block: persistent ones, or those under
+     * way. */
+    xylem_request_t **requests;
     unsigned count;
     struct coll_arrays *arrays;
 };

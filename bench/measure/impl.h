@@ -65,6 +65,11 @@ struct bench_impl {
     /* Runs one of the calls prepared, in the mode asked for; returns when it
      * is complete on this rank. */
     xylem_status_t (*run)(void *state, const struct bench_call *call);
+    /* Starts one of the calls prepared, and waits for one that was started;
+     * others may be under way, each in a slot of its own. Not where calls
+     * block. NULL: the implementation has blocking calls only. */
+    xylem_status_t (*start)(void *state, const struct bench_call *call);
+    xylem_status_t (*finish)(void *state, const struct bench_call *call);
     /* Undoes prepare; nothing where nothing is prepared. */
     void (*release)(void *state);
 

@@ -89,19 +89,37 @@ static void event_release(void *arg)
     event_calls_destroy(&state->calls);
 }
 
-static xylem_status_t run_persistent(xylem_request_t *request)
+static xylem_status_t event_start(void *arg, const struct bench_call *call)
 {
-    xylem_status_t status = xylem_request_start(request);
+    struct event_state *state = arg;
+    xylem_request_t **request = &state->calls.requests[call->slot];
+    xylem_status_t status =
+        state->tuning.mode == BENCH_PERSISTENT
+            ? xylem_request_start(*request)
+            : xylem_coll_start(state->world, &state->calls.args[call->slot],
+                               request);
 
-    return status == XYLEM_OK ? xylem_request_wait(request) : status;
+    return reported(status, xyl_coll_traits(call->coll)->name);
+}
+
+static xylem_status_t event_finish(void *arg, const struct bench_call *call)
+{
+    struct event_state *state = arg;
+    xylem_request_t **request = &state->calls.requests[call->slot];
+    xylem_status_t status = xylem_request_wait(*request);
+
+    if (state->tuning.mode == BENCH_NONBLOCKING) {
+        (void)xylem_request_free(*request);
+        *request = NULL;
+    }
+    return reported(status, xyl_coll_traits(call->coll)->name);
 }
 
 /* Whether a call needs what the plain functions cannot be told. */
 static int is_tuned(const struct bench_tuning *tuning)
 {
-    return tuning->mode != BENCH_BLOCKING || tuning->algorithm != NULL ||
-           tuning->segment_bytes != 0 || tuning->send_window != 0 ||
-           tuning->recv_window != 0;
+    return tuning->algorithm != NULL || tuning->segment_bytes != 0 ||
+           tuning->send_window != 0 || tuning->recv_window != 0;
 }
 
 static xylem_status_t event_run(void *arg, const struct bench_call *call)
@@ -110,12 +128,12 @@ static xylem_status_t event_run(void *arg, const struct bench_call *call)
     const xylem_coll_args_t *args = &state->calls.args[call->slot];
     xylem_status_t status;
 
-    if (!is_tuned(&state->tuning))
-        status = event_call_plain(state->world, args);
-    else if (state->calls.requests == NULL)
-        status = event_call_started(state->world, args);
-    else
-        status = run_persistent(state->calls.requests[call->slot]);
+    if (state->tuning.mode != BENCH_BLOCKING) {
+        status = event_start(arg, call);
+        return status == XYLEM_OK ? event_finish(arg, call) : status;
+    }
+    status = is_tuned(&state->tuning) ? event_call_started(state->world, args)
+                                      : event_call_plain(state->world, args);
     return reported(status, xyl_coll_traits(call->coll)->name);
 }
 
@@ -196,6 +214,8 @@ const struct bench_impl *impl_event(void)
                                            .refusal = event_refusal,
                                            .prepare = event_prepare,
                                            .run = event_run,
+                                           .start = event_start,
+                                           .finish = event_finish,
                                            .release = event_release,
                                            .bcast = event_bcast,
                                            .reduce = event_reduce,

@@ -89,5 +89,7 @@ const struct bench_impl *impl_local(struct bench_impl *impl_out)
     impl_out->name = "local";
     impl_out->prepare = local_prepare;
     impl_out->run = local_run;
+    impl_out->start = NULL;
+    impl_out->finish = NULL;
     return impl_out;
 }

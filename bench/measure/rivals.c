@@ -120,6 +120,8 @@ static struct bench_impl rival(const char *name)
     impl.refusal = rival_refusal;
     impl.prepare = rival_prepare;
     impl.release = rival_release;
+    impl.start = NULL;
+    impl.finish = NULL;
     return impl;
 }
 

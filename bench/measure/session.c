@@ -31,13 +31,16 @@ static xylem_status_t count_agree(struct session *session)
     int has_both =
         traits->sends != XYL_SIDE_NOBODY && traits->receives != XYL_SIDE_NOBODY;
 
+    session->under_way =
+        work->impl->start != NULL && work->under_way > 1 ? work->under_way : 1;
     session->count = work->osu ? 1 : work->buffers;
     if (session->count == 0 && work->device != NULL)
         session->count = BUFFERS_MIN; /* a GPU's cache is another matter */
-    if (session->count != 0)
-        return XYLEM_OK;
-    session->count = buffers_count(input > result ? input : result,
-                                   session->ranks, has_both ? 2 : 1);
+    if (session->count == 0)
+        session->count = buffers_count(input > result ? input : result,
+                                       session->ranks, has_both ? 2 : 1);
+    if (session->count < session->under_way)
+        session->count = session->under_way;
     return work->impl->bcast(work->state, &session->count,
                              sizeof session->count, 0);
 }
@@ -225,10 +228,10 @@ static size_t barrier_wrong(const struct session *session, uint64_t call)
 
 void session_result_check(struct session *session, enum content_extent extent)
 {
-    uint64_t call = session->calls - 1;
+    uint64_t call = session->finished - 1;
     struct coll_part part = part_of(session);
 
-    assert(session->calls > 0);
+    assert(session->finished > 0);
     (void)from_device(session, &session->results, call);
     if (session->work->coll == XYLEM_COLL_BARRIER)
         session->wrong += barrier_wrong(session, call);
@@ -270,16 +273,43 @@ static xylem_status_t call_staged(const struct session *session,
     return status;
 }
 
-xylem_status_t session_call(struct session *session)
+/* The call that is made next. */
+static const struct bench_call *call_begin(struct session *session)
 {
     const struct workload *work = session->work;
-    const struct bench_call *call =
-        &session->list[session->calls++ % session->count];
-    xylem_status_t status;
 
     if (work->check && work->coll == XYLEM_COLL_BARRIER &&
         session->gate != NULL)
         gate_arrive(session->gate);
+    return &session->list[session->calls++ % session->count];
+}
+
+xylem_status_t session_start(struct session *session)
+{
+    const struct workload *work = session->work;
+
+    return work->impl->start(work->state, call_begin(session));
+}
+
+xylem_status_t session_finish(struct session *session)
+{
+    const struct workload *work = session->work;
+    const struct bench_call *call =
+        &session->list[session->finished++ % session->count];
+    xylem_status_t status = work->impl->finish(work->state, call);
+
+    if (work->consume && call->recv != NULL)
+        result_read(session, call->recv);
+    return status;
+}
+
+xylem_status_t session_call(struct session *session)
+{
+    const struct workload *work = session->work;
+    const struct bench_call *call = call_begin(session);
+    xylem_status_t status;
+
+    session->finished++;
     status = work->memory == BENCH_MEMORY_STAGED
                  ? call_staged(session, call)
                  : work->impl->run(work->state, call);

@@ -22,7 +22,9 @@ struct session {
     } there;
     struct bench_call *list; /* one for each of the rotated buffers */
     unsigned count;
-    uint64_t calls;
+    unsigned under_way; /* calls at most */
+    uint64_t calls;     /* started */
+    uint64_t finished;
     uint64_t wrong;
 };
 
@@ -37,7 +39,11 @@ xylem_status_t session_barrier(const struct session *session);
 void session_input_write(const struct session *session,
                          enum content_extent extent);
 xylem_status_t session_call(struct session *session);
-/* Checks the call made last. */
+/* Starts the next call while fewer than `under_way` are; waits for the one that
+ * has been for the longest time. */
+xylem_status_t session_start(struct session *session);
+xylem_status_t session_finish(struct session *session);
+/* Checks the call that ended last. */
 void session_result_check(struct session *session, enum content_extent extent);
 
 #endif

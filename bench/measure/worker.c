@@ -322,6 +322,7 @@ static int run(struct worker *worker)
                           .osu = (int)options->osu,
                           .consume = (int)options->consume,
                           .back_to_back = (int)options->back_to_back,
+                          .under_way = options->under_way,
                           .noise_way = (enum noise_way)options->noise_way,
                           .delay_rank = options->delay_rank,
                           .delay_us = options->delay_ms * 1e3};

@@ -35,6 +35,9 @@ static const struct cli_option table[] = {
      "which implementation to measure"},
     {"mode", 0, CLI_WORD, AT(mode), 0, 0, WORKER_MODES,
      "how calls are made (default blocking)"},
+    {"under-way", 0, CLI_COUNT, AT(under_way), 1, BUFFERS_MAX, "K",
+     "back to back, or under noise: start up to K calls before the first is "
+     "waited for (default 1)"},
     {"algorithm", 0, CLI_TEXT, AT(algorithm), 0, 0, "A",
      "such as knomial:4 or ring; list shows those of -c, or all"},
     {"segment", 0, CLI_BYTES, AT(tuning.segment_bytes), 0, BYTES_LIMIT, "BYTES",
@@ -222,6 +225,12 @@ static enum cli_result combination_check(const struct worker_program *program,
         cli_complain(name,
                      "--mem takes none of --back-to-back, --alloc, --osu, "
                      "--consume, --max-ms and --one-rank");
+        return CLI_BAD;
+    }
+    if (options->under_way > 1 &&
+        (options->mode == BENCH_BLOCKING || options->osu)) {
+        cli_complain(name, "--under-way takes --mode nonblocking or "
+                           "persistent, and no --osu");
         return CLI_BAD;
     }
     if (options->tasks && program->tasks == NULL) {

@@ -30,6 +30,7 @@ struct worker_options {
     unsigned mode;      /* enum bench_mode */
     unsigned memory;    /* enum bench_memory */
     unsigned noise_way; /* enum noise_way */
+    unsigned under_way;
     unsigned iterations;
     unsigned warmup;
     unsigned buffers;

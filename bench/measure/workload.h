@@ -34,6 +34,7 @@ struct workload {
     struct bench_device *device; /* NULL: the host's memory */
     int check;                   /* verify the results */
     int back_to_back;            /* latency without barriers */
+    unsigned under_way;          /* of calls that follow each other: at most */
     int osu;     /* one buffer that nobody writes, means, no gate */
     int consume; /* results are read, as a part of the call */
     sim_noise_t noise;

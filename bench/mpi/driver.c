@@ -270,21 +270,32 @@ static xylem_status_t mpi_prepare(void *state, const struct bench_call *calls,
     return status;
 }
 
-static xylem_status_t mpi_run(void *state, const struct bench_call *call)
+static xylem_status_t mpi_start(void *state, const struct bench_call *call)
 {
     struct mpi_job *job = state;
     MPI_Request *request = &job->requests[call->slot];
-    int error;
+
+    return checked(job->mode == BENCH_NONBLOCKING
+                       ? nonblocking[call->coll](job, call, request)
+                       : MPI_Start(request));
+}
+
+static xylem_status_t mpi_finish(void *state, const struct bench_call *call)
+{
+    struct mpi_job *job = state;
+
+    return checked(MPI_Wait(&job->requests[call->slot], MPI_STATUS_IGNORE));
+}
+
+static xylem_status_t mpi_run(void *state, const struct bench_call *call)
+{
+    struct mpi_job *job = state;
+    xylem_status_t status;
 
     if (job->mode == BENCH_BLOCKING)
         return checked(blocking[call->coll](job, call));
-    if (job->mode == BENCH_NONBLOCKING)
-        error = nonblocking[call->coll](job, call, request);
-    else
-        error = MPI_Start(request);
-    if (error == MPI_SUCCESS)
-        error = MPI_Wait(request, MPI_STATUS_IGNORE);
-    return checked(error);
+    status = mpi_start(state, call);
+    return status == XYLEM_OK ? mpi_finish(state, call) : status;
 }
 
 /* ---- what the measuring itself needs ---- */
@@ -337,6 +348,8 @@ int main(int argc, char **argv)
                                            .refusal = mpi_refusal,
                                            .prepare = mpi_prepare,
                                            .run = mpi_run,
+                                           .start = mpi_start,
+                                           .finish = mpi_finish,
                                            .release = mpi_release,
                                            .bcast = mpi_bcast,
                                            .reduce = mpi_reduce,

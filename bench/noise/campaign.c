@@ -157,7 +157,7 @@ int campaign_create(struct campaign *campaign, const char *program,
     for (i = 0; options->impls == NULL && code == EXIT_SUCCESS &&
                 (name = launch_name(i)) != NULL;
          i++)
-        if (launch_is_default(name))
+        if (launch_is_default(name, options))
             code = contender_add(campaign, name);
     if (code == EXIT_SUCCESS && campaign->contenders_count == 0) {
         fprintf(stderr, "%s: no implementation can be started\n", program);

@@ -120,10 +120,11 @@ static int is_program(const char *folder, const char *name, char *path)
 
 /* Beside this program when installed; the launcher in a folder next to it when
  * built. */
-static int find_xylem(const char *folder, struct launch *launch)
+static int find_xylem(const char *folder, struct launch *launch,
+                      int has_launcher)
 {
     return is_program(folder, "xylem-bench", launch->program) &&
-           (is_program(folder, "xylem-run", launch->launcher) ||
+           (has_launcher || is_program(folder, "xylem-run", launch->launcher) ||
             is_program(folder, "../launcher/xylem-run", launch->launcher));
 }
 
@@ -134,13 +135,14 @@ static int find_binding(const char *folder, char *path)
            is_program(folder, "../lib/libxylem-mpi.so", path);
 }
 
-static int find_mpi(const char *folder, struct launch *launch, char *why,
-                    unsigned bytes)
+static int find_mpi(const char *folder, struct launch *launch, int has_launcher,
+                    char *why, unsigned bytes)
 {
     const struct launcher *launcher = launch->kind->launcher;
     const char *const *names = launcher->names;
 
-    if (!child_find(names[0], launch->launcher, LAUNCH_PATH_BYTES) &&
+    if (!has_launcher &&
+        !child_find(names[0], launch->launcher, LAUNCH_PATH_BYTES) &&
         (names[1] == NULL ||
          !child_find(names[1], launch->launcher, LAUNCH_PATH_BYTES))) {
         snprintf(why, bytes, "%s is not in PATH", names[0]);
@@ -169,9 +171,13 @@ static const struct launch_kind *kind_find(const char *name)
     return NULL;
 }
 
-int launch_is_default(const char *name)
+int launch_is_default(const char *name, const struct noise_options *options)
 {
-    return (kind_find(name)->flags & KIND_BOUND) == 0;
+    const struct launch_kind *kind = kind_find(name);
+
+    return (kind->flags & KIND_BOUND) == 0 &&
+           (options->launcher == NULL ||
+            kind->launcher->family == FAMILY_XYLEM);
 }
 
 int launch_has(const struct launch *launch, xylem_coll_t coll)
@@ -208,9 +214,14 @@ int launch_find(const char *name, const struct noise_options *options,
         snprintf(why, bytes, "cannot tell where this program is");
         return 0;
     }
+    if ((kind->flags & KIND_TREES) != 0 && options->mode != BENCH_BLOCKING) {
+        snprintf(why, bytes, "it has blocking calls only");
+        return 0;
+    }
     if (kind->launcher->family != FAMILY_XYLEM)
-        return find_mpi(folder, launch_out, why, bytes);
-    if (!find_xylem(folder, launch_out)) {
+        return find_mpi(folder, launch_out, options->launcher != NULL, why,
+                        bytes);
+    if (!find_xylem(folder, launch_out, options->launcher != NULL)) {
         snprintf(why, bytes,
                  "there is no xylem-run or no xylem-bench beside this "
                  "program");
@@ -237,12 +248,17 @@ add(struct launch_command *command, const char *format, ...)
     command->text_used += (size_t)length + 1;
 }
 
+/* A setting of Open MPI's, in the ranks' environment. */
 static void add_setting(struct launch_command *command, const char *name,
-                        unsigned long long value)
+                        const char *value)
 {
-    add(command, "--mca");
-    add(command, "%s", name);
-    add(command, "%llu", value);
+    add(command, "OMPI_MCA_%s=%s", name, value);
+}
+
+static void add_number(struct launch_command *command, const char *name,
+                       unsigned long long value)
+{
+    add(command, "OMPI_MCA_%s=%llu", name, value);
 }
 
 static int mpi_algorithm(const struct launch *launch,
@@ -292,19 +308,17 @@ static void add_mpi_algorithm(struct launch_command *command,
     if (options->algorithm == NULL || algorithm == 0)
         return;
     if (!is_adapt)
-        add_setting(command, "coll_tuned_use_dynamic_rules", 1);
+        add_number(command, "coll_tuned_use_dynamic_rules", 1);
     snprintf(name, sizeof name, "coll_%s_%s_algorithm",
              is_adapt ? "adapt" : "tuned", coll_name(options));
-    add_setting(command, name, (unsigned)algorithm);
+    add_number(command, name, (unsigned)algorithm);
     snprintf(name, sizeof name, "coll_%s_%s_%s", is_adapt ? "adapt" : "tuned",
              coll_name(options),
              is_adapt ? "segment_size" : "algorithm_segmentsize");
-    add_setting(command, name, options->tuning.segment_bytes);
+    add_number(command, name, options->tuning.segment_bytes);
 }
 
-static void add_openmpi(struct launch_command *command,
-                        const struct launch *launch,
-                        const struct noise_options *options, int has_cores)
+static void add_openmpi(struct launch_command *command, int has_cores)
 {
     if (geteuid() == 0)
         add(command, "--allow-run-as-root");
@@ -312,24 +326,26 @@ static void add_openmpi(struct launch_command *command,
     add(command, "core:oversubscribe");
     add(command, "--bind-to");
     add(command, "%s", has_cores ? "core:overload-allowed" : "none");
+}
+
+/* What goes to the ranks by whatever launcher: by their environment. */
+static void add_environment(struct launch_command *command,
+                            const struct launch *launch,
+                            const struct noise_options *options)
+{
+    if (launch->kind->launcher->family == FAMILY_XYLEM)
+        return;
+    add(command, "env");
     if (launch->kind->launcher->has_ucx) {
-        add(command, "--mca");
-        add(command, "pml");
-        add(command, "ucx");
-        add(command, "--mca");
-        add(command, "opal_common_ucx_tls");
-        add(command, "any");
-        add(command, "--mca");
-        add(command, "opal_common_ucx_devices");
-        add(command, "any");
+        add_setting(command, "pml", "ucx");
+        add_setting(command, "opal_common_ucx_tls", "any");
+        add_setting(command, "opal_common_ucx_devices", "any");
     }
     if ((launch->kind->flags & KIND_ADAPT) != 0)
-        add_setting(command, "coll_adapt_priority", 100);
+        add_number(command, "coll_adapt_priority", 100);
     add_mpi_algorithm(command, launch, options);
-    if ((launch->kind->flags & KIND_BOUND) != 0) {
-        add(command, "-x");
+    if ((launch->kind->flags & KIND_BOUND) != 0)
         add(command, "LD_PRELOAD=%s", launch->binding);
-    }
 }
 
 static void add_hydra(struct launch_command *command,
@@ -343,10 +359,50 @@ static void add_hydra(struct launch_command *command,
         add(command, "%s", has_cores ? "I_MPI_PIN_DOMAIN" : "I_MPI_PIN");
         add(command, "%s", has_cores ? "core" : "0");
     }
-    if ((launch->kind->flags & KIND_BOUND) != 0) {
-        add(command, "-genv");
-        add(command, "LD_PRELOAD");
-        add(command, "%s", launch->binding);
+}
+
+/* The implementation's own launcher. */
+static void add_launcher(struct launch_command *command,
+                         const struct launch *launch,
+                         const struct noise_options *options)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    int has_cores = cpus > 0 && options->ranks <= (unsigned long)cpus;
+
+    add(command, "%s", launch->launcher);
+    add(command, "-n");
+    add(command, "%u", options->ranks);
+    switch (launch->kind->launcher->family) {
+    case FAMILY_XYLEM:
+        break;
+    case FAMILY_OPENMPI:
+        add_openmpi(command, has_cores);
+        break;
+    case FAMILY_MPICH:
+    case FAMILY_INTEL:
+        add_hydra(command, launch, has_cores);
+        break;
+    }
+}
+
+/* The user's launcher: its words, with the number of ranks in place of {n}. */
+static void add_launcher_given(struct launch_command *command,
+                               const struct noise_options *options)
+{
+    static const char mark[] = "{n}";
+    char text[NOISE_LAUNCHER_BYTES + 1], *rest = text, *word, *place;
+
+    snprintf(text, sizeof text, "%s", options->launcher);
+    while ((word = strsep(&rest, " ")) != NULL &&
+           command->args < LAUNCH_ARGS_MAX / 2) {
+        if (*word == '\0')
+            continue;
+        place = strstr(word, mark);
+        if (place == NULL)
+            add(command, "%s", word);
+        else
+            add(command, "%.*s%u%s", (int)(place - word), word, options->ranks,
+                place + strlen(mark));
     }
 }
 
@@ -400,6 +456,16 @@ static void add_cases(struct launch_command *command,
 static void add_worker(struct launch_command *command,
                        const struct noise_options *options, unsigned round)
 {
+    static const char *const modes[] = {[BENCH_BLOCKING] = "blocking",
+                                        [BENCH_NONBLOCKING] = "nonblocking",
+                                        [BENCH_PERSISTENT] = "persistent"};
+
+    add(command, "--mode");
+    add(command, "%s", modes[options->mode]);
+    if (options->under_way > 1) {
+        add(command, "--under-way");
+        add(command, "%u", options->under_way);
+    }
     add(command, "-i");
     add(command, "%u", options->iterations);
     add(command, "--seconds");
@@ -467,29 +533,18 @@ void launch_command_build(const struct launch *launch,
                           struct launch_command *command_out)
 {
     struct launch_command *command = command_out;
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    int has_cores = cpus > 0 && options->ranks <= (unsigned long)cpus;
 
     memset(command, 0, sizeof *command);
-    add(command, "%s", launch->launcher);
-    add(command, "-n");
-    add(command, "%u", options->ranks);
-    switch (launch->kind->launcher->family) {
-    case FAMILY_XYLEM:
-        add(command, "%s", launch->program);
+    if (options->launcher != NULL)
+        add_launcher_given(command, options);
+    else
+        add_launcher(command, launch, options);
+    add_environment(command, launch, options);
+    add(command, "%s", launch->program);
+    if (launch->kind->launcher->family == FAMILY_XYLEM) {
         add(command, "--impl");
         add(command, "%s", launch->name);
         add_tuning(command, options);
-        break;
-    case FAMILY_OPENMPI:
-        add_openmpi(command, launch, options, has_cores);
-        add(command, "%s", launch->program);
-        break;
-    case FAMILY_MPICH:
-    case FAMILY_INTEL:
-        add_hydra(command, launch, has_cores);
-        add(command, "%s", launch->program);
-        break;
     }
     add_cases(command, options, experiment);
     add_worker(command, options, experiment->round);

@@ -7,8 +7,8 @@
 
 enum {
     LAUNCH_PATH_BYTES = 512,
-    LAUNCH_ARGS_MAX = 64,
-    LAUNCH_TEXT_BYTES = 8192
+    LAUNCH_ARGS_MAX = 256,
+    LAUNCH_TEXT_BYTES = 16384
 };
 
 struct launch_kind;
@@ -40,8 +40,9 @@ struct launch_experiment {
 /* The names there are; NULL ends them. */
 const char *launch_name(size_t index);
 
-/* Whether it is measured when the user names none. */
-int launch_is_default(const char *name);
+/* Whether it is measured when the user names none: not by a launcher of the
+ * user's where that must be the MPI library's own. */
+int launch_is_default(const char *name, const struct noise_options *options);
 
 /* Finds launcher and program. 1 when both are there and have one of the
  * collectives; otherwise `why` (of `bytes` bytes) says what is missing. */

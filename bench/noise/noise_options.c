@@ -4,10 +4,12 @@
 #include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "bench/common/text.h"
+#include "bench/measure/buffers.h"
 #include "bench/measure/registry.h"
 #include "bench/measure/window.h"
 #include "bench/measure/worker_options.h"
@@ -25,8 +27,16 @@ static const char default_tree[] = "binary";
 static const struct cli_option table[] = {
     {"ranks", 'n', CLI_COUNT, AT(ranks), 1, NOISE_RANKS_MAX, "N",
      "processes (default: one per CPU, at least 2)"},
+    {"launcher", 0, CLI_TEXT, AT(launcher), 0, 0, "COMMAND",
+     "what starts the processes, {n} being how many, such as 'srun --mpi=pmix "
+     "-n {n}' (default: each implementation's own; within an allocation of "
+     "Slurm that)"},
+    {"mode", 0, CLI_WORD, AT(mode), 0, 0, WORKER_MODES,
+     "how calls are made (default blocking)"},
+    {"under-way", 0, CLI_COUNT, AT(under_way), 1, BUFFERS_MAX, "K",
+     "start up to K calls before the first is waited for (default 1)"},
     {"coll", 'c', CLI_TEXT, AT(coll_names), 0, 0, "COLL,...",
-     "collectives (default bcast)"},
+     "collectives, or all (default bcast)"},
     {"size", 's', CLI_TEXT, AT(sizes), 0, 0, "BYTES,...",
      "messages (default 4M); in collectives of blocks what one rank sends to "
      "one rank"},
@@ -89,8 +99,9 @@ static const struct cli cli = {
         "much slower each implementation gets.\nWith --one-rank one process is "
         "held up once, in a binary tree unless --algorithm says\notherwise; "
         "the table says how much later each rank finishes. Both are done when "
-        "--max-ms\nis given, too.\n\nxylem-noise starts the processes itself, "
-        "on this machine. Implementations: event (xylem),\nlocal (the floor: a "
+        "--max-ms\nis given, too.\n\nxylem-noise starts the processes itself: "
+        "on this machine, or by --launcher, on any.\nImplementations: event "
+        "(xylem),\nlocal (the floor: a "
         "loop as long as a call of event's, without other ranks), waitall,\n"
         "blocking (trees over the network, waiting for all or each of the "
         "children), openmpi-tuned,\nopenmpi-adapt, mpich; those that "
@@ -220,15 +231,39 @@ static enum cli_result levels_resolve(const char *program,
                : CLI_BAD;
 }
 
+/* Within an allocation of Slurm its tasks, by its launcher. */
+static void slurm_resolve(struct noise_options *options)
+{
+    const char *tasks = getenv("SLURM_NTASKS");
+
+    if (getenv("SLURM_JOB_ID") == NULL || options->launcher != NULL)
+        return;
+    options->launcher = "srun --mpi=pmix -n {n}";
+    if (options->ranks == 0 && tasks != NULL)
+        options->ranks = (unsigned)strtoul(tasks, NULL, 10);
+}
+
 static enum cli_result ranks_resolve(const char *program,
                                      struct noise_options *options)
 {
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
+    slurm_resolve(options);
     if (options->ranks == 0)
         options->ranks = cpus < 2                 ? 2
                          : cpus > NOISE_RANKS_MAX ? NOISE_RANKS_MAX
                                                   : (unsigned)cpus;
+    if (options->launcher != NULL &&
+        strlen(options->launcher) > NOISE_LAUNCHER_BYTES) {
+        cli_complain(program, "--launcher: longer than %d bytes",
+                     NOISE_LAUNCHER_BYTES);
+        return CLI_BAD;
+    }
+    if (options->under_way > 1 && options->mode == BENCH_BLOCKING) {
+        cli_complain(program,
+                     "--under-way takes --mode nonblocking or persistent");
+        return CLI_BAD;
+    }
     if (options->root >= options->ranks) {
         cli_complain(program, "--root %u: the ranks are 0 ... %u",
                      options->root, options->ranks - 1);

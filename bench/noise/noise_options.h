@@ -12,6 +12,7 @@ enum {
     NOISE_ROUNDS_MAX = 99,
     NOISE_RANKS_MAX = 4096,
     NOISE_SIZES_MAX = 16,
+    NOISE_LAUNCHER_BYTES = 2048,
     NOISE_CASES_MAX = NOISE_SIZES_MAX * XYLEM_COLL_COUNT
 };
 
@@ -23,6 +24,9 @@ struct noise_case {
 
 struct noise_options {
     unsigned ranks;
+    const char *launcher; /* NULL: each implementation's own */
+    unsigned mode;        /* enum bench_mode */
+    unsigned under_way;
     const char *coll_names;
     const char *sizes;
     const char *max_ms;

@@ -75,7 +75,8 @@ int main(int argc, char **argv)
     if (is_under_launcher()) {
         cli_complain(program_name,
                      "starts its ranks itself: run it without mpirun or "
-                     "xylem-run, as in xylem-noise -n 4 -c bcast");
+                     "xylem-run, as in xylem-noise -n 4 -c bcast, or as in "
+                     "xylem-noise --launcher 'mpirun -n {n}' -n 4 -c bcast");
         return CLI_EXIT_USAGE;
     }
     return campaign_main(&options);

@@ -62,6 +62,13 @@ check "after a kill it goes on" test "$code" -eq 0 -a "$kept" -gt 0
 
 campaign -c scan -s 4K --noise 'poisson:100Hz,1ms;sync:10Hz,2ms' --consume
 check "noise of other kinds" grep -q ' poisson:100Hz,1ms .* sync:10Hz,2ms ' "$out"
+campaign -c bcast,allreduce,barrier -s 4K --max-ms 0,5 --check \
+    --mode nonblocking --under-way 4 --launcher "$run  -n {n}"
+check "several calls at once, by a launcher that is given" test "$code" -eq 0 \
+    -a "$(grep -c '^event ' "$out")" -eq 3
+check "waitall only blocks" grep -q 'waitall is left out' "$err"
+campaign -c reduce -s 4K --max-ms 0,5 --check --mode persistent --under-way 3
+check "the same with persistent ones" test "$code" -eq 0
 if command -v gnuplot >"$out"; then
     campaign -c bcast,reduce -s 4K --max-ms 0,5 --one-rank 1 \
         --plot "$work/plot.png"
@@ -151,5 +158,6 @@ refuses 'expected 1 ... 16 sizes' -s 4K,none
 refuses '--noise x:' --noise 'uniform:10Hz,0-1ms;x'
 refuses 'say the same' --noise none --max-ms 0
 refuses '--resume needs --csv' --resume
+refuses '--under-way takes' --under-way 2
 refuses 'floats' -c bcast,reduce -s 6
 finish

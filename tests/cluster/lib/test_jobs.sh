@@ -70,6 +70,14 @@ bench_nodes()
 }
 
 # The ranks of a node follow each other, or not.
+# noise_measures NAME LAUNCHER: eight ranks under two kinds of noise.
+noise_measures()
+{
+    says "$1" 0 '^event .*%' "$bench/xylem-noise" -n 8 --launcher "$2" \
+        -c bcast,allreduce,barrier -s 4K --impl event --check --rounds 1 \
+        --seconds 0.02 --noise 'uniform:10Hz,0-5ms;sync:20Hz,1ms'
+}
+
 test_collectives()
 {
     local node even=(bash "$run" run -p 2) uneven=(bash "$run" run -s '1,2,3')
@@ -108,6 +116,7 @@ test_collectives()
     bench_all "uneven nodes, mixed" 3 1K 1K 1 "${uneven[@]}" "${mixed[@]}"
     bench_nodes "four nodes of two" "${even[@]}"
     bench_nodes "uneven nodes" "${uneven[@]}"
+    noise_measures "mpirun: noise" "bash $run run -p 2"
 }
 
 # ---------------------------------------------------------------------------
@@ -216,6 +225,8 @@ test_slurm()
     done
     gives "srun: all roots" 0 "${srun[@]}" "$tests/calls" roots 64
     gives "srun: cyclic" 0 "${srun[@]}" -m cyclic "$tests/calls" roots 64
+    noise_measures "srun: noise" \
+        "bash $here/slurm.sh run -N 4 --ntasks-per-node=2 --quiet"
     gives "Slurm goes" 0 bash "$here/slurm.sh" down
 }
 
