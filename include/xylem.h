@@ -551,6 +551,9 @@ typedef struct xylem_coll_args {
     /* Of a neighbor_allgather: ranks, or UINT32_MAX. */
     const uint32_t *destinations, *sources;
     uint32_t destination_count, source_count;
+    /* Seconds without any event after which the operation fails, on all ranks
+     * (XYLEM_ERR_TIMED_OUT); 0: XYLEM_HANG_S, which is none unless set. */
+    uint32_t limit_s;
 } xylem_coll_args_t;
 #define XYLEM_COLL_ARGS_INIT XYLEM_INIT_(xylem_coll_args_t)
 

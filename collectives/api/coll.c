@@ -51,6 +51,7 @@ static xylem_status_t plan_anew(xylem_team_t *team,
         return status;
     }
     operation->call = xyl_call_word(&plain);
+    operation->limit_s = args->limit_s;
     xyl_plan_describe(operation, args);
     *request_out = &operation->request;
     return XYLEM_OK;

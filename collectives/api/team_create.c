@@ -134,6 +134,7 @@ static void table_done(void *arg, xylem_status_t status)
         xyl_node_place_return(request->request.context);
     if (status == XYLEM_OK)
         *request->team_out = team;
+    xyl_context_team_ended(request->request.context);
     xyl_request_complete(&request->request, status);
 }
 
@@ -203,6 +204,7 @@ static xylem_status_t split_start(xylem_team_t *parent, uint32_t color,
                                                     memory_order_relaxed);
     request->team_out = team_out;
     fill_row(request, key);
+    xyl_context_team_begins(parent->context);
     *request_out = &request->request;
     xyl_request_start(&request->request);
     return xyl_request_start(&allreduce->request);
@@ -244,6 +246,7 @@ xylem_status_t xylem_ticket_draw(xylem_context_t *context,
                                            memory_order_relaxed);
     if (xyl_node_place_draw(context))
         slot |= HAS_PLACE;
+    xyl_context_team_begins(context);
     *ticket_out = (xylem_ticket_t){{TICKET_MAGIC, serial, context->rank, slot}};
     return XYLEM_OK;
 }
@@ -270,6 +273,7 @@ xylem_status_t xylem_ticket_return(xylem_context_t *context,
     xyl_context_slot_release(context, ticket_slot(ticket));
     if (ticket_has_place(ticket))
         xyl_node_place_return(context);
+    xyl_context_team_ended(context);
     return XYLEM_OK;
 }
 
@@ -331,6 +335,7 @@ xylem_status_t xylem_team_create(xylem_context_t *context,
         return status;
     xyl_node_team_places(team, ticket_has_place(&tickets[rank]),
                          all_have_places);
+    xyl_context_team_ended(context);
     *team_out = team;
     return XYLEM_OK;
 }

@@ -135,8 +135,10 @@ xylem_status_t xylem_team_shrink(xylem_team_t *team, xylem_team_t **team_out)
     if (status != XYLEM_OK)
         return status;
     team->shrinks++;
+    xyl_context_team_begins(team->context); /* the one for a moment */
     for (attempt = 0; attempt < team->size; attempt++)
         if (try_to_shrink(team, attempt, team_out, &status))
             break;
+    xyl_context_team_ended(team->context);
     return status;
 }

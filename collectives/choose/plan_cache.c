@@ -232,13 +232,13 @@ static xyl_operation_t *place_empty(xylem_context_t *context,
 
 /* ---- taking ---- */
 
-/* Who is told of its end. */
-static void set_callback(xyl_operation_t *operation,
-                         const xylem_coll_args_t *args)
+/* Who is told of its end, and when it has hung. */
+static void set_end(xyl_operation_t *operation, const xylem_coll_args_t *args)
 {
     operation->request.flags = args->flags;
     operation->request.on_complete = args->on_complete;
     operation->request.arg = args->arg;
+    operation->limit_s = args->limit_s;
 }
 
 xyl_operation_t *xyl_plan_take(xylem_team_t *team,
@@ -256,7 +256,7 @@ xyl_operation_t *xyl_plan_take(xylem_team_t *team,
             operation = place_empty(team->context, places, way, args);
     if (operation == NULL)
         return NULL;
-    set_callback(operation, args);
+    set_end(operation, args);
     xyl_collective_bind(operation, args);
     return operation;
 }
@@ -293,7 +293,7 @@ void xyl_plan_withdraw(xyl_operation_t *operation)
            operation)
         place++;
     atomic_store_explicit(&place->kept, 0, memory_order_release);
-    set_callback(operation, &(xylem_coll_args_t){.flags = 0});
+    set_end(operation, &(xylem_coll_args_t){.flags = 0});
 }
 
 /* ---- keeping ---- */

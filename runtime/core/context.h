@@ -92,6 +92,8 @@ struct xylem_context {
     uint64_t slot_next; /* where one is looked for: used ones rest long */
     _Atomic uint32_t requests_live; /* not yet freed */
     _Atomic uint32_t teams_made;
+    /* That others may have, and this rank has yet to make. Any thread. */
+    _Atomic uint32_t teams_begun;
     _Atomic uint32_t detached;     /* operations; see detach.h */
     LIST_HEAD(, xylem_team) teams; /* all, guarded by `lock` */
     /* The progressing thread's. */
@@ -120,6 +122,17 @@ xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
  * XYL_TEAM_SLOTS: none is free. Any thread. */
 uint32_t xyl_context_slot_acquire(xylem_context_t *context);
 void xyl_context_slot_release(xylem_context_t *context, uint32_t slot);
+
+/* This rank has its part in making a team from here on; and it is made, or
+ * comes to nothing. Any thread. */
+static inline void xyl_context_team_begins(xylem_context_t *context)
+{
+    atomic_fetch_add_explicit(&context->teams_begun, 1, memory_order_relaxed);
+}
+static inline void xyl_context_team_ended(xylem_context_t *context)
+{
+    atomic_fetch_sub_explicit(&context->teams_begun, 1, memory_order_relaxed);
+}
 
 /* Before a call is planned, whose buffers may lie in memory of a kind that
  * there was none of before. */

@@ -106,8 +106,7 @@ xylem_status_t xyl_team_fail_later(xylem_team_t *team, xylem_status_t status,
     return XYLEM_OK;
 }
 
-/* The lock is held. */
-static xylem_team_t *team_find(xylem_context_t *context, uint64_t key)
+xylem_team_t *xyl_team_listed(xylem_context_t *context, uint64_t key)
 {
     xylem_team_t *team;
 
@@ -122,7 +121,7 @@ xylem_team_t *xyl_team_find(xylem_context_t *context, uint64_t key)
     xylem_team_t *team;
 
     pthread_mutex_lock(&context->lock);
-    team = team_find(context, key);
+    team = xyl_team_listed(context, key);
     if (team != NULL && !xyl_team_reference_if_used(team))
         team = NULL;
     pthread_mutex_unlock(&context->lock);
@@ -160,7 +159,7 @@ static void failed_elsewhere(xylem_context_t *context,
     int is_news = 0;
 
     pthread_mutex_lock(&context->lock);
-    team = team_find(context, notice->team);
+    team = xyl_team_listed(context, notice->team);
     if (team != NULL)
         is_news = failure_note(team, (xylem_status_t)notice->status,
                                notice->about, notice->text);
@@ -206,7 +205,7 @@ static void unmade_elsewhere(xylem_context_t *context,
 
     pthread_mutex_lock(&context->lock);
     is_news = child_fail(context, notice->team, notice->number, notice->about);
-    parent = team_find(context, notice->team);
+    parent = xyl_team_listed(context, notice->team);
     if (parent != NULL && unmade_note(parent, (uint32_t)notice->number))
         is_news = 1;
     if (parent != NULL && is_news)

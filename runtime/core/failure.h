@@ -29,6 +29,8 @@ void xyl_team_differs(struct xylem_team *team, uint64_t mine, uint32_t peer,
                       uint64_t theirs);
 /* By its key; to be unreferenced. NULL: none is in use. */
 struct xylem_team *xyl_team_find(xylem_context_t *context, uint64_t key);
+/* By its key, with the context's lock. NULL: there is none. */
+struct xylem_team *xyl_team_listed(xylem_context_t *context, uint64_t key);
 /* The same as a task, for any thread. XYLEM_ERR_NO_MEMORY: nothing happens. */
 xylem_status_t xyl_team_fail_later(struct xylem_team *team,
                                    xylem_status_t status, const char *text);

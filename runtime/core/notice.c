@@ -9,19 +9,27 @@
 #include "runtime/core/failure.h"
 #include "runtime/core/team.h"
 
-/* One that is under way. */
-typedef struct outgoing {
+enum { EARLY_MAX = 1024 };
+
+/* One that is under way, or early. */
+typedef struct stored {
     xyl_event_t event;
     xylem_context_t *context;
-    LIST_ENTRY(outgoing) others;
+    LIST_ENTRY(stored) others;
     xyl_notice_t notice;
-} outgoing_t;
+} stored_t;
+LIST_HEAD(stored_list, stored);
 
 struct xyl_notices {
     xylem_context_t *context;
     xyl_event_t arrival;
     int is_posted;
-    LIST_HEAD(, outgoing) under_way;
+    struct stored_list under_way;
+    /* About teams that other ranks have and this one is still making. */
+    struct stored_list early;
+    uint32_t early_count;
+    xyl_task_t early_task;
+    _Atomic int early_task_is_queued;
     LIST_HEAD(, xyl_notice_reader) readers;
     xyl_notice_t arrived;
 };
@@ -32,12 +40,126 @@ static size_t notice_bytes(const xylem_context_t *context)
            xyl_bits_words(context->ranks) * sizeof(uint64_t);
 }
 
-static size_t outgoing_bytes(const xylem_context_t *context)
+static size_t stored_bytes(const xylem_context_t *context)
 {
-    return offsetof(outgoing_t, notice) + notice_bytes(context);
+    return offsetof(stored_t, notice) + notice_bytes(context);
 }
 
 static const uint64_t notice_tag = (uint64_t)XYL_SLOT_NOTICES << 50;
+
+/* On the list; NULL: no memory. */
+static stored_t *notice_store(xylem_context_t *context,
+                              struct stored_list *list,
+                              const xyl_notice_t *notice)
+{
+    stored_t *stored = xyl_pool_acquire(&context->pool, stored_bytes(context));
+
+    if (stored == NULL)
+        return NULL;
+    stored->context = context;
+    memcpy(&stored->notice, notice, notice_bytes(context));
+    LIST_INSERT_HEAD(list, stored, others);
+    return stored;
+}
+
+/* Off its list. */
+static void stored_free(stored_t *stored)
+{
+    xyl_pool_release(&stored->context->pool, stored,
+                     stored_bytes(stored->context));
+}
+
+static void stored_list_free(struct stored_list *list)
+{
+    stored_t *stored;
+
+    while ((stored = LIST_FIRST(list)) != NULL) {
+        LIST_REMOVE(stored, others);
+        stored_free(stored);
+    }
+}
+
+/* ---- of teams that are being made ---- */
+
+/* Whoever has a team may tell of it before another has made it. 1: it is kept
+ * until then. Each rank has its part in making a team, so that a rank that
+ * makes none has those that it hears of, or has had them. */
+static int early_keep(struct xyl_notices *notices, const xyl_notice_t *notice)
+{
+    xylem_context_t *context = notices->context;
+    int is_early = notice->kind == XYL_NOTICE_FAILED ||
+                   notice->kind == XYL_NOTICE_VALUE ||
+                   notice->kind == XYL_NOTICE_OUTCOME;
+
+    pthread_mutex_lock(&context->lock);
+    if (atomic_load_explicit(&context->teams_begun, memory_order_relaxed) ==
+        0) {
+        stored_list_free(&notices->early);
+        notices->early_count = 0;
+        is_early = 0;
+    }
+    is_early = is_early && xyl_team_listed(context, notice->team) == NULL &&
+               notices->early_count < EARLY_MAX &&
+               notice_store(context, &notices->early, notice) != NULL;
+    notices->early_count += (uint32_t)is_early;
+    pthread_mutex_unlock(&context->lock);
+    return is_early;
+}
+
+static void notice_take(struct xyl_notices *notices, xyl_notice_t *notice)
+{
+    if (!early_keep(notices, notice))
+        xyl_failure_notice(notices->context, notice);
+}
+
+/* Off the list; NULL: there is none whose team is there. */
+static stored_t *early_take(struct xyl_notices *notices)
+{
+    xylem_context_t *context = notices->context;
+    stored_t *stored;
+
+    pthread_mutex_lock(&context->lock);
+    LIST_FOREACH(stored, &notices->early, others)
+    if (xyl_team_listed(context, stored->notice.team) != NULL)
+        break;
+    if (stored != NULL) {
+        LIST_REMOVE(stored, others);
+        notices->early_count--;
+    }
+    pthread_mutex_unlock(&context->lock);
+    return stored;
+}
+
+static void early_read(xyl_task_t *task)
+{
+    struct xyl_notices *notices =
+        XYL_HOLDER(struct xyl_notices, early_task, task);
+    stored_t *stored;
+
+    /* Partner: the exchange in xyl_notices_team_made. */
+    atomic_store_explicit(&notices->early_task_is_queued, 0,
+                          memory_order_release);
+    while ((stored = early_take(notices)) != NULL) {
+        xyl_failure_notice(notices->context, &stored->notice);
+        stored_free(stored);
+    }
+}
+
+void xyl_notices_team_made(xylem_context_t *context)
+{
+    struct xyl_notices *notices = context->notices;
+    int is_awaited;
+
+    if (notices == NULL)
+        return;
+    pthread_mutex_lock(&context->lock);
+    is_awaited = notices->early_count != 0;
+    pthread_mutex_unlock(&context->lock);
+    /* Partner: the store in early_read. */
+    if (is_awaited && atomic_exchange_explicit(&notices->early_task_is_queued,
+                                               1, memory_order_acquire) == 0)
+        xyl_engine_submit(&context->engine, &notices->early_task);
+}
 
 /* ---- receiving ---- */
 
@@ -83,7 +205,7 @@ static void notice_arrived(xyl_event_t *event)
         notices->arrived.kind >= XYL_NOTICE_MISSING)
         notice_read(notices);
     else if (event->status == XYLEM_OK)
-        xyl_failure_notice(notices->context, &notices->arrived);
+        notice_take(notices, &notices->arrived);
     notice_expect(notices);
 }
 
@@ -91,11 +213,10 @@ static void notice_arrived(xyl_event_t *event)
 
 static void notice_sent(xyl_event_t *event)
 {
-    outgoing_t *outgoing = XYL_HOLDER(outgoing_t, event, event);
+    stored_t *outgoing = XYL_HOLDER(stored_t, event, event);
 
     LIST_REMOVE(outgoing, others);
-    xyl_pool_release(&outgoing->context->pool, outgoing,
-                     outgoing_bytes(outgoing->context));
+    stored_free(outgoing);
 }
 
 xyl_notice_t *xyl_notice_new(xylem_context_t *context, xyl_notice_kind_t kind,
@@ -125,17 +246,14 @@ void xyl_notice_free(xylem_context_t *context, xyl_notice_t *notice)
 void xyl_notice_send(xylem_context_t *context, uint32_t peer,
                      const xyl_notice_t *notice)
 {
-    outgoing_t *outgoing;
+    stored_t *outgoing;
 
     if (peer == context->rank || xyl_peer_is_dead(&context->peers[peer]))
         return;
-    outgoing = xyl_pool_acquire(&context->pool, outgoing_bytes(context));
+    outgoing = notice_store(context, &context->notices->under_way, notice);
     if (outgoing == NULL)
         return; /* others tell it, or it learns of this rank's end */
-    outgoing->context = context;
     outgoing->event = (xyl_event_t){.handle = notice_sent};
-    memcpy(&outgoing->notice, notice, notice_bytes(context));
-    LIST_INSERT_HEAD(&context->notices->under_way, outgoing, others);
     context->net->ops->send(context->net, peer, notice_tag, &outgoing->notice,
                             notice_bytes(context), &outgoing->event);
 }
@@ -193,7 +311,9 @@ xylem_status_t xyl_notices_start(xylem_context_t *context)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to hear of failures");
     notices->context = context;
     notices->arrival.handle = notice_arrived;
+    notices->early_task.run = early_read;
     LIST_INIT(&notices->under_way);
+    LIST_INIT(&notices->early);
     LIST_INIT(&notices->readers);
     context->notices = notices;
     notice_expect(notices);
@@ -209,14 +329,11 @@ void xyl_notices_stop(xylem_context_t *context)
 void xyl_notices_fini(xylem_context_t *context)
 {
     struct xyl_notices *notices = context->notices;
-    outgoing_t *outgoing;
 
     if (notices == NULL)
         return;
-    while ((outgoing = LIST_FIRST(&notices->under_way)) != NULL) {
-        LIST_REMOVE(outgoing, others);
-        xyl_pool_release(&context->pool, outgoing, outgoing_bytes(context));
-    }
+    stored_list_free(&notices->under_way);
+    stored_list_free(&notices->early);
     free(notices);
     context->notices = NULL;
 }

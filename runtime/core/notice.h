@@ -67,6 +67,10 @@ void xyl_notices_stop(xylem_context_t *context);
 /* When there is none any more. */
 void xyl_notices_fini(xylem_context_t *context);
 
+/* This rank has one team more: what was told of it before is read now. Any
+ * thread. */
+void xyl_notices_team_made(xylem_context_t *context);
+
 /* Room for one, from the context's pool, cleared but for kind, team and `from`;
  * NULL: no memory, or nothing can be told. Returned by xyl_notice_free. */
 xyl_notice_t *xyl_notice_new(xylem_context_t *context, xyl_notice_kind_t kind,

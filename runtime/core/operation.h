@@ -53,6 +53,7 @@ typedef struct xyl_operation {
     /* Looked at with every event, as these are. */
     xylem_status_t failure;       /* first error; XYLEM_OK: none */
     unsigned looks_without_event; /* see watch.h */
+    unsigned limit_s; /* of them; 0: as the context's settings say */
     /* Stages. */
     int has_input;           /* this rank contributes segments */
     uint64_t stage_segments; /* that go through the stages: all; or one, be

@@ -7,6 +7,7 @@
 #include "runtime/base/status.h"
 #include "runtime/core/agreement.h"
 #include "runtime/core/failure.h"
+#include "runtime/core/notice.h"
 
 /* ---- life ---- */
 
@@ -65,6 +66,7 @@ xylem_status_t xyl_team_create(xylem_context_t *context, uint32_t rank,
     LIST_INSERT_HEAD(&context->teams, team, others);
     xyl_team_made(team);
     pthread_mutex_unlock(&context->lock);
+    xyl_notices_team_made(context);
     *team_out = team;
     return XYLEM_OK;
 }

@@ -161,6 +161,8 @@ static void look_at(xyl_operation_t *operation)
 {
     const xyl_config_t *config = &operation->request.context->config;
     unsigned seconds = ++operation->looks_without_event;
+    uint64_t limit =
+        operation->limit_s != 0 ? operation->limit_s : config->hang_s;
 
     if ((seconds & (seconds - 1)) == 0)
         compare(operation);
@@ -172,9 +174,8 @@ static void look_at(xyl_operation_t *operation)
                 seconds);
         xyl_operation_fail(operation, XYLEM_ERR_NET);
     }
-    if (config->hang_s != 0 && seconds > config->hang_s &&
-        operation->failure == XYLEM_OK) {
-        dump(operation->request.context, "an operation hangs (XYLEM_HANG_S)");
+    if (limit != 0 && seconds > limit && operation->failure == XYLEM_OK) {
+        dump(operation->request.context, "an operation hangs");
         xyl_operation_fail(operation, XYLEM_ERR_TIMED_OUT);
     }
 }

@@ -1,5 +1,5 @@
 /* Looks at operations that wait for long, once a second: compares what is
- * called with what others call, fails what has hung for XYLEM_HANG_S, and, once
+ * called with what others call, fails what has hung for its limit, and, once
  * a process has died, what UCX holds up; and writes down who is waited for,
  * when something hangs or SIGUSR1 has come, if XYLEM_HANG_DUMP names a file.
  *

@@ -5,7 +5,7 @@
  * Of all pairs of calls, every STEP-th of COUNT from FIRST on: one rank makes
  * the second call, the others the first. Whatever they wait for, they are told
  * (XYLEM_ERR_MISMATCH, XYLEM_ERR_TRUNCATED of a message too long, or, where
- * nobody can tell, XYLEM_ERR_TIMED_OUT by XYLEM_HANG_S), in this call or in the
+ * nobody can tell, XYLEM_ERR_TIMED_OUT by a limit), in this call or in the
  * next on the team; nothing is written beyond a buffer; and a
  * team that is made later goes on. */
 #include <stdio.h>
@@ -17,6 +17,7 @@
 
 enum {
     BOUND_S = 400,
+    LIMIT_S = 2, /* of calls that hang; the world's have none */
     ROOM = 1 << 20,
     GUARD = 4096,
     PATTERN = 0x5a,
@@ -72,6 +73,7 @@ static xylem_coll_args_t args_of(const scene_t *scene, const kind_t *kind)
                                .count = kind->bytes / sizeof(uint64_t),
                                .type = XYLEM_UINT64,
                                .op = kind->op,
+                               .limit_s = LIMIT_S,
                                .root = kind->root % scene->job->ranks};
 }
 
@@ -106,24 +108,33 @@ static void check_told(xylem_status_t status, const char *when)
             "%s: %s: %s", when, xylem_status_name(status), xylem_last_error());
 }
 
+static xylem_status_t call(xylem_team_t *team, const xylem_coll_args_t *args)
+{
+    xylem_request_t *request;
+    xylem_status_t status;
+
+    MUST(xylem_coll_start(team, args, &request));
+    status = xylem_request_wait(request);
+    MUST(xylem_request_free(request));
+    return status;
+}
+
 static void one_pair(scene_t *scene, uint32_t first, uint32_t second)
 {
     uint32_t odd = (first + 3 * second) % scene->job->ranks;
     const kind_t *kind = &kinds[scene->job->rank == odd ? second : first];
     xylem_coll_args_t args = args_of(scene, kind);
     xylem_team_t *team;
-    xylem_request_t *request;
     xylem_status_t status;
 
     memset(scene->recv, PATTERN, 2 * (size_t)GUARD + ROOM);
     MUST(xylem_team_dup(scene->job->world, &team));
-    MUST(xylem_coll_start(team, &args, &request));
-    status = xylem_request_wait(request);
+    status = call(team, &args);
     if (status != XYLEM_OK)
         check_told(status, "the call");
-    MUST(xylem_request_free(request));
+    args = args_of(scene, &kinds[0]);
     do { /* whoever was done before the others noticed hears of it */
-        status = xylem_barrier(team);
+        status = call(team, &args);
     } while (status == XYLEM_OK);
     check_told(status, "the next call");
     check_told(xylem_team_error(team, NULL), "the team");

@@ -378,7 +378,7 @@ mismatch()
         esac
     done
     succeeds "$ranks ranks call different things, $first $step${*:+, $*}" \
-        "$run" -n "$ranks" --env XYLEM_LOG=none --env XYLEM_HANG_S=2 \
+        "$run" -n "$ranks" --env XYLEM_LOG=none \
         "${options[@]}" "$programs/mismatch" "$first" "$pairs" "$step"
 }
 

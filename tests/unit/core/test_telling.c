@@ -240,6 +240,41 @@ static void test_split_is_all_or_none(void)
     }
 }
 
+/* Who has a team first gives it up while it is still being made elsewhere. */
+static void test_failure_comes_before_the_team(void)
+{
+    uint64_t seed;
+
+    for (seed = 0; seed < 60; seed++) {
+        xylem_request_t *requests[RANKS];
+        xylem_team_t *teams[RANKS] = {NULL};
+        uint32_t rank, first = RANKS;
+        scene_t scene;
+
+        scene_init(&scene, seed, seed % 3 == 0);
+        for (rank = 0; rank < RANKS; rank++)
+            CHECK_EQ(xylem_team_idup(world_of(&scene, rank), &teams[rank],
+                                     &requests[rank]),
+                     XYLEM_OK);
+        while (first == RANKS) {
+            sim_world_run(fabric_sim(scene.fabric), SIM_NEVER, 1);
+            for (rank = 0; rank < RANKS && first == RANKS; rank++)
+                if (teams[rank] != NULL)
+                    first = rank;
+        }
+        CHECK_EQ(xylem_team_abort(teams[first], "no more fuel"), XYLEM_OK);
+        fabric_run_dry(scene.fabric);
+        for (rank = 0; rank < RANKS; rank++) {
+            CHECK_EQ(xylem_request_test(requests[rank]), XYLEM_OK);
+            CHECK_EQ(xylem_request_free(requests[rank]), XYLEM_OK);
+            CHECK_EQ(xylem_team_error(teams[rank], NULL), XYLEM_ERR_ABORTED);
+            CHECK_EQ(xylem_team_error(world_of(&scene, rank), NULL), XYLEM_OK);
+            CHECK_EQ(xylem_team_destroy(teams[rank]), XYLEM_OK);
+        }
+        fabric_destroy(scene.fabric);
+    }
+}
+
 /* Rank 2 calls something else, and everybody waits. */
 static void one_mismatch(int shares, uint32_t root, const char *word)
 {
@@ -273,10 +308,11 @@ static void test_mismatch(void)
     one_mismatch(1, 1, "bcast of 4 bytes, root 1");
 }
 
-/* What has hung is given up by all, if the user says so. */
-static void test_hang(void)
+/* What has hung is given up by all, if the user says so: for all calls, or for
+ * this one. */
+static void one_hang(const char *setting, uint32_t limit_s)
 {
-    static const char *const settings[] = {"HANG_S=3", NULL};
+    const char *settings[] = {setting, NULL};
     fabric_options_t options = {.seed = 1,
                                 .eager_bytes_max = 60,
                                 .reorder = 1,
@@ -285,8 +321,19 @@ static void test_hang(void)
     scene_t scene = {.fabric = fabric_create(RANKS, &options)};
     uint32_t rank, look;
 
-    for (rank = 0; rank + 1 < RANKS; rank++)
-        start_allreduce(&scene, rank);
+    for (rank = 0; rank + 1 < RANKS; rank++) {
+        xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                                  .coll = XYLEM_COLL_ALLREDUCE,
+                                  .send = scene.words[rank],
+                                  .recv = scene.sums[rank],
+                                  .count = WORDS,
+                                  .type = XYLEM_UINT32,
+                                  .op = XYLEM_SUM,
+                                  .limit_s = limit_s};
+        CHECK_EQ(xylem_coll_start(world_of(&scene, rank), &args,
+                                  &scene.requests[rank]),
+                 XYLEM_OK);
+    }
     for (look = 0; look < 4; look++) {
         fabric_run_dry(scene.fabric);
         CHECK_EQ(xylem_request_test(scene.requests[0]), XYLEM_IN_PROGRESS);
@@ -294,6 +341,13 @@ static void test_hang(void)
     }
     check_told(&scene, XYLEM_ERR_TIMED_OUT, 0, "time limit");
     fabric_destroy(scene.fabric);
+}
+
+static void test_hang(void)
+{
+    one_hang("HANG_S=3", 0);
+    one_hang("HANG_S=60", 3);
+    one_hang("HANG_S=1", 3);
 }
 
 static void test_nonsense_is_refused(void)
@@ -317,6 +371,8 @@ static const check_case_t cases[] = {
     {"telling: revoke", test_revoke},
     {"telling: a death", test_death_is_told},
     {"telling: a split is there for all or none", test_split_is_all_or_none},
+    {"telling: a failure comes before the team",
+     test_failure_comes_before_the_team},
     {"telling: calls that differ", test_mismatch},
     {"telling: what hangs is given up", test_hang},
     {"telling: nonsense is refused", test_nonsense_is_refused},
