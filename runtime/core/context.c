@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "progress/net/nets.h"
+#include "runtime/base/holder.h"
 #include "runtime/base/log.h"
 #include "runtime/base/members.h"
 #include "runtime/base/status.h"
@@ -89,6 +90,47 @@ void xyl_context_call_in_words(const xylem_context_t *context, uint64_t call,
         snprintf(text, bytes, "something");
 }
 
+/* ---- the progressing thread ---- */
+
+typedef struct errand {
+    xyl_task_t task;
+    xyl_driver_t *driver;
+    void (*run)(void *arg);
+    void *arg;
+    _Atomic int is_done;
+} errand_t;
+
+static void errand_run(xyl_task_t *task)
+{
+    errand_t *errand = XYL_HOLDER(errand_t, task, task);
+    xyl_driver_t *driver = errand->driver;
+
+    errand->run(errand->arg);
+    /* Partner: the load in errand_is_done. Then it is gone. */
+    atomic_store_explicit(&errand->is_done, 1, memory_order_release);
+    xyl_driver_notify(driver);
+}
+
+static int errand_is_done(void *arg)
+{
+    errand_t *errand = arg;
+
+    return atomic_load_explicit(&errand->is_done, memory_order_acquire);
+}
+
+void xyl_context_do(xylem_context_t *context, void (*run)(void *arg), void *arg)
+{
+    errand_t errand = {{.run = errand_run}, &context->driver, run, arg, 0};
+
+    if (xyl_engine_in_callback(&context->engine)) {
+        run(arg);
+        return;
+    }
+    xyl_engine_submit(&context->engine, &errand.task);
+    (void)xyl_driver_wait(&context->driver, errand_is_done, &errand,
+                          UINT64_MAX);
+}
+
 /* ---- nodes ---- */
 
 uint32_t xyl_context_nodes(const xylem_context_t *context)
@@ -142,6 +184,7 @@ static void dismantle(xylem_context_t *context)
     }
     while (!LIST_EMPTY(&context->teams))
         xyl_team_unreference(LIST_FIRST(&context->teams));
+    xyl_triggers_fini(context);
     xyl_execs_fini(&context->execs);
     xyl_heap_fini(&context->heap);
     xyl_modules_context_ends(context);
@@ -193,6 +236,7 @@ static xylem_status_t frame_create(const xyl_context_parts_t *parts,
     pthread_mutex_init(&context->lock, NULL);
     xyl_heap_init(&context->heap);
     xyl_failures_init(context);
+    xyl_triggers_init(context);
     xyl_watch_init(context);
     status = xyl_execs_init(&context->execs, &parts->exec, &context->config,
                             parts->observer, &context->engine.ready);

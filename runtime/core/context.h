@@ -16,6 +16,7 @@
 #include "runtime/base/observer.h"
 #include "runtime/core/heap.h"
 #include "runtime/core/module.h"
+#include "runtime/core/trigger.h"
 #include "runtime/job/bootstrap.h"
 #include "runtime/job/peers.h"
 
@@ -105,7 +106,8 @@ struct xylem_context {
     int failure_is_queued;
     xyl_timer_t watch_timer; /* see watch.h */
     int has_local_dead;
-    int dumps_seen;            /* of those that were asked for */
+    int dumps_seen; /* of those that were asked for */
+    xyl_triggers_t triggers;
     int is_leaving;            /* in the fence before the end */
     _Atomic uint32_t failures; /* peers that have failed */
     void *attached[];          /* [modules->count], see module.h */
@@ -142,6 +144,11 @@ static inline void xyl_context_execs_look(xylem_context_t *context)
     if (atomic_load_explicit(&context->execs.absent, memory_order_relaxed) != 0)
         xyl_context_execs_look_again(context);
 }
+
+/* Any thread: runs run(arg) on the progressing thread, in a callback at once,
+ * and returns when it has. */
+void xyl_context_do(xylem_context_t *context, void (*run)(void *arg),
+                    void *arg);
 
 /* What is called, of an operation's `call`. */
 void xyl_context_call_in_words(const xylem_context_t *context, uint64_t call,

@@ -10,6 +10,7 @@
 #include "runtime/core/detach.h"
 #include "runtime/core/failure.h"
 #include "runtime/core/team.h"
+#include "runtime/core/trigger.h"
 
 /* A segment that the user releases. */
 typedef struct xyl_part {
@@ -305,8 +306,13 @@ void xyl_operation_go(xyl_operation_t *operation)
         operation->stage[i]->is_complete = 0;
         operation->stage[i]->ops->start(operation->stage[i]);
     }
-    if (!operation->has_input || (operation->waits_for_parts && segments != 0))
+    if (!operation->has_input)
         return;
+    if (operation->waits_for_parts && segments != 0) {
+        if (operation->request.triggered != NULL)
+            xyl_triggered_takes_segments(operation->request.triggered);
+        return;
+    }
     for (segment = 0; segment < segments; segment++)
         segment_in(operation, segment);
 }
@@ -503,6 +509,16 @@ static void parts_run(xyl_task_t *task)
          part != NULL && operation->failure == XYLEM_OK; part = part->next)
         segment_in(operation,
                    (uint64_t)((const part_t *)part - operation->parts));
+}
+
+int xyl_operation_take(xyl_operation_t *operation, uint64_t segment)
+{
+    if (operation->failure != XYLEM_OK ||
+        atomic_exchange_explicit(&operation->parts[segment].is_released, 1,
+                                 memory_order_relaxed) != 0)
+        return 0;
+    segment_in(operation, segment);
+    return 1;
 }
 
 static xylem_status_t part_check(const xyl_operation_t *operation,

@@ -177,6 +177,10 @@ void xyl_operation_go(xyl_operation_t *operation);
  * stage says. It is active from here on. */
 void xyl_operation_began(xyl_operation_t *operation);
 
+/* The progressing thread, of one that has begun and waits for parts: releases a
+ * segment. 0: it has failed, or the segment was released before. */
+int xyl_operation_take(xyl_operation_t *operation, uint64_t segment);
+
 /* The progressing thread: the operation ends with this status; for
  * xyl_team_fail. */
 void xyl_operation_give_up(xyl_operation_t *operation, xylem_status_t status);

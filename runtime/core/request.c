@@ -244,18 +244,34 @@ static xylem_status_t claim_stand_in(xylem_request_t **request)
     return claim(other);
 }
 
+/* *request becomes the one that runs. */
+static xylem_status_t prepare(xylem_request_t **request)
+{
+    xylem_status_t status = claim(*request);
+
+    if (status == XYLEM_OK && is_engaged(*request))
+        status = claim_stand_in(request);
+    if (status == XYLEM_OK && (*request)->ops->prepare != NULL)
+        (*request)->ops->prepare(*request);
+    return status;
+}
+
 xylem_status_t xyl_request_start(xylem_request_t *request)
 {
-    xylem_status_t status = claim(request);
+    xylem_status_t status = prepare(&request);
 
-    if (status == XYLEM_OK && is_engaged(request))
-        status = claim_stand_in(&request);
-    if (status != XYLEM_OK)
-        return status;
-    if (request->ops->prepare != NULL)
-        request->ops->prepare(request);
-    xyl_engine_submit(&request->context->engine, &request->start_task);
-    return XYLEM_OK;
+    if (status == XYLEM_OK)
+        xyl_engine_submit(&request->context->engine, &request->start_task);
+    return status;
+}
+
+xylem_status_t xyl_request_start_now(xylem_request_t *request)
+{
+    xylem_status_t status = prepare(&request);
+
+    if (status == XYLEM_OK)
+        request->ops->start(request);
+    return status;
 }
 
 void xyl_request_began(xylem_request_t *request)
@@ -567,6 +583,10 @@ xylem_status_t xylem_request_free(xylem_request_t *request)
     status = xyl_request_check(request, "xylem_request_free");
     if (status != XYLEM_OK)
         return status;
+    if (request->triggered != NULL)
+        return xyl_fail(XYLEM_ERR_BUSY,
+                        "xylem_request_free: triggers act on the request; "
+                        "destroy them first");
     state = atomic_load_explicit(&request->state, memory_order_acquire);
     if (state == XYL_REQUEST_DELIVERING && request_is_over(request, state) &&
         !xyl_engine_in_callback(&request->context->engine) &&

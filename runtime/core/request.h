@@ -88,6 +88,7 @@ struct xylem_request {
     void *arg;
     xyl_task_t start_task;
     xyl_event_t callback_event;
+    struct xyl_triggered *triggered;   /* NULL: no trigger acts on it */
     LIST_ENTRY(xylem_request) zombies; /* of the context */
     xyl_arena_t arena;                 /* holds the request itself */
 };
@@ -97,6 +98,8 @@ xylem_request_t *xyl_request_create(xylem_team_t *team,
                                     const xyl_request_ops_t *ops, size_t bytes);
 /* Any thread: IDLE or DELIVERING to ACTIVE. */
 xylem_status_t xyl_request_start(xylem_request_t *request);
+/* The progressing thread: the same at once. */
+xylem_status_t xyl_request_start_now(xylem_request_t *request);
 /* The progressing thread, of one that is IDLE and nobody else's: its run is
  * under way. */
 void xyl_request_began(xylem_request_t *request);

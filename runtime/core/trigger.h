@@ -1,0 +1,41 @@
+/* Triggers: counters that begin work when they reach their thresholds.
+ *
+ * A counter counts down to 0, by one atomic subtraction of whoever counts, and
+ * fires when it gets there. It is then the progressing thread's until that has
+ * done what is to be done, and adds the threshold again: so each multiple of
+ * the threshold fires exactly once, however many counts have come meanwhile.
+ *
+ *       left > 0           left <= 0                    begun: left +=
+ * threshold ARMED ────────▶ FIRED ─────────────▶ (begun at once) ─────────────▶
+ * ARMED │ not yet: the request is under way, or not started └──────▶ WAITING
+ * ──────▶ FIRED
+ *
+ * All but counting happens on the progressing thread. */
+#ifndef XYL_RUNTIME_CORE_TRIGGER_H
+#define XYL_RUNTIME_CORE_TRIGGER_H
+
+#include <sys/queue.h>
+
+#include "include/xylem.h"
+
+typedef struct xyl_trigger_counter xyl_trigger_counter_t;
+STAILQ_HEAD(xyl_trigger_counters, xyl_trigger_counter);
+
+/* Of a context. */
+typedef struct xyl_triggers {
+    struct xyl_trigger_counters fired;
+    int is_running;
+    LIST_HEAD(, xylem_trigger) all; /* by the context's lock */
+} xyl_triggers_t;
+
+/* A request that triggers act on; has the place of the user's callbacks. */
+typedef struct xyl_triggered xyl_triggered_t;
+
+void xyl_triggers_init(xylem_context_t *context);
+/* Frees those that are left. */
+void xyl_triggers_fini(xylem_context_t *context);
+
+/* The progressing thread: from here on the request's run takes segments. */
+void xyl_triggered_takes_segments(xyl_triggered_t *triggered);
+
+#endif
