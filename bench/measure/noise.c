@@ -79,11 +79,6 @@ uint64_t noise_now_ns(void)
     return clock_ns(CLOCK_MONOTONIC);
 }
 
-uint64_t noise_clock_ns(void)
-{
-    return clock_ns(CLOCK_REALTIME);
-}
-
 void noise_delay_us(double us)
 {
     uint64_t begin_ns = noise_now_ns();
@@ -104,12 +99,11 @@ static struct timespec to_timespec(uint64_t ns)
  * there is none any more. */
 static uint64_t burst_next(void)
 {
-    uint64_t now_ns = noise_now_ns();
+    uint64_t past_ns = noise_now_ns() - noise.origin_ns; /* modulo 2^64 */
     sim_time_t begin, end;
 
-    if (now_ns > noise.origin_ns + late_ns)
-        (void)sim_noise_clear(&noise.cursor,
-                              (now_ns - noise.origin_ns - late_ns) * SIM_NS);
+    if ((int64_t)past_ns > (int64_t)late_ns)
+        (void)sim_noise_clear(&noise.cursor, (past_ns - late_ns) * SIM_NS);
     begin = noise.cursor.burst.begin;
     if (begin == SIM_NEVER)
         return 0;
@@ -413,7 +407,7 @@ int noise_start(const sim_noise_t *spec, uint32_t rank, uint64_t origin_ns,
     atomic_store_explicit(&noise.injected_ns, 0, memory_order_relaxed);
     noise.logged_ns = 0;
     noise.begin_ns = noise_now_ns();
-    noise.origin_ns = origin_ns + noise.begin_ns - noise_clock_ns();
+    noise.origin_ns = origin_ns;
     noise.way = way;
     sim_noise_cursor_init(&noise.cursor, spec, rank);
     if (noise.cursor.burst.begin == SIM_NEVER)

@@ -33,7 +33,8 @@ struct noise_burst {
     uint64_t length_ns;
 };
 
-/* Bursts begin at their times after `origin_ns` of noise_clock_ns; those that
+/* Bursts begin at their times after `origin_ns` of noise_now_ns, which may lie
+ * before its 0 (modulo 2^64); those that
  * are over by far when the thread comes to them are left out. The noise, and a
  * record that it has, are borrowed until noise_stop. A thread runs in real time
  * (SCHED_FIFO) where the process may do that; elsewhere it shares the core, and
@@ -57,7 +58,5 @@ void noise_delay_us(double us);
 
 /* Monotonic time. Async-signal-safe. */
 uint64_t noise_now_ns(void);
-/* Time of day, which other nodes have, too, as far as their clocks agree. */
-uint64_t noise_clock_ns(void);
 
 #endif

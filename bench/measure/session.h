@@ -8,6 +8,7 @@
 #include "bench/measure/buffers.h"
 #include "bench/measure/content.h"
 #include "bench/measure/gate.h"
+#include "bench/measure/raw.h"
 #include "bench/measure/workload.h"
 
 struct session {
@@ -25,6 +26,9 @@ struct session {
     unsigned under_way; /* calls at most */
     uint64_t calls;     /* started */
     uint64_t finished;
+    /* What is kept of calls; NULL: nothing. Times are this rank's. */
+    struct raw_call *kept;
+    uint64_t kept_first, kept_room;
     uint64_t wrong;
 };
 

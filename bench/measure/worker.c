@@ -6,6 +6,7 @@
 
 #include "bench/common/table.h"
 #include "bench/measure/coll_data.h"
+#include "bench/measure/places.h"
 #include "bench/measure/worker_options.h"
 #include "bench/measure/workload.h"
 
@@ -21,6 +22,7 @@ struct worker {
     int is_refused;
     struct table table; /* rank 0 */
     struct table csv;   /* rank 0; out is NULL without --csv */
+    struct workload_raw raw;
 };
 
 static const char *coll_name(const struct worker *worker)
@@ -146,6 +148,7 @@ static xylem_status_t noise(struct worker *worker, const struct level *level)
     xylem_status_t status;
 
     worker->work.noise = level_noise(level, worker->options->seed);
+    worker->raw.noise = level->name;
     status = workload_noise(&worker->work, &result);
     if (status != XYLEM_OK || worker->rank != 0)
         return status;
@@ -158,6 +161,9 @@ static xylem_status_t noise(struct worker *worker, const struct level *level)
         printf(" room_bytes=%llu",
                (unsigned long long)worker->options->impl->room(
                    worker->work.state));
+    if (worker->work.raw != NULL)
+        printf(" p50_us=%.3f p99_us=%.3f most_us=%.3f", result.p50_us,
+               result.p99_us, result.most_us);
     line_end(&result);
     return status;
 }
@@ -259,12 +265,43 @@ static xylem_status_t measure(struct worker *worker)
     return status;
 }
 
+/* With clocks that are compared before and after. */
+static xylem_status_t measure_aligned(struct worker *worker)
+{
+    const struct bench_impl *impl = worker->options->impl;
+    struct clock_offset before, after;
+    void *state = worker->work.state;
+    xylem_status_t status = clocks_align(impl, state, &before);
+
+    worker->raw.clock = before;
+    worker->work.clock_ahead_ns = before.ahead_ns;
+    if (status == XYLEM_OK)
+        status = measure(worker);
+    if (status == XYLEM_OK)
+        status = clocks_align(impl, state, &after);
+    return status == XYLEM_OK ? places_print(impl, state, &before, &after)
+                              : status;
+}
+
+static int raw_begin(struct worker *worker)
+{
+    const struct worker_options *options = worker->options;
+
+    if (options->raw == NULL || options->experiment != WORKER_NOISE)
+        return 1;
+    worker->work.raw = &worker->raw;
+    return worker->rank != 0 ||
+           raw_open(&worker->raw.file, worker->program, options->raw);
+}
+
 static int report_begin(struct worker *worker)
 {
     const struct worker_options *options = worker->options;
     unsigned count;
     const char *const *titles = titles_of(worker, &count);
 
+    if (!raw_begin(worker))
+        return 0;
     return worker->rank != 0 || options->csv == NULL ||
            options->experiment != WORKER_LATENCY ||
            table_file_open(&worker->csv, worker->program, options->csv, titles,
@@ -273,6 +310,8 @@ static int report_begin(struct worker *worker)
 
 static int report_end(struct worker *worker)
 {
+    if (!raw_close(&worker->raw.file, worker->program))
+        return 0;
     if (worker->csv.out != NULL &&
         !table_file_close(&worker->csv, worker->program, worker->options->csv))
         return 0;
@@ -328,7 +367,8 @@ static int run(struct worker *worker)
                           .delay_us = options->delay_ms * 1e3};
     if (!report_begin(worker))
         return EXIT_FAILURE;
-    status = measure(worker);
+    status = options->experiment == WORKER_NOISE ? measure_aligned(worker)
+                                                 : measure(worker);
     if (status != XYLEM_OK) {
         fprintf(stderr, "%s: rank %u: %s of %zu bytes by %s failed\n",
                 worker->program, worker->rank, coll_name(worker),

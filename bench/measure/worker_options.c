@@ -62,6 +62,8 @@ static const struct cli_option table[] = {
      "read the result after each call, as a part of its time"},
     {"check", 0, CLI_FLAG, AT(check), 0, 0, NULL, "verify the results"},
     {"csv", 0, CLI_TEXT, AT(csv), 0, 0, "FILE", "write the table there, too"},
+    {"raw", 0, CLI_TEXT, AT(raw), 0, 0, "FILE",
+     "under noise: write every call of every rank there"},
     {"max-ms", 0, CLI_TEXT, AT(max_ms), 0, 0, "MS,...",
      "measure under noise: longest bursts"},
     {"noise", 0, CLI_TEXT, AT(noise), 0, 0, "SPEC;...",

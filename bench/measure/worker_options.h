@@ -22,6 +22,7 @@ struct worker_options {
     const char *algorithm;
     const char *window;
     const char *csv;
+    const char *raw;
     const char *sizes;
     const char *max_ms;
     const char *noise;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/measure/coll.h"
 #include "bench/measure/session.h"
 
 enum {
@@ -13,7 +14,9 @@ enum {
     ITERATIONS_MIN = 10,
     ITERATIONS_MAX = 10000,
     NOISY_ITERATIONS_MAX = 10000000,
-    NOISY_TRIAL = 4,   /* of the time, to find out what calls take */
+    NOISY_TRIAL = 4,  /* of the time, to find out what calls take */
+    RAW_CHUNK = 1024, /* calls that are gathered at once */
+    RAW_NUMBERS = sizeof(struct raw_call) / sizeof(double),
     CHECKED_CALLS = 3, /* before and after a loop that cannot check all */
     GATHER_MAX = 4
 };
@@ -38,13 +41,50 @@ static xylem_status_t call_alone(struct session *session, double delay_us,
     return status;
 }
 
+/* Where a call is kept; NULL: it is not. */
+static struct raw_call *kept_at(const struct session *session, uint64_t call)
+{
+    return session->kept != NULL &&
+                   call - session->kept_first < session->kept_room
+               ? &session->kept[call - session->kept_first]
+               : NULL;
+}
+
+static void kept_begin(const struct session *session)
+{
+    struct raw_call *kept = kept_at(session, session->calls);
+
+    if (kept != NULL)
+        *kept = (struct raw_call){.begin_us = (double)noise_now_ns() / 1e3,
+                                  .injected_us =
+                                      (double)noise_read().injected_ns / 1e3};
+}
+
+/* Of the call that ended last. */
+static void kept_end(const struct session *session)
+{
+    struct raw_call *kept = kept_at(session, session->finished - 1);
+
+    if (kept == NULL)
+        return;
+    kept->time_us = (double)noise_now_ns() / 1e3 - kept->begin_us;
+    kept->injected_us =
+        (double)noise_read().injected_ns / 1e3 - kept->injected_us;
+}
+
 /* The next call, or only its start: all but the last ones may be under way
  * together. */
 static xylem_status_t call_next(struct session *session)
 {
+    xylem_status_t status;
+
     session_input_write(session, CONTENT_ENDS);
-    return session->under_way > 1 ? session_start(session)
-                                  : session_call(session);
+    kept_begin(session);
+    if (session->under_way > 1)
+        return session_start(session);
+    status = session_call(session);
+    kept_end(session);
+    return status;
 }
 
 /* Ends calls until at most `left` are under way. */
@@ -54,6 +94,7 @@ static xylem_status_t calls_end(struct session *session, unsigned left)
 
     while (session->calls - session->finished > left && status == XYLEM_OK) {
         status = session_finish(session);
+        kept_end(session);
         if (status == XYLEM_OK && session->work->check)
             session_result_check(session, CONTENT_ENDS);
     }
@@ -260,13 +301,14 @@ xylem_status_t workload_latency(const struct workload *workload,
 static xylem_status_t noise_begin(const struct session *session)
 {
     const struct workload *work = session->work;
-    uint64_t origin_ns = noise_clock_ns();
+    uint64_t origin_ns = noise_now_ns();
     xylem_status_t status =
         work->impl->bcast(work->state, &origin_ns, sizeof origin_ns, 0);
     int error;
 
     if (status != XYLEM_OK)
         return status;
+    origin_ns = (uint64_t)((double)origin_ns + work->clock_ahead_ns);
     error =
         noise_start(&work->noise, session->rank, origin_ns, work->noise_way);
     if (error == 0)
@@ -303,6 +345,69 @@ static xylem_status_t noisy_iterations(struct session *session,
     return status;
 }
 
+/* Room for the coming calls, where they are kept. */
+static xylem_status_t kept_prepare(struct session *session, unsigned count)
+{
+    if (session->work->raw == NULL)
+        return XYLEM_OK;
+    session->kept_room = count < RAW_CALLS_MAX ? count : RAW_CALLS_MAX;
+    session->kept_first = session->calls;
+    session->kept = calloc(session->kept_room, sizeof *session->kept);
+    if (session->kept != NULL)
+        return XYLEM_OK;
+    fputs("no memory for all calls\n", stderr);
+    return XYLEM_ERR_NO_MEMORY;
+}
+
+/* Rank 0: a chunk of what all ranks have kept, begins from `origin_us`. */
+static void kept_write(const struct session *session,
+                       const struct raw_call *calls, size_t count,
+                       uint64_t first, double origin_us)
+{
+    struct workload_raw *raw = session->work->raw;
+    const char *name = xyl_coll_traits(session->work->coll)->name;
+    uint32_t rank;
+    size_t i;
+
+    for (rank = 0; rank < session->ranks; rank++) {
+        for (i = 0; i < count; i++) {
+            struct raw_call call = calls[rank * count + i];
+
+            call.begin_us -= origin_us;
+            raw_write(&raw->file, name, session->work->bytes, raw->noise, rank,
+                      first + i, &call);
+            raw_times_add(&raw->times, call.time_us);
+        }
+    }
+}
+
+/* Brings all that was kept to rank 0, by whose clock calls begin there. */
+static xylem_status_t kept_gather(struct session *session)
+{
+    struct workload_raw *raw = session->work->raw;
+    xylem_status_t status = XYLEM_OK;
+    double origin_us = 0, *all;
+    uint64_t i, count;
+
+    raw->times = (struct raw_times){.count = 0};
+    for (i = 0; i < session->kept_room; i++)
+        session->kept[i].begin_us -= raw->clock.ahead_ns / 1e3;
+    for (i = 0; i < session->kept_room && status == XYLEM_OK; i += count) {
+        count = session->kept_room - i;
+        count = count < RAW_CHUNK ? count : RAW_CHUNK;
+        all = NULL;
+        status = numbers_gather(session, &session->kept[i].begin_us,
+                                count * RAW_NUMBERS, &all);
+        if (status != XYLEM_OK || all == NULL)
+            continue;
+        if (i == 0)
+            origin_us = all[0];
+        kept_write(session, (const struct raw_call *)all, count, i, origin_us);
+        free(all);
+    }
+    return status;
+}
+
 /* What happens under noise: fully checked calls around the measured ones, which
  * have only their ends checked. The noise goes on until every rank is done. */
 static xylem_status_t calls_noisy(struct session *session,
@@ -316,11 +421,17 @@ static xylem_status_t calls_noisy(struct session *session,
 
     if (status == XYLEM_OK)
         status = noisy_iterations(session, iterations_out);
+    if (status == XYLEM_OK)
+        status = kept_prepare(session, *iterations_out);
     before = noise_read();
     begin_ns = noise_now_ns();
     if (status == XYLEM_OK)
         status = calls_back_to_back(session, *iterations_out, &mine[0]);
     after = noise_read();
+    session->kept_room =
+        session->calls - session->kept_first < session->kept_room
+            ? session->calls - session->kept_first
+            : session->kept_room;
     mine[2] = 100.0 * (double)(after.injected_ns - before.injected_ns) /
               (double)(noise_now_ns() - begin_ns);
     mine[3] = (double)(after.bursts - before.bursts);
@@ -351,6 +462,13 @@ xylem_status_t workload_noise(const struct workload *workload,
     mine[1] = (double)session.wrong;
     if (status == XYLEM_OK)
         status = result_gather(&session, mine, iterations, result_out);
+    if (status == XYLEM_OK && session.kept != NULL) {
+        status = kept_gather(&session);
+        result_out->p50_us = raw_times_at(&workload->raw->times, 0.5);
+        result_out->p99_us = raw_times_at(&workload->raw->times, 0.99);
+        result_out->most_us = workload->raw->times.max_us;
+    }
+    free(session.kept);
     session_end(&session);
     return status;
 }

@@ -14,9 +14,11 @@
 #ifndef XYL_BENCH_MEASURE_WORKLOAD_H
 #define XYL_BENCH_MEASURE_WORKLOAD_H
 
+#include "bench/measure/clocks.h"
 #include "bench/measure/device.h"
 #include "bench/measure/impl.h"
 #include "bench/measure/noise.h"
+#include "bench/measure/raw.h"
 #include "bench/measure/stats.h"
 
 struct workload {
@@ -39,8 +41,18 @@ struct workload {
     int consume; /* results are read, as a part of the call */
     sim_noise_t noise;
     enum noise_way noise_way;
+    double clock_ahead_ns; /* of rank 0's */
     uint32_t delay_rank;
     double delay_us;
+    struct workload_raw *raw; /* under noise; NULL: calls are not kept */
+};
+
+/* Where every call of every rank goes. */
+struct workload_raw {
+    struct clock_offset clock; /* this rank's */
+    struct raw_file file;      /* rank 0's */
+    const char *noise;         /* its name there */
+    struct raw_times times;    /* rank 0's: of all calls of one loop */
 };
 
 struct workload_result {
@@ -49,6 +61,7 @@ struct workload_result {
     uint64_t wrong;          /* elements, over all ranks and checked calls */
     double injected_percent; /* share of the time that was noise */
     double bursts;           /* per rank */
+    double p50_us, p99_us, most_us; /* of calls, where they are kept */
 };
 
 /* Each rank's time is its median, or its mean when back to back or as OSU's. */

@@ -12,6 +12,7 @@
 #include "bench/measure/noise.h"
 #include "bench/measure/stats.h"
 #include "bench/measure/worker.h"
+#include "bench/noise/manifest.h"
 #include "bench/noise/report.h"
 #include "simulator/noise/floor.h"
 
@@ -152,6 +153,11 @@ int campaign_create(struct campaign *campaign, const char *program,
     size_t i;
 
     *campaign = (struct campaign){.program = program, .options = options};
+    campaign->places = calloc(options->ranks, sizeof *campaign->places);
+    if (campaign->places == NULL) {
+        fprintf(stderr, "%s: out of memory\n", program);
+        return EXIT_FAILURE;
+    }
     if (options->impls != NULL)
         code = contenders_listed(campaign, options->impls);
     for (i = 0; options->impls == NULL && code == EXIT_SUCCESS &&
@@ -175,6 +181,7 @@ void campaign_destroy(struct campaign *campaign)
         free(campaign->contenders[i].cells);
     }
     campaign->contenders_count = 0;
+    free(campaign->places);
 }
 
 static void progress_clear(void)
@@ -196,9 +203,10 @@ static void progress_show(struct campaign *campaign, const char *what)
     progress_clear();
     fprintf(stderr, "%s: run %u of %u", campaign->program,
             campaign->runs_done + 1, campaign->runs_planned);
-    if (campaign->runs_done > 0)
+    if (campaign->runs_done > campaign->runs_skipped)
         fprintf(stderr, ", about %.0f s left",
-                elapsed_s / campaign->runs_done * left);
+                elapsed_s / (campaign->runs_done - campaign->runs_skipped) *
+                    left);
     fprintf(stderr, ": %s%s", what, is_terminal ? "" : "\n");
     fflush(stderr);
 }
@@ -304,6 +312,20 @@ struct run {
     unsigned results, expected;
 };
 
+/* What single calls have taken, where that is kept. */
+static void call_times_take(struct campaign_cell *cell, const char *line)
+{
+    double p50_us, p99_us, most_us;
+
+    if (!line_value(line, "p50_us", &p50_us) ||
+        !line_value(line, "p99_us", &p99_us) ||
+        !line_value(line, "most_us", &most_us))
+        return;
+    campaign_add(&cell->p50_us, p50_us);
+    campaign_add(&cell->p99_us, p99_us);
+    campaign_add(&cell->most_us, most_us);
+}
+
 static void level_line(struct run *run, const char *line)
 {
     const struct noise_options *options = run->campaign->options;
@@ -322,6 +344,7 @@ static void level_line(struct run *run, const char *line)
     (void)line_value(line, "room_bytes", &cell->room_bytes);
     campaign_add(&cell->us, us);
     campaign_add(&cell->injected, injected);
+    call_times_take(cell, line);
 }
 
 static void delay_line(struct run *run, const char *line)
@@ -345,6 +368,22 @@ static void delay_line(struct run *run, const char *line)
     campaign_add(&numbers->delayed_us, delayed_us);
 }
 
+static void rank_line(struct run *run, const char *line)
+{
+    struct campaign_place *place;
+    double rank;
+
+    if (!line_value(line, "rank", &rank) || rank < 0 ||
+        rank >= run->campaign->options->ranks)
+        return;
+    place = &run->campaign->places[(unsigned)rank];
+    (void)line_text(line, "host", place->host, sizeof place->host);
+    (void)line_text(line, "cores", place->cores, sizeof place->cores);
+    (void)line_value(line, "clock_ahead_us", &place->clock_ahead_us);
+    (void)line_value(line, "clock_error_us", &place->clock_error_us);
+    (void)line_value(line, "clock_drift_us", &place->clock_drift_us);
+}
+
 static void run_line(void *arg, const char *line)
 {
     struct run *run = arg;
@@ -353,6 +392,8 @@ static void run_line(void *arg, const char *line)
         level_line(run, line);
     else if (is_result(line, "delay"))
         delay_line(run, line);
+    else if (is_result(line, "rank"))
+        rank_line(run, line);
 }
 
 /* What a run has left without a result is not tried again, and nothing without
@@ -405,6 +446,9 @@ static int run_one(struct run *run)
         failures_note(run);
     }
     campaign->runs_done++;
+    if (campaign->manifest != NULL &&
+        !manifest_write(campaign->manifest, campaign))
+        return 0;
     return campaign->options->csv == NULL ||
            report_csv(campaign, campaign->options->csv, 0);
 }
@@ -470,6 +514,15 @@ static unsigned results_of_case(const struct run *run)
                                     : (unsigned)options->levels.count;
 }
 
+static unsigned runs_of(const struct campaign *campaign, size_t contender)
+{
+    const struct noise_options *options = campaign->options;
+    int is_local =
+        strcmp(campaign->contenders[contender].launch.name, "local") == 0;
+
+    return is_local ? (unsigned)options->cases_count : 1;
+}
+
 /* The cases of one contender in one round, in one launch or in one for each. 0
  * when it was interrupted. */
 static int run_cases(struct campaign *campaign, size_t contender,
@@ -491,8 +544,11 @@ static int run_cases(struct campaign *campaign, size_t contender,
         if (all.experiment.cases[i])
             all.expected += results_of_case(&all);
     }
-    if (all.expected == 0)
+    if (all.expected == 0) {
+        campaign->runs_done += runs_of(campaign, contender);
+        campaign->runs_skipped += runs_of(campaign, contender);
         return 1;
+    }
     if (is_one_launch(&all))
         return run_one(&all);
     for (i = 0; i < options->cases_count && ok; i++) {
@@ -507,15 +563,6 @@ static int run_cases(struct campaign *campaign, size_t contender,
         ok = run_one(&one);
     }
     return ok;
-}
-
-static unsigned runs_of(const struct campaign *campaign, size_t contender)
-{
-    const struct noise_options *options = campaign->options;
-    int is_local =
-        strcmp(campaign->contenders[contender].launch.name, "local") == 0;
-
-    return is_local ? (unsigned)options->cases_count : 1;
 }
 
 int campaign_run(struct campaign *campaign)

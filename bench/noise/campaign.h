@@ -17,7 +17,9 @@ struct campaign_series {
 struct campaign_cell {
     struct campaign_series us;       /* mean over ranks of the time per call */
     struct campaign_series injected; /* per cent of the time */
-    double room_bytes;               /* for ranks to be ahead; 0: not told */
+    /* Of single calls of all ranks, with --raw. */
+    struct campaign_series p50_us, p99_us, most_us;
+    double room_bytes; /* for ranks to be ahead; 0: not told */
     int failed;
 };
 
@@ -33,14 +35,23 @@ struct campaign_contender {
     int delay_failed[NOISE_CASES_MAX];
 };
 
+/* Where a rank ran, as its last run said. */
+struct campaign_place {
+    char host[64], cores[64];
+    double clock_ahead_us, clock_error_us, clock_drift_us;
+};
+
 struct campaign {
     const char *program;
     const struct noise_options *options;
     struct campaign_contender contenders[CAMPAIGN_CONTENDERS_MAX];
     size_t contenders_count;
+    struct campaign_place *places; /* of each rank */
     unsigned failures;
     unsigned runs_done;
+    unsigned runs_skipped; /* of these: known from before */
     unsigned runs_planned;
+    struct manifest *manifest; /* borrowed; NULL: none is written */
     uint64_t begin_ns;
     uint64_t shown_ns; /* when progress was last shown */
 };

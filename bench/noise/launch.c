@@ -527,6 +527,31 @@ static void add_experiment(struct launch_command *command,
     }
 }
 
+/* The file of a run: of all cases, or named after the first of some, so that a
+ * run that is made again takes the place of the one that was not complete. */
+static void add_raw(struct launch_command *command, const struct launch *launch,
+                    const struct noise_options *options,
+                    const struct launch_experiment *experiment)
+{
+    size_t i, first = options->cases_count, count = 0;
+
+    for (i = 0; i < options->cases_count; i++) {
+        if (!experiment->cases[i])
+            continue;
+        if (count++ == 0)
+            first = i;
+    }
+    add(command, "--raw");
+    if (count == options->cases_count)
+        add(command, "%s/%s-%u.csv", options->raw, launch->name,
+            experiment->round + 1);
+    else
+        add(command, "%s/%s-%u-%zu-%s-%zu.csv", options->raw, launch->name,
+            experiment->round + 1, count,
+            xyl_coll_traits(options->cases[first].coll)->name,
+            options->cases[first].bytes);
+}
+
 void launch_command_build(const struct launch *launch,
                           const struct noise_options *options,
                           const struct launch_experiment *experiment,
@@ -555,4 +580,6 @@ void launch_command_build(const struct launch *launch,
         add(command, "--check"); /* local has no results */
     }
     add_experiment(command, options, experiment);
+    if (options->raw != NULL && !experiment->is_delay)
+        add_raw(command, launch, options, experiment);
 }

@@ -79,7 +79,10 @@ static const struct cli_option table[] = {
     {"limit", 0, CLI_REAL, AT(limit_s), 1, 86400, "S",
      "longest time without a result (default 120)"},
     {"csv", 0, CLI_TEXT, AT(csv), 0, 0, "FILE",
-     "write all numbers there, after each run"},
+     "write all numbers there, after each run, and to FILE.json where they "
+     "come from"},
+    {"raw", 0, CLI_TEXT, AT(raw), 0, 0, "DIR",
+     "write every call of every rank there, and percentiles to --csv"},
     {"resume", 0, CLI_FLAG, AT(resume), 0, 0, NULL, "go on where FILE ends"},
     {"plot", 0, CLI_TEXT, AT(plot), 0, 0, "FILE.png",
      "draw the table (needs gnuplot)"},
@@ -199,6 +202,11 @@ static enum cli_result names_resolve(const char *program,
         cli_complain(program,
                      "--window %s: expected N,M with 1 <= N <= M <= 64",
                      options->window);
+        return CLI_BAD;
+    }
+    if (options->raw != NULL && strlen(options->raw) > NOISE_FOLDER_BYTES) {
+        cli_complain(program, "--raw: longer than %d bytes",
+                     NOISE_FOLDER_BYTES);
         return CLI_BAD;
     }
     if (options->resume && options->csv == NULL) {

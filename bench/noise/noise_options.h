@@ -13,6 +13,7 @@ enum {
     NOISE_RANKS_MAX = 4096,
     NOISE_SIZES_MAX = 16,
     NOISE_LAUNCHER_BYTES = 2048,
+    NOISE_FOLDER_BYTES = 1024,
     NOISE_CASES_MAX = NOISE_SIZES_MAX * XYLEM_COLL_COUNT
 };
 
@@ -35,6 +36,7 @@ struct noise_options {
     unsigned noise_way; /* enum noise_way */
     const char *impls;  /* comma-separated; NULL: all there are */
     const char *csv;
+    const char *raw; /* a folder; NULL: none */
     const char *plot;
     unsigned delay_rank;
     double delay_ms;

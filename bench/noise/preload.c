@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "bench/measure/noise.h"
@@ -35,6 +36,7 @@ enum {
 /* All ranks count from the last full hour, so that noise of all at once is that
  * without a word between them. */
 static const uint64_t hour_ns = UINT64_C(3600000000000);
+static const uint64_t second_ns = UINT64_C(1000000000);
 
 static struct {
     int runs;
@@ -62,9 +64,14 @@ static long rank_of_launcher(void)
 
 static uint64_t origin_ns(const sim_noise_t *noise)
 {
-    uint64_t now_ns = noise_clock_ns();
+    uint64_t now_ns = noise_now_ns();
+    struct timespec day;
 
-    return noise->kind == SIM_NOISE_ONCE ? now_ns : now_ns - now_ns % hour_ns;
+    if (noise->kind == SIM_NOISE_ONCE)
+        return now_ns;
+    clock_gettime(CLOCK_REALTIME, &day);
+    return now_ns -
+           ((uint64_t)day.tv_sec * second_ns + (uint64_t)day.tv_nsec) % hour_ns;
 }
 
 static enum noise_way way(void)

@@ -34,6 +34,10 @@ enum column {
     LOW_US,
     HIGH_US,
     FLOOR_US,
+    P50_US,
+    P99_US,
+    MAX_US,
+    ROOM_BYTES,
     COLUMNS
 };
 
@@ -50,7 +54,11 @@ static const char *const columns[COLUMNS] = {"experiment",
                                              "injected_percent",
                                              "low_us",
                                              "high_us",
-                                             "floor_us"};
+                                             "floor_us",
+                                             "p50_us",
+                                             "p99_us",
+                                             "max_us",
+                                             "room_bytes"};
 
 void report_case(const struct noise_case *which, char *text, unsigned bytes)
 {
@@ -286,6 +294,19 @@ static void empty_cells(struct table *table, unsigned count)
         table_text(table, "");
 }
 
+/* Of single calls, where those were kept in every round. */
+static void csv_call_times(struct table *table,
+                           const struct campaign_cell *cell, unsigned round)
+{
+    if (cell->p50_us.count < cell->us.count) {
+        empty_cells(table, 3);
+        return;
+    }
+    table_real(table, series_at(&cell->p50_us, round), 3);
+    table_real(table, series_at(&cell->p99_us, round), 3);
+    table_real(table, series_at(&cell->most_us, round), 3);
+}
+
 static void csv_level(struct table *table, const struct campaign *campaign,
                       size_t contender, size_t which, size_t level,
                       unsigned round)
@@ -304,12 +325,15 @@ static void csv_level(struct table *table, const struct campaign *campaign,
     table_real(table, series_at(&cell->injected, round), 3);
     if (round != 0) {
         empty_cells(table, 3);
-        return;
+    } else {
+        interval = stats_interval(cell->us.values, cell->us.count);
+        table_real(table, interval.min, 3);
+        table_real(table, interval.max, 3);
+        table_real(table, campaign_floor(campaign, which, level, base_us, 0),
+                   3);
     }
-    interval = stats_interval(cell->us.values, cell->us.count);
-    table_real(table, interval.min, 3);
-    table_real(table, interval.max, 3);
-    table_real(table, campaign_floor(campaign, which, level, base_us, 0), 3);
+    csv_call_times(table, cell, round);
+    table_real(table, cell->room_bytes, 0);
 }
 
 static void csv_levels(struct table *table, const struct campaign *campaign,
@@ -434,6 +458,12 @@ static int row_take(struct campaign *campaign, char *const *cells)
         cell = campaign_cell(campaign, contender, which, level);
         campaign_add(&cell->us, strtod(cells[TIME_US], NULL));
         campaign_add(&cell->injected, strtod(cells[INJECTED], NULL));
+        cell->room_bytes = strtod(cells[ROOM_BYTES], NULL);
+        if (*cells[P50_US] != '\0') {
+            campaign_add(&cell->p50_us, strtod(cells[P50_US], NULL));
+            campaign_add(&cell->p99_us, strtod(cells[P99_US], NULL));
+            campaign_add(&cell->most_us, strtod(cells[MAX_US], NULL));
+        }
     } else if (options->has_delay && rank < options->ranks) {
         struct campaign_rank *numbers =
             campaign_rank(campaign, contender, which, rank);
@@ -454,7 +484,8 @@ int report_resume(struct campaign *campaign, const char *path)
         return 1; /* nothing has been measured yet */
     while (ok && fgets(line, sizeof line, in) != NULL) {
         ok = table_row_split(line, cells, COLUMNS) == COLUMNS &&
-             (!is_first || strcmp(cells[FLOOR_US], columns[FLOOR_US]) == 0) &&
+             (!is_first ||
+              strcmp(cells[ROOM_BYTES], columns[ROOM_BYTES]) == 0) &&
              (is_first || row_take(campaign, cells));
         is_first = 0;
     }

@@ -1,12 +1,15 @@
 /* xylem-noise: what noise does to a collective. It starts ranks that measure,
  * which are xylem-bench and the drivers of the MPI libraries, and knows no
  * library itself. One thread. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "bench/common/child.h"
 #include "bench/noise/campaign.h"
+#include "bench/noise/manifest.h"
 #include "bench/noise/record.h"
 #include "bench/noise/report.h"
 
@@ -20,7 +23,24 @@ static int is_under_launcher(void)
            getenv("OMPI_COMM_WORLD_SIZE") != NULL || getenv("PMI_RANK") != NULL;
 }
 
-static int campaign_main(const struct noise_options *options)
+/* What a campaign writes beside its numbers. */
+static int files_begin(struct campaign *campaign, int argc, char **argv)
+{
+    const struct noise_options *options = campaign->options;
+
+    if (options->raw != NULL && mkdir(options->raw, 0777) != 0 &&
+        errno != EEXIST) {
+        fprintf(stderr, "%s: cannot make %s: %s\n", program_name, options->raw,
+                strerror(errno));
+        return 0;
+    }
+    if (options->csv != NULL)
+        campaign->manifest = manifest_begin(campaign, argc, argv);
+    return options->csv == NULL || campaign->manifest != NULL;
+}
+
+static int campaign_main(const struct noise_options *options, int argc,
+                         char **argv)
 {
     struct campaign campaign;
     int code = campaign_create(&campaign, program_name, options);
@@ -28,6 +48,10 @@ static int campaign_main(const struct noise_options *options)
     if (code != EXIT_SUCCESS)
         goto destroy_campaign;
     if (options->resume && !report_resume(&campaign, options->csv)) {
+        code = EXIT_FAILURE;
+        goto destroy_campaign;
+    }
+    if (!files_begin(&campaign, argc, argv)) {
         code = EXIT_FAILURE;
         goto destroy_campaign;
     }
@@ -45,6 +69,7 @@ static int campaign_main(const struct noise_options *options)
     if (options->plot != NULL && !report_plot(&campaign, options->plot))
         code = EXIT_FAILURE;
 destroy_campaign:
+    manifest_end(campaign.manifest);
     campaign_destroy(&campaign);
     return code;
 }
@@ -79,5 +104,5 @@ int main(int argc, char **argv)
                      "xylem-noise --launcher 'mpirun -n {n}' -n 4 -c bcast");
         return CLI_EXIT_USAGE;
     }
-    return campaign_main(&options);
+    return campaign_main(&options, argc, argv);
 }

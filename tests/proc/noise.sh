@@ -60,6 +60,70 @@ kept=$(rows ',[0-9]*,none,all,')
 campaign -s 1K --max-ms 0,5 --resume --csv "$work/csv"
 check "after a kill it goes on" test "$code" -eq 0 -a "$kept" -gt 0
 
+# Killed at any moment: what was measured stays as it was, what was not is
+# measured, and nothing is measured twice.
+again()
+{
+    timeout -s KILL "${1:-300}" bash -c '"$@"' - "$noise" -n 2 \
+        --impl event,waitall -c bcast,allgather --seconds 0.01 -s 1K,4K \
+        --rounds 3 --max-ms 0,5 --csv "$work/killed" --raw "$work/raw" \
+        --resume >"$out" 2>"$err"
+}
+
+is_complete()
+{
+    local cells='^noise,[a-z]*,[a-z]*,[0-9]*,2,[1-3],'
+    # The file may not be there yet.
+    grep "$cells" "$work/killed" >"$work/before" 2>"$err"
+    again || return 1
+    grep "$cells" "$work/killed" >"$work/after"
+    cp "$out" "$work/report"
+    test "$(grep -vcxFf "$work/after" "$work/before")" -eq 0 -a \
+        "$(grep -c . "$work/after")" -eq 36
+}
+
+rm -rf "$work/killed" "$work/raw"
+for moment in "0.$((RANDOM % 10))" "1.$((RANDOM % 10))"; do
+    { again "$moment" & wait $!; } 2>"$err"
+done
+check "killed at some moments it becomes complete" is_complete
+cp "$work/report" "$work/first"
+check "with all its calls" test "$(
+    cut -d, -f1-2 "$work/raw/event-3.csv" | sort -u | grep -c .)" -eq 5 -a \
+    "$(find "$work/raw" -name '*.csv' | grep -c .)" -ge 6
+is_the_same()
+{
+    is_complete && cmp "$work/first" "$work/report"
+}
+check "and the same report, again and again" is_the_same
+check "the manifest has all its sessions" test \
+    "$(grep -c '"begin": ' "$work/killed.json")" -ge 2 -a \
+    "$(grep -c '"cores": "' "$work/killed.json")" -ge 2
+
+# A rank whose clock is a thousand seconds ahead, as another node's may be.
+cat >"$work/ahead" <<'EOF'
+[ "$PMIX_RANK" != 1 ] || exec unshare --time --fork --monotonic 1000 "$@"
+exec "$@"
+EOF
+if unshare --time --fork --monotonic 1000 true 2>"$err"; then
+    attempt "$run" -n 2 sh "$work/ahead" "$(dirname "$noise")/xylem-bench" \
+        -c bcast --sizes 4K -i 50 --noise sync:100Hz,10us --raw "$work/calls"
+    # shellcheck disable=SC2016 # of awk
+    check "clocks are compared, with the error" awk -F '[ =]' '
+        /^xylem-result rank rank=1/ {
+            apart = $10 - 1e9
+            good = (apart < 0 ? -apart : apart) <= $12
+        }
+        END { exit !good }' "$out"
+    # shellcheck disable=SC2016 # of awk
+    check "calls begin by one of them" awk -F , '
+        NR > 1 && ($6 < -1e8 || $6 > 1e8) { bad = 1 } END { exit bad }
+        ' "$work/calls"
+else
+    skip "clocks are compared, with the error" "no namespaces of time"
+    skip "calls begin by one of them" "no namespaces of time"
+fi
+
 campaign -c scan -s 4K --noise 'poisson:100Hz,1ms;sync:10Hz,2ms' --consume
 check "noise of other kinds" grep -q ' poisson:100Hz,1ms .* sync:10Hz,2ms ' "$out"
 campaign -c bcast,allreduce,barrier -s 4K --max-ms 0,5 --check \

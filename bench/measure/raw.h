@@ -1,0 +1,44 @@
+/* Every call of every rank: written to a file, and summed up. */
+#ifndef XYL_BENCH_MEASURE_RAW_H
+#define XYL_BENCH_MEASURE_RAW_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+/* A call as its rank has seen it. */
+struct raw_call {
+    double begin_us; /* by rank 0's clock */
+    double time_us;
+    double injected_us; /* noise in that time */
+};
+
+/* As much of a loop as is kept. */
+enum { RAW_CALLS_MAX = 1 << 20 };
+
+/* Times in classes whose bounds are 1 % apart, so that percentiles of any
+ * number of calls take little memory: Tene, "HdrHistogram", 2012. */
+enum { RAW_CLASSES = 3000 };
+struct raw_times {
+    uint64_t counts[RAW_CLASSES];
+    uint64_t count;
+    double max_us;
+};
+
+void raw_times_add(struct raw_times *times, double us);
+/* Within 1 %; 0: there are none. `part` is 0.5 for the median. */
+double raw_times_at(const struct raw_times *times, double part);
+
+/* A file that is there under its name when it is complete. */
+struct raw_file {
+    FILE *out; /* NULL: none is written */
+    char path[4096], part[4096 + 32];
+};
+
+/* 0: it cannot be written, and `program` has said so. */
+int raw_open(struct raw_file *file, const char *program, const char *path);
+void raw_write(struct raw_file *file, const char *coll, uint64_t bytes,
+               const char *noise, uint32_t rank, uint64_t number,
+               const struct raw_call *call);
+int raw_close(struct raw_file *file, const char *program);
+
+#endif
