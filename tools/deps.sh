@@ -9,6 +9,7 @@
 #   test    the tests and the checks of the source
 #   bench   comparisons with MPI libraries, and plots
 #   cluster tests on several nodes, made of namespaces; with Open MPI and Slurm
+#   plot    xylem-plot, the optional package of Python
 #
 # Without a group: all of them. --check installs nothing, names what is missing
 # and exits 1 if anything is.
@@ -25,6 +26,7 @@ bench_packages=("${mpi_packages[@]}" gnuplot-nox hpcc mumps-test
 # Some 15 MB of them for Slurm. No daemon needs to run: tests start their own.
 cluster_packages=(hostname iproute2 mount nftables util-linux openmpi-bin
     slurm-wlm munge)
+plot_packages=(python3-matplotlib python3-pandas)
 
 install_options=(-y --no-install-recommends -o DPkg::Lock::Timeout=300)
 
@@ -83,12 +85,13 @@ for argument; do
     test) packages+=("${test_packages[@]}") ;;
     bench) packages+=("${bench_packages[@]}") ;;
     cluster) packages+=("${cluster_packages[@]}") ;;
+    plot) packages+=("${plot_packages[@]}") ;;
     *) fail "unknown argument '$argument'; see --help" ;;
     esac
 done
 if ((${#packages[@]} == 0)); then
     packages=("${build_packages[@]}" "${test_packages[@]}"
-        "${bench_packages[@]}" "${cluster_packages[@]}")
+        "${bench_packages[@]}" "${cluster_packages[@]}" "${plot_packages[@]}")
 fi
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then

@@ -1,0 +1,416 @@
+"""The pictures, at the width of a paper's column."""
+
+import math
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+import numpy as np  # noqa: E402
+from matplotlib.lines import Line2D  # noqa: E402
+from matplotlib.patches import Patch, Rectangle  # noqa: E402
+
+from . import data as d  # noqa: E402
+
+OURS = "#1b7f5c"
+SHADES = ["#8fa3b3", "#f2b134", "#d1495b", "#7b2d8b", "#2e4057", "#66a182",
+          "#00798c", "#444444"]
+LINES = ["#1b7f5c", "#d1495b", "#2e4057", "#f2b134", "#7b2d8b", "#00798c",
+         "#8a5a44", "#777777"]
+MARKERS = "osD^vP*X"
+STYLES = ["-", "--", ":", "-."]
+CUT = 3  # an axis ends at so many times what three quarters of it need
+INCH_MM = 25.4
+
+plt.rcParams.update({
+    "font.size": 7, "axes.titlesize": 7.5, "axes.labelsize": 7,
+    "legend.fontsize": 6.5, "xtick.labelsize": 6.5, "ytick.labelsize": 7,
+    "axes.spines.top": False, "axes.spines.right": False,
+    "axes.linewidth": 0.6, "xtick.major.width": 0.6, "ytick.major.width": 0.6,
+    "figure.constrained_layout.use": True, "svg.fonttype": "path",
+    "pdf.fonttype": 42, "legend.frameon": False, "axes.axisbelow": True,
+    "figure.constrained_layout.h_pad": 0.03,
+    "figure.constrained_layout.w_pad": 0.03,
+})
+
+
+def is_ours(impl):
+    return impl == "event" or impl.startswith("xylem")
+
+
+def axis_end(values):
+    """Where an axis ends, so that a few long bars do not flatten the rest."""
+    values = sorted(v for v in values if v == v)
+    if not values:
+        return 1.0
+    end = min(values[-1], CUT * values[(len(values) - 1) * 3 // 4])
+    return end if end > 0 else 1.0
+
+
+def time_unit(end_us):
+    for unit, name in ((1e6, "s"), (1e3, "ms"), (1, "µs")):
+        if end_us >= 2 * unit:
+            return unit, name
+    return 1, "µs"
+
+
+def ordered(values):
+    """In the order in which they come."""
+    return list(dict.fromkeys(values))
+
+
+def title_of(fig, text):
+    fig.suptitle(text, fontsize=7.5, x=0.01, ha="left")
+
+
+def break_mark(ax, x, y, height):
+    """Two white strokes across a bar that is cut off."""
+    for shift in (-0.012, -0.024):
+        width = ax.get_xlim()[1]
+        ax.plot([x + shift * width, x + (shift + 0.008) * width],
+                [y - height / 2, y + height / 2], color="white",
+                linewidth=1.2, solid_capstyle="butt", zorder=4)
+
+
+# ---- bars: times under noise ----
+
+
+def fit_labels(fig, ax, labels):
+    """Widens the axis until every text ends within it. labels: (text's artist,
+    the value that it stands behind)."""
+    for _ in range(3):  # the layout moves with the axis
+        fig.draw_without_rendering()
+        width = ax.get_window_extent().width
+        needed = max(value / max(0.2, 1 - (text.get_window_extent().width + 5)
+                                 / width) for text, value in labels)
+        ax.set_xlim(0, needed)
+
+
+def times_bar(ax, row, y, height, end, unit):
+    """One bar; the text behind it and the value where that stands."""
+    value = row["time_us"]
+    shown = min(value, end)
+    ax.barh(y, shown / unit, height=height * 0.92, color=row["color"],
+            linewidth=0)
+    reach = shown
+    if row["low_us"] == row["low_us"] and value <= end:
+        low, high = row["low_us"], min(row["high_us"], end * 1.05)
+        ax.errorbar(value / unit, y, xerr=[[max(0, value - low) / unit],
+                                           [max(0, high - value) / unit]],
+                    color="#222222", linewidth=0.7, capsize=1.4, capthick=0.7)
+        reach = max(shown, high)
+    if row["floor_us"] == row["floor_us"] and 0 < row["floor_us"] <= end:
+        ax.plot([row["floor_us"] / unit] * 2, [y - height / 2, y + height / 2],
+                color="black", linewidth=1.1, zorder=5)
+    words = d.text_of_time(value)
+    if row["noise"] != d.QUIET and row["slowdown"] == row["slowdown"]:
+        words += "  " + d.text_of_slowdown(row["slowdown"])
+    text = ax.annotate(words, (reach / unit, y), (3, 0),
+                       textcoords="offset points", va="center", fontsize=6,
+                       fontweight="bold" if is_ours(row["impl"]) else "normal")
+    return text, reach / unit, (shown / unit if value > end else None)
+
+
+def times(case, rows, width):
+    """Bars of each implementation, one for each noise, the slowdown and the
+    interval of the median on them, the floor as a stroke."""
+    impls, noises = ordered(rows["impl"]), ordered(rows["noise"])
+    end = axis_end(rows["time_us"])
+    unit, name = time_unit(end)
+    height = 1 / (len(noises) + 0.6)
+    fig, ax = plt.subplots(figsize=(
+        width, 0.62 + len(impls) * (len(noises) * 0.125 + 0.09)))
+    labels, cuts = [], []
+    for i, impl in enumerate(impls):
+        for k, noise in enumerate(noises):
+            found = rows[(rows["impl"] == impl) & (rows["noise"] == noise)]
+            if not len(found):
+                continue
+            row = dict(found.iloc[0], color=SHADES[k % len(SHADES)])
+            y = i + height * (k - (len(noises) - 1) / 2)
+            text, value, cut = times_bar(ax, row, y, height, end, unit)
+            labels.append((text, value))
+            if cut is not None:
+                cuts.append((cut, y))
+    ax.set_yticks(range(len(impls)), impls)
+    for tick, impl in zip(ax.get_yticklabels(), impls):
+        tick.set_fontweight("bold" if is_ours(impl) else "normal")
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(len(impls) - 0.45, -0.55)
+    ax.set_xlabel(f"time per call, {name}", labelpad=1)
+    ax.xaxis.grid(True, color="#dddddd", linewidth=0.5)
+    handles = [Patch(color=SHADES[k % len(SHADES)], label=d.text_of_noise(n))
+               for k, n in enumerate(noises)]
+    if (rows["floor_us"] > 0).any():
+        handles.append(Line2D([], [], color="black", linewidth=1.1,
+                              label="floor"))
+    title_of(fig, d.text_of_case(case))
+    legend_below(fig, handles)
+    fit_labels(fig, ax, labels)
+    for x, y in cuts:
+        break_mark(ax, x, y, height)
+    return fig
+
+
+def legend_below(fig, handles):
+    """In as few lines as its texts allow; the picture grows by these."""
+    words = max(len(h.get_label()) for h in handles)
+    columns = max(1, min(len(handles),
+                         int(fig.get_figwidth() * 19 / (words + 5))))
+    lines = math.ceil(len(handles) / columns)
+    room = 0.05 + 0.135 * lines
+    fig.set_figheight(fig.get_figheight() + room)
+    part = room / fig.get_figheight()
+    fig.get_layout_engine().set(rect=(0, part, 1, 1 - part))
+    fig.legend(handles=handles, loc="lower center", ncol=columns,
+               handlelength=1.6, columnspacing=1.2, borderaxespad=0.2,
+               labelspacing=0.3)
+
+
+# ---- rows of ranks: who is delayed ----
+
+
+def delays(case, rows, width):
+    """A row of bars per implementation. The axis is that of the delay: who
+    loses all of it reaches the top, and whoever loses more is cut off."""
+    impls = ordered(rows["impl"])
+    held = rows["held_us"].iloc[0]
+    delayed = rows["delayed"].iloc[0]
+    ranks = int(case["ranks"])
+    unit, name = time_unit(2.1 * held)
+    end = 1.2 * held / unit
+    fig, axes = plt.subplots(len(impls), 1, sharex=True, squeeze=False,
+                             figsize=(width, 0.6 + 0.52 * len(impls)))
+    for ax, impl in zip(axes[:, 0], impls):
+        own = rows[rows["impl"] == impl].sort_values("rank")
+        values = own["delay_us"].to_numpy() / unit
+        colors = np.where(own["rank"] == delayed, SHADES[2],
+                          OURS if is_ours(impl) else SHADES[0])
+        ax.bar(own["rank"], np.clip(values, 0, end), width=0.8, color=colors)
+        ax.set_ylim(0, end)
+        ax.set_yticks([0, held / unit])
+        ax.axhline(held / unit, color="#bbbbbb", linewidth=0.5, zorder=0)
+        ax.set_title(impl, loc="left", pad=2, fontweight="bold"
+                     if is_ours(impl) else "normal")
+        most = values.max() if len(values) else 0
+        words = "up to " + d.text_of_time(most * unit) if most > 0 else \
+            "no delay"
+        ax.set_title(words + (", cut off" if most > end else ""), loc="right",
+                     pad=2, fontsize=6, color="#555555")
+    axes[-1, 0].set_xlim(-0.7, ranks - 0.3)
+    axes[-1, 0].set_xlabel("rank", labelpad=1)
+    axes[-1, 0].xaxis.set_major_locator(
+        matplotlib.ticker.MaxNLocator(16, integer=True))
+    fig.supylabel(f"delay, {name}", fontsize=7)
+    title_of(fig, f"{d.text_of_case(case)}\nrank {delayed} (red) is held up "
+             f"for {d.text_of_time(held)}")
+    return fig
+
+
+# ---- rank x rank ----
+
+
+def heat(case, rows, width):
+    """Noise on the rank of the line, delay of the rank of the column."""
+    impls = ordered(rows["impl"])
+    ranks = int(case["ranks"])
+    held = rows["held_us"].iloc[0]
+    unit, name = time_unit(2.1 * held)
+    across = min(len(impls), 3 if ranks <= 64 else 2)
+    down = math.ceil(len(impls) / across)
+    side = (width - 0.5) / across
+    fig, axes = plt.subplots(down, across, squeeze=False, sharex=True,
+                             sharey=True,
+                             figsize=(width, 0.75 + down * (side + 0.12)))
+    image = None
+    for ax in axes.flat[len(impls):]:
+        ax.axis("off")
+    for ax, impl in zip(axes.flat, impls):
+        own = rows[rows["impl"] == impl]
+        grid = np.full((ranks, ranks), np.nan)
+        grid[own["delayed"].astype(int), own["rank"].astype(int)] = \
+            own["delay_us"] / unit
+        image = ax.imshow(grid, vmin=0, vmax=1.2 * held / unit, cmap="magma_r",
+                          aspect="equal", interpolation="nearest")
+        ax.set_title(impl, fontweight="bold" if is_ours(impl) else "normal",
+                     pad=2)
+        ax.spines[["top", "right"]].set_visible(True)
+        ax.locator_params(integer=True, nbins=5)
+    for ax in axes.flat[max(0, len(impls) - across):len(impls)]:
+        ax.tick_params(labelbottom=True)
+        ax.set_xlabel("delayed rank", labelpad=1)
+    for ax in axes[:, 0]:
+        ax.set_ylabel("rank held up", labelpad=1)
+    bar = fig.colorbar(image, ax=list(axes.flat), location="bottom",
+                       shrink=0.7, aspect=35, pad=0.02, extend="max")
+    bar.set_label(f"delay, {name}; each rank in turn held up for "
+                  f"{d.text_of_time(held)}", labelpad=1)
+    bar.outline.set_linewidth(0.4)
+    title_of(fig, d.text_of_case(case))
+    return fig
+
+
+# ---- curves ----
+
+
+def plain_ticks(axis, values, text, apart=9):
+    """Labels of values on a logarithmic axis, the last and as many before it as
+    stand at least 1 / `apart` of the axis from each other."""
+    values = sorted(set(values), reverse=True)
+    least = (values[0] / values[-1]) ** (1 / apart) * 0.999
+    shown = []
+    for value in values:
+        if not shown or shown[-1] / value >= least:
+            shown.append(value)
+    axis.set_major_locator(matplotlib.ticker.FixedLocator(shown))
+    axis.set_major_formatter(matplotlib.ticker.FixedFormatter(
+        [text(v) for v in shown]))
+    axis.set_minor_locator(matplotlib.ticker.NullLocator())
+
+
+def short_bytes(count):
+    return d.text_of_bytes(count).replace("iB", "").replace(" ", "")
+
+
+def curves(ax, rows, x, y, keep=lambda row: True):
+    """A line for each implementation and noise; color and marker tell the one,
+    the dashes the other."""
+    impls, noises = ordered(rows["impl"]), ordered(rows["noise"])
+    noises = [n for n in noises if keep(n)]
+    for i, impl in enumerate(impls):
+        for k, noise in enumerate(noises):
+            own = rows[(rows["impl"] == impl) & (rows["noise"] == noise)]
+            own = own.sort_values(x)
+            ax.plot(own[x], own[y], color=LINES[i % len(LINES)],
+                    marker=MARKERS[i % len(MARKERS)], markersize=3,
+                    linewidth=1, linestyle=STYLES[k % len(STYLES)])
+    handles = [Line2D([], [], color=LINES[i % len(LINES)], markersize=3,
+                      marker=MARKERS[i % len(MARKERS)], linewidth=1,
+                      label=impl) for i, impl in enumerate(impls)]
+    if len(noises) > 1:
+        handles += [Line2D([], [], color="#333333", linewidth=1,
+                           linestyle=STYLES[k % len(STYLES)],
+                           label=d.text_of_noise(noise))
+                    for k, noise in enumerate(noises)]
+    ax.grid(True, color="#dddddd", linewidth=0.5)
+    return handles
+
+
+def scale(place, coll, size, rows, width, points=None):
+    """Slowdown over ranks, with what others have printed as hollow marks."""
+    fig, ax = plt.subplots(figsize=(width, 2.3))
+    handles = curves(ax, rows, "ranks", "slowdown", lambda n: n != d.QUIET)
+    ax.set_xscale("log", base=2)
+    ax.set_yscale("symlog", linthresh=10)
+    ranks = set(rows["ranks"])
+    if points is not None and len(points):
+        for i, (name, own) in enumerate(points.groupby("series", sort=False)):
+            mark = "<>hdpH"[i % 6]
+            ax.plot(own["ranks"], own["value"], mark, color="black",
+                    fillstyle="none", markersize=5, markeredgewidth=0.8)
+            handles.append(Line2D([], [], color="black", linestyle="",
+                                  marker=mark, fillstyle="none", markersize=5,
+                                  markeredgewidth=0.8, label=name))
+            ranks |= set(own["ranks"])
+    plain_ticks(ax.xaxis, ranks, lambda v: f"{int(v)}")
+    bottom, top = ax.get_ylim()
+    ax.set_ylim(min(0, bottom), max(top, 11))
+    ax.yaxis.set_major_locator(matplotlib.ticker.FixedLocator(
+        [0] + [10 ** k for k in range(1, 9) if 10 ** k <= top]))
+    ax.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(
+        lambda v, _: f"{v:.0f} %"))
+    ax.yaxis.set_minor_locator(matplotlib.ticker.NullLocator())
+    ax.set_xlabel("ranks", labelpad=1)
+    ax.set_ylabel("slowdown by noise")
+    where = "" if place == "measured" else f", {place}"
+    title_of(fig, f"{coll} of {d.text_of_bytes(size)}{where}")
+    legend_below(fig, handles)
+    return fig
+
+
+def sizes(place, coll, ranks, rows, width):
+    """Time over the size of the message."""
+    fig, ax = plt.subplots(figsize=(width, 2.3))
+    rows = rows.assign(ms=rows["time_us"] / 1e3)
+    handles = curves(ax, rows, "bytes", "ms")
+    ax.set_xscale("log", base=2)
+    ax.set_yscale("log")
+    ax.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(
+        lambda v, _: d.text_of_time(v * 1e3)))
+    ax.yaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+    plain_ticks(ax.xaxis, rows["bytes"], short_bytes)
+    ax.set_xlabel("bytes", labelpad=1)
+    ax.set_ylabel("time per call")
+    where = "" if place == "measured" else f", {place}"
+    title_of(fig, f"{coll}, {int(ranks)} ranks{where}")
+    legend_below(fig, handles)
+    return fig
+
+
+# ---- what each step of a ladder buys ----
+
+
+def ladder(case, rows, width):
+    """Quiet time and slowdown of each step, side by side."""
+    rows = rows.assign(impl=rows["step"])
+    return times(case, rows, width)
+
+
+# ---- timeline ----
+
+# What is drawn over what; names that are not here are work.
+SPANS = {"noise": ("noise", "#d1495b", 3), "wait": ("waits", "#e8e8e8", 0),
+         "copy": ("copies, sums", "#2e4057", 2),
+         "combine": ("copies, sums", "#2e4057", 2),
+         "sum": ("copies, sums", "#2e4057", 2)}
+WORK = ("other work", "#66a182", 1)
+RANKS_MAX = 64
+
+
+def timeline(trace, title, width):
+    """A row per rank. trace: of timeline.read()."""
+    ranks = trace.ranks[:RANKS_MAX]
+    row = {rank: i for i, rank in enumerate(ranks)}
+    fig, ax = plt.subplots(figsize=(width, 0.75 + 0.11 * max(6, len(ranks))))
+    unit, name = time_unit(trace.end_us)
+    kinds = {}
+    for rank, what, begin, length in trace.spans:
+        if rank in row and length > 0:
+            kind = SPANS.get(what, WORK)
+            kinds.setdefault(kind, [[], []])
+            kinds[kind][0].append((row[rank], begin / unit, length / unit))
+    for kind in sorted(kinds, key=lambda k: k[2]):
+        label, color, over = kind
+        height = 0.8 if label != "copies, sums" else 0.5
+        by_rank = {}
+        for y, begin, length in kinds[kind][0]:
+            by_rank.setdefault(y, []).append((begin, length))
+        for y, spans in by_rank.items():
+            ax.broken_barh(merged(spans, trace.end_us / unit / 4000),
+                           (y - height / 2, height), facecolor=color,
+                           linewidth=0, zorder=1 + over)
+    ax.set_ylim(len(ranks) - 0.4, -0.6)
+    ax.set_xlim(0, trace.end_us / unit)
+    step = math.ceil(len(ranks) / 16)
+    ax.set_yticks(range(0, len(ranks), step), ranks[::step])
+    ax.set_xlabel(f"time, {name}", labelpad=1)
+    ax.set_ylabel("rank")
+    title_of(fig, title + (f" (the first {RANKS_MAX} of {len(trace.ranks)} "
+                           "ranks)" if len(trace.ranks) > RANKS_MAX else ""))
+    handles = {kind[0]: Patch(color=kind[1], label=kind[0])
+               for kind in sorted(kinds, key=lambda k: k[2])}
+    if handles:
+        legend_below(fig, list(handles.values()))
+    return fig
+
+
+def merged(spans, least):
+    """Spans in order, those closer than `least` as one: a page has so many
+    dots."""
+    out = []
+    for begin, length in sorted(spans):
+        if out and begin - (out[-1][0] + out[-1][1]) < least:
+            out[-1] = (out[-1][0], max(out[-1][1], begin + length - out[-1][0]))
+        else:
+            out.append((begin, length))
+    return out

@@ -1,0 +1,235 @@
+"""One page of HTML with tables and pictures in it, and nothing outside."""
+
+import base64
+import io
+import json
+import os
+import re
+from html import escape
+
+import matplotlib.pyplot as plt
+
+from . import data as d
+from . import gallery
+from . import pictures as p
+
+PAGE_MM = 120
+STYLE = """
+body { font: 15px/1.45 "DejaVu Sans", Verdana, sans-serif; color: #222;
+       max-width: 62em; margin: 2em auto; padding: 0 1em; }
+h1 { font-size: 1.5em; } h2 { font-size: 1.2em; margin-top: 2.2em;
+     border-bottom: 1px solid #ccc; } h3 { font-size: 1em; }
+table { border-collapse: collapse; margin: 1em 0; font-size: 0.87em; }
+th, td { padding: 0.2em 0.7em; text-align: right; border-bottom: 1px solid #eee;
+         white-space: nowrap; }
+th { border-bottom: 1px solid #888; vertical-align: bottom; }
+th:first-child, td:first-child { text-align: left; }
+tr.ours td { font-weight: bold; }
+figure { margin: 1em 0; } svg { max-width: 100%; height: auto; }
+.wide { overflow-x: auto; } small, .note { color: #555; }
+nav a { margin-right: 1em; } pre { overflow-x: auto; font-size: 0.85em; }
+"""
+SECTIONS = [("times", "Times under noise"), ("delays", "Who is delayed"),
+            ("curves", "Over sizes and scale"),
+            ("mechanisms", "What each mechanism buys"),
+            ("timeline", "Timelines"), ("runs", "The runs")]
+
+
+def number(value, form="{:.3g}"):
+    return "–" if value != value else form.format(value)
+
+
+def time_text(us):
+    return "–" if us != us else d.text_of_time(us)
+
+
+def table(titles, rows):
+    """rows: (whether it is of ours, cells)."""
+    out = ['<div class="wide"><table><tr>']
+    out += [f"<th>{escape(title)}</th>" for title in titles]
+    out.append("</tr>")
+    for is_ours, cells in rows:
+        out.append('<tr class="ours">' if is_ours else "<tr>")
+        out += [f"<td>{escape(str(cell))}</td>" for cell in cells]
+        out.append("</tr>")
+    out.append("</table></div>")
+    return "".join(out)
+
+
+def svg_of(fig, name):
+    """The picture as text to stand in a page. Names in it are made its own, as
+    a page may have many."""
+    file = io.StringIO()
+    with plt.rc_context({"svg.hashsalt": name}):
+        fig.savefig(file, format="svg", metadata=gallery.NAMELESS["svg"])
+    gallery.close(fig)
+    text = file.getvalue()
+    text = text[text.index("<svg"):]
+    prefix = re.sub(r"[^A-Za-z0-9]", "_", name) + "_"
+    text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{prefix}", text)
+    return f"<figure>{text}</figure>"
+
+
+# ---- sections ----
+
+
+def times_cells(row):
+    """Of one noise: time, interval, slowdown, amplified, floor, injected."""
+    between = "–"
+    if row["low_us"] == row["low_us"]:
+        between = (f"{d.text_of_time(row['low_us'])} … "
+                   f"{d.text_of_time(row['high_us'])}")
+    return [time_text(row["time_us"]), between,
+            d.text_of_slowdown(row["slowdown"]) or "–",
+            number(row["amplified"], "{:.2f}"), time_text(row["floor_us"]),
+            number(row["injected"], "{:.1f} %")]
+
+
+def times_section(data):
+    for name, fig, case in gallery.of_times(data, PAGE_MM / p.INCH_MM):
+        rows = data.times
+        for key in d.CASE:
+            rows = rows[rows[key] == case[key]]
+        yield f"<h3>{escape(d.text_of_case(case))}</h3>" + svg_of(fig, name)
+        for noise in p.ordered(rows["noise"]):
+            if noise == d.QUIET or d.held_of(noise):
+                continue
+            own = rows[rows["noise"] == noise]
+            yield f"<p>{escape(noise)}</p>" + table(
+                ["implementation", "without noise", "time per call",
+                 "median lies in (95 %)", "slowdown", "amplified", "floor",
+                 "noise took"],
+                [(p.is_ours(row["impl"]), [row["impl"],
+                                           time_text(row["quiet_us"]),
+                                           *times_cells(row)])
+                 for _, row in own.iterrows()])
+
+
+def delays_row(impl, rows):
+    """Whom the bursts reach: means over the ranks that were held up in turn."""
+    held = rows["held_us"].iloc[0]
+    own = rows[rows["rank"] == rows["delayed"]]["delay_us"]
+    others = rows[rows["rank"] != rows["delayed"]]
+    late = others["delay_us"].clip(lower=0)
+    bursts = rows["delayed"].nunique()
+    return (p.is_ours(impl), [
+        impl, time_text(own.mean()), time_text(late.mean()),
+        time_text(late.max()),
+        f"{(late > held / 10).sum() / bursts:.3g} of "
+        f"{len(late) // bursts}",
+        time_text(late.sum() / bursts)])
+
+
+def delays_section(data):
+    for name, fig, case in gallery.of_delays(data, PAGE_MM / p.INCH_MM):
+        is_rows = name.startswith("delays")
+        if not is_rows:
+            yield f"<h3>{escape(d.text_of_case(case))}</h3>"
+        yield svg_of(fig, name)
+        if not is_rows:
+            continue
+        rows = data.delays
+        for key in d.CASE:
+            rows = rows[rows[key] == case[key]]
+        yield table(
+            ["implementation", "held-up rank loses", "others, mean",
+             "others, most", "others late by a tenth", "others idle, sum"],
+            [delays_row(impl, rows[rows["impl"] == impl])
+             for impl in p.ordered(rows["impl"])])
+
+
+def curves_section(data, points):
+    for name, fig, _ in gallery.of_curves(data, PAGE_MM / p.INCH_MM, points):
+        yield svg_of(fig, name)
+
+
+def ladder_section(data):
+    """Each step against the one before it, quiet and under the worst noise."""
+    for name, fig, case in gallery.of_ladders(data, PAGE_MM / p.INCH_MM):
+        yield f"<h3>{escape(d.text_of_case(case))}</h3>" + svg_of(fig, name)
+        for steps in data.ladders:
+            rows = steps
+            for key in d.CASE:
+                rows = rows[rows[key] == case[key]]
+            if not len(rows):
+                continue
+            for noise in p.ordered(rows["noise"]):
+                if noise != d.QUIET:
+                    yield ladder_table(rows[rows["noise"] == noise], noise)
+
+
+def ladder_table(rows, noise):
+    out, last = [], None
+    for _, row in rows.iterrows():
+        buys = cost = "–"
+        if last is not None:
+            buys = f"{100 * (1 - row['time_us'] / last['time_us']):+.0f} %"
+            cost = f"{100 * (row['quiet_us'] / last['quiet_us'] - 1):+.0f} %"
+        out.append((False, [
+            row["step"], time_text(row["quiet_us"]), cost,
+            time_text(row["time_us"]), buys,
+            d.text_of_slowdown(row["slowdown"]),
+            number(row["amplified"], "{:.2f}")]))
+        last = row
+    return f"<p>{escape(noise)}</p>" + table(
+        ["step", "quiet", "quiet cost of the step", "under noise",
+         "the step saves", "slowdown", "amplified"], out)
+
+
+def timeline_section(data):
+    for name, fig, _ in gallery.of_traces(data, PAGE_MM / p.INCH_MM):
+        yield svg_of(fig, name)
+
+
+def runs_section(data, paths):
+    for name, content in data.manifests.items():
+        yield (f"<h3>{escape(name)}</h3><pre>"
+               + escape(json.dumps(content, indent=2)) + "</pre>")
+    if len(data.times):
+        columns = [c for c in ("file", *d.KEY, "time_us", "low_us", "high_us",
+                               "injected", "floor_us") if c in data.times]
+        text = data.times[columns].to_csv(index=False, float_format="%.3f")
+        link = base64.b64encode(text.encode()).decode()
+        yield ('<p><a download="times.csv" href="data:text/csv;base64,'
+               f'{link}">All times, as CSV</a></p>')
+
+
+WORDS = {
+    "times": "Time per call, mean over the ranks. The floor is what noise "
+    "costs at least where each call waits once for those whose data it needs. "
+    "Amplified: time lost per call over the noise that the rank itself had in "
+    "it; 1 means that each rank loses its own noise and nothing else.",
+    "delays": "One rank is held up once. Each other rank's delay is time in "
+    "which it is idle and waits, though nothing held it up. Late by a tenth: "
+    "by more than a tenth of the burst; the sum is over all other ranks.",
+    "curves": "Slowdown over the number of ranks; hollow marks are what others "
+    "have printed.",
+    "mechanisms": "The steps are switched on one after the other; each is "
+    "compared with the one above it.",
+}
+
+
+def write(data, path, title=None, points=None):
+    title = title or "Noise in collectives"
+    parts = {"times": times_section(data) if len(data.times) else (),
+             "delays": delays_section(data),
+             "curves": curves_section(data, points) if len(data.times) else (),
+             "mechanisms": ladder_section(data),
+             "timeline": timeline_section(data),
+             "runs": runs_section(data, path)}
+    bodies = {key: "\n".join(part) for key, part in parts.items()}
+    shown = [(key, words) for key, words in SECTIONS if bodies[key]]
+    page = ["<!DOCTYPE html>", '<html lang="en"><head><meta charset="utf-8">',
+            f"<title>{escape(title)}</title><style>{STYLE}</style></head>",
+            f"<body><h1>{escape(title)}</h1><nav>"]
+    page += [f'<a href="#{key}">{words}</a>' for key, words in shown]
+    page.append("</nav>")
+    for key, words in shown:
+        page.append(f'<h2 id="{key}">{words}</h2>')
+        if key in WORDS:
+            page.append(f'<p class="note">{escape(WORDS[key])}</p>')
+        page.append(bodies[key])
+    page.append("</body></html>\n")
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        file.write("\n".join(page))
+    os.replace(path + ".new", path)

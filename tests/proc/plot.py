@@ -1,0 +1,240 @@
+"""xylem-plot: what it reads, that no two texts of a picture collide, and that a
+report stands by itself. Arguments: xylem-sim, and a folder for files."""
+
+import contextlib
+import io
+import itertools
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+from matplotlib.text import Text
+from xylem_plot import __main__ as program
+from xylem_plot import data as d
+from xylem_plot import gallery, pictures
+
+SIM, WORK = sys.argv.pop(1), sys.argv.pop(1)
+COLUMNS = ("experiment,impl,coll,bytes,ranks,round,noise,rank,time_us,"
+           "delayed_us,injected_percent,low_us,high_us,floor_us\n")
+NOISE = ["none", "uniform:10Hz,0-10ms", "uniform:10Hz,0-20ms"]
+IMPLS = {"event": (1100, 1.1), "xylem-openmpi5": (1160, 1.2),
+         "openmpi-tuned": (1730, 4.7), "openmpi-adapt": (2940, 4.5),
+         "mpich": (2600, 44)}
+
+
+def path_of(*names):
+    path = os.path.join(WORK, *names)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    return path
+
+
+def times_rows(coll, ranks, rounds, has_medians):
+    for impl, (quiet, worst) in IMPLS.items():
+        for k, noise in enumerate(NOISE):
+            time = quiet * (1 + (worst - 1) * k / 2)
+            row = f'noise,{impl},{coll},4194304,{ranks},%s,"{noise}",all,%s'
+            for i in range(rounds):
+                yield row % (i + 1, f"{time * (1 + i / 50)},,{5 * k},,,\n")
+            if has_medians:
+                yield row % ("median", f"{time},,{5 * k},{time * 0.97},"
+                             f"{time * 1.04},{quiet * (1 + k / 20)}\n")
+
+
+def delays_rows(ranks, delayed):
+    for impl, (quiet, _) in IMPLS.items():
+        for rank in range(ranks):
+            late = 1000 if rank == delayed or impl == "openmpi-tuned" else 8
+            late = 3000 + rank if impl == "mpich" else late
+            for i in "1", "median":
+                yield (f'one-rank,{impl},bcast,4194304,{ranks},{i},"once:1ms,'
+                       f'rank={delayed}",{rank},{quiet},{quiet + late},,,,\n')
+
+
+def write(path, rows):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(COLUMNS + "".join(rows))
+    return path
+
+
+def simulate(*options):
+    subprocess.run([SIM, "-q", "--no-wall", *options], check=True,
+                   stdout=subprocess.DEVNULL, timeout=600)
+
+
+def make_campaign(folder):
+    write(path_of(folder, "noise.csv"),
+          itertools.chain(times_rows("bcast", 16, 5, True),
+                          times_rows("reduce", 4, 1, True)))
+    for rank in range(4):
+        write(path_of(folder, f"delays-{rank}.csv"), delays_rows(4, rank))
+    for step, name in enumerate(("waits", "event-driven", "with_room")):
+        write(path_of(folder, "mechanisms", f"{step}-{name}.csv"),
+              [row for row in times_rows("bcast", 16, 1, True)
+               if ",event," in row])
+    for nodes in 1, 2, 4:
+        simulate("-m", "cori", "-N", f"{nodes}", "-p", "2", "-s", "64K", "-i",
+                 "4", "--noise", "uniform:1000Hz,0-20us", "--csv",
+                 path_of(folder, f"sim-{nodes}.csv"))
+    for rank in range(4):
+        simulate("-N", "4", "-p", "1", "-s", "64K", "-i", "1", "--warmup", "0",
+                 "--per-rank", "--noise", f"once:1ms@0us,rank={rank}", "--csv",
+                 path_of(folder, f"once-{rank}.csv"))
+    simulate("-N", "2", "-p", "2", "-s", "64K", "-i", "2", "--impl", "event",
+             "--noise", "uniform:1000Hz,0-200us", "--trace",
+             path_of(folder, "trace.json"))
+    with open(path_of(folder, "points.txt"), "w", encoding="utf-8") as file:
+        file.write("coll,ranks,series,value\nbcast,1024 and 1536,theirs,24\n"
+                   "bcast,1024,others,868\n")
+    return path_of(folder)
+
+
+def beyond_their_axis(fig):
+    """Labels of ticks that are kept and not drawn."""
+    for ax in fig.axes:
+        for axis in ax.xaxis, ax.yaxis:
+            low, high = sorted(axis.get_view_interval())
+            for tick in axis.get_major_ticks() + axis.get_minor_ticks():
+                if not low <= tick.get_loc() <= high:
+                    yield tick.label1
+                    yield tick.label2
+
+
+def visible_texts(fig):
+    fig.draw_without_rendering()
+    hidden = set(beyond_their_axis(fig))
+    for artist in fig.findobj(Text):
+        if artist.get_visible() and artist.get_text().strip() and \
+                artist not in hidden and artist.axes not in [
+                    ax for ax in fig.axes if not ax.axison]:
+            yield artist.get_text(), artist.get_window_extent()
+
+
+def collisions(fig):
+    """Pairs of texts of which one covers more than a dot of the other."""
+    for (a, left), (b, right) in itertools.combinations(visible_texts(fig), 2):
+        width = min(left.x1, right.x1) - max(left.x0, right.x0)
+        height = min(left.y1, right.y1) - max(left.y0, right.y0)
+        if width > 1 and height > 2:
+            yield a, b
+
+
+def run(*arguments):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            code = program.main(list(arguments))
+        except SystemExit as end:
+            code = end.code
+    return code, out.getvalue(), err.getvalue()
+
+
+class Reading(unittest.TestCase):
+    def test_medians_of_the_file(self):
+        path = write(path_of("medians.csv"), times_rows("bcast", 16, 5, True))
+        times = d.read([path]).times
+        row = times[(times["impl"] == "mpich")
+                    & (times["noise"] == NOISE[2])].iloc[0]
+        self.assertAlmostEqual(row["quiet_us"], 2600 * 1.04)
+        self.assertAlmostEqual(row["slowdown"], 4300)
+        self.assertAlmostEqual(row["low_us"], 2600 * 44 * 0.97)
+        # It lost 43 of 44 parts, of which the noise was a tenth.
+        self.assertAlmostEqual(row["amplified"], 43 / 4.4)
+
+    def test_campaign_that_was_ended(self):
+        path = write(path_of("ended.csv"), times_rows("bcast", 16, 3, False))
+        times = d.read([path]).times
+        self.assertEqual(len(times), len(IMPLS) * len(NOISE))
+        self.assertTrue((times["time_us"] > 0).all())
+        self.assertTrue(times["low_us"].isna().all())
+
+    def test_whose_delay(self):
+        data = d.read([write(path_of("one.csv"), delays_rows(4, 2))])
+        own = data.delays[data.delays["impl"] == "event"].set_index("rank")
+        self.assertEqual(set(data.delays["delayed"]), {2})
+        self.assertEqual(set(data.delays["held_us"]), {1000.0})
+        self.assertEqual(own["delay_us"].to_dict(), {0: 8, 1: 8, 2: 1000, 3: 8})
+
+    def test_refuses(self):
+        path = path_of("other.csv")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("a,b\n1,2\n")
+        for arguments, words in (((path,), "neither of xylem-noise"),
+                                 ((path_of("nothing.csv"),), "does not exist"),
+                                 ((path, "-f", "gif"), "svg, pdf or png")):
+            code, _, err = run(*arguments)
+            self.assertNotEqual(code, 0)
+            self.assertIn(words, err)
+
+    def test_texts(self):
+        self.assertEqual(d.text_of_bytes(4 << 20), "4 MiB")
+        self.assertEqual(d.text_of_bytes(1000), "1000 B")
+        self.assertEqual(d.text_of_time(1500), "1.5 ms")
+        self.assertEqual(d.text_of_slowdown(8.04), "+8.0 %")
+        self.assertEqual(d.text_of_slowdown(4300), "× 44")
+        self.assertEqual(d.held_of("once:1ms@2us,rank=6"), (6, 1000.0))
+        self.assertIsNone(d.held_of("uniform:10Hz,0-20ms,rank=6"))
+
+
+class Drawing(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = make_campaign("campaign")
+
+    def test_no_texts_collide(self):
+        data = d.read([self.folder])
+        points = gallery.read_points(os.path.join(self.folder, "points.txt"))
+        names = []
+        for name, fig in gallery.pictures(data, 86, points):
+            names.append(name)
+            with self.subTest(name):
+                self.assertEqual(list(collisions(fig)), [])
+                for text, box in visible_texts(fig):
+                    self.assertLess(box.x1, fig.bbox.width + 2, text)
+            gallery.close(fig)
+        kinds = {name.split("-")[0] for name in names}
+        self.assertEqual(kinds, {"times", "scale", "heat", "delays",
+                                 "mechanisms", "timeline"})
+
+    def test_axes_are_not_flattened(self):
+        self.assertEqual(pictures.axis_end([1, 1, 1, 2, 100]), 6)
+        self.assertEqual(pictures.axis_end([1, 2]), 2)
+        self.assertEqual(pictures.axis_end([]), 1)
+
+    def test_files(self):
+        one = os.path.join(self.folder, "noise.csv")
+        for again in "a", "b":
+            code, out, _ = run(one, "-o", path_of(again), "-f", "svg,pdf,png")
+            self.assertEqual(code, 0)
+        paths = out.split()
+        self.assertEqual({p[-4:] for p in paths}, {".svg", ".pdf", ".png"})
+        for path in paths:
+            self.assertGreater(os.path.getsize(path), 2000)
+            first = path.replace(path_of("b"), path_of("a"))
+            with open(path, "rb") as left, open(first, "rb") as right:
+                self.assertEqual(left.read(), right.read(), path)
+
+    def test_report(self):
+        path = path_of("report.html")
+        code, _, err = run(self.folder, "--report", "-o", path, "--title",
+                           "4 < 5")
+        self.assertEqual((code, err), (0, ""))
+        with open(path, encoding="utf-8") as file:
+            page = file.read()
+        self.assertIn("<h1>4 &lt; 5</h1>", page)
+        for words in ("Times under noise", "Who is delayed", "Timelines",
+                      "What each mechanism buys", "amplified",
+                      "others idle, sum"):
+            self.assertIn(words, page)
+        self.assertGreater(page.count("<svg"), 8)
+        # Nothing is fetched, and no name stands twice.
+        self.assertEqual(re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', page),
+                         [])
+        names = [n for n in re.findall(r'\bid="([^"]*)"', page)
+                 if "_image" not in n]  # equal images share theirs
+        self.assertEqual([n for n in names if names.count(n) > 1], [])
+
+
+if __name__ == "__main__":
+    unittest.main()
