@@ -72,6 +72,8 @@ static const struct cli_option table[] = {
      "draw the table (needs gnuplot)"},
     {"trace", 0, CLI_TEXT, AT(trace), 0, 0, "FILE.json",
      "record one run for Perfetto's viewer"},
+    {"goal", 0, CLI_TEXT, AT(goal), 0, 0, "FILE",
+     "write the algorithm's schedule in GOAL, for LogGOPSim; simulate nothing"},
     {"elasticity", 0, CLI_FLAG, AT(elasticity), 0, 0, NULL,
      "noise against depth: the synthetic operation"},
     {"no-wall", 0, CLI_FLAG, AT(no_wall), 0, 0, NULL,

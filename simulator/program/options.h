@@ -58,6 +58,7 @@ struct simulation {
     const char *csv;
     const char *plot;
     const char *trace;
+    const char *goal;
     size_t bytes; /* of the message, or of a block; see
                      bench/measure/coll_data.h */
     unsigned nodes;

@@ -6,6 +6,7 @@
 
 #include "simulator/calibrate/calibrate.h"
 #include "simulator/program/elastic.h"
+#include "simulator/program/goal.h"
 #include "simulator/program/report.h"
 
 static const char program_name[] = "xylem-sim";
@@ -56,8 +57,9 @@ int main(int argc, char **argv)
     case CLI_BAD:
         break;
     case CLI_RUN:
-        code = simulation.elasticity ? sim_elasticity_main(&simulation)
-                                     : campaign_main(&simulation);
+        code = simulation.elasticity     ? sim_elasticity_main(&simulation)
+               : simulation.goal != NULL ? sim_goal_main(&simulation)
+                                         : campaign_main(&simulation);
         break;
     }
     simulation_destroy(&simulation);

@@ -99,7 +99,7 @@ def times_bar(ax, row, y, height, end, unit):
                                            [max(0, high - value) / unit]],
                     color="#222222", linewidth=0.7, capsize=1.4, capthick=0.7)
         reach = max(shown, high)
-    if row["floor_us"] == row["floor_us"] and 0 < row["floor_us"] <= end:
+    if row["noise"] != d.QUIET and 0 < row["floor_us"] <= end:
         ax.plot([row["floor_us"] / unit] * 2, [y - height / 2, y + height / 2],
                 color="black", linewidth=1.1, zorder=5)
     words = d.text_of_time(value)
