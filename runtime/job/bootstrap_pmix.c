@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/base/status.h"
@@ -51,11 +52,26 @@ static xylem_status_t blob_put(const char *key, const void *mine, size_t bytes)
     return status == PMIX_SUCCESS ? XYLEM_OK : pmix_fail("put", status);
 }
 
+/* Open MPI's server gives a request up after 2 s, in which a busy machine may
+ * not come to it: whoever asks, asks again. */
+static pmix_status_t value_get(const pmix_proc_t *proc, const char *key,
+                               time_t limit_at, pmix_value_t **value_out)
+{
+    pmix_status_t status;
+    struct timespec now;
+
+    do {
+        status = PMIx_Get(proc, key, NULL, 0, value_out);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while (status == PMIX_ERR_TIMEOUT && now.tv_sec < limit_at);
+    return status;
+}
+
 static xylem_status_t blob_get(const pmix_proc_t *proc, const char *key,
-                               xyl_blobs_t *all)
+                               time_t limit_at, xyl_blobs_t *all)
 {
     pmix_value_t *value = NULL;
-    pmix_status_t error = PMIx_Get(proc, key, NULL, 0, &value);
+    pmix_status_t error = value_get(proc, key, limit_at, &value);
     xylem_status_t status;
 
     if (error != PMIX_SUCCESS || value == NULL)
@@ -102,9 +118,11 @@ static xylem_status_t pmix_exchange(xyl_bootstrap_t *base, const void *mine,
     pmix_bootstrap_t *bootstrap = (pmix_bootstrap_t *)(void *)base;
     pmix_proc_t proc = bootstrap->self;
     xyl_blobs_t all = {NULL, NULL};
+    struct timespec begin;
     char key[32];
     xylem_status_t status;
 
+    clock_gettime(CLOCK_MONOTONIC, &begin);
     snprintf(
         key, sizeof key, "xylem.%u",
         atomic_fetch_add_explicit(&contexts_created, 1, memory_order_relaxed));
@@ -115,7 +133,8 @@ static xylem_status_t pmix_exchange(xyl_bootstrap_t *base, const void *mine,
         status = xyl_blobs_init(&all, base->ranks);
     for (proc.rank = 0; proc.rank < base->ranks && status == XYLEM_OK;
          proc.rank++)
-        status = blob_get(&proc, key, &all);
+        status =
+            blob_get(&proc, key, begin.tv_sec + (time_t)base->timeout_s, &all);
     if (status == XYLEM_OK)
         *all_out = all;
     else

@@ -34,12 +34,13 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}fast_unwind_on_malloc=0
 # shellcheck source=tests/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
 
-# succeeds NAME COMMAND...: exit code 0 and nothing on standard error.
+# succeeds NAME COMMAND...: exit code 0 and nothing on standard error. $try:
+# attempt, or attempt_job for a launcher of the host's.
 succeeds()
 {
     local name=$1
     shift
-    attempt "$@"
+    "${try:-attempt}" "$@"
     if [ "$code" -eq 77 ]; then
         skip "$name" "not enough memory, or not on this machine"
     elif [ "$code" -eq 0 ] && [ ! -s "$err" ]; then
@@ -155,6 +156,7 @@ test_layouts()
         return
     fi
     local mpirun=(mpirun.openmpi --allow-run-as-root --oversubscribe)
+    local try=attempt_job
     succeeds "sweep under mpirun" "${mpirun[@]}" -n 3 \
         "$programs/collectives" sweep 7
     succeeds "contexts one after the other under mpirun" "${mpirun[@]}" -n 3 \

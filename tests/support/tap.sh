@@ -52,6 +52,25 @@ attempt()
     code=$?
 }
 
+# Whether the last command, a launcher of the host's, has crashed by itself: it
+# died by a signal, and blames none of its ranks.
+launcher_crashed()
+{
+    ((code > 128 && code != 137 && code != 143)) &&
+        ! grep -qiE 'process rank|bad termination|exited on signal' \
+            "$out" "$err"
+}
+
+# attempt_job COMMAND...: as attempt; a launcher that crashes by itself is tried
+# once again, and it is said.
+attempt_job()
+{
+    attempt "$@"
+    launcher_crashed || return 0
+    echo "# ${1##*/} has crashed by itself (code $code), once again: $*"
+    attempt "$@"
+}
+
 # The last lines of a script.
 finish()
 {
