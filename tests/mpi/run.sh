@@ -163,7 +163,7 @@ second_part()
 test_spawn()
 {
     case $mpi in
-    mpich | impi*)
+    mpich | intel*)
         skip "a job that spawns another" "this library refuses to spawn by itself"
         ;;
     *)

@@ -68,10 +68,10 @@ check "peers: a wrong name is refused" test $code -eq 2
 if [[ $(uname -m) == x86_64 ]] && python3 -m pip --version >"$out" 2>&1; then
     attempt "${peers[@]}" mpich5
     check "peers: without a network there is a reason" \
-        grep -q 'could not fetch mpich==.*network' "$err"
+        grep -q 'could not fetch mpich5:.*network' "$err"
     check "peers: and nothing is left behind" test "$(
         find "$work/made" | wc -l)" -eq 2
-    mkdir -p "$work/made/mpich5/bin"
+    mkdir -p "$work/made/mpich5/bin" "$work/made/mpich5/include"
     # shellcheck disable=SC2016 # for the script that is written
     echo 'echo "$LD_LIBRARY_PATH $*"' >"$work/made/mpich5/bin/mpiexec.hydra"
     chmod +x "$work/made/mpich5/bin/mpiexec.hydra"
