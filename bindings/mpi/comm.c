@@ -45,7 +45,9 @@ void xmpi_comm_drop(xmpi_comm_t *comm)
 {
     if (atomic_fetch_sub_explicit(&comm->users, 1, memory_order_acq_rel) != 1)
         return;
-    if (comm->team != NULL && !comm->is_world_team)
+    /* With the context its teams have ended. */
+    if (comm->team != NULL && !comm->is_world_team &&
+        atomic_load_explicit(&xmpi_state.context, memory_order_acquire) != NULL)
         xylem_team_destroy(comm->team);
     free(comm->sources);
     free(comm);

@@ -509,7 +509,8 @@ static xmpi_fate_t plan_sums(xmpi_plan_t *plan, const xmpi_call_t *call,
     if (fate != XMPI_TAKEN || *error != MPI_SUCCESS)
         return fate;
     plan->args.send = sides->in_place ? XYLEM_IN_PLACE : call->send.buf;
-    memcpy(&plan->args.recv, &call->recv.buf, sizeof plan->args.recv);
+    if (sides->receives) /* else it may be MPI_IN_PLACE, and is not looked at */
+        memcpy(&plan->args.recv, &call->recv.buf, sizeof plan->args.recv);
     *error = pack_sums(plan, call, sides, type, total);
     /* What a scan leaves alone has to survive the way through the buffer. */
     plan->packs_recv = sides->in_place || call->coll == XYLEM_COLL_EXSCAN;

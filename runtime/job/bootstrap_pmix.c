@@ -16,14 +16,16 @@
 typedef struct pmix_bootstrap {
     xyl_bootstrap_t base;
     pmix_proc_t self;
-    _Atomic int fence_status; /* pmix_status_t, or FENCE_RUNNING */
+    unsigned number;          /* of its context, and */
+    unsigned exchanges;       /* of what it has exchanged: they name its keys */
+    _Atomic int fence_status; /* pmix_status_t, or one of these */
     pmix_info_t fence_info;   /* PMIx reads it until the fence is over */
 } pmix_bootstrap_t;
 
-enum { FENCE_RUNNING = 1 };
+enum { FENCE_NONE = 1, FENCE_RUNNING, FENCE_ABANDONED };
 
 /* Contexts of this process so far: the same number on every rank, because
- * contexts are created collectively, so it names their keys. */
+ * contexts are created collectively. */
 static _Atomic unsigned contexts_created;
 
 int xyl_bootstrap_pmix_is_offered(void)
@@ -123,9 +125,8 @@ static xylem_status_t pmix_exchange(xyl_bootstrap_t *base, const void *mine,
     xylem_status_t status;
 
     clock_gettime(CLOCK_MONOTONIC, &begin);
-    snprintf(
-        key, sizeof key, "xylem.%u",
-        atomic_fetch_add_explicit(&contexts_created, 1, memory_order_relaxed));
+    snprintf(key, sizeof key, "xylem.%u.%u", bootstrap->number,
+             bootstrap->exchanges++);
     status = blob_put(key, mine, bytes);
     if (status == XYLEM_OK)
         status = fence_collect(base->timeout_s);
@@ -146,9 +147,10 @@ static void fence_done(pmix_status_t status, void *arg)
 {
     pmix_bootstrap_t *bootstrap = arg;
 
-    /* Partner: the load in pmix_fence_test. */
-    atomic_store_explicit(&bootstrap->fence_status, status,
-                          memory_order_release);
+    /* Partners: the load in pmix_fence_test, the exchange in pmix_destroy. */
+    if (atomic_exchange_explicit(&bootstrap->fence_status, status,
+                                 memory_order_acq_rel) == FENCE_ABANDONED)
+        free(bootstrap);
 }
 
 /* The data are not wanted again, but under Slurm a fence that does not collect
@@ -186,10 +188,18 @@ static xylem_status_t pmix_fence_test(xyl_bootstrap_t *base)
     return status == PMIX_SUCCESS ? XYLEM_OK : pmix_fail("fence", status);
 }
 
-static void pmix_destroy(xyl_bootstrap_t *bootstrap)
+/* A fence that has not ended in time belongs to PMIx, which lives on where
+ * others of the process use it. */
+static void pmix_destroy(xyl_bootstrap_t *base)
 {
+    pmix_bootstrap_t *bootstrap = (pmix_bootstrap_t *)(void *)base;
+    int is_abandoned =
+        atomic_exchange_explicit(&bootstrap->fence_status, FENCE_ABANDONED,
+                                 memory_order_acq_rel) == FENCE_RUNNING;
+
     PMIx_Finalize(NULL, 0);
-    free(bootstrap);
+    if (!is_abandoned)
+        free(bootstrap);
 }
 
 static const xyl_bootstrap_ops_t pmix_ops = {
@@ -244,6 +254,9 @@ xylem_status_t xyl_bootstrap_pmix_create(xyl_bootstrap_t **bootstrap_out)
                         "or set XYLEM_BOOTSTRAP=single",
                         PMIx_Error_string(error));
     }
+    bootstrap->number =
+        atomic_fetch_add_explicit(&contexts_created, 1, memory_order_relaxed);
+    atomic_init(&bootstrap->fence_status, FENCE_NONE);
     bootstrap->base.ops = &pmix_ops;
     bootstrap->base.rank = bootstrap->self.rank;
     status = read_job(bootstrap);

@@ -195,7 +195,7 @@ static void test_nothing_to_most(void)
 /* In place, with what is then not looked at. */
 static void test_in_place(void)
 {
-    int root = size / 3, is_root = rank == root, all[RANKS_MAX], i;
+    int root = size / 3, is_root = rank == root, mine = rank, all[RANKS_MAX], i;
 
     clear(all, RANKS_MAX);
     all[rank] = of(rank, 1);
@@ -225,6 +225,9 @@ static void test_in_place(void)
                     MPI_COMM_WORLD);
         CHECK(all[0] == of(rank, 4));
     }
+    MPI_Reduce(is_root ? MPI_IN_PLACE : &rank, is_root ? &mine : MPI_IN_PLACE,
+               1, MPI_INT, MPI_SUM, root, MPI_COMM_WORLD);
+    CHECK(!is_root || mine == size * (size - 1) / 2);
 }
 
 /* ---- callbacks of attributes ---- */

@@ -144,11 +144,17 @@ test_progress()
 
 test_layouts()
 {
+    local folder
+
     job 5 sweep 7 --nodes 2
     job 6 sweep 7 --nodes 3 --map cyclic
     job 4 teams 50 --nodes 2
     job 5 brief 400 --nodes 2
     succeeds "contexts one after the other" "$run" -n 3 "$programs/again"
+    folder=$(mktemp -d)
+    succeeds "a fence that is abandoned" "$run" -n 2 "$programs/abandoned" \
+        "$folder"
+    rm -r "$folder"
     succeeds "sweep without a launcher" "$programs/collectives" sweep 3
     succeeds "teams without a launcher" "$programs/collectives" teams 50
     if ! command -v mpirun.openmpi >/dev/null; then
