@@ -4,6 +4,7 @@
  * table of settings. One thread. */
 #include <event2/event.h>
 #include <hwloc.h>
+#include <inttypes.h>
 #include <pmix.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "progress/exec/cuda/cuda.h"
 #include "progress/net/nets.h"
 #include "runtime/base/config.h"
+#include "runtime/job/build.h"
 
 enum {
     PATH_BYTES = 4096,
@@ -74,6 +76,7 @@ static void print_build(void)
     printf("xylem %s\n\nbuilt\n", xylem_version());
     field("compiler", INFO_COMPILER);
     field("build type", INFO_BUILD_TYPE);
+    printf("  %-14s %08" PRIx32 "\n", "sources", xyl_build);
     puts("\nruns with");
     field("UCX", ucp_get_version_string());
     printf("  %-14s API %u.%u, built against %s\n", "hwloc", hwloc >> 16,

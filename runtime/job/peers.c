@@ -1,6 +1,7 @@
 #include "runtime/job/peers.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,26 +10,28 @@
 
 #include "runtime/base/file.h"
 #include "runtime/base/status.h"
+#include "runtime/job/build.h"
 
 enum {
     HELLO_MAGIC = 0x78796c31,
     SETTINGS = offsetof(xyl_config_t, content) / sizeof(uint64_t)
 };
 
-/* The first four fields never change, so that any two versions can refuse
+/* The first fields never change, so that any two versions and builds can refuse
  * each other with words. */
 typedef struct hello {
     uint32_t magic;
     uint16_t major;
     uint16_t minor;
     uint16_t patch;
+    uint16_t abi;   /* how the compiler lays things out */
+    uint32_t build; /* up to here */
     uint32_t address_bytes;
     uint64_t machine; /* equal for processes of one running system */
     int32_t pid;
     xylem_place_t place;
     uint32_t offer_bytes;
     uint32_t asks_tuning; /* a table is asked for, rather than found */
-    uint32_t unused;
     char node[XYL_NODE_NAME_BYTES];
     char net[XYL_PEERS_NET_BYTES];
     uint64_t settings[SETTINGS]; /* 0 for those that need not be equal */
@@ -59,6 +62,18 @@ static uint64_t machine_identity(void)
     return identity;
 }
 
+/* Sizes and alignments of what structures are made of. */
+static uint16_t abi_of_compiler(void)
+{
+    const uint64_t facts[] = {sizeof(void *),        sizeof(size_t),
+                              sizeof(long),          sizeof(int),
+                              sizeof(long double),   sizeof(xylem_status_t),
+                              sizeof(hello_t),       sizeof(xylem_coll_args_t),
+                              _Alignof(max_align_t), _Alignof(uint64_t)};
+
+    return (uint16_t)xyl_hash(XYL_HASH_SEED, facts, sizeof facts);
+}
+
 static void settings_fill(const xyl_config_t *config, uint64_t *settings)
 {
     size_t i;
@@ -71,7 +86,8 @@ static void settings_fill(const xyl_config_t *config, uint64_t *settings)
 static xylem_status_t check_version(const hello_t *mine, const hello_t *theirs,
                                     size_t bytes, uint32_t rank)
 {
-    if (bytes < sizeof(uint32_t) * 3 || theirs->magic != HELLO_MAGIC)
+    if (bytes < offsetof(hello_t, address_bytes) ||
+        theirs->magic != HELLO_MAGIC)
         return xyl_fail(XYLEM_ERR_VERSION,
                         "rank %u does not speak this library's language", rank);
     if (theirs->major != mine->major || theirs->minor != mine->minor ||
@@ -81,6 +97,12 @@ static xylem_status_t check_version(const hello_t *mine, const hello_t *theirs,
                         "install one version on all nodes",
                         rank, theirs->major, theirs->minor, theirs->patch,
                         mine->major, mine->minor, mine->patch);
+    if (theirs->build != mine->build || theirs->abi != mine->abi)
+        return xyl_fail(XYLEM_ERR_VERSION,
+                        "rank %u runs another build of xylem %u.%u.%u (%08x) "
+                        "than this rank (%08x): install one build on all nodes",
+                        rank, mine->major, mine->minor, mine->patch,
+                        theirs->build, mine->build);
     if (bytes < sizeof *theirs || theirs->offer_bytes != mine->offer_bytes ||
         bytes - sizeof *theirs < theirs->offer_bytes ||
         bytes - sizeof *theirs - theirs->offer_bytes < theirs->address_bytes)
@@ -200,6 +222,8 @@ static hello_t *hello_create(const xyl_bootstrap_t *bootstrap,
     hello->major = XYLEM_VERSION_MAJOR;
     hello->minor = XYLEM_VERSION_MINOR;
     hello->patch = XYLEM_VERSION_PATCH;
+    hello->abi = abi_of_compiler();
+    hello->build = xyl_build;
     settings_fill(mine->config, hello->settings);
     hello->asks_tuning =
         mine->config->tuning != 0 && !mine->config->tuning_is_found;

@@ -32,7 +32,8 @@ typedef struct link {
     const way_t *mode;
 } link_t;
 
-/* ---- changes; blobs begin with magic (4 bytes), major, minor (2 each) ---- */
+/* ---- changes; blobs begin with magic (4 bytes), major, minor, patch, abi (2
+ * each), build (4) ---- */
 
 static xylem_status_t change_nothing(void *all, size_t bytes)
 {
@@ -55,11 +56,25 @@ static xylem_status_t change_magic(void *all, size_t bytes)
     return XYLEM_OK;
 }
 
-/* The length of the address, behind the version. */
+static xylem_status_t change_build(void *all, size_t bytes)
+{
+    if (bytes >= BLOB_BYTES_MIN)
+        ((char *)all)[bytes + 12]++;
+    return XYLEM_OK;
+}
+
+static xylem_status_t change_abi(void *all, size_t bytes)
+{
+    if (bytes >= BLOB_BYTES_MIN)
+        ((char *)all)[bytes + 10]++;
+    return XYLEM_OK;
+}
+
+/* The length of the address, behind these. */
 static xylem_status_t change_length(void *all, size_t bytes)
 {
     if (bytes >= BLOB_BYTES_MIN)
-        memset((char *)all + bytes + 12, 0xff, sizeof(uint32_t));
+        memset((char *)all + bytes + 16, 0xff, sizeof(uint32_t));
     return XYLEM_OK;
 }
 
@@ -79,6 +94,8 @@ static xylem_status_t break_down(void *all, size_t bytes)
 static const way_t modes[] = {
     {"good", XYLEM_OK, "", change_nothing},
     {"version", XYLEM_ERR_VERSION, "install one version", change_version},
+    {"build", XYLEM_ERR_VERSION, "another build", change_build},
+    {"abi", XYLEM_ERR_VERSION, "another build", change_abi},
     {"magic", XYLEM_ERR_VERSION, "language", change_magic},
     {"length", XYLEM_ERR_BOOTSTRAP, "incomplete", change_length},
     {"zero", XYLEM_ERR_BOOTSTRAP, "allgather", forget_all},

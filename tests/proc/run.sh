@@ -339,7 +339,7 @@ test_misuse()
         "$run" -n 2 --env XYLEM_LOG=error "$programs/misuse" contract
     succeeds "operations" "$run" -n 3 --env XYLEM_LOG=none \
         "$programs/misuse" operations
-    for mode in good version magic length zero break; do
+    for mode in good version build abi magic length zero break; do
         succeeds "a bootstrap of the user's: $mode" env XYLEM_LOG=none \
             "$programs/own_bootstrap" $mode
     done
