@@ -29,6 +29,10 @@
  * beyond is refused (XYLEM_ERR_NO_RESOURCE, XYLEM_ERR_INVALID_ARG). Requests,
  * bytes and contexts are limited by memory alone.
  *
+ * exit: a process that ends without xylem_context_destroy has died, for the
+ * others; it ends all the same. pthread_cancel: a thread that waits is
+ * cancelled when the call returns; in all other calls a thread must not be.
+ *
  * fork: the child may neither call the library nor free what it has returned;
  * it may exec or _exit. The parent goes on as before. What xylem_alloc has
  * returned is one memory for both; of all else the child has a copy.

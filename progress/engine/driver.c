@@ -167,8 +167,9 @@ unsigned xyl_driver_turn(xyl_driver_t *driver)
     return done;
 }
 
-xylem_status_t xyl_driver_wait(xyl_driver_t *driver, int (*is_done)(void *arg),
-                               void *arg, uint64_t limit_ns)
+static xylem_status_t wait_until(xyl_driver_t *driver,
+                                 int (*is_done)(void *arg), void *arg,
+                                 uint64_t limit_ns)
 {
     xyl_engine_t *engine = driver->engine;
     idler_t idler = {0, 0, driver->params.spin_ns, UINT64_MAX};
@@ -196,8 +197,24 @@ xylem_status_t xyl_driver_wait(xyl_driver_t *driver, int (*is_done)(void *arg),
         }
         xyl_engine_disown(engine);
     }
-    xyl_driver_notify(driver); /* another waiter may own the engine now */
     return XYLEM_OK;
+}
+
+xylem_status_t xyl_driver_wait(xyl_driver_t *driver, int (*is_done)(void *arg),
+                               void *arg, uint64_t limit_ns)
+{
+    xylem_status_t status = XYLEM_OK;
+    int before;
+
+    /* A thread that is cancelled goes when it owns nothing any more. */
+    if (!is_done(arg)) {
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+        status = wait_until(driver, is_done, arg, limit_ns);
+        pthread_setcancelstate(before, NULL);
+    }
+    if (status == XYLEM_OK)
+        xyl_driver_notify(driver); /* another waiter may own the engine now */
+    return status;
 }
 
 /* ---- the progress thread ---- */

@@ -144,7 +144,7 @@ test_progress()
 
 test_layouts()
 {
-    local folder
+    local folder progress
 
     job 5 sweep 7 --nodes 2
     job 6 sweep 7 --nodes 3 --map cyclic
@@ -155,6 +155,13 @@ test_layouts()
     succeeds "a fence that is abandoned" "$run" -n 2 "$programs/abandoned" \
         "$folder"
     rm -r "$folder"
+    for progress in caller blocking thread; do
+        succeeds "threads that are cancelled, $progress" "$run" -n 3 \
+            --env XYLEM_PROGRESS=$progress "$programs/ends" thread
+        says "an end without a word, $progress" 1 "without PMIx_Finalize" \
+            "$run" -n 3 --env XYLEM_LOG=none --env XYLEM_PROGRESS=$progress \
+            "$programs/ends" exit
+    done
     succeeds "sweep without a launcher" "$programs/collectives" sweep 3
     succeeds "teams without a launcher" "$programs/collectives" teams 50
     if ! command -v mpirun.openmpi >/dev/null; then
