@@ -23,7 +23,8 @@ typedef struct row {
 
 typedef struct team_request {
     xylem_request_t request; /* first: what the user holds */
-    row_t *table; /* [size of the parent]; belongs to the allreduce */
+    row_t *table;           /* [size of the parent]; belongs to the allreduce */
+    xylem_team_t *reserved; /* the team's memory; NULL: without a color */
     uint32_t slot;
     uint32_t color;
     uint32_t number; /* of the parent's children */
@@ -61,40 +62,28 @@ static uint64_t key_of(uint32_t first_member, uint32_t serial)
     return (uint64_t)(first_member + 1) << 32 | serial;
 }
 
-static xylem_status_t team_of_members(team_request_t *request, uint32_t count,
-                                      xylem_team_t **team_out)
+static xylem_team_t *team_of_members(team_request_t *request, uint32_t count)
 {
     const xylem_team_t *parent = request->request.team;
-    uint32_t *world_ranks = NULL;
-    uint16_t *slots = NULL;
+    xylem_team_t *team = request->reserved;
     uint32_t i, rank = 0;
     int all_have_places = 1;
-    xylem_status_t status;
 
     assert(count > 0); /* the caller's own row is among them */
-    world_ranks = malloc(count * sizeof *world_ranks);
-    slots = malloc(count * sizeof *slots);
-    if (world_ranks == NULL || slots == NULL) {
-        free(world_ranks);
-        free(slots);
-        return XYLEM_ERR_NO_MEMORY;
-    }
     for (i = 0; i < count; i++) {
         const row_t *row = &request->table[i];
-        world_ranks[i] = xyl_team_world_rank(parent, row->parent_rank);
-        slots[i] = (uint16_t)row->slot;
+        team->world_ranks[i] = xyl_team_world_rank(parent, row->parent_rank);
+        team->peer_slots[i] = (uint16_t)row->slot;
         all_have_places &= row->has_place != 0;
         if (row->parent_rank == parent->rank)
             rank = i;
     }
-    status = xyl_team_create(parent->context, rank, count, request->slot,
-                             key_of(world_ranks[0], request->table[0].serial),
-                             world_ranks, slots, team_out);
-    if (status != XYLEM_OK)
-        return status;
-    xyl_team_is_child(*team_out, parent, request->number);
-    xyl_node_team_places(*team_out, request->has_place, all_have_places);
-    return XYLEM_OK;
+    request->reserved = NULL;
+    xyl_team_create(parent->context, team, rank, count, request->slot,
+                    key_of(team->world_ranks[0], request->table[0].serial));
+    xyl_team_is_child(team, parent, request->number);
+    xyl_node_team_places(team, request->has_place, all_have_places);
+    return team;
 }
 
 static xylem_status_t table_read(team_request_t *request,
@@ -109,10 +98,10 @@ static xylem_status_t table_read(team_request_t *request,
                             "rank %u is in %d teams already; destroy some", i,
                             XYL_TEAM_SLOTS);
     *team_out = NULL;
-    if (request->color == XYLEM_COLOR_NONE)
-        return XYLEM_OK;
-    return team_of_members(
-        request, pick_members(request->table, size, request->color), team_out);
+    if (request->color != XYLEM_COLOR_NONE)
+        *team_out = team_of_members(
+            request, pick_members(request->table, size, request->color));
+    return XYLEM_OK;
 }
 
 /* The table has arrived, or cannot. Runs as the callback of the allreduce. */
@@ -132,6 +121,7 @@ static void table_done(void *arg, xylem_status_t status)
         xyl_context_slot_release(request->request.context, request->slot);
     if (team == NULL && request->has_place)
         xyl_node_place_return(request->request.context);
+    xyl_team_unreserve(request->request.context, request->reserved);
     if (status == XYLEM_OK)
         *request->team_out = team;
     xyl_context_team_ended(request->request.context);
@@ -188,12 +178,18 @@ static xylem_status_t split_start(xylem_team_t *parent, uint32_t color,
     if (request == NULL)
         return XYLEM_ERR_NO_MEMORY;
     request->table = calloc(parent->size, sizeof *request->table);
-    status = request->table != NULL ? XYLEM_OK : XYLEM_ERR_NO_MEMORY;
+    if (color != XYLEM_COLOR_NONE)
+        request->reserved = xyl_team_reserve(parent->context, parent->size);
+    status = request->table != NULL &&
+                     (request->reserved != NULL || color == XYLEM_COLOR_NONE)
+                 ? XYLEM_OK
+                 : XYLEM_ERR_NO_MEMORY;
     args.recv = request->table;
     if (status == XYLEM_OK)
         status = xyl_allreduce_create(parent, &args, &allreduce);
     if (status != XYLEM_OK) {
         free(request->table);
+        xyl_team_unreserve(parent->context, request->reserved);
         xyl_request_discard(&request->request);
         return xyl_fail(status, "no memory to make a team");
     }
@@ -305,10 +301,9 @@ xylem_status_t xylem_team_create(xylem_context_t *context,
                                  uint32_t rank, xylem_team_t **team_out)
 {
     xylem_status_t status = xyl_context_check(context, "xylem_team_create");
-    uint32_t *world_ranks, i;
     int all_have_places = 1;
-    uint16_t *slots;
     xylem_team_t *team;
+    uint32_t i;
 
     if (status == XYLEM_OK)
         status = check_tickets(context, tickets, count, rank,
@@ -316,23 +311,16 @@ xylem_status_t xylem_team_create(xylem_context_t *context,
     if (status != XYLEM_OK)
         return status;
     assert(count > 0); /* this rank's ticket is among them */
-    world_ranks = malloc(count * sizeof *world_ranks);
-    slots = malloc(count * sizeof *slots);
-    if (world_ranks == NULL || slots == NULL) {
-        free(world_ranks);
-        free(slots);
-        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a team");
-    }
+    team = xyl_team_reserve(context, count);
+    if (team == NULL)
+        return XYLEM_ERR_NO_MEMORY;
     for (i = 0; i < count; i++) {
-        world_ranks[i] = tickets[i].word[RANK];
-        slots[i] = (uint16_t)ticket_slot(&tickets[i]);
+        team->world_ranks[i] = tickets[i].word[RANK];
+        team->peer_slots[i] = (uint16_t)ticket_slot(&tickets[i]);
         all_have_places &= ticket_has_place(&tickets[i]);
     }
-    status = xyl_team_create(context, rank, count, slots[rank],
-                             key_of(world_ranks[0], tickets[0].word[SERIAL]),
-                             world_ranks, slots, &team);
-    if (status != XYLEM_OK)
-        return status;
+    xyl_team_create(context, team, rank, count, team->peer_slots[rank],
+                    key_of(team->world_ranks[0], tickets[0].word[SERIAL]));
     xyl_node_team_places(team, ticket_has_place(&tickets[rank]),
                          all_have_places);
     xyl_context_team_ended(context);

@@ -70,30 +70,30 @@ static uint64_t key_for(const xylem_team_t *team, uint32_t attempt)
 static xylem_status_t gather_living(xylem_team_t *team, const uint64_t *dead,
                                     uint32_t attempt, xylem_team_t **living_out)
 {
-    uint32_t *ranks = malloc(team->size * sizeof *ranks);
+    xylem_team_t *living = xyl_team_reserve(team->context, team->size);
     uint32_t i, rank = UINT32_MAX, count = 0;
-    xylem_status_t status;
 
-    if (ranks == NULL)
-        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a team");
+    if (living == NULL)
+        return XYLEM_ERR_NO_MEMORY;
     for (i = 0; i < team->size; i++) {
         uint32_t world = xyl_team_world_rank(team, i);
         if (xyl_bits_test(dead, world))
             continue;
         if (i == team->rank)
             rank = count;
-        ranks[count++] = world;
+        living->peer_slots[count] = XYL_SLOT_RECOVERY;
+        living->world_ranks[count++] = world;
     }
     if (rank == UINT32_MAX) {
-        free(ranks);
+        xyl_team_unreserve(team->context, living);
         return xyl_fail(XYLEM_ERR_PROC_FAILED,
                         "the other ranks take this one for dead");
     }
-    status = xyl_team_create(team->context, rank, count, XYL_SLOT_RECOVERY,
-                             key_for(team, attempt), ranks, NULL, living_out);
-    if (status == XYLEM_OK)
-        (*living_out)->may_share = 0;
-    return status;
+    xyl_team_create(team->context, living, rank, count, XYL_SLOT_RECOVERY,
+                    key_for(team, attempt));
+    living->may_share = 0;
+    *living_out = living;
+    return XYLEM_OK;
 }
 
 /* 1: all have come to the same end, which is *status. */

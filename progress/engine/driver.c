@@ -224,6 +224,10 @@ static void *thread_main(void *arg)
     xyl_driver_t *driver = arg;
     idler_t idler = {0, 0, driver->params.spin_ns, UINT64_MAX};
 
+    pthread_mutex_lock(&driver->lock);
+    while (!driver->may_run)
+        pthread_cond_wait(&driver->changed, &driver->lock);
+    pthread_mutex_unlock(&driver->lock);
     /* It owns the engine from the start: see xyl_driver_start. Partner: the
      * store in xyl_driver_leave_to_caller. */
     while (atomic_load_explicit(&driver->stop, memory_order_acquire) == 0)
@@ -256,6 +260,14 @@ xylem_status_t xyl_driver_thread_start(xyl_driver_t *driver)
                             : "");
     driver->has_thread = 1;
     return XYLEM_OK;
+}
+
+void xyl_driver_thread_let_go(xyl_driver_t *driver)
+{
+    pthread_mutex_lock(&driver->lock);
+    driver->may_run = 1;
+    pthread_cond_broadcast(&driver->changed);
+    pthread_mutex_unlock(&driver->lock);
 }
 
 /* ---- watched descriptors ---- */
@@ -372,6 +384,7 @@ void xyl_driver_leave_to_caller(xyl_driver_t *driver)
 {
     if (driver->has_thread) {
         atomic_store_explicit(&driver->stop, 1, memory_order_release);
+        xyl_driver_thread_let_go(driver);
         driver_wake(driver);
         pthread_join(driver->thread, NULL);
         driver->has_thread = 0;

@@ -48,6 +48,7 @@ typedef struct xyl_driver {
     _Atomic unsigned waiters;
     pthread_t thread;
     int has_thread;
+    int may_run;      /* the thread; guarded by the lock */
     _Atomic int stop; /* partner: the thread's load in its loop */
 } xyl_driver_t;
 
@@ -56,8 +57,10 @@ typedef struct xyl_driver {
  * to be stopped after a failure, too. */
 xylem_status_t xyl_driver_start(xyl_driver_t *driver, xyl_engine_t *engine,
                                 const xyl_driver_params_t *params);
-/* Starts the progress thread, if the mode has one. */
+/* Starts the progress thread, if the mode has one; it rests until it is let
+ * go, so that only one thread knows the engine until then. */
 xylem_status_t xyl_driver_thread_start(xyl_driver_t *driver);
+void xyl_driver_thread_let_go(xyl_driver_t *driver);
 /* Ends the thread and the sleeping: from here on callers spin. For the end of a
  * context, where other things than the net are waited for. */
 void xyl_driver_leave_to_caller(xyl_driver_t *driver);

@@ -264,6 +264,19 @@ void xyl_agreements_look(xylem_context_t *context)
     pthread_mutex_unlock(&context->lock);
 }
 
+void xyl_agreements_repeat(xylem_context_t *context)
+{
+    xylem_team_t *team;
+
+    pthread_mutex_lock(&context->lock);
+    LIST_FOREACH(team, &context->teams, others)
+    if (team->agreements != NULL && team->agreements->mine != NULL) {
+        team->agreements->asked = UINT32_MAX;
+        go_on(team);
+    }
+    pthread_mutex_unlock(&context->lock);
+}
+
 /* ---- a rank's call ---- */
 
 typedef struct ask {

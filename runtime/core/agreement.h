@@ -35,6 +35,9 @@ xylem_status_t xyl_team_agree(struct xylem_team *team, xyl_agreement_t *agreed);
 void xyl_agreement_notice(xylem_context_t *context, struct xyl_notice *notice);
 /* A rank of the job has died. */
 void xyl_agreements_look(xylem_context_t *context);
+/* From time to time: values that still wait for their outcome are told again.
+ * Where there was no memory or net for a moment, a notice is lost. */
+void xyl_agreements_repeat(xylem_context_t *context);
 /* Of a team that ends. */
 void xyl_agreement_fini(struct xylem_team *team);
 

@@ -285,10 +285,14 @@ static xylem_status_t world_create(xylem_context_t *context)
 
     if (status != XYLEM_OK)
         return status;
+    context->world = xyl_team_reserve(context, 0);
+    if (context->world == NULL)
+        return XYLEM_ERR_NO_MEMORY;
     slot = xyl_context_slot_acquire(context);
     assert(slot == 0);
-    return xyl_team_create(context, context->rank, context->ranks, slot,
-                           XYL_TEAM_KEY_WORLD, NULL, NULL, &context->world);
+    xyl_team_create(context, context->world, context->rank, context->ranks,
+                    slot, XYL_TEAM_KEY_WORLD);
+    return XYLEM_OK;
 }
 
 /* Without descriptors: there may be thousands of such contexts. */
@@ -445,25 +449,29 @@ static xylem_status_t net_connect(xylem_context_t *context,
     return status;
 }
 
-/* Tells the other ranks and asks them; *addresses_out: of their nets, from
- * malloc, also after a failure. */
+/* Tells the other ranks and asks them, also when this one gives up with
+ * `status`; *addresses_out: of their nets, from malloc, also after a failure.
+ */
 static xylem_status_t meet_peers(xylem_context_t *context,
                                  const xyl_machine_t *machine,
+                                 xylem_status_t status,
                                  const void ***addresses_out)
 {
     xyl_net_t *net = context->net;
     xyl_shm_member_t offer;
-    xyl_peers_mine_t mine = {.config = &context->config,
+    xyl_peers_mine_t mine = {.status = status,
+                             .config = &context->config,
                              .place = &machine->place,
-                             .net = net->ops->name,
                              .offer = &offer,
                              .offer_bytes = sizeof offer};
     xyl_peers_t peers;
-    xylem_status_t status;
 
-    if (net->ops->address != NULL)
-        mine.address = net->ops->address(net, &mine.address_bytes);
-    xyl_context_shm_prepare(context, &offer);
+    if (status == XYLEM_OK) {
+        mine.net = net->ops->name;
+        if (net->ops->address != NULL)
+            mine.address = net->ops->address(net, &mine.address_bytes);
+        xyl_context_shm_prepare(context, &offer);
+    }
     status = xyl_peers_exchange(context->bootstrap, &mine, &peers);
     context->peers = peers.all;
     context->owns_peers = 1;
@@ -474,26 +482,109 @@ static xylem_status_t meet_peers(xylem_context_t *context,
     return status;
 }
 
-/* Creates the net, meets the other ranks, and connects. */
+/* All that may still fail on this rank. */
+static xylem_status_t parts_start(xylem_context_t *context,
+                                  const xyl_machine_t *machine,
+                                  const void *const *addresses,
+                                  xyl_shm_trouble_t *trouble_out)
+{
+    int may_sleep =
+        choose_mode(context, local_ranks(context) > machine->cores) !=
+        XYL_DRIVER_CALLER;
+    xylem_status_t status = xyl_context_switches_place(context);
+
+    *trouble_out = xyl_context_shm_join(context, may_sleep);
+    if (status == XYLEM_OK)
+        status = net_connect(context, addresses);
+    if (status == XYLEM_OK)
+        status = driver_choose_and_start(context, machine);
+    if (status == XYLEM_OK)
+        status = xyl_notices_start(context);
+    if (status == XYLEM_OK)
+        status = world_create(context);
+    if (status == XYLEM_OK)
+        status = xyl_liveness_start(context);
+    if (status == XYLEM_OK)
+        xyl_watch_start(context);
+    if (status == XYLEM_OK)
+        status = xyl_context_shm_watch(context);
+    if (status == XYLEM_OK)
+        status = xyl_driver_thread_start(&context->driver);
+    return status;
+}
+
+/* What a rank says last of its start. */
+typedef struct outcome {
+    uint32_t status;
+    uint32_t trouble; /* xyl_shm_trouble_t */
+} outcome_t;
+
+static xylem_status_t outcomes_read(const xylem_context_t *context,
+                                    const xyl_blobs_t *all,
+                                    xyl_shm_trouble_t *troubles)
+{
+    uint32_t rank;
+
+    for (rank = 0; rank < context->ranks; rank++) {
+        const outcome_t *outcome =
+            (const void *)(all->memory + all->offsets[rank]);
+        if (all->offsets[rank + 1] - all->offsets[rank] != sizeof *outcome)
+            return xyl_peer_gives_up(rank, XYLEM_ERR_BOOTSTRAP);
+        if (outcome->status != XYLEM_OK)
+            return xyl_peer_gives_up(rank, outcome->status);
+        troubles[rank] = outcome->trouble < XYL_SHM_TROUBLES
+                             ? (xyl_shm_trouble_t)outcome->trouble
+                             : XYL_SHM_LAYOUT;
+    }
+    return XYLEM_OK;
+}
+
+/* The context is created on all ranks, or on none. */
+static xylem_status_t agree_on_start(xylem_context_t *context,
+                                     xylem_status_t status,
+                                     xyl_shm_trouble_t trouble)
+{
+    xyl_shm_trouble_t *troubles = calloc(context->ranks, sizeof *troubles);
+    outcome_t mine = {(uint32_t)status, (uint32_t)trouble};
+    xyl_blobs_t all = {NULL, NULL};
+    xylem_status_t told;
+
+    if (status == XYLEM_OK && troubles == NULL) {
+        status = xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for the others");
+        mine.status = (uint32_t)status;
+    }
+    told = context->bootstrap->ops->exchange(context->bootstrap, &mine,
+                                             sizeof mine, &all);
+    if (status == XYLEM_OK)
+        status = told;
+    if (status == XYLEM_OK)
+        status = outcomes_read(context, &all, troubles);
+    if (status == XYLEM_OK) {
+        xyl_context_shm_settle(context, troubles);
+        xyl_driver_thread_let_go(&context->driver);
+    }
+    xyl_blobs_fini(&all);
+    free(troubles);
+    return status;
+}
+
+/* Creates the net, meets the other ranks, and connects. A rank where something
+ * fails takes part in both exchanges all the same: the others wait for it. Of
+ * another version nobody knows what it exchanges next. */
 static xylem_status_t net_join(xylem_context_t *context,
                                const xyl_machine_t *machine)
 {
+    xyl_shm_trouble_t trouble = XYL_SHM_FINE;
     const void **addresses = NULL;
     xylem_status_t status = net_create(context, may_sleep(context, machine));
 
+    status = meet_peers(context, machine, status, &addresses);
     if (status == XYLEM_OK)
-        status = meet_peers(context, machine, &addresses);
-    if (status == XYLEM_OK)
-        status = xyl_context_switches_place(context);
-    if (status == XYLEM_OK)
-        status = xyl_context_shm_join(
-            context,
-            choose_mode(context, local_ranks(context) > machine->cores) !=
-                XYL_DRIVER_CALLER);
-    if (status == XYLEM_OK)
-        status = net_connect(context, addresses);
+        status = parts_start(context, machine, addresses, &trouble);
     free(addresses);
-    return status;
+    if (status == XYLEM_ERR_VERSION || context->bootstrap->is_broken)
+        return status;
+    return agree_on_start(context, status, trouble);
 }
 
 /* NULL: all is as the library chooses. */
@@ -552,20 +643,6 @@ static xylem_status_t job_join(xylem_context_t *context,
     status = net_join(context, &machine);
     if (status == XYLEM_OK)
         set_reuse_bytes(context, &machine);
-    if (status == XYLEM_OK)
-        status = driver_choose_and_start(context, &machine);
-    if (status == XYLEM_OK)
-        status = xyl_notices_start(context);
-    if (status == XYLEM_OK)
-        status = world_create(context);
-    if (status == XYLEM_OK)
-        status = xyl_liveness_start(context);
-    if (status == XYLEM_OK)
-        xyl_watch_start(context);
-    if (status == XYLEM_OK)
-        status = xyl_context_shm_watch(context);
-    if (status == XYLEM_OK)
-        status = xyl_driver_thread_start(&context->driver);
     return status;
 }
 

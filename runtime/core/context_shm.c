@@ -85,29 +85,9 @@ static xyl_shm_trouble_t try_to_join(xylem_context_t *context, int may_sleep)
     return trouble;
 }
 
-static xyl_shm_trouble_t trouble_of(const xyl_blobs_t *all, uint32_t rank)
-{
-    unsigned char trouble = (unsigned char)all->memory[all->offsets[rank]];
-
-    return all->offsets[rank + 1] != all->offsets[rank] &&
-                   trouble < XYL_SHM_TROUBLES
-               ? (xyl_shm_trouble_t)trouble
-               : XYL_SHM_LAYOUT;
-}
-
-static int all_nodes_share(const xylem_context_t *context,
-                           const xyl_blobs_t *all)
-{
-    uint32_t rank;
-
-    for (rank = 0; rank < context->ranks; rank++)
-        if (trouble_of(all, rank) != XYL_SHM_FINE)
-            return 0;
-    return 1;
-}
-
 /* All of a node share memory, or none. */
-static void use_or_warn(xylem_context_t *context, const xyl_blobs_t *all)
+static void use_or_warn(xylem_context_t *context,
+                        const xyl_shm_trouble_t *troubles)
 {
     xyl_shm_trouble_t trouble = XYL_SHM_FINE;
     uint32_t rank, failed = 0, first = context->ranks, members = 0;
@@ -117,8 +97,8 @@ static void use_or_warn(xylem_context_t *context, const xyl_blobs_t *all)
             continue;
         first = rank;
         members++;
-        if (trouble_of(all, rank) != XYL_SHM_FINE) {
-            trouble = trouble_of(all, rank);
+        if (troubles[rank] != XYL_SHM_FINE) {
+            trouble = troubles[rank];
             failed = rank;
         }
     }
@@ -134,24 +114,33 @@ static void use_or_warn(xylem_context_t *context, const xyl_blobs_t *all)
     context->engine.shm = context->heap.shm = context->shm;
 }
 
-xylem_status_t xyl_context_shm_join(xylem_context_t *context, int may_sleep)
+/* Somewhere several ranks are on a node: all ranks say alike. */
+static int is_possible(const xylem_context_t *context)
 {
-    xyl_blobs_t all;
-    xylem_status_t status = XYLEM_OK;
+    return is_wanted(context) && xyl_context_nodes(context) < context->ranks;
+}
 
-    if (is_wanted(context) && xyl_context_nodes(context) < context->ranks) {
-        unsigned char trouble = (unsigned char)try_to_join(context, may_sleep);
-        status = context->bootstrap->ops->exchange(context->bootstrap, &trouble,
-                                                   1, &all);
-        if (status != XYLEM_OK)
-            return status;
-        context->all_nodes_share = all_nodes_share(context, &all);
-        use_or_warn(context, &all);
-        xyl_blobs_fini(&all);
+xyl_shm_trouble_t xyl_context_shm_join(xylem_context_t *context, int may_sleep)
+{
+    return is_possible(context) ? try_to_join(context, may_sleep)
+                                : XYL_SHM_FINE;
+}
+
+void xyl_context_shm_settle(xylem_context_t *context,
+                            const xyl_shm_trouble_t *troubles)
+{
+    uint32_t rank;
+
+    if (is_possible(context)) {
+        context->all_nodes_share = 1;
+        for (rank = 0; rank < context->ranks; rank++)
+            context->all_nodes_share &= troubles[rank] == XYL_SHM_FINE;
+        use_or_warn(context, troubles);
     }
-    if (context->shm == NULL)
-        xyl_context_shm_destroy(context);
-    return XYLEM_OK;
+    if (context->shm != NULL)
+        return;
+    xyl_context_shm_unwatch(context);
+    xyl_context_shm_destroy(context);
 }
 
 /* ---- sleeping ---- */
@@ -166,11 +155,12 @@ static void shm_woken(int fd, short what, void *arg)
 
 xylem_status_t xyl_context_shm_watch(xylem_context_t *context)
 {
-    if (context->shm == NULL ||
-        context->driver.params.mode == XYL_DRIVER_CALLER)
+    int fd = context->node == NULL ? -1 : xyl_shm_node_wake_fd(context->node);
+
+    if (fd < 0 || context->driver.params.mode == XYL_DRIVER_CALLER)
         return XYLEM_OK;
-    context->shm_watch = xyl_driver_watch(
-        &context->driver, xyl_shm_node_wake_fd(context->node), shm_woken, NULL);
+    context->shm_watch =
+        xyl_driver_watch(&context->driver, fd, shm_woken, NULL);
     if (context->shm_watch == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to be woken");
     return XYLEM_OK;

@@ -1,8 +1,9 @@
 /* The part of a context's life that is its node's shared memory:
  *
  *   prepare   before the ranks have told each other of themselves
- *   join      after that; sets context->shm where all of the node can
+ *   join      after that: this rank can, or what keeps it from that
  *   watch     with the driver started: others end this rank's sleep
+ *   settle    sets context->shm where all of the node can
  *   unwatch   before the driver is stopped
  *   destroy   after everything that uses it; also for contexts without
  */
@@ -18,10 +19,12 @@ void xyl_context_budget_set(xylem_context_t *context, uint32_t node_ranks_max);
 /* What this rank offers to those of its node. */
 void xyl_context_shm_prepare(xylem_context_t *context,
                              xyl_shm_member_t *offer_out);
-/* Collective over the job, with an exchange if any node has several ranks. That
- * there is no shared memory is no failure; it is warned of. */
-xylem_status_t xyl_context_shm_join(xylem_context_t *context, int may_sleep);
+xyl_shm_trouble_t xyl_context_shm_join(xylem_context_t *context, int may_sleep);
 xylem_status_t xyl_context_shm_watch(xylem_context_t *context);
+/* `troubles`: of all ranks, as they have joined. That there is no shared memory
+ * is no failure; it is warned of. */
+void xyl_context_shm_settle(xylem_context_t *context,
+                            const xyl_shm_trouble_t *troubles);
 void xyl_context_shm_unwatch(xylem_context_t *context);
 void xyl_context_shm_destroy(xylem_context_t *context);
 

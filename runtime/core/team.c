@@ -31,30 +31,60 @@ static uint32_t first_sequence(uint64_t key)
                : (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
-xylem_status_t xyl_team_create(xylem_context_t *context, uint32_t rank,
-                               uint32_t size, uint32_t slot, uint64_t key,
-                               uint32_t *world_ranks, uint16_t *peer_slots,
-                               xylem_team_t **team_out)
+xylem_team_t *xyl_team_reserve(xylem_context_t *context, uint32_t ranks_max)
 {
     size_t bytes = xyl_modules_bytes(context->modules, XYL_OWNER_TEAM,
                                      sizeof(xylem_team_t));
     xylem_team_t *team = xyl_pool_acquire(&context->pool, bytes);
 
-    if (team == NULL) {
-        free(world_ranks);
-        free(peer_slots);
-        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a team");
+    if (team != NULL) {
+        memset(team, 0, bytes);
+        if (ranks_max == 0)
+            return team;
+        team->world_ranks = malloc(ranks_max * sizeof *team->world_ranks);
+        team->peer_slots = malloc(ranks_max * sizeof *team->peer_slots);
+        if (team->world_ranks != NULL && team->peer_slots != NULL)
+            return team;
+        xyl_team_unreserve(context, team);
     }
-    memset(team, 0, bytes);
+    (void)xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a team");
+    return NULL;
+}
+
+void xyl_team_unreserve(xylem_context_t *context, xylem_team_t *team)
+{
+    if (team == NULL)
+        return;
+    free(team->world_ranks);
+    free(team->peer_slots);
+    team->magic = 0;
+    xyl_pool_release(
+        &context->pool, team,
+        xyl_modules_bytes(context->modules, XYL_OWNER_TEAM, sizeof *team));
+}
+
+/* Back to what it needs of the room that was reserved. */
+static void *array_fit(void *array, size_t bytes)
+{
+    void *fit = array == NULL ? NULL : realloc(array, bytes);
+
+    return fit == NULL ? array : fit;
+}
+
+void xyl_team_create(xylem_context_t *context, xylem_team_t *team,
+                     uint32_t rank, uint32_t size, uint32_t slot, uint64_t key)
+{
     xyl_modules_attach(context->modules, XYL_OWNER_TEAM, team, sizeof *team,
                        team->attached);
+    team->world_ranks =
+        array_fit(team->world_ranks, size * sizeof *team->world_ranks);
+    team->peer_slots =
+        array_fit(team->peer_slots, size * sizeof *team->peer_slots);
     team->magic = XYL_TEAM_MAGIC;
     team->rank = rank;
     team->size = size;
     team->slot = slot;
     team->context = context;
-    team->world_ranks = world_ranks;
-    team->peer_slots = peer_slots;
     atomic_init(&team->sequence, first_sequence(key));
     atomic_init(&team->references, 1);
     atomic_init(&team->persistent, 0);
@@ -67,8 +97,6 @@ xylem_status_t xyl_team_create(xylem_context_t *context, uint32_t rank,
     xyl_team_made(team);
     pthread_mutex_unlock(&context->lock);
     xyl_notices_team_made(context);
-    *team_out = team;
-    return XYLEM_OK;
 }
 
 static void team_release(xylem_team_t *team)
@@ -85,13 +113,8 @@ static void team_release(xylem_team_t *team)
      * that is not known, and the slot is not used again. */
     if (!xyl_team_has_failed(team) && team->slot < XYL_TEAM_SLOTS)
         xyl_context_slot_release(context, team->slot);
-    free(team->world_ranks);
-    free(team->peer_slots);
     pthread_mutex_destroy(&team->lock);
-    team->magic = 0;
-    xyl_pool_release(
-        &context->pool, team,
-        xyl_modules_bytes(context->modules, XYL_OWNER_TEAM, sizeof *team));
+    xyl_team_unreserve(context, team);
 }
 
 void xyl_team_reference(xylem_team_t *team)

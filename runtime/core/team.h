@@ -90,13 +90,16 @@ static inline uint64_t xyl_team_tag(const xylem_team_t *team, uint32_t source,
            (uint64_t)(sequence & 0xfffff) << 10 | (segment & 0x3ff);
 }
 
-/* `key` is told apart from those of all other teams of the job.
- * world_ranks (NULL: all of the job) and peer_slots are taken, also on failure;
- * both come from malloc. */
-xylem_status_t xyl_team_create(xylem_context_t *context, uint32_t rank,
-                               uint32_t size, uint32_t slot, uint64_t key,
-                               uint32_t *world_ranks, uint16_t *peer_slots,
-                               xylem_team_t **team_out);
+/* The memory of a team of at most so many ranks, with world_ranks and
+ * peer_slots for the caller to fill in; 0: the world team, which has neither.
+ * It is taken before the others are told, so that whoever has told them has the
+ * team. NULL: there is none; the reason is said. */
+xylem_team_t *xyl_team_reserve(xylem_context_t *context, uint32_t ranks_max);
+/* Gives up what has not become a team; NULL is allowed. */
+void xyl_team_unreserve(xylem_context_t *context, xylem_team_t *team);
+/* `key` is told apart from those of all other teams of the job. */
+void xyl_team_create(xylem_context_t *context, xylem_team_t *team,
+                     uint32_t rank, uint32_t size, uint32_t slot, uint64_t key);
 void xyl_team_reference(xylem_team_t *team);
 void xyl_team_unreference(xylem_team_t *team);
 /* With the context's lock. 0: its last reference is being given up. */

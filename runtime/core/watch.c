@@ -8,6 +8,7 @@
 #include "runtime/base/holder.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
+#include "runtime/core/agreement.h"
 #include "runtime/core/failure.h"
 #include "runtime/core/notice.h"
 #include "runtime/core/operation.h"
@@ -200,6 +201,7 @@ static void look(xyl_timer_t *timer, uint64_t now_ns)
     xylem_context_t *context = XYL_HOLDER(xylem_context_t, watch_timer, timer);
 
     xyl_watch_look(context);
+    xyl_agreements_repeat(context);
     xyl_timer_start(&context->engine.timers, timer, now_ns + LOOK_NS);
 }
 

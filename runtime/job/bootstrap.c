@@ -58,6 +58,7 @@ static xylem_status_t user_allgather(xyl_bootstrap_t *bootstrap,
 
     if (status == XYLEM_OK)
         return XYLEM_OK;
+    bootstrap->is_broken = 1;
     return xyl_fail(XYLEM_ERR_BOOTSTRAP,
                     "the allgather of the bootstrap failed: %s",
                     xylem_status_text(status));

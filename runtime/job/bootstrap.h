@@ -43,6 +43,7 @@ struct xyl_bootstrap {
     uint32_t rank;
     uint32_t ranks;
     uint64_t timeout_s;
+    int is_broken; /* the ranks could not meet: it is not used again */
     /* The node as the launcher names it; may differ from the machine's name
      * when a launcher presents several nodes. */
     char node[XYL_NODE_NAME_BYTES];

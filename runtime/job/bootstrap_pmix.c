@@ -25,7 +25,7 @@ typedef struct pmix_bootstrap {
 enum { FENCE_NONE = 1, FENCE_RUNNING, FENCE_ABANDONED };
 
 /* Contexts of this process so far: the same number on every rank, because
- * contexts are created collectively. */
+ * contexts are created collectively. What fails before has not begun. */
 static _Atomic unsigned contexts_created;
 
 int xyl_bootstrap_pmix_is_offered(void)
@@ -122,14 +122,16 @@ static xylem_status_t pmix_exchange(xyl_bootstrap_t *base, const void *mine,
     xyl_blobs_t all = {NULL, NULL};
     struct timespec begin;
     char key[32];
-    xylem_status_t status;
+    xylem_status_t status, met;
 
     clock_gettime(CLOCK_MONOTONIC, &begin);
     snprintf(key, sizeof key, "xylem.%u.%u", bootstrap->number,
              bootstrap->exchanges++);
     status = blob_put(key, mine, bytes);
+    met = fence_collect(base->timeout_s); /* the others wait there */
+    base->is_broken = met != XYLEM_OK;
     if (status == XYLEM_OK)
-        status = fence_collect(base->timeout_s);
+        status = met;
     if (status == XYLEM_OK)
         status = xyl_blobs_init(&all, base->ranks);
     for (proc.rank = 0; proc.rank < base->ranks && status == XYLEM_OK;
@@ -243,7 +245,7 @@ xylem_status_t xyl_bootstrap_pmix_create(xyl_bootstrap_t **bootstrap_out)
     xylem_status_t status;
 
     if (bootstrap == NULL)
-        return XYLEM_ERR_NO_MEMORY;
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to find the others");
     error = PMIx_Init(&bootstrap->self, NULL, 0);
     if (error != PMIX_SUCCESS) {
         /* A failed PMIx_Init is not paired with PMIx_Finalize. */
@@ -254,8 +256,6 @@ xylem_status_t xyl_bootstrap_pmix_create(xyl_bootstrap_t **bootstrap_out)
                         "or set XYLEM_BOOTSTRAP=single",
                         PMIx_Error_string(error));
     }
-    bootstrap->number =
-        atomic_fetch_add_explicit(&contexts_created, 1, memory_order_relaxed);
     atomic_init(&bootstrap->fence_status, FENCE_NONE);
     bootstrap->base.ops = &pmix_ops;
     bootstrap->base.rank = bootstrap->self.rank;
@@ -264,6 +264,8 @@ xylem_status_t xyl_bootstrap_pmix_create(xyl_bootstrap_t **bootstrap_out)
         pmix_destroy(&bootstrap->base);
         return status;
     }
+    bootstrap->number =
+        atomic_fetch_add_explicit(&contexts_created, 1, memory_order_relaxed);
     *bootstrap_out = &bootstrap->base;
     return XYLEM_OK;
 }

@@ -32,6 +32,7 @@ typedef struct hello {
     xylem_place_t place;
     uint32_t offer_bytes;
     uint32_t asks_tuning; /* a table is asked for, rather than found */
+    uint32_t status; /* not XYLEM_OK: the rank gives up; the rest is unset */
     char node[XYL_NODE_NAME_BYTES];
     char net[XYL_PEERS_NET_BYTES];
     uint64_t settings[SETTINGS]; /* 0 for those that need not be equal */
@@ -83,6 +84,18 @@ static void settings_fill(const xyl_config_t *config, uint64_t *settings)
             settings[i] = xyl_config_value(config, xyl_config_row(i));
 }
 
+xylem_status_t xyl_peer_gives_up(uint32_t rank, uint32_t status)
+{
+    /* It has come over the wire. */
+    xylem_status_t why =
+        status > XYLEM_IN_PROGRESS && status <= XYLEM_ERR_ABORTED
+            ? (xylem_status_t)status
+            : XYLEM_ERR_BOOTSTRAP;
+
+    return xyl_fail(why, "rank %u cannot create its context: %s", rank,
+                    xylem_status_text(why));
+}
+
 static xylem_status_t check_version(const hello_t *mine, const hello_t *theirs,
                                     size_t bytes, uint32_t rank)
 {
@@ -103,6 +116,14 @@ static xylem_status_t check_version(const hello_t *mine, const hello_t *theirs,
                         "than this rank (%08x): install one build on all nodes",
                         rank, mine->major, mine->minor, mine->patch,
                         theirs->build, mine->build);
+    return XYLEM_OK;
+}
+
+static xylem_status_t check_rest(const hello_t *mine, const hello_t *theirs,
+                                 size_t bytes, uint32_t rank)
+{
+    if (bytes >= sizeof *theirs && theirs->status != XYLEM_OK)
+        return xyl_peer_gives_up(rank, theirs->status);
     if (bytes < sizeof *theirs || theirs->offer_bytes != mine->offer_bytes ||
         bytes - sizeof *theirs < theirs->offer_bytes ||
         bytes - sizeof *theirs - theirs->offer_bytes < theirs->address_bytes)
@@ -183,6 +204,8 @@ static xylem_status_t peer_read(xyl_peers_t *peers, const hello_t *mine,
     xylem_status_t status = check_version(mine, theirs, bytes, rank);
 
     if (status == XYLEM_OK)
+        status = check_rest(mine, theirs, bytes, rank);
+    if (status == XYLEM_OK)
         status = check_settings(peers, mine, theirs, rank);
     if (status == XYLEM_OK)
         status = check_net(mine, theirs, rank);
@@ -210,6 +233,16 @@ static xylem_status_t find_largest_node(xyl_peers_t *peers, uint32_t ranks)
     return XYLEM_OK;
 }
 
+static void hello_begin(hello_t *hello)
+{
+    hello->magic = HELLO_MAGIC;
+    hello->major = XYLEM_VERSION_MAJOR;
+    hello->minor = XYLEM_VERSION_MINOR;
+    hello->patch = XYLEM_VERSION_PATCH;
+    hello->abi = abi_of_compiler();
+    hello->build = xyl_build;
+}
+
 static hello_t *hello_create(const xyl_bootstrap_t *bootstrap,
                              const xyl_peers_mine_t *mine)
 {
@@ -218,12 +251,7 @@ static hello_t *hello_create(const xyl_bootstrap_t *bootstrap,
 
     if (hello == NULL)
         return NULL;
-    hello->magic = HELLO_MAGIC;
-    hello->major = XYLEM_VERSION_MAJOR;
-    hello->minor = XYLEM_VERSION_MINOR;
-    hello->patch = XYLEM_VERSION_PATCH;
-    hello->abi = abi_of_compiler();
-    hello->build = xyl_build;
+    hello_begin(hello);
     settings_fill(mine->config, hello->settings);
     hello->asks_tuning =
         mine->config->tuning != 0 && !mine->config->tuning_is_found;
@@ -246,19 +274,27 @@ xylem_status_t xyl_peers_exchange(xyl_bootstrap_t *bootstrap,
                                   xyl_peers_t *peers_out)
 {
     uint32_t rank, ranks = bootstrap->ranks;
-    hello_t *hello = hello_create(bootstrap, mine);
-    xylem_status_t status = XYLEM_OK;
+    hello_t *hello = NULL, last_words = {0};
+    xylem_status_t status = mine->status, told;
+    size_t bytes = sizeof *hello;
 
     *peers_out =
         (xyl_peers_t){.all = calloc(ranks, sizeof *peers_out->all),
                       .addresses = calloc(ranks, sizeof *peers_out->addresses)};
-    if (hello == NULL || peers_out->addresses == NULL || peers_out->all == NULL)
+    if (status == XYLEM_OK)
+        hello = hello_create(bootstrap, mine);
+    if (status == XYLEM_OK && (hello == NULL || peers_out->addresses == NULL ||
+                               peers_out->all == NULL))
         status = xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for %u peers", ranks);
     if (status == XYLEM_OK)
-        status = bootstrap->ops->exchange(bootstrap, hello,
-                                          sizeof *hello + mine->offer_bytes +
-                                              mine->address_bytes,
-                                          &peers_out->hellos);
+        bytes += mine->offer_bytes + mine->address_bytes;
+    hello_begin(&last_words);
+    last_words.status = (uint32_t)status;
+    told = bootstrap->ops->exchange(bootstrap,
+                                    status == XYLEM_OK ? hello : &last_words,
+                                    bytes, &peers_out->hellos);
+    if (status == XYLEM_OK)
+        status = told;
     for (rank = 0; rank < ranks && status == XYLEM_OK; rank++)
         status = peer_read(peers_out, hello, rank);
     if (status == XYLEM_OK)

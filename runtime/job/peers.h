@@ -27,6 +27,7 @@ static inline int xyl_peer_is_dead(const xyl_peer_t *peer)
 
 /* What a rank says of itself. All borrowed for the call. */
 typedef struct xyl_peers_mine {
+    xylem_status_t status; /* not XYLEM_OK: it gives up, the rest is unset */
     const xyl_config_t *config;
     const xylem_place_t *place; /* but for the number of its node */
     const char *net;            /* alike on all ranks */
@@ -45,11 +46,15 @@ typedef struct xyl_peers {
     int tables_differ;       /* that ranks have found; all see it */
 } xyl_peers_t;
 
-/* Exchanges hellos and checks that the ranks fit together. The members of
- * *peers_out are the caller's, also after a failure. */
+/* Exchanges hellos and checks that the ranks fit together. Also where this rank
+ * gives up, as the others wait for its hello. The members of *peers_out are the
+ * caller's, also after a failure. */
 xylem_status_t xyl_peers_exchange(xyl_bootstrap_t *bootstrap,
                                   const xyl_peers_mine_t *mine,
                                   xyl_peers_t *peers_out);
+
+/* The status of a rank that has told this one that it gives up. */
+xylem_status_t xyl_peer_gives_up(uint32_t rank, uint32_t status);
 
 /* The name of a rank's node, with a final 0: XYL_NODE_NAME_BYTES + 1 bytes. */
 void xyl_peers_node(const xyl_blobs_t *hellos, uint32_t rank, char *name_out);

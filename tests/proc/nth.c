@@ -1,0 +1,283 @@
+/* A rank's whole life, in which the N-th of the calls that may fail does so on
+ * one rank (failing.h):
+ *
+ *   nth RANK N [FUNCTION]
+ *
+ * of all calls, or of those of one function. N is 0: none, and that rank prints
+ * how many there have been. Else each rank
+ * prints a line per step with what the step has come to, which must be the same
+ * on all; nth.sh compares them. What is refused is called again, as it has not
+ * begun; a team that has failed is shrunk, and the next step is taken on the
+ * team that comes of it; a context that cannot be created is created again, and
+ * who cannot do that either gives up. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "simulator/random.h"
+#include "tests/proc/failing.h"
+#include "tests/proc/job.h"
+#include "tests/support/call_case.h"
+
+enum {
+    BOUND_S = 100, /* of the whole process; the launcher sees SIGALRM */
+    CREATIONS_MAX = 2,
+    /* One call may be refused because of the N-th, and no other. */
+    REFUSALS_MAX = 1
+};
+
+typedef struct life {
+    xylem_context_t *context;
+    xylem_team_t *team; /* with all ranks */
+    uint32_t rank, ranks;
+    uint32_t refusals;
+} life_t;
+
+/* A call of the library. */
+#define CALL(status, call)                                                     \
+    do {                                                                       \
+        failing_resume();                                                      \
+        (status) = (call);                                                     \
+        failing_pause();                                                       \
+    } while (0)
+
+static void tell(const life_t *life, const char *step, xylem_status_t status)
+{
+    printf("step %s rank %s %s\n", step, getenv("PMIX_RANK"),
+           xylem_status_name(status));
+    fflush(stdout);
+    if (status != XYLEM_OK && getenv("NTH_WORDS") != NULL)
+        fprintf(stderr, "rank %u %s: %s\n", life->rank, step,
+                xylem_last_error());
+}
+
+/* Whether a call was refused and is made again. */
+static int again(life_t *life, xylem_status_t status)
+{
+    if (status == XYLEM_OK || xylem_team_error(life->team, NULL) != XYLEM_OK)
+        return 0;
+    REQUIRE(failing_name() != NULL, "refused without a reason: %s: %s",
+            xylem_status_name(status), xylem_last_error());
+    return life->refusals++ < REFUSALS_MAX;
+}
+
+/* ---- steps ---- */
+
+static xylem_status_t request_end(xylem_request_t *request)
+{
+    xylem_status_t status;
+
+    CALL(status, xylem_request_wait(request));
+    MUST(xylem_request_free(request));
+    return status;
+}
+
+static xylem_status_t start(life_t *life, xylem_team_t *team,
+                            const xylem_coll_args_t *args)
+{
+    xylem_request_t *request;
+    xylem_status_t status;
+
+    do {
+        CALL(status, xylem_coll_start(team, args, &request));
+    } while (again(life, status));
+    return status == XYLEM_OK ? request_end(request) : status;
+}
+
+static xylem_status_t meet(life_t *life, xylem_team_t *team)
+{
+    const xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                                    .coll = XYLEM_COLL_BARRIER};
+
+    return start(life, team, &args);
+}
+
+/* The end of a step: all agree on whether it has failed for any, and if so go
+ * on with a team of their own. */
+static void settle(life_t *life, const char *step, xylem_status_t outcome)
+{
+    uint32_t is_fine = outcome == XYLEM_OK;
+    xylem_team_t *team = NULL;
+    xylem_status_t status;
+
+    do {
+        CALL(status, xylem_team_agree(life->team, &is_fine));
+    } while (again(life, status));
+    REQUIRE(status == XYLEM_OK, "nobody agrees: %s", xylem_last_error());
+    tell(life, step, is_fine ? XYLEM_OK : XYLEM_ERR_ABORTED);
+    if (is_fine)
+        return;
+    MUST(xylem_team_shrink(life->team, &team));
+    /* Who cannot create its context is gone. */
+    REQUIRE(xylem_team_size(team) + 1 >= life->ranks, "%u of %u ranks are left",
+            xylem_team_size(team), life->ranks);
+    life->team = team;
+    life->rank = xylem_team_rank(team);
+    life->ranks = xylem_team_size(team);
+}
+
+static void step_collective(life_t *life, const char *step,
+                            const call_case_t *c)
+{
+    call_rank_t call;
+    char text[300];
+    xylem_status_t status;
+
+    call_rank_init(&call, c, life->rank, life->context);
+    status = start(life, life->team, &call.args);
+    if (status == XYLEM_OK)
+        REQUIRE(call_rank_check(&call, text, sizeof text), "%s", text);
+    if (status == XYLEM_OK)
+        status = meet(life, life->team);
+    call_rank_fini(&call);
+    settle(life, step, status);
+}
+
+static void step_persistent(life_t *life, const call_case_t *c)
+{
+    xylem_request_t *request = NULL;
+    xylem_status_t status;
+    call_rank_t call;
+    int i;
+
+    call_rank_init(&call, c, life->rank, life->context);
+    do {
+        CALL(status, xylem_coll_init(life->team, &call.args, &request));
+    } while (again(life, status));
+    for (i = 0; i < 3 && status == XYLEM_OK; i++) {
+        call_rank_fill(&call);
+        do {
+            CALL(status, xylem_request_start(request));
+        } while (again(life, status));
+        if (status == XYLEM_OK)
+            CALL(status, xylem_request_wait(request));
+    }
+    MUST(xylem_request_free(request));
+    call_rank_fini(&call);
+    if (status == XYLEM_OK)
+        status = meet(life, life->team);
+    settle(life, "persistent", status);
+}
+
+static void step_split(life_t *life, const char *step, uint32_t color)
+{
+    xylem_request_t *request;
+    xylem_team_t *team = NULL;
+    xylem_status_t status;
+
+    do {
+        CALL(status, xylem_team_isplit(life->team, color, 0, &team, &request));
+    } while (again(life, status));
+    if (status == XYLEM_OK)
+        status = request_end(request);
+    if (status == XYLEM_OK)
+        status = meet(life, team);
+    if (team != NULL)
+        CALL(status,
+             (xylem_team_destroy(team) == XYLEM_OK ? status
+                                                   : XYLEM_ERR_INVALID_HANDLE));
+    settle(life, step, status);
+}
+
+static void step_alloc(life_t *life)
+{
+    enum { BYTES = 3 << 20 };
+    xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                              .coll = XYLEM_COLL_BCAST,
+                              .count = BYTES,
+                              .type = XYLEM_BYTE};
+    void *memory = NULL;
+    xylem_status_t status;
+
+    do {
+        CALL(status, xylem_alloc(life->context, BYTES, &memory));
+    } while (again(life, status));
+    MUST(status);
+    memset(memory, life->rank == 0, BYTES);
+    args.recv = memory;
+    status = start(life, life->team, &args);
+    if (status == XYLEM_OK)
+        REQUIRE(memchr(memory, 0, BYTES) == NULL, "wrong data");
+    if (status == XYLEM_OK)
+        status = meet(life, life->team);
+    CALL(status, (xylem_free(life->context, memory) == XYLEM_OK
+                      ? status
+                      : XYLEM_ERR_INVALID_ARG));
+    settle(life, "alloc", status);
+}
+
+/* ---- a life ---- */
+
+static void birth(life_t *life)
+{
+    xylem_status_t status;
+    char step[32];
+    int i;
+
+    for (i = 0; i < CREATIONS_MAX; i++) {
+        snprintf(step, sizeof step, "create%d", i);
+        CALL(status, xylem_context_create(NULL, &life->context));
+        tell(life, step, status == XYLEM_OK ? XYLEM_OK : XYLEM_ERR_BOOTSTRAP);
+        if (status == XYLEM_OK)
+            break;
+    }
+    if (status != XYLEM_OK) {
+        printf("step gives up\n");
+        exit(failing_name() != NULL ? EXIT_SUCCESS : EXIT_FAILURE);
+    }
+    life->team = xylem_context_world(life->context);
+    life->ranks = xylem_team_size(life->team);
+    REQUIRE(xylem_team_rank(life->team) == life->rank, "another rank");
+}
+
+static void live(life_t *life)
+{
+    uint64_t random = random_mix(7);
+    uint32_t coll;
+
+    step_split(life, "dup", 0);
+    for (coll = 0; coll < XYLEM_COLL_COUNT; coll++) {
+        call_case_t c =
+            call_case_random(&random, (xylem_coll_t)coll, life->ranks);
+        step_collective(life, xylem_coll_name((xylem_coll_t)coll), &c);
+    }
+    {
+        call_case_t c = {.coll = XYLEM_COLL_ALLREDUCE,
+                         .ranks = life->ranks,
+                         .count = 100000};
+        step_collective(life, "long", &c);
+        step_persistent(life, &c);
+    }
+    step_split(life, "split", life->rank % 2);
+    step_alloc(life);
+}
+
+int main(int argc, char **argv)
+{
+    const char *rank = getenv("PMIX_RANK");
+    xylem_status_t status;
+    uint64_t nth;
+    life_t life = {0};
+    uint32_t own, victim;
+
+    REQUIRE((argc == 3 || argc == 4) && rank != NULL,
+            "usage: nth RANK N [FUNCTION], as a rank");
+    alarm(BOUND_S);
+    victim = (uint32_t)strtoul(argv[1], NULL, 10);
+    nth = strtoull(argv[2], NULL, 10);
+    own = life.rank = (uint32_t)strtoul(rank, NULL, 10);
+    job_rank_set(life.rank);
+    failing_arm(own == victim ? nth : 0, argc == 4 ? argv[3] : NULL,
+                getenv("NTH_WORDS") != NULL);
+    birth(&life);
+    live(&life);
+    CALL(status, xylem_context_destroy(life.context));
+    tell(&life, "destroy", status);
+    if (own == victim && nth == 0)
+        printf("calls %llu\n", (unsigned long long)failing_calls());
+    else if (own == victim)
+        printf("failed %s\n",
+               failing_name() != NULL ? failing_name() : "nothing");
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,110 @@
+#!/bin/bash
+# The N-th call that may fail does so on one rank, and all ranks get a status:
+# no hang, no crash, no memory lost, and the same on all. Prints TAP.
+#
+#   nth.sh XYLEM-RUN NTH [SET]
+#
+#   NTH  the program nth.c beside this script
+#   SET  few: some calls by their names; all: every call, in several settings,
+#        for hours; what the environment has in CHECK_SET comes before
+set -u
+export LC_ALL=C
+ulimit -c 0
+
+run=$(realpath "$1")
+nth=$(realpath "$2")
+set=${CHECK_SET:-${3:-few}}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+ranks=3
+bound=150
+
+# shellcheck disable=SC2086 # a list of names
+unset ${!XYLEM_*} ${!UCX_*}
+export XYLEM_CONF=none UCX_LOG_LEVEL=fatal
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}fast_unwind_on_malloc=0
+
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
+
+# Whether all ranks say the same of each step. The rank that fails may create its
+# context once more than the others, who wait for it; who gives up is gone.
+all_agree()
+{
+    awk -v ranks="$ranks" '
+        $1 != "step" { next }
+        $2 == "gives" { gone = 1; next }
+        $2 ~ /^create/ && $5 != "XYLEM_OK" { next }
+        { step = $2 ~ /^create/ ? "create" : $2 }
+        { told[step]++; if (!(step in said)) said[step] = $5 }
+        said[step] != $5 { exit bad = 1 }
+        END {
+            for (step in told)
+                if (told[step] != ranks - gone)
+                    bad = 1
+            exit bad || !("destroy" in told) && !gone
+        }' "$1"
+}
+
+# fails RANK N [NAME=VALUE | option]... [-- FUNCTION]
+fails()
+{
+    local rank=$1 number=$2 options=() only=()
+    shift 2
+    while (($# > 0)) && [[ $1 != -- ]]; do
+        case $1 in
+        [A-Z]*=*) options+=(--env "$1") ;;
+        *) options+=("$1") ;;
+        esac
+        shift
+    done
+    (($# == 0)) || only=("$2")
+    attempt "$run" -n $ranks --no-kill --env XYLEM_LOG=none \
+        "${options[@]}" "$nth" "$rank" "$number" "${only[@]}"
+    ((code != 0)) && return 1
+    all_agree "$out"
+}
+
+# case_of RANK N [...]: as above, and a line for it.
+case_of()
+{
+    local good=no
+    fails "$@" && good=yes
+    report "rank $1, call $2${*:+ }${*:3}: $(sed -n 's/^failed //p' "$out")" $good
+}
+
+# Every call until there is none left.
+sweep()
+{
+    local rank number
+    for rank in 0 1; do
+        for ((number = 1; ; number++)); do
+            case_of $rank $number XYLEM_TIMEOUT_S=10 "$@"
+            grep -q '^failed nothing' "$out" && break
+        done
+    done
+}
+
+if [[ $set == all ]]; then
+    sweep
+    sweep XYLEM_SHM=off
+    sweep --nodes 2
+    sweep --nodes 3 UCX_TLS=tcp,self
+    sweep XYLEM_PROGRESS=thread
+    sweep XYLEM_PROGRESS=blocking
+    finish
+    exit
+fi
+# Contexts
+case_of 1 1 -- aligned_alloc
+case_of 1 1 -- ucp_worker_create
+case_of 0 1 -- event_base_new
+case_of 1 1 XYLEM_PROGRESS=thread -- pthread_create
+case_of 1 1 -- memfd_create
+# Teams and operations
+case_of 1 1 -- malloc
+case_of 2 2 --nodes 3 -- ucp_ep_create
+case_of 0 3 XYLEM_SHM=off -- ucp_tag_send_nbx
+case_of 1 2 -- ucp_tag_send_nbx # of the first agreement
+case_of 1 3 -- mmap64
+finish
