@@ -836,8 +836,59 @@ xylem_status_t xylem_trigger_status(const xylem_trigger_t *trigger);
 /* When it returns nothing of the trigger is looked at or written any more. What
  * it has begun goes on. May wait for the progressing thread's turn, but not for
  * an operation; in callbacks, too. XYLEM_ERR_BUSY: another trigger's `then`, or
- * its fn has not returned. NULL is allowed. */
+ * bound to a tag of a proxy. NULL is allowed. */
 xylem_status_t xylem_trigger_destroy(xylem_trigger_t *trigger);
+
+/* A proxy counts up triggers for threads that cannot call the library, as those
+ * of a kernel: they write records into its queue by the functions of
+ * xylem_device.h, and the progressing thread reads them. A record names a tag,
+ * to which the program binds a trigger before or after the first record has
+ * come; counts of a tag without trigger are kept. */
+typedef struct xylem_proxy xylem_proxy_t;
+struct xylem_device_queue;
+
+typedef struct xylem_proxy_args {
+    size_t struct_bytes; /* sizeof(xylem_proxy_args_t) */
+    uint32_t records;    /* a power of 2, up to 2^20; 0: 1,024 */
+    uint32_t tags;       /* 0 ... tags - 1, up to 2^20; 0: 256 */
+    /* xylem_proxy_bytes(records) bytes that the device reaches (pinned),
+     * aligned to 64 bytes; borrowed until the proxy is destroyed. NULL: memory
+     * of the library's, for threads of the host. */
+    void *memory;
+    /* 16 bytes of the device's own memory, aligned to 16 and cleared, by which
+     * its threads draw places in the queue; borrowed as well, and not touched
+     * by the host. NULL: in `memory`. */
+    void *places;
+} xylem_proxy_args_t;
+#define XYLEM_PROXY_ARGS_INIT XYLEM_INIT_(xylem_proxy_args_t)
+
+size_t xylem_proxy_bytes(uint32_t records);
+
+/* Any thread; does not block. Returns owned (free with xylem_proxy_destroy). */
+xylem_status_t xylem_proxy_create(xylem_context_t *context,
+                                  const xylem_proxy_args_t *args,
+                                  xylem_proxy_t **proxy_out);
+
+/* The queue, for the kernel: *queue with its struct_bytes set is filled in. */
+xylem_status_t xylem_proxy_queue(const xylem_proxy_t *proxy,
+                                 struct xylem_device_queue *queue);
+
+/* The next three may wait for the progressing thread's turn, but not for an
+ * operation; any thread may call them, also in callbacks.
+ * bind:    `tag` stands for the trigger; NULL: for none again.
+ * arm:     the queue is read in each turn, and whoever progresses does not
+ *          sleep; 0: no longer, and what is in it stays.
+ * destroy: nobody may post any more; what was not read is lost. NULL is
+ *          allowed. */
+xylem_status_t xylem_proxy_bind(xylem_proxy_t *proxy, uint32_t tag,
+                                xylem_trigger_t *trigger);
+xylem_status_t xylem_proxy_arm(xylem_proxy_t *proxy, int is_armed);
+xylem_status_t xylem_proxy_destroy(xylem_proxy_t *proxy);
+
+/* XYLEM_OK, or that a record was dropped: XYLEM_ERR_INVALID_ARG, it named a tag
+ * or a counter that there is not; XYLEM_ERR_NO_MEMORY, it came early and could
+ * not be kept. */
+xylem_status_t xylem_proxy_status(const xylem_proxy_t *proxy);
 
 #ifdef __cplusplus
 }

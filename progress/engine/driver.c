@@ -86,6 +86,8 @@ static void sleep_owned(xyl_driver_t *driver, uint64_t limit_at_ns)
 {
     xyl_engine_t *engine = driver->engine;
 
+    if (engine->restless != 0)
+        return;
     announce_sleep(engine, 1);
     if ((engine->shm == NULL || xyl_engine_poll(engine) == 0) &&
         xyl_engine_is_idle(engine) &&

@@ -14,6 +14,7 @@ void xyl_engine_init(xyl_engine_t *engine, const xyl_clock_t *clock)
     engine->clock = clock;
     xyl_timers_init(&engine->timers);
     engine->source_count = 0;
+    engine->restless = 0;
     engine->polls = 1;
     engine->turns_to_net = 0;
     engine->polled = 0;
@@ -173,6 +174,26 @@ xylem_status_t xyl_engine_source_add(xyl_engine_t *engine, xyl_source_t source)
         return XYLEM_ERR_NO_RESOURCE;
     engine->sources[engine->source_count++] = source;
     return XYLEM_OK;
+}
+
+xylem_status_t xyl_engine_restless_add(xyl_engine_t *engine,
+                                       xyl_source_t source)
+{
+    xylem_status_t status = xyl_engine_source_add(engine, source);
+
+    engine->restless += status == XYLEM_OK;
+    return status;
+}
+
+void xyl_engine_restless_remove(xyl_engine_t *engine, xyl_source_t source)
+{
+    unsigned i = 0;
+
+    while (engine->sources[i].poll != source.poll ||
+           engine->sources[i].arg != source.arg)
+        i++;
+    engine->sources[i] = engine->sources[--engine->source_count];
+    engine->restless--;
 }
 
 int xyl_engine_in_callback(xyl_engine_t *engine)

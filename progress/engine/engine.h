@@ -45,6 +45,7 @@ typedef struct xyl_engine {
     xyl_timers_t timers;
     xyl_source_t sources[XYL_ENGINE_SOURCES_MAX];
     unsigned source_count;
+    unsigned restless;     /* of them: nobody wakes the owner for those */
     unsigned polls;        /* of the sources in a turn without other work */
     unsigned turns_to_net; /* while polls > 1 */
     unsigned polled;       /* things that sources did last: there may be more */
@@ -99,6 +100,11 @@ unsigned xyl_engine_poll(xyl_engine_t *engine);
 int xyl_engine_is_idle(xyl_engine_t *engine);
 
 xylem_status_t xyl_engine_source_add(xyl_engine_t *engine, xyl_source_t source);
+/* The owner, not inside a poll: while there is such a source the owner does not
+ * sleep, since what is to be seen there, a device has written. */
+xylem_status_t xyl_engine_restless_add(xyl_engine_t *engine,
+                                       xyl_source_t source);
+void xyl_engine_restless_remove(xyl_engine_t *engine, xyl_source_t source);
 
 /* 1 when the calling thread is inside a callback of this engine. */
 int xyl_engine_in_callback(xyl_engine_t *engine);

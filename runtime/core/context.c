@@ -17,6 +17,7 @@
 #include "runtime/core/failure.h"
 #include "runtime/core/liveness.h"
 #include "runtime/core/notice.h"
+#include "runtime/core/proxy.h"
 #include "runtime/core/request.h"
 #include "runtime/core/team.h"
 #include "runtime/core/watch.h"
@@ -184,6 +185,7 @@ static void dismantle(xylem_context_t *context)
     }
     while (!LIST_EMPTY(&context->teams))
         xyl_team_unreference(LIST_FIRST(&context->teams));
+    xyl_proxies_fini(context);
     xyl_triggers_fini(context);
     xyl_execs_fini(&context->execs);
     xyl_heap_fini(&context->heap);

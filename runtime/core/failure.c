@@ -18,7 +18,7 @@ enum { CALL_WORDS = 48 }; /* bytes, of a text */
 
 /* ---- teams ---- */
 
-/* What is under way on teams that have failed fails, too. */
+/* What is under way on teams that have failed, or armed, fails, too. */
 static void operations_fail(xylem_context_t *context)
 {
     xyl_operation_t *operation = LIST_FIRST(&context->operations), *older;
@@ -30,6 +30,7 @@ static void operations_fail(xylem_context_t *context)
                                   operation->request.team->failure.status);
         operation = older;
     }
+    xyl_triggers_fail(context);
 }
 
 /* 1: it has not failed before. */

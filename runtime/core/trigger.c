@@ -1,7 +1,6 @@
 #include "runtime/core/trigger.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #include "runtime/base/holder.h"
 #include "runtime/base/members.h"
@@ -30,7 +29,7 @@ struct xylem_trigger {
     xylem_trigger_fn fn;
     void *arg;
     xylem_trigger_t *then;
-    uint32_t named; /* by so many others as `then`; by the context's lock */
+    _Atomic uint32_t named; /* as `then` of so many, or by proxies */
     uint64_t *word;
     int is_by_bytes;
     _Atomic uint32_t status; /* xylem_status_t */
@@ -101,6 +100,28 @@ static void trigger_fail(xylem_trigger_t *trigger, xylem_status_t status)
         if (trigger->word != NULL)
             word_write(trigger, *trigger->word | status);
     }
+}
+
+/* If its team has. */
+static void trigger_fail_with_team(xylem_trigger_t *trigger)
+{
+    const xylem_team_t *team;
+
+    if (trigger->triggered == NULL)
+        return;
+    team = trigger->triggered->request->team;
+    if (xyl_team_has_failed(team))
+        trigger_fail(trigger, team->failure.status);
+}
+
+void xyl_triggers_fail(xylem_context_t *context)
+{
+    xylem_trigger_t *trigger;
+
+    pthread_mutex_lock(&context->lock);
+    LIST_FOREACH(trigger, &context->triggers.all, others)
+    trigger_fail_with_team(trigger);
+    pthread_mutex_unlock(&context->lock);
 }
 
 static void counter_fired(xyl_trigger_counter_t *counter)
@@ -193,7 +214,7 @@ static void counter_act(xyl_trigger_counter_t *counter)
 }
 
 /* One after the other: what is done may fire others. */
-static void triggers_run(xylem_context_t *context)
+void xyl_triggers_run(xylem_context_t *context)
 {
     xyl_triggers_t *triggers = &context->triggers;
     xyl_trigger_counter_t *counter;
@@ -208,13 +229,23 @@ static void triggers_run(xylem_context_t *context)
     triggers->is_running = 0;
 }
 
+xylem_status_t xyl_trigger_count_here(xylem_trigger_t *trigger, uint64_t index,
+                                      uint64_t n)
+{
+    if (index >= trigger->counters || n > COUNT_MAX)
+        return XYLEM_ERR_INVALID_ARG;
+    if (counter_count(&trigger->counter[index], (int64_t)n))
+        counter_fired(&trigger->counter[index]);
+    return XYLEM_OK;
+}
+
 static void counter_run(xyl_task_t *task)
 {
     xyl_trigger_counter_t *counter =
         XYL_HOLDER(xyl_trigger_counter_t, task, task);
 
     counter_fired(counter);
-    triggers_run(counter->trigger->context);
+    xyl_triggers_run(counter->trigger->context);
 }
 
 static void trigger_release_memory(xylem_trigger_t *trigger)
@@ -243,7 +274,7 @@ static void trigger_call(xyl_event_t *event)
         counter_arm(trigger->counter);
         trigger_done(trigger, XYLEM_OK);
     }
-    triggers_run(context);
+    xyl_triggers_run(context);
 }
 
 /* ---- requests that triggers act on ---- */
@@ -255,7 +286,7 @@ static void triggered_look_again(xyl_triggered_t *triggered)
 
     LIST_FOREACH(trigger, &triggered->triggers, siblings)
     STAILQ_CONCAT(&trigger->context->triggers.fired, &trigger->waiting);
-    triggers_run(triggered->request->context);
+    xyl_triggers_run(triggered->request->context);
 }
 
 void xyl_triggered_takes_segments(xyl_triggered_t *triggered)
@@ -272,6 +303,12 @@ static void triggered_segment(void *arg, uint64_t segment, size_t offset,
     triggered->on_segment(triggered->arg, segment, offset, bytes);
 }
 
+static void triggered_free(xyl_triggered_t *triggered)
+{
+    xyl_pool_release(&triggered->request->context->pool, triggered,
+                     sizeof *triggered);
+}
+
 /* The callbacks are the user's again. */
 static void triggered_end(xyl_triggered_t *triggered)
 {
@@ -284,7 +321,7 @@ static void triggered_end(xyl_triggered_t *triggered)
     if (triggered->is_calling)
         triggered->is_over = 1;
     else
-        free(triggered);
+        triggered_free(triggered);
 }
 
 static void triggered_complete(void *arg, xylem_status_t status)
@@ -300,7 +337,7 @@ static void triggered_complete(void *arg, xylem_status_t status)
         triggered->on_complete(triggered->arg, status);
     triggered->is_calling = 0;
     if (triggered->is_over) /* all triggers have been destroyed meanwhile */
-        free(triggered);
+        triggered_free(triggered);
     else
         triggered_look_again(triggered);
 }
@@ -313,7 +350,7 @@ static xyl_triggered_t *triggered_of(xylem_request_t *request)
 
     if (triggered != NULL)
         return triggered;
-    triggered = calloc(1, sizeof *triggered);
+    triggered = xyl_pool_acquire(&request->context->pool, sizeof *triggered);
     if (triggered == NULL)
         return NULL;
     *triggered = (xyl_triggered_t){.request = request,
@@ -354,8 +391,8 @@ static xylem_status_t request_check(const xylem_context_t *context,
     return XYLEM_OK;
 }
 
-static xylem_status_t trigger_check(const xylem_trigger_t *trigger,
-                                    const char *call)
+xylem_status_t xyl_trigger_check(const xylem_trigger_t *trigger,
+                                 const char *call)
 {
     if (trigger != NULL && trigger->magic == TRIGGER_MAGIC)
         return XYLEM_OK;
@@ -385,7 +422,7 @@ static xylem_status_t args_check(const xylem_context_t *context,
                         "or the word is not aligned");
     status = has_request ? request_check(context, args) : XYLEM_OK;
     if (status == XYLEM_OK && args->then != NULL)
-        status = trigger_check(args->then, "xylem_trigger_create: then");
+        status = xyl_trigger_check(args->then, "xylem_trigger_create: then");
     if (status == XYLEM_OK && args->then != NULL &&
         args->then->context != context)
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
@@ -473,18 +510,29 @@ xylem_status_t xylem_trigger_create(xylem_context_t *context,
     }
     if (trigger == NULL || (args.request != NULL && trigger->triggered == NULL))
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a trigger");
+    if (trigger->then != NULL)
+        xyl_trigger_name(trigger->then);
     pthread_mutex_lock(&context->lock);
     LIST_INSERT_HEAD(&context->triggers.all, trigger, others);
     if (trigger->triggered != NULL)
         LIST_INSERT_HEAD(&trigger->triggered->triggers, trigger, siblings);
-    if (trigger->then != NULL)
-        trigger->then->named++;
+    trigger_fail_with_team(trigger);
     pthread_mutex_unlock(&context->lock);
     *trigger_out = trigger;
     return XYLEM_OK;
 }
 
 /* ---- the other calls ---- */
+
+void xyl_trigger_name(xylem_trigger_t *trigger)
+{
+    atomic_fetch_add_explicit(&trigger->named, 1, memory_order_relaxed);
+}
+
+void xyl_trigger_unname(xylem_trigger_t *trigger)
+{
+    atomic_fetch_sub_explicit(&trigger->named, 1, memory_order_release);
+}
 
 static xylem_status_t failure_outcome(const xylem_trigger_t *trigger)
 {
@@ -499,7 +547,7 @@ static xylem_status_t failure_outcome(const xylem_trigger_t *trigger)
 xylem_status_t xylem_trigger_count(xylem_trigger_t *trigger, uint64_t index,
                                    uint64_t n)
 {
-    xylem_status_t status = trigger_check(trigger, "xylem_trigger_count");
+    xylem_status_t status = xyl_trigger_check(trigger, "xylem_trigger_count");
 
     if (status != XYLEM_OK)
         return status;
@@ -520,7 +568,7 @@ xylem_status_t xylem_trigger_bytes(xylem_trigger_t *trigger, size_t offset,
     const xyl_operation_t *operation;
     size_t segment_bytes, all, piece;
     uint64_t segment;
-    xylem_status_t status = trigger_check(trigger, "xylem_trigger_bytes");
+    xylem_status_t status = xyl_trigger_check(trigger, "xylem_trigger_bytes");
 
     if (status != XYLEM_OK)
         return status;
@@ -546,7 +594,7 @@ xylem_status_t xylem_trigger_bytes(xylem_trigger_t *trigger, size_t offset,
 
 xylem_status_t xylem_trigger_status(const xylem_trigger_t *trigger)
 {
-    xylem_status_t status = trigger_check(trigger, "xylem_trigger_status");
+    xylem_status_t status = xyl_trigger_check(trigger, "xylem_trigger_status");
 
     if (status == XYLEM_OK)
         status = failure_outcome(trigger);
@@ -580,6 +628,7 @@ static void trigger_end(void *arg)
         LIST_REMOVE(trigger, siblings);
         if (LIST_EMPTY(&triggered->triggers))
             triggered_end(triggered);
+        trigger->triggered = NULL;
     }
     trigger->task.run = trigger_last_run;
     xyl_engine_submit(&trigger->context->engine, &trigger->task);
@@ -587,26 +636,24 @@ static void trigger_end(void *arg)
 
 xylem_status_t xylem_trigger_destroy(xylem_trigger_t *trigger)
 {
-    xylem_context_t *context;
-    uint32_t named;
+    xylem_trigger_t *then;
     xylem_status_t status;
 
     if (trigger == NULL)
         return XYLEM_OK;
-    status = trigger_check(trigger, "xylem_trigger_destroy");
+    status = xyl_trigger_check(trigger, "xylem_trigger_destroy");
     if (status != XYLEM_OK)
         return status;
-    context = trigger->context;
-    pthread_mutex_lock(&context->lock);
-    named = trigger->named;
-    if (named == 0 && trigger->then != NULL)
-        trigger->then->named--;
-    pthread_mutex_unlock(&context->lock);
-    if (named != 0)
+    /* Partner: the release in xyl_trigger_unname. */
+    if (atomic_load_explicit(&trigger->named, memory_order_acquire) != 0)
         return xyl_fail(XYLEM_ERR_BUSY,
-                        "xylem_trigger_destroy: it is `then` of another");
+                        "xylem_trigger_destroy: it is `then` of another, or "
+                        "bound to a tag");
     trigger->magic = TRIGGER_FREED;
-    xyl_context_do(context, trigger_end, trigger);
+    then = trigger->then;
+    xyl_context_do(trigger->context, trigger_end, trigger);
+    if (then != NULL)
+        xyl_trigger_unname(then);
     return XYLEM_OK;
 }
 
@@ -614,6 +661,8 @@ void xyl_triggers_init(xylem_context_t *context)
 {
     STAILQ_INIT(&context->triggers.fired);
     LIST_INIT(&context->triggers.all);
+    LIST_INIT(&context->triggers.armed);
+    LIST_INIT(&context->triggers.proxies);
 }
 
 void xyl_triggers_fini(xylem_context_t *context)

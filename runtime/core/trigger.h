@@ -25,8 +25,26 @@ STAILQ_HEAD(xyl_trigger_counters, xyl_trigger_counter);
 typedef struct xyl_triggers {
     struct xyl_trigger_counters fired;
     int is_running;
-    LIST_HEAD(, xylem_trigger) all; /* by the context's lock */
+    LIST_HEAD(, xylem_trigger) all;   /* by the context's lock */
+    LIST_HEAD(, xylem_proxy) armed;   /* see proxy.h */
+    LIST_HEAD(, xylem_proxy) proxies; /* by the context's lock */
 } xyl_triggers_t;
+
+/* XYLEM_OK when `trigger` is one; else fails with a text that names `call`. */
+xylem_status_t xyl_trigger_check(const xylem_trigger_t *trigger,
+                                 const char *call);
+/* Any thread: it is not destroyed while somebody names it. */
+void xyl_trigger_name(xylem_trigger_t *trigger);
+void xyl_trigger_unname(xylem_trigger_t *trigger);
+/* The progressing thread: counts up; what fires begins with the next
+ * xyl_triggers_run. XYLEM_ERR_INVALID_ARG, without words: there is no such
+ * counter, or n is beyond what a counter takes. */
+xylem_status_t xyl_trigger_count_here(xylem_trigger_t *trigger, uint64_t index,
+                                      uint64_t n);
+void xyl_triggers_run(xylem_context_t *context);
+/* The progressing thread: those of requests whose teams have failed fail, also
+ * when nothing is under way, as there may be who waits for their words. */
+void xyl_triggers_fail(xylem_context_t *context);
 
 /* A request that triggers act on; has the place of the user's callbacks. */
 typedef struct xyl_triggered xyl_triggered_t;

@@ -437,6 +437,23 @@ recovery()
     report "$ranks ranks go on without $deaths${*:+, $*}" $good
 }
 
+# Blocks of kernels wait for words when a rank dies: they are told.
+test_blocks()
+{
+    local victim progress good
+
+    for progress in "${progresses[@]}"; do
+        victim=$((${victim:--1} + 1)) good=no
+        attempt "$run" -n 3 --no-kill --env XYLEM_LOG=none --env "$progress" \
+            "$programs/blocks" 20 own $victim
+        [ "$code" -ne 137 ] || [ "$(grep -c '^right$' "$out")" -ne 2 ] ||
+            good=yes
+        report "blocks are told of the death of rank $victim, $progress" $good
+    done
+    succeeds "blocks on two nodes" "$run" -n 4 --nodes 2 "$programs/blocks" 20 \
+        shared
+}
+
 test_recovery()
 {
     recovery 5 2
@@ -444,6 +461,7 @@ test_recovery()
     recovery 5 2 XYLEM_PROGRESS=blocking
     recovery 3 1 XYLEM_SHM=off
     recovery 6 2 --nodes 3
+    test_blocks
     if nm -D "$programs/death" | grep -q ' __[at]san_'; then
         skip "no descriptors of processes" "sanitizers want to come first"
     else

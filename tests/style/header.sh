@@ -1,11 +1,12 @@
 #!/bin/bash
-# The public header compiles alone, as C and as C++, with every installed
-# compiler, its initializers are clean in both, and it pulls in only the standard
-# library.
+# The public headers compile alone, as C and as C++, with every installed
+# compiler, their initializers are clean in both, and they pull in only the
+# standard library. That of devices does so in kernels, too, where nvcc is.
 # shellcheck source=tests/style/common.sh
 . "$(dirname "$0")/common.sh"
 
 header=include/xylem.h
+device=include/xylem_device.h
 warnings=(-pedantic -Wall -Wextra -Wshadow -Wconversion -Werror)
 compiled=0
 
@@ -26,6 +27,26 @@ xylem_status_t start(xylem_team_t *team, const double *mine, double *sum)
     args.op = XYLEM_SUM;
     return xylem_coll_start(team, &args, &request);
 }"
+on_host="#include \"$device\"
+int use(const xylem_device_queue_t *queue, const uint64_t *word);
+int use(const xylem_device_queue_t *queue, const uint64_t *word)
+{
+    return xylem_device_block_run(queue, 1, word, 1, 0);
+}"
+in_kernel="#include \"$device\"
+__global__ void use(xylem_device_queue_t queue, xylem_device_counter_t *counter,
+                    const uint64_t *word, int *status)
+{
+    int got =
+        xylem_device_block_count(&queue, counter, 1, gridDim.x, 1, 0, 100);
+    if (got == XYLEM_OK)
+        got = xylem_device_warp_post(&queue, 1, 2, 3, 100);
+    if (got == XYLEM_OK)
+        got = xylem_device_warp_wait(word, 1, 100);
+    if (got == XYLEM_OK)
+        got = xylem_device_block_run(&queue, 2, word, 2, 100);
+    status[blockIdx.x] = got;
+}"
 
 compile()
 {
@@ -36,6 +57,9 @@ compile()
     "$compiler" -x "$language" "-std=$standard" "${warnings[@]}" \
         -fsyntax-only - <<<"$program" 2>&1 ||
         finding "$header is not clean $standard for $compiler"
+    "$compiler" -x "$language" "-std=$standard" "${warnings[@]}" \
+        -fsyntax-only - <<<"$on_host" 2>&1 ||
+        finding "$device is not clean $standard for $compiler"
 }
 
 for compiler in gcc clang; do
@@ -48,9 +72,21 @@ for compiler in g++ clang++; do
     compile "$compiler" c++ c++20
 done
 
+PATH+=:/usr/local/cuda/bin
+if command -v nvcc >/dev/null; then
+    work=$(mktemp -d)
+    trap 'rm -rf "$work"' EXIT
+    cat >"$work/kernel.cu" <<<"$in_kernel"
+    nvcc -std=c++17 -gencode=arch=compute_80,code=sm_80 \
+        "-gencode=arch=compute_90,code=[sm_90,compute_90]" -I. -Werror \
+        all-warnings -Xcompiler=-Wall -c -o "$work/kernel.o" \
+        "$work/kernel.cu" 2>&1 ||
+        finding "$device does not compile in a kernel"
+fi
+
 while IFS= read -r line; do
-    [[ $line =~ \<(stddef|stdint|stdbool)\.h\> ]] ||
-        finding "$header: $line: only the standard library's headers"
-done < <(grep -E '^[[:space:]]*#[[:space:]]*include' "$header")
+    [[ $line =~ \<(stddef|stdint|stdbool)\.h\>|\"xylem\.h\" ]] ||
+        finding "$line: only the standard library's headers"
+done < <(grep -HE '^[[:space:]]*#[[:space:]]*include' "$header" "$device")
 ((compiled > 0 || found)) || skip "no compiler is installed"
 finish

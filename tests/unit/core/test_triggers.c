@@ -1,6 +1,9 @@
 /* Triggers over the fabric: counters that release segments, start requests,
  * call functions and count up each other; early counts, many runs, failures,
  * and calls at the wrong moment. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -354,6 +357,81 @@ static void test_chain(void)
     fabric_destroy(fabric);
 }
 
+enum { THREADS = 4, FIRST = 7, SECOND = 3 };
+
+typedef struct counting {
+    pthread_t thread;
+    xylem_trigger_t *trigger;
+    uint64_t counts;
+    _Atomic uint32_t *running;
+} counting_t;
+
+static void *count_many(void *arg)
+{
+    counting_t *counting = arg;
+    uint64_t i;
+
+    for (i = 0; i < counting->counts; i++)
+        CHECK_EQ(xylem_trigger_count(counting->trigger, 0, 1 + i % 2),
+                 XYLEM_OK);
+    atomic_fetch_sub(counting->running, 1);
+    return NULL;
+}
+
+static void create_chain(xylem_context_t *context, called_t *called,
+                         uint64_t words[2], xylem_trigger_t *triggers[2])
+{
+    xylem_trigger_args_t args = {.struct_bytes = sizeof args,
+                                 .action = XYLEM_TRIGGER_CALL,
+                                 .fn = call,
+                                 .arg = called,
+                                 .threshold = SECOND,
+                                 .word = &words[1]};
+
+    CHECK_EQ(xylem_trigger_create(context, &args, &triggers[1]), XYLEM_OK);
+    args = (xylem_trigger_args_t){.struct_bytes = sizeof args,
+                                  .threshold = FIRST,
+                                  .then = triggers[1],
+                                  .word = &words[0]};
+    CHECK_EQ(xylem_trigger_create(context, &args, &triggers[0]), XYLEM_OK);
+}
+
+/* Threads count while another one progresses, and while nobody does. */
+static void test_threads(void)
+{
+    fabric_t *fabric = fabric_create(1, &(fabric_options_t){.seed = 1});
+    xylem_context_t *context = fabric_context(fabric, 0);
+    called_t called = {0, NULL};
+    uint64_t words[2] = {0, 0}, all;
+    _Atomic uint32_t running = THREADS;
+    xylem_trigger_t *triggers[2];
+    counting_t counting[THREADS];
+    uint32_t i;
+
+    create_chain(context, &called, words, triggers);
+    for (i = 0; i < THREADS; i++) {
+        counting[i] = (counting_t){.trigger = triggers[0],
+                                   .counts = check_cases(20000) / 2 * 2,
+                                   .running = &running};
+        if (pthread_create(&counting[i].thread, NULL, count_many,
+                           &counting[i]) != 0)
+            abort();
+    }
+    while (atomic_load(&running) > 1)
+        if (xylem_progress(context) == 0)
+            sched_yield();
+    for (i = 0; i < THREADS; i++)
+        pthread_join(counting[i].thread, NULL);
+    fabric_run_dry(fabric);
+    all = THREADS * counting[0].counts / 2 * 3;
+    CHECK_EQ(words[0], all / FIRST << 8);
+    CHECK_EQ(words[1], all / FIRST / SECOND << 8);
+    CHECK_EQ(called.calls, all / FIRST / SECOND);
+    CHECK_EQ(xylem_trigger_destroy(triggers[0]), XYLEM_OK);
+    CHECK_EQ(xylem_trigger_destroy(triggers[1]), XYLEM_OK);
+    fabric_destroy(fabric);
+}
+
 /* ---- failures ---- */
 
 static int survivors_know(void *arg)
@@ -404,8 +482,8 @@ static void test_death(void)
     }
 }
 
-/* The team fails before anything is started: what fires then says so, along
- * the chain. */
+/* The team fails before anything is started: what is armed says so at once, and
+ * nothing comes of what fires then. */
 static void test_armed_in_a_team_that_fails(void)
 {
     static job_t job;
@@ -419,12 +497,21 @@ static void test_armed_in_a_team_that_fails(void)
              XYLEM_OK);
     CHECK_EQ(xylem_team_abort(fabric_world(job.fabric, 0), "enough"), XYLEM_OK);
     fabric_run_dry(job.fabric);
-    CHECK_EQ(job.all[1].started, 0);
+    CHECK_EQ(job.all[1].started, XYLEM_ERR_ABORTED);
     CHECK_EQ(xylem_trigger_status(job.all[1].start), XYLEM_ERR_ABORTED);
     CHECK_EQ(xylem_trigger_count(first, 0, 2), XYLEM_OK);
     fabric_run_dry(job.fabric);
     CHECK_EQ(word, 2 << 8);
     CHECK_EQ(job.all[1].started, XYLEM_ERR_ABORTED);
+    CHECK_EQ(xylem_trigger_destroy(first), XYLEM_OK);
+    /* So does one that is registered later. */
+    args = (xylem_trigger_args_t){.struct_bytes = sizeof args,
+                                  .action = XYLEM_TRIGGER_START,
+                                  .request = job.all[1].request,
+                                  .word = &word};
+    CHECK_EQ(xylem_trigger_create(fabric_context(job.fabric, 1), &args, &first),
+             XYLEM_OK);
+    CHECK_EQ(word, (2 << 8) + XYLEM_ERR_ABORTED);
     CHECK_EQ(xylem_trigger_destroy(first), XYLEM_OK);
     job_destroy(&job);
 }
@@ -487,6 +574,7 @@ static void test_refused(void)
 static const check_case_t cases[] = {
     {"segments of many runs", test_segments_of_many_runs},
     {"chain", test_chain},
+    {"threads", test_threads},
     {"death", test_death},
     {"armed in a team that fails", test_armed_in_a_team_that_fails},
     {"refused", test_refused},

@@ -1,0 +1,364 @@
+/* xylem_device.h: triggers that are counted up from inside a kernel.
+ *
+ * For code that runs on a device, or on the host where a thread stands for a
+ * block: C11, C++11 and CUDA (sm_70 and newer) compile the same source, inline.
+ * Nothing here calls the library.
+ *
+ * Many threads write records into a queue (xylem_proxy_create) without a lock;
+ * the library's progressing thread reads them, and counts up the trigger that
+ * the program has bound to the record's tag. A full queue makes who posts try
+ * again, at most as often as it says, so that no kernel hangs when nobody reads
+ * any more.
+ *
+ *   ticket t = places->head++    as long as t - tail < records
+ *   records[t % records]         count first, then `what`, which has the lap:
+ *                                1 in even laps, 0 in odd ones
+ *   tail                         written by the host: what it has read
+ *
+ * Memory scopes. A record is released to the system: what the posting thread
+ * has written before, or has seen by an acquire, is visible to the host, to
+ * other devices and to the network when the operation begins. Threads of a
+ * block come together by the block's barrier first (xylem_device_block_post),
+ * those of a kernel by a counter (xylem_device_count), which acquires and
+ * releases in the device's scope. xylem_device_wait acquires from the system:
+ * what the operation has brought is visible then to the thread that waited, and
+ * by a barrier to its block; it is read by ordinary loads, but not by those of
+ * the read-only cache.
+ *
+ * Functions return values of xylem_status_t. */
+#ifndef XYLEM_DEVICE_H
+#define XYLEM_DEVICE_H
+
+#include "xylem.h"
+
+#ifdef __CUDACC__
+#define XYLEM_DEVICE_FN_ static __host__ __device__ inline
+#else
+#define XYLEM_DEVICE_FN_ static inline
+#endif
+
+/* What tests let happen between two steps. */
+#ifndef XYLEM_DEVICE_STEP_
+#define XYLEM_DEVICE_STEP_() ((void)0)
+#endif
+
+typedef struct xylem_device_record {
+    uint64_t what; /* lap: 1 bit, index: 31 bits, tag: 32 bits */
+    uint64_t count;
+} xylem_device_record_t;
+
+/* What those who post share: in the device's memory where that is closer. */
+typedef struct xylem_device_places {
+    uint64_t head; /* the next ticket */
+    uint64_t seen; /* a tail that one of them has read */
+} xylem_device_places_t;
+
+/* A queue as those who post see it; copied into a kernel's arguments. */
+typedef struct xylem_device_queue {
+    size_t struct_bytes; /* sizeof(xylem_device_queue_t) */
+    xylem_device_record_t *records;
+    xylem_device_places_t *places;
+    const uint64_t *tail;
+    uint64_t mask; /* records - 1 */
+} xylem_device_queue_t;
+
+/* In the device's memory, or shared by threads of the host; 0 before its first
+ * use. */
+typedef struct xylem_device_counter {
+    uint64_t count;
+} xylem_device_counter_t;
+
+/* ------------------------------------------------------------------------ */
+/* Memory                                                                   */
+
+/* sys: the host and all devices; gpu: this device, or the host's threads. */
+
+XYLEM_DEVICE_FN_ uint64_t xylem_device_load_sys_(const uint64_t *from)
+{
+    uint64_t value;
+
+    XYLEM_DEVICE_STEP_();
+#ifdef __CUDA_ARCH__
+    asm volatile("ld.acquire.sys.u64 %0, [%1];"
+                 : "=l"(value)
+                 : "l"(from)
+                 : "memory");
+#else
+    value = __atomic_load_n(from, __ATOMIC_ACQUIRE);
+#endif
+    return value;
+}
+
+XYLEM_DEVICE_FN_ uint64_t xylem_device_load_gpu_(const uint64_t *from)
+{
+    uint64_t value;
+
+    XYLEM_DEVICE_STEP_();
+#ifdef __CUDA_ARCH__
+    asm volatile("ld.acquire.gpu.u64 %0, [%1];"
+                 : "=l"(value)
+                 : "l"(from)
+                 : "memory");
+#else
+    value = __atomic_load_n(from, __ATOMIC_ACQUIRE);
+#endif
+    return value;
+}
+
+XYLEM_DEVICE_FN_ void xylem_device_store_gpu_(uint64_t *to, uint64_t value)
+{
+    XYLEM_DEVICE_STEP_();
+#ifdef __CUDA_ARCH__
+    asm volatile("st.release.gpu.u64 [%0], %1;" ::"l"(to), "l"(value)
+                 : "memory");
+#else
+    __atomic_store_n(to, value, __ATOMIC_RELEASE);
+#endif
+}
+
+/* 1: it was `from` and is `to` now. */
+XYLEM_DEVICE_FN_ int xylem_device_change_gpu_(uint64_t *place, uint64_t from,
+                                              uint64_t to)
+{
+    XYLEM_DEVICE_STEP_();
+#ifdef __CUDA_ARCH__
+    {
+        uint64_t was;
+
+        asm volatile("atom.relaxed.gpu.cas.b64 %0, [%1], %2, %3;"
+                     : "=l"(was)
+                     : "l"(place), "l"(from), "l"(to)
+                     : "memory");
+        return was == from;
+    }
+#else
+    return __atomic_compare_exchange_n(place, &from, to, 0, __ATOMIC_RELAXED,
+                                       __ATOMIC_RELAXED);
+#endif
+}
+
+/* What it was. */
+XYLEM_DEVICE_FN_ uint64_t xylem_device_add_gpu_(uint64_t *place, uint64_t n)
+{
+    XYLEM_DEVICE_STEP_();
+#ifdef __CUDA_ARCH__
+    {
+        uint64_t was;
+
+        asm volatile("atom.acq_rel.gpu.add.u64 %0, [%1], %2;"
+                     : "=l"(was)
+                     : "l"(place), "l"(n)
+                     : "memory");
+        return was;
+    }
+#else
+    return __atomic_fetch_add(place, n, __ATOMIC_ACQ_REL);
+#endif
+}
+
+/* A record, readable when all of it is there. Partner: the host's acquire of
+ * `what`. */
+XYLEM_DEVICE_FN_ void xylem_device_write_(xylem_device_record_t *record,
+                                          uint64_t what, uint64_t count)
+{
+    XYLEM_DEVICE_STEP_();
+#ifdef __CUDA_ARCH__
+    asm volatile("st.relaxed.sys.u64 [%0], %1;" ::"l"(&record->count),
+                 "l"(count)
+                 : "memory");
+    asm volatile("st.release.sys.u64 [%0], %1;" ::"l"(&record->what), "l"(what)
+                 : "memory");
+#else
+    __atomic_store_n(&record->count, count, __ATOMIC_RELAXED);
+    XYLEM_DEVICE_STEP_();
+    __atomic_store_n(&record->what, what, __ATOMIC_RELEASE);
+#endif
+}
+
+/* Between two tries. */
+XYLEM_DEVICE_FN_ void xylem_device_rest_(void)
+{
+#ifdef __CUDA_ARCH__
+    __nanosleep(32);
+#elif defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/* ------------------------------------------------------------------------ */
+/* One thread                                                               */
+
+/* `what` of ticket `ticket`, without tag and index. */
+XYLEM_DEVICE_FN_ uint64_t xylem_device_lap_(uint64_t ticket, uint64_t mask)
+{
+    return (ticket & (mask + 1)) == 0 ? (uint64_t)1 << 63 : 0;
+}
+
+/* A ticket of the queue's, or UINT64_MAX: there is no place. */
+XYLEM_DEVICE_FN_ uint64_t
+xylem_device_ticket_(const xylem_device_queue_t *queue)
+{
+    xylem_device_places_t *places = queue->places;
+    uint64_t head, seen;
+
+    do {
+        head = xylem_device_load_gpu_(&places->head);
+        /* Whoever has stored it had acquired the host's tail. */
+        seen = xylem_device_load_gpu_(&places->seen);
+        if (head - seen > queue->mask) {
+            seen = xylem_device_load_sys_(queue->tail);
+            if (head - seen > queue->mask)
+                return UINT64_MAX;
+            xylem_device_store_gpu_(&places->seen, seen);
+        }
+    } while (!xylem_device_change_gpu_(&places->head, head, head + 1));
+    return head;
+}
+
+/* Counts up counter `index` of the trigger that is bound to `tag` by `count`.
+ * Tries `tries` times more while the queue is full, then XYLEM_ERR_TIMED_OUT,
+ * and nothing has happened. */
+XYLEM_DEVICE_FN_ int xylem_device_post(const xylem_device_queue_t *queue,
+                                       uint32_t tag, uint32_t index,
+                                       uint64_t count, uint64_t tries)
+{
+    uint64_t ticket = xylem_device_ticket_(queue);
+
+    for (; ticket == UINT64_MAX && tries != 0; tries--) {
+        xylem_device_rest_();
+        ticket = xylem_device_ticket_(queue);
+    }
+    if (ticket == UINT64_MAX)
+        return XYLEM_ERR_TIMED_OUT;
+    xylem_device_write_(&queue->records[ticket & queue->mask],
+                        xylem_device_lap_(ticket, queue->mask) |
+                            (uint64_t)(index & 0x7fffffff) << 32 | tag,
+                        count);
+    return XYLEM_OK;
+}
+
+/* Counts by `n` on the device, and posts a count of 1 for each multiple of
+ * `threshold` that is passed: so one record tells of many threads, warps or
+ * blocks. XYLEM_ERR_TIMED_OUT: the threshold is passed, and the caller has to
+ * post that itself. */
+XYLEM_DEVICE_FN_ int xylem_device_count(const xylem_device_queue_t *queue,
+                                        xylem_device_counter_t *counter,
+                                        uint64_t n, uint64_t threshold,
+                                        uint32_t tag, uint32_t index,
+                                        uint64_t tries)
+{
+    uint64_t was = xylem_device_add_gpu_(&counter->count, n);
+    uint64_t times = (was + n) / threshold - was / threshold;
+
+    return times == 0 ? XYLEM_OK
+                      : xylem_device_post(queue, tag, index, times, tries);
+}
+
+/* Until a word (xylem_trigger_args_t) says that the action was done `times`
+ * times, or the status with which it failed; looks `tries` times more, then
+ * XYLEM_ERR_TIMED_OUT. */
+XYLEM_DEVICE_FN_ int xylem_device_wait(const uint64_t *word, uint64_t times,
+                                       uint64_t tries)
+{
+    uint64_t seen = xylem_device_load_sys_(word);
+
+    for (; (seen & 0xff) == XYLEM_OK && seen >> 8 < times && tries != 0;
+         tries--) {
+        xylem_device_rest_();
+        seen = xylem_device_load_sys_(word);
+    }
+    if ((seen & 0xff) != XYLEM_OK)
+        return (int)(seen & 0xff);
+    return seen >> 8 < times ? XYLEM_ERR_TIMED_OUT : XYLEM_OK;
+}
+
+/* Both: whatever is bound to `tag` is begun, and done when this returns. */
+XYLEM_DEVICE_FN_ int xylem_device_run(const xylem_device_queue_t *queue,
+                                      uint32_t tag, const uint64_t *word,
+                                      uint64_t times, uint64_t tries)
+{
+    int status = xylem_device_post(queue, tag, 0, 1, tries);
+
+    return status == XYLEM_OK ? xylem_device_wait(word, times, tries) : status;
+}
+
+/* ------------------------------------------------------------------------ */
+/* Warps and blocks                                                         */
+
+/* The same for all threads of a warp, or of a block of one, two or three
+ * dimensions, which call it together: what each of them has written before is
+ * covered, one of them acts, and all get its status. On the host a thread is a
+ * block. */
+#ifdef __CUDA_ARCH__
+#define XYLEM_DEVICE_WARP_(call)                                               \
+    do {                                                                       \
+        int status_ = XYLEM_OK;                                                \
+        unsigned lanes_ = __activemask();                                      \
+        int first_ = __ffs((int)lanes_) - 1, lane_;                            \
+        asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane_));                   \
+        __syncwarp(lanes_);                                                    \
+        if (lane_ == first_)                                                   \
+            status_ = (call);                                                  \
+        return __shfl_sync(lanes_, status_, first_);                           \
+    } while (0)
+#define XYLEM_DEVICE_BLOCK_(call)                                              \
+    do {                                                                       \
+        __shared__ int status_;                                                \
+        int got_;                                                              \
+        __syncthreads();                                                       \
+        if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0)          \
+            status_ = (call);                                                  \
+        __syncthreads();                                                       \
+        got_ = status_;                                                        \
+        __syncthreads();                                                       \
+        return got_;                                                           \
+    } while (0)
+#else
+#define XYLEM_DEVICE_WARP_(call)  return (call)
+#define XYLEM_DEVICE_BLOCK_(call) return (call)
+#endif
+
+XYLEM_DEVICE_FN_ int xylem_device_warp_post(const xylem_device_queue_t *queue,
+                                            uint32_t tag, uint32_t index,
+                                            uint64_t count, uint64_t tries)
+{
+    XYLEM_DEVICE_WARP_(xylem_device_post(queue, tag, index, count, tries));
+}
+
+XYLEM_DEVICE_FN_ int xylem_device_warp_wait(const uint64_t *word,
+                                            uint64_t times, uint64_t tries)
+{
+    XYLEM_DEVICE_WARP_(xylem_device_wait(word, times, tries));
+}
+
+XYLEM_DEVICE_FN_ int xylem_device_block_post(const xylem_device_queue_t *queue,
+                                             uint32_t tag, uint32_t index,
+                                             uint64_t count, uint64_t tries)
+{
+    XYLEM_DEVICE_BLOCK_(xylem_device_post(queue, tag, index, count, tries));
+}
+
+XYLEM_DEVICE_FN_ int xylem_device_block_count(const xylem_device_queue_t *queue,
+                                              xylem_device_counter_t *counter,
+                                              uint64_t n, uint64_t threshold,
+                                              uint32_t tag, uint32_t index,
+                                              uint64_t tries)
+{
+    XYLEM_DEVICE_BLOCK_(
+        xylem_device_count(queue, counter, n, threshold, tag, index, tries));
+}
+
+XYLEM_DEVICE_FN_ int xylem_device_block_wait(const uint64_t *word,
+                                             uint64_t times, uint64_t tries)
+{
+    XYLEM_DEVICE_BLOCK_(xylem_device_wait(word, times, tries));
+}
+
+XYLEM_DEVICE_FN_ int xylem_device_block_run(const xylem_device_queue_t *queue,
+                                            uint32_t tag, const uint64_t *word,
+                                            uint64_t times, uint64_t tries)
+{
+    XYLEM_DEVICE_BLOCK_(xylem_device_run(queue, tag, word, times, tries));
+}
+
+#endif
