@@ -22,6 +22,7 @@
 #include <event2/event.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/resource.h>
@@ -29,6 +30,7 @@
 
 enum {
     XYL_RANKS_MAX = 4096,
+    XYL_LINE_BYTES = 1024,
     /* Exit codes as in timeout(1) and env(1). */
     XYL_EXIT_TIMEOUT = 124,
     XYL_EXIT_LAUNCHER = 125, /* the launcher itself failed */
@@ -36,6 +38,11 @@ enum {
     XYL_EXIT_NOT_FOUND = 127,
     XYL_EXIT_SIGNAL = 128 /* plus the signal's number */
 };
+
+/* "xylem-run: ", the text, as much as fits, and the end of the line; returns
+ * the bytes. */
+size_t xyl_line_write(char line[XYL_LINE_BYTES], const char *format,
+                      va_list args) __attribute__((format(printf, 2, 0)));
 
 /* One line on standard error by one write. For the time outside of the event
  * loop; inside, xyl_sink_print keeps the order with the output of ranks. */

@@ -8,19 +8,27 @@
 #include <string.h>
 #include <unistd.h>
 
-void xyl_complain(const char *format, ...)
+size_t xyl_line_write(char line[XYL_LINE_BYTES], const char *format,
+                      va_list args)
 {
-    char line[1024];
-    const int prefix = snprintf(line, sizeof(line), "xylem-run: ");
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(line + prefix, sizeof(line) - 1 - (size_t)prefix, format,
+    const int prefix = snprintf(line, XYL_LINE_BYTES, "xylem-run: ");
+
+    (void)vsnprintf(line + prefix, XYL_LINE_BYTES - 1 - (size_t)prefix, format,
                     args);
-    va_end(args);
     const size_t bytes = strlen(line);
     line[bytes] = '\n';
+    return bytes + 1;
+}
+
+void xyl_complain(const char *format, ...)
+{
+    char line[XYL_LINE_BYTES];
+    va_list args;
+    va_start(args, format);
+    const size_t bytes = xyl_line_write(line, format, args);
+    va_end(args);
     /* Nobody is left to be told when this fails. */
-    if (write(STDERR_FILENO, line, bytes + 1) < 0)
+    if (write(STDERR_FILENO, line, bytes) < 0)
         return;
 }
 

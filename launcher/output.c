@@ -127,16 +127,12 @@ static void sink_add(xyl_sink_t *sink, const char *text, size_t bytes)
 
 void xyl_sink_print(xyl_sink_t *sink, const char *format, ...)
 {
-    char line[1024];
-    const int prefix = snprintf(line, sizeof(line), "xylem-run: ");
+    char line[XYL_LINE_BYTES];
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(line + prefix, sizeof(line) - 1 - (size_t)prefix, format,
-                    args);
+    const size_t bytes = xyl_line_write(line, format, args);
     va_end(args);
-    const size_t bytes = strlen(line);
-    line[bytes] = '\n';
-    sink_add(sink, line, bytes + 1);
+    sink_add(sink, line, bytes);
     sink_flush(sink);
 }
 

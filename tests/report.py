@@ -52,6 +52,8 @@ def count(record, protocol):
         return 0, 0, 1
     if protocol == "tap":
         passed, failed, skipped = count_cases(record.get("stdout") or "")
+        if result == "SKIP" and passed + failed + skipped == 0:
+            return 0, 0, 1
         # A program that was killed, leaked or ran no case has failed, even
         # though none of its cases says so.
         if not good and failed == 0:

@@ -1,7 +1,6 @@
 /* Tables of rules as JSON, see table.json. */
 #include <inttypes.h>
 #include <jansson.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +14,7 @@
 #include "runtime/core/operation.h"
 
 enum { COLLS_ALL = (1 << XYLEM_COLL_COUNT) - 1 };
-enum { TEXT_BYTES = 512, RULES_MAX = 4096, COUNT_MAX = 1 << 20 };
+enum { RULES_MAX = 4096, COUNT_MAX = 1 << 20 };
 
 typedef struct reader {
     const char *file;
@@ -26,27 +25,11 @@ typedef struct reader {
 
 /* ---- complaints ---- */
 
-/* Files may hold anything; an error is one line. */
-__attribute__((format(printf, 2, 3))) static xylem_status_t
-table_complain(const char *file, const char *format, ...)
-{
-    char text[TEXT_BYTES], *at;
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    for (at = text; *at != '\0'; at++)
-        if ((unsigned char)*at < ' ' || *at == 127)
-            *at = '?';
-    return xyl_fail(XYLEM_ERR_CONFIG, "%s: %s", file, text);
-}
-
 static xylem_status_t wrong(const reader_t *reader, const char *key,
                             const char *wants)
 {
-    return table_complain(reader->file, "rules[%zu].%s: wants %s",
-                          reader->number, key, wants);
+    return xyl_fail(XYLEM_ERR_CONFIG, "%s: rules[%zu].%s: wants %s",
+                    reader->file, reader->number, key, wants);
 }
 
 /* ---- values ---- */
@@ -324,9 +307,10 @@ static xylem_status_t read_name(const reader_t *reader, const char *key,
                                  *name_out, &named, why)) {
             if (rule->colls == COLLS_ALL)
                 continue;
-            return table_complain(reader->file, "rules[%zu].%s: %s for %s: %s",
-                                  reader->number, key, *name_out,
-                                  xyl_coll_traits(coll)->name, why);
+            return xyl_fail(XYLEM_ERR_CONFIG,
+                            "%s: rules[%zu].%s: %s for %s: %s", reader->file,
+                            reader->number, key, *name_out,
+                            xyl_coll_traits(coll)->name, why);
         }
         if (named.algorithm == NULL)
             return wrong(reader, key, "an algorithm");
@@ -336,8 +320,8 @@ static xylem_status_t read_name(const reader_t *reader, const char *key,
             first = named;
     }
     if (first.algorithm == NULL)
-        return table_complain(reader->file, "rules[%zu].%s: %s: %s",
-                              reader->number, key, *name_out, why);
+        return xyl_fail(XYLEM_ERR_CONFIG, "%s: rules[%zu].%s: %s: %s",
+                        reader->file, reader->number, key, *name_out, why);
     *name_out = first.algorithm->name;
     *radix_out = first.radix;
     return XYLEM_OK;
@@ -402,9 +386,9 @@ static xylem_status_t read_member(const reader_t *reader, const char *key,
     if (strcmp(key, "leaders") == 0 || strcmp(key, "segment") == 0)
         return read_number(reader, key, json);
     if (strcmp(key, "use") != 0 && strcmp(key, "between") != 0)
-        return table_complain(reader->file,
-                              "rules[%zu].%s: there is no such key",
-                              reader->number, key);
+        return xyl_fail(XYLEM_ERR_CONFIG,
+                        "%s: rules[%zu].%s: there is no such key", reader->file,
+                        reader->number, key);
     if (!json_is_string(json))
         return wrong(reader, key, "an algorithm");
     if (*key == 'u')
@@ -428,8 +412,8 @@ static xylem_status_t read_rule(const reader_t *reader, json_t *json)
                                  .total_max = UINT64_MAX,
                                  .origin = reader->file};
     if (!json_is_object(json))
-        return table_complain(reader->file, "rules[%zu]: wants an object",
-                              reader->number);
+        return xyl_fail(XYLEM_ERR_CONFIG, "%s: rules[%zu]: wants an object",
+                        reader->file, reader->number);
     json_object_foreach(json, key, value)
     {
         if (status == XYLEM_OK)
@@ -462,15 +446,16 @@ static xylem_status_t read_limit(const char *file, const char *key,
         if (!number_read(json_object_get(json, "value"), known[i].most,
                          &value) ||
             value < known[i].least)
-            return table_complain(
-                file,
-                "limits.%s: wants an object with a \"value\" of "
+            return xyl_fail(
+                XYLEM_ERR_CONFIG,
+                "%s: limits.%s: wants an object with a \"value\" of "
                 "%" PRIu64 " ... %" PRIu64,
-                key, known[i].least, known[i].most);
+                file, key, known[i].least, known[i].most);
         memcpy((char *)limits + known[i].offset, &value, sizeof value);
         return XYLEM_OK;
     }
-    return table_complain(file, "limits.%s: there is no such limit", key);
+    return xyl_fail(XYLEM_ERR_CONFIG, "%s: limits.%s: there is no such limit",
+                    file, key);
 }
 
 static xylem_status_t read_limits(const char *file, json_t *object,
@@ -481,7 +466,7 @@ static xylem_status_t read_limits(const char *file, json_t *object,
     json_t *value;
 
     if (object != NULL && !json_is_object(object))
-        return table_complain(file, "limits: wants an object");
+        return xyl_fail(XYLEM_ERR_CONFIG, "%s: limits: wants an object", file);
     json_object_foreach(object, key, value)
     {
         if (status == XYLEM_OK)
@@ -507,10 +492,10 @@ static xylem_status_t read_document(const char *file, const json_t *document,
         return XYLEM_OK;
     }
     if (count == 0 || count > RULES_MAX)
-        return table_complain(file,
-                              "wants an object with a list \"rules\" of at "
-                              "most %d",
-                              RULES_MAX);
+        return xyl_fail(XYLEM_ERR_CONFIG,
+                        "%s: wants an object with a list \"rules\" of at "
+                        "most %d",
+                        file, RULES_MAX);
     rules = calloc(count, sizeof *rules);
     if (rules == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for rules");
@@ -536,8 +521,8 @@ xylem_status_t xyl_table_parse(const char *file, const char *text, size_t bytes,
     xylem_status_t status;
 
     if (document == NULL)
-        return table_complain(file, "line %d, column %d: %s", error.line,
-                              error.column, error.text);
+        return xyl_fail(XYLEM_ERR_CONFIG, "%s: line %d, column %d: %s", file,
+                        error.line, error.column, error.text);
     status = read_limits(file, json_object_get(document, "limits"), limits);
     if (status == XYLEM_OK)
         status = read_document(file, document, rules_out, count_out);

@@ -51,10 +51,15 @@ const char *xylem_version(void)
 void xyl_explain_text(const char *format, ...)
 {
     va_list args;
+    char *at;
 
     va_start(args, format);
     vsnprintf(last_error, sizeof last_error, format, args);
     va_end(args);
+    /* Names and files may hold anything; an error is one line. */
+    for (at = last_error; *at != '\0'; at++)
+        if ((unsigned char)*at < ' ' || *at == 127)
+            *at = '?';
 }
 
 void xyl_log_error(void)

@@ -3,6 +3,7 @@
  * use it too. Its callbacks run on a thread of its own and only set a flag. */
 #include <inttypes.h>
 #include <pmix.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,56 @@ enum { FENCE_NONE = 1, FENCE_RUNNING, FENCE_ABANDONED };
 /* Contexts of this process so far: the same number on every rank, because
  * contexts are created collectively. What fails before has not begun. */
 static _Atomic unsigned contexts_created;
+
+/* ---- the session ---- */
+
+/* One for the process, from its first context to its exit: a server of PMIx
+ * (4.2.2) that learns of the end of a rank's session when the next has begun
+ * takes it for the loss of the rank, and lets go whoever waits for that in a
+ * fence. PMIx itself is the process's, too. */
+static struct session {
+    pthread_mutex_t lock;
+    pmix_proc_t self;
+    pid_t owner;       /* 0: it has not begun; a forked process has none */
+    unsigned contexts; /* that use it */
+} session = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Who exits from the midst of things is missed by the others, as if it had
+ * died. */
+static void session_end(void)
+{
+    if (session.owner == getpid() && session.contexts == 0)
+        PMIx_Finalize(NULL, 0);
+}
+
+static pmix_status_t session_enter(pmix_proc_t *self_out)
+{
+    pmix_status_t status = PMIX_SUCCESS;
+
+    pthread_mutex_lock(&session.lock);
+    if (session.owner != getpid()) {
+        status = PMIx_Init(&session.self, NULL, 0);
+        if (status == PMIX_SUCCESS) {
+            session.owner = getpid();
+            session.contexts = 0;
+            (void)atexit(session_end);
+        }
+    }
+    if (status == PMIX_SUCCESS)
+        session.contexts++;
+    *self_out = session.self;
+    pthread_mutex_unlock(&session.lock);
+    return status;
+}
+
+static void session_leave(void)
+{
+    pthread_mutex_lock(&session.lock);
+    session.contexts--;
+    pthread_mutex_unlock(&session.lock);
+}
+
+/* ---- what ranks tell each other ---- */
 
 int xyl_bootstrap_pmix_is_offered(void)
 {
@@ -87,11 +138,8 @@ static xylem_status_t blob_get(const pmix_proc_t *proc, const char *key,
     return status;
 }
 
-/* A server of PMIx (4.2.2) takes the connection of a rank's session before this
- * one, when it learns of its end only now, for the loss of a rank that the
- * fence still waits for: who is in the fence is let go early, and the rank that
- * is late would wait alone. Hence all meet again. A rank that has really gone
- * is missed when its data are asked for. */
+/* Ranks that have died let the others go early; all meet again. Whoever has
+ * really gone is missed when its data are asked for. */
 static xylem_status_t fence_collect(uint64_t timeout_s)
 {
     bool collect = true;
@@ -190,8 +238,7 @@ static xylem_status_t pmix_fence_test(xyl_bootstrap_t *base)
     return status == PMIX_SUCCESS ? XYLEM_OK : pmix_fail("fence", status);
 }
 
-/* A fence that has not ended in time belongs to PMIx, which lives on where
- * others of the process use it. */
+/* A fence that has not ended in time belongs to PMIx, which lives on. */
 static void pmix_destroy(xyl_bootstrap_t *base)
 {
     pmix_bootstrap_t *bootstrap = (pmix_bootstrap_t *)(void *)base;
@@ -199,7 +246,7 @@ static void pmix_destroy(xyl_bootstrap_t *base)
         atomic_exchange_explicit(&bootstrap->fence_status, FENCE_ABANDONED,
                                  memory_order_acq_rel) == FENCE_RUNNING;
 
-    PMIx_Finalize(NULL, 0);
+    session_leave();
     if (!is_abandoned)
         free(bootstrap);
 }
@@ -246,7 +293,7 @@ xylem_status_t xyl_bootstrap_pmix_create(xyl_bootstrap_t **bootstrap_out)
 
     if (bootstrap == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to find the others");
-    error = PMIx_Init(&bootstrap->self, NULL, 0);
+    error = session_enter(&bootstrap->self);
     if (error != PMIX_SUCCESS) {
         /* A failed PMIx_Init is not paired with PMIx_Finalize. */
         free(bootstrap);

@@ -1,7 +1,6 @@
 #include "runtime/job/switches.h"
 
 #include <jansson.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,7 @@
 #include "runtime/base/file.h"
 #include "runtime/base/status.h"
 
-enum { FILE_BYTES_MAX = 16 << 20, TEXT_BYTES = 512 };
+enum { FILE_BYTES_MAX = 16 << 20 };
 
 struct xyl_switches {
     json_t *names;   /* of a switch to its index in the file */
@@ -27,22 +26,6 @@ typedef struct reader {
 } reader_t;
 
 /* ---- complaints ---- */
-
-/* Names may hold anything; an error is one line. */
-__attribute__((format(printf, 2, 3))) static xylem_status_t
-switches_complain(const char *file, const char *format, ...)
-{
-    char text[TEXT_BYTES], *at;
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    for (at = text; *at != '\0'; at++)
-        if ((unsigned char)*at < ' ' || *at == 127)
-            *at = '?';
-    return xyl_fail(XYLEM_ERR_CONFIG, "XYLEM_TOPOLOGY: %s: %s", file, text);
-}
 
 static xylem_status_t no_memory(void)
 {
@@ -68,24 +51,28 @@ static xylem_status_t check_switch(const reader_t *reader, uint32_t index)
     const char *key;
 
     if (!json_is_object(one))
-        return switches_complain(reader->file, "switches[%u]: wants an object",
-                                 index);
+        return xyl_fail(XYLEM_ERR_CONFIG,
+                        "XYLEM_TOPOLOGY: %s: switches[%u]: wants an object",
+                        reader->file, index);
     json_object_foreach(one, key, value)
     {
         int is_list = strcmp(key, "nodes") == 0 || strcmp(key, "switches") == 0;
         if (!is_list && strcmp(key, "name") != 0)
-            return switches_complain(
-                reader->file,
-                "switches[%u].%s: there is no such key; there are "
-                "\"name\", \"nodes\" and \"switches\"",
-                index, key);
+            return xyl_fail(XYLEM_ERR_CONFIG,
+                            "XYLEM_TOPOLOGY: %s: switches[%u].%s: there is no "
+                            "such key; there are "
+                            "\"name\", \"nodes\" and \"switches\"",
+                            reader->file, index, key);
         if (is_list && !json_is_array(value))
-            return switches_complain(
-                reader->file, "switches[%u].%s: wants an array", index, key);
+            return xyl_fail(
+                XYLEM_ERR_CONFIG,
+                "XYLEM_TOPOLOGY: %s: switches[%u].%s: wants an array",
+                reader->file, index, key);
     }
     if (!is_name(json_object_get(one, "name")))
-        return switches_complain(reader->file,
-                                 "switches[%u].name: wants a name", index);
+        return xyl_fail(XYLEM_ERR_CONFIG,
+                        "XYLEM_TOPOLOGY: %s: switches[%u].name: wants a name",
+                        reader->file, index);
     return XYLEM_OK;
 }
 
@@ -102,10 +89,11 @@ static xylem_status_t switch_read_name(const reader_t *reader, uint32_t index)
     name = switch_name(reader, index);
     other = json_object_get(switches->names, name);
     if (other != NULL)
-        return switches_complain(
-            reader->file,
-            "switches[%u].name: switches[%u] is called %s already", index,
-            (uint32_t)json_integer_value(other), name);
+        return xyl_fail(XYLEM_ERR_CONFIG,
+                        "XYLEM_TOPOLOGY: %s: switches[%u].name: switches[%u] "
+                        "is called %s already",
+                        reader->file, index,
+                        (uint32_t)json_integer_value(other), name);
     if (json_object_set_new(switches->names, name, json_integer(index)) != 0)
         return no_memory();
     return XYLEM_OK;
@@ -118,10 +106,11 @@ static xylem_status_t read_node(const reader_t *reader, uint32_t index,
     const json_t *other = json_object_get(nodes, json_string_value(name));
 
     if (other != NULL)
-        return switches_complain(
-            reader->file,
-            "switches[%u].nodes[%zu]: node %s is below switch %s already",
-            index, at, json_string_value(name),
+        return xyl_fail(
+            XYLEM_ERR_CONFIG,
+            "XYLEM_TOPOLOGY: %s: switches[%u].nodes[%zu]: node %s is below "
+            "switch %s already",
+            reader->file, index, at, json_string_value(name),
             switch_name(reader, (uint32_t)json_integer_value(other)));
     if (json_object_set_new(nodes, json_string_value(name),
                             json_integer(index)) != 0)
@@ -138,14 +127,16 @@ static xylem_status_t read_below(const reader_t *reader, uint32_t index,
     uint32_t below = (uint32_t)json_integer_value(found);
 
     if (found == NULL)
-        return switches_complain(
-            reader->file, "switches[%u].switches[%zu]: there is no switch %s",
-            index, at, json_string_value(name));
+        return xyl_fail(XYLEM_ERR_CONFIG,
+                        "XYLEM_TOPOLOGY: %s: switches[%u].switches[%zu]: there "
+                        "is no switch %s",
+                        reader->file, index, at, json_string_value(name));
     if (above[below] != XYL_SWITCH_NONE)
-        return switches_complain(
-            reader->file,
-            "switches[%u].switches[%zu]: switch %s is below %s already", index,
-            at, json_string_value(name), switch_name(reader, above[below]));
+        return xyl_fail(XYLEM_ERR_CONFIG,
+                        "XYLEM_TOPOLOGY: %s: switches[%u].switches[%zu]: "
+                        "switch %s is below %s already",
+                        reader->file, index, at, json_string_value(name),
+                        switch_name(reader, above[below]));
     above[below] = index;
     return XYLEM_OK;
 }
@@ -163,12 +154,12 @@ static xylem_status_t read_list(const reader_t *reader, uint32_t index,
 
     for (at = 0; at < json_array_size(list) && status == XYLEM_OK; at++) {
         const json_t *name = json_array_get(list, at);
-        status = is_name(name)
-                     ? read_one(reader, index, at, name)
-                     : switches_complain(reader->file,
-                                         "switches[%u].%s[%zu]: wants a "
-                                         "name",
-                                         index, key, at);
+        if (!is_name(name))
+            return xyl_fail(XYLEM_ERR_CONFIG,
+                            "XYLEM_TOPOLOGY: %s: switches[%u].%s[%zu]: wants a "
+                            "name",
+                            reader->file, index, key, at);
+        status = read_one(reader, index, at, name);
     }
     return status;
 }
@@ -185,15 +176,17 @@ static xylem_status_t levels_measure(const reader_t *reader, uint32_t index)
         levels++;
     }
     if (levels > switches->count)
-        return switches_complain(
-            reader->file, "switches[%u]: the switches above %s go in a circle",
-            index, switch_name(reader, index));
+        return xyl_fail(XYLEM_ERR_CONFIG,
+                        "XYLEM_TOPOLOGY: %s: switches[%u]: the switches above "
+                        "%s go in a circle",
+                        reader->file, index, switch_name(reader, index));
     if (levels > XYL_SWITCH_LEVELS_MAX)
-        return switches_complain(
-            reader->file,
-            "switches[%u]: there are %u levels from %s up; at "
-            "most %d",
-            index, levels, switch_name(reader, index), XYL_SWITCH_LEVELS_MAX);
+        return xyl_fail(XYLEM_ERR_CONFIG,
+                        "XYLEM_TOPOLOGY: %s: switches[%u]: there are %u levels "
+                        "from %s up; at "
+                        "most %d",
+                        reader->file, index, levels, switch_name(reader, index),
+                        XYL_SWITCH_LEVELS_MAX);
     if (levels > switches->levels)
         switches->levels = levels;
     return XYLEM_OK;
@@ -228,18 +221,22 @@ static xylem_status_t network_read(reader_t *reader, json_t *document)
     json_t *value;
 
     if (!json_is_object(document))
-        return switches_complain(reader->file, "wants an object");
+        return xyl_fail(XYLEM_ERR_CONFIG, "XYLEM_TOPOLOGY: %s: wants an object",
+                        reader->file);
     json_object_foreach(document, key, value)
     {
         if (strcmp(key, "switches") != 0)
-            return switches_complain(
-                reader->file, "%s: there is no such key; there is \"switches\"",
-                key);
+            return xyl_fail(XYLEM_ERR_CONFIG,
+                            "XYLEM_TOPOLOGY: %s: %s: there is no such key; "
+                            "there is \"switches\"",
+                            reader->file, key);
     }
     reader->list = json_object_get(document, "switches");
     if (!json_is_array(reader->list) || json_array_size(reader->list) == 0)
-        return switches_complain(reader->file,
-                                 "switches: wants an array of at least one");
+        return xyl_fail(
+            XYLEM_ERR_CONFIG,
+            "XYLEM_TOPOLOGY: %s: switches: wants an array of at least one",
+            reader->file);
     reader->switches->count = (uint32_t)json_array_size(reader->list);
     return read_switches(reader);
 }
@@ -263,8 +260,9 @@ xylem_status_t xyl_switches_parse(const char *file, const char *text,
     if (switches->names == NULL || switches->nodes == NULL)
         status = no_memory();
     else if (document == NULL)
-        status = switches_complain(file, "line %d, column %d: %s", wrong.line,
-                                   wrong.column, wrong.text);
+        status = xyl_fail(XYLEM_ERR_CONFIG,
+                          "XYLEM_TOPOLOGY: %s: line %d, column %d: %s", file,
+                          wrong.line, wrong.column, wrong.text);
     else
         status = network_read(&reader, document);
     json_decref(document);
@@ -284,7 +282,7 @@ xylem_status_t xyl_switches_read(const char *path,
     const char *why = xyl_file_read(path, FILE_BYTES_MAX, &text, &bytes);
 
     if (why != NULL)
-        return switches_complain(path, "%s", why);
+        return xyl_fail(XYLEM_ERR_CONFIG, "XYLEM_TOPOLOGY: %s: %s", path, why);
     status = xyl_switches_parse(path, text, bytes, switches_out);
     free(text);
     return status;

@@ -475,31 +475,24 @@ static int cuda_is_needed(const xyl_config_t *config)
             dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD) != NULL);
 }
 
+/* But for where the library is from. */
+#define CUDA_OPS                                                               \
+    .bytes = sizeof(cuda_exec_t), .fini = cuda_fini, .takes = cuda_takes,      \
+    .start = cuda_start, .cancel = cuda_cancel,                                \
+    .mirror_take = cuda_mirror_take, .mirror_give = cuda_mirror_give,          \
+    .poll = cuda_poll
+
 const xyl_exec_ops_t xyl_exec_cuda = {
+    CUDA_OPS,
     .name = "cuda",
-    .bytes = sizeof(cuda_exec_t),
     .init = cuda_init,
-    .fini = cuda_fini,
-    .takes = cuda_takes,
-    .start = cuda_start,
-    .cancel = cuda_cancel,
-    .mirror_take = cuda_mirror_take,
-    .mirror_give = cuda_mirror_give,
     .is_needed = cuda_is_needed,
-    .poll = cuda_poll,
 };
 
 const xyl_exec_ops_t xyl_exec_cuda_of_table = {
+    CUDA_OPS,
     .name = "cuda of a table",
-    .bytes = sizeof(cuda_exec_t),
     .init = init_of_table,
-    .fini = cuda_fini,
-    .takes = cuda_takes,
-    .start = cuda_start,
-    .cancel = cuda_cancel,
-    .mirror_take = cuda_mirror_take,
-    .mirror_give = cuda_mirror_give,
-    .poll = cuda_poll,
 };
 
 const xyl_cuda_library_t *xyl_cuda_library_of(const xyl_exec_t *exec)

@@ -1,8 +1,7 @@
 /* Failures during all collectives over the simulated net: ranks that die at any
  * moment, sends and receives that fail, every allocation of a call. Nobody
  * hangs, each operation completes once with a status that the failure explains,
- * whoever succeeded has the right data, and all memory comes back. Linked with
- * -Wl,--wrap, so that the allocations of a call can be made to fail. */
+ * whoever succeeded has the right data, and all memory comes back. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "tests/support/call_algorithm.h"
 #include "tests/support/call_run.h"
 #include "tests/support/check.h"
+#include "tests/support/failing_memory.h"
 
 /* By chance. */
 #define DEATHS               check_cases(600)
@@ -25,43 +25,6 @@ enum {
     CALLS = 400,
     ALLOCATIONS_MAX = 3000
 };
-
-/* ---- allocations that fail ---- */
-
-/* Which one fails, counted down; 0: none. */
-static uint64_t allocations_to_failure;
-static int has_failed;
-
-/* The linker's names. */
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_realloc(void *block, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_realloc(void *block, size_t bytes);
-
-static int must_fail(void)
-{
-    if (allocations_to_failure == 0 || --allocations_to_failure != 0)
-        return 0;
-    has_failed = 1;
-    return 1;
-}
-
-void *__wrap_malloc(size_t bytes)
-{
-    return must_fail() ? NULL : __real_malloc(bytes);
-}
-
-void *__wrap_calloc(size_t count, size_t bytes)
-{
-    return must_fail() ? NULL : __real_calloc(count, bytes);
-}
-
-void *__wrap_realloc(void *block, size_t bytes)
-{
-    return must_fail() ? NULL : __real_realloc(block, bytes);
-}
 
 /* ---- several operations at once ---- */
 
@@ -342,10 +305,10 @@ static int one_failing_allocation(const call_case_t *c, uint64_t seed,
     fabric_t *fabric = fabric_create(c->ranks, &options);
     uint32_t rank, failed = 0;
     call_run_t run;
+    int has_failed;
 
     call_run_init(&run, fabric, NULL, c);
     run.is_persistent = !is_pool || seed % 2 == 0;
-    has_failed = 0;
     if (is_pool)
         fabric_fail_allocation(fabric, nth);
     for (rank = 0; rank < c->ranks; rank++) {
@@ -359,8 +322,7 @@ static int one_failing_allocation(const call_case_t *c, uint64_t seed,
         failed++;
         CHECK_EQ(call_run_start(&run, rank), XYLEM_OK);
     }
-    if (is_pool)
-        has_failed = fabric_allocation_failed(fabric);
+    has_failed = is_pool ? fabric_allocation_failed(fabric) : nth == 0;
     fabric_fail_allocation(fabric, 0);
     /* What only the plan cache could not keep is no failure of the call. */
     CHECK(failed <= (uint32_t)has_failed);

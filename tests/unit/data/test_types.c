@@ -1,8 +1,7 @@
 /* The functions that make types: what they refuse, how compact the layouts of
  * regular types are, how long types live, tables of thousands of them, threads,
  * and every allocation that can fail. What layouts do is the matter of
- * test_layout.c. Linked with
- * -Wl,--wrap, so that the allocations of a case can be made to fail. */
+ * test_layout.c. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,42 +10,9 @@
 #include "collectives/data/types.h"
 #include "tests/support/check.h"
 #include "tests/support/fabric.h"
+#include "tests/support/failing_memory.h"
 
 #define MUST(call) CHECK_EQ(call, XYLEM_OK)
-
-/* ------------------------------------------------------------------------ */
-/* Allocations that fail                                                    */
-
-/* Which one fails, counted down; 0: none. One thread's. */
-static uint64_t allocations_to_failure;
-
-/* The linker's names. */
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_realloc(void *block, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_realloc(void *block, size_t bytes);
-
-static int must_fail(void)
-{
-    return allocations_to_failure != 0 && --allocations_to_failure == 0;
-}
-
-void *__wrap_malloc(size_t bytes)
-{
-    return must_fail() ? NULL : __real_malloc(bytes);
-}
-
-void *__wrap_calloc(size_t count, size_t bytes)
-{
-    return must_fail() ? NULL : __real_calloc(count, bytes);
-}
-
-void *__wrap_realloc(void *block, size_t bytes)
-{
-    return must_fail() ? NULL : __real_realloc(block, bytes);
-}
 
 /* ------------------------------------------------------------------------ */
 /* Common to cases                                                          */

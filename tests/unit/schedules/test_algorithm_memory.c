@@ -1,6 +1,5 @@
 /* Every writer of schedules with every one of its allocations failing: it
- * returns, frees what it has, and the schedule says that memory is missing.
- * The allocation functions are wrapped at link time (-Wl,--wrap). */
+ * returns, frees what it has, and the schedule says that memory is missing. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include "collectives/schedules/algorithm.h"
 #include "runtime/base/log.h"
 #include "tests/support/check.h"
+#include "tests/support/failing_memory.h"
 #include "tests/support/schedules.h"
 
 enum {
@@ -19,37 +19,6 @@ enum {
     FAILURES_MAX = 100,
     TEXT_BYTES = 200
 };
-
-/* Which allocation fails, counted down; 0: none. */
-static uint64_t allocations_to_failure;
-
-/* The linker's names. */
-void *__real_malloc(size_t bytes);
-void *__real_calloc(size_t count, size_t bytes);
-void *__real_realloc(void *block, size_t bytes);
-void *__wrap_malloc(size_t bytes);
-void *__wrap_calloc(size_t count, size_t bytes);
-void *__wrap_realloc(void *block, size_t bytes);
-
-static int must_fail(void)
-{
-    return allocations_to_failure != 0 && --allocations_to_failure == 0;
-}
-
-void *__wrap_malloc(size_t bytes)
-{
-    return must_fail() ? NULL : __real_malloc(bytes);
-}
-
-void *__wrap_calloc(size_t count, size_t bytes)
-{
-    return must_fail() ? NULL : __real_calloc(count, bytes);
-}
-
-void *__wrap_realloc(void *block, size_t bytes)
-{
-    return must_fail() ? NULL : __real_realloc(block, bytes);
-}
 
 /* ---- problems ---- */
 

@@ -1,0 +1,22 @@
+/* Interleavings by chance: of several actors, threads of their own, one runs at
+ * a time, and before each access to memory that all share chance decides who
+ * goes on. What two do at once is rare otherwise, and cannot be repeated. */
+#ifndef XYL_TESTS_SUPPORT_TURNS_H
+#define XYL_TESTS_SUPPORT_TURNS_H
+
+#include <stdint.h>
+
+enum { TURNS_ACTORS_MAX = 32 };
+
+/* Calls `act` on each actor, and returns when all have. Equal seeds take equal
+ * turns. What the actors share needs no lock. */
+void turns_run(uint32_t actors, uint64_t seed, void (*act)(uint32_t self));
+
+/* Before an access: someone else may go first. 0, so that it fits into an
+ * expression; does nothing in threads that are no actors. */
+int turns_pass(void);
+
+/* Chance, of the same seed; `limit` is not 0. For actors. */
+uint32_t turns_below(uint32_t limit);
+
+#endif
