@@ -9,7 +9,7 @@ void sim_charge(sim_rank_t *rank, sim_time_t work)
         return;
     end = sim_noise_advance(&rank->noise, rank->now, work);
     if (rank->world->options.trace != NULL && end - rank->now != work)
-        sim_trace_span(rank->world->options.trace, rank->rank, "noise",
+        xyl_trace_span(rank->world->options.trace, rank->rank, "noise",
                        rank->now, end, end - rank->now - work);
     rank->now = end;
 }
@@ -60,7 +60,7 @@ static void charge_bytes(sim_rank_t *rank, const char *name, sim_rate_t rate,
                               sim_rate_time(world->machine.node.memory, bytes));
     sim_charge(rank, work);
     if (world->options.trace != NULL && rank->now != begin)
-        sim_trace_span(world->options.trace, rank->rank, name, begin, rank->now,
+        xyl_trace_span(world->options.trace, rank->rank, name, begin, rank->now,
                        bytes);
 }
 
@@ -90,7 +90,7 @@ void sim_segment_emitted(void *arg, const char *stage, uint32_t sequence,
 {
     const sim_rank_t *rank = arg;
 
-    sim_trace_mark(rank->world->options.trace, rank->rank, stage, rank->now,
+    xyl_trace_mark(rank->world->options.trace, rank->rank, stage, rank->now,
                    sequence, segment);
 }
 

@@ -455,7 +455,7 @@ static void step_arrived(sim_rank_t *rank, sim_message_t *message)
     leave_order(world, message);
     leave_slot(rank, message);
     if (world->options.trace != NULL)
-        sim_trace_message(world->options.trace, message->id, message->source,
+        xyl_trace_message(world->options.trace, message->id, message->source,
                           message->sent, rank->rank, rank->now, message->bytes);
     if (!message->is_eager && world->all[message->source].is_dead) {
         sim_wire_lose(world, message);

@@ -141,7 +141,7 @@ static void run_piece(sim_rank_t *rank)
         xylem_progress(rank->context);
     }
     if (world->options.trace != NULL && rank->now != begin)
-        sim_trace_span(world->options.trace, rank->rank, name, begin, rank->now,
+        xyl_trace_span(world->options.trace, rank->rank, name, begin, rank->now,
                        0);
 }
 
@@ -183,7 +183,7 @@ static int may_begin(sim_rank_t *rank, sim_core_t *core)
         begin = rank->now;
     clear = sim_noise_clear(&rank->noise, begin);
     if (clear != begin && rank->world->options.trace != NULL)
-        sim_trace_span(rank->world->options.trace, rank->rank, "noise", begin,
+        xyl_trace_span(rank->world->options.trace, rank->rank, "noise", begin,
                        clear, 0);
     if (clear > rank->world->now) {
         sim_wake(rank, clear);

@@ -19,9 +19,9 @@
 
 #include "progress/exec/exec.h"
 #include "runtime/base/memory.h"
+#include "runtime/base/trace_file.h"
 #include "simulator/machine.h"
 #include "simulator/noise/noise.h"
-#include "simulator/trace.h"
 
 typedef struct sim_world sim_world_t;
 
@@ -55,7 +55,7 @@ typedef struct sim_options {
      * on mirrors. */
     int has_mirrors;
     const char *const *settings; /* of the contexts; may be NULL */
-    sim_trace_t *trace;          /* borrowed until the end; may be NULL */
+    xyl_trace_t *trace;          /* borrowed until the end; may be NULL */
     /* Ranks may die: each then has its own view of the others. */
     int has_deaths;
     /* They tell each other of failures, by messages more. */

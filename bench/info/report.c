@@ -1,5 +1,6 @@
 /* xylem-report: shows what the binding for MPI has written because of
- * XYLEM_MPI_REPORT; two reports beside one another say what has changed.
+ * XYLEM_MPI_REPORT; two reports beside one another say what has changed. Puts
+ * together what XYLEM_TRACE has written.
  * One thread. */
 #include <jansson.h>
 #include <stdio.h>
@@ -7,28 +8,34 @@
 #include <string.h>
 
 #include "bench/common/cli.h"
+#include "bench/info/traces.h"
 
 enum { BAR_WIDTH = 24, NAME_WIDTH = 20 };
 
 static const char program_name[] = "xylem-report";
 
 struct settings {
+    const char *trace;
     char **files;
 };
 
 static const struct cli_option options[] = {
+    {"trace", 0, CLI_TEXT, offsetof(struct settings, trace), 0, 0, "OUT",
+     "put records of XYLEM_TRACE and NOISE_LOG together in OUT"},
     {"FILE", 0, CLI_REST, offsetof(struct settings, files), 0, 0, NULL, NULL},
 };
 
 static const struct cli cli = {
     .program = program_name,
-    .usage = "FILE [OTHER]",
+    .usage = "FILE [OTHER]\n  or:  xylem-report --trace OUT FILE...",
     .summary =
         "Shows a report of the binding for MPI (XYLEM_MPI_REPORT=FILE): what "
         "each\ncollective has cost, what was left to the MPI library, and why. "
         "With OTHER, a\nreport of the same program, also how much of OTHER's "
         "time each takes: with\nXYLEM_MPI_COLLECTIVES=none it is the MPI "
-        "library's.",
+        "library's.\nWith --trace, makes one file for Perfetto of those that "
+        "XYLEM_TRACE=FILE has made of\neach rank, and of bursts that "
+        "NOISE_LOG has written.",
     .options = options,
     .options_count = sizeof options / sizeof options[0]};
 
@@ -166,7 +173,7 @@ static void report_print(const json_t *report, const json_t *other)
 
 int main(int argc, char **argv)
 {
-    struct settings settings = {NULL};
+    struct settings settings = {NULL, NULL};
     json_t *report, *other = NULL;
 
     switch (cli_parse(&cli, argc, argv, &settings)) {
@@ -177,6 +184,11 @@ int main(int argc, char **argv)
     case CLI_RUN:
         break;
     }
+    if (settings.trace != NULL && settings.files != NULL &&
+        settings.files[0] != NULL)
+        return traces_merge(program_name, settings.trace, settings.files)
+                   ? EXIT_SUCCESS
+                   : EXIT_FAILURE;
     if (settings.files == NULL || settings.files[0] == NULL ||
         (settings.files[1] != NULL && settings.files[2] != NULL)) {
         cli_complain(program_name, "one file, or two; see --help");

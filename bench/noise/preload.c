@@ -62,16 +62,22 @@ static long rank_of_launcher(void)
     return -1;
 }
 
+/* By the clock that other nodes have, too. */
+static uint64_t day_ns(void)
+{
+    struct timespec day;
+
+    clock_gettime(CLOCK_REALTIME, &day);
+    return (uint64_t)day.tv_sec * second_ns + (uint64_t)day.tv_nsec;
+}
+
 static uint64_t origin_ns(const sim_noise_t *noise)
 {
     uint64_t now_ns = noise_now_ns();
-    struct timespec day;
 
     if (noise->kind == SIM_NOISE_ONCE)
         return now_ns;
-    clock_gettime(CLOCK_REALTIME, &day);
-    return now_ns -
-           ((uint64_t)day.tv_sec * second_ns + (uint64_t)day.tv_nsec) % hour_ns;
+    return now_ns - day_ns() % hour_ns;
 }
 
 static enum noise_way way(void)
@@ -136,13 +142,21 @@ static void report(const char *path, double seconds, struct noise_total total)
  * bursts. */
 static void log_write(const char *name, double seconds)
 {
-    char path[PATH_BYTES];
+    char path[PATH_BYTES], host[HOST_NAME_MAX + 1] = "";
     size_t count, i;
     const struct noise_burst *bursts = noise_log(&count);
+    unsigned long long day = day_ns() - noise_now_ns() + injected.begin_ns;
     FILE *out;
 
+    gethostname(host, sizeof host - 1);
     snprintf(path, sizeof path, "%s.%ld", name, injected.rank);
     out = fopen(path, "we");
+    if (out != NULL)
+        fprintf(out,
+                "# bursts of rank %ld on %s from monotonic_ns %llu "
+                "realtime_ns %llu\n",
+                injected.rank, host, (unsigned long long)injected.begin_ns,
+                day);
     for (i = 0; i < count && out != NULL; i++)
         fprintf(out, "%.3f %.3f\n", (double)bursts[i].begin_ns / 1e3,
                 (double)bursts[i].length_ns / 1e3);

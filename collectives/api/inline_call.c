@@ -36,8 +36,15 @@ static xyl_inline_outcome_t inline_run(xyl_operation_t *operation)
     unsigned looks =
         context->driver.params.shares_cores ? LOOKS_IF_SHARED : LOOKS;
 
-    if (xyl_node_stage_run(operation->stage[0], looks))
+    int is_measured = xyl_observer_measures(context->observer);
+
+    if (is_measured)
+        xyl_operation_note_began(operation);
+    if (xyl_node_stage_run(operation->stage[0], looks)) {
+        if (is_measured)
+            xyl_operation_note_ended(operation);
         return XYL_INLINE_DONE;
+    }
     xyl_plan_withdraw(operation);
     xyl_operation_began(operation);
     return XYL_INLINE_BEGUN;

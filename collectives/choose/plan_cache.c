@@ -374,7 +374,8 @@ static int runs_inline(const xyl_operation_t *operation)
            (collective->key.args.flags & ~FLAGS_BOUND) == 0 &&
            operation->stages == 1 && operation->sequences == 0 &&
            operation->bytes <= most && collective->written <= most &&
-           !xyl_observer_records(context->observer) &&
+           (!xyl_observer_records(context->observer) ||
+            xyl_observer_measures(context->observer)) &&
            xyl_node_stage_is_brief(operation->stage[0]);
 }
 
@@ -391,6 +392,7 @@ void xyl_plan_describe(xyl_operation_t *operation,
     xyl_plan_key_t *key = &xyl_collective_of(operation)->key;
 
     key_set(key, operation->request.team, args);
+    operation->name = xyl_coll_traits(args->coll)->name;
     /* Another is made of the key. */
     if (xyl_sides_are_needed(args) ||
         (operation->hold.detaches && !key_keep(operation, &key->args)))

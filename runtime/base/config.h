@@ -168,6 +168,11 @@ enum { XYL_CONNECT_FIRST, XYL_CONNECT_INIT };
       "A file that rank 0 writes in MPI_Finalize: the calls, bytes and times " \
       "of each collective of an MPI program, what was left to the MPI "        \
       "library, and why; xylem-report shows it. none: no report.")             \
+    X(trace, TRACE, PATH, "none", 0, USER,                                     \
+      "A file: each rank writes what it did to FILE.RANK when it ends, "       \
+      "operations, segments and waits, as xylem-sim --trace does; "            \
+      "xylem-report --trace puts those of all ranks together. none: no "       \
+      "trace.")                                                                \
     X(conf, CONF, TEXT, "auto", 0, EXPERT,                                     \
       "Files of settings in place of /etc/xylem.conf and "                     \
       "~/.config/xylem.conf, separated by colons; none reads no file. In the " \

@@ -7,6 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+typedef enum xyl_lasted {
+    XYL_LASTED_OPERATION, /* several may last at once */
+    XYL_LASTED_WAIT       /* of the thread that tells */
+} xyl_lasted_t;
+
 typedef struct xyl_observer {
     /* `bytes` of users' data are about to be copied, packed or unpacked within
      * the rank. 0: leave it out. */
@@ -16,6 +21,11 @@ typedef struct xyl_observer {
      * records. */
     void (*emitted)(void *arg, const char *stage, uint32_t sequence,
                     uint64_t segment);
+    /* Now, in a unit of its own, and what has lasted from such a time until
+     * now. NULL: nobody measures. Any thread. */
+    uint64_t (*time)(void *arg);
+    void (*lasted)(void *arg, xyl_lasted_t what, const char *name,
+                   uint64_t begin, uint64_t bytes);
     void *arg;
 } xyl_observer_t;
 
@@ -29,6 +39,11 @@ static inline int xyl_observer_copies(const xyl_observer_t *observer,
 static inline int xyl_observer_records(const xyl_observer_t *observer)
 {
     return observer != NULL && observer->emitted != NULL;
+}
+
+static inline int xyl_observer_measures(const xyl_observer_t *observer)
+{
+    return __builtin_expect(observer != NULL && observer->time != NULL, 0) != 0;
 }
 
 #endif

@@ -18,6 +18,7 @@
 #include "runtime/core/liveness.h"
 #include "runtime/core/notice.h"
 #include "runtime/core/proxy.h"
+#include "runtime/core/recorder.h"
 #include "runtime/core/request.h"
 #include "runtime/core/team.h"
 #include "runtime/core/watch.h"
@@ -193,6 +194,7 @@ static void dismantle(xylem_context_t *context)
     xyl_context_shm_destroy(context);
     xyl_pool_fini(&context->pool);
     pthread_mutex_destroy(&context->lock);
+    xyl_recorder_end(context);
     if (context->owns_peers)
         free(context->peers);
     xyl_config_release(&context->config);
@@ -640,6 +642,9 @@ static xylem_status_t job_join(xylem_context_t *context,
                         "a job of %u ranks: there may be %d", context->ranks,
                         XYL_TEAM_SIZE_MAX);
     xyl_log_rank_set(context->rank);
+    status = xyl_recorder_begin(context);
+    if (status != XYLEM_OK)
+        return status;
     xyl_machine_read(&machine);
     set_past_caches(context, &machine);
     status = net_join(context, &machine);

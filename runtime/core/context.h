@@ -72,6 +72,7 @@ struct xylem_context {
     xyl_heap_t heap;                /* of xylem_alloc */
     xyl_execs_t execs;              /* who works on what kind of memory */
     const xyl_observer_t *observer; /* NULL: nobody looks on */
+    struct xyl_recorder *recorder;  /* NULL: XYLEM_TRACE names no file */
     int tables_differ;              /* that ranks have found for XYLEM_TUNING */
     uint64_t past_caches; /* bytes that an operation writes, from which
                              on it copies past the caches */

@@ -274,8 +274,25 @@ static void segment_in(xyl_operation_t *operation, uint64_t segment)
     stage->ops->segment_ready(stage, (segment - stage->first) / stage->stride);
 }
 
+void xyl_operation_note_began(xyl_operation_t *operation)
+{
+    const xyl_observer_t *observer = operation->request.context->observer;
+
+    operation->began = observer->time(observer->arg);
+}
+
+void xyl_operation_note_ended(const xyl_operation_t *operation)
+{
+    const xyl_observer_t *observer = operation->request.context->observer;
+
+    observer->lasted(observer->arg, XYL_LASTED_OPERATION, operation->name,
+                     operation->began, operation->bytes);
+}
+
 static void operation_enlist(xyl_operation_t *operation)
 {
+    if (xyl_observer_measures(operation->request.context->observer))
+        xyl_operation_note_began(operation);
     operation->failure = XYLEM_OK;
     operation->is_finishing = 0;
     operation->looks_without_event = 0;
@@ -343,6 +360,8 @@ static void finish_soon(xyl_operation_t *operation)
 
 static void operation_complete(xyl_operation_t *operation)
 {
+    if (xyl_observer_measures(operation->request.context->observer))
+        xyl_operation_note_ended(operation);
     LIST_REMOVE(operation, others);
     xyl_hold_end(operation);
     if (operation->is_detached)

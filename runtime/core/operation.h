@@ -46,7 +46,9 @@ typedef struct xyl_operation {
     struct xyl_operation *(*another)(const struct xyl_operation *operation);
     void (*release)(struct xyl_operation *operation);
     /* The message. */
-    size_t bytes;  /* in all */
+    size_t bytes;     /* in all */
+    const char *name; /* of what it does, for records */
+    uint64_t began;   /* by the observer's time */
     uint64_t call; /* what all ranks of it call, for comparison; 0: unknown */
     size_t segment_bytes;
     uint64_t segments;
@@ -119,6 +121,11 @@ static inline size_t xyl_operation_length(const xyl_operation_t *operation,
 
     return left < operation->segment_bytes ? left : operation->segment_bytes;
 }
+
+/* Tells the observer, which measures, that a run has begun, and has ended. */
+__attribute__((cold)) void xyl_operation_note_began(xyl_operation_t *operation);
+__attribute__((cold)) void
+xyl_operation_note_ended(const xyl_operation_t *operation);
 
 /* An operation without stages, of `struct_bytes` bytes (cleared), of which the
  * first are the operation. Returns owned (free with xyl_request_discard, or by

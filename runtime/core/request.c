@@ -427,10 +427,33 @@ xylem_status_t xylem_request_test(xylem_request_t *request)
                                     : XYLEM_IN_PROGRESS;
 }
 
+/* Tells the observer how long it took. */
+static __attribute__((cold, noinline)) xylem_status_t
+wait_measured(xylem_context_t *context, int (*is_over)(void *), void *arg,
+              uint64_t limit_ns)
+{
+    const xyl_observer_t *observer = context->observer;
+    uint64_t begin = observer->time(observer->arg);
+    xylem_status_t status =
+        xyl_driver_wait(&context->driver, is_over, arg, limit_ns);
+
+    observer->lasted(observer->arg, XYL_LASTED_WAIT, "wait", begin, 0);
+    return status;
+}
+
+/* Until `is_over`. */
+static inline xylem_status_t wait_until(xylem_context_t *context,
+                                        int (*is_over)(void *), void *arg,
+                                        uint64_t limit_ns)
+{
+    if (xyl_observer_measures(context->observer))
+        return wait_measured(context, is_over, arg, limit_ns);
+    return xyl_driver_wait(&context->driver, is_over, arg, limit_ns);
+}
+
 xylem_status_t xyl_request_wait(xylem_request_t *request)
 {
-    xyl_driver_wait(&request->context->driver, request_is_idle, request,
-                    UINT64_MAX);
+    (void)wait_until(request->context, request_is_idle, request, UINT64_MAX);
     return request_outcome(request);
 }
 
@@ -461,10 +484,9 @@ xylem_status_t xylem_request_wait_for(xylem_request_t *request,
 
     if (status != XYLEM_OK)
         return status;
-    if (xyl_driver_wait(&request->context->driver, request_is_idle, request,
-                        limit_us > UINT64_MAX / 2000
-                            ? UINT64_MAX
-                            : limit_us * 1000) != XYLEM_OK)
+    if (wait_until(request->context, request_is_idle, request,
+                   limit_us > UINT64_MAX / 2000 ? UINT64_MAX
+                                                : limit_us * 1000) != XYLEM_OK)
         return XYLEM_IN_PROGRESS;
     return request_outcome(request);
 }
@@ -525,7 +547,7 @@ xylem_status_t xylem_request_wait_any(xylem_request_t *const *requests,
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
                         "xylem_request_wait_any: there is no request, or "
                         "index_out is NULL");
-    xyl_driver_wait(&context->driver, is_any_idle, &many, UINT64_MAX);
+    (void)wait_until(context, is_any_idle, &many, UINT64_MAX);
     *index_out = many.found;
     return request_outcome(requests[many.found]);
 }

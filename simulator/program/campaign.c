@@ -189,11 +189,14 @@ static unsigned runs_of(const struct sim_campaign *campaign, size_t level)
     return 1;
 }
 
-static sim_trace_t *trace_open(const struct simulation *simulation)
+static xyl_trace_t *trace_open(const struct simulation *simulation)
 {
-    sim_trace_t *trace =
-        sim_trace_create(simulation->trace, simulation->ranks,
-                         simulation->ranks_per_node, TRACE_EVENTS_MAX);
+    xyl_trace_t *trace = xyl_trace_create(
+        simulation->trace,
+        &(xyl_trace_rows_t){.label = "simulated",
+                            .ranks = simulation->ranks,
+                            .ranks_per_node = simulation->ranks_per_node},
+        TRACE_EVENTS_MAX);
 
     if (trace == NULL)
         fprintf(stderr, "%s: cannot write %s: %s\n", simulation->program,
@@ -201,9 +204,9 @@ static sim_trace_t *trace_open(const struct simulation *simulation)
     return trace;
 }
 
-static int trace_close(const struct simulation *simulation, sim_trace_t *trace)
+static int trace_close(const struct simulation *simulation, xyl_trace_t *trace)
 {
-    if (trace == NULL || sim_trace_destroy(trace))
+    if (trace == NULL || xyl_trace_destroy(trace))
         return 1;
     fprintf(stderr, "%s: could not write all of %s\n", simulation->program,
             simulation->trace);

@@ -13,7 +13,7 @@ struct sim_case {
     const sim_noise_t *noise; /* NULL: quiet */
     uint64_t seed;
     unsigned warmup, iterations; /* calls of each rank */
-    sim_trace_t *trace;          /* may be NULL */
+    xyl_trace_t *trace;          /* may be NULL */
     /* Told now and then which part of the calls is done. May be NULL. */
     void (*progress)(void *arg, double part);
     void *progress_arg;

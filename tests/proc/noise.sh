@@ -172,6 +172,42 @@ else
     check "a process without a rank is left alone" test ! -e "$work/report"
 fi
 
+# What ranks did, and what they were given, in one picture.
+traced()
+{
+    attempt env XYLEM_TRACE="$work/trace" "$run" -n 2 \
+        "$(dirname "$noise")/xylem-bench" -c allreduce --sizes 64K -i 20 "$@"
+    ((code == 0)) || return 1
+    attempt "$(dirname "$noise")/xylem-report" --trace "$work/all.json" \
+        "$work"/trace.[01] "${logs[@]}"
+    ((code == 0)) || return 1
+    tr '}' '\n' <"$work/all.json" >"$work/events"
+    # Each rank has begins, ends, waits and segments; whatever begins ends.
+    test "$(grep -c '"b".*"allreduce"' "$work/events")" -eq \
+        "$(grep -c '"e".*"allreduce"' "$work/events")" -a \
+        "$(grep -c '"b".*"allreduce"' "$work/events")" -ge 40 -a \
+        "$(grep -c '"wait"' "$work/events")" -ge 40 -a \
+        "$(grep -c '"segment"' "$work/events")" -ge 40
+}
+has_noise()
+{
+    grep -q '"noise","pid":1,"tid":2' "$work/events"
+}
+logs=()
+check "ranks are traced" traced --mode nonblocking
+check "in any mode" traced --mode persistent
+if [[ -e $work/log.1 ]]; then
+    logs=("$work"/log.[01])
+    check "with their noise" traced --mode nonblocking
+    check "in their rows" has_noise
+else
+    skip "with their noise" "there is no record of it"
+    skip "in their rows" "there is no record of it"
+fi
+echo '{"traceEvents":[]}' >"$work/one"
+attempt "$(dirname "$noise")/xylem-report" --trace "$work/all.json" "$work/one"
+check "what is no trace is refused" test "$code" -eq 1
+
 # A record of this machine, and what two records have in common.
 attempt "$noise" record --seconds 0.1 -o "$work/record"
 check "this machine's noise is recorded" test "$code" -eq 0 -a \

@@ -304,7 +304,7 @@ static void write_file(char *path, const char *text)
 }
 
 /* Plays it, on nodes with the file that the setting names. */
-static void run(play_t *play, const char *topology, sim_trace_t *trace)
+static void run(play_t *play, const char *topology, xyl_trace_t *trace)
 {
     const char *settings[] = {"LOG=none", topology, NULL};
     xylem_place_t places[RANKS];
@@ -377,16 +377,20 @@ static void run_and_count(play_t *play, int follows, traffic_t *traffic)
 {
     char path[] = "/tmp/xylem-switches-XXXXXX";
     char net[] = "/tmp/xylem-network-XXXXXX", setting[64];
-    sim_trace_t *trace;
+    xyl_trace_t *trace;
     json_t *document;
 
     write_file(path, "");
     write_file(net, network);
     snprintf(setting, sizeof setting, "TOPOLOGY=%s", follows ? net : "none");
-    trace = sim_trace_create(path, NODES * play->ppn, play->ppn, UINT64_MAX);
+    trace = xyl_trace_create(path,
+                             &(xyl_trace_rows_t){.label = "simulated",
+                                                 .ranks = NODES * play->ppn,
+                                                 .ranks_per_node = play->ppn},
+                             UINT64_MAX);
     CHECK(trace != NULL);
     run(play, setting, trace);
-    CHECK_EQ(sim_trace_destroy(trace), 1);
+    CHECK_EQ(xyl_trace_destroy(trace), 1);
     document = json_load_file(path, 0, NULL);
     CHECK(document != NULL);
     traffic_read(json_object_get(document, "traceEvents"),

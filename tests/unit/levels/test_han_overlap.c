@@ -98,7 +98,7 @@ static void join(player_t *player, xylem_coll_t coll)
 
 /* Runs one call of all; `players` has when each ended it. */
 static void call(xylem_coll_t coll, const sim_noise_t *noise,
-                 sim_trace_t *trace, player_t *players)
+                 xyl_trace_t *trace, player_t *players)
 {
     /* Where broadcasts detach, what has come is told of when it is copied. */
     static const char *const settings[] = {"LOG=none", "DETACH_BYTES=0", NULL};
@@ -186,7 +186,7 @@ static record_t *record_of(xylem_coll_t coll)
     record_t *record = calloc(1, sizeof *record);
     char path[] = "/tmp/xylem-overlap-XXXXXX";
     player_t players[RANKS];
-    sim_trace_t *trace;
+    xyl_trace_t *trace;
     json_t *document;
     size_t i;
     int file = mkstemp(path);
@@ -194,10 +194,14 @@ static record_t *record_of(xylem_coll_t coll)
     if (record == NULL || file < 0)
         abort();
     close(file);
-    trace = sim_trace_create(path, RANKS, PPN, UINT64_MAX);
+    trace = xyl_trace_create(path,
+                             &(xyl_trace_rows_t){.label = "simulated",
+                                                 .ranks = RANKS,
+                                                 .ranks_per_node = PPN},
+                             UINT64_MAX);
     CHECK(trace != NULL);
     call(coll, NULL, trace, players);
-    CHECK_EQ(sim_trace_destroy(trace), 1);
+    CHECK_EQ(xyl_trace_destroy(trace), 1);
     document = json_load_file(path, 0, NULL);
     unlink(path);
     CHECK(document != NULL);

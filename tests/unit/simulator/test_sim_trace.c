@@ -1,7 +1,7 @@
 /* Traces of the simulator, read back as JSON: rows and their names, pieces of
  * work and how they nest, arrows, times to the picosecond, names that need
  * escapes, where recording stops, and files that cannot be written. */
-#include "simulator/trace.h"
+#include "runtime/base/trace_file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "simulator/machine.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
 
@@ -19,29 +20,34 @@ enum { TEXT_BYTES = 1 << 22 };
 
 static char path[64];
 
-static sim_trace_t *create(uint32_t ranks, uint32_t ranks_per_node,
+static xyl_trace_t *create(uint32_t ranks, uint32_t ranks_per_node,
                            uint64_t events_max)
 {
-    sim_trace_t *trace;
+    xyl_trace_t *trace;
     int file;
 
     snprintf(path, sizeof path, "/tmp/xylem-trace-XXXXXX");
     file = mkstemp(path);
     CHECK(file >= 0);
     close(file);
-    trace = sim_trace_create(path, ranks, ranks_per_node, events_max);
+    trace =
+        xyl_trace_create(path,
+                         &(xyl_trace_rows_t){.label = "simulated",
+                                             .ranks = ranks,
+                                             .ranks_per_node = ranks_per_node},
+                         events_max);
     CHECK(trace != NULL);
     return trace;
 }
 
 /* Ends the trace; what is in its file, to be freed. */
-static char *text_of(sim_trace_t *trace)
+static char *text_of(xyl_trace_t *trace)
 {
     char *text = malloc(TEXT_BYTES);
     FILE *file;
     size_t used;
 
-    CHECK_EQ(sim_trace_destroy(trace), 1);
+    CHECK_EQ(xyl_trace_destroy(trace), 1);
     file = fopen(path, "r");
     used = fread(text, 1, TEXT_BYTES - 1, file);
     CHECK(used < TEXT_BYTES - 1);
@@ -52,7 +58,7 @@ static char *text_of(sim_trace_t *trace)
 }
 
 /* The same as JSON, to be given back with json_decref. */
-static json_t *document_of(sim_trace_t *trace)
+static json_t *document_of(xyl_trace_t *trace)
 {
     char *text = text_of(trace);
     json_error_t error;
@@ -166,10 +172,10 @@ static void test_rows(void)
 
 static void test_many_rows(void)
 {
-    sim_trace_t *trace = create(5000, 48, 100);
+    xyl_trace_t *trace = create(5000, 48, 100);
     json_t *document;
 
-    sim_trace_span(trace, 4999, "last", 1, 2, 0);
+    xyl_trace_span(trace, 4999, "last", 1, 2, 0);
     document = document_of(trace);
     CHECK_EQ(count_of(document, "M"), 1 + 2 * (105 + 5000));
     CHECK_EQ(integer_of(event_at(document, 0), "pid"), 4999 / 48 + 1);
@@ -181,11 +187,11 @@ static void test_many_rows(void)
 
 static void test_marks(void)
 {
-    sim_trace_t *trace = create(4, 2, 100);
+    xyl_trace_t *trace = create(4, 2, 100);
     const json_t *event;
     json_t *document;
 
-    sim_trace_mark(trace, 2, "down", 1500001, 7, 1023);
+    xyl_trace_mark(trace, 2, "down", 1500001, 7, 1023);
     document = document_of(trace);
     event = event_at(document, 0);
     CHECK(is_kind(event, "i"));
@@ -199,15 +205,51 @@ static void test_marks(void)
     json_decref(document);
 }
 
+/* One rank of a job: its row, its clock, operations that overlap. */
+static void test_one_rank(void)
+{
+    static const xyl_trace_rows_t rows = {.label = "measured",
+                                          .first = 70,
+                                          .ranks = 1,
+                                          .node = 4,
+                                          .ranks_per_node = 1};
+    xyl_trace_t *trace = create(1, 1, 100);
+    const json_t *events, *clock;
+    json_t *document;
+
+    CHECK_EQ(xyl_trace_destroy(trace), 1);
+    trace = xyl_trace_create(path, &rows, 5);
+    CHECK(trace != NULL);
+    xyl_trace_clock(trace, 70, "n4", UINT64_MAX, 1);
+    xyl_trace_operation(trace, 0xab, 70, "bcast", 1, 5000000, 64);
+    xyl_trace_operation(trace, 0xac, 70, "reduce", 2, 6000000, 8);
+    xyl_trace_operation(trace, 0xad, 70, "too many", 3, 7000000, 8);
+    document = document_of(trace);
+    events = json_object_get(document, "traceEvents");
+    CHECK_EQ(count_of(document, "M"), 1 + 2 * 2 + 1);
+    clock = json_array_get(events, 5);
+    CHECK(strcmp(string_of(clock, "name"), "clock") == 0);
+    CHECK(strcmp(string_of(arguments_of(clock), "monotonic_ns"),
+                 "18446744073709551615") == 0);
+    CHECK_EQ(count_of(document, "b"), 2);
+    CHECK_EQ(count_of(document, "e"), 2);
+    CHECK_EQ(integer_of(event_at(document, 0), "pid"), 5);
+    CHECK_EQ(integer_of(event_at(document, 0), "tid"), 71);
+    CHECK_EQ(integer_of(arguments_of(event_at(document, 0)), "bytes"), 64);
+    CHECK_EQ(time_of(event_at(document, 1), "ts"), 5000000);
+    CHECK(strcmp(string_of(event_at(document, 1), "id"), "0xab") == 0);
+    json_decref(document);
+}
+
 static void test_events(void)
 {
-    sim_trace_t *trace = create(4, 2, 100);
+    xyl_trace_t *trace = create(4, 2, 100);
     const json_t *event;
     json_t *document;
 
-    sim_trace_span(trace, 3, "combine", 1500000, 2750001, 42);
-    sim_trace_message(trace, 0xabc, 0, 5, 2, SIM_S, 4096);
-    sim_trace_span(trace, 0, "nothing", 7, 7, 0);
+    xyl_trace_span(trace, 3, "combine", 1500000, 2750001, 42);
+    xyl_trace_message(trace, 0xabc, 0, 5, 2, SIM_S, 4096);
+    xyl_trace_span(trace, 0, "nothing", 7, 7, 0);
     document = document_of(trace);
 
     event = event_at(document, 0);
@@ -246,12 +288,12 @@ static void test_events(void)
 /* Beyond what floating point can hold. */
 static void test_digits(void)
 {
-    sim_trace_t *trace = create(1, 1, 100);
+    xyl_trace_t *trace = create(1, 1, 100);
     char *text;
 
-    sim_trace_span(trace, 0, "x", 0, SIM_NEVER, UINT64_C(1) << 53);
-    sim_trace_span(trace, 0, "x", SIM_NEVER - 1, SIM_NEVER, UINT64_MAX);
-    sim_trace_message(trace, UINT64_MAX, 0, 1234567, 0, 1000000000000000001, 0);
+    xyl_trace_span(trace, 0, "x", 0, SIM_NEVER, UINT64_C(1) << 53);
+    xyl_trace_span(trace, 0, "x", SIM_NEVER - 1, SIM_NEVER, UINT64_MAX);
+    xyl_trace_message(trace, UINT64_MAX, 0, 1234567, 0, 1000000000000000001, 0);
     text = text_of(trace);
     CHECK(strstr(text, "\"ts\":0.000000,\"dur\":18446744073709.551615,"
                        "\"args\":{\"detail\":9007199254740992}") != NULL);
@@ -279,12 +321,12 @@ static void test_escapes(void)
         {"5 \xc2\xb5s \xff", "5 ??s ?"},
     };
     enum { NAMES = sizeof names / sizeof names[0] };
-    sim_trace_t *trace = create(1, 1, 100);
+    xyl_trace_t *trace = create(1, 1, 100);
     json_t *document;
     size_t i;
 
     for (i = 0; i < NAMES; i++)
-        sim_trace_span(trace, 0, names[i].name, i, i + 1, 0);
+        xyl_trace_span(trace, 0, names[i].name, i, i + 1, 0);
     document = document_of(trace);
     CHECK_EQ(count_of(document, "X"), NAMES);
     for (i = 0; i < NAMES; i++)
@@ -299,7 +341,7 @@ enum { RANKS = 6, PIECES = 60, DEPTH_MAX = 2 };
 
 /* Pieces one after another with two shorter ones in each, and a message from
  * within each piece into the next rank's piece of the same time. */
-static void run_record(sim_trace_t *trace, uint64_t seed)
+static void run_record(xyl_trace_t *trace, uint64_t seed)
 {
     sim_time_t time = 0;
     uint64_t random = seed, id = 0;
@@ -309,10 +351,10 @@ static void run_record(sim_trace_t *trace, uint64_t seed)
         sim_time_t length = 10 + random_below(&random, 1000000);
         for (rank = 0; rank < RANKS; rank++) {
             sim_time_t half = time + length / 2;
-            sim_trace_span(trace, rank, "outer", time, time + length, piece);
-            sim_trace_span(trace, rank, "first", time, half, piece);
-            sim_trace_span(trace, rank, "second", half, time + length, piece);
-            sim_trace_message(trace, id++, rank, time + 1, (rank + 1) % RANKS,
+            xyl_trace_span(trace, rank, "outer", time, time + length, piece);
+            xyl_trace_span(trace, rank, "first", time, half, piece);
+            xyl_trace_span(trace, rank, "second", half, time + length, piece);
+            xyl_trace_message(trace, id++, rank, time + 1, (rank + 1) % RANKS,
                               time + 1 + random_below(&random, 9), length);
         }
         time += length + random_below(&random, 100);
@@ -348,7 +390,7 @@ static void check_nesting(const json_t *document, uint32_t rank)
 
 static void test_run(void)
 {
-    sim_trace_t *trace = create(RANKS, 4, UINT64_MAX);
+    xyl_trace_t *trace = create(RANKS, 4, UINT64_MAX);
     json_t *document;
     uint32_t rank;
     size_t i;
@@ -380,7 +422,7 @@ static void test_run(void)
 
 static void test_equal(void)
 {
-    sim_trace_t *trace = create(RANKS, 4, 1000);
+    xyl_trace_t *trace = create(RANKS, 4, 1000);
     char *first, *second;
 
     run_record(trace, 5);
@@ -398,14 +440,14 @@ static void test_equal(void)
 static void check_stop(uint64_t events_max, size_t spans, size_t messages,
                        const char *left_out)
 {
-    sim_trace_t *trace = create(2, 2, events_max);
+    xyl_trace_t *trace = create(2, 2, events_max);
     json_t *document, *other;
     const json_t *mark;
     char recorded[32];
 
-    sim_trace_span(trace, 0, "one", 10, 20, 0);
-    sim_trace_message(trace, 1, 0, 15, 1, 25, 8); /* two events */
-    sim_trace_span(trace, 1, "two", 25, 30, 0);
+    xyl_trace_span(trace, 0, "one", 10, 20, 0);
+    xyl_trace_message(trace, 1, 0, 15, 1, 25, 8); /* two events */
+    xyl_trace_span(trace, 1, "two", 25, 30, 0);
     document = document_of(trace);
     other = json_object_get(document, "otherData");
     CHECK_EQ(count_of(document, "X"), spans);
@@ -438,25 +480,41 @@ static void test_stop(void)
 
 static void test_failures(void)
 {
-    sim_trace_t *trace;
+    xyl_trace_t *trace;
 
     errno = 0;
-    CHECK(sim_trace_create("/no/such/folder/trace", 1, 1, 1) == NULL);
+    CHECK(xyl_trace_create("/no/such/folder/trace",
+                           &(xyl_trace_rows_t){.label = "simulated",
+                                               .ranks = 1,
+                                               .ranks_per_node = 1},
+                           1) == NULL);
     CHECK_EQ(errno, ENOENT);
-    CHECK(sim_trace_create("/", 1, 1, 1) == NULL);
+    CHECK(xyl_trace_create("/",
+                           &(xyl_trace_rows_t){.label = "simulated",
+                                               .ranks = 1,
+                                               .ranks_per_node = 1},
+                           1) == NULL);
     CHECK_EQ(errno, EISDIR);
-    CHECK_EQ(sim_trace_destroy(NULL), 1);
+    CHECK_EQ(xyl_trace_destroy(NULL), 1);
     if (access("/dev/full", W_OK) != 0) {
         check_skip("there is no /dev/full");
         return;
     }
-    trace = sim_trace_create("/dev/full", 1, 1, 10); /* fails at the end */
+    trace = xyl_trace_create("/dev/full",
+                             &(xyl_trace_rows_t){.label = "simulated",
+                                                 .ranks = 1,
+                                                 .ranks_per_node = 1},
+                             10); /* fails at the end */
     CHECK(trace != NULL);
-    CHECK_EQ(sim_trace_destroy(trace), 0);
-    trace = sim_trace_create("/dev/full", 1000, 1, UINT64_MAX); /* before */
+    CHECK_EQ(xyl_trace_destroy(trace), 0);
+    trace = xyl_trace_create("/dev/full",
+                             &(xyl_trace_rows_t){.label = "simulated",
+                                                 .ranks = 1000,
+                                                 .ranks_per_node = 1},
+                             UINT64_MAX); /* before */
     CHECK(trace != NULL);
-    sim_trace_span(trace, 0, "lost", 0, 1, 0);
-    CHECK_EQ(sim_trace_destroy(trace), 0);
+    xyl_trace_span(trace, 0, "lost", 0, 1, 0);
+    CHECK_EQ(xyl_trace_destroy(trace), 0);
 }
 
 static const check_case_t cases[] = {
@@ -464,6 +522,7 @@ static const check_case_t cases[] = {
     {"many rows", test_many_rows},
     {"marks", test_marks},
     {"events", test_events},
+    {"one rank of a job", test_one_rank},
     {"digits", test_digits},
     {"names", test_escapes},
     {"a run: nesting and order", test_run},

@@ -1,4 +1,4 @@
-/* Writes the trace as JSON while the simulation runs; what a viewer needs to
+/* Writes the trace as JSON, event by event; what a viewer needs to
  * know is that
  *
  *   a node is a process and a rank a thread, numbered from 1: viewers take the
@@ -10,7 +10,7 @@
  * Events stand in the order of their being recorded; viewers sort them. A
  * failure to write is kept by the stream and reported at the end. One thread.
  */
-#include "simulator/trace.h"
+#include "runtime/base/trace_file.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -21,9 +21,11 @@
 /* Up to here a JSON number is an exact integer for every reader. */
 #define EXACT_MAX (UINT64_C(1) << 53)
 
-struct sim_trace {
+static const uint64_t ps_per_us = 1000000;
+
+struct xyl_trace {
     FILE *file;
-    uint32_t ranks, ranks_per_node;
+    xyl_trace_rows_t rows;
     uint64_t events, events_max;
     uint64_t left_out; /* since recording stopped; 0: it has not */
 };
@@ -46,22 +48,33 @@ static void write_text(FILE *file, const char *text)
     putc('"', file);
 }
 
-static void write_time(FILE *file, const char *key, sim_time_t time)
+static void write_time(FILE *file, const char *key, uint64_t time)
 {
-    fprintf(file, ",\"%s\":%" PRIu64 ".%06" PRIu64, key, time / SIM_US,
-            time % SIM_US);
+    fprintf(file, ",\"%s\":%" PRIu64 ".%06" PRIu64, key, time / ps_per_us,
+            time % ps_per_us);
 }
 
-static void write_place(sim_trace_t *trace, uint32_t rank)
+static uint32_t node_of(const xyl_trace_t *trace, uint32_t rank)
+{
+    return trace->rows.node +
+           (rank - trace->rows.first) / trace->rows.ranks_per_node;
+}
+
+static int has_rank(const xyl_trace_t *trace, uint32_t rank)
+{
+    return rank - trace->rows.first < trace->rows.ranks;
+}
+
+static void write_place(xyl_trace_t *trace, uint32_t rank)
 {
     fprintf(trace->file, ",\"pid\":%" PRIu64 ",\"tid\":%" PRIu64,
-            (uint64_t)rank / trace->ranks_per_node + 1, (uint64_t)rank + 1);
+            (uint64_t)node_of(trace, rank) + 1, (uint64_t)rank + 1);
 }
 
 /* ---- begin and end ---- */
 
 /* `what` is "process" or "thread". */
-static void write_name(sim_trace_t *trace, const char *what, uint32_t rank,
+static void write_name(xyl_trace_t *trace, const char *what, uint32_t rank,
                        const char *name, uint32_t number)
 {
     fprintf(trace->file, ",\n{\"ph\":\"M\",\"name\":\"%s_name\"", what);
@@ -73,29 +86,31 @@ static void write_name(sim_trace_t *trace, const char *what, uint32_t rank,
     fprintf(trace->file, ",\"args\":{\"sort_index\":%" PRIu32 "}}", number);
 }
 
-static void write_head(sim_trace_t *trace)
+static void write_head(xyl_trace_t *trace)
 {
-    uint32_t rank;
+    const xyl_trace_rows_t *rows = &trace->rows;
+    uint32_t i, rank;
 
     /* A first event without a comma; it labels all of them. */
     fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
-          "{\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":1,\"tid\":1,"
-          "\"args\":{\"labels\":\"simulated\"}}",
+          "{\"ph\":\"M\",\"name\":\"process_labels\"",
           trace->file);
-    for (rank = 0; rank < trace->ranks; rank++) {
-        if (rank % trace->ranks_per_node == 0)
-            write_name(trace, "process", rank, "node",
-                       rank / trace->ranks_per_node);
+    write_place(trace, rows->first);
+    fprintf(trace->file, ",\"args\":{\"labels\":\"%s\"}}", rows->label);
+    for (i = 0; i < rows->ranks; i++) {
+        rank = rows->first + i;
+        if (i % rows->ranks_per_node == 0)
+            write_name(trace, "process", rank, "node", node_of(trace, rank));
         write_name(trace, "thread", rank, "rank", rank);
     }
 }
 
-sim_trace_t *sim_trace_create(const char *path, uint32_t ranks,
-                              uint32_t ranks_per_node, uint64_t events_max)
+xyl_trace_t *xyl_trace_create(const char *path, const xyl_trace_rows_t *rows,
+                              uint64_t events_max)
 {
-    sim_trace_t *trace = calloc(1, sizeof *trace);
+    xyl_trace_t *trace = calloc(1, sizeof *trace);
 
-    assert(ranks > 0 && ranks_per_node > 0);
+    assert(rows->ranks > 0 && rows->ranks_per_node > 0);
     if (trace == NULL) {
         errno = ENOMEM;
         return NULL;
@@ -107,14 +122,13 @@ sim_trace_t *sim_trace_create(const char *path, uint32_t ranks,
         errno = error;
         return NULL;
     }
-    trace->ranks = ranks;
-    trace->ranks_per_node = ranks_per_node;
+    trace->rows = *rows;
     trace->events_max = events_max;
     write_head(trace);
     return trace;
 }
 
-int sim_trace_destroy(sim_trace_t *trace)
+int xyl_trace_destroy(xyl_trace_t *trace)
 {
     int is_written;
 
@@ -135,7 +149,7 @@ int sim_trace_destroy(sim_trace_t *trace)
 /* Whether `count` more events are recorded. Where they first are not, a mark
  * across all rows says so; from there on nothing is, so that what is there is
  * complete. */
-static int event_begin(sim_trace_t *trace, uint64_t count, sim_time_t time)
+static int event_begin(xyl_trace_t *trace, uint64_t count, uint64_t time)
 {
     if (trace->left_out == 0 && count <= trace->events_max - trace->events) {
         trace->events += count;
@@ -146,7 +160,7 @@ static int event_begin(sim_trace_t *trace, uint64_t count, sim_time_t time)
                 ",\n{\"ph\":\"i\",\"s\":\"g\",\"name\":\"recording stops after "
                 "%" PRIu64 " events\"",
                 trace->events);
-        write_place(trace, 0);
+        write_place(trace, trace->rows.first);
         write_time(trace->file, "ts", time);
         putc('}', trace->file);
     }
@@ -154,12 +168,12 @@ static int event_begin(sim_trace_t *trace, uint64_t count, sim_time_t time)
     return 0;
 }
 
-void sim_trace_span(sim_trace_t *trace, uint32_t rank, const char *name,
-                    sim_time_t begin, sim_time_t end, uint64_t detail)
+void xyl_trace_span(xyl_trace_t *trace, uint32_t rank, const char *name,
+                    uint64_t begin, uint64_t end, uint64_t detail)
 {
     const char *quote = detail > EXACT_MAX ? "\"" : "";
 
-    assert(rank < trace->ranks && begin <= end);
+    assert(has_rank(trace, rank) && begin <= end);
     if (!event_begin(trace, 1, begin))
         return;
     fputs(",\n{\"ph\":\"X\",\"name\":", trace->file);
@@ -171,10 +185,50 @@ void sim_trace_span(sim_trace_t *trace, uint32_t rank, const char *name,
             detail, quote);
 }
 
-void sim_trace_mark(sim_trace_t *trace, uint32_t rank, const char *stage,
-                    sim_time_t time, uint32_t sequence, uint64_t segment)
+/* One of an operation's two ends. */
+static void write_end(xyl_trace_t *trace, const char *kind, uint64_t id,
+                      uint32_t rank, const char *name, uint64_t time)
 {
-    assert(rank < trace->ranks && segment <= EXACT_MAX);
+    fprintf(trace->file,
+            ",\n{\"ph\":\"%s\",\"cat\":\"operation\",\"id\":\"0x%" PRIx64
+            "\",\"name\":",
+            kind, id);
+    write_text(trace->file, name);
+    write_place(trace, rank);
+    write_time(trace->file, "ts", time);
+}
+
+void xyl_trace_operation(xyl_trace_t *trace, uint64_t id, uint32_t rank,
+                         const char *name, uint64_t begin, uint64_t end,
+                         uint64_t bytes)
+{
+    assert(has_rank(trace, rank) && begin <= end && bytes <= EXACT_MAX);
+    if (!event_begin(trace, 2, begin))
+        return;
+    write_end(trace, "b", id, rank, name, begin);
+    fprintf(trace->file, ",\"args\":{\"bytes\":%" PRIu64 "}}", bytes);
+    write_end(trace, "e", id, rank, name, end);
+    putc('}', trace->file);
+}
+
+/* Numbers of more digits than a double has are texts. */
+void xyl_trace_clock(xyl_trace_t *trace, uint32_t rank, const char *host,
+                     uint64_t monotonic_ns, uint64_t realtime_ns)
+{
+    fputs(",\n{\"ph\":\"M\",\"name\":\"clock\"", trace->file);
+    write_place(trace, rank);
+    fputs(",\"args\":{\"host\":", trace->file);
+    write_text(trace->file, host);
+    fprintf(trace->file,
+            ",\"monotonic_ns\":\"%" PRIu64 "\",\"realtime_ns\":\"%" PRIu64
+            "\"}}",
+            monotonic_ns, realtime_ns);
+}
+
+void xyl_trace_mark(xyl_trace_t *trace, uint32_t rank, const char *stage,
+                    uint64_t time, uint32_t sequence, uint64_t segment)
+{
+    assert(has_rank(trace, rank) && segment <= EXACT_MAX);
     if (!event_begin(trace, 1, time))
         return;
     fputs(",\n{\"ph\":\"i\",\"s\":\"t\",\"name\":", trace->file);
@@ -187,8 +241,8 @@ void sim_trace_mark(sim_trace_t *trace, uint32_t rank, const char *stage,
 }
 
 /* An end of an arrow, to which more may be added. */
-static void write_flow(sim_trace_t *trace, const char *head, uint64_t id,
-                       uint32_t rank, sim_time_t time)
+static void write_flow(xyl_trace_t *trace, const char *head, uint64_t id,
+                       uint32_t rank, uint64_t time)
 {
     fprintf(trace->file,
             ",\n{%s,\"cat\":\"message\",\"name\":\"message\","
@@ -198,11 +252,11 @@ static void write_flow(sim_trace_t *trace, const char *head, uint64_t id,
     write_time(trace->file, "ts", time);
 }
 
-void sim_trace_message(sim_trace_t *trace, uint64_t id, uint32_t source,
-                       sim_time_t sent, uint32_t destination,
-                       sim_time_t received, size_t bytes)
+void xyl_trace_message(xyl_trace_t *trace, uint64_t id, uint32_t source,
+                       uint64_t sent, uint32_t destination, uint64_t received,
+                       size_t bytes)
 {
-    assert(source < trace->ranks && destination < trace->ranks);
+    assert(has_rank(trace, source) && has_rank(trace, destination));
     assert(sent <= received && bytes <= EXACT_MAX);
     if (!event_begin(trace, 2, sent))
         return;
