@@ -341,6 +341,8 @@ if ((deep > 0)); then
     repeat=(--repeat "$deep")
     # tests/proc/run.sh, tests/style/tidy.sh and tests/support/check.h read them.
     export CHECK_DEPTH=$deep CHECK_SET=all CHECK_TIDY=deep
+    # tests/fuzz/fuzz.sh: of each target.
+    export FUZZ_SECONDS=$((60 * deep))
 fi
 trap 'exit 130' INT TERM
 

@@ -204,6 +204,8 @@ static void unmade_elsewhere(xylem_context_t *context,
     xylem_team_t *parent;
     int is_news;
 
+    if (notice->number == 0 || notice->number > UINT32_MAX)
+        return; /* no child has it; 0 would be news for ever */
     pthread_mutex_lock(&context->lock);
     is_news = child_fail(context, notice->team, notice->number, notice->about);
     parent = xyl_team_listed(context, notice->team);

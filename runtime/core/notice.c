@@ -5,6 +5,7 @@
 
 #include "runtime/base/bits.h"
 #include "runtime/base/holder.h"
+#include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/core/failure.h"
 #include "runtime/core/team.h"
@@ -193,6 +194,15 @@ static void notice_read(struct xyl_notices *notices)
     xyl_notice_send(notices->context, from, notice);
 }
 
+/* It has come over the wire, where anybody may say anything. */
+static int is_notice(const xylem_context_t *context, xyl_notice_t *notice)
+{
+    notice->text[sizeof notice->text - 1] = '\0';
+    return notice->kind <= XYL_NOTICE_DECLINE &&
+           notice->from < context->ranks &&
+           (notice->about < context->ranks || notice->about == UINT32_MAX);
+}
+
 static void notice_arrived(xyl_event_t *event)
 {
     struct xyl_notices *notices =
@@ -201,10 +211,12 @@ static void notice_arrived(xyl_event_t *event)
     notices->is_posted = 0;
     if (event->status == XYLEM_ERR_CANCELED)
         return;
-    if (event->status == XYLEM_OK &&
-        notices->arrived.kind >= XYL_NOTICE_MISSING)
+    if (event->status != XYLEM_OK ||
+        !is_notice(notices->context, &notices->arrived))
+        xyl_log(XYL_LOG_INFO, "a notice came that is none");
+    else if (notices->arrived.kind >= XYL_NOTICE_MISSING)
         notice_read(notices);
-    else if (event->status == XYLEM_OK)
+    else
         notice_take(notices, &notices->arrived);
     notice_expect(notices);
 }
