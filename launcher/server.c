@@ -11,14 +11,15 @@
 
 #include <errno.h>
 #include <ftw.h>
+#include <inttypes.h>
 #include <pmix.h>
 #include <pmix_server.h>
 #include <pthread.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 /* One rank; what PMIx calls the server object of a client. */
@@ -389,6 +390,20 @@ static int library_init(xyl_server_t *server)
     return 0;
 }
 
+/* PMIx believes whoever connects over TCP which user it is, so that the name of
+ * the job is what only its ranks know: from their environment, which other
+ * users cannot read. */
+static int name_draw(xyl_server_t *server)
+{
+    uint64_t secret[2];
+    if (getrandom(secret, sizeof(secret), 0) != (ssize_t)sizeof(secret))
+        return -1;
+    (void)snprintf(server->nspace, sizeof(server->nspace),
+                   "xylem-run-%ld-%016" PRIx64 "%016" PRIx64, (long)getpid(),
+                   secret[0], secret[1]);
+    return 0;
+}
+
 int xyl_server_start(const xyl_layout_t *layout, xyl_server_t **server_out)
 {
     xyl_server_t *server = calloc(1, sizeof(*server));
@@ -398,11 +413,10 @@ int xyl_server_start(const xyl_layout_t *layout, xyl_server_t **server_out)
     }
     server->layout = layout;
     (void)pthread_mutex_init(&server->lock, NULL);
-    (void)snprintf(server->nspace, sizeof(server->nspace), "xylem-run-%ld",
-                   (long)getpid());
     server->clients = calloc(layout->ranks, sizeof(*server->clients));
     server->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (server->clients == NULL || server->wake_fd < 0) {
+    if (server->clients == NULL || server->wake_fd < 0 ||
+        name_draw(server) != 0) {
         xyl_complain("cannot make the server: %s", strerror(errno));
         goto stop_server;
     }

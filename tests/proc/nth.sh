@@ -33,7 +33,7 @@ all_agree()
 {
     awk -v ranks="$ranks" '
         $1 != "step" { next }
-        $2 == "gives" { gone = 1; next }
+        $2 == "gives" { gone++; next }
         $2 ~ /^create/ && $5 != "XYLEM_OK" { next }
         { step = $2 ~ /^create/ ? "create" : $2 }
         { told[step]++; if (!(step in said)) said[step] = $5 }
