@@ -1,5 +1,6 @@
 /* Collectives from a call to its request: checking, planning, starting. */
 #include "collectives/api/arguments.h"
+#include "collectives/api/compare_calls.h"
 #include "collectives/api/inline_call.h"
 #include "collectives/choose/compose.h"
 #include "collectives/choose/plan_cache.h"
@@ -79,8 +80,14 @@ static xylem_status_t plan_and_start(xylem_team_t *team,
     xylem_request_t *request;
     xylem_status_t status = xyl_team_check(team, call);
 
-    if (status == XYLEM_OK)
-        status = plan_call(team, args, call, &request);
+    if (status != XYLEM_OK)
+        return status;
+    status = plan_call(team, args, call, &request);
+    if (team->context->config.check == XYL_CHECK_FULL && team->size > 1 &&
+        !xyl_team_has_failed(team))
+        xyl_calls_compare(team, args,
+                          status == XYLEM_OK ? xyl_operation_of(request)->call
+                                             : 0);
     if (status != XYLEM_OK)
         return status;
     /* Before the start: a callback may free the request at once. */

@@ -397,7 +397,8 @@ void xyl_plan_describe(xyl_operation_t *operation,
     if (xyl_sides_are_needed(args) ||
         (operation->hold.detaches && !key_keep(operation, &key->args)))
         operation->hold.detaches = 0;
-    if ((args->flags & XYLEM_FLAG_PARTS) != 0 || args->on_segment != NULL ||
+    if (operation->request.context->config.check == XYL_CHECK_FULL ||
+        (args->flags & XYLEM_FLAG_PARTS) != 0 || args->on_segment != NULL ||
         args->op >= XYL_USER_OP_BASE ||
         xyl_coll_traits(args->coll)->has_own_types ||
         xyl_sides_are_needed(args) ||

@@ -14,12 +14,14 @@ enum {
     OP_BITS = 4,
     COLL_AT = OP_AT + OP_BITS,
     COLL_BITS = 5,
-    SPLIT = (1 << COLL_BITS) - 1
+    SPLIT = (1 << COLL_BITS) - 1,
+    COMPARISON = SPLIT - 1,
+    NOTHING = SPLIT - 2
 };
 
 _Static_assert(COLL_AT + COLL_BITS == (int)XYL_CALL_HISTORY,
                "what is called lies below");
-_Static_assert(XYLEM_COLL_COUNT < (int)SPLIT &&
+_Static_assert(XYLEM_COLL_COUNT < (int)NOTHING &&
                    XYLEM_TYPE_COUNT < (1 << TYPE_BITS) - 1 &&
                    XYLEM_OP_COUNT < (1 << OP_BITS) - 1,
                "0 is for none, all ones for what is the user's");
@@ -43,6 +45,16 @@ static uint64_t name_of(uint64_t value, uint64_t predefined, int bits)
 uint64_t xyl_call_word_of_split(void)
 {
     return (uint64_t)SPLIT << COLL_AT;
+}
+
+uint64_t xyl_call_word_of_comparison(void)
+{
+    return (uint64_t)COMPARISON << COLL_AT;
+}
+
+uint64_t xyl_call_word_of_nothing(void)
+{
+    return (uint64_t)NOTHING << COLL_AT;
 }
 
 uint64_t xyl_call_word(const xylem_coll_args_t *args)
@@ -71,7 +83,11 @@ void xyl_call_in_words(uint64_t word, char *text, size_t bytes)
     int at;
 
     if (coll == 0 || coll > XYLEM_COLL_COUNT) {
-        snprintf(text, bytes, coll == SPLIT ? "a team" : "something else");
+        snprintf(text, bytes, "%s",
+                 coll == SPLIT        ? "a team"
+                 : coll == COMPARISON ? "a collective"
+                 : coll == NOTHING    ? "nothing, as it was refused"
+                                      : "something else");
         return;
     }
     traits = xyl_coll_traits((xylem_coll_t)(coll - 1));

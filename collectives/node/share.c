@@ -169,13 +169,13 @@ static void fail_by_difference(xyl_node_stage_t *node, uint32_t seat,
                                uint64_t number)
 {
     xyl_board_t *board = node->board;
+    xylem_team_t *team = node->stage.operation->request.team;
     uint64_t theirs = atomic_load_explicit(
         &xyl_board_line(xyl_board_slot(board, number), seat)->name,
         memory_order_relaxed);
 
-    xyl_team_differs(node->stage.operation->request.team,
-                     node->stage.operation->call, board->seats.ranks[seat],
-                     theirs);
+    xyl_team_differs(team, team->context->rank, node->stage.operation->call,
+                     board->seats.ranks[seat], theirs);
 }
 
 int xyl_node_share_failed(xyl_node_stage_t *node)

@@ -743,6 +743,14 @@ static void meet_the_others(xylem_context_t *context)
                 (unsigned long long)context->config.timeout_s);
 }
 
+static int has_no_own_requests(void *arg)
+{
+    xylem_context_t *context = arg;
+
+    return atomic_load_explicit(&context->requests_own, memory_order_acquire) ==
+           0;
+}
+
 xylem_status_t xylem_context_destroy(xylem_context_t *context)
 {
     xylem_status_t status;
@@ -756,6 +764,12 @@ xylem_status_t xylem_context_destroy(xylem_context_t *context)
     if (xyl_engine_in_callback(&context->engine))
         return xyl_fail(XYLEM_ERR_IN_CALLBACK,
                         "xylem_context_destroy: a callback must not block");
+    if (xyl_driver_wait(&context->driver, has_no_own_requests, context,
+                        context->config.timeout_s * UINT64_C(1000000000)) !=
+        XYLEM_OK)
+        return xyl_fail(XYLEM_ERR_BUSY,
+                        "xylem_context_destroy: calls are still being compared "
+                        "(XYLEM_CHECK)");
     live = atomic_load_explicit(&context->requests_live, memory_order_acquire);
     if (live != 0)
         return xyl_fail(XYLEM_ERR_BUSY,

@@ -129,27 +129,27 @@ xylem_team_t *xyl_team_find(xylem_context_t *context, uint64_t key)
     return team;
 }
 
-void xyl_team_differs(xylem_team_t *team, uint64_t mine, uint32_t peer,
-                      uint64_t theirs)
+void xyl_team_differs(xylem_team_t *team, uint32_t one, uint64_t first,
+                      uint32_t other, uint64_t second)
 {
     const xylem_context_t *context = team->context;
-    char mine_in_words[CALL_WORDS], theirs_in_words[CALL_WORDS];
+    char first_in_words[CALL_WORDS], second_in_words[CALL_WORDS];
     char text[XYL_FAILURE_TEXT];
 
-    xyl_context_call_in_words(context, mine, mine_in_words,
-                              sizeof mine_in_words);
-    xyl_context_call_in_words(context, theirs, theirs_in_words,
-                              sizeof theirs_in_words);
-    if (strcmp(mine_in_words, theirs_in_words) == 0)
+    xyl_context_call_in_words(context, first, first_in_words,
+                              sizeof first_in_words);
+    xyl_context_call_in_words(context, second, second_in_words,
+                              sizeof second_in_words);
+    if (strcmp(first_in_words, second_in_words) == 0)
         snprintf(text, sizeof text,
                  "ranks %u and %u of the job have made different calls before "
                  "this %s",
-                 context->rank, peer, mine_in_words);
+                 one, other, first_in_words);
     else
         snprintf(text, sizeof text,
-                 "rank %u of the job calls %s and rank %u calls %s",
-                 context->rank, mine_in_words, peer, theirs_in_words);
-    xyl_team_fail(team, XYLEM_ERR_MISMATCH, peer, text);
+                 "rank %u of the job calls %s and rank %u calls %s", one,
+                 first_in_words, other, second_in_words);
+    xyl_team_fail(team, XYLEM_ERR_MISMATCH, other, text);
 }
 
 /* Another rank says so; this one passes it on. */

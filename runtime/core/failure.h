@@ -23,10 +23,10 @@ void xyl_failures_init(xylem_context_t *context);
  * it. */
 void xyl_team_fail(struct xylem_team *team, xylem_status_t status,
                    uint32_t rank, const char *text);
-/* This rank has called `mine`, rank `peer` of the job `theirs` (0: something
- * else). */
-void xyl_team_differs(struct xylem_team *team, uint64_t mine, uint32_t peer,
-                      uint64_t theirs);
+/* Rank `one` of the job has called `first`, rank `other` something else, or
+ * the same after something else. */
+void xyl_team_differs(struct xylem_team *team, uint32_t one, uint64_t first,
+                      uint32_t other, uint64_t second);
 /* By its key; to be unreferenced. NULL: none is in use. */
 struct xylem_team *xyl_team_find(xylem_context_t *context, uint64_t key);
 /* By its key, with the context's lock. NULL: there is none. */

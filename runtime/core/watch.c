@@ -136,7 +136,8 @@ void xyl_watch_notice(xylem_context_t *context, const xyl_notice_t *notice)
         return;
     mine = xyl_team_called(team, notice->ballot);
     if (mine != 0 && notice->number != 0 && mine != notice->number)
-        xyl_team_differs(team, mine, notice->from, notice->number);
+        xyl_team_differs(team, context->rank, mine, notice->from,
+                         notice->number);
     xyl_team_unreference(team);
 }
 

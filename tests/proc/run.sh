@@ -414,6 +414,9 @@ test_mismatch()
     mismatch 4 5 576 97 --nodes 2
     mismatch 2 13 576 151 XYLEM_SHM=off
     mismatch 3 7 576 131 XYLEM_PROGRESS=thread
+    mismatch 3 11 576 53 XYLEM_CHECK=full
+    mismatch 4 17 576 71 --nodes 2 XYLEM_CHECK=full
+    job 3 sweep 13 XYLEM_CHECK=full
 }
 
 # recovery RANKS DEATHS [NAME=VALUE | option]...

@@ -308,6 +308,113 @@ static void test_mismatch(void)
     one_mismatch(1, 1, "bcast of 4 bytes, root 1");
 }
 
+/* ---- XYLEM_CHECK=full ---- */
+
+static void scene_init_checked(scene_t *scene, uint64_t seed, int shares_memory)
+{
+    static const char *const settings[] = {"CHECK=full", NULL};
+    fabric_options_t options = {.seed = seed,
+                                .eager_bytes_max = 60,
+                                .delay_max = 20,
+                                .reorder = 1,
+                                .shares_memory = shares_memory,
+                                .tells_failures = 1,
+                                .settings = settings};
+
+    memset(scene, 0, sizeof *scene);
+    scene->fabric = fabric_create(RANKS, &options);
+}
+
+/* One rank calls `odd`, the others `even`; nobody has to wait for long. */
+static void one_checked(uint64_t seed, const xylem_coll_args_t *even,
+                        const xylem_coll_args_t *odd, const char *word)
+{
+    uint32_t rank, odd_rank = (uint32_t)(seed % RANKS);
+    scene_t scene;
+
+    scene_init_checked(&scene, seed, seed % 2 == 0);
+    for (rank = 0; rank < RANKS; rank++) {
+        xylem_coll_args_t args = rank == odd_rank ? *odd : *even;
+        xylem_status_t status;
+
+        args.send = args.send == NULL ? NULL : scene.words[rank];
+        args.recv = scene.sums[rank];
+        status = xylem_coll_start(world_of(&scene, rank), &args,
+                                  &scene.requests[rank]);
+        CHECK(status == XYLEM_OK ||
+              (args.send == NULL && status == XYLEM_ERR_INVALID_ARG));
+    }
+    fabric_run_dry(scene.fabric);
+    for (rank = 0; rank < RANKS; rank++) {
+        CHECK_EQ(xylem_team_error(world_of(&scene, rank), NULL),
+                 XYLEM_ERR_MISMATCH);
+        CHECK(strstr(xylem_last_error(), word) != NULL);
+        (void)xylem_request_free(scene.requests[rank]);
+    }
+    fabric_destroy(scene.fabric);
+}
+
+static void test_full_check(void)
+{
+    const xylem_coll_args_t sum = {.struct_bytes = sizeof sum,
+                                   .coll = XYLEM_COLL_ALLREDUCE,
+                                   .send = &sum,
+                                   .count = WORDS,
+                                   .type = XYLEM_UINT32,
+                                   .op = XYLEM_SUM};
+    const xylem_coll_args_t bcast = {.struct_bytes = sizeof bcast,
+                                     .coll = XYLEM_COLL_BCAST,
+                                     .send = &bcast,
+                                     .count = WORDS,
+                                     .type = XYLEM_UINT32};
+    uint64_t seed;
+
+    for (seed = 0; seed < 24; seed++) {
+        xylem_coll_args_t odd = bcast;
+        odd.type = XYLEM_INT32;
+        one_checked(seed, &bcast, &odd, "types");
+        odd = bcast;
+        odd.algorithm = "binary";
+        one_checked(seed, &bcast, &odd, "settings");
+        odd = bcast;
+        odd.root = 1;
+        one_checked(seed, &bcast, &odd, "root 1");
+        odd = sum;
+        odd.op = XYLEM_MAX;
+        one_checked(seed, &sum, &odd, "operation 3");
+        odd = sum;
+        odd.send = NULL;
+        one_checked(seed, &sum, &odd, "refused");
+    }
+}
+
+/* What all ranks do is no difference. */
+static void test_full_check_of_alike(void)
+{
+    uint64_t seed;
+    uint32_t rank;
+
+    for (seed = 0; seed < 24; seed++) {
+        scene_t scene;
+
+        scene_init_checked(&scene, seed, seed % 2 == 0);
+        for (rank = 0; rank < RANKS; rank++)
+            CHECK_EQ(xylem_iallreduce(world_of(&scene, rank), NULL,
+                                      scene.sums[rank], WORDS, XYLEM_UINT32,
+                                      XYLEM_SUM, &scene.requests[rank]),
+                     XYLEM_ERR_INVALID_ARG);
+        for (rank = 0; rank < RANKS; rank++)
+            start_allreduce(&scene, rank);
+        fabric_run_dry(scene.fabric);
+        for (rank = 0; rank < RANKS; rank++) {
+            CHECK_EQ(xylem_request_test(scene.requests[rank]), XYLEM_OK);
+            CHECK_EQ(xylem_request_free(scene.requests[rank]), XYLEM_OK);
+            CHECK_EQ(xylem_team_error(world_of(&scene, rank), NULL), XYLEM_OK);
+        }
+        fabric_destroy(scene.fabric);
+    }
+}
+
 /* What has hung is given up by all, if the user says so: for all calls, or for
  * this one. */
 static void one_hang(const char *setting, uint32_t limit_s)
@@ -374,6 +481,8 @@ static const check_case_t cases[] = {
     {"telling: a failure comes before the team",
      test_failure_comes_before_the_team},
     {"telling: calls that differ", test_mismatch},
+    {"telling: all calls are compared", test_full_check},
+    {"telling: calls that are alike", test_full_check_of_alike},
     {"telling: what hangs is given up", test_hang},
     {"telling: nonsense is refused", test_nonsense_is_refused},
 };

@@ -1,0 +1,142 @@
+#include "collectives/api/compare_calls.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/choose/compose.h"
+#include "collectives/data/call_word.h"
+#include "collectives/data/description.h"
+#include "runtime/base/file.h"
+#include "runtime/core/failure.h"
+
+/* What a rank tells. */
+typedef struct row {
+    uint64_t call;
+    uint64_t type;    /* 0: ranks may describe the same bytes otherwise */
+    uint64_t details; /* a hash */
+} row_t;
+
+typedef struct comparison {
+    xylem_team_t *team;
+    row_t rows[]; /* [ranks] */
+} comparison_t;
+
+/* Counts that all ranks have alike. */
+static int has_common_counts(const xyl_coll_traits_t *traits)
+{
+    return traits->recv_varies && !traits->send_varies && !traits->has_root;
+}
+
+static uint64_t details_of(const xylem_team_t *team,
+                           const xylem_coll_args_t *args)
+{
+    const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
+    const uint64_t numbers[] = {
+        args->root * (uint64_t)traits->has_root,
+        args->flags & (XYLEM_FLAG_ARRIVAL_ORDER | XYLEM_FLAG_REPRODUCIBLE),
+        args->segment_bytes, args->send_window, args->recv_window};
+    uint64_t hash = xyl_hash(XYL_HASH_SEED, numbers, sizeof numbers);
+
+    if (args->algorithm != NULL)
+        hash = xyl_hash(hash, args->algorithm, strlen(args->algorithm));
+    if (has_common_counts(traits))
+        hash = xyl_hash(hash, args->recv_counts,
+                        team->size * sizeof *args->recv_counts);
+    return hash;
+}
+
+static uint64_t type_of(const xylem_coll_args_t *args)
+{
+    if (args->coll == XYLEM_COLL_BARRIER ||
+        xyl_coll_traits(args->coll)->has_own_types ||
+        args->type >= XYLEM_TYPE_COUNT || args->type == XYLEM_BYTE)
+        return 0;
+    return args->type + UINT64_C(1);
+}
+
+static void fail(xylem_team_t *team, uint32_t rank, const char *what)
+{
+    char text[XYL_FAILURE_TEXT];
+
+    snprintf(text, sizeof text,
+             "ranks %u and %u of the job make the same call with different %s",
+             xyl_team_world_rank(team, 0), xyl_team_world_rank(team, rank),
+             what);
+    xyl_team_fail(team, XYLEM_ERR_MISMATCH, xyl_team_world_rank(team, rank),
+                  text);
+}
+
+/* All ranks come to the same. */
+static void rows_compare(xylem_team_t *team, const row_t *rows)
+{
+    const row_t *first = rows, *typed = NULL;
+    uint32_t i;
+
+    for (i = 0; i < team->size; i++) {
+        if (rows[i].call != first->call) {
+            xyl_team_differs(team, xyl_team_world_rank(team, 0), first->call,
+                             xyl_team_world_rank(team, i), rows[i].call);
+            return;
+        }
+        if (rows[i].details != first->details) {
+            fail(team, i, "settings (algorithm, order, segments, counts)");
+            return;
+        }
+        if (rows[i].type != 0 && typed != NULL && rows[i].type != typed->type) {
+            fail(team, i, "types");
+            return;
+        }
+        if (rows[i].type != 0)
+            typed = &rows[i];
+    }
+}
+
+/* Where it has failed so has the team. */
+static void compared(void *arg, xylem_status_t status)
+{
+    const comparison_t *comparison = arg;
+
+    if (status == XYLEM_OK)
+        rows_compare(comparison->team, comparison->rows);
+    /* Partner: the load in xylem_context_destroy. */
+    atomic_fetch_sub_explicit(&comparison->team->context->requests_own, 1,
+                              memory_order_release);
+}
+
+void xyl_calls_compare(xylem_team_t *team, const xylem_coll_args_t *args,
+                       uint64_t call)
+{
+    size_t bytes = sizeof(comparison_t) + team->size * sizeof(row_t);
+    comparison_t *comparison = calloc(1, bytes);
+    xylem_coll_args_t exchange = {.struct_bytes = sizeof exchange,
+                                  .coll = XYLEM_COLL_ALLREDUCE,
+                                  .flags = XYLEM_FLAG_AUTOFREE,
+                                  .send = XYLEM_IN_PLACE,
+                                  .count = team->size * sizeof(row_t),
+                                  .type = XYLEM_BYTE,
+                                  .op = XYLEM_BOR,
+                                  .on_complete = compared,
+                                  .arg = comparison};
+    xyl_operation_t *allreduce;
+
+    if (comparison == NULL)
+        return;
+    exchange.recv = comparison->rows;
+    if (xyl_allreduce_create(team, &exchange, &allreduce) != XYLEM_OK) {
+        free(comparison);
+        return;
+    }
+    allreduce->owned_buffer = comparison;
+    allreduce->call = xyl_call_word_of_comparison();
+    comparison->team = team;
+    if (call == 0)
+        comparison->rows[team->rank].call = xyl_call_word_of_nothing();
+    else
+        comparison->rows[team->rank] =
+            (row_t){call, type_of(args), details_of(team, args)};
+    xyl_request_uncount(&allreduce->request);
+    atomic_fetch_add_explicit(&team->context->requests_own, 1,
+                              memory_order_relaxed);
+    (void)xyl_request_start(&allreduce->request);
+}
