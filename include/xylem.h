@@ -15,7 +15,8 @@
  *
  * Errors: every function that can fail returns a status and leaves its output
  * arguments untouched when it fails; xylem_last_error() then says what was
- * wrong in words.
+ * wrong in words. A collective call that fails so on one rank may be made again
+ * there; ranks that wait in it for it fail the team after some seconds.
  *
  * Structures that the caller fills in begin with struct_bytes and grow from
  * release to release. Members that a program does not set, or does not know,

@@ -5,6 +5,7 @@
 #include "collectives/choose/compose.h"
 #include "collectives/choose/plan_cache.h"
 #include "collectives/data/call_word.h"
+#include "collectives/node/node.h"
 #include "runtime/base/status.h"
 
 /* ---- planning and starting ---- */
@@ -72,6 +73,15 @@ static xylem_status_t plan_call(xylem_team_t *team,
     return XYLEM_OK;
 }
 
+/* The others may have made it, and wait for this rank. */
+static void call_is_refused(xylem_team_t *team)
+{
+    uint64_t word = xyl_call_word_of_nothing(1 + xyl_team_refusals(team));
+
+    xyl_team_refused(team, word);
+    xyl_node_refused(team, word);
+}
+
 static xylem_status_t plan_and_start(xylem_team_t *team,
                                      const xylem_coll_args_t *args,
                                      const char *call,
@@ -83,6 +93,8 @@ static xylem_status_t plan_and_start(xylem_team_t *team,
     if (status != XYLEM_OK)
         return status;
     status = plan_call(team, args, call, &request);
+    if (status != XYLEM_OK && team->size > 1)
+        call_is_refused(team);
     if (team->context->config.check == XYL_CHECK_FULL && team->size > 1 &&
         !xyl_team_has_failed(team))
         xyl_calls_compare(team, args,

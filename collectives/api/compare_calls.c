@@ -131,7 +131,7 @@ void xyl_calls_compare(xylem_team_t *team, const xylem_coll_args_t *args,
     allreduce->call = xyl_call_word_of_comparison();
     comparison->team = team;
     if (call == 0)
-        comparison->rows[team->rank].call = xyl_call_word_of_nothing();
+        comparison->rows[team->rank].call = xyl_call_word_of_nothing(0);
     else
         comparison->rows[team->rank] =
             (row_t){call, type_of(args), details_of(team, args)};

@@ -52,9 +52,14 @@ uint64_t xyl_call_word_of_comparison(void)
     return (uint64_t)COMPARISON << COLL_AT;
 }
 
-uint64_t xyl_call_word_of_nothing(void)
+uint64_t xyl_call_word_of_nothing(uint32_t refusals)
 {
-    return (uint64_t)NOTHING << COLL_AT;
+    return (uint64_t)NOTHING << COLL_AT | field(refusals, BYTES_BITS);
+}
+
+int xyl_call_word_is_nothing(uint64_t word)
+{
+    return read_field(word, COLL_AT, COLL_BITS) == NOTHING;
 }
 
 uint64_t xyl_call_word(const xylem_coll_args_t *args)

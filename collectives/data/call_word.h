@@ -19,10 +19,11 @@
 enum { XYL_CALL_HISTORY = 48, XYL_CALL_GENERATION = 56 };
 
 /* Of a call that makes a team; of what XYLEM_CHECK=full adds to each call; and
- * of one that was refused. */
+ * of one that was refused, the rank's so-manieth on the team. */
 uint64_t xyl_call_word_of_split(void);
 uint64_t xyl_call_word_of_comparison(void);
-uint64_t xyl_call_word_of_nothing(void);
+uint64_t xyl_call_word_of_nothing(uint32_t refusals);
+int xyl_call_word_is_nothing(uint64_t word);
 /* `args` have packed types. */
 uint64_t xyl_call_word(const xylem_coll_args_t *args);
 /* "a bcast of 8 bytes, root 3". */

@@ -6,6 +6,7 @@
 #include "collectives/data/limits.h"
 #include "collectives/node/groups.h"
 #include "collectives/node/stage.h"
+#include "runtime/base/holder.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 
@@ -128,6 +129,41 @@ static xylem_status_t board_of(xylem_team_t *team, const xyl_group_t *seats,
     *board_out = node->board;
     pthread_mutex_unlock(&team->lock);
     return status;
+}
+
+typedef struct refusal {
+    xyl_task_t task;
+    xylem_team_t *team;
+    uint64_t call;
+} refusal_t;
+
+static void refusal_run(xyl_task_t *task)
+{
+    refusal_t *refusal = XYL_HOLDER(refusal_t, task, task);
+    xylem_team_t *team = refusal->team;
+    const xyl_group_t seats = {team->size, team->rank, NULL};
+    xyl_board_t *board;
+
+    /* Others may wait there, should this rank have made no call before. */
+    if (board_of(team, &seats, &board) == XYLEM_OK)
+        xyl_node_share_refusal(board, refusal->call);
+    xyl_team_unreference(team);
+    free(refusal);
+}
+
+void xyl_node_refused(xylem_team_t *team, uint64_t call)
+{
+    refusal_t *refusal;
+
+    if (!team->is_one_node || team->context->shm == NULL ||
+        !xyl_team_shares(team) || xyl_team_has_failed(team))
+        return;
+    refusal = calloc(1, sizeof *refusal);
+    if (refusal == NULL)
+        return; /* who waits goes on waiting */
+    *refusal = (refusal_t){{NULL, refusal_run}, team, call};
+    xyl_team_reference(team);
+    xyl_engine_submit(&team->context->engine, &refusal->task);
 }
 
 /* NULL: no memory. */

@@ -19,6 +19,10 @@ void xyl_node_place_return(xylem_context_t *context);
 /* The team takes what this rank has drawn; once, before it is used. */
 void xyl_node_team_places(xylem_team_t *team, int has_place, int all_have);
 
+/* In the place of the next call one was refused, whose word this is: whoever
+ * waits for this rank may find it. Any thread. */
+void xyl_node_refused(xylem_team_t *team, uint64_t call);
+
 /* 1 when programs for such a problem fit into the team's board. Looks at what
  * is equal on all ranks only. */
 int xyl_node_is_possible(const xylem_team_t *team,

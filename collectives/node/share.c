@@ -196,6 +196,33 @@ int xyl_node_share_failed(xyl_node_stage_t *node)
     return 1;
 }
 
+/* In the line that the next call will post in, if nobody looks there for an
+ * older one any more; it writes over this. */
+void xyl_node_share_refusal(xyl_board_t *board, uint64_t call)
+{
+    uint64_t number = board->next;
+
+    if (board->unnumbered != NULL ||
+        number >= board->done_by_all + XYL_BOARD_SLOTS)
+        return;
+    atomic_store_explicit(
+        &xyl_board_line(xyl_board_slot(board, number), board->seats.own)->name,
+        call ^ number / XYL_BOARD_SLOTS << XYL_CALL_GENERATION,
+        memory_order_relaxed);
+}
+
+/* A seat whose call was refused may make it again, for some seconds; or this
+ * one's was, too. */
+static int may_be_made_again(const xyl_operation_t *operation, uint64_t word)
+{
+    const uint64_t call = (UINT64_C(1) << XYL_CALL_GENERATION) - 1;
+    uint32_t refusals = xyl_team_refusals(operation->request.team);
+
+    return xyl_call_word_is_nothing(word) &&
+           (operation->looks_without_event < XYL_TEAM_REFUSED_LOOKS ||
+            (word & call) == xyl_call_word_of_nothing(refusals));
+}
+
 /* In a piece that this seat has begun, or is about to. */
 static void compare_in(xyl_node_stage_t *node, uint64_t piece)
 {
@@ -210,7 +237,8 @@ static void compare_in(xyl_node_stage_t *node, uint64_t piece)
                                     memory_order_relaxed);
         if (seat != node->board->seats.own && word != 0 &&
             ((word ^ says) & node->share.call_mask) != 0 &&
-            ((word ^ says) & generation) == 0) {
+            ((word ^ says) & generation) == 0 &&
+            !may_be_made_again(node->stage.operation, word)) {
             fail_by_difference(node, seat, number);
             return;
         }

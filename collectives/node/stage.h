@@ -66,4 +66,7 @@ int xyl_node_stage_run(xyl_stage_t *stage, unsigned looks);
  * xyl_node_context_t. */
 unsigned xyl_node_stages_poll(void *arg);
 
+/* This seat has been refused what would be the next call. */
+void xyl_node_share_refusal(xyl_board_t *board, uint64_t call);
+
 #endif

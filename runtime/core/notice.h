@@ -16,11 +16,12 @@
 struct xylem_team;
 
 typedef enum xyl_notice_kind {
-    XYL_NOTICE_DEAD,   /* the process of rank `about` */
-    XYL_NOTICE_FAILED, /* the team, and why; by rank `about` */
-    XYL_NOTICE_UNMADE, /* the team's child `number` is not there on a rank */
-    XYL_NOTICE_CALL,   /* what `from` calls (number) as the team's `ballot`th */
-    XYL_NOTICE_VALUE,  /* of an agreement: from a rank to who collects */
+    XYL_NOTICE_DEAD,    /* the process of rank `about` */
+    XYL_NOTICE_FAILED,  /* the team, and why; by rank `about` */
+    XYL_NOTICE_UNMADE,  /* the team's child `number` is not there on a rank */
+    XYL_NOTICE_CALL,    /* what `from` calls (number) as the team's `ballot`th,
+                           for `about` seconds, after `flags` refusals */
+    XYL_NOTICE_VALUE,   /* of an agreement: from a rank to who collects */
     XYL_NOTICE_OUTCOME, /* and what came of it */
     /* From here on: from a stage to the same of another rank, which may be over
      * there, or not begun; segments from `number` on are missing here, */

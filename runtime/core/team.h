@@ -63,6 +63,9 @@ struct xylem_team {
         _Atomic uint32_t sequence;
         _Atomic uint64_t call;
     } calls[XYL_TEAM_CALLS];
+    /* Calls of this rank that were refused, and what the last is called; 0 */
+    _Atomic uint32_t refusals;
+    _Atomic uint64_t refused_call;
     void *attached[]; /* [modules->count], see module.h */
 };
 
@@ -114,6 +117,23 @@ static inline void xyl_team_call_note(xylem_team_t *team, uint32_t sequence,
                           memory_order_relaxed);
     atomic_store_explicit(&team->calls[i].call, call, memory_order_relaxed);
 }
+/* In the place of the next call one was refused, which is called so. A rank
+ * that waits in it for seconds, and was not refused as often, fails the team.
+ * Any thread. */
+enum { XYL_TEAM_REFUSED_LOOKS = 4 };
+static inline void xyl_team_refused(xylem_team_t *team, uint64_t call)
+{
+    atomic_fetch_add_explicit(&team->refusals, 1, memory_order_relaxed);
+    atomic_store_explicit(&team->refused_call, call, memory_order_relaxed);
+    xyl_team_call_note(
+        team, atomic_load_explicit(&team->sequence, memory_order_relaxed),
+        call);
+}
+static inline uint32_t xyl_team_refusals(const xylem_team_t *team)
+{
+    return atomic_load_explicit(&team->refusals, memory_order_relaxed);
+}
+
 /* 0: unknown, or not called yet. */
 uint64_t xyl_team_called(const xylem_team_t *team, uint32_t sequence);
 

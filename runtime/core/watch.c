@@ -14,7 +14,11 @@
 #include "runtime/core/operation.h"
 #include "runtime/core/team.h"
 
-enum { PATH_BYTES = 4096, WORDS_BYTES = 256 };
+enum {
+    PATH_BYTES = 4096,
+    WORDS_BYTES = 256,
+    TELL_ALL_LOOKS = 8 /* before, some hear what is called */
+};
 #define LOOK_NS UINT64_C(1000000000)
 
 /* How often SIGUSR1 has come. Of the process: signals know no context. */
@@ -107,7 +111,12 @@ static void tell_call(const xyl_operation_t *operation)
         return;
     notice->number = operation->call;
     notice->ballot = operation->first_sequence;
-    xyl_notice_spread(team->context, team, notice);
+    notice->flags = xyl_team_refusals(team);
+    notice->about = operation->looks_without_event;
+    if (operation->looks_without_event < TELL_ALL_LOOKS)
+        xyl_notice_spread(team->context, team, notice);
+    else
+        xyl_notice_send_all(team, notice);
     xyl_notice_free(team->context, notice);
 }
 
@@ -127,6 +136,16 @@ static void compare(xyl_operation_t *operation)
         tell_call(operation);
 }
 
+/* A call that was refused: here for a moment, or on all ranks. */
+static int may_be_made_again(const xylem_team_t *team, uint64_t mine,
+                             const xyl_notice_t *notice)
+{
+    return mine == atomic_load_explicit(&team->refused_call,
+                                        memory_order_relaxed) &&
+           (notice->flags == xyl_team_refusals(team) ||
+            notice->about < XYL_TEAM_REFUSED_LOOKS);
+}
+
 void xyl_watch_notice(xylem_context_t *context, const xyl_notice_t *notice)
 {
     xylem_team_t *team = xyl_team_find(context, notice->team);
@@ -135,6 +154,8 @@ void xyl_watch_notice(xylem_context_t *context, const xyl_notice_t *notice)
     if (team == NULL)
         return;
     mine = xyl_team_called(team, notice->ballot);
+    if (may_be_made_again(team, mine, notice))
+        mine = 0;
     if (mine != 0 && notice->number != 0 && mine != notice->number)
         xyl_team_differs(team, context->rank, mine, notice->from,
                          notice->number);

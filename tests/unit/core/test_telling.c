@@ -308,6 +308,95 @@ static void test_mismatch(void)
     one_mismatch(1, 1, "bcast of 4 bytes, root 1");
 }
 
+static void everybody_looks(const scene_t *scene, uint32_t looks)
+{
+    uint32_t rank;
+
+    fabric_run_dry(scene->fabric);
+    for (; looks > 0; looks--) {
+        for (rank = 0; rank < RANKS; rank++)
+            xyl_watch_look(fabric_context(scene->fabric, rank));
+        fabric_run_dry(scene->fabric);
+    }
+}
+
+static void refused_allreduce(scene_t *scene, uint32_t rank)
+{
+    CHECK_EQ(xylem_iallreduce(world_of(scene, rank), NULL, scene->sums[rank],
+                              WORDS, XYLEM_UINT32, XYLEM_SUM,
+                              &scene->requests[rank]),
+             XYLEM_ERR_INVALID_ARG);
+}
+
+/* What one rank is refused the others do not wait for for ever; after a warm
+ * call, or as the first. */
+static void one_refusal(int shares, int is_warm, uint32_t looks,
+                        int is_made_again)
+{
+    uint32_t rank;
+    scene_t scene;
+
+    scene_init(&scene, 11, shares);
+    for (rank = 0; is_warm && rank < RANKS; rank++)
+        start_allreduce(&scene, rank);
+    fabric_run_dry(scene.fabric);
+    for (rank = 0; is_warm && rank < RANKS; rank++)
+        CHECK_EQ(xylem_request_free(scene.requests[rank]), XYLEM_OK);
+    refused_allreduce(&scene, 2);
+    for (rank = 0; rank < RANKS; rank++)
+        if (rank != 2)
+            start_allreduce(&scene, rank);
+    everybody_looks(&scene, looks);
+    if (is_made_again)
+        start_allreduce(&scene, 2);
+    fabric_run_dry(scene.fabric);
+    for (rank = 0; rank < RANKS; rank++) {
+        CHECK_EQ(xylem_team_error(world_of(&scene, rank), NULL),
+                 is_made_again ? XYLEM_OK : XYLEM_ERR_MISMATCH);
+        CHECK(is_made_again ||
+              strstr(xylem_last_error(), "nothing, as it was") != NULL);
+        if (rank != 2 || is_made_again)
+            CHECK_EQ(xylem_request_free(scene.requests[rank]), XYLEM_OK);
+    }
+    fabric_destroy(scene.fabric);
+}
+
+static void test_refusal(void)
+{
+    int way;
+
+    for (way = 0; way < 4; way++) {
+        one_refusal(way % 2, way / 2, 8, 0);
+        one_refusal(way % 2, way / 2, 2, 1);
+    }
+}
+
+/* One that is late after a refusal that all had is merely late. */
+static void test_refusal_of_all(void)
+{
+    int shares;
+
+    for (shares = 0; shares < 2; shares++) {
+        uint32_t rank;
+        scene_t scene;
+
+        scene_init(&scene, 11, shares);
+        for (rank = 0; rank < RANKS; rank++)
+            refused_allreduce(&scene, rank);
+        for (rank = 0; rank < RANKS; rank++)
+            if (rank != 2)
+                start_allreduce(&scene, rank);
+        everybody_looks(&scene, 16);
+        start_allreduce(&scene, 2);
+        fabric_run_dry(scene.fabric);
+        for (rank = 0; rank < RANKS; rank++) {
+            CHECK_EQ(xylem_request_test(scene.requests[rank]), XYLEM_OK);
+            CHECK_EQ(xylem_request_free(scene.requests[rank]), XYLEM_OK);
+        }
+        fabric_destroy(scene.fabric);
+    }
+}
+
 /* ---- XYLEM_CHECK=full ---- */
 
 static void scene_init_checked(scene_t *scene, uint64_t seed, int shares_memory)
@@ -481,6 +570,8 @@ static const check_case_t cases[] = {
     {"telling: a failure comes before the team",
      test_failure_comes_before_the_team},
     {"telling: calls that differ", test_mismatch},
+    {"telling: a call that is refused", test_refusal},
+    {"telling: a call that all are refused", test_refusal_of_all},
     {"telling: all calls are compared", test_full_check},
     {"telling: calls that are alike", test_full_check_of_alike},
     {"telling: what hangs is given up", test_hang},
