@@ -12,7 +12,7 @@ static const char *const level_names[SIM_LEVEL_COUNT] = {
 
 /* In simulator/machines/, NAME.json each. */
 static const char *const shipped_names[] = {
-    "cori", "node64", "saturn", "shaheen2", "stampede2", "tcp", NULL,
+    "cori", "nacl", "node64", "saturn", "shaheen2", "stampede2", "tcp", NULL,
 };
 
 const char *sim_level_name(sim_level_t level)

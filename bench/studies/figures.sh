@@ -6,15 +6,23 @@
 #   3.6, 3.7    what noise costs on Cori and on Stampede2
 #   4.6, 4.7    topology-aware trees against others, by message size
 #   4.10        strong scaling with chains at all levels
+#   5.1 - 5.3   within a node: shared memory against messages, by size
+#   5.8         what the tasks of HAN cost on node leaders, and their overlap
+#               (5.8 to 5.11 of the thesis)
+#   5.12        the task sbib, segment by segment
+#   5.13, 5.17  the cost model against what calls really take, bcast, allreduce
+#   6.3 - 6.6   levels in series against Open MPI's default module, 6.4:
+#               bandwidth between two ranks
 #   elasticity  how much depth absorbs how much noise: a model, checked
 #
 #   bash bench/studies/figures.sh [--quick] [--out DIR] [--only NAME,...]
 #
-#   --quick      fewer calls, sizes and seeds: under a minute
+#   --quick      fewer calls, sizes, seeds and ranks: a minute
 #   --out DIR    where tables (txt, csv) and plots (png) go; build/figures
 #   --only NAME  some of the above, as in 3.5,4.10
 #
-# XYLEM_SIM names the program; without it, it is built into build/release.
+# DIR/index.html shows all of it, theirs and ours. XYLEM_SIM names the program;
+# without it, it is built into build/release.
 # docs/simulator.md says what is simulated and what is not.
 set -uo pipefail
 export LC_ALL=C
@@ -24,7 +32,9 @@ cd "$root" || exit 1
 release=build/release
 out=build/figures
 quick=no
-only=3.5,3.6,3.7,4.6,4.7,4.10,elasticity
+figures='3.5 3.6 3.7 4.6 4.7 4.10 5.1 5.2 5.3 5.8 5.12 5.13 5.17 6.3 6.4 6.5 6.6'
+figures+=' elasticity'
+only=${figures// /,}
 jobs=$(nproc)
 failures=0
 
@@ -60,7 +70,7 @@ parse_options()
         shift
     done
     for name in ${only//,/ }; do
-        [[ $name =~ ^(3\.[567]|4\.[67]|4\.10|elasticity)$ ]] ||
+        [[ " $figures " == *" $name "* ]] ||
             fail "--only $name: there is no such figure; see --help"
     done
 }
@@ -125,11 +135,15 @@ plain()
 columns='machine=1 nodes=2 coll=4 bytes=5 impl=6 tree=7 noise=8 rank=10'
 columns+=' avg=13 last=14 slowdown=15 amplified=17'
 
-# table AWK-PROGRAM NAME...: awk over the rows, columns by name.
+# table AWK-PROGRAM [NAME=VALUE]... NAME...: awk over the rows, columns by name.
 table()
 {
     local program=$1 assignments=() column
     shift
+    while [[ $1 == *=* ]]; do
+        assignments+=(-v "$1")
+        shift
+    done
     for column in $columns; do
         assignments+=(-v "$column")
     done
@@ -156,6 +170,7 @@ plot()
         echo "set title '$title' noenhanced"
         echo "set datafile separator ','"
         echo "set key below noenhanced"
+        echo "set bmargin 5.5"
         echo "set grid ytics"
         echo "set xtics noenhanced"
         echo "set style fill solid 0.8 border -1"
@@ -507,6 +522,374 @@ END
 }
 
 # ---------------------------------------------------------------------------
+# 5.1 - 5.3: within a node
+
+node_sizes()
+{
+    if [[ $quick == yes ]]; then
+        echo 512 32K 4M
+    else
+        echo 512 2K 8K 32K 128K 256K 512K 1M 4M
+    fi
+}
+
+# node_run FIGURE COLL
+node_run()
+{
+    local size
+    for size in $(node_sizes); do
+        run "$1-shm-$size" -m cori -N 1 -p 20 -c "$2" -s "$size" -i 1 \
+            --warmup 0 --impl event --shared-memory
+        run "$1-net-$size" -m cori -N 1 -p 20 -c "$2" -s "$size" -i 1 \
+            --warmup 0 --impl event
+    done
+}
+
+# node_draw FIGURE COLL
+node_draw()
+{
+    local figure=$1 size names=()
+    for size in $(node_sizes); do
+        names+=("$figure-net-$size" "$figure-shm-$size")
+    done
+    table '
+        BEGIN { print "bytes,shared memory us,messages us,messages/shared" }
+        $rank == "all" && !net { net = $last; next }
+        $rank == "all" {
+            printf "%d,%.2f,%.2f,%.2f\n", $bytes, $last, net, net / $last
+            net = 0
+        }' "${names[@]}" >"$out/$figure.csv"
+    heading "$figure" "$2 of 20 ranks within a node of Cori: microseconds until
+the last rank ends a call that all begin together"
+    aligned <"$out/$figure.csv"
+    printed "$figure"
+    remark "Shared memory wins, as in the thesis, but on the longest messages," \
+        "where in a single call the memory of the node is what limits both." \
+        "The thesis's two modules, SM for short messages and SOLO for long" \
+        "ones, are one design here, which changes from words in the line that" \
+        "announces a call to windows that ranks claim, so that there is" \
+        "nothing to cross over. The thesis has a node of Haswell E5-2650 at" \
+        "ICL; Cori's is the Haswell node that the simulator knows."
+    plot "$figure" "$figure: $2 of 20 ranks within a node" <<'END'
+set logscale x 4
+set xtics 16
+set format x '%.0b %BB'
+set logscale y
+set format y '%g'
+set xlabel 'message'
+set ylabel 'microseconds until the last rank ends'
+set key top left noenhanced
+plot file using 1:2 skip 1 with linespoints title 'shared memory', \
+     file using 1:3 skip 1 with linespoints title 'messages'
+END
+}
+
+run_5.1() { node_run 5.1 bcast; }
+draw_5.1() { node_draw 5.1 bcast; }
+run_5.2() { node_run 5.2 reduce; }
+draw_5.2() { node_draw 5.2 reduce; }
+run_5.3() { node_run 5.3 allreduce; }
+draw_5.3() { node_draw 5.3 allreduce; }
+
+# ---------------------------------------------------------------------------
+# 5.8 - 5.17: tasks of HAN
+
+# task_run NAME OPTION...: a call that all begin together, on ranks that share
+# memory; who has done its part waits for those that it sends to, as the thesis's
+# tasks do.
+task_run()
+{
+    local name=$1
+    shift
+    XYLEM_DETACH_BYTES=0 run "$name" -m nacl -i 1 --warmup 0 --impl event \
+        --per-rank --shared-memory "$@"
+}
+
+run_5.8()
+{
+    task_run 5.8-ib -N 6 -p 1 -c bcast -s 64K --algorithm binomial --segment 64K
+    task_run 5.8-sb -N 1 -p 12 -c bcast -s 64K
+    task_run 5.8-1 -N 6 -p 12 -c bcast -s 64K --algorithm han:1/binomial \
+        --segment 64K
+    task_run 5.8-2 -N 6 -p 12 -c bcast -s 128K --algorithm han:1/binomial \
+        --segment 64K
+}
+
+draw_5.8()
+{
+    table '
+        BEGIN { print "leader of node,ib(0) us,sb(0) us,sbib(1) us,overlap %" }
+        $rank == "all" { run++; next }
+        run == 1 { ib[$rank] = $avg }
+        run == 2 && $rank == 0 { sb = $avg }
+        run == 3 && $rank % 12 == 0 { one[$rank / 12] = $avg }
+        run == 4 && $rank % 12 == 0 {
+            n = $rank / 12
+            both = $avg - one[n]
+            least = ib[n] < sb ? ib[n] : sb
+            overlap = (ib[n] + sb - both) / least
+            overlap = overlap < 0 ? 0 : overlap > 1 ? 1 : overlap
+            printf "%d,%.1f,%.1f,%.1f,%.0f\n", n, ib[n], sb, both, 100 * overlap
+        }' 5.8-ib 5.8-sb 5.8-1 5.8-2 >"$out/5.8.csv"
+    heading 5.8 "tasks of a broadcast in segments of 64 KiB, 6 nodes of 12 ranks
+of NaCl, binomial tree between nodes: what they cost each node leader"
+    aligned <"$out/5.8.csv"
+    printed 5.8
+    remark "sbib(1) is what a second segment adds to a call of one. As in the" \
+        "thesis with SOLO the two overlap fully on leaders that pass segments" \
+        "on, and as there the leaders end ib(0) at different times, which is" \
+        "why sbib cannot be timed without what comes before it. For leaves" \
+        "the formula has no meaning here: their second segment comes when the" \
+        "root has served all its children, however long their own ib(0) was." \
+        "SM, whose copies keep the core that must also carry on ib, has no" \
+        "counterpart: in xylem no leader waits within sb."
+    plot 5.8 "5.8: tasks on the leaders of 6 nodes of 12 ranks of NaCl" <<'END'
+set style data histogram
+set style histogram clustered gap 1
+set xlabel 'leader of node'
+set ylabel 'microseconds'
+set yrange [0:*]
+plot file using 2:xtic(1) skip 1 title 'ib(0)', file using 3 skip 1 \
+     title 'sb(0)', file using 4 skip 1 title 'sbib(1)'
+END
+}
+
+betweens='chain binary binomial'
+
+run_5.12()
+{
+    local between count
+    for between in $betweens; do
+        for count in 1 2 3 4 5 6 7 8 9; do
+            task_run "5.12-$between-$count" -N 64 -p 12 -c bcast \
+                -s $((count * 65536)) --segment 64K \
+                --algorithm "han:1/$between"
+        done
+    done
+}
+
+draw_5.12()
+{
+    local between count names=()
+    for count in 1 2 3 4 5 6 7 8 9; do
+        for between in $betweens; do
+            names+=("5.12-$between-$count")
+        done
+    done
+    table '
+        BEGIN { print "i,chain us,binary us,binomial us" }
+        $rank == "all" {
+            tree = runs++ % 3
+            step[tree] = $last - before[tree]
+            before[tree] = $last
+            if (tree == 2 && runs > 3)
+                printf "%d,%.1f,%.1f,%.1f\n", runs / 3 - 1, step[0], step[1],
+                       step[2]
+        }' "${names[@]}" >"$out/5.12.csv"
+    heading 5.12 "what the i-th segment of 64 KiB adds to a broadcast, sbib(i),
+64 nodes of 12 ranks of NaCl, by the tree between nodes"
+    aligned <"$out/5.12.csv"
+    printed 5.12
+    remark "With a chain and a binary tree the cost is stable from the first" \
+        "segment on, which is what lets a model multiply it. With a binomial" \
+        "tree, whose root has six children, it is not. The thesis times the" \
+        "task on one leader; here it is what the segment adds until the last" \
+        "rank ends."
+    plot 5.12 "5.12: sbib(i) on 64 nodes of 12 ranks of NaCl" <<'END'
+set xlabel 'i'
+set ylabel 'microseconds'
+set yrange [0:*]
+plot file using 1:2 skip 1 with linespoints title 'chain', \
+     file using 1:3 skip 1 with linespoints title 'binary', \
+     file using 1:4 skip 1 with linespoints title 'binomial'
+END
+}
+
+segments='16 32 64 128 256 512' # KiB
+
+# model_run FIGURE COLL FEW: times of FEW segments, of one more, and of 4 MiB.
+model_run()
+{
+    local between segment count
+    for between in $betweens; do
+        for segment in $segments; do
+            for count in "$3" $(($3 + 1)) $((4096 / segment)); do
+                task_run "$1-$between-$segment-$count" -N 64 -p 12 -c "$2" \
+                    -s $((count * segment * 1024)) --segment "${segment}K" \
+                    --algorithm "han:1/$between"
+            done
+        done
+    done
+}
+
+# model_draw FIGURE COLL FEW
+model_draw()
+{
+    local figure=$1 between segment count names=()
+    for between in $betweens; do
+        for segment in $segments; do
+            for count in "$3" $(($3 + 1)) $((4096 / segment)); do
+                names+=("$figure-$between-$segment-$count")
+            done
+        done
+    done
+    table '
+        BEGIN {
+            split(trees, shapes, " "); m = split(sizes, size, " ")
+            print "between nodes,segment KiB,actual us,estimated us,error %"
+        }
+        $rank == "all" {
+            us[runs++ % 3] = $last
+            if (runs % 3 == 0) {
+                which = runs / 3 - 1
+                segment = size[which % m + 1]
+                estimate = us[1] + (4096 / segment - few - 1) * (us[1] - us[0])
+                printf "%s,%d,%.0f,%.0f,%+.1f\n",
+                       shapes[int(which / m) + 1], segment, us[2], estimate, 100 * (estimate / us[2] - 1)
+            }
+        }' "trees=$betweens" "sizes=$segments" "few=$3" "${names[@]}" \
+        >"$out/$figure.csv"
+    heading "$figure" "$2 of 4 MB on 64 nodes of 12 ranks of NaCl: the cost
+model's estimate, from calls of $3 and $(($3 + 1)) segments, and the time"
+    aligned <"$out/$figure.csv"
+    awk -F, '
+        NR == 1 { next }
+        !best || $3 < us { best = $1 ", " $2 " KiB"; us = $3 }
+        !guess || $4 < least { guess = $1 ", " $2 " KiB"; least = $4; its = $3 }
+        { e = $5 < 0 ? -$5 : $5; sum += e; n++ }
+        END {
+            printf "\nbest: %s; best by the model: %s, which takes %.1f %% " \
+                   "more; mean error %.1f %%\n", best, guess,
+                   100 * (its / us - 1), sum / n
+        }' "$out/$figure.csv"
+    printed "$figure"
+    remark "The tree and the segments that are best are near the thesis's; the" \
+        "estimates are mostly too low. The simulator takes a call of 4 MB to" \
+        "be beyond the caches and one of a few segments, from which the" \
+        "estimate comes, to be within; and a chain of 64 nodes needs more" \
+        "segments than these to be full. Sub-modules are not compared, as" \
+        "xylem has one for memory within a node."
+    plot "$figure" "$figure: $2 of 4 MB on 64 nodes of 12 ranks of NaCl" <<'END'
+set logscale x 2
+set xlabel 'segment, KiB'
+set ylabel 'microseconds'
+set yrange [0:*]
+plot for [t in 'chain binary binomial'] \
+     file using (strcol(1) eq t ? $2 : NaN):3 skip 1 with linespoints \
+     title t.', actual', \
+     for [t in 'chain binary binomial'] \
+     file using (strcol(1) eq t ? $2 : NaN):4 skip 1 with linespoints dt 2 \
+     title t.', estimated'
+END
+}
+
+run_5.13() { model_run 5.13 bcast 3; }
+draw_5.13() { model_draw 5.13 bcast 3; }
+run_5.17() { model_run 5.17 allreduce 5; }
+draw_5.17() { model_draw 5.17 allreduce 5; }
+
+# ---------------------------------------------------------------------------
+# 6.3 - 6.6: levels in series against Open MPI's default module
+
+# levels_run FIGURE MACHINE NODES PPN COLL
+levels_run()
+{
+    local sizes=1024,16384,131072,1048576,4194304,33554432 nodes=$3
+    if [[ $quick == yes ]]; then
+        sizes=16384,1048576
+        nodes=8
+    fi
+    while (($(jobs -rp | wc -l) >= jobs)); do
+        wait -n
+    done
+    bash bench/studies/han_sim.sh --bin "$(dirname "$sim")" --machine "$2" \
+        --nodes "$nodes" --ppn "$4" --colls "$5" --rules 4.0 --limit 400 \
+        --sizes "$sizes" --csv "$raw/$1.csv" >"$raw/$1.txt" 2>"$raw/$1.err" ||
+        echo "$1" >>"$raw/failed" &
+}
+
+# levels_draw FIGURE MACHINE COLL
+levels_draw()
+{
+    local figure=$1
+
+    awk -F, '
+        BEGIN { print "bytes,han us,tuned 4.0 us,tuned takes,tuned/han" }
+        NR > 1 {
+            ratio = $8 == "-" ? "-" : sprintf("%.2f", $8 / $5)
+            printf "%d,%s,%s,%s,%s\n", $4, $5, $8, $7, ratio
+        }' "$raw/$figure.csv" >"$out/$figure.csv"
+    heading "$figure" "$3 on $(awk -F, 'NR == 2 { print $2 }' \
+        "$raw/$figure.csv") ranks of $2: levels in series (han) against what
+Open MPI 4.0's default module takes; microseconds until the last rank ends"
+    aligned <"$out/$figure.csv"
+    printed "$figure"
+    remark "Levels win at all sizes, as in the thesis. How much differs: the" \
+        "thesis has the modules of 2020, and the machines' networks have routes" \
+        "and other users, which the simulator has not. Of Cray, Intel and" \
+        "MVAPICH nothing is known that could be simulated. A '-' is a run that" \
+        "would take too long."
+    plot "$figure" "$figure: $3 on $2, levels in series against tuned" <<'END'
+set logscale x 4
+set xtics 16
+set format x '%.0b %BB'
+set logscale y
+set format y '%g'
+set xlabel 'message'
+set ylabel 'microseconds until the last rank ends'
+set key top left noenhanced
+plot file using 1:2 skip 1 with linespoints title 'han', \
+     file using 1:3 skip 1 with linespoints title 'tuned, Open MPI 4.0'
+END
+}
+
+run_6.3() { levels_run 6.3 shaheen2 128 32 bcast; }
+draw_6.3() { levels_draw 6.3 shaheen2 bcast; }
+run_6.5() { levels_run 6.5 stampede2 32 48 bcast; }
+draw_6.5() { levels_draw 6.5 stampede2 bcast; }
+run_6.6() { levels_run 6.6 shaheen2 128 32 allreduce; }
+draw_6.6() { levels_draw 6.6 shaheen2 allreduce; }
+
+pair_sizes='512 4K 16K 64K 256K 512K 2M 16M'
+
+run_6.4()
+{
+    local size
+    for size in $pair_sizes; do
+        run "6.4-$size" -m shaheen2 -N 2 -p 1 -c bcast -s "$size" -i 1 \
+            --warmup 0 --impl event --algorithm flat --segment "$size"
+    done
+}
+
+draw_6.4()
+{
+    local size names=()
+    for size in $pair_sizes; do
+        names+=("6.4-$size")
+    done
+    table '
+        BEGIN { print "bytes,us,GB/s" }
+        $rank == "all" {
+            printf "%d,%.2f,%.3f\n", $bytes, $last, $bytes / $last / 1e3
+        }' "${names[@]}" >"$out/6.4.csv"
+    heading 6.4 "one message between two nodes of Shaheen II, as the simulator
+has it"
+    aligned <"$out/6.4.csv"
+    printed 6.4
+    remark "The simulator has one network, by numbers that were published of" \
+        "the machine; the thesis compares two libraries over it, of which Open" \
+        "MPI had less than Cray MPI from 512 B to 2 MB."
+    plot 6.4 "6.4: bandwidth between two nodes of Shaheen II" <<'END'
+set logscale x 4
+set xtics 16
+set format x '%.0b %BB'
+set xlabel 'message'
+set ylabel 'GB/s'
+plot file using 1:3 skip 1 with linespoints notitle
+END
+}
+
+# ---------------------------------------------------------------------------
 # Depth against noise
 
 run_elasticity()
@@ -562,6 +945,33 @@ and by a model that was written before and apart from the simulator"
 
 # ---------------------------------------------------------------------------
 
+# One page of all that was drawn.
+page()
+{
+    local figure
+
+    {
+        echo '<!DOCTYPE html><html lang="en"><meta charset="utf-8">'
+        echo '<title>Figures of the thesis, again</title><style>'
+        echo 'body{font-family:"DejaVu Sans",sans-serif;margin:2em auto;'
+        echo 'max-width:70em}img{max-width:100%}pre{overflow-x:auto}</style>'
+        echo '<h1>Figures of the thesis, again</h1><p>Theirs: what Luo (PhD'
+        echo 'thesis, University of Tennessee, 2020) prints of each. Ours:'
+        echo 'simulated, by <code>bench/studies/figures.sh</code>.</p>'
+        for figure in $figures; do
+            wanted "$figure" || continue
+            echo "<h2 id=\"$figure\">$figure</h2>"
+            [[ ! -f $out/$figure.png ]] ||
+                printf '<img alt="%s" src="data:image/png;base64,%s">\n' \
+                    "$figure" "$(base64 -w 0 "$out/$figure.png")"
+            echo "<pre>"
+            sed 's/&/\&amp;/g; s/</\&lt;/g' "$out/$figure.txt"
+            echo "</pre>"
+        done
+        echo '</html>'
+    } >"$out/index.html"
+}
+
 parse_options "$@"
 begin=$SECONDS
 mkdir -p "$out" || exit 1
@@ -575,7 +985,8 @@ find_program
 unset ${!XYLEM_*}
 
 # The longest first.
-for figure in 3.7 3.6 elasticity 4.7 4.6 4.10 3.5; do
+for figure in 6.6 6.3 6.5 3.7 3.6 elasticity 4.7 4.6 5.17 5.13 4.10 5.12 3.5 5.8 \
+    5.1 5.2 5.3 6.4; do
     ! wanted $figure || "run_$figure"
 done
 wait
@@ -586,8 +997,10 @@ if [[ -f $raw/failed ]]; then
     done <"$raw/failed"
     fail "see $raw for what the runs said"
 fi
-for figure in 3.5 3.6 3.7 4.6 4.7 4.10 elasticity; do
-    ! wanted $figure || "draw_$figure" | tee "$out/$figure.txt"
+for figure in $figures; do
+    ! wanted "$figure" || "draw_$figure" | tee "$out/$figure.txt"
 done
-printf '\nin %d s; tables and plots are in %s\n' $((SECONDS - begin)) "$out"
+page
+printf '\nin %d s; tables and plots are in %s, all together in %s\n' \
+    $((SECONDS - begin)) "$out" "$out/index.html"
 ((failures == 0)) || fail "something did not agree or was not drawn; see above"
