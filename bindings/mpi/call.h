@@ -4,6 +4,7 @@
  *   wrappers.c    MPI's functions: each writes an xmpi_call_t
  *   comm.c        may it be taken? what is kept with a communicator
  *   neighbors.c   topologies
+ *   hints.c       what info keys ask for
  *   plan.c        buffers, counts and types as xylem wants them
  *   types.c, layout.c, ops.c   datatypes and operations
  *   request.c     calls that wait, that do not, and that come again
@@ -158,10 +159,12 @@ typedef enum xmpi_comm_state {
 } xmpi_comm_state_t;
 
 typedef struct xmpi_group xmpi_group_t; /* report.c */
+typedef struct xmpi_hints xmpi_hints_t; /* hints.c */
 
 typedef struct xmpi_comm {
     MPI_Comm handle;
     xmpi_group_t *group; /* NULL: not asked yet */
+    xmpi_hints_t *hints; /* NULL: none */
     xmpi_comm_state_t state;
     xmpi_fate_t fate; /* of calls that are not taken */
     int is_for_good;  /* HOST */
@@ -191,6 +194,18 @@ int xmpi_neighbors_have_gaps(const xmpi_comm_t *comm);
 /* The lists of a call and the lengths of its blocks. */
 void xmpi_neighbors_set(const xmpi_comm_t *comm, uint64_t sent_bytes,
                         uint64_t received_bytes, xylem_coll_args_t *args);
+/* Takes what an info object says to xylem; collective over the communicator. */
+void xmpi_hints_take(MPI_Comm handle, MPI_Info info);
+void xmpi_hints_drop(xmpi_hints_t *hints);
+void xmpi_hints_follow(const xmpi_hints_t *hints, xylem_coll_args_t *args);
+/* A call that has failed so is begun again, if it had hints, without them. */
+typedef xylem_status_t (*xmpi_begin_fn)(xylem_team_t *team,
+                                        const xylem_coll_args_t *args,
+                                        xylem_request_t **request_out);
+xylem_status_t xmpi_hints_leave(xmpi_comm_t *comm, xmpi_begin_fn begin,
+                                xylem_team_t *team, xylem_coll_args_t *args,
+                                xylem_status_t status,
+                                xylem_request_t **request_out);
 /* Makes its team without a call; collective over it, blocks. */
 void xmpi_comm_connect(MPI_Comm handle);
 void xmpi_comm_hold(xmpi_comm_t *comm);
@@ -299,6 +314,9 @@ typedef struct xmpi_state {
 } xmpi_state_t;
 
 extern xmpi_state_t xmpi_state;
+
+/* By its name; XYLEM_COLL_COUNT: there is none. */
+xylem_coll_t xmpi_coll_named(const char *name, size_t bytes);
 
 /* Set by each error on the binding's own communicators: behind a handler MPICH
  * returns MPI_SUCCESS by its standard ABI. */

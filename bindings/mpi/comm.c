@@ -49,6 +49,7 @@ void xmpi_comm_drop(xmpi_comm_t *comm)
     if (comm->team != NULL && !comm->is_world_team &&
         atomic_load_explicit(&xmpi_state.context, memory_order_acquire) != NULL)
         xylem_team_destroy(comm->team);
+    xmpi_hints_drop(comm->hints);
     free(comm->sources);
     free(comm);
 }
@@ -326,7 +327,8 @@ static int parent_is_connected(MPI_Comm parent, int may_connect)
 
 /* The new one gets its team at once, while its ranks are in a call that may
  * block: its first collective may be one that does not. */
-static int with_team(int code, int connected, const MPI_Comm *made)
+static int with_team(int code, int connected, MPI_Info info,
+                     const MPI_Comm *made)
 {
     xmpi_comm_t *comm = NULL;
 
@@ -334,40 +336,45 @@ static int with_team(int code, int connected, const MPI_Comm *made)
         comm = xmpi_comm_find(*made);
     if (comm != NULL && comm->state == XMPI_COMM_NEW)
         comm_ask(comm);
+    if (code == MPI_SUCCESS)
+        xmpi_hints_take(*made, info);
     return code;
 }
 
 /* A function of MPI's that makes one: its name, whether it may connect the
- * job, its parameters and their names. */
+ * job, what it is told of xylem, its parameters and their names. */
 /* clang-format off */
 #define MAKERS(X)                                                              \
-    X(Comm_dup, 0, (MPI_Comm parent, MPI_Comm *made), (parent, made))          \
-    X(Comm_dup_with_info, 0,                                                   \
+    X(Comm_dup, 0, MPI_INFO_NULL,                                              \
+      (MPI_Comm parent, MPI_Comm *made), (parent, made))                       \
+    X(Comm_dup_with_info, 0, info,                                             \
       (MPI_Comm parent, MPI_Info info, MPI_Comm *made), (parent, info, made))  \
-    X(Comm_split, 1,                                                           \
+    X(Comm_split, 1, MPI_INFO_NULL,                                            \
       (MPI_Comm parent, int color, int key, MPI_Comm *made),                   \
       (parent, color, key, made))                                              \
-    X(Comm_create, 1, (MPI_Comm parent, MPI_Group group, MPI_Comm *made),      \
+    X(Comm_create, 1, MPI_INFO_NULL,                                           \
+      (MPI_Comm parent, MPI_Group group, MPI_Comm *made),                      \
       (parent, group, made))                                                   \
-    X(Comm_split_type, 1,                                                      \
+    X(Comm_split_type, 1, info,                                                \
       (MPI_Comm parent, int type, int key, MPI_Info info, MPI_Comm *made),     \
       (parent, type, key, info, made))                                         \
-    X(Cart_create, 1,                                                          \
+    X(Cart_create, 1, MPI_INFO_NULL,                                           \
       (MPI_Comm parent, int dims, const int *sizes, const int *periods,        \
        int reorder, MPI_Comm *made),                                           \
       (parent, dims, sizes, periods, reorder, made))                           \
-    X(Cart_sub, 1, (MPI_Comm parent, const int *remain, MPI_Comm *made),       \
+    X(Cart_sub, 1, MPI_INFO_NULL,                                              \
+      (MPI_Comm parent, const int *remain, MPI_Comm *made),                    \
       (parent, remain, made))                                                  \
-    X(Graph_create, 1,                                                         \
+    X(Graph_create, 1, MPI_INFO_NULL,                                          \
       (MPI_Comm parent, int nodes, const int *index, const int *edges,         \
        int reorder, MPI_Comm *made),                                           \
       (parent, nodes, index, edges, reorder, made))                            \
-    X(Dist_graph_create, 1,                                                    \
+    X(Dist_graph_create, 1, info,                                              \
       (MPI_Comm parent, int n, const int *sources, const int *degrees,         \
        const int *ends, const int *weights, MPI_Info info, int reorder,        \
        MPI_Comm *made),                                                        \
       (parent, n, sources, degrees, ends, weights, info, reorder, made))       \
-    X(Dist_graph_create_adjacent, 1,                                           \
+    X(Dist_graph_create_adjacent, 1, info,                                     \
       (MPI_Comm parent, int in, const int *sources, const int *from, int out,  \
        const int *ends, const int *to, MPI_Info info, int reorder,             \
        MPI_Comm *made),                                                        \
@@ -375,12 +382,12 @@ static int with_team(int code, int connected, const MPI_Comm *made)
 /* clang-format on */
 
 /* As many parameters as MPI's. NOLINTBEGIN(readability-function-size) */
-#define MAKER(name, may_connect, parameters, arguments)                        \
+#define MAKER(name, may_connect, hints, parameters, arguments)                 \
     int xmpi_##name parameters                                                 \
     {                                                                          \
         int connected = parent_is_connected(parent, may_connect);              \
                                                                                \
-        return with_team(xmpi_host.name arguments, connected, made);           \
+        return with_team(xmpi_host.name arguments, connected, hints, made);    \
     }
 MAKERS(MAKER)
 /* NOLINTEND(readability-function-size) */

@@ -21,6 +21,9 @@
     X(Graph_neighbors)                                                         \
     X(Dist_graph_neighbors_count)                                              \
     X(Dist_graph_neighbors)                                                    \
+    X(Info_delete)                                                             \
+    X(Info_get)                                                                \
+    X(Info_set)                                                                \
     X(Comm_idup)                                                               \
     X(Comm_free)                                                               \
     X(Comm_get_name)                                                           \

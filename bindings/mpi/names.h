@@ -21,6 +21,8 @@
     X(Comm_create)                                                             \
     X(Comm_split_type)                                                         \
     X(Comm_dup_with_info)                                                      \
+    X(Comm_set_info)                                                           \
+    X(Comm_get_info)                                                           \
     X(Cart_create)                                                             \
     X(Cart_sub)                                                                \
     X(Graph_create)                                                            \

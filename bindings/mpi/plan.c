@@ -545,6 +545,8 @@ xmpi_fate_t xmpi_plan_make(xmpi_plan_t *plan, const xmpi_call_t *call,
         fate = plan_sums(plan, call, comm, &sides, error_out);
     else
         *error_out = plan_moves(plan, call, comm, &sides);
+    if (comm->hints != NULL)
+        xmpi_hints_follow(comm->hints, &plan->args);
     if (fate != XMPI_TAKEN || *error_out != MPI_SUCCESS)
         xmpi_plan_drop(plan);
     return fate;

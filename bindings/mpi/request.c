@@ -94,6 +94,9 @@ static int take_blocking(const xmpi_call_t *call, xmpi_comm_t *comm,
     if (!call_plan(&plan, call, comm, 1, fate_out, &code))
         return code;
     status = xylem_coll_start(comm->team, &plan.args, &request);
+    if (status != XYLEM_OK)
+        status = xmpi_hints_leave(comm, xylem_coll_start, comm->team,
+                                  &plan.args, status, &request);
     if (status == XYLEM_OK) {
         begin = xmpi_state.is_watched ? xmpi_now() : 0;
         status = request_wait(request);
@@ -309,6 +312,10 @@ static xylem_status_t pending_start(pending_t *pending, xmpi_comm_t *comm)
     xmpi_work_begin();
     status =
         xylem_coll_start(comm->team, &pending->plan.args, &pending->request);
+    if (status != XYLEM_OK)
+        status =
+            xmpi_hints_leave(comm, xylem_coll_start, comm->team,
+                             &pending->plan.args, status, &pending->request);
     xmpi_work_begun();
     if (status != XYLEM_OK) {
         MPI_Request handle = pending->handle;
@@ -347,6 +354,10 @@ static xylem_status_t pending_persist(pending_t *pending, xmpi_comm_t *comm)
     if (status == XYLEM_OK)
         status = xylem_coll_init(pending->team, &pending->plan.args,
                                  &pending->request);
+    if (status != XYLEM_OK && pending->team != NULL)
+        status =
+            xmpi_hints_leave(comm, xylem_coll_init, pending->team,
+                             &pending->plan.args, status, &pending->request);
 
     if (status == XYLEM_OK) {
         pthread_mutex_lock(&pending_lock);

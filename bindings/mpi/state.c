@@ -25,21 +25,28 @@ xmpi_state_t xmpi_state = {.world = MPI_COMM_NULL, .self = MPI_COMM_NULL};
 
 /* ---- settings ---- */
 
+xylem_coll_t xmpi_coll_named(const char *name, size_t bytes)
+{
+    unsigned i = 0;
+
+    while (i < XYLEM_COLL_COUNT &&
+           (strlen(xyl_coll_traits(i)->name) != bytes ||
+            strncmp(xyl_coll_traits(i)->name, name, bytes) != 0))
+        i++;
+    return i;
+}
+
 /* A bit per collective; UINT64_MAX: there is no such name. */
 static uint64_t bits_of(const char *name, size_t bytes)
 {
-    unsigned i;
+    xylem_coll_t coll = xmpi_coll_named(name, bytes);
 
     if ((bytes == 3 && strncmp(name, "all", 3) == 0) ||
         (bytes == 4 && strncmp(name, "auto", 4) == 0))
         return (UINT64_C(1) << XYLEM_COLL_COUNT) - 1;
     if (bytes == 4 && strncmp(name, "none", 4) == 0)
         return 0;
-    for (i = 0; i < XYLEM_COLL_COUNT; i++)
-        if (strlen(xyl_coll_traits(i)->name) == bytes &&
-            strncmp(xyl_coll_traits(i)->name, name, bytes) == 0)
-            return UINT64_C(1) << i;
-    return UINT64_MAX;
+    return coll == XYLEM_COLL_COUNT ? UINT64_MAX : UINT64_C(1) << coll;
 }
 
 /* "bcast,reduce": these alone; "+bcast,-alltoall": all with changes. */

@@ -111,6 +111,7 @@ first_part()
     check "which calls no operation of the program's" grep -q \
         'left .*: operation that calls MPI' "$out"
     passes "errors are returned" 3 "$work/errors"
+    test_hints
     test_spawn
     test_fatal
     test_selection
@@ -203,6 +204,20 @@ test_imb()
             "$(grep -c ' left to ' "$out") $(grep -c ' taken$' "$out")" = \
             "0 $wanted" ]
     done
+}
+
+# What info keys ask for is done, and said where it cannot be.
+test_hints()
+{
+    launch 3 XYLEM_SHM=off XYLEM_VERBOSE=select "$work/hints"
+    check "info keys of communicators" grep -q '^PASS' "$out"
+    check "an algorithm by info" [ "$(grep -cE \
+        'rank 0: .*(bcast.*chain|allreduce.*ring|bcast.*knomial:3).*\(asked for' \
+        "$out")" = 3 ]
+    check "one that there is not is said once" [ \
+        "$(grep -c "rank 0: error: bcast: algorithm 'nonsense'" "$out")" = 1 ]
+    check "what is not understood is said" [ \
+        "$(grep -c '^xylem-mpi: .* is not understood$' "$out")" = 3 ]
 }
 
 # A wrong argument ends the job where no handler says otherwise.
