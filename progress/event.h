@@ -18,8 +18,10 @@ struct xyl_event {
     xyl_event_fn handle;
     struct xyl_net *net; /* the backend's, while the work is under way: */
     void *net_request;   /* who does it, and its handle there */
-    size_t net_bytes;    /* that are to be received */
+    size_t net_bytes;    /* that are to be received; see takes_shorter */
     xylem_status_t status;
+    int takes_shorter; /* of a receive: so many bytes at most; then net_bytes
+                          says how many have come */
 };
 
 typedef struct xyl_fifo {

@@ -379,7 +379,7 @@ static void matched(sim_rank_t *rank, sim_message_t *message,
 {
     const sim_link_t *link = link_of(rank, message);
     xylem_status_t status =
-        xyl_net_length_status(message->bytes, receive->bytes);
+        xyl_net_length_status(receive->event, message->bytes, receive->bytes);
     sim_world_t *world = rank->world;
 
     message->receive = receive;

@@ -9,6 +9,7 @@
 #include "collectives/levels/team_levels.h"
 #include "collectives/node/node.h"
 #include "collectives/stages/team_map.h"
+#include "collectives/tasks/tasks.h"
 
 static const xyl_module_t *const modules[XYL_MODULE_COUNT] = {
     [XYL_MODULE_OPS] = &xyl_user_ops_module,
@@ -19,6 +20,7 @@ static const xyl_module_t *const modules[XYL_MODULE_COUNT] = {
     [XYL_MODULE_DEVICE] = &xyl_device_module,
     [XYL_MODULE_PLANS] = &xyl_plan_cache_module,
     [XYL_MODULE_TUNING] = &xyl_tuning_module,
+    [XYL_MODULE_TASKS] = &xyl_tasks_module,
 };
 
 const xyl_modules_t xyl_modules_of_collectives = {XYL_MODULE_COUNT, modules,

@@ -15,6 +15,7 @@ enum {
     XYL_MODULE_DEVICE, /* device/device.h */
     XYL_MODULE_PLANS,  /* choose/plan_cache.h */
     XYL_MODULE_TUNING, /* choose/tuning.h */
+    XYL_MODULE_TASKS,  /* tasks/tasks.h */
     XYL_MODULE_COUNT
 };
 

@@ -13,7 +13,9 @@
  *   before (eager); nobody may rely on either.
  * - A message longer than its buffer completes the receive with
  *   XYLEM_ERR_TRUNCATED and writes nothing beyond it; a shorter one, with
- *   XYLEM_ERR_MISMATCH. What is in the buffer then is undefined.
+ *   XYLEM_ERR_MISMATCH. What is in the buffer then is undefined. Where the
+ *   event says takes_shorter, a shorter message is as good, and net_bytes says
+ *   how long it was.
  * - The buffer belongs to the net from the call until the event; that of a
  *   receive only from when its message is sent: before, the net leaves it
  *   alone, and an in-place allreduce still sends what lies there. It writes
@@ -86,12 +88,15 @@ struct xyl_net {
 };
 
 /* A message of so many bytes has arrived where so many were expected. */
-static inline xylem_status_t xyl_net_length_status(size_t arrived,
-                                                   size_t expected)
+static inline xylem_status_t
+xyl_net_length_status(xyl_event_t *event, size_t arrived, size_t expected)
 {
-    if (arrived == expected)
-        return XYLEM_OK;
-    return arrived > expected ? XYLEM_ERR_TRUNCATED : XYLEM_ERR_MISMATCH;
+    if (arrived > expected)
+        return XYLEM_ERR_TRUNCATED;
+    if (arrived < expected && !event->takes_shorter)
+        return XYLEM_ERR_MISMATCH;
+    event->net_bytes = arrived;
+    return XYLEM_OK;
 }
 
 static inline void xyl_net_complete(xyl_net_t *net, xyl_event_t *event,

@@ -31,6 +31,7 @@ static void operations_fail(xylem_context_t *context)
         operation = older;
     }
     xyl_triggers_fail(context);
+    xyl_modules_teams_failed(context);
 }
 
 /* 1: it has not failed before. */

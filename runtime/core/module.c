@@ -71,6 +71,16 @@ void xyl_modules_context_ends(xylem_context_t *context)
             modules->all[i]->context_ends(context);
 }
 
+void xyl_modules_teams_failed(xylem_context_t *context)
+{
+    const xyl_modules_t *modules = context->modules;
+    unsigned i;
+
+    for (i = modules->count; i-- > 0;)
+        if (modules->all[i] != NULL && modules->all[i]->teams_failed != NULL)
+            modules->all[i]->teams_failed(context);
+}
+
 void xyl_modules_team_ends(xylem_team_t *team)
 {
     const xyl_modules_t *modules = team->context->modules;

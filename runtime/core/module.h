@@ -27,6 +27,9 @@ typedef struct xyl_module {
     xylem_status_t (*context_joins)(xylem_context_t *context);
     /* Its teams are gone; shared memory is still there. */
     void (*context_ends)(xylem_context_t *context);
+    /* Teams have failed: what is under way on them ends with their status. The
+     * progressing thread. */
+    void (*teams_failed)(xylem_context_t *context);
     /* Whichever thread gives up the last reference; nothing of the team is
      * under way. */
     void (*team_ends)(xylem_team_t *team);
@@ -52,6 +55,7 @@ void xyl_modules_attach(const xyl_modules_t *modules, xyl_owner_t owner,
 xylem_status_t xyl_modules_context_begins(xylem_context_t *context);
 xylem_status_t xyl_modules_context_joins(xylem_context_t *context);
 void xyl_modules_context_ends(xylem_context_t *context);
+void xyl_modules_teams_failed(xylem_context_t *context);
 void xyl_modules_team_ends(xylem_team_t *team);
 
 #endif

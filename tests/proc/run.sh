@@ -63,17 +63,25 @@ says()
     fi
 }
 
-# job RANKS MODE NUMBER [NAME=VALUE | option]...
-job()
+# set_options [NAME=VALUE | option]...: what xylem-run is to be told.
+set_options()
 {
-    local ranks=$1 mode=$2 number=$3 options=() word
-    shift 3
+    local word
+    options=()
     for word; do
         case $word in
         [A-Z]*=*) options+=(--env "$word") ;;
         *) options+=("$word") ;;
         esac
     done
+}
+
+# job RANKS MODE NUMBER [NAME=VALUE | option]...
+job()
+{
+    local ranks=$1 mode=$2 number=$3 options
+    shift 3
+    set_options "$@"
     succeeds "$mode $number on $ranks${*:+, $*}" "$run" -n "$ranks" \
         "${options[@]}" "$programs/collectives" "$mode" "$number"
 }
@@ -184,14 +192,9 @@ test_layouts()
 # calls RANKS MODE NUMBER [NAME=VALUE | option]...
 calls()
 {
-    local ranks=$1 mode=$2 number=$3 options=() word
+    local ranks=$1 mode=$2 number=$3 options
     shift 3
-    for word; do
-        case $word in
-        [A-Z]*=*) options+=(--env "$word") ;;
-        *) options+=("$word") ;;
-        esac
-    done
+    set_options "$@"
     succeeds "calls $mode $number on $ranks${*:+, $*}" "$run" -n "$ranks" \
         "${options[@]}" "$programs/calls" "$mode" "$number"
 }
@@ -358,14 +361,9 @@ test_misuse()
 # death RANKS VICTIM SEED cold|warm|idle|full|combine [NAME=VALUE|OPTION]...
 death()
 {
-    local ranks=$1 victim=$2 seed=$3 warmth=$4 options=() word good=no
+    local ranks=$1 victim=$2 seed=$3 warmth=$4 options good=no
     shift 4
-    for word; do
-        case $word in
-        [A-Z]*=*) options+=(--env "$word") ;;
-        *) options+=("$word") ;;
-        esac
-    done
+    set_options "$@"
     attempt "$run" -n "$ranks" --no-kill --env XYLEM_LOG=none \
         "${options[@]}" "$programs/death" "$victim" "$seed" "$warmth"
     if [ "$code" -eq 137 ] &&
@@ -384,14 +382,9 @@ death()
 # mismatch RANKS FIRST COUNT STEP [NAME=VALUE | option]...
 mismatch()
 {
-    local ranks=$1 first=$2 pairs=$3 step=$4 options=() word
+    local ranks=$1 first=$2 pairs=$3 step=$4 options
     shift 4
-    for word; do
-        case $word in
-        [A-Z]*=*) options+=(--env "$word") ;;
-        *) options+=("$word") ;;
-        esac
-    done
+    set_options "$@"
     succeeds "$ranks ranks call different things, $first $step${*:+, $*}" \
         "$run" -n "$ranks" --env XYLEM_LOG=none \
         "${options[@]}" "$programs/mismatch" "$first" "$pairs" "$step"
@@ -422,14 +415,9 @@ test_mismatch()
 # recovery RANKS DEATHS [NAME=VALUE | option]...
 recovery()
 {
-    local ranks=$1 deaths=$2 options=() word good=no
+    local ranks=$1 deaths=$2 options good=no
     shift 2
-    for word; do
-        case $word in
-        [A-Z]*=*) options+=(--env "$word") ;;
-        *) options+=("$word") ;;
-        esac
-    done
+    set_options "$@"
     attempt "$run" -n "$ranks" --no-kill --env XYLEM_LOG=none \
         "${options[@]}" "$programs/../examples/recovery"
     if [ "$code" -eq 137 ] && [ "$(grep -c ' have done 1000 rounds' "$out")" \
@@ -508,6 +496,41 @@ test_death()
     death 2 1 7 cold
     death 2 0 8 warm
     test_recovery
+    cross tasks_death "${progresses[*]}" '3 600' '4 600 --nodes 2' \
+        '3 600 UCX_RNDV_THRESH=0'
+}
+
+# tasks RANKS MODE COUNT [NAME=VALUE | option]...
+tasks()
+{
+    local ranks=$1 mode=$2 many=$3 options
+    shift 3
+    set_options "$@"
+    succeeds "tasks $mode $many on $ranks${*:+, $*}" "$run" -n "$ranks" \
+        "${options[@]}" "$programs/tasks" "$mode" "$many"
+}
+
+# The last rank dies, the others end as usual.
+tasks_death()
+{
+    local ranks=$1 many=$2 options good=no
+    shift 2
+    set_options "$@"
+    attempt "$run" -n "$ranks" --no-kill --env XYLEM_LOG=none \
+        "${options[@]}" "$programs/tasks" death "$many"
+    [ "$code" -eq 137 ] &&
+        [ "$(grep -c '^rank [0-9]* survived$' "$out")" -eq $((ranks - 1)) ] &&
+        good=yes
+    report "a rank dies among $many tasks on $ranks${*:+, $*}" $good
+}
+
+test_tasks()
+{
+    tasks 1 sweep 1000
+    tasks 4 sweep 1500 --nodes 2
+    cross tasks "${progresses[*]} ${transports[*]}" '2 sweep 1000' \
+        '3 sweep 1000' '2 sweep 1000 --nodes 2' '4 sweep 700' \
+        '3 sweep 700 --nodes 3' '2 sweep 1000'
 }
 
 # ---------------------------------------------------------------------------
@@ -531,7 +554,10 @@ misuse)
     test_misuse
     test_mismatch
     ;;
-calls) test_calls ;;
+calls)
+    test_calls
+    test_tasks
+    ;;
 death) test_death ;;
 bench) test_bench ;;
 *)

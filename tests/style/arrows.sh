@@ -46,6 +46,11 @@ arrows_of()
         echo "collectives/choose collectives/device collectives/levels collectives/schedules" \
             "collectives/node $stages"
         ;;
+    collectives/tasks/*)
+        echo "collectives/tasks collectives/choose collectives/device" \
+            "collectives/levels collectives/schedules collectives/node" \
+            "$stages"
+        ;;
     collectives/*) echo "collectives $stages" ;;
     bindings/*) echo "bindings $library" ;;
     launcher/*) echo "launcher bench/common" ;;

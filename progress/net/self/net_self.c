@@ -66,7 +66,8 @@ static void half_wait(net_self_t *self, half_t **list, half_t contents)
 static void halves_meet(net_self_t *self, const half_t *send,
                         const half_t *receive)
 {
-    xylem_status_t status = xyl_net_length_status(send->bytes, receive->bytes);
+    xylem_status_t status =
+        xyl_net_length_status(receive->event, send->bytes, receive->bytes);
 
     if (status == XYLEM_OK && send->bytes != 0)
         memcpy(receive->buf.to, send->buf.from, send->bytes);

@@ -123,10 +123,11 @@ static void send_done(void *request, ucs_status_t status, void *arg)
 
 /* UCX has taken what was too long for that already. */
 static xylem_status_t recv_status(ucs_status_t status, size_t arrived,
-                                  const xyl_event_t *event)
+                                  xyl_event_t *event)
 {
-    return status == UCS_OK ? xyl_net_length_status(arrived, event->net_bytes)
-                            : status_of_ucx(status);
+    return status == UCS_OK
+               ? xyl_net_length_status(event, arrived, event->net_bytes)
+               : status_of_ucx(status);
 }
 
 static void recv_done(void *request, ucs_status_t status,

@@ -201,6 +201,37 @@ static void test_too_short(void)
     }
 }
 
+/* What a receive says that takes messages of several lengths. */
+static void test_may_be_shorter(void)
+{
+    static const size_t words[] = {0, 1, 100, WORDS - 1, WORDS};
+    unsigned i;
+
+    FOR_EACH_NET(ops)
+    {
+        job_t job;
+        begin(&job, *ops);
+        for (i = 0; i < 2 * sizeof words / sizeof words[0]; i++) {
+            xyl_event_t send, recv = fresh();
+            size_t count = words[i / 2];
+
+            sent[0] = i;
+            received[0] = ~UINT64_C(0);
+            recv.takes_shorter = 1;
+            if (i % 2 == 0)
+                send_words(&job, TAG, count, &send);
+            (*ops)->recv(job.net, TAG, received, sizeof received, &recv);
+            if (i % 2 != 0)
+                send_words(&job, TAG, count, &send);
+            take(&job, 2);
+            CHECK_EQ(recv.status, XYLEM_OK);
+            CHECK_EQ(recv.net_bytes, count * sizeof *sent);
+            CHECK_EQ(received[0], count == 0 ? ~UINT64_C(0) : i);
+        }
+        end(&job);
+    }
+}
+
 static void test_cancel(void)
 {
     FOR_EACH_NET(ops)
@@ -244,6 +275,7 @@ static const check_case_t cases[] = {
     {"nets: matching by tags, in order", test_matching},
     {"nets: a message longer than its buffer", test_too_long},
     {"nets: a message shorter than its buffer", test_too_short},
+    {"nets: a receive that takes shorter messages, too", test_may_be_shorter},
     {"nets: a receive that is given up", test_cancel},
     {"nets: which one a job takes", test_choice},
 };

@@ -1,0 +1,557 @@
+/* Remote tasks: opening and closing. A table is opened by an allreduce that
+ * gathers where each rank has its messages and how many credits it gives, and
+ * closed by one of nothing, which each rank enters in the order of its calls
+ * and lets go when what it has sent has run. */
+#include "collectives/tasks/tasks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/choose/compose.h"
+#include "collectives/data/call_word.h"
+#include "runtime/base/holder.h"
+#include "runtime/base/members.h"
+#include "runtime/base/status.h"
+#include "runtime/core/failure.h"
+
+enum {
+    CREDITS = 16, /* where the user does not care */
+    ENTRIES_MAX = 1 << 16
+};
+
+/* Of a context: all that there are, by the progressing thread. */
+LIST_HEAD(tables, xylem_tasks);
+
+static struct tables *tables_of(const xylem_context_t *context)
+{
+    return context->attached[XYL_MODULE_TASKS];
+}
+
+xylem_status_t xyl_tasks_check(const xylem_tasks_t *tasks, const char *call)
+{
+    if (tasks == NULL)
+        return xyl_fail(XYLEM_ERR_INVALID_HANDLE, "%s: tasks is NULL", call);
+    if (tasks->magic != XYL_TASKS_MAGIC)
+        return xyl_fail(XYLEM_ERR_INVALID_HANDLE,
+                        "%s: this is no table of tasks, or it was closed",
+                        call);
+    return XYLEM_OK;
+}
+
+/* ---- life ---- */
+
+static void tasks_release(xylem_tasks_t *tasks)
+{
+    xyl_pool_t *pool = &tasks->context->pool;
+    uint32_t rank;
+
+    xyl_task_calls_release(tasks);
+    xyl_serve_release(tasks);
+    for (rank = 0; tasks->peers != NULL && rank < tasks->size; rank++)
+        if (tasks->peers[rank] != NULL)
+            xyl_pool_release(pool, tasks->peers[rank], sizeof(xyl_task_peer_t));
+    pthread_mutex_destroy(&tasks->lock);
+    free(tasks->peers);
+    free(tasks->offers);
+    free(tasks->entries);
+    free(tasks->replies);
+    free(tasks);
+}
+
+/* Nobody refers to it: the progressing thread. */
+static void tasks_free_run(xyl_task_t *task)
+{
+    xylem_tasks_t *tasks = XYL_HOLDER(xylem_tasks_t, free_task, task);
+    xylem_team_t *team = tasks->team;
+
+    LIST_REMOVE(tasks, others);
+    /* Else something may still be sent there. */
+    if (tasks->outcome == XYLEM_OK)
+        xyl_context_slot_release(tasks->context, tasks->slot);
+    tasks_release(tasks);
+    xyl_team_unreference(team);
+}
+
+void xyl_tasks_unreference(xylem_tasks_t *tasks)
+{
+    /* Partner: the same, by whoever is last. At the end of a context, which
+     * has no turns any more, context_ends comes. */
+    if (atomic_fetch_sub_explicit(&tasks->references, 1,
+                                  memory_order_acq_rel) == 1 &&
+        tasks->context->magic == XYL_CONTEXT_MAGIC)
+        xyl_engine_submit(&tasks->context->engine, &tasks->free_task);
+}
+
+xyl_task_peer_t *xyl_task_peer(xylem_tasks_t *tasks, uint32_t rank)
+{
+    xyl_task_peer_t *peer = tasks->peers[rank];
+    uint32_t credits = xyl_task_credits_of(tasks, rank);
+
+    if (peer != NULL)
+        return peer;
+    peer = xyl_pool_acquire(&tasks->context->pool, sizeof *peer);
+    if (peer == NULL)
+        return NULL;
+    memset(peer, 0, sizeof *peer);
+    peer->tasks = tasks;
+    peer->rank = rank;
+    peer->free_ids = UINT64_MAX >> (64 - credits);
+    peer->replied.handle = xyl_task_replied;
+    TAILQ_INIT(&peer->waiting);
+    tasks->peers[rank] = peer;
+    return peer;
+}
+
+/* ---- failures ---- */
+
+void xyl_tasks_net_failed(xylem_tasks_t *tasks, xylem_status_t status)
+{
+    if (!tasks->has_failed && !tasks->is_shut)
+        xyl_team_fail(tasks->team, status,
+                      status == XYLEM_ERR_PROC_FAILED ? UINT32_MAX
+                                                      : tasks->context->rank,
+                      xylem_status_text(status));
+}
+
+static void context_teams_failed(xylem_context_t *context)
+{
+    xylem_tasks_t *tasks;
+
+    LIST_FOREACH(tasks, tables_of(context), others)
+    if (xyl_team_has_failed(tasks->team) && !tasks->has_failed) {
+        tasks->has_failed = 1;
+        xyl_task_calls_fail(tasks);
+        xyl_serve_cancel(tasks);
+    }
+}
+
+/* The net is gone, and so are teams and requests. */
+static void context_ends(xylem_context_t *context)
+{
+    struct tables *tables = tables_of(context);
+    xylem_tasks_t *tasks;
+
+    while ((tasks = LIST_FIRST(tables)) != NULL) {
+        LIST_REMOVE(tasks, others);
+        tasks_release(tasks);
+    }
+}
+
+const xyl_module_t xyl_tasks_module = {
+    .name = "tasks",
+    .bytes = {[XYL_OWNER_CONTEXT] = sizeof(struct tables)},
+    .context_ends = context_ends,
+    .teams_failed = context_teams_failed,
+};
+
+/* ---- allreduces ---- */
+
+/* The bitwise or of `bytes` bytes of all ranks, which begin as zeros, in memory
+ * of the operation's own: *table_out. To be started. */
+static xylem_status_t table_allreduce(xylem_team_t *team, size_t bytes,
+                                      uint32_t flags, xylem_complete_fn done,
+                                      void *arg, void **table_out,
+                                      xyl_operation_t **allreduce_out)
+{
+    xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                              .coll = XYLEM_COLL_ALLREDUCE,
+                              .flags = flags | XYLEM_FLAG_AUTOFREE,
+                              .send = XYLEM_IN_PLACE,
+                              .recv = calloc(bytes, 1),
+                              .count = bytes,
+                              .type = XYLEM_BYTE,
+                              .op = XYLEM_BOR,
+                              .on_complete = done,
+                              .arg = arg};
+    xylem_status_t status = XYLEM_ERR_NO_MEMORY;
+
+    if (args.recv != NULL)
+        status = xyl_allreduce_create(team, &args, allreduce_out);
+    if (status != XYLEM_OK) {
+        free(args.recv);
+        return xyl_fail(status, "no memory for what ranks tell each other");
+    }
+    (*allreduce_out)->owned_buffer = args.recv;
+    (*allreduce_out)->call = xyl_call_word(&args);
+    *table_out = args.recv;
+    return XYLEM_OK;
+}
+
+/* ---- closing ---- */
+
+static void nothing_to_start(xylem_request_t *request)
+{
+    (void)request; /* a collective has been started beside it */
+}
+
+/* The net owes nothing any more, or it may owe it for ever. */
+static void tasks_let_go(xylem_tasks_t *tasks)
+{
+    if (tasks->closing != NULL && (tasks->owed == 0 || tasks->has_failed)) {
+        xyl_request_complete(tasks->closing, tasks->outcome);
+        tasks->closing = NULL;
+    }
+    if (tasks->owed == 0)
+        xyl_tasks_unreference(tasks);
+}
+
+void xyl_tasks_event_back(xylem_tasks_t *tasks)
+{
+    if (--tasks->owed == 0 && tasks->is_shut)
+        tasks_let_go(tasks);
+}
+
+/* All are done, and nothing comes any more. */
+static void tasks_shut(xylem_tasks_t *tasks)
+{
+    tasks->is_shut = 1;
+    xyl_serve_cancel(tasks);
+    tasks_let_go(tasks);
+}
+
+void xyl_tasks_look_at_end(xylem_tasks_t *tasks)
+{
+    if (tasks->closing == NULL || tasks->is_shut)
+        return;
+    if (tasks->is_over) {
+        tasks_shut(tasks);
+    } else if (tasks->outstanding == 0 && !tasks->has_said_farewell &&
+               !tasks->has_failed) {
+        tasks->has_said_farewell = 1;
+        (void)xylem_segment_ready(tasks->farewell, 0);
+    }
+}
+
+static void farewell_done(void *arg, xylem_status_t status)
+{
+    xylem_tasks_t *tasks = arg;
+
+    tasks->outcome = status;
+    tasks->is_over = 1;
+    xyl_tasks_look_at_end(tasks);
+}
+
+typedef struct tasks_request {
+    xylem_request_t request; /* first */
+    xylem_tasks_t *tasks;
+    xylem_tasks_t **tasks_out; /* of an opening, as is: */
+    uint32_t *offers;          /* [size]; belongs to the allreduce */
+} tasks_request_t;
+
+static void close_start(xylem_request_t *request)
+{
+    xylem_tasks_t *tasks = ((tasks_request_t *)(void *)request)->tasks;
+
+    tasks->closing = request;
+    xyl_tasks_look_at_end(tasks);
+}
+
+static const xyl_request_ops_t close_ops = {.start = close_start};
+
+static tasks_request_t *tasks_request_create(xylem_tasks_t *tasks,
+                                             xylem_team_t *team,
+                                             const xyl_request_ops_t *ops)
+{
+    tasks_request_t *request = (tasks_request_t *)(void *)xyl_request_create(
+        team, ops, sizeof *request);
+
+    if (request != NULL)
+        request->tasks = tasks;
+    return request;
+}
+
+static xylem_status_t close_begin(xylem_tasks_t *tasks, const char *call,
+                                  xylem_request_t **request_out)
+{
+    xylem_status_t status = xyl_tasks_check(tasks, call);
+    tasks_request_t *request;
+    xyl_operation_t *farewell;
+    void *nothing;
+
+    if (status != XYLEM_OK)
+        return status;
+    if (atomic_load_explicit(&tasks->active, memory_order_relaxed) != 0)
+        return xyl_fail(XYLEM_ERR_BUSY, "%s: tasks of this rank are active",
+                        call);
+    request = tasks_request_create(tasks, tasks->team, &close_ops);
+    if (request == NULL)
+        return XYLEM_ERR_NO_MEMORY;
+    status = table_allreduce(tasks->team, 1, XYLEM_FLAG_PARTS, farewell_done,
+                             tasks, &nothing, &farewell);
+    if (status != XYLEM_OK) {
+        xyl_request_discard(&request->request);
+        return status;
+    }
+    tasks->magic = 0;
+    tasks->farewell = &farewell->request;
+    *request_out = &request->request;
+    (void)xyl_request_start(tasks->farewell);
+    return xyl_request_start(&request->request);
+}
+
+xylem_status_t xylem_tasks_iclose(xylem_tasks_t *tasks,
+                                  xylem_request_t **request_out)
+{
+    if (request_out == NULL)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "xylem_tasks_iclose: request_out is NULL");
+    return close_begin(tasks, "xylem_tasks_iclose", request_out);
+}
+
+static xylem_status_t check_may_wait(xylem_context_t *context, const char *call)
+{
+    if (!xyl_engine_in_callback(&context->engine))
+        return XYLEM_OK;
+    return xyl_fail(XYLEM_ERR_IN_CALLBACK,
+                    "%s: a callback must not block; use the nonblocking form",
+                    call);
+}
+
+static xylem_status_t wait_and_free(xylem_request_t *request)
+{
+    xylem_status_t status = xyl_request_wait(request);
+
+    xylem_request_free(request);
+    return status;
+}
+
+xylem_status_t xylem_tasks_close(xylem_tasks_t *tasks)
+{
+    static const char name[] = "xylem_tasks_close";
+    xylem_request_t *request;
+    xylem_status_t status;
+
+    if (tasks == NULL)
+        return XYLEM_OK;
+    status = xyl_tasks_check(tasks, name);
+    if (status == XYLEM_OK)
+        status = check_may_wait(tasks->context, name);
+    if (status == XYLEM_OK)
+        status = close_begin(tasks, name, &request);
+    return status == XYLEM_OK ? wait_and_free(request) : status;
+}
+
+/* ---- opening ---- */
+
+static const xyl_request_ops_t open_ops = {.start = nothing_to_start};
+
+/* All offers have come, or cannot. */
+static void offers_came(void *arg, xylem_status_t status)
+{
+    tasks_request_t *request = arg;
+    xylem_tasks_t *tasks = request->tasks;
+
+    LIST_INSERT_HEAD(tables_of(tasks->context), tasks, others);
+    if (status == XYLEM_OK) {
+        memcpy(tasks->offers, request->offers,
+               tasks->size * sizeof *tasks->offers);
+        status = xyl_serve_begin(tasks);
+    }
+    if (status == XYLEM_OK) {
+        *request->tasks_out = tasks;
+    } else {
+        /* Others may have the offers, and send here: the slot is lost. */
+        if (!xyl_team_has_failed(tasks->team))
+            xyl_team_fail(tasks->team, status, tasks->context->rank,
+                          xylem_status_text(status));
+        tasks->outcome = status;
+        tasks->has_failed = 1;
+        tasks->is_over = 1;
+        tasks_shut(tasks);
+    }
+    xyl_request_complete(&request->request, status);
+}
+
+static xylem_status_t check_entry(const xylem_task_entry_t *entry, uint32_t i)
+{
+    if (entry->args_min > entry->args_max ||
+        entry->args_max > XYLEM_TASK_ARGS_MAX ||
+        entry->payload_min > entry->payload_max)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "xylem_tasks_open: entry %u takes %zu to %zu bytes of "
+                        "arguments, of which there are %d at most, and %zu to "
+                        "%zu of payload",
+                        i, entry->args_min, entry->args_max,
+                        XYLEM_TASK_ARGS_MAX, entry->payload_min,
+                        entry->payload_max);
+    return XYLEM_OK;
+}
+
+/* Each as large as the caller's header has it. */
+static xylem_status_t entries_read(xylem_tasks_t *tasks,
+                                   const xylem_tasks_params_t *params)
+{
+    const char *given = (const char *)params->entries;
+    size_t bytes = params->entry_count == 0 ? 0 : params->entries->struct_bytes;
+    xylem_status_t status = XYLEM_OK;
+    uint32_t i;
+
+    tasks->entries = calloc(params->entry_count + 1, sizeof *tasks->entries);
+    if (tasks->entries == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a table of tasks");
+    tasks->entry_count = params->entry_count;
+    for (i = 0; i < params->entry_count && status == XYLEM_OK; i++) {
+        xylem_task_entry_t *own = &tasks->entries[i].given;
+        status = xyl_members_read(
+            "xylem_tasks_open", "an entry", given + i * bytes,
+            XYL_BYTES_UP_TO(xylem_task_entry_t, payload_max), own, sizeof *own);
+        if (status == XYLEM_OK)
+            status = check_entry(own, i);
+    }
+    return status;
+}
+
+static xylem_status_t params_read(const xylem_tasks_params_t *given,
+                                  xylem_tasks_params_t *params)
+{
+    xylem_status_t status = XYLEM_OK;
+
+    *params = (xylem_tasks_params_t)XYLEM_TASKS_PARAMS_INIT;
+    if (given != NULL)
+        status =
+            xyl_members_read("xylem_tasks_open", "params", given,
+                             XYL_BYTES_UP_TO(xylem_tasks_params_t, credits),
+                             params, sizeof *params);
+    if (status != XYLEM_OK)
+        return status;
+    if (params->credits == 0)
+        params->credits = CREDITS;
+    if (params->credits > XYLEM_TASK_CREDITS_MAX ||
+        params->entry_count > ENTRIES_MAX ||
+        (params->entries == NULL && params->entry_count != 0))
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "xylem_tasks_open: %u credits (at most %d), %u entries "
+                        "(at most %d), or entries is NULL",
+                        params->credits, XYLEM_TASK_CREDITS_MAX,
+                        params->entry_count, ENTRIES_MAX);
+    return XYLEM_OK;
+}
+
+static xylem_status_t tasks_fill(xylem_tasks_t *tasks,
+                                 const xylem_tasks_params_t *params)
+{
+    uint64_t places_max =
+        (uint64_t)params->credits * tasks->size + XYL_TASK_RECEIVES;
+    xylem_status_t status = entries_read(tasks, params);
+
+    if (status != XYLEM_OK)
+        return status;
+    tasks->credits = params->credits;
+    tasks->places_max =
+        places_max < UINT32_MAX ? (uint32_t)places_max : UINT32_MAX;
+    tasks->offers = calloc(tasks->size, sizeof *tasks->offers);
+    tasks->peers = calloc(tasks->size, sizeof(xyl_task_peer_t *));
+    tasks->replies = calloc(XYL_TASK_REPLY_RECEIVES, sizeof *tasks->replies);
+    if (tasks->offers == NULL || tasks->peers == NULL || tasks->replies == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a table of tasks");
+    tasks->slot = xyl_context_slot_acquire(tasks->context);
+    if (tasks->slot == XYL_TEAM_SLOTS)
+        return xyl_fail(XYLEM_ERR_NO_RESOURCE,
+                        "this rank is in %d teams already; destroy some",
+                        XYL_TEAM_SLOTS);
+    return XYLEM_OK;
+}
+
+static xylem_status_t tasks_create(xylem_team_t *team,
+                                   const xylem_tasks_params_t *params,
+                                   xylem_tasks_t **tasks_out)
+{
+    xylem_tasks_t *tasks = calloc(1, sizeof *tasks);
+    xylem_status_t status;
+
+    if (tasks == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a table of tasks");
+    tasks->magic = XYL_TASKS_MAGIC;
+    tasks->context = team->context;
+    tasks->team = team;
+    tasks->size = team->size;
+    tasks->free_task.run = tasks_free_run;
+    atomic_init(&tasks->references, 1);
+    pthread_mutex_init(&tasks->lock, NULL);
+    TAILQ_INIT(&tasks->kept);
+    TAILQ_INIT(&tasks->posted);
+    TAILQ_INIT(&tasks->served);
+    TAILQ_INIT(&tasks->idle);
+    status = tasks_fill(tasks, params);
+    if (status != XYLEM_OK)
+        tasks_release(tasks);
+    else
+        *tasks_out = tasks;
+    return status;
+}
+
+/* Those that are open from here on. */
+static xylem_status_t open_begin(xylem_team_t *team,
+                                 const xylem_tasks_params_t *given,
+                                 xylem_tasks_t **tasks_out,
+                                 xylem_request_t **request_out)
+{
+    xylem_tasks_params_t params;
+    tasks_request_t *request;
+    xylem_tasks_t *tasks;
+    xyl_operation_t *allreduce;
+    xylem_status_t status = params_read(given, &params);
+    void *offers;
+
+    if (status == XYLEM_OK)
+        status = tasks_create(team, &params, &tasks);
+    if (status != XYLEM_OK)
+        return status;
+    request = tasks_request_create(tasks, team, &open_ops);
+    status = request == NULL
+                 ? XYLEM_ERR_NO_MEMORY
+                 : table_allreduce(team, team->size * sizeof *tasks->offers, 0,
+                                   offers_came, request, &offers, &allreduce);
+    if (status != XYLEM_OK) {
+        if (request != NULL)
+            xyl_request_discard(&request->request);
+        xyl_context_slot_release(team->context, tasks->slot);
+        tasks_release(tasks);
+        return status;
+    }
+    request->tasks_out = tasks_out;
+    request->offers = offers;
+    request->offers[team->rank] = tasks->credits << 16 | tasks->slot;
+    xyl_team_reference(team);
+    *request_out = &request->request;
+    (void)xyl_request_start(&request->request);
+    return xyl_request_start(&allreduce->request);
+}
+
+static xylem_status_t check_open(const xylem_team_t *team, const char *call,
+                                 xylem_tasks_t *const *tasks_out,
+                                 xylem_request_t *const *request_out)
+{
+    xylem_status_t status = xyl_team_check(team, call);
+
+    if (status == XYLEM_OK && (tasks_out == NULL || request_out == NULL))
+        return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: an output is NULL", call);
+    return status;
+}
+
+xylem_status_t xylem_tasks_iopen(xylem_team_t *team,
+                                 const xylem_tasks_params_t *params,
+                                 xylem_tasks_t **tasks_out,
+                                 xylem_request_t **request_out)
+{
+    xylem_status_t status =
+        check_open(team, "xylem_tasks_iopen", tasks_out, request_out);
+
+    return status == XYLEM_OK ? open_begin(team, params, tasks_out, request_out)
+                              : status;
+}
+
+xylem_status_t xylem_tasks_open(xylem_team_t *team,
+                                const xylem_tasks_params_t *params,
+                                xylem_tasks_t **tasks_out)
+{
+    static const char name[] = "xylem_tasks_open";
+    xylem_request_t *request;
+    xylem_status_t status = check_open(team, name, tasks_out, &request);
+
+    if (status == XYLEM_OK)
+        status = check_may_wait(team->context, name);
+    if (status == XYLEM_OK)
+        status = open_begin(team, params, tasks_out, &request);
+    return status == XYLEM_OK ? wait_and_free(request) : status;
+}

@@ -1,0 +1,265 @@
+/* Remote tasks: the state of a table and of what is sent to it and from it; see
+ * docs/inside/tasks.md for the messages.
+ *
+ *   tasks.c   opening and closing
+ *   call.c    what this rank sends
+ *   serve.c   what it is sent, and the answers
+ *
+ * The progressing thread, except where noted. */
+#ifndef XYL_COLLECTIVES_TASKS_TASKS_H
+#define XYL_COLLECTIVES_TASKS_TASKS_H
+
+#include <stdatomic.h>
+#include <sys/queue.h>
+
+#include "collectives/data/modules.h"
+#include "progress/net/net.h"
+#include "runtime/core/context.h"
+#include "runtime/core/request.h"
+#include "runtime/core/team.h"
+
+enum {
+    XYL_TASKS_MAGIC = 0x78546b73,
+    XYL_TASK_ALIGN = 16,
+    XYL_TASK_ANSWERS = 32, /* of one message, at most */
+    XYL_TASK_ANSWERS_DUE = 2 * XYLEM_TASK_CREDITS_MAX,
+    XYL_TASK_RECEIVES = 16, /* posted for tasks */
+    XYL_TASK_REPLY_RECEIVES = 8
+};
+
+/* ---- messages ---- */
+
+/* What a message is, in its tag's last field. The receiver's slot says which
+ * table; of a payload, source and sequence say which task. */
+typedef enum xyl_task_message_kind {
+    XYL_TASK_MESSAGE,
+    XYL_TASK_REPLY,
+    XYL_TASK_PAYLOAD
+} xyl_task_message_kind_t;
+
+/* Followed by the arguments, and a short payload at the next multiple of
+ * XYL_TASK_ALIGN. */
+typedef struct xyl_task_header {
+    uint32_t source; /* rank in the team */
+    uint32_t index;
+    uint32_t id; /* among those of this sender that are under way; a credit */
+    uint32_t wants_end; /* the sender waits until it has run */
+    uint64_t args_bytes;
+    uint64_t payload_bytes;
+} xyl_task_header_t;
+
+typedef struct xyl_task_message {
+    xyl_task_header_t header;
+    _Alignas(
+        XYL_TASK_ALIGN) char bytes[XYLEM_TASK_ARGS_MAX + XYLEM_TASK_SHORT_MAX];
+} xyl_task_message_t;
+
+static inline size_t xyl_task_payload_at(size_t args_bytes)
+{
+    return (args_bytes + XYL_TASK_ALIGN - 1) / XYL_TASK_ALIGN * XYL_TASK_ALIGN;
+}
+
+/* Bytes of the message that a task begins with. */
+static inline size_t xyl_task_message_bytes(const xyl_task_header_t *header)
+{
+    size_t args_bytes = (size_t)header->args_bytes;
+
+    if (header->payload_bytes == 0 ||
+        header->payload_bytes > XYLEM_TASK_SHORT_MAX)
+        return offsetof(xyl_task_message_t, bytes) + args_bytes;
+    return offsetof(xyl_task_message_t, bytes) +
+           xyl_task_payload_at(args_bytes) + (size_t)header->payload_bytes;
+}
+
+typedef enum xyl_task_answer_kind {
+    XYL_TASK_GO,    /* send the payload */
+    XYL_TASK_TAKEN, /* it will run */
+    XYL_TASK_ENDED  /* with this status; the credit is back */
+} xyl_task_answer_kind_t;
+
+typedef struct xyl_task_answer {
+    uint16_t id, kind;
+    uint32_t status;
+} xyl_task_answer_t;
+
+typedef struct xyl_task_reply {
+    uint32_t source, count;
+    xyl_task_answer_t answers[XYL_TASK_ANSWERS];
+} xyl_task_reply_t;
+
+static inline size_t xyl_task_reply_bytes(uint32_t count)
+{
+    return offsetof(xyl_task_reply_t, answers) +
+           count * sizeof(xyl_task_answer_t);
+}
+
+/* ---- state ---- */
+
+/* A task that this rank sends. */
+typedef struct xyl_task_call {
+    xylem_request_t request; /* first: what the user holds */
+    xylem_tasks_t *tasks;
+    uint32_t rank;
+    int may_wait;        /* for credit */
+    const void *payload; /* that is not in the message */
+    xyl_event_t sent, payload_sent;
+    TAILQ_ENTRY(xyl_task_call) others; /* of the peer's queue, or kept */
+    LIST_ENTRY(xyl_task_call) active;
+    xyl_task_message_t message;
+} xyl_task_call_t;
+
+TAILQ_HEAD(xyl_task_calls, xyl_task_call);
+
+/* Another rank: what is sent there, and answers for what has come from there.
+ * An answer is at most two of a task before it is sent. */
+typedef struct xyl_task_peer {
+    xylem_tasks_t *tasks;
+    uint32_t rank;
+    uint64_t free_ids;                              /* bits: credits */
+    xyl_task_call_t *calls[XYLEM_TASK_CREDITS_MAX]; /* by id; NULL: over */
+    struct xyl_task_calls waiting;                  /* for credit */
+    uint64_t serving; /* bits: ids that are here */
+    xyl_event_t replied;
+    int is_replying;
+    uint32_t first_due, due;
+    xyl_task_answer_t answers[XYL_TASK_ANSWERS_DUE]; /* a ring */
+    xyl_task_reply_t reply;
+} xyl_task_peer_t;
+
+typedef enum xyl_served_state {
+    XYL_SERVED_IDLE,
+    XYL_SERVED_POSTED,  /* may receive a task */
+    XYL_SERVED_ARRIVED, /* maybe before one that was posted earlier */
+    XYL_SERVED_COME,    /* is to be looked at */
+    XYL_SERVED_LANDING, /* the payload is under way */
+    XYL_SERVED_LANDED,
+    XYL_SERVED_HANDED /* over to others, or running */
+} xyl_served_state_t;
+
+/* A task that this rank is sent, or room for one. */
+typedef struct xyl_served {
+    xylem_task_t task; /* first: what the user sees */
+    xylem_tasks_t *tasks;
+    xyl_served_state_t state;
+    struct xyl_entry *entry; /* NULL: not admitted */
+    xyl_event_t arrival;     /* of the message, then of the payload */
+    xyl_event_t due;         /* for a callback */
+    xyl_task_t ended;
+    _Atomic int is_ended;  /* others have said so */
+    xylem_status_t status; /* with which */
+    int is_placed;         /* the payload lies in the user's memory */
+    void *owned;           /* or in the library's: from its pool */
+    TAILQ_ENTRY(xyl_served) others;
+    xyl_task_message_t message;
+} xyl_served_t;
+
+TAILQ_HEAD(xyl_served_list, xyl_served);
+
+#define XYL_ENTRY_REVOKED UINT32_C(0x80000000)
+typedef struct xyl_entry {
+    xylem_task_entry_t given;
+    _Atomic uint32_t users; /* tasks that are admitted, and XYL_ENTRY_REVOKED */
+} xyl_entry_t;
+
+typedef struct xyl_reply_receive {
+    xyl_event_t event;
+    xylem_tasks_t *tasks;
+    int has_arrived;
+    xyl_task_reply_t reply;
+} xyl_reply_receive_t;
+
+struct xylem_tasks {
+    uint32_t magic;
+    xylem_context_t *context;
+    xylem_team_t *team; /* holds a reference */
+    uint32_t size;      /* of the team */
+    uint32_t slot;      /* of this rank, in tags; XYL_TEAM_SLOTS: none */
+    uint32_t credits;   /* that this rank gives */
+    uint32_t *offers;   /* [size]: slot, and credits above */
+    uint32_t entry_count;
+    xyl_entry_t *entries;
+    LIST_ENTRY(xylem_tasks) others;   /* of the context */
+    xyl_task_peer_t **peers;          /* [size]; NULL: nothing yet */
+    uint32_t outstanding;             /* ids in use, of all peers */
+    LIST_HEAD(, xyl_task_call) calls; /* active */
+    struct xyl_task_calls kept;       /* idle; by the lock */
+    pthread_mutex_t lock;
+    _Atomic uint32_t active; /* calls that have not completed */
+    /* The handle, calls that are not kept, and tasks that are handed over. */
+    _Atomic uint32_t references;
+    xyl_task_t free_task;
+    /* Room for tasks: for those to come, in the order in which messages are
+     * matched; with one; not in use. */
+    struct xyl_served_list posted, served, idle;
+    uint32_t places, places_max; /* how many of all */
+    uint32_t posted_count;
+    xyl_reply_receive_t *replies; /* [XYL_TASK_REPLY_RECEIVES], a ring */
+    uint32_t next_reply;          /* the one that was posted first */
+    uint32_t owed;                /* events of the net */
+    int has_failed;
+    /* The end. */
+    xylem_request_t *closing;  /* NULL: not yet */
+    xylem_request_t *farewell; /* an allreduce of nothing */
+    int has_said_farewell;     /* what this rank has sent has run */
+    int is_over;               /* all ranks are done, or the team has failed */
+    xylem_status_t outcome;
+    int is_shut; /* and the handle's reference is given up when nothing is owed
+                  */
+};
+
+extern const xyl_module_t xyl_tasks_module;
+
+static inline uint64_t xyl_task_tag(uint32_t slot, uint32_t source, uint32_t id,
+                                    xyl_task_message_kind_t kind)
+{
+    return (uint64_t)slot << 50 | (uint64_t)source << 30 | (uint64_t)id << 10 |
+           kind;
+}
+
+static inline uint32_t xyl_task_slot_of(const xylem_tasks_t *tasks,
+                                        uint32_t rank)
+{
+    return tasks->offers[rank] & 0xffff;
+}
+
+static inline uint32_t xyl_task_credits_of(const xylem_tasks_t *tasks,
+                                           uint32_t rank)
+{
+    return tasks->offers[rank] >> 16;
+}
+
+/* Any thread: XYLEM_OK when it is open; else fails with a text that names
+ * `call`. */
+xylem_status_t xyl_tasks_check(const xylem_tasks_t *tasks, const char *call);
+
+/* NULL: no memory. */
+xyl_task_peer_t *xyl_task_peer(xylem_tasks_t *tasks, uint32_t rank);
+
+/* Any thread. */
+void xyl_tasks_unreference(xylem_tasks_t *tasks);
+/* An event of the net is back. */
+void xyl_tasks_event_back(xylem_tasks_t *tasks);
+/* Something went wrong that a message has told: the team fails. */
+void xyl_tasks_net_failed(xylem_tasks_t *tasks, xylem_status_t status);
+/* Maybe no task of this rank is under way any more. */
+void xyl_tasks_look_at_end(xylem_tasks_t *tasks);
+
+/* call.c */
+/* Of a reply, from that rank of the team. */
+void xyl_task_answered(xylem_tasks_t *tasks, uint32_t rank,
+                       const xyl_task_answer_t *answer);
+/* What is under way ends with the team's status. */
+void xyl_task_calls_fail(xylem_tasks_t *tasks);
+/* The end of all. */
+void xyl_task_calls_release(xylem_tasks_t *tasks);
+
+/* serve.c */
+/* Of a peer's `replied`. */
+void xyl_task_replied(xyl_event_t *event);
+/* Posts the receives. */
+xylem_status_t xyl_serve_begin(xylem_tasks_t *tasks);
+/* Gives up all of them, and payloads that are awaited. */
+void xyl_serve_cancel(xylem_tasks_t *tasks);
+void xyl_serve_release(xylem_tasks_t *tasks);
+
+#endif
