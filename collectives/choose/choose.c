@@ -66,6 +66,8 @@ static xyl_query_t query_of(xylem_team_t *team, const xyl_problem_t *problem)
         query.facts = XYL_FACT_MEMORY;
     if (problem->on_device)
         query.facts |= XYL_FACT_DEVICE;
+    if (problem->in_arrival_order)
+        query.facts |= XYL_FACT_ORDER;
     if (problem->coll == XYLEM_COLL_BARRIER)
         query.bytes = 1;
     query.total = query.bytes * team->size;
@@ -77,7 +79,7 @@ static xyl_query_t query_of(xylem_team_t *team, const xyl_problem_t *problem)
         return query;
     query.nodes = levels->nodes;
     query.node_ranks = levels->largest;
-    query.facts = facts_of(team, levels, &query);
+    query.facts |= facts_of(team, levels, &query);
     return query;
 }
 
@@ -242,6 +244,8 @@ static void problem_outline(xylem_team_t *team, const xylem_coll_args_t *args,
                             int is_commutative, xyl_problem_t *problem)
 {
     xyl_call_outline(team, args, is_commutative, problem);
+    problem->in_arrival_order =
+        xyl_choose_arrival_order(team, args, is_commutative);
     problem->shares_memory = xyl_node_is_possible(team, problem);
     problem->on_device = problem->shares_memory &&
                          !xyl_choose_reproducible(team, args) &&

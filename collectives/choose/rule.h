@@ -8,7 +8,8 @@
 #include "collectives/choose/registry.h"
 #include "collectives/stages/choice.h"
 
-/* What is known of a team, on several nodes but for the last. */
+/* What is known of a team, on several nodes but for the last three.
+ */
 enum {
     XYL_FACT_SHARED = 1,   /* some have several ranks, and all of those share
                               memory */
@@ -16,7 +17,8 @@ enum {
     XYL_FACT_MANY = 4,     /* at least as many as the largest has ranks */
     XYL_FACT_ROOM = 8,     /* their memory has room for an alltoall's blocks */
     XYL_FACT_MEMORY = 16,  /* all are on one node and share memory */
-    XYL_FACT_DEVICE = 32   /* and their buffers lie in that of GPUs */
+    XYL_FACT_DEVICE = 32,  /* and their buffers lie in that of GPUs */
+    XYL_FACT_ORDER = 64    /* contributions are combined as they come */
 };
 
 /* Where levels are worth it; not asked where they are named. */

@@ -10,7 +10,8 @@ import sys
 
 UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}
 TEAMS = ["node", "nodes", "seats", "leaders"]
-FACTS = ["shared", "switches", "many nodes", "room", "memory", "device"]
+FACTS = ["shared", "switches", "many nodes", "room", "memory", "device",
+         "any order"]
 
 
 def number(value):

@@ -137,8 +137,9 @@ static xylem_status_t read_ranks_are(const reader_t *reader, const json_t *json)
 
 static int facts_read(const json_t *json, uint32_t *facts)
 {
-    static const char *const words[] = {
-        "shared", "switches", "many nodes", "room", "memory", "device", NULL};
+    static const char *const words[] = {"shared",    "switches", "many nodes",
+                                        "room",      "memory",   "device",
+                                        "any order", NULL};
     uint32_t number;
     size_t i;
 
@@ -182,8 +183,8 @@ static xylem_status_t read_pays(const reader_t *reader, const json_t *json)
                 return wrong(reader, "pays",
                              "\"when\" (a list of \"shared\", \"switches\", "
                              "\"many nodes\", \"room\", \"memory\", "
-                             "\"device\"), \"node_ranks\" and "
-                             "\"node_bytes\"");
+                             "\"device\", \"any order\"), "
+                             "\"node_ranks\" and \"node_bytes\"");
         }
     }
     return XYLEM_OK;

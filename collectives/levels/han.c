@@ -241,6 +241,7 @@ static void add_relay(xyl_han_t *han, xyl_stage_t *node)
 {
     const xyl_relay_spec_t relay = {.tree = net_tree(han),
                                     .levels = han->levels,
+                                    .lane = han->lane,
                                     .place = place_in_line(han),
                                     .node = node,
                                     .wait_ns = wait_ns(han)};

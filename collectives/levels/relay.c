@@ -18,6 +18,7 @@ enum {
     HELPED_MAX = 4,  /* ranks that get segments beside the children */
     HELPERS_MAX = 2, /* that send beside the parent */
     GAPS = 4,        /* between segments, after which one is missing */
+    SOONER = 4,      /* if they did not come by themselves in the call before */
     ASKED_MAX = 16   /* times, each twice as long after the one before */
 };
 
@@ -59,8 +60,9 @@ struct relay {
     int asks;
     uint64_t beats_seen, beats_answered; /* the leader's */
     uint32_t asked;                      /* since there was anything new */
-    uint64_t first_ns;                   /* when the first index had come */
-    uint64_t gap_ns; /* between two, as runs have been of late */
+    uint32_t helpers_used;
+    uint64_t first_ns; /* when the first index had come */
+    uint64_t gap_ns;   /* between two, as runs have been of late */
     xyl_timer_t timer;
     xyl_notice_reader_t reader;
 };
@@ -257,6 +259,23 @@ static void note_pace(relay_t *relay)
             4;
 }
 
+/* Who is held up in one call may be so in the next: then nobody waits as long
+ * as if it came as a surprise. In one where nobody has helped nobody had to. */
+static void note_help(const relay_t *relay)
+{
+    uint32_t lane = UINT32_C(1) << relay->spec.lane;
+
+    if (relay->helpers_used != 0)
+        *relay->spec.levels->helped |= lane;
+    else
+        *relay->spec.levels->helped &= ~lane;
+}
+
+static int was_helped(const relay_t *relay)
+{
+    return (*relay->spec.levels->helped >> relay->spec.lane & 1) != 0;
+}
+
 /* Index `index` is in its place. */
 static void relay_take(relay_t *relay, uint64_t index)
 {
@@ -267,6 +286,8 @@ static void relay_take(relay_t *relay, uint64_t index)
     xyl_bits_set(relay->ready, index);
     if (relay->arrived++ == 0 || relay->arrived == relay->stage.count)
         note_pace(relay);
+    if (relay->arrived == relay->stage.count)
+        note_help(relay);
     word_say(relay);
     for (i = 0; relay_leads(relay) && i < relay->edges.child_count; i++)
         relay_send(relay, &relay->edges.children[i]);
@@ -436,7 +457,7 @@ static void timer_start(relay_t *relay)
 
     if (relay->seen != relay->arrived) {
         relay->asked = 0;
-        relay->wait_ns = relay->spec.wait_ns;
+        relay->wait_ns = relay->spec.wait_ns / (was_helped(relay) ? SOONER : 1);
         if (relay->wait_ns < GAPS * relay->gap_ns)
             relay->wait_ns = GAPS * relay->gap_ns;
         relay->wait_ns *= relay->spec.place + 1;
@@ -537,6 +558,8 @@ static void decide(relay_t *relay, const xyl_notice_t *notice)
         return;
     }
     relay->asks = 0;
+    relay->helpers_used++;
+    note_help(relay);
     aside_begin(aside, notice->about, index);
     aside->state = ASIDE_GOES;
     relay_receive(relay, &aside->edge);
@@ -591,6 +614,7 @@ static void relay_start(xyl_stage_t *stage)
     memset(relay->ready, 0, xyl_bits_words(stage->count) * sizeof(uint64_t));
     relay->open = relay->arrived = relay->emitted = relay->passed = 0;
     relay->asks = 0;
+    relay->helpers_used = 0;
     relay->beats_seen = relay->beats_answered = 0;
     for (i = 0; relay_leads(relay) && i < relay->edges.child_count; i++) {
         relay->words[i].pieces = 0;

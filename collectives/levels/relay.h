@@ -35,6 +35,7 @@ enum { XYL_RELAY_SEATS = 3 /* of a node: the leader, and who stands by */ };
 typedef struct xyl_relay_spec {
     xyl_tree_spec_t tree; /* between leaders */
     const xyl_levels_t *levels;
+    uint32_t lane;     /* of the operation */
     uint32_t place;    /* 0: it leads; else how many come before it */
     xyl_stage_t *node; /* the node's stage, which runs a program below */
     uint64_t wait_ns;  /* for segments, per place; 0: however long it takes */

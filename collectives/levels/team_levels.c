@@ -67,9 +67,10 @@ static int levels_fill(const xylem_team_t *team, const uint32_t *number,
                        xyl_levels_t *levels)
 {
     levels->ranks = team->size;
-    levels->starts = calloc((size_t)levels->nodes + 1, sizeof(uint32_t));
+    levels->starts = calloc((size_t)levels->nodes + 2, sizeof(uint32_t));
     if (levels->starts == NULL)
         return 0;
+    levels->helped = levels->starts + levels->nodes + 1;
     if (!fills_node_after_node(team, number)) {
         levels->order = malloc(team->size * sizeof(uint32_t));
         if (levels->order == NULL)

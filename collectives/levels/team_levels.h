@@ -15,6 +15,7 @@ typedef struct xyl_levels {
     uint32_t seat;    /* this rank's, on its node */
     uint32_t largest; /* seats of the largest node */
     uint32_t *starts; /* [nodes + 1] in `order` */
+    uint32_t *helped; /* bits of lanes, of the progressing thread: see relay */
     uint32_t *order;  /* [ranks] node after node; NULL: as they are numbered */
     /* The nodes below switches; of 0 ranks where trees cannot gain by them. */
     xyl_topology_map_t map;

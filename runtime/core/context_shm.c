@@ -8,7 +8,7 @@
 
 enum {
     BUDGET_OF_RANK = 8 << 20, /* two operations of 4 MiB */
-    BUDGET_MIN = 64 << 20,
+    BUDGET_MIN = 256 << 20,   /* bursts of 20 ms in calls of 4 MiB */
     BUDGET_MAX = 512 << 20,
     /* Beyond the room in which ranks may drift apart: what needs no such room.
      */
