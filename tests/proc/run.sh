@@ -476,6 +476,41 @@ test_containers()
         fi' sh "$programs/collectives" flight 2
 }
 
+# Every victim in every mode and setting, with as many seeds as wanted.
+kill_matrix()
+{
+    local seed victim mode setting settings=('' XYLEM_SHM=off '--nodes 2'
+        '--nodes 4' 'XYLEM_PROGRESS=thread' 'XYLEM_PROGRESS=thread --nodes 2')
+    for ((seed = 1; seed <= $1; seed++)); do
+        for setting in "${settings[@]}"; do
+            for mode in cold warm idle full combine; do
+                for victim in 0 1 2 3; do
+                    # shellcheck disable=SC2086 # several words, or none
+                    death 4 $victim $((1000 * seed + victim)) $mode $setting
+                done
+            done
+        done
+    done
+}
+
+# A rank that stands still for ten seconds is not dead.
+test_stopped()
+{
+    local progress
+    for progress in "${progresses[@]}"; do
+        succeeds "a rank is stopped for ten seconds, $progress" \
+            "$run" -n 3 --env "$progress" bash -c '
+                "$0" flight 300 &
+                rank=$!
+                if [ "$PMIX_RANK" = 1 ]; then
+                    kill -STOP $rank
+                    sleep 10
+                    kill -CONT $rank
+                fi
+                wait $rank' "$programs/collectives"
+    done
+}
+
 test_death()
 {
     # Over TCP warm only: UCX ends the process when a connection that is just
@@ -498,6 +533,10 @@ test_death()
     test_recovery
     cross tasks_death "${progresses[*]}" '3 600' '4 600 --nodes 2' \
         '3 600 UCX_RNDV_THRESH=0'
+    if [ "${CHECK_DEPTH:-1}" -gt 1 ]; then
+        test_stopped
+        kill_matrix "$CHECK_DEPTH"
+    fi
 }
 
 # tasks RANKS MODE COUNT [NAME=VALUE | option]...
