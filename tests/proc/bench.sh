@@ -135,7 +135,7 @@ test_bench_list()
 test_bench_refusals()
 {
     local bench=("$run" -n 2 "$programs/xylem-bench" -i 1)
-    says "no such collective" 2 "no such collective" "${bench[@]}" -c all
+    says "no such collective" 2 "no such collective" "${bench[@]}" -c odd
     says "no such mode" 2 "expected blocking" "${bench[@]}" -c bcast --mode x
     says "no such algorithm" 2 "there is no such algorithm" "${bench[@]}" \
         -c gather --algorithm odd
