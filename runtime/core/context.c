@@ -573,15 +573,18 @@ static xylem_status_t agree_on_start(xylem_context_t *context,
 }
 
 /* Creates the net, meets the other ranks, and connects. A rank where something
- * fails takes part in both exchanges all the same: the others wait for it. Of
- * another version nobody knows what it exchanges next. */
+ * fails, also before (`status`), takes part in both exchanges all the same: the
+ * others wait for it. Of another version nobody knows what it exchanges next.
+ */
 static xylem_status_t net_join(xylem_context_t *context,
-                               const xyl_machine_t *machine)
+                               const xyl_machine_t *machine,
+                               xylem_status_t status)
 {
     xyl_shm_trouble_t trouble = XYL_SHM_FINE;
     const void **addresses = NULL;
-    xylem_status_t status = net_create(context, may_sleep(context, machine));
 
+    if (status == XYLEM_OK)
+        status = net_create(context, may_sleep(context, machine));
     status = meet_peers(context, machine, status, &addresses);
     if (status == XYLEM_OK)
         status = parts_start(context, machine, addresses, &trouble);
@@ -643,11 +646,9 @@ static xylem_status_t job_join(xylem_context_t *context,
                         XYL_TEAM_SIZE_MAX);
     xyl_log_rank_set(context->rank);
     status = xyl_recorder_begin(context);
-    if (status != XYLEM_OK)
-        return status;
     xyl_machine_read(&machine);
     set_past_caches(context, &machine);
-    status = net_join(context, &machine);
+    status = net_join(context, &machine, status);
     if (status == XYLEM_OK)
         set_reuse_bytes(context, &machine);
     return status;

@@ -58,6 +58,7 @@ xylem_status_t xyl_operation_create(xylem_team_t *team,
     operation->request.flags = params->flags;
     operation->request.on_complete = params->on_complete;
     operation->request.arg = params->arg;
+    operation->name = "internal"; /* one that is the user's is named later */
     operation->bytes = params->bytes;
     operation->segment_bytes = params->segment_bytes;
     operation->segments = params->bytes / params->segment_bytes +

@@ -101,6 +101,9 @@ case_of 1 1 -- ucp_worker_create
 case_of 0 1 -- event_base_new
 case_of 1 1 XYLEM_PROGRESS=thread -- pthread_create
 case_of 1 1 -- memfd_create
+# A record of what is done, teams and agreements included; that of the record.
+case_of 1 0 XYLEM_TRACE="$work/trace"
+case_of 1 5 XYLEM_TRACE="$work/trace" -- calloc
 # Teams and operations
 case_of 1 1 -- malloc
 case_of 2 2 --nodes 3 -- ucp_ep_create
