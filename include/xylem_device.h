@@ -29,7 +29,7 @@
 #ifndef XYLEM_DEVICE_H
 #define XYLEM_DEVICE_H
 
-#include "xylem.h"
+#include "xylem_trigger.h"
 
 #ifdef __CUDACC__
 #define XYLEM_DEVICE_FN_ static __host__ __device__ inline

@@ -28,7 +28,8 @@ write_constants()
 {
     local names name
 
-    mapfile -t names < <(sed '/^typedef enum .* {$/,/^}/d' include/xylem.h |
+    mapfile -t names < <(sed '/^typedef enum .* {$/,/^}/d' \
+        include/xylem.h include/xylem_task.h include/xylem_trigger.h |
         grep -oE '^(    |#define )XYLEM_[A-Z0-9_]+( +[^ \\(]|,)' |
         grep -oE 'XYLEM_[A-Z0-9_]+' |
         grep -vE '_(COUNT|INIT|MAJOR|MINOR|PATCH|RECV|PLACE)$')

@@ -7,6 +7,7 @@
 
 header=include/xylem.h
 device=include/xylem_device.h
+headers=(include/*.h)
 warnings=(-pedantic -Wall -Wextra -Wshadow -Wconversion -Werror)
 compiled=0
 
@@ -18,6 +19,11 @@ xylem_status_t start(xylem_team_t *team, const double *mine, double *sum);
 xylem_status_t start(xylem_team_t *team, const double *mine, double *sum)
 {
     xylem_coll_args_t args = XYLEM_COLL_ARGS_INIT;
+    xylem_trigger_args_t trigger = XYLEM_TRIGGER_ARGS_INIT;
+    xylem_proxy_args_t proxy = XYLEM_PROXY_ARGS_INIT;
+    xylem_task_entry_t entry = XYLEM_TASK_ENTRY_INIT;
+    xylem_tasks_params_t tasks = XYLEM_TASKS_PARAMS_INIT;
+    xylem_task_args_t task = XYLEM_TASK_ARGS_INIT;
     xylem_request_t *request;
     args.coll = XYLEM_COLL_ALLREDUCE;
     args.send = mine;
@@ -25,6 +31,9 @@ xylem_status_t start(xylem_team_t *team, const double *mine, double *sum)
     args.count = 1;
     args.type = XYLEM_FLOAT64;
     args.op = XYLEM_SUM;
+    if (trigger.struct_bytes + proxy.struct_bytes + entry.struct_bytes +
+            tasks.struct_bytes + task.struct_bytes == 0)
+        return XYLEM_ERR_INTERNAL;
     return xylem_coll_start(team, &args, &request);
 }"
 on_host="#include \"$device\"
@@ -50,10 +59,15 @@ __global__ void use(xylem_device_queue_t queue, xylem_device_counter_t *counter,
 
 compile()
 {
-    local compiler=$1 language=$2 standard=$3
+    local compiler=$1 language=$2 standard=$3 alone
 
     command -v "$compiler" >/dev/null || return
     compiled=$((compiled + 1))
+    for alone in "${headers[@]}"; do
+        "$compiler" -x "$language" "-std=$standard" "${warnings[@]}" \
+            -fsyntax-only - <<<"#include \"$alone\"" 2>&1 ||
+            finding "$alone alone is not clean $standard for $compiler"
+    done
     "$compiler" -x "$language" "-std=$standard" "${warnings[@]}" \
         -fsyntax-only - <<<"$program" 2>&1 ||
         finding "$header is not clean $standard for $compiler"
@@ -85,8 +99,8 @@ if command -v nvcc >/dev/null; then
 fi
 
 while IFS= read -r line; do
-    [[ $line =~ \<(stddef|stdint|stdbool)\.h\>|\"xylem\.h\" ]] ||
+    [[ $line =~ \<(stddef|stdint|stdbool)\.h\>|\"xylem[a-z_]*\.h\" ]] ||
         finding "$line: only the standard library's headers"
-done < <(grep -HE '^[[:space:]]*#[[:space:]]*include' "$header" "$device")
+done < <(grep -HE '^[[:space:]]*#[[:space:]]*include' "${headers[@]}")
 ((compiled > 0 || found)) || skip "no compiler is installed"
 finish

@@ -11,7 +11,7 @@ check_include()
     local file=$1 line=$2 path=$3
 
     # Public headers are installed side by side.
-    [[ $file == include/* && $path == xylem.h ]] && return
+    [[ $file == include/* && $path == xylem*.h ]] && return
     case $path in
     include/* | runtime/* | progress/* | trees/* | collectives/*) ;;
     bindings/* | launcher/* | simulator/* | bench/* | tests/*) ;;
@@ -37,7 +37,7 @@ while IFS= read -r file; do
     done < <(grep -nE "$directive\"" "$file")
     while IFS=: read -r line text; do
         finding "$file:$line: the project's headers are included in quotes"
-    done < <(grep -nE "$directive<(($folders)/|xylem\.h)" "$file")
+    done < <(grep -nE "$directive<(($folders)/|xylem[a-z_]*\.h)" "$file")
 done < <(project_files '*.c' '*.h' '*.cu' | grep -E "^($folders)/")
 ((count > 0)) || finding "no includes found"
 finish
