@@ -10,7 +10,7 @@
 #include "runtime/core/detach.h"
 #include "runtime/core/failure.h"
 #include "runtime/core/team.h"
-#include "runtime/core/trigger.h"
+#include "runtime/core/triggered.h"
 
 /* A segment that the user releases. */
 typedef struct xyl_part {

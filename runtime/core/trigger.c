@@ -1,369 +1,14 @@
 #include "runtime/core/trigger.h"
 
-#include <assert.h>
-
 #include "runtime/base/holder.h"
 #include "runtime/base/members.h"
 #include "runtime/base/status.h"
 #include "runtime/core/operation.h"
 #include "runtime/core/team.h"
+#include "runtime/core/trigger_counter.h"
+#include "runtime/core/triggered.h"
 
 enum { TRIGGER_MAGIC = 0x78547267, TRIGGER_FREED = 0x78546672 };
-#define COUNT_MAX (INT64_C(1) << 48)
-
-/* One for each segment, or one; each on a line of its own, as many threads
- * count on it. */
-struct xyl_trigger_counter {
-    _Alignas(64) _Atomic int64_t left;
-    xylem_trigger_t *trigger;
-    int64_t threshold;
-    xyl_task_t task;                          /* it has fired */
-    STAILQ_ENTRY(xyl_trigger_counter) others; /* fired, or waiting */
-};
-
-struct xylem_trigger {
-    uint32_t magic;
-    xylem_trigger_action_t action;
-    xylem_context_t *context;
-    xyl_triggered_t *triggered; /* the request; NULL: none */
-    xylem_trigger_fn fn;
-    void *arg;
-    xylem_trigger_t *then;
-    _Atomic uint32_t named; /* as `then` of so many, or by proxies */
-    uint64_t *word;
-    int is_by_bytes;
-    _Atomic uint32_t status; /* xylem_status_t */
-    xyl_event_t call_event;
-    int is_called;   /* call_event is pushed, or fn has not returned */
-    int is_over;     /* its memory goes when that is no longer so */
-    size_t bytes;    /* of its memory */
-    xyl_task_t task; /* the last of it */
-    struct xyl_trigger_counters waiting; /* for the request */
-    LIST_ENTRY(xylem_trigger) others;    /* of the context */
-    LIST_ENTRY(xylem_trigger) siblings;  /* of the request */
-    uint64_t counters;
-    xyl_trigger_counter_t counter[];
-};
-
-struct xyl_triggered {
-    xylem_request_t *request;
-    int takes_segments; /* this run does */
-    int is_calling;     /* on_complete has not returned */
-    int is_over;        /* and this goes when it has */
-    LIST_HEAD(, xylem_trigger) triggers;
-    /* What the user is told. */
-    xylem_complete_fn on_complete;
-    xylem_segment_fn on_segment;
-    void *arg;
-};
-
-/* ---- counting: any thread ---- */
-
-/* 1: it has got to 0. What was written before any of the counts is visible to
- * whoever gets there. */
-static int counter_count(xyl_trigger_counter_t *counter, int64_t n)
-{
-    int64_t left =
-        atomic_fetch_sub_explicit(&counter->left, n, memory_order_acq_rel);
-
-    return left > 0 && left <= n;
-}
-
-static void counter_count_up(xyl_trigger_counter_t *counter, uint64_t n)
-{
-    if (counter_count(counter, (int64_t)n))
-        xyl_engine_submit(&counter->trigger->context->engine, &counter->task);
-}
-
-/* ---- failing and completing: the progressing thread from here on ---- */
-
-static xylem_status_t trigger_failure(const xylem_trigger_t *trigger)
-{
-    return (xylem_status_t)atomic_load_explicit(&trigger->status,
-                                                memory_order_relaxed);
-}
-
-/* Partner: the acquire of whoever waits for the word. */
-static void word_write(const xylem_trigger_t *trigger, uint64_t word)
-{
-    if (trigger->word != NULL)
-        __atomic_store_n(trigger->word, word, __ATOMIC_RELEASE);
-}
-
-/* So do those that would have been counted up. */
-static void trigger_fail(xylem_trigger_t *trigger, xylem_status_t status)
-{
-    for (; trigger != NULL && trigger_failure(trigger) == XYLEM_OK;
-         trigger = trigger->then) {
-        atomic_store_explicit(&trigger->status, (uint32_t)status,
-                              memory_order_relaxed);
-        if (trigger->word != NULL)
-            word_write(trigger, *trigger->word | status);
-    }
-}
-
-/* If its team has. */
-static void trigger_fail_with_team(xylem_trigger_t *trigger)
-{
-    const xylem_team_t *team;
-
-    if (trigger->triggered == NULL)
-        return;
-    team = trigger->triggered->request->team;
-    if (xyl_team_has_failed(team))
-        trigger_fail(trigger, team->failure.status);
-}
-
-void xyl_triggers_fail(xylem_context_t *context)
-{
-    xylem_trigger_t *trigger;
-
-    pthread_mutex_lock(&context->lock);
-    LIST_FOREACH(trigger, &context->triggers.all, others)
-    trigger_fail_with_team(trigger);
-    pthread_mutex_unlock(&context->lock);
-}
-
-static void counter_fired(xyl_trigger_counter_t *counter)
-{
-    STAILQ_INSERT_TAIL(&counter->trigger->context->triggers.fired, counter,
-                       others);
-}
-
-/* What it has fired for has begun. Counts may have come meanwhile. */
-static void counter_arm(xyl_trigger_counter_t *counter)
-{
-    if (atomic_fetch_add_explicit(&counter->left, counter->threshold,
-                                  memory_order_acq_rel) +
-            counter->threshold <=
-        0)
-        counter_fired(counter);
-}
-
-static void trigger_done(xylem_trigger_t *trigger, xylem_status_t status)
-{
-    if (status != XYLEM_OK || trigger_failure(trigger) != XYLEM_OK) {
-        trigger_fail(trigger, status);
-        return;
-    }
-    if (trigger->word != NULL)
-        word_write(trigger, *trigger->word + 256);
-    if (trigger->then != NULL && counter_count(trigger->then->counter, 1))
-        counter_fired(trigger->then->counter);
-}
-
-/* ---- acting ---- */
-
-static void counter_wait(xyl_trigger_counter_t *counter)
-{
-    STAILQ_INSERT_TAIL(&counter->trigger->waiting, counter, others);
-}
-
-static void trigger_start(xyl_trigger_counter_t *counter)
-{
-    xylem_request_t *request = counter->trigger->triggered->request;
-    xylem_status_t status;
-
-    if (atomic_load_explicit(&request->state, memory_order_acquire) ==
-        XYL_REQUEST_ACTIVE) {
-        counter_wait(counter);
-        return;
-    }
-    status = xyl_request_start_now(request);
-    if (status == XYLEM_OK)
-        counter_arm(counter);
-    else
-        trigger_fail(counter->trigger, status);
-}
-
-static void trigger_release(xyl_trigger_counter_t *counter)
-{
-    const xylem_trigger_t *trigger = counter->trigger;
-
-    if (trigger->triggered->takes_segments &&
-        xyl_operation_take(xyl_operation_of(trigger->triggered->request),
-                           (uint64_t)(counter - trigger->counter)))
-        counter_arm(counter);
-    else
-        counter_wait(counter);
-}
-
-static void counter_act(xyl_trigger_counter_t *counter)
-{
-    xylem_trigger_t *trigger = counter->trigger;
-
-    if (trigger_failure(trigger) != XYLEM_OK)
-        return;
-    switch (trigger->action) {
-    case XYLEM_TRIGGER_NOTHING:
-        counter_arm(counter);
-        trigger_done(trigger, XYLEM_OK);
-        break;
-    case XYLEM_TRIGGER_START:
-        trigger_start(counter);
-        break;
-    case XYLEM_TRIGGER_SEGMENTS:
-        trigger_release(counter);
-        break;
-    case XYLEM_TRIGGER_CALL:
-        trigger->is_called = 1;
-        xyl_fifo_push(&trigger->context->engine.callbacks,
-                      &trigger->call_event);
-        break;
-    }
-}
-
-/* One after the other: what is done may fire others. */
-void xyl_triggers_run(xylem_context_t *context)
-{
-    xyl_triggers_t *triggers = &context->triggers;
-    xyl_trigger_counter_t *counter;
-
-    if (triggers->is_running)
-        return;
-    triggers->is_running = 1;
-    while ((counter = STAILQ_FIRST(&triggers->fired)) != NULL) {
-        STAILQ_REMOVE_HEAD(&triggers->fired, others);
-        counter_act(counter);
-    }
-    triggers->is_running = 0;
-}
-
-xylem_status_t xyl_trigger_count_here(xylem_trigger_t *trigger, uint64_t index,
-                                      uint64_t n)
-{
-    if (index >= trigger->counters || n > COUNT_MAX)
-        return XYLEM_ERR_INVALID_ARG;
-    if (counter_count(&trigger->counter[index], (int64_t)n))
-        counter_fired(&trigger->counter[index]);
-    return XYLEM_OK;
-}
-
-static void counter_run(xyl_task_t *task)
-{
-    xyl_trigger_counter_t *counter =
-        XYL_HOLDER(xyl_trigger_counter_t, task, task);
-
-    counter_fired(counter);
-    xyl_triggers_run(counter->trigger->context);
-}
-
-static void trigger_release_memory(xylem_trigger_t *trigger)
-{
-    xylem_context_t *context = trigger->context;
-
-    pthread_mutex_lock(&context->lock);
-    LIST_REMOVE(trigger, others);
-    pthread_mutex_unlock(&context->lock);
-    xyl_pool_release(&context->pool, trigger, trigger->bytes);
-}
-
-static void trigger_call(xyl_event_t *event)
-{
-    xylem_trigger_t *trigger = XYL_HOLDER(xylem_trigger_t, call_event, event);
-    xylem_context_t *context = trigger->context;
-
-    if (trigger_failure(trigger) == XYLEM_OK)
-        trigger->fn(trigger->arg);
-    trigger->is_called = 0;
-    if (trigger->is_over) {
-        trigger_release_memory(trigger);
-        return;
-    }
-    if (trigger_failure(trigger) == XYLEM_OK) {
-        counter_arm(trigger->counter);
-        trigger_done(trigger, XYLEM_OK);
-    }
-    xyl_triggers_run(context);
-}
-
-/* ---- requests that triggers act on ---- */
-
-/* Those that wait for a start or an end of the request look again. */
-static void triggered_look_again(xyl_triggered_t *triggered)
-{
-    xylem_trigger_t *trigger;
-
-    LIST_FOREACH(trigger, &triggered->triggers, siblings)
-    STAILQ_CONCAT(&trigger->context->triggers.fired, &trigger->waiting);
-    xyl_triggers_run(triggered->request->context);
-}
-
-void xyl_triggered_takes_segments(xyl_triggered_t *triggered)
-{
-    triggered->takes_segments = 1;
-    triggered_look_again(triggered);
-}
-
-static void triggered_segment(void *arg, uint64_t segment, size_t offset,
-                              size_t bytes)
-{
-    const xyl_triggered_t *triggered = arg;
-
-    triggered->on_segment(triggered->arg, segment, offset, bytes);
-}
-
-static void triggered_free(xyl_triggered_t *triggered)
-{
-    xyl_pool_release(&triggered->request->context->pool, triggered,
-                     sizeof *triggered);
-}
-
-/* The callbacks are the user's again. */
-static void triggered_end(xyl_triggered_t *triggered)
-{
-    xylem_request_t *request = triggered->request;
-
-    request->triggered = NULL;
-    request->on_complete = triggered->on_complete;
-    request->arg = triggered->arg;
-    xyl_operation_of(request)->on_segment = triggered->on_segment;
-    if (triggered->is_calling)
-        triggered->is_over = 1;
-    else
-        triggered_free(triggered);
-}
-
-static void triggered_complete(void *arg, xylem_status_t status)
-{
-    xyl_triggered_t *triggered = arg;
-    xylem_trigger_t *trigger;
-
-    triggered->takes_segments = 0;
-    LIST_FOREACH(trigger, &triggered->triggers, siblings)
-    trigger_done(trigger, status);
-    triggered->is_calling = 1;
-    if (triggered->on_complete != NULL)
-        triggered->on_complete(triggered->arg, status);
-    triggered->is_calling = 0;
-    if (triggered->is_over) /* all triggers have been destroyed meanwhile */
-        triggered_free(triggered);
-    else
-        triggered_look_again(triggered);
-}
-
-/* NULL: no memory. */
-static xyl_triggered_t *triggered_of(xylem_request_t *request)
-{
-    xyl_triggered_t *triggered = request->triggered;
-    xyl_operation_t *operation = xyl_operation_of(request);
-
-    if (triggered != NULL)
-        return triggered;
-    triggered = xyl_pool_acquire(&request->context->pool, sizeof *triggered);
-    if (triggered == NULL)
-        return NULL;
-    *triggered = (xyl_triggered_t){.request = request,
-                                   .on_complete = request->on_complete,
-                                   .arg = request->arg};
-    triggered->on_segment = operation->on_segment;
-    if (operation->on_segment != NULL)
-        operation->on_segment = triggered_segment;
-    request->on_complete = triggered_complete;
-    request->arg = triggered;
-    request->triggered = triggered;
-    return triggered;
-}
 
 /* ---- creation ---- */
 
@@ -416,7 +61,8 @@ static xylem_status_t args_check(const xylem_context_t *context,
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
                         "xylem_trigger_create: START and SEGMENTS have a "
                         "request, CALL has fn, and nothing else does");
-    if (args->threshold > COUNT_MAX || (uintptr_t)args->word % 8 != 0)
+    if (args->threshold > XYL_TRIGGER_COUNT_MAX ||
+        (uintptr_t)args->word % 8 != 0)
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
                         "xylem_trigger_create: the threshold is beyond 2^48, "
                         "or the word is not aligned");
@@ -467,7 +113,7 @@ static xylem_trigger_t *trigger_make(xylem_context_t *context,
         .word = args->word,
         .is_by_bytes =
             args->action == XYLEM_TRIGGER_SEGMENTS && args->threshold == 0,
-        .call_event = {.handle = trigger_call},
+        .call_event = {.handle = xyl_trigger_call},
         .bytes = bytes,
         .counters = counters,
     };
@@ -476,7 +122,7 @@ static xylem_trigger_t *trigger_make(xylem_context_t *context,
         trigger->counter[i] = (xyl_trigger_counter_t){
             .trigger = trigger,
             .threshold = (int64_t)threshold_of(args, i),
-            .task = {.run = counter_run},
+            .task = {.run = xyl_trigger_counter_run},
         };
         atomic_init(&trigger->counter[i].left, trigger->counter[i].threshold);
     }
@@ -504,7 +150,7 @@ xylem_status_t xylem_trigger_create(xylem_context_t *context,
         return status;
     trigger = trigger_make(context, &args);
     if (trigger != NULL && args.request != NULL) {
-        trigger->triggered = triggered_of(args.request);
+        trigger->triggered = xyl_triggered_of(args.request);
         if (trigger->triggered == NULL)
             xyl_pool_release(&context->pool, trigger, trigger->bytes);
     }
@@ -516,7 +162,7 @@ xylem_status_t xylem_trigger_create(xylem_context_t *context,
     LIST_INSERT_HEAD(&context->triggers.all, trigger, others);
     if (trigger->triggered != NULL)
         LIST_INSERT_HEAD(&trigger->triggered->triggers, trigger, siblings);
-    trigger_fail_with_team(trigger);
+    xyl_trigger_fail_with_team(trigger);
     pthread_mutex_unlock(&context->lock);
     *trigger_out = trigger;
     return XYLEM_OK;
@@ -536,7 +182,7 @@ void xyl_trigger_unname(xylem_trigger_t *trigger)
 
 static xylem_status_t failure_outcome(const xylem_trigger_t *trigger)
 {
-    xylem_status_t status = trigger_failure(trigger);
+    xylem_status_t status = xyl_trigger_failure(trigger);
 
     return status == XYLEM_OK
                ? XYLEM_OK
@@ -551,14 +197,14 @@ xylem_status_t xylem_trigger_count(xylem_trigger_t *trigger, uint64_t index,
 
     if (status != XYLEM_OK)
         return status;
-    if (index >= trigger->counters || n > COUNT_MAX)
+    if (index >= trigger->counters || n > XYL_TRIGGER_COUNT_MAX)
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
                         "xylem_trigger_count: there is no counter %llu of "
                         "%llu, or %llu is beyond 2^48",
                         (unsigned long long)index,
                         (unsigned long long)trigger->counters,
                         (unsigned long long)n);
-    counter_count_up(&trigger->counter[index], n);
+    xyl_trigger_counter_count(&trigger->counter[index], n);
     return failure_outcome(trigger);
 }
 
@@ -585,7 +231,7 @@ xylem_status_t xylem_trigger_bytes(xylem_trigger_t *trigger, size_t offset,
     for (segment = offset / segment_bytes; bytes != 0; segment++) {
         piece = segment_bytes - offset % segment_bytes;
         piece = piece < bytes ? piece : bytes;
-        counter_count_up(&trigger->counter[segment], piece);
+        xyl_trigger_counter_count(&trigger->counter[segment], piece);
         offset += piece;
         bytes -= piece;
     }
@@ -605,6 +251,16 @@ xylem_status_t xylem_trigger_status(const xylem_trigger_t *trigger)
 
 /* ---- the end ---- */
 
+void xyl_trigger_release(xylem_trigger_t *trigger)
+{
+    xylem_context_t *context = trigger->context;
+
+    pthread_mutex_lock(&context->lock);
+    LIST_REMOVE(trigger, others);
+    pthread_mutex_unlock(&context->lock);
+    xyl_pool_release(&context->pool, trigger, trigger->bytes);
+}
+
 /* After the tasks of its counters. */
 static void trigger_last_run(xyl_task_t *task)
 {
@@ -613,7 +269,7 @@ static void trigger_last_run(xyl_task_t *task)
     if (trigger->is_called)
         trigger->is_over = 1;
     else
-        trigger_release_memory(trigger);
+        xyl_trigger_release(trigger);
 }
 
 static void trigger_end(void *arg)
@@ -623,11 +279,11 @@ static void trigger_end(void *arg)
 
     trigger->word = NULL;
     trigger->then = NULL;
-    trigger_fail(trigger, XYLEM_ERR_CANCELED);
+    xyl_trigger_fail(trigger, XYLEM_ERR_CANCELED);
     if (triggered != NULL) {
         LIST_REMOVE(trigger, siblings);
         if (LIST_EMPTY(&triggered->triggers))
-            triggered_end(triggered);
+            xyl_triggered_end(triggered);
         trigger->triggered = NULL;
     }
     trigger->task.run = trigger_last_run;
@@ -668,5 +324,5 @@ void xyl_triggers_init(xylem_context_t *context)
 void xyl_triggers_fini(xylem_context_t *context)
 {
     while (!LIST_EMPTY(&context->triggers.all))
-        trigger_release_memory(LIST_FIRST(&context->triggers.all));
+        xyl_trigger_release(LIST_FIRST(&context->triggers.all));
 }

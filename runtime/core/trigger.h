@@ -5,12 +5,14 @@
  * done what is to be done, and adds the threshold again: so each multiple of
  * the threshold fires exactly once, however many counts have come meanwhile.
  *
- *       left > 0           left <= 0                    begun: left +=
- * threshold ARMED ────────▶ FIRED ─────────────▶ (begun at once) ─────────────▶
- * ARMED │ not yet: the request is under way, or not started └──────▶ WAITING
- * ──────▶ FIRED
+ *   ARMED    left > 0; at 0 it fires
+ *   FIRED    left <= 0; acts in this turn: begun at once, it is ARMED again
+ *            (left += threshold), else
+ *   WAITING  as the request is under way or was not started; FIRED again then
  *
- * All but counting happens on the progressing thread. */
+ * All but counting happens on the progressing thread. trigger.c has the life of
+ * a trigger, trigger_counter.c its counting and acting, triggered.c the
+ * requests that triggers act on. */
 #ifndef XYL_RUNTIME_CORE_TRIGGER_H
 #define XYL_RUNTIME_CORE_TRIGGER_H
 
@@ -46,14 +48,8 @@ void xyl_triggers_run(xylem_context_t *context);
  * when nothing is under way, as there may be who waits for their words. */
 void xyl_triggers_fail(xylem_context_t *context);
 
-/* A request that triggers act on; has the place of the user's callbacks. */
-typedef struct xyl_triggered xyl_triggered_t;
-
 void xyl_triggers_init(xylem_context_t *context);
 /* Frees those that are left. */
 void xyl_triggers_fini(xylem_context_t *context);
-
-/* The progressing thread: from here on the request's run takes segments. */
-void xyl_triggered_takes_segments(xyl_triggered_t *triggered);
 
 #endif

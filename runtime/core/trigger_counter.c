@@ -1,0 +1,216 @@
+#include "runtime/core/trigger_counter.h"
+
+#include "runtime/base/holder.h"
+#include "runtime/core/operation.h"
+#include "runtime/core/team.h"
+#include "runtime/core/triggered.h"
+
+/* ---- counting: any thread ---- */
+
+/* 1: it has got to 0. What was written before any of the counts is visible to
+ * whoever gets there. */
+static int counter_count(xyl_trigger_counter_t *counter, int64_t n)
+{
+    int64_t left =
+        atomic_fetch_sub_explicit(&counter->left, n, memory_order_acq_rel);
+
+    return left > 0 && left <= n;
+}
+
+void xyl_trigger_counter_count(xyl_trigger_counter_t *counter, uint64_t n)
+{
+    if (counter_count(counter, (int64_t)n))
+        xyl_engine_submit(&counter->trigger->context->engine, &counter->task);
+}
+
+/* ---- failing and completing: the progressing thread from here on ---- */
+
+xylem_status_t xyl_trigger_failure(const xylem_trigger_t *trigger)
+{
+    return (xylem_status_t)atomic_load_explicit(&trigger->status,
+                                                memory_order_relaxed);
+}
+
+/* Partner: the acquire of whoever waits for the word. */
+static void word_write(const xylem_trigger_t *trigger, uint64_t word)
+{
+    if (trigger->word != NULL)
+        __atomic_store_n(trigger->word, word, __ATOMIC_RELEASE);
+}
+
+/* So do those that would have been counted up. */
+void xyl_trigger_fail(xylem_trigger_t *trigger, xylem_status_t status)
+{
+    for (; trigger != NULL && xyl_trigger_failure(trigger) == XYLEM_OK;
+         trigger = trigger->then) {
+        atomic_store_explicit(&trigger->status, (uint32_t)status,
+                              memory_order_relaxed);
+        if (trigger->word != NULL)
+            word_write(trigger, *trigger->word | status);
+    }
+}
+
+/* If its team has. */
+void xyl_trigger_fail_with_team(xylem_trigger_t *trigger)
+{
+    const xylem_team_t *team;
+
+    if (trigger->triggered == NULL)
+        return;
+    team = trigger->triggered->request->team;
+    if (xyl_team_has_failed(team))
+        xyl_trigger_fail(trigger, team->failure.status);
+}
+
+void xyl_triggers_fail(xylem_context_t *context)
+{
+    xylem_trigger_t *trigger;
+
+    pthread_mutex_lock(&context->lock);
+    LIST_FOREACH(trigger, &context->triggers.all, others)
+    xyl_trigger_fail_with_team(trigger);
+    pthread_mutex_unlock(&context->lock);
+}
+
+static void counter_fired(xyl_trigger_counter_t *counter)
+{
+    STAILQ_INSERT_TAIL(&counter->trigger->context->triggers.fired, counter,
+                       others);
+}
+
+/* What it has fired for has begun. Counts may have come meanwhile. */
+static void counter_arm(xyl_trigger_counter_t *counter)
+{
+    if (atomic_fetch_add_explicit(&counter->left, counter->threshold,
+                                  memory_order_acq_rel) +
+            counter->threshold <=
+        0)
+        counter_fired(counter);
+}
+
+void xyl_trigger_done(xylem_trigger_t *trigger, xylem_status_t status)
+{
+    if (status != XYLEM_OK || xyl_trigger_failure(trigger) != XYLEM_OK) {
+        xyl_trigger_fail(trigger, status);
+        return;
+    }
+    if (trigger->word != NULL)
+        word_write(trigger, *trigger->word + 256);
+    if (trigger->then != NULL && counter_count(trigger->then->counter, 1))
+        counter_fired(trigger->then->counter);
+}
+
+/* ---- acting ---- */
+
+static void counter_wait(xyl_trigger_counter_t *counter)
+{
+    STAILQ_INSERT_TAIL(&counter->trigger->waiting, counter, others);
+}
+
+static void trigger_start(xyl_trigger_counter_t *counter)
+{
+    xylem_request_t *request = counter->trigger->triggered->request;
+    xylem_status_t status;
+
+    if (atomic_load_explicit(&request->state, memory_order_acquire) ==
+        XYL_REQUEST_ACTIVE) {
+        counter_wait(counter);
+        return;
+    }
+    status = xyl_request_start_now(request);
+    if (status == XYLEM_OK)
+        counter_arm(counter);
+    else
+        xyl_trigger_fail(counter->trigger, status);
+}
+
+static void trigger_take_segment(xyl_trigger_counter_t *counter)
+{
+    const xylem_trigger_t *trigger = counter->trigger;
+
+    if (trigger->triggered->takes_segments &&
+        xyl_operation_take(xyl_operation_of(trigger->triggered->request),
+                           (uint64_t)(counter - trigger->counter)))
+        counter_arm(counter);
+    else
+        counter_wait(counter);
+}
+
+static void counter_act(xyl_trigger_counter_t *counter)
+{
+    xylem_trigger_t *trigger = counter->trigger;
+
+    if (xyl_trigger_failure(trigger) != XYLEM_OK)
+        return;
+    switch (trigger->action) {
+    case XYLEM_TRIGGER_NOTHING:
+        counter_arm(counter);
+        xyl_trigger_done(trigger, XYLEM_OK);
+        break;
+    case XYLEM_TRIGGER_START:
+        trigger_start(counter);
+        break;
+    case XYLEM_TRIGGER_SEGMENTS:
+        trigger_take_segment(counter);
+        break;
+    case XYLEM_TRIGGER_CALL:
+        trigger->is_called = 1;
+        xyl_fifo_push(&trigger->context->engine.callbacks,
+                      &trigger->call_event);
+        break;
+    }
+}
+
+/* One after the other: what is done may fire others. */
+void xyl_triggers_run(xylem_context_t *context)
+{
+    xyl_triggers_t *triggers = &context->triggers;
+    xyl_trigger_counter_t *counter;
+
+    if (triggers->is_running)
+        return;
+    triggers->is_running = 1;
+    while ((counter = STAILQ_FIRST(&triggers->fired)) != NULL) {
+        STAILQ_REMOVE_HEAD(&triggers->fired, others);
+        counter_act(counter);
+    }
+    triggers->is_running = 0;
+}
+
+xylem_status_t xyl_trigger_count_here(xylem_trigger_t *trigger, uint64_t index,
+                                      uint64_t n)
+{
+    if (index >= trigger->counters || n > XYL_TRIGGER_COUNT_MAX)
+        return XYLEM_ERR_INVALID_ARG;
+    if (counter_count(&trigger->counter[index], (int64_t)n))
+        counter_fired(&trigger->counter[index]);
+    return XYLEM_OK;
+}
+
+void xyl_trigger_counter_run(xyl_task_t *task)
+{
+    xyl_trigger_counter_t *counter =
+        XYL_HOLDER(xyl_trigger_counter_t, task, task);
+
+    counter_fired(counter);
+    xyl_triggers_run(counter->trigger->context);
+}
+
+void xyl_trigger_call(xyl_event_t *event)
+{
+    xylem_trigger_t *trigger = XYL_HOLDER(xylem_trigger_t, call_event, event);
+    xylem_context_t *context = trigger->context;
+
+    if (xyl_trigger_failure(trigger) == XYLEM_OK)
+        trigger->fn(trigger->arg);
+    trigger->is_called = 0;
+    if (trigger->is_over) {
+        xyl_trigger_release(trigger);
+        return;
+    }
+    if (xyl_trigger_failure(trigger) == XYLEM_OK) {
+        counter_arm(trigger->counter);
+        xyl_trigger_done(trigger, XYLEM_OK);
+    }
+    xyl_triggers_run(context);
+}

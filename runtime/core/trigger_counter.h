@@ -1,0 +1,63 @@
+/* A trigger and its counters from inside: what counts, what fires, what fails.
+ * See trigger.h. */
+#ifndef XYL_RUNTIME_CORE_TRIGGER_COUNTER_H
+#define XYL_RUNTIME_CORE_TRIGGER_COUNTER_H
+
+#include "progress/engine/engine.h"
+#include "runtime/core/trigger.h"
+
+#define XYL_TRIGGER_COUNT_MAX (INT64_C(1) << 48)
+
+/* One for each segment, or one; each on a line of its own, as many threads
+ * count on it. */
+struct xyl_trigger_counter {
+    _Alignas(64) _Atomic int64_t left;
+    xylem_trigger_t *trigger;
+    int64_t threshold;
+    xyl_task_t task;                          /* it has fired */
+    STAILQ_ENTRY(xyl_trigger_counter) others; /* fired, or waiting */
+};
+
+struct xylem_trigger {
+    uint32_t magic;
+    xylem_trigger_action_t action;
+    xylem_context_t *context;
+    struct xyl_triggered *triggered; /* the request; NULL: none */
+    xylem_trigger_fn fn;
+    void *arg;
+    xylem_trigger_t *then;
+    _Atomic uint32_t named; /* as `then` of so many, or by proxies */
+    uint64_t *word;
+    int is_by_bytes;
+    _Atomic uint32_t status; /* xylem_status_t */
+    xyl_event_t call_event;
+    int is_called;   /* call_event is pushed, or fn has not returned */
+    int is_over;     /* its memory goes when that is no longer so */
+    size_t bytes;    /* of its memory */
+    xyl_task_t task; /* the last of it */
+    struct xyl_trigger_counters waiting; /* for the request */
+    LIST_ENTRY(xylem_trigger) others;    /* of the context */
+    LIST_ENTRY(xylem_trigger) siblings;  /* of the request */
+    uint64_t counters;
+    xyl_trigger_counter_t counter[];
+};
+
+/* Any thread. */
+void xyl_trigger_counter_count(xyl_trigger_counter_t *counter, uint64_t n);
+xylem_status_t xyl_trigger_failure(const xylem_trigger_t *trigger);
+
+/* Handlers of counters' tasks and of call_event. */
+void xyl_trigger_counter_run(xyl_task_t *task);
+void xyl_trigger_call(xyl_event_t *event);
+
+/* The progressing thread. The action is done, or has failed with `status`. */
+void xyl_trigger_done(xylem_trigger_t *trigger, xylem_status_t status);
+/* So do those that would have been counted up. */
+void xyl_trigger_fail(xylem_trigger_t *trigger, xylem_status_t status);
+/* If its team has. */
+void xyl_trigger_fail_with_team(xylem_trigger_t *trigger);
+
+/* Its memory. */
+void xyl_trigger_release(xylem_trigger_t *trigger);
+
+#endif
