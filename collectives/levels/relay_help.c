@@ -1,0 +1,376 @@
+#include "collectives/levels/relay_help.h"
+
+#include "collectives/stages/collective.h"
+#include "runtime/base/bits.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/holder.h"
+#include "runtime/core/context.h"
+
+enum {
+    GAPS = 4,      /* between segments, after which one is missing */
+    SOONER = 4,    /* if they did not come by themselves in the call before */
+    ASKED_MAX = 16 /* times, each twice as long after the one before */
+};
+
+/* On a slow net segments are not missing as soon as on a fast one. */
+static void note_pace(xyl_relay_t *relay)
+{
+    uint64_t now_ns = xyl_clock_now(xyl_relay_context(relay)->engine.clock);
+
+    if (relay->arrived == 1)
+        relay->first_ns = now_ns;
+    else
+        relay->gap_ns =
+            (3 * relay->gap_ns + (now_ns - relay->first_ns) / relay->arrived) /
+            4;
+}
+
+/* Who is held up in one call may be so in the next: then nobody waits as long
+ * as if it came as a surprise. In one where nobody has helped nobody had to. */
+static void note_help(const xyl_relay_t *relay)
+{
+    uint32_t lane = UINT32_C(1) << relay->spec.lane;
+
+    if (relay->helpers_used != 0)
+        *relay->spec.levels->helped |= lane;
+    else
+        *relay->spec.levels->helped &= ~lane;
+}
+
+static int was_helped(const xyl_relay_t *relay)
+{
+    return (*relay->spec.levels->helped >> relay->spec.lane & 1) != 0;
+}
+
+void xyl_relay_beat(const xyl_relay_t *relay, uint64_t index)
+{
+    if (xyl_relay_leads(relay) && relay->spec.node != NULL)
+        xyl_node_stage_beat(relay->spec.node, index);
+}
+
+/* 1: the leader has not been seen to be alive since the last look. */
+static int leader_is_silent(xyl_relay_t *relay, uint64_t index, uint64_t *seen)
+{
+    uint64_t before = *seen;
+
+    if (xyl_relay_leads(relay))
+        return 1;
+    *seen = xyl_node_stage_beats(relay->spec.node, index);
+    return *seen == before;
+}
+
+/* 1: no edge needs indexes below `end` any more. */
+static int asides_are_past(const xyl_aside_t *asides, uint32_t count,
+                           uint64_t end)
+{
+    uint32_t i;
+
+    for (i = 0; i < count; i++)
+        if (asides[i].state == ASIDE_OFFERED ||
+            (asides[i].state == ASIDE_GOES && asides[i].edge.base < end))
+            return 0;
+    return 1;
+}
+
+/* ---- segments that are missing ---- */
+
+static uint64_t first_missing(const xyl_relay_t *relay)
+{
+    uint64_t index = 0;
+
+    while (index < relay->stage.count &&
+           (xyl_bits_test(relay->ready, index) ||
+            (relay->spec.node != NULL &&
+             xyl_node_stage_is_published(relay->spec.node, index))))
+        index++;
+    return index;
+}
+
+/* To the same stage of a rank of the job. */
+static void relay_tell(const xyl_relay_t *relay, uint32_t peer,
+                       xyl_notice_kind_t kind, uint64_t index)
+{
+    const xylem_team_t *team = relay->stage.operation->request.team;
+    xyl_notice_t *notice = xyl_notice_new(team->context, kind, team);
+
+    if (notice == NULL)
+        return;
+    notice->number = index;
+    notice->ballot = relay->stage.sequence;
+    notice->about = team->rank;
+    xyl_notice_send(team->context, peer, notice);
+    xyl_notice_free(team->context, notice);
+}
+
+/* Asks all who may have what is missing. */
+static void ask(xyl_relay_t *relay, uint64_t index)
+{
+    const xylem_team_t *team = relay->stage.operation->request.team;
+    const xyl_levels_t *levels = relay->spec.levels;
+    uint32_t node, seat, seats, i;
+
+    xyl_levels_find(levels, relay->edges.parent.peer, &node, &seat);
+    seats = xyl_levels_seats(levels, node);
+    relay->asks = 1;
+    for (i = 0; i < seats && i < XYL_RELAY_SEATS; i++)
+        relay_tell(relay,
+                   xyl_team_world_rank(
+                       team, xyl_levels_rank(levels, node, (seat + i) % seats)),
+                   XYL_NOTICE_MISSING, index);
+}
+
+static void timer_start(xyl_relay_t *relay)
+{
+    xyl_engine_t *engine = &xyl_relay_context(relay)->engine;
+
+    if (relay->seen != relay->arrived) {
+        relay->asked = 0;
+        relay->wait_ns = relay->spec.wait_ns / (was_helped(relay) ? SOONER : 1);
+        if (relay->wait_ns < GAPS * relay->gap_ns)
+            relay->wait_ns = GAPS * relay->gap_ns;
+        relay->wait_ns *= relay->spec.place + 1;
+    }
+    relay->seen = relay->arrived;
+    if (relay->spec.wait_ns != 0 && relay->reader.listens &&
+        relay->edges.has_parent)
+        xyl_timer_start(&engine->timers, &relay->timer,
+                        xyl_clock_now(engine->clock) + relay->wait_ns);
+}
+
+/* Who was held up itself looks first what has come meanwhile. */
+static void has_waited(xyl_timer_t *timer, uint64_t now_ns)
+{
+    xyl_relay_t *relay = XYL_HOLDER(xyl_relay_t, timer, timer);
+    uint64_t missing;
+
+    if (relay->arrived == relay->stage.count || relay->asked == ASKED_MAX)
+        return;
+    if (relay->seen == relay->arrived &&
+        now_ns - timer->at_ns < relay->spec.wait_ns) {
+        missing = first_missing(relay);
+        xyl_relay_beat(relay, missing);
+        if (missing != relay->stage.count &&
+            leader_is_silent(relay, missing, &relay->beats_seen)) {
+            ask(relay, missing);
+            relay->asked++;
+            relay->wait_ns *= 2;
+        }
+    }
+    timer_start(relay);
+}
+
+/* ---- what the others say ---- */
+
+static xyl_aside_t *aside_find(xyl_aside_t *asides, uint32_t count,
+                               uint32_t rank)
+{
+    uint32_t i;
+
+    for (i = 0; i < count; i++)
+        if (asides[i].state != ASIDE_FREE && asides[i].edge.peer == rank)
+            return &asides[i];
+    return NULL;
+}
+
+static xyl_aside_t *aside_free(xyl_aside_t *asides, uint32_t count)
+{
+    uint32_t i;
+
+    for (i = 0; i < count; i++)
+        if (asides[i].state == ASIDE_FREE)
+            return &asides[i];
+    return NULL;
+}
+
+static void aside_begin(xyl_aside_t *aside, uint32_t rank, uint64_t index)
+{
+    xyl_edge_reset(&aside->edge);
+    aside->edge.base = index;
+    aside->edge.peer = rank;
+}
+
+/* Rank `rank` is a child that is served anyway. */
+static int is_served(const xyl_relay_t *relay, uint32_t rank)
+{
+    uint32_t i;
+
+    for (i = 0; xyl_relay_leads(relay) && i < relay->edges.child_count; i++)
+        if (relay->edges.children[i].peer == rank)
+            return 1;
+    return 0;
+}
+
+static void offer(xyl_relay_t *relay, const xyl_notice_t *notice)
+{
+    xyl_aside_t *aside = aside_free(relay->helped, XYL_RELAY_HELPED_MAX);
+    uint64_t index = notice->number;
+
+    if (aside == NULL || index >= relay->stage.count ||
+        !xyl_bits_test(relay->ready, index) ||
+        xyl_relay_place(relay, index) == NULL ||
+        is_served(relay, notice->about) ||
+        !leader_is_silent(relay, index, &relay->beats_answered) ||
+        aside_find(relay->helped, XYL_RELAY_HELPED_MAX, notice->about) != NULL)
+        return;
+    aside_begin(aside, notice->about, index);
+    aside->state = ASIDE_OFFERED;
+    relay_tell(relay, notice->from, XYL_NOTICE_OFFER, 0);
+}
+
+static void decide(xyl_relay_t *relay, const xyl_notice_t *notice)
+{
+    xyl_aside_t *aside = aside_free(relay->helpers, XYL_RELAY_HELPERS_MAX);
+    uint64_t index = first_missing(relay);
+
+    if (!relay->asks || aside == NULL || index == relay->stage.count ||
+        aside_find(relay->helpers, XYL_RELAY_HELPERS_MAX, notice->about) !=
+            NULL) {
+        relay_tell(relay, notice->from, XYL_NOTICE_DECLINE, 0);
+        return;
+    }
+    relay->asks = 0;
+    relay->helpers_used++;
+    note_help(relay);
+    aside_begin(aside, notice->about, index);
+    aside->state = ASIDE_GOES;
+    xyl_relay_receive(relay, &aside->edge);
+    relay_tell(relay, notice->from, XYL_NOTICE_TAKE, index);
+}
+
+static void help(xyl_relay_t *relay, const xyl_notice_t *notice)
+{
+    uint32_t i;
+
+    for (i = 0; i < XYL_RELAY_HELPED_MAX; i++) {
+        xyl_aside_t *aside = &relay->helped[i];
+        xylem_team_t *team = relay->stage.operation->request.team;
+        if (aside->state != ASIDE_OFFERED ||
+            xyl_team_world_rank(team, aside->edge.peer) != notice->from)
+            continue;
+        if (notice->kind == XYL_NOTICE_DECLINE) {
+            aside->state = ASIDE_FREE;
+        } else {
+            aside_begin(aside, aside->edge.peer, notice->number);
+            aside->state = ASIDE_GOES;
+            xyl_relay_send(relay, &aside->edge);
+        }
+    }
+    xyl_relay_moved(relay);
+    xyl_relay_check(relay); /* it may have waited for this alone */
+}
+
+static void relay_read(xyl_notice_reader_t *reader, const xyl_notice_t *notice)
+{
+    xyl_relay_t *relay = XYL_HOLDER(xyl_relay_t, reader, reader);
+
+    if (relay->stage.operation->failure != XYLEM_OK)
+        return;
+    if (notice->kind == XYL_NOTICE_MISSING)
+        offer(relay, notice);
+    else if (notice->kind == XYL_NOTICE_OFFER)
+        decide(relay, notice);
+    else
+        help(relay, notice);
+}
+
+static xylem_status_t asides_init(xyl_relay_t *relay, xyl_aside_t *asides,
+                                  uint32_t count, uint32_t limit,
+                                  xyl_event_fn handle)
+{
+    const xyl_operation_t *operation = relay->stage.operation;
+    uint32_t most = xyl_collective_of(operation)->plan.recv_window, i;
+    uint64_t all = relay->stage.count;
+    xylem_status_t status = XYLEM_OK;
+
+    for (i = 0; i < count && status == XYLEM_OK; i++) {
+        asides[i].edge.self = operation->request.team->rank;
+        status =
+            xyl_edge_init(&asides[i].edge, &relay->stage,
+                          most < all ? most : (uint32_t)all, limit, handle);
+    }
+    return status;
+}
+
+/* ---- with the stage ---- */
+
+xylem_status_t xyl_relay_help_init(xyl_relay_t *relay, xyl_event_fn sent,
+                                   xyl_event_fn received)
+{
+    const xyl_plan_t *plan = &xyl_collective_of(relay->stage.operation)->plan;
+    xylem_status_t status = asides_init(
+        relay, relay->helped, XYL_RELAY_HELPED_MAX, plan->send_window, sent);
+
+    if (status == XYLEM_OK)
+        status = asides_init(relay, relay->helpers, XYL_RELAY_HELPERS_MAX,
+                             plan->recv_window, received);
+    relay->timer.fire = has_waited;
+    relay->reader.read = relay_read;
+    return status;
+}
+
+void xyl_relay_help_start(xyl_relay_t *relay)
+{
+    const xylem_team_t *team = relay->stage.operation->request.team;
+    uint32_t i;
+
+    relay->asks = 0;
+    relay->helpers_used = 0;
+    relay->beats_seen = relay->beats_answered = 0;
+    for (i = 0; i < XYL_RELAY_HELPED_MAX; i++)
+        relay->helped[i].state = ASIDE_FREE;
+    for (i = 0; i < XYL_RELAY_HELPERS_MAX; i++)
+        relay->helpers[i].state = ASIDE_FREE;
+    relay->reader.team = team->key;
+    relay->reader.stage = relay->stage.sequence;
+    xyl_notice_listen(team->context, &relay->reader);
+    relay->seen = UINT64_MAX;
+    timer_start(relay);
+}
+
+void xyl_relay_help_stop(xyl_relay_t *relay)
+{
+    xyl_timer_stop(&xyl_relay_context(relay)->engine.timers, &relay->timer);
+    xyl_notice_leave(&relay->reader);
+}
+
+void xyl_relay_help_cancel(xyl_relay_t *relay)
+{
+    uint32_t i;
+
+    xyl_relay_help_stop(relay);
+    for (i = 0; i < XYL_RELAY_HELPERS_MAX; i++)
+        if (relay->helpers[i].state == ASIDE_GOES)
+            xyl_stage_cancel_edge(&relay->stage, &relay->helpers[i].edge);
+}
+
+void xyl_relay_help_arrived(xyl_relay_t *relay)
+{
+    if (relay->arrived == 1 || relay->arrived == relay->stage.count)
+        note_pace(relay);
+    if (relay->arrived == relay->stage.count)
+        note_help(relay);
+}
+
+void xyl_relay_help_send(xyl_relay_t *relay)
+{
+    uint32_t i;
+
+    for (i = 0; i < XYL_RELAY_HELPED_MAX; i++)
+        if (relay->helped[i].state == ASIDE_GOES)
+            xyl_relay_send(relay, &relay->helped[i].edge);
+}
+
+void xyl_relay_help_receive(xyl_relay_t *relay)
+{
+    uint32_t i;
+
+    for (i = 0; i < XYL_RELAY_HELPERS_MAX; i++)
+        if (relay->helpers[i].state == ASIDE_GOES)
+            xyl_relay_receive(relay, &relay->helpers[i].edge);
+}
+
+int xyl_relay_help_is_past(const xyl_relay_t *relay, uint64_t end)
+{
+    return asides_are_past(relay->helped, XYL_RELAY_HELPED_MAX, end) &&
+           asides_are_past(relay->helpers, XYL_RELAY_HELPERS_MAX, end);
+}

@@ -1,0 +1,106 @@
+/* A relay from inside, and segments that go, or come, beside its tree: how
+ * leaders that are late are passed (relay.h has the messages). relay.c is the
+ * stage, relay_help.c what happens beside the tree. */
+#ifndef XYL_COLLECTIVES_LEVELS_RELAY_HELP_H
+#define XYL_COLLECTIVES_LEVELS_RELAY_HELP_H
+
+#include "collectives/levels/relay.h"
+#include "collectives/node/stage.h"
+#include "progress/engine/timer.h"
+#include "runtime/core/context.h"
+#include "runtime/core/notice.h"
+
+enum {
+    XYL_RELAY_HELPED_MAX = 4, /* ranks that get segments beside the children */
+    XYL_RELAY_HELPERS_MAX = 2 /* that send beside the parent */
+};
+
+typedef struct xyl_relay xyl_relay_t;
+
+/* A child's node has a piece: said by its leader to the parent's, piece by
+ * piece, as messages may be sent before they are taken. */
+typedef struct xyl_relay_word {
+    xyl_event_t event; /* first */
+    xyl_relay_t *relay;
+    uint32_t child; /* that says it */
+    int is_posted;
+    uint64_t pieces; /* that it was said of */
+} xyl_relay_word_t;
+
+/* Segments that go, or come, beside the tree. */
+typedef struct xyl_aside {
+    xyl_edge_t edge; /* first; from the first segment on */
+    enum { ASIDE_FREE, ASIDE_OFFERED, ASIDE_GOES } state;
+} xyl_aside_t;
+
+struct xyl_relay {
+    xyl_stage_t stage;
+    xyl_relay_spec_t spec;
+    xyl_tree_edges_t edges;
+    char *buf;                 /* where there is no window */
+    uint64_t pieces, segments; /* of a piece */
+    xyl_aside_t helped[XYL_RELAY_HELPED_MAX], helpers[XYL_RELAY_HELPERS_MAX];
+    xyl_relay_word_t own;    /* to the parent */
+    xyl_relay_word_t *words; /* of the children, as in `edges` */
+    /* The run. */
+    uint64_t *ready; /* indexes that can be sent from here */
+    uint64_t open;   /* there is a place for indexes below */
+    uint64_t arrived, emitted, passed /* pieces that are let go */;
+    uint64_t seen;    /* of `arrived`, when the timer was started */
+    uint64_t wait_ns; /* from then on: longer after each question */
+    int asks;
+    uint64_t beats_seen, beats_answered; /* the leader's */
+    uint32_t asked;                      /* since there was anything new */
+    uint32_t helpers_used;
+    uint64_t first_ns; /* when the first index had come */
+    uint64_t gap_ns;   /* between two, as runs have been of late */
+    xyl_timer_t timer;
+    xyl_notice_reader_t reader;
+};
+
+static inline xylem_context_t *xyl_relay_context(const xyl_relay_t *relay)
+{
+    return relay->stage.operation->request.context;
+}
+
+static inline int xyl_relay_leads(const xyl_relay_t *relay)
+{
+    return relay->spec.place == 0;
+}
+
+/* Gates may be open now. */
+static inline void xyl_relay_moved(const xyl_relay_t *relay)
+{
+    xyl_relay_context(relay)->engine.polled++;
+}
+
+static inline char *xyl_relay_place(const xyl_relay_t *relay, uint64_t index)
+{
+    return relay->spec.node != NULL
+               ? xyl_node_stage_place(relay->spec.node, index)
+               : xyl_stage_place(&relay->stage, index, relay->buf);
+}
+
+/* To a child, to whoever is helped; from the parent, from whoever helps. */
+void xyl_relay_send(xyl_relay_t *relay, xyl_edge_t *edge);
+void xyl_relay_receive(xyl_relay_t *relay, xyl_edge_t *edge);
+/* The stage may be over now. */
+void xyl_relay_check(xyl_relay_t *relay);
+
+/* ---- relay_help.c ---- */
+
+xylem_status_t xyl_relay_help_init(xyl_relay_t *relay, xyl_event_fn sent,
+                                   xyl_event_fn received);
+void xyl_relay_help_start(xyl_relay_t *relay);
+void xyl_relay_help_stop(xyl_relay_t *relay);
+void xyl_relay_help_cancel(xyl_relay_t *relay);
+/* A further segment has come: `arrived` of them. */
+void xyl_relay_help_arrived(xyl_relay_t *relay);
+void xyl_relay_help_send(xyl_relay_t *relay);
+void xyl_relay_help_receive(xyl_relay_t *relay);
+/* 1: indexes below `end` are not needed any more. */
+int xyl_relay_help_is_past(const xyl_relay_t *relay, uint64_t end);
+/* So that those who stand by leave it alone. */
+void xyl_relay_beat(const xyl_relay_t *relay, uint64_t index);
+
+#endif

@@ -1,0 +1,66 @@
+#include "collectives/levels/relay.h"
+#include "collectives/node/programs/parts.h"
+
+/* The root publishes; or, where segments come from the net, nobody but relays.
+ * Input is not read where it lies, as it is sent on from the window. */
+static void write_segments(const xyl_problem_t *problem,
+                           xyl_node_program_t *program, int has_root)
+{
+    int publishes = has_root && problem->rank == problem->root;
+    uint32_t segment;
+
+    xyl_node_bcast_cut(problem, program);
+    for (segment = 0; segment < program->segments; segment++)
+        (void)xyl_node_bcast_segment(problem, program, segment, publishes);
+}
+
+static void write_gate(xyl_node_program_t *program)
+{
+    const xyl_position_t nowhere = {XYL_BUFFER_RECV, 0, 0};
+
+    xyl_node_strand(program);
+    (void)xyl_node_step(program, XYL_STEP_GATE, nowhere, nowhere, 0);
+}
+
+static void write_copies(const xyl_problem_t *problem,
+                         xyl_node_program_t *program)
+{
+    write_segments(problem, program, 0);
+}
+
+static void write_copies_with_gate(const xyl_problem_t *problem,
+                                   xyl_node_program_t *program)
+{
+    write_segments(problem, program, 0);
+    write_gate(program);
+}
+
+static void write_root(const xyl_problem_t *problem,
+                       xyl_node_program_t *program)
+{
+    write_segments(problem, program, 1);
+}
+
+static void write_root_with_gate(const xyl_problem_t *problem,
+                                 xyl_node_program_t *program)
+{
+    write_segments(problem, program, 1);
+    write_gate(program);
+}
+
+#define RELAY_PROGRAM(write)                                                   \
+    {                                                                          \
+        .name = "relay",                                                       \
+        .help = "through the memory of a node, from where it is sent on",      \
+        .kind = XYL_ALGORITHM_NODE, .colls = XYL_COLL_BIT(BCAST),              \
+        .program = (write),                                                    \
+    }
+
+static const xyl_algorithm_t programs[2][2] = {
+    {RELAY_PROGRAM(write_copies), RELAY_PROGRAM(write_copies_with_gate)},
+    {RELAY_PROGRAM(write_root), RELAY_PROGRAM(write_root_with_gate)}};
+
+const xyl_algorithm_t *xyl_relay_program(int is_at_root, int has_relay)
+{
+    return &programs[is_at_root][has_relay];
+}
