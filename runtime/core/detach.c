@@ -91,13 +91,13 @@ int xyl_request_leave_to_rest(xylem_request_t *request)
 
     /* Partner: the exchange in xyl_request_settle. */
     if (atomic_load_explicit(&request->rest, memory_order_acquire) ==
-            XYL_REST_NONE ||
-        !atomic_compare_exchange_strong_explicit(
-            &request->rest, &rest, XYL_REST_LEFT, memory_order_acq_rel,
-            memory_order_acquire))
+        XYL_REST_NONE)
         return 0;
+    /* Before it is left: whoever settles it may free it at once. */
     xyl_request_uncount(request);
-    return 1;
+    return atomic_compare_exchange_strong_explicit(
+        &request->rest, &rest, XYL_REST_LEFT, memory_order_acq_rel,
+        memory_order_acquire);
 }
 
 void xyl_request_detach(xylem_request_t *request)

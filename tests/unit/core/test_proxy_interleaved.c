@@ -2,53 +2,12 @@
  * time: one of those who post and who reads runs at a time, and before each
  * access to shared memory chance decides which. No record may be lost, doubled
  * or torn. */
-#include <pthread.h>
-#include <stdlib.h>
-
-#include "simulator/random.h"
 #include "tests/support/check.h"
+#include "tests/support/turns.h"
 
 enum { POSTERS = 3, ACTORS = POSTERS + 1, POSTS = 7, SCHEDULES = 300 };
 
-/* Whose turn it is; all else is touched by whoever has it. */
-typedef struct stage {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    uint32_t turn;
-    uint32_t present; /* bits */
-    uint64_t random;
-} stage_t;
-
-static stage_t stage = {.lock = PTHREAD_MUTEX_INITIALIZER,
-                        .changed = PTHREAD_COND_INITIALIZER};
-static _Thread_local uint32_t self = UINT32_MAX; /* no actor: free to go */
-
-static void hand_over(void)
-{
-    uint32_t next;
-
-    do
-        next = random_below(&stage.random, ACTORS);
-    while ((stage.present >> next & 1) == 0);
-    stage.turn = next;
-    pthread_cond_broadcast(&stage.changed);
-}
-
-static void await_turn(void)
-{
-    while (stage.turn != self)
-        pthread_cond_wait(&stage.changed, &stage.lock);
-}
-
-static void interleave(void)
-{
-    if (self == UINT32_MAX)
-        return;
-    hand_over();
-    await_turn();
-}
-
-#define XYLEM_DEVICE_STEP_() interleave()
+#define XYLEM_DEVICE_STEP_() ((void)turns_pass())
 #include "runtime/core/proxy.c"
 
 static xylem_context_t *context;
@@ -65,23 +24,13 @@ static void post_all(uint32_t poster)
             ;
 }
 
-static void *act(void *arg)
+static void act(uint32_t self)
 {
-    uint32_t me = (uint32_t)(uintptr_t)arg;
-
-    self = me;
-    pthread_mutex_lock(&stage.lock);
-    await_turn();
-    if (me < POSTERS)
-        post_all(me);
+    if (self < POSTERS)
+        post_all(self);
     else
         while (proxy->taken != (uint64_t)POSTERS * POSTS)
             (void)proxy_poll(proxy);
-    stage.present &= ~(1u << me);
-    if (stage.present != 0)
-        hand_over();
-    pthread_mutex_unlock(&stage.lock);
-    return NULL;
 }
 
 static void check_taken(void)
@@ -103,18 +52,9 @@ static void run_schedule(uint32_t schedule)
     xylem_proxy_args_t args = {.struct_bytes = sizeof args,
                                .records = 1u << schedule % 3,
                                .tags = POSTERS};
-    pthread_t actors[ACTORS];
-    uint32_t i;
 
     CHECK_EQ(xylem_proxy_create(context, &args, &proxy), XYLEM_OK);
-    stage.random = schedule;
-    stage.present = (1u << ACTORS) - 1;
-    stage.turn = random_below(&stage.random, ACTORS);
-    for (i = 0; i < ACTORS; i++)
-        if (pthread_create(&actors[i], NULL, act, (void *)(uintptr_t)i) != 0)
-            abort();
-    for (i = 0; i < ACTORS; i++)
-        pthread_join(actors[i], NULL);
+    turns_run(ACTORS, schedule, act);
     check_taken();
     CHECK_EQ(xylem_proxy_destroy(proxy), XYLEM_OK);
 }
