@@ -21,10 +21,19 @@ enum { GARBAGE = 0xa5, PIECE_BYTES = 8192 };
 
 /* ---- bytes ---- */
 
+/* Of sim_world_nowhere: neither read nor written, however little it is. */
+static int is_nowhere(const sim_world_t *world, const void *buf)
+{
+    return world->nowhere.base != NULL &&
+           (uintptr_t)buf - (uintptr_t)world->nowhere.base <
+               world->nowhere.bytes;
+}
+
 /* What ranks tell each other beside their operations always has bytes. */
 static int has_bytes(const sim_world_t *world, const sim_message_t *message)
 {
-    return sim_moves(world, message->bytes) ||
+    return (sim_moves(world, message->bytes) &&
+            !is_nowhere(world, message->buf)) ||
            message->match.tag >> 50 == XYL_SLOT_NOTICES;
 }
 
@@ -51,7 +60,8 @@ static void move_bytes(const sim_world_t *world, const sim_message_t *message,
     const char *from =
         has_snapshot(world, message) ? message->payload : message->buf;
 
-    if (!has_bytes(world, message) || message->bytes == 0)
+    if (!has_bytes(world, message) || message->bytes == 0 ||
+        is_nowhere(world, receive->buf))
         return;
     assert(from != NULL);
     memcpy(receive->buf, from, message->bytes);

@@ -73,6 +73,8 @@ equal()
 }
 
 small=(-N 2 -p 4 -s 64K -i 3)
+works "messages of a word or less, of buffers without memory" -q \
+    -N 1 -p 12 -c bcast -s 64 --algorithm scatter_allgather -i 1 --impl event
 colls=(barrier bcast reduce allreduce gather gatherv scatter scatterv allgather
     allgatherv alltoall alltoallv alltoallw reduce_scatter reduce_scatter_block
     scan exscan)
