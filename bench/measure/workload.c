@@ -21,6 +21,19 @@ enum {
     GATHER_MAX = 4
 };
 
+/* The rank comes that late; which call it is decides between random times. */
+static void arrive(const struct session *session)
+{
+    sim_arrivals_t arrivals = session->work->arrivals;
+    sim_time_t late;
+
+    if (arrivals.pattern == SIM_ARRIVAL_TOGETHER)
+        return;
+    arrivals.seed += session->calls;
+    late = sim_arrivals_time(&arrivals, session->rank, session->ranks);
+    noise_delay_us((double)late / (double)SIM_US);
+}
+
 /* One call after a barrier, of which `delay_us` counts as a part. */
 static xylem_status_t call_alone(struct session *session, double delay_us,
                                  double *us_out)
@@ -32,6 +45,7 @@ static xylem_status_t call_alone(struct session *session, double delay_us,
     status = session_barrier(session);
     if (status != XYLEM_OK)
         return status;
+    arrive(session);
     begin_ns = noise_now_ns();
     noise_delay_us(delay_us);
     status = session_call(session);
@@ -191,7 +205,9 @@ static xylem_status_t session_warm(struct session *session, int back_to_back,
     if (status != XYLEM_OK || work->iterations != 0)
         return status;
     status = iteration_expect(session, back_to_back, &us);
-    iterations = calls_fitting(work, us, ITERATIONS_MAX);
+    iterations = calls_fitting(
+        work, us,
+        work->iterations_most != 0 ? work->iterations_most : ITERATIONS_MAX);
     if (status == XYLEM_OK)
         status =
             work->impl->bcast(work->state, &iterations, sizeof iterations, 0);

@@ -28,7 +28,8 @@ struct workload {
     uint32_t root;
     size_t bytes;
     unsigned warmup;
-    unsigned iterations; /* 0: as many as fit into `seconds` */
+    unsigned iterations;      /* 0: as many as fit into `seconds` */
+    unsigned iterations_most; /* of these; 0: 10,000 */
     double seconds;
     unsigned buffers; /* rotated; 0: what the cache asks for */
     int own_memory;   /* buffers of the implementation's own */
@@ -41,7 +42,9 @@ struct workload {
     int consume; /* results are read, as a part of the call */
     sim_noise_t noise;
     enum noise_way noise_way;
-    double clock_ahead_ns; /* of rank 0's */
+    double clock_ahead_ns;   /* of rank 0's */
+    sim_arrivals_t arrivals; /* of latency's calls, behind the barrier; a time
+                                begins with a rank's own */
     uint32_t delay_rank;
     double delay_us;
     struct workload_raw *raw; /* under noise; NULL: calls are not kept */

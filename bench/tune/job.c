@@ -6,7 +6,8 @@
 #include "bench/measure/workload.h"
 #include "bench/tune/tune.h"
 
-enum { WARMUP = 2 };
+/* Medians of so many calls are good; more would only take time. */
+enum { WARMUP = 2, CALLS_MAX = 1000 };
 
 struct job {
     const struct tune_options *options;
@@ -20,27 +21,42 @@ static int job_agree(void *state, void *data, size_t bytes)
     return impl_event()->bcast(job->event, data, bytes, 0) == XYLEM_OK;
 }
 
-static int job_time(void *state, xylem_coll_t coll, size_t bytes,
-                    const struct tune_plan *plan, double *us_out)
+/* The root is not the one that is late. */
+static sim_arrivals_t arrivals_of(const struct tune_time *what, uint32_t ranks)
+{
+    sim_arrivals_t arrivals = {.max = (sim_time_t)(what->spread_us * SIM_US),
+                               .rank = ranks / 2};
+
+    if (what->arrivals != TUNE_SYNCHRONISED)
+        arrivals.pattern = what->arrivals == TUNE_LATE ? SIM_ARRIVAL_ONE_LATE
+                                                       : SIM_ARRIVAL_RANDOM;
+    return arrivals;
+}
+
+static int job_time(void *state, const struct tune_time *what, double *us_out)
 {
     struct job *job = state;
-    struct workload work = {.impl = impl_event(),
-                            .state = job->event,
-                            .coll = coll,
-                            .bytes = coll == XYLEM_COLL_BARRIER ? 0 : bytes,
-                            .warmup = WARMUP,
-                            .seconds = job->options->seconds};
+    struct workload work = {
+        .impl = impl_event(),
+        .state = job->event,
+        .coll = what->coll,
+        .bytes = what->coll == XYLEM_COLL_BARRIER ? 0 : what->bytes,
+        .warmup = WARMUP,
+        .iterations_most = CALLS_MAX,
+        .seconds = job->options->seconds,
+        .arrivals = arrivals_of(what, xylem_team_size(job->event->world))};
     struct workload_result result;
 
     job->event->tuning =
         (struct bench_tuning){.mode = BENCH_PERSISTENT,
-                              .algorithm = plan->algorithm,
-                              .segment_bytes = plan->segment_bytes,
-                              .send_window = plan->send_window,
-                              .recv_window = plan->recv_window};
+                              .algorithm = what->plan.algorithm,
+                              .segment_bytes = what->plan.segment_bytes,
+                              .send_window = what->plan.send_window,
+                              .recv_window = what->plan.recv_window};
     if (workload_latency(&work, &result) != XYLEM_OK)
         return 0;
-    *us_out = result.us.max;
+    *us_out =
+        what->arrivals == TUNE_SYNCHRONISED ? result.us.max : result.us.avg;
     return 1;
 }
 

@@ -1,11 +1,21 @@
 /* Times that have been measured, a line each. A line that cannot be read is
  * passed over: it was cut off, or is of another version. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench/tune/tune.h"
 #include "collectives/data/description.h"
+
+const char *const tune_arrivals_name[TUNE_ARRIVALS] = {
+    [TUNE_SYNCHRONISED] = "synchronised",
+    [TUNE_RANDOM] = "random",
+    [TUNE_LATE] = "late",
+};
+
+enum { LINE_BYTES = 256 };
+static const char head[] = "# xylem-tune 2, times of ";
 
 static int is_same_plan(const struct tune_time *a, const struct tune_time *b)
 {
@@ -15,7 +25,7 @@ static int is_same_plan(const struct tune_time *a, const struct tune_time *b)
 static int is_same(const struct tune_time *a, const struct tune_time *b)
 {
     return a->coll == b->coll && a->bytes == b->bytes &&
-           a->shape.nodes == b->shape.nodes &&
+           a->arrivals == b->arrivals && a->shape.nodes == b->shape.nodes &&
            a->shape.node_ranks == b->shape.node_ranks && is_same_plan(a, b);
 }
 
@@ -49,46 +59,95 @@ int tune_journal_add(struct tune_journal *journal, const struct tune_time *time)
     if (journal->file != NULL) {
         fprintf(journal->file,
                 "%s %" PRIu32 " %" PRIu32 " %zu %s %zu %" PRIu32 " %" PRIu32
-                " %.9g %.9g\n",
+                " %.9g %.9g %s\n",
                 xyl_coll_traits(time->coll)->name, time->shape.nodes,
                 time->shape.node_ranks, time->bytes, time->plan.algorithm,
                 time->plan.segment_bytes, time->plan.send_window,
-                time->plan.recv_window, time->us, time->cost_s);
+                time->plan.recv_window, time->us, time->cost_s,
+                tune_arrivals_name[time->arrivals]);
         fflush(journal->file);
     }
     return keep(journal, time);
 }
 
+static int arrivals_read(const char *text, enum tune_arrivals *arrivals)
+{
+    int i = 0;
+
+    while (i < TUNE_ARRIVALS && strcmp(text, tune_arrivals_name[i]) != 0)
+        i++;
+    *arrivals = (enum tune_arrivals)i;
+    return i < TUNE_ARRIVALS;
+}
+
 static int line_read(const char *line, struct tune_time *time)
 {
-    char coll[32];
+    char coll[32], arrivals[16];
 
     *time = (struct tune_time){.us = 0};
     return sscanf(line,
                   "%31s %" SCNu32 " %" SCNu32 " %zu %63s %zu %" SCNu32
-                  " %" SCNu32 " %lf %lf\n",
+                  " %" SCNu32 " %lf %lf %15s\n",
                   coll, &time->shape.nodes, &time->shape.node_ranks,
                   &time->bytes, time->plan.algorithm, &time->plan.segment_bytes,
                   &time->plan.send_window, &time->plan.recv_window, &time->us,
-                  &time->cost_s) == 10 &&
-           coll_parse(coll, &time->coll) && time->us > 0;
+                  &time->cost_s, arrivals) == 11 &&
+           coll_parse(coll, &time->coll) &&
+           arrivals_read(arrivals, &time->arrivals) && time->us > 0 &&
+           isfinite(time->us) && isfinite(time->cost_s);
 }
 
-int tune_journal_open(struct tune_journal *journal, const char *path)
+/* The first line. */
+static int is_from(FILE *file, const char *where)
 {
-    char line[256];
+    char line[LINE_BYTES];
+
+    return fgets(line, sizeof line, file) != NULL &&
+           strncmp(line, head, strlen(head)) == 0 &&
+           strncmp(line + strlen(head), where, strlen(where)) == 0 &&
+           strcmp(line + strlen(head) + strlen(where), "\n") == 0;
+}
+
+/* Empty, but for the first line. */
+static int begin_anew(struct tune_journal *journal, const char *path,
+                      const char *where)
+{
+    fclose(journal->file);
+    journal->file = fopen(path, "w");
+    return journal->file != NULL &&
+           fprintf(journal->file, "%s%s\n", head, where) > 0 &&
+           fflush(journal->file) == 0;
+}
+
+int tune_journal_open(struct tune_journal *journal, const char *path,
+                      const char *where)
+{
+    char line[LINE_BYTES];
     struct tune_time time;
+    long bytes;
+    int ok;
 
     *journal = (struct tune_journal){.file = fopen(path, "a+")};
-    if (journal->file == NULL) {
-        perror(path);
-        return 0;
+    ok = journal->file != NULL && fseek(journal->file, 0, SEEK_END) == 0;
+    bytes = ok ? ftell(journal->file) : 0;
+    if (ok)
+        rewind(journal->file);
+    if (ok && !is_from(journal->file, where)) {
+        if (bytes > 0)
+            fprintf(stderr,
+                    "%s has times of another machine or version: they are "
+                    "measured anew\n",
+                    path);
+        ok = begin_anew(journal, path, where);
+    } else if (ok) {
+        while (fgets(line, sizeof line, journal->file) != NULL)
+            if (line_read(line, &time) && !keep(journal, &time))
+                return 0;
+        ok = fseek(journal->file, 0, SEEK_END) == 0;
     }
-    rewind(journal->file);
-    while (fgets(line, sizeof line, journal->file) != NULL)
-        if (line_read(line, &time) && !keep(journal, &time))
-            return 0;
-    return 1;
+    if (!ok)
+        perror(path);
+    return ok;
 }
 
 void tune_journal_close(struct tune_journal *journal)

@@ -1,6 +1,7 @@
 #include "bench/tune/options.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench/common/text.h"
 
@@ -15,9 +16,9 @@ static const struct cli_option table[] = {
      "has "
      "been measured, so that the same command goes on where it was broken off"},
     {"coll", 'c', CLI_TEXT, AT(coll_name), 0, 0, "COLL,...",
-     "collectives (default bcast,reduce,allreduce)"},
+     "collectives (default all of which the library knows the sizes)"},
     {"begin", 'b', CLI_BYTES, AT(bytes_first), 4, 1099511627776.0, "BYTES",
-     "smallest size (default 16)"},
+     "smallest size (default 8)"},
     {"end", 'e', CLI_BYTES, AT(bytes_last), 4, 1099511627776.0, "BYTES",
      "largest size (default 4M); sizes grow by factors of 4"},
     {"sizes", 0, CLI_TEXT, AT(sizes_text), 0, 0, "BYTES,...",
@@ -34,7 +35,11 @@ static const struct cli_option table[] = {
      "pass over plans that seldom are the best"},
     {"confirm", 0, CLI_COUNT, AT(confirm), 0, 100, "N",
      "plans to measure of each size at most, the best by the model (default "
-     "8)"},
+     "16)"},
+    {"arrivals", 0, CLI_TEXT, AT(arrivals_text), 0, 0, "WHICH,...",
+     "how ranks come to their calls: synchronised, random (up to twice as late "
+     "as a call takes) and late (one of them); rules for the latter two hold "
+     "where XYLEM_ARRIVALS says so (default synchronised)"},
     {"plans", 0, CLI_TEXT, AT(plans), 0, 0, "TEXT",
      "those alone whose names begin so, as in han:1/"},
     {"csv", 0, CLI_TEXT, AT(csv), 0, 0, "FILE",
@@ -73,7 +78,8 @@ static const struct cli cli = {
 static const struct tune_options defaults = {
     .program = name,
     .output = "xylem-tuning.json",
-    .coll_name = "bcast,reduce,allreduce",
+    .coll_name = "all",
+    .arrivals_text = "synchronised",
     .bytes_first = 8,
     .bytes_last = (size_t)4 << 20,
     .minutes = 10,
@@ -112,11 +118,47 @@ static int sizes_resolve(struct tune_options *options)
                       (size_t)bytes_limit);
 }
 
+static int take_arrivals(void *values, size_t index, const char *part)
+{
+    enum tune_arrivals *arrivals = values;
+    int i;
+
+    for (i = 0; i < TUNE_ARRIVALS; i++)
+        if (strcmp(part, tune_arrivals_name[i]) == 0) {
+            arrivals[index] = (enum tune_arrivals)i;
+            return 1;
+        }
+    return 0;
+}
+
+/* Where blocks vary a rule's sizes are of these alone. */
+static int has_sizes(xylem_coll_t coll)
+{
+    return !xyl_coll_varies(coll) || coll == XYLEM_COLL_ALLGATHERV ||
+           coll == XYLEM_COLL_REDUCE_SCATTER;
+}
+
+/* Those of "all" are taken out, one that is named is not done. */
+static int colls_resolve(struct tune_options *options)
+{
+    size_t i, kept = 0;
+
+    for (i = 0; i < options->colls_count; i++)
+        if (has_sizes(options->colls[i]))
+            options->colls[kept++] = options->colls[i];
+        else if (strcmp(options->coll_name, "all") != 0)
+            return 0;
+    options->colls_count = kept;
+    return 1;
+}
+
 static enum cli_result resolve(struct tune_options *options)
 {
     enum { COUNT_MAX = 1 << 16 };
 
     options->colls_count = coll_list(options->coll_name, options->colls);
+    options->arrivals_count = text_list(options->arrivals_text, take_arrivals,
+                                        options->arrivals, TUNE_ARRIVALS);
     options->nodes_count =
         text_sizes(options->nodes_text, options->nodes, TUNE_COUNTS_MAX);
     options->node_ranks_count = text_sizes(
@@ -126,6 +168,15 @@ static enum cli_result resolve(struct tune_options *options)
                      "-c %s: there is no such collective; xylem-bench "
                      "--help lists them",
                      options->coll_name);
+    else if (!colls_resolve(options))
+        cli_complain(name,
+                     "-c %s: the library chooses without knowing the sizes of "
+                     "gatherv, scatterv, alltoallv, alltoallw and neighbor_...",
+                     options->coll_name);
+    else if (options->arrivals_count == 0)
+        cli_complain(name,
+                     "--arrivals %s: expected synchronised, random or late",
+                     options->arrivals_text);
     else if (!sizes_resolve(options))
         cli_complain(name, "sizes must be rising multiples of 4, at most %d",
                      TUNE_SIZES_MAX);

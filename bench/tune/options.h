@@ -7,6 +7,15 @@
 
 enum { TUNE_SIZES_MAX = 64, TUNE_COUNTS_MAX = 16 };
 
+/* How the ranks of a call come to it; "" where all come together. */
+enum tune_arrivals {
+    TUNE_SYNCHRONISED,
+    TUNE_RANDOM,
+    TUNE_LATE, /* one of them */
+    TUNE_ARRIVALS
+};
+extern const char *const tune_arrivals_name[TUNE_ARRIVALS];
+
 struct tune_options {
     /* As given. */
     const char *program;
@@ -17,6 +26,7 @@ struct tune_options {
     const char *csv;
     const char *machine; /* NULL: the ranks of this job */
     const char *nodes_text, *node_ranks_text;
+    const char *arrivals_text;
     size_t bytes_first, bytes_last;
     double minutes, seconds;
     unsigned exhaustive, heuristics, all, confirm, quiet;
@@ -24,6 +34,8 @@ struct tune_options {
     /* What follows from it. */
     xylem_coll_t colls[XYLEM_COLL_COUNT];
     size_t colls_count;
+    enum tune_arrivals arrivals[TUNE_ARRIVALS];
+    size_t arrivals_count;
     size_t bytes[TUNE_SIZES_MAX]; /* rising */
     size_t bytes_count;
     size_t nodes[TUNE_COUNTS_MAX], node_ranks[TUNE_COUNTS_MAX];

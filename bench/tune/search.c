@@ -6,27 +6,51 @@
 #include <string.h>
 
 #include "bench/measure/noise.h"
+#include "bench/measure/stats.h"
 #include "bench/tune/tune.h"
 #include "collectives/data/description.h"
 
 /* Steps of which plans in segments are measured, see model.h, and every which
  * size of those without. */
 enum { POINTS_MAX = TUNE_SIZES_MAX, SIZES_STRIDE = 3, STEPS = 3 };
+/* Beyond, a rank's blocks are not worth the memory. */
+static const size_t blocks_bytes_max = (size_t)256 << 20;
+/* The fastest plans of a size are timed again, in turns with what the library
+ * takes: of hundreds the luckiest would win, and of noise. */
+enum { FINALISTS = 3, TURNS = 5 };
+/* Of a campaign's time, for all else. */
+static const double search_part = 0.8;
 static const size_t steps_measured[STEPS] = {1, 3, 9};
 /* Of the time of what the library takes by itself. */
 static const double worth_a_rule = 0.97;
+/* Ranks come late by so many calls at most. */
+static const double spread_calls = 2;
 static const uint64_t shown_every_ns = 200000000;
+
+/* Times of a plan, for the model. */
+struct points {
+    struct tune_point at[POINTS_MAX];
+    size_t count;
+};
 
 /* Of one collective. */
 struct campaign {
     struct tune_search *search;
     xylem_coll_t coll;
+    enum tune_arrivals arrivals;
     const size_t *bytes; /* [sizes] */
     size_t sizes, plans;
     struct tune_plan *plan;
-    double *measured;  /* [plans][sizes], us; 0: not yet */
-    double *predicted; /* the same, by the model */
+    double *measured;              /* [plans][sizes], us; 0: not yet */
+    double *predicted;             /* the same, by the model */
+    struct points *points;         /* [plans] */
+    double own[TUNE_SIZES_MAX];    /* what the library takes by itself, us */
+    double spread[TUNE_SIZES_MAX]; /* by so much ranks come late at most, us */
+    double end_s;                  /* after the search's begin */
+    int is_over;                   /* no time is left */
 };
+
+static const struct tune_plan own_plan = {.algorithm = "auto", .lanes = 1};
 
 static double seconds_since(uint64_t begin_ns)
 {
@@ -35,23 +59,36 @@ static double seconds_since(uint64_t begin_ns)
 
 /* ---- measuring ---- */
 
+/* What the rest would take, if it takes as long as what has been measured. */
+static double left_s(const struct tune_search *search)
+{
+    double most =
+               60 * search->options->minutes - seconds_since(search->begin_ns),
+           each = search->measuring_s / ((double)search->done + 1e-9),
+           left = search->expected > search->seen
+                      ? each * (double)(search->expected - search->seen)
+                      : 0;
+
+    return left < most ? left : most > 0 ? most : 0;
+}
+
 static void progress_show(struct campaign *c, const struct tune_time *time)
 {
     struct tune_search *search = c->search;
     uint64_t now_ns = noise_now_ns();
-    double left_s =
-        60 * search->options->minutes - seconds_since(search->begin_ns);
 
     if (search->options->quiet || !search->place->is_first ||
         now_ns - search->shown_ns < shown_every_ns)
         return;
     search->shown_ns = now_ns;
     fprintf(stderr,
-            "\r%zu times; %s, %u nodes of %u, %zu bytes: %-24s at most %.0f s "
-            "left ",
-            search->done, xyl_coll_traits(c->coll)->name, time->shape.nodes,
+            "\r%zu times of about %zu; %s, %u nodes of %u, %zu bytes: %-24s "
+            "about %.0f s left ",
+            search->seen,
+            search->expected > search->seen ? search->expected : search->seen,
+            xyl_coll_traits(c->coll)->name, time->shape.nodes,
             time->shape.node_ranks, time->bytes, time->plan.algorithm,
-            left_s > 0 ? left_s : 0);
+            left_s(search));
 }
 
 /* What the first rank knows before a measurement, and tells the others. */
@@ -60,16 +97,16 @@ struct verdict {
     int is_known, is_over;
 };
 
-static int verdict_agree(struct tune_search *search,
-                         const struct tune_time *time, struct verdict *verdict)
+static int verdict_agree(struct campaign *c, const struct tune_time *time,
+                         struct verdict *verdict)
 {
+    struct tune_search *search = c->search;
     const struct tune_time *known;
 
     *verdict = (struct verdict){0};
     if (search->place->is_first) {
         known = tune_journal_find(search->journal, time);
-        verdict->is_over =
-            seconds_since(search->begin_ns) > 60 * search->options->minutes;
+        verdict->is_over = seconds_since(search->begin_ns) > c->end_s;
         if (known != NULL) {
             verdict->is_known = 1;
             verdict->us = known->us;
@@ -79,34 +116,74 @@ static int verdict_agree(struct tune_search *search,
     return search->place->agree(search->place->state, verdict, sizeof *verdict);
 }
 
-/* 1 with *us_out 0 when no time is left. */
-static int time_plan(struct campaign *c, const struct tune_plan *plan,
-                     size_t bytes, double *us_out)
+static int time_anew(struct campaign *c, struct tune_time *time)
 {
     struct tune_search *search = c->search;
     struct tune_place *place = search->place;
-    struct tune_time time = {c->coll, place->shape, bytes, *plan, 0, 0};
-    struct verdict verdict;
-    uint64_t begin_ns;
+    uint64_t begin_ns = noise_now_ns();
+    double took_s;
 
-    *us_out = 0;
-    if (!verdict_agree(search, &time, &verdict))
+    progress_show(c, time);
+    if (!place->time(place->state, time, &time->us) ||
+        !place->agree(place->state, &time->us, sizeof time->us))
         return 0;
-    search->is_over = !verdict.is_known && verdict.is_over;
-    *us_out = verdict.us;
+    took_s = seconds_since(begin_ns);
+    time->cost_s = search->options->machine != NULL ? time->us / 1e6 : took_s;
+    search->measuring_s += took_s;
+    search->done++;
+    search->cost_s += time->cost_s;
+    return 1;
+}
+
+static struct tune_time time_of(const struct campaign *c,
+                                const struct tune_plan *plan, size_t bytes,
+                                double spread_us)
+{
+    return (struct tune_time){.coll = c->coll,
+                              .shape = c->search->place->shape,
+                              .bytes = bytes,
+                              .plan = *plan,
+                              .arrivals = spread_us > 0 ? c->arrivals
+                                                        : TUNE_SYNCHRONISED,
+                              .spread_us = spread_us};
+}
+
+/* 1 with time->us 0 when no time is left. */
+static int time_find(struct campaign *c, struct tune_time *time)
+{
+    struct tune_search *search = c->search;
+    struct verdict verdict;
+
+    search->seen++;
+    if (!verdict_agree(c, time, &verdict))
+        return 0;
+    c->is_over = !verdict.is_known && verdict.is_over;
+    search->is_over |= c->is_over;
+    time->us = verdict.us;
     if (verdict.is_known || verdict.is_over)
         return 1;
-    progress_show(c, &time);
-    begin_ns = noise_now_ns();
-    if (!place->time(place->state, c->coll, bytes, plan, &time.us) ||
-        !place->agree(place->state, &time.us, sizeof time.us))
-        return 0;
-    time.cost_s = search->options->machine != NULL ? time.us / 1e6
-                                                   : seconds_since(begin_ns);
+    return time_anew(c, time) && (!search->place->is_first ||
+                                  tune_journal_add(search->journal, time));
+}
+
+/* Of a size, or of bytes between some. */
+static double spread_of(const struct campaign *c, size_t bytes)
+{
+    size_t s = 0;
+
+    while (s + 1 < c->sizes && c->bytes[s] < bytes)
+        s++;
+    return c->spread[s];
+}
+
+static int time_plan(struct campaign *c, const struct tune_plan *plan,
+                     size_t bytes, double *us_out)
+{
+    struct tune_time time = time_of(c, plan, bytes, spread_of(c, bytes));
+    int ok = time_find(c, &time);
+
     *us_out = time.us;
-    search->done++;
-    search->cost_s += time.cost_s;
-    return !place->is_first || tune_journal_add(search->journal, &time);
+    return ok;
 }
 
 static double *at(const struct campaign *c, double *times, size_t plan,
@@ -146,7 +223,7 @@ static int measure(struct campaign *c, size_t plan, size_t size)
 {
     double *us = at(c, c->measured, plan, size);
 
-    return *us > 0 || c->search->is_over ||
+    return *us > 0 || c->is_over ||
            time_plan(c, &c->plan[plan], c->bytes[size], us);
 }
 
@@ -175,12 +252,6 @@ static size_t steps_of(const struct tune_plan *plan, size_t bytes)
 
     return (bytes + one - 1) / one;
 }
-
-/* Times of a plan, for the model. */
-struct points {
-    struct tune_point at[POINTS_MAX];
-    size_t count;
-};
 
 /* Of bytes that may be a size which is asked for. */
 static int measure_bytes(struct campaign *c, size_t p, size_t bytes, double *us)
@@ -237,20 +308,21 @@ static int measure_sizes(struct campaign *c, size_t p, struct points *points)
 /* Those of longer segments follow from those of shorter ones, where few of them
  * would be as long as the longest message. */
 static int extend_points(const struct campaign *c, size_t p,
-                         const struct points before[2], struct points *points)
+                         struct points *points)
 {
     const struct tune_plan *plan = &c->plan[p];
+    const struct points *sixteenth = points - 2, *quarter = points - 1;
     size_t i;
 
-    if (p < 2 || plan->segment_bytes == 0 || before[0].count < STEPS ||
-        before[1].count < STEPS ||
+    if (p < 2 || plan->segment_bytes == 0 || sixteenth->count < STEPS ||
+        quarter->count < STEPS ||
         strcmp(plan->algorithm, c->plan[p - 2].algorithm) != 0 ||
         steps_bytes(plan, steps_measured[STEPS - 1]) <= c->bytes[c->sizes - 1])
         return 0;
-    *points = before[1];
+    *points = *quarter;
     for (i = 0; i < points->count; i++)
         points->at[i].us =
-            tune_model_longer(before[0].at[i].us, before[1].at[i].us);
+            tune_model_longer(sixteenth->at[i].us, quarter->at[i].us);
     return 1;
 }
 
@@ -267,20 +339,33 @@ static void predict(struct campaign *c, size_t p, const struct points *points)
                                                   : c->bytes[s]));
 }
 
-static int model_all(struct campaign *c)
+static int promises_ever(const struct campaign *c, size_t p)
 {
-    struct points before[2] = {{.count = 0}, {.count = 0}}, points;
+    size_t s;
+
+    for (s = 0; s < c->sizes; s++)
+        if (is_candidate(c, p, s) &&
+            tune_plan_promises(c->coll, &c->plan[p], &c->search->place->shape,
+                               c->bytes[s]))
+            return 1;
+    return 0;
+}
+
+/* Those that promise something, or the others. */
+static int model_some(struct campaign *c, int promise)
+{
+    struct points *points;
     size_t p;
 
-    for (p = 0; p < c->plans; p++) {
-        points.count = 0;
-        if (is_ever_candidate(c, p) && !extend_points(c, p, before, &points) &&
-            !(c->plan[p].segment_bytes != 0 ? measure_steps(c, p, &points)
-                                            : measure_sizes(c, p, &points)))
+    for (p = 0; p < c->plans && !c->is_over; p++) {
+        points = &c->points[p];
+        if (!is_ever_candidate(c, p) || promises_ever(c, p) != promise)
+            continue;
+        if (!extend_points(c, p, points) &&
+            !(c->plan[p].segment_bytes != 0 ? measure_steps(c, p, points)
+                                            : measure_sizes(c, p, points)))
             return 0;
-        predict(c, p, &points);
-        before[0] = before[1];
-        before[1] = points;
+        predict(c, p, points);
     }
     return 1;
 }
@@ -310,7 +395,7 @@ static int confirm(struct campaign *c, size_t s)
 
     for (n = 0; n < c->search->options->confirm; n++) {
         size_t p = most_promising(c, s);
-        if (p == c->plans || c->search->is_over ||
+        if (p == c->plans || c->is_over ||
             (best > 0 && *at(c, c->predicted, p, s) > best))
             break;
         if (!measure(c, p, s))
@@ -321,35 +406,56 @@ static int confirm(struct campaign *c, size_t s)
     return 1;
 }
 
+/* The most promising come first, so that little time finds much. */
 static int measure_tasks(struct campaign *c)
 {
+    int promise;
     size_t s;
 
-    if (!model_all(c))
-        return 0;
-    for (s = 0; s < c->sizes; s++)
-        if (!confirm(c, s))
+    for (promise = 1; promise >= 0; promise--) {
+        if (!model_some(c, promise))
             return 0;
+        for (s = 0; s < c->sizes; s++)
+            if (!confirm(c, s))
+                return 0;
+    }
+    return 1;
+}
+
+/* What the library takes, which is what others have to be faster than. */
+static int measure_own(struct campaign *c)
+{
+    struct tune_time time;
+    size_t s;
+
+    for (s = 0; s < c->sizes; s++) {
+        time = time_of(c, &own_plan, c->bytes[s], 0);
+        if (!time_find(c, &time))
+            return 0;
+        c->own[s] = time.us;
+        if (c->arrivals == TUNE_SYNCHRONISED || time.us <= 0)
+            continue;
+        c->spread[s] = spread_calls * time.us;
+        if (!time_plan(c, &own_plan, c->bytes[s], &c->own[s]))
+            return 0;
+    }
     return 1;
 }
 
 /* ---- choices ---- */
 
-/* Measured ones come before predicted ones, of which there is need where the
- * time ran out. */
+/* Of those that have been measured. */
 static void choose(const struct campaign *c, size_t s,
                    struct tune_choice *choice)
 {
-    double *const tables[] = {c->measured, c->predicted};
-    size_t t, p;
+    size_t p;
 
     *choice = (struct tune_choice){.is_known = 0};
-    for (t = 0; t < 2 && !choice->is_known; t++)
-        for (p = 0; p < c->plans; p++) {
-            double us = *at(c, tables[t], p, s);
-            if (us > 0 && (!choice->is_known || us < choice->us))
-                *choice = (struct tune_choice){c->plan[p], us, 1};
-        }
+    for (p = 0; p < c->plans; p++) {
+        double us = *at(c, c->measured, p, s);
+        if (us > 0 && (!choice->is_known || us < choice->us))
+            *choice = (struct tune_choice){c->plan[p], us, 1};
+    }
 }
 
 /* What all measurements would have cost, by the times that are known or
@@ -375,22 +481,125 @@ static double exhaustive_cost(const struct campaign *c)
                : all * c->search->cost_s / ((double)c->search->done + 1e-9);
 }
 
-/* What the library takes by itself, where the tuner makes no rule. */
+/* Those that are timed in turns: the library's own choice, and the fastest. */
+struct finalist {
+    struct tune_plan plan;
+    struct tune_time time;
+    double us[TURNS];
+};
+
+static size_t finalists_find(const struct campaign *c, size_t s,
+                             struct finalist *list)
+{
+    size_t count = 1, p, best, i;
+
+    list[0].plan = own_plan;
+    for (; count <= FINALISTS; count++) {
+        best = c->plans;
+        for (p = 0; p < c->plans; p++) {
+            double us = *at(c, c->measured, p, s);
+            for (i = 1; i < count; i++)
+                if (tune_plan_is_same(&list[i].plan, &c->plan[p]))
+                    us = 0;
+            if (us > 0 && us < worth_a_rule * c->own[s] &&
+                (best == c->plans || us < *at(c, c->measured, best, s)))
+                best = p;
+        }
+        if (best == c->plans)
+            break;
+        list[count].plan = c->plan[best];
+    }
+    return count;
+}
+
+/* Kept by other names than those of the search. */
+static int turns_take(struct campaign *c, size_t s, struct finalist *list,
+                      size_t count)
+{
+    size_t i, turn;
+
+    for (turn = 0; turn < TURNS; turn++)
+        for (i = 0; i < count; i++) {
+            list[i].time = time_of(c, &list[i].plan, c->bytes[s], c->spread[s]);
+            if (!time_anew(c, &list[i].time))
+                return 0;
+            list[i].us[turn] = list[i].time.us;
+        }
+    for (i = 0; i < count; i++) {
+        list[i].time.us = stats_median(list[i].us, TURNS);
+        snprintf(list[i].time.plan.algorithm,
+                 sizeof list[i].time.plan.algorithm, "turns/%.56s",
+                 list[i].plan.algorithm);
+        list[i].time.cost_s = 0;
+        if (c->search->place->is_first &&
+            !tune_journal_add(c->search->journal, &list[i].time))
+            return 0;
+    }
+    return 1;
+}
+
+/* 1 with *known_out 1 when all have been timed in turns before. */
+static int turns_find(struct campaign *c, size_t s, struct finalist *list,
+                      size_t count, int *known_out)
+{
+    struct verdict verdict = {.is_known = 1};
+    size_t i;
+
+    for (i = 0; i < count && verdict.is_known; i++) {
+        list[i].time = time_of(c, &list[i].plan, c->bytes[s], c->spread[s]);
+        snprintf(list[i].time.plan.algorithm,
+                 sizeof list[i].time.plan.algorithm, "turns/%.56s",
+                 list[i].plan.algorithm);
+        if (!verdict_agree(c, &list[i].time, &verdict))
+            return 0;
+        list[i].time.us = verdict.us;
+    }
+    *known_out = verdict.is_known;
+    c->is_over |= !verdict.is_known && verdict.is_over;
+    return 1;
+}
+
+/* On ranks of a job. What cannot be timed in turns any more gets no rule. */
+static int settle(struct campaign *c, size_t s, struct tune_choice *choice)
+{
+    struct finalist list[1 + FINALISTS];
+    size_t count = finalists_find(c, s, list), i;
+    int known = 0;
+
+    choice->is_known = 0;
+    if (count == 1)
+        return 1;
+    if (!turns_find(c, s, list, count, &known))
+        return 0;
+    if (!known && c->is_over)
+        return 1;
+    if (!known && !turns_take(c, s, list, count))
+        return 0;
+    c->own[s] = list[0].time.us;
+    for (i = 1; i < count; i++)
+        if (!choice->is_known || list[i].time.us < choice->us)
+            *choice = (struct tune_choice){list[i].plan, list[i].time.us, 1};
+    return 1;
+}
+
+/* No rule where it gains too little. */
 static int compare(struct campaign *c, size_t s, struct tune_choice *choice)
 {
-    static const struct tune_plan own = {.algorithm = "auto", .lanes = 1};
     struct tune_search *search = c->search;
-    double us;
+    int is_job = search->options->machine == NULL;
 
-    if (!time_plan(c, &own, c->bytes[s], &us))
-        return 0;
-    if (us <= 0 || !choice->is_known)
+    if (c->own[s] <= 0 || !choice->is_known) {
+        choice->is_known = 0;
         return 1;
+    }
     search->compared++;
-    if (choice->us < us)
-        search->gain += log(us / choice->us);
-    if (choice->us < worth_a_rule * us) {
+    if (is_job && !search->options->all && !settle(c, s, choice))
+        return 0;
+    if (!choice->is_known)
+        return 1;
+    if (choice->us < worth_a_rule * c->own[s]) {
         search->gained++;
+        search->gain += log(c->own[s] / choice->us);
         return 1;
     }
     choice->is_known = (int)search->options->all;
@@ -405,9 +614,8 @@ static void rows_write(const struct campaign *c, struct table *csv)
 
     for (p = 0; p < c->plans; p++)
         for (s = 0; s < c->sizes; s++) {
-            struct tune_time like = {c->coll,     c->search->place->shape,
-                                     c->bytes[s], c->plan[p],
-                                     0,           0};
+            struct tune_time like =
+                time_of(c, &c->plan[p], c->bytes[s], c->spread[s]);
             known = tune_journal_find(c->search->journal, &like);
             if (!is_candidate(c, p, s))
                 continue;
@@ -422,13 +630,33 @@ static void rows_write(const struct campaign *c, struct table *csv)
         }
 }
 
+/* A share of the time that is left: the first collective must not take all. */
+static void campaign_begin(struct campaign *c)
+{
+    struct tune_search *search = c->search;
+    double now_s = seconds_since(search->begin_ns),
+           left = 60 * search->options->minutes - now_s;
+
+    if (search->campaigns_left == 0)
+        search->campaigns_left = 1;
+    c->end_s = now_s + left / (double)search->campaigns_left--;
+}
+
 static int campaign_run(struct campaign *c, struct tune_choice *choices)
 {
+    const struct tune_options *options = c->search->options;
+    double end_s = c->end_s;
     size_t s;
-    int ok = c->search->options->exhaustive ? measure_all(c) : measure_tasks(c);
+    int ok;
 
+    if (options->machine == NULL && !options->all)
+        c->end_s -=
+            (1 - search_part) * (end_s - seconds_since(c->search->begin_ns));
+    ok = measure_own(c) &&
+         (options->exhaustive ? measure_all(c) : measure_tasks(c));
     if (!ok)
         return 0;
+    c->end_s = end_s;
     for (s = 0; s < c->sizes; s++) {
         choose(c, s, &choices[s]);
         if (!compare(c, s, &choices[s]))
@@ -440,25 +668,87 @@ static int campaign_run(struct campaign *c, struct tune_choice *choices)
     return 1;
 }
 
+/* Blocks of all ranks have an end. */
+static size_t sizes_count(const struct tune_options *options, xylem_coll_t coll,
+                          const struct tune_shape *shape)
+{
+    const xyl_coll_traits_t *traits = xyl_coll_traits(coll);
+    size_t count = options->bytes_count;
+
+    if (coll == XYLEM_COLL_BARRIER)
+        return 1;
+    while ((traits->send_blocks || traits->recv_blocks) && count > 1 &&
+           options->bytes[count - 1] >
+               blocks_bytes_max / shape->nodes / shape->node_ranks)
+        count--;
+    return count;
+}
+
+static int campaign_create(struct campaign *c)
+{
+    c->plan = calloc(TUNE_PLANS_MAX, sizeof *c->plan);
+    c->points = calloc(TUNE_PLANS_MAX, sizeof *c->points);
+    c->measured = calloc(TUNE_PLANS_MAX * c->sizes, sizeof *c->measured);
+    c->predicted = calloc(TUNE_PLANS_MAX * c->sizes, sizeof *c->predicted);
+    if (c->plan == NULL || c->points == NULL || c->measured == NULL ||
+        c->predicted == NULL)
+        return 0;
+    c->plans = tune_plans_list(c->coll, &c->search->place->shape, c->plan);
+    return 1;
+}
+
+static void campaign_destroy(struct campaign *c)
+{
+    free(c->plan);
+    free(c->points);
+    free(c->measured);
+    free(c->predicted);
+}
+
+size_t tune_search_expect(const struct tune_options *options, xylem_coll_t coll,
+                          const struct tune_shape *shape)
+{
+    struct tune_place place = {.shape = *shape};
+    struct tune_search search = {.options = options, .place = &place};
+    struct campaign c = {.search = &search,
+                         .coll = coll,
+                         .bytes = options->bytes,
+                         .sizes = sizes_count(options, coll, shape)};
+    size_t expected = c.sizes, p, s;
+
+    if (campaign_create(&c) && c.plans > 1) {
+        for (p = 0; p < c.plans; p++) {
+            for (s = 0; s < c.sizes && options->exhaustive; s++)
+                expected += (size_t)is_candidate(&c, p, s);
+            if (!options->exhaustive && is_ever_candidate(&c, p))
+                expected += c.plan[p].segment_bytes != 0
+                                ? STEPS
+                                : c.sizes / SIZES_STRIDE + 1;
+        }
+        if (!options->exhaustive)
+            expected += c.sizes * options->confirm / 2;
+    } else {
+        expected = 0;
+    }
+    campaign_destroy(&c);
+    return expected;
+}
+
 int tune_search_run(struct tune_search *search, xylem_coll_t coll,
-                    struct tune_choice *choices)
+                    enum tune_arrivals arrivals, struct tune_choice *choices)
 {
     struct campaign c = {
         .search = search,
         .coll = coll,
+        .arrivals = arrivals,
         .bytes = search->options->bytes,
-        .sizes = coll == XYLEM_COLL_BARRIER ? 1 : search->options->bytes_count};
-    int ok = 0;
+        .sizes = sizes_count(search->options, coll, &search->place->shape)};
+    int ok;
 
-    c.plan = calloc(TUNE_PLANS_MAX, sizeof *c.plan);
-    c.measured = calloc(TUNE_PLANS_MAX * c.sizes, sizeof *c.measured);
-    c.predicted = calloc(TUNE_PLANS_MAX * c.sizes, sizeof *c.predicted);
-    if (c.plan != NULL && c.measured != NULL && c.predicted != NULL) {
-        c.plans = tune_plans_list(coll, &search->place->shape, c.plan);
+    campaign_begin(&c);
+    ok = campaign_create(&c);
+    if (ok && c.plans > 1)
         ok = campaign_run(&c, choices);
-    }
-    free(c.plan);
-    free(c.measured);
-    free(c.predicted);
+    campaign_destroy(&c);
     return ok;
 }

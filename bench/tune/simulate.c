@@ -5,7 +5,7 @@
 #include "bench/tune/tune.h"
 #include "simulator/program/case.h"
 
-enum { ERROR_BYTES = 256 };
+enum { ERROR_BYTES = 256, RANDOM_SEEDS = 3 };
 
 struct simulated {
     struct simulation simulation;
@@ -20,8 +20,21 @@ static int simulated_agree(void *state, void *data, size_t bytes)
     return 1;
 }
 
-static int simulated_time(void *state, xylem_coll_t coll, size_t bytes,
-                          const struct tune_plan *plan, double *us_out)
+/* As on the ranks of a job. */
+static void arrivals_set(struct simulation *simulation,
+                         const struct tune_time *what)
+{
+    simulation->arrivals =
+        (sim_arrivals_t){.max = (sim_time_t)(what->spread_us * SIM_US),
+                         .rank = simulation->ranks / 2};
+    if (what->arrivals != TUNE_SYNCHRONISED)
+        simulation->arrivals.pattern = what->arrivals == TUNE_LATE
+                                           ? SIM_ARRIVAL_ONE_LATE
+                                           : SIM_ARRIVAL_RANDOM;
+}
+
+static int simulated_time(void *state, const struct tune_time *what,
+                          double *us_out)
 {
     struct simulated *simulated = state;
     struct simulation *simulation = &simulated->simulation;
@@ -30,24 +43,32 @@ static int simulated_time(void *state, xylem_coll_t coll, size_t bytes,
                          .contender = &simulation->contenders[0],
                          .seed = 1,
                          .iterations = 1};
+    /* Random arrivals are not like each other. */
+    uint64_t seeds = what->arrivals == TUNE_RANDOM ? RANDOM_SEEDS : 1;
     struct sim_outcome outcome;
-    int ok = 0;
+    double us;
+    int ok;
 
     simulation->nodes = shape->nodes;
     simulation->ranks_per_node = shape->node_ranks;
     simulation->ranks = shape->nodes * shape->node_ranks;
-    simulation->coll = coll;
-    simulation->bytes = coll == XYLEM_COLL_BARRIER ? 0 : bytes;
+    simulation->coll = what->coll;
+    simulation->bytes = what->coll == XYLEM_COLL_BARRIER ? 0 : what->bytes;
+    arrivals_set(simulation, what);
     simulation->tuning =
-        (struct bench_tuning){.algorithm = plan->algorithm,
-                              .segment_bytes = plan->segment_bytes,
-                              .send_window = plan->send_window,
-                              .recv_window = plan->recv_window};
+        (struct bench_tuning){.algorithm = what->plan.algorithm,
+                              .segment_bytes = what->plan.segment_bytes,
+                              .send_window = what->plan.send_window,
+                              .recv_window = what->plan.recv_window};
     c.rank_us = calloc(simulation->ranks, sizeof *c.rank_us);
-    if (c.rank_us != NULL)
+    ok = c.rank_us != NULL;
+    *us_out = 0;
+    for (; ok && c.seed <= seeds; c.seed++) {
         ok = sim_case_run(&c, &outcome);
-    if (ok)
-        *us_out = outcome.us.max;
+        us = what->arrivals == TUNE_SYNCHRONISED ? outcome.us.max
+                                                 : outcome.us.avg;
+        *us_out += us / (double)seeds;
+    }
     free(c.rank_us);
     return ok;
 }

@@ -11,6 +11,7 @@
 struct tune_table {
     const struct tune_options *options;
     json_t *rules;
+    size_t special; /* of these, which come first: for some arrivals alone */
 };
 
 struct tune_table *tune_table_create(const struct tune_options *options)
@@ -72,8 +73,27 @@ static json_t *counts_json(const size_t *values, size_t count, size_t value,
 
 /* ---- rules ---- */
 
+/* What it was measured with: memory of the host, and reductions in the order
+ * that the settings ask for. */
+static json_t *facts_json(xylem_coll_t coll, const struct tune_shape *shape)
+{
+    const char *where = shape->nodes > 1 ? "shared" : "memory";
+    json_t *facts = json_array();
+    char order[16];
+
+    if (shape->node_ranks > 1)
+        json_array_append_new(facts, json_string(where));
+    json_array_append_new(facts, json_string("host"));
+    if (xyl_coll_traits(coll)->reduces &&
+        xylem_setting_get("REDUCE_ORDER", order, sizeof order) == XYLEM_OK)
+        json_array_append_new(facts, json_string(strcmp(order, "arrival") == 0
+                                                     ? "any order"
+                                                     : "fixed order"));
+    return facts;
+}
+
 static void put_where(const struct tune_table *table, json_t *rule,
-                      const struct tune_shape *shape)
+                      xylem_coll_t coll, const struct tune_shape *shape)
 {
     const struct tune_options *options = table->options;
     int is_simulated = options->machine != NULL;
@@ -91,10 +111,8 @@ static void put_where(const struct tune_table *table, json_t *rule,
                                         is_simulated ? options->nodes_count : 1,
                                         nodes, 2));
     json_object_set_new(rule, "node_ranks", p);
-    if (node_ranks > 1)
-        json_object_set_new(
-            rule, "pays",
-            json_pack("[{s[s]}]", "when", nodes > 1 ? "shared" : "memory"));
+    json_object_set_new(rule, "pays",
+                        json_pack("[{so}]", "when", facts_json(coll, shape)));
 }
 
 /* The call's text has all in one; the table names the parts. */
@@ -123,7 +141,7 @@ static void put_plan(json_t *rule, const struct tune_plan *plan)
 
 /* Of the sizes from `first` to `last`, which have the same plan. */
 static int put_rule(struct tune_table *table, xylem_coll_t coll,
-                    const struct tune_shape *shape,
+                    enum tune_arrivals arrivals, const struct tune_shape *shape,
                     const struct tune_choice *choices, size_t first,
                     size_t last, size_t count)
 {
@@ -132,7 +150,10 @@ static int put_rule(struct tune_table *table, xylem_coll_t coll,
     size_t s;
 
     json_object_set_new(rule, "for", json_string(xyl_coll_traits(coll)->name));
-    put_where(table, rule, shape);
+    put_where(table, rule, coll, shape);
+    if (arrivals != TUNE_SYNCHRONISED)
+        json_object_set_new(rule, "arrivals",
+                            json_string(tune_arrivals_name[arrivals]));
     json_array_append_new(range,
                           bytes_json(first == 0 ? 0
                                                 : (size_t)tune_model_middle(
@@ -154,11 +175,14 @@ static int put_rule(struct tune_table *table, xylem_coll_t coll,
             us, json_pack("[of]", bytes_json(bytes[s]), choices[s].us));
     json_object_set_new(rule, "us", us);
     json_object_set_new(rule, "origin", json_string("tuned"));
-    return json_array_append_new(table->rules, rule) == 0;
+    return arrivals == TUNE_SYNCHRONISED
+               ? json_array_append_new(table->rules, rule) == 0
+               : json_array_insert_new(table->rules, table->special++, rule) ==
+                     0;
 }
 
 int tune_table_add(struct tune_table *table, xylem_coll_t coll,
-                   const struct tune_shape *shape,
+                   enum tune_arrivals arrivals, const struct tune_shape *shape,
                    const struct tune_choice *choices)
 {
     size_t count = coll == XYLEM_COLL_BARRIER ? 1 : table->options->bytes_count;
@@ -171,7 +195,8 @@ int tune_table_add(struct tune_table *table, xylem_coll_t coll,
              tune_plan_is_same(&choices[first].plan, &choices[last + 1].plan);)
             last++;
         if (choices[first].is_known)
-            ok = put_rule(table, coll, shape, choices, first, last, count);
+            ok = put_rule(table, coll, arrivals, shape, choices, first, last,
+                          count);
     }
     return ok;
 }

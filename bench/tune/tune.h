@@ -14,14 +14,26 @@
 #include "bench/tune/options.h"
 #include "bench/tune/plans.h"
 
+/* What is timed: a plan for a call, and how its ranks come to it. */
+struct tune_time {
+    xylem_coll_t coll;
+    struct tune_shape shape;
+    size_t bytes;
+    struct tune_plan plan;
+    enum tune_arrivals arrivals;
+    double us, cost_s;
+    double spread_us; /* by so much ranks come late at most; not a part of what
+                         tells two of them apart */
+};
+
 /* Where plans are timed. Functions that return int return 1, or 0 when they
  * have said what is wrong. */
 struct tune_place {
     struct tune_shape shape;
     void *state;
-    /* The time of a call in us, until its last rank has ended. */
-    int (*time)(void *state, xylem_coll_t coll, size_t bytes,
-                const struct tune_plan *plan, double *us_out);
+    /* The time of a call in us: until its last rank has ended where all come
+     * together, else what ranks spend in it on average. */
+    int (*time)(void *state, const struct tune_time *what, double *us_out);
     /* The first rank's bytes become those of all. */
     int (*agree)(void *state, void *data, size_t bytes);
     int is_first; /* rank: reports and writes */
@@ -37,24 +49,17 @@ void tune_simulation_close(struct tune_place *place);
 
 /* ---- what is known ---- */
 
-/* One of a plan's times. */
-struct tune_time {
-    xylem_coll_t coll;
-    struct tune_shape shape;
-    size_t bytes;
-    struct tune_plan plan;
-    double us, cost_s;
-};
-
 /* Times that have been measured: also in a file beside the output, from which a
- * search that was broken off goes on. */
+ * search that was broken off goes on. Its first line says where they are from;
+ * times from elsewhere are forgotten. */
 struct tune_journal {
     struct tune_time *times;
     size_t count, room;
     FILE *file; /* NULL: none */
 };
 
-int tune_journal_open(struct tune_journal *journal, const char *path);
+int tune_journal_open(struct tune_journal *journal, const char *path,
+                      const char *where);
 void tune_journal_close(struct tune_journal *journal);
 /* NULL: not known. */
 const struct tune_time *tune_journal_find(const struct tune_journal *journal,
@@ -77,6 +82,9 @@ struct tune_search {
     struct tune_journal *journal;
     struct table *csv; /* NULL: none */
     uint64_t begin_ns, shown_ns;
+    double measuring_s;      /* that all measurements have taken */
+    size_t campaigns_left;   /* which share the time that is left */
+    size_t expected, seen;   /* times that are needed, about; that were */
     size_t done;             /* measurements */
     double cost_s;           /* of these; on simulated ranks in their time */
     double exhaustive_s;     /* what measuring everything would have cost */
@@ -85,9 +93,12 @@ struct tune_search {
     int is_over;             /* no time is left */
 };
 
+/* About how many times a search takes; 0: there is nothing to choose. */
+size_t tune_search_expect(const struct tune_options *options, xylem_coll_t coll,
+                          const struct tune_shape *shape);
 /* Fills choices[options->bytes_count]. */
 int tune_search_run(struct tune_search *search, xylem_coll_t coll,
-                    struct tune_choice *choices);
+                    enum tune_arrivals arrivals, struct tune_choice *choices);
 
 /* ---- the table ---- */
 
@@ -95,7 +106,7 @@ struct tune_table;
 struct tune_table *tune_table_create(const struct tune_options *options);
 void tune_table_destroy(struct tune_table *table);
 int tune_table_add(struct tune_table *table, xylem_coll_t coll,
-                   const struct tune_shape *shape,
+                   enum tune_arrivals arrivals, const struct tune_shape *shape,
                    const struct tune_choice *choices);
 int tune_table_write(const struct tune_table *table, const char *path);
 

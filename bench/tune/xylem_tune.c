@@ -1,42 +1,65 @@
 /* xylem-tune: finds the fastest plans, and writes them as a table. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench/measure/noise.h"
 #include "bench/tune/tune.h"
-#include "collectives/data/description.h"
+#include "runtime/job/topology.h"
 
-enum { PATH_BYTES = 4096 };
+enum { PATH_BYTES = 4096, MACHINE_BYTES = 128 };
 
 /* All collectives on one team. */
 static int shape_tune(struct tune_search *search, struct tune_table *table)
 {
     const struct tune_options *options = search->options;
     struct tune_choice choices[TUNE_SIZES_MAX];
-    size_t i;
+    size_t i, a;
 
     for (i = 0; i < options->colls_count; i++)
-        if (!tune_search_run(search, options->colls[i], choices) ||
-            !tune_table_add(table, options->colls[i], &search->place->shape,
-                            choices))
-            return 0;
+        for (a = 0; a < options->arrivals_count; a++) {
+            memset(choices, 0, sizeof choices);
+            if (!tune_search_run(search, options->colls[i],
+                                 options->arrivals[a], choices) ||
+                !tune_table_add(table, options->colls[i], options->arrivals[a],
+                                &search->place->shape, choices))
+                return 0;
+        }
     return 1;
 }
 
-static int shapes_tune(struct tune_search *search, struct tune_table *table)
+static void shape_expect(struct tune_search *search)
+{
+    const struct tune_options *options = search->options;
+    size_t i, expected;
+
+    for (i = 0; i < options->colls_count; i++) {
+        expected = tune_search_expect(options, options->colls[i],
+                                      &search->place->shape);
+        search->expected += options->arrivals_count * expected;
+        search->campaigns_left += options->arrivals_count;
+    }
+}
+
+/* Does something on each team: one of this job, or several simulated ones. */
+static int shapes_each(struct tune_search *search, struct tune_table *table,
+                       int is_search)
 {
     const struct tune_options *options = search->options;
     struct tune_shape *shape = &search->place->shape;
+    int is_job = options->machine == NULL;
     size_t n, p;
 
-    if (options->machine == NULL)
-        return shape_tune(search, table);
-    for (n = 0; n < options->nodes_count; n++)
-        for (p = 0; p < options->node_ranks_count; p++) {
-            *shape = (struct tune_shape){(uint32_t)options->nodes[n],
-                                         (uint32_t)options->node_ranks[p]};
-            if (shape->nodes * shape->node_ranks > 1 &&
-                !shape_tune(search, table))
+    for (n = 0; n < (is_job ? 1 : options->nodes_count); n++)
+        for (p = 0; p < (is_job ? 1 : options->node_ranks_count); p++) {
+            if (!is_job)
+                *shape = (struct tune_shape){(uint32_t)options->nodes[n],
+                                             (uint32_t)options->node_ranks[p]};
+            if (shape->nodes * shape->node_ranks <= 1)
+                continue;
+            if (!is_search)
+                shape_expect(search);
+            else if (!shape_tune(search, table))
                 return 0;
         }
     return 1;
@@ -86,6 +109,35 @@ static int csv_open(struct tune_search *search, struct table *csv)
     return 1;
 }
 
+/* Where times are from: those of another place say nothing here. */
+static void where_text(const struct tune_options *options, char *text,
+                       size_t bytes)
+{
+    char machine[MACHINE_BYTES];
+
+    xyl_machine_name(machine, sizeof machine);
+    snprintf(text, bytes, "%s%s, xylem %s",
+             options->machine != NULL ? "simulated " : "",
+             options->machine != NULL ? options->machine : machine,
+             xylem_version());
+}
+
+/* What the first rank writes; all learn whether it can. */
+static int files_open(struct tune_search *search, struct table *csv)
+{
+    const struct tune_options *options = search->options;
+    char path[PATH_BYTES], where[2 * MACHINE_BYTES];
+    int ok = 1;
+
+    if (search->place->is_first) {
+        snprintf(path, sizeof path, "%s.times", options->output);
+        where_text(options, where, sizeof where);
+        ok = tune_journal_open(search->journal, path, where) &&
+             csv_open(search, csv);
+    }
+    return search->place->agree(search->place->state, &ok, sizeof ok) && ok;
+}
+
 static int tune(const struct tune_options *options, struct tune_place *place,
                 struct tune_table *table)
 {
@@ -94,14 +146,11 @@ static int tune(const struct tune_options *options, struct tune_place *place,
                                  .place = place,
                                  .journal = &journal,
                                  .begin_ns = noise_now_ns()};
-    char path[PATH_BYTES];
     struct table csv;
-    int ok;
+    int ok = files_open(&search, &csv);
 
-    snprintf(path, sizeof path, "%s.times", options->output);
-    ok = !place->is_first ||
-         (tune_journal_open(&journal, path) && csv_open(&search, &csv));
-    ok = ok && shapes_tune(&search, table);
+    shapes_each(&search, table, 0);
+    ok = ok && shapes_each(&search, table, 1);
     if (search.csv != NULL)
         ok &= table_file_close(&csv, options->program, options->csv);
     if (ok && place->is_first) {
@@ -110,6 +159,20 @@ static int tune(const struct tune_options *options, struct tune_place *place,
     }
     tune_journal_close(&journal);
     return ok;
+}
+
+/* Who starts it by itself, or by a launcher that the library does not know,
+ * would have an empty table of each process. */
+static int is_several(const struct tune_options *options,
+                      const struct tune_shape *shape)
+{
+    if (shape->nodes * shape->node_ranks > 1)
+        return 1;
+    cli_complain(options->program,
+                 "this job has one rank, which has nothing to tune: start it "
+                 "by xylem-run, srun or a mpirun that offers PMIx, or name a "
+                 "machine (--simulate)");
+    return 0;
 }
 
 static int tune_main(const struct tune_options *options)
@@ -122,7 +185,8 @@ static int tune_main(const struct tune_options *options)
         return EXIT_FAILURE;
     if (is_job ? tune_job_open(options, &place)
                : tune_simulation_open(options, &place)) {
-        ok = tune(options, &place, table);
+        ok = is_job ? is_several(options, &place.shape) : 1;
+        ok = ok && tune(options, &place, table);
         if (is_job)
             tune_job_close(&place);
         else

@@ -59,15 +59,14 @@ static xyl_query_t query_of(xylem_team_t *team, const xyl_problem_t *problem)
                          .ranks = team->size,
                          .nodes = 1,
                          .node_ranks = team->size,
+                         .arrivals = xyl_tuning_arrivals(team->context),
                          .bytes = problem->count * problem->element_bytes};
     const xyl_levels_t *levels;
 
     if (problem->shares_memory)
         query.facts = XYL_FACT_MEMORY;
-    if (problem->on_device)
-        query.facts |= XYL_FACT_DEVICE;
-    if (problem->in_arrival_order)
-        query.facts |= XYL_FACT_ORDER;
+    query.facts |= problem->on_device ? XYL_FACT_DEVICE : XYL_FACT_HOST;
+    query.facts |= problem->in_arrival_order ? XYL_FACT_ORDER : XYL_FACT_FIXED;
     if (problem->coll == XYLEM_COLL_BARRIER)
         query.bytes = 1;
     query.total = query.bytes * team->size;

@@ -9,6 +9,7 @@ int xyl_rule_holds(const xyl_rule_t *rule, const xyl_query_t *query)
 {
     return (rule->colls >> query->coll & 1) != 0 &&
            (rule->teams & query->team) != 0 &&
+           (rule->arrivals == 0 || (rule->arrivals & query->arrivals) != 0) &&
            is_counted(rule->ranks, query->ranks) &&
            is_counted(rule->nodes, query->nodes) &&
            is_counted(rule->node_ranks, query->node_ranks) &&

@@ -8,8 +8,7 @@
 #include "collectives/choose/registry.h"
 #include "collectives/stages/choice.h"
 
-/* What is known of a team, on several nodes but for the last three.
- */
+/* What is known of a team, on several nodes; from "memory" on, of a call. */
 enum {
     XYL_FACT_SHARED = 1,   /* some have several ranks, and all of those share
                               memory */
@@ -18,8 +17,13 @@ enum {
     XYL_FACT_ROOM = 8,     /* their memory has room for an alltoall's blocks */
     XYL_FACT_MEMORY = 16,  /* all are on one node and share memory */
     XYL_FACT_DEVICE = 32,  /* and their buffers lie in that of GPUs */
-    XYL_FACT_ORDER = 64    /* contributions are combined as they come */
+    XYL_FACT_ORDER = 64,   /* contributions are combined as they come */
+    XYL_FACT_HOST = 128,   /* no buffer lies in memory of GPUs */
+    XYL_FACT_FIXED = 256   /* contributions are combined in a fixed order */
 };
+
+/* How ranks come to a call, as far as it is known; bits. */
+enum { XYL_ARRIVE_TOGETHER = 1, XYL_ARRIVE_RANDOM = 2, XYL_ARRIVE_LATE = 4 };
 
 /* Where levels are worth it; not asked where they are named. */
 typedef struct xyl_pays {
@@ -44,6 +48,7 @@ typedef struct xyl_rule {
     xyl_counts_t ranks, nodes;
     xyl_counts_t node_ranks; /* of the largest node */
     int power_of_two;        /* ranks */
+    uint32_t arrivals;       /* 0: any */
     /* Of the message, or of a rank's block (of leaders: of a node's); of all
      * blocks. */
     uint64_t bytes_min, bytes_max, total_min, total_max;
@@ -69,6 +74,7 @@ typedef struct xyl_query {
     uint32_t ranks, nodes, node_ranks;
     uint64_t bytes, total;
     uint32_t facts;
+    uint32_t arrivals; /* one of them */
 } xyl_query_t;
 
 int xyl_rule_holds(const xyl_rule_t *rule, const xyl_query_t *query);

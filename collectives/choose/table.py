@@ -11,7 +11,8 @@ import sys
 UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}
 TEAMS = ["node", "nodes", "seats", "leaders"]
 FACTS = ["shared", "switches", "many nodes", "room", "memory", "device",
-         "any order"]
+         "any order", "host", "fixed order"]
+ARRIVALS = ["synchronised", "random", "late"]
 
 
 def number(value):
@@ -63,6 +64,8 @@ def members(rule, origins):
         least, most = spread(rule[key]) if key in rule else (0, "UINT32_MAX")
         yield key, "{%s, %s}" % (least, most)
     yield "power_of_two", int("ranks_are" in rule)
+    if "arrivals" in rule:
+        yield "arrivals", bits(listed(rule["arrivals"]), ARRIVALS)
     for key in "bytes", "total":
         least, most = spread(rule[key]) if key in rule else (0, "UINT64_MAX")
         yield key + "_min", least

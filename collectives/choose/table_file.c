@@ -135,11 +135,35 @@ static xylem_status_t read_ranks_are(const reader_t *reader, const json_t *json)
     return XYLEM_OK;
 }
 
+static const char *const arrivals_words[] = {"synchronised", "random", "late",
+                                             NULL};
+
+static xylem_status_t read_arrivals(const reader_t *reader, const json_t *json)
+{
+    static const char wants[] = "\"synchronised\", \"random\" or \"late\", "
+                                "or a list of them";
+    uint32_t number;
+    size_t i;
+
+    if (!json_is_array(json)) {
+        if (!word_read(json, arrivals_words, &number))
+            return wrong(reader, "arrivals", wants);
+        reader->rule->arrivals = 1u << number;
+        return XYLEM_OK;
+    }
+    for (i = 0; i < json_array_size(json); i++) {
+        if (!word_read(json_array_get(json, i), arrivals_words, &number))
+            return wrong(reader, "arrivals", wants);
+        reader->rule->arrivals |= 1u << number;
+    }
+    return i > 0 ? XYLEM_OK : wrong(reader, "arrivals", wants);
+}
+
 static int facts_read(const json_t *json, uint32_t *facts)
 {
-    static const char *const words[] = {"shared",    "switches", "many nodes",
-                                        "room",      "memory",   "device",
-                                        "any order", NULL};
+    static const char *const words[] = {
+        "shared", "switches",  "many nodes", "room",        "memory",
+        "device", "any order", "host",       "fixed order", NULL};
     uint32_t number;
     size_t i;
 
@@ -183,7 +207,8 @@ static xylem_status_t read_pays(const reader_t *reader, const json_t *json)
                 return wrong(reader, "pays",
                              "\"when\" (a list of \"shared\", \"switches\", "
                              "\"many nodes\", \"room\", \"memory\", "
-                             "\"device\", \"any order\"), "
+                             "\"device\", \"any order\", \"host\", "
+                             "\"fixed order\"), "
                              "\"node_ranks\" and \"node_bytes\"");
         }
     }
@@ -370,10 +395,15 @@ static xylem_status_t read_member(const reader_t *reader, const char *key,
     static const struct {
         const char *key;
         xylem_status_t (*read)(const reader_t *reader, const json_t *json);
-    } members[] = {{"for", read_for},       {"team", read_team},
-                   {"pays", read_pays},     {"windows", read_windows},
-                   {"origin", read_origin}, {"ranks_are", read_ranks_are},
-                   {"us", read_us},         {"comment", read_comment}};
+    } members[] = {{"for", read_for},
+                   {"team", read_team},
+                   {"pays", read_pays},
+                   {"windows", read_windows},
+                   {"origin", read_origin},
+                   {"ranks_are", read_ranks_are},
+                   {"us", read_us},
+                   {"comment", read_comment},
+                   {"arrivals", read_arrivals}};
     size_t i;
 
     for (i = 0; i < sizeof members / sizeof *members; i++)
@@ -532,6 +562,16 @@ xylem_status_t xyl_table_parse(const char *file, const char *text, size_t bytes,
     else
         json_decref(document);
     return status;
+}
+
+uint32_t xyl_table_arrivals(const void *memory)
+{
+    uint32_t number;
+
+    return word_read(json_object_get(memory, "arrivals"), arrivals_words,
+                     &number)
+               ? 1u << number
+               : XYL_ARRIVE_TOGETHER;
 }
 
 const char *xyl_table_machine(const void *memory)

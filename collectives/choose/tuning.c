@@ -23,6 +23,7 @@ typedef struct xyl_tuning {
     void *table_memory;
     char *path; /* of the file */
     xyl_limits_t limits;
+    uint32_t arrivals;
 } tuning_t;
 
 static xyl_tuned_t *tuned_of(const xylem_context_t *context)
@@ -133,6 +134,15 @@ static void read_table(tuning_t *tuning, const char *path, uint64_t *hash_out)
             why);
 }
 
+static void arrivals_set(tuning_t *tuning, const xyl_config_t *config)
+{
+    tuning->arrivals = (uint32_t)config->arrivals;
+    if (config->arrivals == XYL_ARRIVALS_AUTO)
+        tuning->arrivals = tuning->table.count != 0
+                               ? xyl_table_arrivals(tuning->table_memory)
+                               : XYL_ARRIVE_TOGETHER;
+}
+
 /* The ranks of a job choose alike, so all of them do without. */
 static xylem_status_t tuning_joins(xylem_context_t *context)
 {
@@ -147,6 +157,7 @@ static xylem_status_t tuning_joins(xylem_context_t *context)
                 tuning->path != NULL ? tuning->path : "none");
     tuning->table.count = 0;
     tuning->limits = xyl_limits_builtin;
+    arrivals_set(tuning, &context->config);
     free(tuning->candidates);
     return list_candidates(tuning);
 }
@@ -188,6 +199,7 @@ static xylem_status_t tuning_begins(xylem_context_t *context)
         config->algorithms = xyl_hash(XYL_HASH_SEED, asked, strlen(asked));
         status = read_asked(tuning, asked);
     }
+    arrivals_set(tuning, config);
     return status == XYLEM_OK ? list_candidates(tuning) : status;
 }
 
@@ -213,6 +225,11 @@ const xyl_candidate_t *xyl_tuning_candidates(const xylem_context_t *context,
                                              xylem_coll_t coll)
 {
     return tuned_of(context)->tuning->of[coll];
+}
+
+uint32_t xyl_tuning_arrivals(const xylem_context_t *context)
+{
+    return tuned_of(context)->tuning->arrivals;
 }
 
 const xyl_rules_t *xyl_tuning_table_of(const xylem_context_t *context,

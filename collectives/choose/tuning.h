@@ -30,6 +30,8 @@ typedef struct xyl_candidate {
 /* All of a collective, in the order of the tables. */
 const xyl_candidate_t *xyl_tuning_candidates(const xylem_context_t *context,
                                              xylem_coll_t coll);
+/* How ranks come to their calls: by XYLEM_ARRIVALS, else by the file. */
+uint32_t xyl_tuning_arrivals(const xylem_context_t *context);
 /* The table that a candidate's rule is of. */
 const xyl_rules_t *xyl_tuning_table_of(const xylem_context_t *context,
                                        const xyl_rule_t *rule);
@@ -54,6 +56,8 @@ xylem_status_t xyl_table_parse(const char *file, const char *text, size_t bytes,
 /* The machine that a table which has been parsed is for, as xyl_machine_name
  * says it; NULL: any. */
 const char *xyl_table_machine(const void *memory);
+/* How its key "arrivals" says that ranks come to their calls. */
+uint32_t xyl_table_arrivals(const void *memory);
 void xyl_table_free(xyl_rule_t *rules, void *memory);
 
 #endif

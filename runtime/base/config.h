@@ -25,6 +25,9 @@ enum { XYL_BOOTSTRAP_AUTO, XYL_BOOTSTRAP_PMIX, XYL_BOOTSTRAP_SINGLE };
 /* Values of XYLEM_REDUCE_ORDER. */
 enum { XYL_ORDER_FIXED, XYL_ORDER_ARRIVAL, XYL_ORDER_REPRODUCIBLE };
 
+/* Values of XYLEM_ARRIVALS; the others are those of rules. */
+enum { XYL_ARRIVALS_AUTO };
+
 /* Values of XYLEM_SHM. */
 enum { XYL_SHM_AUTO, XYL_SHM_OFF };
 
@@ -152,6 +155,10 @@ enum { XYL_CHECK_BASIC, XYL_CHECK_FULL };
       "docs/tuning.md says what stands in it. Its content must be equal. "     \
       "Unless it is set: xylem-tuning.json in the folder where the program "   \
       "runs, in ~/.config or in /etc, if all ranks find the same there.")      \
+    X(arrivals, ARRIVALS, ARRIVALS, "auto", 1, EXPERT,                         \
+      "How ranks come to their calls, for tables that have rules for it: "     \
+      "synchronised, random, late (one of them), or auto (what the table "     \
+      "says was seen, else synchronised).")                                    \
     X(reduce_order, REDUCE_ORDER, ORDER, "fixed", 1, USER,                     \
       "Order in which reductions combine: fixed (equal calls give equal "      \
       "bits), arrival (whoever comes adds and waits for fewer; sums of "       \

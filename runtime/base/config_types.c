@@ -33,6 +33,12 @@ const xyl_config_type_t xyl_config_PROGRESS = {
               {"thread", XYL_PROGRESS_THREAD}}};
 const xyl_config_type_t xyl_config_SHM = {
     .words = {{"auto", XYL_SHM_AUTO}, {"off", XYL_SHM_OFF}}};
+const xyl_config_type_t xyl_config_ARRIVALS = {
+    .words = {{"auto", XYL_ARRIVALS_AUTO},
+              {"synchronised", 1},
+              {"random", 2},
+              {"late", 4}}};
+
 const xyl_config_type_t xyl_config_ORDER = {
     .words = {{"fixed", XYL_ORDER_FIXED},
               {"arrival", XYL_ORDER_ARRIVAL},

@@ -41,6 +41,32 @@ attempt "$tune" "${simulated[@]}" -c bcast --sizes 1K --minutes 0.001 --exhausti
     -o "$work/short"
 check "ends in time" test "$code" -eq 0
 
+attempt "$tune" "${simulated[@]}" -c bcast --sizes 64,64K --exhaustive \
+    --minutes 0.001 --all -o "$work/hasty"
+check "a rule is of a plan that was measured" \
+    test "$(grep -c '"use"' "$work/hasty")" -le "$(wc -l <"$work/hasty.times")"
+attempt "$tune" "${simulated[@]}" -c bcast --sizes 64K --all \
+    --arrivals synchronised,late -o "$work/late"
+check "tunes for a rank that is late" grep -q '"arrivals": "late"' "$work/late"
+XYLEM_VERBOSE=select XYLEM_ARRIVALS=late XYLEM_TUNING=$work/late \
+    attempt $chosen -s 64K
+check "whose rules hold where a setting says so" \
+    grep -q "65536 bytes.*rule [01] of $work/late: simulated on stampede2" "$err"
+XYLEM_VERBOSE=select XYLEM_TUNING=$work/late attempt $chosen -s 64K
+check "and nowhere else" \
+    grep -q "65536 bytes.*rule [23] of $work/late" "$err"
+sed 's/^{/&"arrivals": "late",/' "$work/late" >"$work/seen"
+XYLEM_VERBOSE=select XYLEM_TUNING=$work/seen attempt $chosen -s 64K
+check "or where the table says so" \
+    grep -q "65536 bytes.*rule [01] of $work/seen" "$err"
+attempt "$tune" "${simulated[@]}" -c bcast --arrivals never
+check "refuses arrivals that there are not" test "$code" -eq 2
+attempt "$tune" -q -c bcast --sizes 64 -o "$work/alone"
+check "one rank has nothing to tune" test "$code" -ne 0 -a ! -e "$work/alone"
+attempt "$run" -n 2 "$tune" -q -c bcast --sizes 64 -o "$work/no/such/folder"
+check "says where it cannot write, on all ranks" \
+    grep -q "such/folder.times" "$err"
+
 table=$work/job.json
 attempt "$run" -n 4 --nodes 2 "$tune" -q -c bcast --sizes 4K,64K --heuristics \
     --seconds 0.001 --all -o "$table"

@@ -94,13 +94,12 @@ static double formula(const struct tune_plan *plan, size_t bytes)
            steps * (1 + plan->lanes * segment / rate);
 }
 
-static int machine_time(void *state, xylem_coll_t coll, size_t bytes,
-                        const struct tune_plan *plan, double *us_out)
+static int machine_time(void *state, const struct tune_time *what,
+                        double *us_out)
 {
     struct machine *machine = state;
 
-    (void)coll;
-    *us_out = formula(plan, bytes);
+    *us_out = formula(&what->plan, what->bytes);
     machine->calls++;
     machine->us += *us_out;
     return 1;
@@ -144,7 +143,8 @@ static void search(const struct tune_options *options, struct machine *machine,
     machine->calls = 0;
     machine->us = 0;
     search.begin_ns = noise_now_ns();
-    CHECK(tune_search_run(&search, XYLEM_COLL_ALLREDUCE, choices));
+    CHECK(tune_search_run(&search, XYLEM_COLL_ALLREDUCE, TUNE_SYNCHRONISED,
+                          choices));
 }
 
 /* The model finds what measuring everything finds, for a part of the cost. */
@@ -179,16 +179,20 @@ static void test_resumed(void)
     size_t s;
 
     close(mkstemp(path));
-    CHECK(tune_journal_open(&journal, path));
+    CHECK(tune_journal_open(&journal, path, "a formula"));
     search(&options, &machine, &journal, first);
     CHECK(machine.calls > 0);
     fputs("bcast 2 2 64 a line that was cut o", journal.file);
     tune_journal_close(&journal);
-    CHECK(tune_journal_open(&journal, path));
+    CHECK(tune_journal_open(&journal, path, "a formula"));
     search(&options, &machine, &journal, second);
     CHECK_EQ(machine.calls, 0);
     for (s = 0; s < options.bytes_count; s++)
         CHECK(tune_plan_is_same(&first[s].plan, &second[s].plan));
+    tune_journal_close(&journal);
+    /* Nor is what another machine has measured taken for this one's. */
+    CHECK(tune_journal_open(&journal, path, "another one"));
+    CHECK_EQ(journal.count, 0);
     tune_journal_close(&journal);
     unlink(path);
 }
