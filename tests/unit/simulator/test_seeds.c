@@ -64,7 +64,7 @@ typedef struct play {
     uint32_t starts[RUNS_MAX]; /* of each rank */
     fault_t fault;
     uint32_t victim; /* UINT32_MAX: nobody has suffered yet */
-    const char *settings[4];
+    const char *settings[5];
 } play_t;
 
 static uint64_t first_seed = 1, seeds = SEEDS_PRESET, work_late_us;
@@ -140,6 +140,9 @@ static size_t draw_eager(play_t *play)
 
 static void draw_world(play_t *play)
 {
+    static const char *const bypasses[] = {"BYPASS_US=1", "BYPASS_US=20",
+                                           "BYPASS_US=200", "BYPASS_US=0"};
+
     play->ranks = 1 + draw_log(play, RANKS_MAX_LOG);
     play->options = (fabric_options_t){.seed = play->seed, .reorder = 1};
     if (!one_in(play, 3))
@@ -151,6 +154,7 @@ static void draw_world(play_t *play)
     play->settings[0] =
         play->seed % 4 == 0 ? "DETACH_BYTES=0" : "DETACH_BYTES=1";
     play->settings[1] = "DETACH_COPIES=on";
+    play->settings[2] = bypasses[play->seed / 4 % 4];
     play->options.settings = play->settings;
     if (work_late_us == 0)
         return;
@@ -160,7 +164,7 @@ static void draw_world(play_t *play)
     play->options.shares_memory = one_in(play, 2);
     play->options.sees_memory = one_in(play, 2);
     if (one_in(play, 2))
-        play->settings[2] = "REDUCE_ORDER=arrival";
+        play->settings[3] = "REDUCE_ORDER=arrival";
 }
 
 /* ---- the operations ---- */
