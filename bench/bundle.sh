@@ -85,7 +85,7 @@ place_programs()
     for program in "${programs[@]}"; do
         [[ ! -x $release/$program ]] || place bin "$release/$program"
     done
-    for program in "$release"/bench/bench_*; do
+    for program in "$release"/bench/bench_* "$release"/bench/cuda/*; do
         [[ ! -f $program || ! -x $program ]] || place bin "$program"
     done
     for program in "$release"/examples/*; do

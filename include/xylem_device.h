@@ -10,9 +10,12 @@
  * again, at most as often as it says, so that no kernel hangs when nobody reads
  * any more.
  *
- *   ticket t = places->head++    as long as t - tail < records
- *   records[t % records]         count first, then `what`, which has the lap:
- *                                1 in even laps, 0 in odd ones
+ *   places->claimed++            a place, as long as that was less than tail +
+ *                                records; else taken back, there is none
+ *   ticket t = places->head++    of those who have a place: no two wait for
+ *                                each other, however many post at once
+ *   records[t % records]         both words have the lap, 1 in even laps, 0 in
+ *                                odd ones: none has to be written first
  *   tail                         written by the host: what it has read
  *
  * Memory scopes. A record is released to the system: what the posting thread
@@ -43,14 +46,17 @@
 #endif
 
 typedef struct xylem_device_record {
-    uint64_t what; /* lap: 1 bit, index: 31 bits, tag: 32 bits */
-    uint64_t count;
+    uint64_t what;  /* lap: 1 bit, index: 31 bits, tag: 32 bits */
+    uint64_t count; /* lap: 1 bit, count: 63 bits */
 } xylem_device_record_t;
 
 /* What those who post share: in the device's memory where that is closer. */
 typedef struct xylem_device_places {
+    uint64_t
+        claimed;   /* places; for a moment too many while the queue is full */
     uint64_t head; /* the next ticket */
     uint64_t seen; /* a tail that one of them has read */
+    uint64_t unused;
 } xylem_device_places_t;
 
 /* A queue as those who post see it; copied into a kernel's arguments. */
@@ -61,6 +67,14 @@ typedef struct xylem_device_queue {
     const uint64_t *tail;
     uint64_t mask; /* records - 1 */
 } xylem_device_queue_t;
+
+/* What one of many who wait for the same word has seen of it: in the device's
+ * memory, or shared by threads of the host; 0 before its first use, and again
+ * when its word is. */
+typedef struct xylem_device_relay {
+    uint64_t seen;
+    uint64_t is_watched; /* one of them looks at the word */
+} xylem_device_relay_t;
 
 /* In the device's memory, or shared by threads of the host; 0 before its first
  * use. */
@@ -116,24 +130,42 @@ XYLEM_DEVICE_FN_ void xylem_device_store_gpu_(uint64_t *to, uint64_t value)
 #endif
 }
 
-/* 1: it was `from` and is `to` now. */
-XYLEM_DEVICE_FN_ int xylem_device_change_gpu_(uint64_t *place, uint64_t from,
-                                              uint64_t to)
+/* What it was; orders nothing. */
+XYLEM_DEVICE_FN_ uint64_t xylem_device_draw_gpu_(uint64_t *place, uint64_t n)
 {
     XYLEM_DEVICE_STEP_();
 #ifdef __CUDA_ARCH__
     {
         uint64_t was;
 
-        asm volatile("atom.relaxed.gpu.cas.b64 %0, [%1], %2, %3;"
+        asm volatile("atom.relaxed.gpu.add.u64 %0, [%1], %2;"
                      : "=l"(was)
-                     : "l"(place), "l"(from), "l"(to)
+                     : "l"(place), "l"(n)
                      : "memory");
-        return was == from;
+        return was;
     }
 #else
-    return __atomic_compare_exchange_n(place, &from, to, 0, __ATOMIC_RELAXED,
-                                       __ATOMIC_RELAXED);
+    return __atomic_fetch_add(place, n, __ATOMIC_RELAXED);
+#endif
+}
+
+/* What it was. */
+XYLEM_DEVICE_FN_ uint64_t xylem_device_swap_gpu_(uint64_t *place,
+                                                 uint64_t value)
+{
+    XYLEM_DEVICE_STEP_();
+#ifdef __CUDA_ARCH__
+    {
+        uint64_t was;
+
+        asm volatile("atom.acquire.gpu.exch.b64 %0, [%1], %2;"
+                     : "=l"(was)
+                     : "l"(place), "l"(value)
+                     : "memory");
+        return was;
+    }
+#else
+    return __atomic_exchange_n(place, value, __ATOMIC_ACQUIRE);
 #endif
 }
 
@@ -156,22 +188,20 @@ XYLEM_DEVICE_FN_ uint64_t xylem_device_add_gpu_(uint64_t *place, uint64_t n)
 #endif
 }
 
-/* A record, readable when all of it is there. Partner: the host's acquire of
- * `what`. */
+/* A record of two words with the same lap; each may be read first. Partner: the
+ * host's acquires. */
 XYLEM_DEVICE_FN_ void xylem_device_write_(xylem_device_record_t *record,
                                           uint64_t what, uint64_t count)
 {
     XYLEM_DEVICE_STEP_();
 #ifdef __CUDA_ARCH__
-    asm volatile("st.relaxed.sys.u64 [%0], %1;" ::"l"(&record->count),
-                 "l"(count)
-                 : "memory");
-    asm volatile("st.release.sys.u64 [%0], %1;" ::"l"(&record->what), "l"(what)
+    asm volatile("st.release.sys.v2.u64 [%0], {%1, %2};" ::"l"(record),
+                 "l"(what), "l"(count)
                  : "memory");
 #else
-    __atomic_store_n(&record->count, count, __ATOMIC_RELAXED);
-    XYLEM_DEVICE_STEP_();
     __atomic_store_n(&record->what, what, __ATOMIC_RELEASE);
+    XYLEM_DEVICE_STEP_();
+    __atomic_store_n(&record->count, count, __ATOMIC_RELEASE);
 #endif
 }
 
@@ -188,31 +218,58 @@ XYLEM_DEVICE_FN_ void xylem_device_rest_(void)
 /* ------------------------------------------------------------------------ */
 /* One thread                                                               */
 
-/* `what` of ticket `ticket`, without tag and index. */
+/* The lap of ticket `ticket`, as both words of its record have it. */
 XYLEM_DEVICE_FN_ uint64_t xylem_device_lap_(uint64_t ticket, uint64_t mask)
 {
     return (ticket & (mask + 1)) == 0 ? (uint64_t)1 << 63 : 0;
 }
 
-/* A ticket of the queue's, or UINT64_MAX: there is no place. */
+/* Whether number `n` has a place, as far as is known; *seen: a tail. */
+XYLEM_DEVICE_FN_ int xylem_device_has_place_(const xylem_device_queue_t *queue,
+                                             uint64_t n, uint64_t *seen)
+{
+    if ((int64_t)(n - *seen) <= (int64_t)queue->mask)
+        return 1;
+    *seen = xylem_device_load_sys_(queue->tail);
+    if ((int64_t)(n - *seen) > (int64_t)queue->mask)
+        return 0;
+    xylem_device_store_gpu_(&queue->places->seen, *seen);
+    return 1;
+}
+
+/* A ticket of the queue's, or UINT64_MAX: there is no place. Each claim that is
+ * kept has seen less than tail + records before it, and there are no more
+ * tickets than claims that are kept: so the ticket's place is free. */
 XYLEM_DEVICE_FN_ uint64_t
 xylem_device_ticket_(const xylem_device_queue_t *queue)
 {
     xylem_device_places_t *places = queue->places;
-    uint64_t head, seen;
+    uint64_t claimed = xylem_device_draw_gpu_(&places->claimed, 1), ticket;
+    /* Whoever has stored it had acquired the host's tail. */
+    uint64_t seen = xylem_device_load_gpu_(&places->seen);
 
-    do {
-        head = xylem_device_load_gpu_(&places->head);
-        /* Whoever has stored it had acquired the host's tail. */
-        seen = xylem_device_load_gpu_(&places->seen);
-        if (head - seen > queue->mask) {
-            seen = xylem_device_load_sys_(queue->tail);
-            if (head - seen > queue->mask)
-                return UINT64_MAX;
-            xylem_device_store_gpu_(&places->seen, seen);
-        }
-    } while (!xylem_device_change_gpu_(&places->head, head, head + 1));
-    return head;
+    if (!xylem_device_has_place_(queue, claimed, &seen)) {
+        (void)xylem_device_draw_gpu_(&places->claimed, UINT64_MAX);
+        return UINT64_MAX;
+    }
+    ticket = xylem_device_draw_gpu_(&places->head, 1);
+    /* Who claimed later may have drawn first, and have seen a newer tail. */
+    while (!xylem_device_has_place_(queue, ticket, &seen))
+        ;
+    return ticket;
+}
+
+/* The same after a claim that was not kept: while the queue is full nobody
+ * claims, so that claims that are taken back keep nobody out for long. */
+XYLEM_DEVICE_FN_ uint64_t
+xylem_device_ticket_again_(const xylem_device_queue_t *queue)
+{
+    uint64_t claimed = xylem_device_load_gpu_(&queue->places->claimed);
+    uint64_t seen = xylem_device_load_gpu_(&queue->places->seen);
+
+    return xylem_device_has_place_(queue, claimed, &seen)
+               ? xylem_device_ticket_(queue)
+               : UINT64_MAX;
 }
 
 /* Counts up counter `index` of the trigger that is bound to `tag` by `count`.
@@ -222,18 +279,18 @@ XYLEM_DEVICE_FN_ int xylem_device_post(const xylem_device_queue_t *queue,
                                        uint32_t tag, uint32_t index,
                                        uint64_t count, uint64_t tries)
 {
-    uint64_t ticket = xylem_device_ticket_(queue);
+    uint64_t ticket = xylem_device_ticket_(queue), lap;
 
     for (; ticket == UINT64_MAX && tries != 0; tries--) {
         xylem_device_rest_();
-        ticket = xylem_device_ticket_(queue);
+        ticket = xylem_device_ticket_again_(queue);
     }
     if (ticket == UINT64_MAX)
         return XYLEM_ERR_TIMED_OUT;
+    lap = xylem_device_lap_(ticket, queue->mask);
     xylem_device_write_(&queue->records[ticket & queue->mask],
-                        xylem_device_lap_(ticket, queue->mask) |
-                            (uint64_t)(index & 0x7fffffff) << 32 | tag,
-                        count);
+                        lap | (uint64_t)(index & 0x7fffffff) << 32 | tag,
+                        lap | (count & ~((uint64_t)1 << 63)));
     return XYLEM_OK;
 }
 
@@ -266,6 +323,44 @@ XYLEM_DEVICE_FN_ int xylem_device_wait(const uint64_t *word, uint64_t times,
          tries--) {
         xylem_device_rest_();
         seen = xylem_device_load_sys_(word);
+    }
+    if ((seen & 0xff) != XYLEM_OK)
+        return (int)(seen & 0xff);
+    return seen >> 8 < times ? XYLEM_ERR_TIMED_OUT : XYLEM_OK;
+}
+
+XYLEM_DEVICE_FN_ int xylem_device_has_(uint64_t seen, uint64_t times)
+{
+    return (seen & 0xff) != XYLEM_OK || seen >> 8 >= times;
+}
+
+/* The same for many threads at once. Looking at memory of the host takes a
+ * microsecond, and looks of many at one word take turns: so one of those who
+ * wait looks at it, and the others look at the relay. */
+XYLEM_DEVICE_FN_ int xylem_device_wait_relayed(xylem_device_relay_t *relay,
+                                               const uint64_t *word,
+                                               uint64_t times, uint64_t tries)
+{
+    uint64_t seen = xylem_device_load_gpu_(&relay->seen), was;
+
+    while (!xylem_device_has_(seen, times) && tries != 0) {
+        if (xylem_device_load_gpu_(&relay->is_watched) == 0 &&
+            xylem_device_swap_gpu_(&relay->is_watched, 1) == 0) {
+            /* Nobody else writes to it meanwhile. */
+            was = xylem_device_load_gpu_(&relay->seen);
+            for (seen = was; !xylem_device_has_(seen, times) && tries != 0;
+                 tries--) {
+                seen = xylem_device_load_sys_(word);
+                if (seen != was)
+                    xylem_device_store_gpu_(&relay->seen, seen);
+                was = seen;
+            }
+            xylem_device_store_gpu_(&relay->is_watched, 0);
+        } else {
+            xylem_device_rest_();
+            seen = xylem_device_load_gpu_(&relay->seen);
+            tries--;
+        }
     }
     if ((seen & 0xff) != XYLEM_OK)
         return (int)(seen & 0xff);
@@ -352,6 +447,14 @@ XYLEM_DEVICE_FN_ int xylem_device_block_wait(const uint64_t *word,
                                              uint64_t times, uint64_t tries)
 {
     XYLEM_DEVICE_BLOCK_(xylem_device_wait(word, times, tries));
+}
+
+XYLEM_DEVICE_FN_ int
+xylem_device_block_wait_relayed(xylem_device_relay_t *relay,
+                                const uint64_t *word, uint64_t times,
+                                uint64_t tries)
+{
+    XYLEM_DEVICE_BLOCK_(xylem_device_wait_relayed(relay, word, times, tries));
 }
 
 XYLEM_DEVICE_FN_ int xylem_device_block_run(const xylem_device_queue_t *queue,

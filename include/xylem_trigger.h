@@ -113,7 +113,7 @@ typedef struct xylem_proxy_args {
      * aligned to 64 bytes; borrowed until the proxy is destroyed. NULL: memory
      * of the library's, for threads of the host. */
     void *memory;
-    /* 16 bytes of the device's own memory, aligned to 16 and cleared, by which
+    /* 32 bytes of the device's own memory, aligned to 32 and cleared, by which
      * its threads draw places in the queue; borrowed as well, and not touched
      * by the host. NULL: in `memory`. */
     void *places;

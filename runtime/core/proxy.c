@@ -112,13 +112,16 @@ static unsigned proxy_poll(xylem_proxy_t *proxy)
     for (done = 0; done < BATCH; done++) {
         const xylem_device_record_t *record =
             &queue->records[proxy->taken & queue->mask];
-        /* Partner: the release in xylem_device_write_. */
-        uint64_t what = xylem_device_load_sys_(&record->what);
+        uint64_t lap = xylem_device_lap_(proxy->taken, queue->mask);
+        /* Partners: the releases in xylem_device_write_. */
+        uint64_t what = xylem_device_load_sys_(&record->what), count;
 
-        if (((what ^ xylem_device_lap_(proxy->taken, queue->mask)) >> 63) != 0)
+        if (((what ^ lap) >> 63) != 0)
             break;
-        record_take(proxy, what,
-                    __atomic_load_n(&record->count, __ATOMIC_RELAXED));
+        count = xylem_device_load_sys_(&record->count);
+        if (((count ^ lap) >> 63) != 0)
+            break;
+        record_take(proxy, what, count << 1 >> 1);
         proxy->taken++;
     }
     /* Partner: the acquire in xylem_device_ticket_: the places may be used
@@ -259,7 +262,7 @@ static xylem_status_t args_read(const xylem_proxy_args_t *given,
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
                         "xylem_proxy_create: records is no power of 2, or "
                         "there are more than 2^20 records or tags");
-    if ((uintptr_t)args->memory % 64 != 0 || (uintptr_t)args->places % 16 != 0)
+    if ((uintptr_t)args->memory % 64 != 0 || (uintptr_t)args->places % 32 != 0)
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
                         "xylem_proxy_create: memory or places is not aligned");
     return XYLEM_OK;

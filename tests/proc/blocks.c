@@ -1,5 +1,5 @@
-/* A kernel on every rank, whose blocks are threads, and which communicates from
- * inside by nothing but xylem_device.h:
+/* A kernel on every rank, whose blocks communicate from inside by nothing but
+ * xylem_device.h:
  *
  *   blocks ROUNDS own|shared [VICTIM]
  *
@@ -8,165 +8,35 @@
  * the last block starts, and fill a broadcast tile by tile, in any order. own:
  * each block has a queue of its own. shared: all have one, of four records.
  *
+ *   blocks ROUNDS storm
+ *
+ * Every block counts up 1,000 triggers in each round, in an order of its own,
+ * by one queue of 16 records; half of the triggers are bound while it does. No
+ * count is lost or doubled.
+ *
  * The victim, if any, is killed in the midst. The others' blocks all end with
  * XYLEM_ERR_PROC_FAILED, and each of these ranks prints a line. */
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "include/xylem_device.h"
+#include "tests/proc/blocks.h"
 #include "tests/proc/job.h"
 
-enum {
-    BLOCKS = 4,
-    BOUND_S = 100, /* of the whole process */
-    MESSAGE = 64,
-    TILE = 2048, /* elements; of the broadcast each block fills some */
-    TILES = 2 * BLOCKS,
-    TRIES = 64
-};
-
-/* What is behind each tag; every block has a message. */
-enum tag { BARRIER, ADD, FILL, FILL_START, MESSAGES, TAGS = MESSAGES + BLOCKS };
+enum { BOUND_S = 100 /* of the whole process */ };
 
 typedef struct kernel {
     job_t *job;
-    uint32_t rounds, victim;
+    uint32_t victim;
+    inside_t *inside;
     xylem_team_t *teams[TAGS];
     xylem_request_t *requests[TAGS];
-    xylem_trigger_t *triggers[TAGS];
-    _Alignas(64) uint64_t words[TAGS]; /* FILL: how often the bcast was done */
+    xylem_trigger_t *triggers[STORM_TAGS];
     xylem_proxy_t *proxies[BLOCKS];
-    xylem_device_counter_t arrived, added;
-    uint64_t sent[BLOCKS][MESSAGE], received[BLOCKS][MESSAGE];
-    uint64_t mine, sum;
-    uint64_t tiles[TILES * TILE];
-    _Atomic uint32_t running;
 } kernel_t;
-
-typedef struct block {
-    kernel_t *kernel;
-    uint32_t number;
-    pthread_t thread;
-    xylem_device_queue_t queue;
-    int status;
-} block_t;
-
-/* ---- inside ---- */
-
-static int post(const block_t *block, uint32_t tag, uint32_t index)
-{
-    int status;
-
-    while ((status = xylem_device_block_post(&block->queue, tag, index, 1,
-                                             TRIES)) == XYLEM_ERR_TIMED_OUT)
-        sched_yield();
-    return status;
-}
-
-static int wait_for(const block_t *block, enum tag tag, uint64_t times)
-{
-    int status;
-
-    while ((status = xylem_device_block_wait(&block->kernel->words[tag], times,
-                                             TRIES)) == XYLEM_ERR_TIMED_OUT)
-        sched_yield();
-    return status;
-}
-
-/* The last block of the rank begins it, and all wait for its end. */
-static int run_together(const block_t *block, xylem_device_counter_t *counter,
-                        enum tag tag, uint64_t times)
-{
-    int status =
-        xylem_device_block_count(&block->queue, counter, 1, BLOCKS, tag, 0, 0);
-
-    if (status == XYLEM_ERR_TIMED_OUT) /* this block is the last */
-        status = post(block, tag, 0);
-    return status == XYLEM_OK ? wait_for(block, tag, times) : status;
-}
-
-static int send_message(const block_t *block, uint64_t round)
-{
-    kernel_t *kernel = block->kernel;
-    uint32_t i, b = block->number;
-    uint32_t from =
-        (kernel->job->rank + kernel->job->ranks - 1) % kernel->job->ranks;
-    int status;
-
-    for (i = 0; i < MESSAGE; i++)
-        kernel->sent[b][i] = round * 1000 + kernel->job->rank + i;
-    status = post(block, MESSAGES + b, 0);
-    if (status == XYLEM_OK)
-        status = wait_for(block, MESSAGES + b, round);
-    for (i = 0; status == XYLEM_OK && i < MESSAGE; i++)
-        REQUIRE(kernel->received[b][i] == round * 1000 + from + i,
-                "block %u: a message is wrong in round %llu", b,
-                (unsigned long long)round);
-    return status;
-}
-
-/* Two tiles each, those with the highest numbers first. */
-static int fill(const block_t *block, uint64_t round)
-{
-    kernel_t *kernel = block->kernel;
-    uint64_t i, tile, other;
-    int status = XYLEM_OK;
-
-    if (block->number == 0)
-        status = post(block, FILL_START, 0);
-    for (other = 0; other < TILES / BLOCKS && status == XYLEM_OK; other++) {
-        tile = TILES - 1 - (other * BLOCKS + block->number);
-        if (kernel->job->rank != 0)
-            continue;
-        for (i = 0; i < TILE; i++)
-            kernel->tiles[tile * TILE + i] = round + tile * TILE + i;
-        status = post(block, FILL, (uint32_t)tile);
-    }
-    if (status == XYLEM_OK)
-        status = wait_for(block, FILL_START, round);
-    for (i = block->number; status == XYLEM_OK && i < TILES * TILE; i += BLOCKS)
-        REQUIRE(kernel->tiles[i] == round + i, "element %llu is wrong",
-                (unsigned long long)i);
-    return status;
-}
-
-static void *block_main(void *arg)
-{
-    block_t *block = arg;
-    kernel_t *kernel = block->kernel;
-    uint64_t ranks = kernel->job->ranks, round;
-
-    for (round = 1; round <= kernel->rounds && block->status == XYLEM_OK;
-         round++) {
-        if (kernel->job->rank == kernel->victim && block->number == 1 &&
-            round == kernel->rounds / 2)
-            kill(getpid(), SIGKILL);
-        block->status = send_message(block, round);
-        if (block->number == 0)
-            kernel->mine = round + kernel->job->rank;
-        if (block->status == XYLEM_OK)
-            block->status =
-                run_together(block, &kernel->arrived, BARRIER, round);
-        if (block->status == XYLEM_OK)
-            block->status = run_together(block, &kernel->added, ADD, round);
-        if (block->status == XYLEM_OK)
-            REQUIRE(kernel->sum == ranks * round + ranks * (ranks - 1) / 2,
-                    "the sum is wrong in round %llu",
-                    (unsigned long long)round);
-        if (block->status == XYLEM_OK)
-            block->status = fill(block, round);
-    }
-    atomic_fetch_sub(&kernel->running, 1);
-    return NULL;
-}
-
-/* ---- outside ---- */
 
 /* A request on a team of its own, as blocks begin them in any order. */
 static void add_request(kernel_t *kernel, enum tag tag,
@@ -174,7 +44,7 @@ static void add_request(kernel_t *kernel, enum tag tag,
 {
     xylem_trigger_args_t trigger = {.struct_bytes = sizeof trigger,
                                     .action = XYLEM_TRIGGER_START,
-                                    .word = &kernel->words[tag]};
+                                    .word = &kernel->inside->words[tag]};
 
     MUST(xylem_team_dup(kernel->job->world, &kernel->teams[tag]));
     MUST(xylem_coll_init(kernel->teams[tag], args, &kernel->requests[tag]));
@@ -194,8 +64,8 @@ static void add_messages(kernel_t *kernel)
             kernel, MESSAGES + b,
             &(xylem_coll_args_t){.struct_bytes = sizeof(xylem_coll_args_t),
                                  .coll = XYLEM_COLL_NEIGHBOR_ALLGATHER,
-                                 .send = kernel->sent[b],
-                                 .recv = kernel->received[b],
+                                 .send = kernel->inside->sent[b],
+                                 .recv = kernel->inside->received[b],
                                  .count = MESSAGE,
                                  .type = XYLEM_UINT64,
                                  .destinations = &next,
@@ -210,19 +80,19 @@ static void add_collectives(kernel_t *kernel)
                               .coll = XYLEM_COLL_BARRIER};
     xylem_trigger_args_t trigger = {.struct_bytes = sizeof trigger,
                                     .action = XYLEM_TRIGGER_SEGMENTS,
-                                    .word = &kernel->words[FILL]};
+                                    .word = &kernel->inside->words[FILL]};
 
     add_request(kernel, BARRIER, &args);
     args.coll = XYLEM_COLL_ALLREDUCE;
-    args.send = &kernel->mine;
-    args.recv = &kernel->sum;
+    args.send = &kernel->inside->mine;
+    args.recv = &kernel->inside->sum;
     args.count = 1;
     args.type = XYLEM_UINT64;
     add_request(kernel, ADD, &args);
     args = (xylem_coll_args_t){.struct_bytes = sizeof args,
                                .coll = XYLEM_COLL_BCAST,
                                .flags = XYLEM_FLAG_PARTS,
-                               .recv = kernel->tiles,
+                               .recv = kernel->inside->tiles,
                                .count = (size_t)TILES * TILE,
                                .type = XYLEM_UINT64,
                                .segment_bytes = TILE * sizeof(uint64_t),
@@ -236,36 +106,39 @@ static void add_collectives(kernel_t *kernel)
                               &kernel->triggers[FILL]));
 }
 
-/* Queues of the library's for all, or one of the program's own. */
-static void add_queues(kernel_t *kernel, block_t *blocks, int is_shared)
+static xylem_proxy_t *queue_create(const kernel_t *kernel, uint32_t records,
+                                   uint32_t tags)
 {
-    static _Alignas(64) char memory[1024];
-    static _Alignas(16) xylem_device_places_t places;
-    xylem_proxy_args_t args = {.struct_bytes = sizeof args, .tags = TAGS};
-    uint32_t b, tag, queues = is_shared ? 1 : BLOCKS;
+    xylem_proxy_args_t args = {
+        .struct_bytes = sizeof args, .records = records, .tags = tags};
+    xylem_proxy_t *proxy;
 
-    if (is_shared) {
-        args.records = 4;
-        args.memory = memory;
-        args.places = &places;
-        REQUIRE(xylem_proxy_bytes(4) <= sizeof memory, "a queue is too large");
-    }
-    for (b = 0; b < queues; b++) {
-        MUST(xylem_proxy_create(kernel->job->context, &args,
-                                &kernel->proxies[b]));
-        for (tag = 0; tag < TAGS; tag++)
-            if (kernel->triggers[tag] != NULL)
-                MUST(xylem_proxy_bind(kernel->proxies[b], tag,
-                                      kernel->triggers[tag]));
-        MUST(xylem_proxy_arm(kernel->proxies[b], 1));
-    }
+    args.memory = blocks_memory(xylem_proxy_bytes(records));
+    args.places = blocks_places();
+    MUST(xylem_proxy_create(kernel->job->context, &args, &proxy));
+    MUST(xylem_proxy_arm(proxy, 1));
+    return proxy;
+}
+
+static void hand_queue(const kernel_t *kernel, uint32_t b, xylem_proxy_t *proxy)
+{
+    kernel->inside->queues[b].struct_bytes = sizeof(xylem_device_queue_t);
+    MUST(xylem_proxy_queue(proxy, &kernel->inside->queues[b]));
+}
+
+static void add_queues(kernel_t *kernel, int is_shared)
+{
+    uint32_t b, tag;
+
     for (b = 0; b < BLOCKS; b++) {
-        blocks[b] =
-            (block_t){.kernel = kernel,
-                      .number = b,
-                      .queue = {.struct_bytes = sizeof(xylem_device_queue_t)}};
-        MUST(xylem_proxy_queue(kernel->proxies[is_shared ? 0 : b],
-                               &blocks[b].queue));
+        if (b == 0 || !is_shared) {
+            kernel->proxies[b] = queue_create(kernel, is_shared ? 4 : 64, TAGS);
+            for (tag = 0; tag < TAGS; tag++)
+                if (kernel->triggers[tag] != NULL)
+                    MUST(xylem_proxy_bind(kernel->proxies[b], tag,
+                                          kernel->triggers[tag]));
+        }
+        hand_queue(kernel, b, kernel->proxies[is_shared ? 0 : b]);
     }
 }
 
@@ -275,7 +148,7 @@ static void destroy(kernel_t *kernel)
 
     for (b = 0; b < BLOCKS; b++)
         MUST(xylem_proxy_destroy(kernel->proxies[b]));
-    for (tag = 0; tag < TAGS; tag++)
+    for (tag = 0; tag < STORM_TAGS; tag++)
         MUST(xylem_trigger_destroy(kernel->triggers[tag]));
     for (tag = 0; tag < TAGS; tag++) {
         MUST(xylem_request_free(kernel->requests[tag]));
@@ -284,47 +157,104 @@ static void destroy(kernel_t *kernel)
 }
 
 /* Also the victim's peers progress until their blocks have ended. */
-static void run(kernel_t *kernel, block_t *blocks)
+static void progress(const kernel_t *kernel)
 {
-    uint32_t b;
-
-    atomic_store(&kernel->running, BLOCKS);
-    for (b = 0; b < BLOCKS; b++)
-        REQUIRE(pthread_create(&blocks[b].thread, NULL, block_main,
-                               &blocks[b]) == 0,
-                "cannot start a thread");
-    while (atomic_load(&kernel->running) != 0)
+    while (blocks_run()) {
+        if (__atomic_load_n(&kernel->inside->stopped, __ATOMIC_RELAXED) != 0)
+            kill(getpid(), SIGKILL);
         if (xylem_progress(kernel->job->context) == 0)
             sched_yield();
-    for (b = 0; b < BLOCKS; b++) {
-        pthread_join(blocks[b].thread, NULL);
-        REQUIRE(blocks[b].status == (kernel->victim < kernel->job->ranks
-                                         ? XYLEM_ERR_PROC_FAILED
-                                         : XYLEM_OK),
-                "block %u ends with %s", b,
-                xylem_status_name((xylem_status_t)blocks[b].status));
     }
+    blocks_end();
+}
+
+static void check_blocks(const kernel_t *kernel)
+{
+    int expected =
+        kernel->victim < kernel->job->ranks ? XYLEM_ERR_PROC_FAILED : XYLEM_OK;
+    uint32_t b;
+
+    for (b = 0; b < BLOCKS; b++) {
+        REQUIRE(kernel->inside->statuses[b] == expected,
+                "block %u ends with %s", b,
+                xylem_status_name((xylem_status_t)kernel->inside->statuses[b]));
+        REQUIRE(kernel->inside->wrong[b] == 0, "block %u: %u values are wrong",
+                b, kernel->inside->wrong[b]);
+    }
+}
+
+static void bind_storm(const kernel_t *kernel, uint32_t first)
+{
+    uint32_t tag;
+
+    for (tag = first; tag < STORM_TAGS; tag += 2)
+        MUST(xylem_proxy_bind(kernel->proxies[0], tag, kernel->triggers[tag]));
+}
+
+static void run_storm(kernel_t *kernel)
+{
+    inside_t *inside = kernel->inside;
+    xylem_trigger_args_t args = {.struct_bytes = sizeof args,
+                                 .threshold = BLOCKS};
+    uint32_t tag, b;
+
+    inside->is_storm = 1;
+    for (tag = 0; tag < STORM_TAGS; tag++) {
+        args.word = &inside->words[tag];
+        MUST(xylem_trigger_create(kernel->job->context, &args,
+                                  &kernel->triggers[tag]));
+    }
+    kernel->proxies[0] = queue_create(kernel, 16, STORM_TAGS);
+    for (b = 0; b < BLOCKS; b++)
+        hand_queue(kernel, b, kernel->proxies[0]);
+    bind_storm(kernel, 0);
+    blocks_begin(inside);
+    for (b = 0; b < 100 && blocks_run(); b++)
+        (void)xylem_progress(kernel->job->context);
+    bind_storm(kernel, 1); /* their first counts have come */
+    progress(kernel);
+    while (xylem_progress(kernel->job->context) != 0)
+        ;
+    for (tag = 0; tag < STORM_TAGS; tag++)
+        REQUIRE(XYLEM_WORD_TIMES(__atomic_load_n(
+                    &inside->words[tag], __ATOMIC_ACQUIRE)) == inside->rounds,
+                "trigger %u: fired %llu times", tag,
+                (unsigned long long)XYLEM_WORD_TIMES(inside->words[tag]));
+}
+
+static void run(kernel_t *kernel, int is_shared)
+{
+    add_messages(kernel);
+    add_collectives(kernel);
+    add_queues(kernel, is_shared);
+    if (kernel->job->rank == kernel->victim)
+        kernel->inside->victim_round = kernel->inside->rounds / 2;
+    blocks_begin(kernel->inside);
+    progress(kernel);
 }
 
 int main(int argc, char **argv)
 {
     static kernel_t kernel;
-    block_t blocks[BLOCKS];
     job_t job;
 
     if (argc < 3) {
-        fputs("usage: blocks ROUNDS own|shared [VICTIM]\n", stderr);
+        fputs("usage: blocks ROUNDS own|shared|storm [VICTIM]\n", stderr);
         return 2;
     }
     alarm(BOUND_S);
     job_begin(&job);
     kernel.job = &job;
-    kernel.rounds = (uint32_t)atoi(argv[1]);
+    kernel.inside = blocks_memory(sizeof *kernel.inside);
+    kernel.inside->rank = job.rank;
+    kernel.inside->ranks = job.ranks;
+    kernel.inside->rounds = (uint32_t)atoi(argv[1]);
     kernel.victim = argc > 3 ? (uint32_t)atoi(argv[3]) : UINT32_MAX;
-    add_messages(&kernel);
-    add_collectives(&kernel);
-    add_queues(&kernel, blocks, strcmp(argv[2], "shared") == 0);
-    run(&kernel, blocks);
+    if (strcmp(argv[2], "storm") == 0)
+        run_storm(&kernel);
+    else
+        run(&kernel, strcmp(argv[2], "shared") == 0);
+    check_blocks(&kernel);
     destroy(&kernel);
     job_end(&job);
     if (kernel.victim != UINT32_MAX)
