@@ -260,6 +260,8 @@ run_debug()
             "--test-args=--first 10001 --seeds ${deep}00000"
         run_suites late debug unit-slow test_seeds_late \
             "--test-args=--first 501 --seeds ${deep}00000 --late 40"
+        run_suites faults debug unit-slow test_seeds_2501 \
+            "--test-args=--first 3000001 --seeds ${deep}00000 --faulty 1"
         CHECK_DEPTH=$((170 * deep)) run_suites deaths debug unit-slow \
             test_call_faults --test-args=dies
     fi

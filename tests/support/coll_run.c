@@ -412,10 +412,12 @@ xylem_status_t coll_run_start(coll_run_t *run, uint32_t i)
     if (run->c.persistent && status == XYLEM_OK)
         status = xylem_request_start(rank->request);
     rank->is_starting = 0;
-    if (status != XYLEM_OK)
+    if (status != XYLEM_OK) {
         rank->starts--;
-    else if (rank->request != NULL && !is_anonymous)
+        rank->status = status;
+    } else if (rank->request != NULL && !is_anonymous) {
         check_segments(run, rank);
+    }
     if (is_anonymous)
         rank->is_freed = 1;
     return status;

@@ -2,11 +2,14 @@
  * and checks every result. A seed that fails prints the command that plays it
  * again, alone, and the next one goes on.
  *
- *   test_seeds [--first S] [--seeds N] [--late US]
+ *   test_seeds [--first S] [--seeds N] [--late US] [--faulty N]
  *
  * With --late no work on bytes is done in the call: copies, sums, packing and
  * unpacking end up to so many microseconds later, in any order. Some of these
  * worlds share memory.
+ *
+ * With --faulty something goes wrong in one world of so many that have several
+ * ranks (1: in each).
  *
  * Without a fault all data are right on every rank. With one nobody hangs, the
  * statuses are those that the fault explains, and who succeeded has the right
@@ -36,7 +39,7 @@ enum {
     RUNS_MAX = 6,
     BLOCKS_MAX = 60000, /* elements of an operation's blocks together */
     STARTS_MAX = 5,
-    FAULTY_ONE_IN = 7 /* of those with several ranks: a tenth of all */
+    FAULTY_ONE_IN = 7 /* preset, of those with several ranks: a tenth of all */
 };
 
 typedef enum fault {
@@ -68,6 +71,7 @@ typedef struct play {
 } play_t;
 
 static uint64_t first_seed = 1, seeds = SEEDS_PRESET, work_late_us;
+static uint64_t faulty_one_in = FAULTY_ONE_IN;
 static int are_mirrored; /* buffers */
 static const char *program;
 static char replay[512]; /* the line for the seed that is played */
@@ -184,15 +188,30 @@ static coll_case_t draw_case(play_t *play)
     return c;
 }
 
+/* A rank whose call is refused makes no more calls: any other would be met by
+ * what the others take for this one. */
+static void give_up(play_t *play, uint32_t rank, xylem_status_t status)
+{
+    CHECK_EQ(play->fault, FAULT_MEMORY);
+    CHECK_EQ(status, XYLEM_ERR_NO_MEMORY);
+    CHECK(play->victim == UINT32_MAX);
+    play->victim = rank;
+}
+
 static void restart(coll_rank_t *rank, void *arg)
 {
-    const play_t *play = arg;
+    play_t *play = arg;
     uint32_t wanted = play->starts[rank->run - play->runs];
+    xylem_status_t status;
 
-    if (rank->status != XYLEM_OK || rank->starts >= wanted)
+    if (rank->status != XYLEM_OK || rank->starts >= wanted ||
+        play->victim == rank->rank)
         return;
     coll_run_refill_rank(rank->run, rank->rank);
-    if (coll_run_start(rank->run, rank->rank) != XYLEM_OK)
+    status = coll_run_start(rank->run, rank->rank);
+    if (status == XYLEM_ERR_NO_MEMORY)
+        give_up(play, rank->rank, status);
+    else if (status != XYLEM_OK)
         CHECK(play->fault != FAULT_NONE && play->fault != FAULT_DELAY);
 }
 
@@ -250,7 +269,8 @@ static void draw_runs(play_t *play)
 static void draw_fault(play_t *play)
 {
     play->victim = UINT32_MAX;
-    if (play->ranks > 1 && one_in(play, FAULTY_ONE_IN)) /* with survivors */
+    if (play->ranks > 1 &&
+        one_in(play, (uint32_t)faulty_one_in)) /* with survivors */
         play->fault =
             (fault_t)random_between(&play->random, 1, FAULT_COUNT - 1);
 }
@@ -316,12 +336,8 @@ static void start_all(void *arg, uint32_t rank)
     for (i = 0; i < play->count && status == XYLEM_OK; i++)
         status = play->is_any[i] ? call_run_start(&play->anys[i], rank)
                                  : coll_run_start(&play->runs[i], rank);
-    if (status == XYLEM_OK)
-        return;
-    CHECK_EQ(play->fault, FAULT_MEMORY);
-    CHECK_EQ(status, XYLEM_ERR_NO_MEMORY);
-    CHECK(play->victim == UINT32_MAX);
-    play->victim = rank;
+    if (status != XYLEM_OK)
+        give_up(play, rank, status);
 }
 
 /* Ranks come to their calls at times of their own. */
@@ -383,6 +399,11 @@ static void check_status(const play_t *play, uint32_t rank,
         CHECK_EQ(status, XYLEM_OK);
     if (status == XYLEM_OK || status == XYLEM_ERR_PROC_FAILED)
         return;
+    if (play->fault == FAULT_MEMORY) { /* it could not be started again */
+        CHECK_EQ(status, XYLEM_ERR_NO_MEMORY);
+        CHECK_EQ(rank, play->victim);
+        return;
+    }
     CHECK_EQ(status, XYLEM_ERR_NET);
     CHECK(play->fault == FAULT_SEND || play->fault == FAULT_RECV);
     CHECK_EQ(xylem_team_error(fabric_world(play->fabric, rank), &cause),
@@ -569,8 +590,9 @@ static void test_seeds(void)
         failures = check_failures();
         snprintf(replay, sizeof replay,
                  "# replay: %s --first %" PRIu64 " --seeds 1 --late %" PRIu64
-                 " --mirrored %d\n",
-                 program, first_seed + played, work_late_us, are_mirrored);
+                 " --mirrored %d --faulty %" PRIu64 "\n",
+                 program, first_seed + played, work_late_us, are_mirrored,
+                 faulty_one_in);
         fingerprint = random_mix(fingerprint ^ play_seed(first_seed + played));
         if (check_failures() != failures) {
             fputs(replay, stdout);
@@ -578,6 +600,22 @@ static void test_seeds(void)
         }
     }
     print_tally(played, fingerprint);
+}
+
+/* In all of these a rank without memory could not start a persistent broadcast
+ * again. */
+static void test_refused(void)
+{
+    static const uint64_t refused[] = {1005767, 1021874, 1080438, 1185873};
+    uint64_t one_in = faulty_one_in, late = work_late_us;
+    size_t i;
+
+    faulty_one_in = FAULTY_ONE_IN;
+    work_late_us = 0;
+    for (i = 0; i < sizeof refused / sizeof refused[0]; i++)
+        (void)play_seed(refused[i]);
+    faulty_one_in = one_in;
+    work_late_us = late;
 }
 
 /* An assertion does not return; the seed is told all the same. */
@@ -604,6 +642,8 @@ static int parse(int argc, char **argv)
             seeds = value;
         else if (strcmp(argv[i], "--late") == 0)
             work_late_us = value;
+        else if (strcmp(argv[i], "--faulty") == 0)
+            faulty_one_in = value != 0 ? value : 1;
         else if (strcmp(argv[i], "--mirrored") == 0)
             are_mirrored = value != 0;
         else
@@ -613,6 +653,7 @@ static int parse(int argc, char **argv)
 }
 
 static const check_case_t cases[] = {
+    {"seeds: a rank whose start is refused makes no more calls", test_refused},
     {"seeds: worlds, operations and faults", test_seeds},
 };
 
@@ -621,7 +662,7 @@ int main(int argc, char **argv)
     if (!parse(argc, argv)) {
         fprintf(stderr,
                 "usage: %s [--first S] [--seeds N] [--late US] "
-                "[--mirrored 1]\n",
+                "[--mirrored 1] [--faulty N]\n",
                 argv[0]);
         return 2;
     }
