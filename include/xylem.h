@@ -559,7 +559,16 @@ typedef struct xylem_coll_args {
     /* Seconds without any event after which the operation fails, on all ranks
      * (XYLEM_ERR_TIMED_OUT); 0: XYLEM_HANG_S, which is none unless set. */
     uint32_t limit_s;
+    /* 0: it is matched with calls of the other ranks by the order in which a
+     * team's calls are made (or started, if persistent), which must be the same
+     * on all of its ranks. 1 to XYLEM_TAG_MAX: with those that have this tag,
+     * in whatever order calls with other tags, or without, are made. Such a
+     * call is made with a tag that is under way on this rank only when it has
+     * completed (XYLEM_ERR_BUSY). It goes over the net, also within a node, and
+     * XYLEM_CHECK=full says nothing of it. */
+    uint32_t tag;
 } xylem_coll_args_t;
+#define XYLEM_TAG_MAX        65535
 #define XYLEM_COLL_ARGS_INIT XYLEM_INIT_(xylem_coll_args_t)
 
 /* Blocking. Arguments as in xylem_coll_args_t, with one type on both sides; the

@@ -207,6 +207,9 @@ xylem_status_t xyl_arguments_check_frame(const xylem_team_t *team,
 static xylem_status_t check_tuning(const xylem_coll_args_t *args,
                                    const char *call)
 {
+    if (args->tag > XYLEM_TAG_MAX)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: tag %u is beyond %d", call,
+                        args->tag, XYLEM_TAG_MAX);
     if (args->recv_window > XYL_WINDOW_MAX ||
         (args->recv_window != 0 && args->send_window > args->recv_window) ||
         args->send_window > XYL_WINDOW_MAX)

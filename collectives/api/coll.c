@@ -21,6 +21,20 @@ xylem_status_t xyl_coll_check(const xylem_team_t *team,
                               : status;
 }
 
+/* One tag has numbers for so many stages; no schedule takes more of few ranks.
+ */
+static xylem_status_t tag_prepare(xylem_team_t *team,
+                                  const xyl_operation_t *operation,
+                                  const char *call)
+{
+    if (operation->sequences > XYL_TAG_SEQUENCES)
+        return xyl_fail(XYLEM_ERR_UNSUPPORTED,
+                        "%s: with a tag: its messages need more numbers than a "
+                        "tag has",
+                        call);
+    return xyl_tags_reserve(team);
+}
+
 /* For which no plan is kept. */
 static xylem_status_t plan_anew(xylem_team_t *team,
                                 const xylem_coll_args_t *args, const char *call,
@@ -50,6 +64,12 @@ static xylem_status_t plan_anew(xylem_team_t *team,
         status = xyl_coll_create(team, &plain, &sides, &operation);
     if (status != XYLEM_OK) {
         xyl_sides_release(&sides);
+        return status;
+    }
+    if (args->tag != 0)
+        status = tag_prepare(team, operation, call);
+    if (status != XYLEM_OK) {
+        xyl_request_discard(&operation->request);
         return status;
     }
     operation->call = xyl_call_word(&plain);
@@ -82,30 +102,51 @@ static void call_is_refused(xylem_team_t *team)
     xyl_node_refused(team, word);
 }
 
+/* Of calls in order: there the others wait for this one. */
+static void call_compare(xylem_team_t *team, const xylem_coll_args_t *args,
+                         xylem_status_t status, xylem_request_t *request)
+{
+    if (status != XYLEM_OK)
+        call_is_refused(team);
+    if (team->context->config.check == XYL_CHECK_FULL &&
+        !xyl_team_has_failed(team))
+        xyl_calls_compare(team, args,
+                          status == XYLEM_OK ? xyl_operation_of(request)->call
+                                             : 0);
+}
+
+/* Of one that could not be: nobody has seen its request. */
+static xylem_status_t start_planned(xylem_request_t *request,
+                                    xylem_request_t **request_out)
+{
+    xylem_status_t status;
+
+    /* Before the start: a callback may free the request at once. */
+    if (request_out != NULL)
+        *request_out = request;
+    status = xyl_request_start(request);
+    if (status == XYLEM_OK)
+        return status;
+    xyl_request_discard(request);
+    if (request_out != NULL)
+        *request_out = NULL;
+    return status;
+}
+
 static xylem_status_t plan_and_start(xylem_team_t *team,
                                      const xylem_coll_args_t *args,
                                      const char *call,
                                      xylem_request_t **request_out)
 {
-    xylem_request_t *request;
+    xylem_request_t *request = NULL;
     xylem_status_t status = xyl_team_check(team, call);
 
     if (status != XYLEM_OK)
         return status;
     status = plan_call(team, args, call, &request);
-    if (status != XYLEM_OK && team->size > 1)
-        call_is_refused(team);
-    if (team->context->config.check == XYL_CHECK_FULL && team->size > 1 &&
-        !xyl_team_has_failed(team))
-        xyl_calls_compare(team, args,
-                          status == XYLEM_OK ? xyl_operation_of(request)->call
-                                             : 0);
-    if (status != XYLEM_OK)
-        return status;
-    /* Before the start: a callback may free the request at once. */
-    if (request_out != NULL)
-        *request_out = request;
-    return xyl_request_start(request);
+    if (team->size > 1 && args->tag == 0)
+        call_compare(team, args, status, request);
+    return status == XYLEM_OK ? start_planned(request, request_out) : status;
 }
 
 static xylem_status_t no_request_out(const char *call)

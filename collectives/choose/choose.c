@@ -36,11 +36,12 @@ static uint64_t common_bytes(const xylem_team_t *team,
 }
 
 static uint32_t facts_of(const xylem_team_t *team, const xyl_levels_t *levels,
-                         const xyl_query_t *query)
+                         const xyl_query_t *query, int has_tag)
 {
     uint32_t facts = 0;
 
-    if (levels->nodes > 1 && levels->largest > 1 && xyl_team_shares(team))
+    if (levels->nodes > 1 && levels->largest > 1 && xyl_team_shares(team) &&
+        !has_tag)
         facts |= XYL_FACT_SHARED;
     if (xyl_levels_switches(levels) != NULL)
         facts |= XYL_FACT_SWITCHES;
@@ -78,7 +79,7 @@ static xyl_query_t query_of(xylem_team_t *team, const xyl_problem_t *problem)
         return query;
     query.nodes = levels->nodes;
     query.node_ranks = levels->largest;
-    query.facts |= facts_of(team, levels, &query);
+    query.facts |= facts_of(team, levels, &query, problem->has_tag);
     return query;
 }
 
@@ -245,7 +246,8 @@ static void problem_outline(xylem_team_t *team, const xylem_coll_args_t *args,
     xyl_call_outline(team, args, is_commutative, problem);
     problem->in_arrival_order =
         xyl_choose_arrival_order(team, args, is_commutative);
-    problem->shares_memory = xyl_node_is_possible(team, problem);
+    problem->shares_memory =
+        !problem->has_tag && xyl_node_is_possible(team, problem);
     problem->on_device = problem->shares_memory &&
                          !xyl_choose_reproducible(team, args) &&
                          xyl_device_is_possible(team, args, problem);

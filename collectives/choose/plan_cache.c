@@ -37,7 +37,7 @@ static int says_more(const xylem_coll_args_t *args)
 {
     return ((uintptr_t)args->algorithm | args->segment_bytes |
             args->recv_count | args->recv_type | args->send_window |
-            args->recv_window) != 0;
+            args->recv_window | args->tag) != 0;
 }
 
 /* Arrays, by content. Of the kept ones, those that do not matter are NULL. */
@@ -74,7 +74,8 @@ __attribute__((noinline)) static int
 details_are_alike(const xylem_coll_args_t *kept, const xylem_coll_args_t *args,
                   const xylem_team_t *team)
 {
-    return kept->segment_bytes == args->segment_bytes &&
+    return (kept->tag == 0) == (args->tag == 0) && args->tag <= XYLEM_TAG_MAX &&
+           kept->segment_bytes == args->segment_bytes &&
            kept->send_window == args->send_window &&
            kept->recv_window == args->recv_window &&
            kept->recv_count == args->recv_count &&
@@ -232,13 +233,14 @@ static xyl_operation_t *place_empty(xylem_context_t *context,
 
 /* ---- taking ---- */
 
-/* Who is told of its end, and when it has hung. */
+/* Who is told of its end, when it has hung, and what it is matched by. */
 static void set_end(xyl_operation_t *operation, const xylem_coll_args_t *args)
 {
     operation->request.flags = args->flags;
     operation->request.on_complete = args->on_complete;
     operation->request.arg = args->arg;
     operation->limit_s = args->limit_s;
+    operation->tag = args->tag;
 }
 
 xyl_operation_t *xyl_plan_take(xylem_team_t *team,

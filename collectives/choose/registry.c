@@ -192,6 +192,9 @@ static const char *what_is_missing(const xyl_algorithm_t *algorithm,
                        algorithm->kind == XYL_ALGORITHM_LEVELS;
     uint32_t needs = algorithm->needs;
 
+    if (problem->has_tag &&
+        (is_of_levels || algorithm->kind == XYL_ALGORITHM_NODE))
+        return "goes by the order of calls, which a tag leaves open";
     if ((needs & XYL_NEEDS_COMMUTATIVE) != 0 && !problem->is_commutative)
         return "needs a commutative operation";
     if ((needs & XYL_NEEDS_EVEN) != 0 && problem->ranks % 2 != 0)

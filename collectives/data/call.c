@@ -28,6 +28,7 @@ void xyl_call_outline(const xylem_team_t *team, const xylem_coll_args_t *args,
         .element_bytes = traits->reduces ? type_bytes : 1,
         .is_in_place = call_is_in_place(args),
         .is_commutative = is_commutative,
+        .has_tag = args->tag != 0,
     };
 }
 

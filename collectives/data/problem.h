@@ -55,6 +55,7 @@ typedef struct xyl_problem {
     int is_commutative;   /* any order that is always the same will do */
     int in_arrival_order; /* contributions may be combined as they come */
     int combines_sums;    /* made of the user's numbers, see data/binned.h */
+    int has_tag;          /* nothing may depend on the order of calls */
     int shares_memory;    /* all ranks live on one node and can */
     int on_device;   /* and the buffers of all lie in memory of GPUs, where a
                         kernel can do what the collective does */

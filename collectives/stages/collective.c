@@ -48,6 +48,7 @@ xylem_status_t xyl_collective_create(xylem_team_t *team,
         return status;
     collective = xyl_collective_of(*operation_out);
     collective->operation.release = collective_release;
+    collective->operation.tag = args->tag;
     collective->plan = *plan;
     collective->element_bytes = element_bytes;
     collective->users_exec = xyl_collective_exec(team->context, args);
@@ -112,7 +113,7 @@ int xyl_collective_may_detach(const xyl_operation_t *operation,
 {
     uint64_t least = operation->request.context->config.detach_bytes;
 
-    return least != 0 && operation->bytes >= least &&
+    return least != 0 && operation->bytes >= least && operation->tag == 0 &&
            !operation->waits_for_parts && operation->on_segment == NULL &&
            sides->send == NULL && sides->recv == NULL &&
            xyl_collective_of(operation)->users_exec->is_immediate;

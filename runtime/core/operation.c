@@ -232,35 +232,46 @@ void xyl_operation_bind(xyl_operation_t *operation, const void *input,
 /* ---- start ---- */
 
 /* The starting thread: the order of calls gives the sequence, on every rank
- * the same. */
-static void number_stages(xyl_operation_t *operation)
+ * the same; or the call's tag does. */
+static xylem_status_t number_stages(xyl_operation_t *operation)
 {
-    uint32_t i, sequence;
+    xylem_team_t *team = operation->request.team;
+    uint32_t i, sequence = 0;
+    xylem_status_t status;
 
+    if (operation->tag != 0) {
+        status = xyl_tag_begin(team, operation->tag, &sequence);
+        if (status != XYLEM_OK)
+            return status;
+    } else if (operation->sequences != 0) {
+        sequence = xyl_team_sequence(atomic_fetch_add_explicit(
+            &team->sequence, operation->sequences, memory_order_relaxed));
+    }
     if (operation->sequences == 0)
-        return;
-    sequence =
-        atomic_fetch_add_explicit(&operation->request.team->sequence,
-                                  operation->sequences, memory_order_relaxed);
+        return XYLEM_OK;
     for (i = 0; i < operation->stages; i++)
         operation->stage[i]->sequence =
             sequence + operation->stage[i]->sequence_at;
     operation->first_sequence = sequence;
-    xyl_team_call_note(operation->request.team, sequence, operation->call);
+    xyl_team_call_note(team, sequence, operation->call);
+    return XYLEM_OK;
 }
 
-static void operation_prepare(xylem_request_t *request)
+static xylem_status_t operation_prepare(xylem_request_t *request)
 {
     xyl_operation_t *operation = xyl_operation_of(request);
+    xylem_status_t status = number_stages(operation);
     uint64_t i;
 
-    number_stages(operation);
+    if (status != XYLEM_OK)
+        return status;
     for (i = 0; operation->waits_for_parts && i < operation->segments; i++)
         atomic_store_explicit(&operation->parts[i].is_released, 0,
                               memory_order_relaxed);
     atomic_store_explicit(&operation->parts_released.newest, NULL,
                           memory_order_relaxed);
     atomic_store_explicit(&operation->parts_queued, 0, memory_order_relaxed);
+    return XYLEM_OK;
 }
 
 /* A segment of the operation's input is there. */
@@ -365,6 +376,8 @@ static void operation_complete(xyl_operation_t *operation)
         xyl_operation_note_ended(operation);
     LIST_REMOVE(operation, others);
     xyl_hold_end(operation);
+    if (operation->tag != 0)
+        xyl_tag_end(operation->request.team, operation->tag);
     if (operation->is_detached)
         xyl_operation_settle(operation);
     else

@@ -64,6 +64,7 @@ typedef struct xyl_operation {
     int lanes_are_parts;
     uint32_t stages;
     uint32_t stages_left;
+    uint32_t tag;       /* by which it is matched; 0: by the team's order */
     uint32_t sequences; /* numbers that its stages use for their messages */
     uint32_t first_sequence;           /* of them, in this run */
     xyl_stage_t *entry[XYL_LANES_MAX]; /* takes the input of the lane */

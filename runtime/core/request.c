@@ -244,6 +244,17 @@ static xylem_status_t claim_stand_in(xylem_request_t **request)
     return claim(other);
 }
 
+/* Of one that is claimed. */
+static xylem_status_t prepare_claimed(xylem_request_t *request)
+{
+    xylem_status_t status = request->ops->prepare(request);
+
+    if (status != XYLEM_OK)
+        atomic_store_explicit(&request->state, XYL_REQUEST_IDLE,
+                              memory_order_release);
+    return status;
+}
+
 /* *request becomes the one that runs. */
 static xylem_status_t prepare(xylem_request_t **request)
 {
@@ -252,7 +263,7 @@ static xylem_status_t prepare(xylem_request_t **request)
     if (status == XYLEM_OK && is_engaged(*request))
         status = claim_stand_in(request);
     if (status == XYLEM_OK && (*request)->ops->prepare != NULL)
-        (*request)->ops->prepare(*request);
+        status = prepare_claimed(*request);
     return status;
 }
 

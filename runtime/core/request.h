@@ -51,8 +51,9 @@ typedef enum xyl_request_rest {
 } xyl_request_rest_t;
 
 typedef struct xyl_request_ops {
-    /* The starting thread, before the request is active. May be NULL. */
-    void (*prepare)(xylem_request_t *request);
+    /* The starting thread, before the request is active; any other status than
+     * XYLEM_OK: it stays idle. May be NULL. */
+    xylem_status_t (*prepare)(xylem_request_t *request);
     /* The progressing thread: begin. */
     void (*start)(xylem_request_t *request);
     /* The starting thread, of a request whose last run goes on: an idle one

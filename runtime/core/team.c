@@ -114,6 +114,7 @@ static void team_release(xylem_team_t *team)
     if (!xyl_team_has_failed(team) && team->slot < XYL_TEAM_SLOTS)
         xyl_context_slot_release(context, team->slot);
     pthread_mutex_destroy(&team->lock);
+    xyl_tags_fini(team);
     xyl_team_unreserve(context, team);
 }
 
@@ -145,7 +146,7 @@ int xyl_team_reference_if_used(xylem_team_t *team)
 
 uint64_t xyl_team_called(const xylem_team_t *team, uint32_t sequence)
 {
-    uint32_t i = sequence % XYL_TEAM_CALLS;
+    uint32_t i = xyl_team_call_at(sequence);
     uint64_t call =
         atomic_load_explicit(&team->calls[i].call, memory_order_relaxed);
 

@@ -5,9 +5,10 @@
  *                     out its own slots and tells the members once, so that
  *                     making a team needs no agreement on a number
  *   source   20 bits  the sender's rank in the team
- *   sequence 20 bits  the stage within the team, modulo 2^20: equal tags match
+ *   sequence 20 bits  the stage within the team, modulo 2^19: equal tags match
  *                     in order, so a wrap does no harm unless an operation is
- *                     still waiting when the team starts its 2^20th stage after
+ *                     still waiting when the team starts its 2^19th stage
+ *                     after; the upper half is of calls with tags (tags.h)
  *   segment  10 bits  modulo 1024: what is in flight on an edge lies within two
  *                     windows, in a double tree of every other segment
  */
@@ -18,12 +19,13 @@
 #include <stdatomic.h>
 
 #include "runtime/core/context.h"
+#include "runtime/core/tags.h"
 
 enum {
     XYL_TEAM_MAGIC = 0x78546d74,
     XYL_TEAM_SIZE_MAX = 1 << 20,
     XYL_TEAM_SEGMENT_TAGS = 1 << 10,
-    XYL_TEAM_CALLS = 16 /* that are remembered */
+    XYL_TEAM_CALLS = 16 /* that are remembered, and as many with tags */
 };
 #define XYL_TEAM_KEY_WORLD (UINT64_C(1) << 32)
 
@@ -58,11 +60,12 @@ struct xylem_team {
     LIST_ENTRY(xylem_team) others; /* of the context, by its lock */
     pthread_mutex_t lock;          /* what modules say */
     struct xyl_agreements *agreements; /* see agreement.h; NULL: none yet */
+    _Atomic(xyl_tags_t *) tags;        /* NULL: no call had one */
     /* What was called last, by the first sequence number, to be compared. */
     struct {
         _Atomic uint32_t sequence;
         _Atomic uint64_t call;
-    } calls[XYL_TEAM_CALLS];
+    } calls[2 * XYL_TEAM_CALLS];
     /* Calls of this rank that were refused, and what the last is called; 0 */
     _Atomic uint32_t refusals;
     _Atomic uint64_t refused_call;
@@ -90,7 +93,8 @@ static inline uint64_t xyl_team_tag(const xylem_team_t *team, uint32_t source,
         team->peer_slots == NULL ? team->slot : team->peer_slots[destination];
 
     return slot << 50 | (uint64_t)source << 30 |
-           (uint64_t)(sequence & 0xfffff) << 10 | (segment & 0x3ff);
+           (uint64_t)(sequence >> 31) << 29 |
+           (uint64_t)(sequence & 0x7ffff) << 10 | (segment & 0x3ff);
 }
 
 /* The memory of a team of at most so many ranks, with world_ranks and
@@ -108,10 +112,22 @@ void xyl_team_unreference(xylem_team_t *team);
 /* With the context's lock. 0: its last reference is being given up. */
 int xyl_team_reference_if_used(xylem_team_t *team);
 
+/* Of what has been counted for calls in order. */
+static inline uint32_t xyl_team_sequence(uint32_t counted)
+{
+    return counted & ~XYL_SEQUENCE_TAGGED;
+}
+/* Where a call is remembered. */
+static inline uint32_t xyl_team_call_at(uint32_t sequence)
+{
+    return (sequence & XYL_SEQUENCE_TAGGED) == 0
+               ? sequence % XYL_TEAM_CALLS
+               : XYL_TEAM_CALLS + sequence / XYL_TAG_SEQUENCES % XYL_TEAM_CALLS;
+}
 static inline void xyl_team_call_note(xylem_team_t *team, uint32_t sequence,
                                       uint64_t call)
 {
-    uint32_t i = sequence % XYL_TEAM_CALLS;
+    uint32_t i = xyl_team_call_at(sequence);
 
     atomic_store_explicit(&team->calls[i].sequence, sequence,
                           memory_order_relaxed);
@@ -125,9 +141,10 @@ static inline void xyl_team_refused(xylem_team_t *team, uint64_t call)
 {
     atomic_fetch_add_explicit(&team->refusals, 1, memory_order_relaxed);
     atomic_store_explicit(&team->refused_call, call, memory_order_relaxed);
-    xyl_team_call_note(
-        team, atomic_load_explicit(&team->sequence, memory_order_relaxed),
-        call);
+    xyl_team_call_note(team,
+                       xyl_team_sequence(atomic_load_explicit(
+                           &team->sequence, memory_order_relaxed)),
+                       call);
 }
 static inline uint32_t xyl_team_refusals(const xylem_team_t *team)
 {

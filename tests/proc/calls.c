@@ -4,6 +4,8 @@
  *   calls sweep N     one after the other; blocking, nonblocking, persistent
  *   calls flight N    several at once on teams of other orders and sizes, some
  *                     with callbacks, some that free themselves
+ *   calls tags N      several at once on one team, which each rank starts in an
+ *                     order of its own, among calls in order
  *   calls threads N   threads with a team of their own each
  *   calls handover N  requests are freed and started again by another thread
  *                     than the one that is still in their callback
@@ -124,6 +126,7 @@ enum { TEAMS = 3, EACH = 6, FLIGHTS = TEAMS * EACH };
 
 typedef struct flight {
     call_case_t c;
+    uint32_t tag, way;
     call_rank_t call;
     xylem_request_t *request;
     atomic_int is_over; /* with a progress thread, that one writes it */
@@ -139,12 +142,13 @@ static void flight_done(void *arg, xylem_status_t status)
     flight->is_over = 1;
 }
 
-static void flight_start(job_t *job, xylem_team_t *team, flight_t *flight,
-                         uint32_t way)
+static void flight_start(job_t *job, xylem_team_t *team, flight_t *flight)
 {
     call_rank_t *call = &flight->call;
+    uint32_t way = flight->way;
 
     call_rank_init(call, &flight->c, xylem_team_rank(team), job->context);
+    call->args.tag = flight->tag;
     flight->is_over = 0;
     flight->request = NULL;
     if (way > 0) {
@@ -181,8 +185,8 @@ static void flights(job_t *job, xylem_team_t **teams, uint64_t *randoms)
         all[i].c = draw_case(&randoms[team],
                              random_below(&randoms[team], XYLEM_COLL_COUNT),
                              xylem_team_size(teams[team]));
-        flight_start(job, teams[team], &all[i],
-                     random_below(&randoms[team], 3));
+        all[i].way = random_below(&randoms[team], 3);
+        flight_start(job, teams[team], &all[i]);
     }
     for (i = FLIGHTS; i-- > 0;)
         flight_land(job, &all[i]);
@@ -202,6 +206,54 @@ static void mode_flight(job_t *job, uint32_t number)
         flights(job, teams, randoms);
     for (i = 0; i < TEAMS; i++)
         MUST(xylem_team_destroy(teams[i]));
+}
+
+/* ---- tags ---- */
+
+enum { TAGGED = 8, IN_ORDER = 4 };
+
+/* The first are in order, the others wherever they come to lie. */
+static void shuffle(uint32_t *order, uint64_t *random)
+{
+    uint32_t i, j, next = 0;
+
+    for (i = 0; i < TAGGED + IN_ORDER; i++)
+        order[i] = i;
+    for (i = TAGGED + IN_ORDER; i > 1; i--) {
+        uint32_t last = order[i - 1];
+        j = random_below(random, i);
+        order[i - 1] = order[j];
+        order[j] = last;
+    }
+    for (i = 0; i < TAGGED + IN_ORDER; i++)
+        if (order[i] < IN_ORDER)
+            order[i] = next++;
+}
+
+static void mode_tags(job_t *job, uint32_t number)
+{
+    flight_t *all = job_memory((TAGGED + IN_ORDER) * sizeof *all);
+    uint64_t random = random_mix(number), own = random_mix(job->rank);
+    uint32_t round, i, order[TAGGED + IN_ORDER];
+
+    for (round = 0; round < number; round++) {
+        for (i = 0; i < TAGGED + IN_ORDER; i++) {
+            all[i].c = draw_case(
+                &random, random_below(&random, XYLEM_COLL_COUNT), job->ranks);
+            all[i].way = random_below(&random, 3);
+            all[i].tag = 0;
+            if (i < IN_ORDER)
+                continue;
+            all[i].c.algorithm[0] = '\0'; /* some keep to the order */
+            all[i].tag = 1 + (round + i * 8191) % XYLEM_TAG_MAX;
+        }
+        shuffle(order, &own);
+        for (i = 0; i < TAGGED + IN_ORDER; i++)
+            flight_start(job, job->world, &all[order[i]]);
+        for (i = 0; i < TAGGED + IN_ORDER; i++)
+            flight_land(job, &all[order[i]]);
+    }
+    free(all);
 }
 
 /* ---- threads ---- */
@@ -456,7 +508,7 @@ static const struct mode {
     {"sweep", mode_sweep},       {"flight", mode_flight},
     {"threads", mode_threads},   {"handover", mode_handover},
     {"farewell", mode_farewell}, {"roots", mode_roots},
-    {"late", mode_late},
+    {"late", mode_late},         {"tags", mode_tags},
 };
 
 /* ---- memory of a GPU ---- */

@@ -217,6 +217,10 @@ test_calls()
         "5 sweep $((much / 10))" '3 flight 10' '3 threads 40' '2 flight 10'
     calls 6 sweep $((much / 5)) --nodes 3 --map cyclic
     calls 5 flight 10 --nodes 2
+    calls 3 tags $((much / 60))
+    calls 4 tags $((much / 200)) --nodes 2
+    calls 3 tags $((much / 200)) XYLEM_PROGRESS=thread
+    calls 4 tags $((much / 200)) XYLEM_SHM=off UCX_TLS=tcp,self
     calls 6 sweep $((much / 10)) XYLEM_NODE_GROUPS=2
     calls 7 sweep $((much / 20)) XYLEM_NODE_GROUPS=3
     calls 8 sweep $((much / 20)) --nodes 2 XYLEM_NODE_GROUPS=2

@@ -1,0 +1,517 @@
+/* Calls that are matched by tags: every rank starts them in an order of its
+ * own, among calls that go in the team's order, on worlds with and without
+ * shared memory; again and again; and what is wrong with them is said. */
+#include <string.h>
+
+#include "collectives/choose/registry.h"
+#include "runtime/core/team.h"
+#include "runtime/core/watch.h"
+#include "simulator/random.h"
+#include "tests/support/call_algorithm.h"
+#include "tests/support/call_run.h"
+#include "tests/support/check.h"
+
+#define WORLDS check_cases(150)
+
+enum {
+    RANKS_MAX = 13,
+    RUNS_MAX = 9,
+    ROUNDS_MAX = 4,
+    ELEMENTS_MAX = 40000,
+    WORDS = 64,
+    RANKS = 5 /* of what goes wrong */
+};
+
+typedef struct scene {
+    uint64_t random;
+    fabric_t *fabric;
+    uint32_t ranks, count; /* of runs */
+    call_run_t runs[RUNS_MAX];
+    uint32_t tags[RUNS_MAX]; /* 0: in order */
+} scene_t;
+
+/* ---- any order ---- */
+
+static fabric_t *random_fabric(uint64_t seed, uint64_t *random, uint32_t ranks)
+{
+    static const size_t eager[] = {0, 64, 1024, SIZE_MAX};
+    static const char *const detaches[] = {"DETACH_BYTES=1", NULL};
+    fabric_options_t options = {.seed = seed,
+                                .delay_max = random_below(random, 40),
+                                .reorder = 1,
+                                .tells_failures = 1};
+
+    options.eager_bytes_max = eager[random_below(random, 4)];
+    options.shares_memory = random_below(random, 2) == 0;
+    options.work_late_max = random_below(random, 3) == 0 ? 20 : 0;
+    if (random_below(random, 2) == 0)
+        options.settings = detaches;
+    return fabric_create(ranks, &options);
+}
+
+/* What keeps to the order of calls is refused with a tag. */
+static void forget_ordered(call_case_t *c)
+{
+    char why[XYL_ALGORITHM_WHY_BYTES];
+    xyl_named_t named;
+
+    if (c->algorithm[0] == '\0' ||
+        !xyl_algorithm_parse(c->coll, c->algorithm, &named, why))
+        return;
+    if (named.algorithm == NULL ||
+        named.algorithm->kind == XYL_ALGORITHM_TREE ||
+        named.algorithm->kind == XYL_ALGORITHM_SCHEDULE)
+        return;
+    c->algorithm[0] = '\0';
+}
+
+static void draw_run(scene_t *scene, uint32_t i)
+{
+    call_run_t *run = &scene->runs[i];
+    call_case_t c = call_case_random(
+        &scene->random,
+        (xylem_coll_t)random_below(&scene->random, XYLEM_COLL_COUNT),
+        scene->ranks);
+    uint32_t rank;
+
+    c.count %= ELEMENTS_MAX / scene->ranks / scene->ranks + 1;
+    call_algorithm_draw(&scene->random, &c);
+    scene->tags[i] = 0;
+    if (random_below(&scene->random, 3) != 0) {
+        forget_ordered(&c);
+        scene->tags[i] = i % 2 == 0 ? i + 1 : XYLEM_TAG_MAX - i;
+    }
+    call_run_init(run, scene->fabric, NULL, &c);
+    run->is_persistent = random_below(&scene->random, 2) == 0;
+    for (rank = 0; rank < scene->ranks; rank++)
+        run->all[rank].call.args.tag = scene->tags[i];
+}
+
+static void scene_init(scene_t *scene, uint64_t seed)
+{
+    uint32_t i;
+
+    scene->random = random_mix(seed);
+    scene->ranks = random_between(&scene->random, 2, RANKS_MAX);
+    scene->count = random_between(&scene->random, 2, RUNS_MAX);
+    scene->fabric = random_fabric(seed, &scene->random, scene->ranks);
+    for (i = 0; i < scene->count; i++)
+        draw_run(scene, i);
+}
+
+static void scene_fini(scene_t *scene)
+{
+    uint32_t i;
+
+    fabric_run_dry(scene->fabric);
+    for (i = 0; i < scene->count; i++)
+        call_run_fini(&scene->runs[i]);
+    fabric_destroy(scene->fabric);
+}
+
+/* The next call of a rank: any that has a tag, or the first of the others. */
+static uint32_t draw_next(scene_t *scene, const uint8_t *is_started)
+{
+    uint32_t i, candidates[RUNS_MAX], count = 0, has_ordered = 0;
+
+    for (i = 0; i < scene->count; i++) {
+        if (is_started[i] || (scene->tags[i] == 0 && has_ordered))
+            continue;
+        has_ordered |= scene->tags[i] == 0;
+        candidates[count++] = i;
+    }
+    return candidates[random_below(&scene->random, count)];
+}
+
+static int is_done(void *arg)
+{
+    scene_t *scene = arg;
+    uint32_t i;
+
+    for (i = 0; i < scene->count; i++)
+        if (!call_run_is_done(&scene->runs[i]))
+            return 0;
+    return 1;
+}
+
+/* Each rank in an order of its own, and at any pace. */
+static void start_mixed(scene_t *scene)
+{
+    uint8_t is_started[RANKS_MAX][RUNS_MAX] = {{0}};
+    uint32_t started[RANKS_MAX] = {0};
+    uint32_t rank, next, left = scene->ranks * scene->count;
+
+    while (left != 0) {
+        rank = random_below(&scene->random, scene->ranks);
+        if (started[rank] == scene->count)
+            continue;
+        next = draw_next(scene, is_started[rank]);
+        is_started[rank][next] = 1;
+        CHECK_EQ(call_run_start(&scene->runs[next], rank), XYLEM_OK);
+        started[rank]++;
+        left--;
+        if (random_below(&scene->random, 4) == 0)
+            fabric_advance(scene->fabric,
+                           random_below(&scene->random, 50) * SIM_US);
+    }
+}
+
+static void test_any_order(void)
+{
+    uint64_t seed;
+    scene_t scene;
+    uint32_t i, round, rounds;
+    fabric_script_t script = {is_done, NULL, &scene};
+
+    for (seed = 0; seed < WORLDS; seed++) {
+        scene_init(&scene, seed);
+        rounds = random_between(&scene.random, 1, ROUNDS_MAX);
+        for (round = 0; round < rounds; round++) {
+            for (i = 0; i < scene.count; i++) {
+                uint32_t rank;
+                call_run_refill(&scene.runs[i]);
+                for (rank = 0; rank < scene.ranks; rank++)
+                    if (!scene.runs[i].is_persistent) {
+                        CHECK_EQ(
+                            xylem_request_free(scene.runs[i].all[rank].request),
+                            XYLEM_OK);
+                        scene.runs[i].all[rank].request = NULL;
+                    }
+            }
+            start_mixed(&scene);
+            if (!fabric_run_until(scene.fabric, &script))
+                break;
+            for (i = 0; i < scene.count; i++)
+                call_run_check(&scene.runs[i]);
+        }
+        scene_fini(&scene);
+    }
+}
+
+/* ---- one tag for call after call ---- */
+
+/* A rank goes on to the next call with the tag when its own part is over, while
+ * others are in the one before: lengths, segments and roots differ. */
+typedef struct chain {
+    fabric_t *fabric;
+    uint32_t calls[RANKS];
+    unsigned char *buffers[RANKS];
+    int is_over[RANKS];
+} chain_t;
+
+enum { CHAIN_CALLS = 12, CHAIN_BYTES = 30000 };
+
+static unsigned char chain_byte(uint32_t call, size_t i)
+{
+    return (unsigned char)(call * 31 + i * 7 + i / 256);
+}
+
+static void chain_next(chain_t *chain, uint32_t rank);
+
+static void chain_check(const chain_t *chain, uint32_t rank)
+{
+    uint32_t call = chain->calls[rank];
+    size_t i, bytes = CHAIN_BYTES / (call % 3 + 1);
+
+    for (i = 0; i < bytes; i++)
+        if (chain->buffers[rank][i] != chain_byte(call, i)) {
+            CHECK_EQ(chain->buffers[rank][i], chain_byte(call, i));
+            return;
+        }
+}
+
+typedef struct chain_link {
+    chain_t *chain;
+    uint32_t rank;
+} chain_link_t;
+
+static chain_link_t links[RANKS];
+
+static void chain_told(void *arg, xylem_status_t status)
+{
+    const chain_link_t *link = arg;
+
+    CHECK_EQ(status, XYLEM_OK);
+    chain_check(link->chain, link->rank);
+    if (++link->chain->calls[link->rank] < CHAIN_CALLS)
+        chain_next(link->chain, link->rank);
+    else
+        link->chain->is_over[link->rank] = 1;
+}
+
+static void chain_next(chain_t *chain, uint32_t rank)
+{
+    uint32_t call = chain->calls[rank], root = call % RANKS;
+    size_t i, bytes = CHAIN_BYTES / (call % 3 + 1);
+    xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                              .coll = XYLEM_COLL_BCAST,
+                              .flags = XYLEM_FLAG_AUTOFREE,
+                              .recv = chain->buffers[rank],
+                              .count = bytes,
+                              .root = root,
+                              .on_complete = chain_told,
+                              .arg = &links[rank],
+                              .segment_bytes = 8 + call * 3,
+                              .algorithm = call % 2 == 0 ? "chain" : "binary",
+                              .tag = 77};
+
+    links[rank] = (chain_link_t){chain, rank};
+    for (i = 0; i < bytes; i++)
+        chain->buffers[rank][i] = rank == root ? chain_byte(call, i) : 0;
+    CHECK_EQ(xylem_coll_start(fabric_world(chain->fabric, rank), &args, NULL),
+             XYLEM_OK);
+}
+
+static void test_one_after_the_other(void)
+{
+    static unsigned char memory[RANKS][CHAIN_BYTES];
+    uint64_t seed;
+    uint32_t rank;
+
+    for (seed = 0; seed < check_cases(30); seed++) {
+        const char *settings[] = {"DETACH_BYTES=1", "DETACH_COPIES=on", NULL};
+        fabric_options_t options = {.seed = seed,
+                                    .eager_bytes_max =
+                                        seed % 3 == 0 ? 0 : SIZE_MAX,
+                                    .delay_max = 30,
+                                    .reorder = 1,
+                                    .settings = settings};
+        chain_t chain = {.fabric = fabric_create(RANKS, &options)};
+        for (rank = 0; rank < RANKS; rank++) {
+            chain.buffers[rank] = memory[rank];
+            chain_next(&chain, rank);
+        }
+        fabric_run_dry(chain.fabric);
+        for (rank = 0; rank < RANKS; rank++)
+            CHECK(chain.is_over[rank]);
+        fabric_destroy(chain.fabric);
+    }
+}
+
+/* ---- what is wrong ---- */
+
+typedef struct trial {
+    fabric_t *fabric;
+    uint32_t words[RANKS][WORDS], sums[RANKS][WORDS];
+    xylem_request_t *requests[RANKS];
+} trial_t;
+
+static void trial_init(trial_t *trial, uint64_t seed, const char *setting)
+{
+    const char *settings[] = {setting, NULL};
+    fabric_options_t options = {.seed = seed,
+                                .eager_bytes_max = seed % 2 == 0 ? 60 : 1024,
+                                .delay_max = 20,
+                                .reorder = 1,
+                                .shares_memory = seed % 4 < 2,
+                                .tells_failures = 1};
+
+    if (setting != NULL)
+        options.settings = settings;
+    memset(trial, 0, sizeof *trial);
+    trial->fabric = fabric_create(RANKS, &options);
+}
+
+static xylem_coll_args_t sum_of(trial_t *trial, uint32_t rank, uint32_t tag)
+{
+    return (xylem_coll_args_t){.struct_bytes = sizeof(xylem_coll_args_t),
+                               .coll = XYLEM_COLL_ALLREDUCE,
+                               .send = trial->words[rank],
+                               .recv = trial->sums[rank],
+                               .count = WORDS,
+                               .type = XYLEM_UINT32,
+                               .op = XYLEM_SUM,
+                               .tag = tag};
+}
+
+static xylem_status_t trial_start(trial_t *trial, uint32_t rank,
+                                  const xylem_coll_args_t *args,
+                                  xylem_request_t **request_out)
+{
+    return xylem_coll_start(fabric_world(trial->fabric, rank), args,
+                            request_out);
+}
+
+static void trial_end(trial_t *trial)
+{
+    uint32_t rank;
+
+    for (rank = 0; rank < RANKS; rank++)
+        CHECK_EQ(xylem_request_free(trial->requests[rank]), XYLEM_OK);
+    fabric_destroy(trial->fabric);
+}
+
+/* All ranks are told, in words. */
+static void trial_check_failed(trial_t *trial, xylem_status_t status,
+                               const char *word)
+{
+    uint32_t rank;
+
+    fabric_run_dry(trial->fabric);
+    for (rank = 0; rank < RANKS; rank++) {
+        CHECK_EQ(xylem_team_error(fabric_world(trial->fabric, rank), NULL),
+                 status);
+        CHECK(strstr(xylem_last_error(), word) != NULL);
+        CHECK(xylem_request_test(trial->requests[rank]) != XYLEM_IN_PROGRESS);
+    }
+}
+
+/* Twice under way: refused, and nothing else is harmed. */
+static void test_under_way(void)
+{
+    xylem_request_t *second = NULL, *persistent;
+    trial_t trial;
+    xylem_coll_args_t args;
+    uint32_t rank;
+
+    trial_init(&trial, 1, NULL);
+    args = sum_of(&trial, 0, 9);
+    CHECK_EQ(xylem_coll_init(fabric_world(trial.fabric, 0), &args, &persistent),
+             XYLEM_OK);
+    CHECK_EQ(trial_start(&trial, 0, &args, &trial.requests[0]), XYLEM_OK);
+    CHECK_EQ(trial_start(&trial, 0, &args, &second), XYLEM_ERR_BUSY);
+    CHECK(second == NULL);
+    CHECK(strstr(xylem_last_error(), "tag 9") != NULL);
+    CHECK_EQ(xylem_request_start(persistent), XYLEM_ERR_BUSY);
+    for (rank = 1; rank < RANKS; rank++) {
+        args = sum_of(&trial, rank, 9);
+        CHECK_EQ(trial_start(&trial, rank, &args, &trial.requests[rank]),
+                 XYLEM_OK);
+    }
+    fabric_run_dry(trial.fabric);
+    for (rank = 0; rank < RANKS; rank++) {
+        CHECK_EQ(xylem_request_test(trial.requests[rank]), XYLEM_OK);
+        CHECK_EQ(xylem_request_free(trial.requests[rank]), XYLEM_OK);
+        trial.requests[rank] = NULL;
+    }
+    CHECK_EQ(xylem_request_start(persistent), XYLEM_OK);
+    for (rank = 1; rank < RANKS; rank++) {
+        args = sum_of(&trial, rank, 9);
+        CHECK_EQ(trial_start(&trial, rank, &args, &trial.requests[rank]),
+                 XYLEM_OK);
+    }
+    fabric_run_dry(trial.fabric);
+    CHECK_EQ(xylem_request_test(persistent), XYLEM_OK);
+    CHECK_EQ(xylem_request_free(persistent), XYLEM_OK);
+    trial_end(&trial);
+}
+
+static void test_nonsense(void)
+{
+    static const char *const ordered[] = {"han", "node"};
+    xylem_request_t *request = NULL;
+    trial_t trial;
+    xylem_coll_args_t args;
+    size_t i;
+
+    trial_init(&trial, 1, NULL);
+    args = sum_of(&trial, 0, XYLEM_TAG_MAX + 1);
+    CHECK_EQ(trial_start(&trial, 0, &args, &request), XYLEM_ERR_INVALID_ARG);
+    CHECK(strstr(xylem_last_error(), "tag 65536") != NULL);
+    for (i = 0; i < sizeof ordered / sizeof ordered[0]; i++) {
+        args = sum_of(&trial, 0, 1);
+        args.algorithm = ordered[i];
+        CHECK_EQ(trial_start(&trial, 0, &args, &request),
+                 XYLEM_ERR_INVALID_ARG);
+        CHECK(strstr(xylem_last_error(), "order of calls") != NULL);
+    }
+    CHECK_EQ(xylem_team_error(fabric_world(trial.fabric, 0), NULL), XYLEM_OK);
+    trial_end(&trial);
+}
+
+/* One rank calls something else with the tag, and its part may be over. */
+static void test_mismatch(void)
+{
+    xylem_coll_args_t args;
+    trial_t trial;
+    uint32_t rank, look;
+    uint64_t seed;
+
+    for (seed = 0; seed < 24; seed++) {
+        trial_init(&trial, seed, NULL);
+        for (rank = 0; rank < RANKS; rank++) {
+            args = sum_of(&trial, rank, 5);
+            if (rank == seed % RANKS)
+                args = (xylem_coll_args_t){.struct_bytes = sizeof args,
+                                           .coll = XYLEM_COLL_BCAST,
+                                           .recv = trial.words[rank],
+                                           .count = 8,
+                                           .root = rank,
+                                           .tag = 5};
+            CHECK_EQ(trial_start(&trial, rank, &args, &trial.requests[rank]),
+                     XYLEM_OK);
+        }
+        for (look = 0; look < 10; look++)
+            for (rank = 0; rank < RANKS; rank++) {
+                fabric_run_dry(trial.fabric);
+                xyl_watch_look(fabric_context(trial.fabric, rank));
+            }
+        fabric_run_dry(trial.fabric);
+        if (xylem_team_error(fabric_world(trial.fabric, 0), NULL) ==
+            XYLEM_ERR_TRUNCATED)
+            trial_check_failed(&trial, XYLEM_ERR_TRUNCATED, "longer");
+        else
+            trial_check_failed(&trial, XYLEM_ERR_MISMATCH, "calls");
+        trial_end(&trial);
+    }
+}
+
+/* One rank does not make the call; the others have a limit. */
+static void test_missing(void)
+{
+    xylem_coll_args_t args;
+    trial_t trial;
+    uint32_t rank, look;
+
+    trial_init(&trial, 3, NULL);
+    for (rank = 0; rank < RANKS; rank++) {
+        args = sum_of(&trial, rank, rank + 1 < RANKS ? 5 : 6);
+        args.limit_s = 3;
+        CHECK_EQ(trial_start(&trial, rank, &args, &trial.requests[rank]),
+                 XYLEM_OK);
+    }
+    for (look = 0; look < 4; look++) {
+        fabric_run_dry(trial.fabric);
+        CHECK_EQ(xylem_request_test(trial.requests[0]), XYLEM_IN_PROGRESS);
+        xyl_watch_look(fabric_context(trial.fabric, 0));
+    }
+    trial_check_failed(&trial, XYLEM_ERR_TIMED_OUT, "time limit");
+    trial_end(&trial);
+}
+
+/* Where all calls in order are compared, those with tags are left out. */
+static void test_full_check(void)
+{
+    xylem_request_t *more[RANKS];
+    xylem_coll_args_t args;
+    trial_t trial;
+    uint32_t rank;
+
+    trial_init(&trial, 2, "CHECK=full");
+    for (rank = 0; rank < RANKS; rank++) {
+        args = sum_of(&trial, rank, rank % 2 == 0 ? 4 : 0);
+        CHECK_EQ(trial_start(&trial, rank, &args, &trial.requests[rank]),
+                 XYLEM_OK);
+        args = sum_of(&trial, rank, rank % 2 == 0 ? 0 : 4);
+        CHECK_EQ(trial_start(&trial, rank, &args, &more[rank]), XYLEM_OK);
+    }
+    fabric_run_dry(trial.fabric);
+    for (rank = 0; rank < RANKS; rank++) {
+        CHECK_EQ(xylem_request_test(trial.requests[rank]), XYLEM_OK);
+        CHECK_EQ(xylem_request_test(more[rank]), XYLEM_OK);
+        CHECK_EQ(xylem_request_free(more[rank]), XYLEM_OK);
+    }
+    trial_end(&trial);
+}
+
+static const check_case_t cases[] = {
+    {"tags: any order on each rank", test_any_order},
+    {"tags: one after the other", test_one_after_the_other},
+    {"tags: one that is under way", test_under_way},
+    {"tags: nonsense is refused", test_nonsense},
+    {"tags: calls that differ", test_mismatch},
+    {"tags: a rank that does not call", test_missing},
+    {"tags: beside calls that are compared", test_full_check},
+};
+
+CHECK_MAIN(cases)
