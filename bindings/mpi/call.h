@@ -73,7 +73,7 @@ typedef enum xmpi_fate {
     XMPI_NO_TOPOLOGY,  /* that neighbours could be known by */
     XMPI_NO_CONTEXT,   /* not all its ranks are connected yet */
     XMPI_NO_TEAM,      /* nonblocking, and the first of its communicator */
-    XMPI_NO_KERNEL,    /* a predefined operation on such a type */
+    XMPI_NO_KERNEL,    /* such an operation of MPI's on such a type */
     XMPI_NO_THREADS,   /* xylem's thread would have to call MPI */
     XMPI_WRITTEN_TO,   /* the host's Fortran writes to such requests */
     XMPI_UNHOOKED,     /* nonblocking, and nobody would make it progress */
@@ -91,10 +91,7 @@ typedef enum xmpi_class {
     XMPI_COMPLEX,
     XMPI_LOGICAL,
     XMPI_BITS,
-    XMPI_PAIR,
-    /* Combined by the host's functions, as the program's own are. */
-    XMPI_HOSTS_LOGICAL,
-    XMPI_HOSTS_PAIR
+    XMPI_PAIR
 } xmpi_class_t;
 
 typedef struct xmpi_type {
@@ -103,7 +100,10 @@ typedef struct xmpi_type {
     int64_t extent;
     int64_t true_low, true_extent; /* where its data lie */
     int is_plain; /* elements lie one behind the other, without gaps */
-    int is_named; /* one of MPI's own */
+    int is_named; /* one of the table, which stays */
+    int is_mpis;  /* one of MPI's own, also of those that are not in it */
+    /* Bits of operations: those that the host was asked about, and combines. */
+    _Atomic uint32_t asked, combined;
     xmpi_class_t class;
     xylem_type_t kind;      /* where xylem combines such elements */
     _Atomic uint32_t users; /* calls that need it; 1 for its existence */
@@ -138,6 +138,9 @@ typedef struct xmpi_op xmpi_op_t;
 /* XYLEM_OP_COUNT: not one of MPI's own that xylem knows. */
 xylem_op_t xmpi_op_predefined(MPI_Op handle);
 int xmpi_op_is_named(MPI_Op handle);
+/* Whether the host combines them, where xylem does not: 16-byte numbers say,
+ * and characters, in which libraries differ. */
+int xmpi_op_is_hosts(xylem_op_t op, xmpi_type_t *type);
 /* Whether such elements are combined by such an operation of MPI's. */
 int xmpi_op_fits(xylem_op_t op, const xmpi_type_t *type);
 /* An operation of the program's on elements of a type; NULL: no memory. Has to
@@ -241,7 +244,7 @@ typedef struct xmpi_plan {
     int packs_own;  /* but only in this rank's block */
     uint32_t own_rank;
     xmpi_op_t *op;
-    void *memory[8];
+    void *memory[12];
     uint32_t memories;
     uint32_t words;
     uint64_t small[XMPI_PLAN_SMALL]; /* arrays of small teams */

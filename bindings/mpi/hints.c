@@ -113,6 +113,8 @@ void xmpi_hints_follow(const xmpi_hints_t *hints, xylem_coll_args_t *args)
         args->op == XYLEM_SUM || args->op == XYLEM_MIN || args->op == XYLEM_MAX;
 
     args->algorithm = hints->algorithms[args->coll];
+    if (args->coll == XYLEM_COLL_ALLTOALLW && args->algorithm == NULL)
+        args->algorithm = hints->algorithms[XYLEM_COLL_ALLTOALLV];
     if (xyl_coll_traits(args->coll)->reduces &&
         (hints->order == XYLEM_FLAG_ARRIVAL_ORDER || has_form))
         args->flags |= hints->order;

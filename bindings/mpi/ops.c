@@ -66,11 +66,42 @@ int xmpi_op_fits(xylem_op_t op, const xmpi_type_t *type)
                                  [XMPI_COMPLEX] = arithmetic,
                                  [XMPI_LOGICAL] = logic,
                                  [XMPI_BITS] = bits,
-                                 [XMPI_PAIR] = places,
-                                 [XMPI_HOSTS_LOGICAL] = logic,
-                                 [XMPI_HOSTS_PAIR] = places};
+                                 [XMPI_PAIR] = places};
 
     return (of_class[type->class] >> op & 1) != 0;
+}
+
+/* By one element, alone, where errors return. */
+static int host_combines(xylem_op_t op, const xmpi_type_t *type)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    _Alignas(ALIGN) char from[ALIGN] = {0}, to[ALIGN];
+    int code;
+
+    if (type->true_low != 0 || type->true_extent > ALIGN)
+        return 0;
+    pthread_mutex_lock(&lock);
+    xmpi_has_erred = 0;
+    code = xmpi_host.Allreduce(from, to, 1, type->handle, own[op],
+                               xmpi_state.self);
+    pthread_mutex_unlock(&lock);
+    return code == MPI_SUCCESS && !xmpi_has_erred;
+}
+
+int xmpi_op_is_hosts(xylem_op_t op, xmpi_type_t *type)
+{
+    uint32_t bit = UINT32_C(1) << op;
+
+    if (!type->is_mpis)
+        return 0;
+    if ((atomic_load_explicit(&type->asked, memory_order_acquire) & bit) == 0) {
+        if (host_combines(op, type))
+            atomic_fetch_or_explicit(&type->combined, bit,
+                                     memory_order_relaxed);
+        atomic_fetch_or_explicit(&type->asked, bit, memory_order_release);
+    }
+    return (atomic_load_explicit(&type->combined, memory_order_relaxed) &
+            bit) != 0;
 }
 
 /* ---- the program's ---- */

@@ -25,7 +25,8 @@ typedef struct view {
     uint64_t bytes;            /* of a block, or of this rank's, */
     uint64_t count;            /* which are so many elements */
     xylem_type_t type;         /* of this one: XYLEM_BYTE, or with gaps */
-    uint64_t *counts, *displs; /* in bytes; NULL: blocks are alike */
+    uint64_t *counts, *displs; /* of `type`; NULL: blocks are alike */
+    xylem_type_t *types; /* of each block, displs in bytes; NULL: not so */
 } view_t;
 
 static sides_t sides_of(const xmpi_call_t *call, const xmpi_comm_t *comm,
@@ -160,7 +161,64 @@ static int view_packed(xmpi_plan_t *plan, const xmpi_call_t *call,
     view->address = buffer->packed;
     view->count = view->bytes;
     view->type = XYLEM_BYTE;
+    view->types = NULL;
     return MPI_SUCCESS;
+}
+
+/* Whether data with gaps can stay where they are, to be packed on their way. */
+static int takes_layouts(const xmpi_call_t *call, const xmpi_side_t *side)
+{
+    const xyl_coll_traits_t *traits = xyl_coll_traits(call->coll);
+
+    return !traits->reduces && !traits->has_neighbors && side->buf != NULL;
+}
+
+/* The view in bytes becomes one of elements that lie apart, where they can stay
+ * where they are; 0: they cannot. */
+static int view_laid_out(const xmpi_call_t *call, const xmpi_side_t *side,
+                         uint32_t n, view_t *view)
+{
+    xmpi_type_t *type = xmpi_type_find(side->type);
+    uint32_t i;
+
+    if (!takes_layouts(call, side))
+        return 0;
+    for (i = 0; i < n; i++)
+        if (view->counts[i] != 0 && number_at(call, side->displs, i) < 0)
+            return 0;
+    if (!xmpi_type_layout(type, &view->type))
+        return 0;
+    for (i = 0; i < n; i++)
+        if (view->counts[i] != 0) {
+            view->counts[i] = (uint64_t)number_at(call, side->counts, i);
+            view->displs[i] = (uint64_t)number_at(call, side->displs, i);
+        }
+    return 1;
+}
+
+/* The same where each block has a type of its own; plain ones stay bytes. */
+static int view_types(xmpi_plan_t *plan, const xmpi_call_t *call,
+                      const xmpi_side_t *side, uint32_t n, view_t *view)
+{
+    xylem_type_t *types;
+    xmpi_type_t *type;
+    uint32_t i;
+
+    if (!takes_layouts(call, side))
+        return 0;
+    types = (xylem_type_t *)plan_take_words(plan, n / 2 + 1);
+    for (i = 0; types != NULL && i < n; i++) {
+        types[i] = XYLEM_BYTE;
+        type = view->counts[i] == 0 ? NULL : xmpi_type_find(side->types[i]);
+        if (type != NULL && !type->is_plain &&
+            !xmpi_type_layout(type, &types[i]))
+            return 0;
+    }
+    for (i = 0; types != NULL && i < n; i++)
+        if (types[i] != XYLEM_BYTE)
+            view->counts[i] = (uint64_t)number_at(call, side->counts, i);
+    view->types = types;
+    return types != NULL;
 }
 
 /* Blocks of different lengths. */
@@ -196,17 +254,11 @@ static int view_varying(xmpi_plan_t *plan, const xmpi_call_t *call,
             is_plain = 0;
     }
     view->address = side->buf;
-    return is_plain ? MPI_SUCCESS
-                    : view_packed(plan, call, side, n, buffer, view);
-}
-
-/* Whether data with gaps can stay where they are, to be packed on their way. */
-static int takes_layouts(const xmpi_call_t *call)
-{
-    const xyl_coll_traits_t *traits = xyl_coll_traits(call->coll);
-
-    return !traits->reduces && !traits->send_varies && !traits->recv_varies &&
-           !traits->has_neighbors;
+    if (is_plain ||
+        (side->types == NULL ? view_laid_out(call, side, n, view)
+                             : view_types(plan, call, side, n, view)))
+        return MPI_SUCCESS;
+    return view_packed(plan, call, side, n, buffer, view);
 }
 
 /* `n` blocks that are alike. */
@@ -224,8 +276,7 @@ static int view_alike(xmpi_plan_t *plan, const xmpi_call_t *call,
     view->address = side->buf;
     if (type->is_plain || view->bytes == 0)
         return MPI_SUCCESS;
-    if (takes_layouts(call) && side->buf != NULL &&
-        xmpi_type_layout(type, &view->type)) {
+    if (takes_layouts(call, side) && xmpi_type_layout(type, &view->type)) {
         view->count = (uint64_t)side->count;
         return MPI_SUCCESS;
     }
@@ -306,13 +357,31 @@ static const view_t *own_view(const xmpi_call_t *call, const sides_t *sides,
 }
 
 /* Both sides of this rank, where one of them has gaps. */
-static void describe_both(xylem_coll_args_t *args, const view_t *send,
-                          const view_t *recv)
+static void describe_both(xylem_coll_args_t *args, const xmpi_comm_t *comm,
+                          const view_t *send, const view_t *recv)
 {
     args->count = send->count;
+    if (send->counts != NULL && recv->counts == NULL)
+        args->count = send->counts[comm->rank];
     args->type = send->type;
-    args->recv_count = recv->count;
+    args->recv_count = recv->counts != NULL ? 1 : recv->count;
     args->recv_type = recv->type;
+}
+
+/* An alltoallw: the blocks of a side without types are bytes. */
+static int describe_blocks(xmpi_plan_t *plan, uint32_t n, const view_t *send,
+                           const view_t *recv)
+{
+    xylem_type_t *bytes = (xylem_type_t *)plan_take_words(plan, n / 2 + 1);
+    uint32_t i;
+
+    if (bytes == NULL)
+        return MPI_ERR_NO_MEM;
+    for (i = 0; i < n; i++)
+        bytes[i] = XYLEM_BYTE;
+    plan->args.send_types = send->types != NULL ? send->types : bytes;
+    plan->args.recv_types = recv->types != NULL ? recv->types : bytes;
+    return MPI_SUCCESS;
 }
 
 /* This rank's own block, for where it receives its own. */
@@ -344,10 +413,10 @@ static int plan_moves(xmpi_plan_t *plan, const xmpi_call_t *call,
     if (sides->by_recv)
         args->recv = XYLEM_IN_PLACE_RECV;
     args->count = own == NULL ? 0 : own->count;
-    args->type = own == NULL ? XYLEM_BYTE : own->type;
+    args->type = own == NULL ? send.type : own->type;
     if (sides->sends && sides->receives && !sides->in_place &&
         (send.type != XYLEM_BYTE || recv.type != XYLEM_BYTE))
-        describe_both(args, &send, &recv);
+        describe_both(args, comm, &send, &recv);
     args->send_counts = send.counts;
     args->send_displs = send.displs;
     args->recv_counts = recv.counts;
@@ -360,7 +429,9 @@ static int plan_moves(xmpi_plan_t *plan, const xmpi_call_t *call,
         xmpi_neighbors_set(comm, send.bytes, recv.bytes, args);
         plan->packs_recv = xmpi_neighbors_have_gaps(comm);
     }
-    return MPI_SUCCESS;
+    return call->coll == XYLEM_COLL_ALLTOALLW
+               ? describe_blocks(plan, (uint32_t)comm->size, &send, &recv)
+               : MPI_SUCCESS;
 }
 
 /* ---- data that is combined ---- */
@@ -421,13 +492,13 @@ static xmpi_fate_t plan_op(xmpi_plan_t *plan, const xmpi_call_t *call,
 {
     xylem_op_t op = xmpi_op_predefined(call->op);
 
-    if (op != XYLEM_OP_COUNT && (!type->is_named || !xmpi_op_fits(op, type)))
-        return XMPI_NO_KERNEL;
-    if (op != XYLEM_OP_COUNT && type->class < XMPI_HOSTS_LOGICAL) {
+    if (op != XYLEM_OP_COUNT && xmpi_op_fits(op, type)) {
         plan->args.op = op;
         plan->args.type = type->kind;
         return XMPI_TAKEN;
     }
+    if (op != XYLEM_OP_COUNT && !xmpi_op_is_hosts(op, type))
+        return XMPI_NO_KERNEL;
     if (call->op == MPI_OP_NULL ||
         (op == XYLEM_OP_COUNT && xmpi_op_is_named(call->op))) {
         *error = MPI_ERR_OP;
@@ -529,9 +600,7 @@ xmpi_fate_t xmpi_plan_make(xmpi_plan_t *plan, const xmpi_call_t *call,
 
     memset(plan, 0, offsetof(xmpi_plan_t, small));
     plan->args.struct_bytes = sizeof plan->args;
-    /* Alltoallw travels as bytes, like alltoallv. */
-    plan->args.coll =
-        call->coll == XYLEM_COLL_ALLTOALLW ? XYLEM_COLL_ALLTOALLV : call->coll;
+    plan->args.coll = call->coll;
     plan->args.root = traits->has_root ? (uint32_t)call->root : 0;
     plan->own_rank = (uint32_t)comm->rank;
     *error_out = MPI_SUCCESS;

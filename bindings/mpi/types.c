@@ -58,7 +58,8 @@ static int extent_of(MPI_Datatype handle, uint64_t *size_out, int64_t *low_out,
 static void add_named(MPI_Datatype handle, xmpi_class_t class,
                       xylem_type_t kind)
 {
-    xmpi_type_t type = {.handle = handle, .is_named = 1, .class = class};
+    xmpi_type_t type = {
+        .handle = handle, .is_named = 1, .is_mpis = 1, .class = class};
     unsigned slot = slot_of(handle);
     int64_t low;
 
@@ -70,9 +71,8 @@ static void add_named(MPI_Datatype handle, xmpi_class_t class,
     type.true_extent = type.extent;
     type.is_plain = low == 0 && type.extent == (int64_t)type.size;
     type.kind = kind;
-    /* Those that are not laid out as xylem's are left to the host. */
-    if (class != XMPI_OPAQUE && class < XMPI_HOSTS_LOGICAL &&
-        xylem_type_bytes(kind) != (size_t)type.extent)
+    /* Those that are not laid out as xylem's are combined by the host. */
+    if (class != XMPI_OPAQUE && xylem_type_bytes(kind) != (size_t)type.extent)
         type.class = XMPI_OPAQUE;
     atomic_init(&type.users, 1);
     while (table[slot].size != 0)
@@ -125,10 +125,10 @@ static const struct {
     {MPI_COMPLEX16, XMPI_COMPLEX, XYLEM_COMPLEX_FLOAT64},
     {MPI_DOUBLE_COMPLEX, XMPI_COMPLEX, XYLEM_COMPLEX_FLOAT64},
     {MPI_2INTEGER, XMPI_PAIR, XYLEM_PAIR_INT32_INT},
-    {MPI_LOGICAL, XMPI_HOSTS_LOGICAL, XYLEM_BYTE},
+    {MPI_LOGICAL, XMPI_OPAQUE, XYLEM_BYTE},
     {MPI_CHARACTER, XMPI_OPAQUE, XYLEM_BYTE},
-    {MPI_2REAL, XMPI_HOSTS_PAIR, XYLEM_BYTE},
-    {MPI_2DOUBLE_PRECISION, XMPI_HOSTS_PAIR, XYLEM_BYTE},
+    {MPI_2REAL, XMPI_OPAQUE, XYLEM_BYTE},
+    {MPI_2DOUBLE_PRECISION, XMPI_OPAQUE, XYLEM_BYTE},
 };
 
 /* `first` is the kind of one byte. */
@@ -250,6 +250,17 @@ static int is_committed(MPI_Datatype handle)
            !xmpi_has_erred;
 }
 
+/* Of those that are not in the table, as libraries have more than the standard.
+ */
+static int is_one_of_mpis(MPI_Datatype handle)
+{
+    int ints, addresses, types, combiner;
+
+    return xmpi_host.Type_get_envelope(handle, &ints, &addresses, &types,
+                                       &combiner) == MPI_SUCCESS &&
+           combiner == MPI_COMBINER_NAMED;
+}
+
 static xmpi_type_t *type_make(MPI_Datatype handle)
 {
     xmpi_type_t *type = calloc(1, sizeof *type);
@@ -270,6 +281,7 @@ static xmpi_type_t *type_make(MPI_Datatype handle)
     }
     type->true_low = true_low;
     type->true_extent = true_extent;
+    type->is_mpis = is_one_of_mpis(handle);
     /* Data that begins elsewhere, at an absolute address say, is not. */
     type->is_plain =
         type->size == 0 ||

@@ -28,6 +28,23 @@ static int has_common_counts(const xyl_coll_traits_t *traits)
     return traits->recv_varies && !traits->send_varies && !traits->has_root;
 }
 
+/* In bytes, since ranks may describe the same ones by other types. */
+static uint64_t hash_of_counts(const xylem_team_t *team,
+                               const xylem_coll_args_t *args, uint64_t hash)
+{
+    uint64_t unit = 0, bytes;
+    uint32_t i;
+
+    (void)xylem_type_query(team->context,
+                           args->recv_count != 0 ? args->recv_type : args->type,
+                           &unit, NULL);
+    for (i = 0; i < team->size; i++) {
+        bytes = args->recv_counts[i] * unit;
+        hash = xyl_hash(hash, &bytes, sizeof bytes);
+    }
+    return hash;
+}
+
 static uint64_t details_of(const xylem_team_t *team,
                            const xylem_coll_args_t *args)
 {
@@ -41,8 +58,7 @@ static uint64_t details_of(const xylem_team_t *team,
     if (args->algorithm != NULL)
         hash = xyl_hash(hash, args->algorithm, strlen(args->algorithm));
     if (has_common_counts(traits))
-        hash = xyl_hash(hash, args->recv_counts,
-                        team->size * sizeof *args->recv_counts);
+        hash = hash_of_counts(team, args, hash);
     return hash;
 }
 

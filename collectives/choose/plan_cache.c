@@ -388,6 +388,17 @@ static size_t mirrored_bytes(const xyl_operation_t *operation)
     return mirrors[0].bytes + mirrors[1].bytes;
 }
 
+/* Types of the user's, whose handles may come to stand for others. */
+static int types_may_go(const xyl_operation_t *operation,
+                        const xylem_coll_args_t *args)
+{
+    const xyl_sides_t *sides = &xyl_collective_of(operation)->sides;
+
+    if (xyl_coll_traits(args->coll)->has_own_types)
+        return sides->send != NULL || sides->recv != NULL;
+    return xyl_sides_are_needed(args);
+}
+
 void xyl_plan_describe(xyl_operation_t *operation,
                        const xylem_coll_args_t *args)
 {
@@ -402,8 +413,7 @@ void xyl_plan_describe(xyl_operation_t *operation,
     if (operation->request.context->config.check == XYL_CHECK_FULL ||
         (args->flags & XYLEM_FLAG_PARTS) != 0 || args->on_segment != NULL ||
         args->op >= XYL_USER_OP_BASE ||
-        xyl_coll_traits(args->coll)->has_own_types ||
-        xyl_sides_are_needed(args) ||
+        types_may_go(operation, args) ||
         mirrored_bytes(operation) > KEPT_MIRRORS_MAX ||
         xyl_arena_bytes(&operation->request.arena) > KEPT_BYTES_MAX)
         return;

@@ -72,7 +72,20 @@ static uint64_t recv_unit(const xyl_call_t *call)
                                                   : args->type);
 }
 
-/* Of an alltoallw: all blocks of a side are one element of a layout. */
+/* Whether they are all predefined types, and where they are said to be. */
+static int blocks_are_plain(const uint64_t *displs, const xylem_type_t *types,
+                            uint32_t ranks)
+{
+    uint32_t i = 0;
+
+    while (i < ranks && !xyl_type_is_user(types[i]) &&
+           xylem_type_bytes(types[i]) != 0 && displs[i] <= INT64_MAX)
+        i++;
+    return i == ranks;
+}
+
+/* Of an alltoallw: all blocks of a side are one element of a layout, where some
+ * have gaps. */
 static xylem_status_t blocks_layout(const xyl_call_t *call,
                                     const uint64_t *counts,
                                     const uint64_t *displs,
@@ -80,10 +93,17 @@ static xylem_status_t blocks_layout(const xyl_call_t *call,
                                     const xyl_layout_t **layout_out)
 {
     uint32_t i, ranks = call->team->size;
-    xylem_status_t status =
-        xyl_layout_of_blocks(call->team->context, ranks, counts, displs, types,
-                             blocks.displs, layout_out);
+    xylem_status_t status;
 
+    if (blocks_are_plain(displs, types, ranks)) {
+        for (i = 0; i < ranks; i++) {
+            blocks.counts[i] = counts[i] * xylem_type_bytes(types[i]);
+            blocks.displs[i] = displs[i];
+        }
+        return XYLEM_OK;
+    }
+    status = xyl_layout_of_blocks(call->team->context, ranks, counts, displs,
+                                  types, blocks.displs, layout_out);
     for (i = 0; status == XYLEM_OK && i < ranks; i++)
         blocks.counts[i] = blocks.displs[i + 1] - blocks.displs[i];
     return status;

@@ -1,6 +1,6 @@
 /* Data with gaps, made by every function that makes types, moved by every
- * collective that moves blocks of one length; each rank describes the same ints
- * in a way of its own. What must come out is what MPI_Unpack makes of them,
+ * collective that moves blocks; each rank describes the same ints in a way of
+ * its own. What must come out is what MPI_Unpack makes of them,
  * gaps included. */
 #include "tests/mpi/mpitest.h"
 
@@ -320,6 +320,169 @@ static void test_in_place(int kind, int n)
     end_pair(&got, &wanted);
 }
 
+/* ---- blocks of different lengths, the last one first ---- */
+
+typedef struct blocks {
+    int counts[RANKS_MAX], displs[RANKS_MAX], elements;
+} blocks_t;
+
+/* Block i has `n` elements, or none. */
+static blocks_t blocks_of(int n, int shift)
+{
+    blocks_t b = {.elements = 0};
+    int i;
+
+    for (i = size - 1; i >= 0; i--) {
+        b.counts[i] = (i + shift) % 4 == 3 ? 0 : n + (i + shift) % 2;
+        b.displs[i] = b.elements + 1;
+        b.elements += b.counts[i] + 2;
+    }
+    return b;
+}
+
+static void test_gatherv(int kind, int other, int n, int root, int now)
+{
+    blocks_t b = blocks_of(n, 0);
+    int mine = b.counts[rank], in_place = n % 2, i;
+    buffer_t sent, got, wanted;
+
+    buffer_make(&sent, other, mine);
+    buffer_make(&got, kind, b.elements);
+    buffer_make(&wanted, kind, b.elements);
+    in_place = in_place && (root < 0 || rank == root);
+    if (in_place)
+        buffer_set(&got, b.displs[rank], mine, rank, 7);
+    else
+        buffer_set(&sent, 0, mine, rank, 7);
+    for (i = 0; i < size && (root < 0 || rank == root); i++)
+        buffer_set(&wanted, b.displs[i], b.counts[i], i, 7);
+#define SENT in_place ? MPI_IN_PLACE : at(&sent), mine, sent.type
+#define GOT  at(&got), b.counts, b.displs, got.type
+    if (root < 0 && now)
+        MPI_Allgatherv(SENT, GOT, MPI_COMM_WORLD);
+    else if (root < 0)
+        MPI_Iallgatherv(SENT, GOT, MPI_COMM_WORLD, &request);
+    else if (now)
+        MPI_Gatherv(SENT, GOT, root, MPI_COMM_WORLD);
+    else
+        MPI_Igatherv(SENT, GOT, root, MPI_COMM_WORLD, &request);
+#undef SENT
+#undef GOT
+    wait(now);
+    buffer_end(&sent);
+    end_pair(&got, &wanted);
+}
+
+static void test_scatterv(int kind, int other, int n, int root, int now)
+{
+    blocks_t b = blocks_of(n, 1);
+    int mine = b.counts[rank], in_place = n % 2 && rank == root, i;
+    buffer_t sent, got, wanted;
+
+    buffer_make(&sent, other, b.elements);
+    buffer_make(&got, kind, mine);
+    buffer_make(&wanted, kind, mine);
+    for (i = 0; i < size; i++)
+        buffer_set(&sent, b.displs[i], b.counts[i], i, root);
+    if (!in_place)
+        buffer_set(&wanted, 0, mine, rank, root);
+#define SENT at(&sent), b.counts, b.displs, sent.type
+#define GOT  in_place ? MPI_IN_PLACE : at(&got), mine, got.type
+    if (now)
+        MPI_Scatterv(SENT, GOT, root, MPI_COMM_WORLD);
+    else
+        MPI_Iscatterv(SENT, GOT, root, MPI_COMM_WORLD, &request);
+#undef SENT
+#undef GOT
+    wait(now);
+    buffer_end(&sent);
+    end_pair(&got, &wanted);
+}
+
+/* What a rank sends to another is as much as it gets from it. */
+static void test_alltoallv(int kind, int other, int n, int in_place, int now)
+{
+    blocks_t b = {.elements = size * (n + 2)};
+    buffer_t sent, got, wanted;
+    int i;
+
+    for (i = 0; i < size; i++) {
+        b.counts[i] = (i + rank) % 3 == 2 ? 0 : n;
+        b.displs[i] = (size - 1 - i) * (n + 2) + 1;
+    }
+    buffer_make(&sent, other, b.elements);
+    buffer_make(&got, kind, b.elements);
+    buffer_make(&wanted, kind, b.elements);
+    for (i = 0; i < size; i++) {
+        buffer_set(in_place ? &got : &sent, b.displs[i], b.counts[i], rank,
+                   100 * i);
+        buffer_set(&wanted, b.displs[i], b.counts[i], i, 100 * rank);
+    }
+#define SENT in_place ? MPI_IN_PLACE : at(&sent), b.counts, b.displs, sent.type
+#define GOT  at(&got), b.counts, b.displs, got.type
+    if (now)
+        MPI_Alltoallv(SENT, GOT, MPI_COMM_WORLD);
+    else
+        MPI_Ialltoallv(SENT, GOT, MPI_COMM_WORLD, &request);
+#undef SENT
+#undef GOT
+    wait(now);
+    buffer_end(&sent);
+    end_pair(&got, &wanted);
+}
+
+/* Each block has a buffer of its own kind, all in one memory; rank 1's are all
+ * plain. */
+static void test_alltoallw(int n, int round, int in_place, int now)
+{
+    buffer_t sent[RANKS_MAX], got[RANKS_MAX], wanted[RANKS_MAX];
+    MPI_Datatype send_types[RANKS_MAX], recv_types[RANKS_MAX];
+    int counts[RANKS_MAX], to[RANKS_MAX], from[RANKS_MAX], i;
+    char *send_base, *recv_base;
+
+    for (i = 0; i < size; i++) {
+        int kind = rank == 1 ? 0 : (round + 3 * i + rank) % KINDS;
+        kind = kind == 13 ? 12 : kind;
+        counts[i] = (i + rank + round) % 4 == 3 ? 0 : n;
+        buffer_make(&sent[i], (kind + 1) % 12, counts[i]);
+        buffer_make(&got[i], kind, counts[i]);
+        buffer_make(&wanted[i], kind, counts[i]);
+        buffer_set(in_place ? &got[i] : &sent[i], 0, counts[i], rank, 100 * i);
+        buffer_set(&wanted[i], 0, counts[i], i, 100 * rank);
+        send_types[i] = sent[i].type;
+        recv_types[i] = got[i].type;
+    }
+    /* Displacements are ints: the memories are copied into one. */
+    for (i = 0, to[0] = from[0] = 0; i < size - 1; i++) {
+        to[i + 1] = to[i] + (int)sent[i].bytes;
+        from[i + 1] = from[i] + (int)got[i].bytes;
+    }
+    send_base = malloc((size_t)to[size - 1] + sent[size - 1].bytes);
+    recv_base = malloc((size_t)from[size - 1] + got[size - 1].bytes);
+    for (i = 0; i < size; i++) {
+        memcpy(send_base + to[i], sent[i].memory, sent[i].bytes);
+        memcpy(recv_base + from[i], got[i].memory, got[i].bytes);
+        to[i] += (int)sent[i].begin;
+        from[i] += (int)got[i].begin;
+    }
+#define SENT in_place ? MPI_IN_PLACE : send_base, counts, to, send_types
+#define GOT  recv_base, counts, from, recv_types
+    if (now)
+        MPI_Alltoallw(SENT, GOT, MPI_COMM_WORLD);
+    else
+        MPI_Ialltoallw(SENT, GOT, MPI_COMM_WORLD, &request);
+#undef SENT
+#undef GOT
+    wait(now);
+    for (i = 0; i < size; i++) {
+        memcpy(got[i].memory, recv_base + from[i] - got[i].begin, got[i].bytes);
+        buffer_end(&sent[i]);
+        end_pair(&got[i], &wanted[i]);
+    }
+    free(send_base);
+    free(recv_base);
+}
+
 /* A struct of another signature, in a broadcast. */
 static void test_struct(int root)
 {
@@ -358,6 +521,11 @@ int main(int argc, char **argv)
         test_scatter(one, other, n, round % size, round & 1);
         test_alltoall(one, other, n, round % 4 == 3 && one != 14);
         test_in_place(one, n);
+        test_gatherv(one, other, n, round % size, round & 1);
+        test_gatherv(one, other, n, -1, round & 1);
+        test_scatterv(one, other, n, round % size, round & 1);
+        test_alltoallv(one, other, n, round % 4 == 3 && one != 14, round & 1);
+        test_alltoallw(n, round, round % 4 == 2, round & 1);
         test_struct(round % size);
     }
     return test_end("gaps");

@@ -1,6 +1,9 @@
 /* Reductions: MPI's operations on MPI's types against MPI_Reduce_local; the
  * program's own, in the order of ranks, on types with and without gaps; types
- * and operations that are freed while calls still need them. */
+ * and operations that are freed while calls still need them.
+ *
+ *   operations [optional]   with it, types that libraries may do without, too
+ */
 #include "tests/mpi/mpitest.h"
 
 enum { N = 257, BYTES_MAX = 32 };
@@ -124,6 +127,88 @@ static void test_fortran_types(void)
     CHECK(all == size * (size + 1) / 2);
     MPI_Allreduce(pair, best, 1, MPI_2REAL, MPI_MINLOC, MPI_COMM_WORLD);
     CHECK(best[0] == 0 && best[1] == 0);
+}
+
+/* Whether the MPI combines such elements; it may not. */
+static int is_allowed(MPI_Datatype type, MPI_Op op)
+{
+    char from[64] = {0}, to[64];
+    MPI_Comm alone;
+    int code;
+
+    MPI_Comm_dup(MPI_COMM_SELF, &alone);
+    MPI_Comm_set_errhandler(alone, MPI_ERRORS_RETURN);
+    code = MPI_Allreduce(from, to, 1, type, op, alone);
+    MPI_Comm_free(&alone);
+    return code == MPI_SUCCESS;
+}
+
+#ifdef __SIZEOF_FLOAT128__
+/* Whether that is the type, which differs between libraries, too. */
+static int is_float128(MPI_Datatype type, int numbers)
+{
+    __float128 x[2] = {1.5, 3}, y[2] = {2, 5};
+    int bytes = 0;
+
+    if (type == MPI_DATATYPE_NULL)
+        return 0;
+    MPI_Type_size(type, &bytes);
+    if (bytes != 16 * numbers || !is_allowed(type, MPI_SUM))
+        return 0;
+    MPI_Reduce_local(x, y, 1, type, MPI_SUM);
+    return y[0] == 3.5 && (numbers == 1 || y[1] == 8);
+}
+
+static void test_float128(void)
+{
+    __float128 mine[2] = {rank + 1, -rank}, sum[2] = {0, 0};
+    __float128 up = size * (size + 1) / 2, down = -size * (size - 1) / 2;
+
+    if (is_float128(MPI_REAL16, 1)) {
+        MPI_Allreduce(mine, sum, 2, MPI_REAL16, MPI_SUM, MPI_COMM_WORLD);
+        CHECK(sum[0] == up && sum[1] == down);
+    }
+    if (is_float128(MPI_COMPLEX32, 2)) {
+        sum[0] = sum[1] = 0;
+        MPI_Allreduce(mine, sum, 1, MPI_COMPLEX32, MPI_SUM, MPI_COMM_WORLD);
+        CHECK(sum[0] == up && sum[1] == down);
+    }
+}
+#endif
+
+/* Numbers of 16 bytes and characters, of which libraries combine some. */
+static void test_optional_types(void)
+{
+    char letter = (char)('a' + rank), last = 0;
+    int flag = rank == size - 1, any = 0;
+
+#ifdef __SIZEOF_FLOAT128__
+    test_float128();
+#endif
+#if defined(__SIZEOF_INT128__) && defined(MPI_INTEGER16)
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+
+    /* Intel's has a name for the type, and no type. */
+    MPI_Get_library_version(version, &length);
+    if (MPI_INTEGER16 != MPI_DATATYPE_NULL &&
+        strstr(version, "Intel") == NULL &&
+        is_allowed(MPI_INTEGER16, MPI_SUM)) {
+        __int128 one = (__int128)(rank + 1) << 100, all = 0;
+        MPI_Allreduce(&one, &all, 1, MPI_INTEGER16, MPI_SUM, MPI_COMM_WORLD);
+        CHECK(all == (__int128)(size * (size + 1) / 2) << 100);
+    }
+#endif
+    if (is_allowed(MPI_CHAR, MPI_MAX)) {
+        MPI_Allreduce(&letter, &last, 1, MPI_CHAR, MPI_MAX, MPI_COMM_WORLD);
+        CHECK(last == 'a' + size - 1);
+    }
+    if (MPI_LOGICAL != MPI_DATATYPE_NULL) {
+        MPI_Allreduce(&flag, &any, 1, MPI_LOGICAL, MPI_LOR, MPI_COMM_WORLD);
+        CHECK(any == 1);
+    }
+    /* What MPI has not for a type is the library's to complain of. */
+    CHECK(!is_allowed(MPI_DOUBLE, MPI_BAND));
 }
 
 static void test_pairs_with_gaps(void)
@@ -349,6 +434,8 @@ int main(int argc, char **argv)
     test_predefined();
     test_fortran_types();
     test_cxx_types();
+    if (argc > 1)
+        test_optional_types();
     test_pairs_with_gaps();
     test_order(1);
     test_order(1500);

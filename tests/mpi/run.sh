@@ -97,11 +97,13 @@ first_part()
     for ranks in 2 5; do
         passes_without 'left to' "operations and types" $ranks "$work/operations"
     done
+    passes "types that libraries may do without" 3 "$work/operations" optional
     passes_without 'left to' "corners of the standard" 4 "$work/corners"
     passes_without 'left to' "elements with strange layouts" 3 "$work/layouts"
     for ranks in 1 2 3 5; do
         passes_without 'left to' "data with gaps" $ranks "$work/gaps"
     done
+    passes "data with gaps, calls compared" 4 XYLEM_CHECK=full "$work/gaps"
     passes "neighbours" 1 "$work/neighbors"
     for ranks in 2 3 4 6; do
         passes_without 'left to' "neighbours" $ranks "$work/neighbors" with
