@@ -22,6 +22,7 @@
 
 #include <stdatomic.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "bindings/mpi/host.h"
 #include "include/xylem.h"
@@ -33,6 +34,9 @@
 #define XMPI_DECLARE(name) XMPI_EXPORTED __typeof__(PMPI_##name) xmpi_##name;
 XMPI_OTHERS(XMPI_DECLARE)
 #undef XMPI_DECLARE
+XMPI_EXPORTED int xmpi_Comm_idup_with_info(MPI_Comm parent, MPI_Info info,
+                                           MPI_Comm *made,
+                                           MPI_Request *request);
 
 /* ---- calls ---- */
 
@@ -157,6 +161,7 @@ void xmpi_ops_close(void);
 
 typedef enum xmpi_comm_state {
     XMPI_COMM_NEW,
+    XMPI_COMM_JOINING, /* there will be a team; nobody has used it yet */
     XMPI_COMM_READY,
     XMPI_COMM_HOST /* not taken; asked again from time to time */
 } xmpi_comm_state_t;
@@ -176,8 +181,10 @@ typedef struct xmpi_comm {
     uint32_t calls; /* blocking ones since it was asked */
     uint32_t calls_to_retry;
     xylem_team_t *team;
-    int is_world_team;      /* which belongs to the context */
-    _Atomic uint32_t users; /* persistent calls; 1 for the communicator */
+    int is_world_team; /* which belongs to the context */
+    xylem_request_t *joining;
+    LIST_ENTRY(xmpi_comm) others; /* of those that join */
+    _Atomic uint32_t users;       /* persistent calls; 1 for the communicator */
     /* By its topology; `sources` is the memory of both lists, NULL: none. */
     uint32_t *sources, *destinations;
     uint32_t source_count, destination_count;
@@ -190,6 +197,9 @@ xmpi_comm_t *xmpi_comm_find(MPI_Comm handle);
  * communicator if the call may block. */
 xmpi_fate_t xmpi_comm_decide(xmpi_comm_t *comm, xylem_coll_t coll,
                              xmpi_form_t form);
+/* Looks after the teams that are made while the program goes on; by the hook.
+ */
+void xmpi_comms_join(void);
 /* Finds its neighbours, if it has a topology; 0: the host has failed. */
 int xmpi_neighbors_find(xmpi_comm_t *comm);
 /* Whether there are sources that are nobody, whose blocks stay as they are. */
@@ -199,6 +209,7 @@ void xmpi_neighbors_set(const xmpi_comm_t *comm, uint64_t sent_bytes,
                         uint64_t received_bytes, xylem_coll_args_t *args);
 /* Takes what an info object says to xylem; collective over the communicator. */
 void xmpi_hints_take(MPI_Comm handle, MPI_Info info);
+void xmpi_hints_set(xmpi_comm_t *comm, MPI_Info info);
 void xmpi_hints_drop(xmpi_hints_t *hints);
 void xmpi_hints_follow(const xmpi_hints_t *hints, xylem_coll_args_t *args);
 /* A call that has failed so is begun again, if it had hints, without them. */

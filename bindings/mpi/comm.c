@@ -1,15 +1,17 @@
 /* Communicators: an attribute keeps the team of each, and whether its calls are
  * taken.
  *
- *   NEW    nobody has asked yet
- *   READY  there is a team, all calls that are selected are taken
- *   HOST   not all of its ranks have a context; for good where it is an
- *          inter-communicator or has ranks of another job
+ *   NEW      nobody has asked yet
+ *   JOINING  a duplicate whose team is made while the program goes on
+ *   READY    there is a team, all calls that are selected are taken
+ *   HOST     not all of its ranks have a context; for good where it is an
+ *            inter-communicator or has ranks of another job
  *
  * The state changes only in calls that may block, which are the same on all
  * ranks of the communicator and in the same order, and by what all ranks have
  * told each other. So it is the same on all of them in every call.
  */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,11 +67,29 @@ static int comm_forget(MPI_Comm handle, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
+/* What becomes the attribute of the duplicate that this thread is making; NULL:
+ * it gets none. */
+static _Thread_local xmpi_comm_t *duplicate;
+
+static int comm_copy(MPI_Comm handle, int key, void *extra, void *value,
+                     void *copy, int *has_copy)
+{
+    (void)handle;
+    (void)key;
+    (void)extra;
+    (void)value;
+    *has_copy = duplicate != NULL;
+    if (duplicate != NULL)
+        memcpy(copy, &duplicate, sizeof duplicate);
+    duplicate = NULL;
+    return MPI_SUCCESS;
+}
+
 int xmpi_comms_open(void)
 {
     atomic_init(&generation, 1);
-    return xmpi_host.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, comm_forget,
-                                        &keyval, NULL) != MPI_SUCCESS;
+    return xmpi_host.Comm_create_keyval(comm_copy, comm_forget, &keyval,
+                                        NULL) != MPI_SUCCESS;
 }
 
 /* Whether all ranks have started with this one. Others, spawned or connected
@@ -134,6 +154,13 @@ fail:
     return NULL;
 }
 
+/* A duplicate is seen for the first time; 0: the host has failed. */
+static int comm_is_there(xmpi_comm_t *comm, MPI_Comm handle)
+{
+    comm->handle = handle;
+    return xmpi_neighbors_find(comm);
+}
+
 xmpi_comm_t *xmpi_comm_find(MPI_Comm handle)
 {
     uint32_t now = atomic_load_explicit(&generation, memory_order_acquire);
@@ -148,6 +175,8 @@ xmpi_comm_t *xmpi_comm_find(MPI_Comm handle)
         return NULL;
     if (!found)
         comm = comm_make(handle);
+    else if (comm->handle == MPI_COMM_NULL && !comm_is_there(comm, handle))
+        return NULL;
     if (comm == NULL)
         return NULL;
     last.handle = handle;
@@ -259,9 +288,141 @@ void xmpi_comm_connect(MPI_Comm handle)
         comm_ask(comm);
 }
 
+/* ---- duplicates ---- */
+
+/* MPI_Comm_idup makes the host's communicator and, beside it, the team. It is
+ * handed to the communicator as an attribute that is copied, since nobody knows
+ * the handle before the end. Whoever uses it first waits for the team, if that
+ * is not there yet: for moments, as all ranks have come so far. */
+static pthread_mutex_t joining_lock = PTHREAD_MUTEX_INITIALIZER;
+static LIST_HEAD(, xmpi_comm) joining_all;
+static _Atomic uint32_t joining_count;
+
+/* The lock is held. 1: its team is there, or will not be. */
+static int comm_has_joined(xmpi_comm_t *comm)
+{
+    if (comm->joining == NULL)
+        return 1;
+    if (xylem_request_test(comm->joining) == XYLEM_IN_PROGRESS)
+        return 0;
+    xylem_request_free(comm->joining);
+    comm->joining = NULL;
+    LIST_REMOVE(comm, others);
+    atomic_fetch_sub_explicit(&joining_count, 1, memory_order_relaxed);
+    xmpi_work_end();
+    return 1;
+}
+
+void xmpi_comms_join(void)
+{
+    LIST_HEAD(, xmpi_comm) done = LIST_HEAD_INITIALIZER(done);
+    xmpi_comm_t *comm, *next;
+
+    if (atomic_load_explicit(&joining_count, memory_order_relaxed) == 0)
+        return;
+    pthread_mutex_lock(&joining_lock);
+    for (comm = LIST_FIRST(&joining_all); comm != NULL; comm = next) {
+        next = LIST_NEXT(comm, others);
+        if (comm_has_joined(comm))
+            LIST_INSERT_HEAD(&done, comm, others);
+    }
+    pthread_mutex_unlock(&joining_lock);
+    while ((comm = LIST_FIRST(&done)) != NULL) {
+        LIST_REMOVE(comm, others);
+        xmpi_comm_drop(comm);
+    }
+}
+
+/* It is used. */
+static void comm_settle(xmpi_comm_t *comm)
+{
+    int has_joined = 0;
+
+    while (!has_joined) {
+        xmpi_hook();
+        pthread_mutex_lock(&joining_lock);
+        has_joined = comm->joining == NULL;
+        pthread_mutex_unlock(&joining_lock);
+        if (!has_joined)
+            xmpi_progress();
+    }
+    comm->state = comm->team != NULL ? XMPI_COMM_READY : XMPI_COMM_NEW;
+}
+
+static void comm_join(xmpi_comm_t *comm, const xmpi_comm_t *parent)
+{
+    xylem_status_t status;
+
+    xmpi_comm_hold(comm);
+    xmpi_work_begin();
+    pthread_mutex_lock(&joining_lock);
+    status = xylem_team_idup(parent->team, &comm->team, &comm->joining);
+    if (status == XYLEM_OK) {
+        LIST_INSERT_HEAD(&joining_all, comm, others);
+        atomic_fetch_add_explicit(&joining_count, 1, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&joining_lock);
+    xmpi_work_begun();
+    if (status == XYLEM_OK)
+        return;
+    xmpi_work_end();
+    comm->joining = NULL;
+    xmpi_comm_drop(comm);
+}
+
+static xmpi_comm_t *comm_alike(const xmpi_comm_t *parent, MPI_Info info)
+{
+    xmpi_comm_t *comm = calloc(1, sizeof *comm);
+
+    if (comm == NULL)
+        abort(); /* the others wait for this rank */
+    comm->handle = MPI_COMM_NULL;
+    comm->state = XMPI_COMM_JOINING;
+    comm->fate = XMPI_NO_TEAM;
+    comm->calls_to_retry = RETRY_FIRST;
+    comm->rank = parent->rank;
+    comm->size = parent->size;
+    comm->spans_world = parent->spans_world;
+    atomic_init(&comm->users, 1);
+    xmpi_hints_set(comm, info);
+    return comm;
+}
+
+int xmpi_Comm_idup_with_info(MPI_Comm handle, MPI_Info info, MPI_Comm *made,
+                             MPI_Request *request)
+{
+    xmpi_comm_t *parent = xmpi_comm_find(handle), *comm = NULL;
+    int code, is_taken;
+
+    if (parent != NULL && parent->state == XMPI_COMM_JOINING)
+        comm_settle(parent);
+    if (parent != NULL && parent->state == XMPI_COMM_READY)
+        comm = comm_alike(parent, info);
+    duplicate = comm;
+    code = info != MPI_INFO_NULL && xmpi_host.Comm_idup_with_info != NULL
+               ? xmpi_host.Comm_idup_with_info(handle, info, made, request)
+               : xmpi_host.Comm_idup(handle, made, request);
+    is_taken = comm != NULL && duplicate == NULL;
+    duplicate = NULL;
+    if (is_taken && code == MPI_SUCCESS)
+        comm_join(comm, parent);
+    else if (comm != NULL && !is_taken)
+        xmpi_comm_drop(comm);
+    return code;
+}
+
+int xmpi_Comm_idup(MPI_Comm parent, MPI_Comm *made, MPI_Request *request)
+{
+    return xmpi_Comm_idup_with_info(parent, MPI_INFO_NULL, made, request);
+}
+
+/* ---- whether a call is taken ---- */
+
 xmpi_fate_t xmpi_comm_decide(xmpi_comm_t *comm, xylem_coll_t coll,
                              xmpi_form_t form)
 {
+    if (comm->state == XMPI_COMM_JOINING)
+        comm_settle(comm);
     if (comm->state != XMPI_COMM_READY && form != XMPI_NONBLOCKING &&
         !comm->is_for_good &&
         (comm->state == XMPI_COMM_NEW || ++comm->calls >= comm->calls_to_retry))
@@ -319,6 +480,8 @@ static int parent_is_connected(MPI_Comm parent, int may_connect)
 
     if (comm == NULL)
         return 0;
+    if (comm->state == XMPI_COMM_JOINING)
+        comm_settle(comm);
     if (comm->state == XMPI_COMM_READY)
         return 1;
     return may_connect && comm->spans_world && xmpi_state.size > 1 &&
@@ -355,6 +518,9 @@ static int with_team(int code, int connected, MPI_Info info,
     X(Comm_create, 1, MPI_INFO_NULL,                                           \
       (MPI_Comm parent, MPI_Group group, MPI_Comm *made),                      \
       (parent, group, made))                                                   \
+    X(Comm_create_group, 0, MPI_INFO_NULL,                                     \
+      (MPI_Comm parent, MPI_Group group, int tag, MPI_Comm *made),             \
+      (parent, group, tag, made))                                              \
     X(Comm_split_type, 1, info,                                                \
       (MPI_Comm parent, int type, int key, MPI_Info info, MPI_Comm *made),     \
       (parent, type, key, info, made))                                         \

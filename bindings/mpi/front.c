@@ -30,6 +30,7 @@
 XYL_COLL_MPI_MAP(XMPI_FORMS_)
 XYL_COLL_MPI_DATA_MAP(XMPI_LARGE_FORMS_)
 XMPI_OTHERS(X_)
+XMPI_OTHERS_OF_4(X_)
 XMPI_WAITS(X_)
 #undef X_
 
@@ -39,7 +40,7 @@ static const struct {
 } slots[] = {
 #define X_(name) {#name, &xmpi_slot_##name},
     XYL_COLL_MPI_MAP(XMPI_FORMS_) XYL_COLL_MPI_DATA_MAP(XMPI_LARGE_FORMS_)
-        XMPI_OTHERS(X_) XMPI_WAITS(X_)
+        XMPI_OTHERS(X_) XMPI_OTHERS_OF_4(X_) XMPI_WAITS(X_)
 #undef X_
 };
 
@@ -107,6 +108,7 @@ __asm__(".text\n.p2align 4\nxmpi_lazy:\n"
 XYL_COLL_MPI_MAP(XMPI_FORMS_)
 XYL_COLL_MPI_DATA_MAP(XMPI_LARGE_FORMS_)
 XMPI_OTHERS(X_)
+XMPI_OTHERS_OF_4(X_)
 XMPI_WAITS(X_)
 #undef X_
 

@@ -66,16 +66,14 @@ static void order_read(xmpi_hints_t *hints, const xmpi_comm_t *comm)
         hint_refuse(comm, ORDER, order);
 }
 
-void xmpi_hints_take(MPI_Comm handle, MPI_Info info)
+void xmpi_hints_set(xmpi_comm_t *comm, MPI_Info info)
 {
-    xmpi_comm_t *comm;
     xmpi_hints_t *hints;
     int key, found, any = 0;
 
-    if (info == MPI_INFO_NULL || handle == MPI_COMM_NULL)
+    if (info == MPI_INFO_NULL)
         return;
-    comm = xmpi_comm_find(handle);
-    hints = comm == NULL ? NULL : calloc(1, sizeof *hints);
+    hints = calloc(1, sizeof *hints);
     if (hints == NULL)
         return;
     for (key = 0; key < KEYS; key++) {
@@ -95,6 +93,17 @@ void xmpi_hints_take(MPI_Comm handle, MPI_Info info)
     order_read(hints, comm);
     hints->before = comm->hints;
     comm->hints = hints;
+}
+
+void xmpi_hints_take(MPI_Comm handle, MPI_Info info)
+{
+    xmpi_comm_t *comm;
+
+    if (info == MPI_INFO_NULL || handle == MPI_COMM_NULL)
+        return;
+    comm = xmpi_comm_find(handle);
+    if (comm != NULL)
+        xmpi_hints_set(comm, info);
 }
 
 void xmpi_hints_drop(xmpi_hints_t *hints)

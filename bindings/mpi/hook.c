@@ -131,6 +131,7 @@ unsigned xmpi_hook(void)
         (xmpi_work_is_active() || ++calls % CALLS_PER_TURN == 0)) {
         turned = xylem_progress(context);
         xyl_queue_run(&done);
+        xmpi_comms_join();
         idle = turned != 0 ? 0 : idle + 1;
         yields = xmpi_state.shares_cores && idle > YIELD_AFTER_TURNS;
     }

@@ -40,7 +40,7 @@ static const wanted_t wanted[] = {
             XYL_COLL_MPI_DATA_MAP(WANTED)
 #undef WANTED
 #define WANTED(name) MAY(name, "PMPI_" #name, NULL),
-                XMPI_WAITS_OF_41(WANTED)
+                XMPI_OTHERS_OF_4(WANTED) XMPI_WAITS_OF_41(WANTED)
 #undef WANTED
     /* Open MPI's own. */
     MAY(progress_register, "opal_progress_register", NULL),

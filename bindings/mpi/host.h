@@ -24,7 +24,6 @@
     X(Info_delete)                                                             \
     X(Info_get)                                                                \
     X(Info_set)                                                                \
-    X(Comm_idup)                                                               \
     X(Comm_free)                                                               \
     X(Comm_get_name)                                                           \
     X(Comm_group)                                                              \
@@ -85,7 +84,8 @@ typedef struct xmpi_host {
                          MPI_Request *);
     XYL_COLL_MPI_DATA_MAP(XMPI_HOST_MEMBERS)
 #undef XMPI_HOST_MEMBERS
-    /* XMPI_WAITS_OF_41; may be missing, too. */
+    /* XMPI_OTHERS_OF_4 and XMPI_WAITS_OF_41; may be missing, too. */
+    int (*Comm_idup_with_info)(MPI_Comm, MPI_Info, MPI_Comm *, MPI_Request *);
     int (*Request_get_status_all)(int, MPI_Request[], int *, MPI_Status[]);
     int (*Request_get_status_any)(int, MPI_Request[], int *, int *,
                                   MPI_Status *);

@@ -17,6 +17,8 @@
     X(Type_free)                                                               \
     X(Op_free)                                                                 \
     X(Comm_dup)                                                                \
+    X(Comm_idup)                                                               \
+    X(Comm_create_group)                                                       \
     X(Comm_split)                                                              \
     X(Comm_create)                                                             \
     X(Comm_split_type)                                                         \
@@ -28,6 +30,9 @@
     X(Graph_create)                                                            \
     X(Dist_graph_create)                                                       \
     X(Dist_graph_create_adjacent)
+
+/* The same of MPI-4, which older libraries lack. */
+#define XMPI_OTHERS_OF_4(X) X(Comm_idup_with_info)
 
 /* Those that wait for requests or ask after them: wait.c. Each library has the
  * first. */

@@ -56,7 +56,7 @@ linked=(-L"$folder" -lxylem-mpi -lpthread)
 for program; do
     case $program in
     together) compile_together ;;
-    collectives | neighbors | requests | threads)
+    collectives | first | hints | neighbors | requests | threads)
         compile "$program" "$here/$program.c" "${linked[@]}" ;;
     fortran_*)
         ((${#mpi_fortran[@]} > 0)) && [[ $program != *"${mpi_no_way:-none}" ]] ||

@@ -2,6 +2,7 @@
  * that of which they are made has been used.
  *
  *   first [init]   init: nothing at all blocks, from MPI_Init on */
+#include "tests/mpi/mpi4.h"
 #include "tests/mpi/mpitest.h"
 
 enum { RANKS_MAX = 64 };
@@ -57,6 +58,52 @@ static void topologies(MPI_Comm parent, int rank, int size)
     exchange_and_free(made);
 }
 
+/* Duplicates that are made while the program goes on: used, made of others of
+ * their kind, given up without use, several at once. */
+static void duplicates(MPI_Comm parent)
+{
+    MPI_Comm made[4], grid, again;
+    MPI_Request requests[4];
+    int size, i, one = 1, topology;
+
+    MPI_Comm_size(parent, &size);
+    MPI_Comm_idup(parent, &made[0], &requests[0]);
+    MPI_Comm_idup_with_info(parent, MPI_INFO_NULL, &made[1], &requests[1]);
+    MPI_Ibarrier(parent, &requests[2]);
+    MPI_Comm_idup(parent, &made[2], &requests[3]);
+    MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+    exchange(made[1]);
+    MPI_Comm_idup(made[0], &again, requests);
+    MPI_Wait(requests, MPI_STATUS_IGNORE);
+    exchange_and_free(again);
+    for (i = 0; i < 3; i++)
+        MPI_Comm_free(&made[i]);
+    MPI_Cart_create(parent, 1, &size, &one, 0, &grid);
+    MPI_Comm_idup(grid, &again, requests);
+    MPI_Wait(requests, MPI_STATUS_IGNORE);
+    MPI_Topo_test(again, &topology);
+    CHECK(topology == MPI_CART);
+    exchange_and_free(again);
+    MPI_Comm_free(&grid);
+}
+
+/* One that only its own ranks make. */
+static void part_of_group(MPI_Comm parent, int rank)
+{
+    MPI_Group all, part;
+    int first = 0;
+    MPI_Comm made;
+
+    MPI_Comm_group(parent, &all);
+    MPI_Group_excl(all, 1, &first, &part);
+    if (rank != 0) {
+        MPI_Comm_create_group(parent, part, 5, &made);
+        exchange_and_free(made);
+    }
+    MPI_Group_free(&all);
+    MPI_Group_free(&part);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm made, part;
@@ -76,6 +123,8 @@ int main(int argc, char **argv)
     MPI_Comm_split(made, rank == 0 ? MPI_UNDEFINED : 0, -rank, &part);
     exchange_and_free(part);
     topologies(made, rank, size);
+    duplicates(made);
+    part_of_group(made, rank);
     MPI_Comm_free(&made);
     return test_end("first");
 }

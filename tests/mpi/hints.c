@@ -1,6 +1,7 @@
 /* What info keys of communicators ask of xylem: taken, told again, replaced,
  * left where they cannot be followed or understood, and never an error. run.sh
  * looks at the choices that were made. */
+#include "tests/mpi/mpi4.h"
 #include "tests/mpi/mpitest.h"
 
 static int rank, size;
@@ -67,6 +68,7 @@ static void cast_in(MPI_Comm comm, int waits)
 int main(int argc, char **argv)
 {
     MPI_Comm comm, other;
+    MPI_Request request;
     MPI_Info info;
 
     MPI_Init(&argc, &argv);
@@ -106,6 +108,14 @@ int main(int argc, char **argv)
     MPI_Info_free(&info);
     cast_in(other, 0);
     cast_in(other, 1);
+    sum_in(other, 100);
+    MPI_Comm_free(&other);
+    info = info_of("allgather=bruck:2", "arrival");
+    MPI_Comm_idup_with_info(comm, info, &other, &request);
+    MPI_Info_free(&info);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    holds(other, "xylem_algorithm", "allgather=bruck:2");
+    holds(other, "xylem_reduce_order", "arrival");
     sum_in(other, 100);
     MPI_Comm_free(&other);
     MPI_Comm_free(&comm);

@@ -45,6 +45,8 @@
     const void *s, const C n[], const D d[], const T t[], void *b,             \
         const C m[], const D e[], const T u[], MPI_Comm c
 int MPI_Barrier_init(MPI_Comm c N);
+int MPI_Comm_idup_with_info(MPI_Comm c, MPI_Info f, MPI_Comm *m,
+                            MPI_Request *r);
 FORMS(Bcast, Ibcast)
 FORMS(Reduce, Ireduce)
 FORMS(Allreduce, Iallreduce)

@@ -302,6 +302,11 @@ test_preload()
         "${mpi_run[@]}" 2 "$work/comms" 20
     cat "$err" >>"$out"
     check "by the wrapper" grep -q ' taken$' "$out"
+    # Rank 0 by one program, the others by another.
+    attempt_job env XYLEM_MPI_VERBOSE=on "$folder/xylem-preload" \
+        "${mpi_run[@]}" 1 "$work/comms" 20 : "${mpi_run[@]:1}" 2 env "$work/comms" 20
+    cat "$err" >>"$out"
+    check "by the wrapper, two programs" grep -q ' taken$' "$out"
 }
 
 # What the calls have cost, by itself and beside the MPI library alone.
