@@ -94,6 +94,23 @@ static inline void comm_sum(struct comm *comm, double *values, size_t count)
                   MPI_COMM_WORLD);
 }
 
+/* `count` numbers of each rank to each, in the order of ranks. */
+static inline void comm_allgather(struct comm *comm, const double *mine,
+                                  double *all, size_t count)
+{
+    (void)comm;
+    MPI_Allgather(mine, (int)count, MPI_DOUBLE, all, (int)count, MPI_DOUBLE,
+                  MPI_COMM_WORLD);
+}
+
+static inline void comm_alltoall(struct comm *comm, const double *sent,
+                                 double *got, size_t count)
+{
+    (void)comm;
+    MPI_Alltoall(sent, (int)count, MPI_DOUBLE, got, (int)count, MPI_DOUBLE,
+                 MPI_COMM_WORLD);
+}
+
 #else
 
 /* ---- xylem ---- */
@@ -152,6 +169,18 @@ static inline void comm_sum(struct comm *comm, double *values, size_t count)
 {
     comm_must(xylem_allreduce(comm->world, XYLEM_IN_PLACE, values, count,
                               XYLEM_FLOAT64, XYLEM_SUM));
+}
+
+static inline void comm_allgather(struct comm *comm, const double *mine,
+                                  double *all, size_t count)
+{
+    comm_must(xylem_allgather(comm->world, mine, all, count, XYLEM_FLOAT64));
+}
+
+static inline void comm_alltoall(struct comm *comm, const double *sent,
+                                 double *got, size_t count)
+{
+    comm_must(xylem_alltoall(comm->world, sent, got, count, XYLEM_FLOAT64));
 }
 
 #endif

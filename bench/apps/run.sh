@@ -7,8 +7,12 @@
 #           (table 6.3 of Luo's thesis)
 #   train   data-parallel training: an allreduce per layer, while the rank
 #           computes the next
+#   cg      conjugate gradients: an allgather and two sums per iteration
+#   fft     Fourier transforms of a square: alltoalls
 #
-#   bash bench/apps/run.sh [OPTION...] [asp] [train]
+#   bash bench/apps/run.sh [OPTION...] [asp] [train] [cg] [fft]
+#
+# Without a name asp and train are measured.
 #
 #   --np N          ranks; one per core, at least 2
 #   --runs N        of each, in turns; the median counts; 3
@@ -16,6 +20,7 @@
 #   --asp OPTIONS   default '-s 1024'; as in the thesis, on a large machine:
 #                   '-s 1048576 --rows 1 --no-check'
 #   --train OPTIONS default '-i 10'; '--divide 1' for all of AlexNet
+#   --cg OPTIONS    default '-i 500'; --fft OPTIONS, '-i 20'
 #   --openmpi CMD   mpirun of Open MPI with what it takes on this machine, as in
 #                   'mpirun --hostfile HOSTS --bind-to core'; xylem's own
 #                   interface is started by it then, too
@@ -34,6 +39,7 @@ runs=3
 noise=uniform:10Hz,0-20ms
 asp_options='-s 1024'
 train_options='-i 10'
+cg_options='-i 500' fft_options='-i 20'
 openmpi='' mpich='' impls=''
 build=$root/build/release
 csv=$root/build/apps.csv
@@ -49,16 +55,16 @@ fail()
 while (($# > 0)); do
     case $1 in
     --help | -h) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit ;;
-    asp | train) apps+=("$1"); shift; continue ;;
+    asp | train | cg | fft) apps+=("$1"); shift; continue ;;
     --np | --runs | --noise | --openmpi | --mpich | --build | --csv) ;;
-    --impl | --asp | --train) ;;
+    --impl | --asp | --train | --cg | --fft) ;;
     *) echo "run.sh: unknown option '$1'; see --help" >&2; exit 2 ;;
     esac
     (($# >= 2)) || fail "$1 needs a value"
     name=${1#--}
     case $name in
     impl) impls=${2//,/ } ;;
-    asp | train) printf -v "${name}_options" %s "$2" ;;
+    asp | train | cg | fft) printf -v "${name}_options" %s "$2" ;;
     *) printf -v "$name" %s "$2" ;;
     esac
     shift 2
@@ -103,9 +109,8 @@ measure()
     program=$build/bench/xylem-$app
     [[ $impl == xylem ]] || program+=-${impl#xylem-}
     [[ $impl != xylem-* ]] || preload=$build/bindings/mpi/libxylem-mpi.so
-    options=$asp_options
-    [[ $app == asp ]] || options=$train_options
-    read -ra words <<<"$options"
+    options=${app}_options
+    read -ra words <<<"${!options}"
     if [[ $spec != none ]]; then
         preload+=${preload:+:}$build/bench/libxylem-noise.so
         preload+=" NOISE_SPEC=$spec NOISE_SEED=$round NOISE_REPORT=$work/noise"

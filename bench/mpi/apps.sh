@@ -1,148 +1,274 @@
 #!/bin/bash
-# Programs that others wrote, as Debian ships them, with the binding and without:
-# whether their own checks pass, and how long they take.
+# Whether the binding pays: programs that others wrote, as Debian ships them, and
+# mini-applications, by the MPI library alone and with the binding, quiet and with
+# noise; whether their own checks pass, and how long they take.
 #
-#   bash bench/mpi/apps.sh [--np N] [--build FOLDER] [--runs N] [NAME]...
+#   bash bench/mpi/apps.sh [OPTION...] [NAME]...
 #
-#   --np N          ranks; 4
+#   --np N          ranks; one per core, a power of two, at least 2
+#   --mpi NAME,...  of openmpi, mpich (Debian's), openmpi5, mpich5, intel
+#                   (bench/peers.sh); openmpi,mpich,intel, those that are there
 #   --build FOLDER  where the library was built; build/release
-#   --runs N        of each, in turns; the fastest counts; 3
-#   NAME            hpcc, mumps, netpipe, scalapack, or lu, the latter under
-#                   MPICH; all that are installed
+#   --runs N        of each, in turns; the median counts; 3
+#   --noise SPEC    beside none; uniform:10Hz,0-10ms, which is 5 % (docs/noise.md);
+#                   none: only quiet
+#   --scale N       larger problems, N times as long or so; 1
+#   --seconds N     begin nothing after so many; 100000
+#   --csv FILE      every time; build/mpi-apps.csv
+#   NAME            asp, train, cg, fft (bench/apps); hpcc, mumps, scalapack,
+#                   netpipe where installed; all of them but netpipe
 #
-# Packages: hpcc mumps-test netpipe-openmpi scalapack-mpi-test.
+# Of a mini-application the time of its loop counts, of others the job's. In a
+# bundle (bench/bundle.sh --peers) `run-in-bundle.sh apps.sh` needs nothing of the
+# machine. Packages: hpcc mumps-test netpipe-openmpi scalapack-mpi-test.
+# shellcheck disable=SC2317 # programs are called by their names
 set -uo pipefail
 export LC_ALL=C
 
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
-np=4
-runs=3
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
+root=$(cd "$here/../.." && pwd -P)
+np=1
+cores=$(nproc)
+while ((np * 2 <= cores || np < 2)); do np=$((np * 2)); done
+runs=3 noise=uniform:10Hz,0-10ms scale=1 seconds=100000 mpis=openmpi,mpich,intel
 build=$root/build/release
+csv=$root/build/mpi-apps.csv
 names=()
 libs=/usr/lib/$(uname -m)-linux-gnu
 
 while (($# > 0)); do
     case $1 in
-    --np) np=$2; shift ;;
-    --build) build=$(realpath "$2"); shift ;;
-    --runs) runs=$2; shift ;;
     --help | -h) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit ;;
+    --np | --runs | --noise | --scale | --seconds | --build | --csv)
+        printf -v "${1#--}" %s "${2?}"; shift ;;
+    --mpi) mpis=${2?}; shift ;;
     -*) echo "unknown option '$1'; see --help" >&2; exit 2 ;;
     *) names+=("$1") ;;
     esac
     shift
 done
-((${#names[@]} > 0)) || names=(netpipe hpcc mumps scalapack lu)
+((${#names[@]} > 0)) || names=(hpcc mumps scalapack asp train cg fft)
 
-front=$build/bindings/mpi/libxylem-mpi.so
+# In a bundle, or in the build.
+if [[ -e $here/../lib/libxylem-mpi.so ]]; then
+    bundle=$(cd "$here/.." && pwd -P)
+    front=$bundle/lib/libxylem-mpi.so noise_lib=$bundle/lib/libxylem-noise.so
+    own=$bundle/bin apps=$bundle/apps csv=${csv/#$root/$PWD}
+else
+    build=$(realpath -m "$build")
+    front=$build/bindings/mpi/libxylem-mpi.so
+    noise_lib=$build/bench/libxylem-noise.so
+    own=$build/bench apps=''
+    PATH=${TEST_MPIS:-$root/build/peers}/bin:$PATH
+fi
 [[ -e $front ]] || { echo "there is no $front; build first" >&2; exit 2; }
+# shellcheck disable=SC2086 # a list of names
+unset ${!XYLEM_*} ${!NOISE_*} LD_PRELOAD
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # As Open MPI 4 and 5 call it.
 export OMPI_MCA_rmaps_base_oversubscribe=1
 export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe UCX_LOG_LEVEL=error
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+mkdir -p "$(dirname "$csv")" && csv=$(realpath "$csv")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 failed=0
 
-# run PRELOAD MPI RANKS PROGRAM...: standard input is $input.
+# launcher MPI: what starts ranks of it, each on a core of its own if there are
+# enough, into `start`; 1: it is not here.
+launcher()
+{
+    local bound=()
+
+    case $1 in
+    openmpi | openmpi5)
+        start=("mpirun.$1")
+        ((np > cores)) && bound=(--bind-to none) || bound=(--bind-to core) ;;
+    mpich) start=(mpiexec.hydra)
+        ((np > cores)) || bound=(-bind-to core) ;;
+    mpich5) start=(mpirun.mpich5)
+        ((np > cores)) || bound=(-bind-to core) ;;
+    intel) start=(mpirun.intel) ;;
+    *) echo "no MPI is called $1; see --help" >&2; exit 2 ;;
+    esac
+    command -v "${start[0]}" >/dev/null || return
+    start+=("${bound[@]}" -n "$np")
+}
+
+# Whose programs run on it.
+family_of()
+{
+    case $1 in openmpi*) echo openmpi ;; *) echo mpich ;; esac
+}
+
+# run WAY SPEC SEED: the program, $program, whose input is $input. Its seconds.
 run()
 {
-    local preload=$1 mpi=$2 ranks=$3
-    shift 3
-    case $mpi in
-    openmpi) set -- mpirun.openmpi -n "$ranks" env "$preload" \
-        XYLEM_MPI_VERBOSE=1 "$@" ;;
-    mpich) set -- mpiexec.hydra -n "$ranks" env "$preload" \
-        XYLEM_MPI_VERBOSE=1 "$@" ;;
-    esac
-    timeout 120 "$@" <"$input" >"$work/out" 2>&1
+    local preload='' begin line settings=()
+
+    [[ $1 == alone ]] || preload=$front
+    if [[ $2 != none ]]; then
+        preload+=${preload:+:}$noise_lib
+        settings=(NOISE_SPEC="$2" NOISE_SEED="$3")
+    fi
+    [[ $1 != told ]] || settings+=(XYLEM_MPI_VERBOSE=on)
+    rm -f hpccoutf.txt
+    begin=$(date +%s%N)
+    timeout -k 5 100 "${start[@]}" env ${preload:+LD_PRELOAD="$preload"} \
+        "${settings[@]}" "${program[@]}" <"$input" >out 2>&1
+    took=$(awk -v ns=$(($(date +%s%N) - begin)) 'BEGIN { print ns / 1e9 }')
+    line=$(grep -o ' total_s=[0-9.]*' out)
+    [[ -z $line ]] || took=${line#*=}
 }
 
-# compare NAME MPI RANKS PATTERN PROGRAM...: the pattern says that its results
-# are right.
-compare()
-{
-    local name=$1 mpi=$2 ranks=$3 pattern=$4 way begin ms i taken=0
-    local -A best=() right=()
-    shift 4
-    for ((i = 0; i < runs; i++)); do
-        for way in plain xylem; do
-            begin=$(date +%s%N)
-            case $way in
-            plain) run XYLEM_NONE= "$mpi" "$ranks" "$@" ;;
-            xylem) run "LD_PRELOAD=$front" "$mpi" "$ranks" "$@" ;;
-            esac
-            ms=$((($(date +%s%N) - begin) / 1000000))
-            ((${best[$way]:-999999} > ms)) && best[$way]=$ms
-            right[$way]=no
-            check "$pattern" && right[$way]=yes
-            [[ $way == xylem ]] || continue
-            taken=$(awk '/ taken$/ { n += $(NF - 1) } END { print n + 0 }' out)
-            [[ ${right[xylem]} == yes ]] || { failed=1; tail -n 5 out; }
-        done
-    done
-    printf '%-22s %-8s %5d  %6d ms %-4s  %6d ms %-4s  %8d\n' "$name" "$mpi" \
-        "$ranks" "${best[plain]}" "${right[plain]}" "${best[xylem]}" \
-        "${right[xylem]}" "$taken"
-}
-
-# Whether the last run says so, in its output or in the file that HPCC writes.
-check()
+# Whether the last run says that its results are right.
+is_right()
 {
     grep -qE -- "$1" out hpccoutf.txt 2>/dev/null
-    local code=$?
-    rm -f hpccoutf.txt
-    return "$code"
 }
 
-# Messages between two ranks, and barriers: always the same number of them, with
-# its check of the data. By itself it takes as many as it needs for half a second.
-netpipe()
+median()
 {
-    compare NetPIPE openmpi 2 '49153 bytes .*check passed' \
-        NPopenmpi -i -n 200 -u 65536
+    tr ' ' '\n' <<<"$1" | sort -g | awk 'NF { v[++n] = $1 }
+        END { print n ? v[int((n + 1) / 2)] : 0 }'
 }
 
-# A small problem; the whole of the suite, with its checks.
+# compare NAME MPI PATTERN: the pattern says that its results are right.
+compare()
+{
+    local name=$1 mpi=$2 pattern=$3 way spec i taken good=yes row=''
+    local -A times=()
+
+    if ((SECONDS > seconds)); then
+        printf '%-10s %-8s no time left\n' "$name" "$mpi"
+        return
+    fi
+    run told none 0
+    is_right "$pattern" || { good=NO; tail -n 5 out; }
+    taken=$(awk '/ taken$/ { n += $(NF - 1) } END { print n + 0 }' out)
+    for ((i = 1; i <= runs; i++)); do
+        for spec in none "$noise"; do
+            for way in alone xylem; do
+                [[ -z ${times[$way $spec $i]-} ]] || continue
+                run "$way" "$spec" "$i"
+                is_right "$pattern" || { good=NO; tail -n 5 out; }
+                times[$way $spec $i]=$took
+                times[$way $spec]+=" $took"
+                echo "$name,$mpi,$np,$way,\"$spec\",$i,$took" >>"$csv"
+            done
+        done
+    done
+    [[ $good == yes ]] || failed=1
+    for spec in none "$noise"; do
+        row+=$(awk -v a="$(median "${times[alone $spec]}")" \
+            -v x="$(median "${times[xylem $spec]}")" 'BEGIN {
+            printf " %9.3f %9.3f %+7.1f %%", a, x, a ? 100 * (x / a - 1) : 0 }')
+        [[ $noise != none ]] || break
+    done
+    printf '%-10s %-8s %s  %-4s %8d\n' "$name" "$mpi" "$row" "$good" "$taken"
+}
+
+# ---- programs ----
+
+# installed FILE: where the program is, in the bundle or on the machine.
+installed()
+{
+    if [[ -n $apps ]]; then
+        [[ ! -x $apps/$2/${1##*/} ]] || echo "$apps/$2/${1##*/}"
+    else
+        [[ ! -x $1 ]] || echo "$1"
+    fi
+}
+
+# The whole of the suite, with its checks.
 hpcc()
 {
-    sed -e "s/^1000 .*/400          Ns/; s/^2  *Ps/1            Ps/" \
-        -e "s/^2  *Qs/$np            Qs/" \
-        /usr/share/doc/hpcc/examples/_hpccinf.txt >hpccinf.txt
-    compare HPCC openmpi "$np" 'Success=1' hpcc
+    local p=1
+    [[ $(family_of "$1") == openmpi ]] || return 0
+    program=("$(installed /usr/bin/hpcc hpcc)")
+    [[ -n ${program[0]} ]] || return 0
+    while ((4 * p * p <= np)); do p=$((2 * p)); done
+    sed -e "s/^1000 .*/$((1200 * scale))  Ns/; s/^2  *Ps/$p  Ps/" \
+        -e "s/^2  *Qs/$((np / p))  Qs/" \
+        "${apps:-/usr/share/doc/hpcc/examples}/_hpccinf.txt" >hpccinf.txt
+    compare HPCC "$1" 'Success=1'
 }
 
+# A cube's Laplacian.
 mumps()
 {
-    input=/usr/lib/mumps/input_simpletest_real
-    compare "MUMPS, double" openmpi "$np" 'Solution is' /usr/lib/mumps/dsimpletest
+    [[ $1 == openmpi ]] || return 0 # the library is Fortran
+    program=("$(installed /usr/lib/mumps/dsimpletest mumps)")
+    [[ -n ${program[0]} ]] || return 0
+    input=$work/cube
+    awk -v n=$((22 * scale)) 'BEGIN {
+        N = n * n * n
+        print N, ":N"; print 4 * N - 3 * n * n, ":NZ"
+        for (i = 1; i <= N; i++) {
+            print i, i, "6.5"
+            if ((i - 1) % n) print i, i - 1, "-1.0"
+            if (int((i - 1) / n) % n) print i, i - n, "-1.0"
+            if (int((i - 1) / n / n)) print i, i - n * n, "-1.0"
+        }
+        for (i = 1; i <= N; i++) print "1.0" }' >"$input"
+    compare MUMPS "$1" 'Solution is'
 }
 
-# Its test of LU decompositions, on grids of up to np ranks.
-scalapack_of()
+# Its test of LU decompositions, on grids of all ranks.
+scalapack()
 {
-    local tests=$libs/scalapack/$2-tests
-    [[ -x $tests/xdlu ]] || { echo "$1: not installed"; return; }
-    cp "$tests"/*.dat .
-    compare "$1" "$2" "$3" ' 0 tests completed and failed' "$tests/xdlu"
+    local family p=1
+    family=$(family_of "$1")
+    program=("$(installed "$libs/scalapack/$family-tests/xdlu" "$family")")
+    [[ -n ${program[0]} ]] || return 0
+    while ((4 * p * p <= np)); do p=$((2 * p)); done
+    printf '%s\n' "'LU'" "'MPI'" "'LU.out'" 6 1 $((800 * scale)) \
+        $((800 * scale)) 2 '16 32' 1 1 1 1 2 "1 $p" "$np $((np / p))" 1.0 F \
+        >LU.dat
+    compare ScaLAPACK "$1" ' 0 tests completed and failed'
 }
 
-scalapack() { scalapack_of "ScaLAPACK, LU" openmpi "$np"; }
-# MPICH's ranks never leave a core to others.
-lu() { scalapack_of "ScaLAPACK, LU" mpich "$(($(nproc --all) < np ? $(nproc --all) : np))"; }
+netpipe()
+{
+    local np=2
+    [[ $(family_of "$1") == openmpi ]] || return 0
+    program=("$(command -v NPopenmpi)" -i -n 200 -u 65536)
+    [[ -n ${program[0]} ]] || return 0
+    launcher "$1"
+    compare NetPIPE "$1" '49153 bytes .*check passed'
+}
 
-printf '%-22s %-8s %5s  %9s %-4s  %9s %-4s  %8s\n' program MPI ranks alone \
-    good xylem good "taken"
-for name in "${names[@]}"; do
-    input=/dev/null
-    case $name in
-    netpipe) command -v NPopenmpi >/dev/null && netpipe ;;
-    hpcc) command -v hpcc >/dev/null && hpcc ;;
-    mumps) [[ -x /usr/lib/mumps/dsimpletest ]] && mumps ;;
-    scalapack | lu) $name ;;
-    *) echo "there is no program '$name'; see --help" >&2; exit 2 ;;
-    esac || echo "$name: not installed"
+own()
+{
+    local name=$1 mpi=$2
+    shift 2
+    program=("$own/xylem-$name-$(family_of "$mpi")" "$@")
+    [[ ! -x ${program[0]} ]] || compare "$name" "$mpi" 'check=ok'
+}
+
+asp() { own asp "$1" -s 2048 -i $((2048 * scale)) --no-check; }
+train() { own train "$1" -i $((10 * scale)) --divide 8; }
+cg() { own cg "$1" -s 32768 -i $((2000 * scale)); }
+fft() { own fft "$1" -s 1024 -i $((10 * scale)); }
+
+echo program,mpi,ranks,way,noise,run,seconds >"$csv" || exit 1
+printf '%d ranks on %d cores, %s; noise: %s; seconds, medians of %d\n\n' \
+    "$np" "$cores" "$(awk -F': ' '/^model name/ { print $2; exit }' \
+        /proc/cpuinfo)" "$noise" "$runs"
+printf '%-10s %-8s  %9s %9s %9s' program MPI alone xylem change
+[[ $noise == none ]] || printf ' %9s %9s %9s' noisy xylem change
+printf '  %-4s %8s\n' good taken
+for mpi in ${mpis//,/ }; do
+    for name in "${names[@]}"; do
+        launcher "$mpi" || continue
+        input=/dev/null
+        case $name in
+        asp | train | cg | fft | hpcc | mumps | netpipe | scalapack)
+            $name "$mpi" ;;
+        *) echo "there is no program '$name'; see --help" >&2; exit 2 ;;
+        esac
+    done
 done
+printf '\nevery time is in %s\n' "$csv"
 exit $failed

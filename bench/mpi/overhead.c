@@ -12,7 +12,8 @@
 #include "bench/common/cli.h"
 #include "include/xylem.h"
 
-enum { RUNS = 15, CALLS_ALONE = 20000, CALLS_TOGETHER = 2000 };
+/* Short runs, and many: on a shared machine most are not interrupted. */
+enum { RUNS = 151, CALLS_ALONE = 1000, CALLS_TOGETHER = 200 };
 
 static int rank, size;
 
@@ -40,54 +41,129 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double by_mpi(int what, int calls, MPI_Comm comm)
+/* ---- a call by either ---- */
+
+enum { RANKS_MAX = 1024 };
+static double in[RANKS_MAX], out[RANKS_MAX];
+static int counts[RANKS_MAX], displs[RANKS_MAX], bytes_at[RANKS_MAX];
+static MPI_Datatype types[RANKS_MAX];
+static uint64_t own_counts[RANKS_MAX], own_displs[RANKS_MAX],
+    own_bytes_at[RANKS_MAX];
+static xylem_type_t own_types[RANKS_MAX];
+
+/* One number for each rank. */
+static void arrays_set(void)
 {
-    double begin = now_ns(), in = 1, out;
     int i;
 
-    for (i = 0; i < calls; i++)
-        if (what == 0)
-            MPI_Barrier(comm);
-        else if (what == 1)
-            MPI_Bcast(&in, 1, MPI_DOUBLE, 0, comm);
-        else
-            MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, comm);
-    return (now_ns() - begin) / calls;
+    for (i = 0; i < RANKS_MAX; i++) {
+        counts[i] = 1;
+        displs[i] = i;
+        bytes_at[i] = i * (int)sizeof *in;
+        types[i] = MPI_DOUBLE;
+        own_counts[i] = 1;
+        own_displs[i] = (uint64_t)i;
+        own_bytes_at[i] = (uint64_t)bytes_at[i];
+        own_types[i] = XYLEM_FLOAT64;
+    }
 }
 
-static double by_xylem(int what, int calls, xylem_team_t *team)
-{
-    double begin = now_ns(), in = 1, out;
-    int i;
+#define ONE         1, MPI_DOUBLE
+#define MANY        counts, displs, MPI_DOUBLE
+#define EACH(b)     b, counts, bytes_at, types
+#define OWN         1, XYLEM_FLOAT64
+#define OWN_EACH(b) b, own_counts, own_bytes_at, own_types
 
-    for (i = 0; i < calls; i++)
-        if (what == 0)
-            xylem_barrier(team);
-        else if (what == 1)
-            xylem_bcast(team, &in, 1, XYLEM_FLOAT64, 0);
-        else
-            xylem_allreduce(team, &in, &out, 1, XYLEM_FLOAT64, XYLEM_SUM);
-    return (now_ns() - begin) / calls;
+/* Name, what MPI does, what xylem does. */
+/* clang-format off */
+#define COLLECTIVES(X)                                                         \
+    X(barrier, MPI_Barrier(comm), xylem_barrier(team))                         \
+    X(bcast, MPI_Bcast(in, ONE, 0, comm), xylem_bcast(team, in, OWN, 0))       \
+    X(reduce, MPI_Reduce(in, out, ONE, MPI_SUM, 0, comm),                      \
+      xylem_reduce(team, in, out, OWN, XYLEM_SUM, 0))                          \
+    X(allreduce, MPI_Allreduce(in, out, ONE, MPI_SUM, comm),                   \
+      xylem_allreduce(team, in, out, OWN, XYLEM_SUM))                          \
+    X(gather, MPI_Gather(in, ONE, out, ONE, 0, comm),                          \
+      xylem_gather(team, in, out, OWN, 0))                                     \
+    X(gatherv, MPI_Gatherv(in, ONE, out, MANY, 0, comm),                       \
+      xylem_gatherv(team, in, 1, out, own_counts, own_displs, XYLEM_FLOAT64, 0)) \
+    X(scatter, MPI_Scatter(in, ONE, out, ONE, 0, comm),                        \
+      xylem_scatter(team, in, out, OWN, 0))                                    \
+    X(scatterv, MPI_Scatterv(in, MANY, out, ONE, 0, comm),                     \
+      xylem_scatterv(team, in, own_counts, own_displs, out, OWN, 0))           \
+    X(allgather, MPI_Allgather(in, ONE, out, ONE, comm),                       \
+      xylem_allgather(team, in, out, OWN))                                     \
+    X(allgatherv, MPI_Allgatherv(in, ONE, out, MANY, comm),                    \
+      xylem_allgatherv(team, in, 1, out, own_counts, own_displs, XYLEM_FLOAT64)) \
+    X(alltoall, MPI_Alltoall(in, ONE, out, ONE, comm),                         \
+      xylem_alltoall(team, in, out, OWN))                                      \
+    X(alltoallv, MPI_Alltoallv(in, MANY, out, MANY, comm),                     \
+      xylem_alltoallv(team, in, own_counts, own_displs, out, own_counts,       \
+                      own_displs, XYLEM_FLOAT64))                              \
+    X(alltoallw, MPI_Alltoallw(EACH(in), EACH(out), comm),                     \
+      xylem_alltoallw(team, OWN_EACH(in), OWN_EACH(out)))                      \
+    X(reduce_scatter, MPI_Reduce_scatter(in, out, counts, MPI_DOUBLE, MPI_SUM, comm), \
+      xylem_reduce_scatter(team, in, out, own_counts, XYLEM_FLOAT64, XYLEM_SUM)) \
+    X(reduce_scatter_block, MPI_Reduce_scatter_block(in, out, ONE, MPI_SUM, comm), \
+      xylem_reduce_scatter_block(team, in, out, OWN, XYLEM_SUM))               \
+    X(scan, MPI_Scan(in, out, ONE, MPI_SUM, comm),                             \
+      xylem_scan(team, in, out, OWN, XYLEM_SUM))                               \
+    X(exscan, MPI_Exscan(in, out, ONE, MPI_SUM, comm),                         \
+      xylem_exscan(team, in, out, OWN, XYLEM_SUM))
+/* clang-format on */
+
+#define PAIR(name, by_mpi, by_own)                                             \
+    static void mpi_##name(MPI_Comm comm)                                      \
+    {                                                                          \
+        by_mpi;                                                                \
+    }                                                                          \
+    static void own_##name(xylem_team_t *team)                                 \
+    {                                                                          \
+        by_own;                                                                \
+    }
+COLLECTIVES(PAIR)
+
+static const struct {
+    const char *name;
+    void (*by_mpi)(MPI_Comm comm);
+    void (*by_own)(xylem_team_t *team);
+} collectives[] = {
+#define ROW(name, by_mpi, by_own) {#name, mpi_##name, own_##name},
+    COLLECTIVES(ROW)
+#undef ROW
+};
+
+/* ---- times ---- */
+
+static double median(double *values)
+{
+    qsort(values, RUNS, sizeof *values, compare);
+    return values[RUNS / 2];
 }
 
 static void measure(const char *where, MPI_Comm comm, xylem_team_t *team,
                     int calls)
 {
-    static const char *const names[] = {"barrier", "bcast", "allreduce"};
-    double mpi[RUNS], own[RUNS];
-    int what, i;
+    double mpi[RUNS], own[RUNS], begin, m, x;
+    size_t c;
+    int i, n;
 
-    for (what = 0; what < 3; what++) {
+    for (c = 0; c < sizeof collectives / sizeof *collectives; c++) {
         for (i = 0; i < RUNS; i++) {
-            mpi[i] = by_mpi(what, calls, comm);
-            own[i] = by_xylem(what, calls, team);
+            begin = now_ns();
+            for (n = 0; n < calls; n++)
+                collectives[c].by_mpi(comm);
+            mpi[i] = (now_ns() - begin) / calls;
+            begin = now_ns();
+            for (n = 0; n < calls; n++)
+                collectives[c].by_own(team);
+            own[i] = (now_ns() - begin) / calls;
         }
-        qsort(mpi, RUNS, sizeof *mpi, compare);
-        qsort(own, RUNS, sizeof *own, compare);
+        m = median(mpi);
+        x = median(own);
         if (rank == 0)
-            printf("%-10s %-9s  MPI %8.0f ns  xylem %8.0f ns  more %6.0f ns\n",
-                   where, names[what], mpi[RUNS / 2], own[RUNS / 2],
-                   mpi[RUNS / 2] - own[RUNS / 2]);
+            printf("%-8s  %-20s  MPI %8.0f ns  xylem %8.0f ns  more %6.0f ns\n",
+                   where, collectives[c].name, m, x, m - x);
     }
 }
 
@@ -115,6 +191,9 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (size > RANKS_MAX)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    arrays_set();
     bootstrap.rank = self = (uint32_t)rank;
     bootstrap.ranks = (uint32_t)size;
     if (xylem_context_create(&params, &context) != XYLEM_OK ||

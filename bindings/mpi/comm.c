@@ -80,7 +80,7 @@ static int comm_copy(MPI_Comm handle, int key, void *extra, void *value,
     (void)value;
     *has_copy = duplicate != NULL;
     if (duplicate != NULL)
-        memcpy(copy, &duplicate, sizeof duplicate);
+        *(void **)copy = duplicate;
     duplicate = NULL;
     return MPI_SUCCESS;
 }

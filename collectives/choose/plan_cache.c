@@ -412,8 +412,7 @@ void xyl_plan_describe(xyl_operation_t *operation,
         operation->hold.detaches = 0;
     if (operation->request.context->config.check == XYL_CHECK_FULL ||
         (args->flags & XYLEM_FLAG_PARTS) != 0 || args->on_segment != NULL ||
-        args->op >= XYL_USER_OP_BASE ||
-        types_may_go(operation, args) ||
+        args->op >= XYL_USER_OP_BASE || types_may_go(operation, args) ||
         mirrored_bytes(operation) > KEPT_MIRRORS_MAX ||
         xyl_arena_bytes(&operation->request.arena) > KEPT_BYTES_MAX)
         return;

@@ -18,7 +18,13 @@ for ranks in 1 3; do
     attempt "$run" -n $ranks "$build/bench/xylem-train" -i 2 --divide 4096 \
         --work 1
     check "train on $ranks" grep -q '^train .* iterations=2 .* check=ok$' "$out"
+    attempt "$run" -n $ranks "$build/bench/xylem-cg" -s 3000 -i 120
+    check "cg on $ranks" grep -q '^cg .* iterations=120 .* check=ok$' "$out"
 done
+attempt "$run" -n 2 "$build/bench/xylem-fft" -s 64 -i 2
+check "fft" grep -q '^fft .* iterations=2 .* check=ok$' "$out"
+attempt "$run" -n 3 "$build/bench/xylem-fft" -s 64 -i 2
+check "fft of rows that do not come out even" grep -q 'cannot be spread' "$err"
 attempt "$build/bench/xylem-train" --divide none
 check "refuses what is no number" test "$code" -eq 2
 
