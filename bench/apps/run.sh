@@ -37,9 +37,7 @@ cores=$(nproc)
 np=$((cores < 2 ? 2 : cores))
 runs=3
 noise=uniform:10Hz,0-20ms
-asp_options='-s 1024'
-train_options='-i 10'
-cg_options='-i 500' fft_options='-i 20'
+declare -A given=([asp]='-s 1024' [train]='-i 10' [cg]='-i 500' [fft]='-i 20')
 openmpi='' mpich='' impls=''
 build=$root/build/release
 csv=$root/build/apps.csv
@@ -64,7 +62,7 @@ while (($# > 0)); do
     name=${1#--}
     case $name in
     impl) impls=${2//,/ } ;;
-    asp | train | cg | fft) printf -v "${name}_options" %s "$2" ;;
+    asp | train | cg | fft) given[$name]=$2 ;;
     *) printf -v "$name" %s "$2" ;;
     esac
     shift 2
@@ -102,15 +100,14 @@ launcher()
 # measure APP IMPL NOISE ROUND: a row of the file.
 measure()
 {
-    local app=$1 impl=$2 spec=$3 round=$4 preload='' program options line
+    local app=$1 impl=$2 spec=$3 round=$4 preload='' program line
     local total comm share iterations words
 
     launcher "$impl" || return
     program=$build/bench/xylem-$app
     [[ $impl == xylem ]] || program+=-${impl#xylem-}
     [[ $impl != xylem-* ]] || preload=$build/bindings/mpi/libxylem-mpi.so
-    options=${app}_options
-    read -ra words <<<"${!options}"
+    read -ra words <<<"${given[$app]}"
     if [[ $spec != none ]]; then
         preload+=${preload:+:}$build/bench/libxylem-noise.so
         preload+=" NOISE_SPEC=$spec NOISE_SEED=$round NOISE_REPORT=$work/noise"
