@@ -139,15 +139,11 @@ int main(int argc, char **argv)
     struct comm comm;
     int code = EXIT_FAILURE, has_memory = 1;
     size_t l;
+    enum cli_result parsed;
 
-    switch (cli_parse(&cli, argc, argv, &settings)) {
-    case CLI_HELP:
-        return EXIT_SUCCESS;
-    case CLI_BAD:
-        return CLI_EXIT_USAGE;
-    case CLI_RUN:
-        break;
-    }
+    parsed = cli_parse(&cli, argc, argv, &settings);
+    if (parsed != CLI_RUN)
+        return cli_exit_code(parsed);
     comm_open(&comm, &argc, &argv);
     for (l = 0; l < LAYERS; l++) {
         layers[l].count = alexnet[l] / settings.divide + 1;

@@ -379,3 +379,8 @@ enum cli_result cli_parse_none(const char *program, const char *summary,
 
     return cli_parse(&cli, argc, argv, NULL);
 }
+
+int cli_exit_code(enum cli_result result)
+{
+    return result == CLI_BAD ? CLI_EXIT_USAGE : EXIT_SUCCESS;
+}

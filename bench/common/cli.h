@@ -53,7 +53,7 @@ enum { CLI_EXIT_USAGE = 2, CLI_OPTIONS_MAX = 40 };
 enum cli_result {
     CLI_RUN,
     CLI_HELP, /* printed: the program ends with 0 */
-    CLI_BAD   /* said what is wrong: the program ends with CLI_EXIT_USAGE */
+    CLI_BAD   /* said what is wrong: with CLI_EXIT_USAGE */
 };
 
 /* Fills the settings from the command line. --help and --version come by
@@ -64,6 +64,9 @@ enum cli_result cli_parse(const struct cli *cli, int argc, char **argv,
 /* The same for a program that takes neither options nor arguments. */
 enum cli_result cli_parse_none(const char *program, const char *summary,
                                int argc, char **argv);
+
+/* What a program ends with that is not to run. */
+int cli_exit_code(enum cli_result result);
 
 /* One line "program: ..." on standard error; silent on all ranks of a job but
  * the first, which would only repeat it. */

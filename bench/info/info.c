@@ -344,15 +344,11 @@ static void print_markdown(void)
 int main(int argc, char **argv)
 {
     struct settings settings = {0};
+    enum cli_result parsed;
 
-    switch (cli_parse(&cli, argc, argv, &settings)) {
-    case CLI_HELP:
-        return EXIT_SUCCESS;
-    case CLI_BAD:
-        return CLI_EXIT_USAGE;
-    case CLI_RUN:
-        break;
-    }
+    parsed = cli_parse(&cli, argc, argv, &settings);
+    if (parsed != CLI_RUN)
+        return cli_exit_code(parsed);
     if (settings.markdown) {
         print_markdown();
         return EXIT_SUCCESS;

@@ -175,15 +175,11 @@ int main(int argc, char **argv)
 {
     struct settings settings = {NULL, NULL};
     json_t *report, *other = NULL;
+    enum cli_result parsed;
 
-    switch (cli_parse(&cli, argc, argv, &settings)) {
-    case CLI_HELP:
-        return EXIT_SUCCESS;
-    case CLI_BAD:
-        return CLI_EXIT_USAGE;
-    case CLI_RUN:
-        break;
-    }
+    parsed = cli_parse(&cli, argc, argv, &settings);
+    if (parsed != CLI_RUN)
+        return cli_exit_code(parsed);
     if (settings.trace != NULL && settings.files != NULL &&
         settings.files[0] != NULL)
         return traces_merge(program_name, settings.trace, settings.files)

@@ -387,15 +387,11 @@ int worker_main(const struct worker_program *program, int argc, char **argv)
     const struct bench_impl *impl;
     void *state;
     int code = CLI_EXIT_USAGE;
+    enum cli_result parsed;
 
-    switch (worker_options_parse(program, argc, argv, &options)) {
-    case CLI_HELP:
-        return EXIT_SUCCESS;
-    case CLI_BAD:
-        return CLI_EXIT_USAGE;
-    case CLI_RUN:
-        break;
-    }
+    parsed = worker_options_parse(program, argc, argv, &options);
+    if (parsed != CLI_RUN)
+        return cli_exit_code(parsed);
     if (options.tasks)
         return program->tasks(program->name, &options);
     impl = options.impl;

@@ -381,7 +381,7 @@ int main(int argc, char **argv)
     enum cli_result result = cli_parse(&cli, argc, argv, &settings);
 
     if (result != CLI_RUN)
-        return result == CLI_HELP ? 0 : CLI_EXIT_USAGE;
+        return cli_exit_code(result);
     process.count = settings.processes;
     process.board = map_or_die(sizeof *process.board, MAP_SHARED);
     process.mapped =

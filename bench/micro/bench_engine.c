@@ -198,19 +198,16 @@ int main(int argc, char **argv)
     int result = EXIT_FAILURE;
     xylem_context_t *context;
     xylem_request_t *request;
+    enum cli_result parsed;
 
-    switch (cli_parse_none("bench_engine",
-                           "What one event costs, in nanoseconds: through the "
-                           "ready fifo alone, and through the\nstage of a rank "
-                           "that forwards a broadcast to two children.",
-                           argc, argv)) {
-    case CLI_HELP:
-        return EXIT_SUCCESS;
-    case CLI_BAD:
-        return CLI_EXIT_USAGE;
-    case CLI_RUN:
-        break;
-    }
+    parsed =
+        cli_parse_none("bench_engine",
+                       "What one event costs, in nanoseconds: through the "
+                       "ready fifo alone, and through the\nstage of a rank "
+                       "that forwards a broadcast to two children.",
+                       argc, argv);
+    if (parsed != CLI_RUN)
+        return cli_exit_code(parsed);
     args.recv = calloc(args.count, 1);
     if (args.recv == NULL ||
         xyl_context_create_of_parts(&parts, &context) != XYLEM_OK)

@@ -375,7 +375,7 @@ int main(int argc, char **argv)
     int result = EXIT_FAILURE;
 
     if (parsed != CLI_RUN)
-        return parsed == CLI_HELP ? EXIT_SUCCESS : CLI_EXIT_USAGE;
+        return cli_exit_code(parsed);
     buffers.left = aligned_alloc(BUFFER_ALIGN, bytes);
     buffers.right = aligned_alloc(BUFFER_ALIGN, bytes);
     buffers.result = aligned_alloc(BUFFER_ALIGN, bytes);

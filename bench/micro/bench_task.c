@@ -197,7 +197,7 @@ int main(int argc, char **argv)
     xylem_tasks_params_t params = XYLEM_TASKS_PARAMS_INIT;
 
     if (result != CLI_RUN)
-        return result == CLI_HELP ? EXIT_SUCCESS : CLI_EXIT_USAGE;
+        return cli_exit_code(result);
     must(xylem_context_create(NULL, &bench.context), "context");
     if (xylem_team_size(xylem_context_world(bench.context)) != 2) {
         fprintf(stderr, "bench_task: run it on two ranks\n");

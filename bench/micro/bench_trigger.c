@@ -314,7 +314,7 @@ int main(int argc, char **argv)
     enum cli_result result = cli_parse(&cli, argc, argv, &bench.settings);
 
     if (result != CLI_RUN)
-        return result == CLI_HELP ? EXIT_SUCCESS : CLI_EXIT_USAGE;
+        return cli_exit_code(result);
     must(xylem_context_create(NULL, &bench.context), "context");
     bench.team = xylem_context_world(bench.context);
     plan(&bench);

@@ -175,19 +175,15 @@ int main(int argc, char **argv)
     xylem_context_t *context;
     xylem_team_t *alone = NULL;
     uint32_t self;
+    enum cli_result parsed;
 
-    switch (cli_parse_none("xylem-mpi-overhead-" BENCH_MPI_NAME,
-                           "What the binding adds to a call of MPI, in "
-                           "nanoseconds: start it by this MPI's\nmpirun, with "
-                           "LD_PRELOAD=libxylem-mpi.so.",
-                           argc, argv)) {
-    case CLI_HELP:
-        return EXIT_SUCCESS;
-    case CLI_BAD:
-        return CLI_EXIT_USAGE;
-    case CLI_RUN:
-        break;
-    }
+    parsed = cli_parse_none("xylem-mpi-overhead-" BENCH_MPI_NAME,
+                            "What the binding adds to a call of MPI, in "
+                            "nanoseconds: start it by this MPI's\nmpirun, with "
+                            "LD_PRELOAD=libxylem-mpi.so.",
+                            argc, argv);
+    if (parsed != CLI_RUN)
+        return cli_exit_code(parsed);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -67,19 +67,16 @@ int main(int argc, char **argv)
     double pure, compute, both, per_turn;
     long turns;
     size_t i;
+    enum cli_result parsed;
 
-    switch (cli_parse_none("xylem-mpi-overlap-" BENCH_MPI_NAME,
-                           "How much of MPI_Ibcast is hidden by computation: "
-                           "start it by this MPI's mpirun,\nwith "
-                           "LD_PRELOAD=libxylem-mpi.so, or without to compare.",
-                           argc, argv)) {
-    case CLI_HELP:
-        return EXIT_SUCCESS;
-    case CLI_BAD:
-        return CLI_EXIT_USAGE;
-    case CLI_RUN:
-        break;
-    }
+    parsed =
+        cli_parse_none("xylem-mpi-overlap-" BENCH_MPI_NAME,
+                       "How much of MPI_Ibcast is hidden by computation: "
+                       "start it by this MPI's mpirun,\nwith "
+                       "LD_PRELOAD=libxylem-mpi.so, or without to compare.",
+                       argc, argv);
+    if (parsed != CLI_RUN)
+        return cli_exit_code(parsed);
     buf = malloc(4 << 20);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -98,15 +98,11 @@ release:
 int compare_main(int argc, char **argv)
 {
     struct settings settings = {.share = 5, .distance = 0.1};
+    enum cli_result parsed;
 
-    switch (cli_parse(&cli, argc, argv, &settings)) {
-    case CLI_HELP:
-        return EXIT_SUCCESS;
-    case CLI_BAD:
-        return CLI_EXIT_USAGE;
-    case CLI_RUN:
-        break;
-    }
+    parsed = cli_parse(&cli, argc, argv, &settings);
+    if (parsed != CLI_RUN)
+        return cli_exit_code(parsed);
     if (settings.files != NULL && settings.files[0] != NULL &&
         settings.files[1] != NULL && settings.files[2] == NULL)
         return compare(&settings);

@@ -451,15 +451,11 @@ int record_main(int argc, char **argv)
         .folder = "noise-record", .seconds = 10, .quantum_us = 1000};
     int cores[CORES_MAX];
     size_t count;
+    enum cli_result parsed;
 
-    switch (cli_parse(&cli, argc, argv, &settings)) {
-    case CLI_HELP:
-        return EXIT_SUCCESS;
-    case CLI_BAD:
-        return CLI_EXIT_USAGE;
-    case CLI_RUN:
-        break;
-    }
+    parsed = cli_parse(&cli, argc, argv, &settings);
+    if (parsed != CLI_RUN)
+        return cli_exit_code(parsed);
     count = cores_resolve(&settings, cores);
     if (count > 0)
         return record(&settings, cores, count);

@@ -83,20 +83,15 @@ static const struct command {
 int main(int argc, char **argv)
 {
     struct noise_options options;
+    enum cli_result parsed;
     size_t i;
 
     for (i = 0; argc > 1 && i < sizeof commands / sizeof commands[0]; i++)
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);
-
-    switch (noise_options_parse(program_name, argc, argv, &options)) {
-    case CLI_HELP:
-        return EXIT_SUCCESS;
-    case CLI_BAD:
-        return CLI_EXIT_USAGE;
-    case CLI_RUN:
-        break;
-    }
+    parsed = noise_options_parse(program_name, argc, argv, &options);
+    if (parsed != CLI_RUN)
+        return cli_exit_code(parsed);
     if (is_under_launcher()) {
         cli_complain(program_name,
                      "starts its ranks itself: run it without mpirun or "

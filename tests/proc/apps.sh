@@ -2,8 +2,6 @@
 # The mini-applications find the right results, and their script makes a table
 # of them, with noise and without. Arguments: the build folder.
 build=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 # shellcheck source=tests/support/tap.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../support/tap.sh"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

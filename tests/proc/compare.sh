@@ -3,8 +3,6 @@
 # libraries: what is started, what its lines become in the table, what is said
 # when something is missing. No network. Arguments: the source folder.
 source=$1
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 # shellcheck source=tests/support/tap.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../support/tap.sh"
 

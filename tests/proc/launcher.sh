@@ -7,18 +7,14 @@
 # Programs of ranks are in single quotes on purpose.
 # shellcheck disable=SC2016
 set -u
-export LC_ALL=C
-ulimit -c 0
 
 run=$(realpath "$1")
 client=$(realpath "$2")
-work=$(mktemp -d)
-export TMPDIR=$work/tmp # what the launcher makes is found here
-mkdir "$TMPDIR"
-trap 'rm -rf "$work"' EXIT
 bound=60 # seconds; long, as the machine may be slow
 # shellcheck source=tests/support/tap.sh
 . "$(dirname "$0")/../support/tap.sh"
+export TMPDIR=$work/tmp # what the launcher makes is found here
+mkdir "$TMPDIR"
 
 job() {
     attempt "$run" "$@"

@@ -3,22 +3,15 @@
 #
 #   leftovers.sh XYLEM-RUN FOLDER
 set -u
-export LC_ALL=C
-ulimit -c 0
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
 
 run=$(realpath "$1")
 programs=$(realpath "$2")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 
-# shellcheck disable=SC2086 # a list of names
-unset ${!XYLEM_*} ${!UCX_*}
-export XYLEM_CONF=none
+settings_forget
 export UCX_LOG_LEVEL=error XYLEM_STALL_S=3 TMPDIR=$work/tmp
 mkdir "$TMPDIR"
-
-# shellcheck source=tests/support/tap.sh
-. "$(dirname "$0")/../support/tap.sh"
 
 # gives NAME CODE COMMAND...
 gives()

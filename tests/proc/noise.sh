@@ -4,8 +4,6 @@
 # And the noise that is preloaded into any program. Arguments: xylem-noise,
 # libxylem-noise.so, xylem-run.
 noise=$1 preload=$2 run=$3
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 # shellcheck source=tests/support/tap.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../support/tap.sh"
 

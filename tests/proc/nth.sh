@@ -8,24 +8,18 @@
 #   SET  few: some calls by their names; all: every call, in several settings,
 #        for hours; what the environment has in CHECK_SET comes before
 set -u
-export LC_ALL=C
-ulimit -c 0
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
 
 run=$(realpath "$1")
 nth=$(realpath "$2")
 set=${CHECK_SET:-${3:-few}}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 ranks=3
-bound=150
+bound=150 # seconds of a command
 
-# shellcheck disable=SC2086 # a list of names
-unset ${!XYLEM_*} ${!UCX_*}
-export XYLEM_CONF=none UCX_LOG_LEVEL=fatal
+settings_forget
+export UCX_LOG_LEVEL=fatal
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}fast_unwind_on_malloc=0
-
-# shellcheck source=tests/support/tap.sh
-. "$(dirname "$0")/../support/tap.sh"
 
 # Whether all ranks say the same of each step. The rank that fails may create its
 # context once more than the others, who wait for it; who gives up is gone.

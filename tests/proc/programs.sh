@@ -3,8 +3,6 @@
 # completion for bash that offers each option that the help names. One spelling
 # means one thing everywhere: -n ranks, -N nodes, -i iterations. Arguments: the
 # programs.
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 # shellcheck source=tests/support/tap.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../support/tap.sh"
 

@@ -12,27 +12,21 @@
 # Commands of ranks are in single quotes on purpose.
 # shellcheck disable=SC2016
 set -u
-export LC_ALL=C
-ulimit -c 0
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
 
 group=$1
 run=$(realpath "$2")
 programs=$(realpath "$3")
 set=${CHECK_SET:-${4:-all}}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 
 # The ranks' settings are those of the tests; UCX's own remarks are not of
 # interest.
-# shellcheck disable=SC2086 # a list of names
-unset ${!XYLEM_*} ${!UCX_*}
-export UCX_LOG_LEVEL=error XYLEM_STALL_S=3 XYLEM_CONF=none
+settings_forget
+export UCX_LOG_LEVEL=error XYLEM_STALL_S=3
 # Leaks of PMIx are told from others by whole stacks, also through the C
 # library, which keeps no frame pointers.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}fast_unwind_on_malloc=0
-
-# shellcheck source=tests/support/tap.sh
-. "$(dirname "$0")/../support/tap.sh"
 
 # succeeds NAME COMMAND...: exit code 0 and nothing on standard error. $try:
 # attempt, or attempt_job for a launcher of the host's.

@@ -4,8 +4,6 @@
 # program that prints what stands for all bits.
 run=$1
 program=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 # shellcheck source=tests/support/tap.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../support/tap.sh"
 

@@ -6,22 +6,16 @@
 # Programs of ranks are in single quotes on purpose.
 # shellcheck disable=SC2016
 set -u
-export LC_ALL=C
-ulimit -c 0
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
 
 run=$(realpath "$1")
 programs=$(realpath "$2")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 
-# shellcheck disable=SC2086 # a list of names
-unset ${!XYLEM_*} ${!UCX_*}
-export XYLEM_CONF=none UCX_LOG_LEVEL=fatal TMPDIR=$work/tmp
+settings_forget
+export UCX_LOG_LEVEL=fatal TMPDIR=$work/tmp
 mkdir "$TMPDIR"
 chmod 755 "$work" "$TMPDIR"
-
-# shellcheck source=tests/support/tap.sh
-. "$(dirname "$0")/../support/tap.sh"
 
 # Functions for the shells of ranks.
 cat >"$work/functions" <<'SHELL'

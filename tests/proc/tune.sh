@@ -3,13 +3,9 @@
 # of a job, are what programs then choose by; a search that was broken off goes
 # on; what is no table is said so, and done without. Prints TAP. Arguments:
 # xylem-tune, xylem-sim, xylem-run and xylem-bench.
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 # shellcheck source=tests/support/tap.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../support/tap.sh"
-# shellcheck disable=SC2086 # a list of names
-unset ${!XYLEM_*}
-export XYLEM_CONF=none
+settings_forget
 tune=$(realpath "$1") sim=$(realpath "$2") run=$(realpath "$3")
 bench=$(realpath "$4")
 table=$work/table.json

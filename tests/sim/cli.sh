@@ -6,14 +6,10 @@
 #   cli.sh XYLEM-SIM --golden  what tests/sim/golden.txt should hold, after a
 #                              change that is meant to change results
 set -u
-export LC_ALL=C
-ulimit -c 0
 
 sim=$(realpath "$1")
 [ -x "$sim" ] || { echo "$1 is no program" >&2; exit 2; }
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 bound=60 # seconds
 
 # shellcheck disable=SC2086 # a list of names

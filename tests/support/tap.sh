@@ -1,13 +1,28 @@
 # Lines of TAP, and commands whose code and output they judge; sourced by a
-# script that has set `work`, a folder of its own, and may set `bound`.
-# shellcheck shell=bash disable=SC2154 # work
+# script, which may set `bound`, and `work`, a folder of its own that goes with
+# it otherwise.
+# shellcheck shell=bash
 
+export LC_ALL=C
+ulimit -c 0
+if [[ -z ${work-} ]]; then
+    work=$(mktemp -d)
+    trap 'rm -rf "$work"' EXIT
+fi
 count=0
 failures=0
 code=0
 out=$work/out
 err=$work/err
 bound=${bound:-120} # seconds of a command; far above what any takes
+
+# What is tested does not depend on a user's settings.
+settings_forget()
+{
+    # shellcheck disable=SC2086 # a list of names
+    unset ${!XYLEM_*} ${!UCX_*}
+    export XYLEM_CONF=none
+}
 
 # report NAME OK: with what the last command said when not OK.
 report()
