@@ -1,7 +1,7 @@
 #!/bin/bash
 # Documents are true of the tree: links lead somewhere, files that a document
 # names exist, pictures are what their scripts draw, every folder of the top says
-# what lives in it, and what is meant to be read stays short.
+# what lives in it and in its rooms, and what is meant to be read stays short.
 # shellcheck source=tests/style/common.sh
 . "$(dirname "$0")/common.sh"
 
@@ -58,7 +58,12 @@ for document in "${documents[@]}"; do
     check_names "$document" "$folders"
 done
 for top in "${tops[@]}"; do
-    [[ -f $top/README.md ]] || finding "$top has no README.md"
+    [[ -f $top/README.md ]] || { finding "$top has no README.md"; continue; }
+    while IFS= read -r room; do
+        grep -q "$room/" "$top/README.md" ||
+            finding "$top/README.md does not say what lives in $room/"
+    done < <(project_files "$top/*" | sed -n "s,^$top/\([^/]*\)/.*,\1,p" |
+        sort -u)
 done
 
 # at_most FILE NUMBER UNIT: unit is an option of wc.
