@@ -25,7 +25,7 @@ static xylem_status_t add_down_stages(xyl_operation_t *operation, uint32_t root)
         xyl_stage_spec_t spec = xyl_stage_behind(
             operation, lane, XYL_ROLE_NOTHING, XYL_ROLE_RESULT);
         xyl_tree_spec_t tree = xyl_tree_of_team(operation, root, lane);
-        status = xyl_down_stage_add(operation, &spec, &tree, NULL);
+        status = xyl_down_stage_add(operation, &spec, &tree);
     }
     return status;
 }
@@ -42,7 +42,7 @@ static xylem_status_t add_up_stages(xyl_operation_t *operation, uint32_t root)
         xyl_stage_spec_t spec =
             xyl_stage_behind(operation, lane, XYL_ROLE_INPUT, writes);
         xyl_tree_spec_t tree = xyl_tree_of_team(operation, root, lane);
-        status = xyl_up_stage_add(operation, &spec, &tree, NULL);
+        status = xyl_up_stage_add(operation, &spec, &tree);
     }
     return status;
 }

@@ -14,8 +14,9 @@ static xyl_user_op_t *user_ops_of(const xylem_context_t *context)
     return context->attached[XYL_MODULE_OPS];
 }
 
-const xyl_user_op_t *xyl_user_op_find(const xylem_context_t *context,
-                                      xylem_op_t op)
+/* What is behind a handle; NULL: nothing. */
+static const xyl_user_op_t *user_op_find(const xylem_context_t *context,
+                                         xylem_op_t op)
 {
     const xyl_user_op_t *user_ops = user_ops_of(context);
     uint32_t number = op - XYL_USER_OP_BASE;
@@ -33,7 +34,7 @@ xylem_status_t xyl_combiner_find(xylem_context_t *context,
     const char *op, *type;
 
     if (args->op >= XYL_USER_OP_BASE) {
-        user = xyl_user_op_find(context, args->op);
+        user = user_op_find(context, args->op);
         if (user == NULL)
             return xyl_fail(XYLEM_ERR_INVALID_ARG,
                             "there is no operation %u; was it "
@@ -92,7 +93,7 @@ xylem_status_t xylem_op_destroy(xylem_context_t *context, xylem_op_t op)
 
     if (status != XYLEM_OK)
         return status;
-    if (xyl_user_op_find(context, op) == NULL)
+    if (user_op_find(context, op) == NULL)
         return xyl_fail(XYLEM_ERR_INVALID_HANDLE,
                         "xylem_op_destroy: there is no operation %u of the "
                         "user's",

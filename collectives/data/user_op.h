@@ -16,10 +16,6 @@ typedef struct xyl_user_op {
     uint32_t flags;
 } xyl_user_op_t;
 
-/* What is behind a handle; NULL: nothing. */
-const xyl_user_op_t *xyl_user_op_find(const xylem_context_t *context,
-                                      xylem_op_t op);
-
 /* What combines, for args->op on args->type: a kernel, or the user's function.
  */
 xylem_status_t xyl_combiner_find(xylem_context_t *context,

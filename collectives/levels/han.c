@@ -102,8 +102,8 @@ static void add_within(xyl_han_t *han, xylem_coll_t coll,
         han->status != XYLEM_OK || han->seats.size == 1)
         return;
     han->status = coll == XYLEM_COLL_BCAST
-                      ? xyl_down_stage_add(han->operation, spec, &tree, NULL)
-                      : xyl_up_stage_add(han->operation, spec, &tree, NULL);
+                      ? xyl_down_stage_add(han->operation, spec, &tree)
+                      : xyl_up_stage_add(han->operation, spec, &tree);
 }
 
 /* `reads`: this seat's contribution. */
@@ -156,7 +156,7 @@ static void add_net_up(xyl_han_t *han, xyl_role_t reads)
     const xyl_tree_spec_t tree = net_tree(han);
 
     if (han->status == XYLEM_OK && xyl_han_is_in_net(han))
-        han->status = xyl_up_stage_add(han->operation, &spec, &tree, NULL);
+        han->status = xyl_up_stage_add(han->operation, &spec, &tree);
 }
 
 static void add_net_down(xyl_han_t *han)
@@ -167,7 +167,7 @@ static void add_net_down(xyl_han_t *han)
     const xyl_tree_spec_t tree = net_tree(han);
 
     if (han->status == XYLEM_OK && xyl_han_is_in_net(han))
-        han->status = xyl_down_stage_add(han->operation, &spec, &tree, NULL);
+        han->status = xyl_down_stage_add(han->operation, &spec, &tree);
 }
 
 static void add_net_exchange(xyl_han_t *han, xyl_role_t reads)

@@ -66,7 +66,7 @@ static int has_room_for_slots(const xyl_han_t *han)
     uint32_t largest = han->levels->largest;
 
     return team->context->all_nodes_share &&
-           (largest == 1 || xyl_node_would_have_room(team, largest, 1));
+           (largest == 1 || xyl_node_would_have_room(team, largest));
 }
 
 /* The longest block of a node's rank that is in the bundle of a v form, for

@@ -420,10 +420,9 @@ xylem_status_t xyl_node_part_add(xyl_operation_t *operation,
 
 /* ---- a level of several, at once ---- */
 
-int xyl_node_would_have_room(const xylem_team_t *team, uint32_t seats,
-                             uint64_t unit)
+int xyl_node_would_have_room(const xylem_team_t *team, uint32_t seats)
 {
-    return has_room(team, seats, unit);
+    return has_room(team, seats, 1);
 }
 
 int xyl_node_has_room(const xylem_team_t *team, uint32_t seats, uint64_t unit)

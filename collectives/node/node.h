@@ -57,8 +57,7 @@ xylem_status_t xyl_node_part_add(xyl_operation_t *operation,
 
 /* 1 when a node's memory would have room for programs of so many seats; alike
  * on all ranks. */
-int xyl_node_would_have_room(const xylem_team_t *team, uint32_t seats,
-                             uint64_t unit);
+int xyl_node_would_have_room(const xylem_team_t *team, uint32_t seats);
 /* 1 when this node shares memory that has; alike on all ranks of the node. */
 int xyl_node_has_room(const xylem_team_t *team, uint32_t seats, uint64_t unit);
 /* Bytes that a piece may have in the window. */

@@ -60,10 +60,11 @@ static inline xyl_action_t xyl_pass_some(xyl_schedule_t *schedule, int is_send,
 
 static inline xyl_action_t xyl_copy_some(xyl_schedule_t *schedule,
                                          xyl_position_t to, xyl_position_t from,
-                                         uint64_t count, xyl_action_t after)
+                                         uint64_t count)
 {
-    return count == 0 ? XYL_ACTION_NONE
-                      : xyl_schedule_copy(schedule, to, from, count, after);
+    return count == 0
+               ? XYL_ACTION_NONE
+               : xyl_schedule_copy(schedule, to, from, count, XYL_ACTION_NONE);
 }
 
 /* Of an allgather(v): puts this rank's block into its place of RECV. Returns
@@ -79,8 +80,7 @@ static inline xyl_action_t xyl_own_block(const xyl_problem_t *problem,
     if (problem->is_in_place)
         return XYL_ACTION_NONE;
     return xyl_copy_some(schedule, xyl_recv_block(problem, rank), *own_out,
-                         xyl_block_count(problem, problem->recv_counts, rank),
-                         XYL_ACTION_NONE);
+                         xyl_block_count(problem, problem->recv_counts, rank));
 }
 
 /* What a rank has that is alone in a reduction is the result. */
@@ -89,8 +89,7 @@ static inline void xyl_reduce_alone(const xyl_problem_t *problem,
 {
     if (!problem->is_in_place)
         (void)xyl_copy_some(schedule, xyl_position(XYL_BUFFER_RECV, 0),
-                            xyl_position(XYL_BUFFER_SEND, 0), count,
-                            XYL_ACTION_NONE);
+                            xyl_position(XYL_BUFFER_SEND, 0), count);
 }
 
 /* result = theirs op mine where `theirs` are of lower ranks, else the other way

@@ -33,7 +33,7 @@ static void blocks_linear(const xyl_problem_t *problem,
         else if (!problem->is_in_place)
             xyl_copy_some(schedule, is_down ? small : large,
                           is_down ? large : small,
-                          xyl_problem_block(problem, peer), XYL_ACTION_NONE);
+                          xyl_problem_block(problem, peer));
     }
 }
 

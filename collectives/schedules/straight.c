@@ -53,8 +53,7 @@ static void write_steps(const xyl_problem_t *problem, xyl_schedule_t *schedule,
     }
     from = block_for_peer(problem, rank, &count);
     if (!problem->is_in_place)
-        xyl_copy_some(schedule, xyl_recv_block(problem, rank), from, count,
-                      XYL_ACTION_NONE);
+        xyl_copy_some(schedule, xyl_recv_block(problem, rank), from, count);
 }
 
 static uint64_t longest_block(const xyl_problem_t *problem)

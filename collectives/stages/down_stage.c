@@ -165,8 +165,7 @@ static const xyl_stage_ops_t down_ops = {
 
 xylem_status_t xyl_down_stage_add(xyl_operation_t *operation,
                                   const xyl_stage_spec_t *spec,
-                                  const xyl_tree_spec_t *tree,
-                                  xyl_stage_t **stage_out)
+                                  const xyl_tree_spec_t *tree)
 {
     const xyl_plan_t *plan = &xyl_collective_of(operation)->plan;
     xyl_tree_edges_params_t params = {
@@ -181,8 +180,6 @@ xylem_status_t xyl_down_stage_add(xyl_operation_t *operation,
 
     if (down == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
-    if (stage_out != NULL)
-        *stage_out = &down->stage;
     down->ready =
         xyl_arena_array(&operation->request.arena,
                         xyl_bits_words(down->stage.count), sizeof(uint64_t));

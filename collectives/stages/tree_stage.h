@@ -23,16 +23,14 @@ typedef struct xyl_tree_spec {
 xyl_tree_spec_t xyl_tree_of_team(const xyl_operation_t *operation,
                                  uint32_t root, unsigned half);
 
-/* Stages are added as specs say, but for their group, which is the tree's;
- * stage_out may be NULL. */
+/* Stages are added as specs say, but for their group, which is the tree's. */
 
 /* Adds a stage that carries the message from the root to everybody. At the
  * root its input is segment_ready; elsewhere what the parent sends. The message
  * is what it writes. */
 xylem_status_t xyl_down_stage_add(xyl_operation_t *operation,
                                   const xyl_stage_spec_t *spec,
-                                  const xyl_tree_spec_t *tree,
-                                  xyl_stage_t **stage_out);
+                                  const xyl_tree_spec_t *tree);
 
 /* Adds a stage that combines what everybody has with the operation's combiner.
  * Every rank's input is segment_ready; only the root emits. It reads this
@@ -40,8 +38,7 @@ xylem_status_t xyl_down_stage_add(xyl_operation_t *operation,
  * buffer); elsewhere nothing. */
 xylem_status_t xyl_up_stage_add(xyl_operation_t *operation,
                                 const xyl_stage_spec_t *spec,
-                                const xyl_tree_spec_t *tree,
-                                xyl_stage_t **stage_out);
+                                const xyl_tree_spec_t *tree);
 
 /* The edges of this rank in a tree, for both stages. */
 typedef struct xyl_tree_edges {

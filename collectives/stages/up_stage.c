@@ -517,8 +517,7 @@ static xylem_status_t up_allocate(up_stage_t *up)
 
 xylem_status_t xyl_up_stage_add(xyl_operation_t *operation,
                                 const xyl_stage_spec_t *spec,
-                                const xyl_tree_spec_t *tree,
-                                xyl_stage_t **stage_out)
+                                const xyl_tree_spec_t *tree)
 {
     xyl_tree_edges_params_t params = {
         .tree = *tree,
@@ -536,8 +535,6 @@ xylem_status_t xyl_up_stage_add(xyl_operation_t *operation,
 
     if (up == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
-    if (stage_out != NULL)
-        *stage_out = &up->stage;
     up->exec = xyl_collective_of(operation)->exec;
     status = xyl_tree_edges_init(&up->edges, &up->stage, &params);
     if (status != XYLEM_OK)

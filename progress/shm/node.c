@@ -25,9 +25,9 @@ enum {
 };
 #define REGION_BYTES_MAX (UINT64_C(1) << 44)
 
-static uint64_t layout_round_up(uint64_t bytes, uint64_t unit)
+static uint64_t layout_round_up(uint64_t bytes)
 {
-    return (bytes + unit - 1) / unit * unit;
+    return (bytes + UNIT - 1) / UNIT * UNIT;
 }
 
 const char *xyl_shm_trouble_text(xyl_shm_trouble_t trouble)
@@ -58,13 +58,12 @@ static xyl_shm_node_layout_t layout_for(const xyl_shm_node_params_t *params)
 
     if (region_bytes > REGION_BYTES_MAX)
         region_bytes = REGION_BYTES_MAX;
-    layout.stride = layout_round_up(region_bytes == 0 ? 1 : region_bytes, UNIT);
+    layout.stride = layout_round_up(region_bytes == 0 ? 1 : region_bytes);
     layout.directory = sizeof(xyl_shm_node_header_t) +
                        (uint64_t)params->ranks * sizeof(xyl_shm_node_line_t);
     layout.ranges =
         layout_round_up(layout.directory + (uint64_t)XYL_SHM_NODE_ENTRIES *
-                                               sizeof(xyl_shm_node_entry_t),
-                        UNIT);
+                                               sizeof(xyl_shm_node_entry_t));
     layout.bytes = layout.ranges + XYL_SHM_NODE_ENTRIES * layout.stride;
     return layout;
 }

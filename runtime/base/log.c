@@ -51,7 +51,7 @@ void xyl_log_rank_set(uint32_t rank)
     atomic_store_explicit(&log_rank, rank, memory_order_relaxed);
 }
 
-int xyl_log_enabled(xyl_log_level_t level)
+static int log_passes(xyl_log_level_t level)
 {
     return (int)level <= atomic_load_explicit(&log_level, memory_order_relaxed);
 }
@@ -81,7 +81,7 @@ void xyl_log(xyl_log_level_t level, const char *format, ...)
     size_t length;
     int text;
 
-    if (!xyl_log_enabled(level))
+    if (!log_passes(level))
         return;
     to = target_now();
     length = line_begin(line, level, to.fn == NULL);

@@ -18,7 +18,6 @@ typedef enum xyl_log_level {
 void xyl_log_level_set(xyl_log_level_t level);
 /* Which rank lines begin with; UINT32_MAX for none. */
 void xyl_log_rank_set(uint32_t rank);
-int xyl_log_enabled(xyl_log_level_t level);
 void xyl_log(xyl_log_level_t level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
