@@ -26,7 +26,8 @@ enum {
     WINDOW_MOST = 32 << 10,
     UNPOOLED_MOST = 128 << 10, /* of a piece's, beside the slots */
     ASKED_MAX = 4,             /* seats before another that it waits for */
-    WINDOWS_AT_ONCE = 2,       /* made */
+    WINDOWS_AT_ONCE = 2,       /* a group, made together */
+    GROUPS = (XYL_BOARD_SLOTS + XYL_BOARD_WINDOWS_MAX) / WINDOWS_AT_ONCE,
     RESERVE = (1 << XYL_BOARD_COUNT_BITS) - 1 /* no name of the pool's */
 };
 
@@ -226,6 +227,9 @@ void xyl_board_take(xyl_board_t *board, uint64_t pieces, uint64_t bytes,
     extent->call = 0;
     extent->is_pooled =
         bytes > UNPOOLED_MOST || bytes > XYL_BOARD_WINDOWS_MAX * each;
+    extent->before = board->pooled_bytes;
+    if (extent->is_pooled)
+        board->pooled_bytes += pieces * bytes;
     if (bytes > each && !extent->is_pooled)
         extent->stride = (uint32_t)((bytes + each - 1) / each);
     board->next += pieces * extent->stride;
@@ -258,21 +262,31 @@ static void starved_set(xyl_board_t *board, int is_starved)
 
 /* ---- windows ---- */
 
+/* Groups of windows from `first` on: each time as many again as there are, for
+ * the system makes many pages at once faster than one after the other. */
+static void windows_prepare(xyl_board_t *board, size_t first)
+{
+    size_t bytes = WINDOWS_AT_ONCE * board->layout.window_bytes, end = first;
+
+    while (end < GROUPS && end <= first + board->groups_prepared &&
+           !xyl_bits_test(board->windows_prepared, end))
+        xyl_bits_set(board->windows_prepared, end++);
+    board->groups_prepared += (uint32_t)(end - first);
+    prepare(board, board->memory + board->layout.windows_at + first * bytes,
+            (end - first) * bytes);
+}
+
 static char *slots_window(xyl_board_t *board, const xyl_board_extent_t *extent,
                           uint64_t number)
 {
     size_t each = board->layout.window_bytes, first = number % XYL_BOARD_SLOTS;
     size_t last = (first + extent->stride - 1) / WINDOWS_AT_ONCE;
-    char *windows = board->memory + board->layout.windows_at;
+    size_t group;
 
-    for (first /= WINDOWS_AT_ONCE; first <= last; first++) {
-        if (xyl_bits_test(board->windows_prepared, first))
-            continue;
-        xyl_bits_set(board->windows_prepared, first);
-        prepare(board, windows + first * WINDOWS_AT_ONCE * each,
-                WINDOWS_AT_ONCE * each);
-    }
-    return windows + number % XYL_BOARD_SLOTS * each;
+    for (group = first / WINDOWS_AT_ONCE; group <= last; group++)
+        if (!xyl_bits_test(board->windows_prepared, group))
+            windows_prepare(board, group);
+    return board->memory + board->layout.windows_at + first * each;
 }
 
 static char *reserve_window(xyl_board_t *board, size_t bytes)
@@ -337,20 +351,22 @@ static int is_for(const xyl_board_t *board, uint64_t number, uint16_t call)
 }
 
 /* The window that all seats use, or NULL. */
-static char *pooled_window(xyl_board_t *board, uint64_t number, size_t bytes,
-                           uint16_t call)
+static char *pooled_window(xyl_board_t *board, const xyl_board_extent_t *extent,
+                           uint64_t number)
 {
     _Atomic uint64_t *word =
         xyl_board_place(board, xyl_board_slot(board, number));
-    uint64_t seen;
+    uint64_t seen, bytes = extent->bytes;
     uint32_t place;
 
-    if (!is_for(board, number, call))
+    if (!is_for(board, number, extent->call))
         return NULL;
     seen = place_seen(board, number, word);
 
     if (seen < xyl_board_value(number, 0)) {
-        place = xyl_shm_pool_take(board->pool, bytes, number);
+        place = xyl_shm_pool_take(board->pool, bytes,
+                                  extent->before +
+                                      (number - extent->number) * bytes);
         if (place == 0 && board->done_by_all == number)
             place = RESERVE;
         if (place == 0)
@@ -398,7 +414,7 @@ static inline int try_to_begin(xyl_board_t *board,
     if (extent->bytes == 0)
         return 1;
     if (extent->is_pooled)
-        *window_out = pooled_window(board, number, extent->bytes, extent->call);
+        *window_out = pooled_window(board, extent, number);
     else
         *window_out = slots_window(board, extent, number);
     return *window_out != NULL;

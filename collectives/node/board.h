@@ -73,6 +73,7 @@ typedef struct xyl_board_extent {
     uint64_t number; /* of the first */
     uint64_t pieces;
     uint64_t bytes;  /* of each window; 0: none */
+    uint64_t before; /* bytes of windows of the pool that pieces before had */
     uint32_t stride; /* numbers of each piece */
     int is_pooled;   /* windows come from the pool */
     uint16_t call;   /* equal for seats that call the same */
@@ -104,7 +105,9 @@ typedef struct xyl_board {
     uint64_t history;        /* of what was called, in its upper bits */
     uint64_t slots_prepared; /* UINT64_MAX: all */
     uint64_t windows_prepared[XYL_BOARD_SLOTS / 64]; /* bits of groups */
+    uint32_t groups_prepared;                        /* how many of these */
     size_t reserve_prepared;                         /* bytes */
+    uint64_t pooled_bytes; /* of all windows of the pool so far */
     /* Retired by this seat: all below, and single ones beyond. */
     uint64_t done;
     uint64_t retired[XYL_BOARD_SLOTS / 64];

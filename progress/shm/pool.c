@@ -106,12 +106,12 @@ static uint32_t take_of(const xyl_shm_pool_t *pool, uint32_t bank,
  * size from `bank` on. Few at first, since what is new costs every rank faults:
  * one more in so many turns. */
 static uint64_t windows_round(const xyl_shm_pool_t *pool, uint32_t bank,
-                              uint64_t runs, size_t bytes, uint64_t turn)
+                              uint64_t runs, size_t bytes, uint64_t before)
 {
     uint64_t banks = bank < FEW_BANKS ? (uint64_t)FEW_BANKS - bank
                                       : (uint64_t)XYL_SHM_POOL_BANKS - bank;
-    uint64_t wanted = pool->reuse_bytes / bytes, first = FIRST_BYTES / bytes;
-    uint64_t known = first + turn / TURNS_OF_NEW;
+    uint64_t wanted = pool->reuse_bytes / bytes;
+    uint64_t known = (FIRST_BYTES + before / TURNS_OF_NEW) / bytes;
 
     if (wanted > known)
         wanted = known;
@@ -121,7 +121,7 @@ static uint64_t windows_round(const xyl_shm_pool_t *pool, uint32_t bank,
 }
 
 uint32_t xyl_shm_pool_take(const xyl_shm_pool_t *pool, size_t bytes,
-                           uint64_t turn)
+                           uint64_t before)
 {
     uint32_t first = 0, i, round, bank, at;
     uint64_t grains, runs, place;
@@ -130,7 +130,7 @@ uint32_t xyl_shm_pool_take(const xyl_shm_pool_t *pool, size_t bytes,
         if (++first == XYL_SHM_POOL_BANKS)
             return 0;
     runs = XYL_SHM_POOL_GRAINS / grains_for(&pool->banks[first], bytes);
-    place = turn % windows_round(pool, first, runs, bytes, turn);
+    place = before / bytes % windows_round(pool, first, runs, bytes, before);
     round = (uint32_t)(place / runs);
     for (i = 0; first + i < XYL_SHM_POOL_BANKS; i++) {
         /* The one whose turn it is, those before it, those behind it. */

@@ -90,26 +90,52 @@ static void say(xyl_board_t **boards, uint32_t count, uint64_t bytes,
         }
 }
 
-static void test_as_used(void)
-{
-    const uint32_t ranks[SEATS] = {0, 1, 2, 3};
-    xyl_shm_ops_t ops = plain_ops;
-    plain_shm_t shm = {{&ops, 0, 0}, &node},
-                pool_shm = {{&ops, 0, 0}, &pool_node};
+typedef struct fixture {
+    xyl_shm_ops_t ops;
+    plain_shm_t shm, pool_shm;
     xyl_shm_pool_t pools[SEATS];
     xyl_board_t *boards[SEATS];
-    uint32_t seat;
-    size_t little;
+} fixture_t;
 
-    ops.prepare = note;
+static void fixture_begin(fixture_t *fixture, size_t reuse_bytes)
+{
+    const uint32_t ranks[SEATS] = {0, 1, 2, 3};
+    uint32_t seat;
+
     CHECK(xyl_board_bytes(SEATS, WINDOW_BYTES) <= sizeof is_made * PAGE_BYTES);
+    memset(is_made, 0, sizeof is_made);
+    memset(is_pool_made, 0, sizeof is_pool_made);
+    fixture->ops = plain_ops;
+    fixture->ops.prepare = note;
+    fixture->shm = (plain_shm_t){{&fixture->ops, 0, 0}, &node};
+    fixture->pool_shm = (plain_shm_t){{&fixture->ops, 0, 0}, &pool_node};
     for (seat = 0; seat < SEATS; seat++) {
-        CHECK(
-            xyl_shm_pool_attach(&pools[seat], &pool_shm.shm, 1, POOL_BYTES, 0));
-        CHECK_EQ(xyl_board_create(&shm.shm, &pools[seat], 5, ranks, SEATS, seat,
-                                  WINDOW_BYTES, &boards[seat]),
+        CHECK(xyl_shm_pool_attach(&fixture->pools[seat], &fixture->pool_shm.shm,
+                                  1, POOL_BYTES, reuse_bytes));
+        CHECK_EQ(xyl_board_create(&fixture->shm.shm, &fixture->pools[seat], 5,
+                                  ranks, SEATS, seat, WINDOW_BYTES,
+                                  &fixture->boards[seat]),
                  XYLEM_OK);
     }
+}
+
+static void fixture_end(fixture_t *fixture)
+{
+    uint32_t seat;
+
+    for (seat = 0; seat < SEATS; seat++) {
+        xyl_board_destroy(fixture->boards[seat]);
+        xyl_shm_pool_detach(&fixture->pools[seat]);
+    }
+}
+
+static void test_as_used(void)
+{
+    fixture_t fixture;
+    xyl_board_t **boards = fixture.boards;
+    size_t little;
+
+    fixture_begin(&fixture, 0);
     say(boards, 10, 0, 0);
     CHECK(bytes_made(is_made) <= LITTLE_BYTES);
     say(boards, 1, 500, 0);
@@ -124,11 +150,25 @@ static void test_as_used(void)
           POOL_BYTES / 16 + 5 * (size_t)(MESSAGE_BYTES + 2 * PAGE_BYTES));
     say(boards, 2 * XYL_BOARD_SLOTS, 0, 0);
     CHECK(bytes_made(is_made) < 2 << 20);
-    for (seat = 0; seat < SEATS; seat++) {
-        xyl_board_destroy(boards[seat]);
-        xyl_shm_pool_detach(&pools[seat]);
-    }
+    fixture_end(&fixture);
 }
 
-static const check_case_t cases[] = {{"as_used", test_as_used}};
+/* However much a team has said in words: its first long messages go round in
+ * few windows, since those that are new cost every rank faults. */
+static void test_words_make_no_windows(void)
+{
+    const uint64_t bytes = 256 << 10;
+    fixture_t fixture;
+
+    fixture_begin(&fixture, POOL_BYTES);
+    say(fixture.boards, 10000, 8, 0);
+    CHECK_EQ(bytes_made(is_pool_made), 0);
+    say(fixture.boards, 50, bytes, 0);
+    CHECK(bytes_made(is_pool_made) <= (16 + 50 / 16 + 1) * bytes);
+    fixture_end(&fixture);
+}
+
+static const check_case_t cases[] = {
+    {"as_used", test_as_used},
+    {"words_make_no_windows", test_words_make_no_windows}};
 CHECK_MAIN(cases)
