@@ -6,8 +6,8 @@ enum {
     LINE_BYTES = 128,
     FEW_BANKS = 4,         /* of small grains */
     FIRST_BYTES = 1 << 20, /* that a program goes round in at first */
-    TURNS_OF_NEW = 16,     /* between two windows that it had not before */
-    LEAST_ROUND = 16       /* windows */
+    TURNS_OF_NEW = 8,      /* between two windows that it had not before */
+    LEAST_ROUND = 4        /* windows */
 };
 
 /* The first lines are the banks' words. */
