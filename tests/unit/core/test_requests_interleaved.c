@@ -32,16 +32,28 @@ static int step(const volatile void *word)
 #undef atomic_exchange_explicit
 #undef atomic_compare_exchange_strong_explicit
 #undef atomic_compare_exchange_weak_explicit
-#define atomic_load_explicit(word, order)                                      \
-    (step(word), __atomic_load_n(word, order))
+#ifdef __clang__
+#define LOAD(word, order)            __c11_atomic_load(word, order)
+#define STORE(word, value, order)    __c11_atomic_store(word, value, order)
+#define EXCHANGE(word, value, order) __c11_atomic_exchange(word, value, order)
+#define SWAP(word, old, value, well, ill)                                      \
+    __c11_atomic_compare_exchange_strong(word, old, value, well, ill)
+#else
+#define LOAD(word, order)            __atomic_load_n(word, order)
+#define STORE(word, value, order)    __atomic_store_n(word, value, order)
+#define EXCHANGE(word, value, order) __atomic_exchange_n(word, value, order)
+#define SWAP(word, old, value, well, ill)                                      \
+    __atomic_compare_exchange_n(word, old, value, 0, well, ill)
+#endif
+#define atomic_load_explicit(word, order) (step(word), LOAD(word, order))
 #define atomic_store_explicit(word, value, order)                              \
-    (step(word), __atomic_store_n(word, value, order))
+    (step(word), STORE(word, value, order))
 #define atomic_exchange_explicit(word, value, order)                           \
-    (step(word), __atomic_exchange_n(word, value, order))
+    (step(word), EXCHANGE(word, value, order))
 #define atomic_compare_exchange_strong_explicit(word, old, value, well, ill)   \
-    (step(word), __atomic_compare_exchange_n(word, old, value, 0, well, ill))
+    (step(word), SWAP(word, old, value, well, ill))
 #define atomic_compare_exchange_weak_explicit(word, old, value, well, ill)     \
-    (step(word), __atomic_compare_exchange_n(word, old, value, 1, well, ill))
+    (step(word), SWAP(word, old, value, well, ill))
 #include "runtime/core/detach.c"
 #include "runtime/core/request.c"
 
