@@ -146,8 +146,6 @@ static void say_published(xyl_node_program_t *program)
 {
     xyl_step_t *step = add_mark(program);
 
-    if (step == NULL)
-        return;
     step->post = XYL_POST_COUNT;
     step->post_value = 1;
 }
@@ -157,8 +155,6 @@ static void await_published(xyl_node_program_t *program, uint32_t seat)
 {
     xyl_step_t *step = add_mark(program);
 
-    if (step == NULL)
-        return;
     step->wait = XYL_WAIT_COUNT;
     step->wait_seat = seat;
     step->wait_for = 1;

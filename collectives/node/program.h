@@ -134,6 +134,7 @@ typedef struct xyl_node_program {
     uint64_t segment_bytes;
     size_t element_bytes;
     xylem_status_t status;
+    xyl_step_t nowhere; /* what is written to where there is no memory */
 } xyl_node_program_t;
 
 void xyl_node_program_init(xyl_node_program_t *program);
@@ -141,8 +142,9 @@ void xyl_node_program_fini(xyl_node_program_t *program);
 
 /* Steps that follow belong to a new strand. */
 void xyl_node_strand(xyl_node_program_t *program);
-/* Adds a step that waits for nothing and posts nothing; NULL when there is no
- * memory. Valid until the next is added. */
+/* Adds a step that waits for nothing and posts nothing. Valid until the next is
+ * added. Without memory it is one that goes nowhere, and the program's status
+ * says so. */
 xyl_step_t *xyl_node_step(xyl_node_program_t *program, xyl_step_kind_t kind,
                           xyl_position_t to, xyl_position_t from,
                           uint64_t bytes);

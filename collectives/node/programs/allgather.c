@@ -17,8 +17,7 @@ static void write_allgather_own(const xyl_problem_t *problem,
         return;
     step = xyl_node_step(program, XYL_STEP_COPY, place, from,
                          program->piece_bytes);
-    if (step != NULL)
-        step->total = xyl_node_block(problem, problem->rank);
+    step->total = xyl_node_block(problem, problem->rank);
 }
 
 /* ---- short blocks: the first seat puts them together ---- */
@@ -39,8 +38,6 @@ static void write_gather(const xyl_problem_t *problem,
                                              xyl_node_block_at(problem, seat)),
                              xyl_node_published(program, seat),
                              xyl_problem_bytes(problem));
-        if (step == NULL)
-            return;
         step->wait = XYL_WAIT_COUNT;
         step->wait_seat = seat;
         step->wait_for = 1;
@@ -69,8 +66,6 @@ static void write_allgather_first(const xyl_problem_t *problem,
                          xyl_position_of(XYL_BUFFER_BOARD, 0, 0),
                          xyl_position_of(XYL_BUFFER_RECV, 0, 0),
                          xyl_problem_bytes(problem) * problem->ranks);
-    if (step == NULL)
-        return;
     step->post = XYL_POST_COUNT;
     step->post_value = 1;
 }
@@ -85,8 +80,6 @@ static void write_allgather_other(const xyl_problem_t *problem,
                          xyl_position_of(XYL_BUFFER_RECV, 0, 0),
                          xyl_position_of(XYL_BUFFER_BOARD, 0, 0),
                          xyl_problem_bytes(problem) * problem->ranks);
-    if (step == NULL)
-        return;
     step->wait = XYL_WAIT_COUNT;
     step->wait_for = 1;
 }

@@ -21,15 +21,11 @@ static void write_allreduce_first(const xyl_problem_t *problem,
                         xyl_problem_bytes(problem));
     step = xyl_node_step(program, XYL_STEP_REDUCE, result, own,
                          xyl_problem_bytes(problem));
-    if (step == NULL)
-        return;
     step->end_seat = problem->ranks;
     step->wait = XYL_WAIT_ALL_COUNTS;
     step->wait_for = 1;
     step = xyl_node_step(program, XYL_STEP_COPY, own, result,
                          xyl_problem_bytes(problem));
-    if (step == NULL)
-        return;
     step->post = XYL_POST_COUNT;
     step->post_value = 1;
 }
@@ -44,8 +40,6 @@ static void write_allreduce_other(const xyl_problem_t *problem,
     step = xyl_node_step(
         program, XYL_STEP_COPY, xyl_position_of(XYL_BUFFER_RECV, 0, 0),
         xyl_node_published(program, 0), xyl_problem_bytes(problem));
-    if (step == NULL)
-        return;
     step->wait = XYL_WAIT_COUNT;
     step->wait_for = 1;
 }
@@ -88,8 +82,6 @@ static void write_lead(const xyl_problem_t *problem,
     if (!leads(problem))
         return;
     step = xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
-    if (step == NULL)
-        return;
     step->wait = XYL_WAIT_ALL_COUNTS;
     step->wait_for = phase;
     step->or_itself = phase == 2;
@@ -123,8 +115,6 @@ static void write_own_slice(const xyl_problem_t *problem,
         program, XYL_STEP_REDUCE, xyl_position_of(XYL_BUFFER_BOARD, 0, at),
         xyl_position_of(XYL_BUFFER_INPUT, 0, at), slice);
 
-    if (step == NULL)
-        return;
     if (!leads(problem)) {
         step->post = XYL_POST_COUNT;
         step->post_value = 2;
@@ -149,8 +139,7 @@ static void write_allreduce_result(const xyl_problem_t *problem,
         program, XYL_STEP_COPY, xyl_position_of(XYL_BUFFER_RECV, 0, 0),
         xyl_position_of(XYL_BUFFER_BOARD, 0, 0), xyl_problem_bytes(problem));
 
-    if (step != NULL)
-        wait_for_phase(problem, step, 2);
+    wait_for_phase(problem, step, 2);
 }
 
 static void write_slices(const xyl_problem_t *problem,

@@ -53,8 +53,7 @@ static void write_alltoall_own(const xyl_problem_t *problem,
         xyl_node_step(program, XYL_STEP_COPY, block_to(problem, problem->rank),
                       block_from(problem, problem->rank), program->piece_bytes);
 
-    if (step != NULL)
-        step->total = xyl_node_block(problem, problem->rank);
+    step->total = xyl_node_block(problem, problem->rank);
 }
 
 /* The count of a seat that says that its block for the seat at that distance is
@@ -80,8 +79,6 @@ static void write_alltoall_inputs(const xyl_problem_t *problem,
             xyl_node_step(program, alltoall_publishes(problem),
                           alltoall_block_in(program, problem->rank, seat),
                           block_from(problem, seat), program->piece_bytes);
-        if (step == NULL)
-            return;
         step->further = alltoall_further(problem, step, step->to, seat);
         step->total = xyl_node_send_block(problem, seat);
         if (count_of(problem, distance) != distance)
@@ -108,8 +105,6 @@ static void write_alltoall_block(const xyl_problem_t *problem,
     xyl_node_strand(program);
     if (problem->is_in_place) { /* the block there must have been published */
         step = xyl_node_step(program, XYL_STEP_NOTHING, to, to, 0);
-        if (step == NULL)
-            return;
         step->wait = XYL_WAIT_COUNT;
         step->wait_seat = problem->rank;
         step->wait_for = count_of(problem, seats - distance);
@@ -117,8 +112,6 @@ static void write_alltoall_block(const xyl_problem_t *problem,
     step = xyl_node_step(program, XYL_STEP_COPY, to,
                          alltoall_block_in(program, seat, problem->rank),
                          program->piece_bytes);
-    if (step == NULL)
-        return;
     step->further = alltoall_further(problem, step, step->from, problem->rank);
     step->total = xyl_node_block(problem, seat);
     step->wait = XYL_WAIT_COUNT;
@@ -249,8 +242,6 @@ static xyl_step_t *write_cut(const xyl_problem_t *problem,
         from.at += within;
     step = xyl_node_step(program, XYL_STEP_COPY, to, from,
                          left < rounds->bytes ? left : rounds->bytes);
-    if (step == NULL)
-        return NULL;
     step->within = within;
     step->total = xyl_problem_bytes(problem);
     return step;
@@ -269,8 +260,6 @@ static void write_publish(const xyl_problem_t *problem,
     step = write_cut(problem, program, rounds, round,
                      place_in(rounds, problem->rank, round),
                      block_from(problem, partner));
-    if (step == NULL)
-        return;
     step->kind = alltoall_publishes(problem);
     step->further = alltoall_further(problem, step, step->to, partner);
     if (before != 0) {
@@ -292,8 +281,6 @@ static void write_read(const xyl_problem_t *problem,
         write_cut(problem, program, rounds, round, block_to(problem, partner),
                   place_in(rounds, partner, round));
 
-    if (step == NULL)
-        return;
     step->further = alltoall_further(problem, step, step->from, problem->rank);
     step->wait = XYL_WAIT_COUNT;
     step->wait_seat = partner;

@@ -15,15 +15,11 @@ static void write_each(const xyl_problem_t *problem,
 {
     xyl_step_t *step = nothing(problem, program);
 
-    if (step != NULL) {
-        step->post = XYL_POST_COUNT;
-        step->post_value = 1;
-    }
+    step->post = XYL_POST_COUNT;
+    step->post_value = 1;
     step = nothing(problem, program);
-    if (step != NULL) {
-        step->wait = XYL_WAIT_ALL_COUNTS;
-        step->wait_for = 1;
-    }
+    step->wait = XYL_WAIT_ALL_COUNTS;
+    step->wait_for = 1;
 }
 
 static void write_barrier_first(const xyl_problem_t *problem,
@@ -31,8 +27,6 @@ static void write_barrier_first(const xyl_problem_t *problem,
 {
     xyl_step_t *step = nothing(problem, program);
 
-    if (step == NULL)
-        return;
     step->wait = XYL_WAIT_ALL_COUNTS;
     step->wait_for = 1;
     step->post = XYL_POST_COUNT;
@@ -44,16 +38,12 @@ static void write_barrier_other(const xyl_problem_t *problem,
 {
     xyl_step_t *step = nothing(problem, program);
 
-    if (step != NULL) {
-        step->post = XYL_POST_COUNT;
-        step->post_value = 1;
-        step->post_seat = 0;
-    }
+    step->post = XYL_POST_COUNT;
+    step->post_value = 1;
+    step->post_seat = 0;
     step = nothing(problem, program);
-    if (step != NULL) {
-        step->wait = XYL_WAIT_COUNT;
-        step->wait_for = 1;
-    }
+    step->wait = XYL_WAIT_COUNT;
+    step->wait_for = 1;
 }
 
 static void write_barrier_groups(const xyl_problem_t *problem,

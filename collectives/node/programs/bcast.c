@@ -15,8 +15,6 @@ static void write_short(const xyl_problem_t *problem,
         xyl_node_step(program, XYL_STEP_COPY, is_root ? line : message,
                       is_root ? message : line, xyl_problem_bytes(problem));
 
-    if (step == NULL)
-        return;
     step->emits = 0;
     if (is_root) {
         step->wait = XYL_WAIT_SEGMENT;
@@ -66,8 +64,6 @@ xyl_step_t *xyl_node_bcast_segment(const xyl_problem_t *problem,
                       publishes ? input : message, publishes ? message : input,
                       program->segment_bytes);
 
-    if (step == NULL)
-        return NULL;
     step->within = at;
     step->total = xyl_problem_bytes(problem);
     step->emits = segment;

@@ -93,7 +93,7 @@ static xyl_step_t *whole(const xyl_problem_t *problem,
 /* ---- in ---- */
 
 /* Publishes what this seat contributes: a leader with all of its group. Returns
- * the last step; NULL: no memory. */
+ * the last step. */
 static xyl_step_t *write_group(const xyl_problem_t *problem,
                                xyl_node_program_t *program, uint32_t root)
 {
@@ -109,8 +109,6 @@ static xyl_step_t *write_group(const xyl_problem_t *problem,
         step = whole(problem, program, kind, xyl_node_published(program, own),
                      seat == own ? xyl_position_of(XYL_BUFFER_SEND, 0, 0)
                                  : xyl_node_published(program, seat));
-        if (step == NULL)
-            return NULL;
         if (seat == own)
             wait_for_own(program, step);
         else
@@ -134,14 +132,11 @@ static void write_leaders(const xyl_problem_t *problem,
         leader = leader_of(problem, problem->rank, seat);
         step = whole(problem, program, kind, result,
                      xyl_node_published(program, leader));
-        if (step == NULL)
-            return;
         if (leader != problem->rank)
             wait_for(step, leader, COUNT_IN);
         kind = XYL_STEP_JOIN;
     }
-    if (step != NULL)
-        fan_emit(program, step);
+    fan_emit(program, step);
 }
 
 void xyl_node_fan_in(const xyl_problem_t *problem, xyl_node_program_t *program,
@@ -149,8 +144,6 @@ void xyl_node_fan_in(const xyl_problem_t *problem, xyl_node_program_t *program,
 {
     xyl_step_t *last = write_group(problem, program, root);
 
-    if (last == NULL)
-        return;
     if (problem->rank == root)
         write_leaders(problem, program);
     else
@@ -166,8 +159,6 @@ static void write_source(const xyl_problem_t *problem,
                              xyl_node_published(program, problem->rank),
                              xyl_position_of(XYL_BUFFER_RECV, 0, 0));
 
-    if (step == NULL)
-        return;
     wait_for_own(program, step);
     fan_emit(program, step);
     fan_post(step, count, XYL_BOARD_ALL);
@@ -186,16 +177,12 @@ static void write_fan_reader(const xyl_problem_t *problem,
 
     if (leads) {
         step = whole(problem, program, XYL_STEP_COPY, own, from);
-        if (step == NULL)
-            return;
         wait_for(step, parent, count);
         fan_post(step, count, XYL_BOARD_ALL);
         from = own;
     }
     step = whole(problem, program, XYL_STEP_COPY,
                  xyl_position_of(XYL_BUFFER_RECV, 0, 0), from);
-    if (step == NULL)
-        return;
     if (!leads)
         wait_for(step, parent, count);
     fan_emit(program, step);

@@ -15,8 +15,7 @@ static void write_gather_own(const xyl_problem_t *problem,
         xyl_position_of(XYL_BUFFER_RECV, 0,
                         xyl_node_block_at(problem, problem->rank)),
         xyl_position_of(XYL_BUFFER_SEND, 0, 0), program->piece_bytes);
-    if (step != NULL)
-        step->total = xyl_node_block(problem, problem->rank);
+    step->total = xyl_node_block(problem, problem->rank);
 }
 
 static void gather_write(const xyl_problem_t *problem,

@@ -105,8 +105,6 @@ static inline void xyl_node_publish(const xyl_problem_t *problem,
                         problem->rank, 0),
         from, program->piece_bytes);
 
-    if (step == NULL)
-        return;
     step->total = total;
     step->post = XYL_POST_COUNT;
     step->post_value = 1;
@@ -133,8 +131,6 @@ static inline void xyl_node_fetch(const xyl_problem_t *problem,
         program, XYL_STEP_COPY,
         xyl_position_of(XYL_BUFFER_RECV, 0, xyl_node_block_at(problem, seat)),
         xyl_node_published(program, seat), program->piece_bytes);
-    if (step == NULL)
-        return;
     step->total = xyl_node_block(problem, seat);
     step->wait = XYL_WAIT_COUNT;
     step->wait_seat = seat;
@@ -174,8 +170,6 @@ static inline void xyl_node_has_read(const xyl_problem_t *problem,
     xyl_step_t *step =
         xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
 
-    if (step == NULL)
-        return;
     step->wait = wait;
     step->wait_seat = problem->rank;
     step->wait_for = wait_for;
@@ -191,8 +185,6 @@ static inline void xyl_node_until_read_by(xyl_node_program_t *program,
     xyl_step_t *step =
         xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
 
-    if (step == NULL)
-        return;
     step->if_shared = 1;
     step->wait = reader == XYL_BOARD_ALL ? XYL_WAIT_ALL_COUNTS : XYL_WAIT_COUNT;
     step->wait_seat = reader;
@@ -209,7 +201,7 @@ static inline void xyl_node_until_read(xyl_node_program_t *program,
 
 void xyl_node_bcast_cut(const xyl_problem_t *problem,
                         xyl_node_program_t *program);
-/* Publishes a segment, or copies it from where it is. NULL: no memory. */
+/* Publishes a segment, or copies it from where it is. */
 xyl_step_t *xyl_node_bcast_segment(const xyl_problem_t *problem,
                                    xyl_node_program_t *program,
                                    uint32_t segment, int publishes);

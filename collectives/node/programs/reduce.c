@@ -41,8 +41,6 @@ static void write_reduce_inputs(const xyl_problem_t *problem,
             program, keeps_input(problem) ? XYL_STEP_PUBLISH : XYL_STEP_COPY,
             xyl_position_of(XYL_BUFFER_INPUT, problem->rank, at),
             xyl_position_of(XYL_BUFFER_SEND, 0, at), program->segment_bytes);
-        if (step == NULL)
-            return;
         step->within = at;
         step->total = xyl_problem_bytes(problem);
         step->wait = XYL_WAIT_SEGMENT;
@@ -61,8 +59,6 @@ static void write_claims(const xyl_problem_t *problem,
     step = xyl_node_step(
         program, XYL_STEP_CLAIM, xyl_position_of(XYL_BUFFER_BOARD, 0, 0),
         xyl_position_of(XYL_BUFFER_INPUT, 0, 0), program->piece_bytes);
-    if (step == NULL)
-        return;
     step->total = xyl_problem_bytes(problem);
     step->end_seat = problem->ranks;
     step->slices = program->segments;
@@ -87,8 +83,6 @@ static void write_results(const xyl_problem_t *problem,
         xyl_step_t *step = xyl_node_step(
             program, XYL_STEP_COPY, xyl_position_of(XYL_BUFFER_RECV, 0, at),
             xyl_position_of(XYL_BUFFER_BOARD, 0, at), program->segment_bytes);
-        if (step == NULL)
-            return;
         step->within = at;
         step->total = xyl_problem_bytes(problem);
         step->or_itself = program->input_bytes != 0;
@@ -136,8 +130,6 @@ static void write_reduce_sum(const xyl_problem_t *problem,
         program, collects ? XYL_STEP_COLLECT : XYL_STEP_COMBINE,
         xyl_position_of(collects ? XYL_BUFFER_RECV : XYL_BUFFER_BOARD, 0, 0),
         xyl_position_of(XYL_BUFFER_SEND, 0, 0), program->piece_bytes);
-    if (step == NULL)
-        return;
     step->total = xyl_problem_bytes(problem);
     step->slices = program->segments;
     step->slice_bytes = program->segment_bytes;
@@ -237,8 +229,6 @@ static void write_pairs(const xyl_problem_t *problem,
     step = xyl_node_step(
         program, XYL_STEP_PAIR, xyl_position_of(XYL_BUFFER_BOARD, 0, 0),
         xyl_position_of(XYL_BUFFER_SEND, 0, 0), program->piece_bytes);
-    if (step == NULL)
-        return;
     step->total = xyl_problem_bytes(problem);
     step->slices = program->segments;
     step->slice_bytes = program->segment_bytes;

@@ -29,8 +29,6 @@ static xyl_step_t *segment_step(xyl_node_program_t *program,
     xyl_step_t *step =
         xyl_node_step(program, kind, to, from, program->segment_bytes);
 
-    if (step == NULL)
-        return NULL;
     step->within = segment * program->segment_bytes;
     step->total = xyl_problem_bytes(problem);
     return step;
@@ -53,8 +51,6 @@ static void write_reduce_alone_input(const xyl_problem_t *problem,
         reduce_alone_further(xyl_node_published(program, problem->rank), at),
         xyl_position_of(XYL_BUFFER_SEND, 0, at), segment);
 
-    if (step == NULL)
-        return;
     step->wait = XYL_WAIT_SEGMENT;
     step->wait_for = segment;
     step->post = XYL_POST_COUNT;
@@ -72,15 +68,11 @@ static void write_reduce_alone_result(const xyl_problem_t *problem,
     xyl_step_t *step = segment_step(program, problem, XYL_STEP_NOTHING, result,
                                     result, segment);
 
-    if (step == NULL)
-        return;
     step->wait = XYL_WAIT_SEGMENT; /* of its own */
     step->wait_for = segment;
     step = segment_step(
         program, problem, XYL_STEP_REDUCE, result,
         reduce_alone_further(xyl_node_published(program, 0), at), segment);
-    if (step == NULL)
-        return;
     step->wait = XYL_WAIT_ALL_COUNTS;
     step->wait_for = segment + 1;
     step->end_seat = problem->ranks;

@@ -25,8 +25,6 @@ static void write_reduce_scatter_input(const xyl_problem_t *problem,
         xyl_position_of(XYL_BUFFER_SEND, 0, xyl_node_block_at(problem, seat)),
         program->piece_bytes);
 
-    if (step == NULL)
-        return;
     step->further = reduce_scatter_further(problem, program, seat);
     step->total = xyl_node_block(problem, seat);
     if (seat + 1 == problem->ranks) {
@@ -60,8 +58,6 @@ static void reduce_scatter_write(const xyl_problem_t *problem,
                          xyl_position_of(XYL_BUFFER_INPUT, 0,
                                          problem->rank * program->piece_bytes),
                          program->piece_bytes);
-    if (step == NULL)
-        return;
     step->further = reduce_scatter_further(problem, program, problem->rank);
     step->total = xyl_node_block(problem, problem->rank);
     step->end_seat = problem->ranks;

@@ -26,8 +26,6 @@ static void write_wait(xyl_node_program_t *program, uint32_t seat)
     xyl_step_t *step =
         xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
 
-    if (step == NULL)
-        return;
     step->wait = XYL_WAIT_COUNT;
     step->wait_seat = seat;
     step->wait_for = 1;
@@ -47,8 +45,6 @@ static void write_all(const xyl_problem_t *problem, xyl_node_program_t *program)
     step = xyl_node_step(program, XYL_STEP_REDUCE,
                          xyl_position_of(XYL_BUFFER_RECV, 0, 0),
                          xyl_node_published(program, 0), program->piece_bytes);
-    if (step == NULL)
-        return;
     step->total = xyl_problem_bytes(problem);
     step->end_seat = end;
 }
@@ -63,8 +59,7 @@ static void write_copy(const xyl_problem_t *problem,
         program, XYL_STEP_COPY, xyl_position_of(XYL_BUFFER_RECV, 0, 0),
         xyl_position_of(XYL_BUFFER_INPUT, seat, 0), program->piece_bytes);
 
-    if (step != NULL)
-        step->total = xyl_problem_bytes(problem);
+    step->total = xyl_problem_bytes(problem);
 }
 
 /* `to` = the sum up to the seat before, with this seat's own behind. */
@@ -76,8 +71,6 @@ static void write_scan_sum(const xyl_problem_t *problem,
                       xyl_position_of(XYL_BUFFER_INPUT, problem->rank - 1, 0),
                       program->piece_bytes);
 
-    if (step == NULL)
-        return;
     step->total = xyl_problem_bytes(problem);
     step->first_seat = problem->rank - 1;
     step->end_seat = problem->rank + 1;

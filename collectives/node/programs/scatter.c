@@ -47,8 +47,6 @@ static void write_scatter_block(const xyl_problem_t *problem,
         xyl_position_of(XYL_BUFFER_SEND, 0, xyl_node_block_at(problem, seat)),
         program->piece_bytes);
 
-    if (step == NULL)
-        return;
     step->further = scatter_further(problem, program, seat);
     step->total = xyl_node_block(problem, seat);
     step->post = XYL_POST_COUNT;
@@ -68,8 +66,7 @@ static void write_scatter_own(const xyl_problem_t *problem,
         xyl_position_of(XYL_BUFFER_SEND, 0,
                         xyl_node_block_at(problem, problem->rank)),
         program->piece_bytes);
-    if (step != NULL)
-        step->total = xyl_node_block(problem, problem->rank);
+    step->total = xyl_node_block(problem, problem->rank);
 }
 
 static void write_scatter_reader(const xyl_problem_t *problem,
@@ -80,8 +77,6 @@ static void write_scatter_reader(const xyl_problem_t *problem,
         scatter_block_in(problem, program, problem->rank),
         program->piece_bytes);
 
-    if (step == NULL)
-        return;
     step->further = scatter_further(problem, program, problem->rank);
     step->total = xyl_node_block(problem, problem->rank);
     step->wait = XYL_WAIT_COUNT;
