@@ -55,9 +55,10 @@ xyl_step_t *xyl_node_step(xyl_node_program_t *program, xyl_step_kind_t kind,
         xyl_node_strand(program);
     steps = grow(program, program->steps, program->count, &program->capacity,
                  sizeof *program->steps);
-    if (steps != NULL)
-        program->steps = steps;
-    if (program->status != XYLEM_OK) /* now or before */
+    if (steps == NULL)
+        return &program->nowhere;
+    program->steps = steps;
+    if (program->status != XYLEM_OK) /* an error before */
         return &program->nowhere;
     steps[program->count] = (xyl_step_t){.kind = kind,
                                          .to = to,

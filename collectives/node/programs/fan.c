@@ -100,7 +100,7 @@ static xyl_step_t *write_group(const xyl_problem_t *problem,
     const uint32_t own = problem->rank, group = problem->node.group_of[own];
     int leads = leader_of(problem, root, own) == own;
     xyl_step_kind_t kind = XYL_STEP_COPY;
-    xyl_step_t *step = NULL;
+    xyl_step_t *step = &program->nowhere;
     uint32_t seat;
 
     for (seat = leads ? group : own; seat < problem->ranks; seat++) {
@@ -123,7 +123,7 @@ static void write_leaders(const xyl_problem_t *problem,
 {
     const xyl_position_t result = {XYL_BUFFER_RECV, 0, 0};
     xyl_step_kind_t kind = XYL_STEP_COPY;
-    xyl_step_t *step = NULL;
+    xyl_step_t *step = &program->nowhere;
     uint32_t seat, leader;
 
     for (seat = 0; seat < problem->ranks; seat++) {
