@@ -19,6 +19,7 @@
 #   bundle/run-in-bundle.sh mpirun.intel -n 4 xylem-mpi-driver-mpich
 #   bundle/run-in-bundle.sh compare.sh -c bcast --impls event,mpich5,intel
 #   bundle/run-in-bundle.sh predict.sh
+#   bundle/run-in-bundle.sh retune.sh --np 16,32
 #
 # An MPI that is not installed here is left out.
 set -euo pipefail
@@ -32,7 +33,7 @@ system=/usr/lib/x86_64-linux-gnu
 openmpi_plugins=lib/x86_64-linux-gnu/openmpi/lib/openmpi3
 
 programs=(launcher/xylem-run bench/xylem-bench bench/xylem-noise
-    bench/xylem-info simulator/xylem-sim bench/bench_copy
+    bench/tune/xylem-tune bench/xylem-info simulator/xylem-sim bench/bench_copy
     bench/xylem-mpi-{driver,overhead,overlap}-{openmpi,mpich})
 openmpi_programs=(orterun orted)
 mpich_programs=(mpiexec.hydra hydra_pmi_proxy)
@@ -92,7 +93,7 @@ place_programs()
         [[ ! -f $program || ! -x $program ]] || place bin "$program"
     done
     [[ ! -x $bundle/bin/xylem-sim ]] || place bin bench/studies/predict.sh
-    place bin bench/compare.sh
+    place bin bench/compare.sh bench/studies/retune.sh
     place lib "$release"/libxylem.so.0 "$release"/bindings/mpi/*.so
     program=$release/progress/exec/cuda/library/libxylem-cuda.so.0
     [[ ! -f $program ]] || place lib "$program"

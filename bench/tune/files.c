@@ -21,7 +21,7 @@ enum {
 };
 
 /* NULL: it is no table, and `program` has said why. */
-static json_t *table_load(const char *program, const char *path)
+json_t *tune_table_load(const char *program, const char *path)
 {
     size_t bytes, count = 0;
     xyl_limits_t limits = xyl_limits_builtin;
@@ -328,7 +328,7 @@ static int command_run(const struct command *command, const char *program,
     size_t i;
 
     for (i = 0; i < count && ok; i++) {
-        tables[i] = table_load(program, paths[i]);
+        tables[i] = tune_table_load(program, paths[i]);
         ok = tables[i] != NULL;
     }
     ok = ok && command->run(program, tables);
@@ -354,7 +354,8 @@ int tune_files_main(const struct tune_options *options)
         return CLI_EXIT_USAGE;
     }
     cli_complain(options->program,
-                 "%s: expected show, check, plot, diff or merge; see --help",
+                 "%s: expected show, check, plot, diff, merge or learn; see "
+                 "--help",
                  options->words[0]);
     return CLI_EXIT_USAGE;
 }

@@ -150,6 +150,26 @@ int tune_journal_open(struct tune_journal *journal, const char *path,
     return ok;
 }
 
+int tune_journal_read(struct tune_journal *journal, const char *path,
+                      const char *where)
+{
+    char line[LINE_BYTES];
+    struct tune_time time;
+    int ok;
+
+    *journal = (struct tune_journal){.file = fopen(path, "r")};
+    if (journal->file == NULL) {
+        perror(path);
+        return 0;
+    }
+    ok = is_from(journal->file, where);
+    if (!ok)
+        fprintf(stderr, "%s has no times of this machine and version\n", path);
+    while (ok && fgets(line, sizeof line, journal->file) != NULL)
+        ok = !line_read(line, &time) || keep(journal, &time);
+    return ok;
+}
+
 void tune_journal_close(struct tune_journal *journal)
 {
     if (journal->file != NULL)

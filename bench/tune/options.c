@@ -66,6 +66,8 @@ static const struct cli cli = {
         "       xylem-tune show|check FILE\n"
         "       xylem-tune diff FILE FILE\n"
         "       xylem-tune plot FILE... (to xylem-tuning.png)\n"
+        "       xylem-tune [-o FILE] learn FILE.RANK... (of "
+        "XYLEM_TUNING_LEARN=FILE; into a table)\n"
         "       xylem-tune merge FILE FILE... (the first wins; to standard "
         "output)",
     .summary = "Finds the fastest plan of each collective and size on this "

@@ -17,7 +17,7 @@ enum { POINTS_MAX = TUNE_SIZES_MAX, SIZES_STRIDE = 3, STEPS = 3 };
 static const size_t blocks_bytes_max = (size_t)256 << 20;
 /* The fastest plans of a size are timed again, in turns with what the library
  * takes: of hundreds the luckiest would win, and of noise. */
-enum { FINALISTS = 3, TURNS = 5 };
+enum { FINALISTS = 3, TURNS = 7, TURNS_WON = 6 };
 /* Of a campaign's time, for all else. */
 static const double search_part = 0.8;
 static const size_t steps_measured[STEPS] = {1, 3, 9};
@@ -386,12 +386,30 @@ static size_t most_promising(const struct campaign *c, size_t s)
     return best;
 }
 
+/* Of those that have been measured. */
+static void choose(const struct campaign *c, size_t s,
+                   struct tune_choice *choice)
+{
+    size_t p;
+
+    *choice = (struct tune_choice){.is_known = 0};
+    for (p = 0; p < c->plans; p++) {
+        double us = *at(c, c->measured, p, s);
+        if (us > 0 && (!choice->is_known || us < choice->us))
+            *choice = (struct tune_choice){c->plan[p], us, 1};
+    }
+}
+
 /* Measures the plans that may be the fastest by the model, until it holds none
  * for faster than the fastest of these. */
 static int confirm(struct campaign *c, size_t s)
 {
-    double best = 0;
+    struct tune_choice fastest;
+    double best;
     unsigned n;
+
+    choose(c, s, &fastest);
+    best = fastest.is_known ? fastest.us : 0;
 
     for (n = 0; n < c->search->options->confirm; n++) {
         size_t p = most_promising(c, s);
@@ -443,20 +461,6 @@ static int measure_own(struct campaign *c)
 }
 
 /* ---- choices ---- */
-
-/* Of those that have been measured. */
-static void choose(const struct campaign *c, size_t s,
-                   struct tune_choice *choice)
-{
-    size_t p;
-
-    *choice = (struct tune_choice){.is_known = 0};
-    for (p = 0; p < c->plans; p++) {
-        double us = *at(c, c->measured, p, s);
-        if (us > 0 && (!choice->is_known || us < choice->us))
-            *choice = (struct tune_choice){c->plan[p], us, 1};
-    }
-}
 
 /* What all measurements would have cost, by the times that are known or
  * expected, and by what the cost of measurements was. */
@@ -512,6 +516,23 @@ static size_t finalists_find(const struct campaign *c, size_t s,
     return count;
 }
 
+/* By medians, and no plan that has lost more than one turn is faster than the
+ * library's own: it may be the same, with luck. */
+static void finalists_judge(struct finalist *list, size_t count)
+{
+    unsigned turn, won[1 + FINALISTS] = {0};
+    size_t i;
+
+    for (i = 0; i < count; i++)
+        for (turn = 0; turn < TURNS; turn++)
+            won[i] += list[i].us[turn] < list[0].us[turn];
+    for (i = 0; i < count; i++) { /* which sorts them */
+        list[i].time.us = stats_median(list[i].us, TURNS);
+        if (i > 0 && won[i] < TURNS_WON && list[i].time.us < list[0].time.us)
+            list[i].time.us = list[0].time.us;
+    }
+}
+
 /* Kept by other names than those of the search. */
 static int turns_take(struct campaign *c, size_t s, struct finalist *list,
                       size_t count)
@@ -525,8 +546,8 @@ static int turns_take(struct campaign *c, size_t s, struct finalist *list,
                 return 0;
             list[i].us[turn] = list[i].time.us;
         }
+    finalists_judge(list, count);
     for (i = 0; i < count; i++) {
-        list[i].time.us = stats_median(list[i].us, TURNS);
         snprintf(list[i].time.plan.algorithm,
                  sizeof list[i].time.plan.algorithm, "turns/%.56s",
                  list[i].plan.algorithm);

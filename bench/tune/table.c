@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "bench/tune/tune.h"
 #include "collectives/data/description.h"
@@ -11,6 +12,7 @@
 struct tune_table {
     const struct tune_options *options;
     json_t *rules;
+    json_t *limits; /* of a file that was joined; NULL: none */
     size_t special; /* of these, which come first: for some arrivals alone */
 };
 
@@ -29,6 +31,8 @@ void tune_table_destroy(struct tune_table *table)
 {
     if (table != NULL)
         json_decref(table->rules);
+    if (table != NULL)
+        json_decref(table->limits);
     free(table);
 }
 
@@ -139,14 +143,35 @@ static void put_plan(json_t *rule, const struct tune_plan *plan)
         json_pack("[ii]", (int)plan->send_window, (int)plan->recv_window));
 }
 
+/* Of the sizes from `first` to `last`, to the middles to their neighbours; the
+ * ends of the list are open. */
+static json_t *range_json(const size_t *bytes, size_t first, size_t last,
+                          size_t count)
+{
+    json_t *range = json_array();
+
+    json_array_append_new(range,
+                          bytes_json(first == 0 ? 0
+                                                : (size_t)tune_model_middle(
+                                                      (double)bytes[first - 1],
+                                                      (double)bytes[first])));
+    json_array_append_new(range, last + 1 < count
+                                     ? bytes_json((size_t)tune_model_middle(
+                                                      (double)bytes[last],
+                                                      (double)bytes[last + 1]) -
+                                                  1)
+                                     : json_string("1024G"));
+    return range;
+}
+
 /* Of the sizes from `first` to `last`, which have the same plan. */
-static int put_rule(struct tune_table *table, xylem_coll_t coll,
+static int put_rule(struct tune_table *table, json_t *range, xylem_coll_t coll,
                     enum tune_arrivals arrivals, const struct tune_shape *shape,
                     const struct tune_choice *choices, size_t first,
-                    size_t last, size_t count)
+                    size_t last)
 {
     const size_t *bytes = table->options->bytes;
-    json_t *rule = json_object(), *us = json_array(), *range = json_array();
+    json_t *rule = json_object(), *us = json_array();
     size_t s;
 
     json_object_set_new(rule, "for", json_string(xyl_coll_traits(coll)->name));
@@ -154,21 +179,7 @@ static int put_rule(struct tune_table *table, xylem_coll_t coll,
     if (arrivals != TUNE_SYNCHRONISED)
         json_object_set_new(rule, "arrivals",
                             json_string(tune_arrivals_name[arrivals]));
-    json_array_append_new(range,
-                          bytes_json(first == 0 ? 0
-                                                : (size_t)tune_model_middle(
-                                                      (double)bytes[first - 1],
-                                                      (double)bytes[first])));
-    if (last + 1 < count) {
-        json_array_append_new(range, bytes_json((size_t)tune_model_middle(
-                                                    (double)bytes[last],
-                                                    (double)bytes[last + 1]) -
-                                                1));
-        json_object_set_new(rule, "bytes", range);
-    } else {
-        json_array_append_new(range, json_string("1024G"));
-        json_object_set_new(rule, "bytes", range);
-    }
+    json_object_set_new(rule, "bytes", range);
     put_plan(rule, &choices[first].plan);
     for (s = first; s <= last; s++)
         json_array_append_new(
@@ -195,10 +206,53 @@ int tune_table_add(struct tune_table *table, xylem_coll_t coll,
              tune_plan_is_same(&choices[first].plan, &choices[last + 1].plan);)
             last++;
         if (choices[first].is_known)
-            ok = put_rule(table, coll, arrivals, shape, choices, first, last,
-                          count);
+            ok = put_rule(table,
+                          range_json(table->options->bytes, first, last, count),
+                          coll, arrivals, shape, choices, first, last);
     }
     return ok;
+}
+
+int tune_table_add_sizes(struct tune_table *table,
+                         const struct tune_options *options, xylem_coll_t coll,
+                         const struct tune_shape *shape,
+                         const struct tune_choice *choice)
+{
+    const struct tune_options *own = table->options;
+    size_t bytes = options->bytes[0];
+    int ok;
+
+    table->options = options;
+    ok = put_rule(
+        table, json_pack("[oo]", bytes_json(bytes / 2), bytes_json(2 * bytes)),
+        coll, TUNE_SYNCHRONISED, shape, choice, 0, 0);
+    table->options = own;
+    return ok;
+}
+
+int tune_table_join(struct tune_table *table, const char *path)
+{
+    json_t *other, *rule, *origin;
+    size_t i;
+
+    if (access(path, F_OK) != 0)
+        return 1;
+    other = tune_table_load(table->options->program, path);
+    json_array_foreach(json_object_get(other, "rules"), i, rule)
+    {
+        origin = json_object_get(
+            json_object_get(other, "origins"),
+            json_is_string(json_object_get(rule, "origin"))
+                ? json_string_value(json_object_get(rule, "origin"))
+                : "");
+        if (json_is_string(origin))
+            json_object_set(rule, "origin", origin);
+        json_array_append(table->rules, rule);
+    }
+    if (json_object_get(other, "limits") != NULL)
+        table->limits = json_incref(json_object_get(other, "limits"));
+    json_decref(other);
+    return other != NULL;
 }
 
 /* ---- the file ---- */
@@ -264,6 +318,8 @@ int tune_table_write(const struct tune_table *table, const char *path)
     origin_text(table, text, sizeof text);
     json_object_set_new(all, "origins", json_pack("{ss}", "tuned", text));
     json_object_set(all, "rules", table->rules);
+    if (table->limits != NULL)
+        json_object_set(all, "limits", table->limits);
     tune_json_write(all, out);
     json_decref(all);
     if (fclose(out) == 0)

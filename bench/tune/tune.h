@@ -60,6 +60,9 @@ struct tune_journal {
 
 int tune_journal_open(struct tune_journal *journal, const char *path,
                       const char *where);
+/* The same of a file that is not written to; 0: it has said why not. */
+int tune_journal_read(struct tune_journal *journal, const char *path,
+                      const char *where);
 void tune_journal_close(struct tune_journal *journal);
 /* NULL: not known. */
 const struct tune_time *tune_journal_find(const struct tune_journal *journal,
@@ -108,12 +111,24 @@ void tune_table_destroy(struct tune_table *table);
 int tune_table_add(struct tune_table *table, xylem_coll_t coll,
                    enum tune_arrivals arrivals, const struct tune_shape *shape,
                    const struct tune_choice *choices);
+/* One size that was learnt, options->bytes[0]: the rule is for what is at most
+ * twice as long or half as long. */
+int tune_table_add_sizes(struct tune_table *table,
+                         const struct tune_options *options, xylem_coll_t coll,
+                         const struct tune_shape *shape,
+                         const struct tune_choice *choice);
+/* The rules of a file come behind; none where there is no file. */
+int tune_table_join(struct tune_table *table, const char *path);
 int tune_table_write(const struct tune_table *table, const char *path);
 
 /* A table as a file for people. */
 void tune_json_write(json_t *table, FILE *out);
 
-/* ---- work on files: show, diff, merge, check, plot ---- */
+/* ---- work on files: show, diff, merge, check, plot, learn ---- */
+
+/* A table, owned; NULL: the file has none, and why has been said. */
+json_t *tune_table_load(const char *program, const char *path);
+int tune_learn_main(const struct tune_options *options, const char *where);
 
 /* Returns the exit code. */
 int tune_files_main(const struct tune_options *options);

@@ -196,6 +196,18 @@ static int tune_main(const struct tune_options *options)
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+static int words_main(const struct tune_options *options)
+{
+    char where[2 * MACHINE_BYTES];
+
+    if (options->words == NULL || *options->words == NULL)
+        return tune_main(options);
+    if (strcmp(*options->words, "learn") != 0)
+        return tune_files_main(options);
+    where_text(options, where, sizeof where);
+    return tune_learn_main(options, where);
+}
+
 int main(int argc, char **argv)
 {
     struct tune_options options;
@@ -211,9 +223,7 @@ int main(int argc, char **argv)
     case CLI_BAD:
         break;
     case CLI_RUN:
-        code = options.words != NULL && *options.words != NULL
-                   ? tune_files_main(&options)
-                   : tune_main(&options);
+        code = words_main(&options);
         break;
     }
     free(words);

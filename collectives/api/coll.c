@@ -3,7 +3,9 @@
 #include "collectives/api/compare_calls.h"
 #include "collectives/api/inline_call.h"
 #include "collectives/choose/compose.h"
+#include "collectives/choose/learn.h"
 #include "collectives/choose/plan_cache.h"
+#include "collectives/choose/tuning.h"
 #include "collectives/data/call_word.h"
 #include "collectives/node/node.h"
 #include "runtime/base/status.h"
@@ -133,20 +135,45 @@ static xylem_status_t start_planned(xylem_request_t *request,
     return status;
 }
 
+/* As the call says, unless a run that learns tries another plan in it. A call
+ * that blocks is refused in a callback, and does not count. */
+static inline const xylem_coll_args_t *
+args_of_turn(xylem_team_t *team, const xylem_coll_args_t *args, int blocks,
+             xylem_coll_args_t *own)
+{
+    return xyl_observer_measures(team->context->observer) &&
+                   xyl_tuning_learn(team->context) != NULL &&
+                   !(blocks && xyl_engine_in_callback(&team->context->engine))
+               ? xyl_learn_turn(team, args, own)
+               : args;
+}
+
+/* The team is one. */
+static xylem_status_t plan_and_go(xylem_team_t *team,
+                                  const xylem_coll_args_t *args,
+                                  const char *call,
+                                  xylem_request_t **request_out)
+{
+    xylem_request_t *request = NULL;
+    xylem_status_t status = plan_call(team, args, call, &request);
+
+    if (team->size > 1 && args->tag == 0)
+        call_compare(team, args, status, request);
+    return status == XYLEM_OK ? start_planned(request, request_out) : status;
+}
+
 static xylem_status_t plan_and_start(xylem_team_t *team,
                                      const xylem_coll_args_t *args,
                                      const char *call,
                                      xylem_request_t **request_out)
 {
-    xylem_request_t *request = NULL;
+    xylem_coll_args_t own;
     xylem_status_t status = xyl_team_check(team, call);
 
-    if (status != XYLEM_OK)
-        return status;
-    status = plan_call(team, args, call, &request);
-    if (team->size > 1 && args->tag == 0)
-        call_compare(team, args, status, request);
-    return status == XYLEM_OK ? start_planned(request, request_out) : status;
+    return status == XYLEM_OK
+               ? plan_and_go(team, args_of_turn(team, args, 0, &own), call,
+                             request_out)
+               : status;
 }
 
 static xylem_status_t no_request_out(const char *call)
@@ -258,10 +285,12 @@ xylem_status_t xyl_coll_run(xylem_team_t *team, const xylem_coll_args_t *args,
     xyl_operation_t *operation;
     xylem_request_t *request;
     xyl_inline_outcome_t outcome;
+    xylem_coll_args_t own;
     xylem_status_t status = xyl_team_check(team, call);
 
     if (status != XYLEM_OK)
         return status;
+    args = args_of_turn(team, args, 1, &own);
     outcome = xyl_inline_call(team, args, &operation);
     if (outcome == XYL_INLINE_DONE)
         return XYLEM_OK;
@@ -275,6 +304,6 @@ xylem_status_t xyl_coll_run(xylem_team_t *team, const xylem_coll_args_t *args,
     operation = xyl_plan_take(team, args);
     if (operation != NULL)
         return finish_kept(operation, xyl_request_start(&operation->request));
-    status = plan_and_start(team, args, call, &request);
+    status = plan_and_go(team, args, call, &request);
     return status == XYLEM_OK ? coll_finish(request) : status;
 }

@@ -1,9 +1,12 @@
 #include "collectives/choose/choose.h"
 
 #include <assert.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "collectives/choose/fit.h"
 #include "collectives/choose/tuning.h"
+#include "collectives/choose/watch.h"
 #include "collectives/data/call.h"
 #include "collectives/data/description.h"
 #include "collectives/device/device.h"
@@ -287,6 +290,20 @@ static xylem_status_t decide_algorithm(const xylem_team_t *team,
     return XYLEM_OK;
 }
 
+/* Whom the operation reports to, by what the call names. */
+static void *watched_of(const xylem_team_t *team, const xylem_coll_args_t *args,
+                        const xyl_query_t *query,
+                        const xyl_decision_t *decision)
+{
+    char plan[XYL_WATCH_PLAN_BYTES];
+
+    snprintf(plan, sizeof plan, "%.63s %zu %u %u",
+             args->algorithm != NULL ? args->algorithm : "auto",
+             args->segment_bytes, args->send_window, args->recv_window);
+    return xyl_watch_plan(team, query,
+                          decision->by == NULL ? decision->rule : NULL, plan);
+}
+
 xylem_status_t xyl_choose(xylem_team_t *team, const xylem_coll_args_t *args,
                           int is_commutative, xyl_choice_t *choice_out)
 {
@@ -306,6 +323,8 @@ xylem_status_t xyl_choose(xylem_team_t *team, const xylem_coll_args_t *args,
     choice_out->chooser = &chooser;
     if (team->context->config.verbose != 0)
         xyl_choice_explain(team, &query, &problem, &decision, choice_out);
+    if (xyl_observer_measures(team->context->observer))
+        choice_out->watched = watched_of(team, args, &query, &decision);
     return XYLEM_OK;
 }
 
@@ -335,4 +354,110 @@ xylem_status_t xyl_choose_tree(xylem_team_t *team,
     xyl_fit(team, args, &query, is_commutative, &decision, choice_out);
     choice_out->chooser = &chooser;
     return XYLEM_OK;
+}
+
+/* ---- other plans ---- */
+
+xyl_query_t xyl_choose_query(xylem_team_t *team, const xylem_coll_args_t *args)
+{
+    xyl_problem_t problem;
+
+    problem_outline(team, args, 1, &problem);
+    return query_of(team, &problem);
+}
+
+/* As calls name what a rule, or a choice, has. */
+static void name_print(char text[XYL_ALGORITHM_TEXT_BYTES], const char *name,
+                       uint32_t radix, const char *between,
+                       uint32_t between_radix)
+{
+    size_t length;
+
+    snprintf(text, XYL_ALGORITHM_TEXT_BYTES, radix != 0 ? "%.24s:%u" : "%.24s",
+             name, radix);
+    if (between == NULL)
+        return;
+    length = strlen(text);
+    snprintf(text + length, XYL_ALGORITHM_TEXT_BYTES - length,
+             between_radix != 0 ? "/%.24s:%u" : "/%.24s", between,
+             between_radix);
+}
+
+static xyl_other_t other_of_choice(const xyl_choice_t *choice)
+{
+    const xyl_plan_t *frame = &choice->frame;
+    xyl_other_t other = {.segment_bytes = frame->segment_bytes,
+                         .send_window = frame->send_window,
+                         .recv_window = frame->recv_window};
+
+    if (choice->algorithm->kind == XYL_ALGORITHM_LANES)
+        name_print(other.algorithm, choice->algorithm->name, choice->leaders,
+                   choice->exchange != NULL ? choice->exchange->name
+                                            : frame->tree->name,
+                   frame->radix);
+    else
+        name_print(other.algorithm, choice->algorithm->name, choice->radix,
+                   NULL, 0);
+    return other;
+}
+
+static xyl_other_t other_of_rule(const xyl_candidate_t *candidate)
+{
+    const xyl_rule_t *rule = candidate->rule;
+    int is_levels = candidate->algorithm->kind == XYL_ALGORITHM_LANES;
+    xyl_other_t other = {.segment_bytes = rule->segment_bytes,
+                         .send_window = rule->send_window,
+                         .recv_window = rule->recv_window};
+
+    name_print(other.algorithm, candidate->algorithm->name,
+               is_levels ? rule->leaders : rule->radix,
+               is_levels ? rule->between : NULL, rule->between_radix);
+    return other;
+}
+
+/* Four times as short and as long, as the tuner has them. */
+static uint32_t other_segments(const xyl_choice_t *choice, uint64_t bytes,
+                               xyl_other_t *others)
+{
+    enum { SEGMENT_MIN = 1024, TIMES = 4 };
+    xyl_other_t own = other_of_choice(choice);
+    uint32_t count = 0;
+
+    if (own.segment_bytes == 0)
+        return 0;
+    if (own.segment_bytes >= (size_t)SEGMENT_MIN * TIMES) {
+        others[count] = own;
+        others[count++].segment_bytes /= TIMES;
+    }
+    if (own.segment_bytes * TIMES <= bytes) {
+        others[count] = own;
+        others[count++].segment_bytes *= TIMES;
+    }
+    return count;
+}
+
+uint32_t xyl_choose_others(xylem_team_t *team, const xylem_coll_args_t *args,
+                           xyl_other_t others[XYL_OTHERS_MAX])
+{
+    xyl_query_t query = xyl_choose_query(team, args);
+    const xyl_candidate_t *next =
+        xyl_tuning_candidates(team->context, query.coll);
+    const xyl_algorithm_t *last;
+    xyl_problem_t problem;
+    xyl_choice_t choice;
+    uint32_t count;
+
+    problem_outline(team, args, 1, &problem);
+    if (xyl_choose(team, args, 1, &choice) != XYLEM_OK)
+        return 0;
+    count = other_segments(&choice, query.bytes, others);
+    last = choice.algorithm;
+    for (; next->rule != NULL && count < XYL_OTHERS_MAX; next++) {
+        if (next->algorithm == choice.algorithm || next->algorithm == last ||
+            !rule_applies(next->rule, next->algorithm, &query, &problem))
+            continue;
+        others[count++] = other_of_rule(next);
+        last = next->algorithm;
+    }
+    return count;
 }

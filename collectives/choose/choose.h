@@ -15,6 +15,23 @@
 xylem_status_t xyl_choose(xylem_team_t *team, const xylem_coll_args_t *args,
                           int is_commutative, xyl_choice_t *choice_out);
 
+/* What is looked up for a call, as for xyl_choose; of operations that commute.
+ */
+xyl_query_t xyl_choose_query(xylem_team_t *team, const xylem_coll_args_t *args);
+
+/* A plan, as calls name it. */
+typedef struct xyl_other {
+    char algorithm[XYL_ALGORITHM_TEXT_BYTES];
+    size_t segment_bytes;
+    uint32_t send_window, recv_window;
+} xyl_other_t;
+enum { XYL_OTHERS_MAX = 4 };
+
+/* Plans that may be as good as what is chosen: with shorter and longer
+ * segments, and those of the next rules. Returns how many. */
+uint32_t xyl_choose_others(xylem_team_t *team, const xylem_coll_args_t *args,
+                           xyl_other_t others[XYL_OTHERS_MAX]);
+
 /* The tree that the call names, or the tables' first; of a bcast, reduce or
  * allreduce. */
 xylem_status_t xyl_choose_tree(xylem_team_t *team,

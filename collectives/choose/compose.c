@@ -360,6 +360,7 @@ xylem_status_t xyl_coll_create(xylem_team_t *team,
     if (status != XYLEM_OK)
         return status;
     xyl_collective_of(*operation_out)->sides = call.sides;
+    (*operation_out)->subject = choice.watched;
     plan_detaching(*operation_out, &call, &choice);
     xyl_collective_bind(*operation_out, args);
     return XYLEM_OK;

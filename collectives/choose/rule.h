@@ -65,6 +65,7 @@ typedef struct xyl_rule {
     const char *between;
     uint32_t between_radix;
     const char *origin; /* what it was measured, or simulated, on, and when */
+    const void *us;     /* what calls took then, of the file; NULL: not known */
 } xyl_rule_t;
 
 /* What is looked up. */
@@ -78,6 +79,9 @@ typedef struct xyl_query {
 } xyl_query_t;
 
 int xyl_rule_holds(const xyl_rule_t *rule, const xyl_query_t *query);
+/* What a call took when the rule was made, between sizes that were measured; 0:
+ * not known. */
+double xyl_rule_expects(const xyl_rule_t *rule, uint64_t bytes);
 int xyl_rule_pays(const xyl_rule_t *rule, const xyl_query_t *query);
 
 #endif

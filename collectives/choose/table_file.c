@@ -308,9 +308,41 @@ static xylem_status_t read_us(const reader_t *reader, const json_t *json)
             json_number_value(json_array_get(pair, 1)) <= 0)
             return wrong(reader, "us", "a list of [bytes, microseconds]");
     }
-    return json_is_array(json)
-               ? XYLEM_OK
-               : wrong(reader, "us", "a list of [bytes, microseconds]");
+    if (!json_is_array(json))
+        return wrong(reader, "us", "a list of [bytes, microseconds]");
+    reader->rule->us = json;
+    return XYLEM_OK;
+}
+
+static double pair_us(const json_t *list, size_t i, double *bytes_out)
+{
+    const json_t *pair = json_array_get(list, i);
+    uint64_t bytes = 0;
+
+    (void)number_read(json_array_get(pair, 0), UINT64_MAX, &bytes);
+    *bytes_out = bytes > 0 ? (double)bytes : 1;
+    return json_number_value(json_array_get(pair, 1));
+}
+
+/* On the line between the points on both sides; beyond the ends as there,
+ * within a factor of 2. */
+double xyl_rule_expects(const xyl_rule_t *rule, uint64_t bytes)
+{
+    const json_t *list = rule->us;
+    double at = bytes > 0 ? (double)bytes : 1, x[2], us[2];
+    size_t i, count = json_array_size(list);
+
+    if (count == 0)
+        return 0;
+    us[0] = pair_us(list, 0, &x[0]);
+    if (at <= x[0])
+        return at * 2 >= x[0] ? us[0] : 0;
+    for (i = 1; i < count; i++, x[0] = x[1], us[0] = us[1]) {
+        us[1] = pair_us(list, i, &x[1]);
+        if (at <= x[1])
+            return us[0] + (us[1] - us[0]) * (at - x[0]) / (x[1] - x[0]);
+    }
+    return at <= 2 * x[0] ? us[0] : 0;
 }
 
 /* ---- algorithms ---- */

@@ -41,6 +41,7 @@ typedef struct xyl_choice {
     xyl_shape_t node_tree; /* within nodes that share no memory */
     const xyl_algorithm_t *exchange; /* between nodes; NULL: the tree */
     const xyl_chooser_t *chooser;    /* for the levels */
+    void *watched; /* whom its operation reports to; NULL: nobody */
 } xyl_choice_t;
 
 #endif

@@ -155,6 +155,10 @@ enum { XYL_CHECK_BASIC, XYL_CHECK_FULL };
       "docs/tuning.md says what stands in it. Its content must be equal. "     \
       "Unless it is set: xylem-tuning.json in the folder where the program "   \
       "runs, in ~/.config or in /etc, if all ranks find the same there.")      \
+    X(tuning_learn, TUNING_LEARN, PATH, "none", 1, EXPERT,                     \
+      "A file: calls that follow each other often are run in other ways now "  \
+      "and then, and each rank writes to FILE.RANK what they took when it "    \
+      "ends, for \"xylem-tune learn\". none: nothing is tried.")               \
     X(arrivals, ARRIVALS, ARRIVALS, "auto", 1, EXPERT,                         \
       "How ranks come to their calls, for tables that have rules for it: "     \
       "synchronised, random, late (one of them), or auto (what the table "     \

@@ -26,6 +26,9 @@ typedef struct xyl_observer {
     uint64_t (*time)(void *arg);
     void (*lasted)(void *arg, xyl_lasted_t what, const char *name,
                    uint64_t begin, uint64_t bytes);
+    /* An operation with a subject has ended, which began at such a time. NULL:
+     * nobody asks. */
+    void (*ran)(void *arg, void *subject, uint64_t begin);
     void *arg;
 } xyl_observer_t;
 

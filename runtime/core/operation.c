@@ -299,6 +299,8 @@ void xyl_operation_note_ended(const xyl_operation_t *operation)
 
     observer->lasted(observer->arg, XYL_LASTED_OPERATION, operation->name,
                      operation->began, operation->bytes);
+    if (operation->subject != NULL && observer->ran != NULL)
+        observer->ran(observer->arg, operation->subject, operation->began);
 }
 
 static void operation_enlist(xyl_operation_t *operation)

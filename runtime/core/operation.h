@@ -49,6 +49,7 @@ typedef struct xyl_operation {
     size_t bytes;     /* in all */
     const char *name; /* of what it does, for records */
     uint64_t began;   /* by the observer's time */
+    void *subject;    /* for the observer; NULL: none */
     uint64_t call; /* what all ranks of it call, for comparison; 0: unknown */
     size_t segment_bytes;
     uint64_t segments;

@@ -63,6 +63,30 @@ attempt "$run" -n 2 "$tune" -q -c bcast --sizes 64 -o "$work/no/such/folder"
 check "says where it cannot write, on all ranks" \
     grep -q "such/folder.times" "$err"
 
+# What was measured is far from what is.
+pairs='"us": \[(\[[^]]*\](, )?)*\]'
+sed -E "s/$pairs/\"us\": [[\"64K\", 0.5]]/" "$work/late" >"$work/wrong"
+XYLEM_VERBOSE=select XYLEM_TUNING=$work/late attempt $chosen -s 64K -i 40
+check "a plan that takes what was measured is not talked of" \
+    test "$(grep -c "calls took at least" "$err")" -eq 0
+XYLEM_VERBOSE=select XYLEM_TUNING=$work/wrong attempt $chosen -s 64K -i 40
+check "one that is far from it is" \
+    grep -q "bcast of 65536 bytes.*calls took at least.*of $work/wrong" "$err"
+
+# A long run learns, on all ranks in the same calls.
+XYLEM_TUNING_LEARN=$work/learnt attempt "$run" -n 2 --nodes 2 "$bench" --check \
+    -c bcast,allreduce --sizes 16K -i 600
+check "a run that learns ends, and is right" \
+    test "$code:$(grep -c " 0$" "$out")" = 0:2
+check "and tries other plans" \
+    test "$(grep -v " auto " "$work/learnt.1" | grep -c "^allreduce")" -ge 1
+attempt "$tune" -o "$work/taught" learn "$work"/learnt.?
+check "what it has learnt is said" grep -q "^allreduce of 16384 bytes.* us, by " "$out"
+attempt "$tune" check "$work/taught"
+check "and becomes a table" test "$code" -eq 0
+attempt "$tune" -o "$work/taught" learn "$work/taught"
+check "but not what is no record of a run" test "$code" -ne 0
+
 table=$work/job.json
 attempt "$run" -n 4 --nodes 2 "$tune" -q -c bcast --sizes 4K,64K --heuristics \
     --seconds 0.001 --all -o "$table"

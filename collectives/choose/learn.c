@@ -1,0 +1,98 @@
+#include "collectives/choose/learn.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collectives/choose/choose.h"
+#include "collectives/choose/tuning.h"
+#include "collectives/data/description.h"
+#include "collectives/data/user_op.h"
+
+enum {
+    BLOCK_CALLS = 8, /* that are run alike: they overlap */
+    BLOCKS = 8,      /* of which the last is another plan's */
+    CLASSES_MAX = 64 /* kinds of calls */
+};
+
+typedef struct learner_class {
+    xylem_coll_t coll;
+    uint64_t bytes;
+    uint32_t facts;
+    uint64_t calls;
+    uint32_t count;
+    xyl_other_t others[XYL_OTHERS_MAX];
+} learner_class_t;
+
+struct xyl_learner {
+    uint32_t count;
+    learner_class_t classes[CLASSES_MAX];
+};
+
+/* Collectives of whose calls all ranks say the same. */
+static int can_learn(const xylem_coll_args_t *args)
+{
+    const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
+
+    return !xyl_coll_varies(args->coll) && args->coll != XYLEM_COLL_GATHER &&
+           args->coll != XYLEM_COLL_SCATTER && args->algorithm == NULL &&
+           args->segment_bytes == 0 && args->send_window == 0 &&
+           args->recv_window == 0 && args->on_segment == NULL &&
+           (args->flags & XYLEM_FLAG_PARTS) == 0 &&
+           (!traits->reduces || args->op < XYL_USER_OP_BASE);
+}
+
+static learner_class_t *class_of(xylem_team_t *team, xyl_learner_t *learner,
+                                 const xylem_coll_args_t *args)
+{
+    xyl_query_t query = xyl_choose_query(team, args);
+    learner_class_t *class = learner->classes;
+    uint32_t i;
+
+    for (i = 0; i < learner->count; i++, class ++)
+        if (class->coll == args->coll && class->bytes == query.bytes &&
+            class->facts == query.facts)
+            return class;
+    if (i == CLASSES_MAX)
+        return NULL;
+    *class = (learner_class_t){
+        .coll = args->coll, .bytes = query.bytes, .facts = query.facts};
+    class->count = xyl_choose_others(team, args, class->others);
+    learner->count++;
+    return class;
+}
+
+/* Which calls are another plan's their number in the team says, so that all
+ * ranks run the same. */
+const xylem_coll_args_t *xyl_learn_turn(xylem_team_t *team,
+                                        const xylem_coll_args_t *args,
+                                        xylem_coll_args_t *own)
+{
+    xyl_learner_t **learner = xyl_tuning_learner(team);
+    learner_class_t *class;
+    const xyl_other_t *other;
+    uint64_t block;
+
+    if (!can_learn(args))
+        return args;
+    if (*learner == NULL)
+        *learner = calloc(1, sizeof **learner);
+    class = *learner != NULL ? class_of(team, *learner, args) : NULL;
+    if (class == NULL)
+        return args;
+    block = class->calls++ / BLOCK_CALLS;
+    if (class->count == 0 || block % BLOCKS != BLOCKS - 1)
+        return args;
+    other = &class->others[block / BLOCKS % class->count];
+    *own = *args;
+    own->algorithm = other->algorithm;
+    own->segment_bytes = other->segment_bytes;
+    own->send_window = other->send_window;
+    own->recv_window = other->recv_window;
+    return own;
+}
+
+void xyl_learner_free(xyl_learner_t *learner)
+{
+    free(learner);
+}
