@@ -191,9 +191,13 @@ static void plan_detaching(xyl_operation_t *operation, const xyl_call_t *call,
     if (!xyl_collective_may_detach(operation, &call->sides))
         return;
     for (i = 0; i < operation->stages; i++) {
-        const xyl_stage_t *stage = operation->stage[i];
+        xyl_stage_t *stage = operation->stage[i];
         if (stage->ops->hold != NULL)
             stage->ops->hold(stage, &operation->hold);
+        if (stage->ops->may_keep != NULL && stage->ops->may_keep(stage)) {
+            stage->may_keep = 1;
+            operation->hold.keepers++;
+        }
     }
     operation->node_holds = node_holds(operation, choice);
     operation->another = another;

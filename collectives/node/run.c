@@ -324,6 +324,7 @@ static int add_up(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
         .element_bytes = node->program.element_bytes,
         .exec = node->buffers.exec,
         .work = strand->work,
+        .keeps = node->stage.shall_keep,
         .turn = node->limits->turn};
     int is_done;
 

@@ -120,6 +120,46 @@ static unsigned begin_pieces(xyl_node_stage_t *node)
     return did;
 }
 
+/* ---- keeping ---- */
+
+/* Sums for somebody else, who lies on another node. */
+static int node_may_keep(const xyl_stage_t *stage)
+{
+    const xyl_node_stage_t *node = (const void *)stage;
+
+    return stage->reads != XYL_ROLE_SCRATCH &&
+           stage->writes == XYL_ROLE_SCRATCH && node->program.count == 1 &&
+           node->program.steps[0].kind == XYL_STEP_COLLECT &&
+           node->buffers.binned[XYL_BUFFER_RECV] == NULL;
+}
+
+/* When the stage is polled. */
+static void node_keep(xyl_stage_t *stage)
+{
+    stage->operation->request.context->engine.polled++;
+}
+
+/* All pieces have begun, and none needs this seat's contribution. */
+static int node_has_kept(const xyl_node_stage_t *node)
+{
+    const xyl_step_t *step = &node->program.steps[0];
+    uint32_t i;
+
+    if (node->pieces_begun < node->program.pieces)
+        return 0;
+    for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++) {
+        const xyl_node_piece_t *piece = &node->active[i];
+        uint64_t bytes = xyl_node_bytes_of(node, piece, step);
+        if (piece->strands_left != 0 &&
+            !xyl_node_collect_has_kept(
+                &piece->strands[0].sums,
+                (uint32_t)((bytes + step->slice_bytes - 1) /
+                           step->slice_bytes)))
+            return 0;
+    }
+    return 1;
+}
+
 static unsigned stage_poll(xyl_node_stage_t *node)
 {
     unsigned i, did = 0;
@@ -135,8 +175,12 @@ static unsigned stage_poll(xyl_node_stage_t *node)
         return did + 1;
     if (did != 0)
         node->stage.operation->looks_without_event = 0;
-    if (node->pieces_left != 0)
+    if (node->pieces_left != 0) {
+        if (node->stage.shall_keep && !node->stage.is_released &&
+            node_has_kept(node))
+            xyl_stage_release(&node->stage);
         return did;
+    }
     list_remove(node);
     if (node->program.segments == 0 && node->stage.count != 0)
         xyl_stage_emit(&node->stage, 0);
@@ -230,6 +274,13 @@ static void reset(xyl_node_stage_t *node)
         node->active[i].strands_left = 0;
 }
 
+/* From memory of the operation's own to others: the user need not wait. */
+static int is_for_others(const xyl_stage_t *stage)
+{
+    return stage->operation->is_holding && stage->reads == XYL_ROLE_SCRATCH &&
+           stage->writes == XYL_ROLE_NOTHING;
+}
+
 static void node_start(xyl_stage_t *stage)
 {
     xyl_node_stage_t *node = self(stage);
@@ -248,6 +299,8 @@ static void node_start(xyl_stage_t *stage)
         xyl_node_number(node->board);
     if (node->gate.may_go != NULL)
         stage->operation->request.context->engine.polled++; /* others' input */
+    if (is_for_others(stage))
+        xyl_stage_release(stage);
     if (!node->has_input || node->input_left != 0)
         return;
     if (stage->next == NULL)
@@ -308,6 +361,8 @@ static const xyl_stage_ops_t node_ops = {
     .cancel = node_cancel,
     .bind = node_bind,
     .compare = xyl_node_compare,
+    .may_keep = node_may_keep,
+    .keep = node_keep,
     .describe = node_describe,
 };
 

@@ -329,6 +329,8 @@ static sum_part_t collect_part(const xyl_node_sum_t *sum,
     uint64_t from = at->segment * sum->step->slice_bytes + at->done;
     operand_t own = {1, own_address(sum, from)};
 
+    if ((at->kept >> at->segment & 1) != 0)
+        own = (operand_t){0, sum->result + from};
     if (!sum->own_has_numbers)
         return (sum_part_t){sum->combiner, sum->result + from, own.at,
                             cell_address(sum, XYL_COMBINE_HOME, at->segment) +
@@ -340,13 +342,46 @@ static sum_part_t collect_part(const xyl_node_sum_t *sum,
                                     sum->board->seats.count - 1, at->done));
 }
 
+/* result = own, for the next segment of which that is still needed. */
+static void keep_own(const xyl_node_sum_t *sum, xyl_node_combine_t *at,
+                     unsigned *did)
+{
+    uint64_t left = ~(at->collected | at->kept) & sum->ready &
+                    UINT64_MAX >> (64 - segments_of(sum));
+    sum_part_t part = {.combiner = sum->own_has_numbers
+                                       ? &sum->combiner->binned->deposit
+                                       : NULL};
+    uint64_t from;
+
+    if (!at->is_keeping && left == 0)
+        return;
+    if (!at->is_keeping)
+        at->segment = (uint32_t)__builtin_ctzll(left);
+    ++*did;
+    from = at->segment * sum->step->slice_bytes + at->done;
+    part.to = sum->result + from;
+    part.left = part.right = own_address(sum, from);
+    at->is_keeping = !work_on(sum, at, at->segment, &part);
+    if (!at->is_keeping)
+        at->kept |= UINT64_C(1) << at->segment;
+}
+
+int xyl_node_collect_has_kept(const xyl_node_combine_t *at, uint32_t segments)
+{
+    return (at->collected | at->kept) == UINT64_MAX >> (64 - segments) &&
+           !at->is_busy;
+}
+
 int xyl_node_collect_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
                          unsigned *did)
 {
     sum_part_t part;
 
-    if (!at->is_busy && !find_full(sum, at))
+    if (at->is_keeping || (!at->is_busy && !find_full(sum, at))) {
+        if (sum->keeps)
+            keep_own(sum, at, did);
         return 0;
+    }
     ++*did;
     part = collect_part(sum, at);
     at->is_busy = !work_on(sum, at, at->segment, &part);

@@ -12,7 +12,8 @@
 typedef struct xyl_node_combine {
     xyl_combine_t combine; /* COMBINE */
     uint64_t collected;    /* COLLECT: bits of segments */
-    uint32_t segment, is_busy;
+    uint64_t kept;         /* and of those whose own lies in the result */
+    uint32_t segment, is_busy, is_keeping;
     uint64_t done;    /* bytes of the segment; also of PAIR, as what follows */
     uint64_t pending; /* of them, under way; the caller adds them to `done` */
 } xyl_node_combine_t;
@@ -37,6 +38,8 @@ typedef struct xyl_node_sum {
     xyl_exec_t *exec;
     xyl_work_t *work;  /* NULL: none is needed */
     uint64_t turn;     /* bytes to work on between looks at the net */
+    int keeps;         /* COLLECT: own goes to the result while sums lack some,
+                          so that it is needed no more */
     uint64_t finished; /* output: bits of segments, COLLECT */
 } xyl_node_sum_t;
 
@@ -49,5 +52,7 @@ int xyl_node_pairs_run(xyl_node_sum_t *sum, xyl_pairs_t *pairs,
                        xyl_node_combine_t *at, unsigned *did);
 int xyl_node_collect_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
                          unsigned *did);
+/* COLLECT, of a step that is not done: 1: own is not needed any more. */
+int xyl_node_collect_has_kept(const xyl_node_combine_t *at, uint32_t segments);
 
 #endif

@@ -13,6 +13,10 @@
  * sent, so a rank between needs no memory but its children's windows; the root
  * accumulates in the result, and its first child sends there directly.
  *
+ * Where the user waits for this stage alone, and for the sake of others, it
+ * copies what it still has of the user's contribution to where it accumulates
+ * (keeping), and the call is over.
+ *
  * A receive for index i is posted when buffer i % window is free again. The
  * lowest index that is not everywhere complete finds all lower ones complete,
  * so its buffers are free and its receives posted on every rank: some rank can
@@ -60,6 +64,8 @@ typedef struct up_stage {
     partial_t *partials;     /* [count] */
     uint64_t *combined;      /* indexes complete in their accumulator */
     uint64_t finished;       /* indexes emitted (root) or sent */
+    uint64_t kept;           /* own of lower indexes is not needed any more */
+    xyl_stage_pause_t pause; /* between two that are kept */
     xyl_exec_t *exec;
     /* [count]; NULL: all is combined in the call. */
     xyl_stage_work_t *works;
@@ -198,10 +204,17 @@ static void send_up(up_stage_t *up)
     }
 }
 
+/* Not in a pause: its event comes still. */
+static void up_complete(up_stage_t *up)
+{
+    if (up->finished == up->stage.count && !up->pause.is_on)
+        xyl_stage_complete(&up->stage);
+}
+
 static void up_check(up_stage_t *up)
 {
-    if (++up->finished == up->stage.count)
-        xyl_stage_complete(&up->stage);
+    up->finished++;
+    up_complete(up);
 }
 
 static void segment_final(up_stage_t *up, uint64_t index)
@@ -390,6 +403,45 @@ static void up_worked(xyl_event_t *event)
         take_in_order(up, index);
 }
 
+/* ---- keeping ---- */
+
+/* What somebody else on this node gets is combined in memory of the
+ * operation's own, and this rank's contribution is the first there. */
+static int up_may_keep(const xyl_stage_t *stage)
+{
+    const up_stage_t *up = (const void *)stage;
+
+    return !up->edges.has_parent && up->own_position == 0 &&
+           up->edges.child_count != 0 && stage->next != NULL &&
+           stage->inputs != 0 && stage->reads != XYL_ROLE_SCRATCH &&
+           stage->writes == XYL_ROLE_SCRATCH;
+}
+
+/* The next one that has come to nothing but lie there. One at a time: the net
+ * is looked after in between. */
+static void up_keep_one(xyl_stage_t *stage)
+{
+    up_stage_t *up = up_of(stage);
+
+    while (up->kept < stage->count &&
+           up->partials[up->kept].holder != HOLDER_OWN &&
+           xyl_bits_test(up->own_ready, up->kept))
+        up->kept++;
+    if (up->kept < stage->count && xyl_bits_test(up->own_ready, up->kept)) {
+        (void)copy_own(up, up->kept);
+        up->partials[up->kept++].holder = HOLDER_RESULT;
+        xyl_stage_pause(&up->pause);
+    } else if (up->kept == stage->count && !stage->is_released) {
+        xyl_stage_release(stage);
+    }
+    up_complete(up);
+}
+
+static void up_keep(xyl_stage_t *stage)
+{
+    xyl_stage_pause(&up_of(stage)->pause);
+}
+
 static void up_segment_ready(xyl_stage_t *stage, uint64_t index)
 {
     up_stage_t *up = up_of(stage);
@@ -411,7 +463,7 @@ static void up_hold(const xyl_stage_t *stage, xyl_hold_t *hold)
 {
     const up_stage_t *up = (const void *)stage;
 
-    if (!may_detach(up))
+    if (!may_detach(up) && !up_may_keep(stage))
         return;
     hold->detaches = 1;
     hold->bytes += stage->count * stage->operation->segment_bytes;
@@ -434,7 +486,7 @@ static void up_start(xyl_stage_t *stage)
         up->partials[index] = (partial_t){HOLDER_NONE, 0};
     if (up->pendings != NULL)
         memset(up->pendings, 0, stage->count * sizeof *up->pendings);
-    up->finished = 0;
+    up->finished = up->kept = 0;
     if (stage->count == 0) {
         xyl_stage_complete(stage);
         return;
@@ -461,6 +513,7 @@ static void up_bind(xyl_stage_t *stage, const void *reads, void *writes)
     /* Not where something else is combined there before, or lies there. */
     up->first_child_is_direct =
         writes != NULL && reads != writes && up->own_position == 0 &&
+        !stage->may_keep &&
         !xyl_collective_of(stage->operation)->plan.arrival_order;
 }
 
@@ -471,6 +524,8 @@ static const xyl_stage_ops_t up_ops = {
     .cancel = up_cancel,
     .bind = up_bind,
     .hold = up_hold,
+    .may_keep = up_may_keep,
+    .keep = up_keep,
 };
 
 /* ---- planning ---- */
@@ -536,6 +591,7 @@ xylem_status_t xyl_up_stage_add(xyl_operation_t *operation,
     if (up == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
     up->exec = xyl_collective_of(operation)->exec;
+    xyl_stage_pause_init(&up->pause, &up->stage, up_keep_one);
     status = xyl_tree_edges_init(&up->edges, &up->stage, &params);
     if (status != XYLEM_OK)
         return status;

@@ -332,6 +332,7 @@ void xyl_operation_go(xyl_operation_t *operation)
     for (i = 0; i < operation->stages; i++) {
         operation->stage[i]->is_complete = 1; /* not started */
         operation->stage[i]->is_released = 0;
+        operation->stage[i]->shall_keep = 0;
     }
     for (i = 0; i < operation->stages; i++) {
         operation->stage[i]->is_complete = 0;
@@ -445,14 +446,36 @@ void xyl_stage_complete(xyl_stage_t *stage)
         xyl_stage_release(stage);
 }
 
+/* All that is left can keep what it needs of the user's. */
+static void ask_to_keep(xyl_operation_t *operation)
+{
+    uint32_t i;
+
+    for (i = 0; i < operation->stages; i++)
+        if (!operation->stage[i]->is_released && !operation->stage[i]->may_keep)
+            return;
+    for (i = 0; i < operation->stages; i++) {
+        xyl_stage_t *stage = operation->stage[i];
+        if (stage->is_released || stage->shall_keep)
+            continue;
+        stage->shall_keep = 1;
+        stage->ops->keep(stage);
+    }
+}
+
 void xyl_stage_release(xyl_stage_t *stage)
 {
     xyl_operation_t *operation = stage->operation;
 
     assert(!stage->is_released);
     stage->is_released = 1;
-    if (--operation->releases_left == 0 && operation->is_holding)
+    operation->releases_left--;
+    if (!operation->is_holding)
+        return;
+    if (operation->releases_left == 0)
         finish_soon(operation);
+    else if (operation->releases_left <= operation->hold.keepers)
+        ask_to_keep(operation);
 }
 
 /* ---- segments on their way ---- */

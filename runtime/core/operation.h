@@ -33,6 +33,7 @@ typedef struct xyl_hold {
     int detaches;
     uint64_t bytes;    /* of the operation's */
     int needs_message; /* it needs a copy of the message, too: `held` */
+    uint32_t keepers;  /* stages that may keep what they need of the user's */
 } xyl_hold_t;
 
 typedef struct xyl_operation {

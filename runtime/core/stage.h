@@ -54,6 +54,12 @@ typedef struct xyl_stage_ops {
     /* Adds what it holds for others when the operation detaches (detach.h).
      * NULL: nothing. */
     void (*hold)(const xyl_stage_t *stage, struct xyl_hold *hold);
+    /* 1: it can copy what it still needs of the user's into memory of the
+     * operation's own, and be released then. NULL: it cannot. */
+    int (*may_keep)(const xyl_stage_t *stage);
+    /* It shall, where it would wait, as nothing else keeps the user: at most
+     * once per start, which may come later. */
+    void (*keep)(xyl_stage_t *stage);
     /* While it waits for long: fails the operation if others call something
      * else. NULL: it cannot tell. */
     void (*compare)(xyl_stage_t *stage);
@@ -78,6 +84,8 @@ struct xyl_stage {
     int reads_user, writes_user;
     int is_complete;
     int is_released; /* see xyl_stage_release */
+    int may_keep;    /* of operations that may detach */
+    int shall_keep;  /* has been asked to, in this run */
 };
 
 /* How a stage is put into an operation. */

@@ -1,7 +1,10 @@
-/* A leader that comes late: 4 MiB from rank 0 to simulated nodes of 4 ranks
- * that share memory, other ranks in turn 10 ms late. With XYLEM_BYPASS_US
- * another rank of its node takes its place, and all but the late one end within
- * a millisecond of when they do if nobody is late; without, others wait.
+/* A rank that comes late: 4 MiB from or to rank 0, simulated nodes of 4 ranks
+ * that share memory, other ranks in turn 10 ms late.
+ *
+ * In a broadcast with XYLEM_BYPASS_US another rank takes the place of a leader,
+ * and all but the late one end within a millisecond of when they do if nobody
+ * is late; without, others wait. In a reduce in the order of arrival all do but
+ * the late one and the root.
  * Times are simulated, hence the same on any machine. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,6 +27,7 @@ static const sim_time_t delay = 10 * SIM_MS;
 /* ---- a call of all ranks ---- */
 
 typedef struct call {
+    xylem_coll_t coll;
     uint32_t nodes;
     const char *algorithm;
     const char *bypass;
@@ -45,6 +49,16 @@ static void completed(void *arg, xylem_status_t status)
     player->end = sim_world_now(player->world, player->rank);
 }
 
+/* There is no memory behind the addresses. */
+static void charge_only(void *result, const void *left, const void *right,
+                        size_t count, void *arg)
+{
+    const player_t *player = arg;
+
+    (void)result, (void)left, (void)right;
+    sim_world_charge_reduce(player->world, player->rank, count);
+}
+
 static void start(void *arg, uint32_t rank)
 {
     player_t *players = arg;
@@ -55,15 +69,24 @@ static void start(void *arg, uint32_t rank)
 static void join(player_t *player, const call_t *call)
 {
     xylem_context_t *context = sim_world_context(player->world, player->rank);
+    char *nowhere = sim_world_nowhere(player->world, 2 * BYTES);
     xylem_coll_args_t args = {.struct_bytes = sizeof args,
-                              .coll = XYLEM_COLL_BCAST,
-                              .recv = sim_world_nowhere(player->world, BYTES),
+                              .coll = call->coll,
+                              .recv = nowhere,
                               .count = BYTES,
                               .type = XYLEM_BYTE,
                               .on_complete = completed,
                               .arg = player,
                               .algorithm = call->algorithm};
 
+    if (call->coll == XYLEM_COLL_REDUCE) {
+        args.send = nowhere;
+        args.recv = player->rank == 0 ? nowhere + BYTES : NULL;
+        CHECK_EQ(xylem_op_create(context, charge_only, player,
+                                 XYLEM_OP_COMMUTATIVE, &args.op),
+                 XYLEM_OK);
+        args.flags = XYLEM_FLAG_ARRIVAL_ORDER;
+    }
     CHECK_EQ(
         xylem_coll_init(xylem_context_world(context), &args, &player->request),
         XYLEM_OK);
@@ -89,7 +112,7 @@ static sim_world_t *world_of(const call_t *call, const sim_noise_t *noise)
     return world;
 }
 
-/* When the last ends, but for one that is late. */
+/* When the last ends, but for one that is late, and the root of a reduce. */
 static sim_time_t run(const call_t *call)
 {
     const sim_noise_t noise = {.kind = SIM_NOISE_ONCE,
@@ -111,6 +134,8 @@ static sim_time_t run(const call_t *call)
     for (rank = 0; rank < ranks; rank++) {
         CHECK(players[rank].end != 0);
         CHECK_EQ(xylem_request_free(players[rank].request), XYLEM_OK);
+        if (rank == 0 && call->coll == XYLEM_COLL_REDUCE)
+            continue;
         if (rank != call->late && players[rank].end > last)
             last = players[rank].end;
     }
@@ -125,8 +150,9 @@ static sim_time_t run(const call_t *call)
 /* Every `step`th rank in turn is late, but the root. */
 static void check_each(uint32_t nodes, const char *algorithm, uint32_t step)
 {
-    call_t waits = {nodes, algorithm, "BYPASS_US=0", NOBODY};
-    call_t passes = {nodes, algorithm, "BYPASS_US=200", NOBODY};
+    call_t waits = {XYLEM_COLL_BCAST, nodes, algorithm, "BYPASS_US=0", NOBODY};
+    call_t passes = {XYLEM_COLL_BCAST, nodes, algorithm, "BYPASS_US=200",
+                     NOBODY};
     sim_time_t plain = run(&waits), relayed = run(&passes);
     sim_time_t waited, passed, waited_most = 0;
     uint32_t late;
@@ -163,9 +189,37 @@ static void test_many_nodes(void)
     check_each(MANY_NODES, "han", SOME);
 }
 
+/* ---- reductions ---- */
+
+static void check_reduce(uint32_t nodes, uint32_t step)
+{
+    call_t call = {XYLEM_COLL_REDUCE, nodes, NULL, "DETACH_BYTES=16K", NOBODY};
+    sim_time_t plain = run(&call), end;
+
+    printf("# %" PRIu32 " nodes, reduce: %.1f us\n", nodes, US(plain));
+    for (call.late = 1; call.late < nodes * PPN; call.late += step) {
+        end = run(&call);
+        printf("# rank %" PRIu32 " is late: the others end after %.1f us\n",
+               call.late, US(end));
+        CHECK(end <= plain + SIM_MS);
+    }
+}
+
+static void test_reduce_any_rank(void)
+{
+    check_reduce(FEW_NODES, 1);
+}
+
+static void test_reduce_many_nodes(void)
+{
+    check_reduce(MANY_NODES, SOME);
+}
+
 static const check_case_t cases[] = {
     {"one_leader", test_one_leader},
     {"all_lead", test_all_lead},
     {"many_nodes", test_many_nodes},
+    {"reduce_any_rank", test_reduce_any_rank},
+    {"reduce_many_nodes", test_reduce_many_nodes},
 };
 CHECK_MAIN(cases)
