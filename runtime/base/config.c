@@ -140,6 +140,7 @@ void xyl_config_release(const xyl_config_t *config)
 
 static xylem_status_t load_environment(loader_t *loader)
 {
+    xylem_status_t status = XYLEM_OK;
     char **variable;
 
     for (variable = environ; *variable != NULL; variable++) {
@@ -160,9 +161,9 @@ static xylem_status_t load_environment(loader_t *loader)
         }
         if (!row_set(loader, row, equals + 1,
                      (xyl_config_origin_t){"environment", 0}))
-            return row_fail(row, equals + 1, "");
+            status = row_fail(row, equals + 1, "");
     }
-    return XYLEM_OK;
+    return status;
 }
 
 static xylem_status_t load_settings(loader_t *loader,
@@ -275,15 +276,16 @@ xylem_status_t xyl_config_load(const xyl_config_files_t *files,
     status = load_environment(&loader);
     if (status == XYLEM_OK)
         status = load_settings(&loader, settings);
+    else
+        (void)load_settings(&loader, settings);
     if (status == XYLEM_OK)
         status = check_windows(&loader.config);
     if (status == XYLEM_OK)
         status = check_noise_budget(&loader.config);
     loader.config.tuning_is_found = found != 0 && loader.config.tuning == found;
-    if (status == XYLEM_OK)
-        *config_out = loader.config;
-    else
-        xyl_config_release(&loader.config);
+    *config_out = loader.config;
+    if (status != XYLEM_OK)
+        xyl_config_release(config_out);
     return status;
 }
 

@@ -203,25 +203,22 @@ static void dismantle(xylem_context_t *context)
     context_bury(context);
 }
 
-/* The frame: everything that needs no other rank. */
+/* The frame: everything that needs no other rank. Takes the settings over. */
 static xylem_status_t frame_create(const xyl_context_parts_t *parts,
+                                   const xyl_config_t *config,
                                    xylem_context_t **context_out)
 {
     xylem_context_t *context;
-    xyl_config_t config;
+    xylem_status_t status;
     size_t bytes;
-    xylem_status_t status =
-        xyl_config_load(parts->files, parts->settings, &config, NULL);
 
-    if (status != XYLEM_OK)
-        return status;
     bytes =
         xyl_modules_bytes(parts->modules, XYL_OWNER_CONTEXT, sizeof *context);
     context =
         aligned_alloc(XYL_MEMORY_ALIGN, (bytes + XYL_MEMORY_ALIGN - 1) &
                                             ~(size_t)(XYL_MEMORY_ALIGN - 1));
     if (context == NULL) {
-        xyl_config_release(&config);
+        xyl_config_release(config);
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a context");
     }
     memset(context, 0, bytes);
@@ -231,11 +228,11 @@ static xylem_status_t frame_create(const xyl_context_parts_t *parts,
     xyl_modules_attach(parts->modules, XYL_OWNER_CONTEXT, context,
                        sizeof *context, context->attached);
     context->modules = parts->modules;
-    context->config = config;
+    context->config = *config;
     context->past_caches =
-        config.past_caches == 0 ? UINT64_MAX : config.past_caches;
-    xyl_log_level_set((xyl_log_level_t)config.log);
-    xyl_pool_init(&context->pool, parts->allocator, config.pool_bytes);
+        config->past_caches == 0 ? UINT64_MAX : config->past_caches;
+    xyl_log_level_set((xyl_log_level_t)config->log);
+    xyl_pool_init(&context->pool, parts->allocator, config->pool_bytes);
     xyl_engine_init(&context->engine, parts->clock);
     pthread_mutex_init(&context->lock, NULL);
     xyl_heap_init(&context->heap);
@@ -324,9 +321,13 @@ xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
                                            xylem_context_t **context_out)
 {
     xylem_context_t *context;
+    xyl_config_t config;
     xyl_net_t *net;
-    xylem_status_t status = frame_create(parts, &context);
+    xylem_status_t status =
+        xyl_config_load(parts->files, parts->settings, &config, NULL);
 
+    if (status == XYLEM_OK)
+        status = frame_create(parts, &config, &context);
     if (status != XYLEM_OK)
         return status;
     context->rank = parts->rank;
@@ -654,6 +655,33 @@ static xylem_status_t job_join(xylem_context_t *context,
     return status;
 }
 
+/* Without a frame there is no context, but the other ranks wait for this one in
+ * both exchanges. What it fails with stays the text of the last error. */
+static void give_up_aloud(const xylem_bootstrap_t *user,
+                          const xyl_config_t *config, xylem_status_t why)
+{
+    const xyl_peers_mine_t mine = {.status = why};
+    const outcome_t outcome = {(uint32_t)why, XYL_SHM_FINE};
+    xyl_blobs_t all = {NULL, NULL};
+    xyl_bootstrap_t *bootstrap;
+    xyl_peers_t peers;
+    char text[256];
+
+    snprintf(text, sizeof text, "%s", xylem_last_error());
+    if (bootstrap_create(user, config, &bootstrap) == XYLEM_OK) {
+        (void)xyl_peers_exchange(bootstrap, &mine, &peers);
+        if (!bootstrap->is_broken)
+            (void)bootstrap->ops->exchange(bootstrap, &outcome, sizeof outcome,
+                                           &all);
+        xyl_blobs_fini(&all);
+        xyl_blobs_fini(&peers.hellos);
+        free(peers.addresses);
+        free(peers.all);
+        bootstrap->ops->destroy(bootstrap);
+    }
+    (void)xyl_explain(why, "%s", text);
+}
+
 xylem_status_t xyl_context_create(const xylem_context_params_t *given,
                                   const xyl_modules_t *modules,
                                   xylem_context_t **context_out)
@@ -664,6 +692,7 @@ xylem_status_t xyl_context_create(const xylem_context_params_t *given,
     xylem_context_params_t params;
     xyl_config_files_t files;
     xylem_context_t *context;
+    xyl_config_t config;
     xylem_status_t status;
 
     xyl_config_apply_log(NULL, NULL);
@@ -677,9 +706,13 @@ xylem_status_t xyl_context_create(const xylem_context_params_t *given,
     xyl_config_apply_log(&files, params.settings);
     parts.files = &files;
     parts.settings = params.settings;
-    status = frame_create(&parts, &context);
-    if (status != XYLEM_OK)
+    status = xyl_config_load(&files, params.settings, &config, NULL);
+    if (status == XYLEM_OK)
+        status = frame_create(&parts, &config, &context);
+    if (status != XYLEM_OK) {
+        give_up_aloud(params.bootstrap, &config, status);
         return status;
+    }
     status = job_join(context, params.bootstrap);
     return hand_over(context, status, context_out);
 }

@@ -20,15 +20,17 @@
 
 static uint64_t failing_nth;
 static const char *failing_only;
+static size_t failing_bytes; /* calls that ask for at least so many */
 static int tells_stack;
 static _Atomic uint64_t calls;
 static const char *_Atomic failed_name;
 static _Thread_local int is_paused = 1;
 
-void failing_arm(uint64_t nth, const char *only, int tells)
+void failing_arm(uint64_t nth, const char *only, size_t bytes, int tells)
 {
     failing_nth = nth;
     failing_only = only;
+    failing_bytes = bytes;
     tells_stack = tells;
     atomic_store(&calls, 0);
     atomic_store(&failed_name, NULL);
@@ -54,12 +56,12 @@ void failing_resume(void)
     is_paused = 0;
 }
 
-static int call_is_due(const char *name)
+static int call_is_due(const char *name, size_t bytes)
 {
     enum { STACK_DEPTH = 12 };
     void *stack[STACK_DEPTH];
 
-    if (is_paused ||
+    if (is_paused || bytes < failing_bytes ||
         (failing_only != NULL && strcmp(name, failing_only) != 0) ||
         atomic_fetch_add(&calls, 1) + 1 != failing_nth)
         return 0;
@@ -73,13 +75,15 @@ static int call_is_due(const char *name)
 }
 
 /* FAILING(type of the result, name, its parameters, they again as arguments,
- * the result of a failure, errno with it) */
+ * the result of a failure, errno with it); ASKING: also for how much it asks */
 #define FAILING(type, name, parameters, arguments, result, error)              \
+    ASKING(type, name, parameters, arguments, 0, result, error)
+#define ASKING(type, name, parameters, arguments, bytes, result, error)        \
     type __real_##name parameters;                                             \
     type __wrap_##name parameters;                                             \
     type __wrap_##name parameters                                              \
     {                                                                          \
-        if (!call_is_due(#name))                                               \
+        if (!call_is_due(#name, (bytes)))                                      \
             return __real_##name arguments;                                    \
         errno = (error);                                                       \
         return result;                                                         \
@@ -87,9 +91,9 @@ static int call_is_due(const char *name)
 
 /* ---- the C library ---- */
 
-FAILING(void *, malloc, (size_t bytes), (bytes), NULL, ENOMEM)
-FAILING(void *, calloc, (size_t count, size_t bytes), (count, bytes), NULL,
-        ENOMEM)
+ASKING(void *, malloc, (size_t bytes), (bytes), bytes, NULL, ENOMEM)
+ASKING(void *, calloc, (size_t count, size_t each), (count, each), count *each,
+       NULL, ENOMEM)
 FAILING(void *, realloc, (void *block, size_t bytes), (block, bytes), NULL,
         ENOMEM)
 FAILING(void *, aligned_alloc, (size_t align, size_t bytes), (align, bytes),
@@ -133,7 +137,7 @@ long __wrap_syscall(long number, ...)
     va_list list;
     int i;
 
-    if (call_is_due("syscall")) {
+    if (call_is_due("syscall", 0)) {
         errno = EMFILE;
         return -1;
     }

@@ -5,12 +5,14 @@
 #ifndef TESTS_PROC_FAILING_H
 #define TESTS_PROC_FAILING_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* From now on the nth call fails, counted from 1; 0: none. Calls of any of the
- * functions, or of the one with that name. With `tells` its stack goes to
- * standard error. */
-void failing_arm(uint64_t nth, const char *only, int tells);
+ * functions, or of the one with that name; with `bytes`, only those that ask
+ * for at least so much memory. With `tells` its stack goes to standard error.
+ */
+void failing_arm(uint64_t nth, const char *only, size_t bytes, int tells);
 /* How many calls there have been. */
 uint64_t failing_calls(void);
 /* The function that has failed; NULL: not yet. */

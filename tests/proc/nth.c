@@ -1,12 +1,12 @@
 /* A rank's whole life, in which the N-th of the calls that may fail does so on
  * one rank (failing.h):
  *
- *   nth RANK N [FUNCTION]
+ *   nth RANK N [FUNCTION [BYTES]]
  *
- * of all calls, or of those of one function. N is 0: none, and that rank prints
- * how many there have been. Else each rank
- * prints a line per step with what the step has come to, which must be the same
- * on all; nth.sh compares them. What is refused is called again, as it has not
+ * of all calls, or of those of one function, that ask for so many bytes. N is
+ * 0: none, and that rank prints how many there have been. Else each rank prints
+ * a line per step with what the step has come to, which must be the same on
+ * all; nth.sh compares them. What is refused is called again, as it has not
  * begun; a team that has failed is shrunk, and the next step is taken on the
  * team that comes of it; a context that cannot be created is created again, and
  * who cannot do that either gives up. */
@@ -280,14 +280,15 @@ int main(int argc, char **argv)
     life_t life = {0};
     uint32_t own, victim;
 
-    REQUIRE((argc == 3 || argc == 4) && rank != NULL,
-            "usage: nth RANK N [FUNCTION], as a rank");
+    REQUIRE(argc >= 3 && argc <= 5 && rank != NULL,
+            "usage: nth RANK N [FUNCTION [BYTES]], as a rank");
     alarm(BOUND_S);
     victim = (uint32_t)strtoul(argv[1], NULL, 10);
     nth = strtoull(argv[2], NULL, 10);
     own = life.rank = (uint32_t)strtoul(rank, NULL, 10);
     job_rank_set(life.rank);
-    failing_arm(own == victim ? nth : 0, argc == 4 ? argv[3] : NULL,
+    failing_arm(own == victim ? nth : 0, argc > 3 ? argv[3] : NULL,
+                argc > 4 ? strtoull(argv[4], NULL, 10) : 0,
                 getenv("NTH_WORDS") != NULL);
     birth(&life);
     live(&life);

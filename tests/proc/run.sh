@@ -304,6 +304,14 @@ test_differences()
     succeeds "different trees" "$run" -n 2 --env XYLEM_LOG=none sh -c '
         [ $PMIX_RANK = 1 ] && export XYLEM_ALGORITHMS=reduce=chain
         exec "$0" create XYLEM_ERR_VERSION XYLEM_ALGORITHMS' "$programs/misuse"
+    succeeds "settings that one rank cannot read" "$run" -n 3 \
+        --env XYLEM_LOG=none sh -c '
+        [ $PMIX_RANK = 1 ] && export XYLEM_PROGRESS=odd
+        exec "$0" create XYLEM_ERR_CONFIG ""' "$programs/misuse"
+    succeeds "a topology that one rank cannot read" "$run" -n 3 --nodes 3 \
+        --env XYLEM_LOG=none sh -c '
+        [ $PMIX_RANK = 2 ] && export XYLEM_TOPOLOGY=nowhere.json
+        exec "$0" create XYLEM_ERR_CONFIG ""' "$programs/misuse"
     succeeds "settings that may differ" "$run" -n 2 --env XYLEM_LOG=none \
         sh -c '[ $PMIX_RANK = 1 ] && export XYLEM_PROGRESS=blocking
         exec "$0" create XYLEM_OK ""' "$programs/misuse"
