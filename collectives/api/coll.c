@@ -95,21 +95,12 @@ static xylem_status_t plan_call(xylem_team_t *team,
     return XYLEM_OK;
 }
 
-/* The others may have made it, and wait for this rank. */
-static void call_is_refused(xylem_team_t *team)
-{
-    uint64_t word = xyl_call_word_of_nothing(1 + xyl_team_refusals(team));
-
-    xyl_team_refused(team, word);
-    xyl_node_refused(team, word);
-}
-
 /* Of calls in order: there the others wait for this one. */
 static void call_compare(xylem_team_t *team, const xylem_coll_args_t *args,
                          xylem_status_t status, xylem_request_t *request)
 {
     if (status != XYLEM_OK)
-        call_is_refused(team);
+        xyl_call_is_refused(team, status);
     if (team->context->config.check == XYL_CHECK_FULL &&
         !xyl_team_has_failed(team))
         xyl_calls_compare(team, args,
@@ -196,6 +187,8 @@ xylem_status_t xylem_coll_init(xylem_team_t *team,
         status = xyl_team_check(team, "xylem_coll_init");
     if (status == XYLEM_OK)
         status = plan_call(team, args, "xylem_coll_init", request_out);
+    if (status == XYLEM_ERR_NO_MEMORY)
+        xyl_node_refused(team, 0, status);
     if (status != XYLEM_OK)
         return status;
     /* Of which stand-ins are made; a kept plan had other ones. */

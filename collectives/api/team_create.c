@@ -157,7 +157,7 @@ static void fill_row(team_request_t *request, uint32_t key)
         request->slot = XYL_TEAM_SLOTS; /* nothing to give back */
 }
 
-static xylem_status_t split_start(xylem_team_t *parent, uint32_t color,
+static xylem_status_t split_begin(xylem_team_t *parent, uint32_t color,
                                   uint32_t key, xylem_team_t **team_out,
                                   xylem_request_t **request_out)
 {
@@ -204,6 +204,18 @@ static xylem_status_t split_start(xylem_team_t *parent, uint32_t color,
     *request_out = &request->request;
     xyl_request_start(&request->request);
     return xyl_request_start(&allreduce->request);
+}
+
+static xylem_status_t split_start(xylem_team_t *parent, uint32_t color,
+                                  uint32_t key, xylem_team_t **team_out,
+                                  xylem_request_t **request_out)
+{
+    xylem_status_t status =
+        split_begin(parent, color, key, team_out, request_out);
+
+    if (status != XYLEM_OK)
+        xyl_call_is_refused(parent, status);
+    return status;
 }
 
 /* ---- tickets ---- */
@@ -330,15 +342,16 @@ xylem_status_t xylem_team_create(xylem_context_t *context,
 
 /* ---- public ---- */
 
-static xylem_status_t team_call_check(const xylem_team_t *parent,
+static xylem_status_t team_call_check(xylem_team_t *parent,
                                       const void *team_out,
                                       const void *request_out, const char *call)
 {
     xylem_status_t status = xyl_team_check(parent, call);
 
-    if (status == XYLEM_OK && (team_out == NULL || request_out == NULL))
-        return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: an output is NULL", call);
-    return status;
+    if (status != XYLEM_OK || (team_out != NULL && request_out != NULL))
+        return status;
+    xyl_call_is_refused(parent, XYLEM_ERR_INVALID_ARG);
+    return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: an output is NULL", call);
 }
 
 xylem_status_t xylem_team_isplit(xylem_team_t *parent, uint32_t color,
@@ -404,11 +417,14 @@ xylem_status_t xylem_team_isubset(xylem_team_t *parent, const uint32_t *ranks,
     if (status != XYLEM_OK)
         return status;
     if (ranks == NULL || count == 0)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_team_subset: the list of ranks is empty");
-    status = find_in_subset(parent, ranks, count, &position);
-    if (status != XYLEM_OK)
+        status = xyl_fail(XYLEM_ERR_INVALID_ARG,
+                          "xylem_team_subset: the list of ranks is empty");
+    else
+        status = find_in_subset(parent, ranks, count, &position);
+    if (status != XYLEM_OK) {
+        xyl_call_is_refused(parent, status);
         return status;
+    }
     return split_start(parent, position == XYLEM_COLOR_NONE ? position : 0,
                        position, team_out, request_out);
 }

@@ -3,6 +3,7 @@
 #include "collectives/choose/choose.h"
 #include "collectives/choose/plan_cache.h"
 #include "collectives/data/binned.h"
+#include "collectives/data/call_word.h"
 #include "collectives/data/description.h"
 #include "collectives/data/user_op.h"
 #include "collectives/levels/han.h"
@@ -368,4 +369,14 @@ xylem_status_t xyl_coll_create(xylem_team_t *team,
     plan_detaching(*operation_out, &call, &choice);
     xyl_collective_bind(*operation_out, args);
     return XYLEM_OK;
+}
+
+void xyl_call_is_refused(xylem_team_t *team, xylem_status_t status)
+{
+    uint64_t word = xyl_call_word_of_nothing(1 + xyl_team_refusals(team));
+
+    if (team->size == 1)
+        return;
+    xyl_team_refused(team, word);
+    xyl_node_refused(team, word, status);
 }

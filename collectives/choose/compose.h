@@ -25,6 +25,10 @@ xylem_status_t xyl_allreduce_create(xylem_team_t *team,
 xylem_status_t xyl_coll_check(const xylem_team_t *team,
                               const xylem_coll_args_t *args, const char *call);
 
+/* A collective call of this rank was refused with `status`, and has not begun:
+ * the others may have made it, and wait for this rank. */
+void xyl_call_is_refused(xylem_team_t *team, xylem_status_t status);
+
 /* The short forms go through these: blocking, or not. */
 xylem_status_t xyl_coll_run(xylem_team_t *team, const xylem_coll_args_t *args,
                             const char *call);

@@ -9,6 +9,7 @@
 #include "runtime/base/holder.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
+#include "runtime/core/failure.h"
 
 enum { WINDOWS_MIN = 4 /* pieces that the pool has room for at least */ };
 
@@ -39,6 +40,8 @@ int xyl_node_place_draw(xylem_context_t *context)
 
     if (context->shm == NULL) /* that of other ranks decides */
         return 1;
+    if (atomic_load_explicit(&node->is_short, memory_order_relaxed))
+        return 0;
     /* The world team has one, and so has the pool. */
     if (atomic_fetch_add_explicit(&node->places, 1, memory_order_relaxed) + 2 <
         context->shm->keys_max)
@@ -112,6 +115,10 @@ static xylem_status_t board_create(xylem_team_t *team, const xyl_group_t *seats,
             context->shm, &xyl_node_of_context(context)->pool, team->key, ranks,
             seats->size, seats->rank, longest_window(context), board_out);
     pthread_mutex_unlock(&context->lock);
+    /* Teams that are made from now on do without. */
+    if (status != XYLEM_OK)
+        atomic_store_explicit(&xyl_node_of_context(context)->is_short, 1,
+                              memory_order_relaxed);
     free(ranks);
     return status;
 }
@@ -135,6 +142,7 @@ typedef struct refusal {
     xyl_task_t task;
     xylem_team_t *team;
     uint64_t call;
+    xylem_status_t status;
 } refusal_t;
 
 static void refusal_run(xyl_task_t *task)
@@ -144,14 +152,20 @@ static void refusal_run(xyl_task_t *task)
     const xyl_group_t seats = {team->size, team->rank, NULL};
     xyl_board_t *board;
 
-    /* Others may wait there, should this rank have made no call before. */
-    if (board_of(team, &seats, &board) == XYLEM_OK)
-        xyl_node_share_refusal(board, refusal->call);
+    /* Others may wait there, should this rank have made no call before. Where
+     * it cannot go the team cannot go on: it would be refused each call. */
+    if (board_of(team, &seats, &board) == XYLEM_OK) {
+        if (refusal->call != 0)
+            xyl_node_share_refusal(board, refusal->call);
+    } else if (!xyl_team_has_failed(team)) {
+        xyl_team_fail(team, refusal->status, team->context->rank,
+                      xylem_status_text(refusal->status));
+    }
     xyl_team_unreference(team);
     free(refusal);
 }
 
-void xyl_node_refused(xylem_team_t *team, uint64_t call)
+void xyl_node_refused(xylem_team_t *team, uint64_t call, xylem_status_t status)
 {
     refusal_t *refusal;
 
@@ -161,7 +175,7 @@ void xyl_node_refused(xylem_team_t *team, uint64_t call)
     refusal = calloc(1, sizeof *refusal);
     if (refusal == NULL)
         return; /* who waits goes on waiting */
-    *refusal = (refusal_t){{NULL, refusal_run}, team, call};
+    *refusal = (refusal_t){{NULL, refusal_run}, team, call, status};
     xyl_team_reference(team);
     xyl_engine_submit(&team->context->engine, &refusal->task);
 }
@@ -226,6 +240,8 @@ static void boards_destroy(xylem_context_t *context, int all)
         }
         *link = board->next_left;
         xyl_board_destroy(board);
+        atomic_store_explicit(&xyl_node_of_context(context)->is_short, 0,
+                              memory_order_relaxed);
         xyl_node_place_return(context);
     }
     pthread_mutex_unlock(&context->lock);

@@ -20,8 +20,9 @@ void xyl_node_place_return(xylem_context_t *context);
 void xyl_node_team_places(xylem_team_t *team, int has_place, int all_have);
 
 /* In the place of the next call one was refused, whose word this is: whoever
- * waits for this rank may find it. Any thread. */
-void xyl_node_refused(xylem_team_t *team, uint64_t call);
+ * waits for this rank may find it; 0: none, but a request could not be made. A
+ * team whose board cannot be had here fails. Any thread. */
+void xyl_node_refused(xylem_team_t *team, uint64_t call, xylem_status_t status);
 
 /* 1 when programs for such a problem fit into the team's board. Looks at what
  * is equal on all ranks only. */
@@ -84,6 +85,7 @@ typedef struct xyl_node_context {
     unsigned hasty_stages;   /* on these, for which the net matters most */
     struct xyl_board *left;  /* see node.c; by the context's lock */
     _Atomic uint32_t places; /* drawn */
+    _Atomic int is_short;    /* a board could not be mapped */
     xyl_shm_pool_t pool;     /* of windows; see board.h */
 } xyl_node_context_t;
 

@@ -274,12 +274,14 @@ static xylem_status_t close_begin(xylem_tasks_t *tasks, const char *call,
         return xyl_fail(XYLEM_ERR_BUSY, "%s: tasks of this rank are active",
                         call);
     request = tasks_request_create(tasks, tasks->team, &close_ops);
-    if (request == NULL)
-        return XYLEM_ERR_NO_MEMORY;
-    status = table_allreduce(tasks->team, 1, XYLEM_FLAG_PARTS, farewell_done,
-                             tasks, &nothing, &farewell);
+    status = request == NULL
+                 ? XYLEM_ERR_NO_MEMORY
+                 : table_allreduce(tasks->team, 1, XYLEM_FLAG_PARTS,
+                                   farewell_done, tasks, &nothing, &farewell);
     if (status != XYLEM_OK) {
-        xyl_request_discard(&request->request);
+        if (request != NULL)
+            xyl_request_discard(&request->request);
+        xyl_call_is_refused(tasks->team, status);
         return status;
     }
     tasks->magic = 0;
@@ -480,11 +482,10 @@ static xylem_status_t tasks_create(xylem_team_t *team,
     return status;
 }
 
-/* Those that are open from here on. */
-static xylem_status_t open_begin(xylem_team_t *team,
-                                 const xylem_tasks_params_t *given,
-                                 xylem_tasks_t **tasks_out,
-                                 xylem_request_t **request_out)
+static xylem_status_t open_create(xylem_team_t *team,
+                                  const xylem_tasks_params_t *given,
+                                  xylem_tasks_t **tasks_out,
+                                  xylem_request_t **request_out)
 {
     xylem_tasks_params_t params;
     tasks_request_t *request;
@@ -516,6 +517,19 @@ static xylem_status_t open_begin(xylem_team_t *team,
     *request_out = &request->request;
     (void)xyl_request_start(&request->request);
     return xyl_request_start(&allreduce->request);
+}
+
+/* Those that are open from here on. */
+static xylem_status_t open_begin(xylem_team_t *team,
+                                 const xylem_tasks_params_t *given,
+                                 xylem_tasks_t **tasks_out,
+                                 xylem_request_t **request_out)
+{
+    xylem_status_t status = open_create(team, given, tasks_out, request_out);
+
+    if (status != XYLEM_OK)
+        xyl_call_is_refused(team, status);
+    return status;
 }
 
 static xylem_status_t check_open(const xylem_team_t *team, const char *call,

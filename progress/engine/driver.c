@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "progress/shm/shm.h"
+#include "runtime/base/descriptors.h"
 #include "runtime/base/holder.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
@@ -17,8 +18,10 @@ enum {
     WAIT_NS_MAX = 1000 * 1000,        /* for another thread's progress */
     SPIN_SHARE = 16,       /* of the time to spin, in a wait that has a limit */
     TURNS_PER_OWNING = 16, /* of a waiting thread, then others get a chance */
-    YIELD_AFTER_TURNS = 2  /* idle turns of a rank that has to share its core,
+    YIELD_AFTER_TURNS = 2, /* idle turns of a rank that has to share its core,
                                then it lets others run each turn */
+    /* libevent ends the process when it finds none for its own. */
+    LIBEVENT_DESCRIPTORS = 8
 };
 
 /* ---- sleeping ---- */
@@ -318,6 +321,8 @@ static xylem_status_t create_events(xyl_driver_t *driver)
         return XYLEM_OK; /* never sleeps, needs no descriptors */
     if (driver->params.mode != XYL_DRIVER_CALLER)
         net_fd = net->ops->wakeup_fd(net);
+    if (!xyl_descriptors_are_left(LIBEVENT_DESCRIPTORS))
+        return XYLEM_ERR_NO_RESOURCE;
     driver->base = event_base_new();
     driver->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (driver->base == NULL || driver->wake_fd < 0)
@@ -369,7 +374,10 @@ xylem_status_t xyl_driver_start(xyl_driver_t *driver, xyl_engine_t *engine,
     pthread_condattr_destroy(&monotonic);
     status = create_events(driver);
     if (status != XYLEM_OK)
-        return xyl_fail(status, "cannot create the event loop");
+        return xyl_fail(status, "cannot create the event loop%s",
+                        status == XYLEM_ERR_NO_RESOURCE
+                            ? ": too few descriptors (ulimit -n)"
+                            : "");
     engine->wake = driver_wake;
     engine->wake_arg = driver;
     /* Before another thread can wait for something: it would own the engine

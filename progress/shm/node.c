@@ -304,6 +304,20 @@ static xyl_shm_trouble_t attach_first(xyl_shm_node_t *node,
     return XYL_SHM_FINE;
 }
 
+/* Ranges are mapped when teams need them. A process that may not have so many
+ * addresses says so now, when all can do without. */
+static xyl_shm_trouble_t try_range(const xyl_shm_node_t *node)
+{
+    void *range =
+        mmap(NULL, node->layout.stride, PROT_READ | PROT_WRITE,
+             MAP_SHARED | MAP_NORESERVE, node->fd, (off_t)node->layout.ranges);
+
+    if (range == MAP_FAILED)
+        return XYL_SHM_NO_MAP;
+    munmap(range, node->layout.stride);
+    return XYL_SHM_FINE;
+}
+
 xyl_shm_trouble_t xyl_shm_node_join(xyl_shm_node_t *node,
                                     const xyl_shm_member_t *members,
                                     uint32_t count, uint32_t own_rank)
@@ -320,6 +334,8 @@ xyl_shm_trouble_t xyl_shm_node_join(xyl_shm_node_t *node,
     if (node->peers == NULL)
         return XYL_SHM_NO_MEMORY;
     trouble = attach_first(node, &members[0]);
+    if (trouble == XYL_SHM_FINE)
+        trouble = try_range(node);
     if (trouble != XYL_SHM_FINE)
         return trouble;
     for (i = 0; i < count; i++) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "progress/net/nets.h"
+#include "runtime/base/descriptors.h"
 #include "runtime/base/holder.h"
 #include "runtime/base/log.h"
 #include "runtime/base/members.h"
@@ -487,6 +488,28 @@ static xylem_status_t meet_peers(xylem_context_t *context,
     return status;
 }
 
+/* What messages will need, and is not open yet: connections to other machines
+ * take up to two each, and a few ranks are enough for whoever is in trees; on
+ * this machine UCX opens what it maps for a moment. A rank that cannot answer
+ * when it is asked would leave the others waiting, so it says so now. */
+static xylem_status_t spare_descriptors(xylem_context_t *context, int may_sleep)
+{
+    enum { FOR_A_MOMENT = 12, OF_PEER = 2, OTHERS_MAX = 16 };
+    unsigned local = local_ranks(context), others = context->ranks - local;
+    unsigned needed =
+        FOR_A_MOMENT + OF_PEER * (others < OTHERS_MAX ? others : OTHERS_MAX);
+
+    /* To wake the others, and to read what they share. */
+    if (xyl_descriptors_are_left(needed + (may_sleep ? OF_PEER : 1) * local))
+        return XYLEM_OK;
+    xyl_liveness_spare_descriptors(context);
+    if (xyl_descriptors_are_left(needed))
+        return XYLEM_OK;
+    return xyl_fail(XYLEM_ERR_NO_RESOURCE,
+                    "too few descriptors: %u more are needed (ulimit -n)",
+                    needed);
+}
+
 /* All that may still fail on this rank. */
 static xylem_status_t parts_start(xylem_context_t *context,
                                   const xyl_machine_t *machine,
@@ -515,6 +538,8 @@ static xylem_status_t parts_start(xylem_context_t *context,
         status = xyl_context_shm_watch(context);
     if (status == XYLEM_OK)
         status = xyl_driver_thread_start(&context->driver);
+    if (status == XYLEM_OK)
+        status = spare_descriptors(context, may_sleep);
     return status;
 }
 

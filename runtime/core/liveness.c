@@ -170,6 +170,23 @@ void xyl_liveness_stop(xylem_context_t *context)
     context->liveness = NULL;
 }
 
+void xyl_liveness_spare_descriptors(xylem_context_t *context)
+{
+    struct xyl_liveness *liveness = context->liveness;
+    uint32_t i;
+
+    for (i = 0; liveness != NULL && i < liveness->count; i++) {
+        watched_t *watched = &liveness->peers[i];
+        if (watched->fd < 0)
+            continue;
+        xyl_driver_unwatch(watched->watch);
+        watched->watch = NULL;
+        close(watched->fd);
+        watched->fd = -1;
+        process_look_at(context, watched);
+    }
+}
+
 xylem_status_t xyl_liveness_explain(xylem_context_t *context,
                                     const xylem_team_t *team,
                                     xylem_status_t status)

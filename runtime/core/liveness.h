@@ -9,6 +9,9 @@
  * without support of the kernel it stays NULL. */
 xylem_status_t xyl_liveness_start(xylem_context_t *context);
 void xyl_liveness_stop(xylem_context_t *context);
+/* Gives up the descriptors and looks instead: others need them more. Before the
+ * first turn. */
+void xyl_liveness_spare_descriptors(xylem_context_t *context);
 
 /* The progressing thread: a message could not be moved. The kernel takes the
  * memory of a dying process away a moment before it says that the process has

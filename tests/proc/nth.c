@@ -9,7 +9,10 @@
  * all; nth.sh compares them. What is refused is called again, as it has not
  * begun; a team that has failed is shrunk, and the next step is taken on the
  * team that comes of it; a context that cannot be created is created again, and
- * who cannot do that either gives up. */
+ * who cannot do that either gives up. N is "limits": none fails, but the system
+ * may refuse what it has too little of, and what it refuses is not called
+ * again.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +35,7 @@ typedef struct life {
     xylem_team_t *team; /* with all ranks */
     uint32_t rank, ranks;
     uint32_t refusals;
+    int is_limited;
     /* Of an operation that has failed: the net may still use its buffers. */
     call_rank_t kept;
     call_case_t kept_case;
@@ -60,6 +64,8 @@ static void tell(const life_t *life, const char *step, xylem_status_t status)
 static int again(life_t *life, xylem_status_t status)
 {
     if (status == XYLEM_OK || xylem_team_error(life->team, NULL) != XYLEM_OK)
+        return 0;
+    if (life->is_limited)
         return 0;
     REQUIRE(failing_name() != NULL, "refused without a reason: %s: %s",
             xylem_status_name(status), xylem_last_error());
@@ -285,6 +291,7 @@ int main(int argc, char **argv)
     alarm(BOUND_S);
     victim = (uint32_t)strtoul(argv[1], NULL, 10);
     nth = strtoull(argv[2], NULL, 10);
+    life.is_limited = strcmp(argv[2], "limits") == 0;
     own = life.rank = (uint32_t)strtoul(rank, NULL, 10);
     job_rank_set(life.rank);
     failing_arm(own == victim ? nth : 0, argc > 3 ? argv[3] : NULL,

@@ -108,5 +108,5 @@ case_of 1 1 -- malloc
 case_of 2 2 --nodes 3 -- ucp_ep_create
 case_of 0 3 XYLEM_SHM=off -- ucp_tag_send_nbx
 case_of 1 2 -- ucp_tag_send_nbx # of the first agreement
-case_of 1 3 -- mmap64
+case_of 1 4 -- mmap64
 finish

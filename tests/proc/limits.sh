@@ -1,0 +1,147 @@
+#!/bin/bash
+# What a machine or a user has too little of: descriptors, memory, /dev/shm,
+# teams. All ranks get the same answer, in time, and what there is room for works.
+# Prints TAP.
+#
+#   limits.sh XYLEM-RUN NTH LIMITS
+#
+#   NTH, LIMITS  nth.c and limits.c beside this script
+# Commands of ranks are in single quotes on purpose.
+# shellcheck disable=SC2016
+set -u
+export LC_ALL=C
+ulimit -c 0
+
+run=$(realpath "$1")
+nth=$(realpath "$2")
+limits=$(realpath "$3")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+ranks=3
+bound=150
+
+# shellcheck disable=SC2086 # a list of names
+unset ${!XYLEM_*} ${!UCX_*}
+export XYLEM_CONF=none UCX_LOG_LEVEL=fatal
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}fast_unwind_on_malloc=0
+
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
+
+is_sanitized()
+{
+    nm "$nth" 2>/dev/null | grep -q __asan_init
+}
+
+# Whether all ranks say the same of each step, to the end or until all give up.
+all_agree()
+{
+    awk -v ranks="$ranks" '
+        $1 != "step" { next }
+        $2 == "gives" { gone++; next }
+        { told[$2]++; if (!($2 in said)) said[$2] = $5 }
+        said[$2] != $5 { exit bad = 1 }
+        END {
+            for (step in told)
+                if (told[step] != ranks)
+                    bad = 1
+            exit bad || told["destroy"] != ranks && gone != ranks
+        }' "$1"
+}
+
+# lives NAME LIMIT [option]...: rank 1, or with `each` set all ranks, have that
+# limit; a rank's whole life.
+lives()
+{
+    local name=$1 limit=$2 good=no
+    shift 2
+    attempt "$run" -n "$ranks" --no-kill --env XYLEM_LOG=none "$@" sh -c '
+        limit=$1
+        shift
+        if [ -n "${each-}" ] || [ "$PMIX_RANK" = 1 ]; then
+            eval "$limit"
+        fi
+        exec "$@"' sh "$limit" "$nth" 1 limits
+    [ "$code" -eq 0 ] && all_agree "$out" && good=yes
+    report "$name: $(sed -n 's/^step create0 rank 0 //p' "$out"), $(
+        grep -c 'step destroy.*XYLEM_OK' "$out") of $ranks to the end" $good
+}
+
+# passes NAME COMMAND...
+passes()
+{
+    local name=$1
+    shift
+    attempt "$@"
+    check "$name" [ "$code" -eq 0 ]
+}
+
+test_descriptors()
+{
+    local most
+
+    for most in 16 24 28 36 44 64; do
+        lives "$most descriptors on one rank" "ulimit -n $most"
+    done
+    each=yes lives "40 descriptors on all ranks" "ulimit -n 40"
+    lives "44 descriptors, and TCP" "ulimit -n 44" --nodes 3 \
+        --env UCX_TLS=tcp,self
+    lives "64 descriptors, and TCP" "ulimit -n 64" --nodes 3 \
+        --env UCX_TLS=tcp,self
+    ranks=8 each=yes lives "64 descriptors on each of eight ranks" \
+        "ulimit -n 64"
+}
+
+# What the launcher and the ranks find in a namespace of their own.
+test_dev_shm()
+{
+    local size
+
+    if ! unshare -m true 2>/dev/null; then
+        skip "a full /dev/shm" "no namespaces"
+        return
+    fi
+    for size in 4k 256k; do
+        attempt unshare -m sh -c '
+            mount -t tmpfs -o size=$1 tmpfs /dev/shm || exit 99
+            shift
+            exec "$@"' sh $size "$run" -n "$ranks" --no-kill \
+            --env XYLEM_LOG=none "$nth" 1 limits
+        check "a /dev/shm of $size" all_agree "$out"
+        attempt unshare -m sh -c '
+            mount -t tmpfs -o size=$1 tmpfs /dev/shm || exit 99
+            shift
+            exec "$@"' sh $size "$run" -n "$ranks" --no-kill \
+            --env XYLEM_LOG=none --env XYLEM_SHM=off "$nth" 1 limits
+        check "a /dev/shm of $size, messages alone" all_agree "$out"
+    done
+}
+
+test_memory()
+{
+    local mib
+
+    if is_sanitized; then
+        skip "little memory" "a sanitizer needs more"
+        return
+    fi
+    for mib in 100 200 600 650 700 800; do
+        lives "$mib MiB of addresses on one rank" "ulimit -v $((mib << 10))"
+    done
+}
+
+test_teams()
+{
+    passes "200 teams of 4 ranks in 400 MiB" \
+        "$run" -n 4 "$limits" teams 200 65536 400
+    passes "2,000 teams of 4 ranks in 600 MiB" \
+        "$run" -n 4 "$limits" teams 2000 8 600
+    passes "more teams than tags" "$run" -n 3 --env XYLEM_LOG=none \
+        "$limits" slots 100000
+}
+
+test_descriptors
+test_dev_shm
+test_memory
+test_teams
+finish
