@@ -1,6 +1,7 @@
 #!/bin/bash
-# All tests, ten times as deep as tests/run.sh has them, and then both commands of
-# the README on bare Debian releases: for hours. The same last line,
+# All tests, ten times as deep as tests/run.sh has them, then a job that does all
+# there is for an hour and must not grow, and then both commands of the README on
+# bare Debian releases: for hours. The same last line,
 # `N passed, N failed, N skipped`, where a command on a release counts as one.
 #
 #   bash tests/nightly.sh [option of tests/run.sh]...
@@ -12,6 +13,8 @@ code=0
 
 # Both ways may fail; each says so itself, and both are counted.
 bash "$here/run.sh" --deep 10 "$@" | tee -a "$log"
+((PIPESTATUS[0] == 0)) || code=1
+bash "$here/soak/soak.sh" "$here/../build/debug" 3600 | tee -a "$log"
 ((PIPESTATUS[0] == 0)) || code=1
 bash "$here/distro/run.sh" bookworm trixie forky demo tests death | tee -a "$log"
 case ${PIPESTATUS[0]} in

@@ -14,6 +14,7 @@
 
 #include "bench/common/child.h"
 #include "bench/common/cli.h"
+#include "bench/info/limits.h"
 #include "collectives/data/op.h"
 #include "include/xylem.h"
 #include "progress/exec/cuda/cuda.h"
@@ -357,5 +358,6 @@ int main(int argc, char **argv)
     print_machine();
     print_devices();
     print_peers();
+    print_limits();
     return print_settings() ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -8,8 +8,6 @@
 #include "runtime/core/agreement.h"
 #include "runtime/core/team.h"
 
-enum { ALL_FLAGS = -1 };
-
 static xylem_status_t recovery_check(const xylem_team_t *team, const void *out,
                                      const char *call)
 {
@@ -66,15 +64,13 @@ static uint64_t key_for(const xylem_team_t *team, uint32_t attempt)
            (uint64_t)(team->shrinks % 1024) << 53 ^ (uint64_t)attempt << 48;
 }
 
-/* A team of those that are not dead, with the slot that all keep for it. */
+/* Makes `living` a team of those that are not dead, with the slot that all keep
+ * for it; else it is still to be given back. */
 static xylem_status_t gather_living(xylem_team_t *team, const uint64_t *dead,
-                                    uint32_t attempt, xylem_team_t **living_out)
+                                    uint32_t attempt, xylem_team_t *living)
 {
-    xylem_team_t *living = xyl_team_reserve(team->context, team->size);
     uint32_t i, rank = UINT32_MAX, count = 0;
 
-    if (living == NULL)
-        return XYLEM_ERR_NO_MEMORY;
     for (i = 0; i < team->size; i++) {
         uint32_t world = xyl_team_world_rank(team, i);
         if (xyl_bits_test(dead, world))
@@ -84,16 +80,34 @@ static xylem_status_t gather_living(xylem_team_t *team, const uint64_t *dead,
         living->peer_slots[count] = XYL_SLOT_RECOVERY;
         living->world_ranks[count++] = world;
     }
-    if (rank == UINT32_MAX) {
-        xyl_team_unreserve(team->context, living);
+    if (rank == UINT32_MAX)
         return xyl_fail(XYLEM_ERR_PROC_FAILED,
                         "the other ranks take this one for dead");
-    }
     xyl_team_create(team->context, living, rank, count, XYL_SLOT_RECOVERY,
                     key_for(team, attempt));
     living->may_share = 0;
-    *living_out = living;
     return XYLEM_OK;
+}
+
+/* The ranks agree on who is dead, and on whether all have memory for a team;
+ * those that live get one. */
+static xylem_status_t living_team(xylem_team_t *team, uint64_t *dead,
+                                  uint32_t attempt, xylem_team_t **living_out)
+{
+    xylem_team_t *living = xyl_team_reserve(team->context, team->size);
+    uint32_t flags = living != NULL;
+    xylem_status_t status = agree_on(team, &flags, dead);
+
+    if (status == XYLEM_OK && flags == 0)
+        status =
+            xyl_fail(XYLEM_ERR_NO_MEMORY, "a rank has no memory for a team");
+    if (status == XYLEM_OK)
+        status = gather_living(team, dead, attempt, living);
+    if (status != XYLEM_OK)
+        xyl_team_unreserve(team->context, living);
+    else
+        *living_out = living;
+    return status;
 }
 
 /* 1: all have come to the same end, which is *status. */
@@ -101,19 +115,19 @@ static int try_to_shrink(xylem_team_t *team, uint32_t attempt,
                          xylem_team_t **team_out, xylem_status_t *status)
 {
     uint64_t *dead = dead_known(team->context);
-    xylem_team_t *living = NULL, *made = NULL;
-    uint32_t flags = (uint32_t)ALL_FLAGS;
+    xylem_team_t *living, *made = NULL;
+    uint32_t flags;
 
-    *status = XYLEM_ERR_NO_MEMORY;
+    *status = XYLEM_ERR_NO_MEMORY; /* and this rank has not begun */
     if (dead != NULL)
-        *status = agree_on(team, &flags, dead);
-    if (*status == XYLEM_OK)
-        *status = gather_living(team, dead, attempt, &living);
-    if (living == NULL) {
+        *status = living_team(team, dead, attempt, &living);
+    if (*status != XYLEM_OK) {
         free(dead);
         return 1;
     }
     *status = xylem_team_split(living, 0, living->rank, &made);
+    if (*status != XYLEM_OK)
+        (void)xylem_team_revoke(living); /* the others may wait for this rank */
     flags = *status == XYLEM_OK;
     if (agree_on(team, &flags, dead) != XYLEM_OK)
         flags = 0;

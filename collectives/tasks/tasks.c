@@ -19,10 +19,8 @@ enum {
     ENTRIES_MAX = 1 << 16
 };
 
-/* Of a context: all that there are, by the progressing thread. */
-LIST_HEAD(tables, xylem_tasks);
-
-static struct tables *tables_of(const xylem_context_t *context)
+/* By the progressing thread. */
+static struct xyl_tasks_list *tables_of(const xylem_context_t *context)
 {
     return context->attached[XYL_MODULE_TASKS];
 }
@@ -128,7 +126,7 @@ static void context_teams_failed(xylem_context_t *context)
 /* The net is gone, and so are teams and requests. */
 static void context_ends(xylem_context_t *context)
 {
-    struct tables *tables = tables_of(context);
+    struct xyl_tasks_list *tables = tables_of(context);
     xylem_tasks_t *tasks;
 
     while ((tasks = LIST_FIRST(tables)) != NULL) {
@@ -139,9 +137,10 @@ static void context_ends(xylem_context_t *context)
 
 const xyl_module_t xyl_tasks_module = {
     .name = "tasks",
-    .bytes = {[XYL_OWNER_CONTEXT] = sizeof(struct tables)},
+    .bytes = {[XYL_OWNER_CONTEXT] = sizeof(struct xyl_tasks_list)},
     .context_ends = context_ends,
     .teams_failed = context_teams_failed,
+    .describe = xyl_tasks_describe,
 };
 
 /* ---- allreduces ---- */

@@ -4,12 +4,14 @@
  *   tasks.c   opening and closing
  *   call.c    what this rank sends
  *   serve.c   what it is sent, and the answers
+ *   describe.c  who waits for whom, in words
  *
  * The progressing thread, except where noted. */
 #ifndef XYL_COLLECTIVES_TASKS_TASKS_H
 #define XYL_COLLECTIVES_TASKS_TASKS_H
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <sys/queue.h>
 
 #include "collectives/data/modules.h"
@@ -207,6 +209,8 @@ struct xylem_tasks {
                   */
 };
 
+LIST_HEAD(xyl_tasks_list, xylem_tasks); /* of a context: all that there are */
+
 extern const xyl_module_t xyl_tasks_module;
 
 static inline uint64_t xyl_task_tag(uint32_t slot, uint32_t source, uint32_t id,
@@ -231,6 +235,9 @@ static inline uint32_t xyl_task_credits_of(const xylem_tasks_t *tasks,
 /* Any thread: XYLEM_OK when it is open; else fails with a text that names
  * `call`. */
 xylem_status_t xyl_tasks_check(const xylem_tasks_t *tasks, const char *call);
+
+/* describe.c: of a module. */
+unsigned xyl_tasks_describe(const xylem_context_t *context, FILE *file);
 
 /* NULL: no memory. */
 xyl_task_peer_t *xyl_task_peer(xylem_tasks_t *tasks, uint32_t rank);

@@ -283,9 +283,11 @@ xylem_status_t xyl_config_load(const xyl_config_files_t *files,
     if (status == XYLEM_OK)
         status = check_noise_budget(&loader.config);
     loader.config.tuning_is_found = found != 0 && loader.config.tuning == found;
+    if (status != XYLEM_OK) {
+        xyl_config_release(&loader.config);
+        memset(loader.config.content, 0, sizeof loader.config.content);
+    }
     *config_out = loader.config;
-    if (status != XYLEM_OK)
-        xyl_config_release(config_out);
     return status;
 }
 

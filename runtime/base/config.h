@@ -239,8 +239,8 @@ typedef struct xyl_config_origin {
  * NULL. What cannot be used of a file is warned of and left out; so are unknown
  * XYLEM_ variables of the environment. An unknown name in `settings`, and a
  * value there or in the environment that cannot be read, fail with
- * XYLEM_ERR_CONFIG and a text; *config_out then has the numbers of what could be
- * read, and no texts. Release what was loaded. */
+ * XYLEM_ERR_CONFIG and a text; *config_out then has the numbers of what could
+ * be read, and no texts. Release what was loaded. */
 xylem_status_t xyl_config_load(const xyl_config_files_t *files,
                                const char *const *settings,
                                xyl_config_t *config_out,

@@ -832,7 +832,8 @@ xylem_status_t xylem_context_destroy(xylem_context_t *context)
     live = atomic_load_explicit(&context->requests_live, memory_order_acquire);
     if (live != 0)
         return xyl_fail(XYLEM_ERR_BUSY,
-                        "xylem_context_destroy: %u requests are not freed",
+                        "xylem_context_destroy: %u requests that are not "
+                        "freed, or remote tasks that have not ended",
                         live);
     xyl_driver_leave_to_caller(&context->driver);
     xyl_driver_turn(&context->driver); /* a request that was freed just now */

@@ -81,6 +81,17 @@ void xyl_modules_teams_failed(xylem_context_t *context)
             modules->all[i]->teams_failed(context);
 }
 
+unsigned xyl_modules_describe(const xylem_context_t *context, FILE *file)
+{
+    const xyl_modules_t *modules = context->modules;
+    unsigned i, count = 0;
+
+    for (i = 0; i < modules->count; i++)
+        if (modules->all[i] != NULL && modules->all[i]->describe != NULL)
+            count += modules->all[i]->describe(context, file);
+    return count;
+}
+
 void xyl_modules_team_ends(xylem_team_t *team)
 {
     const xyl_modules_t *modules = team->context->modules;

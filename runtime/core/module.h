@@ -5,6 +5,7 @@
 #define XYL_RUNTIME_CORE_MODULE_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "include/xylem.h"
 
@@ -30,6 +31,9 @@ typedef struct xyl_module {
     /* Teams have failed: what is under way on them ends with their status. The
      * progressing thread. */
     void (*teams_failed)(xylem_context_t *context);
+    /* Writes down what is under way beside operations, in lines; returns how
+     * many things that are. The progressing thread. */
+    unsigned (*describe)(const xylem_context_t *context, FILE *file);
     /* Whichever thread gives up the last reference; nothing of the team is
      * under way. */
     void (*team_ends)(xylem_team_t *team);
@@ -56,6 +60,7 @@ xylem_status_t xyl_modules_context_begins(xylem_context_t *context);
 xylem_status_t xyl_modules_context_joins(xylem_context_t *context);
 void xyl_modules_context_ends(xylem_context_t *context);
 void xyl_modules_teams_failed(xylem_context_t *context);
+unsigned xyl_modules_describe(const xylem_context_t *context, FILE *file);
 void xyl_modules_team_ends(xylem_team_t *team);
 
 #endif

@@ -74,7 +74,8 @@ static void dump(const xylem_context_t *context, const char *why)
     fprintf(file, "rank %u, %s:\n", context->rank, why);
     LIST_FOREACH(operation, &context->operations, others)
     dump_operation(file, operation);
-    if (LIST_EMPTY(&context->operations))
+    if (xyl_modules_describe(context, file) == 0 &&
+        LIST_EMPTY(&context->operations))
         fprintf(file, "  nothing is under way\n");
     fclose(file);
 }

@@ -465,6 +465,7 @@ static const struct mode {
     {"operations", mode_operations},
     {"blocks", mode_blocks},
     {"contract", mode_contract},
+    {"tasks", mode_tasks},
 };
 
 int main(int argc, char **argv)

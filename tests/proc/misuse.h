@@ -22,5 +22,6 @@ extern char misuse_untouched;
 
 void mode_blocks(job_t *job);
 void mode_contract(job_t *job);
+void mode_tasks(job_t *job);
 
 #endif

@@ -205,6 +205,117 @@ static void step_split(life_t *life, const char *step, uint32_t color)
     settle(life, step, status);
 }
 
+/* ---- remote tasks, triggers and shrinking ---- */
+
+static xylem_status_t task_run(void *arg, const xylem_task_t *task)
+{
+    (void)arg;
+    REQUIRE(task->payload_bytes != 0 && *(const char *)task->payload == 3,
+            "a task with a wrong payload");
+    return XYLEM_OK;
+}
+
+/* What the receiver had no memory for is sent again, too. */
+static xylem_status_t task_call(const life_t *life, xylem_tasks_t *tasks,
+                                size_t bytes)
+{
+    static char payload[20000] = {3};
+    uint32_t to = (life->rank + 1) % life->ranks, i;
+    xylem_status_t status = XYLEM_ERR_NO_MEMORY;
+
+    for (i = 0; i <= REFUSALS_MAX && status == XYLEM_ERR_NO_MEMORY; i++)
+        CALL(status, xylem_task_call(tasks, to, 0, NULL, 0, payload, bytes));
+    return status;
+}
+
+static void step_tasks(life_t *life)
+{
+    xylem_task_entry_t entry = XYLEM_TASK_ENTRY_INIT;
+    xylem_tasks_params_t params = XYLEM_TASKS_PARAMS_INIT;
+    xylem_tasks_t *tasks = NULL;
+    xylem_request_t *request;
+    xylem_status_t status, closed = XYLEM_OK;
+
+    entry.run = task_run;
+    entry.payload_max = SIZE_MAX;
+    params.entries = &entry;
+    params.entry_count = 1;
+    do {
+        CALL(status, xylem_tasks_iopen(life->team, &params, &tasks, &request));
+    } while (again(life, status));
+    if (status == XYLEM_OK)
+        status = request_end(request);
+    if (status == XYLEM_OK)
+        status = task_call(life, tasks, 10);
+    if (status == XYLEM_OK)
+        status = task_call(life, tasks, 20000);
+    if (tasks != NULL)
+        do {
+            CALL(closed, xylem_tasks_close(tasks));
+        } while (closed == XYLEM_ERR_NO_MEMORY && again(life, closed));
+    settle(life, "tasks", status == XYLEM_OK ? closed : status);
+}
+
+/* A trigger starts a barrier, which its word tells the end of. */
+static xylem_status_t trigger_round(const life_t *life,
+                                    xylem_trigger_t *trigger,
+                                    const uint64_t *word)
+{
+    xylem_status_t status;
+
+    CALL(status, xylem_trigger_count(trigger, 0, 1));
+    while (status == XYLEM_OK &&
+           XYLEM_WORD_TIMES(__atomic_load_n(word, __ATOMIC_ACQUIRE)) == 0) {
+        failing_resume();
+        (void)xylem_progress(life->context);
+        failing_pause();
+        status = xylem_trigger_status(trigger);
+    }
+    return status;
+}
+
+static void step_trigger(life_t *life)
+{
+    const xylem_coll_args_t barrier = {.struct_bytes = sizeof barrier,
+                                       .coll = XYLEM_COLL_BARRIER};
+    xylem_trigger_args_t args = XYLEM_TRIGGER_ARGS_INIT;
+    _Alignas(8) uint64_t word = 0;
+    xylem_trigger_t *trigger = NULL;
+    xylem_request_t *request = NULL;
+    xylem_status_t status;
+
+    do {
+        CALL(status, xylem_coll_init(life->team, &barrier, &request));
+    } while (again(life, status));
+    args.action = XYLEM_TRIGGER_START;
+    args.request = request;
+    args.word = &word;
+    if (status == XYLEM_OK)
+        do {
+            CALL(status, xylem_trigger_create(life->context, &args, &trigger));
+        } while (again(life, status));
+    if (status == XYLEM_OK)
+        status = trigger_round(life, trigger, &word);
+    MUST(xylem_trigger_destroy(trigger));
+    MUST(xylem_request_free(request));
+    settle(life, "trigger", status);
+}
+
+static void step_shrink(life_t *life)
+{
+    xylem_status_t status = XYLEM_ERR_NO_MEMORY;
+    xylem_team_t *team;
+    uint32_t i;
+
+    for (i = 0; i <= REFUSALS_MAX && status == XYLEM_ERR_NO_MEMORY; i++)
+        CALL(status, xylem_team_shrink(life->team, &team));
+    REQUIRE(status == XYLEM_OK, "cannot shrink: %s", xylem_last_error());
+    REQUIRE(xylem_team_size(team) == life->ranks, "%u of %u ranks are left",
+            xylem_team_size(team), life->ranks);
+    life->team = team;
+    settle(life, "shrink", meet(life, team));
+}
+
 static void step_alloc(life_t *life)
 {
     enum { BYTES = 3 << 20 };
@@ -276,6 +387,9 @@ static void live(life_t *life)
     }
     step_split(life, "split", life->rank % 2);
     step_alloc(life);
+    step_tasks(life);
+    step_trigger(life);
+    step_shrink(life);
 }
 
 int main(int argc, char **argv)

@@ -344,7 +344,7 @@ test_topologies()
 test_misuse()
 {
     local mode ranks
-    for mode in args handles parts callbacks blocks contract; do
+    for mode in args handles parts callbacks blocks contract tasks; do
         for ranks in 1 2 3; do
             succeeds "$mode on $ranks" "$run" -n $ranks --env XYLEM_LOG=none \
                 "$programs/misuse" $mode
@@ -353,6 +353,8 @@ test_misuse()
             --env XYLEM_LOG=none --env XYLEM_PROGRESS=thread \
             "$programs/misuse" $mode
     done
+    succeeds "a dump has remote tasks" "$run" -n 2 --env XYLEM_LOG=none \
+        --env XYLEM_HANG_DUMP="$work/dump" "$programs/misuse" tasks
     says "messages go where the program wants them" 0 "error: " \
         "$run" -n 2 --env XYLEM_LOG=error "$programs/misuse" contract
     succeeds "operations" "$run" -n 3 --env XYLEM_LOG=none \

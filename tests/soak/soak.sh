@@ -1,17 +1,17 @@
 #!/bin/bash
-# Runs soak.c, in turns in several settings, for an hour or as long as is said,
-# and prints TAP. By hand, for a minute:
+# Runs soak.c in several settings, one after the other, SECONDS in all. Prints
+# TAP, and in the end `N passed, N failed, N skipped`.
 #
-#   CHECK_SOAK_S=60 meson test -C build/debug --suite soak
+#   soak.sh BUILD_FOLDER SECONDS
 #
-#   soak.sh XYLEM-RUN SOAK
+# For a minute: bash tests/soak/soak.sh build/debug 60
 set -u
 export LC_ALL=C
 ulimit -c 0
 
-run=$(realpath "$1")
-soak=$(realpath "$2")
-seconds=${CHECK_SOAK_S:-3600}
+run=$(realpath "$1/launcher/xylem-run")
+soak=$(realpath "$1/tests/soak")
+seconds=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # shellcheck disable=SC2034 # tap.sh reads it
@@ -33,3 +33,6 @@ for setting in "${settings[@]}"; do
     check "soak, $setting" [ "$code" -eq 0 ]
 done
 finish
+code=$?
+echo "$((count - failures)) passed, $failures failed, 0 skipped"
+exit $code

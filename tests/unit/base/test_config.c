@@ -147,12 +147,15 @@ static void test_precedence(void)
 
 static void check_refused(const char *setting, const char *word)
 {
-    const char *settings[] = {setting, NULL};
+    const char *settings[] = {"TIMEOUT_S=77", setting, NULL};
     xyl_config_t config = {.log = 77};
 
     CHECK_EQ(xyl_config_load(NULL, settings, &config, NULL), XYLEM_ERR_CONFIG);
     CHECK(strstr(xylem_last_error(), word) != NULL);
-    CHECK_EQ(config.log, 77); /* untouched */
+    /* What a rank needs to tell the others is there all the same. */
+    CHECK_EQ(config.timeout_s, 77);
+    CHECK_EQ(config.bootstrap, XYL_BOOTSTRAP_AUTO);
+    CHECK(config.content[0] == NULL);
 }
 
 static void test_refusals(void)
