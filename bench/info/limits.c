@@ -21,7 +21,7 @@ enum { FILES_MAX = 4096, TEXT_BYTES = 64 };
 
 /* ---- of a process ---- */
 
-static void print_limit(const char *name, int resource, unsigned shift,
+static void print_limit(const char *name, unsigned resource, unsigned shift,
                         const char *unit, const char *how)
 {
     struct rlimit limit;

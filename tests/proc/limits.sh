@@ -9,24 +9,18 @@
 # Commands of ranks are in single quotes on purpose.
 # shellcheck disable=SC2016
 set -u
-export LC_ALL=C
-ulimit -c 0
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
 
 run=$(realpath "$1")
 nth=$(realpath "$2")
 limits=$(realpath "$3")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 ranks=3
 bound=150
 
-# shellcheck disable=SC2086 # a list of names
-unset ${!XYLEM_*} ${!UCX_*}
-export XYLEM_CONF=none UCX_LOG_LEVEL=fatal
+settings_forget
+export UCX_LOG_LEVEL=fatal
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}fast_unwind_on_malloc=0
-
-# shellcheck source=tests/support/tap.sh
-. "$(dirname "$0")/../support/tap.sh"
 
 is_sanitized()
 {

@@ -6,23 +6,17 @@
 #
 # For a minute: bash tests/soak/soak.sh build/debug 60
 set -u
-export LC_ALL=C
-ulimit -c 0
+# shellcheck source=tests/support/tap.sh
+. "$(dirname "$0")/../support/tap.sh"
 
 run=$(realpath "$1/launcher/xylem-run")
 soak=$(realpath "$1/tests/soak")
 seconds=$2
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-# shellcheck disable=SC2034 # tap.sh reads it
 bound=$((seconds + 600))
 
-# shellcheck disable=SC2086 # a list of names
-unset ${!XYLEM_*} ${!UCX_*}
-export XYLEM_CONF=none UCX_LOG_LEVEL=error
+settings_forget
+export UCX_LOG_LEVEL=error
 
-# shellcheck source=tests/support/tap.sh
-. "$(dirname "$0")/../support/tap.sh"
 
 settings=('-n 4' '-n 4 --nodes 2' '-n 3 --env XYLEM_SHM=off'
     '-n 4 --env XYLEM_PROGRESS=thread')
