@@ -43,8 +43,8 @@ typedef struct job_rank {
 } job_rank_t;
 
 static const double soon_s = 0.2;
-static const int forwarded[] = {SIGINT,  SIGTERM, SIGHUP,
-                                SIGQUIT, SIGUSR1, SIGUSR2};
+static const int forwarded[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
+                                SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
 enum { FORWARDED = sizeof(forwarded) / sizeof(forwarded[0]) };
 
 struct xyl_job {
@@ -220,6 +220,7 @@ static void rank_finish(job_rank_t *rank)
     (void)event_del(rank->settle);
     (void)kill(-rank->pid, SIGKILL);
     (void)waitpid(rank->pid, NULL, 0);
+    xyl_keeper_tell(-rank->pid);
     rank->state = RANK_DONE;
     job->left--;
     job_check(job);
@@ -289,6 +290,8 @@ static void signal_forward(evutil_socket_t number, short events, void *arg)
         return;
     }
     job_signal(job, (int)number);
+    if (number == SIGTSTP)
+        (void)raise(SIGSTOP); /* as who asks for it waits for */
 }
 
 static void server_wake(evutil_socket_t fd, short events, void *arg)
@@ -362,6 +365,7 @@ static int rank_start(job_rank_t *rank, xyl_spawn_t *spawn)
     spawn->env = env;
     code = xyl_child_start(spawn, &rank->pid);
     if (code == 0) {
+        xyl_keeper_tell(rank->pid);
         rank->state = RANK_RUNNING;
         rank->streams_open = RANK_STREAMS;
         job->running++;
@@ -471,8 +475,10 @@ static int signals_take(xyl_job_t *job)
     if (job->child == NULL || event_add(job->child, NULL) != 0)
         return -1;
     for (size_t i = 0; i < FORWARDED; i++) {
-        /* nohup(1) asks for this signal to be ignored, and so do we. */
-        if (forwarded[i] == SIGHUP && sigaction(SIGHUP, NULL, &old) == 0 &&
+        /* nohup(1) asks for the one to be ignored, and a shell without job
+         * control for the other; and so do we. */
+        if ((forwarded[i] == SIGHUP || forwarded[i] == SIGTSTP) &&
+            sigaction(forwarded[i], NULL, &old) == 0 &&
             old.sa_handler == SIG_IGN)
             continue;
         job->signals[i] =

@@ -7,6 +7,7 @@
  *   binding.c   which cores a rank may use
  *   server.c    the PMIx server; the only file that knows PMIx
  *   children.c  finding, starting and naming the fate of processes
+ *   keeper.c    what is left behind by a launcher that is killed
  *   output.c    forwarding what ranks print, line by line
  *   job.c       the event loop: ranks, signals, time limits, the verdict
  *
@@ -157,6 +158,20 @@ int xyl_program_find(const char *name, char **path_out);
 /* Starts a process that leads a group of its own and dies with the launcher.
  * On return the program runs, or there is no process. */
 int xyl_child_start(const xyl_spawn_t *spawn, pid_t *pid_out);
+
+/* ------------------------------------------------------------------------ */
+/* Keeper                                                                   */
+
+/* Starts a process that, should this one be killed, kills what ranks have left
+ * and removes the folder. While there is one thread. */
+int xyl_keeper_start(const char *folder);
+/* A rank, which leads a group, has been started, or (-pid) has gone with all of
+ * its group. */
+void xyl_keeper_tell(pid_t news);
+/* There is nothing left. */
+void xyl_keeper_leave(void);
+/* With all that is in it. */
+void xyl_folder_remove(const char *path);
 
 /* ------------------------------------------------------------------------ */
 /* Output                                                                   */

@@ -10,7 +10,6 @@
 #include "launcher/launcher.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <pmix.h>
 #include <pmix_server.h>
@@ -333,16 +332,6 @@ static int clients_register(xyl_server_t *server)
 /* ------------------------------------------------------------------------ */
 /* Life                                                                     */
 
-static int entry_remove(const char *path, const struct stat *info, int type,
-                        struct FTW *position)
-{
-    (void)info;
-    (void)type;
-    (void)position;
-    (void)remove(path);
-    return 0; /* go on with the others */
-}
-
 static int directory_make(xyl_server_t *server)
 {
     const char *parent = getenv("TMPDIR");
@@ -356,15 +345,18 @@ static int directory_make(xyl_server_t *server)
         server->directory[0] = '\0';
         return -1;
     }
+    if (xyl_keeper_start(server->directory) != 0) {
+        xyl_complain("cannot start a process: %s", strerror(errno));
+        return -1;
+    }
     return 0;
 }
 
 static void directory_remove(const xyl_server_t *server)
 {
-    enum { OPEN_MAX_COUNT = 8 };
     if (server->directory[0] != '\0')
-        (void)nftw(server->directory, entry_remove, OPEN_MAX_COUNT,
-                   FTW_DEPTH | FTW_PHYS);
+        xyl_folder_remove(server->directory);
+    xyl_keeper_leave();
 }
 
 static int library_init(xyl_server_t *server)

@@ -295,22 +295,55 @@ ranks_run() {
     [ $found -eq "$2" ]
 }
 
+# stopped PID...: all of them are.
+stopped() {
+    local pid
+    for pid; do
+        grep -qs '^State:.T (stopped)' "/proc/$pid/status" || return 1
+    done
+}
+
+running() {
+    ! stopped "$launcher"
+}
+
+# As a shell's job control and batch systems do it.
+test_stops() {
+    local pids
+    job_start -n 2 sh -c 'trap "echo ends; exit 0" USR1
+        sleep 600 & echo $$; wait'
+    until_true lines_are "$out" . 2
+    pids=$(cat "$out")
+    kill -s TSTP "$launcher"
+    # shellcheck disable=SC2086 # one word for each process
+    check "SIGTSTP stops ranks and launcher" until_true stopped "$launcher" $pids
+    kill -s CONT "$launcher"
+    check "SIGCONT lets the launcher go on" until_true running
+    kill -s USR1 "$launcher"
+    job_wait
+    check "SIGCONT lets ranks go on" lines_are "$out" ends 2
+    check "SIGCONT: code" succeeds
+}
+
 # ---------------------------------------------------------------------------
 # What is left behind
+
+no_files() {
+    [ -z "$(ls -A "$TMPDIR")" ]
+}
 
 test_left() {
     local pids usual
     job_start -n 2 sh -c 'sleep 600 & echo $$ $!; wait'
     until_true lines_are "$out" . 2
-    # Rank processes die with the launcher; what they have started does not.
     pids=$(cut -d ' ' -f 1 "$out")
     kill -s KILL "$launcher"
     job_wait
     # shellcheck disable=SC2086 # one word for each process
     check "ranks die with the launcher" until_true dead $pids
     # shellcheck disable=SC2046
-    kill -s KILL $(cut -d ' ' -f 2 "$out") 2>/dev/null
-    rm -rf "${TMPDIR:?}"/* # nobody was left to do it
+    check "so do children of ranks" until_true dead $(cut -d ' ' -f 2 "$out")
+    check "its files go, too" until_true no_files
 
     job -n 2 sh -c 'sleep 600 & echo $!; [ $PMIX_RANK = 1 ] && exit 4; wait'
     check "children of ranks: code" fails_with 4 'rank 1'
@@ -397,6 +430,7 @@ test_failures
 test_output
 test_pressure
 test_signals
+test_stops
 test_left
 test_binding
 finish
