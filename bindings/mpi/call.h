@@ -154,6 +154,9 @@ void xmpi_op_drop(xmpi_op_t *op);
 /* The type goes away: so does what is kept of it and not in use. */
 void xmpi_op_forget_type(const xmpi_type_t *type);
 xylem_op_t xmpi_op_handle(const xmpi_op_t *op);
+/* MPI_SUCCESS (also of NULL), or what MPI_Reduce_local has said on this rank.
+ */
+int xmpi_op_code(const xmpi_op_t *op);
 /* Frees what is kept of operations that nobody needs. */
 void xmpi_ops_close(void);
 

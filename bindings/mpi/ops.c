@@ -18,6 +18,8 @@ struct xmpi_op {
     xylem_op_t xylem;
     uint32_t users; /* calls */
     int is_left;    /* the program has freed the operation */
+    /* With which MPI_Reduce_local has failed; known until no call needs it. */
+    _Atomic int code;
     LIST_ENTRY(xmpi_op) others;
 };
 
@@ -107,8 +109,8 @@ int xmpi_op_is_hosts(xylem_op_t op, xmpi_type_t *type)
 /* ---- the program's ---- */
 
 /* right = left op right, for elements where they lie. */
-static int pair_apply(const xmpi_op_t *op, const void *left_at, void *right_at,
-                      size_t count)
+static void pair_apply(xmpi_op_t *op, const void *left_at, void *right_at,
+                       size_t count)
 {
     const char *from = left_at;
     char *to = right_at;
@@ -122,7 +124,8 @@ static int pair_apply(const xmpi_op_t *op, const void *left_at, void *right_at,
         from += now * bytes;
         to += now * bytes;
     }
-    return code;
+    if (code != MPI_SUCCESS)
+        atomic_store_explicit(&op->code, code, memory_order_relaxed);
 }
 
 /* Where element 0 goes in `memory`, so that all have room and are aligned. */
@@ -136,9 +139,8 @@ static char *elements_in(char *memory, const xmpi_type_t *type, size_t count)
 }
 
 /* Packed elements of a type with gaps: combined where there is room. */
-static void pair_apply_packed(const xmpi_op_t *op, void *result,
-                              const void *left_at, const void *right_at,
-                              size_t count)
+static void pair_apply_packed(xmpi_op_t *op, void *result, const void *left_at,
+                              const void *right_at, size_t count)
 {
     const xmpi_type_t *type = op->type;
     int64_t step = type->extent < 0 ? -type->extent : type->extent;
@@ -163,7 +165,7 @@ static void pair_apply_packed(const xmpi_op_t *op, void *result,
 static void pair_combine(void *result, const void *left_at,
                          const void *right_at, size_t count, void *arg)
 {
-    const xmpi_op_t *op = arg;
+    xmpi_op_t *op = arg;
     size_t bytes = count * (size_t)op->type->size;
     _Alignas(64) char room[STACK_BYTES];
     char *copy = room;
@@ -282,7 +284,9 @@ void xmpi_op_drop(xmpi_op_t *op)
     xmpi_work_has_host_op(-1);
     pthread_mutex_lock(&pairs_lock);
     handle = op->handle;
-    if (--op->users == 0 && op->is_left) {
+    if (--op->users == 0)
+        atomic_store_explicit(&op->code, MPI_SUCCESS, memory_order_relaxed);
+    if (op->users == 0 && op->is_left) {
         pair_release(op);
         if (pair_find(handle, NULL) == NULL)
             xmpi_host.Op_free(&handle);
@@ -295,6 +299,12 @@ void xmpi_op_forget_type(const xmpi_type_t *type)
     pthread_mutex_lock(&pairs_lock);
     pairs_forget(MPI_OP_NULL, type);
     pthread_mutex_unlock(&pairs_lock);
+}
+
+int xmpi_op_code(const xmpi_op_t *op)
+{
+    return op == NULL ? MPI_SUCCESS
+                      : atomic_load_explicit(&op->code, memory_order_relaxed);
 }
 
 xylem_op_t xmpi_op_handle(const xmpi_op_t *op)

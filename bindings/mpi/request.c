@@ -50,6 +50,21 @@ static int call_plan(xmpi_plan_t *plan, const xmpi_call_t *call,
     return *code_out == MPI_SUCCESS;
 }
 
+/* Where the program's operation could not be applied the others, who may have
+ * been sent what came of it, are told by the team. */
+static void op_failure_tell(const xmpi_plan_t *plan, xylem_team_t *team)
+{
+    if (xmpi_op_code(plan->op) != MPI_SUCCESS)
+        (void)xylem_team_abort(team, "MPI_Reduce_local has failed");
+}
+
+static int plan_result(xmpi_plan_t *plan)
+{
+    int code = xmpi_op_code(plan->op);
+
+    return code == MPI_SUCCESS ? xmpi_plan_unpack(plan) : code;
+}
+
 /* The result goes where it belongs. What a failed operation may still write
  * into is not given back. */
 static int plan_conclude(xmpi_plan_t *plan, xylem_status_t status)
@@ -57,7 +72,7 @@ static int plan_conclude(xmpi_plan_t *plan, xylem_status_t status)
     int code = xmpi_code_of(status);
 
     if (status == XYLEM_OK) {
-        code = xmpi_plan_unpack(plan);
+        code = plan_result(plan);
         xmpi_plan_drop(plan);
     }
     return code;
@@ -102,6 +117,7 @@ static int take_blocking(const xmpi_call_t *call, xmpi_comm_t *comm,
         status = request_wait(request);
         if (xmpi_state.is_watched)
             xmpi_report_waited(begin);
+        op_failure_tell(&plan, comm->team);
         xylem_request_free(request);
         code = plan_conclude(&plan, status);
     } else {
@@ -121,8 +137,9 @@ typedef struct pending {
     xylem_request_t *request;
     xmpi_comm_t *comm; /* held where it is persistent or watched; or NULL */
     int is_persistent;
-    xylem_team_t *team; /* its own, of what is persistent; NULL: none */
-    int tag;            /* likewise; -1: none yet */
+    xylem_team_t *team;    /* its own, of what is persistent; NULL: none */
+    xylem_team_t *runs_on; /* of what is not: its communicator's */
+    int tag;               /* likewise; -1: none yet */
     MPI_Request handle;
     uint64_t begin; /* 0: not watched */
     xylem_coll_t coll;
@@ -266,12 +283,14 @@ static void pending_finish(xyl_task_t *task)
     if (!is_persistent) {
         if (pending->comm != NULL)
             xmpi_comm_drop(pending->comm);
+        op_failure_tell(&pending->plan, pending->runs_on); /* it has it still */
         xylem_request_free(pending->request);
         pending->code = plan_conclude(&pending->plan, pending->work.status);
     } else {
         pending->code = xmpi_code_of(pending->work.status);
         if (pending->code == MPI_SUCCESS)
-            pending->code = xmpi_plan_unpack(&pending->plan);
+            pending->code = plan_result(&pending->plan);
+        op_failure_tell(&pending->plan, pending->team);
         if (pending->code != MPI_SUCCESS) /* a receive cannot fail so */
             xmpi_host.Comm_call_errhandler(pending->comm->handle,
                                            pending->code);
@@ -308,6 +327,7 @@ static xylem_status_t pending_start(pending_t *pending, xmpi_comm_t *comm)
         return XYLEM_ERR_NO_MEMORY;
     }
     pending->is_active = 1;
+    pending->runs_on = comm->team;
     /* Nobody finishes what is not started. */
     xmpi_work_begin();
     status =

@@ -115,6 +115,8 @@ first_part()
     passes "errors are returned" 3 "$work/errors"
     test_hints
     test_spawn
+    test_wrong_op
+    test_deaths
     test_fatal
     test_selection
     test_no_mpi
@@ -178,6 +180,34 @@ test_spawn()
     check "a job that spawns another" grep -q \
         'allreduce: 2 left .* with ranks of another job' "$out"
     check "both of them end" grep -q '^PASS spawn' "$out"
+}
+
+test_wrong_op()
+{
+    attempt_job "${mpi_run[@]}" 3 env \
+        LD_PRELOAD="$front $work/failing_local.so" "$work/wrong_op"
+    check "an operation that cannot be applied" grep -q '^PASS' "$out"
+}
+
+# A rank is killed, and launcher and library let the others live. MPICH's launcher
+# ends them as well, with -disable-auto-cleanup, too.
+test_deaths()
+{
+    local seed setting
+
+    [[ $mpi == openmpi ]] || return
+    for setting in '' XYLEM_PROGRESS=thread XYLEM_SHM=off; do
+        for ((seed = 0; seed < ${CHECK_DEPTH:-1} * 2; seed++)); do
+            : >"$work/died"
+            # shellcheck disable=SC2086 # one word, or none
+            attempt_job "${mpi_run[0]}" --enable-recovery "${mpi_run[@]:1}" 4 \
+                env LD_PRELOAD="$front" XYLEM_LOG=none $setting \
+                "$work/deaths" $seed $seed "$work/died"
+            check "a death is an error, $seed${setting:+, $setting}" \
+                [ "$(grep -c '^PASS rank .* answered' "$out")" -eq 3 ]
+            sed -n 's/.*\(answered after.*\)/# \1/p' "$out"
+        done
+    done
 }
 
 # Intel's benchmarks, which run under every library with MPICH's ABI.

@@ -406,19 +406,20 @@ test_mismatch()
     local i
 
     if [ "$set" = all ] && [ "${CHECK_DEPTH:-1}" -gt 1 ]; then
-        for i in $(seq 0 23); do
-            mismatch 3 $((24 * i)) 24 1
-            mismatch 4 $((24 * i)) 24 1 --nodes 2
-            mismatch 3 $((24 * i)) 24 1 XYLEM_SHM=off
+        for i in $(seq 0 30); do
+            mismatch 3 $((31 * i)) 31 1
+            mismatch 4 $((31 * i)) 31 1 --nodes 2
+            mismatch 3 $((31 * i)) 31 1 XYLEM_SHM=off
+            mismatch 3 $((31 * i)) 31 1 XYLEM_CHECK=full
         done
         return
     fi
-    mismatch 3 1 576 31
-    mismatch 4 5 576 97 --nodes 2
-    mismatch 2 13 576 151 XYLEM_SHM=off
-    mismatch 3 7 576 131 XYLEM_PROGRESS=thread
-    mismatch 3 11 576 53 XYLEM_CHECK=full
-    mismatch 4 17 576 71 --nodes 2 XYLEM_CHECK=full
+    mismatch 3 1 961 53
+    mismatch 4 5 961 163 --nodes 2
+    mismatch 2 13 961 251 XYLEM_SHM=off
+    mismatch 3 7 961 223 XYLEM_PROGRESS=thread
+    mismatch 3 11 961 89 XYLEM_CHECK=full
+    mismatch 4 17 961 119 --nodes 2 XYLEM_CHECK=full
     job 3 sweep 13 XYLEM_CHECK=full
 }
 
@@ -503,6 +504,54 @@ kill_matrix()
     done
 }
 
+# phases RANKS FIRST STEP OPERATIONS [NAME=VALUE | option]...: one rank after the
+# other dies, in the phase that a case says, until two are left.
+phases()
+{
+    local ranks=$1 first=$2 step=$3 operations=$4 options good=no
+    shift 4
+    set_options "$@"
+    : >"$work/died"
+    attempt "$run" -n "$ranks" --no-kill --env XYLEM_LOG=none \
+        "${options[@]}" "$programs/phases" "$first" "$step" "$operations" \
+        "$work/died"
+    grep 'answered after' "$out" >>"$work/answers"
+    [ "$code" -eq 137 ] &&
+        [ "$(grep -c "survived $((ranks - 2)) deaths" "$out")" -eq 2 ] &&
+        good=yes
+    report "$((ranks - 2)) deaths by phase, $first $step${*:+, $*}" $good
+}
+
+# How long after a death who lives was told; of the bounds the lab book speaks.
+answers_summarize()
+{
+    local what=$1
+    awk -v what="$what" '{ ms = $(NF - 1); sum += ms; if (ms > most) most = ms
+             n++; if (ms > 2000) late++; if (ms > 5000) later++ }
+         END { if (n) printf "# %s: %d answers, mean %.1f ms, slowest %.1f ms;" \
+             " %d above 2 s, %d above 5 s\n", what, n, sum / n, most, late,
+             later }' "$work/answers"
+    rm -f "$work/answers"
+}
+
+# Every collective, length, victim and phase: 1,080 cases, four to a job.
+phase_matrix()
+{
+    local setting case settings=('' '--nodes 3' XYLEM_PROGRESS=thread
+        'XYLEM_PROGRESS=thread --nodes 3' XYLEM_SHM=off)
+    for setting in "${settings[@]}"; do
+        for ((case = 0; case < 1080; case += 4)); do
+            # shellcheck disable=SC2086 # several words, or none
+            phases 6 $case 1 1000 $setting
+        done
+        answers_summarize "one node or several, '$setting'"
+        for case in 1 2 3 4 5 6 7 8; do
+            # shellcheck disable=SC2086 # several words, or none
+            tasks_death 4 $((300 * case)) $setting
+        done
+    done
+}
+
 # A rank that stands still for ten seconds is not dead.
 test_stopped()
 {
@@ -540,12 +589,19 @@ test_death()
     death 6 3 29 cold --nodes 2 XYLEM_BYPASS_US=20
     death 2 1 7 cold
     death 2 0 8 warm
+    phases 6 17 89 60
+    phases 6 300 113 60 --nodes 3
+    phases 5 500 89 60 XYLEM_PROGRESS=thread
+    phases 5 700 131 60 --nodes 2 XYLEM_PROGRESS=thread
+    phases 5 900 89 60 XYLEM_SHM=off
+    answers_summarize "some of all phases"
     test_recovery
     cross tasks_death "${progresses[*]}" '3 600' '4 600 --nodes 2' \
         '3 600 UCX_RNDV_THRESH=0'
     if [ "${CHECK_DEPTH:-1}" -gt 1 ]; then
         test_stopped
         kill_matrix "$CHECK_DEPTH"
+        phase_matrix
     fi
 }
 

@@ -112,7 +112,7 @@ static void scene_fini(scene_t *scene)
 /* The next call of a rank: any that has a tag, or the first of the others. */
 static uint32_t draw_next(scene_t *scene, const uint8_t *is_started)
 {
-    uint32_t i, candidates[RUNS_MAX], count = 0, has_ordered = 0;
+    uint32_t i, candidates[RUNS_MAX] = {0}, count = 0, has_ordered = 0;
 
     for (i = 0; i < scene->count; i++) {
         if (is_started[i] || (scene->tags[i] == 0 && has_ordered))
@@ -203,7 +203,7 @@ enum { CHAIN_CALLS = 12, CHAIN_BYTES = 30000 };
 
 static unsigned char chain_byte(uint32_t call, size_t i)
 {
-    return (unsigned char)(call * 31 + i * 7 + i / 256);
+    return (unsigned char)((size_t)call * 31 + i * 7 + i / 256);
 }
 
 static void chain_next(chain_t *chain, uint32_t rank);
