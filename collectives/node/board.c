@@ -154,14 +154,17 @@ static void part_prepare(const xyl_board_t *board, char *memory, size_t bytes)
         shm->ops->prepare(shm, memory + board->seats.own * part, part);
 }
 
-/* And then sees to the whole. */
+/* All of it, from this seat's part on, so that seats which do so together make
+ * different pages and find those of the others made. */
 static void prepare(const xyl_board_t *board, char *memory, size_t bytes)
 {
     xyl_shm_t *shm = board->seats.shm;
+    size_t before = bytes / board->seats.count * board->seats.own;
 
-    part_prepare(board, memory, bytes);
-    if (shm->ops->prepare != NULL)
-        shm->ops->prepare(shm, memory, bytes);
+    if (shm->ops->prepare == NULL)
+        return;
+    shm->ops->prepare(shm, memory + before, bytes - before);
+    shm->ops->prepare(shm, memory, before);
 }
 
 /* Each time as much again as there was, so that a team that says little takes
