@@ -4,6 +4,7 @@
 # status is 1 when anything failed or nothing ran.
 #
 #   bash tests/run.sh [--quick] [--deep N] [--suite NAME]... [--no-deps]
+#   bash tests/run.sh --coverage [--suite NAME]... [--no-deps]
 #
 #   --quick        only the folder build/debug
 #   --deep N       for hours: N times as many cases by chance, N * 100,000 seeds,
@@ -12,12 +13,15 @@
 #                  tests/nightly.sh says how deep
 #   --suite NAME   only this suite, in the folders that run it
 #   --no-deps      install nothing; what cannot run is skipped
+#   --coverage     only the folder build/coverage: what unit, unit-slow, proc and
+#                  mpi execute of the library, by tests/coverage.py
 #
 # Folders under build/, and what runs in each:
 #   debug      gcc: all suites, then `unit` again under valgrind
 #   asan       clang, warnings are errors, address and undefined-behaviour
 #              sanitizers: unit, unit-slow, about a third of proc
 #   tsan       clang, thread sanitizer: threads
+#   coverage   gcc, counters of gcov, nothing optimised, no assertions
 #
 # A phase writes to build/logs/; what goes wrong is shown, shortened.
 set -uo pipefail
@@ -29,6 +33,7 @@ log_lines_shown_max=80
 progress_seconds=10 # between two lines that say how far a phase is
 
 quick=no
+coverage=no
 deep=0
 install=yes
 chosen_suites=()
@@ -47,6 +52,7 @@ parse_options()
     while (($# > 0)); do
         case $1 in
         --quick) quick=yes ;;
+        --coverage) coverage=yes ;;
         --no-deps) install=no ;;
         --deep)
             [[ ${2-} =~ ^[1-9][0-9]*$ ]] ||
@@ -332,6 +338,23 @@ run_with_clang()
     run_tsan
 }
 
+# gcc warns of what only assertions use, and of what it does not follow without
+# optimising. Counters add up over runs; those of before are removed.
+run_coverage()
+{
+    local suites
+
+    suites=$(suites_to_run unit unit-slow proc mpi)
+    [[ -n $suites ]] || return 0
+    build_folder coverage gcc -Db_coverage=true -Db_ndebug=true \
+        --buildtype debug -Dc_args=-fprofile-update=atomic || return
+    find build/coverage -name '*.gcda' -delete
+    run_suites coverage coverage "${suites//$'\n'/ }" --timeout-multiplier 20
+    phase coverage-report python3 tests/coverage.py build/coverage ||
+        count coverage report 0 1 0
+    cat "$logs/coverage-report.log"
+}
+
 parse_options "$@"
 mkdir -p "$logs"
 # The tests set what they need; a user's settings must not change them.
@@ -357,6 +380,8 @@ fi
 if [[ $install == yes ]] && ! phase deps bash tools/deps.sh build test; then
     cat "$logs/deps.log"
     count deps packages 0 1 0
+elif [[ $coverage == yes ]]; then
+    run_coverage
 elif run_debug && [[ $quick == no ]]; then
     # What does not even compile with gcc would only fail the same way again.
     run_valgrind
