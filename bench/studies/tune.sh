@@ -81,9 +81,12 @@ for coll in bcast allreduce; do
             --all -q --minutes 60 $strategy -o "$file.json" >/dev/null
         awk -v what="$coll ${strategy:-model}" -v all="$out/cost-$coll--exhaustive.json.times" '
             BEGIN { while ((getline line < all) > 0) { split(line, w, " ")
+                    if (w[1] == "#" || w[5] == "auto") continue
                     total += w[10]
                     if (!(w[4] in best) || w[9] < best[w[4]]) best[w[4]] = w[9] } }
-            { cost += $10; if (!($4 in own) || $9 < own[$4]) own[$4] = $9 }
+            $1 == "#" { next }
+            { cost += $10 }
+            $5 != "auto" { if (!($4 in own) || $9 < own[$4]) own[$4] = $9 }
             END { for (b in best) { r = own[b] / best[b]; n++; near += r <= 1.05
                     worst = r > worst ? r : worst }
                 printf "%-34s %5.1f %% of the cost; %d of %d sizes within 5 %%, " \
