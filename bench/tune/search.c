@@ -427,10 +427,10 @@ static int confirm(struct campaign *c, size_t s)
 /* The most promising come first, so that little time finds much. */
 static int measure_tasks(struct campaign *c)
 {
-    int promise;
+    int last = c->search->options->heuristics != 0, promise;
     size_t s;
 
-    for (promise = 1; promise >= 0; promise--) {
+    for (promise = 1; promise >= last; promise--) {
         if (!model_some(c, promise))
             return 0;
         for (s = 0; s < c->sizes; s++)

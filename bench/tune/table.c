@@ -202,7 +202,8 @@ int tune_table_add(struct tune_table *table, xylem_coll_t coll,
 
     for (; first < count && ok; first = last + 1) {
         for (last = first;
-             last + 1 < count && choices[last + 1].is_known &&
+             choices[first].is_known && last + 1 < count &&
+             choices[last + 1].is_known &&
              tune_plan_is_same(&choices[first].plan, &choices[last + 1].plan);)
             last++;
         if (choices[first].is_known)
