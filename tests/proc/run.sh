@@ -636,6 +636,11 @@ test_tasks()
     cross tasks "${progresses[*]} ${transports[*]}" '2 sweep 1000' \
         '3 sweep 1000' '2 sweep 1000 --nodes 2' '4 sweep 700' \
         '3 sweep 700 --nodes 3' '2 sweep 1000'
+    if [ "${CHECK_DEPTH:-1}" -gt 1 ]; then # a million
+        cross tasks "${progresses[*]}" '4 sweep 50000' \
+            '4 sweep 50000 XYLEM_SHM=off' '3 sweep 70000' '2 sweep 100000' \
+            '4 sweep 50000 --nodes 2'
+    fi
 }
 
 # ---------------------------------------------------------------------------
