@@ -378,6 +378,142 @@ XYLEM_DEVICE_FN_ int xylem_device_run(const xylem_device_queue_t *queue,
 }
 
 /* ------------------------------------------------------------------------ */
+/* Peers: GPUs of a node, or threads of the host                            */
+
+/* By xylem_peers_open; copied into a kernel's arguments. */
+typedef struct xylem_device_peers {
+    size_t struct_bytes; /* sizeof(xylem_device_peers_t) */
+    size_t bytes;        /* of each one's memory */
+    uint32_t rank, ranks;
+    void *memory[XYLEM_PEERS_MAX];
+} xylem_device_peers_t;
+
+/* Counts up a word in a peer's memory: what this thread has written there
+ * before is visible to whoever sees it. Waited for by xylem_device_wait. No
+ * host, no proxy. */
+XYLEM_DEVICE_FN_ void xylem_device_signal(uint64_t *word, uint64_t times)
+{
+    XYLEM_DEVICE_STEP_();
+#ifdef __CUDA_ARCH__
+    asm volatile("red.release.sys.add.u64 [%0], %1;" ::"l"(word),
+                 "l"(times << 8)
+                 : "memory");
+#else
+    (void)__atomic_fetch_add(word, times << 8, __ATOMIC_RELEASE);
+#endif
+}
+
+XYLEM_DEVICE_FN_ void xylem_device_store_sys_(uint64_t *to, uint64_t value)
+{
+    XYLEM_DEVICE_STEP_();
+#ifdef __CUDA_ARCH__
+    asm volatile("st.release.sys.u64 [%0], %1;" ::"l"(to), "l"(value)
+                 : "memory");
+#else
+    __atomic_store_n(to, value, __ATOMIC_RELEASE);
+#endif
+}
+
+/* In front of each peer's memory: words of the barrier, then of the sums, two
+ * rounds of a word per rank and element. */
+XYLEM_DEVICE_FN_ size_t xylem_device_peers_bytes(uint32_t ranks,
+                                                 uint32_t elements)
+{
+    return (XYLEM_PEERS_MAX + 2 * (size_t)ranks * elements) * sizeof(uint64_t);
+}
+
+/* Of one thread of each peer: all have come to round `round` (1, 2, ...), and
+ * what they wrote before is visible. Looks `tries` times at each, then
+ * XYLEM_ERR_TIMED_OUT. */
+XYLEM_DEVICE_FN_ int
+xylem_device_peers_barrier(const xylem_device_peers_t *peers, uint64_t round,
+                           uint64_t tries)
+{
+    const uint64_t *mine = (const uint64_t *)peers->memory[peers->rank];
+    uint32_t r;
+
+    for (r = 0; r < peers->ranks; r++)
+        if (r != peers->rank)
+            xylem_device_store_sys_((uint64_t *)peers->memory[r] + peers->rank,
+                                    round);
+    for (r = 0; r < peers->ranks; r++) {
+        uint64_t left = tries;
+        while (r != peers->rank && xylem_device_load_sys_(&mine[r]) < round)
+            if (left-- == 0)
+                return XYLEM_ERR_TIMED_OUT;
+    }
+    return XYLEM_OK;
+}
+
+/* Element `i` of `elements`, of one thread of each peer: *value becomes the sum
+ * of all ranks' in the order of ranks, the same bits everywhere. A word carries
+ * an element and the number of its round (1 ... 2^32 - 1), so that it needs no
+ * other signal; two rounds have places of their own, as whoever is in round n
+ * has everybody's element of round n - 1. XYLEM_ERR_TIMED_OUT: as above, and
+ * *value is as it was. */
+XYLEM_DEVICE_FN_ int xylem_device_peers_sum(const xylem_device_peers_t *peers,
+                                            float *value, uint32_t i,
+                                            uint32_t elements, uint32_t round,
+                                            uint64_t tries)
+{
+    size_t first =
+        XYLEM_PEERS_MAX + (size_t)(round & 1) * peers->ranks * elements + i;
+    union {
+        float value;
+        uint32_t bits;
+    } element;
+    float sum = 0;
+    uint32_t r;
+
+    element.value = *value;
+    for (r = 0; r < peers->ranks; r++)
+        if (r != peers->rank) {
+            uint64_t *to = (uint64_t *)peers->memory[r] + first +
+                           (size_t)peers->rank * elements;
+            uint64_t word = (uint64_t)round << 32 | element.bits;
+#ifdef __CUDA_ARCH__
+            asm volatile("st.relaxed.sys.u64 [%0], %1;" ::"l"(to), "l"(word)
+                         : "memory");
+#else
+            __atomic_store_n(to, word, __ATOMIC_RELAXED);
+#endif
+        }
+    for (r = 0; r < peers->ranks; r++) {
+        const uint64_t *from = (const uint64_t *)peers->memory[peers->rank] +
+                               first + (size_t)r * elements;
+        uint64_t left = tries, word;
+        if (r == peers->rank) {
+            element.value = *value;
+        } else {
+            word = xylem_device_load_sys_(from);
+            while (word >> 32 != round) {
+                if (left-- == 0)
+                    return XYLEM_ERR_TIMED_OUT;
+                word = xylem_device_load_sys_(from);
+            }
+            element.bits = (uint32_t)word;
+        }
+        sum = r == 0 ? element.value : sum + element.value;
+    }
+    *value = sum;
+    return XYLEM_OK;
+}
+
+/* ------------------------------------------------------------------------ */
+/* Remote tasks                                                             */
+
+/* The parameter of a kernel that is a remote task (xylem_kernel_create):
+ *
+ *   __global__ void task(const __grid_constant__ xylem_device_task_t task) */
+typedef struct xylem_device_task {
+    uint32_t source, index;
+    uint64_t args_bytes, payload_bytes;
+    void *payload; /* pinned memory, or what entry->place has given */
+    uint64_t unused;
+    unsigned char args[XYLEM_TASK_ARGS_MAX];
+} xylem_device_task_t;
+
+/* ------------------------------------------------------------------------ */
 /* Warps and blocks                                                         */
 
 /* The same for all threads of a warp, or of a block of one, two or three

@@ -178,6 +178,34 @@ xylem_status_t xylem_task_call(xylem_tasks_t *tasks, uint32_t rank,
 void xylem_task_run(xylem_task_t *task);
 void xylem_task_end(xylem_task_t *task, xylem_status_t status);
 
+/* A kernel of a GPU as what a task runs. Its only parameter is an
+ * xylem_device_task_t by value (xylem_device.h); the task ends, for its sender,
+ * when the kernel has ended. */
+typedef struct xylem_kernel xylem_kernel_t;
+
+typedef struct xylem_kernel_args {
+    size_t struct_bytes;        /* sizeof(xylem_kernel_args_t) */
+    void *function;             /* CUfunction, as of cudaGetFuncBySymbol */
+    uint32_t grid[3], block[3]; /* 0: 1 */
+    uint32_t shared_bytes;
+    int device;
+    uint32_t streams; /* so many tasks run side by side; up to 16; 0: 1 */
+} xylem_kernel_args_t;
+#define XYLEM_KERNEL_ARGS_INIT XYLEM_INIT_(xylem_kernel_args_t)
+
+/* create:  any thread. XYLEM_ERR_UNSUPPORTED: there is no GPU, or no
+ *          libxylem-cuda. Returns owned (free with xylem_kernel_destroy).
+ * entry:   fills in run, place, hand_over, drop and arg of an entry whose
+ *          bounds the caller sets; payloads come into pinned memory.
+ * destroy: after the table has been closed. XYLEM_ERR_BUSY: tasks run still.
+ *          NULL is allowed. */
+xylem_status_t xylem_kernel_create(xylem_context_t *context,
+                                   const xylem_kernel_args_t *args,
+                                   xylem_kernel_t **kernel_out);
+xylem_status_t xylem_kernel_entry(xylem_kernel_t *kernel,
+                                  xylem_task_entry_t *entry);
+xylem_status_t xylem_kernel_destroy(xylem_kernel_t *kernel);
+
 #ifdef __cplusplus
 }
 #endif

@@ -87,14 +87,26 @@ xylem_status_t xylem_trigger_count(xylem_trigger_t *trigger, uint64_t index,
 xylem_status_t xylem_trigger_bytes(xylem_trigger_t *trigger, size_t offset,
                                    size_t bytes);
 
+/* The same as soon as all has ended that `stream` (of a GPU; a cudaStream_t or
+ * CUstream) has been given: no thread waits, and the host is not asked. For
+ * kernels that know nothing of triggers, and for copies. The trigger is not
+ * destroyed before (XYLEM_ERR_BUSY). Whoever progresses does not sleep as long
+ * as a stream's count is awaited. To have the stream wait for what the trigger
+ * does, let it wait for the word (cuStreamWaitValue64: at least times << 8),
+ * which lies in pinned memory then. XYLEM_ERR_UNSUPPORTED: there is no GPU, or
+ * no libxylem-cuda. XYLEM_ERR_INVALID_ARG: also where the stream is captured.
+ * XYLEM_ERR_NO_RESOURCE: more than 256 streams were named. */
+xylem_status_t xylem_stream_trigger(xylem_trigger_t *trigger, uint64_t index,
+                                    uint64_t n, void *stream);
+
 /* XYLEM_OK, or the status with which the trigger, or the team of its request,
  * has failed. A failure is for good: nothing is begun any more. */
 xylem_status_t xylem_trigger_status(const xylem_trigger_t *trigger);
 
 /* When it returns nothing of the trigger is looked at or written any more. What
  * it has begun goes on. May wait for the progressing thread's turn, but not for
- * an operation; in callbacks, too. XYLEM_ERR_BUSY: another trigger's `then`, or
- * bound to a tag of a proxy. NULL is allowed. */
+ * an operation; in callbacks, too. XYLEM_ERR_BUSY: another trigger's `then`,
+ * bound to a tag of a proxy, or awaited from a stream. NULL is allowed. */
 xylem_status_t xylem_trigger_destroy(xylem_trigger_t *trigger);
 
 /* A proxy counts up triggers for threads that cannot call the library, as those
@@ -147,6 +159,22 @@ xylem_status_t xylem_proxy_destroy(xylem_proxy_t *proxy);
  * or a counter that there is not; XYLEM_ERR_NO_MEMORY, it came early and could
  * not be kept. */
 xylem_status_t xylem_proxy_status(const xylem_proxy_t *proxy);
+
+/* Memory of GPUs of one node that kernels of all of them write to, without the
+ * host: for xylem_device_signal and the functions of peers in xylem_device.h.
+ * `memory` is `bytes` of this rank's GPU, in one allocation of cudaMalloc's
+ * that no other call names; *peers with its struct_bytes set gets the addresses
+ * by which this rank's GPU reaches that of each rank. Blocking and collective
+ * over the team, of at most XYLEM_PEERS_MAX ranks; all ranks have the same
+ * status. XYLEM_ERR_UNSUPPORTED: some rank has no GPU, is on another node, or
+ * its GPU cannot be reached from all others. close: collective as well; what
+ * others have is gone then. */
+#define XYLEM_PEERS_MAX 16
+struct xylem_device_peers;
+xylem_status_t xylem_peers_open(xylem_team_t *team, void *memory, size_t bytes,
+                                struct xylem_device_peers *peers);
+xylem_status_t xylem_peers_close(xylem_team_t *team,
+                                 struct xylem_device_peers *peers);
 
 #ifdef __cplusplus
 }

@@ -27,6 +27,14 @@ __device__ uint64_t clock_ns()
     return ns;
 }
 
+__device__ void nap(uint32_t ns)
+{
+    uint64_t end = clock_ns() + ns;
+
+    while (clock_ns() < end)
+        __nanosleep(1000);
+}
+
 struct sample {
     uint32_t post, all; /* cycles */
 };
@@ -46,7 +54,7 @@ __global__ void closed_loop(xylem_device_queue_t queue, uint32_t first_tag,
         long long t0, t1, t2;
 
         if (paced)
-            __nanosleep(20000 + (blockIdx.x * 7919 + r * 104729) % 100000);
+            nap(200000 + (blockIdx.x * 79190 + r * 1047290) % 1000000);
         t0 = clock64();
         status = xylem_device_post(&queue, tag, 0, 1, TRIES);
         t1 = clock64();
@@ -287,7 +295,7 @@ static void set_up_messages(bench &b, uint32_t blocks)
 {
     b.message = pinned<char>(64 * BLOCKS_MAX);
     for (uint32_t k = 0; k < blocks; k++) {
-        MUST(xylem_team_dup(b.j.world, &b.teams[k]));
+        b.teams[k] = team_of_its_own(b.j);
         b.requests[k] = message(
             b.teams[k], b.message + 64 * k, b.message + 64 * k, 8,
             b.j.rank == 0 ? 1 : UINT32_MAX, b.j.rank == 1 ? 0 : UINT32_MAX);
@@ -356,10 +364,6 @@ int main()
             snprintf(name, sizeof name, "%u blocks", blocks);
             loop(b, name, b.shared, BLOCKS_MAX, &b.words[BLOCKS_MAX * LINE],
                  blocks, ROUNDS, 0, one.half);
-        }
-        for (k = 0; k < 16; k++) {
-            MUST(xylem_proxy_bind(b.shared.proxy, BLOCKS_MAX + k, NULL));
-            MUST(xylem_trigger_destroy(b.sends[k]));
         }
         without(b);
     }

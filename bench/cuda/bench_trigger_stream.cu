@@ -5,8 +5,10 @@
  *   bench_trigger_stream bcast|reduce|allreduce BYTES WORK pinned|device [TILE
  * [SEGMENT]]
  *
- * WORK: multiplications for each number. Medians of rounds in which all ways
- * take turns, of the slowest rank, from the launch until the result is there:
+ * TILE: bytes that a block computes at a time; blocks go through the buffer
+ * side by side, so that segments are complete in their order. WORK:
+ * multiplications for each number. Medians of rounds in which all ways take
+ * turns, of the slowest rank, from the launch until the result is there:
  *
  *   kernel    the kernel alone, and the host's wait for it
  *   hdn       the kernel, the host's wait, a call (kernel-boundary sends)
@@ -154,12 +156,12 @@ static void plan(bench &b, unsigned coll, int computes)
     args.count = b.count;
     args.type = XYLEM_FLOAT32;
     args.op = coll == 0 ? xylem_op_t(0) : XYLEM_SUM;
-    MUST(xylem_coll_init(b.j.world, &args, &b.requests[HDN]));
-    MUST(xylem_coll_init(b.j.world, &args, &b.requests[ORDERED]));
+    b.requests[HDN] = planned(b.j.world, args);
+    b.requests[ORDERED] = planned(b.j.world, args);
     args.segment_bytes = b.segment * sizeof(float);
-    MUST(xylem_coll_init(b.j.world, &args, &b.requests[HDN_CUT]));
+    b.requests[HDN_CUT] = planned(b.j.world, args);
     args.flags = XYLEM_FLAG_PARTS;
-    MUST(xylem_coll_init(b.j.world, &args, &b.requests[INSIDE]));
+    b.requests[INSIDE] = planned(b.j.world, args);
     MUST(xylem_request_segments(b.requests[INSIDE], &segments, &bytes));
     if (b.j.rank == 0)
         printf("%llu segments of %zu bytes\n", (unsigned long long)segments,
@@ -173,6 +175,7 @@ static void plan(bench &b, unsigned coll, int computes)
     trigger.request = b.requests[INSIDE];
     trigger.threshold = 1;
     MUST(xylem_trigger_create(b.j.context, &trigger, &b.segments));
+    owned_triggers.push_back(b.segments);
     MUST(xylem_proxy_bind(b.p.proxy, 0, b.segments));
     MUST(xylem_proxy_arm(b.p.proxy, 1));
 }
@@ -193,7 +196,7 @@ int main(int argc, char **argv)
     job_begin(&b.j);
     b.count = size_t(atol(argv[2])) / sizeof(float);
     b.work = unsigned(atoi(argv[3]));
-    b.tile = (argc > 5 ? size_t(atol(argv[5])) : 16384) / sizeof(float);
+    b.tile = (argc > 5 ? size_t(atol(argv[5])) : 2048) / sizeof(float);
     b.segment = (argc > 6 ? size_t(atol(argv[6])) : 65536) / sizeof(float);
     b.input = in_device ? device<float>(b.count) : pinned<float>(b.count);
     b.result = in_device ? device<float>(b.count) : pinned<float>(b.count);

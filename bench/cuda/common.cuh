@@ -40,6 +40,12 @@ struct job {
     int gpus;
 };
 
+/* What a job ends. */
+static std::vector<xylem_proxy_t *> owned_proxies;
+static std::vector<xylem_trigger_t *> owned_triggers;
+static std::vector<xylem_request_t *> owned_requests;
+static std::vector<xylem_team_t *> owned_teams;
+
 /* Ranks take GPUs in turn. */
 static inline void job_begin(job *j)
 {
@@ -109,6 +115,7 @@ static inline proxy proxy_make(const job &j, uint32_t records, uint32_t tags)
     made.queue.struct_bytes = sizeof made.queue;
     MUST(xylem_proxy_create(j.context, &args, &made.proxy));
     MUST(xylem_proxy_queue(made.proxy, &made.queue));
+    owned_proxies.push_back(made.proxy);
     return made;
 }
 
@@ -126,13 +133,31 @@ static inline void progress_until(const job &j, cudaStream_t stream)
     CUDA(error);
 }
 
+static inline xylem_request_t *planned(xylem_team_t *team,
+                                       const xylem_coll_args_t &args)
+{
+    xylem_request_t *request;
+
+    MUST(xylem_coll_init(team, &args, &request));
+    owned_requests.push_back(request);
+    return request;
+}
+
+static inline xylem_team_t *team_of_its_own(const job &j)
+{
+    xylem_team_t *team;
+
+    MUST(xylem_team_dup(j.world, &team));
+    owned_teams.push_back(team);
+    return team;
+}
+
 /* A message of `bytes` to rank `to`, and one from `from`; UINT32_MAX: none. */
 static inline xylem_request_t *message(xylem_team_t *team, void *send,
                                        void *recv, size_t bytes, uint32_t to,
                                        uint32_t from)
 {
     xylem_coll_args_t args = XYLEM_COLL_ARGS_INIT;
-    xylem_request_t *request;
 
     args.coll = XYLEM_COLL_NEIGHBOR_ALLGATHER;
     args.send = send;
@@ -143,8 +168,7 @@ static inline xylem_request_t *message(xylem_team_t *team, void *send,
     args.sources = &from;
     args.destination_count = to != UINT32_MAX;
     args.source_count = from != UINT32_MAX;
-    MUST(xylem_coll_init(team, &args, &request));
-    return request;
+    return planned(team, args);
 }
 
 static inline xylem_trigger_t *
@@ -157,16 +181,24 @@ start_trigger(const job &j, xylem_request_t *request, uint64_t *word)
     args.request = request;
     args.word = word;
     MUST(xylem_trigger_create(j.context, &args, &trigger));
+    owned_triggers.push_back(trigger);
     return trigger;
 }
 
-/* What is left goes with the process. */
+/* In this order. */
 static inline void job_end(const job &j)
 {
     fflush(stdout);
     MUST(xylem_barrier(j.world));
-    xylem_context_destroy(j.context);
-    _Exit(EXIT_SUCCESS);
+    for (xylem_proxy_t *proxy : owned_proxies)
+        MUST(xylem_proxy_destroy(proxy));
+    for (xylem_trigger_t *trigger : owned_triggers)
+        MUST(xylem_trigger_destroy(trigger));
+    for (xylem_request_t *request : owned_requests)
+        MUST(xylem_request_free(request));
+    for (xylem_team_t *team : owned_teams)
+        MUST(xylem_team_destroy(team));
+    MUST(xylem_context_destroy(j.context));
 }
 
 enum : uint64_t { TRIES = 2000000 }; /* of device functions: about a second */

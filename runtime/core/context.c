@@ -189,6 +189,7 @@ static void dismantle(xylem_context_t *context)
         xyl_team_unreference(LIST_FIRST(&context->teams));
     xyl_proxies_fini(context);
     xyl_triggers_fini(context);
+    xyl_lines_fini(context);
     xyl_execs_fini(&context->execs);
     xyl_heap_fini(&context->heap);
     xyl_modules_context_ends(context);
@@ -239,6 +240,7 @@ static xylem_status_t frame_create(const xyl_context_parts_t *parts,
     xyl_heap_init(&context->heap);
     xyl_failures_init(context);
     xyl_triggers_init(context);
+    xyl_lines_init(context);
     xyl_watch_init(context);
     status = xyl_execs_init(&context->execs, &parts->exec, &context->config,
                             parts->observer, &context->engine.ready);

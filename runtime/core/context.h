@@ -15,6 +15,7 @@
 #include "runtime/base/memory.h"
 #include "runtime/base/observer.h"
 #include "runtime/core/heap.h"
+#include "runtime/core/line.h"
 #include "runtime/core/module.h"
 #include "runtime/core/trigger.h"
 #include "runtime/job/bootstrap.h"
@@ -110,6 +111,7 @@ struct xylem_context {
     int has_local_dead;
     int dumps_seen; /* of those that were asked for */
     xyl_triggers_t triggers;
+    xyl_lines_t lines;
     int is_leaving;            /* in the fence before the end */
     _Atomic uint32_t failures; /* peers that have failed */
     void *attached[];          /* [modules->count], see module.h */

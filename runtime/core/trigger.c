@@ -208,6 +208,38 @@ xylem_status_t xylem_trigger_count(xylem_trigger_t *trigger, uint64_t index,
     return failure_outcome(trigger);
 }
 
+/* A stream has got to it. */
+static void stream_counted(void *arg, uint64_t index, uint64_t n)
+{
+    xylem_trigger_t *trigger = arg;
+
+    (void)xyl_trigger_count_here(trigger, index, n);
+    xyl_trigger_unname(trigger);
+}
+
+xylem_status_t xylem_stream_trigger(xylem_trigger_t *trigger, uint64_t index,
+                                    uint64_t n, void *stream)
+{
+    const xyl_line_step_t step = {stream_counted, trigger, index, n};
+    xylem_status_t status = xyl_trigger_check(trigger, "xylem_stream_trigger");
+
+    if (status != XYLEM_OK)
+        return status;
+    if (index >= trigger->counters || n > XYL_TRIGGER_COUNT_MAX)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "xylem_stream_trigger: there is no counter %llu of "
+                        "%llu, or %llu is beyond 2^48",
+                        (unsigned long long)index,
+                        (unsigned long long)trigger->counters,
+                        (unsigned long long)n);
+    xyl_trigger_name(trigger);
+    status =
+        xyl_line_add(trigger->context, "xylem_stream_trigger", stream, &step);
+    if (status != XYLEM_OK)
+        xyl_trigger_unname(trigger);
+    return status;
+}
+
 xylem_status_t xylem_trigger_bytes(xylem_trigger_t *trigger, size_t offset,
                                    size_t bytes)
 {
@@ -304,7 +336,7 @@ xylem_status_t xylem_trigger_destroy(xylem_trigger_t *trigger)
     if (atomic_load_explicit(&trigger->named, memory_order_acquire) != 0)
         return xyl_fail(XYLEM_ERR_BUSY,
                         "xylem_trigger_destroy: it is `then` of another, or "
-                        "bound to a tag");
+                        "bound to a tag, or a stream has still to count it");
     trigger->magic = TRIGGER_FREED;
     then = trigger->then;
     xyl_context_do(trigger->context, trigger_end, trigger);

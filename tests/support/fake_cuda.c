@@ -415,6 +415,40 @@ static void fake_close(int device, void *base)
     map_remove(base);
 }
 
+/* ---- streams of the runtime's ---- */
+
+static void *fake_stream_of_runtime(xyl_cuda_stream_t *stream)
+{
+    return stream;
+}
+
+/* A program may name any address; an odd one is being captured. */
+static int fake_stream_number(void *stream, uint64_t *number_out)
+{
+    *number_out = (uintptr_t)stream;
+    return (uintptr_t)stream % 2 != 0 ? ERROR : 0;
+}
+
+/* What has been begun on such streams has ended. */
+static int fake_stream_write(void *stream, uint64_t *word, uint64_t value)
+{
+    (void)stream;
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+    return 0;
+}
+
+/* A kernel is a function of the host's. */
+static int fake_launch(xyl_cuda_stream_t *stream,
+                       const xyl_cuda_launch_t *launch)
+{
+    void (*function)(void *);
+
+    (void)stream;
+    memcpy(&function, &launch->function, sizeof function);
+    function(launch->parameter);
+    return 0;
+}
+
 const xyl_cuda_library_t *xylem_cuda_library(void);
 
 const xyl_cuda_library_t *xylem_cuda_library(void)
@@ -442,9 +476,13 @@ const xyl_cuda_library_t *xylem_cuda_library(void)
         .combine = fake_combine,
         .mark = fake_mark,
         .reached = fake_reached,
+        .stream_of_runtime = fake_stream_of_runtime,
         .export_memory = fake_export,
         .open_memory = fake_open,
         .close_memory = fake_close,
+        .stream_number = fake_stream_number,
+        .stream_write = fake_stream_write,
+        .launch = fake_launch,
     };
 
     return &library;

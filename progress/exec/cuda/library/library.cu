@@ -425,6 +425,64 @@ static void close_memory(int device, void *base)
     outcome(cudaIpcCloseMemHandle(base));
 }
 
+/* ---- streams of others, kernels of others ---- */
+
+static void *driver_find(const char *name)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+
+    return driver == nullptr ? nullptr : dlsym(driver, name);
+}
+
+static int stream_number(void *stream, uint64_t *number)
+{
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    unsigned long long id = 0;
+    cudaError_t error =
+        cudaStreamIsCapturing(static_cast<cudaStream_t>(stream), &status);
+
+    if (error == cudaSuccess && status != cudaStreamCaptureStatusNone)
+        error = cudaErrorStreamCaptureUnsupported;
+    if (error == cudaSuccess)
+        error = cudaStreamGetId(static_cast<cudaStream_t>(stream), &id);
+    *number = id;
+    return outcome(error);
+}
+
+static int stream_write(void *stream, uint64_t *word, uint64_t value)
+{
+    typedef CUresult (*write_fn)(CUstream, CUdeviceptr, cuuint64_t, unsigned);
+    static void *address = driver_find("cuStreamWriteValue64_v2");
+    write_fn write;
+
+    if (address == nullptr)
+        return static_cast<int>(cudaErrorNotSupported);
+    memcpy(&write, &address, sizeof write);
+    return static_cast<int>(write(static_cast<CUstream>(stream),
+                                  reinterpret_cast<CUdeviceptr>(word), value,
+                                  CU_STREAM_WRITE_VALUE_DEFAULT));
+}
+
+static int launch(xyl_cuda_stream_t *stream, const xyl_cuda_launch_t *launch)
+{
+    typedef CUresult (*launch_fn)(CUfunction, unsigned, unsigned, unsigned,
+                                  unsigned, unsigned, unsigned, unsigned,
+                                  CUstream, void **, void **);
+    static void *address = driver_find("cuLaunchKernel");
+    on_device here(stream->device);
+    void *parameters[] = {launch->parameter};
+    launch_fn begin;
+
+    if (address == nullptr)
+        return static_cast<int>(cudaErrorNotSupported);
+    memcpy(&begin, &address, sizeof begin);
+    return static_cast<int>(
+        begin(static_cast<CUfunction>(launch->function), launch->grid[0],
+              launch->grid[1], launch->grid[2], launch->block[0],
+              launch->block[1], launch->block[2], launch->shared_bytes,
+              stream->stream, parameters, nullptr));
+}
+
 /* ---- the table ---- */
 
 extern "C" __attribute__((visibility("default"))) const xyl_cuda_library_t *
@@ -458,6 +516,9 @@ xylem_cuda_library(void)
         export_memory,
         open_memory,
         close_memory,
+        stream_number,
+        stream_write,
+        launch,
     };
 
     return &library;

@@ -14,7 +14,7 @@
 #include "progress/exec/pieces.h"
 
 enum {
-    XYL_CUDA_LIBRARY_VERSION = 2,
+    XYL_CUDA_LIBRARY_VERSION = 3,
     XYL_CUDA_MARKS = 16,        /* of a stream */
     XYL_CUDA_OPERANDS_MAX = 64, /* inputs, and results, of a reduction */
     XYL_CUDA_HANDLE_BYTES = 64,
@@ -69,6 +69,15 @@ typedef struct xyl_cuda_device {
     int is_mps; /* processes share it through MPS */
 } xyl_cuda_device_t;
 
+/* A kernel with one parameter. */
+typedef struct xyl_cuda_launch {
+    void *function; /* as the driver has it */
+    uint32_t grid[3], block[3];
+    uint32_t shared_bytes;
+    void *parameter; /* copied */
+    size_t parameter_bytes;
+} xyl_cuda_launch_t;
+
 typedef struct xyl_cuda_library {
     uint32_t version;
     const char *(*error_text)(int error);
@@ -121,6 +130,14 @@ typedef struct xyl_cuda_library {
     int (*open_memory)(int device, const uint8_t handle[XYL_CUDA_HANDLE_BYTES],
                        void **base_out);
     void (*close_memory)(int device, void *base);
+
+    /* Of streams as the runtime has them. number: one that no other stream of
+     * the process has; fails while the stream is captured. write: behind what
+     * the stream has got, `value` appears in a word of pinned memory, and with
+     * it all that has been written. */
+    int (*stream_number)(void *stream, uint64_t *number_out);
+    int (*stream_write)(void *stream, uint64_t *word, uint64_t value);
+    int (*launch)(xyl_cuda_stream_t *stream, const xyl_cuda_launch_t *launch);
 } xyl_cuda_library_t;
 
 typedef const xyl_cuda_library_t *(*xyl_cuda_library_fn)(void);

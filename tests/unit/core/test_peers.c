@@ -1,0 +1,123 @@
+/* Peers of xylem_device.h, where threads stand for GPUs: barriers, sums whose
+ * words carry their round, signals behind data; and a peer that does not come.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "include/xylem_device.h"
+#include "tests/support/check.h"
+
+enum { RANKS = 3, ELEMENTS = 5, ROUNDS = 300, TRIES = 64 };
+
+typedef struct peer {
+    xylem_device_peers_t peers;
+    pthread_t thread;
+    uint64_t wrong;
+} peer_t;
+
+static uint64_t *memory[RANKS];
+static uint64_t data[RANKS]; /* written before a barrier, read behind it */
+/* As GPUs' memory would be: a word, and what it is about. */
+static struct {
+    _Alignas(64) uint64_t word;
+    uint64_t value;
+} mail[RANKS];
+
+static void meet(const peer_t *peer, uint64_t round)
+{
+    while (xylem_device_peers_barrier(&peer->peers, round, TRIES) ==
+           XYLEM_ERR_TIMED_OUT)
+        sched_yield();
+}
+
+static float sum_up(const peer_t *peer, float value, uint32_t i, uint32_t round)
+{
+    while (xylem_device_peers_sum(&peer->peers, &value, i, ELEMENTS, round,
+                                  TRIES) == XYLEM_ERR_TIMED_OUT)
+        sched_yield();
+    return value;
+}
+
+static void pass_mail(peer_t *peer, uint64_t round)
+{
+    uint32_t me = peer->peers.rank, next = (me + 1) % RANKS;
+
+    mail[next].value = round * 10 + me;
+    xylem_device_signal(&mail[next].word, 1);
+    while (xylem_device_wait(&mail[me].word, round, TRIES) ==
+           XYLEM_ERR_TIMED_OUT)
+        sched_yield();
+    peer->wrong += mail[me].value != round * 10 + (me + RANKS - 1) % RANKS;
+}
+
+static void *run(void *arg)
+{
+    peer_t *peer = arg;
+    uint32_t me = peer->peers.rank, round, i;
+
+    for (round = 1; round <= ROUNDS; round++) {
+        data[me] = round;
+        meet(peer, 2 * (uint64_t)round - 1);
+        for (i = 0; i < RANKS; i++)
+            peer->wrong += data[i] != round;
+        for (i = 0; i < ELEMENTS; i++)
+            peer->wrong += sum_up(peer, (float)(round + me + i), i, round) !=
+                           (float)(RANKS * (round + i) + 3);
+        pass_mail(peer, round);
+        meet(peer, 2 * (uint64_t)round);
+    }
+    return NULL;
+}
+
+static void peers_fill(peer_t *all)
+{
+    uint32_t me, r;
+
+    for (r = 0; r < RANKS; r++)
+        memory[r] = calloc(1, xylem_device_peers_bytes(RANKS, ELEMENTS));
+    for (me = 0; me < RANKS; me++) {
+        all[me] = (peer_t){.peers = {.struct_bytes = sizeof all[me].peers,
+                                     .rank = me,
+                                     .ranks = RANKS}};
+        for (r = 0; r < RANKS; r++)
+            all[me].peers.memory[r] = memory[r];
+    }
+}
+
+static void test_rounds(void)
+{
+    peer_t all[RANKS];
+    uint32_t r;
+
+    peers_fill(all);
+    for (r = 0; r < RANKS; r++)
+        if (pthread_create(&all[r].thread, NULL, run, &all[r]) != 0)
+            abort();
+    for (r = 0; r < RANKS; r++) {
+        pthread_join(all[r].thread, NULL);
+        CHECK_EQ(all[r].wrong, 0);
+        free(memory[r]);
+    }
+}
+
+static void test_nobody_comes(void)
+{
+    peer_t all[RANKS];
+    float value = 7;
+    uint32_t r;
+
+    peers_fill(all);
+    CHECK_EQ(xylem_device_peers_barrier(&all[0].peers, 1, 3),
+             XYLEM_ERR_TIMED_OUT);
+    CHECK_EQ(xylem_device_peers_sum(&all[0].peers, &value, 0, ELEMENTS, 1, 3),
+             XYLEM_ERR_TIMED_OUT);
+    CHECK(value == 7);
+    for (r = 0; r < RANKS; r++)
+        free(memory[r]);
+}
+
+static const check_case_t cases[] = {{"rounds", test_rounds},
+                                     {"nobody comes", test_nobody_comes}};
+
+CHECK_MAIN(cases)
