@@ -20,8 +20,9 @@
 #   bundle/run-in-bundle.sh compare.sh -c bcast --impls event,mpich5,intel
 #   bundle/run-in-bundle.sh predict.sh
 #   bundle/run-in-bundle.sh retune.sh --np 16,32
+#   bundle/run-in-bundle.sh apps.sh --seconds 200
 #
-# An MPI that is not installed here is left out.
+# An MPI, or an application of others, that is not installed here is left out.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
@@ -34,7 +35,8 @@ openmpi_plugins=lib/x86_64-linux-gnu/openmpi/lib/openmpi3
 
 programs=(launcher/xylem-run bench/xylem-bench bench/xylem-noise
     bench/tune/xylem-tune bench/xylem-info simulator/xylem-sim bench/bench_copy
-    bench/xylem-mpi-{driver,overhead,overlap}-{openmpi,mpich})
+    bench/xylem-mpi-{driver,overhead,overlap}-{openmpi,mpich}
+    bench/xylem-{asp,train,cg,fft}{,-openmpi,-mpich})
 openmpi_programs=(orterun orted)
 mpich_programs=(mpiexec.hydra hydra_pmi_proxy)
 cluster_programs=(ip tc nft) # for tests/cluster/run.sh
@@ -93,7 +95,9 @@ place_programs()
         [[ ! -f $program || ! -x $program ]] || place bin "$program"
     done
     [[ ! -x $bundle/bin/xylem-sim ]] || place bin bench/studies/predict.sh
-    place bin bench/compare.sh bench/studies/retune.sh
+    place bin bench/compare.sh bench/studies/retune.sh bench/mpi/apps.sh
+    program=$release/bench/libxylem-noise.so
+    [[ ! -f $program ]] || place lib "$program"
     place lib "$release"/libxylem.so.0 "$release"/bindings/mpi/*.so
     program=$release/progress/exec/cuda/library/libxylem-cuda.so.0
     [[ ! -f $program ]] || place lib "$program"
@@ -140,6 +144,22 @@ place_mpich()
     ln -s mpiexec.hydra "$bundle/bin/mpirun.mpich"
 }
 
+# Programs that others wrote, for apps.sh.
+place_apps()
+{
+    local mpi
+
+    [[ ! -x /usr/bin/hpcc ]] || place apps/hpcc /usr/bin/hpcc
+    [[ ! -f /usr/share/doc/hpcc/examples/_hpccinf.txt ]] ||
+        place apps /usr/share/doc/hpcc/examples/_hpccinf.txt
+    [[ ! -x /usr/lib/mumps/dsimpletest ]] ||
+        place apps/mumps /usr/lib/mumps/dsimpletest
+    for mpi in openmpi mpich; do
+        [[ ! -x $system/scalapack/$mpi-tests/xdlu ]] ||
+            place "apps/$mpi" "$system/scalapack/$mpi-tests/xdlu"
+    done
+}
+
 place_peers()
 {
     bash bench/peers.sh
@@ -179,7 +199,8 @@ place_libraries()
     local library
 
     find "$bundle" -path "$bundle/peers" -prune -o -type f \
-        \( -path '*/bin/*' -o -name '*.so*' \) ! -name '*.sh' -exec ldd {} + 2>/dev/null |
+        \( -path '*/bin/*' -o -path '*/apps/*' -o -name '*.so*' \) \
+        ! -name '*.sh' ! -name '*.txt' -exec ldd {} + 2>/dev/null |
         awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
         while read -r library; do
             [[ ${library##*/} =~ $libc_pattern ]] ||
@@ -299,6 +320,7 @@ place_programs
 place_openmpi
 place_mpich
 [[ $peers == no ]] || place_peers
+place_apps
 place_cluster
 place_modules
 place_libraries

@@ -37,6 +37,7 @@ XMPI_OTHERS(XMPI_DECLARE)
 XMPI_EXPORTED int xmpi_Comm_idup_with_info(MPI_Comm parent, MPI_Info info,
                                            MPI_Comm *made,
                                            MPI_Request *request);
+XMPI_EXPORTED int xmpi_Comm_revoke(MPI_Comm handle);
 
 /* ---- calls ---- */
 
@@ -309,6 +310,8 @@ void xmpi_waits_take(void);
 
 /* Those that the program has not freed. */
 void xmpi_requests_close(void);
+/* The teams of a communicator's persistent collectives fail with it. */
+void xmpi_requests_revoke(const xmpi_comm_t *comm);
 
 /* ---- state ---- */
 

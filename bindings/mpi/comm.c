@@ -443,9 +443,30 @@ xmpi_fate_t xmpi_comm_decide(xmpi_comm_t *comm, xylem_coll_t coll,
 
 /* ---- errors ---- */
 
+/* What Open MPI calls them from 5 on, whose header the module may not have been
+ * built with. */
+enum { OPEN_MPI_PROC_FAILED = 75, OPEN_MPI_REVOKED = 77 };
+
+/* Of a death, or what follows. */
+static int code_of_failure(xylem_status_t status)
+{
+    int is_revoked = status == XYLEM_ERR_REVOKED;
+
+    if (xmpi_host.is_open_mpi && xmpi_host.Comm_revoke != NULL)
+        return is_revoked ? OPEN_MPI_REVOKED : OPEN_MPI_PROC_FAILED;
+#ifdef MPIX_ERR_PROC_FAILED
+    return is_revoked ? MPIX_ERR_REVOKED : MPIX_ERR_PROC_FAILED;
+#else
+    return MPI_ERR_OTHER;
+#endif
+}
+
 int xmpi_code_of(xylem_status_t status)
 {
     switch ((int)status) {
+    case XYLEM_ERR_PROC_FAILED:
+    case XYLEM_ERR_REVOKED:
+        return code_of_failure(status);
     case XYLEM_OK:
         return MPI_SUCCESS;
     case XYLEM_ERR_NO_MEMORY:
@@ -466,6 +487,25 @@ int xmpi_comm_fail(MPI_Comm handle, xylem_status_t status)
     int code = xmpi_code_of(status);
 
     xmpi_host.Comm_call_errhandler(handle, code);
+    return code;
+}
+
+/* ---- recovery ---- */
+
+/* The host tells the others, and so does xylem: whoever waits on the
+ * communicator waits in one of them. */
+int xmpi_Comm_revoke(MPI_Comm handle)
+{
+    xmpi_comm_t *comm = xmpi_comm_find(handle);
+    int code;
+
+    if (xmpi_host.Comm_revoke == NULL)
+        return xmpi_host_lacks(handle);
+    code = xmpi_host.Comm_revoke(handle);
+    if (comm != NULL && comm->state == XMPI_COMM_READY) {
+        xylem_team_revoke(comm->team);
+        xmpi_requests_revoke(comm);
+    }
     return code;
 }
 

@@ -32,30 +32,35 @@ XYL_COLL_MPI_DATA_MAP(XMPI_LARGE_FORMS_)
 XMPI_OTHERS(X_)
 XMPI_OTHERS_OF_4(X_)
 XMPI_WAITS(X_)
+XMPI_EXTENSIONS(X_)
 #undef X_
 
 static const struct {
     const char *name;
     xmpi_function_t *slot;
+    const char *prefix; /* in the MPI library */
 } slots[] = {
-#define X_(name) {#name, &xmpi_slot_##name},
+#define X_(name) {#name, &xmpi_slot_##name, "PMPI"},
     XYL_COLL_MPI_MAP(XMPI_FORMS_) XYL_COLL_MPI_DATA_MAP(XMPI_LARGE_FORMS_)
         XMPI_OTHERS(X_) XMPI_OTHERS_OF_4(X_) XMPI_WAITS(X_)
+#undef X_
+#define X_(name) {#name, &xmpi_slot_##name, "PMPIX"},
+            XMPI_EXTENSIONS(X_)
 #undef X_
 };
 
 /* clang-format off */
 #if defined(__x86_64__)
-#define JUMP(name)                                                             \
+#define JUMP(MPI, name)                                                        \
     __asm__(".text\n"                                                          \
-            ".globl MPI_" #name "\n.type MPI_" #name ",@function\n"            \
-            ".globl PMPI_" #name "\n.type PMPI_" #name ",@function\n"          \
+            ".globl " MPI "_" #name "\n.type " MPI "_" #name ",@function\n"    \
+            ".globl P" MPI "_" #name "\n.type P" MPI "_" #name ",@function\n"  \
             ".p2align 4\n"                                                     \
-            "MPI_" #name ":\nPMPI_" #name ":\n"                                \
+            MPI "_" #name ":\nP" MPI "_" #name ":\n"                           \
             "  endbr64\n"                                                      \
             "  jmp *xmpi_slot_" #name "(%rip)\n"                               \
-            ".size MPI_" #name ", . - MPI_" #name "\n"                         \
-            ".size PMPI_" #name ", . - PMPI_" #name "\n"                       \
+            ".size " MPI "_" #name ", . - " MPI "_" #name "\n"                 \
+            ".size P" MPI "_" #name ", . - P" MPI "_" #name "\n"               \
             "1:\n"                                                             \
             "  endbr64\n"                                                      \
             "  lea xmpi_slot_" #name "(%rip), %r11\n"                          \
@@ -72,17 +77,17 @@ __asm__(".text\n.p2align 4\nxmpi_lazy:\n"
         "  pop %rdx\n  pop %rsi\n  pop %rdi\n"
         "  jmp *(%r11)\n");
 #elif defined(__aarch64__)
-#define JUMP(name)                                                             \
+#define JUMP(MPI, name)                                                        \
     __asm__(".text\n"                                                          \
-            ".globl MPI_" #name "\n.type MPI_" #name ",%function\n"            \
-            ".globl PMPI_" #name "\n.type PMPI_" #name ",%function\n"          \
+            ".globl " MPI "_" #name "\n.type " MPI "_" #name ",%function\n"    \
+            ".globl P" MPI "_" #name "\n.type P" MPI "_" #name ",%function\n"  \
             ".p2align 4\n"                                                     \
-            "MPI_" #name ":\nPMPI_" #name ":\n"                                \
+            MPI "_" #name ":\nP" MPI "_" #name ":\n"                           \
             "  adrp x16, xmpi_slot_" #name "\n"                                \
             "  ldr x16, [x16, :lo12:xmpi_slot_" #name "]\n"                    \
             "  br x16\n"                                                       \
-            ".size MPI_" #name ", . - MPI_" #name "\n"                         \
-            ".size PMPI_" #name ", . - PMPI_" #name "\n"                       \
+            ".size " MPI "_" #name ", . - " MPI "_" #name "\n"                 \
+            ".size P" MPI "_" #name ", . - P" MPI "_" #name "\n"               \
             "1:\n"                                                             \
             "  adrp x17, xmpi_slot_" #name "\n"                                \
             "  add x17, x17, :lo12:xmpi_slot_" #name "\n"                      \
@@ -104,12 +109,15 @@ __asm__(".text\n.p2align 4\nxmpi_lazy:\n"
 #endif
 /* clang-format on */
 
-#define X_(name) JUMP(name)
+#define X_(name) JUMP("MPI", name)
 XYL_COLL_MPI_MAP(XMPI_FORMS_)
 XYL_COLL_MPI_DATA_MAP(XMPI_LARGE_FORMS_)
 XMPI_OTHERS(X_)
 XMPI_OTHERS_OF_4(X_)
 XMPI_WAITS(X_)
+#undef X_
+#define X_(name) JUMP("MPIX", name)
+XMPI_EXTENSIONS(X_)
 #undef X_
 
 /* ---- finding libraries ---- */
@@ -385,7 +393,7 @@ static void slots_fill(void *module, void *host)
     for (i = 0; i < sizeof slots / sizeof *slots; i++) {
         void *found = named(module, "xmpi", slots[i].name);
         if (found == NULL)
-            found = named(host, "PMPI", slots[i].name);
+            found = named(host, slots[i].prefix, slots[i].name);
         if (found == NULL)
             found = (void *)(uintptr_t)&function_missing;
         slot_set(slots[i].slot, found);

@@ -91,6 +91,8 @@ typedef struct xmpi_host {
                                   MPI_Status *);
     int (*Request_get_status_some)(int, MPI_Request[], int *, int[],
                                    MPI_Status[]);
+    /* Of those that survive deaths. */
+    int (*Comm_revoke)(MPI_Comm);
     /* Open MPI's hook into its progress; NULL: there is none. */
     int (*progress_register)(int (*hook)(void));
     int (*progress_unregister)(int (*hook)(void));

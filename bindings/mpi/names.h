@@ -34,6 +34,9 @@
 /* The same of MPI-4, which older libraries lack. */
 #define XMPI_OTHERS_OF_4(X) X(Comm_idup_with_info)
 
+/* Of libraries that survive deaths, with MPIX_ before them. */
+#define XMPI_EXTENSIONS(X) X(Comm_revoke)
+
 /* Those that wait for requests or ask after them: wait.c. Each library has the
  * first. */
 #define XMPI_WAITS_OF_3(X)                                                     \

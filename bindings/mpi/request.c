@@ -512,6 +512,17 @@ int xmpi_Request_free(MPI_Request *request)
 
 /* ---- the end ---- */
 
+void xmpi_requests_revoke(const xmpi_comm_t *comm)
+{
+    pending_t *pending;
+
+    pthread_mutex_lock(&pending_lock);
+    LIST_FOREACH(pending, &pending_all, others)
+    if (pending->comm == comm && pending->team != NULL)
+        xylem_team_revoke(pending->team);
+    pthread_mutex_unlock(&pending_lock);
+}
+
 void xmpi_requests_close(void)
 {
     pending_t *pending, *next;

@@ -117,6 +117,7 @@ first_part()
     test_spawn
     test_wrong_op
     test_deaths
+    test_recovery
     test_fatal
     test_selection
     test_no_mpi
@@ -163,6 +164,32 @@ second_part()
     done
     test_profiled
     test_imb
+}
+
+# A rank that dies: Open MPI 5 survives it where it is asked to, and so do the
+# others' collectives; elsewhere the job ends.
+test_recovery()
+{
+    local bound=120 before=("${mpi_run[@]}") way
+
+    launch 3 "$work/recovery"
+    check "a death ends the job" [ "$code" != 0 ]
+    check "nobody waits for the dead" [ "$code" != 124 ]
+    [[ $mpi == openmpi5 ]] || return 0
+    mpi_run=("${mpi_run[0]}" --with-ft ulfm "${mpi_run[@]:1}")
+    attempt_job "${mpi_run[@]}" 3 "$work/recovery"
+    if grep -q '^PASS recovery' "$out"; then
+        for way in '' revoke; do
+            launch 4 "$work/recovery" $way
+            check "after ${way:-a death} the others go on" grep -q \
+                '^PASS recovery' "$out"
+            check "${way:-a death}: by xylem" grep -q \
+                'allreduce: 1[0-9][0-9] taken' "$out"
+        done
+    else
+        skip "after a death the others go on" "this library cannot by itself, here"
+    fi
+    mpi_run=("${before[@]}")
 }
 
 # What was spawned has ranks that nothing can be asked of.
