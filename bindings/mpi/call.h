@@ -10,6 +10,7 @@
  *   request.c     calls that wait, that do not, and that come again
  *   hook.c        progress; wait.c: where the host calls nobody
  *   report.c      what became of calls
+ *   guard.c       ranks without the binding
  *   state.c       start and end; narrow.c: large counts for a host without
  *
  * Whether a call is taken depends only on what is equal on all ranks of the
@@ -343,6 +344,9 @@ xylem_coll_t xmpi_coll_named(const char *name, size_t bytes);
 extern _Thread_local int xmpi_has_erred;
 
 void xmpi_state_open(void);
+/* Whether all ranks of this node have the binding, as far as can be known; else
+ * it is said, and 0 on all of them, or the job ends. */
+int xmpi_guard_passes(void);
 
 /* The host's collectives, for the binding's own use: whoever waits leaves its
  * core to others, which MPICH by itself never does. MPI's code. */

@@ -261,6 +261,12 @@ static void comm_ask(xmpi_comm_t *comm)
     xylem_context_t *context =
         atomic_load_explicit(&xmpi_state.context, memory_order_acquire);
 
+    if (context == NULL && !xmpi_guard_passes()) {
+        comm->state = XMPI_COMM_HOST;
+        comm->fate = XMPI_OFF;
+        comm->is_for_good = 1;
+        return;
+    }
     if (context == NULL && comm->spans_world)
         context = xmpi_context_make(comm->handle);
     if (context != NULL && comm->handle == MPI_COMM_WORLD) {

@@ -14,6 +14,7 @@
 #define XMPI_HOST_FUNCTIONS(X)                                                 \
     XMPI_OTHERS(X)                                                             \
     XMPI_WAITS_OF_3(X)                                                         \
+    X(Abort)                                                                   \
     X(Topo_test)                                                               \
     X(Cartdim_get)                                                             \
     X(Cart_shift)                                                              \

@@ -267,6 +267,10 @@ static void errors_return(MPI_Comm comm)
 /* Collective over `over`, which has all ranks of the job. */
 static void job_connect(MPI_Comm over)
 {
+    if (!xmpi_guard_passes()) {
+        xmpi_state.has_failed = 1;
+        return;
+    }
     if (world_make(over) != MPI_SUCCESS)
         abort(); /* one of the program's error handlers has returned */
     errors_return(xmpi_state.world);

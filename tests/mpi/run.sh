@@ -122,6 +122,7 @@ first_part()
     test_selection
     test_no_mpi
     test_strangers
+    test_partial
     test_preload
     test_report
 }
@@ -347,6 +348,18 @@ ${line}libmpi.so.99 (Open MPI v9), MPI is used alone" ]
     stranger libmpi_abi.so.1 'half an MPI'
     check "an MPI that lacks functions" [ "$(head -1 "$out") $(tail -1 "$err")" = \
         "PASS xylem-mpi: libxylem-mpi-abi.so does not fit, MPI is used alone" ]
+}
+
+# Of two programs one has the binding: nobody waits for the other.
+test_partial()
+{
+    attempt_job "${mpi_run[@]}" 2 env LD_PRELOAD="$front" XYLEM_MPI_VERBOSE=on \
+        "$work/comms" 20 : "${mpi_run[@]:1}" 1 "$work/comms" 20
+    cat "$err" >>"$out"
+    check "ranks without the binding are found" grep -q \
+        '1 ranks of the job run without the binding; MPI is used alone' "$out"
+    check "the job does without" grep -q '^PASS comms' "$out"
+    check "no rank uses it" [ "$(grep -c ' taken$' "$out")" = 0 ]
 }
 
 # The wrapper finds library and launcher, and says what would happen.

@@ -288,6 +288,7 @@ int PMPI_Type_free(MPI_Datatype *datatype);
 int PMPI_Op_free(MPI_Op *op);
 int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm);
 int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm);
+int PMPI_Abort(MPI_Comm comm, int errorcode);
 int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm);
 int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag,
                            MPI_Comm *newcomm);
