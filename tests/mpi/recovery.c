@@ -2,7 +2,8 @@
  * of calls, revoke, shrink, and go on; elsewhere the job ends, and nobody
  * waits.
  *
- *   recovery [revoke]   revoke: nobody dies, one revokes while the others wait */
+ *   recovery [revoke]   revoke: nobody dies, one revokes while the others wait
+ */
 #include <signal.h>
 
 #include "tests/mpi/mpitest.h"
