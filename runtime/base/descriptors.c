@@ -4,18 +4,20 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { AT_ONCE = 32 };
+enum { COUNTED_MAX = 2048 };
 
-/* Opens that many like `fd`, and while they are open those after them. */
+/* Opens that many like `fd`, as long as there are any, and closes them. */
 static int descriptors_open(int fd, unsigned wanted)
 {
-    unsigned here = wanted < AT_ONCE ? wanted : (unsigned)AT_ONCE, opened = 0;
-    int fds[AT_ONCE], are_left;
+    int fds[COUNTED_MAX], are_left;
+    unsigned opened = 0;
 
-    while (opened < here && (fds[opened] = fcntl(fd, F_DUPFD_CLOEXEC, 0)) >= 0)
+    if (wanted > COUNTED_MAX)
+        wanted = COUNTED_MAX;
+    while (opened < wanted &&
+           (fds[opened] = fcntl(fd, F_DUPFD_CLOEXEC, 0)) >= 0)
         opened++;
-    are_left = opened == here &&
-               (wanted == here || descriptors_open(fd, wanted - here));
+    are_left = opened == wanted;
     while (opened > 0)
         close(fds[--opened]);
     return are_left;

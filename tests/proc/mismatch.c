@@ -147,11 +147,23 @@ static void check_guards(const scene_t *scene, size_t written)
                 i - GUARD - written);
 }
 
-/* Over the net nobody is told where nobody waits and all lengths are alike, and
- * of blocks that may vary the calls do not tell the lengths. */
+static int variable_is(const char *name, const char *value)
+{
+    const char *is = getenv(name);
+
+    return is != NULL && strcmp(is, value) == 0;
+}
+
+/* Over the net nobody is told where nobody waits and all lengths are alike, but
+ * by XYLEM_CHECK=full, and of blocks that may vary the calls do not tell the
+ * lengths. */
 static int may_be_unnoticed(uint32_t first, uint32_t second)
 {
-    return first >= WITH_ARRAYS || second >= WITH_ARRAYS;
+    if (first >= WITH_ARRAYS || second >= WITH_ARRAYS)
+        return 1;
+    return variable_is("XYLEM_SHM", "off") &&
+           !variable_is("XYLEM_CHECK", "full") &&
+           kinds[first].bytes == kinds[second].bytes;
 }
 
 static void check_told(xylem_status_t status, const char *when)
