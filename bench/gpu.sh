@@ -5,9 +5,11 @@
 #   gpu.sh [--quick] [--part NAME]... [--out FOLDER]
 #
 #   --quick      fewer cases and sizes
-#   --part NAME  verify, one (several ranks on each GPU), wide (a rank on each)
-#                or mps (several ranks through MPS); all
+#   --part NAME  verify, one (several ranks on each GPU), wide (a rank on each),
+#                mps (several ranks through MPS), kill (ranks are killed) or
+#                sanitize (compute-sanitizer looks on); all
 #   --out        where tables go, too; default: nowhere
+#   GPU_CASES, GPU_DEATHS   how many random cases, and deaths of each design
 #
 # Ranks take GPUs in turn: on a machine with one, all share it. Exit code 1 when
 # a result was wrong.
@@ -25,7 +27,7 @@ while (($# > 0)); do
     esac
     shift
 done
-((${#parts[@]} > 0)) || parts=(verify one wide mps)
+((${#parts[@]} > 0)) || parts=(verify one wide mps kill sanitize)
 failed=0
 
 does()
@@ -52,21 +54,29 @@ verified()
     fi
 }
 
-cases=$([[ $quick ]] && echo 150 || echo 1000)
+cases=${GPU_CASES:-$([[ $quick ]] && echo 150 || echo 1000)}
 verify()
 {
-    local ranks
+    local ranks how memory
     for ranks in 1 2 4 8; do
         verified 60 "$cases random cases, $ranks ranks" \
             xylem-run -n "$ranks" --env CALLS_MEMORY=cuda calls sweep "$cases"
     done
     for ranks in 2 4 8; do
-        verified 60 "$cases random cases, direct, $ranks ranks" \
-            xylem-run -n "$ranks" --env CALLS_MEMORY=cuda \
-            --env XYLEM_CUDA_DIRECT=on calls sweep "$cases"
+        for how in cuda_ipc cuda_gsb cuda_btb cuda_gsb_btb; do
+            verified 60 "$cases random cases, $how, $ranks ranks" \
+                xylem-run -n "$ranks" --env CALLS_MEMORY=cuda \
+                --env "CALLS_ALGORITHM=$how" calls sweep "$cases"
+        done
     done
-    verified 60 "direct, several at once, 4 ranks" xylem-run -n 4 --env \
-        CALLS_MEMORY=cuda --env XYLEM_CUDA_DIRECT=on calls flight 10
+    for memory in some late; do
+        verified 60 "$cases random cases, $memory buffers, 4 ranks" \
+            xylem-run -n 4 --env "CALLS_MEMORY=$memory" calls sweep "$cases"
+    done
+    verified 60 "$cases random cases, mirrors, 4 ranks" xylem-run -n 4 --env \
+        CALLS_MEMORY=cuda --env XYLEM_CUDA_DIRECT=off calls sweep "$cases"
+    verified 60 "cuda_ipc, several at once, 4 ranks" xylem-run -n 4 --env \
+        CALLS_MEMORY=some --env CALLS_ALGORITHM=cuda_ipc calls flight 10
     verified 60 "several at once, 4 ranks" \
         xylem-run -n 4 --env CALLS_MEMORY=cuda calls flight 10
     verified 60 "threads, 2 ranks" \
@@ -94,13 +104,13 @@ times()
 # table COLL RANKS SIZES COLUMN...: each column is a name and a function.
 table()
 {
-    local coll=$1 ranks=$2 begin=$3 end=$4 column i=0
-    shift 4
+    local coll=$1 ranks=$2 sizes=$3 column i=0
+    shift 3
 
     printf '\n%s, %s ranks, us (the slowest rank'"'"'s median)\n' "$coll" "$ranks"
     printf '%12s' bytes
     for column; do
-        "column_$column" "$coll" "$ranks" "$begin" "$end" >"$work/column.$i"
+        "column_$column" "$coll" "$ranks" "$sizes" >"$work/column.$i"
         printf ' %16s' "$column"
         i=$((i + 1))
     done
@@ -123,31 +133,60 @@ table()
     rm -f "$work"/column.*
 }
 
-seconds=$([[ $quick ]] && echo 0.02 || echo 0.1)
+seconds=$([[ $quick ]] && echo 0.02 || echo 0.05)
 measure=(--check --seconds "$seconds" --warmup 3)
 column_xylem()
 {
-    times xylem-run -n "$2" xylem-bench -c "$1" -b "$3" -e "$4" --mem cuda \
+    times xylem-run -n "$2" xylem-bench -c "$1" --sizes "$3" --mem cuda \
         "${measure[@]}"
 }
-column_direct()
+column_auto()
+{
+    column_xylem "$@"
+}
+column_on()
 {
     XYLEM_CUDA_DIRECT=on column_xylem "$@"
 }
+column_mirrors()
+{
+    XYLEM_CUDA_DIRECT=off column_xylem "$@"
+}
+column_named()
+{
+    times xylem-run -n "$2" xylem-bench -c "$1" --sizes "$3" --mem cuda \
+        --algorithm "$4" "${measure[@]}"
+}
+column_ipc()
+{
+    column_named "$@" cuda_ipc
+}
+column_gsb()
+{
+    column_named "$@" cuda_gsb
+}
+column_btb()
+{
+    column_named "$@" cuda_btb
+}
+column_both()
+{
+    column_named "$@" cuda_gsb_btb
+}
 column_nccl()
 {
-    times xylem-run -n "$2" xylem-bench -c "$1" -b "$3" -e "$4" --mem cuda \
+    times xylem-run -n "$2" xylem-bench -c "$1" --sizes "$3" --mem cuda \
         --impl nccl "${measure[@]}"
 }
 column_staged()
 {
-    times xylem-run -n "$2" xylem-bench -c "$1" -b "$3" -e "$4" --mem staged \
+    times xylem-run -n "$2" xylem-bench -c "$1" --sizes "$3" --mem staged \
         "${measure[@]}"
 }
 column_openmpi()
 {
-    times "${openmpi[@]}" -n "$2" xylem-mpi-driver-openmpi -c "$1" -b "$3" \
-        -e "$4" --mem staged "${measure[@]}"
+    times "${openmpi[@]}" -n "$2" xylem-mpi-driver-openmpi -c "$1" --sizes "$3" \
+        --mem staged "${measure[@]}"
 }
 
 work=$(mktemp -d)
@@ -156,18 +195,50 @@ trap 'rm -rf "$work"' EXIT
 nvidia-smi -L
 gpus=$(nvidia-smi -L | wc -l)
 ! does verify || verify
-if does one; then
-    jobs=(4 8) colls=(allreduce reduce bcast allgather) end=64M
-    [[ ! $quick ]] || jobs=(4) colls=(allreduce bcast) end=16M
-    for ranks in "${jobs[@]}"; do
-        for coll in "${colls[@]}"; do
-            table "$coll" "$ranks" 4 "$end" direct xylem staged openmpi
+# one COLUMN...: beside the designs of our own.
+one()
+{
+    local coll ranks
+    for coll in allreduce reduce bcast; do
+        for ranks in "${jobs[@]}"; do
+            table "$coll" "$ranks" "$sizes" ipc gsb btb mirrors "$@"
         done
     done
-fi
+    for coll in allgather alltoall reduce_scatter_block scan gather; do
+        table "$coll" "${jobs[0]}" "$few" auto mirrors
+    done
+}
+
+kills()
+{
+    local how seed output began failures=0 slowest=0 memory
+    cd "$work" || exit
+    for how in cuda_ipc cuda_gsb cuda_btb cuda_gsb_btb; do
+        for seed in $(seq 1 "$deaths"); do
+            output=$(timeout 60 xylem-run -n 4 --no-kill --env XYLEM_LOG=none \
+                --env CALLS_MEMORY=cuda --env "CALLS_ALGORITHM=$how" \
+                calls killed "$seed" 2>&1 </dev/null)
+            (($(grep -c ' survived:' <<<"$output") == 3)) ||
+                failures=$((failures + 1))
+            began=$(grep -o 'after [0-9]*' <<<"$output" | sort -k2n | tail -1)
+            ((${began#after } <= slowest)) || slowest=${began#after }
+        done
+    done
+    memory=$(nvidia-smi --query-gpu=memory.used --format=csv,noheader | tr '\n' ' ')
+    printf '\n%s of %s deaths left a rank without a status; the slowest had it after %s ms; memory in use afterwards: %s\n' \
+        "$failures" $((4 * deaths)) "$slowest" "$memory"
+    ((failures == 0)) || failed=1
+}
+
+jobs=(4 8) sizes=4,1K,16K,64K,256K,1M,4M,16M,64M few=1K,64K,1M,8M deaths=${GPU_DEATHS:-10}
+[[ ! $quick ]] || jobs=(4) sizes=4,16K,1M,16M few=1K,1M
+! does one || one staged openmpi
 if does wide && ((gpus > 1)); then
-    for coll in allreduce reduce bcast allgather; do
-        table "$coll" "$gpus" 8 64M direct nccl xylem staged
+    for coll in allreduce bcast reduce allgather reduce_scatter_block alltoall; do
+        table "$coll" "$gpus" "$sizes,256M" auto on nccl mirrors
+    done
+    for coll in allreduce reduce bcast; do
+        table "$coll" $((4 * gpus)) "$few" ipc gsb btb both mirrors
     done
 fi
 if does mps && command -v nvidia-cuda-mps-control >/dev/null; then
@@ -177,9 +248,18 @@ if does mps && command -v nvidia-cuda-mps-control >/dev/null; then
     nvidia-cuda-mps-control -d
     verified 60 "MPS, $cases random cases, 4 ranks" \
         xylem-run -n 4 --env CALLS_MEMORY=cuda calls sweep "$cases"
-    verified 60 "MPS, $cases random cases, direct, 4 ranks" xylem-run -n 4 \
-        --env CALLS_MEMORY=cuda --env XYLEM_CUDA_DIRECT=on calls sweep "$cases"
-    table allreduce 4 4 16M direct xylem staged
+    verified 60 "MPS, $cases random cases, cuda_ipc, 4 ranks" xylem-run -n 4 \
+        --env CALLS_MEMORY=some --env CALLS_ALGORITHM=cuda_ipc \
+        calls sweep "$cases"
+    one
     echo quit | nvidia-cuda-mps-control
+fi
+! does kill || kills
+if does sanitize && command -v compute-sanitizer >/dev/null; then
+    for how in cuda_ipc cuda_gsb_btb; do
+        verified 300 "compute-sanitizer, $how" xylem-run -n 2 --env \
+            CALLS_MEMORY=cuda --env "CALLS_ALGORITHM=$how" \
+            compute-sanitizer --error-exitcode 3 "$(command -v calls)" sweep 60
+    done
 fi
 exit "$failed"

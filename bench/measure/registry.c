@@ -120,6 +120,7 @@ const char *registry_refusal(const char *algorithm,
                                    .element_bytes = element_bytes,
                                    .is_commutative = 1,
                                    .shares_memory = shares_memory,
+                                   .on_device = shares_memory,
                                    .fills_nodes = 1}; /* the call tells */
     char wrong[XYL_ALGORITHM_WHY_BYTES];
     const char *missing;

@@ -7,6 +7,7 @@
 #include "collectives/choose/plan_cache.h"
 #include "collectives/choose/tuning.h"
 #include "collectives/data/call_word.h"
+#include "collectives/device/way.h"
 #include "collectives/node/node.h"
 #include "runtime/base/status.h"
 
@@ -37,11 +38,24 @@ static xylem_status_t tag_prepare(xylem_team_t *team,
     return xyl_tags_reserve(team);
 }
 
+/* Calls with a type of the user's are looked at when that has been replaced. */
+static uint32_t way_of(xylem_team_t *team, const xylem_coll_args_t *args)
+{
+    return xyl_sides_are_needed(args) ? 0 : xyl_device_way(team, args);
+}
+
+static void way_undo(xylem_team_t *team, const xylem_coll_args_t *args)
+{
+    if (!xyl_sides_are_needed(args))
+        xyl_device_way_undo(team, args);
+}
+
 /* For which no plan is kept. */
 static xylem_status_t plan_anew(xylem_team_t *team,
-                                const xylem_coll_args_t *args, const char *call,
-                                xylem_request_t **request_out)
+                                const xylem_coll_args_t *args, uint32_t way,
+                                const char *call, xylem_request_t **request_out)
 {
+    xylem_coll_args_t key = *args;
     xyl_sides_t sides = {.send = NULL};
     xylem_status_t status = xyl_arguments_check_frame(team, args, call);
     xylem_coll_args_t plain = *args;
@@ -62,6 +76,10 @@ static xylem_status_t plan_anew(xylem_team_t *team,
             return status;
     }
     status = xyl_arguments_check_values(team, &plain, call);
+    if (status == XYLEM_OK && xyl_sides_are_needed(args))
+        way = xyl_device_way(team, &plain);
+    plain.flags |= way;
+    key.flags |= way;
     if (status == XYLEM_OK)
         status = xyl_coll_create(team, &plain, &sides, &operation);
     if (status != XYLEM_OK) {
@@ -76,20 +94,33 @@ static xylem_status_t plan_anew(xylem_team_t *team,
     }
     operation->call = xyl_call_word(&plain);
     operation->limit_s = args->limit_s;
-    xyl_plan_describe(operation, args);
+    xyl_plan_describe(operation, &key);
     *request_out = &operation->request;
     return XYLEM_OK;
 }
 
+/* NULL: none is kept that goes that way. */
+static xyl_operation_t *take_kept(xylem_team_t *team,
+                                  const xylem_coll_args_t *args, uint32_t way)
+{
+    xylem_coll_args_t going;
+
+    if (way == 0)
+        return xyl_plan_take(team, args);
+    going = *args;
+    going.flags |= way;
+    return xyl_plan_take(team, &going);
+}
+
 /* A kept plan is for arguments that have passed before. */
 static xylem_status_t plan_call(xylem_team_t *team,
-                                const xylem_coll_args_t *args, const char *call,
-                                xylem_request_t **request_out)
+                                const xylem_coll_args_t *args, uint32_t way,
+                                const char *call, xylem_request_t **request_out)
 {
-    xyl_operation_t *operation = xyl_plan_take(team, args);
+    xyl_operation_t *operation = take_kept(team, args, way);
 
     if (operation == NULL)
-        return plan_anew(team, args, call, request_out);
+        return plan_anew(team, args, way, call, request_out);
     xyl_request_revive(&operation->request);
     *request_out = &operation->request;
     return XYLEM_OK;
@@ -140,14 +171,16 @@ args_of_turn(xylem_team_t *team, const xylem_coll_args_t *args, int blocks,
 }
 
 /* The team is one. */
-static xylem_status_t plan_and_go(xylem_team_t *team,
-                                  const xylem_coll_args_t *args,
-                                  const char *call,
-                                  xylem_request_t **request_out)
+static xylem_status_t start_that_way(xylem_team_t *team,
+                                     const xylem_coll_args_t *args,
+                                     uint32_t way, const char *call,
+                                     xylem_request_t **request_out)
 {
     xylem_request_t *request = NULL;
-    xylem_status_t status = plan_call(team, args, call, &request);
+    xylem_status_t status = plan_call(team, args, way, call, &request);
 
+    if (status != XYLEM_OK)
+        way_undo(team, args);
     if (team->size > 1 && args->tag == 0)
         call_compare(team, args, status, request);
     return status == XYLEM_OK ? start_planned(request, request_out) : status;
@@ -161,10 +194,10 @@ static xylem_status_t plan_and_start(xylem_team_t *team,
     xylem_coll_args_t own;
     xylem_status_t status = xyl_team_check(team, call);
 
-    return status == XYLEM_OK
-               ? plan_and_go(team, args_of_turn(team, args, 0, &own), call,
-                             request_out)
-               : status;
+    if (status != XYLEM_OK)
+        return status;
+    args = args_of_turn(team, args, 0, &own);
+    return start_that_way(team, args, way_of(team, args), call, request_out);
 }
 
 static xylem_status_t no_request_out(const char *call)
@@ -185,12 +218,16 @@ xylem_status_t xylem_coll_init(xylem_team_t *team,
         return no_request_out("xylem_coll_init");
     if (status == XYLEM_OK)
         status = xyl_team_check(team, "xylem_coll_init");
-    if (status == XYLEM_OK)
-        status = plan_call(team, args, "xylem_coll_init", request_out);
-    if (status == XYLEM_ERR_NO_MEMORY)
-        xyl_node_refused(team, 0, status);
     if (status != XYLEM_OK)
         return status;
+    status = plan_call(team, args, way_of(team, args), "xylem_coll_init",
+                       request_out);
+    if (status == XYLEM_ERR_NO_MEMORY)
+        xyl_node_refused(team, 0, status);
+    if (status != XYLEM_OK) {
+        way_undo(team, args);
+        return status;
+    }
     /* Of which stand-ins are made; a kept plan had other ones. */
     xyl_collective_of(xyl_operation_of(*request_out))->key.args.send =
         args->send;
@@ -277,26 +314,31 @@ xylem_status_t xyl_coll_run(xylem_team_t *team, const xylem_coll_args_t *args,
 {
     xyl_operation_t *operation;
     xylem_request_t *request;
-    xyl_inline_outcome_t outcome;
+    xyl_inline_outcome_t outcome = XYL_INLINE_NOT;
     xylem_coll_args_t own;
     xylem_status_t status = xyl_team_check(team, call);
+    uint32_t way;
 
     if (status != XYLEM_OK)
         return status;
     args = args_of_turn(team, args, 1, &own);
-    outcome = xyl_inline_call(team, args, &operation);
+    way = way_of(team, args);
+    if (way == 0)
+        outcome = xyl_inline_call(team, args, &operation);
     if (outcome == XYL_INLINE_DONE)
         return XYLEM_OK;
     if (outcome == XYL_INLINE_BEGUN)
         return finish_kept(operation, XYLEM_OK);
-    if (xyl_engine_in_callback(&team->context->engine))
+    if (xyl_engine_in_callback(&team->context->engine)) {
+        way_undo(team, args);
         return xyl_fail(XYLEM_ERR_IN_CALLBACK,
                         "%s: a callback must not block; use the nonblocking "
                         "form",
                         call);
-    operation = xyl_plan_take(team, args);
+    }
+    operation = take_kept(team, args, way);
     if (operation != NULL)
         return finish_kept(operation, xyl_request_start(&operation->request));
-    status = plan_and_go(team, args, call, &request);
+    status = start_that_way(team, args, way, call, &request);
     return status == XYLEM_OK ? coll_finish(request) : status;
 }

@@ -336,6 +336,7 @@ xylem_status_t xyl_coll_create(xylem_team_t *team,
 {
     xylem_coll_args_t common = in_common_terms(args);
     xyl_call_t call = {.team = team,
+                       .users = args,
                        .args = &common,
                        .combiner = {.is_commutative = 1},
                        .sides = *sides};

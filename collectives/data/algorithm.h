@@ -29,7 +29,7 @@ enum {
     XYL_NEEDS_FILLED_NODES = 4, /* ranks are numbered node after node */
     XYL_TAKES_SEGMENTS = 8,
     XYL_READS_CALL = 16,  /* the arguments, beside the problem */
-    XYL_NEEDS_DEVICE = 32 /* buffers of all ranks in memory of GPUs */
+    XYL_NEEDS_DEVICE = 32 /* ranks that ask each other for memory of GPUs */
 };
 
 #define XYL_COLL_BIT(coll) (1u << XYLEM_COLL_##coll)

@@ -10,7 +10,8 @@
 
 typedef struct xyl_call {
     xylem_team_t *team;
-    const xylem_coll_args_t *args; /* checked; names no type of the user's */
+    const xylem_coll_args_t *users; /* those of the user, with types replaced */
+    const xylem_coll_args_t *args;  /* checked; names no type of the user's */
     xyl_combiner_t combiner;
     /* Whoever plans borrows them; the operation that comes of it holds them
      * from then on. */

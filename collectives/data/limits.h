@@ -80,6 +80,8 @@
     X(level_turn, 64, 1 << 30, "where another level waits")                    \
     X(level_first, 0, 1 << 30,                                                 \
       "a message for which the net comes first, at most")                      \
+    X(device_asks, 0, 1 << 30,                                                 \
+      "a message, or block, for which ranks ask where buffers lie, at least")  \
     X(inside_call, 0, 1 << 20, "a short call that runs inside the call")
 
 typedef struct xyl_limits {

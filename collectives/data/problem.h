@@ -57,8 +57,8 @@ typedef struct xyl_problem {
     int combines_sums;    /* made of the user's numbers, see data/binned.h */
     int has_tag;          /* nothing may depend on the order of calls */
     int shares_memory;    /* all ranks live on one node and can */
-    int on_device;   /* and the buffers of all lie in memory of GPUs, where a
-                        kernel can do what the collective does */
+    int on_device;   /* and ask each other for buffers in memory of GPUs, of
+                        which kernels may do what the collective does */
     int fills_nodes; /* ranks are numbered node after node */
     uint32_t radix;  /* 0: the algorithm's own choice */
     uint64_t segment_bytes; /* 0: not cut, or the algorithm's own choice */

@@ -1,522 +1,365 @@
 /* Ranks of one node whose buffers lie in memory of GPUs: each names its buffers
- * to the others, and then one rank for each GPU, its *worker*, has a kernel
- * read all inputs where they lie, combine them in the order of ranks, and write
- * all results where these belong; each worker a part of the message.
- *
- *   publish --> node allgather of names --> work --> node barrier --> finish
+ * to the others, and then one rank for each GPU, its *worker*, has kernels read
+ * all inputs where they lie, combine them in the order of ranks or move them,
+ * and write all results where these belong; each worker a part.
  *
  * After the Gathered Shared Buffer of hierarchical GPU collectives (Faraji,
  * Afsahi, "Design considerations for GPU-aware collective communications in
  * MPI", 2018), in which ranks copy their data into a buffer of a leader's GPU,
- * whose kernel combines them at once. Here the buffers themselves are shared,
- * so that nothing is copied, and processes that share a GPU do not take turns
- * on it: no process but the workers begins any work there. Nobody ever waits
- * inside a kernel. Only what cannot be exported (elements with gaps, memory of
- * pools, managed memory, the host's) is copied to a buffer that can, and back.
+ * whose kernel combines them at once (cuda_staged.c). Here the buffers
+ * themselves are shared, so that nothing is copied, and processes that share a
+ * GPU do not take turns on it: no process but the workers begins any work
+ * there. Only what cannot be exported (elements with gaps, memory of pools,
+ * managed memory, the host's) is copied to a buffer that can, and back.
  *
- * All ranks have the same bits, those of the order of ranks. */
-#include <string.h>
-
-#include "collectives/data/buffers.h"
-#include "collectives/data/description.h"
-#include "collectives/device/device.h"
+ * All ranks have the same bits, those of the order of ranks.
+ *
+ * Messages, and blocks of reductions, are cut into a part for each worker;
+ * blocks that only move are moved by the GPU they come from. */
+#include "collectives/device/plan.h"
 #include "collectives/levels/parts.h"
-#include "collectives/stages/messages.h"
-#include "collectives/stages/work.h"
-#include "runtime/base/log.h"
 #include "runtime/base/parts.h"
-#include "runtime/base/status.h"
-#include "runtime/core/context.h"
 
-enum {
-    NAMES,
-    BARRIER,   /* numbers of stages */
-    UNIT = 256 /* elements: parts of workers begin at multiples */
-};
+enum { UNIT = 256 /* elements: parts of workers begin at multiples */ };
 
-/* What a rank tells of its buffers. Travels between ranks. */
-typedef struct offer {
-    uint32_t owner; /* rank of the job */
-    uint32_t is_bad;
-    uint64_t gpu;                    /* the same for all that share it */
-    xyl_device_name_t input, result; /* of what it has */
-} offer_t;
+/* What is being written. */
+typedef struct writer {
+    const xyl_device_plan_t *plan;
+    uint32_t part, parts; /* this worker's, of so many */
+    uint32_t count;       /* tasks so far */
+    int is_open;          /* the last task has room for moves */
+    int has_failed;
+} writer_t;
 
-/* One of a rank's two buffers. */
-typedef struct side {
-    uint64_t at, bytes; /* packed, of the user's buffer; bytes 0: it has none */
-    const xyl_layout_t *layout;
-    char *users; /* where that buffer begins */
-    void *room;  /* what stands for it; NULL: itself does */
-} side_t;
+/* ---- who works ---- */
 
-/* The same of all three stages of a rank. */
-typedef struct plan {
-    xyl_exec_t *exec;
-    const xyl_cuda_library_t *library;
-    xylem_context_t *context;
-    xyl_problem_t problem; /* its arrays are of no meaning */
-    uint32_t op, type;     /* of the kernel */
-    uint64_t count;        /* elements of a message, or of a block */
-    size_t element_bytes;
-    side_t input, result;
-    int device;
-    offer_t *offers; /* [ranks] */
-} plan_t;
-
-typedef struct device_stage {
-    xyl_stage_t stage;
-    plan_t *plan;
-    uint32_t under_way; /* works */
-    xyl_cuda_combine_t *combines;
-    xyl_stage_work_t *works;
-} device_stage_t;
-
-static device_stage_t *self(xyl_stage_t *stage)
+static int is_worker(const xyl_device_plan_t *plan, uint32_t rank)
 {
-    return (device_stage_t *)(void *)stage;
-}
+    const xyl_device_offer_t *offer = xyl_device_offer(plan, rank);
+    uint32_t before;
 
-static void stage_over(xyl_stage_t *stage)
-{
-    xyl_stage_emit(stage, 0);
-    if (stage->operation->failure == XYLEM_OK)
-        xyl_stage_complete(stage);
-}
-
-static void work_over(xyl_event_t *event)
-{
-    device_stage_t *device = self(xyl_stage_work_of(event)->stage);
-
-    if (xyl_stage_arrived(&device->stage, event) && --device->under_way == 0)
-        stage_over(&device->stage);
-}
-
-static void device_start(xyl_stage_t *stage)
-{
-    (void)stage;
-}
-
-static void device_cancel(xyl_stage_t *stage)
-{
-    (void)stage;
-}
-
-/* ---- publish ---- */
-
-/* `place` is the buffer's; what another process could not open, or would find
- * other bytes in, is copied. */
-static int is_shared(const plan_t *plan, const side_t *side,
-                     const xyl_cuda_place_t *place)
-{
-    return side->layout == NULL && place->kind == XYL_CUDA_KIND_DEVICE &&
-           place->is_exportable && place->device == plan->device;
-}
-
-/* What others are to find, or NULL. */
-static void *side_shared(plan_t *plan, side_t *side, xyl_device_name_t *name)
-{
-    char *address = side->users + side->at;
-    xyl_cuda_place_t place;
-    int error;
-
-    plan->library->find(address, &place);
-    side->room = NULL;
-    if (!is_shared(plan, side, &place)) {
-        address = side->room = xyl_device_room_take(
-            plan->context, plan->library, plan->device, side->bytes);
-        if (address == NULL)
-            return NULL;
-        plan->library->find(address, &place);
-    }
-    error =
-        xyl_device_name(plan->context, plan->library, address, &place, name);
-    if (error != 0)
-        xyl_log(XYL_LOG_ERROR, "memory of a GPU cannot be exported: %s",
-                plan->library->error_text(error));
-    return error == 0 ? address : NULL;
-}
-
-/* From or to the room that stands for a buffer. 1: done, or nothing to do. */
-static int side_copy(const plan_t *plan, const side_t *side, int into_room,
-                     xyl_work_t *work)
-{
-    xyl_buffers_t buffers = {.exec = plan->exec};
-    int of_users = into_room ? XYL_BUFFER_SEND : XYL_BUFFER_RECV;
-
-    if (side->room == NULL)
-        return 1;
-    buffers.layout[of_users] = side->layout;
-    buffers.base[of_users] = side->users;
-    buffers.base[into_room ? XYL_BUFFER_RECV : XYL_BUFFER_SEND] = side->room;
-    return xyl_buffers_copy(&buffers, work, XYL_BUFFER_RECV,
-                            into_room ? 0 : side->at, XYL_BUFFER_SEND,
-                            into_room ? side->at : 0, side->bytes);
-}
-
-static void find_device(plan_t *plan)
-{
-    xyl_cuda_place_t place;
-    const side_t *side = plan->input.bytes != 0 ? &plan->input : &plan->result;
-
-    plan->library->find(side->users + side->at, &place);
-    if (place.kind == XYL_CUDA_KIND_HOST && plan->result.bytes != 0)
-        plan->library->find(plan->result.users + plan->result.at, &place);
-    plan->device = place.device;
-}
-
-static void publish(xyl_stage_t *stage, uint64_t index)
-{
-    device_stage_t *device = self(stage);
-    plan_t *plan = device->plan;
-    offer_t *offer = &plan->offers[plan->problem.rank];
-
-    (void)index;
-    find_device(plan);
-    *offer = (offer_t){
-        .owner = plan->context->rank,
-        .gpu = xyl_device_gpu(plan->context, plan->library, plan->device)};
-    if (plan->input.bytes != 0 &&
-        side_shared(plan, &plan->input, &offer->input) == NULL)
-        offer->is_bad = 1;
-    if (plan->result.bytes != 0 &&
-        side_shared(plan, &plan->result, &offer->result) == NULL)
-        offer->is_bad = 1;
-    device->under_way = 1;
-    if (offer->is_bad || plan->input.bytes == 0 ||
-        xyl_stage_worked(
-            stage, side_copy(plan, &plan->input, 1, &device->works[0].work)))
-        stage_over(stage);
-}
-
-static void publish_bind(xyl_stage_t *stage, const void *reads, void *writes)
-{
-    plan_t *plan = self(stage)->plan;
-    const union {
-        const void *constant;
-        char *plain;
-    } input = {reads};
-    int is_in_place = plan->problem.is_in_place;
-
-    plan->result.users = writes;
-    plan->input.users = input.plain;
-    if (is_in_place || plan->problem.coll == XYLEM_COLL_BCAST)
-        plan->input.users = writes;
-}
-
-static const xyl_stage_ops_t publish_ops = {
-    .name = "publish",
-    .start = device_start,
-    .segment_ready = publish,
-    .cancel = device_cancel,
-    .bind = publish_bind,
-};
-
-/* ---- work ---- */
-
-/* The GPUs of a job in the order of their first ranks, which work for them:
- * which part is this rank's; parts: none. */
-static uint32_t find_part(const plan_t *plan, uint32_t *parts_out)
-{
-    uint32_t rank, before, mine = UINT32_MAX, parts = 0;
-
-    for (rank = 0; rank < plan->problem.ranks; rank++) {
-        for (before = 0; before < rank; before++)
-            if (plan->offers[before].gpu == plan->offers[rank].gpu)
-                break;
-        if (before != rank)
-            continue;
-        if (rank == plan->problem.rank)
-            mine = parts;
-        parts++;
-    }
-    *parts_out = parts;
-    return mine == UINT32_MAX ? parts : mine;
-}
-
-/* Elements before a part of the message. */
-static uint64_t part_begin(const plan_t *plan, uint32_t parts, uint32_t part)
-{
-    uint64_t units = (plan->count + UNIT - 1) / UNIT;
-    uint64_t at = xyl_part_at(units, parts, part) * UNIT;
-
-    return at < plan->count ? at : plan->count;
-}
-
-static char *opened(const plan_t *plan, uint32_t rank, int is_input)
-{
-    const offer_t *offer = &plan->offers[rank];
-
-    return xyl_device_open(plan->context, plan->library, offer->owner,
-                           plan->device,
-                           is_input ? &offer->input : &offer->result,
-                           xyl_cuda_is_idle(plan->exec));
-}
-
-static int is_given_by(const xyl_problem_t *problem, uint32_t rank)
-{
-    return problem->coll != XYLEM_COLL_BCAST || rank == problem->root;
-}
-
-static int is_for(const xyl_problem_t *problem, uint32_t rank)
-{
-    if (problem->coll == XYLEM_COLL_BCAST)
-        return rank != problem->root;
-    return problem->coll != XYLEM_COLL_REDUCE || rank == problem->root;
-}
-
-/* Results: `at` bytes into those of all that get any. 0: one cannot be opened.
- */
-static int set_results(const plan_t *plan, uint64_t at,
-                       xyl_cuda_combine_t *combine)
-{
-    uint32_t rank;
-    char *result;
-
-    combine->results = 0;
-    for (rank = 0; rank < plan->problem.ranks; rank++) {
-        if (!is_for(&plan->problem, rank))
-            continue;
-        result = opened(plan, rank, 0);
-        if (result == NULL)
+    if (offer->kind != XYL_DEVICE_GPU)
+        return 0;
+    for (before = 0; before < rank; before++)
+        if (xyl_device_offer(plan, before)->kind == XYL_DEVICE_GPU &&
+            xyl_device_offer(plan, before)->gpu == offer->gpu)
             return 0;
-        combine->result[combine->results++] = result + at;
-    }
     return 1;
 }
 
-/* Elements [begin, end) of the message, or of the block of rank `block`. */
-static int set_combine(const plan_t *plan, uint64_t begin, uint64_t end,
-                       uint32_t block, xyl_cuda_combine_t *combine)
+/* 0: this rank does not work. */
+static int find_part(const xyl_device_plan_t *plan, writer_t *writer)
 {
-    int has_blocks = plan->problem.coll == XYLEM_COLL_ALLGATHER;
-    uint64_t at = begin * plan->element_bytes;
     uint32_t rank;
-    char *input;
+    int works = 0;
 
+    for (rank = 0; rank < plan->problem.ranks; rank++) {
+        if (!is_worker(plan, rank))
+            continue;
+        if (rank == plan->problem.rank) {
+            writer->part = writer->parts;
+            works = 1;
+        }
+        writer->parts++;
+    }
+    return works;
+}
+
+static uint64_t part_at(uint64_t count, uint32_t parts, uint32_t part)
+{
+    uint64_t units = (count + UNIT - 1) / UNIT;
+    uint64_t at = xyl_part_at(units, parts, part) * UNIT;
+
+    return at < count ? at : count;
+}
+
+/* ---- operands ---- */
+
+static char *operand(writer_t *writer, uint32_t rank, int is_input)
+{
+    const xyl_device_plan_t *plan = writer->plan;
+    const xyl_device_offer_t *offer = xyl_device_offer(plan, rank);
+    char *opened =
+        xyl_device_open(plan->context, plan->library, offer->owner,
+                        plan->device, is_input ? &offer->input : &offer->result,
+                        xyl_cuda_is_idle(plan->exec));
+
+    if (opened == NULL)
+        writer->has_failed = 1;
+    return opened;
+}
+
+static xyl_cuda_combine_t *combine_next(writer_t *writer, uint64_t elements)
+{
+    const xyl_device_plan_t *plan = writer->plan;
+    xyl_device_task_t *task = &plan->tasks[writer->count++];
+    xyl_cuda_combine_t *combine = &task->does.combine;
+
+    task->is_moves = 0;
     combine->op = plan->op;
     combine->type = plan->type;
-    combine->count = end - begin;
-    combine->inputs = 0;
+    combine->count = elements;
+    combine->inputs = combine->results = 0;
+    return combine;
+}
+
+static void add_input(writer_t *writer, xyl_cuda_combine_t *combine,
+                      uint32_t rank, uint64_t element)
+{
+    char *input = operand(writer, rank, 1);
+
+    if (input != NULL)
+        combine->input[combine->inputs++] =
+            input + element * writer->plan->element_bytes;
+}
+
+static void add_result(writer_t *writer, xyl_cuda_combine_t *combine,
+                       uint32_t rank, uint64_t element)
+{
+    char *result = operand(writer, rank, 0);
+
+    if (result != NULL)
+        combine->result[combine->results++] =
+            result + element * writer->plan->element_bytes;
+}
+
+/* ---- one message ---- */
+
+static void write_message(writer_t *writer)
+{
+    const xyl_device_plan_t *plan = writer->plan;
+    uint64_t begin = part_at(plan->count, writer->parts, writer->part);
+    uint64_t end = part_at(plan->count, writer->parts, writer->part + 1);
+    xyl_cuda_combine_t *combine;
+    uint32_t rank;
+
+    if (begin == end)
+        return;
+    combine = combine_next(writer, end - begin);
     for (rank = 0; rank < plan->problem.ranks; rank++) {
-        if (!is_given_by(&plan->problem, rank) || (has_blocks && rank != block))
+        if (xyl_device_offer(plan, rank)->input_bytes != 0)
+            add_input(writer, combine, rank, begin);
+        if (xyl_device_offer(plan, rank)->result_bytes != 0)
+            add_result(writer, combine, rank, begin);
+    }
+    if (combine->results == 0)
+        writer->count--; /* a broadcast of one rank */
+}
+
+static void write_gathered(writer_t *writer)
+{
+    const xyl_device_plan_t *plan = writer->plan;
+    uint64_t begin = part_at(plan->count, writer->parts, writer->part);
+    uint64_t end = part_at(plan->count, writer->parts, writer->part + 1);
+    xyl_cuda_combine_t *combine;
+    uint32_t block, rank;
+
+    for (block = 0; block < plan->problem.ranks && begin < end; block++) {
+        combine = combine_next(writer, end - begin);
+        add_input(writer, combine, block, begin);
+        for (rank = 0; rank < plan->problem.ranks; rank++)
+            add_result(writer, combine, rank, block * plan->count + begin);
+    }
+}
+
+/* The last rank first: its result may lie where its input does, which only its
+ * own needs. */
+static void write_prefixes(writer_t *writer)
+{
+    const xyl_device_plan_t *plan = writer->plan;
+    uint64_t begin = part_at(plan->count, writer->parts, writer->part);
+    uint64_t end = part_at(plan->count, writer->parts, writer->part + 1);
+    uint32_t with_own = plan->problem.coll == XYLEM_COLL_SCAN, rank, other;
+    xyl_cuda_combine_t *combine;
+
+    for (rank = plan->problem.ranks; rank-- > 0 && begin < end;) {
+        if (rank + with_own == 0)
+            break;
+        combine = combine_next(writer, end - begin);
+        for (other = 0; other < rank + with_own; other++)
+            add_input(writer, combine, other, begin);
+        add_result(writer, combine, rank, begin);
+    }
+}
+
+static void write_scattered(writer_t *writer)
+{
+    const xyl_device_plan_t *plan = writer->plan;
+    xyl_cuda_combine_t *combine;
+    uint32_t block, rank;
+
+    for (block = 0; block < plan->problem.ranks; block++) {
+        uint64_t count = plan->counts[block];
+        uint64_t begin = part_at(count, writer->parts, writer->part);
+        uint64_t end = part_at(count, writer->parts, writer->part + 1);
+        if (begin == end)
             continue;
-        input = opened(plan, rank, 1);
-        if (input == NULL)
-            return 0;
-        combine->input[combine->inputs++] = input + at;
-    }
-    if (has_blocks)
-        at += block * plan->count * plan->element_bytes;
-    return set_results(plan, at, combine);
-}
-
-/* Begins the kernels of this rank's part; how many. */
-static xylem_status_t work_begin(device_stage_t *device, uint32_t *begun_out)
-{
-    const plan_t *plan = device->plan;
-    uint32_t parts, part = find_part(plan, &parts), i, kernels = 1;
-    uint64_t begin, end;
-
-    *begun_out = 0;
-    if (part == parts)
-        return XYLEM_OK;
-    begin = part_begin(plan, parts, part);
-    end = part_begin(plan, parts, part + 1);
-    if (plan->problem.coll == XYLEM_COLL_ALLGATHER)
-        kernels = plan->problem.ranks;
-    if (begin == end ||
-        (plan->problem.coll == XYLEM_COLL_BCAST && plan->problem.ranks == 1))
-        return XYLEM_OK;
-    for (i = 0; i < kernels; i++)
-        if (!set_combine(plan, begin, end, i, &device->combines[i]))
-            return XYLEM_ERR_NO_RESOURCE;
-    device->under_way = kernels;
-    for (i = 0; i < kernels; i++) {
-        xyl_cuda_combine_begin(plan->exec, &device->works[i].work, plan->device,
-                               &device->combines[i]);
-        (void)xyl_stage_worked(&device->stage, 0);
-    }
-    *begun_out = kernels;
-    return XYLEM_OK;
-}
-
-static void work(xyl_stage_t *stage, uint64_t index)
-{
-    device_stage_t *device = self(stage);
-    const plan_t *plan = device->plan;
-    xylem_status_t status = XYLEM_OK;
-    uint32_t rank, begun = 0;
-
-    (void)index;
-    for (rank = 0; rank < plan->problem.ranks; rank++)
-        if (plan->offers[rank].is_bad)
-            status = XYLEM_ERR_NO_RESOURCE;
-    if (status == XYLEM_OK)
-        status = work_begin(device, &begun);
-    if (status != XYLEM_OK)
-        xyl_operation_fail(stage->operation, status);
-    else if (begun == 0)
-        stage_over(stage);
-}
-
-static void no_bind(xyl_stage_t *stage, const void *reads, void *writes)
-{
-    (void)stage;
-    (void)reads;
-    (void)writes;
-}
-
-static const xyl_stage_ops_t work_ops = {
-    .name = "work",
-    .start = device_start,
-    .segment_ready = work,
-    .cancel = device_cancel,
-    .bind = no_bind,
-};
-
-/* ---- finish ---- */
-
-static void rooms_give(plan_t *plan)
-{
-    if (plan->input.room != NULL)
-        xyl_device_room_give(plan->context, plan->input.room);
-    if (plan->result.room != NULL)
-        xyl_device_room_give(plan->context, plan->result.room);
-    plan->input.room = plan->result.room = NULL;
-}
-
-static void finished(xyl_event_t *event)
-{
-    device_stage_t *device = self(xyl_stage_work_of(event)->stage);
-
-    rooms_give(device->plan);
-    if (xyl_stage_arrived(&device->stage, event))
-        stage_over(&device->stage);
-}
-
-static void finish(xyl_stage_t *stage, uint64_t index)
-{
-    device_stage_t *device = self(stage);
-    plan_t *plan = device->plan;
-
-    (void)index;
-    if (plan->result.bytes == 0 ||
-        xyl_stage_worked(
-            stage, side_copy(plan, &plan->result, 0, &device->works[0].work))) {
-        rooms_give(plan);
-        stage_over(stage);
+        combine = combine_next(writer, end - begin);
+        for (rank = 0; rank < plan->problem.ranks; rank++)
+            add_input(writer, combine, rank, plan->places[block] + begin);
+        add_result(writer, combine, block, begin);
     }
 }
 
-static const xyl_stage_ops_t finish_ops = {
-    .name = "finish",
-    .start = device_start,
-    .segment_ready = finish,
-    .cancel = device_cancel,
-    .bind = no_bind,
-};
+/* ---- blocks that move ---- */
 
-/* ---- planning ---- */
-
-static void stage_add(xyl_han_t *han, const xyl_stage_ops_t *ops, plan_t *plan,
-                      uint32_t works, xyl_event_fn handle,
-                      device_stage_t **device_out)
+static void add_move(writer_t *writer, uint32_t from, uint32_t to,
+                     const xyl_device_cell_t *cell)
 {
-    const xyl_stage_spec_t spec =
-        xyl_stage_behind(han->operation, 0, XYL_ROLE_INPUT, XYL_ROLE_RESULT);
-    device_stage_t *device;
+    const xyl_device_plan_t *plan = writer->plan;
+    uint64_t bytes = cell->send_bytes < cell->recv_bytes ? cell->send_bytes
+                                                         : cell->recv_bytes;
+    char *input, *result;
+    xyl_cuda_moves_t *moves;
 
-    if (han->status != XYLEM_OK)
+    if (bytes == 0)
         return;
-    device = (device_stage_t *)(void *)xyl_operation_add_stage(
-        han->operation, &spec, ops, sizeof *device, 0);
-    if (device == NULL) {
-        han->status = xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a stage");
+    input = operand(writer, from, 1);
+    result = operand(writer, to, 0);
+    if (input == NULL || result == NULL)
         return;
+    if (input + cell->send_at == result + cell->recv_at)
+        return; /* in place */
+    if (!writer->is_open) {
+        plan->tasks[writer->count].is_moves = 1;
+        plan->tasks[writer->count++].does.moves.count = 0;
     }
-    device->plan = plan;
-    han->status = xyl_stage_works_of(&device->stage, plan->exec, works, handle,
-                                     &device->works);
-    *device_out = device;
+    moves = &plan->tasks[writer->count - 1].does.moves;
+    moves->move[moves->count++] =
+        (xyl_cuda_move_t){.to = result + cell->recv_at,
+                          .from = input + cell->send_at,
+                          .bytes = bytes};
+    writer->is_open = moves->count < XYL_CUDA_MOVES_MAX;
 }
 
-/* This rank's, by the collective. */
-static void set_sides(const xyl_han_t *han, plan_t *plan)
+/* From one rank's to another's, where all blocks are alike. */
+static xyl_device_cell_t cell_alike(const xyl_device_plan_t *plan,
+                                    uint32_t from, uint32_t to)
 {
-    const xyl_problem_t *problem = &han->problem;
     uint64_t bytes = plan->count * plan->element_bytes;
-    int is_allgather = problem->coll == XYLEM_COLL_ALLGATHER;
-    int is_in_place = problem->is_in_place || problem->coll == XYLEM_COLL_BCAST;
+    xyl_device_cell_t cell = {.send_bytes = bytes, .recv_bytes = bytes};
 
-    if (is_given_by(problem, problem->rank))
-        plan->input = (side_t){
-            .at = is_allgather && is_in_place ? problem->rank * bytes : 0,
-            .bytes = bytes,
-            .layout = is_in_place ? han->sides->recv : han->sides->send};
-    if (is_for(problem, problem->rank))
-        plan->result =
-            (side_t){.bytes = is_allgather ? problem->ranks * bytes : bytes,
-                     .layout = han->sides->recv};
+    if (plan->problem.coll != XYLEM_COLL_GATHER)
+        cell.send_at = to * bytes;
+    if (plan->problem.coll != XYLEM_COLL_SCATTER)
+        cell.recv_at = from * bytes;
+    return cell;
 }
 
-static plan_t *plan_make(xyl_han_t *han)
+static xyl_device_cell_t cell_of(const xyl_device_plan_t *plan, uint32_t from,
+                                 uint32_t to)
 {
-    const xyl_problem_t *problem = &han->problem;
-    xylem_context_t *context = han->operation->request.context;
-    int reduces = xyl_coll_traits(problem->coll)->reduces;
-    plan_t *plan =
-        xyl_arena_array(&han->operation->request.arena, 1, sizeof *plan);
+    xyl_device_cell_t sent, gotten;
 
-    xyl_han_make_scratch(han, problem->ranks * sizeof(offer_t));
-    if (plan == NULL)
-        han->status = xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a plan");
-    if (han->status != XYLEM_OK)
-        return NULL;
-    plan->exec = xyl_collective_of(han->operation)->users_exec;
-    plan->library = xyl_cuda_library_of(plan->exec);
-    plan->context = context;
-    plan->problem = *problem;
-    plan->op = reduces ? han->args->op : XYLEM_BOR;
-    plan->type = reduces ? han->args->type : XYLEM_BYTE;
-    plan->count = problem->count;
-    plan->element_bytes = problem->element_bytes;
-    plan->offers = han->operation->scratch;
-    set_sides(han, plan);
-    return plan;
+    if (plan->cell == NULL)
+        return cell_alike(plan, from, to);
+    sent = xyl_device_offer(plan, from)->cell[to];
+    gotten = xyl_device_offer(plan, to)->cell[from];
+    sent.recv_at = gotten.recv_at;
+    sent.recv_bytes = gotten.recv_bytes;
+    return sent;
+}
+
+static int is_mine(const xyl_device_plan_t *plan, uint32_t from)
+{
+    const xyl_device_offer_t *offer = xyl_device_offer(plan, from);
+
+    return offer->gpu == xyl_device_offer(plan, plan->problem.rank)->gpu &&
+           offer->input_bytes != 0;
+}
+
+static void write_moves(writer_t *writer)
+{
+    const xyl_device_plan_t *plan = writer->plan;
+    xyl_device_cell_t cell;
+    uint32_t from, to;
+
+    for (from = 0; from < plan->problem.ranks; from++)
+        for (to = 0; to < plan->problem.ranks && is_mine(plan, from); to++) {
+            if (xyl_device_offer(plan, to)->result_bytes == 0)
+                continue;
+            cell = cell_of(plan, from, to);
+            add_move(writer, from, to, &cell);
+        }
+}
+
+/* ---- which ---- */
+
+typedef void (*write_fn)(writer_t *writer);
+
+static write_fn writer_of(xylem_coll_t coll)
+{
+    static const write_fn writers[XYLEM_COLL_COUNT] = {
+        [XYLEM_COLL_BCAST] = write_message,
+        [XYLEM_COLL_REDUCE] = write_message,
+        [XYLEM_COLL_ALLREDUCE] = write_message,
+        [XYLEM_COLL_ALLGATHER] = write_gathered,
+        [XYLEM_COLL_SCAN] = write_prefixes,
+        [XYLEM_COLL_EXSCAN] = write_prefixes,
+        [XYLEM_COLL_REDUCE_SCATTER] = write_scattered,
+        [XYLEM_COLL_REDUCE_SCATTER_BLOCK] = write_scattered,
+        [XYLEM_COLL_GATHER] = write_moves,
+        [XYLEM_COLL_GATHERV] = write_moves,
+        [XYLEM_COLL_SCATTER] = write_moves,
+        [XYLEM_COLL_SCATTERV] = write_moves,
+        [XYLEM_COLL_ALLGATHERV] = write_moves,
+        [XYLEM_COLL_ALLTOALL] = write_moves,
+        [XYLEM_COLL_ALLTOALLV] = write_moves,
+    };
+
+    return writers[coll];
+}
+
+int xyl_device_has_tasks(xylem_coll_t coll)
+{
+    return writer_of(coll) != NULL;
+}
+
+static uint32_t ipc_tasks_max(const xyl_problem_t *problem)
+{
+    write_fn write = writer_of(problem->coll);
+
+    if (write == write_message)
+        return 1;
+    if (write != write_moves)
+        return problem->ranks;
+    return problem->ranks * problem->ranks / XYL_CUDA_MOVES_MAX + 1;
+}
+
+static int ipc_write(xyl_device_plan_t *plan, uint32_t phase)
+{
+    writer_t writer = {.plan = plan};
+
+    (void)phase;
+    if (!find_part(plan, &writer))
+        return 0;
+    writer_of(plan->problem.coll)(&writer);
+    return writer.has_failed ? -1 : (int)writer.count;
+}
+
+static uint32_t ipc_phases_max(const xyl_problem_t *problem)
+{
+    (void)problem;
+    return 1;
+}
+
+static uint32_t ipc_phases(const xyl_device_plan_t *plan)
+{
+    (void)plan;
+    return 1;
 }
 
 static void cuda_ipc_add_stages(xyl_han_t *han)
 {
-    const xyl_han_stage_t names = {
-        .number = NAMES, .reads = XYL_ROLE_SCRATCH, .writes = XYL_ROLE_SCRATCH};
-    const xyl_han_stage_t barrier = {.number = BARRIER};
-    const xyl_problem_t all_names = {.coll = XYLEM_COLL_ALLGATHER,
-                                     .count = sizeof(offer_t),
-                                     .element_bytes = 1,
-                                     .is_in_place = 1};
-    const xyl_problem_t all_over = {.coll = XYLEM_COLL_BARRIER,
-                                    .element_bytes = 1};
-    uint32_t kernels =
-        han->problem.coll == XYLEM_COLL_ALLGATHER ? han->problem.ranks : 1;
-    plan_t *plan = plan_make(han);
-    device_stage_t *device = NULL;
+    static const xyl_device_design_t ipc = {
+        .shares_buffers = 1,
+        .phases_max = ipc_phases_max,
+        .tasks_max = ipc_tasks_max,
+        .phases = ipc_phases,
+        .write = ipc_write,
+    };
 
-    if (plan == NULL)
-        return;
-    xyl_collective_of(han->operation)->takes_device = 1;
-    stage_add(han, &publish_ops, plan, 1, work_over, &device);
-    xyl_han_add_node(han, &all_names, &names);
-    stage_add(han, &work_ops, plan, kernels, work_over, &device);
-    if (han->status == XYLEM_OK) {
-        device->combines = xyl_arena_array(&han->operation->request.arena,
-                                           kernels, sizeof *device->combines);
-        if (device->combines == NULL)
-            han->status =
-                xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for kernels");
-    }
-    xyl_han_add_node(han, &all_over, &barrier);
-    stage_add(han, &finish_ops, plan, 1, finished, &device);
+    xyl_device_stages_add(han, &ipc);
 }
 
 const xyl_algorithm_t xyl_algorithm_cuda_ipc = {
@@ -524,7 +367,13 @@ const xyl_algorithm_t xyl_algorithm_cuda_ipc = {
     .help = "kernels on all ranks' buffers (Faraji, Afsahi 2018)",
     .kind = XYL_ALGORITHM_LEVELS,
     .colls = XYL_COLL_BIT(BCAST) | XYL_COLL_BIT(REDUCE) |
-             XYL_COLL_BIT(ALLREDUCE) | XYL_COLL_BIT(ALLGATHER),
+             XYL_COLL_BIT(ALLREDUCE) | XYL_COLL_BIT(GATHER) |
+             XYL_COLL_BIT(GATHERV) | XYL_COLL_BIT(SCATTER) |
+             XYL_COLL_BIT(SCATTERV) | XYL_COLL_BIT(ALLGATHER) |
+             XYL_COLL_BIT(ALLGATHERV) | XYL_COLL_BIT(ALLTOALL) |
+             XYL_COLL_BIT(ALLTOALLV) | XYL_COLL_BIT(REDUCE_SCATTER) |
+             XYL_COLL_BIT(REDUCE_SCATTER_BLOCK) | XYL_COLL_BIT(SCAN) |
+             XYL_COLL_BIT(EXSCAN),
     .needs = XYL_NEEDS_DEVICE,
     .add_stages = cuda_ipc_add_stages,
 };

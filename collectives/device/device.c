@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives/data/description.h"
-#include "collectives/stages/collective.h"
+#include "collectives/device/way.h"
 #include "runtime/base/log.h"
 #include "runtime/core/context.h"
 
@@ -54,21 +53,9 @@ static device_state_t *state_of(const xylem_context_t *context)
     return context->attached[XYL_MODULE_DEVICE];
 }
 
-/* ---- whether ---- */
-
-int xyl_device_is_possible(const xylem_team_t *team,
-                           const xylem_coll_args_t *args,
-                           const xyl_problem_t *problem)
+xyl_device_team_t *xyl_device_of_team(const xylem_team_t *team)
 {
-    const xylem_context_t *context = team->context;
-    const xyl_cuda_library_t *library;
-
-    if (!context->config.cuda_direct || problem->count == 0 ||
-        team->size > XYL_CUDA_OPERANDS_MAX)
-        return 0;
-    library = xyl_cuda_library_of(xyl_collective_exec(context, args));
-    return library != NULL && (!xyl_coll_traits(args->coll)->reduces ||
-                               library->combines(args->op, args->type));
+    return team->attached[XYL_MODULE_DEVICE];
 }
 
 /* ---- names ---- */
@@ -271,6 +258,7 @@ static void device_context_ends(xylem_context_t *context)
 
 const xyl_module_t xyl_device_module = {
     .name = "device",
-    .bytes = {[XYL_OWNER_CONTEXT] = sizeof(device_state_t)},
+    .bytes = {[XYL_OWNER_CONTEXT] = sizeof(device_state_t),
+              [XYL_OWNER_TEAM] = sizeof(xyl_device_team_t)},
     .context_ends = device_context_ends,
 };

@@ -8,8 +8,11 @@
 #include "progress/exec/cuda/cuda.h"
 #include "runtime/core/team.h"
 
-/* Whether GPUs can do what a call asks for, as all ranks find alike: the
- * setting says that they may, and there is a kernel. */
+/* State of the team, see way.h. */
+struct xyl_device_team *xyl_device_of_team(const xylem_team_t *team);
+
+/* Whether the ranks of a call ask each other for their buffers, as all ranks
+ * find alike, and kernels may be able to do what it asks for. */
 int xyl_device_is_possible(const xylem_team_t *team,
                            const xylem_coll_args_t *args,
                            const xyl_problem_t *problem);

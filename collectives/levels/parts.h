@@ -19,6 +19,7 @@
 typedef struct xyl_han {
     xylem_status_t status;
     xyl_operation_t *operation;
+    const xyl_call_t *call; /* NULL where segments are moved */
     const xylem_coll_args_t *args;
     const xyl_sides_t *sides;
     const xyl_choice_t *choice;

@@ -48,7 +48,8 @@ xylem_status_t xyl_han_whole_create(const xyl_call_t *call,
                                     const xyl_choice_t *choice,
                                     xyl_operation_t **operation_out)
 {
-    xyl_han_t han = {.args = call->args,
+    xyl_han_t han = {.call = call,
+                     .args = call->args,
                      .sides = &call->sides,
                      .choice = choice,
                      .levels = xyl_team_levels(call->team),

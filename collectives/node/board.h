@@ -2,7 +2,7 @@
  * collectives. A rank of it is a seat.
  *
  *   done lines    one per seat: how far it is with the team's pieces
- *   a counter     seats that have come
+ *   a counter     seats that have come, and a word for those above
  *   slots         SLOTS of them; piece n uses slot n mod SLOTS
  *                   a line per seat: its count of posts, and bytes beside it
  *                   a claim, where the window is and who has left it, and
@@ -146,6 +146,13 @@ int xyl_board_begin(xyl_board_t *board, const xyl_board_extent_t *extent,
 /* This seat no longer looks at the piece. */
 void xyl_board_retire(xyl_board_t *board, const xyl_board_extent_t *extent,
                       uint64_t piece);
+
+/* The word for those above, in the line of the counter. */
+static inline _Atomic uint64_t *xyl_board_spare(const xyl_board_t *board)
+{
+    return (_Atomic uint64_t *)(void *)(board->memory + board->layout.come_at) +
+           1;
+}
 
 static inline char *xyl_board_slot(const xyl_board_t *board, uint64_t number)
 {

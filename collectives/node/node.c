@@ -138,6 +138,15 @@ static xylem_status_t board_of(xylem_team_t *team, const xyl_group_t *seats,
     return status;
 }
 
+_Atomic uint64_t *xyl_node_team_word(xylem_team_t *team)
+{
+    const xyl_group_t seats = {team->size, team->rank, NULL};
+    xyl_board_t *board;
+
+    return board_of(team, &seats, &board) == XYLEM_OK ? xyl_board_spare(board)
+                                                      : NULL;
+}
+
 typedef struct refusal {
     xyl_task_t task;
     xylem_team_t *team;

@@ -24,6 +24,10 @@ void xyl_node_team_places(xylem_team_t *team, int has_place, int all_have);
  * team whose board cannot be had here fails. Any thread. */
 void xyl_node_refused(xylem_team_t *team, uint64_t call, xylem_status_t status);
 
+/* A word that the ranks of a team on one node share, 0 in the beginning, for
+ * those above; NULL: there is no memory. Any thread. */
+_Atomic uint64_t *xyl_node_team_word(xylem_team_t *team);
+
 /* 1 when programs for such a problem fit into the team's board. Looks at what
  * is equal on all ranks only. */
 int xyl_node_is_possible(const xylem_team_t *team,

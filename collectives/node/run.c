@@ -145,7 +145,7 @@ static int take_slice(const xyl_node_stage_t *node,
     uint64_t share =
         (uint64_t)board->seats.own * step->slices / board->seats.count;
     uint64_t first =
-        node->stage.operation->stages > 1 ? 0 : share + piece->number * TURN;
+        xyl_node_is_level(&node->stage) ? 0 : share + piece->number * TURN;
     uint32_t i;
 
     for (i = 0; i < step->slices; i++) {

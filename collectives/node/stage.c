@@ -160,16 +160,36 @@ static int node_has_kept(const xyl_node_stage_t *node)
     return 1;
 }
 
+/* Retires pieces that no seat begins. */
+static unsigned skip_pieces(xyl_node_stage_t *node)
+{
+    xyl_board_extent_t bare = node->extent;
+    unsigned did = 0;
+
+    bare.is_pooled = 0; /* nobody has a window */
+    for (; node->pieces_begun < node->program.pieces; node->pieces_begun++) {
+        if (xyl_board_number(&bare, node->pieces_begun) + bare.stride >
+            node->board->done + XYL_BOARD_SLOTS)
+            break;
+        xyl_board_retire(node->board, &bare, node->pieces_begun);
+        node->pieces_left--;
+        did++;
+    }
+    return did;
+}
+
 static unsigned stage_poll(xyl_node_stage_t *node)
 {
     unsigned i, did = 0;
 
     if (!node->has_input || node->state != XYL_NODE_NUMBERED)
         return (unsigned)xyl_node_share_failed(node);
+    if (node->is_skipped)
+        did += skip_pieces(node);
     for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++)
         if (node->active[i].strands_left != 0)
             did += xyl_node_piece_run(node, &node->active[i]);
-    if (node->pieces_begun < node->program.pieces)
+    if (!node->is_skipped && node->pieces_begun < node->program.pieces)
         did += begin_pieces(node);
     if (xyl_node_share_failed(node))
         return did + 1;
@@ -256,13 +276,14 @@ static void reset_works(const xyl_node_stage_t *node)
 static void reset(xyl_node_stage_t *node)
 {
     xyl_stage_t *stage = &node->stage;
+    int is_level = xyl_node_is_level(stage);
     uint32_t i;
 
     node->state = XYL_NODE_NEW;
-    node->enough =
-        stage->operation->stages > 1 ? node->limits->level_turn : UINT64_MAX;
-    node->is_hasty = stage->operation->stages > 1 &&
-                     stage->operation->bytes <= node->limits->level_first;
+    node->is_skipped = 0;
+    node->enough = is_level ? node->limits->level_turn : UINT64_MAX;
+    node->is_hasty =
+        is_level && stage->operation->bytes <= node->limits->level_first;
     node->pieces_begun = 0;
     /* What another stage reads next is better left in them. */
     node->buffers.past_caches =
@@ -578,6 +599,12 @@ void xyl_node_stage_take_numbers(xyl_stage_t *stage, int is_alone)
 void xyl_node_stage_set_gate(xyl_stage_t *stage, const xyl_node_gate_t *gate)
 {
     self(stage)->gate = *gate;
+}
+
+void xyl_node_stage_skip(xyl_stage_t *stage, int is_skipped)
+{
+    assert(stage->ops == &node_ops && self(stage)->pieces_begun == 0);
+    self(stage)->is_skipped = is_skipped;
 }
 
 uint64_t xyl_node_stage_segments(const xyl_stage_t *stage)

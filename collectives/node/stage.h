@@ -30,6 +30,11 @@ typedef struct xyl_node_gate {
 
 void xyl_node_stage_set_gate(xyl_stage_t *stage, const xyl_node_gate_t *gate);
 
+/* Whether the run that is under way does without the stage, which then only
+ * retires its pieces, when its input is there: on all seats alike, before that.
+ */
+void xyl_node_stage_skip(xyl_stage_t *stage, int is_skipped);
+
 /* Segments of a piece. */
 uint64_t xyl_node_stage_segments(const xyl_stage_t *stage);
 

@@ -92,6 +92,7 @@ struct xyl_node_stage {
     xyl_node_state_t state;
     uint32_t sizes_seen; /* seats that have told theirs */
     uint64_t largest;    /* block of these */
+    int is_skipped;      /* nothing is done in this run */
     int has_input;       /* all that the first piece waits for is there */
     uint64_t input_left; /* segments */
     uint64_t *input;     /* bits, where segments come singly */
@@ -102,6 +103,13 @@ struct xyl_node_stage {
     xyl_node_piece_t active[XYL_NODE_ACTIVE_MAX];
     xyl_stage_work_t *works; /* [ACTIVE_MAX][strands]; NULL: none is needed */
 };
+
+/* Another stage waits for segments, or for what the net brings. */
+static inline int xyl_node_is_level(const xyl_stage_t *stage)
+{
+    return stage->operation->stages > 1 &&
+           !xyl_collective_of(stage->operation)->takes_device;
+}
 
 /* ---- number.c ---- */
 

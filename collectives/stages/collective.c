@@ -15,7 +15,11 @@ static size_t round_segment(size_t segment_bytes, size_t element_bytes)
 
 static void collective_release(xyl_operation_t *operation)
 {
-    xyl_sides_release(&xyl_collective_of(operation)->sides);
+    const xyl_collective_t *collective = xyl_collective_of(operation);
+
+    if (collective->rests != NULL)
+        collective->rests(collective->rests_arg);
+    xyl_sides_release(&collective->sides);
     xyl_mirrors_give(operation);
 }
 

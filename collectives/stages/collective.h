@@ -45,6 +45,8 @@ typedef struct xyl_collective {
     xyl_exec_t *exec;       /* works on what stages see */
     xyl_exec_t *users_exec; /* and on the user's buffers; else the same */
     int takes_device; /* its stages know users' buffers, wherever they lie */
+    void (*rests)(void *arg); /* nothing is under way any more; NULL: so what */
+    void *rests_arg;
     uint64_t written; /* by its stages on nodes, in copies to their results */
     xyl_plan_key_t key;
     xyl_sides_t sides; /* released with it, as are: */

@@ -9,6 +9,7 @@
 typedef struct mirror_stage {
     xyl_stage_t stage;
     xyl_buffers_t buffers; /* from SEND to RECV */
+    int is_skipped;        /* in this run */
     int is_whole;          /* the message is not cut: it goes by runs */
     uint32_t run_count;
     const xyl_run_t *runs; /* [run_count] */
@@ -57,7 +58,9 @@ static void mirror_segment_ready(xyl_stage_t *stage, uint64_t index)
     const xyl_operation_t *operation = stage->operation;
     uint64_t segment = xyl_stage_segment(stage, index);
 
-    if (mirror->is_whole)
+    if (mirror->is_skipped)
+        segment_mirrored(mirror, index);
+    else if (mirror->is_whole)
         whole_mirror(mirror);
     else
         run_mirror(mirror, index,
@@ -114,9 +117,10 @@ static xylem_status_t no_memory(void)
     return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a mirror");
 }
 
-static xylem_status_t mirror_add(xyl_operation_t *operation,
-                                 const xyl_stage_spec_t *spec,
-                                 const xyl_extents_t *extents)
+xylem_status_t xyl_mirror_stage_add(xyl_operation_t *operation,
+                                    const xyl_stage_spec_t *spec,
+                                    const xyl_extents_t *extents,
+                                    xyl_stage_t **stage_out)
 {
     mirror_stage_t *mirror = (mirror_stage_t *)(void *)xyl_operation_add_stage(
         operation, spec, &mirror_ops, sizeof *mirror, 0);
@@ -124,6 +128,7 @@ static xylem_status_t mirror_add(xyl_operation_t *operation,
 
     if (mirror == NULL)
         return no_memory();
+    *stage_out = &mirror->stage;
     if (spec->is_aside)
         xyl_operation_put_first(operation, spec->lane, &mirror->stage);
     mirror->buffers.exec = xyl_collective_of(operation)->users_exec;
@@ -137,6 +142,11 @@ static xylem_status_t mirror_add(xyl_operation_t *operation,
                               mirror_worked, &mirror->works);
 }
 
+void xyl_mirror_stage_skip(xyl_stage_t *stage, int is_skipped)
+{
+    mirror_of(stage)->is_skipped = is_skipped;
+}
+
 /* From the user's buffers to where stages read. */
 static xylem_status_t fetch_add(xyl_operation_t *operation, uint32_t lane,
                                 int is_bcast, const xyl_extents_t *extents)
@@ -146,8 +156,9 @@ static xylem_status_t fetch_add(xyl_operation_t *operation, uint32_t lane,
         .is_aside = 1,
         .reads = is_bcast ? XYL_ROLE_USERS_RESULT : XYL_ROLE_USERS_INPUT,
         .writes = is_bcast ? XYL_ROLE_RESULT : XYL_ROLE_INPUT};
+    xyl_stage_t *stage;
 
-    return mirror_add(operation, &spec, extents);
+    return xyl_mirror_stage_add(operation, &spec, extents, &stage);
 }
 
 /* And from where stages write. */
@@ -158,8 +169,9 @@ static xylem_status_t bring_add(xyl_operation_t *operation, uint32_t lane,
                                    .after = operation->end[lane],
                                    .reads = XYL_ROLE_RESULT,
                                    .writes = XYL_ROLE_USERS_RESULT};
+    xyl_stage_t *stage;
 
-    return mirror_add(operation, &spec, extents);
+    return xyl_mirror_stage_add(operation, &spec, extents, &stage);
 }
 
 static uint64_t span_of(const xyl_extents_t *extents)
@@ -191,10 +203,9 @@ static xylem_status_t mirror_make(xyl_operation_t *operation,
     return XYLEM_OK;
 }
 
-static xylem_status_t mirrors_make(xyl_operation_t *operation,
-                                   const xyl_extents_t *input,
-                                   const xyl_extents_t *result,
-                                   int are_one_buffer)
+xylem_status_t xyl_mirrors_take(xyl_operation_t *operation,
+                                const xyl_extents_t *input,
+                                const xyl_extents_t *result, int are_one_buffer)
 {
     xyl_mirror_t *mirrors = xyl_collective_of(operation)->mirrors;
     xyl_extents_t both = *result;
@@ -234,8 +245,8 @@ xylem_status_t xyl_mirror_stages_add(xyl_operation_t *operation,
         return no_memory();
     xyl_extents_of_input(call, args, runs, &input);
     xyl_extents_of_result(call, args, runs + most, &result);
-    status = mirrors_make(operation, &input, &result,
-                          is_bcast || args->send == XYLEM_IN_PLACE);
+    status = xyl_mirrors_take(operation, &input, &result,
+                              is_bcast || args->send == XYLEM_IN_PLACE);
     for (lane = 0; lane < operation->lanes && status == XYLEM_OK; lane++) {
         if (operation->has_input && operation->entry[lane] != NULL)
             status = fetch_add(operation, lane, is_bcast, &input);
@@ -251,8 +262,10 @@ void xyl_mirrors_give(xyl_operation_t *operation)
     xyl_exec_t *exec = collective->users_exec;
     size_t i;
 
-    for (i = 0; i < 2; i++)
+    for (i = 0; i < 2; i++) {
         if (collective->mirrors[i].memory != NULL)
             exec->ops->mirror_give(exec, collective->mirrors[i].memory,
                                    collective->mirrors[i].bytes);
+        collective->mirrors[i] = (xyl_mirror_t){NULL, 0};
+    }
 }

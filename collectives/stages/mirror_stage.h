@@ -15,6 +15,19 @@ xylem_status_t xyl_mirror_stages_add(xyl_operation_t *operation,
                                      const xyl_call_t *call,
                                      const xylem_coll_args_t *args);
 
+/* The parts of that, for those who decide in each run whether there are
+ * mirrors: a stage between a buffer and its mirror, which may be passed over in
+ * the run that is under way, and the memory of both. */
+xylem_status_t xyl_mirror_stage_add(xyl_operation_t *operation,
+                                    const xyl_stage_spec_t *spec,
+                                    const xyl_extents_t *extents,
+                                    xyl_stage_t **stage_out);
+void xyl_mirror_stage_skip(xyl_stage_t *stage, int is_skipped);
+xylem_status_t xyl_mirrors_take(xyl_operation_t *operation,
+                                const xyl_extents_t *input,
+                                const xyl_extents_t *result,
+                                int are_one_buffer);
+
 /* Gives back the memory of mirrors, if there is any. */
 void xyl_mirrors_give(xyl_operation_t *operation);
 

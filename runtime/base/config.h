@@ -31,6 +31,9 @@ enum { XYL_ARRIVALS_AUTO };
 /* Values of XYLEM_SHM. */
 enum { XYL_SHM_AUTO, XYL_SHM_OFF };
 
+/* Values of XYLEM_CUDA_DIRECT. */
+enum { XYL_DIRECT_AUTO, XYL_DIRECT_ON, XYL_DIRECT_OFF };
+
 /* Values of XYLEM_MPI_CONNECT. */
 enum { XYL_CONNECT_FIRST, XYL_CONNECT_INIT };
 
@@ -95,11 +98,13 @@ enum { XYL_CHECK_BASIC, XYL_CHECK_FULL };
     X(cuda, CUDA, BOOL, "on", 0, USER,                                         \
       "Buffers may lie in memory of NVIDIA's GPUs; off: in no call, and none " \
       "is looked at.")                                                         \
-    X(cuda_direct, CUDA_DIRECT, BOOL, "off", 1, USER,                          \
-      "Where one rank's buffers in a call lie in memory of GPUs, those of "    \
-      "all "                                                                   \
-      "ranks do, so that GPUs read and write those of a node's ranks where "   \
-      "they lie; off: each rank copies its own through the host's memory.")    \
+    X(cuda_direct, CUDA_DIRECT, DIRECT, "auto", 1, USER,                       \
+      "GPUs read and write the buffers of a node's ranks where they lie: "     \
+      "auto (where that pays; ranks ask each other, call by call, from the "   \
+      "first buffer in memory of a GPU on), on (also short ones; where one "   \
+      "rank's buffers in a call lie in memory of GPUs, those of all ranks "    \
+      "do, so nobody asks) or off (each rank copies its own through the "      \
+      "host's memory).")                                                       \
     X(cuda_library, CUDA_LIBRARY, PATH, "none", 0, EXPERT,                     \
       "The library that does what CUDA does, opened at once; none: "           \
       "libxylem-cuda.so.0, beside libxylem or where the system finds it, "     \

@@ -31,6 +31,11 @@ const xyl_config_type_t xyl_config_PROGRESS = {
               {"caller", XYL_PROGRESS_CALLER},
               {"blocking", XYL_PROGRESS_BLOCKING},
               {"thread", XYL_PROGRESS_THREAD}}};
+const xyl_config_type_t xyl_config_DIRECT = {
+    .words = {{"auto", XYL_DIRECT_AUTO},
+              {"on", XYL_DIRECT_ON},
+              {"off", XYL_DIRECT_OFF}}};
+
 const xyl_config_type_t xyl_config_SHM = {
     .words = {{"auto", XYL_SHM_AUTO}, {"off", XYL_SHM_OFF}}};
 const xyl_config_type_t xyl_config_ARRIVALS = {

@@ -26,9 +26,9 @@ typedef struct xyl_config_type {
 
 extern const xyl_config_type_t xyl_config_BOOL, xyl_config_BOOTSTRAP,
     xyl_config_BYTES, xyl_config_CHECK, xyl_config_CONNECT, xyl_config_CORE,
-    xyl_config_ARRIVALS, xyl_config_COUNT, xyl_config_GROUPS, xyl_config_LEVEL,
-    xyl_config_ORDER, xyl_config_PATH, xyl_config_PROGRESS, xyl_config_SHM,
-    xyl_config_TEXT, xyl_config_VERBOSE;
+    xyl_config_ARRIVALS, xyl_config_COUNT, xyl_config_DIRECT, xyl_config_GROUPS,
+    xyl_config_LEVEL, xyl_config_ORDER, xyl_config_PATH, xyl_config_PROGRESS,
+    xyl_config_SHM, xyl_config_TEXT, xyl_config_VERBOSE;
 
 /* XYLEM_ERR_CONFIG, without a text: it is no value of the type. */
 xylem_status_t xyl_config_parse(const xyl_config_type_t *type, const char *text,

@@ -17,24 +17,37 @@
  *                     ended: each rank N times; needs nodes of several and
  *                     XYLEM_BYPASS_US
  *
+ *   calls killed SEED  a rank kills itself at a random moment of random calls;
+ *                     the others get a status, and say how many ms later. Run
+ *                     it by xylem-run --no-kill, in a folder of its own
+ *
  * With CALLS_MEMORY=cuda in the environment buffers lie in memory of GPUs,
  * which ranks take in turn; exit code 77 where there is none.
+ * CALLS_MEMORY=some: each rank draws for each buffer whether it does; late:
+ * those of the first N / 2 cases do not. CALLS_ALGORITHM: what all take that
+ * have it.
  *
  * Else N is the number of cases, rounds, or cases per thread. All ranks draw
  * the same. */
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "bench/measure/device.h"
+#include "collectives/choose/registry.h"
 #include "simulator/random.h"
 #include "tests/proc/job.h"
 #include "tests/proc/short_forms.h"
 #include "tests/support/call_algorithm.h"
 #include "tests/support/call_case.h"
+
+static const char *asked; /* algorithm; NULL: any */
 
 /* Of one team; the collectives come in turn. */
 static call_case_t draw_case(uint64_t *random, uint32_t number, uint32_t ranks)
@@ -45,6 +58,10 @@ static call_case_t draw_case(uint64_t *random, uint32_t number, uint32_t ranks)
     if (random_below(random, 16) == 0)
         c.count *= 10; /* some hundred KiB */
     call_algorithm_draw(random, &c);
+    if (asked != NULL && c.count != 0 && !c.is_ordered &&
+        c.types == CALL_TYPES_PLAIN &&
+        xyl_algorithm_find(c.coll, asked) != NULL)
+        snprintf(c.algorithm, sizeof c.algorithm, "%s", asked);
     return c;
 }
 
@@ -501,6 +518,87 @@ static void mode_late(job_t *job, uint32_t number)
     MUST(xylem_team_destroy(others));
 }
 
+/* ---- killed ---- */
+
+enum { LIFE_US_MIN = 20000, LIFE_US_MAX = 120000, KILLED_CASES = 100000 };
+
+static const char deaths_file[] = "calls-killed-at";
+
+static double now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+static void *executioner(void *arg)
+{
+    double at;
+    FILE *file;
+
+    usleep(*(const unsigned *)arg);
+    file = fopen(deaths_file, "w");
+    at = now_ms();
+    if (file != NULL) {
+        fwrite(&at, sizeof at, 1, file);
+        fclose(file);
+    }
+    kill(getpid(), SIGKILL);
+    return NULL;
+}
+
+static void tell_survival(const job_t *job, xylem_status_t status)
+{
+    double at = 0;
+    FILE *file = fopen(deaths_file, "r");
+
+    REQUIRE(status == XYLEM_ERR_PROC_FAILED, "a call says %s",
+            xylem_status_name(status));
+    REQUIRE(file != NULL && fread(&at, sizeof at, 1, file) == 1,
+            "nobody has died");
+    printf("rank %u survived: status after %.1f ms\n", job->rank,
+           now_ms() - at);
+    fclose(file);
+}
+
+static xylem_status_t play_to_death(const job_t *job, const call_case_t *c)
+{
+    xylem_status_t status;
+    xylem_request_t *request;
+    call_rank_t call;
+
+    call_rank_init(&call, c, job->rank, job->context);
+    status = xylem_coll_start(job->world, &call.args, &request);
+    call_rank_drop_types(&call);
+    if (status == XYLEM_OK) {
+        status = xylem_request_wait(request);
+        xylem_request_free(request);
+    }
+    call_rank_fini(&call);
+    return status;
+}
+
+static void mode_killed(job_t *job, uint32_t number)
+{
+    uint64_t random = random_mix(number);
+    uint32_t victim = (uint32_t)random_below(&random, job->ranks), i;
+    unsigned life_us = LIFE_US_MIN + (unsigned)random_below(
+                                         &random, LIFE_US_MAX - LIFE_US_MIN);
+    xylem_status_t status = XYLEM_OK;
+    pthread_t thread;
+
+    MUST(xylem_barrier(job->world));
+    if (job->rank == victim)
+        REQUIRE(pthread_create(&thread, NULL, executioner, &life_us) == 0,
+                "no thread");
+    for (i = 0; i < KILLED_CASES && status == XYLEM_OK; i++) {
+        call_case_t c = draw_case(&random, i, job->ranks);
+        status = play_to_death(job, &c);
+    }
+    tell_survival(job, status);
+}
+
 static const struct mode {
     const char *name;
     void (*run)(job_t *job, uint32_t number);
@@ -509,6 +607,7 @@ static const struct mode {
     {"threads", mode_threads},   {"handover", mode_handover},
     {"farewell", mode_farewell}, {"roots", mode_roots},
     {"late", mode_late},         {"tags", mode_tags},
+    {"killed", mode_killed},
 };
 
 /* ---- memory of a GPU ---- */
@@ -516,17 +615,53 @@ static const struct mode {
 static struct bench_device *device;
 static pthread_mutex_t device_lock = PTHREAD_MUTEX_INITIALIZER;
 
+static uint64_t draws;    /* of a rank; 0: all buffers are a GPU's */
+static uint64_t from_on;  /* the first buffer that may be one */
+static uint64_t takes;    /* buffers so far */
+static void *hosts[4096]; /* buffers that are none */
+
+static void *host_take(size_t bytes)
+{
+    void *memory = malloc(bytes == 0 ? 1 : bytes);
+    size_t i = 0;
+
+    REQUIRE(memory != NULL, "no memory");
+    while (hosts[i] != NULL)
+        i++;
+    hosts[i] = memory;
+    return memory;
+}
+
 static void *device_memory_take(size_t bytes)
 {
     void *memory;
+    int is_host;
 
-    MUST(device_take(device, bytes, &memory));
+    pthread_mutex_lock(&device_lock);
+    is_host =
+        ++takes <= from_on || (draws != 0 && random_below(&draws, 4) == 0);
+    memory = is_host ? host_take(bytes) : NULL;
+    pthread_mutex_unlock(&device_lock);
+    if (!is_host)
+        MUST(device_take(device, bytes, &memory));
     return memory;
 }
 
 static void device_memory_give(void *memory)
 {
-    device_give(device, memory);
+    size_t i;
+
+    pthread_mutex_lock(&device_lock);
+    for (i = 0; i < sizeof hosts / sizeof *hosts; i++)
+        if (memory != NULL && hosts[i] == memory)
+            break;
+    if (i < sizeof hosts / sizeof *hosts)
+        hosts[i] = NULL;
+    pthread_mutex_unlock(&device_lock);
+    if (i < sizeof hosts / sizeof *hosts)
+        free(memory);
+    else
+        device_give(device, memory);
 }
 
 static void device_memory_copy(void *to, const void *from, size_t bytes)
@@ -536,13 +671,17 @@ static void device_memory_copy(void *to, const void *from, size_t bytes)
     pthread_mutex_unlock(&device_lock);
 }
 
-static void use_device(uint32_t rank)
+static void use_device(uint32_t rank, const char *which, uint64_t number)
 {
     static const call_memory_t memory = {device_memory_take, device_memory_give,
                                          device_memory_copy};
 
     if (device_open(rank, &device) != XYLEM_OK)
         exit(77);
+    if (strcmp(which, "some") == 0)
+        draws = rank + 1;
+    if (strcmp(which, "late") == 0)
+        from_on = number + rank; /* two or more of each case */
     call_memory = &memory;
 }
 
@@ -558,8 +697,9 @@ int main(int argc, char **argv)
             break;
     REQUIRE(i < sizeof modes / sizeof modes[0], "there is no mode %s", argv[1]);
     job_begin(&job);
-    if (memory != NULL && strcmp(memory, "cuda") == 0)
-        use_device(job.rank);
+    asked = getenv("CALLS_ALGORITHM");
+    if (memory != NULL)
+        use_device(job.rank, memory, strtoul(argv[2], NULL, 10));
     modes[i].run(&job, (uint32_t)strtoul(argv[2], NULL, 10));
     device_close(device);
     job_end(&job);

@@ -29,9 +29,10 @@ typedef struct map {
 typedef struct step {
     struct step *next;
     uint32_t mark; /* UINT32_MAX: it is work */
-    int is_combine;
+    int is_combine, is_move;
     xyl_cuda_repack_t repack; /* a copy has no pieces */
     xyl_cuda_combine_t combine;
+    xyl_cuda_moves_t moves;
 } step_t;
 
 struct xyl_cuda_stream {
@@ -44,6 +45,7 @@ struct xyl_cuda_stream {
 /* Of the process, as CUDA's own is. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static map_t maps[MAPS_MAX];
+static map_t pinned[MAPS_MAX]; /* memory of the processor that kernels see */
 static uint64_t buffers;
 
 static int device_count(void)
@@ -174,13 +176,48 @@ static int fake_driver_version(void)
 
 static void *fake_host_take(int device, size_t bytes)
 {
+    map_t *free_one = pinned;
+    char *memory = malloc(bytes + 1);
+
     (void)device;
-    return malloc(bytes);
+    pthread_mutex_lock(&lock);
+    while (free_one < pinned + MAPS_MAX && free_one->base != NULL)
+        free_one++;
+    if (free_one == pinned + MAPS_MAX || memory == NULL)
+        abort();
+    *free_one = (map_t){.base = memory, .bytes = bytes};
+    pthread_mutex_unlock(&lock);
+    return memory;
 }
 
 static void fake_host_give(void *memory)
 {
+    map_t *map;
+
+    pthread_mutex_lock(&lock);
+    for (map = pinned; map < pinned + MAPS_MAX; map++)
+        if (map->base == memory)
+            map->base = NULL;
+    pthread_mutex_unlock(&lock);
     free(memory);
+}
+
+/* What a kernel does not see ends the program, as it would a GPU's work. */
+static void must_be_seen(const char *at)
+{
+    int is_seen;
+    map_t *map;
+
+    pthread_mutex_lock(&lock);
+    is_seen = map_of(at) != NULL;
+    for (map = pinned; map < pinned + MAPS_MAX; map++)
+        is_seen |=
+            map->base != NULL && at >= map->base && at < map->base + map->bytes;
+    pthread_mutex_unlock(&lock);
+    if (is_seen)
+        return;
+    fputs("a kernel reads memory that it does not see\n", stderr);
+    abort();
 }
 
 static int fake_host_register(int device, void *memory, size_t bytes)
@@ -228,8 +265,12 @@ static int fake_stream_create(int device, xyl_cuda_stream_t **stream_out)
 
 static void repack_do(const xyl_cuda_repack_t *repack)
 {
-    char *to = touchable(repack->to);
-    const char *from = touchable(repack->from);
+    int64_t to_first = xyl_pieces_place(&repack->to_pieces, repack->to_at);
+    int64_t from_first =
+        xyl_pieces_place(&repack->from_pieces, repack->from_at);
+    /* Where elements begin there need not be any memory. */
+    char *to = touchable(repack->to + to_first) - to_first;
+    const char *from = touchable(repack->from + from_first) - from_first;
     uint64_t i;
 
     if (repack->to_pieces.level_count == 0 &&
@@ -258,6 +299,15 @@ static void combine_do(const xyl_cuda_combine_t *combine)
     free(sum);
 }
 
+static void moves_do(const xyl_cuda_moves_t *moves)
+{
+    uint64_t i;
+
+    for (i = 0; i < moves->count; i++)
+        memcpy(touchable(moves->move[i].to), touchable(moves->move[i].from),
+               moves->move[i].bytes);
+}
+
 static int fake_stream_wait(xyl_cuda_stream_t *stream)
 {
     step_t *step;
@@ -267,6 +317,8 @@ static int fake_stream_wait(xyl_cuda_stream_t *stream)
             stream->is_reached[step->mark] = 1;
         else if (step->is_combine)
             combine_do(&step->combine);
+        else if (step->is_move)
+            moves_do(&step->moves);
         else
             repack_do(&step->repack);
         stream->first = step->next;
@@ -297,6 +349,12 @@ static step_t *step_add(xyl_cuda_stream_t *stream)
 static int fake_repack(xyl_cuda_stream_t *stream,
                        const xyl_cuda_repack_t *repack)
 {
+    const xyl_pieces_t *to = &repack->to_pieces, *from = &repack->from_pieces;
+
+    if (to->level_count != 0 || from->level_count != 0) {
+        must_be_seen(repack->to + xyl_pieces_place(to, repack->to_at));
+        must_be_seen(repack->from + xyl_pieces_place(from, repack->from_at));
+    }
     step_add(stream)->repack = *repack;
     return 0;
 }
@@ -322,6 +380,15 @@ static int fake_combine(xyl_cuda_stream_t *stream,
 
     step->is_combine = 1;
     step->combine = *combine;
+    return 0;
+}
+
+static int fake_move(xyl_cuda_stream_t *stream, const xyl_cuda_moves_t *moves)
+{
+    step_t *step = step_add(stream);
+
+    step->is_move = 1;
+    step->moves = *moves;
     return 0;
 }
 
@@ -474,6 +541,7 @@ const xyl_cuda_library_t *xylem_cuda_library(void)
         .repack = fake_repack,
         .combines = fake_combines,
         .combine = fake_combine,
+        .move = fake_move,
         .mark = fake_mark,
         .reached = fake_reached,
         .stream_of_runtime = fake_stream_of_runtime,

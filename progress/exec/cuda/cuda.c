@@ -206,7 +206,9 @@ static void queue_begin_one(cuda_exec_t *cuda, queue_t *queue, xyl_work_t *work)
     int error;
 
     queue->blocks[place].memory = NULL;
-    if (work->kind == XYL_WORK_REDUCE)
+    if (work->kind == XYL_WORK_REDUCE && work->right != NULL)
+        error = cuda->library->move(queue->stream, work->right);
+    else if (work->kind == XYL_WORK_REDUCE)
         error = cuda->library->combine(queue->stream, work->left);
     else if (work->kind == XYL_WORK_COPY)
         error = cuda->library->copy(queue->stream, work->to, work->left,
@@ -333,13 +335,29 @@ static void work_send(cuda_exec_t *cuda, xyl_work_t *work, queue_t *queue)
     queue_begin(cuda, queue);
 }
 
+/* Some byte that is worked on: where elements with gaps begin there need not be
+ * any memory. */
+static const char *some_byte(const xyl_work_t *work,
+                             const struct xyl_layout *layout, const void *base,
+                             uint64_t at)
+{
+    xyl_pieces_t pieces;
+
+    if (layout == NULL)
+        return base;
+    work->describe(layout, &pieces);
+    return (const char *)base + xyl_pieces_place(&pieces, at);
+}
+
 static void cuda_start(xyl_exec_t *exec, xyl_work_t *work)
 {
     cuda_exec_t *cuda = self(exec);
     xyl_cuda_place_t to, from;
 
-    cuda->library->find(work->to, &to);
-    cuda->library->find(work->left, &from);
+    cuda->library->find(some_byte(work, work->to_layout, work->to, work->to_at),
+                        &to);
+    cuda->library->find(
+        some_byte(work, work->left_layout, work->left, work->left_at), &from);
     cuda->under_way++;
     work->event.status = XYLEM_OK;
     work->next = NULL;
@@ -355,17 +373,31 @@ static void cuda_start(xyl_exec_t *exec, xyl_work_t *work)
                                             : WAY_WITHIN));
 }
 
-void xyl_cuda_combine_begin(xyl_exec_t *exec, xyl_work_t *work, int device,
-                            const xyl_cuda_combine_t *combine)
+/* Nobody else asks for reductions. */
+static void kernel_begin(xyl_exec_t *exec, xyl_work_t *work, int device,
+                         const void *combine, const void *moves)
 {
     cuda_exec_t *cuda = self(exec);
 
     work->kind = XYL_WORK_REDUCE;
     work->left = combine;
+    work->right = moves;
     work->next = NULL;
     work->event.status = XYLEM_OK;
     cuda->under_way++;
     work_send(cuda, work, queue_of(cuda, device, WAY_WITHIN));
+}
+
+void xyl_cuda_combine_begin(xyl_exec_t *exec, xyl_work_t *work, int device,
+                            const xyl_cuda_combine_t *combine)
+{
+    kernel_begin(exec, work, device, combine, NULL);
+}
+
+void xyl_cuda_move_begin(xyl_exec_t *exec, xyl_work_t *work, int device,
+                         const xyl_cuda_moves_t *moves)
+{
+    kernel_begin(exec, work, device, NULL, moves);
 }
 
 /* ---- giving up ---- */

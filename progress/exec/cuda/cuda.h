@@ -18,10 +18,12 @@ const xyl_cuda_library_t *xyl_cuda_library_open(const char *path,
  * than an executor does. NULL: it is another one. */
 const xyl_cuda_library_t *xyl_cuda_library_of(const xyl_exec_t *exec);
 
-/* Begins a reduction on a device; `combine` is borrowed until the work's event
- * comes. The progressing thread. */
+/* Begins a reduction on a device, or moves of blocks, which are borrowed until
+ * the work's event comes. The progressing thread. */
 void xyl_cuda_combine_begin(xyl_exec_t *exec, xyl_work_t *work, int device,
                             const xyl_cuda_combine_t *combine);
+void xyl_cuda_move_begin(xyl_exec_t *exec, xyl_work_t *work, int device,
+                         const xyl_cuda_moves_t *moves);
 
 /* Nothing is under way. The progressing thread. */
 int xyl_cuda_is_idle(const xyl_exec_t *exec);

@@ -12,6 +12,7 @@
 #include "progress/exec/cuda/library/library.h"
 
 enum { REPACK_THREADS = 256, REPACK_BLOCKS_PER_PROCESSOR = 8 };
+enum { MOVE_THREADS = 256, MOVE_UNROLL = 4, MOVE_BLOCKS_PER_PROCESSOR = 8 };
 
 struct xyl_cuda_stream {
     int device;
@@ -383,6 +384,71 @@ static int combine(xyl_cuda_stream_t *stream, const xyl_cuda_combine_t *combine)
     return outcome(cudaGetLastError());
 }
 
+/* ---- several moves ---- */
+
+/* Bytes that both addresses allow at once, and that many of them. */
+template <class Unit>
+static __device__ void move_units(const xyl_cuda_move_t &move)
+{
+    uint64_t units = move.bytes / sizeof(Unit), i;
+    uint64_t all = uint64_t(gridDim.x) * MOVE_THREADS, done;
+    Unit *to = static_cast<Unit *>(move.to);
+    const Unit *from = static_cast<const Unit *>(move.from);
+
+    i = uint64_t(blockIdx.x) * MOVE_THREADS + threadIdx.x;
+    for (; i + (MOVE_UNROLL - 1) * all < units; i += MOVE_UNROLL * all) {
+        Unit there[MOVE_UNROLL];
+#pragma unroll
+        for (int k = 0; k < MOVE_UNROLL; k++)
+            there[k] = from[i + k * all];
+#pragma unroll
+        for (int k = 0; k < MOVE_UNROLL; k++)
+            to[i + k * all] = there[k];
+    }
+    for (; i < units; i += all)
+        to[i] = from[i];
+    done = units * sizeof(Unit);
+    if (blockIdx.x == 0 && done + threadIdx.x < move.bytes)
+        static_cast<char *>(move.to)[done + threadIdx.x] =
+            static_cast<const char *>(move.from)[done + threadIdx.x];
+}
+
+__global__ void __launch_bounds__(MOVE_THREADS)
+    move_kernel(const __grid_constant__ xyl_cuda_moves_t moves)
+{
+    const xyl_cuda_move_t &move = moves.move[blockIdx.y];
+    uintptr_t both = reinterpret_cast<uintptr_t>(move.to) |
+                     reinterpret_cast<uintptr_t>(move.from);
+
+    if (both % 16 == 0)
+        move_units<uint4>(move);
+    else if (both % 8 == 0)
+        move_units<uint64_t>(move);
+    else if (both % 4 == 0)
+        move_units<uint32_t>(move);
+    else
+        move_units<uint8_t>(move);
+}
+
+static int move(xyl_cuda_stream_t *stream, const xyl_cuda_moves_t *moves)
+{
+    on_device here(stream->device);
+    uint64_t longest = 0, each = 16 * MOVE_UNROLL * MOVE_THREADS, blocks;
+    uint64_t most = uint64_t(stream->processors) * MOVE_BLOCKS_PER_PROCESSOR;
+
+    for (uint64_t i = 0; i < moves->count; i++)
+        if (moves->move[i].bytes > longest)
+            longest = moves->move[i].bytes;
+    if (longest == 0)
+        return 0;
+    most = most / moves->count + 1;
+    blocks = (longest + each - 1) / each;
+    move_kernel<<<dim3(unsigned(blocks < most ? blocks : most),
+                       unsigned(moves->count)),
+                  MOVE_THREADS, 0, stream->stream>>>(*moves);
+    return outcome(cudaGetLastError());
+}
+
 /* ---- others who use the runtime ---- */
 
 static void use(int device)
@@ -509,6 +575,7 @@ xylem_cuda_library(void)
         repack,
         combines,
         combine,
+        move,
         mark,
         reached,
         use,

@@ -17,6 +17,7 @@ enum {
     XYL_CUDA_LIBRARY_VERSION = 3,
     XYL_CUDA_MARKS = 16,        /* of a stream */
     XYL_CUDA_OPERANDS_MAX = 64, /* inputs, and results, of a reduction */
+    XYL_CUDA_MOVES_MAX = 64,    /* of one kernel */
     XYL_CUDA_HANDLE_BYTES = 64,
     XYL_CUDA_NAME_BYTES = 128
 };
@@ -58,6 +59,18 @@ typedef struct xyl_cuda_combine {
     void *result[XYL_CUDA_OPERANDS_MAX];
     uint64_t count;
 } xyl_cuda_combine_t;
+
+/* to = from, of several, which have no bytes in common. */
+typedef struct xyl_cuda_move {
+    void *to;
+    const void *from;
+    uint64_t bytes;
+} xyl_cuda_move_t;
+
+typedef struct xyl_cuda_moves {
+    uint64_t count; /* 1 ... XYL_CUDA_MOVES_MAX */
+    xyl_cuda_move_t move[XYL_CUDA_MOVES_MAX];
+} xyl_cuda_moves_t;
 
 typedef struct xyl_cuda_device {
     char name[XYL_CUDA_NAME_BYTES];
@@ -112,6 +125,7 @@ typedef struct xyl_cuda_library {
     int (*combines)(uint32_t op, uint32_t type);
     int (*combine)(xyl_cuda_stream_t *stream,
                    const xyl_cuda_combine_t *combine);
+    int (*move)(xyl_cuda_stream_t *stream, const xyl_cuda_moves_t *moves);
     /* mark: number `mark` of the stream stands behind all that has been begun;
      * reached: *is_reached_out says whether all that has ended. */
     int (*mark)(xyl_cuda_stream_t *stream, uint32_t mark);

@@ -1,0 +1,132 @@
+/* What the stages of a collective on memory of GPUs share on a rank, and what
+ * ranks tell one another. */
+#ifndef XYL_COLLECTIVES_DEVICE_PLAN_H
+#define XYL_COLLECTIVES_DEVICE_PLAN_H
+
+#include "collectives/data/extents.h"
+#include "collectives/device/device.h"
+#include "collectives/stages/work.h"
+
+/* Where the buffers of a rank lie. */
+typedef enum xyl_device_kind {
+    XYL_DEVICE_NOTHING, /* it has none in this call */
+    XYL_DEVICE_HOST,
+    XYL_DEVICE_GPU /* one at least */
+} xyl_device_kind_t;
+
+/* Where blocks differ: what a rank sends to another and gets from it, in bytes
+ * from the beginning of what it has named. Travels between ranks. */
+typedef struct xyl_device_cell {
+    uint64_t send_at, send_bytes, recv_at, recv_bytes;
+} xyl_device_cell_t;
+
+/* What a rank tells of its buffers. Travels between ranks. */
+typedef struct xyl_device_offer {
+    uint32_t owner;                     /* rank of the job */
+    uint16_t kind;                      /* xyl_device_kind_t */
+    uint8_t is_bad;                     /* they cannot be shared */
+    uint64_t gpu;                       /* the same for all that share it */
+    uint64_t input_bytes, result_bytes; /* 0: it has none */
+    xyl_device_name_t input, result;    /* or input: the room */
+    xyl_device_cell_t cell[]; /* [ranks], of collectives whose blocks differ */
+} xyl_device_offer_t;
+
+/* One of a rank's two buffers. */
+typedef struct xyl_device_side {
+    uint64_t at, bytes; /* packed, of the user's buffer; bytes 0: it has none */
+    const xyl_layout_t *layout;
+    int has_gaps;  /* between blocks: nothing may stand for it */
+    int is_copied; /* something else has to stand for it */
+    char *users;   /* where that buffer begins */
+    void *room;    /* what stands for it; NULL: itself does */
+} xyl_device_side_t;
+
+/* What one kernel does. */
+typedef struct xyl_device_task {
+    int is_moves; /* else it combines */
+    union {
+        xyl_cuda_combine_t combine;
+        xyl_cuda_moves_t moves;
+    } does;
+} xyl_device_task_t;
+
+typedef struct xyl_device_plan xyl_device_plan_t;
+
+/* A way to do collectives, see run.c. */
+typedef struct xyl_device_design {
+    /* Other ranks read and write the buffers themselves; 0: only what is in
+     * the room that each rank offers them. */
+    int shares_buffers;
+    /* Bytes of that room. */
+    uint64_t (*room_bytes)(const xyl_device_plan_t *plan);
+    /* Phases at most, and tasks of a rank in one of them. */
+    uint32_t (*phases_max)(const xyl_problem_t *problem);
+    uint32_t (*tasks_max)(const xyl_problem_t *problem);
+    /* When all offers are there: phases in all. Alike on all ranks. */
+    uint32_t (*phases)(const xyl_device_plan_t *plan);
+    /* This rank's tasks in a phase, in the order in which they have to run.
+     * Less than 0: memory of another rank cannot be opened. */
+    int (*write)(xyl_device_plan_t *plan, uint32_t phase);
+} xyl_device_design_t;
+
+/* The same of all stages of a rank. */
+struct xyl_device_plan {
+    const xyl_device_design_t *design;
+    xyl_exec_t *exec;
+    const xyl_cuda_library_t *library; /* NULL: its buffers are the host's */
+    xylem_context_t *context;
+    xyl_operation_t *operation;
+    xyl_problem_t problem;   /* its arrays are of no meaning, but for: */
+    const uint64_t *counts;  /* [ranks] of a reduce_scatter's blocks */
+    uint64_t *places;        /* [ranks] in elements, where they lie */
+    xyl_device_cell_t *cell; /* [ranks] of this rank; NULL: blocks are alike */
+    uint32_t op, type;       /* of kernels */
+    uint64_t count;          /* elements of a message, or of a block */
+    size_t element_bytes;
+    xyl_device_side_t input, result;
+    int device;
+    size_t offer_bytes;
+    char *offers; /* [ranks] */
+    /* For those whose buffers are a GPU's, if mirrors are taken. */
+    int has_mirrors, is_one_buffer;
+    xyl_extents_t given, gotten;
+    xyl_stage_t *fetch, *bring; /* NULL: there is nothing to be mirrored */
+    xyl_stage_t *node;
+    xyl_stage_t **barriers; /* [phases_max], one behind each phase */
+    uint32_t phases, phases_max;
+    int is_direct;
+    void *room;               /* of such designs */
+    xyl_device_task_t *tasks; /* [tasks_max] */
+    uint32_t tasks_max;
+};
+
+static inline xyl_device_offer_t *
+xyl_device_offer(const xyl_device_plan_t *plan, uint32_t rank)
+{
+    return (xyl_device_offer_t *)(void *)(plan->offers +
+                                          rank * plan->offer_bytes);
+}
+
+/* ---- run.c ---- */
+
+struct xyl_han;
+/* All stages of a collective that is done that way. */
+void xyl_device_stages_add(struct xyl_han *han,
+                           const xyl_device_design_t *design);
+
+/* Where this rank has what another has named, for its own device. NULL: it
+ * cannot be opened. */
+char *xyl_device_operand(const xyl_device_plan_t *plan, uint32_t rank,
+                         const xyl_device_name_t *name);
+
+/* Whether ranks may ask for a collective: kernels can do it. */
+int xyl_device_has_tasks(xylem_coll_t coll);
+
+/* ---- sides.c ---- */
+
+/* What this rank gives and gets; arrays of the problem are copied as far as
+ * tasks need them. 0: no memory. */
+int xyl_device_sides_find(xyl_device_plan_t *plan, const xyl_problem_t *problem,
+                          const xyl_layout_t *send, const xyl_layout_t *recv);
+
+#endif

@@ -1,0 +1,602 @@
+/* The stages that all designs of collectives on memory of GPUs have. Each rank
+ * names its buffers to the others; then there is one phase of work after the
+ * other, each with a barrier behind it, as the design says.
+ *
+ *   publish --> node allgather of names --> work, node barrier --> ... --+
+ *                                            |                           |
+ *                           fetch --> the node's program --> bring       |
+ *                                                              |         |
+ *                                                              +-> finish <-+
+ *
+ * Which way a call goes is known when all have named their buffers, and what
+ * the other way would need is passed over: where one rank has only memory of
+ * the host, or memory that cannot be shared, all go through the memory of the
+ * node, those with GPUs on mirrors. Nobody ever waits inside a kernel. */
+#include <string.h>
+
+#include "collectives/data/buffers.h"
+#include "collectives/data/description.h"
+#include "collectives/device/plan.h"
+#include "collectives/levels/parts.h"
+#include "collectives/node/stage.h"
+#include "collectives/stages/messages.h"
+#include "collectives/stages/mirror_stage.h"
+#include "runtime/base/log.h"
+#include "runtime/base/status.h"
+#include "runtime/core/context.h"
+
+enum { NAMES, MIRRORED, BARRIER }; /* numbers of stages */
+
+typedef struct device_stage {
+    xyl_stage_t stage;
+    xyl_device_plan_t *plan;
+    uint32_t phase;          /* of work */
+    uint32_t under_way;      /* works */
+    xyl_stage_work_t *works; /* NULL: no buffer of this rank is a GPU's */
+} device_stage_t;
+
+static device_stage_t *self(xyl_stage_t *stage)
+{
+    return (device_stage_t *)(void *)stage;
+}
+
+static void stage_over(xyl_stage_t *stage)
+{
+    xyl_stage_emit(stage, 0);
+    if (stage->operation->failure == XYLEM_OK)
+        xyl_stage_complete(stage);
+}
+
+static void work_over(xyl_event_t *event)
+{
+    device_stage_t *device = self(xyl_stage_work_of(event)->stage);
+
+    if (xyl_stage_arrived(&device->stage, event) && --device->under_way == 0)
+        stage_over(&device->stage);
+}
+
+static void device_start(xyl_stage_t *stage)
+{
+    (void)stage;
+}
+
+static void device_cancel(xyl_stage_t *stage)
+{
+    (void)stage;
+}
+
+/* ---- publish ---- */
+
+/* Some byte of it: where elements with gaps begin there need not be any. */
+static char *side_address(const xyl_device_side_t *side)
+{
+    if (side->layout == NULL)
+        return side->users + side->at;
+    return side->users + side->layout->low +
+           (int64_t)(side->at / side->layout->bytes) * side->layout->extent;
+}
+
+/* `place` is the buffer's; what another process could not open, or would find
+ * other bytes in, is copied. */
+static int is_shared(const xyl_device_plan_t *plan,
+                     const xyl_device_side_t *side,
+                     const xyl_cuda_place_t *place)
+{
+    return !side->is_copied && side->layout == NULL &&
+           place->kind == XYL_CUDA_KIND_DEVICE && place->is_exportable &&
+           place->device == plan->device;
+}
+
+/* What others are to find. 0: they cannot. */
+static int side_share(const xyl_device_plan_t *plan, xyl_device_side_t *side,
+                      xyl_device_name_t *name)
+{
+    char *address = side_address(side);
+    xyl_cuda_place_t place;
+    int error;
+
+    plan->library->find(address, &place);
+    if (!is_shared(plan, side, &place)) {
+        /* Kernels move elements with gaps, and do not see all of the host's
+         * memory. */
+        if (side->has_gaps ||
+            (side->layout != NULL && place.kind == XYL_CUDA_KIND_HOST))
+            return 0;
+        address = side->room = xyl_device_room_take(
+            plan->context, plan->library, plan->device, side->bytes);
+        if (address == NULL)
+            return 0;
+        plan->library->find(address, &place);
+    }
+    error =
+        xyl_device_name(plan->context, plan->library, address, &place, name);
+    if (error != 0)
+        xyl_log(XYL_LOG_WARN, "memory of a GPU cannot be exported: %s",
+                plan->library->error_text(error));
+    return error == 0;
+}
+
+/* What others find in place of the buffers. 0: they cannot. */
+static int room_share(xyl_device_plan_t *plan, xyl_device_offer_t *offer)
+{
+    xyl_cuda_place_t input = {.kind = XYL_CUDA_KIND_HOST}, result = input, room;
+
+    if (plan->input.bytes != 0)
+        plan->library->find(side_address(&plan->input), &input);
+    if (plan->result.bytes != 0)
+        plan->library->find(side_address(&plan->result), &result);
+    if ((plan->input.bytes != 0 && !is_shared(plan, &plan->input, &input)) ||
+        (plan->result.bytes != 0 && !is_shared(plan, &plan->result, &result)))
+        return 0;
+    plan->room =
+        xyl_device_room_take(plan->context, plan->library, plan->device,
+                             plan->design->room_bytes(plan));
+    if (plan->room == NULL)
+        return 0;
+    plan->library->find(plan->room, &room);
+    return xyl_device_name(plan->context, plan->library, plan->room, &room,
+                           &offer->input) == 0;
+}
+
+static int buffers_share(xyl_device_plan_t *plan, xyl_device_offer_t *offer)
+{
+    if (!plan->design->shares_buffers)
+        return room_share(plan, offer);
+    return (plan->input.bytes == 0 ||
+            side_share(plan, &plan->input, &offer->input)) &&
+           (plan->result.bytes == 0 ||
+            side_share(plan, &plan->result, &offer->result));
+}
+
+/* From or to the room that stands for a buffer. 1: done, or nothing to do. */
+static int side_copy(const xyl_device_plan_t *plan,
+                     const xyl_device_side_t *side, int into_room,
+                     xyl_work_t *work)
+{
+    xyl_buffers_t buffers = {.exec = plan->exec};
+    int of_users = into_room ? XYL_BUFFER_SEND : XYL_BUFFER_RECV;
+
+    if (side->room == NULL)
+        return 1;
+    buffers.layout[of_users] = side->layout;
+    buffers.base[of_users] = side->users;
+    buffers.base[into_room ? XYL_BUFFER_RECV : XYL_BUFFER_SEND] = side->room;
+    return xyl_buffers_copy(&buffers, work, XYL_BUFFER_RECV,
+                            into_room ? 0 : side->at, XYL_BUFFER_SEND,
+                            into_room ? side->at : 0, side->bytes);
+}
+
+/* Whether a side lies in memory of a GPU, whose number then is the rank's. */
+static int find_device(xyl_device_plan_t *plan, const xyl_device_side_t *side)
+{
+    xyl_cuda_place_t place;
+
+    if (side->bytes == 0)
+        return 0;
+    plan->library->find(side_address(side), &place);
+    if (place.kind != XYL_CUDA_KIND_DEVICE &&
+        place.kind != XYL_CUDA_KIND_MANAGED)
+        return 0;
+    plan->device = place.device;
+    return 1;
+}
+
+static xyl_device_kind_t kind_of(xyl_device_plan_t *plan)
+{
+    if (plan->input.bytes == 0 && plan->result.bytes == 0)
+        return XYL_DEVICE_NOTHING;
+    if (plan->library != NULL &&
+        (find_device(plan, &plan->input) || find_device(plan, &plan->result)))
+        return XYL_DEVICE_GPU;
+    return XYL_DEVICE_HOST;
+}
+
+static void offer_fill(xyl_device_plan_t *plan, xyl_device_offer_t *offer)
+{
+    xyl_device_side_t *input = &plan->input, *result = &plan->result;
+
+    *offer = (xyl_device_offer_t){.owner = plan->context->rank,
+                                  .kind = (uint16_t)kind_of(plan),
+                                  .input_bytes = input->bytes,
+                                  .result_bytes = result->bytes};
+    if (plan->cell != NULL)
+        memcpy(offer->cell, plan->cell,
+               plan->problem.ranks * sizeof *plan->cell);
+    if (offer->kind != XYL_DEVICE_GPU)
+        return;
+    offer->gpu = xyl_device_gpu(plan->context, plan->library, plan->device);
+    offer->is_bad = (xyl_coll_traits(plan->problem.coll)->reduces &&
+                     !plan->library->combines(plan->op, plan->type)) ||
+                    !buffers_share(plan, offer);
+}
+
+static void publish(xyl_stage_t *stage, uint64_t index)
+{
+    device_stage_t *device = self(stage);
+    xyl_device_plan_t *plan = device->plan;
+    xyl_device_offer_t *offer = xyl_device_offer(plan, plan->problem.rank);
+
+    (void)index;
+    offer_fill(plan, offer);
+    device->under_way = 1;
+    if (offer->kind != XYL_DEVICE_GPU || offer->is_bad ||
+        plan->input.bytes == 0 ||
+        xyl_stage_worked(
+            stage, side_copy(plan, &plan->input, 1, &device->works[0].work)))
+        stage_over(stage);
+}
+
+static void publish_bind(xyl_stage_t *stage, const void *reads, void *writes)
+{
+    xyl_device_plan_t *plan = self(stage)->plan;
+    const union {
+        const void *constant;
+        char *plain;
+    } input = {reads};
+
+    plan->result.users = writes;
+    plan->input.users =
+        plan->problem.coll == XYLEM_COLL_BCAST ? writes : input.plain;
+}
+
+static const xyl_stage_ops_t publish_ops = {
+    .name = "publish",
+    .start = device_start,
+    .segment_ready = publish,
+    .cancel = device_cancel,
+    .bind = publish_bind,
+};
+
+/* ---- which way ---- */
+
+static int goes_directly(const xyl_device_plan_t *plan)
+{
+    uint32_t rank, with_gpus = 0;
+
+    for (rank = 0; rank < plan->problem.ranks; rank++) {
+        const xyl_device_offer_t *offer = xyl_device_offer(plan, rank);
+        if (offer->kind == XYL_DEVICE_HOST || offer->is_bad)
+            return 0;
+        with_gpus += offer->kind == XYL_DEVICE_GPU;
+    }
+    return with_gpus != 0;
+}
+
+/* Mirrors are taken when it is known that they are needed. */
+static xylem_status_t mirrors_take(xyl_device_plan_t *plan)
+{
+    xyl_operation_t *operation = plan->operation;
+    const void *users_input = plan->input.users;
+    void *users_result = plan->result.users;
+    xylem_status_t status = xyl_mirrors_take(
+        operation, &plan->given, &plan->gotten, plan->is_one_buffer);
+
+    operation->is_mirrored = 1;
+    if (status == XYLEM_OK)
+        xyl_operation_bind(operation, users_input, users_result);
+    return status;
+}
+
+static void way_set(const xyl_device_plan_t *plan)
+{
+    uint32_t i;
+
+    xyl_node_stage_skip(plan->node, plan->is_direct);
+    for (i = 0; i < plan->phases_max; i++)
+        xyl_node_stage_skip(plan->barriers[i], i >= plan->phases);
+    if (plan->fetch != NULL)
+        xyl_mirror_stage_skip(plan->fetch, plan->is_direct);
+    if (plan->bring != NULL)
+        xyl_mirror_stage_skip(plan->bring, plan->is_direct);
+}
+
+static xylem_status_t way_find(xyl_device_plan_t *plan)
+{
+    plan->is_direct = goes_directly(plan);
+    plan->phases = plan->is_direct ? plan->design->phases(plan) : 0;
+    way_set(plan);
+    return plan->is_direct || !plan->has_mirrors ? XYLEM_OK
+                                                 : mirrors_take(plan);
+}
+
+/* ---- work ---- */
+
+char *xyl_device_operand(const xyl_device_plan_t *plan, uint32_t rank,
+                         const xyl_device_name_t *name)
+{
+    return xyl_device_open(plan->context, plan->library,
+                           xyl_device_offer(plan, rank)->owner, plan->device,
+                           name, xyl_cuda_is_idle(plan->exec));
+}
+
+static void begin_task(device_stage_t *device, uint32_t number)
+{
+    xyl_device_plan_t *plan = device->plan;
+    const xyl_device_task_t *task = &plan->tasks[number];
+    xyl_work_t *work = &device->works[number].work;
+
+    if (task->is_moves)
+        xyl_cuda_move_begin(plan->exec, work, plan->device, &task->does.moves);
+    else
+        xyl_cuda_combine_begin(plan->exec, work, plan->device,
+                               &task->does.combine);
+    (void)xyl_stage_worked(&device->stage, 0);
+}
+
+static void work(xyl_stage_t *stage, uint64_t index)
+{
+    device_stage_t *device = self(stage);
+    xyl_device_plan_t *plan = device->plan;
+    xylem_status_t status = XYLEM_OK;
+    int tasks = 0, i;
+
+    (void)index;
+    if (device->phase == 0)
+        status = way_find(plan);
+    if (status == XYLEM_OK && device->phase < plan->phases &&
+        plan->library != NULL)
+        tasks = plan->design->write(plan, device->phase);
+    if (tasks < 0)
+        status = XYLEM_ERR_NO_RESOURCE;
+    if (status != XYLEM_OK) {
+        xyl_operation_fail(stage->operation, status);
+        return;
+    }
+    device->under_way = (uint32_t)tasks;
+    for (i = 0; i < tasks; i++)
+        begin_task(device, (uint32_t)i);
+    if (tasks == 0)
+        stage_over(stage);
+}
+
+static void no_bind(xyl_stage_t *stage, const void *reads, void *writes)
+{
+    (void)stage;
+    (void)reads;
+    (void)writes;
+}
+
+static const xyl_stage_ops_t work_ops = {
+    .name = "work",
+    .start = device_start,
+    .segment_ready = work,
+    .cancel = device_cancel,
+    .bind = no_bind,
+};
+
+/* ---- finish ---- */
+
+/* Also of an operation that has failed. */
+static void plan_rests(void *arg)
+{
+    xyl_device_plan_t *plan = arg;
+    xyl_operation_t *operation = plan->operation;
+
+    if (plan->input.room != NULL)
+        xyl_device_room_give(plan->context, plan->input.room);
+    if (plan->result.room != NULL)
+        xyl_device_room_give(plan->context, plan->result.room);
+    if (plan->room != NULL)
+        xyl_device_room_give(plan->context, plan->room);
+    plan->input.room = plan->result.room = plan->room = NULL;
+    if (!plan->has_mirrors)
+        return;
+    xyl_mirrors_give(operation);
+    /* No stage looks at it before there are others. */
+    operation->mirror_of_input = operation->mirror_of_result =
+        operation->scratch;
+}
+
+static void finished(xyl_event_t *event)
+{
+    device_stage_t *device = self(xyl_stage_work_of(event)->stage);
+
+    if (!xyl_stage_arrived(&device->stage, event))
+        return;
+    plan_rests(device->plan);
+    stage_over(&device->stage);
+}
+
+static void finish(xyl_stage_t *stage, uint64_t index)
+{
+    device_stage_t *device = self(stage);
+    xyl_device_plan_t *plan = device->plan;
+
+    (void)index;
+    if (plan->result.room == NULL || !plan->is_direct ||
+        xyl_stage_worked(
+            stage, side_copy(plan, &plan->result, 0, &device->works[0].work))) {
+        plan_rests(plan);
+        stage_over(stage);
+    }
+}
+
+static const xyl_stage_ops_t finish_ops = {
+    .name = "finish",
+    .start = device_start,
+    .segment_ready = finish,
+    .cancel = device_cancel,
+    .bind = no_bind,
+};
+
+/* ---- planning ---- */
+
+static void no_memory(xyl_han_t *han)
+{
+    if (han->status == XYLEM_OK)
+        han->status =
+            xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a collective on GPUs");
+}
+
+static void stage_add(xyl_han_t *han, const xyl_stage_ops_t *ops,
+                      xyl_device_plan_t *plan, uint32_t phase, uint32_t works,
+                      xyl_event_fn handle)
+{
+    const xyl_stage_spec_t spec = xyl_stage_behind(
+        han->operation, 0, XYL_ROLE_USERS_INPUT, XYL_ROLE_USERS_RESULT);
+    device_stage_t *device;
+
+    if (han->status != XYLEM_OK)
+        return;
+    device = (device_stage_t *)(void *)xyl_operation_add_stage(
+        han->operation, &spec, ops, sizeof *device, 0);
+    if (device == NULL) {
+        no_memory(han);
+        return;
+    }
+    device->plan = plan;
+    device->phase = phase;
+    han->status = xyl_stage_works_of(&device->stage, plan->exec, works, handle,
+                                     &device->works);
+}
+
+static xyl_stage_t *mirror_add(xyl_han_t *han, xyl_role_t reads,
+                               xyl_role_t writes, const xyl_extents_t *extents)
+{
+    const xyl_stage_spec_t spec =
+        xyl_stage_behind(han->operation, 0, reads, writes);
+    xyl_stage_t *stage = NULL;
+
+    if (han->status == XYLEM_OK && extents->count != 0)
+        han->status =
+            xyl_mirror_stage_add(han->operation, &spec, extents, &stage);
+    return stage;
+}
+
+static xyl_stage_t *node_add(xyl_han_t *han, const xyl_problem_t *problem,
+                             const xyl_han_stage_t *how)
+{
+    xyl_han_add_node(han, problem, how);
+    return han->status == XYLEM_OK
+               ? han->operation->stage[han->operation->stages - 1]
+               : NULL;
+}
+
+static void find_extents(xyl_han_t *han, xyl_device_plan_t *plan)
+{
+    xyl_operation_t *operation = han->operation;
+    uint32_t most = xyl_extents_most(han->call);
+    xyl_run_t *runs = xyl_arena_array(&operation->request.arena,
+                                      2 * (size_t)most, sizeof *runs);
+
+    plan->has_mirrors = 1;
+    plan->is_one_buffer = plan->problem.coll == XYLEM_COLL_BCAST ||
+                          han->args->send == XYLEM_IN_PLACE;
+    if (runs == NULL) {
+        no_memory(han);
+        return;
+    }
+    xyl_extents_of_input(han->call, han->call->users, runs, &plan->given);
+    if (plan->input.bytes == 0)
+        plan->given.count = 0;
+    xyl_extents_of_result(han->call, han->call->users, runs + most,
+                          &plan->gotten);
+    operation->is_mirrored = 1;
+    operation->mirror_of_input = operation->mirror_of_result =
+        operation->scratch;
+}
+
+static void plan_fill(xyl_han_t *han, xyl_device_plan_t *plan)
+{
+    const xyl_problem_t *problem = &han->problem;
+    int reduces = xyl_coll_traits(problem->coll)->reduces;
+    xyl_arena_t *arena = &han->operation->request.arena;
+
+    plan->operation = han->operation;
+    plan->exec = xyl_collective_of(han->operation)->users_exec;
+    plan->library = xyl_cuda_library_of(plan->exec);
+    plan->context = han->operation->request.context;
+    plan->problem = *problem;
+    plan->op = reduces ? han->args->op : XYLEM_BOR;
+    plan->type = reduces ? han->args->type : XYLEM_BYTE;
+    plan->count = problem->count;
+    plan->element_bytes = problem->element_bytes;
+    plan->offer_bytes = sizeof(xyl_device_offer_t);
+    if (xyl_coll_varies(problem->coll) && !reduces) {
+        plan->offer_bytes += problem->ranks * sizeof *plan->cell;
+        plan->cell = xyl_arena_array(arena, problem->ranks, sizeof *plan->cell);
+        if (plan->cell == NULL)
+            no_memory(han);
+    }
+    plan->tasks_max =
+        plan->library == NULL ? 1 : plan->design->tasks_max(problem);
+    plan->tasks = xyl_arena_array(arena, plan->tasks_max, sizeof *plan->tasks);
+    plan->phases_max = plan->design->phases_max(problem);
+    plan->barriers =
+        xyl_arena_array(arena, plan->phases_max, sizeof(xyl_stage_t *));
+    if (plan->tasks == NULL || plan->barriers == NULL)
+        no_memory(han);
+}
+
+static xyl_device_plan_t *plan_make(xyl_han_t *han,
+                                    const xyl_device_design_t *design)
+{
+    xyl_device_plan_t *plan =
+        xyl_arena_array(&han->operation->request.arena, 1, sizeof *plan);
+
+    if (plan == NULL) {
+        no_memory(han);
+        return NULL;
+    }
+    plan->design = design;
+    plan_fill(han, plan);
+    xyl_han_make_scratch(han, han->problem.ranks * plan->offer_bytes);
+    if (han->status == XYLEM_OK &&
+        !xyl_device_sides_find(plan, &han->problem, han->sides->send,
+                               han->sides->recv))
+        no_memory(han);
+    plan->offers = han->operation->scratch;
+    if (han->status == XYLEM_OK && xyl_collective_is_mirrored(han->operation))
+        find_extents(han, plan);
+    if (han->status != XYLEM_OK)
+        return NULL;
+    xyl_collective_of(han->operation)->takes_device = 1;
+    xyl_collective_of(han->operation)->rests = plan_rests;
+    xyl_collective_of(han->operation)->rests_arg = plan;
+    return plan;
+}
+
+static void barrier_add(xyl_han_t *han, xyl_device_plan_t *plan, uint32_t phase)
+{
+    const xyl_han_stage_t how = {.number = BARRIER};
+    const xyl_problem_t all_over = {.coll = XYLEM_COLL_BARRIER,
+                                    .element_bytes = 1};
+
+    plan->barriers[phase] = node_add(han, &all_over, &how);
+}
+
+static void mirrored_add(xyl_han_t *han, xyl_device_plan_t *plan)
+{
+    const xyl_han_stage_t how = {
+        .number = MIRRORED, .reads = XYL_ROLE_INPUT, .writes = XYL_ROLE_RESULT};
+    int is_bcast = han->problem.coll == XYLEM_COLL_BCAST;
+
+    plan->fetch =
+        mirror_add(han, is_bcast ? XYL_ROLE_USERS_RESULT : XYL_ROLE_USERS_INPUT,
+                   is_bcast ? XYL_ROLE_RESULT : XYL_ROLE_INPUT, &plan->given);
+    plan->node = node_add(han, &han->problem, &how);
+    plan->bring =
+        mirror_add(han, XYL_ROLE_RESULT, XYL_ROLE_USERS_RESULT, &plan->gotten);
+}
+
+void xyl_device_stages_add(xyl_han_t *han, const xyl_device_design_t *design)
+{
+    const xyl_han_stage_t names = {
+        .number = NAMES, .reads = XYL_ROLE_SCRATCH, .writes = XYL_ROLE_SCRATCH};
+    xyl_problem_t all_names = {
+        .coll = XYLEM_COLL_ALLGATHER, .element_bytes = 1, .is_in_place = 1};
+    xyl_device_plan_t *plan = plan_make(han, design);
+    uint32_t phase;
+
+    if (plan == NULL)
+        return;
+    all_names.count = plan->offer_bytes;
+    stage_add(han, &publish_ops, plan, 0, 1, work_over);
+    xyl_han_add_node(han, &all_names, &names);
+    for (phase = 0; phase < plan->phases_max; phase++) {
+        stage_add(han, &work_ops, plan, phase, plan->tasks_max, work_over);
+        barrier_add(han, plan, phase);
+    }
+    mirrored_add(han, plan);
+    stage_add(han, &finish_ops, plan, 0, 1, finished);
+}

@@ -1,0 +1,47 @@
+/* Whether ranks ask each other in a call where their buffers lie. */
+#ifndef XYL_COLLECTIVES_DEVICE_WAY_H
+#define XYL_COLLECTIVES_DEVICE_WAY_H
+
+#include "include/xylem.h"
+#include "runtime/base/config.h"
+#include "runtime/core/context.h"
+#include "runtime/core/team.h"
+
+/* Of the flags of a call, beside the user's: they do. */
+#define XYL_FLAG_ASKS 0x80000000u
+
+/* Of a team, by its calls. */
+typedef struct xyl_device_team {
+    uint64_t calls;     /* that may ask, so far */
+    uint64_t reserved;  /* up to which none does */
+    uint64_t asks_from; /* 0: that is not known */
+} xyl_device_team_t;
+
+uint32_t xyl_device_way_find(xylem_team_t *team, const xylem_coll_args_t *args);
+void xyl_device_way_back(xylem_team_t *team, const xylem_coll_args_t *args);
+
+/* XYL_FLAG_ASKS, or 0. Once for each call, in their order; `args` name no type
+ * of the user's, and need not have been checked. */
+static inline uint32_t xyl_device_way(xylem_team_t *team,
+                                      const xylem_coll_args_t *args)
+{
+    const xyl_config_t *config = &team->context->config;
+
+    if (!team->is_one_node || config->cuda_direct == XYL_DIRECT_OFF ||
+        config->cuda == 0)
+        return 0;
+    return xyl_device_way_find(team, args);
+}
+
+/* That call has been refused. */
+static inline void xyl_device_way_undo(xylem_team_t *team,
+                                       const xylem_coll_args_t *args)
+{
+    const xyl_config_t *config = &team->context->config;
+
+    if (team->is_one_node && config->cuda_direct == XYL_DIRECT_AUTO &&
+        config->cuda != 0)
+        xyl_device_way_back(team, args);
+}
+
+#endif
