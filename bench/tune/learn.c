@@ -32,13 +32,16 @@ static int is_same_call(const struct tune_time *a, const struct tune_time *b)
 
 static int lesson_add(struct lessons *lessons, const struct tune_time *time)
 {
-    struct lesson *lesson = lessons->all, *end = lesson + lessons->count;
+    struct lesson *lesson = NULL;
+    size_t i = 0;
 
-    while (lesson < end &&
-           !(is_same_call(&lesson->time, time) &&
-             tune_plan_is_same(&lesson->time.plan, &time->plan)))
-        lesson++;
-    if (lesson == end) {
+    while (i < lessons->count &&
+           !(is_same_call(&lessons->all[i].time, time) &&
+             tune_plan_is_same(&lessons->all[i].time.plan, &time->plan)))
+        i++;
+    if (i < lessons->count) {
+        lesson = &lessons->all[i];
+    } else {
         lesson = realloc(lessons->all, (lessons->count + 1) * sizeof *lesson);
         if (lesson == NULL)
             return 0;
