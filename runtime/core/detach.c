@@ -28,11 +28,23 @@ static int is_only_one(const xyl_operation_t *operation)
     return older == NULL;
 }
 
+/* One that waits for room goes without it as soon as another begins: all ranks
+ * begin a team's operations in the order of its calls. */
+static void deferred_goes_first(xylem_context_t *context)
+{
+    xyl_operation_t *operation = context->deferred;
+
+    context->deferred = NULL;
+    if (operation != NULL && operation->failure == XYLEM_OK)
+        xyl_operation_go(operation);
+}
+
 int xyl_hold_begin(xyl_operation_t *operation)
 {
     xylem_context_t *context = operation->request.context;
     uint64_t room = room_for(operation);
 
+    deferred_goes_first(context);
     operation->is_holding = 0;
     if (!operation->hold.detaches || operation->hold.bytes > room)
         return 1;
