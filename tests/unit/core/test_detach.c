@@ -205,6 +205,78 @@ static void nobody_waits_with_the_chosen_budget(void)
     one_late(XYLEM_COLL_REDUCE, settings, 0);
 }
 
+/* ---- two at once ---- */
+
+static int32_t sums[RANKS][COUNT];
+
+static void both_begin(player_t *player);
+
+static void one_of_both_called(void *arg, xylem_status_t status)
+{
+    player_t *player = arg;
+    uint32_t i, wrong = 0;
+
+    CHECK_EQ(status, XYLEM_OK);
+    if (++player->calls % 2 != 0)
+        return;
+    for (i = 0; i < COUNT; i++) {
+        wrong += player->recv[i] != (int32_t)(i * 3 + player->calls / 2);
+        wrong += player->rank == 0 &&
+                 sums[0][i] != (int32_t)(RANKS * (i + player->calls / 2));
+    }
+    CHECK_EQ(wrong, 0);
+    if (player->calls < CALLS)
+        both_begin(player);
+}
+
+/* A broadcast that may have to wait for room, and a sum behind it. */
+static void both_begin(player_t *player)
+{
+    xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                              .coll = XYLEM_COLL_BCAST,
+                              .recv = player->recv,
+                              .count = COUNT,
+                              .type = XYLEM_INT32,
+                              .op = XYLEM_SUM,
+                              .algorithm = "han:1",
+                              .flags = XYLEM_FLAG_AUTOFREE,
+                              .on_complete = one_of_both_called,
+                              .arg = player};
+    xylem_team_t *team = fabric_world(player->fabric, player->rank);
+    uint32_t i, step = player->calls / 2 + 1;
+
+    for (i = 0; i < COUNT; i++) {
+        player->send[i] = (int32_t)(i + step);
+        player->recv[i] = player->rank == 0 ? (int32_t)(i * 3 + step) : -1;
+    }
+    CHECK_EQ(xylem_coll_start(team, &args, NULL), XYLEM_OK);
+    args.coll = XYLEM_COLL_REDUCE;
+    args.send = player->send;
+    args.recv = sums[player->rank];
+    CHECK_EQ(xylem_coll_start(team, &args, NULL), XYLEM_OK);
+}
+
+/* Only leaders have something to wait for room with, so that what overtook it
+ * there would meet another call of the node's others. */
+static void who_waits_for_room_is_not_overtaken(void)
+{
+    static const char *const settings[] = {"NOISE_BUDGET=400K",
+                                           "DETACH_BYTES=16K", NULL};
+    const sim_noise_t noise = {.kind = SIM_NOISE_ONCE,
+                               .mhz = 1,
+                               .max = burst,
+                               .first = RANKS - PPN,
+                               .last = RANKS - PPN};
+    const fabric_script_t script = {.is_done = all_have_called};
+    fabric_t *fabric = world_of(XYLEM_COLL_BCAST, &noise, settings);
+    uint32_t rank;
+
+    for (rank = 0; rank < RANKS; rank++)
+        both_begin(&players[rank]);
+    CHECK(fabric_run_until(fabric, &script));
+    finish(fabric);
+}
+
 static const check_case_t cases[] = {
     {"detach: nobody waits for a late leader", nobody_waits_for_a_late_leader},
     {"detach: nobody waits with the chosen budget",
@@ -213,6 +285,8 @@ static const check_case_t cases[] = {
      all_wait_where_nothing_detaches},
     {"detach: all wait where there is no room",
      all_wait_where_there_is_no_room},
+    {"detach: who waits for room is not overtaken",
+     who_waits_for_room_is_not_overtaken},
 };
 
 CHECK_MAIN(cases)
