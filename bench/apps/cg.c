@@ -163,15 +163,11 @@ int main(int argc, char **argv)
     struct comm comm;
     double *memory;
     int code = EXIT_FAILURE;
+    enum cli_result parsed;
 
-    switch (cli_parse(&cli, argc, argv, &settings)) {
-    case CLI_HELP:
-        return EXIT_SUCCESS;
-    case CLI_BAD:
-        return CLI_EXIT_USAGE;
-    case CLI_RUN:
-        break;
-    }
+    parsed = cli_parse(&cli, argc, argv, &settings);
+    if (parsed != CLI_RUN)
+        return cli_exit_code(parsed);
     comm_open(&comm, &argc, &argv);
     s.rows = (settings.unknowns + comm.ranks - 1) / comm.ranks;
     s.all = s.rows * comm.ranks;

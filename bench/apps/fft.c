@@ -151,15 +151,11 @@ int main(int argc, char **argv)
     struct comm comm;
     size_t numbers;
     int code = EXIT_FAILURE;
+    enum cli_result parsed;
 
-    switch (cli_parse(&cli, argc, argv, &settings)) {
-    case CLI_HELP:
-        return EXIT_SUCCESS;
-    case CLI_BAD:
-        return CLI_EXIT_USAGE;
-    case CLI_RUN:
-        break;
-    }
+    parsed = cli_parse(&cli, argc, argv, &settings);
+    if (parsed != CLI_RUN)
+        return cli_exit_code(parsed);
     comm_open(&comm, &argc, &argv);
     s.side = settings.side;
     s.rows = s.side / comm.ranks;

@@ -49,6 +49,16 @@ __device__ void timing_end(const place &p, timing t)
     p.scale[1] = uint64_t(clock64() - t.cycles);
 }
 
+/* Data, and then a signal; all threads of a warp. */
+__device__ void send(uint64_t *to, int words, uint32_t round)
+{
+    if (int(threadIdx.x) < words)
+        to[16 + threadIdx.x] = round;
+    __syncwarp();
+    if (threadIdx.x == 0)
+        xylem_device_signal(to, 1);
+}
+
 /* Between ranks 0 and 1. Words and data behind those of the barrier. */
 __global__ void ping_pong(place p, int words, uint32_t rounds)
 {
@@ -60,26 +70,16 @@ __global__ void ping_pong(place p, int words, uint32_t rounds)
 
     for (uint32_t r = 1; r <= rounds && status == XYLEM_OK; r++) {
         long long begin = clock64();
-        if (me == 0) {
-            if (int(threadIdx.x) < words)
-                its[16 + threadIdx.x] = r;
-            __syncwarp();
-            if (threadIdx.x == 0)
-                xylem_device_signal(its, 1);
-        }
+        if (me == 0)
+            send(its, words, r);
         if (threadIdx.x == 0)
             status = xylem_device_wait(mine, r, TRIES);
         status = __shfl_sync(~0u, status, 0);
         if (int(threadIdx.x) < words &&
             *static_cast<volatile uint64_t *>(&mine[16 + threadIdx.x]) != r)
             atomicAdd(reinterpret_cast<unsigned long long *>(p.wrong), 1ull);
-        if (me == 1) {
-            if (int(threadIdx.x) < words)
-                its[16 + threadIdx.x] = r;
-            __syncwarp();
-            if (threadIdx.x == 0)
-                xylem_device_signal(its, 1);
-        }
+        if (me == 1)
+            send(its, words, r);
         if (threadIdx.x == 0)
             p.cycles[r - 1] = uint32_t(clock64() - begin);
     }

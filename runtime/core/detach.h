@@ -14,7 +14,8 @@
 /* The progressing thread, at the begin of a run: takes what the operation needs
  * to detach. 0: there is no room, and the operation goes when there is: nothing
  * else that the user waits for is under way. Where something is, that may be
- * what others wait for, and the operation goes without room. */
+ * what others wait for, and the operation goes without room; so does one that
+ * has waited when the next begins: a team's begin in the order of calls. */
 int xyl_hold_begin(xyl_operation_t *operation);
 /* At its end: gives it back, but for what the net may still read. */
 void xyl_hold_end(xyl_operation_t *operation);

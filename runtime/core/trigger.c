@@ -190,20 +190,30 @@ static xylem_status_t failure_outcome(const xylem_trigger_t *trigger)
                              xylem_status_text(status));
 }
 
+static xylem_status_t check_count(const xylem_trigger_t *trigger,
+                                  uint64_t index, uint64_t n, const char *call)
+{
+    xylem_status_t status = xyl_trigger_check(trigger, call);
+
+    if (status == XYLEM_OK &&
+        (index >= trigger->counters || n > XYL_TRIGGER_COUNT_MAX))
+        status = xyl_fail(XYLEM_ERR_INVALID_ARG,
+                          "%s: there is no counter %llu of %llu, or %llu is "
+                          "beyond 2^48",
+                          call, (unsigned long long)index,
+                          (unsigned long long)trigger->counters,
+                          (unsigned long long)n);
+    return status;
+}
+
 xylem_status_t xylem_trigger_count(xylem_trigger_t *trigger, uint64_t index,
                                    uint64_t n)
 {
-    xylem_status_t status = xyl_trigger_check(trigger, "xylem_trigger_count");
+    xylem_status_t status =
+        check_count(trigger, index, n, "xylem_trigger_count");
 
     if (status != XYLEM_OK)
         return status;
-    if (index >= trigger->counters || n > XYL_TRIGGER_COUNT_MAX)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_trigger_count: there is no counter %llu of "
-                        "%llu, or %llu is beyond 2^48",
-                        (unsigned long long)index,
-                        (unsigned long long)trigger->counters,
-                        (unsigned long long)n);
     xyl_trigger_counter_count(&trigger->counter[index], n);
     return failure_outcome(trigger);
 }
@@ -221,17 +231,11 @@ xylem_status_t xylem_stream_trigger(xylem_trigger_t *trigger, uint64_t index,
                                     uint64_t n, void *stream)
 {
     const xyl_line_step_t step = {stream_counted, trigger, index, n};
-    xylem_status_t status = xyl_trigger_check(trigger, "xylem_stream_trigger");
+    xylem_status_t status =
+        check_count(trigger, index, n, "xylem_stream_trigger");
 
     if (status != XYLEM_OK)
         return status;
-    if (index >= trigger->counters || n > XYL_TRIGGER_COUNT_MAX)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_stream_trigger: there is no counter %llu of "
-                        "%llu, or %llu is beyond 2^48",
-                        (unsigned long long)index,
-                        (unsigned long long)trigger->counters,
-                        (unsigned long long)n);
     xyl_trigger_name(trigger);
     status =
         xyl_line_add(trigger->context, "xylem_stream_trigger", stream, &step);
