@@ -424,7 +424,9 @@ XYLEM_DEVICE_FN_ size_t xylem_device_peers_bytes(uint32_t ranks,
 
 /* Of one thread of each peer: all have come to round `round` (1, 2, ...), and
  * what they wrote before is visible. Looks `tries` times at each, then
- * XYLEM_ERR_TIMED_OUT. */
+ * XYLEM_ERR_TIMED_OUT: the call may be repeated, and writes its word to all
+ * once more. So a peer's memory stays until every peer's last call has
+ * returned, not only its own. */
 XYLEM_DEVICE_FN_ int
 xylem_device_peers_barrier(const xylem_device_peers_t *peers, uint64_t round,
                            uint64_t tries)

@@ -97,8 +97,9 @@ static void test_rounds(void)
     for (r = 0; r < RANKS; r++) {
         pthread_join(all[r].thread, NULL);
         CHECK_EQ(all[r].wrong, 0);
-        free(memory[r]);
     }
+    for (r = 0; r < RANKS; r++)
+        free(memory[r]);
 }
 
 static void test_nobody_comes(void)
