@@ -259,7 +259,8 @@ xylem_status_t xylem_team_destroy(xylem_team_t *team);
  * under way on it fails on every rank with the same status, and so does, at
  * once, each operation that is started later; xylem_last_error names the cause.
  * A rank whose part of an operation was done before it heard of the failure has
- * completed it. Other teams go on.
+ * completed it; of two failures at once each rank has the one that it heard of
+ * first. Other teams go on.
  *
  * error:  XYLEM_OK, or the status with which the team has failed; *rank_out
  * (may be NULL): the rank that has caused it, UINT32_MAX if none of the team.

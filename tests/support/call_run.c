@@ -41,6 +41,14 @@ static void completed(void *arg, xylem_status_t status)
     member->status = status;
 }
 
+static void member_init(call_member_t *member, const call_case_t *c,
+                        uint32_t rank)
+{
+    call_rank_init(&member->call, c, rank, member->team->context);
+    member->call.args.on_complete = completed;
+    member->call.args.arg = member;
+}
+
 void call_run_init(call_run_t *run, fabric_t *fabric, xylem_team_t **teams,
                    const call_case_t *c)
 {
@@ -54,12 +62,16 @@ void call_run_init(call_run_t *run, fabric_t *fabric, xylem_team_t **teams,
         member->run = run;
         member->status = XYLEM_IN_PROGRESS;
         member->team = teams != NULL ? teams[i] : fabric_world(fabric, i);
-        call_rank_init(&member->call, &run->c, i, member->team->context);
-        member->call.args.on_complete = completed;
-        member->call.args.arg = member;
+        member_init(member, &run->c, i);
     }
     call_case_text(c, label, sizeof label);
     fabric_label(fabric, label);
+}
+
+void call_run_differs(call_run_t *run, uint32_t rank, const call_case_t *c)
+{
+    call_rank_fini(&run->all[rank].call);
+    member_init(&run->all[rank], c, rank);
 }
 
 void call_run_fini(call_run_t *run)

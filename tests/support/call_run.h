@@ -28,6 +28,9 @@ typedef struct call_run {
 /* teams[i]: rank i's handle, for all ranks of the team; NULL: the world. */
 void call_run_init(call_run_t *run, fabric_t *fabric, xylem_team_t **teams,
                    const call_case_t *c);
+/* Rank `rank` makes another call than the rest: `c` is borrowed until the end,
+ * and nothing is known then of the data. Before its start. */
+void call_run_differs(call_run_t *run, uint32_t rank, const call_case_t *c);
 /* Frees what requests are left. */
 void call_run_fini(call_run_t *run);
 

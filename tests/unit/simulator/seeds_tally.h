@@ -12,6 +12,8 @@
     X(failing_recv, "with a failing receive")                                  \
     X(no_memory, "without memory")                                             \
     X(delay, "with a message held up")                                         \
+    X(call, "with a call that differs")                                        \
+    X(compared, "with such a call and CHECK=full")                             \
     X(struck, "where a rank died or had no memory")                            \
     X(nic, "through interfaces")                                               \
     X(pipeline, "with pipelines")                                              \

@@ -14,6 +14,10 @@
  * Without a fault all data are right on every rank. With one nobody hangs, the
  * statuses are those that the fault explains, and who succeeded has the right
  * data. In both cases the net's rules hold and all memory comes back.
+ *
+ * One of the faults is a call that differs from what the other ranks call. With
+ * CHECK=full all ranks are told. Otherwise they may be, or some wait until the
+ * team is given up; what the others call after that one is right all the same.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -22,6 +26,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collectives/data/description.h"
 #include "collectives/node/board.h"
 #include "collectives/node/node.h"
 #include "simulator/random.h"
@@ -39,6 +44,7 @@ enum {
     RUNS_MAX = 6,
     BLOCKS_MAX = 60000, /* elements of an operation's blocks together */
     STARTS_MAX = 5,
+    PATIENCE_US = 1000000,
     FAULTY_ONE_IN = 7 /* preset, of those with several ranks: a tenth of all */
 };
 
@@ -49,6 +55,7 @@ typedef enum fault {
     FAULT_RECV,
     FAULT_MEMORY,
     FAULT_DELAY, /* of one message: no reason to fail */
+    FAULT_CALL,  /* one rank's, of another collective, root or length */
     FAULT_COUNT
 } fault_t;
 
@@ -67,7 +74,13 @@ typedef struct play {
     uint32_t starts[RUNS_MAX]; /* of each rank */
     fault_t fault;
     uint32_t victim; /* UINT32_MAX: nobody has suffered yet */
-    const char *settings[5];
+    struct {
+        uint32_t run, rank;
+        call_case_t c; /* what that rank calls there */
+        int is_compared;
+    } odd;
+    int has_quit[RANKS_MAX]; /* its calls are refused */
+    const char *settings[6];
 } play_t;
 
 static uint64_t first_seed = 1, seeds = SEEDS_PRESET, work_late_us;
@@ -142,6 +155,17 @@ static size_t draw_eager(play_t *play)
     }
 }
 
+static void draw_late_work(play_t *play)
+{
+    play->options.work_late_max =
+        1 + random_below(&play->random, (uint32_t)work_late_us);
+    play->options.has_mirrors = are_mirrored;
+    play->options.shares_memory = one_in(play, 2);
+    play->options.sees_memory = one_in(play, 2);
+    if (one_in(play, 2))
+        play->settings[3] = "REDUCE_ORDER=arrival";
+}
+
 static void draw_world(play_t *play)
 {
     static const char *const bypasses[] = {"BYPASS_US=1", "BYPASS_US=20",
@@ -160,15 +184,8 @@ static void draw_world(play_t *play)
     play->settings[1] = "DETACH_COPIES=on";
     play->settings[2] = bypasses[play->seed / 4 % 4];
     play->options.settings = play->settings;
-    if (work_late_us == 0)
-        return;
-    play->options.work_late_max =
-        1 + random_below(&play->random, (uint32_t)work_late_us);
-    play->options.has_mirrors = are_mirrored;
-    play->options.shares_memory = one_in(play, 2);
-    play->options.sees_memory = one_in(play, 2);
-    if (one_in(play, 2))
-        play->settings[3] = "REDUCE_ORDER=arrival";
+    if (work_late_us != 0)
+        draw_late_work(play);
 }
 
 /* ---- the operations ---- */
@@ -192,6 +209,12 @@ static coll_case_t draw_case(play_t *play)
  * what the others take for this one. */
 static void give_up(play_t *play, uint32_t rank, xylem_status_t status)
 {
+    if (play->fault == FAULT_CALL) {
+        CHECK_EQ(status,
+                 xylem_team_error(fabric_world(play->fabric, rank), NULL));
+        play->has_quit[rank] = 1;
+        return;
+    }
     CHECK_EQ(play->fault, FAULT_MEMORY);
     CHECK_EQ(status, XYLEM_ERR_NO_MEMORY);
     CHECK(play->victim == UINT32_MAX);
@@ -231,6 +254,33 @@ static void draw_coll(play_t *play, uint32_t i, uint32_t *restarts)
     play->runs[i].expects_failure = play->fault != FAULT_NONE;
 }
 
+/* Of one rank: something else than `c`, in what all ranks have alike. */
+static call_case_t draw_other_case(play_t *play, const call_case_t *c)
+{
+    call_case_t other = *c;
+    uint32_t step = random_between(&play->random, 1, XYLEM_COLL_COUNT - 1);
+
+    if (xyl_coll_traits(c->coll)->has_root && one_in(play, 3))
+        other.root = (c->root + 1) % c->ranks;
+    else if (!xyl_coll_varies(c->coll) && c->coll != XYLEM_COLL_BARRIER &&
+             one_in(play, 2))
+        other.count += random_between(&play->random, 1, 100);
+    else
+        other = call_case_random(
+            &play->random, (xylem_coll_t)((c->coll + step) % XYLEM_COLL_COUNT),
+            c->ranks);
+    other.count %= BLOCKS_MAX / c->ranks / c->ranks + 1;
+    return other;
+}
+
+/* Persistent requests are not compared. */
+static void draw_odd_call(play_t *play, uint32_t i)
+{
+    play->odd.rank = random_below(&play->random, play->ranks);
+    play->odd.c = draw_other_case(play, &play->anys[i].c);
+    call_run_differs(&play->anys[i], play->odd.rank, &play->odd.c);
+}
+
 static void draw_any(play_t *play, uint32_t i)
 {
     call_case_t c = call_case_random(
@@ -243,7 +293,10 @@ static void draw_any(play_t *play, uint32_t i)
         c.count %= most;
     call_algorithm_draw(&play->random, &c);
     call_run_init(&play->anys[i], play->fabric, NULL, &c);
-    play->anys[i].is_persistent = one_in(play, 2);
+    if (play->fault == FAULT_CALL && play->odd.run == i)
+        draw_odd_call(play, i);
+    else
+        play->anys[i].is_persistent = one_in(play, 2);
     play->anys[i].drops_types = one_in(play, 2);
     play->anys[i].expects_failure = play->fault != FAULT_NONE;
 }
@@ -254,9 +307,12 @@ static void draw_runs(play_t *play)
 
     play->count =
         one_in(play, 3) ? random_between(&play->random, 2, RUNS_MAX) : 1;
+    if (play->fault == FAULT_CALL)
+        play->odd.run = random_below(&play->random, play->count);
     for (i = 0; i < play->count; i++) {
         play->starts[i] = 1;
-        play->is_any[i] = one_in(play, 2);
+        play->is_any[i] = one_in(play, 2) ||
+                          (play->fault == FAULT_CALL && play->odd.run == i);
         if (play->is_any[i])
             draw_any(play, i);
         else
@@ -273,11 +329,30 @@ static void draw_fault(play_t *play)
         one_in(play, (uint32_t)faulty_one_in)) /* with survivors */
         play->fault =
             (fault_t)random_between(&play->random, 1, FAULT_COUNT - 1);
+    if (play->fault != FAULT_CALL)
+        return;
+    play->options.tells_failures = 1;
+    play->odd.is_compared = one_in(play, 2);
+    /* Behind all others: settings end with the first that is not there. */
+    play->settings[play->settings[3] != NULL ? 4 : 3] =
+        play->odd.is_compared ? "CHECK=full" : NULL;
 }
 
 static uint32_t draw_notice_us(play_t *play)
 {
     return draw_log(play, 9);
+}
+
+static int is_over(void *arg);
+
+/* Whoever calls something else may leave others waiting. */
+static void lose_patience(void *arg, uint32_t rank)
+{
+    play_t *play = arg;
+
+    if (!is_over(play))
+        CHECK_EQ(xylem_team_abort(fabric_world(play->fabric, rank), "too late"),
+                 XYLEM_OK);
 }
 
 /* When the world is there and nothing has happened yet. */
@@ -302,6 +377,10 @@ static void plan_fault(play_t *play)
         return;
     case FAULT_DELAY:
         sim_world_delay_message(sim, nth, (1 + draw_log(play, 16)) * SIM_US);
+        return;
+    case FAULT_CALL:
+        sim_world_at(sim, (play->odd.rank + 1) % play->ranks,
+                     PATIENCE_US * SIM_US, lose_patience, play);
         return;
     case FAULT_NONE:
     case FAULT_COUNT:
@@ -364,7 +443,7 @@ static int is_over(void *arg)
 
     for (i = 0; i < play->count; i++) {
         for (rank = 0; rank < play->ranks; rank++)
-            if (starts_of(play, i, rank) == 0 &&
+            if (starts_of(play, i, rank) == 0 && !play->has_quit[rank] &&
                 !fabric_is_dead(play->fabric, rank))
                 return 0;
         if (!(play->is_any[i] ? call_run_is_done(&play->anys[i])
@@ -399,6 +478,11 @@ static void check_status(const play_t *play, uint32_t rank,
         CHECK_EQ(status, XYLEM_OK);
     if (status == XYLEM_OK || status == XYLEM_ERR_PROC_FAILED)
         return;
+    if (play->fault == FAULT_CALL) {
+        CHECK_EQ(xylem_team_error(fabric_world(play->fabric, rank), &cause),
+                 status);
+        return;
+    }
     if (play->fault == FAULT_MEMORY) { /* it could not be started again */
         CHECK_EQ(status, XYLEM_ERR_NO_MEMORY);
         CHECK_EQ(rank, play->victim);
@@ -434,6 +518,8 @@ static void check_any(const play_t *play, uint32_t i, uint32_t number)
     if (member->starts == 0)
         return;
     check_status(play, number, member->status);
+    if (play->fault == FAULT_CALL && play->odd.run == i)
+        return; /* the data are anybody's guess */
     call_run_check_data(&play->anys[i], number);
 }
 
@@ -456,6 +542,23 @@ static void finish_one(play_t *play, uint32_t i)
         coll_run_fini(&play->runs[i]);
 }
 
+/* All ranks have been told, or nobody has. Two ranks may notice at once, each
+ * something else. */
+static void check_calls(const play_t *play)
+{
+    xylem_status_t status;
+    uint32_t rank, told = 0;
+
+    for (rank = 0; rank < play->ranks; rank++) {
+        status = xylem_team_error(fabric_world(play->fabric, rank), NULL);
+        told += status != XYLEM_OK;
+        CHECK(status == XYLEM_OK || status == XYLEM_ERR_MISMATCH ||
+              status == XYLEM_ERR_TRUNCATED ||
+              (status == XYLEM_ERR_ABORTED && !play->odd.is_compared));
+    }
+    CHECK(told == play->ranks || (told == 0 && !play->odd.is_compared));
+}
+
 /* The dead are brought back, so that their requests end, too. */
 static void finish(play_t *play)
 {
@@ -465,6 +568,8 @@ static void finish(play_t *play)
         if (fabric_is_dead(play->fabric, rank))
             fabric_isolate(play->fabric, rank);
     fabric_run_dry(play->fabric);
+    if (play->fault == FAULT_CALL)
+        check_calls(play);
     for (i = 0; i < play->count; i++)
         finish_one(play, i);
 }
@@ -499,6 +604,8 @@ static void count(const play_t *play)
     tally.failing_send += play->fault == FAULT_SEND;
     tally.failing_recv += play->fault == FAULT_RECV;
     tally.no_memory += play->fault == FAULT_MEMORY;
+    tally.call += play->fault == FAULT_CALL;
+    tally.compared += play->odd.is_compared != 0;
     tally.delay += play->fault == FAULT_DELAY;
     tally.struck += has_struck(play) != 0;
     tally.nic += link->transport == SIM_TRANSPORT_NIC;
