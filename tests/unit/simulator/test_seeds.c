@@ -270,6 +270,9 @@ static call_case_t draw_other_case(play_t *play, const call_case_t *c)
             &play->random, (xylem_coll_t)((c->coll + step) % XYLEM_COLL_COUNT),
             c->ranks);
     other.count %= BLOCKS_MAX / c->ranks / c->ranks + 1;
+    if (other.coll == c->coll && other.root == c->root &&
+        other.count == c->count)
+        other.count++;
     return other;
 }
 
