@@ -194,13 +194,15 @@ static void notice_read(struct xyl_notices *notices)
     xyl_notice_send(notices->context, from, notice);
 }
 
-/* It has come over the wire, where anybody may say anything. */
+/* It has come over the wire, where anybody may say anything. Of a call `about`
+ * is no rank. */
 static int is_notice(const xylem_context_t *context, xyl_notice_t *notice)
 {
     notice->text[sizeof notice->text - 1] = '\0';
     return notice->kind <= XYL_NOTICE_DECLINE &&
            notice->from < context->ranks &&
-           (notice->about < context->ranks || notice->about == UINT32_MAX);
+           (notice->about < context->ranks || notice->about == UINT32_MAX ||
+            notice->kind == XYL_NOTICE_CALL);
 }
 
 static void notice_arrived(xyl_event_t *event)

@@ -12,11 +12,13 @@ enum { RANKS = 6, WORDS = 64 };
 
 typedef struct scene {
     fabric_t *fabric;
+    uint32_t ranks;
     uint32_t words[RANKS][WORDS], sums[RANKS][WORDS];
     xylem_request_t *requests[RANKS];
 } scene_t;
 
-static void scene_init(scene_t *scene, uint64_t seed, int shares_memory)
+static void scene_init_of(scene_t *scene, uint32_t ranks, uint64_t seed,
+                          int shares_memory)
 {
     fabric_options_t options = {.seed = seed,
                                 .eager_bytes_max = 60,
@@ -26,7 +28,13 @@ static void scene_init(scene_t *scene, uint64_t seed, int shares_memory)
                                 .tells_failures = 1};
 
     memset(scene, 0, sizeof *scene);
-    scene->fabric = fabric_create(RANKS, &options);
+    scene->ranks = ranks;
+    scene->fabric = fabric_create(ranks, &options);
+}
+
+static void scene_init(scene_t *scene, uint64_t seed, int shares_memory)
+{
+    scene_init_of(scene, RANKS, seed, shares_memory);
 }
 
 static xylem_team_t *world_of(const scene_t *scene, uint32_t rank)
@@ -314,7 +322,7 @@ static void everybody_looks(const scene_t *scene, uint32_t looks)
 
     fabric_run_dry(scene->fabric);
     for (; looks > 0; looks--) {
-        for (rank = 0; rank < RANKS; rank++)
+        for (rank = 0; rank < scene->ranks; rank++)
             xyl_watch_look(fabric_context(scene->fabric, rank));
         fabric_run_dry(scene->fabric);
     }
@@ -371,6 +379,46 @@ static void test_refusal(void)
     }
 }
 
+static void check_differ(scene_t *scene)
+{
+    uint32_t rank;
+
+    for (rank = 0; rank < scene->ranks; rank++) {
+        CHECK_EQ(xylem_team_error(world_of(scene, rank), NULL),
+                 XYLEM_ERR_MISMATCH);
+        CHECK_EQ(xylem_request_free(scene->requests[rank]), XYLEM_OK);
+    }
+    fabric_destroy(scene->fabric);
+}
+
+/* The same in jobs of few ranks, who are asked after more seconds than there
+ * are ranks; as is one who comes late with another call, of nothing. */
+static void test_few_ranks(void)
+{
+    uint32_t ranks, rank;
+    scene_t scene;
+
+    for (ranks = 2; ranks <= 4; ranks++) {
+        scene_init_of(&scene, ranks, 11, 0);
+        refused_allreduce(&scene, 1);
+        for (rank = 0; rank < ranks; rank++)
+            if (rank != 1)
+                start_allreduce(&scene, rank);
+        everybody_looks(&scene, 8);
+        check_differ(&scene);
+    }
+    scene_init_of(&scene, 2, 11, 0);
+    CHECK_EQ(xylem_ireduce(world_of(&scene, 0), scene.words[0], scene.sums[0],
+                           1, XYLEM_UINT32, XYLEM_SUM, 0, &scene.requests[0]),
+             XYLEM_OK);
+    everybody_looks(&scene, 1);
+    CHECK_EQ(xylem_ibcast(world_of(&scene, 1), scene.words[1], 0, XYLEM_UINT32,
+                          1, &scene.requests[1]),
+             XYLEM_OK);
+    everybody_looks(&scene, 8);
+    check_differ(&scene);
+}
+
 /* One that is late after a refusal that all had is merely late. */
 static void test_refusal_of_all(void)
 {
@@ -411,6 +459,7 @@ static void scene_init_checked(scene_t *scene, uint64_t seed, int shares_memory)
                                 .settings = settings};
 
     memset(scene, 0, sizeof *scene);
+    scene->ranks = RANKS;
     scene->fabric = fabric_create(RANKS, &options);
 }
 
@@ -571,6 +620,7 @@ static const check_case_t cases[] = {
      test_failure_comes_before_the_team},
     {"telling: calls that differ", test_mismatch},
     {"telling: a call that is refused", test_refusal},
+    {"telling: calls in jobs of few ranks", test_few_ranks},
     {"telling: a call that all are refused", test_refusal_of_all},
     {"telling: all calls are compared", test_full_check},
     {"telling: calls that are alike", test_full_check_of_alike},
