@@ -51,6 +51,7 @@ void xyl_triggered_end(xyl_triggered_t *triggered)
 static void triggered_complete(void *arg, xylem_status_t status)
 {
     xyl_triggered_t *triggered = arg;
+    xylem_context_t *context = triggered->request->context;
     xylem_trigger_t *trigger;
 
     triggered->takes_segments = 0;
@@ -60,10 +61,14 @@ static void triggered_complete(void *arg, xylem_status_t status)
     if (triggered->on_complete != NULL)
         triggered->on_complete(triggered->arg, status);
     triggered->is_calling = 0;
-    if (triggered->is_over) /* all triggers have been destroyed meanwhile */
-        triggered_free(triggered);
-    else
+    if (!triggered->is_over) {
         triggered_look_again(triggered);
+        return;
+    }
+    /* All of its triggers have been destroyed meanwhile; what they have counted
+     * up has fired, and may be gone after this callback. */
+    triggered_free(triggered);
+    xyl_triggers_run(context);
 }
 
 xyl_triggered_t *xyl_triggered_of(xylem_request_t *request)

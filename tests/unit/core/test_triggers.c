@@ -571,6 +571,69 @@ static void test_refused(void)
     job_destroy(&job);
 }
 
+/* ---- destroyed while it is told ---- */
+
+typedef struct teller {
+    xylem_trigger_t *start, *then;
+    int takes_both;
+} teller_t;
+
+static void told(void *arg, xylem_status_t status)
+{
+    teller_t *teller = arg;
+
+    CHECK_EQ(status, XYLEM_OK);
+    CHECK_EQ(xylem_trigger_destroy(teller->start), XYLEM_OK);
+    if (teller->takes_both)
+        CHECK_EQ(xylem_trigger_destroy(teller->then), XYLEM_OK);
+}
+
+/* Whoever is told that the request has completed destroys the trigger that has
+ * started it: what it counts up fires all the same, or goes with it. */
+static void destroy_as_told(int takes_both)
+{
+    fabric_t *fabric = fabric_create(1, &(fabric_options_t){.seed = 1});
+    xylem_context_t *context = fabric_context(fabric, 0);
+    teller_t teller = {NULL, NULL, takes_both};
+    xylem_coll_args_t barrier = {.struct_bytes = sizeof barrier,
+                                 .coll = XYLEM_COLL_BARRIER,
+                                 .on_complete = told,
+                                 .arg = &teller};
+    uint64_t word = 0, other_word = 0;
+    xylem_trigger_args_t args = {.struct_bytes = sizeof args, .word = &word};
+    xylem_trigger_t *other;
+    xylem_request_t *request;
+
+    CHECK_EQ(xylem_coll_init(fabric_world(fabric, 0), &barrier, &request),
+             XYLEM_OK);
+    CHECK_EQ(xylem_trigger_create(context, &args, &teller.then), XYLEM_OK);
+    args.action = XYLEM_TRIGGER_START;
+    args.request = request;
+    args.then = teller.then;
+    args.word = NULL;
+    CHECK_EQ(xylem_trigger_create(context, &args, &teller.start), XYLEM_OK);
+    CHECK_EQ(xylem_trigger_count(teller.start, 0, 1), XYLEM_OK);
+    fabric_run_dry(fabric);
+    CHECK_EQ(word, takes_both ? 0 : 1 << 8);
+    args = (xylem_trigger_args_t){.struct_bytes = sizeof args,
+                                  .word = &other_word};
+    CHECK_EQ(xylem_trigger_create(context, &args, &other), XYLEM_OK);
+    CHECK_EQ(xylem_trigger_count(other, 0, 1), XYLEM_OK);
+    fabric_run_dry(fabric);
+    CHECK_EQ(other_word, 1 << 8);
+    CHECK_EQ(xylem_trigger_destroy(other), XYLEM_OK);
+    if (!takes_both)
+        CHECK_EQ(xylem_trigger_destroy(teller.then), XYLEM_OK);
+    CHECK_EQ(xylem_request_free(request), XYLEM_OK);
+    fabric_destroy(fabric);
+}
+
+static void test_destroyed_as_told(void)
+{
+    destroy_as_told(0);
+    destroy_as_told(1);
+}
+
 static const check_case_t cases[] = {
     {"segments of many runs", test_segments_of_many_runs},
     {"chain", test_chain},
@@ -578,6 +641,7 @@ static const check_case_t cases[] = {
     {"death", test_death},
     {"armed in a team that fails", test_armed_in_a_team_that_fails},
     {"refused", test_refused},
+    {"destroyed while its request tells", test_destroyed_as_told},
 };
 
 CHECK_MAIN(cases)
