@@ -323,7 +323,7 @@ xylem_status_t xyl_coll_run(xylem_team_t *team, const xylem_coll_args_t *args,
         return status;
     args = args_of_turn(team, args, 1, &own);
     way = way_of(team, args);
-    if (way == 0)
+    if (way == 0 && args != &own) /* plans that run inside say no more */
         outcome = xyl_inline_call(team, args, &operation);
     if (outcome == XYL_INLINE_DONE)
         return XYLEM_OK;

@@ -32,8 +32,11 @@ struct xyl_learner {
 /* Collectives of whose calls all ranks say the same. */
 static int can_learn(const xylem_coll_args_t *args)
 {
-    const xyl_coll_traits_t *traits = xyl_coll_traits(args->coll);
+    const xyl_coll_traits_t *traits;
 
+    if (args->coll >= XYLEM_COLL_COUNT) /* it is going to be refused */
+        return 0;
+    traits = xyl_coll_traits(args->coll);
     return !xyl_coll_varies(args->coll) && args->coll != XYLEM_COLL_GATHER &&
            args->coll != XYLEM_COLL_SCATTER && args->algorithm == NULL &&
            args->segment_bytes == 0 && args->send_window == 0 &&

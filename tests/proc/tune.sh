@@ -80,6 +80,11 @@ check "a run that learns ends, and is right" \
     test "$code:$(grep -c " 0$" "$out")" = 0:2
 check "and tries other plans" \
     test "$(grep -v " auto " "$work/learnt.1" | grep -c "^allreduce")" -ge 1
+XYLEM_TUNING_LEARN=$work/brief attempt "$run" -n 2 "$bench" --check \
+    -c bcast,allreduce --sizes 8 -i 600
+check "also in short calls on one node" \
+    test "$code:$(grep -c " 0$" "$out")" = 0:2 -a \
+    "$(grep -v " auto " "$work/brief.1" | grep -c "^allreduce")" -ge 1
 attempt "$tune" -o "$work/taught" learn "$work"/learnt.?
 check "what it has learnt is said" grep -q "^allreduce of 16384 bytes.* us, by " "$out"
 attempt "$tune" check "$work/taught"
