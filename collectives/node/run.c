@@ -473,6 +473,7 @@ void xyl_node_piece_begin(xyl_node_stage_t *node, xyl_node_piece_t *piece)
     piece->number = xyl_board_number(&node->extent, piece->piece);
     piece->slot = xyl_board_slot(node->board, piece->number);
     xyl_node_share_piece(node, piece);
+    xyl_node_share_renew(node, piece->number);
     if (piece->pairs != NULL)
         *piece->pairs = (xyl_pairs_t){0};
     piece->strands_left = 0;

@@ -134,6 +134,22 @@ void xyl_node_share_say(const xyl_node_stage_t *node,
         memory_order_relaxed);
 }
 
+_Static_assert(4 * (int)XYL_NODE_RENEWED <= 1 << (64 - XYL_CALL_GENERATION),
+               "no word outlives its generation's number");
+
+void xyl_node_share_renew(const xyl_node_stage_t *node, uint64_t number)
+{
+    const xyl_board_t *board = node->board;
+    uint64_t end = number + node->extent.stride;
+
+    for (; number < end; number++)
+        if (number / XYL_BOARD_SLOTS % XYL_NODE_RENEWED == XYL_NODE_RENEWED - 1)
+            atomic_store_explicit(
+                &xyl_board_line(xyl_board_slot(board, number), board->seats.own)
+                     ->name,
+                xyl_node_says(node, number), memory_order_relaxed);
+}
+
 const char *xyl_node_input(xyl_node_stage_t *node,
                            const xyl_node_piece_t *piece, uint32_t seat,
                            uint64_t at, uint64_t further, size_t bytes)

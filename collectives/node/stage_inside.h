@@ -160,6 +160,12 @@ void xyl_node_share_piece(const xyl_node_stage_t *node,
  * then written again comes back from whoever polls it in between. */
 void xyl_node_share_say(const xyl_node_stage_t *node,
                         const xyl_node_piece_t *piece);
+/* A seat that posts nothing in a piece says nothing there, and its line keeps
+ * what it said when the slot had another: told apart by the generation, of
+ * which a word has a few bits. So once in so many generations it says what it
+ * calls as the piece begins. */
+enum { XYL_NODE_RENEWED = 64 };
+void xyl_node_share_renew(const xyl_node_stage_t *node, uint64_t number);
 /* Words of segments are posted elsewhere than in that line. */
 int xyl_node_share_is_said(const xyl_node_stage_t *node,
                            const xyl_node_piece_t *piece);

@@ -2,6 +2,8 @@
  * the rank that has caused it and words; and what they do next is right. */
 #include <string.h>
 
+#include "collectives/data/modules.h"
+#include "collectives/node/stage_inside.h"
 #include "runtime/core/failure.h"
 #include "runtime/core/team.h"
 #include "runtime/core/watch.h"
@@ -419,6 +421,75 @@ static void test_few_ranks(void)
     check_differ(&scene);
 }
 
+static void bcast_by(scene_t *scene, uint32_t first, uint32_t end)
+{
+    uint32_t rank;
+
+    for (rank = first; rank < end; rank++)
+        CHECK_EQ(xylem_ibcast(world_of(scene, rank), scene->words[rank], 1,
+                              XYLEM_UINT32, 0, &scene->requests[rank]),
+                 XYLEM_OK);
+}
+
+static void all_are_over(scene_t *scene)
+{
+    uint32_t rank;
+
+    fabric_run_dry(scene->fabric);
+    for (rank = 0; rank < scene->ranks; rank++) {
+        CHECK_EQ(xylem_request_test(scene->requests[rank]), XYLEM_OK);
+        CHECK_EQ(xylem_request_free(scene->requests[rank]), XYLEM_OK);
+    }
+}
+
+/* As if all had made calls in which nobody but the root posts, up to piece
+ * `number`. */
+static void boards_advance(const scene_t *scene, uint64_t number)
+{
+    uint32_t rank;
+
+    for (rank = 0; rank < scene->ranks; rank++) {
+        xyl_board_t **of = world_of(scene, rank)->attached[XYL_MODULE_NODE];
+        xyl_board_t *board = *of;
+        CHECK(board->next == board->done && board->done <= number);
+        board->next = board->done = board->done_by_all = number;
+        /* Its done line. */
+        atomic_store((_Atomic uint64_t *)(void *)(board->memory +
+                                                  (size_t)board->seats.own *
+                                                      XYL_BOARD_LINE_BYTES),
+                     number);
+    }
+}
+
+/* What a rank has called last in a slot of the board is told from what others
+ * call there later, however many calls come in between in which it has nothing
+ * to post: a word says no more than which of 256 times it is. */
+static void test_words_of_long_ago(void)
+{
+    const uint64_t round = XYL_BOARD_SLOTS, wrap = 256 * round;
+    const uint64_t renewed = (XYL_NODE_RENEWED - 1) * round;
+    uint32_t rank;
+    scene_t scene;
+
+    scene_init(&scene, 11, 1);
+    for (rank = 0; rank < RANKS; rank++)
+        start_allreduce(&scene, rank);
+    all_are_over(&scene);
+    boards_advance(&scene, renewed - 1);
+    while ((*(xyl_board_t **)world_of(&scene, 0)->attached[XYL_MODULE_NODE])
+               ->next <= renewed + round) {
+        bcast_by(&scene, 0, RANKS);
+        all_are_over(&scene);
+    }
+    boards_advance(&scene, wrap + 1); /* where the allreduce was */
+    bcast_by(&scene, 1, RANKS - 1);
+    everybody_looks(&scene, 8);
+    bcast_by(&scene, RANKS - 1, RANKS);
+    bcast_by(&scene, 0, 1);
+    all_are_over(&scene);
+    fabric_destroy(scene.fabric);
+}
+
 /* One that is late after a refusal that all had is merely late. */
 static void test_refusal_of_all(void)
 {
@@ -621,6 +692,7 @@ static const check_case_t cases[] = {
     {"telling: calls that differ", test_mismatch},
     {"telling: a call that is refused", test_refusal},
     {"telling: calls in jobs of few ranks", test_few_ranks},
+    {"telling: words of long ago", test_words_of_long_ago},
     {"telling: a call that all are refused", test_refusal_of_all},
     {"telling: all calls are compared", test_full_check},
     {"telling: calls that are alike", test_full_check_of_alike},
