@@ -200,6 +200,10 @@ static void plan_detaching(xyl_operation_t *operation, const xyl_call_t *call,
             operation->hold.keepers++;
         }
     }
+    operation->detached_of =
+        call->combiner.fn == NULL
+            ? NULL
+            : xyl_user_op_detached(operation->request.context, call->args->op);
     operation->node_holds = node_holds(operation, choice);
     operation->another = another;
 }

@@ -2,7 +2,6 @@
 
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
-#include "runtime/core/detach.h"
 
 const xyl_module_t xyl_user_ops_module = {
     .name = "user operations",
@@ -15,15 +14,23 @@ static xyl_user_op_t *user_ops_of(const xylem_context_t *context)
 }
 
 /* What is behind a handle; NULL: nothing. */
-static const xyl_user_op_t *user_op_find(const xylem_context_t *context,
-                                         xylem_op_t op)
+static xyl_user_op_t *user_op_find(const xylem_context_t *context,
+                                   xylem_op_t op)
 {
-    const xyl_user_op_t *user_ops = user_ops_of(context);
+    xyl_user_op_t *user_ops = user_ops_of(context);
     uint32_t number = op - XYL_USER_OP_BASE;
 
     if (number >= XYL_USER_OPS_MAX || user_ops[number].fn == NULL)
         return NULL;
     return &user_ops[number];
+}
+
+_Atomic uint32_t *xyl_user_op_detached(const xylem_context_t *context,
+                                       xylem_op_t op)
+{
+    xyl_user_op_t *user = user_op_find(context, op);
+
+    return user == NULL ? NULL : &user->detached;
 }
 
 xylem_status_t xyl_combiner_find(xylem_context_t *context,
@@ -76,8 +83,11 @@ xylem_status_t xylem_op_create(xylem_context_t *context, xylem_op_fn fn,
     for (i = 0; i < XYL_USER_OPS_MAX; i++)
         if (user_ops[i].fn == NULL)
             break;
-    if (i < XYL_USER_OPS_MAX)
-        user_ops[i] = (xyl_user_op_t){fn, arg, flags};
+    if (i < XYL_USER_OPS_MAX) {
+        user_ops[i].fn = fn;
+        user_ops[i].arg = arg;
+        user_ops[i].flags = flags;
+    }
     pthread_mutex_unlock(&context->lock);
     if (i == XYL_USER_OPS_MAX)
         return xyl_fail(XYLEM_ERR_NO_RESOURCE,
@@ -87,26 +97,38 @@ xylem_status_t xylem_op_create(xylem_context_t *context, xylem_op_fn fn,
     return XYLEM_OK;
 }
 
+static int is_not_detached(void *arg)
+{
+    const _Atomic uint32_t *detached = arg;
+
+    /* Partner: the subtraction in xyl_operation_settle. */
+    return atomic_load_explicit(detached, memory_order_acquire) == 0;
+}
+
 xylem_status_t xylem_op_destroy(xylem_context_t *context, xylem_op_t op)
 {
     xylem_status_t status = xyl_context_check(context, "xylem_op_destroy");
+    xyl_user_op_t *user;
 
     if (status != XYLEM_OK)
         return status;
-    if (user_op_find(context, op) == NULL)
+    user = user_op_find(context, op);
+    if (user == NULL)
         return xyl_fail(XYLEM_ERR_INVALID_HANDLE,
                         "xylem_op_destroy: there is no operation %u of the "
                         "user's",
                         op);
-    /* What others still need may be combined by it. */
+    /* What others still need may be combined by it. For anything else nobody
+     * waits here: that may wait for what this rank does next. */
     if (!xyl_engine_in_callback(&context->engine))
-        (void)xyl_context_drain(context, UINT64_MAX);
-    else if (xyl_context_has_detached(context))
+        (void)xyl_driver_wait(&context->driver, is_not_detached,
+                              &user->detached, UINT64_MAX);
+    else if (!is_not_detached(&user->detached))
         return xyl_fail(XYLEM_ERR_IN_CALLBACK,
                         "xylem_op_destroy: a callback must not block, and "
                         "other ranks have not taken all that they need");
     pthread_mutex_lock(&context->lock);
-    user_ops_of(context)[op - XYL_USER_OP_BASE].fn = NULL;
+    user->fn = NULL;
     pthread_mutex_unlock(&context->lock);
     return XYLEM_OK;
 }

@@ -14,6 +14,7 @@ typedef struct xyl_user_op {
     xylem_op_fn fn; /* NULL: free */
     void *arg;
     uint32_t flags;
+    _Atomic uint32_t detached; /* collectives that combine by it */
 } xyl_user_op_t;
 
 /* What combines, for args->op on args->type: a kernel, or the user's function.
@@ -21,6 +22,11 @@ typedef struct xyl_user_op {
 xylem_status_t xyl_combiner_find(xylem_context_t *context,
                                  const xylem_coll_args_t *args,
                                  xyl_combiner_t *combiner_out);
+
+/* Where those that are detached are counted that combine by it, so that it is
+ * there until they are over; NULL: it is none of the user's. */
+_Atomic uint32_t *xyl_user_op_detached(const xylem_context_t *context,
+                                       xylem_op_t op);
 
 extern const xyl_module_t xyl_user_ops_module;
 

@@ -142,17 +142,23 @@ void xyl_operation_detach(xyl_operation_t *operation)
     operation->is_detached = 1;
     atomic_fetch_add_explicit(&operation->request.context->detached, 1,
                               memory_order_relaxed);
+    if (operation->detached_of != NULL)
+        atomic_fetch_add_explicit(operation->detached_of, 1,
+                                  memory_order_relaxed);
     xyl_request_detach(&operation->request);
 }
 
 void xyl_operation_settle(xyl_operation_t *operation)
 {
     xylem_context_t *context = operation->request.context;
+    _Atomic uint32_t *detached_of = operation->detached_of;
 
     operation->is_detached = 0;
     xyl_request_settle(&operation->request);
-    /* Partner: the load in is_drained. */
+    /* Partners: the loads in is_drained, and of who waits for what it uses. */
     atomic_fetch_sub_explicit(&context->detached, 1, memory_order_release);
+    if (detached_of != NULL)
+        atomic_fetch_sub_explicit(detached_of, 1, memory_order_release);
     xyl_driver_notify(&context->driver);
     go_on(context);
 }

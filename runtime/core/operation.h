@@ -80,6 +80,8 @@ typedef struct xyl_operation {
      * room for it: what its stages have, or `held`, a copy of the message. */
     uint32_t releases_left; /* stages that are not released */
     int is_detached;
+    _Atomic uint32_t *detached_of; /* counts it then, for whoever waits for
+                                      what it uses; NULL: nobody does */
     xyl_hold_t hold;
     uint64_t node_holds; /* as much of all ranks of the node for such a call */
     int is_holding;      /* what it holds is taken, and it may detach */

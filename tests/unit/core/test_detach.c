@@ -25,6 +25,13 @@ typedef struct player {
 
 static player_t players[RANKS];
 
+/* What is done with operations of the user's meanwhile. */
+static struct {
+    int are_destroyed;
+    xylem_op_t of[RANKS];            /* that requests combine by; 0: none */
+    uint32_t destroyed, kept_longer; /* while something was detached */
+} ops;
+
 static void fill(player_t *player)
 {
     uint32_t i;
@@ -61,12 +68,44 @@ static void call(player_t *player)
     CHECK_EQ(xylem_request_start(player->request), XYLEM_OK);
 }
 
+static void add(void *result, const void *left, const void *right, size_t count,
+                void *arg)
+{
+    const int32_t *a = left, *b = right;
+    int32_t *sum = result;
+    size_t i;
+
+    (void)arg;
+    for (i = 0; i < count; i++)
+        sum[i] = a[i] + b[i];
+}
+
+/* One by which nothing is combined, and the one that the call has: in a
+ * callback, which must not wait. */
+static void ops_destroy(const player_t *player)
+{
+    xylem_context_t *context = fabric_context(player->fabric, player->rank);
+    xylem_op_t other;
+
+    if (!ops.are_destroyed || !xyl_context_has_detached(context))
+        return;
+    CHECK_EQ(xylem_op_create(context, add, NULL, 0, &other), XYLEM_OK);
+    CHECK_EQ(xylem_op_destroy(context, other), XYLEM_OK);
+    ops.destroyed++;
+    if (ops.of[player->rank] == 0)
+        return;
+    CHECK_EQ(xylem_op_destroy(context, ops.of[player->rank]),
+             XYLEM_ERR_IN_CALLBACK);
+    ops.kept_longer++;
+}
+
 static void called(void *arg, xylem_status_t status)
 {
     player_t *player = arg;
 
     CHECK_EQ(status, XYLEM_OK);
     check(player);
+    ops_destroy(player);
     player->end[player->calls] =
         sim_world_now(fabric_sim(player->fabric), player->rank);
     if (++player->calls < CALLS)
@@ -107,6 +146,12 @@ static fabric_t *world_of(xylem_coll_t coll, const sim_noise_t *noise,
         player->coll = coll;
         if (coll == XYLEM_COLL_BCAST)
             args.send = NULL;
+        if (ops.are_destroyed && coll == XYLEM_COLL_REDUCE) {
+            CHECK_EQ(xylem_op_create(fabric_context(fabric, rank), add, NULL,
+                                     XYLEM_OP_COMMUTATIVE, &args.op),
+                     XYLEM_OK);
+            ops.of[rank] = args.op;
+        }
         CHECK_EQ(xylem_coll_init(fabric_world(fabric, rank), &args,
                                  &player->request),
                  XYLEM_OK);
@@ -205,6 +250,44 @@ static void nobody_waits_with_the_chosen_budget(void)
     one_late(XYLEM_COLL_REDUCE, settings, 0);
 }
 
+/* ---- operations of the user's ---- */
+
+static void ops_are_destroyed_in(xylem_coll_t coll, int own_are_detached)
+{
+    static const char *const settings[] = {"NOISE_BUDGET=64M",
+                                           "DETACH_BYTES=16K", NULL};
+    const sim_noise_t noise = {.kind = SIM_NOISE_ONCE,
+                               .mhz = 1,
+                               .max = burst,
+                               .first = RANKS - PPN,
+                               .last = RANKS - PPN};
+    fabric_t *fabric;
+    uint32_t rank;
+
+    memset(&ops, 0, sizeof ops);
+    ops.are_destroyed = 1;
+    fabric = world_of(coll, &noise, settings);
+    play(fabric);
+    CHECK(ops.destroyed != 0);
+    CHECK_EQ(ops.kept_longer != 0, own_are_detached);
+    for (rank = 0; rank < RANKS; rank++)
+        CHECK_EQ(xylem_request_free(players[rank].request), XYLEM_OK);
+    fabric_run_dry(fabric);
+    for (rank = 0; rank < RANKS && own_are_detached; rank++)
+        CHECK_EQ(xylem_op_destroy(fabric_context(fabric, rank), ops.of[rank]),
+                 XYLEM_OK);
+    fabric_destroy(fabric);
+    memset(&ops, 0, sizeof ops);
+}
+
+/* Whoever destroys one waits for what is combined by it, and for nothing else:
+ * what is detached besides may wait for what this rank does next. */
+static void ops_do_not_wait_for_others(void)
+{
+    ops_are_destroyed_in(XYLEM_COLL_BCAST, 0);
+    ops_are_destroyed_in(XYLEM_COLL_REDUCE, 1);
+}
+
 /* ---- two at once ---- */
 
 static int32_t sums[RANKS][COUNT];
@@ -285,6 +368,8 @@ static const check_case_t cases[] = {
      all_wait_where_nothing_detaches},
     {"detach: all wait where there is no room",
      all_wait_where_there_is_no_room},
+    {"detach: an operation of the user's goes meanwhile",
+     ops_do_not_wait_for_others},
     {"detach: who waits for room is not overtaken",
      who_waits_for_room_is_not_overtaken},
 };
