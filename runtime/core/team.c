@@ -103,11 +103,12 @@ static void team_release(xylem_team_t *team)
 {
     xylem_context_t *context = team->context;
 
-    xyl_modules_team_ends(team);
-    xyl_agreement_fini(team);
+    /* First, so that nobody who looks at all teams meets what is going. */
     pthread_mutex_lock(&context->lock);
     LIST_REMOVE(team, others);
     pthread_mutex_unlock(&context->lock);
+    xyl_modules_team_ends(team);
+    xyl_agreement_fini(team);
     /* Every operation of the team has completed here, so all messages for the
      * slot have been matched and it may name another team. After a failure
      * that is not known, and the slot is not used again. */

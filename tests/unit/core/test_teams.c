@@ -2,9 +2,11 @@
  * operations on all of them at once. */
 #include "runtime/core/team.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/core/agreement.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
 #include "tests/support/coll_run.h"
@@ -408,6 +410,42 @@ static void test_tickets(void)
     fabric_destroy(fabric);
 }
 
+/* ---- threads ---- */
+
+static void *agreements_look(void *arg)
+{
+    int i;
+
+    for (i = 0; i < 1000; i++)
+        xyl_agreements_look(arg);
+    return NULL;
+}
+
+/* Somebody dies elsewhere: what teams agree on is looked at while the program
+ * destroys a team that has agreed on something. */
+static void test_destroy_while_looked_at(void)
+{
+    fabric_options_t options = {.seed = 1, .tells_failures = 1};
+    fabric_t *fabric = fabric_create(RANKS, &options);
+    teams_t world = world_of(fabric), alone;
+    uint32_t colors[RANKS], keys[RANKS] = {0}, rank, flags = 1;
+    pthread_t thread;
+
+    for (rank = 0; rank < RANKS; rank++)
+        colors[rank] = rank;
+    alone = split(fabric, &world, colors, keys);
+    CHECK_EQ(xylem_team_agree(alone.of[0], &flags), XYLEM_OK);
+    CHECK_EQ(flags, 1);
+    CHECK_EQ(pthread_create(&thread, NULL, agreements_look,
+                            fabric_context(fabric, 0)),
+             0);
+    CHECK_EQ(xylem_team_destroy(alone.of[0]), XYLEM_OK);
+    CHECK_EQ(pthread_join(thread, NULL), 0);
+    for (rank = 1; rank < RANKS; rank++)
+        CHECK_EQ(xylem_team_destroy(alone.of[rank]), XYLEM_OK);
+    fabric_destroy(fabric);
+}
+
 static const check_case_t cases[] = {
     {"team: dup", test_dup},
     {"team: split by color and key", test_split},
@@ -418,6 +456,8 @@ static const check_case_t cases[] = {
     {"team: slots are used again", test_slots},
     {"team: slots run out", test_slots_run_out},
     {"team: of tickets", test_tickets},
+    {"team: destroyed while agreements are looked at",
+     test_destroy_while_looked_at},
 };
 
 CHECK_MAIN(cases)
