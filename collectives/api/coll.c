@@ -157,21 +157,27 @@ static xylem_status_t start_planned(xylem_request_t *request,
     return status;
 }
 
+static inline int learns(const xylem_team_t *team)
+{
+    return xyl_observer_measures(team->context->observer) &&
+           xyl_tuning_learn(team->context) != NULL;
+}
+
 /* As the call says, unless a run that learns tries another plan in it. A call
  * that blocks is refused in a callback, and does not count. */
 static inline const xylem_coll_args_t *
 args_of_turn(xylem_team_t *team, const xylem_coll_args_t *args, int blocks,
              xylem_coll_args_t *own)
 {
-    return xyl_observer_measures(team->context->observer) &&
-                   xyl_tuning_learn(team->context) != NULL &&
+    return learns(team) &&
                    !(blocks && xyl_engine_in_callback(&team->context->engine))
                ? xyl_learn_turn(team, args, own)
                : args;
 }
 
-/* The team is one. */
+/* The team is one; `said` is what the call says. */
 static xylem_status_t start_that_way(xylem_team_t *team,
+                                     const xylem_coll_args_t *said,
                                      const xylem_coll_args_t *args,
                                      uint32_t way, const char *call,
                                      xylem_request_t **request_out)
@@ -181,6 +187,8 @@ static xylem_status_t start_that_way(xylem_team_t *team,
 
     if (status != XYLEM_OK)
         way_undo(team, args);
+    if (status != XYLEM_OK && learns(team))
+        xyl_learn_back(team, said);
     if (team->size > 1 && args->tag == 0)
         call_compare(team, args, status, request);
     return status == XYLEM_OK ? start_planned(request, request_out) : status;
@@ -191,13 +199,15 @@ static xylem_status_t plan_and_start(xylem_team_t *team,
                                      const char *call,
                                      xylem_request_t **request_out)
 {
+    const xylem_coll_args_t *said = args;
     xylem_coll_args_t own;
     xylem_status_t status = xyl_team_check(team, call);
 
     if (status != XYLEM_OK)
         return status;
-    args = args_of_turn(team, args, 0, &own);
-    return start_that_way(team, args, way_of(team, args), call, request_out);
+    args = args_of_turn(team, said, 0, &own);
+    return start_that_way(team, said, args, way_of(team, args), call,
+                          request_out);
 }
 
 static xylem_status_t no_request_out(const char *call)
@@ -312,6 +322,7 @@ static xylem_status_t finish_kept(xyl_operation_t *operation,
 xylem_status_t xyl_coll_run(xylem_team_t *team, const xylem_coll_args_t *args,
                             const char *call)
 {
+    const xylem_coll_args_t *said = args;
     xyl_operation_t *operation;
     xylem_request_t *request;
     xyl_inline_outcome_t outcome = XYL_INLINE_NOT;
@@ -339,6 +350,6 @@ xylem_status_t xyl_coll_run(xylem_team_t *team, const xylem_coll_args_t *args,
     operation = take_kept(team, args, way);
     if (operation != NULL)
         return finish_kept(operation, xyl_request_start(&operation->request));
-    status = start_that_way(team, args, way, call, &request);
+    status = start_that_way(team, said, args, way, call, &request);
     return status == XYLEM_OK ? coll_finish(request) : status;
 }

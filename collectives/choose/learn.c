@@ -95,6 +95,17 @@ const xylem_coll_args_t *xyl_learn_turn(xylem_team_t *team,
     return own;
 }
 
+void xyl_learn_back(xylem_team_t *team, const xylem_coll_args_t *args)
+{
+    xyl_learner_t *learner = *xyl_tuning_learner(team);
+    learner_class_t *class = NULL;
+
+    if (learner != NULL && can_learn(args))
+        class = class_of(team, learner, args);
+    if (class != NULL)
+        class->calls--;
+}
+
 void xyl_learner_free(xyl_learner_t *learner)
 {
     free(learner);

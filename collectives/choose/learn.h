@@ -13,6 +13,10 @@ const xylem_coll_args_t *xyl_learn_turn(xylem_team_t *team,
                                         const xylem_coll_args_t *args,
                                         xylem_coll_args_t *own);
 
+/* That call has been refused on this rank: it does not count, as it has not
+ * begun; `args` are its own. */
+void xyl_learn_back(xylem_team_t *team, const xylem_coll_args_t *args);
+
 /* Of a team. */
 typedef struct xyl_learner xyl_learner_t;
 void xyl_learner_free(xyl_learner_t *learner);

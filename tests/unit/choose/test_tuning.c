@@ -458,6 +458,47 @@ static void test_precedence(void)
     unlink(strchr(limits, '/'));
 }
 
+/* ---- learning ---- */
+
+enum { LEARNERS = 4, LEARN_COUNT = 5000, LEARN_CALLS = 130 };
+
+/* All ranks try other plans in the same calls, also where one was refused a
+ * call, which it then makes again. */
+static void test_refused_call_teaches_nothing(void)
+{
+    static const char *const settings[] = {"TUNING_LEARN=/dev/null/none", NULL};
+    static uint32_t words[LEARNERS][LEARN_COUNT];
+    xylem_place_t places[LEARNERS];
+    fabric_options_t options = {
+        .seed = 1, .places = places, .settings = settings};
+    xylem_request_t *requests[LEARNERS];
+    uint32_t call, rank, i;
+    fabric_t *fabric;
+
+    for (rank = 0; rank < LEARNERS; rank++)
+        places[rank] = (xylem_place_t){.node = rank};
+    fabric = fabric_create(LEARNERS, &options);
+    CHECK_EQ(xylem_ibcast(fabric_world(fabric, 1), NULL, LEARN_COUNT,
+                          XYLEM_UINT32, 0, &requests[1]),
+             XYLEM_ERR_INVALID_ARG);
+    for (call = 0; call < LEARN_CALLS; call++) {
+        for (i = 0; i < LEARN_COUNT; i++)
+            words[0][i] = call + i;
+        for (rank = 0; rank < LEARNERS; rank++)
+            CHECK_EQ(xylem_ibcast(fabric_world(fabric, rank), words[rank],
+                                  LEARN_COUNT, XYLEM_UINT32, 0,
+                                  &requests[rank]),
+                     XYLEM_OK);
+        fabric_run_dry(fabric);
+        for (rank = 0; rank < LEARNERS; rank++) {
+            CHECK_EQ(xylem_request_test(requests[rank]), XYLEM_OK);
+            CHECK(memcmp(words[rank], words[0], sizeof words[0]) == 0);
+            (void)xylem_request_free(requests[rank]);
+        }
+    }
+    fabric_destroy(fabric);
+}
+
 static const check_case_t cases[] = {
     {"names", test_names},
     {"registry", test_registry},
@@ -467,5 +508,7 @@ static const check_case_t cases[] = {
     {"mistakes", test_mistakes},
     {"damaged", test_damaged},
     {"precedence", test_precedence},
+    {"tuning: a refused call teaches nothing",
+     test_refused_call_teaches_nothing},
 };
 CHECK_MAIN(cases)
