@@ -164,7 +164,7 @@ static inline int learns(const xylem_team_t *team)
 }
 
 /* As the call says, unless a run that learns tries another plan in it. A call
- * that blocks is refused in a callback, and does not count. */
+ * that blocks is refused in a callback, and does not count. NULL: no memory. */
 static inline const xylem_coll_args_t *
 args_of_turn(xylem_team_t *team, const xylem_coll_args_t *args, int blocks,
              xylem_coll_args_t *own)
@@ -173,6 +173,13 @@ args_of_turn(xylem_team_t *team, const xylem_coll_args_t *args, int blocks,
                    !(blocks && xyl_engine_in_callback(&team->context->engine))
                ? xyl_learn_turn(team, args, own)
                : args;
+}
+
+static xylem_status_t no_turn(xylem_team_t *team, const xylem_coll_args_t *said)
+{
+    if (team->size > 1 && said->tag == 0)
+        call_compare(team, said, XYLEM_ERR_NO_MEMORY, NULL);
+    return XYLEM_ERR_NO_MEMORY;
 }
 
 /* The team is one; `said` is what the call says. */
@@ -206,6 +213,8 @@ static xylem_status_t plan_and_start(xylem_team_t *team,
     if (status != XYLEM_OK)
         return status;
     args = args_of_turn(team, said, 0, &own);
+    if (args == NULL)
+        return no_turn(team, said);
     return start_that_way(team, said, args, way_of(team, args), call,
                           request_out);
 }
@@ -333,6 +342,8 @@ xylem_status_t xyl_coll_run(xylem_team_t *team, const xylem_coll_args_t *args,
     if (status != XYLEM_OK)
         return status;
     args = args_of_turn(team, args, 1, &own);
+    if (args == NULL)
+        return no_turn(team, said);
     way = way_of(team, args);
     if (way == 0 && args != &own) /* plans that run inside say no more */
         outcome = xyl_inline_call(team, args, &operation);

@@ -77,9 +77,7 @@ static xyl_query_t query_of(xylem_team_t *team, const xyl_problem_t *problem)
     if (team->is_one_node)
         return query;
     query.team = XYL_TEAM_NODES;
-    levels = xyl_team_levels(team);
-    if (levels == NULL) /* no memory; as if it had one rank on each */
-        return query;
+    levels = xyl_team_levels(team); /* knows_levels */
     query.nodes = levels->nodes;
     query.node_ranks = levels->largest;
     query.facts |= facts_of(team, levels, &query, problem->has_tag);
@@ -261,6 +259,28 @@ static void problem_outline(xylem_team_t *team, const xylem_coll_args_t *args,
     }
 }
 
+/* A rank that went by other nodes than the others would choose another plan. */
+static xylem_status_t knows_levels(xylem_team_t *team)
+{
+    return team->is_one_node || xyl_team_levels(team) != NULL
+               ? XYLEM_OK
+               : xyl_fail(XYLEM_ERR_NO_MEMORY,
+                          "no memory for the nodes of a team");
+}
+
+static xylem_status_t look_up(xylem_team_t *team, const xylem_coll_args_t *args,
+                              int is_commutative, xyl_problem_t *problem,
+                              xyl_query_t *query)
+{
+    xylem_status_t status = knows_levels(team);
+
+    if (status != XYLEM_OK)
+        return status;
+    problem_outline(team, args, is_commutative, problem);
+    *query = query_of(team, problem);
+    return XYLEM_OK;
+}
+
 static xylem_status_t no_algorithm(xylem_coll_t coll)
 {
     return xyl_fail(XYLEM_ERR_UNSUPPORTED, "%s: no algorithm fits",
@@ -310,11 +330,11 @@ xylem_status_t xyl_choose(xylem_team_t *team, const xylem_coll_args_t *args,
     xyl_decision_t decision = {.by = NULL};
     xyl_problem_t problem;
     xyl_query_t query;
-    xylem_status_t status;
+    xylem_status_t status =
+        look_up(team, args, is_commutative, &problem, &query);
 
-    problem_outline(team, args, is_commutative, &problem);
-    query = query_of(team, &problem);
-    status = by_call(args, &problem, &decision);
+    if (status == XYLEM_OK)
+        status = by_call(args, &problem, &decision);
     if (status == XYLEM_OK)
         status = decide_algorithm(team, &query, &problem, &decision);
     if (status != XYLEM_OK)
@@ -336,11 +356,11 @@ xylem_status_t xyl_choose_tree(xylem_team_t *team,
     const xyl_candidate_t *candidate;
     xyl_problem_t problem;
     xyl_query_t query;
-    xylem_status_t status;
+    xylem_status_t status =
+        look_up(team, args, is_commutative, &problem, &query);
 
-    problem_outline(team, args, is_commutative, &problem);
-    query = query_of(team, &problem);
-    status = by_call(args, &problem, &decision);
+    if (status == XYLEM_OK)
+        status = by_call(args, &problem, &decision);
     if (status != XYLEM_OK)
         return status;
     candidate = candidate_of_kind(team, &query, XYL_ALGORITHM_TREE);
@@ -358,12 +378,13 @@ xylem_status_t xyl_choose_tree(xylem_team_t *team,
 
 /* ---- other plans ---- */
 
-xyl_query_t xyl_choose_query(xylem_team_t *team, const xylem_coll_args_t *args)
+xylem_status_t xyl_choose_query(xylem_team_t *team,
+                                const xylem_coll_args_t *args,
+                                xyl_query_t *query_out)
 {
     xyl_problem_t problem;
 
-    problem_outline(team, args, 1, &problem);
-    return query_of(team, &problem);
+    return look_up(team, args, 1, &problem, query_out);
 }
 
 /* As calls name what a rule, or a choice, has. */
@@ -439,16 +460,16 @@ static uint32_t other_segments(const xyl_choice_t *choice, uint64_t bytes,
 uint32_t xyl_choose_others(xylem_team_t *team, const xylem_coll_args_t *args,
                            xyl_other_t others[XYL_OTHERS_MAX])
 {
-    xyl_query_t query = xyl_choose_query(team, args);
     const xyl_candidate_t *next =
-        xyl_tuning_candidates(team->context, query.coll);
+        xyl_tuning_candidates(team->context, args->coll);
     const xyl_algorithm_t *last;
     xyl_problem_t problem;
     xyl_choice_t choice;
+    xyl_query_t query;
     uint32_t count;
 
-    problem_outline(team, args, 1, &problem);
-    if (xyl_choose(team, args, 1, &choice) != XYLEM_OK)
+    if (look_up(team, args, 1, &problem, &query) != XYLEM_OK ||
+        xyl_choose(team, args, 1, &choice) != XYLEM_OK)
         return 0;
     count = other_segments(&choice, query.bytes, others);
     last = choice.algorithm;

@@ -8,6 +8,7 @@
 #include "collectives/choose/tuning.h"
 #include "collectives/data/description.h"
 #include "collectives/data/user_op.h"
+#include "runtime/base/status.h"
 
 enum {
     BLOCK_CALLS = 8, /* that are run alike: they overlap */
@@ -45,21 +46,22 @@ static int can_learn(const xylem_coll_args_t *args)
            (!traits->reduces || args->op < XYL_USER_OP_BASE);
 }
 
+/* NULL: it is none. */
 static learner_class_t *class_of(xylem_team_t *team, xyl_learner_t *learner,
-                                 const xylem_coll_args_t *args)
+                                 const xylem_coll_args_t *args,
+                                 const xyl_query_t *query)
 {
-    xyl_query_t query = xyl_choose_query(team, args);
     learner_class_t *class = learner->classes;
     uint32_t i;
 
     for (i = 0; i < learner->count; i++, class ++)
-        if (class->coll == args->coll && class->bytes == query.bytes &&
-            class->facts == query.facts)
+        if (class->coll == args->coll && class->bytes == query->bytes &&
+            class->facts == query->facts)
             return class;
     if (i == CLASSES_MAX)
         return NULL;
     *class = (learner_class_t){
-        .coll = args->coll, .bytes = query.bytes, .facts = query.facts};
+        .coll = args->coll, .bytes = query->bytes, .facts = query->facts};
     class->count = xyl_choose_others(team, args, class->others);
     learner->count++;
     return class;
@@ -74,13 +76,18 @@ const xylem_coll_args_t *xyl_learn_turn(xylem_team_t *team,
     xyl_learner_t **learner = xyl_tuning_learner(team);
     learner_class_t *class;
     const xyl_other_t *other;
+    xyl_query_t query;
     uint64_t block;
 
     if (!can_learn(args))
         return args;
     if (*learner == NULL)
         *learner = calloc(1, sizeof **learner);
-    class = *learner != NULL ? class_of(team, *learner, args) : NULL;
+    if (*learner == NULL)
+        (void)xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to learn");
+    if (*learner == NULL || xyl_choose_query(team, args, &query) != XYLEM_OK)
+        return NULL;
+    class = class_of(team, *learner, args, &query);
     if (class == NULL)
         return args;
     block = class->calls++ / BLOCK_CALLS;
@@ -99,9 +106,11 @@ void xyl_learn_back(xylem_team_t *team, const xylem_coll_args_t *args)
 {
     xyl_learner_t *learner = *xyl_tuning_learner(team);
     learner_class_t *class = NULL;
+    xyl_query_t query;
 
-    if (learner != NULL && can_learn(args))
-        class = class_of(team, learner, args);
+    if (learner != NULL && can_learn(args) &&
+        xyl_choose_query(team, args, &query) == XYLEM_OK)
+        class = class_of(team, learner, args, &query);
     if (class != NULL)
         class->calls--;
 }

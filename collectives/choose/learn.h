@@ -7,8 +7,9 @@
 #include "collectives/choose/watch.h"
 
 /* The arguments that the next call of the team is run with: its own, or *own,
- * which are the same but for the plan. The thread that calls; the team is one.
- */
+ * which are the same but for the plan. NULL: there is no memory, and the call
+ * is to be refused, as the others count it. The thread that calls; the team is
+ * one. */
 const xylem_coll_args_t *xyl_learn_turn(xylem_team_t *team,
                                         const xylem_coll_args_t *args,
                                         xylem_coll_args_t *own);

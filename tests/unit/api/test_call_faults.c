@@ -355,10 +355,53 @@ static void test_failing_allocations(void)
         }
 }
 
+/* A rank that has no memory for what it chooses by is refused, and does not
+ * choose as if it were elsewhere: what keeps an order depends on the nodes. */
+static void one_choice_without_memory(uint64_t nth)
+{
+    enum { NODE_RANKS = 4, ALL = 2 * NODE_RANKS };
+    xylem_place_t places[ALL];
+    const fabric_options_t options = {
+        .seed = 1, .places = places, .shares_memory = 1};
+    const call_case_t c = {.coll = XYLEM_COLL_ALLREDUCE,
+                           .ranks = ALL,
+                           .count = 500,
+                           .is_ordered = 1};
+    fabric_t *fabric;
+    call_run_t run;
+    uint32_t rank;
+
+    for (rank = 0; rank < ALL; rank++)
+        places[rank] = (xylem_place_t){.node = rank / NODE_RANKS,
+                                       .core = rank % NODE_RANKS};
+    fabric = fabric_create(ALL, &options);
+    call_run_init(&run, fabric, NULL, &c);
+    run.is_persistent = 1;
+    CHECK_EQ(start_failing(&run, 1, &nth, 0), XYLEM_ERR_NO_MEMORY);
+    for (rank = 0; rank < ALL; rank++)
+        if (run.all[rank].starts == 0)
+            CHECK_EQ(call_run_start(&run, rank), XYLEM_OK);
+    if (call_run_finish(&run))
+        call_run_check(&run);
+    fabric_run_dry(fabric);
+    call_run_fini(&run);
+    fabric_destroy(fabric);
+}
+
+static void test_choices_without_memory(void)
+{
+    enum { CHOICE_ALLOCATIONS = 3 }; /* the first ones */
+    uint64_t nth;
+
+    for (nth = 1; nth <= CHOICE_ALLOCATIONS; nth++)
+        one_choice_without_memory(nth);
+}
+
 static const check_case_t cases[] = {
     {"any fault: a rank dies", test_deaths},
     {"any fault: teams beside the dead", test_beside_the_dead},
     {"any fault: a send or receive fails", test_failing_calls},
     {"any fault: no memory", test_failing_allocations},
+    {"any fault: no memory to choose by", test_choices_without_memory},
 };
 CHECK_MAIN(cases)

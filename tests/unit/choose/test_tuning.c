@@ -15,6 +15,7 @@
 #include "simulator/random.h"
 #include "tests/support/check.h"
 #include "tests/support/fabric.h"
+#include "tests/support/failing_memory.h"
 #include "tests/support/schedules.h"
 
 /* ---- names ---- */
@@ -462,9 +463,30 @@ static void test_precedence(void)
 
 enum { LEARNERS = 4, LEARN_COUNT = 5000, LEARN_CALLS = 130 };
 
+static xylem_status_t refused_wrong(xylem_team_t *team,
+                                    xylem_request_t **request)
+{
+    return xylem_ibcast(team, NULL, LEARN_COUNT, XYLEM_UINT32, 0, request);
+}
+
+/* What it learns by is the first that a call allocates. */
+static xylem_status_t refused_without_memory(xylem_team_t *team,
+                                             xylem_request_t **request)
+{
+    static uint32_t words[LEARN_COUNT];
+    xylem_status_t status;
+
+    allocations_to_failure = 1;
+    status = xylem_ibcast(team, words, LEARN_COUNT, XYLEM_UINT32, 0, request);
+    allocations_to_failure = 0;
+    return status;
+}
+
 /* All ranks try other plans in the same calls, also where one was refused a
  * call, which it then makes again. */
-static void test_refused_call_teaches_nothing(void)
+static void refused_call(xylem_status_t (*refused)(xylem_team_t *,
+                                                   xylem_request_t **),
+                         xylem_status_t wanted)
 {
     static const char *const settings[] = {"TUNING_LEARN=/dev/null/none", NULL};
     static uint32_t words[LEARNERS][LEARN_COUNT];
@@ -478,9 +500,7 @@ static void test_refused_call_teaches_nothing(void)
     for (rank = 0; rank < LEARNERS; rank++)
         places[rank] = (xylem_place_t){.node = rank};
     fabric = fabric_create(LEARNERS, &options);
-    CHECK_EQ(xylem_ibcast(fabric_world(fabric, 1), NULL, LEARN_COUNT,
-                          XYLEM_UINT32, 0, &requests[1]),
-             XYLEM_ERR_INVALID_ARG);
+    CHECK_EQ(refused(fabric_world(fabric, 1), &requests[1]), wanted);
     for (call = 0; call < LEARN_CALLS; call++) {
         for (i = 0; i < LEARN_COUNT; i++)
             words[0][i] = call + i;
@@ -497,6 +517,12 @@ static void test_refused_call_teaches_nothing(void)
         }
     }
     fabric_destroy(fabric);
+}
+
+static void test_refused_call_teaches_nothing(void)
+{
+    refused_call(refused_wrong, XYLEM_ERR_INVALID_ARG);
+    refused_call(refused_without_memory, XYLEM_ERR_NO_MEMORY);
 }
 
 static const check_case_t cases[] = {
