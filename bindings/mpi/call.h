@@ -11,7 +11,8 @@
  *   hook.c        progress; wait.c: where the host calls nobody
  *   report.c      what became of calls
  *   guard.c       ranks without the binding
- *   state.c       start and end; narrow.c: large counts for a host without
+ *   models.c      MPI_Init and sessions; state.c: what connects the ranks
+ *   narrow.c      large counts for a host without
  *
  * Whether a call is taken depends only on what is equal on all ranks of the
  * communicator: itself, the collective, the operation, and settings that were
@@ -38,6 +39,13 @@ XMPI_OTHERS(XMPI_DECLARE)
 XMPI_EXPORTED int xmpi_Comm_idup_with_info(MPI_Comm parent, MPI_Info info,
                                            MPI_Comm *made,
                                            MPI_Request *request);
+XMPI_EXPORTED int xmpi_Comm_create_from_group(MPI_Group group, const char *name,
+                                              MPI_Info info,
+                                              MPI_Errhandler handler,
+                                              MPI_Comm *made);
+XMPI_EXPORTED int xmpi_Session_init(MPI_Info info, MPI_Errhandler handler,
+                                    xmpi_session_t *session);
+XMPI_EXPORTED int xmpi_Session_finalize(xmpi_session_t *session);
 XMPI_EXPORTED int xmpi_Comm_revoke(MPI_Comm handle);
 
 /* ---- calls ---- */
@@ -183,7 +191,9 @@ typedef struct xmpi_comm {
     int is_for_good;  /* HOST */
     int rank, size;
     int spans_world;
-    uint32_t calls; /* blocking ones since it was asked */
+    int is_world;      /* MPI_COMM_WORLD, as the context has it */
+    int is_of_session; /* it does not come from MPI_Init */
+    uint32_t calls;    /* blocking ones since it was asked */
     uint32_t calls_to_retry;
     xylem_team_t *team;
     int is_world_team; /* which belongs to the context */
@@ -196,6 +206,7 @@ typedef struct xmpi_comm {
 } xmpi_comm_t;
 
 int xmpi_comms_open(void); /* 0: good */
+void xmpi_comms_close(void);
 /* NULL: no communicator that anything is known of. */
 xmpi_comm_t *xmpi_comm_find(MPI_Comm handle);
 /* Whether the call is taken; may exchange messages with the other ranks of the
@@ -286,6 +297,8 @@ void xmpi_progress(void);
 /* Whether somebody calls xmpi_hook while the program is in MPI. */
 int xmpi_hook_install(void);
 void xmpi_hook_remove(void);
+/* `self` goes away, and is no longer the binding's. */
+void xmpi_hook_leave(MPI_Comm self);
 
 /* The call, which the communicator takes; *fate_out: unless its operands have
  * it left to the host. MPI's code, of which the error handler has been told. */
@@ -317,15 +330,18 @@ void xmpi_requests_revoke(const xmpi_comm_t *comm);
 /* ---- state ---- */
 
 typedef struct xmpi_state {
-    int is_open;       /* between MPI_Init and the end */
+    int is_open;       /* MPI is, by models.c */
     uint64_t selected; /* a bit per XYLEM_COLL_ */
     int is_verbose;
     int has_report; /* XYLEM_MPI_REPORT, on all ranks */
     int is_watched; /* either: calls are counted */
     uint64_t job;   /* equal on all ranks of the job only */
     int rank, size;
-    MPI_Comm world; /* the binding's own */
-    MPI_Comm self;  /* the same, alone; errors return */
+    MPI_Group job_group;
+    int has_world;  /* between MPI_Init and MPI_Finalize */
+    MPI_Comm world; /* of all ranks, from the first exchange on */
+    int is_world_of_session;
+    _Atomic(MPI_Comm) self; /* of this one; errors return */
     _Atomic(xylem_context_t *) context;
     int shares_cores;  /* there are more ranks than cores */
     int has_failed;    /* there will be no context */
@@ -343,7 +359,19 @@ xylem_coll_t xmpi_coll_named(const char *name, size_t bytes);
  * returns MPI_SUCCESS by its standard ABI. */
 extern _Thread_local int xmpi_has_erred;
 
+/* MPI has been started, and ends. */
 void xmpi_state_open(void);
+void xmpi_state_close(void);
+/* Behind MPI_Init. */
+void xmpi_state_begin_world(void);
+/* A handler by which errors return; MPI's code. */
+int xmpi_errhandler_make(MPI_Errhandler *handler);
+void xmpi_errors_return(MPI_Comm comm);
+/* MPI_THREAD_MULTIPLE, or less. */
+int xmpi_thread_level(void);
+/* Of a session of the binding's own; collective over it. MPI_COMM_NULL: there
+ * is no session. */
+MPI_Comm xmpi_comm_of_session(const char *pset, const char *name);
 /* Whether all ranks of this node have the binding, as far as can be known; else
  * it is said, and 0 on all of them, or the job ends. */
 int xmpi_guard_passes(void);

@@ -87,33 +87,38 @@ static int comm_copy(MPI_Comm handle, int key, void *extra, void *value,
 
 int xmpi_comms_open(void)
 {
-    atomic_init(&generation, 1);
+    atomic_fetch_add_explicit(&generation, 1, memory_order_acq_rel);
     return xmpi_host.Comm_create_keyval(comm_copy, comm_forget, &keyval,
                                         NULL) != MPI_SUCCESS;
 }
 
-/* Whether all ranks have started with this one. Others, spawned or connected
- * to, may be without the binding, so that nothing can be asked of them; what is
- * not found out counts as such. */
-static int is_of_job(MPI_Comm handle, int size)
+/* Nothing is known of any communicator from now on. */
+void xmpi_comms_close(void)
 {
-    MPI_Group group = MPI_GROUP_NULL, job = MPI_GROUP_NULL;
+    atomic_fetch_add_explicit(&generation, 1, memory_order_acq_rel);
+}
+
+/* Whether all ranks have started with this one, and whether they are all of the
+ * job. Others, spawned or connected to, may be without the binding, so that
+ * nothing can be asked of them; what is not found out counts as such. */
+static int is_of_job(MPI_Comm handle, int size, int *relation)
+{
+    MPI_Group group = MPI_GROUP_NULL;
     int *ranks = malloc(2 * (size_t)size * sizeof *ranks), i, is_good;
 
     is_good = ranks != NULL &&
               xmpi_host.Comm_group(handle, &group) == MPI_SUCCESS &&
-              xmpi_host.Comm_group(MPI_COMM_WORLD, &job) == MPI_SUCCESS;
+              xmpi_host.Group_compare(group, xmpi_state.job_group, relation) ==
+                  MPI_SUCCESS;
     for (i = 0; is_good && i < size; i++)
         ranks[i] = i;
-    is_good =
-        is_good && xmpi_host.Group_translate_ranks(group, size, ranks, job,
-                                                   ranks + size) == MPI_SUCCESS;
+    is_good = is_good && xmpi_host.Group_translate_ranks(
+                             group, size, ranks, xmpi_state.job_group,
+                             ranks + size) == MPI_SUCCESS;
     for (i = 0; is_good && i < size; i++)
         is_good = ranks[size + i] != MPI_UNDEFINED;
     if (group != MPI_GROUP_NULL)
         xmpi_host.Group_free(&group);
-    if (job != MPI_GROUP_NULL)
-        xmpi_host.Group_free(&job);
     free(ranks);
     return is_good;
 }
@@ -133,18 +138,15 @@ static xmpi_comm_t *comm_make(MPI_Comm handle)
         xmpi_host.Comm_rank(handle, &comm->rank) != MPI_SUCCESS ||
         xmpi_host.Comm_size(handle, &comm->size) != MPI_SUCCESS)
         goto fail;
-    if (is_inter || !is_of_job(handle, comm->size)) {
+    if (is_inter || !is_of_job(handle, comm->size, &relation)) {
         comm->state = XMPI_COMM_HOST;
         comm->fate = is_inter ? XMPI_NO_INTRA : XMPI_OTHER_JOB;
         comm->is_for_good = 1;
     } else if (!xmpi_neighbors_find(comm)) {
         goto fail;
-    } else if (comm->size == xmpi_state.size) {
-        if (xmpi_host.Comm_compare(handle, MPI_COMM_WORLD, &relation) !=
-            MPI_SUCCESS)
-            goto fail;
-        comm->spans_world = relation != MPI_UNEQUAL;
     }
+    comm->spans_world = relation != MPI_UNEQUAL;
+    comm->is_world = handle == MPI_COMM_WORLD && relation != MPI_SIMILAR;
     if (xmpi_host.Comm_set_attr(handle, keyval, comm) != MPI_SUCCESS)
         goto fail;
     return comm;
@@ -269,7 +271,7 @@ static void comm_ask(xmpi_comm_t *comm)
     }
     if (context == NULL && comm->spans_world)
         context = xmpi_context_make(comm->handle);
-    if (context != NULL && comm->handle == MPI_COMM_WORLD) {
+    if (context != NULL && comm->is_world) {
         comm->team = xylem_context_world(context);
         comm->is_world_team = 1;
     } else {
@@ -389,6 +391,7 @@ static xmpi_comm_t *comm_alike(const xmpi_comm_t *parent, MPI_Info info)
     comm->rank = parent->rank;
     comm->size = parent->size;
     comm->spans_world = parent->spans_world;
+    comm->is_of_session = parent->is_of_session;
     atomic_init(&comm->users, 1);
     xmpi_hints_set(comm, info);
     return comm;
@@ -517,33 +520,41 @@ int xmpi_Comm_revoke(MPI_Comm handle)
 
 /* ---- communicators made of others ---- */
 
-/* Before one is made: whether all ranks of `parent` have a context; the same on
- * all of them. A parent that spans the job is the last chance to connect
- * programs that use nothing else than its parts. */
-static int parent_is_connected(MPI_Comm parent, int may_connect)
+/* Of what one is made; the same on all ranks. */
+enum { CONNECTED = 1, OF_SESSION = 2 };
+
+/* Before one is made: whether all ranks of `parent` have a context. A parent
+ * that spans the job is the last chance to connect programs that use nothing
+ * else than its parts. */
+static unsigned parent_traits(MPI_Comm parent, int may_connect)
 {
     xmpi_comm_t *comm = xmpi_comm_find(parent);
+    int is_connected;
 
     if (comm == NULL)
         return 0;
     if (comm->state == XMPI_COMM_JOINING)
         comm_settle(comm);
-    if (comm->state == XMPI_COMM_READY)
-        return 1;
-    return may_connect && comm->spans_world && xmpi_state.size > 1 &&
-           xmpi_context_make(parent) != NULL;
+    is_connected = comm->state == XMPI_COMM_READY ||
+                   (may_connect && comm->spans_world && xmpi_state.size > 1 &&
+                    xmpi_context_make(parent) != NULL);
+    return (is_connected ? CONNECTED : 0u) |
+           (comm->is_of_session ? OF_SESSION : 0u);
 }
 
 /* The new one gets its team at once, while its ranks are in a call that may
  * block: its first collective may be one that does not. */
-static int with_team(int code, int connected, MPI_Info info,
+static int with_team(int code, unsigned traits, MPI_Info info,
                      const MPI_Comm *made)
 {
     xmpi_comm_t *comm = NULL;
 
-    if (code == MPI_SUCCESS && connected && *made != MPI_COMM_NULL)
+    if (code == MPI_SUCCESS && traits != 0 && *made != MPI_COMM_NULL)
         comm = xmpi_comm_find(*made);
-    if (comm != NULL && comm->state == XMPI_COMM_NEW)
+    if (comm != NULL)
+        comm->is_of_session = (traits & OF_SESSION) != 0;
+    if ((traits & CONNECTED) != 0 && comm != NULL &&
+        comm->state == XMPI_COMM_NEW)
         comm_ask(comm);
     if (code == MPI_SUCCESS)
         xmpi_hints_take(*made, info);
@@ -597,9 +608,22 @@ static int with_team(int code, int connected, MPI_Info info,
 #define MAKER(name, may_connect, hints, parameters, arguments)                 \
     int xmpi_##name parameters                                                 \
     {                                                                          \
-        int connected = parent_is_connected(parent, may_connect);              \
+        unsigned traits = parent_traits(parent, may_connect);                  \
                                                                                \
-        return with_team(xmpi_host.name arguments, connected, hints, made);    \
+        return with_team(xmpi_host.name arguments, traits, hints, made);       \
     }
 MAKERS(MAKER)
 /* NOLINTEND(readability-function-size) */
+
+/* Of a session. Without a parent nothing is known of who is connected, so that
+ * the ranks ask each other. */
+int xmpi_Comm_create_from_group(MPI_Group group, const char *name,
+                                MPI_Info info, MPI_Errhandler handler,
+                                MPI_Comm *made)
+{
+    if (xmpi_host.Comm_create_from_group == NULL)
+        return MPI_ERR_UNSUPPORTED_OPERATION;
+    return with_team(
+        xmpi_host.Comm_create_from_group(group, name, info, handler, made),
+        CONNECTED | OF_SESSION, info, made);
+}

@@ -206,7 +206,7 @@ static int guard_look(void)
             "xylem-mpi: rank %d: %d ranks of the job run without the binding: "
             "either all have it or none; see xylem-preload\n",
             xmpi_state.rank, search.without);
-    xmpi_host.Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    xmpi_host.Abort(xmpi_state.self, EXIT_FAILURE);
     return 0;
 }
 

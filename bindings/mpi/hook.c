@@ -144,6 +144,7 @@ unsigned xmpi_hook(void)
 /* A message that never comes, to be asked after: MPICH moves all others
  * meanwhile. */
 static MPI_Request beacon = MPI_REQUEST_NULL;
+static MPI_Comm beacon_self; /* where it is */
 
 void xmpi_progress(void)
 {
@@ -157,8 +158,9 @@ void xmpi_progress(void)
 
 static int beacon_light(void)
 {
+    beacon_self = xmpi_state.self;
     return xmpi_host.progress != NULL ||
-           xmpi_host.Irecv(NULL, 0, MPI_BYTE, 0, XMPI_TAGS, xmpi_state.self,
+           xmpi_host.Irecv(NULL, 0, MPI_BYTE, 0, XMPI_TAGS, beacon_self,
                            &beacon) == MPI_SUCCESS;
 }
 
@@ -166,8 +168,16 @@ static void beacon_put_out(void)
 {
     if (beacon == MPI_REQUEST_NULL)
         return;
-    xmpi_host.Send(NULL, 0, MPI_BYTE, 0, XMPI_TAGS, xmpi_state.self);
+    xmpi_host.Send(NULL, 0, MPI_BYTE, 0, XMPI_TAGS, beacon_self);
     xmpi_host.Wait(&beacon, MPI_STATUS_IGNORE);
+}
+
+void xmpi_hook_leave(MPI_Comm self)
+{
+    if (beacon == MPI_REQUEST_NULL || beacon_self != self)
+        return;
+    beacon_put_out();
+    beacon_light();
 }
 
 /* ---- who calls the hook ---- */
@@ -242,6 +252,7 @@ static void *ticker_run(void *arg)
 static int hook_by_thread(int finishes)
 {
     ticker.finishes = finishes;
+    atomic_store_explicit(&ticker.stop, 0, memory_order_relaxed);
     if (!finishes)
         xmpi_waits_take();
     ticker.runs = pthread_create(&ticker.thread, NULL, ticker_run, NULL) == 0;
@@ -250,13 +261,11 @@ static int hook_by_thread(int finishes)
 
 int xmpi_hook_install(void)
 {
-    int level = MPI_THREAD_SINGLE;
-
-    if (!beacon_light() || xmpi_host.Query_thread(&level) != MPI_SUCCESS)
+    if (!beacon_light())
         return 0;
     if (xmpi_host.progress_register != NULL)
         return xmpi_host.progress_register(hook_of_host) == 0;
-    if (level == MPI_THREAD_MULTIPLE)
+    if (xmpi_thread_level() == MPI_THREAD_MULTIPLE)
         return hook_by_thread(1);
     return hook_into_ucx() || hook_by_thread(0);
 }

@@ -41,8 +41,9 @@ static const wanted_t wanted[] = {
 #undef WANTED
 #define WANTED(name) MAY(name, "PMPI_" #name, NULL),
                 XMPI_OTHERS_OF_4(WANTED) XMPI_WAITS_OF_41(WANTED)
+                    WANTED(Session_get_info) WANTED(Group_from_session_pset)
 #undef WANTED
-                    MAY(Comm_revoke, "PMPIX_Comm_revoke", NULL),
+                        MAY(Comm_revoke, "PMPIX_Comm_revoke", NULL),
     /* Open MPI's own. */
     MAY(progress_register, "opal_progress_register", NULL),
     MAY(progress_unregister, "opal_progress_unregister", NULL),

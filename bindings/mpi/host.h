@@ -9,6 +9,13 @@
 #include "bindings/mpi/names.h"
 #include "bindings/mpi/parameters.h"
 
+/* As libraries have it whose header may be older than sessions. */
+#if MPI_VERSION >= 4
+typedef MPI_Session xmpi_session_t;
+#else
+typedef void *xmpi_session_t;
+#endif
+
 /* Those that the binding takes over but for collectives, and others that it
  * calls. */
 #define XMPI_HOST_FUNCTIONS(X)                                                 \
@@ -23,18 +30,21 @@
     X(Dist_graph_neighbors_count)                                              \
     X(Dist_graph_neighbors)                                                    \
     X(Info_delete)                                                             \
+    X(Info_free)                                                               \
     X(Info_get)                                                                \
     X(Info_set)                                                                \
     X(Comm_free)                                                               \
     X(Comm_get_name)                                                           \
     X(Comm_group)                                                              \
+    X(Group_compare)                                                           \
+    X(Group_rank)                                                              \
+    X(Group_size)                                                              \
     X(Group_free)                                                              \
     X(Group_translate_ranks)                                                   \
     X(Comm_rank)                                                               \
     X(Comm_remote_size)                                                        \
     X(Comm_size)                                                               \
     X(Comm_test_inter)                                                         \
-    X(Comm_compare)                                                            \
     X(Comm_create_keyval)                                                      \
     X(Comm_set_attr)                                                           \
     X(Comm_get_attr)                                                           \
@@ -87,6 +97,12 @@ typedef struct xmpi_host {
 #undef XMPI_HOST_MEMBERS
     /* XMPI_OTHERS_OF_4 and XMPI_WAITS_OF_41; may be missing, too. */
     int (*Comm_idup_with_info)(MPI_Comm, MPI_Info, MPI_Comm *, MPI_Request *);
+    int (*Comm_create_from_group)(MPI_Group, const char *, MPI_Info,
+                                  MPI_Errhandler, MPI_Comm *);
+    int (*Session_init)(MPI_Info, MPI_Errhandler, xmpi_session_t *);
+    int (*Session_finalize)(xmpi_session_t *);
+    int (*Session_get_info)(xmpi_session_t, MPI_Info *);
+    int (*Group_from_session_pset)(xmpi_session_t, const char *, MPI_Group *);
     int (*Request_get_status_all)(int, MPI_Request[], int *, MPI_Status[]);
     int (*Request_get_status_any)(int, MPI_Request[], int *, int *,
                                   MPI_Status *);

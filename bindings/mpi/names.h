@@ -11,6 +11,7 @@
 #define XMPI_OTHERS(X)                                                         \
     X(Init)                                                                    \
     X(Init_thread)                                                             \
+    X(Finalize)                                                                \
     X(Start)                                                                   \
     X(Startall)                                                                \
     X(Request_free)                                                            \
@@ -32,7 +33,11 @@
     X(Dist_graph_create_adjacent)
 
 /* The same of MPI-4, which older libraries lack. */
-#define XMPI_OTHERS_OF_4(X) X(Comm_idup_with_info)
+#define XMPI_OTHERS_OF_4(X)                                                    \
+    X(Comm_idup_with_info)                                                     \
+    X(Comm_create_from_group)                                                  \
+    X(Session_init)                                                            \
+    X(Session_finalize)
 
 /* Of libraries that survive deaths, with MPIX_ before them. */
 #define XMPI_EXTENSIONS(X) X(Comm_revoke)

@@ -351,4 +351,6 @@ void xmpi_report_close(void)
         report.groups[i] = NULL;
     }
     report.count = 0;
+    for (i = 0; i < XYLEM_COLL_COUNT; i++)
+        memset(tally_of(NULL, i), 0, sizeof(tally_t));
 }

@@ -140,6 +140,7 @@ typedef struct pending {
     xylem_team_t *team;    /* its own, of what is persistent; NULL: none */
     xylem_team_t *runs_on; /* of what is not: its communicator's */
     int tag;               /* likewise; -1: none yet */
+    MPI_Comm self;         /* where its message is sent */
     MPI_Request handle;
     uint64_t begin; /* 0: not watched */
     xylem_coll_t coll;
@@ -172,6 +173,7 @@ static pending_t *pending_new(void)
         pending->team = NULL;
         pending->begin = 0;
         pending->tag = -1;
+        pending->self = MPI_COMM_NULL;
         pending->handle = MPI_REQUEST_NULL;
         pending->code = MPI_SUCCESS;
         pending->is_active = pending->is_left = 0;
@@ -277,6 +279,7 @@ static void pending_finish(xyl_task_t *task)
     pending_t *pending = (pending_t *)(void *)task;
     MPI_Request handle = pending->handle;
     int is_persistent = pending->is_persistent, tag = pending->tag, is_left;
+    MPI_Comm self = pending->self;
 
     if (pending->begin != 0 && xmpi_state.is_watched)
         xmpi_report_flown(pending->comm, pending->coll, pending->begin);
@@ -302,7 +305,7 @@ static void pending_finish(xyl_task_t *task)
     pthread_mutex_unlock(&pending_lock);
     /* From here on the program may start it again, or `pending` be gone. */
     if (is_persistent) {
-        xmpi_host.Send(NULL, 0, MPI_BYTE, 0, tag, xmpi_state.self);
+        xmpi_host.Send(NULL, 0, MPI_BYTE, 0, tag, self);
         host_kick();
     } else {
         xmpi_host.Grequest_complete(handle);
@@ -384,11 +387,11 @@ static xylem_status_t pending_persist(pending_t *pending, xmpi_comm_t *comm)
         tag = xyl_bits_take(tags_taken, XMPI_TAGS);
         if (tag != XMPI_TAGS)
             pending->tag = (int)tag;
+        pending->self = xmpi_state.self;
         pthread_mutex_unlock(&pending_lock);
         if (tag == XMPI_TAGS ||
             xmpi_host.Recv_init(NULL, 0, MPI_BYTE, 0, pending->tag,
-                                xmpi_state.self,
-                                &pending->handle) != MPI_SUCCESS)
+                                pending->self, &pending->handle) != MPI_SUCCESS)
             status = XYLEM_ERR_NO_RESOURCE;
     }
     if (status != XYLEM_OK) {

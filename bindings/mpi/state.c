@@ -1,15 +1,13 @@
-/* Start and end of the binding, and its settings.
+/* Settings of the binding, and what connects the ranks.
  *
  * After MPI_Init no message is sent, so that programs without collectives do
  * not wait for any. In the first call that all ranks of the job make together,
  * on whatever communicator, they make one of the binding's own, compare their
  * settings, and make the context over it. With MPI_THREAD_MULTIPLE several
  * threads may make such calls at once, on different communicators: there the
- * communicator is made in MPI_Init_thread. XYLEM_MPI_CONNECT=init has all of it
- * made there.
- *
- * The context ends with MPI_COMM_SELF's attributes, at the beginning of
- * MPI_Finalize: the last of them, since it is the first that is set.
+ * communicator is made in MPI_Init_thread, or, where there are sessions only,
+ * of one of the binding's own. XYLEM_MPI_CONNECT=init has all of it made in
+ * MPI_Init.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -21,7 +19,8 @@
 
 #include "bindings/mpi/call.h"
 
-xmpi_state_t xmpi_state = {.world = MPI_COMM_NULL, .self = MPI_COMM_NULL};
+xmpi_state_t xmpi_state = {
+    .world = MPI_COMM_NULL, .self = MPI_COMM_NULL, .job_group = MPI_GROUP_NULL};
 
 /* ---- settings ---- */
 
@@ -197,15 +196,14 @@ static int settings_agree(void)
 {
     /* MPICH compares without regard to the sign or its absence. */
     int64_t mine[6], all[6];
-    int level = MPI_THREAD_SINGLE;
 
     mine[0] = (int64_t)xmpi_state.selected;
     mine[1] = -mine[0];
     mine[2] = 0;
     mine[3] = xmpi_host_writes_to_requests();
     mine[4] = !xmpi_state.has_report;
-    xmpi_host.Query_thread(&level);
-    mine[5] = is_set_to("PROGRESS", "thread") && level != MPI_THREAD_MULTIPLE;
+    mine[5] = is_set_to("PROGRESS", "thread") &&
+              xmpi_thread_level() != MPI_THREAD_MULTIPLE;
     if (xmpi_state.rank == 0) {
         struct timespec now;
         clock_gettime(CLOCK_REALTIME, &now);
@@ -228,13 +226,25 @@ static int settings_agree(void)
     return 0;
 }
 
-/* A communicator of its own, with the ranks in the order of the job. */
+/* A communicator of its own, with the ranks in the order of the job. What it is
+ * made of may end before the binding does, if that is a session's; and threads
+ * may be here with different ones. So there it is of the binding's session. */
 static int world_make(MPI_Comm over)
 {
-    MPI_Request request;
+    const xmpi_comm_t *comm = xmpi_comm_find(over);
     int relation = MPI_UNEQUAL;
+    MPI_Request request;
+    MPI_Group group;
 
-    xmpi_host.Comm_compare(over, MPI_COMM_WORLD, &relation);
+    if (!xmpi_state.has_world || (comm != NULL && comm->is_of_session)) {
+        xmpi_state.is_world_of_session = 1;
+        xmpi_state.world = xmpi_comm_of_session("mpi://WORLD", "xylem.job");
+        return xmpi_state.world == MPI_COMM_NULL ? MPI_ERR_OTHER : MPI_SUCCESS;
+    }
+    if (xmpi_host.Comm_group(over, &group) != MPI_SUCCESS)
+        return MPI_ERR_OTHER;
+    xmpi_host.Group_compare(group, xmpi_state.job_group, &relation);
+    xmpi_host.Group_free(&group);
     if (relation == MPI_SIMILAR)
         return xmpi_host.Comm_split(over, 0, xmpi_state.rank,
                                     &xmpi_state.world);
@@ -254,11 +264,16 @@ static void error_return(MPI_Comm *comm, int *code, ...)
     xmpi_has_erred = 1;
 }
 
-static void errors_return(MPI_Comm comm)
+int xmpi_errhandler_make(MPI_Errhandler *handler)
+{
+    return xmpi_host.Comm_create_errhandler(error_return, handler);
+}
+
+void xmpi_errors_return(MPI_Comm comm)
 {
     MPI_Errhandler handler;
 
-    if (xmpi_host.Comm_create_errhandler(error_return, &handler) != MPI_SUCCESS)
+    if (xmpi_errhandler_make(&handler) != MPI_SUCCESS)
         return;
     xmpi_host.Comm_set_errhandler(comm, handler);
     xmpi_host.Errhandler_free(&handler);
@@ -273,20 +288,21 @@ static void job_connect(MPI_Comm over)
     }
     if (world_make(over) != MPI_SUCCESS)
         abort(); /* one of the program's error handlers has returned */
-    errors_return(xmpi_state.world);
+    xmpi_errors_return(xmpi_state.world);
     if (!settings_agree() || xmpi_state.selected == 0)
         xmpi_state.has_failed = 1;
 }
 
+static pthread_mutex_t connecting = PTHREAD_MUTEX_INITIALIZER;
+
 xylem_context_t *xmpi_context_make(MPI_Comm over)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     xylem_context_t *context =
         atomic_load_explicit(&xmpi_state.context, memory_order_acquire);
 
     if (context != NULL)
         return context;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&connecting);
     context = atomic_load_explicit(&xmpi_state.context, memory_order_relaxed);
     if (context == NULL && !xmpi_state.has_failed) {
         if (xmpi_state.world == MPI_COMM_NULL)
@@ -294,7 +310,7 @@ xylem_context_t *xmpi_context_make(MPI_Comm over)
         if (!xmpi_state.has_failed)
             context_create();
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&connecting);
     return atomic_load_explicit(&xmpi_state.context, memory_order_acquire);
 }
 
@@ -314,24 +330,7 @@ static void context_close(void)
                 xylem_last_error());
 }
 
-/* ---- end ---- */
-
-static int self_ends(MPI_Comm handle, int key, void *value, void *extra)
-{
-    (void)handle;
-    (void)key;
-    (void)value;
-    (void)extra;
-    context_close();
-    xmpi_state.is_open = 0;
-    xmpi_report_close();
-    if (xmpi_state.world != MPI_COMM_NULL)
-        xmpi_host.Comm_free(&xmpi_state.world);
-    xmpi_host.Comm_free(&xmpi_state.self);
-    return MPI_SUCCESS;
-}
-
-/* ---- start ---- */
+/* ---- begin and end ---- */
 
 /* Those that want a core: the progress thread does as well. */
 static int threads_of_rank(void)
@@ -341,46 +340,35 @@ static int threads_of_rank(void)
 
 void xmpi_state_open(void)
 {
-    int keyval = MPI_KEYVAL_INVALID, level = MPI_THREAD_SINGLE;
-
+    is_abandoned = 0;
+    xmpi_state.has_failed = 0;
     xmpi_state.selected = selection_of(setting("MPI_COLLECTIVES", "auto"));
     xmpi_state.is_verbose = is_set_to("MPI_VERBOSE", "on");
     xmpi_report_open(setting("MPI_REPORT", "none"));
-    if (xmpi_host.Comm_dup(MPI_COMM_SELF, &xmpi_state.self) != MPI_SUCCESS)
-        return;
-    errors_return(xmpi_state.self);
-    xmpi_host.Comm_rank(MPI_COMM_WORLD, &xmpi_state.rank);
-    xmpi_host.Comm_size(MPI_COMM_WORLD, &xmpi_state.size);
     xmpi_state.shares_cores = (long)xmpi_state.size * threads_of_rank() >
                               sysconf(_SC_NPROCESSORS_ONLN);
-    if (xmpi_types_open() != 0 || xmpi_comms_open() != 0)
-        return;
-    if (xmpi_host.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, self_ends, &keyval,
-                                     NULL) != MPI_SUCCESS ||
-        xmpi_host.Comm_set_attr(MPI_COMM_SELF, keyval, NULL) != MPI_SUCCESS)
-        return;
-    if (xmpi_host.Query_thread(&level) == MPI_SUCCESS &&
-        level == MPI_THREAD_MULTIPLE)
-        job_connect(MPI_COMM_WORLD);
-    xmpi_state.is_open = 1;
+    xmpi_state.is_open = xmpi_types_open() == 0 && xmpi_comms_open() == 0;
+}
+
+void xmpi_state_begin_world(void)
+{
+    if (xmpi_thread_level() == MPI_THREAD_MULTIPLE) {
+        pthread_mutex_lock(&connecting);
+        if (xmpi_state.context == NULL && !xmpi_state.has_failed)
+            job_connect(MPI_COMM_WORLD);
+        pthread_mutex_unlock(&connecting);
+    }
     if (is_set_to("MPI_CONNECT", "init"))
         xmpi_comm_connect(MPI_COMM_WORLD);
 }
 
-int xmpi_Init(int *argc, char ***argv)
+void xmpi_state_close(void)
 {
-    int code = xmpi_host.Init(argc, argv);
-
-    if (code == MPI_SUCCESS)
-        xmpi_state_open();
-    return code;
-}
-
-int xmpi_Init_thread(int *argc, char ***argv, int required, int *provided)
-{
-    int code = xmpi_host.Init_thread(argc, argv, required, provided);
-
-    if (code == MPI_SUCCESS)
-        xmpi_state_open();
-    return code;
+    context_close();
+    xmpi_state.is_open = 0;
+    xmpi_comms_close();
+    xmpi_report_close();
+    if (xmpi_state.world != MPI_COMM_NULL)
+        xmpi_host.Comm_free(&xmpi_state.world);
+    xmpi_state.is_world_of_session = 0;
 }

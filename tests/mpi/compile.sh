@@ -52,12 +52,13 @@ compile_together()
 # MPI-4's functions come from the binding where the MPI has none.
 linked=(-L"$folder" -lxylem-mpi -lpthread)
 (($# > 0)) || set -- collectives requests threads operations comms errors \
-    first corners deaths gaps hints layouts neighbors profiled recovery spawn wrong_op \
+    first corners deaths gaps hints layouts neighbors profiled recovery sessions spawn \
+    wrong_op \
     failing_local together fortran_MPIF_H fortran_USE_MPI fortran_USE_MPI_F08
 for program; do
     case $program in
     together) compile_together ;;
-    collectives | first | hints | neighbors | requests | threads)
+    collectives | first | hints | neighbors | requests | sessions | threads)
         compile "$program" "$here/$program.c" "${linked[@]}" ;;
     failing_local)
         compile failing_local.so -shared -fPIC -D_GNU_SOURCE \

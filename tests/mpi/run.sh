@@ -163,8 +163,34 @@ second_part()
         # Open MPI 5 keeps MPI_Ialltoallw in Fortran for itself.
         passes_without '[^w]: [0-9]+ left to' "Fortran, $way" $ranks "$work/fortran_$way"
     done
+    test_sessions
     test_profiled
     test_imb
+}
+
+# Communicators of sessions, in what ways the library by itself can: Open MPI 5
+# hangs in one of three where two threads make them, MPICH 4 and Intel MPI let
+# nobody initialise MPI during a session, and only MPICH 5 begins again.
+test_sessions()
+{
+    local way ways=(alone inside across)
+
+    case $mpi in
+    openmpi) return ;;
+    openmpi5) ways+=(around) ;;
+    mpich5*) ways+=(around again threads) ;;
+    *) ways+=(threads) ;;
+    esac
+    for way in "${ways[@]}"; do
+        case $way in
+        alone | again | threads)
+            passes_without 'left to' "sessions, $way" 3 "$work/sessions" "$way" ;;
+        *) passes "sessions, $way" 3 "$work/sessions" "$way" ;;
+        esac
+    done
+    launch 2 XYLEM_MPI_REPORT="$work/sessions.json" "$work/sessions" alone
+    attempt "$folder/../../bench/xylem-report" "$work/sessions.json"
+    check "a report of sessions" grep -q '^  allreduce  *[1-9]' "$out"
 }
 
 # A rank that dies: Open MPI 5 survives it where it is asked to, and so do the
