@@ -62,22 +62,48 @@ static void read_topology(hwloc_topology_t topology, xyl_machine_t *machine)
     hwloc_bitmap_free(bound);
 }
 
-void xyl_machine_read(xyl_machine_t *machine_out)
+/* NULL: it cannot be read. hwloc's asking of the processor itself takes the
+ * thread to each core in turn, where it waits if that is busy, as with ranks
+ * that start at once; so the system is asked alone, if that may be enough. */
+static hwloc_topology_t topology_load(int asks_cores)
 {
     hwloc_topology_t topology;
+
+    if (hwloc_topology_init(&topology) != 0)
+        return NULL;
+    if (!asks_cores) /* where there is no such component that is good, too */
+        (void)hwloc_topology_set_components(
+            topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
+    if (hwloc_topology_load(topology) == 0)
+        return topology;
+    hwloc_topology_destroy(topology);
+    return NULL;
+}
+
+/* Some virtual machines do not say what caches there are. */
+static int has_all(hwloc_topology_t topology)
+{
+    return hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) > 0 &&
+           hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_L2CACHE) > 0;
+}
+
+void xyl_machine_read(xyl_machine_t *machine_out)
+{
+    hwloc_topology_t topology = topology_load(0);
     long online = sysconf(_SC_NPROCESSORS_ONLN);
 
     *machine_out = (xyl_machine_t){
         .place = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX},
         .cores = online > 0 ? (uint32_t)online : 1};
-    if (hwloc_topology_init(&topology) != 0) {
+    if (topology != NULL && !has_all(topology)) {
+        hwloc_topology_destroy(topology);
+        topology = topology_load(1);
+    }
+    if (topology == NULL) {
         xyl_log(XYL_LOG_WARN, "hwloc cannot read the machine");
         return;
     }
-    if (hwloc_topology_load(topology) == 0)
-        read_topology(topology, machine_out);
-    else
-        xyl_log(XYL_LOG_WARN, "hwloc cannot read the machine");
+    read_topology(topology, machine_out);
     hwloc_topology_destroy(topology);
 }
 
