@@ -135,15 +135,18 @@ int xmpi_reduce_all(const void *mine, void *all, int count, MPI_Datatype type,
 
 static int is_abandoned; /* a rank has failed: no exchange any more */
 
-/* Whether all ranks have come so far. */
-static int all_agree(int mine)
+/* Whether all ranks have come so far. One that has failed does not know where
+ * the others are, so that all agreements are alike; the last is about the hook,
+ * too. */
+static int all_agree(int mine, int *is_hooked)
 {
-    int all = 0;
+    int both[2] = {mine, *is_hooked}, all[2] = {0, 0};
 
-    if (xmpi_reduce_all(&mine, &all, 1, MPI_INT, MPI_MIN, xmpi_state.world) !=
+    if (xmpi_reduce_all(both, all, 2, MPI_INT, MPI_MIN, xmpi_state.world) !=
         MPI_SUCCESS)
         return 0;
-    return all;
+    *is_hooked = all[1];
+    return all[0];
 }
 
 /* Each exchange begins with an agreement, so that the others hear of a rank
@@ -151,8 +154,10 @@ static int all_agree(int mine)
 static xylem_status_t bootstrap_allgather(void *arg, const void *mine,
                                           void *all, size_t bytes)
 {
+    int is_hooked = 0;
+
     (void)arg;
-    if (is_abandoned || !all_agree(1)) {
+    if (is_abandoned || !all_agree(1, &is_hooked)) {
         is_abandoned = 1;
         return XYLEM_ERR_BOOTSTRAP;
     }
@@ -170,23 +175,26 @@ static void context_create(void)
     xylem_context_params_t params = {sizeof params, &bootstrap, NULL};
     xylem_context_t *context = NULL;
     xylem_status_t status = xylem_context_create(&params, &context);
+    int is_hooked = status == XYLEM_OK && xmpi_hook_install();
 
     if (status != XYLEM_OK && !is_abandoned) {
         fprintf(stderr, "xylem-mpi: rank %d: %s; MPI is used alone\n",
                 xmpi_state.rank, xylem_last_error());
-        all_agree(0);
+        all_agree(0, &is_hooked);
         is_abandoned = 1;
-    } else if (status == XYLEM_OK && !all_agree(1)) {
+    } else if (status == XYLEM_OK && !all_agree(1, &is_hooked)) {
         is_abandoned = 1;
     }
     if (is_abandoned) {
         xmpi_state.has_failed = 1;
+        if (status == XYLEM_OK)
+            xmpi_hook_remove();
         xylem_context_destroy(context);
         return;
     }
     /* Partner: the acquire of those who look for it. */
+    xmpi_state.is_hooked = is_hooked;
     atomic_store_explicit(&xmpi_state.context, context, memory_order_release);
-    xmpi_state.is_hooked = all_agree(xmpi_hook_install());
 }
 
 /* The settings are the same on all ranks, or the binding stays out of the
