@@ -5,16 +5,23 @@
  *   recovery [revoke]   revoke: nobody dies, one revokes while the others wait
  */
 #include <signal.h>
+#include <unistd.h>
 
 #include "tests/mpi/mpitest.h"
 
-enum { PROC_FAILED = 75, REVOKED = 77 }; /* Open MPI's */
+enum { PROC_FAILED = 75, REVOKED = 77, /* Open MPI's */ TURNS_MAX = 30000 };
 
 /* Open MPI 5's; not every library has them. */
 extern int MPIX_Comm_revoke(MPI_Comm comm);
 extern int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm *made)
     __attribute__((weak));
 extern int MPIX_Comm_agree(MPI_Comm comm, int *flag) __attribute__((weak));
+extern int MPIX_Comm_is_revoked(MPI_Comm comm, int *flag) __attribute__((weak));
+extern int MPIX_Comm_failure_ack(MPI_Comm comm) __attribute__((weak));
+extern int MPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group *dead)
+    __attribute__((weak));
+extern int MPIX_Comm_get_failed(MPI_Comm comm, MPI_Group *dead)
+    __attribute__((weak));
 #pragma weak MPIX_Comm_revoke
 
 static int rank, size;
@@ -39,6 +46,36 @@ static int sum_in(MPI_Comm comm, int *sum)
     return MPI_Allreduce(&one, sum, 1, MPI_INT, MPI_SUM, comm);
 }
 
+/* How many it has, and frees it. */
+static int size_of(MPI_Group group)
+{
+    int n = -1;
+
+    MPI_Group_size(group, &n);
+    MPI_Group_free(&group);
+    return n;
+}
+
+/* What the library says of the communicator; of deaths it hears later than
+ * xylem, from its launcher. */
+static void check_known(MPI_Comm comm, int dead)
+{
+    int flag = 0, known = 0, i;
+    MPI_Group group;
+
+    CHECK(MPIX_Comm_is_revoked(comm, &flag) == MPI_SUCCESS && flag);
+    for (i = 0; i < TURNS_MAX && known != dead; i++) {
+        MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+        usleep(1000);
+        CHECK(MPIX_Comm_get_failed(comm, &group) == MPI_SUCCESS);
+        known = size_of(group);
+    }
+    CHECK(known == dead);
+    CHECK(MPIX_Comm_failure_ack(comm) == MPI_SUCCESS);
+    CHECK(MPIX_Comm_failure_get_acked(comm, &group) == MPI_SUCCESS);
+    CHECK(size_of(group) == dead);
+}
+
 /* What waits in a call that some rank never makes, of two forms; then another
  * communicator is made and used. */
 static void recover(MPI_Comm comm, int left)
@@ -58,6 +95,7 @@ static void recover(MPI_Comm comm, int left)
     check_failed(sum_in(comm, &sum));
     MPIX_Comm_agree(comm, &flag);
     CHECK(flag == 1);
+    check_known(comm, size - left);
     CHECK(MPIX_Comm_shrink(comm, &made) == MPI_SUCCESS);
     MPI_Comm_size(made, &n);
     CHECK(n == left);
@@ -81,8 +119,8 @@ int main(int argc, char **argv)
     left = is_revoked ? size : size - 1;
     if (rank == size - 1 && !is_revoked)
         raise(SIGKILL);
-    if (MPIX_Comm_shrink == NULL || (rank == size - 1 && is_revoked &&
-                                     MPIX_Comm_revoke(comm) != MPI_SUCCESS))
+    if (MPIX_Comm_is_revoked == NULL || (rank == size - 1 && is_revoked &&
+                                         MPIX_Comm_revoke(comm) != MPI_SUCCESS))
         CHECK(!"it can");
     else
         recover(comm, left);
