@@ -538,6 +538,59 @@ static void test_net_fails(void)
     test_failures(fail_a_receive, XYLEM_ERR_NET);
 }
 
+/* Those who have a table close it; the others have been told why there is none.
+ */
+static void close_opened(job_t *job, xylem_status_t failure)
+{
+    uint32_t rank;
+
+    for (rank = 0; rank < job->ranks; rank++) {
+        xylem_status_t status = xylem_request_test(job->requests[rank]);
+        CHECK(status == XYLEM_OK || status == failure);
+        CHECK_EQ(status == XYLEM_OK, job->tasks[rank] != NULL);
+        CHECK_EQ(xylem_request_free(job->requests[rank]), XYLEM_OK);
+        job->requests[rank] = NULL;
+        if (status == XYLEM_OK)
+            CHECK_EQ(xylem_tasks_iclose(job->tasks[rank], &job->requests[rank]),
+                     XYLEM_OK);
+    }
+    fabric_run_dry(job->fabric);
+    for (rank = 0; rank < job->ranks; rank++)
+        if (job->requests[rank] != NULL) {
+            CHECK_EQ(xylem_request_test(job->requests[rank]), failure);
+            CHECK_EQ(xylem_request_free(job->requests[rank]), XYLEM_OK);
+        }
+}
+
+/* The team is aborted while tables open. */
+static void one_failed_opening(uint64_t seed)
+{
+    enum { OPENING_HALF_US = 60 };
+    fabric_script_t script = {requests_are_over, NULL, NULL};
+    uint32_t ranks = 2 + (uint32_t)(seed % (RANKS_MAX - 1));
+    job_t job;
+
+    job_begin(&job, seed, ranks, 1);
+    script.arg = &job;
+    fabric_advance(job.fabric,
+                   random_below(&job.random, OPENING_HALF_US) * SIM_US / 2);
+    abort_it(&job, seed);
+    CHECK(fabric_run_until(job.fabric, &script));
+    fabric_run_dry(job.fabric);
+    close_opened(&job, XYLEM_ERR_ABORTED);
+    fabric_run_dry(job.fabric);
+    fabric_destroy(job.fabric);
+    free(job.sent);
+}
+
+static void test_failed_opening(void)
+{
+    uint64_t seed;
+
+    for (seed = 0; seed < check_cases(300) && check_failures() == 0; seed++)
+        one_failed_opening(seed);
+}
+
 static void test_each_once(void)
 {
     uint64_t seed;
@@ -548,6 +601,7 @@ static void test_each_once(void)
 
 static const check_case_t cases[] = {
     {"tasks: each runs once, or its sender is told why not", test_each_once},
+    {"tasks: the team is aborted while they open", test_failed_opening},
     {"tasks: a rank dies", test_death},
     {"tasks: the team is aborted", test_abort},
     {"tasks: a message fails", test_net_fails},
