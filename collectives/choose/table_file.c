@@ -575,6 +575,84 @@ static xylem_status_t read_document(const char *file, const json_t *document,
     return XYLEM_OK;
 }
 
+/* ---- the document ---- */
+
+/* Behind a backslash in a text of JSON. */
+static int is_control(const char *escape, size_t bytes)
+{
+    if (bytes == 0 || *escape == '\0')
+        return 0;
+    if (*escape != 'u')
+        return strchr("bfnrt", *escape) != NULL;
+    return bytes > 4 && escape[1] == '0' && escape[2] == '0' &&
+           (strchr("0189", escape[3]) != NULL ||
+            (escape[3] == '7' && (escape[4] | ' ') == 'f'));
+}
+
+/* What is printed somewhere must not speak to the terminal, nor begin a line.
+ * Of JSON that has been read: bytes below a blank stand between texts. */
+static int is_plain(const char *text, size_t bytes)
+{
+    size_t i;
+
+    for (i = 0; i < bytes; i++) {
+        if (text[i] == 0x7f || (text[i] == '\xc2' && i + 1 < bytes &&
+                                (text[i + 1] & '\xe0') == '\x80'))
+            return 0;
+        if (text[i] == '\\') {
+            i++;
+            if (is_control(&text[i], bytes - i))
+                return 0;
+        }
+    }
+    return 1;
+}
+
+/* What stands beside the rules. */
+static xylem_status_t check_document(const char *file, const json_t *document,
+                                     int is_plain_text)
+{
+    static const char *const keys[] = {"about",    "comment", "machine",
+                                       "arrivals", "origins", "rules",
+                                       "limits",   NULL};
+    const json_t *machine = json_object_get(document, "machine");
+    const json_t *arrivals = json_object_get(document, "arrivals");
+    uint32_t number;
+    const char *key;
+    json_t *value;
+    size_t i;
+
+    if (!is_plain_text)
+        return xyl_fail(XYLEM_ERR_CONFIG, "%s: a text has control characters",
+                        file);
+    if (machine != NULL && !json_is_string(machine))
+        return xyl_fail(XYLEM_ERR_CONFIG, "%s: machine: wants a text", file);
+    if (arrivals != NULL && !word_read(arrivals, arrivals_words, &number))
+        return xyl_fail(XYLEM_ERR_CONFIG,
+                        "%s: arrivals: wants \"synchronised\", \"random\" or "
+                        "\"late\"",
+                        file);
+    json_object_foreach((json_t *)document, key, value)
+    {
+        for (i = 0; keys[i] != NULL && strcmp(keys[i], key) != 0; i++)
+            ;
+        if (keys[i] == NULL)
+            return xyl_fail(XYLEM_ERR_CONFIG, "%s: %s: there is no such key",
+                            file, key);
+    }
+    return XYLEM_OK;
+}
+
+static int is_blank(const char *text, size_t bytes)
+{
+    size_t i = 0;
+
+    while (i < bytes &&
+           (text[i] == ' ' || (text[i] >= '\t' && text[i] <= '\r')))
+        i++;
+    return i == bytes;
+}
+
 xylem_status_t xyl_table_parse(const char *file, const char *text, size_t bytes,
                                xyl_rule_t **rules_out, size_t *count_out,
                                xyl_limits_t *limits, void **memory_out)
@@ -583,10 +661,14 @@ xylem_status_t xyl_table_parse(const char *file, const char *text, size_t bytes,
     json_t *document = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
     xylem_status_t status;
 
+    if (document == NULL && is_blank(text, bytes))
+        return xyl_fail(XYLEM_ERR_CONFIG, "%s: is empty", file);
     if (document == NULL)
         return xyl_fail(XYLEM_ERR_CONFIG, "%s: line %d, column %d: %s", file,
                         error.line, error.column, error.text);
-    status = read_limits(file, json_object_get(document, "limits"), limits);
+    status = check_document(file, document, is_plain(text, bytes));
+    if (status == XYLEM_OK)
+        status = read_limits(file, json_object_get(document, "limits"), limits);
     if (status == XYLEM_OK)
         status = read_document(file, document, rules_out, count_out);
     if (status == XYLEM_OK)

@@ -263,7 +263,19 @@ typedef struct mistake {
 } mistake_t;
 
 static const mistake_t mistakes[] = {
-    {"", "line 1"},
+    {"", "is empty"},
+    {" \n\t", "is empty"},
+    {"{", "line 1"},
+    {"{'rules': [], 'limts': {}}", "limts: there is no such key"},
+    {"{'rules': [], 'machine': 3}", "machine: wants a text"},
+    {"{'rules': [], 'arrivals': 'never'}", "arrivals: wants"},
+    {"{'rules': [], 'machine': 'a\\u001b[31m'}", "control characters"},
+    {"{'rules': [], 'a\\nxylem: all is well': 1}", "control characters"},
+    {"{'rules': [{'for': 'scan', 'use': 'linear', 'origin': '\\u009b2J'}]}",
+     "control characters"},
+    {"{'rules': [], 'origins': {'x': '\\u007F'}}", "control characters"},
+    {"{'rules': [], 'comment': 'a\x7f'}", "control characters"},
+    {"{'rules': [], 'comment': 'a\xc2\x85'}", "control characters"},
     {"[]", "rules"},
     {"{}", "rules"},
     {"{'rules': [3]}", "rules[0]"},
@@ -341,6 +353,23 @@ static void test_mistakes(void)
 
 /* Whatever has happened to a file, it is read or it is not: bytes that have
  * changed, an end that is missing. */
+/* What looks like a control character, and is none. */
+static void test_plain(void)
+{
+    static const char text[] =
+        "{\"rules\": [], \"comment\": \"\\\\n \\\" \\/ \\u00e4 \\u0020 "
+        "\\u0070 \xc2\xa0 \xc3\x84 \\\\u0007\"}";
+    xyl_limits_t limits;
+    xyl_rule_t *rules = NULL;
+    void *memory = NULL;
+    size_t count;
+
+    CHECK_EQ(xyl_table_parse("t.json", text, strlen(text), &rules, &count,
+                             &limits, &memory),
+             XYLEM_OK);
+    xyl_table_free(rules, memory);
+}
+
 static void test_damaged(void)
 {
     uint64_t random = random_mix(7);
@@ -532,6 +561,7 @@ static const check_case_t cases[] = {
     {"builtin", test_builtin},
     {"always_decides", test_always_decides},
     {"mistakes", test_mistakes},
+    {"plain", test_plain},
     {"damaged", test_damaged},
     {"precedence", test_precedence},
     {"tuning: a refused call teaches nothing",
