@@ -15,7 +15,10 @@ enum {
     BAR_TEXT_BYTES = 2 * TEXT_BYTES,
     WIDTH = 1000,
     BARS_HEIGHT = 560,
-    ROWS_ABOVE = 50, /* and below, in pixels */
+    BAR_WIDTH = 16,   /* of many */
+    LETTER_WIDTH = 7, /* about */
+    LINE_LETTERS = 3, /* that a line is high where names stand aslant, about */
+    ROWS_ABOVE = 50,  /* and below, in pixels */
     ROW_HEIGHT = 84,
     RANK_TICS = 16,
     UPRIGHT_FROM = 25, /* bars, from which on texts stand upright */
@@ -39,7 +42,8 @@ static void text_write(FILE *pipe, const char *text)
 
 /* NULL, and it has said why, or a pipe that has been told where and how large
  * to draw. From then on a gnuplot that ends early does not end this process. */
-static FILE *pipe_open(const char *program, const char *path, int height)
+static FILE *pipe_open(const char *program, const char *path, int width,
+                       int height)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     char found[PATH_BYTES];
@@ -60,7 +64,7 @@ static FILE *pipe_open(const char *program, const char *path, int height)
             "set terminal pngcairo size %d,%d font ',11'; "
             "else set terminal png size %d,%d\n"
             "set output ",
-            WIDTH, height, WIDTH, height);
+            width, height, width, height);
     text_write(pipe, path);
     fputs("\nset border 3\nset tics nomirror\nset grid ytics lc rgb "
           "'#dddddd'\nset style fill solid 1 noborder\n",
@@ -166,12 +170,30 @@ static void series_write(FILE *pipe, const struct gnuplot_bars *bars,
     fputs("EOD\n", pipe);
 }
 
-/* Below the groups; a name with a dash in two lines. */
-static void names_write(FILE *pipe, const struct gnuplot_bars *bars)
+/* Names that would overlap stand aslant. */
+static int are_wide(const struct gnuplot_bars *bars, int width)
 {
-    size_t i;
+    size_t letters = 0, i;
 
-    fputs("set xtics (", pipe);
+    for (i = 0; i < bars->groups_count; i++)
+        letters += strlen(bars->groups[i]) + 2;
+    return letters * LETTER_WIDTH > (size_t)width &&
+           strchr(bars->groups[0], '-') == NULL;
+}
+
+/* Below the groups; a name with a dash in two lines. */
+static void names_write(FILE *pipe, const struct gnuplot_bars *bars, int width)
+{
+    int wide = are_wide(bars, width);
+    size_t i, longest = 0;
+
+    for (i = 0; i < bars->groups_count; i++)
+        if (strlen(bars->groups[i]) > longest)
+            longest = strlen(bars->groups[i]);
+
+    fprintf(pipe, "set bmargin %zu\nset xtics %s (",
+            wide ? 2 + longest / LINE_LETTERS : 4,
+            wide ? "rotate by 55 right" : "norotate");
     for (i = 0; i < bars->groups_count; i++) {
         const char *name = bars->groups[i], *dash = strrchr(name, '-');
 
@@ -195,13 +217,38 @@ static const char *shade(size_t series)
     return shades[series % (sizeof shades / sizeof shades[0])];
 }
 
+/* From a power of ten below the least to well above the largest. */
+static void log_axis_write(FILE *pipe, const struct gnuplot_bars *bars,
+                           double end)
+{
+    size_t count = bars->groups_count * bars->series_count, i;
+    double least = end;
+
+    for (i = 0; i < count; i++)
+        if (bars->us[i] > 0)
+            least = fmin(least, bars->us[i]);
+    fprintf(pipe, "set logscale y\nset yrange [%g:%g]\n",
+            pow(10, floor(log10(least / 1.5))), end * 6);
+}
+
+static double largest(const double *values, size_t count)
+{
+    double most = 0;
+
+    while (count-- > 0)
+        most = fmax(most, values[count]);
+    return most;
+}
+
 int gnuplot_bars(const char *program, const char *path,
                  const struct gnuplot_bars *bars)
 {
     size_t count = bars->groups_count * bars->series_count, i;
-    double end = gnuplot_axis_end(bars->us, count);
-    double unit = end >= 2000 ? 1000 : 1;
-    FILE *pipe = pipe_open(program, path, BARS_HEIGHT);
+    double end = bars->is_log ? largest(bars->us, count)
+                              : gnuplot_axis_end(bars->us, count);
+    double unit = end >= 2000 && !bars->is_log ? 1000 : 1;
+    int width = (int)fmax(WIDTH, BAR_WIDTH * (double)count);
+    FILE *pipe = pipe_open(program, path, width, BARS_HEIGHT);
     int is_upright = count >= UPRIGHT_FROM;
 
     if (pipe == NULL)
@@ -211,10 +258,11 @@ int gnuplot_bars(const char *program, const char *path,
     text_write(pipe, bars->title);
     fprintf(pipe,
             " noenhanced\nset key top left Left reverse noenhanced\n"
-            "set ylabel 'time per call, %s'\nset yrange [0:%g]\n"
-            "set bmargin 4\n",
+            "set ylabel 'time per call, %s'\nset yrange [0:%g]\n",
             unit > 1 ? "ms" : "microseconds", end * (is_upright ? 1.4 : 1.25));
-    names_write(pipe, bars);
+    if (bars->is_log)
+        log_axis_write(pipe, bars, end);
+    names_write(pipe, bars, width);
     for (i = 0; i < bars->series_count; i++)
         series_write(pipe, bars, i, unit, end, is_upright);
     fputs("plot ", pipe);
@@ -292,7 +340,7 @@ int gnuplot_rows(const char *program, const char *path,
                  const struct gnuplot_rows *rows)
 {
     int height = 2 * ROWS_ABOVE + ROW_HEIGHT * (int)rows->rows_count;
-    FILE *pipe = pipe_open(program, path, height);
+    FILE *pipe = pipe_open(program, path, WIDTH, height);
     size_t i;
 
     if (pipe == NULL)

@@ -16,6 +16,7 @@ struct gnuplot_bars {
     const char *const *series;
     size_t series_count;
     const double *us; /* of each group its series; 0: there is none */
+    int is_log;       /* an axis of powers, where nothing is cut off */
 };
 
 /* Rows of thin bars below each other on equal axes, a bar for each rank. */

@@ -20,6 +20,14 @@ enum {
     GROUPS_MAX = 64
 };
 
+/* What a command works on. */
+struct files {
+    const char *program;
+    const char *const *paths;
+    json_t *const *tables; /* NULL behind the last */
+    size_t count;
+};
+
 /* NULL: it is no table, and `program` has said why. */
 json_t *tune_table_load(const char *program, const char *path)
 {
@@ -68,36 +76,55 @@ static const char *member_text(const json_t *rule, const char *key,
 
 /* ---- show, check ---- */
 
-static int show(const char *program, json_t *const *tables)
+/* The keys that some rule has; returns how many. */
+static size_t keys_present(const json_t *rules, const char *const *keys,
+                           size_t count, const char **present)
 {
-    static const char *const keys[] = {
-        "for",     "team",    "nodes",   "node_ranks", "ranks", "bytes", "use",
-        "between", "leaders", "segment", "windows",    "us",    "origin"};
-    enum { KEYS = sizeof keys / sizeof *keys };
+    size_t found = 0, k, i;
+
+    for (k = 0; k < count; k++)
+        for (i = 0; i < json_array_size(rules); i++)
+            if (json_object_get(json_array_get(rules, i), keys[k]) != NULL) {
+                present[found++] = keys[k];
+                break;
+            }
+    return found;
+}
+
+static int show(const struct files *files)
+{
+    static const char *const all[] = {
+        "for",      "team",    "nodes", "node_ranks", "ranks",   "ranks_are",
+        "arrivals", "pays",    "bytes", "total",      "use",     "between",
+        "leaders",  "segment", "us",    "windows",    "comment", "origin"};
+    enum { KEYS = sizeof all / sizeof *all };
+    const json_t *rules = json_object_get(files->tables[0], "rules"), *rule;
+    const char *keys[KEYS];
+    size_t i, k, count = keys_present(rules, all, KEYS, keys);
     char text[TEXT_BYTES];
     struct table out;
-    const json_t *rule;
-    size_t i, k;
 
-    (void)program;
-    table_begin(&out, stdout, TABLE_ALIGNED, keys, KEYS, 12);
-    json_array_foreach(json_object_get(tables[0], "rules"), i, rule)
+    if (count == 0) {
+        puts("no rules");
+        return 1;
+    }
+    table_begin(&out, stdout, TABLE_ALIGNED, keys, (unsigned)count, 12);
+    json_array_foreach(rules, i, rule)
     {
-        for (k = 0; k < KEYS; k++)
+        for (k = 0; k < count; k++)
             table_text(&out, member_text(rule, keys[k], text));
     }
     return 1;
 }
 
-static int check(const char *program, json_t *const *tables)
+static int check(const struct files *files)
 {
     const char *machine =
-        json_string_value(json_object_get(tables[0], "machine"));
+        json_string_value(json_object_get(files->tables[0], "machine"));
 
-    (void)program;
     printf("%zu rules, %zu limits, for %s\n",
-           json_array_size(json_object_get(tables[0], "rules")),
-           json_object_size(json_object_get(tables[0], "limits")),
+           json_array_size(json_object_get(files->tables[0], "rules")),
+           json_object_size(json_object_get(files->tables[0], "limits")),
            machine != NULL ? machine : "any machine");
     return 1;
 }
@@ -107,9 +134,9 @@ static int check(const char *program, json_t *const *tables)
 /* What says where a rule holds. */
 static int is_where(const char *key)
 {
-    static const char *const keys[] = {"for",   "team",  "ranks",
-                                       "nodes", "bytes", "node_ranks",
-                                       "total", "pays",  "ranks_are"};
+    static const char *const keys[] = {
+        "for",   "team", "ranks",      "nodes",     "bytes",
+        "total", "pays", "node_ranks", "ranks_are", "arrivals"};
     size_t i;
 
     for (i = 0; i < sizeof keys / sizeof *keys; i++)
@@ -168,14 +195,13 @@ static int runs_alike(json_t *a, json_t *b)
 }
 
 /* Rules that only one has, or that run something else in the other. */
-static int diff(const char *program, json_t *const *tables)
+static int diff(const struct files *files)
 {
-    json_t *rules[] = {json_object_get(tables[0], "rules"),
-                       json_object_get(tables[1], "rules")};
+    json_t *rules[] = {json_object_get(files->tables[0], "rules"),
+                       json_object_get(files->tables[1], "rules")};
     json_t *rule, *other;
     size_t i;
 
-    (void)program;
     json_array_foreach(rules[0], i, rule)
     {
         other = counterpart(rule, rules[1]);
@@ -208,8 +234,9 @@ static void spell_origin(json_t *rule, const json_t *table)
 }
 
 /* The first rule that holds is taken, so that earlier files win. */
-static int merge(const char *program, json_t *const *tables)
+static int merge(const struct files *files)
 {
+    json_t *const *tables = files->tables;
     json_t *all = tables[0], *rules = json_array(), *rule, *limits, *earlier;
     size_t t, i;
 
@@ -218,8 +245,10 @@ static int merge(const char *program, json_t *const *tables)
                         json_object_get(all, "machine")) &&
             json_object_get(tables[t], "machine") !=
                 json_object_get(all, "machine")) {
-            cli_complain(program, "merge: the files are for different machines "
-                                  "(key \"machine\")");
+            cli_complain(files->program,
+                         "merge: %s is for another machine than %s (key "
+                         "\"machine\")",
+                         files->paths[t], files->paths[0]);
             json_decref(rules);
             return 0;
         }
@@ -245,10 +274,34 @@ static int merge(const char *program, json_t *const *tables)
 
 /* ---- plot ---- */
 
-/* "bcast, 64K, nodes [3,5]", and its time; 0: there is no n-th. */
+/* "3 to 5", "6+" or "2" behind `before`; "" where there is none. */
+static void counts_text(const char *before, const json_t *range,
+                        char text[TEXT_BYTES])
+{
+    enum { MANY = 1 << 20 };
+    json_int_t least = json_integer_value(json_array_get(range, 0)),
+               most = json_integer_value(json_array_get(range, 1));
+
+    *text = '\0';
+    if (json_array_size(range) != 2)
+        return;
+    if (most >= MANY)
+        snprintf(text, TEXT_BYTES, "%s%" JSON_INTEGER_FORMAT "+", before,
+                 least);
+    else if (least == most)
+        snprintf(text, TEXT_BYTES, "%s%" JSON_INTEGER_FORMAT, before, most);
+    else
+        snprintf(text, TEXT_BYTES,
+                 "%s%" JSON_INTEGER_FORMAT " to %" JSON_INTEGER_FORMAT, before,
+                 least, most);
+}
+
+/* "bcast 64K, 3 to 5 x 2", nodes and ranks of each, and its time; 0: there is
+ * no n-th. */
 static double nth_time(const json_t *table, size_t n, char name[TEXT_BYTES])
 {
-    char coll[TEXT_BYTES], bytes[TEXT_BYTES], nodes[TEXT_BYTES];
+    char coll[TEXT_BYTES], bytes[TEXT_BYTES], nodes[TEXT_BYTES],
+        node_ranks[TEXT_BYTES], arrivals[TEXT_BYTES];
     const json_t *rule, *pair;
     size_t i, k;
 
@@ -257,10 +310,13 @@ static double nth_time(const json_t *table, size_t n, char name[TEXT_BYTES])
         json_array_foreach(json_object_get(rule, "us"), k, pair)
         {
             json_t *at = json_pack("{sO}", "bytes", json_array_get(pair, 0));
-            snprintf(name, TEXT_BYTES, "%.30s %.20s %.30s",
+            counts_text(", ", json_object_get(rule, "nodes"), nodes);
+            counts_text(" x ", json_object_get(rule, "node_ranks"), node_ranks);
+            member_text(rule, "arrivals", arrivals);
+            snprintf(name, TEXT_BYTES, "%.30s %.20s%.30s%.30s%s%.12s",
                      member_text(rule, "for", coll),
-                     member_text(at, "bytes", bytes),
-                     member_text(rule, "nodes", nodes));
+                     member_text(at, "bytes", bytes), nodes, node_ranks,
+                     *arrivals != '\0' ? " " : "", arrivals);
             json_decref(at);
             if (n-- == 0)
                 return json_number_value(json_array_get(pair, 1));
@@ -282,78 +338,107 @@ static double time_named(const json_t *table, const char *wanted)
 }
 
 /* The times that the first has, and those of the same in the others. */
-static int plot(const char *program, json_t *const *tables)
+static int plot(const struct files *files)
 {
-    static const char *const files[FILES_MAX] = {"first",  "second", "third",
-                                                 "fourth", "fifth",  "sixth"};
     static char names[GROUPS_MAX][TEXT_BYTES];
     static double us[GROUPS_MAX * FILES_MAX];
     const char *groups[GROUPS_MAX];
-    struct gnuplot_bars bars = {.title = "times of tuned plans",
+    char title[2 * TEXT_BYTES] = "times of tuned plans", more[TEXT_BYTES];
+    struct gnuplot_bars bars = {.title = title,
                                 .groups = groups,
-                                .series = files,
-                                .us = us};
+                                .series = files->paths,
+                                .series_count = files->count,
+                                .us = us,
+                                .is_log = 1};
     size_t t;
 
-    while (tables[bars.series_count] != NULL)
-        bars.series_count++;
     for (; bars.groups_count < GROUPS_MAX; bars.groups_count++) {
         size_t n = bars.groups_count;
-        if (nth_time(tables[0], n, names[n]) <= 0)
+        if (nth_time(files->tables[0], n, names[n]) <= 0)
             break;
         groups[n] = names[n];
         for (t = 0; t < bars.series_count; t++)
-            us[n * bars.series_count + t] = time_named(tables[t], names[n]);
+            us[n * bars.series_count + t] =
+                time_named(files->tables[t], names[n]);
     }
-    return gnuplot_bars(program, "xylem-tuning.png", &bars);
+    if (bars.groups_count == 0) {
+        cli_complain(files->program,
+                     "plot: no rule of %s says what calls take (key \"us\")",
+                     files->paths[0]);
+        return 0;
+    }
+    if (nth_time(files->tables[0], GROUPS_MAX, more) > 0)
+        snprintf(title, sizeof title, "times of tuned plans, the first %d",
+                 GROUPS_MAX);
+    return gnuplot_bars(files->program, "xylem-tuning.png", &bars);
 }
 
 /* ---- which ---- */
 
 static const struct command {
     const char *word;
-    size_t least, most; /* files */
-    int (*run)(const char *program, json_t *const *tables);
+    size_t least, most;
+    const char *takes;
+    int (*run)(const struct files *files);
 } commands[] = {
-    {"show", 1, 1, show},           {"check", 1, 1, check},
-    {"plot", 1, PLOTS_MAX, plot},   {"diff", 2, 2, diff},
-    {"merge", 1, FILES_MAX, merge},
+    {"show", 1, 1, "one file", show},
+    {"check", 1, 1, "one file", check},
+    {"plot", 1, PLOTS_MAX, "one to six files", plot},
+    {"diff", 2, 2, "two files", diff},
+    {"merge", 1, FILES_MAX, "one to sixteen files", merge},
 };
 
 static int command_run(const struct command *command, const char *program,
                        char *const *paths, size_t count)
 {
     json_t *tables[FILES_MAX + 1] = {NULL};
+    const char *names[FILES_MAX] = {NULL};
+    const struct files files = {program, names, tables, count};
     int ok = 1;
     size_t i;
 
     for (i = 0; i < count && ok; i++) {
+        names[i] = paths[i];
         tables[i] = tune_table_load(program, paths[i]);
         ok = tables[i] != NULL;
     }
-    ok = ok && command->run(program, tables);
+    ok = ok && command->run(&files);
     for (i = 0; i < count; i++)
         json_decref(tables[i]);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* A word behind the command: all of them are files. */
+static const char *option_among(char *const *words)
+{
+    while (*words != NULL && (**words != '-' || (*words)[1] == '\0'))
+        words++;
+    return *words;
+}
+
 int tune_files_main(const struct tune_options *options)
 {
+    const char *program = options->program, *option;
+    char *const *paths = options->words + 1;
     size_t i, count = 0;
 
-    while (options->words[count + 1] != NULL)
+    while (paths[count] != NULL)
         count++;
     for (i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (strcmp(commands[i].word, options->words[0]) != 0)
             continue;
-        if (count >= commands[i].least && count <= commands[i].most)
-            return command_run(&commands[i], options->program,
-                               options->words + 1, count);
-        cli_complain(options->program, "%s: %zu files are not what it takes",
-                     options->words[0], count);
+        option = option_among(paths);
+        if (option != NULL)
+            cli_complain(program, "%s %s: takes no options (./%s is a file)",
+                         options->words[0], option, option);
+        else if (count < commands[i].least || count > commands[i].most)
+            cli_complain(program, "%s: takes %s, not %zu", options->words[0],
+                         commands[i].takes, count);
+        else
+            return command_run(&commands[i], program, paths, count);
         return CLI_EXIT_USAGE;
     }
-    cli_complain(options->program,
+    cli_complain(program,
                  "%s: expected show, check, plot, diff, merge or learn; see "
                  "--help",
                  options->words[0]);

@@ -113,7 +113,24 @@ attempt "$tune" merge "$work/first" "$work/short"
 cp "$out" "$work/merged"
 attempt "$tune" check "$work/merged"
 check "merges tables to a table" test "$code" -eq 0
+attempt "$tune" merge "$work/first" "$work/late"
+check "a rule for some arrivals is no other one's" \
+    test "$(grep -c '"arrivals": "late"' "$out")" -ge 1
+attempt "$tune" show "$work/late"
+check "shows for which arrivals a rule is" grep -q "arrivals" "$out"
+attempt "$tune" diff "$work/first"
+check "says how many files it takes" grep -q "diff: takes two files, not 1" "$err"
+attempt "$tune" check --all "$work/first"
+check "says that files have no options" grep -q "takes no options" "$err"
 echo '{"rules": []}' >"$work/none"
+attempt "$tune" plot "$work/none"
+check "says that there is nothing to plot" grep -q 'no rule of .*/none says' "$err"
+if command -v gnuplot >/dev/null; then
+    cd "$work" || exit
+    attempt "$tune" plot "$work/first" "$work/late"
+    check "plots two tables" test "$code" -eq 0 -a -s xylem-tuning.png
+    cd "$OLDPWD" || exit
+fi
 attempt "$tune" merge "$work/none" "$work/none"
 cp "$out" "$work/merged"
 attempt "$tune" check "$work/merged"
