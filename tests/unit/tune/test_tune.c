@@ -214,12 +214,85 @@ static void test_no_time(void)
     tune_journal_close(&journal);
 }
 
+/* ---- the table ---- */
+
+/* What the tuner writes for these choices, as the library reads it. */
+static size_t rules_written(const struct tune_options *options,
+                            const struct tune_choice *choices, json_t **file)
+{
+    static const struct tune_shape shape = {4, 4};
+    struct tune_table *table = tune_table_create(options);
+    char path[] = "/tmp/xylem-tune-XXXXXX";
+
+    close(mkstemp(path));
+    CHECK(table != NULL &&
+          tune_table_add(table, XYLEM_COLL_BCAST, TUNE_SYNCHRONISED, &shape,
+                         choices) &&
+          tune_table_write(table, path));
+    tune_table_destroy(table);
+    *file = tune_table_load("test_tune", path);
+    CHECK(*file != NULL);
+    unlink(path);
+    return json_array_size(json_object_get(*file, "rules"));
+}
+
+static const char *range_end(const json_t *file, size_t rule, size_t end)
+{
+    const json_t *bytes = json_object_get(
+        json_array_get(json_object_get(file, "rules"), rule), "bytes");
+    const char *text = json_string_value(json_array_get(bytes, end));
+
+    return text != NULL ? text : "a number";
+}
+
+/* A size that gets no rule takes none from its neighbours, whose plan it may
+ * name as well, and ends no rule but at its own middles. */
+static void test_sizes_without_rule(void)
+{
+    static const struct tune_plan plan = {"kary:2", 1024, 4, 8, 1};
+    /* Which of four sizes are known, how many rules that makes, and what the
+     * last of them begins with. */
+    static const struct {
+        int known[4];
+        size_t rules;
+        const char *begin;
+    } cases[] = {
+        {{1, 1, 1, 1}, 1, "a number"}, {{0, 1, 1, 1}, 1, "2K"},
+        {{1, 0, 1, 1}, 2, "8K"},       {{1, 1, 0, 1}, 2, "32K"},
+        {{0, 0, 0, 1}, 1, "32K"},      {{0, 1, 0, 1}, 2, "32K"},
+        {{1, 0, 0, 0}, 1, "a number"}, {{0, 0, 0, 0}, 0, NULL},
+    };
+    struct tune_options options = {.machine = "a formula",
+                                   .bytes = {1024, 4096, 16384, 65536},
+                                   .bytes_count = 4,
+                                   .nodes = {4},
+                                   .nodes_count = 1,
+                                   .node_ranks = {4},
+                                   .node_ranks_count = 1};
+    struct tune_choice choices[4];
+    json_t *file;
+    size_t i, s;
+
+    for (i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (s = 0; s < 4; s++)
+            choices[s] = (struct tune_choice){plan, 7, cases[i].known[s]};
+        CHECK_EQ(rules_written(&options, choices, &file), cases[i].rules);
+        if (cases[i].rules != 0)
+            CHECK(strcmp(range_end(file, cases[i].rules - 1, 0),
+                         cases[i].begin) == 0);
+        json_decref(file);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const check_case_t cases[] = {
-        {"model", test_model},           {"candidates", test_plans},
-        {"strategies", test_strategies}, {"resumed", test_resumed},
+        {"model", test_model},
+        {"candidates", test_plans},
+        {"strategies", test_strategies},
+        {"resumed", test_resumed},
         {"no time", test_no_time},
+        {"sizes without a rule", test_sizes_without_rule},
     };
 
     return check_run(cases, sizeof cases / sizeof *cases, argc, argv);
