@@ -1,7 +1,7 @@
 #!/bin/bash
 # The measured part of the built-in table: tunes on this machine with each number
 # of ranks that is asked for, prints the rules, and compares calls with and without
-# them, in turns, in one run. For the simulated part see tune.sh --table.
+# them, in turns, in one run. For the simulated part see tune.sh --parts table.
 #
 #   bash bench/studies/retune.sh [options]        or, from the bundle:
 #   bundle/run-in-bundle.sh retune.sh [options]

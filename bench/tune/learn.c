@@ -102,11 +102,13 @@ static int rule_learn(const struct tune_options *given,
 
     if (best == NULL || best->ranks != own->ranks)
         return 1;
-    printf("%s of %zu bytes on %u nodes of %u: %.2f us, by %s in segments of "
-           "%zu bytes %.2f\n",
-           xyl_coll_traits(time->coll)->name, time->bytes, time->shape.nodes,
-           time->shape.node_ranks, time->us / ranks, best->time.plan.algorithm,
-           best->time.plan.segment_bytes, best->time.us / ranks);
+    if (!given->quiet)
+        printf(
+            "%s of %zu bytes on %u nodes of %u: %.2f us, by %s in segments of "
+            "%zu bytes %.2f\n",
+            xyl_coll_traits(time->coll)->name, time->bytes, time->shape.nodes,
+            time->shape.node_ranks, time->us / ranks, best->time.plan.algorithm,
+            best->time.plan.segment_bytes, best->time.us / ranks);
     if (best->time.us >= worth_learning * time->us)
         return 1;
     options.bytes_count = 1;

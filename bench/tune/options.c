@@ -54,7 +54,8 @@ static const struct cli_option table[] = {
      "simulated nodes (default 2)"},
     {"ppn", 'p', CLI_TEXT, AT(node_ranks_text), 0, 0, "P,...",
      "simulated ranks on each node (default 2)"},
-    {"quiet", 'q', CLI_FLAG, AT(quiet), 0, 0, NULL, "show no progress"},
+    {"quiet", 'q', CLI_FLAG, AT(quiet), 0, 0, NULL,
+     "show no progress, nor what was learnt"},
     {"command", 0, CLI_REST, AT(words), 0, 0, NULL, NULL},
 };
 

@@ -134,7 +134,7 @@ static void lessons_take(const char *record, const char *table)
     char where[2 * TEXT_BYTES];
     char *words[RANKS + 2] = {(char[]){"learn"}};
     struct tune_options options = {
-        .program = "test_learn", .output = table, .words = words};
+        .program = "test_learn", .output = table, .words = words, .quiet = 1};
     uint32_t rank;
 
     xyl_machine_name(machine, sizeof machine);
