@@ -11,7 +11,7 @@
 #       -s, --slots A,B,...         ranks on n0, on n1, ... instead
 #       -i, --in-turn               each rank on the next node that has room,
 #                                   instead of all of a node's one by one
-#       -t, --time SECONDS          limit (default 120); exit code 124
+#       -t, --time SECONDS          limit (default 200); exit code 124
 #       -o, --options "OPTIONS"     more options of mpirun, such as
 #                                   "--tag-output"
 #       -m, --mpi MPI               whose mpirun: openmpi (default) or mpich
@@ -100,7 +100,7 @@ cluster_up()
         bash "$cluster_home/lib/head.sh" "$nodes" \
         >"$cluster_dir/log.head" 2>&1 </dev/null &
     starter=$!
-    for ((tries = 0; tries < 1200; tries++)); do
+    for ((tries = 0; tries < 3600; tries++)); do
         [[ ! -e $cluster_dir/ready.head ]] || break
         if ! kill -0 $starter 2>/dev/null; then
             wait $starter
@@ -126,7 +126,7 @@ cluster_down()
     [[ -f $cluster_dir/nodes || ! -e $cluster_dir/head ]] &&
         [[ -d $cluster_dir/tmp || -z $(ls -A "$cluster_dir") ]] ||
         fail "$cluster_dir is no cluster's folder"
-    for ((tries = 0; tries < 200; tries++)); do
+    for ((tries = 0; tries < 2000; tries++)); do
         find_head || break
         # With its first process the kernel kills all others.
         kill -KILL "$head_pid" 2>/dev/null
@@ -151,7 +151,7 @@ cluster_exec()
 
 cluster_run()
 {
-    local per_node=1 slots='' seconds=120 extra='' mpi=openmpi
+    local per_node=1 slots='' seconds=200 extra='' mpi=openmpi
     local hosts number list=() order=job_hosts
 
     while [[ ${1-} == -* ]]; do

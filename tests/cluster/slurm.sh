@@ -5,7 +5,7 @@
 #
 #   slurm.sh up
 #   slurm.sh run [-t SECONDS] [SRUN-OPTION]... PROGRAM [ARGUMENT]...
-#                        srun on the head node; the limit is 120 s by default
+#                        srun on the head node; the limit is 200 s by default
 #   slurm.sh down        `run.sh down` does it, too
 #
 # Which cluster: CLUSTER_DIR, as for run.sh. Exit code 77: not on this machine.
@@ -80,7 +80,7 @@ wait_for_nodes()
 {
     local tries idle
 
-    for ((tries = 0; tries < 200; tries++)); do
+    for ((tries = 0; tries < 1200; tries++)); do
         idle=$(on_head env SLURM_CONF="$slurm/slurm.conf" \
             sinfo --noheader --states=idle --format=%D 2>/dev/null)
         [[ $idle != "$cluster_nodes" ]] || return 0
@@ -111,7 +111,7 @@ slurm_up()
 
 slurm_run()
 {
-    local seconds=120
+    local seconds=200
 
     [[ -e $slurm ]] || fail "Slurm is not up; slurm.sh up first"
     if [[ ${1-} == -t ]]; then

@@ -20,7 +20,13 @@
 
 #include "tests/mpi/mpitest.h"
 
-enum { COUNT = 20000, BOUND_S = 60, FORMS = 7, LIFE_US_MAX = 60000, WARM = 20 };
+enum {
+    COUNT = 20000,
+    BOUND_S = 200,
+    FORMS = 7,
+    LIFE_US_MAX = 60000,
+    WARM = 20
+};
 
 static int rank, size;
 static _Atomic uint64_t *died_ns;

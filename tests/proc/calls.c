@@ -319,14 +319,23 @@ static void mode_threads(job_t *job, uint32_t number)
 
 /* ---- handover ---- */
 
-enum { LOOKS_MAX = 1000000, STAY_MAX = 2000 };
+enum { PATIENCE_MS = 100000, STAY_MAX = 2000 };
 
 typedef struct handover {
     xylem_request_t *request;
     uint32_t sent, sum;
     atomic_int is_told;
     atomic_int is_taken; /* the callback may return */
+    atomic_int returned; /* callbacks that have */
 } handover_t;
+
+static double now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
 
 /* Stays until the other thread has done what it wants, but not for ever. */
 static void handover_done(void *arg, xylem_status_t status)
@@ -338,15 +347,21 @@ static void handover_done(void *arg, xylem_status_t status)
     handover->is_told = 1;
     for (i = 0; i < STAY_MAX && !handover->is_taken; i++)
         sched_yield();
+    handover->returned++;
+}
+
+static void await(const atomic_int *count, int wanted, const char *else_what)
+{
+    double end = now_ms() + PATIENCE_MS;
+
+    while (*count < wanted && now_ms() < end)
+        sched_yield();
+    REQUIRE(*count >= wanted, "%s", else_what);
 }
 
 static void await_told(handover_t *handover, uint32_t sum)
 {
-    uint32_t i;
-
-    for (i = 0; i < LOOKS_MAX && !handover->is_told; i++)
-        sched_yield();
-    REQUIRE(handover->is_told, "the callback is not called");
+    await(&handover->is_told, 1, "the callback is not called");
     REQUIRE(handover->sum == sum, "%u instead of %u", handover->sum, sum);
     handover->is_told = 0;
 }
@@ -375,6 +390,7 @@ static void free_once(job_t *job)
     await_told(&handover, job->ranks);
     MUST(xylem_request_free(handover.request));
     handover.is_taken = 1;
+    await(&handover.returned, 1, "the callback does not return");
     MUST(xylem_barrier(job->world));
 }
 
@@ -398,6 +414,7 @@ static void start_again(job_t *job)
     MUST(xylem_request_free(handover.request));
     MUST(xylem_team_destroy(team));
     handover.is_taken = 1;
+    await(&handover.returned, 2, "a callback does not return");
     MUST(xylem_barrier(job->world));
 }
 
@@ -523,14 +540,6 @@ static void mode_late(job_t *job, uint32_t number)
 enum { LIFE_US_MIN = 20000, LIFE_US_MAX = 120000, KILLED_CASES = 100000 };
 
 static const char deaths_file[] = "calls-killed-at";
-
-static double now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
 
 static void *executioner(void *arg)
 {

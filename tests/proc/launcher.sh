@@ -273,11 +273,11 @@ test_signals() {
     kill -s TERM "$launcher"
     job_wait
     check "ranks ended by SIGTERM" fails_with 143 'signal 15'
-    job_start -n 2 sh -c 'trap "" INT; trap "echo asked" TERM; echo ready
-        while :; do sleep 0.05; done'
+    job_start -n 2 sh -c 'trap "echo heard" INT; trap "echo asked" TERM
+        echo ready; while :; do sleep 0.05; done'
     until_true lines_are "$out" ready 2
     kill -s INT "$launcher"
-    sleep 0.2
+    until_true lines_are "$out" heard 2
     kill -s INT "$launcher"
     job_wait
     check "the second SIGINT kills" fails_with 137 'signal 9'

@@ -10,7 +10,7 @@ run=$(realpath "$1")
 programs=$(realpath "$2")
 
 settings_forget
-export UCX_LOG_LEVEL=error XYLEM_STALL_S=3 TMPDIR=$work/tmp
+export UCX_LOG_LEVEL=error TMPDIR=$work/tmp
 mkdir "$TMPDIR"
 
 # gives NAME CODE COMMAND...

@@ -16,7 +16,7 @@ run=$(realpath "$1")
 nth=$(realpath "$2")
 limits=$(realpath "$3")
 ranks=3
-bound=150
+bound=240
 
 settings_forget
 export UCX_LOG_LEVEL=fatal

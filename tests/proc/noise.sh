@@ -50,9 +50,13 @@ check "a file of other ranks is refused" grep -q 'with these ranks' "$err"
 # Killed at some moment: the file has whole rows, and is gone on with.
 rm "$work/csv"
 # In a shell of its own, which would tell of it.
-timeout -s KILL 2 bash -c '"$@"' - "$noise" -n 2 --impl event,local \
-    --seconds 0.01 -s 1K --rounds 99 --max-ms 0,5 --csv "$work/csv" \
-    >"$out" 2>"$err" &
+setsid bash -c '"$@"' - "$noise" -n 2 --impl event,local --seconds 0.01 -s 1K \
+    --rounds 99 --max-ms 0,5 --csv "$work/csv" >"$out" 2>"$err" &
+end=$((SECONDS + bound))
+until grep -qs ',[0-9]*,none,all,' "$work/csv" || ((SECONDS > end)); do
+    sleep 0.05
+done
+kill -s KILL -- -$! 2>"$err"
 wait $! 2>"$err"
 kept=$(rows ',[0-9]*,none,all,')
 campaign -s 1K --max-ms 0,5 --resume --csv "$work/csv"
@@ -150,15 +154,15 @@ preloaded()
 if nm -D "$preload" | grep -q ' __[at]san_'; then
     skip "noise in any program" "sanitizers want to come first"
 else
-    preloaded periodic:100Hz,1ms "$run" -n 2 env LD_PRELOAD="$preload" sleep 0.5
+    preloaded periodic:20Hz,1ms "$run" -n 2 env LD_PRELOAD="$preload" sleep 1
     check "any program can be held up" test "$(
         grep -cE '^rank=[01] .* bursts=[1-9][0-9]* ' "$work/report")" -eq 2
-    preloaded 'periodic:100Hz,1ms,rank=1' "$run" -n 2 env LD_PRELOAD="$preload" \
-        sleep 0.5
+    preloaded 'periodic:20Hz,1ms,rank=1' "$run" -n 2 env LD_PRELOAD="$preload" \
+        sleep 1
     check "or one rank of it" grep -qE '^rank=1 .* bursts=[1-9]' "$work/report"
     check "and not the others" grep -q '^rank=0 .* bursts=0 ' "$work/report"
-    preloaded periodic:100Hz,1ms "$run" -n 2 env NOISE_BY=thread \
-        NOISE_LOG="$work/log" LD_PRELOAD="$preload" sleep 0.5
+    preloaded periodic:20Hz,1ms "$run" -n 2 env NOISE_BY=thread \
+        NOISE_LOG="$work/log" LD_PRELOAD="$preload" sleep 1
     check "or by a thread" test "$(
         grep -cE '^rank=[01] .* by=thread.* bursts=[1-9]' "$work/report")" -eq 2
     attempt "$noise" compare "$work/log.0" "$work/log.0"
@@ -166,7 +170,7 @@ else
     preloaded often "$run" -n 2 env LD_PRELOAD="$preload" echo ran
     check "wrong noise is told once" test "$code" -eq 0 -a "$(
         grep -c 'NOISE_SPEC=often' "$err")" -eq 1
-    preloaded periodic:100Hz,1ms env LD_PRELOAD="$preload" sleep 0.1
+    preloaded periodic:20Hz,1ms env LD_PRELOAD="$preload" sleep 0.1
     check "a process without a rank is left alone" test ! -e "$work/report"
 fi
 

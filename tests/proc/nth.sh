@@ -15,7 +15,7 @@ run=$(realpath "$1")
 nth=$(realpath "$2")
 set=${CHECK_SET:-${3:-few}}
 ranks=3
-bound=150 # seconds of a command
+bound=240 # seconds of a command
 alone=no
 
 settings_forget

@@ -16,7 +16,7 @@
 
 #include "tests/proc/job.h"
 
-enum { RANKS = 3, BOUND_S = 60, BLOB_BYTES_MIN = 64 };
+enum { RANKS = 3, BOUND_S = 100, BLOB_BYTES_MIN = 64 };
 
 typedef struct way {
     const char *name;

@@ -23,7 +23,7 @@ set=${CHECK_SET:-${4:-all}}
 # The ranks' settings are those of the tests; UCX's own remarks are not of
 # interest.
 settings_forget
-export UCX_LOG_LEVEL=error XYLEM_STALL_S=3
+export UCX_LOG_LEVEL=error
 # Leaks of PMIx are told from others by whole stacks, also through the C
 # library, which keeps no frame pointers.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}fast_unwind_on_malloc=0

@@ -10,7 +10,7 @@ set -u
 sim=$(realpath "$1")
 [ -x "$sim" ] || { echo "$1 is no program" >&2; exit 2; }
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
-bound=60 # seconds
+bound=240 # seconds
 
 # shellcheck disable=SC2086 # a list of names
 unset ${!XYLEM_*}

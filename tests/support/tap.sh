@@ -14,7 +14,7 @@ failures=0
 code=0
 out=$work/out
 err=$work/err
-bound=${bound:-120} # seconds of a command; far above what any takes
+bound=${bound:-240} # seconds of a command; far above what any takes
 
 # What is tested does not depend on a user's settings.
 settings_forget()

@@ -28,7 +28,7 @@ wait_for()
 {
     local tries
 
-    for ((tries = 0; tries < 400; tries++)); do
+    for ((tries = 0; tries < 2000; tries++)); do
         [[ ! -s $1 && ! -e $1 ]] || return 0
         kill -0 "$2" 2>/dev/null || return 1
         sleep 0.05

@@ -8,7 +8,7 @@ job_sweep()
 {
     local tries list
 
-    for ((tries = 0; tries < 20; tries++)); do
+    for ((tries = 0; tries < 600; tries++)); do
         # shellcheck disable=SC2016 # expanded on the head node
         list=$(in_head bash -c 'grep -lz -- "$0" /proc/[0-9]*/environ' \
             "^CLUSTER_JOB=$1" 2>/dev/null | tr -cd '0-9\n')

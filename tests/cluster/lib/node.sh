@@ -16,7 +16,7 @@ mv "$cluster_dir/pid.new" "$cluster_dir/pid.$number"
 hostname "n$number" && mount_own && mount_boot_id && mount_hosts ||
     cannot "node n$number cannot be given its own files"
 # The head node lays the cable.
-for ((tries = 0; tries < 200; tries++)); do
+for ((tries = 0; tries < 2000; tries++)); do
     ! ip link show dev eth0 >/dev/null 2>&1 || break
     sleep 0.05
 done

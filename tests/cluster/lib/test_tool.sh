@@ -115,12 +115,12 @@ test_jobs()
     wait
 }
 
-# eventually CONDITION...: within seconds.
+# eventually CONDITION...: within a minute or two.
 eventually()
 {
     local tries
 
-    for ((tries = 0; tries < 50; tries++)); do
+    for ((tries = 0; tries < 1000; tries++)); do
         ! "$@" || return 0
         sleep 0.1
     done

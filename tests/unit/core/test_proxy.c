@@ -3,6 +3,7 @@
  * over the fabric that are driven by records alone. */
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,6 +45,7 @@ typedef struct poster {
     pthread_t thread;
     const xylem_device_queue_t *queue;
     xylem_device_counter_t *counter;
+    _Atomic uint32_t *running;
     uint64_t seed, posts;
     uint64_t counted[TAGS];
 } poster_t;
@@ -68,6 +70,7 @@ static void *post_many(void *arg)
         while (xylem_device_post(poster->queue, TAGS, 0, 1, 100) != XYLEM_OK)
             sched_yield();
     }
+    atomic_fetch_sub(poster->running, 1);
     return NULL;
 }
 
@@ -91,6 +94,7 @@ static void run_many(uint32_t records, uint64_t posts)
     xylem_device_counter_t counter = {0};
     xylem_device_queue_t queue;
     xylem_proxy_t *proxy = proxy_make(context, records, TAGS + 1, &queue);
+    _Atomic uint32_t running = POSTERS;
     uint64_t counted, looks = 0;
     uint32_t i, tag, bound = 0;
 
@@ -104,15 +108,15 @@ static void run_many(uint32_t records, uint64_t posts)
     for (i = 0; i < POSTERS; i++) {
         posters[i] = (poster_t){.queue = &queue,
                                 .counter = &counter,
+                                .running = &running,
                                 .seed = i + 1,
                                 .posts = posts};
         if (pthread_create(&posters[i].thread, NULL, post_many, &posters[i]) !=
             0)
             abort();
     }
-    while (__atomic_load_n(&counter.count, __ATOMIC_RELAXED) !=
-               POSTERS * posts ||
-           !is_read(&queue)) {
+    /* Whoever has counted may still have to post, and need room for it. */
+    while (atomic_load(&running) != 0 || !is_read(&queue)) {
         if (xylem_progress(context) == 0)
             sched_yield();
         if (++looks % 8 == 0 && bound < TAGS)

@@ -16,7 +16,7 @@
 #include "tests/support/shm_pair.h"
 
 enum {
-    WAIT_MS = 20000 /* for what comes at once, on a machine that is busy */
+    WAIT_MS = 100000 /* for what comes at once, on a machine that is busy */
 };
 
 /* ---- processes ---- */
