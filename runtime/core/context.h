@@ -124,6 +124,11 @@ xylem_status_t xyl_context_create(const xylem_context_params_t *params,
 xylem_status_t xyl_context_create_of_parts(const xyl_context_parts_t *parts,
                                            xylem_context_t **context_out);
 
+/* For who creates it: its net; and the team of all ranks, when all else is
+ * there. */
+void xyl_context_net_attach(xylem_context_t *context, xyl_net_t *net);
+xylem_status_t xyl_context_world_create(xylem_context_t *context);
+
 /* Team slots name teams in message tags; each rank hands out its own.
  * XYL_TEAM_SLOTS: none is free. Any thread. */
 uint32_t xyl_context_slot_acquire(xylem_context_t *context);

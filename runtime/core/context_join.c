@@ -1,0 +1,373 @@
+#include "runtime/core/context_join.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "progress/net/nets.h"
+#include "runtime/base/descriptors.h"
+#include "runtime/base/log.h"
+#include "runtime/base/status.h"
+#include "runtime/core/context_shm.h"
+#include "runtime/core/context_switches.h"
+#include "runtime/core/liveness.h"
+#include "runtime/core/notice.h"
+#include "runtime/core/recorder.h"
+#include "runtime/core/team.h"
+#include "runtime/core/watch.h"
+#include "runtime/job/peers.h"
+#include "runtime/job/topology.h"
+
+/* ---- the parts ---- */
+
+static xylem_status_t bootstrap_create(const xylem_bootstrap_t *user,
+                                       const xyl_config_t *config,
+                                       xyl_bootstrap_t **bootstrap_out)
+{
+    xylem_status_t status;
+
+    if (user != NULL)
+        status = xyl_bootstrap_user_create(user, bootstrap_out);
+    else if (config->bootstrap == XYL_BOOTSTRAP_PMIX ||
+             (config->bootstrap == XYL_BOOTSTRAP_AUTO &&
+              xyl_bootstrap_pmix_is_offered()))
+        status = xyl_bootstrap_pmix_create(bootstrap_out);
+    else
+        status = xyl_bootstrap_single_create(bootstrap_out);
+    if (status == XYLEM_OK)
+        (*bootstrap_out)->timeout_s = config->timeout_s;
+    return status;
+}
+
+/* Spinning ranks that share a core would take turns of a time slice each. */
+static xyl_driver_mode_t choose_mode(const xylem_context_t *context,
+                                     int shares_cores)
+{
+    static const xyl_driver_mode_t modes[] = {
+        [XYL_PROGRESS_CALLER] = XYL_DRIVER_CALLER,
+        [XYL_PROGRESS_BLOCKING] = XYL_DRIVER_BLOCKING,
+        [XYL_PROGRESS_THREAD] = XYL_DRIVER_THREAD};
+
+    if (context->config.progress == XYL_PROGRESS_AUTO)
+        return shares_cores ? XYL_DRIVER_BLOCKING : XYL_DRIVER_CALLER;
+    return modes[context->config.progress];
+}
+
+static uint32_t local_ranks(const xylem_context_t *context)
+{
+    uint32_t rank, count = 0;
+
+    for (rank = 0; rank < context->ranks; rank++)
+        count += context->peers[rank].is_local;
+    return count;
+}
+
+static xylem_status_t driver_choose_and_start(xylem_context_t *context,
+                                              const xyl_machine_t *machine)
+{
+    const xyl_config_t *config = &context->config;
+    uint32_t local = local_ranks(context);
+    xyl_driver_mode_t mode = choose_mode(context, local > machine->cores);
+    uint32_t threads = mode == XYL_DRIVER_THREAD ? 2 * local : local;
+    xyl_driver_params_t params = {.mode = mode,
+                                  .watches = 1,
+                                  .spin_ns = config->spin_us * 1000,
+                                  .watch_ns = config->liveness_ms * 1000000,
+                                  .core = config->progress_core ==
+                                                  XYL_CONFIG_NO_CORE
+                                              ? -1
+                                              : (int)config->progress_core,
+                                  .shares_cores = threads > machine->cores};
+
+    return xyl_driver_start(&context->driver, &context->engine, &params);
+}
+
+/* Being able to be woken costs UCX a little with every message, so it is asked
+ * for only where it may be needed; how many ranks share this machine is not
+ * known yet. */
+static int may_sleep(const xylem_context_t *context,
+                     const xyl_machine_t *machine)
+{
+    if (context->config.progress == XYL_PROGRESS_AUTO)
+        return context->ranks > machine->cores;
+    return context->config.progress != XYL_PROGRESS_CALLER;
+}
+
+static xylem_status_t net_create(xylem_context_t *context, int can_sleep)
+{
+    const xyl_net_params_t params = {.rank = context->rank,
+                                     .ranks = context->ranks,
+                                     .can_sleep = can_sleep,
+                                     .ready = &context->engine.ready};
+    xyl_net_t *net;
+    xylem_status_t status = xyl_net_create(
+        (const char *)(uintptr_t)context->config.net, &params, &net);
+
+    if (status == XYLEM_OK)
+        xyl_context_net_attach(context, net);
+    return status;
+}
+
+static xylem_status_t net_connect(xylem_context_t *context,
+                                  const void *const *addresses)
+{
+    const xyl_net_ops_t *ops = context->net->ops;
+    xylem_status_t status;
+    uint8_t *is_local;
+    uint32_t rank;
+
+    if (ops->connect == NULL)
+        return XYLEM_OK;
+    is_local = calloc(context->ranks, 1);
+    if (is_local == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for peers");
+    for (rank = 0; rank < context->ranks; rank++)
+        is_local[rank] = context->peers[rank].is_local;
+    status = ops->connect(context->net, context->ranks, addresses, is_local);
+    free(is_local);
+    return status;
+}
+
+/* ---- the first exchange ---- */
+
+/* Tells the other ranks and asks them, also when this one gives up with
+ * `status`; *addresses_out: of their nets, from malloc, also after a failure.
+ */
+static xylem_status_t meet_peers(xylem_context_t *context,
+                                 const xyl_machine_t *machine,
+                                 xylem_status_t status,
+                                 const void ***addresses_out)
+{
+    xyl_net_t *net = context->net;
+    xyl_shm_member_t offer;
+    xyl_peers_mine_t mine = {.status = status,
+                             .config = &context->config,
+                             .place = &machine->place,
+                             .offer = &offer,
+                             .offer_bytes = sizeof offer};
+    xyl_peers_t peers;
+
+    if (status == XYLEM_OK) {
+        mine.net = net->ops->name;
+        if (net->ops->address != NULL)
+            mine.address = net->ops->address(net, &mine.address_bytes);
+        xyl_context_shm_prepare(context, &offer);
+    }
+    status = xyl_peers_exchange(context->bootstrap, &mine, &peers);
+    context->peers = peers.all;
+    context->owns_peers = 1;
+    context->hellos = peers.hellos;
+    context->tables_differ = peers.tables_differ;
+    xyl_context_budget_set(context, peers.node_ranks_max);
+    *addresses_out = peers.addresses;
+    return status;
+}
+
+/* ---- what may fail on one rank ---- */
+
+/* What messages will need, and is not open yet: connections to other machines
+ * take up to two each, and a few ranks are enough for whoever is in trees; on
+ * this machine UCX opens what it maps for a moment. A rank that cannot answer
+ * when it is asked would leave the others waiting, so it says so now. */
+static xylem_status_t spare_descriptors(xylem_context_t *context, int may_sleep)
+{
+    enum { FOR_A_MOMENT = 12, OF_PEER = 2, OTHERS_MAX = 16 };
+    unsigned local = local_ranks(context), others = context->ranks - local;
+    unsigned needed =
+        FOR_A_MOMENT + OF_PEER * (others < OTHERS_MAX ? others : OTHERS_MAX);
+
+    /* To wake the others, and to read what they share. */
+    if (xyl_descriptors_are_left(needed + (may_sleep ? OF_PEER : 1) * local))
+        return XYLEM_OK;
+    xyl_liveness_spare_descriptors(context);
+    if (xyl_descriptors_are_left(needed))
+        return XYLEM_OK;
+    return xyl_fail(XYLEM_ERR_NO_RESOURCE,
+                    "too few descriptors: %u more are needed (ulimit -n)",
+                    needed);
+}
+
+/* All that may still fail on this rank. */
+static xylem_status_t parts_start(xylem_context_t *context,
+                                  const xyl_machine_t *machine,
+                                  const void *const *addresses,
+                                  xyl_shm_trouble_t *trouble_out)
+{
+    int may_sleep =
+        choose_mode(context, local_ranks(context) > machine->cores) !=
+        XYL_DRIVER_CALLER;
+    xylem_status_t status = xyl_context_switches_place(context);
+
+    *trouble_out = xyl_context_shm_join(context, may_sleep);
+    if (status == XYLEM_OK)
+        status = net_connect(context, addresses);
+    if (status == XYLEM_OK)
+        status = driver_choose_and_start(context, machine);
+    if (status == XYLEM_OK)
+        status = xyl_notices_start(context);
+    if (status == XYLEM_OK)
+        status = xyl_context_world_create(context);
+    if (status == XYLEM_OK)
+        status = xyl_liveness_start(context);
+    if (status == XYLEM_OK)
+        xyl_watch_start(context);
+    if (status == XYLEM_OK)
+        status = xyl_context_shm_watch(context);
+    if (status == XYLEM_OK)
+        status = xyl_driver_thread_start(&context->driver);
+    if (status == XYLEM_OK)
+        status = spare_descriptors(context, may_sleep);
+    return status;
+}
+
+/* ---- the last exchange ---- */
+
+/* What a rank says last of its start. */
+typedef struct outcome {
+    uint32_t status;
+    uint32_t trouble; /* xyl_shm_trouble_t */
+} outcome_t;
+
+static xylem_status_t outcomes_read(const xylem_context_t *context,
+                                    const xyl_blobs_t *all,
+                                    xyl_shm_trouble_t *troubles)
+{
+    uint32_t rank;
+
+    for (rank = 0; rank < context->ranks; rank++) {
+        const outcome_t *outcome =
+            (const void *)(all->memory + all->offsets[rank]);
+        if (all->offsets[rank + 1] - all->offsets[rank] != sizeof *outcome)
+            return xyl_peer_gives_up(rank, XYLEM_ERR_BOOTSTRAP);
+        if (outcome->status != XYLEM_OK)
+            return xyl_peer_gives_up(rank, outcome->status);
+        troubles[rank] = outcome->trouble < XYL_SHM_TROUBLES
+                             ? (xyl_shm_trouble_t)outcome->trouble
+                             : XYL_SHM_LAYOUT;
+    }
+    return XYLEM_OK;
+}
+
+/* The context is created on all ranks, or on none. */
+static xylem_status_t agree_on_start(xylem_context_t *context,
+                                     xylem_status_t status,
+                                     xyl_shm_trouble_t trouble)
+{
+    xyl_shm_trouble_t *troubles = calloc(context->ranks, sizeof *troubles);
+    outcome_t mine = {(uint32_t)status, (uint32_t)trouble};
+    xyl_blobs_t all = {NULL, NULL};
+    xylem_status_t told;
+
+    if (status == XYLEM_OK && troubles == NULL) {
+        status = xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for the others");
+        mine.status = (uint32_t)status;
+    }
+    told = context->bootstrap->ops->exchange(context->bootstrap, &mine,
+                                             sizeof mine, &all);
+    if (status == XYLEM_OK)
+        status = told;
+    if (status == XYLEM_OK)
+        status = outcomes_read(context, &all, troubles);
+    if (status == XYLEM_OK) {
+        xyl_context_shm_settle(context, troubles);
+        xyl_driver_thread_let_go(&context->driver);
+    }
+    xyl_blobs_fini(&all);
+    free(troubles);
+    return status;
+}
+
+/* ---- the whole ---- */
+
+/* Creates the net, meets the other ranks, and connects. A rank where something
+ * fails, also before (`status`), takes part in both exchanges all the same: the
+ * others wait for it. Of another version nobody knows what it exchanges next.
+ */
+static xylem_status_t net_join(xylem_context_t *context,
+                               const xyl_machine_t *machine,
+                               xylem_status_t status)
+{
+    xyl_shm_trouble_t trouble = XYL_SHM_FINE;
+    const void **addresses = NULL;
+
+    if (status == XYLEM_OK)
+        status = net_create(context, may_sleep(context, machine));
+    status = meet_peers(context, machine, status, &addresses);
+    if (status == XYLEM_OK)
+        status = parts_start(context, machine, addresses, &trouble);
+    free(addresses);
+    if (status == XYLEM_ERR_VERSION || context->bootstrap->is_broken)
+        return status;
+    return agree_on_start(context, status, trouble);
+}
+
+/* An eighth: send and receive buffers, what is shared between, and what the
+ * program does with them want the caches, too. */
+static void set_past_caches(xylem_context_t *context,
+                            const xyl_machine_t *machine)
+{
+    if (context->config.past_caches == 0 && machine->cache_bytes >= 8)
+        context->past_caches = machine->cache_bytes / 8;
+}
+
+/* Writing to lines that another core has read takes several times as long until
+ * they have left that core's own cache: so as much as twice all of these, but
+ * no more than a quarter of what keeps the memory itself out of it. */
+static void set_reuse_bytes(xylem_context_t *context,
+                            const xyl_machine_t *machine)
+{
+    uint64_t local = local_ranks(context);
+    uint64_t own = 2 * machine->own_cache_bytes * local;
+    uint64_t all = machine->cache_bytes * local / 4;
+
+    context->reuse_bytes = own < all ? own : all;
+}
+
+xylem_status_t xyl_context_join(xylem_context_t *context,
+                                const xylem_bootstrap_t *user)
+{
+    xyl_machine_t machine;
+    xylem_status_t status =
+        bootstrap_create(user, &context->config, &context->bootstrap);
+
+    if (status != XYLEM_OK)
+        return status;
+    context->rank = context->bootstrap->rank;
+    context->ranks = context->bootstrap->ranks;
+    if (context->ranks > XYL_TEAM_SIZE_MAX)
+        return xyl_fail(XYLEM_ERR_NO_RESOURCE,
+                        "a job of %u ranks: there may be %d", context->ranks,
+                        XYL_TEAM_SIZE_MAX);
+    xyl_log_rank_set(context->rank);
+    status = xyl_recorder_begin(context);
+    xyl_machine_read(&machine);
+    set_past_caches(context, &machine);
+    status = net_join(context, &machine, status);
+    if (status == XYLEM_OK)
+        set_reuse_bytes(context, &machine);
+    return status;
+}
+
+void xyl_context_give_up(const xylem_bootstrap_t *user,
+                         const xyl_config_t *config, xylem_status_t why)
+{
+    const xyl_peers_mine_t mine = {.status = why};
+    const outcome_t outcome = {(uint32_t)why, XYL_SHM_FINE};
+    xyl_blobs_t all = {NULL, NULL};
+    xyl_bootstrap_t *bootstrap;
+    xyl_peers_t peers;
+    char text[256];
+
+    snprintf(text, sizeof text, "%s", xylem_last_error());
+    if (bootstrap_create(user, config, &bootstrap) == XYLEM_OK) {
+        (void)xyl_peers_exchange(bootstrap, &mine, &peers);
+        if (!bootstrap->is_broken)
+            (void)bootstrap->ops->exchange(bootstrap, &outcome, sizeof outcome,
+                                           &all);
+        xyl_blobs_fini(&all);
+        xyl_blobs_fini(&peers.hellos);
+        free(peers.addresses);
+        free(peers.all);
+        bootstrap->ops->destroy(bootstrap);
+    }
+    (void)xyl_explain(why, "%s", text);
+}
