@@ -123,7 +123,7 @@ experiment()
     if command -v gnuplot >/dev/null; then
         options+=(--plot "$out/$name.png")
     fi
-    "$noise" "$@" --limit 40 --warmup 3 "${options[@]}" | tee "$out/$name.txt" ||
+    "$noise" "$@" --limit 100 --warmup 3 "${options[@]}" | tee "$out/$name.txt" ||
         failures=$((failures + 1))
 }
 

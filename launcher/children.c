@@ -30,7 +30,11 @@ static int program_check(const char *path)
 static int program_refuse(const char *name, int error)
 {
     if (error == ENOENT || error == ENOTDIR) {
-        xyl_complain("program not found: %s", name);
+        if (strchr(name, '/') == NULL && program_check(name) == 0)
+            xyl_complain("program not found in PATH: %s; there is ./%s", name,
+                         name);
+        else
+            xyl_complain("program not found: %s", name);
         return XYL_EXIT_NOT_FOUND;
     }
     xyl_complain("cannot run %s: %s", name, strerror(error));

@@ -95,6 +95,11 @@ int xyl_options_init(xyl_options_t *options, int argc, char **argv)
         xyl_complain("out of memory");
         return code;
     }
+    if (argc > 1 && strcmp(argv[1], "-np") == 0) {
+        xyl_complain("-np: say -n N; see --help");
+        xyl_options_fini(options);
+        return code;
+    }
     switch (cli_parse(&cli, argc, argv, options)) {
     case CLI_HELP:
         options->done = true;

@@ -141,7 +141,9 @@ static int parse_one(xylem_coll_t coll, const char *text,
 
     *algorithm_out = algorithm;
     if (algorithm == NULL) {
-        snprintf(why, XYL_ALGORITHM_WHY_BYTES, "there is no such algorithm");
+        snprintf(why, XYL_ALGORITHM_WHY_BYTES,
+                 "there is no such algorithm; xylem-bench --algorithm list "
+                 "names all");
         return 0;
     }
     radix = xyl_algorithm_radix(algorithm);

@@ -34,6 +34,13 @@ static void files_add(xyl_config_files_t *files, const char *folder,
         files->count++;
 }
 
+/* Only what is looked for by itself need not be there. */
+static void warn_of_missing(const char *path)
+{
+    if (access(path, F_OK) != 0)
+        xyl_log(XYL_LOG_WARN, "XYLEM_CONF: %s: %s", path, strerror(errno));
+}
+
 /* "none", or paths separated by ':'. */
 static void files_named(xyl_config_files_t *files, const char *paths)
 {
@@ -42,8 +49,11 @@ static void files_named(xyl_config_files_t *files, const char *paths)
     if (strcasecmp(paths, "none") == 0)
         return;
     while (*paths != '\0') {
+        const unsigned before = files->count;
         bytes = strcspn(paths, ":");
         files_add(files, "", paths, (int)bytes);
+        if (files->count != before)
+            warn_of_missing(files->path[before]);
         paths += bytes + (paths[bytes] == ':');
     }
 }

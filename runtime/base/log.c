@@ -8,7 +8,7 @@
 
 #include "include/xylem.h"
 
-enum { LINE_BYTES_MAX = 512 };
+enum { LINE_BYTES_MAX = 800 };
 
 /* State of the process, not of a context; docs/architecture.md lists all that
  * there is. */

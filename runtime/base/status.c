@@ -8,7 +8,7 @@
 
 /* Per thread, because a failing call and the question about it are made by the
  * same thread and no handle may exist yet. */
-static _Thread_local char last_error[256];
+static _Thread_local char last_error[700];
 
 const char *xylem_status_name(xylem_status_t status)
 {

@@ -19,6 +19,26 @@
 
 /* ---- the parts ---- */
 
+/* Whoever starts a program by a launcher that does not offer PMIx gets as many
+ * jobs as there are processes, where one was meant. */
+static void warn_of_launcher(void)
+{
+    static const char *const sizes[] = {"PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
+    size_t i;
+
+    for (i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const char *size = getenv(sizes[i]);
+        if (size == NULL || strtoul(size, NULL, 10) <= 1)
+            continue;
+        xyl_log(XYL_LOG_WARN,
+                "a launcher has started %s processes (%s), and does not offer "
+                "PMIx: each is a job of its own; xylem-run, Open MPI's mpirun "
+                "and srun --mpi=pmix do (XYLEM_BOOTSTRAP=single: so be it)",
+                size, sizes[i]);
+        return;
+    }
+}
+
 static xylem_status_t bootstrap_create(const xylem_bootstrap_t *user,
                                        const xyl_config_t *config,
                                        xyl_bootstrap_t **bootstrap_out)
@@ -33,6 +53,9 @@ static xylem_status_t bootstrap_create(const xylem_bootstrap_t *user,
         status = xyl_bootstrap_pmix_create(bootstrap_out);
     else
         status = xyl_bootstrap_single_create(bootstrap_out);
+    if (user == NULL && config->bootstrap == XYL_BOOTSTRAP_AUTO &&
+        !xyl_bootstrap_pmix_is_offered())
+        warn_of_launcher();
     if (status == XYLEM_OK)
         (*bootstrap_out)->timeout_s = config->timeout_s;
     return status;
@@ -355,7 +378,7 @@ void xyl_context_give_up(const xylem_bootstrap_t *user,
     xyl_blobs_t all = {NULL, NULL};
     xyl_bootstrap_t *bootstrap;
     xyl_peers_t peers;
-    char text[256];
+    char text[700];
 
     snprintf(text, sizeof text, "%s", xylem_last_error());
     if (bootstrap_create(user, config, &bootstrap) == XYLEM_OK) {

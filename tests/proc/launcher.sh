@@ -92,7 +92,8 @@ test_options() {
     local bad
     for bad in "" "-n 0 true" "-n 4097 true" "-n x true" "-n 2" \
         "-n 2 --nodes 3 true" "-n 2 --map odd true" "-n 2 --bind odd true" \
-        "-n 2 --timeout 0 true" "-n 2 --grace -1 true" "-n 2 --env x true"; do
+        "-n 2 --timeout 0 true" "-n 2 --grace -1 true" "-n 2 --env x true" \
+        "-np 2 true"; do
         # shellcheck disable=SC2086 # the words are options
         job $bad
         check "refused: '$bad'" fails_with 125 '^xylem-run: '
@@ -102,6 +103,13 @@ test_options() {
     check "nothing else is said" test ! -s "$out"
     job -n 2 surely-no-such-program
     check "program not found in PATH" fails_with 127 'not found.*surely'
+    printf '#!/bin/sh\n' >"$work/here"
+    chmod +x "$work/here"
+    cd "$work" || exit
+    job -n 2 here
+    check "program that is here, and not in PATH" \
+        fails_with 127 'there is ./here'
+    cd "$OLDPWD" || exit
     echo nonsense >"$work/plain"
     job -n 2 "$work/plain"
     check "not executable" fails_with 126 'plain'

@@ -286,6 +286,15 @@ test_settings()
         "say XYLEM_ALGORITHMS=bcast=chain" env XYLEM_BCAST=chain \
         "$programs/misuse" create XYLEM_OK "" LOG=warn
     echo "{" >"$work/broken"
+    says "a file of settings that is not there is warned of" 0 \
+        "XYLEM_CONF: $work/nowhere: No such file" \
+        env XYLEM_CONF="$work/nowhere" "$programs/misuse" create XYLEM_OK ""
+    says "so is a launcher that does not offer what ranks need" 0 \
+        "started 3 processes (PMI_SIZE).*each is a job of its own" \
+        env PMI_SIZE=3 "$programs/misuse" create XYLEM_OK ""
+    says "what may be said instead is said whole" 0 \
+        "those that do not commute never\.$" \
+        env XYLEM_REDUCE_ORDER=any "$programs/misuse" create XYLEM_ERR_CONFIG ""
     says "a broken table is done without" 0 \
         "XYLEM_TUNING=.* is not used.*line" env XYLEM_TUNING="$work/broken" \
         "$programs/misuse" create XYLEM_OK "" LOG=warn
