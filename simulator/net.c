@@ -120,7 +120,7 @@ static void work_off(sim_rank_t *rank, sim_item_t *item)
 
     switch (item->step) {
     case SIM_STEP_NOTICE:
-        rank->net.peer_failed(rank->net.peer_failed_arg, item->peer);
+        rank->net.peer_failed(rank->net.peer_arg, item->peer);
         sim_item_free(world, item);
         return;
     case SIM_STEP_DONE:

@@ -84,7 +84,10 @@ struct xyl_net {
     xyl_fifo_t *ready;
     /* Called when a peer is found dead; only hands over, never completes. */
     void (*peer_failed)(void *arg, uint32_t peer);
-    void *peer_failed_arg;
+    /* 0: the process of this peer, which is local, has ended, and whoever
+     * answers knows. May take a moment: for first messages. */
+    int (*peer_lives)(void *arg, uint32_t peer);
+    void *peer_arg; /* of both */
 };
 
 /* A message of so many bytes has arrived where so many were expected. */

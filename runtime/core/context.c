@@ -258,7 +258,8 @@ void xyl_context_net_attach(xylem_context_t *context, xyl_net_t *net)
     context->net = net;
     context->engine.net = net;
     net->peer_failed = xyl_context_peer_failed;
-    net->peer_failed_arg = context;
+    net->peer_lives = xyl_liveness_peer_lives;
+    net->peer_arg = context;
 }
 
 xylem_status_t xyl_context_world_create(xylem_context_t *context)

@@ -16,6 +16,8 @@
 
 enum {
     END_WAIT_MS = 100,
+    ENDING_WAIT_MS = 1000, /* of a process that has no memory any more */
+    LOOK_US = 1000,        /* without a descriptor, each so often */
     STAT_BYTES = 1024,
     STAT_STATE = 3, /* fields of /proc/PID/stat */
     STAT_START = 22
@@ -214,4 +216,48 @@ xylem_status_t xyl_liveness_explain(xylem_context_t *context,
             }
     free(ends);
     return explained;
+}
+
+/* Its first thread has left its memory, which comes before that is given back
+ * and before the process has ended. */
+static int process_is_ending(int32_t pid)
+{
+    char path[64], target[1];
+
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+    return readlink(path, target, sizeof target) < 0 && errno == ENOENT &&
+           readlink("/proc/self/exe", target, sizeof target) > 0;
+}
+
+static int process_has_ended(const watched_t *watched, int wait_ms)
+{
+    struct pollfd end = {watched->fd, POLLIN, 0};
+    int32_t pid = watched->context->peers[watched->rank].pid;
+    int looks = wait_ms * 1000 / LOOK_US;
+
+    if (watched->fd >= 0)
+        return poll(&end, 1, wait_ms) > 0;
+    if (watched->start == 0)
+        return 0; /* nobody can tell */
+    while (process_start(pid) == watched->start && looks-- > 0)
+        usleep(LOOK_US);
+    return looks >= 0;
+}
+
+int xyl_liveness_peer_lives(void *arg, uint32_t peer)
+{
+    xylem_context_t *context = arg;
+    struct xyl_liveness *liveness = context->liveness;
+    const watched_t *watched = NULL;
+    uint32_t i;
+
+    for (i = 0; liveness != NULL && i < liveness->count; i++)
+        if (liveness->peers[i].rank == peer)
+            watched = &liveness->peers[i];
+    if (watched == NULL || (!process_has_ended(watched, 0) &&
+                            !(process_is_ending(context->peers[peer].pid) &&
+                              process_has_ended(watched, ENDING_WAIT_MS))))
+        return 1;
+    xyl_context_suspect(context, peer);
+    return 0;
 }

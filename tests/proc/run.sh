@@ -398,6 +398,23 @@ death()
     report "rank $victim of $ranks dies, $warmth, seed $seed${*:+, $*}" $good
 }
 
+# unspoken RANKS [NAME=VALUE | option]...: a rank dies whose first message has
+# come, and which nobody has sent anything.
+unspoken()
+{
+    local ranks=$1 options good=no
+    shift
+    set_options "$@"
+    : >"$work/pid"
+    attempt "$run" -n "$ranks" --no-kill --env XYLEM_LOG=none \
+        --env XYLEM_LIVENESS_MS=60000 "${options[@]}" \
+        "$programs/unspoken" "$work/pid"
+    [ "$code" -eq 137 ] &&
+        [ "$(grep -c '^rank [0-9]* survived$' "$out")" -eq $((ranks - 1)) ] &&
+        good=yes
+    report "one of $ranks dies before it is answered${*:+, $*}" $good
+}
+
 # mismatch RANKS FIRST COUNT STEP [NAME=VALUE | option]...
 mismatch()
 {
@@ -598,6 +615,9 @@ test_death()
     death 6 3 29 cold --nodes 2 XYLEM_BYPASS_US=20
     death 2 1 7 cold
     death 2 0 8 warm
+    unspoken 2 XYLEM_SHM=off
+    unspoken 4 XYLEM_SHM=off
+    unspoken 4 XYLEM_SHM=off XYLEM_PROGRESS=blocking
     phases 6 17 89 60
     phases 6 300 113 60 --nodes 3
     phases 5 500 89 60 XYLEM_PROGRESS=thread

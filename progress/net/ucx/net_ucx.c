@@ -70,8 +70,7 @@ static void endpoint_failed(void *arg, ucp_ep_h endpoint, ucs_status_t status)
     (void)endpoint;
     (void)status;
     if (net->net.peer_failed != NULL)
-        net->net.peer_failed(net->net.peer_failed_arg,
-                             (uint32_t)(peer - net->peers));
+        net->net.peer_failed(net->net.peer_arg, (uint32_t)(peer - net->peers));
 }
 
 /* UCX takes shared memory only from endpoints without error handling; the
@@ -96,13 +95,37 @@ static xylem_status_t endpoint_create(net_ucx_t *net, peer_t *peer)
                     (unsigned)(peer - net->peers), ucs_status_string(status));
 }
 
+static int peer_lives(const net_ucx_t *net, uint32_t peer)
+{
+    return !net->peers[peer].is_local || net->net.peer_lives == NULL ||
+           net->net.peer_lives(net->net.peer_arg, peer);
+}
+
+/* The first message of a process makes an endpoint in UCX, which ucp_ep_create
+ * hands out. If that process has died by the time UCX maps its memory, UCX 1.13
+ * hands out one without transports, until the next turn tells it: to send there
+ * is to follow a null pointer. So none is used of a process that has ended
+ * meanwhile, nor asked for if it had before, of which UCX would complain. */
+static xylem_status_t endpoint_of_living(net_ucx_t *net, uint32_t peer)
+{
+    xylem_status_t status = XYLEM_ERR_PROC_FAILED;
+
+    if (peer_lives(net, peer))
+        status = endpoint_create(net, &net->peers[peer]);
+    if (status == XYLEM_OK && !peer_lives(net, peer)) {
+        net->peers[peer].endpoint = NULL; /* the worker's end ends it */
+        status = XYLEM_ERR_PROC_FAILED;
+    }
+    return status;
+}
+
 /* A process on another machine that cannot be connected to has died, as far as
  * anybody here can tell. Said before the send fails, so that the operation
  * fails by the death and not by the net. */
 static void peer_is_gone(net_ucx_t *net, uint32_t peer)
 {
     if (!net->peers[peer].is_local && net->net.peer_failed != NULL)
-        net->net.peer_failed(net->net.peer_failed_arg, peer);
+        net->net.peer_failed(net->net.peer_arg, peer);
 }
 
 /* ---- messages ---- */
@@ -170,7 +193,7 @@ static void ucx_send(xyl_net_t *base, uint32_t peer, uint64_t tag,
     param.cb.send = send_done;
     event->net_request = NULL;
     if (net->peers[peer].endpoint == NULL) {
-        xylem_status_t status = endpoint_create(net, &net->peers[peer]);
+        xylem_status_t status = endpoint_of_living(net, peer);
         if (status != XYLEM_OK) {
             peer_is_gone(net, peer);
             xyl_net_complete(base, event, status);
