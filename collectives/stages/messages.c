@@ -10,7 +10,10 @@
 static uint64_t tag_of(const xyl_stage_t *stage, uint32_t from, uint32_t to,
                        uint32_t label)
 {
-    return xyl_team_tag(stage->operation->request.team, from, to,
+    const xyl_operation_t *operation = stage->operation;
+
+    return operation->mark |
+           xyl_team_tag(operation->request.team, from, to,
                         stage->sequence + label / XYL_TEAM_SEGMENT_TAGS, label);
 }
 

@@ -33,7 +33,7 @@ typedef enum xyl_notice_kind {
 
 typedef struct xyl_notice {
     uint32_t kind;        /* xyl_notice_kind_t */
-    uint32_t status;      /* xylem_status_t */
+    uint32_t status;      /* xylem_status_t; of a call, the history with it */
     uint32_t from, about; /* ranks of the job; UINT32_MAX: nobody */
     uint64_t team;        /* its key */
     uint64_t number;      /* of a child, of an agreement, or of a segment */

@@ -236,16 +236,22 @@ void xyl_operation_bind(xyl_operation_t *operation, const void *input,
 static xylem_status_t number_stages(xyl_operation_t *operation)
 {
     xylem_team_t *team = operation->request.team;
-    uint32_t i, sequence = 0;
+    uint32_t i, sequence = 0, history = 0;
+    xyl_called_t *called = NULL;
     xylem_status_t status;
 
     if (operation->tag != 0) {
         status = xyl_tag_begin(team, operation->tag, &sequence);
         if (status != XYLEM_OK)
             return status;
+        history = xyl_team_history(0, operation->call);
+        called = xyl_team_tagged_at(team, sequence);
     } else if (operation->sequences != 0) {
-        sequence = xyl_team_sequence(atomic_fetch_add_explicit(
-            &team->sequence, operation->sequences, memory_order_relaxed));
+        uint64_t begun =
+            xyl_team_begin(team, operation->call, operation->sequences);
+        sequence = xyl_team_sequence(begun);
+        history = xyl_team_history(begun, operation->call);
+        called = xyl_team_call_at(team, begun);
     }
     if (operation->sequences == 0)
         return XYLEM_OK;
@@ -253,7 +259,10 @@ static xylem_status_t number_stages(xyl_operation_t *operation)
         operation->stage[i]->sequence =
             sequence + operation->stage[i]->sequence_at;
     operation->first_sequence = sequence;
-    xyl_team_call_note(team, sequence, operation->call);
+    operation->history = history;
+    operation->mark = xyl_team_mark(team, history);
+    xyl_team_call_note(called, sequence, operation->sequences, history,
+                       operation->call);
     return XYLEM_OK;
 }
 

@@ -69,6 +69,8 @@ typedef struct xyl_operation {
     uint32_t tag;       /* by which it is matched; 0: by the team's order */
     uint32_t sequences; /* numbers that its stages use for their messages */
     uint32_t first_sequence;           /* of them, in this run */
+    uint32_t history;                  /* of the team's calls, with this run */
+    uint64_t mark;                     /* in the tags of its messages */
     xyl_stage_t *entry[XYL_LANES_MAX]; /* takes the input of the lane */
     xyl_stage_t *end[XYL_LANES_MAX];   /* puts out the lane's result */
     xyl_stage_t *stage[XYL_STAGES_MAX];

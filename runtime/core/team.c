@@ -31,6 +31,18 @@ static uint32_t first_sequence(uint64_t key)
                : (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
+/* Those of a source that a team of this size does not need. */
+static uint64_t mark_bits(uint32_t size)
+{
+    uint64_t bits = 0;
+    uint32_t i;
+
+    for (i = 0; i < XYL_TEAM_SOURCE_BITS; i++)
+        if (UINT32_C(1) << i >= size)
+            bits |= UINT64_C(1) << (XYL_TEAM_SOURCE_AT + i);
+    return bits;
+}
+
 xylem_team_t *xyl_team_reserve(xylem_context_t *context, uint32_t ranks_max)
 {
     size_t bytes = xyl_modules_bytes(context->modules, XYL_OWNER_TEAM,
@@ -74,6 +86,8 @@ static void *array_fit(void *array, size_t bytes)
 void xyl_team_create(xylem_context_t *context, xylem_team_t *team,
                      uint32_t rank, uint32_t size, uint32_t slot, uint64_t key)
 {
+    uint32_t i;
+
     xyl_modules_attach(context->modules, XYL_OWNER_TEAM, team, sizeof *team,
                        team->attached);
     team->world_ranks =
@@ -85,7 +99,10 @@ void xyl_team_create(xylem_context_t *context, xylem_team_t *team,
     team->size = size;
     team->slot = slot;
     team->context = context;
-    atomic_init(&team->sequence, first_sequence(key));
+    atomic_init(&team->begun, first_sequence(key));
+    team->mark_bits = mark_bits(size);
+    for (i = 0; i < 2 * XYL_TEAM_CALLS; i++)
+        atomic_init(&team->calls[i].sequence, UINT32_MAX);
     atomic_init(&team->references, 1);
     atomic_init(&team->persistent, 0);
     pthread_mutex_init(&team->lock, NULL);
@@ -145,16 +162,48 @@ int xyl_team_reference_if_used(xylem_team_t *team)
     return references != 0;
 }
 
-uint64_t xyl_team_called(const xylem_team_t *team, uint32_t sequence)
+void xyl_team_refused(xylem_team_t *team, uint64_t call)
 {
-    uint32_t i = xyl_team_call_at(sequence);
-    uint64_t call =
-        atomic_load_explicit(&team->calls[i].call, memory_order_relaxed);
+    uint64_t begun = atomic_load_explicit(&team->begun, memory_order_relaxed);
 
-    return atomic_load_explicit(&team->calls[i].sequence,
-                                memory_order_relaxed) == sequence
-               ? call
-               : 0;
+    atomic_fetch_add_explicit(&team->refusals, 1, memory_order_relaxed);
+    atomic_store_explicit(&team->refused_call, call, memory_order_relaxed);
+    xyl_team_call_note(xyl_team_call_at(team, begun), xyl_team_sequence(begun),
+                       1, xyl_team_history(begun, call), call);
+}
+
+/* Numbers go round, each half of them by itself. */
+static int goes_over(uint32_t sequence, uint32_t sequences, uint32_t number)
+{
+    return (sequence & XYL_SEQUENCE_TAGGED) == (number & XYL_SEQUENCE_TAGGED) &&
+           ((number - sequence) & ~XYL_SEQUENCE_TAGGED) < sequences;
+}
+
+int xyl_team_called(const xylem_team_t *team, uint32_t number,
+                    xyl_noted_t *noted_out)
+{
+    uint32_t i, sequences;
+
+    for (i = 0; i < 2 * XYL_TEAM_CALLS; i++) {
+        const xyl_called_t *called = &team->calls[i];
+        /* Partner: the last store in xyl_team_call_note. */
+        noted_out->sequence =
+            atomic_load_explicit(&called->sequence, memory_order_acquire);
+        sequences =
+            atomic_load_explicit(&called->sequences, memory_order_relaxed);
+        noted_out->history =
+            atomic_load_explicit(&called->history, memory_order_relaxed);
+        noted_out->call =
+            atomic_load_explicit(&called->call, memory_order_relaxed);
+        /* Partner: the fence in xyl_team_call_note. */
+        atomic_thread_fence(memory_order_acquire);
+        if (noted_out->sequence != UINT32_MAX &&
+            goes_over(noted_out->sequence, sequences, number) &&
+            atomic_load_explicit(&called->sequence, memory_order_relaxed) ==
+                noted_out->sequence)
+            return 1;
+    }
+    return 0;
 }
 
 /* ---- failures ---- */

@@ -4,7 +4,10 @@
  *   slot     14 bits  the team, as the *receiver* numbers it: each rank hands
  *                     out its own slots and tells the members once, so that
  *                     making a team needs no agreement on a number
- *   source   20 bits  the sender's rank in the team
+ *   source   20 bits  the sender's rank in the team; above that, what a team of
+ *                     fewer ranks leaves free, the mark: it depends on what is
+ *                     called and on all calls before, so that no message of one
+ *                     call is taken for another's, and who waits says so
  *   sequence 20 bits  the stage within the team, modulo 2^19: equal tags match
  *                     in order, so a wrap does no harm unless an operation is
  *                     still waiting when the team starts its 2^19th stage
@@ -23,7 +26,9 @@
 
 enum {
     XYL_TEAM_MAGIC = 0x78546d74,
-    XYL_TEAM_SIZE_MAX = 1 << 20,
+    XYL_TEAM_SOURCE_BITS = 20,
+    XYL_TEAM_SOURCE_AT = 30,
+    XYL_TEAM_SIZE_MAX = 1 << XYL_TEAM_SOURCE_BITS,
     XYL_TEAM_SEGMENT_TAGS = 1 << 10,
     XYL_TEAM_CALLS = 16 /* that are remembered, and as many with tags */
 };
@@ -36,6 +41,14 @@ typedef struct xyl_failure {
     char text[XYL_FAILURE_TEXT];
 } xyl_failure_t;
 
+/* A call, to be compared. Written by who starts it, read by anybody. */
+typedef struct xyl_called {
+    _Atomic uint32_t sequence; /* its first; UINT32_MAX: being written */
+    _Atomic uint32_t sequences;
+    _Atomic uint32_t history; /* with this call */
+    _Atomic uint64_t call;
+} xyl_called_t;
+
 struct xylem_team {
     uint32_t magic;
     uint32_t rank;
@@ -44,10 +57,11 @@ struct xylem_team {
     int is_one_node; /* all ranks live on one */
     int may_share;   /* memory of nodes: all ranks have agreed */
     xylem_context_t *context;
-    uint32_t *world_ranks; /* [size]; NULL: rank i is rank i of the job */
-    uint16_t *peer_slots;  /* [size]; NULL: all are `slot` */
-    uint64_t key;          /* names its shared memory; used once in the job */
-    _Atomic uint32_t sequence;
+    uint32_t *world_ranks;  /* [size]; NULL: rank i is rank i of the job */
+    uint16_t *peer_slots;   /* [size]; NULL: all are `slot` */
+    uint64_t key;           /* names its shared memory; used once in the job */
+    _Atomic uint64_t begun; /* calls in order: see xyl_team_begin */
+    uint64_t mark_bits;     /* of a message's tag */
     _Atomic uint32_t references; /* the user's, and one per request */
     _Atomic uint32_t persistent; /* requests that may be started again */
     _Atomic uint32_t has_failed; /* for good; then `failure` says why */
@@ -61,11 +75,7 @@ struct xylem_team {
     pthread_mutex_t lock;          /* what modules say */
     struct xyl_agreements *agreements; /* see agreement.h; NULL: none yet */
     _Atomic(xyl_tags_t *) tags;        /* NULL: no call had one */
-    /* What was called last, by the first sequence number, to be compared. */
-    struct {
-        _Atomic uint32_t sequence;
-        _Atomic uint64_t call;
-    } calls[2 * XYL_TEAM_CALLS];
+    xyl_called_t calls[2 * XYL_TEAM_CALLS]; /* the last ones */
     /* Calls of this rank that were refused, and what the last is called; 0 */
     _Atomic uint32_t refusals;
     _Atomic uint64_t refused_call;
@@ -84,7 +94,8 @@ static inline uint32_t xyl_team_world_rank(const xylem_team_t *team,
     return team->world_ranks == NULL ? rank : team->world_ranks[rank];
 }
 
-/* The tag of a message from `source` to `destination` in this team. */
+/* The tag of a message from `source` to `destination` in this team, but for its
+ * mark. */
 static inline uint64_t xyl_team_tag(const xylem_team_t *team, uint32_t source,
                                     uint32_t destination, uint32_t sequence,
                                     uint64_t segment)
@@ -92,7 +103,7 @@ static inline uint64_t xyl_team_tag(const xylem_team_t *team, uint32_t source,
     uint64_t slot =
         team->peer_slots == NULL ? team->slot : team->peer_slots[destination];
 
-    return slot << 50 | (uint64_t)source << 30 |
+    return slot << 50 | (uint64_t)source << XYL_TEAM_SOURCE_AT |
            (uint64_t)(sequence >> 31) << 29 |
            (uint64_t)(sequence & 0x7ffff) << 10 | (segment & 0x3ff);
 }
@@ -112,47 +123,85 @@ void xyl_team_unreference(xylem_team_t *team);
 /* With the context's lock. 0: its last reference is being given up. */
 int xyl_team_reference_if_used(xylem_team_t *team);
 
-/* Of what has been counted for calls in order. */
-static inline uint32_t xyl_team_sequence(uint32_t counted)
+/* ---- calls ---- */
+
+/* What has been begun in order: sequence numbers 32, the history 24, the number
+ * of calls 8. The history is the sum of what was called, so that calls that two
+ * threads begin at once leave the same. */
+enum { XYL_BEGUN_HISTORY = 32, XYL_BEGUN_CALLS = 56 };
+
+static inline uint32_t xyl_team_sequence(uint64_t begun)
 {
-    return counted & ~XYL_SEQUENCE_TAGGED;
+    return (uint32_t)begun & ~XYL_SEQUENCE_TAGGED;
 }
-/* Where a call is remembered. */
-static inline uint32_t xyl_team_call_at(uint32_t sequence)
+static inline uint32_t xyl_team_history(uint64_t begun, uint64_t call)
 {
-    return (sequence & XYL_SEQUENCE_TAGGED) == 0
-               ? sequence % XYL_TEAM_CALLS
-               : XYL_TEAM_CALLS + sequence / XYL_TAG_SEQUENCES % XYL_TEAM_CALLS;
+    const uint64_t mix = UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / 1.618 */
+
+    return ((uint32_t)(begun >> XYL_BEGUN_HISTORY) +
+            (uint32_t)(call * mix >> 40)) &
+           0xffffff;
 }
-static inline void xyl_team_call_note(xylem_team_t *team, uint32_t sequence,
+/* The next call in order takes so many numbers. Returns what was begun before.
+ * Any thread. */
+static inline uint64_t xyl_team_begin(xylem_team_t *team, uint64_t call,
+                                      uint32_t sequences)
+{
+    uint64_t more = UINT64_C(1) << XYL_BEGUN_CALLS |
+                    (uint64_t)xyl_team_history(0, call) << XYL_BEGUN_HISTORY |
+                    sequences;
+
+    return atomic_fetch_add_explicit(&team->begun, more, memory_order_relaxed);
+}
+/* Of the messages of a call, by the history with it. */
+static inline uint64_t xyl_team_mark(const xylem_team_t *team, uint32_t history)
+{
+    return history * UINT64_C(0x9e3779b97f4a7c15) >> 14 & team->mark_bits;
+}
+
+/* Where a call is remembered: by what was begun before, or by its tag. */
+static inline xyl_called_t *xyl_team_call_at(xylem_team_t *team, uint64_t begun)
+{
+    return &team->calls[(begun >> XYL_BEGUN_CALLS) % XYL_TEAM_CALLS];
+}
+static inline xyl_called_t *xyl_team_tagged_at(xylem_team_t *team,
+                                               uint32_t sequence)
+{
+    return &team->calls[XYL_TEAM_CALLS +
+                        sequence / XYL_TAG_SEQUENCES % XYL_TEAM_CALLS];
+}
+static inline void xyl_team_call_note(xyl_called_t *called, uint32_t sequence,
+                                      uint32_t sequences, uint32_t history,
                                       uint64_t call)
 {
-    uint32_t i = xyl_team_call_at(sequence);
-
-    atomic_store_explicit(&team->calls[i].sequence, sequence,
-                          memory_order_relaxed);
-    atomic_store_explicit(&team->calls[i].call, call, memory_order_relaxed);
+    atomic_store_explicit(&called->sequence, UINT32_MAX, memory_order_relaxed);
+    /* Partner: the fence in xyl_team_called. */
+    atomic_thread_fence(memory_order_release);
+    atomic_store_explicit(&called->sequences, sequences, memory_order_relaxed);
+    atomic_store_explicit(&called->history, history, memory_order_relaxed);
+    atomic_store_explicit(&called->call, call, memory_order_relaxed);
+    /* Partner: the first load in xyl_team_called. */
+    atomic_store_explicit(&called->sequence, sequence, memory_order_release);
 }
 /* In the place of the next call one was refused, which is called so. A rank
  * that waits in it for seconds, and was not refused as often, fails the team.
  * Any thread. */
 enum { XYL_TEAM_REFUSED_LOOKS = 4 };
-static inline void xyl_team_refused(xylem_team_t *team, uint64_t call)
-{
-    atomic_fetch_add_explicit(&team->refusals, 1, memory_order_relaxed);
-    atomic_store_explicit(&team->refused_call, call, memory_order_relaxed);
-    xyl_team_call_note(team,
-                       xyl_team_sequence(atomic_load_explicit(
-                           &team->sequence, memory_order_relaxed)),
-                       call);
-}
+void xyl_team_refused(xylem_team_t *team, uint64_t call);
 static inline uint32_t xyl_team_refusals(const xylem_team_t *team)
 {
     return atomic_load_explicit(&team->refusals, memory_order_relaxed);
 }
 
-/* 0: unknown, or not called yet. */
-uint64_t xyl_team_called(const xylem_team_t *team, uint32_t sequence);
+typedef struct xyl_noted {
+    uint64_t call;
+    uint32_t sequence, history;
+} xyl_noted_t;
+
+/* What was called that has this number, as its first or another. 0: unknown, or
+ * not called yet. */
+int xyl_team_called(const xylem_team_t *team, uint32_t number,
+                    xyl_noted_t *noted_out);
 
 /* Any thread. */
 static inline int xyl_team_has_failed(const xylem_team_t *team)

@@ -112,6 +112,7 @@ static void tell_call(const xyl_operation_t *operation)
         return;
     notice->number = operation->call;
     notice->ballot = operation->first_sequence;
+    notice->status = operation->history;
     notice->flags = xyl_team_refusals(team);
     notice->about = operation->looks_without_event;
     if (operation->looks_without_event < TELL_ALL_LOOKS)
@@ -150,15 +151,15 @@ static int may_be_made_again(const xylem_team_t *team, uint64_t mine,
 void xyl_watch_notice(xylem_context_t *context, const xyl_notice_t *notice)
 {
     xylem_team_t *team = xyl_team_find(context, notice->team);
-    uint64_t mine;
+    xyl_noted_t mine;
 
     if (team == NULL)
         return;
-    mine = xyl_team_called(team, notice->ballot);
-    if (may_be_made_again(team, mine, notice))
-        mine = 0;
-    if (mine != 0 && notice->number != 0 && mine != notice->number)
-        xyl_team_differs(team, context->rank, mine, notice->from,
+    if (xyl_team_called(team, notice->ballot, &mine) && mine.call != 0 &&
+        notice->number != 0 && !may_be_made_again(team, mine.call, notice) &&
+        (mine.call != notice->number || mine.history != notice->status ||
+         mine.sequence != notice->ballot))
+        xyl_team_differs(team, context->rank, mine.call, notice->from,
                          notice->number);
     xyl_team_unreference(team);
 }

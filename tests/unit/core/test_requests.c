@@ -111,7 +111,7 @@ static void test_tags_wrap(void)
         fabric_t *fabric = make(4, 8 + c.coll);
         coll_run_t run;
         for (i = 0; i < 4; i++)
-            atomic_store(&fabric_world(fabric, i)->sequence, (1u << 20) - 33);
+            atomic_store(&fabric_world(fabric, i)->begun, (1u << 20) - 33);
         coll_run_init(&run, fabric, NULL, 4, &c, 1);
         run.hook = restart;
         run.hook_arg = &starts;

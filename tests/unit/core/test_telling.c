@@ -285,6 +285,18 @@ static void test_failure_comes_before_the_team(void)
     }
 }
 
+static void everybody_looks(const scene_t *scene, uint32_t looks)
+{
+    uint32_t rank;
+
+    fabric_run_dry(scene->fabric);
+    for (; looks > 0; looks--) {
+        for (rank = 0; rank < scene->ranks; rank++)
+            xyl_watch_look(fabric_context(scene->fabric, rank));
+        fabric_run_dry(scene->fabric);
+    }
+}
+
 /* Rank 2 calls something else, and everybody waits. */
 static void one_mismatch(int shares, uint32_t root, const char *word)
 {
@@ -318,15 +330,49 @@ static void test_mismatch(void)
     one_mismatch(1, 1, "bcast of 4 bytes, root 1");
 }
 
-static void everybody_looks(const scene_t *scene, uint32_t looks)
+/* A gather for which this rank need not wait. */
+static void start_to_send(scene_t *scene, uint32_t rank, uint32_t root)
 {
-    uint32_t rank;
+    const xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                                    .coll = XYLEM_COLL_GATHER,
+                                    .algorithm = "linear",
+                                    .send = scene->words[rank],
+                                    .recv = scene->sums[rank],
+                                    .count = 1,
+                                    .type = XYLEM_UINT32,
+                                    .root = root};
+    xylem_request_t *request;
 
+    CHECK(rank != root);
+    CHECK_EQ(xylem_coll_start(world_of(scene, rank), &args, &request),
+             XYLEM_OK);
     fabric_run_dry(scene->fabric);
-    for (; looks > 0; looks--) {
-        for (rank = 0; rank < scene->ranks; rank++)
-            xyl_watch_look(fabric_context(scene->fabric, rank));
-        fabric_run_dry(scene->fabric);
+    CHECK_EQ(xylem_request_test(request), XYLEM_OK);
+    CHECK_EQ(xylem_request_free(request), XYLEM_OK);
+}
+
+/* Rank 2 sends to another root than the others, who send to it; or only rank 2
+ * sends something. Nobody waits, until all call the same. */
+static void test_mismatch_without_waiting(void)
+{
+    uint32_t all_call, rank;
+
+    for (all_call = 0; all_call < 2; all_call++) {
+        scene_t scene;
+        scene_init(&scene, 9, 0);
+        for (rank = 0; rank < RANKS; rank++)
+            if (all_call || rank == 2)
+                start_to_send(&scene, rank, rank == 2 ? 0 : 2);
+        for (rank = 0; rank < RANKS; rank++)
+            start_allreduce(&scene, rank);
+        everybody_looks(&scene, 4);
+        for (rank = 0; rank < RANKS; rank++) {
+            CHECK_EQ(xylem_team_error(world_of(&scene, rank), NULL),
+                     XYLEM_ERR_MISMATCH);
+            CHECK(strstr(xylem_last_error(), "allreduce of 256 bytes") != NULL);
+            (void)xylem_request_free(scene.requests[rank]);
+        }
+        fabric_destroy(scene.fabric);
     }
 }
 
@@ -690,6 +736,8 @@ static const check_case_t cases[] = {
     {"telling: a failure comes before the team",
      test_failure_comes_before_the_team},
     {"telling: calls that differ", test_mismatch},
+    {"telling: calls that differ, where nobody waits",
+     test_mismatch_without_waiting},
     {"telling: a call that is refused", test_refusal},
     {"telling: calls in jobs of few ranks", test_few_ranks},
     {"telling: words of long ago", test_words_of_long_ago},
