@@ -43,6 +43,10 @@
     X(many_seats, 2, 1 << 20, "seats that are many, at least")                 \
     X(claim_pieces_many, 1, 1 << 20, "pieces that so many wait for, at most")  \
     X(held_up_us, 1, 1 << 30, "after that many us a claimer is held up")       \
+    X(reduce_pairs, 64, 1 << 30, "a reduce that goes by pairs, at least")      \
+    X(reduce_pairs_many, 64, 1 << 30, "the same of many seats")                \
+    X(pair_patience_us, 0, 1 << 30,                                            \
+      "who has added waits so many us in vain, at most")                       \
     X(pair_segment_min, 64, 1 << 30, "a segment of these, at least")           \
     X(pair_segment_max, 64, 1 << 30, "and at most")                            \
     X(allreduce_alone_seats, 1, 1024, "seats that each combine all, at most")  \

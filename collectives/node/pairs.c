@@ -12,7 +12,7 @@ enum {
     RIGHT_AT = 12, /* that on the right in a node */
     CELL_MASK = 0xfff,
     TAKEN = 0xffffff,
-    SECONDS_MAX = 2 /* that are left to others as long as there is something to
+    SECONDS_MAX = 4 /* that are left to others as long as there is something to
                        contribute */
 };
 
@@ -89,6 +89,12 @@ static void at_own_leaf(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     pairs->level = 0;
     pairs->index = piece->seats->own;
     rise(piece, pairs);
+}
+
+static void keep_place(xyl_pairs_t *pairs)
+{
+    pairs->levels[pairs->segment] = (uint8_t)pairs->level;
+    pairs->indexes[pairs->segment] = (uint16_t)pairs->index;
 }
 
 static void at_what_was_put(xyl_pairs_t *pairs)
@@ -212,17 +218,31 @@ static void choose(xyl_pairs_t *pairs)
         pairs->state = XYL_PAIRS_MARK;
 }
 
+int xyl_pairs_has_added(const xyl_pairs_piece_t *piece,
+                        const xyl_pairs_t *pairs)
+{
+    return pairs->added == all_of(piece) && pairs->second == 0;
+}
+
+/* This seat is not needed any more, nor waits. */
+static int pairs_lacks_nothing(const xyl_pairs_piece_t *piece,
+                               const xyl_pairs_t *pairs)
+{
+    return xyl_pairs_has_added(piece, pairs) &&
+           (pairs->first == 0 || !piece->waits);
+}
+
 static xyl_sum_next_t pairs_pass(const xyl_pairs_piece_t *piece,
                                  xyl_pairs_t *pairs)
 {
     pairs->look = all_of(piece) & ~pairs->added;
     pairs->has_swept = 0;
     pairs->tend =
-        pairs->look == 0 || __builtin_popcountll(pairs->second) >= SECONDS_MAX
+        pairs->look == 0 || (piece->follows &&
+                             __builtin_popcountll(pairs->second) >= SECONDS_MAX)
             ? pairs->second
             : 0;
-    if (pairs->look == 0 && pairs->second == 0 &&
-        (pairs->first == 0 || !piece->waits)) {
+    if (pairs_lacks_nothing(piece, pairs)) {
         pairs->state = pairs->is_marked ? XYL_PAIRS_UNMARK : XYL_PAIRS_DONE;
         return XYL_SUM_STEP;
     }
@@ -242,6 +262,8 @@ static xyl_sum_next_t rest(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
         }
     }
     pairs->state = XYL_PAIRS_PASS;
+    if (pairs_lacks_nothing(piece, pairs))
+        return XYL_SUM_STEP;
     if (pairs->is_marked)
         return XYL_SUM_WAIT;
     xyl_seats_mark(piece->seats, piece->words->waiting, 1);
@@ -274,6 +296,44 @@ static void combine(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs,
     pairs->state = XYL_PAIRS_WORK;
 }
 
+/* The first bit from there on, or from the beginning. */
+static uint32_t first_from(uint64_t bits, uint32_t from)
+{
+    uint64_t behind = bits & ~(bit_of(from) - 1);
+
+    return (uint32_t)__builtin_ctzll(behind != 0 ? behind : bits);
+}
+
+/* Seats that look for work begin apart. */
+static uint32_t own_share(const xyl_pairs_piece_t *piece)
+{
+    return (uint32_t)((uint64_t)piece->seats->own * piece->segments /
+                      piece->seats->count);
+}
+
+/* Somebody has seen to what was put there. A seat that waits goes along with
+ * it, to the node in which that comes together with more. */
+static void follow(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs,
+                   uint64_t bit)
+{
+    int was_second = (pairs->second & bit) != 0;
+
+    pairs->first &= ~bit;
+    pairs->second &= ~bit;
+    if (piece->follows && width_at(piece, pairs->level) != 2) {
+        pairs->level++;
+        pairs->index /= 2;
+        rise(piece, pairs);
+        keep_place(pairs);
+        pairs->first |= bit;
+        pairs->tend |= bit;
+    }
+    if (was_second)
+        pairs->state = XYL_PAIRS_PASS; /* there is room for another one */
+    else
+        choose(pairs);
+}
+
 /* Looks at what it has put into a node: both are there, or somebody has seen to
  * them, or the other is still to come. */
 static void tend(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
@@ -281,19 +341,18 @@ static void tend(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     _Atomic uint64_t *word;
     uint64_t bit, seen;
 
-    pairs->segment = (uint32_t)__builtin_ctzll(pairs->tend);
+    pairs->segment =
+        first_from(pairs->tend, pairs->has_swept ? own_share(piece) : 0);
     bit = bit_of(pairs->segment);
     pairs->tend &= ~bit;
     at_what_was_put(pairs);
     word = node_above(piece, pairs);
     seen = xyl_seats_get(piece->seats, word);
     if (seen == node_value(piece, TAKEN)) {
-        pairs->first &= ~bit;
-        pairs->second &= ~bit;
-        pairs->state = XYL_PAIRS_PASS; /* that may have been all */
+        follow(piece, pairs, bit);
         return;
     }
-    if (left_in(seen) != 0 && right_in(seen) != 0 &&
+    if (pairs_is_of(piece, seen) && left_in(seen) != 0 && right_in(seen) != 0 &&
         xyl_seats_swap(piece->seats, word, &seen, node_value(piece, TAKEN))) {
         pairs->first &= ~bit;
         pairs->second &= ~bit;
@@ -359,8 +418,7 @@ static void pairs_put(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
         pairs->first |= bit;
     else
         pairs->second |= bit;
-    pairs->levels[pairs->segment] = (uint8_t)pairs->level;
-    pairs->indexes[pairs->segment] = (uint16_t)pairs->index;
+    keep_place(pairs);
     say(pairs, XYL_PAIRS_PASS);
 }
 
@@ -433,6 +491,7 @@ xyl_sum_next_t xyl_pairs_step(const xyl_pairs_piece_t *piece,
 void xyl_pairs_worked(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 {
     assert(pairs->state == XYL_PAIRS_WORK);
+    pairs->works++;
     if (!pairs->is_copy) {
         pairs->level++;
         pairs->index /= 2;

@@ -80,7 +80,8 @@ typedef struct xyl_pairs_piece {
     uint64_t number;
     uint32_t segments;
     uint32_t cells; /* at least the homes */
-    int waits;      /* this seat, for the result: it helps meanwhile */
+    int waits;      /* this seat, for the end: it helps meanwhile */
+    int follows;    /* and goes along with what it has put */
     xyl_sum_flags_t full;
 } xyl_pairs_piece_t;
 
@@ -118,6 +119,7 @@ typedef struct xyl_pairs {
     uint32_t cell;          /* its partial */
     uint32_t unused;        /* to be freed */
     uint32_t level, index;  /* of its partial in the tree */
+    uint64_t works;         /* done */
     uint64_t added;         /* bits of segments */
     uint64_t first, second; /* bits of those of which it has put a cell */
     uint64_t look, tend;    /* bits left in this pass */
@@ -128,6 +130,9 @@ typedef struct xyl_pairs {
 /* One step, with one access to what is shared. */
 xyl_sum_next_t xyl_pairs_step(const xyl_pairs_piece_t *piece,
                               xyl_pairs_t *pairs);
+/* 1: of this seat nothing is missing. */
+int xyl_pairs_has_added(const xyl_pairs_piece_t *piece,
+                        const xyl_pairs_t *pairs);
 /* What there was to do is done. */
 void xyl_pairs_worked(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs);
 

@@ -7,6 +7,7 @@
 
 #include "runtime/base/bits.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/holder.h"
 #include "runtime/core/context.h"
 
 enum {
@@ -300,6 +301,52 @@ static int sums_up(const xyl_step_t *step)
            step->kind == XYL_STEP_PAIR;
 }
 
+/* What this seat has combined in the pieces that are under way. */
+static uint64_t works_of(const xyl_node_stage_t *node)
+{
+    uint64_t works = 0;
+    uint32_t i;
+
+    for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++)
+        if (node->active[i].strands_left != 0)
+            works += node->active[i].pairs->works;
+    return works;
+}
+
+/* Nobody waits for this seat. If nobody is late, those who leave would leave
+ * the work to those who come last. If somebody is, there soon is none: then it
+ * leaves when it has waited in vain for as long as its own part has taken. */
+static void help_for_a_while(xyl_node_stage_t *node,
+                             const xyl_node_piece_t *piece)
+{
+    xyl_engine_t *engine = &node->stage.operation->request.context->engine;
+    uint64_t now;
+
+    if (node->leaves.is_running)
+        return;
+    now = xyl_clock_now(engine->clock);
+    node->patience_ns = 1000 * node->limits->pair_patience_us;
+    if (now - piece->begun_at < node->patience_ns)
+        node->patience_ns = now - piece->begun_at;
+    node->works_seen = works_of(node);
+    xyl_timer_start(&engine->timers, &node->leaves, now + node->patience_ns);
+}
+
+void xyl_node_has_helped(xyl_timer_t *timer, uint64_t now_ns)
+{
+    xyl_node_stage_t *node = XYL_HOLDER(xyl_node_stage_t, leaves, timer);
+    xyl_engine_t *engine = &node->stage.operation->request.context->engine;
+    uint64_t works = works_of(node);
+
+    if (works != node->works_seen) {
+        node->works_seen = works;
+        xyl_timer_start(&engine->timers, timer, now_ns + node->patience_ns);
+        return;
+    }
+    node->has_helped = 1;
+    engine->polled++;
+}
+
 /* 1: this seat has done its part of the piece. */
 static int add_up(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                   const xyl_step_t *step, xyl_strand_t *strand, unsigned *did)
@@ -325,6 +372,7 @@ static int add_up(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
         .exec = node->buffers.exec,
         .work = strand->work,
         .keeps = node->stage.shall_keep,
+        .stays = !node->has_helped,
         .turn = node->limits->turn};
     int is_done;
 
@@ -336,6 +384,9 @@ static int add_up(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                       ? xyl_node_combine_run(&sum, &strand->sums, did)
                       : xyl_node_collect_run(&sum, &strand->sums, did);
 
+    if (step->kind == XYL_STEP_PAIR && !is_done && sum.stays &&
+        xyl_node_pairs_has_added(&sum, piece->pairs))
+        help_for_a_while(node, piece);
     if (strand->sums.pending != 0)
         strand->is_waiting = !xyl_stage_worked(&node->stage, 0);
     for (; sum.finished != 0; sum.finished &= sum.finished - 1)
@@ -474,8 +525,11 @@ void xyl_node_piece_begin(xyl_node_stage_t *node, xyl_node_piece_t *piece)
     piece->slot = xyl_board_slot(node->board, piece->number);
     xyl_node_share_piece(node, piece);
     xyl_node_share_renew(node, piece->number);
-    if (piece->pairs != NULL)
+    if (piece->pairs != NULL) {
         *piece->pairs = (xyl_pairs_t){0};
+        piece->begun_at =
+            xyl_clock_now(node->stage.operation->request.context->engine.clock);
+    }
     piece->strands_left = 0;
     for (i = 0; i < node->program.strands; i++) {
         piece->strands[i].since = 0;

@@ -82,6 +82,7 @@ static void list_remove(xyl_node_stage_t *node)
     if (!node->is_listed)
         return;
     node->is_listed = 0;
+    xyl_timer_stop(&context->engine.timers, &node->leaves);
     boards->hasty_stages -= (unsigned)node->is_hasty;
     if (board->unnumbered == node)
         board->unnumbered = node->next;
@@ -280,7 +281,7 @@ static void reset(xyl_node_stage_t *node)
     uint32_t i;
 
     node->state = XYL_NODE_NEW;
-    node->is_skipped = 0;
+    node->is_skipped = node->has_helped = 0;
     node->enough = is_level ? node->limits->level_turn : UINT64_MAX;
     node->is_hasty =
         is_level && stage->operation->bytes <= node->limits->level_first;
@@ -557,6 +558,7 @@ xyl_node_stage_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
         memcpy(node->program.strand_ends, program->strand_ends,
                program->strands * sizeof *program->strand_ends);
     strands_count(node);
+    node->leaves.fire = xyl_node_has_helped;
     xyl_node_share_plan(node);
     return add_works(node);
 }

@@ -15,6 +15,7 @@
 #include "collectives/node/stage.h"
 #include "collectives/node/sums.h"
 #include "collectives/stages/work.h"
+#include "progress/engine/timer.h"
 
 typedef struct xyl_node_stage xyl_node_stage_t;
 
@@ -55,6 +56,7 @@ typedef struct xyl_node_piece {
                    is copied */
     xyl_strand_t *strands;
     xyl_pairs_t *pairs;    /* of the one step that has them; NULL: none has */
+    uint64_t begun_at;     /* where it has pairs */
     uint32_t strands_left; /* 0: not active */
 } xyl_node_piece_t;
 
@@ -99,6 +101,11 @@ struct xyl_node_stage {
     uint64_t pieces_begun, pieces_left;
     uint64_t strands_left; /* of all pieces, but for gates */
     uint64_t enough; /* bytes to read when polled; UINT64_MAX: all there are */
+    /* A seat that has added to sums of pairs, and waits for no result, helps
+     * for a while. */
+    xyl_timer_t leaves;
+    uint64_t patience_ns, works_seen;
+    int has_helped;
     uint64_t *moved; /* by all stages since the net was last looked at */
     xyl_node_piece_t active[XYL_NODE_ACTIVE_MAX];
     xyl_stage_work_t *works; /* [ACTIVE_MAX][strands]; NULL: none is needed */
@@ -142,6 +149,8 @@ char *xyl_node_address(const xyl_node_stage_t *node,
 /* The next piece of the stage, which has its window. One in which this seat has
  * nothing to do is retired at once. */
 void xyl_node_piece_begin(xyl_node_stage_t *node, xyl_node_piece_t *piece);
+/* The timer `leaves`. */
+void xyl_node_has_helped(xyl_timer_t *timer, uint64_t now_ns);
 /* As far as it goes; returns the number of things done. */
 unsigned xyl_node_piece_run(xyl_node_stage_t *node, xyl_node_piece_t *piece);
 

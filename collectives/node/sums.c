@@ -247,14 +247,16 @@ static xyl_pairs_piece_t pairs_piece_of(const xyl_node_sum_t *sum)
     const xyl_seats_t *seats = &sum->board->seats;
     uint32_t root = sum->step->post_seat;
 
-    return (xyl_pairs_piece_t){.seats = seats,
-                               .words = xyl_board_tree(sum->board, sum->number),
-                               .number = sum->number,
-                               .segments = segments_of(sum),
-                               .cells = sum->step->spares,
-                               .waits =
-                                   root == XYL_BOARD_ALL || root == seats->own,
-                               .full = flags_of(sum)};
+    return (xyl_pairs_piece_t){
+        .seats = seats,
+        .words = xyl_board_tree(sum->board, sum->number),
+        .number = sum->number,
+        .segments = segments_of(sum),
+        .cells = sum->step->spares,
+        .waits = root == XYL_BOARD_ALL || root == seats->own || sum->stays,
+        /* The root has the result to copy while others work. */
+        .follows = root == XYL_BOARD_ALL || (root != seats->own && sum->stays),
+        .full = flags_of(sum)};
 }
 
 static char *pairs_address(const xyl_node_sum_t *sum, uint32_t segment,
@@ -285,6 +287,14 @@ static int pairs_work(const xyl_node_sum_t *sum, const xyl_pairs_t *pairs,
         .right = pairs_operand(sum, segment, pairs->right) + at->done};
 
     return work_on(sum, at, segment, &part);
+}
+
+int xyl_node_pairs_has_added(const xyl_node_sum_t *sum,
+                             const xyl_pairs_t *pairs)
+{
+    xyl_pairs_piece_t piece = pairs_piece_of(sum);
+
+    return xyl_pairs_has_added(&piece, pairs);
 }
 
 int xyl_node_pairs_run(xyl_node_sum_t *sum, xyl_pairs_t *pairs,

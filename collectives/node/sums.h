@@ -40,6 +40,7 @@ typedef struct xyl_node_sum {
     uint64_t turn;     /* bytes to work on between looks at the net */
     int keeps;         /* COLLECT: own goes to the result while sums lack some,
                           so that it is needed no more */
+    int stays;         /* PAIR: this seat helps as long as others add */
     uint64_t finished; /* output: bits of segments, COLLECT */
 } xyl_node_sum_t;
 
@@ -50,6 +51,9 @@ int xyl_node_combine_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
                          unsigned *did);
 int xyl_node_pairs_run(xyl_node_sum_t *sum, xyl_pairs_t *pairs,
                        xyl_node_combine_t *at, unsigned *did);
+/* PAIR: nobody waits for this seat. */
+int xyl_node_pairs_has_added(const xyl_node_sum_t *sum,
+                             const xyl_pairs_t *pairs);
 int xyl_node_collect_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
                          unsigned *did);
 /* COLLECT, of a step that is not done: 1: own is not needed any more. */

@@ -185,19 +185,25 @@ static uint64_t pair_segment_of(const xyl_problem_t *problem)
     return xyl_node_segment(bytes, bytes, problem->element_bytes);
 }
 
-/* With room for all inputs at once claims cost less; without it, they wait for
- * everybody again and again. What lies in memory of xylem_alloc is copied then,
+/* A claim waits for everybody, and without room for all inputs at once claims
+ * do so again and again; by pairs, in a reduce, nobody waits for who is late
+ * but the root. Where all get the result, and there is room, claims cost less.
+ * What lies in memory of xylem_alloc is copied then,
  * as nobody knows where the others' input lies. */
 static int goes_by_pairs(const xyl_problem_t *problem)
 {
     const xyl_limits_t *limits = problem->node.limits;
     uint64_t room = problem->node.window_bytes / (problem->ranks + 1);
-    uint64_t pieces = problem->ranks < limits->many_seats
-                          ? limits->claim_pieces
-                          : limits->claim_pieces_many;
+    int are_many = problem->ranks >= limits->many_seats;
+    uint64_t pieces =
+        are_many ? limits->claim_pieces_many : limits->claim_pieces;
+    uint64_t reduces =
+        are_many ? limits->reduce_pairs_many : limits->reduce_pairs;
+    int is_long = xyl_problem_bytes(problem) > pieces * room ||
+                  (problem->coll == XYLEM_COLL_REDUCE &&
+                   xyl_problem_bytes(problem) >= reduces);
 
-    return xyl_problem_bytes(problem) > pieces * room &&
-           problem->segment_bytes == 0 && !problem->node.in_parts &&
+    return is_long && problem->segment_bytes == 0 && !problem->node.in_parts &&
            xyl_board_whole_lines(pair_segment_of(problem)) *
                    cells_min(problem) <=
                problem->node.long_window_bytes / 2;

@@ -32,7 +32,8 @@ typedef struct scene {
     uint8_t holds[CELLS]; /* bits of the seats in a cell */
     uint8_t owner[CELLS]; /* its segment, and 1 */
     uint8_t results[SEGMENTS];
-    uint8_t pad[8 - (2 * CELLS + SEGMENTS) % 8];
+    uint8_t stays[SEATS]; /* it helps, though it waits for no result */
+    uint8_t pad[8 - (2 * CELLS + SEGMENTS + SEATS) % 8];
 } scene_t;
 
 _Static_assert(sizeof(scene_t) % 8 == 0, "a scene is whole words");
@@ -42,6 +43,7 @@ typedef struct extent {
     int is_for_all;
     int may_stop; /* one of them, while it works */
     int is_simulated;
+    int stay; /* all, until there is nothing to do */
 } extent_t;
 
 typedef struct play {
@@ -113,7 +115,8 @@ static xyl_pairs_piece_t piece_of(play_t *play, uint32_t seat)
         .cells = play->size.extras == 0
                      ? homes
                      : XYL_PAIRS_CELLS_OF_WORD + play->size.extras,
-        .waits = waits(play, seat),
+        .waits = waits(play, seat) || play->now.stays[seat],
+        .follows = play->size.is_for_all || play->now.stays[seat],
         .full = {.flags = play->full,
                  .value = NUMBER << 16 | 1,
                  .readers = play->orders.ranks,
@@ -198,7 +201,10 @@ static void step(orders_t *orders, uint32_t seat)
     words_move(play, 0);
     if (p->state == XYL_PAIRS_WORK)
         orders_wake(orders, seat);
-    if (next == XYL_SUM_WAIT)
+    if (next == XYL_SUM_WAIT && play->now.stays[seat] &&
+        xyl_pairs_has_added(&piece, p))
+        play->now.stays[seat] = 0; /* that was long enough */
+    else if (next == XYL_SUM_WAIT)
         orders_rest(orders, seat);
 }
 
@@ -247,6 +253,7 @@ static void forget_one(xyl_pairs_t *p)
     int has_cell = p->state >= XYL_PAIRS_WORK && p->state <= XYL_PAIRS_FULL;
     uint32_t i;
 
+    p->works = 0;
     for (i = 0; i < XYL_PAIRS_SEGMENTS; i++)
         if (((p->first | p->second) >> i & 1) == 0) {
             p->indexes[i] = 0;
@@ -317,6 +324,8 @@ static void play_init(play_t *play, const extent_t *size)
     play->orders.may_stop = size->may_stop;
     play->orders.is_simulated = size->is_simulated;
     orders_init(&play->orders, &play_ops);
+    for (i = 1; i < size->seats; i++) /* the first is the root */
+        play->now.stays[i] = size->stay && !size->is_for_all;
     /* What another piece has left. */
     for (i = 0; i < CELL_WORDS; i++)
         play->now.cells[i] = (NUMBER - 1) << 16 | 5;
@@ -332,20 +341,21 @@ static void every_order(const extent_t *size)
 
     play_init(play, size);
     scenes = orders_every(&play->orders);
-    printf("# %u seats, %u segments, %u extras%s%s: %" PRIu64 " scenes\n",
+    printf("# %u seats, %u segments, %u extras%s%s%s: %" PRIu64 " scenes\n",
            size->seats, size->segments, size->extras,
            size->is_for_all ? ", for all" : "",
-           size->may_stop ? ", one stops" : "", scenes);
+           size->may_stop ? ", one stops" : "", size->stay ? ", they stay" : "",
+           scenes);
     play_destroy(play);
 }
 
 static void test_every_order(void)
 {
-    static const extent_t sizes[] = {{2, 1, 0, 0, 0, 0}, {2, 2, 0, 0, 0, 0},
-                                     {2, 2, 0, 1, 0, 1}, {2, 2, 2, 1, 0, 0},
-                                     {2, 3, 1, 0, 0, 0}, {3, 1, 0, 0, 0, 0},
-                                     {3, 1, 0, 1, 0, 1}, {3, 1, 2, 1, 0, 0},
-                                     {3, 2, 0, 0, 0, 0}, {3, 2, 0, 1, 0, 0}};
+    static const extent_t sizes[] = {
+        {2, 1, 0, 0, 0, 0, 0}, {2, 2, 0, 0, 0, 0, 0}, {2, 2, 0, 1, 0, 1, 0},
+        {2, 2, 2, 1, 0, 0, 0}, {2, 3, 1, 0, 0, 0, 0}, {3, 1, 0, 0, 0, 0, 0},
+        {3, 1, 0, 1, 0, 1, 0}, {3, 1, 2, 1, 0, 0, 0}, {3, 2, 0, 0, 0, 0, 0},
+        {3, 2, 0, 1, 0, 0, 0}, {2, 2, 2, 0, 0, 1, 1}, {3, 1, 2, 0, 0, 0, 1}};
     size_t i;
 
     for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -354,10 +364,11 @@ static void test_every_order(void)
 
 static void test_one_stops(void)
 {
-    static const extent_t sizes[] = {{2, 1, 2, 0, 1, 0},
-                                     {2, 2, 4, 0, 1, 1},
-                                     {3, 1, 4, 0, 1, 0},
-                                     {3, 1, 4, 1, 1, 0}};
+    static const extent_t sizes[] = {{2, 1, 2, 0, 1, 0, 0},
+                                     {2, 2, 4, 0, 1, 1, 0},
+                                     {3, 1, 4, 0, 1, 0, 0},
+                                     {3, 1, 4, 1, 1, 0, 0},
+                                     {3, 1, 4, 0, 1, 0, 1}};
     size_t i;
 
     for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -377,7 +388,8 @@ static void test_by_chance(void)
                          .extras = random_below(&random, EXTRAS + 1),
                          .is_for_all = random_below(&random, 2) == 0,
                          .may_stop = random_below(&random, 3) == 0,
-                         .is_simulated = random_below(&random, 2) == 0};
+                         .is_simulated = random_below(&random, 2) == 0,
+                         .stay = random_below(&random, 2) == 0};
         if (size.may_stop)
             size.extras = EXTRAS;
         play_init(play, &size);
