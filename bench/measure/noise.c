@@ -36,6 +36,8 @@ enum {
 static const uint64_t ns_per_second = UINT64_C(1000000000);
 /* So late, bursts are left out, lest they follow each other without end. */
 static const uint64_t late_ns = UINT64_C(100000000);
+/* Two looks at the clock lie no further apart unless something else has run. */
+static const uint64_t look_ns = UINT64_C(2000);
 
 static struct {
     int running;
@@ -58,6 +60,7 @@ static struct {
     _Atomic uint64_t bursts;
     _Atomic uint64_t asked_ns;
     _Atomic uint64_t injected_ns;
+    _Atomic uint64_t others_ns;
     struct noise_burst *log; /* NULL: none is kept */
     size_t log_room;
     uint64_t logged_ns; /* the end of the last one in the log */
@@ -139,7 +142,9 @@ struct noise_total noise_read(void)
         .bursts = atomic_load_explicit(&noise.bursts, memory_order_relaxed),
         .asked_ns = atomic_load_explicit(&noise.asked_ns, memory_order_relaxed),
         .injected_ns =
-            atomic_load_explicit(&noise.injected_ns, memory_order_relaxed)};
+            atomic_load_explicit(&noise.injected_ns, memory_order_relaxed),
+        .others_ns =
+            atomic_load_explicit(&noise.others_ns, memory_order_relaxed)};
 }
 
 int noise_log_keep(size_t room)
@@ -179,19 +184,34 @@ static int timer_set(void)
     return timer_settime(noise.timer, TIMER_ABSTIME, &times, NULL) == 0;
 }
 
+/* How much of a burst was injected that ended after `taken_ns`: where something
+ * else ran beyond its end, which was less than that after `before_ns`, the rest
+ * is the machine's own noise, which would have come without the burst, too. */
+static uint64_t injected_of(uint64_t asked_ns, uint64_t before_ns,
+                            uint64_t taken_ns)
+{
+    uint64_t least_ns = asked_ns > before_ns ? asked_ns : before_ns;
+
+    return taken_ns - least_ns > look_ns ? least_ns : taken_ns;
+}
+
 /* All that the signal costs the thread is a part of the burst. */
 static void burst(int signal_number)
 {
     int saved_errno = errno;
     uint64_t begin_ns = noise_now_ns(), asked_ns = noise.length_ns;
-    uint64_t taken_ns;
+    uint64_t taken_ns = noise.cost_ns, before_ns, injected_ns;
 
     (void)signal_number;
     (void)timer_set();
-    do
+    do {
+        before_ns = taken_ns;
         taken_ns = noise_now_ns() - begin_ns + noise.cost_ns;
-    while (taken_ns < asked_ns);
-    burst_count(asked_ns, begin_ns - noise.cost_ns, taken_ns);
+    } while (taken_ns < asked_ns);
+    injected_ns = injected_of(asked_ns, before_ns, taken_ns);
+    atomic_fetch_add_explicit(&noise.others_ns, taken_ns - injected_ns,
+                              memory_order_relaxed);
+    burst_count(asked_ns, begin_ns - noise.cost_ns, injected_ns);
     errno = saved_errno;
 }
 
@@ -408,6 +428,7 @@ int noise_start(const sim_noise_t *spec, uint32_t rank, uint64_t origin_ns,
     atomic_store_explicit(&noise.bursts, 0, memory_order_relaxed);
     atomic_store_explicit(&noise.asked_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&noise.injected_ns, 0, memory_order_relaxed);
+    atomic_store_explicit(&noise.others_ns, 0, memory_order_relaxed);
     noise.logged_ns = 0;
     noise.begin_ns = noise_now_ns();
     noise.origin_ns = origin_ns;

@@ -25,6 +25,8 @@ struct noise_total {
     uint64_t asked_ns;    /* of the lengths of these bursts */
     uint64_t injected_ns; /* by signal: what passed, what the signal itself
                              costs included; by thread: what it ran */
+    uint64_t others_ns;   /* by signal: by how much others, who had the core
+                             when bursts were to end, made them longer */
 };
 
 /* A burst as it was injected. */

@@ -126,10 +126,11 @@ static void report(const char *path, double seconds, struct noise_total total)
     length =
         snprintf(line, sizeof line,
                  "rank=%ld host=%s pid=%d by=%s seconds=%.3f bursts=%llu "
-                 "asked_s=%.6f injected_s=%.6f injected_percent=%.2f\n",
+                 "asked_s=%.6f injected_s=%.6f injected_percent=%.2f "
+                 "others_s=%.6f\n",
                  injected.rank, host, (int)getpid(), noise_way_text(), seconds,
                  (unsigned long long)total.bursts, (double)total.asked_ns / 1e9,
-                 taken, 100 * taken / seconds);
+                 taken, 100 * taken / seconds, (double)total.others_ns / 1e9);
     file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (file < 0 || length <= 0 ||
         write(file, line, (size_t)length) != (ssize_t)length)
