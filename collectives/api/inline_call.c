@@ -8,8 +8,12 @@
 enum {
     CALLS_TO_TURN = 64, /* then the net and timers have theirs */
     LOOKS = 64, /* at what others have to say; then it is the engine's */
-    LOOKS_IF_SHARED = 2 /* a core that they may need for that */
+    LOOKS_IF_SHARED = 2,   /* a core that they may need for that */
+    CALLS_ALL_TOLD = 16384 /* of a team; then some */
 };
+
+/* The golden ratio's fraction of 2^64 (Knuth, TAOCP 3, 6.4). */
+#define SPREAD UINT64_C(0x9e3779b97f4a7c15)
 
 /* The engine's owner. Nothing is under way that would have to wait, or that
  * comes first, and nobody is missing, as far as a look at the engine tells. */
@@ -30,13 +34,25 @@ static int engine_is_quiet(xylem_context_t *context, const xylem_team_t *team)
            xyl_engine_is_idle(engine);
 }
 
+/* Of a call that need not wait; where it must, it is told from then on. What is
+ * told of many is spread, so that it falls on each of calls that take turns. */
+static __attribute__((cold, noinline)) int
+call_is_told(const xyl_observer_t *observer, const xyl_stage_t *stage)
+{
+    uint64_t number = xyl_node_stage_number(stage);
+
+    return observer->every == 0 || number < CALLS_ALL_TOLD ||
+           (number * SPREAD >> 32) % observer->every == 0;
+}
+
 static xyl_inline_outcome_t inline_run(xyl_operation_t *operation)
 {
     const xylem_context_t *context = operation->request.context;
     unsigned looks =
         context->driver.params.shares_cores ? LOOKS_IF_SHARED : LOOKS;
 
-    int is_measured = xyl_observer_measures(context->observer);
+    int is_measured = xyl_observer_measures(context->observer) &&
+                      call_is_told(context->observer, operation->stage[0]);
 
     if (is_measured)
         xyl_operation_note_began(operation);

@@ -431,6 +431,11 @@ int xyl_node_stage_is_next(const xyl_stage_t *stage)
     return board->first == NULL;
 }
 
+uint64_t xyl_node_stage_number(const xyl_stage_t *stage)
+{
+    return ((const xyl_node_stage_t *)(const void *)stage)->board->next;
+}
+
 /* ---- planning ---- */
 
 /* Bytes of a step in all pieces, at most. */

@@ -61,6 +61,8 @@ int xyl_node_stage_is_brief(const xyl_stage_t *stage);
 /* The progressing thread: 1 when no other stage is under way on its board, and
  * this seat has kept count with the others. */
 int xyl_node_stage_is_next(const xyl_stage_t *stage);
+/* How many pieces its team has begun, on all ranks alike. */
+uint64_t xyl_node_stage_number(const xyl_stage_t *stage);
 /* The progressing thread, of a stage that is brief, next, bound, and the only
  * one of its operation, with all input there: runs it, looking up to `looks`
  * times. 1: it is over, and nobody is told. 0: it is under way like any that

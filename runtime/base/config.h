@@ -197,6 +197,10 @@ enum { XYL_CHECK_BASIC, XYL_CHECK_FULL };
       "operations, segments and waits, as xylem-sim --trace does; "            \
       "xylem-report --trace puts those of all ranks together. none: no "       \
       "trace.")                                                                \
+    X(trace_every, TRACE_EVERY, COUNT, "64", 0, EXPERT,                        \
+      "After the first 16384 of a team, XYLEM_TRACE has one of so many short " \
+      "blocking calls within a node that end without waiting, the same ones "  \
+      "on all ranks; those in which a rank waits it has in any case. 1: all.") \
     X(conf, CONF, TEXT, "auto", 0, EXPERT,                                     \
       "Files of settings in place of /etc/xylem.conf and "                     \
       "~/.config/xylem.conf, separated by colons; none reads no file. In the " \

@@ -29,6 +29,9 @@ typedef struct xyl_observer {
     /* An operation with a subject has ended, which began at such a time. NULL:
      * nobody asks. */
     void (*ran)(void *arg, void *subject, uint64_t begin);
+    /* Of calls that end without waiting it is told the first, and then one of
+     * so many, the same ones on all ranks; 0: all. */
+    uint64_t every;
     void *arg;
 } xyl_observer_t;
 

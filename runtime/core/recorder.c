@@ -113,6 +113,7 @@ xylem_status_t xyl_recorder_begin(xylem_context_t *context)
     recorder->observer = (xyl_observer_t){.emitted = segment_emitted,
                                           .time = time_now,
                                           .lasted = time_lasted,
+                                          .every = context->config.trace_every,
                                           .arg = recorder};
     recorder->clock = context->engine.clock;
     recorder->origin_ticks = ticks_now(recorder);

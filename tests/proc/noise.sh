@@ -206,6 +206,22 @@ else
     skip "with their noise" "there is no record of it"
     skip "in their rows" "there is no record of it"
 fi
+# Short calls that do not wait are told one of so many, all that do are told.
+brief()
+{
+    attempt env XYLEM_TRACE="$work/brief" "$1" "$run" -n 2 \
+        "$(dirname "$noise")/xylem-bench" -c barrier -i 40000 --back-to-back \
+        --warmup 0
+    ((code == 0)) || return 1
+    tr '}' '\n' <"$work/brief.0" >"$work/events"
+    told=$(grep -c '"b".*"barrier"' "$work/events")
+}
+check "of short calls many are told at first" brief XYLEM_TRACE_EVERY=1000000
+some=$told
+check "and all where that is asked for" brief XYLEM_TRACE_EVERY=1
+echo "# told: $some and $told"
+check "which are more" test "$some" -ge 16000 -a "$told" -ge 40000 -a \
+    "$some" -le "$told"
 echo '{"traceEvents":[]}' >"$work/one"
 attempt "$(dirname "$noise")/xylem-report" --trace "$work/all.json" "$work/one"
 check "what is no trace is refused" test "$code" -eq 1

@@ -4,6 +4,7 @@ report stands by itself. Arguments: xylem-sim, and a folder for files."""
 import contextlib
 import io
 import itertools
+import json
 import os
 import re
 import subprocess
@@ -13,7 +14,7 @@ import unittest
 from matplotlib.text import Text
 from xylem_plot import __main__ as program
 from xylem_plot import data as d
-from xylem_plot import gallery, pictures
+from xylem_plot import gallery, pictures, timeline
 
 SIM, WORK = sys.argv.pop(1), sys.argv.pop(1)
 COLUMNS = ("experiment,impl,coll,bytes,ranks,round,noise,rank,time_us,"
@@ -63,6 +64,54 @@ def simulate(*options):
                    stdout=subprocess.DEVNULL, timeout=600)
 
 
+def make_record(folder, cores, has_quanta=True):
+    """As xylem-noise record has it: the form, and many lengths."""
+    lengths = [0.2 * 1.07 ** i for i in range(120)]
+    for core in range(cores):
+        with open(path_of(folder, f"core-{core}.txt"), "w",
+                  encoding="utf-8") as file:
+            file.write("# detours of core 0 of host\n# begin and length\n")
+            for i, length in enumerate(lengths):
+                file.write(f"{10000 * i} {length * (core + 1):.3f}\n")
+            file.write("length 2000000.000\n")
+    write_lines(path_of(folder, "statistics.csv"), "core,share %\n0,1\n")
+    rows = "".join(f"{method},{core},{i},{1000 + (i % 9) ** 3}\n"
+                   for method in ("fwq", "ftq") for core in range(cores)
+                   for i in range(90))
+    if has_quanta:
+        write_lines(path_of(folder, "quanta.csv"),
+                    "method,core,begin_us,value\n" + rows)
+    return path_of(folder)
+
+
+def write_lines(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def make_trace(path):
+    """As XYLEM_TRACE has it: operations that overlap, waits, noise; 5 s before
+    the first of them nobody communicates."""
+    events = []
+    for rank in range(3):
+        where = {"pid": 1, "tid": rank + 1}
+        events.append({"ph": "M", "name": "thread_name", **where,
+                       "args": {"name": f"rank {rank}"}})
+        events.append({"ph": "X", "name": "noise", **where, "ts": 1000,
+                       "dur": 300})
+        for i, name in enumerate(("bcast", "allreduce", "bcast")):
+            begin = 5e6 + 1000 * i
+            events += [{"ph": "b", "id": f"{rank}.{i}", "name": name, **where,
+                        "ts": begin},
+                       {"ph": "e", "id": f"{rank}.{i}", "name": name, **where,
+                        "ts": begin + 1500},
+                       {"ph": "X", "name": "wait", **where, "ts": begin,
+                        "dur": 400}]
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"traceEvents": events}, file)
+    return path
+
+
 def make_campaign(folder):
     write(path_of(folder, "noise.csv"),
           itertools.chain(times_rows("bcast", 16, 5, True),
@@ -84,6 +133,9 @@ def make_campaign(folder):
     simulate("-N", "2", "-p", "2", "-s", "64K", "-i", "2", "--impl", "event",
              "--noise", "uniform:1000Hz,0-200us", "--trace",
              path_of(folder, "trace.json"))
+    make_trace(path_of(folder, "real.json"))
+    make_record(path_of(folder, "record"), 2)
+    make_record(path_of(folder, "many"), 12)
     with open(path_of(folder, "points.txt"), "w", encoding="utf-8") as file:
         file.write("coll,ranks,series,value\nbcast,1024 and 1536,theirs,24\n"
                    "bcast,1024,others,868\n")
@@ -156,13 +208,37 @@ class Reading(unittest.TestCase):
         self.assertEqual(set(data.delays["held_us"]), {1000.0})
         self.assertEqual(own["delay_us"].to_dict(), {0: 8, 1: 8, 2: 1000, 3: 8})
 
+    def test_records(self):
+        folder = make_record("records", 2, has_quanta=False)
+        record = d.read([folder]).records[0]
+        self.assertEqual([one.label for one in record.series],
+                         ["core 0", "core 1"])
+        self.assertAlmostEqual(record.series[1].share,
+                               2 * record.series[0].share, 3)
+        files = [os.path.join(folder, f"core-{i}.txt") for i in (0, 1)]
+        self.assertEqual([one.label for one in d.read(files).records[0].series],
+                         ["core-0.txt", "core-1.txt"])
+        write_lines(files[0], "# detours of core 0\n1 x\n")
+        self.assertIn("no record", run(files[0])[2])
+
+    def test_operations(self):
+        trace = timeline.read(make_trace(path_of("one.json")))
+        self.assertEqual(len(trace.operations), 9)
+        self.assertEqual(trace.end_us, 3500)
+        # What came before the first of them is left out.
+        self.assertEqual({what for _, what, _, _ in trace.spans}, {"wait"})
+        part = timeline.read(path_of("one.json"), (1000, 1400))
+        self.assertEqual(part.end_us, 400)
+        self.assertEqual({length for _, _, _, length in part.operations}, {400})
+
     def test_refuses(self):
         path = path_of("other.csv")
         with open(path, "w", encoding="utf-8") as file:
             file.write("a,b\n1,2\n")
         for arguments, words in (((path,), "neither of xylem-noise"),
                                  ((path_of("nothing.csv"),), "does not exist"),
-                                 ((path, "-f", "gif"), "svg, pdf or png")):
+                                 ((path, "-f", "gif"), "svg, pdf or png"),
+                                 ((path, "--between", "3,2"), "--between")):
             code, _, err = run(*arguments)
             self.assertNotEqual(code, 0)
             self.assertIn(words, err)
@@ -195,7 +271,7 @@ class Drawing(unittest.TestCase):
             gallery.close(fig)
         kinds = {name.split("-")[0] for name in names}
         self.assertEqual(kinds, {"times", "scale", "heat", "delays",
-                                 "mechanisms", "timeline"})
+                                 "mechanisms", "timeline", "record"})
 
     def test_axes_are_not_flattened(self):
         self.assertEqual(pictures.axis_end([1, 1, 1, 2, 100]), 6)
@@ -224,7 +300,7 @@ class Drawing(unittest.TestCase):
             page = file.read()
         self.assertIn("<h1>4 &lt; 5</h1>", page)
         for words in ("Times under noise", "Who is delayed", "Timelines",
-                      "What each mechanism buys", "amplified",
+                      "What each mechanism buys", "amplified", "Noise recorded",
                       "others idle, sum"):
             self.assertIn(words, page)
         self.assertGreater(page.count("<svg"), 8)

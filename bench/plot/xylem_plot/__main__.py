@@ -11,6 +11,14 @@ from . import data as d
 FORMATS = ("svg", "pdf", "png")
 
 
+def times_of(text):
+    """Two times of the command line, as microseconds."""
+    first, last = (1e3 * float(word) for word in text.split(","))
+    if not 0 <= first < last:
+        raise ValueError
+    return first, last
+
+
 def parse(arguments):
     parser = argparse.ArgumentParser(
         prog="xylem-plot",
@@ -29,6 +37,8 @@ def parse(arguments):
     parser.add_argument("--points", metavar="FILE", help="what others have "
                         "printed, to set beside curves over ranks: CSV with "
                         "coll, ranks, series, value (slowdown in per cent)")
+    parser.add_argument("--between", metavar="MS,MS", type=times_of, help="of "
+                        "timelines, counted from the first operation")
     parser.add_argument("--report", action="store_true",
                         help="one self-contained page of HTML, with tables")
     parser.add_argument("--title", help="of the page")
@@ -67,7 +77,8 @@ def main(arguments=None):
             return 0
         folder = options.out or folder_of(options.paths[0])
         os.makedirs(folder, exist_ok=True)
-        for name, fig in gallery.pictures(data, options.width, points):
+        for name, fig in gallery.pictures(data, options.width, points,
+                                          options.between):
             for kind in options.formats:
                 path = os.path.join(folder, f"{file_name(name)}.{kind}")
                 gallery.save(fig, path)

@@ -22,6 +22,8 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
+from . import records
+
 QUIET = "none"
 CASE = ["place", "coll", "bytes", "ranks", "nodes"]
 KEY = CASE + ["impl", "noise"]
@@ -40,6 +42,8 @@ class Data:
     manifests: dict = field(default_factory=dict)
     # Folders named "mechanisms": tables whose files are steps of a ladder.
     ladders: list = field(default_factory=list)
+    # Of noise; see records.py.
+    records: list = field(default_factory=list)
 
 
 def held_of(noise):
@@ -144,17 +148,22 @@ def is_ladder(path):
             and os.path.basename(os.path.abspath(path)) == "mechanisms")
 
 
+def is_whole(path):
+    """A folder that is one thing."""
+    return is_ladder(path) or records.is_folder(path)
+
+
 def files_of(paths):
-    """Files named, and those in folders; a folder of a ladder's steps whole."""
+    """Files named, and those in folders; ladders and records whole."""
     for path in paths:
         if not os.path.exists(path):
             raise DataError(f"{path} does not exist")
-        if is_ladder(path) or not os.path.isdir(path):
+        if is_whole(path) or not os.path.isdir(path):
             yield path
             continue
         for name in sorted(os.listdir(path)):
             inner = os.path.join(path, name)
-            if is_ladder(inner) or name.endswith((".csv", ".json")):
+            if is_whole(inner) or name.endswith((".csv", ".json")):
                 yield inner
 
 
@@ -180,12 +189,23 @@ def read_ladder(folder):
     return joined(steps)
 
 
+def read_logs(paths):
+    try:
+        return records.read_files(paths)
+    except ValueError as error:
+        raise DataError(f"no record: {error}") from error
+
+
 def read(paths):
     data = Data(pd.DataFrame(), pd.DataFrame())
-    times, delays = [], []
+    times, delays, logs = [], [], []
     for path in files_of(paths):
-        if os.path.isdir(path):
+        if is_ladder(path):
             data.ladders.append(read_ladder(path))
+        elif os.path.isdir(path):
+            data.records.append(records.read_folder(path))
+        elif records.is_record(path):
+            logs.append(path)
         elif path.endswith(".json"):
             read_json(path, data)
         else:
@@ -197,6 +217,8 @@ def read(paths):
             if path in paths:
                 raise DataError(f"{path} is neither of xylem-noise nor of "
                                 "xylem-sim")
+    if logs:
+        data.records.append(read_logs(logs))
     data.times = joined(times)
     data.delays = joined(delays)
     data.ladders = [ladder for ladder in data.ladders if len(ladder)]
@@ -207,7 +229,7 @@ def read(paths):
             KEY + ["rank"], keep="last").reset_index(drop=True)
     data.ladders = [derived(ladder, KEY + ["step"]) for ladder in data.ladders]
     if not (len(data.times) or len(data.delays) or data.traces
-            or data.ladders):
+            or data.ladders or data.records):
         raise DataError("nothing to draw: no file of xylem-noise or xylem-sim")
     return data
 
@@ -249,6 +271,10 @@ def text_of_time(us):
         if us >= unit:
             return f"{us / unit:.3g} {name}"
     return f"{us:.2f} µs"
+
+
+def text_of_nanoseconds(us):
+    return f"{us * 1e3:.3g} ns"
 
 
 def text_of_slowdown(percent):

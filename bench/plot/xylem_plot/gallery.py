@@ -7,6 +7,7 @@ import pandas as pd
 
 from . import data as d
 from . import pictures as p
+from . import record_picture
 from . import timeline
 
 PNG_DPI = 300
@@ -99,14 +100,21 @@ def of_ladders(data, width):
                    p.ladder(case, rows, width), case)
 
 
-def of_traces(data, width):
+def of_traces(data, width, between_us=None):
     for path in data.traces:
         name = os.path.splitext(os.path.basename(path))[0]
         yield (name_of("timeline", name),
-               p.timeline(timeline.read(path), name, width), None)
+               p.timeline(timeline.read(path, between_us), name,
+                          width), None)
 
 
-def pictures(data, width_mm, points=None):
+def of_records(data, width):
+    for record in data.records:
+        yield (name_of("record", record.name),
+               record_picture.picture(record, width), None)
+
+
+def pictures(data, width_mm, points=None, between_us=None):
     """(name, figure) of each; to be closed."""
     width = width_mm / p.INCH_MM
     if len(data.times):
@@ -114,6 +122,8 @@ def pictures(data, width_mm, points=None):
             yield name, fig
         for name, fig, _ in of_curves(data, width, points):
             yield name, fig
-    for makers in (of_delays, of_ladders, of_traces):
+    for name, fig, _ in of_traces(data, width, between_us):
+        yield name, fig
+    for makers in (of_delays, of_ladders, of_records):
         for name, fig, _ in makers(data, width):
             yield name, fig

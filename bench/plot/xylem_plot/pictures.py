@@ -8,7 +8,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 import numpy as np  # noqa: E402
 from matplotlib.lines import Line2D  # noqa: E402
-from matplotlib.patches import Patch, Rectangle  # noqa: E402
+from matplotlib.patches import Patch  # noqa: E402
 
 from . import data as d  # noqa: E402
 
@@ -105,9 +105,10 @@ def times_bar(ax, row, y, height, end, unit):
     words = d.text_of_time(value)
     if row["noise"] != d.QUIET and row["slowdown"] == row["slowdown"]:
         words += "  " + d.text_of_slowdown(row["slowdown"])
-    text = ax.annotate(words, (reach / unit, y), (3, 0),
+    text = ax.annotate(words, (reach / unit, y), (3, 0), zorder=6,
                        textcoords="offset points", va="center", fontsize=6,
-                       fontweight="bold" if is_ours(row["impl"]) else "normal")
+                       fontweight="bold" if is_ours(row["impl"]) else "normal",
+                       bbox={"facecolor": "white", "linewidth": 0, "pad": 0.4})
     return text, reach / unit, (shown / unit if value > end else None)
 
 
@@ -359,36 +360,59 @@ def ladder(case, rows, width):
 # ---- timeline ----
 
 # What is drawn over what; names that are not here are work.
-SPANS = {"noise": ("noise", "#d1495b", 3), "wait": ("waits", "#e8e8e8", 0),
+SPANS = {"noise": ("noise", "#d1495b", 3), "wait": ("waits", "#c9d1d8", 0),
          "copy": ("copies, sums", "#2e4057", 2),
          "combine": ("copies, sums", "#2e4057", 2),
          "sum": ("copies, sums", "#2e4057", 2)}
 WORK = ("other work", "#66a182", 1)
+OPERATIONS = ["#1b7f5c", "#2e4057", "#f2b134", "#7b2d8b", "#00798c", "#8a5a44"]
 RANKS_MAX = 64
+
+
+def draw_spans(ax, row, trace, unit, lower):
+    """What the ranks' threads did; what there is of it. lower: in the lower
+    part of the rows, as operations have the upper one."""
+    kinds = {}
+    for rank, what, begin, length in trace.spans:
+        if rank in row and length > 0:
+            kinds.setdefault(SPANS.get(what, WORK), {}).setdefault(
+                row[rank], []).append((begin / unit, length / unit))
+    place, whole = (0.14, 0.56) if lower else (0, 0.8)
+    for kind in sorted(kinds, key=lambda k: k[2]):
+        label, color, over = kind
+        height = whole * (1 if label != "copies, sums" else 0.62)
+        for y, spans in kinds[kind].items():
+            ax.broken_barh(merged(spans, trace.end_us / unit / 4000),
+                           (y + place - height / 2, height), facecolor=color,
+                           linewidth=0, zorder=1 + over)
+    return [Patch(color=kind[1], label=kind[0])
+            for kind in sorted(kinds, key=lambda k: k[2])]
+
+
+def draw_operations(ax, row, trace, unit):
+    """A bar for each on top of the rank's row, with a gap to the next one."""
+    names = ordered(name for _, name, _, _ in trace.operations)
+    gap = trace.end_us / unit / 500
+    for rank, name, begin, length in trace.operations:
+        if rank in row:
+            color = OPERATIONS[names.index(name) % len(OPERATIONS)]
+            length /= unit
+            ax.broken_barh([(begin / unit, max(length - gap, length / 2))],
+                           (row[rank] - 0.42, 0.22), facecolor=color,
+                           linewidth=0, zorder=5)
+    return [Patch(color=OPERATIONS[i % len(OPERATIONS)], label=name)
+            for i, name in enumerate(names)]
 
 
 def timeline(trace, title, width):
     """A row per rank. trace: of timeline.read()."""
     ranks = trace.ranks[:RANKS_MAX]
     row = {rank: i for i, rank in enumerate(ranks)}
-    fig, ax = plt.subplots(figsize=(width, 0.75 + 0.11 * max(6, len(ranks))))
+    high = 0.17 if trace.operations else 0.11
+    fig, ax = plt.subplots(figsize=(width, 0.75 + high * max(6, len(ranks))))
     unit, name = time_unit(trace.end_us)
-    kinds = {}
-    for rank, what, begin, length in trace.spans:
-        if rank in row and length > 0:
-            kind = SPANS.get(what, WORK)
-            kinds.setdefault(kind, [[], []])
-            kinds[kind][0].append((row[rank], begin / unit, length / unit))
-    for kind in sorted(kinds, key=lambda k: k[2]):
-        label, color, over = kind
-        height = 0.8 if label != "copies, sums" else 0.5
-        by_rank = {}
-        for y, begin, length in kinds[kind][0]:
-            by_rank.setdefault(y, []).append((begin, length))
-        for y, spans in by_rank.items():
-            ax.broken_barh(merged(spans, trace.end_us / unit / 4000),
-                           (y - height / 2, height), facecolor=color,
-                           linewidth=0, zorder=1 + over)
+    handles = draw_operations(ax, row, trace, unit)
+    handles += draw_spans(ax, row, trace, unit, bool(trace.operations))
     ax.set_ylim(len(ranks) - 0.4, -0.6)
     ax.set_xlim(0, trace.end_us / unit)
     step = math.ceil(len(ranks) / 16)
@@ -397,10 +421,8 @@ def timeline(trace, title, width):
     ax.set_ylabel("rank")
     title_of(fig, title + (f" (the first {RANKS_MAX} of {len(trace.ranks)} "
                            "ranks)" if len(trace.ranks) > RANKS_MAX else ""))
-    handles = {kind[0]: Patch(color=kind[1], label=kind[0])
-               for kind in sorted(kinds, key=lambda k: k[2])}
     if handles:
-        legend_below(fig, list(handles.values()))
+        legend_below(fig, handles)
     return fig
 
 

@@ -8,6 +8,7 @@ import re
 from html import escape
 
 import matplotlib.pyplot as plt
+import numpy as np
 
 from . import data as d
 from . import gallery
@@ -32,7 +33,8 @@ nav a { margin-right: 1em; } pre { overflow-x: auto; font-size: 0.85em; }
 SECTIONS = [("times", "Times under noise"), ("delays", "Who is delayed"),
             ("curves", "Over sizes and scale"),
             ("mechanisms", "What each mechanism buys"),
-            ("timeline", "Timelines"), ("runs", "The runs")]
+            ("timeline", "Timelines"), ("records", "Noise recorded"),
+            ("runs", "The runs")]
 
 
 def number(value, form="{:.3g}"):
@@ -181,6 +183,24 @@ def timeline_section(data):
         yield svg_of(fig, name)
 
 
+def records_section(data):
+    pictures = gallery.of_records(data, PAGE_MM / p.INCH_MM)
+    for record, (name, fig, _) in zip(data.records, pictures):
+        yield svg_of(fig, name) + table(
+            ["", "share", "per second", "median", "99th percentile", "longest"],
+            [(False, records_cells(one)) for one in record.series])
+
+
+def records_cells(one):
+    lengths = one.length_us
+    if not len(lengths):
+        return [one.label, "0 %", "0", "–", "–", "–"]
+    return [one.label, f"{one.share:.3g} %",
+            f"{len(lengths) / one.whole_us * 1e6:.3g}",
+            *(d.text_of_time(float(np.percentile(lengths, q)))
+              for q in (50, 99, 100))]
+
+
 def runs_section(data, paths):
     for name, content in data.manifests.items():
         yield (f"<h3>{escape(name)}</h3><pre>"
@@ -204,6 +224,9 @@ WORDS = {
     "by more than a tenth of the burst; the sum is over all other ranks.",
     "curves": "Slowdown over the number of ranks; hollow marks are what others "
     "have printed.",
+    "records": "What each core lost while nothing else ran there: when, for how "
+    "long, how often, and which share of equal pieces of work (FWQ) and of equal "
+    "times (FTQ) has lost how much.",
     "mechanisms": "The steps are switched on one after the other; each is "
     "compared with the one above it.",
 }
@@ -216,6 +239,7 @@ def write(data, path, title=None, points=None):
              "curves": curves_section(data, points) if len(data.times) else (),
              "mechanisms": ladder_section(data),
              "timeline": timeline_section(data),
+             "records": records_section(data),
              "runs": runs_section(data, path)}
     bodies = {key: "\n".join(part) for key, part in parts.items()}
     shown = [(key, words) for key, words in SECTIONS if bodies[key]]
