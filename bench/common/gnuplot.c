@@ -12,18 +12,21 @@
 enum {
     PATH_BYTES = 4096,
     TEXT_BYTES = 64,
-    BAR_TEXT_BYTES = 2 * TEXT_BYTES,
-    WIDTH = 1000,
-    BARS_HEIGHT = 560,
-    BAR_WIDTH = 16,   /* of many */
-    LETTER_WIDTH = 7, /* about */
-    LINE_LETTERS = 3, /* that a line is high where names stand aslant, about */
-    ROWS_ABOVE = 50,  /* and below, in pixels */
-    ROW_HEIGHT = 84,
+    BAR_TEXT_BYTES = 3 * TEXT_BYTES,
+    WIDTH = 1000,     /* 300 dots per inch of a paper's column */
+    BARS_ABOVE = 50,  /* in pixels; for each line of the title */
+    BARS_BELOW = 110, /* the axis */
+    BAR_HEIGHT = 32,
+    KEY_HEIGHT = 34, /* of a line of the key */
+    ROWS_ABOVE = 90, /* and below */
+    ROW_HEIGHT = 110,
     RANK_TICS = 16,
-    UPRIGHT_FROM = 25, /* bars, from which on texts stand upright */
     CUT = 3 /* an axis ends at so many times what three quarters need */
 };
+
+/* Fonts: of texts, and of what stands on bars, at the width above. */
+#define FONT         "20"
+#define FONT_OF_BARS "17"
 
 /* ---- the pipe ---- */
 
@@ -42,8 +45,7 @@ static void text_write(FILE *pipe, const char *text)
 
 /* NULL, and it has said why, or a pipe that has been told where and how large
  * to draw. From then on a gnuplot that ends early does not end this process. */
-static FILE *pipe_open(const char *program, const char *path, int width,
-                       int height)
+static FILE *pipe_open(const char *program, const char *path, int height)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     char found[PATH_BYTES];
@@ -61,15 +63,31 @@ static FILE *pipe_open(const char *program, const char *path, int width,
     }
     fprintf(pipe,
             "if (strstrt(GPVAL_TERMINALS, 'pngcairo')) "
-            "set terminal pngcairo size %d,%d font ',11'; "
+            "set terminal pngcairo size %d,%d font '," FONT "'; "
             "else set terminal png size %d,%d\n"
             "set output ",
-            width, height, width, height);
+            WIDTH, height, WIDTH, height);
     text_write(pipe, path);
-    fputs("\nset border 3\nset tics nomirror\nset grid ytics lc rgb "
-          "'#dddddd'\nset style fill solid 1 noborder\n",
+    fputs("\nset border 3\nset tics nomirror\n"
+          "set style fill solid 1 noborder\n",
           pipe);
     return pipe;
+}
+
+/* In two lines, where it has a colon. */
+static void title_write(FILE *pipe, const char *title)
+{
+    const char *colon = strstr(title, ": ");
+    char first[PATH_BYTES];
+
+    snprintf(first, sizeof first, "%.*s",
+             (int)(colon != NULL ? colon - title : (ptrdiff_t)strlen(title)),
+             title);
+    text_write(pipe, first);
+    if (colon == NULL)
+        return;
+    fputs(".\"\\n\".", pipe);
+    text_write(pipe, colon + 2);
 }
 
 static int pipe_close(FILE *pipe, const char *program, const char *path)
@@ -113,39 +131,35 @@ static void number_write(char text[TEXT_BYTES], double value)
     snprintf(text, TEXT_BYTES, value < 100 ? "%.3g" : "%.0f", value);
 }
 
-/* "+7 %", or "x 12" where per cent are hard to read; of what is cut off the
- * time as well, behind `gap`. */
-static void bar_text(char text[BAR_TEXT_BYTES], double time, double base,
-                     const char *gap)
+/* "1.5  +7 %", or "18  x 12" where per cent are hard to read. */
+static void bar_text(char text[BAR_TEXT_BYTES], double time, double base)
 {
     char value[TEXT_BYTES], times[TEXT_BYTES];
 
     number_write(value, time);
-    if (time <= 0) {
+    number_write(times, base > 0 ? time / base : 0);
+    if (time <= 0)
         snprintf(text, BAR_TEXT_BYTES, "-");
-        return;
-    }
-    if (base <= 0) {
+    else if (base <= 0)
         snprintf(text, BAR_TEXT_BYTES, "%s", value);
-        return;
-    }
-    number_write(times, time / base);
-    if (time < 3 * base)
-        snprintf(text, BAR_TEXT_BYTES, "%+.3g %%", 100 * (time / base - 1));
+    else if (time < 3 * base)
+        snprintf(text, BAR_TEXT_BYTES, "%s  %+.3g %%", value,
+                 100 * (time / base - 1));
     else
-        snprintf(text, BAR_TEXT_BYTES, "x %s", times);
-    if (gap != NULL) {
-        size_t used = strlen(text);
-
-        snprintf(text + used, BAR_TEXT_BYTES - used, "%s(%s)", gap, value);
-    }
+        snprintf(text, BAR_TEXT_BYTES, "%s  x %s", value, times);
 }
 
-/* The bars of one series: place, height, width, what is written on each. */
-static void series_write(FILE *pipe, const struct gnuplot_bars *bars,
-                         size_t series, double unit, double end, int is_upright)
+/* Where a bar lies: groups from above to below, with a gap between them. */
+static double bar_place(const struct gnuplot_bars *bars, size_t group,
+                        double series)
 {
-    double width = 0.84 / (double)bars->series_count;
+    return (double)group * ((double)bars->series_count + 0.7) + series;
+}
+
+/* The bars of one series: place, length, what is written behind each. */
+static void series_write(FILE *pipe, const struct gnuplot_bars *bars,
+                         size_t series, double unit, double end)
+{
     char text[BAR_TEXT_BYTES];
     size_t group;
 
@@ -153,58 +167,28 @@ static void series_write(FILE *pipe, const struct gnuplot_bars *bars,
     for (group = 0; group < bars->groups_count; group++) {
         const double *us = &bars->us[group * bars->series_count];
         double time = us[series] / unit;
-        double place =
-            (double)group +
-            width * ((double)series - (double)(bars->series_count - 1) / 2);
 
-        bar_text(text, time, series > 0 ? us[0] / unit : 0,
-                 time <= end * 1.0001 ? NULL
-                 : is_upright         ? " "
-                                      : "\\n");
-        /* Two lines need to stand higher. */
-        fprintf(pipe, "%.4f %.6g %.4f \"%s\" %.6g\n", place, fmin(time, end),
-                width * 0.94, text,
-                time > end * 1.0001 && !is_upright ? end * 1.035
-                                                   : fmin(time, end));
+        bar_text(text, time, series > 0 ? us[0] / unit : 0);
+        fprintf(pipe, "%.4f %.6g \"%s%s\"\n",
+                bar_place(bars, group, (double)series), fmin(time, end),
+                time > end * 1.0001 ? "// " : "", text);
     }
     fputs("EOD\n", pipe);
 }
 
-/* Names that would overlap stand aslant. */
-static int are_wide(const struct gnuplot_bars *bars, int width)
+/* Beside the groups. */
+static void names_write(FILE *pipe, const struct gnuplot_bars *bars)
 {
-    size_t letters = 0, i;
+    double middle = (double)(bars->series_count - 1) / 2;
+    size_t i;
 
+    fputs("set ytics (", pipe);
     for (i = 0; i < bars->groups_count; i++)
-        letters += strlen(bars->groups[i]) + 2;
-    return letters * LETTER_WIDTH > (size_t)width &&
-           strchr(bars->groups[0], '-') == NULL;
-}
-
-/* Below the groups; a name with a dash in two lines. */
-static void names_write(FILE *pipe, const struct gnuplot_bars *bars, int width)
-{
-    int wide = are_wide(bars, width);
-    size_t i, longest = 0;
-
-    for (i = 0; i < bars->groups_count; i++)
-        if (strlen(bars->groups[i]) > longest)
-            longest = strlen(bars->groups[i]);
-
-    fprintf(pipe, "set bmargin %zu\nset xtics %s (",
-            wide ? 2 + longest / LINE_LETTERS : 4,
-            wide ? "rotate by 55 right" : "norotate");
-    for (i = 0; i < bars->groups_count; i++) {
-        const char *name = bars->groups[i], *dash = strrchr(name, '-');
-
-        fprintf(pipe, "%s\"%.*s", i > 0 ? ", " : "",
-                (int)(dash != NULL ? dash - name : (ptrdiff_t)strlen(name)),
-                name);
-        fprintf(pipe, "%s%s\" %zu", dash != NULL ? "\\n" : "",
-                dash != NULL ? dash + 1 : "", i);
-    }
-    fprintf(pipe, ") noenhanced scale 0\nset xrange [-0.6:%.1f]\n",
-            (double)bars->groups_count - 0.4);
+        fprintf(pipe, "%s\"%s\" %.3f", i > 0 ? ", " : "", bars->groups[i],
+                bar_place(bars, i, middle));
+    fprintf(pipe, ") noenhanced scale 0\nset yrange [%.3f:-0.7]\n",
+            bar_place(bars, bars->groups_count - 1,
+                      (double)bars->series_count - 0.3));
 }
 
 /* From gray over orange to red. */
@@ -217,67 +201,71 @@ static const char *shade(size_t series)
     return shades[series % (sizeof shades / sizeof shades[0])];
 }
 
-/* From a power of ten below the least to well above the largest. */
-static void log_axis_write(FILE *pipe, const struct gnuplot_bars *bars,
-                           double end)
+/* As many columns as the longest name allows. */
+static int key_columns(const struct gnuplot_bars *bars)
 {
-    size_t count = bars->groups_count * bars->series_count, i;
-    double least = end;
+    size_t longest = 1, i, columns;
 
-    for (i = 0; i < count; i++)
-        if (bars->us[i] > 0)
-            least = fmin(least, bars->us[i]);
-    fprintf(pipe, "set logscale y\nset yrange [%g:%g]\n",
-            pow(10, floor(log10(least / 1.5))), end * 6);
+    for (i = 0; i < bars->series_count; i++)
+        longest = longest < strlen(bars->series[i]) ? strlen(bars->series[i])
+                                                    : longest;
+    columns = 45 / (longest + 6);
+    if (columns > bars->series_count)
+        columns = bars->series_count;
+    return columns > 0 ? (int)columns : 1;
 }
 
-static double largest(const double *values, size_t count)
+static void bars_plot(FILE *pipe, const struct gnuplot_bars *bars)
 {
-    double most = 0;
+    size_t i;
 
-    while (count-- > 0)
-        most = fmax(most, values[count]);
-    return most;
+    fputs("plot ", pipe);
+    for (i = 0; i < bars->series_count; i++) {
+        fprintf(pipe,
+                "%s$series%zu using ($2/2):1:($2/2):(0.44) with boxxyerror lc "
+                "rgb '%s' title ",
+                i > 0 ? ", " : "", i, shade(i));
+        text_write(pipe, bars->series[i]);
+        fprintf(pipe,
+                ", $series%zu using 2:1:3 with labels left offset 0.5,0 font "
+                "'," FONT_OF_BARS "' noenhanced notitle",
+                i);
+    }
+    fputc('\n', pipe);
 }
 
 int gnuplot_bars(const char *program, const char *path,
                  const struct gnuplot_bars *bars)
 {
     size_t count = bars->groups_count * bars->series_count, i;
-    double end = bars->is_log ? largest(bars->us, count)
-                              : gnuplot_axis_end(bars->us, count);
-    double unit = end >= 2000 && !bars->is_log ? 1000 : 1;
-    int width = (int)fmax(WIDTH, BAR_WIDTH * (double)count);
-    FILE *pipe = pipe_open(program, path, width, BARS_HEIGHT);
-    int is_upright = count >= UPRIGHT_FROM;
+    double end = gnuplot_axis_end(bars->us, count);
+    double unit = end >= 2000 ? 1000 : 1;
+    int columns = key_columns(bars);
+    int lines = ((int)bars->series_count + columns - 1) / columns;
+    int above = BARS_ABOVE * (strstr(bars->title, ": ") != NULL ? 2 : 1);
+    int below = BARS_BELOW + KEY_HEIGHT * lines;
+    int height =
+        above + below +
+        (int)(BAR_HEIGHT * (bar_place(bars, bars->groups_count, 0) + 1));
+    FILE *pipe = pipe_open(program, path, height);
 
     if (pipe == NULL)
         return 0;
     end /= unit;
     fputs("set title ", pipe);
-    text_write(pipe, bars->title);
+    title_write(pipe, bars->title);
     fprintf(pipe,
-            " noenhanced\nset key top left Left reverse noenhanced\n"
-            "set ylabel 'time per call, %s'\nset yrange [0:%g]\n",
-            unit > 1 ? "ms" : "microseconds", end * (is_upright ? 1.4 : 1.25));
-    if (bars->is_log)
-        log_axis_write(pipe, bars, end);
-    names_write(pipe, bars, width);
+            " noenhanced\nset key bmargin center horizontal Left reverse "
+            "maxcols %d noenhanced\n"
+            "set xlabel 'time per call, %s'\nset xrange [0:%g]\n"
+            "set grid xtics lc rgb '#dddddd'\n"
+            "set tmargin at screen %.4f\nset bmargin at screen %.4f\n",
+            columns, unit > 1 ? "ms" : "microseconds", end * 1.35,
+            1 - (double)above / height, (double)below / height);
+    names_write(pipe, bars);
     for (i = 0; i < bars->series_count; i++)
-        series_write(pipe, bars, i, unit, end, is_upright);
-    fputs("plot ", pipe);
-    for (i = 0; i < bars->series_count; i++) {
-        fprintf(pipe, "%s$series%zu using 1:2:3 with boxes lc rgb '%s' title ",
-                i > 0 ? ", " : "", i, shade(i));
-        text_write(pipe, bars->series[i]);
-        fprintf(pipe,
-                ", $series%zu using 1:5:4 with labels %s font ',9' noenhanced "
-                "notitle",
-                i,
-                is_upright ? "rotate by 90 left offset 0,0.3"
-                           : "center offset 0,0.6");
-    }
-    fputc('\n', pipe);
+        series_write(pipe, bars, i, unit, end);
+    bars_plot(pipe, bars);
     return pipe_close(pipe, program, path);
 }
 
@@ -317,7 +305,7 @@ static void row_plot(FILE *pipe, const struct gnuplot_rows *rows, size_t row,
     fprintf(pipe,
             " at graph 0,1.18 left noenhanced\n"
             "set label 2 'up to %s%s' at graph 1,1.18 right noenhanced "
-            "font ',9'\n"
+            "font '," FONT_OF_BARS "'\n"
             "set format x '%s'\n"
             "plot $row%zu using 1:($3 == 0 ? $2 : NaN):(0.8) with boxes lc rgb "
             "'%s' notitle, $row%zu using 1:($3 != 0 ? $2 : NaN):(0.8) with "
@@ -327,36 +315,37 @@ static void row_plot(FILE *pipe, const struct gnuplot_rows *rows, size_t row,
             shade(2));
 }
 
-/* 1, 2 or 5 times a power of ten, about a half of the axis. */
+/* The largest of 1, 2, 4 and 5 times a power of ten on the axis: beside a row
+ * there is little room. */
 static double tics_of(double end)
 {
-    double power = pow(10, floor(log10(end / 2)));
-    double times = end / 2 / power;
+    double power = pow(10, floor(log10(end)));
+    double times = end / power;
 
-    return power * (times < 2 ? 1 : times < 5 ? 2 : 5);
+    return power * (times < 2 ? 1 : times < 4 ? 2 : times < 5 ? 4 : 5);
 }
 
 int gnuplot_rows(const char *program, const char *path,
                  const struct gnuplot_rows *rows)
 {
     int height = 2 * ROWS_ABOVE + ROW_HEIGHT * (int)rows->rows_count;
-    FILE *pipe = pipe_open(program, path, WIDTH, height);
+    FILE *pipe = pipe_open(program, path, height);
     size_t i;
 
     if (pipe == NULL)
         return 0;
     for (i = 0; i < rows->rows_count; i++)
         row_write(pipe, rows, i);
-    fputs("set multiplot\nset label 3 ", pipe);
-    text_write(pipe, rows->title);
-    fprintf(pipe, " at screen 0.5,%.4f center noenhanced font ',12'\n",
-            1 - 0.4 * ROWS_ABOVE / height);
+    fputs("set grid ytics lc rgb '#dddddd'\nset multiplot\nset label 3 ", pipe);
+    title_write(pipe, rows->title);
+    fprintf(pipe, " at screen 0.5,%.4f center noenhanced\n",
+            1 - 0.27 * ROWS_ABOVE / height);
     fputs("set label 4 ", pipe);
     text_write(pipe, rows->ylabel);
     fprintf(pipe,
             " at screen 0.02,0.5 center rotate by 90 noenhanced\n"
             "set label 5 'rank' at screen 0.54,%.4f center\n"
-            "set lmargin at screen 0.1\nset rmargin at screen 0.98\n"
+            "set lmargin at screen 0.14\nset rmargin at screen 0.98\n"
             "set yrange [0:%g]\nset ytics %g\nset xrange [-0.7:%zu.7]\n"
             "set xtics %zu scale 0\n",
             0.3 * ROWS_ABOVE / height, rows->end * 1.05, tics_of(rows->end),

@@ -267,6 +267,8 @@ def text_of_case(case):
 
 
 def text_of_time(us):
+    if us <= 0:
+        return "0" if us == 0 else "-" + text_of_time(-us)
     for unit, name in ((1e6, "s"), (1e3, "ms"), (1, "µs")):
         if us >= unit:
             return f"{us / unit:.3g} {name}"

@@ -315,7 +315,7 @@ def scale(place, coll, size, rows, width, points=None):
             ranks |= set(own["ranks"])
     plain_ticks(ax.xaxis, ranks, lambda v: f"{int(v)}")
     bottom, top = ax.get_ylim()
-    ax.set_ylim(min(0, bottom), max(top, 11))
+    ax.set_ylim(min(0, bottom), 1.5 * max(top, 11))
     ax.yaxis.set_major_locator(matplotlib.ticker.FixedLocator(
         [0] + [10 ** k for k in range(1, 9) if 10 ** k <= top]))
     ax.yaxis.set_major_formatter(matplotlib.ticker.FuncFormatter(

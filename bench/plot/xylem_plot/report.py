@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import shlex
 from html import escape
 
 import matplotlib.pyplot as plt
@@ -26,9 +27,12 @@ th, td { padding: 0.2em 0.7em; text-align: right; border-bottom: 1px solid #eee;
 th { border-bottom: 1px solid #888; vertical-align: bottom; }
 th:first-child, td:first-child { text-align: left; }
 tr.ours td { font-weight: bold; }
-figure { margin: 1em 0; } svg { max-width: 100%; height: auto; }
+figure { margin: 1em 0; }
+svg { width: min(100%, 44em); height: auto; }
 .wide { overflow-x: auto; } small, .note { color: #555; }
 nav a { margin-right: 1em; } pre { overflow-x: auto; font-size: 0.85em; }
+code { font-size: 0.95em; white-space: normal; } td.text { text-align: left;
+       white-space: normal; overflow-wrap: anywhere; }
 """
 SECTIONS = [("times", "Times under noise"), ("delays", "Who is delayed"),
             ("curves", "Over sizes and scale"),
@@ -46,7 +50,13 @@ def time_text(us):
 
 
 def table(titles, rows):
-    """rows: (whether it is of ours, cells)."""
+    """rows: (whether it is of ours, cells). Columns of which nothing is known
+    are left out."""
+    rows = list(rows)
+    kept = [i for i in range(len(titles)) if i == 0 or not rows
+            or any(cells[i] != "–" for _, cells in rows)]
+    titles = [titles[i] for i in kept]
+    rows = [(is_ours, [cells[i] for i in kept]) for is_ours, cells in rows]
     out = ['<div class="wide"><table><tr>']
     out += [f"<th>{escape(title)}</th>" for title in titles]
     out.append("</tr>")
@@ -201,10 +211,37 @@ def records_cells(one):
               for q in (50, 99, 100))]
 
 
+def session_rows(session):
+    """What a reader asks of a session first."""
+    machine = session.get("machine", {})
+    yield "command", shlex.join(session.get("command", []))
+    yield "when", " to ".join(str(session[key]) for key in ("begin", "end")
+                              if session.get(key))
+    yield "version, seed", ", ".join(str(session.get(key, "?"))
+                                     for key in ("version", "seed"))
+    yield "machine", ", ".join(f"{key} {value}"
+                               for key, value in machine.items())
+    ranks = session.get("ranks", [])
+    yield "ranks on", ", ".join(
+        f"{host} ({sum(rank['host'] == host for rank in ranks)})"
+        for host in p.ordered(rank["host"] for rank in ranks))
+    yield "clocks", "within " + d.text_of_time(
+        max(rank["clock_error_us"] for rank in ranks)) if ranks else ""
+    yield "runs", ", ".join(
+        f"{session[key]} {key.removeprefix('runs_')}" for key in
+        ("runs_planned", "runs_done", "runs_failed") if key in session)
+
+
 def runs_section(data, paths):
     for name, content in data.manifests.items():
-        yield (f"<h3>{escape(name)}</h3><pre>"
-               + escape(json.dumps(content, indent=2)) + "</pre>")
+        yield f"<h3>{escape(name)}</h3>"
+        for session in content.get("sessions", []):
+            yield '<div class="wide"><table>' + "".join(
+                f'<tr><td>{escape(key)}</td><td class="text">{escape(text)}'
+                "</td></tr>" for key, text in session_rows(session) if text
+            ) + "</table></div>"
+        yield ("<details><summary>All that was written down</summary><pre>"
+               + escape(json.dumps(content, indent=2)) + "</pre></details>")
     if len(data.times):
         columns = [c for c in ("file", *d.KEY, "time_us", "low_us", "high_us",
                                "injected", "floor_us") if c in data.times]
