@@ -56,22 +56,28 @@ aligned()
     column -t -s, -o '  '
 }
 
-# plot FIGURE TITLE: gnuplot commands from standard input; $figure.csv is there.
+# plot FIGURE TITLE [HEIGHT]: gnuplot commands from standard input; $figure.csv is
+# there. As wide as a paper's column at 300 dots per inch, with texts to match.
 plot()
 {
-    local figure=$1 title=$2
+    local figure=$1 title=$2 size=1000,${3:-760}
 
     command -v gnuplot >/dev/null || return 0
     {
         echo "if (strstrt(GPVAL_TERMINALS, 'pngcairo')) \\"
-        echo "set terminal pngcairo size 1100,600; \\"
-        echo "else set terminal png size 1100,600"
+        echo "set terminal pngcairo size $size font ',20' lw 2 ps 1.5; \\"
+        echo "else set terminal png size $size"
         echo "set output '$out/$figure.png'"
-        echo "set title '$title' noenhanced"
+        echo "set title '$title' noenhanced font ',18'"
         echo "set datafile separator ','"
-        echo "set key below noenhanced"
-        echo "set bmargin 5.5"
-        echo "set grid ytics"
+        echo "set key below Left reverse maxcols 2 samplen 2 noenhanced"
+        echo "set bmargin 7"
+        echo "set grid ytics lc rgb '#dddddd' lw 0.5"
+        echo "set border 3 lw 0.5"
+        echo "set tics nomirror"
+        echo "set linetype 1 lc rgb '#1b7f5c'; set linetype 2 lc rgb '#d1495b'"
+        echo "set linetype 3 lc rgb '#2e4057'; set linetype 4 lc rgb '#f2b134'"
+        echo "set linetype 5 lc rgb '#7b2d8b'; set linetype 6 lc rgb '#00798c'"
         echo "set xtics noenhanced"
         echo "set style fill solid 0.8 border -1"
         echo "file = '$out/$figure.csv'"
@@ -84,14 +90,14 @@ plot()
 }
 
 # Axes for gnuplot: bytes of messages, and times of calls.
-size_axis="set logscale x 4
-set xtics 16
-set format x '%.0b %BB'
-set xlabel 'message'"
+size_axis="set logscale x 2
+set xtics ('64' 64, '256' 256, '1K' 2**10, '4K' 2**12, '16K' 2**14, \
+           '64K' 2**16, '256K' 2**18, '1M' 2**20, '4M' 2**22, '16M' 2**24)
+set xlabel 'bytes'"
 time_axis="set logscale y
 set format y '%g'
 set ylabel 'microseconds until the last rank ends'
-set key top left noenhanced"
+set key below noenhanced"
 
 # heading FIGURE TEXT
 heading()

@@ -71,17 +71,14 @@ the other trees go by ranks, which fill node after node"
         awk -F, -v coll=$coll 'NR == 1 || $1 == coll' "$out/$figure.csv" \
             >"$raw/$figure-$coll-plot.csv"
     done
-    plot "$figure" "$figure: trees on $3 ranks of $2" <<END
-set multiplot layout 1,2
-set logscale x 4
+    plot "$figure" "$figure: trees on $3 ranks of $2" 1400 <<END
+set multiplot layout 2,1
+$size_axis
 set logscale y
-set xtics 65536,4
-set format x '%.0b %BB'
-set xlabel 'message'
-set ylabel 'microseconds until the last rank ends'
+set ylabel 'microseconds'
 do for [coll in 'bcast reduce'] {
     file = '$raw/$figure-'.coll.'-plot.csv'
-    set title coll.', $3 ranks of $2 (figure $figure)'
+    set title '$figure: '.coll.', $3 ranks of $2' font ',18'
     plot file using 2:3 skip 1 with linespoints title 'event, topology', \\
          file using 2:4 skip 1 with linespoints title 'waitall, topology', \\
          file using 2:6 skip 1 with linespoints title 'event, binary', \\
