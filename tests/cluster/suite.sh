@@ -5,7 +5,8 @@
 #
 #   GROUP   tool: the cluster itself; collectives: under mpirun;
 #           death: a rank is killed; slurm: under srun; mpi: the binding
-#           for MPI, under Open MPI
+#           for MPI, under Open MPI; noise: campaigns of xylem-noise,
+#           killed and gone on with (nightly)
 # Folders: where the programs have been built. Every group makes clusters of its
 # own, in a folder that goes with it, and skips where there can be none.
 set -u
@@ -62,6 +63,8 @@ need_cluster()
 . "$here/lib/test_tool.sh"
 # shellcheck source=tests/cluster/lib/test_jobs.sh
 . "$here/lib/test_jobs.sh"
+# shellcheck source=tests/cluster/lib/test_noise.sh
+. "$here/lib/test_noise.sh"
 
 case $group in
 tool) test_tool ;;
@@ -69,6 +72,7 @@ collectives) test_collectives ;;
 death) test_death ;;
 slurm) test_slurm ;;
 mpi) test_mpi ;;
+noise) test_noise ;;
 *)
     echo "there is no group '$group'" >&2
     exit 2
