@@ -105,6 +105,18 @@ static inline int call_is_alike(const xyl_operation_t *operation,
             collective->users_exec == xyl_collective_exec(context, args));
 }
 
+/* The same of a plan that runs inside a call, of short forms, which say no more
+ * than their arrays. */
+static inline int call_may_run_inline(const xyl_operation_t *operation,
+                                      const xylem_coll_args_t *args)
+{
+    const xyl_plan_key_t *key = &xyl_collective_of(operation)->key;
+
+    return call_is_alike(operation, args) &&
+           (!key->says_more ||
+            details_are_alike(&key->args, args, operation->request.team));
+}
+
 /* All that a plan depends on. */
 static inline int plan_suits(const xyl_operation_t *operation,
                              const xylem_coll_args_t *args)
@@ -280,7 +292,7 @@ xyl_operation_t *xyl_plan_claim(xylem_team_t *team,
                 &place->kept, &kept, kept | PLACE_OWNERS, memory_order_acq_rel,
                 memory_order_relaxed))
             continue;
-        if (call_is_alike(plan_in(kept), args))
+        if (call_may_run_inline(plan_in(kept), args))
             return plan_in(kept);
     }
     return NULL;
@@ -372,7 +384,7 @@ static int runs_inline(const xyl_operation_t *operation)
     const xylem_context_t *context = operation->request.context;
     uint64_t most = xyl_limits_of(context)->inside_call;
 
-    return !collective->key.says_more &&
+    return !says_more(&collective->key.args) &&
            (collective->key.args.flags & ~FLAGS_BOUND) == 0 &&
            operation->stages == 1 && operation->sequences == 0 &&
            operation->bytes <= most && collective->written <= most &&

@@ -63,6 +63,9 @@
     X(alltoall_rounds, 64, 1 << 30, "a block that goes in rounds, at least")   \
     X(alltoall_rounds_seats, 3, 1024, "seats for which they do, at least")     \
     X(alltoall_round, 64, 1 << 30, "of a block in one round")                  \
+    X(parcel_cell, 128, 1 << 20,                                               \
+      "room beside the slots for a block of a length that varies, at most")    \
+    X(parcel_part, 128, 1 << 30, "a part of such a block, at least")           \
     X(reduce_scatter_piece, 64, 1 << 30, "a piece where blocks vary, at most") \
     X(scan_piece, 64, 1 << 30, "a piece of a short one")                       \
     X(scan_chain, 256, 1 << 30, "what goes from seat to seat, at least")       \

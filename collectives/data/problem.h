@@ -24,6 +24,7 @@ typedef struct xyl_problem_on_node {
     const uint32_t *group_of;
     int in_parts;      /* input comes segment by segment, in any order */
     int roots_in_turn; /* each rank is the root of a like problem, now */
+    int is_level;      /* of several: what seats have is not all there is */
 } xyl_problem_on_node_t;
 
 /* Lengths and places are in elements where contributions are combined, and in

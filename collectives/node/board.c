@@ -82,6 +82,14 @@ static xyl_board_layout_t layout_of(uint32_t seats, size_t window_bytes)
     return layout;
 }
 
+uint64_t xyl_board_unpooled(uint32_t seats, uint64_t window_bytes)
+{
+    uint64_t all =
+        XYL_BOARD_WINDOWS_MAX * layout_of(seats, window_bytes).window_bytes;
+
+    return all < UNPOOLED_MOST ? all : (uint64_t)UNPOOLED_MOST;
+}
+
 size_t xyl_board_bytes(uint32_t seats, size_t window_bytes)
 {
     xyl_board_layout_t layout = layout_of(seats, window_bytes);
@@ -315,6 +323,17 @@ static char *window_at(xyl_board_t *board, uint32_t place, size_t bytes)
     if (is_new) /* it may be long, and this seat need little of the others' */
         part_prepare(board, window, bytes);
     return window;
+}
+
+char *xyl_board_run(const xyl_board_t *board, uint32_t run, size_t bytes)
+{
+    const xyl_shm_t *shm = board->seats.shm;
+    int is_new;
+    char *memory = xyl_shm_pool_address(board->pool, run, bytes, &is_new);
+
+    if (is_new && shm->ops->prepare != NULL)
+        shm->ops->prepare(board->seats.shm, memory, bytes);
+    return memory;
 }
 
 /* What is said of the window of a piece. Seats that begin it together would

@@ -108,6 +108,7 @@ typedef struct xyl_board {
     uint32_t groups_prepared;                        /* how many of these */
     size_t reserve_prepared;                         /* bytes */
     uint64_t pooled_bytes; /* of all windows of the pool so far */
+    uint64_t handed_bytes; /* of runs that this seat took to hand them on */
     /* Retired by this seat: all below, and single ones beyond. */
     uint64_t done;
     uint64_t retired[XYL_BOARD_SLOTS / 64];
@@ -119,6 +120,10 @@ typedef struct xyl_board {
     struct xyl_board *previous_busy, *next_busy;
     struct xyl_board *next_left; /* see node.c */
 } xyl_board_t;
+
+/* Bytes that a piece may have beside the slots, where windows have at most
+ * `window_bytes`. */
+uint64_t xyl_board_unpooled(uint32_t seats, uint64_t window_bytes);
 
 /* Bytes that a board takes whose windows have at most `window_bytes`. */
 size_t xyl_board_bytes(uint32_t seats, size_t window_bytes);
@@ -143,6 +148,8 @@ void xyl_board_take(xyl_board_t *board, uint64_t pieces, uint64_t bytes,
  */
 int xyl_board_begin(xyl_board_t *board, const xyl_board_extent_t *extent,
                     uint64_t piece, char **window_out);
+/* Bytes of a run of the pool, by the name that whoever took it has told. */
+char *xyl_board_run(const xyl_board_t *board, uint32_t run, size_t bytes);
 /* This seat no longer looks at the piece. */
 void xyl_board_retire(xyl_board_t *board, const xyl_board_extent_t *extent,
                       uint64_t piece);

@@ -210,7 +210,7 @@ static int join_part(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                       bytes);
 }
 
-static uint64_t part_bytes(const xyl_node_stage_t *node)
+uint64_t xyl_node_turn_bytes(const xyl_node_stage_t *node)
 {
     return node->enough < node->limits->seat_turn ? node->enough
                                                   : node->limits->seat_turn;
@@ -231,7 +231,7 @@ uint64_t xyl_node_work(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                        uint64_t at, uint64_t end)
 {
     size_t unit, part;
-    uint64_t read = 0, most = part_bytes(node);
+    uint64_t read = 0, most = xyl_node_turn_bytes(node);
     uint32_t operands;
 
     if (step->kind == XYL_STEP_COPY || step->kind == XYL_STEP_PUBLISH) {

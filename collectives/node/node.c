@@ -402,6 +402,7 @@ static xylem_status_t part_write(const xyl_operation_t *operation,
         .in_arrival_order = xyl_collective_of(operation)->plan.arrival_order,
         .combines_sums = xyl_collective_of(operation)->combiner.binned != NULL,
         .node.roots_in_turn = part->roots_in_turn,
+        .node.is_level = 1,
     };
     xylem_status_t status = write_for(operation->request.team, &part->group,
                                       part->algorithm, &problem, program);
@@ -468,6 +469,7 @@ xylem_status_t xyl_node_level_write(xylem_team_t *team,
 {
     xyl_problem_t whole = *problem;
 
+    whole.node.is_level = 1;
     return write_for(team, seats, algorithm, &whole, program);
 }
 

@@ -38,8 +38,7 @@ static int see_largest(xyl_node_stage_t *node)
         line = xyl_board_line(slot, node->sizes_seen);
         if (xyl_board_get(board, &line->count) <
                 xyl_board_value(number, COUNT_TOLD) ||
-            !xyl_node_is_alike(&node->share, number,
-                               xyl_node_says(node, number), slot,
+            !xyl_node_is_alike(&node->share, xyl_node_says(node, number), slot,
                                node->sizes_seen))
             return 0;
         memcpy(&largest, line->bytes, sizeof largest);

@@ -15,8 +15,11 @@
  *
  * A block longer than a piece goes in several pieces: piece k takes the bytes
  * from k * piece_bytes on of every block, and steps are cut where a block ends.
- * All seats take the same pieces, hence know the longest block; in gatherv,
- * scatterv and alltoallv (w) they learn it when the collective begins.
+ * All seats take the same pieces, hence know the longest block; in alltoallv
+ * (w) they learn it when the collective begins, as in gatherv and scatterv
+ * where these are a level of several. Where they are not, who has a block hands
+ * it to the one seat that wants it, and says how long it is (parcel.h): one
+ * piece, of which others need not know the lengths.
  *
  * Offsets and counts are packed bytes. Writing never fails in the call: the
  * first error is kept, and xyl_node_program_status tells it. One thread.
@@ -56,6 +59,11 @@ typedef enum xyl_step_kind {
                          combine slice i posts word i */
     XYL_STEP_COLLECT, /* to = from op sum, for each slice whose word is posted;
                           emits each */
+    XYL_STEP_HAND,    /* hands `total` bytes of `from` to post_seat, through
+                         the line or the cell (input) of to.seat; parcel.h */
+    XYL_STEP_TAKE,    /* takes them from the line or the cell of from.seat,
+                         where wait_seat has put them: `total` bytes, or the
+                         operation fails */
     XYL_STEP_GATE     /* until whoever added the stage opens it */
 } xyl_step_kind_t;
 
@@ -125,7 +133,9 @@ typedef struct xyl_node_program {
     int is_cut_late;
     uint64_t largest; /* of this seat's blocks, in bytes */
     uint64_t *told;   /* [seats] what each has told; NULL: it is not kept */
-    uint64_t room;    /* for a block in a piece, whole lines */
+    uint64_t room;    /* for a block in a piece, or a part of one that is
+                         handed, whole lines */
+    uint64_t handed;  /* bytes, by this seat */
     /* Of the collective. */
     uint64_t piece_bytes; /* of each block that one piece takes */
     uint64_t pieces;
@@ -172,11 +182,21 @@ void xyl_node_cut_late(xyl_node_program_t *program, uint64_t room);
 /* It is known: changes the program's steps accordingly. Again at any time. */
 void xyl_node_cut_now(xyl_node_program_t *program, uint64_t largest);
 
-/* Where it is so: what a seat's counts say others do not know. */
-static inline int xyl_node_is_cut_late(xylem_coll_t coll)
+/* What a seat's counts say others do not know: of blocks between one seat and
+ * all others, which are handed; and of all other ones. */
+static inline int xyl_node_hands(const xyl_problem_t *problem)
 {
-    return coll == XYLEM_COLL_GATHERV || coll == XYLEM_COLL_SCATTERV ||
-           coll == XYLEM_COLL_ALLTOALLV || coll == XYLEM_COLL_ALLTOALLW;
+    return (problem->coll == XYLEM_COLL_GATHERV ||
+            problem->coll == XYLEM_COLL_SCATTERV) &&
+           !problem->node.is_level;
+}
+
+static inline int xyl_node_is_cut_late(const xyl_problem_t *problem)
+{
+    return !xyl_node_hands(problem) && (problem->coll == XYLEM_COLL_GATHERV ||
+                                        problem->coll == XYLEM_COLL_SCATTERV ||
+                                        problem->coll == XYLEM_COLL_ALLTOALLV ||
+                                        problem->coll == XYLEM_COLL_ALLTOALLW);
 }
 
 /* The length of a segment: about `wanted`, whole elements, at least one, and

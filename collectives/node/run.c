@@ -20,8 +20,7 @@ enum {
 static inline int is_alike(xyl_node_stage_t *node,
                            const xyl_node_piece_t *piece, uint32_t seat)
 {
-    return xyl_node_is_alike(&node->share, piece->number, piece->says,
-                             piece->slot, seat);
+    return xyl_node_is_alike(&node->share, piece->says, piece->slot, seat);
 }
 
 /* `but` is not looked at. */
@@ -403,6 +402,10 @@ static int special_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
 {
     if (step->kind == XYL_STEP_CLAIM)
         return claim_run(node, piece, step, strand, did);
+    if (step->kind == XYL_STEP_HAND)
+        return xyl_node_hand_run(node, piece, step, strand, did);
+    if (step->kind == XYL_STEP_TAKE)
+        return xyl_node_take_run(node, piece, step, strand, did);
     if (step->kind == XYL_STEP_GATE)
         return node->gate.may_go(node->gate.arg, piece->piece, did);
     assert(sums_up(step));
@@ -458,7 +461,11 @@ static void strand_go_to(const xyl_node_stage_t *node, xyl_strand_t *strand,
     strand->has_slice = 0;
     strand->published = strand->swept = strand->complete = 0;
     strand->done = 0;
-    if (step < node->program.count && sums_up(&node->program.steps[step]))
+    if (step >= node->program.count ||
+        node->program.steps[step].kind < XYL_STEP_CLAIM)
+        return;
+    strand->parcel = (xyl_parcel_t){0};
+    if (sums_up(&node->program.steps[step]))
         strand->sums = (xyl_node_combine_t){0};
 }
 

@@ -165,8 +165,7 @@ const char *xyl_node_input(xyl_node_stage_t *node,
         return piece->lies == NULL ? window
                                    : piece->lies + (ptrdiff_t)(at + further);
     /* Before anything is taken for a name. */
-    if (!xyl_node_is_alike(&node->share, piece->number, piece->says,
-                           piece->slot, seat))
+    if (!xyl_node_is_alike(&node->share, piece->says, piece->slot, seat))
         return NULL;
     /* Partner: the store in xyl_node_share_say. */
     name = atomic_load_explicit(&xyl_board_line(piece->slot, seat)->name,
@@ -182,16 +181,28 @@ const char *xyl_node_input(xyl_node_stage_t *node,
 }
 
 static void fail_by_difference(xyl_node_stage_t *node, uint32_t seat,
-                               uint64_t number)
+                               uint64_t theirs)
 {
-    xyl_board_t *board = node->board;
     xylem_team_t *team = node->stage.operation->request.team;
-    uint64_t theirs = atomic_load_explicit(
-        &xyl_board_line(xyl_board_slot(board, number), seat)->name,
-        memory_order_relaxed);
 
     xyl_team_differs(team, team->context->rank, node->stage.operation->call,
-                     board->seats.ranks[seat], theirs);
+                     node->board->seats.ranks[seat], theirs);
+}
+
+/* As a message of a wrong length does. */
+static void fail_by_length(xyl_node_stage_t *node, uint32_t seat)
+{
+    const xyl_node_share_t *share = &node->share;
+    xylem_status_t status = share->length > share->length_known
+                                ? XYLEM_ERR_TRUNCATED
+                                : XYLEM_ERR_MISMATCH;
+
+    xyl_operation_fail(node->stage.operation,
+                       xyl_fail(status,
+                                "rank %u has sent a block of %" PRIu64
+                                " bytes, not %" PRIu64,
+                                node->board->seats.ranks[seat], share->length,
+                                share->length_known));
 }
 
 int xyl_node_share_failed(xyl_node_stage_t *node)
@@ -202,7 +213,9 @@ int xyl_node_share_failed(xyl_node_stage_t *node)
         return 0;
     node->share.cannot_see = XYL_BOARD_ALL;
     if (node->share.differs == seat)
-        fail_by_difference(node, seat, node->share.differs_in);
+        fail_by_difference(node, seat, node->share.differs_by);
+    else if (node->share.length != node->share.length_known)
+        fail_by_length(node, seat);
     else
         xyl_operation_fail(
             node->stage.operation,
@@ -255,7 +268,7 @@ static void compare_in(xyl_node_stage_t *node, uint64_t piece)
             ((word ^ says) & node->share.call_mask) != 0 &&
             ((word ^ says) & generation) == 0 &&
             !may_be_made_again(node->stage.operation, word)) {
-            fail_by_difference(node, seat, number);
+            fail_by_difference(node, seat, word);
             return;
         }
     }

@@ -354,6 +354,24 @@ static void node_bind(xyl_stage_t *stage, const void *reads, void *writes)
                      writes);
 }
 
+/* Whoever hands this seat something posts in this one's line. */
+static int is_missing(const xyl_node_stage_t *node,
+                      const xyl_node_piece_t *piece, uint32_t seat)
+{
+    const xyl_step_t *step = node->program.steps;
+    uint32_t own = node->board->seats.own, line = seat;
+
+    if (step->kind == XYL_STEP_TAKE && step->from.seat == own) {
+        if (seat != step->wait_seat)
+            return 0;
+        line = own;
+    }
+    return seat != own &&
+           xyl_board_get(node->board,
+                         &xyl_board_line(piece->slot, line)->count) <
+               xyl_board_value(piece->number, 1);
+}
+
 /* The seats that have not posted in its first piece. */
 static void node_describe(const xyl_stage_t *stage, char *text, size_t bytes)
 {
@@ -369,9 +387,7 @@ static void node_describe(const xyl_stage_t *stage, char *text, size_t bytes)
     if (!node->is_listed || piece->strands_left == 0)
         return;
     for (seat = 0; seat < board->seats.count && at + 12 < bytes; seat++)
-        if (seat != board->seats.own &&
-            xyl_board_get(board, &xyl_board_line(piece->slot, seat)->count) <
-                xyl_board_value(piece->number, 1))
+        if (is_missing(node, piece, seat))
             at += (size_t)snprintf(text + at, bytes - at, " %u",
                                    board->seats.ranks[seat]);
 }
@@ -392,13 +408,13 @@ static const xyl_stage_ops_t node_ops = {
 
 int xyl_node_stage_is_brief(const xyl_stage_t *stage)
 {
-    const xyl_node_program_t *program;
+    const xyl_node_stage_t *node = (const void *)stage;
 
     if (stage->ops != &node_ops)
         return 0;
-    program = &((const xyl_node_stage_t *)(const void *)stage)->program;
-    return program->pieces == 1 && !program->is_cut_late &&
-           ((const xyl_node_stage_t *)(const void *)stage)->works == NULL;
+    return node->program.pieces == 1 && !node->program.is_cut_late &&
+           node->program.handed <= node->limits->inside_call &&
+           node->works == NULL;
 }
 
 int xyl_node_stage_run(xyl_stage_t *stage, unsigned looks)
@@ -456,7 +472,8 @@ static uint64_t written_by(const xyl_node_program_t *program)
     uint32_t i;
 
     for (i = 0; i < program->count; i++)
-        if (program->steps[i].kind == XYL_STEP_COPY &&
+        if ((program->steps[i].kind == XYL_STEP_COPY ||
+             program->steps[i].kind == XYL_STEP_TAKE) &&
             program->steps[i].to.buffer == XYL_BUFFER_RECV)
             bytes += bytes_in_all(program, &program->steps[i]);
     return bytes;

@@ -4,6 +4,7 @@
  *   number.c        the numbers of its pieces
  *   run.c           the strands of a piece: waiting, posting, claiming
  *   move.c          copying and combining
+ *   hand.c          blocks that one seat hands another
  *   sums.c          sums in the order of arrival, or of pairs
  *   share.c         input that is read where it lies
  */
@@ -12,6 +13,7 @@
 
 #include "collectives/data/buffers.h"
 #include "collectives/data/limits.h"
+#include "collectives/node/parcel.h"
 #include "collectives/node/stage.h"
 #include "collectives/node/sums.h"
 #include "collectives/stages/work.h"
@@ -40,6 +42,7 @@ typedef struct xyl_strand {
     uint64_t since; /* when all inputs of a slice that it waits for were seen to
                        be there; 0: they were not */
     xyl_node_combine_t sums;
+    xyl_parcel_t parcel;
     /* Where an executor is not done in the call: */
     int is_waiting;    /* for it */
     uint64_t pending;  /* bytes that are done with that */
@@ -69,9 +72,12 @@ typedef struct xyl_node_share {
     /* This seat's input, or this seat, which calls something else than this
      * one; XYL_BOARD_ALL: none. */
     uint32_t cannot_see, differs;
-    uint64_t differs_in; /* piece */
-    uint64_t call_mask;  /* of what a line says, that is compared */
-    uint64_t call;       /* this one, and what came before on the board */
+    uint64_t differs_by; /* what it says */
+    /* Of that seat's input, as it says and as this one knows; equal: they are
+     * not what is wrong. */
+    uint64_t length, length_known;
+    uint64_t call_mask; /* of what a line says, that is compared */
+    uint64_t call;      /* this one, and what came before on the board */
     int is_explained;
 } xyl_node_share_t;
 
@@ -138,11 +144,23 @@ uint64_t xyl_node_bytes_of(const xyl_node_stage_t *node,
 uint64_t xyl_node_work(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                        const xyl_step_t *step, xyl_strand_t *strand,
                        uint64_t at, uint64_t end);
+/* Bytes that are moved at once. */
+uint64_t xyl_node_turn_bytes(const xyl_node_stage_t *node);
 /* Where the bytes of a spot are, `from` bytes further on; of a private one, if
  * it is plain. */
 char *xyl_node_address(const xyl_node_stage_t *node,
                        const xyl_node_piece_t *piece, xyl_position_t spot,
                        uint64_t from);
+
+/* ---- hand.c ---- */
+
+/* HAND and TAKE; 1: the step is done. */
+int xyl_node_hand_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                      const xyl_step_t *step, xyl_strand_t *strand,
+                      unsigned *did);
+int xyl_node_take_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                      const xyl_step_t *step, xyl_strand_t *strand,
+                      unsigned *did);
 
 /* ---- run.c ---- */
 
@@ -178,10 +196,17 @@ void xyl_node_share_renew(const xyl_node_stage_t *node, uint64_t number);
 /* Words of segments are posted elsewhere than in that line. */
 int xyl_node_share_is_said(const xyl_node_stage_t *node,
                            const xyl_node_piece_t *piece);
+/* A seat says something else. */
+static inline void xyl_node_share_differs(xyl_node_share_t *share,
+                                          uint32_t seat, uint64_t word)
+{
+    share->cannot_see = share->differs = seat;
+    share->differs_by = word;
+}
 /* Whether a seat that has posted in this piece calls the same as this one;
  * takes note of one that does not. */
-static inline int xyl_node_is_alike(xyl_node_share_t *share, uint64_t number,
-                                    uint64_t says, char *slot, uint32_t seat)
+static inline int xyl_node_is_alike(xyl_node_share_t *share, uint64_t says,
+                                    char *slot, uint32_t seat)
 {
     /* Partner: the store in xyl_node_share_say, before what the seat posts. */
     uint64_t word = atomic_load_explicit(&xyl_board_line(slot, seat)->name,
@@ -189,8 +214,7 @@ static inline int xyl_node_is_alike(xyl_node_share_t *share, uint64_t number,
 
     if (((word ^ says) & share->call_mask) == 0)
         return 1;
-    share->cannot_see = share->differs = seat;
-    share->differs_in = number;
+    xyl_node_share_differs(share, seat, word);
     return 0;
 }
 /* Looks for such seats where none may have posted. */

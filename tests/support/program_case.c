@@ -35,7 +35,8 @@ static int is_alltoall(xylem_coll_t coll)
 int program_case_varies(xylem_coll_t coll)
 {
     return coll == XYLEM_COLL_ALLGATHERV || coll == XYLEM_COLL_REDUCE_SCATTER ||
-           xyl_node_is_cut_late(coll);
+           coll == XYLEM_COLL_GATHERV || coll == XYLEM_COLL_SCATTERV ||
+           coll == XYLEM_COLL_ALLTOALLV || coll == XYLEM_COLL_ALLTOALLW;
 }
 
 static int scatters(xylem_coll_t coll)
@@ -366,7 +367,7 @@ static void describe(const program_case_t *c, uint32_t seat, blocks_t *blocks,
         blocks->recv_at[i] = recv_at(c, seat, i) / c->element_bytes;
         blocks->send_at[i] = send_at(c, seat, i) / c->element_bytes;
     }
-    if (xyl_node_is_cut_late(c->coll) && !is_alltoall(c->coll))
+    if (program_case_varies(c->coll) && xyl_coll_traits(c->coll)->has_root)
         problem->count = block_bytes(c, seat) / c->element_bytes;
     if (!is_root(c, seat))
         return;
@@ -403,6 +404,7 @@ static void write_program(program_run_t *run, const program_case_t *c,
         .node.window_bytes = c->window_bytes,
         .node.long_window_bytes = c->window_bytes,
         .node.share_bytes = c->share_bytes,
+        .node.is_level = c->is_level,
         .is_commutative = combine_of(c) != compose,
         .in_arrival_order = c->in_arrival_order};
 
@@ -444,7 +446,7 @@ void program_case_init(program_run_t *run, const program_case_t *c)
         place(c, &run->all[seat], seat);
         write_program(run, c, seat);
     }
-    if (xyl_node_is_cut_late(c->coll))
+    if (run->all[0].program.is_cut_late)
         cut_late(run, c);
     for (seat = 0; seat < c->seats; seat++)
         expect(run, c, seat);

@@ -24,6 +24,7 @@ typedef struct program_case {
     size_t element_bytes; /* 1 or 8 */
     int in_place;         /* where the collective has that */
     int varies;           /* v forms, reduce_scatter: blocks differ */
+    int is_level;         /* of several */
     uint64_t gap;         /* gather, scatter: between the blocks of the root */
     int in_arrival_order; /* of a reduce that commutes */
     uint64_t window_bytes, segment_bytes;

@@ -51,6 +51,13 @@ typedef struct counts {
     uint32_t strand; /* that posts them */
 } counts_t;
 
+/* What goes by one seat's line. */
+typedef struct parcel {
+    post_t post; /* no clock: it is not there */
+    unsigned char *bytes;
+    uint64_t length;
+} parcel_t;
+
 /* Of one seat, in the whole run. */
 typedef struct program_run_state {
     uint64_t segments;
@@ -69,6 +76,7 @@ typedef struct program_run_piece {
     uint32_t *clocks;
     region_t *regions; /* see program_region */
     counts_t *counts;  /* [seats] */
+    parcel_t *parcels; /* [seats] */
     post_t words[XYL_BOARD_WORDS];
     post_t sums[XYL_BOARD_WORDS];          /* `value` seats have added */
     unsigned char *parts[XYL_BOARD_WORDS]; /* what they have, for PAIR */
@@ -109,6 +117,9 @@ int program_post_count(program_run_t *run, strand_t *strand, uint32_t value,
                        uint32_t seat);
 int program_post_word(program_run_t *run, strand_t *strand, uint32_t word,
                       uint32_t seat);
+/* HAND and TAKE. */
+int program_hand(program_run_t *run, strand_t *strand, const xyl_step_t *step);
+int program_take(program_run_t *run, strand_t *strand, const xyl_step_t *step);
 /* The post by which a seat's count reached the value; NULL: it has not. */
 const post_t *program_count(const program_run_t *run, uint32_t seat,
                             uint32_t value);

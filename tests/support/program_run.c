@@ -143,6 +143,7 @@ void program_begin(program_run_t *run)
     piece->regions =
         program_array(3 * (uint64_t)run->seats + 1, sizeof *piece->regions);
     piece->counts = program_array(run->seats, sizeof *piece->counts);
+    piece->parcels = program_array(run->seats, sizeof *piece->parcels);
     region_init(program_region(run, PROGRAM_BOARD, 0), program->board_bytes, 1);
     for (seat = 0; seat < run->seats; seat++) {
         region_t *own = program_region(run, PROGRAM_OWN, seat);
@@ -170,6 +171,9 @@ static void posts_free(program_run_t *run)
         for (i = 0; i < piece->counts[seat].count; i++)
             free(piece->counts[seat].posts[i].clock);
         piece->counts[seat].count = 0;
+        free(piece->parcels[seat].post.clock);
+        free(piece->parcels[seat].bytes);
+        piece->parcels[seat] = (parcel_t){.length = 0};
     }
     for (i = 0; i < XYL_BOARD_WORDS; i++) {
         free(piece->words[i].clock);
@@ -192,6 +196,7 @@ void program_end(program_run_t *run)
     }
     free(piece->regions);
     free(piece->counts);
+    free(piece->parcels);
     free(piece->strand);
     free(piece->clocks);
     free(piece->may);
@@ -325,6 +330,9 @@ static int may_go(const program_run_t *run, const strand_t *strand)
                all_have(run, step->slices, run->seats);
     if (program_sums_up(step))
         return program_sum_may(run, strand, step);
+    if (step->kind == XYL_STEP_TAKE)
+        return step->from.seat < run->seats &&
+               run->piece->parcels[step->from.seat].post.clock != NULL;
     switch (step->wait) {
     case XYL_WAIT_NOTHING:
         return 1;
@@ -486,6 +494,10 @@ static void strand_go(program_run_t *run, strand_t *strand)
         is_done = do_claim(run, strand, step);
     else if (program_sums_up(step))
         is_done = program_sum_do(run, strand, step);
+    else if (step->kind == XYL_STEP_HAND)
+        is_done = program_hand(run, strand, step);
+    else if (step->kind == XYL_STEP_TAKE)
+        is_done = program_take(run, strand, step);
     else if (!see(run, strand, step))
         is_done = 0;
     else if (step->kind == XYL_STEP_REDUCE)

@@ -327,6 +327,47 @@ int program_post_word(program_run_t *run, strand_t *strand, uint32_t word,
     return 1;
 }
 
+int program_hand(program_run_t *run, strand_t *strand, const xyl_step_t *step)
+{
+    parcel_t *parcel;
+    const unsigned char *from;
+
+    if (step->to.seat >= run->seats)
+        return program_mistake(run, "seat %u hands by no line", strand->seat);
+    parcel = &run->piece->parcels[step->to.seat];
+    if (parcel->post.clock != NULL)
+        return program_mistake(run, "seat %u hands twice by the line of %u",
+                               strand->seat, step->to.seat);
+    from = program_touch(run, strand, step->from, step->total, 0);
+    if (from == NULL)
+        return 0;
+    parcel->bytes = program_array(step->total, 1);
+    parcel->length = step->total;
+    memcpy(parcel->bytes, from, step->total);
+    post_fill(run, &parcel->post, strand, 1, step->post_seat);
+    return 1;
+}
+
+int program_take(program_run_t *run, strand_t *strand, const xyl_step_t *step)
+{
+    const parcel_t *parcel = &run->piece->parcels[step->from.seat];
+    unsigned char *to;
+
+    if (!program_see(run, strand, &parcel->post))
+        return 0;
+    if (parcel->length != step->total)
+        return program_mistake(run,
+                               "seat %u, step %u: %" PRIu64 " bytes are there, "
+                               "not %" PRIu64,
+                               strand->seat, strand->step, parcel->length,
+                               step->total);
+    to = program_touch(run, strand, step->to, step->total, 1);
+    if (to == NULL)
+        return 0;
+    memcpy(to, parcel->bytes, step->total);
+    return 1;
+}
+
 const post_t *program_count(const program_run_t *run, uint32_t seat,
                             uint32_t value)
 {

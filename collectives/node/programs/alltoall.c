@@ -352,7 +352,7 @@ static void alltoall_write(const xyl_problem_t *problem,
                            xyl_node_program_t *program)
 {
     program->shares =
-        !xyl_node_is_cut_late(problem->coll) &&
+        !xyl_node_is_cut_late(problem) &&
         xyl_node_shares(problem, xyl_problem_bytes(problem) * problem->ranks);
     if (goes_in_rounds(problem))
         write_rounds(problem, program);

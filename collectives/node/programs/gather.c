@@ -1,5 +1,6 @@
 /* Gather(v): every seat publishes its block, the root copies them out as they
- * come. Where a block is read where it lies, its seat waits for the root. */
+ * come. Where a block is read where it lies, its seat waits for the root.
+ * Blocks whose lengths vary are handed to the root. */
 #include "collectives/node/programs/parts.h"
 
 static void write_gather_own(const xyl_problem_t *problem,
@@ -16,6 +17,33 @@ static void write_gather_own(const xyl_problem_t *problem,
                         xyl_node_block_at(problem, problem->rank)),
         xyl_position_of(XYL_BUFFER_SEND, 0, 0), program->piece_bytes);
     step->total = xyl_node_block(problem, problem->rank);
+    if (xyl_node_hands(problem))
+        step->bytes = step->total;
+}
+
+static void gather_by_hand(const xyl_problem_t *problem,
+                           xyl_node_program_t *program)
+{
+    uint32_t i, seat;
+
+    xyl_node_plan_parcels(problem, program);
+    xyl_node_hand_over(problem, program, xyl_problem_bytes(problem),
+                       xyl_problem_bytes(problem));
+    if (problem->rank != problem->root) {
+        xyl_node_hand(program, problem->rank, problem->root,
+                      xyl_position_of(XYL_BUFFER_SEND, 0, 0),
+                      xyl_problem_bytes(problem));
+        return;
+    }
+    write_gather_own(problem, program);
+    for (i = 1; i < problem->ranks; i++) {
+        seat = (problem->root + i) % problem->ranks;
+        xyl_node_strand(program);
+        xyl_node_take(program, seat, seat,
+                      xyl_position_of(XYL_BUFFER_RECV, 0,
+                                      xyl_node_block_at(problem, seat)),
+                      xyl_node_block(problem, seat));
+    }
 }
 
 static void gather_write(const xyl_problem_t *problem,
@@ -23,7 +51,11 @@ static void gather_write(const xyl_problem_t *problem,
 {
     uint32_t i;
 
-    if (xyl_node_is_cut_late(problem->coll)) {
+    if (xyl_node_hands(problem)) {
+        gather_by_hand(problem, program);
+        return;
+    }
+    if (xyl_node_is_cut_late(problem)) {
         xyl_node_plan_blocks(problem, program,
                              problem->node.window_bytes / problem->ranks);
         program->input_bytes = program->piece_bytes;

@@ -61,7 +61,7 @@ static inline void xyl_node_plan_blocks(const xyl_problem_t *problem,
 {
     uint32_t seat;
 
-    if (!xyl_node_is_cut_late(problem->coll)) {
+    if (!xyl_node_is_cut_late(problem)) {
         xyl_node_cut(program, xyl_node_block_max(problem), room,
                      problem->element_bytes);
         return;
@@ -148,6 +148,53 @@ static inline void xyl_node_plan_inputs(const xyl_problem_t *problem,
                  problem->element_bytes);
     if (total > XYL_BOARD_INLINE_BYTES)
         program->input_bytes = xyl_board_whole_lines(program->piece_bytes);
+}
+
+/* ---- blocks that are handed ---- */
+
+/* In one piece, with a cell for each seat beside the slots, if there are
+ * windows enough. */
+static inline void xyl_node_plan_parcels(const xyl_problem_t *problem,
+                                         xyl_node_program_t *program)
+{
+    const uint64_t line = XYL_BOARD_LINE_BYTES;
+    const xyl_limits_t *limits = problem->node.limits;
+    uint64_t cell =
+        xyl_board_unpooled(problem->ranks, problem->node.long_window_bytes) /
+        problem->ranks / line * line;
+    uint64_t room = problem->node.window_bytes / problem->ranks / line * line;
+
+    if (cell > limits->parcel_cell)
+        cell = limits->parcel_cell / line * line;
+    program->input_bytes = cell < line ? line : cell;
+    program->room = room < line ? line : room;
+    program->piece_bytes = line; /* no block is cut */
+    program->pieces = 1;
+}
+
+/* Hands what lies at `from` to a seat, by the line and the cell of `through`.
+ */
+static inline void xyl_node_hand(xyl_node_program_t *program, uint32_t through,
+                                 uint32_t seat, xyl_position_t from,
+                                 uint64_t bytes)
+{
+    xyl_step_t *step = xyl_node_step(
+        program, XYL_STEP_HAND, xyl_position_of(XYL_BUFFER_INPUT, through, 0),
+        from, bytes);
+
+    step->post_seat = seat;
+    program->handed += bytes;
+}
+
+static inline void xyl_node_take(xyl_node_program_t *program, uint32_t through,
+                                 uint32_t seat, xyl_position_t to,
+                                 uint64_t bytes)
+{
+    xyl_step_t *step =
+        xyl_node_step(program, XYL_STEP_TAKE, to,
+                      xyl_position_of(XYL_BUFFER_INPUT, through, 0), bytes);
+
+    step->wait_seat = seat;
 }
 
 /* ---- input that is read where it lies ---- */

@@ -1,7 +1,21 @@
 /* Scatter(v): the root publishes one block after the other and leaves; each
  * seat copies out its own. Where the root's blocks are read where they lie, it
- * stays until all have. */
+ * stays until all have. Blocks whose lengths vary, and short ones, are handed:
+ * then each seat looks at a line of its own. */
+#include "collectives/node/parcel.h"
 #include "collectives/node/programs/parts.h"
+
+/* Blocks that all know to be short take no window. */
+static int are_in_lines(const xyl_problem_t *problem)
+{
+    return problem->coll == XYLEM_COLL_SCATTER &&
+           xyl_problem_bytes(problem) <= XYL_PARCEL_SHORT;
+}
+
+static int scatters_by_hand(const xyl_problem_t *problem)
+{
+    return are_in_lines(problem) || xyl_node_hands(problem);
+}
 
 /* The root alone has input in the window: blocks as long as a piece has them.
  */
@@ -67,6 +81,8 @@ static void write_scatter_own(const xyl_problem_t *problem,
                         xyl_node_block_at(problem, problem->rank)),
         program->piece_bytes);
     step->total = xyl_node_block(problem, problem->rank);
+    if (scatters_by_hand(problem))
+        step->bytes = step->total;
 }
 
 static void write_scatter_reader(const xyl_problem_t *problem,
@@ -85,17 +101,52 @@ static void write_scatter_reader(const xyl_problem_t *problem,
         (problem->rank + problem->ranks - problem->root) % problem->ranks;
 }
 
+/* A block that has to go in parts may wait for its seat, and no other does. */
+static void scatter_by_hand(const xyl_problem_t *problem,
+                            xyl_node_program_t *program)
+{
+    uint32_t distance, seat;
+    int go_in_parts;
+
+    xyl_node_plan_parcels(problem, program);
+    if (are_in_lines(problem))
+        program->input_bytes = 0;
+    if (problem->rank != problem->root) {
+        xyl_node_take(program, problem->rank, problem->root,
+                      xyl_position_of(XYL_BUFFER_RECV, 0, 0),
+                      xyl_node_block(problem, problem->rank));
+        return;
+    }
+    go_in_parts = !are_in_lines(problem) &&
+                  xyl_node_block_max(problem) > program->input_bytes;
+    for (distance = 1; distance < problem->ranks; distance++) {
+        seat = (problem->root + distance) % problem->ranks;
+        if (go_in_parts)
+            xyl_node_strand(program);
+        xyl_node_hand(program, seat, seat,
+                      xyl_position_of(XYL_BUFFER_SEND, 0,
+                                      xyl_node_block_at(problem, seat)),
+                      xyl_node_block(problem, seat));
+    }
+    write_scatter_own(problem, program);
+}
+
 static void scatter_write(const xyl_problem_t *problem,
                           xyl_node_program_t *program)
 {
     xyl_step_kind_t kind;
     uint32_t distance;
 
+    if (scatters_by_hand(problem)) {
+        scatter_by_hand(problem, program);
+        return;
+    }
+
     xyl_node_plan_blocks(problem, program,
                          problem->node.window_bytes / problem->ranks);
     program->board_bytes = problem->ranks * program->piece_bytes;
     program->shares =
-        !xyl_node_is_cut_late(problem->coll) &&
+        !xyl_node_is_cut_late(problem) &&
         xyl_node_shares(problem, xyl_problem_bytes(problem) * problem->ranks);
     if (problem->rank != problem->root) {
         write_scatter_reader(problem, program);

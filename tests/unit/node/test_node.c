@@ -4,6 +4,7 @@
  * several operations and teams at once. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "collectives/choose/registry.h"
@@ -359,7 +360,67 @@ static void test_leaves_run_ahead(void)
     fabric_destroy(fabric);
 }
 
+/* One rank sends so many bytes where another expects so many: it fails, as a
+ * message over the net does, and nothing is written behind what was expected.
+ */
+static void lengths_differ(xylem_coll_t coll, uint64_t sent, uint64_t expected)
+{
+    fabric_options_t options = {.seed = sent, .shares_memory = 1};
+    fabric_t *fabric = fabric_create(3, &options);
+    uint32_t root = 1, rank, other = coll == XYLEM_COLL_GATHERV ? root : 2;
+    const uint64_t counts[2][3] = {{8, 0, sent}, {8, 0, expected}};
+    const uint64_t displs[3] = {0, 8, 8};
+    char *buffers = calloc(3, 2 * 300000);
+    xylem_request_t *requests[3];
+
+    CHECK(buffers != NULL);
+    for (rank = 0; rank < 3; rank++) {
+        int knows = rank == other;
+        xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                                  .coll = coll,
+                                  .send = buffers + (size_t)rank * 2 * 300000,
+                                  .recv = buffers + (size_t)rank * 2 * 300000 +
+                                          300000,
+                                  .count = counts[knows][rank],
+                                  .type = XYLEM_BYTE,
+                                  .root = root,
+                                  .send_counts = counts[0],
+                                  .recv_counts = counts[1],
+                                  .send_displs = displs,
+                                  .recv_displs = displs};
+        memset(buffers + (size_t)rank * 2 * 300000, 1, 300000);
+        CHECK_EQ(xylem_coll_start(fabric_world(fabric, rank), &args,
+                                  &requests[rank]),
+                 XYLEM_OK);
+    }
+    fabric_run_dry(fabric);
+    CHECK_EQ(xylem_request_test(requests[other]),
+             sent > expected ? XYLEM_ERR_TRUNCATED : XYLEM_ERR_MISMATCH);
+    CHECK_EQ(buffers[(size_t)other * 2 * 300000 + 300000 +
+                     (other == root ? 8 : 0) + expected],
+             0);
+    for (rank = 0; rank < 3; rank++)
+        xylem_request_free(requests[rank]);
+    fabric_destroy(fabric);
+    free(buffers);
+}
+
+static void test_lengths_differ(void)
+{
+    static const uint64_t lengths[] = {0,    1,    96,    97,    5000,
+                                       8192, 8193, 60000, 200000};
+    uint32_t i, k;
+
+    for (i = 0; i < 9; i++)
+        for (k = 0; k < 9; k++)
+            if (i != k) {
+                lengths_differ(XYLEM_COLL_GATHERV, lengths[i], lengths[k]);
+                lengths_differ(XYLEM_COLL_SCATTERV, lengths[i], lengths[k]);
+            }
+}
+
 static const check_case_t cases[] = {
+    {"lengths_differ", test_lengths_differ},
     {"every_collective", test_every_collective},
     {"order_of_arrival", test_order_of_arrival},
     {"parts", test_parts},

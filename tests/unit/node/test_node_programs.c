@@ -45,6 +45,7 @@ static void sized_case(program_case_t *c, uint64_t *random)
         c->segment_bytes =
             random_below(random, 2) == 0 ? 0 : random_between(random, 1, 300);
         c->share_bytes = random_below(random, 2);
+        c->is_level = random_below(random, 2) == 0;
         c->groups =
             (program_groups_t)random_below(random, PROGRAM_GROUPS_KINDS);
         c->salt = random_next(random);
@@ -145,6 +146,7 @@ static void test_long(void)
             c.varies = program_case_varies(c.coll);
             c.in_arrival_order = random_below(&random, 2) == 0;
             c.share_bytes = random_below(&random, 2) * 1000;
+            c.is_level = random_below(&random, 2) == 0;
             c.salt = random_next(&random);
             (void)program_case_try(&c, random_next(&random), 0);
         }
@@ -166,6 +168,7 @@ static program_case_t random_case(uint64_t *random, xylem_coll_t coll)
         c.element_bytes = 1;
     c.root = random_below(random, c.seats);
     c.share_bytes = random_below(random, 2);
+    c.is_level = random_below(random, 2) == 0;
     c.groups = (program_groups_t)random_below(random, PROGRAM_GROUPS_KINDS);
     c.count = random_below(random, 1U << bits);
     c.varies = program_case_varies(coll) && random_below(random, 5) != 0;
@@ -257,6 +260,7 @@ static void test_every_order(void)
             c.segment_bytes = 8;
             c.window_bytes = program_case_window_min(&c);
             c.share_bytes = i % 3 == 0;
+            c.is_level = i / 4 % 2 != 0;
             (void)program_case_try(&c, i, ORDERS_MAX);
         }
 }
@@ -333,19 +337,23 @@ static void drop_post(xyl_step_t *step)
 
 static void post_to_another(xyl_step_t *step)
 {
-    if (step->post != XYL_POST_NOTHING)
+    if (step->post != XYL_POST_NOTHING || step->kind == XYL_STEP_HAND)
         step->post_seat = 100;
 }
 
 static void move_target(xyl_step_t *step)
 {
-    if (step->kind != XYL_STEP_NOTHING)
+    if (step->kind == XYL_STEP_HAND) /* by another's line */
+        step->to.seat = 100;
+    else if (step->kind != XYL_STEP_NOTHING)
         step->to.at++;
 }
 
 static void move_source(xyl_step_t *step)
 {
-    if (step->kind != XYL_STEP_NOTHING)
+    if (step->kind == XYL_STEP_TAKE)
+        step->from.seat = 100;
+    else if (step->kind != XYL_STEP_NOTHING)
         step->from.at++;
 }
 
@@ -353,6 +361,8 @@ static void shorten(xyl_step_t *step)
 {
     if (step->kind == XYL_STEP_COPY || step->kind == XYL_STEP_PUBLISH)
         step->bytes--;
+    if (step->kind == XYL_STEP_HAND || step->kind == XYL_STEP_TAKE)
+        step->total++;
 }
 
 static void tell_not(xyl_step_t *step)

@@ -1,0 +1,186 @@
+/* Steps that hand a block from one seat to another; by the protocol of parcel.c
+ * where it is long. */
+#include "collectives/node/stage_inside.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "runtime/base/copy.h"
+
+/* ---- moving ---- */
+
+/* Goes on with the bytes that lie at, or come to, the parcel's memory, for some
+ * microseconds; 1: all are moved. */
+static int parcel_move(xyl_node_stage_t *node, const xyl_step_t *step,
+                       xyl_strand_t *strand)
+{
+    const xyl_parcel_t *parcel = &strand->parcel;
+    char *there = parcel->memory + (strand->done - parcel->begin);
+    uint64_t most = xyl_node_turn_bytes(node);
+    size_t bytes = (size_t)(parcel->end - strand->done);
+    int is_done;
+
+    if (bytes == 0)
+        return 1;
+    if (bytes > most)
+        bytes = (size_t)most;
+    if (step->kind == XYL_STEP_HAND)
+        is_done =
+            xyl_buffers_pack(&node->buffers, strand->work, step->from.buffer,
+                             step->from.at + strand->done, bytes, there);
+    else
+        is_done =
+            xyl_buffers_unpack(&node->buffers, strand->work, step->to.buffer,
+                               step->to.at + strand->done, bytes, there);
+    *node->moved += bytes;
+    if (!xyl_stage_worked(&node->stage, is_done)) {
+        strand->is_waiting = 1;
+        strand->pending = bytes;
+        return 0;
+    }
+    strand->done += bytes;
+    return strand->done == parcel->end;
+}
+
+static xyl_parcel_way_t way_of_parcel(const xyl_node_stage_t *node,
+                                      const xyl_node_piece_t *piece,
+                                      const xyl_step_t *step)
+{
+    int hands = step->kind == XYL_STEP_HAND;
+    uint32_t through = hands ? step->to.seat : step->from.seat;
+    uint64_t cell = node->program.input_bytes;
+
+    return (xyl_parcel_way_t){
+        .board = node->board,
+        .number = piece->number,
+        .line = xyl_parcel_line(piece->slot, through),
+        .cell = cell == 0 ? NULL : piece->window + through * cell,
+        .cell_bytes = cell,
+        .bytes = step->total,
+        .other = hands ? step->post_seat : step->wait_seat};
+}
+
+/* Where it lies if it is not in parts; NULL: it is. */
+static char *whole_of(const xyl_parcel_way_t *way)
+{
+    if (way->bytes <= XYL_PARCEL_SHORT)
+        return way->line->is.bytes;
+    return way->bytes <= way->cell_bytes ? way->cell : NULL;
+}
+
+/* ---- handing ---- */
+
+static void parcel_post(const xyl_node_stage_t *node,
+                        const xyl_node_piece_t *piece, const xyl_step_t *step,
+                        const xyl_parcel_way_t *way)
+{
+    const xyl_board_t *board = node->board;
+
+    /* Partners: the loads in head_is_good. */
+    atomic_store_explicit(&way->line->says, piece->says, memory_order_relaxed);
+    atomic_store_explicit(&way->line->length, way->bytes, memory_order_relaxed);
+    if (step->to.seat == board->seats.own)
+        xyl_node_share_say(node, piece);
+    xyl_board_set(board, &xyl_board_line(piece->slot, step->to.seat)->count,
+                  xyl_board_value(piece->number, 1), way->other);
+}
+
+static int hand_in_parts(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                         const xyl_step_t *step, xyl_strand_t *strand,
+                         const xyl_parcel_way_t *way, unsigned *did)
+{
+    xyl_parcel_t *parcel = &strand->parcel;
+
+    if (!parcel->has_begun) {
+        parcel->has_begun = 1;
+        xyl_parcel_prepare(way);
+        parcel_post(node, piece, step, way);
+    }
+    if (parcel->begin == parcel->end) {
+        if (!xyl_parcel_send_next(way, node->limits->parcel_part,
+                                  node->program.room, parcel))
+            return 0;
+    }
+    ++*did;
+    if (parcel_move(node, step, strand))
+        xyl_parcel_sent(way, parcel);
+    return parcel->begin == way->bytes;
+}
+
+int xyl_node_hand_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                      const xyl_step_t *step, xyl_strand_t *strand,
+                      unsigned *did)
+{
+    const xyl_parcel_way_t way = way_of_parcel(node, piece, step);
+    char *whole = whole_of(&way);
+
+    if (whole == NULL)
+        return hand_in_parts(node, piece, step, strand, &way, did);
+    ++*did;
+    strand->parcel.memory = whole;
+    strand->parcel.end = way.bytes;
+    if (!parcel_move(node, step, strand))
+        return 0;
+    if (node->program.hands_over && whole == way.cell)
+        xyl_copy_hand_over(whole, way.bytes);
+    parcel_post(node, piece, step, &way);
+    return 1;
+}
+
+/* ---- taking ---- */
+
+/* 1: it is from a seat that calls the same, and as long as this one knows. */
+static int head_is_good(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                        const xyl_step_t *step, const xyl_parcel_way_t *way)
+{
+    uint64_t length, says = piece->says;
+
+    /* Partners: the stores in parcel_post. In the line of another seat there
+     * may be anything but a parcel. */
+    if (step->from.seat != node->board->seats.own &&
+        !xyl_node_is_alike(&node->share, says, piece->slot, step->from.seat))
+        return 0;
+    if (atomic_load_explicit(&way->line->says, memory_order_relaxed) != says) {
+        xyl_node_share_differs(
+            &node->share, way->other,
+            atomic_load_explicit(&way->line->says, memory_order_relaxed));
+        return 0;
+    }
+    length = atomic_load_explicit(&way->line->length, memory_order_relaxed);
+    if (length == way->bytes)
+        return 1;
+    node->share.cannot_see = way->other;
+    node->share.length = length;
+    node->share.length_known = way->bytes;
+    return 0;
+}
+
+int xyl_node_take_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                      const xyl_step_t *step, xyl_strand_t *strand,
+                      unsigned *did)
+{
+    const xyl_board_t *board = node->board;
+    const xyl_parcel_way_t way = way_of_parcel(node, piece, step);
+    xyl_parcel_t *parcel = &strand->parcel;
+
+    if (!parcel->has_begun) {
+        if (xyl_board_get(
+                board, &xyl_board_line(piece->slot, step->from.seat)->count) <
+                xyl_board_value(piece->number, 1) ||
+            !head_is_good(node, piece, step, &way))
+            return 0;
+        parcel->has_begun = 1;
+        parcel->memory = whole_of(&way);
+        parcel->end = parcel->memory == NULL ? 0 : way.bytes;
+    }
+    if (whole_of(&way) != NULL) {
+        ++*did;
+        return parcel_move(node, step, strand);
+    }
+    if (parcel->begin == parcel->end && !xyl_parcel_take_next(&way, parcel))
+        return 0;
+    ++*did;
+    if (parcel_move(node, step, strand))
+        xyl_parcel_taken(&way, parcel);
+    return parcel->begin == way.bytes;
+}

@@ -1,0 +1,105 @@
+#include "collectives/node/parcel.h"
+
+#include <assert.h>
+
+enum { RUN_BITS = 16 };
+
+static uint64_t value_of(const xyl_parcel_way_t *way, uint64_t parts)
+{
+    return way->number << XYL_PARCEL_PART_BITS | parts;
+}
+
+void xyl_parcel_prepare(const xyl_parcel_way_t *way)
+{
+    /* Partners: the loads behind the count, which is posted next. */
+    atomic_store_explicit(&way->line->is.parts.sent, value_of(way, 0),
+                          memory_order_relaxed);
+    atomic_store_explicit(&way->line->is.parts.taken, value_of(way, 0),
+                          memory_order_relaxed);
+}
+
+/* So long that the whole of it is under way at once, if that may be. */
+static uint64_t next_bytes(const xyl_parcel_way_t *way, uint64_t least,
+                           uint64_t most, uint64_t begin)
+{
+    uint64_t bytes = (way->bytes + XYL_PARCEL_PARTS - 1) / XYL_PARCEL_PARTS;
+
+    if (bytes < least)
+        bytes = least;
+    bytes = xyl_board_whole_lines(bytes);
+    if (bytes > most)
+        bytes = most;
+    return way->bytes - begin < bytes ? way->bytes - begin : bytes;
+}
+
+int xyl_parcel_send_next(const xyl_parcel_way_t *way, uint64_t part_bytes,
+                         uint64_t most, xyl_parcel_t *parcel)
+{
+    xyl_board_t *board = way->board;
+    uint64_t bytes = next_bytes(way, part_bytes, most, parcel->end);
+    uint64_t taken = xyl_board_get(board, &way->line->is.parts.taken);
+    uint64_t seats = board->seats.count;
+
+    assert(bytes != 0 && parcel->begin == parcel->end);
+    if (value_of(way, parcel->parts) - taken >= XYL_PARCEL_PARTS)
+        return 0;
+    /* Seats that do so together begin to look in different places. */
+    parcel->run = xyl_shm_pool_take(board->pool, bytes,
+                                    board->handed_bytes * seats +
+                                        board->seats.own * bytes);
+    if (parcel->run == 0 && taken != value_of(way, parcel->parts))
+        return 0;
+    if (parcel->run == 0) {
+        bytes = bytes < way->cell_bytes ? bytes : way->cell_bytes;
+        parcel->memory = way->cell;
+    } else {
+        board->handed_bytes += bytes;
+        parcel->memory = xyl_board_run(board, parcel->run, bytes);
+    }
+    parcel->end = parcel->begin + bytes;
+    return 1;
+}
+
+void xyl_parcel_sent(const xyl_parcel_way_t *way, xyl_parcel_t *parcel)
+{
+    uint64_t bytes = parcel->end - parcel->begin;
+
+    /* Partner: the load in xyl_parcel_take_next, behind `sent`. */
+    atomic_store_explicit(
+        &way->line->is.parts.places[parcel->parts % XYL_PARCEL_PARTS],
+        bytes << RUN_BITS | parcel->run, memory_order_relaxed);
+    xyl_board_set(way->board, &way->line->is.parts.sent,
+                  value_of(way, ++parcel->parts), way->other);
+    parcel->begin = parcel->end;
+}
+
+int xyl_parcel_take_next(const xyl_parcel_way_t *way, xyl_parcel_t *parcel)
+{
+    uint64_t place, bytes;
+
+    assert(parcel->begin == parcel->end);
+    if (xyl_board_get(way->board, &way->line->is.parts.sent) <=
+        value_of(way, parcel->parts))
+        return 0;
+    place = atomic_load_explicit(
+        &way->line->is.parts.places[parcel->parts % XYL_PARCEL_PARTS],
+        memory_order_relaxed);
+    bytes = place >> RUN_BITS;
+    assert(bytes != 0 && bytes <= way->bytes - parcel->begin);
+    parcel->run = (uint32_t)(place & ((1U << RUN_BITS) - 1));
+    parcel->memory = parcel->run == 0
+                         ? way->cell
+                         : xyl_board_run(way->board, parcel->run, bytes);
+    parcel->end = parcel->begin + bytes;
+    return 1;
+}
+
+void xyl_parcel_taken(const xyl_parcel_way_t *way, xyl_parcel_t *parcel)
+{
+    if (parcel->run != 0)
+        xyl_shm_pool_free(way->board->pool, parcel->run,
+                          parcel->end - parcel->begin);
+    xyl_board_set(way->board, &way->line->is.parts.taken,
+                  value_of(way, ++parcel->parts), way->other);
+    parcel->begin = parcel->end;
+}

@@ -1,0 +1,88 @@
+/* Parcels: what one seat hands another in a piece, of a length that it alone
+ * knows for sure. Both sides of a parcel know whose line it goes by, and no
+ * other seat looks there:
+ *
+ *   short   beside the count, in the line
+ *   to a cell's length   in the cell, which is beside the slots
+ *   longer  in parts: each in a run of the node's pool, of which the sender
+ *           says in the line where it is, and which the receiver gives back
+ *
+ *   the sender                             the receiver
+ *     resets sent and taken                  waits for the count,
+ *     says length, posts the count           compares length
+ *     part k: takes a run, writes,           waits for sent k + 1,
+ *       places[k mod PARTS] = run            reads, gives the run back,
+ *       sent = k + 1                         taken = k + 1
+ *
+ * The sender waits for nobody unless PARTS of its parts are not taken yet; and
+ * where the pool has no run, it waits until all are taken, and has the cell for
+ * the next part. So a parcel goes on whatever other seats and teams do, when
+ * both its ends have come to the piece.
+ *
+ * What is called is said in the parcel as well as in lines (share.c): a line
+ * may be that of its receiver. The progressing thread. */
+#ifndef XYL_COLLECTIVES_PARCEL_H
+#define XYL_COLLECTIVES_PARCEL_H
+
+#include "collectives/node/board.h"
+
+enum {
+    XYL_PARCEL_SHORT = 96, /* bytes */
+    XYL_PARCEL_PARTS = 8,  /* under way */
+    XYL_PARCEL_PART_BITS = 24
+};
+
+/* In the bytes of a line. */
+typedef struct xyl_parcel_line {
+    _Atomic uint64_t says, length;
+    union {
+        char bytes[XYL_PARCEL_SHORT];
+        struct {
+            /* Parts, behind the number of the piece: they grow. */
+            _Atomic uint64_t sent, taken;
+            /* The length of a part and its run; 0: it is in the cell. */
+            _Atomic uint64_t places[XYL_PARCEL_PARTS];
+        } parts;
+    } is;
+} xyl_parcel_line_t;
+
+_Static_assert(sizeof(xyl_parcel_line_t) == XYL_BOARD_INLINE_BYTES,
+               "a parcel's head is in a line");
+
+/* How far one of both sides is with a parcel that goes in parts. */
+typedef struct xyl_parcel {
+    int has_begun;
+    uint32_t run;        /* of the present part */
+    uint64_t parts;      /* that are done with */
+    uint64_t begin, end; /* bytes of the parcel; equal: there is no part */
+    char *memory;
+} xyl_parcel_t;
+
+typedef struct xyl_parcel_way {
+    xyl_board_t *board;
+    uint64_t number; /* piece */
+    xyl_parcel_line_t *line;
+    char *cell;
+    uint64_t cell_bytes, bytes; /* of all */
+    uint32_t other;             /* seat */
+} xyl_parcel_way_t;
+
+static inline xyl_parcel_line_t *xyl_parcel_line(char *slot, uint32_t seat)
+{
+    return (xyl_parcel_line_t *)(void *)xyl_board_line(slot, seat)->bytes;
+}
+
+/* The sender, before it posts the count. */
+void xyl_parcel_prepare(const xyl_parcel_way_t *way);
+/* 1: there is a part, to be written to `memory`, of at least `part_bytes` if
+ * they are left, and not above `most` or a cell. */
+int xyl_parcel_send_next(const xyl_parcel_way_t *way, uint64_t part_bytes,
+                         uint64_t most, xyl_parcel_t *parcel);
+/* It is written. */
+void xyl_parcel_sent(const xyl_parcel_way_t *way, xyl_parcel_t *parcel);
+/* 1: there is a part to be read. After the count was seen. */
+int xyl_parcel_take_next(const xyl_parcel_way_t *way, xyl_parcel_t *parcel);
+/* It was read. */
+void xyl_parcel_taken(const xyl_parcel_way_t *way, xyl_parcel_t *parcel);
+
+#endif
