@@ -79,7 +79,7 @@ xyl_inline_outcome_t xyl_inline_call(xylem_team_t *team,
     operation = xyl_plan_claim(team, args);
     if (operation != NULL && engine_is_quiet(context, team) &&
         xyl_node_stage_is_next(operation->stage[0])) {
-        xyl_collective_bind(operation, args);
+        xyl_collective_bind_again(operation, args);
         outcome = inline_run(operation);
         *operation_out = operation;
     }

@@ -5,12 +5,6 @@
 #include "collectives/data/types.h"
 #include "runtime/base/status.h"
 
-int xyl_sides_are_needed(const xylem_coll_args_t *args)
-{
-    return xyl_type_is_user(args->type) ||
-           (args->recv_count != 0 && xyl_type_is_user(args->recv_type));
-}
-
 /* One type: replaced in place, with its count. */
 static xylem_status_t replace(xylem_context_t *context, size_t *count,
                               xylem_type_t *type, const xyl_layout_t **layout,

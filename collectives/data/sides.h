@@ -6,6 +6,7 @@
 #define XYL_COLLECTIVES_DATA_SIDES_H
 
 #include "collectives/data/layout.h"
+#include "collectives/data/types.h"
 
 typedef struct xyl_sides {
     const xyl_layout_t *send, *recv;  /* acquired; NULL: plain */
@@ -14,7 +15,11 @@ typedef struct xyl_sides {
 
 /* 1 when a type of the call's own is one of the user's. Those of an alltoallw's
  * blocks are looked at later. */
-int xyl_sides_are_needed(const xylem_coll_args_t *args);
+static inline int xyl_sides_are_needed(const xylem_coll_args_t *args)
+{
+    return xyl_type_is_user(args->type) ||
+           (args->recv_count != 0 && xyl_type_is_user(args->recv_type));
+}
 
 /* Writes the arguments with replaced types to *args_out. On success the sides
  * are to be released. */

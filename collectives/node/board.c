@@ -231,19 +231,19 @@ void xyl_board_take(xyl_board_t *board, uint64_t pieces, uint64_t bytes,
     xyl_board_extent_t *extent = extent_out;
 
     assert(pieces != 0 && bytes <= board->layout.reserve_bytes);
-    extent->number = board->next;
     extent->pieces = pieces;
     extent->bytes = bytes;
     extent->stride = 1;
     extent->call = 0;
     extent->is_pooled =
         bytes > UNPOOLED_MOST || bytes > XYL_BOARD_WINDOWS_MAX * each;
-    extent->before = board->pooled_bytes;
-    if (extent->is_pooled)
-        board->pooled_bytes += pieces * bytes;
     if (bytes > each && !extent->is_pooled)
         extent->stride = (uint32_t)((bytes + each - 1) / each);
-    board->next += pieces * extent->stride;
+    xyl_board_take_again(board, extent);
+}
+
+void xyl_board_slots_prepare(xyl_board_t *board)
+{
     while (board->next > board->slots_prepared)
         slots_prepare(board);
 }
@@ -458,8 +458,8 @@ static int look_and_begin(xyl_board_t *board, const xyl_board_extent_t *extent,
     return may_begin;
 }
 
-int xyl_board_begin(xyl_board_t *board, const xyl_board_extent_t *extent,
-                    uint64_t piece, char **window_out)
+int xyl_board_begin_slowly(xyl_board_t *board, const xyl_board_extent_t *extent,
+                           uint64_t piece, char **window_out)
 {
     uint64_t number = xyl_board_number(extent, piece);
 

@@ -143,11 +143,37 @@ void xyl_board_destroy(xyl_board_t *board);
 /* The next `pieces` pieces, with windows of `bytes`. */
 void xyl_board_take(xyl_board_t *board, uint64_t pieces, uint64_t bytes,
                     xyl_board_extent_t *extent_out);
+int xyl_board_begin_slowly(xyl_board_t *board, const xyl_board_extent_t *extent,
+                           uint64_t piece, char **window_out);
+void xyl_board_slots_prepare(xyl_board_t *board);
+
+/* As many of the same as were taken before. */
+static inline void xyl_board_take_again(xyl_board_t *board,
+                                        xyl_board_extent_t *extent)
+{
+    extent->number = board->next;
+    extent->before = board->pooled_bytes;
+    if (extent->is_pooled)
+        board->pooled_bytes += extent->pieces * extent->bytes;
+    board->next += extent->pieces * extent->stride;
+    if (board->next > board->slots_prepared)
+        xyl_board_slots_prepare(board);
+}
+
 /* 1 when the piece may begin; its window, or NULL. From 0 on, this seat is
  * woken when others retire pieces. Every seat that begins a piece retires it.
  */
-int xyl_board_begin(xyl_board_t *board, const xyl_board_extent_t *extent,
-                    uint64_t piece, char **window_out);
+static inline int xyl_board_begin(xyl_board_t *board,
+                                  const xyl_board_extent_t *extent,
+                                  uint64_t piece, char **window_out)
+{
+    if (extent->bytes != 0 || board->is_starved ||
+        xyl_board_number(extent, piece) + extent->stride >
+            board->done_by_all + XYL_BOARD_SLOTS)
+        return xyl_board_begin_slowly(board, extent, piece, window_out);
+    *window_out = NULL;
+    return 1;
+}
 /* Bytes of a run of the pool, by the name that whoever took it has told. */
 char *xyl_board_run(const xyl_board_t *board, uint32_t run, size_t bytes);
 /* This seat no longer looks at the piece. */

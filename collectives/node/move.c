@@ -210,12 +210,6 @@ static int join_part(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                       bytes);
 }
 
-uint64_t xyl_node_turn_bytes(const xyl_node_stage_t *node)
-{
-    return node->enough < node->limits->seat_turn ? node->enough
-                                                  : node->limits->seat_turn;
-}
-
 /* Of elements, about `bytes`. */
 static uint64_t whole_elements(const xyl_node_stage_t *node, uint64_t bytes)
 {

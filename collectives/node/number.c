@@ -82,10 +82,13 @@ void xyl_node_take_numbers(xyl_node_stage_t *node)
 {
     const xyl_node_program_t *program = &node->program;
 
-    xyl_board_take(node->board, program->pieces,
-                   node->board->seats.count * program->input_bytes +
-                       program->board_bytes,
-                   &node->extent);
+    if (program->is_cut_late || node->extent.pieces == 0)
+        xyl_board_take(node->board, program->pieces,
+                       node->board->seats.count * program->input_bytes +
+                           program->board_bytes,
+                       &node->extent);
+    else
+        xyl_board_take_again(node->board, &node->extent);
     node->pieces_left = program->pieces;
     node->strands_left = program->pieces * node->own_strands;
     node->state = XYL_NODE_NUMBERED;

@@ -27,17 +27,19 @@ static inline int is_alike(xyl_node_stage_t *node,
 static int has_counts(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                       uint32_t count, uint32_t *seen, uint32_t but)
 {
-    uint64_t wanted = xyl_board_value(piece->number, count);
-    uint32_t seats = node->board->seats.count;
+    const uint64_t wanted = xyl_board_value(piece->number, count);
+    const uint32_t seats = node->board->seats.count;
+    xyl_shm_t *shm = node->board->seats.shm;
+    const xyl_shm_get_fn get = shm->ops->get;
+    uint32_t seat = *seen;
+    const xyl_board_line_t *line = xyl_board_line(piece->slot, seat);
 
-    while (
-        *seen < seats &&
-        (*seen == but ||
-         (xyl_board_get(node->board,
-                        &xyl_board_line(piece->slot, *seen)->count) >= wanted &&
-          is_alike(node, piece, *seen))))
-        ++*seen;
-    return *seen == seats;
+    for (; seat < seats; seat++, line++)
+        if (seat != but && (xyl_shm_get_by(get, shm, &line->count) < wanted ||
+                            !is_alike(node, piece, seat)))
+            break;
+    *seen = seat;
+    return seat == seats;
 }
 
 /* There is nothing beyond the last; and where segments do not come singly, all
@@ -480,6 +482,40 @@ static void strand_ended(xyl_node_stage_t *node, xyl_node_piece_t *piece,
         xyl_stage_release(&node->stage);
 }
 
+/* Steps of a program that has nothing but waits, moves and posts. */
+static unsigned plain_strand_run(xyl_node_stage_t *node,
+                                 xyl_node_piece_t *piece, xyl_strand_t *strand,
+                                 uint32_t end)
+{
+    const xyl_step_t *step = &node->program.steps[strand->step];
+    unsigned did = 0;
+
+    do {
+        if (step->wait != XYL_WAIT_NOTHING &&
+            !may_go(node, piece, step, strand))
+            return did;
+        did++;
+        if (step->kind != XYL_STEP_NOTHING) {
+            uint64_t bytes = xyl_node_bytes_of(node, piece, step);
+            strand->done =
+                xyl_node_work(node, piece, step, strand, strand->done, bytes);
+            if (strand->done < bytes)
+                return did;
+            strand->done = 0;
+        }
+        step_post(node, piece, step);
+        if (step->emits != XYL_NO_SEGMENT)
+            segment_emit(node, piece, step->emits);
+        step++;
+        strand->seen = 0;
+        if (++strand->step == end) {
+            piece->strands_left--;
+            return did;
+        }
+    } while (*node->moved < node->enough);
+    return did;
+}
+
 /* Returns the number of things done. */
 static unsigned strand_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
                            uint32_t number)
@@ -490,6 +526,8 @@ static unsigned strand_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
 
     if (strand->step == end || strand->is_waiting)
         return 0;
+    if (node->is_plain)
+        return plain_strand_run(node, piece, strand, end);
     for (;;) {
         const xyl_step_t *step = step_at(node, piece, strand);
         if (!step_run(node, piece, step, strand, &did))
@@ -531,7 +569,8 @@ void xyl_node_piece_begin(xyl_node_stage_t *node, xyl_node_piece_t *piece)
     piece->number = xyl_board_number(&node->extent, piece->piece);
     piece->slot = xyl_board_slot(node->board, piece->number);
     xyl_node_share_piece(node, piece);
-    xyl_node_share_renew(node, piece->number);
+    if (xyl_node_may_renew(piece->number))
+        xyl_node_share_renew(node, piece->number);
     if (piece->pairs != NULL) {
         *piece->pairs = (xyl_pairs_t){0};
         piece->begun_at =
@@ -539,8 +578,14 @@ void xyl_node_piece_begin(xyl_node_stage_t *node, xyl_node_piece_t *piece)
     }
     piece->strands_left = 0;
     for (i = 0; i < node->program.strands; i++) {
-        piece->strands[i].since = 0;
-        strand_go_to(node, &piece->strands[i], first);
+        xyl_strand_t *strand = &piece->strands[i];
+        strand->step = first;
+        strand->seen = 0;
+        strand->done = 0;
+        if (!node->is_plain) {
+            strand->since = 0;
+            strand_go_to(node, strand, first);
+        }
         piece->strands_left += first != node->program.strand_ends[i];
         first = node->program.strand_ends[i];
     }

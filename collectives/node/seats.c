@@ -12,8 +12,9 @@ void xyl_seats_mark(const xyl_seats_t *seats, _Atomic uint64_t *marks,
         continue; /* another seat was faster; there are only so many */
 }
 
-void xyl_seats_wake(const xyl_seats_t *seats, const _Atomic uint64_t *marks,
-                    _Atomic uint64_t *flag, uint64_t value)
+void xyl_seats_wake_marked(const xyl_seats_t *seats,
+                           const _Atomic uint64_t *marks,
+                           _Atomic uint64_t *flag, uint64_t value)
 {
     uint32_t base, seat, count = 0;
     uint64_t seen;

@@ -18,14 +18,23 @@ typedef struct xyl_seats {
 /* `marks` has a bit for each seat. */
 void xyl_seats_mark(const xyl_seats_t *seats, _Atomic uint64_t *marks,
                     int is_marked);
-/* Stores `value` in the flag for those others that are marked, if any are. */
-void xyl_seats_wake(const xyl_seats_t *seats, const _Atomic uint64_t *marks,
-                    _Atomic uint64_t *flag, uint64_t value);
+void xyl_seats_wake_marked(const xyl_seats_t *seats,
+                           const _Atomic uint64_t *marks,
+                           _Atomic uint64_t *flag, uint64_t value);
 
 static inline uint64_t xyl_seats_get(const xyl_seats_t *seats,
                                      const _Atomic uint64_t *word)
 {
     return xyl_shm_get(seats->shm, word);
+}
+
+/* Stores `value` in the flag for those others that are marked, if any are. */
+static inline void xyl_seats_wake(const xyl_seats_t *seats,
+                                  const _Atomic uint64_t *marks,
+                                  _Atomic uint64_t *flag, uint64_t value)
+{
+    if (seats->count > 64 || xyl_seats_get(seats, marks) != 0)
+        xyl_seats_wake_marked(seats, marks, flag, value);
 }
 
 /* As shm.h's. */

@@ -291,7 +291,8 @@ static void reset(xyl_node_stage_t *node)
         stage->writes == XYL_ROLE_RESULT &&
         xyl_collective_of(stage->operation)->written >=
             stage->operation->request.context->past_caches;
-    xyl_node_share_start(node);
+    if (node->share.has_input)
+        xyl_node_share_start(node);
     for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++)
         node->active[i].strands_left = 0;
 }
@@ -517,6 +518,18 @@ static int allocate(xyl_node_stage_t *node, const xyl_node_program_t *program)
            node->input != NULL;
 }
 
+/* What most short programs are. */
+static int is_plain(const xyl_node_program_t *program)
+{
+    const xyl_step_t *step = program->steps, *end = step + program->count;
+
+    for (; step < end; step++)
+        if (step->kind >= XYL_STEP_CLAIM || step->or_next || step->or_itself ||
+            step->if_shared)
+            return 0;
+    return 1;
+}
+
 /* Strands with something to do; the gate has its own. */
 static void strands_count(xyl_node_stage_t *node)
 {
@@ -581,6 +594,7 @@ xyl_node_stage_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
                program->strands * sizeof *program->strand_ends);
     strands_count(node);
     node->leaves.fire = xyl_node_has_helped;
+    node->is_plain = is_plain(&node->program);
     xyl_node_share_plan(node);
     return add_works(node);
 }

@@ -96,6 +96,7 @@ struct xyl_node_stage {
     xyl_node_gate_t gate;
     uint32_t gate_strand; /* XYL_NODE_NO_STRAND: there is none */
     uint32_t own_strands; /* others, of a piece */
+    int is_plain;         /* each step waits, moves or combines, and posts */
     /* The run. */
     xyl_node_state_t state;
     uint32_t sizes_seen; /* seats that have told theirs */
@@ -145,7 +146,11 @@ uint64_t xyl_node_work(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                        const xyl_step_t *step, xyl_strand_t *strand,
                        uint64_t at, uint64_t end);
 /* Bytes that are moved at once. */
-uint64_t xyl_node_turn_bytes(const xyl_node_stage_t *node);
+static inline uint64_t xyl_node_turn_bytes(const xyl_node_stage_t *node)
+{
+    return node->enough < node->limits->seat_turn ? node->enough
+                                                  : node->limits->seat_turn;
+}
 /* Where the bytes of a spot are, `from` bytes further on; of a private one, if
  * it is plain. */
 char *xyl_node_address(const xyl_node_stage_t *node,
@@ -193,6 +198,11 @@ void xyl_node_share_say(const xyl_node_stage_t *node,
  * calls as the piece begins. */
 enum { XYL_NODE_RENEWED = 64 };
 void xyl_node_share_renew(const xyl_node_stage_t *node, uint64_t number);
+/* 0: no number that a piece has from this one on is of that generation. */
+static inline int xyl_node_may_renew(uint64_t number)
+{
+    return number / XYL_BOARD_SLOTS % XYL_NODE_RENEWED >= XYL_NODE_RENEWED - 2;
+}
 /* Words of segments are posted elsewhere than in that line. */
 int xyl_node_share_is_said(const xyl_node_stage_t *node,
                            const xyl_node_piece_t *piece);

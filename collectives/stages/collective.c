@@ -126,5 +126,10 @@ int xyl_collective_may_detach(const xyl_operation_t *operation,
 void xyl_collective_bind(xyl_operation_t *operation,
                          const xylem_coll_args_t *args)
 {
+    xyl_collective_t *collective = xyl_collective_of(operation);
+
+    collective->is_bound = 1;
+    collective->bound_send = args->send;
+    collective->bound_recv = args->recv;
     xyl_operation_bind(operation, input_of(args), result_of(args));
 }

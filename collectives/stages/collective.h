@@ -48,6 +48,9 @@ typedef struct xyl_collective {
     void (*rests)(void *arg); /* nothing is under way any more; NULL: so what */
     void *rests_arg;
     uint64_t written; /* by its stages on nodes, in copies to their results */
+    const void *bound_send; /* the call's, at last */
+    void *bound_recv;
+    int is_bound;
     xyl_plan_key_t key;
     xyl_sides_t sides; /* released with it, as are: */
     xyl_mirror_t mirrors[2];
@@ -95,5 +98,17 @@ int xyl_collective_may_detach(const xyl_operation_t *operation,
 /* Points the stages at the buffers of a call like the one that was planned. */
 void xyl_collective_bind(xyl_operation_t *operation,
                          const xylem_coll_args_t *args);
+
+/* The same where stages see the user's buffers: those of the call before may be
+ * bound already. */
+static inline void xyl_collective_bind_again(xyl_operation_t *operation,
+                                             const xylem_coll_args_t *args)
+{
+    const xyl_collective_t *collective = xyl_collective_of(operation);
+
+    if (!collective->is_bound || collective->bound_send != args->send ||
+        collective->bound_recv != args->recv)
+        xyl_collective_bind(operation, args);
+}
 
 #endif

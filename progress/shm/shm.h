@@ -17,6 +17,9 @@
 
 typedef struct xyl_shm xyl_shm_t;
 
+typedef uint64_t (*xyl_shm_get_fn)(xyl_shm_t *shm,
+                                   const _Atomic uint64_t *flag);
+
 typedef struct xyl_shm_ops {
     const char *name;
     /* `bytes` of memory, cleared: the same for all ranks of the node that ask
@@ -32,7 +35,7 @@ typedef struct xyl_shm_ops {
     void (*set)(xyl_shm_t *shm, _Atomic uint64_t *flag, uint64_t value,
                 const uint32_t *readers, uint32_t count);
     /* NULL: a load does; see xyl_shm_get. */
-    uint64_t (*get)(xyl_shm_t *shm, const _Atomic uint64_t *flag);
+    xyl_shm_get_fn get;
     /* For the few words that several ranks write: stores `value` where
      * *expected is, 1; or sets *expected to what is there, 0. Sequentially
      * consistent, so that whoever marks a word and then looks sees what was set
@@ -77,11 +80,17 @@ static inline void xyl_shm_pause(void)
 #endif
 }
 
-static inline uint64_t xyl_shm_get(xyl_shm_t *shm, const _Atomic uint64_t *flag)
+static inline uint64_t xyl_shm_get_by(xyl_shm_get_fn get, xyl_shm_t *shm,
+                                      const _Atomic uint64_t *flag)
 {
     /* Sequentially consistent for those who are about to sleep; it costs no
      * more than an acquiring load. */
-    return shm->ops->get == NULL ? atomic_load(flag) : shm->ops->get(shm, flag);
+    return get == NULL ? atomic_load(flag) : get(shm, flag);
+}
+
+static inline uint64_t xyl_shm_get(xyl_shm_t *shm, const _Atomic uint64_t *flag)
+{
+    return xyl_shm_get_by(shm->ops->get, shm, flag);
 }
 
 #endif
