@@ -2,6 +2,8 @@
 #ifndef XYL_COLLECTIVES_DEVICE_WAY_H
 #define XYL_COLLECTIVES_DEVICE_WAY_H
 
+#include "collectives/data/description.h"
+#include "collectives/data/limits.h"
 #include "include/xylem.h"
 #include "runtime/base/config.h"
 #include "runtime/core/context.h"
@@ -20,6 +22,18 @@ typedef struct xyl_device_team {
 uint32_t xyl_device_way_find(xylem_team_t *team, const xylem_coll_args_t *args);
 void xyl_device_way_back(xylem_team_t *team, const xylem_coll_args_t *args);
 
+/* A call in which ranks never ask, whatever its type: most short calls are
+ * told by their count alone, so that they pay a few instructions. */
+static inline int xyl_device_way_is_short(const xylem_team_t *team,
+                                          const xylem_coll_args_t *args)
+{
+    enum { TYPE_BYTES_MAX = 32 };
+
+    return args->coll < XYLEM_COLL_COUNT && !xyl_coll_varies(args->coll) &&
+           args->count <
+               xyl_limits_of(team->context)->device_asks / TYPE_BYTES_MAX;
+}
+
 /* XYL_FLAG_ASKS, or 0. Once for each call, in their order; `args` name no type
  * of the user's, and need not have been checked. */
 static inline uint32_t xyl_device_way(xylem_team_t *team,
@@ -28,7 +42,9 @@ static inline uint32_t xyl_device_way(xylem_team_t *team,
     const xyl_config_t *config = &team->context->config;
 
     if (!team->is_one_node || config->cuda_direct == XYL_DIRECT_OFF ||
-        config->cuda == 0)
+        config->cuda == 0 ||
+        (config->cuda_direct == XYL_DIRECT_AUTO &&
+         xyl_device_way_is_short(team, args)))
         return 0;
     return xyl_device_way_find(team, args);
 }

@@ -98,7 +98,7 @@ enum { XYL_CHECK_BASIC, XYL_CHECK_FULL };
     X(cuda, CUDA, BOOL, "on", 0, USER,                                         \
       "Buffers may lie in memory of NVIDIA's GPUs; off: in no call, and none " \
       "is looked at.")                                                         \
-    X(cuda_direct, CUDA_DIRECT, DIRECT, "off", 1, USER,                        \
+    X(cuda_direct, CUDA_DIRECT, DIRECT, "auto", 1, USER,                       \
       "GPUs read and write the buffers of a node's ranks where they lie: "     \
       "auto (where that pays; ranks ask each other, call by call, from the "   \
       "first buffer in memory of a GPU on), on (also short ones; where one "   \
