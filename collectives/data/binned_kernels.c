@@ -439,7 +439,8 @@ static int have_index(const raw_t *sums, size_t count, word_t index)
 
 /* Where all sums have one index, which no number exceeds, nothing is lifted. 0:
  * that is not so. Nor where subnormal numbers count, as a program may have told
- * the processor to take them for 0. */
+ * the processor to take them for 0, nor where nothing counts beside what is not
+ * finite. */
 static int add_below(raw_t *to, const raw_t *sums, const raw_t *numbers,
                      word_t most, size_t count)
 {
@@ -447,7 +448,8 @@ static int add_below(raw_t *to, const raw_t *sums, const raw_t *numbers,
     real_t scale;
     size_t i;
 
-    if (index < 4 || index < index_of(most) || !have_index(sums, count, index))
+    if (index < 4 || index == SPECIAL || index < index_of(most) ||
+        !have_index(sums, count, index))
         return 0;
     scale = scale_of(index);
     INDEPENDENT

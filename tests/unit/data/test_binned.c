@@ -223,12 +223,14 @@ static void check_error(const numbers_t *numbers, double sum)
     CHECK(exact_size(&exact) <= bound);
 }
 
+static xyl_isa_t instructions = XYL_ISA_BASE;
+
 /* The smallest sums of so many numbers, and those of any number. */
 static const xyl_binned_t *binned_for(xylem_type_t type, size_t count, int any)
 {
     return xyl_binned_find(XYLEM_SUM, type,
                            any ? XYL_BINNED_NUMBERS_MAX : (uint32_t)count,
-                           XYL_ISA_BASE);
+                           instructions);
 }
 
 static void check_numbers(numbers_t *numbers)
@@ -318,7 +320,7 @@ static double sum_of(xylem_type_t type, size_t count, const double *values)
     sum_of(type, sizeof((double[]){__VA_ARGS__}) / sizeof(double),             \
            (double[]){__VA_ARGS__})
 
-static void test_special(void)
+static void check_special(void)
 {
     static const xylem_type_t types[] = {XYLEM_FLOAT32, XYLEM_FLOAT64};
     double inf = HUGE_VAL, most, least;
@@ -329,6 +331,7 @@ static void test_special(void)
         most = i == 0 ? 0x1.fffffep127 : 0x1.fffffffffffffp1023;
         least = i == 0 ? 0x1p-149 : 0x1p-1074;
         CHECK(SUM(type, inf, 1, -2) == inf);
+        CHECK(SUM(type, -inf, most, -1, least, most) == -inf);
         CHECK(SUM(type, -inf, -inf, 1) == -inf);
         CHECK(isnan(SUM(type, inf, -inf, 1)));
         CHECK(isnan(SUM(type, inf, inf, -inf)));
@@ -345,6 +348,14 @@ static void test_special(void)
         CHECK(SUM(type, 1, -1, 0x1p-20) == 0x1p-20);
     }
     CHECK(SUM(XYLEM_FLOAT64, 0x1p60, 1, -0x1p60) == 1);
+}
+
+static void test_special(void)
+{
+    for (instructions = XYL_ISA_BASE; instructions <= xyl_isa_best();
+         instructions++)
+        check_special();
+    instructions = XYL_ISA_BASE;
 }
 
 /* As many as there may be, of the greatest digits. */
