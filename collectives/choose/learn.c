@@ -7,6 +7,7 @@
 #include "collectives/choose/choose.h"
 #include "collectives/choose/tuning.h"
 #include "collectives/data/description.h"
+#include "collectives/data/sides.h"
 #include "collectives/data/user_op.h"
 #include "runtime/base/status.h"
 
@@ -30,7 +31,7 @@ struct xyl_learner {
     learner_class_t classes[CLASSES_MAX];
 };
 
-/* Collectives of whose calls all ranks say the same. */
+/* Collectives of whose calls all ranks say the same, in the same order. */
 static int can_learn(const xylem_coll_args_t *args)
 {
     const xyl_coll_traits_t *traits;
@@ -42,8 +43,29 @@ static int can_learn(const xylem_coll_args_t *args)
            args->coll != XYLEM_COLL_SCATTER && args->algorithm == NULL &&
            args->segment_bytes == 0 && args->send_window == 0 &&
            args->recv_window == 0 && args->on_segment == NULL &&
-           (args->flags & XYLEM_FLAG_PARTS) == 0 &&
+           args->tag == 0 && (args->flags & XYLEM_FLAG_PARTS) == 0 &&
            (!traits->reduces || args->op < XYL_USER_OP_BASE);
+}
+
+/* Blocks in bytes, which ranks may describe by different types. 0: there is no
+ * such type; the call is going to be refused. */
+static int terms_find(const xylem_team_t *team, const xylem_coll_args_t *args,
+                      xylem_coll_args_t *terms_out)
+{
+    xyl_sides_t sides;
+
+    *terms_out = *args;
+    if (xyl_sides_are_needed(args)) {
+        if (xyl_sides_find(team->context, args, terms_out, &sides) != XYLEM_OK)
+            return 0;
+        xyl_sides_release(&sides);
+    }
+    if (xyl_coll_traits(args->coll)->reduces)
+        return 1;
+    terms_out->count *= xylem_type_bytes(terms_out->type);
+    terms_out->type = XYLEM_BYTE;
+    terms_out->recv_count = 0;
+    return 1;
 }
 
 /* NULL: it is none. */
@@ -76,18 +98,19 @@ const xylem_coll_args_t *xyl_learn_turn(xylem_team_t *team,
     xyl_learner_t **learner = xyl_tuning_learner(team);
     learner_class_t *class;
     const xyl_other_t *other;
+    xylem_coll_args_t terms;
     xyl_query_t query;
     uint64_t block;
 
-    if (!can_learn(args))
+    if (!can_learn(args) || !terms_find(team, args, &terms))
         return args;
     if (*learner == NULL)
         *learner = calloc(1, sizeof **learner);
     if (*learner == NULL)
         (void)xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to learn");
-    if (*learner == NULL || xyl_choose_query(team, args, &query) != XYLEM_OK)
+    if (*learner == NULL || xyl_choose_query(team, &terms, &query) != XYLEM_OK)
         return NULL;
-    class = class_of(team, *learner, args, &query);
+    class = class_of(team, *learner, &terms, &query);
     if (class == NULL)
         return args;
     block = class->calls++ / BLOCK_CALLS;
@@ -106,11 +129,12 @@ void xyl_learn_back(xylem_team_t *team, const xylem_coll_args_t *args)
 {
     xyl_learner_t *learner = *xyl_tuning_learner(team);
     learner_class_t *class = NULL;
+    xylem_coll_args_t terms;
     xyl_query_t query;
 
-    if (learner != NULL && can_learn(args) &&
-        xyl_choose_query(team, args, &query) == XYLEM_OK)
-        class = class_of(team, learner, args, &query);
+    if (learner != NULL && can_learn(args) && terms_find(team, args, &terms) &&
+        xyl_choose_query(team, &terms, &query) == XYLEM_OK)
+        class = class_of(team, learner, &terms, &query);
     if (class != NULL)
         class->calls--;
 }
