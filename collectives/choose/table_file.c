@@ -386,23 +386,38 @@ static xylem_status_t read_name(const reader_t *reader, const char *key,
 }
 
 /* What trees and levels cannot be run without. */
-static xylem_status_t check_frame(const reader_t *reader)
+static xylem_status_t check_frame(const reader_t *reader, xylem_coll_t coll,
+                                  const xyl_algorithm_t *algorithm)
 {
     const xyl_rule_t *rule = reader->rule;
-    xylem_coll_t coll = (xylem_coll_t)__builtin_ctz(rule->colls);
-    const xyl_algorithm_t *algorithm =
-        xyl_algorithm_find(coll, rule->algorithm);
 
-    while (algorithm == NULL) /* "all": a later one has it */
-        algorithm = xyl_algorithm_find(++coll, rule->algorithm);
     if (algorithm->kind == XYL_ALGORITHM_LANES &&
         (rule->between == NULL || rule->leaders == 0))
         return wrong(reader, "use", "\"between\" and \"leaders\" beside it");
+    if (algorithm->kind == XYL_ALGORITHM_LANES &&
+        xyl_algorithm_find(xyl_coll_between(coll), rule->between) == NULL)
+        return wrong(reader, "between", "one for each of its collectives");
     if ((algorithm->kind == XYL_ALGORITHM_LANES ||
          algorithm->kind == XYL_ALGORITHM_TREE) &&
         (rule->segment_bytes == 0 || rule->send_window == 0))
         return wrong(reader, "use", "\"segment\" and \"windows\" beside it");
     return XYLEM_OK;
+}
+
+/* Of all of the rule's collectives that have its algorithm. */
+static xylem_status_t check_frames(const reader_t *reader)
+{
+    const xyl_rule_t *rule = reader->rule;
+    xylem_status_t status = XYLEM_OK;
+    xylem_coll_t coll;
+
+    for (coll = 0; coll < XYLEM_COLL_COUNT && status == XYLEM_OK; coll++) {
+        const xyl_algorithm_t *algorithm =
+            xyl_algorithm_find(coll, rule->algorithm);
+        if ((rule->colls >> coll & 1) != 0 && algorithm != NULL)
+            status = check_frame(reader, coll, algorithm);
+    }
+    return status;
 }
 
 static xylem_status_t read_algorithms(const reader_t *reader)
@@ -416,7 +431,7 @@ static xylem_status_t read_algorithms(const reader_t *reader)
     if (status == XYLEM_OK && rule->between != NULL)
         status =
             read_name(reader, "between", &rule->between, &rule->between_radix);
-    return status == XYLEM_OK ? check_frame(reader) : status;
+    return status == XYLEM_OK ? check_frames(reader) : status;
 }
 
 /* ---- rules ---- */

@@ -309,6 +309,9 @@ static const mistake_t mistakes[] = {
     {"{'rules': [{'for': 'bcast', 'use': 'han', 'segment': 1, 'windows': "
      "[1, 1], 'leaders': 1, 'between': 'node'}]}",
      "a tree"},
+    {"{'rules': [{'for': 'all', 'use': 'han', 'segment': 1, 'windows': "
+     "[1, 1], 'leaders': 1, 'between': 'recursive_multiplying'}]}",
+     "between: wants one for each"},
     {"{'rules': [{'for': 'scan', 'use': 'linear', 'origin': 3}]}", "origin"},
     {"{'rules': [{'for': 'scan', 'use': 'linear'}, {'for': 'scan'}]}",
      "rules[1]"},
