@@ -145,7 +145,8 @@ xylem_status_t xylem_proxy_queue(const xylem_proxy_t *proxy,
 
 /* The next three may wait for the progressing thread's turn, but not for an
  * operation; any thread may call them, also in callbacks.
- * bind:    `tag` stands for the trigger; NULL: for none again.
+ * bind:    `tag` stands for the trigger, of the same context; NULL: for none
+ *          again.
  * arm:     the queue is read in each turn, and whoever progresses does not
  *          sleep; 0: no longer, and what is in it stays.
  * destroy: nobody may post any more; what was not read is lost. NULL is

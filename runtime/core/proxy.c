@@ -233,6 +233,9 @@ xylem_status_t xylem_proxy_bind(xylem_proxy_t *proxy, uint32_t tag,
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
                         "xylem_proxy_bind: there is no tag %u of %u", tag,
                         proxy->tags);
+    if (trigger != NULL && xyl_trigger_context(trigger) != proxy->context)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "xylem_proxy_bind: the trigger is of another context");
     xyl_context_do(proxy->context, proxy_bind, &errand);
     return XYLEM_OK;
 }

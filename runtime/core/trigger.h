@@ -35,6 +35,7 @@ typedef struct xyl_triggers {
 /* XYLEM_OK when `trigger` is one; else fails with a text that names `call`. */
 xylem_status_t xyl_trigger_check(const xylem_trigger_t *trigger,
                                  const char *call);
+xylem_context_t *xyl_trigger_context(const xylem_trigger_t *trigger);
 /* Any thread: it is not destroyed while somebody names it. */
 void xyl_trigger_name(xylem_trigger_t *trigger);
 void xyl_trigger_unname(xylem_trigger_t *trigger);

@@ -96,8 +96,9 @@ void xyl_trigger_done(xylem_trigger_t *trigger, xylem_status_t status)
     }
     if (trigger->word != NULL)
         word_write(trigger, *trigger->word + 256);
-    if (trigger->then != NULL && counter_count(trigger->then->counter, 1))
-        counter_fired(trigger->then->counter);
+    /* That of a request without segments has no counter. */
+    if (trigger->then != NULL)
+        (void)xyl_trigger_count_here(trigger->then, 0, 1);
 }
 
 /* ---- acting ---- */

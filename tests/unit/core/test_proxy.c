@@ -233,8 +233,9 @@ static void test_wrong_records(void)
 
 static void test_refused(void)
 {
-    fabric_t *fabric = fabric_create(1, &(fabric_options_t){.seed = 1});
+    fabric_t *fabric = fabric_create(2, &(fabric_options_t){.seed = 1});
     xylem_context_t *context = fabric_context(fabric, 0);
+    xylem_trigger_t *other = trigger_make(fabric_context(fabric, 1), 1, NULL);
     xylem_device_queue_t queue = {.struct_bytes = 8};
     xylem_proxy_args_t args = {.struct_bytes = sizeof args, .records = 3};
     xylem_proxy_t *proxy;
@@ -254,6 +255,8 @@ static void test_refused(void)
     CHECK_EQ(xylem_proxy_arm(NULL, 1), XYLEM_ERR_INVALID_HANDLE);
     CHECK_EQ(xylem_proxy_status(NULL), XYLEM_ERR_INVALID_HANDLE);
     CHECK_EQ(xylem_proxy_destroy(NULL), XYLEM_OK);
+    CHECK_EQ(xylem_proxy_bind(proxy, 0, other), XYLEM_ERR_INVALID_ARG);
+    CHECK_EQ(xylem_trigger_destroy(other), XYLEM_OK);
     /* One that is left goes with its context. */
     CHECK_EQ(xylem_proxy_arm(proxy, 1), XYLEM_OK);
     fabric_destroy(fabric);

@@ -10,6 +10,7 @@
 #include "collectives/choose/registry.h"
 #include "collectives/data/description.h"
 #include "runtime/core/team.h"
+#include "runtime/core/trigger_counter.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
 #include "tests/support/fabric.h"
@@ -357,6 +358,42 @@ static void test_chain(void)
     fabric_destroy(fabric);
 }
 
+/* What counts up a trigger that has no counter touches nothing. */
+static void test_chain_to_no_segment(void)
+{
+    fabric_t *fabric = fabric_create(1, &(fabric_options_t){.seed = 1});
+    xylem_context_t *context = fabric_context(fabric, 0);
+    xylem_coll_args_t call_args = {.struct_bytes = sizeof call_args,
+                                   .coll = XYLEM_COLL_ALLREDUCE,
+                                   .flags = XYLEM_FLAG_PARTS,
+                                   .type = XYLEM_UINT32};
+    xylem_trigger_args_t args = {.struct_bytes = sizeof args,
+                                 .action = XYLEM_TRIGGER_SEGMENTS,
+                                 .threshold = 1};
+    xylem_trigger_t *segments, *first;
+
+    CHECK_EQ(
+        xylem_coll_init(fabric_world(fabric, 0), &call_args, &args.request),
+        XYLEM_OK);
+    CHECK_EQ(xylem_trigger_create(context, &args, &segments), XYLEM_OK);
+    CHECK_EQ(segments->counters, 0);
+    /* Blocks of the pool are longer. */
+    atomic_store(&segments->counter[0].left, 7);
+    CHECK_EQ(
+        xylem_trigger_create(context,
+                             &(xylem_trigger_args_t){
+                                 .struct_bytes = sizeof args, .then = segments},
+                             &first),
+        XYLEM_OK);
+    CHECK_EQ(xylem_trigger_count(first, 0, 3), XYLEM_OK);
+    fabric_run_dry(fabric);
+    CHECK_EQ(atomic_load(&segments->counter[0].left), 7);
+    CHECK_EQ(xylem_trigger_destroy(first), XYLEM_OK);
+    CHECK_EQ(xylem_trigger_destroy(segments), XYLEM_OK);
+    CHECK_EQ(xylem_request_free(args.request), XYLEM_OK);
+    fabric_destroy(fabric);
+}
+
 enum { THREADS = 4, FIRST = 7, SECOND = 3 };
 
 typedef struct counting {
@@ -637,6 +674,8 @@ static void test_destroyed_as_told(void)
 static const check_case_t cases[] = {
     {"segments of many runs", test_segments_of_many_runs},
     {"chain", test_chain},
+    {"triggers: a chain to a request without segments",
+     test_chain_to_no_segment},
     {"threads", test_threads},
     {"death", test_death},
     {"armed in a team that fails", test_armed_in_a_team_that_fails},
