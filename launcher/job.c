@@ -64,6 +64,7 @@ struct xyl_job {
     int code;         /* of the first failure */
     bool started;     /* all ranks that are going to be */
     bool stopping;
+    size_t written;            /* of the output, when the grace began */
     unsigned interrupts;       /* SIGINTs that came */
     struct sigaction pipe_old; /* of SIGPIPE, for the ranks */
     struct rlimit files_old;   /* RLIMIT_NOFILE, for the ranks */
@@ -89,10 +90,16 @@ static void job_signal(const xyl_job_t *job, int number)
     }
 }
 
+static size_t job_written(const xyl_job_t *job)
+{
+    return job->sinks[0].written + job->sinks[1].written;
+}
+
 /* From now on ranks have the grace to end before they are killed. */
 static void grace_start(xyl_job_t *job)
 {
     job->stopping = true;
+    job->written = job_written(job);
     const struct timeval grace = interval(job->options->grace_s);
     (void)event_add(job->grace, &grace);
 }
@@ -135,14 +142,22 @@ static void sink_drained(void *arg)
     job_check(arg);
 }
 
+/* For all of the grace nobody has read. */
+static bool job_is_stuck(const xyl_job_t *job)
+{
+    return job->written == job_written(job) &&
+           (!xyl_sink_empty(&job->sinks[0]) || !xyl_sink_empty(&job->sinks[1]));
+}
+
 static void grace_over(evutil_socket_t fd, short events, void *arg)
 {
     xyl_job_t *job = arg;
     (void)fd;
     (void)events;
-    /* All have ended, and still nobody reads what they printed: who stops a
-     * job does not want to wait for that. */
-    if (job->left == 0)
+    /* All have ended, and still nobody reads what they printed, of which the
+     * last may be in their pipes: who stops a job does not want to wait for
+     * that. */
+    if (job->left == 0 || (job->running == 0 && job_is_stuck(job)))
         (void)event_base_loopbreak(job->base);
     job_signal(job, SIGKILL);
     grace_start(job); /* once more, for the case above */

@@ -181,9 +181,10 @@ typedef struct xyl_stream xyl_stream_t;
 /* Where lines go: standard output or error of the launcher. */
 typedef struct xyl_sink {
     int fd;
-    bool waits;    /* a writer may have to wait: written when poll allows it */
-    bool dangling; /* ends with a line without newline that stays so */
-    int error;     /* why nothing can be written any more; 0: it can */
+    bool waits;     /* a writer may have to wait: written when poll allows it */
+    bool dangling;  /* ends with a line without newline that stays so */
+    int error;      /* why nothing can be written any more; 0: it can */
+    size_t written; /* bytes so far */
     struct evbuffer *queue;
     struct event *writable;
     xyl_stream_t *parked; /* streams that wait until the queue is shorter */

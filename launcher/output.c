@@ -80,6 +80,7 @@ static bool sink_write(xyl_sink_t *sink)
     const ssize_t written = write(sink->fd, piece, bytes);
     if (written >= 0) {
         (void)evbuffer_drain(sink->queue, (size_t)written);
+        sink->written += (size_t)written;
         return true;
     }
     if (errno == EINTR)

@@ -261,6 +261,14 @@ test_pressure() {
     code=${PIPESTATUS[0]}
     check "the time limit holds when nobody reads" \
         fails_with 124 'time limit'
+    # More than the launcher keeps: it leaves the rest in the rank's pipe.
+    timeout -k 5 $bound "$run" -n 1 --grace 0.2 --timeout 0.5 yes \
+        2>"$err" >"$work/first" </dev/null &
+    exec 7<"$work/first"
+    wait $!
+    code=$?
+    exec 7<&-
+    check "and when nobody ever does" fails_with 124 'time limit'
 }
 
 # ---------------------------------------------------------------------------
