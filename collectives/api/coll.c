@@ -76,12 +76,15 @@ static xylem_status_t plan_anew(xylem_team_t *team,
             return status;
     }
     status = xyl_arguments_check_values(team, &plain, call);
-    if (status == XYLEM_OK && xyl_sides_are_needed(args))
-        way = xyl_device_way(team, &plain);
-    plain.flags |= way;
-    key.flags |= way;
-    if (status == XYLEM_OK)
+    if (status == XYLEM_OK) {
+        if (xyl_sides_are_needed(args))
+            way = xyl_device_way(team, &plain);
+        plain.flags |= way;
+        key.flags |= way;
         status = xyl_coll_create(team, &plain, &sides, &operation);
+        if (status != XYLEM_OK && xyl_sides_are_needed(args))
+            xyl_device_way_undo(team, &plain);
+    }
     if (status != XYLEM_OK) {
         xyl_sides_release(&sides);
         return status;

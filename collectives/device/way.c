@@ -142,14 +142,21 @@ static int asks_from(xylem_team_t *team, const xylem_coll_args_t *args,
     return number >= state->asks_from;
 }
 
+/* By that of this rank: nobody asks who asks. */
+static int goes_by_buffer(const xylem_context_t *context,
+                          const xylem_coll_args_t *args)
+{
+    return context->config.cuda_direct == XYL_DIRECT_ON &&
+           args->coll < XYLEM_COLL_COUNT && !xyl_coll_varies(args->coll);
+}
+
 uint32_t xyl_device_way_find(xylem_team_t *team, const xylem_coll_args_t *args)
 {
     const xylem_context_t *context = team->context;
     xyl_device_team_t *state = xyl_device_of_team(team);
     uint64_t number;
 
-    if (context->config.cuda_direct == XYL_DIRECT_ON &&
-        args->coll < XYLEM_COLL_COUNT && !xyl_coll_varies(args->coll))
+    if (goes_by_buffer(context, args))
         return args->tag == 0 && is_on_gpu(context, args) ? XYL_FLAG_ASKS : 0;
     if (!may_ask(team, args))
         return 0;
@@ -164,7 +171,7 @@ uint32_t xyl_device_way_find(xylem_team_t *team, const xylem_coll_args_t *args)
 
 void xyl_device_way_back(xylem_team_t *team, const xylem_coll_args_t *args)
 {
-    if (may_ask(team, args))
+    if (!goes_by_buffer(team->context, args) && may_ask(team, args))
         xyl_device_of_team(team)->calls--;
 }
 

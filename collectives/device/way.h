@@ -22,27 +22,28 @@ typedef struct xyl_device_team {
 uint32_t xyl_device_way_find(xylem_team_t *team, const xylem_coll_args_t *args);
 void xyl_device_way_back(xylem_team_t *team, const xylem_coll_args_t *args);
 
-/* A call in which ranks never ask, whatever its type: most short calls are
- * told by their count alone, so that they pay a few instructions. */
+/* A call in which ranks never ask, whatever type they name: most short calls
+ * are told by their count alone, so that they pay a few instructions. */
 static inline int xyl_device_way_is_short(const xylem_team_t *team,
                                           const xylem_coll_args_t *args)
 {
     enum { TYPE_BYTES_MAX = 32 };
 
     return args->coll < XYLEM_COLL_COUNT && !xyl_coll_varies(args->coll) &&
+           args->type < XYLEM_TYPE_COUNT && /* a block is of any length */
            args->count <
                xyl_limits_of(team->context)->device_asks / TYPE_BYTES_MAX;
 }
 
-/* XYL_FLAG_ASKS, or 0. Once for each call, in their order; `args` name no type
- * of the user's, and need not have been checked. */
+/* XYL_FLAG_ASKS, or 0. Once for each call, in their order, also where there is
+ * to be no GPU (XYLEM_CUDA=off), as others may have one; `args` name no type of
+ * the user's, and need not have been checked. */
 static inline uint32_t xyl_device_way(xylem_team_t *team,
                                       const xylem_coll_args_t *args)
 {
     const xyl_config_t *config = &team->context->config;
 
     if (!team->is_one_node || config->cuda_direct == XYL_DIRECT_OFF ||
-        config->cuda == 0 ||
         (config->cuda_direct == XYL_DIRECT_AUTO &&
          xyl_device_way_is_short(team, args)))
         return 0;
@@ -55,8 +56,7 @@ static inline void xyl_device_way_undo(xylem_team_t *team,
 {
     const xyl_config_t *config = &team->context->config;
 
-    if (team->is_one_node && config->cuda_direct == XYL_DIRECT_AUTO &&
-        config->cuda != 0)
+    if (team->is_one_node && config->cuda_direct != XYL_DIRECT_OFF)
         xyl_device_way_back(team, args);
 }
 

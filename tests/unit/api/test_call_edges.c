@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/device/device.h"
+#include "collectives/device/way.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
 #include "tests/support/fabric.h"
@@ -442,6 +444,70 @@ static void test_refused_sizes(void)
     fabric_destroy(fabric);
 }
 
+/* ---- who asks for memory of GPUs ---- */
+
+enum { ASKING = 3, LONG_BYTES = 4096 };
+
+static uint64_t calls_counted(fabric_t *fabric, uint32_t rank)
+{
+    return xyl_device_of_team(fabric_world(fabric, rank))->calls;
+}
+
+static xylem_status_t start_bcast(fabric_t *fabric, uint32_t rank, size_t count,
+                                  xylem_type_t type, xylem_request_t **request)
+{
+    static unsigned char buffers[ASKING][LONG_BYTES];
+    xylem_coll_args_t args = args_of(XYLEM_COLL_BCAST, NULL, buffers[rank]);
+
+    args.count = count;
+    args.type = type;
+    return xylem_coll_start(fabric_world(fabric, rank), &args, request);
+}
+
+/* Ranks find by the number of a call whether they ask: all of them count it,
+ * whatever type they name, whether they may have a GPU or not; and none that is
+ * refused. */
+static void test_asking_is_counted_alike(void)
+{
+    const fabric_options_t options = {.seed = 5, .shares_memory = 1};
+    fabric_t *fabric = fabric_create(ASKING, &options);
+    size_t counts[ASKING] = {LONG_BYTES, 2, 1};
+    xylem_type_t types[ASKING] = {XYLEM_BYTE, 0, XYLEM_TYPE_BLOCK(LONG_BYTES)};
+    xylem_request_t *requests[ASKING], *request;
+    uint64_t call;
+    uint32_t rank;
+
+    MUST(xylem_type_contiguous(fabric_context(fabric, 1), LONG_BYTES / 2,
+                               XYLEM_BYTE, &types[1]));
+    fabric_context(fabric, 2)->config.cuda = 0;
+    for (call = 1; call <= 3; call++) {
+        for (rank = 0; rank < ASKING; rank++)
+            MUST(start_bcast(fabric, rank, counts[rank], types[rank],
+                             &requests[rank]));
+        fabric_run_dry(fabric);
+        for (rank = 0; rank < ASKING; rank++) {
+            MUST(xylem_request_test(requests[rank]));
+            CHECK_EQ(calls_counted(fabric, rank), call);
+            if (call < 3) /* whose memory the next takes */
+                MUST(xylem_request_free(requests[rank]));
+        }
+    }
+    /* Of another length, for which no plan is kept. */
+    counts[0] /= 2;
+    counts[1] /= 2;
+    types[2] = XYLEM_TYPE_BLOCK(LONG_BYTES / 2);
+    for (rank = 0; rank < ASKING; rank++) {
+        fabric_fail_allocation(fabric, 1);
+        CHECK_EQ(start_bcast(fabric, rank, counts[rank], types[rank], &request),
+                 XYLEM_ERR_NO_MEMORY);
+        fabric_fail_allocation(fabric, 0);
+        CHECK_EQ(calls_counted(fabric, rank), 3);
+        MUST(xylem_request_free(requests[rank]));
+    }
+    MUST(xylem_type_destroy(fabric_context(fabric, 1), types[1]));
+    fabric_destroy(fabric);
+}
+
 static const check_case_t cases[] = {
     {"types without data", test_without_data},
     {"handles that come again", test_handles_come_again},
@@ -451,5 +517,7 @@ static const check_case_t cases[] = {
     {"parts with gaps", test_parts_with_gaps},
     {"refused types", test_refused_types},
     {"refused sizes", test_refused_sizes},
+    {"device: calls in which ranks may ask are counted alike",
+     test_asking_is_counted_alike},
 };
 CHECK_MAIN(cases)
