@@ -128,6 +128,19 @@ static xylem_status_t add_exchange_stage(xyl_operation_t *operation,
     return status;
 }
 
+/* Schedules number their segments as trees do. */
+static xylem_status_t segments_check(const xyl_operation_t *operation,
+                                     size_t segment_bytes)
+{
+    return segment_bytes == 0 ||
+                   operation->bytes / segment_bytes <= XYL_SEGMENTS_MAX
+               ? XYLEM_OK
+               : xyl_fail(XYLEM_ERR_INVALID_ARG,
+                          "segments of %zu bytes are too small for a message "
+                          "of %zu bytes",
+                          segment_bytes, operation->bytes);
+}
+
 static xylem_status_t exchange_create(const xyl_call_t *call,
                                       const xyl_choice_t *choice,
                                       xyl_operation_t **operation_out)
@@ -141,8 +154,10 @@ static xylem_status_t exchange_create(const xyl_call_t *call,
     xyl_collective_of(*operation_out)->combiner = call->combiner;
     problem.radix = choice->radix;
     problem.segment_bytes = choice->segment_bytes;
-    status =
-        add_exchange_stage(*operation_out, call, choice->algorithm, &problem);
+    status = segments_check(*operation_out, choice->segment_bytes);
+    if (status == XYLEM_OK)
+        status = add_exchange_stage(*operation_out, call, choice->algorithm,
+                                    &problem);
     if (status != XYLEM_OK)
         xyl_request_discard(&(*operation_out)->request);
     return status;

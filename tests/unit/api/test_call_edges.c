@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "collectives/device/device.h"
 #include "collectives/device/way.h"
@@ -444,6 +445,30 @@ static void test_refused_sizes(void)
     fabric_destroy(fabric);
 }
 
+/* Of a schedule, whose rank has a part of 2^32 segments: it must not come out
+ * as none. */
+static void test_too_many_segments(void)
+{
+    const size_t bytes = (size_t)1 << 33;
+    fabric_t *fabric = fabric_start(2);
+    void *memory = mmap(NULL, bytes, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    xylem_coll_args_t args =
+        args_of(XYLEM_COLL_ALLREDUCE, XYLEM_IN_PLACE, memory);
+    xylem_request_t *request;
+
+    CHECK(memory != MAP_FAILED);
+    args.count = bytes;
+    args.type = XYLEM_UINT8;
+    args.algorithm = "ring";
+    args.segment_bytes = 1;
+    CHECK_EQ(xylem_coll_start(fabric_world(fabric, 0), &args, &request),
+             XYLEM_ERR_INVALID_ARG);
+    CHECK(strstr(xylem_last_error(), "too small") != NULL);
+    munmap(memory, bytes);
+    fabric_destroy(fabric);
+}
+
 /* ---- who asks for memory of GPUs ---- */
 
 enum { ASKING = 3, LONG_BYTES = 4096 };
@@ -517,6 +542,7 @@ static const check_case_t cases[] = {
     {"parts with gaps", test_parts_with_gaps},
     {"refused types", test_refused_types},
     {"refused sizes", test_refused_sizes},
+    {"schedules: too many segments are refused", test_too_many_segments},
     {"device: calls in which ranks may ask are counted alike",
      test_asking_is_counted_alike},
 };
