@@ -79,10 +79,9 @@ static char *operand(writer_t *writer, uint32_t rank, int is_input)
 {
     const xyl_device_plan_t *plan = writer->plan;
     const xyl_device_offer_t *offer = xyl_device_offer(plan, rank);
-    char *opened =
-        xyl_device_open(plan->context, plan->library, offer->owner,
-                        plan->device, is_input ? &offer->input : &offer->result,
-                        xyl_cuda_is_idle(plan->exec));
+    char *opened = xyl_device_open(
+        plan->context, plan->library, offer->owner, plan->device,
+        is_input ? &offer->input : &offer->result, plan->exec);
 
     if (opened == NULL)
         writer->has_failed = 1;

@@ -12,8 +12,8 @@
 #include "runtime/core/context.h"
 
 enum {
-    OWN_MAX = 64,     /* handles of this process that are remembered */
-    OPENED_MAX = 256, /* of others that are open */
+    OWN_MAX = 64,      /* handles of this process that are remembered */
+    OPENED_SOME = 256, /* of others that are open; more while works use them */
     ROOMS_MAX = 64,
     ROOM_BITS_MIN = 16
 };
@@ -28,7 +28,8 @@ typedef struct opened {
     uint32_t owner;
     int device;
     uint64_t base, bytes, buffer;
-    uint64_t used; /* when, in calls */
+    uint64_t used;  /* when, in calls */
+    uint64_t works; /* that had begun then: those behind them use it */
 } opened_t;
 
 typedef struct room {
@@ -43,8 +44,10 @@ typedef struct device_state {
     int gpu_device;
     own_t own[OWN_MAX];
     uint32_t own_next;
-    opened_t opened[OPENED_MAX];
+    opened_t *opened; /* [opened_count] */
+    uint32_t opened_count;
     uint64_t calls;
+    uint64_t works, works_ended; /* of the executor, now */
     room_t rooms[ROOMS_MAX];
 } device_state_t;
 
@@ -114,77 +117,146 @@ static void opened_close(device_state_t *state, opened_t *opened)
     opened->mapped = NULL;
 }
 
-/* What lay where an allocation lies now has gone, and the driver does not open
- * the new one while the old one is open. `all`: whatever the owner has. */
-static void opened_close_gone(device_state_t *state, uint32_t owner,
-                              const xyl_device_name_t *name, int all)
+/* Works use it, or are going to. */
+static int is_used(const device_state_t *state, const opened_t *opened)
 {
-    opened_t *opened = state->opened;
+    return opened->mapped != NULL && opened->works >= state->works_ended;
+}
 
-    for (; opened < state->opened + OPENED_MAX; opened++)
+/* What lay where an allocation lies now has gone, and the driver does not open
+ * the new one while the old one is open. */
+static void opened_close_gone(device_state_t *state, uint32_t owner,
+                              const xyl_device_name_t *name)
+{
+    opened_t *opened;
+    uint32_t i;
+
+    for (i = 0; i < state->opened_count; i++) {
+        opened = &state->opened[i];
         if (opened->mapped != NULL && opened->owner == owner &&
-            (all || (opened->buffer != name->buffer &&
-                     opened->base < name->base + name->bytes &&
-                     name->base < opened->base + opened->bytes)))
+            opened->buffer != name->buffer &&
+            opened->base < name->base + name->bytes &&
+            name->base < opened->base + opened->bytes)
             opened_close(state, opened);
+    }
+}
+
+/* Whatever the owner has that nobody uses. */
+static void opened_close_unused(device_state_t *state, uint32_t owner)
+{
+    uint32_t i;
+
+    for (i = 0; i < state->opened_count; i++)
+        if (state->opened[i].owner == owner &&
+            !is_used(state, &state->opened[i]))
+            opened_close(state, &state->opened[i]);
+}
+
+/* Twice as many places; the first of the new ones. NULL: no memory. */
+static opened_t *opened_grow(device_state_t *state)
+{
+    uint32_t before = state->opened_count;
+    uint32_t count = before == 0 ? OPENED_SOME : 2 * before;
+    opened_t *opened = realloc(state->opened, count * sizeof *opened);
+
+    if (opened == NULL)
+        return NULL;
+    memset(opened + before, 0, (count - before) * sizeof *opened);
+    state->opened = opened;
+    state->opened_count = count;
+    return &opened[before];
 }
 
 /* The place of an allocation; of one that has gone, if another lies there now;
- * else the one that has not been used for the longest. */
+ * else one that is free, or has not been used for the longest. NULL: no
+ * memory. */
 static opened_t *opened_find(device_state_t *state, uint32_t owner, int device,
                              const xyl_device_name_t *name)
 {
-    opened_t *opened = state->opened, *oldest = opened;
+    opened_t *opened, *oldest = NULL;
+    uint32_t i;
 
-    for (; opened < state->opened + OPENED_MAX; opened++) {
+    for (i = 0; i < state->opened_count; i++) {
+        opened = &state->opened[i];
         if (opened->mapped != NULL && opened->owner == owner &&
             opened->device == device && opened->base == name->base)
             return opened;
-        if (oldest->mapped != NULL &&
-            (opened->mapped == NULL || opened->used < oldest->used))
+        if (is_used(state, opened))
+            continue;
+        if (oldest == NULL ||
+            (oldest->mapped != NULL &&
+             (opened->mapped == NULL || opened->used < oldest->used)))
             oldest = opened;
     }
-    return oldest;
+    return oldest != NULL ? oldest : opened_grow(state);
+}
+
+static int is_open(const opened_t *opened, uint32_t owner, int device,
+                   const xyl_device_name_t *name)
+{
+    return opened->mapped != NULL && opened->owner == owner &&
+           opened->device == device && opened->base == name->base &&
+           opened->buffer == name->buffer;
+}
+
+/* Into a place. 0, or an error of the library. */
+static int opened_fill(device_state_t *state, uint32_t owner, int device,
+                       const xyl_device_name_t *name, opened_t *opened)
+{
+    int error;
+
+    opened_close_gone(state, owner, name);
+    opened_close(state, opened);
+    *opened = (opened_t){.owner = owner,
+                         .device = device,
+                         .base = name->base,
+                         .bytes = name->bytes,
+                         .buffer = name->buffer};
+    error = state->library->open_memory(device, name->handle, &opened->mapped);
+    if (error != 0) {
+        opened->mapped = NULL;
+        opened_close_unused(state, owner);
+        error =
+            state->library->open_memory(device, name->handle, &opened->mapped);
+    }
+    if (error != 0)
+        opened->mapped = NULL;
+    return error;
+}
+
+static void say_unopened(uint32_t owner, const char *why)
+{
+    xyl_log(XYL_LOG_ERROR,
+            "memory of a GPU that rank %u of the job has cannot be opened: %s",
+            owner, why);
 }
 
 void *xyl_device_open(xylem_context_t *context,
                       const xyl_cuda_library_t *library, uint32_t owner,
-                      int device, const xyl_device_name_t *name, int is_idle)
+                      int device, const xyl_device_name_t *name,
+                      const xyl_exec_t *exec)
 {
     device_state_t *state = state_of(context);
     opened_t *opened;
-    int error;
+    int error = 0;
 
     if (owner == context->rank)
         return (void *)(uintptr_t)(name->base + name->offset);
     state->library = library;
+    state->works = xyl_cuda_works(exec, &state->works_ended);
     opened = opened_find(state, owner, device, name);
-    if (opened->mapped == NULL || opened->owner != owner ||
-        opened->device != device || opened->base != name->base ||
-        opened->buffer != name->buffer) {
-        opened_close_gone(state, owner, name, 0);
-        opened_close(state, opened);
-        *opened = (opened_t){.owner = owner,
-                             .device = device,
-                             .base = name->base,
-                             .bytes = name->bytes,
-                             .buffer = name->buffer};
-        error = library->open_memory(device, name->handle, &opened->mapped);
-        if (error != 0 && is_idle) {
-            opened->mapped = NULL;
-            opened_close_gone(state, owner, name, 1);
-            error = library->open_memory(device, name->handle, &opened->mapped);
-        }
-        if (error != 0) {
-            opened->mapped = NULL;
-            xyl_log(XYL_LOG_ERROR,
-                    "memory of a GPU that rank %u of the job has cannot be "
-                    "opened: %s",
-                    owner, library->error_text(error));
-            return NULL;
-        }
+    if (opened == NULL) {
+        say_unopened(owner, "no memory");
+        return NULL;
+    }
+    if (!is_open(opened, owner, device, name))
+        error = opened_fill(state, owner, device, name, opened);
+    if (error != 0) {
+        say_unopened(owner, library->error_text(error));
+        return NULL;
     }
     opened->used = ++state->calls;
+    opened->works = state->works;
     return (char *)opened->mapped + name->offset;
 }
 
@@ -248,8 +320,9 @@ static void device_context_ends(xylem_context_t *context)
     device_state_t *state = state_of(context);
     uint32_t i;
 
-    for (i = 0; i < OPENED_MAX; i++)
+    for (i = 0; i < state->opened_count; i++)
         opened_close(state, &state->opened[i]);
+    free(state->opened);
     for (i = 0; i < ROOMS_MAX; i++)
         if (state->rooms[i].memory != NULL)
             state->library->device_give(state->rooms[i].device,

@@ -35,15 +35,14 @@ int xyl_device_name(xylem_context_t *context, const xyl_cuda_library_t *library,
                     const void *address, const xyl_cuda_place_t *place,
                     xyl_device_name_t *name_out);
 
-/* Where the calling process has what rank `owner` of the job has named, for
- * work on `device`. NULL: it cannot be opened, which has been said.
- * `is_idle`: no work is under way on what is open, which may be closed. It
- * stays open until others need its place, or the owner has another allocation
- * there.
- */
+/* Where the calling process has what rank `owner` of the job has named, for the
+ * works on `device` that `exec` begins next. NULL: it cannot be opened, which
+ * has been said. It stays open until others need its place, or the owner has
+ * another allocation there, but at least until these works have ended. */
 void *xyl_device_open(xylem_context_t *context,
                       const xyl_cuda_library_t *library, uint32_t owner,
-                      int device, const xyl_device_name_t *name, int is_idle);
+                      int device, const xyl_device_name_t *name,
+                      const xyl_exec_t *exec);
 
 /* Memory of a device that others can open, for as long as a call needs it.
  * NULL: none. */

@@ -306,7 +306,7 @@ char *xyl_device_operand(const xyl_device_plan_t *plan, uint32_t rank,
 {
     return xyl_device_open(plan->context, plan->library,
                            xyl_device_offer(plan, rank)->owner, plan->device,
-                           name, xyl_cuda_is_idle(plan->exec));
+                           name, plan->exec);
 }
 
 static void begin_task(device_stage_t *device, uint32_t number)

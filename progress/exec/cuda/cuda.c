@@ -47,7 +47,9 @@ typedef struct cuda_exec {
     const xyl_cuda_library_t *library;
     queue_t *queues[DEVICES_MAX]; /* [WAYS] each; NULL: not needed yet */
     int devices;                  /* whose queues there may be */
-    uint64_t under_way;           /* works, begun or not */
+    uint64_t works;               /* so far, begun on a stream or not */
+    uint64_t under_way;           /* of them */
+    uint64_t ended;               /* works when nothing was under way last */
     unsigned idle_polls;
     pthread_mutex_t lock; /* of what follows */
     spare_t *spares[MIRROR_CLASSES];
@@ -132,7 +134,8 @@ static void spares_free(cuda_exec_t *cuda)
 
 static void work_end(cuda_exec_t *cuda, xyl_work_t *work)
 {
-    cuda->under_way--;
+    if (--cuda->under_way == 0)
+        cuda->ended = cuda->works;
     xyl_fifo_push(cuda->exec.ready, &work->event);
 }
 
@@ -358,6 +361,7 @@ static void cuda_start(xyl_exec_t *exec, xyl_work_t *work)
                         &to);
     cuda->library->find(
         some_byte(work, work->left_layout, work->left, work->left_at), &from);
+    cuda->works++;
     cuda->under_way++;
     work->event.status = XYLEM_OK;
     work->next = NULL;
@@ -384,6 +388,7 @@ static void kernel_begin(xyl_exec_t *exec, xyl_work_t *work, int device,
     work->right = moves;
     work->next = NULL;
     work->event.status = XYLEM_OK;
+    cuda->works++;
     cuda->under_way++;
     work_send(cuda, work, queue_of(cuda, device, WAY_WITHIN));
 }
@@ -534,7 +539,10 @@ const xyl_cuda_library_t *xyl_cuda_library_of(const xyl_exec_t *exec)
                : NULL;
 }
 
-int xyl_cuda_is_idle(const xyl_exec_t *exec)
+uint64_t xyl_cuda_works(const xyl_exec_t *exec, uint64_t *ended_out)
 {
-    return ((const cuda_exec_t *)(const void *)exec)->under_way == 0;
+    const cuda_exec_t *cuda = (const cuda_exec_t *)(const void *)exec;
+
+    *ended_out = cuda->ended;
+    return cuda->works;
 }

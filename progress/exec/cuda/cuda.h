@@ -25,8 +25,9 @@ void xyl_cuda_combine_begin(xyl_exec_t *exec, xyl_work_t *work, int device,
 void xyl_cuda_move_begin(xyl_exec_t *exec, xyl_work_t *work, int device,
                          const xyl_cuda_moves_t *moves);
 
-/* Nothing is under way. The progressing thread. */
-int xyl_cuda_is_idle(const xyl_exec_t *exec);
+/* How many works have been begun so far; *ended_out: so many of the first have
+ * certainly ended. The progressing thread. */
+uint64_t xyl_cuda_works(const xyl_exec_t *exec, uint64_t *ended_out);
 
 /* An executor over any table, as tests have one; `arg` is the table. */
 extern const xyl_exec_ops_t xyl_exec_cuda_of_table;

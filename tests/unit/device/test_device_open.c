@@ -1,0 +1,203 @@
+/* Memory of other ranks' GPUs that is open: what works use stays open, however
+ * much more is opened meanwhile, and what nobody uses makes room. */
+#include <stdlib.h>
+
+#include "collectives/device/device.h"
+#include "runtime/base/log.h"
+#include "tests/support/check.h"
+#include "tests/support/fabric.h"
+
+enum { MANY = 1000, OWNER = 1, SOME = 256 };
+
+/* ---- a library of allocations 1 ... MANY, which know nothing else ---- */
+
+static char mapped[MANY + 1];
+static int open_count, is_open[MANY + 1], is_reached, is_full;
+
+static const char *stub_text(int error)
+{
+    return error != 0 ? "full" : "";
+}
+
+static int stub_open(int device, const uint8_t *handle, void **base_out)
+{
+    int number = handle[0] << 8 | handle[1];
+
+    (void)device;
+    if (is_full && open_count != 0)
+        return 1;
+    is_open[number] = 1;
+    open_count++;
+    *base_out = &mapped[number];
+    return 0;
+}
+
+static void stub_close(int device, void *base)
+{
+    (void)device;
+    is_open[(char *)base - mapped] = 0;
+    open_count--;
+}
+
+static int stub_stream_create(int device, xyl_cuda_stream_t **stream_out)
+{
+    (void)device;
+    *stream_out = (xyl_cuda_stream_t *)(void *)mapped;
+    return 0;
+}
+
+static void stub_stream_destroy(xyl_cuda_stream_t *stream)
+{
+    (void)stream;
+}
+
+static int stub_combine(xyl_cuda_stream_t *stream,
+                        const xyl_cuda_combine_t *combine)
+{
+    (void)stream;
+    (void)combine;
+    return 0;
+}
+
+static int stub_mark(xyl_cuda_stream_t *stream, uint32_t mark)
+{
+    (void)stream;
+    (void)mark;
+    return 0;
+}
+
+static int stub_reached(xyl_cuda_stream_t *stream, uint32_t mark,
+                        int *is_reached_out)
+{
+    (void)stream;
+    (void)mark;
+    *is_reached_out = is_reached;
+    return 0;
+}
+
+static xyl_cuda_library_t stub = {.version = XYL_CUDA_LIBRARY_VERSION,
+                                  .error_text = stub_text,
+                                  .stream_create = stub_stream_create,
+                                  .stream_destroy = stub_stream_destroy,
+                                  .combine = stub_combine,
+                                  .mark = stub_mark,
+                                  .reached = stub_reached,
+                                  .open_memory = stub_open,
+                                  .close_memory = stub_close};
+
+/* ---- scenes ---- */
+
+typedef struct scene {
+    fabric_t *fabric;
+    xyl_fifo_t ready;
+    xyl_exec_t *exec;
+    xyl_work_t work;
+} scene_t;
+
+static void scene_begin(scene_t *scene)
+{
+    const xyl_exec_ops_t *ops = &xyl_exec_cuda_of_table;
+
+    scene->fabric = fabric_create(2, &(fabric_options_t){.seed = 1});
+    scene->exec = calloc(1, ops->bytes);
+    CHECK(scene->exec != NULL);
+    scene->exec->ops = ops;
+    scene->exec->ready = &scene->ready;
+    xyl_fifo_init(&scene->ready);
+    CHECK_EQ(ops->init(scene->exec, &stub), XYLEM_OK);
+    is_reached = is_full = 0;
+}
+
+static void scene_end(scene_t *scene)
+{
+    scene->exec->ops->fini(scene->exec);
+    free(scene->exec);
+    fabric_destroy(scene->fabric);
+    CHECK_EQ(open_count, 0);
+}
+
+static void *allocation_open(scene_t *scene, unsigned number)
+{
+    const xyl_device_name_t name = {
+        .base = (uint64_t)number << 20,
+        .bytes = 1 << 20,
+        .buffer = number,
+        .handle = {(uint8_t)(number >> 8), (uint8_t)number}};
+
+    return xyl_device_open(fabric_context(scene->fabric, 0), &stub, OWNER, 0,
+                           &name, scene->exec);
+}
+
+static void work_begin(scene_t *scene)
+{
+    static const xyl_cuda_combine_t combine;
+
+    is_reached = 0;
+    xyl_cuda_combine_begin(scene->exec, &scene->work, 0, &combine);
+}
+
+static void work_ends(scene_t *scene)
+{
+    is_reached = 1;
+    (void)scene->exec->ops->poll(scene->exec); /* marks */
+    (void)scene->exec->ops->poll(scene->exec);
+    CHECK(xyl_fifo_pop(&scene->ready) == &scene->work.event);
+}
+
+static void test_used_stays_open(void)
+{
+    scene_t scene;
+    unsigned i;
+
+    scene_begin(&scene);
+    CHECK(allocation_open(&scene, 1) == &mapped[1]);
+    work_begin(&scene);
+    for (i = 2; i <= MANY; i++)
+        CHECK(allocation_open(&scene, i) == &mapped[i]);
+    CHECK_EQ(is_open[1], 1);
+    work_ends(&scene);
+    scene_end(&scene);
+}
+
+static void test_unused_makes_room(void)
+{
+    scene_t scene;
+    unsigned i;
+
+    scene_begin(&scene);
+    for (i = 1; i <= MANY; i++) {
+        CHECK(allocation_open(&scene, i) == &mapped[i]);
+        CHECK(allocation_open(&scene, i) == &mapped[i]);
+        work_begin(&scene);
+        work_ends(&scene);
+    }
+    CHECK(open_count <= SOME);
+    CHECK_EQ(is_open[MANY], 1);
+    scene_end(&scene);
+}
+
+/* Of the same works, too: it is not closed for the next. */
+static void test_driver_takes_no_more(void)
+{
+    scene_t scene;
+
+    scene_begin(&scene);
+    CHECK(allocation_open(&scene, 1) == &mapped[1]);
+    is_full = 1;
+    xyl_log_level_set(XYL_LOG_NONE);
+    CHECK(allocation_open(&scene, 2) == NULL);
+    xyl_log_level_set(XYL_LOG_WARN);
+    CHECK_EQ(is_open[1], 1);
+    work_begin(&scene);
+    work_ends(&scene);
+    CHECK(allocation_open(&scene, 2) == &mapped[2]);
+    CHECK_EQ(is_open[1], 0);
+    scene_end(&scene);
+}
+
+static const check_case_t cases[] = {
+    {"device: what works use stays open", test_used_stays_open},
+    {"device: what nobody uses makes room", test_unused_makes_room},
+    {"device: a driver that opens no more", test_driver_takes_no_more},
+};
+CHECK_MAIN(cases)
