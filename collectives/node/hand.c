@@ -15,7 +15,7 @@ static int parcel_move(xyl_node_stage_t *node, const xyl_step_t *step,
                        xyl_strand_t *strand)
 {
     const xyl_parcel_t *parcel = &strand->parcel;
-    char *there = parcel->memory + (strand->done - parcel->begin);
+    char *there;
     uint64_t most = xyl_node_turn_bytes(node);
     size_t bytes = (size_t)(parcel->end - strand->done);
     int is_done;
@@ -24,6 +24,7 @@ static int parcel_move(xyl_node_stage_t *node, const xyl_step_t *step,
         return 1;
     if (bytes > most)
         bytes = (size_t)most;
+    there = parcel->memory + (strand->done - parcel->begin);
     if (step->kind == XYL_STEP_HAND)
         is_done =
             xyl_buffers_pack(&node->buffers, strand->work, step->from.buffer,
@@ -47,22 +48,35 @@ static xyl_parcel_way_t way_of_parcel(const xyl_node_stage_t *node,
                                       const xyl_step_t *step)
 {
     int hands = step->kind == XYL_STEP_HAND;
-    uint32_t through = hands ? step->to.seat : step->from.seat;
-    uint64_t cell = node->program.input_bytes;
+    const xyl_position_t *through = hands ? &step->to : &step->from;
+    const xyl_node_program_t *program = &node->program;
 
     return (xyl_parcel_way_t){
         .board = node->board,
         .number = piece->number,
-        .line = xyl_parcel_line(piece->slot, through),
-        .cell = cell == 0 ? NULL : piece->window + through * cell,
-        .cell_bytes = cell,
+        .line = xyl_parcel_line(piece->slot, through->seat),
+        .cell =
+            program->cell == 0
+                ? NULL
+                : piece->window + through->seat * program->cells + through->at,
+        .cell_bytes = program->cell,
         .bytes = step->total,
         .other = hands ? step->post_seat : step->wait_seat};
 }
 
-/* Where it lies if it is not in parts; NULL: it is. */
-static char *whole_of(const xyl_parcel_way_t *way)
+static xyl_parcel_head_t *head_of(const xyl_parcel_way_t *way)
 {
+    return (xyl_parcel_head_t *)(void *)way->cell;
+}
+
+/* Where it lies if it does in one; NULL: it goes in parts, or in other pieces.
+ */
+static char *whole_of(const xyl_step_t *step, const xyl_parcel_way_t *way)
+{
+    if (step->has_head)
+        return way->bytes + sizeof(xyl_parcel_head_t) <= way->cell_bytes
+                   ? head_of(way)->bytes
+                   : NULL;
     if (way->bytes <= XYL_PARCEL_SHORT)
         return way->line->is.bytes;
     return way->bytes <= way->cell_bytes ? way->cell : NULL;
@@ -70,6 +84,7 @@ static char *whole_of(const xyl_parcel_way_t *way)
 
 /* ---- handing ---- */
 
+/* Tells the length. */
 static void parcel_post(const xyl_node_stage_t *node,
                         const xyl_node_piece_t *piece, const xyl_step_t *step,
                         const xyl_parcel_way_t *way)
@@ -77,7 +92,15 @@ static void parcel_post(const xyl_node_stage_t *node,
     const xyl_board_t *board = node->board;
 
     /* Partners: the loads in head_is_good. */
-    atomic_store_explicit(&way->line->says, piece->says, memory_order_relaxed);
+    if (step->has_head) { /* the count comes later, for all of them */
+        atomic_store_explicit(&head_of(way)->length, way->bytes,
+                              memory_order_relaxed);
+        return;
+    }
+    atomic_store_explicit(&way->line->says,
+                          node->program.is_cut_late ? node->program.largest
+                                                    : piece->says,
+                          memory_order_relaxed);
     atomic_store_explicit(&way->line->length, way->bytes, memory_order_relaxed);
     if (step->to.seat == board->seats.own)
         xyl_node_share_say(node, piece);
@@ -112,13 +135,13 @@ int xyl_node_hand_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                       unsigned *did)
 {
     const xyl_parcel_way_t way = way_of_parcel(node, piece, step);
-    char *whole = whole_of(&way);
+    char *whole = whole_of(step, &way);
 
-    if (whole == NULL)
+    if (whole == NULL && !node->program.is_cut_late)
         return hand_in_parts(node, piece, step, strand, &way, did);
     ++*did;
     strand->parcel.memory = whole;
-    strand->parcel.end = way.bytes;
+    strand->parcel.end = whole == NULL ? 0 : way.bytes;
     if (!parcel_move(node, step, strand))
         return 0;
     if (node->program.hands_over && whole == way.cell)
@@ -129,24 +152,42 @@ int xyl_node_hand_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 
 /* ---- taking ---- */
 
+/* In the line of another seat there may be anything but a parcel. */
+static int parcel_is_alike(xyl_node_stage_t *node,
+                           const xyl_node_piece_t *piece,
+                           const xyl_step_t *step, const xyl_parcel_way_t *way)
+{
+    uint64_t says;
+
+    if (step->from.seat != node->board->seats.own &&
+        !xyl_node_is_alike(&node->share, piece->says, piece->slot,
+                           step->from.seat))
+        return 0;
+    if (step->has_head)
+        return 1;
+    says = atomic_load_explicit(&way->line->says, memory_order_relaxed);
+    if (node->program.is_cut_late) {
+        if (says > node->largest)
+            node->largest = says;
+        return 1;
+    }
+    if (says != piece->says)
+        xyl_node_share_differs(&node->share, way->other, says);
+    return says == piece->says;
+}
+
 /* 1: it is from a seat that calls the same, and as long as this one knows. */
 static int head_is_good(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                         const xyl_step_t *step, const xyl_parcel_way_t *way)
 {
-    uint64_t length, says = piece->says;
+    uint64_t length;
 
-    /* Partners: the stores in parcel_post. In the line of another seat there
-     * may be anything but a parcel. */
-    if (step->from.seat != node->board->seats.own &&
-        !xyl_node_is_alike(&node->share, says, piece->slot, step->from.seat))
+    /* Partners: the stores in parcel_post. */
+    if (!parcel_is_alike(node, piece, step, way))
         return 0;
-    if (atomic_load_explicit(&way->line->says, memory_order_relaxed) != says) {
-        xyl_node_share_differs(
-            &node->share, way->other,
-            atomic_load_explicit(&way->line->says, memory_order_relaxed));
-        return 0;
-    }
-    length = atomic_load_explicit(&way->line->length, memory_order_relaxed);
+    length = atomic_load_explicit(step->has_head ? &head_of(way)->length
+                                                 : &way->line->length,
+                                  memory_order_relaxed);
     if (length == way->bytes)
         return 1;
     node->share.cannot_see = way->other;
@@ -170,10 +211,10 @@ int xyl_node_take_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
             !head_is_good(node, piece, step, &way))
             return 0;
         parcel->has_begun = 1;
-        parcel->memory = whole_of(&way);
+        parcel->memory = whole_of(step, &way);
         parcel->end = parcel->memory == NULL ? 0 : way.bytes;
     }
-    if (whole_of(&way) != NULL) {
+    if (node->program.is_cut_late || whole_of(step, &way) != NULL) {
         ++*did;
         return parcel_move(node, step, strand);
     }

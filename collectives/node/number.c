@@ -1,81 +1,86 @@
 /* Numbers of pieces, given in the order of starts, which all seats share. Where
  * the number of pieces follows from blocks of which each seat knows only its
- * own, all tell one another the longest they have, in a piece without window;
- * what was started later has to wait for its numbers until then. */
+ * own, there is a first piece, in which all tell one another the longest that
+ * it does not take; what was started later has to wait for its numbers until
+ * then. */
 #include "collectives/node/stage_inside.h"
 
 #include <string.h>
 
-enum { COUNT_TOLD = 1 };
-
 _Static_assert(sizeof(uint64_t) <= XYL_BOARD_INLINE_BYTES,
                "a length lies beside a count");
 
-static void tell_largest(const xyl_node_stage_t *node)
+/* ---- steps of a first piece ---- */
+
+void xyl_node_tell_run(const xyl_node_stage_t *node,
+                       const xyl_node_piece_t *piece)
 {
-    const xyl_board_t *board = node->board;
-    uint64_t number = node->extent.number;
     xyl_board_line_t *line =
-        xyl_board_line(xyl_board_slot(board, number), board->seats.own);
+        xyl_board_line(piece->slot, node->board->seats.own);
 
     memcpy(line->bytes, &node->program.largest, sizeof node->program.largest);
-    /* Partner: the load in xyl_node_is_alike. */
-    atomic_store_explicit(&line->name, xyl_node_says(node, number),
-                          memory_order_relaxed);
-    xyl_board_set(board, &line->count, xyl_board_value(number, COUNT_TOLD),
-                  XYL_BOARD_ALL);
 }
 
-/* 1: those of all seats are seen. */
-static int see_largest(xyl_node_stage_t *node)
+/* 0: the seat has not told it. */
+static int hear_of(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                   uint32_t seat, uint64_t *largest_out)
 {
-    const xyl_board_t *board = node->board;
-    uint64_t number = node->extent.number, largest;
-    char *slot = xyl_board_slot(board, number);
-    xyl_board_line_t *line;
+    const xyl_board_line_t *line = xyl_board_line(piece->slot, seat);
 
-    for (; node->sizes_seen < board->seats.count; node->sizes_seen++) {
-        line = xyl_board_line(slot, node->sizes_seen);
-        if (xyl_board_get(board, &line->count) <
-                xyl_board_value(number, COUNT_TOLD) ||
-            !xyl_node_is_alike(&node->share, xyl_node_says(node, number), slot,
-                               node->sizes_seen))
+    if (seat == node->board->seats.own) {
+        *largest_out = node->program.largest;
+        return 1;
+    }
+    if (xyl_board_get(node->board, &line->count) <
+            xyl_board_value(piece->number, 1) ||
+        !xyl_node_is_alike(&node->share, piece->says, piece->slot, seat))
+        return 0;
+    memcpy(largest_out, line->bytes, sizeof *largest_out);
+    return 1;
+}
+
+int xyl_node_hear_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                      xyl_strand_t *strand)
+{
+    const uint32_t seats = node->board->seats.count;
+    uint64_t largest;
+
+    for (; strand->seen < seats; strand->seen++) {
+        if (!hear_of(node, piece, strand->seen, &largest))
             return 0;
-        memcpy(&largest, line->bytes, sizeof largest);
         if (largest > node->largest)
             node->largest = largest;
         if (node->program.told != NULL)
-            node->program.told[node->sizes_seen] = largest;
+            node->program.told[strand->seen] = largest;
     }
     return 1;
 }
 
-/* 1: the program is cut. */
-static int size_run(xyl_node_stage_t *node, unsigned *did)
-{
-    char *window; /* none */
+/* ---- numbers ---- */
 
-    if (node->state == XYL_NODE_NEW) {
-        xyl_board_take(node->board, 1, 0, &node->extent);
-        xyl_node_share_number(node);
-        node->sizes_seen = 0;
-        node->largest = 0;
-        node->state = XYL_NODE_COUNTED;
-    }
-    if (node->state == XYL_NODE_COUNTED) {
-        if (!xyl_board_begin(node->board, &node->extent, 0, &window))
-            return 0;
-        tell_largest(node);
-        node->state = XYL_NODE_TOLD;
-        ++*did;
-    }
-    if (!see_largest(node))
-        return 0;
-    xyl_board_retire(node->board, &node->extent, 0);
-    xyl_node_cut_now(&node->program, node->largest);
-    node->stage.operation->looks_without_event = 0;
-    ++*did;
-    return 1;
+/* The strands of the pieces that are numbered now. */
+static void take_strands(xyl_node_stage_t *node, uint32_t begin, uint32_t end,
+                         uint32_t step)
+{
+    node->strands_begin = begin;
+    node->strands_end = end;
+    node->steps_begin = step;
+}
+
+void xyl_node_take_first(xyl_node_stage_t *node)
+{
+    const xyl_node_program_t *program = &node->program;
+    uint64_t bytes = node->board->seats.count * program->cells;
+
+    if (node->extent.pieces != 1 || node->extent.bytes != bytes)
+        xyl_board_take(node->board, 1, bytes, &node->extent);
+    else
+        xyl_board_take_again(node->board, &node->extent);
+    take_strands(node, 0, program->first_strands, 0);
+    node->largest = program->largest;
+    node->pieces_left = 1;
+    node->state = XYL_NODE_FIRST;
+    xyl_node_share_number(node);
 }
 
 void xyl_node_take_numbers(xyl_node_stage_t *node)
@@ -92,8 +97,46 @@ void xyl_node_take_numbers(xyl_node_stage_t *node)
     node->pieces_left = program->pieces;
     node->strands_left = program->pieces * node->own_strands;
     node->state = XYL_NODE_NUMBERED;
-    if (!program->is_cut_late)
+    if (program->is_cut_late)
+        take_strands(node, program->first_strands, program->strands,
+                     program->first_steps);
+    else
         xyl_node_share_number(node);
+}
+
+int xyl_node_first_ends(xyl_node_stage_t *node)
+{
+    node->stage.operation->looks_without_event = 0;
+    node->pieces_begun = 0;
+    xyl_node_cut_now(&node->program, node->largest);
+    if (node->program.pieces != 0)
+        xyl_node_take_numbers(node);
+    else
+        node->state = XYL_NODE_NUMBERED;
+    return node->pieces_left == 0;
+}
+
+/* 1: it has ended. */
+static int first_run(xyl_node_stage_t *node, unsigned *did)
+{
+    xyl_node_piece_t *piece = &node->active[0];
+
+    if (node->state == XYL_NODE_NEW)
+        xyl_node_take_first(node);
+    if (!node->has_input && node->program.handed != 0)
+        return 0;
+    if (node->pieces_begun == 0) {
+        if (!xyl_board_begin(node->board, &node->extent, 0, &piece->window))
+            return 0;
+        xyl_node_piece_begin(node, piece);
+        ++*did;
+    }
+    if (piece->strands_left != 0)
+        *did += xyl_node_piece_run(node, piece);
+    if (piece->strands_left != 0)
+        return 0;
+    (void)xyl_node_first_ends(node);
+    return 1;
 }
 
 unsigned xyl_node_number(xyl_board_t *board)
@@ -102,9 +145,10 @@ unsigned xyl_node_number(xyl_board_t *board)
     unsigned did = 0;
 
     for (node = board->unnumbered; node != NULL; node = node->next) {
-        if (node->program.is_cut_late && !size_run(node, &did))
+        if (!node->program.is_cut_late)
+            xyl_node_take_numbers(node);
+        else if (!first_run(node, &did))
             break;
-        xyl_node_take_numbers(node);
         board->unnumbered = node->next;
     }
     return did;

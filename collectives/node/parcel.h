@@ -7,6 +7,10 @@
  *   longer  in parts: each in a run of the node's pool, of which the sender
  *           says in the line where it is, and which the receiver gives back
  *
+ * A seat that has parcels for several others has a cell with a head for each of
+ * them; it writes all, posts its count once, and what is longer than a cell
+ * goes otherwise.
+ *
  *   the sender                             the receiver
  *     resets sent and taken                  waits for the count,
  *     says length, posts the count           compares length
@@ -34,7 +38,10 @@ enum {
 
 /* In the bytes of a line. */
 typedef struct xyl_parcel_line {
-    _Atomic uint64_t says, length;
+    /* What is called; or, of a seat that says that in its own line, the longest
+     * block that it has for pieces behind the first. */
+    _Atomic uint64_t says;
+    _Atomic uint64_t length;
     union {
         char bytes[XYL_PARCEL_SHORT];
         struct {
@@ -48,6 +55,12 @@ typedef struct xyl_parcel_line {
 
 _Static_assert(sizeof(xyl_parcel_line_t) == XYL_BOARD_INLINE_BYTES,
                "a parcel's head is in a line");
+
+/* At the beginning of a cell with a head. */
+typedef struct xyl_parcel_head {
+    _Atomic uint64_t length;
+    char bytes[];
+} xyl_parcel_head_t;
 
 /* How far one of both sides is with a parcel that goes in parts. */
 typedef struct xyl_parcel {

@@ -94,8 +94,33 @@ void xyl_node_cut(xyl_node_program_t *program, uint64_t total, uint64_t room,
     program->pieces = total == 0 ? 1 : (total + bytes - 1) / bytes;
 }
 
+void xyl_node_tell(xyl_node_program_t *program)
+{
+    const xyl_position_t nowhere = {XYL_BUFFER_RECV, 0, 0};
+    xyl_step_t *step =
+        xyl_node_step(program, XYL_STEP_TELL, nowhere, nowhere, 0);
+
+    step->post = XYL_POST_COUNT;
+    step->post_value = 1;
+}
+
+void xyl_node_hear(xyl_node_program_t *program)
+{
+    const xyl_position_t nowhere = {XYL_BUFFER_RECV, 0, 0};
+
+    xyl_node_strand(program);
+    (void)xyl_node_step(program, XYL_STEP_HEAR, nowhere, nowhere, 0);
+}
+
 void xyl_node_cut_late(xyl_node_program_t *program, uint64_t room)
 {
+    if (program->count == 0) {
+        xyl_node_tell(program);
+        xyl_node_hear(program);
+    }
+    program->first_strands = program->strands;
+    program->first_steps = program->count;
+    xyl_node_strand(program);
     program->is_cut_late = 1;
     program->room = room / XYL_BOARD_LINE_BYTES * XYL_BOARD_LINE_BYTES;
     program->piece_bytes = program->room;
@@ -115,13 +140,13 @@ void xyl_node_cut_now(xyl_node_program_t *program, uint64_t largest)
 
     if (largest < now)
         now = xyl_board_whole_lines(largest == 0 ? 1 : largest);
-    program->pieces = largest == 0 ? 1 : (largest + now - 1) / now;
+    program->pieces = (largest + now - 1) / now;
     if (now == before)
         return;
     program->piece_bytes = now;
     program->input_bytes = program->input_bytes / before * now;
     program->board_bytes = program->board_bytes / before * now;
-    for (i = 0; i < program->count; i++) {
+    for (i = program->first_steps; i < program->count; i++) {
         program->steps[i].bytes = program->steps[i].bytes / before * now;
         move_block(&program->steps[i].to, before, now);
         move_block(&program->steps[i].from, before, now);

@@ -15,11 +15,13 @@
  *
  * A block longer than a piece goes in several pieces: piece k takes the bytes
  * from k * piece_bytes on of every block, and steps are cut where a block ends.
- * All seats take the same pieces, hence know the longest block; in alltoallv
- * (w) they learn it when the collective begins, as in gatherv and scatterv
- * where these are a level of several. Where they are not, who has a block hands
- * it to the one seat that wants it, and says how long it is (parcel.h): one
- * piece, of which others need not know the lengths.
+ * All seats take the same pieces, hence know the longest block. Where lengths
+ * vary, who has a block hands it to the one seat that wants it, and says how
+ * long it is (parcel.h): one piece, of which others need not know the lengths.
+ * In an alltoallv (w) that is a first piece: blocks that are too long for it go
+ * in others, whose number follows from the longest, which all tell in the first
+ * one. So do gatherv and scatterv where these are a level of several, and hand
+ * nothing.
  *
  * Offsets and counts are packed bytes. Writing never fails in the call: the
  * first error is kept, and xyl_node_program_status tells it. One thread.
@@ -64,6 +66,9 @@ typedef enum xyl_step_kind {
     XYL_STEP_TAKE,    /* takes them from the line or the cell of from.seat,
                          where wait_seat has put them: `total` bytes, or the
                          operation fails */
+    XYL_STEP_TELL,    /* tells all the longest of this seat's blocks that are
+                         not handed */
+    XYL_STEP_HEAR,    /* has heard it of all */
     XYL_STEP_GATE     /* until whoever added the stage opens it */
 } xyl_step_kind_t;
 
@@ -111,6 +116,8 @@ typedef struct xyl_step {
     int takes_send; /* REDUCE: this seat's own is not published but lies at
                        `within` of SEND; it is one of the first two, or SEND
                        and RECV are apart */
+    int has_head;   /* HAND, TAKE: the length is in the cell, and the count of
+                       the seat that hands says that all of its are there */
     /* Cutting: `within` is where the bytes begin in their block, of `total`
      * bytes. In piece k at most what lies below total - k * piece_bytes is
      * moved. */
@@ -128,14 +135,19 @@ typedef struct xyl_node_program {
     int shares;           /* input may be read where it lies */
     int hands_over; /* what a seat writes into the window leaves its own caches
                        at once, as few others wait to read it */
-    /* Where each seat knows only its own blocks, pieces are cut when all have
-     * told one another of the largest: see xyl_node_cut_late. */
+    /* Where each seat knows only its own blocks, pieces are cut in the first,
+     * when all have told one another of the largest that it does not take: see
+     * xyl_node_cut_late. */
     int is_cut_late;
-    uint64_t largest; /* of this seat's blocks, in bytes */
-    uint64_t *told;   /* [seats] what each has told; NULL: it is not kept */
-    uint64_t room;    /* for a block in a piece, or a part of one that is
-                         handed, whole lines */
-    uint64_t handed;  /* bytes, by this seat */
+    uint32_t first_strands, first_steps; /* these are of the first piece */
+    uint64_t first_bytes; /* of a block that it takes whole, at most */
+    uint64_t largest;     /* of this seat's blocks, in bytes */
+    uint64_t *told;       /* [seats] what each has told; NULL: it is not kept */
+    uint64_t room;        /* for a block in a piece, or a part of one that is
+                             handed, whole lines */
+    uint64_t cells;       /* bytes of each seat's, side by side in the window */
+    uint64_t cell;        /* of each of them */
+    uint64_t handed;      /* bytes, by this seat */
     /* Of the collective. */
     uint64_t piece_bytes; /* of each block that one piece takes */
     uint64_t pieces;
@@ -174,16 +186,23 @@ void xyl_node_program_shift(xyl_node_program_t *program, uint64_t send_at,
 void xyl_node_cut(xyl_node_program_t *program, uint64_t total, uint64_t room,
                   uint64_t unit);
 
-/* The same where `largest`, of all seats' blocks, is not known yet. Until it
- * is, there is one piece with all of the room, and programs are written for
- * that; they have nothing in the window but blocks side by side, of a piece's
- * bytes each. */
+/* Adds the step, and the strand, by which all tell one another the largest of
+ * their blocks. */
+void xyl_node_tell(xyl_node_program_t *program);
+void xyl_node_hear(xyl_node_program_t *program);
+/* The same as xyl_node_cut where `largest`, of all seats' blocks, is not known
+ * yet. What is written so far is the first piece, or by this: it tells. Until
+ * it is known there is one more piece with all of the room, and programs are
+ * written for that; they have nothing in the window but blocks side by side, of
+ * a piece's bytes each. */
 void xyl_node_cut_late(xyl_node_program_t *program, uint64_t room);
-/* It is known: changes the program's steps accordingly. Again at any time. */
+/* It is known: changes the program's steps accordingly. Again at any time. 0:
+ * there are no pieces but the first. */
 void xyl_node_cut_now(xyl_node_program_t *program, uint64_t largest);
 
 /* What a seat's counts say others do not know: of blocks between one seat and
- * all others, which are handed; and of all other ones. */
+ * all others, which are handed, however long they are; and of all other ones.
+ */
 static inline int xyl_node_hands(const xyl_problem_t *problem)
 {
     return (problem->coll == XYLEM_COLL_GATHERV ||

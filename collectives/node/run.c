@@ -408,6 +408,12 @@ static int special_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
         return xyl_node_hand_run(node, piece, step, strand, did);
     if (step->kind == XYL_STEP_TAKE)
         return xyl_node_take_run(node, piece, step, strand, did);
+    if (step->kind == XYL_STEP_TELL) {
+        xyl_node_tell_run(node, piece);
+        return 1;
+    }
+    if (step->kind == XYL_STEP_HEAR)
+        return xyl_node_hear_run(node, piece, strand);
     if (step->kind == XYL_STEP_GATE)
         return node->gate.may_go(node->gate.arg, piece->piece, did);
     assert(sums_up(step));
@@ -552,7 +558,7 @@ unsigned xyl_node_piece_run(xyl_node_stage_t *node, xyl_node_piece_t *piece)
     unsigned did = 0;
     uint32_t i;
 
-    for (i = 0; i < node->program.strands; i++)
+    for (i = node->strands_begin; i < node->strands_end; i++)
         did += strand_run(node, piece, i);
     if (piece->strands_left != 0)
         return did;
@@ -563,7 +569,7 @@ unsigned xyl_node_piece_run(xyl_node_stage_t *node, xyl_node_piece_t *piece)
 
 void xyl_node_piece_begin(xyl_node_stage_t *node, xyl_node_piece_t *piece)
 {
-    uint32_t i, first = 0;
+    uint32_t i, first = node->steps_begin;
 
     piece->piece = node->pieces_begun++;
     piece->number = xyl_board_number(&node->extent, piece->piece);
@@ -577,7 +583,7 @@ void xyl_node_piece_begin(xyl_node_stage_t *node, xyl_node_piece_t *piece)
             xyl_clock_now(node->stage.operation->request.context->engine.clock);
     }
     piece->strands_left = 0;
-    for (i = 0; i < node->program.strands; i++) {
+    for (i = node->strands_begin; i < node->strands_end; i++) {
         xyl_strand_t *strand = &piece->strands[i];
         strand->step = first;
         strand->seen = 0;

@@ -279,13 +279,13 @@ void xyl_node_compare(xyl_stage_t *stage)
     xyl_node_stage_t *node = (xyl_node_stage_t *)(void *)stage;
     uint32_t i;
 
-    if (node->state != XYL_NODE_NUMBERED)
+    if (node->state == XYL_NODE_NEW)
         return;
     for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++)
         if (node->active[i].strands_left != 0) {
             xyl_node_share_say(node, &node->active[i]); /* it may not post */
             compare_in(node, node->active[i].piece);
         }
-    if (node->pieces_begun < node->program.pieces)
+    if (node->pieces_begun < node->extent.pieces)
         compare_in(node, node->pieces_begun);
 }

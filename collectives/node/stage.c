@@ -238,7 +238,11 @@ unsigned xyl_node_stages_poll(void *arg)
 /* As far as it goes at once; then it is the engine's. */
 static void stage_begin(xyl_node_stage_t *node)
 {
-    node->stage.operation->request.context->engine.polled += stage_poll(node);
+    xyl_engine_t *engine = &node->stage.operation->request.context->engine;
+
+    if (node->state != XYL_NODE_NUMBERED)
+        engine->polled++; /* its first piece goes on in its turn */
+    engine->polled += stage_poll(node);
 }
 
 /* What an executor had to do for a strand. */
@@ -413,7 +417,8 @@ int xyl_node_stage_is_brief(const xyl_stage_t *stage)
 
     if (stage->ops != &node_ops)
         return 0;
-    return node->program.pieces == 1 && !node->program.is_cut_late &&
+    return (node->program.is_cut_late ? node->program.largest == 0
+                                      : node->program.pieces == 1) &&
            node->program.handed <= node->limits->inside_call &&
            node->works == NULL;
 }
@@ -428,12 +433,16 @@ int xyl_node_stage_run(xyl_stage_t *stage, unsigned looks)
     *node->moved = 0; /* as where stages are polled */
     node->input_left = 0;
     node->has_input = 1;
-    xyl_node_take_numbers(node);
+    if (node->program.is_cut_late)
+        xyl_node_take_first(node);
+    else
+        xyl_node_take_numbers(node);
     if (xyl_board_begin(node->board, &node->extent, 0, &piece->window)) {
         xyl_node_piece_begin(node, piece);
         for (; piece->strands_left != 0 && looks != 0; looks--)
             (void)xyl_node_piece_run(node, piece);
-        if (piece->strands_left == 0)
+        if (piece->strands_left == 0 &&
+            (!node->program.is_cut_late || xyl_node_first_ends(node)))
             return 1;
     }
     list_add(node);
@@ -533,10 +542,12 @@ static int is_plain(const xyl_node_program_t *program)
 /* Strands with something to do; the gate has its own. */
 static void strands_count(xyl_node_stage_t *node)
 {
-    uint32_t i, first = 0, end;
+    uint32_t i, first = node->program.first_steps, end;
 
+    node->strands_end = node->program.strands;
     node->gate_strand = XYL_NODE_NO_STRAND;
-    for (i = 0; i < node->program.strands; i++, first = end) {
+    for (i = node->program.first_strands; i < node->program.strands;
+         i++, first = end) {
         end = node->program.strand_ends[i];
         if (first == end)
             continue;

@@ -23,8 +23,7 @@ typedef struct xyl_node_stage xyl_node_stage_t;
 
 typedef enum xyl_node_state {
     XYL_NODE_NEW,
-    XYL_NODE_COUNTED, /* the piece in which lengths are told has a number */
-    XYL_NODE_TOLD,    /* this seat has told its own */
+    XYL_NODE_FIRST,   /* the piece in which lengths are told has a number */
     XYL_NODE_NUMBERED /* pieces may begin */
 } xyl_node_state_t;
 
@@ -99,8 +98,8 @@ struct xyl_node_stage {
     int is_plain;         /* each step waits, moves or combines, and posts */
     /* The run. */
     xyl_node_state_t state;
-    uint32_t sizes_seen; /* seats that have told theirs */
-    uint64_t largest;    /* block of these */
+    uint64_t largest; /* block of those that seats have told */
+    uint32_t strands_begin, strands_end, steps_begin; /* of present pieces */
     int is_skipped;      /* nothing is done in this run */
     int has_input;       /* all that the first piece waits for is there */
     uint64_t input_left; /* segments */
@@ -130,8 +129,17 @@ static inline int xyl_node_is_level(const xyl_stage_t *stage)
 /* Gives stages of the board their numbers as far as it goes; returns the number
  * of things done. */
 unsigned xyl_node_number(xyl_board_t *board);
-/* Those of a stage whose pieces are known, when it is its turn. */
+/* Those of a stage whose pieces are known, when it is its turn; and of one that
+ * has a first piece. */
 void xyl_node_take_numbers(xyl_node_stage_t *node);
+void xyl_node_take_first(xyl_node_stage_t *node);
+/* It has ended: the others are known. 1: there are none. */
+int xyl_node_first_ends(xyl_node_stage_t *node);
+/* TELL, before the post; and HEAR, 1: it is done. */
+void xyl_node_tell_run(const xyl_node_stage_t *node,
+                       const xyl_node_piece_t *piece);
+int xyl_node_hear_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                      xyl_strand_t *strand);
 
 /* ---- move.c ---- */
 

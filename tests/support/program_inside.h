@@ -71,6 +71,7 @@ typedef struct choice {
 
 typedef struct program_run_piece {
     uint64_t number;
+    int is_first; /* of a program that is cut late: the one before the others */
     strand_t *strand;
     uint32_t strands;
     uint32_t *clocks;
@@ -161,7 +162,11 @@ void program_sums_free(program_run_t *run);
 int program_check(program_run_t *run);
 void program_begin(program_run_t *run);
 void program_end(program_run_t *run);
+/* PROGRAM_FIRST: the one before those that are cut. */
+#define PROGRAM_FIRST UINT64_MAX
 void program_piece_begin(program_run_t *run, uint64_t number);
+/* All seats have ended the first piece. */
+void program_first_end(program_run_t *run);
 /* Finds what may happen now; 0: nothing, or something was wrong. */
 int program_may_go_on(program_run_t *run);
 /* Which of it, by chance; and does it. */

@@ -255,6 +255,12 @@ int program_run_go(program_run_t *run, const program_run_options_t *options)
     if (!program_check(run))
         return 0;
     program_begin(run);
+    if (run->all[0].program.is_cut_late) {
+        is_good = options->orders_max == 0
+                      ? piece_once(run, PROGRAM_FIRST)
+                      : piece_every_order(run, PROGRAM_FIRST);
+        program_first_end(run);
+    }
     for (i = 0; i < run->all[0].program.pieces && is_good; i++)
         is_good = options->orders_max == 0 ? piece_once(run, i)
                                            : piece_every_order(run, i);

@@ -61,15 +61,18 @@ static int check_alike(program_run_t *run, uint32_t seat)
     const xyl_node_program_t *first = &run->all[0].program,
                              *own = &run->all[seat].program;
     uint64_t window = run->seats * own->input_bytes + own->board_bytes;
+    uint64_t cells = run->seats * own->cells;
 
     if (own->pieces != first->pieces ||
         own->piece_bytes != first->piece_bytes ||
         own->input_bytes != first->input_bytes ||
-        own->board_bytes != first->board_bytes ||
-        own->segments != first->segments ||
+        own->board_bytes != first->board_bytes || own->cells != first->cells ||
+        own->cell != first->cell || own->segments != first->segments ||
         own->segment_bytes != first->segment_bytes)
         return program_mistake(run, "seat %u takes other pieces than seat 0",
                                seat);
+    if (cells > window)
+        window = cells;
     if (window > run->options->window_bytes)
         return program_mistake(run, "a window of %" PRIu64 " bytes", window);
     return 1;
@@ -150,7 +153,10 @@ void program_begin(program_run_t *run)
         region_init(program_region(run, PROGRAM_LINE, seat),
                     XYL_BOARD_INLINE_BYTES, 1);
         region_init(program_region(run, PROGRAM_INPUT, seat),
-                    program->input_bytes, 1);
+                    program->cells > program->input_bytes
+                        ? program->cells
+                        : program->input_bytes,
+                    1);
         region_init(own, run->all[seat].memory_bytes, 0);
         state_init(&run->all[seat], own->memory);
         piece->strands += run->all[seat].program.strands;
@@ -212,9 +218,15 @@ static void strands_begin(program_run_t *run, uint32_t seat, uint32_t *next)
 {
     const xyl_node_program_t *program = &run->all[seat].program;
     program_run_piece_t *piece = run->piece;
-    uint32_t i, first = 0, number;
+    uint32_t i = 0, end = program->strands, first = 0, number;
 
-    for (i = 0; i < program->strands; i++) {
+    if (piece->is_first) {
+        end = program->first_strands;
+    } else {
+        i = program->first_strands;
+        first = program->first_steps;
+    }
+    for (; i < end; i++) {
         number = (*next)++;
         piece->strand[number] =
             (strand_t){.seat = seat,
@@ -233,7 +245,14 @@ void program_piece_begin(program_run_t *run, uint64_t number)
     program_run_piece_t *piece = run->piece;
     uint32_t i, next = 0;
 
-    piece->number = number;
+    piece->is_first = number == PROGRAM_FIRST;
+    piece->number = piece->is_first ? 0 : number;
+    piece->strands = 0;
+    for (i = 0; i < run->seats; i++)
+        piece->strands += piece->is_first
+                              ? run->all[i].program.first_strands
+                              : run->all[i].program.strands -
+                                    run->all[i].program.first_strands;
     piece->claimed = 0;
     piece->by_priority =
         run->options->orders_max == 0 && random_below(&run->random, 2) == 0;
@@ -250,6 +269,14 @@ void program_piece_begin(program_run_t *run, uint64_t number)
     }
     for (i = 0; i < run->seats; i++)
         strands_begin(run, i, &next);
+}
+
+void program_first_end(program_run_t *run)
+{
+    uint32_t seat;
+
+    for (seat = 0; seat < run->seats; seat++)
+        program_region(run, PROGRAM_OWN, seat)->count = 0;
 }
 
 /* ---- waiting ---- */
@@ -332,7 +359,11 @@ static int may_go(const program_run_t *run, const strand_t *strand)
         return program_sum_may(run, strand, step);
     if (step->kind == XYL_STEP_TAKE)
         return step->from.seat < run->seats &&
-               run->piece->parcels[step->from.seat].post.clock != NULL;
+               (step->has_head
+                    ? program_count(run, step->from.seat, 1) != NULL
+                    : run->piece->parcels[step->from.seat].post.clock != NULL);
+    if (step->kind == XYL_STEP_HEAR)
+        return others_have(run, strand->seat, 1);
     switch (step->wait) {
     case XYL_WAIT_NOTHING:
         return 1;
@@ -498,6 +529,8 @@ static void strand_go(program_run_t *run, strand_t *strand)
         is_done = program_hand(run, strand, step);
     else if (step->kind == XYL_STEP_TAKE)
         is_done = program_take(run, strand, step);
+    else if (step->kind == XYL_STEP_HEAR)
+        is_done = see_all(run, strand, 1, strand->seat);
     else if (!see(run, strand, step))
         is_done = 0;
     else if (step->kind == XYL_STEP_REDUCE)
@@ -508,7 +541,7 @@ static void strand_go(program_run_t *run, strand_t *strand)
                                program_step_bytes(run, strand, step));
     else if (step->kind == XYL_STEP_COPY || step->kind == XYL_STEP_PUBLISH)
         is_done = do_copy(run, strand, step);
-    else if (step->kind != XYL_STEP_NOTHING)
+    else if (step->kind != XYL_STEP_NOTHING && step->kind != XYL_STEP_TELL)
         is_done = program_mistake(run, "a step of an unknown kind");
     if (!is_done || !do_post(run, strand, step) ||
         !program_tell(run, strand, step->emits))

@@ -1,10 +1,11 @@
-#include "tests/support/program_inside.h"
-
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "collectives/node/parcel.h"
+#include "tests/support/program_inside.h"
 
 enum { PROMPT_BYTES = 64 << 10 };
 
@@ -327,44 +328,110 @@ int program_post_word(program_run_t *run, strand_t *strand, uint32_t word,
     return 1;
 }
 
+/* What goes in the first piece; its length alone, if other pieces have it. */
+static uint64_t bytes_handed(const program_run_t *run, const strand_t *strand,
+                             const xyl_step_t *step)
+{
+    const xyl_node_program_t *program = &run->all[strand->seat].program;
+
+    return !program->is_cut_late || step->total <= program->first_bytes
+               ? step->total
+               : 0;
+}
+
+/* In a cell, behind its length. */
+static int hand_in_cell(program_run_t *run, strand_t *strand,
+                        const xyl_step_t *step)
+{
+    uint64_t length = step->total, bytes = bytes_handed(run, strand, step);
+    unsigned char *cell = program_touch(run, strand, step->to,
+                                        sizeof(xyl_parcel_head_t) + bytes, 1);
+    const unsigned char *from =
+        program_touch(run, strand, step->from, bytes, 0);
+
+    if (cell == NULL || from == NULL)
+        return 0;
+    memcpy(cell, &length, sizeof length);
+    memcpy(cell + sizeof(xyl_parcel_head_t), from, bytes);
+    return 1;
+}
+
 int program_hand(program_run_t *run, strand_t *strand, const xyl_step_t *step)
 {
+    uint64_t bytes = bytes_handed(run, strand, step);
     parcel_t *parcel;
     const unsigned char *from;
 
+    if (step->has_head)
+        return hand_in_cell(run, strand, step);
     if (step->to.seat >= run->seats)
         return program_mistake(run, "seat %u hands by no line", strand->seat);
     parcel = &run->piece->parcels[step->to.seat];
     if (parcel->post.clock != NULL)
         return program_mistake(run, "seat %u hands twice by the line of %u",
                                strand->seat, step->to.seat);
-    from = program_touch(run, strand, step->from, step->total, 0);
+    from = program_touch(run, strand, step->from, bytes, 0);
     if (from == NULL)
         return 0;
-    parcel->bytes = program_array(step->total, 1);
+    parcel->bytes = program_array(bytes, 1);
     parcel->length = step->total;
-    memcpy(parcel->bytes, from, step->total);
+    memcpy(parcel->bytes, from, bytes);
+    /* A seat's own line has its count. */
+    if (step->to.seat == strand->seat &&
+        !program_post_count(run, strand, 1, step->post_seat))
+        return 0;
     post_fill(run, &parcel->post, strand, 1, step->post_seat);
+    return 1;
+}
+
+static int check_length(program_run_t *run, const strand_t *strand,
+                        const xyl_step_t *step, uint64_t length)
+{
+    return length == step->total ||
+           program_mistake(run,
+                           "seat %u, step %u: %" PRIu64 " bytes are there, "
+                           "not %" PRIu64,
+                           strand->seat, strand->step, length, step->total);
+}
+
+static int take_from_cell(program_run_t *run, strand_t *strand,
+                          const xyl_step_t *step)
+{
+    uint64_t length, bytes = bytes_handed(run, strand, step);
+    unsigned char *cell, *to;
+
+    if (!program_see(run, strand, program_count(run, step->from.seat, 1)))
+        return 0;
+    cell = program_touch(run, strand, step->from, sizeof(xyl_parcel_head_t), 0);
+    if (cell == NULL)
+        return 0;
+    memcpy(&length, cell, sizeof length);
+    if (!check_length(run, strand, step, length))
+        return 0;
+    cell = program_touch(run, strand, step->from,
+                         sizeof(xyl_parcel_head_t) + bytes, 0);
+    to = program_touch(run, strand, step->to, bytes, 1);
+    if (cell == NULL || to == NULL)
+        return 0;
+    memcpy(to, cell + sizeof(xyl_parcel_head_t), bytes);
     return 1;
 }
 
 int program_take(program_run_t *run, strand_t *strand, const xyl_step_t *step)
 {
     const parcel_t *parcel = &run->piece->parcels[step->from.seat];
+    uint64_t bytes = bytes_handed(run, strand, step);
     unsigned char *to;
 
-    if (!program_see(run, strand, &parcel->post))
+    if (step->has_head)
+        return take_from_cell(run, strand, step);
+    if (!program_see(run, strand, &parcel->post) ||
+        !check_length(run, strand, step, parcel->length))
         return 0;
-    if (parcel->length != step->total)
-        return program_mistake(run,
-                               "seat %u, step %u: %" PRIu64 " bytes are there, "
-                               "not %" PRIu64,
-                               strand->seat, strand->step, parcel->length,
-                               step->total);
-    to = program_touch(run, strand, step->to, step->total, 1);
+    to = program_touch(run, strand, step->to, bytes, 1);
     if (to == NULL)
         return 0;
-    memcpy(to, parcel->bytes, step->total);
+    memcpy(to, parcel->bytes, bytes);
     return 1;
 }
 

@@ -1,13 +1,20 @@
 /* Alltoall(v, w): every seat publishes its blocks, beginning with that for its
  * neighbour, and copies out those that the others have for it.
  *
+ * Where lengths vary, blocks are handed in a first piece, which each seat has
+ * cells of for all others; only those that are longer than a cell go as above.
+ * Two seats hand theirs by their lines.
+ *
  * Long blocks go in rounds: in each, seats exchange in pairs, through a few
  * places that are used again and again, and so stay in the caches. */
+#include "collectives/node/parcel.h"
 #include "collectives/node/programs/parts.h"
 
 enum {
     ROUNDS_CUTS = 8, /* of a block in one piece */
-    PLACES = 2       /* of a seat */
+    PLACES = 2,      /* of a seat */
+    CELL_LEAST = 32,
+    CELL_LINE = 64 /* longer ones are whole lines */
 };
 
 /* What is in place is written over: it is copied. */
@@ -49,11 +56,12 @@ static uint64_t alltoall_further(const xyl_problem_t *problem,
 static void write_alltoall_own(const xyl_problem_t *problem,
                                xyl_node_program_t *program)
 {
+    uint64_t bytes = xyl_node_block(problem, problem->rank);
     xyl_step_t *step =
         xyl_node_step(program, XYL_STEP_COPY, block_to(problem, problem->rank),
                       block_from(problem, problem->rank), program->piece_bytes);
 
-    step->total = xyl_node_block(problem, problem->rank);
+    step->total = xyl_node_left(program, bytes);
 }
 
 /* The count of a seat that says that its block for the seat at that distance is
@@ -72,7 +80,6 @@ static void write_alltoall_inputs(const xyl_problem_t *problem,
 {
     uint32_t distance;
 
-    xyl_node_strand(program);
     for (distance = 1; distance < problem->ranks; distance++) {
         uint32_t seat = (problem->rank + distance) % problem->ranks;
         xyl_step_t *step =
@@ -80,7 +87,8 @@ static void write_alltoall_inputs(const xyl_problem_t *problem,
                           alltoall_block_in(program, problem->rank, seat),
                           block_from(problem, seat), program->piece_bytes);
         step->further = alltoall_further(problem, step, step->to, seat);
-        step->total = xyl_node_send_block(problem, seat);
+        step->total =
+            xyl_node_left(program, xyl_node_send_block(problem, seat));
         if (count_of(problem, distance) != distance)
             continue;
         step->post = XYL_POST_COUNT;
@@ -113,11 +121,101 @@ static void write_alltoall_block(const xyl_problem_t *problem,
                          alltoall_block_in(program, seat, problem->rank),
                          program->piece_bytes);
     step->further = alltoall_further(problem, step, step->from, problem->rank);
-    step->total = xyl_node_block(problem, seat);
+    step->total = xyl_node_left(program, xyl_node_block(problem, seat));
     step->wait = XYL_WAIT_COUNT;
     step->wait_seat = seat;
     step->wait_for = count_of(problem, distance);
 }
+
+/* ---- the first piece ---- */
+
+static int has_heads(const xyl_problem_t *problem)
+{
+    return problem->ranks > 2;
+}
+
+static void plan_cells(const xyl_problem_t *problem,
+                       xyl_node_program_t *program)
+{
+    uint64_t others = problem->ranks - 1, cell = xyl_node_cell(problem);
+
+    if (!has_heads(problem)) {
+        program->cells = program->cell = program->first_bytes = cell;
+        return;
+    }
+    cell = xyl_board_unpooled(problem->ranks, problem->node.long_window_bytes) /
+           problem->ranks / XYL_BOARD_LINE_BYTES * XYL_BOARD_LINE_BYTES /
+           others;
+    if (cell > problem->node.limits->parcel_cell)
+        cell = problem->node.limits->parcel_cell;
+    cell = cell < CELL_LINE ? CELL_LEAST : cell / CELL_LINE * CELL_LINE;
+    program->cell = cell;
+    program->cells = xyl_board_whole_lines(others * cell);
+    program->first_bytes = cell - sizeof(xyl_parcel_head_t);
+}
+
+static uint64_t cell_at(const xyl_problem_t *problem,
+                        const xyl_node_program_t *program, uint32_t distance)
+{
+    return has_heads(problem) ? (distance - 1) * program->cell : 0;
+}
+
+static void hand_block(const xyl_problem_t *problem,
+                       xyl_node_program_t *program, uint32_t distance)
+{
+    uint32_t seat = (problem->rank + distance) % problem->ranks;
+    xyl_step_t *step =
+        xyl_node_hand(program, problem->rank, seat, block_from(problem, seat),
+                      xyl_node_send_block(problem, seat));
+
+    step->to.at = cell_at(problem, program, distance);
+    step->has_head = has_heads(problem);
+}
+
+static void take_block(const xyl_problem_t *problem,
+                       xyl_node_program_t *program, uint32_t distance)
+{
+    uint32_t seats = problem->ranks;
+    uint32_t seat = (problem->rank + seats - distance) % seats;
+    xyl_position_t to = block_to(problem, seat);
+    xyl_step_t *step;
+
+    if (has_heads(problem)) /* of one other seat, when its own is handed */
+        xyl_node_strand(program);
+    if (problem->is_in_place && has_heads(problem)) { /* after it was handed */
+        step = xyl_node_step(program, XYL_STEP_NOTHING, to, to, 0);
+        step->wait = XYL_WAIT_COUNT;
+        step->wait_seat = problem->rank;
+        step->wait_for = 1;
+    }
+    step =
+        xyl_node_take(program, seat, seat, to, xyl_node_block(problem, seat));
+    step->from.at = cell_at(problem, program, distance);
+    step->has_head = has_heads(problem);
+}
+
+static void write_first(const xyl_problem_t *problem,
+                        xyl_node_program_t *program)
+{
+    uint64_t own = xyl_node_block(problem, problem->rank);
+    uint32_t distance;
+
+    plan_cells(problem, program);
+    for (distance = 1; distance < problem->ranks; distance++)
+        hand_block(problem, program, distance);
+    if (has_heads(problem))
+        xyl_node_tell(program);
+    if (!problem->is_in_place && own <= program->first_bytes)
+        (void)xyl_node_step(program, XYL_STEP_COPY,
+                            block_to(problem, problem->rank),
+                            block_from(problem, problem->rank), own);
+    for (distance = 1; distance < problem->ranks; distance++)
+        take_block(problem, program, distance);
+    if (has_heads(problem))
+        xyl_node_hear(program);
+}
+
+/* ---- in windows ---- */
 
 static void write_blocks(const xyl_problem_t *problem,
                          xyl_node_program_t *program)
@@ -125,6 +223,8 @@ static void write_blocks(const xyl_problem_t *problem,
     uint64_t seats = problem->ranks;
     uint32_t distance;
 
+    if (xyl_node_is_cut_late(problem))
+        write_first(problem, program);
     xyl_node_plan_blocks(problem, program,
                          problem->node.window_bytes / seats / seats / 128 *
                              128);

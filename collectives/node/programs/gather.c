@@ -30,19 +30,19 @@ static void gather_by_hand(const xyl_problem_t *problem,
     xyl_node_hand_over(problem, program, xyl_problem_bytes(problem),
                        xyl_problem_bytes(problem));
     if (problem->rank != problem->root) {
-        xyl_node_hand(program, problem->rank, problem->root,
-                      xyl_position_of(XYL_BUFFER_SEND, 0, 0),
-                      xyl_problem_bytes(problem));
+        (void)xyl_node_hand(program, problem->rank, problem->root,
+                            xyl_position_of(XYL_BUFFER_SEND, 0, 0),
+                            xyl_problem_bytes(problem));
         return;
     }
     write_gather_own(problem, program);
     for (i = 1; i < problem->ranks; i++) {
         seat = (problem->root + i) % problem->ranks;
         xyl_node_strand(program);
-        xyl_node_take(program, seat, seat,
-                      xyl_position_of(XYL_BUFFER_RECV, 0,
-                                      xyl_node_block_at(problem, seat)),
-                      xyl_node_block(problem, seat));
+        (void)xyl_node_take(program, seat, seat,
+                            xyl_position_of(XYL_BUFFER_RECV, 0,
+                                            xyl_node_block_at(problem, seat)),
+                            xyl_node_block(problem, seat));
     }
 }
 

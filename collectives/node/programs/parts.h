@@ -53,12 +53,20 @@ static inline uint64_t xyl_node_block_max(const xyl_problem_t *problem)
     return most;
 }
 
+/* Bytes that pieces behind the first have of a block. */
+static inline uint64_t xyl_node_left(const xyl_node_program_t *program,
+                                     uint64_t bytes)
+{
+    return bytes > program->first_bytes ? bytes : 0;
+}
+
 /* Cuts blocks, of which a piece has room for `room` bytes each; late, if a seat
  * knows only its own. One that stays where it is does not count. */
 static inline void xyl_node_plan_blocks(const xyl_problem_t *problem,
                                         xyl_node_program_t *program,
                                         uint64_t room)
 {
+    uint64_t recv, send;
     uint32_t seat;
 
     if (!xyl_node_is_cut_late(problem)) {
@@ -70,10 +78,12 @@ static inline void xyl_node_plan_blocks(const xyl_problem_t *problem,
     for (seat = 0; seat < problem->ranks; seat++) {
         if (problem->is_in_place && seat == problem->rank)
             continue;
-        if (xyl_node_block(problem, seat) > program->largest)
-            program->largest = xyl_node_block(problem, seat);
-        if (xyl_node_send_block(problem, seat) > program->largest)
-            program->largest = xyl_node_send_block(problem, seat);
+        recv = xyl_node_left(program, xyl_node_block(problem, seat));
+        send = xyl_node_left(program, xyl_node_send_block(problem, seat));
+        if (recv > program->largest)
+            program->largest = recv;
+        if (send > program->largest)
+            program->largest = send;
     }
 }
 
@@ -152,21 +162,28 @@ static inline void xyl_node_plan_inputs(const xyl_problem_t *problem,
 
 /* ---- blocks that are handed ---- */
 
-/* In one piece, with a cell for each seat beside the slots, if there are
- * windows enough. */
+/* Beside the slots, for each seat, if there are windows enough. */
+static inline uint64_t xyl_node_cell(const xyl_problem_t *problem)
+{
+    const uint64_t line = XYL_BOARD_LINE_BYTES;
+    uint64_t most = problem->node.limits->parcel_cell;
+    uint64_t cell =
+        xyl_board_unpooled(problem->ranks, problem->node.long_window_bytes) /
+        problem->ranks;
+
+    cell = (cell < most ? cell : most) / line * line;
+    return cell < line ? line : cell;
+}
+
+/* In one piece, with a cell for each seat. */
 static inline void xyl_node_plan_parcels(const xyl_problem_t *problem,
                                          xyl_node_program_t *program)
 {
     const uint64_t line = XYL_BOARD_LINE_BYTES;
-    const xyl_limits_t *limits = problem->node.limits;
-    uint64_t cell =
-        xyl_board_unpooled(problem->ranks, problem->node.long_window_bytes) /
-        problem->ranks / line * line;
     uint64_t room = problem->node.window_bytes / problem->ranks / line * line;
 
-    if (cell > limits->parcel_cell)
-        cell = limits->parcel_cell / line * line;
-    program->input_bytes = cell < line ? line : cell;
+    program->cell = program->cells = program->input_bytes =
+        xyl_node_cell(problem);
     program->room = room < line ? line : room;
     program->piece_bytes = line; /* no block is cut */
     program->pieces = 1;
@@ -174,9 +191,9 @@ static inline void xyl_node_plan_parcels(const xyl_problem_t *problem,
 
 /* Hands what lies at `from` to a seat, by the line and the cell of `through`.
  */
-static inline void xyl_node_hand(xyl_node_program_t *program, uint32_t through,
-                                 uint32_t seat, xyl_position_t from,
-                                 uint64_t bytes)
+static inline xyl_step_t *xyl_node_hand(xyl_node_program_t *program,
+                                        uint32_t through, uint32_t seat,
+                                        xyl_position_t from, uint64_t bytes)
 {
     xyl_step_t *step = xyl_node_step(
         program, XYL_STEP_HAND, xyl_position_of(XYL_BUFFER_INPUT, through, 0),
@@ -184,17 +201,19 @@ static inline void xyl_node_hand(xyl_node_program_t *program, uint32_t through,
 
     step->post_seat = seat;
     program->handed += bytes;
+    return step;
 }
 
-static inline void xyl_node_take(xyl_node_program_t *program, uint32_t through,
-                                 uint32_t seat, xyl_position_t to,
-                                 uint64_t bytes)
+static inline xyl_step_t *xyl_node_take(xyl_node_program_t *program,
+                                        uint32_t through, uint32_t seat,
+                                        xyl_position_t to, uint64_t bytes)
 {
     xyl_step_t *step =
         xyl_node_step(program, XYL_STEP_TAKE, to,
                       xyl_position_of(XYL_BUFFER_INPUT, through, 0), bytes);
 
     step->wait_seat = seat;
+    return step;
 }
 
 /* ---- input that is read where it lies ---- */

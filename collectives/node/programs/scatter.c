@@ -110,11 +110,11 @@ static void scatter_by_hand(const xyl_problem_t *problem,
 
     xyl_node_plan_parcels(problem, program);
     if (are_in_lines(problem))
-        program->input_bytes = 0;
+        program->cell = program->cells = program->input_bytes = 0;
     if (problem->rank != problem->root) {
-        xyl_node_take(program, problem->rank, problem->root,
-                      xyl_position_of(XYL_BUFFER_RECV, 0, 0),
-                      xyl_node_block(problem, problem->rank));
+        (void)xyl_node_take(program, problem->rank, problem->root,
+                            xyl_position_of(XYL_BUFFER_RECV, 0, 0),
+                            xyl_node_block(problem, problem->rank));
         return;
     }
     go_in_parts = !are_in_lines(problem) &&
@@ -123,10 +123,10 @@ static void scatter_by_hand(const xyl_problem_t *problem,
         seat = (problem->root + distance) % problem->ranks;
         if (go_in_parts)
             xyl_node_strand(program);
-        xyl_node_hand(program, seat, seat,
-                      xyl_position_of(XYL_BUFFER_SEND, 0,
-                                      xyl_node_block_at(problem, seat)),
-                      xyl_node_block(problem, seat));
+        (void)xyl_node_hand(program, seat, seat,
+                            xyl_position_of(XYL_BUFFER_SEND, 0,
+                                            xyl_node_block_at(problem, seat)),
+                            xyl_node_block(problem, seat));
     }
     write_scatter_own(problem, program);
 }

@@ -405,6 +405,50 @@ static void lengths_differ(xylem_coll_t coll, uint64_t sent, uint64_t expected)
     free(buffers);
 }
 
+/* The same of an alltoallv, where rank 0 sends rank 1 something else. */
+static void lengths_differ_in_alltoallv(uint32_t ranks, uint64_t sent,
+                                        uint64_t expected)
+{
+    fabric_options_t options = {.seed = sent, .shares_memory = 1};
+    fabric_t *fabric = fabric_create(ranks, &options);
+    const uint64_t displs[3] = {0, 300000, 600000};
+    const size_t bytes = 900000;
+    char *sends = calloc(ranks, bytes), *recvs = calloc(ranks, bytes);
+    uint64_t send_counts[3][3], recv_counts[3][3];
+    xylem_request_t *requests[3];
+    uint32_t rank, i;
+
+    CHECK(sends != NULL && recvs != NULL);
+    memset(sends, 1, ranks * bytes);
+    for (rank = 0; rank < ranks; rank++) {
+        xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                                  .coll = XYLEM_COLL_ALLTOALLV,
+                                  .send = sends + rank * bytes,
+                                  .recv = recvs + rank * bytes,
+                                  .type = XYLEM_BYTE,
+                                  .send_counts = send_counts[rank],
+                                  .recv_counts = recv_counts[rank],
+                                  .send_displs = displs,
+                                  .recv_displs = displs};
+        for (i = 0; i < ranks; i++) {
+            send_counts[rank][i] = rank == 0 && i == 1 ? sent : 8;
+            recv_counts[rank][i] = rank == 1 && i == 0 ? expected : 8;
+        }
+        CHECK_EQ(xylem_coll_start(fabric_world(fabric, rank), &args,
+                                  &requests[rank]),
+                 XYLEM_OK);
+    }
+    fabric_run_dry(fabric);
+    CHECK_EQ(xylem_request_test(requests[1]),
+             sent > expected ? XYLEM_ERR_TRUNCATED : XYLEM_ERR_MISMATCH);
+    CHECK_EQ(recvs[bytes + expected], 0);
+    for (rank = 0; rank < ranks; rank++)
+        xylem_request_free(requests[rank]);
+    fabric_destroy(fabric);
+    free(sends);
+    free(recvs);
+}
+
 static void test_lengths_differ(void)
 {
     static const uint64_t lengths[] = {0,    1,    96,    97,    5000,
@@ -416,6 +460,8 @@ static void test_lengths_differ(void)
             if (i != k) {
                 lengths_differ(XYLEM_COLL_GATHERV, lengths[i], lengths[k]);
                 lengths_differ(XYLEM_COLL_SCATTERV, lengths[i], lengths[k]);
+                lengths_differ_in_alltoallv(2, lengths[i], lengths[k]);
+                lengths_differ_in_alltoallv(3, lengths[i], lengths[k]);
             }
 }
 

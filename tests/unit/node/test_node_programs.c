@@ -337,15 +337,22 @@ static void drop_post(xyl_step_t *step)
 
 static void post_to_another(xyl_step_t *step)
 {
-    if (step->post != XYL_POST_NOTHING || step->kind == XYL_STEP_HAND)
+    if (step->post != XYL_POST_NOTHING ||
+        (step->kind == XYL_STEP_HAND && !step->has_head))
         step->post_seat = 100;
+}
+
+static int moves(const xyl_step_t *step)
+{
+    return step->kind != XYL_STEP_NOTHING && step->kind != XYL_STEP_TELL &&
+           step->kind != XYL_STEP_HEAR;
 }
 
 static void move_target(xyl_step_t *step)
 {
     if (step->kind == XYL_STEP_HAND) /* by another's line */
         step->to.seat = 100;
-    else if (step->kind != XYL_STEP_NOTHING)
+    else if (moves(step))
         step->to.at++;
 }
 
@@ -353,7 +360,7 @@ static void move_source(xyl_step_t *step)
 {
     if (step->kind == XYL_STEP_TAKE)
         step->from.seat = 100;
-    else if (step->kind != XYL_STEP_NOTHING)
+    else if (moves(step))
         step->from.at++;
 }
 
@@ -393,21 +400,42 @@ static int is_found(program_run_t *run, const program_case_t *c)
 static int is_followed_by_a_post(const xyl_node_program_t *program,
                                  uint32_t number)
 {
-    for (number++; number < program->count; number++)
+    uint32_t end =
+        number < program->first_steps ? program->first_steps : program->count;
+
+    for (number++; number < end; number++)
         if (program->steps[number].post == XYL_POST_COUNT)
             return 1;
     return 0;
 }
 
-static int posts_count(const xyl_node_program_t *program, uint32_t value)
+/* In the first piece, as the step does, or in others. */
+static int posts_count(const xyl_node_program_t *program, uint32_t number,
+                       uint32_t value)
 {
-    uint32_t i;
+    uint32_t i = number < program->first_steps ? 0 : program->first_steps;
 
-    for (i = 0; i < program->count; i++)
+    for (; i < program->count; i++)
         if (program->steps[i].post == XYL_POST_COUNT &&
             program->steps[i].post_value == value)
             return 1;
     return 0;
+}
+
+/* Where the first piece takes all blocks there are no others; and of those that
+ * others have it is told only how long they are. */
+static int is_of_another_piece(const xyl_node_program_t *program,
+                               uint32_t number, spoil_fn spoil)
+{
+    const xyl_step_t *step = &program->steps[number];
+
+    if (!program->is_cut_late)
+        return 0;
+    if (number >= program->first_steps)
+        return program->pieces == 0;
+    return step->total > program->first_bytes &&
+           ((step->kind == XYL_STEP_HAND && spoil == move_source) ||
+            (step->kind == XYL_STEP_TAKE && spoil == move_target));
 }
 
 /* What a step does that nobody needs, or was tried before: a count before
@@ -421,7 +449,10 @@ static int is_harmless(const program_run_t *run, const program_case_t *c,
     const xyl_step_t *step = &program->steps[number];
 
     if (spoil == wait_for_less && step->wait == XYL_WAIT_COUNT &&
-        !posts_count(&run->all[step->wait_seat].program, step->wait_for - 1))
+        !posts_count(&run->all[step->wait_seat].program, number,
+                     step->wait_for - 1))
+        return 1;
+    if (is_of_another_piece(program, number, spoil))
         return 1;
     if (spoil == drop_post && is_followed_by_a_post(program, number))
         return 1;
@@ -497,6 +528,12 @@ static void test_finds_mistakes(void)
     for (c.coll = 0; c.coll < XYLEM_COLL_COUNT; c.coll++)
         if (xyl_algorithm_of_kind(c.coll, XYL_ALGORITHM_NODE) != NULL)
             spoil_all(&c);
+    c.count = 3; /* in a first piece; of two seats by lines */
+    for (c.seats = 2; c.seats <= 3; c.seats++)
+        for (c.coll = XYLEM_COLL_ALLTOALLV; c.coll <= XYLEM_COLL_ALLTOALLW;
+             c.coll++)
+            spoil_all(&c);
+    c.seats = 3;
     c.count = LONG_SCAN;
     for (c.coll = XYLEM_COLL_SCAN; c.coll <= XYLEM_COLL_EXSCAN; c.coll++)
         spoil_all(&c);
