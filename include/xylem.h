@@ -155,7 +155,9 @@ typedef struct xylem_context_params {
 
 /* Creates the library's state in this process and connects it with the other
  * ranks of the job. Collective over the job; blocks. `params` may be NULL.
- * Returns owned (free with xylem_context_destroy). */
+ * Returns owned (free with xylem_context_destroy). XYLEM_ERR_PROC_FAILED: a
+ * rank has died, or has ended, before it was there; only where the launcher
+ * lets the others live, and tells (xylem-run --no-kill). */
 xylem_status_t xylem_context_create(const xylem_context_params_t *params,
                                     xylem_context_t **context_out);
 

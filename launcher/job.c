@@ -40,6 +40,8 @@ typedef struct job_rank {
     unsigned streams_open;
     xyl_stream_t streams[RANK_STREAMS]; /* its output and error */
     struct event *settle; /* what it has left behind has had its time */
+    bool stood_in;        /* a process has stood in for it, or does: */
+    pid_t stand_in;       /* 0: none */
 } job_rank_t;
 
 static const double soon_s = 0.2;
@@ -57,12 +59,14 @@ struct xyl_job {
     struct event *timeout; /* of the whole job */
     struct event *grace;   /* from SIGTERM to SIGKILL */
     struct event *soon;    /* from a rank's failure to SIGTERM */
+    struct event *missed;  /* from a rank's end to a process in its place */
     xyl_sink_t sinks[RANK_STREAMS];
     job_rank_t *ranks;
-    unsigned running; /* ranks in RANK_RUNNING */
-    unsigned left;    /* ranks that are neither new nor done */
-    int code;         /* of the first failure */
-    bool started;     /* all ranks that are going to be */
+    unsigned running;   /* ranks in RANK_RUNNING */
+    unsigned left;      /* ranks that are neither new nor done */
+    unsigned stand_ins; /* that run */
+    int code;           /* of the first failure */
+    bool started;       /* all ranks that are going to be */
     bool stopping;
     size_t written;            /* of the output, when the grace began */
     unsigned interrupts;       /* SIGINTs that came */
@@ -227,6 +231,70 @@ static void rank_judge(job_rank_t *rank, const siginfo_t *info)
 }
 
 /* ------------------------------------------------------------------------ */
+/* Those that are missed                                                    */
+
+/* Who still runs and uses PMIx may wait for a rank that PMIx knows nothing of;
+ * what never uses PMIx costs nothing here. */
+static bool job_waits(const xyl_job_t *job)
+{
+    for (unsigned i = 0; i < job->options->ranks; i++) {
+        if (job->ranks[i].state == RANK_RUNNING &&
+            xyl_server_connected(job->server, i))
+            return true;
+    }
+    return false;
+}
+
+static bool rank_is_missed(const job_rank_t *rank)
+{
+    return rank->state == RANK_DONE && !rank->stood_in &&
+           !xyl_server_connected(rank->job->server, rank->rank);
+}
+
+static void missed_replace(evutil_socket_t fd, short events, void *arg)
+{
+    enum { AT_ONCE = 8 };
+    xyl_job_t *job = arg;
+    (void)fd;
+    (void)events;
+    if (job->stopping || !job_waits(job))
+        return;
+    for (unsigned i = 0; i < job->options->ranks && job->stand_ins < AT_ONCE;
+         i++) {
+        job_rank_t *rank = &job->ranks[i];
+        if (!rank_is_missed(rank))
+            continue;
+        rank->stood_in = true;
+        if (xyl_stand_in_start(job->server, i, &job->files_old, &job->pipe_old,
+                               &rank->stand_in) == 0) {
+            xyl_keeper_tell(rank->stand_in);
+            job->stand_ins++;
+        }
+    }
+}
+
+/* Ranks that end as usual do so together: a moment decides. */
+static void missed_replace_soon(xyl_job_t *job)
+{
+    const struct timeval moment = interval(soon_s);
+    bool is_missed = false;
+    for (unsigned i = 0; i < job->options->ranks && !is_missed; i++)
+        is_missed = rank_is_missed(&job->ranks[i]);
+    if (is_missed && !event_pending(job->missed, EV_TIMEOUT, NULL))
+        (void)event_add(job->missed, &moment);
+}
+
+static void stand_in_reap(job_rank_t *rank)
+{
+    if (rank->stand_in == 0 || waitpid(rank->stand_in, NULL, WNOHANG) == 0)
+        return;
+    xyl_keeper_tell(-rank->stand_in);
+    rank->stand_in = 0;
+    rank->job->stand_ins--;
+    missed_replace_soon(rank->job);
+}
+
+/* ------------------------------------------------------------------------ */
 /* Ranks                                                                    */
 
 static void rank_finish(job_rank_t *rank)
@@ -238,6 +306,7 @@ static void rank_finish(job_rank_t *rank)
     xyl_keeper_tell(-rank->pid);
     rank->state = RANK_DONE;
     job->left--;
+    missed_replace_soon(job);
     job_check(job);
 }
 
@@ -288,6 +357,7 @@ static void child_ended(evutil_socket_t fd, short events, void *arg)
                    WEXITED | WNOHANG | WNOWAIT) == 0 &&
             info.si_pid == rank->pid)
             rank_exited(rank, &info);
+        stand_in_reap(rank);
     }
 }
 
@@ -315,6 +385,7 @@ static void server_wake(evutil_socket_t fd, short events, void *arg)
     (void)events;
     (void)eventfd_read(fd, &count);
     abort_judge(arg);
+    missed_replace_soon(arg);
 }
 
 /* ------------------------------------------------------------------------ */
@@ -530,8 +601,9 @@ static int job_init(xyl_job_t *job)
     job->timeout = evtimer_new(job->base, timeout_over, job);
     job->grace = evtimer_new(job->base, grace_over, job);
     job->soon = evtimer_new(job->base, soon_over, job);
+    job->missed = evtimer_new(job->base, missed_replace, job);
     if (job->timeout == NULL || job->grace == NULL || job->soon == NULL ||
-        signals_take(job) != 0) {
+        job->missed == NULL || signals_take(job) != 0) {
         xyl_complain("cannot prepare the event loop");
         return XYL_EXIT_LAUNCHER;
     }
@@ -577,6 +649,10 @@ void xyl_job_destroy(xyl_job_t *job)
         return;
     for (unsigned i = 0; job->ranks != NULL && i < job->options->ranks; i++) {
         event_release(job->ranks[i].settle);
+        if (job->ranks[i].stand_in != 0) {
+            (void)kill(job->ranks[i].stand_in, SIGKILL);
+            (void)waitpid(job->ranks[i].stand_in, NULL, 0);
+        }
         for (size_t k = 0; k < RANK_STREAMS; k++)
             xyl_stream_fini(&job->ranks[i].streams[k]);
     }
@@ -589,6 +665,7 @@ void xyl_job_destroy(xyl_job_t *job)
     event_release(job->timeout);
     event_release(job->grace);
     event_release(job->soon);
+    event_release(job->missed);
     if (job->base != NULL)
         event_base_free(job->base);
     free(job->ranks);

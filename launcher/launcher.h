@@ -7,6 +7,7 @@
  *   binding.c   which cores a rank may use
  *   server.c    the PMIx server; the only file that knows PMIx
  *   children.c  finding, starting and naming the fate of processes
+ *   stand_in.c  what a rank that has gone still owes PMIx
  *   keeper.c    what is left behind by a launcher that is killed
  *   output.c    forwarding what ranks print, line by line
  *   job.c       the event loop: ranks, signals, time limits, the verdict
@@ -127,7 +128,7 @@ int xyl_server_start(const xyl_layout_t *layout, xyl_server_t **server_out);
 /* Removes the server's files. The server itself, once it has started, lasts as
  * long as the process, which has to end soon. NULL is allowed. */
 void xyl_server_stop(xyl_server_t *server);
-/* Readable when a rank has asked to abort the job. */
+/* Readable when a rank has begun to use PMIx, or has asked to abort the job. */
 int xyl_server_wake_fd(const xyl_server_t *server);
 /* Whether a rank has asked to abort the job; the first one counts. Known here
  * before the process of that rank can end. */
@@ -139,6 +140,9 @@ bool xyl_server_connected(xyl_server_t *server, unsigned rank);
 int xyl_server_environment(xyl_server_t *server, unsigned rank,
                            char *const *settings, char ***env_out);
 void xyl_environment_destroy(char **env);
+/* In the place of the rank whose environment this process has: connects with
+ * the server and is gone. Returns only when that fails. */
+void xyl_server_come_and_go(void);
 
 /* ------------------------------------------------------------------------ */
 /* Children                                                                 */
@@ -158,6 +162,20 @@ int xyl_program_find(const char *name, char **path_out);
 /* Starts a process that leads a group of its own and dies with the launcher.
  * On return the program runs, or there is no process. */
 int xyl_child_start(const xyl_spawn_t *spawn, pid_t *pid_out);
+
+/* ------------------------------------------------------------------------ */
+/* Stand-ins                                                                */
+
+/* The server (PMIx 4.2.2) lets go of a fence when a rank is lost that has
+ * connected with it, and has not said that it is done. It waits for ever for
+ * one that ends without either: in its place a process connects and goes. */
+
+/* The launcher's only argument in such a process, which is no user's. */
+#define XYL_STAND_IN "--stand-in"
+
+int xyl_stand_in_start(xyl_server_t *server, unsigned rank,
+                       const struct rlimit *files, const struct sigaction *pipe,
+                       pid_t *pid_out);
 
 /* ------------------------------------------------------------------------ */
 /* Keeper                                                                   */

@@ -92,6 +92,10 @@ free_path:
 int main(int argc, char **argv)
 {
     xyl_options_t options;
+    if (argc == 2 && strcmp(argv[1], XYL_STAND_IN) == 0) {
+        xyl_server_come_and_go();
+        return XYL_EXIT_LAUNCHER;
+    }
     int code = xyl_options_init(&options, argc, argv);
     if (code != 0)
         return code;

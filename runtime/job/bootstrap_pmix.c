@@ -19,6 +19,7 @@ typedef struct pmix_bootstrap {
     pmix_proc_t self;
     unsigned number;          /* of its context, and */
     unsigned exchanges;       /* of what it has exchanged: they name its keys */
+    int server_has_all;       /* behind a fence, that it will ever have */
     _Atomic int fence_status; /* pmix_status_t, or one of these */
     pmix_info_t fence_info;   /* PMIx reads it until the fence is over */
 } pmix_bootstrap_t;
@@ -105,28 +106,41 @@ static xylem_status_t blob_put(const char *key, const void *mine, size_t bytes)
     return status == PMIX_SUCCESS ? XYLEM_OK : pmix_fail("put", status);
 }
 
-/* Open MPI's server gives a request up after 2 s, in which a busy machine may
- * not come to it: whoever asks, asks again. */
-static pmix_status_t value_get(const pmix_proc_t *proc, const char *key,
+/* A server of PMIx waits for the data of a rank that has died. Of others than
+ * xylem-run's, which is the only one of its job, it is not known what it has to
+ * ask other servers for. Open MPI's gives a request up after 2 s, in which a
+ * busy machine may not come to it: whoever asks, asks again. */
+static pmix_status_t value_get(const pmix_bootstrap_t *bootstrap,
+                               const pmix_proc_t *proc, const char *key,
                                time_t limit_at, pmix_value_t **value_out)
 {
+    bool is_at_once = true;
+    pmix_info_t info;
     pmix_status_t status;
     struct timespec now;
 
+    PMIX_INFO_LOAD(&info, PMIX_IMMEDIATE, &is_at_once, PMIX_BOOL);
     do {
-        status = PMIx_Get(proc, key, NULL, 0, value_out);
+        status = PMIx_Get(proc, key, &info, bootstrap->server_has_all ? 1 : 0,
+                          value_out);
         clock_gettime(CLOCK_MONOTONIC, &now);
     } while (status == PMIX_ERR_TIMEOUT && now.tv_sec < limit_at);
     return status;
 }
 
-static xylem_status_t blob_get(const pmix_proc_t *proc, const char *key,
+static xylem_status_t blob_get(const pmix_bootstrap_t *bootstrap,
+                               const pmix_proc_t *proc, const char *key,
                                time_t limit_at, xyl_blobs_t *all)
 {
     pmix_value_t *value = NULL;
-    pmix_status_t error = value_get(proc, key, limit_at, &value);
+    pmix_status_t error = value_get(bootstrap, proc, key, limit_at, &value);
     xylem_status_t status;
 
+    if (error == PMIX_ERR_NOT_FOUND && bootstrap->server_has_all)
+        return xyl_fail(XYLEM_ERR_PROC_FAILED,
+                        "rank %u has died, or has ended, before its context "
+                        "was made",
+                        proc->rank);
     if (error != PMIX_SUCCESS || value == NULL)
         return pmix_fail("get", error);
     if (value->type == PMIX_BYTE_OBJECT)
@@ -138,12 +152,21 @@ static xylem_status_t blob_get(const pmix_proc_t *proc, const char *key,
     return status;
 }
 
+/* What a fence says where ranks have died; later versions of PMIx the latter.
+ */
+static bool some_are_lost(pmix_status_t status)
+{
+    return status == PMIX_ERR_PARTIAL_SUCCESS ||
+           status == PMIX_ERR_LOST_CONNECTION;
+}
+
 /* Ranks that have died let the others go early; all meet again. Whoever has
  * really gone is missed when its data are asked for. */
-static xylem_status_t fence_collect(uint64_t timeout_s)
+static xylem_status_t fence_collect(uint32_t ranks, uint64_t timeout_s)
 {
     bool collect = true;
     int limit = (int)timeout_s;
+    uint32_t deaths = 0;
     pmix_info_t info[2];
     pmix_status_t status;
 
@@ -151,7 +174,7 @@ static xylem_status_t fence_collect(uint64_t timeout_s)
     PMIX_INFO_LOAD(&info[1], PMIX_TIMEOUT, &limit, PMIX_INT);
     do {
         status = PMIx_Fence(NULL, 0, info, 2);
-    } while (status == PMIX_ERR_PARTIAL_SUCCESS);
+    } while (some_are_lost(status) && deaths++ < ranks);
     PMIX_INFO_DESTRUCT(&info[0]);
     PMIX_INFO_DESTRUCT(&info[1]);
     if (status == PMIX_ERR_TIMEOUT)
@@ -176,7 +199,8 @@ static xylem_status_t pmix_exchange(xyl_bootstrap_t *base, const void *mine,
     snprintf(key, sizeof key, "xylem.%u.%u", bootstrap->number,
              bootstrap->exchanges++);
     status = blob_put(key, mine, bytes);
-    met = fence_collect(base->timeout_s); /* the others wait there */
+    met =
+        fence_collect(base->ranks, base->timeout_s); /* the others wait there */
     base->is_broken = met != XYLEM_OK;
     if (status == XYLEM_OK)
         status = met;
@@ -184,8 +208,8 @@ static xylem_status_t pmix_exchange(xyl_bootstrap_t *base, const void *mine,
         status = xyl_blobs_init(&all, base->ranks);
     for (proc.rank = 0; proc.rank < base->ranks && status == XYLEM_OK;
          proc.rank++)
-        status =
-            blob_get(&proc, key, begin.tv_sec + (time_t)base->timeout_s, &all);
+        status = blob_get(bootstrap, &proc, key,
+                          begin.tv_sec + (time_t)base->timeout_s, &all);
     if (status == XYLEM_OK)
         *all_out = all;
     else
@@ -233,7 +257,7 @@ static xylem_status_t pmix_fence_test(xyl_bootstrap_t *base)
     if (status == FENCE_RUNNING)
         return XYLEM_IN_PROGRESS;
     /* Some ranks have died; all others are here. */
-    if (status == PMIX_ERR_PARTIAL_SUCCESS)
+    if (some_are_lost((pmix_status_t)status))
         return XYLEM_OK;
     return status == PMIX_SUCCESS ? XYLEM_OK : pmix_fail("fence", status);
 }
@@ -306,6 +330,8 @@ xylem_status_t xyl_bootstrap_pmix_create(xyl_bootstrap_t **bootstrap_out)
     atomic_init(&bootstrap->fence_status, FENCE_NONE);
     bootstrap->base.ops = &pmix_ops;
     bootstrap->base.rank = bootstrap->self.rank;
+    bootstrap->server_has_all =
+        strncmp(bootstrap->self.nspace, "xylem-run-", 10) == 0;
     status = read_job(bootstrap);
     if (status != XYLEM_OK) {
         pmix_destroy(&bootstrap->base);

@@ -124,6 +124,79 @@ test_memory()
     done
 }
 
+# group_make: a control group for memory, its folder in $group and its limit's
+# file in $group_limit; false where there is none to be had, and why in $why.
+group_make()
+{
+    local path parents=()
+
+    path=$(sed -n 's/^[0-9]*:memory://p' /proc/self/cgroup)
+    parents=("/sys/fs/cgroup/memory$path" /sys/fs/cgroup/memory)
+    path=$(sed -n 's/^0:://p' /proc/self/cgroup)
+    parents+=("/sys/fs/cgroup$path" /sys/fs/cgroup)
+    why="no control group for memory can be made here"
+    for path in "${parents[@]}"; do
+        [ -w "$path/cgroup.procs" ] || continue
+        [ ! -e "$path/cgroup.subtree_control" ] ||
+            echo +memory >"$path/cgroup.subtree_control" || continue
+        group=$path/xylem-limits-$$
+        mkdir "$group" || continue
+        for group_limit in memory.limit_in_bytes memory.max; do
+            [ ! -w "$group/$group_limit" ] || return 0
+        done
+        rmdir "$group"
+    done 2>/dev/null
+    return 1
+}
+
+# grouped MIB [option]...: rank 1 has so much memory. The kernel may kill it at
+# any time, and the others are told.
+grouped()
+{
+    local mib=$1 good=no group group_limit why name tries
+    shift
+    name="$mib MiB for one rank${*:+, $*}"
+    if ! group_make; then
+        skip "$name" "$why"
+        return
+    fi
+    echo $((mib << 20)) >"$group/$group_limit"
+    echo 0 2>/dev/null >"$group/memory.swap.max"
+    attempt "$run" -n "$ranks" --no-kill --env XYLEM_LOG=none "$@" sh -c '
+        if [ "$PMIX_RANK" = 1 ]; then
+            echo $$ >"$1/cgroup.procs"
+        fi
+        shift
+        exec "$@"' sh "$group" "$nth" 1 limits
+    for ((tries = 0; tries < 100; tries++)); do
+        rmdir "$group" 2>/dev/null && break
+        sleep 0.05 # the kernel may take a while to forget who was there
+    done
+    if [ "$code" -eq 137 ]; then
+        name+=": it is killed, the others are told"
+        [ "$(grep -c '^xylem-run: rank' "$err")" -eq 1 ] && good=yes
+    elif [ "$code" -eq 0 ]; then
+        name+=": $(sed -n 's/^step create0 rank 0 //p' "$out")"
+        all_agree "$out" && good=yes
+    fi
+    report "$name" $good
+}
+
+test_groups()
+{
+    local mib
+
+    if is_sanitized; then
+        skip "a control group for memory" "a sanitizer needs more"
+        return
+    fi
+    for mib in 4 8 16 24 64; do
+        grouped $mib
+    done
+    grouped 8 --nodes 3
+    grouped 24 --nodes 3
+}
+
 test_teams()
 {
     local more=0
@@ -140,5 +213,6 @@ test_teams()
 test_descriptors
 test_dev_shm
 test_memory
+test_groups
 test_teams
 finish

@@ -415,6 +415,51 @@ unspoken()
     report "one of $ranks dies before it is answered${*:+, $*}" $good
 }
 
+# gone WHEN HOW first|last [NAME=VALUE | option]...: a rank that has no context
+# goes, and the others are told each time they try to make theirs.
+gone()
+{
+    local when=$1 how=$2 order=$3 options good=no wanted
+    shift 3
+    set_options "$@"
+    case $how-$when in
+    kill-*) wanted=137 ;;
+    fail-*) wanted=3 ;;
+    exit-begin | exit-again) wanted=0 ;;
+    *) wanted=1 ;; # without PMIx_Finalize
+    esac
+    attempt "$run" -n 3 --no-kill --env XYLEM_LOG=none "${options[@]}" \
+        "$programs/gone" "$when" "$how" "$order"
+    [ "$code" -eq $wanted ] && [ "$(grep -c ' is told after ' "$out")" -eq 4 ] &&
+        good=yes
+    report "a rank goes without a context, $when $how $order${*:+, $*}" $good
+}
+
+test_gone()
+{
+    local when how order
+
+    if [ "$set" = all ] && [ "${CHECK_DEPTH:-1}" -gt 1 ]; then
+        for when in begin again told met settle settled; do
+            for how in kill exit fail; do
+                for order in first last; do
+                    gone $when $how $order
+                    gone $when $how $order --nodes 3 XYLEM_PROGRESS=thread
+                done
+            done
+        done
+        return
+    fi
+    gone begin kill first
+    gone begin exit last XYLEM_PROGRESS=thread
+    gone begin fail last --nodes 2
+    gone again exit last
+    gone told kill last XYLEM_PROGRESS=blocking
+    gone met kill first
+    gone settle fail last
+    gone settled kill first --nodes 3
+}
+
 # mismatch RANKS FIRST COUNT STEP [NAME=VALUE | option]...
 mismatch()
 {
@@ -624,6 +669,7 @@ test_death()
     phases 5 700 131 60 --nodes 2 XYLEM_PROGRESS=thread
     phases 5 900 89 60 XYLEM_SHM=off
     answers_summarize "some of all phases"
+    test_gone
     test_recovery
     cross tasks_death "${progresses[*]}" '3 600' '4 600 --nodes 2' \
         '3 600 UCX_RNDV_THRESH=0'

@@ -1,0 +1,38 @@
+/* Processes in the place of ranks that have gone. */
+#include "launcher/launcher.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+int xyl_stand_in_start(xyl_server_t *server, unsigned rank,
+                       const struct rlimit *files, const struct sigaction *pipe,
+                       pid_t *pid_out)
+{
+    char name[] = "xylem-run";
+    char option[] = XYL_STAND_IN;
+    char *const argv[] = {name, option, NULL};
+    char *const settings[] = {NULL}; /* those of ranks may be of any kind */
+    char **env = NULL;
+    const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0) {
+        xyl_complain("cannot open /dev/null: %s", strerror(errno));
+        return XYL_EXIT_LAUNCHER;
+    }
+    int code = xyl_server_environment(server, rank, settings, &env);
+    if (code == 0) {
+        const xyl_spawn_t spawn = {
+            .path = "/proc/self/exe",
+            .argv = argv,
+            .env = env,
+            .fds = {null, null, null},
+            .files = *files,
+            .pipe = *pipe,
+        };
+        code = xyl_child_start(&spawn, pid_out);
+        xyl_environment_destroy(env);
+    }
+    (void)close(null);
+    return code;
+}

@@ -1,0 +1,144 @@
+/* A rank that goes before its context is made, while the others live on:
+ *
+ *   gone begin|again|told|met|settle|settled kill|exit|fail first|last
+ *
+ * When rank 1 goes: before it calls the library; when a context of all has been
+ * made and destroyed; when PMIx knows it, and it has
+ * told nothing; when it has told the others who it is; before it has told them
+ * what became of its start, and behind that. How: killed, with code 0, or with
+ * code 3. first: long before the others begin; last: long after that.
+ *
+ * The others are told that it has died, each time they try, but for `settled`,
+ * where they have a context in which it is dead. They say how long that took.
+ */
+#include <dlfcn.h>
+#include <pmix.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/proc/job.h"
+
+enum { BOUND_S = 100, TRIES = 2, LATE_NS = 500 * 1000 * 1000, VICTIM = 1 };
+
+static int puts_left = -1, commits_left = -1;
+static const char *how;
+
+static void go(void)
+{
+    if (strcmp(how, "kill") == 0)
+        raise(SIGKILL);
+    exit(strcmp(how, "fail") == 0 ? 3 : 0);
+}
+
+pmix_status_t PMIx_Put(pmix_scope_t scope, const char key[], pmix_value_t *val)
+{
+    static __typeof__(&PMIx_Put) put;
+
+    if (puts_left-- == 0)
+        go();
+    if (put == NULL)
+        *(void **)(void *)&put = dlsym(RTLD_NEXT, "PMIx_Put");
+    return put(scope, key, val);
+}
+
+pmix_status_t PMIx_Commit(void)
+{
+    static __typeof__(&PMIx_Commit) commit;
+    pmix_status_t status;
+
+    if (commit == NULL)
+        *(void **)(void *)&commit = dlsym(RTLD_NEXT, "PMIx_Commit");
+    status = commit();
+    if (commits_left-- == 0)
+        go();
+    return status;
+}
+
+static void go_when(const char *when)
+{
+    static const char *const names[] = {"told", "met", "settle", "settled"};
+    int i;
+
+    if (strcmp(when, "begin") == 0 || strcmp(when, "again") == 0)
+        go();
+    for (i = 0; i < 4; i++) {
+        if (strcmp(when, names[i]) == 0)
+            *(i % 2 == 0 ? &puts_left : &commits_left) = i / 2;
+    }
+}
+
+static void live_once(void)
+{
+    job_t job;
+
+    job_begin(&job);
+    MUST(xylem_barrier(job.world));
+    job_end(&job);
+}
+
+static double now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+/* With a context in which the victim is dead. */
+static void check_context(xylem_context_t *context)
+{
+    xylem_team_t *world = xylem_context_world(context);
+    xylem_status_t status = xylem_barrier(world);
+    uint32_t failed = UINT32_MAX, count = 0;
+
+    REQUIRE(status == XYLEM_ERR_PROC_FAILED, "a barrier says %s",
+            xylem_status_name(status));
+    MUST(xylem_team_failed(world, &failed, 1, &count));
+    REQUIRE(count == 1 && failed == VICTIM, "%u dead, the first rank %u", count,
+            failed);
+    MUST(xylem_context_destroy(context));
+}
+
+static void check_refusal(xylem_context_t *context, xylem_status_t status)
+{
+    REQUIRE(status == XYLEM_ERR_PROC_FAILED && context == NULL, "%s: '%s'",
+            xylem_status_name(status), xylem_last_error());
+    REQUIRE(strstr(xylem_last_error(), "rank 1 ") != NULL,
+            "nobody is called dead: '%s'", xylem_last_error());
+}
+
+int main(int argc, char **argv)
+{
+    const struct timespec late = {.tv_nsec = LATE_NS};
+    const char *rank = getenv("PMIX_RANK");
+    xylem_status_t status;
+    int i, is_victim, is_last;
+
+    REQUIRE(argc == 4 && rank != NULL, "usage: gone WHEN HOW first|last");
+    alarm(BOUND_S);
+    how = argv[2];
+    is_victim = atoi(rank) == VICTIM;
+    is_last = strcmp(argv[3], "last") == 0;
+    if (strcmp(argv[1], "again") == 0)
+        live_once();
+    if (is_victim == is_last)
+        nanosleep(&late, NULL);
+    if (is_victim)
+        go_when(argv[1]);
+    for (i = 0; i < TRIES; i++) {
+        xylem_context_t *context = NULL;
+        double begin = now_ms();
+
+        status = xylem_context_create(NULL, &context);
+        if (i == 0 && strcmp(argv[1], "settled") == 0)
+            check_context(context);
+        else
+            check_refusal(context, status);
+        printf("rank %s is told after %.1f ms\n", rank, now_ms() - begin);
+    }
+    return 0;
+}
