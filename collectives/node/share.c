@@ -248,7 +248,7 @@ static int may_be_made_again(const xyl_operation_t *operation, uint64_t word)
     uint32_t refusals = xyl_team_refusals(operation->request.team);
 
     return xyl_call_word_is_nothing(word) &&
-           (operation->looks_without_event < XYL_TEAM_REFUSED_LOOKS ||
+           (operation->looks_without_event < XYL_CALLED_REFUSED_LOOKS ||
             (word & call) == xyl_call_word_of_nothing(refusals));
 }
 

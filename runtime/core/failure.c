@@ -360,7 +360,7 @@ void xyl_failure_notice(xylem_context_t *context, xyl_notice_t *notice)
         unmade_elsewhere(context, notice);
         return;
     case XYL_NOTICE_CALL:
-        xyl_watch_notice(context, notice);
+        xyl_called_hear(context, notice);
         return;
     case XYL_NOTICE_VALUE:
     case XYL_NOTICE_OUTCOME:

@@ -19,8 +19,9 @@ typedef enum xyl_notice_kind {
     XYL_NOTICE_DEAD,    /* the process of rank `about` */
     XYL_NOTICE_FAILED,  /* the team, and why; by rank `about` */
     XYL_NOTICE_UNMADE,  /* the team's child `number` is not there on a rank */
-    XYL_NOTICE_CALL,    /* what `from` calls (number) as the team's `ballot`th,
-                           for `about` seconds, after `flags` refusals */
+    XYL_NOTICE_CALL,    /* what `from` waits in: see called.c; the call's
+                           number, `ballot` 1: by a tag, for `about` seconds,
+                           after `flags` refusals; as text `status` words */
     XYL_NOTICE_VALUE,   /* of an agreement: from a rank to who collects */
     XYL_NOTICE_OUTCOME, /* and what came of it */
     /* From here on: from a stage to the same of another rank, which may be over
@@ -33,10 +34,10 @@ typedef enum xyl_notice_kind {
 
 typedef struct xyl_notice {
     uint32_t kind;        /* xyl_notice_kind_t */
-    uint32_t status;      /* xylem_status_t; of a call, the history with it */
+    uint32_t status;      /* xylem_status_t; of a call, how many words */
     uint32_t from, about; /* ranks of the job; UINT32_MAX: nobody */
     uint64_t team;        /* its key */
-    uint64_t number;      /* of a child, of an agreement, or of a segment */
+    uint64_t number;      /* of a child, an agreement, a call, or a segment */
     uint32_t ballot;      /* who collects, or the number of a stage */
     uint32_t flags;       /* that are agreed on */
     char text[XYL_FAILURE_TEXT];

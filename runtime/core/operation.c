@@ -237,7 +237,6 @@ static xylem_status_t number_stages(xyl_operation_t *operation)
 {
     xylem_team_t *team = operation->request.team;
     uint32_t i, sequence = 0, history = 0;
-    xyl_called_t *called = NULL;
     xylem_status_t status;
 
     if (operation->tag != 0) {
@@ -245,24 +244,19 @@ static xylem_status_t number_stages(xyl_operation_t *operation)
         if (status != XYLEM_OK)
             return status;
         history = xyl_team_history(0, operation->call);
-        called = xyl_team_tagged_at(team, sequence);
     } else if (operation->sequences != 0) {
         uint64_t begun =
             xyl_team_begin(team, operation->call, operation->sequences);
         sequence = xyl_team_sequence(begun);
         history = xyl_team_history(begun, operation->call);
-        called = xyl_team_call_at(team, begun);
     }
+    operation->number = sequence;
     if (operation->sequences == 0)
         return XYLEM_OK;
     for (i = 0; i < operation->stages; i++)
         operation->stage[i]->sequence =
             sequence + operation->stage[i]->sequence_at;
-    operation->first_sequence = sequence;
-    operation->history = history;
     operation->mark = xyl_team_mark(team, history);
-    xyl_team_call_note(called, sequence, operation->sequences, history,
-                       operation->call);
     return XYLEM_OK;
 }
 
@@ -329,6 +323,7 @@ void xyl_operation_began(xyl_operation_t *operation)
 {
     assert(operation->stages == 1 && operation->sequences == 0);
     xyl_request_began(&operation->request);
+    operation->number = operation->request.team->called.begun - 1;
     operation_enlist(operation);
     operation->stage[0]->is_complete = operation->stage[0]->is_released = 0;
 }
@@ -358,10 +353,25 @@ void xyl_operation_go(xyl_operation_t *operation)
         segment_in(operation, segment);
 }
 
+/* So that it can be compared. */
+static void operation_is_called(xyl_operation_t *operation)
+{
+    xyl_called_t *called = &operation->request.team->called;
+
+    if (operation->tag != 0) {
+        xyl_called_begin_tagged(called, (uint32_t)operation->number,
+                                operation->call);
+        return;
+    }
+    operation->number = called->begun;
+    xyl_called_begin(called, operation->call);
+}
+
 static void operation_start(xylem_request_t *request)
 {
     xyl_operation_t *operation = xyl_operation_of(request);
 
+    operation_is_called(operation);
     operation_enlist(operation);
     if (xyl_team_has_failed(request->team))
         xyl_operation_give_up(operation, request->team->failure.status);

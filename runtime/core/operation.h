@@ -68,9 +68,9 @@ typedef struct xyl_operation {
     uint32_t stages_left;
     uint32_t tag;       /* by which it is matched; 0: by the team's order */
     uint32_t sequences; /* numbers that its stages use for their messages */
-    uint32_t first_sequence;           /* of them, in this run */
-    uint32_t history;                  /* of the team's calls, with this run */
-    uint64_t mark;                     /* in the tags of its messages */
+    uint64_t number;    /* in this run, of the team's calls in order (called.h);
+                           with a tag: the first of `sequences` */
+    uint64_t mark;      /* in the tags of its messages */
     xyl_stage_t *entry[XYL_LANES_MAX]; /* takes the input of the lane */
     xyl_stage_t *end[XYL_LANES_MAX];   /* puts out the lane's result */
     xyl_stage_t *stage[XYL_STAGES_MAX];
@@ -188,7 +188,7 @@ void xyl_operation_bind(xyl_operation_t *operation, const void *input,
 void xyl_operation_go(xyl_operation_t *operation);
 
 /* The progressing thread: an idle operation of one stage is under way, as that
- * stage says. It is active from here on. */
+ * stage says, and the team's last call. It is active from here on. */
 void xyl_operation_began(xyl_operation_t *operation);
 
 /* The progressing thread, of one that has begun and waits for parts: releases a

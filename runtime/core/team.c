@@ -86,8 +86,6 @@ static void *array_fit(void *array, size_t bytes)
 void xyl_team_create(xylem_context_t *context, xylem_team_t *team,
                      uint32_t rank, uint32_t size, uint32_t slot, uint64_t key)
 {
-    uint32_t i;
-
     xyl_modules_attach(context->modules, XYL_OWNER_TEAM, team, sizeof *team,
                        team->attached);
     team->world_ranks =
@@ -101,8 +99,7 @@ void xyl_team_create(xylem_context_t *context, xylem_team_t *team,
     team->context = context;
     atomic_init(&team->begun, first_sequence(key));
     team->mark_bits = mark_bits(size);
-    for (i = 0; i < 2 * XYL_TEAM_CALLS; i++)
-        atomic_init(&team->calls[i].sequence, UINT32_MAX);
+    xyl_called_init(&team->called);
     atomic_init(&team->references, 1);
     atomic_init(&team->persistent, 0);
     pthread_mutex_init(&team->lock, NULL);
@@ -160,50 +157,6 @@ int xyl_team_reference_if_used(xylem_team_t *team)
                memory_order_relaxed, memory_order_relaxed))
         continue;
     return references != 0;
-}
-
-void xyl_team_refused(xylem_team_t *team, uint64_t call)
-{
-    uint64_t begun = atomic_load_explicit(&team->begun, memory_order_relaxed);
-
-    atomic_fetch_add_explicit(&team->refusals, 1, memory_order_relaxed);
-    atomic_store_explicit(&team->refused_call, call, memory_order_relaxed);
-    xyl_team_call_note(xyl_team_call_at(team, begun), xyl_team_sequence(begun),
-                       1, xyl_team_history(begun, call), call);
-}
-
-/* Numbers go round, each half of them by itself. */
-static int goes_over(uint32_t sequence, uint32_t sequences, uint32_t number)
-{
-    return (sequence & XYL_SEQUENCE_TAGGED) == (number & XYL_SEQUENCE_TAGGED) &&
-           ((number - sequence) & ~XYL_SEQUENCE_TAGGED) < sequences;
-}
-
-int xyl_team_called(const xylem_team_t *team, uint32_t number,
-                    xyl_noted_t *noted_out)
-{
-    uint32_t i, sequences;
-
-    for (i = 0; i < 2 * XYL_TEAM_CALLS; i++) {
-        const xyl_called_t *called = &team->calls[i];
-        /* Partner: the last store in xyl_team_call_note. */
-        noted_out->sequence =
-            atomic_load_explicit(&called->sequence, memory_order_acquire);
-        sequences =
-            atomic_load_explicit(&called->sequences, memory_order_relaxed);
-        noted_out->history =
-            atomic_load_explicit(&called->history, memory_order_relaxed);
-        noted_out->call =
-            atomic_load_explicit(&called->call, memory_order_relaxed);
-        /* Partner: the fence in xyl_team_call_note. */
-        atomic_thread_fence(memory_order_acquire);
-        if (noted_out->sequence != UINT32_MAX &&
-            goes_over(noted_out->sequence, sequences, number) &&
-            atomic_load_explicit(&called->sequence, memory_order_relaxed) ==
-                noted_out->sequence)
-            return 1;
-    }
-    return 0;
 }
 
 /* ---- failures ---- */

@@ -21,6 +21,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "runtime/core/called.h"
 #include "runtime/core/context.h"
 #include "runtime/core/tags.h"
 
@@ -29,8 +30,7 @@ enum {
     XYL_TEAM_SOURCE_BITS = 20,
     XYL_TEAM_SOURCE_AT = 30,
     XYL_TEAM_SIZE_MAX = 1 << XYL_TEAM_SOURCE_BITS,
-    XYL_TEAM_SEGMENT_TAGS = 1 << 10,
-    XYL_TEAM_CALLS = 16 /* that are remembered, and as many with tags */
+    XYL_TEAM_SEGMENT_TAGS = 1 << 10
 };
 #define XYL_TEAM_KEY_WORLD (UINT64_C(1) << 32)
 
@@ -40,14 +40,6 @@ typedef struct xyl_failure {
     uint32_t rank; /* of the job, that has caused it; UINT32_MAX: unknown */
     char text[XYL_FAILURE_TEXT];
 } xyl_failure_t;
-
-/* A call, to be compared. Written by who starts it, read by anybody. */
-typedef struct xyl_called {
-    _Atomic uint32_t sequence; /* its first; UINT32_MAX: being written */
-    _Atomic uint32_t sequences;
-    _Atomic uint32_t history; /* with this call */
-    _Atomic uint64_t call;
-} xyl_called_t;
 
 struct xylem_team {
     uint32_t magic;
@@ -75,10 +67,7 @@ struct xylem_team {
     pthread_mutex_t lock;          /* what modules say */
     struct xyl_agreements *agreements; /* see agreement.h; NULL: none yet */
     _Atomic(xyl_tags_t *) tags;        /* NULL: no call had one */
-    xyl_called_t calls[2 * XYL_TEAM_CALLS]; /* the last ones */
-    /* Calls of this rank that were refused, and what the last is called; 0 */
-    _Atomic uint32_t refusals;
-    _Atomic uint64_t refused_call;
+    xyl_called_t called;
     void *attached[]; /* [modules->count], see module.h */
 };
 
@@ -125,10 +114,10 @@ int xyl_team_reference_if_used(xylem_team_t *team);
 
 /* ---- calls ---- */
 
-/* What has been begun in order: sequence numbers 32, the history 24, the number
- * of calls 8. The history is the sum of what was called, so that calls that two
- * threads begin at once leave the same. */
-enum { XYL_BEGUN_HISTORY = 32, XYL_BEGUN_CALLS = 56 };
+/* What has been begun in order with messages: sequence numbers 32, the history
+ * 24, and what that carries over. The history is the sum of what was called, so
+ * that calls that two threads begin at once leave the same. */
+enum { XYL_BEGUN_HISTORY = 32 };
 
 static inline uint32_t xyl_team_sequence(uint64_t begun)
 {
@@ -142,14 +131,13 @@ static inline uint32_t xyl_team_history(uint64_t begun, uint64_t call)
             (uint32_t)(call * mix >> 40)) &
            0xffffff;
 }
-/* The next call in order takes so many numbers. Returns what was begun before.
- * Any thread. */
+/* The next call in order takes so many numbers, of messages. Returns what was
+ * begun before. Any thread. */
 static inline uint64_t xyl_team_begin(xylem_team_t *team, uint64_t call,
                                       uint32_t sequences)
 {
-    uint64_t more = UINT64_C(1) << XYL_BEGUN_CALLS |
-                    (uint64_t)xyl_team_history(0, call) << XYL_BEGUN_HISTORY |
-                    sequences;
+    uint64_t more =
+        (uint64_t)xyl_team_history(0, call) << XYL_BEGUN_HISTORY | sequences;
 
     return atomic_fetch_add_explicit(&team->begun, more, memory_order_relaxed);
 }
@@ -158,50 +146,6 @@ static inline uint64_t xyl_team_mark(const xylem_team_t *team, uint32_t history)
 {
     return history * UINT64_C(0x9e3779b97f4a7c15) >> 14 & team->mark_bits;
 }
-
-/* Where a call is remembered: by what was begun before, or by its tag. */
-static inline xyl_called_t *xyl_team_call_at(xylem_team_t *team, uint64_t begun)
-{
-    return &team->calls[(begun >> XYL_BEGUN_CALLS) % XYL_TEAM_CALLS];
-}
-static inline xyl_called_t *xyl_team_tagged_at(xylem_team_t *team,
-                                               uint32_t sequence)
-{
-    return &team->calls[XYL_TEAM_CALLS +
-                        sequence / XYL_TAG_SEQUENCES % XYL_TEAM_CALLS];
-}
-static inline void xyl_team_call_note(xyl_called_t *called, uint32_t sequence,
-                                      uint32_t sequences, uint32_t history,
-                                      uint64_t call)
-{
-    atomic_store_explicit(&called->sequence, UINT32_MAX, memory_order_relaxed);
-    /* Partner: the fence in xyl_team_called. */
-    atomic_thread_fence(memory_order_release);
-    atomic_store_explicit(&called->sequences, sequences, memory_order_relaxed);
-    atomic_store_explicit(&called->history, history, memory_order_relaxed);
-    atomic_store_explicit(&called->call, call, memory_order_relaxed);
-    /* Partner: the first load in xyl_team_called. */
-    atomic_store_explicit(&called->sequence, sequence, memory_order_release);
-}
-/* In the place of the next call one was refused, which is called so. A rank
- * that waits in it for seconds, and was not refused as often, fails the team.
- * Any thread. */
-enum { XYL_TEAM_REFUSED_LOOKS = 4 };
-void xyl_team_refused(xylem_team_t *team, uint64_t call);
-static inline uint32_t xyl_team_refusals(const xylem_team_t *team)
-{
-    return atomic_load_explicit(&team->refusals, memory_order_relaxed);
-}
-
-typedef struct xyl_noted {
-    uint64_t call;
-    uint32_t sequence, history;
-} xyl_noted_t;
-
-/* What was called that has this number, as its first or another. 0: unknown, or
- * not called yet. */
-int xyl_team_called(const xylem_team_t *team, uint32_t number,
-                    xyl_noted_t *noted_out);
 
 /* Any thread. */
 static inline int xyl_team_has_failed(const xylem_team_t *team)

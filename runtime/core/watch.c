@@ -14,11 +14,7 @@
 #include "runtime/core/operation.h"
 #include "runtime/core/team.h"
 
-enum {
-    PATH_BYTES = 4096,
-    WORDS_BYTES = 256,
-    TELL_ALL_LOOKS = 8 /* before, some hear what is called */
-};
+enum { PATH_BYTES = 4096, WORDS_BYTES = 256 };
 #define LOOK_NS UINT64_C(1000000000)
 
 /* How often SIGUSR1 has come. Of the process: signals know no context. */
@@ -100,28 +96,6 @@ static void signal_take(void)
 
 /* ---- what others call ---- */
 
-static void tell_call(const xyl_operation_t *operation)
-{
-    const xylem_team_t *team = operation->request.team;
-    xyl_notice_t *notice;
-
-    if (operation->sequences == 0)
-        return;
-    notice = xyl_notice_new(team->context, XYL_NOTICE_CALL, team);
-    if (notice == NULL)
-        return;
-    notice->number = operation->call;
-    notice->ballot = operation->first_sequence;
-    notice->status = operation->history;
-    notice->flags = xyl_team_refusals(team);
-    notice->about = operation->looks_without_event;
-    if (operation->looks_without_event < TELL_ALL_LOOKS)
-        xyl_notice_spread(team->context, team, notice);
-    else
-        xyl_notice_send_all(team, notice);
-    xyl_notice_free(team->context, notice);
-}
-
 static void compare(xyl_operation_t *operation)
 {
     uint32_t i;
@@ -135,33 +109,7 @@ static void compare(xyl_operation_t *operation)
             stage->ops->compare(stage);
     }
     if (operation->failure == XYLEM_OK)
-        tell_call(operation);
-}
-
-/* A call that was refused: here for a moment, or on all ranks. */
-static int may_be_made_again(const xylem_team_t *team, uint64_t mine,
-                             const xyl_notice_t *notice)
-{
-    return mine == atomic_load_explicit(&team->refused_call,
-                                        memory_order_relaxed) &&
-           (notice->flags == xyl_team_refusals(team) ||
-            notice->about < XYL_TEAM_REFUSED_LOOKS);
-}
-
-void xyl_watch_notice(xylem_context_t *context, const xyl_notice_t *notice)
-{
-    xylem_team_t *team = xyl_team_find(context, notice->team);
-    xyl_noted_t mine;
-
-    if (team == NULL)
-        return;
-    if (xyl_team_called(team, notice->ballot, &mine) && mine.call != 0 &&
-        notice->number != 0 && !may_be_made_again(team, mine.call, notice) &&
-        (mine.call != notice->number || mine.history != notice->status ||
-         mine.sequence != notice->ballot))
-        xyl_team_differs(team, context->rank, mine.call, notice->from,
-                         notice->number);
-    xyl_team_unreference(team);
+        xyl_called_tell(operation);
 }
 
 /* ---- looks ---- */

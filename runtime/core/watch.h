@@ -9,15 +9,10 @@
 
 #include "runtime/core/context.h"
 
-struct xyl_notice;
-
 void xyl_watch_init(xylem_context_t *context);
 /* From now on, if it has not begun before. */
 void xyl_watch_start(xylem_context_t *context);
 /* One look. */
 void xyl_watch_look(xylem_context_t *context);
-/* A rank that waits has said what it calls. */
-void xyl_watch_notice(xylem_context_t *context,
-                      const struct xyl_notice *notice);
 
 #endif

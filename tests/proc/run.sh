@@ -471,7 +471,8 @@ mismatch()
         "${options[@]}" "$programs/mismatch" "$first" "$pairs" "$step"
 }
 
-# All pairs of calls: hours where nobody can tell but by the time that passes.
+# All pairs of calls, in parts: a second for each in which somebody waits. The
+# unit tests have all of them in the simulator.
 test_mismatch()
 {
     local i
@@ -479,6 +480,8 @@ test_mismatch()
     if [ "$set" = all ] && [ "${CHECK_DEPTH:-1}" -gt 1 ]; then
         for i in $(seq 0 30); do
             mismatch 3 $((31 * i)) 31 1
+            mismatch 4 $((31 * i)) 31 1
+            mismatch 3 $((31 * i)) 31 1 XYLEM_PROGRESS=thread
             mismatch 4 $((31 * i)) 31 1 --nodes 2
             mismatch 3 $((31 * i)) 31 1 XYLEM_SHM=off
             mismatch 3 $((31 * i)) 31 1 XYLEM_CHECK=full

@@ -5,6 +5,7 @@
 #include "collectives/api/inline_call.h"
 #include "collectives/choose/plan_cache.h"
 #include "runtime/core/failure.h"
+#include "runtime/core/team.h"
 #include "tests/support/check.h"
 #include "tests/support/fabric.h"
 
@@ -78,8 +79,10 @@ static void test_nobody_waits(void)
                      XYL_INLINE_DONE);
             fabric_run_dry(world.fabric);
         }
-        for (rank = 0; rank < RANKS; rank++)
+        for (rank = 0; rank < RANKS; rank++) {
             CHECK_EQ(world.words[rank], call);
+            CHECK_EQ(team_of(&world, rank)->called.begun, 1 + call);
+        }
     }
     fabric_run_dry(world.fabric);
     fabric_destroy(world.fabric);
@@ -96,7 +99,9 @@ static void test_waits(void)
     world.words[ROOT] = 7;
     CHECK_EQ(run(&world, 1, sizeof world.words[0], &operation),
              XYL_INLINE_BEGUN);
+    CHECK_EQ(operation->number, 1);
     CHECK_EQ(run(&world, 1, sizeof world.words[0], &none), XYL_INLINE_NOT);
+    CHECK_EQ(team_of(&world, 1)->called.begun, 2);
     CHECK_EQ(run(&world, ROOT, sizeof world.words[0], &none), XYL_INLINE_DONE);
     fabric_run_dry(world.fabric);
     CHECK_EQ(run(&world, 2, sizeof world.words[0], &none), XYL_INLINE_DONE);

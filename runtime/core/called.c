@@ -1,0 +1,176 @@
+#include "runtime/core/called.h"
+
+#include <string.h>
+
+#include "runtime/base/holder.h"
+#include "runtime/core/failure.h"
+#include "runtime/core/notice.h"
+#include "runtime/core/operation.h"
+#include "runtime/core/team.h"
+
+enum {
+    WORDS = 16,         /* that are told: the call, and those before it */
+    TELL_ALL_LOOKS = 8, /* before, some of many ranks hear what is called */
+    TELL_ALL_RANKS = 16
+};
+
+_Static_assert(WORDS * sizeof(uint64_t) < XYL_FAILURE_TEXT,
+               "they fit into a notice, before its last byte");
+
+/* 0: it is not known any more, or has not begun. */
+static uint64_t call_at(const xyl_called_t *called, uint64_t number)
+{
+    return number < called->begun && called->begun - number <= XYL_CALLED_KEPT
+               ? called->calls[number % XYL_CALLED_KEPT]
+               : 0;
+}
+
+/* ---- refusals ---- */
+
+/* The calls that were submitted before have begun. */
+static void refusal_run(xyl_task_t *task)
+{
+    xyl_called_t *called = XYL_HOLDER(xyl_called_t, refusal_task, task);
+    xylem_team_t *team = XYL_HOLDER(xylem_team_t, called, called);
+
+    /* Partner: the exchange in xyl_team_refused. */
+    atomic_store_explicit(&called->refusal_is_queued, 0, memory_order_release);
+    called->refused_at = called->begun + 1;
+    xyl_team_unreference(team);
+}
+
+void xyl_called_init(xyl_called_t *called)
+{
+    called->refusal_task.run = refusal_run;
+}
+
+void xyl_team_refused(xylem_team_t *team, uint64_t call)
+{
+    xyl_called_t *called = &team->called;
+
+    atomic_fetch_add_explicit(&called->refusals, 1, memory_order_relaxed);
+    atomic_store_explicit(&called->refused_call, call, memory_order_relaxed);
+    /* Partner: the store in refusal_run. */
+    if (atomic_exchange_explicit(&called->refusal_is_queued, 1,
+                                 memory_order_acquire) != 0)
+        return;
+    xyl_team_reference(team);
+    xyl_engine_submit(&team->context->engine, &called->refusal_task);
+}
+
+uint32_t xyl_team_refusals(const xylem_team_t *team)
+{
+    return atomic_load_explicit(&team->called.refusals, memory_order_relaxed);
+}
+
+/* What was refused here may be made again, for a moment; or all were refused
+ * it. */
+static int may_be_made_again(const xylem_team_t *team,
+                             const xyl_notice_t *notice)
+{
+    return notice->flags == xyl_team_refusals(team) ||
+           notice->about < XYL_CALLED_REFUSED_LOOKS;
+}
+
+/* ---- telling ---- */
+
+/* The call, and those before it as far as they are known; how many. */
+static uint32_t words_write(const xyl_operation_t *operation, char *text)
+{
+    const xyl_called_t *called = &operation->request.team->called;
+    uint64_t word = operation->call;
+    uint32_t i = 0;
+
+    do {
+        memcpy(text + i * sizeof word, &word, sizeof word);
+        i++;
+        if (operation->tag != 0 || i > operation->number || i == WORDS)
+            break;
+        word = call_at(called, operation->number - i);
+    } while (word != 0);
+    return i;
+}
+
+void xyl_called_tell(const xyl_operation_t *operation)
+{
+    const xylem_team_t *team = operation->request.team;
+    xyl_notice_t *notice;
+
+    if (operation->call == 0 || team->size == 1)
+        return;
+    notice = xyl_notice_new(team->context, XYL_NOTICE_CALL, team);
+    if (notice == NULL)
+        return;
+    notice->number = operation->number;
+    notice->ballot = operation->tag != 0;
+    notice->status = words_write(operation, notice->text);
+    notice->flags = xyl_team_refusals(team);
+    notice->about = operation->looks_without_event;
+    if (operation->looks_without_event < TELL_ALL_LOOKS &&
+        team->size > TELL_ALL_RANKS)
+        xyl_notice_spread(team->context, team, notice);
+    else
+        xyl_notice_send_all(team, notice);
+    xyl_notice_free(team->context, notice);
+}
+
+/* ---- comparing ---- */
+
+static uint64_t word_read(const xyl_notice_t *notice, uint32_t i)
+{
+    uint64_t word;
+
+    memcpy(&word, notice->text + i * sizeof word, sizeof word);
+    return word;
+}
+
+/* 1: the rank that waits has called `theirs` where this one has `mine`, which
+ * is where they differ for the first time, as far as is known. */
+static int differs_in_order(const xylem_team_t *team,
+                            const xyl_notice_t *notice, uint64_t *mine,
+                            uint64_t *theirs)
+{
+    const xyl_called_t *called = &team->called;
+    uint32_t i, words = notice->status < WORDS ? notice->status : WORDS;
+
+    if (notice->number == called->begun &&
+        notice->number + 1 == called->refused_at &&
+        !may_be_made_again(team, notice)) {
+        *mine =
+            atomic_load_explicit(&called->refused_call, memory_order_relaxed);
+        *theirs = word_read(notice, 0);
+        return 1;
+    }
+    for (i = words; i-- > 0;) {
+        *mine = i <= notice->number ? call_at(called, notice->number - i) : 0;
+        *theirs = word_read(notice, i);
+        if (*mine != 0 && *theirs != 0 && *mine != *theirs)
+            return 1;
+    }
+    return 0;
+}
+
+static int differs_by_tag(const xylem_team_t *team, const xyl_notice_t *notice,
+                          uint64_t *mine, uint64_t *theirs)
+{
+    uint64_t at = notice->number / XYL_TAG_SEQUENCES % XYL_CALLED_TAGGED;
+    const xyl_called_tagged_t *tagged = &team->called.tagged[at];
+
+    *mine = tagged->call;
+    *theirs = word_read(notice, 0);
+    return tagged->sequence == notice->number && *mine != 0 && *theirs != 0 &&
+           *mine != *theirs;
+}
+
+void xyl_called_hear(xylem_context_t *context, const xyl_notice_t *notice)
+{
+    xylem_team_t *team = xyl_team_find(context, notice->team);
+    uint64_t mine, theirs;
+
+    if (team == NULL)
+        return;
+    if (notice->ballot != 0 ? differs_by_tag(team, notice, &mine, &theirs)
+                            : differs_in_order(team, notice, &mine, &theirs))
+        xyl_team_differs(team, context->rank, mine, notice->from, theirs);
+    xyl_team_unreference(team);
+}

@@ -1,0 +1,35 @@
+/* Calls that are told apart by what they are: collectives, lengths, roots,
+ * operations. For tests where ranks call different ones. On the public
+ * interface only. */
+#ifndef XYL_TESTS_SUPPORT_ODD_CALLS_H
+#define XYL_TESTS_SUPPORT_ODD_CALLS_H
+
+#include "include/xylem.h"
+
+enum { ODD_KINDS = 31, ODD_RANKS_MAX = 16, ODD_ROOM = 300000 };
+
+typedef struct odd_kind {
+    xylem_coll_t coll;
+    size_t bytes; /* of a block */
+    uint32_t root;
+    xylem_op_t op;
+} odd_kind_t;
+
+extern const odd_kind_t odd_kinds[ODD_KINDS];
+
+/* One rank's. Blocks of those whose blocks may vary are all alike, one behind
+ * the other; neighbours are those in a ring. */
+typedef struct odd_call {
+    xylem_coll_args_t args;
+    uint64_t counts[ODD_RANKS_MAX], displs[ODD_RANKS_MAX];
+    xylem_type_t types[ODD_RANKS_MAX];
+    uint32_t next, previous;
+} odd_call_t;
+
+/* Buffers have ODD_ROOM bytes each; `call` stays where it is. */
+void odd_call_init(odd_call_t *call, const odd_kind_t *kind, uint32_t rank,
+                   uint32_t ranks, const void *send, void *recv);
+/* Bytes that it may write, from the beginning of the buffer on. */
+size_t odd_call_written(const odd_kind_t *kind, uint32_t ranks);
+
+#endif
