@@ -52,8 +52,8 @@ compile_together()
 # MPI-4's functions come from the binding where the MPI has none.
 linked=(-L"$folder" -lxylem-mpi -lpthread)
 (($# > 0)) || set -- collectives requests threads operations comms errors \
-    first corners deaths gaps hints layouts neighbors profiled recovery sessions spawn \
-    wrong_op \
+    first corners deaths gaps hints layouts mismatch neighbors profiled recovery \
+    sessions spawn wrong_op \
     failing_local together fortran_MPIF_H fortran_USE_MPI fortran_USE_MPI_F08
 for program; do
     case $program in

@@ -113,6 +113,7 @@ first_part()
     check "which calls no operation of the program's" grep -q \
         'left .*: operation that calls MPI' "$out"
     passes "errors are returned" 3 "$work/errors"
+    passes "calls that differ are told" 3 "$work/mismatch"
     test_hints
     test_spawn
     test_wrong_op
