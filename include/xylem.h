@@ -715,6 +715,14 @@ xylem_status_t xylem_coll_start(xylem_team_t *team,
                                 const xylem_coll_args_t *args,
                                 xylem_request_t **request_out);
 
+/* Starts it and waits, as the short forms that block do. While the call waits
+ * it calls `look` from time to time (NULL: never) with arg, on the calling
+ * thread: for a rank that has to see after another library, too. Not with
+ * on_complete, XYLEM_FLAG_PARTS or XYLEM_FLAG_AUTOFREE. */
+typedef void (*xylem_look_fn)(void *arg);
+xylem_status_t xylem_coll_run(xylem_team_t *team, const xylem_coll_args_t *args,
+                              xylem_look_fn look, void *arg);
+
 /* ------------------------------------------------------------------------ */
 /* Requests                                                                 */
 

@@ -271,9 +271,9 @@ typedef struct xmpi_plan {
     int packs_own;  /* but only in this rank's block */
     uint32_t own_rank;
     xmpi_op_t *op;
-    void *memory[12];
     uint32_t memories;
     uint32_t words;
+    void *memory[12];                /* from here on nothing is cleared */
     uint64_t small[XMPI_PLAN_SMALL]; /* arrays of small teams */
 } xmpi_plan_t;
 

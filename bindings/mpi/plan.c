@@ -598,7 +598,7 @@ xmpi_fate_t xmpi_plan_make(xmpi_plan_t *plan, const xmpi_call_t *call,
     sides_t sides = sides_of(call, comm, is_root);
     xmpi_fate_t fate = XMPI_TAKEN;
 
-    memset(plan, 0, offsetof(xmpi_plan_t, small));
+    memset(plan, 0, offsetof(xmpi_plan_t, memory));
     plan->args.struct_bytes = sizeof plan->args;
     plan->args.coll = call->coll;
     plan->args.root = traits->has_root ? (uint32_t)call->root : 0;

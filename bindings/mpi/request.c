@@ -97,28 +97,45 @@ static xylem_status_t request_wait(xylem_request_t *request)
     return status;
 }
 
+static void look_after_host(void *arg)
+{
+    (void)arg;
+    xmpi_progress();
+}
+
+static xylem_status_t run_again(xylem_team_t *team,
+                                const xylem_coll_args_t *args,
+                                xylem_request_t **request_out)
+{
+    (void)request_out;
+    return xylem_coll_run(team, args, look_after_host, NULL);
+}
+
+/* Of a call that has failed: one that had begun has failed with its team. */
+static int has_not_begun(const xmpi_comm_t *comm)
+{
+    return xylem_team_error(comm->team, NULL) == XYLEM_OK;
+}
+
 static int take_blocking(const xmpi_call_t *call, xmpi_comm_t *comm,
                          xmpi_fate_t *fate_out)
 {
     xmpi_plan_t plan;
-    xylem_request_t *request;
     xylem_status_t status;
     uint64_t begin;
     int code;
 
     if (!call_plan(&plan, call, comm, 1, fate_out, &code))
         return code;
-    status = xylem_coll_start(comm->team, &plan.args, &request);
-    if (status != XYLEM_OK)
-        status = xmpi_hints_leave(comm, xylem_coll_start, comm->team,
-                                  &plan.args, status, &request);
-    if (status == XYLEM_OK) {
-        begin = xmpi_state.is_watched ? xmpi_now() : 0;
-        status = request_wait(request);
-        if (xmpi_state.is_watched)
-            xmpi_report_waited(begin);
-        op_failure_tell(&plan, comm->team);
-        xylem_request_free(request);
+    begin = xmpi_state.is_watched ? xmpi_now() : 0;
+    status = xylem_coll_run(comm->team, &plan.args, look_after_host, NULL);
+    if (status != XYLEM_OK && has_not_begun(comm))
+        status = xmpi_hints_leave(comm, run_again, comm->team, &plan.args,
+                                  status, NULL);
+    if (xmpi_state.is_watched)
+        xmpi_report_waited(begin);
+    op_failure_tell(&plan, comm->team);
+    if (status == XYLEM_OK || !has_not_begun(comm)) {
         code = plan_conclude(&plan, status);
     } else {
         xmpi_plan_drop(&plan);

@@ -308,9 +308,39 @@ xylem_status_t xyl_coll_begin(xylem_team_t *team, const xylem_coll_args_t *args,
 
 /* ---- blocking calls ---- */
 
-static xylem_status_t coll_finish(xylem_request_t *request)
+enum {
+    SLICE_US = 20,     /* of a wait, until the caller may look */
+    SLICES_SHORT = 50, /* then a rank may sleep */
+    SLICE_LONG_US = 1000
+};
+
+/* What the caller does while it waits; NULL: nothing. */
+typedef struct look {
+    xylem_look_fn run;
+    void *arg;
+} look_t;
+
+static xylem_status_t wait_and_look(xylem_request_t *request,
+                                    const look_t *look)
 {
-    xylem_status_t status = xylem_request_wait(request);
+    unsigned slices = 0;
+    xylem_status_t status = XYLEM_IN_PROGRESS;
+
+    if (look == NULL)
+        return xyl_request_wait(request);
+    while (status == XYLEM_IN_PROGRESS) {
+        status = xyl_request_wait_for(
+            request, slices < SLICES_SHORT ? SLICE_US : SLICE_LONG_US);
+        slices++;
+        if (status == XYLEM_IN_PROGRESS)
+            look->run(look->arg);
+    }
+    return status;
+}
+
+static xylem_status_t coll_finish(xylem_request_t *request, const look_t *look)
+{
+    xylem_status_t status = wait_and_look(request, look);
 
     xylem_request_free(request);
     return status;
@@ -319,10 +349,10 @@ static xylem_status_t coll_finish(xylem_request_t *request)
 /* Of a kept plan that nobody was handed: the call that is under way keeps the
  * team. */
 static xylem_status_t finish_kept(xyl_operation_t *operation,
-                                  xylem_status_t status)
+                                  xylem_status_t status, const look_t *look)
 {
     if (status == XYLEM_OK)
-        status = xyl_request_wait(&operation->request);
+        status = wait_and_look(&operation->request, look);
     if (status == XYLEM_OK && xyl_plan_keep(operation))
         return XYLEM_OK;
     xyl_request_revive(&operation->request);
@@ -330,9 +360,11 @@ static xylem_status_t finish_kept(xyl_operation_t *operation,
     return status;
 }
 
-/* A blocking call may not be made where it could never return. */
-xylem_status_t xyl_coll_run(xylem_team_t *team, const xylem_coll_args_t *args,
-                            const char *call)
+/* A blocking call may not be made where it could never return. A plan that runs
+ * inside is for short forms. */
+static inline __attribute__((always_inline)) xylem_status_t
+run_and_wait(xylem_team_t *team, const xylem_coll_args_t *args,
+             const char *call, int is_short, const look_t *look)
 {
     const xylem_coll_args_t *said = args;
     xyl_operation_t *operation;
@@ -348,12 +380,13 @@ xylem_status_t xyl_coll_run(xylem_team_t *team, const xylem_coll_args_t *args,
     if (args == NULL)
         return no_turn(team, said);
     way = way_of(team, args);
-    if (way == 0 && args != &own) /* plans that run inside say no more */
+    if (is_short && way == 0 &&
+        args != &own) /* plans that run inside say no more */
         outcome = xyl_inline_call(team, args, &operation);
     if (outcome == XYL_INLINE_DONE)
         return XYLEM_OK;
     if (outcome == XYL_INLINE_BEGUN)
-        return finish_kept(operation, XYLEM_OK);
+        return finish_kept(operation, XYLEM_OK, look);
     if (xyl_engine_in_callback(&team->context->engine)) {
         way_undo(team, args);
         return xyl_fail(XYLEM_ERR_IN_CALLBACK,
@@ -363,7 +396,39 @@ xylem_status_t xyl_coll_run(xylem_team_t *team, const xylem_coll_args_t *args,
     }
     operation = take_kept(team, args, way);
     if (operation != NULL)
-        return finish_kept(operation, xyl_request_start(&operation->request));
+        return finish_kept(operation, xyl_request_start(&operation->request),
+                           look);
     status = start_that_way(team, said, args, way, call, &request);
-    return status == XYLEM_OK ? coll_finish(request) : status;
+    return status == XYLEM_OK ? coll_finish(request, look) : status;
+}
+
+xylem_status_t xyl_coll_run(xylem_team_t *team, const xylem_coll_args_t *args,
+                            const char *call)
+{
+    return run_and_wait(team, args, call, 1, NULL);
+}
+
+xylem_status_t xylem_coll_run(xylem_team_t *team,
+                              const xylem_coll_args_t *given, xylem_look_fn run,
+                              void *arg)
+{
+    const look_t look = {run, arg};
+    const xylem_coll_args_t *args;
+    xylem_coll_args_t own;
+    int is_short;
+    xylem_status_t status =
+        xyl_arguments_read(given, "xylem_coll_run", &own, &args);
+
+    if (status != XYLEM_OK)
+        return status;
+    if ((args->flags & (XYLEM_FLAG_PARTS | XYLEM_FLAG_AUTOFREE)) != 0 ||
+        args->on_complete != NULL)
+        return xyl_fail(XYLEM_ERR_INVALID_ARG,
+                        "xylem_coll_run: what is waited for has no on_complete "
+                        "and neither XYLEM_FLAG_PARTS nor "
+                        "XYLEM_FLAG_AUTOFREE");
+    is_short = args->flags == 0 && args->on_segment == NULL &&
+               args->limit_s == 0 && !xyl_args_say_more(args);
+    return run_and_wait(team, args, "xylem_coll_run", is_short,
+                        run == NULL ? NULL : &look);
 }

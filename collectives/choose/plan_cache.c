@@ -32,14 +32,6 @@ static uint8_t address_kind(const void *address)
                : ADDRESS_BUFFER;
 }
 
-/* More than most calls of a collective say: this is compared with care. */
-static int says_more(const xylem_coll_args_t *args)
-{
-    return ((uintptr_t)args->algorithm | args->segment_bytes |
-            args->recv_count | args->recv_type | args->send_window |
-            args->recv_window | args->tag) != 0;
-}
-
 /* Arrays, by content. Of the kept ones, those that do not matter are NULL. */
 static int arrays_are_alike(const xylem_coll_args_t *kept,
                             const xylem_coll_args_t *args,
@@ -127,7 +119,7 @@ static inline int plan_suits(const xyl_operation_t *operation,
            ((key->args.flags ^ args->flags) & ~FLAGS_BOUND) == 0 &&
            (key->says_more
                 ? details_are_alike(&key->args, args, operation->request.team)
-                : !says_more(args));
+                : !xyl_args_say_more(args));
 }
 
 /* ---- places ---- */
@@ -345,7 +337,7 @@ static void key_set(xyl_plan_key_t *key, const xylem_team_t *team,
     key->args = *args;
     if (xyl_coll_has_arrays(args->coll))
         xyl_arrays_leave_out(&key->args, is_root);
-    key->says_more = says_more(args) || xyl_coll_has_arrays(args->coll);
+    key->says_more = xyl_args_say_more(args) || xyl_coll_has_arrays(args->coll);
     key->send = addresses_like(args->send, sends && is_full);
     key->recv = addresses_like(args->recv, receives && is_full);
     key->may_be_same = !sends || !receives || args->count == 0 ||
@@ -384,7 +376,7 @@ static int runs_inline(const xyl_operation_t *operation)
     const xylem_context_t *context = operation->request.context;
     uint64_t most = xyl_limits_of(context)->inside_call;
 
-    return !says_more(&collective->key.args) &&
+    return !xyl_args_say_more(&collective->key.args) &&
            (collective->key.args.flags & ~FLAGS_BOUND) == 0 &&
            operation->stages == 1 && operation->sequences == 0 &&
            operation->bytes <= most && collective->written <= most &&

@@ -14,6 +14,14 @@
 #include "collectives/stages/collective.h"
 #include "runtime/core/team.h"
 
+/* More than most calls of a collective say: this is compared with care. */
+static inline int xyl_args_say_more(const xylem_coll_args_t *args)
+{
+    return ((uintptr_t)args->algorithm | args->segment_bytes |
+            args->recv_count | args->recv_type | args->send_window |
+            args->recv_window | args->tag) != 0;
+}
+
 /* An idle operation planned for calls like `args`, bound to its buffers and
  * callbacks; NULL: there is none, or the arguments want a closer look. The
  * caller owns it, and either gives it to the user (xyl_request_revive) or runs

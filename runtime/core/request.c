@@ -488,18 +488,22 @@ xylem_status_t xylem_request_wait(xylem_request_t *request)
     return status == XYLEM_OK ? xyl_request_wait(request) : status;
 }
 
-xylem_status_t xylem_request_wait_for(xylem_request_t *request,
-                                      uint64_t limit_us)
+xylem_status_t xyl_request_wait_for(xylem_request_t *request, uint64_t limit_us)
 {
-    xylem_status_t status = check_may_wait(request, "xylem_request_wait_for");
-
-    if (status != XYLEM_OK)
-        return status;
     if (wait_until(request->context, request_is_idle, request,
                    limit_us > UINT64_MAX / 2000 ? UINT64_MAX
                                                 : limit_us * 1000) != XYLEM_OK)
         return XYLEM_IN_PROGRESS;
     return request_outcome(request);
+}
+
+xylem_status_t xylem_request_wait_for(xylem_request_t *request,
+                                      uint64_t limit_us)
+{
+    xylem_status_t status = check_may_wait(request, "xylem_request_wait_for");
+
+    return status == XYLEM_OK ? xyl_request_wait_for(request, limit_us)
+                              : status;
 }
 
 /* ---- many ---- */

@@ -106,6 +106,9 @@ xylem_status_t xyl_request_start_now(xylem_request_t *request);
 void xyl_request_began(xylem_request_t *request);
 /* Not inside a callback: progresses until the run is over; its status. */
 xylem_status_t xyl_request_wait(xylem_request_t *request);
+/* The same for about so long, then XYLEM_IN_PROGRESS. */
+xylem_status_t xyl_request_wait_for(xylem_request_t *request,
+                                    uint64_t limit_us);
 /* The user may start it again; until it is freed its team stays. */
 void xyl_request_persist(xylem_request_t *request);
 /* The progressing thread: this run is over. */

@@ -103,6 +103,21 @@ static void run_nonblocking(xylem_team_t *team, call_rank_t *call, int is_short)
     MUST(xylem_request_free(request));
 }
 
+static void look_on(void *arg)
+{
+    ++*(uint32_t *)arg;
+}
+
+/* The short forms that block, too, if they are told by arguments. */
+static void run_waiting(xylem_team_t *team, call_rank_t *call)
+{
+    uint32_t looks = 0;
+
+    MUST(xylem_coll_run(team, &call->args,
+                        call->args.count % 2 == 0 ? look_on : NULL, &looks));
+    check(call);
+}
+
 static void play(const job_t *job, xylem_team_t *team, const call_case_t *c,
                  uint32_t way)
 {
@@ -116,6 +131,8 @@ static void play(const job_t *job, xylem_team_t *team, const call_case_t *c,
     } else if (way == 1 && is_short) {
         MUST(short_form_blocking(team, &call.args));
         check(&call);
+    } else if (way == 4) {
+        run_waiting(team, &call);
     } else {
         run_nonblocking(team, &call, way == 2 && is_short);
     }
@@ -123,6 +140,40 @@ static void play(const job_t *job, xylem_team_t *team, const call_case_t *c,
 }
 
 /* ---- sweep ---- */
+
+typedef struct looks {
+    xylem_team_t *team;
+    xylem_request_t *request;
+} looks_t;
+
+static void look_and_call(void *arg)
+{
+    looks_t *looks = arg;
+
+    if (looks->request == NULL)
+        MUST(xylem_ibarrier(looks->team, &looks->request));
+}
+
+/* Rank 0 comes when the others have looked, and have called something else. */
+static void looks(const job_t *job)
+{
+    xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                              .coll = XYLEM_COLL_BARRIER};
+    looks_t looks = {.request = NULL};
+
+    if (job->ranks == 1)
+        return;
+    MUST(xylem_team_dup(job->world, &looks.team));
+    if (job->rank == 0)
+        MUST(xylem_barrier(looks.team));
+    MUST(xylem_coll_run(job->world, &args,
+                        job->rank == 0 ? NULL : look_and_call, &looks));
+    if (job->rank != 0) {
+        MUST(xylem_request_wait(looks.request));
+        MUST(xylem_request_free(looks.request));
+    }
+    MUST(xylem_team_destroy(looks.team));
+}
 
 static void mode_sweep(job_t *job, uint32_t number)
 {
@@ -133,8 +184,9 @@ static void mode_sweep(job_t *job, uint32_t number)
         call_case_t c = draw_case(&random, i, job->ranks);
         if (i % 2 == 0) /* many of the short forms */
             c.algorithm[0] = '\0', c.segment_bytes = 0;
-        play(job, job->world, &c, random_below(&random, 4));
+        play(job, job->world, &c, random_below(&random, 5));
     }
+    looks(job);
 }
 
 /* ---- flight ---- */

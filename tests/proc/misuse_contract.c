@@ -58,6 +58,13 @@ static void bad_flags(const job_t *job)
     args.flags = XYLEM_FLAG_PARTS | XYLEM_FLAG_AUTOFREE;
     FAILS(xylem_coll_start(world, &args, NULL), XYLEM_ERR_INVALID_ARG,
           "nobody could release");
+    args.flags = XYLEM_FLAG_AUTOFREE;
+    FAILS(xylem_coll_run(world, &args, NULL, NULL), XYLEM_ERR_INVALID_ARG,
+          "what is waited for");
+    args.flags = XYLEM_FLAG_PARTS;
+    FAILS(xylem_coll_run(world, &args, NULL, NULL), XYLEM_ERR_INVALID_ARG,
+          "what is waited for");
+    args.flags |= XYLEM_FLAG_AUTOFREE;
     args.coll = XYLEM_COLL_COUNT;
     FAILS(xylem_coll_start(world, &args, NULL), XYLEM_ERR_INVALID_ARG,
           "collective");
