@@ -58,16 +58,16 @@ xylem_status_t xylem_team_agree(xylem_team_t *team, uint32_t *flags)
 }
 
 /* Used once: the bit is no other team's. */
-static uint64_t key_for(const xylem_team_t *team, uint32_t attempt)
+static uint64_t key_for(const xylem_team_t *team)
 {
     return team->key ^ (UINT64_C(1) << 63) ^
-           (uint64_t)(team->shrinks % 1024) << 53 ^ (uint64_t)attempt << 48;
+           (uint64_t)(team->recoveries % 32768) << 48;
 }
 
 /* Makes `living` a team of those that are not dead, with the slot that all keep
  * for it; else it is still to be given back. */
 static xylem_status_t gather_living(xylem_team_t *team, const uint64_t *dead,
-                                    uint32_t attempt, xylem_team_t *living)
+                                    xylem_team_t *living)
 {
     uint32_t i, rank = UINT32_MAX, count = 0;
 
@@ -84,7 +84,7 @@ static xylem_status_t gather_living(xylem_team_t *team, const uint64_t *dead,
         return xyl_fail(XYLEM_ERR_PROC_FAILED,
                         "the other ranks take this one for dead");
     xyl_team_create(team->context, living, rank, count, XYL_SLOT_RECOVERY,
-                    key_for(team, attempt));
+                    key_for(team));
     living->may_share = 0;
     return XYLEM_OK;
 }
@@ -92,17 +92,19 @@ static xylem_status_t gather_living(xylem_team_t *team, const uint64_t *dead,
 /* The ranks agree on who is dead, and on whether all have memory for a team;
  * those that live get one. */
 static xylem_status_t living_team(xylem_team_t *team, uint64_t *dead,
-                                  uint32_t attempt, xylem_team_t **living_out)
+                                  xylem_team_t **living_out)
 {
     xylem_team_t *living = xyl_team_reserve(team->context, team->size);
     uint32_t flags = living != NULL;
     xylem_status_t status = agree_on(team, &flags, dead);
 
+    if (status == XYLEM_OK)
+        team->recoveries++;
     if (status == XYLEM_OK && flags == 0)
         status =
             xyl_fail(XYLEM_ERR_NO_MEMORY, "a rank has no memory for a team");
     if (status == XYLEM_OK)
-        status = gather_living(team, dead, attempt, living);
+        status = gather_living(team, dead, living);
     if (status != XYLEM_OK)
         xyl_team_unreserve(team->context, living);
     else
@@ -111,8 +113,8 @@ static xylem_status_t living_team(xylem_team_t *team, uint64_t *dead,
 }
 
 /* 1: all have come to the same end, which is *status. */
-static int try_to_shrink(xylem_team_t *team, uint32_t attempt,
-                         xylem_team_t **team_out, xylem_status_t *status)
+static int try_to_shrink(xylem_team_t *team, xylem_team_t **team_out,
+                         xylem_status_t *status)
 {
     uint64_t *dead = dead_known(team->context);
     xylem_team_t *living, *made = NULL;
@@ -120,7 +122,7 @@ static int try_to_shrink(xylem_team_t *team, uint32_t attempt,
 
     *status = XYLEM_ERR_NO_MEMORY; /* and this rank has not begun */
     if (dead != NULL)
-        *status = living_team(team, dead, attempt, &living);
+        *status = living_team(team, dead, &living);
     if (*status != XYLEM_OK) {
         free(dead);
         return 1;
@@ -148,10 +150,9 @@ xylem_status_t xylem_team_shrink(xylem_team_t *team, xylem_team_t **team_out)
 
     if (status != XYLEM_OK)
         return status;
-    team->shrinks++;
     xyl_context_team_begins(team->context); /* the one for a moment */
     for (attempt = 0; attempt < team->size; attempt++)
-        if (try_to_shrink(team, attempt, team_out, &status))
+        if (try_to_shrink(team, team_out, &status))
             break;
     xyl_context_team_ended(team->context);
     return status;

@@ -60,11 +60,11 @@ struct xylem_team {
     xyl_failure_t failure;
     uint64_t parent_key; /* of whom it is the child number */
     uint32_t child_number;
-    _Atomic uint32_t children;     /* that were begun; equal on all ranks */
-    uint32_t shrinks;              /* that were begun */
-    uint32_t unmade;               /* the first that a rank has not; 0: none */
-    LIST_ENTRY(xylem_team) others; /* of the context, by its lock */
-    pthread_mutex_t lock;          /* what modules say */
+    _Atomic uint32_t children; /* that were begun; equal on all ranks */
+    uint32_t recoveries; /* agreements before a shrink; equal on all ranks */
+    uint32_t unmade;     /* the first that a rank has not; 0: none */
+    LIST_ENTRY(xylem_team) others;     /* of the context, by its lock */
+    pthread_mutex_t lock;              /* what modules say */
     struct xyl_agreements *agreements; /* see agreement.h; NULL: none yet */
     _Atomic(xyl_tags_t *) tags;        /* NULL: no call had one */
     xyl_called_t called;

@@ -11,7 +11,8 @@
  * team that comes of it; a context that cannot be created is created again, and
  * who cannot do that either gives up. N is "limits": none fails, but the system
  * may refuse what it has too little of, and what it refuses is not called
- * again.
+ * again. With NTH_SHRINK in the environment only calls from the step of
+ * shrinking on count.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +37,10 @@ typedef struct life {
     uint32_t rank, ranks;
     uint32_t refusals;
     int is_limited;
+    int arm_late; /* before the step of shrinking, not at the beginning */
+    int argc;     /* of main */
+    char **argv;
+    uint64_t nth; /* of this rank; 0: none */
     /* Of an operation that has failed: the net may still use its buffers. */
     call_rank_t kept;
     call_case_t kept_case;
@@ -301,12 +306,24 @@ static void step_trigger(life_t *life)
     settle(life, "trigger", status);
 }
 
+/* From now on calls are counted. */
+static void arm(const life_t *life)
+{
+    char **argv = life->argv;
+
+    failing_arm(life->nth, life->argc > 3 ? argv[3] : NULL,
+                life->argc > 4 ? strtoull(argv[4], NULL, 10) : 0,
+                getenv("NTH_WORDS") != NULL);
+}
+
 static void step_shrink(life_t *life)
 {
     xylem_status_t status = XYLEM_ERR_NO_MEMORY;
     xylem_team_t *team;
     uint32_t i;
 
+    if (life->arm_late)
+        arm(life);
     for (i = 0; i <= REFUSALS_MAX && status == XYLEM_ERR_NO_MEMORY; i++)
         CALL(status, xylem_team_shrink(life->team, &team));
     REQUIRE(status == XYLEM_OK, "cannot shrink: %s", xylem_last_error());
@@ -408,9 +425,12 @@ int main(int argc, char **argv)
     life.is_limited = strcmp(argv[2], "limits") == 0;
     own = life.rank = (uint32_t)strtoul(rank, NULL, 10);
     job_rank_set(life.rank);
-    failing_arm(own == victim ? nth : 0, argc > 3 ? argv[3] : NULL,
-                argc > 4 ? strtoull(argv[4], NULL, 10) : 0,
-                getenv("NTH_WORDS") != NULL);
+    life.nth = own == victim ? nth : 0;
+    life.argc = argc;
+    life.argv = argv;
+    life.arm_late = getenv("NTH_SHRINK") != NULL;
+    if (!life.arm_late)
+        arm(&life);
     birth(&life);
     live(&life);
     if (life.keeps)

@@ -109,4 +109,14 @@ case_of 2 2 --nodes 3 -- ucp_ep_create
 case_of 0 3 XYLEM_SHM=off -- ucp_tag_send_nbx
 case_of 1 2 -- ucp_tag_send_nbx # of the first agreement
 case_of 1 4 -- mmap64
+# One rank is refused before it begins to shrink, and calls again; another then
+# cannot begin to make the team, and says so to all.
+good=no
+# shellcheck disable=SC2016
+attempt "$run" -n $ranks --no-kill --env XYLEM_LOG=none --env NTH_SHRINK=1 \
+    sh -c '[ "$PMIX_RANK" = 0 ] && exec "$0" 0 2 calloc 8
+        exec "$0" 1 1 calloc 8' "$nth"
+[[ $code -eq 0 ]] && all_agree "$out" &&
+    [[ $(grep -c '^failed calloc' "$out") -eq 2 ]] && good=yes
+report "two ranks have no memory to shrink" $good
 finish
