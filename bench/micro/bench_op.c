@@ -253,18 +253,14 @@ typedef struct binned_way {
 } binned_way_t;
 
 #define WAY(name, to, left, right)                                             \
-    {                                                                          \
-#name, offsetof(xyl_binned_t, name), to, left, right                   \
-    }
+#name, offsetof(xyl_binned_t, name), to, left, right
 static const binned_way_t binned_ways[] = {
-    WAY(deposit, SUMS, NUMBERS, NUMBERS),
-    WAY(add, SUMS, SUMS, NUMBERS),
-    WAY(add_two, SUMS, NUMBERS, MORE_NUMBERS),
-    WAY(merge, SUMS, SUMS, MORE_SUMS),
-    WAY(value, NUMBERS, SUMS, SUMS),
-    WAY(collect, MORE_NUMBERS, NUMBERS, SUMS),
-    WAY(collect_two, SUMS, NUMBERS, MORE_NUMBERS),
-    WAY(total, NUMBERS, SUMS, MORE_SUMS)};
+    {WAY(deposit, SUMS, NUMBERS, NUMBERS)}, {WAY(add, SUMS, SUMS, NUMBERS)},
+    {WAY(add_two, SUMS, NUMBERS, MORE_NUMBERS)},
+    {WAY(merge, SUMS, SUMS, MORE_SUMS)}, {WAY(value, NUMBERS, SUMS, SUMS)},
+    {WAY(collect, MORE_NUMBERS, NUMBERS, SUMS)},
+    {WAY(collect_two, SUMS, NUMBERS, MORE_NUMBERS)},
+    {WAY(total, NUMBERS, SUMS, MORE_SUMS)};
 
 static void *role_address(const buffers_t *buffers, role_t role)
 {
@@ -325,8 +321,9 @@ static void print_binned(xylem_type_t type, uint32_t numbers,
                          const buffers_t *buffers, size_t count)
 {
     double ns = 0, plain = plain_ns(buffers, type, count);
-    int best = (int)xyl_isa_best(), isa;
-    size_t i;
+    static const xyl_isa_t isas[] = {XYL_ISA_BASE, XYL_ISA_AVX2,
+                                     XYL_ISA_AVX512};
+    size_t i, isa, isa_count = (size_t)xyl_isa_best() + 1;
 
     for (i = 0; i < sizeof binned_ways / sizeof binned_ways[0]; i++) {
         const binned_way_t *way = &binned_ways[i];
@@ -335,8 +332,8 @@ static void print_binned(xylem_type_t type, uint32_t numbers,
         fill_numbers(buffers, type, binned, count);
         printf("%-16s %5zu %-12s", xylem_type_name(type), binned->bytes,
                way->name);
-        for (isa = 0; isa <= best; isa++) {
-            binned = xyl_binned_find(XYLEM_SUM, type, numbers, (xyl_isa_t)isa);
+        for (isa = 0; isa < isa_count; isa++) {
+            binned = xyl_binned_find(XYLEM_SUM, type, numbers, isas[isa]);
             ns = binned_ns(
                 ((const xyl_combiner_t *)(const void *)((const char *)binned +
                                                         way->at))
@@ -344,7 +341,7 @@ static void print_binned(xylem_type_t type, uint32_t numbers,
                 buffers, way, count);
             printf(" %7.3f", ns);
         }
-        for (; isa <= XYL_ISA_AVX512; isa++)
+        for (; isa < sizeof isas / sizeof isas[0]; isa++)
             printf(" %7s", "-");
         printf(" %7.3f %7.2f\n", plain, ns / plain);
     }

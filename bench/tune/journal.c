@@ -130,8 +130,7 @@ int tune_journal_open(struct tune_journal *journal, const char *path,
     *journal = (struct tune_journal){.file = fopen(path, "a+")};
     ok = journal->file != NULL && fseek(journal->file, 0, SEEK_END) == 0;
     bytes = ok ? ftell(journal->file) : 0;
-    if (ok)
-        rewind(journal->file);
+    ok = ok && fseek(journal->file, 0, SEEK_SET) == 0;
     if (ok && !is_from(journal->file, where)) {
         if (bytes > 0)
             fprintf(stderr,

@@ -120,7 +120,9 @@ static int nth_name(const xyl_algorithm_t *algorithm, unsigned n, uint32_t most,
         return n == 0;
     for (i = 0; i < RADIXES; i++) {
         if (radixes[i] < radix->least || radixes[i] > radix->most ||
-            (radixes[i] >= most && found > 0) || found++ != n)
+            (radixes[i] >= most && found > 0))
+            continue;
+        if (found++ != n)
             continue;
         snprintf(name, XYL_ALGORITHM_TEXT_BYTES, "%s:%u", algorithm->name,
                  radixes[i]);
