@@ -255,12 +255,14 @@ typedef struct binned_way {
 #define WAY(name, to, left, right)                                             \
 #name, offsetof(xyl_binned_t, name), to, left, right
 static const binned_way_t binned_ways[] = {
-    {WAY(deposit, SUMS, NUMBERS, NUMBERS)}, {WAY(add, SUMS, SUMS, NUMBERS)},
+    {WAY(deposit, SUMS, NUMBERS, NUMBERS)},
+    {WAY(add, SUMS, SUMS, NUMBERS)},
     {WAY(add_two, SUMS, NUMBERS, MORE_NUMBERS)},
-    {WAY(merge, SUMS, SUMS, MORE_SUMS)}, {WAY(value, NUMBERS, SUMS, SUMS)},
+    {WAY(merge, SUMS, SUMS, MORE_SUMS)},
+    {WAY(value, NUMBERS, SUMS, SUMS)},
     {WAY(collect, MORE_NUMBERS, NUMBERS, SUMS)},
     {WAY(collect_two, SUMS, NUMBERS, MORE_NUMBERS)},
-    {WAY(total, NUMBERS, SUMS, MORE_SUMS)};
+    {WAY(total, NUMBERS, SUMS, MORE_SUMS)}};
 
 static void *role_address(const buffers_t *buffers, role_t role)
 {
