@@ -54,7 +54,8 @@ static xyl_inline_outcome_t inline_run(xyl_operation_t *operation)
     int is_measured = xyl_observer_measures(context->observer) &&
                       call_is_told(context->observer, operation->stage[0]);
 
-    xyl_called_begin(&operation->request.team->called, operation->call);
+    operation->past =
+        xyl_called_begin(&operation->request.team->called, operation->call);
     if (is_measured)
         xyl_operation_note_began(operation);
     if (xyl_node_stage_run(operation->stage[0], looks)) {

@@ -19,7 +19,7 @@ enum {
     NOTHING = SPLIT - 2
 };
 
-_Static_assert(COLL_AT + COLL_BITS == (int)XYL_CALL_HISTORY,
+_Static_assert(COLL_AT + COLL_BITS == (int)XYL_CALL_GENERATION,
                "what is called lies below");
 _Static_assert(XYLEM_COLL_COUNT < (int)NOTHING &&
                    XYLEM_TYPE_COUNT < (1 << TYPE_BITS) - 1 &&

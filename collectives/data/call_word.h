@@ -1,11 +1,10 @@
 /* What a rank calls, in a word that all ranks of the call have alike, so that
  * they can compare it:
  *
- *   generation 8 | history 8 | collective 5 | operation 4 | type 5 | root 8 |
- *   bytes 26
+ *   generation 16 | collective 5 | operation 4 | type 5 | root 8 | bytes 26
  *
- * The first two are for whoever publishes words, and 0 here; roots and bytes
- * are cut off. Where ranks may differ, as in lengths that vary, the word has 0.
+ * The first is for whoever publishes words, and 0 here; roots and bytes are cut
+ * off. Where ranks may differ, as in lengths that vary, the word has 0.
  */
 #ifndef XYL_COLLECTIVES_DATA_CALL_WORD_H
 #define XYL_COLLECTIVES_DATA_CALL_WORD_H
@@ -15,8 +14,8 @@
 
 #include "include/xylem.h"
 
-/* The first bits of them. */
-enum { XYL_CALL_HISTORY = 48, XYL_CALL_GENERATION = 56 };
+/* The first bit of it. */
+enum { XYL_CALL_GENERATION = 48 };
 
 /* Of a call that makes a team; of what XYLEM_CHECK=full adds to each call; and
  * of one that was refused, the rank's so-manieth on the team. */

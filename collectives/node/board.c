@@ -69,8 +69,10 @@ static xyl_board_layout_t layout_of(uint32_t seats, size_t window_bytes)
     layout.trees_at =
         to_page(layout.slots_at + XYL_BOARD_SLOTS * layout.slot_bytes);
     layout.tree_bytes = xyl_pairs_words_bytes(seats);
-    layout.windows_at =
+    layout.parcels_at =
         to_page(layout.trees_at + XYL_BOARD_SLOTS * layout.tree_bytes);
+    layout.windows_at =
+        to_page(layout.parcels_at + XYL_BOARD_SLOTS * seats * line);
     layout.window_bytes = window_bytes / WINDOW_PART / line * line;
     if (layout.window_bytes > slot_window_max(seats))
         layout.window_bytes = slot_window_max(seats);
@@ -176,7 +178,7 @@ static void prepare(const xyl_board_t *board, char *memory, size_t bytes)
 }
 
 /* Each time as much again as there was, so that a team that says little takes
- * little. Trees come page by page. */
+ * little. Trees and parcels come page by page. */
 static void slots_prepare(xyl_board_t *board)
 {
     uint64_t from = board->slots_prepared;
@@ -234,8 +236,8 @@ void xyl_board_take(xyl_board_t *board, uint64_t pieces, uint64_t bytes,
     extent->pieces = pieces;
     extent->bytes = bytes;
     extent->stride = 1;
-    extent->call = 0;
-    extent->is_pooled =
+    extent->past = 0;
+    extent->is_pooled = extent->is_marked =
         bytes > UNPOOLED_MOST || bytes > XYL_BOARD_WINDOWS_MAX * each;
     if (bytes > each && !extent->is_pooled)
         extent->stride = (uint32_t)((bytes + each - 1) / each);
@@ -357,15 +359,16 @@ static uint64_t place_seen(const xyl_board_t *board, uint64_t number,
     return seen;
 }
 
-/* A seat that calls something else would use a window of another size. */
-static int is_for(const xyl_board_t *board, uint64_t number, uint16_t call)
+/* A seat that calls something else would use a window of another size, or write
+ * to another place of it. */
+static int is_for(const xyl_board_t *board, uint64_t number, uint64_t past)
 {
     _Atomic uint64_t *word =
         xyl_board_user(board, xyl_board_slot(board, number));
-    uint64_t mine = xyl_board_value(number, call);
+    uint64_t mine = xyl_board_mark(number, past);
     uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
 
-    while (seen < xyl_board_value(number, 0))
+    while (seen < xyl_board_mark(number, 0))
         if (atomic_compare_exchange_weak_explicit(
                 word, &seen, mine, memory_order_relaxed, memory_order_relaxed))
             return 1;
@@ -381,8 +384,6 @@ static char *pooled_window(xyl_board_t *board, const xyl_board_extent_t *extent,
     uint64_t seen, bytes = extent->bytes;
     uint32_t place;
 
-    if (!is_for(board, number, extent->call))
-        return NULL;
     seen = place_seen(board, number, word);
 
     if (seen < xyl_board_value(number, 0)) {
@@ -433,6 +434,8 @@ static inline int try_to_begin(xyl_board_t *board,
     if (number + extent->stride > board->done_by_all + XYL_BOARD_SLOTS)
         return 0;
     *window_out = NULL;
+    if (extent->is_marked && !is_for(board, number, extent->past))
+        return 0;
     if (extent->bytes == 0)
         return 1;
     if (extent->is_pooled)

@@ -53,20 +53,31 @@
 
 enum {
     XYL_BOARD_LINE_BYTES = 128, /* adjacent cache lines are fetched in pairs */
-    XYL_BOARD_INLINE_BYTES = 112, /* of payload beside a count */
+    XYL_BOARD_INLINE_BYTES = 104, /* of payload beside a count */
     XYL_BOARD_SLOTS = 256,        /* pieces under way, a power of two */
     XYL_BOARD_WORDS = 64,         /* per slot */
     XYL_BOARD_COUNT_BITS = 16,    /* of a flag, below the number */
+    XYL_BOARD_MARK_BITS = 24,     /* of a mark, below the generation */
     XYL_BOARD_SEATS_MAX = 512,
     XYL_BOARD_WINDOWS_MAX = 16 /* of slots, that a piece may have */
 };
 
-/* A seat's line of a slot. */
+/* A seat's line of a slot, which nobody else writes. */
 typedef struct xyl_board_line {
     _Alignas(XYL_BOARD_LINE_BYTES) _Atomic uint64_t count;
-    _Atomic uint64_t name; /* of input that is read where it lies; 0: none */
-    char bytes[XYL_BOARD_INLINE_BYTES];
+    _Atomic uint64_t call; /* what it calls; share.c */
+    _Atomic uint64_t past; /* that, and all that it has called before */
+    union {
+        char bytes[XYL_BOARD_INLINE_BYTES];
+        struct {
+            _Atomic uint64_t name; /* 0: it is in the window */
+            _Atomic uint64_t length;
+        } input; /* that is read where it lies */
+    };
 } xyl_board_line_t;
+
+_Static_assert(sizeof(xyl_board_line_t) == XYL_BOARD_LINE_BYTES,
+               "a line is a line");
 
 /* Consecutive pieces with windows of one size. */
 typedef struct xyl_board_extent {
@@ -76,7 +87,8 @@ typedef struct xyl_board_extent {
     uint64_t before; /* bytes of windows of the pool that pieces before had */
     uint32_t stride; /* numbers of each piece */
     int is_pooled;   /* windows come from the pool */
-    uint16_t call;   /* equal for seats that call the same */
+    int is_marked;   /* seats that call something else have none of them */
+    uint64_t past;   /* equal for seats that call the same, and have */
 } xyl_board_extent_t;
 
 static inline uint64_t xyl_board_number(const xyl_board_extent_t *extent,
@@ -89,6 +101,7 @@ static inline uint64_t xyl_board_number(const xyl_board_extent_t *extent,
 typedef struct xyl_board_layout {
     size_t starved_at, come_at, slots_at, slot_bytes;
     size_t trees_at, tree_bytes;
+    size_t parcels_at;
     size_t windows_at, window_bytes; /* of a slot's; 0: it has none */
     size_t reserve_at, reserve_bytes;
 } xyl_board_layout_t;
@@ -102,7 +115,7 @@ typedef struct xyl_board {
     char *memory;
     xyl_board_layout_t layout;
     uint64_t next;           /* piece, not handed out yet */
-    uint64_t history;        /* of what was called, in its upper bits */
+    uint64_t past;           /* of what was called; above all its upper bits */
     uint64_t slots_prepared; /* UINT64_MAX: all */
     uint64_t windows_prepared[XYL_BOARD_SLOTS / 64]; /* bits of groups */
     uint32_t groups_prepared;                        /* how many of these */
@@ -167,7 +180,7 @@ static inline int xyl_board_begin(xyl_board_t *board,
                                   const xyl_board_extent_t *extent,
                                   uint64_t piece, char **window_out)
 {
-    if (extent->bytes != 0 || board->is_starved ||
+    if (extent->bytes != 0 || extent->is_marked || board->is_starved ||
         xyl_board_number(extent, piece) + extent->stride >
             board->done_by_all + XYL_BOARD_SLOTS)
         return xyl_board_begin_slowly(board, extent, piece, window_out);
@@ -213,8 +226,8 @@ static inline _Atomic uint64_t *xyl_board_place(const xyl_board_t *board,
     return xyl_board_claim(board, slot) + 1;
 }
 
-/* What those call who use the window, by a swap of whoever comes first. In the
- * same line. */
+/* The mark of those who use the window, by a swap of whoever comes first. In
+ * the same line. */
 static inline _Atomic uint64_t *xyl_board_user(const xyl_board_t *board,
                                                char *slot)
 {
@@ -261,10 +274,26 @@ static inline uint64_t xyl_board_whole_lines(uint64_t bytes)
            XYL_BOARD_LINE_BYTES;
 }
 
+/* The lines of a slot by which seats hand each other blocks. */
+static inline char *xyl_board_parcels(const xyl_board_t *board, uint64_t number)
+{
+    return board->memory + board->layout.parcels_at +
+           number % XYL_BOARD_SLOTS * board->seats.count * XYL_BOARD_LINE_BYTES;
+}
+
 /* The value of a flag of a piece. */
 static inline uint64_t xyl_board_value(uint64_t number, uint64_t count)
 {
     return number << XYL_BOARD_COUNT_BITS | count;
+}
+
+/* Instead of it where a seat that calls something else may come first: the
+ * generation of the slot, as values only grow, and bits of what was called.
+ * Those of seats that call the same are equal, and even. */
+static inline uint64_t xyl_board_mark(uint64_t number, uint64_t past)
+{
+    return (1 + number / XYL_BOARD_SLOTS) << XYL_BOARD_MARK_BITS |
+           (past >> (64 - XYL_BOARD_MARK_BITS) & ~UINT64_C(1));
 }
 
 /* Stores a flag that only `seat` waits for, or (XYL_BOARD_ALL) any seat. */

@@ -54,7 +54,7 @@ static xyl_parcel_way_t way_of_parcel(const xyl_node_stage_t *node,
     return (xyl_parcel_way_t){
         .board = node->board,
         .number = piece->number,
-        .line = xyl_parcel_line(piece->slot, through->seat),
+        .line = xyl_parcel_line(node->board, piece->number, through->seat),
         .cell =
             program->cell == 0
                 ? NULL
@@ -84,27 +84,38 @@ static char *whole_of(const xyl_step_t *step, const xyl_parcel_way_t *way)
 
 /* ---- handing ---- */
 
+/* For those who wait for this seat in another call; nobody is woken. */
+static void say_in_own_line(const xyl_node_stage_t *node,
+                            const xyl_node_piece_t *piece)
+{
+    const xyl_seats_t *seats = &node->board->seats;
+    _Atomic uint64_t *count = &xyl_board_line(piece->slot, seats->own)->count;
+    uint64_t value = xyl_board_value(piece->number, 1);
+
+    if (atomic_load_explicit(count, memory_order_relaxed) >= value)
+        return;
+    xyl_node_share_say(node, piece);
+    seats->shm->ops->set(seats->shm, count, value, NULL, 0);
+}
+
 /* Tells the length. */
 static void parcel_post(const xyl_node_stage_t *node,
                         const xyl_node_piece_t *piece, const xyl_step_t *step,
                         const xyl_parcel_way_t *way)
 {
-    const xyl_board_t *board = node->board;
-
     /* Partners: the loads in head_is_good. */
     if (step->has_head) { /* the count comes later, for all of them */
         atomic_store_explicit(&head_of(way)->length, way->bytes,
                               memory_order_relaxed);
         return;
     }
-    atomic_store_explicit(&way->line->says,
-                          node->program.is_cut_late ? node->program.largest
-                                                    : piece->says,
+    say_in_own_line(node, piece);
+    atomic_store_explicit(&way->line->longest, node->program.largest,
+                          memory_order_relaxed);
+    atomic_store_explicit(&way->line->past, node->share.past,
                           memory_order_relaxed);
     atomic_store_explicit(&way->line->length, way->bytes, memory_order_relaxed);
-    if (step->to.seat == board->seats.own)
-        xyl_node_share_say(node, piece);
-    xyl_board_set(board, &xyl_board_line(piece->slot, step->to.seat)->count,
+    xyl_board_set(node->board, &way->line->count,
                   xyl_board_value(piece->number, 1), way->other);
 }
 
@@ -152,28 +163,33 @@ int xyl_node_hand_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 
 /* ---- taking ---- */
 
-/* In the line of another seat there may be anything but a parcel. */
 static int parcel_is_alike(xyl_node_stage_t *node,
                            const xyl_node_piece_t *piece,
                            const xyl_step_t *step, const xyl_parcel_way_t *way)
 {
-    uint64_t says;
+    const xyl_board_line_t *line = xyl_board_line(piece->slot, way->other);
+    uint64_t longest;
 
-    if (step->from.seat != node->board->seats.own &&
-        !xyl_node_is_alike(&node->share, piece->says, piece->slot,
-                           step->from.seat))
-        return 0;
     if (step->has_head)
-        return 1;
-    says = atomic_load_explicit(&way->line->says, memory_order_relaxed);
-    if (node->program.is_cut_late) {
-        if (says > node->largest)
-            node->largest = says;
-        return 1;
+        return xyl_node_is_alike(&node->share, line, way->other);
+    if (atomic_load_explicit(&way->line->past, memory_order_relaxed) !=
+        node->share.past) {
+        xyl_node_share_differs(&node->share, line, way->other);
+        return 0;
     }
-    if (says != piece->says)
-        xyl_node_share_differs(&node->share, way->other, says);
-    return says == piece->says;
+    longest = atomic_load_explicit(&way->line->longest, memory_order_relaxed);
+    if (node->program.is_cut_late && longest > node->largest)
+        node->largest = longest;
+    return 1;
+}
+
+/* Of the seat that hands, or of this parcel. */
+static const _Atomic uint64_t *count_of(const xyl_node_piece_t *piece,
+                                        const xyl_step_t *step,
+                                        const xyl_parcel_way_t *way)
+{
+    return step->has_head ? &xyl_board_line(piece->slot, way->other)->count
+                          : &way->line->count;
 }
 
 /* 1: it is from a seat that calls the same, and as long as this one knows. */
@@ -200,13 +216,11 @@ int xyl_node_take_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                       const xyl_step_t *step, xyl_strand_t *strand,
                       unsigned *did)
 {
-    const xyl_board_t *board = node->board;
     const xyl_parcel_way_t way = way_of_parcel(node, piece, step);
     xyl_parcel_t *parcel = &strand->parcel;
 
     if (!parcel->has_begun) {
-        if (xyl_board_get(
-                board, &xyl_board_line(piece->slot, step->from.seat)->count) <
+        if (xyl_board_get(node->board, count_of(piece, step, &way)) <
                 xyl_board_value(piece->number, 1) ||
             !head_is_good(node, piece, step, &way))
             return 0;

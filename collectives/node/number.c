@@ -33,7 +33,7 @@ static int hear_of(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     }
     if (xyl_board_get(node->board, &line->count) <
             xyl_board_value(piece->number, 1) ||
-        !xyl_node_is_alike(&node->share, piece->says, piece->slot, seat))
+        !xyl_node_is_alike(&node->share, line, seat))
         return 0;
     memcpy(largest_out, line->bytes, sizeof *largest_out);
     return 1;
@@ -76,6 +76,7 @@ void xyl_node_take_first(xyl_node_stage_t *node)
         xyl_board_take(node->board, 1, bytes, &node->extent);
     else
         xyl_board_take_again(node->board, &node->extent);
+    node->extent.is_marked |= node->marks_pieces;
     take_strands(node, 0, program->first_strands, 0);
     node->largest = program->largest;
     node->pieces_left = 1;
@@ -87,21 +88,22 @@ void xyl_node_take_numbers(xyl_node_stage_t *node)
 {
     const xyl_node_program_t *program = &node->program;
 
-    if (program->is_cut_late || node->extent.pieces == 0)
+    if (program->is_cut_late || node->extent.pieces == 0) {
         xyl_board_take(node->board, program->pieces,
                        node->board->seats.count * program->input_bytes +
                            program->board_bytes,
                        &node->extent);
-    else
+        node->extent.is_marked |= node->marks_pieces;
+    } else {
         xyl_board_take_again(node->board, &node->extent);
+    }
     node->pieces_left = program->pieces;
     node->strands_left = program->pieces * node->own_strands;
     node->state = XYL_NODE_NUMBERED;
     if (program->is_cut_late)
         take_strands(node, program->first_strands, program->strands,
                      program->first_steps);
-    else
-        xyl_node_share_number(node);
+    xyl_node_share_number(node);
 }
 
 int xyl_node_first_ends(xyl_node_stage_t *node)

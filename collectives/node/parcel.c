@@ -85,10 +85,13 @@ int xyl_parcel_take_next(const xyl_parcel_way_t *way, xyl_parcel_t *parcel)
         &way->line->is.parts.places[parcel->parts % XYL_PARCEL_PARTS],
         memory_order_relaxed);
     bytes = place >> RUN_BITS;
-    /* Whoever calls something else may have written there; the team fails. */
-    if (bytes == 0 || bytes > way->bytes - parcel->begin)
-        return 0;
     parcel->run = (uint32_t)(place & ((1U << RUN_BITS) - 1));
+    /* Whoever calls something else may have written there; the team fails. */
+    if (bytes == 0 || bytes > way->bytes - parcel->begin ||
+        (parcel->run == 0
+             ? bytes > way->cell_bytes
+             : !xyl_shm_pool_has(way->board->pool, parcel->run, bytes)))
+        return 0;
     parcel->memory = parcel->run == 0
                          ? way->cell
                          : xyl_board_run(way->board, parcel->run, bytes);

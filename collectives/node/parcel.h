@@ -1,6 +1,7 @@
 /* Parcels: what one seat hands another in a piece, of a length that it alone
- * knows for sure. Both sides of a parcel know whose line it goes by, and no
- * other seat looks there:
+ * knows for sure. Parcels have lines of their own, a seat's for each slot,
+ * where nothing else is ever written. Both sides of a parcel know whose it goes
+ * by, and no other seat looks there:
  *
  *   short   beside the count, in the line
  *   to a cell's length   in the cell, which is beside the slots
@@ -13,7 +14,7 @@
  *
  *   the sender                             the receiver
  *     resets sent and taken                  waits for the count,
- *     says length, posts the count           compares length
+ *     says past, length, posts the count     compares past and length
  *     part k: takes a run, writes,           waits for sent k + 1,
  *       places[k mod PARTS] = run            reads, gives the run back,
  *       sent = k + 1                         taken = k + 1
@@ -23,8 +24,8 @@
  * the next part. So a parcel goes on whatever other seats and teams do, when
  * both its ends have come to the piece.
  *
- * What is called is said in the parcel as well as in lines (share.c): a line
- * may be that of its receiver. The progressing thread. */
+ * What is called is said in the parcel as well as in seats' lines (share.c).
+ * The progressing thread. */
 #ifndef XYL_COLLECTIVES_PARCEL_H
 #define XYL_COLLECTIVES_PARCEL_H
 
@@ -36,12 +37,12 @@ enum {
     XYL_PARCEL_PART_BITS = 24
 };
 
-/* In the bytes of a line. */
 typedef struct xyl_parcel_line {
-    /* What is called; or, of a seat that says that in its own line, the longest
-     * block that it has for pieces behind the first. */
-    _Atomic uint64_t says;
+    _Alignas(XYL_BOARD_LINE_BYTES) _Atomic uint64_t count;
+    _Atomic uint64_t past; /* as a seat's line says it */
     _Atomic uint64_t length;
+    _Atomic uint64_t longest; /* block that the seat has for pieces behind the
+                                 first */
     union {
         char bytes[XYL_PARCEL_SHORT];
         struct {
@@ -53,8 +54,8 @@ typedef struct xyl_parcel_line {
     } is;
 } xyl_parcel_line_t;
 
-_Static_assert(sizeof(xyl_parcel_line_t) == XYL_BOARD_INLINE_BYTES,
-               "a parcel's head is in a line");
+_Static_assert(sizeof(xyl_parcel_line_t) == XYL_BOARD_LINE_BYTES,
+               "a parcel's head is a line");
 
 /* At the beginning of a cell with a head. */
 typedef struct xyl_parcel_head {
@@ -80,9 +81,10 @@ typedef struct xyl_parcel_way {
     uint32_t other;             /* seat */
 } xyl_parcel_way_t;
 
-static inline xyl_parcel_line_t *xyl_parcel_line(char *slot, uint32_t seat)
+static inline xyl_parcel_line_t *xyl_parcel_line(const xyl_board_t *board,
+                                                 uint64_t number, uint32_t seat)
 {
-    return (xyl_parcel_line_t *)(void *)xyl_board_line(slot, seat)->bytes;
+    return (xyl_parcel_line_t *)(void *)xyl_board_parcels(board, number) + seat;
 }
 
 /* The sender, before it posts the count. */

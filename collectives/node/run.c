@@ -17,12 +17,6 @@ enum {
 
 /* ---- waiting and posting ---- */
 
-static inline int is_alike(xyl_node_stage_t *node,
-                           const xyl_node_piece_t *piece, uint32_t seat)
-{
-    return xyl_node_is_alike(&node->share, piece->says, piece->slot, seat);
-}
-
 /* `but` is not looked at. */
 static int has_counts(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                       uint32_t count, uint32_t *seen, uint32_t but)
@@ -36,7 +30,7 @@ static int has_counts(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 
     for (; seat < seats; seat++, line++)
         if (seat != but && (xyl_shm_get_by(get, shm, &line->count) < wanted ||
-                            !is_alike(node, piece, seat)))
+                            !xyl_node_is_alike(&node->share, line, seat)))
             break;
     *seen = seat;
     return seat == seats;
@@ -54,23 +48,24 @@ static int has_segment(const xyl_node_stage_t *node, uint64_t index)
 static int may_go(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                   const xyl_step_t *step, xyl_strand_t *strand)
 {
+    const xyl_board_line_t *line;
+
     switch (step->wait) {
     case XYL_WAIT_NOTHING:
         return 1;
     case XYL_WAIT_COUNT:
-        return xyl_board_get(
-                   node->board,
-                   &xyl_board_line(piece->slot, step->wait_seat)->count) >=
+        line = xyl_board_line(piece->slot, step->wait_seat);
+        return xyl_board_get(node->board, &line->count) >=
                    xyl_board_value(piece->number, step->wait_for) &&
-               is_alike(node, piece, step->wait_seat);
+               xyl_node_is_alike(&node->share, line, step->wait_seat);
     case XYL_WAIT_ALL_COUNTS:
         return has_counts(node, piece, step->wait_for, &strand->seen,
                           node->board->seats.own);
     case XYL_WAIT_WORD: /* that of a segment beyond the last may not come */
         return xyl_board_get(
                    node->board,
-                   xyl_board_word(node->board, piece->slot, step->wait_for)) >=
-                   xyl_board_value(piece->number, 1) ||
+                   xyl_board_word(node->board, piece->slot, step->wait_for)) ==
+                   xyl_node_posted(piece) ||
                xyl_node_bytes_of(node, piece, step) == 0;
     case XYL_WAIT_STRANDS:
         return piece->strands_left == 1;
@@ -96,7 +91,7 @@ static void step_post(const xyl_node_stage_t *node,
             xyl_node_share_say(node, piece); /* once: others have the line */
         xyl_board_set(board,
                       xyl_board_word(board, piece->slot, step->post_value),
-                      xyl_board_value(piece->number, 1), step->post_seat);
+                      xyl_node_posted(piece), step->post_seat);
     }
 }
 
@@ -143,7 +138,6 @@ static int take_slice(const xyl_node_stage_t *node,
                       xyl_strand_t *strand)
 {
     const xyl_board_t *board = node->board;
-    uint64_t taken = xyl_board_value(piece->number, 0);
     uint64_t share =
         (uint64_t)board->seats.own * step->slices / board->seats.count;
     uint64_t first =
@@ -157,8 +151,9 @@ static int take_slice(const xyl_node_stage_t *node,
         if (slice >= strand->published)
             continue;
         old = xyl_board_get(board, word);
-        if (old < taken &&
-            board->seats.shm->ops->swap(board->seats.shm, word, &old, taken)) {
+        if (old < piece->mark &&
+            board->seats.shm->ops->swap(board->seats.shm, word, &old,
+                                        piece->mark)) {
             strand->slice = slice;
             return 1;
         }
@@ -217,7 +212,7 @@ static int claim_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
         return 0;
     xyl_board_set(node->board,
                   xyl_board_word(node->board, piece->slot, strand->slice),
-                  xyl_board_value(piece->number, 1), step->post_seat);
+                  xyl_node_posted(piece), step->post_seat);
     strand->has_slice = 0;
     return 0;
 }
@@ -236,9 +231,8 @@ static int all_are_copied(const xyl_node_stage_t *node,
     for (seat = 0; seat < node->board->seats.count; seat++)
         /* Partner: the store in xyl_node_share_say. */
         if (node->program.shares &&
-            (atomic_load_explicit(&xyl_board_line(piece->slot, seat)->name,
-                                  memory_order_relaxed) &
-             ~node->share.call_mask) != 0)
+            atomic_load_explicit(&xyl_board_line(piece->slot, seat)->input.name,
+                                 memory_order_relaxed) != 0)
             return 0;
     return 1;
 }
@@ -362,6 +356,7 @@ static int add_up(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
         .own = xyl_node_address(node, piece, step->from, 0),
         .result = xyl_node_address(node, piece, step->to, 0),
         .bytes = xyl_node_bytes_of(node, piece, step),
+        .full = xyl_node_posted(piece),
         .ready = node->input_left == 0
                      ? UINT64_MAX
                      : xyl_bits_from(node->input,

@@ -14,8 +14,6 @@
 #include "runtime/core/failure.h"
 #include "runtime/core/team.h"
 
-enum { NAME_BITS = 48 };
-
 /* What this seat publishes, of all pieces: from byte 0 of its input on. */
 void xyl_node_share_plan(xyl_node_stage_t *node)
 {
@@ -23,8 +21,6 @@ void xyl_node_share_plan(xyl_node_stage_t *node)
     uint32_t i;
 
     share->cannot_see = share->differs = XYL_BOARD_ALL;
-    share->call_mask =
-        node->program.shares ? ~UINT64_C(0) << NAME_BITS : ~UINT64_C(0);
     for (i = 0; i < node->program.count; i++) {
         const xyl_step_t *step = &node->program.steps[i];
         uint64_t at = step->from.at - step->to.at - step->further;
@@ -74,44 +70,47 @@ void xyl_node_share_start(xyl_node_stage_t *node)
     explain(node);
 }
 
-/* Told apart by the generation are pieces that have had the slot. A word that
- * has a name as well has room for some bits that depend on all of it. */
-uint64_t xyl_node_says(const xyl_node_stage_t *node, uint64_t number)
+/* Told apart by the generation are pieces that have had the slot. */
+static uint64_t says(const xyl_node_stage_t *node, uint64_t number)
 {
-    return node->share.call ^ number / XYL_BOARD_SLOTS << XYL_CALL_GENERATION;
+    return node->stage.operation->call | number / XYL_BOARD_SLOTS
+                                             << XYL_CALL_GENERATION;
 }
 
-/* Seats that have made different calls before differ from then on, as nobody
- * may have waited for another in these. */
+/* Seats that have made different calls before, here or over the net, or cut one
+ * into other pieces, differ from then on, as nobody may have waited for another
+ * in these. */
 void xyl_node_share_number(xyl_node_stage_t *node)
 {
     const uint64_t mix = UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / 1.618 */
-    const uint64_t bits = UINT64_C(0xff) << XYL_CALL_HISTORY;
-    xyl_board_t *board = node->board;
-    uint64_t call = node->stage.operation->call;
+    xyl_board_extent_t *extent = &node->extent;
+    uint64_t past = node->board->past;
 
-    node->share.call = call ^ (board->history >> 8 & bits);
-    board->history = (board->history + call) * mix;
-    node->extent.call = (uint16_t)(board->history >> XYL_CALL_HISTORY);
-    if (node->program.shares)
-        node->share.call = board->history >> 8 & bits;
+    past = (past ^ past >> 32) + node->stage.operation->past;
+    if (extent->is_pooled)
+        past += extent->bytes * mix;
+    past = (past + ((extent->pieces * extent->stride) << XYL_CALL_GENERATION)) *
+           mix;
+    node->board->past = node->share.past = extent->past = past;
 }
 
 void xyl_node_share_piece(const xyl_node_stage_t *node, xyl_node_piece_t *piece)
 {
     const xyl_node_share_t *share = &node->share;
-    uint64_t from = piece->piece * node->program.piece_bytes;
-    uint64_t name = 0;
+    uint64_t from;
 
+    piece->says = says(node, piece->number);
+    piece->mark = xyl_board_mark(piece->number, share->past);
     piece->lies = NULL;
-    if (share->name != 0) {
-        piece->lies =
-            node->buffers.base[share->buffer] + (ptrdiff_t)(share->at + from);
-        name = share->name + from;
-        assert((name & share->call_mask) == 0);
-    }
-    piece->says = xyl_node_says(node, piece->number);
-    piece->word = piece->says | name;
+    piece->name = 0;
+    if (share->name == 0)
+        return;
+    from = piece->piece * node->program.piece_bytes;
+    piece->lies =
+        node->buffers.base[share->buffer] + (ptrdiff_t)(share->at + from);
+    piece->name = share->name + from;
+    piece->length =
+        share->end - share->at < from ? 0 : share->end - share->at - from;
 }
 
 int xyl_node_share_is_said(const xyl_node_stage_t *node,
@@ -120,18 +119,47 @@ int xyl_node_share_is_said(const xyl_node_stage_t *node,
     const xyl_board_line_t *line =
         xyl_board_line(piece->slot, node->board->seats.own);
 
-    return atomic_load_explicit(&line->name, memory_order_relaxed) ==
-           piece->word;
+    return atomic_load_explicit(&line->call, memory_order_relaxed) ==
+               piece->says &&
+           atomic_load_explicit(&line->input.name, memory_order_relaxed) ==
+               piece->name &&
+           (piece->name == 0 ||
+            atomic_load_explicit(&line->input.length, memory_order_relaxed) ==
+                piece->length);
+}
+
+/* What is called comes last, for those who look where nobody has posted. */
+static void say(const xyl_node_stage_t *node, xyl_board_line_t *line,
+                uint64_t call)
+{
+    /* Partners: the loads in xyl_node_is_alike, after what this seat posts
+     * next, and in says_the_same. */
+    atomic_store_explicit(&line->past, node->share.past, memory_order_relaxed);
+    atomic_store_explicit(&line->call, call, memory_order_release);
 }
 
 void xyl_node_share_say(const xyl_node_stage_t *node,
                         const xyl_node_piece_t *piece)
 {
-    /* Partners: the loads in xyl_node_input and xyl_node_is_alike, after what
-     * this seat posts next. */
-    atomic_store_explicit(
-        &xyl_board_line(piece->slot, node->board->seats.own)->name, piece->word,
-        memory_order_relaxed);
+    xyl_board_line_t *line =
+        xyl_board_line(piece->slot, node->board->seats.own);
+
+    if (node->program.shares) {
+        /* Partners: the loads in xyl_node_input. */
+        atomic_store_explicit(&line->input.name, piece->name,
+                              memory_order_relaxed);
+        atomic_store_explicit(&line->input.length, piece->length,
+                              memory_order_relaxed);
+    }
+    say(node, line, piece->says);
+}
+
+static void say_without_input(const xyl_node_stage_t *node, uint64_t number)
+{
+    say(node,
+        xyl_board_line(xyl_board_slot(node->board, number),
+                       node->board->seats.own),
+        says(node, number));
 }
 
 _Static_assert(4 * (int)XYL_NODE_RENEWED <= 1 << (64 - XYL_CALL_GENERATION),
@@ -139,15 +167,43 @@ _Static_assert(4 * (int)XYL_NODE_RENEWED <= 1 << (64 - XYL_CALL_GENERATION),
 
 void xyl_node_share_renew(const xyl_node_stage_t *node, uint64_t number)
 {
-    const xyl_board_t *board = node->board;
     uint64_t end = number + node->extent.stride;
 
     for (; number < end; number++)
         if (number / XYL_BOARD_SLOTS % XYL_NODE_RENEWED == XYL_NODE_RENEWED - 1)
-            atomic_store_explicit(
-                &xyl_board_line(xyl_board_slot(board, number), board->seats.own)
-                     ->name,
-                xyl_node_says(node, number), memory_order_relaxed);
+            say_without_input(node, number);
+}
+
+void xyl_node_share_differs(xyl_node_share_t *share,
+                            const xyl_board_line_t *line, uint32_t seat)
+{
+    share->cannot_see = share->differs = seat;
+    share->differs_by = atomic_load_explicit(&line->call, memory_order_relaxed);
+}
+
+/* Where a seat's input is read where it lies. */
+static const char *input_there(xyl_node_stage_t *node, uint32_t seat,
+                               const xyl_board_line_t *line, uint64_t at,
+                               size_t bytes)
+{
+    xyl_shm_t *shm = node->board->seats.shm;
+    /* Partners: the stores in xyl_node_share_say. */
+    uint64_t name =
+        atomic_load_explicit(&line->input.name, memory_order_relaxed);
+    uint64_t length =
+        atomic_load_explicit(&line->input.length, memory_order_relaxed);
+    const char *there = NULL;
+
+    if (at > length || bytes > length - at) {
+        node->share.length = length;
+        node->share.length_known = at + bytes;
+    } else {
+        there = shm->ops->view(shm, node->board->seats.ranks[seat], name + at,
+                               bytes);
+    }
+    if (there == NULL)
+        node->share.cannot_see = seat;
+    return there;
 }
 
 const char *xyl_node_input(xyl_node_stage_t *node,
@@ -155,29 +211,21 @@ const char *xyl_node_input(xyl_node_stage_t *node,
                            uint64_t at, uint64_t further, size_t bytes)
 {
     const xyl_board_t *board = node->board;
+    const xyl_board_line_t *line;
     const char *window = piece->window + seat * node->program.input_bytes + at;
-    const char *there;
-    uint64_t name;
 
     if (!node->program.shares)
         return window;
     if (seat == board->seats.own)
         return piece->lies == NULL ? window
                                    : piece->lies + (ptrdiff_t)(at + further);
+    line = xyl_board_line(piece->slot, seat);
     /* Before anything is taken for a name. */
-    if (!xyl_node_is_alike(&node->share, piece->says, piece->slot, seat))
+    if (!xyl_node_is_alike(&node->share, line, seat))
         return NULL;
-    /* Partner: the store in xyl_node_share_say. */
-    name = atomic_load_explicit(&xyl_board_line(piece->slot, seat)->name,
-                                memory_order_relaxed) &
-           ~node->share.call_mask;
-    if (name == 0)
+    if (atomic_load_explicit(&line->input.name, memory_order_relaxed) == 0)
         return window;
-    there = board->seats.shm->ops->view(
-        board->seats.shm, board->seats.ranks[seat], name + at + further, bytes);
-    if (there == NULL)
-        node->share.cannot_see = seat;
-    return there;
+    return input_there(node, seat, line, at + further, bytes);
 }
 
 static void fail_by_difference(xyl_node_stage_t *node, uint32_t seat,
@@ -235,8 +283,8 @@ void xyl_node_share_refusal(xyl_board_t *board, uint64_t call)
         number >= board->done_by_all + XYL_BOARD_SLOTS)
         return;
     atomic_store_explicit(
-        &xyl_board_line(xyl_board_slot(board, number), board->seats.own)->name,
-        call ^ number / XYL_BOARD_SLOTS << XYL_CALL_GENERATION,
+        &xyl_board_line(xyl_board_slot(board, number), board->seats.own)->call,
+        call | number / XYL_BOARD_SLOTS << XYL_CALL_GENERATION,
         memory_order_relaxed);
 }
 
@@ -252,26 +300,37 @@ static int may_be_made_again(const xyl_operation_t *operation, uint64_t word)
             (word & call) == xyl_call_word_of_nothing(refusals));
 }
 
+/* Or nothing, yet. *word_out: what it says. */
+static int says_the_same(const xyl_node_stage_t *node,
+                         const xyl_board_line_t *line, uint64_t number,
+                         uint64_t *word_out)
+{
+    uint64_t mine = says(node, number);
+    /* Partner: the store in say. */
+    uint64_t word = atomic_load_explicit(&line->call, memory_order_acquire);
+
+    *word_out = word;
+    if (word == 0 || (word ^ mine) >> XYL_CALL_GENERATION != 0)
+        return 1; /* of a piece before */
+    return word == mine &&
+           atomic_load_explicit(&line->past, memory_order_relaxed) ==
+               node->share.past;
+}
+
 /* In a piece that this seat has begun, or is about to. */
 static void compare_in(xyl_node_stage_t *node, uint64_t piece)
 {
-    const uint64_t generation = ~UINT64_C(0) << XYL_CALL_GENERATION;
-    uint64_t number = xyl_board_number(&node->extent, piece);
-    uint64_t says = xyl_node_says(node, number), word;
+    uint64_t number = xyl_board_number(&node->extent, piece), word;
     char *slot = xyl_board_slot(node->board, number);
     uint32_t seat;
 
-    for (seat = 0; seat < node->board->seats.count; seat++) {
-        word = atomic_load_explicit(&xyl_board_line(slot, seat)->name,
-                                    memory_order_relaxed);
-        if (seat != node->board->seats.own && word != 0 &&
-            ((word ^ says) & node->share.call_mask) != 0 &&
-            ((word ^ says) & generation) == 0 &&
+    for (seat = 0; seat < node->board->seats.count; seat++)
+        if (seat != node->board->seats.own &&
+            !says_the_same(node, xyl_board_line(slot, seat), number, &word) &&
             !may_be_made_again(node->stage.operation, word)) {
             fail_by_difference(node, seat, word);
             return;
         }
-    }
 }
 
 void xyl_node_compare(xyl_stage_t *stage)

@@ -359,22 +359,25 @@ static void node_bind(xyl_stage_t *stage, const void *reads, void *writes)
                      writes);
 }
 
-/* Whoever hands this seat something posts in this one's line. */
+/* Whoever hands this seat one block posts beside the lines. */
 static int is_missing(const xyl_node_stage_t *node,
                       const xyl_node_piece_t *piece, uint32_t seat)
 {
+    const xyl_board_t *board = node->board;
     const xyl_step_t *step = node->program.steps;
-    uint32_t own = node->board->seats.own, line = seat;
+    const _Atomic uint64_t *count = &xyl_board_line(piece->slot, seat)->count;
 
-    if (step->kind == XYL_STEP_TAKE && step->from.seat == own) {
-        if (seat != step->wait_seat)
+    if (step->kind == XYL_STEP_TAKE && !step->has_head) {
+        if (step->from.seat == board->seats.own && seat != step->wait_seat)
             return 0;
-        line = own;
+        count = &xyl_parcel_line(board, piece->number,
+                                 step->from.seat == board->seats.own
+                                     ? board->seats.own
+                                     : seat)
+                     ->count;
     }
-    return seat != own &&
-           xyl_board_get(node->board,
-                         &xyl_board_line(piece->slot, line)->count) <
-               xyl_board_value(piece->number, 1);
+    return seat != board->seats.own &&
+           xyl_board_get(board, count) < xyl_board_value(piece->number, 1);
 }
 
 /* The seats that have not posted in its first piece. */
@@ -527,6 +530,28 @@ static int allocate(xyl_node_stage_t *node, const xyl_node_program_t *program)
            node->input != NULL;
 }
 
+static int step_marks(const xyl_step_t *step, uint32_t own)
+{
+    if (step->kind == XYL_STEP_HAND)
+        return step->to.seat != own || step->has_head ||
+               step->total > XYL_PARCEL_SHORT;
+    return step->kind == XYL_STEP_COLLECT || step->kind == XYL_STEP_GATE ||
+           step->to.buffer == XYL_BUFFER_INPUT ||
+           step->to.buffer == XYL_BUFFER_BOARD;
+}
+
+/* This seat writes where others may, too: to windows, to words of sums, to the
+ * line of a parcel that is another seat's. */
+static int marks_pieces(const xyl_node_program_t *program, uint32_t own)
+{
+    uint32_t i;
+
+    for (i = 0; i < program->count; i++)
+        if (step_marks(&program->steps[i], own))
+            return 1;
+    return 0;
+}
+
 /* What most short programs are. */
 static int is_plain(const xyl_node_program_t *program)
 {
@@ -606,6 +631,7 @@ xyl_node_stage_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
     strands_count(node);
     node->leaves.fire = xyl_node_has_helped;
     node->is_plain = is_plain(&node->program);
+    node->marks_pieces = marks_pieces(&node->program, board->seats.own);
     xyl_node_share_plan(node);
     return add_works(node);
 }
@@ -701,7 +727,7 @@ void xyl_node_stage_publish(const xyl_stage_t *stage, uint64_t index)
 
     assert(piece != NULL);
     xyl_board_set(node->board, segment_word(node, piece, index),
-                  xyl_board_value(piece->number, 1), XYL_BOARD_ALL);
+                  xyl_node_posted(piece), XYL_BOARD_ALL);
 }
 
 int xyl_node_stage_is_published(const xyl_stage_t *stage, uint64_t index)
@@ -711,8 +737,8 @@ int xyl_node_stage_is_published(const xyl_stage_t *stage, uint64_t index)
         piece_find(node, index / node->program.segments);
 
     return piece != NULL &&
-           xyl_board_get(node->board, segment_word(node, piece, index)) >=
-               xyl_board_value(piece->number, 1);
+           xyl_board_get(node->board, segment_word(node, piece, index)) ==
+               xyl_node_posted(piece);
 }
 
 /* Of the leader; the last says that it lets go. */

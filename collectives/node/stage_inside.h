@@ -52,10 +52,12 @@ typedef struct xyl_strand {
 typedef struct xyl_node_piece {
     uint64_t piece, number;
     char *slot, *window;
-    uint64_t says; /* what lines of seats that call the same say, as a word */
-    uint64_t word; /* that and, where input lies to be read, its name */
-    char *lies; /* byte 0 of this seat's input, where others read it; NULL: it
-                   is copied */
+    uint64_t says;   /* what is called, in lines of seats that call the same */
+    uint64_t mark;   /* what words say of what has begun; posted: and 1 */
+    uint64_t name;   /* of this seat's input, where others read it; 0: they do
+                        not */
+    uint64_t length; /* of that */
+    char *lies;      /* where; NULL: it is copied */
     xyl_strand_t *strands;
     xyl_pairs_t *pairs;    /* of the one step that has them; NULL: none has */
     uint64_t begun_at;     /* where it has pairs */
@@ -75,8 +77,7 @@ typedef struct xyl_node_share {
     /* Of that seat's input, as it says and as this one knows; equal: they are
      * not what is wrong. */
     uint64_t length, length_known;
-    uint64_t call_mask; /* of what a line says, that is compared */
-    uint64_t call;      /* this one, and what came before on the board */
+    uint64_t past; /* this call, and what came before on the board */
     int is_explained;
 } xyl_node_share_t;
 
@@ -95,6 +96,7 @@ struct xyl_node_stage {
     xyl_node_gate_t gate;
     uint32_t gate_strand; /* XYL_NODE_NO_STRAND: there is none */
     uint32_t own_strands; /* others, of a piece */
+    int marks_pieces;     /* before it writes what others may write as well */
     int is_plain;         /* each step waits, moves or combines, and posts */
     /* The run. */
     xyl_node_state_t state;
@@ -189,10 +191,8 @@ unsigned xyl_node_piece_run(xyl_node_stage_t *node, xyl_node_piece_t *piece);
 
 void xyl_node_share_plan(xyl_node_stage_t *node);
 void xyl_node_share_start(xyl_node_stage_t *node);
-/* With the stage's first number. */
+/* With the stage's first number; and again, if it is cut late. */
 void xyl_node_share_number(xyl_node_stage_t *node);
-/* What this seat says in its line of a piece without input. */
-uint64_t xyl_node_says(const xyl_node_stage_t *node, uint64_t number);
 /* When the piece begins. */
 void xyl_node_share_piece(const xyl_node_stage_t *node,
                           xyl_node_piece_t *piece);
@@ -214,26 +214,24 @@ static inline int xyl_node_may_renew(uint64_t number)
 /* Words of segments are posted elsewhere than in that line. */
 int xyl_node_share_is_said(const xyl_node_stage_t *node,
                            const xyl_node_piece_t *piece);
-/* A seat says something else. */
-static inline void xyl_node_share_differs(xyl_node_share_t *share,
-                                          uint32_t seat, uint64_t word)
-{
-    share->cannot_see = share->differs = seat;
-    share->differs_by = word;
-}
-/* Whether a seat that has posted in this piece calls the same as this one;
- * takes note of one that does not. */
-static inline int xyl_node_is_alike(xyl_node_share_t *share, uint64_t says,
-                                    char *slot, uint32_t seat)
+/* A seat, whose line this is, calls something else. */
+void xyl_node_share_differs(xyl_node_share_t *share,
+                            const xyl_board_line_t *line, uint32_t seat);
+/* Whether a seat that has posted in this piece calls the same as this one, and
+ * always has; takes note of one that does not. */
+static inline int xyl_node_is_alike(xyl_node_share_t *share,
+                                    const xyl_board_line_t *line, uint32_t seat)
 {
     /* Partner: the store in xyl_node_share_say, before what the seat posts. */
-    uint64_t word = atomic_load_explicit(&xyl_board_line(slot, seat)->name,
-                                         memory_order_relaxed);
-
-    if (((word ^ says) & share->call_mask) == 0)
+    if (atomic_load_explicit(&line->past, memory_order_relaxed) == share->past)
         return 1;
-    xyl_node_share_differs(share, seat, word);
+    xyl_node_share_differs(share, line, seat);
     return 0;
+}
+/* What the word of a segment or slice says that is there. */
+static inline uint64_t xyl_node_posted(const xyl_node_piece_t *piece)
+{
+    return piece->mark | 1;
 }
 /* Looks for such seats where none may have posted. */
 void xyl_node_compare(xyl_stage_t *stage);

@@ -97,7 +97,7 @@ static xyl_sum_flags_t flags_of(const xyl_node_sum_t *sum)
     int is_for_all = root == XYL_BOARD_ALL;
 
     return (xyl_sum_flags_t){.flags = xyl_board_word(sum->board, sum->slot, 0),
-                             .value = xyl_board_value(sum->number, 1),
+                             .value = sum->full,
                              .readers = is_for_all ? seats->ranks
                                                    : &seats->ranks[root],
                              .count = is_for_all ? seats->count : 1};
@@ -324,9 +324,8 @@ static int find_full(const xyl_node_sum_t *sum, xyl_node_combine_t *at)
 
     for (left &= sum->ready; left != 0; left &= left - 1) {
         at->segment = (uint32_t)__builtin_ctzll(left);
-        if (xyl_board_get(sum->board,
-                          xyl_board_word(sum->board, sum->slot, at->segment)) >=
-            xyl_board_value(sum->number, 1))
+        if (xyl_board_get(sum->board, xyl_board_word(sum->board, sum->slot,
+                                                     at->segment)) == sum->full)
             return 1;
     }
     return 0;

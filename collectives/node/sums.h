@@ -28,6 +28,7 @@ typedef struct xyl_node_sum {
     const char *own; /* contribution to the piece */
     char *result;    /* of the piece; COLLECT */
     uint64_t bytes;  /* of the piece */
+    uint64_t full;   /* what words of segments say that are */
     uint64_t ready;  /* bits of segments that are there in `own` */
     const xyl_combiner_t *combiner;
     /* Of sums of numbers: `own` is not sums but numbers; and so is `result`, on

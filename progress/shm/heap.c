@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -43,14 +44,19 @@ static uint64_t heap_round_up(uint64_t bytes, uint64_t unit)
 
 /* 1: the file is long enough. To exceed the limit of a file's size is not
  * refused, but ends the process. */
-static int file_reaches(const xyl_shm_node_heap_t *heap, uint64_t heap_bytes)
+static int file_reaches(xyl_shm_node_heap_t *heap, uint64_t heap_bytes)
 {
     uint64_t bytes = heap->at + heap_bytes;
     struct rlimit limit;
 
-    return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
-           (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes) &&
-           ftruncate(heap->fd, (off_t)bytes) == 0;
+    if (heap_bytes <= heap->reaches)
+        return 1;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 ||
+        (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes) ||
+        ftruncate(heap->fd, (off_t)bytes) != 0)
+        return 0;
+    heap->reaches = heap_bytes;
+    return 1;
 }
 
 static xyl_shm_node_chunk_t *chunk_add(xyl_shm_node_heap_t *heap, size_t bytes)
@@ -213,12 +219,27 @@ static xyl_shm_node_view_t *view_larger(xyl_shm_node_view_t *older, int fd,
     return NULL;
 }
 
+static uint64_t heap_in_file(int fd, uint64_t at)
+{
+    struct stat found;
+
+    if (fstat(fd, &found) != 0 || (uint64_t)found.st_size < at)
+        return 0;
+    return (uint64_t)found.st_size - at;
+}
+
 const void *xyl_shm_node_view(xyl_shm_node_view_t **view, int fd, uint64_t at,
                               uint64_t number, size_t bytes)
 {
     xyl_shm_node_view_t *larger;
+    uint64_t there;
 
     if (number >= HEAP_BYTES_MAX || bytes >= HEAP_BYTES_MAX)
+        return NULL;
+    if (*view != NULL && number + bytes <= (*view)->there)
+        return (*view)->memory + number;
+    there = heap_in_file(fd, at);
+    if (number + bytes > there)
         return NULL;
     if (*view == NULL || (*view)->bytes < number + bytes) {
         larger = view_larger(*view, fd, at, number + bytes);
@@ -226,6 +247,7 @@ const void *xyl_shm_node_view(xyl_shm_node_view_t **view, int fd, uint64_t at,
             return NULL;
         *view = larger;
     }
+    (*view)->there = there < (*view)->bytes ? there : (*view)->bytes;
     return (*view)->memory + number;
 }
 

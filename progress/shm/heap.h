@@ -21,9 +21,10 @@ typedef struct xyl_shm_node_chunk {
 } xyl_shm_node_chunk_t;
 
 typedef struct xyl_shm_node_heap {
-    int fd;         /* borrowed */
-    uint64_t at;    /* where in the file the heap begins */
-    uint64_t bytes; /* of all chunks */
+    int fd;           /* borrowed */
+    uint64_t at;      /* where in the file the heap begins */
+    uint64_t bytes;   /* of all chunks */
+    uint64_t reaches; /* the file, from there on; it never gets shorter */
     xyl_shm_node_chunk_t *chunks;
     pthread_mutex_t lock;
 } xyl_shm_node_heap_t;
@@ -47,12 +48,14 @@ const void *xyl_shm_node_heap_place(xyl_shm_node_heap_t *heap, uint64_t number,
 typedef struct xyl_shm_node_view {
     struct xyl_shm_node_view *older; /* smaller ones, still in use */
     uint64_t bytes;
+    uint64_t there; /* of these, that the file is known to have */
     char *memory;
 } xyl_shm_node_view_t;
 
 /* Where byte `number` of the heap is that begins at `at` of the file `fd`, and
- * `bytes` from there; NULL: it cannot be mapped. What was returned before stays
- * valid until the end. */
+ * `bytes` from there; NULL: it cannot be mapped, or the file is not so long:
+ * whoever looks there is ended. What was returned before stays valid until the
+ * end. */
 const void *xyl_shm_node_view(xyl_shm_node_view_t **view, int fd, uint64_t at,
                               uint64_t number, size_t bytes);
 void xyl_shm_node_view_fini(xyl_shm_node_view_t **view);

@@ -162,6 +162,15 @@ void xyl_shm_pool_free(const xyl_shm_pool_t *pool, uint32_t window,
     while (!pool->shm->ops->swap(pool->shm, word, &taken, taken & ~run));
 }
 
+int xyl_shm_pool_has(const xyl_shm_pool_t *pool, uint32_t window, size_t bytes)
+{
+    uint32_t bank = (window - 1) / XYL_SHM_POOL_GRAINS;
+    uint32_t first = (window - 1) % XYL_SHM_POOL_GRAINS;
+
+    return window != 0 && bank < XYL_SHM_POOL_BANKS && bytes != 0 &&
+           grains_for(&pool->banks[bank], bytes) <= XYL_SHM_POOL_GRAINS - first;
+}
+
 char *xyl_shm_pool_address(xyl_shm_pool_t *pool, uint32_t window, size_t bytes,
                            int *is_new)
 {

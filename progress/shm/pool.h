@@ -48,6 +48,8 @@ uint32_t xyl_shm_pool_take(const xyl_shm_pool_t *pool, size_t bytes,
 /* Once, with the same bytes, by whichever rank. */
 void xyl_shm_pool_free(const xyl_shm_pool_t *pool, uint32_t window,
                        size_t bytes);
+/* 1: there can be a window of that name. */
+int xyl_shm_pool_has(const xyl_shm_pool_t *pool, uint32_t window, size_t bytes);
 /* Where it is. *is_new: this rank has not had all of it before. */
 char *xyl_shm_pool_address(xyl_shm_pool_t *pool, uint32_t window, size_t bytes,
                            int *is_new);

@@ -33,6 +33,7 @@ typedef struct xyl_called_tagged {
 
 typedef struct xyl_called {
     uint64_t begun;                  /* calls in order */
+    uint64_t past;                   /* stands for all of them in this order */
     uint64_t calls[XYL_CALLED_KEPT]; /* the last of them, by number */
     xyl_called_tagged_t tagged[XYL_CALLED_TAGGED];
     /* Calls that were refused, what the last is called, and 1 more than the
@@ -47,10 +48,14 @@ typedef struct xyl_called {
 /* Of a team that is all zero. */
 void xyl_called_init(xyl_called_t *called);
 
-/* The next call in order begins. */
-static inline void xyl_called_begin(xyl_called_t *called, uint64_t call)
+/* The next call in order begins. Returns what stands for all, with it. */
+static inline uint64_t xyl_called_begin(xyl_called_t *called, uint64_t call)
 {
+    const uint64_t mix = UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / 1.618 */
+
     called->calls[called->begun++ % XYL_CALLED_KEPT] = call;
+    called->past = ((called->past ^ called->past >> 32) + call + 1) * mix;
+    return called->past;
 }
 /* The one with a tag that has these numbers does. */
 static inline void xyl_called_begin_tagged(xyl_called_t *called,

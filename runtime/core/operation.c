@@ -236,19 +236,16 @@ void xyl_operation_bind(xyl_operation_t *operation, const void *input,
 static xylem_status_t number_stages(xyl_operation_t *operation)
 {
     xylem_team_t *team = operation->request.team;
-    uint32_t i, sequence = 0, history = 0;
+    uint32_t i, sequence = 0;
     xylem_status_t status;
 
     if (operation->tag != 0) {
         status = xyl_tag_begin(team, operation->tag, &sequence);
         if (status != XYLEM_OK)
             return status;
-        history = xyl_team_history(0, operation->call);
     } else if (operation->sequences != 0) {
-        uint64_t begun =
-            xyl_team_begin(team, operation->call, operation->sequences);
+        uint64_t begun = xyl_team_begin(team, operation->sequences);
         sequence = xyl_team_sequence(begun);
-        history = xyl_team_history(begun, operation->call);
     }
     operation->number = sequence;
     if (operation->sequences == 0)
@@ -256,7 +253,6 @@ static xylem_status_t number_stages(xyl_operation_t *operation)
     for (i = 0; i < operation->stages; i++)
         operation->stage[i]->sequence =
             sequence + operation->stage[i]->sequence_at;
-    operation->mark = xyl_team_mark(team, history);
     return XYLEM_OK;
 }
 
@@ -361,20 +357,23 @@ static void operation_is_called(xyl_operation_t *operation)
     if (operation->tag != 0) {
         xyl_called_begin_tagged(called, (uint32_t)operation->number,
                                 operation->call);
+        operation->past = operation->call; /* their order is any */
         return;
     }
     operation->number = called->begun;
-    xyl_called_begin(called, operation->call);
+    operation->past = xyl_called_begin(called, operation->call);
 }
 
 static void operation_start(xylem_request_t *request)
 {
     xyl_operation_t *operation = xyl_operation_of(request);
+    xylem_team_t *team = request->team;
 
     operation_is_called(operation);
+    operation->mark = xyl_team_mark(team, operation->past);
     operation_enlist(operation);
-    if (xyl_team_has_failed(request->team))
-        xyl_operation_give_up(operation, request->team->failure.status);
+    if (xyl_team_has_failed(team))
+        xyl_operation_give_up(operation, team->failure.status);
     else if (xyl_hold_begin(operation))
         xyl_operation_go(operation);
 }

@@ -70,6 +70,7 @@ typedef struct xyl_operation {
     uint32_t sequences; /* numbers that its stages use for their messages */
     uint64_t number;    /* in this run, of the team's calls in order (called.h);
                            with a tag: the first of `sequences` */
+    uint64_t past;      /* stands for these calls, with this run */
     uint64_t mark;      /* in the tags of its messages */
     xyl_stage_t *entry[XYL_LANES_MAX]; /* takes the input of the lane */
     xyl_stage_t *end[XYL_LANES_MAX];   /* puts out the lane's result */

@@ -52,7 +52,7 @@ struct xylem_team {
     uint32_t *world_ranks;  /* [size]; NULL: rank i is rank i of the job */
     uint16_t *peer_slots;   /* [size]; NULL: all are `slot` */
     uint64_t key;           /* names its shared memory; used once in the job */
-    _Atomic uint64_t begun; /* calls in order: see xyl_team_begin */
+    _Atomic uint64_t begun; /* numbers of messages, by calls in order */
     uint64_t mark_bits;     /* of a message's tag */
     _Atomic uint32_t references; /* the user's, and one per request */
     _Atomic uint32_t persistent; /* requests that may be started again */
@@ -114,37 +114,21 @@ int xyl_team_reference_if_used(xylem_team_t *team);
 
 /* ---- calls ---- */
 
-/* What has been begun in order with messages: sequence numbers 32, the history
- * 24, and what that carries over. The history is the sum of what was called, so
- * that calls that two threads begin at once leave the same. */
-enum { XYL_BEGUN_HISTORY = 32 };
-
 static inline uint32_t xyl_team_sequence(uint64_t begun)
 {
     return (uint32_t)begun & ~XYL_SEQUENCE_TAGGED;
 }
-static inline uint32_t xyl_team_history(uint64_t begun, uint64_t call)
-{
-    const uint64_t mix = UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / 1.618 */
-
-    return ((uint32_t)(begun >> XYL_BEGUN_HISTORY) +
-            (uint32_t)(call * mix >> 40)) &
-           0xffffff;
-}
 /* The next call in order takes so many numbers, of messages. Returns what was
  * begun before. Any thread. */
-static inline uint64_t xyl_team_begin(xylem_team_t *team, uint64_t call,
-                                      uint32_t sequences)
+static inline uint64_t xyl_team_begin(xylem_team_t *team, uint32_t sequences)
 {
-    uint64_t more =
-        (uint64_t)xyl_team_history(0, call) << XYL_BEGUN_HISTORY | sequences;
-
-    return atomic_fetch_add_explicit(&team->begun, more, memory_order_relaxed);
+    return atomic_fetch_add_explicit(&team->begun, sequences,
+                                     memory_order_relaxed);
 }
-/* Of the messages of a call, by the history with it. */
-static inline uint64_t xyl_team_mark(const xylem_team_t *team, uint32_t history)
+/* Of the messages of a call, by what was called with it. */
+static inline uint64_t xyl_team_mark(const xylem_team_t *team, uint64_t past)
 {
-    return history * UINT64_C(0x9e3779b97f4a7c15) >> 14 & team->mark_bits;
+    return past * UINT64_C(0x9e3779b97f4a7c15) >> 14 & team->mark_bits;
 }
 
 /* Any thread. */

@@ -64,20 +64,19 @@ static char byte_of(uint32_t seat, uint32_t piece, uint64_t at)
 static xyl_parcel_way_t way_from(xyl_board_t *board, uint32_t seat,
                                  uint32_t piece, uint64_t number, char *window)
 {
-    return (xyl_parcel_way_t){
-        .board = board,
-        .number = number,
-        .line = xyl_parcel_line(xyl_board_slot(board, number), seat),
-        .cell = window + (size_t)seat * CELL,
-        .cell_bytes = CELL,
-        .bytes = length_of(seat, piece),
-        .other = board->seats.own == 0 ? seat : 0};
+    return (xyl_parcel_way_t){.board = board,
+                              .number = number,
+                              .line = xyl_parcel_line(board, number, seat),
+                              .cell = window + (size_t)seat * CELL,
+                              .cell_bytes = CELL,
+                              .bytes = length_of(seat, piece),
+                              .other = board->seats.own == 0 ? seat : 0};
 }
 
 static _Atomic uint64_t *count_of(xyl_board_t *board, uint64_t number,
                                   uint32_t seat)
 {
-    return &xyl_board_line(xyl_board_slot(board, number), seat)->count;
+    return &xyl_parcel_line(board, number, seat)->count;
 }
 
 static void send_all(const xyl_parcel_way_t *way, uint32_t seat, uint32_t piece)

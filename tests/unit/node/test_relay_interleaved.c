@@ -105,6 +105,7 @@ static void piece_begin(seat_t *seat, uint32_t piece)
         .strands_left = 1,
     };
     active->slot = xyl_board_slot(boards[seat->self], active->number);
+    active->mark = xyl_board_mark(active->number, 0);
 }
 
 static void piece_end(seat_t *seat)

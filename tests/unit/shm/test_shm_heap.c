@@ -239,9 +239,39 @@ static void test_never_seen(void)
     close(pair.socket);
 }
 
+/* A name that its rank never gave: nobody may look there, until it has. */
+static void test_beyond_the_end(void)
+{
+    const uint64_t far = UINT64_C(200) << 20;
+    xyl_shm_node_t *nodes[2];
+    xyl_shm_t *mine, *other;
+    const char *seen;
+    char *memory;
+
+    join_all(nodes, 2);
+    mine = xyl_shm_node_shm(nodes[0]);
+    other = xyl_shm_node_shm(nodes[1]);
+    CHECK(view(other, 10, 1, 1) == NULL); /* it has no heap yet */
+    memory = heap_alloc(mine, BYTES);
+    seen = view(other, 10, mine->ops->share(mine, memory, BYTES), BYTES);
+    CHECK(seen != NULL);
+    CHECK(view(other, 10, far, 1) == NULL);
+    CHECK(view(other, 10, 1, far) == NULL);
+    mine->ops->heap_free(mine, memory);
+    memory = heap_alloc(mine, 2 * far);
+    strcpy(memory + far, "there now");
+    seen = view(other, 10, mine->ops->share(mine, memory + far, 10), 10);
+    CHECK(seen != NULL);
+    if (seen != NULL)
+        CHECK_EQ(strcmp(seen, "there now"), 0);
+    mine->ops->heap_free(mine, memory);
+    destroy_all(nodes, 2);
+}
+
 static const check_case_t cases[] = {
     {"neighbours_stay", test_neighbours_stay},
     {"seen_by_another", test_seen_by_another},
+    {"beyond_the_end", test_beyond_the_end},
     {"grows", test_grows},
     {"file_limit", test_file_limit},
     {"threads", test_threads},

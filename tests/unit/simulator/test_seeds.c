@@ -751,6 +751,30 @@ static void test_refused(void)
     work_late_us = late;
 }
 
+/* In all of these a rank called something else without anybody waiting for it,
+ * and was taken for one that calls what the others do, later: by eight bits of
+ * what it had called before on the board; since calls over the net did not
+ * count there, nor calls on the board over the net; or since it wrote to a
+ * window in which others had a broadcast. */
+static void test_taken_for_another(void)
+{
+    static const uint64_t taken[] = {40026257, 40050133, 40120242, 42177952,
+                                     42297771, 42325120, 42344752, 42395260,
+                                     43064619, 43065612};
+    uint64_t one_in = faulty_one_in, late = work_late_us;
+    int were_mirrored = are_mirrored;
+    size_t i;
+
+    faulty_one_in = 1;
+    work_late_us = 40;
+    are_mirrored = 0;
+    for (i = 0; i < sizeof taken / sizeof taken[0]; i++)
+        (void)play_seed(taken[i]);
+    faulty_one_in = one_in;
+    work_late_us = late;
+    are_mirrored = were_mirrored;
+}
+
 /* An assertion does not return; the seed is told all the same. */
 static void died(int number)
 {
@@ -787,6 +811,8 @@ static int parse(int argc, char **argv)
 
 static const check_case_t cases[] = {
     {"seeds: a rank whose start is refused makes no more calls", test_refused},
+    {"seeds: a rank that has called something else is not taken for another",
+     test_taken_for_another},
     {"seeds: worlds, operations and faults", test_seeds},
 };
 
