@@ -302,6 +302,8 @@ static void step_trigger(life_t *life)
     if (status == XYLEM_OK)
         status = trigger_round(life, trigger, &word);
     MUST(xylem_trigger_destroy(trigger));
+    if (status != XYLEM_OK) /* it may have been started, and be under way */
+        (void)xylem_request_wait(request);
     MUST(xylem_request_free(request));
     settle(life, "trigger", status);
 }
@@ -354,9 +356,8 @@ static void step_alloc(life_t *life)
         REQUIRE(memchr(memory, 0, BYTES) == NULL, "wrong data");
     if (status == XYLEM_OK)
         status = meet(life, life->team);
-    CALL(status, (xylem_free(life->context, memory) == XYLEM_OK
-                      ? status
-                      : XYLEM_ERR_INVALID_ARG));
+    if (status == XYLEM_OK) /* else the net may still use it */
+        CALL(status, xylem_free(life->context, memory));
     settle(life, "alloc", status);
 }
 
