@@ -372,6 +372,9 @@ static xylem_status_t read_name(const reader_t *reader, const char *key,
         }
         if (named.algorithm == NULL)
             return wrong(reader, key, "an algorithm");
+        if (named.between != NULL)
+            return wrong(reader, key,
+                         "an algorithm, and \"between\" says the other");
         if (is_between && !xyl_algorithm_goes_between(coll, named.algorithm))
             return wrong(reader, key, "a tree, or a schedule of an allreduce");
         if (first.algorithm == NULL)

@@ -309,6 +309,9 @@ static const mistake_t mistakes[] = {
     {"{'rules': [{'for': 'bcast', 'use': 'han', 'segment': 1, 'windows': "
      "[1, 1], 'leaders': 1, 'between': 'node'}]}",
      "a tree"},
+    {"{'rules': [{'for': 'bcast', 'use': 'han/chain', 'segment': 1, "
+     "'windows': [1, 1], 'leaders': 1, 'between': 'knomial'}]}",
+     "use: wants an algorithm"},
     {"{'rules': [{'for': 'all', 'use': 'han', 'segment': 1, 'windows': "
      "[1, 1], 'leaders': 1, 'between': 'recursive_multiplying'}]}",
      "between: wants one for each"},
