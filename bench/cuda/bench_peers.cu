@@ -2,7 +2,9 @@
  * proxy: a rank for each GPU.
  *
  *   signal      a word counted up in the other GPU's memory, and back; half
- *   put         256 bytes and a signal, and back; half
+ *   data        256 bytes and a signal, and back; half
+ *   put         a message of N bytes whose words carry their round, and back;
+ *               half; by one block, and by 128 that do so at the same time
  *   barrier     of all, inside the kernel; by the proxy: record, barrier, word
  *   sum         of N floats of all ranks, inside the kernel, verified; by the
  *               proxy: an allreduce from pinned memory
@@ -15,7 +17,15 @@
 
 #include "bench/cuda/common.cuh"
 
-enum { ROUNDS = 2000, WORDS = 32, FLOATS_MAX = 4096 };
+enum {
+    ROUNDS = 2000,
+    WORDS = 32,
+    FLOATS_MAX = 4096,
+    BLOCKS_MAX = 128,
+    MESSAGE_MAX = 4096,
+    SLOTS = 2,
+    MAIL_WORDS = 64 /* of a block of ping_pong */
+};
 
 struct place {
     xylem_device_peers_t peers;
@@ -49,6 +59,15 @@ __device__ void timing_end(const place &p, timing t)
     p.scale[1] = uint64_t(clock64() - t.cycles);
 }
 
+/* Of one thread of each block. */
+__device__ void ended(const place &p, timing t, int status)
+{
+    if (status != XYLEM_OK)
+        *p.status = status;
+    if (blockIdx.x == 0)
+        timing_end(p, t);
+}
+
 /* Data, and then a signal; all threads of a warp. */
 __device__ void send(uint64_t *to, int words, uint32_t round)
 {
@@ -59,12 +78,15 @@ __device__ void send(uint64_t *to, int words, uint32_t round)
         xylem_device_signal(to, 1);
 }
 
-/* Between ranks 0 and 1. Words and data behind those of the barrier. */
+/* Between ranks 0 and 1, by warps. Words and data behind those of the barrier.
+ */
 __global__ void ping_pong(place p, int words, uint32_t rounds)
 {
     uint32_t me = p.peers.rank, other = 1 - me;
-    uint64_t *mine = static_cast<uint64_t *>(p.peers.memory[me]) + 64;
-    uint64_t *its = static_cast<uint64_t *>(p.peers.memory[other]) + 64;
+    uint64_t *mine = static_cast<uint64_t *>(p.peers.memory[me]) +
+                     MAIL_WORDS * (1 + blockIdx.x);
+    uint64_t *its = static_cast<uint64_t *>(p.peers.memory[other]) +
+                    MAIL_WORDS * (1 + blockIdx.x);
     timing t = timing_begin();
     int status = XYLEM_OK;
 
@@ -81,12 +103,55 @@ __global__ void ping_pong(place p, int words, uint32_t rounds)
         if (me == 1)
             send(its, words, r);
         if (threadIdx.x == 0)
-            p.cycles[r - 1] = uint32_t(clock64() - begin);
+            p.cycles[blockIdx.x * ROUNDS + r - 1] = uint32_t(clock64() - begin);
     }
-    if (threadIdx.x == 0) {
-        *p.status = status;
-        timing_end(p, t);
+    if (threadIdx.x == 0)
+        ended(p, t, status);
+}
+
+__device__ uint64_t written(uint32_t round, uint32_t i)
+{
+    return round * 1000003ull + blockIdx.x * 512 + i;
+}
+
+/* The same by channels, of blocks or of their first threads. */
+__global__ void messages(place p, size_t at, uint32_t bytes, int alone,
+                         uint32_t rounds)
+{
+    __shared__ uint64_t out[MESSAGE_MAX / 8], in[MESSAGE_MAX / 8];
+    uint32_t me = p.peers.rank;
+    xylem_device_channel_t channel = xylem_device_channel_to(
+        &p.peers, 1 - me,
+        at + blockIdx.x * xylem_device_channel_bytes(bytes, SLOTS), bytes,
+        SLOTS);
+    timing t = timing_begin();
+    int status = XYLEM_OK;
+
+    for (uint32_t r = 1; r <= rounds && status == XYLEM_OK; r++) {
+        for (uint32_t i = threadIdx.x; i < bytes / 8; i += blockDim.x)
+            out[i] = written(r, i);
+        __syncthreads();
+        long long begin = clock64();
+        for (uint32_t step = 0; step < 2 && status == XYLEM_OK; step++)
+            if (step == me)
+                status = alone ? xylem_device_channel_put(&channel, out, bytes,
+                                                          r, TRIES)
+                               : xylem_device_channel_block_put(
+                                     &channel, out, bytes, r, TRIES);
+            else
+                status = alone ? xylem_device_channel_get(&channel, in, bytes,
+                                                          r, TRIES)
+                               : xylem_device_channel_block_get(
+                                     &channel, in, bytes, r, TRIES);
+        if (threadIdx.x == 0)
+            p.cycles[blockIdx.x * ROUNDS + r - 1] = uint32_t(clock64() - begin);
+        for (uint32_t i = threadIdx.x; i < bytes / 8; i += blockDim.x)
+            if (in[i] != written(r, i))
+                atomicAdd(reinterpret_cast<unsigned long long *>(p.wrong),
+                          1ull);
     }
+    if (threadIdx.x == 0)
+        ended(p, t, status);
 }
 
 __global__ void barriers(place p, uint32_t rounds)
@@ -156,7 +221,7 @@ struct bench {
     cudaStream_t stream;
 };
 
-static void report(bench &b, const char *name, double part)
+static void report(bench &b, const char *name, double part, int blocks = 1)
 {
     std::vector<double> us;
     double ns = double(b.p.scale[0]) / double(b.p.scale[1]);
@@ -170,8 +235,9 @@ static void report(bench &b, const char *name, double part)
         _Exit(EXIT_FAILURE);
     }
     ns = double(b.p.scale[0]) / double(b.p.scale[1]);
-    for (int r = ROUNDS / 10; r < ROUNDS; r++)
-        us.push_back(b.p.cycles[r] * ns / 1000 * part);
+    for (int block = 0; block < blocks; block++)
+        for (int r = ROUNDS / 10; r < ROUNDS; r++)
+            us.push_back(b.p.cycles[block * ROUNDS + r] * ns / 1000 * part);
     if (b.j.rank == 0)
         printf("%-34s %8.2f %8.2f\n", name, at(us, 0.5), at(us, 0.99));
     fflush(stdout);
@@ -221,17 +287,45 @@ static void die(bench &b)
     _Exit(EXIT_SUCCESS);
 }
 
+/* Ranks 0 and 1, one way. */
+static void one_way(bench &b, int blocks, size_t at)
+{
+    char name[64];
+
+    for (int words : {0, int(WORDS)}) {
+        fresh(b);
+        ping_pong<<<blocks, 32, 0, b.stream>>>(b.p, words, ROUNDS);
+        snprintf(name, sizeof name, "%s, %d blocks",
+                 words == 0 ? "signal" : "256 bytes, signal", blocks);
+        report(b, name, 0.5, blocks);
+    }
+    fresh(b);
+    messages<<<blocks, 1, 0, b.stream>>>(b.p, at, 8, 1, ROUNDS);
+    snprintf(name, sizeof name, "put of 8 bytes, threads, %d", blocks);
+    report(b, name, 0.5, blocks);
+    for (uint32_t bytes : {8u, 64u, 256u, 1024u, 4096u}) {
+        fresh(b);
+        messages<<<blocks, std::max(32u, bytes / 8), 0, b.stream>>>(
+            b.p, at, bytes, 0, ROUNDS);
+        snprintf(name, sizeof name, "put of %u bytes, %d blocks", bytes,
+                 blocks);
+        report(b, name, 0.5, blocks);
+    }
+}
+
 int main(int argc, char **)
 {
     static bench b;
-    size_t bytes = xylem_device_peers_bytes(XYLEM_PEERS_MAX, FLOATS_MAX);
+    size_t at = xylem_device_peers_bytes(XYLEM_PEERS_MAX, FLOATS_MAX);
+    size_t bytes =
+        at + BLOCKS_MAX * xylem_device_channel_bytes(MESSAGE_MAX, SLOTS);
     xylem_coll_args_t args = XYLEM_COLL_ARGS_INIT;
     char name[64];
 
     job_begin(&b.j);
     b.p.peers.struct_bytes = sizeof b.p.peers;
     MUST(xylem_peers_open(b.j.world, device<char>(bytes), bytes, &b.p.peers));
-    b.p.cycles = pinned<uint32_t>(ROUNDS);
+    b.p.cycles = pinned<uint32_t>(BLOCKS_MAX * ROUNDS);
     b.p.scale = pinned<uint64_t>(2);
     b.p.status = pinned<int>(1);
     b.p.wrong = pinned<uint64_t>(1);
@@ -242,12 +336,8 @@ int main(int argc, char **)
         printf("%-34s %8s %8s   %u ranks, %d GPUs\n", "us", "median", "p99",
                b.j.ranks, b.j.gpus);
     if (b.j.ranks == 2)
-        for (int words : {0, int(WORDS)}) {
-            fresh(b);
-            ping_pong<<<1, 32, 0, b.stream>>>(b.p, words, ROUNDS);
-            report(b, words == 0 ? "signal, one way" : "256 bytes and a signal",
-                   0.5);
-        }
+        for (int blocks : {1, 16, int(BLOCKS_MAX)})
+            one_way(b, blocks, at);
     fresh(b);
     barriers<<<1, 1, 0, b.stream>>>(b.p, ROUNDS);
     report(b, "barrier inside", 1);

@@ -31,8 +31,10 @@ xylem_status_t start(xylem_team_t *team, const double *mine, double *sum)
     args.count = 1;
     args.type = XYLEM_FLOAT64;
     args.op = XYLEM_SUM;
+    xylem_kernel_args_t kernel = XYLEM_KERNEL_ARGS_INIT;
     if (trigger.struct_bytes + proxy.struct_bytes + entry.struct_bytes +
-            tasks.struct_bytes + task.struct_bytes == 0)
+            tasks.struct_bytes + task.struct_bytes + kernel.struct_bytes ==
+        0)
         return XYLEM_ERR_INTERNAL;
     return xylem_coll_start(team, &args, &request);
 }"
@@ -54,6 +56,15 @@ __global__ void use(xylem_device_queue_t queue, xylem_device_counter_t *counter,
         got = xylem_device_warp_wait(word, 1, 100);
     if (got == XYLEM_OK)
         got = xylem_device_block_run(&queue, 2, word, 2, 100);
+    status[blockIdx.x] = got;
+}
+__global__ void letter(xylem_device_peers_t peers, uint64_t *data, int *status)
+{
+    xylem_device_channel_t channel =
+        xylem_device_channel_to(&peers, 1, 4096, 256, 2);
+    int got = xylem_device_channel_block_put(&channel, data, 256, 1, 100);
+    if (got == XYLEM_OK)
+        got = xylem_device_channel_block_get(&channel, data, 256, 1, 100);
     status[blockIdx.x] = got;
 }"
 

@@ -1,6 +1,6 @@
 /* Peers of xylem_device.h, where threads stand for GPUs: barriers, sums whose
- * words carry their round, signals behind data; and a peer that does not come.
- */
+ * words carry their round, messages that do, signals behind data; and a peer
+ * that does not come. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -8,7 +8,14 @@
 #include "include/xylem_device.h"
 #include "tests/support/check.h"
 
-enum { RANKS = 3, ELEMENTS = 5, ROUNDS = 300, TRIES = 64 };
+enum {
+    RANKS = 3,
+    ELEMENTS = 5,
+    ROUNDS = 300,
+    TRIES = 64,
+    LETTER = 9, /* words of a message */
+    SLOTS = 2
+};
 
 typedef struct peer {
     xylem_device_peers_t peers;
@@ -51,6 +58,38 @@ static void pass_mail(peer_t *peer, uint64_t round)
     peer->wrong += mail[me].value != round * 10 + (me + RANKS - 1) % RANKS;
 }
 
+static xylem_device_channel_t channel_to(const peer_t *peer, uint32_t other)
+{
+    size_t each = xylem_device_channel_bytes(LETTER * 8, SLOTS);
+
+    return xylem_device_channel_to(&peer->peers, other,
+                                   xylem_device_peers_bytes(RANKS, ELEMENTS) +
+                                       (peer->peers.rank + other) % RANKS *
+                                           each,
+                                   LETTER * 8, SLOTS);
+}
+
+/* To the next, from the one before: runs ahead of it by the slots there are. */
+static void pass_letter(peer_t *peer, uint32_t round)
+{
+    uint32_t me = peer->peers.rank, i;
+    xylem_device_channel_t next = channel_to(peer, (me + 1) % RANKS);
+    xylem_device_channel_t before = channel_to(peer, (me + RANKS - 1) % RANKS);
+    uint64_t letter[LETTER];
+
+    for (i = 0; i < LETTER; i++)
+        letter[i] = (uint64_t)round << 40 | me << 8 | i;
+    while (xylem_device_channel_block_put(&next, letter, sizeof letter, round,
+                                          TRIES) == XYLEM_ERR_TIMED_OUT)
+        sched_yield();
+    while (xylem_device_channel_block_get(&before, letter, sizeof letter, round,
+                                          TRIES) == XYLEM_ERR_TIMED_OUT)
+        sched_yield();
+    for (i = 0; i < LETTER; i++)
+        peer->wrong += letter[i] != ((uint64_t)round << 40 |
+                                     (me + RANKS - 1) % RANKS << 8 | i);
+}
+
 static void *run(void *arg)
 {
     peer_t *peer = arg;
@@ -65,6 +104,8 @@ static void *run(void *arg)
             peer->wrong += sum_up(peer, (float)(round + me + i), i, round) !=
                            (float)(RANKS * (round + i) + 3);
         pass_mail(peer, round);
+        pass_letter(peer, 2 * round - 1);
+        pass_letter(peer, 2 * round);
         meet(peer, 2 * (uint64_t)round);
     }
     return NULL;
@@ -75,7 +116,9 @@ static void peers_fill(peer_t *all)
     uint32_t me, r;
 
     for (r = 0; r < RANKS; r++)
-        memory[r] = calloc(1, xylem_device_peers_bytes(RANKS, ELEMENTS));
+        memory[r] = calloc(
+            1, xylem_device_peers_bytes(RANKS, ELEMENTS) +
+                   RANKS * xylem_device_channel_bytes(LETTER * 8, SLOTS));
     for (me = 0; me < RANKS; me++) {
         all[me] = (peer_t){.peers = {.struct_bytes = sizeof all[me].peers,
                                      .rank = me,
