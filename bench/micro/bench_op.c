@@ -325,7 +325,7 @@ static void print_binned(xylem_type_t type, uint32_t numbers,
     double ns = 0, plain = plain_ns(buffers, type, count);
     static const xyl_isa_t isas[] = {XYL_ISA_BASE, XYL_ISA_AVX2,
                                      XYL_ISA_AVX512};
-    size_t i, isa, isa_count = (size_t)xyl_isa_best() + 1;
+    size_t i, isa;
 
     for (i = 0; i < sizeof binned_ways / sizeof binned_ways[0]; i++) {
         const binned_way_t *way = &binned_ways[i];
@@ -334,7 +334,11 @@ static void print_binned(xylem_type_t type, uint32_t numbers,
         fill_numbers(buffers, type, binned, count);
         printf("%-16s %5zu %-12s", xylem_type_name(type), binned->bytes,
                way->name);
-        for (isa = 0; isa < isa_count; isa++) {
+        for (isa = 0; isa < sizeof isas / sizeof isas[0]; isa++) {
+            if (isas[isa] > xyl_isa_best()) {
+                printf(" %7s", "-");
+                continue;
+            }
             binned = xyl_binned_find(XYLEM_SUM, type, numbers, isas[isa]);
             ns = binned_ns(
                 ((const xyl_combiner_t *)(const void *)((const char *)binned +
@@ -343,8 +347,6 @@ static void print_binned(xylem_type_t type, uint32_t numbers,
                 buffers, way, count);
             printf(" %7.3f", ns);
         }
-        for (; isa < sizeof isas / sizeof isas[0]; isa++)
-            printf(" %7s", "-");
         printf(" %7.3f %7.2f\n", plain, ns / plain);
     }
 }

@@ -118,6 +118,16 @@ int xyl_node_first_ends(xyl_node_stage_t *node)
     return node->pieces_left == 0;
 }
 
+static int first_is_skipped(xyl_node_stage_t *node, unsigned *did)
+{
+    *did += xyl_node_skip_pieces(node, 1);
+    if (node->pieces_left != 0)
+        return 0;
+    node->largest = 0;
+    (void)xyl_node_first_ends(node);
+    return 1;
+}
+
 /* 1: it has ended. */
 static int first_run(xyl_node_stage_t *node, unsigned *did)
 {
@@ -125,8 +135,12 @@ static int first_run(xyl_node_stage_t *node, unsigned *did)
 
     if (node->state == XYL_NODE_NEW)
         xyl_node_take_first(node);
-    if (!node->has_input && node->program.handed != 0)
+    /* Also where this seat hands nothing: what brings input may write where
+     * blocks of others will lie, and say that the stage is passed over. */
+    if (!node->has_input)
         return 0;
+    if (node->is_skipped)
+        return first_is_skipped(node, did);
     if (node->pieces_begun == 0) {
         if (!xyl_board_begin(node->board, &node->extent, 0, &piece->window))
             return 0;

@@ -161,14 +161,13 @@ static int node_has_kept(const xyl_node_stage_t *node)
     return 1;
 }
 
-/* Retires pieces that no seat begins. */
-static unsigned skip_pieces(xyl_node_stage_t *node)
+unsigned xyl_node_skip_pieces(xyl_node_stage_t *node, uint64_t pieces)
 {
     xyl_board_extent_t bare = node->extent;
     unsigned did = 0;
 
     bare.is_pooled = 0; /* nobody has a window */
-    for (; node->pieces_begun < node->program.pieces; node->pieces_begun++) {
+    for (; node->pieces_begun < pieces; node->pieces_begun++) {
         if (xyl_board_number(&bare, node->pieces_begun) + bare.stride >
             node->board->done + XYL_BOARD_SLOTS)
             break;
@@ -186,7 +185,7 @@ static unsigned stage_poll(xyl_node_stage_t *node)
     if (!node->has_input || node->state != XYL_NODE_NUMBERED)
         return (unsigned)xyl_node_share_failed(node);
     if (node->is_skipped)
-        did += skip_pieces(node);
+        did += xyl_node_skip_pieces(node, node->program.pieces);
     for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++)
         if (node->active[i].strands_left != 0)
             did += xyl_node_piece_run(node, &node->active[i]);

@@ -137,6 +137,8 @@ void xyl_node_take_numbers(xyl_node_stage_t *node);
 void xyl_node_take_first(xyl_node_stage_t *node);
 /* It has ended: the others are known. 1: there are none. */
 int xyl_node_first_ends(xyl_node_stage_t *node);
+/* Retires pieces up to that one, which no seat begins; returns how many. */
+unsigned xyl_node_skip_pieces(xyl_node_stage_t *node, uint64_t pieces);
 /* TELL, before the post; and HEAR, 1: it is done. */
 void xyl_node_tell_run(const xyl_node_stage_t *node,
                        const xyl_node_piece_t *piece);
