@@ -72,7 +72,7 @@ static xyl_board_layout_t layout_of(uint32_t seats, size_t window_bytes)
     layout.parcels_at =
         to_page(layout.trees_at + XYL_BOARD_SLOTS * layout.tree_bytes);
     layout.windows_at =
-        to_page(layout.parcels_at + XYL_BOARD_SLOTS * seats * line);
+        to_page(layout.parcels_at + (uint64_t)XYL_BOARD_SLOTS * seats * line);
     layout.window_bytes = window_bytes / WINDOW_PART / line * line;
     if (layout.window_bytes > slot_window_max(seats))
         layout.window_bytes = slot_window_max(seats);
