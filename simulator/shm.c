@@ -74,10 +74,29 @@ static void shm_detach(xyl_shm_t *shm, uint64_t key)
         region_free(link);
 }
 
+/* Those that no rank has come to see. */
+static void stores_free(sim_world_t *world)
+{
+    sim_entry_t entry;
+    sim_item_t *item;
+    uint32_t i;
+
+    while (world->calendar.count != 0) {
+        entry = sim_calendar_take(&world->calendar);
+        if (entry.kind == SIM_KIND_STORE)
+            free(entry.what);
+    }
+    for (i = 0; i < world->ranks; i++)
+        while ((item = sim_inbox_pop(&world->all[i].inbox)) != NULL)
+            if (item->step == SIM_STEP_FLAG)
+                free(item);
+}
+
 void sim_shm_fini(sim_world_t *world)
 {
     uint32_t node;
 
+    stores_free(world);
     for (node = 0; node < world->nodes; node++)
         while (world->all_nodes[node].regions != NULL)
             region_free(&world->all_nodes[node].regions);

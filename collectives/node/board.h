@@ -52,12 +52,12 @@
 #include "runtime/base/memory.h"
 
 enum {
-    XYL_BOARD_LINE_BYTES = 128, /* adjacent cache lines are fetched in pairs */
-    XYL_BOARD_INLINE_BYTES = 104, /* of payload beside a count */
-    XYL_BOARD_SLOTS = 256,        /* pieces under way, a power of two */
-    XYL_BOARD_WORDS = 64,         /* per slot */
-    XYL_BOARD_COUNT_BITS = 16,    /* of a flag, below the number */
-    XYL_BOARD_MARK_BITS = 24,     /* of a mark, below the generation */
+    XYL_BOARD_LINE_BYTES = 128,  /* adjacent cache lines are fetched in pairs */
+    XYL_BOARD_INLINE_BYTES = 96, /* of payload beside a count */
+    XYL_BOARD_SLOTS = 256,       /* pieces under way, a power of two */
+    XYL_BOARD_WORDS = 64,        /* per slot */
+    XYL_BOARD_COUNT_BITS = 16,   /* of a flag, below the number */
+    XYL_BOARD_MARK_BITS = 24,    /* of a mark, below the generation */
     XYL_BOARD_SEATS_MAX = 512,
     XYL_BOARD_WINDOWS_MAX = 16 /* of slots, that a piece may have */
 };
@@ -68,7 +68,7 @@ typedef struct xyl_board_line {
     _Atomic uint64_t call; /* what it calls; share.c */
     _Atomic uint64_t past; /* that, and all that it has called before */
     union {
-        char bytes[XYL_BOARD_INLINE_BYTES];
+        _Alignas(16) char bytes[XYL_BOARD_INLINE_BYTES]; /* long double */
         struct {
             _Atomic uint64_t name; /* 0: it is in the window */
             _Atomic uint64_t length;

@@ -236,6 +236,7 @@ static void test_refused(void)
     fabric_t *fabric = fabric_create(2, &(fabric_options_t){.seed = 1});
     xylem_context_t *context = fabric_context(fabric, 0);
     xylem_trigger_t *other = trigger_make(fabric_context(fabric, 1), 1, NULL);
+    _Alignas(256) char memory[256];
     xylem_device_queue_t queue = {.struct_bytes = 8};
     xylem_proxy_args_t args = {.struct_bytes = sizeof args, .records = 3};
     xylem_proxy_t *proxy;
@@ -244,7 +245,7 @@ static void test_refused(void)
     args.records = 1u << 21;
     CHECK_EQ(xylem_proxy_create(context, &args, &proxy), XYLEM_ERR_INVALID_ARG);
     args.records = 0;
-    args.memory = (char *)&queue + 8;
+    args.memory = memory + 8;
     CHECK_EQ(xylem_proxy_create(context, &args, &proxy), XYLEM_ERR_INVALID_ARG);
     args.memory = NULL;
     CHECK_EQ(xylem_proxy_create(context, &args, NULL), XYLEM_ERR_INVALID_ARG);
