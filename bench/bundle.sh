@@ -86,7 +86,11 @@ place_programs()
     local program
 
     for program in "${programs[@]}"; do
-        [[ ! -x $release/$program ]] || place bin "$release/$program"
+        if [[ -x $release/$program ]]; then
+            place bin "$release/$program"
+        else
+            echo "$program is not built; the bundle will not have it"
+        fi
     done
     for program in "$release"/bench/bench_* "$release"/bench/cuda/*; do
         [[ ! -f $program || ! -x $program ]] || place bin "$program"

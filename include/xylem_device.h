@@ -130,6 +130,34 @@ XYLEM_DEVICE_FN_ void xylem_device_store_gpu_(uint64_t *to, uint64_t value)
 #endif
 }
 
+/* In system scope; these order nothing. */
+XYLEM_DEVICE_FN_ uint64_t xylem_device_load_relaxed_(const uint64_t *from)
+{
+    uint64_t value;
+
+    XYLEM_DEVICE_STEP_();
+#ifdef __CUDA_ARCH__
+    asm volatile("ld.relaxed.sys.u64 %0, [%1];"
+                 : "=l"(value)
+                 : "l"(from)
+                 : "memory");
+#else
+    value = __atomic_load_n(from, __ATOMIC_RELAXED);
+#endif
+    return value;
+}
+
+XYLEM_DEVICE_FN_ void xylem_device_store_relaxed_(uint64_t *to, uint64_t value)
+{
+    XYLEM_DEVICE_STEP_();
+#ifdef __CUDA_ARCH__
+    asm volatile("st.relaxed.sys.u64 [%0], %1;" ::"l"(to), "l"(value)
+                 : "memory");
+#else
+    __atomic_store_n(to, value, __ATOMIC_RELAXED);
+#endif
+}
+
 /* What it was; orders nothing. */
 XYLEM_DEVICE_FN_ uint64_t xylem_device_draw_gpu_(uint64_t *place, uint64_t n)
 {
@@ -472,13 +500,8 @@ XYLEM_DEVICE_FN_ int xylem_device_peers_sum(const xylem_device_peers_t *peers,
         if (r != peers->rank) {
             uint64_t *to = (uint64_t *)peers->memory[r] + first +
                            (size_t)peers->rank * elements;
-            uint64_t word = (uint64_t)round << 32 | element.bits;
-#ifdef __CUDA_ARCH__
-            asm volatile("st.relaxed.sys.u64 [%0], %1;" ::"l"(to), "l"(word)
-                         : "memory");
-#else
-            __atomic_store_n(to, word, __ATOMIC_RELAXED);
-#endif
+            xylem_device_store_relaxed_(to,
+                                        (uint64_t)round << 32 | element.bits);
         }
     for (r = 0; r < peers->ranks; r++) {
         const uint64_t *from = (const uint64_t *)peers->memory[peers->rank] +
@@ -555,33 +578,6 @@ xylem_device_channel_to(const xylem_device_peers_t *peers, uint32_t other,
     return channel;
 }
 
-XYLEM_DEVICE_FN_ uint64_t xylem_device_peek_(const uint64_t *from)
-{
-    uint64_t value;
-
-    XYLEM_DEVICE_STEP_();
-#ifdef __CUDA_ARCH__
-    asm volatile("ld.relaxed.sys.u64 %0, [%1];"
-                 : "=l"(value)
-                 : "l"(from)
-                 : "memory");
-#else
-    value = __atomic_load_n(from, __ATOMIC_RELAXED);
-#endif
-    return value;
-}
-
-XYLEM_DEVICE_FN_ void xylem_device_poke_(uint64_t *to, uint64_t value)
-{
-    XYLEM_DEVICE_STEP_();
-#ifdef __CUDA_ARCH__
-    asm volatile("st.relaxed.sys.u64 [%0], %1;" ::"l"(to), "l"(value)
-                 : "memory");
-#else
-    __atomic_store_n(to, value, __ATOMIC_RELAXED);
-#endif
-}
-
 /* Each word is there by itself: the order within a line does not matter. */
 XYLEM_DEVICE_FN_ void xylem_device_put_line_(xylem_device_line_t *to,
                                              uint64_t data, uint64_t round)
@@ -594,8 +590,8 @@ XYLEM_DEVICE_FN_ void xylem_device_put_line_(xylem_device_line_t *to,
                  "l"(high)
                  : "memory");
 #else
-    xylem_device_poke_(&to->low, low);
-    xylem_device_poke_(&to->high, high);
+    xylem_device_store_relaxed_(&to->low, low);
+    xylem_device_store_relaxed_(&to->high, high);
 #endif
 }
 
@@ -610,8 +606,8 @@ xylem_device_see_line_(const xylem_device_line_t *from)
                  : "l"(from)
                  : "memory");
 #else
-    line.low = xylem_device_peek_(&from->low);
-    line.high = xylem_device_peek_(&from->high);
+    line.low = xylem_device_load_relaxed_(&from->low);
+    line.high = xylem_device_load_relaxed_(&from->high);
 #endif
     return line;
 }
@@ -622,7 +618,7 @@ xylem_device_channel_room_(const xylem_device_channel_t *channel,
                            uint32_t round, uint64_t tries)
 {
     while (round > channel->slots &&
-           xylem_device_peek_(channel->got) < round - channel->slots)
+           xylem_device_load_relaxed_(channel->got) < round - channel->slots)
         if (tries-- == 0)
             return XYLEM_ERR_TIMED_OUT;
     return XYLEM_OK;
@@ -702,7 +698,7 @@ xylem_device_channel_get(const xylem_device_channel_t *channel, void *data,
                                          round, 0, 1, tries);
 
     if (status == XYLEM_OK)
-        xylem_device_poke_(channel->tell, round);
+        xylem_device_store_relaxed_(channel->tell, round);
     return status;
 }
 
@@ -857,7 +853,7 @@ xylem_device_channel_block_get(const xylem_device_channel_t *channel,
     if (__syncthreads_or(status != XYLEM_OK))
         return XYLEM_ERR_TIMED_OUT;
     if (xylem_device_thread_() == 0)
-        xylem_device_poke_(channel->tell, round);
+        xylem_device_store_relaxed_(channel->tell, round);
     return XYLEM_OK;
 #else
     return xylem_device_channel_get(channel, data, bytes, round, tries);

@@ -340,7 +340,7 @@ static void draw_fault(play_t *play)
     play->has_late = play->seed % 4 == 0 &&
                      (play->fault == FAULT_NONE || play->fault == FAULT_DELAY);
     play->options.tells_failures = play->has_late || play->fault == FAULT_CALL;
-    if (play->has_late && play->seed % 8 < 4)
+    if (play->options.tells_failures && play->seed % 8 < 4)
         play->options.shares_memory = 1;
     if (play->fault != FAULT_CALL)
         return;
