@@ -647,7 +647,7 @@ xylem_device_get_lines_(const xylem_device_channel_t *channel, uint64_t *data,
     const xylem_device_line_t *from =
         channel->from + (size_t)(round % channel->slots) * channel->lines;
     uint32_t lines = bytes / 8, i, k, is_there = 0;
-    xylem_device_line_t seen[4];
+    xylem_device_line_t seen[4] = {{0, 0}, {0, 0}, {0, 0}, {0, 0}};
 
     for (i = first; i < lines; i += 4 * stride, is_there = 0)
         for (;;) {

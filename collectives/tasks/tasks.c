@@ -559,7 +559,7 @@ xylem_status_t xylem_tasks_open(xylem_team_t *team,
                                 xylem_tasks_t **tasks_out)
 {
     static const char name[] = "xylem_tasks_open";
-    xylem_request_t *request;
+    xylem_request_t *request = NULL;
     xylem_status_t status = check_open(team, name, tasks_out, &request);
 
     if (status == XYLEM_OK)
