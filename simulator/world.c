@@ -117,13 +117,22 @@ static void run_call(sim_rank_t *rank)
     sim_item_free(rank->world, item);
 }
 
-/* By the rank's own clock, as the library reads it. */
-static int has_timer_due(const sim_rank_t *rank)
+/* By the rank's own clock, as the library reads it; SIM_NEVER: there is no
+ * timer. */
+static sim_time_t timer_due_at(const sim_rank_t *rank)
 {
     const xyl_timers_t *timers = &rank->context->engine.timers;
+    sim_time_t tick = rank->world->options.timer_tick, at;
 
-    return timers->count != 0 &&
-           xyl_timers_next_ns(timers) <= rank->now / SIM_NS;
+    if (timers->count == 0)
+        return SIM_NEVER;
+    at = xyl_timers_next_ns(timers) * SIM_NS;
+    return tick == 0 ? at : (at + tick - 1) / tick * tick;
+}
+
+static int has_timer_due(const sim_rank_t *rank)
+{
+    return timer_due_at(rank) <= rank->now;
 }
 
 static void run_piece(sim_rank_t *rank)
@@ -153,12 +162,10 @@ static int has_work(sim_rank_t *rank)
 
 static void wake_for_timers(sim_rank_t *rank)
 {
-    const xyl_timers_t *timers = &rank->context->engine.timers;
-    sim_time_t time;
+    sim_time_t time = timer_due_at(rank);
 
-    if (timers->count == 0)
+    if (time == SIM_NEVER)
         return;
-    time = xyl_timers_next_ns(timers) * SIM_NS;
     if (time < rank->now)
         time = rank->now;
     if (time >= rank->timer_at)

@@ -48,6 +48,8 @@ typedef struct sim_options {
      * time up to this; 0: none. Messages with different tags overtake each
      * other then. */
     sim_time_t jitter_max;
+    /* Timers of a rank that waits fire at its multiples; 0: in time. */
+    sim_time_t timer_tick;
     /* Work on bytes takes a random time below this, and ends in any order; 0:
      * it is done in the call. */
     sim_time_t work_late_max;

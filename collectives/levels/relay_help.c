@@ -137,7 +137,14 @@ static void timer_start(xyl_relay_t *relay)
                         xyl_clock_now(engine->clock) + relay->wait_ns);
 }
 
-/* Who was held up itself looks first what has come meanwhile. */
+/* Who was held up itself looks first what has come meanwhile; but once: where
+ * the clock of sleepers is coarse, every timer fires late. */
+static int looks_first(xyl_relay_t *relay, uint64_t late_ns)
+{
+    relay->looks = !relay->looks && late_ns >= relay->spec.wait_ns;
+    return relay->looks;
+}
+
 static void has_waited(xyl_timer_t *timer, uint64_t now_ns)
 {
     xyl_relay_t *relay = XYL_HOLDER(xyl_relay_t, timer, timer);
@@ -145,8 +152,8 @@ static void has_waited(xyl_timer_t *timer, uint64_t now_ns)
 
     if (relay->arrived == relay->stage.count || relay->asked == ASKED_MAX)
         return;
-    if (relay->seen == relay->arrived &&
-        now_ns - timer->at_ns < relay->spec.wait_ns) {
+    if (!looks_first(relay, now_ns - timer->at_ns) &&
+        relay->seen == relay->arrived) {
         missing = first_missing(relay);
         xyl_relay_beat(relay, missing);
         if (missing != relay->stage.count &&
@@ -313,7 +320,7 @@ void xyl_relay_help_start(xyl_relay_t *relay)
     const xylem_team_t *team = relay->stage.operation->request.team;
     uint32_t i;
 
-    relay->asks = 0;
+    relay->asks = relay->looks = 0;
     relay->helpers_used = 0;
     relay->beats_seen = relay->beats_answered = 0;
     for (i = 0; i < XYL_RELAY_HELPED_MAX; i++)

@@ -49,6 +49,7 @@ struct xyl_relay {
     uint64_t seen;    /* of `arrived`, when the timer was started */
     uint64_t wait_ns; /* from then on: longer after each question */
     int asks;
+    int looks; /* at what has come while this rank was held up */
     uint64_t beats_seen, beats_answered; /* the leader's */
     uint32_t asked;                      /* since there was anything new */
     uint32_t helpers_used;

@@ -209,6 +209,7 @@ static xylem_status_t world_create(fabric_t *fabric)
                              .payload = SIM_PAYLOAD_WATCHED,
                              .message_bytes = 1,
                              .noise = fabric->options.noise,
+                             .timer_tick = fabric->options.timer_tick * SIM_US,
                              .work_late_max =
                                  fabric->options.work_late_max * SIM_US,
                              .has_mirrors = fabric->options.has_mirrors,

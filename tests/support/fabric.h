@@ -33,7 +33,8 @@ typedef struct fabric_options {
     uint32_t delay_max;
     /* The same of work on bytes: nothing is done in the call. 0: all is. */
     uint32_t work_late_max;
-    int has_mirrors; /* of buffers, see simulator/world.h */
+    uint32_t timer_tick; /* microseconds: timers fire at its multiples */
+    int has_mirrors;     /* of buffers, see simulator/world.h */
     /* 0: nothing is left to chance; messages take delay_max microseconds, all
      * else is free of charge. */
     int reorder;

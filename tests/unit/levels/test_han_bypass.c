@@ -54,7 +54,7 @@ static void place_ranks(world_t *world, uint64_t *random, uint32_t alone)
 }
 
 static void world_init(world_t *world, uint64_t seed, uint64_t *random,
-                       uint32_t alone)
+                       uint32_t alone, uint32_t timer_tick)
 {
     static const char *const waits[] = {"BYPASS_US=1", "BYPASS_US=20",
                                         "BYPASS_US=300"};
@@ -64,6 +64,7 @@ static void world_init(world_t *world, uint64_t seed, uint64_t *random,
     fabric_options_t options = {.seed = seed,
                                 .delay_max = random_below(random, 40),
                                 .reorder = 1,
+                                .timer_tick = timer_tick,
                                 .eager_bytes_max =
                                     eager[random_below(random, 3)],
                                 .places = world->places,
@@ -114,13 +115,13 @@ static int others_are_done(const world_t *world, uint32_t late)
 }
 
 /* All start but one, who is the root of none, and end. Then it does. */
-static void pass(uint64_t seed)
+static void pass(uint64_t seed, uint32_t timer_tick)
 {
     uint64_t random = random_mix(seed);
     uint32_t i, rank, late;
     world_t world;
 
-    world_init(&world, seed, &random, 0);
+    world_init(&world, seed, &random, 0, timer_tick);
     late = random_below(&random, world.ranks);
     for (i = 0; i < OPERATIONS; i++) {
         call_case_t c = random_case(&world, &random, XYLEM_COLL_BCAST);
@@ -152,7 +153,16 @@ static void test_late_is_passed(void)
     uint64_t seed;
 
     for (seed = 1; seed <= PASSED; seed++)
-        pass(seed);
+        pass(seed, 0);
+}
+
+/* A rank that sleeps is woken milliseconds too late, every time. */
+static void test_late_is_passed_asleep(void)
+{
+    uint64_t seed;
+
+    for (seed = 1; seed <= PASSED; seed++)
+        pass(seed, 1500);
 }
 
 /* ---- at any pace ---- */
@@ -205,7 +215,7 @@ static uint64_t come_apart(uint64_t seed, uint32_t alone)
     world_t world;
     uint32_t i;
 
-    world_init(&world, seed, &random, alone);
+    world_init(&world, seed, &random, alone, 0);
     make_runs(&world, &random, 0);
     start_apart(&world, &random, world.ranks * OPERATIONS);
     for (i = 0; i < OPERATIONS; i++)
@@ -248,7 +258,7 @@ static void one_dies(uint64_t seed)
     uint32_t i, rank, victim;
     world_t world;
 
-    world_init(&world, seed, &random, 0);
+    world_init(&world, seed, &random, 0, 0);
     victim = random_below(&random, world.ranks);
     make_runs(&world, &random, 1);
     start_apart(&world, &random,
@@ -278,6 +288,7 @@ static void test_one_dies(void)
 
 static const check_case_t cases[] = {
     {"late_is_passed", test_late_is_passed},
+    {"late_is_passed_asleep", test_late_is_passed_asleep},
     {"call_pace", test_any_pace},
     {"alone", test_alone},
     {"replays", test_replays},
