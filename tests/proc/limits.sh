@@ -61,6 +61,19 @@ lives()
         grep -c 'step destroy.*XYLEM_OK' "$out") of $ranks to the end" $good
 }
 
+# told NAME LIMIT: rank 1 has that limit, which may end it: the others come to
+# their end, or all give up.
+told()
+{
+    local ends
+    attempt "$run" -n "$ranks" --no-kill --env XYLEM_LOG=none sh -c '
+        [ "$PMIX_RANK" != 1 ] || eval "$1"
+        shift
+        exec "$@"' sh "$2" "$nth" 1 limits
+    ends=$(grep -c -e 'step destroy.*XYLEM_OK' -e 'step gives up' "$out")
+    check "$1" [ "$ends" -ge $((ranks - 1)) ]
+}
+
 # passes NAME COMMAND...
 passes()
 {
@@ -121,6 +134,10 @@ test_memory()
     fi
     for mib in 100 200 600 650 700 800; do
         lives "$mib MiB of addresses on one rank" "ulimit -v $((mib << 10))"
+    done
+    for mib in 34 38 42 44 47; do
+        told "$mib MiB of addresses on one rank: nobody waits for ever" \
+            "ulimit -v $((mib << 10))"
     done
 }
 

@@ -5,9 +5,12 @@
 #include "progress/net/nets.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <ucp/api/ucp.h>
+#include <unistd.h>
 
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
@@ -338,6 +341,38 @@ static void ucx_destroy(xyl_net_t *base)
 
 /* ---- creation ---- */
 
+enum { ROOM_MIB = 1024 /* of addresses, for what ranks of a node share */ };
+
+/* 1: a limit of this process (ulimit -v) leaves little room. */
+static int room_is_short(void)
+{
+    uint64_t room = (uint64_t)ROOM_MIB << 20;
+    struct rlimit limit;
+    unsigned long pages = 0;
+    FILE *file;
+
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return 0;
+    file = fopen("/proc/self/statm", "re");
+    if (file != NULL) {
+        if (fscanf(file, "%lu", &pages) != 1)
+            pages = 0;
+        fclose(file);
+    }
+    return limit.rlim_cur < room + pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* UCX drops a message, and tells nobody, when it cannot map the memory of its
+ * sender (1.13 to 1.18): where that is to be expected it goes without. */
+static void avoid_mapping(ucp_config_t *config)
+{
+    if (getenv("UCX_TLS") != NULL || !room_is_short())
+        return;
+    if (ucp_config_modify(config, "TLS", "^mm") == UCS_OK)
+        xyl_log(XYL_LOG_INFO, "there is little room for addresses (ulimit "
+                              "-v): messages do not go through shared memory");
+}
+
 static ucs_status_t create_context(net_ucx_t *net, int can_sleep)
 {
     ucp_params_t params = {
@@ -350,6 +385,7 @@ static ucs_status_t create_context(net_ucx_t *net, int can_sleep)
 
     if (status != UCS_OK)
         return status;
+    avoid_mapping(config);
     status = ucp_init(&params, config, &net->context);
     ucp_config_release(config);
     return status;
