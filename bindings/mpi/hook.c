@@ -6,7 +6,8 @@
  * called
  *
  *   - by Open MPI in each turn of its progress;
- *   - by the front, after each turn of the UCX that the MPI library runs on;
+ *   - by the front, after each turn of the UCX that the MPI library runs on,
+ *     once MPI_Init has begun;
  *   - elsewhere by the functions that wait for requests (wait.c), and a thread
  *     of the binding's moves the data meanwhile, without a call of MPI's;
  *   - with MPI_THREAD_MULTIPLE, but for Open MPI, by that thread: MPICH holds a
@@ -267,7 +268,8 @@ int xmpi_hook_install(void)
         return xmpi_host.progress_register(hook_of_host) == 0;
     if (xmpi_thread_level() == MPI_THREAD_MULTIPLE)
         return hook_by_thread(1);
-    return hook_into_ucx() || hook_by_thread(0);
+    /* Where sessions have begun MPICH 4.2 locks whatever level they have. */
+    return (xmpi_state.has_world && hook_into_ucx()) || hook_by_thread(0);
 }
 
 void xmpi_hook_remove(void)
