@@ -4,19 +4,26 @@
 #include <string.h>
 
 #include "runtime/base/bits.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/holder.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/core/failure.h"
 #include "runtime/core/team.h"
 
-enum { EARLY_MAX = 1024 };
+enum {
+    EARLY_MAX = 1024,
+    REPEATS_MAX = 100,  /* of what could not be sent, */
+    REPEAT_NS = 1000000 /* later, and each time later */
+};
 
 /* One that is under way, or early. */
 typedef struct stored {
     xyl_event_t event;
     xylem_context_t *context;
     LIST_ENTRY(stored) others;
+    xyl_timer_t timer; /* until it is sent once more */
+    uint32_t peer, repeats;
     xyl_notice_t notice;
 } stored_t;
 LIST_HEAD(stored_list, stored);
@@ -58,6 +65,8 @@ static stored_t *notice_store(xylem_context_t *context,
     if (stored == NULL)
         return NULL;
     stored->context = context;
+    stored->timer.is_running = 0;
+    stored->repeats = 0;
     memcpy(&stored->notice, notice, notice_bytes(context));
     LIST_INSERT_HEAD(list, stored, others);
     return stored;
@@ -66,6 +75,7 @@ static stored_t *notice_store(xylem_context_t *context,
 /* Off its list. */
 static void stored_free(stored_t *stored)
 {
+    xyl_timer_stop(&stored->context->engine.timers, &stored->timer);
     xyl_pool_release(&stored->context->pool, stored,
                      stored_bytes(stored->context));
 }
@@ -225,12 +235,47 @@ static void notice_arrived(xyl_event_t *event)
 
 /* ---- sending ---- */
 
+static void notice_post(stored_t *outgoing)
+{
+    xylem_context_t *context = outgoing->context;
+
+    context->net->ops->send(context->net, outgoing->peer, notice_tag,
+                            &outgoing->notice, notice_bytes(context),
+                            &outgoing->event);
+}
+
+static void notice_drop_sent(stored_t *outgoing)
+{
+    LIST_REMOVE(outgoing, others);
+    stored_free(outgoing);
+}
+
+static void notice_repeat(xyl_timer_t *timer, uint64_t now_ns)
+{
+    stored_t *outgoing = XYL_HOLDER(stored_t, timer, timer);
+
+    (void)now_ns;
+    if (xyl_peer_is_dead(&outgoing->context->peers[outgoing->peer]))
+        notice_drop_sent(outgoing);
+    else
+        notice_post(outgoing);
+}
+
+/* There may be memory for it a little later. */
 static void notice_sent(xyl_event_t *event)
 {
     stored_t *outgoing = XYL_HOLDER(stored_t, event, event);
+    xyl_engine_t *engine = &outgoing->context->engine;
 
-    LIST_REMOVE(outgoing, others);
-    stored_free(outgoing);
+    if (event->status == XYLEM_OK || event->status == XYLEM_ERR_CANCELED ||
+        event->status == XYLEM_ERR_PROC_FAILED ||
+        ++outgoing->repeats > REPEATS_MAX) {
+        notice_drop_sent(outgoing);
+        return;
+    }
+    xyl_timer_start(&engine->timers, &outgoing->timer,
+                    xyl_clock_now(engine->clock) +
+                        (uint64_t)outgoing->repeats * REPEAT_NS);
 }
 
 xyl_notice_t *xyl_notice_new(xylem_context_t *context, xyl_notice_kind_t kind,
@@ -268,8 +313,9 @@ void xyl_notice_send(xylem_context_t *context, uint32_t peer,
     if (outgoing == NULL)
         return; /* others tell it, or it learns of this rank's end */
     outgoing->event = (xyl_event_t){.handle = notice_sent};
-    context->net->ops->send(context->net, peer, notice_tag, &outgoing->notice,
-                            notice_bytes(context), &outgoing->event);
+    outgoing->timer.fire = notice_repeat;
+    outgoing->peer = peer;
+    notice_post(outgoing);
 }
 
 void xyl_notice_send_all(const xylem_team_t *team, const xyl_notice_t *notice)

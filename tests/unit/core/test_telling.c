@@ -97,6 +97,29 @@ static void test_net_error_is_told(void)
     }
 }
 
+/* A word that could not be sent, for want of memory say, is sent once more:
+ * of two ranks nobody else would tell the other. */
+static void test_word_is_repeated(void)
+{
+    uint64_t seed;
+
+    for (seed = 0; seed < 20; seed++) {
+        scene_t scene;
+        scene_init_of(&scene, 2, seed, seed % 2 == 0);
+        start_allreduce(&scene, 0);
+        fabric_run_dry(scene.fabric);
+        sim_world_fail_send(fabric_sim(scene.fabric), 1, XYLEM_ERR_NO_MEMORY);
+        CHECK_EQ(xylem_team_abort(world_of(&scene, 1), "no more fuel"),
+                 XYLEM_OK);
+        fabric_advance(scene.fabric, 100 * SIM_MS);
+        fabric_run_dry(scene.fabric);
+        CHECK_EQ(xylem_team_error(world_of(&scene, 0), NULL),
+                 XYLEM_ERR_ABORTED);
+        (void)xylem_request_free(scene.requests[0]);
+        fabric_destroy(scene.fabric);
+    }
+}
+
 /* Neither the slot nor the memory of a team that has failed meets those of the
  * next: one that is made of its ranks goes on. */
 static void test_next_team_is_right(void)
@@ -732,6 +755,8 @@ static void test_nonsense_is_refused(void)
 
 static const check_case_t cases[] = {
     {"telling: an error of the net", test_net_error_is_told},
+    {"telling: a word that could not be sent is repeated",
+     test_word_is_repeated},
     {"telling: the next team is right", test_next_team_is_right},
     {"telling: abort", test_abort},
     {"telling: revoke", test_revoke},
