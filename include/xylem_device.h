@@ -716,6 +716,80 @@ typedef struct xylem_device_task {
     unsigned char args[XYLEM_TASK_ARGS_MAX];
 } xylem_device_task_t;
 
+/* A kernel that stays, and whose blocks run tasks without a launch for each
+ * (xylem_resident_create). Block w of it has box w, in memory that the host
+ * reaches as well:
+ *
+ *   given  by the host:  number: 16 │ coming: 24 │ function: 16 │ units: 8
+ *   said   by the block: number: 16 │ coming: 24 │ status: 16 │ state: 8
+ *
+ * A block counts its comings, and says so before it looks at anything; it takes
+ * what is given to this coming alone, task after task by their numbers. So what
+ * was given to a block that has left is never run by the next one in its place,
+ * and the host, which takes it back, gives it to another. given is 0 then. */
+enum {
+    XYLEM_DEVICE_ABSENT_,
+    XYLEM_DEVICE_PRESENT_,      /* has run what `number` says, and no more */
+    XYLEM_DEVICE_END_ = 0xffff, /* a function: the block is to leave */
+    XYLEM_DEVICE_UNIT_ = 16     /* bytes */
+};
+
+typedef struct xylem_device_box {
+    uint64_t given;
+    uint64_t unused[15];
+    uint64_t said;
+    uint64_t unused_too[15];
+    xylem_device_task_t task;
+    uint64_t unused_end[11];
+} xylem_device_box_t;
+
+/* By xylem_resident_queue; copied into a kernel's arguments. */
+typedef struct xylem_device_resident {
+    size_t struct_bytes; /* sizeof(xylem_device_resident_t) */
+    xylem_device_box_t *boxes;
+    uint32_t workers; /* boxes, and so blocks */
+} xylem_device_resident_t;
+
+/* What a resident kernel can run; an entry of its table. All threads of a block
+ * call it; the status, up to 65,535, is that of the first one. On a device a
+ * __device__ function, and a table in the device's memory. */
+typedef int (*xylem_device_task_fn)(const xylem_device_task_t *task);
+
+/* The next to be given is there: *given. 0: not after so many looks. */
+XYLEM_DEVICE_FN_ int xylem_device_given_(const xylem_device_box_t *box,
+                                         uint64_t said, uint64_t tries,
+                                         uint64_t *given)
+{
+    uint64_t next = ((said >> 48) + 1) << 48 | (said >> 24 & 0xffffff) << 24;
+
+    do {
+        *given = xylem_device_load_sys_(&box->given);
+        if ((*given ^ next) >> 24 == 0 && (*given & 0xffffff) != 0)
+            return 1;
+        xylem_device_rest_();
+    } while (tries-- != 0);
+    return 0;
+}
+
+/* What a block says after it. */
+XYLEM_DEVICE_FN_ uint64_t xylem_device_said_(uint64_t given, int status,
+                                             uint64_t state)
+{
+    return given >> 24 << 24 | ((uint64_t)status & 0xffff) << 8 | state;
+}
+
+/* Comes: number and status of the last task are told once more, as the host may
+ * not have seen them. */
+XYLEM_DEVICE_FN_ uint64_t xylem_device_come_(xylem_device_box_t *box)
+{
+    uint64_t said = xylem_device_load_sys_(&box->said);
+
+    said = said >> 48 << 48 | (((said >> 24) + 1) & 0xffffff) << 24 |
+           (said & 0xffff00) | XYLEM_DEVICE_PRESENT_;
+    xylem_device_store_sys_(&box->said, said);
+    return said;
+}
+
 /* ------------------------------------------------------------------------ */
 /* Warps and blocks                                                         */
 
@@ -858,6 +932,66 @@ xylem_device_channel_block_get(const xylem_device_channel_t *channel,
 #else
     return xylem_device_channel_get(channel, data, bytes, round, tries);
 #endif
+}
+
+/* Of all threads of block `worker` of a resident kernel, or of a thread of the
+ * host: runs tasks by `functions`[count], until xylem_resident_end asks it to
+ * leave (XYLEM_OK), or `tries` + 1 looks for a task in a row have found none
+ * (XYLEM_ERR_TIMED_OUT; the call may be repeated, by the same kernel or
+ * another: tasks wait meanwhile). One at a time for a worker. */
+XYLEM_DEVICE_FN_ int xylem_device_serve(const xylem_device_resident_t *resident,
+                                        uint32_t worker,
+                                        const xylem_device_task_fn *functions,
+                                        uint32_t count, uint64_t tries)
+{
+    xylem_device_box_t *box = &resident->boxes[worker];
+    uint64_t said = 0, given = 0;
+    int status;
+#ifdef __CUDA_ARCH__
+    __shared__ uint64_t shared_given;
+    __shared__ uint64_t words[sizeof(xylem_device_task_t) / 8];
+    const xylem_device_task_t *task = (const xylem_device_task_t *)words;
+    uint32_t self = xylem_device_thread_(), i;
+#else
+    const xylem_device_task_t *task = &box->task;
+    uint32_t self = 0;
+#endif
+
+    if (self == 0)
+        said = xylem_device_come_(box);
+    for (;;) {
+        if (self == 0 && !xylem_device_given_(box, said, tries, &given))
+            given = 0;
+#ifdef __CUDA_ARCH__
+        if (self == 0)
+            shared_given = given;
+        __syncthreads();
+        given = shared_given;
+#endif
+        if (given == 0 || (given >> 8 & 0xffff) == XYLEM_DEVICE_END_) {
+            if (self == 0)
+                xylem_device_store_sys_(
+                    &box->said, given == 0 ? said & ~(uint64_t)0xff
+                                           : xylem_device_said_(given, 0, 0));
+            return given == 0 ? XYLEM_ERR_TIMED_OUT : XYLEM_OK;
+        }
+#ifdef __CUDA_ARCH__
+        for (i = self; i < (given & 0xff) * (XYLEM_DEVICE_UNIT_ / 8);
+             i += xylem_device_threads_())
+            words[i] = ((const uint64_t *)&box->task)[i];
+        __syncthreads();
+#endif
+        status = (given >> 8 & 0xffff) < count
+                     ? functions[given >> 8 & 0xffff](task)
+                     : (int)XYLEM_ERR_INVALID_ARG;
+#ifdef __CUDA_ARCH__
+        __syncthreads();
+#endif
+        if (self == 0) {
+            said = xylem_device_said_(given, status, XYLEM_DEVICE_PRESENT_);
+            xylem_device_store_sys_(&box->said, said);
+        }
+    }
 }
 
 #endif

@@ -206,6 +206,60 @@ xylem_status_t xylem_kernel_entry(xylem_kernel_t *kernel,
                                   xylem_task_entry_t *entry);
 xylem_status_t xylem_kernel_destroy(xylem_kernel_t *kernel);
 
+/* A kernel that stays on its GPU and runs tasks without being launched for
+ * each: a task costs two looks over the bus and no launch. The program launches
+ * it, with a grid of `workers` blocks that all find room on the GPU at once;
+ * each calls xylem_device_serve (xylem_device.h) with a table of the functions
+ * that it can run. Only those run, and of them only what entries name. It
+ * occupies its blocks' part of the GPU for as long as it stays, and shares the
+ * GPU with kernels of other processes by turns of milliseconds unless that is
+ * by MPS: so nothing of the library's starts one. Threads of the host may stand
+ * for the blocks. As long as there is one whoever progresses does not sleep.
+ *
+ * Tasks wait while no block is free or none has come. A kernel that has found
+ * no task for some time may end, and be launched again. */
+typedef struct xylem_resident xylem_resident_t;
+struct xylem_device_resident;
+
+typedef struct xylem_resident_args {
+    size_t struct_bytes; /* sizeof(xylem_resident_args_t) */
+    uint32_t workers;    /* 1 ... 256; 0: 1 */
+    uint32_t functions;  /* that there are in the table; 1 ... 65,535 */
+    /* xylem_resident_bytes(workers) bytes that the device reaches (pinned),
+     * aligned to 128 bytes; borrowed until it is destroyed. NULL: memory of the
+     * library's, for threads of the host. */
+    void *memory;
+} xylem_resident_args_t;
+#define XYLEM_RESIDENT_ARGS_INIT XYLEM_INIT_(xylem_resident_args_t)
+
+size_t xylem_resident_bytes(uint32_t workers);
+
+/* create:  any thread. Returns owned (free with xylem_resident_destroy, before
+ *          the context, which is XYLEM_ERR_BUSY until then).
+ * queue:   for the kernel: *queue with its struct_bytes set is filled in.
+ * entry:   fills in run, place, hand_over, drop and arg of an entry that is
+ *          function `function` of the table, and whose bounds the caller sets.
+ *          Where there is a GPU payloads come into pinned memory.
+ * end:     no task begins any more: those that wait end with
+ *          XYLEM_ERR_REVOKED, as do those to come, what runs goes on, and then
+ *          each block leaves; progress until the kernel has ended. `lost`:
+ *          XYLEM_OK; or the kernel is gone without a word (a fault of the GPU,
+ *          whose blocks will not write any more), and what was given to it ends
+ *          with this status.
+ * destroy: after the table has been closed. XYLEM_ERR_BUSY: tasks wait or run,
+ *          or blocks have not left. NULL is allowed. */
+xylem_status_t xylem_resident_create(xylem_context_t *context,
+                                     const xylem_resident_args_t *args,
+                                     xylem_resident_t **resident_out);
+xylem_status_t xylem_resident_queue(const xylem_resident_t *resident,
+                                    struct xylem_device_resident *queue);
+xylem_status_t xylem_resident_entry(xylem_resident_t *resident,
+                                    uint32_t function,
+                                    xylem_task_entry_t *entry);
+xylem_status_t xylem_resident_end(xylem_resident_t *resident,
+                                  xylem_status_t lost);
+xylem_status_t xylem_resident_destroy(xylem_resident_t *resident);
+
 #ifdef __cplusplus
 }
 #endif

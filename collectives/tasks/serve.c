@@ -143,6 +143,11 @@ static xylem_status_t served_is_wanted(const xyl_served_t *served)
                : XYLEM_ERR_REVOKED;
 }
 
+xylem_status_t xyl_task_is_wanted(const xylem_task_t *task)
+{
+    return served_is_wanted((const xyl_served_t *)(const void *)task);
+}
+
 static xylem_status_t entry_revoke(xyl_entry_t *entry)
 {
     return (atomic_fetch_or(&entry->users, XYL_ENTRY_REVOKED) &

@@ -4,6 +4,7 @@
  *   tasks.c   opening and closing
  *   call.c    what this rank sends
  *   serve.c   what it is sent, and the answers
+ *   kernel.c, resident.c  what hands tasks to GPUs
  *   describe.c  who waits for whom, in words
  *
  * The progressing thread, except where noted. */
@@ -261,6 +262,8 @@ void xyl_task_calls_fail(xylem_tasks_t *tasks);
 void xyl_task_calls_release(xylem_tasks_t *tasks);
 
 /* serve.c */
+/* Whether a task that is admitted may begin still; any thread. */
+xylem_status_t xyl_task_is_wanted(const xylem_task_t *task);
 /* Of a peer's `replied`. */
 void xyl_task_replied(xyl_event_t *event);
 /* Posts the receives. */

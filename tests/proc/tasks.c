@@ -6,7 +6,8 @@
  *
  * Each task is counted where it runs, and what its sender was told is compared
  * with that: none is lost, none runs twice, none that was not registered runs.
- * Tasks of a kind are run by a thread of the receiver's own. */
+ * Tasks of a kind are run by a thread of the receiver's own, those of another
+ * by threads that stand for blocks of a kernel that stays. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -17,9 +18,24 @@
 
 #include "tests/proc/job.h"
 
-enum { IN_FLIGHT = 40, BYTES_MAX = 40000, POOL_MAX = 4096, PATIENCE_S = 240 };
+/* Blocks let others have the processor: those who give them tasks, too. */
+#include <sched.h>
+#define XYLEM_DEVICE_STEP_() ((void)sched_yield())
+#include "include/xylem_device.h"
 
-enum { SHORT, POOLED, PLACED, REVOKED, ENTRIES, BEYOND = ENTRIES, KINDS };
+enum { IN_FLIGHT = 40, BYTES_MAX = 40000, POOL_MAX = 4096, PATIENCE_S = 240 };
+enum { BLOCKS = 2, LOOKS = 300 };
+
+enum {
+    SHORT,
+    POOLED,
+    PLACED,
+    REVOKED,
+    STAYS,
+    ENTRIES,
+    BEYOND = ENTRIES,
+    KINDS
+};
 
 typedef struct args {
     uint32_t number, check;
@@ -49,6 +65,11 @@ static struct {
     xylem_task_t *handed[POOL_MAX];
     uint32_t handed_count;
     int is_over;
+    /* The kernel that stays. */
+    xylem_resident_t *resident;
+    xylem_device_resident_t queue;
+    pthread_t blocks[BLOCKS];
+    _Atomic uint32_t blocks_left;
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER,
          .changed = PTHREAD_COND_INITIALIZER};
 
@@ -128,6 +149,61 @@ static void pool_end(void)
     pthread_join(all.thread, NULL);
 }
 
+/* ---- blocks, which go and come ---- */
+
+static int run_in_block(const xylem_device_task_t *task)
+{
+    const xylem_task_t seen = {.source = task->source,
+                               .index = task->index,
+                               .args_bytes = (size_t)task->args_bytes,
+                               .args = task->args,
+                               .payload_bytes = (size_t)task->payload_bytes,
+                               .payload = task->payload};
+
+    return (int)run(NULL, &seen);
+}
+
+static void *block(void *arg)
+{
+    static const xylem_device_task_fn functions[] = {run_in_block};
+    uint32_t number = (uint32_t)(uintptr_t)arg;
+
+    while (xylem_device_serve(&all.queue, number, functions, 1, LOOKS) !=
+           XYLEM_OK)
+        usleep(20);
+    atomic_fetch_sub(&all.blocks_left, 1);
+    return NULL;
+}
+
+static void blocks_begin(xylem_task_entry_t *entry)
+{
+    xylem_resident_args_t args = XYLEM_RESIDENT_ARGS_INIT;
+    uintptr_t b;
+
+    args.workers = BLOCKS;
+    args.functions = 1;
+    MUST(xylem_resident_create(all.job.context, &args, &all.resident));
+    MUST(xylem_resident_entry(all.resident, 0, entry));
+    all.queue.struct_bytes = sizeof all.queue;
+    MUST(xylem_resident_queue(all.resident, &all.queue));
+    atomic_store(&all.blocks_left, BLOCKS);
+    for (b = 0; b < BLOCKS; b++)
+        REQUIRE(pthread_create(&all.blocks[b], NULL, block, (void *)b) == 0,
+                "no thread");
+}
+
+static void blocks_end(void)
+{
+    int b;
+
+    MUST(xylem_resident_end(all.resident, XYLEM_OK));
+    while (atomic_load(&all.blocks_left) != 0)
+        (void)xylem_progress(all.job.context);
+    for (b = 0; b < BLOCKS; b++)
+        pthread_join(all.blocks[b], NULL);
+    MUST(xylem_resident_destroy(all.resident));
+}
+
 #define ENTRY                                                                  \
     .struct_bytes = sizeof(xylem_task_entry_t), .run = run,                    \
     .args_min = sizeof(args_t), .args_max = sizeof(args_t),                    \
@@ -137,6 +213,7 @@ static const xylem_task_entry_t entries[ENTRIES] = {
     [POOLED] = {ENTRY, .hand_over = hand_over},
     [PLACED] = {ENTRY, .place = place, .drop = drop, .arg = &all},
     [REVOKED] = {ENTRY},
+    [STAYS] = {ENTRY},
 };
 
 /* ---- at the sender ---- */
@@ -202,13 +279,16 @@ static void send_all(void)
 static void begin(xylem_team_t *team)
 {
     xylem_tasks_params_t params = XYLEM_TASKS_PARAMS_INIT;
+    xylem_task_entry_t table[ENTRIES];
 
     all.team = team;
     all.ranks = xylem_team_size(team);
     all.rank = xylem_team_rank(team);
     all.sent = job_memory(all.count * sizeof *all.sent);
     all.ran = job_memory((size_t)all.ranks * all.count);
-    params.entries = entries;
+    memcpy(table, entries, sizeof table);
+    blocks_begin(&table[STAYS]);
+    params.entries = table;
     params.entry_count = ENTRIES;
     MUST(xylem_tasks_open(team, &params, &all.tasks));
     pool_begin();
@@ -251,6 +331,7 @@ static void sweep(xylem_team_t *team)
     send_all();
     MUST(xylem_tasks_close(all.tasks));
     pool_end();
+    blocks_end();
     compare();
     end();
 }
@@ -284,6 +365,7 @@ static void death(void)
     REQUIRE(status == XYLEM_ERR_PROC_FAILED, "closing: %s",
             xylem_status_name(status));
     pool_end();
+    blocks_end();
     check_after_death();
     end();
     MUST(xylem_team_shrink(all.job.world, &rest));

@@ -32,9 +32,10 @@ xylem_status_t start(xylem_team_t *team, const double *mine, double *sum)
     args.type = XYLEM_FLOAT64;
     args.op = XYLEM_SUM;
     xylem_kernel_args_t kernel = XYLEM_KERNEL_ARGS_INIT;
+    xylem_resident_args_t resident = XYLEM_RESIDENT_ARGS_INIT;
     if (trigger.struct_bytes + proxy.struct_bytes + entry.struct_bytes +
-            tasks.struct_bytes + task.struct_bytes + kernel.struct_bytes ==
-        0)
+            tasks.struct_bytes + task.struct_bytes + kernel.struct_bytes +
+            resident.struct_bytes == 0)
         return XYLEM_ERR_INTERNAL;
     return xylem_coll_start(team, &args, &request);
 }"
@@ -57,6 +58,15 @@ __global__ void use(xylem_device_queue_t queue, xylem_device_counter_t *counter,
     if (got == XYLEM_OK)
         got = xylem_device_block_run(&queue, 2, word, 2, 100);
     status[blockIdx.x] = got;
+}
+__device__ int twice(const xylem_device_task_t *task)
+{
+    return task->args[0] * 2;
+}
+__device__ const xylem_device_task_fn table[] = {twice};
+__global__ void stays(xylem_device_resident_t queue, int *status)
+{
+    status[blockIdx.x] = xylem_device_serve(&queue, blockIdx.x, table, 1, 100);
 }
 __global__ void letter(xylem_device_peers_t peers, uint64_t *data, int *status)
 {

@@ -1,0 +1,184 @@
+/* Tasks for a kernel that stays, when its blocks come and go: one of two blocks
+ * and the host runs at a time, and before each access to what they share chance
+ * decides which. Each task runs once, and its sender is told how. */
+#include "tests/support/check.h"
+#include "tests/support/turns.h"
+
+#define XYLEM_DEVICE_STEP_() ((void)turns_pass())
+#define xylem_task_end       end_task
+#define xyl_task_is_wanted   task_is_wanted
+#include "collectives/tasks/resident.c"
+
+enum { WORKERS = 2, TASKS = 9, FUNCTIONS = 2, SCHEDULES = 400, STATUS = 1000 };
+
+static xylem_context_t *context;
+static xylem_resident_t *resident;
+static xylem_task_t tasks[TASKS];
+static uint32_t numbers[TASKS], ran[TASKS], ended[TASKS], over, is_gone;
+static xylem_status_t statuses[TASKS];
+
+/* ---- in the place of the library ---- */
+
+xylem_status_t task_is_wanted(const xylem_task_t *task)
+{
+    return task->index == 3 ? XYLEM_ERR_REVOKED : XYLEM_OK;
+}
+
+void end_task(xylem_task_t *task, xylem_status_t status)
+{
+    ended[task - tasks]++;
+    statuses[task - tasks] = status;
+    over++;
+}
+
+/* ---- a block: stays away at times, and forgets tasks then ---- */
+
+static int function(const xylem_device_task_t *task)
+{
+    uint32_t number;
+
+    memcpy(&number, task->args, sizeof number);
+    CHECK(number < TASKS && task->source == number + 5 &&
+          task->args_bytes == sizeof number);
+    (void)turns_pass();
+    ran[number]++;
+    return (int)(STATUS + number);
+}
+
+static const xylem_device_task_fn functions[FUNCTIONS - 1] = {function};
+
+static void work(uint32_t self)
+{
+    int status;
+
+    do {
+        status = xylem_device_serve(&resident->queue, self, functions,
+                                    FUNCTIONS - 1, turns_below(6));
+    } while (status == XYLEM_ERR_TIMED_OUT && !is_gone);
+    CHECK(status == XYLEM_OK || is_gone);
+}
+
+/* ---- the host ---- */
+
+static int blocks_are_here(void)
+{
+    uint32_t w;
+
+    for (w = 0; w < resident->queue.workers; w++)
+        if (is_present(&resident->worker[w]))
+            return 1;
+    return 0;
+}
+
+static void host(void)
+{
+    uint32_t i;
+
+    for (i = 0; i < TASKS; i++) {
+        resident_hand_over(&resident->functions[i % 4 == 2], &tasks[i]);
+        while (turns_below(3) != 0)
+            (void)resident_poll(resident);
+    }
+    while (over < TASKS)
+        (void)resident_poll(resident);
+    resident_end(&(resident_errand_t){.resident = resident});
+    do
+        (void)resident_poll(resident);
+    while (blocks_are_here());
+    is_gone = 1; /* those that come late */
+}
+
+static void act(uint32_t self)
+{
+    if (self < WORKERS)
+        work(self);
+    else
+        host();
+}
+
+static void check_all(void)
+{
+    uint32_t i;
+
+    CHECK_EQ(over, TASKS);
+    for (i = 0; i < TASKS; i++) {
+        int is_wanted = i != 3, is_known = i % 4 != 2;
+        CHECK_EQ(ended[i], 1);
+        CHECK_EQ(ran[i], is_wanted && is_known);
+        CHECK_EQ(statuses[i], !is_wanted  ? XYLEM_ERR_REVOKED
+                              : !is_known ? XYLEM_ERR_INVALID_ARG
+                                          : (xylem_status_t)(STATUS + i));
+    }
+}
+
+static void run_schedule(uint32_t schedule)
+{
+    xylem_resident_args_t args = {.struct_bytes = sizeof args,
+                                  .workers = WORKERS,
+                                  .functions = FUNCTIONS};
+    uint32_t i;
+
+    memset(ran, 0, sizeof ran);
+    memset(ended, 0, sizeof ended);
+    over = is_gone = 0;
+    for (i = 0; i < TASKS; i++) {
+        numbers[i] = i;
+        tasks[i] = (xylem_task_t){.source = i + 5,
+                                  .index = i,
+                                  .args = &numbers[i],
+                                  .args_bytes = sizeof numbers[i]};
+    }
+    resident = resident_make(context, &args);
+    CHECK(resident != NULL);
+    /* Numbers are to begin anew in the midst. */
+    for (i = 0; i < WORKERS && schedule % 2 != 0; i++)
+        resident->queue.boxes[i].said = UINT64_C(0xfffefffffe000000);
+    turns_run(WORKERS + 1, schedule, act);
+    check_all();
+    resident_free(resident);
+}
+
+static void test_schedules(void)
+{
+    static xylem_context_t frame;
+    uint32_t schedule;
+
+    context = &frame;
+    for (schedule = 0; schedule < check_cases(SCHEDULES); schedule++)
+        run_schedule(schedule);
+}
+
+/* A kernel that is gone without a word; what is not accepted. */
+static void test_lost(void)
+{
+    xylem_resident_args_t args = {.struct_bytes = sizeof args, .functions = 1};
+    uint32_t i;
+
+    over = 0;
+    memset(ended, 0, sizeof ended);
+    args.workers = 1;
+    resident = resident_make(context, &args);
+    CHECK(resident != NULL);
+    (void)xylem_device_come_(&resident->queue.boxes[0]);
+    for (i = 0; i < 2; i++) {
+        tasks[i] = (xylem_task_t){.index = i};
+        resident_hand_over(&resident->functions[0], &tasks[i]);
+    }
+    CHECK_EQ(resident_poll(resident), 1);
+    CHECK_EQ(over, 0);
+    CHECK(resident->worker[0].given.task == &tasks[0]);
+    resident_end(
+        &(resident_errand_t){.resident = resident, .lost = XYLEM_ERR_ABORTED});
+    CHECK_EQ(over, 2);
+    CHECK_EQ(statuses[0], XYLEM_ERR_ABORTED);
+    CHECK_EQ(statuses[1], XYLEM_ERR_REVOKED);
+    resident_hand_over(&resident->functions[0], &tasks[1]);
+    CHECK_EQ(over, 3);
+    CHECK(!blocks_are_here());
+    resident_free(resident);
+}
+
+static const check_case_t cases[] = {{"schedules", test_schedules},
+                                     {"lost", test_lost}};
+
+CHECK_MAIN(cases)
