@@ -1,7 +1,8 @@
 #!/bin/bash
 # All tests, ten times as deep as tests/run.sh has them, then a job that does all
-# there is for an hour and must not grow, and then both commands of the README on
-# bare Debian releases: for hours. The same last line,
+# there is for an hour and must not grow, ten million triggers under the sanitizer
+# of threads, a million remote tasks, and then both commands of the README on bare
+# Debian releases: for hours. The same last line,
 # `N passed, N failed, N skipped`, where a command on a release counts as one.
 #
 #   bash tests/nightly.sh [option of tests/run.sh]...
@@ -11,11 +12,29 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 code=0
 
+# A command that counts as one.
+once()
+{
+    local name=$1
+    shift
+
+    echo "--- $name"
+    if "$@"; then
+        echo "1 passed, 0 failed, 0 skipped" | tee -a "$log"
+    else
+        echo "0 passed, 1 failed, 0 skipped" | tee -a "$log"
+        code=1
+    fi
+}
+
 # Both ways may fail; each says so itself, and both are counted.
 bash "$here/run.sh" --deep 10 "$@" | tee -a "$log"
 ((PIPESTATUS[0] == 0)) || code=1
 bash "$here/soak/soak.sh" "$here/../build/debug" 3600 | tee -a "$log"
 ((PIPESTATUS[0] == 0)) || code=1
+CHECK_DEPTH=140 once triggers "$here/../build/tsan/tests/test_proxy"
+once tasks "$here/../build/debug/launcher/xylem-run" -n 4 \
+    "$here/../build/debug/tests/tasks" sweep 250000
 bash "$here/distro/run.sh" bookworm trixie forky demo tests death | tee -a "$log"
 case ${PIPESTATUS[0]} in
 0 | 77) ;;
