@@ -127,36 +127,50 @@ static void waiting_return(xylem_resident_t *resident,
 }
 
 /* The box is the host's: its worker has run all it was given. */
-static void box_write(xylem_resident_t *resident, uint32_t w, uint64_t function,
-                      uint64_t units)
+static uint64_t box_next(xylem_resident_t *resident, uint32_t w)
 {
     resident_worker_t *worker = &resident->worker[w];
+    uint64_t next = xylem_device_next_(worker->seen);
 
-    worker->number = ((worker->seen >> 48) + 1) & 0xffff;
+    worker->number = next >> 48;
+    return next;
+}
+
+static void box_give(xylem_device_box_t *box, uint64_t next, uint64_t function,
+                     uint64_t words)
+{
     /* Partner: the acquire in xylem_device_given_. */
-    xylem_device_store_sys_(&resident->queue.boxes[w].given,
-                            worker->number << 48 |
-                                (worker->seen >> 24 & 0xffffff) << 24 |
-                                function << 8 | units);
+    xylem_device_store_sys_(&box->given, next | function << 8 | words);
 }
 
 static void task_give(xylem_resident_t *resident, uint32_t w,
                       const resident_waiting_t *what)
 {
-    xylem_device_task_t *given = &resident->queue.boxes[w].task;
+    xylem_device_box_t *box = &resident->queue.boxes[w];
     const xylem_task_t *task = what->task;
     size_t bytes = offsetof(xylem_device_task_t, args) + task->args_bytes;
+    uint64_t words = (bytes + 7) / 8, next = box_next(resident, w);
+    xylem_device_copy_t copy;
+    uint32_t i;
 
-    given->source = task->source;
-    given->index = task->index;
-    given->args_bytes = task->args_bytes;
-    given->payload_bytes = task->payload_bytes;
-    given->payload = task->payload;
+    /* All lines are written, and words to their ends. */
+    memset(copy.words, 0, XYLEM_DEVICE_LINES_ * sizeof copy.words[0]);
+    copy.words[words - 1] = 0;
+    copy.task.source = task->source;
+    copy.task.index = task->index;
+    copy.task.args_bytes = task->args_bytes;
+    copy.task.payload_bytes = task->payload_bytes;
+    copy.task.payload = task->payload;
     if (task->args_bytes != 0)
-        memcpy(given->args, task->args, task->args_bytes);
+        memcpy(copy.task.args, task->args, task->args_bytes);
+    for (i = 0; i < XYLEM_DEVICE_LINES_; i++)
+        xylem_device_put_line_(&box->lines[i], copy.words[i],
+                               xylem_device_mark_(next));
+    if (words > XYLEM_DEVICE_LINES_)
+        memcpy(box->rest, &copy.words[XYLEM_DEVICE_LINES_],
+               (words - XYLEM_DEVICE_LINES_) * 8);
     resident->worker[w].given = *what;
-    box_write(resident, w, what->function,
-              (bytes + XYLEM_DEVICE_UNIT_ - 1) / XYLEM_DEVICE_UNIT_);
+    box_give(box, next, what->function, words);
 }
 
 /* The next that may begin; 0: there is none. */
@@ -187,7 +201,8 @@ static void worker_feed(xylem_resident_t *resident, uint32_t w)
         task_give(resident, w, &what);
     } else if (resident->is_ending) {
         worker->is_asked = 1;
-        box_write(resident, w, XYLEM_DEVICE_END_, 0);
+        box_give(&resident->queue.boxes[w], box_next(resident, w),
+                 XYLEM_DEVICE_END_, 0);
     }
 }
 
@@ -263,7 +278,7 @@ static void resident_hand_over(void *arg, xylem_task_t *task)
 
 size_t xylem_resident_bytes(uint32_t workers)
 {
-    return (size_t)workers * sizeof(xylem_device_box_t);
+    return (size_t)(workers + (workers == 0)) * sizeof(xylem_device_box_t);
 }
 
 static xylem_status_t resident_args_read(const xylem_resident_args_t *given,

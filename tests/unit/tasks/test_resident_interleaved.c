@@ -4,18 +4,25 @@
 #include "tests/support/check.h"
 #include "tests/support/turns.h"
 
-#define XYLEM_DEVICE_STEP_() ((void)turns_pass())
+static void step(void);
+#define XYLEM_DEVICE_STEP_() step()
 #define xylem_task_end       end_task
 #define xyl_task_is_wanted   task_is_wanted
 #include "collectives/tasks/resident.c"
 
-enum { WORKERS = 2, TASKS = 9, FUNCTIONS = 2, SCHEDULES = 400, STATUS = 1000 };
+enum { WORKERS = 2, TASKS = 9, FUNCTIONS = 2, SCHEDULES = 60, STATUS = 1000 };
+enum { ARGS_WORDS = 31 };
 
 static xylem_context_t *context;
 static xylem_resident_t *resident;
 static xylem_task_t tasks[TASKS];
-static uint32_t numbers[TASKS], ran[TASKS], ended[TASKS], over, is_gone;
+/* Task i's arguments, of which it has its own number of words. */
+static uint32_t numbers[TASKS][ARGS_WORDS];
+static uint32_t ran[TASKS], ended[TASKS], over, is_gone;
 static xylem_status_t statuses[TASKS];
+
+/* Of test_phases: the host has a turn of its own in every `period` steps. */
+static uint32_t period, steps, handed;
 
 /* ---- in the place of the library ---- */
 
@@ -33,13 +40,26 @@ void end_task(xylem_task_t *task, xylem_status_t status)
 
 /* ---- a block: stays away at times, and forgets tasks then ---- */
 
+/* Short ones, such as fill the lines, and long ones, in turn. */
+static uint32_t words_of(uint32_t number)
+{
+    static const uint32_t words[] = {1, ARGS_WORDS, 4, 5, 3};
+
+    return words[number % 5];
+}
+
 static int function(const xylem_device_task_t *task)
 {
-    uint32_t number;
+    uint32_t number, i, word;
 
     memcpy(&number, task->args, sizeof number);
     CHECK(number < TASKS && task->source == number + 5 &&
-          task->args_bytes == sizeof number);
+          task->index == number &&
+          task->args_bytes == words_of(number) * sizeof number);
+    for (i = 1; i < words_of(number); i++) {
+        memcpy(&word, &task->args[i * sizeof word], sizeof word);
+        CHECK_EQ(word, 100 * number + i);
+    }
     (void)turns_pass();
     ran[number]++;
     return (int)(STATUS + number);
@@ -111,25 +131,34 @@ static void check_all(void)
     }
 }
 
-static void run_schedule(uint32_t schedule)
+static void set_up(uint32_t workers)
 {
     xylem_resident_args_t args = {.struct_bytes = sizeof args,
-                                  .workers = WORKERS,
+                                  .workers = workers,
                                   .functions = FUNCTIONS};
-    uint32_t i;
+    uint32_t i, w;
 
     memset(ran, 0, sizeof ran);
     memset(ended, 0, sizeof ended);
     over = is_gone = 0;
     for (i = 0; i < TASKS; i++) {
-        numbers[i] = i;
+        numbers[i][0] = i;
+        for (w = 1; w < ARGS_WORDS; w++)
+            numbers[i][w] = 100 * i + w;
         tasks[i] = (xylem_task_t){.source = i + 5,
                                   .index = i,
-                                  .args = &numbers[i],
-                                  .args_bytes = sizeof numbers[i]};
+                                  .args = numbers[i],
+                                  .args_bytes = words_of(i) * sizeof(uint32_t)};
     }
     resident = resident_make(context, &args);
     CHECK(resident != NULL);
+}
+
+static void run_schedule(uint32_t schedule)
+{
+    uint32_t i;
+
+    set_up(WORKERS);
     /* Numbers are to begin anew in the midst. */
     for (i = 0; i < WORKERS && schedule % 2 != 0; i++)
         resident->queue.boxes[i].said = UINT64_C(0xfffefffffe000000);
@@ -146,6 +175,44 @@ static void test_schedules(void)
     context = &frame;
     for (schedule = 0; schedule < check_cases(SCHEDULES); schedule++)
         run_schedule(schedule);
+}
+
+/* One block, and whatever the host does happens between two of its steps. */
+static void step(void)
+{
+    if (period == 0) {
+        (void)turns_pass();
+    } else if (++steps % period == 0) {
+        uint32_t was = period;
+
+        period = UINT32_MAX;
+        if (handed < TASKS) {
+            resident_hand_over(&resident->functions[handed % 4 == 2],
+                               &tasks[handed]);
+            handed++;
+        }
+        (void)resident_poll(resident);
+        period = was;
+    }
+}
+
+static void test_phases(void)
+{
+    uint32_t length, phase, rounds;
+
+    for (length = 3; length < 40; length++)
+        for (phase = 0; phase < length; phase++) {
+            set_up(1);
+            steps = phase;
+            handed = 0;
+            period = length;
+            for (rounds = 0; over < TASKS && rounds < 1000; rounds++)
+                (void)xylem_device_serve(&resident->queue, 0, functions,
+                                         FUNCTIONS - 1, (phase + rounds) % 23);
+            period = 0;
+            check_all();
+            resident_free(resident);
+        }
 }
 
 /* A kernel that is gone without a word; what is not accepted. */
@@ -179,6 +246,7 @@ static void test_lost(void)
 }
 
 static const check_case_t cases[] = {{"schedules", test_schedules},
+                                     {"phases", test_phases},
                                      {"lost", test_lost}};
 
 CHECK_MAIN(cases)
