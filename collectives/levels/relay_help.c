@@ -7,9 +7,12 @@
 #include "runtime/core/context.h"
 
 enum {
-    GAPS = 4,      /* between segments, after which one is missing */
-    SOONER = 4,    /* if they did not come by themselves in the call before */
-    ASKED_MAX = 16 /* times, each twice as long after the one before */
+    GAPS = 4,   /* between segments, after which one is missing */
+    SOONER = 4, /* if they did not come by themselves in the call before */
+    /* Each question comes twice as long after the one before, up to this, as
+     * nobody may have what is missing for a long time; and some last one. */
+    LONGEST_NS = 100000000,
+    ASKED_MAX = 10000
 };
 
 /* On a slow net segments are not missing as soon as on a fast one. */
@@ -160,7 +163,8 @@ static void has_waited(xyl_timer_t *timer, uint64_t now_ns)
             leader_is_silent(relay, missing, &relay->beats_seen)) {
             ask(relay, missing);
             relay->asked++;
-            relay->wait_ns *= 2;
+            if (relay->wait_ns < LONGEST_NS)
+                relay->wait_ns *= 2;
         }
     }
     timer_start(relay);

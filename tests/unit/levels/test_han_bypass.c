@@ -115,10 +115,10 @@ static int others_are_done(const world_t *world, uint32_t late)
 }
 
 /* All start but one, who is the root of none, and end. Then it does. */
-static void pass(uint64_t seed, uint32_t timer_tick)
+static void pass(uint64_t seed, uint32_t timer_tick, int roots_come_later)
 {
     uint64_t random = random_mix(seed);
-    uint32_t i, rank, late;
+    uint32_t i, rank, late, root = 0;
     world_t world;
 
     world_init(&world, seed, &random, 0, timer_tick);
@@ -130,10 +130,17 @@ static void pass(uint64_t seed, uint32_t timer_tick)
         c.types = CALL_TYPES_PLAIN; /* others do not detach */
         c.segment_bytes = 0;        /* and pieces are few */
         c.count += c.count == 0;
+        if (i == 0)
+            root = c.root;
+        c.root = roots_come_later ? root : c.root;
         call_run_init(&world.runs[i], world.fabric, NULL, &c);
         for (rank = 0; rank < world.ranks; rank++)
-            if (rank != late)
+            if (rank != late && (!roots_come_later || rank != root))
                 CHECK_EQ(call_run_start(&world.runs[i], rank), XYLEM_OK);
+    }
+    for (i = 0; i < OPERATIONS && roots_come_later; i++) {
+        fabric_advance(world.fabric, 20000 * SIM_MS);
+        CHECK_EQ(call_run_start(&world.runs[i], root), XYLEM_OK);
     }
     for (i = 0; i < ADVANCES_MAX && !others_are_done(&world, late); i++) {
         fabric_run_dry(world.fabric);
@@ -153,7 +160,7 @@ static void test_late_is_passed(void)
     uint64_t seed;
 
     for (seed = 1; seed <= PASSED; seed++)
-        pass(seed, 0);
+        pass(seed, 0, 0);
 }
 
 /* A rank that sleeps is woken milliseconds too late, every time. */
@@ -162,7 +169,16 @@ static void test_late_is_passed_asleep(void)
     uint64_t seed;
 
     for (seed = 1; seed <= PASSED; seed++)
-        pass(seed, 1500);
+        pass(seed, 1500, 0);
+}
+
+/* Nobody can help for a long time: the root has not come either. */
+static void test_late_is_passed_after_root(void)
+{
+    uint64_t seed;
+
+    for (seed = 1; seed <= PASSED; seed++)
+        pass(seed, 0, 1);
 }
 
 /* ---- at any pace ---- */
@@ -289,6 +305,7 @@ static void test_one_dies(void)
 static const check_case_t cases[] = {
     {"late_is_passed", test_late_is_passed},
     {"late_is_passed_asleep", test_late_is_passed_asleep},
+    {"late_is_passed_after_root", test_late_is_passed_after_root},
     {"call_pace", test_any_pace},
     {"alone", test_alone},
     {"replays", test_replays},
