@@ -1,7 +1,8 @@
 #!/bin/bash
 # All tests, ten times as deep as tests/run.sh has them, then a job that does all
 # there is for an hour and must not grow, ten million triggers under the sanitizer
-# of threads, a million remote tasks, and then both commands of the README on bare
+# of threads, a million remote tasks, campaigns of the noise laboratory on four
+# nodes, killed and gone on with, and then both commands of the README on bare
 # Debian releases: for hours. The same last line,
 # `N passed, N failed, N skipped`, where a command on a release counts as one.
 #
@@ -35,6 +36,9 @@ bash "$here/soak/soak.sh" "$here/../build/debug" 3600 | tee -a "$log"
 CHECK_DEPTH=140 once triggers "$here/../build/tsan/tests/test_proxy"
 once tasks "$here/../build/debug/launcher/xylem-run" -n 4 \
     "$here/../build/debug/tests/tasks" sweep 250000
+tests=$here/../build/debug
+bash "$here/cluster/suite.sh" noise "$tests/tests" "$tests/bench" | tee -a "$log"
+((PIPESTATUS[0] == 0)) || code=1
 bash "$here/distro/run.sh" bookworm trixie forky demo tests death | tee -a "$log"
 case ${PIPESTATUS[0]} in
 0 | 77) ;;

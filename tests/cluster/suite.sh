@@ -6,7 +6,8 @@
 #   GROUP   tool: the cluster itself; collectives: under mpirun;
 #           death: a rank is killed; slurm: under srun; mpi: the binding
 #           for MPI, under Open MPI; noise: campaigns of xylem-noise,
-#           killed and gone on with (nightly)
+#           killed and gone on with (nightly), and in the end
+#           `N passed, N failed, N skipped`
 # Folders: where the programs have been built. Every group makes clusters of its
 # own, in a folder that goes with it, and skips where there can be none.
 set -u
@@ -45,6 +46,15 @@ take_down()
 trap take_down EXIT
 trap 'exit 143' TERM INT
 
+# The last lines. As a suite of its own, for tests/nightly.sh, a group counts.
+end()
+{
+    finish
+    code=$?
+    [[ $group != noise ]] || total
+    exit $code
+}
+
 # need_cluster NODES: ends the group when there can be none.
 need_cluster()
 {
@@ -55,8 +65,7 @@ need_cluster()
     else
         report "a cluster of $1 nodes" no
     fi
-    finish
-    exit
+    end
 }
 
 # shellcheck source=tests/cluster/lib/test_tool.sh
@@ -78,4 +87,4 @@ noise) test_noise ;;
     exit 2
     ;;
 esac
-finish
+end

@@ -28,5 +28,5 @@ for setting in "${settings[@]}"; do
 done
 finish
 code=$?
-echo "$((count - failures)) passed, $failures failed, 0 skipped"
+total
 exit $code

@@ -11,6 +11,7 @@ if [[ -z ${work-} ]]; then
 fi
 count=0
 failures=0
+skips=0
 code=0
 out=$work/out
 err=$work/err
@@ -42,6 +43,7 @@ report()
 skip()
 {
     count=$((count + 1))
+    skips=$((skips + 1))
     echo "ok $count - $1 # SKIP $2"
 }
 
@@ -91,4 +93,10 @@ finish()
 {
     echo "1..$count"
     ((failures == 0))
+}
+
+# After them, for whoever adds up what several scripts have found.
+total()
+{
+    echo "$((count - failures - skips)) passed, $failures failed, $skips skipped"
 }
