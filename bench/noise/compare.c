@@ -1,10 +1,11 @@
-/* xylem-noise compare: whether two records are of the same noise. One thread.
- */
+/* xylem-noise compare: whether two records are of the same noise, or whether
+ * two campaigns have found the same. One thread. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/common/cli.h"
+#include "bench/noise/cells.h"
 #include "bench/noise/record.h"
 #include "bench/noise/statistics.h"
 #include "simulator/noise/noise.h"
@@ -16,6 +17,7 @@ static const char program_name[] = "xylem-noise compare";
 struct settings {
     double share;
     double distance;
+    double cells;
     char **files;
 };
 
@@ -26,17 +28,22 @@ static const struct cli_option table[] = {
      "how far shares may lie apart (default 5)"},
     {"distance", 0, CLI_REAL, AT(distance), 0, 1, "D",
      "how far distributions may lie apart (default 0.1)"},
+    {"cells", 0, CLI_REAL, AT(cells), 0, 100, "PERCENT",
+     "of how many of two campaigns' cells the intervals must overlap "
+     "(default 90)"},
     {"FILE", 0, CLI_REST, AT(files), 0, 0, NULL, NULL},
 };
 
 static const struct cli cli = {
     .program = program_name,
-    .usage = "[options] RECORD OTHER",
+    .usage = "[options] FILE OTHER",
     .summary =
         "Compares two records of noise: the share of the time that it takes, "
         "and how lengths of\nbursts are distributed (the distance of "
         "Kolmogorov and Smirnov). Ends with 0 if both are\nwithin bounds, as "
-        "those of a replay and what it replays should be.",
+        "those of a replay and what it replays should be. Of two campaigns'\n"
+        "files of numbers: in how many cells the intervals of the medians "
+        "overlap, as those of a\nrepeated campaign should.",
     .options = table,
     .options_count = sizeof table / sizeof table[0]};
 
@@ -95,9 +102,25 @@ release:
     return code;
 }
 
+static int compare_campaigns(const struct settings *settings)
+{
+    struct cells_found found;
+    double percent;
+
+    if (!cells_compare(program_name, settings->files[0], settings->files[1],
+                       stdout, &found))
+        return EXIT_FAILURE;
+    percent = found.both > 0 ? 100.0 * found.overlapping / found.both : 0;
+    printf("%u cells in both, %u in one only; intervals overlap in %u: "
+           "%.1f %%\n",
+           found.both, found.single, found.overlapping, percent);
+    return found.both > 0 && percent >= settings->cells ? EXIT_SUCCESS
+                                                        : EXIT_FAILURE;
+}
+
 int compare_main(int argc, char **argv)
 {
-    struct settings settings = {.share = 5, .distance = 0.1};
+    struct settings settings = {.share = 5, .distance = 0.1, .cells = 90};
     enum cli_result parsed;
 
     parsed = cli_parse(&cli, argc, argv, &settings);
@@ -105,7 +128,9 @@ int compare_main(int argc, char **argv)
         return cli_exit_code(parsed);
     if (settings.files != NULL && settings.files[0] != NULL &&
         settings.files[1] != NULL && settings.files[2] == NULL)
-        return compare(&settings);
-    cli_complain(program_name, "two records are expected");
+        return cells_is_campaign(settings.files[0])
+                   ? compare_campaigns(&settings)
+                   : compare(&settings);
+    cli_complain(program_name, "two records or two campaigns are expected");
     return CLI_EXIT_USAGE;
 }

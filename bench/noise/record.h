@@ -6,7 +6,7 @@
 /* Records the noise of the machine. */
 int record_main(int argc, char **argv);
 
-/* Compares two records. */
+/* Compares two records, or two campaigns. */
 int compare_main(int argc, char **argv);
 
 #endif

@@ -9,6 +9,7 @@
 #include "bench/common/table.h"
 #include "bench/common/text.h"
 #include "bench/measure/stats.h"
+#include "bench/noise/columns.h"
 
 enum {
     TITLE_BYTES = 32,
@@ -18,47 +19,24 @@ enum {
     PATH_BYTES = 4096
 };
 
-/* The columns of the file. */
-enum column {
-    EXPERIMENT,
-    IMPL,
-    COLL,
-    BYTES,
-    RANKS,
-    ROUND,
-    NOISE,
-    RANK,
-    TIME_US,
-    DELAYED_US,
-    INJECTED,
-    LOW_US,
-    HIGH_US,
-    FLOOR_US,
-    P50_US,
-    P99_US,
-    MAX_US,
-    ROOM_BYTES,
-    COLUMNS
-};
-
-static const char *const columns[COLUMNS] = {"experiment",
-                                             "impl",
-                                             "coll",
-                                             "bytes",
-                                             "ranks",
-                                             "round",
-                                             "noise",
-                                             "rank",
-                                             "time_us",
-                                             "delayed_us",
-                                             "injected_percent",
-                                             "low_us",
-                                             "high_us",
-                                             "floor_us",
-                                             "p50_us",
-                                             "p99_us",
-                                             "max_us",
-                                             "room_bytes"};
+static const char *const columns[CSV_COLUMNS] = {"experiment",
+                                                 "impl",
+                                                 "coll",
+                                                 "bytes",
+                                                 "ranks",
+                                                 "round",
+                                                 "noise",
+                                                 "rank",
+                                                 "time_us",
+                                                 "delayed_us",
+                                                 "injected_percent",
+                                                 "low_us",
+                                                 "high_us",
+                                                 "floor_us",
+                                                 "p50_us",
+                                                 "p99_us",
+                                                 "max_us",
+                                                 "room_bytes"};
 
 void report_case(const struct noise_case *which, char *text, unsigned bytes)
 {
@@ -369,7 +347,7 @@ static void csv_delays(struct table *table, const struct campaign *campaign,
             table_count(table, rank);
             table_real(table, series_at(&numbers->plain_us, round), 3);
             table_real(table, series_at(&numbers->delayed_us, round), 3);
-            empty_cells(table, COLUMNS - INJECTED);
+            empty_cells(table, CSV_COLUMNS - CSV_INJECTED);
         }
     }
 }
@@ -383,7 +361,8 @@ int report_csv(const struct campaign *campaign, const char *path, int is_last)
 
     /* Whoever is killed meanwhile finds the file as it was. */
     snprintf(other, sizeof other, "%s.new", path);
-    if (!table_file_open(&table, campaign->program, other, columns, COLUMNS))
+    if (!table_file_open(&table, campaign->program, other, columns,
+                         CSV_COLUMNS))
         return 0;
     for (which = 0; which < options->cases_count; which++) {
         for (i = 0; i < campaign->contenders_count; i++) {
@@ -440,36 +419,37 @@ static size_t level_of(const struct noise_options *options, const char *name)
 static int row_take(struct campaign *campaign, char *const *cells)
 {
     const struct noise_options *options = campaign->options;
-    size_t contender = contender_of(campaign, cells[IMPL]);
-    size_t which = case_of(options, cells[COLL], cells[BYTES]);
-    size_t level = level_of(options, cells[NOISE]);
-    unsigned rank = (unsigned)strtoul(cells[RANK], NULL, 10);
+    size_t contender = contender_of(campaign, cells[CSV_IMPL]);
+    size_t which = case_of(options, cells[CSV_COLL], cells[CSV_BYTES]);
+    size_t level = level_of(options, cells[CSV_NOISE]);
+    unsigned rank = (unsigned)strtoul(cells[CSV_RANK], NULL, 10);
 
-    if (strtoul(cells[RANKS], NULL, 10) != options->ranks)
+    if (strtoul(cells[CSV_RANKS], NULL, 10) != options->ranks)
         return 0;
     if (contender == campaign->contenders_count ||
-        which == options->cases_count || strcmp(cells[ROUND], "median") == 0)
+        which == options->cases_count ||
+        strcmp(cells[CSV_ROUND], "median") == 0)
         return 1;
-    if (strcmp(cells[EXPERIMENT], "noise") == 0) {
+    if (strcmp(cells[CSV_EXPERIMENT], "noise") == 0) {
         struct campaign_cell *cell;
 
         if (level == options->levels.count)
             return 1;
         cell = campaign_cell(campaign, contender, which, level);
-        campaign_add(&cell->us, strtod(cells[TIME_US], NULL));
-        campaign_add(&cell->injected, strtod(cells[INJECTED], NULL));
-        cell->room_bytes = strtod(cells[ROOM_BYTES], NULL);
-        if (*cells[P50_US] != '\0') {
-            campaign_add(&cell->p50_us, strtod(cells[P50_US], NULL));
-            campaign_add(&cell->p99_us, strtod(cells[P99_US], NULL));
-            campaign_add(&cell->most_us, strtod(cells[MAX_US], NULL));
+        campaign_add(&cell->us, strtod(cells[CSV_TIME_US], NULL));
+        campaign_add(&cell->injected, strtod(cells[CSV_INJECTED], NULL));
+        cell->room_bytes = strtod(cells[CSV_ROOM_BYTES], NULL);
+        if (*cells[CSV_P50_US] != '\0') {
+            campaign_add(&cell->p50_us, strtod(cells[CSV_P50_US], NULL));
+            campaign_add(&cell->p99_us, strtod(cells[CSV_P99_US], NULL));
+            campaign_add(&cell->most_us, strtod(cells[CSV_MAX_US], NULL));
         }
     } else if (options->has_delay && rank < options->ranks) {
         struct campaign_rank *numbers =
             campaign_rank(campaign, contender, which, rank);
 
-        campaign_add(&numbers->plain_us, strtod(cells[TIME_US], NULL));
-        campaign_add(&numbers->delayed_us, strtod(cells[DELAYED_US], NULL));
+        campaign_add(&numbers->plain_us, strtod(cells[CSV_TIME_US], NULL));
+        campaign_add(&numbers->delayed_us, strtod(cells[CSV_DELAYED_US], NULL));
     }
     return 1;
 }
@@ -477,15 +457,15 @@ static int row_take(struct campaign *campaign, char *const *cells)
 int report_resume(struct campaign *campaign, const char *path)
 {
     FILE *in = fopen(path, "r");
-    char line[LINE_BYTES], *cells[COLUMNS];
+    char line[LINE_BYTES], *cells[CSV_COLUMNS];
     int ok = 1, is_first = 1;
 
     if (in == NULL)
         return 1; /* nothing has been measured yet */
     while (ok && fgets(line, sizeof line, in) != NULL) {
-        ok = table_row_split(line, cells, COLUMNS) == COLUMNS &&
+        ok = table_row_split(line, cells, CSV_COLUMNS) == CSV_COLUMNS &&
              (!is_first ||
-              strcmp(cells[ROOM_BYTES], columns[ROOM_BYTES]) == 0) &&
+              strcmp(cells[CSV_ROOM_BYTES], columns[CSV_ROOM_BYTES]) == 0) &&
              (is_first || row_take(campaign, cells));
         is_first = 0;
     }

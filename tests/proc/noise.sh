@@ -246,6 +246,22 @@ check "and found apart" test "$code" -eq 1
 attempt "$noise" compare "$work/one" "$work/far"
 check "by how much time they take" test "$code" -eq 1
 
+# Two campaigns: of one to itself all intervals overlap.
+attempt "$noise" compare "$work/killed" "$work/killed"
+check "campaigns may be compared" test "$code" -eq 0 -a \
+    "$(tail -n 1 "$out")" = \
+    "12 cells in both, 0 in one only; intervals overlap in 12: 100.0 %"
+sed 's/\(,median,none,all,\).*/\19e9,,0,8e9,9e9,,,,,0/' "$work/killed" \
+    >"$work/slower"
+attempt "$noise" compare "$work/killed" "$work/slower"
+check "and found apart in half of the cells" test "$code" -eq 1 -a \
+    "$(grep -c '^apart: ' "$out")" -eq 6
+attempt "$noise" compare --cells 50 "$work/killed" "$work/slower"
+check "which may be enough" test "$code" -eq 0
+attempt "$noise" compare "$work/killed" "$work/one"
+check "a campaign and a record are not compared" grep -q 'not of a campaign' \
+    "$err"
+
 # What is replayed is as what was recorded; on a machine that nobody else uses.
 replayed()
 {

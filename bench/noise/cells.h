@@ -1,0 +1,21 @@
+/* Two campaigns beside each other. No state; any thread. */
+#ifndef XYL_BENCH_NOISE_CELLS_H
+#define XYL_BENCH_NOISE_CELLS_H
+
+#include <stdio.h>
+
+/* What both have measured, what one only, and of how many of the former the
+ * intervals of the medians overlap. */
+struct cells_found {
+    unsigned both, single, overlapping;
+};
+
+/* Whether a file is one of a campaign, by its titles. */
+int cells_is_campaign(const char *path);
+
+/* Compares the medians of two such files, and prints those that lie apart. 1
+ * when done; else `program` has said why not. */
+int cells_compare(const char *program, const char *path, const char *other,
+                  FILE *out, struct cells_found *found_out);
+
+#endif
