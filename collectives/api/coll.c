@@ -97,6 +97,8 @@ static xylem_status_t plan_anew(xylem_team_t *team,
     }
     operation->call = xyl_call_word(&plain);
     operation->limit_s = args->limit_s;
+    xyl_collective_of(operation)->key.asks_never =
+        !xyl_sides_are_needed(args) && xyl_device_never_asks(team, args);
     xyl_plan_describe(operation, &key);
     *request_out = &operation->request;
     return XYLEM_OK;
@@ -309,6 +311,7 @@ xylem_status_t xyl_coll_begin(xylem_team_t *team, const xylem_coll_args_t *args,
 /* ---- blocking calls ---- */
 
 enum {
+    COUNT_ASKS = 128,  /* elements; most calls with fewer ask nothing */
     SLICE_US = 20,     /* of a wait, until the caller may look */
     SLICES_SHORT = 50, /* then a rank may sleep */
     SLICE_LONG_US = 1000
@@ -361,10 +364,10 @@ static xylem_status_t finish_kept(xyl_operation_t *operation,
 }
 
 /* A blocking call may not be made where it could never return. A plan that runs
- * inside is for short forms. */
-static inline __attribute__((always_inline)) xylem_status_t
-run_and_wait(xylem_team_t *team, const xylem_coll_args_t *args,
-             const char *call, int is_short, const look_t *look)
+ * inside is for short forms (`is_short`) for which none was tried before. */
+static __attribute__((noinline)) xylem_status_t
+run_by_way(xylem_team_t *team, const xylem_coll_args_t *args, const char *call,
+           int is_short, const look_t *look)
 {
     const xylem_coll_args_t *said = args;
     xyl_operation_t *operation;
@@ -382,7 +385,7 @@ run_and_wait(xylem_team_t *team, const xylem_coll_args_t *args,
     way = way_of(team, args);
     if (is_short && way == 0 &&
         args != &own) /* plans that run inside say no more */
-        outcome = xyl_inline_call(team, args, &operation);
+        outcome = xyl_inline_call(team, args, 1, &operation);
     if (outcome == XYL_INLINE_DONE)
         return XYLEM_OK;
     if (outcome == XYL_INLINE_BEGUN)
@@ -400,6 +403,26 @@ run_and_wait(xylem_team_t *team, const xylem_coll_args_t *args,
                            look);
     status = start_that_way(team, said, args, way, call, &request);
     return status == XYLEM_OK ? coll_finish(request, look) : status;
+}
+
+/* Most short calls find a plan that knows that there is nothing to ask. Of
+ * longer ones that is not tried first: they may well have to. */
+static inline __attribute__((always_inline)) xylem_status_t
+run_and_wait(xylem_team_t *team, const xylem_coll_args_t *args,
+             const char *call, int is_short, const look_t *look)
+{
+    xyl_operation_t *operation;
+    xyl_inline_outcome_t outcome = XYL_INLINE_ASKS;
+
+    if (is_short && args->count < COUNT_ASKS && xyl_team_is_one(team) &&
+        !learns(team))
+        outcome = xyl_inline_call(team, args, 0, &operation);
+    if (outcome == XYL_INLINE_DONE)
+        return XYLEM_OK;
+    if (outcome == XYL_INLINE_BEGUN)
+        return finish_kept(operation, XYLEM_OK, look);
+    return run_by_way(team, args, call, is_short && outcome == XYL_INLINE_ASKS,
+                      look);
 }
 
 xylem_status_t xyl_coll_run(xylem_team_t *team, const xylem_coll_args_t *args,

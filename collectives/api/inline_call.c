@@ -70,6 +70,7 @@ static xyl_inline_outcome_t inline_run(xyl_operation_t *operation)
 
 xyl_inline_outcome_t xyl_inline_call(xylem_team_t *team,
                                      const xylem_coll_args_t *args,
+                                     int way_is_known,
                                      xyl_operation_t **operation_out)
 {
     xylem_context_t *context = team->context;
@@ -79,8 +80,12 @@ xyl_inline_outcome_t xyl_inline_call(xylem_team_t *team,
     if (!xyl_engine_try_own(&context->engine))
         return XYL_INLINE_NOT;
     operation = xyl_plan_claim(team, args);
-    if (operation != NULL && engine_is_quiet(context, team) &&
-        xyl_node_stage_is_next(operation->stage[0])) {
+    if (operation == NULL) {
+        outcome = XYL_INLINE_NOT;
+    } else if (!way_is_known && !xyl_collective_of(operation)->key.asks_never) {
+        outcome = XYL_INLINE_ASKS;
+    } else if (engine_is_quiet(context, team) &&
+               xyl_node_stage_is_next(operation->stage[0])) {
         xyl_collective_bind_again(operation, args);
         outcome = inline_run(operation);
         *operation_out = operation;

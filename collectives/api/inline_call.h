@@ -11,13 +11,17 @@
 
 typedef enum xyl_inline_outcome {
     XYL_INLINE_NOT,  /* nothing was done: the call goes the long way */
+    XYL_INLINE_ASKS, /* the same, until xyl_device_way has said where it goes */
     XYL_INLINE_DONE, /* it is over, without an error */
     XYL_INLINE_BEGUN /* *operation_out is active, and the caller's */
 } xyl_inline_outcome_t;
 
-/* Any thread, for a team that has been checked. */
+/* Any thread, for a team that has been checked. `way_is_known`: ranks do not
+ * ask each other in this call where their buffers lie; else it is for those in
+ * which they never do. */
 xyl_inline_outcome_t xyl_inline_call(xylem_team_t *team,
                                      const xylem_coll_args_t *args,
+                                     int way_is_known,
                                      xyl_operation_t **operation_out);
 
 #endif

@@ -169,6 +169,16 @@ uint32_t xyl_device_way_find(xylem_team_t *team, const xylem_coll_args_t *args)
     return asks_from(team, args, state, number) ? XYL_FLAG_ASKS : 0;
 }
 
+int xyl_device_never_asks(const xylem_team_t *team,
+                          const xylem_coll_args_t *args)
+{
+    const xylem_context_t *context = team->context;
+
+    return !team->is_one_node ||
+           context->config.cuda_direct == XYL_DIRECT_OFF ||
+           (!goes_by_buffer(context, args) && !may_ask(team, args));
+}
+
 void xyl_device_way_back(xylem_team_t *team, const xylem_coll_args_t *args)
 {
     if (!goes_by_buffer(team->context, args) && may_ask(team, args))

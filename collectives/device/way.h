@@ -22,6 +22,12 @@ typedef struct xyl_device_team {
 uint32_t xyl_device_way_find(xylem_team_t *team, const xylem_coll_args_t *args);
 void xyl_device_way_back(xylem_team_t *team, const xylem_coll_args_t *args);
 
+/* That for no call like this one, whatever its buffers, there is anything to
+ * ask, to be numbered or to be taken back. `args` name no type of the user's.
+ */
+int xyl_device_never_asks(const xylem_team_t *team,
+                          const xylem_coll_args_t *args);
+
 /* A call in which ranks never ask, whatever type they name: most short calls
  * are told by their count alone, so that they pay a few instructions. */
 static inline int xyl_device_way_is_short(const xylem_team_t *team,

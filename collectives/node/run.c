@@ -45,8 +45,9 @@ static int has_segment(const xyl_node_stage_t *node, uint64_t index)
            index >= node->stage.count || xyl_bits_test(node->input, index);
 }
 
-static int may_go(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
-                  const xyl_step_t *step, xyl_strand_t *strand)
+static inline __attribute__((always_inline)) int
+may_go(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+       const xyl_step_t *step, xyl_strand_t *strand)
 {
     const xyl_board_line_t *line;
 

@@ -29,6 +29,7 @@ typedef struct xyl_plan_key {
     uint8_t send, recv;     /* what may stand for that buffer */
     uint8_t may_be_same;    /* both buffers */
     uint8_t runs_inline;    /* by a blocking call, without being started */
+    uint8_t asks_never;     /* ranks, where buffers lie, in no call like this */
 } xyl_plan_key_t;
 
 /* Of an executor (progress/exec/exec.h). */

@@ -60,7 +60,7 @@ static xyl_inline_outcome_t run(world_t *world, uint32_t rank, size_t count,
 {
     xylem_coll_args_t args = args_of(world, rank, count);
 
-    return xyl_inline_call(team_of(world, rank), &args, operation_out);
+    return xyl_inline_call(team_of(world, rank), &args, 1, operation_out);
 }
 
 /* What the root has said takes its time; then nobody has to wait. */
@@ -126,15 +126,15 @@ static void test_others(void)
         plan_all(&world, count);
     args = args_of(&world, 1, 1);
     args.recv = NULL;
-    CHECK_EQ(xyl_inline_call(team_of(&world, 1), &args, &operation),
+    CHECK_EQ(xyl_inline_call(team_of(&world, 1), &args, 1, &operation),
              XYL_INLINE_NOT);
     args = args_of(&world, 1, 1);
     args.root = 1;
-    CHECK_EQ(xyl_inline_call(team_of(&world, 1), &args, &operation),
+    CHECK_EQ(xyl_inline_call(team_of(&world, 1), &args, 1, &operation),
              XYL_INLINE_NOT);
     args = args_of(&world, 1, 1);
     args.type = XYLEM_INT8;
-    CHECK_EQ(xyl_inline_call(team_of(&world, 1), &args, &operation),
+    CHECK_EQ(xyl_inline_call(team_of(&world, 1), &args, 1, &operation),
              XYL_INLINE_NOT);
     fabric_run_dry(world.fabric);
     fabric_destroy(world.fabric);
@@ -168,10 +168,50 @@ static void test_other_memory(void)
     execs->count = 2;
     args = args_of(&world, ROOT, sizeof elsewhere);
     args.recv = elsewhere;
-    CHECK_EQ(xyl_inline_call(team_of(&world, ROOT), &args, &operation),
+    CHECK_EQ(xyl_inline_call(team_of(&world, ROOT), &args, 1, &operation),
              XYL_INLINE_NOT);
     CHECK_EQ(run(&world, ROOT, sizeof elsewhere, &operation), XYL_INLINE_DONE);
     execs->count = 1;
+    fabric_run_dry(world.fabric);
+    fabric_destroy(world.fabric);
+}
+
+/* A call in which ranks may have to ask where their buffers lie is not run
+ * before that is known; a shorter one is. */
+static void test_way_is_asked(void)
+{
+    enum { LONG = 2048 };
+    static char buffers[RANKS][LONG];
+    const size_t bytes[] = {sizeof(uint64_t), LONG};
+    xyl_operation_t *operation;
+    xylem_coll_args_t args;
+    uint32_t i, rank, turn;
+    world_t world;
+
+    world_init(&world);
+    for (i = 0; i < 2; i++)
+        for (turn = 0; turn < 2; turn++)
+            for (rank = 0; rank < RANKS; rank++) {
+                xylem_request_t *request;
+                args = args_of(&world, rank, bytes[i]);
+                args.recv = buffers[rank];
+                if (turn == 0) {
+                    CHECK_EQ(xylem_coll_start(team_of(&world, rank), &args,
+                                              &request),
+                             XYLEM_OK);
+                    fabric_run_dry(world.fabric);
+                    CHECK_EQ(xylem_request_free(request), XYLEM_OK);
+                    continue;
+                }
+                if (bytes[i] == LONG)
+                    CHECK_EQ(xyl_inline_call(team_of(&world, rank), &args, 0,
+                                             &operation),
+                             XYL_INLINE_ASKS);
+                CHECK_EQ(xyl_inline_call(team_of(&world, rank), &args,
+                                         bytes[i] == LONG, &operation),
+                         XYL_INLINE_DONE);
+                fabric_run_dry(world.fabric);
+            }
     fabric_run_dry(world.fabric);
     fabric_destroy(world.fabric);
 }
@@ -309,6 +349,7 @@ static const check_case_t cases[] = {
     {"inline: one that waits is told by the engine", test_waits},
     {"inline: other calls go the long way", test_others},
     {"inline: a buffer in other memory goes the long way", test_other_memory},
+    {"inline: the way is known first", test_way_is_asked},
     {"inline: a plan that has run is taken", test_claimed_plan_is_taken},
     {"inline: a death is seen first", test_death_is_seen},
     {"inline: callbacks come later", test_callbacks_come_later},
