@@ -428,7 +428,9 @@ gone()
     exit-begin | exit-again) wanted=0 ;;
     *) wanted=1 ;; # without PMIx_Finalize
     esac
-    attempt "$run" -n 3 --no-kill --env XYLEM_LOG=none "${options[@]}" \
+    rm -rf "$work/told" && mkdir "$work/told"
+    attempt "$run" -n 3 --no-kill --env XYLEM_LOG=none \
+        --env "GONE_TOLD=$work/told" "${options[@]}" \
         "$programs/gone" "$when" "$how" "$order"
     [ "$code" -eq $wanted ] && [ "$(grep -c ' is told after ' "$out")" -eq 4 ] &&
         good=yes
