@@ -397,7 +397,8 @@ static int context_has_failures(const xylem_context_t *context)
     return atomic_load_explicit(&context->failures, memory_order_acquire) != 0;
 }
 
-/* The net is empty here, or a peer is gone and it never will be. */
+/* The net is empty here, or a peer is gone and it never will be. UCX 1.18 does
+ * not count what goes by rendezvous. */
 static int is_flushed(void *arg)
 {
     xylem_context_t *context = arg;
@@ -406,7 +407,8 @@ static int is_flushed(void *arg)
     if (context_has_failures(context))
         return 1;
     if (xyl_engine_try_own(&context->engine)) {
-        flushed = context->net->ops->is_flushed(context->net);
+        flushed = xyl_notices_are_sent(context) &&
+                  context->net->ops->is_flushed(context->net);
         xyl_engine_disown(&context->engine);
     }
     return flushed;

@@ -380,6 +380,11 @@ xylem_status_t xyl_notices_start(xylem_context_t *context)
     return XYLEM_OK;
 }
 
+int xyl_notices_are_sent(const xylem_context_t *context)
+{
+    return context->notices == NULL || LIST_EMPTY(&context->notices->under_way);
+}
+
 void xyl_notices_stop(xylem_context_t *context)
 {
     if (context->notices != NULL && context->notices->is_posted)

@@ -64,6 +64,8 @@ void xyl_notice_leave(xyl_notice_reader_t *reader);
 
 /* Reserves the slot, and posts the receive. */
 xylem_status_t xyl_notices_start(xylem_context_t *context);
+/* 1: the others have all that was sent. */
+int xyl_notices_are_sent(const xylem_context_t *context);
 /* Gives the receive up, while there is a net. */
 void xyl_notices_stop(xylem_context_t *context);
 /* When there is none any more. */
