@@ -9,12 +9,27 @@
 
 enum { WHY_BYTES = 256 };
 
+/* Results are told apart by the level's name. */
+static int is_named(const struct levels *levels, const char *text,
+                    size_t length)
+{
+    size_t i;
+
+    for (i = 0; i < levels->count; i++)
+        if (strncmp(levels->list[i].name, text, length) == 0 &&
+            levels->list[i].name[length] == '\0')
+            return 1;
+    return 0;
+}
+
 static int level_add(const char *program, const char *option, const char *text,
                      size_t length, struct levels *levels)
 {
     struct level *level = &levels->list[levels->count];
     char why[WHY_BYTES] = "there are too many, or one is too long";
 
+    if (is_named(levels, text, length))
+        return 1;
     if (levels->count < LEVELS_MAX && length < sizeof level->name) {
         memcpy(level->name, text, length);
         level->name[length] = '\0';

@@ -19,7 +19,8 @@ struct levels {
 
 /* From "0,10,20", the longest bursts in milliseconds of uniform noise of `hz`;
  * or else from "SPEC;SPEC", in the language of noise. A NULL is none of the
- * two. 1, or it has said what is wrong; levels_free in any case. */
+ * two; what is there twice is taken once. 1, or it has said what is wrong;
+ * levels_free in any case. */
 int levels_parse(const char *program, const char *max_ms, double hz,
                  const char *specs, struct levels *levels_out);
 void levels_free(struct levels *levels);

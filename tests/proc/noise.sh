@@ -128,6 +128,11 @@ fi
 
 campaign -c scan -s 4K --noise 'poisson:100Hz,1ms;sync:10Hz,2ms' --consume
 check "noise of other kinds" grep -q ' poisson:100Hz,1ms .* sync:10Hz,2ms ' "$out"
+campaign -c scan -s 4K --noise 'none;sync:10Hz,2ms;sync:10Hz,2ms;none' \
+    --csv "$work/twice"
+check "noise that is named twice is measured once" test "$code" -eq 0 -a \
+    "$(grep -cE '^event +[0-9.]+ +[0-9.]+ +[-+][0-9.]+% +[0-9.]+$' "$out")" \
+    -eq 1 -a "$(grep -c '^noise,event,scan,.*,1,' "$work/twice")" -eq 2
 campaign -c bcast,allreduce,barrier -s 4K --max-ms 0,5 --check \
     --mode nonblocking --under-way 4 --launcher "$run  -n {n}"
 check "several calls at once, by a launcher that is given" test "$code" -eq 0 \
