@@ -72,7 +72,8 @@ panels()
         { rows[$5] = rows[$5] "\"" ($6 >= 1048576 ? $6 / 1048576 "M" : $6 / 1024 "K") \
             "\" " $8 / 1000 " " $7 / 1000 "\n"
           most = $8 > most ? $8 : most; most = $7 > most ? $7 : most
-          least = least == 0 || $8 < least ? $8 : least
+          low = $7 < $8 ? $7 : $8
+          least = least == 0 || low < least ? low : least
           title = $1 " of " $4 / 1048576 " MiB on " $2 " nodes of " $3 }
         END {
             columns = n < 4 ? n : 4; lines = int((n + columns - 1) / columns)
@@ -83,6 +84,7 @@ panels()
             print "set style data histogram\nset style fill solid 1 noborder"
             print "set border 3\nset tics nomirror\nset grid ytics lc rgb \"#dddddd\"\nunset key"
             printf "set logscale y\nset yrange [%g:%g]\n", least / 1500, most / 800
+            print "set ytics (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)"
             for (i = 1; i <= n; i++) {
                 printf "set title \"%s\" noenhanced\n$d%d << EOD\n%sEOD\n", order[i], i, rows[order[i]]
                 printf "plot $d%d using 2:xtic(1) lc rgb \"#8fa3b3\", \"\" using 3 lc rgb \"#f2b134\"\n", i
@@ -110,7 +112,7 @@ figure()
                     t = error[j]; error[j] = error[j - 1]; error[j - 1] = t }
             printf "%s: %d plans, the error is %.1f %% on average, %.1f %% in the middle; " \
             "the model takes %s, %.3f of the best (%s)\n", "'"$coll"'", n, 100 * sum / n,
-            100 * error[int((n + 1) / 2)], name, chosen / best, fastest }' "$file.csv"
+            50 * (error[int((n + 1) / 2)] + error[int(n / 2) + 1]), name, chosen / best, fastest }' "$file.csv"
     if command -v gnuplot >/dev/null; then
         panels "$file.csv" "$file.png"
         echo "$file.png"
