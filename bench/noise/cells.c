@@ -8,6 +8,7 @@
 
 #include "bench/common/table.h"
 #include "bench/noise/columns.h"
+#include "bench/noise/statistics.h"
 
 enum { LINE_BYTES = 1024, CELLS_AT_FIRST = 64 };
 
@@ -99,6 +100,12 @@ static const struct cell *cells_find(const struct cells *cells,
     return NULL;
 }
 
+/* In percent of the median. */
+static double width_of(const struct cell *cell)
+{
+    return cell->us > 0 ? 100 * (cell->high_us - cell->low_us) / cell->us : 0;
+}
+
 static void cell_compare(const struct cell *one, const struct cell *other,
                          FILE *out, struct cells_found *found)
 {
@@ -112,27 +119,48 @@ static void cell_compare(const struct cell *one, const struct cell *other,
             other->low_us, other->high_us);
 }
 
+/* Both have been loaded. 0: there is no memory. */
+static int all_compare(const struct cells *cells, const struct cells *others,
+                       FILE *out, struct cells_found *found)
+{
+    double *widths = calloc(2 * cells->count, sizeof *widths);
+    size_t i;
+
+    if (widths == NULL)
+        return 0;
+    for (i = 0; i < cells->count; i++) {
+        const struct cell *cell = &cells->list[i];
+        const struct cell *twin = cells_find(others, cell->name);
+
+        if (twin == NULL) {
+            found->single++;
+            continue;
+        }
+        widths[2 * found->both] = width_of(cell);
+        widths[2 * found->both + 1] = width_of(twin);
+        cell_compare(cell, twin, out, found);
+    }
+    for (i = 0; i < others->count; i++)
+        found->single += cells_find(cells, others->list[i].name) == NULL;
+    found->width_percent =
+        statistics_of(widths, 2 * (size_t)found->both).median;
+    free(widths);
+    return 1;
+}
+
 int cells_compare(const char *program, const char *path, const char *other,
                   FILE *out, struct cells_found *found_out)
 {
     struct cells cells = {0}, others = {0};
-    struct cells_found found = {0};
     int ok = cells_load(program, path, &cells) &&
              cells_load(program, other, &others);
-    size_t i;
 
-    for (i = 0; ok && i < cells.count; i++) {
-        const struct cell *twin = cells_find(&others, cells.list[i].name);
-
-        if (twin != NULL)
-            cell_compare(&cells.list[i], twin, out, &found);
-        else
-            found.single++;
+    *found_out = (struct cells_found){0};
+    if (ok && !all_compare(&cells, &others, out, found_out)) {
+        fprintf(stderr, "%s: out of memory\n", program);
+        ok = 0;
     }
-    for (i = 0; ok && i < others.count; i++)
-        found.single += cells_find(&cells, others.list[i].name) == NULL;
     free(cells.list);
     free(others.list);
-    *found_out = found;
     return ok;
 }

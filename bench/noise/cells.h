@@ -5,9 +5,11 @@
 #include <stdio.h>
 
 /* What both have measured, what one only, and of how many of the former the
- * intervals of the medians overlap. */
+ * intervals of the medians overlap: which says little where these are wide. */
 struct cells_found {
     unsigned both, single, overlapping;
+    double
+        width_percent; /* of intervals in both, of their medians; the median */
 };
 
 /* Whether a file is one of a campaign, by its titles. */

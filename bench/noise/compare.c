@@ -112,8 +112,10 @@ static int compare_campaigns(const struct settings *settings)
         return EXIT_FAILURE;
     percent = found.both > 0 ? 100.0 * found.overlapping / found.both : 0;
     printf("%u cells in both, %u in one only; intervals overlap in %u: "
-           "%.1f %%\n",
-           found.both, found.single, found.overlapping, percent);
+           "%.1f %%\nan interval is %.0f %% of its median wide (the median of "
+           "them)\n",
+           found.both, found.single, found.overlapping, percent,
+           found.width_percent);
     return found.both > 0 && percent >= settings->cells ? EXIT_SUCCESS
                                                         : EXIT_FAILURE;
 }

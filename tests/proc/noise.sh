@@ -254,7 +254,7 @@ check "by how much time they take" test "$code" -eq 1
 # Two campaigns: of one to itself all intervals overlap.
 attempt "$noise" compare "$work/killed" "$work/killed"
 check "campaigns may be compared" test "$code" -eq 0 -a \
-    "$(tail -n 1 "$out")" = \
+    "$(head -n 1 "$out")" = \
     "12 cells in both, 0 in one only; intervals overlap in 12: 100.0 %"
 sed 's/\(,median,none,all,\).*/\19e9,,0,8e9,9e9,,,,,0/' "$work/killed" \
     >"$work/slower"

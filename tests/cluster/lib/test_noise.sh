@@ -61,8 +61,8 @@ is_whole()
     is_complete "$work/whole"
 }
 
-# Killed at moments by chance, before it can be complete: each time it goes on,
-# and nothing that was measured by then is lost or another number later.
+# Killed at moments by chance, the first before it can be complete: each time it
+# goes on, and nothing that was measured by then is lost or another number later.
 killed_sometimes()
 {
     local moment

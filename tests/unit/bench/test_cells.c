@@ -73,6 +73,8 @@ static void test_overlap(void)
     CHECK_EQ(found.both, 3);
     CHECK_EQ(found.overlapping, 2);
     CHECK_EQ(found.single, 2);
+    /* 20, 10; 10, 8.7; 20, 16.7: the upper one in the middle. */
+    CHECK(found.width_percent > 16.6 && found.width_percent < 16.7);
     CHECK(strcmp(printed,
                  "apart: event bcast 1024, 2 ranks, uniform:10Hz,0-5ms: 20.00 "
                  "us (19.00 to 21.00), 23.00 us (22.00 to 24.00)\n") == 0);
@@ -113,6 +115,7 @@ static void test_many(void)
     CHECK(files_compare(text, text, printed, &found));
     CHECK_EQ(found.both, CELLS);
     CHECK_EQ(found.overlapping, CELLS);
+    CHECK_EQ(found.width_percent, 100);
     CHECK_EQ(found.single, 0);
     free(text);
 }
