@@ -70,7 +70,10 @@ static xyl_query_t query_of(xylem_team_t *team, const xyl_problem_t *problem)
     if (problem->shares_memory)
         query.facts = XYL_FACT_MEMORY;
     query.facts |= problem->on_device ? XYL_FACT_DEVICE : XYL_FACT_HOST;
-    query.facts |= problem->in_arrival_order ? XYL_FACT_ORDER : XYL_FACT_FIXED;
+    if (problem->in_arrival_order)
+        query.facts |= XYL_FACT_ORDER;
+    else if (problem->is_commutative)
+        query.facts |= XYL_FACT_FIXED;
     if (problem->coll == XYLEM_COLL_BARRIER)
         query.bytes = 1;
     query.total = query.bytes * team->size;

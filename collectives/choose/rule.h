@@ -19,7 +19,8 @@ enum {
     XYL_FACT_DEVICE = 32,  /* and their buffers lie in that of GPUs */
     XYL_FACT_ORDER = 64,   /* contributions are combined as they come */
     XYL_FACT_HOST = 128,   /* no buffer lies in memory of GPUs */
-    XYL_FACT_FIXED = 256   /* contributions are combined in a fixed order */
+    XYL_FACT_FIXED = 256   /* contributions are combined in a fixed order, which
+                              need not be that of ranks */
 };
 
 /* How ranks come to a call, as far as it is known; bits. */

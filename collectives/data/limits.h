@@ -45,6 +45,7 @@
     X(held_up_us, 1, 1 << 30, "after that many us a claimer is held up")       \
     X(reduce_pairs, 64, 1 << 30, "a reduce that goes by pairs, at least")      \
     X(reduce_pairs_many, 64, 1 << 30, "the same of many seats")                \
+    X(level_pairs, 64, 1 << 30, "a part of a level that does so, at least")    \
     X(pair_patience_us, 0, 1 << 30,                                            \
       "who has added waits so many us in vain, at most")                       \
     X(pair_segment_min, 64, 1 << 30, "a segment of these, at least")           \

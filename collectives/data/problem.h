@@ -25,6 +25,7 @@ typedef struct xyl_problem_on_node {
     int in_parts;      /* input comes segment by segment, in any order */
     int roots_in_turn; /* each rank is the root of a like problem, now */
     int is_level;      /* of several: what seats have is not all there is */
+    int is_for_one;    /* and one rank, of all nodes, gets the result */
 } xyl_problem_on_node_t;
 
 /* Lengths and places are in elements where contributions are combined, and in

@@ -403,6 +403,7 @@ static xylem_status_t part_write(const xyl_operation_t *operation,
         .combines_sums = xyl_collective_of(operation)->combiner.binned != NULL,
         .node.roots_in_turn = part->roots_in_turn,
         .node.is_level = 1,
+        .node.is_for_one = part->is_for_one,
     };
     xylem_status_t status = write_for(operation->request.team, &part->group,
                                       part->algorithm, &problem, program);

@@ -47,6 +47,7 @@ typedef struct xyl_node_part {
     uint32_t root;                    /* among them */
     int is_in_place;
     int roots_in_turn; /* other lanes have the other ranks as their roots */
+    int is_for_one;    /* only one rank of the team gets the result */
 } xyl_node_part_t;
 
 /* Adds a stage with the operation's segments to a lane of consecutive ones.

@@ -51,7 +51,7 @@ uint32_t xyl_pairs_homes(uint32_t seats)
 
 static uint32_t width_at(const xyl_pairs_piece_t *piece, uint32_t level)
 {
-    uint32_t width = piece->seats->count;
+    uint32_t width = piece->contributors;
 
     for (; level != 0; level--)
         width = width_above(width);
@@ -74,20 +74,20 @@ static void rise(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 static _Atomic uint64_t *node_above(const xyl_pairs_piece_t *piece,
                                     const xyl_pairs_t *pairs)
 {
-    uint32_t width = width_above(piece->seats->count), number = 0, level;
+    uint32_t width = width_above(piece->contributors), number = 0, level;
 
     for (level = 0; level < pairs->level; level++) {
         number += width;
         width = width_above(width);
     }
-    number += pairs->segment * nodes_of(piece->seats->count) + pairs->index / 2;
+    number += pairs->segment * nodes_of(piece->contributors) + pairs->index / 2;
     return &piece->words->nodes[number];
 }
 
 static void at_own_leaf(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 {
     pairs->level = 0;
-    pairs->index = piece->seats->own;
+    pairs->index = piece->place;
     rise(piece, pairs);
 }
 
@@ -171,8 +171,8 @@ static uint32_t cell_take(const xyl_pairs_piece_t *piece,
                           const xyl_pairs_t *pairs)
 {
     const uint32_t each = XYL_PAIRS_CELLS_OF_WORD;
-    uint32_t home = piece->seats->own / 2, cell = 0, i, word, left;
-    uint32_t from = (xyl_pairs_homes(piece->seats->count) + each - 1) / each;
+    uint32_t home = piece->place / 2, cell = 0, i, word, left;
+    uint32_t from = (xyl_pairs_homes(piece->contributors) + each - 1) / each;
     uint32_t words = (piece->cells + each - 1) / each;
 
     for (i = from; i < words && cell == 0; i++) {
@@ -235,7 +235,7 @@ static int pairs_lacks_nothing(const xyl_pairs_piece_t *piece,
 static xyl_sum_next_t pairs_pass(const xyl_pairs_piece_t *piece,
                                  xyl_pairs_t *pairs)
 {
-    pairs->look = all_of(piece) & ~pairs->added;
+    pairs->look = all_of(piece) & piece->ready & ~pairs->added;
     pairs->has_swept = 0;
     pairs->tend =
         pairs->look == 0 || (piece->follows &&
@@ -278,7 +278,7 @@ static xyl_sum_next_t rest(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 static void combine(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs,
                     uint32_t left, uint32_t right)
 {
-    uint32_t homes = xyl_pairs_homes(piece->seats->count);
+    uint32_t homes = xyl_pairs_homes(piece->contributors);
 
     pairs->left = left;
     pairs->right = right;
@@ -307,8 +307,8 @@ static uint32_t first_from(uint64_t bits, uint32_t from)
 /* Seats that look for work begin apart. */
 static uint32_t own_share(const xyl_pairs_piece_t *piece)
 {
-    return (uint32_t)((uint64_t)piece->seats->own * piece->segments /
-                      piece->seats->count);
+    return (uint32_t)((uint64_t)piece->place * piece->segments /
+                      piece->contributors);
 }
 
 /* Somebody has seen to what was put there. A seat that waits goes along with
@@ -370,8 +370,7 @@ static void pairs_look(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 
     /* Those of a pair begin with different ones. */
     pairs->segment = (uint32_t)__builtin_ctzll(pairs->look);
-    if (piece->seats->own % 2 != 0 &&
-        (pairs->look >> (pairs->segment ^ 1) & 1) != 0)
+    if (piece->place % 2 != 0 && (pairs->look >> (pairs->segment ^ 1) & 1) != 0)
         pairs->segment ^= 1;
     at_own_leaf(piece, pairs);
     word = node_above(piece, pairs);
@@ -381,7 +380,6 @@ static void pairs_look(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
         return;
     while (!xyl_seats_swap(piece->seats, word, &seen, node_value(piece, TAKEN)))
         assert(0); /* nobody else may */
-    pairs->added |= bit_of(pairs->segment);
     combine(piece, pairs, left_in(seen), right_in(seen));
 }
 
@@ -413,7 +411,6 @@ static void pairs_put(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
         cells = own | (pairs_is_of(piece, seen) ? seen & TAKEN : 0);
     while (
         !xyl_seats_swap(piece->seats, word, &seen, node_value(piece, cells)));
-    pairs->added |= bit;
     if (cells == own)
         pairs->first |= bit;
     else
@@ -443,7 +440,7 @@ xyl_sum_next_t xyl_pairs_step(const xyl_pairs_piece_t *piece,
     switch (pairs->state) {
     case XYL_PAIRS_FRESH:
         assert(piece->segments != 0 && piece->segments <= XYL_PAIRS_SEGMENTS &&
-               piece->seats->count > 1);
+               piece->contributors > 1);
         return pairs_pass(piece, pairs);
     case XYL_PAIRS_PASS:
         return pairs_pass(piece, pairs);
@@ -492,6 +489,8 @@ void xyl_pairs_worked(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 {
     assert(pairs->state == XYL_PAIRS_WORK);
     pairs->works++;
+    if (pairs->left == XYL_PAIRS_OWN || pairs->right == XYL_PAIRS_OWN)
+        pairs->added |= bit_of(pairs->segment);
     if (!pairs->is_copy) {
         pairs->level++;
         pairs->index /= 2;

@@ -78,7 +78,10 @@ typedef struct xyl_pairs_piece {
     const xyl_seats_t *seats;
     xyl_pairs_words_t *words;
     uint64_t number;
+    uint32_t contributors; /* of the seats; two at least */
+    uint32_t place;        /* of this one among them */
     uint32_t segments;
+    uint64_t ready; /* bits of those of which this seat has its contribution */
     uint32_t cells; /* at least the homes */
     int waits;      /* this seat, for the end: it helps meanwhile */
     int follows;    /* and goes along with what it has put */
@@ -120,7 +123,7 @@ typedef struct xyl_pairs {
     uint32_t unused;        /* to be freed */
     uint32_t level, index;  /* of its partial in the tree */
     uint64_t works;         /* done */
-    uint64_t added;         /* bits of segments */
+    uint64_t added;         /* bits of segments: not read from it any more */
     uint64_t first, second; /* bits of those of which it has put a cell */
     uint64_t look, tend;    /* bits left in this pass */
     uint16_t indexes[XYL_PAIRS_SEGMENTS]; /* of what it has put */

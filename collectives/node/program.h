@@ -55,10 +55,11 @@ typedef enum xyl_step_kind {
                          slice, in any order; whoever is the last to add to
                          slice i posts word i. All seats do so if it is for all,
                          else all but post_seat */
-    XYL_STEP_PAIR,    /* combines `from` of all seats in pairs, and pairs with
-                         pairs, slice by slice; `to` is where slice 0 of the
-                         result lies, with cells behind; whoever is the last to
-                         combine slice i posts word i */
+    XYL_STEP_PAIR, /* combines `from` of all seats, or of all but post_seat if
+                      end_seat is one less, in pairs, and pairs with pairs,
+                      slice by slice; `to` is where slice 0 of the result
+                      lies, with cells behind; whoever is the last to combine
+                      slice i posts word i */
     XYL_STEP_COLLECT, /* to = from op sum, for each slice whose word is posted;
                           emits each */
     XYL_STEP_HAND,    /* hands `total` bytes of `from` to post_seat, through
@@ -97,7 +98,7 @@ typedef struct xyl_step {
     uint32_t post_value, post_seat; /* XYL_BOARD_ALL: any may wait */
     uint32_t emits; /* segment whose output is there; XYL_NO_SEGMENT: none */
     xyl_position_t to, from;
-    uint32_t first_seat, end_seat; /* REDUCE, CLAIM */
+    uint32_t first_seat, end_seat; /* REDUCE, CLAIM, PAIR */
     uint32_t slices;               /* CLAIM, COMBINE, COLLECT, PAIR */
     uint32_t spares;               /* COMBINE, PAIR: cells behind the sums */
     uint64_t slice_bytes;          /* of each; slice i begins i of them on */

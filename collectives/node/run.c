@@ -373,9 +373,8 @@ static int add_up(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
         .turn = node->limits->turn};
     int is_done;
 
-    if (step->kind == XYL_STEP_PAIR) /* of all that there is */
-        is_done = node->input_left == 0 &&
-                  xyl_node_pairs_run(&sum, piece->pairs, &strand->sums, did);
+    if (step->kind == XYL_STEP_PAIR)
+        is_done = xyl_node_pairs_run(&sum, piece->pairs, &strand->sums, did);
     else
         is_done = step->kind == XYL_STEP_COMBINE
                       ? xyl_node_combine_run(&sum, &strand->sums, did)

@@ -127,11 +127,14 @@ static unsigned begin_pieces(xyl_node_stage_t *node)
 static int node_may_keep(const xyl_stage_t *stage)
 {
     const xyl_node_stage_t *node = (const void *)stage;
+    const xyl_node_program_t *program = &node->program;
 
-    return stage->reads != XYL_ROLE_SCRATCH &&
-           stage->writes == XYL_ROLE_SCRATCH && node->program.count == 1 &&
-           node->program.steps[0].kind == XYL_STEP_COLLECT &&
-           node->buffers.binned[XYL_BUFFER_RECV] == NULL;
+    if (stage->reads == XYL_ROLE_SCRATCH || stage->writes != XYL_ROLE_SCRATCH ||
+        program->count == 0)
+        return 0;
+    return program->steps[0].kind == XYL_STEP_PAIR ||
+           (program->steps[0].kind == XYL_STEP_COLLECT && program->count == 1 &&
+            node->buffers.binned[XYL_BUFFER_RECV] == NULL);
 }
 
 /* When the stage is polled. */
@@ -151,11 +154,13 @@ static int node_has_kept(const xyl_node_stage_t *node)
     for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++) {
         const xyl_node_piece_t *piece = &node->active[i];
         uint64_t bytes = xyl_node_bytes_of(node, piece, step);
-        if (piece->strands_left != 0 &&
-            !xyl_node_collect_has_kept(
-                &piece->strands[0].sums,
-                (uint32_t)((bytes + step->slice_bytes - 1) /
-                           step->slice_bytes)))
+        uint32_t segments =
+            (uint32_t)((bytes + step->slice_bytes - 1) / step->slice_bytes);
+        if (piece->strands_left == 0)
+            continue;
+        if (step->kind == XYL_STEP_PAIR
+                ? piece->pairs->added != UINT64_MAX >> (64 - segments)
+                : !xyl_node_collect_has_kept(&piece->strands[0].sums, segments))
             return 0;
     }
     return 1;

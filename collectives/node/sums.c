@@ -245,13 +245,17 @@ int xyl_node_combine_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
 static xyl_pairs_piece_t pairs_piece_of(const xyl_node_sum_t *sum)
 {
     const xyl_seats_t *seats = &sum->board->seats;
-    uint32_t root = sum->step->post_seat;
+    uint32_t root = sum->step->post_seat, contributors = sum->step->end_seat;
 
     return (xyl_pairs_piece_t){
         .seats = seats,
         .words = xyl_board_tree(sum->board, sum->number),
         .number = sum->number,
+        .contributors = contributors,
+        .place = seats->own -
+                 (uint32_t)(contributors != seats->count && seats->own > root),
         .segments = segments_of(sum),
+        .ready = sum->ready,
         .cells = sum->step->spares,
         .waits = root == XYL_BOARD_ALL || root == seats->own || sum->stays,
         /* The root has the result to copy while others work. */

@@ -405,6 +405,7 @@ static void write_program(program_run_t *run, const program_case_t *c,
         .node.long_window_bytes = c->window_bytes,
         .node.share_bytes = c->share_bytes,
         .node.is_level = c->is_level,
+        .node.is_for_one = c->is_level && c->coll == XYLEM_COLL_REDUCE,
         .is_commutative = combine_of(c) != compose,
         .in_arrival_order = c->in_arrival_order};
 

@@ -113,20 +113,24 @@ int program_sum_may(const program_run_t *run, const strand_t *strand,
 
 /* What a seat brings is kept until all have come, and then combined in their
  * order: what is paired with what is pairs.h's. */
-static void pair(program_run_t *run, const strand_t *strand, uint32_t slice,
-                 unsigned char *to, const unsigned char *own, uint64_t bytes)
+static void pair(program_run_t *run, const strand_t *strand,
+                 const xyl_step_t *step, uint32_t slice, unsigned char *to,
+                 const unsigned char *own, uint64_t bytes)
 {
     unsigned char *parts = run->piece->parts[slice];
-    uint32_t seat;
+    uint32_t left_out =
+        step->end_seat == run->seats ? XYL_BOARD_ALL : step->post_seat;
+    uint32_t first = left_out == 0, seat;
 
     if (parts == NULL)
         parts = run->piece->parts[slice] = program_array(run->seats, bytes);
     memcpy(parts + strand->seat * bytes, own, bytes);
-    if (run->piece->sums[slice].value + 1 < run->seats)
+    if (run->piece->sums[slice].value + 1 < step->end_seat)
         return;
-    memcpy(to, parts, bytes);
-    for (seat = 1; seat < run->seats; seat++)
-        run->options->combine(to, to, parts + seat * bytes, bytes);
+    memcpy(to, parts + first * bytes, bytes);
+    for (seat = first + 1; seat < run->seats; seat++)
+        if (seat != left_out)
+            run->options->combine(to, to, parts + seat * bytes, bytes);
 }
 
 /* Whoever adds has the sum alone, after all who had it before. */
@@ -136,7 +140,8 @@ static int add(program_run_t *run, strand_t *strand, const xyl_step_t *step,
     post_t *sum = &run->piece->sums[slice];
     uint64_t at = slice * step->slice_bytes;
     int lacks_root =
-        step->kind == XYL_STEP_COMBINE && step->post_seat != XYL_BOARD_ALL;
+        step->post_seat != XYL_BOARD_ALL &&
+        (step->kind == XYL_STEP_COMBINE || step->end_seat != run->seats);
     const unsigned char *own;
     unsigned char *cell;
 
@@ -150,7 +155,7 @@ static int add(program_run_t *run, strand_t *strand, const xyl_step_t *step,
     if (own == NULL || cell == NULL)
         return 0;
     if (step->kind == XYL_STEP_PAIR)
-        pair(run, strand, slice, cell, own, bytes);
+        pair(run, strand, step, slice, cell, own, bytes);
     else if (sum->value == 0)
         memcpy(cell, own, bytes);
     else

@@ -1,6 +1,8 @@
 /* Reduce, and long allreduce. Short, see reduce_alone.c. Long: seats are
  * combined in pairs and pairs with pairs, as they come and with the same bits
- * whoever comes last (pairs.h); whoever gets the result copies it out.
+ * whoever comes last (pairs.h). In an allreduce all copy the result out. The
+ * root of a reduce adds its own to the sum of all others, if the order of
+ * operands does not matter or it is the first; else it copies out, too.
  *
  * Where the window has room for a good part of all inputs, or input comes in
  * parts, after HAN's SOLO (Luo et al. 2020, fig. 5.4), with claims: the seats
@@ -175,6 +177,9 @@ static uint64_t pair_segment_of(const xyl_problem_t *problem)
     uint64_t bytes =
         (xyl_problem_bytes(problem) + PAIR_SEGMENTS - 1) / PAIR_SEGMENTS;
 
+    if (problem->segment_bytes != 0) /* of a level: they come and go so */
+        return xyl_node_segment(problem->segment_bytes, UINT64_MAX,
+                                problem->element_bytes);
     if (bytes < problem->node.limits->pair_segment_min)
         bytes = problem->node.limits->pair_segment_min;
     if (bytes > problem->node.limits->pair_segment_max)
@@ -185,28 +190,38 @@ static uint64_t pair_segment_of(const xyl_problem_t *problem)
     return xyl_node_segment(bytes, bytes, problem->element_bytes);
 }
 
+/* Cells, and a result, fit into a window. */
+static int pairs_fit(const xyl_problem_t *problem)
+{
+    return xyl_board_whole_lines(pair_segment_of(problem)) *
+               cells_min(problem) <=
+           problem->node.long_window_bytes / 2;
+}
+
 /* A claim waits for everybody, and without room for all inputs at once claims
  * do so again and again; by pairs, in a reduce, nobody waits for who is late
  * but the root. Where all get the result, and there is room, claims cost less.
- * What lies in memory of xylem_alloc is copied then,
- * as nobody knows where the others' input lies. */
+ * In a level of a reduce whoever gets the result does so for another level,
+ * which goes on detached. In one of an allreduce all wait for it anyway.
+ * What lies in memory of xylem_alloc is copied then, as nobody knows where the
+ * others' input lies. */
 static int goes_by_pairs(const xyl_problem_t *problem)
 {
     const xyl_limits_t *limits = problem->node.limits;
     uint64_t room = problem->node.window_bytes / (problem->ranks + 1);
+    uint64_t bytes = xyl_problem_bytes(problem);
     int are_many = problem->ranks >= limits->many_seats;
     uint64_t pieces =
         are_many ? limits->claim_pieces_many : limits->claim_pieces;
     uint64_t reduces =
         are_many ? limits->reduce_pairs_many : limits->reduce_pairs;
-    int is_long = xyl_problem_bytes(problem) > pieces * room ||
-                  (problem->coll == XYLEM_COLL_REDUCE &&
-                   xyl_problem_bytes(problem) >= reduces);
 
-    return is_long && problem->segment_bytes == 0 && !problem->node.in_parts &&
-           xyl_board_whole_lines(pair_segment_of(problem)) *
-                   cells_min(problem) <=
-               problem->node.long_window_bytes / 2;
+    if (problem->node.is_for_one && problem->segment_bytes != 0)
+        return bytes >= limits->level_pairs && pairs_fit(problem);
+    return (bytes > pieces * room ||
+            (problem->coll == XYLEM_COLL_REDUCE && bytes >= reduces)) &&
+           problem->segment_bytes == 0 && !problem->node.in_parts &&
+           pairs_fit(problem);
 }
 
 static uint32_t cells_of(const xyl_problem_t *problem,
@@ -223,9 +238,20 @@ static uint32_t cells_of(const xyl_problem_t *problem,
     return (uint32_t)(cells < most ? cells : most);
 }
 
+/* The root takes no part in the tree, but adds its own to the sum of the
+ * others: it alone has to wait, so in the tree it would be the last to come,
+ * and would combine whatever lies between its leaf and the top, and copy. */
+static int root_is_apart(const xyl_problem_t *problem)
+{
+    return problem->coll == XYLEM_COLL_REDUCE && problem->ranks > 2 &&
+           (problem->is_commutative || problem->root == 0);
+}
+
 static void write_pairs(const xyl_problem_t *problem,
                         xyl_node_program_t *program)
 {
+    int is_apart = root_is_apart(problem);
+    int collects = is_apart && problem->rank == problem->root;
     xyl_step_t *step;
 
     program->segment_bytes = pair_segment_of(problem);
@@ -233,9 +259,11 @@ static void write_pairs(const xyl_problem_t *problem,
                           problem->node.long_window_bytes / 2);
     xyl_node_strand(program);
     step = xyl_node_step(
-        program, XYL_STEP_PAIR, xyl_position_of(XYL_BUFFER_BOARD, 0, 0),
+        program, collects ? XYL_STEP_COLLECT : XYL_STEP_PAIR,
+        xyl_position_of(collects ? XYL_BUFFER_RECV : XYL_BUFFER_BOARD, 0, 0),
         xyl_position_of(XYL_BUFFER_SEND, 0, 0), program->piece_bytes);
     step->total = xyl_problem_bytes(problem);
+    step->end_seat = problem->ranks - (uint32_t)is_apart;
     step->slices = program->segments;
     step->slice_bytes = program->segment_bytes;
     step->spares = cells_of(problem, program);
@@ -244,7 +272,7 @@ static void write_pairs(const xyl_problem_t *problem,
     program->board_bytes =
         xyl_board_whole_lines(program->piece_bytes) +
         step->spares * xyl_board_whole_lines(program->segment_bytes);
-    if (has_result(problem))
+    if (has_result(problem) && !is_apart)
         write_results(problem, program);
 }
 
@@ -297,12 +325,12 @@ void xyl_node_reduce(const xyl_problem_t *problem, xyl_node_program_t *program)
         write_as_they_come(problem, program);
         return;
     }
-    if (problem->node.roots_in_turn) { /* shared work as it is */
-        xyl_node_reduce_alone(problem, program);
-        return;
-    }
     if (goes_by_pairs(problem)) {
         write_pairs(problem, program);
+        return;
+    }
+    if (problem->node.roots_in_turn) { /* shared work as it is */
+        xyl_node_reduce_alone(problem, program);
         return;
     }
     if (room > piece_of(problem) && problem->segment_bytes < piece_of(problem))

@@ -476,8 +476,35 @@ static void test_as_recorded(void)
     free(text.bytes);
 }
 
+/* ---- the order of ranks ---- */
+
+/* Segments of trees for operations that commute are no measure of those that do
+ * not: rules for the former are for them alone. */
+static void test_rank_order_has_rules_of_its_own(void)
+{
+    static const world_t world = FULL(8, 8);
+    fabric_t *fabric = world_create(&world);
+    xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                              .coll = XYLEM_COLL_REDUCE,
+                              .type = XYLEM_FLOAT64,
+                              .op = XYLEM_SUM};
+    xyl_choice_t choice;
+
+    for (args.count = 1 << 15; args.count <= 1 << 19; args.count *= 2) {
+        CHECK_EQ(xyl_choose(fabric_world(fabric, 0), &args, 1, &choice),
+                 XYLEM_OK);
+        CHECK_EQ(choice.algorithm->kind, XYL_ALGORITHM_LANES);
+        CHECK_EQ(xyl_choose(fabric_world(fabric, 0), &args, 0, &choice),
+                 XYLEM_OK);
+        CHECK_EQ(choice.algorithm->kind, XYL_ALGORITHM_TREE);
+        CHECK(choice.frame.tree == &xyl_tree_inorder);
+    }
+    fabric_destroy(fabric);
+}
+
 static const check_case_t cases[] = {
     {"as_recorded", test_as_recorded},
+    {"rank_order_has_rules_of_its_own", test_rank_order_has_rules_of_its_own},
 };
 
 int main(int argc, char **argv)

@@ -43,7 +43,9 @@ typedef struct extent {
     int is_for_all;
     int may_stop; /* one of them, while it works */
     int is_simulated;
-    int stay; /* all, until there is nothing to do */
+    int stay;          /* all, until there is nothing to do */
+    int root_is_apart; /* the result is for none of them */
+    int come_singly;   /* segments, to every other seat */
 } extent_t;
 
 typedef struct play {
@@ -99,7 +101,17 @@ static void words_move(play_t *play, int loads)
 /* For the result: of those who do not all, the root. */
 static int waits(const play_t *play, uint32_t seat)
 {
-    return play->size.is_for_all || seat == 0;
+    return play->size.is_for_all || (seat == 0 && !play->size.root_is_apart);
+}
+
+/* Where segments come singly, the last ones when this seat has added those
+ * before. */
+static uint64_t ready_of(const play_t *play, uint32_t seat)
+{
+    uint64_t added = play->now.seats[seat].added;
+
+    return play->size.come_singly && seat % 2 == 0 ? added << 1 | 1
+                                                   : UINT64_MAX;
 }
 
 static xyl_pairs_piece_t piece_of(play_t *play, uint32_t seat)
@@ -111,7 +123,10 @@ static xyl_pairs_piece_t piece_of(play_t *play, uint32_t seat)
         .seats = &play->seats,
         .words = play->words,
         .number = NUMBER,
+        .contributors = play->size.seats,
+        .place = seat,
         .segments = play->size.segments,
+        .ready = ready_of(play, seat),
         .cells = play->size.extras == 0
                      ? homes
                      : XYL_PAIRS_CELLS_OF_WORD + play->size.extras,
@@ -324,7 +339,8 @@ static void play_init(play_t *play, const extent_t *size)
     play->orders.may_stop = size->may_stop;
     play->orders.is_simulated = size->is_simulated;
     orders_init(&play->orders, &play_ops);
-    for (i = 1; i < size->seats; i++) /* the first is the root */
+    /* The first is the root, if one is. */
+    for (i = size->root_is_apart ? 0 : 1; i < size->seats; i++)
         play->now.stays[i] = size->stay && !size->is_for_all;
     /* What another piece has left. */
     for (i = 0; i < CELL_WORDS; i++)
@@ -352,10 +368,15 @@ static void every_order(const extent_t *size)
 static void test_every_order(void)
 {
     static const extent_t sizes[] = {
-        {2, 1, 0, 0, 0, 0, 0}, {2, 2, 0, 0, 0, 0, 0}, {2, 2, 0, 1, 0, 1, 0},
-        {2, 2, 2, 1, 0, 0, 0}, {2, 3, 1, 0, 0, 0, 0}, {3, 1, 0, 0, 0, 0, 0},
-        {3, 1, 0, 1, 0, 1, 0}, {3, 1, 2, 1, 0, 0, 0}, {3, 2, 0, 0, 0, 0, 0},
-        {3, 2, 0, 1, 0, 0, 0}, {2, 2, 2, 0, 0, 1, 1}, {3, 1, 2, 0, 0, 0, 1}};
+        {2, 1, 0, 0, 0, 0, 0, 0, 0}, {2, 2, 0, 0, 0, 0, 0, 0, 0},
+        {2, 2, 0, 1, 0, 1, 0, 0, 0}, {2, 2, 2, 1, 0, 0, 0, 0, 0},
+        {2, 3, 1, 0, 0, 0, 0, 0, 0}, {3, 1, 0, 0, 0, 0, 0, 0, 0},
+        {3, 1, 0, 1, 0, 1, 0, 0, 0}, {3, 1, 2, 1, 0, 0, 0, 0, 0},
+        {3, 2, 0, 0, 0, 0, 0, 0, 0}, {3, 2, 0, 1, 0, 0, 0, 0, 0},
+        {2, 2, 2, 0, 0, 1, 1, 0, 0}, {3, 1, 2, 0, 0, 0, 1, 0, 0},
+        {3, 1, 2, 0, 0, 0, 0, 1, 0}, {3, 2, 0, 0, 0, 0, 0, 1, 0},
+        {2, 2, 2, 0, 0, 0, 1, 1, 0}, {3, 1, 2, 0, 0, 0, 1, 1, 0},
+        {2, 3, 1, 0, 0, 0, 0, 0, 1}, {3, 2, 0, 0, 0, 0, 0, 1, 1}};
     size_t i;
 
     for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -364,11 +385,11 @@ static void test_every_order(void)
 
 static void test_one_stops(void)
 {
-    static const extent_t sizes[] = {{2, 1, 2, 0, 1, 0, 0},
-                                     {2, 2, 4, 0, 1, 1, 0},
-                                     {3, 1, 4, 0, 1, 0, 0},
-                                     {3, 1, 4, 1, 1, 0, 0},
-                                     {3, 1, 4, 0, 1, 0, 1}};
+    static const extent_t sizes[] = {
+        {2, 1, 2, 0, 1, 0, 0, 0, 0}, {2, 2, 4, 0, 1, 1, 0, 0, 0},
+        {3, 1, 4, 0, 1, 0, 0, 0, 0}, {3, 1, 4, 1, 1, 0, 0, 0, 0},
+        {3, 1, 4, 0, 1, 0, 1, 0, 0}, {3, 1, 4, 0, 1, 0, 0, 1, 0},
+        {2, 2, 4, 0, 1, 0, 1, 1, 0}};
     size_t i;
 
     for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -389,7 +410,9 @@ static void test_by_chance(void)
                          .is_for_all = random_below(&random, 2) == 0,
                          .may_stop = random_below(&random, 3) == 0,
                          .is_simulated = random_below(&random, 2) == 0,
-                         .stay = random_below(&random, 2) == 0};
+                         .stay = random_below(&random, 2) == 0,
+                         .root_is_apart = random_below(&random, 2) == 0,
+                         .come_singly = random_below(&random, 3) == 0};
         if (size.may_stop)
             size.extras = EXTRAS;
         play_init(play, &size);
