@@ -3,8 +3,8 @@
  *
  * In a broadcast with XYLEM_BYPASS_US another rank takes the place of a leader,
  * and all but the late one end within a millisecond of when they do if nobody
- * is late; without, others wait. In a reduce in the order of arrival all do but
- * the late one and the root.
+ * is late; without, others wait. In a reduce all do but the late one and
+ * the root: in the order of arrival, and on a few nodes in a fixed order.
  * Times are simulated, hence the same on any machine. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,6 +15,7 @@
 enum {
     PPN = 4,
     FEW_NODES = 4,
+    MORE_NODES = 8,
     MANY_NODES = 16, /* a double tree, of which many nodes are inner ones */
     RANKS_MAX = MANY_NODES * PPN,
     SOME = 7,
@@ -31,7 +32,8 @@ typedef struct call {
     uint32_t nodes;
     const char *algorithm;
     const char *bypass;
-    uint32_t late; /* rank */
+    uint32_t late;  /* rank */
+    uint32_t flags; /* of a reduce */
 } call_t;
 
 typedef struct player {
@@ -85,7 +87,7 @@ static void join(player_t *player, const call_t *call)
         CHECK_EQ(xylem_op_create(context, charge_only, player,
                                  XYLEM_OP_COMMUTATIVE, &args.op),
                  XYLEM_OK);
-        args.flags = XYLEM_FLAG_ARRIVAL_ORDER;
+        args.flags = call->flags;
     }
     CHECK_EQ(
         xylem_coll_init(xylem_context_world(context), &args, &player->request),
@@ -150,9 +152,10 @@ static sim_time_t run(const call_t *call)
 /* Every `step`th rank in turn is late, but the root. */
 static void check_each(uint32_t nodes, const char *algorithm, uint32_t step)
 {
-    call_t waits = {XYLEM_COLL_BCAST, nodes, algorithm, "BYPASS_US=0", NOBODY};
-    call_t passes = {XYLEM_COLL_BCAST, nodes, algorithm, "BYPASS_US=200",
-                     NOBODY};
+    call_t waits = {XYLEM_COLL_BCAST, nodes,  algorithm,
+                    "BYPASS_US=0",    NOBODY, 0};
+    call_t passes = {XYLEM_COLL_BCAST, nodes,  algorithm,
+                     "BYPASS_US=200",  NOBODY, 0};
     sim_time_t plain = run(&waits), relayed = run(&passes);
     sim_time_t waited, passed, waited_most = 0;
     uint32_t late;
@@ -191,9 +194,10 @@ static void test_many_nodes(void)
 
 /* ---- reductions ---- */
 
-static void check_reduce(uint32_t nodes, uint32_t step)
+static void check_reduce(uint32_t nodes, uint32_t step, uint32_t flags)
 {
-    call_t call = {XYLEM_COLL_REDUCE, nodes, NULL, "DETACH_BYTES=16K", NOBODY};
+    call_t call = {XYLEM_COLL_REDUCE,  nodes,  NULL,
+                   "DETACH_BYTES=16K", NOBODY, flags};
     sim_time_t plain = run(&call), end;
 
     printf("# %" PRIu32 " nodes, reduce: %.1f us\n", nodes, US(plain));
@@ -207,12 +211,22 @@ static void check_reduce(uint32_t nodes, uint32_t step)
 
 static void test_reduce_any_rank(void)
 {
-    check_reduce(FEW_NODES, 1);
+    check_reduce(FEW_NODES, 1, XYLEM_FLAG_ARRIVAL_ORDER);
 }
 
 static void test_reduce_many_nodes(void)
 {
-    check_reduce(MANY_NODES, SOME);
+    check_reduce(MANY_NODES, SOME, XYLEM_FLAG_ARRIVAL_ORDER);
+}
+
+static void test_fixed_order_any_rank(void)
+{
+    check_reduce(FEW_NODES, 1, 0);
+}
+
+static void test_fixed_order_more_nodes(void)
+{
+    check_reduce(MORE_NODES, SOME, 0);
 }
 
 static const check_case_t cases[] = {
@@ -221,5 +235,7 @@ static const check_case_t cases[] = {
     {"many_nodes", test_many_nodes},
     {"reduce_any_rank", test_reduce_any_rank},
     {"reduce_many_nodes", test_reduce_many_nodes},
+    {"fixed_order_any_rank", test_fixed_order_any_rank},
+    {"fixed_order_more_nodes", test_fixed_order_more_nodes},
 };
 CHECK_MAIN(cases)
