@@ -124,7 +124,7 @@ static int all_compare(const struct cells *cells, const struct cells *others,
                        FILE *out, struct cells_found *found)
 {
     double *widths = calloc(2 * cells->count, sizeof *widths);
-    size_t i;
+    size_t i, compared = 0;
 
     if (widths == NULL)
         return 0;
@@ -136,14 +136,13 @@ static int all_compare(const struct cells *cells, const struct cells *others,
             found->single++;
             continue;
         }
-        widths[2 * found->both] = width_of(cell);
-        widths[2 * found->both + 1] = width_of(twin);
+        widths[compared++] = width_of(cell);
+        widths[compared++] = width_of(twin);
         cell_compare(cell, twin, out, found);
     }
     for (i = 0; i < others->count; i++)
         found->single += cells_find(cells, others->list[i].name) == NULL;
-    found->width_percent =
-        statistics_of(widths, 2 * (size_t)found->both).median;
+    found->width_percent = statistics_of(widths, compared).median;
     free(widths);
     return 1;
 }
