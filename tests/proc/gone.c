@@ -9,10 +9,7 @@
  * code 3. first: long before the others begin; last: long after that.
  *
  * The others are told that it has died, each time they try, but for `settled`,
- * where they have a context in which it is dead. They say how long that took,
- * and stay until all have been told (files in the folder GONE_TOLD): a rank
- * that is later finds one that has ended where it would have found the dead
- * one.
+ * where they have a context in which it is dead. They say how long that took.
  */
 #include <dlfcn.h>
 #include <pmix.h>
@@ -25,13 +22,7 @@
 
 #include "tests/proc/job.h"
 
-enum {
-    BOUND_S = 100,
-    RANKS = 3,
-    TRIES = 2,
-    LATE_NS = 500 * 1000 * 1000,
-    VICTIM = 1
-};
+enum { BOUND_S = 100, TRIES = 2, LATE_NS = 500 * 1000 * 1000, VICTIM = 1 };
 
 static int puts_left = -1, commits_left = -1;
 static const char *how;
@@ -120,29 +111,6 @@ static void check_refusal(xylem_context_t *context, xylem_status_t status)
             "nobody is called dead: '%s'", xylem_last_error());
 }
 
-static void told_path(char *path, size_t bytes, int rank)
-{
-    snprintf(path, bytes, "%s/%d", getenv("GONE_TOLD"), rank);
-}
-
-/* Bounded by the alarm. */
-static void meet_the_told(int own)
-{
-    const struct timespec moment = {.tv_nsec = 1000 * 1000};
-    char path[300];
-    FILE *file;
-    int rank;
-
-    told_path(path, sizeof path, own);
-    file = fopen(path, "w");
-    REQUIRE(file != NULL && fclose(file) == 0, "no file %s", path);
-    for (rank = 0; rank < RANKS; rank++) {
-        told_path(path, sizeof path, rank);
-        while (rank != VICTIM && access(path, F_OK) != 0)
-            nanosleep(&moment, NULL);
-    }
-}
-
 int main(int argc, char **argv)
 {
     const struct timespec late = {.tv_nsec = LATE_NS};
@@ -150,8 +118,7 @@ int main(int argc, char **argv)
     xylem_status_t status;
     int i, is_victim, is_last;
 
-    REQUIRE(argc == 4 && rank != NULL && getenv("GONE_TOLD") != NULL,
-            "usage: GONE_TOLD=FOLDER gone WHEN HOW first|last");
+    REQUIRE(argc == 4 && rank != NULL, "usage: gone WHEN HOW first|last");
     alarm(BOUND_S);
     how = argv[2];
     is_victim = atoi(rank) == VICTIM;
@@ -173,6 +140,5 @@ int main(int argc, char **argv)
             check_refusal(context, status);
         printf("rank %s is told after %.1f ms\n", rank, now_ms() - begin);
     }
-    meet_the_told(atoi(rank));
     return 0;
 }

@@ -428,9 +428,7 @@ gone()
     exit-begin | exit-again) wanted=0 ;;
     *) wanted=1 ;; # without PMIx_Finalize
     esac
-    rm -rf "$work/told" && mkdir "$work/told"
-    attempt "$run" -n 3 --no-kill --env XYLEM_LOG=none \
-        --env "GONE_TOLD=$work/told" "${options[@]}" \
+    attempt "$run" -n 3 --no-kill --env XYLEM_LOG=none "${options[@]}" \
         "$programs/gone" "$when" "$how" "$order"
     [ "$code" -eq $wanted ] && [ "$(grep -c ' is told after ' "$out")" -eq 4 ] &&
         good=yes
