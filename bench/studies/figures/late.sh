@@ -121,7 +121,7 @@ set logscale y
 set yrange [1:*]
 set style data histogram
 set style histogram clustered gap 1
-plot file using 6:xtic(strcol(1).' '.strcol(2)) skip 1 title '5 %', \\
+plot file using 6:xtic(strcol(1)."\\n".strcol(2)) skip 1 title '5 %', \\
      file using 7 skip 1 title '10 %'
 END
 }
