@@ -6,8 +6,8 @@
 #   2 wait for all children   the same, nonblocking, a wait per segment
 #   3 no waits                event-driven: segments and children independent
 #   4 shared memory           the ranks of a node, with room for 1 MiB
-#   5 room to drift           the default of XYLEM_NOISE_BUDGET
-#   6 more room               256 MiB
+#   5 room to drift           for 32 MiB
+#   6 more room               the default of XYLEM_NOISE_BUDGET
 #   7 in order of arrival     reduce only: XYLEM_REDUCE_ORDER=arrival
 #   8 progress thread         XYLEM_PROGRESS=thread
 #
@@ -56,7 +56,6 @@ step()
 }
 
 options=("$@")
-room=XYLEM_NOISE_BUDGET=256M
 for coll in $colls; do
     folder=$out/$coll/mechanisms
     mkdir -p "$folder" || exit 1
@@ -65,12 +64,12 @@ for coll in $colls; do
     step 2-wait_for_all_children waitall
     step 3-no_waits event XYLEM_SHM=off
     step 4-shared_memory event XYLEM_NOISE_BUDGET=1M
-    step 5-room_to_drift event
-    step 6-more_room event "$room"
-    thread=(7-progress_thread event "$room")
+    step 5-room_to_drift event XYLEM_NOISE_BUDGET=32M
+    step 6-more_room event
+    thread=(7-progress_thread event)
     if [[ $coll == reduce ]]; then
-        step 7-in_order_of_arrival event "$room" XYLEM_REDUCE_ORDER=arrival
-        thread=(8-progress_thread event "$room" XYLEM_REDUCE_ORDER=arrival)
+        step 7-in_order_of_arrival event XYLEM_REDUCE_ORDER=arrival
+        thread=(8-progress_thread event XYLEM_REDUCE_ORDER=arrival)
     fi
     step "${thread[@]}" XYLEM_PROGRESS=thread
 done

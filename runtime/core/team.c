@@ -261,7 +261,7 @@ xylem_status_t xyl_team_check(const xylem_team_t *team, const char *call)
 {
     if (team == NULL)
         return xyl_fail(XYLEM_ERR_INVALID_HANDLE, "%s: the team is NULL", call);
-    if (team->magic != XYL_TEAM_MAGIC)
+    if (!xyl_team_is_one(team))
         return xyl_fail(XYLEM_ERR_INVALID_HANDLE,
                         "%s: this is no team, or it was destroyed", call);
     return XYLEM_OK;

@@ -131,7 +131,6 @@ static inline uint64_t xyl_team_mark(const xylem_team_t *team, uint64_t past)
     return past * UINT64_C(0x9e3779b97f4a7c15) >> 14 & team->mark_bits;
 }
 
-/* What xyl_team_check asks. */
 static inline int xyl_team_is_one(const xylem_team_t *team)
 {
     return team != NULL && team->magic == XYL_TEAM_MAGIC;
