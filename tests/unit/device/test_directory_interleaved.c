@@ -1,0 +1,294 @@
+/* The directory by which ranks gather in one rank's GPU, and get the result, by
+ * two mechanisms: one rank runs at a time, before each access to shared words
+ * chance decides which, and copies end in any order and as late as chance has
+ * it. All have the right bytes, whoever copied how, whatever was assigned
+ * twice, and no ring or place is written while it is needed. */
+#include <string.h>
+
+#include "collectives/device/directory.h"
+#include "tests/support/check.h"
+#include "tests/support/turns.h"
+
+enum {
+    RANKS_MAX = 6,
+    CHUNK = 8,
+    GIVEN_MAX = 9 * CHUNK,
+    GOTTEN_MAX = RANKS_MAX * GIVEN_MAX,
+    COLLECTIVES = 3,
+    PENDING_MAX = 3 + XYL_DIRECTORY_SLOTS * (RANKS_MAX + 2),
+    LOOKS_MAX = 1 << 20,
+    SCHEDULES = 250
+};
+
+typedef enum kind { BCAST, REDUCE, ALLREDUCE, ALLGATHER, KINDS } kind_t;
+
+/* ---- shared words ---- */
+
+static uint64_t turn_get(xyl_shm_t *shm, const _Atomic uint64_t *flag)
+{
+    (void)shm;
+    (void)turns_pass();
+    return atomic_load(flag);
+}
+
+static void turn_set(xyl_shm_t *shm, _Atomic uint64_t *flag, uint64_t value,
+                     const uint32_t *readers, uint32_t count)
+{
+    (void)shm;
+    (void)readers;
+    CHECK(count != 0);
+    (void)turns_pass();
+    atomic_store(flag, value);
+}
+
+static int turn_swap(xyl_shm_t *shm, _Atomic uint64_t *word, uint64_t *expected,
+                     uint64_t value)
+{
+    (void)shm;
+    (void)turns_pass();
+    return atomic_compare_exchange_strong(word, expected, value);
+}
+
+static const xyl_shm_ops_t ops = {
+    .get = turn_get, .set = turn_set, .swap = turn_swap};
+static xyl_shm_t shm = {.ops = &ops};
+static const uint32_t world[RANKS_MAX] = {0, 1, 2, 3, 4, 5};
+
+/* ---- one schedule ---- */
+
+typedef struct actor {
+    xyl_directory_t directory;
+    xyl_directory_run_t run;
+    xyl_copy_t pending[PENDING_MAX];
+    uint32_t count;
+    unsigned char input[GIVEN_MAX + GOTTEN_MAX], output[GOTTEN_MAX];
+} actor_t;
+
+static struct {
+    kind_t kind;
+    uint32_t ranks, leader, staged, slow; /* slow: copies of a kind, 1 in so
+                                             many looks */
+    xyl_copy_kind_t slow_kind;
+    uint64_t given, gotten;
+    int is_dynamic, in_place;
+} plan;
+
+static actor_t actors[RANKS_MAX];
+static _Alignas(128) char memory[1 << 14];
+static unsigned char room[GOTTEN_MAX];  /* contributions, or the result */
+static unsigned char sum[GIVEN_MAX];    /* the result of a kernel */
+static uint64_t copies[XYL_COPY_KINDS]; /* of all schedules */
+static uint64_t reassigned, twice, joined_late;
+
+static unsigned char byte_of(uint64_t number, uint32_t rank, uint64_t at)
+{
+    return (unsigned char)(number * 31 + rank * 57 + at * 7 + at / 5);
+}
+
+static uint64_t place_bytes(void)
+{
+    return plan.kind == BCAST ? plan.gotten : plan.given;
+}
+
+/* Half of it, and then somebody else. */
+static void move(unsigned char *to, const unsigned char *from, uint64_t bytes)
+{
+    memcpy(to, from, bytes / 2);
+    (void)turns_pass();
+    memcpy(to + bytes / 2, from + bytes / 2, bytes - bytes / 2);
+}
+
+static unsigned char *result(void)
+{
+    return plan.kind == REDUCE || plan.kind == ALLREDUCE ? sum : room;
+}
+
+static unsigned char *own_output(actor_t *actor)
+{
+    return plan.in_place ? actor->input : actor->output;
+}
+
+static void kernel(void)
+{
+    uint64_t i;
+    uint32_t rank;
+
+    for (i = 0; i < plan.given; i++) {
+        sum[i] = actors[plan.leader].input[i];
+        for (rank = 0; rank < plan.ranks; rank++)
+            if (rank != plan.leader)
+                sum[i] = (unsigned char)(sum[i] + room[rank * plan.given + i]);
+    }
+    if (plan.kind == REDUCE || plan.kind == ALLREDUCE)
+        memcpy(own_output(&actors[plan.leader]), sum, plan.given);
+}
+
+static void copy_do(uint32_t self, const xyl_copy_t *copy)
+{
+    actor_t *actor = &actors[self];
+    unsigned char *staged = (unsigned char *)copy->staged;
+    unsigned char *place = plan.kind == BCAST ? room : room + self * plan.given;
+
+    switch ((int)copy->kind) {
+    case XYL_COPY_OWN_IN:
+    case XYL_COPY_IPC_IN:
+        CHECK_EQ(copy->bytes, place_bytes());
+        move(place, actor->input, copy->bytes);
+        break;
+    case XYL_COPY_KERNEL:
+        kernel();
+        break;
+    case XYL_COPY_OWN_OUT:
+    case XYL_COPY_IPC_OUT:
+        CHECK_EQ(copy->bytes, plan.gotten);
+        move(own_output(actor), result(), copy->bytes);
+        break;
+    case XYL_COPY_FILL:
+        move(staged, actor->input + copy->at, copy->bytes);
+        break;
+    case XYL_COPY_DRAIN:
+        move(room + copy->rank * plan.given + copy->at, staged, copy->bytes);
+        break;
+    case XYL_COPY_PUBLISH:
+        move(staged, result() + copy->at, copy->bytes);
+        break;
+    default:
+        move(own_output(actor) + copy->at, staged, copy->bytes);
+    }
+}
+
+static void begin(void *arg, const xyl_copy_t *copy)
+{
+    actor_t *actor = arg;
+
+    CHECK(actor->count < PENDING_MAX);
+    copies[copy->kind]++;
+    actor->pending[actor->count++] = *copy;
+}
+
+/* Some copy of this rank's ends, unless it is slow. */
+static void end_some(uint32_t self)
+{
+    actor_t *actor = &actors[self];
+    uint32_t which;
+    xyl_copy_t copy;
+
+    if (actor->count == 0)
+        return;
+    which = turns_below(actor->count);
+    copy = actor->pending[which];
+    if (copy.kind == plan.slow_kind && turns_below(plan.slow) != 0)
+        return;
+    copy_do(self, &copy);
+    actor->pending[which] = actor->pending[--actor->count];
+    xyl_directory_ended(&actor->run, copy.kind, copy.rank, copy.slot);
+}
+
+static void check_output(uint32_t self, uint64_t number)
+{
+    const unsigned char *output = own_output(&actors[self]);
+    uint32_t rank;
+    uint64_t i;
+
+    if ((plan.kind == REDUCE && self != plan.leader) ||
+        (plan.kind == BCAST && self == plan.leader))
+        return;
+    for (i = 0; i < (plan.kind == REDUCE ? plan.given : plan.gotten); i++) {
+        unsigned char expected = 0;
+        if (plan.kind == BCAST)
+            expected = byte_of(number, plan.leader, i);
+        else if (plan.kind == ALLGATHER)
+            expected =
+                byte_of(number, (uint32_t)(i / plan.given), i % plan.given);
+        else
+            for (rank = 0; rank < plan.ranks; rank++)
+                expected = (unsigned char)(expected + byte_of(number, rank, i));
+        CHECK_EQ(output[i], expected);
+    }
+}
+
+static void act(uint32_t self)
+{
+    actor_t *actor = &actors[self];
+    uint64_t number, i;
+    uint32_t looks;
+
+    for (number = 1; number <= COLLECTIVES; number++) {
+        const xyl_directory_call_t call = {
+            .number = number,
+            .rank = self,
+            .leader = plan.leader,
+            .given = plan.kind == BCAST ? 0 : plan.given,
+            .gotten = plan.kind == REDUCE ? 0 : plan.gotten,
+            .keeps_own = plan.kind == BCAST || plan.kind == ALLGATHER,
+            .combines = plan.kind == REDUCE || plan.kind == ALLREDUCE,
+            .takes_own = plan.kind == ALLGATHER,
+            .is_dynamic = plan.is_dynamic,
+            .staged = plan.staged,
+            .begin = begin,
+            .arg = actor};
+        for (looks = 0; looks < LOOKS_MAX; looks++)
+            if (xyl_directory_is_free(&actor->directory, number))
+                break;
+        for (i = 0; i < place_bytes(); i++)
+            actor->input[i] = byte_of(number, self, i);
+        memset(actor->output, 0, sizeof actor->output);
+        xyl_directory_begin(&actor->run, &actor->directory, &call);
+        for (looks = 0; looks < LOOKS_MAX && !actor->run.is_over; looks++) {
+            (void)xyl_directory_go(&actor->run);
+            if (turns_below(2) == 0)
+                end_some(self);
+        }
+        CHECK(actor->run.is_over);
+        CHECK_EQ(actor->count, 0);
+        if (actor->run.is_reassigned)
+            reassigned++;
+        if (actor->run.has_ended_ipc[XYL_COPY_GATHER] &&
+            actor->run.fill.begun != 0)
+            twice++;
+        joined_late += actor->run.joins != 0;
+        check_output(self, number);
+    }
+}
+
+static void draw(uint32_t schedule)
+{
+    static const xyl_copy_kind_t slow[] = {XYL_COPY_IPC_IN, XYL_COPY_DRAIN,
+                                           XYL_COPY_FILL,   XYL_COPY_IPC_OUT,
+                                           XYL_COPY_TAKE,   XYL_COPY_KERNEL};
+
+    plan.kind = (kind_t)(schedule % KINDS);
+    plan.ranks = 2 + schedule / KINDS % (RANKS_MAX - 1);
+    plan.leader = schedule / 7 % plan.ranks;
+    plan.given = 1 + schedule * 37 % GIVEN_MAX;
+    plan.gotten = plan.kind == ALLGATHER ? plan.given * plan.ranks : plan.given;
+    plan.is_dynamic = schedule / 3 % 3 != 0;
+    plan.staged = schedule / 5 % plan.ranks;
+    plan.in_place = plan.kind != ALLGATHER && schedule % 5 == 0;
+    plan.slow_kind = slow[schedule / 11 % (sizeof slow / sizeof *slow)];
+    plan.slow = 1 + schedule % 50;
+}
+
+static void test_schedules(void)
+{
+    uint32_t schedule, rank;
+
+    for (schedule = 0; schedule < check_cases(SCHEDULES); schedule++) {
+        draw(schedule);
+        CHECK(xyl_directory_bytes(plan.ranks, CHUNK) <= sizeof memory);
+        memset(memory, 0, sizeof memory);
+        for (rank = 0; rank < plan.ranks; rank++)
+            xyl_directory_init(&actors[rank].directory, &shm, memory, world,
+                               plan.ranks, CHUNK);
+        turns_run(plan.ranks, schedule, act);
+    }
+    CHECK(copies[XYL_COPY_IPC_IN] != 0 && copies[XYL_COPY_IPC_OUT] != 0);
+    CHECK(copies[XYL_COPY_FILL] != 0 && copies[XYL_COPY_DRAIN] != 0);
+    CHECK(copies[XYL_COPY_PUBLISH] != 0 && copies[XYL_COPY_TAKE] != 0);
+    CHECK(reassigned != 0 && twice != 0 && joined_late != 0);
+}
+
+static const check_case_t cases[] = {
+    {"directory: any order, any delay", test_schedules},
+};
+CHECK_MAIN(cases)
