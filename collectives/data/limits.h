@@ -90,6 +90,8 @@
       "a message for which the net comes first, at most")                      \
     X(device_asks, 0, 1 << 30,                                                 \
       "a message, or block, for which ranks ask where buffers lie, at least")  \
+    X(device_chunk, 4096, 1 << 26,                                             \
+      "of a copy between GPUs that goes through the host, at a time")          \
     X(inside_call, 0, 1 << 20, "a short call that runs inside the call")
 
 typedef struct xyl_limits {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/device/staging.h"
 #include "collectives/device/way.h"
 #include "runtime/base/log.h"
 #include "runtime/core/context.h"
@@ -329,9 +330,18 @@ static void device_context_ends(xylem_context_t *context)
                                         state->rooms[i].memory);
 }
 
+static void device_team_ends(xylem_team_t *team)
+{
+    xyl_device_team_t *state = xyl_device_of_team(team);
+
+    if (state->staging != NULL)
+        xyl_device_staging_end(team, state->staging);
+}
+
 const xyl_module_t xyl_device_module = {
     .name = "device",
     .bytes = {[XYL_OWNER_CONTEXT] = sizeof(device_state_t),
               [XYL_OWNER_TEAM] = sizeof(xyl_device_team_t)},
     .context_ends = device_context_ends,
+    .team_ends = device_team_ends,
 };

@@ -51,6 +51,7 @@ typedef struct xyl_device_task {
 } xyl_device_task_t;
 
 typedef struct xyl_device_plan xyl_device_plan_t;
+struct xyl_han;
 
 /* A way to do collectives, see run.c. */
 typedef struct xyl_device_design {
@@ -67,7 +68,16 @@ typedef struct xyl_device_design {
     /* This rank's tasks in a phase, in the order in which they have to run.
      * Less than 0: memory of another rank cannot be opened. */
     int (*write)(xyl_device_plan_t *plan, uint32_t phase);
+    /* NULL, or in place of tasks: stages that do a phase's work, of which the
+     * last, a node stage, is passed over where the phase is. */
+    xyl_stage_t *(*add_phase)(struct xyl_han *han, xyl_device_plan_t *plan);
+    /* What the rank needs beside its room. 0: there is none. NULL: nothing. */
+    int (*prepare)(xyl_device_plan_t *plan);
+    int is_dynamic;
 } xyl_device_design_t;
+
+/* Numbers of stages. */
+enum { XYL_DEVICE_NAMES, XYL_DEVICE_MIRRORED, XYL_DEVICE_BARRIER };
 
 /* The same of all stages of a rank. */
 struct xyl_device_plan {
@@ -80,6 +90,7 @@ struct xyl_device_plan {
     const uint64_t *counts;  /* [ranks] of a reduce_scatter's blocks */
     uint64_t *places;        /* [ranks] in elements, where they lie */
     xyl_device_cell_t *cell; /* [ranks] of this rank; NULL: blocks are alike */
+    uint32_t number;         /* that the algorithm has been given, or 0 */
     uint32_t op, type;       /* of kernels */
     uint64_t count;          /* elements of a message, or of a block */
     size_t element_bytes;
@@ -109,10 +120,12 @@ xyl_device_offer(const xyl_device_plan_t *plan, uint32_t rank)
 
 /* ---- run.c ---- */
 
-struct xyl_han;
 /* All stages of a collective that is done that way. */
 void xyl_device_stages_add(struct xyl_han *han,
                            const xyl_device_design_t *design);
+
+/* When all offers are there, once in each run: which way it goes. */
+xylem_status_t xyl_device_way_settle(xyl_device_plan_t *plan);
 
 /* Where this rank has what another has named, for its own device. NULL: it
  * cannot be opened. */

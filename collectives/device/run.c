@@ -25,8 +25,6 @@
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
 
-enum { NAMES, MIRRORED, BARRIER }; /* numbers of stages */
-
 typedef struct device_stage {
     xyl_stage_t stage;
     xyl_device_plan_t *plan;
@@ -140,6 +138,8 @@ static int room_share(xyl_device_plan_t *plan, xyl_device_offer_t *offer)
 
 static int buffers_share(xyl_device_plan_t *plan, xyl_device_offer_t *offer)
 {
+    if (plan->design->prepare != NULL && !plan->design->prepare(plan))
+        return 0;
     if (!plan->design->shares_buffers)
         return room_share(plan, offer);
     return (plan->input.bytes == 0 ||
@@ -290,7 +290,7 @@ static void way_set(const xyl_device_plan_t *plan)
         xyl_mirror_stage_skip(plan->bring, plan->is_direct);
 }
 
-static xylem_status_t way_find(xyl_device_plan_t *plan)
+xylem_status_t xyl_device_way_settle(xyl_device_plan_t *plan)
 {
     plan->is_direct = goes_directly(plan);
     plan->phases = plan->is_direct ? plan->design->phases(plan) : 0;
@@ -332,7 +332,7 @@ static void work(xyl_stage_t *stage, uint64_t index)
 
     (void)index;
     if (device->phase == 0)
-        status = way_find(plan);
+        status = xyl_device_way_settle(plan);
     if (status == XYLEM_OK && device->phase < plan->phases &&
         plan->library != NULL)
         tasks = plan->design->write(plan, device->phase);
@@ -558,17 +558,28 @@ static xyl_device_plan_t *plan_make(xyl_han_t *han,
 
 static void barrier_add(xyl_han_t *han, xyl_device_plan_t *plan, uint32_t phase)
 {
-    const xyl_han_stage_t how = {.number = BARRIER};
+    const xyl_han_stage_t how = {.number = XYL_DEVICE_BARRIER};
     const xyl_problem_t all_over = {.coll = XYLEM_COLL_BARRIER,
                                     .element_bytes = 1};
 
     plan->barriers[phase] = node_add(han, &all_over, &how);
 }
 
+static void phase_add(xyl_han_t *han, xyl_device_plan_t *plan, uint32_t phase)
+{
+    if (plan->design->add_phase != NULL) {
+        plan->barriers[phase] = plan->design->add_phase(han, plan);
+        return;
+    }
+    stage_add(han, &work_ops, plan, phase, plan->tasks_max, work_over);
+    barrier_add(han, plan, phase);
+}
+
 static void mirrored_add(xyl_han_t *han, xyl_device_plan_t *plan)
 {
-    const xyl_han_stage_t how = {
-        .number = MIRRORED, .reads = XYL_ROLE_INPUT, .writes = XYL_ROLE_RESULT};
+    const xyl_han_stage_t how = {.number = XYL_DEVICE_MIRRORED,
+                                 .reads = XYL_ROLE_INPUT,
+                                 .writes = XYL_ROLE_RESULT};
     int is_bcast = han->problem.coll == XYLEM_COLL_BCAST;
 
     plan->fetch =
@@ -581,8 +592,9 @@ static void mirrored_add(xyl_han_t *han, xyl_device_plan_t *plan)
 
 void xyl_device_stages_add(xyl_han_t *han, const xyl_device_design_t *design)
 {
-    const xyl_han_stage_t names = {
-        .number = NAMES, .reads = XYL_ROLE_SCRATCH, .writes = XYL_ROLE_SCRATCH};
+    const xyl_han_stage_t names = {.number = XYL_DEVICE_NAMES,
+                                   .reads = XYL_ROLE_SCRATCH,
+                                   .writes = XYL_ROLE_SCRATCH};
     xyl_problem_t all_names = {
         .coll = XYLEM_COLL_ALLGATHER, .element_bytes = 1, .is_in_place = 1};
     xyl_device_plan_t *plan = plan_make(han, design);
@@ -593,10 +605,8 @@ void xyl_device_stages_add(xyl_han_t *han, const xyl_device_design_t *design)
     all_names.count = plan->offer_bytes;
     stage_add(han, &publish_ops, plan, 0, 1, work_over);
     xyl_han_add_node(han, &all_names, &names);
-    for (phase = 0; phase < plan->phases_max; phase++) {
-        stage_add(han, &work_ops, plan, phase, plan->tasks_max, work_over);
-        barrier_add(han, plan, phase);
-    }
+    for (phase = 0; phase < plan->phases_max; phase++)
+        phase_add(han, plan, phase);
     mirrored_add(han, plan);
     stage_add(han, &finish_ops, plan, 0, 1, finished);
 }

@@ -14,9 +14,11 @@
 
 /* Of a team, by its calls. */
 typedef struct xyl_device_team {
-    uint64_t calls;     /* that may ask, so far */
-    uint64_t reserved;  /* up to which none does */
-    uint64_t asks_from; /* 0: that is not known */
+    uint64_t calls;                     /* that may ask, so far */
+    uint64_t reserved;                  /* up to which none does */
+    uint64_t asks_from;                 /* 0: that is not known */
+    struct xyl_device_staging *staging; /* NULL: not needed yet */
+    struct xyl_device_turn *turns;      /* of who may use it, in order */
 } xyl_device_team_t;
 
 uint32_t xyl_device_way_find(xylem_team_t *team, const xylem_coll_args_t *args);

@@ -55,12 +55,15 @@ static call_case_t draw_case(uint64_t *random, uint32_t number, uint32_t ranks)
     call_case_t c = call_case_random(
         random, (xylem_coll_t)(number % XYLEM_COLL_COUNT), ranks);
 
+    char why[XYL_ALGORITHM_WHY_BYTES];
+    xyl_named_t named;
+
     if (random_below(random, 16) == 0)
         c.count *= 10; /* some hundred KiB */
     call_algorithm_draw(random, &c);
     if (asked != NULL && c.count != 0 && !c.is_ordered &&
         c.types == CALL_TYPES_PLAIN &&
-        xyl_algorithm_find(c.coll, asked) != NULL)
+        xyl_algorithm_parse(c.coll, asked, &named, why))
         snprintf(c.algorithm, sizeof c.algorithm, "%s", asked);
     return c;
 }

@@ -1,0 +1,449 @@
+/* The Static and the Dynamic algorithm of Faraji, "Improving Communication
+ * Performance in GPU-Accelerated HPC Clusters", 2018, chapter 5: the Gathered
+ * Shared Buffer of chapter 3, whose copies in and out go by two mechanisms at
+ * once, some between memories of GPUs (IPC), some through pinned memory of the
+ * node (host-staged), as a directory says (directory.h):
+ *
+ *   cuda_static:K   K ranks go host-staged, those behind the leader; 0: none
+ *   cuda_dynamic    the leader assigns mechanisms by how soon they end copies
+ *
+ * The leader is the root, or rank 0. It takes no part in either mechanism.
+ * Contributions are combined in the order of ranks, so all have the same bits,
+ * whoever copied how.
+ *
+ *   names --> directory --> a gate in the node's stage, until this rank is done
+ */
+#include "collectives/data/description.h"
+#include "collectives/device/plan.h"
+#include "collectives/device/staging.h"
+#include "collectives/levels/parts.h"
+#include "collectives/node/stage.h"
+#include "collectives/stages/messages.h"
+#include "runtime/base/status.h"
+#include "runtime/core/context.h"
+
+enum {
+    WHOLE = XYL_COPY_FILL, /* kinds before are one copy each */
+    SLOTS = XYL_DIRECTORY_SLOTS,
+    PLACES_ALIGN = 256,
+    LEADER_LINES = 1, /* in front of others' places: the sum */
+    STAGED_MAX = XYL_DIRECTORY_RANKS_MAX - 1
+};
+
+typedef struct directory_stage {
+    xyl_stage_t stage;
+    xyl_device_plan_t *plan;
+    xyl_device_staging_t *staging;
+    char *room; /* the leader's */
+    xyl_device_turn_t turn;
+    int has_begun;
+    xyl_directory_run_t run;
+    xyl_device_task_t task[WHOLE]; /* by kind */
+    xyl_stage_work_t *works;
+} directory_stage_t;
+
+static directory_stage_t *self(xyl_stage_t *stage)
+{
+    return (directory_stage_t *)(void *)stage;
+}
+
+static xylem_team_t *team_of(const directory_stage_t *directory)
+{
+    return directory->stage.operation->request.team;
+}
+
+/* ---- the GPU shared buffer ---- */
+
+static uint32_t leader_of(const xyl_problem_t *problem)
+{
+    return xyl_coll_traits(problem->coll)->has_root ? problem->root : 0;
+}
+
+static int leads(const xyl_device_plan_t *plan)
+{
+    return plan->problem.rank == leader_of(&plan->problem);
+}
+
+static uint64_t message_bytes(const xyl_device_plan_t *plan)
+{
+    return plan->count * plan->element_bytes;
+}
+
+static int reduces(const xyl_device_plan_t *plan)
+{
+    return xyl_coll_traits(plan->problem.coll)->reduces;
+}
+
+/* Where a rank's contribution lies; the result is at 0. Blocks of an allgather
+ * are the result. */
+static uint64_t place_at(const xyl_device_plan_t *plan, uint32_t rank)
+{
+    uint64_t bytes = message_bytes(plan);
+
+    if (plan->problem.coll == XYLEM_COLL_ALLGATHER)
+        return rank * bytes;
+    return reduces(plan) ? (LEADER_LINES + rank) * ((bytes + PLACES_ALIGN - 1) /
+                                                    PLACES_ALIGN * PLACES_ALIGN)
+                         : 0;
+}
+
+static uint64_t gotten_bytes(const xyl_device_plan_t *plan)
+{
+    switch ((int)plan->problem.coll) {
+    case XYLEM_COLL_REDUCE:
+        return 0;
+    case XYLEM_COLL_ALLGATHER:
+        return plan->problem.ranks * message_bytes(plan);
+    default:
+        return message_bytes(plan);
+    }
+}
+
+static uint64_t directory_room_bytes(const xyl_device_plan_t *plan)
+{
+    if (!leads(plan))
+        return 1; /* nobody looks at it */
+    return place_at(plan, plan->problem.ranks) + message_bytes(plan);
+}
+
+/* ---- copies ---- */
+
+static size_t work_number(const xyl_copy_t *copy)
+{
+    size_t ring = WHOLE + copy->slot;
+
+    switch ((int)copy->kind) {
+    case XYL_COPY_FILL:
+        return ring;
+    case XYL_COPY_TAKE:
+        return ring + SLOTS;
+    case XYL_COPY_PUBLISH:
+        return ring + (size_t)2 * SLOTS;
+    case XYL_COPY_DRAIN:
+        return ring + (3 + (size_t)copy->rank) * SLOTS;
+    default:
+        return copy->kind;
+    }
+}
+
+static size_t works_of(uint32_t ranks)
+{
+    return WHOLE + (3 + (size_t)ranks) * SLOTS;
+}
+
+static void copied(xyl_event_t *event)
+{
+    xyl_stage_work_t *work = xyl_stage_work_of(event);
+    directory_stage_t *directory = self(work->stage);
+    size_t number = work->number, ring = (number - WHOLE) / SLOTS;
+    uint32_t slot = (uint32_t)((number - WHOLE) % SLOTS);
+
+    if (!xyl_stage_arrived(&directory->stage, event))
+        return;
+    if (number < WHOLE)
+        xyl_directory_ended(&directory->run, (xyl_copy_kind_t)number, 0, 0);
+    else if (ring >= 3)
+        xyl_directory_ended(&directory->run, XYL_COPY_DRAIN,
+                            (uint32_t)(ring - 3), slot);
+    else
+        xyl_directory_ended(&directory->run,
+                            (xyl_copy_kind_t)(XYL_COPY_FILL + ring), 0, slot);
+    /* The gate is asked again before anybody rests. */
+    work->stage->operation->request.context->engine.polled++;
+}
+
+static void begin_move(directory_stage_t *directory, const xyl_copy_t *copy,
+                       char *to, const char *from)
+{
+    xyl_device_plan_t *plan = directory->plan;
+    xyl_cuda_moves_t *moves = &directory->task[copy->kind].does.moves;
+
+    moves->count = 1;
+    moves->move[0] = (xyl_cuda_move_t){to, from, copy->bytes};
+    xyl_cuda_move_begin(plan->exec, &directory->works[copy->kind].work,
+                        plan->device, moves);
+}
+
+static void begin_combine(directory_stage_t *directory)
+{
+    xyl_device_plan_t *plan = directory->plan;
+    xyl_cuda_combine_t *combine =
+        &directory->task[XYL_COPY_KERNEL].does.combine;
+    uint32_t rank;
+
+    combine->op = plan->op;
+    combine->type = plan->type;
+    combine->count = plan->count;
+    combine->inputs = plan->problem.ranks;
+    combine->results = 0;
+    for (rank = 0; rank < plan->problem.ranks; rank++)
+        combine->input[rank] = rank == plan->problem.rank
+                                   ? plan->input.users + plan->input.at
+                                   : directory->room + place_at(plan, rank);
+    combine->result[combine->results++] = plan->result.users + plan->result.at;
+    if (gotten_bytes(plan) != 0)
+        combine->result[combine->results++] = directory->room;
+    xyl_cuda_combine_begin(plan->exec, &directory->works[XYL_COPY_KERNEL].work,
+                           plan->device, combine);
+}
+
+static void begin_staged(directory_stage_t *directory, const xyl_copy_t *copy)
+{
+    const xyl_device_plan_t *plan = directory->plan;
+    char *input = plan->input.users + plan->input.at + copy->at;
+    char *result = plan->result.users + plan->result.at + copy->at;
+    char *room = directory->room + copy->at;
+    xyl_work_t *work = &directory->works[work_number(copy)].work;
+
+    if (copy->kind == XYL_COPY_FILL)
+        (void)xyl_exec_copy(plan->exec, work, copy->staged, input, copy->bytes);
+    else if (copy->kind == XYL_COPY_TAKE)
+        (void)xyl_exec_copy(plan->exec, work, result, copy->staged,
+                            copy->bytes);
+    else if (copy->kind == XYL_COPY_PUBLISH)
+        (void)xyl_exec_copy(plan->exec, work, copy->staged, room, copy->bytes);
+    else
+        (void)xyl_exec_copy(plan->exec, work, room + place_at(plan, copy->rank),
+                            copy->staged, copy->bytes);
+}
+
+static void begin_copy(void *arg, const xyl_copy_t *copy)
+{
+    directory_stage_t *directory = arg;
+    const xyl_device_plan_t *plan = directory->plan;
+
+    (void)xyl_stage_worked(&directory->stage, 0);
+    switch ((int)copy->kind) {
+    case XYL_COPY_OWN_IN:
+    case XYL_COPY_IPC_IN:
+        begin_move(directory, copy,
+                   directory->room + place_at(plan, plan->problem.rank),
+                   plan->input.users + plan->input.at);
+        return;
+    case XYL_COPY_KERNEL:
+        begin_combine(directory);
+        return;
+    case XYL_COPY_OWN_OUT:
+    case XYL_COPY_IPC_OUT:
+        begin_move(directory, copy, plan->result.users + plan->result.at,
+                   directory->room);
+        return;
+    default:
+        begin_staged(directory, copy);
+    }
+}
+
+/* ---- the stage, and its gate ---- */
+
+static int directory_begin(directory_stage_t *directory)
+{
+    const xyl_device_plan_t *plan = directory->plan;
+    const xyl_problem_t *problem = &plan->problem;
+    int is_bcast = problem->coll == XYLEM_COLL_BCAST;
+    int is_allgather = problem->coll == XYLEM_COLL_ALLGATHER;
+    xyl_directory_call_t call = {.rank = problem->rank,
+                                 .leader = leader_of(problem),
+                                 .given = is_bcast ? 0 : message_bytes(plan),
+                                 .gotten = gotten_bytes(plan),
+                                 .keeps_own = is_bcast || is_allgather,
+                                 .combines = reduces(plan),
+                                 .takes_own = is_allgather,
+                                 .is_dynamic = plan->design->is_dynamic,
+                                 .staged = plan->number,
+                                 .begin = begin_copy,
+                                 .arg = directory};
+
+    directory->has_begun =
+        xyl_device_staging_use(directory->staging, &call, &directory->run);
+    return directory->has_begun;
+}
+
+/* Asked whenever the node's stages are polled. */
+static int may_go(void *arg, uint64_t piece, unsigned *did)
+{
+    directory_stage_t *directory = arg;
+
+    (void)piece;
+    if (!xyl_device_turn_is(team_of(directory), &directory->turn) ||
+        (!directory->has_begun && !directory_begin(directory)))
+        return 0;
+    *did += xyl_directory_go(&directory->run);
+    if (!directory->run.is_over)
+        return 0;
+    ++*did;
+    xyl_device_turn_leave(team_of(directory), &directory->turn);
+    xyl_stage_complete(&directory->stage);
+    return 1;
+}
+
+static void directory_start(xyl_stage_t *stage)
+{
+    directory_stage_t *directory = self(stage);
+
+    directory->has_begun = 0;
+    xyl_device_turn_wait(team_of(directory), &directory->turn);
+}
+
+static void directory_cancel(xyl_stage_t *stage)
+{
+    directory_stage_t *directory = self(stage);
+
+    xyl_device_turn_leave(team_of(directory), &directory->turn);
+}
+
+static xylem_status_t directory_open(directory_stage_t *directory)
+{
+    xyl_device_plan_t *plan = directory->plan;
+    uint32_t leader = leader_of(&plan->problem);
+    xylem_status_t status = xyl_device_way_settle(plan);
+
+    if (status != XYLEM_OK || !plan->is_direct) {
+        xyl_device_turn_leave(team_of(directory), &directory->turn);
+        return status;
+    }
+    directory->staging = xyl_device_staging_of(plan->operation->request.team,
+                                               plan->library, plan->device);
+    directory->room = xyl_device_operand(
+        plan, leader, &xyl_device_offer(plan, leader)->input);
+    return directory->room != NULL ? XYLEM_OK : XYLEM_ERR_NO_RESOURCE;
+}
+
+static void directory_ready(xyl_stage_t *stage, uint64_t index)
+{
+    directory_stage_t *directory = self(stage);
+    xylem_status_t status = directory_open(directory);
+
+    (void)index;
+    if (status != XYLEM_OK) {
+        xyl_operation_fail(stage->operation, status);
+        return;
+    }
+    xyl_stage_emit(stage, 0);
+    if (!directory->plan->is_direct && stage->operation->failure == XYLEM_OK)
+        xyl_stage_complete(stage);
+}
+
+static void directory_bind(xyl_stage_t *stage, const void *reads, void *writes)
+{
+    (void)stage;
+    (void)reads;
+    (void)writes;
+}
+
+static const xyl_stage_ops_t directory_ops = {
+    .name = "directory",
+    .start = directory_start,
+    .segment_ready = directory_ready,
+    .cancel = directory_cancel,
+    .bind = directory_bind,
+};
+
+/* ---- planning ---- */
+
+static xyl_stage_t *gate_add(xyl_han_t *han, directory_stage_t *directory)
+{
+    const xyl_han_stage_t how = {.number = XYL_DEVICE_BARRIER};
+    const xyl_position_t nowhere = {XYL_BUFFER_RECV, 0, 0};
+    const xyl_node_gate_t gate = {.may_go = may_go, .arg = directory};
+    xyl_node_program_t program;
+    xyl_stage_t *stage = NULL;
+
+    xyl_node_program_init(&program);
+    program.element_bytes = 1;
+    xyl_node_strand(&program);
+    (void)xyl_node_step(&program, XYL_STEP_GATE, nowhere, nowhere, 0);
+    xyl_han_add_program(han, &program, &how);
+    xyl_node_program_fini(&program);
+    if (han->status == XYLEM_OK) {
+        stage = han->operation->stage[han->operation->stages - 1];
+        xyl_node_stage_set_gate(stage, &gate);
+    }
+    return stage;
+}
+
+static xyl_stage_t *directory_add(xyl_han_t *han, xyl_device_plan_t *plan)
+{
+    const xyl_stage_spec_t spec = xyl_stage_behind(
+        han->operation, 0, XYL_ROLE_USERS_INPUT, XYL_ROLE_USERS_RESULT);
+    directory_stage_t *directory;
+
+    if (han->status != XYLEM_OK)
+        return NULL;
+    directory = (directory_stage_t *)(void *)xyl_operation_add_stage(
+        han->operation, &spec, &directory_ops, sizeof *directory, 0);
+    if (directory == NULL) {
+        han->status =
+            xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a collective on GPUs");
+        return NULL;
+    }
+    directory->plan = plan;
+    plan->number = han->choice->radix;
+    han->status = xyl_stage_works_of(&directory->stage, plan->exec,
+                                     works_of(plan->problem.ranks), copied,
+                                     &directory->works);
+    return gate_add(han, directory);
+}
+
+/* The directory, before others are told. */
+static int directory_prepare(xyl_device_plan_t *plan)
+{
+    return xyl_device_staging_of(plan->operation->request.team, plan->library,
+                                 plan->device) != NULL;
+}
+
+static uint32_t one_phase(const xyl_problem_t *problem)
+{
+    (void)problem;
+    return 1;
+}
+
+static uint32_t one_phase_of(const xyl_device_plan_t *plan)
+{
+    (void)plan;
+    return 1;
+}
+
+#define DIRECTORY_DESIGN(assigns)                                              \
+    {                                                                          \
+        .room_bytes = directory_room_bytes, .phases_max = one_phase,           \
+        .tasks_max = one_phase, .phases = one_phase_of,                        \
+        .prepare = directory_prepare, .add_phase = directory_add,              \
+        .is_dynamic = (assigns),                                               \
+    }
+
+static void cuda_static_add_stages(xyl_han_t *han)
+{
+    static const xyl_device_design_t design = DIRECTORY_DESIGN(0);
+
+    xyl_device_stages_add(han, &design);
+}
+
+static void cuda_dynamic_add_stages(xyl_han_t *han)
+{
+    static const xyl_device_design_t design = DIRECTORY_DESIGN(1);
+
+    xyl_device_stages_add(han, &design);
+}
+
+#define COLLS                                                                  \
+    (XYL_COLL_BIT(BCAST) | XYL_COLL_BIT(REDUCE) | XYL_COLL_BIT(ALLREDUCE) |    \
+     XYL_COLL_BIT(ALLGATHER))
+
+const xyl_algorithm_t xyl_algorithm_cuda_static = {
+    .name = "cuda_static",
+    .help = "cuda_gsb, K ranks through the host (Faraji 2018)",
+    .kind = XYL_ALGORITHM_LEVELS,
+    .colls = COLLS,
+    .needs = XYL_NEEDS_DEVICE,
+    .radix = {.least = 1, .preset = 0, .most = STAGED_MAX},
+    .add_stages = cuda_static_add_stages,
+};
+
+const xyl_algorithm_t xyl_algorithm_cuda_dynamic = {
+    .name = "cuda_dynamic",
+    .help = "cuda_gsb, some ranks through the host, as it goes (Faraji 2018)",
+    .kind = XYL_ALGORITHM_LEVELS,
+    .colls = COLLS,
+    .needs = XYL_NEEDS_DEVICE,
+    .add_stages = cuda_dynamic_add_stages,
+};
