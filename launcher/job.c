@@ -334,6 +334,7 @@ static void rank_exited(job_rank_t *rank, const siginfo_t *info)
     xyl_job_t *job = rank->job;
     rank->state = RANK_EXITED;
     job->running--;
+    xyl_server_ended(job->server, rank->rank);
     abort_judge(job);
     rank_judge(rank, info);
     if (rank->streams_open == 0) {
@@ -344,20 +345,29 @@ static void rank_exited(job_rank_t *rank, const siginfo_t *info)
     (void)evtimer_add(rank->settle, &grace);
 }
 
+static void rank_look(job_rank_t *rank, bool only_killed)
+{
+    siginfo_t info = {.si_pid = 0};
+    if (rank->state == RANK_RUNNING &&
+        waitid(P_PID, (id_t)rank->pid, &info, WEXITED | WNOHANG | WNOWAIT) ==
+            0 &&
+        info.si_pid == rank->pid &&
+        !(only_killed && info.si_code == CLD_EXITED))
+        rank_exited(rank, &info);
+}
+
+/* Of those that have ended since, the ones that were killed may be why others
+ * gave up. */
 static void child_ended(evutil_socket_t fd, short events, void *arg)
 {
     xyl_job_t *job = arg;
     (void)fd;
     (void)events;
+    for (unsigned i = 0; i < job->options->ranks; i++)
+        rank_look(&job->ranks[i], true);
     for (unsigned i = 0; i < job->options->ranks; i++) {
-        job_rank_t *rank = &job->ranks[i];
-        siginfo_t info = {.si_pid = 0};
-        if (rank->state == RANK_RUNNING &&
-            waitid(P_PID, (id_t)rank->pid, &info,
-                   WEXITED | WNOHANG | WNOWAIT) == 0 &&
-            info.si_pid == rank->pid)
-            rank_exited(rank, &info);
-        stand_in_reap(rank);
+        rank_look(&job->ranks[i], false);
+        stand_in_reap(&job->ranks[i]);
     }
 }
 

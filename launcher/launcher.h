@@ -133,6 +133,8 @@ int xyl_server_wake_fd(const xyl_server_t *server);
 /* Whether a rank has asked to abort the job; the first one counts. Known here
  * before the process of that rank can end. */
 bool xyl_server_aborted(xyl_server_t *server, xyl_abort_t *abort_out);
+/* A rank's process has ended; ranks that miss it are told who was the first. */
+void xyl_server_ended(xyl_server_t *server, unsigned rank);
 /* Whether the rank has a PMIx session that it has not finalized. */
 bool xyl_server_connected(xyl_server_t *server, unsigned rank);
 /* The environment of a rank: the launcher's, `settings` and what PMIx needs.

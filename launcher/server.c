@@ -19,13 +19,17 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
-/* One rank; what PMIx calls the server object of a client. */
+/* One rank; what PMIx calls the server object of a client. The lock guards what
+ * changes. */
 typedef struct client {
     xyl_server_t *server;
     unsigned rank;
-    bool connected; /* and not finalized; guarded by the lock */
+    bool connected; /* and not finalized */
+    bool lost;      /* its connection, behind all that it has sent */
+    time_t ended_at;
 } client_t;
 
 struct xyl_server {
@@ -38,7 +42,12 @@ struct xyl_server {
     pthread_mutex_t lock;
     bool aborted;      /* guarded by the lock, like the next */
     xyl_abort_t abort; /* valid when aborted */
+    unsigned *ended;   /* ranks, in the order in which they have */
+    unsigned ended_count;
 };
+
+/* PMIx gives no argument to some of its callbacks. */
+static xyl_server_t *the_server;
 
 /* ------------------------------------------------------------------------ */
 /* Callbacks                                                                */
@@ -130,12 +139,103 @@ static pmix_status_t client_modex(const pmix_proc_t *proc,
     return PMIX_ERR_NOT_FOUND;
 }
 
+static time_t seconds_now(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+/* What a rank has said may still lie in its connection when its process has
+ * ended. Without a word of PMIx about that it is over after a while. */
+static bool client_is_silent(const client_t *client, time_t now)
+{
+    enum { SILENT_AFTER_S = 2 };
+    return !client->connected || client->lost ||
+           now - client->ended_at > SILENT_AFTER_S;
+}
+
+/* Of ranks that have ended the first ones of which all is known; the others
+ * must not be told of one whose end may be due to that of another. */
+static size_t ended_read(xyl_server_t *server, uint32_t *ranks)
+{
+    const time_t now = seconds_now();
+    size_t count = 0;
+    (void)pthread_mutex_lock(&server->lock);
+    while (count < server->ended_count &&
+           client_is_silent(&server->clients[server->ended[count]], now)) {
+        ranks[count] = server->ended[count];
+        count++;
+    }
+    (void)pthread_mutex_unlock(&server->lock);
+    return count;
+}
+
+/* The library's ranks ask who has gone (runtime/job/bootstrap_pmix.c). */
+static pmix_status_t client_lookup(const pmix_proc_t *proc, char **keys,
+                                   const pmix_info_t info[], size_t infos,
+                                   pmix_lookup_cbfunc_t done, void *arg)
+{
+    (void)info;
+    (void)infos;
+    if (keys == NULL || keys[0] == NULL || strcmp(keys[0], "xylem.gone") != 0 ||
+        the_server == NULL)
+        return PMIX_ERR_NOT_FOUND;
+    uint32_t *ranks = calloc(the_server->layout->ranks, sizeof(*ranks));
+    if (ranks == NULL)
+        return PMIX_ERR_NOMEM;
+    const size_t count = ended_read(the_server, ranks);
+    pmix_pdata_t answer;
+    PMIX_PDATA_CONSTRUCT(&answer);
+    answer.proc = *proc;
+    (void)snprintf(answer.key, sizeof(answer.key), "%s", keys[0]);
+    answer.value.type = PMIX_BYTE_OBJECT;
+    answer.value.data.bo.bytes = (char *)ranks;
+    answer.value.data.bo.size = count * sizeof(*ranks);
+    done(count > 0 ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND, &answer, 1, arg);
+    free(ranks);
+    return PMIX_SUCCESS;
+}
+
+static void rank_lost(pmix_rank_t rank)
+{
+    if (the_server == NULL || rank >= the_server->layout->ranks)
+        return;
+    (void)pthread_mutex_lock(&the_server->lock);
+    the_server->clients[rank].lost = true;
+    (void)pthread_mutex_unlock(&the_server->lock);
+}
+
+/* The interface of PMIx sets the parameters; of several ranks that are lost at
+ * once it names one as the source, and the others beside. */
+static void client_lost(size_t handler, pmix_status_t status,
+                        const pmix_proc_t *source, pmix_info_t info[],
+                        size_t infos, pmix_info_t results[],
+                        size_t results_count,
+                        pmix_event_notification_cbfunc_fn_t done, void *arg)
+{
+    (void)handler;
+    (void)status;
+    (void)results;
+    (void)results_count;
+    if (source != NULL)
+        rank_lost(source->rank);
+    for (size_t i = 0; i < infos; i++) {
+        if (strcmp(info[i].key, PMIX_PROCID) == 0 &&
+            info[i].value.type == PMIX_PROC && info[i].value.data.proc != NULL)
+            rank_lost(info[i].value.data.proc->rank);
+    }
+    if (done != NULL)
+        done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, arg);
+}
+
 static pmix_server_module_t module = {
     .client_connected2 = client_connected,
     .client_finalized = client_finalized,
     .abort = client_aborted,
     .fence_nb = client_fence,
     .direct_modex = client_modex,
+    .lookup = client_lookup,
 };
 
 /* ------------------------------------------------------------------------ */
@@ -368,6 +468,8 @@ static int library_init(xyl_server_t *server)
     /* Data of a job this small needs no files that are shared between the
      * server and its clients. */
     (void)setenv("PMIX_MCA_gds", "hash", 1);
+    /* Who is lost is told at once, rather than a second later. */
+    (void)setenv("PMIX_MCA_pmix_event_caching_window", "0", 1);
     PMIX_INFO_CREATE(infos, INIT_INFOS);
     if (infos == NULL)
         return -1;
@@ -381,6 +483,10 @@ static int library_init(xyl_server_t *server)
         return -1;
     }
     server->initialized = true;
+    the_server = server;
+    pmix_status_t lost = PMIX_ERR_LOST_CONNECTION;
+    (void)PMIx_Register_event_handler(&lost, 1, NULL, 0, client_lost, NULL,
+                                      NULL);
     return 0;
 }
 
@@ -408,9 +514,10 @@ int xyl_server_start(const xyl_layout_t *layout, xyl_server_t **server_out)
     server->layout = layout;
     (void)pthread_mutex_init(&server->lock, NULL);
     server->clients = calloc(layout->ranks, sizeof(*server->clients));
+    server->ended = calloc(layout->ranks, sizeof(*server->ended));
     server->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (server->clients == NULL || server->wake_fd < 0 ||
-        name_draw(server) != 0) {
+    if (server->clients == NULL || server->ended == NULL ||
+        server->wake_fd < 0 || name_draw(server) != 0) {
         xyl_complain("cannot make the server: %s", strerror(errno));
         goto stop_server;
     }
@@ -440,6 +547,7 @@ void xyl_server_stop(xyl_server_t *server)
     if (server->wake_fd >= 0)
         (void)close(server->wake_fd);
     (void)pthread_mutex_destroy(&server->lock);
+    free(server->ended);
     free(server->clients);
     free(server);
 }
@@ -468,6 +576,14 @@ bool xyl_server_connected(xyl_server_t *server, unsigned rank)
     const bool connected = server->clients[rank].connected;
     (void)pthread_mutex_unlock(&server->lock);
     return connected;
+}
+
+void xyl_server_ended(xyl_server_t *server, unsigned rank)
+{
+    (void)pthread_mutex_lock(&server->lock);
+    server->clients[rank].ended_at = seconds_now();
+    server->ended[server->ended_count++] = rank;
+    (void)pthread_mutex_unlock(&server->lock);
 }
 
 /* ------------------------------------------------------------------------ */

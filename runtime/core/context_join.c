@@ -248,6 +248,8 @@ static xylem_status_t parts_start(xylem_context_t *context,
 typedef struct outcome {
     uint32_t status;
     uint32_t trouble; /* xyl_shm_trouble_t */
+    uint32_t culprit;
+    uint32_t unused;
 } outcome_t;
 
 static xylem_status_t outcomes_read(const xylem_context_t *context,
@@ -260,9 +262,11 @@ static xylem_status_t outcomes_read(const xylem_context_t *context,
         const outcome_t *outcome =
             (const void *)(all->memory + all->offsets[rank]);
         if (all->offsets[rank + 1] - all->offsets[rank] != sizeof *outcome)
-            return xyl_peer_gives_up(rank, XYLEM_ERR_BOOTSTRAP);
+            return xyl_peer_gives_up(context->bootstrap, rank,
+                                     XYLEM_ERR_BOOTSTRAP, XYL_NO_CULPRIT);
         if (outcome->status != XYLEM_OK)
-            return xyl_peer_gives_up(rank, outcome->status);
+            return xyl_peer_gives_up(context->bootstrap, rank, outcome->status,
+                                     outcome->culprit);
         troubles[rank] = outcome->trouble < XYL_SHM_TROUBLES
                              ? (xyl_shm_trouble_t)outcome->trouble
                              : XYL_SHM_LAYOUT;
@@ -276,7 +280,9 @@ static xylem_status_t agree_on_start(xylem_context_t *context,
                                      xyl_shm_trouble_t trouble)
 {
     xyl_shm_trouble_t *troubles = calloc(context->ranks, sizeof *troubles);
-    outcome_t mine = {(uint32_t)status, (uint32_t)trouble};
+    outcome_t mine = {.status = (uint32_t)status,
+                      .trouble = (uint32_t)trouble,
+                      .culprit = context->bootstrap->culprit};
     xyl_blobs_t all = {NULL, NULL};
     xylem_status_t told;
 
@@ -374,7 +380,9 @@ void xyl_context_give_up(const xylem_bootstrap_t *user,
                          const xyl_config_t *config, xylem_status_t why)
 {
     const xyl_peers_mine_t mine = {.status = why};
-    const outcome_t outcome = {(uint32_t)why, XYL_SHM_FINE};
+    const outcome_t outcome = {.status = (uint32_t)why,
+                               .trouble = XYL_SHM_FINE,
+                               .culprit = XYL_NO_CULPRIT};
     xyl_blobs_t all = {NULL, NULL};
     xyl_bootstrap_t *bootstrap;
     xyl_peers_t peers;

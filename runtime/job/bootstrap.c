@@ -42,6 +42,17 @@ void xyl_blobs_fini(xyl_blobs_t *blobs)
     *blobs = (xyl_blobs_t){NULL, NULL};
 }
 
+/* ---- those who are missed ---- */
+
+xylem_status_t xyl_bootstrap_miss(xyl_bootstrap_t *bootstrap, uint32_t rank)
+{
+    bootstrap->culprit = rank;
+    return xyl_fail(XYLEM_ERR_PROC_FAILED,
+                    "rank %u has died, or has ended, before its context was "
+                    "made",
+                    rank);
+}
+
 /* ---- an allgather of the user's ---- */
 
 typedef struct user_bootstrap {
@@ -156,6 +167,7 @@ static xylem_status_t user_create(const xylem_bootstrap_t *user,
     if (bootstrap == NULL)
         return XYLEM_ERR_NO_MEMORY;
     bootstrap->base.ops = &user_ops;
+    bootstrap->base.culprit = XYL_NO_CULPRIT;
     bootstrap->base.rank = user->rank;
     bootstrap->base.ranks = user->ranks;
     gethostname(bootstrap->base.node, sizeof bootstrap->base.node - 1);

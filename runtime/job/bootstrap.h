@@ -9,6 +9,7 @@
 #include "include/xylem.h"
 
 enum { XYL_NODE_NAME_BYTES = 64 };
+#define XYL_NO_CULPRIT UINT32_MAX
 
 /* What every rank contributed; one block of memory. */
 typedef struct xyl_blobs {
@@ -43,11 +44,15 @@ struct xyl_bootstrap {
     uint32_t rank;
     uint32_t ranks;
     uint64_t timeout_s;
-    int is_broken; /* the ranks could not meet: it is not used again */
+    int is_broken;    /* the ranks could not meet: it is not used again */
+    uint32_t culprit; /* who has gone without a context, or XYL_NO_CULPRIT */
     /* The node as the launcher names it; may differ from the machine's name
      * when a launcher presents several nodes. */
     char node[XYL_NODE_NAME_BYTES];
 };
+
+/* Says that the rank has gone, which this one misses. */
+xylem_status_t xyl_bootstrap_miss(xyl_bootstrap_t *bootstrap, uint32_t rank);
 
 /* Each returns owned (free with ops->destroy). */
 xylem_status_t xyl_bootstrap_pmix_create(xyl_bootstrap_t **bootstrap_out);

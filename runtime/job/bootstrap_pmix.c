@@ -1,9 +1,11 @@
 /* Bootstrap over PMIx, as offered by mpirun, srun --mpi=pmix and xylem-run.
  * PMIx counts its initialisations, so an MPI library in the same process may
  * use it too. Its callbacks run on a thread of its own and only set a flag. */
+#include <errno.h>
 #include <inttypes.h>
 #include <pmix.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,14 +19,18 @@
 typedef struct pmix_bootstrap {
     xyl_bootstrap_t base;
     pmix_proc_t self;
-    unsigned number;          /* of its context, and */
-    unsigned exchanges;       /* of what it has exchanged: they name its keys */
-    int server_has_all;       /* behind a fence, that it will ever have */
-    _Atomic int fence_status; /* pmix_status_t, or one of these */
-    pmix_info_t fence_info;   /* PMIx reads it until the fence is over */
+    unsigned number;     /* of its context, and */
+    unsigned exchanges;  /* of what it has exchanged: they name its keys */
+    int is_of_xylem_run; /* which knows who has gone, and has all data */
+    int some_have_gone;  /* as it has said */
+    int fence_is_under_way;
+    _Atomic int fence_status;   /* pmix_status_t, or one of these */
+    sem_t fence_over;           /* posted once for each */
+    pmix_info_t fence_infos[2]; /* PMIx reads them until the fence is over */
 } pmix_bootstrap_t;
 
 enum { FENCE_NONE = 1, FENCE_RUNNING, FENCE_ABANDONED };
+enum { LOOK_MS = 200, LOOK_AGAIN_MS = 10 };
 
 /* Contexts of this process so far: the same number on every rank, because
  * contexts are created collectively. What fails before has not begun. */
@@ -106,10 +112,11 @@ static xylem_status_t blob_put(const char *key, const void *mine, size_t bytes)
     return status == PMIX_SUCCESS ? XYLEM_OK : pmix_fail("put", status);
 }
 
-/* A server of PMIx waits for the data of a rank that has died. Of others than
- * xylem-run's, which is the only one of its job, it is not known what it has to
- * ask other servers for. Open MPI's gives a request up after 2 s, in which a
- * busy machine may not come to it: whoever asks, asks again. */
+/* A server of PMIx waits for the data of a rank that has died, unless it is
+ * asked for what is there. Of others than xylem-run's, which is the only one of
+ * its job, it is not known what it has to ask other servers for. Open MPI's
+ * gives a request up after 2 s, in which a busy machine may not come to it:
+ * whoever asks, asks again. */
 static pmix_status_t value_get(const pmix_bootstrap_t *bootstrap,
                                const pmix_proc_t *proc, const char *key,
                                time_t limit_at, pmix_value_t **value_out)
@@ -121,95 +128,260 @@ static pmix_status_t value_get(const pmix_bootstrap_t *bootstrap,
 
     PMIX_INFO_LOAD(&info, PMIX_IMMEDIATE, &is_at_once, PMIX_BOOL);
     do {
-        status = PMIx_Get(proc, key, &info, bootstrap->server_has_all ? 1 : 0,
+        status = PMIx_Get(proc, key, &info, bootstrap->is_of_xylem_run ? 1 : 0,
                           value_out);
         clock_gettime(CLOCK_MONOTONIC, &now);
     } while (status == PMIX_ERR_TIMEOUT && now.tv_sec < limit_at);
     return status;
 }
 
-static xylem_status_t blob_get(const pmix_bootstrap_t *bootstrap,
-                               const pmix_proc_t *proc, const char *key,
-                               time_t limit_at, xyl_blobs_t *all)
+static xylem_status_t value_append(uint32_t rank, const pmix_value_t *value,
+                                   xyl_blobs_t *all)
 {
-    pmix_value_t *value = NULL;
-    pmix_status_t error = value_get(bootstrap, proc, key, limit_at, &value);
-    xylem_status_t status;
+    if (value->type != PMIX_BYTE_OBJECT)
+        return pmix_fail("get: wrong type", PMIX_ERR_TYPE_MISMATCH);
+    return xyl_blobs_append(all, rank, value->data.bo.bytes,
+                            value->data.bo.size);
+}
 
-    if (error == PMIX_ERR_NOT_FOUND && bootstrap->server_has_all)
-        return xyl_fail(XYLEM_ERR_PROC_FAILED,
-                        "rank %u has died, or has ended, before its context "
-                        "was made",
-                        proc->rank);
-    if (error != PMIX_SUCCESS || value == NULL)
-        return pmix_fail("get", error);
-    if (value->type == PMIX_BYTE_OBJECT)
-        status = xyl_blobs_append(all, proc->rank, value->data.bo.bytes,
-                                  value->data.bo.size);
-    else
-        status = pmix_fail("get: wrong type", PMIX_ERR_TYPE_MISMATCH);
-    PMIX_VALUE_RELEASE(value);
+/* ---- who has gone ---- */
+
+/* The ranks that have ended, first the one that did so first; what they have
+ * told is known at the server. Returns owned (release its value). */
+static pmix_status_t gone_ask(pmix_pdata_t *gone)
+{
+    pmix_status_t status;
+
+    PMIX_PDATA_CONSTRUCT(gone);
+    snprintf(gone->key, sizeof gone->key, "xylem.gone"); /* of xylem-run */
+    status = PMIx_Lookup(gone, 1, NULL, 0);
+    return status == PMIX_SUCCESS && gone->value.type != PMIX_BYTE_OBJECT
+               ? PMIX_ERR_TYPE_MISMATCH
+               : status;
+}
+
+static int look_for_gone(pmix_bootstrap_t *bootstrap)
+{
+    pmix_pdata_t gone;
+
+    if (bootstrap->is_of_xylem_run && !bootstrap->some_have_gone) {
+        bootstrap->some_have_gone = gone_ask(&gone) == PMIX_SUCCESS;
+        PMIX_PDATA_DESTRUCT(&gone);
+    }
+    return bootstrap->some_have_gone;
+}
+
+/* Of those that have gone without telling: the first. The others may have given
+ * up because of it. */
+static xylem_status_t check_gone(pmix_bootstrap_t *bootstrap, const char *key)
+{
+    pmix_proc_t proc = bootstrap->self;
+    pmix_value_t *value = NULL;
+    pmix_pdata_t gone;
+    uint32_t rank = UINT32_MAX;
+    size_t i, count;
+
+    count = gone_ask(&gone) == PMIX_SUCCESS
+                ? gone.value.data.bo.size / sizeof rank
+                : 0;
+    for (i = 0; i < count && rank == UINT32_MAX; i++) {
+        memcpy(&rank, gone.value.data.bo.bytes + i * sizeof rank, sizeof rank);
+        proc.rank = rank;
+        if (value_get(bootstrap, &proc, key, 0, &value) == PMIX_SUCCESS) {
+            PMIX_VALUE_RELEASE(value);
+            rank = UINT32_MAX;
+        }
+    }
+    PMIX_PDATA_DESTRUCT(&gone);
+    if (rank == UINT32_MAX)
+        return XYLEM_IN_PROGRESS;
+    return xyl_bootstrap_miss(&bootstrap->base, rank);
+}
+
+/* XYLEM_IN_PROGRESS: someone who lives has not told yet. */
+static xylem_status_t gather(pmix_bootstrap_t *bootstrap, const char *key,
+                             time_t limit_at, xyl_blobs_t *all_out)
+{
+    pmix_proc_t proc = bootstrap->self;
+    pmix_value_t *value = NULL;
+    xylem_status_t status = xyl_blobs_init(all_out, bootstrap->base.ranks);
+    pmix_status_t error;
+
+    for (proc.rank = 0; proc.rank < bootstrap->base.ranks && status == XYLEM_OK;
+         proc.rank++) {
+        error = value_get(bootstrap, &proc, key, limit_at, &value);
+        if (error == PMIX_ERR_NOT_FOUND && bootstrap->is_of_xylem_run) {
+            status = check_gone(bootstrap, key);
+        } else if (error != PMIX_SUCCESS || value == NULL) {
+            status = pmix_fail("get", error);
+        } else {
+            status = value_append(proc.rank, value, all_out);
+            PMIX_VALUE_RELEASE(value);
+        }
+    }
+    if (status != XYLEM_OK)
+        xyl_blobs_fini(all_out);
     return status;
 }
 
-/* What a fence says where ranks have died; later versions of PMIx the latter.
- */
+/* ---- fences ---- */
+
+static void fence_done(pmix_status_t status, void *arg)
+{
+    pmix_bootstrap_t *bootstrap = arg;
+
+    /* Partners: the load in fence_take, the exchange in pmix_destroy. */
+    if (atomic_exchange_explicit(&bootstrap->fence_status, status,
+                                 memory_order_acq_rel) == FENCE_ABANDONED)
+        free(bootstrap);
+    else
+        sem_post(&bootstrap->fence_over);
+}
+
+/* One that has been left while it was under way counts for the next. The data
+ * of the last one are not wanted, but under Slurm a fence that does not collect
+ * them is none beyond the node (PMIxFenceBarrier in mpi.conf). */
+static xylem_status_t fence_begin(pmix_bootstrap_t *bootstrap,
+                                  uint64_t timeout_s)
+{
+    bool collect = true;
+    int limit = (int)timeout_s;
+    pmix_status_t status;
+
+    if (bootstrap->fence_is_under_way)
+        return XYLEM_OK;
+    atomic_store_explicit(&bootstrap->fence_status, FENCE_RUNNING,
+                          memory_order_relaxed);
+    PMIX_INFO_LOAD(&bootstrap->fence_infos[0], PMIX_COLLECT_DATA, &collect,
+                   PMIX_BOOL);
+    PMIX_INFO_LOAD(&bootstrap->fence_infos[1], PMIX_TIMEOUT, &limit, PMIX_INT);
+    bootstrap->fence_is_under_way = 1;
+    status = PMIx_Fence_nb(NULL, 0, bootstrap->fence_infos, limit > 0 ? 2 : 1,
+                           fence_done, bootstrap);
+    if (status == PMIX_SUCCESS)
+        return XYLEM_OK;
+    if (status == PMIX_OPERATION_SUCCEEDED) {
+        fence_done(PMIX_SUCCESS, bootstrap);
+        return XYLEM_OK;
+    }
+    bootstrap->fence_is_under_way = 0;
+    return pmix_fail("fence", status);
+}
+
+/* What a fence says where ranks have died; later versions of PMIx the latter,
+ * or to some of the ranks neither. */
 static bool some_are_lost(pmix_status_t status)
 {
     return status == PMIX_ERR_PARTIAL_SUCCESS ||
            status == PMIX_ERR_LOST_CONNECTION;
 }
 
-/* Ranks that have died let the others go early; all meet again. Whoever has
- * really gone is missed when its data are asked for. */
-static xylem_status_t fence_collect(uint32_t ranks, uint64_t timeout_s)
+/* Of one that is over. */
+static pmix_status_t fence_take(pmix_bootstrap_t *bootstrap)
 {
-    bool collect = true;
-    int limit = (int)timeout_s;
-    uint32_t deaths = 0;
-    pmix_info_t info[2];
-    pmix_status_t status;
+    bootstrap->fence_is_under_way = 0;
+    return (pmix_status_t)atomic_load_explicit(&bootstrap->fence_status,
+                                               memory_order_acquire);
+}
 
-    PMIX_INFO_LOAD(&info[0], PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
-    PMIX_INFO_LOAD(&info[1], PMIX_TIMEOUT, &limit, PMIX_INT);
+static int fence_is_over(pmix_bootstrap_t *bootstrap, long wait_ms)
+{
+    struct timespec until;
+    int failed;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += wait_ms * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
     do {
-        status = PMIx_Fence(NULL, 0, info, 2);
-    } while (some_are_lost(status) && deaths++ < ranks);
-    PMIX_INFO_DESTRUCT(&info[0]);
-    PMIX_INFO_DESTRUCT(&info[1]);
+        failed = sem_timedwait(&bootstrap->fence_over, &until);
+    } while (failed != 0 && errno == EINTR);
+    return failed == 0;
+}
+
+static xylem_status_t fence_judge(const pmix_bootstrap_t *bootstrap,
+                                  pmix_status_t status)
+{
     if (status == PMIX_ERR_TIMEOUT)
         return xyl_fail(XYLEM_ERR_TIMED_OUT,
                         "not all ranks created their context within %" PRIu64
                         " s (XYLEM_TIMEOUT_S)",
-                        timeout_s);
+                        bootstrap->base.timeout_s);
     return status == PMIX_SUCCESS ? XYLEM_OK : pmix_fail("fence", status);
+}
+
+/* XYLEM_IN_PROGRESS: nobody knows yet. Ranks that have died let the others go
+ * early; all meet again under a server that does not know who they are. */
+static xylem_status_t fence_pass(pmix_bootstrap_t *bootstrap, uint32_t *deaths)
+{
+    xylem_status_t status = fence_begin(bootstrap, bootstrap->base.timeout_s);
+    pmix_status_t said;
+
+    if (status != XYLEM_OK)
+        return status;
+    if (!fence_is_over(bootstrap,
+                       bootstrap->some_have_gone ? LOOK_AGAIN_MS : LOOK_MS))
+        return XYLEM_IN_PROGRESS;
+    said = fence_take(bootstrap);
+    if (!some_are_lost(said))
+        return fence_judge(bootstrap, said);
+    if (bootstrap->is_of_xylem_run)
+        return XYLEM_OK;
+    return (*deaths)++ < bootstrap->base.ranks ? XYLEM_IN_PROGRESS
+                                               : fence_judge(bootstrap, said);
+}
+
+/* ---- the exchange ---- */
+
+/* What a fence says when ranks go differs between versions of PMIx and between
+ * ranks, and so does whom it waits for. Hence it is the others' data that
+ * decide as soon as somebody has gone, and the fence is how they come. */
+static xylem_status_t meet(pmix_bootstrap_t *bootstrap, const char *key,
+                           xyl_blobs_t *all_out)
+{
+    const struct timespec moment = {.tv_nsec = LOOK_AGAIN_MS * 1000000};
+    xylem_status_t met = XYLEM_IN_PROGRESS, status;
+    struct timespec now;
+    uint32_t deaths = 0;
+    time_t limit_at;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    limit_at = now.tv_sec + (time_t)bootstrap->base.timeout_s;
+    for (;;) {
+        if (met == XYLEM_IN_PROGRESS)
+            met = fence_pass(bootstrap, &deaths);
+        else
+            nanosleep(&moment, NULL);
+        bootstrap->base.is_broken = met != XYLEM_OK && met != XYLEM_IN_PROGRESS;
+        if (bootstrap->base.is_broken)
+            return met;
+        status = XYLEM_IN_PROGRESS;
+        if (met == XYLEM_OK || look_for_gone(bootstrap))
+            status = gather(bootstrap, key, limit_at, all_out);
+        if (status != XYLEM_IN_PROGRESS)
+            return status;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        bootstrap->base.is_broken =
+            bootstrap->base.timeout_s != 0 && now.tv_sec > limit_at;
+        if (bootstrap->base.is_broken)
+            return fence_judge(bootstrap, PMIX_ERR_TIMEOUT);
+    }
 }
 
 static xylem_status_t pmix_exchange(xyl_bootstrap_t *base, const void *mine,
                                     size_t bytes, xyl_blobs_t *all_out)
 {
     pmix_bootstrap_t *bootstrap = (pmix_bootstrap_t *)(void *)base;
-    pmix_proc_t proc = bootstrap->self;
     xyl_blobs_t all = {NULL, NULL};
-    struct timespec begin;
     char key[32];
     xylem_status_t status, met;
 
-    clock_gettime(CLOCK_MONOTONIC, &begin);
     snprintf(key, sizeof key, "xylem.%u.%u", bootstrap->number,
              bootstrap->exchanges++);
     status = blob_put(key, mine, bytes);
-    met =
-        fence_collect(base->ranks, base->timeout_s); /* the others wait there */
-    base->is_broken = met != XYLEM_OK;
+    met = meet(bootstrap, key, &all); /* the others wait there */
     if (status == XYLEM_OK)
         status = met;
-    if (status == XYLEM_OK)
-        status = xyl_blobs_init(&all, base->ranks);
-    for (proc.rank = 0; proc.rank < base->ranks && status == XYLEM_OK;
-         proc.rank++)
-        status = blob_get(bootstrap, &proc, key,
-                          begin.tv_sec + (time_t)base->timeout_s, &all);
     if (status == XYLEM_OK)
         *all_out = all;
     else
@@ -217,62 +389,39 @@ static xylem_status_t pmix_exchange(xyl_bootstrap_t *base, const void *mine,
     return status;
 }
 
-static void fence_done(pmix_status_t status, void *arg)
-{
-    pmix_bootstrap_t *bootstrap = arg;
-
-    /* Partners: the load in pmix_fence_test, the exchange in pmix_destroy. */
-    if (atomic_exchange_explicit(&bootstrap->fence_status, status,
-                                 memory_order_acq_rel) == FENCE_ABANDONED)
-        free(bootstrap);
-}
-
-/* The data are not wanted again, but under Slurm a fence that does not collect
- * them is none beyond the node (PMIxFenceBarrier in mpi.conf). */
 static xylem_status_t pmix_fence_start(xyl_bootstrap_t *base)
 {
-    pmix_bootstrap_t *bootstrap = (pmix_bootstrap_t *)(void *)base;
-    bool collect = true;
-    pmix_status_t status;
-
-    atomic_store_explicit(&bootstrap->fence_status, FENCE_RUNNING,
-                          memory_order_relaxed);
-    PMIX_INFO_LOAD(&bootstrap->fence_info, PMIX_COLLECT_DATA, &collect,
-                   PMIX_BOOL);
-    status = PMIx_Fence_nb(NULL, 0, &bootstrap->fence_info, 1, fence_done,
-                           bootstrap);
-    if (status == PMIX_OPERATION_SUCCEEDED) {
-        fence_done(PMIX_SUCCESS, bootstrap);
-        status = PMIX_SUCCESS;
-    }
-    return status == PMIX_SUCCESS ? XYLEM_OK : pmix_fail("fence", status);
+    return fence_begin((pmix_bootstrap_t *)(void *)base, 0);
 }
 
 static xylem_status_t pmix_fence_test(xyl_bootstrap_t *base)
 {
     pmix_bootstrap_t *bootstrap = (pmix_bootstrap_t *)(void *)base;
-    int status =
-        atomic_load_explicit(&bootstrap->fence_status, memory_order_acquire);
+    pmix_status_t status;
 
-    if (status == FENCE_RUNNING)
+    if (bootstrap->fence_is_under_way &&
+        sem_trywait(&bootstrap->fence_over) != 0)
         return XYLEM_IN_PROGRESS;
+    status = fence_take(bootstrap);
     /* Some ranks have died; all others are here. */
-    if (some_are_lost((pmix_status_t)status))
-        return XYLEM_OK;
-    return status == PMIX_SUCCESS ? XYLEM_OK : pmix_fail("fence", status);
+    return some_are_lost(status) ? XYLEM_OK : fence_judge(bootstrap, status);
 }
 
 /* A fence that has not ended in time belongs to PMIx, which lives on. */
 static void pmix_destroy(xyl_bootstrap_t *base)
 {
     pmix_bootstrap_t *bootstrap = (pmix_bootstrap_t *)(void *)base;
-    int is_abandoned =
-        atomic_exchange_explicit(&bootstrap->fence_status, FENCE_ABANDONED,
-                                 memory_order_acq_rel) == FENCE_RUNNING;
 
     session_leave();
-    if (!is_abandoned)
-        free(bootstrap);
+    if (bootstrap->fence_is_under_way) {
+        if (atomic_exchange_explicit(&bootstrap->fence_status, FENCE_ABANDONED,
+                                     memory_order_acq_rel) == FENCE_RUNNING)
+            return;
+        while (sem_wait(&bootstrap->fence_over) != 0)
+            continue; /* a signal; the post is under way */
+    }
+    sem_destroy(&bootstrap->fence_over);
+    free(bootstrap);
 }
 
 static const xyl_bootstrap_ops_t pmix_ops = {
@@ -328,9 +477,11 @@ xylem_status_t xyl_bootstrap_pmix_create(xyl_bootstrap_t **bootstrap_out)
                         PMIx_Error_string(error));
     }
     atomic_init(&bootstrap->fence_status, FENCE_NONE);
+    (void)sem_init(&bootstrap->fence_over, 0, 0);
     bootstrap->base.ops = &pmix_ops;
     bootstrap->base.rank = bootstrap->self.rank;
-    bootstrap->server_has_all =
+    bootstrap->base.culprit = XYL_NO_CULPRIT;
+    bootstrap->is_of_xylem_run =
         strncmp(bootstrap->self.nspace, "xylem-run-", 10) == 0;
     status = read_job(bootstrap);
     if (status != XYLEM_OK) {

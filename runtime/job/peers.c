@@ -32,7 +32,9 @@ typedef struct hello {
     xylem_place_t place;
     uint32_t offer_bytes;
     uint32_t asks_tuning; /* a table is asked for, rather than found */
-    uint32_t status; /* not XYLEM_OK: the rank gives up; the rest is unset */
+    uint32_t status;      /* not XYLEM_OK: the rank gives up, */
+    uint32_t culprit;     /* because of this one; the rest is unset */
+    uint32_t unused;
     char node[XYL_NODE_NAME_BYTES];
     char net[XYL_PEERS_NET_BYTES];
     uint64_t settings[SETTINGS]; /* 0 for those that need not be equal */
@@ -84,7 +86,8 @@ static void settings_fill(const xyl_config_t *config, uint64_t *settings)
             settings[i] = xyl_config_value(config, xyl_config_row(i));
 }
 
-xylem_status_t xyl_peer_gives_up(uint32_t rank, uint32_t status)
+xylem_status_t xyl_peer_gives_up(xyl_bootstrap_t *bootstrap, uint32_t rank,
+                                 uint32_t status, uint32_t culprit)
 {
     /* It has come over the wire. */
     xylem_status_t why =
@@ -92,6 +95,8 @@ xylem_status_t xyl_peer_gives_up(uint32_t rank, uint32_t status)
             ? (xylem_status_t)status
             : XYLEM_ERR_BOOTSTRAP;
 
+    if (why == XYLEM_ERR_PROC_FAILED && culprit < bootstrap->ranks)
+        return xyl_bootstrap_miss(bootstrap, culprit);
     return xyl_fail(why, "rank %u cannot create its context: %s", rank,
                     xylem_status_text(why));
 }
@@ -119,11 +124,13 @@ static xylem_status_t check_version(const hello_t *mine, const hello_t *theirs,
     return XYLEM_OK;
 }
 
-static xylem_status_t check_rest(const hello_t *mine, const hello_t *theirs,
+static xylem_status_t check_rest(xyl_bootstrap_t *bootstrap,
+                                 const hello_t *mine, const hello_t *theirs,
                                  size_t bytes, uint32_t rank)
 {
     if (bytes >= sizeof *theirs && theirs->status != XYLEM_OK)
-        return xyl_peer_gives_up(rank, theirs->status);
+        return xyl_peer_gives_up(bootstrap, rank, theirs->status,
+                                 theirs->culprit);
     if (bytes < sizeof *theirs || theirs->offer_bytes != mine->offer_bytes ||
         bytes - sizeof *theirs < theirs->offer_bytes ||
         bytes - sizeof *theirs - theirs->offer_bytes < theirs->address_bytes)
@@ -194,8 +201,8 @@ static uint32_t node_number(const xyl_peers_t *peers, uint32_t rank)
     return nodes;
 }
 
-static xylem_status_t peer_read(xyl_peers_t *peers, const hello_t *mine,
-                                uint32_t rank)
+static xylem_status_t peer_read(xyl_bootstrap_t *bootstrap, xyl_peers_t *peers,
+                                const hello_t *mine, uint32_t rank)
 {
     const hello_t *theirs = hello_of(&peers->hellos, rank);
     size_t bytes =
@@ -204,7 +211,7 @@ static xylem_status_t peer_read(xyl_peers_t *peers, const hello_t *mine,
     xylem_status_t status = check_version(mine, theirs, bytes, rank);
 
     if (status == XYLEM_OK)
-        status = check_rest(mine, theirs, bytes, rank);
+        status = check_rest(bootstrap, mine, theirs, bytes, rank);
     if (status == XYLEM_OK)
         status = check_settings(peers, mine, theirs, rank);
     if (status == XYLEM_OK)
@@ -290,13 +297,14 @@ xylem_status_t xyl_peers_exchange(xyl_bootstrap_t *bootstrap,
         bytes += mine->offer_bytes + mine->address_bytes;
     hello_begin(&last_words);
     last_words.status = (uint32_t)status;
+    last_words.culprit = bootstrap->culprit;
     told = bootstrap->ops->exchange(bootstrap,
                                     status == XYLEM_OK ? hello : &last_words,
                                     bytes, &peers_out->hellos);
     if (status == XYLEM_OK)
         status = told;
     for (rank = 0; rank < ranks && status == XYLEM_OK; rank++)
-        status = peer_read(peers_out, hello, rank);
+        status = peer_read(bootstrap, peers_out, hello, rank);
     if (status == XYLEM_OK)
         status = find_largest_node(peers_out, ranks);
     free(hello);

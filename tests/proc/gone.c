@@ -1,12 +1,18 @@
 /* A rank that goes before its context is made, while the others live on:
  *
- *   gone begin|again|told|met|settle|settled kill|exit|fail first|last
+ *   gone begin|again|told|met|settle|settled kill|exit|fail first|last|apart
+ *        [deaf]
  *
  * When rank 1 goes: before it calls the library; when a context of all has been
  * made and destroyed; when PMIx knows it, and it has
  * told nothing; when it has told the others who it is; before it has told them
  * what became of its start, and behind that. How: killed, with code 0, or with
- * code 3. first: long before the others begin; last: long after that.
+ * code 3. first: long before the others begin; last: long after that. apart:
+ * ranks begin long after each other, so that some may have given up and ended
+ * before others begin; those are told of rank 1, too.
+ *
+ * deaf: PMIx tells rank 2 that a fence which a rank is lost in is as usual,
+ * as PMIx 5 does with some of them.
  *
  * The others are told that it has died, each time they try, but for `settled`,
  * where they have a context in which it is dead. They say how long that took.
@@ -24,7 +30,7 @@
 
 enum { BOUND_S = 100, TRIES = 2, LATE_NS = 500 * 1000 * 1000, VICTIM = 1 };
 
-static int puts_left = -1, commits_left = -1;
+static int puts_left = -1, commits_left = -1, is_deaf;
 static const char *how;
 
 static void go(void)
@@ -55,6 +61,39 @@ pmix_status_t PMIx_Commit(void)
     status = commit();
     if (commits_left-- == 0)
         go();
+    return status;
+}
+
+typedef struct waiter {
+    pmix_op_cbfunc_t done;
+    void *arg;
+} waiter_t;
+
+static void fence_done(pmix_status_t status, void *arg)
+{
+    waiter_t *waiter = arg;
+
+    waiter->done(is_deaf && status == PMIX_ERR_PARTIAL_SUCCESS ? PMIX_SUCCESS
+                                                               : status,
+                 waiter->arg);
+    free(waiter);
+}
+
+pmix_status_t PMIx_Fence_nb(const pmix_proc_t procs[], size_t nprocs,
+                            const pmix_info_t info[], size_t ninfo,
+                            pmix_op_cbfunc_t cbfunc, void *cbdata)
+{
+    static __typeof__(&PMIx_Fence_nb) fence;
+    waiter_t *waiter = malloc(sizeof *waiter);
+    pmix_status_t status;
+
+    REQUIRE(waiter != NULL, "no memory");
+    *waiter = (waiter_t){cbfunc, cbdata};
+    if (fence == NULL)
+        *(void **)(void *)&fence = dlsym(RTLD_NEXT, "PMIx_Fence_nb");
+    status = fence(procs, nprocs, info, ninfo, fence_done, waiter);
+    if (status != PMIX_SUCCESS)
+        free(waiter);
     return status;
 }
 
@@ -111,22 +150,32 @@ static void check_refusal(xylem_context_t *context, xylem_status_t status)
             "nobody is called dead: '%s'", xylem_last_error());
 }
 
-int main(int argc, char **argv)
+static void begin_late(int rank, const char *order)
 {
     const struct timespec late = {.tv_nsec = LATE_NS};
+    int times = rank;
+
+    if (strcmp(order, "apart") != 0)
+        times = (rank == VICTIM) == (strcmp(order, "last") == 0);
+    while (times-- > 0)
+        nanosleep(&late, NULL);
+}
+
+int main(int argc, char **argv)
+{
     const char *rank = getenv("PMIX_RANK");
     xylem_status_t status;
-    int i, is_victim, is_last;
+    int i, is_victim;
 
-    REQUIRE(argc == 4 && rank != NULL, "usage: gone WHEN HOW first|last");
+    REQUIRE(argc >= 4 && rank != NULL,
+            "usage: gone WHEN HOW first|last|apart [deaf]");
+    is_deaf = argc > 4 && atoi(rank) == VICTIM + 1;
     alarm(BOUND_S);
     how = argv[2];
     is_victim = atoi(rank) == VICTIM;
-    is_last = strcmp(argv[3], "last") == 0;
     if (strcmp(argv[1], "again") == 0)
         live_once();
-    if (is_victim == is_last)
-        nanosleep(&late, NULL);
+    begin_late(atoi(rank), argv[3]);
     if (is_victim)
         go_when(argv[1]);
     for (i = 0; i < TRIES; i++) {

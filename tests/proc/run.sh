@@ -415,11 +415,12 @@ unspoken()
     report "one of $ranks dies before it is answered${*:+, $*}" $good
 }
 
-# gone WHEN HOW first|last [NAME=VALUE | option]...: a rank that has no context
-# goes, and the others are told each time they try to make theirs.
+# gone WHEN HOW "first|last|apart [deaf]" [NAME=VALUE | option]...: a rank that
+# has no context goes, and the others are told each time they try to make theirs.
 gone()
 {
-    local when=$1 how=$2 order=$3 options good=no wanted
+    local when=$1 how=$2 order options good=no wanted
+    read -ra order <<<"$3"
     shift 3
     set_options "$@"
     case $how-$when in
@@ -429,10 +430,11 @@ gone()
     *) wanted=1 ;; # without PMIx_Finalize
     esac
     attempt "$run" -n 3 --no-kill --env XYLEM_LOG=none "${options[@]}" \
-        "$programs/gone" "$when" "$how" "$order"
+        "$programs/gone" "$when" "$how" "${order[@]}"
     [ "$code" -eq $wanted ] && [ "$(grep -c ' is told after ' "$out")" -eq 4 ] &&
         good=yes
-    report "a rank goes without a context, $when $how $order${*:+, $*}" $good
+    report "a rank goes without a context, $when $how ${order[*]}${*:+, $*}" \
+        $good
 }
 
 test_gone()
@@ -442,9 +444,9 @@ test_gone()
     if [ "$set" = all ] && [ "${CHECK_DEPTH:-1}" -gt 1 ]; then
         for when in begin again told met settle settled; do
             for how in kill exit fail; do
-                for order in first last; do
-                    gone $when $how $order
-                    gone $when $how $order --nodes 3 XYLEM_PROGRESS=thread
+                for order in first last apart "last deaf"; do
+                    gone $when $how "$order"
+                    gone $when $how "$order" --nodes 3 XYLEM_PROGRESS=thread
                 done
             done
         done
@@ -458,6 +460,10 @@ test_gone()
     gone met kill first
     gone settle fail last
     gone settled kill first --nodes 3
+    gone begin kill apart
+    gone again exit apart
+    gone begin kill "first deaf"
+    gone settle kill "last deaf"
 }
 
 # mismatch RANKS FIRST COUNT STEP [NAME=VALUE | option]...
