@@ -2,14 +2,19 @@
 # Verifies and measures what xylem does with memory of GPUs, on a machine that
 # has any; from a bundle (bench/bundle.sh) or a build.
 #
-#   gpu.sh [--quick] [--part NAME]... [--out FOLDER]
+#   gpu.sh [--quick] [--part NAME]... [--ranks N,...] [--out FOLDER]
 #
 #   --quick      fewer cases and sizes
 #   --part NAME  verify, one (several ranks on each GPU), wide (a rank on each),
-#                mps (several ranks through MPS), kill (ranks are killed) or
+#                mps (several ranks through MPS), copies (by two mechanisms,
+#                without MPS and through it), first (what first calls take, and
+#                when later ones have paid for it), kill (ranks are killed) or
 #                sanitize (compute-sanitizer looks on); all
+#   --ranks N,...  of jobs that share GPUs; default: 4,8, or 4
 #   --out        where tables go, too; default: nowhere
 #   GPU_CASES, GPU_DEATHS   how many random cases, and deaths of each design
+#   GPU_SECONDS  what would begin later than that is left out
+#   GPU_TIMEOUT  seconds after which a measurement is given up; 120
 #
 # Ranks take GPUs in turn: on a machine with one, all share it. Exit code 1 when
 # a result was wrong.
@@ -17,17 +22,18 @@
 set -u
 export LC_ALL=C XYLEM_LOG=${XYLEM_LOG:-info}
 
-parts=() out='' quick=''
+parts=() asked=() out='' quick=''
 while (($# > 0)); do
     case $1 in
     --quick) quick=yes ;;
     --part) parts+=("$2") && shift ;;
+    --ranks) IFS=, read -ra asked <<<"$2" && shift ;;
     --out) out=$2 && shift ;;
     *) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" && exit 2 ;;
     esac
     shift
 done
-((${#parts[@]} > 0)) || parts=(verify one wide mps kill sanitize)
+((${#parts[@]} > 0)) || parts=(verify one wide mps copies first kill sanitize)
 failed=0
 
 does()
@@ -54,6 +60,7 @@ verified()
     fi
 }
 
+designs=(cuda_ipc cuda_gsb cuda_btb cuda_gsb_btb cuda_static:2 cuda_dynamic)
 cases=${GPU_CASES:-$([[ $quick ]] && echo 150 || echo 1000)}
 verify()
 {
@@ -63,7 +70,7 @@ verify()
             xylem-run -n "$ranks" --env CALLS_MEMORY=cuda calls sweep "$cases"
     done
     for ranks in 2 4 8; do
-        for how in cuda_ipc cuda_gsb cuda_btb cuda_gsb_btb; do
+        for how in "${designs[@]}"; do
             verified 60 "$cases random cases, $how, $ranks ranks" \
                 xylem-run -n "$ranks" --env CALLS_MEMORY=cuda \
                 --env "CALLS_ALGORITHM=$how" calls sweep "$cases"
@@ -94,23 +101,32 @@ openmpi=(mpirun.openmpi --oversubscribe --bind-to none --mca pml ucx
 # times NAME COMMAND...: "bytes us wrong" per line, for columns.
 times()
 {
-    timeout 120 "$@" --csv "$work/csv" >"$work/log" 2>&1 || {
+    timeout "${GPU_TIMEOUT:-120}" "$@" --csv "$work/csv" >"$work/log" 2>&1 || {
         printf 'FAILED  %s\n%s\n' "$*" "$(tail -5 "$work/log")" >&2
         : >"$work/csv"
     }
     tail -n +2 "$work/csv" | awk -F, '{ print $2, $6, $NF }'
 }
 
-# table COLL RANKS SIZES COLUMN...: each column is a name and a function.
+# table COLL RANKS SIZES COLUMN...: each column is a name and a function, or an
+# algorithm, cuda_COLUMN.
 table()
 {
     local coll=$1 ranks=$2 sizes=$3 column i=0
     shift 3
 
+    if ((SECONDS >= ${GPU_SECONDS:-1000000})); then
+        printf '\n%s, %s ranks: left out\n' "$coll" "$ranks"
+        return
+    fi
     printf '\n%s, %s ranks, us (the slowest rank'"'"'s median)\n' "$coll" "$ranks"
     printf '%12s' bytes
     for column; do
-        "column_$column" "$coll" "$ranks" "$sizes" >"$work/column.$i"
+        if declare -F "column_$column" >/dev/null; then
+            "column_$column" "$coll" "$ranks" "$sizes"
+        else
+            column_named "$coll" "$ranks" "$sizes" "cuda_$column"
+        fi >"$work/column.$i"
         printf ' %16s' "$column"
         i=$((i + 1))
     done
@@ -209,11 +225,77 @@ one()
     done
 }
 
+# Copies by two mechanisms, beside one alone: so many ranks through the host.
+copies()
+{
+    local ranks staged columns
+    for ranks in "${jobs[@]}"; do
+        columns=(static)
+        for ((staged = 1; staged < ranks - 1; staged *= 2)); do
+            columns+=("static:$staged")
+        done
+        columns+=("static:$((ranks - 1))" dynamic)
+        table allreduce "$ranks" "$long" ipc gsb "${columns[@]}" mirrors
+        table allgather "$ranks" "$blocks" ipc "${columns[@]}" mirrors
+        [[ $quick ]] ||
+            table bcast "$ranks" "$long" ipc gsb "${columns[@]}" mirrors
+    done
+}
+
+with_mps()
+{
+    printf '\nwith MPS\n'
+    mkdir -p "$work/mps"
+    export CUDA_MPS_PIPE_DIRECTORY=$work/mps CUDA_MPS_LOG_DIRECTORY=$work/mps
+    nvidia-cuda-mps-control -d
+    "$@"
+    echo quit | nvidia-cuda-mps-control
+    unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
+}
+
+# called COLL RANKS BYTES DESIGN OPTION...: microseconds of a call.
+called()
+{
+    local coll=$1 ranks=$2 bytes=$3 direct=auto options=(--algorithm "cuda_$4")
+    [[ $4 != mirrors ]] || direct=off options=()
+    shift 4
+    XYLEM_CUDA_DIRECT=$direct times xylem-run -n "$ranks" xylem-bench \
+        -c "$coll" --sizes "$bytes" --mem cuda "${options[@]}" "$@" |
+        cut -d' ' -f2
+}
+
+# Figure 3.5 of the thesis: after how many calls a design has taken no longer
+# than copies through the host, its first call and what that prepares included.
+first_calls()
+{
+    local bytes design first later ours theirs
+    local all=(4K 64K 1M 16M) ways=(mirrors ipc gsb btb static static:2 dynamic)
+    [[ ! $quick ]] || all=(64K 16M) ways=(mirrors ipc gsb static:2 dynamic)
+    printf '\nfirst calls of an allreduce, 4 ranks, us; calls until a design has paid\n'
+    printf '%10s %12s %12s %12s %8s\n' bytes design first later calls
+    for bytes in "${all[@]}"; do
+        theirs=''
+        for design in "${ways[@]}"; do
+            ((SECONDS < ${GPU_SECONDS:-1000000})) || return
+            first=$(called allreduce 4 "$bytes" "$design" -i 1 --warmup 0)
+            later=$(called allreduce 4 "$bytes" "$design" -i 30 --warmup 5)
+            ours="$first $later"
+            [[ $theirs ]] || theirs=$ours
+            awk -v b="$bytes" -v d="$design" -v o="$ours" -v t="$theirs" 'BEGIN {
+                split(o, a); split(t, h)
+                n = h[2] > a[2] ? 1 + (a[1] - h[1]) / (h[2] - a[2]) : 0
+                calls = n == 0 ? "-" : n <= 1 ? 1 : int(n) + (n > int(n))
+                printf "%10s %12s %12s %12s %8s\n", b, d, a[1], a[2], calls
+            }'
+        done
+    done
+}
+
 kills()
 {
     local how seed output began failures=0 slowest=0 memory
     cd "$work" || exit
-    for how in cuda_ipc cuda_gsb cuda_btb cuda_gsb_btb; do
+    for how in "${designs[@]}"; do
         for seed in $(seq 1 "$deaths"); do
             output=$(timeout 60 xylem-run -n 4 --no-kill --env XYLEM_LOG=none \
                 --env CALLS_MEMORY=cuda --env "CALLS_ALGORITHM=$how" \
@@ -226,12 +308,14 @@ kills()
     done
     memory=$(nvidia-smi --query-gpu=memory.used --format=csv,noheader | tr '\n' ' ')
     printf '\n%s of %s deaths left a rank without a status; the slowest had it after %s ms; memory in use afterwards: %s\n' \
-        "$failures" $((4 * deaths)) "$slowest" "$memory"
+        "$failures" $((${#designs[@]} * deaths)) "$slowest" "$memory"
     ((failures == 0)) || failed=1
 }
 
 jobs=(4 8) sizes=4,1K,16K,64K,256K,1M,4M,16M,64M few=1K,64K,1M,8M deaths=${GPU_DEATHS:-10}
+long=64K,1M,4M,16M,64M blocks=64K,256K,1M,4M,8M # these times ranks are gathered
 [[ ! $quick ]] || jobs=(4) sizes=4,16K,1M,16M few=1K,1M
+((${#asked[@]} == 0)) || jobs=("${asked[@]}")
 ! does one || one staged openmpi
 if does wide && ((gpus > 1)); then
     for coll in allreduce bcast reduce allgather reduce_scatter_block alltoall; do
@@ -241,19 +325,23 @@ if does wide && ((gpus > 1)); then
         table "$coll" $((4 * gpus)) "$few" ipc gsb btb both mirrors
     done
 fi
-if does mps && command -v nvidia-cuda-mps-control >/dev/null; then
-    printf '\nwith MPS\n'
-    mkdir -p "$work/mps"
-    export CUDA_MPS_PIPE_DIRECTORY=$work/mps CUDA_MPS_LOG_DIRECTORY=$work/mps
-    nvidia-cuda-mps-control -d
+through_mps()
+{
     verified 60 "MPS, $cases random cases, 4 ranks" \
         xylem-run -n 4 --env CALLS_MEMORY=cuda calls sweep "$cases"
     verified 60 "MPS, $cases random cases, cuda_ipc, 4 ranks" xylem-run -n 4 \
         --env CALLS_MEMORY=some --env CALLS_ALGORITHM=cuda_ipc \
         calls sweep "$cases"
     one
-    echo quit | nvidia-cuda-mps-control
+}
+has_mps=''
+! command -v nvidia-cuda-mps-control >/dev/null || has_mps=yes
+[[ ! $has_mps ]] || ! does mps || with_mps through_mps
+if does copies; then
+    copies
+    [[ ! $has_mps ]] || with_mps copies
 fi
+! does first || first_calls
 ! does kill || kills
 if does sanitize && command -v compute-sanitizer >/dev/null; then
     for how in cuda_ipc cuda_gsb_btb; do
