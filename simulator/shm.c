@@ -201,10 +201,18 @@ static const void *shm_view(xyl_shm_t *shm, uint32_t rank, uint64_t name,
     return place.memory;
 }
 
+static int shm_pull(xyl_shm_t *shm, uint32_t rank, void *to, uint64_t from,
+                    size_t bytes)
+{
+    if (sim_copy_announced(rank_of(shm), bytes))
+        memcpy(to, shm_view(shm, rank, from, bytes), bytes);
+    return 1;
+}
+
 /* Ranks here do not sleep. */
 #define OPS                                                                    \
     .name = "sim", .attach = shm_attach, .detach = shm_detach, .set = shm_set, \
-    .swap = shm_swap
+    .swap = shm_swap, .pull = shm_pull
 
 static const xyl_shm_ops_t shm_ops = {OPS};
 static const xyl_shm_ops_t shm_heap_ops = {

@@ -67,6 +67,11 @@
     X(parcel_cell, 128, 1 << 20,                                               \
       "room beside the slots for a block of a length that varies, at most")    \
     X(parcel_part, 128, 1 << 30, "a part of such a block, at least")           \
+    X(parcel_read, 128, 1 << 30,                                               \
+      "blocks of a scatter that receivers read where they lie, in all at "     \
+      "least")                                                                 \
+    X(parcel_patience_us, 0, 1 << 30,                                          \
+      "its sender waits so many us for the receiver, at most")                 \
     X(reduce_scatter_piece, 64, 1 << 30, "a piece where blocks vary, at most") \
     X(scan_piece, 64, 1 << 30, "a piece of a short one")                       \
     X(scan_chain, 256, 1 << 30, "what goes from seat to seat, at least")       \

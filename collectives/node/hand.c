@@ -5,7 +5,10 @@
 #include <assert.h>
 #include <string.h>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/copy.h"
+#include "runtime/base/holder.h"
+#include "runtime/core/context.h"
 
 /* ---- moving ---- */
 
@@ -119,6 +122,71 @@ static void parcel_post(const xyl_node_stage_t *node,
                   xyl_board_value(piece->number, 1), way->other);
 }
 
+/* What one side's block is where both may read and write it as it lies; NULL:
+ * it has gaps, or the processor does not work on it. */
+static char *plain_block(const xyl_node_stage_t *node,
+                         const xyl_strand_t *strand, xyl_position_t spot)
+{
+    if (node->board->seats.shm->ops->pull == NULL || strand->work != NULL ||
+        node->buffers.layout[spot.buffer] != NULL)
+        return NULL;
+    return xyl_buffers_address(&node->buffers, spot.buffer, spot.at);
+}
+
+static void parcel_begin(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                         const xyl_step_t *step, xyl_strand_t *strand,
+                         const xyl_parcel_way_t *way)
+{
+    const xylem_context_t *context = node->stage.operation->request.context;
+
+    strand->parcel.has_begun = 1;
+    strand->parcel.since = xyl_clock_now(context->engine.clock);
+    xyl_parcel_prepare(way, step->offers ? plain_block(node, strand, step->from)
+                                         : NULL);
+    parcel_post(node, piece, step, way);
+}
+
+void xyl_node_looks_again(xyl_timer_t *timer, uint64_t now_ns)
+{
+    xyl_node_stage_t *node = XYL_HOLDER(xyl_node_stage_t, leaves, timer);
+
+    (void)now_ns;
+    node->stage.operation->request.context->engine.polled++;
+}
+
+/* 1: its patience with the receiver is over; else it looks again by then. */
+static int has_waited_for(xyl_node_stage_t *node, const xyl_parcel_t *parcel,
+                          uint64_t us)
+{
+    xyl_engine_t *engine = &node->stage.operation->request.context->engine;
+    uint64_t end = parcel->since + 1000 * us;
+
+    if (xyl_clock_now(engine->clock) >= end)
+        return 1;
+    if (!node->leaves.is_running)
+        xyl_timer_start(&engine->timers, &node->leaves, end);
+    return 0;
+}
+
+/* 1: it is the receiver's, who reads it, or has. One that does not come is
+ * waited for a moment, as most come together; one that has come, until it is
+ * held up. */
+static int is_with_receiver(xyl_node_stage_t *node, const xyl_parcel_way_t *way,
+                            const xyl_parcel_t *parcel)
+{
+    xyl_parcel_claim_t claim = xyl_parcel_claimed(way);
+
+    if (claim == XYL_PARCEL_KEPT || claim == XYL_PARCEL_REFUSED)
+        return 0;
+    if (claim == XYL_PARCEL_READ ||
+        !has_waited_for(node, parcel,
+                        claim == XYL_PARCEL_OFFERED
+                            ? node->limits->parcel_patience_us
+                            : node->limits->held_up_us))
+        return 1;
+    return !xyl_parcel_keep(way) && xyl_parcel_claimed(way) == XYL_PARCEL_READ;
+}
+
 static int hand_in_parts(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                          const xyl_step_t *step, xyl_strand_t *strand,
                          const xyl_parcel_way_t *way, unsigned *did)
@@ -126,10 +194,13 @@ static int hand_in_parts(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     xyl_parcel_t *parcel = &strand->parcel;
 
     if (!parcel->has_begun) {
-        parcel->has_begun = 1;
-        xyl_parcel_prepare(way);
-        parcel_post(node, piece, step, way);
+        parcel_begin(node, piece, step, strand, way);
+        ++*did;
+        if (step->offers)
+            return 0; /* it looks again when all are offered */
     }
+    if (is_with_receiver(node, way, parcel))
+        return xyl_parcel_claimed(way) == XYL_PARCEL_READ;
     if (parcel->begin == parcel->end) {
         if (!xyl_parcel_send_next(way, node->limits->parcel_part,
                                   node->program.room, parcel))
@@ -212,6 +283,44 @@ static int head_is_good(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     return 0;
 }
 
+/* Some of it, where it lies. 1: all of it has come. */
+static int read_there(xyl_node_stage_t *node, const xyl_step_t *step,
+                      xyl_strand_t *strand, const xyl_parcel_way_t *way)
+{
+    const xyl_seats_t *seats = &way->board->seats;
+    xyl_parcel_t *parcel = &strand->parcel;
+    uint64_t most = node->limits->turn, bytes;
+    char *to = plain_block(node, strand, step->to);
+
+    bytes = way->bytes - strand->done;
+    bytes = bytes < most ? bytes : most;
+    if (!seats->shm->ops->pull(seats->shm, seats->ranks[way->other],
+                               to + strand->done, parcel->lies + strand->done,
+                               bytes)) {
+        xyl_parcel_refuse(way);
+        parcel->reads = 0;
+    }
+    *node->moved += bytes;
+    strand->done += bytes;
+    if (parcel->reads && strand->done < way->bytes)
+        return 0;
+    if (parcel->reads && xyl_parcel_was_read(way))
+        return 1;
+    parcel->reads = 0;
+    strand->done = 0;
+    return 0;
+}
+
+/* Whether this seat is to read it where it lies. */
+static void claim_to_read(const xyl_node_stage_t *node, const xyl_step_t *step,
+                          xyl_strand_t *strand, const xyl_parcel_way_t *way)
+{
+    if (plain_block(node, strand, step->to) == NULL)
+        xyl_parcel_refuse(way);
+    else
+        strand->parcel.reads = xyl_parcel_claim(way, &strand->parcel.lies);
+}
+
 int xyl_node_take_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                       const xyl_step_t *step, xyl_strand_t *strand,
                       unsigned *did)
@@ -227,6 +336,12 @@ int xyl_node_take_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
         parcel->has_begun = 1;
         parcel->memory = whole_of(step, &way);
         parcel->end = parcel->memory == NULL ? 0 : way.bytes;
+        if (parcel->memory == NULL && !node->program.is_cut_late)
+            claim_to_read(node, step, strand, &way);
+    }
+    if (parcel->reads) {
+        ++*did;
+        return read_there(node, step, strand, &way);
     }
     if (node->program.is_cut_late || whole_of(step, &way) != NULL) {
         ++*did;

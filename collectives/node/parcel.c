@@ -9,14 +9,77 @@ static uint64_t value_of(const xyl_parcel_way_t *way, uint64_t parts)
     return way->number << XYL_PARCEL_PART_BITS | parts;
 }
 
-void xyl_parcel_prepare(const xyl_parcel_way_t *way)
+void xyl_parcel_prepare(const xyl_parcel_way_t *way, const void *lies)
 {
     /* Partners: the loads behind the count, which is posted next. */
+    atomic_store_explicit(&way->line->is.parts.lies, (uint64_t)(uintptr_t)lies,
+                          memory_order_relaxed);
+    atomic_store_explicit(
+        &way->line->is.parts.claim,
+        value_of(way, lies == NULL ? XYL_PARCEL_KEPT : XYL_PARCEL_OFFERED),
+        memory_order_relaxed);
     atomic_store_explicit(&way->line->is.parts.sent, value_of(way, 0),
                           memory_order_relaxed);
     atomic_store_explicit(&way->line->is.parts.taken, value_of(way, 0),
                           memory_order_relaxed);
 }
+
+/* ---- where it lies ---- */
+
+xyl_parcel_claim_t xyl_parcel_claimed(const xyl_parcel_way_t *way)
+{
+    return (xyl_parcel_claim_t)(xyl_board_get(way->board,
+                                              &way->line->is.parts.claim) -
+                                value_of(way, 0));
+}
+
+static int claim_swap(const xyl_parcel_way_t *way, xyl_parcel_claim_t from,
+                      xyl_parcel_claim_t to)
+{
+    uint64_t seen = value_of(way, from);
+
+    return xyl_seats_swap(&way->board->seats, &way->line->is.parts.claim, &seen,
+                          value_of(way, to));
+}
+
+int xyl_parcel_keep(const xyl_parcel_way_t *way)
+{
+    return claim_swap(way, XYL_PARCEL_OFFERED, XYL_PARCEL_KEPT) ||
+           claim_swap(way, XYL_PARCEL_TAKEN, XYL_PARCEL_KEPT);
+}
+
+int xyl_parcel_claim(const xyl_parcel_way_t *way, uint64_t *lies_out)
+{
+    /* Partner: the store in xyl_parcel_prepare. */
+    *lies_out =
+        atomic_load_explicit(&way->line->is.parts.lies, memory_order_relaxed);
+    return xyl_parcel_claimed(way) == XYL_PARCEL_OFFERED &&
+           claim_swap(way, XYL_PARCEL_OFFERED, XYL_PARCEL_TAKEN);
+}
+
+/* What the sender does not change any more; wakes it. */
+static void claim_tell(const xyl_parcel_way_t *way, xyl_parcel_claim_t claim)
+{
+    xyl_board_set(way->board, &way->line->is.parts.claim, value_of(way, claim),
+                  way->other);
+}
+
+int xyl_parcel_was_read(const xyl_parcel_way_t *way)
+{
+    if (!claim_swap(way, XYL_PARCEL_TAKEN, XYL_PARCEL_READ))
+        return 0;
+    claim_tell(way, XYL_PARCEL_READ);
+    return 1;
+}
+
+void xyl_parcel_refuse(const xyl_parcel_way_t *way)
+{
+    if (claim_swap(way, XYL_PARCEL_OFFERED, XYL_PARCEL_REFUSED) ||
+        claim_swap(way, XYL_PARCEL_TAKEN, XYL_PARCEL_REFUSED))
+        claim_tell(way, XYL_PARCEL_REFUSED);
+}
+
+/* ---- in parts ---- */
 
 /* So long that the whole of it is under way at once, if that may be. */
 static uint64_t next_bytes(const xyl_parcel_way_t *way, uint64_t least,

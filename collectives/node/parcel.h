@@ -6,7 +6,8 @@
  *   short   beside the count, in the line
  *   to a cell's length   in the cell, which is beside the slots
  *   longer  in parts: each in a run of the node's pool, of which the sender
- *           says in the line where it is, and which the receiver gives back
+ *           says in the line where it is, and which the receiver gives back; or
+ *           the receiver reads it where it lies in the sender's memory
  *
  * A seat that has parcels for several others has a cell with a head for each of
  * them; it writes all, posts its count once, and what is longer than a cell
@@ -23,6 +24,18 @@
  * where the pool has no run, it waits until all are taken, and has the cell for
  * the next part. So a parcel goes on whatever other seats and teams do, when
  * both its ends have come to the piece.
+ *
+ * A sender may offer its memory before it has parts made. Who has the block is
+ * said by a word that both swap:
+ *
+ *   offered --receiver--> taken --receiver--> read
+ *      |  \                 |  \
+ *      |   `----receiver----|---`--> refused: it cannot read there
+ *      `-------sender-------'---> kept: it goes in parts
+ *
+ * The sender is done when the block was read. It takes it back from a receiver
+ * that does not come, or does not get on: then what this has read counts for
+ * nothing, as the sender may have left meanwhile.
  *
  * What is called is said in the parcel as well as in seats' lines (share.c).
  * The progressing thread. */
@@ -48,6 +61,8 @@ typedef struct xyl_parcel_line {
         struct {
             /* Parts, behind the number of the piece: they grow. */
             _Atomic uint64_t sent, taken;
+            _Atomic uint64_t lies;  /* where, in the sender's memory */
+            _Atomic uint64_t claim; /* who has it, behind the number */
             /* The length of a part and its run; 0: it is in the cell. */
             _Atomic uint64_t places[XYL_PARCEL_PARTS];
         } parts;
@@ -63,9 +78,21 @@ typedef struct xyl_parcel_head {
     char bytes[];
 } xyl_parcel_head_t;
 
+/* Who has a block. */
+typedef enum xyl_parcel_claim {
+    XYL_PARCEL_KEPT,
+    XYL_PARCEL_OFFERED,
+    XYL_PARCEL_TAKEN,
+    XYL_PARCEL_READ,
+    XYL_PARCEL_REFUSED
+} xyl_parcel_claim_t;
+
 /* How far one of both sides is with a parcel that goes in parts. */
 typedef struct xyl_parcel {
     int has_begun;
+    int reads;           /* the receiver, where it lies */
+    uint64_t lies;       /* that is, in the sender's memory */
+    uint64_t since;      /* the sender has offered it */
     uint32_t run;        /* of the present part */
     uint64_t parts;      /* that are done with */
     uint64_t begin, end; /* bytes of the parcel; equal: there is no part */
@@ -87,8 +114,18 @@ static inline xyl_parcel_line_t *xyl_parcel_line(const xyl_board_t *board,
     return (xyl_parcel_line_t *)(void *)xyl_board_parcels(board, number) + seat;
 }
 
-/* The sender, before it posts the count. */
-void xyl_parcel_prepare(const xyl_parcel_way_t *way);
+/* The sender, before it posts the count: offers what lies there, not NULL. */
+void xyl_parcel_prepare(const xyl_parcel_way_t *way, const void *lies);
+/* Who has it. */
+xyl_parcel_claim_t xyl_parcel_claimed(const xyl_parcel_way_t *way);
+/* The sender, of one that is not read yet. 0: it has been, or was refused. */
+int xyl_parcel_keep(const xyl_parcel_way_t *way);
+/* The receiver, after the count was seen. 1: it is to read it at
+ * *lies_out, and say that it has; or that it cannot, with or without that. */
+int xyl_parcel_claim(const xyl_parcel_way_t *way, uint64_t *lies_out);
+/* 0: it counts for nothing, and the block goes in parts. */
+int xyl_parcel_was_read(const xyl_parcel_way_t *way);
+void xyl_parcel_refuse(const xyl_parcel_way_t *way);
 /* 1: there is a part, to be written to `memory`, of at least `part_bytes` if
  * they are left, and not above `most` or a cell. */
 int xyl_parcel_send_next(const xyl_parcel_way_t *way, uint64_t part_bytes,

@@ -117,6 +117,7 @@ typedef struct xyl_step {
     int takes_send; /* REDUCE: this seat's own is not published but lies at
                        `within` of SEND; it is one of the first two, or SEND
                        and RECV are apart */
+    int offers;     /* HAND: its receiver may read it where it lies */
     int has_head;   /* HAND, TAKE: the length is in the cell, and the count of
                        the seat that hands says that all of its are there */
     /* Cutting: `within` is where the bytes begin in their block, of `total`
@@ -149,6 +150,7 @@ typedef struct xyl_node_program {
     uint64_t cells;       /* bytes of each seat's, side by side in the window */
     uint64_t cell;        /* of each of them */
     uint64_t handed;      /* bytes, by this seat */
+    int offers;           /* some HAND does */
     /* Of the collective. */
     uint64_t piece_bytes; /* of each block that one piece takes */
     uint64_t pieces;

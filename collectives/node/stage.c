@@ -427,7 +427,7 @@ int xyl_node_stage_is_brief(const xyl_stage_t *stage)
     return (node->program.is_cut_late ? node->program.largest == 0
                                       : node->program.pieces == 1) &&
            node->program.handed <= node->limits->inside_call &&
-           node->works == NULL;
+           !node->program.offers && node->works == NULL;
 }
 
 int xyl_node_stage_run(xyl_stage_t *stage, unsigned looks)
@@ -633,7 +633,8 @@ xyl_node_stage_add(xyl_operation_t *operation, const xyl_stage_spec_t *spec,
         memcpy(node->program.strand_ends, program->strand_ends,
                program->strands * sizeof *program->strand_ends);
     strands_count(node);
-    node->leaves.fire = xyl_node_has_helped;
+    node->leaves.fire =
+        program->offers ? xyl_node_looks_again : xyl_node_has_helped;
     node->is_plain = is_plain(&node->program);
     node->marks_pieces = marks_pieces(&node->program, board->seats.own);
     xyl_node_share_plan(node);

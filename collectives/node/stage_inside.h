@@ -110,7 +110,7 @@ struct xyl_node_stage {
     uint64_t strands_left; /* of all pieces, but for gates */
     uint64_t enough; /* bytes to read when polled; UINT64_MAX: all there are */
     /* A seat that has added to sums of pairs, and waits for no result, helps
-     * for a while. */
+     * for a while; one that has offered blocks waits for a while. */
     xyl_timer_t leaves;
     uint64_t patience_ns, works_seen;
     int has_helped;
@@ -178,6 +178,8 @@ int xyl_node_hand_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 int xyl_node_take_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                       const xyl_step_t *step, xyl_strand_t *strand,
                       unsigned *did);
+/* The timer `leaves` of a stage that offers. */
+void xyl_node_looks_again(xyl_timer_t *timer, uint64_t now_ns);
 
 /* ---- run.c ---- */
 

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "progress/shm/layout.h"
@@ -234,12 +235,28 @@ static const void *node_view(xyl_shm_t *shm, uint32_t rank, uint64_t name,
                              name - 1, bytes);
 }
 
+/* Where processes may not trace each other (yama, seccomp), it fails. */
+static int node_pull(xyl_shm_t *shm, uint32_t rank, void *to, uint64_t from,
+                     size_t bytes)
+{
+    const xyl_shm_node_t *node = xyl_shm_node_of(shm);
+    union {
+        uintptr_t at;
+        void *memory;
+    } place = {(uintptr_t)from};
+    struct iovec here = {to, bytes}, there = {place.memory, bytes};
+
+    return process_vm_readv(xyl_shm_node_find(node, rank)->member.pid, &here, 1,
+                            &there, 1, 0) == (ssize_t)bytes;
+}
+
 #define OPS(set_function)                                                      \
     .name = "node", .attach = xyl_shm_node_attach,                             \
     .detach = xyl_shm_node_detach, .prepare = xyl_shm_node_prepare,            \
     .set = (set_function), .swap = node_swap, .add = node_add,                 \
     .sleeps = xyl_shm_node_sleeps, .heap_alloc = node_heap_alloc,              \
-    .heap_free = node_heap_free, .share = node_share, .view = node_view
+    .heap_free = node_heap_free, .share = node_share, .view = node_view,       \
+    .pull = node_pull
 
 static const xyl_shm_ops_t sleeping_ops = {OPS(xyl_shm_node_set)};
 /* Where no member ever sleeps. */

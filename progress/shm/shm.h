@@ -58,6 +58,10 @@ typedef struct xyl_shm_ops {
      */
     const void *(*view)(xyl_shm_t *shm, uint32_t rank, uint64_t name,
                         size_t bytes);
+    /* Copies what lies at `from` in the memory of `rank`, any of it, to `to`.
+     * 0: this rank may not, or it is not there any more. NULL: nobody can. */
+    int (*pull)(xyl_shm_t *shm, uint32_t rank, void *to, uint64_t from,
+                size_t bytes);
 } xyl_shm_ops_t;
 
 struct xyl_shm {

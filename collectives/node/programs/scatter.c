@@ -1,7 +1,7 @@
 /* Scatter(v): the root publishes one block after the other and leaves; each
  * seat copies out its own. Where the root's blocks are read where they lie, it
- * stays until all have. Blocks whose lengths vary, and short ones, are handed:
- * then each seat looks at a line of its own. */
+ * stays until all have. Blocks whose lengths vary, short ones and long ones are
+ * handed: then each seat looks at a line of its own. */
 #include "collectives/node/parcel.h"
 #include "collectives/node/programs/parts.h"
 
@@ -12,9 +12,21 @@ static int are_in_lines(const xyl_problem_t *problem)
            xyl_problem_bytes(problem) <= XYL_PARCEL_SHORT;
 }
 
+/* Its receiver reads it where it lies: instead of the root copying all of them,
+ * one after the other, all copy at once. Where they differ, as if they did not.
+ */
+static int is_read_there(const xyl_problem_t *problem, uint64_t block)
+{
+    return !problem->node.is_level &&
+           block * (problem->ranks - 1) >= problem->node.limits->parcel_read &&
+           block > xyl_node_cell(problem);
+}
+
 static int scatters_by_hand(const xyl_problem_t *problem)
 {
-    return are_in_lines(problem) || xyl_node_hands(problem);
+    return are_in_lines(problem) || xyl_node_hands(problem) ||
+           (problem->coll == XYLEM_COLL_SCATTER &&
+            is_read_there(problem, xyl_problem_bytes(problem)));
 }
 
 /* The root alone has input in the window: blocks as long as a piece has them.
@@ -101,7 +113,20 @@ static void write_scatter_reader(const xyl_problem_t *problem,
         (problem->rank + problem->ranks - problem->root) % problem->ranks;
 }
 
-/* A block that has to go in parts may wait for its seat, and no other does. */
+static void hand_scatter_block(const xyl_problem_t *problem,
+                               xyl_node_program_t *program, uint32_t seat)
+{
+    xyl_step_t *step = xyl_node_hand(
+        program, seat, seat,
+        xyl_position_of(XYL_BUFFER_SEND, 0, xyl_node_block_at(problem, seat)),
+        xyl_node_block(problem, seat));
+
+    step->offers = is_read_there(problem, xyl_node_block(problem, seat));
+    program->offers |= step->offers;
+}
+
+/* A block that has to go in parts may wait for its seat, and nothing else does.
+ */
 static void scatter_by_hand(const xyl_problem_t *problem,
                             xyl_node_program_t *program)
 {
@@ -123,11 +148,10 @@ static void scatter_by_hand(const xyl_problem_t *problem,
         seat = (problem->root + distance) % problem->ranks;
         if (go_in_parts)
             xyl_node_strand(program);
-        (void)xyl_node_hand(program, seat, seat,
-                            xyl_position_of(XYL_BUFFER_SEND, 0,
-                                            xyl_node_block_at(problem, seat)),
-                            xyl_node_block(problem, seat));
+        hand_scatter_block(problem, program, seat);
     }
+    if (go_in_parts)
+        xyl_node_strand(program);
     write_scatter_own(problem, program);
 }
 

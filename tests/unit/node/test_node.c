@@ -360,6 +360,81 @@ static void test_leaves_run_ahead(void)
     fabric_destroy(fabric);
 }
 
+/* ---- blocks that are read where they lie ---- */
+
+static call_case_t long_blocks(xylem_coll_t coll)
+{
+    return (call_case_t){.coll = coll,
+                         .ranks = 4,
+                         .root = 1,
+                         .count = 100000,
+                         .salt = 9,
+                         .algorithm = "node"};
+}
+
+/* Nobody comes for the root's blocks: it keeps copies and leaves. */
+static void root_leaves(xylem_coll_t coll)
+{
+    fabric_options_t options = {.seed = 3, .reorder = 1, .shares_memory = 1};
+    call_case_t c = long_blocks(coll);
+    fabric_t *fabric = fabric_create(c.ranks, &options);
+    call_run_t run;
+    uint32_t rank;
+
+    call_run_init(&run, fabric, NULL, &c);
+    CHECK_EQ(call_run_start(&run, c.root), XYLEM_OK);
+    CHECK_EQ(call_run_start(&run, 2), XYLEM_OK);
+    fabric_advance(fabric, 100 * SIM_MS);
+    CHECK_EQ(run.all[c.root].completions, 1);
+    CHECK_EQ(run.all[2].completions, 1);
+    for (rank = 0; rank < c.ranks; rank++)
+        if (rank != c.root && rank != 2)
+            CHECK_EQ(call_run_start(&run, rank), XYLEM_OK);
+    if (call_run_finish(&run))
+        call_run_check(&run);
+    fabric_run_dry(fabric);
+    call_run_fini(&run);
+    fabric_destroy(fabric);
+}
+
+static void test_scatter_root_leaves(void)
+{
+    root_leaves(XYLEM_COLL_SCATTER);
+    root_leaves(XYLEM_COLL_SCATTERV);
+}
+
+static int pulls_nothing(xyl_shm_t *shm, uint32_t rank, void *to, uint64_t from,
+                         size_t bytes)
+{
+    (void)shm;
+    (void)rank;
+    (void)to;
+    (void)from;
+    (void)bytes;
+    return 0;
+}
+
+/* As where processes may not trace each other. */
+static void test_scatter_cannot_read(void)
+{
+    fabric_options_t options = {.seed = 3, .reorder = 1, .shares_memory = 1};
+    call_case_t c = long_blocks(XYLEM_COLL_SCATTER);
+    fabric_t *fabric = fabric_create(c.ranks, &options);
+    xyl_shm_t *shm = fabric_context(fabric, 2)->shm;
+    xyl_shm_ops_t refusing = *shm->ops;
+    call_run_t run;
+
+    refusing.pull = pulls_nothing;
+    shm->ops = &refusing;
+    call_run_init(&run, fabric, NULL, &c);
+    call_run_start_all(&run);
+    if (call_run_finish(&run))
+        call_run_check(&run);
+    fabric_run_dry(fabric);
+    call_run_fini(&run);
+    fabric_destroy(fabric);
+}
+
 /* One rank sends so many bytes where another expects so many: it fails, as a
  * message over the net does, and nothing is written behind what was expected.
  */
@@ -474,5 +549,7 @@ static const check_case_t cases[] = {
     {"one_dies", test_one_dies},
     {"cannot_see", test_cannot_see},
     {"leaves_run_ahead", test_leaves_run_ahead},
+    {"scatter_root_leaves", test_scatter_root_leaves},
+    {"scatter_cannot_read", test_scatter_cannot_read},
 };
 CHECK_MAIN(cases)

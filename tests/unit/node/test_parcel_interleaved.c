@@ -1,7 +1,9 @@
 /* Blocks that go in parts from two seats to a third, in turns by chance, with
  * room in the pool for none, some, or all of the parts: what is taken is what
  * was sent, runs that are in use at once have nothing in common, all come back,
- * and everybody gets to the end. Lines and runs are used again and again. */
+ * and everybody gets to the end. Lines and runs are used again and again. Some
+ * are offered where they lie first; what is read there counts if its sender has
+ * not taken it back, and writes something else there when it is done. */
 #include <string.h>
 
 #include "collectives/node/parcel.h"
@@ -25,6 +27,8 @@ typedef struct scene {
     xyl_shm_pool_t pools[SEATS];
     xyl_board_t *boards[SEATS];
     uint64_t seed;
+    char lie[SEATS][LONGEST + 1];
+    unsigned read, kept, refused; /* how often, of those that were offered */
 } scene_t;
 
 static scene_t the_scene;
@@ -79,14 +83,43 @@ static _Atomic uint64_t *count_of(xyl_board_t *board, uint64_t number,
     return &xyl_parcel_line(board, number, seat)->count;
 }
 
+/* NULL: it is not. */
+static const char *offered(uint32_t seat, uint32_t piece)
+{
+    uint64_t at;
+
+    if (turns_below(4) == 0)
+        return NULL;
+    for (at = 0; at < length_of(seat, piece); at++)
+        scene->lie[seat][at] = byte_of(seat, piece, at);
+    return scene->lie[seat];
+}
+
+/* Waits, and not for ever. 1: the receiver has read it. */
+static int is_read_there(const xyl_parcel_way_t *way, uint32_t seat)
+{
+    xyl_parcel_claim_t claim = xyl_parcel_claimed(way);
+
+    while (claim == XYL_PARCEL_OFFERED || claim == XYL_PARCEL_TAKEN) {
+        if (turns_below(50) == 0 && xyl_parcel_keep(way))
+            scene->kept++;
+        (void)turns_pass();
+        claim = xyl_parcel_claimed(way);
+    }
+    memset(scene->lie[seat], 0, sizeof scene->lie[seat]);
+    return claim == XYL_PARCEL_READ;
+}
+
 static void send_all(const xyl_parcel_way_t *way, uint32_t seat, uint32_t piece)
 {
     xyl_parcel_t parcel = {0};
     uint64_t at;
 
-    xyl_parcel_prepare(way);
+    xyl_parcel_prepare(way, offered(seat, piece));
     xyl_board_set(way->board, count_of(way->board, way->number, seat),
                   xyl_board_value(way->number, 1), 0);
+    if (is_read_there(way, seat))
+        return;
     while (parcel.begin < way->bytes) {
         if (!xyl_parcel_send_next(way, PART, MOST, &parcel)) {
             (void)turns_pass();
@@ -101,6 +134,35 @@ static void send_all(const xyl_parcel_way_t *way, uint32_t seat, uint32_t piece)
     }
 }
 
+/* 1: it was there until the sender was told. */
+static int read_there(const xyl_parcel_way_t *way, uint32_t seat,
+                      uint32_t piece)
+{
+    static char got[LONGEST + 1];
+    uint64_t at, lies;
+
+    if (turns_below(5) == 0) {
+        xyl_parcel_refuse(way);
+        scene->refused += xyl_parcel_claimed(way) == XYL_PARCEL_REFUSED;
+        return 0;
+    }
+    if (!xyl_parcel_claim(way, &lies))
+        return 0;
+    CHECK_EQ(lies, (uint64_t)(uintptr_t)scene->lie[seat]);
+    for (at = 0; at < way->bytes; at++) {
+        got[at] = scene->lie[seat][at];
+        if (at % 100 == 0)
+            (void)turns_pass();
+    }
+    if (!xyl_parcel_was_read(way))
+        return 0;
+    scene->read++;
+    for (at = 0; at < way->bytes; at++)
+        if (got[at] != byte_of(seat, piece, at))
+            check_failed(__FILE__, __LINE__, "another byte than lay there");
+    return 1;
+}
+
 /* 1: it is over. */
 static int take_some(const xyl_parcel_way_t *way, uint32_t seat, uint32_t piece,
                      xyl_parcel_t *parcel)
@@ -110,8 +172,16 @@ static int take_some(const xyl_parcel_way_t *way, uint32_t seat, uint32_t piece,
     if (parcel->begin == way->bytes)
         return 1;
     if (xyl_board_get(way->board, count_of(way->board, way->number, seat)) <
-            xyl_board_value(way->number, 1) ||
-        !xyl_parcel_take_next(way, parcel))
+        xyl_board_value(way->number, 1))
+        return 0;
+    if (!parcel->has_begun) {
+        parcel->has_begun = 1;
+        if (read_there(way, seat, piece)) {
+            parcel->begin = way->bytes;
+            return 1;
+        }
+    }
+    if (!xyl_parcel_take_next(way, parcel))
         return 0;
     for (at = parcel->begin; at < parcel->end; at++) {
         if (parcel->memory[at - parcel->begin] != byte_of(seat, piece, at))
@@ -212,6 +282,7 @@ static void test_schedules(void)
 
     for (seed = 1; seed <= SCHEDULES && check_failures() == 0; seed++)
         run(seed);
+    CHECK(scene->read > 100 && scene->kept > 100 && scene->refused > 100);
 }
 
 static const check_case_t cases[] = {{"schedules", test_schedules}};

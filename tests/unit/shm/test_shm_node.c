@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "progress/shm/directory.h"
@@ -293,6 +294,46 @@ static void test_texts(void)
         CHECK(strlen(xyl_shm_trouble_text((xyl_shm_trouble_t)trouble)) > 10);
 }
 
+/* ---- memory that is not shared ---- */
+
+static int32_t ended_process(void)
+{
+    pid_t child = fork();
+
+    if (child == 0)
+        _exit(0);
+    must(child > 0 && waitpid(child, NULL, 0) == child);
+    return (int32_t)child;
+}
+
+/* From a rank of this process, from where nothing is, and from one that has
+ * ended. */
+static void test_pull(void)
+{
+    xyl_shm_member_t members[2];
+    xyl_shm_node_t *nodes[2];
+    char there[BYTES], here[BYTES] = {0};
+    uint32_t i;
+    xyl_shm_t *shm;
+
+    for (i = 0; i < 2; i++) {
+        nodes[i] = xyl_shm_node_create(&nodes_params);
+        must(nodes[i] != NULL);
+        xyl_shm_node_offer(nodes[i], &members[i]);
+        members[i].rank = 10 + i;
+    }
+    members[1].pid = ended_process();
+    must(xyl_shm_node_join(nodes[0], members, 2, 10) == XYL_SHM_FINE);
+    shm = xyl_shm_node_shm(nodes[0]);
+    memset(there, 'x', BYTES);
+    CHECK(!shm->ops->pull(shm, 11, here, (uintptr_t)there, BYTES));
+    CHECK(is_filled(here, 0));
+    CHECK(!shm->ops->pull(shm, 10, here, 16, BYTES));
+    if (shm->ops->pull(shm, 10, here, (uintptr_t)there, BYTES))
+        CHECK(is_filled(here, 'x'));
+    destroy_all(nodes, 2);
+}
+
 static const check_case_t cases[] = {
     {"one_region", test_one_region},
     {"cleared", test_cleared},
@@ -305,5 +346,6 @@ static const check_case_t cases[] = {
     {"file_limit", test_file_limit},
     {"no_way_to_the_first", test_no_way_to_the_first},
     {"texts", test_texts},
+    {"pull", test_pull},
 };
 CHECK_MAIN(cases)
