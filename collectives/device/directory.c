@@ -203,10 +203,6 @@ static unsigned member_start(xyl_directory_run_t *run, uint64_t word,
     int is_ipc = mechanism == XYL_COPY_IPC;
     uint32_t rank = run->call.rank;
 
-    /* It had both, and the other has ended in the meantime. */
-    if (!is_ipc && run->has_ended_ipc[run->step])
-        return (unsigned)status_move(run, rank, word, run->step,
-                                     XYL_COPY_IPC_CMP);
     if (!status_move(run, rank, word, run->step,
                      is_ipc ? XYL_COPY_IPC_INIT : XYL_COPY_HS_INIT))
         return 0;

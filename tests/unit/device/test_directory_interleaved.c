@@ -17,7 +17,8 @@ enum {
     COLLECTIVES = 3,
     PENDING_MAX = 3 + XYL_DIRECTORY_SLOTS * (RANKS_MAX + 2),
     LOOKS_MAX = 1 << 20,
-    SCHEDULES = 250
+    SCHEDULES = 250,
+    LAST_SCHEDULES = 2000
 };
 
 typedef enum kind { BCAST, REDUCE, ALLREDUCE, ALLGATHER, KINDS } kind_t;
@@ -269,18 +270,25 @@ static void draw(uint32_t schedule)
     plan.slow = 1 + schedule % 50;
 }
 
+static void run_schedule(uint32_t seed)
+{
+    uint32_t rank;
+
+    CHECK(xyl_directory_bytes(plan.ranks, CHUNK) <= sizeof memory);
+    memset(memory, 0, sizeof memory);
+    for (rank = 0; rank < plan.ranks; rank++)
+        xyl_directory_init(&actors[rank].directory, &shm, memory, world,
+                           plan.ranks, CHUNK);
+    turns_run(plan.ranks, seed, act);
+}
+
 static void test_schedules(void)
 {
-    uint32_t schedule, rank;
+    uint32_t schedule;
 
     for (schedule = 0; schedule < check_cases(SCHEDULES); schedule++) {
         draw(schedule);
-        CHECK(xyl_directory_bytes(plan.ranks, CHUNK) <= sizeof memory);
-        memset(memory, 0, sizeof memory);
-        for (rank = 0; rank < plan.ranks; rank++)
-            xyl_directory_init(&actors[rank].directory, &shm, memory, world,
-                               plan.ranks, CHUNK);
-        turns_run(plan.ranks, schedule, act);
+        run_schedule(schedule);
     }
     CHECK(copies[XYL_COPY_IPC_IN] != 0 && copies[XYL_COPY_IPC_OUT] != 0);
     CHECK(copies[XYL_COPY_FILL] != 0 && copies[XYL_COPY_DRAIN] != 0);
@@ -288,7 +296,28 @@ static void test_schedules(void)
     CHECK(reassigned != 0 && twice != 0 && joined_late != 0);
 }
 
+/* Who is assigned its copy again is about to say that it has ended, and goes.
+ */
+static void test_last_copy(void)
+{
+    uint32_t schedule;
+
+    for (schedule = 0; schedule < check_cases(LAST_SCHEDULES); schedule++) {
+        draw(schedule);
+        plan.kind = REDUCE;
+        plan.ranks = 3;
+        plan.leader = schedule % 3;
+        plan.given = plan.gotten = 1 + schedule % CHUNK;
+        plan.is_dynamic = 1;
+        plan.in_place = 0;
+        plan.slow_kind = schedule % 4 == 0 ? XYL_COPY_DRAIN : XYL_COPY_IPC_IN;
+        plan.slow = 1 + schedule % 8;
+        run_schedule(schedule);
+    }
+}
+
 static const check_case_t cases[] = {
+    {"directory: the last copy is assigned again", test_last_copy},
     {"directory: any order, any delay", test_schedules},
 };
 CHECK_MAIN(cases)
