@@ -532,7 +532,8 @@ XYLEM_DEVICE_FN_ int xylem_device_peers_sum(const xylem_device_peers_t *peers,
  *
  * A channel is what one block (warp, thread) of a peer and one of another send
  * each other: of up to `bytes` bytes (a multiple of 8) a message, so many
- * messages under way in each direction as there are `slots`. It has
+ * messages under way in each direction as there are `slots` (with 0 puts and
+ * gets return XYLEM_ERR_INVALID_ARG). It has
  * xylem_device_channel_bytes at `at` (a multiple of 16) in the memory of both,
  * behind what xylem_device_peers_bytes is for, if that is used, and 0 before
  * its first use:
@@ -617,6 +618,8 @@ XYLEM_DEVICE_FN_ int
 xylem_device_channel_room_(const xylem_device_channel_t *channel,
                            uint32_t round, uint64_t tries)
 {
+    if (channel->slots == 0)
+        return XYLEM_ERR_INVALID_ARG;
     while (round > channel->slots &&
            xylem_device_load_relaxed_(channel->got) < round - channel->slots)
         if (tries-- == 0)
@@ -644,11 +647,13 @@ xylem_device_get_lines_(const xylem_device_channel_t *channel, uint64_t *data,
                         uint32_t bytes, uint32_t round, uint32_t first,
                         uint32_t stride, uint64_t tries)
 {
-    const xylem_device_line_t *from =
-        channel->from + (size_t)(round % channel->slots) * channel->lines;
+    const xylem_device_line_t *from;
     uint32_t lines = bytes / 8, i, k, is_there = 0;
     xylem_device_line_t seen[4] = {{0, 0}, {0, 0}, {0, 0}, {0, 0}};
 
+    if (channel->slots == 0)
+        return XYLEM_ERR_INVALID_ARG;
+    from = channel->from + (size_t)(round % channel->slots) * channel->lines;
     for (i = first; i < lines; i += 4 * stride, is_there = 0)
         for (;;) {
             for (k = 0; k < 4; k++)
@@ -935,7 +940,8 @@ xylem_device_channel_block_get(const xylem_device_channel_t *channel,
                                          xylem_device_threads_(), tries);
 
     if (__syncthreads_or(status != XYLEM_OK))
-        return XYLEM_ERR_TIMED_OUT;
+        return channel->slots == 0 ? XYLEM_ERR_INVALID_ARG
+                                   : XYLEM_ERR_TIMED_OUT;
     if (xylem_device_thread_() == 0)
         xylem_device_store_relaxed_(channel->tell, round);
     return XYLEM_OK;

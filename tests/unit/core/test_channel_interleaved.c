@@ -80,7 +80,28 @@ static void test_bounded(void)
              XYLEM_ERR_TIMED_OUT);
 }
 
+static void test_no_slots(void)
+{
+    xylem_device_peers_t peers = {.ranks = SIDES};
+    xylem_device_channel_t channel;
+    uint64_t word = 7;
+
+    memset(memory, 0, sizeof memory);
+    peers.memory[0] = memory[0];
+    peers.memory[1] = memory[1];
+    channel = xylem_device_channel_to(&peers, 1, 0, 8, 0);
+    CHECK_EQ(xylem_device_channel_put(&channel, &word, 8, 1, 5),
+             XYLEM_ERR_INVALID_ARG);
+    CHECK_EQ(xylem_device_channel_block_put(&channel, &word, 8, 1, 5),
+             XYLEM_ERR_INVALID_ARG);
+    CHECK_EQ(xylem_device_channel_get(&channel, &word, 8, 1, 5),
+             XYLEM_ERR_INVALID_ARG);
+    CHECK_EQ(xylem_device_channel_block_get(&channel, &word, 8, 1, 5),
+             XYLEM_ERR_INVALID_ARG);
+}
+
 static const check_case_t cases[] = {{"schedules", test_schedules},
-                                     {"bounded", test_bounded}};
+                                     {"bounded", test_bounded},
+                                     {"no slots", test_no_slots}};
 
 CHECK_MAIN(cases)
