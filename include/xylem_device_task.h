@@ -1,0 +1,220 @@
+/* xylem_device_task.h: the device's side of remote tasks that are kernels, of
+ * xylem_device.h, by which programs have it. */
+#ifndef XYLEM_DEVICE_TASK_H
+#define XYLEM_DEVICE_TASK_H
+
+#include "xylem_device_channel.h"
+
+/* The parameter of a kernel that is a remote task (xylem_kernel_create):
+ *
+ *   __global__ void task(const __grid_constant__ xylem_device_task_t task) */
+typedef struct xylem_device_task {
+    uint32_t source, index;
+    uint64_t args_bytes, payload_bytes;
+    void *payload; /* pinned memory, or what entry->place has given */
+    uint64_t unused;
+    unsigned char args[XYLEM_TASK_ARGS_MAX];
+} xylem_device_task_t;
+
+/* A kernel that stays, and whose blocks run tasks without a launch for each
+ * (xylem_resident_create). Block w of it has box w, in memory that the host
+ * reaches as well:
+ *
+ *   given  by the host:  number: 16 │ coming: 24 │ function: 16 │ words: 8
+ *   said   by the block: number: 16 │ coming: 24 │ status: 16 │ state: 8
+ *
+ * A block counts its comings, and says so before it looks at anything; it takes
+ * what is given to this coming alone, task after task by their numbers. So what
+ * was given to a block that has left is never run by the next one in its place,
+ * and the host, which takes it back, gives it to another. given is 0 then.
+ *
+ * The first words of a task lie in lines, which are written with each task,
+ * whatever its length, and carry the mark of what they were given with: so a
+ * block looks at them and at `given` in one journey over the bus. Those that
+ * were not there yet it reads again, behind `given`, as it does all others. */
+enum {
+    XYLEM_DEVICE_ABSENT_,
+    XYLEM_DEVICE_PRESENT_,      /* has run what `number` says, and no more */
+    XYLEM_DEVICE_END_ = 0xffff, /* a function: the block is to leave */
+    XYLEM_DEVICE_LINES_ = 7,
+    XYLEM_DEVICE_WORDS_ = sizeof(xylem_device_task_t) / 8
+};
+
+typedef struct xylem_device_box {
+    uint64_t given;
+    uint64_t unused;
+    xylem_device_line_t lines[XYLEM_DEVICE_LINES_];
+    uint64_t said;
+    uint64_t unused_too[15];
+    uint64_t rest[XYLEM_DEVICE_WORDS_ - XYLEM_DEVICE_LINES_];
+    uint64_t unused_end[2];
+} xylem_device_box_t;
+
+typedef union xylem_device_copy {
+    xylem_device_task_t task;
+    uint64_t words[XYLEM_DEVICE_WORDS_];
+} xylem_device_copy_t;
+
+/* By xylem_resident_queue; copied into a kernel's arguments. */
+typedef struct xylem_device_resident {
+    size_t struct_bytes; /* sizeof(xylem_device_resident_t) */
+    xylem_device_box_t *boxes;
+    uint32_t workers; /* boxes, and so blocks */
+} xylem_device_resident_t;
+
+/* What a resident kernel can run; an entry of its table. All threads of a block
+ * call it; the status, up to 65,535, is that of the first one. On a device a
+ * __device__ function, and a table in the device's memory. */
+typedef int (*xylem_device_task_fn)(const xylem_device_task_t *task);
+
+/* What the lines of a task carry. Between two that are given to a box number or
+ * coming counts up by less than it has bits here. */
+XYLEM_DEVICE_FN_ uint32_t xylem_device_mark_(uint64_t given)
+{
+    return (uint32_t)(given >> 24);
+}
+
+/* What is given next to a block that has said this, but for its last 24 bits.
+ */
+XYLEM_DEVICE_FN_ uint64_t xylem_device_next_(uint64_t said)
+{
+    return ((said >> 48) + 1) << 48 | (said >> 24 & 0xffffff) << 24;
+}
+
+/* What a block says after it. */
+XYLEM_DEVICE_FN_ uint64_t xylem_device_said_(uint64_t given, int status,
+                                             uint64_t state)
+{
+    return given >> 24 << 24 | ((uint64_t)status & 0xffff) << 8 | state;
+}
+
+/* Comes: number and status of the last task are told once more, as the host may
+ * not have seen them. */
+XYLEM_DEVICE_FN_ uint64_t xylem_device_come_(xylem_device_box_t *box)
+{
+    uint64_t said = xylem_device_load_sys_(&box->said);
+
+    said = said >> 48 << 48 | (((said >> 24) + 1) & 0xffffff) << 24 |
+           (said & 0xffff00) | XYLEM_DEVICE_PRESENT_;
+    xylem_device_store_sys_(&box->said, said);
+    return said;
+}
+
+#ifdef __CUDA_ARCH__
+/* Of the threads of the first warp: whether it is true of its first one. */
+#define XYLEM_DEVICE_FIRST_(self, what)                                        \
+    __any_sync(xylem_device_threads_() < 32                                    \
+                   ? (1u << xylem_device_threads_()) - 1                       \
+                   : 0xffffffffu,                                              \
+               (self) == 0 && (what))
+#else
+#define XYLEM_DEVICE_FIRST_(self, what) (what)
+#endif
+
+/* The first thread's *given is what is given next; 0: nothing, after so many
+ * looks more. *line: what thread `self` has seen of its line, maybe too early.
+ */
+XYLEM_DEVICE_FN_ void xylem_device_given_(const xylem_device_box_t *box,
+                                          uint64_t next, uint64_t tries,
+                                          uint32_t self, uint64_t *given,
+                                          xylem_device_line_t *line)
+{
+    int is_there;
+
+    do {
+        /* Before the other look, which has to be waited for. */
+        if (self < XYLEM_DEVICE_LINES_)
+            *line = xylem_device_see_line_(&box->lines[self]);
+        /* Partner: the host's release. */
+        if (self == 0)
+            *given = xylem_device_load_sys_(&box->given);
+        is_there = XYLEM_DEVICE_FIRST_(self, (*given ^ next) >> 24 == 0 &&
+                                                 (*given & 0xffffff) != 0);
+        if (is_there)
+            return;
+        xylem_device_rest_();
+    } while (tries-- != 0);
+    *given = 0;
+}
+
+/* Word `i` of a task, whose line was looked at before. */
+XYLEM_DEVICE_FN_ uint64_t xylem_device_word_(const xylem_device_box_t *box,
+                                             uint64_t given, uint32_t i,
+                                             xylem_device_line_t line)
+{
+    uint32_t mark = xylem_device_mark_(given);
+
+    if (i >= XYLEM_DEVICE_LINES_)
+        return box->rest[i - XYLEM_DEVICE_LINES_];
+    if (line.low >> 32 != mark || line.high >> 32 != mark)
+        line = xylem_device_see_line_(&box->lines[i]);
+    return line.high << 32 | (line.low & 0xffffffff);
+}
+
+/* Of all threads of block `worker` of a resident kernel, or of a thread of the
+ * host: runs tasks by `functions`[count], until xylem_resident_end asks it to
+ * leave (XYLEM_OK), or `tries` + 1 looks for a task in a row have found none
+ * (XYLEM_ERR_TIMED_OUT; the call may be repeated, by the same kernel or
+ * another: tasks wait meanwhile). One at a time for a worker. */
+XYLEM_DEVICE_FN_ int xylem_device_serve(const xylem_device_resident_t *resident,
+                                        uint32_t worker,
+                                        const xylem_device_task_fn *functions,
+                                        uint32_t count, uint64_t tries)
+{
+    xylem_device_box_t *box = &resident->boxes[worker];
+    const xylem_device_line_t none = {0, 0};
+    xylem_device_line_t line = none;
+    uint64_t said = 0, given = 0;
+    uint32_t i;
+    int status;
+#ifdef __CUDA_ARCH__
+    __shared__ uint64_t shared_given;
+    __shared__ xylem_device_copy_t copy;
+    uint32_t self = xylem_device_thread_(), threads = xylem_device_threads_();
+#else
+    xylem_device_copy_t copy;
+    uint32_t self = 0, threads = 1;
+#endif
+
+    if (self == 0)
+        said = xylem_device_come_(box);
+    for (;;) {
+        if (self < 32)
+            xylem_device_given_(box, xylem_device_next_(said), tries, self,
+                                &given, &line);
+#ifdef __CUDA_ARCH__
+        if (self == 0)
+            shared_given = given;
+        __syncthreads();
+        given = shared_given;
+#endif
+        if (given == 0 || (given >> 8 & 0xffff) == XYLEM_DEVICE_END_) {
+#ifdef __CUDA_ARCH__
+            __syncthreads(); /* all have read it: the call may be repeated */
+#endif
+            if (self == 0)
+                xylem_device_store_sys_(
+                    &box->said, given == 0 ? said & ~(uint64_t)0xff
+                                           : xylem_device_said_(given, 0, 0));
+            return given == 0 ? XYLEM_ERR_TIMED_OUT : XYLEM_OK;
+        }
+        for (i = self; i < (given & 0xff); i += threads)
+            copy.words[i] =
+                xylem_device_word_(box, given, i, i == self ? line : none);
+#ifdef __CUDA_ARCH__
+        __syncthreads();
+#endif
+        status = (given >> 8 & 0xffff) < count
+                     ? functions[given >> 8 & 0xffff](&copy.task)
+                     : (int)XYLEM_ERR_INVALID_ARG;
+#ifdef __CUDA_ARCH__
+        __syncthreads();
+#endif
+        if (self == 0) {
+            said = xylem_device_said_(given, status, XYLEM_DEVICE_PRESENT_);
+            xylem_device_store_sys_(&box->said, said);
+        }
+    }
+}
+
+#endif
