@@ -65,7 +65,7 @@ as_rank_0()
     local name=$1 script=$2
     shift 2
     gives "$name" 0 "$run" -n 2 "$@" bash -c '. "$2"
-        [ "$PMIX_RANK" = 0 ] || exec "$1" flight 20
+        [ "$PMIX_RANK" = 0 ] || exec "$1" flight "${ROUNDS:-20}"
         '"$script" bash "$programs/collectives" "$work/functions"
 }
 
@@ -108,14 +108,17 @@ if [ "$(id -u)" -ne 0 ] || ! setpriv --reuid 65534 --clear-groups true 2>"$err"
 then
     skip "$name" "no right to be another user"
 else
+    # Of a process that ends anybody reads an empty map: it is stopped first.
     as_rank_0 "$name" '
-        "$1" flight 20 &
+        "$1" flight "$ROUNDS" &
         rank=$!
         until_listening $rank
+        kill -STOP $rank || exit 2
         for file in environ mem fd/0 maps; do
             setpriv --reuid 65534 --regid 65534 --clear-groups \
                 head -c 1 "/proc/$rank/$file" >/dev/null 2>&1 && exit 1
         done
-        wait $rank'
+        kill -CONT $rank
+        wait $rank' --env ROUNDS=400
 fi
 finish
