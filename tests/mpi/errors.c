@@ -105,7 +105,10 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (argc > 1) { /* there is no return */
-        MPI_Bcast(&argc, 1, MPI_INT, size, MPI_COMM_WORLD);
+        if (strcmp(argv[1], "host") == 0)
+            MPI_Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_ROOT);
+        else
+            MPI_Bcast(&argc, 1, MPI_INT, size, MPI_COMM_WORLD);
         return test_end("fatal");
     }
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

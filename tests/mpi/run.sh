@@ -307,15 +307,33 @@ test_hints()
         "$(grep -c '^xylem-mpi: .* is not understood$' "$out")" = 3 ]
 }
 
+# Whether the host's own handler ends some job by a fatal error, but with code 0,
+# where nothing has been taken over, as that of MPICH 4.2 does.
+host_forgets_code()
+{
+    local try
+
+    for ((try = 0; try < 20; try++)); do
+        attempt_job "${mpi_run[@]}" 2 "$work/errors" host
+        [ "$code" -eq 0 ] && ! grep -q '^PASS' "$out" && return 0
+    done
+    return 1
+}
+
 # A wrong argument ends the job where no handler says otherwise.
 test_fatal()
 {
+    local name="errors are fatal"
+
     launch 2 "$work/errors" fatal
-    if [ "$code" -ne 0 ] && [ "$code" -ne 124 ] &&
-        ! grep -q '^PASS' "$out"; then
-        report "errors are fatal" yes
+    if [ "$code" -eq 124 ] || grep -q '^PASS' "$out"; then
+        report "$name" no
+    elif [ "$code" -ne 0 ]; then
+        report "$name" yes
+    elif host_forgets_code; then
+        skip "$name" "this MPI itself ends such jobs with code 0 at times"
     else
-        report "errors are fatal" no
+        report "$name" no
     fi
 }
 
