@@ -11,13 +11,6 @@
 
 enum { UNTOUCHED = 0xee, GAP_MAX = 2 };
 
-static void *must(void *memory)
-{
-    if (memory == NULL)
-        abort(); /* the test's own memory, not the library's */
-    return memory;
-}
-
 /* ---- what the collectives are ---- */
 
 static const xyl_coll_traits_t *traits_of(const call_case_t *c)
@@ -194,8 +187,8 @@ static uint64_t combined(const call_case_t *c, uint32_t ranks, uint32_t block,
 static void make_neighbors(call_rank_t *call)
 {
     size_t most = call_neighbors_most(call->c->ranks);
-    uint32_t *destinations = must(calloc(most, sizeof *destinations));
-    uint32_t *sources = must(calloc(most, sizeof *sources));
+    uint32_t *destinations = call_must(calloc(most, sizeof *destinations));
+    uint32_t *sources = call_must(calloc(most, sizeof *sources));
 
     call->args.destinations = destinations;
     call->args.destination_count = call_neighbors(call->c->salt, call->c->ranks,
@@ -342,8 +335,8 @@ static void make_sides(call_rank_t *call)
         side_make(call, &call->recv, 1, 1);
     else
         side_make(call, &call->recv, 0, traits_of(c)->recv_blocks);
-    call->expected = must(malloc(call->recv.bytes));
-    call->sent = must(malloc(call->send.bytes));
+    call->expected = call_must(malloc(call->recv.bytes));
+    call->sent = call_must(malloc(call->send.bytes));
 }
 
 /* ---- contents ---- */

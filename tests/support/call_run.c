@@ -8,13 +8,6 @@
 #include "simulator/random.h"
 #include "tests/support/check.h"
 
-static void *must(void *memory)
-{
-    if (memory == NULL)
-        abort(); /* the test's own memory, not the library's */
-    return memory;
-}
-
 static void complain(const call_run_t *run, const char *what, uint32_t rank)
 {
     char text[512], words[256];
@@ -56,7 +49,7 @@ void call_run_init(call_run_t *run, fabric_t *fabric, xylem_team_t **teams,
     uint32_t i;
 
     *run = (call_run_t){.c = *c, .fabric = fabric};
-    run->all = must(calloc(c->ranks, sizeof *run->all));
+    run->all = call_must(calloc(c->ranks, sizeof *run->all));
     for (i = 0; i < c->ranks; i++) {
         call_member_t *member = &run->all[i];
         member->run = run;
@@ -136,7 +129,7 @@ void call_run_start_all(call_run_t *run)
 void call_run_start_mixed(call_run_t *runs, uint32_t count, uint64_t *random)
 {
     uint32_t ranks = runs[0].c.ranks, left = ranks * count, rank;
-    uint32_t *next = must(calloc(ranks, sizeof *next));
+    uint32_t *next = call_must(calloc(ranks, sizeof *next));
 
     while (left != 0) {
         rank = random_below(random, ranks);

@@ -14,6 +14,9 @@ typedef struct call_memory {
 } call_memory_t;
 extern const call_memory_t *call_memory;
 
+/* The test's own memory, not the library's: there has to be some. */
+void *call_must(void *memory);
+
 /* Where one side's blocks lie. A side that is one block only has the first. */
 typedef struct call_side {
     unsigned char *memory;
