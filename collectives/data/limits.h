@@ -48,6 +48,8 @@
     X(level_pairs, 64, 1 << 30, "a part of a level that does so, at least")    \
     X(pair_patience_us, 0, 1 << 30,                                            \
       "who has added waits so many us in vain, at most")                       \
+    X(pair_patience_parts, 1, 1 << 10,                                         \
+      "and for so many times as long as its own part has taken")               \
     X(pair_segment_min, 64, 1 << 30, "a segment of these, at least")           \
     X(pair_segment_max, 64, 1 << 30, "and at most")                            \
     X(allreduce_alone_seats, 1, 1024, "seats that each combine all, at most")  \

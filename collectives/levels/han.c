@@ -83,8 +83,8 @@ static xyl_stage_t *add_in_memory(xyl_han_t *han, xylem_coll_t coll,
             (coll == XYLEM_COLL_REDUCE && spec->reads == lane_result(han)),
         .roots_in_turn =
             han->choice->leaders >= han->seats.size && !is_at_root(han),
-        .is_for_one =
-            coll == XYLEM_COLL_REDUCE && han->root != XYL_HAN_NO_ROOT};
+        .is_for_one = coll == XYLEM_COLL_REDUCE && han->root != XYL_HAN_NO_ROOT,
+        .is_beside_trees = han->choice->exchange == NULL};
     xyl_stage_t *stage = NULL;
 
     if (han->status == XYLEM_OK && han->seats.size > 1)

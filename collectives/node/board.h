@@ -130,6 +130,7 @@ typedef struct xyl_board {
     /* Stages under way, in the order of their pieces; see stage.c. */
     struct xyl_node_stage *first, *last;
     struct xyl_node_stage *unnumbered; /* the first that has no numbers yet */
+    unsigned polls_from; /* the place there of who is polled first */
     struct xyl_board *previous_busy, *next_busy;
     struct xyl_board *next_left; /* see node.c */
 } xyl_board_t;

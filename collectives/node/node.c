@@ -410,6 +410,7 @@ static xylem_status_t part_write(const xyl_operation_t *operation,
 
     if (status != XYLEM_OK)
         return status;
+    program->ends_turns = part->is_beside_trees;
     /* Segments pass from level to level as they are. */
     if (program->segment_bytes != problem.segment_bytes)
         program->segments = 0;

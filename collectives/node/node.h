@@ -46,8 +46,9 @@ typedef struct xyl_node_part {
     xyl_group_t group;                /* the team's ranks of this node */
     uint32_t root;                    /* among them */
     int is_in_place;
-    int roots_in_turn; /* other lanes have the other ranks as their roots */
-    int is_for_one;    /* only one rank of the team gets the result */
+    int roots_in_turn;   /* other lanes have the other ranks as their roots */
+    int is_for_one;      /* only one rank of the team gets the result */
+    int is_beside_trees; /* the other level passes segments on singly */
 } xyl_node_part_t;
 
 /* Adds a stage with the operation's segments to a lane of consecutive ones.

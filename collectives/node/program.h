@@ -154,6 +154,8 @@ typedef struct xyl_node_program {
     /* Of the collective. */
     uint64_t piece_bytes; /* of each block that one piece takes */
     uint64_t pieces;
+    int ends_turns; /* of levels: when it has moved enough the net comes first,
+                       and then other stages */
     uint32_t segments; /* per piece that come and go singly; 0: the collective
                           waits for all its input and emits all at its end */
     uint64_t segment_bytes;

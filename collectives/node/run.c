@@ -311,19 +311,21 @@ static uint64_t works_of(const xyl_node_stage_t *node)
 
 /* Nobody waits for this seat. If nobody is late, those who leave would leave
  * the work to those who come last. If somebody is, there soon is none: then it
- * leaves when it has waited in vain for as long as its own part has taken. */
+ * leaves when it has waited in vain for some times as long as its own part has
+ * taken. */
 static void help_for_a_while(xyl_node_stage_t *node,
                              const xyl_node_piece_t *piece)
 {
     xyl_engine_t *engine = &node->stage.operation->request.context->engine;
-    uint64_t now;
+    uint64_t now, most = 1000 * node->limits->pair_patience_us;
 
     if (node->leaves.is_running)
         return;
     now = xyl_clock_now(engine->clock);
-    node->patience_ns = 1000 * node->limits->pair_patience_us;
-    if (now - piece->begun_at < node->patience_ns)
-        node->patience_ns = now - piece->begun_at;
+    node->patience_ns =
+        (now - piece->begun_at) * node->limits->pair_patience_parts;
+    if (node->patience_ns > most)
+        node->patience_ns = most;
     node->works_seen = works_of(node);
     xyl_timer_start(&engine->timers, &node->leaves, now + node->patience_ns);
 }
@@ -370,7 +372,8 @@ static int add_up(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
         .work = strand->work,
         .keeps = node->stage.shall_keep,
         .stays = !node->has_helped,
-        .turn = node->limits->turn};
+        .turn = node->enough < node->limits->turn ? node->enough
+                                                  : node->limits->turn};
     int is_done;
 
     if (step->kind == XYL_STEP_PAIR)
@@ -380,6 +383,7 @@ static int add_up(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                       ? xyl_node_combine_run(&sum, &strand->sums, did)
                       : xyl_node_collect_run(&sum, &strand->sums, did);
 
+    *node->moved += sum.worked;
     if (step->kind == XYL_STEP_PAIR && !is_done && sum.stays &&
         xyl_node_pairs_has_added(&sum, piece->pairs))
         help_for_a_while(node, piece);

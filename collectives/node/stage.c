@@ -3,6 +3,7 @@
 #include "collectives/node/stage_inside.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -213,28 +214,51 @@ static unsigned stage_poll(xyl_node_stage_t *node)
     return did + 1;
 }
 
+/* Those of a board that have places [from, to) there. 1: enough was moved, and
+ * the one behind comes first in the next turn. */
+static int board_poll(xyl_board_t *board, unsigned from, unsigned to,
+                      unsigned *did)
+{
+    xyl_node_stage_t *node, *next;
+    unsigned place;
+
+    for (node = board->first, place = 0; node != NULL && place < to;
+         node = next, place++) {
+        next = node->next;
+        if (!node->is_listed)
+            continue; /* its end came while the one before was run */
+        if (place >= from)
+            *did += stage_poll(node);
+        if (!node->is_listed)
+            continue;
+        if (place >= from && node->program.ends_turns &&
+            *node->moved >= node->enough) {
+            board->polls_from = place + 1;
+            return 1;
+        }
+        /* Those behind one that may not begin may not either. */
+        if (node->state != XYL_NODE_NUMBERED ||
+            (node->has_input && node->pieces_begun == 0))
+            break;
+    }
+    return 0;
+}
+
+/* A board's stages in turn, until they have moved enough. */
 unsigned xyl_node_stages_poll(void *arg)
 {
     xyl_node_context_t *boards = arg;
     xyl_board_t *board = boards->busy, *next_board;
-    xyl_node_stage_t *node, *next;
-    unsigned did = 0;
+    unsigned did = 0, from;
 
     boards->moved = 0;
     for (; board != NULL; board = next_board) {
         next_board = board->next_busy;
         did += xyl_node_number(board);
-        for (node = board->first; node != NULL; node = next) {
-            next = node->next;
-            if (!node->is_listed)
-                continue; /* its end came while the one before was run */
-            did += stage_poll(node);
-            /* Those behind one that may not begin may not either. */
-            if (node->is_listed &&
-                (node->state != XYL_NODE_NUMBERED ||
-                 (node->has_input && node->pieces_begun == 0)))
-                break;
-        }
+        from = board->polls_from;
+        board->polls_from = 0;
+        if (!board_poll(board, from, UINT_MAX, &did) && from != 0)
+            (void)board_poll(board, 0, from, &did);
     }
     return did;
 }

@@ -61,13 +61,14 @@ static uint64_t sum_part_bytes(const xyl_node_sum_t *sum, uint64_t left)
 }
 
 /* The part from at->done on; 1: that was the last of the segment. */
-static int work_on(const xyl_node_sum_t *sum, xyl_node_combine_t *at,
+static int work_on(xyl_node_sum_t *sum, xyl_node_combine_t *at,
                    uint32_t segment, const sum_part_t *part)
 {
     uint64_t all = bytes_of(sum, segment),
              bytes = sum_part_bytes(sum, all - at->done);
     int is_done = 1;
 
+    sum->worked += bytes;
     if (at->done < all && part->combiner == NULL)
         is_done = xyl_exec_copy(
             sum->exec, sum->work, part->to, part->left,
@@ -280,7 +281,7 @@ static const char *pairs_operand(const xyl_node_sum_t *sum, uint32_t segment,
 }
 
 /* 1: all that was to be done. */
-static int pairs_work(const xyl_node_sum_t *sum, const xyl_pairs_t *pairs,
+static int pairs_work(xyl_node_sum_t *sum, const xyl_pairs_t *pairs,
                       xyl_node_combine_t *at)
 {
     uint32_t segment = pairs->segment;
@@ -356,8 +357,7 @@ static sum_part_t collect_part(const xyl_node_sum_t *sum,
 }
 
 /* result = own, for the next segment of which that is still needed. */
-static void keep_own(const xyl_node_sum_t *sum, xyl_node_combine_t *at,
-                     unsigned *did)
+static void keep_own(xyl_node_sum_t *sum, xyl_node_combine_t *at, unsigned *did)
 {
     uint64_t left = ~(at->collected | at->kept) & sum->ready &
                     UINT64_MAX >> (64 - segments_of(sum));

@@ -43,6 +43,7 @@ typedef struct xyl_node_sum {
                           so that it is needed no more */
     int stays;         /* PAIR: this seat helps as long as others add */
     uint64_t finished; /* output: bits of segments, COLLECT */
+    uint64_t worked;   /* output: bytes */
 } xyl_node_sum_t;
 
 /* Goes on for at most one part of one segment, so that whatever is put is put

@@ -87,10 +87,12 @@ static void join(player_t *player, xylem_coll_t coll)
     CHECK_EQ(xylem_op_create(context, sum, player, XYLEM_OP_COMMUTATIVE,
                              &player->op),
              XYLEM_OK);
-    if (coll == XYLEM_COLL_ALLREDUCE) {
+    if (coll != XYLEM_COLL_BCAST) {
         args.send = nowhere + BYTES;
         args.op = player->op;
     }
+    if (coll == XYLEM_COLL_REDUCE)
+        args.algorithm = "han:4/chain";
     CHECK_EQ(
         xylem_coll_init(xylem_context_world(context), &args, &player->request),
         XYLEM_OK);
@@ -143,6 +145,9 @@ typedef struct record {
     double done[RANKS][LEVELS][SEGMENTS_MAX];
     span_t copies[RANKS][COPIES_MAX];
     size_t copies_count[RANKS];
+    /* Copied and combined, since the rank last looked at the net; and at most
+     * where it found nothing there. */
+    json_int_t bytes[RANKS], most;
     size_t segments;
 } record_t;
 
@@ -164,6 +169,23 @@ static void mark_add(record_t *record, size_t rank, const json_t *event)
         record->segments = segment + 1;
 }
 
+/* Work stands before the turn in which it was done. */
+static void work_add(record_t *record, size_t rank, const char *name,
+                     const json_t *event)
+{
+    const json_t *args = json_object_get(event, "args");
+
+    if (strcmp(name, "copy") == 0 || strcmp(name, "combine") == 0) {
+        record->bytes[rank] +=
+            json_integer_value(json_object_get(args, "detail"));
+        return;
+    }
+    if ((strcmp(name, "turn") == 0 || strcmp(name, "flag") == 0) &&
+        record->bytes[rank] > record->most)
+        record->most = record->bytes[rank];
+    record->bytes[rank] = 0;
+}
+
 static void event_add(record_t *record, const json_t *event)
 {
     const char *kind = json_string_value(json_object_get(event, "ph"));
@@ -172,6 +194,8 @@ static void event_add(record_t *record, const json_t *event)
     double begin = json_number_value(json_object_get(event, "ts"));
     double length = json_number_value(json_object_get(event, "dur"));
 
+    if (strcmp(kind, "X") == 0)
+        work_add(record, rank, name, event);
     if (strcmp(kind, "i") == 0)
         mark_add(record, rank, event);
     else if (strcmp(kind, "X") == 0 && strcmp(name, "copy") == 0 &&
@@ -359,6 +383,18 @@ static void test_allreduce_overlaps(void)
     free(record);
 }
 
+/* A rank looks at the net when the stages of a turn have moved 16 KiB between
+ * them; what one of them has then for the net may be combined with a segment
+ * that lies there. */
+static void test_reduce_looks_at_the_net(void)
+{
+    record_t *record = record_of(XYLEM_COLL_REDUCE);
+
+    CHECK(record->most > 0);
+    CHECK(record->most <= (16 << 10) + (32 << 10));
+    free(record);
+}
+
 /* ---- a late rank ---- */
 
 /* Held up at `at`; the rank itself is so much later, and ranks of other nodes
@@ -430,6 +466,7 @@ static const check_case_t cases[] = {
     {"bcast_overlaps", test_bcast_overlaps},
     {"bcast_never_waits", test_bcast_never_waits},
     {"allreduce_overlaps", test_allreduce_overlaps},
+    {"reduce_looks_at_the_net", test_reduce_looks_at_the_net},
     {"late_for_bcast", test_late_for_bcast},
     {"late_after_contribution", test_late_after_contribution},
     {"late_with_contribution", test_late_with_contribution},
