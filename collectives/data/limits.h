@@ -74,7 +74,7 @@
       "least")                                                                 \
     X(parcel_patience_us, 0, 1 << 30,                                          \
       "its sender waits so many us for the receiver, at most")                 \
-    X(reduce_scatter_piece, 64, 1 << 30, "a piece where blocks vary, at most") \
+    X(reduce_scatter_piece, 64, 1 << 30, "a piece of a block, at most")        \
     X(scan_piece, 64, 1 << 30, "a piece of a short one")                       \
     X(scan_chain, 256, 1 << 30, "what goes from seat to seat, at least")       \
     X(scan_chain_piece, 64, 1 << 30, "a piece of that")                        \

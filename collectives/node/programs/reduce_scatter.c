@@ -41,8 +41,7 @@ static void reduce_scatter_write(const xyl_problem_t *problem,
     xyl_step_t *step;
     uint32_t seat;
 
-    if (xyl_problem_varies(problem) &&
-        room > problem->node.limits->reduce_scatter_piece)
+    if (room > problem->node.limits->reduce_scatter_piece)
         room = problem->node.limits->reduce_scatter_piece;
     xyl_node_cut(program, xyl_node_block_max(problem), room,
                  problem->element_bytes);
