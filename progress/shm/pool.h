@@ -9,7 +9,7 @@
  * round in the first banks that fit, as many of them as make up the bytes that
  * had better be written before the same lines are (few at first, since new
  * memory costs faults): writing to lines that another rank has just read takes
- * several times as long as to those that have left that rank's own cache.
+ * several times as long as to those that it has read some time ago.
  *
  * The progressing thread, but for attach and detach, as shm.h's. */
 #ifndef XYL_PROGRESS_SHM_POOL_H
