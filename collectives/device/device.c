@@ -74,7 +74,7 @@ uint64_t xyl_device_gpu(xylem_context_t *context,
     if (state->gpu != 0 && state->gpu_device == device)
         return state->gpu;
     if (library->device(device, &found) != 0)
-        return UINT64_MAX;
+        return XYL_DEVICE_GPU_UNKNOWN;
     state->gpu_device = device;
     state->gpu = UINT64_C(1) << 63 | (uint64_t)found.pci_domain << 32 |
                  (uint64_t)(uint32_t)found.pci_bus << 16 |

@@ -25,7 +25,9 @@ typedef struct xyl_device_name {
     uint8_t handle[XYL_CUDA_HANDLE_BYTES];
 } xyl_device_name_t;
 
-/* Where a device is on the machine: the same for all processes that use it. */
+/* Where a device is on the machine: the same for all processes that use it, or
+ * that this process cannot ask. */
+#define XYL_DEVICE_GPU_UNKNOWN UINT64_MAX
 uint64_t xyl_device_gpu(xylem_context_t *context,
                         const xyl_cuda_library_t *library, int device);
 

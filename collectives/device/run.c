@@ -205,7 +205,8 @@ static void offer_fill(xyl_device_plan_t *plan, xyl_device_offer_t *offer)
     if (offer->kind != XYL_DEVICE_GPU)
         return;
     offer->gpu = xyl_device_gpu(plan->context, plan->library, plan->device);
-    offer->is_bad = (xyl_coll_traits(plan->problem.coll)->reduces &&
+    offer->is_bad = offer->gpu == XYL_DEVICE_GPU_UNKNOWN ||
+                    (xyl_coll_traits(plan->problem.coll)->reduces &&
                      !plan->library->combines(plan->op, plan->type)) ||
                     !buffers_share(plan, offer);
 }
