@@ -78,27 +78,36 @@ static void counter_fired(xyl_trigger_counter_t *counter)
                        others);
 }
 
-/* What it has fired for has begun. Counts may have come meanwhile. */
-static void counter_arm(xyl_trigger_counter_t *counter)
+/* What it has fired for, so often, has begun. Counts may have come meanwhile.
+ */
+static void counter_arm(xyl_trigger_counter_t *counter, int64_t times)
 {
-    if (atomic_fetch_add_explicit(&counter->left, counter->threshold,
-                                  memory_order_acq_rel) +
-            counter->threshold <=
+    const int64_t more = counter->threshold * times;
+
+    if (atomic_fetch_add_explicit(&counter->left, more, memory_order_acq_rel) +
+            more <=
         0)
         counter_fired(counter);
 }
 
+static void trigger_done(xylem_trigger_t *trigger, int64_t times)
+{
+    xylem_trigger_t *then = trigger->then;
+
+    if (trigger->word != NULL)
+        word_write(trigger, *trigger->word + 256 * (uint64_t)times);
+    /* That of a request without segments has no counter. */
+    if (then != NULL && then->counters != 0 &&
+        counter_count(then->counter, times))
+        counter_fired(then->counter);
+}
+
 void xyl_trigger_done(xylem_trigger_t *trigger, xylem_status_t status)
 {
-    if (status != XYLEM_OK || xyl_trigger_failure(trigger) != XYLEM_OK) {
+    if (status != XYLEM_OK || xyl_trigger_failure(trigger) != XYLEM_OK)
         xyl_trigger_fail(trigger, status);
-        return;
-    }
-    if (trigger->word != NULL)
-        word_write(trigger, *trigger->word + 256);
-    /* That of a request without segments has no counter. */
-    if (trigger->then != NULL)
-        (void)xyl_trigger_count_here(trigger->then, 0, 1);
+    else
+        trigger_done(trigger, 1);
 }
 
 /* ---- acting ---- */
@@ -120,7 +129,7 @@ static void trigger_start(xyl_trigger_counter_t *counter)
     }
     status = xyl_request_start_now(request);
     if (status == XYLEM_OK)
-        counter_arm(counter);
+        counter_arm(counter, 1);
     else
         xyl_trigger_fail(counter->trigger, status);
 }
@@ -132,9 +141,20 @@ static void trigger_take_segment(xyl_trigger_counter_t *counter)
     if (trigger->triggered->takes_segments &&
         xyl_operation_take(xyl_operation_of(trigger->triggered->request),
                            (uint64_t)(counter - trigger->counter)))
-        counter_arm(counter);
+        counter_arm(counter, 1);
     else
         counter_wait(counter);
+}
+
+/* As often as counts have asked for it, at once. */
+static void trigger_nothing(xyl_trigger_counter_t *counter)
+{
+    const int64_t left =
+        atomic_load_explicit(&counter->left, memory_order_relaxed);
+    const int64_t times = 1 - left / counter->threshold;
+
+    counter_arm(counter, times);
+    trigger_done(counter->trigger, times);
 }
 
 static void counter_act(xyl_trigger_counter_t *counter)
@@ -145,8 +165,7 @@ static void counter_act(xyl_trigger_counter_t *counter)
         return;
     switch (trigger->action) {
     case XYLEM_TRIGGER_NOTHING:
-        counter_arm(counter);
-        xyl_trigger_done(trigger, XYLEM_OK);
+        trigger_nothing(counter);
         break;
     case XYLEM_TRIGGER_START:
         trigger_start(counter);
@@ -210,7 +229,7 @@ void xyl_trigger_call(xyl_event_t *event)
         return;
     }
     if (xyl_trigger_failure(trigger) == XYLEM_OK) {
-        counter_arm(trigger->counter);
+        counter_arm(trigger->counter, 1);
         xyl_trigger_done(trigger, XYLEM_OK);
     }
     xyl_triggers_run(context);

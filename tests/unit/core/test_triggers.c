@@ -671,6 +671,36 @@ static void test_destroyed_as_told(void)
     destroy_as_told(1);
 }
 
+/* Done as often as counted, in no more time than once. */
+static void test_most_at_once(void)
+{
+    const uint64_t most = UINT64_C(1) << 48;
+    fabric_options_t options = {.seed = 1};
+    fabric_t *fabric = fabric_create(1, &options);
+    xylem_context_t *context = fabric_context(fabric, 0);
+    uint64_t first_word = 0, last_word = 0;
+    xylem_trigger_args_t args = {
+        .struct_bytes = sizeof args, .threshold = 3, .word = &last_word};
+    xylem_trigger_t *first, *last;
+
+    CHECK_EQ(xylem_trigger_create(context, &args, &last), XYLEM_OK);
+    args.threshold = 1;
+    args.then = last;
+    args.word = &first_word;
+    CHECK_EQ(xylem_trigger_create(context, &args, &first), XYLEM_OK);
+    CHECK_EQ(xylem_trigger_count(first, 0, most), XYLEM_OK);
+    fabric_run_dry(fabric);
+    CHECK_EQ(XYLEM_WORD_TIMES(first_word), most);
+    CHECK_EQ(XYLEM_WORD_TIMES(last_word), most / 3);
+    CHECK_EQ(xylem_trigger_count(first, 0, 2), XYLEM_OK);
+    fabric_run_dry(fabric);
+    CHECK_EQ(XYLEM_WORD_TIMES(first_word), most + 2);
+    CHECK_EQ(XYLEM_WORD_TIMES(last_word), (most + 2) / 3);
+    CHECK_EQ(xylem_trigger_destroy(first), XYLEM_OK);
+    CHECK_EQ(xylem_trigger_destroy(last), XYLEM_OK);
+    fabric_destroy(fabric);
+}
+
 static const check_case_t cases[] = {
     {"segments of many runs", test_segments_of_many_runs},
     {"chain", test_chain},
@@ -681,6 +711,7 @@ static const check_case_t cases[] = {
     {"armed in a team that fails", test_armed_in_a_team_that_fails},
     {"refused", test_refused},
     {"destroyed while its request tells", test_destroyed_as_told},
+    {"triggers: as many counts at once as there may be", test_most_at_once},
 };
 
 CHECK_MAIN(cases)
