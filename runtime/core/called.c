@@ -169,8 +169,12 @@ void xyl_called_hear(xylem_context_t *context, const xyl_notice_t *notice)
 
     if (team == NULL)
         return;
-    if (notice->ballot != 0 ? differs_by_tag(team, notice, &mine, &theirs)
-                            : differs_in_order(team, notice, &mine, &theirs))
+    /* Who waits in it has not heard: there was no memory for that, say. */
+    if (xyl_team_has_failed(team))
+        xyl_team_tell_failure(team, notice->from);
+    else if (notice->ballot != 0
+                 ? differs_by_tag(team, notice, &mine, &theirs)
+                 : differs_in_order(team, notice, &mine, &theirs))
         xyl_team_differs(team, context->rank, mine, notice->from, theirs);
     xyl_team_unreference(team);
 }

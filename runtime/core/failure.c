@@ -61,6 +61,15 @@ static xyl_notice_t *notice_of(const xylem_team_t *team)
     return notice;
 }
 
+void xyl_team_tell_failure(const xylem_team_t *team, uint32_t rank)
+{
+    xyl_notice_t *notice = notice_of(team);
+
+    if (notice != NULL)
+        xyl_notice_send(team->context, rank, notice);
+    xyl_notice_free(team->context, notice);
+}
+
 void xyl_team_fail(xylem_team_t *team, xylem_status_t status, uint32_t rank,
                    const char *text)
 {

@@ -23,6 +23,8 @@ void xyl_failures_init(xylem_context_t *context);
  * it. */
 void xyl_team_fail(struct xylem_team *team, xylem_status_t status,
                    uint32_t rank, const char *text);
+/* Once more, to a rank of the job that has not heard of it. */
+void xyl_team_tell_failure(const struct xylem_team *team, uint32_t rank);
 /* Rank `one` of the job has called `first`, rank `other` something else, or
  * the same after something else. */
 void xyl_team_differs(struct xylem_team *team, uint32_t one, uint64_t first,

@@ -320,6 +320,56 @@ static void everybody_looks(const scene_t *scene, uint32_t looks)
     }
 }
 
+/* There is no memory for a word, where it is said or where it is heard before
+ * the team is made: whoever waits asks, and hears it then. */
+static int one_word_lost(uint64_t seed, uint64_t nth)
+{
+    xylem_request_t *made[2];
+    xylem_team_t *teams[2] = {NULL};
+    uint32_t rank, first;
+    scene_t scene;
+    int failed;
+
+    scene_init_of(&scene, 2, seed, seed % 2 == 0);
+    for (rank = 0; rank < 2; rank++)
+        CHECK_EQ(
+            xylem_team_idup(world_of(&scene, rank), &teams[rank], &made[rank]),
+            XYLEM_OK);
+    while (teams[0] == NULL && teams[1] == NULL)
+        sim_world_run(fabric_sim(scene.fabric), SIM_NEVER, 1);
+    first = teams[0] == NULL;
+    fabric_fail_allocation(scene.fabric, nth);
+    CHECK_EQ(xylem_team_abort(teams[first], "no more fuel"), XYLEM_OK);
+    fabric_run_dry(scene.fabric);
+    failed = fabric_allocation_failed(scene.fabric);
+    fabric_fail_allocation(scene.fabric, 0);
+    rank = 1 - first;
+    CHECK_EQ(xylem_request_test(made[rank]), XYLEM_OK);
+    CHECK_EQ(xylem_iallreduce(teams[rank], scene.words[rank], scene.sums[rank],
+                              WORDS, XYLEM_UINT32, XYLEM_SUM,
+                              &scene.requests[rank]),
+             XYLEM_OK);
+    everybody_looks(&scene, 2);
+    CHECK_EQ(xylem_request_test(scene.requests[rank]), XYLEM_ERR_ABORTED);
+    CHECK_EQ(xylem_request_free(scene.requests[rank]), XYLEM_OK);
+    for (rank = 0; rank < 2; rank++) {
+        CHECK_EQ(xylem_request_free(made[rank]), XYLEM_OK);
+        CHECK_EQ(xylem_team_destroy(teams[rank]), XYLEM_OK);
+    }
+    fabric_destroy(scene.fabric);
+    return failed;
+}
+
+static void test_lost_word_is_told_again(void)
+{
+    uint64_t seed, nth, failed = 0;
+
+    for (seed = 0; seed < 20; seed++)
+        for (nth = 1; one_word_lost(seed, nth) && nth < 10; nth++)
+            failed++;
+    CHECK(failed >= 20);
+}
+
 /* Rank 2 calls something else, and everybody waits. */
 static void one_mismatch(int shares, uint32_t root, const char *word)
 {
@@ -757,6 +807,7 @@ static const check_case_t cases[] = {
     {"telling: an error of the net", test_net_error_is_told},
     {"telling: a word that could not be sent is repeated",
      test_word_is_repeated},
+    {"a word that was lost is told again", test_lost_word_is_told_again},
     {"telling: the next team is right", test_next_team_is_right},
     {"telling: abort", test_abort},
     {"telling: revoke", test_revoke},
