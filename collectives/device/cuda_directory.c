@@ -13,6 +13,8 @@
  *
  *   names --> directory --> a gate in the node's stage, until this rank is done
  */
+#include <stdio.h>
+
 #include "collectives/data/description.h"
 #include "collectives/device/plan.h"
 #include "collectives/device/staging.h"
@@ -330,12 +332,24 @@ static void directory_bind(xyl_stage_t *stage, const void *reads, void *writes)
     (void)writes;
 }
 
+static void directory_describe(const xyl_stage_t *stage, char *text,
+                               size_t bytes)
+{
+    const directory_stage_t *directory = (const void *)stage;
+
+    if (directory->has_begun)
+        xyl_directory_describe(&directory->run, text, bytes);
+    else if (directory->turn.is_waiting)
+        snprintf(text, bytes, "not its turn yet");
+}
+
 static const xyl_stage_ops_t directory_ops = {
     .name = "directory",
     .start = directory_start,
     .segment_ready = directory_ready,
     .cancel = directory_cancel,
     .bind = directory_bind,
+    .describe = directory_describe,
 };
 
 /* ---- planning ---- */

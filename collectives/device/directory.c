@@ -1,6 +1,7 @@
 #include "collectives/device/directory.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -132,21 +133,24 @@ static void begin_whole(xyl_directory_run_t *run, xyl_copy_kind_t kind,
     begin_copy(run, &copy);
 }
 
-/* The next chunk of a flow: number `index` of the message. `ring` [ranks]: the
- * result's. */
+/* The next chunk of a flow, at `place` of a ring, in which the message follows
+ * itself. `ring` [ranks]: the result's. */
 static void begin_chunk(xyl_directory_run_t *run, xyl_directory_flow_t *flow,
-                        xyl_copy_kind_t kind, uint32_t ring, uint64_t place,
-                        uint64_t index)
+                        xyl_copy_kind_t kind, uint32_t ring, uint64_t place)
 {
     const xyl_directory_t *directory = run->directory;
-    uint64_t all = step_bytes(run), chunk = directory->chunk;
+    uint64_t all = step_bytes(run), chunks = step_chunks(run);
     uint32_t slot = (uint32_t)(place % XYL_DIRECTORY_SLOTS);
     xyl_copy_t copy = {.kind = kind, .rank = ring, .slot = slot};
 
-    copy.at = index * chunk;
-    copy.bytes = all - copy.at < chunk ? all - copy.at : chunk;
-    copy.staged = directory->rings +
-                  ((uint64_t)ring * XYL_DIRECTORY_SLOTS + slot) * chunk;
+    assert(chunks != 0);
+    copy.at = place % chunks * directory->chunk;
+    copy.bytes = all - copy.at;
+    if (copy.bytes > directory->chunk)
+        copy.bytes = directory->chunk;
+    copy.staged =
+        directory->rings +
+        ((uint64_t)ring * XYL_DIRECTORY_SLOTS + slot) * directory->chunk;
     flow->begun++;
     begin_copy(run, &copy);
 }
@@ -177,7 +181,7 @@ static unsigned member_fill(xyl_directory_run_t *run)
            run->fill.begun - drained < XYL_DIRECTORY_SLOTS;
          did++)
         begin_chunk(run, &run->fill, XYL_COPY_FILL, run->call.rank,
-                    run->fill.begun, run->fill.begun);
+                    run->fill.begun);
     return did;
 }
 
@@ -191,8 +195,8 @@ static unsigned member_take(xyl_directory_run_t *run)
     for (; run->take.begun < step_chunks(run) && next < published &&
            run->take.begun - run->take.ended < XYL_DIRECTORY_SLOTS;
          did++, next++)
-        begin_chunk(run, &run->take, XYL_COPY_TAKE, run->directory->ranks, next,
-                    next % step_chunks(run));
+        begin_chunk(run, &run->take, XYL_COPY_TAKE, run->directory->ranks,
+                    next);
     return did;
 }
 
@@ -398,7 +402,7 @@ static unsigned leader_drain(xyl_directory_run_t *run, uint32_t rank)
 
     for (; member->drain.begun < filled; did++)
         begin_chunk(run, &member->drain, XYL_COPY_DRAIN, rank,
-                    member->drain.begun, member->drain.begun);
+                    member->drain.begun);
     return did;
 }
 
@@ -503,7 +507,7 @@ static unsigned leader_publish(xyl_directory_run_t *run)
 
     for (; leader_may_publish(run); did++)
         begin_chunk(run, &run->publish, XYL_COPY_PUBLISH, run->directory->ranks,
-                    run->publish.begun, run->publish.begun % step_chunks(run));
+                    run->publish.begun);
     return did;
 }
 
@@ -709,4 +713,39 @@ void xyl_directory_ended(xyl_directory_run_t *run, xyl_copy_kind_t kind,
     default:
         ring_ended(run, kind, rank, slot);
     }
+}
+
+/* ---- for who hangs ---- */
+
+static const char *state_text(const xyl_directory_run_t *run, uint32_t rank)
+{
+    static const char *const texts[] = {"INIT",    "RTS",      "IPC_ASGN",
+                                        "HS_ASGN", "IPC_INIT", "HS_INIT",
+                                        "IPC_CMP", "HS_CMP"};
+    uint64_t word =
+        xyl_shm_get(run->directory->shm, &line_of(run, rank)->status);
+
+    if (is_of_step(run, word, XYL_COPY_LEFT))
+        return "left";
+    return is_of_step(run, word, run->step) ? texts[state_of(word) & 7] : "-";
+}
+
+void xyl_directory_describe(const xyl_directory_run_t *run, char *text,
+                            size_t bytes)
+{
+    static const char *const steps[] = {"gather", "broadcast", "end"};
+    uint32_t rank, leads = run->call.rank == run->call.leader;
+    size_t at = (size_t)snprintf(text, bytes, "%s, %u copies under way",
+                                 steps[run->step], run->under_way);
+
+    if (!leads && at < bytes)
+        snprintf(text + at, bytes - at, ", %s, rank %u leads",
+                 state_text(run, run->call.rank),
+                 run->directory->world[run->call.leader]);
+    for (rank = 0; leads && rank < run->directory->ranks && at + 24 < bytes;
+         rank++)
+        if (rank != run->call.rank && !run->member[rank].is_complete)
+            at += (size_t)snprintf(text + at, bytes - at, ", rank %u %s",
+                                   run->directory->world[rank],
+                                   state_text(run, rank));
 }

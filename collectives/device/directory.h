@@ -192,6 +192,10 @@ unsigned xyl_directory_go(xyl_directory_run_t *run);
 void xyl_directory_ended(xyl_directory_run_t *run, xyl_copy_kind_t kind,
                          uint32_t rank, uint32_t slot);
 
+/* In words, for who hangs: what this rank waits for. */
+void xyl_directory_describe(const xyl_directory_run_t *run, char *text,
+                            size_t bytes);
+
 /* Of Static: how a rank copies. */
 xyl_copy_mechanism_t xyl_directory_static(const xyl_directory_t *directory,
                                           const xyl_directory_call_t *call,

@@ -408,19 +408,26 @@ static int is_missing(const xyl_node_stage_t *node,
            xyl_board_get(board, count) < xyl_board_value(piece->number, 1);
 }
 
+static int is_gate_alone(const xyl_node_stage_t *node)
+{
+    return node->gate_strand != XYL_NODE_NO_STRAND && node->own_strands == 0;
+}
+
 /* The seats that have not posted in its first piece. */
 static void node_describe(const xyl_stage_t *stage, char *text, size_t bytes)
 {
     const xyl_node_stage_t *node = (const void *)stage;
     const xyl_board_t *board = node->board;
     const xyl_node_piece_t *piece = &node->active[0];
-    size_t at = (size_t)snprintf(text, bytes,
-                                 "%llu of %llu pieces begun, no word from rank",
+    size_t at = (size_t)snprintf(text, bytes, "%llu of %llu pieces begun%s",
                                  (unsigned long long)node->pieces_begun,
-                                 (unsigned long long)node->program.pieces);
+                                 (unsigned long long)node->program.pieces,
+                                 is_gate_alone(node) ? ", at its gate"
+                                                     : ", no word from rank");
     uint32_t seat;
 
-    if (!node->is_listed || piece->strands_left == 0)
+    if (!node->is_listed || piece->strands_left == 0 ||
+        is_gate_alone(node)) /* another stage knows */
         return;
     for (seat = 0; seat < board->seats.count && at + 12 < bytes; seat++)
         if (is_missing(node, piece, seat))

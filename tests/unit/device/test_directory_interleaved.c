@@ -17,7 +17,7 @@ enum {
     COLLECTIVES = 3,
     PENDING_MAX = 3 + XYL_DIRECTORY_SLOTS * (RANKS_MAX + 2),
     LOOKS_MAX = 1 << 20,
-    SCHEDULES = 250,
+    SCHEDULES = 160,
     LAST_SCHEDULES = 2000
 };
 
@@ -83,7 +83,7 @@ static uint64_t reassigned, twice, joined_late;
 
 static unsigned char byte_of(uint64_t number, uint32_t rank, uint64_t at)
 {
-    return (unsigned char)(number * 31 + rank * 57 + at * 7 + at / 5);
+    return (unsigned char)(number * 31 + rank * UINT64_C(57) + at * 7 + at / 5);
 }
 
 static uint64_t place_bytes(void)
@@ -128,7 +128,7 @@ static void copy_do(uint32_t self, const xyl_copy_t *copy)
 {
     actor_t *actor = &actors[self];
     unsigned char *staged = (unsigned char *)copy->staged;
-    unsigned char *place = plan.kind == BCAST ? room : room + self * plan.given;
+    unsigned char *place = plan.kind == BCAST ? room : &room[self * plan.given];
 
     switch ((int)copy->kind) {
     case XYL_COPY_OWN_IN:
@@ -276,9 +276,11 @@ static void run_schedule(uint32_t seed)
 
     CHECK(xyl_directory_bytes(plan.ranks, CHUNK) <= sizeof memory);
     memset(memory, 0, sizeof memory);
-    for (rank = 0; rank < plan.ranks; rank++)
+    for (rank = 0; rank < plan.ranks; rank++) {
+        actors[rank].count = 0;
         xyl_directory_init(&actors[rank].directory, &shm, memory, world,
                            plan.ranks, CHUNK);
+    }
     turns_run(plan.ranks, seed, act);
 }
 
@@ -316,7 +318,43 @@ static void test_last_copy(void)
     }
 }
 
+static void check_words(uint32_t rank, const char *expected)
+{
+    char text[100];
+
+    xyl_directory_describe(&actors[rank].run, text, sizeof text);
+    CHECK(strcmp(text, expected) == 0);
+}
+
+static void test_words(void)
+{
+    xyl_directory_call_t call = {.number = 1,
+                                 .leader = 1,
+                                 .given = CHUNK,
+                                 .combines = 1,
+                                 .is_dynamic = 1};
+    uint32_t rank;
+
+    memset(memory, 0, sizeof memory);
+    call.begin = begin;
+    for (rank = 0; rank < 3; rank++) {
+        call.rank = rank;
+        call.arg = &actors[rank];
+        actors[rank].count = 0;
+        xyl_directory_init(&actors[rank].directory, &shm, memory, world, 3,
+                           CHUNK);
+        xyl_directory_begin(&actors[rank].run, &actors[rank].directory, &call);
+    }
+    (void)xyl_directory_go(&actors[0].run);
+    check_words(0, "gather, 0 copies under way, RTS, rank 1 leads");
+    check_words(1, "gather, 0 copies under way, rank 0 RTS, rank 2 -");
+    (void)xyl_directory_go(&actors[1].run);
+    (void)xyl_directory_go(&actors[0].run);
+    check_words(0, "gather, 1 copies under way, IPC_INIT, rank 1 leads");
+}
+
 static const check_case_t cases[] = {
+    {"directory: what is waited for is said", test_words},
     {"directory: the last copy is assigned again", test_last_copy},
     {"directory: any order, any delay", test_schedules},
 };
