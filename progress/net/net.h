@@ -40,6 +40,7 @@ enum {
 
 typedef struct xyl_net_params {
     uint32_t rank, ranks;
+    int are_together;  /* all on one machine, where they see the same */
     int can_sleep;     /* wakeup_fd and arm will be needed */
     xyl_fifo_t *ready; /* where events go: the engine's */
     void *arg;         /* of whoever has made the parts of the context */

@@ -198,6 +198,7 @@ static void dismantle(xylem_context_t *context)
     xyl_config_release(&context->config);
     xyl_context_switches_free(context);
     xyl_blobs_fini(&context->hellos);
+    xyl_blobs_fini(&context->reaches);
     context_bury(context);
 }
 

@@ -80,7 +80,8 @@ struct xylem_context {
     uint64_t reuse_bytes; /* that the node's ranks had better write before they
                              write the same again; 0: it does not matter */
     xyl_bootstrap_t *bootstrap; /* NULL when made of parts */
-    xyl_blobs_t hellos;         /* hold the peers' addresses */
+    xyl_blobs_t hellos;         /* of the peers, */
+    xyl_blobs_t reaches;        /* and their addresses */
     xyl_peer_t *peers;
     int owns_peers;
     struct xyl_notices *notices;   /* NULL: nobody is told of failures */

@@ -15,6 +15,7 @@
 #include "runtime/core/team.h"
 #include "runtime/core/watch.h"
 #include "runtime/job/peers.h"
+#include "runtime/job/reach.h"
 #include "runtime/job/topology.h"
 
 /* ---- the parts ---- */
@@ -84,41 +85,48 @@ static uint32_t local_ranks(const xylem_context_t *context)
     return count;
 }
 
+/* That this machine's ranks may run on, all together. */
+static uint32_t local_cores(const xylem_context_t *context)
+{
+    xyl_cpus_t all = {{0}};
+    uint32_t rank, i;
+
+    for (rank = 0; rank < context->ranks; rank++) {
+        const xyl_cpus_t *cpus = xyl_peers_cpus(&context->hellos, rank);
+        for (i = 0; i < XYL_CPUS_MAX / 64; i++)
+            if (context->peers[rank].is_local)
+                all.bits[i] |= cpus->bits[i];
+    }
+    return xyl_cores_of(&all);
+}
+
 static xylem_status_t driver_choose_and_start(xylem_context_t *context,
-                                              const xyl_machine_t *machine)
+                                              xyl_driver_mode_t mode)
 {
     const xyl_config_t *config = &context->config;
     uint32_t local = local_ranks(context);
-    xyl_driver_mode_t mode = choose_mode(context, local > machine->cores);
     uint32_t threads = mode == XYL_DRIVER_THREAD ? 2 * local : local;
-    xyl_driver_params_t params = {.mode = mode,
-                                  .watches = 1,
-                                  .spin_ns = config->spin_us * 1000,
-                                  .watch_ns = config->liveness_ms * 1000000,
-                                  .core = config->progress_core ==
-                                                  XYL_CONFIG_NO_CORE
-                                              ? -1
-                                              : (int)config->progress_core,
-                                  .shares_cores = threads > machine->cores};
+    xyl_driver_params_t params = {
+        .mode = mode,
+        .watches = 1,
+        .spin_ns = config->spin_us * 1000,
+        .watch_ns = config->liveness_ms * 1000000,
+        .core = config->progress_core == XYL_CONFIG_NO_CORE
+                    ? -1
+                    : (int)config->progress_core,
+        .shares_cores = threads > local_cores(context)};
 
     return xyl_driver_start(&context->driver, &context->engine, &params);
 }
 
 /* Being able to be woken costs UCX a little with every message, so it is asked
- * for only where it may be needed; how many ranks share this machine is not
- * known yet. */
-static int may_sleep(const xylem_context_t *context,
-                     const xyl_machine_t *machine)
-{
-    if (context->config.progress == XYL_PROGRESS_AUTO)
-        return context->ranks > machine->cores;
-    return context->config.progress != XYL_PROGRESS_CALLER;
-}
-
-static xylem_status_t net_create(xylem_context_t *context, int can_sleep)
+ * for only where it is needed. */
+static xylem_status_t net_create(xylem_context_t *context, int are_together,
+                                 int can_sleep)
 {
     const xyl_net_params_t params = {.rank = context->rank,
                                      .ranks = context->ranks,
+                                     .are_together = are_together,
                                      .can_sleep = can_sleep,
                                      .ready = &context->engine.ready};
     xyl_net_t *net;
@@ -150,38 +158,91 @@ static xylem_status_t net_connect(xylem_context_t *context,
     return status;
 }
 
-/* ---- the first exchange ---- */
+/* ---- the first exchange: who are they ---- */
 
 /* Tells the other ranks and asks them, also when this one gives up with
- * `status`; *addresses_out: of their nets, from malloc, also after a failure.
- */
+ * `status`. */
 static xylem_status_t meet_peers(xylem_context_t *context,
-                                 const xyl_machine_t *machine,
-                                 xylem_status_t status,
-                                 const void ***addresses_out)
+                                 xylem_status_t status, int *are_together_out)
 {
-    xyl_net_t *net = context->net;
     xyl_shm_member_t offer;
-    xyl_peers_mine_t mine = {.status = status,
-                             .config = &context->config,
-                             .place = &machine->place,
-                             .offer = &offer,
-                             .offer_bytes = sizeof offer};
+    const xyl_peers_mine_t mine = {.status = status,
+                                   .config = &context->config,
+                                   .offer = &offer,
+                                   .offer_bytes = sizeof offer};
     xyl_peers_t peers;
 
-    if (status == XYLEM_OK) {
-        mine.net = net->ops->name;
-        if (net->ops->address != NULL)
-            mine.address = net->ops->address(net, &mine.address_bytes);
+    if (status == XYLEM_OK)
         xyl_context_shm_prepare(context, &offer);
-    }
     status = xyl_peers_exchange(context->bootstrap, &mine, &peers);
     context->peers = peers.all;
     context->owns_peers = 1;
     context->hellos = peers.hellos;
     context->tables_differ = peers.tables_differ;
     xyl_context_budget_set(context, peers.node_ranks_max);
-    *addresses_out = peers.addresses;
+    *are_together_out = peers.are_together;
+    return status;
+}
+
+/* ---- the second: how are they reached ---- */
+
+/* The lowest rank of a node reads the machine, for all of it; *count_out: of
+ * these, 0 for who does not read. */
+static xylem_status_t machine_read(const xylem_context_t *context,
+                                   xyl_machine_t *machine_out,
+                                   xylem_place_t **places_out,
+                                   uint32_t *count_out)
+{
+    const xyl_cpus_t **cpus;
+    uint32_t node = context->peers[context->rank].place.node, rank, count = 0;
+
+    *machine_out = (xyl_machine_t){.cores = 0};
+    for (rank = 0; rank < context->rank; rank++)
+        if (context->peers[rank].place.node == node)
+            return XYLEM_OK;
+    cpus = calloc(context->ranks, sizeof *cpus);
+    *places_out = calloc(context->ranks, sizeof **places_out);
+    if (cpus == NULL || *places_out == NULL) {
+        free(cpus);
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to read the machine");
+    }
+    for (; rank < context->ranks; rank++)
+        if (context->peers[rank].place.node == node)
+            cpus[count++] = xyl_peers_cpus(&context->hellos, rank);
+    xyl_machine_read(cpus, count, machine_out, *places_out);
+    *count_out = count;
+    free(cpus);
+    return XYLEM_OK;
+}
+
+/* As meet_peers; *addresses_out: of their nets, from malloc, also after a
+ * failure. */
+static xylem_status_t reach_peers(xylem_context_t *context,
+                                  xylem_status_t status,
+                                  xyl_machine_t *machine_out,
+                                  const void ***addresses_out)
+{
+    xyl_net_t *net = context->net;
+    xyl_machine_t machine;
+    xylem_place_t *places = NULL;
+    xyl_reach_mine_t mine = {.machine = &machine};
+    xyl_reach_t reach;
+
+    if (status == XYLEM_OK)
+        status = machine_read(context, &machine, &places, &mine.place_count);
+    mine.status = status;
+    mine.places = places;
+    if (status == XYLEM_OK) {
+        mine.net = net->ops->name;
+        if (net->ops->address != NULL)
+            mine.address = net->ops->address(net, &mine.address_bytes);
+    }
+    status =
+        xyl_reach_exchange(context->bootstrap, &mine, context->peers, &reach);
+    free(places);
+    context->reaches = reach.blobs;
+    *machine_out = reach.machine;
+    *addresses_out = reach.addresses;
     return status;
 }
 
@@ -211,20 +272,18 @@ static xylem_status_t spare_descriptors(xylem_context_t *context, int may_sleep)
 
 /* All that may still fail on this rank. */
 static xylem_status_t parts_start(xylem_context_t *context,
-                                  const xyl_machine_t *machine,
+                                  xyl_driver_mode_t mode,
                                   const void *const *addresses,
                                   xyl_shm_trouble_t *trouble_out)
 {
-    int may_sleep =
-        choose_mode(context, local_ranks(context) > machine->cores) !=
-        XYL_DRIVER_CALLER;
+    int may_sleep = mode != XYL_DRIVER_CALLER;
     xylem_status_t status = xyl_context_switches_place(context);
 
     *trouble_out = xyl_context_shm_join(context, may_sleep);
     if (status == XYLEM_OK)
         status = net_connect(context, addresses);
     if (status == XYLEM_OK)
-        status = driver_choose_and_start(context, machine);
+        status = driver_choose_and_start(context, mode);
     if (status == XYLEM_OK)
         status = xyl_notices_start(context);
     if (status == XYLEM_OK)
@@ -307,28 +366,6 @@ static xylem_status_t agree_on_start(xylem_context_t *context,
 
 /* ---- the whole ---- */
 
-/* Creates the net, meets the other ranks, and connects. A rank where something
- * fails, also before (`status`), takes part in both exchanges all the same: the
- * others wait for it. Of another version nobody knows what it exchanges next.
- */
-static xylem_status_t net_join(xylem_context_t *context,
-                               const xyl_machine_t *machine,
-                               xylem_status_t status)
-{
-    xyl_shm_trouble_t trouble = XYL_SHM_FINE;
-    const void **addresses = NULL;
-
-    if (status == XYLEM_OK)
-        status = net_create(context, may_sleep(context, machine));
-    status = meet_peers(context, machine, status, &addresses);
-    if (status == XYLEM_OK)
-        status = parts_start(context, machine, addresses, &trouble);
-    free(addresses);
-    if (status == XYLEM_ERR_VERSION || context->bootstrap->is_broken)
-        return status;
-    return agree_on_start(context, status, trouble);
-}
-
 /* An eighth: send and receive buffers, what is shared between, and what the
  * program does with them want the caches, too. */
 static void set_past_caches(xylem_context_t *context,
@@ -336,6 +373,37 @@ static void set_past_caches(xylem_context_t *context,
 {
     if (context->config.past_caches == 0 && machine->cache_bytes >= 8)
         context->past_caches = machine->cache_bytes / 8;
+}
+
+/* Meets the other ranks, creates the net, and connects. A rank where something
+ * fails, also before (`status`), takes part in all exchanges all the same: the
+ * others wait for it. Of another version nobody knows what it exchanges next.
+ */
+static xylem_status_t net_join(xylem_context_t *context, xylem_status_t status,
+                               xyl_machine_t *machine_out)
+{
+    xyl_shm_trouble_t trouble = XYL_SHM_FINE;
+    xyl_driver_mode_t mode = XYL_DRIVER_CALLER;
+    const void **addresses = NULL;
+    int are_together;
+
+    status = meet_peers(context, status, &are_together);
+    if (status == XYLEM_ERR_VERSION || context->bootstrap->is_broken)
+        return status;
+    if (status == XYLEM_OK) {
+        mode =
+            choose_mode(context, local_ranks(context) > local_cores(context));
+        status = net_create(context, are_together, mode != XYL_DRIVER_CALLER);
+    }
+    status = reach_peers(context, status, machine_out, &addresses);
+    if (status == XYLEM_OK) {
+        set_past_caches(context, machine_out);
+        status = parts_start(context, mode, addresses, &trouble);
+    }
+    free(addresses);
+    if (context->bootstrap->is_broken)
+        return status;
+    return agree_on_start(context, status, trouble);
 }
 
 /* Writing to lines that another core has just read takes several times as long
@@ -364,24 +432,24 @@ xylem_status_t xyl_context_join(xylem_context_t *context,
                         "a job of %u ranks: there may be %d", context->ranks,
                         XYL_TEAM_SIZE_MAX);
     xyl_log_rank_set(context->rank);
-    status = xyl_recorder_begin(context);
-    xyl_machine_read(&machine);
-    set_past_caches(context, &machine);
-    status = net_join(context, &machine, status);
-    if (status == XYLEM_OK)
-        set_reuse_bytes(context, &machine);
-    return status;
+    status = net_join(context, xyl_recorder_begin(context), &machine);
+    if (status != XYLEM_OK)
+        return status;
+    set_reuse_bytes(context, &machine);
+    return XYLEM_OK;
 }
 
 void xyl_context_give_up(const xylem_bootstrap_t *user,
                          const xyl_config_t *config, xylem_status_t why)
 {
     const xyl_peers_mine_t mine = {.status = why};
+    const xyl_reach_mine_t mine_reach = {.status = why};
     const outcome_t outcome = {.status = (uint32_t)why,
                                .trouble = XYL_SHM_FINE,
                                .culprit = XYL_NO_CULPRIT};
     xyl_blobs_t all = {NULL, NULL};
     xyl_bootstrap_t *bootstrap;
+    xyl_reach_t reach = {.addresses = NULL};
     xyl_peers_t peers;
     char text[700];
 
@@ -389,11 +457,14 @@ void xyl_context_give_up(const xylem_bootstrap_t *user,
     if (bootstrap_create(user, config, &bootstrap) == XYLEM_OK) {
         (void)xyl_peers_exchange(bootstrap, &mine, &peers);
         if (!bootstrap->is_broken)
+            (void)xyl_reach_exchange(bootstrap, &mine_reach, peers.all, &reach);
+        if (!bootstrap->is_broken)
             (void)bootstrap->ops->exchange(bootstrap, &outcome, sizeof outcome,
                                            &all);
         xyl_blobs_fini(&all);
+        xyl_blobs_fini(&reach.blobs);
         xyl_blobs_fini(&peers.hellos);
-        free(peers.addresses);
+        free(reach.addresses);
         free(peers.all);
         bootstrap->ops->destroy(bootstrap);
     }

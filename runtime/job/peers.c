@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,19 +27,17 @@ typedef struct hello {
     uint16_t patch;
     uint16_t abi;   /* how the compiler lays things out */
     uint32_t build; /* up to here */
-    uint32_t address_bytes;
-    uint64_t machine; /* equal for processes of one running system */
-    int32_t pid;
-    xylem_place_t place;
     uint32_t offer_bytes;
+    uint64_t machine; /* equal for processes of one running system, */
+    uint64_t room;    /* and this for those that see the same of it */
+    int32_t pid;
     uint32_t asks_tuning; /* a table is asked for, rather than found */
     uint32_t status;      /* not XYLEM_OK: the rank gives up, */
     uint32_t culprit;     /* because of this one; the rest is unset */
-    uint32_t unused;
     char node[XYL_NODE_NAME_BYTES];
-    char net[XYL_PEERS_NET_BYTES];
+    xyl_cpus_t cpus;
     uint64_t settings[SETTINGS]; /* 0 for those that need not be equal */
-    /* followed by the offer and the address */
+    /* followed by the offer */
 } hello_t;
 
 _Static_assert(sizeof(hello_t) % 8 == 0, "what follows is aligned");
@@ -62,6 +61,25 @@ static uint64_t machine_identity(void)
     identity = xyl_hash(identity, boot, strlen(boot));
     if (stat("/proc/self/ns/pid", &space) == 0)
         identity = xyl_hash(identity, &space.st_ino, sizeof space.st_ino);
+    return identity;
+}
+
+/* What containers may have each for itself, though they share the processes. 0:
+ * this one has its own limit of addresses (ulimit -v), and may not see all. */
+static uint64_t room_identity(void)
+{
+    static const char *const spaces[] = {
+        "/proc/self/ns/ipc", "/proc/self/ns/mnt", "/proc/self/ns/user"};
+    uint64_t identity = XYL_HASH_SEED;
+    struct rlimit limit;
+    struct stat space;
+    size_t i;
+
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY)
+        return 0;
+    for (i = 0; i < sizeof spaces / sizeof *spaces; i++)
+        if (stat(spaces[i], &space) == 0)
+            identity = xyl_hash(identity, &space.st_ino, sizeof space.st_ino);
     return identity;
 }
 
@@ -104,8 +122,7 @@ xylem_status_t xyl_peer_gives_up(xyl_bootstrap_t *bootstrap, uint32_t rank,
 static xylem_status_t check_version(const hello_t *mine, const hello_t *theirs,
                                     size_t bytes, uint32_t rank)
 {
-    if (bytes < offsetof(hello_t, address_bytes) ||
-        theirs->magic != HELLO_MAGIC)
+    if (bytes < offsetof(hello_t, offer_bytes) || theirs->magic != HELLO_MAGIC)
         return xyl_fail(XYLEM_ERR_VERSION,
                         "rank %u does not speak this library's language", rank);
     if (theirs->major != mine->major || theirs->minor != mine->minor ||
@@ -132,8 +149,7 @@ static xylem_status_t check_rest(xyl_bootstrap_t *bootstrap,
         return xyl_peer_gives_up(bootstrap, rank, theirs->status,
                                  theirs->culprit);
     if (bytes < sizeof *theirs || theirs->offer_bytes != mine->offer_bytes ||
-        bytes - sizeof *theirs < theirs->offer_bytes ||
-        bytes - sizeof *theirs - theirs->offer_bytes < theirs->address_bytes)
+        bytes - sizeof *theirs < theirs->offer_bytes)
         return xyl_fail(XYLEM_ERR_BOOTSTRAP,
                         "what rank %u said of itself arrived incomplete", rank);
     return XYLEM_OK;
@@ -163,18 +179,6 @@ static xylem_status_t check_settings(xyl_peers_t *peers, const hello_t *mine,
                             "it must be the same on all",
                             xyl_config_row(i)->name, rank);
     return XYLEM_OK;
-}
-
-static xylem_status_t check_net(const hello_t *mine, const hello_t *theirs,
-                                uint32_t rank)
-{
-    if (strncmp(mine->net, theirs->net, sizeof mine->net) == 0)
-        return XYLEM_OK;
-    return xyl_fail(XYLEM_ERR_NET,
-                    "rank %u sends by the net \"%.*s\" and this rank by "
-                    "\"%.*s\": set XYLEM_NET to one that all have",
-                    rank, XYL_PEERS_NET_BYTES, theirs->net, XYL_PEERS_NET_BYTES,
-                    mine->net);
 }
 
 static const hello_t *hello_of(const xyl_blobs_t *hellos, uint32_t rank)
@@ -214,15 +218,13 @@ static xylem_status_t peer_read(xyl_bootstrap_t *bootstrap, xyl_peers_t *peers,
         status = check_rest(bootstrap, mine, theirs, bytes, rank);
     if (status == XYLEM_OK)
         status = check_settings(peers, mine, theirs, rank);
-    if (status == XYLEM_OK)
-        status = check_net(mine, theirs, rank);
     if (status != XYLEM_OK)
         return status;
-    peer->place = theirs->place;
     peer->place.node = node_number(peers, rank);
     peer->pid = theirs->pid;
     peer->is_local = theirs->machine == mine->machine;
-    peers->addresses[rank] = (const char *)(theirs + 1) + theirs->offer_bytes;
+    peers->are_together &=
+        peer->is_local && mine->room != 0 && theirs->room == mine->room;
     return XYLEM_OK;
 }
 
@@ -253,8 +255,7 @@ static void hello_begin(hello_t *hello)
 static hello_t *hello_create(const xyl_bootstrap_t *bootstrap,
                              const xyl_peers_mine_t *mine)
 {
-    hello_t *hello =
-        calloc(1, sizeof *hello + mine->offer_bytes + mine->address_bytes);
+    hello_t *hello = calloc(1, sizeof *hello + mine->offer_bytes);
 
     if (hello == NULL)
         return NULL;
@@ -263,16 +264,13 @@ static hello_t *hello_create(const xyl_bootstrap_t *bootstrap,
     hello->asks_tuning =
         mine->config->tuning != 0 && !mine->config->tuning_is_found;
     hello->offer_bytes = (uint32_t)mine->offer_bytes;
-    hello->address_bytes = (uint32_t)mine->address_bytes;
     hello->machine = machine_identity();
+    hello->room = room_identity();
     hello->pid = getpid();
-    hello->place = *mine->place;
     memcpy(hello->node, bootstrap->node, sizeof hello->node);
-    memcpy(hello->net, mine->net, strnlen(mine->net, sizeof hello->net));
-    memcpy(hello + 1, mine->offer, mine->offer_bytes);
-    if (mine->address_bytes != 0)
-        memcpy((char *)(hello + 1) + mine->offer_bytes, mine->address,
-               mine->address_bytes);
+    xyl_cpus_read(&hello->cpus);
+    if (mine->offer_bytes != 0)
+        memcpy(hello + 1, mine->offer, mine->offer_bytes);
     return hello;
 }
 
@@ -285,16 +283,14 @@ xylem_status_t xyl_peers_exchange(xyl_bootstrap_t *bootstrap,
     xylem_status_t status = mine->status, told;
     size_t bytes = sizeof *hello;
 
-    *peers_out =
-        (xyl_peers_t){.all = calloc(ranks, sizeof *peers_out->all),
-                      .addresses = calloc(ranks, sizeof *peers_out->addresses)};
+    *peers_out = (xyl_peers_t){.all = calloc(ranks, sizeof *peers_out->all),
+                               .are_together = 1};
     if (status == XYLEM_OK)
         hello = hello_create(bootstrap, mine);
-    if (status == XYLEM_OK && (hello == NULL || peers_out->addresses == NULL ||
-                               peers_out->all == NULL))
+    if (status == XYLEM_OK && (hello == NULL || peers_out->all == NULL))
         status = xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for %u peers", ranks);
     if (status == XYLEM_OK)
-        bytes += mine->offer_bytes + mine->address_bytes;
+        bytes += mine->offer_bytes;
     hello_begin(&last_words);
     last_words.status = (uint32_t)status;
     last_words.culprit = bootstrap->culprit;
@@ -315,6 +311,11 @@ void xyl_peers_node(const xyl_blobs_t *hellos, uint32_t rank, char *name_out)
 {
     memcpy(name_out, hello_of(hellos, rank)->node, XYL_NODE_NAME_BYTES);
     name_out[XYL_NODE_NAME_BYTES] = '\0';
+}
+
+const xyl_cpus_t *xyl_peers_cpus(const xyl_blobs_t *hellos, uint32_t rank)
+{
+    return &hello_of(hellos, rank)->cpus;
 }
 
 const void *xyl_peers_offer(const xyl_blobs_t *hellos, uint32_t rank)

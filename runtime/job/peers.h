@@ -1,6 +1,6 @@
-/* What the ranks tell each other when a context is created: version, settings
- * that must agree, place, process, the address of the net, and what they offer
- * of their memory. */
+/* What the ranks tell each other first when a context is created: version,
+ * settings that must agree, node, process, the processors they may run on, and
+ * what they offer of their memory. */
 #ifndef XYL_RUNTIME_JOB_PEERS_H
 #define XYL_RUNTIME_JOB_PEERS_H
 
@@ -8,12 +8,11 @@
 
 #include "runtime/base/config.h"
 #include "runtime/job/bootstrap.h"
-
-enum { XYL_PEERS_NET_BYTES = 16 }; /* of the name of a net */
+#include "runtime/job/topology.h"
 
 /* What is known of a rank of the job. */
 typedef struct xyl_peer {
-    xylem_place_t place;
+    xylem_place_t place; /* but for the node known from xyl_reach_exchange on */
     int32_t pid;
     uint8_t is_local; /* runs on this machine, whatever its node is called */
     _Atomic uint8_t has_failed; /* any thread reads it */
@@ -29,10 +28,6 @@ static inline int xyl_peer_is_dead(const xyl_peer_t *peer)
 typedef struct xyl_peers_mine {
     xylem_status_t status; /* not XYLEM_OK: it gives up, the rest is unset */
     const xyl_config_t *config;
-    const xylem_place_t *place; /* but for the number of its node */
-    const char *net;            /* alike on all ranks */
-    const void *address;
-    size_t address_bytes;
     const void *offer;  /* for those who share memory with it */
     size_t offer_bytes; /* a multiple of 8, equal on all ranks */
 } xyl_peers_mine_t;
@@ -41,9 +36,9 @@ typedef struct xyl_peers_mine {
 typedef struct xyl_peers {
     xyl_peer_t *all; /* [ranks], from malloc */
     xyl_blobs_t hellos;
-    const void **addresses;  /* [ranks], from malloc; they lie in the hellos */
     uint32_t node_ranks_max; /* of the largest node */
     int tables_differ;       /* that ranks have found; all see it */
+    int are_together; /* on one machine, where nothing stands between them */
 } xyl_peers_t;
 
 /* Exchanges hellos and checks that the ranks fit together. Also where this rank
@@ -60,6 +55,9 @@ xylem_status_t xyl_peer_gives_up(xyl_bootstrap_t *bootstrap, uint32_t rank,
 
 /* The name of a rank's node, with a final 0: XYL_NODE_NAME_BYTES + 1 bytes. */
 void xyl_peers_node(const xyl_blobs_t *hellos, uint32_t rank, char *name_out);
+
+/* The processors that the rank may run on. */
+const xyl_cpus_t *xyl_peers_cpus(const xyl_blobs_t *hellos, uint32_t rank);
 
 /* What the rank has offered. */
 const void *xyl_peers_offer(const xyl_blobs_t *hellos, uint32_t rank);

@@ -1,6 +1,8 @@
 #include "runtime/job/topology.h"
 
 #include <hwloc.h>
+#include <hwloc/linux.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -44,22 +46,31 @@ static uint64_t cache_of_core(hwloc_topology_t topology, hwloc_obj_type_t type,
     return cache->attr->cache.size * (uint64_t)caches / cores;
 }
 
-static void read_topology(hwloc_topology_t topology, xyl_machine_t *machine)
+static void read_caches(hwloc_topology_t topology, xyl_machine_t *machine)
 {
-    hwloc_cpuset_t bound = hwloc_bitmap_alloc();
     int cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
 
     if (cores > 0)
         machine->cores = (uint32_t)cores;
-    if (bound != NULL &&
-        hwloc_get_cpubind(topology, bound, HWLOC_CPUBIND_THREAD) == 0)
-        machine_place(topology, bound, &machine->place);
     machine->own_cache_bytes =
         cache_of_core(topology, HWLOC_OBJ_L2CACHE, machine->cores);
     machine->cache_bytes =
         machine->own_cache_bytes +
         cache_of_core(topology, HWLOC_OBJ_L3CACHE, machine->cores);
-    hwloc_bitmap_free(bound);
+}
+
+static void read_place(hwloc_topology_t topology, const xyl_cpus_t *cpus,
+                       xylem_place_t *place)
+{
+    hwloc_cpuset_t set = hwloc_bitmap_alloc();
+    unsigned cpu;
+
+    for (cpu = 0; set != NULL && cpu < XYL_CPUS_MAX; cpu++)
+        if ((cpus->bits[cpu / 64] >> cpu % 64 & 1) != 0)
+            hwloc_bitmap_set(set, cpu);
+    if (set != NULL && !hwloc_bitmap_iszero(set))
+        machine_place(topology, set, place);
+    hwloc_bitmap_free(set);
 }
 
 /* NULL: it cannot be read. hwloc's asking of the processor itself takes the
@@ -87,14 +98,17 @@ static int has_all(hwloc_topology_t topology)
            hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_L2CACHE) > 0;
 }
 
-void xyl_machine_read(xyl_machine_t *machine_out)
+void xyl_machine_read(const xyl_cpus_t *const *cpus, uint32_t count,
+                      xyl_machine_t *machine_out, xylem_place_t *places_out)
 {
     hwloc_topology_t topology = topology_load(0);
     long online = sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t i;
 
-    *machine_out = (xyl_machine_t){
-        .place = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX},
-        .cores = online > 0 ? (uint32_t)online : 1};
+    *machine_out = (xyl_machine_t){.cores = online > 0 ? (uint32_t)online : 1};
+    for (i = 0; i < count; i++)
+        places_out[i].socket = places_out[i].numa = places_out[i].l3 =
+            places_out[i].core = UINT32_MAX;
     if (topology != NULL && !has_all(topology)) {
         hwloc_topology_destroy(topology);
         topology = topology_load(1);
@@ -103,8 +117,56 @@ void xyl_machine_read(xyl_machine_t *machine_out)
         xyl_log(XYL_LOG_WARN, "hwloc cannot read the machine");
         return;
     }
-    read_topology(topology, machine_out);
+    read_caches(topology, machine_out);
+    for (i = 0; i < count; i++)
+        read_place(topology, cpus[i], &places_out[i]);
     hwloc_topology_destroy(topology);
+}
+
+void xyl_cpus_read(xyl_cpus_t *cpus_out)
+{
+    _Static_assert(sizeof *cpus_out <= sizeof(cpu_set_t), "as many fit");
+    cpu_set_t set;
+    unsigned cpu;
+
+    memset(cpus_out, 0, sizeof *cpus_out);
+    if (sched_getaffinity(0, sizeof set, &set) != 0)
+        return; /* more processors than that */
+    for (cpu = 0; cpu < XYL_CPUS_MAX; cpu++)
+        if (CPU_ISSET(cpu, &set))
+            cpus_out->bits[cpu / 64] |= 1ULL << cpu % 64;
+}
+
+/* Processors of the core that has this one. */
+static uint32_t threads_of_core(unsigned cpu)
+{
+    hwloc_bitmap_t threads = hwloc_bitmap_alloc();
+    char path[80];
+    int count = 1;
+
+    snprintf(path, sizeof path,
+             "/sys/devices/system/cpu/cpu%u/topology/thread_siblings", cpu);
+    if (threads != NULL && hwloc_linux_read_path_as_cpumask(path, threads) == 0)
+        count = hwloc_bitmap_weight(threads);
+    hwloc_bitmap_free(threads);
+    return count > 0 ? (uint32_t)count : 1;
+}
+
+uint32_t xyl_cores_of(const xyl_cpus_t *cpus)
+{
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t count = 0, cores;
+    unsigned i, first = 0;
+
+    for (i = XYL_CPUS_MAX / 64; i-- > 0;)
+        if (cpus->bits[i] != 0) {
+            count += (uint32_t)__builtin_popcountll(cpus->bits[i]);
+            first = 64 * i + (unsigned)__builtin_ctzll(cpus->bits[i]);
+        }
+    if (count == 0)
+        count = online > 0 ? (uint32_t)online : 1;
+    cores = count / threads_of_core(first);
+    return cores != 0 ? cores : 1;
 }
 
 /* The value of a line "model name : VALUE"; NULL: it is another. */

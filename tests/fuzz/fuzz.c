@@ -22,6 +22,7 @@
 #include "runtime/core/notice.h"
 #include "runtime/core/team.h"
 #include "runtime/job/peers.h"
+#include "runtime/job/reach.h"
 #include "runtime/job/switches.h"
 #include "simulator/machine.h"
 #include "simulator/noise/noise.h"
@@ -201,25 +202,30 @@ static void read_hello(const uint8_t *data, size_t bytes)
 {
     static const xyl_bootstrap_ops_t ops = {.exchange = exchange};
     said_t said = {{.ops = &ops, .ranks = 2, .node = "node0"}, data, bytes};
-    const xylem_place_t place = {0};
+    const xylem_place_t places[2] = {{0}};
     const uint64_t offer[4] = {0}, address[8] = {0};
+    const xyl_machine_t machine = {.cores = 2};
     xyl_config_t config;
     xyl_peers_t peers;
-    xyl_peers_mine_t mine = {.config = &config,
-                             .place = &place,
-                             .net = "ucx",
-                             .offer = offer,
-                             .offer_bytes = sizeof offer,
-                             .address = address,
-                             .address_bytes = sizeof address};
+    xyl_reach_t reach;
+    const xyl_peers_mine_t mine = {
+        .config = &config, .offer = offer, .offer_bytes = sizeof offer};
+    const xyl_reach_mine_t mine_reach = {.machine = &machine,
+                                         .places = places,
+                                         .place_count = 2,
+                                         .net = "ucx",
+                                         .address = address,
+                                         .address_bytes = sizeof address};
     char name[XYL_NODE_NAME_BYTES + 1];
 
     if (xyl_config_load(NULL, NULL, &config, NULL) != XYLEM_OK)
         abort();
     if (xyl_peers_exchange(&said.base, &mine, &peers) == XYLEM_OK)
         xyl_peers_node(&peers.hellos, 1, name);
+    (void)xyl_reach_exchange(&said.base, &mine_reach, peers.all, &reach);
+    free(reach.addresses);
+    xyl_blobs_fini(&reach.blobs);
     free(peers.all);
-    free(peers.addresses);
     xyl_blobs_fini(&peers.hellos);
     xyl_config_release(&config);
 }

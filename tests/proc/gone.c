@@ -1,15 +1,16 @@
 /* A rank that goes before its context is made, while the others live on:
  *
- *   gone begin|again|told|met|settle|settled kill|exit|fail first|last|apart
- *        [deaf]
+ *   gone begin|again|told|met|reach|reached|settle|settled kill|exit|fail
+ *        first|last|apart [deaf]
  *
  * When rank 1 goes: before it calls the library; when a context of all has been
  * made and destroyed; when PMIx knows it, and it has
  * told nothing; when it has told the others who it is; before it has told them
- * what became of its start, and behind that. How: killed, with code 0, or with
- * code 3. first: long before the others begin; last: long after that. apart:
- * ranks begin long after each other, so that some may have given up and ended
- * before others begin; those are told of rank 1, too.
+ * how it is reached, and behind that; before it has told them what became of
+ * its start, and behind that. How: killed, with code 0, or with code 3. first:
+ * long before the others begin; last: long after that. apart: ranks begin long
+ * after each other, so that some may have given up and ended before others
+ * begin; those are told of rank 1, too.
  *
  * deaf: PMIx tells rank 2 that a fence which a rank is lost in is as usual,
  * as PMIx 5 does with some of them.
@@ -99,12 +100,13 @@ pmix_status_t PMIx_Fence_nb(const pmix_proc_t procs[], size_t nprocs,
 
 static void go_when(const char *when)
 {
-    static const char *const names[] = {"told", "met", "settle", "settled"};
+    static const char *const names[] = {"told",    "met",    "reach",
+                                        "reached", "settle", "settled"};
     int i;
 
     if (strcmp(when, "begin") == 0 || strcmp(when, "again") == 0)
         go();
-    for (i = 0; i < 4; i++) {
+    for (i = 0; i < 6; i++) {
         if (strcmp(when, names[i]) == 0)
             *(i % 2 == 0 ? &puts_left : &commits_left) = i / 2;
     }

@@ -442,7 +442,7 @@ test_gone()
     local when how order
 
     if [ "$set" = all ] && [ "${CHECK_DEPTH:-1}" -gt 1 ]; then
-        for when in begin again told met settle settled; do
+        for when in begin again told met reach reached settle settled; do
             for how in kill exit fail; do
                 for order in first last apart "last deaf"; do
                     gone $when $how "$order"
@@ -458,6 +458,8 @@ test_gone()
     gone again exit last
     gone told kill last XYLEM_PROGRESS=blocking
     gone met kill first
+    gone reach kill first
+    gone reached fail last
     gone settle fail last
     gone settled kill first --nodes 3
     gone begin kill apart

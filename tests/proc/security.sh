@@ -86,6 +86,15 @@ as_rank_0 "strangers at the launcher do not disturb a job" '
         disturb "$at"
     done
     exec "$1" flight 20'
+as_rank_0 "ranks of one machine listen to nobody" '
+    "$1" flight "$ROUNDS" &
+    rank=$!
+    while kill -0 $rank 2>/dev/null; do
+        [ -z "$(listens $rank)" ] || exit 1
+        sleep 0.02
+    done
+    wait $rank' --env ROUNDS=100
+# From here on they use the network, too.
 as_rank_0 "strangers at a rank do not disturb it" '
     "$1" flight 20 &
     rank=$!
@@ -94,7 +103,7 @@ as_rank_0 "strangers at a rank do not disturb it" '
         disturb "$at"
         disturb "$at"
     done
-    wait $rank'
+    wait $rank' --env UCX_TLS=all
 as_rank_0 "UCX_NET_DEVICES keeps ranks to themselves" '
     "$1" flight 20 &
     rank=$!
@@ -102,7 +111,7 @@ as_rank_0 "UCX_NET_DEVICES keeps ranks to themselves" '
     for at in $(listens $rank); do
         [ "${at%:*}" = 0100007F ] || exit 1
     done
-    wait $rank' --env UCX_NET_DEVICES=lo
+    wait $rank' --env UCX_TLS=all --env UCX_NET_DEVICES=lo
 name="other users see neither memory nor environment"
 if [ "$(id -u)" -ne 0 ] || ! setpriv --reuid 65534 --clear-groups true 2>"$err"
 then
@@ -119,6 +128,6 @@ else
                 head -c 1 "/proc/$rank/$file" >/dev/null 2>&1 && exit 1
         done
         kill -CONT $rank
-        wait $rank' --env ROUNDS=400
+        wait $rank' --env UCX_TLS=all --env ROUNDS=400
 fi
 finish

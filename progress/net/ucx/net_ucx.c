@@ -374,31 +374,40 @@ static int room_is_short(void)
     return limit.rlim_cur < room + pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* UCX drops a message, and tells nobody, when it cannot map the memory of its
- * sender (1.13 to 1.18): where that is to be expected it goes without. */
-static void avoid_mapping(ucp_config_t *config)
+/* Which of UCX's transports are opened, as UCX_TLS has it; NULL: all. UCX drops
+ * a message, and tells nobody, when it cannot map the memory of its sender
+ * (1.13 to 1.18): where that is to be expected it goes without. Opening
+ * networks takes longer than all else of a start, and most where many ranks do
+ * it at once. */
+static const char *transports(const xyl_net_params_t *params)
 {
-    if (getenv("UCX_TLS") != NULL || !room_is_short())
-        return;
-    if (ucp_config_modify(config, "TLS", "^mm") == UCS_OK)
+    if (room_is_short()) {
         xyl_log(XYL_LOG_INFO, "there is little room for addresses (ulimit "
                               "-v): messages do not go through shared memory");
+        return "^mm";
+    }
+    return params->are_together ? "shm,self" : NULL;
 }
 
-static ucs_status_t create_context(net_ucx_t *net, int can_sleep)
+static ucs_status_t create_context(net_ucx_t *net,
+                                   const xyl_net_params_t *given)
 {
     ucp_params_t params = {
         .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME,
-        .features = UCP_FEATURE_TAG | (can_sleep ? UCP_FEATURE_WAKEUP : 0),
+        .features =
+            UCP_FEATURE_TAG | (given->can_sleep ? UCP_FEATURE_WAKEUP : 0),
         .name = "xylem",
     };
+    const char *list = getenv("UCX_TLS") == NULL ? transports(given) : NULL;
     ucp_config_t *config;
     ucs_status_t status = ucp_config_read(NULL, NULL, &config);
 
     if (status != UCS_OK)
         return status;
-    avoid_mapping(config);
-    status = ucp_init(&params, config, &net->context);
+    if (list != NULL)
+        status = ucp_config_modify(config, "TLS", list);
+    if (status == UCS_OK)
+        status = ucp_init(&params, config, &net->context);
     ucp_config_release(config);
     return status;
 }
@@ -427,7 +436,7 @@ static xylem_status_t ucx_create(const xyl_net_params_t *params,
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for the net");
     net->net = (xyl_net_t){.ops = &xyl_net_ucx, .ready = params->ready};
     net->wakeup_fd = -1;
-    status = create_context(net, params->can_sleep);
+    status = create_context(net, params);
     if (status == UCS_OK)
         status = create_worker(net, params->can_sleep);
     if (status == UCS_OK)

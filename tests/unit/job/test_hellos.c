@@ -45,9 +45,7 @@ static xylem_status_t exchange(said_t *said, uint32_t rank,
                                xylem_status_t status)
 {
     static const xyl_config_t config;
-    static const xylem_place_t place;
-    const xyl_peers_mine_t mine = {
-        .status = status, .config = &config, .place = &place, .net = "none"};
+    const xyl_peers_mine_t mine = {.status = status, .config = &config};
     xyl_peers_t peers;
 
     said->base.ops = &said_ops;
@@ -55,7 +53,6 @@ static xylem_status_t exchange(said_t *said, uint32_t rank,
     said->base.ranks = RANKS;
     status = xyl_peers_exchange(&said->base, &mine, &peers);
     xyl_blobs_fini(&peers.hellos);
-    free(peers.addresses);
     free(peers.all);
     return status;
 }

@@ -40,7 +40,7 @@ static void test_agrees(void)
 
     CHECK_EQ(hwloc_topology_init(&all), 0);
     CHECK_EQ(hwloc_topology_load(all), 0);
-    xyl_machine_read(&machine);
+    xyl_machine_read(NULL, 0, &machine, NULL);
     CHECK_EQ(machine.cores, hwloc_get_nbobjs_by_type(all, HWLOC_OBJ_CORE));
     level_2 = bytes_of_caches(all, HWLOC_OBJ_L2CACHE) / machine.cores;
     level_3 = bytes_of_caches(all, HWLOC_OBJ_L3CACHE) / machine.cores;
@@ -54,13 +54,81 @@ static void test_stays(void)
     xyl_machine_t machine;
 
     moves = 0;
-    xyl_machine_read(&machine);
+    xyl_machine_read(NULL, 0, &machine, NULL);
     if (access("/sys/devices/system/cpu/cpu0/cache/index2/size", R_OK) == 0)
         CHECK_EQ(moves, 0);
+}
+
+static uint32_t index_of(hwloc_topology_t all, hwloc_obj_type_t type,
+                         unsigned cpu)
+{
+    hwloc_obj_t pu = hwloc_get_pu_obj_by_os_index(all, cpu);
+    hwloc_obj_t object = hwloc_get_ancestor_obj_by_type(all, type, pu);
+
+    return object == NULL ? UINT32_MAX : object->logical_index;
+}
+
+/* One read says where all sit: a thread on each processor, one on all of them,
+ * and one of which nothing is known. */
+static void test_places(void)
+{
+    static xyl_cpus_t own, none, one[XYL_CPUS_MAX];
+    static const xyl_cpus_t *cpus[XYL_CPUS_MAX + 2];
+    static unsigned numbers[XYL_CPUS_MAX];
+    static xylem_place_t places[XYL_CPUS_MAX + 2];
+    uint32_t count = 0, i, cpu;
+    hwloc_topology_t all;
+    xyl_machine_t machine;
+
+    xyl_cpus_read(&own);
+    for (cpu = 0; cpu < XYL_CPUS_MAX; cpu++)
+        if ((own.bits[cpu / 64] >> cpu % 64 & 1) != 0) {
+            one[count].bits[cpu / 64] = 1ULL << cpu % 64;
+            cpus[count] = &one[count];
+            numbers[count++] = cpu;
+        }
+    CHECK(count > 0);
+    cpus[count] = &own;
+    cpus[count + 1] = &none;
+    xyl_machine_read(cpus, count + 2, &machine, places);
+    CHECK_EQ(hwloc_topology_init(&all), 0);
+    CHECK_EQ(hwloc_topology_load(all), 0);
+    for (i = 0; i < count; i++) {
+        CHECK_EQ(places[i].core, index_of(all, HWLOC_OBJ_CORE, numbers[i]));
+        CHECK_EQ(places[i].socket,
+                 index_of(all, HWLOC_OBJ_PACKAGE, numbers[i]));
+        CHECK_EQ(places[i].l3, index_of(all, HWLOC_OBJ_L3CACHE, numbers[i]));
+    }
+    if (places[0].core != places[count - 1].core)
+        CHECK_EQ(places[count].core, UINT32_MAX);
+    CHECK_EQ(places[count + 1].core, UINT32_MAX);
+    CHECK_EQ(places[count + 1].socket, UINT32_MAX);
+    hwloc_topology_destroy(all);
+}
+
+/* All that the thread may run on are as many cores as hwloc finds for it. */
+static void test_cores(void)
+{
+    hwloc_topology_t all;
+    xyl_cpus_t cpus;
+    hwloc_cpuset_t bound = hwloc_bitmap_alloc();
+
+    xyl_cpus_read(&cpus);
+    CHECK_EQ(hwloc_topology_init(&all), 0);
+    CHECK_EQ(hwloc_topology_load(all), 0);
+    CHECK_EQ(hwloc_get_cpubind(all, bound, HWLOC_CPUBIND_THREAD), 0);
+    if (hwloc_bitmap_isincluded(hwloc_topology_get_topology_cpuset(all), bound))
+        CHECK_EQ(xyl_cores_of(&cpus),
+                 hwloc_get_nbobjs_by_type(all, HWLOC_OBJ_CORE));
+    CHECK(xyl_cores_of(&cpus) >= 1);
+    hwloc_topology_destroy(all);
+    hwloc_bitmap_free(bound);
 }
 
 static const check_case_t cases[] = {
     {"agrees", test_agrees},
     {"stays", test_stays},
+    {"places", test_places},
+    {"cores", test_cores},
 };
 CHECK_MAIN(cases)
