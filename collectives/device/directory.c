@@ -152,6 +152,7 @@ static void begin_chunk(xyl_directory_run_t *run, xyl_directory_flow_t *flow,
         directory->rings +
         ((uint64_t)ring * XYL_DIRECTORY_SLOTS + slot) * directory->chunk;
     flow->begun++;
+    run->may_begin = 0;
     begin_copy(run, &copy);
 }
 
@@ -171,33 +172,31 @@ static void flow_ended(xyl_directory_flow_t *flow, uint64_t first,
 
 /* ---- a rank ---- */
 
-/* As many chunks as the ring has room for. */
+/* While the ring has room. */
 static unsigned member_fill(xyl_directory_run_t *run)
 {
     uint64_t drained = count_get(run, &line_of(run, run->call.rank)->drained);
-    unsigned did = 0;
 
-    for (; run->fill.begun < step_chunks(run) &&
-           run->fill.begun - drained < XYL_DIRECTORY_SLOTS;
-         did++)
-        begin_chunk(run, &run->fill, XYL_COPY_FILL, run->call.rank,
-                    run->fill.begun);
-    return did;
+    if (!run->may_begin || run->fill.begun >= step_chunks(run) ||
+        run->fill.begun - drained >= XYL_DIRECTORY_SLOTS)
+        return 0;
+    begin_chunk(run, &run->fill, XYL_COPY_FILL, run->call.rank,
+                run->fill.begun);
+    return 1;
 }
 
-/* As many as are there, from where this rank has joined on. */
+/* What is there, from where this rank has joined on. */
 static unsigned member_take(xyl_directory_run_t *run)
 {
     uint64_t published = count_get(run, &run->directory->head->published);
     uint64_t next = run->joins + run->take.begun;
-    unsigned did = 0;
 
-    for (; run->take.begun < step_chunks(run) && next < published &&
-           run->take.begun - run->take.ended < XYL_DIRECTORY_SLOTS;
-         did++, next++)
-        begin_chunk(run, &run->take, XYL_COPY_TAKE, run->directory->ranks,
-                    next);
-    return did;
+    if (!run->may_begin || run->take.begun >= step_chunks(run) ||
+        next >= published ||
+        run->take.begun - run->take.ended >= XYL_DIRECTORY_SLOTS)
+        return 0;
+    begin_chunk(run, &run->take, XYL_COPY_TAKE, run->directory->ranks, next);
+    return 1;
 }
 
 /* Status `word` says that this rank has been assigned a mechanism. */
@@ -397,13 +396,12 @@ static unsigned leader_reassign(xyl_directory_run_t *run, uint32_t rank,
 static unsigned leader_drain(xyl_directory_run_t *run, uint32_t rank)
 {
     xyl_directory_member_t *member = &run->member[rank];
-    uint64_t filled = count_get(run, &line_of(run, rank)->filled);
-    unsigned did = 0;
 
-    for (; member->drain.begun < filled; did++)
-        begin_chunk(run, &member->drain, XYL_COPY_DRAIN, rank,
-                    member->drain.begun);
-    return did;
+    if (!run->may_begin ||
+        member->drain.begun >= count_get(run, &line_of(run, rank)->filled))
+        return 0;
+    begin_chunk(run, &member->drain, XYL_COPY_DRAIN, rank, member->drain.begun);
+    return 1;
 }
 
 static unsigned leader_completed(xyl_directory_run_t *run, uint32_t rank,
@@ -503,12 +501,11 @@ static int leader_may_publish(const xyl_directory_run_t *run)
 
 static unsigned leader_publish(xyl_directory_run_t *run)
 {
-    unsigned did = 0;
-
-    for (; leader_may_publish(run); did++)
-        begin_chunk(run, &run->publish, XYL_COPY_PUBLISH, run->directory->ranks,
-                    run->publish.begun);
-    return did;
+    if (!run->may_begin || !leader_may_publish(run))
+        return 0;
+    begin_chunk(run, &run->publish, XYL_COPY_PUBLISH, run->directory->ranks,
+                run->publish.begun);
+    return 1;
 }
 
 /* ---- the leader: steps ---- */
@@ -663,6 +660,7 @@ unsigned xyl_directory_go(xyl_directory_run_t *run)
 {
     if (run->is_over)
         return 0;
+    run->may_begin = 1;
     return run->call.rank == run->call.leader ? leader_go(run) : member_go(run);
 }
 

@@ -163,6 +163,7 @@ typedef struct xyl_directory_run {
     xyl_copy_step_t step;
     uint32_t under_way; /* copies */
     int is_over;
+    int may_begin; /* a chunk: one in each look */
     /* A rank's, by step: what is under way may end in a later one. */
     uint8_t has_begun_ipc[XYL_COPY_LEFT], has_ended_ipc[XYL_COPY_LEFT];
     uint64_t joins;
@@ -186,7 +187,9 @@ int xyl_directory_is_free(const xyl_directory_t *directory, uint64_t number);
 void xyl_directory_begin(xyl_directory_run_t *run, xyl_directory_t *directory,
                          const xyl_directory_call_t *call);
 /* What can be done now; returns how much that was. run->is_over: this rank has
- * no further part. */
+ * no further part. Begins one chunk at most: copies that are begun together are
+ * known to have ended together, and would not follow each other through rings.
+ */
 unsigned xyl_directory_go(xyl_directory_run_t *run);
 /* A copy that it has begun has ended. */
 void xyl_directory_ended(xyl_directory_run_t *run, xyl_copy_kind_t kind,

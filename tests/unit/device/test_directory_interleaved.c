@@ -353,7 +353,30 @@ static void test_words(void)
     check_words(0, "gather, 1 copies under way, IPC_INIT, rank 1 leads");
 }
 
+static void test_chunks_follow(void)
+{
+    xyl_directory_call_t call = {.number = 1,
+                                 .rank = 1,
+                                 .given = UINT64_C(3) * CHUNK,
+                                 .staged = 1,
+                                 .begin = begin,
+                                 .arg = &actors[1]};
+    uint32_t chunks;
+
+    memset(memory, 0, sizeof memory);
+    actors[1].count = 0;
+    xyl_directory_init(&actors[1].directory, &shm, memory, world, 2, CHUNK);
+    xyl_directory_begin(&actors[1].run, &actors[1].directory, &call);
+    (void)xyl_directory_go(&actors[1].run);
+    (void)xyl_directory_go(&actors[1].run);
+    for (chunks = 1; chunks <= 3; chunks++) {
+        (void)xyl_directory_go(&actors[1].run);
+        CHECK_EQ(actors[1].count, chunks);
+    }
+}
+
 static const check_case_t cases[] = {
+    {"directory: chunks begin one by one", test_chunks_follow},
     {"directory: what is waited for is said", test_words},
     {"directory: the last copy is assigned again", test_last_copy},
     {"directory: any order, any delay", test_schedules},
