@@ -31,6 +31,16 @@ enum {
 
 /* ---- planning ---- */
 
+/* Before the call has begun here. A mistake of the program's is made by all
+ * ranks; of what one of them lacks the others, who wait for it, are told. */
+static int call_fail(const xmpi_call_t *call, const xmpi_comm_t *comm, int code)
+{
+    if (code == MPI_ERR_NO_MEM)
+        (void)xylem_team_abort(comm->team, "no memory for a call of MPI's");
+    xmpi_host.Comm_call_errhandler(call->comm, code);
+    return code;
+}
+
 /* 1: it is planned, and its input is packed if that is wanted. Else it is the
  * host's, or the program's mistake, of which its error handler is told. */
 static int call_plan(xmpi_plan_t *plan, const xmpi_call_t *call,
@@ -46,7 +56,7 @@ static int call_plan(xmpi_plan_t *plan, const xmpi_call_t *call,
             xmpi_plan_drop(plan);
     }
     if (*code_out != MPI_SUCCESS)
-        xmpi_host.Comm_call_errhandler(call->comm, *code_out);
+        call_fail(call, comm, *code_out);
     return *code_out == MPI_SUCCESS;
 }
 
@@ -344,6 +354,7 @@ static xylem_status_t pending_start(pending_t *pending, xmpi_comm_t *comm)
     if (xmpi_host.Grequest_start(grequest_query, grequest_free, grequest_cancel,
                                  pending, &pending->handle) != MPI_SUCCESS) {
         pending_end(pending);
+        (void)xylem_team_abort(comm->team, "no memory for a call of MPI's");
         return XYLEM_ERR_NO_MEMORY;
     }
     pending->is_active = 1;
@@ -412,6 +423,8 @@ static xylem_status_t pending_persist(pending_t *pending, xmpi_comm_t *comm)
             status = XYLEM_ERR_NO_RESOURCE;
     }
     if (status != XYLEM_OK) {
+        if (pending->team != NULL) /* others may have theirs */
+            (void)xylem_team_abort(pending->team, "a rank has no request");
         pending_end(pending);
         return status;
     }
@@ -435,7 +448,7 @@ int xmpi_take(const xmpi_call_t *call, xmpi_form_t form, xmpi_comm_t *comm,
     *fate_out = XMPI_TAKEN;
     pending = pending_new();
     if (pending == NULL)
-        return xmpi_comm_fail(call->comm, XYLEM_ERR_NO_MEMORY);
+        return call_fail(call, comm, MPI_ERR_NO_MEM);
     if (!call_plan(&pending->plan, call, comm, form == XMPI_NONBLOCKING,
                    fate_out, &code)) {
         pending_release(pending);
@@ -480,6 +493,8 @@ int xmpi_Start(MPI_Request *request)
     pending->is_active = 1;
     pending->begin = xmpi_state.is_watched ? xmpi_now() : 0;
     code = xmpi_plan_pack(&pending->plan);
+    if (code != MPI_SUCCESS)
+        (void)xylem_team_abort(pending->team, "MPI_Pack has failed");
     xmpi_work_begin();
     status = xylem_request_start(pending->request);
     xmpi_work_begun();

@@ -97,6 +97,35 @@ static void test_handler(MPI_Comm comm)
     MPI_Errhandler_free(&handler);
 }
 
+static void add(void *from, void *to, int *count, MPI_Datatype *type)
+{
+    (void)from;
+    (void)to;
+    (void)count;
+    (void)type;
+}
+
+/* One rank has no memory for a buffer that its elements with gaps go through:
+ * the others, who wait for it, are told. */
+static void test_one_without_memory(MPI_Comm comm)
+{
+    MPI_Datatype pair, elements;
+    MPI_Op op;
+    int from[2] = {1, 2}, to[2] = {0};
+    int is_short = rank == size - 1;
+
+    MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &pair);
+    MPI_Type_contiguous(is_short ? 1 << 28 : 1, pair, &elements);
+    MPI_Type_commit(&elements);
+    MPI_Op_create(add, 1, &op);
+    REFUSED(
+        is_short ? MPI_ERR_NO_MEM : MPI_ERR_UNKNOWN,
+        MPI_Allreduce(from, to, is_short ? 1 << 30 : 1, elements, op, comm));
+    MPI_Op_free(&op);
+    MPI_Type_free(&elements);
+    MPI_Type_free(&pair);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm comm;
@@ -120,6 +149,9 @@ int main(int argc, char **argv)
     test_all_is_well(comm);
     test_handler(comm);
     test_all_is_well(comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    if (size > 1)
+        test_one_without_memory(comm);
     MPI_Comm_free(&comm);
     return test_end("errors");
 }
