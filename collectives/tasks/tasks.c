@@ -336,13 +336,16 @@ xylem_status_t xylem_tasks_close(xylem_tasks_t *tasks)
 
 static const xyl_request_ops_t open_ops = {.start = nothing_to_start};
 
-/* All offers have come, or cannot. */
+/* All offers have come, or cannot. Who fails teams knows of the table from here
+ * on: what has failed since the offers came is not told again. */
 static void offers_came(void *arg, xylem_status_t status)
 {
     tasks_request_t *request = arg;
     xylem_tasks_t *tasks = request->tasks;
 
     LIST_INSERT_HEAD(tables_of(tasks->context), tasks, others);
+    if (status == XYLEM_OK && xyl_team_has_failed(tasks->team))
+        status = tasks->team->failure.status;
     if (status == XYLEM_OK) {
         memcpy(tasks->offers, request->offers,
                tasks->size * sizeof *tasks->offers);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/tasks/tasks.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
 #include "tests/support/fabric.h"
@@ -548,6 +549,8 @@ static void close_opened(job_t *job, xylem_status_t failure)
         xylem_status_t status = xylem_request_test(job->requests[rank]);
         CHECK(status == XYLEM_OK || status == failure);
         CHECK_EQ(status == XYLEM_OK, job->tasks[rank] != NULL);
+        if (status == XYLEM_OK) /* or nobody tells it any more */
+            CHECK(job->tasks[rank]->has_failed);
         CHECK_EQ(xylem_request_free(job->requests[rank]), XYLEM_OK);
         job->requests[rank] = NULL;
         if (status == XYLEM_OK)
