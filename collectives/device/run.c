@@ -367,18 +367,23 @@ static const xyl_stage_ops_t work_ops = {
 
 /* ---- finish ---- */
 
+/* Where the operation has failed kernels of other ranks may still read and
+ * write there: nobody else gets it any more. */
+static void room_rests(const xyl_device_plan_t *plan, void *room)
+{
+    if (room != NULL && plan->operation->failure == XYLEM_OK)
+        xyl_device_room_give(plan->context, room);
+}
+
 /* Also of an operation that has failed. */
 static void plan_rests(void *arg)
 {
     xyl_device_plan_t *plan = arg;
     xyl_operation_t *operation = plan->operation;
 
-    if (plan->input.room != NULL)
-        xyl_device_room_give(plan->context, plan->input.room);
-    if (plan->result.room != NULL)
-        xyl_device_room_give(plan->context, plan->result.room);
-    if (plan->room != NULL)
-        xyl_device_room_give(plan->context, plan->room);
+    room_rests(plan, plan->input.room);
+    room_rests(plan, plan->result.room);
+    room_rests(plan, plan->room);
     plan->input.room = plan->result.room = plan->room = NULL;
     if (!plan->has_mirrors)
         return;
