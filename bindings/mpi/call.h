@@ -199,7 +199,8 @@ typedef struct xmpi_comm {
     int is_world_team; /* which belongs to the context */
     xylem_request_t *joining;
     LIST_ENTRY(xmpi_comm) others; /* of those that join */
-    _Atomic uint32_t users;       /* persistent calls; 1 for the communicator */
+    _Atomic int is_freed; /* by the program, and `handle` is nothing any more */
+    _Atomic uint32_t users; /* persistent calls; 1 for the communicator */
     /* By its topology; `sources` is the memory of both lists, NULL: none. */
     uint32_t *sources, *destinations;
     uint32_t source_count, destination_count;
@@ -209,6 +210,10 @@ int xmpi_comms_open(void); /* 0: good */
 void xmpi_comms_close(void);
 /* NULL: no communicator that anything is known of. */
 xmpi_comm_t *xmpi_comm_find(MPI_Comm handle);
+/* Whose error handler hears of it: what has been freed by the program stands
+ * for requests that are left, but MPI has no handler for it but
+ * MPI_COMM_SELF's. */
+MPI_Comm xmpi_comm_handle(const xmpi_comm_t *comm);
 /* Whether the call is taken; may exchange messages with the other ranks of the
  * communicator if the call may block. */
 xmpi_fate_t xmpi_comm_decide(xmpi_comm_t *comm, xylem_coll_t coll,

@@ -59,11 +59,14 @@ void xmpi_comm_drop(xmpi_comm_t *comm)
 /* The attribute is deleted: the communicator goes away. */
 static int comm_forget(MPI_Comm handle, int key, void *value, void *extra)
 {
+    xmpi_comm_t *comm = value;
+
     (void)handle;
     (void)key;
     (void)extra;
     atomic_fetch_add_explicit(&generation, 1, memory_order_acq_rel);
-    xmpi_comm_drop(value);
+    atomic_store_explicit(&comm->is_freed, 1, memory_order_relaxed);
+    xmpi_comm_drop(comm);
     return MPI_SUCCESS;
 }
 
@@ -489,6 +492,13 @@ int xmpi_code_of(xylem_status_t status)
     default:
         return MPI_ERR_OTHER;
     }
+}
+
+MPI_Comm xmpi_comm_handle(const xmpi_comm_t *comm)
+{
+    return atomic_load_explicit(&comm->is_freed, memory_order_relaxed)
+               ? MPI_COMM_SELF
+               : comm->handle;
 }
 
 int xmpi_comm_fail(MPI_Comm handle, xylem_status_t status)

@@ -105,7 +105,7 @@ static tally_t *tally_of(xmpi_comm_t *comm, xylem_coll_t coll)
     if (comm == NULL)
         return &nobodys.tallies[coll];
     if (comm->group == NULL) {
-        xmpi_host.Comm_get_name(comm->handle, name, &length);
+        xmpi_host.Comm_get_name(xmpi_comm_handle(comm), name, &length);
         pthread_mutex_lock(&report.lock);
         comm->group = group_find(name, comm->size);
         pthread_mutex_unlock(&report.lock);

@@ -322,7 +322,7 @@ static void pending_finish(xyl_task_t *task)
             pending->code = plan_result(&pending->plan);
         op_failure_tell(&pending->plan, pending->team);
         if (pending->code != MPI_SUCCESS) /* a receive cannot fail so */
-            xmpi_host.Comm_call_errhandler(pending->comm->handle,
+            xmpi_host.Comm_call_errhandler(xmpi_comm_handle(pending->comm),
                                            pending->code);
     }
     xmpi_work_end();

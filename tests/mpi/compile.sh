@@ -58,7 +58,8 @@ linked=(-L"$folder" -lxylem-mpi -lpthread)
 for program; do
     case $program in
     together) compile_together ;;
-    collectives | first | hints | neighbors | requests | sessions | threads)
+    collectives | first | hints | neighbors | requests | sessions | threads | \
+        wrong_op)
         compile "$program" "$here/$program.c" "${linked[@]}" ;;
     failing_local)
         compile failing_local.so -shared -fPIC -D_GNU_SOURCE \

@@ -1,6 +1,8 @@
 /* An operation of the program's that cannot be applied on rank 0 (see
  * failing_local.c) is an error there, and on the others in this call or in one
- * that follows. */
+ * that follows. Of a persistent one whose communicator has been freed the
+ * handler of MPI_COMM_SELF is told. */
+#include "tests/mpi/mpi4.h"
 #include "tests/mpi/mpitest.h"
 
 enum { CALLS_MAX = 100000 };
@@ -14,6 +16,35 @@ static void add(void *in, void *inout, int *count, MPI_Datatype *type)
         ((int *)inout)[i] += ((int *)in)[i];
 }
 
+static int handled;
+
+static void handle(MPI_Comm *comm, int *code, ...)
+{
+    CHECK(*comm == MPI_COMM_SELF && *code != MPI_SUCCESS);
+    handled++;
+}
+
+static void test_freed(MPI_Op op, int rank)
+{
+    int one = 1, sum = 0;
+    MPI_Errhandler handler;
+    MPI_Request request;
+    MPI_Comm comm;
+
+    MPI_Comm_create_errhandler(handle, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Allreduce_init(&one, &sum, 1, MPI_INT, op, comm, MPI_INFO_NULL,
+                       &request);
+    MPI_Comm_free(&comm);
+    MPI_Start(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Request_free(&request);
+    CHECK(handled == 1 || (rank != 0 && handled == 0));
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+    MPI_Errhandler_free(&handler);
+}
+
 int main(int argc, char **argv)
 {
     int one = 1, sum = 0, rank, code, i;
@@ -23,6 +54,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Op_create(add, 1, &op);
+    test_freed(op, rank);
     code = MPI_Reduce(&one, &sum, 1, MPI_INT, op, 0, MPI_COMM_WORLD);
     if (rank == 0)
         CHECK(code != MPI_SUCCESS);
