@@ -131,14 +131,14 @@ ended()
 # it is stopped when all ranks have.
 run_death()
 {
-    local seconds=$1 tries job
-    shift
+    local seconds=$1 program=$2 tries job
+    shift 2
 
     : >"$out"
     : >"$err"
     # shellcheck disable=SC2016 # expanded by the ranks
     XYLEM_LOG=none bash "$run" run -p 2 -o --enable-recovery \
-        -t 160 bash -c '"$0" "$@"; echo "code $?"' "$tests/death" "$@" \
+        -t 160 bash -c '"$0" "$@"; echo "code $?"' "$tests/$program" "$@" \
         >"$out" 2>"$err" </dev/null &
     job=$!
     for ((tries = 0; tries < seconds * 10; tries++)); do
@@ -155,7 +155,7 @@ death()
 {
     local name="rank $1 of 8 dies, $3, seed $2" good=no
 
-    run_death 150 "$@"
+    run_death 150 death "$@"
     ((code != 77)) || { skip "$name" "$(cat "$err")"; return; }
     if ended && (($(grep -c 'survived$' "$out") == 7)) &&
         grep -q '^code 137$' "$out"; then
@@ -164,13 +164,38 @@ death()
     report "$name" $good
 }
 
+# phases FIRST STEP: six of eight ranks die, one after the other, each in a phase
+# of a collective.
+phases()
+{
+    local name="6 of 8 ranks die by phase, $1 $2" good=no
+
+    : >"$work/died"
+    run_death 150 phases "$1" "$2" 100 "$work/died"
+    ((code != 77)) || { skip "$name" "$(cat "$err")"; return; }
+    if ended && (($(grep -c 'survived 6 deaths$' "$out") == 2)) &&
+        (($(grep -c '^code 137$' "$out") == 6)); then
+        good=yes
+    fi
+    report "$name" $good
+}
+
+phase_matrix()
+{
+    local first
+
+    for ((first = 0; first < 1080; first += 6)); do
+        phases $first 1
+    done
+}
+
 # A rank that has never sent anything to the dead has no connection to miss and
 # may wait on; one that tries to connect must take it for dead.
 death_of_a_stranger()
 {
     local name="rank $1 of 8 dies, to which nobody is connected, seed $2"
 
-    run_death 6 "$1" "$2" silent
+    run_death 6 death "$1" "$2" silent
     if (($(grep -c 'survived$' "$out") == 7)); then
         report "$name" yes
     elif ((code == 77)) || ! grep -q 'says XYLEM_ERR_NET' "$err"; then
@@ -191,8 +216,14 @@ test_death()
     death 7 16 warm
     XYLEM_BYPASS_US=50 death 4 18 warm
     XYLEM_BYPASS_US=50 death 3 19 cold
+    phases 0 97
+    phases 300 113
     death_of_a_stranger 6 22
     death_of_a_stranger 3 17
+    if [ "${CHECK_DEPTH:-1}" -gt 1 ]; then
+        phase_matrix
+        XYLEM_PROGRESS=thread phase_matrix
+    fi
 }
 
 # ---------------------------------------------------------------------------
