@@ -227,6 +227,7 @@ static void test_fixed_order_any_rank(void)
 static void test_fixed_order_more_nodes(void)
 {
     check_reduce(MORE_NODES, SOME, 0);
+    check_reduce(MANY_NODES, SOME, 0);
 }
 
 static const check_case_t cases[] = {
