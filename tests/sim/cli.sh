@@ -306,8 +306,8 @@ test_algorithms()
         while read -r algorithm; do
             name=${algorithm%% *}
             if [[ $algorithm == *'memory of GPUs'* ]]; then
-                refuses "$name.* in memory of GPUs" -c "$coll" \
-                    --algorithm "$name"
+                refuses "${name%:K}.* in memory of GPUs" -c "$coll" \
+                    --algorithm "${name/:K/:3}"
                 continue
             fi
             local options=(-N 3 -p 3 -c "$coll" --algorithm "${name/:K/:3}")
