@@ -206,8 +206,8 @@ static void rank_lost(pmix_rank_t rank)
     (void)pthread_mutex_unlock(&the_server->lock);
 }
 
-/* The interface of PMIx sets the parameters; of several ranks that are lost at
- * once it names one as the source, and the others beside. */
+/* Of several ranks that are lost at once PMIx names one as the source, and the
+ * others beside. Its parameters. NOLINTBEGIN(readability-function-size) */
 static void client_lost(size_t handler, pmix_status_t status,
                         const pmix_proc_t *source, pmix_info_t info[],
                         size_t infos, pmix_info_t results[],
@@ -228,6 +228,7 @@ static void client_lost(size_t handler, pmix_status_t status,
     if (done != NULL)
         done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, arg);
 }
+/* NOLINTEND(readability-function-size) */
 
 static pmix_server_module_t module = {
     .client_connected2 = client_connected,

@@ -193,7 +193,7 @@ static xylem_status_t machine_read(const xylem_context_t *context,
                                    xylem_place_t **places_out,
                                    uint32_t *count_out)
 {
-    const xyl_cpus_t **cpus;
+    xyl_cpus_t *cpus;
     uint32_t node = context->peers[context->rank].place.node, rank, count = 0;
 
     *machine_out = (xyl_machine_t){.cores = 0};
@@ -208,7 +208,7 @@ static xylem_status_t machine_read(const xylem_context_t *context,
     }
     for (; rank < context->ranks; rank++)
         if (context->peers[rank].place.node == node)
-            cpus[count++] = xyl_peers_cpus(&context->hellos, rank);
+            cpus[count++] = *xyl_peers_cpus(&context->hellos, rank);
     xyl_machine_read(cpus, count, machine_out, *places_out);
     *count_out = count;
     free(cpus);

@@ -339,7 +339,7 @@ static xylem_status_t fence_pass(pmix_bootstrap_t *bootstrap, uint32_t *deaths)
 static xylem_status_t meet(pmix_bootstrap_t *bootstrap, const char *key,
                            xyl_blobs_t *all_out)
 {
-    const struct timespec moment = {.tv_nsec = LOOK_AGAIN_MS * 1000000};
+    const struct timespec moment = {.tv_nsec = LOOK_AGAIN_MS * 1000000L};
     xylem_status_t met = XYLEM_IN_PROGRESS, status;
     struct timespec now;
     uint32_t deaths = 0;

@@ -98,7 +98,7 @@ static int has_all(hwloc_topology_t topology)
            hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_L2CACHE) > 0;
 }
 
-void xyl_machine_read(const xyl_cpus_t *const *cpus, uint32_t count,
+void xyl_machine_read(const xyl_cpus_t *cpus, uint32_t count,
                       xyl_machine_t *machine_out, xylem_place_t *places_out)
 {
     hwloc_topology_t topology = topology_load(0);
@@ -119,7 +119,7 @@ void xyl_machine_read(const xyl_cpus_t *const *cpus, uint32_t count,
     }
     read_caches(topology, machine_out);
     for (i = 0; i < count; i++)
-        read_place(topology, cpus[i], &places_out[i]);
+        read_place(topology, &cpus[i], &places_out[i]);
     hwloc_topology_destroy(topology);
 }
 

@@ -27,7 +27,7 @@ typedef struct xyl_machine {
  * is left alone, and a part that the binding does not settle is UINT32_MAX.
  * Never fails: an unreadable machine has as many cores as processors, and
  * unknown places. */
-void xyl_machine_read(const xyl_cpus_t *const *cpus, uint32_t count,
+void xyl_machine_read(const xyl_cpus_t *cpus, uint32_t count,
                       xyl_machine_t *machine_out, xylem_place_t *places_out);
 
 /* How many cores so many processors are, as cores are here; at least 1. */
