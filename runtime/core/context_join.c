@@ -419,7 +419,7 @@ static void set_reuse_bytes(xylem_context_t *context,
 xylem_status_t xyl_context_join(xylem_context_t *context,
                                 const xylem_bootstrap_t *user)
 {
-    xyl_machine_t machine;
+    xyl_machine_t machine = {.cores = 0};
     xylem_status_t status =
         bootstrap_create(user, &context->config, &context->bootstrap);
 
