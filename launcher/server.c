@@ -33,7 +33,8 @@ typedef struct client {
 } client_t;
 
 struct xyl_server {
-    const xyl_layout_t *layout;
+    const xyl_layout_t *layout; /* until all have been started */
+    unsigned ranks;             /* PMIx may call back until the end */
     client_t *clients;
     int wake_fd;
     bool initialized;
@@ -181,7 +182,7 @@ static pmix_status_t client_lookup(const pmix_proc_t *proc, char **keys,
     if (keys == NULL || keys[0] == NULL || strcmp(keys[0], "xylem.gone") != 0 ||
         the_server == NULL)
         return PMIX_ERR_NOT_FOUND;
-    uint32_t *ranks = calloc(the_server->layout->ranks, sizeof(*ranks));
+    uint32_t *ranks = calloc(the_server->ranks, sizeof(*ranks));
     if (ranks == NULL)
         return PMIX_ERR_NOMEM;
     const size_t count = ended_read(the_server, ranks);
@@ -199,7 +200,7 @@ static pmix_status_t client_lookup(const pmix_proc_t *proc, char **keys,
 
 static void rank_lost(pmix_rank_t rank)
 {
-    if (the_server == NULL || rank >= the_server->layout->ranks)
+    if (the_server == NULL || rank >= the_server->ranks)
         return;
     (void)pthread_mutex_lock(&the_server->lock);
     the_server->clients[rank].lost = true;
@@ -513,6 +514,7 @@ int xyl_server_start(const xyl_layout_t *layout, xyl_server_t **server_out)
         return XYL_EXIT_LAUNCHER;
     }
     server->layout = layout;
+    server->ranks = layout->ranks;
     (void)pthread_mutex_init(&server->lock, NULL);
     server->clients = calloc(layout->ranks, sizeof(*server->clients));
     server->ended = calloc(layout->ranks, sizeof(*server->ended));

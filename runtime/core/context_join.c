@@ -163,7 +163,8 @@ static xylem_status_t net_connect(xylem_context_t *context,
 /* Tells the other ranks and asks them, also when this one gives up with
  * `status`. */
 static xylem_status_t meet_peers(xylem_context_t *context,
-                                 xylem_status_t status, int *are_together_out)
+                                 xylem_status_t status, int *are_together_out,
+                                 int *speak_otherwise_out)
 {
     xyl_shm_member_t offer;
     const xyl_peers_mine_t mine = {.status = status,
@@ -181,6 +182,7 @@ static xylem_status_t meet_peers(xylem_context_t *context,
     context->tables_differ = peers.tables_differ;
     xyl_context_budget_set(context, peers.node_ranks_max);
     *are_together_out = peers.are_together;
+    *speak_otherwise_out = peers.speak_otherwise;
     return status;
 }
 
@@ -385,10 +387,10 @@ static xylem_status_t net_join(xylem_context_t *context, xylem_status_t status,
     xyl_shm_trouble_t trouble = XYL_SHM_FINE;
     xyl_driver_mode_t mode = XYL_DRIVER_CALLER;
     const void **addresses = NULL;
-    int are_together;
+    int are_together, speak_otherwise;
 
-    status = meet_peers(context, status, &are_together);
-    if (status == XYLEM_ERR_VERSION || context->bootstrap->is_broken)
+    status = meet_peers(context, status, &are_together, &speak_otherwise);
+    if (speak_otherwise || context->bootstrap->is_broken)
         return status;
     if (status == XYLEM_OK) {
         mode =
@@ -456,9 +458,9 @@ void xyl_context_give_up(const xylem_bootstrap_t *user,
     snprintf(text, sizeof text, "%s", xylem_last_error());
     if (bootstrap_create(user, config, &bootstrap) == XYLEM_OK) {
         (void)xyl_peers_exchange(bootstrap, &mine, &peers);
-        if (!bootstrap->is_broken)
+        if (!peers.speak_otherwise && !bootstrap->is_broken)
             (void)xyl_reach_exchange(bootstrap, &mine_reach, peers.all, &reach);
-        if (!bootstrap->is_broken)
+        if (!peers.speak_otherwise && !bootstrap->is_broken)
             (void)bootstrap->ops->exchange(bootstrap, &outcome, sizeof outcome,
                                            &all);
         xyl_blobs_fini(&all);

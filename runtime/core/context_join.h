@@ -1,7 +1,7 @@
-/* The part of a context's life in which it joins its job, in two exchanges of
- * all ranks: the first carries settings, places and addresses; the second says
- * of each rank whether all has worked there, so that the context is created on
- * all ranks or on none. */
+/* The part of a context's life in which it joins its job, in three exchanges
+ * of all ranks: the first says who they are, the second how they are reached
+ * and where they sit, the third of each rank whether all has worked there, so
+ * that the context is created on all ranks or on none. */
 #ifndef XYL_RUNTIME_CORE_CONTEXT_JOIN_H
 #define XYL_RUNTIME_CORE_CONTEXT_JOIN_H
 
@@ -12,7 +12,7 @@
 xylem_status_t xyl_context_join(xylem_context_t *context,
                                 const xylem_bootstrap_t *user);
 /* Without a frame there is no context, but the other ranks wait for this one in
- * both exchanges. What it fails with stays the text of the last error. */
+ * all exchanges. What it fails with stays the text of the last error. */
 void xyl_context_give_up(const xylem_bootstrap_t *user,
                          const xyl_config_t *config, xylem_status_t why);
 

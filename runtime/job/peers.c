@@ -205,6 +205,21 @@ static uint32_t node_number(const xyl_peers_t *peers, uint32_t rank)
     return nodes;
 }
 
+/* Of all of them, before anything else is found, so that all ranks agree. */
+static xylem_status_t check_versions(const hello_t *mine, xyl_peers_t *peers,
+                                     uint32_t ranks)
+{
+    const size_t *offsets = peers->hellos.offsets;
+    xylem_status_t status = XYLEM_OK;
+    uint32_t rank;
+
+    for (rank = 0; rank < ranks && status == XYLEM_OK; rank++)
+        status = check_version(mine, hello_of(&peers->hellos, rank),
+                               offsets[rank + 1] - offsets[rank], rank);
+    peers->speak_otherwise = status != XYLEM_OK;
+    return status;
+}
+
 static xylem_status_t peer_read(xyl_bootstrap_t *bootstrap, xyl_peers_t *peers,
                                 const hello_t *mine, uint32_t rank)
 {
@@ -212,10 +227,8 @@ static xylem_status_t peer_read(xyl_bootstrap_t *bootstrap, xyl_peers_t *peers,
     size_t bytes =
         peers->hellos.offsets[rank + 1] - peers->hellos.offsets[rank];
     xyl_peer_t *peer = &peers->all[rank];
-    xylem_status_t status = check_version(mine, theirs, bytes, rank);
+    xylem_status_t status = check_rest(bootstrap, mine, theirs, bytes, rank);
 
-    if (status == XYLEM_OK)
-        status = check_rest(bootstrap, mine, theirs, bytes, rank);
     if (status == XYLEM_OK)
         status = check_settings(peers, mine, theirs, rank);
     if (status != XYLEM_OK)
@@ -297,7 +310,9 @@ xylem_status_t xyl_peers_exchange(xyl_bootstrap_t *bootstrap,
     told = bootstrap->ops->exchange(bootstrap,
                                     status == XYLEM_OK ? hello : &last_words,
                                     bytes, &peers_out->hellos);
-    if (status == XYLEM_OK)
+    if (told == XYLEM_OK)
+        told = check_versions(&last_words, peers_out, ranks);
+    if (status == XYLEM_OK || peers_out->speak_otherwise)
         status = told;
     for (rank = 0; rank < ranks && status == XYLEM_OK; rank++)
         status = peer_read(bootstrap, peers_out, hello, rank);

@@ -38,7 +38,9 @@ typedef struct xyl_peers {
     xyl_blobs_t hellos;
     uint32_t node_ranks_max; /* of the largest node */
     int tables_differ;       /* that ranks have found; all see it */
-    int are_together; /* on one machine, where nothing stands between them */
+    int speak_otherwise; /* some are of another version or build, as all of them
+                            find: nobody knows what these exchange next */
+    int are_together;    /* on one machine, where nothing stands between them */
 } xyl_peers_t;
 
 /* Exchanges hellos and checks that the ranks fit together. Also where this rank

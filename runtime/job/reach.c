@@ -62,12 +62,29 @@ static xylem_status_t check_net(const reach_t *mine, const reach_t *theirs,
                     mine->net);
 }
 
-static xylem_status_t check_bytes(const reach_t *theirs, size_t bytes,
+/* How many ranks a node has from its lowest on, if that is this one. */
+static uint32_t ranks_of_node(const xyl_peer_t *peers, uint32_t ranks,
+                              uint32_t rank)
+{
+    uint32_t node = peers[rank].place.node, other, count = 0;
+
+    for (other = 0; other < rank; other++)
+        if (peers[other].place.node == node)
+            return 0;
+    for (; other < ranks; other++)
+        count += peers[other].place.node == node;
+    return count;
+}
+
+static xylem_status_t check_bytes(const reach_t *mine, const reach_t *theirs,
+                                  size_t bytes, const xyl_peer_t *peers,
                                   uint32_t ranks, uint32_t rank)
 {
     size_t left = bytes - sizeof *theirs;
 
-    if (theirs->place_count <= ranks &&
+    if ((theirs->place_count == 0 ||
+         theirs->place_count == ranks_of_node(peers, ranks, rank)) &&
+        (theirs->address_bytes == 0) == (mine->address_bytes == 0) &&
         left >= places_bytes(theirs->place_count) &&
         left - places_bytes(theirs->place_count) >= theirs->address_bytes)
         return XYLEM_OK;
@@ -91,7 +108,8 @@ static void places_take(const reach_t *theirs, xyl_peer_t *peers,
 
 static xylem_status_t reach_read(xyl_bootstrap_t *bootstrap,
                                  const reach_t *mine, xyl_peer_t *peers,
-                                 xyl_reach_t *reach, uint32_t rank)
+                                 xyl_reach_t *reach, uint32_t rank,
+                                 uint32_t *places)
 {
     const size_t *offsets = reach->blobs.offsets;
     const reach_t *theirs = (const void *)(reach->blobs.memory + offsets[rank]);
@@ -104,11 +122,13 @@ static xylem_status_t reach_read(xyl_bootstrap_t *bootstrap,
     if (theirs->status != XYLEM_OK)
         return xyl_peer_gives_up(bootstrap, rank, theirs->status,
                                  theirs->culprit);
-    status = check_bytes(theirs, bytes, bootstrap->ranks, rank);
+    status = check_net(mine, theirs, rank);
     if (status == XYLEM_OK)
-        status = check_net(mine, theirs, rank);
+        status =
+            check_bytes(mine, theirs, bytes, peers, bootstrap->ranks, rank);
     if (status != XYLEM_OK)
         return status;
+    *places += theirs->place_count;
     places_take(theirs, peers, bootstrap->ranks, rank);
     if (theirs->place_count != 0 &&
         peers[rank].place.node == peers[bootstrap->rank].place.node)
@@ -122,7 +142,7 @@ xylem_status_t xyl_reach_exchange(xyl_bootstrap_t *bootstrap,
                                   const xyl_reach_mine_t *mine,
                                   xyl_peer_t *peers, xyl_reach_t *reach_out)
 {
-    uint32_t rank, ranks = bootstrap->ranks;
+    uint32_t rank, ranks = bootstrap->ranks, places = 0;
     reach_t *reach = NULL, last_words = {0};
     xylem_status_t status = mine->status, told;
 
@@ -141,7 +161,11 @@ xylem_status_t xyl_reach_exchange(xyl_bootstrap_t *bootstrap,
     if (status == XYLEM_OK)
         status = told;
     for (rank = 0; rank < ranks && status == XYLEM_OK; rank++)
-        status = reach_read(bootstrap, reach, peers, reach_out, rank);
+        status = reach_read(bootstrap, reach, peers, reach_out, rank, &places);
+    if (status == XYLEM_OK && places != ranks)
+        status = xyl_fail(XYLEM_ERR_BOOTSTRAP,
+                          "nobody has said where %u of the ranks are",
+                          ranks - places);
     free(reach);
     return status;
 }

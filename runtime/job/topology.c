@@ -59,6 +59,11 @@ static void read_caches(hwloc_topology_t topology, xyl_machine_t *machine)
         cache_of_core(topology, HWLOC_OBJ_L3CACHE, machine->cores);
 }
 
+static int has_cpu(const xyl_cpus_t *cpus, unsigned cpu)
+{
+    return (cpus->bits[cpu / 64] >> cpu % 64 & 1) != 0;
+}
+
 static void read_place(hwloc_topology_t topology, const xyl_cpus_t *cpus,
                        xylem_place_t *place)
 {
@@ -66,7 +71,7 @@ static void read_place(hwloc_topology_t topology, const xyl_cpus_t *cpus,
     unsigned cpu;
 
     for (cpu = 0; set != NULL && cpu < XYL_CPUS_MAX; cpu++)
-        if ((cpus->bits[cpu / 64] >> cpu % 64 & 1) != 0)
+        if (has_cpu(cpus, cpu))
             hwloc_bitmap_set(set, cpu);
     if (set != NULL && !hwloc_bitmap_iszero(set))
         machine_place(topology, set, place);
@@ -137,19 +142,21 @@ void xyl_cpus_read(xyl_cpus_t *cpus_out)
             cpus_out->bits[cpu / 64] |= 1ULL << cpu % 64;
 }
 
-/* Processors of the core that has this one. */
-static uint32_t threads_of_core(unsigned cpu)
+/* Of these processors those of the core that has this one. */
+static uint32_t threads_of_core(const xyl_cpus_t *cpus, unsigned cpu)
 {
     hwloc_bitmap_t threads = hwloc_bitmap_alloc();
     char path[80];
-    int count = 1;
+    uint32_t count = 0;
+    unsigned i;
 
     snprintf(path, sizeof path,
              "/sys/devices/system/cpu/cpu%u/topology/thread_siblings", cpu);
     if (threads != NULL && hwloc_linux_read_path_as_cpumask(path, threads) == 0)
-        count = hwloc_bitmap_weight(threads);
+        for (i = 0; i < XYL_CPUS_MAX; i++)
+            count += has_cpu(cpus, i) && hwloc_bitmap_isset(threads, i);
     hwloc_bitmap_free(threads);
-    return count > 0 ? (uint32_t)count : 1;
+    return count != 0 ? count : 1;
 }
 
 uint32_t xyl_cores_of(const xyl_cpus_t *cpus)
@@ -165,7 +172,7 @@ uint32_t xyl_cores_of(const xyl_cpus_t *cpus)
         }
     if (count == 0)
         count = online > 0 ? (uint32_t)online : 1;
-    cores = count / threads_of_core(first);
+    cores = count / threads_of_core(cpus, first);
     return cores != 0 ? cores : 1;
 }
 
