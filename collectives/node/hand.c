@@ -232,6 +232,26 @@ int xyl_node_hand_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     return 1;
 }
 
+void xyl_node_hand_take_back(xyl_node_stage_t *node)
+{
+    const xyl_node_program_t *program = &node->program;
+    uint32_t i, k;
+
+    for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++)
+        for (k = node->strands_begin;
+             k < node->strands_end && node->active[i].strands_left != 0; k++) {
+            const xyl_node_piece_t *piece = &node->active[i];
+            const xyl_strand_t *strand = &piece->strands[k];
+            const xyl_step_t *step = &program->steps[strand->step];
+            if (strand->step < program->strand_ends[k] &&
+                step->kind == XYL_STEP_HAND && step->offers &&
+                strand->parcel.has_begun) {
+                const xyl_parcel_way_t way = way_of_parcel(node, piece, step);
+                (void)xyl_parcel_keep(&way);
+            }
+        }
+}
+
 /* ---- taking ---- */
 
 static int parcel_is_alike(xyl_node_stage_t *node,

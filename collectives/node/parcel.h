@@ -35,7 +35,8 @@
  *
  * The sender is done when the block was read. It takes it back from a receiver
  * that does not come, or does not get on: then what this has read counts for
- * nothing, as the sender may have left meanwhile.
+ * nothing, as the sender may have left meanwhile. So it does when its call
+ * fails.
  *
  * What is called is said in the parcel as well as in seats' lines (share.c).
  * The progressing thread. */

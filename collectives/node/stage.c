@@ -379,6 +379,7 @@ static void node_segment_ready(xyl_stage_t *stage, uint64_t index)
 static void node_cancel(xyl_stage_t *stage)
 {
     list_remove(self(stage));
+    xyl_node_hand_take_back(self(stage));
 }
 
 static void node_bind(xyl_stage_t *stage, const void *reads, void *writes)

@@ -175,6 +175,9 @@ char *xyl_node_address(const xyl_node_stage_t *node,
 int xyl_node_hand_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                       const xyl_step_t *step, xyl_strand_t *strand,
                       unsigned *did);
+/* What has been offered where it lies, of a call that has failed: it may be
+ * gone when the call returns. */
+void xyl_node_hand_take_back(xyl_node_stage_t *node);
 int xyl_node_take_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                       const xyl_step_t *step, xyl_strand_t *strand,
                       unsigned *did);

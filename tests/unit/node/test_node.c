@@ -397,6 +397,41 @@ static void root_leaves(xylem_coll_t coll)
     fabric_destroy(fabric);
 }
 
+/* Who fails gives no more of its memory, which is the program's again:
+ * nobody who comes later ends well. */
+static void test_scatter_root_fails(void)
+{
+    fabric_options_t options = {.seed = 3, .reorder = 1, .shares_memory = 1};
+    call_case_t c = long_blocks(XYLEM_COLL_SCATTER);
+    fabric_t *fabric = fabric_create(c.ranks, &options);
+    call_run_t run;
+    uint32_t rank;
+
+    call_run_init(&run, fabric, NULL, &c);
+    run.expects_failure = 1;
+    CHECK_EQ(call_run_start(&run, c.root), XYLEM_OK);
+    fabric_advance(fabric, SIM_MS / 100);
+    CHECK_EQ(run.all[c.root].completions, 0);
+    CHECK_EQ(xylem_team_abort(fabric_world(fabric, c.root), "enough"),
+             XYLEM_OK);
+    for (rank = 0; rank < c.ranks; rank++)
+        if (rank != c.root)
+            CHECK_EQ(call_run_start(&run, rank), XYLEM_OK);
+    fabric_advance(fabric, 10 * SIM_MS);
+    CHECK_EQ(run.all[c.root].completions, 1);
+    for (rank = 0; rank < c.ranks; rank++)
+        if (rank != c.root) {
+            CHECK(run.all[rank].completions == 0 ||
+                  run.all[rank].status != XYLEM_OK);
+            CHECK_EQ(xylem_team_abort(fabric_world(fabric, rank), "enough"),
+                     XYLEM_OK);
+        }
+    CHECK(call_run_finish(&run));
+    fabric_run_dry(fabric);
+    call_run_fini(&run);
+    fabric_destroy(fabric);
+}
+
 static void test_scatter_root_leaves(void)
 {
     root_leaves(XYLEM_COLL_SCATTER);
@@ -549,6 +584,7 @@ static const check_case_t cases[] = {
     {"one_dies", test_one_dies},
     {"cannot_see", test_cannot_see},
     {"leaves_run_ahead", test_leaves_run_ahead},
+    {"scatter_root_fails", test_scatter_root_fails},
     {"scatter_root_leaves", test_scatter_root_leaves},
     {"scatter_cannot_read", test_scatter_cannot_read},
 };
