@@ -390,8 +390,9 @@ xylem_status_t xyl_context_create(const xylem_context_params_t *given,
 
 /* ---- destruction ---- */
 
-/* A launcher that does not take note of the dead must not hold the others. */
-#define FENCE_AFTER_FAILURE_NS_MAX (UINT64_C(5) * 1000000000)
+/* A launcher that does not take note of the dead must not hold the others; and
+ * of a team that has failed some messages are received by nobody. */
+#define AFTER_FAILURE_NS_MAX (UINT64_C(5) * 1000000000)
 
 static int context_has_failures(const xylem_context_t *context)
 {
@@ -429,20 +430,25 @@ static int is_fenced(void *arg)
 static void meet_the_others(xylem_context_t *context)
 {
     uint64_t limit_ns = context->config.timeout_s * UINT64_C(1000000000);
+    uint64_t flush_ns = limit_ns;
     xyl_bootstrap_t *bootstrap = context->bootstrap;
 
-    if (!xyl_context_drain(context, limit_ns) ||
-        xyl_driver_wait(&context->driver, is_flushed, context, limit_ns) !=
+    if (atomic_load_explicit(&context->failed_teams, memory_order_relaxed) !=
+            0 &&
+        flush_ns > AFTER_FAILURE_NS_MAX)
+        flush_ns = AFTER_FAILURE_NS_MAX; /* in the fence they go on */
+    if (!xyl_context_drain(context, flush_ns) ||
+        xyl_driver_wait(&context->driver, is_flushed, context, flush_ns) !=
             XYLEM_OK)
         xyl_log(XYL_LOG_WARN, "messages are left undelivered after %llu s",
-                (unsigned long long)context->config.timeout_s);
+                (unsigned long long)(flush_ns / 1000000000));
     context->is_leaving = 1;
     if ((context_has_failures(context) &&
          !bootstrap->ops->fence_outlives_ranks) ||
         bootstrap->ops->fence_start(bootstrap) != XYLEM_OK)
         return;
-    if (context_has_failures(context) && limit_ns > FENCE_AFTER_FAILURE_NS_MAX)
-        limit_ns = FENCE_AFTER_FAILURE_NS_MAX;
+    if (context_has_failures(context) && limit_ns > AFTER_FAILURE_NS_MAX)
+        limit_ns = AFTER_FAILURE_NS_MAX;
     if (xyl_driver_wait(&context->driver, is_fenced, context, limit_ns) !=
         XYLEM_OK)
         xyl_log(XYL_LOG_WARN,

@@ -115,7 +115,8 @@ struct xylem_context {
     xyl_lines_t lines;
     int is_leaving;            /* in the fence before the end */
     _Atomic uint32_t failures; /* peers that have failed */
-    void *attached[];          /* [modules->count], see module.h */
+    _Atomic uint32_t failed_teams;
+    void *attached[]; /* [modules->count], see module.h */
 };
 
 /* xylem_context_create, with these modules (borrowed until the end). */

@@ -45,6 +45,8 @@ static int failure_note(xylem_team_t *team, xylem_status_t status,
     snprintf(team->failure.text, sizeof team->failure.text, "%s", text);
     /* Partner: the load in xyl_team_has_failed. */
     atomic_store_explicit(&team->has_failed, 1, memory_order_release);
+    atomic_fetch_add_explicit(&team->context->failed_teams, 1,
+                              memory_order_relaxed);
     return 1;
 }
 
