@@ -377,8 +377,8 @@ static int room_is_short(void)
 /* Which of UCX's transports are opened, as UCX_TLS has it; NULL: all. UCX drops
  * a message, and tells nobody, when it cannot map the memory of its sender
  * (1.13 to 1.18): where that is to be expected it goes without. Opening
- * networks takes longer than all else of a start, and most where many ranks do
- * it at once. */
+ * networks takes milliseconds of a start, most where many ranks do it at once.
+ */
 static const char *transports(const xyl_net_params_t *params)
 {
     if (room_is_short()) {

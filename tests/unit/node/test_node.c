@@ -398,7 +398,8 @@ static void root_leaves(xylem_coll_t coll)
 }
 
 /* Who fails gives no more of its memory, which is the program's again:
- * nobody who comes later ends well. */
+ * nobody who comes later ends well. (Here they hear of it first, as a rule: who
+ * may have an offer then is in test_parcel_interleaved.) */
 static void test_scatter_root_fails(void)
 {
     fabric_options_t options = {.seed = 3, .reorder = 1, .shares_memory = 1};
