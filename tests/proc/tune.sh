@@ -101,6 +101,12 @@ XYLEM_VERBOSE=select XYLEM_TUNING=$table attempt "$run" -n 4 --nodes 2 "$bench" 
 check "programs choose by that" \
     grep -q "65536 bytes.*rule [0-9]* of $table: measured by xylem-tune" "$err"
 
+# Calls that name no plan learn others, persistent requests do not.
+XYLEM_TUNING_LEARN=$work/plain attempt "$run" -n 2 "$tune" -q -c allreduce \
+    --sizes 8 --plans node --seconds 0.1 -o "$work/plainly"
+check "times the library's choice by calls as programs make them" \
+    test "$(grep -v " auto \| node " "$work/plain.0" | grep -c "^allreduce 1 2 8 ")" -ge 1
+
 attempt "$tune" show "$work/first"
 check "shows a table" grep -q "stampede2\|tuned" "$out"
 attempt "$tune" check "$table"
