@@ -7,20 +7,20 @@
 #   bundle/run-in-bundle.sh retune.sh [options]
 #
 #   --np LIST       ranks (default: cores, twice as many)
-#   --seconds S     for each number of ranks: three quarters to tune, the rest to
+#   --seconds S     for each number of ranks: half of it to tune, the rest to
 #                   compare (default 100)
-#   --colls LIST    default: barrier,bcast,reduce,allreduce,allgather,alltoall,gather,
-#                   scatter,reduce_scatter_block,scan
+#   --colls LIST    default: all of which the library knows the sizes
 #   --sizes LIST    default 8,64,512,4K,32K,256K,2M
-#   --rounds R      of the comparison (default 3)
+#   --rounds R      of the comparison at most, and one at least (default 9)
 #   --out FOLDER    of the tables (default /tmp/xylem-retune)
 #   --bin FOLDER    programs (default: the bundle's, else build/release)
 set -u
 export LC_ALL=C XYLEM_CONF=none
 unset XYLEM_TUNING
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-np=$(nproc),$((2 * $(nproc))) seconds=100 sizes=8,64,512,4K,32K,256K,2M rounds=3
-colls=barrier,bcast,reduce,allreduce,allgather,alltoall,gather,scatter,reduce_scatter_block,scan
+np=$(nproc),$((2 * $(nproc))) seconds=100 sizes=8,64,512,4K,32K,256K,2M rounds=9
+colls=barrier,bcast,reduce,allreduce,gather,scatter,allgather,allgatherv,alltoall
+colls+=,reduce_scatter,reduce_scatter_block,scan,exscan
 out=/tmp/xylem-retune bin=''
 while (($# > 0)); do
     case $1 in
@@ -63,7 +63,23 @@ measure()
             >>"$3"
 }
 
-# Medians over rounds; sizes with a rule, and all.
+# with_rules TABLE: a line "COLL BYTES" for each size that has a rule.
+with_rules()
+{
+    sed -n 's/.*"for": "\([a-z_]*\)".*"us": \[\(.*\)\], "origin".*/\1 \2/p' "$1" |
+        awk '{
+            coll = $1
+            while (match($0, /\["?[0-9]+[KMG]?"?,/)) {
+                text = substr($0, RSTART + 1, RLENGTH - 2)
+                $0 = substr($0, RSTART + RLENGTH)
+                gsub(/"/, "", text)
+                unit = text ~ /K/ ? 1024 : text ~ /M/ ? 1048576 : 1
+                print coll, text * unit
+            }
+        }'
+}
+
+# compare RANKS RULES OWN TUNED AGAIN: medians over rounds.
 compare()
 {
     awk -v ranks="$1" '
@@ -75,30 +91,43 @@ compare()
                 }
             return n % 2 ? v[(n + 1) / 2] : (v[n / 2] + v[n / 2 + 1]) / 2
         }
-        FNR == NR { own[$1 " " $2] = own[$1 " " $2] " " $3; next }
-        { if (!(($1 " " $2) in tuned)) order[++n] = $1 " " $2
-          tuned[$1 " " $2] = tuned[$1 " " $2] " " $3 }
+        function count_in(what, ratio) {
+            sum[what] += log(ratio); count[what]++
+            slower[what] += ratio > 1.03
+            if (ratio > worst[what])
+                worst[what] = ratio
+        }
+        function say(what) {
+            if (count[what] > 0)
+                printf "  %-36s %.3f of the time (geometric mean of %d sizes), " \
+                    "%d more than 3 %% slower, the worst %.3f\n", what,
+                    exp(sum[what] / count[what]), count[what], slower[what], worst[what]
+        }
+        FILENAME == ARGV[1] { has_rule[$1 " " $2] = 1; next }
+        FILENAME == ARGV[2] {
+            if (!(($1 " " $2) in own))
+                order[++n] = $1 " " $2
+            own[$1 " " $2] = own[$1 " " $2] " " $3; next }
+        FILENAME == ARGV[3] { tuned[$1 " " $2] = tuned[$1 " " $2] " " $3; next }
+        { again[$1 " " $2] = again[$1 " " $2] " " $3 }
         END {
+            printf "  %-28s %10s %10s %8s %8s\n", "sizes with a rule", "without", "with, us", "of it", "control"
             for (i = 1; i <= n; i++) {
                 a = median(own[order[i]]); b = median(tuned[order[i]])
-                if (a <= 0 || b <= 0)
+                c = median(again[order[i]])
+                if (a <= 0 || b <= 0 || c <= 0)
                     continue
-                sum += log(b / a); count++
-                split(order[i], part, " ")
-                of[part[1]] += log(b / a); counts[part[1]]++
-                slower += b > 1.03 * a
-                if (b / a > worst) { worst = b / a; where = order[i] }
-                if (b < 0.97 * a || b > 1.03 * a)
-                    printf "  %-28s %10.2f %10.2f us  %.3f\n", order[i], a, b, b / a
+                kind = order[i] in has_rule ? "with a rule" : "without a rule"
+                count_in(kind, b / a); count_in(kind " (control)", c / a)
+                count_in("all", b / a); count_in("all (control)", c / a)
+                if (order[i] in has_rule)
+                    printf "  %-28s %10.2f %10.2f %8.3f %8.3f\n", order[i], a, b, b / a, c / a
             }
-            for (c in of)
-                printf "  %-28s geometric mean %.3f\n", c, exp(of[c] / counts[c])
-            if (count > 0)
-                printf "%d ranks: with the tuned table calls take %.3f of the time " \
-                    "(geometric mean of %d sizes); %d are more than 3 %% slower, " \
-                    "the worst %.3f (%s)\n", ranks, exp(sum / count), count, slower,
-                    worst, where
-        }' "$2" "$3"
+            printf "%d ranks, against the built-in table, which is its own control:\n", ranks
+            say("with a rule"); say("with a rule (control)")
+            say("without a rule"); say("without a rule (control)")
+            say("all"); say("all (control)")
+        }' "$2" "$3" "$4" "$5"
 }
 
 : >"$out/errors"
@@ -107,16 +136,25 @@ for ranks in ${np//,/ }; do
     echo "== $ranks ranks on $(nproc) cores"
     timeout $((seconds + 30)) "$run" -n "$ranks" "$tune" -q -c "$colls" \
         --sizes "$sizes" --heuristics --seconds 0.005 \
-        --minutes "$(awk "BEGIN { print $seconds * 0.75 / 60 }")" -o "$table" \
+        --minutes "$(awk "BEGIN { print $seconds * 0.5 / 60 }")" -o "$table" \
         2>>"$out/errors" || { tail -n 3 "$out/errors"; continue; }
     "$tune" show "$table" | cut -c1-150
-    # A round is two runs of about 8 sizes of each collective.
-    each=$(awk "BEGIN { s = $seconds * 0.25 / $rounds / 2 / (8 * split(\"$colls\", c, \",\"))
+    # A round is three runs of about 7 sizes of each collective, of which a start
+    # takes a second; none begins that would not end in time.
+    each=$(awk "BEGIN {
+        s = ($seconds * 0.5 / $rounds / 3 - 1) / (8 * split(\"$colls\", c, \",\"))
         print s < 0.002 ? 0.002 : s }")
-    rm -f "$out/own-$ranks" "$out/with-$ranks"
-    for ((round = 0; round < rounds; round++)); do
+    with_rules "$table" >"$out/rules-$ranks"
+    rm -f "$out"/{own,with,again}-"$ranks"
+    began=$SECONDS took=0
+    for ((round = 0; round < rounds &&
+        (round == 0 || SECONDS - began + took <= seconds / 2); round++)); do
+        round_began=$SECONDS
         measure "$ranks" none "$out/own-$ranks"
         measure "$ranks" "$table" "$out/with-$ranks"
+        measure "$ranks" none "$out/again-$ranks"
+        took=$((SECONDS - round_began))
     done
-    compare "$ranks" "$out/own-$ranks" "$out/with-$ranks"
+    echo "$round rounds of $took s"
+    compare "$ranks" "$out/rules-$ranks" "$out"/{own,with,again}-"$ranks"
 done
