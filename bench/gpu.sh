@@ -5,14 +5,18 @@
 #   gpu.sh [--quick] [--part NAME]... [--ranks N,...] [--out FOLDER]
 #
 #   --quick      fewer cases and sizes
-#   --part NAME  verify, one (several ranks on each GPU), wide (a rank on each),
+#   --part NAME  verify, designs (those of verify that name a design of the
+#                thesis, without MPS and through it), one (several ranks on each GPU), wide (a rank on each),
 #                mps (several ranks through MPS), copies (by two mechanisms,
+#                without MPS and through it), figures (those of Faraji's thesis,
 #                without MPS and through it), first (what first calls take, and
 #                when later ones have paid for it), kill (ranks are killed) or
-#                sanitize (compute-sanitizer looks on); all
+#                sanitize (compute-sanitizer looks on); all but designs, figures
 #   --ranks N,...  of jobs that share GPUs; default: 4,8, or 4
-#   --out        where tables go, too; default: nowhere
+#   --out        where tables go, too, as gpu.txt, and as gpu.csv, which
+#                xylem-plot draws; default: nowhere
 #   GPU_CASES, GPU_DEATHS   how many random cases, and deaths of each design
+#   GPU_DESIGNS=NAME,...    only these
 #   GPU_SECONDS  what would begin later than that is left out
 #   GPU_TIMEOUT  seconds after which a measurement is given up; 120
 #
@@ -45,12 +49,18 @@ does()
     return 1
 }
 
+sharing=turns # or mps: how processes have a GPU together
+
 # verified SECONDS NAME COMMAND...
 verified()
 {
     local seconds=$1 name=$2 output begin=$SECONDS
     shift 2
 
+    if ((SECONDS >= ${GPU_SECONDS:-1000000})); then
+        printf 'left out %s\n' "$name"
+        return
+    fi
     if output=$(timeout "$seconds" "$@" 2>&1 </dev/null); then
         printf 'ok      %s (%d s)\n' "$name" $((SECONDS - begin))
     else
@@ -61,21 +71,28 @@ verified()
 }
 
 designs=(cuda_ipc cuda_gsb cuda_btb cuda_gsb_btb cuda_static:2 cuda_dynamic)
+[[ ! ${GPU_DESIGNS:-} ]] || IFS=, read -ra designs <<<"$GPU_DESIGNS"
 cases=${GPU_CASES:-$([[ $quick ]] && echo 150 || echo 1000)}
-verify()
+verify_designs()
 {
-    local ranks how memory
-    for ranks in 1 2 4 8; do
-        verified 60 "$cases random cases, $ranks ranks" \
-            xylem-run -n "$ranks" --env CALLS_MEMORY=cuda calls sweep "$cases"
-    done
+    local ranks how
     for ranks in 2 4 8; do
         for how in "${designs[@]}"; do
-            verified 60 "$cases random cases, $how, $ranks ranks" \
+            verified 60 "$sharing, $cases random cases, $how, $ranks ranks" \
                 xylem-run -n "$ranks" --env CALLS_MEMORY=cuda \
                 --env "CALLS_ALGORITHM=$how" calls sweep "$cases"
         done
     done
+}
+
+verify()
+{
+    local ranks memory
+    for ranks in 1 2 4 8; do
+        verified 60 "$cases random cases, $ranks ranks" \
+            xylem-run -n "$ranks" --env CALLS_MEMORY=cuda calls sweep "$cases"
+    done
+    verify_designs
     for memory in some late; do
         verified 60 "$cases random cases, $memory buffers, 4 ranks" \
             xylem-run -n 4 --env "CALLS_MEMORY=$memory" calls sweep "$cases"
@@ -98,45 +115,68 @@ openmpi=(mpirun.openmpi --oversubscribe --bind-to none --mca pml ucx
     --mca opal_common_ucx_tls any --mca opal_common_ucx_devices any)
 ((EUID != 0)) || openmpi+=(--allow-run-as-root)
 
-# times NAME COMMAND...: "bytes us wrong" per line, for columns.
+# times COMMAND...: "coll bytes us wrong" per line, for columns.
 times()
 {
     timeout "${GPU_TIMEOUT:-120}" "$@" --csv "$work/csv" >"$work/log" 2>&1 || {
         printf 'FAILED  %s\n%s\n' "$*" "$(tail -5 "$work/log")" >&2
         : >"$work/csv"
     }
-    tail -n +2 "$work/csv" | awk -F, '{ print $2, $6, $NF }'
+    tail -n +2 "$work/csv" | awk -F, '{ print $1, $2, $6, $NF }'
 }
 
-# table COLL RANKS SIZES COLUMN...: each column is a name and a function, or an
-# algorithm, cuda_COLUMN.
+# recorded DESIGN RANKS later|first|again: what times has printed, for gpu.csv.
+recorded()
+{
+    awk -v way="$sharing" -v design="$1" -v ranks="$2" -v which="$3" \
+        '{ printf "%s,%s,%s,%s,%s,%s,%s,%s\n", way, $1, ranks, design, which, $2, $3, $4 }' \
+        >>"$csv"
+}
+
+# table COLL,... RANKS SIZES COLUMN...: each column is a name and a function, or
+# an algorithm, cuda_COLUMN.
 table()
 {
-    local coll=$1 ranks=$2 sizes=$3 column i=0
+    local colls=$1 ranks=$2 sizes=$3 column coll i=0
     shift 3
 
-    if ((SECONDS >= ${GPU_SECONDS:-1000000})); then
-        printf '\n%s, %s ranks: left out\n' "$coll" "$ranks"
-        return
-    fi
-    printf '\n%s, %s ranks, us (the slowest rank'"'"'s median)\n' "$coll" "$ranks"
-    printf '%12s' bytes
     for column; do
+        if ((SECONDS >= ${GPU_SECONDS:-1000000})); then
+            printf '\n%s, %s ranks: left out from %s on\n' \
+                "$colls" "$ranks" "$column"
+            break
+        fi
         if declare -F "column_$column" >/dev/null; then
-            "column_$column" "$coll" "$ranks" "$sizes"
+            "column_$column" "$colls" "$ranks" "$sizes"
         else
-            column_named "$coll" "$ranks" "$sizes" "cuda_$column"
+            column_named "$colls" "$ranks" "$sizes" "cuda_$column"
         fi >"$work/column.$i"
-        printf ' %16s' "$column"
+        recorded "$column" "$ranks" later <"$work/column.$i"
         i=$((i + 1))
     done
+    ((i > 0)) || return
+    for coll in ${colls//,/ }; do
+        printed "$coll" "$ranks" "${@:1:i}"
+    done
+    ! grep -qE '[1-9][0-9]*$' <(cut -d' ' -f4 "$work"/column.* | grep -v '^0$') ||
+        failed=1
+    rm -f "$work"/column.*
+}
+
+# printed COLL RANKS COLUMN...: the columns that have been measured.
+printed()
+{
+    printf '\n%s, %s ranks, us (the slowest rank'"'"'s median)\n' "$1" "$2"
+    printf '%12s' bytes
+    printf ' %16s' "${@:3}"
     echo
-    awk -v columns="$i" -v work="$work" 'BEGIN {
+    awk -v columns="$(($# - 2))" -v work="$work" -v coll="$1" 'BEGIN {
         for (c = 0; c < columns; c++)
             while ((getline line < (work "/column." c)) > 0) {
                 split(line, f, " ")
-                if (!(f[1] in seen)) { seen[f[1]]; order[++n] = f[1] }
-                us[f[1], c] = f[2] (f[3] + 0 > 0 ? "!WRONG" : "")
+                if (f[1] != coll) continue
+                if (!(f[2] in seen)) { seen[f[2]]; order[++n] = f[2] }
+                us[f[2], c] = f[3] (f[4] + 0 > 0 ? "!WRONG" : "")
             }
         for (k = 1; k <= n; k++) {
             printf "%12s", order[k]
@@ -144,9 +184,6 @@ table()
             print ""
         }
     }'
-    ! grep -qE '[1-9][0-9]*$' <(cut -d' ' -f3 "$work"/column.* | grep -v '^0$') ||
-        failed=1
-    rm -f "$work"/column.*
 }
 
 seconds=$([[ $quick ]] && echo 0.02 || echo 0.05)
@@ -207,8 +244,14 @@ column_openmpi()
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+csv=${out:-$work}/gpu.csv
 [[ ! $out ]] || exec > >(tee "$out/gpu.txt") 2>&1
 nvidia-smi -L
+{
+    nvidia-smi --query-gpu=name --format=csv,noheader | sort | uniq -c |
+        sed "s/^ */# /; s/\$/, $(nproc) cores, $(date +%F)/"
+    echo sharing,coll,ranks,design,which,bytes,us,wrong
+} >"$csv"
 gpus=$(nvidia-smi -L | wc -l)
 ! does verify || verify
 # one COLUMN...: beside the designs of our own.
@@ -226,20 +269,44 @@ one()
 }
 
 # Copies by two mechanisms, beside one alone: so many ranks through the host.
+columns=()
+mechanisms()
+{
+    local staged
+    columns=(static)
+    for ((staged = 1; staged < $1 - 1; staged *= 2)); do
+        columns+=("static:$staged")
+    done
+    columns+=("static:$(($1 - 1))" dynamic)
+}
+
 copies()
 {
-    local ranks staged columns
+    local ranks
     for ranks in "${jobs[@]}"; do
-        columns=(static)
-        for ((staged = 1; staged < ranks - 1; staged *= 2)); do
-            columns+=("static:$staged")
-        done
-        columns+=("static:$((ranks - 1))" dynamic)
+        mechanisms "$ranks"
         table allreduce "$ranks" "$long" ipc gsb "${columns[@]}" mirrors
         table allgather "$ranks" "$blocks" ipc "${columns[@]}" mirrors
         [[ $quick ]] ||
             table bcast "$ranks" "$long" ipc gsb "${columns[@]}" mirrors
     done
+}
+
+# What figures 3.3, 3.4, 4.6, 4.7 and 5.1 to 5.10 of the thesis ask; by ranks on
+# one node, all of which share its GPUs.
+pairs()
+{
+    timeout "${GPU_TIMEOUT:-120}" bench_pairs 4 "$sharing" | tee -a "$csv"
+}
+
+figures()
+{
+    local ranks=$1 blocks=4,1K,16K,64K,256K,1M,4M
+
+    mechanisms "$ranks"
+    table allreduce,reduce,bcast "$ranks" "$sizes" \
+        ipc gsb btb "${columns[@]}" mirrors openmpi
+    table allgather "$ranks" "$blocks" ipc "${columns[@]}" mirrors openmpi
 }
 
 with_mps()
@@ -248,20 +315,21 @@ with_mps()
     mkdir -p "$work/mps"
     export CUDA_MPS_PIPE_DIRECTORY=$work/mps CUDA_MPS_LOG_DIRECTORY=$work/mps
     nvidia-cuda-mps-control -d
+    sharing=mps
     "$@"
+    sharing=turns
     echo quit | nvidia-cuda-mps-control
     unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
 }
 
-# called COLL RANKS BYTES DESIGN OPTION...: microseconds of a call.
+# called COLL RANKS BYTES DESIGN OPTION...: as times.
 called()
 {
     local coll=$1 ranks=$2 bytes=$3 direct=auto options=(--algorithm "cuda_$4")
     [[ $4 != mirrors ]] || direct=off options=()
     shift 4
     XYLEM_CUDA_DIRECT=$direct times xylem-run -n "$ranks" xylem-bench \
-        -c "$coll" --sizes "$bytes" --mem cuda "${options[@]}" "$@" |
-        cut -d' ' -f2
+        -c "$coll" --sizes "$bytes" --mem cuda "${options[@]}" "$@"
 }
 
 # Figure 3.5 of the thesis: after how many calls a design has taken no longer
@@ -279,7 +347,9 @@ first_calls()
             ((SECONDS < ${GPU_SECONDS:-1000000})) || return
             first=$(called allreduce 4 "$bytes" "$design" -i 1 --warmup 0)
             later=$(called allreduce 4 "$bytes" "$design" -i 30 --warmup 5)
-            ours="$first $later"
+            recorded "$design" 4 first <<<"$first"
+            recorded "$design" 4 again <<<"$later"
+            ours="$(cut -d' ' -f3 <<<"$first") $(cut -d' ' -f3 <<<"$later")"
             [[ $theirs ]] || theirs=$ours
             awk -v b="$bytes" -v d="$design" -v o="$ours" -v t="$theirs" 'BEGIN {
                 split(o, a); split(t, h)
@@ -312,6 +382,22 @@ kills()
     ((failures == 0)) || failed=1
 }
 
+sanitize()
+{
+    local how ranks tool
+    for tool in memcheck racecheck; do
+        for how in "${designs[@]}"; do
+            for ranks in 2 4 8; do
+                [[ $tool == memcheck || $ranks == 4 ]] || continue
+                verified 100 "$sharing, compute-sanitizer, $tool, $how, $ranks ranks" \
+                    xylem-run -n "$ranks" --env CALLS_MEMORY=cuda --env \
+                    "CALLS_ALGORITHM=$how" compute-sanitizer --tool "$tool" \
+                    --error-exitcode 3 "$(command -v calls)" sweep 60
+            done
+        done
+    done
+}
+
 jobs=(4 8) sizes=4,1K,16K,64K,256K,1M,4M,16M,64M few=1K,64K,1M,8M deaths=${GPU_DEATHS:-10}
 long=64K,1M,4M,16M,64M blocks=64K,256K,1M,4M,8M # these times ranks are gathered
 [[ ! $quick ]] || jobs=(4) sizes=4,16K,1M,16M few=1K,1M
@@ -337,17 +423,28 @@ through_mps()
 has_mps=''
 ! command -v nvidia-cuda-mps-control >/dev/null || has_mps=yes
 [[ ! $has_mps ]] || ! does mps || with_mps through_mps
+if does designs; then
+    verify_designs
+    [[ ! $has_mps ]] || with_mps verify_designs
+fi
 if does copies; then
     copies
     [[ ! $has_mps ]] || with_mps copies
 fi
+if does figures; then
+    if command -v bench_pairs >/dev/null; then
+        pairs
+        [[ ! $has_mps ]] || with_mps pairs
+    fi
+    for ranks in "${jobs[@]}"; do
+        figures "$ranks"
+        [[ ! $has_mps ]] || with_mps figures "$ranks"
+    done
+fi
 ! does first || first_calls
 ! does kill || kills
 if does sanitize && command -v compute-sanitizer >/dev/null; then
-    for how in cuda_ipc cuda_gsb_btb; do
-        verified 300 "compute-sanitizer, $how" xylem-run -n 2 --env \
-            CALLS_MEMORY=cuda --env "CALLS_ALGORITHM=$how" \
-            compute-sanitizer --error-exitcode 3 "$(command -v calls)" sweep 60
-    done
+    sanitize
+    [[ ! $has_mps ]] || with_mps sanitize
 fi
 exit "$failed"
