@@ -14,7 +14,7 @@ import unittest
 from matplotlib.text import Text
 from xylem_plot import __main__ as program
 from xylem_plot import data as d
-from xylem_plot import gallery, pictures, timeline
+from xylem_plot import designs, gallery, pictures, timeline
 
 SIM, WORK = sys.argv.pop(1), sys.argv.pop(1)
 COLUMNS = ("experiment,impl,coll,bytes,ranks,round,noise,rank,time_us,"
@@ -84,6 +84,33 @@ def make_record(folder, cores, has_quanta=True):
     return path_of(folder)
 
 
+def make_gpu(path, sizes=(4, 1024, 16384, 65536, 1 << 20, 1 << 24, 1 << 26)):
+    """As gpu.sh has it: all designs, pairs, and first calls."""
+    rows = ["# 1 NVIDIA H200, 16 cores, 2026-11-23\n",
+            "sharing,coll,ranks,design,which,bytes,us,wrong\n"]
+    statics = ["static", "static:1", "static:2", "static:3", "static:7"]
+    designs = ["ipc", "gsb", "btb", *statics, "dynamic", "mirrors", "openmpi"]
+
+    def add(way, coll, ranks, design, which, size, us):
+        rows.append(f"{way},{coll},{ranks},{design},{which},{size},{us},0\n")
+    for way, least in ("turns", 150), ("mps", 20):
+        for k, size in enumerate(sizes):
+            for i, design in enumerate(designs):
+                for ranks in 4, 8:
+                    add(way, "allreduce", ranks, design, "later", size,
+                        (least + size / 1e4) * (1 + (i * 7 + k) % 11))
+            for staged in range(5):
+                add(way, "pairs", 8, f"staged:{staged}", "later", size,
+                    least / (1 + staged) + size * (1 + staged) / 1e4)
+    for i, design in enumerate(["mirrors", "ipc", "gsb", "btb", "static:2"]):
+        for size in sizes:
+            add("turns", "allreduce", 4, design, "first", size, 4000 * (i + 1))
+            add("turns", "allreduce", 4, design, "again", size,
+                90 + 30 * i if design != "mirrors" else 160)
+    write_lines(path, "".join(rows))
+    return path
+
+
 def write_lines(path, text):
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
@@ -134,6 +161,7 @@ def make_campaign(folder):
              "--noise", "uniform:1000Hz,0-200us", "--trace",
              path_of(folder, "trace.json"))
     make_trace(path_of(folder, "real.json"))
+    make_gpu(path_of(folder, "gpu.csv"))
     make_record(path_of(folder, "record"), 2)
     make_record(path_of(folder, "many"), 12)
     with open(path_of(folder, "points.txt"), "w", encoding="utf-8") as file:
@@ -231,6 +259,27 @@ class Reading(unittest.TestCase):
         self.assertEqual(part.end_us, 400)
         self.assertEqual({length for _, _, _, length in part.operations}, {400})
 
+    def test_designs(self):
+        table = d.read([make_gpu(path_of("gpu.csv"))]).designs
+        self.assertEqual(set(table["machine"]),
+                         {"1 NVIDIA H200, 16 cores, 2026-11-23"})
+        rows = table[(table["sharing"] == "mps") & (table["ranks"] == 8)
+                     & (table["coll"] == "allreduce") & (table["bytes"] == 4)]
+        statics = rows[rows["design"].str.startswith("static")]
+        self.assertAlmostEqual(designs.best_static(rows)["us"].iloc[0],
+                               statics["us"].min())
+        self.assertAlmostEqual(
+            designs.of_gains(rows).set_index("impl")["value"]["dynamic"],
+            rows.set_index("design")["us"]["dynamic"] / statics["us"].min())
+
+    def test_calls_until_a_design_has_paid(self):
+        table = d.read([make_gpu(path_of("paid.csv"), (1024, 2048))]).designs
+        firsts = designs.of_firsts(table[table["which"] != "later"])
+        calls = firsts[firsts["bytes"] == 1024].set_index("impl")["value"]
+        # 4,000 us more in the first call, 160 - 120 less in each later one.
+        self.assertEqual(calls[designs.NAMES["ipc"]], 101)
+        self.assertEqual(calls["static:2"], float("inf"))
+
     def test_refuses(self):
         path = path_of("other.csv")
         with open(path, "w", encoding="utf-8") as file:
@@ -271,7 +320,8 @@ class Drawing(unittest.TestCase):
             gallery.close(fig)
         kinds = {name.split("-")[0] for name in names}
         self.assertEqual(kinds, {"times", "scale", "heat", "delays",
-                                 "mechanisms", "timeline", "record"})
+                                 "mechanisms", "timeline", "record",
+                                 "designs", "copies", "gains", "pairs", "first"})
 
     def test_axes_are_not_flattened(self):
         self.assertEqual(pictures.axis_end([1, 1, 1, 2, 100]), 6)

@@ -1,4 +1,4 @@
-"""xylem-plot: draws what xylem-noise and xylem-sim have written."""
+"""xylem-plot: draws what xylem-noise, xylem-sim and gpu.sh have written."""
 
 import argparse
 import os
@@ -22,9 +22,10 @@ def times_of(text):
 def parse(arguments):
     parser = argparse.ArgumentParser(
         prog="xylem-plot",
-        description="Draws what xylem-noise and xylem-sim have written (CSV), "
-        "and records of runs (JSON): times under noise, delays of ranks, "
-        "curves over sizes and ranks, timelines. Or makes one page of it all.")
+        description="Draws what xylem-noise, xylem-sim and gpu.sh have written "
+        "(CSV), and records of runs (JSON): times under noise, delays of ranks, "
+        "curves over sizes and ranks, timelines, designs on GPUs. Or makes one "
+        "page of it all.")
     parser.add_argument("paths", nargs="+", metavar="PATH",
                         help="a file, or a folder with files")
     parser.add_argument("-o", "--out", metavar="DIR|FILE", help="where "

@@ -13,6 +13,16 @@ and another one a row per rank of runs in which one rank is held up:
     ..., delayed      the rank that is held up
     held_us           for how long
     rank, plain_us, delay_us
+
+and one of designs on memory of GPUs, which processes have in turns or through
+MPS, with a row per measured number of gpu.sh:
+
+    machine                     the file's first line
+    sharing                     turns, or mps
+    coll, ranks, design, bytes  pairs: copies between pairs of processes
+    which                       later: the median of calls; first, again: a
+                                job's first call, and later ones beside it
+    us, wrong
 """
 
 import json
@@ -27,6 +37,8 @@ from . import records
 QUIET = "none"
 CASE = ["place", "coll", "bytes", "ranks", "nodes"]
 KEY = CASE + ["impl", "noise"]
+GPU_COLUMNS = {"sharing", "coll", "ranks", "design", "which", "bytes", "us",
+               "wrong"}
 UNITS_US = {"s": 1e6, "ms": 1e3, "us": 1.0, "ns": 1e-3}
 
 
@@ -44,6 +56,7 @@ class Data:
     ladders: list = field(default_factory=list)
     # Of noise; see records.py.
     records: list = field(default_factory=list)
+    designs: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 def held_of(noise):
@@ -118,11 +131,26 @@ def of_simulator(table, name):
     return times, with_held(noisy)
 
 
-def read_table(path):
+def read_columns(path):
     try:
-        table = pd.read_csv(path, comment="#")
+        return pd.read_csv(path, comment="#")
     except (OSError, ValueError) as error:
         raise DataError(f"cannot read {path}: {error}") from error
+
+
+def of_gpu_script(path):
+    """Rows of gpu.sh."""
+    table = read_columns(path)
+    with open(path, encoding="utf-8") as file:
+        head = file.readline()
+    machine = head.lstrip("# ").strip() if head.startswith("#") else ""
+    for column in "ranks", "bytes", "us":
+        table[column] = pd.to_numeric(table[column], errors="coerce")
+    return table.assign(machine=machine).dropna(subset=["bytes", "us"])
+
+
+def read_table(path):
+    table = read_columns(path)
     name = os.path.splitext(os.path.basename(path))[0]
     if {"experiment", "impl", "time_us", "round"} <= set(table.columns):
         return of_noise_program(table, name)
@@ -198,7 +226,7 @@ def read_logs(paths):
 
 def read(paths):
     data = Data(pd.DataFrame(), pd.DataFrame())
-    times, delays, logs = [], [], []
+    times, delays, logs, gpus = [], [], [], []
     for path in files_of(paths):
         if is_ladder(path):
             data.ladders.append(read_ladder(path))
@@ -208,6 +236,8 @@ def read(paths):
             logs.append(path)
         elif path.endswith(".json"):
             read_json(path, data)
+        elif GPU_COLUMNS <= set(read_columns(path).columns):
+            gpus.append(of_gpu_script(path))
         else:
             found = read_table(path)
             if found is not None:
@@ -216,7 +246,9 @@ def read(paths):
                 continue
             if path in paths:
                 raise DataError(f"{path} is neither of xylem-noise nor of "
-                                "xylem-sim")
+                                "xylem-sim nor of gpu.sh")
+    if gpus:
+        data.designs = pd.concat(gpus, ignore_index=True)
     if logs:
         data.records.append(read_logs(logs))
     data.times = joined(times)
@@ -229,8 +261,9 @@ def read(paths):
             KEY + ["rank"], keep="last").reset_index(drop=True)
     data.ladders = [derived(ladder, KEY + ["step"]) for ladder in data.ladders]
     if not (len(data.times) or len(data.delays) or data.traces
-            or data.ladders or data.records):
-        raise DataError("nothing to draw: no file of xylem-noise or xylem-sim")
+            or data.ladders or data.records or len(data.designs)):
+        raise DataError("nothing to draw: no file of xylem-noise or xylem-sim "
+                        "or gpu.sh")
     return data
 
 

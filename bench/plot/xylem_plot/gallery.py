@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from . import data as d
+from . import designs
 from . import pictures as p
 from . import record_picture
 from . import timeline
@@ -114,6 +115,12 @@ def of_records(data, width):
                record_picture.picture(record, width), None)
 
 
+def of_designs(data, width):
+    if len(data.designs):
+        for name, fig in designs.pictures(data.designs, width):
+            yield name, fig, None
+
+
 def pictures(data, width_mm, points=None, between_us=None):
     """(name, figure) of each; to be closed."""
     width = width_mm / p.INCH_MM
@@ -124,6 +131,6 @@ def pictures(data, width_mm, points=None, between_us=None):
             yield name, fig
     for name, fig, _ in of_traces(data, width, between_us):
         yield name, fig
-    for makers in (of_delays, of_ladders, of_records):
+    for makers in (of_delays, of_ladders, of_records, of_designs):
         for name, fig, _ in makers(data, width):
             yield name, fig

@@ -273,10 +273,10 @@ def short_bytes(count):
     return d.text_of_bytes(count).replace("iB", "").replace(" ", "")
 
 
-def curves(ax, rows, x, y, keep=lambda row: True):
+def curves(ax, rows, x, y, keep=lambda row: True, impls=None):
     """A line for each implementation and noise; color and marker tell the one,
-    the dashes the other."""
-    impls, noises = ordered(rows["impl"]), ordered(rows["noise"])
+    the dashes the other. impls: where others have been drawn beside it."""
+    impls, noises = impls or ordered(rows["impl"]), ordered(rows["noise"])
     noises = [n for n in noises if keep(n)]
     for i, impl in enumerate(impls):
         for k, noise in enumerate(noises):

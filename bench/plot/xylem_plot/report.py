@@ -38,6 +38,7 @@ SECTIONS = [("times", "Times under noise"), ("delays", "Who is delayed"),
             ("curves", "Over sizes and scale"),
             ("mechanisms", "What each mechanism buys"),
             ("timeline", "Timelines"), ("records", "Noise recorded"),
+            ("designs", "Memory of GPUs"),
             ("runs", "The runs")]
 
 
@@ -193,6 +194,11 @@ def timeline_section(data):
         yield svg_of(fig, name)
 
 
+def designs_section(data):
+    for name, fig, _ in gallery.of_designs(data, PAGE_MM / p.INCH_MM):
+        yield svg_of(fig, name)
+
+
 def records_section(data):
     pictures = gallery.of_records(data, PAGE_MM / p.INCH_MM)
     for record, (name, fig, _) in zip(data.records, pictures):
@@ -277,6 +283,7 @@ def write(data, path, title=None, points=None):
              "mechanisms": ladder_section(data),
              "timeline": timeline_section(data),
              "records": records_section(data),
+             "designs": designs_section(data),
              "runs": runs_section(data, path)}
     bodies = {key: "\n".join(part) for key, part in parts.items()}
     shown = [(key, words) for key, words in SECTIONS if bodies[key]]
