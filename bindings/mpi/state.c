@@ -322,6 +322,21 @@ xylem_context_t *xmpi_context_make(MPI_Comm over)
     return atomic_load_explicit(&xmpi_state.context, memory_order_acquire);
 }
 
+/* The end of a context waits for the other ranks, and the host gets no turn
+ * meanwhile, which may have messages to send that the program takes for sent:
+ * so they come here first, while all goes on. Of a rank that has died the host
+ * may not know. */
+static void meet_the_others(xylem_context_t *context)
+{
+    uint32_t dead = 0;
+    int mine = 0, all;
+
+    (void)xylem_team_failed(xylem_context_world(context), NULL, 0, &dead);
+    if (dead == 0)
+        (void)xmpi_reduce_all(&mine, &all, 1, MPI_INT, MPI_MAX,
+                              xmpi_state.world);
+}
+
 static void context_close(void)
 {
     xylem_context_t *context =
@@ -329,6 +344,7 @@ static void context_close(void)
 
     if (context == NULL)
         return;
+    meet_the_others(context);
     xmpi_requests_close();
     xmpi_hook_remove();
     xmpi_ops_close();

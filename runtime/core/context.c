@@ -10,6 +10,7 @@
 #include "runtime/base/members.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context_join.h"
+#include "runtime/core/context_leave.h"
 #include "runtime/core/context_shm.h"
 #include "runtime/core/context_switches.h"
 #include "runtime/core/detach.h"
@@ -390,72 +391,6 @@ xylem_status_t xyl_context_create(const xylem_context_params_t *given,
 
 /* ---- destruction ---- */
 
-/* A launcher that does not take note of the dead must not hold the others; and
- * of a team that has failed some messages are received by nobody. */
-#define AFTER_FAILURE_NS_MAX (UINT64_C(5) * 1000000000)
-
-static int context_has_failures(const xylem_context_t *context)
-{
-    return atomic_load_explicit(&context->failures, memory_order_acquire) != 0;
-}
-
-/* The net is empty here, or a peer is gone and it never will be. UCX 1.18 does
- * not count what goes by rendezvous. */
-static int is_flushed(void *arg)
-{
-    xylem_context_t *context = arg;
-    int flushed = 0;
-
-    if (context_has_failures(context))
-        return 1;
-    if (xyl_engine_try_own(&context->engine)) {
-        flushed = xyl_notices_are_sent(context) &&
-                  context->net->ops->is_flushed(context->net);
-        xyl_engine_disown(&context->engine);
-    }
-    return flushed;
-}
-
-static int is_fenced(void *arg)
-{
-    xylem_context_t *context = arg;
-    const xyl_bootstrap_ops_t *ops = context->bootstrap->ops;
-
-    return (context_has_failures(context) && !ops->fence_outlives_ranks) ||
-           ops->fence_test(context->bootstrap) != XYLEM_IN_PROGRESS;
-}
-
-/* Nobody takes its net down while another still needs it. Survivors of a
- * failure wait for each other, too: who is gone early is taken for dead. */
-static void meet_the_others(xylem_context_t *context)
-{
-    uint64_t limit_ns = context->config.timeout_s * UINT64_C(1000000000);
-    uint64_t flush_ns = limit_ns;
-    xyl_bootstrap_t *bootstrap = context->bootstrap;
-
-    if (atomic_load_explicit(&context->failed_teams, memory_order_relaxed) !=
-            0 &&
-        flush_ns > AFTER_FAILURE_NS_MAX)
-        flush_ns = AFTER_FAILURE_NS_MAX; /* in the fence they go on */
-    if (!xyl_context_drain(context, flush_ns) ||
-        xyl_driver_wait(&context->driver, is_flushed, context, flush_ns) !=
-            XYLEM_OK)
-        xyl_log(XYL_LOG_WARN, "messages are left undelivered after %llu s",
-                (unsigned long long)(flush_ns / 1000000000));
-    context->is_leaving = 1;
-    if ((context_has_failures(context) &&
-         !bootstrap->ops->fence_outlives_ranks) ||
-        bootstrap->ops->fence_start(bootstrap) != XYLEM_OK)
-        return;
-    if (context_has_failures(context) && limit_ns > AFTER_FAILURE_NS_MAX)
-        limit_ns = AFTER_FAILURE_NS_MAX;
-    if (xyl_driver_wait(&context->driver, is_fenced, context, limit_ns) !=
-        XYLEM_OK)
-        xyl_log(XYL_LOG_WARN,
-                "not all ranks destroyed their context within %llu s",
-                (unsigned long long)context->config.timeout_s);
-}
-
 static int has_no_own_requests(void *arg)
 {
     xylem_context_t *context = arg;
@@ -492,7 +427,7 @@ xylem_status_t xylem_context_destroy(xylem_context_t *context)
     xyl_driver_leave_to_caller(&context->driver);
     xyl_driver_turn(&context->driver); /* a request that was freed just now */
     if (context->bootstrap != NULL)
-        meet_the_others(context);
+        xyl_context_leave(context);
     dismantle(context);
     return XYLEM_OK;
 }

@@ -55,6 +55,13 @@ typedef struct xyl_context_parts {
     const char *const *settings;
 } xyl_context_parts_t;
 
+/* See context_leave.c. The progressing thread's. */
+typedef struct xyl_leaving {
+    uint32_t round;
+    int has_told;   /* of this round */
+    uint64_t heard; /* a bit for each round */
+} xyl_leaving_t;
+
 struct xylem_context {
     uint32_t magic;
     uint32_t rank;
@@ -113,6 +120,7 @@ struct xylem_context {
     int dumps_seen; /* of those that were asked for */
     xyl_triggers_t triggers;
     xyl_lines_t lines;
+    xyl_leaving_t leaving;
     int is_leaving;            /* in the fence before the end */
     _Atomic uint32_t failures; /* peers that have failed */
     _Atomic uint32_t failed_teams;

@@ -9,6 +9,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/core/agreement.h"
+#include "runtime/core/context_leave.h"
 #include "runtime/core/notice.h"
 #include "runtime/core/operation.h"
 #include "runtime/core/team.h"
@@ -376,6 +377,9 @@ void xyl_failure_notice(xylem_context_t *context, xyl_notice_t *notice)
     case XYL_NOTICE_VALUE:
     case XYL_NOTICE_OUTCOME:
         xyl_agreement_notice(context, notice);
+        return;
+    case XYL_NOTICE_LEAVING:
+        xyl_context_leave_hear(context, notice);
         return;
     case XYL_NOTICE_MISSING: /* a stage's */
     case XYL_NOTICE_OFFER:

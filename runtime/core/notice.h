@@ -24,6 +24,7 @@ typedef enum xyl_notice_kind {
                            after `flags` refusals; as text `status` words */
     XYL_NOTICE_VALUE,   /* of an agreement: from a rank to who collects */
     XYL_NOTICE_OUTCOME, /* and what came of it */
+    XYL_NOTICE_LEAVING, /* `from` ends its context; `number` of a round */
     /* From here on: from a stage to the same of another rank, which may be over
      * there, or not begun; segments from `number` on are missing here, */
     XYL_NOTICE_MISSING,

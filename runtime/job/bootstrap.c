@@ -153,6 +153,7 @@ static void user_destroy(xyl_bootstrap_t *bootstrap)
 }
 
 static const xyl_bootstrap_ops_t user_ops = {
+    .fence_blocks = 1,
     .exchange = user_exchange,
     .fence_start = user_fence,
     .fence_test = user_fence_test,

@@ -27,6 +27,7 @@ typedef struct xyl_bootstrap xyl_bootstrap_t;
 
 typedef struct xyl_bootstrap_ops {
     int fence_outlives_ranks; /* the living pass it when ranks have died */
+    int fence_blocks;         /* whoever starts it, who then answers nobody */
     /* Gathers a blob of every rank. Blocks. Returns owned (free with
      * xyl_blobs_fini). */
     xylem_status_t (*exchange)(xyl_bootstrap_t *bootstrap, const void *mine,

@@ -1,11 +1,12 @@
-/* A bootstrap of the user's own: three processes, connected by sockets to the
+/* A bootstrap of the user's own: four processes, connected by sockets to the
  * first of them, which gathers and hands out.
  *
  *   own_bootstrap MODE [RANK SOCKET]
  *
- * good runs collectives; in the other modes rank 1's words about itself are
- * changed on their way to all, or the means of the user fails, and every rank
- * must refuse with the right status and words. */
+ * good runs collectives; abort ends while the word of an aborted team is still
+ * on its way to ranks that nobody has sent anything; in the other modes rank
+ * 1's words about itself are changed on their way to all, or the means of the
+ * user fails, and every rank must refuse with the right status and words. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,13 @@
 
 #include "tests/proc/job.h"
 
-enum { RANKS = 3, BOUND_S = 100, BLOB_BYTES_MIN = 64 };
+enum {
+    RANKS = 4,
+    BOUND_S = 100,
+    BLOB_BYTES_MIN = 64,
+    SLOW_US = 50000,
+    TURNS_MAX = 100000000
+};
 
 typedef struct way {
     const char *name;
@@ -93,6 +100,7 @@ static xylem_status_t break_down(void *all, size_t bytes)
 
 static const way_t modes[] = {
     {"good", XYLEM_OK, "", change_nothing},
+    {"abort", XYLEM_OK, "", change_nothing},
     {"version", XYLEM_ERR_VERSION, "install one version", change_version},
     {"build", XYLEM_ERR_VERSION, "another build", change_build},
     {"abi", XYLEM_ERR_VERSION, "another build", change_abi},
@@ -167,6 +175,35 @@ static void use(xylem_context_t *context, uint32_t rank)
     MUST(xylem_context_destroy(context));
 }
 
+static void nothing_is_left(void *arg, const char *level, const char *text)
+{
+    (void)arg;
+    (void)level;
+    REQUIRE(strstr(text, "undelivered") == NULL, "it says: %s", text);
+}
+
+/* Rank 3 tells all. Rank 2 passes it on to 3 and 0, and has nothing left to do
+ * but to meet the others when rank 1, which takes its turns slowly, passes it
+ * on to rank 2. */
+static void end_with_news(xylem_context_t *context, uint32_t rank)
+{
+    xylem_team_t *team = xylem_context_world(context);
+    uint32_t turns;
+
+    if (rank == RANKS - 1)
+        MUST(xylem_team_abort(team, "so be it"));
+    for (turns = 0;
+         turns < TURNS_MAX && xylem_team_error(team, NULL) == XYLEM_OK;
+         turns++) {
+        if (rank == 1)
+            usleep(SLOW_US);
+        xylem_progress(context);
+    }
+    REQUIRE(xylem_team_error(team, NULL) == XYLEM_ERR_ABORTED,
+            "the team has not failed");
+    MUST(xylem_context_destroy(context));
+}
+
 static void refuse(xylem_bootstrap_t bootstrap)
 {
     xylem_context_params_t params = {.struct_bytes = sizeof params,
@@ -175,7 +212,7 @@ static void refuse(xylem_bootstrap_t bootstrap)
 
     bootstrap.rank = RANKS;
     REQUIRE(xylem_context_create(&params, &context) == XYLEM_ERR_INVALID_ARG &&
-                strstr(xylem_last_error(), "rank 3") != NULL,
+                strstr(xylem_last_error(), "rank 4") != NULL,
             "a rank out of range: %s", xylem_last_error());
     bootstrap.rank = 0;
     bootstrap.struct_bytes = 0;
@@ -208,13 +245,17 @@ static void rank_main(link_t *link)
 
     alarm(BOUND_S);
     job_rank_set(link->rank);
+    xylem_log_set(nothing_is_left, NULL);
     refuse(bootstrap);
     status = xylem_context_create(&params, &context);
     REQUIRE(status == link->mode->status, "%s (%s), wanted %s",
             xylem_status_name(status), xylem_last_error(),
             xylem_status_name(link->mode->status));
     if (status == XYLEM_OK) {
-        use(context, link->rank);
+        if (strcmp(link->mode->name, "abort") == 0)
+            end_with_news(context, link->rank);
+        else
+            use(context, link->rank);
         return;
     }
     REQUIRE(context == NULL, "the context was written");

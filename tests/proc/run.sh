@@ -372,6 +372,8 @@ test_misuse()
         succeeds "a bootstrap of the user's: $mode" env XYLEM_LOG=none \
             "$programs/own_bootstrap" $mode
     done
+    succeeds "a bootstrap of the user's: abort" env XYLEM_LOG=warn \
+        UCX_TLS=tcp,self "$programs/own_bootstrap" abort
 }
 
 # ---------------------------------------------------------------------------

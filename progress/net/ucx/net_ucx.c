@@ -280,6 +280,19 @@ static int ucx_is_flushed(xyl_net_t *base)
     return net->flush_state == FLUSH_DONE;
 }
 
+/* It holds on to the endpoints that were closed, and UCX ends the process if
+ * the worker is destroyed meanwhile. */
+static void give_up_flush(net_ucx_t *net)
+{
+    uint32_t turns;
+
+    for (turns = 0;
+         turns < CLOSE_TURNS_MAX && net->flush_state == FLUSH_RUNNING &&
+         !ucx_is_flushed(&net->net);
+         turns++)
+        ucp_worker_progress(net->worker);
+}
+
 /* UCX must not find sends under way on an endpoint with error handling when it
  * destroys the worker: it ends the process. After a failure nothing is flushed,
  * so sends that no receive will take are given up here; their events come. */
@@ -305,6 +318,7 @@ static void give_up_sends(net_ucx_t *net)
         if (UCS_PTR_IS_PTR(request))
             ucp_request_free(request);
     }
+    give_up_flush(net);
 }
 
 /* By rendezvous a sender may know the end of a message before the receiver

@@ -325,7 +325,7 @@ test_openmpi()
 
     mkdir -p "$work"
     gives "Open MPI: the programs compile" 0 bash "$here/../mpi/compile.sh" \
-        openmpi "$folder" "$work" collectives together threads
+        openmpi "$folder" "$work" collectives together threads errors
     options="-x LD_PRELOAD=$front -x XYLEM_MPI_VERBOSE=1"
     run_on=(bash "$run" run -t 110)
     for way in '' --in-turn; do
@@ -335,6 +335,7 @@ test_openmpi()
     run_on+=(-o "$options")
     passes "Open MPI: collectives, four nodes of one" "${run_on[@]}" \
         "$work/collectives" few
+    passes "Open MPI: errors, four nodes of one" "${run_on[@]}" "$work/errors"
     passes "Open MPI: all programs, four nodes of one" "${run_on[@]}" \
         "$work/together"
     passes "Open MPI: all programs, uneven nodes" "${run_on[@]}" -s 1,2,1 \

@@ -1,0 +1,148 @@
+#include "runtime/core/context_leave.h"
+
+#include "runtime/base/log.h"
+#include "runtime/core/detach.h"
+#include "runtime/core/notice.h"
+
+/* A launcher that does not take note of the dead must not hold the others; and
+ * of a team that has failed some messages are received by nobody. */
+#define AFTER_FAILURE_NS_MAX (UINT64_C(5) * 1000000000)
+
+static int context_has_failures(const xylem_context_t *context)
+{
+    return atomic_load_explicit(&context->failures, memory_order_acquire) != 0;
+}
+
+/* The net is empty here, or a peer is gone and it never will be. UCX 1.18 does
+ * not count what goes by rendezvous. */
+static int is_flushed(void *arg)
+{
+    xylem_context_t *context = arg;
+    int flushed = 0;
+
+    if (context_has_failures(context))
+        return 1;
+    if (xyl_engine_try_own(&context->engine)) {
+        flushed = xyl_notices_are_sent(context) &&
+                  context->net->ops->is_flushed(context->net);
+        xyl_engine_disown(&context->engine);
+    }
+    return flushed;
+}
+
+static int is_fenced(void *arg)
+{
+    xylem_context_t *context = arg;
+    const xyl_bootstrap_ops_t *ops = context->bootstrap->ops;
+
+    return (context_has_failures(context) && !ops->fence_outlives_ranks) ||
+           ops->fence_test(context->bootstrap) != XYLEM_IN_PROGRESS;
+}
+
+/* ---- where the fence blocks ---- */
+
+static void tell_of_leaving(xylem_context_t *context, uint32_t hop)
+{
+    xyl_notice_t *notice = xyl_notice_new(context, XYL_NOTICE_LEAVING, NULL);
+
+    if (notice == NULL)
+        return; /* the others wait until their time is up */
+    notice->number = context->leaving.round;
+    xyl_notice_send(
+        context, (uint32_t)(((uint64_t)context->rank + hop) % context->ranks),
+        notice);
+    xyl_notice_free(context, notice);
+}
+
+/* Rounds of a barrier by dissemination. 1: all ranks are in it, and nothing is
+ * under way. */
+static int leave_further(xylem_context_t *context)
+{
+    xyl_leaving_t *leaving = &context->leaving;
+    uint64_t hop = UINT64_C(1) << leaving->round;
+
+    while (hop < context->ranks) {
+        if (!leaving->has_told && !xyl_notices_are_sent(context))
+            return 0; /* of this rank the others may need to hear no more */
+        if (!leaving->has_told)
+            tell_of_leaving(context, (uint32_t)hop);
+        leaving->has_told = 1;
+        if ((leaving->heard & hop) == 0)
+            return 0;
+        leaving->has_told = 0;
+        leaving->round++;
+        hop *= 2;
+    }
+    return xyl_notices_are_sent(context);
+}
+
+static int all_are_leaving(void *arg)
+{
+    xylem_context_t *context = arg;
+    int are_leaving = 0;
+
+    if (context_has_failures(context))
+        return 1;
+    if (xyl_engine_try_own(&context->engine)) {
+        are_leaving = leave_further(context);
+        xyl_engine_disown(&context->engine);
+    }
+    return are_leaving;
+}
+
+void xyl_context_leave_hear(xylem_context_t *context,
+                            const xyl_notice_t *notice)
+{
+    if (notice->number < 32)
+        context->leaving.heard |= UINT64_C(1) << notice->number;
+}
+
+/* ---- the whole ---- */
+
+static void warn_of_late(const xylem_context_t *context)
+{
+    xyl_log(XYL_LOG_WARN, "not all ranks destroyed their context within %llu s",
+            (unsigned long long)context->config.timeout_s);
+}
+
+/* Who blocks in a fence answers nobody, and the first message to a process
+ * needs its answer: so all have sent what they had to say before one blocks. */
+static void leave_together(xylem_context_t *context, uint64_t limit_ns)
+{
+    if (context->bootstrap->ops->fence_blocks && context->notices != NULL &&
+        xyl_driver_wait(&context->driver, all_are_leaving, context, limit_ns) !=
+            XYLEM_OK)
+        warn_of_late(context);
+}
+
+/* Survivors of a failure wait for each other, too: who is gone early is taken
+ * for dead. */
+void xyl_context_leave(xylem_context_t *context)
+{
+    uint64_t limit_ns = context->config.timeout_s * UINT64_C(1000000000);
+    uint64_t flush_ns = limit_ns;
+    xyl_bootstrap_t *bootstrap = context->bootstrap;
+    int is_left;
+
+    if (atomic_load_explicit(&context->failed_teams, memory_order_relaxed) !=
+            0 &&
+        flush_ns > AFTER_FAILURE_NS_MAX)
+        flush_ns = AFTER_FAILURE_NS_MAX; /* in the fence they go on */
+    is_left = !xyl_context_drain(context, flush_ns);
+    leave_together(context, limit_ns);
+    if (xyl_driver_wait(&context->driver, is_flushed, context, flush_ns) !=
+            XYLEM_OK ||
+        is_left)
+        xyl_log(XYL_LOG_WARN, "messages are left undelivered after %llu s",
+                (unsigned long long)(flush_ns / 1000000000));
+    context->is_leaving = 1;
+    if ((context_has_failures(context) &&
+         !bootstrap->ops->fence_outlives_ranks) ||
+        bootstrap->ops->fence_start(bootstrap) != XYLEM_OK)
+        return;
+    if (context_has_failures(context) && limit_ns > AFTER_FAILURE_NS_MAX)
+        limit_ns = AFTER_FAILURE_NS_MAX;
+    if (xyl_driver_wait(&context->driver, is_fenced, context, limit_ns) !=
+        XYLEM_OK)
+        warn_of_late(context);
+}
