@@ -189,7 +189,7 @@ static void begin_combine(directory_stage_t *directory)
                            plan->device, combine);
 }
 
-static void begin_staged(directory_stage_t *directory, const xyl_copy_t *copy)
+static int begin_staged(directory_stage_t *directory, const xyl_copy_t *copy)
 {
     const xyl_device_plan_t *plan = directory->plan;
     char *input = plan->input.users + plan->input.at + copy->at;
@@ -197,42 +197,47 @@ static void begin_staged(directory_stage_t *directory, const xyl_copy_t *copy)
     char *room = directory->room + copy->at;
     xyl_work_t *work = &directory->works[work_number(copy)].work;
 
-    if (copy->kind == XYL_COPY_FILL)
-        (void)xyl_exec_copy(plan->exec, work, copy->staged, input, copy->bytes);
-    else if (copy->kind == XYL_COPY_TAKE)
-        (void)xyl_exec_copy(plan->exec, work, result, copy->staged,
-                            copy->bytes);
-    else if (copy->kind == XYL_COPY_PUBLISH)
-        (void)xyl_exec_copy(plan->exec, work, copy->staged, room, copy->bytes);
-    else
-        (void)xyl_exec_copy(plan->exec, work, room + place_at(plan, copy->rank),
-                            copy->staged, copy->bytes);
+    switch ((int)copy->kind) {
+    case XYL_COPY_FILL:
+        return xyl_exec_copy(plan->exec, work, copy->staged, input,
+                             copy->bytes);
+    case XYL_COPY_TAKE:
+        return xyl_exec_copy(plan->exec, work, result, copy->staged,
+                             copy->bytes);
+    case XYL_COPY_PUBLISH:
+        return xyl_exec_copy(plan->exec, work, copy->staged, room, copy->bytes);
+    default:
+        return xyl_exec_copy(plan->exec, work,
+                             room + place_at(plan, copy->rank), copy->staged,
+                             copy->bytes);
+    }
 }
 
-static void begin_copy(void *arg, const xyl_copy_t *copy)
+static int begin_copy(void *arg, const xyl_copy_t *copy)
 {
     directory_stage_t *directory = arg;
     const xyl_device_plan_t *plan = directory->plan;
+    int is_done = 0;
 
-    (void)xyl_stage_worked(&directory->stage, 0);
     switch ((int)copy->kind) {
     case XYL_COPY_OWN_IN:
     case XYL_COPY_IPC_IN:
         begin_move(directory, copy,
                    directory->room + place_at(plan, plan->problem.rank),
                    plan->input.users + plan->input.at);
-        return;
+        break;
     case XYL_COPY_KERNEL:
         begin_combine(directory);
-        return;
+        break;
     case XYL_COPY_OWN_OUT:
     case XYL_COPY_IPC_OUT:
         begin_move(directory, copy, plan->result.users + plan->result.at,
                    directory->room);
-        return;
+        break;
     default:
-        begin_staged(directory, copy);
+        is_done = begin_staged(directory, copy);
     }
+    return xyl_stage_worked(&directory->stage, is_done);
 }
 
 /* ---- the stage, and its gate ---- */

@@ -122,7 +122,8 @@ static xyl_copy_state_t assigned(xyl_copy_mechanism_t mechanism)
 static void begin_copy(xyl_directory_run_t *run, const xyl_copy_t *copy)
 {
     run->under_way++;
-    run->call.begin(run->call.arg, copy);
+    if (run->call.begin(run->call.arg, copy))
+        xyl_directory_ended(run, copy->kind, copy->rank, copy->slot);
 }
 
 static void begin_whole(xyl_directory_run_t *run, xyl_copy_kind_t kind,

@@ -136,7 +136,8 @@ typedef struct xyl_directory_call {
     int takes_own; /* the leader copies the result out, too */
     int is_dynamic;
     uint32_t staged; /* else: how many ranks go host-staged */
-    void (*begin)(void *arg, const xyl_copy_t *copy);
+    /* 1: it has ended, too; 0: that is told by xyl_directory_ended. */
+    int (*begin)(void *arg, const xyl_copy_t *copy);
     void *arg;
 } xyl_directory_call_t;
 

@@ -72,6 +72,7 @@ static struct {
     xyl_copy_kind_t slow_kind;
     uint64_t given, gotten;
     int is_dynamic, in_place;
+    uint32_t at_once; /* one copy in so many ends as it begins; 0: none */
 } plan;
 
 static actor_t actors[RANKS_MAX];
@@ -158,13 +159,18 @@ static void copy_do(uint32_t self, const xyl_copy_t *copy)
     }
 }
 
-static void begin(void *arg, const xyl_copy_t *copy)
+static int begin(void *arg, const xyl_copy_t *copy)
 {
     actor_t *actor = arg;
 
-    CHECK(actor->count < PENDING_MAX);
     copies[copy->kind]++;
+    if (plan.at_once != 0 && turns_below(plan.at_once) == 0) {
+        copy_do((uint32_t)(actor - actors), copy);
+        return 1;
+    }
+    CHECK(actor->count < PENDING_MAX);
     actor->pending[actor->count++] = *copy;
+    return 0;
 }
 
 /* Some copy of this rank's ends, unless it is slow. */
@@ -268,6 +274,7 @@ static void draw(uint32_t schedule)
     plan.in_place = plan.kind != ALLGATHER && schedule % 5 == 0;
     plan.slow_kind = slow[schedule / 11 % (sizeof slow / sizeof *slow)];
     plan.slow = 1 + schedule % 50;
+    plan.at_once = 0;
 }
 
 static void run_schedule(uint32_t seed)
@@ -297,6 +304,19 @@ static void test_schedules(void)
     CHECK(copies[XYL_COPY_PUBLISH] != 0 && copies[XYL_COPY_TAKE] != 0);
     if (schedule == SCHEDULES) /* what is rare is not in a few of them */
         CHECK(reassigned != 0 && twice != 0 && joined_late != 0);
+}
+
+/* As those of memory that the processor copies do. */
+static void test_at_once(void)
+{
+    uint32_t schedule;
+
+    for (schedule = 0; schedule < check_cases(SCHEDULES); schedule++) {
+        draw(schedule);
+        plan.at_once = 1 + schedule % 3;
+        run_schedule(schedule);
+    }
+    plan.at_once = 0;
 }
 
 /* Who is assigned its copy again is about to say that it has ended, and goes.
@@ -381,5 +401,6 @@ static const check_case_t cases[] = {
     {"directory: what is waited for is said", test_words},
     {"directory: the last copy is assigned again", test_last_copy},
     {"directory: any order, any delay", test_schedules},
+    {"directory: copies that end as they begin", test_at_once},
 };
 CHECK_MAIN(cases)
