@@ -316,6 +316,18 @@ void xyl_device_room_give(xylem_context_t *context, void *memory)
             room->is_taken = 0;
 }
 
+void xyl_device_room_drop(xylem_context_t *context, void *memory)
+{
+    device_state_t *state = state_of(context);
+    room_t *room;
+
+    for (room = state->rooms; room < state->rooms + ROOMS_MAX; room++)
+        if (room->memory == memory) {
+            state->library->device_give(room->device, room->memory);
+            *room = (room_t){.memory = NULL};
+        }
+}
+
 static void device_context_ends(xylem_context_t *context)
 {
     device_state_t *state = state_of(context);

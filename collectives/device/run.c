@@ -367,12 +367,14 @@ static const xyl_stage_ops_t work_ops = {
 
 /* ---- finish ---- */
 
-/* Where the operation has failed kernels of other ranks may still read and
- * write there: nobody else gets it any more. */
 static void room_rests(const xyl_device_plan_t *plan, void *room)
 {
-    if (room != NULL && plan->operation->failure == XYLEM_OK)
+    if (room == NULL)
+        return;
+    if (plan->operation->failure == XYLEM_OK)
         xyl_device_room_give(plan->context, room);
+    else
+        xyl_device_room_drop(plan->context, room);
 }
 
 /* Also of an operation that has failed. */

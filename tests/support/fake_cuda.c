@@ -141,7 +141,7 @@ static void fake_find(const void *address, xyl_cuda_place_t *place)
                                     .base = (uintptr_t)map->base,
                                     .bytes = map->bytes,
                                     .buffer = map->buffer,
-                                    .is_exportable = 1};
+                                    .is_exportable = map->of_process == 0};
     pthread_mutex_unlock(&lock);
 }
 

@@ -1,0 +1,146 @@
+/* One rank of a job whose teams fail again and again while calls on memory of
+ * GPUs are under way: device_aborts ALGORITHM,... ROUNDS. In each round some
+ * ranks, or all, start two allreduces by one of the algorithms, go on for a
+ * while, and abort; the calls end with an error, and the team goes. Nothing is
+ * kept of them: each rank has few allocations on devices afterwards (of the
+ * library that takes CUDA's place, fake_cuda.c), and an allreduce by each
+ * algorithm has the right result. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/measure/device.h"
+#include "progress/exec/cuda/cuda.h"
+#include "tests/proc/job.h"
+
+enum {
+    COUNT = 50000,
+    FLIGHT = 2,
+    ALGORITHMS_MAX = 8,
+    TURNS_MAX = 40, /* in which a round's calls go on */
+    ROOMS = 16      /* of calls that are under way at once, at most */
+};
+
+static job_t job;
+static struct bench_device *device;
+static const xyl_cuda_library_t *library;
+static char *algorithms[ALGORITHMS_MAX];
+static unsigned algorithm_count;
+
+/* Allocations of this process: what it has opened of others cannot be
+ * exported. */
+static unsigned allocations(void)
+{
+    FILE *file = fopen("/proc/self/maps", "r");
+    xyl_cuda_place_t place;
+    char line[1024];
+    unsigned count = 0;
+
+    REQUIRE(file != NULL, "cannot read /proc/self/maps");
+    while (fgets(line, sizeof line, file) != NULL) {
+        if (strstr(line, "memfd:device") == NULL)
+            continue;
+        /* An address, as maps say it. */
+        library->find((const void *)(uintptr_t)strtoull(line, NULL, 16),
+                      &place);
+        count += place.kind == XYL_CUDA_KIND_DEVICE && place.is_exportable;
+    }
+    fclose(file);
+    return count;
+}
+
+static xylem_request_t *start(xylem_team_t *team, const char *algorithm,
+                              void *send, void *recv)
+{
+    xylem_coll_args_t args = XYLEM_COLL_ARGS_INIT;
+    xylem_request_t *request;
+
+    args.coll = XYLEM_COLL_ALLREDUCE;
+    args.send = send;
+    args.recv = recv;
+    args.count = COUNT;
+    args.type = XYLEM_INT32;
+    args.op = XYLEM_SUM;
+    args.algorithm = algorithm;
+    /* NULL: the team has failed by then. */
+    return xylem_coll_start(team, &args, &request) == XYLEM_OK ? request : NULL;
+}
+
+static void aborted(uint32_t number, uint64_t *random, char *const memory[])
+{
+    const char *algorithm = algorithms[number % algorithm_count];
+    uint32_t late = job_random(random) % (2 * job.ranks);
+    uint32_t turns = job_random(random) % TURNS_MAX, i;
+    xylem_request_t *request[FLIGHT] = {NULL};
+    xylem_team_t *team;
+
+    MUST(xylem_team_dup(job.world, &team));
+    for (i = 0; i < FLIGHT && late != job.rank; i++)
+        request[i] = start(team, algorithm, memory[2 * i], memory[2 * i + 1]);
+    for (i = 0; i < turns; i++)
+        xylem_progress(job.context);
+    MUST(xylem_team_abort(team, "enough"));
+    for (i = 0; i < FLIGHT; i++)
+        if (request[i] != NULL) {
+            (void)xylem_request_wait(request[i]);
+            MUST(xylem_request_free(request[i]));
+        }
+    MUST(xylem_team_destroy(team));
+    MUST(xylem_barrier(job.world));
+}
+
+/* Nobody has kept what it needs. */
+static void goes_well(const char *algorithm, char *const memory[])
+{
+    int32_t *numbers = job_memory(COUNT * sizeof *numbers);
+    xylem_request_t *request;
+    uint32_t i, sum = job.ranks * (job.ranks + 1) / 2;
+
+    for (i = 0; i < COUNT; i++)
+        numbers[i] = (int32_t)((job.rank + 1) * (i % 1000));
+    MUST(device_copy(device, memory[0], numbers, COUNT * sizeof *numbers));
+    request = start(job.world, algorithm, memory[0], memory[1]);
+    REQUIRE(request != NULL, "%s: %s", algorithm, xylem_last_error());
+    MUST(xylem_request_wait(request));
+    MUST(xylem_request_free(request));
+    MUST(device_copy(device, numbers, memory[1], COUNT * sizeof *numbers));
+    for (i = 0; i < COUNT; i++)
+        REQUIRE(numbers[i] == (int32_t)(sum * (i % 1000)), "%s: wrong at %u",
+                algorithm, i);
+    free(numbers);
+}
+
+int main(int argc, char **argv)
+{
+    char *memory[2 * FLIGHT], *rest;
+    const char *why = "";
+    uint64_t random = 1;
+    uint32_t rounds, i;
+
+    job_begin(&job);
+    REQUIRE(argc == 3, "usage: device_aborts ALGORITHM,... ROUNDS");
+    for (rest = argv[1]; algorithm_count < ALGORITHMS_MAX;) {
+        char *name = strtok_r(rest, ",", &rest);
+        if (name == NULL)
+            break;
+        algorithms[algorithm_count++] = name;
+    }
+    rounds = (uint32_t)strtoul(argv[2], NULL, 10);
+    MUST(device_open(job.rank, &device));
+    library = xyl_cuda_library_open(getenv("XYLEM_CUDA_LIBRARY"), &why);
+    REQUIRE(library != NULL, "%s", why);
+    for (i = 0; i < 2 * FLIGHT; i++)
+        MUST(device_take(device, COUNT * sizeof(int32_t),
+                         (void **)(void *)&memory[i]));
+    for (i = 0; i < rounds; i++)
+        aborted(i, &random, memory);
+    REQUIRE(allocations() <= 2 * FLIGHT + ROOMS,
+            "%u allocations on devices after %u rounds", allocations(), rounds);
+    for (i = 0; i < algorithm_count; i++)
+        goes_well(algorithms[i], memory);
+    for (i = 0; i < 2 * FLIGHT; i++)
+        device_give(device, memory[i]);
+    job_end(&job);
+    device_close(device);
+    return 0;
+}
