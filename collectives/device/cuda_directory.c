@@ -36,7 +36,7 @@ typedef struct directory_stage {
     xyl_stage_t stage;
     xyl_device_plan_t *plan;
     xyl_device_staging_t *staging;
-    char *room; /* the leader's */
+    char *room; /* the leader's own; NULL: another rank leads */
     xyl_device_turn_t turn;
     int has_begun;
     xyl_directory_run_t run;
@@ -154,12 +154,40 @@ static void copied(xyl_event_t *event)
     work->stage->operation->request.context->engine.polled++;
 }
 
+/* Where this rank's contribution goes, or the result comes from, `at` of the
+ * leader's room. What has been opened stays so for works that have begun alone,
+ * and a call may wait for its turn for long. NULL: it cannot be opened. */
+static char *room_now(directory_stage_t *directory, uint64_t at)
+{
+    xyl_device_plan_t *plan = directory->plan;
+    uint32_t leader = leader_of(&plan->problem);
+    char *room = directory->room;
+
+    if (room == NULL)
+        room = xyl_device_operand(plan, leader,
+                                  &xyl_device_offer(plan, leader)->input);
+    return room == NULL ? NULL : room + at;
+}
+
+/* It ends with an error. */
+static void begin_nothing(directory_stage_t *directory, const xyl_copy_t *copy)
+{
+    xyl_work_t *work = &directory->works[copy->kind].work;
+
+    work->event.status = XYLEM_ERR_NO_RESOURCE;
+    xyl_fifo_push(directory->plan->exec->ready, &work->event);
+}
+
 static void begin_move(directory_stage_t *directory, const xyl_copy_t *copy,
                        char *to, const char *from)
 {
     xyl_device_plan_t *plan = directory->plan;
     xyl_cuda_moves_t *moves = &directory->task[copy->kind].does.moves;
 
+    if (to == NULL || from == NULL) {
+        begin_nothing(directory, copy);
+        return;
+    }
     moves->count = 1;
     moves->move[0] = (xyl_cuda_move_t){to, from, copy->bytes};
     xyl_cuda_move_begin(plan->exec, &directory->works[copy->kind].work,
@@ -223,7 +251,7 @@ static int begin_copy(void *arg, const xyl_copy_t *copy)
     case XYL_COPY_OWN_IN:
     case XYL_COPY_IPC_IN:
         begin_move(directory, copy,
-                   directory->room + place_at(plan, plan->problem.rank),
+                   room_now(directory, place_at(plan, plan->problem.rank)),
                    plan->input.users + plan->input.at);
         break;
     case XYL_COPY_KERNEL:
@@ -232,7 +260,7 @@ static int begin_copy(void *arg, const xyl_copy_t *copy)
     case XYL_COPY_OWN_OUT:
     case XYL_COPY_IPC_OUT:
         begin_move(directory, copy, plan->result.users + plan->result.at,
-                   directory->room);
+                   room_now(directory, 0));
         break;
     default:
         is_done = begin_staged(directory, copy);
@@ -301,7 +329,6 @@ static void directory_cancel(xyl_stage_t *stage)
 static xylem_status_t directory_open(directory_stage_t *directory)
 {
     xyl_device_plan_t *plan = directory->plan;
-    uint32_t leader = leader_of(&plan->problem);
     xylem_status_t status = xyl_device_way_settle(plan);
 
     if (status != XYLEM_OK || !plan->is_direct) {
@@ -310,9 +337,8 @@ static xylem_status_t directory_open(directory_stage_t *directory)
     }
     directory->staging = xyl_device_staging_of(plan->operation->request.team,
                                                plan->library, plan->device);
-    directory->room = xyl_device_operand(
-        plan, leader, &xyl_device_offer(plan, leader)->input);
-    return directory->room != NULL ? XYLEM_OK : XYLEM_ERR_NO_RESOURCE;
+    directory->room = leads(plan) ? plan->room : NULL;
+    return XYLEM_OK;
 }
 
 static void directory_ready(xyl_stage_t *stage, uint64_t index)

@@ -1,10 +1,10 @@
 /* One rank of a job whose teams fail again and again while calls on memory of
  * GPUs are under way: device_aborts ALGORITHM,... ROUNDS. In each round some
- * ranks, or all, start two allreduces by one of the algorithms, go on for a
+ * ranks, or all, start allreduces by one of the algorithms, go on for a
  * while, and abort; the calls end with an error, and the team goes. Nothing is
  * kept of them: each rank has few allocations on devices afterwards (of the
- * library that takes CUDA's place, fake_cuda.c), and an allreduce by each
- * algorithm has the right result. */
+ * library that takes CUDA's place, fake_cuda.c), and allreduces by each
+ * algorithm, several at once, have the right results. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 enum {
     COUNT = 50000,
-    FLIGHT = 2,
+    FLIGHT = 5,
     ALGORITHMS_MAX = 8,
     TURNS_MAX = 40, /* in which a round's calls go on */
     ROOMS = 16      /* of calls that are under way at once, at most */
@@ -89,24 +89,45 @@ static void aborted(uint32_t number, uint64_t *random, char *const memory[])
     MUST(xylem_barrier(job.world));
 }
 
+static void fill(void *memory, uint32_t number, int32_t *numbers)
+{
+    uint32_t i;
+
+    for (i = 0; i < COUNT; i++)
+        numbers[i] = (int32_t)((job.rank + 1) * (i % 1000 + number));
+    MUST(device_copy(device, memory, numbers, COUNT * sizeof *numbers));
+}
+
+static void check(void *memory, uint32_t number, const char *algorithm,
+                  int32_t *numbers)
+{
+    uint32_t i, sum = job.ranks * (job.ranks + 1) / 2;
+
+    MUST(device_copy(device, numbers, memory, COUNT * sizeof *numbers));
+    for (i = 0; i < COUNT; i++)
+        REQUIRE(numbers[i] == (int32_t)(sum * (i % 1000 + number)),
+                "%s: wrong at %u", algorithm, i);
+}
+
 /* Nobody has kept what it needs. */
 static void goes_well(const char *algorithm, char *const memory[])
 {
     int32_t *numbers = job_memory(COUNT * sizeof *numbers);
-    xylem_request_t *request;
-    uint32_t i, sum = job.ranks * (job.ranks + 1) / 2;
+    xylem_request_t *request[FLIGHT];
+    uint32_t i;
 
-    for (i = 0; i < COUNT; i++)
-        numbers[i] = (int32_t)((job.rank + 1) * (i % 1000));
-    MUST(device_copy(device, memory[0], numbers, COUNT * sizeof *numbers));
-    request = start(job.world, algorithm, memory[0], memory[1]);
-    REQUIRE(request != NULL, "%s: %s", algorithm, xylem_last_error());
-    MUST(xylem_request_wait(request));
-    MUST(xylem_request_free(request));
-    MUST(device_copy(device, numbers, memory[1], COUNT * sizeof *numbers));
-    for (i = 0; i < COUNT; i++)
-        REQUIRE(numbers[i] == (int32_t)(sum * (i % 1000)), "%s: wrong at %u",
-                algorithm, i);
+    for (i = 0; i < FLIGHT; i++)
+        fill(memory[2 * i], i, numbers);
+    for (i = 0; i < FLIGHT; i++) {
+        request[i] =
+            start(job.world, algorithm, memory[2 * i], memory[2 * i + 1]);
+        REQUIRE(request[i] != NULL, "%s: %s", algorithm, xylem_last_error());
+    }
+    for (i = 0; i < FLIGHT; i++) {
+        MUST(xylem_request_wait(request[i]));
+        MUST(xylem_request_free(request[i]));
+        check(memory[2 * i + 1], i, algorithm, numbers);
+    }
     free(numbers);
 }
 

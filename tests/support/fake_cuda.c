@@ -3,7 +3,8 @@
  * once without any rights, at the address that programs get, and once for this
  * library; so whoever takes such an address for an ordinary one dies. Work on a
  * stream is done late, when the stream is asked for the third time whether it
- * has. FAKE_CUDA_DEVICES says how many devices there are; 2. */
+ * has. FAKE_CUDA_DEVICES says how many devices there are; 2. FAKE_CUDA_OPENS
+ * says how many allocations of others a process may have open; any number. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -432,6 +433,22 @@ static int fake_export(const void *base, uint8_t *handle_out)
     return 0;
 }
 
+/* A driver takes no more. */
+static int has_enough_open(void)
+{
+    const char *most = getenv("FAKE_CUDA_OPENS");
+    int count = 0;
+    map_t *map;
+
+    if (most == NULL)
+        return 0;
+    pthread_mutex_lock(&lock);
+    for (map = maps; map < maps + MAPS_MAX; map++)
+        count += map->base != NULL && map->of_process != 0;
+    pthread_mutex_unlock(&lock);
+    return count >= atoi(most);
+}
+
 /* Another allocation of that process, where this one lies. */
 static int is_open_still(const handle_t *handle)
 {
@@ -466,7 +483,7 @@ static int fake_open(int device, const uint8_t *handle, void **base_out)
     int file;
 
     memcpy(&of, handle, sizeof of);
-    if (is_open_still(&of))
+    if (is_open_still(&of) || has_enough_open())
         return ERROR; /* as a driver says: already mapped */
     snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)of.process, of.file);
     file = open(path, O_RDWR | O_CLOEXEC);
