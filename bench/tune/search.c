@@ -23,6 +23,9 @@ static const double search_part = 0.8;
 static const size_t steps_measured[STEPS] = {1, 3, 9};
 /* Of the time of what the library takes by itself. */
 static const double worth_a_rule = 0.97;
+/* Of the time of the fastest plan that is known: what the model expects to take
+ * longer is measured no further. */
+static const double worth_a_look = 1.25;
 /* Ranks come late by so many calls at most. */
 static const double spread_calls = 2;
 static const uint64_t shown_every_ns = 200000000;
@@ -45,6 +48,7 @@ struct campaign {
     double *predicted;             /* the same, by the model */
     struct points *points;         /* [plans] */
     double own[TUNE_SIZES_MAX];    /* what the library takes by itself, us */
+    double best[TUNE_SIZES_MAX];   /* the fastest that is known; 0: none is */
     double spread[TUNE_SIZES_MAX]; /* by so much ranks come late at most, us */
     double end_s;                  /* after the search's begin */
     int is_over;                   /* no time is left */
@@ -219,12 +223,22 @@ static int is_ever_candidate(const struct campaign *c, size_t plan)
     return 0;
 }
 
+static void best_improve(struct campaign *c, size_t size, double us)
+{
+    if (us > 0 && (c->best[size] == 0 || us < c->best[size]))
+        c->best[size] = us;
+}
+
 static int measure(struct campaign *c, size_t plan, size_t size)
 {
     double *us = at(c, c->measured, plan, size);
 
-    return *us > 0 || c->is_over ||
-           time_plan(c, &c->plan[plan], c->bytes[size], us);
+    if (*us > 0 || c->is_over)
+        return 1;
+    if (!time_plan(c, &c->plan[plan], c->bytes[size], us))
+        return 0;
+    best_improve(c, size, *us);
+    return 1;
 }
 
 /* ---- strategies ---- */
@@ -268,13 +282,42 @@ static int measure_bytes(struct campaign *c, size_t p, size_t bytes, double *us)
     return 1;
 }
 
-/* The tasks of a plan in segments. */
+static double expect(const struct campaign *c, size_t p, size_t s,
+                     const struct points *points)
+{
+    const struct tune_plan *plan = &c->plan[p];
+
+    return tune_model_at(points->at, points->count,
+                         (double)(plan->segment_bytes != 0
+                                      ? steps_of(plan, c->bytes[s])
+                                      : c->bytes[s]));
+}
+
+static int is_worth_a_look(const struct campaign *c, size_t s, double us)
+{
+    return c->best[s] == 0 || us < worth_a_look * c->best[s];
+}
+
+/* By these points, for some size. */
+static int may_win(const struct campaign *c, size_t p,
+                   const struct points *points)
+{
+    size_t s;
+
+    for (s = 0; s < c->sizes; s++)
+        if (is_candidate(c, p, s) &&
+            is_worth_a_look(c, s, expect(c, p, s, points)))
+            return 1;
+    return 0;
+}
+
+/* The tasks of a plan in segments, as long as it may win. */
 static int measure_steps(struct campaign *c, size_t p, struct points *points)
 {
     size_t i, bytes;
     double us;
 
-    for (i = 0; i < STEPS; i++) {
+    for (i = 0; i < STEPS && may_win(c, p, points); i++) {
         bytes = steps_bytes(&c->plan[p], steps_measured[i]);
         if (i > 0 && bytes > c->bytes[c->sizes - 1])
             break;
@@ -293,7 +336,7 @@ static int measure_sizes(struct campaign *c, size_t p, struct points *points)
 
     while (last > 0 && !is_candidate(c, p, last - 1))
         last--;
-    for (s = 0; s < last; s++) {
+    for (s = 0; s < last && may_win(c, p, points); s++) {
         if (s % SIZES_STRIDE != 0 && s + 1 != last)
             continue;
         if (!measure(c, p, s))
@@ -305,38 +348,42 @@ static int measure_sizes(struct campaign *c, size_t p, struct points *points)
     return 1;
 }
 
-/* Those of longer segments follow from those of shorter ones, where few of them
- * would be as long as the longest message. */
-static int extend_points(const struct campaign *c, size_t p,
-                         struct points *points)
+/* What those of shorter segments say of a plan: whether it is worth a look. */
+static void expect_longer(const struct campaign *c, size_t p,
+                          struct points *points)
 {
     const struct tune_plan *plan = &c->plan[p];
     const struct points *sixteenth = points - 2, *quarter = points - 1;
     size_t i;
 
-    if (p < 2 || plan->segment_bytes == 0 || sixteenth->count < STEPS ||
-        quarter->count < STEPS ||
-        strcmp(plan->algorithm, c->plan[p - 2].algorithm) != 0 ||
-        steps_bytes(plan, steps_measured[STEPS - 1]) <= c->bytes[c->sizes - 1])
-        return 0;
+    points->count = 0;
+    if (p < 2 || plan->segment_bytes == 0 || sixteenth->count == 0 ||
+        strcmp(plan->algorithm, c->plan[p - 2].algorithm) != 0)
+        return;
     *points = *quarter;
+    if (sixteenth->count < points->count)
+        points->count = sixteenth->count;
     for (i = 0; i < points->count; i++)
         points->at[i].us =
             tune_model_longer(sixteenth->at[i].us, quarter->at[i].us);
-    return 1;
 }
 
-static void predict(struct campaign *c, size_t p, const struct points *points)
+static int model(struct campaign *c, size_t p)
 {
-    const struct tune_plan *plan = &c->plan[p];
+    struct points *points = &c->points[p];
     size_t s;
 
+    expect_longer(c, p, points);
+    if (points->count == 0 || may_win(c, p, points)) {
+        points->count = 0;
+        if (!(c->plan[p].segment_bytes != 0 ? measure_steps(c, p, points)
+                                            : measure_sizes(c, p, points)))
+            return 0;
+    }
     for (s = 0; s < c->sizes; s++)
         if (is_candidate(c, p, s))
-            *at(c, c->predicted, p, s) = tune_model_at(
-                points->at, points->count,
-                (double)(plan->segment_bytes != 0 ? steps_of(plan, c->bytes[s])
-                                                  : c->bytes[s]));
+            *at(c, c->predicted, p, s) = expect(c, p, s, points);
+    return 1;
 }
 
 static int promises_ever(const struct campaign *c, size_t p)
@@ -354,19 +401,12 @@ static int promises_ever(const struct campaign *c, size_t p)
 /* Those that promise something, or the others. */
 static int model_some(struct campaign *c, int promise)
 {
-    struct points *points;
     size_t p;
 
-    for (p = 0; p < c->plans && !c->is_over; p++) {
-        points = &c->points[p];
-        if (!is_ever_candidate(c, p) || promises_ever(c, p) != promise)
-            continue;
-        if (!extend_points(c, p, points) &&
-            !(c->plan[p].segment_bytes != 0 ? measure_steps(c, p, points)
-                                            : measure_sizes(c, p, points)))
+    for (p = 0; p < c->plans && !c->is_over; p++)
+        if (is_ever_candidate(c, p) && promises_ever(c, p) == promise &&
+            !model(c, p))
             return 0;
-        predict(c, p, points);
-    }
     return 1;
 }
 
@@ -400,26 +440,18 @@ static void choose(const struct campaign *c, size_t s,
     }
 }
 
-/* Measures the plans that may be the fastest by the model, until it holds none
- * for faster than the fastest of these. */
+/* Measures the plans that may be the fastest by the model. */
 static int confirm(struct campaign *c, size_t s)
 {
-    struct tune_choice fastest;
-    double best;
     unsigned n;
-
-    choose(c, s, &fastest);
-    best = fastest.is_known ? fastest.us : 0;
 
     for (n = 0; n < c->search->options->confirm; n++) {
         size_t p = most_promising(c, s);
         if (p == c->plans || c->is_over ||
-            (best > 0 && *at(c, c->predicted, p, s) > best))
+            !is_worth_a_look(c, s, *at(c, c->predicted, p, s)))
             break;
         if (!measure(c, p, s))
             return 0;
-        if (best == 0 || *at(c, c->measured, p, s) < best)
-            best = *at(c, c->measured, p, s);
     }
     return 1;
 }
@@ -451,11 +483,12 @@ static int measure_own(struct campaign *c)
         if (!time_find(c, &time))
             return 0;
         c->own[s] = time.us;
-        if (c->arrivals == TUNE_SYNCHRONISED || time.us <= 0)
-            continue;
-        c->spread[s] = spread_calls * time.us;
-        if (!time_plan(c, &own_plan, c->bytes[s], &c->own[s]))
-            return 0;
+        if (c->arrivals != TUNE_SYNCHRONISED && time.us > 0) {
+            c->spread[s] = spread_calls * time.us;
+            if (!time_plan(c, &own_plan, c->bytes[s], &c->own[s]))
+                return 0;
+        }
+        best_improve(c, s, c->own[s]);
     }
     return 1;
 }
@@ -482,7 +515,8 @@ static double exhaustive_cost(const struct campaign *c)
     us = known > 0 ? known_us * all / known : 0;
     return c->search->options->machine != NULL
                ? us / 1e6
-               : all * c->search->cost_s / ((double)c->search->done + 1e-9);
+               : all * (c->search->cost_s - c->search->turns_s) /
+                     ((double)(c->search->done - c->search->turns) + 1e-9);
 }
 
 /* Those that are timed in turns: the library's own choice, and the fastest. */
@@ -545,6 +579,8 @@ static int turns_take(struct campaign *c, size_t s, struct finalist *list,
             if (!time_anew(c, &list[i].time))
                 return 0;
             list[i].us[turn] = list[i].time.us;
+            c->search->turns_s += list[i].time.cost_s;
+            c->search->turns++;
         }
     finalists_judge(list, count);
     for (i = 0; i < count; i++) {

@@ -90,7 +90,9 @@ struct tune_search {
     size_t expected, seen;   /* times that are needed, about; that were */
     size_t done;             /* measurements */
     double cost_s;           /* of these; on simulated ranks in their time */
-    double exhaustive_s;     /* what measuring everything would have cost */
+    size_t turns;            /* of these the ones of the fastest, in turns, */
+    double turns_s;          /* which an exhaustive search has as well */
+    double exhaustive_s;     /* what else measuring everything would cost */
     size_t compared, gained; /* sizes, and those that get a rule */
     double gain;             /* sum of logarithms of what is gained */
     int is_over;             /* no time is left */

@@ -67,6 +67,8 @@ static int shapes_each(struct tune_search *search, struct tune_table *table,
 
 static void summary_print(const struct tune_search *search)
 {
+    double exhaustive_s = search->exhaustive_s + search->turns_s;
+
     if (!search->options->quiet)
         fputc('\n', stderr);
     printf("%zu times measured in %.1f s%s%s\n", search->done,
@@ -77,10 +79,8 @@ static void summary_print(const struct tune_search *search)
     printf("the search cost %.4g s, %.1f %% of the %.4g s of an exhaustive "
            "one\n",
            search->cost_s,
-           search->exhaustive_s > 0
-               ? 100 * search->cost_s / search->exhaustive_s
-               : 0,
-           search->exhaustive_s);
+           exhaustive_s > 0 ? 100 * search->cost_s / exhaustive_s : 0,
+           exhaustive_s);
     printf("%zu of %zu sizes get a rule; against the rules that there are, "
            "calls take %.3f of the time (geometric mean)\n",
            search->gained, search->compared,

@@ -147,25 +147,33 @@ static void search(const struct tune_options *options, struct machine *machine,
                           choices));
 }
 
-/* The model finds what measuring everything finds, for a part of the cost. */
+/* The model finds what measuring everything finds, for 23 % of the cost at
+ * most, as in Luo's thesis. Heuristics know nothing of a formula, but cost
+ * less. */
 static void test_strategies(void)
 {
     struct tune_choice all[TUNE_SIZES_MAX], few[TUNE_SIZES_MAX];
-    struct tune_options exhaustive = options_of(1, 0), tasks = options_of(0, 0);
-    struct tune_journal journals[2] = {{.file = NULL}, {.file = NULL}};
+    struct tune_options exhaustive = options_of(1, 0), tasks = options_of(0, 0),
+                        promising = options_of(0, 1);
+    struct tune_journal journals[3] = {
+        {.file = NULL}, {.file = NULL}, {.file = NULL}};
     struct machine machine;
-    double cost;
+    double cost, by_model;
     size_t s;
 
     search(&exhaustive, &machine, &journals[0], all);
     cost = machine.us;
     search(&tasks, &machine, &journals[1], few);
-    printf("# by the model: %.1f %% of the cost\n", 100 * machine.us / cost);
-    CHECK(machine.us < cost / 2);
+    by_model = machine.us;
     for (s = 0; s < tasks.bytes_count; s++)
         CHECK(few[s].is_known && few[s].us <= 1.05 * all[s].us);
-    tune_journal_close(&journals[0]);
-    tune_journal_close(&journals[1]);
+    search(&promising, &machine, &journals[2], few);
+    printf("# by the model: %.1f %% of the cost, with heuristics %.1f %%\n",
+           100 * by_model / cost, 100 * machine.us / cost);
+    CHECK(by_model < 0.23 * cost);
+    CHECK(machine.us < by_model);
+    for (s = 0; s < 3; s++)
+        tune_journal_close(&journals[s]);
 }
 
 /* What has been measured is not measured again. */
