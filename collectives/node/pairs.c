@@ -7,7 +7,10 @@
 #include <assert.h>
 
 enum {
-    CELLS_AT = 16, /* the number in the words of cells */
+    RUN_AT = 16,   /* in the words of cells, behind their bits */
+    CELLS_AT = 26, /* the number there */
+    RUN_MASK = 0x3ff,
+    USED = 0xffff,
     NODE_AT = 24,  /* and in those of nodes, behind two cells */
     RIGHT_AT = 12, /* that on the right in a node */
     CELL_MASK = 0xfff,
@@ -17,6 +20,9 @@ enum {
 };
 
 _Static_assert((int)XYL_PAIRS_RESULT < (int)CELL_MASK, "cells fit into a node");
+_Static_assert((1 << XYL_PAIRS_CELLS_OF_WORD) - 1 == (int)USED &&
+                   (int)RUN_AT == (int)XYL_PAIRS_CELLS_OF_WORD,
+               "and their bits into a word");
 
 /* ---- the tree ---- */
 
@@ -133,58 +139,124 @@ static uint32_t right_in(uint64_t node)
 
 /* ---- cells ---- */
 
-/* One of the cells of a word whose bits are in `wanted`; 0: none is free. */
+/* Of a word of cells: what belongs to this piece, without the number. As with
+ * nodes, words that old are gone. */
+static uint64_t cells_seen(const xyl_pairs_piece_t *piece, uint64_t word)
+{
+    uint64_t base = piece->number << CELLS_AT;
+
+    return word >> CELLS_AT == base >> CELLS_AT ? word - base : 0;
+}
+
+static uint32_t run_in(uint64_t cells)
+{
+    return (uint32_t)(cells >> RUN_AT) & RUN_MASK;
+}
+
+static uint32_t words_for(uint32_t cells)
+{
+    return (cells + XYL_PAIRS_CELLS_OF_WORD - 1) / XYL_PAIRS_CELLS_OF_WORD;
+}
+
+uint32_t xyl_pairs_run_of(const xyl_pairs_piece_t *piece, uint32_t cell)
+{
+    if (cell <= piece->near)
+        return 0;
+    return run_in(cells_seen(
+        piece,
+        xyl_seats_get(
+            piece->seats,
+            &piece->words->cells[(cell - 1) / XYL_PAIRS_CELLS_OF_WORD])));
+}
+
+/* One of the cells of a word whose bits are in `wanted`, of which there is
+ * memory; 0: none is free. */
 static uint32_t cell_take_of(const xyl_pairs_piece_t *piece, uint32_t number,
                              uint64_t wanted)
 {
     _Atomic uint64_t *word = &piece->words->cells[number];
     uint64_t base = piece->number << CELLS_AT,
              seen = xyl_seats_get(piece->seats, word);
-    uint64_t used, bits;
+    int is_near = number < words_for(piece->near);
+    uint64_t cells, bits;
 
     do {
-        used = seen >> CELLS_AT == piece->number ? seen - base : 0;
-        bits = wanted & ~used;
+        cells = cells_seen(piece, seen);
+        bits = is_near || run_in(cells) != 0 ? wanted & ~cells : 0;
         if (bits == 0)
             return 0;
         bits &= ~bits + 1;
-    } while (!xyl_seats_swap(piece->seats, word, &seen, base | used | bits));
+    } while (!xyl_seats_swap(piece->seats, word, &seen, base | cells | bits));
     return number * XYL_PAIRS_CELLS_OF_WORD + (uint32_t)__builtin_ctzll(bits) +
            1;
 }
 
+/* Of a run the last one that was in use takes it along. */
 static void cell_free(const xyl_pairs_piece_t *piece, uint32_t cell)
 {
     uint32_t number = (cell - 1) / XYL_PAIRS_CELLS_OF_WORD;
     _Atomic uint64_t *word = &piece->words->cells[number];
     uint64_t bit = UINT64_C(1) << (cell - 1) % XYL_PAIRS_CELLS_OF_WORD;
-    uint64_t seen = xyl_seats_get(piece->seats, word);
+    uint64_t seen = xyl_seats_get(piece->seats, word), cells, left;
 
-    do
-        assert(seen >> CELLS_AT == piece->number && (seen & bit) != 0);
-    while (!xyl_seats_swap(piece->seats, word, &seen, seen & ~bit));
+    do {
+        cells = cells_seen(piece, seen);
+        assert((cells & bit) != 0);
+        left = (cells & USED) == bit ? 0 : cells & ~bit;
+    } while (!xyl_seats_swap(piece->seats, word, &seen,
+                             piece->number << CELLS_AT | left));
+    if (left == 0 && run_in(cells) != 0)
+        piece->runs.give(piece->runs.arg, run_in(cells));
 }
 
-/* One that is anybody's, beginning where the pair has begun before; the home of
- * the pair for the first segment that the seat lacks. 0: none is free. */
-static uint32_t cell_take(const xyl_pairs_piece_t *piece,
-                          const xyl_pairs_t *pairs)
+/* One that is anybody's: of the window, beginning where the pair has begun
+ * before, or else of a run. 0: none is free. */
+static uint32_t cell_take(const xyl_pairs_piece_t *piece)
 {
     const uint32_t each = XYL_PAIRS_CELLS_OF_WORD;
     uint32_t home = piece->place / 2, cell = 0, i, word, left;
-    uint32_t from = (xyl_pairs_homes(piece->contributors) + each - 1) / each;
-    uint32_t words = (piece->cells + each - 1) / each;
+    uint32_t from = words_for(xyl_pairs_homes(piece->contributors));
+    uint32_t near = words_for(piece->near);
 
-    for (i = from; i < words && cell == 0; i++) {
-        word = from + (i - from + home) % (words - from);
-        left = piece->cells - word * each;
+    for (i = from; i < near && cell == 0; i++) {
+        word = from + (i - from + home) % (near - from);
+        left = piece->near - word * each;
         cell = cell_take_of(piece, word,
                             left < each ? bit_of(left) - 1 : bit_of(each) - 1);
     }
-    if (cell == 0 && (pairs->added & (bit_of(pairs->segment) - 1)) ==
-                         bit_of(pairs->segment) - 1)
-        cell = cell_take_of(piece, home / each, bit_of(home % each));
+    for (i = near; i < words_for(piece->cells) && cell == 0; i++)
+        cell = cell_take_of(piece, i, USED);
     return cell;
+}
+
+/* The home of the pair, for the first segment that the seat lacks. */
+static uint32_t home_take(const xyl_pairs_piece_t *piece,
+                          const xyl_pairs_t *pairs)
+{
+    const uint32_t each = XYL_PAIRS_CELLS_OF_WORD;
+    uint32_t home = piece->place / 2;
+    uint64_t before = bit_of(pairs->segment) - 1;
+
+    if ((pairs->added & before) != before)
+        return 0;
+    return cell_take_of(piece, home / each, bit_of(home % each));
+}
+
+/* The first cell of the first word that has no run; 0: all have one. */
+static uint32_t run_place(const xyl_pairs_piece_t *piece, uint32_t run)
+{
+    const uint64_t cells = (uint64_t)run << RUN_AT | 1;
+    uint32_t i;
+
+    for (i = words_for(piece->near); i < words_for(piece->cells); i++) {
+        _Atomic uint64_t *word = &piece->words->cells[i];
+        uint64_t seen = xyl_seats_get(piece->seats, word);
+        while (cells_seen(piece, seen) == 0)
+            if (xyl_seats_swap(piece->seats, word, &seen,
+                               piece->number << CELLS_AT | cells))
+                return i * XYL_PAIRS_CELLS_OF_WORD + 1;
+    }
+    return 0;
 }
 
 /* Wakes those who are marked. */
@@ -236,7 +308,7 @@ static xyl_sum_next_t pairs_pass(const xyl_pairs_piece_t *piece,
                                  xyl_pairs_t *pairs)
 {
     pairs->look = all_of(piece) & piece->ready & ~pairs->added;
-    pairs->has_swept = 0;
+    pairs->has_swept = pairs->lacks_run = 0;
     pairs->tend =
         pairs->look == 0 || (piece->follows &&
                              __builtin_popcountll(pairs->second) >= SECONDS_MAX)
@@ -383,10 +455,9 @@ static void pairs_look(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     combine(piece, pairs, left_in(seen), right_in(seen));
 }
 
-static void copy(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
+/* Into the cell, if there is one. */
+static void copy_to(xyl_pairs_t *pairs, uint32_t cell)
 {
-    uint32_t cell = cell_take(piece, pairs);
-
     pairs->look &= ~bit_of(pairs->segment);
     if (cell == 0) {
         choose(pairs);
@@ -398,6 +469,34 @@ static void copy(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
     pairs->unused = 0;
     pairs->cell = pairs->to = cell;
     pairs->state = XYL_PAIRS_WORK;
+}
+
+static void copy(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
+{
+    uint32_t cell = cell_take(piece);
+
+    if (cell == 0 && !pairs->lacks_run && piece->cells > piece->near) {
+        pairs->run = piece->runs.take(piece->runs.arg);
+        pairs->lacks_run = pairs->run == 0;
+        if (pairs->run != 0) {
+            pairs->state = XYL_PAIRS_RUN;
+            return;
+        }
+    }
+    copy_to(pairs, cell != 0 ? cell : home_take(piece, pairs));
+}
+
+static void run_use(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
+{
+    uint32_t cell = run_place(piece, pairs->run);
+
+    if (cell == 0) {
+        piece->runs.give(piece->runs.arg, pairs->run);
+        cell = home_take(piece, pairs);
+    }
+    pairs->run = 0;
+    copy_to(pairs, cell);
+    say(pairs, pairs->state); /* the others of its word are anybody's */
 }
 
 static void pairs_put(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
@@ -452,6 +551,9 @@ xyl_sum_next_t xyl_pairs_step(const xyl_pairs_piece_t *piece,
         break;
     case XYL_PAIRS_CELL:
         copy(piece, pairs);
+        break;
+    case XYL_PAIRS_RUN:
+        run_use(piece, pairs);
         break;
     case XYL_PAIRS_MARK:
         return rest(piece, pairs);

@@ -26,18 +26,24 @@
  * take it meanwhile. Who is late is thus needed for its contribution, and the
  * work that follows from it is done by those who wait.
  *
+ * Some of the cells lie in the piece's window. Others come from elsewhere when
+ * they are needed, a word's at a time (a *run*), and go back when none of them
+ * is in use: what is kept for those who are late takes the room that it needs,
+ * and quiet pieces take none. Whoever finds no room does without: nobody waits
+ * for runs.
+ *
  * A seat that waits for the result looks after what it has put until it is
  * taken; others leave as soon as they have contributed, and nothing is left of
  * which they were second.
  *
- * Nobody waits for ever. Each pair of seats has a *home* cell, all others are
- * anybody's. A seat may use the home cell for the first of the segments that it
- * lacks. Let s be the first segment that is not complete. Cells in its tree are
- * merged by whoever was second, and those of segments before it have been
- * freed. A seat that lacks s finds its pair's node touched, and needs no cell;
- * or the home cell is free: its partner has used it for no segment behind s, as
- * it would have contributed to s before, and segments in front of s are
- * complete.
+ * Nobody waits for ever. Each pair of seats has a *home* cell in the window,
+ * all others are anybody's. A seat may use the home cell for the first of the
+ * segments that it lacks. Let s be the first segment that is not complete.
+ * Cells in its tree are merged by whoever was second, and those of segments
+ * before it have been freed. A seat that lacks s finds its pair's node touched,
+ * and needs no cell; or the home cell is free: its partner has used it for no
+ * segment behind s, as it would have contributed to s before, and segments in
+ * front of s are complete.
  *
  * Sleep: who waits marks itself, then looks once more; who puts, takes or frees
  * does so, then looks for marks and wakes.
@@ -59,7 +65,8 @@ enum {
 /* Of a piece. Never cleared: values begin with the number of their piece, and
  * marks are taken back by those who made them. */
 typedef struct xyl_pairs_words {
-    /* Bits of the cells in use. */
+    /* Bits of the cells in use, and in front of them the run that they lie in;
+     * 0: in the window, or nowhere. */
     _Alignas(128) _Atomic uint64_t
         cells[XYL_PAIRS_CELLS_MAX / XYL_PAIRS_CELLS_OF_WORD];
     _Alignas(128) _Atomic uint64_t knock; /* says nothing; wakes */
@@ -73,6 +80,14 @@ size_t xyl_pairs_words_bytes(uint32_t seats);
  * XYL_PAIRS_CELLS_OF_WORD on they are anybody's. */
 uint32_t xyl_pairs_homes(uint32_t seats);
 
+/* Memory for the cells of a word, by names below 1024; 0: there is none. May be
+ * given back by another seat than has taken it. */
+typedef struct xyl_pairs_runs {
+    void *arg;
+    uint32_t (*take)(void *arg);
+    void (*give)(void *arg, uint32_t run);
+} xyl_pairs_runs_t;
+
 /* A piece, as one of its seats sees it. */
 typedef struct xyl_pairs_piece {
     const xyl_seats_t *seats;
@@ -82,9 +97,11 @@ typedef struct xyl_pairs_piece {
     uint32_t place;        /* of this one among them */
     uint32_t segments;
     uint64_t ready; /* bits of those of which this seat has its contribution */
-    uint32_t cells; /* at least the homes */
-    int waits;      /* this seat, for the end: it helps meanwhile */
-    int follows;    /* and goes along with what it has put */
+    uint32_t near;  /* cells that lie in the window: at least the homes */
+    uint32_t cells; /* of all; where there are more, `near` is whole words */
+    xyl_pairs_runs_t runs;
+    int waits;   /* this seat, for the end: it helps meanwhile */
+    int follows; /* and goes along with what it has put */
     xyl_sum_flags_t full;
 } xyl_pairs_piece_t;
 
@@ -98,6 +115,7 @@ typedef enum xyl_pairs_state {
     XYL_PAIRS_TEND, /* at what it has put */
     XYL_PAIRS_LOOK, /* at a segment that it lacks */
     XYL_PAIRS_CELL, /* whose node is untouched */
+    XYL_PAIRS_RUN,  /* it has one, and looks for a word */
     XYL_PAIRS_MARK, /* there was nothing to do */
     XYL_PAIRS_WORK, /* the caller works */
     XYL_PAIRS_PUT,  /* `cell` */
@@ -114,6 +132,8 @@ typedef struct xyl_pairs {
     xyl_pairs_state_t state, then; /* after what is said */
     uint32_t is_marked;
     uint32_t has_swept; /* in this pass */
+    uint32_t lacks_run; /* in this pass there was none */
+    uint32_t run;
     uint32_t segment;
     /* What the caller is to do: `to` = `left` op `right`, if both are set
      * apart, else a copy. */
@@ -133,6 +153,8 @@ typedef struct xyl_pairs {
 /* One step, with one access to what is shared. */
 xyl_sum_next_t xyl_pairs_step(const xyl_pairs_piece_t *piece,
                               xyl_pairs_t *pairs);
+/* The run of a cell that is in use; 0: it lies in the window. */
+uint32_t xyl_pairs_run_of(const xyl_pairs_piece_t *piece, uint32_t cell);
 /* 1: of this seat nothing is missing. */
 int xyl_pairs_has_added(const xyl_pairs_piece_t *piece,
                         const xyl_pairs_t *pairs);

@@ -101,7 +101,8 @@ typedef struct xyl_step {
     uint32_t first_seat, end_seat; /* REDUCE, CLAIM, PAIR */
     uint32_t slices;               /* CLAIM, COMBINE, COLLECT, PAIR */
     uint32_t spares;               /* COMBINE, PAIR: cells behind the sums */
-    uint64_t slice_bytes;          /* of each; slice i begins i of them on */
+    uint32_t cells;       /* PAIR: and in all, with those of the node's pool */
+    uint64_t slice_bytes; /* of each; slice i begins i of them on */
     /* Where the input is read where it lies, its bytes are this much further on
      * than in the window: blocks there are as long as a piece has them, not as
      * they are. PUBLISH: of `to`; all others: of `from`. */

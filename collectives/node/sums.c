@@ -243,7 +243,30 @@ int xyl_node_combine_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
 
 /* ---- in a fixed order ---- */
 
-static xyl_pairs_piece_t pairs_piece_of(const xyl_node_sum_t *sum)
+static uint64_t cell_bytes(const xyl_node_sum_t *sum)
+{
+    return xyl_board_whole_lines(sum->step->slice_bytes);
+}
+
+/* Of the node's pool, for cells of which the window has not enough. The first
+ * one that is free: few are used at any time. */
+static uint32_t run_take(void *arg)
+{
+    const xyl_node_sum_t *sum = arg;
+
+    return xyl_shm_pool_take(sum->board->pool,
+                             XYL_PAIRS_CELLS_OF_WORD * cell_bytes(sum), 0);
+}
+
+static void run_give(void *arg, uint32_t run)
+{
+    const xyl_node_sum_t *sum = arg;
+
+    xyl_shm_pool_free(sum->board->pool, run,
+                      XYL_PAIRS_CELLS_OF_WORD * cell_bytes(sum));
+}
+
+static xyl_pairs_piece_t pairs_piece_of(xyl_node_sum_t *sum)
 {
     const xyl_seats_t *seats = &sum->board->seats;
     uint32_t root = sum->step->post_seat, contributors = sum->step->end_seat;
@@ -257,22 +280,32 @@ static xyl_pairs_piece_t pairs_piece_of(const xyl_node_sum_t *sum)
                  (uint32_t)(contributors != seats->count && seats->own > root),
         .segments = segments_of(sum),
         .ready = sum->ready,
-        .cells = sum->step->spares,
+        .near = sum->step->spares,
+        .cells = sum->step->cells,
+        .runs = {sum, run_take, run_give},
         .waits = root == XYL_BOARD_ALL || root == seats->own || sum->stays,
         /* The root has the result to copy while others work. */
         .follows = root == XYL_BOARD_ALL || (root != seats->own && sum->stays),
         .full = flags_of(sum)};
 }
 
-static char *pairs_address(const xyl_node_sum_t *sum, uint32_t segment,
+static char *pairs_address(xyl_node_sum_t *sum, uint32_t segment,
                            uint32_t operand)
 {
+    xyl_pairs_piece_t piece = pairs_piece_of(sum);
+    uint32_t run;
+
     if (operand == XYL_PAIRS_RESULT)
         return sum->cells + segment * sum->step->slice_bytes;
-    return spare_address(sum, operand - 1);
+    run = xyl_pairs_run_of(&piece, operand);
+    if (run == 0)
+        return spare_address(sum, operand - 1);
+    return xyl_board_run(sum->board, run,
+                         XYL_PAIRS_CELLS_OF_WORD * cell_bytes(sum)) +
+           (operand - 1) % XYL_PAIRS_CELLS_OF_WORD * cell_bytes(sum);
 }
 
-static const char *pairs_operand(const xyl_node_sum_t *sum, uint32_t segment,
+static const char *pairs_operand(xyl_node_sum_t *sum, uint32_t segment,
                                  uint32_t operand)
 {
     if (operand == XYL_PAIRS_OWN)
@@ -294,8 +327,7 @@ static int pairs_work(xyl_node_sum_t *sum, const xyl_pairs_t *pairs,
     return work_on(sum, at, segment, &part);
 }
 
-int xyl_node_pairs_has_added(const xyl_node_sum_t *sum,
-                             const xyl_pairs_t *pairs)
+int xyl_node_pairs_has_added(xyl_node_sum_t *sum, const xyl_pairs_t *pairs)
 {
     xyl_pairs_piece_t piece = pairs_piece_of(sum);
 

@@ -54,8 +54,7 @@ int xyl_node_combine_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
 int xyl_node_pairs_run(xyl_node_sum_t *sum, xyl_pairs_t *pairs,
                        xyl_node_combine_t *at, unsigned *did);
 /* PAIR: nobody waits for this seat. */
-int xyl_node_pairs_has_added(const xyl_node_sum_t *sum,
-                             const xyl_pairs_t *pairs);
+int xyl_node_pairs_has_added(xyl_node_sum_t *sum, const xyl_pairs_t *pairs);
 int xyl_node_collect_run(xyl_node_sum_t *sum, xyl_node_combine_t *at,
                          unsigned *did);
 /* COLLECT, of a step that is not done: 1: own is not needed any more. */

@@ -224,18 +224,32 @@ static int goes_by_pairs(const xyl_problem_t *problem)
            pairs_fit(problem);
 }
 
+/* As many as there can be in use at any time. */
 static uint32_t cells_of(const xyl_problem_t *problem,
                          const xyl_node_program_t *program)
+{
+    uint64_t most = cells_min(problem) + (uint64_t)program->segments *
+                                             xyl_pairs_homes(problem->ranks);
+
+    return most < XYL_PAIRS_CELLS_MAX ? (uint32_t)most
+                                      : (uint32_t)XYL_PAIRS_CELLS_MAX;
+}
+
+/* Of these in the window: as many as are in use where nobody is late. */
+static uint32_t near_cells_of(const xyl_problem_t *problem,
+                              const xyl_node_program_t *program)
 {
     uint64_t left = problem->node.long_window_bytes -
                     xyl_board_whole_lines(program->piece_bytes);
     uint64_t cells = left / xyl_board_whole_lines(program->segment_bytes);
-    uint64_t most = cells_min(problem) + (uint64_t)program->segments *
-                                             xyl_pairs_homes(problem->ranks);
+    uint64_t wanted = cells_min(problem) + (uint64_t)program->segments *
+                                               problem->node.limits->pair_room;
 
-    if (most > XYL_PAIRS_CELLS_MAX)
-        most = XYL_PAIRS_CELLS_MAX;
-    return (uint32_t)(cells < most ? cells : most);
+    if (cells > wanted)
+        cells = wanted;
+    cells = cells / XYL_PAIRS_CELLS_OF_WORD * XYL_PAIRS_CELLS_OF_WORD;
+    return cells < cells_of(problem, program) ? (uint32_t)cells
+                                              : cells_of(problem, program);
 }
 
 /* The root takes no part in the tree, but adds its own to the sum of the
@@ -266,7 +280,8 @@ static void write_pairs(const xyl_problem_t *problem,
     step->end_seat = problem->ranks - (uint32_t)is_apart;
     step->slices = program->segments;
     step->slice_bytes = program->segment_bytes;
-    step->spares = cells_of(problem, program);
+    step->spares = near_cells_of(problem, program);
+    step->cells = cells_of(problem, program);
     if (problem->coll == XYLEM_COLL_REDUCE)
         step->post_seat = problem->root;
     program->board_bytes =

@@ -4,7 +4,9 @@
  * In a broadcast with XYLEM_BYPASS_US another rank takes the place of a leader,
  * and all but the late one end within a millisecond of when they do if nobody
  * is late; without, others wait. In a reduce all do but the late one and
- * the root: in the order of arrival, and on a few nodes in a fixed order.
+ * the root: in the order of arrival, and on a few nodes in a fixed order; on a
+ * node of many ranks also in further calls, as long as there is room for what
+ * is kept for the late one.
  * Times are simulated, hence the same on any machine. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,6 +16,8 @@
 
 enum {
     PPN = 4,
+    MANY_SEATS = 32, /* of one node */
+    CALLS_MAX = 6,
     FEW_NODES = 4,
     MORE_NODES = 8,
     MANY_NODES = 16, /* a double tree, of which many nodes are inner ones */
@@ -31,15 +35,17 @@ typedef struct call {
     xylem_coll_t coll;
     uint32_t nodes;
     const char *algorithm;
-    const char *bypass;
-    uint32_t late;  /* rank */
-    uint32_t flags; /* of a reduce */
+    const char *bypass; /* or another setting */
+    uint32_t late;      /* rank */
+    uint32_t flags;     /* of a reduce */
+    uint32_t seats;     /* of each node; 0: PPN */
+    uint32_t more;      /* calls under way beside the first */
 } call_t;
 
 typedef struct player {
     sim_world_t *world;
-    xylem_request_t *request;
-    uint32_t rank;
+    xylem_request_t *requests[CALLS_MAX];
+    uint32_t rank, calls;
     sim_time_t end;
 } player_t;
 
@@ -63,9 +69,11 @@ static void charge_only(void *result, const void *left, const void *right,
 
 static void start(void *arg, uint32_t rank)
 {
-    player_t *players = arg;
+    player_t *player = (player_t *)arg + rank;
+    uint32_t i;
 
-    CHECK_EQ(xylem_request_start(players[rank].request), XYLEM_OK);
+    for (i = 0; i < player->calls; i++)
+        CHECK_EQ(xylem_request_start(player->requests[i]), XYLEM_OK);
 }
 
 static void join(player_t *player, const call_t *call)
@@ -80,6 +88,7 @@ static void join(player_t *player, const call_t *call)
                               .on_complete = completed,
                               .arg = player,
                               .algorithm = call->algorithm};
+    uint32_t i;
 
     if (call->coll == XYLEM_COLL_REDUCE) {
         args.send = nowhere;
@@ -89,9 +98,16 @@ static void join(player_t *player, const call_t *call)
                  XYLEM_OK);
         args.flags = call->flags;
     }
-    CHECK_EQ(
-        xylem_coll_init(xylem_context_world(context), &args, &player->request),
-        XYLEM_OK);
+    player->calls = call->more + 1;
+    for (i = 0; i < player->calls; i++)
+        CHECK_EQ(xylem_coll_init(xylem_context_world(context), &args,
+                                 &player->requests[i]),
+                 XYLEM_OK);
+}
+
+static uint32_t seats_of(const call_t *call)
+{
+    return call->seats != 0 ? call->seats : (uint32_t)PPN;
 }
 
 static sim_world_t *world_of(const call_t *call, const sim_noise_t *noise)
@@ -100,7 +116,7 @@ static sim_world_t *world_of(const call_t *call, const sim_noise_t *noise)
     sim_machine_t machine;
     sim_options_t options = {.machine = &machine,
                              .nodes = call->nodes,
-                             .ranks_per_node = PPN,
+                             .ranks_per_node = seats_of(call),
                              .shares_memory = 1,
                              .payload = SIM_PAYLOAD_NONE,
                              .message_bytes = BYTES,
@@ -125,7 +141,7 @@ static sim_time_t run(const call_t *call)
     sim_world_t *world = world_of(call, &noise);
     player_t players[RANKS_MAX];
     sim_time_t last = 0;
-    uint32_t rank, ranks = call->nodes * PPN;
+    uint32_t rank, ranks = call->nodes * seats_of(call), i;
 
     for (rank = 0; rank < ranks; rank++) {
         players[rank] = (player_t){.world = world, .rank = rank};
@@ -135,7 +151,8 @@ static sim_time_t run(const call_t *call)
     CHECK(sim_world_run(world, SIM_NEVER, EVENTS_MAX));
     for (rank = 0; rank < ranks; rank++) {
         CHECK(players[rank].end != 0);
-        CHECK_EQ(xylem_request_free(players[rank].request), XYLEM_OK);
+        for (i = 0; i < players[rank].calls; i++)
+            CHECK_EQ(xylem_request_free(players[rank].requests[i]), XYLEM_OK);
         if (rank == 0 && call->coll == XYLEM_COLL_REDUCE)
             continue;
         if (rank != call->late && players[rank].end > last)
@@ -152,10 +169,10 @@ static sim_time_t run(const call_t *call)
 /* Every `step`th rank in turn is late, but the root. */
 static void check_each(uint32_t nodes, const char *algorithm, uint32_t step)
 {
-    call_t waits = {XYLEM_COLL_BCAST, nodes,  algorithm,
-                    "BYPASS_US=0",    NOBODY, 0};
-    call_t passes = {XYLEM_COLL_BCAST, nodes,  algorithm,
-                     "BYPASS_US=200",  NOBODY, 0};
+    call_t waits = {XYLEM_COLL_BCAST, nodes, algorithm, "BYPASS_US=0",
+                    NOBODY,           0,     0,         0};
+    call_t passes = {XYLEM_COLL_BCAST, nodes, algorithm, "BYPASS_US=200",
+                     NOBODY,           0,     0,         0};
     sim_time_t plain = run(&waits), relayed = run(&passes);
     sim_time_t waited, passed, waited_most = 0;
     uint32_t late;
@@ -196,8 +213,14 @@ static void test_many_nodes(void)
 
 static void check_reduce(uint32_t nodes, uint32_t step, uint32_t flags)
 {
-    call_t call = {XYLEM_COLL_REDUCE,  nodes,  NULL,
-                   "DETACH_BYTES=16K", NOBODY, flags};
+    call_t call = {XYLEM_COLL_REDUCE,
+                   nodes,
+                   NULL,
+                   "DETACH_BYTES=16K",
+                   NOBODY,
+                   flags,
+                   0,
+                   0};
     sim_time_t plain = run(&call), end;
 
     printf("# %" PRIu32 " nodes, reduce: %.1f us\n", nodes, US(plain));
@@ -230,6 +253,28 @@ static void test_fixed_order_more_nodes(void)
     check_reduce(MANY_NODES, SOME, 0);
 }
 
+/* What pairs keep for a late rank is taken of the node's pool as it comes, so
+ * the others are some calls ahead with the budget of 8 MiB per rank. */
+static void test_fixed_order_many_seats(void)
+{
+    call_t call = {.coll = XYLEM_COLL_REDUCE,
+                   .nodes = 1,
+                   .bypass = "NOISE_BUDGET=256M",
+                   .late = NOBODY,
+                   .seats = MANY_SEATS,
+                   .more = CALLS_MAX - 1};
+    sim_time_t plain = run(&call), end;
+
+    printf("# %d seats, %d reduces: %.1f us\n", MANY_SEATS, CALLS_MAX,
+           US(plain));
+    for (call.late = 1; call.late < MANY_SEATS; call.late += 3 * SOME) {
+        end = run(&call);
+        printf("# rank %" PRIu32 " is late: the others end after %.1f us\n",
+               call.late, US(end));
+        CHECK(end <= plain + SIM_MS);
+    }
+}
+
 static const check_case_t cases[] = {
     {"one_leader", test_one_leader},
     {"all_lead", test_all_lead},
@@ -238,5 +283,6 @@ static const check_case_t cases[] = {
     {"reduce_many_nodes", test_reduce_many_nodes},
     {"fixed_order_any_rank", test_fixed_order_any_rank},
     {"fixed_order_more_nodes", test_fixed_order_more_nodes},
+    {"fixed_order_many_seats", test_fixed_order_many_seats},
 };
 CHECK_MAIN(cases)

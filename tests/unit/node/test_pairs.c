@@ -18,7 +18,9 @@ enum {
     SEGMENTS = 3,
     NODES = 8,
     EXTRAS = 16, /* cells that are anybody's: beyond the homes */
-    CELLS = XYL_PAIRS_CELLS_OF_WORD + EXTRAS,
+    NEAR = XYL_PAIRS_CELLS_OF_WORD + EXTRAS,
+    RUNS = 2, /* of cells that do not lie in the window, at most */
+    CELLS = NEAR + RUNS * XYL_PAIRS_CELLS_OF_WORD,
     CELL_WORDS = CELLS / XYL_PAIRS_CELLS_OF_WORD,
     NUMBER = 77,
     CHANCES = 6000
@@ -28,6 +30,7 @@ enum {
 typedef struct scene {
     orders_scene_t of; /* first */
     uint64_t nodes[SEGMENTS][NODES], full[SEGMENTS], cells[CELL_WORDS], waiting;
+    uint64_t runs; /* bits of those that are free */
     xyl_pairs_t seats[SEATS];
     uint8_t holds[CELLS]; /* bits of the seats in a cell */
     uint8_t owner[CELLS]; /* its segment, and 1 */
@@ -46,6 +49,7 @@ typedef struct extent {
     int stay;          /* all, until there is nothing to do */
     int root_is_apart; /* the result is for none of them */
     int come_singly;   /* segments, to every other seat */
+    uint32_t runs;     /* cells beyond the window are whole words then */
 } extent_t;
 
 typedef struct play {
@@ -114,9 +118,38 @@ static uint64_t ready_of(const play_t *play, uint32_t seat)
                                                    : UINT64_MAX;
 }
 
+static uint32_t run_take(void *arg)
+{
+    play_t *play = arg;
+    uint64_t bit = play->now.runs & -play->now.runs;
+
+    play->now.runs &= ~bit;
+    return bit == 0 ? 0 : (uint32_t)__builtin_ctzll(bit) + 1;
+}
+
+static void run_give(void *arg, uint32_t run)
+{
+    play_t *play = arg;
+
+    if (run == 0 || run > play->size.runs ||
+        (play->now.runs >> (run - 1) & 1) != 0)
+        wrong(play, "a run is given back twice");
+    play->now.runs |= UINT64_C(1) << (run - 1);
+}
+
+/* Of the window: whole words where there are more. */
+static uint32_t near_of(const play_t *play)
+{
+    if (play->size.extras != 0 && play->size.runs != 0)
+        return NEAR;
+    if (play->size.extras != 0 || play->size.runs != 0)
+        return XYL_PAIRS_CELLS_OF_WORD + play->size.extras;
+    return xyl_pairs_homes(play->size.seats);
+}
+
 static xyl_pairs_piece_t piece_of(play_t *play, uint32_t seat)
 {
-    uint32_t homes = xyl_pairs_homes(play->size.seats);
+    uint32_t near = near_of(play);
 
     play->seats = orders_seats(&play->orders, seat);
     return (xyl_pairs_piece_t){
@@ -127,9 +160,9 @@ static xyl_pairs_piece_t piece_of(play_t *play, uint32_t seat)
         .place = seat,
         .segments = play->size.segments,
         .ready = ready_of(play, seat),
-        .cells = play->size.extras == 0
-                     ? homes
-                     : XYL_PAIRS_CELLS_OF_WORD + play->size.extras,
+        .near = near,
+        .cells = near + play->size.runs * XYL_PAIRS_CELLS_OF_WORD,
+        .runs = {play, run_take, run_give},
         .waits = waits(play, seat) || play->now.stays[seat],
         .follows = play->size.is_for_all || play->now.stays[seat],
         .full = {.flags = play->full,
@@ -140,6 +173,19 @@ static xyl_pairs_piece_t piece_of(play_t *play, uint32_t seat)
 
 /* ---- work ---- */
 
+/* There is memory for it. */
+static void check_memory(play_t *play, uint32_t seat, uint32_t cell)
+{
+    xyl_pairs_piece_t piece = piece_of(play, seat);
+    uint32_t run;
+
+    words_move(play, 1);
+    run = xyl_pairs_run_of(&piece, cell);
+    if ((run == 0) != (cell <= piece.near) ||
+        (run != 0 && (play->now.runs >> (run - 1) & 1) != 0))
+        wrong(play, "a cell lies nowhere");
+}
+
 /* Bits of the seats in an operand. */
 static uint8_t operand(play_t *play, uint32_t seat, uint32_t from)
 {
@@ -149,6 +195,7 @@ static uint8_t operand(play_t *play, uint32_t seat, uint32_t from)
         return (uint8_t)(1 << seat);
     if (play->now.owner[from - 1] != p->segment + 1)
         wrong(play, "a cell is another segment's");
+    check_memory(play, seat, from);
     return play->now.holds[from - 1];
 }
 
@@ -183,6 +230,7 @@ static void work(play_t *play, uint32_t seat)
     } else {
         if (p->is_copy && play->now.owner[p->to - 1] != 0)
             wrong(play, "a cell is given out twice");
+        check_memory(play, seat, p->to);
         play->now.holds[p->to - 1] = all;
         play->now.owner[p->to - 1] = (uint8_t)(p->segment + 1);
     }
@@ -247,7 +295,8 @@ static void check_end(orders_t *orders)
 
     for (i = 0; i < size->seats; i++)
         if (!is_done(orders, i) && i != play->now.of.stopped &&
-            (!has_stopped || (!waits(play, i) && size->extras != 0)))
+            (!has_stopped ||
+             (!waits(play, i) && (size->extras != 0 || size->runs != 0))))
             wrong(play, "somebody waits for ever");
     if (has_stopped)
         return;
@@ -255,9 +304,11 @@ static void check_end(orders_t *orders)
         if (play->now.results[i] != all || play->now.full[i] == 0)
             wrong(play, "a result is not there");
     for (i = 0; i < CELL_WORDS; i++)
-        if (play->now.cells[i] >> 16 == NUMBER &&
-            (play->now.cells[i] & 0xffff) != 0)
+        if (play->now.cells[i] >> 26 == NUMBER &&
+            (play->now.cells[i] & 0x3ffffff) != 0)
             wrong(play, "cells are lost");
+    if (play->now.runs != (UINT64_C(1) << size->runs) - 1)
+        wrong(play, "a run is lost");
     if (play->now.waiting != 0)
         wrong(play, "a mark is left");
 }
@@ -277,11 +328,11 @@ static void forget_one(xyl_pairs_t *p)
     if (p->state != XYL_PAIRS_SAY)
         p->then = 0;
     if (p->state == XYL_PAIRS_PASS || p->state == XYL_PAIRS_DONE)
-        p->look = p->tend = p->has_swept = 0;
+        p->look = p->tend = p->has_swept = p->lacks_run = 0;
     if (p->state == XYL_PAIRS_PASS || p->state == XYL_PAIRS_DONE ||
         (p->state == XYL_PAIRS_SAY && p->then == XYL_PAIRS_PASS))
         p->segment = p->level = p->index = 0;
-    if (p->state != XYL_PAIRS_WORK)
+    if (p->state != XYL_PAIRS_WORK && p->then != XYL_PAIRS_WORK)
         p->left = p->right = p->to = p->is_copy = 0;
     if (!has_cell || (p->state == XYL_PAIRS_SAY && p->then == XYL_PAIRS_PASS))
         p->cell = p->unused = p->is_top = 0;
@@ -344,7 +395,8 @@ static void play_init(play_t *play, const extent_t *size)
         play->now.stays[i] = size->stay && !size->is_for_all;
     /* What another piece has left. */
     for (i = 0; i < CELL_WORDS; i++)
-        play->now.cells[i] = (NUMBER - 1) << 16 | 5;
+        play->now.cells[i] = ((uint64_t)NUMBER - 1) << 26 | 1 << 16 | 5;
+    play->now.runs = (UINT64_C(1) << size->runs) - 1;
     for (i = 0; i < size->segments; i++)
         for (k = 0; k < nodes_of(play); k++)
             play->now.nodes[i][k] = (NUMBER - 1) << 24 | 0xffffff;
@@ -357,8 +409,9 @@ static void every_order(const extent_t *size)
 
     play_init(play, size);
     scenes = orders_every(&play->orders);
-    printf("# %u seats, %u segments, %u extras%s%s%s: %" PRIu64 " scenes\n",
-           size->seats, size->segments, size->extras,
+    printf("# %u seats, %u segments, %u extras, %u runs%s%s%s: %" PRIu64
+           " scenes\n",
+           size->seats, size->segments, size->extras, size->runs,
            size->is_for_all ? ", for all" : "",
            size->may_stop ? ", one stops" : "", size->stay ? ", they stay" : "",
            scenes);
@@ -368,15 +421,15 @@ static void every_order(const extent_t *size)
 static void test_every_order(void)
 {
     static const extent_t sizes[] = {
-        {2, 1, 0, 0, 0, 0, 0, 0, 0}, {2, 2, 0, 0, 0, 0, 0, 0, 0},
-        {2, 2, 0, 1, 0, 1, 0, 0, 0}, {2, 2, 2, 1, 0, 0, 0, 0, 0},
-        {2, 3, 1, 0, 0, 0, 0, 0, 0}, {3, 1, 0, 0, 0, 0, 0, 0, 0},
-        {3, 1, 0, 1, 0, 1, 0, 0, 0}, {3, 1, 2, 1, 0, 0, 0, 0, 0},
-        {3, 2, 0, 0, 0, 0, 0, 0, 0}, {3, 2, 0, 1, 0, 0, 0, 0, 0},
-        {2, 2, 2, 0, 0, 1, 1, 0, 0}, {3, 1, 2, 0, 0, 0, 1, 0, 0},
-        {3, 1, 2, 0, 0, 0, 0, 1, 0}, {3, 2, 0, 0, 0, 0, 0, 1, 0},
-        {2, 2, 2, 0, 0, 0, 1, 1, 0}, {3, 1, 2, 0, 0, 0, 1, 1, 0},
-        {2, 3, 1, 0, 0, 0, 0, 0, 1}, {3, 2, 0, 0, 0, 0, 0, 1, 1}};
+        {2, 1, 0, 0, 0, 0, 0, 0, 0, 0}, {2, 2, 0, 0, 0, 0, 0, 0, 0, 0},
+        {2, 2, 0, 1, 0, 1, 0, 0, 0, 0}, {2, 2, 2, 1, 0, 0, 0, 0, 0, 0},
+        {2, 3, 1, 0, 0, 0, 0, 0, 0, 0}, {3, 1, 0, 0, 0, 0, 0, 0, 0, 0},
+        {3, 1, 0, 1, 0, 1, 0, 0, 0, 0}, {3, 1, 2, 1, 0, 0, 0, 0, 0, 0},
+        {3, 2, 0, 0, 0, 0, 0, 0, 0, 0}, {3, 2, 0, 1, 0, 0, 0, 0, 0, 0},
+        {2, 2, 2, 0, 0, 1, 1, 0, 0, 0}, {3, 1, 2, 0, 0, 0, 1, 0, 0, 0},
+        {3, 1, 2, 0, 0, 0, 0, 1, 0, 0}, {3, 2, 0, 0, 0, 0, 0, 1, 0, 0},
+        {2, 2, 2, 0, 0, 0, 1, 1, 0, 0}, {3, 1, 2, 0, 0, 0, 1, 1, 0, 0},
+        {2, 3, 1, 0, 0, 0, 0, 0, 1, 0}, {3, 2, 0, 0, 0, 0, 0, 1, 1, 0}};
     size_t i;
 
     for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -386,10 +439,31 @@ static void test_every_order(void)
 static void test_one_stops(void)
 {
     static const extent_t sizes[] = {
-        {2, 1, 2, 0, 1, 0, 0, 0, 0}, {2, 2, 4, 0, 1, 1, 0, 0, 0},
-        {3, 1, 4, 0, 1, 0, 0, 0, 0}, {3, 1, 4, 1, 1, 0, 0, 0, 0},
-        {3, 1, 4, 0, 1, 0, 1, 0, 0}, {3, 1, 4, 0, 1, 0, 0, 1, 0},
-        {2, 2, 4, 0, 1, 0, 1, 1, 0}};
+        {2, 1, 2, 0, 1, 0, 0, 0, 0, 0}, {2, 2, 4, 0, 1, 1, 0, 0, 0, 0},
+        {3, 1, 4, 0, 1, 0, 0, 0, 0, 0}, {3, 1, 4, 1, 1, 0, 0, 0, 0, 0},
+        {3, 1, 4, 0, 1, 0, 1, 0, 0, 0}, {3, 1, 4, 0, 1, 0, 0, 1, 0, 0},
+        {2, 2, 4, 0, 1, 0, 1, 1, 0, 0}};
+    size_t i;
+
+    for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        every_order(&sizes[i]);
+}
+
+/* Cells that do not lie in the window: taken and given back by the word, in
+ * every order; enough of them for who waits for no result, though one stops. */
+static void test_runs(void)
+{
+    static const extent_t sizes[] = {
+        {.seats = 2, .segments = 2, .runs = 1},
+        {.seats = 2, .segments = 2, .runs = 2, .is_for_all = 1},
+        {.seats = 2, .segments = 3, .runs = 1, .is_for_all = 1},
+        {.seats = 2, .segments = 2, .runs = 2, .is_simulated = 1},
+        {.seats = 2, .segments = 2, .runs = 2, .stay = 1},
+        {.seats = 3, .segments = 1, .runs = 1, .is_for_all = 1},
+        {.seats = 3, .segments = 1, .runs = 2},
+        {.seats = 3, .segments = 1, .runs = 2, .root_is_apart = 1},
+        {.seats = 2, .segments = 2, .runs = 1, .may_stop = 1},
+        {.seats = 3, .segments = 1, .runs = 1, .may_stop = 1}};
     size_t i;
 
     for (i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -412,7 +486,8 @@ static void test_by_chance(void)
                          .is_simulated = random_below(&random, 2) == 0,
                          .stay = random_below(&random, 2) == 0,
                          .root_is_apart = random_below(&random, 2) == 0,
-                         .come_singly = random_below(&random, 3) == 0};
+                         .come_singly = random_below(&random, 3) == 0,
+                         .runs = random_below(&random, RUNS + 1)};
         if (size.may_stop)
             size.extras = EXTRAS;
         play_init(play, &size);
@@ -424,6 +499,7 @@ static void test_by_chance(void)
 static const check_case_t cases[] = {
     {"every_order", test_every_order},
     {"one_stops", test_one_stops},
+    {"runs", test_runs},
     {"by_chance", test_by_chance},
 };
 CHECK_MAIN(cases)
