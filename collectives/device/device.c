@@ -48,7 +48,9 @@ typedef struct device_state {
     opened_t *opened; /* [opened_count] */
     uint32_t opened_count;
     uint64_t calls;
-    uint64_t works, works_ended; /* of the executor, now */
+    const xyl_exec_t *exec;      /* NULL: nothing has been opened yet */
+    uint64_t works, works_ended; /* of it, now */
+    int keeps_dead;              /* memory of ranks that have died is open */
     room_t rooms[ROOMS_MAX];
 } device_state_t;
 
@@ -225,6 +227,38 @@ static int opened_fill(device_state_t *state, uint32_t owner, int device,
     return error;
 }
 
+/* Of those that have died: the driver keeps their memory for as long as it is
+ * open here. What works of teams use that have not failed yet is closed later.
+ */
+static void opened_close_dead(xylem_context_t *context)
+{
+    device_state_t *state = state_of(context);
+    opened_t *opened;
+    uint32_t i;
+
+    state->keeps_dead = 0;
+    for (i = 0; i < state->opened_count; i++) {
+        opened = &state->opened[i];
+        if (opened->mapped == NULL ||
+            !xyl_peer_is_dead(&context->peers[opened->owner]))
+            continue;
+        if (is_used(state, opened))
+            state->keeps_dead = 1;
+        else
+            opened_close(state, opened);
+    }
+}
+
+static void device_teams_failed(xylem_context_t *context)
+{
+    device_state_t *state = state_of(context);
+
+    if (state->exec == NULL)
+        return;
+    state->works = xyl_cuda_works(state->exec, &state->works_ended);
+    opened_close_dead(context);
+}
+
 static void say_unopened(uint32_t owner, const char *why)
 {
     xyl_log(XYL_LOG_ERROR,
@@ -244,7 +278,10 @@ void *xyl_device_open(xylem_context_t *context,
     if (owner == context->rank)
         return (void *)(uintptr_t)(name->base + name->offset);
     state->library = library;
+    state->exec = exec;
     state->works = xyl_cuda_works(exec, &state->works_ended);
+    if (state->keeps_dead)
+        opened_close_dead(context);
     opened = opened_find(state, owner, device, name);
     if (opened == NULL) {
         say_unopened(owner, "no memory");
@@ -355,5 +392,6 @@ const xyl_module_t xyl_device_module = {
     .bytes = {[XYL_OWNER_CONTEXT] = sizeof(device_state_t),
               [XYL_OWNER_TEAM] = sizeof(xyl_device_team_t)},
     .context_ends = device_context_ends,
+    .teams_failed = device_teams_failed,
     .team_ends = device_team_ends,
 };

@@ -429,8 +429,11 @@ static void queue_cancel(cuda_exec_t *cuda, queue_t *queue, const void *owner)
             queue->flight[i % FLIGHT_MAX]->event.status = XYLEM_ERR_CANCELED;
             is_under_way = 1;
         }
-    if (is_under_way)
-        (void)cuda->library->stream_wait(queue->stream);
+    if (!is_under_way)
+        return;
+    queue_mark(cuda, queue);
+    (void)cuda->library->stream_wait(queue->stream);
+    queue_look(cuda, queue);
 }
 
 static void cuda_cancel(xyl_exec_t *exec, const void *owner)

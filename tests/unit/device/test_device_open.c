@@ -1,5 +1,6 @@
 /* Memory of other ranks' GPUs that is open: what works use stays open, however
- * much more is opened meanwhile, and what nobody uses makes room. */
+ * much more is opened meanwhile, what nobody uses makes room, and what a rank
+ * had that has died is closed. */
 #include <stdlib.h>
 
 #include "collectives/device/device.h"
@@ -7,7 +8,13 @@
 #include "tests/support/check.h"
 #include "tests/support/fabric.h"
 
-enum { MANY = 1000, OWNER = 1, SOME = 256 };
+enum {
+    MANY = 1000,
+    OWNER = 1,
+    OTHER = 2,
+    SOME = 256,
+    NOTICE_MAX = 50 /* us */
+};
 
 /* ---- a library of allocations 1 ... MANY, which know nothing else ---- */
 
@@ -98,7 +105,7 @@ static void scene_begin(scene_t *scene)
 {
     const xyl_exec_ops_t *ops = &xyl_exec_cuda_of_table;
 
-    scene->fabric = fabric_create(2, &(fabric_options_t){.seed = 1});
+    scene->fabric = fabric_create(3, &(fabric_options_t){.seed = 1});
     scene->exec = calloc(1, ops->bytes);
     CHECK(scene->exec != NULL);
     scene->exec->ops = ops;
@@ -116,7 +123,7 @@ static void scene_end(scene_t *scene)
     CHECK_EQ(open_count, 0);
 }
 
-static void *allocation_open(scene_t *scene, unsigned number)
+static void *owners_open(scene_t *scene, uint32_t owner, unsigned number)
 {
     const xyl_device_name_t name = {
         .base = (uint64_t)number << 20,
@@ -124,8 +131,13 @@ static void *allocation_open(scene_t *scene, unsigned number)
         .buffer = number,
         .handle = {(uint8_t)(number >> 8), (uint8_t)number}};
 
-    return xyl_device_open(fabric_context(scene->fabric, 0), &stub, OWNER, 0,
+    return xyl_device_open(fabric_context(scene->fabric, 0), &stub, owner, 0,
                            &name, scene->exec);
+}
+
+static void *allocation_open(scene_t *scene, unsigned number)
+{
+    return owners_open(scene, OWNER, number);
 }
 
 static void work_begin(scene_t *scene)
@@ -195,9 +207,47 @@ static void test_driver_takes_no_more(void)
     scene_end(&scene);
 }
 
+/* The driver keeps memory of a process that has gone for as long as another one
+ * has it open. */
+static void test_dead_keep_nothing(void)
+{
+    scene_t scene;
+    unsigned i;
+
+    scene_begin(&scene);
+    for (i = 1; i <= 3; i++)
+        CHECK(allocation_open(&scene, i) == &mapped[i]);
+    work_begin(&scene);
+    work_ends(&scene);
+    fabric_kill(scene.fabric, OWNER, NOTICE_MAX);
+    fabric_run_dry(scene.fabric);
+    CHECK_EQ(open_count, 0);
+    scene_end(&scene);
+}
+
+/* Of another team, which fails next, or will be done. */
+static void test_dead_are_used(void)
+{
+    scene_t scene;
+
+    scene_begin(&scene);
+    CHECK(allocation_open(&scene, 1) == &mapped[1]);
+    work_begin(&scene);
+    fabric_kill(scene.fabric, OWNER, NOTICE_MAX);
+    fabric_run_dry(scene.fabric);
+    CHECK_EQ(is_open[1], 1);
+    work_ends(&scene);
+    CHECK(owners_open(&scene, OTHER, 2) == &mapped[2]);
+    CHECK_EQ(is_open[1], 0);
+    CHECK_EQ(is_open[2], 1);
+    scene_end(&scene);
+}
+
 static const check_case_t cases[] = {
     {"device: what works use stays open", test_used_stays_open},
     {"device: what nobody uses makes room", test_unused_makes_room},
     {"device: a driver that opens no more", test_driver_takes_no_more},
+    {"device: nothing of the dead is open", test_dead_keep_nothing},
+    {"device: what works use of the dead stays open", test_dead_are_used},
 };
 CHECK_MAIN(cases)
