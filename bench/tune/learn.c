@@ -113,7 +113,8 @@ static int rule_learn(const struct tune_options *given,
         return 1;
     options.bytes_count = 1;
     options.bytes[0] = time->bytes;
-    choice = (struct tune_choice){best->time.plan, best->time.us / ranks, 1};
+    choice = (struct tune_choice){
+        .plan = best->time.plan, .us = best->time.us / ranks, .is_known = 1};
     return tune_table_add_sizes(table, &options, time->coll, &time->shape,
                                 &choice);
 }

@@ -241,6 +241,71 @@ int tune_plan_is_same(const struct tune_plan *a, const struct tune_plan *b)
            a->send_window == b->send_window && a->recv_window == b->recv_window;
 }
 
+/* ---- neighbours ---- */
+
+/* Doubled, or half of it, within some; 0: it stays what it is. */
+static size_t stepped(size_t value, int up, size_t least, size_t most)
+{
+    size_t other = up ? 2 * value : value / 2;
+
+    other = other > most ? most : other;
+    return other < least || other == value ? 0 : other;
+}
+
+/* "han:4/binary" with other leaders; 0: it has none. */
+static int put_leaders(struct tune_plan *plan, const struct tune_shape *shape,
+                       int up)
+{
+    const char *colon = strchr(plan->algorithm, ':'),
+               *slash = strchr(plan->algorithm, '/');
+    uint32_t most =
+        shape->node_ranks < XYL_LANES_MAX ? shape->node_ranks : XYL_LANES_MAX;
+    char name[sizeof plan->algorithm];
+    uint32_t old, leaders_new;
+
+    if (slash == NULL || colon == NULL || colon > slash)
+        return 0;
+    old = (uint32_t)atoi(colon + 1);
+    leaders_new = (uint32_t)stepped(old, up, 1, most);
+    if (old == 0 || leaders_new == 0)
+        return 0;
+    snprintf(name, sizeof name, "%.*s:%u%.40s", (int)(colon - plan->algorithm),
+             plan->algorithm, leaders_new, slash);
+    memcpy(plan->algorithm, name, sizeof name);
+    plan->lanes = plan->lanes / old * leaders_new;
+    if (plan->lanes > XYL_LANES_MAX)
+        plan->lanes = XYL_LANES_MAX;
+    return 1;
+}
+
+size_t tune_plan_neighbours(const struct tune_plan *plan,
+                            const struct tune_shape *shape,
+                            struct tune_plan neighbours[TUNE_NEIGHBOURS_MAX])
+{
+    enum { SEND_WINDOW_MAX = 32 };
+    size_t count = 0, segment;
+    struct tune_plan *next;
+    uint32_t window;
+    int up;
+
+    for (up = 0; up < 2 && plan->segment_bytes != 0; up++) {
+        segment = stepped(plan->segment_bytes, up, segments[0],
+                          segments[SEGMENTS - 1]);
+        window = (uint32_t)stepped(plan->send_window, up, 1, SEND_WINDOW_MAX);
+        next = &neighbours[count];
+        *next = *plan;
+        next->segment_bytes = segment;
+        next = &neighbours[count += segment != 0];
+        *next = *plan;
+        next->send_window = window;
+        next->recv_window = 2 * window;
+        next = &neighbours[count += window != 0];
+        *next = *plan;
+        count += (size_t)put_leaders(next, shape, up);
+    }
+    return count;
+}
+
 /* ---- heuristics ---- */
 
 static int is_between(const struct tune_plan *plan, const char *name)

@@ -23,6 +23,14 @@ struct tune_plan {
 size_t tune_plans_list(xylem_coll_t coll, const struct tune_shape *shape,
                        struct tune_plan plans[TUNE_PLANS_MAX]);
 
+enum { TUNE_NEIGHBOURS_MAX = 6 };
+/* Plans that differ in one number from a plan in segments, by a factor of two:
+ * in the length of its segments, its windows, or its leaders. Returns how
+ * many. */
+size_t tune_plan_neighbours(const struct tune_plan *plan,
+                            const struct tune_shape *shape,
+                            struct tune_plan neighbours[TUNE_NEIGHBOURS_MAX]);
+
 /* Whether the plan differs, for so many bytes, from those with shorter
  * segments or fewer leaders. */
 int tune_plan_applies(const struct tune_plan *plan, size_t bytes);

@@ -26,6 +26,8 @@ static const double worth_a_rule = 0.97;
 /* Of the time of the fastest plan that is known: what the model expects to take
  * longer is measured no further. */
 static const double worth_a_look = 1.25;
+/* Of the faster of two plans, what counts as near it. */
+static const double near_best = 1.05;
 /* Ranks come late by so many calls at most. */
 static const double spread_calls = 2;
 static const uint64_t shown_every_ns = 200000000;
@@ -42,7 +44,8 @@ struct campaign {
     xylem_coll_t coll;
     enum tune_arrivals arrivals;
     const size_t *bytes; /* [sizes] */
-    size_t sizes, plans;
+    size_t sizes;
+    size_t listed, plans; /* candidates, and these with neighbours of some */
     struct tune_plan *plan;
     double *measured;              /* [plans][sizes], us; 0: not yet */
     double *predicted;             /* the same, by the model */
@@ -426,17 +429,29 @@ static size_t most_promising(const struct campaign *c, size_t s)
     return best;
 }
 
-/* Of those that have been measured. */
+/* Of those that have been measured; c->plans: none has been. */
+static size_t fastest(const struct campaign *c, size_t s)
+{
+    size_t best = c->plans, p;
+    double us;
+
+    for (p = 0; p < c->plans; p++) {
+        us = *at(c, c->measured, p, s);
+        if (us > 0 && (best == c->plans || us < *at(c, c->measured, best, s)))
+            best = p;
+    }
+    return best;
+}
+
 static void choose(const struct campaign *c, size_t s,
                    struct tune_choice *choice)
 {
-    size_t p;
+    size_t p = fastest(c, s);
 
-    *choice = (struct tune_choice){.is_known = 0};
-    for (p = 0; p < c->plans; p++) {
-        double us = *at(c, c->measured, p, s);
-        if (us > 0 && (!choice->is_known || us < choice->us))
-            *choice = (struct tune_choice){c->plan[p], us, 1};
+    *choice = (struct tune_choice){.is_known = p < c->plans};
+    if (choice->is_known) {
+        choice->plan = c->plan[p];
+        choice->us = *at(c, c->measured, p, s);
     }
 }
 
@@ -472,6 +487,83 @@ static int measure_tasks(struct campaign *c)
     return 1;
 }
 
+/* ---- what lies between ---- */
+
+/* c->plans: there is no room. */
+static size_t plan_add(struct campaign *c, const struct tune_plan *plan)
+{
+    size_t p = 0;
+
+    while (p < c->plans && !tune_plan_is_same(&c->plan[p], plan))
+        p++;
+    if (p == c->plans && c->plans < TUNE_PLANS_MAX)
+        c->plan[c->plans++] = *plan;
+    return p;
+}
+
+static int measure_if_asked(struct campaign *c, size_t p, size_t s)
+{
+    return p == c->plans || !is_asked_for(c, p, s) || measure(c, p, s);
+}
+
+/* From the fastest to a faster one, as long as there is one beside it. */
+static int refine(struct campaign *c, size_t s)
+{
+    struct tune_plan list[TUNE_NEIGHBOURS_MAX];
+    size_t p = fastest(c, s), before = c->plans, count, i;
+
+    while (p < c->plans && p != before && !c->is_over) {
+        before = p;
+        count =
+            tune_plan_neighbours(&c->plan[p], &c->search->place->shape, list);
+        for (i = 0; i < count; i++)
+            if (!measure_if_asked(c, plan_add(c, &list[i]), s))
+                return 0;
+        p = fastest(c, s);
+    }
+    return 1;
+}
+
+static int refine_all(struct campaign *c)
+{
+    size_t s;
+
+    for (s = 0; s < c->sizes; s++)
+        if (!refine(c, s))
+            return 0;
+    return 1;
+}
+
+/* Between two sizes with different plans: which of them is faster in the middle
+ * says on which side of it the border between their rules is. */
+static int cross_check(struct campaign *c, size_t s,
+                       struct tune_choice *smaller,
+                       const struct tune_choice *larger)
+{
+    struct tune_search *search = c->search;
+    double from = (double)c->bytes[s], to = (double)c->bytes[s + 1],
+           middle = tune_model_middle(from, to), smaller_us, larger_us;
+    size_t bytes = (size_t)middle / sizeof(float) * sizeof(float);
+
+    if (!smaller->is_known || !larger->is_known ||
+        tune_plan_is_same(&smaller->plan, &larger->plan) ||
+        !tune_plan_applies(&larger->plan, bytes))
+        return 1;
+    if (!time_plan(c, &smaller->plan, bytes, &smaller_us) ||
+        !time_plan(c, &larger->plan, bytes, &larger_us))
+        return 0;
+    if (smaller_us <= 0 || larger_us <= 0)
+        return 1;
+    search->checked++;
+    search->near_best += larger_us <= near_best * smaller_us;
+    if (larger_us / smaller_us > search->worst)
+        search->worst = larger_us / smaller_us;
+    smaller->end =
+        (size_t)(smaller_us < larger_us ? tune_model_middle(middle, to)
+                                        : tune_model_middle(from, middle));
+    return 1;
+}
+
 /* What the library takes, which is what others have to be faster than. */
 static int measure_own(struct campaign *c)
 {
@@ -502,7 +594,7 @@ static double exhaustive_cost(const struct campaign *c)
     double us = 0, known_us = 0, known = 0, all = 0, value;
     size_t p, s;
 
-    for (p = 0; p < c->plans; p++)
+    for (p = 0; p < c->listed; p++)
         for (s = 0; s < c->sizes; s++) {
             if (!is_asked_for(c, p, s))
                 continue;
@@ -635,7 +727,8 @@ static int settle(struct campaign *c, size_t s, struct tune_choice *choice)
     c->own[s] = list[0].time.us;
     for (i = 1; i < count; i++)
         if (!choice->is_known || list[i].time.us < choice->us)
-            *choice = (struct tune_choice){list[i].plan, list[i].time.us, 1};
+            *choice = (struct tune_choice){
+                .plan = list[i].plan, .us = list[i].time.us, .is_known = 1};
     return 1;
 }
 
@@ -710,7 +803,8 @@ static int campaign_run(struct campaign *c, struct tune_choice *choices)
         c->end_s -=
             (1 - search_part) * (end_s - seconds_since(c->search->begin_ns));
     ok = measure_own(c) &&
-         (options->exhaustive ? measure_all(c) : measure_tasks(c));
+         (options->exhaustive ? measure_all(c) : measure_tasks(c)) &&
+         refine_all(c);
     if (!ok)
         return 0;
     c->end_s = end_s;
@@ -719,6 +813,9 @@ static int campaign_run(struct campaign *c, struct tune_choice *choices)
         if (!compare(c, s, &choices[s]))
             return 0;
     }
+    for (s = 0; s + 1 < c->sizes; s++)
+        if (!cross_check(c, s, &choices[s], &choices[s + 1]))
+            return 0;
     c->search->exhaustive_s += exhaustive_cost(c);
     if (c->search->csv != NULL)
         rows_write(c, c->search->csv);
@@ -750,7 +847,8 @@ static int campaign_create(struct campaign *c)
     if (c->plan == NULL || c->points == NULL || c->measured == NULL ||
         c->predicted == NULL)
         return 0;
-    c->plans = tune_plans_list(c->coll, &c->search->place->shape, c->plan);
+    c->listed = c->plans =
+        tune_plans_list(c->coll, &c->search->place->shape, c->plan);
     return 1;
 }
 
@@ -783,7 +881,7 @@ size_t tune_search_expect(const struct tune_options *options, xylem_coll_t coll,
                                 : c.sizes / SIZES_STRIDE + 1;
         }
         if (!options->exhaustive)
-            expected += c.sizes * options->confirm / 2;
+            expected += c.sizes * (options->confirm / 2 + TUNE_NEIGHBOURS_MAX);
     } else {
         expected = 0;
     }

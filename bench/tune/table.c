@@ -143,24 +143,28 @@ static void put_plan(json_t *rule, const struct tune_plan *plan)
         json_pack("[ii]", (int)plan->send_window, (int)plan->recv_window));
 }
 
-/* Of the sizes from `first` to `last`, to the middles to their neighbours; the
- * ends of the list are open. */
-static json_t *range_json(const size_t *bytes, size_t first, size_t last,
-                          size_t count)
+/* Where the rule of a size ends, and that of the next one begins. */
+static size_t end_of(const size_t *bytes, const struct tune_choice *choices,
+                     size_t s)
+{
+    return choices[s].end != 0 ? choices[s].end
+                               : (size_t)tune_model_middle(
+                                     (double)bytes[s], (double)bytes[s + 1]);
+}
+
+/* Of the sizes from `first` to `last`, to those between them and their
+ * neighbours; the ends of the list are open. */
+static json_t *range_json(const size_t *bytes,
+                          const struct tune_choice *choices, size_t first,
+                          size_t last, size_t count)
 {
     json_t *range = json_array();
 
-    json_array_append_new(range,
-                          bytes_json(first == 0 ? 0
-                                                : (size_t)tune_model_middle(
-                                                      (double)bytes[first - 1],
-                                                      (double)bytes[first])));
-    json_array_append_new(range, last + 1 < count
-                                     ? bytes_json((size_t)tune_model_middle(
-                                                      (double)bytes[last],
-                                                      (double)bytes[last + 1]) -
-                                                  1)
-                                     : json_string("1024G"));
+    json_array_append_new(
+        range, bytes_json(first == 0 ? 0 : end_of(bytes, choices, first - 1)));
+    json_array_append_new(
+        range, last + 1 < count ? bytes_json(end_of(bytes, choices, last) - 1)
+                                : json_string("1024G"));
     return range;
 }
 
@@ -207,9 +211,10 @@ int tune_table_add(struct tune_table *table, xylem_coll_t coll,
              tune_plan_is_same(&choices[first].plan, &choices[last + 1].plan);)
             last++;
         if (choices[first].is_known)
-            ok = put_rule(table,
-                          range_json(table->options->bytes, first, last, count),
-                          coll, arrivals, shape, choices, first, last);
+            ok = put_rule(
+                table,
+                range_json(table->options->bytes, choices, first, last, count),
+                coll, arrivals, shape, choices, first, last);
     }
     return ok;
 }

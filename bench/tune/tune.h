@@ -77,6 +77,8 @@ struct tune_choice {
     struct tune_plan plan;
     double us;
     int is_known; /* else the time ran out before */
+    size_t end;   /* where the next size's plan begins to be the faster one; 0:
+                     halfway, in log space */
 };
 
 struct tune_search {
@@ -95,7 +97,11 @@ struct tune_search {
     double exhaustive_s;     /* what else measuring everything would cost */
     size_t compared, gained; /* sizes, and those that get a rule */
     double gain;             /* sum of logarithms of what is gained */
-    int is_over;             /* no time is left */
+    size_t checked;   /* middles between two sizes with different plans */
+    size_t near_best; /* of these, where the larger size's plan is within
+                         5 % of the smaller one's */
+    double worst;     /* of it, what the larger size's takes at most */
+    int is_over;      /* no time is left */
 };
 
 /* About how many times a search takes; 0: there is nothing to choose. */
