@@ -105,8 +105,9 @@ place_programs()
     place lib "$release"/libxylem.so.0 "$release"/bindings/mpi/*.so
     program=$release/progress/exec/cuda/library/libxylem-cuda.so.0
     [[ ! -f $program ]] || place lib "$program"
-    program=$release/tests/calls # for gpu.sh, where it is built
-    [[ ! -x $program ]] || place bin "$program"
+    for program in "$release"/tests/{calls,device_aborts}; do
+        [[ ! -x $program ]] || place bin "$program" # for gpu.sh
+    done
     place bin bench/gpu.sh
     ln -s libxylem.so.0 "$bundle/lib/libxylem.so"
 }

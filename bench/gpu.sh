@@ -10,7 +10,8 @@
 #                mps (several ranks through MPS), copies (by two mechanisms,
 #                without MPS and through it), figures (those of Faraji's thesis,
 #                without MPS and through it), first (what first calls take, and
-#                when later ones have paid for it), kill (ranks are killed) or
+#                when later ones have paid for it), kill (teams fail, ranks are
+#                killed) or
 #                sanitize (compute-sanitizer looks on); all but designs, figures
 #   --ranks N,...  of jobs that share GPUs; default: 4,8, or 4
 #   --out        where tables go, too, as gpu.txt, and as gpu.csv, which
@@ -361,10 +362,14 @@ first_calls()
     done
 }
 
+# A rank ends, and then teams, in the midst of calls.
 kills()
 {
     local how seed output began failures=0 slowest=0 memory
     cd "$work" || exit
+    verified 60 "100 teams that fail, each design in turn, 4 ranks" \
+        xylem-run -n 4 --env XYLEM_LOG=none \
+        device_aborts "$(IFS=, && echo "${designs[*]}")" 100
     for how in "${designs[@]}"; do
         for seed in $(seq 1 "$deaths"); do
             output=$(timeout 60 xylem-run -n 4 --no-kill --env XYLEM_LOG=none \
