@@ -12,6 +12,7 @@
  * the other way would need is passed over: where one rank has only memory of
  * the host, or memory that cannot be shared, all go through the memory of the
  * node, those with GPUs on mirrors. Nobody ever waits inside a kernel. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "collectives/data/buffers.h"
@@ -291,13 +292,37 @@ static void way_set(const xyl_device_plan_t *plan)
         xyl_mirror_stage_skip(plan->bring, plan->is_direct);
 }
 
+/* As messages of wrong lengths do. Where blocks differ the others have said how
+ * long those are that this rank gets. */
+static xylem_status_t lengths_check(const xyl_device_plan_t *plan)
+{
+    uint32_t rank;
+
+    for (rank = 0; plan->cell != NULL && rank < plan->problem.ranks; rank++) {
+        uint64_t sent =
+            xyl_device_offer(plan, rank)->cell[plan->problem.rank].send_bytes;
+        uint64_t known = plan->cell[rank].recv_bytes;
+        if (rank != plan->problem.rank && sent != known)
+            return xyl_fail(
+                sent > known ? XYLEM_ERR_TRUNCATED : XYLEM_ERR_MISMATCH,
+                "rank %u has sent a block of %" PRIu64 " bytes, not %" PRIu64,
+                rank, sent, known);
+    }
+    return XYLEM_OK;
+}
+
 xylem_status_t xyl_device_way_settle(xyl_device_plan_t *plan)
 {
+    xylem_status_t status = XYLEM_OK;
+
     plan->is_direct = goes_directly(plan);
     plan->phases = plan->is_direct ? plan->design->phases(plan) : 0;
     way_set(plan);
-    return plan->is_direct || !plan->has_mirrors ? XYLEM_OK
-                                                 : mirrors_take(plan);
+    if (plan->is_direct)
+        status = lengths_check(plan);
+    else if (plan->has_mirrors)
+        status = mirrors_take(plan);
+    return status;
 }
 
 /* ---- work ---- */

@@ -1,0 +1,101 @@
+/* One rank of a job whose ranks have blocks in memory of GPUs and differ about
+ * the length of one of them: rank 0 sends rank 1 more, or less, than this
+ * expects, in an alltoallv and in a gatherv to rank 1. Rank 1 is told, and so
+ * is everybody in the next call; nothing is written behind its buffer. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/measure/device.h"
+#include "tests/proc/job.h"
+
+enum { BLOCK = 4000, EXTRA = 80, RANKS_MAX = 16, CALLS_MAX = 1000 };
+
+static job_t job;
+static struct bench_device *device;
+static char *send, *recv; /* a block more than there are ranks */
+
+static xylem_status_t call(xylem_team_t *team, xylem_coll_t coll,
+                           uint64_t extra, uint64_t lack)
+{
+    xylem_coll_args_t args = XYLEM_COLL_ARGS_INIT;
+    uint64_t sent[RANKS_MAX], received[RANKS_MAX], at[RANKS_MAX];
+    xylem_request_t *request;
+    xylem_status_t status;
+    uint32_t i;
+
+    for (i = 0; i < job.ranks; i++) {
+        sent[i] = received[i] = BLOCK;
+        at[i] = UINT64_C(2) * BLOCK * i;
+    }
+    if (job.rank == 0)
+        sent[1] += extra;
+    if (job.rank == 1)
+        received[0] += lack;
+    args.coll = coll;
+    args.send = send;
+    args.recv = recv;
+    args.type = XYLEM_BYTE;
+    args.root = 1;
+    args.count = sent[1];
+    args.send_counts = coll == XYLEM_COLL_ALLTOALLV ? sent : NULL;
+    args.send_displs = coll == XYLEM_COLL_ALLTOALLV ? at : NULL;
+    if (coll == XYLEM_COLL_ALLTOALLV || job.rank == 1) {
+        args.recv_counts = received;
+        args.recv_displs = at;
+    }
+    MUST(xylem_coll_start(team, &args, &request));
+    status = xylem_request_wait(request);
+    MUST(xylem_request_free(request));
+    return status;
+}
+
+static void differ(xylem_coll_t coll, uint64_t extra, uint64_t lack,
+                   xylem_status_t expected)
+{
+    char behind[EXTRA], clean[EXTRA] = {0};
+    xylem_team_t *team;
+    xylem_status_t status;
+    uint32_t calls = 0;
+
+    MUST(device_copy(device, recv + BLOCK, clean, EXTRA));
+    MUST(xylem_team_dup(job.world, &team));
+    MUST(call(team, coll, 0, 0));
+    status = call(team, coll, extra, lack);
+    REQUIRE(job.rank != 1 || status == expected, "rank 1 has %s: %s",
+            xylem_status_name(status), xylem_last_error());
+    do { /* whoever was done before hears of it */
+        status = xylem_barrier(team);
+    } while (status == XYLEM_OK && ++calls < CALLS_MAX);
+    REQUIRE(status == expected, "the next call has %s: %s",
+            xylem_status_name(status), xylem_last_error());
+    MUST(device_copy(device, behind, recv + BLOCK, EXTRA));
+    REQUIRE(lack != 0 || memcmp(behind, clean, EXTRA) == 0,
+            "written behind the buffer");
+    MUST(xylem_team_destroy(team));
+    MUST(xylem_barrier(job.world));
+}
+
+int main(void)
+{
+    static const xylem_coll_t colls[] = {XYLEM_COLL_ALLTOALLV,
+                                         XYLEM_COLL_GATHERV};
+    size_t bytes, i;
+
+    job_begin(&job);
+    REQUIRE(job.ranks >= 2 && job.ranks <= RANKS_MAX, "2 to %d ranks",
+            RANKS_MAX);
+    MUST(device_open(job.rank, &device));
+    bytes = (size_t)2 * BLOCK * (job.ranks + 1);
+    MUST(device_take(device, bytes, (void **)(void *)&send));
+    MUST(device_take(device, bytes, (void **)(void *)&recv));
+    for (i = 0; i < sizeof colls / sizeof *colls; i++) {
+        differ(colls[i], EXTRA, 0, XYLEM_ERR_TRUNCATED);
+        differ(colls[i], 0, EXTRA, XYLEM_ERR_MISMATCH);
+    }
+    device_give(device, send);
+    device_give(device, recv);
+    job_end(&job);
+    device_close(device);
+    return 0;
+}
