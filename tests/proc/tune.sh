@@ -41,7 +41,7 @@ attempt "$tune" "${simulated[@]}" -c bcast --sizes 64,64K --exhaustive \
     --minutes 0.001 --all -o "$work/hasty"
 check "a rule is of a plan that was measured" \
     test "$(grep -c '"use"' "$work/hasty")" -le "$(wc -l <"$work/hasty.times")"
-attempt "$tune" "${simulated[@]}" -c bcast --sizes 256,64K --heuristics --all -o "$work/ends"
+attempt "$tune" "${simulated[@]}" -c bcast --sizes 16K,64K --heuristics --all -o "$work/ends"
 check "checks what lies between sizes" grep -q "^cross-check: of [12] middles" "$out"
 attempt "$tune" "${simulated[@]}" -c bcast --sizes 64K --all \
     --arrivals synchronised,late -o "$work/late"
