@@ -60,24 +60,38 @@ static const char *value_in(const char *environment, size_t length,
     return NULL;
 }
 
-static int is_of_this_job(long process)
+/* Whether a variable has the same value here and there, or none. */
+static int is_same_in(const char *environment, size_t length, const char *name)
+{
+    const char *mine = getenv(name);
+    const char *theirs = value_in(environment, length, name);
+
+    return mine == NULL || theirs == NULL ? mine == theirs
+                                          : strcmp(mine, theirs) == 0;
+}
+
+/* What a process is to this one. */
+typedef enum kin { STRANGER, OF_JOB, OF_JOB_AND_PRELOADED } kin_t;
+
+static kin_t kin_of(long process)
 {
     char *environment = malloc(ENVIRONMENT_BYTES);
+    const char *preload = getenv("LD_PRELOAD");
+    int is_same = 0, is_preloaded = 0;
     size_t length, i;
-    int is_same = 0;
 
     if (environment == NULL)
-        return 0;
+        return STRANGER;
     length = proc_read(process, "environ", environment, ENVIRONMENT_BYTES);
     for (i = 0, is_same = length > 0;
-         is_same && i < sizeof marks / sizeof *marks; i++) {
-        const char *mine = getenv(marks[i]);
-        const char *theirs = value_in(environment, length, marks[i]);
-        is_same = mine == NULL || theirs == NULL ? mine == theirs
-                                                 : strcmp(mine, theirs) == 0;
-    }
+         is_same && i < sizeof marks / sizeof *marks; i++)
+        is_same = is_same_in(environment, length, marks[i]);
+    is_preloaded = preload != NULL && strstr(preload, "libxylem-mpi") != NULL &&
+                   is_same_in(environment, length, "LD_PRELOAD");
     free(environment);
-    return is_same;
+    if (!is_same)
+        return STRANGER;
+    return is_preloaded ? OF_JOB_AND_PRELOADED : OF_JOB;
 }
 
 /* 0: unknown. */
@@ -94,8 +108,9 @@ static long parent_of(long process)
     return parent;
 }
 
-/* Whether it has mapped the MPI library, but not the binding. */
-static int is_without(long process, const char *library)
+/* Whether it has mapped the MPI library, but not the binding. The system takes
+ * half a millisecond to write this, and more while other ranks ask as well. */
+static int is_mapped_without(long process, const char *library)
 {
     char path[PATH_BYTES], line[4096 + 128];
     int has_mpi = 0, has_binding = 0;
@@ -111,6 +126,13 @@ static int is_without(long process, const char *library)
     }
     fclose(maps);
     return has_mpi && !has_binding;
+}
+
+/* A rank without the binding. Who has this rank's LD_PRELOAD has what it
+ * brought here. */
+static int is_without(long process, const char *library)
+{
+    return kin_of(process) == OF_JOB && is_mapped_without(process, library);
 }
 
 /* ---- those that the launcher has begun ---- */
@@ -142,8 +164,7 @@ static void search_below(search_t *search, long process, int generations)
         while (children != NULL && search->left > 0 &&
                fscanf(children, "%ld", &child) == 1) {
             search->left--;
-            search->without +=
-                is_without(child, search->library) && is_of_this_job(child);
+            search->without += is_without(child, search->library);
             if (generations > 1)
                 search_below(search, child, generations - 1);
         }
@@ -162,7 +183,8 @@ static long launcher_find(void)
     long process = getpid();
     int i;
 
-    for (i = 0; i < GENERATIONS && process > 1 && is_of_this_job(process); i++)
+    for (i = 0; i < GENERATIONS && process > 1 && kin_of(process) != STRANGER;
+         i++)
         process = parent_of(process);
     return process > 1 && i > 0 && i < GENERATIONS ? process : 0;
 }

@@ -65,14 +65,18 @@ void xmpi_work_begin(void)
     hook_acquire();
 }
 
-void xmpi_work_begun(void)
+static void ticker_wake(void)
 {
-    atomic_flag_clear_explicit(&hook_lock, memory_order_release);
-    if (!ticker.runs)
-        return;
     pthread_mutex_lock(&ticker.lock);
     pthread_cond_signal(&ticker.started);
     pthread_mutex_unlock(&ticker.lock);
+}
+
+void xmpi_work_begun(void)
+{
+    atomic_flag_clear_explicit(&hook_lock, memory_order_release);
+    if (ticker.runs)
+        ticker_wake();
 }
 
 void xmpi_work_end(void)
@@ -229,7 +233,8 @@ static void ticker_rest(long ns)
         until.tv_sec++;
     }
     pthread_mutex_lock(&ticker.lock);
-    if (!xmpi_work_is_active())
+    if (!xmpi_work_is_active() &&
+        atomic_load_explicit(&ticker.stop, memory_order_relaxed) == 0)
         pthread_cond_timedwait(&ticker.started, &ticker.lock, &until);
     pthread_mutex_unlock(&ticker.lock);
 }
@@ -276,6 +281,7 @@ void xmpi_hook_remove(void)
 {
     if (ticker.runs) {
         atomic_store_explicit(&ticker.stop, 1, memory_order_release);
+        ticker_wake();
         pthread_join(ticker.thread, NULL);
         ticker.runs = 0;
     }
