@@ -74,6 +74,10 @@ enum { XYL_CHECK_BASIC, XYL_CHECK_FULL };
     X(liveness_ms, LIVENESS_MS, COUNT, "100", 0, EXPERT,                       \
       "Milliseconds between looks at the processes of this node; a dead one "  \
       "fails the operations it takes part in. 0 never looks.")                 \
+    X(silence_s, SILENCE_S, COUNT, "30", 0, EXPERT,                            \
+      "Seconds without an answer after which the ranks of another node are "   \
+      "taken for dead: its machine is off, or cut off. One that is stopped "   \
+      "or computes answers. 0 never does.")                                    \
     X(stall_s, STALL_S, COUNT, "10", 0, EXPERT,                                \
       "Seconds without a message after which an operation of any team fails, " \
       "once a process has died: one that dies while it writes to shared "      \

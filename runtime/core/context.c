@@ -16,6 +16,7 @@
 #include "runtime/core/detach.h"
 #include "runtime/core/failure.h"
 #include "runtime/core/liveness.h"
+#include "runtime/core/node_watch.h"
 #include "runtime/core/notice.h"
 #include "runtime/core/proxy.h"
 #include "runtime/core/recorder.h"
@@ -167,6 +168,7 @@ static void dismantle(xylem_context_t *context)
     context->magic = 0;
     xyl_context_shm_unwatch(context);
     xyl_liveness_stop(context);
+    xyl_node_watch_stop(context);
     if (context->driver.engine != NULL)
         xyl_driver_stop(&context->driver);
     if (context->net != NULL) {

@@ -32,6 +32,7 @@ enum {
 
 struct xyl_operation;
 struct xyl_liveness;
+struct xyl_node_watch;
 struct xyl_notices;
 struct xyl_shm_node;
 
@@ -95,7 +96,8 @@ struct xylem_context {
     struct xyl_switches *switches; /* until nodes are found in them */
     uint32_t switch_levels;
     uint32_t *switch_ids; /* NULL: no topology file; context_switches.h */
-    struct xyl_liveness *liveness; /* NULL: nobody is watched */
+    struct xyl_liveness *liveness;     /* NULL: nobody is watched */
+    struct xyl_node_watch *node_watch; /* NULL: another rank's matter */
     xylem_team_t *world;
     pthread_mutex_t lock; /* team_slots, and what modules say */
     const xyl_modules_t *modules;

@@ -10,6 +10,7 @@
 #include "runtime/core/context_shm.h"
 #include "runtime/core/context_switches.h"
 #include "runtime/core/liveness.h"
+#include "runtime/core/node_watch.h"
 #include "runtime/core/notice.h"
 #include "runtime/core/recorder.h"
 #include "runtime/core/team.h"
@@ -235,6 +236,7 @@ static xylem_status_t reach_peers(xylem_context_t *context,
     mine.status = status;
     mine.places = places;
     if (status == XYLEM_OK) {
+        xyl_node_watch_open(context, &mine.lookout);
         mine.net = net->ops->name;
         if (net->ops->address != NULL)
             mine.address = net->ops->address(net, &mine.address_bytes);
@@ -261,6 +263,8 @@ static xylem_status_t spare_descriptors(xylem_context_t *context, int may_sleep)
     unsigned needed =
         FOR_A_MOMENT + OF_PEER * (others < OTHERS_MAX ? others : OTHERS_MAX);
 
+    if (context->node_watch != NULL) /* with who listens, and both sides */
+        needed += 1 + 2 * XYL_LOOKOUT_AHEAD;
     /* To wake the others, and to read what they share. */
     if (xyl_descriptors_are_left(needed + (may_sleep ? OF_PEER : 1) * local))
         return XYLEM_OK;
@@ -292,6 +296,8 @@ static xylem_status_t parts_start(xylem_context_t *context,
         status = xyl_context_world_create(context);
     if (status == XYLEM_OK)
         status = xyl_liveness_start(context);
+    if (status == XYLEM_OK)
+        status = xyl_node_watch_start(context);
     if (status == XYLEM_OK)
         xyl_watch_start(context);
     if (status == XYLEM_OK)

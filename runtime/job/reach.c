@@ -12,6 +12,7 @@ typedef struct reach {
     uint32_t address_bytes;
     uint32_t place_count;
     xyl_machine_t machine;
+    xyl_lookout_address_t lookout;
     char net[XYL_REACH_NET_BYTES];
 } reach_t;
 
@@ -38,6 +39,7 @@ static reach_t *reach_create(const xyl_reach_mine_t *mine)
     reach->address_bytes = (uint32_t)mine->address_bytes;
     reach->place_count = mine->place_count;
     reach->machine = *mine->machine;
+    reach->lookout = mine->lookout;
     memcpy(reach->net, mine->net, strnlen(mine->net, sizeof reach->net));
     if (mine->place_count != 0)
         memcpy(reach + 1, mine->places,
@@ -168,4 +170,12 @@ xylem_status_t xyl_reach_exchange(xyl_bootstrap_t *bootstrap,
                           ranks - places);
     free(reach);
     return status;
+}
+
+const xyl_lookout_address_t *xyl_reach_lookout(const xyl_blobs_t *blobs,
+                                               uint32_t rank)
+{
+    const reach_t *reach = (const void *)(blobs->memory + blobs->offsets[rank]);
+
+    return &reach->lookout;
 }

@@ -5,6 +5,7 @@
 #ifndef XYL_RUNTIME_JOB_REACH_H
 #define XYL_RUNTIME_JOB_REACH_H
 
+#include "runtime/job/lookout.h"
 #include "runtime/job/peers.h"
 
 enum { XYL_REACH_NET_BYTES = 16 }; /* of the name of a net */
@@ -16,6 +17,7 @@ typedef struct xyl_reach_mine {
     const xylem_place_t *places;  /* of its node's ranks, in their order; NULL:
                                      another rank has read the machine */
     uint32_t place_count;
+    xyl_lookout_address_t lookout;
     const char *net; /* alike on all ranks */
     const void *address;
     size_t address_bytes;
@@ -34,5 +36,9 @@ typedef struct xyl_reach {
 xylem_status_t xyl_reach_exchange(xyl_bootstrap_t *bootstrap,
                                   const xyl_reach_mine_t *mine,
                                   xyl_peer_t *peers, xyl_reach_t *reach_out);
+
+/* Where the rank watches. */
+const xyl_lookout_address_t *xyl_reach_lookout(const xyl_blobs_t *blobs,
+                                               uint32_t rank);
 
 #endif

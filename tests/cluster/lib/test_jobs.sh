@@ -205,9 +205,79 @@ death_of_a_stranger()
     fi
 }
 
+# cut_has KIND COUNT SECONDS: so many ranks have written their files of the kind.
+cut_has()
+{
+    local tries files
+
+    for ((tries = 0; tries < $3 * 10; tries++)); do
+        files=("$work"/cut.*."$1")
+        [[ -e ${files[0]} ]] && ((${#files[@]} == $2)) && return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+# begin_cut MODE: eight ranks wait for what rank 2, on n1, has to say; sets `job`.
+begin_cut()
+{
+    rm -f "$work"/cut.*
+    XYLEM_LOG=none XYLEM_SILENCE_S=8 XYLEM_PROGRESS=$1 bash "$run" run -p 2 \
+        -o --enable-recovery -t 100 "$tests/cut" 2 "$work/cut" \
+        >"$out" 2>"$err" </dev/null &
+    job=$!
+    cut_has pid 8 60 && sleep 1
+}
+
+# stop_leader STOP|CONT
+stop_leader()
+{
+    bash "$run" exec 1 kill "-$1" "$(cat "$work/cut.2.pid")"
+}
+
+# A node without its cable for good: all are told, who only receive as well.
+cut_off()
+{
+    local name="a node that is cut off is missed by who only receives, $1" good=no
+    local job
+
+    begin_cut "$1"
+    bash "$run" link 1 down
+    cut_has end 8 60 && ! grep -vq '^XYLEM_ERR_PROC_FAILED$' "$work"/cut.*.end &&
+        good=yes
+    bash "$run" link 1 up
+    bash "$run" stop
+    wait $job
+    report "$name" $good
+}
+
+# A leader that is stopped for longer than a node may be silent, and a cable that
+# is out for less, are no deaths.
+cut_for_a_moment()
+{
+    local name="a process that is stopped, or a short cut, is no death, $1" good=no
+    local job
+
+    begin_cut "$1"
+    stop_leader STOP
+    sleep 12
+    stop_leader CONT
+    bash "$run" link 1 down
+    sleep 2
+    bash "$run" link 1 up
+    sleep 10
+    : >"$work/cut.go"
+    cut_has end 8 60 && ! grep -vq '^XYLEM_OK$' "$work"/cut.*.end && good=yes
+    wait $job || good=no
+    report "$name" $good
+}
+
 test_death()
 {
     need_cluster 4
+    cut_off caller
+    cut_off blocking
+    cut_for_a_moment caller
     death 3 11 warm
     death 0 12 cold
     death 6 13 idle
