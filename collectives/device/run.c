@@ -292,23 +292,36 @@ static void way_set(const xyl_device_plan_t *plan)
         xyl_mirror_stage_skip(plan->bring, plan->is_direct);
 }
 
-/* As messages of wrong lengths do. Where blocks differ the others have said how
- * long those are that this rank gets. */
+/* What this rank knows of a block of another one, and what that says. */
+static xylem_status_t length_compare(uint32_t rank, const char *does,
+                                     uint64_t said, uint64_t known)
+{
+    if (said == known)
+        return XYLEM_OK;
+    return xyl_fail(said > known ? XYLEM_ERR_TRUNCATED : XYLEM_ERR_MISMATCH,
+                    "rank %u %s a block of %" PRIu64 " bytes, not %" PRIu64,
+                    rank, does, said, known);
+}
+
+/* As messages of wrong lengths do: nothing is written outside of buffers. Where
+ * blocks differ the others have said how long those are that this rank gets; in
+ * a reduce_scatter, how long their results are. */
 static xylem_status_t lengths_check(const xyl_device_plan_t *plan)
 {
+    xylem_status_t status = XYLEM_OK;
     uint32_t rank;
 
-    for (rank = 0; plan->cell != NULL && rank < plan->problem.ranks; rank++) {
-        uint64_t sent =
-            xyl_device_offer(plan, rank)->cell[plan->problem.rank].send_bytes;
-        uint64_t known = plan->cell[rank].recv_bytes;
-        if (rank != plan->problem.rank && sent != known)
-            return xyl_fail(
-                sent > known ? XYLEM_ERR_TRUNCATED : XYLEM_ERR_MISMATCH,
-                "rank %u has sent a block of %" PRIu64 " bytes, not %" PRIu64,
-                rank, sent, known);
+    for (rank = 0; status == XYLEM_OK && rank < plan->problem.ranks; rank++) {
+        const xyl_device_offer_t *offer = xyl_device_offer(plan, rank);
+        if (plan->cell != NULL && rank != plan->problem.rank)
+            status = length_compare(rank, "has sent",
+                                    offer->cell[plan->problem.rank].send_bytes,
+                                    plan->cell[rank].recv_bytes);
+        else if (plan->counts != NULL)
+            status = length_compare(rank, "has room for", offer->result_bytes,
+                                    plan->counts[rank] * plan->element_bytes);
     }
-    return XYLEM_OK;
+    return status;
 }
 
 xylem_status_t xyl_device_way_settle(xyl_device_plan_t *plan)

@@ -1,7 +1,8 @@
 /* One rank of a job whose ranks have blocks in memory of GPUs and differ about
  * the length of one of them: rank 0 sends rank 1 more, or less, than this
  * expects, in an alltoallv and in a gatherv to rank 1. Rank 1 is told, and so
- * is everybody in the next call; nothing is written behind its buffer. */
+ * is everybody in the next call; nothing is written behind its buffer. In a
+ * reduce_scatter rank 0 has another block of the same result longer. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,52 @@ static xylem_status_t call(xylem_team_t *team, xylem_coll_t coll,
     return status;
 }
 
+/* By counts of which rank 0 has others, with the same sum. */
+static xylem_status_t reduce_scatter(xylem_team_t *team, uint64_t extra)
+{
+    xylem_coll_args_t args = XYLEM_COLL_ARGS_INIT;
+    uint64_t counts[RANKS_MAX];
+    xylem_request_t *request;
+    xylem_status_t status;
+    uint32_t i;
+
+    for (i = 0; i < job.ranks; i++)
+        counts[i] = BLOCK;
+    if (job.rank == 0) {
+        counts[0] -= extra;
+        counts[1] += extra;
+    }
+    args.coll = XYLEM_COLL_REDUCE_SCATTER;
+    args.send = send;
+    args.recv = recv;
+    args.type = XYLEM_UINT8;
+    args.op = XYLEM_BOR;
+    args.recv_counts = counts;
+    MUST(xylem_coll_start(team, &args, &request));
+    status = xylem_request_wait(request);
+    MUST(xylem_request_free(request));
+    return status;
+}
+
+static void scatters_differ(void)
+{
+    char behind[EXTRA], ones[EXTRA], clean[EXTRA] = {0};
+    xylem_team_t *team;
+
+    memset(ones, -1, sizeof ones);
+    MUST(device_copy(device, recv + BLOCK, clean, EXTRA));
+    MUST(device_copy(device, send + 2 * BLOCK - EXTRA, ones, EXTRA));
+    MUST(device_copy(device, send + 2 * BLOCK, ones, EXTRA));
+    MUST(xylem_team_dup(job.world, &team));
+    MUST(reduce_scatter(team, 0));
+    MUST(xylem_barrier(job.world)); /* all have ended it */
+    (void)reduce_scatter(team, EXTRA); /* that they differ need not be seen */
+    MUST(device_copy(device, behind, recv + BLOCK, EXTRA));
+    REQUIRE(memcmp(behind, clean, EXTRA) == 0, "written behind the buffer");
+    MUST(xylem_barrier(job.world));
+    MUST(xylem_team_destroy(team));
+}
+
 static void differ(xylem_coll_t coll, uint64_t extra, uint64_t lack,
                    xylem_status_t expected)
 {
@@ -61,6 +108,7 @@ static void differ(xylem_coll_t coll, uint64_t extra, uint64_t lack,
     MUST(device_copy(device, recv + BLOCK, clean, EXTRA));
     MUST(xylem_team_dup(job.world, &team));
     MUST(call(team, coll, 0, 0));
+    MUST(xylem_barrier(job.world)); /* all have ended it */
     status = call(team, coll, extra, lack);
     REQUIRE(job.rank != 1 || status == expected, "rank 1 has %s: %s",
             xylem_status_name(status), xylem_last_error());
@@ -93,6 +141,7 @@ int main(void)
         differ(colls[i], EXTRA, 0, XYLEM_ERR_TRUNCATED);
         differ(colls[i], 0, EXTRA, XYLEM_ERR_MISMATCH);
     }
+    scatters_differ();
     device_give(device, send);
     device_give(device, recv);
     job_end(&job);
