@@ -102,20 +102,21 @@ static uint32_t local_cores(const xylem_context_t *context)
 }
 
 static xylem_status_t driver_choose_and_start(xylem_context_t *context,
-                                              xyl_driver_mode_t mode)
+                                              xyl_driver_mode_t mode,
+                                              uint32_t cores)
 {
     const xyl_config_t *config = &context->config;
     uint32_t local = local_ranks(context);
     uint32_t threads = mode == XYL_DRIVER_THREAD ? 2 * local : local;
-    xyl_driver_params_t params = {
-        .mode = mode,
-        .watches = 1,
-        .spin_ns = config->spin_us * 1000,
-        .watch_ns = config->liveness_ms * 1000000,
-        .core = config->progress_core == XYL_CONFIG_NO_CORE
-                    ? -1
-                    : (int)config->progress_core,
-        .shares_cores = threads > local_cores(context)};
+    xyl_driver_params_t params = {.mode = mode,
+                                  .watches = 1,
+                                  .spin_ns = config->spin_us * 1000,
+                                  .watch_ns = config->liveness_ms * 1000000,
+                                  .core = config->progress_core ==
+                                                  XYL_CONFIG_NO_CORE
+                                              ? -1
+                                              : (int)config->progress_core,
+                                  .shares_cores = threads > cores};
 
     return xyl_driver_start(&context->driver, &context->engine, &params);
 }
@@ -278,7 +279,7 @@ static xylem_status_t spare_descriptors(xylem_context_t *context, int may_sleep)
 
 /* All that may still fail on this rank. */
 static xylem_status_t parts_start(xylem_context_t *context,
-                                  xyl_driver_mode_t mode,
+                                  xyl_driver_mode_t mode, uint32_t cores,
                                   const void *const *addresses,
                                   xyl_shm_trouble_t *trouble_out)
 {
@@ -289,7 +290,7 @@ static xylem_status_t parts_start(xylem_context_t *context,
     if (status == XYLEM_OK)
         status = net_connect(context, addresses);
     if (status == XYLEM_OK)
-        status = driver_choose_and_start(context, mode);
+        status = driver_choose_and_start(context, mode, cores);
     if (status == XYLEM_OK)
         status = xyl_notices_start(context);
     if (status == XYLEM_OK)
@@ -394,19 +395,20 @@ static xylem_status_t net_join(xylem_context_t *context, xylem_status_t status,
     xyl_driver_mode_t mode = XYL_DRIVER_CALLER;
     const void **addresses = NULL;
     int are_together, speak_otherwise;
+    uint32_t cores = 0;
 
     status = meet_peers(context, status, &are_together, &speak_otherwise);
     if (speak_otherwise || context->bootstrap->is_broken)
         return status;
     if (status == XYLEM_OK) {
-        mode =
-            choose_mode(context, local_ranks(context) > local_cores(context));
+        cores = local_cores(context);
+        mode = choose_mode(context, local_ranks(context) > cores);
         status = net_create(context, are_together, mode != XYL_DRIVER_CALLER);
     }
     status = reach_peers(context, status, machine_out, &addresses);
     if (status == XYLEM_OK) {
         set_past_caches(context, machine_out);
-        status = parts_start(context, mode, addresses, &trouble);
+        status = parts_start(context, mode, cores, addresses, &trouble);
     }
     free(addresses);
     if (context->bootstrap->is_broken)

@@ -24,13 +24,19 @@ typedef struct pmix_bootstrap {
     int is_of_xylem_run; /* which knows who has gone, and has all data */
     int some_have_gone;  /* as it has said */
     int fence_is_under_way;
+    time_t told_by; /* when all have told that ever will; 0: nobody knows */
     _Atomic int fence_status;   /* pmix_status_t, or one of these */
     sem_t fence_over;           /* posted once for each */
     pmix_info_t fence_infos[2]; /* PMIx reads them until the fence is over */
 } pmix_bootstrap_t;
 
 enum { FENCE_NONE = 1, FENCE_RUNNING, FENCE_ABANDONED };
-enum { LOOK_MS = 200, LOOK_AGAIN_MS = 10 };
+enum {
+    LOOK_MS = 200,
+    LOOK_AGAIN_MS = 10,
+    SILENCE_S = 3 /* behind a fence of all, of one that is not known to be gone:
+                     of its end the launcher may hear later */
+};
 
 /* Contexts of this process so far: the same number on every rank, because
  * contexts are created collectively. What fails before has not begun. */
@@ -198,6 +204,19 @@ static xylem_status_t check_gone(pmix_bootstrap_t *bootstrap, const char *key)
     return xyl_bootstrap_miss(&bootstrap->base, rank);
 }
 
+/* Who has met all others behind its words, but could not say them. */
+static xylem_status_t check_silent(const pmix_bootstrap_t *bootstrap,
+                                   uint32_t rank)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (bootstrap->told_by == 0 || now.tv_sec <= bootstrap->told_by)
+        return XYLEM_IN_PROGRESS;
+    return xyl_fail(XYLEM_ERR_BOOTSTRAP, "rank %u could not say who it is",
+                    rank);
+}
+
 /* XYLEM_IN_PROGRESS: someone who lives has not told yet. */
 static xylem_status_t gather(pmix_bootstrap_t *bootstrap, const char *key,
                              time_t limit_at, xyl_blobs_t *all_out)
@@ -212,6 +231,8 @@ static xylem_status_t gather(pmix_bootstrap_t *bootstrap, const char *key,
         error = value_get(bootstrap, &proc, key, limit_at, &value);
         if (error == PMIX_ERR_NOT_FOUND && bootstrap->is_of_xylem_run) {
             status = check_gone(bootstrap, key);
+            if (status == XYLEM_IN_PROGRESS)
+                status = check_silent(bootstrap, proc.rank);
         } else if (error != PMIX_SUCCESS || value == NULL) {
             status = pmix_fail("get", error);
         } else {
@@ -315,6 +336,7 @@ static xylem_status_t fence_judge(const pmix_bootstrap_t *bootstrap,
 static xylem_status_t fence_pass(pmix_bootstrap_t *bootstrap, uint32_t *deaths)
 {
     xylem_status_t status = fence_begin(bootstrap, bootstrap->base.timeout_s);
+    struct timespec now;
     pmix_status_t said;
 
     if (status != XYLEM_OK)
@@ -323,8 +345,11 @@ static xylem_status_t fence_pass(pmix_bootstrap_t *bootstrap, uint32_t *deaths)
                        bootstrap->some_have_gone ? LOOK_AGAIN_MS : LOOK_MS))
         return XYLEM_IN_PROGRESS;
     said = fence_take(bootstrap);
-    if (!some_are_lost(said))
+    if (!some_are_lost(said)) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        bootstrap->told_by = now.tv_sec + SILENCE_S;
         return fence_judge(bootstrap, said);
+    }
     if (bootstrap->is_of_xylem_run)
         return XYLEM_OK;
     return (*deaths)++ < bootstrap->base.ranks ? XYLEM_IN_PROGRESS
@@ -345,6 +370,7 @@ static xylem_status_t meet(pmix_bootstrap_t *bootstrap, const char *key,
     uint32_t deaths = 0;
     time_t limit_at;
 
+    bootstrap->told_by = 0;
     clock_gettime(CLOCK_MONOTONIC, &now);
     limit_at = now.tv_sec + (time_t)bootstrap->base.timeout_s;
     for (;;) {

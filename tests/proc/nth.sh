@@ -97,6 +97,7 @@ fi
 case_of 1 1 -- aligned_alloc
 case_of 1 1 -- ucp_worker_create
 case_of 0 1 -- event_base_new
+case_of 1 1 XYLEM_TIMEOUT_S=1000 -- PMIx_Put # nobody waits for so long
 case_of 1 1 XYLEM_PROGRESS=thread -- pthread_create
 case_of 1 1 -- memfd_create
 # A record of what is done, teams and agreements included; no memory for it,
