@@ -86,6 +86,17 @@ as_rank_0 "strangers at the launcher do not disturb a job" '
         disturb "$at"
     done
     exec "$1" flight 20'
+mkdir "$work/ucx"
+echo UCX_TLS=tcp,self >"$work/ucx/ucx.conf"
+as_rank_0 "transports of a file of UCX's are used" '
+    "$1" flight "$ROUNDS" &
+    rank=$!
+    found=1
+    while kill -0 $rank 2>/dev/null; do
+        [ -z "$(listens $rank)" ] || found=0
+        sleep 0.02
+    done
+    wait $rank && exit $found' --env ROUNDS=100 --env UCX_CONFIG_DIR="$work/ucx"
 as_rank_0 "ranks of one machine listen to nobody" '
     "$1" flight "$ROUNDS" &
     rank=$!

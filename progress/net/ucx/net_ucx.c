@@ -412,6 +412,27 @@ static void keep_buffers_few(ucp_config_t *config)
         ucp_config_modify(config, "MM_RX_BUFS_GROW", "64");
 }
 
+/* Which these are somebody has chosen, in the environment or in a file of UCX's
+ * (ucx.conf): it prints what it has read, and else says nothing of it. */
+static int transports_are_chosen(const ucp_config_t *config)
+{
+    size_t bytes = 0;
+    char *text = NULL;
+    FILE *file;
+    int are_chosen;
+
+    if (getenv("UCX_TLS") != NULL)
+        return 1;
+    file = open_memstream(&text, &bytes);
+    if (file == NULL)
+        return 0;
+    ucp_config_print(config, file, NULL, UCS_CONFIG_PRINT_CONFIG);
+    are_chosen = fclose(file) == 0 && strstr(text, "UCX_TLS=") != NULL &&
+                 strstr(text, "UCX_TLS=all\n") == NULL;
+    free(text);
+    return are_chosen;
+}
+
 static ucs_status_t create_context(net_ucx_t *net,
                                    const xyl_net_params_t *given)
 {
@@ -421,13 +442,13 @@ static ucs_status_t create_context(net_ucx_t *net,
             UCP_FEATURE_TAG | (given->can_sleep ? UCP_FEATURE_WAKEUP : 0),
         .name = "xylem",
     };
-    const char *list = getenv("UCX_TLS") == NULL ? transports(given) : NULL;
+    const char *list = transports(given);
     ucp_config_t *config;
     ucs_status_t status = ucp_config_read(NULL, NULL, &config);
 
     if (status != UCS_OK)
         return status;
-    if (list != NULL)
+    if (list != NULL && !transports_are_chosen(config))
         status = ucp_config_modify(config, "TLS", list);
     keep_buffers_few(config);
     if (status == UCS_OK)
