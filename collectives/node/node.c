@@ -11,8 +11,6 @@
 #include "runtime/base/status.h"
 #include "runtime/core/failure.h"
 
-enum { WINDOWS_MIN = 4 /* pieces that the pool has room for at least */ };
-
 /* Programs for `seats` seats, in windows of the context's board. */
 static int has_room(const xylem_team_t *team, uint64_t seats, uint64_t unit)
 {
@@ -79,9 +77,11 @@ void xyl_node_team_places(xylem_team_t *team, int has_place, int all_have)
         xyl_node_place_return(team->context);
 }
 
+/* That of an operation which takes more for those who are late; at most three
+ * eighths of the pool. */
 static uint64_t longest_window(const xylem_context_t *context)
 {
-    return context->noise_budget / 8 * 3;
+    return context->window_bytes / 2 * 3;
 }
 
 /* With the first board, by the context's lock. */
@@ -460,7 +460,7 @@ int xyl_node_has_room(const xylem_team_t *team, uint32_t seats, uint64_t unit)
 
 uint64_t xyl_node_window_bytes(const xylem_team_t *team)
 {
-    return team->context->noise_budget / WINDOWS_MIN;
+    return team->context->window_bytes;
 }
 
 xylem_status_t xyl_node_level_write(xylem_team_t *team,

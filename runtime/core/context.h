@@ -73,6 +73,7 @@ struct xylem_context {
     xyl_driver_t driver;
     xyl_net_t *net;
     uint64_t noise_budget; /* bytes: what is set, or the library's choice */
+    uint64_t window_bytes; /* of a piece on a node, at most */
     struct xyl_shm *shm;   /* of the node; NULL: none, see progress/shm/shm.h */
     struct xyl_shm_node *node;      /* what it is part of; see context_shm.h */
     int all_nodes_share;            /* every node of several ranks has one; all

@@ -7,29 +7,47 @@
 #include "runtime/base/status.h"
 
 enum {
-    BUDGET_OF_RANK = 8 << 20, /* two operations of 4 MiB */
-    BUDGET_MIN = 256 << 20,   /* bursts of 20 ms in calls of 4 MiB */
-    BUDGET_MAX = 512 << 20,
+    /* Reductions in a fixed order keep about three messages of 8
+     * ranks and ten of 32 for those who are held up 10 % of the time. */
+    BUDGET_OF_RANK = 24 << 20,
+    BUDGET_MIN = 256 << 20, /* bursts of 20 ms in calls of 4 MiB */
+    BUDGET_MAX = 1 << 30,
+    /* A piece in which all publish what they have is not longer for it. */
+    WINDOW_OF_RANK = 2 << 20,
+    WINDOW_MIN = 64 << 20,
+    WINDOW_MAX = 128 << 20,
+    WINDOWS_MIN = 4, /* that a budget has room for at least */
     /* Beyond the room in which ranks may drift apart: what needs no such room.
      */
     REGION_BYTES_MORE = 64 << 20
 };
 
+static uint64_t within(uint64_t bytes, uint64_t least, uint64_t most)
+{
+    if (bytes < least)
+        return least;
+    return bytes < most ? bytes : most;
+}
+
 /* What is set, or the library's choice for a node of so many ranks. */
 static uint64_t budget_for(const xylem_context_t *context, uint32_t ranks)
 {
-    uint64_t bytes = (uint64_t)ranks * BUDGET_OF_RANK;
-
     if (context->config.noise_budget != 0)
         return context->config.noise_budget;
-    if (bytes < BUDGET_MIN)
-        return BUDGET_MIN;
-    return bytes < BUDGET_MAX ? bytes : (uint64_t)BUDGET_MAX;
+    return within((uint64_t)ranks * BUDGET_OF_RANK, BUDGET_MIN, BUDGET_MAX);
+}
+
+static uint64_t window_for(const xylem_context_t *context, uint32_t ranks)
+{
+    if (context->config.noise_budget != 0)
+        return context->config.noise_budget / WINDOWS_MIN;
+    return within((uint64_t)ranks * WINDOW_OF_RANK, WINDOW_MIN, WINDOW_MAX);
 }
 
 void xyl_context_budget_set(xylem_context_t *context, uint32_t node_ranks_max)
 {
     context->noise_budget = budget_for(context, node_ranks_max);
+    context->window_bytes = window_for(context, node_ranks_max);
 }
 
 static int is_wanted(const xylem_context_t *context)

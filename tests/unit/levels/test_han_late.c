@@ -254,7 +254,7 @@ static void test_fixed_order_more_nodes(void)
 }
 
 /* What pairs keep for a late rank is taken of the node's pool as it comes, so
- * the others are some calls ahead with the budget of 8 MiB per rank. */
+ * the others are some calls ahead with 8 MiB per rank. */
 static void test_fixed_order_many_seats(void)
 {
     call_t call = {.coll = XYLEM_COLL_REDUCE,
