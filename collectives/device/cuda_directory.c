@@ -174,7 +174,7 @@ static void begin_nothing(directory_stage_t *directory, const xyl_copy_t *copy)
 {
     xyl_work_t *work = &directory->works[copy->kind].work;
 
-    work->event.status = XYLEM_ERR_NO_RESOURCE;
+    work->event.status = xyl_device_unopened(directory->plan);
     xyl_fifo_push(directory->plan->exec->ready, &work->event);
 }
 

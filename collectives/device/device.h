@@ -52,9 +52,9 @@ void *xyl_device_room_take(xylem_context_t *context,
                            const xyl_cuda_library_t *library, int device,
                            size_t bytes);
 void xyl_device_room_give(xylem_context_t *context, void *memory);
-/* The same of a call that has failed: works of other ranks, which have not heard
- * yet, may still read and write there, so that nobody here gets it again. It
- * goes back to the driver, which keeps it while others have it open. */
+/* The same of a call that has failed: works of other ranks, which have not
+ * heard yet, may still read and write there, so that nobody here gets it again.
+ * It goes back to the driver, which keeps it while others have it open. */
 void xyl_device_room_drop(xylem_context_t *context, void *memory);
 
 extern const xyl_module_t xyl_device_module;

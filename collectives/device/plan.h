@@ -132,6 +132,10 @@ xylem_status_t xyl_device_way_settle(xyl_device_plan_t *plan);
 char *xyl_device_operand(const xyl_device_plan_t *plan, uint32_t rank,
                          const xyl_device_name_t *name);
 
+/* What a call fails with that has got none of another's memory: its owner may
+ * have died a moment ago. */
+xylem_status_t xyl_device_unopened(const xyl_device_plan_t *plan);
+
 /* Whether ranks may ask for a collective: kernels can do it. */
 int xyl_device_has_tasks(xylem_coll_t coll);
 

@@ -25,6 +25,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context.h"
+#include "runtime/core/liveness.h"
 
 typedef struct device_stage {
     xyl_stage_t stage;
@@ -303,24 +304,37 @@ static xylem_status_t length_compare(uint32_t rank, const char *does,
                     rank, does, said, known);
 }
 
-/* As messages of wrong lengths do: nothing is written outside of buffers. Where
- * blocks differ the others have said how long those are that this rank gets; in
- * a reduce_scatter, how long their results are. */
+/* As messages of wrong lengths do: nothing is read or written outside of
+ * buffers. Where blocks differ the others have said how long those are that
+ * this rank gets; else inputs are equally long, and in a reduce_scatter results
+ * as all know. */
+static xylem_status_t lengths_check_of(const xyl_device_plan_t *plan,
+                                       uint32_t rank)
+{
+    const xyl_device_offer_t *offer = xyl_device_offer(plan, rank);
+    xylem_status_t status = XYLEM_OK;
+
+    if (plan->cell != NULL)
+        return length_compare(rank, "has sent",
+                              offer->cell[plan->problem.rank].send_bytes,
+                              plan->cell[rank].recv_bytes);
+    if (offer->input_bytes != 0 && plan->input.bytes != 0)
+        status = length_compare(rank, "gives", offer->input_bytes,
+                                plan->input.bytes);
+    if (status == XYLEM_OK && plan->counts != NULL)
+        status = length_compare(rank, "has room for", offer->result_bytes,
+                                plan->counts[rank] * plan->element_bytes);
+    return status;
+}
+
 static xylem_status_t lengths_check(const xyl_device_plan_t *plan)
 {
     xylem_status_t status = XYLEM_OK;
     uint32_t rank;
 
-    for (rank = 0; status == XYLEM_OK && rank < plan->problem.ranks; rank++) {
-        const xyl_device_offer_t *offer = xyl_device_offer(plan, rank);
-        if (plan->cell != NULL && rank != plan->problem.rank)
-            status = length_compare(rank, "has sent",
-                                    offer->cell[plan->problem.rank].send_bytes,
-                                    plan->cell[rank].recv_bytes);
-        else if (plan->counts != NULL)
-            status = length_compare(rank, "has room for", offer->result_bytes,
-                                    plan->counts[rank] * plan->element_bytes);
-    }
+    for (rank = 0; status == XYLEM_OK && rank < plan->problem.ranks; rank++)
+        if (rank != plan->problem.rank)
+            status = lengths_check_of(plan, rank);
     return status;
 }
 
@@ -346,6 +360,12 @@ char *xyl_device_operand(const xyl_device_plan_t *plan, uint32_t rank,
     return xyl_device_open(plan->context, plan->library,
                            xyl_device_offer(plan, rank)->owner, plan->device,
                            name, plan->exec);
+}
+
+xylem_status_t xyl_device_unopened(const xyl_device_plan_t *plan)
+{
+    return xyl_liveness_explain(plan->context, plan->operation->request.team,
+                                XYLEM_ERR_NO_RESOURCE);
 }
 
 static void begin_task(device_stage_t *device, uint32_t number)
@@ -376,7 +396,7 @@ static void work(xyl_stage_t *stage, uint64_t index)
         plan->library != NULL)
         tasks = plan->design->write(plan, device->phase);
     if (tasks < 0)
-        status = XYLEM_ERR_NO_RESOURCE;
+        status = xyl_device_unopened(plan);
     if (status != XYLEM_OK) {
         xyl_operation_fail(stage->operation, status);
         return;
