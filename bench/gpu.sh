@@ -18,6 +18,7 @@
 #                xylem-plot draws; default: nowhere
 #   GPU_CASES, GPU_DEATHS   how many random cases, and deaths of each design
 #   GPU_DESIGNS=NAME,...    only these
+#   GPU_SHARING=turns|mps   of part figures only this
 #   GPU_SECONDS  what would begin later than that is left out
 #   GPU_TIMEOUT  seconds after which a measurement is given up; 120
 #
@@ -323,6 +324,13 @@ with_mps()
     unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
 }
 
+# In turns, and through MPS.
+both_ways()
+{
+    [[ ${GPU_SHARING:-turns} != turns ]] || "$@"
+    [[ ! $has_mps || ${GPU_SHARING:-mps} != mps ]] || with_mps "$@"
+}
+
 # called COLL RANKS BYTES DESIGN OPTION...: as times.
 called()
 {
@@ -437,13 +445,9 @@ if does copies; then
     [[ ! $has_mps ]] || with_mps copies
 fi
 if does figures; then
-    if command -v bench_pairs >/dev/null; then
-        pairs
-        [[ ! $has_mps ]] || with_mps pairs
-    fi
+    ! command -v bench_pairs >/dev/null || both_ways pairs
     for ranks in "${jobs[@]}"; do
-        figures "$ranks"
-        [[ ! $has_mps ]] || with_mps figures "$ranks"
+        both_ways figures "$ranks"
     done
 fi
 ! does first || first_calls
