@@ -26,6 +26,10 @@ static const double worth_a_rule = 0.97;
 /* Of the time of the fastest plan that is known: what the model expects to take
  * longer is measured no further. */
 static const double worth_a_look = 1.25;
+/* So many plans of a size, measured whole, say how far off the model is. */
+enum { LOOKS_LEAST = 4 };
+/* Tasks of longer segments wait for what those of shorter ones tell. */
+static const size_t short_segment = 16384;
 /* Of the faster of two plans, what counts as near it. */
 static const double near_best = 1.05;
 /* Ranks come late by so many calls at most. */
@@ -53,8 +57,12 @@ struct campaign {
     double own[TUNE_SIZES_MAX];    /* what the library takes by itself, us */
     double best[TUNE_SIZES_MAX];   /* the fastest that is known; 0: none is */
     double spread[TUNE_SIZES_MAX]; /* by so much ranks come late at most, us */
-    double end_s;                  /* after the search's begin */
-    int is_over;                   /* no time is left */
+    /* What plans take that are measured whole, of what the model expects: the
+     * least of so many. */
+    double ratio[TUNE_SIZES_MAX];
+    unsigned looks[TUNE_SIZES_MAX];
+    double end_s; /* after the search's begin */
+    int is_over;  /* no time is left */
 };
 
 static const struct tune_plan own_plan = {.algorithm = "auto", .lanes = 1};
@@ -296,9 +304,16 @@ static double expect(const struct campaign *c, size_t p, size_t s,
                                       : c->bytes[s]));
 }
 
+/* All plans of a size may take longer than the model expects, if its tasks fit
+ * into caches and the message does not. */
+static double corrected(const struct campaign *c, size_t s, double us)
+{
+    return c->looks[s] >= LOOKS_LEAST ? c->ratio[s] * us : us;
+}
+
 static int is_worth_a_look(const struct campaign *c, size_t s, double us)
 {
-    return c->best[s] == 0 || us < worth_a_look * c->best[s];
+    return c->best[s] == 0 || corrected(c, s, us) < worth_a_look * c->best[s];
 }
 
 /* By these points, for some size. */
@@ -314,21 +329,35 @@ static int may_win(const struct campaign *c, size_t p,
     return 0;
 }
 
+/* The steps of the i-th task: no longer than the longest message, nor than what
+ * lies in the same memory as one step. */
+static size_t nth_steps(const struct campaign *c, size_t p, size_t i)
+{
+    size_t one = steps_bytes(&c->plan[p], 1), most = c->bytes[c->sizes - 1];
+
+    if (c->search->place->near_bytes != 0 &&
+        most > c->search->place->near_bytes)
+        most = c->search->place->near_bytes;
+    most = most / one;
+    return i == 0 || steps_measured[i] < most ? steps_measured[i] : most;
+}
+
 /* The tasks of a plan in segments, as long as it may win. */
 static int measure_steps(struct campaign *c, size_t p, struct points *points)
 {
-    size_t i, bytes;
+    size_t i, steps, last = 0;
     double us;
 
     for (i = 0; i < STEPS && may_win(c, p, points); i++) {
-        bytes = steps_bytes(&c->plan[p], steps_measured[i]);
-        if (i > 0 && bytes > c->bytes[c->sizes - 1])
+        steps = nth_steps(c, p, i);
+        if (steps <= last)
             break;
-        if (!measure_bytes(c, p, bytes, &us))
+        last = steps;
+        if (!measure_bytes(c, p, steps_bytes(&c->plan[p], steps), &us))
             return 0;
         if (us > 0)
             points->at[points->count++] =
-                (struct tune_point){(double)steps_measured[i], us};
+                (struct tune_point){(double)steps, us};
     }
     return 1;
 }
@@ -401,13 +430,15 @@ static int promises_ever(const struct campaign *c, size_t p)
     return 0;
 }
 
-/* Those that promise something, or the others. */
-static int model_some(struct campaign *c, int promise)
+/* Those that promise something, or the others; of these, the ones with long
+ * segments, or the others. */
+static int model_some(struct campaign *c, int promise, int is_long)
 {
     size_t p;
 
     for (p = 0; p < c->plans && !c->is_over; p++)
         if (is_ever_candidate(c, p) && promises_ever(c, p) == promise &&
+            (c->plan[p].segment_bytes > short_segment) == is_long &&
             !model(c, p))
             return 0;
     return 1;
@@ -455,19 +486,38 @@ static void choose(const struct campaign *c, size_t s,
     }
 }
 
+static void ratio_note(struct campaign *c, size_t p, size_t s)
+{
+    double ratio = *at(c, c->measured, p, s) / *at(c, c->predicted, p, s);
+
+    if (ratio > 0 && (c->looks[s]++ == 0 || ratio < c->ratio[s]))
+        c->ratio[s] = ratio;
+}
+
 /* Measures the plans that may be the fastest by the model. */
-static int confirm(struct campaign *c, size_t s)
+static int confirm(struct campaign *c, size_t s, unsigned most)
 {
     unsigned n;
 
-    for (n = 0; n < c->search->options->confirm; n++) {
+    for (n = 0; n < most && n < c->search->options->confirm; n++) {
         size_t p = most_promising(c, s);
         if (p == c->plans || c->is_over ||
             !is_worth_a_look(c, s, *at(c, c->predicted, p, s)))
             break;
         if (!measure(c, p, s))
             return 0;
+        ratio_note(c, p, s);
     }
+    return 1;
+}
+
+static int confirm_all(struct campaign *c, unsigned most)
+{
+    size_t s;
+
+    for (s = 0; s < c->sizes; s++)
+        if (!confirm(c, s, most))
+            return 0;
     return 1;
 }
 
@@ -475,15 +525,12 @@ static int confirm(struct campaign *c, size_t s)
 static int measure_tasks(struct campaign *c)
 {
     int last = c->search->options->heuristics != 0, promise;
-    size_t s;
 
-    for (promise = 1; promise >= last; promise--) {
-        if (!model_some(c, promise))
+    for (promise = 1; promise >= last; promise--)
+        if (!model_some(c, promise, 0) || !confirm_all(c, LOOKS_LEAST) ||
+            !model_some(c, promise, 1) ||
+            !confirm_all(c, c->search->options->confirm))
             return 0;
-        for (s = 0; s < c->sizes; s++)
-            if (!confirm(c, s))
-                return 0;
-    }
     return 1;
 }
 
@@ -598,8 +645,9 @@ static double exhaustive_cost(const struct campaign *c)
             if (!is_asked_for(c, p, s))
                 continue;
             all++;
-            value = *at(c, c->measured, p, s) > 0 ? *at(c, c->measured, p, s)
-                                                  : *at(c, c->predicted, p, s);
+            value = *at(c, c->measured, p, s) > 0
+                        ? *at(c, c->measured, p, s)
+                        : corrected(c, s, *at(c, c->predicted, p, s));
             known_us += value;
             known += value > 0;
         }
@@ -774,7 +822,7 @@ static void rows_write(const struct campaign *c, struct table *csv)
             table_count(csv, like.bytes);
             table_text(csv, like.plan.algorithm);
             table_count(csv, like.plan.segment_bytes);
-            table_real(csv, *at(c, c->predicted, p, s), 3);
+            table_real(csv, corrected(c, s, *at(c, c->predicted, p, s)), 3);
             table_real(csv, known != NULL ? known->us : 0, 3);
         }
 }

@@ -94,10 +94,12 @@ int tune_simulation_open(const struct tune_options *options,
     simulated->simulation.contenders[0] =
         (struct contender){.name = "event", .kind = CONTENDER_EVENT};
     simulated->simulation.contenders_count = 1;
-    *place = (struct tune_place){.state = simulated,
-                                 .time = simulated_time,
-                                 .agree = simulated_agree,
-                                 .is_first = 1};
+    *place = (struct tune_place){
+        .state = simulated,
+        .time = simulated_time,
+        .agree = simulated_agree,
+        .near_bytes = simulated->simulation.machine.core.cache_bytes,
+        .is_first = 1};
     return 1;
 }
 

@@ -36,6 +36,9 @@ struct tune_place {
     int (*time)(void *state, const struct tune_time *what, double *us_out);
     /* The first rank's bytes become those of all. */
     int (*agree)(void *state, void *data, size_t bytes);
+    /* Messages of up to so many bytes lie in caches, for which tasks are timed;
+     * 0: all are alike. */
+    size_t near_bytes;
     int is_first; /* rank: reports and writes */
 };
 
