@@ -397,12 +397,12 @@ static void root_leaves(xylem_coll_t coll)
     fabric_destroy(fabric);
 }
 
-/* Who fails gives no more of its memory, which is the program's again:
- * nobody who comes later ends well. (Here they hear of it first, as a rule: who
- * may have an offer then is in test_parcel_interleaved.) */
-static void test_scatter_root_fails(void)
+/* Who fails gives no more of its memory, which is the program's again: nobody
+ * who comes later ends well, whether it has heard of that or not. */
+static void root_fails(uint64_t seed)
 {
-    fabric_options_t options = {.seed = 3, .reorder = 1, .shares_memory = 1};
+    fabric_options_t options = {
+        .seed = seed, .delay_max = 200, .reorder = 1, .shares_memory = 1};
     call_case_t c = long_blocks(XYLEM_COLL_SCATTER);
     fabric_t *fabric = fabric_create(c.ranks, &options);
     call_run_t run;
@@ -431,6 +431,14 @@ static void test_scatter_root_fails(void)
     fabric_run_dry(fabric);
     call_run_fini(&run);
     fabric_destroy(fabric);
+}
+
+static void test_scatter_root_fails(void)
+{
+    uint64_t seed;
+
+    for (seed = 1; seed <= 20; seed++)
+        root_fails(seed);
 }
 
 static void test_scatter_root_leaves(void)
