@@ -52,8 +52,10 @@ static int call_plan(xmpi_plan_t *plan, const xmpi_call_t *call,
         return 0;
     if (*code_out == MPI_SUCCESS && packs) {
         *code_out = xmpi_plan_pack(plan);
-        if (*code_out != MPI_SUCCESS)
+        if (*code_out != MPI_SUCCESS) {
             xmpi_plan_drop(plan);
+            (void)xylem_team_abort(comm->team, "MPI_Pack has failed");
+        }
     }
     if (*code_out != MPI_SUCCESS)
         call_fail(call, comm, *code_out);

@@ -105,22 +105,24 @@ static void add(void *from, void *to, int *count, MPI_Datatype *type)
     (void)type;
 }
 
-/* One rank has no memory for a buffer that its elements with gaps go through:
- * the others, who wait for it, are told. */
-static void test_one_without_memory(MPI_Comm comm)
+/* One rank cannot pack so many elements with gaps, of so many numbers each: the
+ * others, who wait for it, are told. */
+static void test_one_cannot_pack(int numbers, int count, int class)
 {
     MPI_Datatype pair, elements;
+    MPI_Comm comm;
     MPI_Op op;
     int from[2] = {1, 2}, to[2] = {0};
     int is_short = rank == size - 1;
 
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &pair);
-    MPI_Type_contiguous(is_short ? 1 << 28 : 1, pair, &elements);
+    MPI_Type_contiguous(is_short ? numbers : 1, pair, &elements);
     MPI_Type_commit(&elements);
     MPI_Op_create(add, 1, &op);
-    REFUSED(
-        is_short ? MPI_ERR_NO_MEM : MPI_ERR_UNKNOWN,
-        MPI_Allreduce(from, to, is_short ? 1 << 30 : 1, elements, op, comm));
+    REFUSED(is_short ? class : MPI_ERR_UNKNOWN,
+            MPI_Allreduce(from, to, is_short ? count : 1, elements, op, comm));
+    MPI_Comm_free(&comm);
     MPI_Op_free(&op);
     MPI_Type_free(&elements);
     MPI_Type_free(&pair);
@@ -151,8 +153,10 @@ int main(int argc, char **argv)
     test_all_is_well(comm);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     MPI_Barrier(MPI_COMM_WORLD); /* what is under way would fail, too */
-    if (size > 1)
-        test_one_without_memory(comm);
+    if (size > 1) {
+        test_one_cannot_pack(1 << 28, 1 << 30, MPI_ERR_NO_MEM);
+        test_one_cannot_pack((1 << 28) + 1, 1, MPI_ERR_UNKNOWN);
+    }
     MPI_Comm_free(&comm);
     return test_end("errors");
 }
