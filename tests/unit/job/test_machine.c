@@ -6,6 +6,7 @@
 #include <hwloc.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -39,6 +40,9 @@ static void test_agrees(void)
     uint64_t level_2, level_3;
 
     CHECK_EQ(hwloc_topology_init(&all), 0);
+    CHECK_EQ(
+        hwloc_topology_set_flags(all, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED),
+        0);
     CHECK_EQ(hwloc_topology_load(all), 0);
     xyl_machine_read(NULL, 0, &machine, NULL);
     CHECK_EQ(machine.cores, hwloc_get_nbobjs_by_type(all, HWLOC_OBJ_CORE));
@@ -89,6 +93,9 @@ static void test_places(void)
     cpus[count] = own;
     xyl_machine_read(cpus, count + 2, &machine, places);
     CHECK_EQ(hwloc_topology_init(&all), 0);
+    CHECK_EQ(
+        hwloc_topology_set_flags(all, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED),
+        0);
     CHECK_EQ(hwloc_topology_load(all), 0);
     for (i = 0; i < count; i++) {
         CHECK_EQ(places[i].core, index_of(all, HWLOC_OBJ_CORE, numbers[i]));
@@ -122,10 +129,43 @@ static void test_cores(void)
     hwloc_bitmap_free(bound);
 }
 
+/* Whoever reads for its node may be kept from the processors of others, as by
+ * cgroups: they have places all the same. */
+static void test_places_of_others(void)
+{
+    static const xyl_cpus_t cpus[2] = {{{1}}, {{2}}};
+    char path[] = "/tmp/xylem-machine.XXXXXX";
+    hwloc_cpuset_t own = hwloc_bitmap_alloc();
+    xylem_place_t places[2];
+    hwloc_topology_t all;
+    xyl_machine_t machine;
+    int fd = mkstemp(path);
+
+    CHECK(fd >= 0 && own != NULL);
+    hwloc_bitmap_only(own, 0);
+    CHECK_EQ(hwloc_topology_init(&all), 0);
+    CHECK_EQ(
+        hwloc_topology_set_flags(all, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED),
+        0);
+    CHECK_EQ(hwloc_topology_set_synthetic(all, "pack:2 l2:1 core:1 pu:1"), 0);
+    CHECK_EQ(hwloc_topology_load(all), 0);
+    CHECK_EQ(hwloc_topology_allow(all, own, NULL, HWLOC_ALLOW_FLAG_CUSTOM), 0);
+    CHECK_EQ(hwloc_topology_export_xml(all, path, 0), 0);
+    setenv("HWLOC_XMLFILE", path, 1);
+    xyl_machine_read(cpus, 2, &machine, places);
+    unsetenv("HWLOC_XMLFILE");
+    CHECK_EQ(places[0].socket, 0);
+    CHECK_EQ(places[1].socket, 1);
+    CHECK_EQ(places[1].core, 1);
+    hwloc_topology_destroy(all);
+    hwloc_bitmap_free(own);
+    close(fd);
+    unlink(path);
+}
+
 static const check_case_t cases[] = {
-    {"agrees", test_agrees},
-    {"stays", test_stays},
-    {"places", test_places},
+    {"agrees", test_agrees}, {"stays", test_stays},
+    {"places", test_places}, {"places_of_others", test_places_of_others},
     {"cores", test_cores},
 };
 CHECK_MAIN(cases)
