@@ -123,9 +123,17 @@ static xyl_shm_trouble_t create_pipe(xyl_shm_node_t *node)
     return XYL_SHM_FINE;
 }
 
+static uint64_t space_of_processes(void)
+{
+    struct stat space;
+
+    return stat("/proc/self/ns/pid", &space) == 0 ? space.st_ino : 0;
+}
+
 static xyl_shm_member_t nothing_to_offer(void)
 {
     return (xyl_shm_member_t){.pid = (int32_t)getpid(),
+                              .space = space_of_processes(),
                               .memory_fd = XYL_SHM_FD_CLOSED,
                               .wake_fd = XYL_SHM_FD_CLOSED};
 }
@@ -235,7 +243,9 @@ static const void *node_view(xyl_shm_t *shm, uint32_t rank, uint64_t name,
                              name - 1, bytes);
 }
 
-/* Where processes may not trace each other (yama, seccomp), it fails. */
+/* Where processes may not trace each other (yama, seccomp), it fails. Files are
+ * known by their inodes; here a number alone says whose memory it is, which is
+ * another process's in another space. */
 static int node_pull(xyl_shm_t *shm, uint32_t rank, void *to, uint64_t from,
                      size_t bytes)
 {
@@ -245,9 +255,11 @@ static int node_pull(xyl_shm_t *shm, uint32_t rank, void *to, uint64_t from,
         void *memory;
     } place = {(uintptr_t)from};
     struct iovec here = {to, bytes}, there = {place.memory, bytes};
+    const xyl_shm_member_t *member = &xyl_shm_node_find(node, rank)->member;
 
-    return process_vm_readv(xyl_shm_node_find(node, rank)->member.pid, &here, 1,
-                            &there, 1, 0) == (ssize_t)bytes;
+    return member->space != 0 && member->space == node->offer.space &&
+           process_vm_readv(member->pid, &here, 1, &there, 1, 0) ==
+               (ssize_t)bytes;
 }
 
 #define OPS(set_function)                                                      \

@@ -50,6 +50,7 @@ typedef struct xyl_shm_member {
     int32_t wake_fd;
     uint64_t memory_inode; /* so that nothing is taken for them later */
     uint64_t wake_inode;
+    uint64_t space; /* of process numbers, in which pid is one; 0: unknown */
 } xyl_shm_member_t;
 
 /* Returns owned (free with xyl_shm_node_destroy); NULL: no memory. What else

@@ -306,11 +306,11 @@ static int32_t ended_process(void)
     return (int32_t)child;
 }
 
-/* From a rank of this process, from where nothing is, and from one that has
- * ended. */
+/* From a rank of this process, from where nothing is, from one that has ended,
+ * and from one whose number is another process's in its space. */
 static void test_pull(void)
 {
-    xyl_shm_member_t members[2];
+    xyl_shm_member_t members[3];
     xyl_shm_node_t *nodes[2];
     char there[BYTES], here[BYTES] = {0};
     uint32_t i;
@@ -323,10 +323,15 @@ static void test_pull(void)
         members[i].rank = 10 + i;
     }
     members[1].pid = ended_process();
-    must(xyl_shm_node_join(nodes[0], members, 2, 10) == XYL_SHM_FINE);
+    members[2] = members[0];
+    members[2].rank = 12;
+    members[2].space++;
+    must(xyl_shm_node_join(nodes[0], members, 3, 10) == XYL_SHM_FINE);
     shm = xyl_shm_node_shm(nodes[0]);
     memset(there, 'x', BYTES);
     CHECK(!shm->ops->pull(shm, 11, here, (uintptr_t)there, BYTES));
+    CHECK(is_filled(here, 0));
+    CHECK(!shm->ops->pull(shm, 12, here, (uintptr_t)there, BYTES));
     CHECK(is_filled(here, 0));
     CHECK(!shm->ops->pull(shm, 10, here, 16, BYTES));
     if (shm->ops->pull(shm, 10, here, (uintptr_t)there, BYTES))
