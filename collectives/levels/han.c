@@ -316,15 +316,45 @@ static int leads_any(const xyl_han_t *han)
     return han->seats.size > 1 && han->levels->seat < han->choice->leaders;
 }
 
-/* A leader that is not the root combines in memory of its own. */
+/* Bytes of the message, from the first lane that a seat leads to the last. */
+typedef struct part {
+    uint64_t next; /* where the next lane begins */
+    uint64_t from, end;
+} part_t;
+
+static void part_add_lane(part_t *part, const xyl_han_t *han)
+{
+    uint64_t at = part->next;
+
+    part->next += xyl_operation_lane_bytes(han->operation, han->lane);
+    if (!xyl_han_is_in_net(han) || at == part->next)
+        return;
+    if (part->end == 0)
+        part->from = at;
+    part->end = part->next;
+}
+
+/* A leader that is not the root combines in memory of its own, as long as the
+ * part that it leads; stages find segments by where they lie in the message. */
+static void make_memory_of(xyl_han_t *han, const part_t *part)
+{
+    if (part->end == 0)
+        return;
+    xyl_han_make_scratch(han, part->end - part->from);
+    if (han->status == XYLEM_OK)
+        han->operation->scratch = (void *)((uintptr_t)han->operation->scratch -
+                                           (uintptr_t)part->from);
+}
+
 static void add_lanes(xyl_han_t *han, xylem_coll_t coll)
 {
     xyl_operation_t *operation = han->operation;
     int combines_apart = coll == XYLEM_COLL_REDUCE && leads_any(han) &&
                          han->root != operation->request.team->rank;
+    part_t part = {0};
 
     operation->sequences = operation->lanes * XYL_HAN_STAGES;
-    if (han->is_private || combines_apart)
+    if (han->is_private)
         xyl_han_make_scratch(han, operation->bytes);
     if (han->is_private && han->status == XYLEM_OK)
         memset(operation->scratch, 0, operation->bytes);
@@ -332,7 +362,10 @@ static void add_lanes(xyl_han_t *han, xylem_coll_t coll)
         choose_lane_leaders(han);
         if (han->status == XYLEM_OK)
             han->choice->algorithm->add_stages(han);
+        if (han->status == XYLEM_OK && combines_apart)
+            part_add_lane(&part, han);
     }
+    make_memory_of(han, &part);
 }
 
 /* ---- creation ---- */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/core/request.h"
 #include "tests/support/check.h"
 #include "tests/support/coll_run.h"
 
@@ -216,10 +217,37 @@ static void test_input_is_free_at_the_end(void)
     check_all_in_order(COLL_FLOAT64);
 }
 
+/* Calls that are detached are many: of each a leader has what it leads, and
+ * what is on its way to it. */
+static void test_leaders_have_their_part(void)
+{
+    const shape_t shape = {4, 4, 4};
+    const coll_case_t c = {.coll = XYLEM_COLL_REDUCE,
+                           .data = COLL_FLOAT64,
+                           .algorithm = "han:4/chain",
+                           .count = LONG,
+                           .segment_bytes = 1 << 12};
+    scene_t scene;
+    coll_run_t run;
+    uint32_t rank;
+
+    scene_init(&scene, &shape, 1, UINT32_MAX, 0);
+    coll_run_init(&run, scene.fabric, NULL, ranks_of(&shape), &c, 4711);
+    coll_run_start_all(&run);
+    if (coll_run_finish(&run))
+        coll_run_check(&run);
+    for (rank = 1; rank < ranks_of(&shape); rank++)
+        CHECK(xyl_arena_bytes(&run.all[rank].request->arena) < run.bytes);
+    fabric_run_dry(scene.fabric);
+    coll_run_fini(&run);
+    fabric_destroy(scene.fabric);
+}
+
 static const check_case_t cases[] = {
     {"equal_bits_whoever_is_late", test_equal_bits_whoever_is_late},
     {"equal_bits_by_choice", test_equal_bits_by_choice},
     {"what_does_not_commute", test_what_does_not_commute},
     {"input_is_free_at_the_end", test_input_is_free_at_the_end},
+    {"leaders_have_their_part", test_leaders_have_their_part},
 };
 CHECK_MAIN(cases)
