@@ -52,8 +52,8 @@
       "and for so many times as long as its own part has taken")               \
     X(pair_segment_min, 64, 1 << 30, "a segment of these, at least")           \
     X(pair_segment_max, 64, 1 << 30, "and at most")                            \
-    X(pair_room, 0, 1 << 10,                                                   \
-      "messages that its window has room for beside the result")               \
+    X(pair_room, 0, 100,                                                       \
+      "percent of the cells that there may be use for, in its window")         \
     X(allreduce_alone_seats, 1, 1024, "seats that each combine all, at most")  \
     X(allreduce_short_seats, 1, 1024,                                          \
       "seats that do so with short ones, at most")                             \

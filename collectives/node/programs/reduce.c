@@ -243,7 +243,9 @@ static uint32_t near_cells_of(const xyl_problem_t *problem,
                     xyl_board_whole_lines(program->piece_bytes);
     uint64_t cells = left / xyl_board_whole_lines(program->segment_bytes);
     uint64_t wanted = cells_min(problem) + (uint64_t)program->segments *
-                                               problem->node.limits->pair_room;
+                                               xyl_pairs_homes(problem->ranks) *
+                                               problem->node.limits->pair_room /
+                                               100;
 
     if (cells > wanted)
         cells = wanted;
