@@ -44,8 +44,8 @@ typedef struct device_state {
     uint64_t gpu;                      /* of gpu_device; 0: not asked for yet */
     int gpu_device;
     own_t own[OWN_MAX];
-    uint32_t own_next;
-    opened_t *opened; /* [opened_count] */
+    uint32_t own_next, own_look; /* where to put one, and to look at one */
+    opened_t *opened;            /* [opened_count] */
     uint32_t opened_count;
     uint64_t calls;
     const xyl_exec_t *exec;      /* NULL: nothing has been opened yet */
@@ -111,6 +111,29 @@ int xyl_device_name(xylem_context_t *context, const xyl_cuda_library_t *library,
     }
     memcpy(name_out->handle, own->handle, sizeof own->handle);
     return 0;
+}
+
+/* One of them in each call: the driver takes its time to say it. */
+void xyl_device_gone(xylem_context_t *context,
+                     const xyl_cuda_library_t *library, uint64_t *base_out,
+                     uint64_t *buffer_out)
+{
+    device_state_t *state = state_of(context);
+    xyl_cuda_place_t place;
+    own_t *own = NULL;
+    uint32_t looks;
+
+    *base_out = *buffer_out = 0;
+    for (looks = 0; looks < OWN_MAX && (own == NULL || own->base == 0); looks++)
+        own = &state->own[state->own_look++ % OWN_MAX];
+    if (own == NULL || own->base == 0)
+        return;
+    library->find((const void *)(uintptr_t)own->base, &place);
+    if (place.kind == XYL_CUDA_KIND_DEVICE && place.buffer == own->buffer)
+        return;
+    *base_out = own->base;
+    *buffer_out = own->buffer;
+    own->base = 0;
 }
 
 static void opened_close(device_state_t *state, opened_t *opened)
@@ -225,6 +248,24 @@ static int opened_fill(device_state_t *state, uint32_t owner, int device,
     if (error != 0)
         opened->mapped = NULL;
     return error;
+}
+
+void xyl_device_forget(xylem_context_t *context, uint32_t owner, uint64_t base,
+                       uint64_t buffer)
+{
+    device_state_t *state = state_of(context);
+    uint32_t i;
+
+    if (state->exec == NULL)
+        return;
+    state->works = xyl_cuda_works(state->exec, &state->works_ended);
+    for (i = 0; i < state->opened_count; i++) {
+        opened_t *opened = &state->opened[i];
+        if (opened->mapped != NULL && opened->owner == owner &&
+            opened->base == base && opened->buffer == buffer &&
+            !is_used(state, opened))
+            opened_close(state, opened);
+    }
 }
 
 /* Of those that have died: the driver keeps their memory for as long as it is

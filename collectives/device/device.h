@@ -37,6 +37,15 @@ int xyl_device_name(xylem_context_t *context, const xyl_cuda_library_t *library,
                     const void *address, const xyl_cuda_place_t *place,
                     xyl_device_name_t *name_out);
 
+/* What others may still have open of this rank, though it has been freed since:
+ * one such allocation, told once. `buffer_out` 0: none has been found. */
+void xyl_device_gone(xylem_context_t *context,
+                     const xyl_cuda_library_t *library, uint64_t *base_out,
+                     uint64_t *buffer_out);
+/* Rank `owner` of the job says so: it is closed, unless works use it. */
+void xyl_device_forget(xylem_context_t *context, uint32_t owner, uint64_t base,
+                       uint64_t buffer);
+
 /* Where the calling process has what rank `owner` of the job has named, for the
  * works on `device` that `exec` begins next. NULL: it cannot be opened, which
  * has been said. It stays open until others need its place, or the owner has

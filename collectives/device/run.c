@@ -206,6 +206,8 @@ static void offer_fill(xyl_device_plan_t *plan, xyl_device_offer_t *offer)
                plan->problem.ranks * sizeof *plan->cell);
     if (offer->kind != XYL_DEVICE_GPU)
         return;
+    xyl_device_gone(plan->context, plan->library, &offer->gone_base,
+                    &offer->gone_buffer);
     offer->gpu = xyl_device_gpu(plan->context, plan->library, plan->device);
     offer->is_bad = offer->gpu == XYL_DEVICE_GPU_UNKNOWN ||
                     (xyl_coll_traits(plan->problem.coll)->reduces &&
@@ -338,10 +340,23 @@ static xylem_status_t lengths_check(const xyl_device_plan_t *plan)
     return status;
 }
 
+static void forget_gone(const xyl_device_plan_t *plan)
+{
+    uint32_t rank;
+
+    for (rank = 0; rank < plan->problem.ranks; rank++) {
+        const xyl_device_offer_t *offer = xyl_device_offer(plan, rank);
+        if (offer->gone_buffer != 0)
+            xyl_device_forget(plan->context, offer->owner, offer->gone_base,
+                              offer->gone_buffer);
+    }
+}
+
 xylem_status_t xyl_device_way_settle(xyl_device_plan_t *plan)
 {
     xylem_status_t status = XYLEM_OK;
 
+    forget_gone(plan);
     plan->is_direct = goes_directly(plan);
     plan->phases = plan->is_direct ? plan->design->phases(plan) : 0;
     way_set(plan);

@@ -1,0 +1,73 @@
+/* One rank of a job that has buffers on GPUs for one allreduce each, and then
+ * frees them: device_churn ROUNDS. What others had opened of it is closed soon,
+ * since a driver keeps memory for as long as any process has it open. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/measure/device.h"
+#include "progress/exec/cuda/cuda.h"
+#include "tests/proc/job.h"
+
+enum { COUNT = 4096, PAGE = 4096, OPEN_FEW = 9 };
+
+static job_t job;
+static struct bench_device *device;
+static const xyl_cuda_library_t *library;
+
+/* What has been opened of others cannot be exported. */
+static unsigned opened(void)
+{
+    FILE *file = fopen("/proc/self/maps", "r");
+    xyl_cuda_place_t place;
+    char line[1024];
+    unsigned count = 0;
+
+    REQUIRE(file != NULL, "cannot read /proc/self/maps");
+    while (fgets(line, sizeof line, file) != NULL) {
+        if (strstr(line, "memfd:device") == NULL)
+            continue;
+        /* An address, as maps say it. */
+        library->find((const void *)(uintptr_t)strtoull(line, NULL, 16),
+                      &place);
+        count += place.kind == XYL_CUDA_KIND_DEVICE && !place.is_exportable;
+    }
+    fclose(file);
+    return count;
+}
+
+/* Where another one has been there is no room for the next, which is longer. */
+static void one_buffer(uint32_t round)
+{
+    void *memory, *between;
+
+    MUST(device_take(device, COUNT * sizeof(int32_t) + (size_t)round * PAGE,
+                     &memory));
+    MUST(device_take(device, 1, &between)); /* it stays */
+    MUST(xylem_allreduce(job.world, XYLEM_IN_PLACE, memory, COUNT, XYLEM_INT32,
+                         XYLEM_MAX));
+    MUST(xylem_barrier(job.world)); /* nobody works on it any more */
+    device_give(device, memory);
+}
+
+int main(int argc, char **argv)
+{
+    const char *why = "";
+    uint32_t rounds, i;
+
+    job_begin(&job);
+    REQUIRE(argc == 2, "usage: device_churn ROUNDS");
+    rounds = (uint32_t)strtoul(argv[1], NULL, 10);
+    MUST(device_open(job.rank, &device));
+    library = xyl_cuda_library_open(getenv("XYLEM_CUDA_LIBRARY"), &why);
+    REQUIRE(library != NULL, "%s", why);
+    for (i = 0; i < rounds; i++)
+        one_buffer(i);
+    REQUIRE(opened() <= OPEN_FEW,
+            "%u allocations of others are open after %u "
+            "rounds",
+            opened(), rounds);
+    job_end(&job);
+    device_close(device);
+    return 0;
+}
