@@ -189,22 +189,6 @@ phase_matrix()
     done
 }
 
-# A rank that has never sent anything to the dead has no connection to miss and
-# may wait on; one that tries to connect must take it for dead.
-death_of_a_stranger()
-{
-    local name="rank $1 of 8 dies, to which nobody is connected, seed $2"
-
-    run_death 6 death "$1" "$2" silent
-    if (($(grep -c 'survived$' "$out") == 7)); then
-        report "$name" yes
-    elif ((code == 77)) || ! grep -q 'says XYLEM_ERR_NET' "$err"; then
-        skip "$name" "not seen by all; docs/inside/runtime.md, failures"
-    else
-        report "$name" no
-    fi
-}
-
 # cut_has KIND COUNT SECONDS: so many ranks have written their files of the kind.
 cut_has()
 {
@@ -288,8 +272,8 @@ test_death()
     XYLEM_BYPASS_US=50 death 3 19 cold
     phases 0 97
     phases 300 113
-    death_of_a_stranger 6 22
-    death_of_a_stranger 3 17
+    death 6 22 silent
+    death 3 17 silent
     if [ "${CHECK_DEPTH:-1}" -gt 1 ]; then
         phase_matrix
         XYLEM_PROGRESS=thread phase_matrix
