@@ -7,7 +7,9 @@ enum {
     FEW_BANKS = 4,         /* of small grains */
     FIRST_BYTES = 1 << 20, /* that a program goes round in at first */
     TURNS_OF_NEW = 8,      /* between two windows that it had not before */
-    LEAST_ROUND = 4        /* windows */
+    LEAST_ROUND = 4,       /* windows */
+    WASTE = 8              /* of a window, in large grains, at most: one part in
+                              so many */
 };
 
 /* The first lines are the banks' words. */
@@ -120,26 +122,41 @@ static uint64_t windows_round(const xyl_shm_pool_t *pool, uint32_t bank,
     return wanted < LEAST_ROUND ? (uint64_t)LEAST_ROUND : wanted;
 }
 
+/* The banks of one size with which a window begins: of large grains if it fills
+ * them, so that there is room for short ones in the others. BANKS: it fits into
+ * none. */
+static uint32_t first_bank(const xyl_shm_pool_t *pool, size_t bytes)
+{
+    const xyl_shm_bank_t *large = &pool->banks[FEW_BANKS];
+    uint64_t grains = grains_for(large, bytes);
+
+    if (grains > XYL_SHM_POOL_GRAINS)
+        return XYL_SHM_POOL_BANKS;
+    if (grains_for(&pool->banks[0], bytes) > XYL_SHM_POOL_GRAINS ||
+        (grains > 1 && (grains * large->grain - bytes) * WASTE <= bytes))
+        return FEW_BANKS;
+    return 0;
+}
+
 uint32_t xyl_shm_pool_take(const xyl_shm_pool_t *pool, size_t bytes,
                            uint64_t before)
 {
-    uint32_t first = 0, i, round, bank, at;
+    uint32_t first = first_bank(pool, bytes), i, round, bank, at;
     uint64_t grains, runs, place;
 
-    while (grains_for(&pool->banks[first], bytes) > XYL_SHM_POOL_GRAINS)
-        if (++first == XYL_SHM_POOL_BANKS)
-            return 0;
+    if (first == XYL_SHM_POOL_BANKS)
+        return 0;
     runs = XYL_SHM_POOL_GRAINS / grains_for(&pool->banks[first], bytes);
     place = before / bytes % windows_round(pool, first, runs, bytes, before);
     round = (uint32_t)(place / runs);
-    for (i = 0; first + i < XYL_SHM_POOL_BANKS; i++) {
-        /* The one whose turn it is, those before it, those behind it. */
-        bank = first + (i <= round ? round - i : i);
-        if (bank >= XYL_SHM_POOL_BANKS)
-            continue;
+    for (i = 0; i < XYL_SHM_POOL_BANKS; i++) {
+        /* The one whose turn it is, those before it, those behind it, and the
+         * others. */
+        bank = (first + (i <= round ? round - i : i)) % XYL_SHM_POOL_BANKS;
         grains = grains_for(&pool->banks[bank], bytes);
-        /* No bank has smaller grains than one before it. */
-        assert(grains != 0 && grains <= XYL_SHM_POOL_GRAINS);
+        if (grains > XYL_SHM_POOL_GRAINS)
+            continue;
+        assert(grains != 0);
         at = take_of(pool, bank, grains,
                      place % (XYL_SHM_POOL_GRAINS / grains) * grains);
         if (at != XYL_SHM_POOL_GRAINS)

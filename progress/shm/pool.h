@@ -5,11 +5,12 @@
  *
  * The pool is cut into banks, and each bank into 64 grains, of which a word
  * says which are taken. A window is a run of grains of one bank, taken by one
- * swap and given back by one. Small grains come first, and a quiet program goes
- * round in the first banks that fit, as many of them as make up the bytes that
- * had better be written before the same lines are (few at first, since new
- * memory costs faults): writing to lines that another rank has just read takes
- * several times as long as to those that it has read some time ago.
+ * swap and given back by one. Small grains come first, but for windows that
+ * fill large ones, and a quiet program goes round in the first banks that fit,
+ * as many of them as make up the bytes that had better be written before the
+ * same lines are (few at first, since new memory costs faults): writing to
+ * lines that another rank has just read takes several times as long as to those
+ * that it has read some time ago.
  *
  * The progressing thread, but for attach and detach, as shm.h's. */
 #ifndef XYL_PROGRESS_SHM_POOL_H
