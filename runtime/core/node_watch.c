@@ -115,7 +115,8 @@ xylem_status_t xyl_node_watch_start(xylem_context_t *context)
     if (watch == NULL || watch->lookout == NULL)
         return XYLEM_OK;
     watch->leaders = calloc(nodes, sizeof *watch->leaders);
-    watch->addresses = calloc(nodes, sizeof(*watch->addresses));
+    /* Pointers. NOLINTNEXTLINE(bugprone-sizeof-expression) */
+    watch->addresses = calloc(nodes, sizeof *watch->addresses);
     if (watch->leaders == NULL || watch->addresses == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory to watch nodes");
     for (rank = context->ranks; rank-- > 0;) {

@@ -89,7 +89,7 @@ static void scatters_differ(void)
     MUST(device_copy(device, send + 2 * BLOCK, ones, EXTRA));
     MUST(xylem_team_dup(job.world, &team));
     MUST(reduce_scatter(team, 0));
-    MUST(xylem_barrier(job.world)); /* all have ended it */
+    MUST(xylem_barrier(job.world));    /* all have ended it */
     (void)reduce_scatter(team, EXTRA); /* that they differ need not be seen */
     MUST(device_copy(device, behind, recv + BLOCK, EXTRA));
     REQUIRE(memcmp(behind, clean, EXTRA) == 0, "written behind the buffer");
