@@ -53,7 +53,8 @@
     X(pair_segment_min, 64, 1 << 30, "a segment of these, at least")           \
     X(pair_segment_max, 64, 1 << 30, "and at most")                            \
     X(pair_room, 0, 100,                                                       \
-      "percent of the cells that there may be use for, in its window")         \
+      "percent of the cells that late ranks can need, which lie in its "       \
+      "window; the others come from the pool")                                 \
     X(allreduce_alone_seats, 1, 1024, "seats that each combine all, at most")  \
     X(allreduce_short_seats, 1, 1024,                                          \
       "seats that do so with short ones, at most")                             \

@@ -75,9 +75,9 @@ enum { XYL_CHECK_BASIC, XYL_CHECK_FULL };
       "Milliseconds between looks at the processes of this node; a dead one "  \
       "fails the operations it takes part in. 0 never looks.")                 \
     X(silence_s, SILENCE_S, COUNT, "30", 0, EXPERT,                            \
-      "Seconds without an answer after which the ranks of another node are "   \
-      "taken for dead: its machine is off, or cut off. One that is stopped "   \
-      "or computes answers. 0 never does.")                                    \
+      "Seconds without an answer after which a node is taken for dead, with "  \
+      "all its ranks: its machine is off, or cut off from the net. A process " \
+      "that is stopped, or computes, answers all the same. 0: no node is.")    \
     X(stall_s, STALL_S, COUNT, "10", 0, EXPERT,                                \
       "Seconds without a message after which an operation of any team fails, " \
       "once a process has died: one that dies while it writes to shared "      \

@@ -63,7 +63,7 @@ static int leave_further(xylem_context_t *context)
 
     while (hop < context->ranks) {
         if (!leaving->has_told && !xyl_notices_are_sent(context))
-            return 0; /* of this rank the others may need to hear no more */
+            return 0; /* what it still has to say comes before its goodbye */
         if (!leaving->has_told)
             tell_of_leaving(context, (uint32_t)hop);
         leaving->has_told = 1;

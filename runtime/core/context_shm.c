@@ -12,7 +12,8 @@ enum {
     BUDGET_OF_RANK = 24 << 20,
     BUDGET_MIN = 256 << 20, /* bursts of 20 ms in calls of 4 MiB */
     BUDGET_MAX = 1 << 30,
-    /* A piece in which all publish what they have is not longer for it. */
+    /* Pieces of which all publish their input stay as short as they were with a
+     * smaller budget. */
     WINDOW_OF_RANK = 2 << 20,
     WINDOW_MIN = 64 << 20,
     WINDOW_MAX = 128 << 20,

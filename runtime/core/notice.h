@@ -1,8 +1,8 @@
 /* Notices: what ranks tell each other beside their operations, over the net:
- * that a process has died, that a team has failed, and what is agreed about
- * that. They have a slot of their own in message tags, one length, and one
- * receive that is always posted. Off the data path: a notice that is sent takes
- * memory of the pool.
+ * that a process has died, that a team has failed, what is agreed about that,
+ * and that a rank leaves. They have a slot of their own in message tags, one
+ * length, and one receive that is always posted. Off the data path: a notice
+ * that is sent takes memory of the pool.
  *
  * The progressing thread. */
 #ifndef XYL_RUNTIME_CORE_NOTICE_H

@@ -24,7 +24,8 @@ typedef struct pmix_bootstrap {
     int is_of_xylem_run; /* which knows who has gone, and has all data */
     int some_have_gone;  /* as it has said */
     int fence_is_under_way;
-    time_t told_by; /* when all have told that ever will; 0: nobody knows */
+    time_t told_by; /* who has no words by then has none; 0: no fence has been
+                     * passed */
     _Atomic int fence_status;   /* pmix_status_t, or one of these */
     sem_t fence_over;           /* posted once for each */
     pmix_info_t fence_infos[2]; /* PMIx reads them until the fence is over */

@@ -121,9 +121,9 @@ static void socket_watch(const xyl_lookout_t *lookout, int fd)
     option_set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, silence_s * 1000);
 }
 
-/* Where this machine may be reached; its own addresses only where there are no
- * others. */
-static uint32_t hosts_find(uint32_t *hosts, unsigned are_own)
+/* Addresses at which others may reach this machine; those of the loopback only
+ * where there are no others. */
+static uint32_t hosts_find(uint32_t *hosts, unsigned loopback)
 {
     struct ifaddrs *all = NULL, *one;
     uint32_t count = 0;
@@ -134,7 +134,7 @@ static uint32_t hosts_find(uint32_t *hosts, unsigned are_own)
          one = one->ifa_next)
         if (one->ifa_addr != NULL && one->ifa_addr->sa_family == AF_INET &&
             (one->ifa_flags & IFF_UP) != 0 &&
-            (one->ifa_flags & IFF_LOOPBACK) == are_own) {
+            (one->ifa_flags & IFF_LOOPBACK) == loopback) {
             struct sockaddr_in address;
             memcpy(&address, one->ifa_addr, sizeof address);
             hosts[count++] = address.sin_addr.s_addr;

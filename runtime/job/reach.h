@@ -37,7 +37,7 @@ xylem_status_t xyl_reach_exchange(xyl_bootstrap_t *bootstrap,
                                   const xyl_reach_mine_t *mine,
                                   xyl_peer_t *peers, xyl_reach_t *reach_out);
 
-/* Where the rank watches. */
+/* What the rank has told of its lookout; zeros: it is not watched. */
 const xyl_lookout_address_t *xyl_reach_lookout(const xyl_blobs_t *blobs,
                                                uint32_t rank);
 

@@ -87,7 +87,7 @@ static hwloc_topology_t topology_load(int asks_cores)
 
     if (hwloc_topology_init(&topology) != 0)
         return NULL;
-    /* One rank reads for others, which may be let where it is not. */
+    /* One rank reads for its node: others may run where it may not. */
     (void)hwloc_topology_set_flags(topology,
                                    HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
     if (!asks_cores) /* where there is no such component that is good, too */

@@ -404,8 +404,8 @@ static const char *transports(const xyl_net_params_t *params)
 }
 
 /* How many buffers UCX makes at once for what comes through shared memory. It
- * clears them all: 512, its own number, are 4 MiB and half of a start. A UCX
- * that cannot be told keeps its number. */
+ * clears them all: 512, its own number, are 4 MiB, and 6 ms of a start of 16
+ * ranks. A UCX that cannot be told keeps its number. */
 static void keep_buffers_few(ucp_config_t *config)
 {
     if (getenv("UCX_MM_RX_BUFS_GROW") == NULL)
