@@ -322,19 +322,33 @@ xylem_context_t *xmpi_context_make(MPI_Comm over)
     return atomic_load_explicit(&xmpi_state.context, memory_order_acquire);
 }
 
+static int has_lost_ranks(xylem_context_t *context)
+{
+    uint32_t dead = 0;
+
+    (void)xylem_team_failed(xylem_context_world(context), NULL, 0, &dead);
+    return dead != 0;
+}
+
 /* The end of a context waits for the other ranks, and the host gets no turn
  * meanwhile, which may have messages to send that the program takes for sent:
  * so they come here first, while all goes on. Of a rank that has died the host
- * may not know. */
+ * may not know, so that who hears of one waits no longer. */
 static void meet_the_others(xylem_context_t *context)
 {
-    uint32_t dead = 0;
-    int mine = 0, all;
+    static int mine, all; /* the host may keep on to them */
+    MPI_Request request = MPI_REQUEST_NULL;
+    int flag = 0, code = MPI_SUCCESS;
 
-    (void)xylem_team_failed(xylem_context_world(context), NULL, 0, &dead);
-    if (dead == 0)
-        (void)xmpi_reduce_all(&mine, &all, 1, MPI_INT, MPI_MAX,
-                              xmpi_state.world);
+    if (!has_lost_ranks(context))
+        code = xmpi_host.Iallreduce(&mine, &all, 1, MPI_INT, MPI_MAX,
+                                    xmpi_state.world, &request);
+    while (code == MPI_SUCCESS && !flag && !has_lost_ranks(context)) {
+        code = xmpi_host.Test(&request, &flag, MPI_STATUS_IGNORE);
+        xmpi_hook();
+        if (!flag && xmpi_state.shares_cores)
+            sched_yield();
+    }
 }
 
 static void context_close(void)

@@ -222,7 +222,7 @@ static int begin_staged(directory_stage_t *directory, const xyl_copy_t *copy)
     const xyl_device_plan_t *plan = directory->plan;
     char *input = plan->input.users + plan->input.at + copy->at;
     char *result = plan->result.users + plan->result.at + copy->at;
-    char *room = directory->room + copy->at;
+    char *room = directory->room == NULL ? NULL : directory->room + copy->at;
     xyl_work_t *work = &directory->works[work_number(copy)].work;
 
     switch ((int)copy->kind) {

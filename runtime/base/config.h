@@ -74,7 +74,7 @@ enum { XYL_CHECK_BASIC, XYL_CHECK_FULL };
     X(liveness_ms, LIVENESS_MS, COUNT, "100", 0, EXPERT,                       \
       "Milliseconds between looks at the processes of this node; a dead one "  \
       "fails the operations it takes part in. 0 never looks.")                 \
-    X(silence_s, SILENCE_S, COUNT, "30", 0, EXPERT,                            \
+    X(silence_s, SILENCE_S, COUNT, "300", 0, EXPERT,                           \
       "Seconds without an answer after which a node is taken for dead, with "  \
       "all its ranks: its machine is off, or cut off from the net. A process " \
       "that is stopped, or computes, answers all the same. 0: no node is.")    \

@@ -4,8 +4,13 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <sys/resource.h>
-#include <sys/single_threaded.h>
 #include <unistd.h>
+
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#else
+#define __libc_single_threaded 0 /* not known before glibc 2.32 */
+#endif
 
 enum { TABLE_ROOM = 1024 };
 

@@ -405,7 +405,8 @@ static const char *transports(const xyl_net_params_t *params)
 
 /* How many buffers UCX makes at once for what comes through shared memory. It
  * clears them all: 512, its own number, are 4 MiB, and 6 ms of a start of 16
- * ranks. A UCX that cannot be told keeps its number. */
+ * ranks. A UCX that cannot be told keeps its number; one that opens no shared
+ * memory must not be told, as each rank would print that it was in vain. */
 static void keep_buffers_few(ucp_config_t *config)
 {
     if (getenv("UCX_MM_RX_BUFS_GROW") == NULL)
@@ -448,9 +449,12 @@ static ucs_status_t create_context(net_ucx_t *net,
 
     if (status != UCS_OK)
         return status;
-    if (list != NULL && !transports_are_chosen(config))
-        status = ucp_config_modify(config, "TLS", list);
-    keep_buffers_few(config);
+    if (!transports_are_chosen(config)) {
+        if (list != NULL)
+            status = ucp_config_modify(config, "TLS", list);
+        if (list == NULL || strstr(list, "shm") != NULL)
+            keep_buffers_few(config);
+    }
     if (status == UCS_OK)
         status = ucp_init(&params, config, &net->context);
     ucp_config_release(config);
