@@ -11,6 +11,7 @@
 
 #include "bench/measure/device.h"
 #include "progress/exec/cuda/cuda.h"
+#include "tests/proc/device_count.h"
 #include "tests/proc/job.h"
 
 enum {
@@ -26,28 +27,6 @@ static struct bench_device *device;
 static const xyl_cuda_library_t *library;
 static char *algorithms[ALGORITHMS_MAX];
 static unsigned algorithm_count;
-
-/* Allocations of this process: what it has opened of others cannot be
- * exported. */
-static unsigned allocations(void)
-{
-    FILE *file = fopen("/proc/self/maps", "r");
-    xyl_cuda_place_t place;
-    char line[1024];
-    unsigned count = 0;
-
-    REQUIRE(file != NULL, "cannot read /proc/self/maps");
-    while (fgets(line, sizeof line, file) != NULL) {
-        if (strstr(line, "memfd:device") == NULL)
-            continue;
-        /* An address, as maps say it. */
-        library->find((const void *)(uintptr_t)strtoull(line, NULL, 16),
-                      &place);
-        count += place.kind == XYL_CUDA_KIND_DEVICE && place.is_exportable;
-    }
-    fclose(file);
-    return count;
-}
 
 static xylem_request_t *start(xylem_team_t *team, const char *algorithm,
                               void *send, void *recv)
@@ -155,8 +134,9 @@ int main(int argc, char **argv)
                          (void **)(void *)&memory[i]));
     for (i = 0; i < rounds; i++)
         aborted(i, &random, memory);
-    REQUIRE(allocations() <= 2 * FLIGHT + ROOMS,
-            "%u allocations on devices after %u rounds", allocations(), rounds);
+    REQUIRE(device_count(library, 0) <= 2 * FLIGHT + ROOMS,
+            "%u allocations on devices after %u rounds",
+            device_count(library, 0), rounds);
     for (i = 0; i < algorithm_count; i++)
         goes_well(algorithms[i], memory);
     for (i = 0; i < 2 * FLIGHT; i++)

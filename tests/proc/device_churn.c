@@ -7,6 +7,7 @@
 
 #include "bench/measure/device.h"
 #include "progress/exec/cuda/cuda.h"
+#include "tests/proc/device_count.h"
 #include "tests/proc/job.h"
 
 enum { COUNT = 4096, PAGE = 4096, OPEN_FEW = 9 };
@@ -14,27 +15,6 @@ enum { COUNT = 4096, PAGE = 4096, OPEN_FEW = 9 };
 static job_t job;
 static struct bench_device *device;
 static const xyl_cuda_library_t *library;
-
-/* What has been opened of others cannot be exported. */
-static unsigned opened(void)
-{
-    FILE *file = fopen("/proc/self/maps", "r");
-    xyl_cuda_place_t place;
-    char line[1024];
-    unsigned count = 0;
-
-    REQUIRE(file != NULL, "cannot read /proc/self/maps");
-    while (fgets(line, sizeof line, file) != NULL) {
-        if (strstr(line, "memfd:device") == NULL)
-            continue;
-        /* An address, as maps say it. */
-        library->find((const void *)(uintptr_t)strtoull(line, NULL, 16),
-                      &place);
-        count += place.kind == XYL_CUDA_KIND_DEVICE && !place.is_exportable;
-    }
-    fclose(file);
-    return count;
-}
 
 /* Where another one has been there is no room for the next, which is longer. */
 static void one_buffer(uint32_t round)
@@ -63,10 +43,10 @@ int main(int argc, char **argv)
     REQUIRE(library != NULL, "%s", why);
     for (i = 0; i < rounds; i++)
         one_buffer(i);
-    REQUIRE(opened() <= OPEN_FEW,
+    REQUIRE(device_count(library, 1) <= OPEN_FEW,
             "%u allocations of others are open after %u "
             "rounds",
-            opened(), rounds);
+            device_count(library, 1), rounds);
     job_end(&job);
     device_close(device);
     return 0;
