@@ -31,6 +31,7 @@ typedef struct opened {
     uint64_t base, bytes, buffer;
     uint64_t used;  /* when, in calls */
     uint64_t works; /* that had begun then: those behind them use it */
+    int is_gone;    /* its owner has freed it, or died */
 } opened_t;
 
 typedef struct room {
@@ -48,9 +49,9 @@ typedef struct device_state {
     opened_t *opened;            /* [opened_count] */
     uint32_t opened_count;
     uint64_t calls;
-    const xyl_exec_t *exec;      /* NULL: nothing has been opened yet */
+    xyl_exec_t *exec;            /* NULL: nothing has been opened yet */
     uint64_t works, works_ended; /* of it, now */
-    int keeps_dead;              /* memory of ranks that have died is open */
+    int keeps_gone;              /* works use what has gone */
     room_t rooms[ROOMS_MAX];
 } device_state_t;
 
@@ -250,54 +251,78 @@ static int opened_fill(device_state_t *state, uint32_t owner, int device,
     return error;
 }
 
-void xyl_device_forget(xylem_context_t *context, uint32_t owner, uint64_t base,
-                       uint64_t buffer)
+/* The driver keeps memory that its owner has freed, and that of a process that
+ * has gone, for as long as it is open here. */
+static void opened_close_left(device_state_t *state)
 {
-    device_state_t *state = state_of(context);
-    uint32_t i;
-
-    if (state->exec == NULL)
-        return;
-    state->works = xyl_cuda_works(state->exec, &state->works_ended);
-    for (i = 0; i < state->opened_count; i++) {
-        opened_t *opened = &state->opened[i];
-        if (opened->mapped != NULL && opened->owner == owner &&
-            opened->base == base && opened->buffer == buffer &&
-            !is_used(state, opened))
-            opened_close(state, opened);
-    }
-}
-
-/* Of those that have died: the driver keeps their memory for as long as it is
- * open here. What works of teams use that have not failed yet is closed later.
- */
-static void opened_close_dead(xylem_context_t *context)
-{
-    device_state_t *state = state_of(context);
     opened_t *opened;
     uint32_t i;
 
-    state->keeps_dead = 0;
+    state->works = xyl_cuda_works(state->exec, &state->works_ended);
+    state->keeps_gone = 0;
     for (i = 0; i < state->opened_count; i++) {
         opened = &state->opened[i];
-        if (opened->mapped == NULL ||
-            !xyl_peer_is_dead(&context->peers[opened->owner]))
+        if (opened->mapped == NULL || !opened->is_gone)
             continue;
         if (is_used(state, opened))
-            state->keeps_dead = 1;
+            state->keeps_gone = 1;
         else
             opened_close(state, opened);
     }
 }
 
-static void device_teams_failed(xylem_context_t *context)
+/* What works have used that have ended, or been given up. */
+static void works_rest(void *arg)
+{
+    device_state_t *state = arg;
+
+    if (state->keeps_gone)
+        opened_close_left(state);
+}
+
+void xyl_device_forget(xylem_context_t *context, uint32_t owner, uint64_t base,
+                       uint64_t buffer)
 {
     device_state_t *state = state_of(context);
+    opened_t *opened;
+    uint32_t i;
 
     if (state->exec == NULL)
         return;
-    state->works = xyl_cuda_works(state->exec, &state->works_ended);
-    opened_close_dead(context);
+    for (i = 0; i < state->opened_count; i++) {
+        opened = &state->opened[i];
+        if (opened->owner == owner && opened->base == base &&
+            opened->buffer == buffer)
+            opened->is_gone = 1;
+    }
+    opened_close_left(state);
+}
+
+/* Works of teams that have not failed yet may use memory of the dead. */
+static void device_teams_failed(xylem_context_t *context)
+{
+    device_state_t *state = state_of(context);
+    opened_t *opened;
+    uint32_t i;
+
+    if (state->exec == NULL)
+        return;
+    for (i = 0; i < state->opened_count; i++) {
+        opened = &state->opened[i];
+        if (opened->mapped != NULL &&
+            xyl_peer_is_dead(&context->peers[opened->owner]))
+            opened->is_gone = 1;
+    }
+    opened_close_left(state);
+}
+
+/* Of whoever works with what is opened. */
+static void exec_note(device_state_t *state, xyl_exec_t *exec)
+{
+    if (state->exec == NULL)
+        xyl_cuda_at_rest(exec, works_rest, state);
+    state->exec = exec;
+    state->works = xyl_cuda_works(exec, &state->works_ended);
 }
 
 static void say_unopened(uint32_t owner, const char *why)
@@ -310,7 +335,7 @@ static void say_unopened(uint32_t owner, const char *why)
 void *xyl_device_open(xylem_context_t *context,
                       const xyl_cuda_library_t *library, uint32_t owner,
                       int device, const xyl_device_name_t *name,
-                      const xyl_exec_t *exec)
+                      xyl_exec_t *exec)
 {
     device_state_t *state = state_of(context);
     opened_t *opened;
@@ -319,10 +344,7 @@ void *xyl_device_open(xylem_context_t *context,
     if (owner == context->rank)
         return (void *)(uintptr_t)(name->base + name->offset);
     state->library = library;
-    state->exec = exec;
-    state->works = xyl_cuda_works(exec, &state->works_ended);
-    if (state->keeps_dead)
-        opened_close_dead(context);
+    exec_note(state, exec);
     opened = opened_find(state, owner, device, name);
     if (opened == NULL) {
         say_unopened(owner, "no memory");

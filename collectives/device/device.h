@@ -42,7 +42,7 @@ int xyl_device_name(xylem_context_t *context, const xyl_cuda_library_t *library,
 void xyl_device_gone(xylem_context_t *context,
                      const xyl_cuda_library_t *library, uint64_t *base_out,
                      uint64_t *buffer_out);
-/* Rank `owner` of the job says so: it is closed, unless works use it. */
+/* Rank `owner` of the job says so: it is closed, as soon as no work uses it. */
 void xyl_device_forget(xylem_context_t *context, uint32_t owner, uint64_t base,
                        uint64_t buffer);
 
@@ -53,7 +53,7 @@ void xyl_device_forget(xylem_context_t *context, uint32_t owner, uint64_t base,
 void *xyl_device_open(xylem_context_t *context,
                       const xyl_cuda_library_t *library, uint32_t owner,
                       int device, const xyl_device_name_t *name,
-                      const xyl_exec_t *exec);
+                      xyl_exec_t *exec);
 
 /* Memory of a device that others can open, for as long as a call needs it.
  * NULL: none. */

@@ -50,6 +50,8 @@ typedef struct cuda_exec {
     uint64_t works;               /* so far, begun on a stream or not */
     uint64_t under_way;           /* of them */
     uint64_t ended;               /* works when nothing was under way last */
+    void (*at_rest)(void *arg);   /* NULL: nobody wants to hear of it */
+    void *at_rest_arg;
     unsigned idle_polls;
     pthread_mutex_t lock; /* of what follows */
     spare_t *spares[MIRROR_CLASSES];
@@ -134,9 +136,12 @@ static void spares_free(cuda_exec_t *cuda)
 
 static void work_end(cuda_exec_t *cuda, xyl_work_t *work)
 {
-    if (--cuda->under_way == 0)
-        cuda->ended = cuda->works;
     xyl_fifo_push(cuda->exec.ready, &work->event);
+    if (--cuda->under_way != 0)
+        return;
+    cuda->ended = cuda->works;
+    if (cuda->at_rest != NULL)
+        cuda->at_rest(cuda->at_rest_arg);
 }
 
 static void work_fail(cuda_exec_t *cuda, xyl_work_t *work, int error)
@@ -548,4 +553,12 @@ uint64_t xyl_cuda_works(const xyl_exec_t *exec, uint64_t *ended_out)
 
     *ended_out = cuda->ended;
     return cuda->works;
+}
+
+void xyl_cuda_at_rest(xyl_exec_t *exec, void (*at_rest)(void *arg), void *arg)
+{
+    cuda_exec_t *cuda = self(exec);
+
+    cuda->at_rest = at_rest;
+    cuda->at_rest_arg = arg;
 }

@@ -1,6 +1,6 @@
 /* Memory of other ranks' GPUs that is open: what works use stays open, however
  * much more is opened meanwhile, what nobody uses makes room, and what a rank
- * had that has died is closed. */
+ * had that has freed it, or died, is closed as soon as no work uses it. */
 #include <stdlib.h>
 
 #include "collectives/device/device.h"
@@ -225,19 +225,58 @@ static void test_dead_keep_nothing(void)
     scene_end(&scene);
 }
 
-/* Of another team, which fails next, or will be done. */
+/* Of another team, which fails next, or will be done. Nothing is opened
+ * afterwards. */
 static void test_dead_are_used(void)
 {
     scene_t scene;
 
     scene_begin(&scene);
     CHECK(allocation_open(&scene, 1) == &mapped[1]);
+    CHECK(owners_open(&scene, OTHER, 2) == &mapped[2]);
     work_begin(&scene);
     fabric_kill(scene.fabric, OWNER, NOTICE_MAX);
     fabric_run_dry(scene.fabric);
     CHECK_EQ(is_open[1], 1);
     work_ends(&scene);
-    CHECK(owners_open(&scene, OTHER, 2) == &mapped[2]);
+    CHECK_EQ(is_open[1], 0);
+    CHECK_EQ(is_open[2], 1);
+    scene_end(&scene);
+}
+
+static void owner_frees(const scene_t *scene, unsigned number)
+{
+    xyl_device_forget(fabric_context(scene->fabric, 0), OWNER,
+                      (uint64_t)number << 20, number);
+}
+
+static void test_freed_is_closed(void)
+{
+    scene_t scene;
+
+    scene_begin(&scene);
+    CHECK(allocation_open(&scene, 1) == &mapped[1]);
+    CHECK(allocation_open(&scene, 2) == &mapped[2]);
+    work_begin(&scene);
+    work_ends(&scene);
+    owner_frees(&scene, 1);
+    CHECK_EQ(is_open[1], 0);
+    CHECK_EQ(is_open[2], 1);
+    scene_end(&scene);
+}
+
+/* Its owner says so once. Nothing is opened afterwards. */
+static void test_freed_is_used(void)
+{
+    scene_t scene;
+
+    scene_begin(&scene);
+    CHECK(allocation_open(&scene, 1) == &mapped[1]);
+    CHECK(allocation_open(&scene, 2) == &mapped[2]);
+    work_begin(&scene);
+    owner_frees(&scene, 1);
+    CHECK_EQ(is_open[1], 1);
+    work_ends(&scene);
     CHECK_EQ(is_open[1], 0);
     CHECK_EQ(is_open[2], 1);
     scene_end(&scene);
@@ -248,6 +287,8 @@ static const check_case_t cases[] = {
     {"device: what nobody uses makes room", test_unused_makes_room},
     {"device: a driver that opens no more", test_driver_takes_no_more},
     {"device: nothing of the dead is open", test_dead_keep_nothing},
-    {"device: what works use of the dead stays open", test_dead_are_used},
+    {"device: what works use of the dead is closed next", test_dead_are_used},
+    {"device: what has been freed is closed", test_freed_is_closed},
+    {"device: what works use is closed next", test_freed_is_used},
 };
 CHECK_MAIN(cases)
