@@ -27,7 +27,7 @@ plt.rcParams.update({
     "legend.fontsize": 6.5, "xtick.labelsize": 6.5, "ytick.labelsize": 7,
     "axes.spines.top": False, "axes.spines.right": False,
     "axes.linewidth": 0.6, "xtick.major.width": 0.6, "ytick.major.width": 0.6,
-    "figure.constrained_layout.use": True, "svg.fonttype": "path",
+    "figure.constrained_layout.use": True, "svg.fonttype": "none",
     "pdf.fonttype": 42, "legend.frameon": False, "axes.axisbelow": True,
     "figure.constrained_layout.h_pad": 0.03,
     "figure.constrained_layout.w_pad": 0.03,
