@@ -1,0 +1,111 @@
+/* One collective of a search, on one shape of ranks: the plans that there are
+ * for it, and what is known of them so far. Functions that return int return 1,
+ * or 0 when it has been said what is wrong. */
+#ifndef XYL_BENCH_TUNE_CAMPAIGN_H
+#define XYL_BENCH_TUNE_CAMPAIGN_H
+
+#include "bench/tune/tune.h"
+
+enum { POINTS_MAX = TUNE_SIZES_MAX };
+
+/* Times of a plan, for the model. */
+struct points {
+    struct tune_point at[POINTS_MAX];
+    size_t count;
+};
+
+struct campaign {
+    struct tune_search *search;
+    xylem_coll_t coll;
+    enum tune_arrivals arrivals;
+    const size_t *bytes; /* [sizes] */
+    size_t sizes;
+    size_t listed, plans; /* candidates, and these with neighbours of some */
+    struct tune_plan *plan;
+    double *measured;              /* [plans][sizes], us; 0: not yet */
+    double *predicted;             /* the same, by the model */
+    struct points *points;         /* [plans] */
+    double own[TUNE_SIZES_MAX];    /* what the library takes by itself, us */
+    double best[TUNE_SIZES_MAX];   /* the fastest that is known; 0: none is */
+    double spread[TUNE_SIZES_MAX]; /* by so much ranks come late at most, us */
+    /* What plans take that are measured whole, of what the model expects: the
+     * least of so many. */
+    double ratio[TUNE_SIZES_MAX];
+    unsigned looks[TUNE_SIZES_MAX];
+    double end_s; /* after the search's begin */
+    int is_over;  /* no time is left */
+};
+
+/* What the library takes by itself. */
+extern const struct tune_plan campaign_own_plan;
+
+static inline double *campaign_at(const struct campaign *c, double *times,
+                                  size_t plan, size_t size)
+{
+    return &times[plan * c->sizes + size];
+}
+
+/* ---- times ---- */
+
+double tune_seconds_since(uint64_t begin_ns);
+
+/* The name of a time, which is not known yet. */
+struct tune_time campaign_time(const struct campaign *c,
+                               const struct tune_plan *plan, size_t bytes,
+                               double spread_us);
+
+/* What the first rank knows before a measurement, and tells the others. */
+struct campaign_verdict {
+    double us;
+    int is_known, is_over;
+};
+int campaign_ask(struct campaign *c, const struct tune_time *time,
+                 struct campaign_verdict *verdict);
+int campaign_time_anew(struct campaign *c, struct tune_time *time);
+/* From what is known, or anew; 1 with time->us 0 when no time is left. */
+int campaign_time_find(struct campaign *c, struct tune_time *time);
+int campaign_time_plan(struct campaign *c, const struct tune_plan *plan,
+                       size_t bytes, double *us_out);
+
+/* ---- plans ---- */
+
+/* Whether the plan is one for this size that the options let be measured; the
+ * same but for heuristics. */
+int campaign_has(const struct campaign *c, size_t plan, size_t size);
+int campaign_asks_for(const struct campaign *c, size_t plan, size_t size);
+int campaign_ever_has(const struct campaign *c, size_t plan);
+/* A size takes no longer than that. */
+void campaign_improve(struct campaign *c, size_t size, double us);
+/* A plan on a whole message. */
+int campaign_measure(struct campaign *c, size_t plan, size_t size);
+/* Of those that have been measured; c->plans: none has been. */
+size_t campaign_fastest(const struct campaign *c, size_t size);
+/* Whether that is worth a rule: enough less than what the library takes. */
+int campaign_gains(const struct campaign *c, size_t size, double us);
+
+/* ---- by_model.c ---- */
+
+/* Measures tasks of plans, and whole the plans that may be the fastest. */
+int campaign_measure_tasks(struct campaign *c);
+/* How many tasks of a plan, about. */
+size_t campaign_tasks(const struct campaign *c, size_t plan);
+/* What the model expects, by what it has been wrong by. */
+double campaign_corrected(const struct campaign *c, size_t size, double us);
+
+/* ---- between.c ---- */
+
+/* From the fastest plan of each size to a faster one beside it. */
+int campaign_refine(struct campaign *c);
+/* Of two sizes with different plans: where the border between their rules is.
+ */
+int campaign_cross_check(struct campaign *c, size_t size,
+                         struct tune_choice *smaller,
+                         const struct tune_choice *larger);
+
+/* ---- turns.c ---- */
+
+/* On ranks of a job. What cannot be timed in turns any more gets no rule. */
+int campaign_settle(struct campaign *c, size_t size,
+                    struct tune_choice *choice);
+
+#endif
