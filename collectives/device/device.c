@@ -13,7 +13,8 @@
 #include "runtime/core/context.h"
 
 enum {
-    OWN_MAX = 64,      /* handles of this process that are remembered */
+    OWN_SOME = 64,     /* handles of this process that are remembered, */
+    OWN_MOST = 1024,   /* if there are that many */
     OPENED_SOME = 256, /* of others that are open; more while works use them */
     ROOMS_MAX = 64,
     ROOM_BITS_MIN = 16
@@ -44,8 +45,10 @@ typedef struct device_state {
     const xyl_cuda_library_t *library; /* NULL: nothing of it is used yet */
     uint64_t gpu;                      /* of gpu_device; 0: not asked for yet */
     int gpu_device;
-    own_t own[OWN_MAX];
+    own_t *own; /* [own_count]; base 0: free */
+    uint32_t own_count;
     uint32_t own_next, own_look; /* where to put one, and to look at one */
+    uint32_t own_added;          /* since one was looked at */
     opened_t *opened;            /* [opened_count] */
     uint32_t opened_count;
     uint64_t calls;
@@ -85,56 +88,118 @@ uint64_t xyl_device_gpu(xylem_context_t *context,
     return state->gpu;
 }
 
+static own_t *own_find(const device_state_t *state,
+                       const xyl_cuda_place_t *place)
+{
+    uint32_t i;
+
+    for (i = 0; i < state->own_count; i++)
+        if (state->own[i].base == place->base &&
+            state->own[i].buffer == place->buffer)
+            return &state->own[i];
+    return NULL;
+}
+
+/* Twice as many places. 0: there are enough, or there is no memory. */
+static int own_grow(device_state_t *state)
+{
+    uint32_t before = state->own_count;
+    uint32_t count = before == 0 ? OWN_SOME : 2 * before;
+    own_t *own =
+        count > OWN_MOST ? NULL : realloc(state->own, count * sizeof *own);
+
+    if (own == NULL)
+        return 0;
+    memset(own + before, 0, (count - before) * sizeof *own);
+    state->own = own;
+    state->own_count = count;
+    state->own_next = before;
+    return 1;
+}
+
+/* A free place, or that of the one that has been named for the longest, of
+ * which nobody is told any more when it is freed. NULL: no memory. */
+static own_t *own_place(device_state_t *state)
+{
+    uint32_t i;
+
+    for (i = 0; i < state->own_count; i++) {
+        own_t *own = &state->own[state->own_next++ % state->own_count];
+        if (own->base == 0)
+            return own;
+    }
+    if (!own_grow(state) && state->own_count == 0)
+        return NULL;
+    return &state->own[state->own_next++ % state->own_count];
+}
+
 int xyl_device_name(xylem_context_t *context, const xyl_cuda_library_t *library,
                     const void *address, const xyl_cuda_place_t *place,
                     xyl_device_name_t *name_out)
 {
     device_state_t *state = state_of(context);
-    own_t *own = state->own;
+    own_t *own = own_find(state, place),
+          made = {.base = place->base, .buffer = place->buffer};
     int error;
 
     *name_out = (xyl_device_name_t){.base = place->base,
                                     .bytes = place->bytes,
                                     .buffer = place->buffer,
                                     .offset = (uintptr_t)address - place->base};
-    for (; own < state->own + OWN_MAX; own++)
-        if (own->base == place->base && own->buffer == place->buffer)
-            break;
-    if (own == state->own + OWN_MAX) {
-        own = &state->own[state->own_next++ % OWN_MAX];
-        own->base = 0;
+    if (own == NULL) {
         error = library->export_memory((const void *)(uintptr_t)place->base,
-                                       own->handle);
+                                       made.handle);
         if (error != 0)
             return error;
-        own->base = place->base;
-        own->buffer = place->buffer;
+        own = own_place(state);
+        if (own != NULL)
+            *own = made;
+        state->own_added++;
     }
-    memcpy(name_out->handle, own->handle, sizeof own->handle);
+    memcpy(name_out->handle, own == NULL ? made.handle : own->handle,
+           sizeof own->handle);
     return 0;
 }
 
-/* One of them in each call: the driver takes its time to say it. */
-void xyl_device_gone(xylem_context_t *context,
-                     const xyl_cuda_library_t *library, uint64_t *base_out,
-                     uint64_t *buffer_out)
+/* The next one that has been named. NULL: there is none. */
+static own_t *own_next_look(device_state_t *state)
 {
-    device_state_t *state = state_of(context);
-    xyl_cuda_place_t place;
-    own_t *own = NULL;
     uint32_t looks;
 
-    *base_out = *buffer_out = 0;
-    for (looks = 0; looks < OWN_MAX && (own == NULL || own->base == 0); looks++)
-        own = &state->own[state->own_look++ % OWN_MAX];
-    if (own == NULL || own->base == 0)
-        return;
-    library->find((const void *)(uintptr_t)own->base, &place);
-    if (place.kind == XYL_CUDA_KIND_DEVICE && place.buffer == own->buffer)
-        return;
-    *base_out = own->base;
-    *buffer_out = own->buffer;
-    own->base = 0;
+    for (looks = 0; looks < state->own_count; looks++) {
+        own_t *own = &state->own[state->own_look++ % state->own_count];
+        if (own->base != 0)
+            return own;
+    }
+    return NULL;
+}
+
+/* One in each call, and one for each that has been added: the driver takes its
+ * time to say it. */
+void xyl_device_find_freed(xylem_context_t *context,
+                           const xyl_cuda_library_t *library,
+                           xyl_device_freed_t freed_out[XYL_DEVICE_FREED_MAX])
+{
+    device_state_t *state = state_of(context);
+    uint32_t i, count = 0, looks = 1 + state->own_added;
+    xyl_cuda_place_t place;
+    own_t *own;
+
+    memset(freed_out, 0, XYL_DEVICE_FREED_MAX * sizeof *freed_out);
+    if (looks > XYL_DEVICE_FREED_MAX)
+        looks = XYL_DEVICE_FREED_MAX;
+    state->own_added -= looks - 1;
+    for (i = 0; i < looks; i++) {
+        own = own_next_look(state);
+        if (own == NULL)
+            return;
+        library->find((const void *)(uintptr_t)own->base, &place);
+        if (place.kind == XYL_CUDA_KIND_DEVICE && place.buffer == own->buffer)
+            continue;
+        freed_out[count++] =
+            (xyl_device_freed_t){.base = own->base, .buffer = own->buffer};
+        own->base = 0;
+    }
 }
 
 static void opened_close(device_state_t *state, opened_t *opened)
@@ -280,8 +345,8 @@ static void works_rest(void *arg)
         opened_close_left(state);
 }
 
-void xyl_device_forget(xylem_context_t *context, uint32_t owner, uint64_t base,
-                       uint64_t buffer)
+void xyl_device_forget(xylem_context_t *context, uint32_t owner,
+                       const xyl_device_freed_t *freed)
 {
     device_state_t *state = state_of(context);
     opened_t *opened;
@@ -291,8 +356,8 @@ void xyl_device_forget(xylem_context_t *context, uint32_t owner, uint64_t base,
         return;
     for (i = 0; i < state->opened_count; i++) {
         opened = &state->opened[i];
-        if (opened->owner == owner && opened->base == base &&
-            opened->buffer == buffer)
+        if (opened->owner == owner && opened->base == freed->base &&
+            opened->buffer == freed->buffer)
             opened->is_gone = 1;
     }
     opened_close_left(state);
@@ -436,6 +501,7 @@ static void device_context_ends(xylem_context_t *context)
     for (i = 0; i < state->opened_count; i++)
         opened_close(state, &state->opened[i]);
     free(state->opened);
+    free(state->own);
     for (i = 0; i < ROOMS_MAX; i++)
         if (state->rooms[i].memory != NULL)
             state->library->device_give(state->rooms[i].device,

@@ -37,14 +37,22 @@ int xyl_device_name(xylem_context_t *context, const xyl_cuda_library_t *library,
                     const void *address, const xyl_cuda_place_t *place,
                     xyl_device_name_t *name_out);
 
-/* What others may still have open of this rank, though it has been freed since:
- * one such allocation, told once. `buffer_out` 0: none has been found. */
-void xyl_device_gone(xylem_context_t *context,
-                     const xyl_cuda_library_t *library, uint64_t *base_out,
-                     uint64_t *buffer_out);
+/* An allocation that others may still have open of a rank, though it has been
+ * freed since it was named. Travels between ranks. */
+typedef struct xyl_device_freed {
+    uint64_t base, buffer; /* buffer 0: none */
+} xyl_device_freed_t;
+
+/* A call names two allocations at most, and so more can be told than named. */
+enum { XYL_DEVICE_FREED_MAX = 3 };
+
+/* Those that have been found in this call; each is told once. */
+void xyl_device_find_freed(xylem_context_t *context,
+                           const xyl_cuda_library_t *library,
+                           xyl_device_freed_t freed_out[XYL_DEVICE_FREED_MAX]);
 /* Rank `owner` of the job says so: it is closed, as soon as no work uses it. */
-void xyl_device_forget(xylem_context_t *context, uint32_t owner, uint64_t base,
-                       uint64_t buffer);
+void xyl_device_forget(xylem_context_t *context, uint32_t owner,
+                       const xyl_device_freed_t *freed);
 
 /* Where the calling process has what rank `owner` of the job has named, for the
  * works on `device` that `exec` begins next. NULL: it cannot be opened, which

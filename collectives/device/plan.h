@@ -27,8 +27,8 @@ typedef struct xyl_device_offer {
     uint8_t is_bad;                     /* they cannot be shared */
     uint64_t gpu;                       /* the same for all that share it */
     uint64_t input_bytes, result_bytes; /* 0: it has none */
-    uint64_t gone_base, gone_buffer;    /* freed since it was named; 0: none */
-    xyl_device_name_t input, result;    /* or input: the room */
+    xyl_device_freed_t freed[XYL_DEVICE_FREED_MAX];
+    xyl_device_name_t input, result; /* or input: the room */
     xyl_device_cell_t cell[]; /* [ranks], of collectives whose blocks differ */
 } xyl_device_offer_t;
 

@@ -206,8 +206,7 @@ static void offer_fill(xyl_device_plan_t *plan, xyl_device_offer_t *offer)
                plan->problem.ranks * sizeof *plan->cell);
     if (offer->kind != XYL_DEVICE_GPU)
         return;
-    xyl_device_gone(plan->context, plan->library, &offer->gone_base,
-                    &offer->gone_buffer);
+    xyl_device_find_freed(plan->context, plan->library, offer->freed);
     offer->gpu = xyl_device_gpu(plan->context, plan->library, plan->device);
     offer->is_bad = offer->gpu == XYL_DEVICE_GPU_UNKNOWN ||
                     (xyl_coll_traits(plan->problem.coll)->reduces &&
@@ -340,15 +339,16 @@ static xylem_status_t lengths_check(const xyl_device_plan_t *plan)
     return status;
 }
 
-static void forget_gone(const xyl_device_plan_t *plan)
+static void forget_freed(const xyl_device_plan_t *plan)
 {
-    uint32_t rank;
+    uint32_t rank, i;
 
     for (rank = 0; rank < plan->problem.ranks; rank++) {
         const xyl_device_offer_t *offer = xyl_device_offer(plan, rank);
-        if (offer->gone_buffer != 0)
-            xyl_device_forget(plan->context, offer->owner, offer->gone_base,
-                              offer->gone_buffer);
+        for (i = 0; i < XYL_DEVICE_FREED_MAX; i++)
+            if (offer->freed[i].buffer != 0)
+                xyl_device_forget(plan->context, offer->owner,
+                                  &offer->freed[i]);
     }
 }
 
@@ -356,7 +356,7 @@ xylem_status_t xyl_device_way_settle(xyl_device_plan_t *plan)
 {
     xylem_status_t status = XYLEM_OK;
 
-    forget_gone(plan);
+    forget_freed(plan);
     plan->is_direct = goes_directly(plan);
     plan->phases = plan->is_direct ? plan->design->phases(plan) : 0;
     way_set(plan);

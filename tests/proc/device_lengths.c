@@ -1,8 +1,10 @@
 /* One rank of a job whose ranks have blocks in memory of GPUs and differ about
  * the length of one of them: rank 0 sends rank 1 more, or less, than this
  * expects, in an alltoallv and in a gatherv to rank 1. Rank 1 is told, and so
- * is everybody in the next call; nothing is written behind its buffer. In a
- * reduce_scatter rank 0 has another block of the same result longer. */
+ * is everybody in the next call; nothing is written behind its buffer. So are
+ * the ranks of a broadcast and of a scatter whose root has more, or less, than
+ * the others. In a reduce_scatter rank 0 has another block of the same result
+ * longer. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +126,51 @@ static void differ(xylem_coll_t coll, uint64_t extra, uint64_t lack,
     MUST(xylem_barrier(job.world));
 }
 
+/* From rank 0, blocks of one length on each rank. */
+static xylem_status_t from_root(xylem_team_t *team, xylem_coll_t coll,
+                                uint64_t extra)
+{
+    xylem_coll_args_t args = XYLEM_COLL_ARGS_INIT;
+    xylem_request_t *request;
+    xylem_status_t status;
+
+    args.coll = coll;
+    args.send = coll == XYLEM_COLL_BCAST ? NULL : send;
+    args.recv = coll == XYLEM_COLL_BCAST && job.rank == 0 ? send : recv;
+    args.type = XYLEM_BYTE;
+    args.count = BLOCK + extra;
+    MUST(xylem_coll_start(team, &args, &request));
+    status = xylem_request_wait(request);
+    MUST(xylem_request_free(request));
+    return status;
+}
+
+/* Who finds it first says whether it is too much or too little. */
+static void from_root_differ(xylem_coll_t coll, uint64_t extra, uint64_t lack)
+{
+    char behind[EXTRA], ones[EXTRA], clean[EXTRA] = {0};
+    xylem_team_t *team;
+    xylem_status_t status;
+
+    memset(ones, -1, sizeof ones);
+    MUST(device_copy(device, recv + BLOCK, clean, EXTRA));
+    MUST(device_copy(device, send + BLOCK, ones, EXTRA));
+    MUST(device_copy(device, send + 2 * BLOCK, ones, EXTRA));
+    MUST(xylem_team_dup(job.world, &team));
+    MUST(from_root(team, coll, 0));
+    MUST(xylem_barrier(job.world)); /* all have ended it */
+    status = from_root(team, coll, job.rank == 0 ? extra : lack);
+    REQUIRE(job.rank == 0 || status != XYLEM_OK,
+            "%s: %d bytes are taken for %d", xylem_coll_name(coll),
+            (int)(BLOCK + extra), (int)(BLOCK + lack));
+    MUST(xylem_barrier(job.world)); /* nobody writes any more */
+    MUST(device_copy(device, behind, recv + BLOCK, EXTRA));
+    REQUIRE(job.rank == 0 || memcmp(behind, clean, EXTRA) == 0,
+            "written behind the buffer");
+    MUST(xylem_barrier(job.world));
+    MUST(xylem_team_destroy(team));
+}
+
 int main(void)
 {
     static const xylem_coll_t colls[] = {XYLEM_COLL_ALLTOALLV,
@@ -141,6 +188,10 @@ int main(void)
         differ(colls[i], EXTRA, 0, XYLEM_ERR_TRUNCATED);
         differ(colls[i], 0, EXTRA, XYLEM_ERR_MISMATCH);
     }
+    from_root_differ(XYLEM_COLL_BCAST, EXTRA, 0);
+    from_root_differ(XYLEM_COLL_BCAST, 0, EXTRA);
+    from_root_differ(XYLEM_COLL_SCATTER, EXTRA, 0);
+    from_root_differ(XYLEM_COLL_SCATTER, 0, EXTRA);
     scatters_differ();
     device_give(device, send);
     device_give(device, recv);

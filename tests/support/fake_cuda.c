@@ -203,21 +203,27 @@ static void fake_host_give(void *memory)
     free(memory);
 }
 
-/* What a kernel does not see ends the program, as it would a GPU's work. */
-static void must_be_seen(const char *at)
+/* What a kernel does not see ends the program, as it would a GPU's work: memory
+ * of the processor that is not pinned, memory of another device that has not
+ * been opened for this one, and what lies behind an allocation. */
+static void must_be_seen(const xyl_cuda_stream_t *stream, const void *address,
+                         uint64_t bytes)
 {
+    const char *at = address;
+    const map_t *map;
     int is_seen;
-    map_t *map;
 
     pthread_mutex_lock(&lock);
-    is_seen = map_of(at) != NULL;
+    map = map_of(at);
+    is_seen = map != NULL && map->device == stream->device &&
+              at + bytes <= map->base + map->bytes;
     for (map = pinned; map < pinned + MAPS_MAX; map++)
-        is_seen |=
-            map->base != NULL && at >= map->base && at < map->base + map->bytes;
+        is_seen |= map->base != NULL && at >= map->base &&
+                   at + bytes <= map->base + map->bytes;
     pthread_mutex_unlock(&lock);
     if (is_seen)
         return;
-    fputs("a kernel reads memory that it does not see\n", stderr);
+    fputs("a kernel works on memory that it does not see\n", stderr);
     abort();
 }
 
@@ -353,8 +359,10 @@ static int fake_repack(xyl_cuda_stream_t *stream,
     const xyl_pieces_t *to = &repack->to_pieces, *from = &repack->from_pieces;
 
     if (to->level_count != 0 || from->level_count != 0) {
-        must_be_seen(repack->to + xyl_pieces_place(to, repack->to_at));
-        must_be_seen(repack->from + xyl_pieces_place(from, repack->from_at));
+        must_be_seen(stream, repack->to + xyl_pieces_place(to, repack->to_at),
+                     1);
+        must_be_seen(stream,
+                     repack->from + xyl_pieces_place(from, repack->from_at), 1);
     }
     step_add(stream)->repack = *repack;
     return 0;
@@ -377,8 +385,14 @@ static int fake_combines(uint32_t op, uint32_t type)
 static int fake_combine(xyl_cuda_stream_t *stream,
                         const xyl_cuda_combine_t *combine)
 {
+    uint64_t bytes = combine->count * xylem_type_bytes(combine->type);
     step_t *step = step_add(stream);
+    uint32_t i;
 
+    for (i = 0; i < combine->inputs; i++)
+        must_be_seen(stream, combine->input[i], bytes);
+    for (i = 0; i < combine->results; i++)
+        must_be_seen(stream, combine->result[i], bytes);
     step->is_combine = 1;
     step->combine = *combine;
     return 0;
@@ -387,7 +401,12 @@ static int fake_combine(xyl_cuda_stream_t *stream,
 static int fake_move(xyl_cuda_stream_t *stream, const xyl_cuda_moves_t *moves)
 {
     step_t *step = step_add(stream);
+    uint64_t i;
 
+    for (i = 0; i < moves->count; i++) {
+        must_be_seen(stream, moves->move[i].from, moves->move[i].bytes);
+        must_be_seen(stream, moves->move[i].to, moves->move[i].bytes);
+    }
     step->is_move = 1;
     step->moves = *moves;
     return 0;

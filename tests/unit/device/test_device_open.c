@@ -246,8 +246,10 @@ static void test_dead_are_used(void)
 
 static void owner_frees(const scene_t *scene, unsigned number)
 {
-    xyl_device_forget(fabric_context(scene->fabric, 0), OWNER,
-                      (uint64_t)number << 20, number);
+    const xyl_device_freed_t freed = {.base = (uint64_t)number << 20,
+                                      .buffer = number};
+
+    xyl_device_forget(fabric_context(scene->fabric, 0), OWNER, &freed);
 }
 
 static void test_freed_is_closed(void)
