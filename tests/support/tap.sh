@@ -25,6 +25,21 @@ settings_forget()
     export XYLEM_CONF=none
 }
 
+# digest: of what the last command said, for who sees one line only: how many
+# ranks survived, and the first lines of errors that differ in more than
+# numbers, without remarks and without times and processes before UCX's.
+digest()
+{
+    local said
+    said=$(grep -c 'survived' "$out" 2>/dev/null)
+    ((${said:-0} == 0)) || printf '%s survived; ' "$said"
+    said=$(sed -n '/INFO/!s/^\(\[[^]]*\] *\)*//p' "$err" 2>/dev/null | tr -s ' \t' ' ' |
+        awk '{ key = $0; gsub(/[0-9]+/, "", key) }
+            length(key) > 1 && !seen[key]++ { print substr($0, 1, 140) }' |
+        head -n 8 | paste -sd '|' | sed 's/|/ | /g')
+    printf '%s' "${said:0:300}${said:+; }"
+}
+
 # report NAME OK: with what the last command said when not OK.
 report()
 {
@@ -35,7 +50,7 @@ report()
     fi
     echo "not ok $count - $1"
     failures=$((failures + 1))
-    echo "# code $code; output and errors begin with:"
+    echo "# code $code; $(digest)output and errors begin with:"
     head -c 1500 "$out" | sed 's/^/# /'
     head -c 2000 "$err" | sed 's/^/# /'
 }
