@@ -4,7 +4,7 @@
 #include "runtime/core/detach.h"
 #include "runtime/core/notice.h"
 
-/* A launcher that does not take note of the dead must not hold the others; and
+/* A launcher that may not take note of the dead must not hold the others; and
  * of a team that has failed some messages are received by nobody. */
 #define AFTER_FAILURE_NS_MAX (UINT64_C(5) * 1000000000)
 
@@ -99,10 +99,10 @@ void xyl_context_leave_hear(xylem_context_t *context,
 
 /* ---- the whole ---- */
 
-static void warn_of_late(const xylem_context_t *context)
+static void warn_of_late(uint64_t limit_ns)
 {
     xyl_log(XYL_LOG_WARN, "not all ranks destroyed their context within %llu s",
-            (unsigned long long)context->config.timeout_s);
+            (unsigned long long)(limit_ns / 1000000000));
 }
 
 /* Who blocks in a fence answers nobody, and the first message to a process
@@ -112,11 +112,11 @@ static void leave_together(xylem_context_t *context, uint64_t limit_ns)
     if (context->bootstrap->ops->fence_blocks && context->notices != NULL &&
         xyl_driver_wait(&context->driver, all_are_leaving, context, limit_ns) !=
             XYLEM_OK)
-        warn_of_late(context);
+        warn_of_late(limit_ns);
 }
 
 /* Survivors of a failure wait for each other, too: who is gone early is taken
- * for dead. */
+ * for dead by those who have not come so far. */
 void xyl_context_leave(xylem_context_t *context)
 {
     uint64_t limit_ns = context->config.timeout_s * UINT64_C(1000000000);
@@ -140,9 +140,10 @@ void xyl_context_leave(xylem_context_t *context)
          !bootstrap->ops->fence_outlives_ranks) ||
         bootstrap->ops->fence_start(bootstrap) != XYLEM_OK)
         return;
-    if (context_has_failures(context) && limit_ns > AFTER_FAILURE_NS_MAX)
+    if (context_has_failures(context) && !bootstrap->sees_deaths &&
+        limit_ns > AFTER_FAILURE_NS_MAX)
         limit_ns = AFTER_FAILURE_NS_MAX;
     if (xyl_driver_wait(&context->driver, is_fenced, context, limit_ns) !=
         XYLEM_OK)
-        warn_of_late(context);
+        warn_of_late(limit_ns);
 }

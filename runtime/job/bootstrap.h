@@ -46,6 +46,7 @@ struct xyl_bootstrap {
     uint32_t ranks;
     uint64_t timeout_s;
     int is_broken;    /* the ranks could not meet: it is not used again */
+    int sees_deaths;  /* a fence never waits for who has died */
     uint32_t culprit; /* who has gone without a context, or XYL_NO_CULPRIT */
     /* The node as the launcher names it; may differ from the machine's name
      * when a launcher presents several nodes. */

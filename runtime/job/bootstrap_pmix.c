@@ -510,6 +510,7 @@ xylem_status_t xyl_bootstrap_pmix_create(xyl_bootstrap_t **bootstrap_out)
     bootstrap->base.culprit = XYL_NO_CULPRIT;
     bootstrap->is_of_xylem_run =
         strncmp(bootstrap->self.nspace, "xylem-run-", 10) == 0;
+    bootstrap->base.sees_deaths = bootstrap->is_of_xylem_run;
     status = read_job(bootstrap);
     if (status != XYLEM_OK) {
         pmix_destroy(&bootstrap->base);

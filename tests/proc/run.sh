@@ -412,20 +412,22 @@ unreceived()
     report "a context ends though a message is not received${*:+, $*}" $good
 }
 
-# unspoken RANKS [NAME=VALUE | option]...: a rank dies whose first message has
-# come, and which nobody has sent anything.
+# unspoken RANKS LATE [NAME=VALUE | option]...: a rank dies whose first message
+# has come, and which nobody has sent anything; another looks so many seconds
+# later than the others.
 unspoken()
 {
-    local ranks=$1 options good=no
-    shift
+    local ranks=$1 late=$2 options good=no
+    shift 2
     set_options "$@"
     : >"$work/pid"
     attempt "$run" -n "$ranks" --no-kill --env XYLEM_LOG=none \
         --env XYLEM_LIVENESS_MS=60000 "${options[@]}" \
-        "$programs/unspoken" "$work/pid"
+        "$programs/unspoken" "$work/pid" "$late"
     [ "$code" -eq 137 ] &&
         [ "$(grep -c '^rank [0-9]* survived$' "$out")" -eq $((ranks - 1)) ] &&
         good=yes
+    [ "$late" -eq 0 ] || set -- "one is $late s late" "$@"
     report "one of $ranks dies before it is answered${*:+, $*}" $good
 }
 
@@ -687,9 +689,10 @@ test_death()
     death 2 0 8 warm
     unreceived --nodes 4 UCX_TLS=tcp,self
     unreceived XYLEM_SHM=off UCX_TLS=tcp,self XYLEM_PROGRESS=blocking
-    unspoken 2 XYLEM_SHM=off
-    unspoken 4 XYLEM_SHM=off
-    unspoken 4 XYLEM_SHM=off XYLEM_PROGRESS=blocking
+    unspoken 2 0 XYLEM_SHM=off
+    unspoken 4 0 XYLEM_SHM=off
+    unspoken 4 0 XYLEM_SHM=off XYLEM_PROGRESS=blocking
+    unspoken 4 7 XYLEM_SHM=off
     phases 6 17 89 60
     phases 6 300 113 60 --nodes 3
     phases 5 500 89 60 XYLEM_PROGRESS=thread

@@ -1,12 +1,13 @@
 /* A rank dies that another has never sent anything to, but has a message from:
  *
- *   unspoken FILE
+ *   unspoken FILE [SECONDS]
  *
  * The last rank begins to send all others a long message, which waits for them,
  * and kills itself. They wait for that before they look at the net, and only
- * then send it something. Each is told of the death. FILE has the number of the
- * process, and all ranks map it. With XYLEM_SHM=off, and nobody else to notice
- * (XYLEM_LIVENESS_MS). */
+ * then send it something; rank 0 so many seconds later than the others, which
+ * wait for it at their end. Each is told of the one death. FILE has the number
+ * of the process, and all ranks map it. With XYLEM_SHM=off, and nobody else to
+ * notice (XYLEM_LIVENESS_MS). */
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -79,7 +80,7 @@ int main(int argc, char **argv)
     xylem_status_t status;
     uint32_t failed = 0, count = 0;
 
-    REQUIRE(argc == 2, "usage: unspoken FILE");
+    REQUIRE(argc == 2 || argc == 3, "usage: unspoken FILE [SECONDS]");
     alarm(BOUND_S);
     pid = map_file(argv[1]);
     job_begin(&job);
@@ -87,6 +88,8 @@ int main(int argc, char **argv)
     if (job.rank == job.ranks - 1)
         speak_and_die(&job, words, pid);
     wait_for_the_death(pid);
+    if (argc == 3 && job.rank == 0)
+        sleep((unsigned)atoi(argv[2]));
     (void)xylem_progress(job.context); /* a second one would mend it */
     begin(&job, words, &request);
     status = xylem_request_wait(request);
