@@ -215,8 +215,21 @@ static int is_used(const device_state_t *state, const opened_t *opened)
     return opened->mapped != NULL && opened->works >= state->works_ended;
 }
 
+static void works_look(device_state_t *state)
+{
+    state->works = xyl_cuda_works(state->exec, &state->works_ended);
+}
+
+/* None uses anything then but those that are going to begin. */
+static void works_settle(device_state_t *state)
+{
+    xyl_cuda_settle(state->exec);
+    works_look(state);
+}
+
 /* What lay where an allocation lies now has gone, and the driver does not open
- * the new one while the old one is open. */
+ * the new one while the old one is open. Works use that if their call has
+ * failed where it lay, and not here yet. */
 static void opened_close_gone(device_state_t *state, uint32_t owner,
                               const xyl_device_name_t *name)
 {
@@ -225,21 +238,25 @@ static void opened_close_gone(device_state_t *state, uint32_t owner,
 
     for (i = 0; i < state->opened_count; i++) {
         opened = &state->opened[i];
-        if (opened->mapped != NULL && opened->owner == owner &&
-            opened->buffer != name->buffer &&
-            opened->base < name->base + name->bytes &&
-            name->base < opened->base + opened->bytes)
-            opened_close(state, opened);
+        if (opened->mapped == NULL || opened->owner != owner ||
+            opened->buffer == name->buffer ||
+            opened->base >= name->base + name->bytes ||
+            name->base >= opened->base + opened->bytes)
+            continue;
+        if (is_used(state, opened))
+            works_settle(state);
+        opened_close(state, opened);
     }
 }
 
-/* Whatever the owner has that nobody uses. */
-static void opened_close_unused(device_state_t *state, uint32_t owner)
+/* Whatever nobody uses, of the owner, or of all. */
+static void opened_close_unused(device_state_t *state, uint32_t owner,
+                                int of_all)
 {
     uint32_t i;
 
     for (i = 0; i < state->opened_count; i++)
-        if (state->opened[i].owner == owner &&
+        if ((of_all || state->opened[i].owner == owner) &&
             !is_used(state, &state->opened[i]))
             opened_close(state, &state->opened[i]);
 }
@@ -291,12 +308,32 @@ static int is_open(const opened_t *opened, uint32_t owner, int device,
            opened->buffer == name->buffer;
 }
 
+/* Where the driver opens no more, or not for a second device: when others are
+ * closed, at last those that works use now. 0, or an error of the library. */
+static int opened_map(device_state_t *state, const xyl_device_name_t *name,
+                      opened_t *opened)
+{
+    const xyl_cuda_library_t *library = state->library;
+    int error, attempt;
+
+    for (attempt = 0;; attempt++) {
+        error =
+            library->open_memory(opened->device, name->handle, &opened->mapped);
+        if (error == 0)
+            return 0;
+        opened->mapped = NULL;
+        if (attempt == 2)
+            return error;
+        if (attempt == 1)
+            works_settle(state);
+        opened_close_unused(state, opened->owner, attempt == 1);
+    }
+}
+
 /* Into a place. 0, or an error of the library. */
 static int opened_fill(device_state_t *state, uint32_t owner, int device,
                        const xyl_device_name_t *name, opened_t *opened)
 {
-    int error;
-
     opened_close_gone(state, owner, name);
     opened_close(state, opened);
     *opened = (opened_t){.owner = owner,
@@ -304,16 +341,7 @@ static int opened_fill(device_state_t *state, uint32_t owner, int device,
                          .base = name->base,
                          .bytes = name->bytes,
                          .buffer = name->buffer};
-    error = state->library->open_memory(device, name->handle, &opened->mapped);
-    if (error != 0) {
-        opened->mapped = NULL;
-        opened_close_unused(state, owner);
-        error =
-            state->library->open_memory(device, name->handle, &opened->mapped);
-    }
-    if (error != 0)
-        opened->mapped = NULL;
-    return error;
+    return opened_map(state, name, opened);
 }
 
 /* The driver keeps memory that its owner has freed, and that of a process that
@@ -323,7 +351,7 @@ static void opened_close_left(device_state_t *state)
     opened_t *opened;
     uint32_t i;
 
-    state->works = xyl_cuda_works(state->exec, &state->works_ended);
+    works_look(state);
     state->keeps_gone = 0;
     for (i = 0; i < state->opened_count; i++) {
         opened = &state->opened[i];
@@ -387,7 +415,7 @@ static void exec_note(device_state_t *state, xyl_exec_t *exec)
     if (state->exec == NULL)
         xyl_cuda_at_rest(exec, works_rest, state);
     state->exec = exec;
-    state->works = xyl_cuda_works(exec, &state->works_ended);
+    works_look(state);
 }
 
 static void say_unopened(uint32_t owner, const char *why)

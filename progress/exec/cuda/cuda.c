@@ -410,7 +410,38 @@ void xyl_cuda_move_begin(xyl_exec_t *exec, xyl_work_t *work, int device,
     kernel_begin(exec, work, device, NULL, moves);
 }
 
-/* ---- giving up ---- */
+/* ---- waiting, giving up ---- */
+
+/* For what has been begun. */
+static void queue_wait(cuda_exec_t *cuda, queue_t *queue)
+{
+    queue_mark(cuda, queue);
+    (void)cuda->library->stream_wait(queue->stream);
+    queue_look(cuda, queue);
+}
+
+static void queue_settle(cuda_exec_t *cuda, queue_t *queue)
+{
+    uint64_t before = queue->ended;
+
+    while (queue->first != NULL || queue->ended != queue->begun) {
+        queue_begin(cuda, queue);
+        queue_wait(cuda, queue);
+        if (queue->ended == before)
+            return; /* whatever has ended, the driver does not say so */
+        before = queue->ended;
+    }
+}
+
+void xyl_cuda_settle(xyl_exec_t *exec)
+{
+    cuda_exec_t *cuda = self(exec);
+    int device, way;
+
+    for (device = 0; device < cuda->devices; device++)
+        for (way = 0; way < WAYS && cuda->queues[device] != NULL; way++)
+            queue_settle(cuda, &cuda->queues[device][way]);
+}
 
 static void queue_cancel(cuda_exec_t *cuda, queue_t *queue, const void *owner)
 {
@@ -434,11 +465,8 @@ static void queue_cancel(cuda_exec_t *cuda, queue_t *queue, const void *owner)
             queue->flight[i % FLIGHT_MAX]->event.status = XYLEM_ERR_CANCELED;
             is_under_way = 1;
         }
-    if (!is_under_way)
-        return;
-    queue_mark(cuda, queue);
-    (void)cuda->library->stream_wait(queue->stream);
-    queue_look(cuda, queue);
+    if (is_under_way)
+        queue_wait(cuda, queue);
 }
 
 static void cuda_cancel(xyl_exec_t *exec, const void *owner)

@@ -28,6 +28,8 @@ void xyl_cuda_move_begin(xyl_exec_t *exec, xyl_work_t *work, int device,
 /* How many works have been begun so far; *ended_out: so many of the first have
  * certainly ended. The progressing thread. */
 uint64_t xyl_cuda_works(const xyl_exec_t *exec, uint64_t *ended_out);
+/* Waits until all of them have ended; their events are there then. */
+void xyl_cuda_settle(xyl_exec_t *exec);
 /* Has `at_rest` called whenever all that has been begun has ended, from the
  * executor's poll, or where work is begun or given up; it begins none. NULL:
  * no more. */

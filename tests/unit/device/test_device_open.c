@@ -20,6 +20,7 @@ enum {
 
 static char mapped[MANY + 1];
 static int open_count, is_open[MANY + 1], is_reached, is_full;
+static int is_at_work; /* until that is seen to have ended */
 
 static const char *stub_text(int error)
 {
@@ -42,6 +43,7 @@ static int stub_open(int device, const uint8_t *handle, void **base_out)
 static void stub_close(int device, void *base)
 {
     (void)device;
+    CHECK_EQ(is_at_work, 0);
     is_open[(char *)base - mapped] = 0;
     open_count--;
 }
@@ -56,6 +58,13 @@ static int stub_stream_create(int device, xyl_cuda_stream_t **stream_out)
 static void stub_stream_destroy(xyl_cuda_stream_t *stream)
 {
     (void)stream;
+}
+
+static int stub_stream_wait(xyl_cuda_stream_t *stream)
+{
+    (void)stream;
+    is_reached = 1;
+    return 0;
 }
 
 static int stub_combine(xyl_cuda_stream_t *stream,
@@ -79,6 +88,7 @@ static int stub_reached(xyl_cuda_stream_t *stream, uint32_t mark,
     (void)stream;
     (void)mark;
     *is_reached_out = is_reached;
+    is_at_work = is_at_work && !is_reached;
     return 0;
 }
 
@@ -86,6 +96,7 @@ static xyl_cuda_library_t stub = {.version = XYL_CUDA_LIBRARY_VERSION,
                                   .error_text = stub_text,
                                   .stream_create = stub_stream_create,
                                   .stream_destroy = stub_stream_destroy,
+                                  .stream_wait = stub_stream_wait,
                                   .combine = stub_combine,
                                   .mark = stub_mark,
                                   .reached = stub_reached,
@@ -112,7 +123,7 @@ static void scene_begin(scene_t *scene)
     scene->exec->ready = &scene->ready;
     xyl_fifo_init(&scene->ready);
     CHECK_EQ(ops->init(scene->exec, &stub), XYLEM_OK);
-    is_reached = is_full = 0;
+    is_reached = is_full = is_at_work = 0;
 }
 
 static void scene_end(scene_t *scene)
@@ -123,16 +134,23 @@ static void scene_end(scene_t *scene)
     CHECK_EQ(open_count, 0);
 }
 
-static void *owners_open(scene_t *scene, uint32_t owner, unsigned number)
+/* Allocation `number`, where `place` lies alone. */
+static void *placed_open(scene_t *scene, uint32_t owner, unsigned number,
+                         unsigned place)
 {
     const xyl_device_name_t name = {
-        .base = (uint64_t)number << 20,
+        .base = (uint64_t)place << 20,
         .bytes = 1 << 20,
         .buffer = number,
         .handle = {(uint8_t)(number >> 8), (uint8_t)number}};
 
     return xyl_device_open(fabric_context(scene->fabric, 0), &stub, owner, 0,
                            &name, scene->exec);
+}
+
+static void *owners_open(scene_t *scene, uint32_t owner, unsigned number)
+{
+    return placed_open(scene, owner, number, number);
 }
 
 static void *allocation_open(scene_t *scene, unsigned number)
@@ -145,6 +163,7 @@ static void work_begin(scene_t *scene)
     static const xyl_cuda_combine_t combine;
 
     is_reached = 0;
+    is_at_work = 1;
     xyl_cuda_combine_begin(scene->exec, &scene->work, 0, &combine);
 }
 
@@ -204,6 +223,36 @@ static void test_driver_takes_no_more(void)
     work_ends(&scene);
     CHECK(allocation_open(&scene, 2) == &mapped[2]);
     CHECK_EQ(is_open[1], 0);
+    scene_end(&scene);
+}
+
+/* Of a call that has failed elsewhere, whose owner has freed it and has another
+ * one there. */
+static void test_another_lies_there(void)
+{
+    scene_t scene;
+
+    scene_begin(&scene);
+    CHECK(allocation_open(&scene, 1) == &mapped[1]);
+    work_begin(&scene);
+    CHECK(placed_open(&scene, OWNER, 2, 1) == &mapped[2]);
+    CHECK_EQ(is_open[1], 0);
+    CHECK_EQ(is_open[2], 1);
+    CHECK(xyl_fifo_pop(&scene.ready) == &scene.work.event);
+    scene_end(&scene);
+}
+
+static void test_waits_for_room(void)
+{
+    scene_t scene;
+
+    scene_begin(&scene);
+    CHECK(owners_open(&scene, OTHER, 1) == &mapped[1]);
+    work_begin(&scene);
+    is_full = 1;
+    CHECK(allocation_open(&scene, 2) == &mapped[2]);
+    CHECK_EQ(is_open[1], 0);
+    CHECK(xyl_fifo_pop(&scene.ready) == &scene.work.event);
     scene_end(&scene);
 }
 
@@ -288,6 +337,10 @@ static const check_case_t cases[] = {
     {"device: what works use stays open", test_used_stays_open},
     {"device: what nobody uses makes room", test_unused_makes_room},
     {"device: a driver that opens no more", test_driver_takes_no_more},
+    {"device: what works use is not closed for another one",
+     test_another_lies_there},
+    {"device: a driver that opens no more before works end",
+     test_waits_for_room},
     {"device: nothing of the dead is open", test_dead_keep_nothing},
     {"device: what works use of the dead is closed next", test_dead_are_used},
     {"device: what has been freed is closed", test_freed_is_closed},
