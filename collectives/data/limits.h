@@ -69,6 +69,9 @@
     X(alltoall_rounds, 64, 1 << 30, "a block that goes in rounds, at least")   \
     X(alltoall_rounds_seats, 3, 1024, "seats for which they do, at least")     \
     X(alltoall_round, 64, 1 << 30, "of a block in one round")                  \
+    X(alltoall_read, 128, 1 << 30,                                             \
+      "a block of an alltoall that its receiver reads where it lies, at "      \
+      "least")                                                                 \
     X(parcel_cell, 128, 1 << 20,                                               \
       "room beside the slots for a block of a length that varies, at most")    \
     X(parcel_part, 128, 1 << 30, "a part of such a block, at least")           \

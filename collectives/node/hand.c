@@ -50,11 +50,10 @@ static xyl_parcel_way_t way_of_parcel(const xyl_node_stage_t *node,
                                       const xyl_node_piece_t *piece,
                                       const xyl_step_t *step)
 {
-    int hands = step->kind == XYL_STEP_HAND;
-    const xyl_position_t *through = hands ? &step->to : &step->from;
+    int takes = step->kind == XYL_STEP_TAKE;
+    const xyl_position_t *through = takes ? &step->from : &step->to;
     const xyl_node_program_t *program = &node->program;
-
-    return (xyl_parcel_way_t){
+    xyl_parcel_way_t way = {
         .board = node->board,
         .number = piece->number,
         .line = xyl_parcel_line(node->board, piece->number, through->seat),
@@ -64,7 +63,20 @@ static xyl_parcel_way_t way_of_parcel(const xyl_node_stage_t *node,
                 : piece->window + through->seat * program->cells + through->at,
         .cell_bytes = program->cell,
         .bytes = step->total,
-        .other = hands ? step->post_seat : step->wait_seat};
+        .other = takes ? step->wait_seat : step->post_seat};
+
+    if (step->has_line) {
+        way.line = (xyl_parcel_line_t *)(void *)way.cell;
+        way.cell += sizeof *way.line;
+        way.cell_bytes -= sizeof *way.line;
+    }
+    return way;
+}
+
+/* By what the receiver knows that it is there. */
+static int counts_for_all(const xyl_step_t *step)
+{
+    return step->has_head || step->has_line;
 }
 
 static xyl_parcel_head_t *head_of(const xyl_parcel_way_t *way)
@@ -76,6 +88,8 @@ static xyl_parcel_head_t *head_of(const xyl_parcel_way_t *way)
  */
 static char *whole_of(const xyl_step_t *step, const xyl_parcel_way_t *way)
 {
+    if (step->has_line)
+        return NULL;
     if (step->has_head)
         return way->bytes + sizeof(xyl_parcel_head_t) <= way->cell_bytes
                    ? head_of(way)->bytes
@@ -133,17 +147,39 @@ static char *plain_block(const xyl_node_stage_t *node,
     return xyl_buffers_address(&node->buffers, spot.buffer, spot.at);
 }
 
-static void parcel_begin(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
-                         const xyl_step_t *step, xyl_strand_t *strand,
-                         const xyl_parcel_way_t *way)
+int xyl_node_offer_run(const xyl_node_stage_t *node,
+                       const xyl_node_piece_t *piece, const xyl_step_t *step,
+                       const xyl_strand_t *strand, unsigned *did)
+{
+    const xyl_parcel_way_t way = way_of_parcel(node, piece, step);
+
+    ++*did;
+    xyl_parcel_prepare(&way, plain_block(node, strand, step->from));
+    atomic_store_explicit(&way.line->length, way.bytes, memory_order_relaxed);
+    return 1;
+}
+
+/* 0: the block is not offered yet, as it is to be. */
+static int parcel_begin(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                        const xyl_step_t *step, xyl_strand_t *strand,
+                        const xyl_parcel_way_t *way)
 {
     const xylem_context_t *context = node->stage.operation->request.context;
+    const xyl_board_t *board = node->board;
 
+    if (step->has_line &&
+        xyl_board_get(board,
+                      &xyl_board_line(piece->slot, board->seats.own)->count) <
+            xyl_board_value(piece->number, 1))
+        return 0;
     strand->parcel.has_begun = 1;
     strand->parcel.since = xyl_clock_now(context->engine.clock);
+    if (step->has_line)
+        return 1;
     xyl_parcel_prepare(way, step->offers ? plain_block(node, strand, step->from)
                                          : NULL);
     parcel_post(node, piece, step, way);
+    return 1;
 }
 
 void xyl_node_looks_again(xyl_timer_t *timer, uint64_t now_ns)
@@ -194,7 +230,8 @@ static int hand_in_parts(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     xyl_parcel_t *parcel = &strand->parcel;
 
     if (!parcel->has_begun) {
-        parcel_begin(node, piece, step, strand, way);
+        if (!parcel_begin(node, piece, step, strand, way))
+            return 0;
         ++*did;
         if (step->offers)
             return 0; /* it looks again when all are offered */
@@ -245,7 +282,7 @@ void xyl_node_hand_take_back(xyl_node_stage_t *node)
             const xyl_step_t *step = &program->steps[strand->step];
             if (strand->step < program->strand_ends[k] &&
                 step->kind == XYL_STEP_HAND && step->offers &&
-                strand->parcel.has_begun) {
+                (strand->parcel.has_begun || step->has_line)) {
                 const xyl_parcel_way_t way = way_of_parcel(node, piece, step);
                 (void)xyl_parcel_keep(&way);
             }
@@ -261,7 +298,7 @@ static int parcel_is_alike(xyl_node_stage_t *node,
     const xyl_board_line_t *line = xyl_board_line(piece->slot, way->other);
     uint64_t longest;
 
-    if (step->has_head)
+    if (counts_for_all(step))
         return xyl_node_is_alike(&node->share, line, way->other);
     if (atomic_load_explicit(&way->line->past, memory_order_relaxed) !=
         node->share.past) {
@@ -279,8 +316,9 @@ static const _Atomic uint64_t *count_of(const xyl_node_piece_t *piece,
                                         const xyl_step_t *step,
                                         const xyl_parcel_way_t *way)
 {
-    return step->has_head ? &xyl_board_line(piece->slot, way->other)->count
-                          : &way->line->count;
+    return counts_for_all(step)
+               ? &xyl_board_line(piece->slot, way->other)->count
+               : &way->line->count;
 }
 
 /* 1: it is from a seat that calls the same, and as long as this one knows. */

@@ -62,6 +62,8 @@ typedef enum xyl_step_kind {
                       slice i posts word i */
     XYL_STEP_COLLECT, /* to = from op sum, for each slice whose word is posted;
                           emits each */
+    XYL_STEP_OFFER,   /* tells post_seat where `total` bytes of `from` lie, for
+                         a HAND and a TAKE by the same line */
     XYL_STEP_HAND,    /* hands `total` bytes of `from` to post_seat, through
                          the line or the cell (input) of to.seat; parcel.h */
     XYL_STEP_TAKE,    /* takes them from the line or the cell of from.seat,
@@ -121,6 +123,7 @@ typedef struct xyl_step {
     int offers;     /* HAND: its receiver may read it where it lies */
     int has_head;   /* HAND, TAKE: the length is in the cell, and the count of
                        the seat that hands says that all of its are there */
+    int has_line;   /* the same, with a line of their own before the cell */
     /* Cutting: `within` is where the bytes begin in their block, of `total`
      * bytes. In piece k at most what lies below total - k * piece_bytes is
      * moved. */
@@ -152,6 +155,7 @@ typedef struct xyl_node_program {
     uint64_t cell;        /* of each of them */
     uint64_t handed;      /* bytes, by this seat */
     int offers;           /* some HAND does */
+    uint64_t temp_bytes;  /* of TEMP, where this seat's own input is kept */
     /* Of the collective. */
     uint64_t piece_bytes; /* of each block that one piece takes */
     uint64_t pieces;

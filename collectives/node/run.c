@@ -403,6 +403,8 @@ static int special_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
 {
     if (step->kind == XYL_STEP_CLAIM)
         return claim_run(node, piece, step, strand, did);
+    if (step->kind == XYL_STEP_OFFER)
+        return xyl_node_offer_run(node, piece, step, strand, did);
     if (step->kind == XYL_STEP_HAND)
         return xyl_node_hand_run(node, piece, step, strand, did);
     if (step->kind == XYL_STEP_TAKE)

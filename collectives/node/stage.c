@@ -396,7 +396,7 @@ static int is_missing(const xyl_node_stage_t *node,
     const xyl_step_t *step = node->program.steps;
     const _Atomic uint64_t *count = &xyl_board_line(piece->slot, seat)->count;
 
-    if (step->kind == XYL_STEP_TAKE && !step->has_head) {
+    if (step->kind == XYL_STEP_TAKE && !step->has_head && !step->has_line) {
         if (step->from.seat == board->seats.own && seat != step->wait_seat)
             return 0;
         count = &xyl_parcel_line(board, piece->number,
@@ -552,6 +552,12 @@ static int allocate(xyl_node_stage_t *node, const xyl_node_program_t *program)
         xyl_arena_array(arena, program->strands, sizeof *program->strand_ends);
     node->input = xyl_arena_array(arena, xyl_bits_words(node->stage.count),
                                   sizeof *node->input);
+    if (program->temp_bytes != 0) {
+        node->buffers.base[XYL_BUFFER_TEMP] =
+            xyl_arena_alloc(arena, program->temp_bytes);
+        if (node->buffers.base[XYL_BUFFER_TEMP] == NULL)
+            return 0;
+    }
     strands = xyl_arena_array(
         arena, (size_t)XYL_NODE_ACTIVE_MAX * program->strands, sizeof *strands);
     if (needs_pairs)
@@ -569,7 +575,7 @@ static int allocate(xyl_node_stage_t *node, const xyl_node_program_t *program)
 static int step_marks(const xyl_step_t *step, uint32_t own)
 {
     if (step->kind == XYL_STEP_HAND)
-        return step->to.seat != own || step->has_head ||
+        return step->to.seat != own || step->has_head || step->has_line ||
                step->total > XYL_PARCEL_SHORT;
     return step->kind == XYL_STEP_COLLECT || step->kind == XYL_STEP_GATE ||
            step->to.buffer == XYL_BUFFER_INPUT ||

@@ -171,7 +171,10 @@ char *xyl_node_address(const xyl_node_stage_t *node,
 
 /* ---- hand.c ---- */
 
-/* HAND and TAKE; 1: the step is done. */
+/* OFFER, HAND and TAKE; 1: the step is done. */
+int xyl_node_offer_run(const xyl_node_stage_t *node,
+                       const xyl_node_piece_t *piece, const xyl_step_t *step,
+                       const xyl_strand_t *strand, unsigned *did);
 int xyl_node_hand_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                       const xyl_step_t *step, xyl_strand_t *strand,
                       unsigned *did);

@@ -77,7 +77,7 @@ typedef struct program_run_piece {
     uint32_t *clocks;
     region_t *regions; /* see program_region */
     counts_t *counts;  /* [seats] */
-    parcel_t *parcels; /* [seats] */
+    parcel_t *parcels; /* [seats], and of each seat to others [seats][seats] */
     post_t words[XYL_BOARD_WORDS];
     post_t sums[XYL_BOARD_WORDS];          /* `value` seats have added */
     unsigned char *parts[XYL_BOARD_WORDS]; /* what they have, for PAIR */
@@ -118,7 +118,8 @@ int program_post_count(program_run_t *run, strand_t *strand, uint32_t value,
                        uint32_t seat);
 int program_post_word(program_run_t *run, strand_t *strand, uint32_t word,
                       uint32_t seat);
-/* HAND and TAKE. */
+/* OFFER, HAND and TAKE. */
+int program_offer(program_run_t *run, strand_t *strand, const xyl_step_t *step);
 int program_hand(program_run_t *run, strand_t *strand, const xyl_step_t *step);
 int program_take(program_run_t *run, strand_t *strand, const xyl_step_t *step);
 /* The post by which a seat's count reached the value; NULL: it has not. */

@@ -146,7 +146,8 @@ void program_begin(program_run_t *run)
     piece->regions =
         program_array(3 * (uint64_t)run->seats + 1, sizeof *piece->regions);
     piece->counts = program_array(run->seats, sizeof *piece->counts);
-    piece->parcels = program_array(run->seats, sizeof *piece->parcels);
+    piece->parcels = program_array((uint64_t)run->seats * (run->seats + 1),
+                                   sizeof *piece->parcels);
     region_init(program_region(run, PROGRAM_BOARD, 0), program->board_bytes, 1);
     for (seat = 0; seat < run->seats; seat++) {
         region_t *own = program_region(run, PROGRAM_OWN, seat);
@@ -157,7 +158,9 @@ void program_begin(program_run_t *run)
                         ? program->cells
                         : program->input_bytes,
                     1);
-        region_init(own, run->all[seat].memory_bytes, 0);
+        region_init(
+            own,
+            run->all[seat].memory_bytes + run->all[seat].program.temp_bytes, 0);
         state_init(&run->all[seat], own->memory);
         piece->strands += run->all[seat].program.strands;
     }
@@ -177,9 +180,11 @@ static void posts_free(program_run_t *run)
         for (i = 0; i < piece->counts[seat].count; i++)
             free(piece->counts[seat].posts[i].clock);
         piece->counts[seat].count = 0;
-        free(piece->parcels[seat].post.clock);
-        free(piece->parcels[seat].bytes);
-        piece->parcels[seat] = (parcel_t){.length = 0};
+    }
+    for (i = 0; i < run->seats * (run->seats + 1); i++) {
+        free(piece->parcels[i].post.clock);
+        free(piece->parcels[i].bytes);
+        piece->parcels[i] = (parcel_t){.length = 0};
     }
     for (i = 0; i < XYL_BOARD_WORDS; i++) {
         free(piece->words[i].clock);
@@ -357,9 +362,11 @@ static int may_go(const program_run_t *run, const strand_t *strand)
                all_have(run, step->slices, run->seats);
     if (program_sums_up(step))
         return program_sum_may(run, strand, step);
+    if (step->kind == XYL_STEP_HAND && step->has_line)
+        return program_count(run, strand->seat, 1) != NULL;
     if (step->kind == XYL_STEP_TAKE)
         return step->from.seat < run->seats &&
-               (step->has_head
+               (step->has_head || step->has_line
                     ? program_count(run, step->from.seat, 1) != NULL
                     : run->piece->parcels[step->from.seat].post.clock != NULL);
     if (step->kind == XYL_STEP_HEAR)
@@ -525,6 +532,8 @@ static void strand_go(program_run_t *run, strand_t *strand)
         is_done = do_claim(run, strand, step);
     else if (program_sums_up(step))
         is_done = program_sum_do(run, strand, step);
+    else if (step->kind == XYL_STEP_OFFER)
+        is_done = program_offer(run, strand, step);
     else if (step->kind == XYL_STEP_HAND)
         is_done = program_hand(run, strand, step);
     else if (step->kind == XYL_STEP_TAKE)

@@ -39,7 +39,7 @@ typedef struct program_run_options {
                             `seed`. run->orders says how many there were */
 } program_run_options_t;
 
-/* SEND and RECV lie in the user's memory at at[space]. */
+/* SEND and RECV lie in the user's memory at at[space], TEMP behind it. */
 typedef struct program_run_seat {
     xyl_node_program_t program;        /* initialised; written by the caller */
     unsigned char *initial, *expected; /* [memory_bytes], the caller's */

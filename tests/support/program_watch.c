@@ -122,7 +122,7 @@ static const char *name_of(xyl_buffer_t buffer)
 
 static int is_own(xyl_buffer_t buffer)
 {
-    return buffer == XYL_BUFFER_SEND || buffer == XYL_BUFFER_RECV;
+    return xyl_buffer_is_private(buffer);
 }
 
 /* The seat whose own memory it is; `seats`: none. */
@@ -237,8 +237,9 @@ static uint64_t place_of(const program_run_t *run, const strand_t *strand,
         spot.at += publish->from.at - publish->to.at - publish->further +
                    run->all[strand->seat].program.steps[strand->step].further;
     }
-    return seat->at[spot.buffer] + spot.at +
-           run->piece->number * seat->program.piece_bytes;
+    return (spot.buffer == XYL_BUFFER_TEMP ? seat->memory_bytes
+                                           : seat->at[spot.buffer]) +
+           spot.at + run->piece->number * seat->program.piece_bytes;
 }
 
 unsigned char *program_touch(program_run_t *run, const strand_t *strand,
@@ -356,12 +357,63 @@ static int hand_in_cell(program_run_t *run, strand_t *strand,
     return 1;
 }
 
+/* Between two seats, by a line of their own; NULL: there is none. */
+static parcel_t *parcel_between(program_run_t *run, const strand_t *strand,
+                                xyl_position_t spot)
+{
+    uint64_t cell = run->all[strand->seat].program.cell;
+    uint64_t number = spot.at / cell;
+
+    if (spot.seat < run->seats && spot.at % cell == 0 &&
+        number < run->seats - 1)
+        return &run->piece->parcels[run->seats * (1 + spot.seat) + number];
+    program_mistake(run, "seat %u has no such line", strand->seat);
+    return NULL;
+}
+
+/* What lies there now is what is read there, whenever that is. */
+int program_offer(program_run_t *run, strand_t *strand, const xyl_step_t *step)
+{
+    parcel_t *parcel = parcel_between(run, strand, step->to);
+    const unsigned char *from =
+        program_touch(run, strand, step->from, step->total, 0);
+
+    if (parcel == NULL || from == NULL)
+        return 0;
+    if (parcel->bytes != NULL)
+        return program_mistake(run, "seat %u offers twice", strand->seat);
+    parcel->bytes = program_array(step->total, 1);
+    parcel->length = step->total;
+    memcpy(parcel->bytes, from, step->total);
+    return 1;
+}
+
+static int hand_offered(program_run_t *run, strand_t *strand,
+                        const xyl_step_t *step)
+{
+    const parcel_t *parcel = parcel_between(run, strand, step->to);
+    const unsigned char *from;
+
+    if (parcel == NULL ||
+        !program_see(run, strand, program_count(run, strand->seat, 1)))
+        return 0;
+    from = program_touch(run, strand, step->from, step->total, 0);
+    if (from == NULL)
+        return 0;
+    return (parcel->length == step->total &&
+            memcmp(parcel->bytes, from, step->total) == 0) ||
+           program_mistake(run, "seat %u hands what it has not offered",
+                           strand->seat);
+}
+
 int program_hand(program_run_t *run, strand_t *strand, const xyl_step_t *step)
 {
     uint64_t bytes = bytes_handed(run, strand, step);
     parcel_t *parcel;
     const unsigned char *from;
 
+    if (step->has_line)
+        return hand_offered(run, strand, step);
     if (step->has_head)
         return hand_in_cell(run, strand, step);
     if (step->to.seat >= run->seats)
@@ -420,12 +472,17 @@ static int take_from_cell(program_run_t *run, strand_t *strand,
 int program_take(program_run_t *run, strand_t *strand, const xyl_step_t *step)
 {
     const parcel_t *parcel = &run->piece->parcels[step->from.seat];
+    const post_t *post = &parcel->post;
     uint64_t bytes = bytes_handed(run, strand, step);
     unsigned char *to;
 
     if (step->has_head)
         return take_from_cell(run, strand, step);
-    if (!program_see(run, strand, &parcel->post) ||
+    if (step->has_line) {
+        parcel = parcel_between(run, strand, step->from);
+        post = program_count(run, step->from.seat, 1);
+    }
+    if (parcel == NULL || !program_see(run, strand, post) ||
         !check_length(run, strand, step, parcel->length))
         return 0;
     to = program_touch(run, strand, step->to, bytes, 1);

@@ -5,7 +5,9 @@
  * cells of for all others; only those that are longer than a cell go as above.
  * Two seats hand theirs by their lines.
  *
- * Long blocks go in rounds: in each, seats exchange in pairs, through a few
+ * Long blocks are offered where they lie: each seat reads there what is for it,
+ * beginning with that of its neighbour. Of too many seats for a line between
+ * each two they go in rounds: in each, seats exchange in pairs, through a few
  * places that are used again and again, and so stay in the caches. */
 #include "collectives/node/parcel.h"
 #include "collectives/node/programs/parts.h"
@@ -102,6 +104,21 @@ static void write_alltoall_inputs(const xyl_problem_t *problem,
         write_alltoall_own(problem, program);
 }
 
+/* In place, what a seat has is written over after it has posted that count. */
+static void write_alltoall_wait(const xyl_problem_t *problem,
+                                xyl_node_program_t *program, uint32_t count)
+{
+    const xyl_position_t nowhere = {XYL_BUFFER_RECV, 0, 0};
+    xyl_step_t *step;
+
+    if (!problem->is_in_place)
+        return;
+    step = xyl_node_step(program, XYL_STEP_NOTHING, nowhere, nowhere, 0);
+    step->wait = XYL_WAIT_COUNT;
+    step->wait_seat = problem->rank;
+    step->wait_for = count;
+}
+
 static void write_alltoall_block(const xyl_problem_t *problem,
                                  xyl_node_program_t *program, uint32_t distance)
 {
@@ -111,12 +128,8 @@ static void write_alltoall_block(const xyl_problem_t *problem,
     xyl_step_t *step;
 
     xyl_node_strand(program);
-    if (problem->is_in_place) { /* the block there must have been published */
-        step = xyl_node_step(program, XYL_STEP_NOTHING, to, to, 0);
-        step->wait = XYL_WAIT_COUNT;
-        step->wait_seat = problem->rank;
-        step->wait_for = count_of(problem, seats - distance);
-    }
+    /* the block there must have been published */
+    write_alltoall_wait(problem, program, count_of(problem, seats - distance));
     step = xyl_node_step(program, XYL_STEP_COPY, to,
                          alltoall_block_in(program, seat, problem->rank),
                          program->piece_bytes);
@@ -182,12 +195,8 @@ static void take_block(const xyl_problem_t *problem,
 
     if (has_heads(problem)) /* of one other seat, when its own is handed */
         xyl_node_strand(program);
-    if (problem->is_in_place && has_heads(problem)) { /* after it was handed */
-        step = xyl_node_step(program, XYL_STEP_NOTHING, to, to, 0);
-        step->wait = XYL_WAIT_COUNT;
-        step->wait_seat = problem->rank;
-        step->wait_for = 1;
-    }
+    if (has_heads(problem)) /* after it was handed */
+        write_alltoall_wait(problem, program, 1);
     step =
         xyl_node_take(program, seat, seat, to, xyl_node_block(problem, seat));
     step->from.at = cell_at(problem, program, distance);
@@ -237,6 +246,115 @@ static void write_blocks(const xyl_problem_t *problem,
     xyl_node_strand(program);
     xyl_node_has_read(problem, program, XYL_WAIT_STRANDS, 0, problem->ranks);
     xyl_node_until_read(program, problem->ranks);
+}
+
+/* ---- where they lie ---- */
+
+enum { OFFER_CELL = 1024, OFFER_CELL_LEAST = 128 };
+
+/* A line and a cell from each seat to each other; 0: there is no room. */
+static uint64_t offer_bytes(const xyl_problem_t *problem)
+{
+    const uint64_t line = sizeof(xyl_parcel_line_t);
+    uint64_t each =
+        xyl_board_unpooled(problem->ranks, problem->node.long_window_bytes) /
+        problem->ranks / (problem->ranks - 1) / line * line;
+
+    if (each > line + OFFER_CELL)
+        return line + OFFER_CELL;
+    return each < line + OFFER_CELL_LEAST ? 0 : each;
+}
+
+static int are_offered(const xyl_problem_t *problem)
+{
+    const xyl_limits_t *limits = problem->node.limits;
+
+    return problem->coll == XYLEM_COLL_ALLTOALL && !problem->node.is_level &&
+           problem->ranks > 1 &&
+           xyl_problem_bytes(problem) >= limits->alltoall_read &&
+           offer_bytes(problem) != 0;
+}
+
+/* In place a copy is offered: of the block itself, what comes is written there.
+ */
+static xyl_position_t offered_block(const xyl_problem_t *problem, uint32_t seat)
+{
+    uint64_t bytes = xyl_problem_bytes(problem);
+
+    return problem->is_in_place
+               ? xyl_position_of(XYL_BUFFER_TEMP, 0, bytes * seat)
+               : block_from(problem, seat);
+}
+
+/* The line by which a seat's block goes to the one at that distance. */
+static xyl_position_t offered_by(const xyl_node_program_t *program,
+                                 uint32_t seat, uint32_t distance)
+{
+    return xyl_position_of(XYL_BUFFER_INPUT, seat,
+                           (distance - 1) * program->cell);
+}
+
+static void write_offers(const xyl_problem_t *problem,
+                         xyl_node_program_t *program)
+{
+    uint32_t distance, seat;
+    xyl_step_t *step;
+
+    for (distance = 1; distance < problem->ranks; distance++) {
+        seat = (problem->rank + distance) % problem->ranks;
+        if (problem->is_in_place)
+            (void)xyl_node_step(
+                program, XYL_STEP_COPY, offered_block(problem, seat),
+                block_from(problem, seat), xyl_problem_bytes(problem));
+        step = xyl_node_step(program, XYL_STEP_OFFER,
+                             offered_by(program, problem->rank, distance),
+                             offered_block(problem, seat),
+                             xyl_problem_bytes(problem));
+        step->post_seat = seat;
+        step->has_line = 1;
+    }
+    step->post = XYL_POST_COUNT;
+    step->post_value = 1;
+    step->post_seat = XYL_BOARD_ALL;
+}
+
+/* All of them at a time, as seats come and as they read. */
+static void write_offered(const xyl_problem_t *problem,
+                          xyl_node_program_t *program)
+{
+    uint64_t bytes = xyl_problem_bytes(problem);
+    uint32_t distance, seat, seats = problem->ranks;
+    xyl_step_t *step;
+
+    xyl_node_plan_parcels(problem, program);
+    program->cell = offer_bytes(problem);
+    program->cells = program->input_bytes = (seats - 1) * program->cell;
+    program->offers = 1;
+    program->temp_bytes = problem->is_in_place ? seats * bytes : 0;
+    write_offers(problem, program);
+    for (distance = 1; distance < seats; distance++) {
+        seat = (problem->rank + seats - distance) % seats;
+        xyl_node_strand(program);
+        write_alltoall_wait(problem, program, 1);
+        step =
+            xyl_node_take(program, seat, seat, block_to(problem, seat), bytes);
+        step->from = offered_by(program, seat, distance);
+        step->has_line = 1;
+    }
+    for (distance = 1; distance < seats; distance++) {
+        seat = (problem->rank + distance) % seats;
+        xyl_node_strand(program);
+        step = xyl_node_hand(program, problem->rank, seat,
+                             offered_block(problem, seat), bytes);
+        step->to = offered_by(program, problem->rank, distance);
+        step->offers = step->has_line = 1;
+    }
+    if (problem->is_in_place)
+        return;
+    xyl_node_strand(program);
+    (void)xyl_node_step(program, XYL_STEP_COPY,
+                        block_to(problem, problem->rank),
+                        block_from(problem, problem->rank), bytes);
 }
 
 /* ---- rounds ---- */
@@ -451,6 +569,10 @@ static void write_rounds(const xyl_problem_t *problem,
 static void alltoall_write(const xyl_problem_t *problem,
                            xyl_node_program_t *program)
 {
+    if (are_offered(problem)) {
+        write_offered(problem, program);
+        return;
+    }
     program->shares =
         !xyl_node_is_cut_late(problem) &&
         xyl_node_shares(problem, xyl_problem_bytes(problem) * problem->ranks);

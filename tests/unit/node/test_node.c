@@ -399,11 +399,11 @@ static void root_leaves(xylem_coll_t coll)
 
 /* Who fails gives no more of its memory, which is the program's again: nobody
  * who comes later ends well, whether it has heard of that or not. */
-static void root_fails(uint64_t seed)
+static void root_fails(xylem_coll_t coll, uint64_t seed)
 {
     fabric_options_t options = {
         .seed = seed, .delay_max = 200, .reorder = 1, .shares_memory = 1};
-    call_case_t c = long_blocks(XYLEM_COLL_SCATTER);
+    call_case_t c = long_blocks(coll);
     fabric_t *fabric = fabric_create(c.ranks, &options);
     call_run_t run;
     uint32_t rank;
@@ -438,7 +438,15 @@ static void test_scatter_root_fails(void)
     uint64_t seed;
 
     for (seed = 1; seed <= 20; seed++)
-        root_fails(seed);
+        root_fails(XYLEM_COLL_SCATTER, seed);
+}
+
+static void test_alltoall_rank_fails(void)
+{
+    uint64_t seed;
+
+    for (seed = 1; seed <= 20; seed++)
+        root_fails(XYLEM_COLL_ALLTOALL, seed);
 }
 
 static void test_scatter_root_leaves(void)
@@ -459,10 +467,10 @@ static int pulls_nothing(xyl_shm_t *shm, uint32_t rank, void *to, uint64_t from,
 }
 
 /* As where processes may not trace each other. */
-static void test_scatter_cannot_read(void)
+static void one_cannot_read(xylem_coll_t coll)
 {
     fabric_options_t options = {.seed = 3, .reorder = 1, .shares_memory = 1};
-    call_case_t c = long_blocks(XYLEM_COLL_SCATTER);
+    call_case_t c = long_blocks(coll);
     fabric_t *fabric = fabric_create(c.ranks, &options);
     xyl_shm_t *shm = fabric_context(fabric, 2)->shm;
     xyl_shm_ops_t refusing = *shm->ops;
@@ -477,6 +485,16 @@ static void test_scatter_cannot_read(void)
     fabric_run_dry(fabric);
     call_run_fini(&run);
     fabric_destroy(fabric);
+}
+
+static void test_scatter_cannot_read(void)
+{
+    one_cannot_read(XYLEM_COLL_SCATTER);
+}
+
+static void test_alltoall_cannot_read(void)
+{
+    one_cannot_read(XYLEM_COLL_ALLTOALL);
 }
 
 /* One rank sends so many bytes where another expects so many: it fails, as a
@@ -596,5 +614,7 @@ static const check_case_t cases[] = {
     {"scatter_root_fails", test_scatter_root_fails},
     {"scatter_root_leaves", test_scatter_root_leaves},
     {"scatter_cannot_read", test_scatter_cannot_read},
+    {"alltoall_cannot_read", test_alltoall_cannot_read},
+    {"alltoall_rank_fails", test_alltoall_rank_fails},
 };
 CHECK_MAIN(cases)

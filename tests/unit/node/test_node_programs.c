@@ -338,7 +338,7 @@ static void drop_post(xyl_step_t *step)
 static void post_to_another(xyl_step_t *step)
 {
     if (step->post != XYL_POST_NOTHING ||
-        (step->kind == XYL_STEP_HAND && !step->has_head))
+        (step->kind == XYL_STEP_HAND && !step->has_head && !step->has_line))
         step->post_seat = 100;
 }
 
