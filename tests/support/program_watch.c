@@ -366,7 +366,8 @@ static parcel_t *parcel_between(program_run_t *run, const strand_t *strand,
 
     if (spot.seat < run->seats && spot.at % cell == 0 &&
         number < run->seats - 1)
-        return &run->piece->parcels[run->seats * (1 + spot.seat) + number];
+        return &run->piece
+                    ->parcels[(uint64_t)run->seats * (1 + spot.seat) + number];
     program_mistake(run, "seat %u has no such line", strand->seat);
     return NULL;
 }

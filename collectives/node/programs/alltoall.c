@@ -313,9 +313,10 @@ static void write_offers(const xyl_problem_t *problem,
         step->post_seat = seat;
         step->has_line = 1;
     }
+    step = xyl_node_step(program, XYL_STEP_NOTHING, block_to(problem, 0),
+                         block_to(problem, 0), 0);
     step->post = XYL_POST_COUNT;
     step->post_value = 1;
-    step->post_seat = XYL_BOARD_ALL;
 }
 
 /* All of them at a time, as seats come and as they read. */
