@@ -191,11 +191,9 @@ void xyl_node_looks_again(xyl_timer_t *timer, uint64_t now_ns)
 }
 
 /* 1: its patience with the receiver is over; else it looks again by then. */
-static int has_waited_for(xyl_node_stage_t *node, const xyl_parcel_t *parcel,
-                          uint64_t us)
+static int has_waited_until(xyl_node_stage_t *node, uint64_t end)
 {
     xyl_engine_t *engine = &node->stage.operation->request.context->engine;
-    uint64_t end = parcel->since + 1000 * us;
 
     if (xyl_clock_now(engine->clock) >= end)
         return 1;
@@ -204,21 +202,40 @@ static int has_waited_for(xyl_node_stage_t *node, const xyl_parcel_t *parcel,
     return 0;
 }
 
-/* 1: it is the receiver's, who reads it, or has. One that does not come is
- * waited for a moment, as most come together; one that has come, until it is
+/* How long it waits for a receiver. One that does not come, a moment, as most
+ * come together; one that has come, until it is held up. A seat that has blocks
+ * from all others as well does not leave before it has read those; then all
+ * have come, and read as many as it has, for as long as it has, if they are not
  * held up. */
-static int is_with_receiver(xyl_node_stage_t *node, const xyl_parcel_way_t *way,
+static uint64_t patience_end(const xyl_node_stage_t *node,
+                             const xyl_node_piece_t *piece,
+                             const xyl_step_t *step, const xyl_parcel_t *parcel,
+                             xyl_parcel_claim_t claim)
+{
+    uint64_t least = 1000 * node->limits->parcel_patience_us;
+    uint64_t most = 1000 * node->limits->held_up_us, own;
+
+    if (!step->has_line)
+        return parcel->since + (claim == XYL_PARCEL_OFFERED ? least : most);
+    own = piece->taken_at - parcel->since;
+    if (own > most)
+        own = most;
+    return piece->taken_at + (own < least ? least : own);
+}
+
+/* 1: it is the receiver's, who reads it, or has. */
+static int is_with_receiver(xyl_node_stage_t *node,
+                            const xyl_node_piece_t *piece,
+                            const xyl_step_t *step, const xyl_parcel_way_t *way,
                             const xyl_parcel_t *parcel)
 {
     xyl_parcel_claim_t claim = xyl_parcel_claimed(way);
 
     if (claim == XYL_PARCEL_KEPT || claim == XYL_PARCEL_REFUSED)
         return 0;
-    if (claim == XYL_PARCEL_READ ||
-        !has_waited_for(node, parcel,
-                        claim == XYL_PARCEL_OFFERED
-                            ? node->limits->parcel_patience_us
-                            : node->limits->held_up_us))
+    if (claim == XYL_PARCEL_READ || (step->has_line && piece->takes_left != 0))
+        return 1;
+    if (!has_waited_until(node, patience_end(node, piece, step, parcel, claim)))
         return 1;
     return !xyl_parcel_keep(way) && xyl_parcel_claimed(way) == XYL_PARCEL_READ;
 }
@@ -236,7 +253,7 @@ static int hand_in_parts(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
         if (step->offers)
             return 0; /* it looks again when all are offered */
     }
-    if (is_with_receiver(node, way, parcel))
+    if (is_with_receiver(node, piece, step, way, parcel))
         return xyl_parcel_claimed(way) == XYL_PARCEL_READ;
     if (parcel->begin == parcel->end) {
         if (!xyl_parcel_send_next(way, node->limits->parcel_part,
@@ -379,9 +396,9 @@ static void claim_to_read(const xyl_node_stage_t *node, const xyl_step_t *step,
         strand->parcel.reads = xyl_parcel_claim(way, &strand->parcel.lies);
 }
 
-int xyl_node_take_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
-                      const xyl_step_t *step, xyl_strand_t *strand,
-                      unsigned *did)
+static int take_some(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+                     const xyl_step_t *step, xyl_strand_t *strand,
+                     unsigned *did)
 {
     const xyl_parcel_way_t way = way_of_parcel(node, piece, step);
     xyl_parcel_t *parcel = &strand->parcel;
@@ -411,4 +428,17 @@ int xyl_node_take_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     if (parcel_move(node, step, strand))
         xyl_parcel_taken(&way, parcel);
     return parcel->begin == way.bytes;
+}
+
+int xyl_node_take_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
+                      const xyl_step_t *step, xyl_strand_t *strand,
+                      unsigned *did)
+{
+    const xylem_context_t *context = node->stage.operation->request.context;
+
+    if (!take_some(node, piece, step, strand, did))
+        return 0;
+    if (step->has_line && --piece->takes_left == 0)
+        piece->taken_at = xyl_clock_now(context->engine.clock);
+    return 1;
 }

@@ -155,6 +155,7 @@ typedef struct xyl_node_program {
     uint64_t cell;        /* of each of them */
     uint64_t handed;      /* bytes, by this seat */
     int offers;           /* some HAND does */
+    uint32_t takes;       /* of TAKEs with a line of their own */
     uint64_t temp_bytes;  /* of TEMP, where this seat's own input is kept */
     /* Of the collective. */
     uint64_t piece_bytes; /* of each block that one piece takes */

@@ -583,6 +583,7 @@ void xyl_node_piece_begin(xyl_node_stage_t *node, xyl_node_piece_t *piece)
         piece->begun_at =
             xyl_clock_now(node->stage.operation->request.context->engine.clock);
     }
+    piece->takes_left = node->program.takes;
     piece->strands_left = 0;
     for (i = node->strands_begin; i < node->strands_end; i++) {
         xyl_strand_t *strand = &piece->strands[i];

@@ -59,8 +59,11 @@ typedef struct xyl_node_piece {
     uint64_t length; /* of that */
     char *lies;      /* where; NULL: it is copied */
     xyl_strand_t *strands;
-    xyl_pairs_t *pairs;    /* of the one step that has them; NULL: none has */
-    uint64_t begun_at;     /* where it has pairs */
+    xyl_pairs_t *pairs;  /* of the one step that has them; NULL: none has */
+    uint64_t begun_at;   /* where it has pairs */
+    uint32_t takes_left; /* of those by lines of two seats' own; and when
+                            there were none any more */
+    uint64_t taken_at;
     uint32_t strands_left; /* 0: not active */
 } xyl_node_piece_t;
 
@@ -181,7 +184,7 @@ int xyl_node_hand_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 /* What has been offered where it lies, of a call that has failed: it may be
  * gone when the call returns. */
 void xyl_node_hand_take_back(xyl_node_stage_t *node);
-int xyl_node_take_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
+int xyl_node_take_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
                       const xyl_step_t *step, xyl_strand_t *strand,
                       unsigned *did);
 /* The timer `leaves` of a stage that offers. */

@@ -265,12 +265,13 @@ static uint64_t offer_bytes(const xyl_problem_t *problem)
     return each < line + OFFER_CELL_LEAST ? 0 : each;
 }
 
+/* Who names a segment gets rounds of it. */
 static int are_offered(const xyl_problem_t *problem)
 {
     const xyl_limits_t *limits = problem->node.limits;
 
     return problem->coll == XYLEM_COLL_ALLTOALL && !problem->node.is_level &&
-           problem->ranks > 1 &&
+           problem->ranks > 1 && problem->segment_bytes == 0 &&
            xyl_problem_bytes(problem) >= limits->alltoall_read &&
            offer_bytes(problem) != 0;
 }
@@ -331,6 +332,7 @@ static void write_offered(const xyl_problem_t *problem,
     program->cell = offer_bytes(problem);
     program->cells = program->input_bytes = (seats - 1) * program->cell;
     program->offers = 1;
+    program->takes = seats - 1;
     program->temp_bytes = problem->is_in_place ? seats * bytes : 0;
     write_offers(problem, program);
     for (distance = 1; distance < seats; distance++) {
