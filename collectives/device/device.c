@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/device/reach.h"
 #include "collectives/device/staging.h"
 #include "collectives/device/way.h"
+#include "runtime/base/file.h"
 #include "runtime/base/log.h"
 #include "runtime/core/context.h"
 
@@ -30,7 +32,7 @@ typedef struct opened {
     uint32_t owner;
     int device;
     uint64_t base, bytes, buffer;
-    uint64_t used;  /* when, in calls */
+    uint64_t used;  /* when, in calls; 0: never */
     uint64_t works; /* that had begun then: those behind them use it */
     int is_gone;    /* its owner has freed it, or died */
 } opened_t;
@@ -56,6 +58,7 @@ typedef struct device_state {
     uint64_t works, works_ended; /* of it, now */
     int keeps_gone;              /* works use what has gone */
     room_t rooms[ROOMS_MAX];
+    xyl_device_reach_t reach;
 } device_state_t;
 
 static device_state_t *state_of(const xylem_context_t *context)
@@ -68,23 +71,37 @@ xyl_device_team_t *xyl_device_of_team(const xylem_team_t *team)
     return team->attached[XYL_MODULE_DEVICE];
 }
 
+xyl_device_reach_t *xyl_device_reach_of(const xylem_context_t *context)
+{
+    return &state_of(context)->reach;
+}
+
 /* ---- names ---- */
+
+/* Parts of a GPU that are devices by themselves differ in their uuid alone. */
+static uint64_t gpu_number(const xyl_cuda_device_t *device)
+{
+    const int places[] = {device->pci_domain, device->pci_bus,
+                          device->pci_slot};
+    uint64_t hash = xyl_hash(XYL_HASH_SEED, places, sizeof places);
+
+    hash = xyl_hash(hash, device->uuid, sizeof device->uuid);
+    return hash == 0 || hash == XYL_DEVICE_GPU_UNKNOWN ? 1 : hash;
+}
 
 /* The driver takes its time to say it. */
 uint64_t xyl_device_gpu(xylem_context_t *context,
                         const xyl_cuda_library_t *library, int device)
 {
     device_state_t *state = state_of(context);
-    xyl_cuda_device_t found;
+    xyl_cuda_device_t found = {.pci_domain = 0};
 
     if (state->gpu != 0 && state->gpu_device == device)
         return state->gpu;
     if (library->device(device, &found) != 0)
         return XYL_DEVICE_GPU_UNKNOWN;
     state->gpu_device = device;
-    state->gpu = UINT64_C(1) << 63 | (uint64_t)found.pci_domain << 32 |
-                 (uint64_t)(uint32_t)found.pci_bus << 16 |
-                 (uint64_t)(uint32_t)found.pci_slot;
+    state->gpu = gpu_number(&found);
     return state->gpu;
 }
 
@@ -418,11 +435,27 @@ static void exec_note(device_state_t *state, xyl_exec_t *exec)
     works_look(state);
 }
 
-static void say_unopened(uint32_t owner, const char *why)
+/* The place where it is open. NULL: *why_out says why it is not. */
+static opened_t *open_name(xylem_context_t *context,
+                           const xyl_cuda_library_t *library, uint32_t owner,
+                           int device, const xyl_device_name_t *name,
+                           const char **why_out)
 {
-    xyl_log(XYL_LOG_ERROR,
-            "memory of a GPU that rank %u of the job has cannot be opened: %s",
-            owner, why);
+    device_state_t *state = state_of(context);
+    opened_t *opened;
+    int error;
+
+    state->library = library;
+    opened = opened_find(state, owner, device, name);
+    if (opened == NULL) {
+        *why_out = "no memory";
+        return NULL;
+    }
+    if (is_open(opened, owner, device, name))
+        return opened;
+    error = opened_fill(state, owner, device, name, opened);
+    *why_out = error == 0 ? NULL : library->error_text(error);
+    return error == 0 ? opened : NULL;
 }
 
 void *xyl_device_open(xylem_context_t *context,
@@ -431,27 +464,38 @@ void *xyl_device_open(xylem_context_t *context,
                       xyl_exec_t *exec)
 {
     device_state_t *state = state_of(context);
+    const char *why;
     opened_t *opened;
-    int error = 0;
 
     if (owner == context->rank)
         return (void *)(uintptr_t)(name->base + name->offset);
-    state->library = library;
     exec_note(state, exec);
-    opened = opened_find(state, owner, device, name);
+    opened = open_name(context, library, owner, device, name, &why);
     if (opened == NULL) {
-        say_unopened(owner, "no memory");
-        return NULL;
-    }
-    if (!is_open(opened, owner, device, name))
-        error = opened_fill(state, owner, device, name, opened);
-    if (error != 0) {
-        say_unopened(owner, library->error_text(error));
+        xyl_log(XYL_LOG_ERROR,
+                "memory of a GPU that rank %u of the job has cannot be "
+                "opened: %s",
+                owner, why);
         return NULL;
     }
     opened->used = ++state->calls;
     opened->works = state->works;
     return (char *)opened->mapped + name->offset;
+}
+
+int xyl_device_opens(xylem_context_t *context,
+                     const xyl_cuda_library_t *library, uint32_t owner,
+                     int device, const xyl_device_name_t *name,
+                     xyl_exec_t *exec, const char **why_out)
+{
+    device_state_t *state = state_of(context);
+    opened_t *opened;
+
+    exec_note(state, exec);
+    opened = open_name(context, library, owner, device, name, why_out);
+    if (opened != NULL && opened->used == 0)
+        opened_close(state, opened);
+    return opened != NULL;
 }
 
 /* ---- room ---- */

@@ -63,6 +63,16 @@ void *xyl_device_open(xylem_context_t *context,
                       int device, const xyl_device_name_t *name,
                       xyl_exec_t *exec);
 
+/* Whether it can be opened. Nothing is said and nothing stays open; 0:
+ * *why_out is why not. */
+int xyl_device_opens(xylem_context_t *context,
+                     const xyl_cuda_library_t *library, uint32_t owner,
+                     int device, const xyl_device_name_t *name,
+                     xyl_exec_t *exec, const char **why_out);
+
+/* Which GPUs this rank's have been seen to reach, see reach.h. */
+struct xyl_device_reach *xyl_device_reach_of(const xylem_context_t *context);
+
 /* Memory of a device that others can open, for as long as a call needs it.
  * NULL: none. */
 void *xyl_device_room_take(xylem_context_t *context,

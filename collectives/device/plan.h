@@ -7,6 +7,9 @@
 #include "collectives/device/device.h"
 #include "collectives/stages/work.h"
 
+/* Of GPUs that one reaches, beside itself, no more are told. */
+enum { XYL_DEVICE_REACHED_MAX = 16 };
+
 /* Where the buffers of a rank lie. */
 typedef enum xyl_device_kind {
     XYL_DEVICE_NOTHING, /* it has none in this call */
@@ -22,11 +25,12 @@ typedef struct xyl_device_cell {
 
 /* What a rank tells of its buffers. Travels between ranks. */
 typedef struct xyl_device_offer {
-    uint32_t owner;                     /* rank of the job */
-    uint16_t kind;                      /* xyl_device_kind_t */
-    uint8_t is_bad;                     /* they cannot be shared */
-    uint64_t gpu;                       /* the same for all that share it */
-    uint64_t input_bytes, result_bytes; /* 0: it has none */
+    uint32_t owner; /* rank of the job */
+    uint16_t kind;  /* xyl_device_kind_t */
+    uint8_t is_bad; /* they cannot be shared */
+    uint64_t gpu;   /* the same for all that share it */
+    uint64_t reached[XYL_DEVICE_REACHED_MAX]; /* by it; 0: no more */
+    uint64_t input_bytes, result_bytes;       /* 0: it has none */
     xyl_device_freed_t freed[XYL_DEVICE_FREED_MAX];
     xyl_device_name_t input, result; /* or input: the room */
     xyl_device_cell_t cell[]; /* [ranks], of collectives whose blocks differ */
@@ -107,6 +111,7 @@ struct xyl_device_plan {
     xyl_stage_t **barriers; /* [phases_max], one behind each phase */
     uint32_t phases, phases_max;
     int is_direct;
+    int is_learning;          /* which GPUs reach one another, so it is not */
     void *room;               /* of such designs */
     xyl_device_task_t *tasks; /* [tasks_max] */
     uint32_t tasks_max;

@@ -10,14 +10,16 @@
  *
  * Which way a call goes is known when all have named their buffers, and what
  * the other way would need is passed over: where one rank has only memory of
- * the host, or memory that cannot be shared, all go through the memory of the
- * node, those with GPUs on mirrors. Nobody ever waits inside a kernel. */
+ * the host, or memory that cannot be shared, or GPUs are not known to reach one
+ * another (reach.h), all go through the memory of the node, those with GPUs on
+ * mirrors. Nobody ever waits inside a kernel. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "collectives/data/buffers.h"
 #include "collectives/data/description.h"
 #include "collectives/device/plan.h"
+#include "collectives/device/reach.h"
 #include "collectives/levels/parts.h"
 #include "collectives/node/stage.h"
 #include "collectives/stages/messages.h"
@@ -208,6 +210,7 @@ static void offer_fill(xyl_device_plan_t *plan, xyl_device_offer_t *offer)
         return;
     xyl_device_find_freed(plan->context, plan->library, offer->freed);
     offer->gpu = xyl_device_gpu(plan->context, plan->library, plan->device);
+    xyl_device_reach_tell(xyl_device_reach_of(plan->context), offer);
     offer->is_bad = offer->gpu == XYL_DEVICE_GPU_UNKNOWN ||
                     (xyl_coll_traits(plan->problem.coll)->reduces &&
                      !plan->library->combines(plan->op, plan->type)) ||
@@ -253,7 +256,7 @@ static const xyl_stage_ops_t publish_ops = {
 
 /* ---- which way ---- */
 
-static int goes_directly(const xyl_device_plan_t *plan)
+static int may_go_directly(const xyl_device_plan_t *plan)
 {
     uint32_t rank, with_gpus = 0;
 
@@ -281,13 +284,15 @@ static xylem_status_t mirrors_take(xyl_device_plan_t *plan)
     return status;
 }
 
+/* Who learns opens what others have named, who keep it until all have. */
 static void way_set(const xyl_device_plan_t *plan)
 {
-    uint32_t i;
+    int has_barrier = plan->is_learning && plan->design->add_phase == NULL;
+    uint32_t i, phases = has_barrier ? 1 : plan->phases;
 
     xyl_node_stage_skip(plan->node, plan->is_direct);
     for (i = 0; i < plan->phases_max; i++)
-        xyl_node_stage_skip(plan->barriers[i], i >= plan->phases);
+        xyl_node_stage_skip(plan->barriers[i], i >= phases);
     if (plan->fetch != NULL)
         xyl_mirror_stage_skip(plan->fetch, plan->is_direct);
     if (plan->bring != NULL)
@@ -357,7 +362,12 @@ xylem_status_t xyl_device_way_settle(xyl_device_plan_t *plan)
     xylem_status_t status = XYLEM_OK;
 
     forget_freed(plan);
-    plan->is_direct = goes_directly(plan);
+    plan->is_direct = may_go_directly(plan);
+    plan->is_learning = plan->is_direct && !xyl_device_reach_is_known(plan);
+    if (plan->is_learning) {
+        xyl_device_reach_learn(plan, xyl_device_reach_of(plan->context));
+        plan->is_direct = 0;
+    }
     plan->phases = plan->is_direct ? plan->design->phases(plan) : 0;
     way_set(plan);
     if (plan->is_direct)

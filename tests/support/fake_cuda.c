@@ -4,7 +4,8 @@
  * library; so whoever takes such an address for an ordinary one dies. Work on a
  * stream is done late, when the stream is asked for the third time whether it
  * has. FAKE_CUDA_DEVICES says how many devices there are; 2. FAKE_CUDA_OPENS
- * says how many allocations of others a process may have open; any number. */
+ * says how many allocations of others a process may have open; any number.
+ * FAKE_CUDA_REACH=none: no device reads memory of another one. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -165,9 +166,7 @@ static int fake_device(int number, xyl_cuda_device_t *device)
 
 static int fake_reaches(int device, int other)
 {
-    (void)device;
-    (void)other;
-    return 1;
+    return device == other || getenv("FAKE_CUDA_REACH") == NULL;
 }
 
 static int fake_driver_version(void)
@@ -432,7 +431,7 @@ static int fake_reached(xyl_cuda_stream_t *stream, uint32_t mark,
 
 typedef struct handle {
     pid_t process;
-    int file;
+    int device, file;
     uintptr_t base;
     size_t bytes;
 } handle_t;
@@ -444,6 +443,7 @@ static int fake_export(const void *base, uint8_t *handle_out)
 
     pthread_mutex_lock(&lock);
     map = map_of(base);
+    handle.device = map->device;
     handle.file = map->file;
     handle.bytes = map->bytes;
     handle.base = (uintptr_t)map->base;
@@ -504,6 +504,8 @@ static int fake_open(int device, const uint8_t *handle, void **base_out)
     memcpy(&of, handle, sizeof of);
     if (is_open_still(&of) || has_enough_open())
         return ERROR; /* as a driver says: already mapped */
+    if (!fake_reaches(device, of.device))
+        return ERROR;
     snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)of.process, of.file);
     file = open(path, O_RDWR | O_CLOEXEC);
     if (file < 0 || map_add(device, file, of.bytes, base_out) != 0)

@@ -1,9 +1,11 @@
 /* Memory of other ranks' GPUs that is open: what works use stays open, however
  * much more is opened meanwhile, what nobody uses makes room, and what a rank
- * had that has freed it, or died, is closed as soon as no work uses it. */
+ * had that has freed it, or died, is closed as soon as no work uses it. Which
+ * GPUs reach one another is learnt by opening. */
 #include <stdlib.h>
 
 #include "collectives/device/device.h"
+#include "collectives/device/reach.h"
 #include "runtime/base/log.h"
 #include "tests/support/check.h"
 #include "tests/support/fabric.h"
@@ -20,7 +22,8 @@ enum {
 
 static char mapped[MANY + 1];
 static int open_count, is_open[MANY + 1], is_reached, is_full;
-static int is_at_work; /* until that is seen to have ended */
+static int opens, unreached; /* attempts; a number that fails */
+static int is_at_work;       /* until that is seen to have ended */
 
 static const char *stub_text(int error)
 {
@@ -32,7 +35,8 @@ static int stub_open(int device, const uint8_t *handle, void **base_out)
     int number = handle[0] << 8 | handle[1];
 
     (void)device;
-    if (is_full && open_count != 0)
+    opens++;
+    if ((is_full && open_count != 0) || number == unreached)
         return 1;
     is_open[number] = 1;
     open_count++;
@@ -124,6 +128,7 @@ static void scene_begin(scene_t *scene)
     xyl_fifo_init(&scene->ready);
     CHECK_EQ(ops->init(scene->exec, &stub), XYLEM_OK);
     is_reached = is_full = is_at_work = 0;
+    opens = unreached = 0;
 }
 
 static void scene_end(scene_t *scene)
@@ -333,6 +338,120 @@ static void test_freed_is_used(void)
     scene_end(&scene);
 }
 
+/* ---- which GPUs reach one another ---- */
+
+enum { RANKS = 3, GPU_NEAR = 10, GPU_FAR = 20, FAILURES = 3 };
+
+typedef struct learner {
+    _Alignas(xyl_device_offer_t) char offers[RANKS][sizeof(xyl_device_offer_t)];
+    xyl_device_plan_t plan;
+    xyl_device_reach_t *reach;
+} learner_t;
+
+static xyl_device_offer_t *offer_of(const learner_t *learner, uint32_t rank)
+{
+    return xyl_device_offer(&learner->plan, rank);
+}
+
+/* Rank 0 learns; it shares its GPU with rank 1, and rank 2 has another one, of
+ * which allocation 2 lies there. */
+static void learner_begin(scene_t *scene, learner_t *learner)
+{
+    uint32_t rank;
+
+    scene_begin(scene);
+    *learner = (learner_t){.plan = {.context = fabric_context(scene->fabric, 0),
+                                    .library = &stub,
+                                    .exec = scene->exec,
+                                    .problem = {.ranks = RANKS},
+                                    .offer_bytes = sizeof learner->offers[0],
+                                    .offers = learner->offers[0]}};
+    learner->reach = xyl_device_reach_of(learner->plan.context);
+    for (rank = 0; rank < RANKS; rank++)
+        *offer_of(learner, rank) =
+            (xyl_device_offer_t){.owner = rank,
+                                 .kind = XYL_DEVICE_GPU,
+                                 .gpu = rank == 2 ? GPU_FAR : GPU_NEAR,
+                                 .input = {.base = rank << 20,
+                                           .bytes = 1 << 20,
+                                           .buffer = rank,
+                                           .handle = {0, (uint8_t)rank}}};
+}
+
+static void test_reach_is_learnt(void)
+{
+    scene_t scene;
+    learner_t learner;
+
+    learner_begin(&scene, &learner);
+    CHECK(!xyl_device_reach_is_known(&learner.plan));
+    xyl_device_reach_learn(&learner.plan, learner.reach);
+    xyl_device_reach_learn(&learner.plan, learner.reach);
+    CHECK_EQ(opens, 1);
+    CHECK_EQ(open_count, 0);
+    xyl_device_reach_tell(learner.reach, offer_of(&learner, 0));
+    CHECK_EQ(offer_of(&learner, 0)->reached[0], GPU_FAR);
+    CHECK_EQ(offer_of(&learner, 0)->reached[1], 0);
+    CHECK(!xyl_device_reach_is_known(&learner.plan)); /* of the others' */
+    offer_of(&learner, 1)->reached[0] = GPU_FAR;
+    offer_of(&learner, 2)->reached[0] = GPU_NEAR;
+    CHECK(xyl_device_reach_is_known(&learner.plan));
+    offer_of(&learner, 2)->gpu = GPU_NEAR + 1;
+    CHECK(!xyl_device_reach_is_known(&learner.plan));
+    scene_end(&scene);
+}
+
+/* One failure may be its owner's, who has freed it. */
+static void test_unreached_is_left(void)
+{
+    scene_t scene;
+    learner_t learner;
+    unsigned i;
+
+    learner_begin(&scene, &learner);
+    xyl_log_level_set(XYL_LOG_NONE);
+    unreached = 2;
+    for (i = 0; i < 2 * FAILURES; i++)
+        xyl_device_reach_learn(&learner.plan, learner.reach);
+    xyl_log_level_set(XYL_LOG_WARN);
+    /* Three attempts of the driver's each. */
+    CHECK_EQ(opens, FAILURES * 3);
+    xyl_device_reach_tell(learner.reach, offer_of(&learner, 0));
+    CHECK_EQ(offer_of(&learner, 0)->reached[0], 0);
+    scene_end(&scene);
+}
+
+static void test_reach_after_a_failure(void)
+{
+    scene_t scene;
+    learner_t learner;
+
+    learner_begin(&scene, &learner);
+    unreached = 2;
+    xyl_device_reach_learn(&learner.plan, learner.reach);
+    xyl_device_reach_tell(learner.reach, offer_of(&learner, 0));
+    CHECK_EQ(offer_of(&learner, 0)->reached[0], 0);
+    unreached = 0;
+    xyl_device_reach_learn(&learner.plan, learner.reach);
+    xyl_device_reach_tell(learner.reach, offer_of(&learner, 0));
+    CHECK_EQ(offer_of(&learner, 0)->reached[0], GPU_FAR);
+    scene_end(&scene);
+}
+
+/* Each rank may use several GPUs, one after the other. */
+static void test_reach_is_of_two(void)
+{
+    scene_t scene;
+    learner_t learner;
+
+    learner_begin(&scene, &learner);
+    xyl_device_reach_learn(&learner.plan, learner.reach);
+    offer_of(&learner, 0)->gpu = GPU_FAR + 1;
+    xyl_device_reach_tell(learner.reach, offer_of(&learner, 0));
+    CHECK_EQ(offer_of(&learner, 0)->reached[0], 0);
+    scene_end(&scene);
+}
+
 static const check_case_t cases[] = {
     {"device: what works use stays open", test_used_stays_open},
     {"device: what nobody uses makes room", test_unused_makes_room},
@@ -345,5 +464,9 @@ static const check_case_t cases[] = {
     {"device: what works use of the dead is closed next", test_dead_are_used},
     {"device: what has been freed is closed", test_freed_is_closed},
     {"device: what works use is closed next", test_freed_is_used},
+    {"device: which GPUs reach one another is learnt", test_reach_is_learnt},
+    {"device: what GPUs do not reach is left", test_unreached_is_left},
+    {"device: a failure may be of the moment", test_reach_after_a_failure},
+    {"device: what one GPU reaches another need not", test_reach_is_of_two},
 };
 CHECK_MAIN(cases)
