@@ -11,6 +11,8 @@
  *   different tags may overtake each other.
  * - A send may complete only after its receive has been posted (rendezvous) or
  *   before (eager); nobody may rely on either.
+ * - A message that ends because a peer has died does so after peer_failed. With
+ *   XYLEM_ERR_CANCELED end receives that are given up, and no others.
  * - A message longer than its buffer completes the receive with
  *   XYLEM_ERR_TRUNCATED and writes nothing beyond it; a shorter one, with
  *   XYLEM_ERR_MISMATCH. What is in the buffer then is undefined. Where the

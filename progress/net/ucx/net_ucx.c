@@ -15,8 +15,12 @@
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 
-/* Closing an endpoint by force takes a few turns, as does what comes last. */
-enum { CLOSE_TURNS_MAX = 100000 };
+enum {
+    /* Closing an endpoint by force takes a few turns, as does what comes last.
+     */
+    CLOSE_TURNS_MAX = 100000,
+    UNASKED_TURNS = 1000 /* the reason comes with the next */
+};
 
 typedef struct peer {
     ucp_ep_h endpoint; /* NULL until the first send */
@@ -34,6 +38,9 @@ typedef struct net_ucx {
     peer_t *peers;
     uint32_t peer_count;
     uint32_t under_way;     /* messages that UCX has a request for */
+    xyl_fifo_t unasked;     /* given up by UCX; why, is not known yet */
+    uint32_t unasked_turns; /* that they still wait */
+    int an_endpoint_failed, is_ending;
     ucs_status_ptr_t flush; /* UCS_STATUS_PTR of the running flush */
     enum { FLUSH_NONE, FLUSH_RUNNING, FLUSH_DONE } flush_state;
     int wakeup_fd;
@@ -72,6 +79,9 @@ static void endpoint_failed(void *arg, ucp_ep_h endpoint, ucs_status_t status)
 
     (void)endpoint;
     (void)status;
+    net->an_endpoint_failed = 1;
+    if (net->unasked_turns > 1)
+        net->unasked_turns = 1;
     if (net->net.peer_failed != NULL)
         net->net.peer_failed(net->net.peer_arg, (uint32_t)(peer - net->peers));
 }
@@ -133,13 +143,45 @@ static void peer_is_gone(net_ucx_t *net, uint32_t peer)
 
 /* ---- messages ---- */
 
+/* While an endpoint fails UCX cancels what it has for it, and may do so a turn
+ * before it says that the endpoint has failed (1.13: where its peer refuses to
+ * be connected to again). Such a message is kept until then. */
+static void unasked_keep(net_ucx_t *net, xyl_event_t *event)
+{
+    if (xyl_fifo_is_empty(&net->unasked))
+        net->unasked_turns = UNASKED_TURNS;
+    xyl_fifo_push(&net->unasked, event);
+}
+
+static void unasked_end(net_ucx_t *net)
+{
+    xylem_status_t status =
+        net->an_endpoint_failed ? XYLEM_ERR_PROC_FAILED : XYLEM_ERR_NET;
+    xyl_event_t *event;
+
+    while ((event = xyl_fifo_pop(&net->unasked)) != NULL)
+        xyl_net_complete(&net->net, event, status);
+}
+
+/* What was asked for is no request any more (ucx_cancel). */
+static void message_end(net_ucx_t *net, xylem_status_t status,
+                        xyl_event_t *event, int was_asked)
+{
+    event->net_request = NULL;
+    if (status == XYLEM_ERR_CANCELED && !was_asked && !net->is_ending)
+        unasked_keep(net, event);
+    else
+        xyl_net_complete(&net->net, event, status);
+}
+
 static void message_finish(void *request, xylem_status_t status,
                            xyl_event_t *event)
 {
-    event->net_request = NULL;
+    net_ucx_t *net = ucx_of(event->net);
+
     ucp_request_free(request);
-    ucx_of(event->net)->under_way--;
-    xyl_net_complete(event->net, event, status);
+    net->under_way--;
+    message_end(net, status, event, event->net_request == NULL);
 }
 
 static void send_done(void *request, ucs_status_t status, void *arg)
@@ -169,8 +211,7 @@ static void message_posted(net_ucx_t *net, ucs_status_ptr_t request,
     if (request == NULL)
         xyl_net_complete(&net->net, event, XYLEM_OK);
     else if (UCS_PTR_IS_ERR(request))
-        xyl_net_complete(&net->net, event,
-                         status_of_ucx(UCS_PTR_STATUS(request)));
+        message_end(net, status_of_ucx(UCS_PTR_STATUS(request)), event, 0);
     else {
         event->net_request = request;
         net->under_way++;
@@ -238,21 +279,35 @@ static void ucx_recv(xyl_net_t *base, uint64_t tag, void *buf, size_t bytes,
 
 static void ucx_cancel(xyl_net_t *base, xyl_event_t *event)
 {
-    if (event->net_request != NULL)
-        ucp_request_cancel(ucx_of(base)->worker, event->net_request);
+    void *request = event->net_request;
+
+    event->net_request = NULL;
+    if (request != NULL)
+        ucp_request_cancel(ucx_of(base)->worker, request);
 }
 
 static unsigned ucx_progress(xyl_net_t *base)
 {
-    return ucp_worker_progress(ucx_of(base)->worker);
+    net_ucx_t *net = ucx_of(base);
+    unsigned done = ucp_worker_progress(net->worker);
+
+    if (xyl_fifo_is_empty(&net->unasked))
+        return done;
+    if (--net->unasked_turns == 0)
+        unasked_end(net);
+    return done + 1;
 }
 
 /* ---- sleeping ---- */
 
 static xylem_status_t ucx_arm(xyl_net_t *base)
 {
-    return ucp_worker_arm(ucx_of(base)->worker) == UCS_OK ? XYLEM_OK
-                                                          : XYLEM_ERR_BUSY;
+    net_ucx_t *net = ucx_of(base);
+
+    return xyl_fifo_is_empty(&net->unasked) &&
+                   ucp_worker_arm(net->worker) == UCS_OK
+               ? XYLEM_OK
+               : XYLEM_ERR_BUSY;
 }
 
 static int ucx_wakeup_fd(xyl_net_t *base)
@@ -351,6 +406,8 @@ static void ucx_destroy(xyl_net_t *base)
 {
     net_ucx_t *net = ucx_of(base);
 
+    net->is_ending = 1;
+    unasked_end(net);
     if (net->flush_state == FLUSH_DONE)
         take_the_last(net);
     else
@@ -485,6 +542,7 @@ static xylem_status_t ucx_create(const xyl_net_params_t *params,
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for the net");
     net->net = (xyl_net_t){.ops = &xyl_net_ucx, .ready = params->ready};
     net->wakeup_fd = -1;
+    xyl_fifo_init(&net->unasked);
     status = create_context(net, params);
     if (status == UCS_OK)
         status = create_worker(net, params->can_sleep);

@@ -1,0 +1,287 @@
+/* What the net over UCX makes of messages that UCX gives up by itself. Its
+ * messages and endpoints are played by this file, which the linker puts between
+ * (--wrap). */
+#include <ucp/api/ucp.h>
+
+#include "progress/net/nets.h"
+#include "tests/support/check.h"
+
+enum { PEER = 1, RANKS = 2, TAG = 7, TURNS_MAX = 100000 };
+
+typedef struct played {
+    ucp_send_nbx_callback_t sent;
+    ucp_tag_recv_nbx_callback_t received;
+    void *user_data;
+    int is_under_way;
+} played_t;
+
+static played_t message;   /* the one that is under way */
+static int endpoint_place; /* its address stands for an endpoint */
+static ucp_err_handler_t endpoint_error;
+static unsigned ends_at, fails_at, turn; /* turns; 0: never */
+static unsigned told;                    /* deaths */
+static int sends_end_at_once;
+
+/* ---- UCX ---- */
+
+ucs_status_t __wrap_ucp_ep_create(ucp_worker_h worker,
+                                  const ucp_ep_params_t *params,
+                                  ucp_ep_h *endpoint_out);
+ucs_status_ptr_t __wrap_ucp_ep_close_nbx(ucp_ep_h endpoint,
+                                         const ucp_request_param_t *param);
+ucs_status_ptr_t __wrap_ucp_tag_send_nbx(ucp_ep_h endpoint, const void *buf,
+                                         size_t count, ucp_tag_t tag,
+                                         const ucp_request_param_t *param);
+ucs_status_ptr_t __wrap_ucp_tag_recv_nbx(ucp_worker_h worker, void *buf,
+                                         size_t count, ucp_tag_t tag,
+                                         ucp_tag_t mask,
+                                         const ucp_request_param_t *param);
+void __wrap_ucp_request_cancel(ucp_worker_h worker, void *request);
+void __wrap_ucp_request_free(void *request);
+unsigned __wrap_ucp_worker_progress(ucp_worker_h worker);
+ucs_status_t __wrap_ucp_worker_arm(ucp_worker_h worker);
+
+ucs_status_t __wrap_ucp_ep_create(ucp_worker_h worker,
+                                  const ucp_ep_params_t *params,
+                                  ucp_ep_h *endpoint_out)
+{
+    (void)worker;
+    endpoint_error = params->err_handler;
+    *endpoint_out = (void *)&endpoint_place;
+    return UCS_OK;
+}
+
+ucs_status_ptr_t __wrap_ucp_ep_close_nbx(ucp_ep_h endpoint,
+                                         const ucp_request_param_t *param)
+{
+    (void)endpoint;
+    (void)param;
+    return NULL;
+}
+
+static ucs_status_ptr_t message_take(played_t taken)
+{
+    CHECK(!message.is_under_way);
+    message = taken;
+    message.is_under_way = 1;
+    return &message;
+}
+
+ucs_status_ptr_t __wrap_ucp_tag_send_nbx(ucp_ep_h endpoint, const void *buf,
+                                         size_t count, ucp_tag_t tag,
+                                         const ucp_request_param_t *param)
+{
+    (void)endpoint;
+    (void)buf;
+    (void)count;
+    (void)tag;
+    if (sends_end_at_once)
+        return NULL;
+    return message_take(
+        (played_t){.sent = param->cb.send, .user_data = param->user_data});
+}
+
+ucs_status_ptr_t __wrap_ucp_tag_recv_nbx(ucp_worker_h worker, void *buf,
+                                         size_t count, ucp_tag_t tag,
+                                         ucp_tag_t mask,
+                                         const ucp_request_param_t *param)
+{
+    (void)worker;
+    (void)buf;
+    (void)count;
+    (void)tag;
+    (void)mask;
+    return message_take(
+        (played_t){.received = param->cb.recv, .user_data = param->user_data});
+}
+
+static void message_is_canceled(void)
+{
+    const ucp_tag_recv_info_t info = {.length = 0};
+
+    if (!message.is_under_way)
+        return;
+    message.is_under_way = 0;
+    if (message.sent != NULL)
+        message.sent(&message, UCS_ERR_CANCELED, message.user_data);
+    else
+        message.received(&message, UCS_ERR_CANCELED, &info, message.user_data);
+}
+
+void __wrap_ucp_request_cancel(ucp_worker_h worker, void *request)
+{
+    (void)worker;
+    CHECK(request == &message);
+    message_is_canceled();
+}
+
+void __wrap_ucp_request_free(void *request)
+{
+    (void)request;
+}
+
+unsigned __wrap_ucp_worker_progress(ucp_worker_h worker)
+{
+    (void)worker;
+    turn++;
+    if (turn == ends_at)
+        message_is_canceled();
+    if (turn == fails_at)
+        endpoint_error.cb(endpoint_error.arg, (void *)&endpoint_place,
+                          UCS_ERR_ENDPOINT_TIMEOUT);
+    return turn == ends_at || turn == fails_at;
+}
+
+ucs_status_t __wrap_ucp_worker_arm(ucp_worker_h worker)
+{
+    (void)worker;
+    return UCS_OK;
+}
+
+/* ---- the net ---- */
+
+typedef struct job {
+    xyl_net_t *net;
+    xyl_fifo_t ready;
+    xyl_event_t event;
+    uint64_t word;
+} job_t;
+
+static void nothing(xyl_event_t *event)
+{
+    (void)event;
+}
+
+static void peer_failed(void *arg, uint32_t peer)
+{
+    (void)arg;
+    CHECK_EQ(peer, PEER);
+    told++;
+}
+
+static void send_post(job_t *job)
+{
+    job->event = (xyl_event_t){.handle = nothing};
+    job->net->ops->send(job->net, PEER, TAG, &job->word, sizeof job->word,
+                        &job->event);
+}
+
+/* A message of which UCX says in one turn that it is canceled, and in another,
+ * or never, that its endpoint has failed. */
+static void begin(job_t *job, int is_send, unsigned ends, unsigned fails)
+{
+    const xyl_net_params_t params = {.ranks = RANKS, .ready = &job->ready};
+    const uint8_t is_local[RANKS] = {1, 0};
+    const void *addresses[RANKS];
+    size_t bytes;
+
+    turn = told = 0;
+    ends_at = ends;
+    fails_at = fails;
+    message.is_under_way = 0;
+    xyl_fifo_init(&job->ready);
+    CHECK_EQ(xyl_net_create("ucx", &params, &job->net), XYLEM_OK);
+    addresses[0] = addresses[PEER] = job->net->ops->address(job->net, &bytes);
+    CHECK_EQ(job->net->ops->connect(job->net, RANKS, addresses, is_local),
+             XYLEM_OK);
+    job->net->peer_failed = peer_failed;
+    sends_end_at_once = !is_send; /* it makes the endpoint, then */
+    send_post(job);
+    if (is_send)
+        return;
+    CHECK(xyl_fifo_pop(&job->ready) == &job->event);
+    job->event = (xyl_event_t){.handle = nothing};
+    job->net->ops->recv(job->net, TAG, &job->word, sizeof job->word,
+                        &job->event);
+}
+
+/* Its event comes once, and nobody sleeps before. */
+static xylem_status_t end(job_t *job)
+{
+    const xyl_net_ops_t *ops = job->net->ops;
+    xyl_event_t *event = xyl_fifo_pop(&job->ready);
+    unsigned i;
+
+    for (i = 0; i < TURNS_MAX && event == NULL; i++) {
+        (void)ops->progress(job->net);
+        event = xyl_fifo_pop(&job->ready);
+        if (event == NULL && !message.is_under_way) /* what sleeps would wait */
+            CHECK_EQ(ops->arm(job->net), XYLEM_ERR_BUSY);
+    }
+    CHECK(event == &job->event);
+    CHECK_EQ(ops->arm(job->net), XYLEM_OK);
+    ops->destroy(job->net);
+    CHECK(xyl_fifo_is_empty(&job->ready));
+    return event == NULL ? XYLEM_ERR_INTERNAL : event->status;
+}
+
+/* UCX ends what it has for a peer that refuses connections so, and a turn
+ * before it says that the connection has failed. */
+static void test_death_after_the_message(void)
+{
+    int is_send;
+
+    for (is_send = 0; is_send < 2; is_send++) {
+        job_t job;
+        begin(&job, is_send, 1, 2);
+        CHECK_EQ(end(&job), XYLEM_ERR_PROC_FAILED);
+        CHECK_EQ(told, 1);
+    }
+}
+
+static void test_death_before_the_message(void)
+{
+    job_t job;
+
+    begin(&job, 1, 2, 1);
+    CHECK_EQ(end(&job), XYLEM_ERR_PROC_FAILED);
+    CHECK_EQ(told, 1);
+}
+
+static void test_nobody_dies(void)
+{
+    int is_send;
+
+    for (is_send = 0; is_send < 2; is_send++) {
+        job_t job;
+        begin(&job, is_send, 1, 0);
+        CHECK_EQ(end(&job), XYLEM_ERR_NET);
+        CHECK_EQ(told, 0);
+    }
+}
+
+static void test_asked_for(void)
+{
+    job_t job;
+
+    begin(&job, 0, 0, 0);
+    job.net->ops->cancel(job.net, &job.event);
+    CHECK(!message.is_under_way);
+    CHECK_EQ(end(&job), XYLEM_ERR_CANCELED);
+    CHECK_EQ(turn, 0);
+}
+
+/* What waits for its explanation comes all the same. */
+static void test_end_meanwhile(void)
+{
+    job_t job;
+
+    begin(&job, 1, 1, 0);
+    (void)job.net->ops->progress(job.net);
+    CHECK(xyl_fifo_is_empty(&job.ready));
+    job.net->ops->destroy(job.net);
+    CHECK(xyl_fifo_pop(&job.ready) == &job.event);
+    CHECK(job.event.status != XYLEM_OK);
+    CHECK(xyl_fifo_is_empty(&job.ready));
+}
+
+static const check_case_t cases[] = {
+    {"ucx: a message is canceled a turn before its peer is found dead",
+     test_death_after_the_message},
+    {"ucx: and a turn after", test_death_before_the_message},
+    {"ucx: nobody is found dead", test_nobody_dies},
+    {"ucx: a receive that is given up", test_asked_for},
+    {"ucx: the net ends before it is known why", test_end_meanwhile},
+};
+
+CHECK_MAIN(cases)
