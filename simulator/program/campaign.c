@@ -58,6 +58,7 @@ void sim_campaign_destroy(struct sim_campaign *campaign)
         free(campaign->cells[i].rank_us);
     free(campaign->cells);
     free(campaign->scratch);
+    sim_side_destroy(&campaign->side);
 }
 
 static struct sim_cell *cell_at(const struct sim_campaign *campaign,
@@ -219,6 +220,7 @@ static int is_traced(const struct sim_campaign *campaign, size_t level)
     return campaign->simulation->trace != NULL && level == campaign->levels - 1;
 }
 
+/* `outcome`: NULL: in a process of its own, which fills it later. */
 static int run_one(struct sim_campaign *campaign, struct sim_case *c,
                    size_t level, struct sim_outcome *outcome)
 {
@@ -236,7 +238,12 @@ static int run_one(struct sim_campaign *campaign, struct sim_case *c,
     c->rank_us = campaign->scratch;
     c->progress = progress_show;
     c->progress_arg = &shown;
-    ok = sim_case_run(c, outcome);
+    if (outcome != NULL)
+        ok = sim_case_run(c, outcome);
+    else
+        ok = sim_side_begin(&campaign->side, c,
+                            (size_t)(c->contender - simulation->contenders),
+                            level);
     c->noise = NULL;
     progress_clear(campaign);
     return ok;
@@ -277,6 +284,7 @@ static int run_level(struct sim_campaign *campaign, size_t contender,
 {
     const struct simulation *simulation = campaign->simulation;
     struct sim_cell *cell = cell_at(campaign, contender, level);
+    int is_aside = campaign->side.runs != NULL;
     struct sim_outcome outcome;
     unsigned i;
     int ok = 1;
@@ -288,14 +296,36 @@ static int run_level(struct sim_campaign *campaign, size_t contender,
     }
     for (i = 0; i < runs_of(campaign, level) && ok; i++) {
         c->seed = (uint64_t)simulation->seed + i;
-        ok = run_one(campaign, c, level, &outcome);
+        ok = run_one(campaign, c, level, is_aside ? NULL : &outcome);
         campaign->runs_done++;
-        if (ok)
+        if (ok && !is_aside)
             cell_add(cell, &outcome, c);
     }
     ok &= trace_close(simulation, c->trace);
     c->trace = NULL;
     return ok;
+}
+
+/* Of what ran side by side, in the order in which it was begun. */
+static int side_collect(struct sim_campaign *campaign)
+{
+    const struct simulation *simulation = campaign->simulation;
+    size_t i;
+
+    if (!sim_side_wait(&campaign->side))
+        return 0;
+    for (i = 0; i < campaign->side.begun; i++) {
+        const struct sim_side_run *run = sim_side_run(&campaign->side, i);
+        struct sim_case c = {.simulation = simulation,
+                             .warmup = run->warmup,
+                             .iterations = run->iterations,
+                             .rank_us = campaign->scratch};
+
+        memcpy(c.rank_us, run->rank_us, simulation->ranks * sizeof *c.rank_us);
+        cell_add(cell_at(campaign, run->contender, run->level), &run->outcome,
+                 &c);
+    }
+    return 1;
 }
 
 int sim_campaign_run(struct sim_campaign *campaign)
@@ -307,6 +337,9 @@ int sim_campaign_run(struct sim_campaign *campaign)
     for (level = 0; level < campaign->levels; level++)
         campaign->runs_planned +=
             runs_of(campaign, level) * (unsigned)simulation->contenders_count;
+    if (simulation->jobs > 1)
+        ok = sim_side_create(&campaign->side, simulation,
+                             campaign->runs_planned);
     for (i = 0; i < simulation->contenders_count && ok; i++) {
         struct sim_case c = {.simulation = simulation,
                              .contender = &simulation->contenders[i],
@@ -317,5 +350,7 @@ int sim_campaign_run(struct sim_campaign *campaign)
         for (level = 0; level < campaign->levels && ok; level++)
             ok = run_level(campaign, i, level, &c);
     }
+    if (simulation->jobs > 1)
+        ok = side_collect(campaign) && ok;
     return ok;
 }

@@ -4,6 +4,7 @@
 #define XYL_SIMULATOR_PROGRAM_CAMPAIGN_H
 
 #include "simulator/program/case.h"
+#include "simulator/program/side.h"
 
 /* One contender under one noise; means over the seeds, but for `runs`, the
  * number of these, and the fingerprint, which is of all runs together. */
@@ -29,7 +30,8 @@ struct sim_campaign {
     const struct simulation *simulation;
     size_t levels; /* 0 is the quiet one, 1 ... the noises in their order */
     struct sim_cell *cells;
-    double *scratch; /* [ranks] */
+    double *scratch;      /* [ranks] */
+    struct sim_side side; /* where there are --jobs */
     unsigned runs_done, runs_planned;
     uint64_t begin_ns, shown_ns;
 };

@@ -59,6 +59,8 @@ static const struct cli_option table[] = {
     {"seed", 0, CLI_COUNT, AT(seed), 0, UINT_MAX, "S", "default 1"},
     {"seeds", 0, CLI_COUNT, AT(seeds), 1, 1e6, "R",
      "average over R seeds, S and those that follow"},
+    {"jobs", 'j', CLI_COUNT, AT(jobs), 1, 4096, "J",
+     "runs side by side, each a process (default 1)"},
     {"payload", 0, CLI_WORD, AT(payload_word), 0, 0, SIM_PAYLOADS,
      "what becomes of the data (default none)"},
     {"jitter", 0, CLI_TEXT, AT(jitter_text), 0, 0, "TIME",
@@ -459,9 +461,9 @@ static enum cli_result combination_check(struct simulation *simulation)
 
     if (simulation->trace != NULL &&
         (simulation->contenders_count != 1 || simulation->noises_count > 1 ||
-         simulation->seeds > 1)) {
+         simulation->seeds > 1 || simulation->jobs > 1)) {
         cli_complain(program, "--trace records one run: it needs one --impl, "
-                              "at most one --noise and one seed");
+                              "at most one --noise, one seed and one job");
         return CLI_BAD;
     }
     if (has_elastic(simulation) &&
@@ -531,7 +533,8 @@ enum cli_result simulation_parse(const char *program, int argc, char **argv,
                                           .iterations = SIM_AUTO,
                                           .warmup = SIM_AUTO,
                                           .seed = 1,
-                                          .seeds = 1};
+                                          .seeds = 1,
+                                          .jobs = 1};
     command_line.program = program;
     result = cli_parse(&command_line, argc, argv, simulation_out);
     if (result == CLI_RUN)

@@ -67,6 +67,7 @@ struct simulation {
     unsigned warmup;
     unsigned seed;
     unsigned seeds;
+    unsigned jobs;
     unsigned root;
     unsigned shares_memory;
     unsigned per_rank;

@@ -175,6 +175,8 @@ test_refusals()
     refuses '--kill 3: expected RANK@TIME' --kill 3
     refuses '--kill 9@1ms: expected RANK@TIME' -N 2 -p 4 --kill 9@1ms
     refuses '--trace records one run' --trace "$work/trace.json"
+    refuses '--trace records one run' --trace "$work/trace.json" -j 2 \
+        --impl event
     refuses 'elastic moves no data' --impl elastic:1 --payload moved
     refuses '--seed 4294967295 with --seeds 2' --seed 4294967295 --seeds 2
     refuses '--fast is no option' --fast
@@ -232,6 +234,11 @@ test_output()
     else
         report "a CSV file that cannot be written" no
     fi
+    simulate "${small[@]}" --noise poisson:1kHz,50us --seeds 3 --no-wall
+    cp "$out" "$work/one"
+    works "--jobs" "${small[@]}" --noise poisson:1kHz,50us --seeds 3 \
+        --no-wall --jobs 3
+    equal "--jobs changes nothing in the outcome" "$work/one" "$out"
     works "--trace" "${small[@]}" --impl event --trace "$work/trace.json"
     if command -v jq >/dev/null; then
         if jq -e . "$work/trace.json" >/dev/null 2>&1; then
