@@ -5,6 +5,7 @@
 #include "progress/net/nets.h"
 
 #include <assert.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -424,7 +425,10 @@ static void ucx_destroy(xyl_net_t *base)
 
 /* ---- creation ---- */
 
-enum { ROOM_MIB = 1024 /* of addresses, for what ranks of a node share */ };
+enum {
+    ROOM_MIB = 1024, /* of addresses, for what ranks of a node share */
+    LIST_BYTES = 512
+};
 
 /* 1: a limit of this process (ulimit -v) leaves little room. */
 static int room_is_short(void)
@@ -470,25 +474,74 @@ static void keep_buffers_few(ucp_config_t *config)
         ucp_config_modify(config, "MM_RX_BUFS_GROW", "64");
 }
 
-/* Which these are somebody has chosen, in the environment or in a file of UCX's
+/* A list of UCX's as it has read it, from the environment or a file of its own
  * (ucx.conf): it prints what it has read, and else says nothing of it. */
-static int transports_are_chosen(const ucp_config_t *config)
+static void list_read(const ucp_config_t *config, const char *name, char *list,
+                      size_t bytes)
 {
-    size_t bytes = 0;
-    char *text = NULL;
-    FILE *file;
-    int are_chosen;
+    size_t printed_bytes = 0;
+    char *printed = NULL, *at;
+    FILE *file = open_memstream(&printed, &printed_bytes);
 
-    if (getenv("UCX_TLS") != NULL)
-        return 1;
-    file = open_memstream(&text, &bytes);
+    snprintf(list, bytes, "all");
     if (file == NULL)
-        return 0;
+        return;
     ucp_config_print(config, file, NULL, UCS_CONFIG_PRINT_CONFIG);
-    are_chosen = fclose(file) == 0 && strstr(text, "UCX_TLS=") != NULL &&
-                 strstr(text, "UCX_TLS=all\n") == NULL;
-    free(text);
-    return are_chosen;
+    at = fclose(file) == 0 ? strstr(printed, name) : NULL;
+    if (at != NULL) {
+        snprintf(list, bytes, "%s", at + strlen(name));
+        list[strcspn(list, "\n")] = '\0';
+    }
+    free(printed);
+}
+
+/* 1: one of the devices is a network of the kernel's. */
+static int has_kernel_network(const ucp_config_t *config)
+{
+    char devices[LIST_BYTES], *device, *rest = devices;
+
+    list_read(config, "UCX_NET_DEVICES=", devices, sizeof devices);
+    while ((device = strsep(&rest, ",")) != NULL)
+        if (strcmp(device, "all") == 0 || if_nametoindex(device) != 0)
+            return 1;
+    return 0;
+}
+
+/* UCX 1.13 connects while the caller waits, for minutes where a machine does
+ * not answer; and where the peer dies meanwhile it ends the process by an
+ * assertion (tcp_ep.c: a connection that fails before it counts as one that
+ * sends). Told to go on meanwhile it does neither. One that opens no TCP must
+ * not be told; others have the setting by another name. */
+static void connect_without_waiting(ucp_config_t *config, const char *list)
+{
+    int has_tcp = strstr(list, "tcp") != NULL || strstr(list, "all") != NULL;
+    unsigned major, minor, release;
+
+    ucp_get_version(&major, &minor, &release);
+    if (major == 1 && minor == 13 && has_tcp != (list[0] == '^') &&
+        getenv("UCX_TCP_CONN_NB") == NULL && has_kernel_network(config))
+        ucp_config_modify(config, "CONN_NB", "y"); /* only TCP has it */
+}
+
+/* What is not chosen by somebody else, in the environment or in a file. */
+static ucs_status_t config_complete(ucp_config_t *config,
+                                    const xyl_net_params_t *given)
+{
+    const char *list = transports(given);
+    char chosen[LIST_BYTES];
+    ucs_status_t status = UCS_OK;
+
+    list_read(config, "UCX_TLS=", chosen, sizeof chosen);
+    if (getenv("UCX_TLS") != NULL || strcmp(chosen, "all") != 0) {
+        connect_without_waiting(config, chosen);
+        return UCS_OK;
+    }
+    if (list != NULL)
+        status = ucp_config_modify(config, "TLS", list);
+    if (list == NULL || strstr(list, "shm") != NULL)
+        keep_buffers_few(config);
+    connect_without_waiting(config, list == NULL ? "all" : list);
+    return status;
 }
 
 static ucs_status_t create_context(net_ucx_t *net,
@@ -500,18 +553,12 @@ static ucs_status_t create_context(net_ucx_t *net,
             UCP_FEATURE_TAG | (given->can_sleep ? UCP_FEATURE_WAKEUP : 0),
         .name = "xylem",
     };
-    const char *list = transports(given);
     ucp_config_t *config;
     ucs_status_t status = ucp_config_read(NULL, NULL, &config);
 
     if (status != UCS_OK)
         return status;
-    if (!transports_are_chosen(config)) {
-        if (list != NULL)
-            status = ucp_config_modify(config, "TLS", list);
-        if (list == NULL || strstr(list, "shm") != NULL)
-            keep_buffers_few(config);
-    }
+    status = config_complete(config, given);
     if (status == UCS_OK)
         status = ucp_init(&params, config, &net->context);
     ucp_config_release(config);
