@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <sys/resource.h>
 #include <ucp/api/ucp.h>
 #include <unistd.h>
@@ -23,11 +24,22 @@ enum {
     UNASKED_TURNS = 1000 /* the reason comes with the next */
 };
 
+/* A message to a peer that is still being connected to. */
+typedef struct held {
+    STAILQ_ENTRY(held) others;
+    uint64_t tag;
+    const void *buf;
+    size_t bytes;
+    xyl_event_t *event;
+} held_t;
+
 typedef struct peer {
     ucp_ep_h endpoint; /* NULL until the first send */
     const void *address;
     struct net_ucx *net;
-    uint8_t is_local;
+    struct peer *connected; /* the next on the net's list */
+    STAILQ_HEAD(, held) held;
+    uint8_t is_local, is_connecting;
 } peer_t;
 
 typedef struct net_ucx {
@@ -39,6 +51,8 @@ typedef struct net_ucx {
     peer_t *peers;
     uint32_t peer_count;
     uint32_t under_way;     /* messages that UCX has a request for */
+    uint32_t held;          /* messages */
+    peer_t *connected;      /* whose held messages can go; a list */
     xyl_fifo_t unasked;     /* given up by UCX; why, is not known yet */
     uint32_t unasked_turns; /* that they still wait */
     int an_endpoint_failed, is_ending;
@@ -228,28 +242,118 @@ static ucp_request_param_t message_param(xyl_event_t *event)
                                  .memory_type = UCS_MEMORY_TYPE_HOST};
 }
 
-static void ucx_send(xyl_net_t *base, uint32_t peer, uint64_t tag,
+static void message_send(peer_t *peer, uint64_t tag, const void *buf,
+                         size_t bytes, xyl_event_t *event)
+{
+    ucp_request_param_t param = message_param(event);
+
+    param.cb.send = send_done;
+    message_posted(peer->net,
+                   ucp_tag_send_nbx(peer->endpoint, buf, bytes, tag, &param),
+                   event);
+}
+
+/* ---- connections ---- */
+
+static void connection_done(void *request, ucs_status_t status, void *arg)
+{
+    peer_t *peer = arg;
+
+    (void)status; /* if it has failed, so will what is sent there */
+    ucp_request_free(request);
+    peer->connected = peer->net->connected;
+    peer->net->connected = peer;
+}
+
+/* To another machine. UCX 1.13 ends the process if that peer dies and messages
+ * wait in UCX for a connection: with a long one UCX asks for the peer's number,
+ * and does not expect to get that back (ucp_request.c:684). So none is given to
+ * UCX before a flush, for which UCX has an end, has come back. */
+static void connection_begin(peer_t *peer)
+{
+    const ucp_request_param_t param = {.op_attr_mask =
+                                           UCP_OP_ATTR_FIELD_CALLBACK |
+                                           UCP_OP_ATTR_FIELD_USER_DATA,
+                                       .cb.send = connection_done,
+                                       .user_data = peer};
+
+    peer->is_connecting =
+        UCS_PTR_IS_PTR(ucp_ep_flush_nbx(peer->endpoint, &param));
+}
+
+static void message_hold(peer_t *peer, uint64_t tag, const void *buf,
+                         size_t bytes, xyl_event_t *event)
+{
+    held_t *held = malloc(sizeof *held);
+
+    if (held == NULL) {
+        xyl_net_complete(&peer->net->net, event, XYLEM_ERR_NO_MEMORY);
+        return;
+    }
+    *held = (held_t){.tag = tag, .buf = buf, .bytes = bytes, .event = event};
+    STAILQ_INSERT_TAIL(&peer->held, held, others);
+    peer->net->held++;
+}
+
+static held_t held_take(peer_t *peer)
+{
+    held_t *held = STAILQ_FIRST(&peer->held), contents = *held;
+
+    STAILQ_REMOVE_HEAD(&peer->held, others);
+    peer->net->held--;
+    free(held);
+    return contents;
+}
+
+static void held_send(net_ucx_t *net)
+{
+    while (net->connected != NULL) {
+        peer_t *peer = net->connected;
+        net->connected = peer->connected;
+        peer->is_connecting = 0;
+        while (!STAILQ_EMPTY(&peer->held)) {
+            held_t held = held_take(peer);
+            message_send(peer, held.tag, held.buf, held.bytes, held.event);
+        }
+    }
+}
+
+static void held_give_up(net_ucx_t *net)
+{
+    uint32_t i;
+
+    for (i = 0; i < net->peer_count && net->held != 0; i++)
+        while (!STAILQ_EMPTY(&net->peers[i].held)) {
+            held_t held = held_take(&net->peers[i]);
+            xyl_net_complete(&net->net, held.event, XYLEM_ERR_CANCELED);
+        }
+}
+
+/* ---- posting ---- */
+
+static void ucx_send(xyl_net_t *base, uint32_t rank, uint64_t tag,
                      const void *buf, size_t bytes, xyl_event_t *event)
 {
     net_ucx_t *net = ucx_of(base);
-    ucp_request_param_t param = message_param(event);
+    peer_t *peer = &net->peers[rank];
 
-    assert(peer < net->peer_count);
-    param.cb.send = send_done;
+    assert(rank < net->peer_count);
+    event->net = base;
     event->net_request = NULL;
-    if (net->peers[peer].endpoint == NULL) {
-        xylem_status_t status = endpoint_of_living(net, peer);
+    if (peer->endpoint == NULL) {
+        xylem_status_t status = endpoint_of_living(net, rank);
         if (status != XYLEM_OK) {
-            peer_is_gone(net, peer);
+            peer_is_gone(net, rank);
             xyl_net_complete(base, event, status);
             return;
         }
+        if (!peer->is_local)
+            connection_begin(peer);
     }
-    event->net = base;
-    message_posted(
-        net,
-        ucp_tag_send_nbx(net->peers[peer].endpoint, buf, bytes, tag, &param),
-        event);
+    if (peer->is_connecting)
+        message_hold(peer, tag, buf, bytes, event);
+    else
+        message_send(peer, tag, buf, bytes, event);
 }
 
 static void ucx_recv(xyl_net_t *base, uint64_t tag, void *buf, size_t bytes,
@@ -292,6 +396,8 @@ static unsigned ucx_progress(xyl_net_t *base)
     net_ucx_t *net = ucx_of(base);
     unsigned done = ucp_worker_progress(net->worker);
 
+    if (net->connected != NULL)
+        held_send(net);
     if (xyl_fifo_is_empty(&net->unasked))
         return done;
     if (--net->unasked_turns == 0)
@@ -323,6 +429,8 @@ static int ucx_is_flushed(xyl_net_t *base)
     static const ucp_request_param_t param = {.op_attr_mask = 0};
     net_ucx_t *net = ucx_of(base);
 
+    if (net->held != 0)
+        return 0;
     if (net->flush_state == FLUSH_NONE) {
         net->flush = ucp_worker_flush_nbx(net->worker, &param);
         net->flush_state =
@@ -409,6 +517,7 @@ static void ucx_destroy(xyl_net_t *base)
 
     net->is_ending = 1;
     unasked_end(net);
+    held_give_up(net);
     if (net->flush_state == FLUSH_DONE)
         take_the_last(net);
     else
@@ -624,9 +733,11 @@ static xylem_status_t ucx_connect(xyl_net_t *base, uint32_t peers,
     if (net->peers == NULL)
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for %u peers", peers);
     net->peer_count = peers;
-    for (i = 0; i < peers; i++)
+    for (i = 0; i < peers; i++) {
         net->peers[i] = (peer_t){
             .address = addresses[i], .net = net, .is_local = is_local[i]};
+        STAILQ_INIT(&net->peers[i].held);
+    }
     return XYLEM_OK;
 }
 

@@ -1,13 +1,17 @@
 /* The net over UCX as on several machines, where only its connections tell that
- * a peer has died: a process of this test's. */
+ * a peer has died: a process of this test's. With MOMENTS=FIRST,COUNT in the
+ * environment peers die at random moments, too: so many seeds. */
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "progress/net/nets.h"
+#include "runtime/base/clock.h"
 #include "runtime/base/log.h"
+#include "simulator/random.h"
 #include "tests/support/check.h"
 
 enum {
@@ -93,22 +97,26 @@ static void post(const job_t *job, uint32_t peer, size_t count,
                         event);
 }
 
+/* What the peer does, with `arg`, until it dies. */
+typedef void peer_run_t(job_t *job, const void *arg);
+
 /* Begins to connect, perhaps, and looks at nothing that comes. */
-static _Noreturn void peer_run(job_t *job, int speaks)
+static void peer_speak(job_t *job, const void *arg)
 {
     static xyl_event_t event;
+    const int *speaks = arg;
 
     join(job, PEER);
-    if (speaks)
+    if (*speaks)
         post(job, SELF, WORDS, &event);
     CHECK(write(job->to, "", 1) == 1);
     for (;;)
         pause();
 }
 
-static void begin(job_t *job, int speaks)
+static void begin(job_t *job, peer_run_t *run, const void *arg)
 {
-    int down[2], up[2];
+    int down[2] = {-1, -1}, up[2] = {-1, -1};
     char byte;
 
     memset(job, 0, sizeof *job);
@@ -120,7 +128,7 @@ static void begin(job_t *job, int speaks)
     close(job->pid == 0 ? down[1] : up[1]);
     close(job->pid == 0 ? up[0] : down[0]);
     if (job->pid == 0)
-        peer_run(job, speaks);
+        run(job, arg);
     join(job, SELF);
     CHECK(read(job->from, &byte, 1) == 1);
 }
@@ -139,22 +147,26 @@ static void end(job_t *job)
     close(job->to);
 }
 
-/* They fail, and not before it is told why. */
-static void take_failures(job_t *job)
+/* What fails does so not before it is told why. Returns how many have. */
+static unsigned take_ends(job_t *job, unsigned count)
 {
-    unsigned i, taken = 0;
+    unsigned i, taken = 0, failed = 0;
 
-    for (i = 0; i < TURNS_MAX && taken < SENDS; i++) {
+    for (i = 0; i < TURNS_MAX && taken < count; i++) {
         xyl_event_t *event;
         (void)job->net->ops->progress(job->net);
         while ((event = xyl_fifo_pop(&job->ready)) != NULL) {
+            taken++;
+            if (event->status == XYLEM_OK)
+                continue;
+            failed++;
             CHECK(job->is_told);
             CHECK(event->status == XYLEM_ERR_PROC_FAILED ||
                   event->status == XYLEM_ERR_NET);
-            taken++;
         }
     }
-    CHECK_EQ(taken, SENDS);
+    CHECK_EQ(taken, count);
+    return failed;
 }
 
 /* With connections of the peer's that this side has accepted, or not yet. */
@@ -164,13 +176,13 @@ static void check_sends(int speaks, int is_accepted, size_t count)
     unsigned i;
     job_t job;
 
-    begin(&job, speaks);
+    begin(&job, peer_speak, &speaks);
     if (is_accepted)
         turns(&job);
     peer_kill(&job);
     for (i = 0; i < SENDS; i++)
         post(&job, PEER, count, &events[i]);
-    take_failures(&job);
+    CHECK_EQ(take_ends(&job, SENDS), SENDS);
     end(&job);
 }
 
@@ -203,14 +215,112 @@ static void test_dies_meanwhile(void)
         xyl_event_t events[SENDS];
         unsigned i;
         job_t job;
-        begin(&job, speaks);
+        begin(&job, peer_speak, &speaks);
         for (i = 0; i < SENDS; i++)
             post(&job, PEER, WORDS, &events[i]);
         turns(&job);
         peer_kill(&job);
-        take_failures(&job);
+        CHECK_EQ(take_ends(&job, SENDS), SENDS);
         end(&job);
     }
+}
+
+/* ---- at random ---- */
+
+enum {
+    MOMENT_SENDS = 4,
+    LATE_US = 3000,
+    DEATH_US = 1500,
+    LATE_DEATH_US = 20000
+};
+
+typedef struct moment {
+    size_t count[RANKS]; /* words of a message of each */
+    unsigned sends[RANKS];
+    unsigned death_us, stop_us, late_us; /* of the peer twice, of the other */
+    int peer_looks, other_looks;         /* at the net, until then */
+} moment_t;
+
+static moment_t moment_of(uint64_t seed)
+{
+    static const size_t counts[] = {1, 40, 600, 2500, 25000};
+    enum { COUNTS = sizeof counts / sizeof counts[0] };
+    uint64_t random = random_mix(seed);
+    moment_t moment = {
+        .count = {counts[random_below(&random, COUNTS)],
+                  counts[random_below(&random, COUNTS)]},
+        .sends = {1 + (unsigned)random_below(&random, MOMENT_SENDS),
+                  (unsigned)random_below(&random, SENDS)},
+    };
+
+    moment.death_us = (unsigned)random_below(
+        &random, random_below(&random, 3) != 0 ? DEATH_US : LATE_DEATH_US);
+    moment.stop_us = (unsigned)random_below(&random, 2 * DEATH_US);
+    moment.late_us = random_below(&random, 2) == 0
+                         ? 0
+                         : (unsigned)random_below(&random, LATE_US);
+    moment.peer_looks = random_below(&random, 4) != 0;
+    moment.other_looks = random_below(&random, 2) == 0;
+    return moment;
+}
+
+/* For so long, with turns for the first part of it. */
+static void pass(const job_t *job, unsigned turns_us, unsigned all_us)
+{
+    uint64_t begin = xyl_clock_now(xyl_clock_system()), now = begin;
+
+    for (; now - begin < all_us * UINT64_C(1000);
+         now = xyl_clock_now(xyl_clock_system()))
+        if (now - begin < turns_us * UINT64_C(1000))
+            (void)job->net->ops->progress(job->net);
+}
+
+static void posts(const job_t *job, uint32_t peer, const moment_t *moment,
+                  xyl_event_t *events)
+{
+    unsigned i, mine = moment->sends[!peer];
+
+    for (i = 0; i < mine; i++)
+        post(job, peer, moment->count[!peer], &events[i]);
+}
+
+static void peer_run_moment(job_t *job, const void *arg)
+{
+    static xyl_event_t events[SENDS];
+    const moment_t *moment = arg;
+
+    join(job, PEER);
+    CHECK(write(job->to, "", 1) == 1);
+    posts(job, SELF, moment, events);
+    pass(job, moment->peer_looks ? moment->stop_us : 0, moment->death_us);
+    kill(getpid(), SIGKILL);
+    for (;;)
+        pause();
+}
+
+static void check_moment(uint64_t seed)
+{
+    xyl_event_t events[MOMENT_SENDS];
+    moment_t moment = moment_of(seed);
+    job_t job;
+
+    begin(&job, peer_run_moment, &moment);
+    pass(&job, moment.other_looks ? moment.late_us : 0, moment.late_us);
+    posts(&job, PEER, &moment, events);
+    (void)take_ends(&job, moment.sends[SELF]);
+    CHECK(waitpid(job.pid, NULL, 0) == job.pid);
+    end(&job);
+}
+
+static void test_moments(void)
+{
+    const char *asked = getenv("MOMENTS");
+    unsigned long long first = 0, count = 0, seed;
+
+    if (asked != NULL)
+        CHECK(sscanf(asked, "%llu,%llu", &first, &count) == 2);
+    for (seed = first; seed < first + count; seed++)
+        check_moment(seed);
 }
 
 static const check_case_t cases[] = {
@@ -218,6 +328,7 @@ static const check_case_t cases[] = {
     {"deaths: messages to one that has", test_has_spoken},
     {"deaths: and was not heard before", test_has_spoken_unheard},
     {"deaths: messages that are under way", test_dies_meanwhile},
+    {"deaths: at random moments", test_moments},
 };
 
 int main(int argc, char **argv)

@@ -21,6 +21,8 @@ static ucp_err_handler_t endpoint_error;
 static unsigned ends_at, fails_at, turn; /* turns; 0: never */
 static unsigned told;                    /* deaths */
 static int sends_end_at_once;
+static ucp_request_param_t flush; /* of the endpoint; user_data NULL: none */
+static int flush_takes_time;
 
 /* ---- UCX ---- */
 
@@ -28,6 +30,8 @@ ucs_status_t __wrap_ucp_ep_create(ucp_worker_h worker,
                                   const ucp_ep_params_t *params,
                                   ucp_ep_h *endpoint_out);
 ucs_status_ptr_t __wrap_ucp_ep_close_nbx(ucp_ep_h endpoint,
+                                         const ucp_request_param_t *param);
+ucs_status_ptr_t __wrap_ucp_ep_flush_nbx(ucp_ep_h endpoint,
                                          const ucp_request_param_t *param);
 ucs_status_ptr_t __wrap_ucp_tag_send_nbx(ucp_ep_h endpoint, const void *buf,
                                          size_t count, ucp_tag_t tag,
@@ -57,6 +61,22 @@ ucs_status_ptr_t __wrap_ucp_ep_close_nbx(ucp_ep_h endpoint,
     (void)endpoint;
     (void)param;
     return NULL;
+}
+
+ucs_status_ptr_t __wrap_ucp_ep_flush_nbx(ucp_ep_h endpoint,
+                                         const ucp_request_param_t *param)
+{
+    CHECK(endpoint == (void *)&endpoint_place);
+    if (!flush_takes_time)
+        return NULL;
+    flush = *param;
+    return &flush;
+}
+
+static void flush_ends(ucs_status_t status)
+{
+    flush.cb.send(&flush, status, flush.user_data);
+    flush.user_data = NULL;
 }
 
 static ucs_status_ptr_t message_take(played_t taken)
@@ -275,6 +295,40 @@ static void test_end_meanwhile(void)
     CHECK(xyl_fifo_is_empty(&job.ready));
 }
 
+/* Nothing is given to UCX before its connection stands. */
+static void test_first_messages(void)
+{
+    job_t job;
+
+    flush_takes_time = 1;
+    begin(&job, 1, 0, 0);
+    CHECK(flush.user_data != NULL);
+    (void)job.net->ops->progress(job.net);
+    CHECK(!message.is_under_way);
+    CHECK(!job.net->ops->is_flushed(job.net));
+    flush_ends(UCS_OK);
+    (void)job.net->ops->progress(job.net);
+    CHECK(message.is_under_way);
+    ends_at = turn + 1;
+    fails_at = turn + 2;
+    CHECK_EQ(end(&job), XYLEM_ERR_PROC_FAILED);
+    flush_takes_time = 0;
+}
+
+static void test_end_before_the_connection(void)
+{
+    job_t job;
+
+    flush_takes_time = 1;
+    begin(&job, 1, 0, 0);
+    job.net->ops->destroy(job.net);
+    CHECK(!message.is_under_way);
+    CHECK(xyl_fifo_pop(&job.ready) == &job.event);
+    CHECK_EQ(job.event.status, XYLEM_ERR_CANCELED);
+    CHECK(xyl_fifo_is_empty(&job.ready));
+    flush_takes_time = 0;
+}
+
 static const check_case_t cases[] = {
     {"ucx: a message is canceled a turn before its peer is found dead",
      test_death_after_the_message},
@@ -282,6 +336,8 @@ static const check_case_t cases[] = {
     {"ucx: nobody is found dead", test_nobody_dies},
     {"ucx: a receive that is given up", test_asked_for},
     {"ucx: the net ends before it is known why", test_end_meanwhile},
+    {"ucx: messages wait until their peer is connected", test_first_messages},
+    {"ucx: the net ends before", test_end_before_the_connection},
 };
 
 CHECK_MAIN(cases)
