@@ -19,6 +19,7 @@
 #   run.sh exec NODE COMMAND...     NODE is 2, n2 or head
 #   run.sh shape NODE RATE [BURST]  200mbit, say; unshape NODE
 #   run.sh loss NODE PERCENT        of packets to the node; noloss NODE
+#   run.sh delay NODE MS [JITTER]   of packets from and to the node; nodelay NODE
 #   run.sh link NODE up|down        plugs, or pulls, the cable
 #   run.sh status                   exit code 1 when there is none
 #   run.sh down                     also what a failed `up` has left
@@ -222,7 +223,8 @@ up)
 down) cluster_down ;;
 watch) watch_owner "$1" ;;
 --help | -h | help) usage ;;
-run | exec | shape | unshape | loss | noloss | link | status | stop)
+run | exec | shape | unshape | loss | noloss | delay | nodelay | link | \
+    status | stop)
     require_cluster
     case $command in
     run) cluster_run "$@" ;;
@@ -231,6 +233,8 @@ run | exec | shape | unshape | loss | noloss | link | status | stop)
     unshape) need 1 "$@"; link_command link_unshape "$@" ;;
     loss) need 2 "$@"; link_command link_loss "$@" ;;
     noloss) need 1 "$@"; link_command link_noloss "$@" ;;
+    delay) need 2 "$@"; link_command link_delay "$@" ;;
+    nodelay) need 1 "$@"; link_command link_nodelay "$@" ;;
     link) need 2 "$@"; link_command link_set "$@" ;;
     status) cluster_status ;;
     stop) job_sweep '[0-9]' ;;

@@ -58,7 +58,8 @@ echo "$outer_pid $(readlink /proc/self/ns/pid)" >"$cluster_dir/head.new"
 mv "$cluster_dir/head.new" "$cluster_dir/head"
 hostname head && mount_own && write_hosts >"$cluster_dir/hosts" &&
     mount_hosts || cannot "the head node cannot be given its own files"
-ip link set lo up && ip link add eth0 type bridge &&
+# With an address of its own, not that of a cable, which may be laid otherwise.
+ip link set lo up && ip link add eth0 address 02:00:00:00:00:fe type bridge &&
     ip address add "$cluster_net.254/24" dev eth0 &&
     ip link set eth0 up || cannot "no bridge can be made"
 for ((number = 0; number < nodes; number++)); do

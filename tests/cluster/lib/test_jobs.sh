@@ -78,6 +78,17 @@ noise_measures()
         --seconds 0.02 --noise 'uniform:10Hz,0-5ms;sync:20Hz,1ms'
 }
 
+# long_cables COMMAND...: with those of two nodes.
+long_cables()
+{
+    attempt bash "$run" delay 1 5 2
+    ((code != 77)) || { skip "flight, long cables" "$(cat "$err")"; return; }
+    gives "a longer cable" 0 bash "$run" delay 2 10
+    gives "flight, long cables" 0 "$@"
+    gives "a short one" 0 bash "$run" nodelay 1
+    gives "and another" 0 bash "$run" nodelay 2
+}
+
 test_collectives()
 {
     local node even=(bash "$run" run -p 2) uneven=(bash "$run" run -s '1,2,3')
@@ -112,6 +123,7 @@ test_collectives()
     gives "late ranks, mixed" 0 env "${late[@]}" "${even[@]}" "${mixed[@]}" \
         "$tests/calls" late 1
     gives "teams" 0 "${uneven[@]}" "$tests/collectives" teams 50
+    long_cables "${even[@]}" "$tests/calls" flight 4
     bench_all "four nodes of two" 5 8 64K 14 "${even[@]}"
     bench_all "uneven nodes, mixed" 3 1K 1K 1 "${uneven[@]}" "${mixed[@]}"
     bench_nodes "four nodes of two" "${even[@]}"

@@ -74,6 +74,38 @@ test_nodes()
         env CLUSTER_DIR="$work/none" bash "$run" status
 }
 
+# The way there and back.
+trip_ms()
+{
+    # shellcheck disable=SC2016 # expanded on the node
+    bash "$run" exec "$1" python3 -c 'import socket, sys, time
+begin = time.monotonic()
+try:
+    socket.create_connection((sys.argv[1], 1), 60)
+except ConnectionRefusedError:
+    print(round((time.monotonic() - begin) * 1000))' "$2"
+}
+
+# takes_ms LEAST NODE ADDRESS
+takes_ms()
+{
+    (($(trip_ms "$2" "$3") >= $1))
+}
+
+test_delay()
+{
+    attempt bash "$run" delay 2 30 5
+    ((code != 77)) || { skip "a long cable" "$(cat "$err")"; return; }
+    report "a long cable" "$( ((code == 0)) && echo yes || echo no)"
+    says "is reported, too, and" 0 'late by 30 ms, give or take 5' \
+        bash "$run" status
+    holds "it takes its time" takes_ms 50 0 10.77.0.3
+    holds "both ways" takes_ms 50 2 10.77.0.1
+    says "no time" 1 'no milliseconds' bash "$run" delay 2 x
+    gives "a short cable" 0 bash "$run" nodelay 2
+    holds "connects" takes_ms 0 0 10.77.0.3
+}
+
 test_links()
 {
     gives "a slow link" 0 bash "$run" shape 1 200mbit
@@ -83,6 +115,7 @@ test_links()
     says "is reported, too" 0 'loses 5 packets of 1000' bash "$run" status
     gives "a good link" 0 bash "$run" noloss 2
     says "an odd percentage" 1 'no percentage' bash "$run" loss 2 x
+    test_delay
     gives "a pulled cable" 0 bash "$run" link 0 down
     says "is seen on the node" 0 'lowerlayerdown\|down' \
         bash "$run" exec 0 cat /sys/class/net/eth0/operstate
