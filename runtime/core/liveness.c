@@ -251,6 +251,8 @@ int xyl_liveness_peer_lives(void *arg, uint32_t peer)
     const watched_t *watched = NULL;
     uint32_t i;
 
+    if (context->peers[peer].is_suspected)
+        return 0;
     for (i = 0; liveness != NULL && i < liveness->count; i++)
         if (liveness->peers[i].rank == peer)
             watched = &liveness->peers[i];

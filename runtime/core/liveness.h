@@ -21,7 +21,7 @@ xylem_status_t xyl_liveness_explain(xylem_context_t *context,
                                     const xylem_team_t *team,
                                     xylem_status_t status);
 /* The same of one process, as the net asks before a first message (`arg` is the
- * context): 0 if it has ended, which is then known. */
+ * context): 0 if it has ended, or counts as dead, which is then known. */
 int xyl_liveness_peer_lives(void *arg, uint32_t peer);
 
 #endif

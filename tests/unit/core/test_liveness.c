@@ -1,0 +1,73 @@
+/* Processes of this machine: who lives, as the net asks before a first message.
+ */
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/base/log.h"
+#include "runtime/core/failure.h"
+#include "runtime/core/liveness.h"
+#include "tests/support/check.h"
+
+enum { RANKS = 2, PEER = 1, LIVENESS_MS = 100 };
+
+static pid_t process_that_has_ended(void)
+{
+    pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(0);
+    CHECK(pid > 0);
+    CHECK(waitpid(pid, NULL, 0) == pid); /* nothing of it is left */
+    return pid;
+}
+
+static xylem_context_t *context_with(xyl_peer_t *peers, pid_t pid)
+{
+    xylem_context_t *context = calloc(1, sizeof *context);
+
+    if (context == NULL)
+        abort();
+    peers[PEER] = (xyl_peer_t){.pid = pid, .is_local = 1};
+    context->ranks = RANKS;
+    context->peers = peers;
+    context->config.liveness_ms = LIVENESS_MS;
+    xyl_fifo_init(&context->engine.ready);
+    xyl_failures_init(context);
+    return context;
+}
+
+static void test_gone_before(void)
+{
+    xyl_peer_t peers[RANKS] = {{.pid = 0}};
+    xylem_context_t *context = context_with(peers, process_that_has_ended());
+
+    CHECK_EQ(xyl_liveness_start(context), XYLEM_OK);
+    CHECK(peers[PEER].is_suspected);
+    CHECK_EQ(xyl_liveness_peer_lives(context, PEER), 0);
+    xyl_liveness_stop(context);
+    free(context);
+}
+
+/* Others have said so, and nobody looks (XYLEM_LIVENESS_MS=0). */
+static void test_said_to_be_dead(void)
+{
+    xyl_peer_t peers[RANKS] = {{.pid = 0}};
+    xylem_context_t *context = context_with(peers, getpid());
+
+    context->config.liveness_ms = 0;
+    CHECK_EQ(xyl_liveness_start(context), XYLEM_OK);
+    CHECK_EQ(xyl_liveness_peer_lives(context, PEER), 1);
+    xyl_context_suspect(context, PEER);
+    CHECK_EQ(xyl_liveness_peer_lives(context, PEER), 0);
+    xyl_liveness_stop(context);
+    free(context);
+}
+
+static const check_case_t cases[] = {
+    {"liveness: a process that had ended before it was watched",
+     test_gone_before},
+    {"liveness: a process that others have seen dead", test_said_to_be_dead},
+};
+
+CHECK_MAIN(cases)
