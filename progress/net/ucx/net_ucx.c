@@ -14,6 +14,7 @@
 #include <ucp/api/ucp.h>
 #include <unistd.h>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 
@@ -21,7 +22,9 @@ enum {
     /* Closing an endpoint by force takes a few turns, as does what comes last.
      */
     CLOSE_TURNS_MAX = 100000,
-    UNASKED_TURNS = 1000 /* the reason comes with the next */
+    UNASKED_TURNS = 1000, /* the reason comes with the next, or when a new
+                             connection has been refused: */
+    UNASKED_NS = 1000000000
 };
 
 /* A message to a peer that is still being connected to. */
@@ -54,7 +57,8 @@ typedef struct net_ucx {
     uint32_t held;          /* messages */
     peer_t *connected;      /* whose held messages can go; a list */
     xyl_fifo_t unasked;     /* given up by UCX; why, is not known yet */
-    uint32_t unasked_turns; /* that they still wait */
+    uint32_t unasked_turns; /* that they still wait, at least, and until: */
+    uint64_t unasked_until_ns;
     int an_endpoint_failed, is_ending;
     ucs_status_ptr_t flush; /* UCS_STATUS_PTR of the running flush */
     enum { FLUSH_NONE, FLUSH_RUNNING, FLUSH_DONE } flush_state;
@@ -95,8 +99,10 @@ static void endpoint_failed(void *arg, ucp_ep_h endpoint, ucs_status_t status)
     (void)endpoint;
     (void)status;
     net->an_endpoint_failed = 1;
-    if (net->unasked_turns > 1)
+    if (!xyl_fifo_is_empty(&net->unasked)) {
         net->unasked_turns = 1;
+        net->unasked_until_ns = 0;
+    }
     if (net->net.peer_failed != NULL)
         net->net.peer_failed(net->net.peer_arg, (uint32_t)(peer - net->peers));
 }
@@ -158,14 +164,26 @@ static void peer_is_gone(net_ucx_t *net, uint32_t peer)
 
 /* ---- messages ---- */
 
-/* While an endpoint fails UCX cancels what it has for it, and may do so a turn
- * before it says that the endpoint has failed (1.13: where its peer refuses to
- * be connected to again). Such a message is kept until then. */
+/* While an endpoint fails UCX cancels what it has for it, and may do so before
+ * it says that the endpoint has failed (1.13: it connects once more, and is
+ * refused). Such a message is kept until then. */
 static void unasked_keep(net_ucx_t *net, xyl_event_t *event)
 {
-    if (xyl_fifo_is_empty(&net->unasked))
+    if (xyl_fifo_is_empty(&net->unasked)) {
         net->unasked_turns = UNASKED_TURNS;
+        net->unasked_until_ns = xyl_clock_now(xyl_clock_system()) + UNASKED_NS;
+    }
     xyl_fifo_push(&net->unasked, event);
+}
+
+static int unasked_are_over(net_ucx_t *net)
+{
+    if (net->unasked_turns > 1) {
+        net->unasked_turns--;
+        return 0;
+    }
+    return net->unasked_until_ns == 0 ||
+           xyl_clock_now(xyl_clock_system()) >= net->unasked_until_ns;
 }
 
 static void unasked_end(net_ucx_t *net)
@@ -400,7 +418,7 @@ static unsigned ucx_progress(xyl_net_t *base)
         held_send(net);
     if (xyl_fifo_is_empty(&net->unasked))
         return done;
-    if (--net->unasked_turns == 0)
+    if (unasked_are_over(net))
         unasked_end(net);
     return done + 1;
 }

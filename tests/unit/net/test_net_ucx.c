@@ -6,7 +6,7 @@
 #include "progress/net/nets.h"
 #include "tests/support/check.h"
 
-enum { PEER = 1, RANKS = 2, TAG = 7, TURNS_MAX = 100000 };
+enum { PEER = 1, RANKS = 2, TAG = 7, LATE_TURN = 3000, TURNS_MAX = 1000000000 };
 
 typedef struct played {
     ucp_send_nbx_callback_t sent;
@@ -249,6 +249,16 @@ static void test_death_after_the_message(void)
     }
 }
 
+/* Which is as long as it takes to connect once more, and to be refused. */
+static void test_death_long_after_the_message(void)
+{
+    job_t job;
+
+    begin(&job, 1, 1, LATE_TURN);
+    CHECK_EQ(end(&job), XYLEM_ERR_PROC_FAILED);
+    CHECK_EQ(turn, LATE_TURN);
+}
+
 static void test_death_before_the_message(void)
 {
     job_t job;
@@ -332,6 +342,7 @@ static void test_end_before_the_connection(void)
 static const check_case_t cases[] = {
     {"ucx: a message is canceled a turn before its peer is found dead",
      test_death_after_the_message},
+    {"ucx: and many turns before", test_death_long_after_the_message},
     {"ucx: and a turn after", test_death_before_the_message},
     {"ucx: nobody is found dead", test_nobody_dies},
     {"ucx: a receive that is given up", test_asked_for},
