@@ -35,7 +35,7 @@ openmpi_plugins=lib/x86_64-linux-gnu/openmpi/lib/openmpi3
 
 programs=(launcher/xylem-run bench/xylem-bench bench/xylem-noise
     bench/tune/xylem-tune bench/xylem-info simulator/xylem-sim bench/bench_copy
-    bench/xylem-mpi-{driver,overhead,overlap}-{openmpi,mpich}
+    bench/xylem-mpi-{driver,overhead,overlap,vectors}-{openmpi,mpich}
     bench/xylem-{asp,train,cg,fft}{,-openmpi,-mpich})
 openmpi_programs=(orterun orted)
 mpich_programs=(mpiexec.hydra hydra_pmi_proxy)

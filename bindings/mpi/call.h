@@ -132,6 +132,11 @@ enum { XMPI_LAYOUT_UNKNOWN, XMPI_LAYOUT_THERE, XMPI_LAYOUT_NONE };
 int xmpi_types_open(void); /* 0: good */
 /* NULL: it is none, or not committed. */
 xmpi_type_t *xmpi_type_find(MPI_Datatype handle);
+/* The same for a call that ends before the program goes on: of a type that may
+ * be freed soon nothing is kept, it is read into `brief`, without layout. */
+xmpi_type_t *xmpi_type_look(MPI_Datatype handle, xmpi_type_t *brief);
+/* One of those that MPI_Type_get_contents gives: the caller's, unless named. */
+void xmpi_type_give_back(MPI_Datatype *part);
 void xmpi_type_hold(xmpi_type_t *type);
 void xmpi_type_drop(xmpi_type_t *type);
 
@@ -276,15 +281,18 @@ typedef struct xmpi_plan {
     int packs_own;  /* but only in this rank's block */
     uint32_t own_rank;
     xmpi_op_t *op;
+    int is_brief; /* the call ends before the program goes on */
     uint32_t memories;
     uint32_t words;
     void *memory[12];                /* from here on nothing is cleared */
+    xmpi_type_t briefs[2];           /* what is sent, and received */
     uint64_t small[XMPI_PLAN_SMALL]; /* arrays of small teams */
 } xmpi_plan_t;
 
 /* XMPI_TAKEN, and *error_out MPI's code; or why the host gets the call. */
 xmpi_fate_t xmpi_plan_make(xmpi_plan_t *plan, const xmpi_call_t *call,
-                           const xmpi_comm_t *comm, int *error_out);
+                           const xmpi_comm_t *comm, xmpi_form_t form,
+                           int *error_out);
 /* Before each start: input with gaps; after the end: output. */
 int xmpi_plan_pack(const xmpi_plan_t *plan);
 int xmpi_plan_unpack(const xmpi_plan_t *plan);

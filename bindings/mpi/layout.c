@@ -53,13 +53,10 @@ static int recipe_read(MPI_Datatype handle, recipe_t *r)
 /* Types that MPI_Type_get_contents gives are the caller's, unless named. */
 static void recipe_drop(recipe_t *r)
 {
-    int i, ints, addresses, types, combiner;
+    int i;
 
     for (i = 0; i < r->types_count && r->types != NULL; i++)
-        if (xmpi_host.Type_get_envelope(r->types[i], &ints, &addresses, &types,
-                                        &combiner) == MPI_SUCCESS &&
-            combiner != MPI_COMBINER_NAMED)
-            xmpi_host.Type_free(&r->types[i]);
+        xmpi_type_give_back(&r->types[i]);
     free(r->ints);
     free(r->addresses);
     free(r->types);

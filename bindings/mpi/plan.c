@@ -1,14 +1,19 @@
 /* From a call of MPI's to the arguments of xylem's.
  *
  * Data that is only moved travels as bytes: what is plain lies where it is,
- * what has gaps goes through a buffer, on this rank alone. So the ranks of a
- * call need not describe the same data alike, as MPI allows. What is combined
- * travels as elements.
+ * what has gaps is packed on its way, on this rank alone, or goes through a
+ * buffer. So the ranks of a call need not describe the same data alike, as MPI
+ * allows. What is combined travels as elements.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "bindings/mpi/call.h"
+
+/* To here data with gaps go through a buffer: programs that make a type for
+ * each call say little in each, and a layout and a plan of its own cost more.
+ */
+enum { PACKED_BYTES_MAX = 16384 };
 
 /* What a rank has to do with one side of a collective. */
 typedef struct sides {
@@ -22,6 +27,7 @@ typedef struct sides {
 /* A side as xylem sees it. */
 typedef struct view {
     const void *address;
+    xmpi_type_t *mpis;         /* of all blocks; NULL: they have their own */
     uint64_t bytes;            /* of a block, or of this rank's, */
     uint64_t count;            /* which are so many elements */
     xylem_type_t type;         /* of this one: XYLEM_BYTE, or with gaps */
@@ -127,12 +133,20 @@ static int read_block(const xmpi_call_t *call, const xmpi_side_t *side,
     return 0;
 }
 
+/* What is to be known of the type of a side; NULL: it is none. */
+static xmpi_type_t *type_of(xmpi_plan_t *plan, const xmpi_side_t *side,
+                            const xmpi_buffer_t *buffer)
+{
+    return plan->is_brief ? xmpi_type_look(side->type,
+                                           &plan->briefs[buffer == &plan->recv])
+                          : xmpi_type_find(side->type);
+}
+
 /* The side goes through a buffer. */
 static int view_packed(xmpi_plan_t *plan, const xmpi_call_t *call,
                        const xmpi_side_t *side, uint32_t n,
                        xmpi_buffer_t *buffer, view_t *view)
 {
-    xmpi_type_t *type = side->types == NULL ? xmpi_type_find(side->type) : NULL;
     xmpi_block_t *blocks = plan_take(plan, n * sizeof *blocks);
     uint64_t total = 0;
     uint32_t i;
@@ -140,7 +154,7 @@ static int view_packed(xmpi_plan_t *plan, const xmpi_call_t *call,
     if (blocks == NULL)
         return MPI_ERR_NO_MEM;
     for (i = 0; i < n; i++) {
-        int code = read_block(call, side, type, i, &blocks[i]);
+        int code = read_block(call, side, view->mpis, i, &blocks[i]);
         if (code != MPI_SUCCESS)
             return code;
         if (view->counts != NULL) {
@@ -165,12 +179,15 @@ static int view_packed(xmpi_plan_t *plan, const xmpi_call_t *call,
     return MPI_SUCCESS;
 }
 
-/* Whether data with gaps can stay where they are, to be packed on their way. */
-static int takes_layouts(const xmpi_call_t *call, const xmpi_side_t *side)
+/* Whether data with gaps, so many bytes of them, can stay where they are, to be
+ * packed on their way. */
+static int takes_layouts(const xmpi_call_t *call, const xmpi_side_t *side,
+                         uint64_t bytes)
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(call->coll);
 
-    return !traits->reduces && !traits->has_neighbors && side->buf != NULL;
+    return !traits->reduces && !traits->has_neighbors && side->buf != NULL &&
+           bytes > PACKED_BYTES_MAX;
 }
 
 /* The view in bytes becomes one of elements that lie apart, where they can stay
@@ -181,8 +198,6 @@ static int view_laid_out(const xmpi_call_t *call, const xmpi_side_t *side,
     xmpi_type_t *type = xmpi_type_find(side->type);
     uint32_t i;
 
-    if (!takes_layouts(call, side))
-        return 0;
     for (i = 0; i < n; i++)
         if (view->counts[i] != 0 && number_at(call, side->displs, i) < 0)
             return 0;
@@ -204,8 +219,6 @@ static int view_types(xmpi_plan_t *plan, const xmpi_call_t *call,
     xmpi_type_t *type;
     uint32_t i;
 
-    if (!takes_layouts(call, side))
-        return 0;
     types = (xylem_type_t *)plan_take_words(plan, n / 2 + 1);
     for (i = 0; types != NULL && i < n; i++) {
         types[i] = XYLEM_BYTE;
@@ -226,15 +239,15 @@ static int view_varying(xmpi_plan_t *plan, const xmpi_call_t *call,
                         const xmpi_side_t *side, uint32_t n,
                         xmpi_buffer_t *buffer, view_t *view)
 {
-    xmpi_type_t *type = NULL;
     int is_plain = 1, code;
+    uint64_t bytes = 0;
     uint32_t i;
 
     if (side->counts == NULL || side->displs == NULL)
         return MPI_ERR_ARG;
     if (side->types == NULL) {
-        type = xmpi_type_find(side->type);
-        if (type == NULL)
+        view->mpis = type_of(plan, side, buffer);
+        if (view->mpis == NULL)
             return MPI_ERR_TYPE;
     }
     view->counts = plan_take_words(plan, n);
@@ -243,18 +256,21 @@ static int view_varying(xmpi_plan_t *plan, const xmpi_call_t *call,
         return MPI_ERR_NO_MEM;
     for (i = 0; i < n; i++) {
         xmpi_block_t block;
-        code = read_block(call, side, type, i, &block);
+        code = read_block(call, side, view->mpis, i, &block);
         if (code != MPI_SUCCESS)
             return code;
         view->counts[i] = block.count * block.type->size;
         view->displs[i] = (uint64_t)block.displ;
+        bytes += view->counts[i];
         if (view->counts[i] == 0)
             view->displs[i] = 0;
         else if (!block.type->is_plain || block.displ < 0)
             is_plain = 0;
     }
     view->address = side->buf;
-    if (is_plain ||
+    if (is_plain)
+        return MPI_SUCCESS;
+    if (takes_layouts(call, side, bytes) &&
         (side->types == NULL ? view_laid_out(call, side, n, view)
                              : view_types(plan, call, side, n, view)))
         return MPI_SUCCESS;
@@ -266,17 +282,19 @@ static int view_alike(xmpi_plan_t *plan, const xmpi_call_t *call,
                       const xmpi_side_t *side, uint32_t n,
                       xmpi_buffer_t *buffer, view_t *view)
 {
-    xmpi_type_t *type = xmpi_type_find(side->type);
+    xmpi_type_t *type = type_of(plan, side, buffer);
 
     if (type == NULL)
         return MPI_ERR_TYPE;
     if (side->count < 0)
         return MPI_ERR_COUNT;
+    view->mpis = type;
     view->bytes = view->count = (uint64_t)side->count * type->size;
     view->address = side->buf;
     if (type->is_plain || view->bytes == 0)
         return MPI_SUCCESS;
-    if (takes_layouts(call, side) && xmpi_type_layout(type, &view->type)) {
+    if (takes_layouts(call, side, n * view->bytes) &&
+        xmpi_type_layout(xmpi_type_find(side->type), &view->type)) {
         view->count = (uint64_t)side->count;
         return MPI_SUCCESS;
     }
@@ -300,6 +318,8 @@ static int copy_aliased(xmpi_plan_t *plan, const xmpi_call_t *call,
     const xmpi_side_t *side = &call->send;
     int n = sides->send_blocks ? ranks : 1;
 
+    if (side->types == NULL)
+        send->mpis = type_of(plan, side, &plan->send);
     return view_packed(plan, call, side, (uint32_t)n, &plan->send, send);
 }
 
@@ -529,7 +549,7 @@ static int pack_elements(xmpi_plan_t *plan, const xmpi_call_t *call,
 {
     const xmpi_side_t side = {
         .buf = user, .count = (MPI_Count)count, .type = call->send.type};
-    view_t view = {.address = NULL};
+    view_t view = {.mpis = xmpi_type_find(call->send.type)};
 
     return view_packed(plan, call, &side, 1, buffer, &view);
 }
@@ -591,7 +611,8 @@ static xmpi_fate_t plan_sums(xmpi_plan_t *plan, const xmpi_call_t *call,
 /* ---- plans ---- */
 
 xmpi_fate_t xmpi_plan_make(xmpi_plan_t *plan, const xmpi_call_t *call,
-                           const xmpi_comm_t *comm, int *error_out)
+                           const xmpi_comm_t *comm, xmpi_form_t form,
+                           int *error_out)
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(call->coll);
     int is_root = traits->has_root && call->root == comm->rank;
@@ -603,6 +624,7 @@ xmpi_fate_t xmpi_plan_make(xmpi_plan_t *plan, const xmpi_call_t *call,
     plan->args.coll = call->coll;
     plan->args.root = traits->has_root ? (uint32_t)call->root : 0;
     plan->own_rank = (uint32_t)comm->rank;
+    plan->is_brief = form == XMPI_BLOCKING;
     *error_out = MPI_SUCCESS;
     if (call->coll == XYLEM_COLL_BARRIER)
         return XMPI_TAKEN;

@@ -41,16 +41,17 @@ static int call_fail(const xmpi_call_t *call, const xmpi_comm_t *comm, int code)
     return code;
 }
 
-/* 1: it is planned, and its input is packed if that is wanted. Else it is the
- * host's, or the program's mistake, of which its error handler is told. */
+/* 1: it is planned, and its input is packed, unless it is to be started later.
+ * Else it is the host's, or the program's mistake, of which its error handler
+ * is told. */
 static int call_plan(xmpi_plan_t *plan, const xmpi_call_t *call,
-                     const xmpi_comm_t *comm, int packs, xmpi_fate_t *fate_out,
-                     int *code_out)
+                     const xmpi_comm_t *comm, xmpi_form_t form,
+                     xmpi_fate_t *fate_out, int *code_out)
 {
-    *fate_out = xmpi_plan_make(plan, call, comm, code_out);
+    *fate_out = xmpi_plan_make(plan, call, comm, form, code_out);
     if (*fate_out != XMPI_TAKEN)
         return 0;
-    if (*code_out == MPI_SUCCESS && packs) {
+    if (*code_out == MPI_SUCCESS && form != XMPI_PERSISTENT) {
         *code_out = xmpi_plan_pack(plan);
         if (*code_out != MPI_SUCCESS) {
             xmpi_plan_drop(plan);
@@ -137,7 +138,7 @@ static int take_blocking(const xmpi_call_t *call, xmpi_comm_t *comm,
     uint64_t begin;
     int code;
 
-    if (!call_plan(&plan, call, comm, 1, fate_out, &code))
+    if (!call_plan(&plan, call, comm, XMPI_BLOCKING, fate_out, &code))
         return code;
     begin = xmpi_state.is_watched ? xmpi_now() : 0;
     status = xylem_coll_run(comm->team, &plan.args, look_after_host, NULL);
@@ -451,8 +452,7 @@ int xmpi_take(const xmpi_call_t *call, xmpi_form_t form, xmpi_comm_t *comm,
     pending = pending_new();
     if (pending == NULL)
         return call_fail(call, comm, MPI_ERR_NO_MEM);
-    if (!call_plan(&pending->plan, call, comm, form == XMPI_NONBLOCKING,
-                   fate_out, &code)) {
+    if (!call_plan(&pending->plan, call, comm, form, fate_out, &code)) {
         pending_release(pending);
         return code;
     }

@@ -9,11 +9,14 @@
 enum {
     TABLE_SIZE = 256, /* a power of two */
     PROBE_BYTES_MAX = 1 << 20,
-    PACK_BYTES_MAX = 1 << 30 /* MPI_Pack counts in int */
+    PACK_BYTES_MAX = 1 << 30, /* MPI_Pack counts in int */
+    SIGHTS = 64,              /* types whose sights are counted */
+    SIGHTS_MAX = 8            /* a type that has so many stays, it seems */
 };
 
 static xmpi_type_t table[TABLE_SIZE];
 static int keyval = MPI_KEYVAL_INVALID;
+static _Atomic uint64_t sights[SIGHTS]; /* 256 times handle, and how many */
 
 /* ---- MPI's own types ---- */
 
@@ -242,7 +245,7 @@ static int packs_as_copy(const xmpi_type_t *type)
 static int is_committed(MPI_Datatype handle)
 {
     int position = 0;
-    char nothing[8];
+    char nothing[8] = {0};
 
     xmpi_has_erred = 0;
     return xmpi_host.Pack(nothing, 0, handle, nothing, 0, &position,
@@ -261,32 +264,73 @@ static int is_one_of_mpis(MPI_Datatype handle)
            combiner == MPI_COMBINER_NAMED;
 }
 
-static xmpi_type_t *type_make(MPI_Datatype handle)
+void xmpi_type_give_back(MPI_Datatype *part)
 {
-    xmpi_type_t *type = calloc(1, sizeof *type);
+    if (!is_one_of_mpis(*part))
+        xmpi_host.Type_free(part);
+}
+
+/* Whether it is one of MPI's own types again and again, by how it was made. */
+static int repeats_a_named(MPI_Datatype handle)
+{
+    int ints_count, addresses_count, types_count, combiner, ints[3];
+    const xmpi_type_t *named;
+    MPI_Aint addresses[1];
+    MPI_Datatype part;
+
+    if (xmpi_host.Type_get_envelope(handle, &ints_count, &addresses_count,
+                                    &types_count, &combiner) != MPI_SUCCESS ||
+        (combiner != MPI_COMBINER_CONTIGUOUS &&
+         combiner != MPI_COMBINER_VECTOR && combiner != MPI_COMBINER_HVECTOR) ||
+        ints_count > 3 || addresses_count > 1 || types_count != 1 ||
+        xmpi_host.Type_get_contents(handle, ints_count, addresses_count, 1,
+                                    ints, addresses, &part) != MPI_SUCCESS)
+        return 0;
+    named = find_named(part);
+    if (named == NULL)
+        xmpi_type_give_back(&part);
+    return named != NULL && named->is_plain;
+}
+
+/* 0: good, else it is none, or not committed. *doubt_out: it may be plain, but
+ * what it packs to has to tell. */
+static int type_read(MPI_Datatype handle, xmpi_type_t *type, int *doubt_out)
+{
     MPI_Aint true_low, true_extent;
     int64_t low;
+    int may_be;
 
-    if (type == NULL)
-        return NULL;
-    type->handle = handle;
-    type->kind = XYLEM_BYTE;
-    atomic_init(&type->users, 1);
+    *type = (xmpi_type_t){.handle = handle, .kind = XYLEM_BYTE};
     if (!is_committed(handle) ||
         extent_of(handle, &type->size, &low, &type->extent) != 0 ||
         xmpi_host.Type_get_true_extent(handle, &true_low, &true_extent) !=
-            MPI_SUCCESS) {
+            MPI_SUCCESS)
+        return 1;
+    type->true_low = true_low;
+    type->true_extent = true_extent;
+    /* Data that begins elsewhere, at an absolute address say, is not. */
+    may_be = low == 0 && type->extent == (int64_t)type->size && true_low == 0 &&
+             true_extent == type->extent;
+    /* What repeats a plain type and is as long as its data has them in order.
+     */
+    type->is_plain = type->size == 0 || (may_be && repeats_a_named(handle));
+    *doubt_out = may_be && !type->is_plain;
+    return 0;
+}
+
+static xmpi_type_t *type_make(MPI_Datatype handle)
+{
+    xmpi_type_t *type = malloc(sizeof *type);
+    int doubt;
+
+    if (type == NULL || type_read(handle, type, &doubt) != 0) {
         free(type);
         return NULL;
     }
-    type->true_low = true_low;
-    type->true_extent = true_extent;
+    atomic_init(&type->users, 1);
     type->is_mpis = is_one_of_mpis(handle);
-    /* Data that begins elsewhere, at an absolute address say, is not. */
-    type->is_plain =
-        type->size == 0 ||
-        (low == 0 && type->extent == (int64_t)type->size && true_low == 0 &&
-         true_extent == type->extent && packs_as_copy(type));
+    if (doubt)
+        type->is_plain = packs_as_copy(type);
     return type;
 }
 
@@ -316,6 +360,60 @@ xmpi_type_t *xmpi_type_find(MPI_Datatype handle)
     }
     pthread_mutex_unlock(&lock);
     return type;
+}
+
+/* ---- types that do not stay ---- */
+
+static _Atomic uint64_t *sights_of(MPI_Datatype handle)
+{
+    return &sights[slot_of(handle) % SIGHTS];
+}
+
+static uint64_t sights_key(MPI_Datatype handle)
+{
+    return (uint64_t)(uintptr_t)handle << 8;
+}
+
+/* Whether it has been looked at often, as far as is known, and now once more.
+ */
+static int is_seen_often(MPI_Datatype handle)
+{
+    _Atomic uint64_t *word = sights_of(handle);
+    uint64_t key = sights_key(handle),
+             seen = atomic_load_explicit(word, memory_order_relaxed);
+
+    if ((seen & ~UINT64_C(255)) != key)
+        seen = key;
+    if ((seen & 255) < SIGHTS_MAX)
+        atomic_store_explicit(word, seen + 1, memory_order_relaxed);
+    return (seen & 255) == SIGHTS_MAX;
+}
+
+/* The handle may be another type's next. */
+static void sights_forget(MPI_Datatype handle)
+{
+    _Atomic uint64_t *word = sights_of(handle);
+
+    if ((atomic_load_explicit(word, memory_order_relaxed) & ~UINT64_C(255)) ==
+        sights_key(handle))
+        atomic_store_explicit(word, 0, memory_order_relaxed);
+}
+
+xmpi_type_t *xmpi_type_look(MPI_Datatype handle, xmpi_type_t *brief)
+{
+    xmpi_type_t *type = find_named(handle);
+    int found = 0, doubt;
+
+    if (type != NULL || handle == MPI_DATATYPE_NULL)
+        return type;
+    if (xmpi_host.Type_get_attr(handle, keyval, (void *)&type, &found) ==
+            MPI_SUCCESS &&
+        found)
+        return type;
+    if (is_seen_often(handle) || type_read(handle, brief, &doubt) != 0 || doubt)
+        return xmpi_type_find(handle);
+    brief->is_named = 1; /* nobody has to hold it */
+    return brief;
 }
 
 /* ---- packing ---- */
@@ -393,8 +491,10 @@ int xmpi_Type_free(MPI_Datatype *handle)
     int found = 0;
 
     if (keyval == MPI_KEYVAL_INVALID || handle == NULL ||
-        *handle == MPI_DATATYPE_NULL || find_named(*handle) != NULL ||
-        xmpi_host.Type_get_attr(*handle, keyval, (void *)&type, &found) !=
+        *handle == MPI_DATATYPE_NULL || find_named(*handle) != NULL)
+        return xmpi_host.Type_free(handle);
+    sights_forget(*handle);
+    if (xmpi_host.Type_get_attr(*handle, keyval, (void *)&type, &found) !=
             MPI_SUCCESS ||
         !found)
         return xmpi_host.Type_free(handle);

@@ -500,6 +500,59 @@ static void test_struct(int root)
     MPI_Type_free(&type);
 }
 
+/* Types that are made for a few calls each, over and over: whatever handle
+ * another one has had, and whatever was known of that. */
+static MPI_Datatype make_passing(int kind)
+{
+    static const int ones[] = {1, 1, 1}, order[] = {2, 0, 1};
+    MPI_Datatype type, other;
+
+    switch (kind) {
+    case 0:
+        MPI_Type_vector(3, 1, 1, MPI_INT, &type);
+        break;
+    case 1:
+        MPI_Type_vector(3, 1, 5, MPI_INT, &type);
+        break;
+    case 2: /* as long as its data, but in another order */
+        MPI_Type_indexed(3, ones, order, MPI_INT, &type);
+        break;
+    case 3:
+        MPI_Type_contiguous(3, MPI_INT, &type);
+        break;
+    case 4: /* the second of its data comes first */
+        MPI_Type_indexed(3, ones, order, MPI_INT, &other);
+        MPI_Type_contiguous(1, other, &type);
+        MPI_Type_free(&other);
+        break;
+    default:
+        MPI_Type_create_hvector(3, 1, 4, MPI_INT, &type);
+    }
+    return commit(type);
+}
+
+static void test_passing(int round)
+{
+    static const int places[6][3] = {{0, 1, 2}, {0, 5, 10}, {2, 0, 1},
+                                     {0, 1, 2}, {2, 0, 1},  {0, 1, 2}};
+    int kind = (round + rank) % 6, got[12], i, call;
+    MPI_Datatype type = make_passing(kind);
+
+    for (call = 0; call < 1 + round % 13; call++) {
+        memset(got, 0xff, sizeof got);
+        for (i = 0; i < 3 && rank == call % size; i++)
+            got[places[kind][i]] = round * 100 + call * 3 + i;
+        MPI_Bcast(got, 1, type, call % size, MPI_COMM_WORLD);
+        for (i = 0; i < 3; i++) {
+            CHECK(got[places[kind][i]] == round * 100 + call * 3 + i);
+            got[places[kind][i]] = -1;
+        }
+        for (i = 0; i < 12; i++)
+            CHECK(got[i] == -1);
+    }
+    MPI_Type_free(&type);
+}
+
 int main(int argc, char **argv)
 {
     int round, n, one, other;
@@ -509,7 +562,8 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Barrier(MPI_COMM_WORLD);
     for (round = 0; round < 2 * KINDS; round++) {
-        n = round % 5 == 4 ? 700 : 1 + round % 3;
+        /* Few are packed at once, many on their way. */
+        n = round % 5 == 4 ? 700 : round % 4 < 2 ? 70 : 1 + round % 3;
         one = (round + 5 * rank) % KINDS;
         other = (3 * round + rank) % KINDS;
         /* More than eight columns overlap. */
@@ -528,5 +582,7 @@ int main(int argc, char **argv)
         test_alltoallw(n, round, round % 4 == 2, round & 1);
         test_struct(round % size);
     }
+    for (round = 0; round < 100; round++)
+        test_passing(round);
     return test_end("gaps");
 }
