@@ -3,6 +3,7 @@
 #include "collectives/node/stage_inside.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "runtime/base/clock.h"
@@ -79,6 +80,10 @@ static int counts_for_all(const xyl_step_t *step)
     return step->has_head || step->has_line;
 }
 
+_Static_assert(offsetof(xyl_parcel_head_t, length) ==
+                   offsetof(xyl_parcel_line_t, count),
+               "whoever expects a head finds the length of what is offered");
+
 static xyl_parcel_head_t *head_of(const xyl_parcel_way_t *way)
 {
     return (xyl_parcel_head_t *)(void *)way->cell;
@@ -97,6 +102,13 @@ static char *whole_of(const xyl_step_t *step, const xyl_parcel_way_t *way)
     if (way->bytes <= XYL_PARCEL_SHORT)
         return way->line->is.bytes;
     return way->bytes <= way->cell_bytes ? way->cell : NULL;
+}
+
+/* Where pieces are cut late, others have what is longer, but for what is
+ * offered. */
+static int goes_in_first(const xyl_node_stage_t *node, const xyl_step_t *step)
+{
+    return !node->program.is_cut_late || step->offers;
 }
 
 /* ---- handing ---- */
@@ -155,7 +167,8 @@ int xyl_node_offer_run(const xyl_node_stage_t *node,
 
     ++*did;
     xyl_parcel_prepare(&way, plain_block(node, strand, step->from));
-    atomic_store_explicit(&way.line->length, way.bytes, memory_order_relaxed);
+    /* Where a head has it, as others may expect one. Partner: head_is_good. */
+    atomic_store_explicit(&way.line->count, way.bytes, memory_order_relaxed);
     return 1;
 }
 
@@ -209,13 +222,13 @@ static int has_waited_until(xyl_node_stage_t *node, uint64_t end)
  * held up. */
 static uint64_t patience_end(const xyl_node_stage_t *node,
                              const xyl_node_piece_t *piece,
-                             const xyl_step_t *step, const xyl_parcel_t *parcel,
+                             const xyl_parcel_t *parcel,
                              xyl_parcel_claim_t claim)
 {
     uint64_t least = 1000 * node->limits->parcel_patience_us;
     uint64_t most = 1000 * node->limits->held_up_us, own;
 
-    if (!step->has_line)
+    if (node->program.takes == 0)
         return parcel->since + (claim == XYL_PARCEL_OFFERED ? least : most);
     own = piece->taken_at - parcel->since;
     if (own > most)
@@ -226,16 +239,16 @@ static uint64_t patience_end(const xyl_node_stage_t *node,
 /* 1: it is the receiver's, who reads it, or has. */
 static int is_with_receiver(xyl_node_stage_t *node,
                             const xyl_node_piece_t *piece,
-                            const xyl_step_t *step, const xyl_parcel_way_t *way,
+                            const xyl_parcel_way_t *way,
                             const xyl_parcel_t *parcel)
 {
     xyl_parcel_claim_t claim = xyl_parcel_claimed(way);
 
     if (claim == XYL_PARCEL_KEPT || claim == XYL_PARCEL_REFUSED)
         return 0;
-    if (claim == XYL_PARCEL_READ || (step->has_line && piece->takes_left != 0))
+    if (claim == XYL_PARCEL_READ || piece->takes_left != 0)
         return 1;
-    if (!has_waited_until(node, patience_end(node, piece, step, parcel, claim)))
+    if (!has_waited_until(node, patience_end(node, piece, parcel, claim)))
         return 1;
     return !xyl_parcel_keep(way) && xyl_parcel_claimed(way) == XYL_PARCEL_READ;
 }
@@ -253,7 +266,7 @@ static int hand_in_parts(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
         if (step->offers)
             return 0; /* it looks again when all are offered */
     }
-    if (is_with_receiver(node, piece, step, way, parcel))
+    if (is_with_receiver(node, piece, way, parcel))
         return xyl_parcel_claimed(way) == XYL_PARCEL_READ;
     if (parcel->begin == parcel->end) {
         if (!xyl_parcel_send_next(way, node->limits->parcel_part,
@@ -273,7 +286,7 @@ int xyl_node_hand_run(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     const xyl_parcel_way_t way = way_of_parcel(node, piece, step);
     char *whole = whole_of(step, &way);
 
-    if (whole == NULL && !node->program.is_cut_late)
+    if (whole == NULL && goes_in_first(node, step))
         return hand_in_parts(node, piece, step, strand, &way, did);
     ++*did;
     strand->parcel.memory = whole;
@@ -344,11 +357,12 @@ static int head_is_good(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
 {
     uint64_t length;
 
-    /* Partners: the stores in parcel_post. */
+    /* Partners: the stores in parcel_post, and in xyl_node_offer_run. */
     if (!parcel_is_alike(node, piece, step, way))
         return 0;
-    length = atomic_load_explicit(step->has_head ? &head_of(way)->length
-                                                 : &way->line->length,
+    length = atomic_load_explicit(step->has_head   ? &head_of(way)->length
+                                  : step->has_line ? &way->line->count
+                                                   : &way->line->length,
                                   memory_order_relaxed);
     if (length == way->bytes)
         return 1;
@@ -411,14 +425,14 @@ static int take_some(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
         parcel->has_begun = 1;
         parcel->memory = whole_of(step, &way);
         parcel->end = parcel->memory == NULL ? 0 : way.bytes;
-        if (parcel->memory == NULL && !node->program.is_cut_late)
+        if (parcel->memory == NULL && goes_in_first(node, step))
             claim_to_read(node, step, strand, &way);
     }
     if (parcel->reads) {
         ++*did;
         return read_there(node, step, strand, &way);
     }
-    if (node->program.is_cut_late || whole_of(step, &way) != NULL) {
+    if (!goes_in_first(node, step) || whole_of(step, &way) != NULL) {
         ++*did;
         return parcel_move(node, step, strand);
     }
@@ -438,7 +452,7 @@ int xyl_node_take_run(xyl_node_stage_t *node, xyl_node_piece_t *piece,
 
     if (!take_some(node, piece, step, strand, did))
         return 0;
-    if (step->has_line && --piece->takes_left == 0)
+    if (step->offers && --piece->takes_left == 0)
         piece->taken_at = xyl_clock_now(context->engine.clock);
     return 1;
 }

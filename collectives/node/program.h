@@ -120,7 +120,8 @@ typedef struct xyl_step {
     int takes_send; /* REDUCE: this seat's own is not published but lies at
                        `within` of SEND; it is one of the first two, or SEND
                        and RECV are apart */
-    int offers;     /* HAND: its receiver may read it where it lies */
+    int offers;     /* HAND: its receiver may read it where it lies; TAKE:
+                       where pieces are cut late, or it has a line */
     int has_head;   /* HAND, TAKE: the length is in the cell, and the count of
                        the seat that hands says that all of its are there */
     int has_line;   /* the same, with a line of their own before the cell */
@@ -154,8 +155,10 @@ typedef struct xyl_node_program {
     uint64_t cells;       /* bytes of each seat's, side by side in the window */
     uint64_t cell;        /* of each of them */
     uint64_t handed;      /* bytes, by this seat */
-    int offers;           /* some HAND does */
-    uint32_t takes;       /* of TAKEs with a line of their own */
+    int offers;           /* some HAND or TAKE does */
+    uint32_t takes;       /* of TAKEs that do */
+    uint64_t read_from;   /* blocks of so many bytes and more are offered; 0:
+                             none is */
     uint64_t temp_bytes;  /* of TEMP, where this seat's own input is kept */
     /* Of the collective. */
     uint64_t piece_bytes; /* of each block that one piece takes */
@@ -219,6 +222,14 @@ static inline int xyl_node_hands(const xyl_problem_t *problem)
     return (problem->coll == XYLEM_COLL_GATHERV ||
             problem->coll == XYLEM_COLL_SCATTERV) &&
            !problem->node.is_level;
+}
+
+/* Whether a block is offered: its receiver may read it where it lies, and it
+ * goes whole in the first piece. */
+static inline int xyl_node_is_offered(const xyl_node_program_t *program,
+                                      uint64_t bytes)
+{
+    return program->read_from != 0 && bytes >= program->read_from;
 }
 
 static inline int xyl_node_is_cut_late(const xyl_problem_t *problem)

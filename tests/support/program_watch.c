@@ -335,7 +335,8 @@ static uint64_t bytes_handed(const program_run_t *run, const strand_t *strand,
 {
     const xyl_node_program_t *program = &run->all[strand->seat].program;
 
-    return !program->is_cut_late || step->total <= program->first_bytes
+    return !program->is_cut_late || step->offers ||
+                   step->total <= program->first_bytes
                ? step->total
                : 0;
 }
@@ -429,9 +430,9 @@ int program_hand(program_run_t *run, strand_t *strand, const xyl_step_t *step)
     parcel->bytes = program_array(bytes, 1);
     parcel->length = step->total;
     memcpy(parcel->bytes, from, bytes);
-    /* A seat's own line has its count. */
+    /* A seat's own line has its count; nobody else is woken. */
     if (step->to.seat == strand->seat &&
-        !program_post_count(run, strand, 1, step->post_seat))
+        !program_post_count(run, strand, 1, strand->seat))
         return 0;
     post_fill(run, &parcel->post, strand, 1, step->post_seat);
     return 1;

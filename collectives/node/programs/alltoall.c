@@ -6,9 +6,10 @@
  * Two seats hand theirs by their lines.
  *
  * Long blocks are offered where they lie: each seat reads there what is for it,
- * beginning with that of its neighbour. Of too many seats for a line between
- * each two they go in rounds: in each, seats exchange in pairs, through a few
- * places that are used again and again, and so stay in the caches. */
+ * beginning with that of its neighbour; also those of a length that varies, by
+ * their cells of the first piece. Of too many seats for a line between each two
+ * they go in rounds: in each, seats exchange in pairs, through a few places
+ * that are used again and again, and so stay in the caches. */
 #include "collectives/node/parcel.h"
 #include "collectives/node/programs/parts.h"
 
@@ -140,49 +141,102 @@ static void write_alltoall_block(const xyl_problem_t *problem,
     step->wait_for = count_of(problem, distance);
 }
 
-/* ---- the first piece ---- */
+/* ---- where they lie ---- */
 
+enum { OFFER_CELL = 1024, OFFER_CELL_LEAST = 128 };
+
+/* Who names a segment gets rounds of it. */
+static int may_offer(const xyl_problem_t *problem)
+{
+    return !problem->node.is_level && problem->ranks > 1 &&
+           problem->segment_bytes == 0;
+}
+
+/* Where lengths vary, two seats have one parcel each way, by its own line. */
 static int has_heads(const xyl_problem_t *problem)
 {
     return problem->ranks > 2;
 }
 
-static void plan_cells(const xyl_problem_t *problem,
-                       xyl_node_program_t *program)
+static int has_lines(const xyl_problem_t *problem)
 {
-    uint64_t others = problem->ranks - 1, cell = xyl_node_cell(problem);
+    return has_heads(problem) || !xyl_node_is_cut_late(problem);
+}
 
-    if (!has_heads(problem)) {
-        program->cells = program->cell = program->first_bytes = cell;
-        return;
+static uint64_t kept_bytes(const xyl_problem_t *problem,
+                           const xyl_node_program_t *program, uint32_t end)
+{
+    uint64_t bytes = 0, block;
+    uint32_t seat;
+
+    for (seat = 0; seat < end && problem->is_in_place; seat++) {
+        block = xyl_node_send_block(problem, seat);
+        if (seat != problem->rank && xyl_node_is_offered(program, block))
+            bytes += block;
     }
-    cell = xyl_board_unpooled(problem->ranks, problem->node.long_window_bytes) /
-           problem->ranks / XYL_BOARD_LINE_BYTES * XYL_BOARD_LINE_BYTES /
-           others;
-    if (cell > problem->node.limits->parcel_cell)
-        cell = problem->node.limits->parcel_cell;
-    cell = cell < CELL_LINE ? CELL_LEAST : cell / CELL_LINE * CELL_LINE;
-    program->cell = cell;
-    program->cells = xyl_board_whole_lines(others * cell);
-    program->first_bytes = cell - sizeof(xyl_parcel_head_t);
+    return bytes;
 }
 
-static uint64_t cell_at(const xyl_problem_t *problem,
-                        const xyl_node_program_t *program, uint32_t distance)
+/* In place a copy is offered: of the block itself, what comes is written there.
+ */
+static xyl_position_t offered_block(const xyl_problem_t *problem,
+                                    const xyl_node_program_t *program,
+                                    uint32_t seat)
 {
-    return has_heads(problem) ? (distance - 1) * program->cell : 0;
+    return problem->is_in_place
+               ? xyl_position_of(XYL_BUFFER_TEMP, 0,
+                                 kept_bytes(problem, program, seat))
+               : block_from(problem, seat);
 }
 
-static void hand_block(const xyl_problem_t *problem,
-                       xyl_node_program_t *program, uint32_t distance)
+/* By which a seat's block goes to the one at that distance. */
+static xyl_position_t cell_of(const xyl_node_program_t *program, uint32_t seat,
+                              uint32_t distance)
+{
+    return xyl_position_of(XYL_BUFFER_INPUT, seat,
+                           (distance - 1) * program->cell);
+}
+
+static void keep_block(const xyl_problem_t *problem,
+                       xyl_node_program_t *program, uint32_t seat)
+{
+    if (problem->is_in_place)
+        (void)xyl_node_step(
+            program, XYL_STEP_COPY, offered_block(problem, program, seat),
+            block_from(problem, seat), xyl_node_send_block(problem, seat));
+}
+
+static void offer_block(const xyl_problem_t *problem,
+                        xyl_node_program_t *program, uint32_t distance)
 {
     uint32_t seat = (problem->rank + distance) % problem->ranks;
-    xyl_step_t *step =
-        xyl_node_hand(program, problem->rank, seat, block_from(problem, seat),
-                      xyl_node_send_block(problem, seat));
+    xyl_step_t *step;
 
-    step->to.at = cell_at(problem, program, distance);
-    step->has_head = has_heads(problem);
+    keep_block(problem, program, seat);
+    step = xyl_node_step(program, XYL_STEP_OFFER,
+                         cell_of(program, problem->rank, distance),
+                         offered_block(problem, program, seat),
+                         xyl_node_send_block(problem, seat));
+    step->post_seat = seat;
+    step->has_line = 1;
+    program->offers = 1;
+}
+
+/* Until it was read, or handed in parts. */
+static void hand_offered(const xyl_problem_t *problem,
+                         xyl_node_program_t *program, uint32_t distance)
+{
+    uint32_t seat = (problem->rank + distance) % problem->ranks;
+    uint64_t bytes = xyl_node_send_block(problem, seat);
+    xyl_step_t *step;
+
+    if (!xyl_node_is_offered(program, bytes) || !has_lines(problem))
+        return;
+    xyl_node_strand(program);
+    step = xyl_node_hand(program, problem->rank, seat,
+                         offered_block(problem, program, seat), bytes);
+    step->to = cell_of(program, problem->rank, distance);
+    step->offers = step->has_line = 1;
 }
 
 static void take_block(const xyl_problem_t *problem,
@@ -190,17 +244,142 @@ static void take_block(const xyl_problem_t *problem,
 {
     uint32_t seats = problem->ranks;
     uint32_t seat = (problem->rank + seats - distance) % seats;
-    xyl_position_t to = block_to(problem, seat);
+    uint64_t bytes = xyl_node_block(problem, seat);
+    int is_offered = xyl_node_is_offered(program, bytes);
     xyl_step_t *step;
 
-    if (has_heads(problem)) /* of one other seat, when its own is handed */
+    /* Of one other seat, when its own is handed, if nobody waits for that. */
+    if (has_lines(problem) || is_offered || program->offers) {
         xyl_node_strand(program);
-    if (has_heads(problem)) /* after it was handed */
-        write_alltoall_wait(problem, program, 1);
-    step =
-        xyl_node_take(program, seat, seat, to, xyl_node_block(problem, seat));
-    step->from.at = cell_at(problem, program, distance);
+        write_alltoall_wait(problem, program, 1); /* after it was handed */
+    }
+    step = xyl_node_take(program, seat, seat, block_to(problem, seat), bytes);
+    step->from = cell_of(program, seat, distance);
+    step->offers = is_offered;
+    step->has_line = is_offered && has_lines(problem);
+    step->has_head = !is_offered && has_heads(problem);
+    program->takes += (uint32_t)is_offered;
+    program->offers |= is_offered;
+}
+
+static void copy_long_own(const xyl_problem_t *problem,
+                          xyl_node_program_t *program)
+{
+    uint64_t bytes = xyl_node_block(problem, problem->rank);
+
+    if (problem->is_in_place || !xyl_node_is_offered(program, bytes))
+        return;
+    xyl_node_strand(program);
+    (void)xyl_node_step(program, XYL_STEP_COPY,
+                        block_to(problem, problem->rank),
+                        block_from(problem, problem->rank), bytes);
+}
+
+/* A line and a cell from each seat to each other, beside the slots as long as
+ * there is room, else in a window of the pool; 0: there is none. */
+static uint64_t offer_bytes(const xyl_problem_t *problem)
+{
+    const uint64_t line = sizeof(xyl_parcel_line_t);
+    const uint64_t pairs = (uint64_t)problem->ranks * (problem->ranks - 1);
+    uint64_t each =
+        xyl_board_unpooled(problem->ranks, problem->node.long_window_bytes) /
+        pairs / line * line;
+
+    if (each >= line + OFFER_CELL_LEAST)
+        return each < line + OFFER_CELL ? each : line + OFFER_CELL;
+    each = line + OFFER_CELL_LEAST;
+    return each * pairs <= problem->node.window_bytes ? each : 0;
+}
+
+static int are_offered(const xyl_problem_t *problem)
+{
+    return problem->coll == XYLEM_COLL_ALLTOALL && may_offer(problem) &&
+           xyl_problem_bytes(problem) >= problem->node.limits->alltoall_read &&
+           offer_bytes(problem) != 0;
+}
+
+/* All of them at a time, as seats come and as they read. */
+static void write_offered(const xyl_problem_t *problem,
+                          xyl_node_program_t *program)
+{
+    uint32_t distance, seats = problem->ranks;
+    xyl_step_t *step;
+
+    xyl_node_plan_parcels(problem, program);
+    program->cell = offer_bytes(problem);
+    program->cells = program->input_bytes = (seats - 1) * program->cell;
+    program->read_from = 1;
+    program->temp_bytes = kept_bytes(problem, program, seats);
+    for (distance = 1; distance < seats; distance++)
+        offer_block(problem, program, distance);
+    step = xyl_node_step(program, XYL_STEP_NOTHING, block_to(problem, 0),
+                         block_to(problem, 0), 0);
+    step->post = XYL_POST_COUNT;
+    step->post_value = 1;
+    for (distance = 1; distance < seats; distance++)
+        take_block(problem, program, distance);
+    for (distance = 1; distance < seats; distance++)
+        hand_offered(problem, program, distance);
+    copy_long_own(problem, program);
+}
+
+/* ---- the first piece ---- */
+
+/* Blocks of one length, or none, have a cell; those that are offered a line and
+ * a cell. */
+static void plan_cells(const xyl_problem_t *problem,
+                       xyl_node_program_t *program)
+{
+    const uint64_t line = sizeof(xyl_parcel_line_t);
+    uint64_t others = problem->ranks - 1, cell = xyl_node_cell(problem);
+    uint64_t unit = cell < CELL_LINE ? CELL_LEAST : CELL_LINE;
+    int has_room = 1;
+
+    program->cells = program->cell = program->first_bytes = cell;
+    if (has_heads(problem)) {
+        cell = xyl_board_unpooled(problem->ranks,
+                                  problem->node.long_window_bytes) /
+               problem->ranks / XYL_BOARD_LINE_BYTES * XYL_BOARD_LINE_BYTES /
+               others;
+        if (cell > problem->node.limits->parcel_cell)
+            cell = problem->node.limits->parcel_cell;
+        has_room = cell / line * line >= line + OFFER_CELL_LEAST;
+        unit = has_room ? line : CELL_LINE;
+        cell = cell < CELL_LINE ? CELL_LEAST : cell / unit * unit;
+        program->cell = cell;
+        program->cells = xyl_board_whole_lines(others * cell);
+        program->first_bytes = cell - sizeof(xyl_parcel_head_t);
+    }
+    if (!has_room || !may_offer(problem))
+        return;
+    program->read_from = problem->node.limits->alltoall_read;
+    if (program->read_from <= program->first_bytes)
+        program->read_from = program->first_bytes + 1;
+    program->temp_bytes = kept_bytes(problem, program, problem->ranks);
+}
+
+static void hand_block(const xyl_problem_t *problem,
+                       xyl_node_program_t *program, uint32_t distance)
+{
+    uint32_t seat = (problem->rank + distance) % problem->ranks;
+    uint64_t bytes = xyl_node_send_block(problem, seat);
+    int is_offered = xyl_node_is_offered(program, bytes);
+    xyl_step_t *step;
+
+    if (is_offered && has_lines(problem)) {
+        offer_block(problem, program, distance);
+        return;
+    }
+    if (is_offered)
+        keep_block(problem, program, seat);
+    step = xyl_node_hand(program, problem->rank, seat,
+                         is_offered ? offered_block(problem, program, seat)
+                                    : block_from(problem, seat),
+                         bytes);
+    step->to = cell_of(program, problem->rank, distance);
     step->has_head = has_heads(problem);
+    step->offers = is_offered;
+    program->offers |= is_offered;
 }
 
 static void write_first(const xyl_problem_t *problem,
@@ -220,6 +399,9 @@ static void write_first(const xyl_problem_t *problem,
                             block_from(problem, problem->rank), own);
     for (distance = 1; distance < problem->ranks; distance++)
         take_block(problem, program, distance);
+    for (distance = 1; distance < problem->ranks; distance++)
+        hand_offered(problem, program, distance);
+    copy_long_own(problem, program);
     if (has_heads(problem))
         xyl_node_hear(program);
 }
@@ -246,118 +428,6 @@ static void write_blocks(const xyl_problem_t *problem,
     xyl_node_strand(program);
     xyl_node_has_read(problem, program, XYL_WAIT_STRANDS, 0, problem->ranks);
     xyl_node_until_read(program, problem->ranks);
-}
-
-/* ---- where they lie ---- */
-
-enum { OFFER_CELL = 1024, OFFER_CELL_LEAST = 128 };
-
-/* A line and a cell from each seat to each other; 0: there is no room. */
-static uint64_t offer_bytes(const xyl_problem_t *problem)
-{
-    const uint64_t line = sizeof(xyl_parcel_line_t);
-    uint64_t each =
-        xyl_board_unpooled(problem->ranks, problem->node.long_window_bytes) /
-        problem->ranks / (problem->ranks - 1) / line * line;
-
-    if (each > line + OFFER_CELL)
-        return line + OFFER_CELL;
-    return each < line + OFFER_CELL_LEAST ? 0 : each;
-}
-
-/* Who names a segment gets rounds of it. */
-static int are_offered(const xyl_problem_t *problem)
-{
-    const xyl_limits_t *limits = problem->node.limits;
-
-    return problem->coll == XYLEM_COLL_ALLTOALL && !problem->node.is_level &&
-           problem->ranks > 1 && problem->segment_bytes == 0 &&
-           xyl_problem_bytes(problem) >= limits->alltoall_read &&
-           offer_bytes(problem) != 0;
-}
-
-/* In place a copy is offered: of the block itself, what comes is written there.
- */
-static xyl_position_t offered_block(const xyl_problem_t *problem, uint32_t seat)
-{
-    uint64_t bytes = xyl_problem_bytes(problem);
-
-    return problem->is_in_place
-               ? xyl_position_of(XYL_BUFFER_TEMP, 0, bytes * seat)
-               : block_from(problem, seat);
-}
-
-/* The line by which a seat's block goes to the one at that distance. */
-static xyl_position_t offered_by(const xyl_node_program_t *program,
-                                 uint32_t seat, uint32_t distance)
-{
-    return xyl_position_of(XYL_BUFFER_INPUT, seat,
-                           (distance - 1) * program->cell);
-}
-
-static void write_offers(const xyl_problem_t *problem,
-                         xyl_node_program_t *program)
-{
-    uint32_t distance, seat;
-    xyl_step_t *step;
-
-    for (distance = 1; distance < problem->ranks; distance++) {
-        seat = (problem->rank + distance) % problem->ranks;
-        if (problem->is_in_place)
-            (void)xyl_node_step(
-                program, XYL_STEP_COPY, offered_block(problem, seat),
-                block_from(problem, seat), xyl_problem_bytes(problem));
-        step = xyl_node_step(program, XYL_STEP_OFFER,
-                             offered_by(program, problem->rank, distance),
-                             offered_block(problem, seat),
-                             xyl_problem_bytes(problem));
-        step->post_seat = seat;
-        step->has_line = 1;
-    }
-    step = xyl_node_step(program, XYL_STEP_NOTHING, block_to(problem, 0),
-                         block_to(problem, 0), 0);
-    step->post = XYL_POST_COUNT;
-    step->post_value = 1;
-}
-
-/* All of them at a time, as seats come and as they read. */
-static void write_offered(const xyl_problem_t *problem,
-                          xyl_node_program_t *program)
-{
-    uint64_t bytes = xyl_problem_bytes(problem);
-    uint32_t distance, seat, seats = problem->ranks;
-    xyl_step_t *step;
-
-    xyl_node_plan_parcels(problem, program);
-    program->cell = offer_bytes(problem);
-    program->cells = program->input_bytes = (seats - 1) * program->cell;
-    program->offers = 1;
-    program->takes = seats - 1;
-    program->temp_bytes = problem->is_in_place ? seats * bytes : 0;
-    write_offers(problem, program);
-    for (distance = 1; distance < seats; distance++) {
-        seat = (problem->rank + seats - distance) % seats;
-        xyl_node_strand(program);
-        write_alltoall_wait(problem, program, 1);
-        step =
-            xyl_node_take(program, seat, seat, block_to(problem, seat), bytes);
-        step->from = offered_by(program, seat, distance);
-        step->has_line = 1;
-    }
-    for (distance = 1; distance < seats; distance++) {
-        seat = (problem->rank + distance) % seats;
-        xyl_node_strand(program);
-        step = xyl_node_hand(program, problem->rank, seat,
-                             offered_block(problem, seat), bytes);
-        step->to = offered_by(program, problem->rank, distance);
-        step->offers = step->has_line = 1;
-    }
-    if (problem->is_in_place)
-        return;
-    xyl_node_strand(program);
-    (void)xyl_node_step(program, XYL_STEP_COPY,
-                        block_to(problem, problem->rank),
-                        block_from(problem, problem->rank), bytes);
 }
 
 /* ---- rounds ---- */

@@ -57,7 +57,9 @@ static inline uint64_t xyl_node_block_max(const xyl_problem_t *problem)
 static inline uint64_t xyl_node_left(const xyl_node_program_t *program,
                                      uint64_t bytes)
 {
-    return bytes > program->first_bytes ? bytes : 0;
+    return bytes > program->first_bytes && !xyl_node_is_offered(program, bytes)
+               ? bytes
+               : 0;
 }
 
 /* Cuts blocks, of which a piece has room for `room` bytes each; late, if a seat

@@ -362,12 +362,14 @@ static void test_leaves_run_ahead(void)
 
 /* ---- blocks that are read where they lie ---- */
 
+enum { LONG = 100000 }; /* elements */
+
 static call_case_t long_blocks(xylem_coll_t coll)
 {
     return (call_case_t){.coll = coll,
                          .ranks = 4,
                          .root = 1,
-                         .count = 100000,
+                         .count = LONG,
                          .salt = 9,
                          .algorithm = "node"};
 }
@@ -445,8 +447,10 @@ static void test_alltoall_rank_fails(void)
 {
     uint64_t seed;
 
-    for (seed = 1; seed <= 20; seed++)
+    for (seed = 1; seed <= 20; seed++) {
         root_fails(XYLEM_COLL_ALLTOALL, seed);
+        root_fails(XYLEM_COLL_ALLTOALLV, seed);
+    }
 }
 
 static void test_scatter_root_leaves(void)
@@ -454,6 +458,8 @@ static void test_scatter_root_leaves(void)
     root_leaves(XYLEM_COLL_SCATTER);
     root_leaves(XYLEM_COLL_SCATTERV);
 }
+
+static const xyl_shm_ops_t *own_ops; /* of a rank that has others */
 
 static int pulls_nothing(xyl_shm_t *shm, uint32_t rank, void *to, uint64_t from,
                          size_t bytes)
@@ -467,17 +473,25 @@ static int pulls_nothing(xyl_shm_t *shm, uint32_t rank, void *to, uint64_t from,
 }
 
 /* As where processes may not trace each other. */
-static void one_cannot_read(xylem_coll_t coll)
+static void run_with_pull(xylem_coll_t coll, uint32_t ranks, uint64_t count,
+                          int (*pull)(xyl_shm_t *shm, uint32_t rank, void *to,
+                                      uint64_t from, size_t bytes))
 {
     fabric_options_t options = {.seed = 3, .reorder = 1, .shares_memory = 1};
     call_case_t c = long_blocks(coll);
-    fabric_t *fabric = fabric_create(c.ranks, &options);
-    xyl_shm_t *shm = fabric_context(fabric, 2)->shm;
-    xyl_shm_ops_t refusing = *shm->ops;
+    xyl_shm_ops_t other;
+    fabric_t *fabric;
+    xyl_shm_t *shm;
     call_run_t run;
 
-    refusing.pull = pulls_nothing;
-    shm->ops = &refusing;
+    c.ranks = ranks;
+    c.count = count;
+    fabric = fabric_create(c.ranks, &options);
+    shm = fabric_context(fabric, ranks / 2)->shm;
+    own_ops = shm->ops;
+    other = *own_ops;
+    other.pull = pull;
+    shm->ops = &other;
     call_run_init(&run, fabric, NULL, &c);
     call_run_start_all(&run);
     if (call_run_finish(&run))
@@ -489,12 +503,46 @@ static void one_cannot_read(xylem_coll_t coll)
 
 static void test_scatter_cannot_read(void)
 {
-    one_cannot_read(XYLEM_COLL_SCATTER);
+    run_with_pull(XYLEM_COLL_SCATTER, 4, LONG, pulls_nothing);
 }
 
 static void test_alltoall_cannot_read(void)
 {
-    one_cannot_read(XYLEM_COLL_ALLTOALL);
+    uint32_t ranks;
+
+    for (ranks = 2; ranks <= 5; ranks++) {
+        run_with_pull(XYLEM_COLL_ALLTOALL, ranks, LONG, pulls_nothing);
+        run_with_pull(XYLEM_COLL_ALLTOALLV, ranks, LONG, pulls_nothing);
+        run_with_pull(XYLEM_COLL_ALLTOALLW, ranks, LONG, pulls_nothing);
+    }
+}
+
+static uint64_t pulled;
+
+static int pulls_counted(xyl_shm_t *shm, uint32_t rank, void *to, uint64_t from,
+                         size_t bytes)
+{
+    pulled += bytes;
+    return own_ops->pull(shm, rank, to, from, bytes);
+}
+
+/* Also those of a length that varies. */
+static void test_alltoall_reads(void)
+{
+    static const xylem_coll_t colls[] = {
+        XYLEM_COLL_ALLTOALL, XYLEM_COLL_ALLTOALLV, XYLEM_COLL_ALLTOALLW};
+    uint32_t ranks, i;
+
+    for (ranks = 2; ranks <= 5; ranks++)
+        for (i = 0; i < 3; i++) {
+            pulled = 0;
+            run_with_pull(colls[i], ranks, LONG, pulls_counted);
+            CHECK(pulled >= LONG);
+        }
+    /* More than have lines beside the slots. */
+    pulled = 0;
+    run_with_pull(XYLEM_COLL_ALLTOALL, 24, LONG / 6, pulls_counted);
+    CHECK(pulled >= LONG);
 }
 
 /* One rank sends so many bytes where another expects so many: it fails, as a
@@ -588,12 +636,12 @@ static void lengths_differ_in_alltoallv(uint32_t ranks, uint64_t sent,
 
 static void test_lengths_differ(void)
 {
-    static const uint64_t lengths[] = {0,    1,    96,    97,    5000,
-                                       8192, 8193, 60000, 200000};
+    static const uint64_t lengths[] = {0,    1,    96,    97,     5000,
+                                       8192, 8193, 60000, 100000, 200000};
     uint32_t i, k;
 
-    for (i = 0; i < 9; i++)
-        for (k = 0; k < 9; k++)
+    for (i = 0; i < 10; i++)
+        for (k = 0; k < 10; k++)
             if (i != k) {
                 lengths_differ(XYLEM_COLL_GATHERV, lengths[i], lengths[k]);
                 lengths_differ(XYLEM_COLL_SCATTERV, lengths[i], lengths[k]);
@@ -615,6 +663,7 @@ static const check_case_t cases[] = {
     {"scatter_root_leaves", test_scatter_root_leaves},
     {"scatter_cannot_read", test_scatter_cannot_read},
     {"alltoall_cannot_read", test_alltoall_cannot_read},
+    {"alltoall_reads", test_alltoall_reads},
     {"alltoall_rank_fails", test_alltoall_rank_fails},
 };
 CHECK_MAIN(cases)
