@@ -83,9 +83,9 @@
     X(reduce_scatter_piece, 64, 1 << 30, "a piece of a block, at most")        \
     X(scan_piece, 64, 1 << 30, "a piece of a short one")                       \
     X(scan_chain, 256, 1 << 30, "what goes from seat to seat, at least")       \
-    X(scan_chain_piece, 64, 1 << 30, "a piece of that")                        \
-    X(scan_long, 0, 1 << 30, "what does so in longer pieces, at least")        \
-    X(scan_long_piece, 64, 1 << 30, "these")                                   \
+    X(scan_chain_pieces, 1, 1024, "pieces of that, about")                     \
+    X(scan_chain_piece_min, 64, 1 << 30, "a piece of that, at least")          \
+    X(scan_chain_piece_max, 64, 1 << 30, "and at most")                        \
     X(bundle_few_nodes, 1, 1 << 20, "nodes that are few")                      \
     X(bundle_few, 0, 1 << 20, "a block in a bundle between few, at most")      \
     X(bundle, 0, 1 << 20, "a block in a bundle between more, at most")         \

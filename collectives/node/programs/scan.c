@@ -82,6 +82,18 @@ static void write_scan_sum(const xyl_problem_t *problem,
     step->post_seat = problem->rank + 1;
 }
 
+/* The last seat has the first of them when all have added to one. */
+static uint64_t chain_piece(const xyl_problem_t *problem)
+{
+    const xyl_limits_t *limits = problem->node.limits;
+    uint64_t piece = xyl_problem_bytes(problem) / limits->scan_chain_pieces;
+
+    if (piece < limits->scan_chain_piece_min)
+        return limits->scan_chain_piece_min;
+    return piece < limits->scan_chain_piece_max ? piece
+                                                : limits->scan_chain_piece_max;
+}
+
 /* The sum goes on to the next seat before this one keeps what it needs. */
 static void write_chain(const xyl_problem_t *problem,
                         xyl_node_program_t *program)
@@ -89,11 +101,7 @@ static void write_chain(const xyl_problem_t *problem,
     const xyl_position_t published = {XYL_BUFFER_INPUT, problem->rank, 0};
     int is_last = problem->rank + 1 == problem->ranks;
 
-    scan_plan(problem,
-              xyl_problem_bytes(problem) < problem->node.limits->scan_long
-                  ? problem->node.limits->scan_chain_piece
-                  : problem->node.limits->scan_long_piece,
-              program);
+    scan_plan(problem, chain_piece(problem), program);
     if (problem->rank == 0) {
         xyl_node_publish(problem, program,
                          xyl_position_of(XYL_BUFFER_SEND, 0, 0),
