@@ -83,6 +83,7 @@
     X(reduce_scatter_piece, 64, 1 << 30, "a piece of a block, at most")        \
     X(scan_piece, 64, 1 << 30, "a piece of a short one")                       \
     X(scan_chain, 256, 1 << 30, "what goes from seat to seat, at least")       \
+    X(scan_chain_all, 256, 1 << 30, "the same of all seats")                   \
     X(scan_chain_pieces, 1, 1024, "pieces of that, about")                     \
     X(scan_chain_piece_min, 64, 1 << 30, "a piece of that, at least")          \
     X(scan_chain_piece_max, 64, 1 << 30, "and at most")                        \

@@ -120,14 +120,23 @@ static void write_chain(const xyl_problem_t *problem,
         write_copy(problem, program, problem->rank);
 }
 
+/* The last seat would read all there is. */
+static int goes_from_seat_to_seat(const xyl_problem_t *problem)
+{
+    const xyl_limits_t *limits = problem->node.limits;
+    uint64_t bytes = xyl_problem_bytes(problem);
+
+    return problem->ranks > 2 && bytes >= limits->scan_chain &&
+           bytes >= limits->scan_chain_all / problem->ranks;
+}
+
 static void scan_write(const xyl_problem_t *problem,
                        xyl_node_program_t *program)
 {
-    if (xyl_problem_bytes(problem) < problem->node.limits->scan_chain ||
-        problem->ranks == 2)
-        write_all(problem, program);
-    else
+    if (goes_from_seat_to_seat(problem))
         write_chain(problem, program);
+    else
+        write_all(problem, program);
 }
 
 const xyl_algorithm_t xyl_algorithm_node_scan = {
