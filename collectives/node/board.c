@@ -116,6 +116,13 @@ static _Atomic uint64_t *come_count(const xyl_board_t *board)
     return (_Atomic uint64_t *)(void *)(board->memory + board->layout.come_at);
 }
 
+/* Seats that have left the board; in the same line, behind the word for those
+ * above. */
+static _Atomic uint64_t *left_count(const xyl_board_t *board)
+{
+    return come_count(board) + 2;
+}
+
 /* Any thread, as what follows. */
 static void come(const xyl_board_t *board)
 {
@@ -218,8 +225,25 @@ xylem_status_t xyl_board_create(xyl_shm_t *shm, xyl_shm_pool_t *pool,
     return XYLEM_OK;
 }
 
+/* Those of pieces that not all seats have retired, as a call has failed. Nobody
+ * looks at them any more. */
+static void windows_give_back(const xyl_board_t *board)
+{
+    uint64_t i, bytes, place;
+
+    for (i = 0; i < XYL_BOARD_SLOTS; i++) {
+        char *slot = xyl_board_slot(board, i);
+        bytes = xyl_board_get(board, xyl_board_lent(board, slot));
+        place = xyl_board_get(board, xyl_board_place(board, slot)) & RESERVE;
+        if (bytes != 0 && place != RESERVE)
+            xyl_shm_pool_free(board->pool, (uint32_t)place, bytes);
+    }
+}
+
 void xyl_board_destroy(xyl_board_t *board)
 {
+    if (xyl_seats_add(&board->seats, left_count(board)) == board->seats.count)
+        windows_give_back(board);
     board->seats.shm->ops->detach(board->seats.shm, board->key);
     board_free(board);
 }
@@ -394,6 +418,9 @@ static char *pooled_window(xyl_board_t *board, const xyl_board_extent_t *extent,
             place = RESERVE;
         if (place == 0)
             return NULL;
+        atomic_store_explicit(
+            xyl_board_lent(board, xyl_board_slot(board, number)), bytes,
+            memory_order_relaxed);
         if (xyl_seats_swap(&board->seats, word, &seen,
                            xyl_board_value(number, place)))
             return window_at(board, place, bytes);
@@ -420,6 +447,7 @@ static void pooled_leave(const xyl_board_t *board, uint64_t number,
         return;
     place = xyl_board_get(board, xyl_board_place(board, slot)) -
             xyl_board_value(number, 0);
+    atomic_store_explicit(xyl_board_lent(board, slot), 0, memory_order_relaxed);
     if (place != RESERVE)
         xyl_shm_pool_free(board->pool, (uint32_t)place, bytes);
 }

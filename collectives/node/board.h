@@ -32,8 +32,9 @@
  * always go on, whatever other teams do. How many pieces fit is how far seats
  * may drift apart: a seat that has done its part leaves, and its data stays.
  *
- * Windows of pieces in which a seat has failed or died do not come back to the
- * pool; every board has its reserve.
+ * Windows of pieces in which a seat has failed come back when the last seat
+ * leaves the board, and those of boards with a seat that has died do not; every
+ * board has its reserve.
  *
  * The progressing thread, except where noted.
  */
@@ -241,6 +242,14 @@ static inline _Atomic uint64_t *xyl_board_leavers(const xyl_board_t *board,
                                                   char *slot)
 {
     return xyl_board_claim(board, slot) + 2;
+}
+
+/* Bytes of the window, if it is the pool's, from when one is taken until it is
+ * given back. In the line of the claim. */
+static inline _Atomic uint64_t *xyl_board_lent(const xyl_board_t *board,
+                                               char *slot)
+{
+    return xyl_board_claim(board, slot) + 4;
 }
 
 static inline _Atomic uint64_t *xyl_board_word(const xyl_board_t *board,

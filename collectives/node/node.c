@@ -256,6 +256,25 @@ static void boards_destroy(xylem_context_t *context, int all)
     pthread_mutex_unlock(&context->lock);
 }
 
+/* Seats leave a board when all have come. In a team that has failed this rank
+ * may have no board, and others one, with windows. (Of a team on several nodes
+ * it is not known then who has seats.) */
+static int others_wait_to_leave(const xylem_team_t *team)
+{
+    return xyl_team_has_failed(team) && team->is_one_node &&
+           team->context->shm != NULL && xyl_team_shares(team) &&
+           team->failure.status != XYLEM_ERR_PROC_FAILED; /* the dead stay */
+}
+
+/* NULL: no memory; then the others' stays, too. */
+static xyl_board_t *board_to_leave(xylem_team_t *team)
+{
+    const xyl_group_t seats = {team->size, team->rank, NULL};
+    xyl_board_t *board;
+
+    return board_of(team, &seats, &board) == XYLEM_OK ? board : NULL;
+}
+
 static void team_ends(xylem_team_t *team)
 {
     xylem_context_t *context = team->context;
@@ -263,6 +282,8 @@ static void team_ends(xylem_team_t *team)
     xyl_board_t *board = node_of_team(team)->board;
 
     free(node_of_team(team)->group_of);
+    if (board == NULL && others_wait_to_leave(team))
+        board = board_to_leave(team);
     if (board == NULL && node_of_team(team)->has_place)
         xyl_node_place_return(context);
     if (board == NULL)

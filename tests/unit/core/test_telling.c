@@ -1,8 +1,11 @@
 /* What fails on one rank of a team fails on all of them, with the same status,
  * the rank that has caused it and words; and what they do next is right. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "collectives/data/modules.h"
+#include "collectives/node/board.h"
+#include "collectives/node/node.h"
 #include "collectives/node/stage_inside.h"
 #include "runtime/core/failure.h"
 #include "runtime/core/team.h"
@@ -181,6 +184,71 @@ static void test_next_team_is_right(void)
         }
         fabric_destroy(scene.fabric);
     }
+}
+
+/* Grains of the node's pool that are taken. */
+static unsigned windows_taken(const scene_t *scene)
+{
+    const xyl_shm_pool_t *pool =
+        &xyl_node_of_context(fabric_context(scene->fabric, 0))->pool;
+    const uint64_t *word;
+    unsigned bank, taken = 0;
+
+    for (bank = 0; bank < XYL_SHM_POOL_BANKS; bank++) {
+        word =
+            (const void *)(pool->memory + (size_t)bank * XYL_BOARD_LINE_BYTES);
+        taken += (unsigned)__builtin_popcountll(*word);
+    }
+    return taken;
+}
+
+/* On a team of their own, in which one takes no part and aborts it. */
+static void windows_fail(scene_t *scene, uint32_t *words, size_t count)
+{
+    xylem_team_t *teams[RANKS];
+    xylem_request_t *made[RANKS];
+    uint32_t rank;
+
+    for (rank = 0; rank < RANKS; rank++)
+        CHECK_EQ(
+            xylem_team_idup(world_of(scene, rank), &teams[rank], &made[rank]),
+            XYLEM_OK);
+    fabric_run_dry(scene->fabric);
+    for (rank = 0; rank + 1 < RANKS; rank++)
+        CHECK_EQ(xylem_ibcast(teams[rank], words + rank * count, count,
+                              XYLEM_UINT32, 0, &scene->requests[rank]),
+                 XYLEM_OK);
+    fabric_run_dry(scene->fabric);
+    CHECK(windows_taken(scene) != 0);
+    CHECK_EQ(xylem_team_abort(teams[RANKS - 1], "no more fuel"), XYLEM_OK);
+    fabric_run_dry(scene->fabric);
+    for (rank = 0; rank < RANKS; rank++) {
+        (void)xylem_request_free(scene->requests[rank]);
+        scene->requests[rank] = NULL;
+        CHECK_EQ(xylem_request_free(made[rank]), XYLEM_OK);
+    }
+    for (rank = 0; rank < RANKS; rank++)
+        CHECK_EQ(xylem_team_destroy(teams[rank]), XYLEM_OK);
+}
+
+/* Of those that had come to the next, when that ends. */
+static void test_windows_come_back(void)
+{
+    enum { CALLS = 5, COUNT = 1 << 19 };
+    uint32_t *words = calloc((size_t)RANKS * COUNT, sizeof *words);
+    unsigned call, taken = 0;
+    scene_t scene;
+
+    CHECK(words != NULL);
+    scene_init(&scene, 1, 1);
+    for (call = 0; call < CALLS && words != NULL; call++) {
+        windows_fail(&scene, words, COUNT);
+        if (call == 0)
+            taken = windows_taken(&scene);
+        CHECK(windows_taken(&scene) <= taken);
+    }
+    fabric_destroy(scene.fabric);
+    free(words);
 }
 
 static void one_word(xylem_status_t (*say)(xylem_team_t *team),
@@ -809,6 +877,7 @@ static const check_case_t cases[] = {
      test_word_is_repeated},
     {"a word that was lost is told again", test_lost_word_is_told_again},
     {"telling: the next team is right", test_next_team_is_right},
+    {"telling: windows of calls that fail come back", test_windows_come_back},
     {"telling: abort", test_abort},
     {"telling: revoke", test_revoke},
     {"telling: a death", test_death_is_told},

@@ -500,6 +500,34 @@ static void test_layout(void)
     pair_fini(&pair);
 }
 
+/* Of a call that fails: one seat has not begun it, one has retired a piece, and
+ * another none. The pool has all of them again in the end. */
+static void test_windows_of_failed_calls(void)
+{
+    enum { SEATS = 3, PIECES = 4, RETIRED = 2 };
+    static pool_t pool;
+    static table_t table;
+    xyl_board_extent_t extents[SEATS];
+    char *windows[SEATS];
+    uint32_t seat, piece;
+
+    pool_init(&pool, SEATS, 64 << 20);
+    table_init(&table, &pool, SEATS, 8 << 20);
+    for (seat = 0; seat < SEATS; seat++)
+        xyl_board_take(table.board[seat], PIECES, 1 << 20, &extents[seat]);
+    for (piece = 0; piece < PIECES; piece++) {
+        for (seat = 0; seat < SEATS - (piece != 0); seat++)
+            CHECK(xyl_board_begin(table.board[seat], &extents[seat], piece,
+                                  &windows[seat]));
+        CHECK(windows[0] == windows[1]);
+    }
+    for (seat = 0; seat < SEATS; seat++) /* the first one ends well */
+        xyl_board_retire(table.board[seat], &extents[seat], 0);
+    xyl_board_retire(table.board[1], &extents[1], RETIRED);
+    table_fini(&table);
+    pool_fini(&pool, SEATS);
+}
+
 static const check_case_t cases[] = {
     {"windows", test_windows},
     {"many_seats", test_many_seats},
@@ -507,5 +535,6 @@ static const check_case_t cases[] = {
     {"two_wait", test_two_wait},
     {"no_memory", test_no_memory},
     {"layout", test_layout},
+    {"windows_of_failed_calls", test_windows_of_failed_calls},
 };
 CHECK_MAIN(cases)
