@@ -217,8 +217,8 @@ extern const xyl_module_t xyl_tasks_module;
 static inline uint64_t xyl_task_tag(uint32_t slot, uint32_t source, uint32_t id,
                                     xyl_task_message_kind_t kind)
 {
-    return (uint64_t)slot << 50 | (uint64_t)source << 30 | (uint64_t)id << 10 |
-           kind;
+    return (uint64_t)slot << XYL_SLOT_AT | (uint64_t)source << 30 |
+           (uint64_t)id << 10 | kind;
 }
 
 static inline uint32_t xyl_task_slot_of(const xylem_tasks_t *tasks,

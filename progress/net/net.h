@@ -70,6 +70,10 @@ typedef struct xyl_net_ops {
     /* Asks that a receive be given up; its event comes all the same, with
      * XYLEM_ERR_CANCELED or, when it was too late, as usual. */
     void (*cancel)(xyl_net_t *net, xyl_event_t *event);
+    /* Takes what has come under tags that are like `tag` in the bits of `mask`,
+     * where nothing is to be received any more, and drops it, so that no sender
+     * waits for it. NULL: none does. */
+    void (*drop)(xyl_net_t *net, uint64_t tag, uint64_t mask);
     /* Moves data; returns the number of things done. */
     unsigned (*progress)(xyl_net_t *net);
     /* Before sleeping on the descriptor of `wakeup_fd`: XYLEM_OK when an

@@ -1,5 +1,6 @@
 #include "runtime/core/context_leave.h"
 
+#include "runtime/base/bits.h"
 #include "runtime/base/log.h"
 #include "runtime/core/detach.h"
 #include "runtime/core/notice.h"
@@ -13,6 +14,24 @@ static int context_has_failures(const xylem_context_t *context)
     return atomic_load_explicit(&context->failures, memory_order_acquire) != 0;
 }
 
+/* Of a team that has failed nothing is received any more, nor of any other team
+ * here; of those that have not failed nothing should come. */
+static void drop_the_rest(xylem_context_t *context)
+{
+    const xyl_net_ops_t *ops = context->net->ops;
+    uint64_t slot;
+
+    if (ops->drop == NULL ||
+        atomic_load_explicit(&context->failed_teams, memory_order_relaxed) == 0)
+        return;
+    pthread_mutex_lock(&context->lock);
+    for (slot = 0; slot < XYL_TEAM_SLOTS; slot++)
+        if (xyl_bits_test(context->team_slots, slot))
+            ops->drop(context->net, slot << XYL_SLOT_AT,
+                      UINT64_MAX << XYL_SLOT_AT);
+    pthread_mutex_unlock(&context->lock);
+}
+
 /* The net is empty here, or a peer is gone and it never will be. UCX 1.18 does
  * not count what goes by rendezvous. */
 static int is_flushed(void *arg)
@@ -23,6 +42,7 @@ static int is_flushed(void *arg)
     if (context_has_failures(context))
         return 1;
     if (xyl_engine_try_own(&context->engine)) {
+        drop_the_rest(context);
         flushed = xyl_notices_are_sent(context) &&
                   context->net->ops->is_flushed(context->net);
         xyl_engine_disown(&context->engine);
@@ -35,6 +55,10 @@ static int is_fenced(void *arg)
     xylem_context_t *context = arg;
     const xyl_bootstrap_ops_t *ops = context->bootstrap->ops;
 
+    if (xyl_engine_try_own(&context->engine)) {
+        drop_the_rest(context);
+        xyl_engine_disown(&context->engine);
+    }
     return (context_has_failures(context) && !ops->fence_outlives_ranks) ||
            ops->fence_test(context->bootstrap) != XYLEM_IN_PROGRESS;
 }

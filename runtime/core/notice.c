@@ -53,7 +53,7 @@ static size_t stored_bytes(const xylem_context_t *context)
     return offsetof(stored_t, notice) + notice_bytes(context);
 }
 
-static const uint64_t notice_tag = (uint64_t)XYL_SLOT_NOTICES << 50;
+static const uint64_t notice_tag = (uint64_t)XYL_SLOT_NOTICES << XYL_SLOT_AT;
 
 /* On the list; NULL: no memory. */
 static stored_t *notice_store(xylem_context_t *context,

@@ -92,7 +92,7 @@ static inline uint64_t xyl_team_tag(const xylem_team_t *team, uint32_t source,
     uint64_t slot =
         team->peer_slots == NULL ? team->slot : team->peer_slots[destination];
 
-    return slot << 50 | (uint64_t)source << XYL_TEAM_SOURCE_AT |
+    return slot << XYL_SLOT_AT | (uint64_t)source << XYL_TEAM_SOURCE_AT |
            (uint64_t)(sequence >> 31) << 29 |
            (uint64_t)(sequence & 0x7ffff) << 10 | (segment & 0x3ff);
 }

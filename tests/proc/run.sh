@@ -412,6 +412,18 @@ unreceived()
     report "a context ends though a message is not received${*:+, $*}" $good
 }
 
+# unwanted [NAME=VALUE | option]...: one of four ranks aborts a team whose other
+# ranks have sent it messages.
+unwanted()
+{
+    local options good=no
+    set_options "$@"
+    attempt "$run" -n 4 --env UCX_LOG_LEVEL=warn "${options[@]}" \
+        "$programs/unwanted"
+    [ "$code" -eq 0 ] && ! grep -q 'UCX' "$out" "$err" && good=yes
+    report "nothing is left of messages of an aborted team${*:+, $*}" $good
+}
+
 # unspoken RANKS LATE [NAME=VALUE | option]...: a rank dies whose first message
 # has come, and which nobody has sent anything; another looks so many seconds
 # later than the others.
@@ -689,6 +701,8 @@ test_death()
     death 2 0 8 warm
     unreceived --nodes 4 UCX_TLS=tcp,self
     unreceived XYLEM_SHM=off UCX_TLS=tcp,self XYLEM_PROGRESS=blocking
+    unwanted XYLEM_SHM=off
+    unwanted --nodes 4 UCX_TLS=tcp,self
     unspoken 2 0 XYLEM_SHM=off
     unspoken 4 0 XYLEM_SHM=off
     unspoken 4 0 XYLEM_SHM=off XYLEM_PROGRESS=blocking

@@ -409,6 +409,38 @@ static void ucx_cancel(xyl_net_t *base, xyl_event_t *event)
         ucp_request_cancel(ucx_of(base)->worker, request);
 }
 
+static void dropped(void *request, ucs_status_t status,
+                    const ucp_tag_recv_info_t *info, void *arg)
+{
+    net_ucx_t *net = arg;
+
+    (void)status; /* it was too long */
+    (void)info;
+    ucp_request_free(request);
+    net->under_way--;
+}
+
+static void ucx_drop(xyl_net_t *base, uint64_t tag, uint64_t mask)
+{
+    net_ucx_t *net = ucx_of(base);
+    const ucp_request_param_t param = {.op_attr_mask =
+                                           UCP_OP_ATTR_FIELD_CALLBACK |
+                                           UCP_OP_ATTR_FIELD_USER_DATA |
+                                           UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
+                                       .cb.recv = dropped,
+                                       .user_data = net};
+    ucp_tag_recv_info_t info;
+    ucp_tag_message_h message;
+
+    while ((message = ucp_tag_probe_nb(net->worker, tag, mask, 1, &info)) !=
+           NULL) {
+        net->under_way++;
+        if (!UCS_PTR_IS_PTR(
+                ucp_tag_msg_recv_nbx(net->worker, NULL, 0, message, &param)))
+            net->under_way--;
+    }
+}
+
 static unsigned ucx_progress(xyl_net_t *base)
 {
     net_ucx_t *net = ucx_of(base);
@@ -768,6 +800,7 @@ const xyl_net_ops_t xyl_net_ucx = {
     .send = ucx_send,
     .recv = ucx_recv,
     .cancel = ucx_cancel,
+    .drop = ucx_drop,
     .progress = ucx_progress,
     .arm = ucx_arm,
     .wakeup_fd = ucx_wakeup_fd,

@@ -249,6 +249,30 @@ static void test_cancel(void)
     }
 }
 
+/* What has come and is not wanted keeps no sender; the rest stays. */
+static void test_drop(void)
+{
+    FOR_EACH_NET(ops)
+    {
+        xyl_event_t unwanted, wanted, recv;
+        job_t job;
+
+        if ((*ops)->drop == NULL)
+            continue;
+        begin(&job, *ops);
+        send_words(&job, TAG, WORDS, &unwanted);
+        send_words(&job, TAG + 1, WORDS, &wanted);
+        (void)job.net->ops->progress(job.net);
+        (*ops)->drop(job.net, TAG, UINT64_MAX);
+        take(&job, 1);
+        CHECK_EQ(unwanted.status, XYLEM_OK);
+        recv_words(&job, TAG + 1, WORDS, &recv);
+        take(&job, 2);
+        CHECK_EQ(recv.status, XYLEM_OK);
+        end(&job);
+    }
+}
+
 /* ---- the list ---- */
 
 static void test_choice(void)
@@ -277,6 +301,7 @@ static const check_case_t cases[] = {
     {"nets: a message shorter than its buffer", test_too_short},
     {"nets: a receive that takes shorter messages, too", test_may_be_shorter},
     {"nets: a receive that is given up", test_cancel},
+    {"nets: messages that nobody wants", test_drop},
     {"nets: which one a job takes", test_choice},
 };
 
