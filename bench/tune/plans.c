@@ -344,5 +344,6 @@ int tune_plan_promises(xylem_coll_t coll, const struct tune_plan *plan,
         return 0;
     steps = bytes / plan->segment_bytes / plan->lanes;
     return steps <= STEPS_MAX &&
-           (!is_between(plan, "chain") || steps > CHAIN_STEPS);
+           (!is_between(plan, "chain") || steps > CHAIN_STEPS ||
+            steps + 1 >= shape->nodes);
 }

@@ -80,6 +80,19 @@ static void test_neighbours(void)
     CHECK_EQ(list[3].lanes, 12);
 }
 
+/* All links of a chain are busy as soon as it has as many segments. */
+static void test_chains(void)
+{
+    static const struct tune_plan chain = {"han:1/chain", 65536, 4, 8, 1};
+    static const struct tune_shape few = {4, 8}, many = {64, 8};
+    const xylem_coll_t bcast = XYLEM_COLL_BCAST;
+
+    CHECK(!tune_plan_promises(bcast, &chain, &few, (size_t)128 << 10));
+    CHECK(tune_plan_promises(bcast, &chain, &few, (size_t)192 << 10));
+    CHECK(!tune_plan_promises(bcast, &chain, &many, (size_t)512 << 10));
+    CHECK(tune_plan_promises(bcast, &chain, &many, (size_t)1 << 20));
+}
+
 /* ---- strategies ---- */
 
 struct machine {
@@ -386,6 +399,7 @@ int main(int argc, char **argv)
         {"model", test_model},
         {"candidates", test_plans},
         {"neighbours", test_neighbours},
+        {"chains of as many segments as links", test_chains},
         {"strategies", test_strategies},
         {"caches", test_caches},
         {"refined", test_refined},
