@@ -20,6 +20,7 @@
 #   bundle/run-in-bundle.sh compare.sh -c bcast --impls event,mpich5,intel
 #   bundle/run-in-bundle.sh predict.sh
 #   bundle/run-in-bundle.sh retune.sh --np 16,32
+#   bundle/run-in-bundle.sh retune.sh --cluster 4,4 --table FILE
 #   bundle/run-in-bundle.sh apps.sh --seconds 200
 #
 # An MPI, or an application of others, that is not installed here is left out.
@@ -180,6 +181,8 @@ place_cluster()
             continue
         place bin "$program"
     done
+    mkdir -p "$bundle/tests"
+    cp -r tests/cluster "$bundle/tests/"
 }
 
 # Modules that are opened by name when needed, which ldd does not see.

@@ -2,10 +2,14 @@
 # The measured part of the built-in table: tunes on this machine with each number
 # of ranks that is asked for, prints the rules, and compares calls with and without
 # them, in turns, in one run. For the simulated part see tune.sh --parts table.
+# Or compares a table that there is with the built-in one.
 #
 #   bash bench/studies/retune.sh [options]        or, from the bundle:
 #   bundle/run-in-bundle.sh retune.sh [options]
 #
+#   --table FILE    tune nothing, compare this one
+#   --cluster N,P   on N nodes of P ranks: a cluster of namespaces, made by
+#                   tests/cluster/run.sh, with TCP between its nodes
 #   --np LIST       ranks (default: cores, twice as many)
 #   --seconds S     for each number of ranks: half of it to tune, the rest to
 #                   compare (default 100)
@@ -21,10 +25,11 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 np=$(nproc),$((2 * $(nproc))) seconds=100 sizes=8,64,512,4K,32K,256K,2M rounds=9
 colls=barrier,bcast,reduce,allreduce,gather,scatter,allgather,allgatherv,alltoall
 colls+=,reduce_scatter,reduce_scatter_block,scan,exscan
-out=/tmp/xylem-retune bin=''
+out=/tmp/xylem-retune bin='' given='' cluster=''
 while (($# > 0)); do
     case $1 in
-    --np | --seconds | --colls | --sizes | --rounds | --out | --bin) ;;
+    --np | --seconds | --colls | --sizes | --rounds | --out | --bin | --cluster) ;;
+    --table) set -- --given "${@:2}" ;;
     *)
         sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
         exit 2
@@ -54,11 +59,28 @@ tune=$(program xylem-tune) && bench=$(program xylem-bench) &&
     run=$(program xylem-run) || exit
 mkdir -p "$out"
 
+# job RANKS SECONDS PROGRAM [OPTION...]: on this machine, or on the cluster.
+job()
+{
+    if [[ -z $cluster ]]; then
+        timeout "$2" "$run" -n "$1" "${@:3}"
+    else
+        nodes run -p "${cluster#*,}" -t "$2" "${@:3}"
+    fi
+}
+
+nodes()
+{
+    local tests=$here/../tests
+    [[ -d $tests/cluster ]] || tests=$here/../../tests
+    bash "$tests/cluster/run.sh" "$@"
+}
+
 # measure RANKS TABLE FILE: a line "COLL BYTES US" for each size.
 measure()
 {
-    XYLEM_TUNING=$2 timeout 60 "$run" -n "$1" "$bench" -c "$colls" \
-        --sizes "$sizes" --seconds "$each" --lines 2>>"$out/errors" |
+    XYLEM_TUNING=$2 job "$1" 60 "$bench" -c "$colls" --sizes "$sizes" \
+        --seconds "$each" --lines 2>>"$out/errors" |
         sed -n 's/^xylem-result latency .*coll=\([a-z_]*\) .*bytes=\([0-9]*\) .*max_us=\([0-9.]*\) .*/\1 \2 \3/p' \
             >>"$3"
 }
@@ -130,25 +152,54 @@ compare()
         }' "$2" "$3" "$4" "$5"
 }
 
+# all_sizes: the same lines, of all that are measured.
+all_sizes()
+{
+    local coll
+    for coll in ${colls//,/ }; do
+        numfmt --from=iec ${sizes//,/ } | sed "s/^/$coll /"
+    done
+}
+
+# tune_for RANKS TABLE
+tune_for()
+{
+    job "$1" $((seconds + 30)) "$tune" -q -c "$colls" --sizes "$sizes" --heuristics \
+        --seconds 0.005 --minutes "$(awk "BEGIN { print $seconds * 0.5 / 60 }")" -o "$2" \
+        2>>"$out/errors" || { tail -n 3 "$out/errors"; return 1; }
+    "$tune" show "$2" | cut -c1-150
+}
+
 : >"$out/errors"
+if [[ -n $cluster ]]; then
+    [[ $cluster =~ ^[1-9][0-9]*,[1-9][0-9]*$ ]] || exit 2
+    np=$((${cluster%,*} * ${cluster#*,}))
+    nodes up "${cluster%,*}" --owner $$ >/dev/null || exit
+    trap 'nodes down >/dev/null' EXIT
+    # Nodes do not see that all of them share the machine's cores.
+    export XYLEM_PROGRESS=caller XYLEM_SPIN_US=1000
+    ((np <= $(nproc))) || XYLEM_PROGRESS=blocking
+fi
 for ranks in ${np//,/ }; do
-    table=$out/tuned-$ranks.json
-    echo "== $ranks ranks on $(nproc) cores"
-    timeout $((seconds + 30)) "$run" -n "$ranks" "$tune" -q -c "$colls" \
-        --sizes "$sizes" --heuristics --seconds 0.005 \
-        --minutes "$(awk "BEGIN { print $seconds * 0.5 / 60 }")" -o "$table" \
-        2>>"$out/errors" || { tail -n 3 "$out/errors"; continue; }
-    "$tune" show "$table" | cut -c1-150
+    table=$out/tuned-$ranks.json part=0.5
+    echo "== $ranks ranks on $(nproc) cores${cluster:+, in $cluster}"
+    if [[ -n $given ]]; then
+        table=$(realpath "$given") part=1
+        all_sizes >"$out/rules-$ranks"
+    else
+        tune_for "$ranks" "$table" || continue
+        with_rules "$table" >"$out/rules-$ranks"
+    fi
     # A round is three runs of about 7 sizes of each collective, of which a start
-    # takes a second; none begins that would not end in time.
+    # takes a second (three on a cluster); none begins that would not end in time.
     each=$(awk "BEGIN {
-        s = ($seconds * 0.5 / $rounds / 3 - 1) / (8 * split(\"$colls\", c, \",\"))
-        print s < 0.002 ? 0.002 : s }")
-    with_rules "$table" >"$out/rules-$ranks"
+        s = ($seconds * $part / $rounds / 3 - ${cluster:+2 -} 1) / (8 * split(\"$colls\", c, \",\"))
+        print (s < 0.002 ? 0.002 : s) }")
     rm -f "$out"/{own,with,again}-"$ranks"
-    began=$SECONDS took=0
-    for ((round = 0; round < rounds &&
-        (round == 0 || SECONDS - began + took <= seconds / 2); round++)); do
+    began=$SECONDS took=0 limit=$((seconds / 2))
+    [[ -z $given ]] || limit=$seconds
+    for ((round = 0; round < rounds && (round == 0 ||
+        SECONDS - began + took <= limit); round++)); do
         round_began=$SECONDS
         measure "$ranks" none "$out/own-$ranks"
         measure "$ranks" "$table" "$out/with-$ranks"
