@@ -21,6 +21,7 @@
 #   bundle/run-in-bundle.sh predict.sh
 #   bundle/run-in-bundle.sh retune.sh --np 16,32
 #   bundle/run-in-bundle.sh retune.sh --cluster 4,4 --table FILE
+#   bundle/run-in-bundle.sh tune.sh --parts table --seconds 500
 #   bundle/run-in-bundle.sh apps.sh --seconds 200
 #
 # An MPI, or an application of others, that is not installed here is left out.
@@ -99,7 +100,9 @@ place_programs()
     for program in "$release"/examples/*; do
         [[ ! -f $program || ! -x $program ]] || place bin "$program"
     done
-    [[ ! -x $bundle/bin/xylem-sim ]] || place bin bench/studies/predict.sh
+    [[ ! -x $bundle/bin/xylem-sim ]] || place bin bench/studies/{predict,tune}.sh
+    mkdir -p "$bundle/share/machines"
+    cp simulator/machines/*.json "$bundle/share/machines/"
     place bin bench/compare.sh bench/studies/retune.sh bench/mpi/apps.sh
     program=$release/bench/libxylem-noise.so
     [[ ! -f $program ]] || place lib "$program"
@@ -233,6 +236,7 @@ export PMIX_SYSCONFDIR=$here/pmix/etc
 export PMIX_MCA_pcompress_base_silence_warning=1
 export UCX_MODULE_DIR=$here/lib/ucx
 export HWLOC_PLUGINS_PATH=$here/lib/hwloc
+export XYLEM_SIM_MACHINES=$here/share/machines
 exec "${@:-bash}"
 END
 }
