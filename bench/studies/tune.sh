@@ -77,10 +77,10 @@ search()
     cp "$out/$name.json.times" "$known"
 }
 
-# panels FILE.csv FILE.png: for each plan the times of its segments.
+# panels FILE.csv FILE.svg: for each plan the times of its segments.
 panels()
 {
-    awk -F, -v png="$2" '
+    awk -F, -v picture="$2" '
         NR == 1 || $7 <= 0 || $8 <= 0 { next }
         !($5 in rows) { order[++n] = $5 }
         { rows[$5] = rows[$5] "\"" ($6 >= 1048576 ? $6 / 1048576 "M" : $6 / 1024 "K") \
@@ -90,15 +90,15 @@ panels()
           least = least == 0 || low < least ? low : least
           title = $1 " of " $4 / 1048576 " MiB on " $2 " nodes of " $3 }
         END {
-            columns = n < 4 ? n : 4; lines = int((n + columns - 1) / columns)
-            printf "set terminal pngcairo size %d,%d font \",10\"\n", 300 * columns, 230 * lines + 40
-            printf "set output \"%s\"\n", png
+            columns = n < 5 ? n : 5; lines = int((n + columns - 1) / columns)
+            printf "set terminal svg size %d,%d font \"sans,10\" background \"white\"\n", 220 * columns, 160 * lines + 40
+            printf "set output \"%s\"\n", picture
             printf "set multiplot layout %d,%d title \"%s: actual (gray) and by the model (orange), ms\" noenhanced\n", \
                 lines, columns, title
             print "set style data histogram\nset style fill solid 1 noborder"
-            print "set border 3\nset tics nomirror\nset grid ytics lc rgb \"#dddddd\"\nunset key"
+            print "set border 3\nset tics nomirror\nunset key"
             printf "set logscale y\nset yrange [%g:%g]\n", least / 1500, most / 800
-            print "set ytics (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)"
+            print "set ytics (0.1, 1, 10, 100)"
             for (i = 1; i <= n; i++) {
                 printf "set title \"%s\" noenhanced\n$d%d << EOD\n%sEOD\n", order[i], i, rows[order[i]]
                 printf "plot $d%d using 2:xtic(1) lc rgb \"#8fa3b3\", \"\" using 3 lc rgb \"#f2b134\"\n", i
@@ -128,8 +128,8 @@ figure()
             "the model takes %s, %.3f of the best (%s)\n", "'"$coll"'", n, 100 * sum / n,
             50 * (error[int((n + 1) / 2)] + error[int(n / 2) + 1]), name, chosen / best, fastest }' "$file.csv"
     if command -v gnuplot >/dev/null; then
-        panels "$file.csv" "$file.png"
-        echo "$file.png"
+        panels "$file.csv" "$file.svg"
+        echo "$file.svg"
     fi
 }
 
