@@ -135,6 +135,10 @@ xmpi_type_t *xmpi_type_find(MPI_Datatype handle);
 /* The same for a call that ends before the program goes on: of a type that may
  * be freed soon nothing is kept, it is read into `brief`, without layout. */
 xmpi_type_t *xmpi_type_look(MPI_Datatype handle, xmpi_type_t *brief);
+/* How many numbers of each kind a type was made with; 0: that is not known, or
+ * counts were large. */
+int xmpi_type_envelope(MPI_Datatype handle, int *ints, int *addresses,
+                       int *types, int *combiner);
 /* One of those that MPI_Type_get_contents gives: the caller's, unless named. */
 void xmpi_type_give_back(MPI_Datatype *part);
 void xmpi_type_hold(xmpi_type_t *type);

@@ -44,6 +44,7 @@ static const wanted_t wanted[] = {
                     WANTED(Session_get_info) WANTED(Group_from_session_pset)
 #undef WANTED
                         MAY(Comm_revoke, "PMPIX_Comm_revoke", NULL),
+    MAY(Type_get_envelope_c, "PMPI_Type_get_envelope_c", NULL),
     /* Open MPI's own. */
     MAY(progress_register, "opal_progress_register", NULL),
     MAY(progress_unregister, "opal_progress_unregister", NULL),

@@ -108,6 +108,9 @@ typedef struct xmpi_host {
                                   MPI_Status *);
     int (*Request_get_status_some)(int, MPI_Request[], int *, int[],
                                    MPI_Status[]);
+    /* Where types may be made with large counts. */
+    int (*Type_get_envelope_c)(MPI_Datatype, MPI_Count *, MPI_Count *,
+                               MPI_Count *, MPI_Count *, int *);
     /* Of those that survive deaths. */
     int (*Comm_revoke)(MPI_Comm);
     /* Open MPI's hook into its progress; NULL: there is none. */

@@ -28,9 +28,8 @@ static int layout_make(xylem_context_t *context, MPI_Datatype handle,
 static int recipe_read(MPI_Datatype handle, recipe_t *r)
 {
     *r = (recipe_t){.combiner = MPI_COMBINER_NAMED};
-    if (xmpi_host.Type_get_envelope(handle, &r->ints_count, &r->addresses_count,
-                                    &r->types_count,
-                                    &r->combiner) != MPI_SUCCESS)
+    if (!xmpi_type_envelope(handle, &r->ints_count, &r->addresses_count,
+                            &r->types_count, &r->combiner))
         return 1;
     if (r->combiner == MPI_COMBINER_NAMED)
         return 0;

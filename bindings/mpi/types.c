@@ -253,14 +253,32 @@ static int is_committed(MPI_Datatype handle)
            !xmpi_has_erred;
 }
 
+int xmpi_type_envelope(MPI_Datatype handle, int *ints, int *addresses,
+                       int *types, int *combiner)
+{
+    MPI_Count counts[4];
+
+    if (xmpi_host.Type_get_envelope_c == NULL)
+        return xmpi_host.Type_get_envelope(handle, ints, addresses, types,
+                                           combiner) == MPI_SUCCESS;
+    if (xmpi_host.Type_get_envelope_c(handle, &counts[0], &counts[1],
+                                      &counts[2], &counts[3],
+                                      combiner) != MPI_SUCCESS ||
+        counts[2] != 0)
+        return 0;
+    *ints = (int)counts[0];
+    *addresses = (int)counts[1];
+    *types = (int)counts[3];
+    return 1;
+}
+
 /* Of those that are not in the table, as libraries have more than the standard.
  */
 static int is_one_of_mpis(MPI_Datatype handle)
 {
     int ints, addresses, types, combiner;
 
-    return xmpi_host.Type_get_envelope(handle, &ints, &addresses, &types,
-                                       &combiner) == MPI_SUCCESS &&
+    return xmpi_type_envelope(handle, &ints, &addresses, &types, &combiner) &&
            combiner == MPI_COMBINER_NAMED;
 }
 
@@ -278,8 +296,8 @@ static int repeats_a_named(MPI_Datatype handle)
     MPI_Aint addresses[1];
     MPI_Datatype part;
 
-    if (xmpi_host.Type_get_envelope(handle, &ints_count, &addresses_count,
-                                    &types_count, &combiner) != MPI_SUCCESS ||
+    if (!xmpi_type_envelope(handle, &ints_count, &addresses_count, &types_count,
+                            &combiner) ||
         (combiner != MPI_COMBINER_CONTIGUOUS &&
          combiner != MPI_COMBINER_VECTOR && combiner != MPI_COMBINER_HVECTOR) ||
         ints_count > 3 || addresses_count > 1 || types_count != 1 ||

@@ -553,6 +553,30 @@ static void test_passing(int round)
     MPI_Type_free(&type);
 }
 
+/* Made with large counts, where the library can. */
+#pragma weak MPI_Type_vector_c
+int MPI_Type_vector_c(MPI_Count count, MPI_Count length, MPI_Count step,
+                      MPI_Datatype of, MPI_Datatype *made);
+
+static void test_large_counts(MPI_Count blocks, MPI_Count step)
+{
+    int ints = (int)(blocks * step), *got, i;
+    MPI_Datatype type;
+
+    if (MPI_Type_vector_c == NULL)
+        return;
+    MPI_Type_vector_c(blocks, 2, step, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    got = malloc((size_t)ints * sizeof *got);
+    for (i = 0; i < ints; i++)
+        got[i] = rank == 0 ? i : -1;
+    MPI_Bcast(got, 1, type, 0, MPI_COMM_WORLD);
+    for (i = 0; i < ints && rank != 0; i++)
+        CHECK(got[i] == (i % step < 2 ? i : -1));
+    free(got);
+    MPI_Type_free(&type);
+}
+
 int main(int argc, char **argv)
 {
     int round, n, one, other;
@@ -584,5 +608,8 @@ int main(int argc, char **argv)
     }
     for (round = 0; round < 100; round++)
         test_passing(round);
+    test_large_counts(7, 2);
+    test_large_counts(7, 5);
+    test_large_counts(7000, 5);
     return test_end("gaps");
 }
