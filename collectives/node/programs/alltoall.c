@@ -325,31 +325,41 @@ static void write_offered(const xyl_problem_t *problem,
 
 /* ---- the first piece ---- */
 
-/* Blocks of one length, or none, have a cell; those that are offered a line and
- * a cell. */
+/* Of several other seats: a cell for each, of whole lines if that leaves room
+ * for offers; 1: it does. */
+static int plan_cells_for_each(const xyl_problem_t *problem,
+                               xyl_node_program_t *program)
+{
+    const uint64_t line = sizeof(xyl_parcel_line_t);
+    uint64_t others = problem->ranks - 1;
+    uint64_t cell =
+        xyl_board_unpooled(problem->ranks, problem->node.long_window_bytes) /
+        problem->ranks / XYL_BOARD_LINE_BYTES * XYL_BOARD_LINE_BYTES / others;
+    int has_room;
+
+    if (cell > problem->node.limits->parcel_cell)
+        cell = problem->node.limits->parcel_cell;
+    has_room = cell / line * line >= line + OFFER_CELL_LEAST;
+    if (has_room)
+        cell = cell / line * line;
+    else
+        cell = cell < CELL_LINE ? CELL_LEAST : cell / CELL_LINE * CELL_LINE;
+    program->cell = cell;
+    program->cells = xyl_board_whole_lines(others * cell);
+    program->first_bytes = cell - sizeof(xyl_parcel_head_t);
+    return has_room;
+}
+
 static void plan_cells(const xyl_problem_t *problem,
                        xyl_node_program_t *program)
 {
-    const uint64_t line = sizeof(xyl_parcel_line_t);
-    uint64_t others = problem->ranks - 1, cell = xyl_node_cell(problem);
-    uint64_t unit = cell < CELL_LINE ? CELL_LEAST : CELL_LINE;
     int has_room = 1;
 
-    program->cells = program->cell = program->first_bytes = cell;
-    if (has_heads(problem)) {
-        cell = xyl_board_unpooled(problem->ranks,
-                                  problem->node.long_window_bytes) /
-               problem->ranks / XYL_BOARD_LINE_BYTES * XYL_BOARD_LINE_BYTES /
-               others;
-        if (cell > problem->node.limits->parcel_cell)
-            cell = problem->node.limits->parcel_cell;
-        has_room = cell / line * line >= line + OFFER_CELL_LEAST;
-        unit = has_room ? line : CELL_LINE;
-        cell = cell < CELL_LINE ? CELL_LEAST : cell / unit * unit;
-        program->cell = cell;
-        program->cells = xyl_board_whole_lines(others * cell);
-        program->first_bytes = cell - sizeof(xyl_parcel_head_t);
-    }
+    if (has_heads(problem))
+        has_room = plan_cells_for_each(problem, program);
+    else
+        program->cells = program->cell = program->first_bytes =
+            xyl_node_cell(problem);
     if (!has_room || !may_offer(problem))
         return;
     program->read_from = problem->node.limits->alltoall_read;
