@@ -106,7 +106,9 @@ static void process_look_at(xylem_context_t *context, watched_t *watched)
     struct xyl_liveness *liveness = context->liveness;
 
     watched->start = process_start(context->peers[watched->rank].pid);
-    if (watched->start == 0)
+    if (watched->start == 0 && process_start(getpid()) != 0)
+        xyl_context_suspect(context, watched->rank); /* it has ended */
+    else if (watched->start == 0)
         xyl_log(XYL_LOG_WARN, "cannot watch the process of rank %u: no /proc",
                 watched->rank);
     else if (!liveness->looks.is_running)
