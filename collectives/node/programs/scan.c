@@ -82,7 +82,8 @@ static void write_scan_sum(const xyl_problem_t *problem,
     step->post_seat = problem->rank + 1;
 }
 
-/* The last seat has the first of them when all have added to one. */
+/* Short enough that the last seat does not wait long for the first piece, and
+ * long enough that a piece costs more than to say that it is there. */
 static uint64_t chain_piece(const xyl_problem_t *problem)
 {
     const xyl_limits_t *limits = problem->node.limits;
@@ -120,7 +121,7 @@ static void write_chain(const xyl_problem_t *problem,
         write_copy(problem, program, problem->rank);
 }
 
-/* The last seat would read all there is. */
+/* Else the last seat reads the input of all. */
 static int goes_from_seat_to_seat(const xyl_problem_t *problem)
 {
     const xyl_limits_t *limits = problem->node.limits;
