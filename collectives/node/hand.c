@@ -66,10 +66,13 @@ static xyl_parcel_way_t way_of_parcel(const xyl_node_stage_t *node,
         .bytes = step->total,
         .other = takes ? step->wait_seat : step->post_seat};
 
+    way.told = way.line;
     if (step->has_line) {
         way.line = (xyl_parcel_line_t *)(void *)way.cell;
         way.cell += sizeof *way.line;
-        way.cell_bytes -= sizeof *way.line;
+        way.cell_bytes =
+            (program->between != 0 ? program->between : program->cell) -
+            sizeof *way.line;
     }
     return way;
 }
@@ -77,7 +80,7 @@ static xyl_parcel_way_t way_of_parcel(const xyl_node_stage_t *node,
 /* By what the receiver knows that it is there. */
 static int counts_for_all(const xyl_step_t *step)
 {
-    return step->has_head || step->has_line;
+    return step->has_head || (step->has_line && !step->tells_all);
 }
 
 _Static_assert(offsetof(xyl_parcel_head_t, length) ==
@@ -105,10 +108,11 @@ static char *whole_of(const xyl_step_t *step, const xyl_parcel_way_t *way)
 }
 
 /* Where pieces are cut late, others have what is longer, but for what is
- * offered. */
+ * offered; and other steps have what is told to all. */
 static int goes_in_first(const xyl_node_stage_t *node, const xyl_step_t *step)
 {
-    return !node->program.is_cut_late || step->offers;
+    return (!node->program.is_cut_late || step->offers) &&
+           (step->has_line || !step->tells_all);
 }
 
 /* ---- handing ---- */
@@ -330,12 +334,12 @@ static int parcel_is_alike(xyl_node_stage_t *node,
 
     if (counts_for_all(step))
         return xyl_node_is_alike(&node->share, line, way->other);
-    if (atomic_load_explicit(&way->line->past, memory_order_relaxed) !=
+    if (atomic_load_explicit(&way->told->past, memory_order_relaxed) !=
         node->share.past) {
         xyl_node_share_differs(&node->share, line, way->other);
         return 0;
     }
-    longest = atomic_load_explicit(&way->line->longest, memory_order_relaxed);
+    longest = atomic_load_explicit(&way->told->longest, memory_order_relaxed);
     if (node->program.is_cut_late && longest > node->largest)
         node->largest = longest;
     return 1;
@@ -348,7 +352,7 @@ static const _Atomic uint64_t *count_of(const xyl_node_piece_t *piece,
 {
     return counts_for_all(step)
                ? &xyl_board_line(piece->slot, way->other)->count
-               : &way->line->count;
+               : &way->told->count;
 }
 
 /* 1: it is from a seat that calls the same, and as long as this one knows. */
@@ -360,9 +364,9 @@ static int head_is_good(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     /* Partners: the stores in parcel_post, and in xyl_node_offer_run. */
     if (!parcel_is_alike(node, piece, step, way))
         return 0;
-    length = atomic_load_explicit(step->has_head   ? &head_of(way)->length
-                                  : step->has_line ? &way->line->count
-                                                   : &way->line->length,
+    length = atomic_load_explicit(!counts_for_all(step) ? &way->told->length
+                                  : step->has_head      ? &head_of(way)->length
+                                                        : &way->line->count,
                                   memory_order_relaxed);
     if (length == way->bytes)
         return 1;

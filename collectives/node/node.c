@@ -3,8 +3,10 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "collectives/data/description.h"
 #include "collectives/data/limits.h"
 #include "collectives/node/groups.h"
+#include "collectives/node/parcel.h"
 #include "collectives/node/stage.h"
 #include "runtime/base/holder.h"
 #include "runtime/base/log.h"
@@ -26,8 +28,12 @@ static int has_room(const xylem_team_t *team, uint64_t seats, uint64_t unit)
 
 int xyl_node_is_possible(const xylem_team_t *team, const xyl_problem_t *problem)
 {
+    uint64_t unit = problem->element_bytes, least = XYL_PARCEL_BETWEEN_LEAST;
+
+    if (xyl_coll_traits(problem->coll)->has_neighbors && unit < least)
+        unit = least;
     return team->is_one_node && team->context->shm != NULL &&
-           has_room(team, team->size, problem->element_bytes);
+           has_room(team, team->size, unit);
 }
 
 /* ---- places ---- */
@@ -347,9 +353,7 @@ static xylem_status_t write_for(xylem_team_t *team, const xyl_group_t *seats,
     problem->node.share_bytes = share_bytes_of(team->context);
     program->element_bytes = problem->element_bytes;
     algorithm->program(problem, program);
-    if (xyl_node_program_status(program) != XYLEM_OK)
-        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a program");
-    return XYLEM_OK;
+    return xyl_node_program_status(program);
 }
 
 /* ---- the operation ---- */

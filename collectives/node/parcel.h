@@ -47,7 +47,10 @@
 
 enum {
     XYL_PARCEL_SHORT = 96, /* bytes */
-    XYL_PARCEL_PARTS = 8,  /* under way */
+    /* Of a cell behind a line that goes between two seats: for parts, where the
+     * pool is empty. */
+    XYL_PARCEL_CELL_LEAST = 128,
+    XYL_PARCEL_PARTS = 8, /* under way */
     XYL_PARCEL_PART_BITS = 24
 };
 
@@ -72,6 +75,11 @@ typedef struct xyl_parcel_line {
 
 _Static_assert(sizeof(xyl_parcel_line_t) == XYL_BOARD_LINE_BYTES,
                "a parcel's head is a line");
+
+/* What a line between two seats takes, with its cell, at least. */
+enum {
+    XYL_PARCEL_BETWEEN_LEAST = sizeof(xyl_parcel_line_t) + XYL_PARCEL_CELL_LEAST
+};
 
 /* At the beginning of a cell with a head. */
 typedef struct xyl_parcel_head {
@@ -104,6 +112,8 @@ typedef struct xyl_parcel_way {
     xyl_board_t *board;
     uint64_t number; /* piece */
     xyl_parcel_line_t *line;
+    const xyl_parcel_line_t *told; /* that says its length: this one, or the
+                                      own one of the seat that hands */
     char *cell;
     uint64_t cell_bytes, bytes; /* of all */
     uint32_t other;             /* seat */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "collectives/node/board.h"
+#include "runtime/base/status.h"
 
 void xyl_node_program_init(xyl_node_program_t *program)
 {
@@ -13,6 +14,12 @@ void xyl_node_program_fini(xyl_node_program_t *program)
 {
     free(program->steps);
     free(program->strand_ends);
+}
+
+void xyl_node_program_fail(xyl_node_program_t *program, xylem_status_t status)
+{
+    if (program->status == XYLEM_OK)
+        program->status = status;
 }
 
 /* Room for one more; the array, moved if need be, or NULL. */
@@ -26,7 +33,8 @@ static void *grow(xyl_node_program_t *program, void *array, uint32_t count,
         return array;
     grown = realloc(array, more * bytes);
     if (grown == NULL) {
-        program->status = XYLEM_ERR_NO_MEMORY;
+        xyl_node_program_fail(
+            program, xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a program"));
         return NULL;
     }
     *capacity = more;

@@ -24,7 +24,8 @@
  * nothing.
  *
  * Offsets and counts are packed bytes. Writing never fails in the call: the
- * first error is kept, and xyl_node_program_status tells it. One thread.
+ * first error is kept, and xyl_node_program_status tells it; xyl_fail has said
+ * it. One thread.
  */
 #ifndef XYL_COLLECTIVES_NODE_PROGRAM_H
 #define XYL_COLLECTIVES_NODE_PROGRAM_H
@@ -125,6 +126,9 @@ typedef struct xyl_step {
     int has_head;   /* HAND, TAKE: the length is in the cell, and the count of
                        the seat that hands says that all of its are there */
     int has_line;   /* the same, with a line of their own before the cell */
+    int tells_all;  /* the block goes by such lines, but its length and the
+                       count by the own line of the seat that hands. HAND: this
+                       is all it does; TAKE: waits for that */
     /* Cutting: `within` is where the bytes begin in their block, of `total`
      * bytes. In piece k at most what lies below total - k * piece_bytes is
      * moved. */
@@ -154,6 +158,9 @@ typedef struct xyl_node_program {
                              handed, whole lines */
     uint64_t cells;       /* bytes of each seat's, side by side in the window */
     uint64_t cell;        /* of each of them */
+    uint64_t between;     /* of those between two seats, with their line, where
+                             each seat has a cell of its own as well; 0: all
+                             are alike */
     uint64_t handed;      /* bytes, by this seat */
     int offers;           /* some HAND or TAKE does */
     uint32_t takes;       /* of TAKEs that do */
@@ -190,6 +197,9 @@ xyl_node_program_status(const xyl_node_program_t *program)
 {
     return program->status;
 }
+
+/* There is none, as xyl_fail has said. */
+void xyl_node_program_fail(xyl_node_program_t *program, xylem_status_t status);
 
 /* What is written so far begins that many bytes further on in SEND and RECV. */
 void xyl_node_program_shift(xyl_node_program_t *program, uint64_t send_at,

@@ -8,7 +8,9 @@
 #include "collectives/choose/registry.h"
 #include "collectives/choose/tuning.h"
 #include "collectives/data/description.h"
+#include "collectives/node/parcel.h"
 #include "simulator/random.h"
+#include "tests/support/call_neighbors.h"
 #include "tests/support/check.h"
 #include "tests/support/program_inside.h"
 
@@ -39,6 +41,11 @@ int program_case_varies(xylem_coll_t coll)
            coll == XYLEM_COLL_ALLTOALLV || coll == XYLEM_COLL_ALLTOALLW;
 }
 
+static int is_sparse(xylem_coll_t coll)
+{
+    return xyl_coll_traits(coll)->has_neighbors;
+}
+
 static int scatters(xylem_coll_t coll)
 {
     return xyl_coll_traits(coll)->reduces && xyl_coll_traits(coll)->send_blocks;
@@ -48,13 +55,15 @@ static int gathers_all(xylem_coll_t coll)
 {
     const xyl_coll_traits_t *traits = xyl_coll_traits(coll);
 
-    return traits->recv_blocks && !traits->send_blocks && !traits->has_root;
+    return traits->recv_blocks && !traits->send_blocks && !traits->has_root &&
+           !traits->has_neighbors;
 }
 
 int program_case_is_of_bytes(xylem_coll_t coll)
 {
     return gathers_to_root(coll) || scatters_from_root(coll) ||
-           is_alltoall(coll) || coll == XYLEM_COLL_BARRIER || gathers_all(coll);
+           is_alltoall(coll) || coll == XYLEM_COLL_BARRIER ||
+           gathers_all(coll) || is_sparse(coll);
 }
 
 int program_case_has_groups(xylem_coll_t coll)
@@ -66,7 +75,11 @@ int program_case_has_groups(xylem_coll_t coll)
 
 uint64_t program_case_window_min(const program_case_t *c)
 {
-    return (c->element_bytes + 127) / 128 * 128 * c->seats * (c->seats + 1);
+    uint64_t unit = (c->element_bytes + 127) / 128 * 128;
+
+    if (is_sparse(c->coll) && unit < XYL_PARCEL_BETWEEN_LEAST)
+        unit = XYL_PARCEL_BETWEEN_LEAST;
+    return unit * c->seats * (c->seats + 1);
 }
 
 /* ---- blocks ---- */
@@ -136,6 +149,23 @@ static uint64_t send_at(const program_case_t *c, uint32_t owner, uint32_t seat)
                                  : place_of(c, owner, seat, c->salt % 3);
 }
 
+/* ---- neighbours ---- */
+
+enum { LIST_MAX = PROGRAM_SEATS_MAX * (CALL_NEIGHBOR_TIMES + 1) };
+
+static uint32_t list_of(const program_case_t *c, uint32_t seat, int is_source,
+                        uint32_t list[LIST_MAX])
+{
+    return call_neighbors(c->salt, c->seats, seat, is_source, list);
+}
+
+static uint32_t sources_count(const program_case_t *c, uint32_t seat)
+{
+    uint32_t list[LIST_MAX];
+
+    return list_of(c, seat, 1, list);
+}
+
 /* ---- buffers ---- */
 
 static uint64_t send_bytes(const program_case_t *c, uint32_t seat)
@@ -159,6 +189,8 @@ static uint64_t recv_bytes(const program_case_t *c, uint32_t seat)
     if (gathers_to_root(c->coll) || is_alltoall(c->coll) ||
         gathers_all(c->coll))
         return recv_at(c, seat, c->seats);
+    if (is_sparse(c->coll))
+        return sources_count(c, seat) * block_bytes(c, seat);
     return block_bytes(c, seat);
 }
 
@@ -323,6 +355,18 @@ static void expect_blocks(const program_run_t *run, const program_case_t *c,
                bytes_between(c, number, seat));
 }
 
+static void expect_neighbors(const program_run_t *run, const program_case_t *c,
+                             uint32_t number)
+{
+    const program_run_seat_t *own = &run->all[number];
+    unsigned char *to = own->expected + own->at[XYL_BUFFER_RECV];
+    uint32_t list[LIST_MAX], count = list_of(c, number, 1, list), i;
+
+    for (i = 0; i < count; i++)
+        if (list[i] != UINT32_MAX)
+            memcpy(to + i * own->total, sent(run, list[i], 0), own->total);
+}
+
 static void expect(const program_run_t *run, const program_case_t *c,
                    uint32_t seat)
 {
@@ -333,6 +377,8 @@ static void expect(const program_run_t *run, const program_case_t *c,
         return;
     if (c->shows_order)
         expect_by_groups(run, c, seat);
+    else if (is_sparse(c->coll))
+        expect_neighbors(run, c, seat);
     else if (c->coll == XYLEM_COLL_BCAST)
         memcpy(to, run->all[c->root].initial + GUARD_BYTES, own->total);
     else if (scatters_from_root(c->coll))
@@ -390,9 +436,12 @@ static void write_program(program_run_t *run, const program_case_t *c,
 {
     xyl_node_program_t *program = &run->all[seat].program;
     uint32_t group_of[PROGRAM_SEATS_MAX];
+    uint32_t destinations[LIST_MAX], sources[LIST_MAX];
+    xylem_coll_args_t args = {.destinations = destinations, .sources = sources};
     blocks_t blocks;
     xyl_problem_t problem = {
         .coll = c->coll,
+        .args = &args,
         .rank = seat,
         .ranks = c->seats,
         .root = c->root,
@@ -415,6 +464,8 @@ static void write_program(program_run_t *run, const program_case_t *c,
         group_seats(c, group_of);
         problem.node.group_of = group_of;
     }
+    args.destination_count = list_of(c, seat, 0, destinations);
+    args.source_count = list_of(c, seat, 1, sources);
     program->element_bytes = c->element_bytes;
     xyl_algorithm_of_kind(c->coll, XYL_ALGORITHM_NODE)
         ->program(&problem, program);

@@ -366,7 +366,7 @@ static int may_go(const program_run_t *run, const strand_t *strand)
         return program_count(run, strand->seat, 1) != NULL;
     if (step->kind == XYL_STEP_TAKE)
         return step->from.seat < run->seats &&
-               (step->has_head || step->has_line
+               (step->has_head || (step->has_line && !step->tells_all)
                     ? program_count(run, step->from.seat, 1) != NULL
                     : run->piece->parcels[step->from.seat].post.clock != NULL);
     if (step->kind == XYL_STEP_HEAR)

@@ -335,6 +335,8 @@ static uint64_t bytes_handed(const program_run_t *run, const strand_t *strand,
 {
     const xyl_node_program_t *program = &run->all[strand->seat].program;
 
+    if (step->kind == XYL_STEP_HAND && step->tells_all)
+        return 0; /* others hand it */
     return !program->is_cut_late || step->offers ||
                    step->total <= program->first_bytes
                ? step->total
@@ -362,11 +364,13 @@ static int hand_in_cell(program_run_t *run, strand_t *strand,
 static parcel_t *parcel_between(program_run_t *run, const strand_t *strand,
                                 xyl_position_t spot)
 {
-    uint64_t cell = run->all[strand->seat].program.cell;
-    uint64_t number = spot.at / cell;
+    const xyl_node_program_t *program = &run->all[strand->seat].program;
+    uint64_t first = program->between == 0 ? 0 : program->cell;
+    uint64_t each = program->between == 0 ? program->cell : program->between;
+    uint64_t number = (spot.at - first) / each;
 
-    if (spot.seat < run->seats && spot.at % cell == 0 &&
-        number < run->seats - 1)
+    if (spot.seat < run->seats && spot.at >= first &&
+        (spot.at - first) % each == 0 && number < run->seats - 1)
         return &run->piece
                     ->parcels[(uint64_t)run->seats * (1 + spot.seat) + number];
     program_mistake(run, "seat %u has no such line", strand->seat);
@@ -480,10 +484,13 @@ int program_take(program_run_t *run, strand_t *strand, const xyl_step_t *step)
 
     if (step->has_head)
         return take_from_cell(run, strand, step);
-    if (step->has_line) {
+    if (step->has_line && step->tells_all &&
+        !check_length(run, strand, step, parcel->length))
+        return 0;
+    if (step->has_line)
         parcel = parcel_between(run, strand, step->from);
+    if (step->has_line && !step->tells_all)
         post = program_count(run, step->from.seat, 1);
-    }
     if (parcel == NULL || !program_see(run, strand, post) ||
         !check_length(run, strand, step, parcel->length))
         return 0;

@@ -143,7 +143,7 @@ static void write_alltoall_block(const xyl_problem_t *problem,
 
 /* ---- where they lie ---- */
 
-enum { OFFER_CELL = 1024, OFFER_CELL_LEAST = 128 };
+enum { OFFER_CELL = 1024 };
 
 /* Who names a segment gets rounds of it. */
 static int may_offer(const xyl_problem_t *problem)
@@ -285,9 +285,9 @@ static uint64_t offer_bytes(const xyl_problem_t *problem)
         xyl_board_unpooled(problem->ranks, problem->node.long_window_bytes) /
         pairs / line * line;
 
-    if (each >= line + OFFER_CELL_LEAST)
+    if (each >= XYL_PARCEL_BETWEEN_LEAST)
         return each < line + OFFER_CELL ? each : line + OFFER_CELL;
-    each = line + OFFER_CELL_LEAST;
+    each = XYL_PARCEL_BETWEEN_LEAST;
     return each * pairs <= problem->node.window_bytes ? each : 0;
 }
 
@@ -339,7 +339,7 @@ static int plan_cells_for_each(const xyl_problem_t *problem,
 
     if (cell > problem->node.limits->parcel_cell)
         cell = problem->node.limits->parcel_cell;
-    has_room = cell / line * line >= line + OFFER_CELL_LEAST;
+    has_room = cell / line * line >= XYL_PARCEL_BETWEEN_LEAST;
     if (has_room)
         cell = cell / line * line;
     else

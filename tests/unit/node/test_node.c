@@ -370,7 +370,7 @@ static call_case_t long_blocks(xylem_coll_t coll)
                          .ranks = 4,
                          .root = 1,
                          .count = LONG,
-                         .salt = 9,
+                         .salt = 10, /* all are neighbours */
                          .algorithm = "node"};
 }
 
@@ -443,13 +443,14 @@ static void test_scatter_root_fails(void)
         root_fails(XYLEM_COLL_SCATTER, seed);
 }
 
-static void test_alltoall_rank_fails(void)
+static void test_rank_fails(void)
 {
     uint64_t seed;
 
     for (seed = 1; seed <= 20; seed++) {
         root_fails(XYLEM_COLL_ALLTOALL, seed);
         root_fails(XYLEM_COLL_ALLTOALLV, seed);
+        root_fails(XYLEM_COLL_NEIGHBOR_ALLGATHER, seed);
     }
 }
 
@@ -506,7 +507,7 @@ static void test_scatter_cannot_read(void)
     run_with_pull(XYLEM_COLL_SCATTER, 4, LONG, pulls_nothing);
 }
 
-static void test_alltoall_cannot_read(void)
+static void test_cannot_read(void)
 {
     uint32_t ranks;
 
@@ -514,6 +515,8 @@ static void test_alltoall_cannot_read(void)
         run_with_pull(XYLEM_COLL_ALLTOALL, ranks, LONG, pulls_nothing);
         run_with_pull(XYLEM_COLL_ALLTOALLV, ranks, LONG, pulls_nothing);
         run_with_pull(XYLEM_COLL_ALLTOALLW, ranks, LONG, pulls_nothing);
+        run_with_pull(XYLEM_COLL_NEIGHBOR_ALLGATHER, ranks, LONG,
+                      pulls_nothing);
     }
 }
 
@@ -527,22 +530,25 @@ static int pulls_counted(xyl_shm_t *shm, uint32_t rank, void *to, uint64_t from,
 }
 
 /* Also those of a length that varies. */
-static void test_alltoall_reads(void)
+static void test_reads(void)
 {
     static const xylem_coll_t colls[] = {
-        XYLEM_COLL_ALLTOALL, XYLEM_COLL_ALLTOALLV, XYLEM_COLL_ALLTOALLW};
+        XYLEM_COLL_ALLTOALL, XYLEM_COLL_ALLTOALLV, XYLEM_COLL_ALLTOALLW,
+        XYLEM_COLL_NEIGHBOR_ALLGATHER};
     uint32_t ranks, i;
 
     for (ranks = 2; ranks <= 5; ranks++)
-        for (i = 0; i < 3; i++) {
+        for (i = 0; i < 4; i++) {
             pulled = 0;
             run_with_pull(colls[i], ranks, LONG, pulls_counted);
             CHECK(pulled >= LONG);
         }
     /* More than have lines beside the slots. */
-    pulled = 0;
-    run_with_pull(XYLEM_COLL_ALLTOALL, 24, LONG / 6, pulls_counted);
-    CHECK(pulled >= LONG);
+    for (i = 0; i < 4; i += 3) {
+        pulled = 0;
+        run_with_pull(colls[i], 24, LONG / 6, pulls_counted);
+        CHECK(pulled >= LONG);
+    }
 }
 
 /* One rank sends so many bytes where another expects so many: it fails, as a
@@ -634,6 +640,49 @@ static void lengths_differ_in_alltoallv(uint32_t ranks, uint64_t sent,
     free(recvs);
 }
 
+/* Rank 0 has one block for both its neighbours, of which rank 1 expects another
+ * length; what these send has 8 bytes. */
+static void lengths_differ_of_neighbors(uint64_t sent, uint64_t expected)
+{
+    static const uint32_t ends[2] = {1, 2}, middle[1] = {0};
+    fabric_options_t options = {.seed = sent, .shares_memory = 1};
+    fabric_t *fabric = fabric_create(3, &options);
+    const size_t bytes = 300000;
+    char *sends = calloc(3, bytes), *recvs = calloc(3, bytes);
+    xylem_request_t *requests[3];
+    uint32_t rank;
+
+    CHECK(sends != NULL && recvs != NULL);
+    memset(sends, 1, 3 * bytes);
+    for (rank = 0; rank < 3; rank++) {
+        const uint64_t counts[3] = {8, expected, sent};
+        xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                                  .coll = XYLEM_COLL_NEIGHBOR_ALLGATHER,
+                                  .send = sends + rank * bytes,
+                                  .recv = recvs + rank * bytes,
+                                  .count = rank == 0 ? sent : 8,
+                                  .type = XYLEM_BYTE,
+                                  .recv_count = counts[rank],
+                                  .recv_type = XYLEM_BYTE,
+                                  .destinations = rank == 0 ? ends : middle,
+                                  .sources = rank == 0 ? ends : middle,
+                                  .destination_count = rank == 0 ? 2 : 1,
+                                  .source_count = rank == 0 ? 2 : 1};
+        CHECK_EQ(xylem_coll_start(fabric_world(fabric, rank), &args,
+                                  &requests[rank]),
+                 XYLEM_OK);
+    }
+    fabric_run_dry(fabric);
+    CHECK_EQ(xylem_request_test(requests[1]),
+             sent > expected ? XYLEM_ERR_TRUNCATED : XYLEM_ERR_MISMATCH);
+    CHECK_EQ(recvs[bytes + expected], 0);
+    for (rank = 0; rank < 3; rank++)
+        xylem_request_free(requests[rank]);
+    fabric_destroy(fabric);
+    free(sends);
+    free(recvs);
+}
+
 static void test_lengths_differ(void)
 {
     static const uint64_t lengths[] = {0,    1,    96,    97,     5000,
@@ -647,6 +696,9 @@ static void test_lengths_differ(void)
                 lengths_differ(XYLEM_COLL_SCATTERV, lengths[i], lengths[k]);
                 lengths_differ_in_alltoallv(2, lengths[i], lengths[k]);
                 lengths_differ_in_alltoallv(3, lengths[i], lengths[k]);
+                if (lengths[i] != 0 &&
+                    lengths[k] != 0) /* recv_count 0: sent's */
+                    lengths_differ_of_neighbors(lengths[i], lengths[k]);
             }
 }
 
@@ -662,8 +714,8 @@ static const check_case_t cases[] = {
     {"scatter_root_fails", test_scatter_root_fails},
     {"scatter_root_leaves", test_scatter_root_leaves},
     {"scatter_cannot_read", test_scatter_cannot_read},
-    {"alltoall_cannot_read", test_alltoall_cannot_read},
-    {"alltoall_reads", test_alltoall_reads},
-    {"alltoall_rank_fails", test_alltoall_rank_fails},
+    {"cannot_read", test_cannot_read},
+    {"reads", test_reads},
+    {"rank_fails", test_rank_fails},
 };
 CHECK_MAIN(cases)

@@ -1,0 +1,210 @@
+/* Neighbor_allgather: every seat publishes its block once, and copies out those
+ * of its sources as they come; it waits for nobody else. No seat knows how long
+ * the blocks of others are, so each says so in its own line, and there is one
+ * piece.
+ *
+ * A block that is longer than a cell is offered to each destination where it
+ * lies, by a line between the two, and read there. What the line tells is for
+ * all: so a destination that expects a short block finds a long one, and the
+ * other way round.
+ *
+ *   a seat's part of the window
+ *     its own cell | line, cell | line, cell | ...   one for each other seat,
+ *                                                    by the distance to it
+ *
+ * A source that is named several times is taken once, and copied. */
+#include "collectives/data/neighbors.h"
+#include "collectives/node/parcel.h"
+#include "collectives/node/programs/parts.h"
+
+enum {
+    BETWEEN = XYL_PARCEL_BETWEEN_LEAST,
+    OWN_LEAST = 2048 /* else the windows of the pool have more */
+};
+
+static uint64_t own_cell(const xyl_problem_t *problem, uint64_t room)
+{
+    const uint64_t line = XYL_BOARD_LINE_BYTES;
+    const uint64_t others = (uint64_t)(problem->ranks - 1) * BETWEEN;
+    uint64_t most = problem->node.limits->parcel_cell, cell;
+
+    room = room / problem->ranks;
+    cell = room > others ? room - others : 0;
+    return (cell < most ? cell : most) / line * line;
+}
+
+static void plan(const xyl_problem_t *problem, xyl_node_program_t *program)
+{
+    uint64_t beside =
+        xyl_board_unpooled(problem->ranks, problem->node.long_window_bytes);
+    uint64_t cell = own_cell(problem, beside);
+
+    if (cell < OWN_LEAST)
+        cell = own_cell(problem, problem->node.window_bytes);
+    xyl_node_plan_parcels(problem, program);
+    program->cell = cell;
+    program->between = BETWEEN;
+    program->cells = program->input_bytes =
+        cell + (uint64_t)(problem->ranks - 1) * BETWEEN;
+}
+
+static int is_offered(const xyl_node_program_t *program, uint64_t bytes)
+{
+    return bytes > program->cell;
+}
+
+/* By which a seat's block goes to the one at that distance. */
+static xyl_position_t between(const xyl_node_program_t *program, uint32_t seat,
+                              uint32_t distance)
+{
+    return xyl_position_of(XYL_BUFFER_INPUT, seat,
+                           program->cell + (distance - 1) * program->between);
+}
+
+static void offer(const xyl_problem_t *problem, xyl_node_program_t *program,
+                  const xyl_neighbors_t *neighbors, uint32_t edge)
+{
+    const xyl_edges_t *destinations = &neighbors->destinations;
+    xyl_step_t *step = xyl_node_step(
+        program, XYL_STEP_OFFER,
+        between(program, problem->rank, destinations->sorted[edge].step),
+        xyl_position_of(XYL_BUFFER_SEND, 0, 0), neighbors->sent);
+
+    step->post_seat = xyl_edges_peer(destinations, edge);
+    step->has_line = 1;
+    program->offers = 1;
+}
+
+/* Until it was read, or handed in parts. */
+static void hand(const xyl_problem_t *problem, xyl_node_program_t *program,
+                 const xyl_neighbors_t *neighbors, uint32_t edge)
+{
+    const xyl_edges_t *destinations = &neighbors->destinations;
+    xyl_step_t *step;
+
+    xyl_node_strand(program);
+    step = xyl_node_hand(
+        program, problem->rank, xyl_edges_peer(destinations, edge),
+        xyl_position_of(XYL_BUFFER_SEND, 0, 0), neighbors->sent);
+    step->to = between(program, problem->rank, destinations->sorted[edge].step);
+    step->offers = step->has_line = 1;
+}
+
+/* 1: to another seat, and not the same as the one before. */
+static int goes_to_another(const xyl_edges_t *edges, uint32_t edge)
+{
+    return edges->sorted[edge].step != 0 && xyl_edges_is_new(edges, edge);
+}
+
+/* To all destinations at once. Without any a seat says that it has none. */
+static void publish(const xyl_problem_t *problem, xyl_node_program_t *program,
+                    const xyl_neighbors_t *neighbors)
+{
+    const xyl_edges_t *destinations = &neighbors->destinations;
+    int offers = is_offered(program, neighbors->sent);
+    uint32_t others = 0, reader = XYL_BOARD_ALL, i;
+    xyl_step_t *step;
+
+    for (i = 0; i < destinations->known; i++) {
+        if (!goes_to_another(destinations, i))
+            continue;
+        reader = xyl_edges_peer(destinations, i);
+        others++;
+        if (offers)
+            offer(problem, program, neighbors, i);
+    }
+    step = xyl_node_hand(program, problem->rank,
+                         others == 1 ? reader : XYL_BOARD_ALL,
+                         xyl_position_of(XYL_BUFFER_SEND, 0, 0),
+                         others == 0 ? 0 : neighbors->sent);
+    step->tells_all = offers;
+}
+
+static void take(xyl_node_program_t *program, const xyl_neighbors_t *neighbors,
+                 uint32_t edge)
+{
+    const xyl_edges_t *sources = &neighbors->sources;
+    uint32_t seat = xyl_edges_peer(sources, edge);
+    xyl_step_t *step;
+
+    xyl_node_strand(program);
+    step = xyl_node_take(
+        program, seat, seat,
+        xyl_position_of(XYL_BUFFER_RECV, 0,
+                        neighbors->received * sources->sorted[edge].index),
+        neighbors->received);
+    if (!is_offered(program, neighbors->received))
+        return;
+    step->from = between(program, seat, sources->sorted[edge].step);
+    step->offers = step->has_line = step->tells_all = 1;
+    program->takes++;
+    program->offers = 1;
+}
+
+static void copy(xyl_node_program_t *program, const xyl_neighbors_t *neighbors,
+                 xyl_position_t from, uint32_t edge)
+{
+    (void)xyl_node_step(
+        program, XYL_STEP_COPY,
+        xyl_position_of(XYL_BUFFER_RECV, 0,
+                        neighbors->received *
+                            neighbors->sources.sorted[edge].index),
+        from, neighbors->received);
+}
+
+static void fetch(xyl_node_program_t *program, const xyl_neighbors_t *neighbors)
+{
+    const xyl_edges_t *sources = &neighbors->sources;
+    xyl_position_t first = xyl_position_of(XYL_BUFFER_SEND, 0, 0);
+    uint32_t i;
+
+    for (i = 0; i < sources->known; i++) {
+        if (!goes_to_another(sources, i)) {
+            copy(program, neighbors, first, i);
+            continue;
+        }
+        take(program, neighbors, i);
+        first = xyl_position_of(XYL_BUFFER_RECV, 0,
+                                neighbors->received * sources->sorted[i].index);
+    }
+}
+
+static void hand_offered(const xyl_problem_t *problem,
+                         xyl_node_program_t *program,
+                         const xyl_neighbors_t *neighbors)
+{
+    const xyl_edges_t *destinations = &neighbors->destinations;
+    uint32_t i;
+
+    for (i = 0; i < destinations->known; i++)
+        if (is_offered(program, neighbors->sent) &&
+            goes_to_another(destinations, i))
+            hand(problem, program, neighbors, i);
+}
+
+static void neighbor_allgather_write(const xyl_problem_t *problem,
+                                     xyl_node_program_t *program)
+{
+    xyl_neighbors_t neighbors;
+    xylem_status_t status = xyl_neighbors_find(problem, &neighbors);
+
+    if (status == XYLEM_OK) {
+        plan(problem, program);
+        xyl_node_hand_over(problem, program, neighbors.sent, neighbors.sent);
+        publish(problem, program, &neighbors);
+        fetch(program, &neighbors);
+        hand_offered(problem, program, &neighbors);
+    } else {
+        xyl_node_program_fail(program, status);
+    }
+    xyl_neighbors_fini(&neighbors);
+}
+
+const xyl_algorithm_t xyl_algorithm_node_neighbor_allgather = {
+    .name = "node",
+    .help = "through the shared memory of a node",
+    .kind = XYL_ALGORITHM_NODE,
+    .colls = XYL_COLL_BIT(NEIGHBOR_ALLGATHER),
+    .needs = XYL_READS_CALL,
+    .program = neighbor_allgather_write,
+};
