@@ -16,7 +16,8 @@
 static const struct cli_option table[] = {
     {"coll", 'c', CLI_TEXT, AT(coll_name), 0, 0, "COLL,...",
      "bcast, reduce, allreduce, barrier, gather(v), scatter(v), allgather(v), "
-     "alltoall(v, w), reduce_scatter(_block), scan, exscan; several one after "
+     "alltoall(v, w), reduce_scatter(_block), scan, exscan, "
+     "neighbor_allgather; several one after "
      "the other"},
     {"begin", 'b', CLI_BYTES, AT(bytes_first), 1, BYTES_LIMIT, "BYTES",
      "smallest size (default 4): of the message of bcast, reduce, allreduce, "

@@ -5,7 +5,7 @@
 
 bench_colls=(bcast reduce allreduce barrier gather gatherv scatter scatterv
     allgather allgatherv alltoall alltoallv alltoallw reduce_scatter
-    reduce_scatter_block scan exscan)
+    reduce_scatter_block scan exscan neighbor_allgather)
 # Few calls of few sizes, the largest beyond what goes in one message.
 bench_calls=(-b 4 -e 64K -i 2 --warmup 1 --buffers 2 --check --lines)
 bench_sizes=15

@@ -19,7 +19,7 @@
 
 enum {
     BETWEEN = XYL_PARCEL_BETWEEN_LEAST,
-    OWN_LEAST = 2048 /* else the windows of the pool have more */
+    OWN_LEAST = 512 /* else windows of the pool have more */
 };
 
 static uint64_t own_cell(const xyl_problem_t *problem, uint64_t room)
@@ -33,13 +33,15 @@ static uint64_t own_cell(const xyl_problem_t *problem, uint64_t room)
     return (cell < most ? cell : most) / line * line;
 }
 
+/* Beside the slots if there is room enough: to take a window of the pool costs
+ * a short call as much again. */
 static void plan(const xyl_problem_t *problem, xyl_node_program_t *program)
 {
     uint64_t beside =
         xyl_board_unpooled(problem->ranks, problem->node.long_window_bytes);
     uint64_t cell = own_cell(problem, beside);
 
-    if (cell < OWN_LEAST)
+    if (cell < OWN_LEAST || beside > problem->node.window_bytes)
         cell = own_cell(problem, problem->node.window_bytes);
     xyl_node_plan_parcels(problem, program);
     program->cell = cell;
