@@ -261,7 +261,7 @@ own()
 asp() { own asp "$1" -s 2048 -i $((2048 * scale)) --no-check; }
 train() { own train "$1" -i $((10 * scale)) --divide 8; }
 cg() { own cg "$1" -s 32768 -i $((6000 * scale)); }
-fft() { own fft "$1" -s 1024 -i $((10 * scale)); }
+fft() { own fft "$1" -s 1024 -i $((50 * scale)); }
 
 echo program,mpi,ranks,way,noise,run,seconds >"$csv" || exit 1
 printf '%d ranks on %d cores, %s; noise: %s; seconds, medians of %d\n\n' \

@@ -27,8 +27,11 @@ enum {
     CALLS_PER_TURN = 16, /* of the hook, while nothing is under way */
     PROBES_MAX = 1000,
     YIELD_AFTER_TURNS = 8, /* without work, where ranks share cores */
-    IDLE_TURNS = 64,       /* of the thread, then it sleeps for moments */
+    IDLE_TURNS = 64, /* of the thread, then it sleeps for moments, each twice as
+                        long as the one before: most often it has no core of
+                        its own */
     MOMENT_NS = 20000,
+    MOMENT_MAX_NS = 160000,
     REST_NS = 10000000 /* between turns while nothing is under way */
 };
 
@@ -241,16 +244,21 @@ static void ticker_rest(long ns)
 
 static void *ticker_run(void *arg)
 {
-    const struct timespec moment = {0, MOMENT_NS};
+    struct timespec moment = {0, MOMENT_NS};
     unsigned idle = 0;
 
     while (atomic_load_explicit(&ticker.stop, memory_order_acquire) == 0) {
         idle =
             (ticker.finishes ? xmpi_hook() : data_move()) != 0 ? 0 : idle + 1;
+        if (xmpi_work_is_active() && idle > IDLE_TURNS) {
+            nanosleep(&moment, NULL);
+            if (moment.tv_nsec < MOMENT_MAX_NS)
+                moment.tv_nsec *= 2;
+            continue;
+        }
+        moment.tv_nsec = MOMENT_NS;
         if (!xmpi_work_is_active())
             ticker_rest(REST_NS);
-        else if (idle > IDLE_TURNS)
-            nanosleep(&moment, NULL);
     }
     return arg;
 }
