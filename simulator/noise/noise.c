@@ -21,16 +21,12 @@ static const uint64_t ppm = 1000000;
 
 /* ---- numbers ---- */
 
+__extension__ typedef unsigned __int128 product_t;
+
 /* The upper half of a product: `limit` times the fraction `part` / 2^64. */
 static uint64_t multiply_high(uint64_t part, uint64_t limit)
 {
-    uint64_t part_low = part & UINT32_MAX, part_high = part >> 32;
-    uint64_t limit_low = limit & UINT32_MAX, limit_high = limit >> 32;
-    uint64_t low = part_low * limit_low;
-    uint64_t middle = part_high * limit_low + (low >> 32);
-    uint64_t other = part_low * limit_high + (middle & UINT32_MAX);
-
-    return part_high * limit_high + (middle >> 32) + (other >> 32);
+    return (uint64_t)((product_t)part * limit >> 64);
 }
 
 static sim_time_t add_times(sim_time_t first, sim_time_t second)
@@ -64,11 +60,12 @@ uint64_t sim_noise_minus_ln(uint64_t u)
     log2 = (uint64_t)(zeros + 1) << 57;
     u <<= zeros; /* m times 2^63 */
     for (bit = 1; bit <= LN_BITS; bit++) {
+        uint64_t is_two;
+
         u = multiply_high(u, u); /* the square, times 2^62 */
-        if (u >> 63 != 0)
-            log2 -= UINT64_C(1) << (57 - bit);
-        else
-            u <<= 1;
+        is_two = u >> 63;
+        log2 -= is_two << (57 - bit); /* no branch: chance would take it */
+        u <<= 1 - is_two;
     }
     return multiply_high(log2, ln_2);
 }
