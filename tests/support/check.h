@@ -27,9 +27,10 @@ typedef struct check_case {
  * status. */
 int check_run(const check_case_t *cases, size_t count, int argc, char **argv);
 
-/* How many cases to draw where `cases` are the rule: a third where programs run
- * slowly (sanitizers, or CHECK_SLOW in the environment, as under valgrind), and
- * times CHECK_DEPTH, which the nightly tests set. At least one. */
+/* How many cases to draw where `cases` are the rule: a third under sanitizers;
+ * under valgrind, which sees whatever a case reads and keeps, one of as many as
+ * CHECK_SLOW says. CHECK_DEPTH, which the nightly tests set, times as many, and
+ * a third of these under both. At least one. */
 uint32_t check_cases(uint32_t cases);
 
 /* Marks the running case as skipped. */

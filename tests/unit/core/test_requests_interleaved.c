@@ -225,7 +225,8 @@ static void test_schedules(void)
     fabric_t *fabric = fabric_create(1, &options);
     uint64_t seed;
 
-    for (seed = 1; seed <= SCHEDULES && check_failures() == 0; seed++)
+    for (seed = 1; seed <= check_cases(SCHEDULES) && check_failures() == 0;
+         seed++)
         run(fabric_world(fabric, 0), seed);
     if (check_failures() != 0)
         printf("# seed %llu\n", (unsigned long long)(seed - 1));

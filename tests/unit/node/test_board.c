@@ -308,7 +308,7 @@ static void test_windows(void)
 {
     uint64_t seed;
 
-    for (seed = 1; seed <= RUNS && check_failures() == 0; seed++)
+    for (seed = 1; seed <= check_cases(RUNS) && check_failures() == 0; seed++)
         one_run(seed);
 }
 

@@ -142,7 +142,8 @@ static void test_schedules(void)
 {
     uint64_t seed;
 
-    for (seed = 1; seed <= SCHEDULES && check_failures() == 0; seed++)
+    for (seed = 1; seed <= check_cases(SCHEDULES) && check_failures() == 0;
+         seed++)
         run(seed);
 }
 

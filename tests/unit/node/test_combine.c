@@ -331,7 +331,7 @@ static void test_by_chance(void)
     uint64_t random = random_mix(5);
     uint32_t i;
 
-    for (i = 0; i < CHANCES && check_failures() == 0; i++) {
+    for (i = 0; i < check_cases(CHANCES) && check_failures() == 0; i++) {
         extent_t size = {.seats = random_between(&random, 2, SEATS),
                          .segments = random_between(&random, 1, SEGMENTS),
                          .may_stop = random_below(&random, 2) == 0,

@@ -320,11 +320,12 @@ static void run(uint64_t seed)
 
 static void test_schedules(void)
 {
+    uint32_t schedules = check_cases(SCHEDULES);
     uint64_t seed;
 
-    for (seed = 1; seed <= SCHEDULES && check_failures() == 0; seed++)
+    for (seed = 1; seed <= schedules && check_failures() == 0; seed++)
         run(seed);
-    CHECK(helped >= SCHEDULES);
+    CHECK(helped >= schedules);
 }
 
 static const check_case_t cases[] = {{"schedules", test_schedules}};

@@ -94,8 +94,8 @@ static void test_schedules(void)
 {
     uint32_t schedule;
 
-    for (schedule = 0; schedule < SCHEDULES && check_failures() == 0;
-         schedule++)
+    for (schedule = 0;
+         schedule < check_cases(SCHEDULES) && check_failures() == 0; schedule++)
         run_schedule(schedule);
 }
 
