@@ -1,12 +1,12 @@
 #!/bin/bash
 # Compiles the programs of this folder.
 #
-#   compile.sh MPI FOLDER TARGET [PROGRAM]...
+#   compile.sh MPI FOLDER TARGET PROGRAM...
 #
 #   MPI      a name of library.sh
 #   FOLDER   where libxylem-mpi.so has been built
 #   TARGET   where the programs go
-#   PROGRAM  default: all; Fortran's, fortran_WAY, where there is a compiler
+#   PROGRAM  Fortran's, fortran_WAY, are made where there is a compiler
 #
 # The code says whether all that could be compiled were.
 set -u
@@ -51,10 +51,6 @@ compile_together()
 
 # MPI-4's functions come from the binding where the MPI has none.
 linked=(-L"$folder" -lxylem-mpi -lpthread)
-(($# > 0)) || set -- collectives requests threads operations comms errors \
-    first corners deaths gaps hints layouts mismatch neighbors profiled recovery \
-    sessions spawn wrong_op \
-    failing_local together fortran_MPIF_H fortran_USE_MPI fortran_USE_MPI_F08
 for program; do
     case $program in
     together) compile_together ;;
