@@ -31,6 +31,9 @@ cd "$root" || exit 1
 logs=$root/build/logs
 log_lines_shown_max=80
 progress_seconds=10 # between two lines that say how far a phase is
+# One more than there are cores, as some tests wait more than they compute.
+processes=$(($(nproc) + 1))
+lines_only=-gline-tables-only # all that a sanitizer's report needs
 
 quick=no
 coverage=no
@@ -258,9 +261,8 @@ run_debug()
 
     suites=$(suites_to_run all)
     build_folder debug gcc -Dwerror=true || return
-    # One more than there are cores, as some tests wait more than they compute.
     run_suites debug debug "${suites//$'\n'/ }" \
-        --num-processes $(($(nproc) + 1)) --timeout-multiplier 4
+        --num-processes "$processes" --timeout-multiplier 4
     if ((deep > 0)) && [[ -n $(suites_to_run unit-slow) ]]; then
         run_suites seeds debug unit-slow test_seeds_1 \
             "--test-args=--first 10001 --seeds ${deep}00000"
@@ -302,8 +304,9 @@ run_asan()
         export ASAN_OPTIONS=detect_leaks=0
     fi
     build_folder asan clang -Dwerror=true -Dcuda=disabled \
-        -Db_sanitize=address,undefined &&
-        run_suites asan asan "${suites//$'\n'/ }" --timeout-multiplier 8
+        -Db_sanitize=address,undefined "-Dc_args=$lines_only" &&
+        run_suites asan asan "${suites//$'\n'/ }" \
+            --num-processes "$processes" --timeout-multiplier 8
 }
 
 run_tsan()
@@ -322,7 +325,7 @@ run_tsan()
     # What else there is has been compiled by clang before.
     only=threads
     build_folder tsan clang -Dwerror=true -Dcuda=disabled \
-        -Db_sanitize=thread &&
+        -Db_sanitize=thread "-Dc_args=$lines_only" &&
         run_suites tsan tsan threads --timeout-multiplier 10 \
             ${repeat[@]+"${repeat[@]}"} \
             ${shell[@]:+--wrapper "${shell[*]}"}
