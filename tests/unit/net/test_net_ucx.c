@@ -5,8 +5,16 @@
 
 #include "progress/net/nets.h"
 #include "tests/support/check.h"
+#include "tests/support/failing_memory.h"
 
-enum { PEER = 1, RANKS = 2, TAG = 7, LATE_TURN = 3000, TURNS_MAX = 1000000000 };
+enum {
+    PEER = 1,
+    RANKS = 2,
+    TAG = 7,
+    LATE_TURN = 3000,
+    TURNS_MAX = 1000000000,
+    MESSAGES = 3 /* that wait for one connection */
+};
 
 typedef struct played {
     ucp_send_nbx_callback_t sent;
@@ -21,6 +29,8 @@ static ucp_err_handler_t endpoint_error;
 static unsigned ends_at, fails_at, turn; /* turns; 0: never */
 static unsigned told;                    /* deaths */
 static int sends_end_at_once;
+static ucp_tag_t sent_tags[MESSAGES]; /* of those, in order */
+static unsigned sent;
 static ucp_request_param_t flush; /* of the endpoint; user_data NULL: none */
 static int flush_takes_time;
 
@@ -94,9 +104,11 @@ ucs_status_ptr_t __wrap_ucp_tag_send_nbx(ucp_ep_h endpoint, const void *buf,
     (void)endpoint;
     (void)buf;
     (void)count;
-    (void)tag;
-    if (sends_end_at_once)
+    if (sends_end_at_once) {
+        CHECK(sent < MESSAGES);
+        sent_tags[sent++ % MESSAGES] = tag;
         return NULL;
+    }
     return message_take(
         (played_t){.sent = param->cb.send, .user_data = param->user_data});
 }
@@ -186,16 +198,14 @@ static void send_post(job_t *job)
                         &job->event);
 }
 
-/* A message of which UCX says in one turn that it is canceled, and in another,
- * or never, that its endpoint has failed. */
-static void begin(job_t *job, int is_send, unsigned ends, unsigned fails)
+static void net_begin(job_t *job, unsigned ends, unsigned fails)
 {
     const xyl_net_params_t params = {.ranks = RANKS, .ready = &job->ready};
     const uint8_t is_local[RANKS] = {1, 0};
     const void *addresses[RANKS];
     size_t bytes;
 
-    turn = told = 0;
+    turn = told = sent = 0;
     ends_at = ends;
     fails_at = fails;
     message.is_under_way = 0;
@@ -205,6 +215,13 @@ static void begin(job_t *job, int is_send, unsigned ends, unsigned fails)
     CHECK_EQ(job->net->ops->connect(job->net, RANKS, addresses, is_local),
              XYLEM_OK);
     job->net->peer_failed = peer_failed;
+}
+
+/* A message of which UCX says in one turn that it is canceled, and in another,
+ * or never, that its endpoint has failed. */
+static void begin(job_t *job, int is_send, unsigned ends, unsigned fails)
+{
+    net_begin(job, ends, fails);
     sends_end_at_once = !is_send; /* it makes the endpoint, then */
     send_post(job);
     if (is_send)
@@ -339,6 +356,84 @@ static void test_end_before_the_connection(void)
     flush_takes_time = 0;
 }
 
+/* Messages for a peer that is being connected to, one of which there is no
+ * memory to keep: that one ends at once, and it alone. */
+static void held_begin(job_t *job, xyl_event_t *events, uint32_t failing)
+{
+    uint32_t i;
+
+    net_begin(job, 0, 0);
+    for (i = 0; i < MESSAGES; i++) {
+        events[i] = (xyl_event_t){.handle = nothing};
+        allocations_to_failure = i == failing;
+        job->net->ops->send(job->net, PEER, TAG + i, &job->word,
+                            sizeof job->word, &events[i]);
+    }
+    CHECK_EQ(allocations_to_failure, 0);
+    CHECK(xyl_fifo_pop(&job->ready) == &events[failing]);
+    CHECK_EQ(events[failing].status, XYLEM_ERR_NO_MEMORY);
+    CHECK(xyl_fifo_is_empty(&job->ready));
+    CHECK_EQ(sent, 0);
+}
+
+static void held_end(job_t *job, xyl_event_t *events, uint32_t failing,
+                     xylem_status_t status)
+{
+    uint32_t i;
+
+    for (i = 0; i < MESSAGES; i++)
+        if (i != failing) {
+            CHECK(xyl_fifo_pop(&job->ready) == &events[i]);
+            CHECK_EQ(events[i].status, status);
+        }
+    CHECK(xyl_fifo_is_empty(&job->ready));
+    CHECK_EQ(told, 0);
+}
+
+static void test_no_memory_to_wait(void)
+{
+    uint32_t failing, i, nth;
+
+    flush_takes_time = sends_end_at_once = 1;
+    for (failing = 0; failing < MESSAGES; failing++) {
+        xyl_event_t events[MESSAGES];
+        job_t job;
+        held_begin(&job, events, failing);
+        CHECK(!job.net->ops->is_flushed(job.net));
+        flush_ends(UCS_OK);
+        (void)job.net->ops->progress(job.net);
+        CHECK_EQ(sent, MESSAGES - 1);
+        for (i = nth = 0; i < MESSAGES; i++)
+            if (i != failing)
+                CHECK_EQ(sent_tags[nth++], TAG + i);
+        held_end(&job, events, failing, XYLEM_OK);
+        CHECK(job.net->ops->is_flushed(job.net));
+        job.net->ops->send(job.net, PEER, TAG, &job.word, sizeof job.word,
+                           &events[failing]); /* again, and needs none now */
+        CHECK(xyl_fifo_pop(&job.ready) == &events[failing]);
+        CHECK_EQ(events[failing].status, XYLEM_OK);
+        job.net->ops->destroy(job.net);
+        CHECK(xyl_fifo_is_empty(&job.ready));
+    }
+    flush_takes_time = 0;
+}
+
+static void test_no_memory_to_wait_at_the_end(void)
+{
+    uint32_t failing;
+
+    flush_takes_time = sends_end_at_once = 1;
+    for (failing = 0; failing < MESSAGES; failing++) {
+        xyl_event_t events[MESSAGES];
+        job_t job;
+        held_begin(&job, events, failing);
+        job.net->ops->destroy(job.net);
+        CHECK_EQ(sent, 0);
+        held_end(&job, events, failing, XYLEM_ERR_CANCELED);
+    }
+    flush_takes_time = 0;
+}
+
 static const check_case_t cases[] = {
     {"ucx: a message is canceled a turn before its peer is found dead",
      test_death_after_the_message},
@@ -349,6 +444,8 @@ static const check_case_t cases[] = {
     {"ucx: the net ends before it is known why", test_end_meanwhile},
     {"ucx: messages wait until their peer is connected", test_first_messages},
     {"ucx: the net ends before", test_end_before_the_connection},
+    {"ucx: no memory for one to wait", test_no_memory_to_wait},
+    {"ucx: and the net ends before", test_no_memory_to_wait_at_the_end},
 };
 
 CHECK_MAIN(cases)
