@@ -1,0 +1,153 @@
+/* What UCX is told that nobody else has told it: which transports it opens, and
+ * how. It listens to the environment and to files of its own (ucx.conf), which
+ * come first. */
+#include "progress/net/ucx/context.h"
+
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "runtime/base/log.h"
+
+enum {
+    ROOM_MIB = 1024, /* of addresses, for what ranks of a node share */
+    LIST_BYTES = 512
+};
+
+/* 1: a limit of this process (ulimit -v) leaves little room. */
+static int room_is_short(void)
+{
+    uint64_t room = (uint64_t)ROOM_MIB << 20;
+    struct rlimit limit;
+    unsigned long pages = 0;
+    FILE *file;
+
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return 0;
+    file = fopen("/proc/self/statm", "re");
+    if (file != NULL) {
+        if (fscanf(file, "%lu", &pages) != 1)
+            pages = 0;
+        fclose(file);
+    }
+    return limit.rlim_cur < room + pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Which of UCX's transports are opened, as UCX_TLS has it; NULL: all. UCX drops
+ * a message, and tells nobody, when it cannot map the memory of its sender
+ * (1.13 to 1.18): where that is to be expected it goes without. Opening
+ * networks takes milliseconds of a start, most where many ranks do it at once.
+ */
+static const char *transports(const xyl_net_params_t *params)
+{
+    if (room_is_short()) {
+        xyl_log(XYL_LOG_INFO, "there is little room for addresses (ulimit "
+                              "-v): messages do not go through shared memory");
+        return "^mm";
+    }
+    return params->are_together ? "shm,self" : NULL;
+}
+
+/* How many buffers UCX makes at once for what comes through shared memory. It
+ * clears them all: 512, its own number, are 4 MiB, and 6 ms of a start of 16
+ * ranks. A UCX that cannot be told keeps its number; one that opens no shared
+ * memory must not be told, as each rank would print that it was in vain. */
+static void keep_buffers_few(ucp_config_t *config)
+{
+    if (getenv("UCX_MM_RX_BUFS_GROW") == NULL)
+        ucp_config_modify(config, "MM_RX_BUFS_GROW", "64");
+}
+
+/* A list of UCX's as it has read it, from the environment or a file of its own
+ * (ucx.conf): it prints what it has read, and else says nothing of it. */
+static void list_read(const ucp_config_t *config, const char *name, char *list,
+                      size_t bytes)
+{
+    size_t printed_bytes = 0;
+    char *printed = NULL, *at;
+    FILE *file = open_memstream(&printed, &printed_bytes);
+
+    snprintf(list, bytes, "all");
+    if (file == NULL)
+        return;
+    ucp_config_print(config, file, NULL, UCS_CONFIG_PRINT_CONFIG);
+    at = fclose(file) == 0 ? strstr(printed, name) : NULL;
+    if (at != NULL) {
+        snprintf(list, bytes, "%s", at + strlen(name));
+        list[strcspn(list, "\n")] = '\0';
+    }
+    free(printed);
+}
+
+/* 1: one of the devices is a network of the kernel's. */
+static int has_kernel_network(const ucp_config_t *config)
+{
+    char devices[LIST_BYTES], *device, *rest = devices;
+
+    list_read(config, "UCX_NET_DEVICES=", devices, sizeof devices);
+    while ((device = strsep(&rest, ",")) != NULL)
+        if (strcmp(device, "all") == 0 || if_nametoindex(device) != 0)
+            return 1;
+    return 0;
+}
+
+/* UCX 1.13 connects while the caller waits, for minutes where a machine does
+ * not answer; and where the peer dies meanwhile it ends the process by an
+ * assertion (tcp_ep.c: a connection that fails before it counts as one that
+ * sends). Told to go on meanwhile it does neither. One that opens no TCP must
+ * not be told; others have the setting by another name. */
+static void connect_without_waiting(ucp_config_t *config, const char *list)
+{
+    int has_tcp = strstr(list, "tcp") != NULL || strstr(list, "all") != NULL;
+    unsigned major, minor, release;
+
+    ucp_get_version(&major, &minor, &release);
+    if (major == 1 && minor == 13 && has_tcp != (list[0] == '^') &&
+        getenv("UCX_TCP_CONN_NB") == NULL && has_kernel_network(config))
+        ucp_config_modify(config, "CONN_NB", "y"); /* only TCP has it */
+}
+
+/* What is not chosen by somebody else, in the environment or in a file. */
+static ucs_status_t config_complete(ucp_config_t *config,
+                                    const xyl_net_params_t *given)
+{
+    const char *list = transports(given);
+    char chosen[LIST_BYTES];
+    ucs_status_t status = UCS_OK;
+
+    list_read(config, "UCX_TLS=", chosen, sizeof chosen);
+    if (getenv("UCX_TLS") != NULL || strcmp(chosen, "all") != 0) {
+        connect_without_waiting(config, chosen);
+        return UCS_OK;
+    }
+    if (list != NULL)
+        status = ucp_config_modify(config, "TLS", list);
+    if (list == NULL || strstr(list, "shm") != NULL)
+        keep_buffers_few(config);
+    connect_without_waiting(config, list == NULL ? "all" : list);
+    return status;
+}
+
+ucs_status_t xyl_ucx_context_create(const xyl_net_params_t *given,
+                                    ucp_context_h *context_out)
+{
+    ucp_params_t params = {
+        .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_NAME,
+        .features =
+            UCP_FEATURE_TAG | (given->can_sleep ? UCP_FEATURE_WAKEUP : 0),
+        .name = "xylem",
+    };
+    ucp_config_t *config;
+    ucs_status_t status = ucp_config_read(NULL, NULL, &config);
+
+    if (status != UCS_OK)
+        return status;
+    status = config_complete(config, given);
+    if (status == UCS_OK)
+        status = ucp_init(&params, config, context_out);
+    ucp_config_release(config);
+    return status;
+}
