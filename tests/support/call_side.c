@@ -21,6 +21,11 @@ static int64_t place_of(const call_side_t *side, uint32_t block, uint64_t index,
 {
     const call_type_t *type = side->types[block];
 
+    if (type->unit == 1) { /* dividing takes its time */
+        *first_out = 0;
+        return side->origin + side->bases[block] +
+               (int64_t)index * type->extent;
+    }
     *first_out = (uint32_t)(index % type->unit) * CALL_ELEMENT;
     return side->origin + side->bases[block] +
            (int64_t)(index / type->unit) * type->extent;
@@ -34,6 +39,10 @@ void call_side_put(const call_side_t *side, unsigned char *memory,
     int64_t place = place_of(side, block, index, &first);
     const int64_t *offsets = &side->types[block]->offsets[first];
 
+    if (side->types[block]->in_row) {
+        memcpy(&memory[place + offsets[0]], &value, sizeof value);
+        return;
+    }
     memcpy(bytes, &value, sizeof bytes);
     for (i = 0; i < CALL_ELEMENT; i++)
         memory[place + offsets[i]] = bytes[i];

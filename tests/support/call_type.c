@@ -26,7 +26,11 @@ static void finish(call_type_t *type, uint32_t bytes, int64_t extent)
     type->unit = bytes / CALL_ELEMENT;
     type->extent = extent;
     type->low = type->high = type->offsets[0];
+    type->in_row = 1;
     for (i = 0; i < bytes; i++) {
+        if (i % CALL_ELEMENT != 0 &&
+            type->offsets[i] != type->offsets[i - 1] + 1)
+            type->in_row = 0;
         if (type->offsets[i] < type->low)
             type->low = type->offsets[i];
         if (type->offsets[i] >= type->high)

@@ -18,6 +18,7 @@ typedef struct call_type {
     xylem_type_t handle;
     int is_user; /* to be destroyed */
     uint32_t unit;
+    int in_row; /* the bytes of each element of 8 bytes follow each other */
     int64_t extent, low, high; /* an element's data: [low, high) */
     int64_t offsets[CALL_QUANTUM * CALL_ELEMENT]; /* of its bytes, in order */
 } call_type_t;
