@@ -447,7 +447,7 @@ static void test_long(void)
                                          XYLEM_COLL_ALLREDUCE};
     uint64_t seed;
 
-    for (seed = 1; seed <= 12 && check_failures() == 0; seed++) {
+    for (seed = 1; seed <= check_cases(12) && check_failures() == 0; seed++) {
         plan_t plan = {.coll = colls[seed % 2],
                        .type = seed % 4 < 2 ? XYLEM_FLOAT32 : XYLEM_FLOAT64,
                        .op = XYLEM_SUM,
