@@ -13,8 +13,8 @@
 #                  tests/nightly.sh says how deep
 #   --suite NAME   only this suite, in the folders that run it
 #   --no-deps      install nothing; what cannot run is skipped
-#   --coverage     only the folder build/coverage: what unit, unit-slow, proc and
-#                  mpi execute of the library, by tests/coverage.py
+#   --coverage     only the folder build/coverage: what unit, unit-slow, threads, proc
+#                  and mpi execute of the library, by tests/coverage.py
 #
 # Folders under build/, and what runs in each:
 #   debug      gcc: all suites, then `unit` again under valgrind
@@ -347,7 +347,7 @@ run_coverage()
 {
     local suites
 
-    suites=$(suites_to_run unit unit-slow proc mpi)
+    suites=$(suites_to_run unit unit-slow threads proc mpi)
     [[ -n $suites ]] || return 0
     build_folder coverage gcc -Db_coverage=true -Db_ndebug=true \
         --buildtype debug -Dc_args=-fprofile-update=atomic || return
