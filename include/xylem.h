@@ -148,7 +148,8 @@ typedef struct xylem_context_params {
     const xylem_bootstrap_t *bootstrap;
     /* "NAME=value" strings ended by NULL, as in the environment but without
      * the XYLEM_ prefix; they win over the environment, and that over the files
-     * xylem.conf in /etc and ~/.config. May be NULL. */
+     * xylem.conf in /etc and ~/.config. Borrowed during the call; may be NULL.
+     */
     const char *const *settings;
 } xylem_context_params_t;
 #define XYLEM_CONTEXT_PARAMS_INIT XYLEM_INIT_(xylem_context_params_t)

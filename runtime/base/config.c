@@ -134,6 +134,7 @@ void xyl_config_release(const xyl_config_t *config)
 
     for (i = 0; i < XYL_CONFIG_FILES_MAX; i++)
         free(config->content[i]);
+    free(config->settings);
 }
 
 /* ---- environment and settings ---- */
@@ -166,17 +167,40 @@ static xylem_status_t load_environment(loader_t *loader)
     return status;
 }
 
+/* One behind the other: they are the caller's, and texts are read later. */
+static char *settings_copy(const char *const *settings)
+{
+    size_t bytes = 1, at = 0, i;
+    char *copy;
+
+    for (i = 0; settings[i] != NULL; i++)
+        bytes += strlen(settings[i]) + 1;
+    copy = malloc(bytes);
+    for (i = 0; copy != NULL && settings[i] != NULL; i++) {
+        size_t length = strlen(settings[i]) + 1;
+        memcpy(copy + at, settings[i], length);
+        at += length;
+    }
+    return copy;
+}
+
 static xylem_status_t load_settings(loader_t *loader,
                                     const char *const *settings)
 {
+    const char *copy;
     size_t i;
 
-    for (i = 0; settings != NULL && settings[i] != NULL; i++) {
-        const char *equals = strchr(settings[i], '=');
+    if (settings == NULL)
+        return XYLEM_OK;
+    copy = loader->config.settings = settings_copy(settings);
+    if (copy == NULL)
+        return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for settings");
+    for (i = 0; settings[i] != NULL; i++, copy += strlen(copy) + 1) {
+        const char *equals = strchr(copy, '=');
         const xyl_config_row_t *row = NULL;
 
         if (equals != NULL)
-            row = row_find(settings[i], (size_t)(equals - settings[i]));
+            row = row_find(copy, (size_t)(equals - copy));
         if (row == NULL || is_of_environment(row))
             return xyl_fail(XYLEM_ERR_CONFIG,
                             "'%s' is no setting of the form NAME=value that "
@@ -286,6 +310,7 @@ xylem_status_t xyl_config_load(const xyl_config_files_t *files,
     if (status != XYLEM_OK) {
         xyl_config_release(&loader.config);
         memset(loader.config.content, 0, sizeof loader.config.content);
+        loader.config.settings = NULL;
     }
     *config_out = loader.config;
     return status;

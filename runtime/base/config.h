@@ -46,8 +46,7 @@ enum { XYL_CHECK_BASIC, XYL_CHECK_FULL };
 #define XYL_CONFIG_GROUPS_AUTO UINT64_MAX
 
 /* The value of a PATH or TEXT is the address of its text, 0 for none or auto:
- * it lives as long as the environment, the strings that were read, or the
- * settings themselves. */
+ * it lives as long as the environment, or until xyl_config_release. */
 
 /* field, NAME, type, default, same on all ranks, who needs it, help. What only
  * an expert needs is for those who look for the cause of something. */
@@ -216,6 +215,7 @@ typedef struct xyl_config {
     XYL_CONFIG_MAP(XYL_CONFIG_FIELD)
 #undef XYL_CONFIG_FIELD
     char *content[XYL_CONFIG_FILES_MAX]; /* of files, which texts lie in */
+    char *settings;                      /* copies of those given, likewise */
     int tuning_is_found; /* nobody has set XYLEM_TUNING, but there is a file */
 } xyl_config_t;
 

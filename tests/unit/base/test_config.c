@@ -142,7 +142,23 @@ static void test_precedence(void)
     CHECK_EQ(config.spin_us, 9);
     CHECK(strcmp((const char *)(uintptr_t)config.algorithms,
                  "bcast=knomial:3") == 0);
+    xyl_config_release(&config);
     environment_clear();
+}
+
+/* Files are written to long after a context has been made. */
+static void test_texts_of_settings_stay(void)
+{
+    char setting[] = "HANG_DUMP=/tmp/dump";
+    const char *settings[] = {"SPIN_US=9", setting, NULL};
+    xyl_config_t config;
+
+    environment_clear();
+    CHECK_EQ(xyl_config_load(NULL, settings, &config, NULL), XYLEM_OK);
+    memset(setting, 'x', sizeof setting - 1);
+    CHECK(strcmp((const char *)(uintptr_t)config.hang_dump, "/tmp/dump") == 0);
+    CHECK_EQ(config.spin_us, 9);
+    xyl_config_release(&config);
 }
 
 static void check_refused(const char *setting, const char *word)
@@ -188,6 +204,7 @@ static void test_windows(void)
     CHECK_EQ(xyl_config_load(NULL, crossed, &config, NULL), XYLEM_ERR_CONFIG);
     check_refused("SEND_WINDOW=65", "SEND_WINDOW");
     CHECK_EQ(xyl_config_load(NULL, fits, &config, NULL), XYLEM_OK);
+    xyl_config_release(&config);
     xyl_log_level_set(XYL_LOG_WARN);
 }
 
@@ -236,6 +253,7 @@ static const check_case_t cases[] = {
     {"config: every type, both ways", test_types},
     {"config: every row", test_rows},
     {"config: default, environment, settings", test_precedence},
+    {"config: texts of settings stay", test_texts_of_settings_stay},
     {"config: what cannot be used", test_refusals},
     {"config: windows", test_windows},
     {"config: unknown variables are warned of", test_unknown_variable},
