@@ -308,7 +308,7 @@ static xyl_sum_next_t pairs_pass(const xyl_pairs_piece_t *piece,
                                  xyl_pairs_t *pairs)
 {
     pairs->look = all_of(piece) & piece->ready & ~pairs->added;
-    pairs->has_swept = pairs->lacks_run = 0;
+    pairs->has_swept = pairs->lacks_room = 0;
     pairs->tend =
         pairs->look == 0 || (piece->follows &&
                              __builtin_popcountll(pairs->second) >= SECONDS_MAX)
@@ -473,11 +473,12 @@ static void copy_to(xyl_pairs_t *pairs, uint32_t cell)
 
 static void copy(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 {
-    uint32_t cell = cell_take(piece);
+    uint32_t cell = pairs->lacks_room ? 0 : cell_take(piece);
 
-    if (cell == 0 && !pairs->lacks_run && piece->cells > piece->near) {
-        pairs->run = piece->runs.take(piece->runs.arg);
-        pairs->lacks_run = pairs->run == 0;
+    if (cell == 0 && !pairs->lacks_room) {
+        if (piece->cells > piece->near)
+            pairs->run = piece->runs.take(piece->runs.arg);
+        pairs->lacks_room = pairs->run == 0;
         if (pairs->run != 0) {
             pairs->state = XYL_PAIRS_RUN;
             return;

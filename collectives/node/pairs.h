@@ -132,7 +132,7 @@ typedef struct xyl_pairs {
     xyl_pairs_state_t state, then; /* after what is said */
     uint32_t is_marked;
     uint32_t has_swept; /* in this pass */
-    uint32_t lacks_run; /* in this pass there was none */
+    uint32_t lacks_room; /* in this pass there was no cell, nor a run */
     uint32_t run;
     uint32_t segment;
     /* What the caller is to do: `to` = `left` op `right`, if both are set

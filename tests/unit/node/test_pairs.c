@@ -328,7 +328,7 @@ static void forget_one(xyl_pairs_t *p)
     if (p->state != XYL_PAIRS_SAY)
         p->then = 0;
     if (p->state == XYL_PAIRS_PASS || p->state == XYL_PAIRS_DONE)
-        p->look = p->tend = p->has_swept = p->lacks_run = 0;
+        p->look = p->tend = p->has_swept = p->lacks_room = 0;
     if (p->state == XYL_PAIRS_PASS || p->state == XYL_PAIRS_DONE ||
         (p->state == XYL_PAIRS_SAY && p->then == XYL_PAIRS_PASS))
         p->segment = p->level = p->index = 0;
