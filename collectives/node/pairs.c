@@ -8,8 +8,7 @@
 
 enum {
     RUN_AT = 16,   /* in the words of cells, behind their bits */
-    CELLS_AT = 26, /* the number there */
-    RUN_MASK = 0x3ff,
+    CELLS_AT = 31, /* the number there */
     USED = 0xffff,
     NODE_AT = 24,  /* and in those of nodes, behind two cells */
     RIGHT_AT = 12, /* that on the right in a node */
@@ -21,7 +20,8 @@ enum {
 
 _Static_assert((int)XYL_PAIRS_RESULT < (int)CELL_MASK, "cells fit into a node");
 _Static_assert((1 << XYL_PAIRS_CELLS_OF_WORD) - 1 == (int)USED &&
-                   (int)RUN_AT == (int)XYL_PAIRS_CELLS_OF_WORD,
+                   (int)RUN_AT == (int)XYL_PAIRS_CELLS_OF_WORD &&
+                   (int)XYL_PAIRS_RUN_MAX == (1 << (CELLS_AT - RUN_AT)) - 1,
                "and their bits into a word");
 
 /* ---- the tree ---- */
@@ -150,7 +150,7 @@ static uint64_t cells_seen(const xyl_pairs_piece_t *piece, uint64_t word)
 
 static uint32_t run_in(uint64_t cells)
 {
-    return (uint32_t)(cells >> RUN_AT) & RUN_MASK;
+    return (uint32_t)(cells >> RUN_AT) & XYL_PAIRS_RUN_MAX;
 }
 
 static uint32_t words_for(uint32_t cells)

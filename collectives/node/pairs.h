@@ -59,7 +59,8 @@ enum {
     XYL_PAIRS_SEGMENTS = 64, /* of a piece at most */
     XYL_PAIRS_SEATS_MAX = 512,
     XYL_PAIRS_CELLS_MAX = 2048,
-    XYL_PAIRS_CELLS_OF_WORD = 16
+    XYL_PAIRS_CELLS_OF_WORD = 16,
+    XYL_PAIRS_RUN_MAX = 0x7fff /* its name */
 };
 
 /* Of a piece. Never cleared: values begin with the number of their piece, and
@@ -80,7 +81,7 @@ size_t xyl_pairs_words_bytes(uint32_t seats);
  * XYL_PAIRS_CELLS_OF_WORD on they are anybody's. */
 uint32_t xyl_pairs_homes(uint32_t seats);
 
-/* Memory for the cells of a word, by names below 1024; 0: there is none. May be
+/* Memory for the cells of a word, by names to RUN_MAX; 0: there is none. May be
  * given back by another seat than has taken it. */
 typedef struct xyl_pairs_runs {
     void *arg;
@@ -131,7 +132,7 @@ typedef enum xyl_pairs_state {
 typedef struct xyl_pairs {
     xyl_pairs_state_t state, then; /* after what is said */
     uint32_t is_marked;
-    uint32_t has_swept; /* in this pass */
+    uint32_t has_swept;  /* in this pass */
     uint32_t lacks_room; /* in this pass there was no cell, nor a run */
     uint32_t run;
     uint32_t segment;

@@ -248,14 +248,17 @@ static uint64_t cell_bytes(const xyl_node_sum_t *sum)
     return xyl_board_whole_lines(sum->step->slice_bytes);
 }
 
+_Static_assert((int)XYL_SHM_POOL_NAME_MAX <= (int)XYL_PAIRS_RUN_MAX,
+               "names of runs fit into words of cells");
+
 /* Of the node's pool, for cells of which the window has not enough. The first
  * one that is free: few are used at any time. */
 static uint32_t run_take(void *arg)
 {
     const xyl_node_sum_t *sum = arg;
 
-    return xyl_shm_pool_take(sum->board->pool,
-                             XYL_PAIRS_CELLS_OF_WORD * cell_bytes(sum), 0);
+    return xyl_shm_pool_take_part(sum->board->pool,
+                                  XYL_PAIRS_CELLS_OF_WORD * cell_bytes(sum));
 }
 
 static void run_give(void *arg, uint32_t run)

@@ -8,8 +8,11 @@ enum {
     FIRST_BYTES = 1 << 20, /* that a program goes round in at first */
     TURNS_OF_NEW = 8,      /* between two windows that it had not before */
     LEAST_ROUND = 4,       /* windows */
-    WASTE = 8              /* of a window, in large grains, at most: one part in
+    WASTE = 8,             /* of a window, in large grains, at most: one part in
                               so many */
+    PARTS = XYL_SHM_POOL_GRAINS, /* of a grain */
+    GRAINS_ALL = XYL_SHM_POOL_BANKS * XYL_SHM_POOL_GRAINS,
+    FIRST_PART = 1 + GRAINS_ALL /* name */
 };
 
 /* The first lines are the banks' words. */
@@ -19,12 +22,21 @@ static _Atomic uint64_t *bank_word(const xyl_shm_pool_t *pool, uint32_t bank)
                                         (size_t)bank * LINE_BYTES);
 }
 
+/* Behind them are the grains'. */
+static _Atomic uint64_t *grain_word(const xyl_shm_pool_t *pool, uint32_t bank,
+                                    uint32_t grain)
+{
+    return bank_word(pool, XYL_SHM_POOL_BANKS) +
+           (size_t)bank * XYL_SHM_POOL_GRAINS + grain;
+}
+
 /* A quarter of the pool are banks of small grains; each of the last two is
  * large enough for any window. Returns all bytes. */
 static size_t banks_lay_out(xyl_shm_pool_t *pool, size_t bytes)
 {
     const size_t large = bytes / 8 * 3 / XYL_SHM_POOL_GRAINS + 1;
-    size_t at = (size_t)XYL_SHM_POOL_BANKS * LINE_BYTES;
+    size_t at = (size_t)XYL_SHM_POOL_BANKS * LINE_BYTES +
+                (size_t)GRAINS_ALL * sizeof(uint64_t);
     uint32_t i;
 
     for (i = 0; i < XYL_SHM_POOL_BANKS; i++) {
@@ -165,18 +177,169 @@ uint32_t xyl_shm_pool_take(const xyl_shm_pool_t *pool, size_t bytes,
     return 0;
 }
 
-void xyl_shm_pool_free(const xyl_shm_pool_t *pool, uint32_t window,
-                       size_t bytes)
+static void grains_free(const xyl_shm_pool_t *pool, uint32_t bank, uint64_t run)
 {
-    uint32_t bank = (window - 1) / XYL_SHM_POOL_GRAINS;
     _Atomic uint64_t *word = bank_word(pool, bank);
-    uint64_t run = run_of((window - 1) % XYL_SHM_POOL_GRAINS,
-                          grains_for(&pool->banks[bank], bytes));
     uint64_t taken = xyl_shm_get(pool->shm, word);
 
     do
         assert((taken & run) == run);
     while (!pool->shm->ops->swap(pool->shm, word, &taken, taken & ~run));
+}
+
+/* ---- parts of grains ---- */
+
+static size_t part_bytes(const xyl_shm_bank_t *bank)
+{
+    return bank->grain / PARTS / LINE_BYTES * LINE_BYTES;
+}
+
+/* Parts of a grain; more than it has: it does not fit. */
+static uint64_t parts_for(const xyl_shm_bank_t *bank, size_t bytes)
+{
+    size_t part = part_bytes(bank);
+
+    return part == 0 ? UINT64_MAX : (bytes + part - 1) / part;
+}
+
+/* Worth a grain that is split: it has room for two. */
+static int is_split_for(const xyl_shm_bank_t *bank, size_t bytes)
+{
+    return parts_for(bank, bytes) <= PARTS / 2;
+}
+
+/* What it takes of a bank. */
+static size_t part_costs(const xyl_shm_bank_t *bank, size_t bytes)
+{
+    uint64_t grains = grains_for(bank, bytes);
+
+    if (is_split_for(bank, bytes))
+        return bank->grain / (PARTS / parts_for(bank, bytes));
+    return grains > XYL_SHM_POOL_GRAINS ? SIZE_MAX : grains * bank->grain;
+}
+
+static uint32_t part_name(uint32_t bank, uint32_t grain, uint32_t part)
+{
+    return FIRST_PART + (bank * XYL_SHM_POOL_GRAINS + grain) * PARTS + part;
+}
+
+/* So many parts of a grain that is split; PARTS: there is no room. */
+static uint32_t take_of_grain(const xyl_shm_pool_t *pool,
+                              _Atomic uint64_t *word, uint64_t parts)
+{
+    uint64_t taken = xyl_shm_get(pool->shm, word);
+    uint32_t first;
+
+    do {
+        first = taken == 0 ? (uint32_t)PARTS : find_run(taken, parts);
+        if (first == PARTS)
+            return PARTS;
+    } while (!pool->shm->ops->swap(pool->shm, word, &taken,
+                                   taken | run_of(first, parts)));
+    return first;
+}
+
+/* Of those that are split. 0: they have no room. */
+static uint32_t take_of_split(const xyl_shm_pool_t *pool, uint32_t bank,
+                              size_t bytes)
+{
+    uint64_t parts = parts_for(&pool->banks[bank], bytes), grains;
+    uint32_t grain, first;
+
+    if (!is_split_for(&pool->banks[bank], bytes))
+        return 0;
+    grains = xyl_shm_get(pool->shm, bank_word(pool, bank));
+    for (; grains != 0; grains &= grains - 1) {
+        grain = (uint32_t)__builtin_ctzll(grains);
+        first = take_of_grain(pool, grain_word(pool, bank, grain), parts);
+        if (first != PARTS)
+            return part_name(bank, grain, first);
+    }
+    return 0;
+}
+
+/* Splits a grain, or takes as many as it needs. 0: there is none. */
+static uint32_t take_new(const xyl_shm_pool_t *pool, uint32_t bank,
+                         size_t bytes)
+{
+    int splits = is_split_for(&pool->banks[bank], bytes);
+    uint64_t grains = grains_for(&pool->banks[bank], bytes), none = 0;
+    uint32_t grain;
+
+    if (grains > XYL_SHM_POOL_GRAINS)
+        return 0;
+    grain = take_of(pool, bank, grains, 0);
+    if (grain == XYL_SHM_POOL_GRAINS)
+        return 0;
+    if (!splits)
+        return 1 + bank * XYL_SHM_POOL_GRAINS + grain;
+    while (
+        !pool->shm->ops->swap(pool->shm, grain_word(pool, bank, grain), &none,
+                              run_of(0, parts_for(&pool->banks[bank], bytes))))
+        assert(none == 0); /* nobody else may */
+    return part_name(bank, grain, 0);
+}
+
+uint32_t xyl_shm_pool_take_part(const xyl_shm_pool_t *pool, size_t bytes)
+{
+    const uint32_t banks = XYL_SHM_POOL_BANKS;
+    uint32_t first, i, part = 0;
+
+    first = part_costs(&pool->banks[FEW_BANKS], bytes) <
+                    part_costs(&pool->banks[0], bytes)
+                ? FEW_BANKS
+                : 0;
+    for (i = 0; i < banks && part == 0; i++)
+        part = take_of_split(pool, (first + i) % banks, bytes);
+    for (i = 0; i < banks && part == 0; i++)
+        part = take_new(pool, (first + i) % banks, bytes);
+    return part;
+}
+
+/* The last one takes the grain along. */
+static void part_free(const xyl_shm_pool_t *pool, uint32_t part, size_t bytes)
+{
+    uint32_t at = (part - FIRST_PART) / PARTS, bank = at / XYL_SHM_POOL_GRAINS,
+             grain = at % XYL_SHM_POOL_GRAINS;
+    _Atomic uint64_t *word = grain_word(pool, bank, grain);
+    uint64_t run = run_of((part - FIRST_PART) % PARTS,
+                          parts_for(&pool->banks[bank], bytes));
+    uint64_t taken = xyl_shm_get(pool->shm, word);
+
+    do
+        assert((taken & run) == run);
+    while (!pool->shm->ops->swap(pool->shm, word, &taken, taken & ~run));
+    if (taken == run)
+        grains_free(pool, bank, run_of(grain, 1));
+}
+
+static char *part_address(xyl_shm_pool_t *pool, uint32_t part, size_t bytes,
+                          int *is_new)
+{
+    uint32_t at = (part - FIRST_PART) / PARTS, grain = at % XYL_SHM_POOL_GRAINS;
+    uint32_t first = (part - FIRST_PART) % PARTS;
+    xyl_shm_bank_t *bank = &pool->banks[at / XYL_SHM_POOL_GRAINS];
+    uint64_t run = run_of(first, parts_for(bank, bytes));
+
+    *is_new = (run & ~bank->parts_seen[grain]) != 0;
+    bank->parts_seen[grain] |= run;
+    return pool->memory + bank->at + grain * bank->grain +
+           first * part_bytes(bank);
+}
+
+/* ---- any ---- */
+
+void xyl_shm_pool_free(const xyl_shm_pool_t *pool, uint32_t window,
+                       size_t bytes)
+{
+    uint32_t bank = (window - 1) / XYL_SHM_POOL_GRAINS;
+
+    if (window >= FIRST_PART)
+        part_free(pool, window, bytes);
+    else
+        grains_free(pool, bank,
+                    run_of((window - 1) % XYL_SHM_POOL_GRAINS,
+                           grains_for(&pool->banks[bank], bytes)));
 }
 
 int xyl_shm_pool_has(const xyl_shm_pool_t *pool, uint32_t window, size_t bytes)
@@ -191,10 +354,14 @@ int xyl_shm_pool_has(const xyl_shm_pool_t *pool, uint32_t window, size_t bytes)
 char *xyl_shm_pool_address(xyl_shm_pool_t *pool, uint32_t window, size_t bytes,
                            int *is_new)
 {
-    xyl_shm_bank_t *bank = &pool->banks[(window - 1) / XYL_SHM_POOL_GRAINS];
     uint32_t first = (window - 1) % XYL_SHM_POOL_GRAINS;
-    uint64_t run = run_of(first, grains_for(bank, bytes));
+    xyl_shm_bank_t *bank;
+    uint64_t run;
 
+    if (window >= FIRST_PART)
+        return part_address(pool, window, bytes, is_new);
+    bank = &pool->banks[(window - 1) / XYL_SHM_POOL_GRAINS];
+    run = run_of(first, grains_for(bank, bytes));
     *is_new = (run & ~bank->seen) != 0;
     bank->seen |= run;
     return pool->memory + bank->at + first * bank->grain;

@@ -12,17 +12,35 @@
  * lines that another rank has just read takes several times as long as to those
  * that it has read some time ago.
  *
+ * What is much shorter than a grain is a part of one, so that it does not take
+ * the room of a window: a grain that is split has a word of its own, which says
+ * which of its parts are taken.
+ *
+ *     free --> taken, its word 0 --> split, its word not 0
+ *       ^        a window, or          parts are taken and given back
+ *       |        about to be split           |
+ *       '------- its word 0 <----------------' the last part
+ *
+ * A grain's word is written by whoever has taken the grain while it is 0, and
+ * by anybody else only while it is not.
+ *
  * The progressing thread, but for attach and detach, as shm.h's. */
 #ifndef XYL_PROGRESS_SHM_POOL_H
 #define XYL_PROGRESS_SHM_POOL_H
 
 #include "progress/shm/shm.h"
 
-enum { XYL_SHM_POOL_BANKS = 6, XYL_SHM_POOL_GRAINS = 64 };
+enum {
+    XYL_SHM_POOL_BANKS = 6,
+    XYL_SHM_POOL_GRAINS = 64,
+    XYL_SHM_POOL_NAME_MAX =
+        (XYL_SHM_POOL_GRAINS + 1) * XYL_SHM_POOL_BANKS * XYL_SHM_POOL_GRAINS
+};
 
 typedef struct xyl_shm_bank {
     size_t at, grain; /* in the memory; bytes */
     uint64_t seen;    /* bits of grains that this rank has asked for before */
+    uint64_t parts_seen[XYL_SHM_POOL_GRAINS]; /* and of their parts */
 } xyl_shm_bank_t;
 
 typedef struct xyl_shm_pool {
@@ -46,6 +64,9 @@ void xyl_shm_pool_detach(xyl_shm_pool_t *pool);
  * other are neighbours, and a team that has moved much goes round in more. */
 uint32_t xyl_shm_pool_take(const xyl_shm_pool_t *pool, size_t bytes,
                            uint64_t before);
+/* The same of what is short, and need not be where the one before was; named up
+ * to NAME_MAX. */
+uint32_t xyl_shm_pool_take_part(const xyl_shm_pool_t *pool, size_t bytes);
 /* Once, with the same bytes, by whichever rank. */
 void xyl_shm_pool_free(const xyl_shm_pool_t *pool, uint32_t window,
                        size_t bytes);
