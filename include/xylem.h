@@ -528,9 +528,11 @@ typedef void (*xylem_segment_fn)(void *arg, uint64_t segment, size_t offset,
  * block stays as it is. A rank that is named several times is sent one message,
  * and its block goes to each of its places. A rank that names itself does so in
  * both lists. Buffers of a rank without destinations, or sources, may be NULL.
- * A list that another rank's contradicts is not noticed: who waits for a block
- * that nobody sends waits until the context's end, and what nobody takes is
- * kept until then, and may hold up its sender. */
+ * A list that another rank's contradicts need not be noticed: who waits for a
+ * block that its source does not send may wait until the context's end, get the
+ * block that the source has for others, or an error; what nobody takes is kept
+ * until then (on a node in its ranks' shared memory), and may hold up its
+ * sender. */
 typedef struct xylem_coll_args {
     size_t struct_bytes; /* sizeof(xylem_coll_args_t) */
     xylem_coll_t coll;

@@ -107,8 +107,9 @@ static char *whole_of(const xyl_step_t *step, const xyl_parcel_way_t *way)
     return way->bytes <= way->cell_bytes ? way->cell : NULL;
 }
 
-/* Where pieces are cut late, others have what is longer, but for what is
- * offered; and other steps have what is told to all. */
+/* Whether this step moves the block. Where pieces are cut late, others have
+ * what is longer, but for what is offered; and what is told to all goes by
+ * other steps. */
 static int goes_in_first(const xyl_node_stage_t *node, const xyl_step_t *step)
 {
     return (!node->program.is_cut_late || step->offers) &&
@@ -220,10 +221,10 @@ static int has_waited_until(xyl_node_stage_t *node, uint64_t end)
 }
 
 /* How long it waits for a receiver. One that does not come, a moment, as most
- * come together; one that has come, until it is held up. A seat that has blocks
- * from all others as well does not leave before it has read those; then all
- * have come, and read as many as it has, for as long as it has, if they are not
- * held up. */
+ * come together; one that has come, until it is held up; and where it takes
+ * blocks itself, so long from when it has them. A seat that has blocks from all
+ * others does not leave before it has read those; then all have come, and read
+ * as many as it has, for as long as it has, if they are not held up. */
 static uint64_t patience_end(const xyl_node_stage_t *node,
                              const xyl_node_piece_t *piece,
                              const xyl_parcel_t *parcel,
@@ -231,13 +232,15 @@ static uint64_t patience_end(const xyl_node_stage_t *node,
 {
     uint64_t least = 1000 * node->limits->parcel_patience_us;
     uint64_t most = 1000 * node->limits->held_up_us, own;
+    uint64_t begin =
+        piece->taken_at > parcel->since ? piece->taken_at : parcel->since;
 
-    if (node->program.takes == 0)
-        return parcel->since + (claim == XYL_PARCEL_OFFERED ? least : most);
-    own = piece->taken_at - parcel->since;
+    if (node->program.takes == 0 || node->program.between != 0)
+        return begin + (claim == XYL_PARCEL_OFFERED ? least : most);
+    own = begin - parcel->since;
     if (own > most)
         own = most;
-    return piece->taken_at + (own < least ? least : own);
+    return begin + (own < least ? least : own);
 }
 
 /* 1: it is the receiver's, who reads it, or has. */
@@ -355,6 +358,14 @@ static const _Atomic uint64_t *count_of(const xyl_node_piece_t *piece,
                : &way->told->count;
 }
 
+static void say_cannot_see(xyl_node_stage_t *node, const xyl_parcel_way_t *way,
+                           uint64_t length)
+{
+    node->share.cannot_see = way->other;
+    node->share.length = length;
+    node->share.length_known = way->bytes;
+}
+
 /* 1: it is from a seat that calls the same, and as long as this one knows. */
 static int head_is_good(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
                         const xyl_step_t *step, const xyl_parcel_way_t *way)
@@ -364,15 +375,17 @@ static int head_is_good(xyl_node_stage_t *node, const xyl_node_piece_t *piece,
     /* Partners: the stores in parcel_post, and in xyl_node_offer_run. */
     if (!parcel_is_alike(node, piece, step, way))
         return 0;
+    if (step->tells_all && step->has_line && !xyl_parcel_is_prepared(way)) {
+        say_cannot_see(node, way, 0); /* this seat is none of its others */
+        return 0;
+    }
     length = atomic_load_explicit(!counts_for_all(step) ? &way->told->length
                                   : step->has_head      ? &head_of(way)->length
                                                         : &way->line->count,
                                   memory_order_relaxed);
     if (length == way->bytes)
         return 1;
-    node->share.cannot_see = way->other;
-    node->share.length = length;
-    node->share.length_known = way->bytes;
+    say_cannot_see(node, way, length);
     return 0;
 }
 

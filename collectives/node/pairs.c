@@ -493,6 +493,7 @@ static void run_use(const xyl_pairs_piece_t *piece, xyl_pairs_t *pairs)
 
     if (cell == 0) {
         piece->runs.give(piece->runs.arg, pairs->run);
+        pairs->lacks_room = 1; /* of words, for this pass */
         cell = home_take(piece, pairs);
     }
     pairs->run = 0;

@@ -24,6 +24,13 @@ void xyl_parcel_prepare(const xyl_parcel_way_t *way, const void *lies)
                           memory_order_relaxed);
 }
 
+int xyl_parcel_is_prepared(const xyl_parcel_way_t *way)
+{
+    return xyl_board_get(way->board, &way->line->is.parts.claim) >>
+               XYL_PARCEL_PART_BITS ==
+           way->number;
+}
+
 /* ---- where it lies ---- */
 
 xyl_parcel_claim_t xyl_parcel_claimed(const xyl_parcel_way_t *way)

@@ -1,7 +1,8 @@
 /* Parcels: what one seat hands another in a piece, of a length that it alone
  * knows for sure. Parcels have lines of their own, a seat's for each slot,
  * where nothing else is ever written. Both sides of a parcel know whose it goes
- * by, and no other seat looks there:
+ * by, and no other seat looks there (but where a seat has one block for several
+ * others, which all look at its own):
  *
  *   short   beside the count, in the line
  *   to a cell's length   in the cell, which is beside the slots
@@ -127,6 +128,9 @@ static inline xyl_parcel_line_t *xyl_parcel_line(const xyl_board_t *board,
 
 /* The sender, before it posts the count: offers what lies there, not NULL. */
 void xyl_parcel_prepare(const xyl_parcel_way_t *way, const void *lies);
+/* 0: nobody has prepared it in this piece. After the sender's count was seen.
+ */
+int xyl_parcel_is_prepared(const xyl_parcel_way_t *way);
 /* Who has it. */
 xyl_parcel_claim_t xyl_parcel_claimed(const xyl_parcel_way_t *way);
 /* The sender, of one that is not read yet. 0: it has been, or was refused. */

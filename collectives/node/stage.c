@@ -388,14 +388,15 @@ static void node_bind(xyl_stage_t *stage, const void *reads, void *writes)
                      writes);
 }
 
-/* Where each seat has other sources: this one is one of them. */
-static int takes_from(const xyl_node_program_t *program, uint32_t seat)
+/* Where each seat has other neighbours: whether this one is awaited. */
+static int is_neighbor(const xyl_node_program_t *program, uint32_t seat)
 {
-    uint32_t i;
+    const xyl_step_t *step = program->steps, *end = step + program->count;
 
-    for (i = 0; i < program->count; i++)
-        if (program->steps[i].kind == XYL_STEP_TAKE &&
-            program->steps[i].wait_seat == seat)
+    for (; step < end; step++)
+        if ((step->kind == XYL_STEP_TAKE && step->wait_seat == seat) ||
+            (step->kind == XYL_STEP_HAND && step->has_line &&
+             step->post_seat == seat))
             return 1;
     return 0;
 }
@@ -408,7 +409,7 @@ static int is_missing(const xyl_node_stage_t *node,
     const xyl_step_t *step = node->program.steps;
     const _Atomic uint64_t *count = &xyl_board_line(piece->slot, seat)->count;
 
-    if (node->program.between != 0 && !takes_from(&node->program, seat))
+    if (node->program.between != 0 && !is_neighbor(&node->program, seat))
         return 0;
     if (step->kind == XYL_STEP_TAKE && !step->has_head && !step->has_line) {
         if (step->from.seat == board->seats.own && seat != step->wait_seat)

@@ -59,7 +59,7 @@ int xyl_shm_pool_attach(xyl_shm_pool_t *pool, xyl_shm_t *shm, uint64_t key,
 void xyl_shm_pool_detach(xyl_shm_pool_t *pool);
 
 /* A window of at least `bytes`, not 0; its name, alike on all ranks and not
- * above 2 * BANKS * GRAINS. 0: none is free. `before` are the bytes of all
+ * above BANKS * GRAINS. 0: none is free. `before` are the bytes of all
  * windows that the same team has asked for before: windows that follow each
  * other are neighbours, and a team that has moved much goes round in more. */
 uint32_t xyl_shm_pool_take(const xyl_shm_pool_t *pool, size_t bytes,

@@ -131,7 +131,7 @@ commands_of()
     quick) echo "bash tests/run.sh --quick" ;;
     death)
         echo "bash tools/deps.sh build && meson setup build/death &&
-              ninja -C build/death && meson test -C build/death --no-rebuild \
+              ninja -C build/death && meson test -C build/death --no-rebuild --print-errorlogs \
               --repeat $repeat proc_death"
         ;;
     esac

@@ -1,12 +1,12 @@
 /* Neighbor_allgather: every seat publishes its block once, and copies out those
- * of its sources as they come; it waits for nobody else. No seat knows how long
- * the blocks of others are, so each says so in its own line, and there is one
- * piece.
+ * of its sources as they come. No seat knows how long the blocks of others are,
+ * so each says so in its own line, and there is one piece.
  *
  * A block that is longer than a cell is offered to each destination where it
- * lies, by a line between the two, and read there. What the line tells is for
- * all: so a destination that expects a short block finds a long one, and the
- * other way round.
+ * lies, by a line between the two, and read there. Its length is in the seat's
+ * own line as well: so a destination that expects a short block finds a long
+ * one, and the other way round. Who is no neighbour is not waited for; who is
+ * late to read has the block kept for it, as in a long alltoall.
  *
  *   a seat's part of the window
  *     its own cell | line, cell | line, cell | ...   one for each other seat,

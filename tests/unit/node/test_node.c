@@ -683,6 +683,43 @@ static void lengths_differ_of_neighbors(uint64_t sent, uint64_t expected)
     free(recvs);
 }
 
+/* Rank 0 sends a long block to rank 2; rank 1 expects one as well. The line
+ * between them is nobody's, and is not looked at. */
+static void test_no_neighbor_of_its_source(void)
+{
+    static const uint32_t zero = 0, two = 2;
+    fabric_options_t options = {.seed = 6, .shares_memory = 1};
+    fabric_t *fabric = fabric_create(3, &options);
+    const size_t bytes = 300000;
+    char *sent = calloc(1, bytes), *recvs = calloc(3, bytes);
+    xylem_request_t *requests[3];
+    uint32_t rank;
+
+    CHECK(sent != NULL && recvs != NULL);
+    for (rank = 0; rank < 3; rank++) {
+        xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                                  .coll = XYLEM_COLL_NEIGHBOR_ALLGATHER,
+                                  .send = sent,
+                                  .recv = recvs + rank * bytes,
+                                  .count = bytes,
+                                  .type = XYLEM_BYTE,
+                                  .destinations = &two,
+                                  .sources = &zero,
+                                  .destination_count = rank == 0,
+                                  .source_count = rank != 0};
+        CHECK_EQ(xylem_coll_start(fabric_world(fabric, rank), &args,
+                                  &requests[rank]),
+                 XYLEM_OK);
+    }
+    fabric_run_dry(fabric);
+    CHECK_EQ(xylem_request_test(requests[1]), XYLEM_ERR_MISMATCH);
+    for (rank = 0; rank < 3; rank++)
+        xylem_request_free(requests[rank]);
+    fabric_destroy(fabric);
+    free(sent);
+    free(recvs);
+}
+
 static void test_lengths_differ(void)
 {
     static const uint64_t lengths[] = {0,    1,    96,    97,     5000,
@@ -704,6 +741,7 @@ static void test_lengths_differ(void)
 
 static const check_case_t cases[] = {
     {"lengths_differ", test_lengths_differ},
+    {"no_neighbor_of_its_source", test_no_neighbor_of_its_source},
     {"every_collective", test_every_collective},
     {"order_of_arrival", test_order_of_arrival},
     {"parts", test_parts},
