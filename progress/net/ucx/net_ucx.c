@@ -50,6 +50,7 @@ typedef struct net_ucx {
     peer_t *peers;
     uint32_t peer_count;
     uint32_t under_way;     /* messages that UCX has a request for */
+    int has_dropped;        /* some come for nobody */
     uint32_t held;          /* messages */
     peer_t *connected;      /* whose held messages can go; a list */
     xyl_fifo_t unasked;     /* given up by UCX; why, is not known yet */
@@ -428,6 +429,7 @@ static void ucx_drop(xyl_net_t *base, uint64_t tag, uint64_t mask)
     ucp_tag_recv_info_t info;
     ucp_tag_message_h message;
 
+    net->has_dropped = 1;
     while ((message = ucp_tag_probe_nb(net->worker, tag, mask, 1, &info)) !=
            NULL) {
         net->under_way++;
@@ -564,6 +566,8 @@ static void ucx_destroy(xyl_net_t *base)
     net->is_ending = 1;
     unasked_end(net);
     held_give_up(net);
+    if (net->has_dropped) /* what has come since as well */
+        ucx_drop(base, 0, 0);
     if (net->flush_state == FLUSH_DONE)
         take_the_last(net);
     else
