@@ -235,7 +235,7 @@ static uint64_t patience_end(const xyl_node_stage_t *node,
     uint64_t begin =
         piece->taken_at > parcel->since ? piece->taken_at : parcel->since;
 
-    if (node->program.takes == 0 || node->program.between != 0)
+    if (node->program.takes == 0 || node->program.is_sparse)
         return begin + (claim == XYL_PARCEL_OFFERED ? least : most);
     own = begin - parcel->since;
     if (own > most)

@@ -144,6 +144,7 @@ typedef struct xyl_node_program {
                              input there, in the place of the board */
     uint64_t board_bytes; /* behind these */
     int shares;           /* input may be read where it lies */
+    int is_sparse;        /* each seat waits for its own neighbours alone */
     int hands_over; /* what a seat writes into the window leaves its own caches
                        at once, as few others wait to read it */
     /* Where each seat knows only its own blocks, pieces are cut in the first,

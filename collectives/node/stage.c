@@ -388,7 +388,7 @@ static void node_bind(xyl_stage_t *stage, const void *reads, void *writes)
                      writes);
 }
 
-/* Where each seat has other neighbours: whether this one is awaited. */
+/* Of a sparse program: whether this seat waits for that one. */
 static int is_neighbor(const xyl_node_program_t *program, uint32_t seat)
 {
     const xyl_step_t *step = program->steps, *end = step + program->count;
@@ -409,7 +409,7 @@ static int is_missing(const xyl_node_stage_t *node,
     const xyl_step_t *step = node->program.steps;
     const _Atomic uint64_t *count = &xyl_board_line(piece->slot, seat)->count;
 
-    if (node->program.between != 0 && !is_neighbor(&node->program, seat))
+    if (node->program.is_sparse && !is_neighbor(&node->program, seat))
         return 0;
     if (step->kind == XYL_STEP_TAKE && !step->has_head && !step->has_line) {
         if (step->from.seat == board->seats.own && seat != step->wait_seat)
@@ -743,108 +743,4 @@ void xyl_node_stage_skip(xyl_stage_t *stage, int is_skipped)
 uint64_t xyl_node_stage_segments(const xyl_stage_t *stage)
 {
     return ((const xyl_node_stage_t *)(const void *)stage)->program.segments;
-}
-
-/* NULL: it is not under way. */
-static const xyl_node_piece_t *piece_find(const xyl_node_stage_t *node,
-                                          uint64_t number)
-{
-    uint32_t i;
-
-    for (i = 0; i < XYL_NODE_ACTIVE_MAX; i++)
-        if (node->active[i].strands_left != 0 &&
-            node->active[i].piece == number)
-            return &node->active[i];
-    return NULL;
-}
-
-char *xyl_node_stage_place(const xyl_stage_t *stage, uint64_t index)
-{
-    const xyl_node_stage_t *node = (const void *)stage;
-    uint64_t segments = node->program.segments;
-    const xyl_node_piece_t *piece = piece_find(node, index / segments);
-
-    return piece == NULL
-               ? NULL
-               : piece->window + index % segments * node->program.segment_bytes;
-}
-
-static _Atomic uint64_t *segment_word(const xyl_node_stage_t *node,
-                                      const xyl_node_piece_t *piece,
-                                      uint64_t index)
-{
-    return xyl_board_word(node->board, piece->slot,
-                          (uint32_t)(index % node->program.segments));
-}
-
-void xyl_node_stage_publish(const xyl_stage_t *stage, uint64_t index)
-{
-    const xyl_node_stage_t *node = (const void *)stage;
-    const xyl_node_piece_t *piece =
-        piece_find(node, index / node->program.segments);
-
-    assert(piece != NULL);
-    xyl_board_set(node->board, segment_word(node, piece, index),
-                  xyl_node_posted(piece), XYL_BOARD_ALL);
-}
-
-int xyl_node_stage_is_published(const xyl_stage_t *stage, uint64_t index)
-{
-    const xyl_node_stage_t *node = (const void *)stage;
-    const xyl_node_piece_t *piece =
-        piece_find(node, index / node->program.segments);
-
-    return piece != NULL &&
-           xyl_board_get(node->board, segment_word(node, piece, index)) ==
-               xyl_node_posted(piece);
-}
-
-/* Of the leader; the last says that it lets go. */
-enum { LAST_BEAT = (1 << XYL_BOARD_COUNT_BITS) - 1 };
-
-uint64_t xyl_node_stage_beats(const xyl_stage_t *stage, uint64_t index)
-{
-    const xyl_node_stage_t *node = (const void *)stage;
-    const xyl_node_piece_t *piece =
-        piece_find(node, index / node->program.segments);
-    uint64_t value = 0, none;
-
-    if (piece == NULL)
-        return 0;
-    none = xyl_board_value(piece->number, 0);
-    value =
-        xyl_board_get(node->board, xyl_board_claim(node->board, piece->slot));
-    return value < none ? 0 : value - none;
-}
-
-void xyl_node_stage_beat(const xyl_stage_t *stage, uint64_t index)
-{
-    const xyl_node_stage_t *node = (const void *)stage;
-    const xyl_node_piece_t *piece =
-        piece_find(node, index / node->program.segments);
-    uint64_t beats = xyl_node_stage_beats(stage, index);
-
-    /* Partner: the load in xyl_node_stage_beats. Nobody sleeps for it. */
-    if (piece != NULL && beats + 1 < LAST_BEAT)
-        atomic_store_explicit(xyl_board_claim(node->board, piece->slot),
-                              xyl_board_value(piece->number, beats + 1),
-                              memory_order_release);
-}
-
-void xyl_node_stage_let_go(const xyl_stage_t *stage, uint64_t piece)
-{
-    const xyl_node_stage_t *node = (const void *)stage;
-    const xyl_node_piece_t *found = piece_find(node, piece);
-
-    assert(found != NULL);
-    xyl_board_set(node->board, xyl_board_claim(node->board, found->slot),
-                  xyl_board_value(found->number, LAST_BEAT), XYL_BOARD_ALL);
-}
-
-int xyl_node_stage_is_let_go(const xyl_stage_t *stage, uint64_t piece)
-{
-    const xyl_node_stage_t *node = (const void *)stage;
-
-    return xyl_node_stage_beats(stage, piece * node->program.segments) ==
-           LAST_BEAT;
 }

@@ -46,6 +46,7 @@ static void plan(const xyl_problem_t *problem, xyl_node_program_t *program)
     xyl_node_plan_parcels(problem, program);
     program->cell = cell;
     program->between = BETWEEN;
+    program->is_sparse = 1;
     program->cells = program->input_bytes =
         cell + (uint64_t)(problem->ranks - 1) * BETWEEN;
 }

@@ -566,12 +566,13 @@ static void ucx_destroy(xyl_net_t *base)
     net->is_ending = 1;
     unasked_end(net);
     held_give_up(net);
-    if (net->has_dropped) /* what has come since as well */
-        ucx_drop(base, 0, 0);
-    if (net->flush_state == FLUSH_DONE)
+    if (net->flush_state == FLUSH_DONE) {
+        if (net->has_dropped) /* what has come since as well */
+            ucx_drop(base, 0, 0);
         take_the_last(net);
-    else
+    } else {
         give_up_sends(net);
+    }
     if (net->address != NULL)
         ucp_worker_release_address(net->worker, net->address);
     if (net->worker != NULL)

@@ -147,6 +147,30 @@ static void test_late_root_is_among_them(void)
     check_dump(XYLEM_COLL_SCATTER, 1, 0, first);
 }
 
+/* Nobody has come, and its source alone is waited for. */
+static void test_source_is_named(void)
+{
+    static const uint32_t late = LATE;
+    static scene_t scene;
+    char text[TEXT_BYTES];
+    xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                              .coll = XYLEM_COLL_NEIGHBOR_ALLGATHER,
+                              .recv = scene.gotten[0],
+                              .count = WORDS,
+                              .type = XYLEM_UINT64,
+                              .sources = &late,
+                              .source_count = 1};
+
+    scene_init(&scene, 1);
+    CHECK_EQ(xylem_coll_start(fabric_world(scene.fabric, 0), &args,
+                              &scene.requests[0][0]),
+             XYLEM_OK);
+    fabric_run_dry(scene.fabric);
+    dump_of(&scene, 0, text);
+    CHECK(strstr(text, "no word from rank 4\n") != NULL);
+    scene_fini(&scene);
+}
+
 static void test_messages(void)
 {
     static const char *const bcast[] = {"  bcast of 512 bytes, root 4 on team ",
@@ -198,6 +222,7 @@ int main(int argc, char **argv)
         {"watch: on a node the late rank is named", test_late_rank_is_named},
         {"watch: so is a late root, with who waits for it",
          test_late_root_is_among_them},
+        {"watch: a source, and nobody else", test_source_is_named},
         {"watch: calls by messages", test_messages},
         {"watch: every call that is under way", test_every_call_is_there},
         {"watch: no file", test_file_cannot_be_written},

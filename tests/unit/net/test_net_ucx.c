@@ -31,6 +31,7 @@ static unsigned told;                    /* deaths */
 static int sends_end_at_once;
 static ucp_tag_t sent_tags[MESSAGES]; /* of those, in order */
 static unsigned sent;
+static unsigned unexpected;       /* messages that nobody has asked for */
 static ucp_request_param_t flush; /* of the endpoint; user_data NULL: none */
 static int flush_takes_time;
 
@@ -50,6 +51,13 @@ ucs_status_ptr_t __wrap_ucp_tag_recv_nbx(ucp_worker_h worker, void *buf,
                                          size_t count, ucp_tag_t tag,
                                          ucp_tag_t mask,
                                          const ucp_request_param_t *param);
+ucp_tag_message_h __wrap_ucp_tag_probe_nb(ucp_worker_h worker, ucp_tag_t tag,
+                                          ucp_tag_t mask, int removes,
+                                          ucp_tag_recv_info_t *info);
+ucs_status_ptr_t __wrap_ucp_tag_msg_recv_nbx(ucp_worker_h worker, void *buf,
+                                             size_t count,
+                                             ucp_tag_message_h came,
+                                             const ucp_request_param_t *param);
 void __wrap_ucp_request_cancel(ucp_worker_h worker, void *request);
 void __wrap_ucp_request_free(void *request);
 unsigned __wrap_ucp_worker_progress(ucp_worker_h worker);
@@ -125,6 +133,32 @@ ucs_status_ptr_t __wrap_ucp_tag_recv_nbx(ucp_worker_h worker, void *buf,
     (void)mask;
     return message_take(
         (played_t){.received = param->cb.recv, .user_data = param->user_data});
+}
+
+ucp_tag_message_h __wrap_ucp_tag_probe_nb(ucp_worker_h worker, ucp_tag_t tag,
+                                          ucp_tag_t mask, int removes,
+                                          ucp_tag_recv_info_t *info)
+{
+    (void)worker;
+    (void)info;
+    CHECK(removes);
+    return unexpected != 0 && (TAG & mask) == tag
+               ? (ucp_tag_message_h)(void *)&unexpected
+               : NULL;
+}
+
+ucs_status_ptr_t __wrap_ucp_tag_msg_recv_nbx(ucp_worker_h worker, void *buf,
+                                             size_t count,
+                                             ucp_tag_message_h came,
+                                             const ucp_request_param_t *param)
+{
+    (void)worker;
+    (void)buf;
+    (void)param;
+    CHECK_EQ(count, 0);
+    CHECK(came == (ucp_tag_message_h)(void *)&unexpected);
+    unexpected--;
+    return NULL;
 }
 
 static void message_is_canceled(void)
@@ -434,6 +468,28 @@ static void test_no_memory_to_wait_at_the_end(void)
     flush_takes_time = 0;
 }
 
+/* One comes behind the last that was dropped: UCX must not have it in the end.
+ * Where nobody has dropped any it is a mistake, which UCX is to name. */
+static void test_drop(void)
+{
+    uint32_t drops;
+
+    for (drops = 0; drops < 2; drops++) {
+        job_t job;
+        net_begin(&job, 0, 0);
+        unexpected = 2;
+        if (drops) {
+            job.net->ops->drop(job.net, 0, 0);
+            CHECK_EQ(unexpected, 0);
+            unexpected = 1;
+        }
+        CHECK(job.net->ops->is_flushed(job.net));
+        job.net->ops->destroy(job.net);
+        CHECK_EQ(unexpected, drops ? 0 : 2);
+    }
+    unexpected = 0;
+}
+
 static const check_case_t cases[] = {
     {"ucx: a message is canceled a turn before its peer is found dead",
      test_death_after_the_message},
@@ -444,6 +500,7 @@ static const check_case_t cases[] = {
     {"ucx: the net ends before it is known why", test_end_meanwhile},
     {"ucx: messages wait until their peer is connected", test_first_messages},
     {"ucx: the net ends before", test_end_before_the_connection},
+    {"ucx: a message that nobody wants comes at the end", test_drop},
     {"ucx: no memory for one to wait", test_no_memory_to_wait},
     {"ucx: and the net ends before", test_no_memory_to_wait_at_the_end},
 };

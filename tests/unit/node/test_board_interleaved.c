@@ -3,8 +3,7 @@
  * have nothing in common, and all come back. */
 #include "collectives/node/board.h"
 #include "tests/support/check.h"
-#include "tests/support/plain_shm.h"
-#include "tests/support/turns.h"
+#include "tests/support/turning_shm.h"
 
 enum {
     BOARDS = 2,
@@ -26,26 +25,6 @@ typedef struct scene {
 
 static scene_t the_scene;
 static scene_t *const scene = &the_scene;
-
-static uint64_t get(xyl_shm_t *shm, const _Atomic uint64_t *flag)
-{
-    (void)turns_pass();
-    return plain_get(shm, flag);
-}
-
-static void set(xyl_shm_t *shm, _Atomic uint64_t *flag, uint64_t value,
-                const uint32_t *readers, uint32_t count)
-{
-    (void)turns_pass();
-    plain_set(shm, flag, value, readers, count);
-}
-
-static int swap(xyl_shm_t *shm, _Atomic uint64_t *word, uint64_t *expected,
-                uint64_t value)
-{
-    (void)turns_pass();
-    return plain_swap(shm, word, expected, value);
-}
 
 /* ---- an actor ---- */
 
@@ -103,18 +82,15 @@ static void act(uint32_t self)
 static void run(uint64_t seed)
 {
     static const uint32_t ranks[SEATS] = {0, 1};
-    xyl_shm_ops_t ops = plain_ops;
-    plain_shm_t pool_shm = {{&ops, 0, 0}, &scene->pool_node};
+    plain_shm_t pool_shm = {{&turning_ops, 0, 0}, &scene->pool_node};
     plain_shm_t shm[BOARDS];
     uint32_t i, bank;
 
-    ops.get = get;
-    ops.set = set;
-    ops.swap = swap;
     memset(scene->users, 0, sizeof scene->users);
     memset(scene->begun, 0, sizeof scene->begun);
     for (i = 0; i < ACTORS; i++) {
-        shm[i / SEATS] = (plain_shm_t){{&ops, 0, 0}, &scene->nodes[i / SEATS]};
+        shm[i / SEATS] =
+            (plain_shm_t){{&turning_ops, 0, 0}, &scene->nodes[i / SEATS]};
         CHECK(xyl_shm_pool_attach(&scene->pools[i], &pool_shm.shm, 1, 4096, 0));
         for (bank = 0; bank < XYL_SHM_POOL_BANKS; bank++)
             scene->pools[i].banks[bank].grain =

@@ -551,93 +551,104 @@ static void test_reads(void)
     }
 }
 
+/* ---- calls that contradict each other ---- */
+
+enum { ODD_RANKS = 3, ODD_BYTES = 900000 };
+
+typedef struct odd_calls {
+    fabric_t *fabric;
+    uint32_t ranks;
+    char *sends, *recvs; /* [ranks][ODD_BYTES] of ones, and of zeros */
+    xylem_request_t *requests[ODD_RANKS];
+} odd_calls_t;
+
+static odd_calls_t odd_begin(uint32_t ranks, uint64_t seed)
+{
+    fabric_options_t options = {.seed = seed, .shares_memory = 1};
+    odd_calls_t odd = {.fabric = fabric_create(ranks, &options),
+                       .ranks = ranks,
+                       .sends = malloc((size_t)ranks * ODD_BYTES),
+                       .recvs = calloc(ranks, ODD_BYTES)};
+
+    CHECK(odd.sends != NULL && odd.recvs != NULL);
+    memset(odd.sends, 1, (size_t)ranks * ODD_BYTES);
+    return odd;
+}
+
+static void odd_start(odd_calls_t *odd, uint32_t rank, xylem_coll_args_t args)
+{
+    args.struct_bytes = sizeof args;
+    args.send = odd->sends + (size_t)rank * ODD_BYTES;
+    args.recv = odd->recvs + (size_t)rank * ODD_BYTES;
+    args.type = XYLEM_BYTE;
+    CHECK_EQ(xylem_coll_start(fabric_world(odd->fabric, rank), &args,
+                              &odd->requests[rank]),
+             XYLEM_OK);
+}
+
+/* The rank fails, and nothing is written behind what it expected. */
+static void odd_end(odd_calls_t *odd, uint32_t rank, xylem_status_t status,
+                    uint64_t behind)
+{
+    fabric_run_dry(odd->fabric);
+    CHECK_EQ(xylem_request_test(odd->requests[rank]), status);
+    CHECK_EQ(odd->recvs[(size_t)rank * ODD_BYTES + behind], 0);
+    for (rank = 0; rank < odd->ranks; rank++)
+        xylem_request_free(odd->requests[rank]);
+    fabric_destroy(odd->fabric);
+    free(odd->sends);
+    free(odd->recvs);
+}
+
+static xylem_status_t odd_status(uint64_t sent, uint64_t expected)
+{
+    return sent > expected ? XYLEM_ERR_TRUNCATED : XYLEM_ERR_MISMATCH;
+}
+
 /* One rank sends so many bytes where another expects so many: it fails, as a
- * message over the net does, and nothing is written behind what was expected.
- */
+ * message over the net does. */
 static void lengths_differ(xylem_coll_t coll, uint64_t sent, uint64_t expected)
 {
-    fabric_options_t options = {.seed = sent, .shares_memory = 1};
-    fabric_t *fabric = fabric_create(3, &options);
+    odd_calls_t odd = odd_begin(3, sent);
     uint32_t root = 1, rank, other = coll == XYLEM_COLL_GATHERV ? root : 2;
     const uint64_t counts[2][3] = {{8, 0, sent}, {8, 0, expected}};
     const uint64_t displs[3] = {0, 8, 8};
-    char *buffers = calloc(3, 2 * 300000);
-    xylem_request_t *requests[3];
 
-    CHECK(buffers != NULL);
-    for (rank = 0; rank < 3; rank++) {
-        int knows = rank == other;
-        xylem_coll_args_t args = {.struct_bytes = sizeof args,
-                                  .coll = coll,
-                                  .send = buffers + (size_t)rank * 2 * 300000,
-                                  .recv = buffers + (size_t)rank * 2 * 300000 +
-                                          300000,
-                                  .count = counts[knows][rank],
-                                  .type = XYLEM_BYTE,
-                                  .root = root,
-                                  .send_counts = counts[0],
-                                  .recv_counts = counts[1],
-                                  .send_displs = displs,
-                                  .recv_displs = displs};
-        memset(buffers + (size_t)rank * 2 * 300000, 1, 300000);
-        CHECK_EQ(xylem_coll_start(fabric_world(fabric, rank), &args,
-                                  &requests[rank]),
-                 XYLEM_OK);
-    }
-    fabric_run_dry(fabric);
-    CHECK_EQ(xylem_request_test(requests[other]),
-             sent > expected ? XYLEM_ERR_TRUNCATED : XYLEM_ERR_MISMATCH);
-    CHECK_EQ(buffers[(size_t)other * 2 * 300000 + 300000 +
-                     (other == root ? 8 : 0) + expected],
-             0);
     for (rank = 0; rank < 3; rank++)
-        xylem_request_free(requests[rank]);
-    fabric_destroy(fabric);
-    free(buffers);
+        odd_start(&odd, rank,
+                  (xylem_coll_args_t){.coll = coll,
+                                      .count = counts[rank == other][rank],
+                                      .root = root,
+                                      .send_counts = counts[0],
+                                      .recv_counts = counts[1],
+                                      .send_displs = displs,
+                                      .recv_displs = displs});
+    odd_end(&odd, other, odd_status(sent, expected),
+            (other == root ? 8 : 0) + expected);
 }
 
 /* The same of an alltoallv, where rank 0 sends rank 1 something else. */
 static void lengths_differ_in_alltoallv(uint32_t ranks, uint64_t sent,
                                         uint64_t expected)
 {
-    fabric_options_t options = {.seed = sent, .shares_memory = 1};
-    fabric_t *fabric = fabric_create(ranks, &options);
+    odd_calls_t odd = odd_begin(ranks, sent);
     const uint64_t displs[3] = {0, 300000, 600000};
-    const size_t bytes = 900000;
-    char *sends = calloc(ranks, bytes), *recvs = calloc(ranks, bytes);
     uint64_t send_counts[3][3], recv_counts[3][3];
-    xylem_request_t *requests[3];
     uint32_t rank, i;
 
-    CHECK(sends != NULL && recvs != NULL);
-    memset(sends, 1, ranks * bytes);
     for (rank = 0; rank < ranks; rank++) {
-        xylem_coll_args_t args = {.struct_bytes = sizeof args,
-                                  .coll = XYLEM_COLL_ALLTOALLV,
-                                  .send = sends + rank * bytes,
-                                  .recv = recvs + rank * bytes,
-                                  .type = XYLEM_BYTE,
-                                  .send_counts = send_counts[rank],
-                                  .recv_counts = recv_counts[rank],
-                                  .send_displs = displs,
-                                  .recv_displs = displs};
         for (i = 0; i < ranks; i++) {
             send_counts[rank][i] = rank == 0 && i == 1 ? sent : 8;
             recv_counts[rank][i] = rank == 1 && i == 0 ? expected : 8;
         }
-        CHECK_EQ(xylem_coll_start(fabric_world(fabric, rank), &args,
-                                  &requests[rank]),
-                 XYLEM_OK);
+        odd_start(&odd, rank,
+                  (xylem_coll_args_t){.coll = XYLEM_COLL_ALLTOALLV,
+                                      .send_counts = send_counts[rank],
+                                      .recv_counts = recv_counts[rank],
+                                      .send_displs = displs,
+                                      .recv_displs = displs});
     }
-    fabric_run_dry(fabric);
-    CHECK_EQ(xylem_request_test(requests[1]),
-             sent > expected ? XYLEM_ERR_TRUNCATED : XYLEM_ERR_MISMATCH);
-    CHECK_EQ(recvs[bytes + expected], 0);
-    for (rank = 0; rank < ranks; rank++)
-        xylem_request_free(requests[rank]);
-    fabric_destroy(fabric);
-    free(sends);
-    free(recvs);
+    odd_end(&odd, 1, odd_status(sent, expected), expected);
 }
 
 /* Rank 0 has one block for both its neighbours, of which rank 1 expects another
@@ -645,42 +656,21 @@ static void lengths_differ_in_alltoallv(uint32_t ranks, uint64_t sent,
 static void lengths_differ_of_neighbors(uint64_t sent, uint64_t expected)
 {
     static const uint32_t ends[2] = {1, 2}, middle[1] = {0};
-    fabric_options_t options = {.seed = sent, .shares_memory = 1};
-    fabric_t *fabric = fabric_create(3, &options);
-    const size_t bytes = 300000;
-    char *sends = calloc(3, bytes), *recvs = calloc(3, bytes);
-    xylem_request_t *requests[3];
+    const uint64_t counts[3] = {8, expected, sent};
+    odd_calls_t odd = odd_begin(3, sent);
     uint32_t rank;
 
-    CHECK(sends != NULL && recvs != NULL);
-    memset(sends, 1, 3 * bytes);
-    for (rank = 0; rank < 3; rank++) {
-        const uint64_t counts[3] = {8, expected, sent};
-        xylem_coll_args_t args = {.struct_bytes = sizeof args,
-                                  .coll = XYLEM_COLL_NEIGHBOR_ALLGATHER,
-                                  .send = sends + rank * bytes,
-                                  .recv = recvs + rank * bytes,
-                                  .count = rank == 0 ? sent : 8,
-                                  .type = XYLEM_BYTE,
-                                  .recv_count = counts[rank],
-                                  .recv_type = XYLEM_BYTE,
-                                  .destinations = rank == 0 ? ends : middle,
-                                  .sources = rank == 0 ? ends : middle,
-                                  .destination_count = rank == 0 ? 2 : 1,
-                                  .source_count = rank == 0 ? 2 : 1};
-        CHECK_EQ(xylem_coll_start(fabric_world(fabric, rank), &args,
-                                  &requests[rank]),
-                 XYLEM_OK);
-    }
-    fabric_run_dry(fabric);
-    CHECK_EQ(xylem_request_test(requests[1]),
-             sent > expected ? XYLEM_ERR_TRUNCATED : XYLEM_ERR_MISMATCH);
-    CHECK_EQ(recvs[bytes + expected], 0);
     for (rank = 0; rank < 3; rank++)
-        xylem_request_free(requests[rank]);
-    fabric_destroy(fabric);
-    free(sends);
-    free(recvs);
+        odd_start(&odd, rank,
+                  (xylem_coll_args_t){.coll = XYLEM_COLL_NEIGHBOR_ALLGATHER,
+                                      .count = rank == 0 ? sent : 8,
+                                      .recv_count = counts[rank],
+                                      .recv_type = XYLEM_BYTE,
+                                      .destinations = rank == 0 ? ends : middle,
+                                      .sources = rank == 0 ? ends : middle,
+                                      .destination_count = rank == 0 ? 2 : 1,
+                                      .source_count = rank == 0 ? 2 : 1});
+    odd_end(&odd, 1, odd_status(sent, expected), expected);
 }
 
 /* Rank 0 sends a long block to rank 2; rank 1 expects one as well. The line
@@ -688,36 +678,18 @@ static void lengths_differ_of_neighbors(uint64_t sent, uint64_t expected)
 static void test_no_neighbor_of_its_source(void)
 {
     static const uint32_t zero = 0, two = 2;
-    fabric_options_t options = {.seed = 6, .shares_memory = 1};
-    fabric_t *fabric = fabric_create(3, &options);
-    const size_t bytes = 300000;
-    char *sent = calloc(1, bytes), *recvs = calloc(3, bytes);
-    xylem_request_t *requests[3];
+    odd_calls_t odd = odd_begin(3, 6);
     uint32_t rank;
 
-    CHECK(sent != NULL && recvs != NULL);
-    for (rank = 0; rank < 3; rank++) {
-        xylem_coll_args_t args = {.struct_bytes = sizeof args,
-                                  .coll = XYLEM_COLL_NEIGHBOR_ALLGATHER,
-                                  .send = sent,
-                                  .recv = recvs + rank * bytes,
-                                  .count = bytes,
-                                  .type = XYLEM_BYTE,
-                                  .destinations = &two,
-                                  .sources = &zero,
-                                  .destination_count = rank == 0,
-                                  .source_count = rank != 0};
-        CHECK_EQ(xylem_coll_start(fabric_world(fabric, rank), &args,
-                                  &requests[rank]),
-                 XYLEM_OK);
-    }
-    fabric_run_dry(fabric);
-    CHECK_EQ(xylem_request_test(requests[1]), XYLEM_ERR_MISMATCH);
     for (rank = 0; rank < 3; rank++)
-        xylem_request_free(requests[rank]);
-    fabric_destroy(fabric);
-    free(sent);
-    free(recvs);
+        odd_start(&odd, rank,
+                  (xylem_coll_args_t){.coll = XYLEM_COLL_NEIGHBOR_ALLGATHER,
+                                      .count = 300000,
+                                      .destinations = &two,
+                                      .sources = &zero,
+                                      .destination_count = rank == 0,
+                                      .source_count = rank != 0});
+    odd_end(&odd, 1, XYLEM_ERR_MISMATCH, 0);
 }
 
 static void test_lengths_differ(void)

@@ -8,8 +8,7 @@
 
 #include "collectives/node/parcel.h"
 #include "tests/support/check.h"
-#include "tests/support/plain_shm.h"
-#include "tests/support/turns.h"
+#include "tests/support/turning_shm.h"
 
 enum {
     SEATS = 3,
@@ -33,26 +32,6 @@ typedef struct scene {
 
 static scene_t the_scene;
 static scene_t *const scene = &the_scene;
-
-static uint64_t get(xyl_shm_t *shm, const _Atomic uint64_t *flag)
-{
-    (void)turns_pass();
-    return plain_get(shm, flag);
-}
-
-static void set(xyl_shm_t *shm, _Atomic uint64_t *flag, uint64_t value,
-                const uint32_t *readers, uint32_t count)
-{
-    (void)turns_pass();
-    plain_set(shm, flag, value, readers, count);
-}
-
-static int swap(xyl_shm_t *shm, _Atomic uint64_t *word, uint64_t *expected,
-                uint64_t value)
-{
-    (void)turns_pass();
-    return plain_swap(shm, word, expected, value);
-}
 
 /* Of a seat's parcel in a piece. */
 static uint64_t length_of(uint32_t seat, uint32_t piece)
@@ -246,15 +225,11 @@ static uint64_t taken_before(uint64_t seed)
 static void run(uint64_t seed)
 {
     static const uint32_t ranks[SEATS] = {0, 1, 2};
-    xyl_shm_ops_t ops = plain_ops;
-    plain_shm_t pool_shm = {{&ops, 0, 0}, &scene->pool_node};
-    plain_shm_t shm = {{&ops, 0, 0}, &scene->node};
+    plain_shm_t pool_shm = {{&turning_ops, 0, 0}, &scene->pool_node};
+    plain_shm_t shm = {{&turning_ops, 0, 0}, &scene->node};
     uint64_t *word;
     uint32_t i, bank;
 
-    ops.get = get;
-    ops.set = set;
-    ops.swap = swap;
     scene->seed = seed;
     for (i = 0; i < SEATS; i++) {
         CHECK(

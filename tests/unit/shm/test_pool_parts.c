@@ -3,8 +3,7 @@
  * what is in use at once has nothing in common, and all of it comes back. */
 #include "progress/shm/pool.h"
 #include "tests/support/check.h"
-#include "tests/support/plain_shm.h"
-#include "tests/support/turns.h"
+#include "tests/support/turning_shm.h"
 
 enum {
     ACTORS = 3,
@@ -71,19 +70,6 @@ typedef struct scene {
 static scene_t the_scene;
 static scene_t *const scene = &the_scene;
 
-static uint64_t get(xyl_shm_t *shm, const _Atomic uint64_t *flag)
-{
-    (void)turns_pass();
-    return plain_get(shm, flag);
-}
-
-static int swap(xyl_shm_t *shm, _Atomic uint64_t *word, uint64_t *expected,
-                uint64_t value)
-{
-    (void)turns_pass();
-    return plain_swap(shm, word, expected, value);
-}
-
 static void check_alone(const own_t *own)
 {
     uint32_t a, i;
@@ -143,12 +129,9 @@ static void act(uint32_t self)
 static void run(uint64_t seed)
 {
     const uint64_t others = UINT64_MAX << 2;
-    xyl_shm_ops_t ops = plain_ops;
-    plain_shm_t shm = {{&ops, 0, 0}, &scene->node};
+    plain_shm_t shm = {{&turning_ops, 0, 0}, &scene->node};
     uint32_t i, bank;
 
-    ops.get = get;
-    ops.swap = swap;
     memset(scene->own, 0, sizeof scene->own);
     memset(scene->pools, 0, sizeof scene->pools);
     for (i = 0; i < ACTORS; i++) {
