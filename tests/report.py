@@ -17,6 +17,7 @@ import re
 import sys
 
 LINES_SHOWN_MAX = 60
+REMARKS_SHOWN_MAX = 8  # of a failed case in the middle
 
 CASE = re.compile(r"^(not )?ok\b[^#]*(#\s*(skip|todo)\b)?", re.IGNORECASE)
 
@@ -64,14 +65,36 @@ def count(record, protocol):
     return (1, 0, 0) if good else (0, 1, 0)
 
 
+def is_about_failure(lines):
+    """Of each line whether it names a failed case, or is a remark on one."""
+    about = []
+    left = 0
+    for line in lines:
+        if line.startswith("not ok"):
+            left = 1 + REMARKS_SHOWN_MAX
+        elif not line.startswith("#"):
+            left = 0
+        about.append(left > 0)
+        left = max(left - 1, 0)
+    return about
+
+
 def shorten(text):
-    """The first and the last lines of a long text."""
+    """The first and the last lines of a long text, and its failed cases."""
     lines = text.rstrip().splitlines()
-    left_out = len(lines) - LINES_SHOWN_MAX
-    if left_out > 0:
-        half = LINES_SHOWN_MAX // 2
-        lines[half:-half] = [f"... {left_out} lines left out ..."]
-    return "\n".join("    " + line for line in lines)
+    half = LINES_SHOWN_MAX // 2
+    about = is_about_failure(lines)
+    shown = []
+    left_out = 0
+    for i, line in enumerate(lines):
+        if half <= i < len(lines) - half and not about[i]:
+            left_out += 1
+            continue
+        if left_out > 0:
+            shown.append(f"... {left_out} lines left out ...")
+            left_out = 0
+        shown.append(line)
+    return "\n".join("    " + line for line in shown)
 
 
 def show(record, suite, name):
