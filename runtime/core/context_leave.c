@@ -32,8 +32,7 @@ static void drop_the_rest(xylem_context_t *context)
     pthread_mutex_unlock(&context->lock);
 }
 
-/* The net is empty here, or a peer is gone and it never will be. UCX 1.18 does
- * not count what goes by rendezvous. */
+/* The net is empty here, or a peer is gone and it never will be. */
 static int is_flushed(void *arg)
 {
     xylem_context_t *context = arg;
@@ -108,6 +107,7 @@ static int all_are_leaving(void *arg)
     if (context_has_failures(context))
         return 1;
     if (xyl_engine_try_own(&context->engine)) {
+        drop_the_rest(context);
         are_leaving = leave_further(context);
         xyl_engine_disown(&context->engine);
     }
@@ -129,14 +129,24 @@ static void warn_of_late(uint64_t limit_ns)
             (unsigned long long)(limit_ns / 1000000000));
 }
 
-/* Who blocks in a fence answers nobody, and the first message to a process
- * needs its answer: so all have sent what they had to say before one blocks. */
-static void leave_together(xylem_context_t *context, uint64_t limit_ns)
+static int flush(xylem_context_t *context, uint64_t limit_ns)
 {
-    if (context->bootstrap->ops->fence_blocks && context->notices != NULL &&
-        xyl_driver_wait(&context->driver, all_are_leaving, context, limit_ns) !=
-            XYLEM_OK)
+    return xyl_driver_wait(&context->driver, is_flushed, context, limit_ns) ==
+           XYLEM_OK;
+}
+
+/* Who blocks in a fence answers nobody: neither the first message to a process
+ * nor one of a failed team, which needs to be dropped. So all have had their
+ * answers before one blocks. 0: goodbyes are left undelivered. */
+static int leave_together(xylem_context_t *context, uint64_t limit_ns,
+                          uint64_t flush_ns)
+{
+    if (!context->bootstrap->ops->fence_blocks || context->notices == NULL)
+        return 1;
+    if (xyl_driver_wait(&context->driver, all_are_leaving, context, limit_ns) !=
+        XYLEM_OK)
         warn_of_late(limit_ns);
+    return flush(context, flush_ns);
 }
 
 /* Survivors of a failure wait for each other, too: who is gone early is taken
@@ -153,10 +163,9 @@ void xyl_context_leave(xylem_context_t *context)
         flush_ns > AFTER_FAILURE_NS_MAX)
         flush_ns = AFTER_FAILURE_NS_MAX; /* in the fence they go on */
     is_left = !xyl_context_drain(context, flush_ns);
-    leave_together(context, limit_ns);
-    if (xyl_driver_wait(&context->driver, is_flushed, context, flush_ns) !=
-            XYLEM_OK ||
-        is_left)
+    is_left |= !flush(context, flush_ns);
+    is_left |= !leave_together(context, limit_ns, flush_ns);
+    if (is_left)
         xyl_log(XYL_LOG_WARN, "messages are left undelivered after %llu s",
                 (unsigned long long)(flush_ns / 1000000000));
     context->is_leaving = 1;

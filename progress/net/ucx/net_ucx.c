@@ -50,6 +50,7 @@ typedef struct net_ucx {
     peer_t *peers;
     uint32_t peer_count;
     uint32_t under_way;     /* messages that UCX has a request for */
+    uint32_t sends;         /* of them */
     int has_dropped;        /* some come for nobody */
     uint32_t held;          /* messages */
     peer_t *connected;      /* whose held messages can go; a list */
@@ -59,6 +60,7 @@ typedef struct net_ucx {
     int an_endpoint_failed, is_ending;
     ucs_status_ptr_t flush; /* UCS_STATUS_PTR of the running flush */
     enum { FLUSH_NONE, FLUSH_RUNNING, FLUSH_DONE } flush_state;
+    int is_flush_old; /* something was sent since it began */
     int wakeup_fd;
 } net_ucx_t;
 
@@ -216,6 +218,9 @@ static void message_finish(void *request, xylem_status_t status,
 
 static void send_done(void *request, ucs_status_t status, void *arg)
 {
+    const xyl_event_t *event = arg;
+
+    ucx_of(event->net)->sends--;
     message_finish(request, status_of_ucx(status), arg);
 }
 
@@ -234,9 +239,9 @@ static void recv_done(void *request, ucs_status_t status,
     message_finish(request, recv_status(status, info->length, arg), arg);
 }
 
-/* What a post returned: completed at once, failed at once, or under way. */
-static void message_posted(net_ucx_t *net, ucs_status_ptr_t request,
-                           xyl_event_t *event)
+/* What a send returned: completed at once, failed at once, or under way. */
+static void send_posted(net_ucx_t *net, ucs_status_ptr_t request,
+                        xyl_event_t *event)
 {
     if (request == NULL)
         xyl_net_complete(&net->net, event, XYLEM_OK);
@@ -245,6 +250,7 @@ static void message_posted(net_ucx_t *net, ucs_status_ptr_t request,
     else {
         event->net_request = request;
         net->under_way++;
+        net->sends++;
     }
 }
 
@@ -263,9 +269,10 @@ static void message_send(peer_t *peer, uint64_t tag, const void *buf,
     ucp_request_param_t param = message_param(event);
 
     param.cb.send = send_done;
-    message_posted(peer->net,
-                   ucp_tag_send_nbx(peer->endpoint, buf, bytes, tag, &param),
-                   event);
+    peer->net->is_flush_old = 1;
+    send_posted(peer->net,
+                ucp_tag_send_nbx(peer->endpoint, buf, bytes, tag, &param),
+                event);
 }
 
 /* ---- connections ---- */
@@ -472,6 +479,7 @@ static int ucx_wakeup_fd(xyl_net_t *base)
 
 /* ---- the end ---- */
 
+/* A flush of UCX does not wait for what is sent by rendezvous. */
 static int ucx_is_flushed(xyl_net_t *base)
 {
     static const ucp_request_param_t param = {.op_attr_mask = 0};
@@ -479,7 +487,10 @@ static int ucx_is_flushed(xyl_net_t *base)
 
     if (net->held != 0)
         return 0;
+    if (net->flush_state == FLUSH_DONE && net->is_flush_old)
+        net->flush_state = FLUSH_NONE;
     if (net->flush_state == FLUSH_NONE) {
+        net->is_flush_old = 0;
         net->flush = ucp_worker_flush_nbx(net->worker, &param);
         net->flush_state =
             UCS_PTR_IS_PTR(net->flush) ? FLUSH_RUNNING : FLUSH_DONE;
@@ -489,7 +500,8 @@ static int ucx_is_flushed(xyl_net_t *base)
         ucp_request_free(net->flush);
         net->flush_state = FLUSH_DONE;
     }
-    return net->flush_state == FLUSH_DONE;
+    return net->flush_state == FLUSH_DONE && !net->is_flush_old &&
+           net->sends == 0;
 }
 
 /* It holds on to the endpoints that were closed, and UCX ends the process if
@@ -534,13 +546,20 @@ static void give_up_sends(net_ucx_t *net)
 }
 
 /* By rendezvous a sender may know the end of a message before the receiver
- * (1.18): what all have sent comes within a few turns. */
+ * (1.18): what all have sent comes within a few turns. So does what nobody
+ * wants, if something was dropped before: UCX must not have it in the end. */
 static void take_the_last(net_ucx_t *net)
 {
     uint32_t turns;
+    unsigned done = 1;
 
-    for (turns = 0; turns < CLOSE_TURNS_MAX && net->under_way != 0; turns++)
-        ucp_worker_progress(net->worker);
+    for (turns = 0; turns < CLOSE_TURNS_MAX &&
+                    (net->under_way != 0 || (net->has_dropped && done != 0));
+         turns++) {
+        done = ucp_worker_progress(net->worker);
+        if (net->has_dropped)
+            ucx_drop(&net->net, 0, 0);
+    }
 }
 
 /* Between processes of one machine UCX can neither cancel a send nor a receive
@@ -566,13 +585,10 @@ static void ucx_destroy(xyl_net_t *base)
     net->is_ending = 1;
     unasked_end(net);
     held_give_up(net);
-    if (net->flush_state == FLUSH_DONE) {
-        if (net->has_dropped) /* what has come since as well */
-            ucx_drop(base, 0, 0);
+    if (net->flush_state == FLUSH_DONE && net->sends == 0)
         take_the_last(net);
-    } else {
+    else
         give_up_sends(net);
-    }
     if (net->address != NULL)
         ucp_worker_release_address(net->worker, net->address);
     if (net->worker != NULL)
