@@ -119,7 +119,7 @@ enum { XYL_CHECK_BASIC, XYL_CHECK_FULL };
     X(noise_budget, NOISE_BUDGET, BYTES, "0", 1, USER,                         \
       "Shared memory of a node in which ranks may run ahead of each other, "   \
       "of all its teams together, in bytes, at most 1T; it is taken as it is " \
-      "used. 0: 32 MiB per rank of the largest node, from 256 MiB to 1.5 "     \
+      "used. 0: 32 MiB per rank of the largest node, from 512 MiB to 1.5 "     \
       "GiB.")                                                                  \
     X(share_bytes, SHARE_BYTES, BYTES, "32K", 1, EXPERT,                       \
       "Input of at least this many bytes is read where it lies by the ranks "  \
