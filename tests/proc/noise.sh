@@ -32,7 +32,7 @@ check "each case has its table" test "$(
 check "each row has a floor" test "$(
     grep -cE '^event +[0-9.]+ +[0-9.]+ +[-+][0-9.]+% +[0-9.]+$' "$out")" -eq 5
 check "the room of what runs ahead is told" test "$(
-    grep -c '^room of event: 256 MiB, ' "$out")" -eq 2
+    grep -c '^room of event: 512 MiB, ' "$out")" -eq 2
 check "waitall has broadcasts only" test "$(grep -c '^waitall ' "$out")" -eq 2
 check "the file has rounds and medians" test "$(rows ^noise,)" -eq 28
 
