@@ -10,8 +10,9 @@ enum {
     /* Reductions in a fixed order keep about three messages of 8
      * ranks and ten of 32 for those who are held up 10 % of the time. */
     BUDGET_OF_RANK = 32 << 20,
-    BUDGET_MIN = 512 << 20, /* 256 MiB lose as much again to bursts of 20 ms
-                               in calls of 4 MiB on 8 ranks; more, no less */
+    /* With half of it 8 ranks lose twice as much to bursts of 20 ms in calls of
+     * 4 MiB; twice as much saves nothing. */
+    BUDGET_MIN = 512 << 20,
     BUDGET_MAX = 1536 << 20,
     /* Pieces of which all publish their input stay as short as they were with a
      * smaller budget. */
