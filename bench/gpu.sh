@@ -120,11 +120,14 @@ openmpi=(mpirun.openmpi --oversubscribe --bind-to none --mca pml ucx
 # times COMMAND...: "coll bytes us wrong" per line, for columns.
 times()
 {
+    rm -f "$work/csv"
     timeout "${GPU_TIMEOUT:-120}" "$@" --csv "$work/csv" >"$work/log" 2>&1 || {
         printf 'FAILED  %s\n%s\n' "$*" "$(tail -5 "$work/log")" >&2
         : >"$work/csv"
     }
-    tail -n +2 "$work/csv" | awk -F, '{ print $1, $2, $6, $NF }'
+    awk -F, '
+        NR == 1 { for (i = 1; i <= NF; i++) if ($i == "wrong") wrong = i }
+        NR > 1 { print $1, $2, $6, $wrong }' "$work/csv"
 }
 
 # recorded DESIGN RANKS later|first|again: what times has printed, for gpu.csv.

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { TABLE_COLUMNS_MAX = 32 };
+enum { TABLE_COLUMNS_MAX = 64 };
 
 enum table_format {
     TABLE_ALIGNED, /* the first column to the left, the others to the right */

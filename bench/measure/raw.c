@@ -1,9 +1,7 @@
 /* Samples and their files. One thread. */
 #include "bench/measure/raw.h"
 
-#include <errno.h>
 #include <math.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { BUFFER_BYTES = 1 << 20 };
@@ -36,15 +34,11 @@ double raw_times_at(const struct raw_times *times, double part)
 int raw_open(struct raw_file *file, const char *program, const char *path)
 {
     snprintf(file->path, sizeof file->path, "%s", path);
-    /* Ranks whose launcher was killed may still write theirs. */
-    snprintf(file->part, sizeof file->part, "%s.%ld.part", path,
-             (long)getpid());
-    file->out = fopen(file->part, "we");
-    if (file->out == NULL) {
-        fprintf(stderr, "%s: cannot write %s: %s\n", program, file->part,
-                strerror(errno));
+    if (!results_may_replace(program, path, NULL))
         return 0;
-    }
+    file->out = results_part_open(program, path, file->part);
+    if (file->out == NULL)
+        return 0;
     setvbuf(file->out, NULL, _IOFBF, BUFFER_BYTES);
     fputs("coll,bytes,noise,rank,call,begin_us,time_us,injected_us\n",
           file->out);
@@ -70,8 +64,18 @@ int raw_close(struct raw_file *file, const char *program)
     ok = ferror(file->out) == 0;
     ok &= fclose(file->out) == 0;
     file->out = NULL;
-    ok = ok && rename(file->part, file->path) == 0;
-    if (!ok)
-        fprintf(stderr, "%s: could not write all of %s\n", program, file->path);
-    return ok;
+    if (ok)
+        return results_place(program, file->part, file->path);
+    unlink(file->part);
+    fprintf(stderr, "%s: could not write all of %s\n", program, file->path);
+    return 0;
+}
+
+void raw_discard(struct raw_file *file)
+{
+    if (file->out == NULL)
+        return;
+    fclose(file->out);
+    file->out = NULL;
+    unlink(file->part);
 }

@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "bench/common/results.h"
+
 /* A call as its rank has seen it. */
 struct raw_call {
     double begin_us; /* by rank 0's clock */
@@ -31,14 +33,16 @@ double raw_times_at(const struct raw_times *times, double part);
 /* A file that is there under its name when it is complete. */
 struct raw_file {
     FILE *out; /* NULL: none is written */
-    char path[4096], part[4096 + 32];
+    char path[RESULTS_PATH_BYTES], part[RESULTS_PATH_BYTES];
 };
 
-/* 0: it cannot be written, and `program` has said so. */
+/* 0: it cannot be written, or is there already, and `program` has said so. */
 int raw_open(struct raw_file *file, const char *program, const char *path);
 void raw_write(struct raw_file *file, const char *coll, uint64_t bytes,
                const char *noise, uint32_t rank, uint64_t number,
                const struct raw_call *call);
 int raw_close(struct raw_file *file, const char *program);
+/* Of calls that came to nothing: the file is not made. */
+void raw_discard(struct raw_file *file);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/common/table.h"
+#include "bench/common/results.h"
 #include "bench/measure/coll_data.h"
 #include "bench/measure/places.h"
 #include "bench/measure/worker_options.h"
@@ -21,13 +21,22 @@ struct worker {
     uint64_t wrong;
     int is_refused;
     struct table table; /* rank 0 */
-    struct table csv;   /* rank 0; out is NULL without --csv */
+    struct results csv; /* rank 0; without --csv its file is -1 */
     struct workload_raw raw;
 };
 
 static const char *coll_name(const struct worker *worker)
 {
     return xyl_coll_traits(worker->work.coll)->name;
+}
+
+static const char *mode_name(const struct worker_options *options)
+{
+    static const char *const modes[] = {[BENCH_BLOCKING] = "blocking",
+                                        [BENCH_NONBLOCKING] = "nonblocking",
+                                        [BENCH_PERSISTENT] = "persistent"};
+
+    return modes[options->mode];
 }
 
 static void line_begin(const struct worker *worker, const char *kind)
@@ -50,6 +59,29 @@ static void line_times(const struct workload_result *result)
            result->us.avg, result->us.max);
 }
 
+/* What a row of a file has behind its numbers: how they were measured. */
+static void row_parameters(struct table *table, const struct worker *worker)
+{
+    const struct worker_options *options = worker->options;
+    char settings[RESULTS_SETTINGS_BYTES];
+
+    table_text(table, options->impl->name);
+    table_count(table, worker->ranks);
+    table_text(table, options->algorithm != NULL ? options->algorithm : "auto");
+    table_count(table, options->tuning.segment_bytes);
+    table_count(table, options->tuning.send_window);
+    table_count(table, options->tuning.recv_window);
+    table_count(table, options->root);
+    table_text(table, mode_name(options));
+    table_count(table, options->under_way > 0 ? options->under_way : 1);
+    table_text(table, options->back_to_back ? "no" : "yes");
+    table_text(table, options->osu ? "one" : "rotated");
+    table_text(table, options->consume ? "yes" : "no");
+    table_text(table, options->alloc ? "yes" : "no");
+    results_settings(settings);
+    table_text(table, settings);
+}
+
 static void row(struct table *table, const struct worker *worker,
                 const struct workload_result *result)
 {
@@ -59,7 +91,7 @@ static void row(struct table *table, const struct worker *worker,
     double mb_per_s = result->us.max > 0 ? bytes / result->us.max : 0;
     int is_on_device = worker->work.device != NULL;
 
-    if (table == &worker->csv)
+    if (table == &worker->csv.table)
         table_text(table, coll_name(worker));
     table_count(table, worker->work.bytes);
     table_count(table, result->iterations);
@@ -76,18 +108,28 @@ static void row(struct table *table, const struct worker *worker,
         table_count(table, result->wrong);
     else
         table_text(table, "-");
+    if (table == &worker->csv.table)
+        row_parameters(table, worker);
 }
 
-/* The columns: of a file, and but for the first of a table. */
+#define PARAMETER_TITLES                                                       \
+    "impl", "ranks", "algorithm", "segment", "send_window", "recv_window",     \
+        "root", "mode", "under_way", "barriers", "buffers", "consume",         \
+        "alloc", "settings"
+enum { PARAMETERS = 14 };
+
+/* The columns: of a file, and but for the first and the last PARAMETERS of a
+ * table. */
 static const char *const *titles_of(const struct worker *worker,
                                     unsigned *count_out)
 {
-    static const char *const plain[] = {"coll",   "bytes",  "calls", "min us",
-                                        "avg us", "max us", "MB/s",  "wrong"};
+    static const char *const plain[] = {"coll",   "bytes",  "calls",
+                                        "min us", "avg us", "max us",
+                                        "MB/s",   "wrong",  PARAMETER_TITLES};
     /* GB/s as nccl-tests count them. */
-    static const char *const device[] = {"coll",       "bytes",      "calls",
-                                         "min us",     "avg us",     "max us",
-                                         "algbw GB/s", "busbw GB/s", "wrong"};
+    static const char *const device[] = {
+        "coll",   "bytes",      "calls",      "min us", "avg us",
+        "max us", "algbw GB/s", "busbw GB/s", "wrong",  PARAMETER_TITLES};
     int is_on_device = worker->work.device != NULL;
 
     *count_out = is_on_device ? sizeof device / sizeof *device
@@ -98,9 +140,6 @@ static const char *const *titles_of(const struct worker *worker,
 /* Rank 0 prints what is measured, and the titles. */
 static void table_head(struct worker *worker)
 {
-    static const char *const modes[] = {[BENCH_BLOCKING] = "blocking",
-                                        [BENCH_NONBLOCKING] = "nonblocking",
-                                        [BENCH_PERSISTENT] = "persistent"};
     const struct worker_options *options = worker->options;
     unsigned count;
     const char *const *titles = titles_of(worker, &count);
@@ -112,14 +151,14 @@ static void table_head(struct worker *worker)
            "bytes of each %s\n",
            coll_name(worker), options->impl->name, worker->ranks,
            options->algorithm != NULL ? options->algorithm : "auto",
-           modes[options->mode],
+           mode_name(options),
            options->back_to_back ? "back to back" : "a barrier before each",
            options->osu ? ", one buffer as in OSU's" : "",
            options->consume ? ", results read" : "",
            coll_unit(worker->work.coll));
     /* The collective stands above. */
-    table_begin(&worker->table, stdout, TABLE_ALIGNED, titles + 1, count - 1,
-                BYTES_COLUMN_WIDTH);
+    table_begin(&worker->table, stdout, TABLE_ALIGNED, titles + 1,
+                count - 1 - PARAMETERS, BYTES_COLUMN_WIDTH);
 }
 
 static xylem_status_t latency(struct worker *worker)
@@ -137,8 +176,10 @@ static xylem_status_t latency(struct worker *worker)
     } else {
         row(&worker->table, worker, &result);
     }
-    if (worker->csv.out != NULL)
-        row(&worker->csv, worker, &result);
+    if (worker->csv.file >= 0) {
+        row(&worker->csv.table, worker, &result);
+        (void)results_commit(&worker->csv, 0); /* the end tells of it */
+    }
     return status;
 }
 
@@ -304,16 +345,29 @@ static int report_begin(struct worker *worker)
         return 0;
     return worker->rank != 0 || options->csv == NULL ||
            options->experiment != WORKER_LATENCY ||
-           table_file_open(&worker->csv, worker->program, options->csv, titles,
-                           count);
+           results_open(&worker->csv, worker->program, options->csv, titles,
+                        count, RESULTS_ADD);
+}
+
+/* Rank 0 opens the files, and tells the others whether it could. The exit code:
+ * CLI_EXIT_USAGE on all ranks where it could not. */
+static int files_agree(struct worker *worker)
+{
+    const struct bench_impl *impl = worker->options->impl;
+    int ok = report_begin(worker);
+
+    if (!ok)
+        raw_discard(&worker->raw.file);
+    if (impl->bcast(worker->work.state, &ok, sizeof ok, 0) != XYLEM_OK)
+        return EXIT_FAILURE;
+    return ok ? EXIT_SUCCESS : CLI_EXIT_USAGE;
 }
 
 static int report_end(struct worker *worker)
 {
     if (!raw_close(&worker->raw.file, worker->program))
         return 0;
-    if (worker->csv.out != NULL &&
-        !table_file_close(&worker->csv, worker->program, worker->options->csv))
+    if (!results_close(&worker->csv))
         return 0;
     if (worker->wrong > 0)
         fprintf(stderr, "%s: %llu elements of the results were wrong\n",
@@ -345,6 +399,7 @@ static int run(struct worker *worker)
 {
     const struct worker_options *options = worker->options;
     xylem_status_t status;
+    int code;
 
     worker->work =
         (struct workload){.impl = options->impl,
@@ -365,14 +420,16 @@ static int run(struct worker *worker)
                           .noise_way = (enum noise_way)options->noise_way,
                           .delay_rank = options->delay_rank,
                           .delay_us = options->delay_ms * 1e3};
-    if (!report_begin(worker))
-        return EXIT_FAILURE;
+    code = files_agree(worker);
+    if (code != EXIT_SUCCESS)
+        return code;
     status = options->experiment == WORKER_NOISE ? measure_aligned(worker)
                                                  : measure(worker);
     if (status != XYLEM_OK) {
         fprintf(stderr, "%s: rank %u: %s of %zu bytes by %s failed\n",
                 worker->program, worker->rank, coll_name(worker),
                 worker->work.bytes, options->impl->name);
+        raw_discard(&worker->raw.file);
         return EXIT_FAILURE;
     }
     if (!report_end(worker))
@@ -383,7 +440,8 @@ static int run(struct worker *worker)
 int worker_main(const struct worker_program *program, int argc, char **argv)
 {
     struct worker_options options;
-    struct worker worker = {.program = program->name, .options = &options};
+    struct worker worker = {
+        .program = program->name, .options = &options, .csv = {.file = -1}};
     const struct bench_impl *impl;
     void *state;
     int code = CLI_EXIT_USAGE;

@@ -8,12 +8,13 @@
 #include <unistd.h>
 
 #include "bench/common/child.h"
+#include "bench/common/results.h"
 #include "bench/measure/coll_data.h"
 #include "bench/measure/noise.h"
 #include "bench/measure/stats.h"
 #include "bench/measure/worker.h"
 #include "bench/noise/manifest.h"
-#include "bench/noise/report.h"
+#include "bench/noise/rows.h"
 #include "simulator/noise/floor.h"
 
 enum { NAME_BYTES = 64, WHY_BYTES = 256, WHAT_BYTES = 128 };
@@ -440,6 +441,8 @@ static int run_one(struct run *run)
     progress_show(campaign, what);
     launch_command_build(launch, campaign->options, &run->experiment, &command);
     if (!child_run(&child) || run->results != run->expected) {
+        if (campaign->options->raw != NULL)
+            results_parts_sweep(campaign->options->raw);
         if (child.end == CHILD_INTERRUPTED)
             return 0;
         failure_report(campaign, what, &child);
@@ -449,8 +452,7 @@ static int run_one(struct run *run)
     if (campaign->manifest != NULL &&
         !manifest_write(campaign->manifest, campaign))
         return 0;
-    return campaign->options->csv == NULL ||
-           report_csv(campaign, campaign->options->csv, 0);
+    return campaign->rows == NULL || rows_add(campaign->rows, campaign);
 }
 
 /* Whether the case still lacks this round. */
@@ -460,11 +462,14 @@ static int is_wanted(const struct run *run, size_t which)
     const struct campaign_contender *contender =
         &run->campaign->contenders[run->contender];
     size_t level;
+    unsigned rank;
 
+    for (rank = 0; run->experiment.is_delay && rank < options->ranks; rank++)
+        if (campaign_rank(run->campaign, run->contender, which, rank)
+                ->plain_us.count <= run->round)
+            return !contender->delay_failed[which];
     if (run->experiment.is_delay)
-        return !contender->delay_failed[which] &&
-               campaign_rank(run->campaign, run->contender, which, 0)
-                       ->plain_us.count <= run->round;
+        return 0;
     for (level = 0; level < options->levels.count; level++) {
         const struct campaign_cell *cell =
             campaign_cell(run->campaign, run->contender, which, level);

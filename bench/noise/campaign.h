@@ -20,12 +20,14 @@ struct campaign_cell {
     /* Of single calls of all ranks, with --raw. */
     struct campaign_series p50_us, p99_us, most_us;
     double room_bytes; /* for ranks to be ahead; 0: not told */
+    unsigned written;  /* rounds that the file has, which stand first */
     int failed;
 };
 
 struct campaign_rank {
     struct campaign_series plain_us;
     struct campaign_series delayed_us;
+    unsigned written; /* as of a cell */
 };
 
 struct campaign_contender {
@@ -51,7 +53,8 @@ struct campaign {
     unsigned runs_done;
     unsigned runs_skipped; /* of these: known from before */
     unsigned runs_planned;
-    struct manifest *manifest; /* borrowed; NULL: none is written */
+    struct manifest *manifest; /* borrowed, as rows; NULL: none is written */
+    struct rows *rows;
     uint64_t begin_ns;
     uint64_t shown_ns; /* when progress was last shown */
 };

@@ -2,102 +2,141 @@
  * Campaigns have some thousand at most, so that each is looked for in all. */
 #include "bench/noise/cells.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/common/table.h"
+#include "bench/common/results.h"
 #include "bench/noise/columns.h"
 #include "bench/noise/statistics.h"
 
-enum { LINE_BYTES = 1024, CELLS_AT_FIRST = 64 };
+enum { NAME_BYTES = 256, KEY_BYTES = 4096, CELLS_AT_FIRST = 64 };
 
 struct cell {
-    char name[LINE_BYTES];
+    char name[NAME_BYTES];
+    char key[KEY_BYTES]; /* the name and all parameters */
     double us, low_us, high_us;
 };
 
 struct cells {
     struct cell *list;
     size_t count, room;
+    int has_failed; /* there was no memory */
 };
+
+static void row_pass(void *arg, char *const *cells)
+{
+    (void)arg;
+    (void)cells;
+}
 
 int cells_is_campaign(const char *path)
 {
-    char line[LINE_BYTES], *titles[CSV_COLUMNS];
-    FILE *in = fopen(path, "r");
-    int is_one;
+    const char *why;
 
-    if (in == NULL)
-        return 0;
-    is_one = fgets(line, sizeof line, in) != NULL &&
-             table_row_split(line, titles, CSV_COLUMNS) == CSV_COLUMNS &&
-             strcmp(titles[CSV_EXPERIMENT], "experiment") == 0;
-    fclose(in);
-    return is_one;
+    return results_read(path, csv_titles, 1, 1, row_pass, NULL, &why);
 }
 
-/* 0: there is no memory. */
-static int cell_add(struct cells *cells, char *const *row)
+/* Room for one more. NULL: there is no memory. */
+static struct cell *cell_new(struct cells *cells)
 {
-    struct cell *cell;
-
     if (cells->count == cells->room) {
         size_t room = cells->room > 0 ? 2 * cells->room : CELLS_AT_FIRST;
         void *list = realloc(cells->list, room * sizeof *cells->list);
 
         if (list == NULL)
-            return 0;
+            return NULL;
         cells->list = list;
         cells->room = room;
     }
-    cell = &cells->list[cells->count++];
+    return &cells->list[cells->count];
+}
+
+static void key_write(char *const *row, const char *name, char key[KEY_BYTES])
+{
+    size_t used = (size_t)snprintf(key, KEY_BYTES, "%s", name), i;
+
+    for (i = CSV_PARAMETER_FIRST; i < CSV_COLUMNS && used < KEY_BYTES; i++)
+        used += (size_t)snprintf(key + used, KEY_BYTES - used, ",%s", row[i]);
+}
+
+/* A median with an interval. The last one of a cell holds, which is of the most
+ * rounds. */
+static void row_take(void *arg, char *const *row)
+{
+    struct cells *cells = arg;
+    struct cell *cell = cell_new(cells);
+    size_t i;
+
+    if (strcmp(row[CSV_ROUND], "median") != 0 || *row[CSV_LOW_US] == '\0')
+        return;
+    if (cell == NULL) {
+        cells->has_failed = 1;
+        return;
+    }
     snprintf(cell->name, sizeof cell->name, "%s %s %s, %s ranks, %s",
              row[CSV_IMPL], row[CSV_COLL], row[CSV_BYTES], row[CSV_RANKS],
              row[CSV_NOISE]);
+    key_write(row, cell->name, cell->key);
     cell->us = strtod(row[CSV_TIME_US], NULL);
     cell->low_us = strtod(row[CSV_LOW_US], NULL);
     cell->high_us = strtod(row[CSV_HIGH_US], NULL);
-    return 1;
+    for (i = 0; i < cells->count; i++)
+        if (strcmp(cells->list[i].key, cell->key) == 0) {
+            cells->list[i] = *cell;
+            return;
+        }
+    cells->count++;
 }
 
-/* Those with an interval. 0: it has said why not. */
+/* 0: it has said why not. */
 static int cells_load(const char *program, const char *path,
                       struct cells *cells)
 {
-    char line[LINE_BYTES], *row[CSV_COLUMNS];
     const char *why = NULL;
-    FILE *in = fopen(path, "r");
 
-    if (in == NULL) {
-        fprintf(stderr, "%s: cannot read %s: %s\n", program, path,
-                strerror(errno));
-        return 0;
-    }
-    while (why == NULL && fgets(line, sizeof line, in) != NULL) {
-        if (table_row_split(line, row, CSV_COLUMNS) != CSV_COLUMNS)
-            why = "is not of a campaign";
-        else if (strcmp(row[CSV_ROUND], "median") == 0 &&
-                 *row[CSV_LOW_US] != '\0' && !cell_add(cells, row))
-            why = "is too long for the memory that there is";
-    }
-    fclose(in);
-    if (why == NULL && cells->count == 0)
-        why = "has no medians: go on with it until it ends (--resume)";
-    if (why != NULL)
-        fprintf(stderr, "%s: %s %s\n", program, path, why);
-    return why == NULL;
+    if (!results_read(path, csv_titles, CSV_COLUMNS, CSV_FLOOR_US, row_take,
+                      cells, &why))
+        fprintf(stderr, "%s: %s is not of a campaign: %s\n", program, path,
+                why);
+    else if (cells->has_failed)
+        fprintf(stderr, "%s: out of memory\n", program);
+    else if (cells->count == 0)
+        fprintf(stderr,
+                "%s: %s has no medians: go on with it until it ends "
+                "(--resume)\n",
+                program, path);
+    return why == NULL && !cells->has_failed && cells->count > 0;
 }
 
-static const struct cell *cells_find(const struct cells *cells,
-                                     const char *name)
+static size_t name_count(const struct cells *cells, const char *name)
 {
-    size_t i;
+    size_t count = 0, i;
 
     for (i = 0; i < cells->count; i++)
-        if (strcmp(cells->list[i].name, name) == 0)
-            return &cells->list[i];
-    return NULL;
+        count += strcmp(cells->list[i].name, name) == 0;
+    return count;
+}
+
+/* The same cell in another campaign: with equal parameters, or, as campaigns
+ * may differ in these, the only one of its name in both. NULL: there is none.
+ */
+static const struct cell *cells_find(const struct cells *others,
+                                     const struct cells *cells,
+                                     const struct cell *cell)
+{
+    const struct cell *named = NULL;
+    size_t i;
+
+    for (i = 0; i < others->count; i++) {
+        if (strcmp(others->list[i].key, cell->key) == 0)
+            return &others->list[i];
+        if (strcmp(others->list[i].name, cell->name) == 0)
+            named = &others->list[i];
+    }
+    return name_count(others, cell->name) == 1 &&
+                   name_count(cells, cell->name) == 1
+               ? named
+               : NULL;
 }
 
 /* In percent of the median. */
@@ -130,7 +169,7 @@ static int all_compare(const struct cells *cells, const struct cells *others,
         return 0;
     for (i = 0; i < cells->count; i++) {
         const struct cell *cell = &cells->list[i];
-        const struct cell *twin = cells_find(others, cell->name);
+        const struct cell *twin = cells_find(others, cells, cell);
 
         if (twin == NULL) {
             found->single++;
@@ -141,7 +180,7 @@ static int all_compare(const struct cells *cells, const struct cells *others,
         cell_compare(cell, twin, out, found);
     }
     for (i = 0; i < others->count; i++)
-        found->single += cells_find(cells, others->list[i].name) == NULL;
+        found->single += cells_find(cells, others, &others->list[i]) == NULL;
     found->width_percent = statistics_of(widths, compared).median;
     free(widths);
     return 1;

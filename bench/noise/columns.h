@@ -1,4 +1,5 @@
-/* The columns of a campaign's file. */
+/* The columns of a campaign's file: what a row is of, its numbers, and the
+ * parameters that its runs had. Rows with equal parameters are of one cell. */
 #ifndef XYL_BENCH_NOISE_COLUMNS_H
 #define XYL_BENCH_NOISE_COLUMNS_H
 
@@ -8,7 +9,7 @@ enum csv_column {
     CSV_COLL,
     CSV_BYTES,
     CSV_RANKS,
-    CSV_ROUND,
+    CSV_ROUND, /* its number, or "median" */
     CSV_NOISE,
     CSV_RANK,
     CSV_TIME_US,
@@ -21,7 +22,32 @@ enum csv_column {
     CSV_P99_US,
     CSV_MAX_US,
     CSV_ROOM_BYTES,
+    CSV_ROUNDS, /* that a median is of */
+    CSV_ALGORITHM,
+    CSV_SEGMENT, /* bytes; 0, as of windows: the library's choice */
+    CSV_SEND_WINDOW,
+    CSV_RECV_WINDOW,
+    CSV_ROOT,
+    CSV_MODE,
+    CSV_UNDER_WAY,
+    CSV_BUFFERS, /* "rotated", or "one" (--osu) */
+    CSV_CONSUME,
+    CSV_CHECK,
+    CSV_BY,
+    CSV_SEED,
+    CSV_ITERATIONS,
+    CSV_SECONDS,
+    CSV_WARMUP,
+    CSV_LAUNCHER,
+    CSV_SETTINGS, /* results_settings */
     CSV_COLUMNS
 };
+
+enum {
+    CSV_PARAMETER_FIRST = CSV_ALGORITHM,
+    CSV_PARAMETERS = CSV_COLUMNS - CSV_PARAMETER_FIRST
+};
+
+extern const char *const csv_titles[CSV_COLUMNS];
 
 #endif

@@ -527,13 +527,16 @@ static void add_experiment(struct launch_command *command,
     }
 }
 
-/* The file of a run: of all cases, or named after the first of some, so that a
- * run that is made again takes the place of the one that was not complete. */
+/* The file of a run: of all cases, or named after the first of some. A run that
+ * is made again has a file beside that of the first one. */
 static void add_raw(struct launch_command *command, const struct launch *launch,
                     const struct noise_options *options,
                     const struct launch_experiment *experiment)
 {
     size_t i, first = options->cases_count, count = 0;
+    char path[2 * LAUNCH_PATH_BYTES];
+    unsigned more = 1;
+    int length;
 
     for (i = 0; i < options->cases_count; i++) {
         if (!experiment->cases[i])
@@ -541,15 +544,19 @@ static void add_raw(struct launch_command *command, const struct launch *launch,
         if (count++ == 0)
             first = i;
     }
+    length = snprintf(path, sizeof path, "%s/%s-%u", options->raw, launch->name,
+                      experiment->round + 1);
+    if (count != options->cases_count)
+        length +=
+            snprintf(path + length, sizeof path - (size_t)length, "-%zu-%s-%zu",
+                     count, xyl_coll_traits(options->cases[first].coll)->name,
+                     options->cases[first].bytes);
+    snprintf(path + length, sizeof path - (size_t)length, ".csv");
+    while (access(path, F_OK) == 0)
+        snprintf(path + length, sizeof path - (size_t)length, ".%u.csv",
+                 ++more);
     add(command, "--raw");
-    if (count == options->cases_count)
-        add(command, "%s/%s-%u.csv", options->raw, launch->name,
-            experiment->round + 1);
-    else
-        add(command, "%s/%s-%u-%zu-%s-%zu.csv", options->raw, launch->name,
-            experiment->round + 1, count,
-            xyl_coll_traits(options->cases[first].coll)->name,
-            options->cases[first].bytes);
+    add(command, "%s", path);
 }
 
 void launch_command_build(const struct launch *launch,

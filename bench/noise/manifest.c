@@ -9,12 +9,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench/common/results.h"
+
 extern char **environ;
 
 enum { PATH_BYTES = 4096, LINE_BYTES = 1024, SESSIONS_MAX = 10000 };
 
 struct manifest {
-    char path[PATH_BYTES], other[PATH_BYTES + 8];
+    char path[RESULTS_PATH_BYTES], part[RESULTS_PATH_BYTES];
     json_t *root;
     json_t *session; /* within it */
 };
@@ -172,16 +174,21 @@ static json_t *session_of(const struct campaign *campaign, int argc,
     return session;
 }
 
-/* What the campaign that is gone on with has said. */
+static const char format[] = "xylem-noise 1";
+
+/* What the campaigns have said whose rows the file has. NULL: the file is of
+ * something else, and that has been said. */
 static json_t *root_of(const struct campaign *campaign, const char *path)
 {
-    json_t *root =
-        campaign->options->resume ? json_load_file(path, 0, NULL) : NULL;
+    json_t *root = json_load_file(path, 0, NULL);
 
-    if (json_is_array(json_object_get(root, "sessions")))
+    if (json_is_array(json_object_get(root, "sessions")) &&
+        json_is_string(json_object_get(root, "format")))
         return root;
     json_decref(root);
-    return json_pack("{s:s s:[]}", "format", "xylem-noise 1", "sessions");
+    if (!results_may_replace(campaign->program, path, NULL))
+        return NULL;
+    return json_pack("{s:s s:[]}", "format", format, "sessions");
 }
 
 struct manifest *manifest_begin(const struct campaign *campaign, int argc,
@@ -195,8 +202,12 @@ struct manifest *manifest_begin(const struct campaign *campaign, int argc,
     }
     snprintf(manifest->path, sizeof manifest->path, "%s.json",
              campaign->options->csv);
-    snprintf(manifest->other, sizeof manifest->other, "%s.new", manifest->path);
+    results_part(manifest->path, manifest->part);
     manifest->root = root_of(campaign, manifest->path);
+    if (manifest->root == NULL) {
+        free(manifest);
+        return NULL;
+    }
     manifest->session = session_of(campaign, argc, argv);
     json_array_append(json_object_get(manifest->root, "sessions"),
                       manifest->session);
@@ -219,10 +230,9 @@ int manifest_write(struct manifest *manifest, const struct campaign *campaign)
     json_object_set_new(session, "runs_failed",
                         json_integer(campaign->failures));
     json_object_set_new(session, "ranks", places_of(campaign));
-    if (json_dump_file(manifest->root, manifest->other, JSON_INDENT(2)) == 0 &&
-        rename(manifest->other, manifest->path) == 0)
-        return 1;
-    fprintf(stderr, "%s: cannot write %s\n", campaign->program, manifest->path);
+    if (json_dump_file(manifest->root, manifest->part, JSON_INDENT(2)) == 0)
+        return results_place(campaign->program, manifest->part, manifest->path);
+    fprintf(stderr, "%s: cannot write %s\n", campaign->program, manifest->part);
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* What a campaign found: tables, CSV, plots. */
+/* What a campaign found: tables, plots. */
 #ifndef XYL_BENCH_NOISE_REPORT_H
 #define XYL_BENCH_NOISE_REPORT_H
 
@@ -6,14 +6,6 @@
 
 /* On standard output. */
 void report_tables(const struct campaign *campaign);
-
-/* All numbers so far, in place of what the file has; with the medians when it
- * is the last time. 1 when written; else it has said why. */
-int report_csv(const struct campaign *campaign, const char *path, int is_last);
-
-/* Takes the numbers of such a file, if there is one, as measured. 1 unless it
- * is of something else, and it has said so. */
-int report_resume(struct campaign *campaign, const char *path);
 
 /* Bars of the time per level, or of the delay per rank, of each case. One of
  * several goes to FILE-COLL-BYTES.png, the delays beside bars of times to

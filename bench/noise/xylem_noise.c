@@ -8,10 +8,12 @@
 #include <sys/stat.h>
 
 #include "bench/common/child.h"
+#include "bench/common/results.h"
 #include "bench/noise/campaign.h"
 #include "bench/noise/manifest.h"
 #include "bench/noise/record.h"
 #include "bench/noise/report.h"
+#include "bench/noise/rows.h"
 
 enum { EXIT_INTERRUPTED = 130 };
 
@@ -34,9 +36,14 @@ static int files_begin(struct campaign *campaign, int argc, char **argv)
                 strerror(errno));
         return 0;
     }
-    if (options->csv != NULL)
+    if (options->raw != NULL) /* of ranks that were killed */
+        results_parts_sweep(options->raw);
+    if (options->csv == NULL)
+        return 1;
+    campaign->rows = rows_begin(campaign);
+    if (campaign->rows != NULL)
         campaign->manifest = manifest_begin(campaign, argc, argv);
-    return options->csv == NULL || campaign->manifest != NULL;
+    return campaign->manifest != NULL;
 }
 
 static int campaign_main(const struct noise_options *options, int argc,
@@ -47,10 +54,6 @@ static int campaign_main(const struct noise_options *options, int argc,
 
     if (code != EXIT_SUCCESS)
         goto destroy_campaign;
-    if (options->resume && !report_resume(&campaign, options->csv)) {
-        code = EXIT_FAILURE;
-        goto destroy_campaign;
-    }
     if (!files_begin(&campaign, argc, argv)) {
         code = EXIT_FAILURE;
         goto destroy_campaign;
@@ -62,14 +65,17 @@ static int campaign_main(const struct noise_options *options, int argc,
         goto destroy_campaign;
     }
     report_tables(&campaign);
+    if (options->raw != NULL)
+        results_parts_sweep(options->raw);
     if (campaign.failures > 0)
         code = EXIT_FAILURE;
-    if (options->csv != NULL && !report_csv(&campaign, options->csv, 1))
+    if (campaign.rows != NULL && !rows_add_medians(campaign.rows, &campaign))
         code = EXIT_FAILURE;
     if (options->plot != NULL && !report_plot(&campaign, options->plot))
         code = EXIT_FAILURE;
 destroy_campaign:
     manifest_end(campaign.manifest);
+    rows_end(campaign.rows);
     campaign_destroy(&campaign);
     return code;
 }

@@ -53,6 +53,7 @@ simulate() # collective, bytes, option...
 {
     local coll=$1 bytes=$2
     shift 2
+    rm -f "$work/csv"
     if ! nice timeout "$limit" "$sim" -m "$machine" -N "$nodes" -p "$ppn" \
         -c "$coll" -s "$bytes" -i 1 --warmup 0 --quiet --csv "$work/csv" "$@" \
         >/dev/null 2>"$work/errors"; then

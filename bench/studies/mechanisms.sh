@@ -49,7 +49,7 @@ step()
     shift 2
     echo "$coll: $(basename "$file" .csv)"
     env "$@" "$noise" -c "$coll" --impl "$impl" "${options[@]}" \
-        --csv "$file" >"${file%.csv}.txt" 2>"${file%.csv}.err" || {
+        --resume --csv "$file" >"${file%.csv}.txt" 2>"${file%.csv}.err" || {
         tail -n 3 "${file%.csv}.err" >&2
         failures=$((failures + 1))
     }
@@ -59,7 +59,6 @@ options=("$@")
 for coll in $colls; do
     folder=$out/$coll/mechanisms
     mkdir -p "$folder" || exit 1
-    rm -f "$folder"/*
     step 1-wait_for_each_child blocking
     step 2-wait_for_all_children waitall
     step 3-no_waits event XYLEM_SHM=off

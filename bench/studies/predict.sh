@@ -86,6 +86,7 @@ measure() # ranks, collective
 
 predict() # ranks, collective, bytes
 {
+    rm -f "$work/simulated"
     "$sim" --machine "$machine" --nodes 1 --ppn "$1" -c "$2" \
         -s "$3" --impl event --iterations 1 --warmup 0 --quiet --no-wall \
         --csv "$work/simulated" >/dev/null || return

@@ -2,12 +2,16 @@
 #include "simulator/program/campaign.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/measure/coll_data.h"
 #include "bench/measure/noise.h"
+#include "simulator/noise/floor.h"
+#include "simulator/program/rows.h"
 #include "simulator/random.h"
 
 enum {
@@ -82,11 +86,12 @@ const char *sim_campaign_noise(const struct sim_campaign *campaign,
 double sim_campaign_slowdown(const struct sim_campaign *campaign,
                              size_t contender, size_t level)
 {
-    double quiet_us = cell_at(campaign, contender, 0)->us.avg;
+    double quiet_us = cell_at(campaign, contender, 0)->mean.us.avg;
 
     if (quiet_us <= 0)
         return 0;
-    return 100 * (cell_at(campaign, contender, level)->us.avg / quiet_us - 1);
+    return 100 *
+           (cell_at(campaign, contender, level)->mean.us.avg / quiet_us - 1);
 }
 
 double sim_campaign_amplification(const struct sim_campaign *campaign,
@@ -95,9 +100,44 @@ double sim_campaign_amplification(const struct sim_campaign *campaign,
     const struct sim_cell *quiet = cell_at(campaign, contender, 0);
     const struct sim_cell *cell = cell_at(campaign, contender, level);
 
-    if (cell->noise_us <= 0)
+    if (cell->mean.noise_us <= 0)
         return 0;
-    return (cell->us.avg - quiet->us.avg) / cell->noise_us;
+    return (cell->mean.us.avg - quiet->mean.us.avg) / cell->mean.noise_us;
+}
+
+/* As files have it, so that a campaign that is gone on with comes to the same.
+ */
+static double rounded(double value)
+{
+    return round(value * 1e6) / 1e6;
+}
+
+static struct sim_numbers numbers_of(const struct sim_outcome *outcome,
+                                     const struct sim_case *c)
+{
+    const sim_counts_t *counts = &outcome->counts;
+    double calls = (double)c->warmup + c->iterations;
+    struct sim_numbers numbers = {
+        .iterations = c->iterations,
+        .us = {.min = rounded(outcome->us.min),
+               .avg = rounded(outcome->us.avg),
+               .max = rounded(outcome->us.max)},
+        .noise_us = rounded(outcome->noise_us),
+        .unexpected = rounded((double)counts->unexpected / calls),
+        .events = rounded((double)counts->events / calls),
+        .fingerprint = counts->fingerprint,
+        .ended = outcome->ended,
+        .failed = outcome->failed,
+        .failed_us = rounded(outcome->failed_us)};
+    unsigned i;
+
+    for (i = 0; i < SIM_LEVEL_COUNT; i++) {
+        numbers.messages[i] = rounded((double)counts->messages[i] / calls);
+        numbers.bytes[i] = rounded((double)counts->bytes[i] / calls);
+    }
+    for (i = 0; i < c->simulation->ranks; i++)
+        c->rank_us[i] = rounded(c->rank_us[i]);
+    return numbers;
 }
 
 /* The next value of a mean that has had `count` values. */
@@ -106,36 +146,54 @@ static void mean_add(double *mean, double value, unsigned count)
     *mean += (value - *mean) / (count + 1.0);
 }
 
-static void cell_add(struct sim_cell *cell, const struct sim_outcome *outcome,
-                     const struct sim_case *c)
+static void cell_add(struct sim_cell *cell, const struct sim_numbers *numbers,
+                     const double *rank_us, unsigned ranks)
 {
-    const sim_counts_t *counts = &outcome->counts;
-    double calls = (double)c->warmup + c->iterations;
+    struct sim_numbers *mean = &cell->mean;
     unsigned n = cell->runs++;
     unsigned i;
 
-    mean_add(&cell->us.min, outcome->us.min, n);
-    mean_add(&cell->us.avg, outcome->us.avg, n);
-    mean_add(&cell->us.max, outcome->us.max, n);
-    mean_add(&cell->noise_us, outcome->noise_us, n);
+    mean_add(&mean->us.min, numbers->us.min, n);
+    mean_add(&mean->us.avg, numbers->us.avg, n);
+    mean_add(&mean->us.max, numbers->us.max, n);
+    mean_add(&mean->noise_us, numbers->noise_us, n);
     for (i = 0; i < SIM_LEVEL_COUNT; i++) {
-        mean_add(&cell->messages[i], (double)counts->messages[i] / calls, n);
-        mean_add(&cell->bytes[i], (double)counts->bytes[i] / calls, n);
+        mean_add(&mean->messages[i], numbers->messages[i], n);
+        mean_add(&mean->bytes[i], numbers->bytes[i], n);
     }
-    mean_add(&cell->unexpected, (double)counts->unexpected / calls, n);
-    mean_add(&cell->events, (double)counts->events / calls, n);
-    mean_add(&cell->memory_bytes, (double)counts->memory_bytes, n);
-    for (i = 0; i < c->simulation->ranks; i++)
-        mean_add(&cell->rank_us[i], c->rank_us[i], n);
-    cell->iterations = c->iterations;
-    cell->fingerprint =
-        n == 0 ? counts->fingerprint
-               : random_mix(cell->fingerprint) ^ counts->fingerprint;
-    cell->wall_s += outcome->wall_s;
-    cell->wall_events += (double)counts->events;
-    cell->ended = outcome->ended;
-    cell->failed = outcome->failed;
-    cell->failed_us = outcome->failed_us;
+    mean_add(&mean->unexpected, numbers->unexpected, n);
+    mean_add(&mean->events, numbers->events, n);
+    for (i = 0; i < ranks; i++)
+        mean_add(&cell->rank_us[i], rank_us[i], n);
+    mean->iterations = numbers->iterations;
+    mean->fingerprint =
+        n == 0 ? numbers->fingerprint
+               : random_mix(mean->fingerprint) ^ numbers->fingerprint;
+    mean->ended = numbers->ended;
+    mean->failed = numbers->failed;
+    mean->failed_us = numbers->failed_us;
+}
+
+/* What the noise costs at least, if each call, as long as one of this contender
+ * without noise, waits once for whose data it needs. 0: not known. */
+static double floor_of(const struct sim_campaign *campaign, size_t contender,
+                       size_t level)
+{
+    const struct simulation *simulation = campaign->simulation;
+    double us = cell_at(campaign, contender, 0)->mean.us.avg;
+    const sim_noise_t *noise = &simulation->noises[level - 1].noise;
+    uint32_t sides[2];
+    sim_floor_t floor = {.needs = sim_needs_of(simulation->coll),
+                         .ranks = simulation->ranks,
+                         .root = simulation->root,
+                         .work = (sim_time_t)(us * (double)SIM_US),
+                         .noise = noise};
+
+    if (floor.work == 0 || noise->kind == SIM_NOISE_ONCE)
+        return 0;
+    coll_grid(simulation->ranks, sides);
+    floor.columns = sides[1];
+    return us * sim_floor(&floor);
 }
 
 /* ---- progress ---- */
@@ -279,13 +337,106 @@ static int iterations_choose(struct sim_campaign *campaign, struct sim_case *c)
     return 1;
 }
 
+/* A run of a cell has ended, or was known: its times are in the scratch. */
+static int run_take(struct sim_campaign *campaign, size_t contender,
+                    size_t level, const struct sim_numbers *numbers)
+{
+    const struct simulation *simulation = campaign->simulation;
+    struct sim_cell *cell = cell_at(campaign, contender, level);
+    unsigned seed = cell->runs;
+    int ok = 1;
+
+    if (seed == 0 && level > 0)
+        cell->floor_us = floor_of(campaign, contender, level);
+    cell_add(cell, numbers, campaign->scratch, simulation->ranks);
+    if (campaign->rows == NULL)
+        return 1;
+    ok = sim_rows_add(campaign->rows, campaign, contender, level, seed, numbers,
+                      campaign->scratch);
+    if (cell->runs > 1 && cell->runs == runs_of(campaign, level))
+        ok &= sim_rows_add_mean(campaign->rows, campaign, contender, level);
+    return ok;
+}
+
+static void wall_add(struct sim_campaign *campaign, size_t contender,
+                     size_t level, const struct sim_outcome *outcome)
+{
+    struct sim_cell *cell = cell_at(campaign, contender, level);
+
+    cell->wall_s += outcome->wall_s;
+    cell->wall_events += (double)outcome->counts.events;
+    cell->memory_bytes =
+        fmax(cell->memory_bytes, (double)outcome->counts.memory_bytes);
+}
+
+/* What the file had of a run; what is to be traced is run in any case. */
+static const struct sim_numbers *run_known(struct sim_campaign *campaign,
+                                           size_t contender, size_t level,
+                                           unsigned seed)
+{
+    if (campaign->rows == NULL || is_traced(campaign, level))
+        return NULL;
+    return sim_rows_find(campaign->rows, contender, level, seed,
+                         campaign->scratch);
+}
+
+static int is_all_known(struct sim_campaign *campaign, size_t contender)
+{
+    size_t level;
+    unsigned i;
+
+    for (level = 0; level < campaign->levels; level++)
+        for (i = 0; i < runs_of(campaign, level); i++)
+            if (run_known(campaign, contender, level, i) == NULL)
+                return 0;
+    return 1;
+}
+
+/* Takes what ran side by side, in the order in which it was begun, as far as
+ * all before it has ended. */
+static int side_take(struct sim_campaign *campaign)
+{
+    const struct simulation *simulation = campaign->simulation;
+    const struct sim_side_run *run;
+    struct sim_numbers numbers;
+    int ok = 1;
+
+    while (ok && (run = sim_side_next(&campaign->side)) != NULL) {
+        struct sim_case c = {.simulation = simulation,
+                             .warmup = run->warmup,
+                             .iterations = run->iterations,
+                             .rank_us = campaign->scratch};
+
+        memcpy(c.rank_us, run->rank_us, simulation->ranks * sizeof *c.rank_us);
+        numbers = run->is_known ? run->known : numbers_of(&run->outcome, &c);
+        if (!run->is_known)
+            wall_add(campaign, run->contender, run->level, &run->outcome);
+        ok = run_take(campaign, run->contender, run->level, &numbers);
+    }
+    return ok;
+}
+
+/* A run that is made now, in this process or beside it. */
+static int run_make(struct sim_campaign *campaign, size_t contender,
+                    size_t level, struct sim_case *c)
+{
+    struct sim_outcome outcome;
+    struct sim_numbers numbers;
+
+    if (campaign->side.runs != NULL)
+        return run_one(campaign, c, level, NULL) && side_take(campaign);
+    if (!run_one(campaign, c, level, &outcome))
+        return 0;
+    numbers = numbers_of(&outcome, c);
+    wall_add(campaign, contender, level, &outcome);
+    return run_take(campaign, contender, level, &numbers);
+}
+
 static int run_level(struct sim_campaign *campaign, size_t contender,
                      size_t level, struct sim_case *c)
 {
     const struct simulation *simulation = campaign->simulation;
-    struct sim_cell *cell = cell_at(campaign, contender, level);
-    int is_aside = campaign->side.runs != NULL;
-    struct sim_outcome outcome;
+    const struct sim_numbers *known;
     unsigned i;
     int ok = 1;
 
@@ -296,36 +447,30 @@ static int run_level(struct sim_campaign *campaign, size_t contender,
     }
     for (i = 0; i < runs_of(campaign, level) && ok; i++) {
         c->seed = (uint64_t)simulation->seed + i;
-        ok = run_one(campaign, c, level, is_aside ? NULL : &outcome);
+        known = run_known(campaign, contender, level, i);
+        if (known == NULL)
+            ok = run_make(campaign, contender, level, c);
+        else if (campaign->side.runs == NULL)
+            ok = run_take(campaign, contender, level, known);
+        else
+            ok = sim_side_know(&campaign->side, contender, level, known,
+                               campaign->scratch) &&
+                 side_take(campaign);
         campaign->runs_done++;
-        if (ok && !is_aside)
-            cell_add(cell, &outcome, c);
     }
     ok &= trace_close(simulation, c->trace);
     c->trace = NULL;
     return ok;
 }
 
-/* Of what ran side by side, in the order in which it was begun. */
-static int side_collect(struct sim_campaign *campaign)
+/* Until all that were begun have ended, one after the other. */
+static int side_end(struct sim_campaign *campaign)
 {
-    const struct simulation *simulation = campaign->simulation;
-    size_t i;
+    int ok = side_take(campaign);
 
-    if (!sim_side_wait(&campaign->side))
-        return 0;
-    for (i = 0; i < campaign->side.begun; i++) {
-        const struct sim_side_run *run = sim_side_run(&campaign->side, i);
-        struct sim_case c = {.simulation = simulation,
-                             .warmup = run->warmup,
-                             .iterations = run->iterations,
-                             .rank_us = campaign->scratch};
-
-        memcpy(c.rank_us, run->rank_us, simulation->ranks * sizeof *c.rank_us);
-        cell_add(cell_at(campaign, run->contender, run->level), &run->outcome,
-                 &c);
-    }
-    return 1;
+    while (sim_side_wait_one(&campaign->side))
+        ok &= side_take(campaign);
+    return ok && !campaign->side.has_failed;
 }
 
 int sim_campaign_run(struct sim_campaign *campaign)
@@ -346,11 +491,11 @@ int sim_campaign_run(struct sim_campaign *campaign)
                              .seed = simulation->seed,
                              .warmup = simulation->warmup};
 
-        ok = iterations_choose(campaign, &c);
+        ok = is_all_known(campaign, i) || iterations_choose(campaign, &c);
         for (level = 0; level < campaign->levels && ok; level++)
             ok = run_level(campaign, i, level, &c);
     }
     if (simulation->jobs > 1)
-        ok = side_collect(campaign) && ok;
+        ok = side_end(campaign) && ok;
     return ok;
 }

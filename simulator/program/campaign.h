@@ -6,32 +6,26 @@
 #include "simulator/program/case.h"
 #include "simulator/program/side.h"
 
-/* One contender under one noise; means over the seeds, but for `runs`, the
- * number of these, and the fingerprint, which is of all runs together. */
+/* One contender under one noise. */
 struct sim_cell {
     unsigned runs;
-    unsigned iterations;
-    struct stats_range us;
-    double noise_us;
-    double messages[SIM_LEVEL_COUNT]; /* per call of a rank, as all below */
-    double bytes[SIM_LEVEL_COUNT];
-    double unexpected;
-    double events;
-    uint64_t fingerprint;
-    double wall_s;      /* of all runs */
-    double wall_events; /* of all runs */
+    struct sim_numbers mean; /* over the seeds */
+    double floor_us;         /* what the noise costs at least; 0: not known */
+    double wall_s;           /* of all runs that were made, as wall_events */
+    double wall_events;
     double memory_bytes;
-    unsigned ended, failed; /* of the last run, as failed_us */
-    double failed_us;
     double *rank_us; /* [ranks] */
 };
+
+struct sim_rows;
 
 struct sim_campaign {
     const struct simulation *simulation;
     size_t levels; /* 0 is the quiet one, 1 ... the noises in their order */
     struct sim_cell *cells;
-    double *scratch;      /* [ranks] */
-    struct sim_side side; /* where there are --jobs */
+    double *scratch;       /* [ranks] */
+    struct sim_side side;  /* where there are --jobs */
+    struct sim_rows *rows; /* NULL: no file is written */
     unsigned runs_done, runs_planned;
     uint64_t begin_ns, shown_ns;
 };

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/common/table.h"
+#include "bench/common/results.h"
 #include "simulator/program/elastic.h"
 
 enum { RANKS = 16, CALLS = 400, FORMULA_RUNS = 64 /* per simulated one */ };
@@ -171,27 +171,30 @@ int sim_elasticity_main(const struct simulation *simulation)
     static const char *const titles[] = {
         "coll",  "call_ms", "depth",   "noise_percent", "simulated",
         "error", "equal",   "formula", "formula_error"};
-    const char *csv = simulation->csv;
-    struct table table;
+    struct results results = {.file = -1};
+    struct table shown, *table = &shown;
     size_t work;
     int ok = 1;
 
-    if (csv != NULL && !table_file_open(&table, simulation->program, csv,
-                                        titles, COUNT_OF(titles)))
-        return EXIT_FAILURE;
-    if (csv == NULL) {
+    if (simulation->csv != NULL) {
+        if (!results_open(&results, simulation->program, simulation->csv,
+                          titles, COUNT_OF(titles),
+                          simulation->resume ? RESULTS_ADD : RESULTS_NEW))
+            return EXIT_FAILURE;
+        table = &results.table;
+    } else {
         printf("%d ranks, %d calls: slowdown by noise in per cent, its "
                "standard error, whether the\nsimulation equals the formula on "
                "the same %u seeds, and the formula with %u seeds\n\n",
                RANKS, CALLS, simulation->seeds,
                simulation->seeds * FORMULA_RUNS);
-        table_begin(&table, stdout, TABLE_ALIGNED, titles, COUNT_OF(titles), 8);
+        table_begin(table, stdout, TABLE_ALIGNED, titles, COUNT_OF(titles), 8);
     }
     for (work = 0; work < COUNT_OF(works); work++) {
-        ok &= rows_run(&table, simulation, "bcast", works[work]);
-        ok &= rows_run(&table, simulation, "reduce", works[work]);
+        ok &= rows_run(table, simulation, "bcast", works[work]);
+        ok &= rows_run(table, simulation, "reduce", works[work]);
+        ok &= results.file < 0 || results_commit(&results, 1);
     }
-    if (csv != NULL)
-        ok &= table_file_close(&table, simulation->program, csv);
+    ok &= results_close(&results);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

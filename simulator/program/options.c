@@ -69,7 +69,9 @@ static const struct cli_option table[] = {
      "this rank dies then, as in 3@1.5ms"},
     {"per-rank", 0, CLI_FLAG, AT(per_rank), 0, 0, NULL,
      "show each rank's time per call"},
-    {"csv", 0, CLI_TEXT, AT(csv), 0, 0, "FILE", "write all numbers there"},
+    {"csv", 0, CLI_TEXT, AT(csv), 0, 0, "FILE",
+     "write all numbers there, after each run"},
+    {"resume", 0, CLI_FLAG, AT(resume), 0, 0, NULL, "go on where FILE ends"},
     {"plot", 0, CLI_TEXT, AT(plot), 0, 0, "FILE.png",
      "draw the table (needs gnuplot)"},
     {"trace", 0, CLI_TEXT, AT(trace), 0, 0, "FILE.json",
@@ -470,6 +472,10 @@ static enum cli_result combination_check(struct simulation *simulation)
         (simulation->has_kill || simulation->payload != SIM_PAYLOAD_NONE)) {
         cli_complain(program, "elastic moves no data and knows no deaths: it "
                               "takes neither --payload nor --kill");
+        return CLI_BAD;
+    }
+    if (simulation->resume && simulation->csv == NULL) {
+        cli_complain(program, "--resume needs --csv FILE");
         return CLI_BAD;
     }
     if (simulation->seed > UINT_MAX - simulation->seeds) {

@@ -11,7 +11,7 @@
 enum {
     SIM_CONTENDERS_MAX = 8,
     SIM_NOISES_MAX = 8,
-    SIM_NAME_BYTES = 64,
+    SIM_NAME_BYTES = 128,
     SIM_RANKS_MAX = 1 << 20
 };
 
@@ -71,6 +71,7 @@ struct simulation {
     unsigned root;
     unsigned shares_memory;
     unsigned per_rank;
+    unsigned resume;
     unsigned no_wall;
     unsigned quiet;
     unsigned elasticity;

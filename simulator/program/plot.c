@@ -40,7 +40,7 @@ static int plot_bars(const struct sim_campaign *campaign, const char *path)
         groups[i] = simulation->contenders[i].name;
         for (level = 0; level < campaign->levels; level++)
             us[i * campaign->levels + level] =
-                sim_campaign_cell(campaign, i, level)->us.avg;
+                sim_campaign_cell(campaign, i, level)->mean.us.avg;
     }
     title_write(campaign, title,
                 campaign->levels > 1 ? ": on the bars the slowdown" : "");

@@ -1,4 +1,4 @@
-/* Tables and CSV of a campaign on simulated machines. What depends on the
+/* Tables of a campaign on simulated machines. What depends on the
  * computer it ran on comes last, and can be left out. One thread. */
 #include "simulator/program/report.h"
 
@@ -8,8 +8,6 @@
 
 #include "bench/common/table.h"
 #include "bench/measure/coll.h"
-#include "bench/measure/coll_data.h"
-#include "simulator/noise/floor.h"
 
 enum { LABEL_BYTES = 2 * SIM_NAME_BYTES + 16, LABEL_WIDTH = 24 };
 enum { RANK_WIDTH = 6, CELL_BYTES = 2 * SIM_NAME_BYTES };
@@ -101,38 +99,15 @@ static void rows_print(const struct sim_campaign *campaign,
 
 /* ---- times ---- */
 
-/* What the noise costs at least, if each call, as long as one of this contender
- * without noise, waits once for whose data it needs. 0: not known. */
-static double floor_us(const struct sim_campaign *campaign, size_t contender,
-                       size_t level)
-{
-    const struct simulation *simulation = campaign->simulation;
-    double us = sim_campaign_cell(campaign, contender, 0)->us.avg;
-    const sim_noise_t *noise = &simulation->noises[level - 1].noise;
-    uint32_t sides[2];
-    sim_floor_t floor = {.needs = sim_needs_of(simulation->coll),
-                         .ranks = simulation->ranks,
-                         .root = simulation->root,
-                         .work = (sim_time_t)(us * (double)SIM_US),
-                         .noise = noise};
-
-    if (floor.work == 0 || noise->kind == SIM_NOISE_ONCE)
-        return 0;
-    coll_grid(simulation->ranks, sides);
-    floor.columns = sides[1];
-    return us * sim_floor(&floor);
-}
-
 static void time_row(struct table *table, const struct sim_campaign *campaign,
                      size_t contender, size_t level)
 {
     const struct sim_cell *cell = sim_campaign_cell(campaign, contender, level);
-    double least_us;
 
-    table_count(table, cell->iterations);
-    table_real(table, cell->us.min, 2);
-    table_real(table, cell->us.avg, 2);
-    table_real(table, cell->us.max, 2);
+    table_count(table, cell->mean.iterations);
+    table_real(table, cell->mean.us.min, 2);
+    table_real(table, cell->mean.us.avg, 2);
+    table_real(table, cell->mean.us.max, 2);
     if (campaign->levels == 1)
         return;
     if (level == 0) {
@@ -144,15 +119,14 @@ static void time_row(struct table *table, const struct sim_campaign *campaign,
     }
     table_signed(table, sim_campaign_slowdown(campaign, contender, level), 1,
                  "%");
-    table_real(table, cell->noise_us, 2);
-    if (cell->noise_us > 0)
+    table_real(table, cell->mean.noise_us, 2);
+    if (cell->mean.noise_us > 0)
         table_real(table,
                    sim_campaign_amplification(campaign, contender, level), 2);
     else
         table_text(table, "-");
-    least_us = floor_us(campaign, contender, level);
-    if (least_us > 0)
-        table_real(table, least_us, 2);
+    if (cell->floor_us > 0)
+        table_real(table, cell->floor_us, 2);
     else
         table_text(table, "-");
 }
@@ -174,10 +148,10 @@ static void death_row(struct table *table, const struct sim_campaign *campaign,
 {
     const struct sim_cell *cell = sim_campaign_cell(campaign, contender, level);
 
-    table_count(table, cell->ended);
-    table_count(table, cell->failed);
-    if (cell->failed > 0)
-        table_real(table, cell->failed_us, 2);
+    table_count(table, cell->mean.ended);
+    table_count(table, cell->mean.failed);
+    if (cell->mean.failed > 0)
+        table_real(table, cell->mean.failed_us, 2);
     else
         table_text(table, "-");
 }
@@ -230,7 +204,7 @@ static int is_used(const struct sim_campaign *campaign, unsigned level)
     size_t i;
 
     for (i = 0; i < count; i++) {
-        if (campaign->cells[i].messages[level] > 0)
+        if (campaign->cells[i].mean.messages[level] > 0)
             return 1;
     }
     return 0;
@@ -247,13 +221,13 @@ static void traffic_row(struct table *table,
     for (i = 0; i < SIM_LEVEL_COUNT; i++) {
         if (!is_used(campaign, i))
             continue;
-        snprintf(text, sizeof text, "%.0f (%.2f)", cell->messages[i],
-                 cell->bytes[i] / mib);
+        snprintf(text, sizeof text, "%.0f (%.2f)", cell->mean.messages[i],
+                 cell->mean.bytes[i] / mib);
         table_text(table, text);
     }
-    table_real(table, cell->unexpected, 0);
-    table_real(table, cell->events, 0);
-    snprintf(text, sizeof text, "%016" PRIx64, cell->fingerprint);
+    table_real(table, cell->mean.unexpected, 0);
+    table_real(table, cell->mean.events, 0);
+    snprintf(text, sizeof text, "%016" PRIx64, cell->mean.fingerprint);
     table_text(table, text);
 }
 
@@ -317,124 +291,4 @@ void sim_report_tables(const struct sim_campaign *campaign)
     traffic_print(campaign);
     if (!simulation->no_wall)
         wall_print(campaign);
-}
-
-/* ---- CSV ---- */
-
-static const char *const csv_titles[] = {"machine",
-                                         "nodes",
-                                         "ppn",
-                                         "coll",
-                                         "bytes",
-                                         "impl",
-                                         "algorithm",
-                                         "noise",
-                                         "seeds",
-                                         "rank",
-                                         "calls",
-                                         "min_us",
-                                         "avg_us",
-                                         "max_us",
-                                         "slowdown_percent",
-                                         "noise_us",
-                                         "amplification",
-                                         "group_messages",
-                                         "group_bytes",
-                                         "numa_messages",
-                                         "numa_bytes",
-                                         "socket_messages",
-                                         "socket_bytes",
-                                         "node_messages",
-                                         "node_bytes",
-                                         "switch_messages",
-                                         "switch_bytes",
-                                         "system_messages",
-                                         "system_bytes",
-                                         "unexpected",
-                                         "events",
-                                         "fingerprint"};
-
-enum {
-    CSV_COLUMNS = sizeof csv_titles / sizeof csv_titles[0],
-    CSV_TRAFFIC_COLUMNS = 2 * SIM_LEVEL_COUNT + 3
-};
-_Static_assert(CSV_COLUMNS == 17 + CSV_TRAFFIC_COLUMNS, "titles and cells");
-
-static void csv_begin(struct table *table, const struct sim_campaign *campaign,
-                      size_t contender, size_t level)
-{
-    const struct simulation *simulation = campaign->simulation;
-
-    table_text(table, simulation->machine.name);
-    table_count(table, simulation->nodes);
-    table_count(table, simulation->ranks_per_node);
-    table_text(table, simulation->coll_name);
-    table_count(table, simulation->bytes);
-    table_text(table, simulation->contenders[contender].name);
-    table_text(table,
-               simulation->algorithm != NULL ? simulation->algorithm : "auto");
-    table_text(table, sim_campaign_noise(campaign, level));
-    table_count(table, sim_campaign_cell(campaign, contender, level)->runs);
-}
-
-static void csv_row(struct table *table, const struct sim_campaign *campaign,
-                    size_t contender, size_t level)
-{
-    const struct sim_cell *cell = sim_campaign_cell(campaign, contender, level);
-    char text[CELL_BYTES];
-    unsigned i;
-
-    csv_begin(table, campaign, contender, level);
-    table_text(table, "all");
-    table_count(table, cell->iterations);
-    table_real(table, cell->us.min, 3);
-    table_real(table, cell->us.avg, 3);
-    table_real(table, cell->us.max, 3);
-    table_real(table, sim_campaign_slowdown(campaign, contender, level), 3);
-    table_real(table, cell->noise_us, 3);
-    table_real(table, sim_campaign_amplification(campaign, contender, level),
-               4);
-    for (i = 0; i < SIM_LEVEL_COUNT; i++) {
-        table_real(table, cell->messages[i], 2);
-        table_real(table, cell->bytes[i], 0);
-    }
-    table_real(table, cell->unexpected, 2);
-    table_real(table, cell->events, 2);
-    snprintf(text, sizeof text, "%016" PRIx64, cell->fingerprint);
-    table_text(table, text);
-}
-
-static void csv_ranks(struct table *table, const struct sim_campaign *campaign,
-                      size_t contender, size_t level)
-{
-    const struct sim_cell *cell = sim_campaign_cell(campaign, contender, level);
-    unsigned rank, i;
-
-    for (rank = 0; rank < campaign->simulation->ranks; rank++) {
-        csv_begin(table, campaign, contender, level);
-        table_count(table, rank);
-        table_count(table, cell->iterations);
-        table_text(table, "");
-        table_real(table, cell->rank_us[rank], 3);
-        for (i = 0; i < 4 + CSV_TRAFFIC_COLUMNS; i++)
-            table_text(table, "");
-    }
-}
-
-int sim_report_csv(const struct sim_campaign *campaign, const char *path)
-{
-    const char *program = campaign->simulation->program;
-    struct table table;
-    size_t i, level;
-
-    if (!table_file_open(&table, program, path, csv_titles, CSV_COLUMNS))
-        return 0;
-    for (i = 0; i < campaign->simulation->contenders_count; i++) {
-        for (level = 0; level < campaign->levels; level++) {
-            csv_row(&table, campaign, i, level);
-            if (campaign->simulation->per_rank)
-                csv_ranks(&table, campaign, i, level);
-        }
-    }
-    return table_file_close(&table, program, path);
 }

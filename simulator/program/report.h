@@ -1,4 +1,4 @@
-/* What a campaign on simulated machines found: tables, CSV, plots. */
+/* What a campaign on simulated machines found: tables, plots. */
 #ifndef XYL_SIMULATOR_PROGRAM_REPORT_H
 #define XYL_SIMULATOR_PROGRAM_REPORT_H
 
@@ -8,9 +8,6 @@
 void sim_report_heading(const struct simulation *simulation);
 /* On standard output. */
 void sim_report_tables(const struct sim_campaign *campaign);
-
-/* 1 when written; else it has said why. */
-int sim_report_csv(const struct sim_campaign *campaign, const char *path);
 
 /* Bars of the slowdown per noise, or of the time where there is none; with
  * --per-rank lines of each rank's time. 1 when drawn; else it has said why. */

@@ -16,9 +16,11 @@ static struct sim_side_run *run_at(const struct sim_side *side, size_t i)
     return (struct sim_side_run *)(void *)(side->runs + i * side->run_bytes);
 }
 
-const struct sim_side_run *sim_side_run(const struct sim_side *side, size_t i)
+const struct sim_side_run *sim_side_next(struct sim_side *side)
 {
-    return run_at(side, i);
+    if (side->taken == side->begun || !run_at(side, side->taken)->has_ended)
+        return NULL;
+    return run_at(side, side->taken++);
 }
 
 int sim_side_create(struct sim_side *side, const struct simulation *simulation,
@@ -66,6 +68,7 @@ static _Noreturn void run_alone(struct sim_side_run *run,
 static void one_wait(struct sim_side *side)
 {
     int status = 0;
+    size_t i;
     pid_t pid;
 
     do
@@ -75,8 +78,35 @@ static void one_wait(struct sim_side *side)
     if (pid < 0 || WIFSIGNALED(status))
         fprintf(stderr, "%s: a run was ended by signal %d\n",
                 side->simulation->program, pid < 0 ? 0 : WTERMSIG(status));
-    if (pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != EXIT_SUCCESS)
+    if (pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != EXIT_SUCCESS) {
         side->has_failed = 1;
+        return;
+    }
+    for (i = side->taken; i < side->begun; i++)
+        if (run_at(side, i)->pid == pid)
+            run_at(side, i)->has_ended = 1;
+}
+
+int sim_side_wait_one(struct sim_side *side)
+{
+    if (side->busy == 0)
+        return 0;
+    one_wait(side);
+    return 1;
+}
+
+int sim_side_know(struct sim_side *side, size_t contender, size_t level,
+                  const struct sim_numbers *numbers, const double *rank_us)
+{
+    struct sim_side_run *run = run_at(side, side->begun++);
+
+    run->contender = contender;
+    run->level = level;
+    run->is_known = run->has_ended = 1;
+    run->known = *numbers;
+    memcpy(run->rank_us, rank_us,
+           side->simulation->ranks * sizeof *run->rank_us);
+    return 1;
 }
 
 int sim_side_begin(struct sim_side *side, const struct sim_case *c,
@@ -103,14 +133,8 @@ int sim_side_begin(struct sim_side *side, const struct sim_case *c,
         side->has_failed = 1;
         return 0;
     }
+    run->pid = pid;
     side->begun++;
     side->busy++;
     return 1;
-}
-
-int sim_side_wait(struct sim_side *side)
-{
-    while (side->busy != 0)
-        one_wait(side);
-    return !side->has_failed;
 }

@@ -4,11 +4,17 @@
 #ifndef XYL_SIMULATOR_PROGRAM_SIDE_H
 #define XYL_SIMULATOR_PROGRAM_SIDE_H
 
-#include "simulator/program/case.h"
+#include <sys/types.h>
+
+#include "simulator/program/numbers.h"
 
 struct sim_side_run {
     size_t contender, level;
     unsigned warmup, iterations;
+    pid_t pid;
+    int has_ended; /* well */
+    int is_known;  /* it was not made: the numbers are those of before */
+    struct sim_numbers known;
     struct sim_outcome outcome;
     double rank_us[]; /* [ranks] */
 };
@@ -16,7 +22,7 @@ struct sim_side_run {
 struct sim_side {
     const struct simulation *simulation;
     char *runs; /* [most], shared with the processes */
-    size_t run_bytes, most, begun;
+    size_t run_bytes, most, begun, taken;
     unsigned busy; /* processes that have not ended */
     int has_failed;
 };
@@ -31,9 +37,14 @@ void sim_side_destroy(struct sim_side *side);
 int sim_side_begin(struct sim_side *side, const struct sim_case *c,
                    size_t contender, size_t level);
 
-/* 1 when all that were begun have ended well. */
-int sim_side_wait(struct sim_side *side);
+/* Puts a run that is known in its place among those that are made. 1. */
+int sim_side_know(struct sim_side *side, size_t contender, size_t level,
+                  const struct sim_numbers *numbers, const double *rank_us);
 
-const struct sim_side_run *sim_side_run(const struct sim_side *side, size_t i);
+/* Waits until a run ends. 0: none is under way. */
+int sim_side_wait_one(struct sim_side *side);
+
+/* The next run in the order of their begins; NULL: it has not ended. */
+const struct sim_side_run *sim_side_next(struct sim_side *side);
 
 #endif

@@ -8,6 +8,7 @@
 #include "simulator/program/elastic.h"
 #include "simulator/program/goal.h"
 #include "simulator/program/report.h"
+#include "simulator/program/rows.h"
 
 static const char program_name[] = "xylem-sim";
 
@@ -18,17 +19,22 @@ static int campaign_main(const struct simulation *simulation)
 
     if (!sim_campaign_create(&campaign, simulation))
         goto destroy_campaign;
+    if (simulation->csv != NULL) {
+        campaign.rows = sim_rows_begin(&campaign);
+        if (campaign.rows == NULL)
+            goto destroy_campaign;
+    }
     sim_report_heading(simulation);
     if (!sim_campaign_run(&campaign))
         goto destroy_campaign;
     sim_report_tables(&campaign);
     code = EXIT_SUCCESS;
-    if (simulation->csv != NULL && !sim_report_csv(&campaign, simulation->csv))
-        code = EXIT_FAILURE;
     if (simulation->plot != NULL &&
         !sim_report_plot(&campaign, simulation->plot))
         code = EXIT_FAILURE;
 destroy_campaign:
+    if (!sim_rows_end(campaign.rows))
+        code = EXIT_FAILURE;
     sim_campaign_destroy(&campaign);
     return code;
 }

@@ -44,8 +44,68 @@ campaign -c bcast,allgather,barrier -s 1K,64K --max-ms 0,5 --rounds 2 \
 check "what is there is kept" test "$(rows 1,none,all,1234567.000,)" -eq 1
 check "what is not there is measured" test "$(rows ,2,2,)" -eq 14
 check "also what the first round lacked" test "$(rows barrier,0,2,1,)" -eq 2
-attempt "$noise" -n 3 --impl event --resume --csv "$work/csv"
-check "a file of other ranks is refused" grep -q 'with these ranks' "$err"
+
+# No way loses a row: with other options the file has what it had, and more.
+cp "$work/csv" "$work/before"
+is_kept()
+{
+    test "$(grep -vcxFf "$work/csv" "$work/before")" -eq 0
+}
+campaign -c bcast -s 1K --max-ms 0,5 --csv "$work/csv"
+check "rows of before are not written over" test "$code" -eq 1 -a \
+    "$(grep -c 'has results of before' "$err")" -eq 1
+check "and stay" cmp "$work/csv" "$work/before"
+campaign -c bcast -s 1K --max-ms 0,2 --resume --csv "$work/csv"
+check "with other noise they stay" is_kept
+campaign -c bcast -s 4K --max-ms 0,5 --resume --csv "$work/csv"
+check "with other sizes" is_kept
+campaign -n 3 -c bcast -s 1K --max-ms 0,5 --resume --csv "$work/csv"
+check "with other ranks" is_kept
+campaign -c bcast -s 1K --max-ms 0,5 --resume --one-rank 1 --csv "$work/csv"
+check "with another experiment" is_kept
+cp "$work/csv" "$work/before"
+campaign -c bcast -s 1K --max-ms 0,5 --mode persistent --resume \
+    --csv "$work/csv"
+check "calls of another kind are measured for themselves" test "$(
+    rows '1024,2,1,.*,persistent,')" -eq 2
+XYLEM_NOISE_BUDGET=64M campaign -c bcast -s 1K --max-ms 0,5 --resume \
+    --csv "$work/csv"
+check "so are those of other settings" test "$(
+    rows '1024,2,1,.*,XYLEM_NOISE_BUDGET=64M')" -eq 4
+campaign -c bcast -s 1K --max-ms 0,5 --mode persistent --resume \
+    --csv "$work/csv"
+check "and all stay" is_kept
+printf 'noise,event,bcast,10' >>"$work/csv"
+campaign -c bcast -s 1K --max-ms 0,5 --resume --csv "$work/csv"
+check "a row that was cut off goes, and no other" test \
+    "$code:$(tail -c 1 "$work/csv" | wc -l):$(rows 'bcast,10$')" = 0:1:0
+check "which is said" grep -q 'cut off' "$err"
+check "those before it stay" is_kept
+
+# What is not its own it leaves as it is.
+echo some,words >"$work/other"
+cp "$work/other" "$work/words"
+campaign --resume --csv "$work/other"
+check "another file is refused" test "$code" -eq 1
+campaign --csv "$work/other"
+check "in any case" cmp "$work/other" "$work/words"
+cp "$work/words" "$work/new.json"
+campaign --csv "$work/new"
+check "so is another file beside it" test "$code" -eq 1
+check "which stays" cmp "$work/new.json" "$work/words"
+"$run" -n 2 "$(dirname "$noise")/xylem-bench" -c bcast --sizes 4K -i 5 \
+    --noise none --raw "$work/other" >"$out" 2>"$err"
+check "calls are not written over it" cmp "$work/other" "$work/words"
+for _ in 1 2; do
+    attempt "$run" -n 2 "$(dirname "$noise")/xylem-bench" -c bcast --sizes 4K,8K \
+        -i 5 --csv "$work/measured"
+done
+check "xylem-bench adds to its own" test "$(
+    grep -c '^bcast,' "$work/measured")" -eq 4
+attempt "$run" -n 2 "$(dirname "$noise")/xylem-bench" -c bcast --sizes 4K -i 5 \
+    --csv "$work/other"
+check "and to no other file" test "$code" -ne 0
+check "which it leaves as it is" cmp "$work/other" "$work/words"
 
 # Killed at some moment: the file has whole rows, and is gone on with.
 rm "$work/csv"
@@ -89,6 +149,8 @@ for moment in "0.$((RANDOM % 10))" "1.$((RANDOM % 10))"; do
     { again "$moment" & wait $!; } 2>"$err"
 done
 check "killed at some moments it becomes complete" is_complete
+check "and leaves no part of a file" test -z "$(
+    find "$work" -name '*.part')"
 cp "$work/report" "$work/first"
 check "with all its calls" test "$(
     cut -d, -f1-2 "$work/raw/event-3.csv" | sort -u | grep -c .)" -eq 5 -a \
@@ -132,7 +194,7 @@ campaign -c scan -s 4K --noise 'none;sync:10Hz,2ms;sync:10Hz,2ms;none' \
     --csv "$work/twice"
 check "noise that is named twice is measured once" test "$code" -eq 0 -a \
     "$(grep -cE '^event +[0-9.]+ +[0-9.]+ +[-+][0-9.]+% +[0-9.]+$' "$out")" \
-    -eq 1 -a "$(grep -c '^noise,event,scan,.*,1,' "$work/twice")" -eq 2
+    -eq 1 -a "$(grep -c '^noise,event,scan,4096,2,1,' "$work/twice")" -eq 2
 campaign -c bcast,allreduce,barrier -s 4K --max-ms 0,5 --check \
     --mode nonblocking --under-way 4 --launcher "$run  -n {n}"
 check "several calls at once, by a launcher that is given" test "$code" -eq 0 \
@@ -256,8 +318,8 @@ attempt "$noise" compare "$work/killed" "$work/killed"
 check "campaigns may be compared" test "$code" -eq 0 -a \
     "$(head -n 1 "$out")" = \
     "12 cells in both, 0 in one only; intervals overlap in 12: 100.0 %"
-sed 's/\(,median,none,all,\).*/\19e9,,0,8e9,9e9,,,,,0/' "$work/killed" \
-    >"$work/slower"
+sed 's/\(,median,none,all,\)[^,]*,\([^,]*,[^,]*\),[^,]*,[^,]*/\19e9,\2,8e9,9e9/' \
+    "$work/killed" >"$work/slower"
 attempt "$noise" compare "$work/killed" "$work/slower"
 check "and found apart in half of the cells" test "$code" -eq 1 -a \
     "$(grep -c '^apart: ' "$out")" -eq 6
@@ -272,9 +334,11 @@ replayed()
 {
     local try core
     core=$(sed -n 's/^Cpus_allowed_list:\s*\([0-9]*\).*/\1/p' /proc/self/status)
+    rm -rf "$work/record"
     "$noise" record --cores "$core" --seconds 3 -o "$work/record" >"$out" ||
         return 1
     for try in 1 2 3; do
+        rm -rf "$work/again"
         PMIX_RANK=0 NOISE_SPEC="trace:$work/record/core-$core.txt" \
             NOISE_BY="$1" NOISE_LOG="$work/log" LD_PRELOAD="$preload" \
             "$noise" record --cores "$core" --seconds 3 -o "$work/again" >"$out"

@@ -221,13 +221,13 @@ test_output()
     fi
     file=$work/a.csv
     if [ "$(wc -l <"$file")" -eq 4 ] &&
-        [ "$(awk -F, '{ print NF }' "$file" | sort -u)" = 32 ]; then
+        [ "$(awk -F, '{ print NF }' "$file" | sort -u)" = 49 ]; then
         report "CSV: a line per implementation, as many cells as titles" yes
     else
         report "CSV: a line per implementation, as many cells as titles" no
     fi
-    works "--per-rank" "${small[@]}" --per-rank --csv "$work/a.csv"
-    if [ "$(wc -l <"$file")" -eq 28 ]; then
+    works "--per-rank" "${small[@]}" --per-rank --csv "$work/b.csv"
+    if [ "$(wc -l <"$work/b.csv")" -eq 28 ]; then
         report "CSV: and per rank" yes
     else
         report "CSV: and per rank" no
@@ -260,6 +260,57 @@ test_output()
             report "--plot draws" no
         fi
     fi
+}
+
+# What a file of rows has stays, and is not run again.
+test_resume()
+{
+    local noisy=("${small[@]}" --noise 'poisson:1kHz,50us' --no-wall -q
+        --per-rank --seeds 3)
+    local i lines file=$work/whole.csv part=$work/part.csv
+
+    works "three seeds" "${noisy[@]}" --csv "$file"
+    cp "$out" "$work/one"
+    check "each run has its row, and their mean" test \
+        "$(grep -c ',all,' "$file")" -eq 15
+    simulate "${noisy[@]}" --csv "$file"
+    check "a file that has rows is not written over" test "$code" -eq 1 -a \
+        "$(grep -c 'has results of before' "$err")" -eq 1
+    lines=$(wc -l <"$file")
+    for i in 0 1 2 $((lines / 3)) $((lines / 2)) $((lines - 1)) "$lines"; do
+        head -n "$i" "$file" >"$part"
+        [ "$i" != 2 ] || printf cori,2, >>"$part"
+        simulate "${noisy[@]}" --resume --csv "$part"
+        equal "gone on with from line $i it reports the same" "$work/one" "$out"
+        check "and has the same rows" cmp <(sort -u "$file") <(sort -u "$part")
+        simulate "${noisy[@]}" --resume --jobs 3 --csv "$part"
+        equal "with jobs, too" "$work/one" "$out"
+    done
+    works "other options" "${small[@]}" -q --no-wall --resume --csv "$part" \
+        --noise 'sync:1kHz,50us' --seed 2
+    works "with memory of nodes" "${small[@]}" -q --no-wall --resume \
+        --shared-memory --impl event --csv "$part"
+    works "with windows" "${small[@]}" -q --no-wall --resume --csv "$part" \
+        --window 2,4 --impl event
+    check "take no row away" test "$(
+        grep -vcxFf "$part" "$file")" -eq 0
+    check "and have rows of their own" test "$(
+        grep -c ',all,' "$part")" -eq $((15 + 6 + 1 + 1))
+    echo a,b >"$work/other.csv"
+    simulate "${noisy[@]}" --resume --csv "$work/other.csv"
+    check "another file is left as it is" test \
+        "$code:$(<"$work/other.csv")" = 1:a,b
+    rm "$part"
+    # Its rows are there while it runs.
+    "$sim" "${noisy[@]}" --seeds 100000 --csv "$part" >"$out" 2>"$err" &
+    until [ "0$(grep -cs ',all,' "$part")" -gt 3 ] || [ -s "$err" ]; do
+        sleep 0.05
+    done
+    kill -s KILL $!
+    wait $! 2>"$err"
+    simulate "${noisy[@]}" --resume --csv "$part"
+    equal "killed, and gone on with" "$work/one" "$out"
+    refuses '--resume needs --csv' --resume
 }
 
 # The tree of the table is named as --algorithm and settings name it.
@@ -421,6 +472,7 @@ test_seeds()
 test_refusals
 test_help
 test_output
+test_resume
 test_select
 test_payloads
 test_algorithms

@@ -18,7 +18,8 @@ run()
     } &
 }
 
-# plain NAME...: the rows of runs without titles, quotes and commas in names.
+# plain NAME...: the rows of runs without titles, quotes and commas in names; of
+# runs with several seeds their mean.
 plain()
 {
     local name
@@ -26,8 +27,17 @@ plain()
         awk -F'"' -v OFS= 'FNR > 1 {
             for (i = 2; i <= NF; i += 2) gsub(",", ";", $i)
             $1 = $1
-            print
-        }' "$raw/$name.csv"
+            split($0, cell, ",")
+            key = cell[10]
+            for (i = 1; i <= 8; i++) key = key "," cell[i]
+            if (!(key in row)) order[++keys] = key
+            if (cell[9] >= seeds[key]) {
+                row[key] = $0
+                seeds[key] = cell[9]
+            }
+        }
+        END { for (i = 1; i <= keys; i++) print row[order[i]] }' \
+            "$raw/$name.csv"
     done
 }
 
