@@ -3,11 +3,13 @@
  * come first. */
 #include "progress/net/ucx/context.h"
 
+#include <ifaddrs.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "runtime/base/log.h"
@@ -82,32 +84,55 @@ static void list_read(const ucp_config_t *config, const char *name, char *list,
     free(printed);
 }
 
-/* 1: one of the devices is a network of the kernel's. */
-static int has_kernel_network(const ucp_config_t *config)
+/* 1: `devices`, a list of UCX's, has this one. */
+static int list_has(const char *devices, const char *device)
 {
-    char devices[LIST_BYTES], *device, *rest = devices;
+    char copy[LIST_BYTES], *name, *rest = copy;
 
-    list_read(config, "UCX_NET_DEVICES=", devices, sizeof devices);
-    while ((device = strsep(&rest, ",")) != NULL)
-        if (strcmp(device, "all") == 0 || if_nametoindex(device) != 0)
+    snprintf(copy, sizeof copy, "%s", devices);
+    while ((name = strsep(&rest, ",")) != NULL)
+        if (strcmp(name, "all") == 0 || strcmp(name, device) == 0)
             return 1;
     return 0;
 }
 
-/* UCX 1.13 connects while the caller waits, for minutes where a machine does
- * not answer; and where the peer dies meanwhile it ends the process by an
- * assertion (tcp_ep.c: a connection that fails before it counts as one that
- * sends). Told to go on meanwhile it does neither. One that opens no TCP must
- * not be told; others have the setting by another name. */
+/* 1: UCX finds a network of the kernel's for TCP among the devices that it may
+ * open: one that is up and has an address. UCX 1.13 knows IPv4 alone. */
+static int has_kernel_network(const ucp_config_t *config, int knows_ipv6)
+{
+    struct ifaddrs *addresses, *a;
+    char devices[LIST_BYTES];
+    int found = 0;
+
+    if (getifaddrs(&addresses) != 0)
+        return 0;
+    list_read(config, "UCX_NET_DEVICES=", devices, sizeof devices);
+    for (a = addresses; a != NULL && !found; a = a->ifa_next)
+        found = a->ifa_addr != NULL && (a->ifa_flags & IFF_UP) != 0 &&
+                (a->ifa_addr->sa_family == AF_INET ||
+                 (knows_ipv6 && a->ifa_addr->sa_family == AF_INET6)) &&
+                list_has(devices, a->ifa_name);
+    freeifaddrs(addresses);
+    return found;
+}
+
+/* UCX connects over TCP while the caller waits (1.13, 1.18), for minutes where
+ * a machine does not answer; and where the peer dies meanwhile it ends the
+ * process by an assertion (tcp_ep.c: a connection that fails before it counts
+ * as one that sends). Told to go on meanwhile UCX does neither. UCX prints a
+ * line if it is told and opens no TCP, or if the setting has the name of other
+ * releases: 1.13 wants no prefix, 1.18 wants one. */
 static void connect_without_waiting(ucp_config_t *config, const char *list)
 {
     int has_tcp = strstr(list, "tcp") != NULL || strstr(list, "all") != NULL;
     unsigned major, minor, release;
+    int is_old;
 
     ucp_get_version(&major, &minor, &release);
-    if (major == 1 && minor == 13 && has_tcp != (list[0] == '^') &&
-        getenv("UCX_TCP_CONN_NB") == NULL && has_kernel_network(config))
-        ucp_config_modify(config, "CONN_NB", "y"); /* only TCP has it */
+    is_old = major == 1 && minor <= 13;
+    if (has_tcp != (list[0] == '^') && getenv("UCX_TCP_CONN_NB") == NULL &&
+        has_kernel_network(config, !is_old))
+        ucp_config_modify(config, is_old ? "CONN_NB" : "TCP_CONN_NB", "y");
 }
 
 /* What is not chosen by somebody else, in the environment or in a file. */

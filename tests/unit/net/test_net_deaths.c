@@ -1,6 +1,12 @@
 /* The net over UCX as on several machines, where only its connections tell that
  * a peer has died: a process of this test's. With MOMENTS=FIRST,COUNT in the
- * environment peers die at random moments, too: so many seeds. */
+ * environment peers die at random moments, too: so many seeds.
+ *
+ * The peer is this program anew, with arguments of its own: UCX has a thread
+ * from before main on, and a process forked from one with threads may find a
+ * lock that nobody will ever release. */
+#include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +29,8 @@ enum {
     WORDS = 1 << 16, /* more than UCX sends before it is asked for */
     TURN_US = 100,
     TURNS = 1000,
-    TURNS_MAX = 1000000
+    TURNS_MAX = 1000000,
+    WORD_BYTES = 24 /* of an argument */
 };
 
 typedef struct job {
@@ -31,8 +38,9 @@ typedef struct job {
     xyl_fifo_t ready;
     void *other; /* address */
     pid_t pid;   /* of the peer, as SELF knows it */
+    uint32_t rank;
     int from, to;
-    int is_told; /* that the peer has died */
+    int is_told; /* that the other has died */
 } job_t;
 
 static uint64_t words[WORDS];
@@ -44,8 +52,10 @@ static void nothing(xyl_event_t *event)
 
 static void peer_failed(void *arg, uint32_t peer)
 {
-    CHECK_EQ(peer, PEER);
-    ((job_t *)arg)->is_told = 1;
+    job_t *job = arg;
+
+    CHECK_EQ(peer, !job->rank);
+    job->is_told = 1;
 }
 
 static void exchange(job_t *job, const void *mine, size_t bytes)
@@ -68,6 +78,7 @@ static void join(job_t *job, uint32_t rank)
     const void *addresses[RANKS];
     size_t bytes;
 
+    job->rank = rank;
     xyl_fifo_init(&job->ready);
     CHECK_EQ(xyl_net_create("ucx", &params, &job->net), XYLEM_OK);
     addresses[rank] = job->net->ops->address(job->net, &bytes);
@@ -97,24 +108,39 @@ static void post(const job_t *job, uint32_t peer, size_t count,
                         event);
 }
 
-/* What the peer does, with `arg`, until it dies. */
-typedef void peer_run_t(job_t *job, const void *arg);
-
 /* Begins to connect, perhaps, and looks at nothing that comes. */
-static void peer_speak(job_t *job, const void *arg)
+static void peer_speak(job_t *job, uint64_t speaks)
 {
     static xyl_event_t event;
-    const int *speaks = arg;
 
     join(job, PEER);
-    if (*speaks)
+    if (speaks)
         post(job, SELF, WORDS, &event);
     CHECK(write(job->to, "", 1) == 1);
     for (;;)
         pause();
 }
 
-static void begin(job_t *job, peer_run_t *run, const void *arg)
+/* In the child of a fork, which does nothing else. */
+static void peer_become(int from, int to, const char *role, uint64_t number)
+{
+    char from_word[WORD_BYTES], to_word[WORD_BYTES], number_word[WORD_BYTES];
+    char path[PATH_MAX];
+    /* The path, as valgrind stands between this process and the link. */
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+
+    if (length < 0)
+        _exit(EXIT_FAILURE);
+    path[length] = '\0';
+    snprintf(from_word, sizeof from_word, "%d", from);
+    snprintf(to_word, sizeof to_word, "%d", to);
+    snprintf(number_word, sizeof number_word, "%" PRIu64, number);
+    execl(path, path, role, from_word, to_word, number_word, (char *)NULL);
+    _exit(EXIT_FAILURE);
+}
+
+/* With a peer that has a role of main's, until it is killed. */
+static void begin(job_t *job, const char *role, uint64_t number)
 {
     int down[2] = {-1, -1}, up[2] = {-1, -1};
     char byte;
@@ -123,12 +149,15 @@ static void begin(job_t *job, peer_run_t *run, const void *arg)
     CHECK(pipe(down) == 0 && pipe(up) == 0);
     job->pid = fork();
     CHECK(job->pid >= 0);
-    job->from = job->pid == 0 ? down[0] : up[0];
-    job->to = job->pid == 0 ? up[1] : down[1];
-    close(job->pid == 0 ? down[1] : up[1]);
-    close(job->pid == 0 ? up[0] : down[0]);
-    if (job->pid == 0)
-        run(job, arg);
+    if (job->pid == 0) {
+        close(down[1]);
+        close(up[0]);
+        peer_become(down[0], up[1], role, number);
+    }
+    close(down[0]);
+    close(up[1]);
+    job->from = up[0];
+    job->to = down[1];
     join(job, SELF);
     CHECK(read(job->from, &byte, 1) == 1);
 }
@@ -170,13 +199,13 @@ static unsigned take_ends(job_t *job, unsigned count)
 }
 
 /* With connections of the peer's that this side has accepted, or not yet. */
-static void check_sends(int speaks, int is_accepted, size_t count)
+static void check_sends(unsigned speaks, int is_accepted, size_t count)
 {
     xyl_event_t events[SENDS];
     unsigned i;
     job_t job;
 
-    begin(&job, peer_speak, &speaks);
+    begin(&job, "speak", speaks);
     if (is_accepted)
         turns(&job);
     peer_kill(&job);
@@ -209,13 +238,13 @@ static void test_has_spoken_unheard(void)
 /* Some turns later the first is on its way, and the peer does not answer. */
 static void test_dies_meanwhile(void)
 {
-    int speaks;
+    unsigned speaks;
 
     for (speaks = 0; speaks < 2; speaks++) {
         xyl_event_t events[SENDS];
         unsigned i;
         job_t job;
-        begin(&job, peer_speak, &speaks);
+        begin(&job, "speak", speaks);
         for (i = 0; i < SENDS; i++)
             post(&job, PEER, WORDS, &events[i]);
         turns(&job);
@@ -284,15 +313,15 @@ static void posts(const job_t *job, uint32_t peer, const moment_t *moment,
         post(job, peer, moment->count[!peer], &events[i]);
 }
 
-static void peer_run_moment(job_t *job, const void *arg)
+static void peer_die(job_t *job, uint64_t seed)
 {
     static xyl_event_t events[SENDS];
-    const moment_t *moment = arg;
+    moment_t moment = moment_of(seed);
 
     join(job, PEER);
     CHECK(write(job->to, "", 1) == 1);
-    posts(job, SELF, moment, events);
-    pass(job, moment->peer_looks ? moment->stop_us : 0, moment->death_us);
+    posts(job, SELF, &moment, events);
+    pass(job, moment.peer_looks ? moment.stop_us : 0, moment.death_us);
     kill(getpid(), SIGKILL);
     for (;;)
         pause();
@@ -304,7 +333,7 @@ static void check_moment(uint64_t seed)
     moment_t moment = moment_of(seed);
     job_t job;
 
-    begin(&job, peer_run_moment, &moment);
+    begin(&job, "die", seed);
     pass(&job, moment.other_looks ? moment.late_us : 0, moment.late_us);
     posts(&job, PEER, &moment, events);
     (void)take_ends(&job, moment.sends[SELF]);
@@ -331,8 +360,22 @@ static const check_case_t cases[] = {
     {"deaths: at random moments", test_moments},
 };
 
+/* ROLE FROM TO NUMBER, as peer_become writes them. */
+static int peer_main(char **role)
+{
+    job_t job = {.from = atoi(role[1]), .to = atoi(role[2])};
+    uint64_t number = strtoull(role[3], NULL, 10);
+
+    if (strcmp(role[0], "speak") == 0)
+        peer_speak(&job, number);
+    peer_die(&job, number);
+    return EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
     xyl_log_level_set(XYL_LOG_NONE); /* what fails says so */
+    if (argc == 5)
+        return peer_main(argv + 1);
     return check_run(cases, sizeof cases / sizeof cases[0], argc, argv);
 }
