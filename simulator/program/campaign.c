@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench/common/text.h"
 #include "bench/measure/coll_data.h"
 #include "bench/measure/noise.h"
 #include "simulator/noise/floor.h"
@@ -15,6 +16,7 @@
 #include "simulator/random.h"
 
 enum {
+    LABEL_BYTES = 512,
     PILOT_WARMUP = 2,
     PILOT_CALLS = 4,
     CALLS_MIN = 10,
@@ -248,11 +250,35 @@ static unsigned runs_of(const struct sim_campaign *campaign, size_t level)
     return 1;
 }
 
-static xyl_trace_t *trace_open(const struct simulation *simulation)
+/* What a record is of, as text in JSON. */
+static void trace_label(const struct sim_campaign *campaign,
+                        char label[LABEL_BYTES])
 {
-    xyl_trace_t *trace = xyl_trace_create(
+    const struct simulation *simulation = campaign->simulation;
+    size_t level = campaign->levels - 1;
+    char size[SIM_NAME_BYTES], *c;
+
+    text_of_bytes(simulation->bytes, size, sizeof size);
+    snprintf(label, LABEL_BYTES, "simulated %s: %s of %s by %s, %u ranks%s%s",
+             simulation->machine.name, simulation->coll_name, size,
+             simulation->contenders[0].name, simulation->ranks,
+             level > 0 ? ", noise " : "",
+             level > 0 ? sim_campaign_noise(campaign, level) : "");
+    for (c = label; *c != '\0'; c++)
+        if (*c == '"' || *c == '\\' || (unsigned char)*c < ' ')
+            *c = '_';
+}
+
+static xyl_trace_t *trace_open(const struct sim_campaign *campaign)
+{
+    const struct simulation *simulation = campaign->simulation;
+    char label[LABEL_BYTES];
+    xyl_trace_t *trace;
+
+    trace_label(campaign, label);
+    trace = xyl_trace_create(
         simulation->trace,
-        &(xyl_trace_rows_t){.label = "simulated",
+        &(xyl_trace_rows_t){.label = label,
                             .ranks = simulation->ranks,
                             .ranks_per_node = simulation->ranks_per_node},
         TRACE_EVENTS_MAX);
@@ -441,7 +467,7 @@ static int run_level(struct sim_campaign *campaign, size_t contender,
     int ok = 1;
 
     if (is_traced(campaign, level)) {
-        c->trace = trace_open(simulation);
+        c->trace = trace_open(campaign);
         if (c->trace == NULL)
             return 0;
     }

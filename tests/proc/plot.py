@@ -280,6 +280,86 @@ class Reading(unittest.TestCase):
         self.assertEqual(calls[designs.NAMES["ipc"]], 101)
         self.assertEqual(calls["static:2"], float("inf"))
 
+    def test_rows_of_one_key_are_told_apart(self):
+        path = path_of("apart.csv")
+        options = ("-N", "2", "-p", "4", "-s", "64K", "-i", "2", "--impl",
+                   "event", "--noise", "uniform:1000Hz,0-20us", "--resume",
+                   "--csv", path)
+        simulate(*options, "--algorithm", "binary")
+        simulate(*options, "--algorithm", "chain")
+        simulate(*options, "--algorithm", "chain", "--window", "1,2")
+        times = d.read([path]).times
+        self.assertEqual(len(times), 6)
+        self.assertEqual(len(set(times["impl"])), 3)
+        self.assertTrue(all("binary" in name or "chain" in name
+                            for name in times["impl"]))
+        self.assertTrue((times["quiet_us"] > 0).all())
+
+    def test_rows_of_several_files_are_told_apart(self):
+        one = write(path_of("one-machine.csv"), times_rows("bcast", 16, 1, True))
+        with open(one, encoding="utf-8") as file:
+            rows = file.read().replace("1100", "1200")
+        write_lines(path_of("other-machine.csv"), rows)
+        times = d.read([one, path_of("other-machine.csv")]).times
+        names = {name for name in times["impl"] if name.startswith("event")}
+        self.assertEqual(names, {"event (one-machine)",
+                                 "event (other-machine)"})
+
+    def test_rows_that_nothing_tells_apart_are_refused(self):
+        path = path_of("twice.csv")
+        write(path, ['noise,event,bcast,64,2,1,none,all,1.0,,,,,\n'])
+        simulated = path_of("same.csv")
+        simulate("-N", "2", "-p", "1", "-s", "1K", "-i", "2", "--impl", "event",
+                 "--csv", simulated)
+        with open(simulated, encoding="utf-8") as file:
+            titles, row = file.read().splitlines()
+        cells = row.split(",")
+        cells[titles.split(",").index("avg_us")] = "99.5"
+        cells[titles.split(",").index("seeds")] = "2"
+        write_lines(path_of("same.csv"),
+                    "\n".join([titles, row, ",".join(cells), ""]))
+        # A mean over more seeds takes the place of a part of them.
+        self.assertEqual(d.read([simulated]).times["time_us"].tolist(), [99.5])
+        old = [name for name in titles.split(",")
+               if name not in ("seed", "seeds")]
+        places = [titles.split(",").index(name) for name in old]
+        lines = [",".join(line[i] for i in places)
+                 for line in (titles.split(","), row.split(","), cells)]
+        write_lines(path_of("same.csv"), "\n".join([*lines, ""]))
+        code, _, err = run(simulated)
+        self.assertEqual(code, 1)
+        self.assertIn("several rows of one cell", err)
+
+    def test_seeds(self):
+        path = path_of("seeds.csv")
+        simulate("-N", "2", "-p", "4", "-s", "64K", "-i", "2", "--impl",
+                 "event", "--noise", "poisson:1kHz,50us", "--seeds", "4",
+                 "--csv", path)
+        times = d.read([path]).times
+        noisy = times[times["noise"] != "none"].iloc[0]
+        self.assertEqual((len(times), noisy["seeds"]), (2, 4))
+        self.assertTrue(noisy["low_us"] < noisy["time_us"] < noisy["high_us"])
+
+    def test_what_is_not_its_own_stays(self):
+        path = write(path_of("stay", "a.csv"), times_rows("bcast", 16, 1, True))
+        name = path_of("stay", "times-bcast-4194304-16.svg")
+        page = path_of("stay", "report.html")
+        for other in name, page:
+            write_lines(other, "<svg>mine</svg>")
+        for arguments in (path,), (path, "--report"):
+            code, _, err = run(*arguments)
+            self.assertEqual(code, 1)
+            self.assertIn("left as it is", err)
+        for other in name, page:
+            with open(other, encoding="utf-8") as file:
+                self.assertEqual(file.read(), "<svg>mine</svg>")
+            os.remove(other)
+        for _ in range(2):
+            self.assertEqual(run(path)[0], 0)
+            self.assertEqual(run(path, "--report")[0], 0)
+        self.assertEqual([name for name in os.listdir(path_of("stay"))
+                          if name.endswith(".part")], [])
+
     def test_refuses(self):
         path = path_of("other.csv")
         with open(path, "w", encoding="utf-8") as file:
@@ -323,6 +403,57 @@ class Drawing(unittest.TestCase):
                                  "mechanisms", "timeline", "record",
                                  "designs", "copies", "gains", "pairs", "first"})
 
+    def test_nothing_is_cut_without_a_mark(self):
+        rows = []
+        for impl, (time, high, floor) in {
+                "event": (20, 22, 19), "waitall": (24, 30, 21),
+                "openmpi": (26, 500, 22), "mpich": (900, 950, 800)}.items():
+            for noise in NOISE[:2]:
+                rows.append(f'noise,{impl},bcast,64,4,1,"{noise}",all,{time},,'
+                            ",,,\n")
+                rows.append(f'noise,{impl},bcast,64,4,median,"{noise}",all,'
+                            f"{time},,,{time - 1},{high},{floor}\n")
+        data = d.read([write(path_of("wide.csv"), rows)])
+        (_, fig, _), = gallery.of_times(data, 3.4)
+        fig.draw_without_rendering()
+        words = [t.get_text() for t in fig.legends[0].get_texts()]
+        for mark in (pictures.CUT_BAR, pictures.CUT_INTERVAL,
+                     pictures.CUT_FLOOR, pictures.INTERVAL, "floor"):
+            self.assertIn(mark, words)
+        # An arrow where the interval goes on, and no cap at the axis' end.
+        lines = [line for line in fig.axes[0].lines]
+        self.assertEqual(sum(line.get_marker() == ">" for line in lines), 3)
+        caps = [x for line in lines if line.get_marker() == "|"
+                for x in line.get_xdata()]
+        for time in 22, 30:
+            self.assertIn(time, caps)
+        self.assertNotIn(max(line.get_xdata()[0] for line in lines
+                             if line.get_marker() == ">"), caps)
+        gallery.close(fig)
+        data = d.read([write(path_of("late.csv"), delays_rows(4, 2))])
+        (_, fig, _), = gallery.of_delays(data, 3.4)
+        words = [t.get_text() for t in fig.legends[0].get_texts()]
+        self.assertIn("cut off: up to the number above", words)
+        gallery.close(fig)
+
+    def test_legends_have_words(self):
+        self.assertEqual(d.text_of_noise("uniform:10Hz,0-20ms"),
+                         "0 to 20 ms, 10 per second")
+        self.assertEqual(d.text_of_noise("sync:1kHz,50us,rank=3"),
+                         "50 µs at once, 1000 per second, rank 3")
+        self.assertEqual(d.text_of_noise("once:1ms@2ms,rank=3"),
+                         "once 1 ms, rank 3")
+
+    def test_timelines_are_named_by_what_they_show(self):
+        paths = [os.path.join(self.folder, name)
+                 for name in ("trace.json", "real.json")]
+        titles = []
+        for _, fig, _ in gallery.of_traces(d.read(paths), 3.4):
+            titles.append(" ".join(fig.texts[0].get_text().split()))
+            gallery.close(fig)
+        self.assertIn("simulated cori: bcast of 64 KiB by", titles[0])
+        self.assertEqual(titles[1], "bcast, allreduce on 3 ranks")
+
     def test_axes_are_not_flattened(self):
         self.assertEqual(pictures.axis_end([1, 1, 1, 2, 100]), 6)
         self.assertEqual(pictures.axis_end([1, 2]), 2)
@@ -354,6 +485,11 @@ class Drawing(unittest.TestCase):
                       "others idle, sum"):
             self.assertIn(words, page)
         self.assertGreater(page.count("<svg"), 8)
+        # A title stands once; runs that were simulated are among the runs.
+        self.assertEqual(page.count("bcast of 4 MiB, 16 ranks<"), 2)
+        runs = page[page.index('<h2 id="runs">'):]
+        self.assertIn("Simulated", runs)
+        self.assertIn("sim-4", runs)
         # Nothing is fetched, and no name stands twice.
         self.assertEqual(re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', page),
                          [])

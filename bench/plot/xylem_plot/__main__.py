@@ -73,11 +73,13 @@ def main(arguments=None):
         if options.report:
             path = options.out or os.path.join(folder_of(options.paths[0]),
                                                "report.html")
+            gallery.own(path)
             report.write(data, path, options.title, points)
             print(path)
             return 0
         folder = options.out or folder_of(options.paths[0])
         os.makedirs(folder, exist_ok=True)
+        count = 0
         for name, fig in gallery.pictures(data, options.width, points,
                                           options.between):
             for kind in options.formats:
@@ -85,6 +87,10 @@ def main(arguments=None):
                 gallery.save(fig, path)
                 print(path)
             gallery.close(fig)
+            count += 1
+        if count == 0:
+            raise d.DataError("nothing to draw: pictures take at least two "
+                              "noises, three sizes or one rank held up")
     except (d.DataError, OSError) as error:
         print(f"xylem-plot: {error}", file=sys.stderr)
         return 1

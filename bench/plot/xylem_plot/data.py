@@ -5,7 +5,8 @@ A table has a row per measured number:
     file, place       where it comes from; place: "measured", or "simulated cori"
     impl, coll, bytes, ranks, nodes, noise
     time_us           per call, mean over the ranks
-    low_us, high_us   the interval in which its median lies, or NaN
+    low_us, high_us   the interval in which its median lies, or its mean over
+                      seeds; or NaN
     injected, floor_us, amplified
 
 and another one a row per rank of runs in which one rank is held up:
@@ -32,7 +33,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from . import records
+from . import parameters, records
 
 QUIET = "none"
 CASE = ["place", "coll", "bytes", "ranks", "nodes"]
@@ -78,13 +79,16 @@ def of_noise_program(table, name):
     table = table.assign(file=name, place="measured",
                          nodes=table["nodes"] if "nodes" in table else 1)
     # A campaign that was ended early has no medians.
-    key = ["experiment", "impl", "coll", "bytes", "ranks", "noise", "rank"]
+    table = parameters.normal(table)
+    key = ["experiment", "impl", "coll", "bytes", "ranks", "noise", "rank",
+           *parameters.present(table)]
     is_median = table["round"] == "median"
     rounds = table[~is_median].groupby(key, sort=False, dropna=False)
     medians = rounds[["time_us", "delayed_us", "injected_percent"]].median()
     first = rounds[["file", "place", "nodes"]].first()
     computed = first.join(medians).reset_index()
-    ready = table[is_median].set_index(key)
+    # Of several medians the last is of the most rounds.
+    ready = table[is_median].drop_duplicates(key, keep="last").set_index(key)
     for column in ("low_us", "high_us", "floor_us"):
         computed[column] = ready[column].reindex(
             pd.MultiIndex.from_frame(computed[key])).to_numpy()
@@ -109,20 +113,61 @@ def with_held(rows):
     return rows.dropna(subset=["delayed"]).astype({"delayed": int})
 
 
+# Of Student's distribution, two-sided, by degrees of freedom.
+T_95 = [12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262]
+
+
+def over_seeds(table):
+    """Rows of equal parameters as one: the mean over their seeds, with the
+    interval in which it lies with 95 %. A row that is a mean already stands
+    where the single ones are not there."""
+    if "seed" not in table:
+        return table
+    key = [c for c in ("machine", "nodes", "ppn", "coll", "bytes", "impl",
+                       "noise", "rank", *parameters.present(table))
+           if c != "seed"]
+    if not table.duplicated(key).any():
+        return table.drop(columns="seed")
+    out = []
+    for _, rows in table.groupby(key, sort=False, dropna=False):
+        single = rows[rows["seeds"] == 1].drop_duplicates("seed")
+        means = rows[rows["seeds"] > 1]
+        if len(means) and means["seeds"].max() > len(single):
+            out.append(means.nlargest(1, "seeds"))
+            continue
+        row = single.iloc[[0]].copy()
+        n = len(single)
+        if n > 1:
+            for column in ("min_us", "avg_us", "max_us", "noise_us",
+                           "slowdown_percent", "amplification"):
+                row[column] = single[column].mean()
+            half = (T_95[n - 2] if n - 2 < len(T_95) else 2.0) * \
+                single["avg_us"].std() / n ** 0.5
+            row["low_us"] = max(0.0, row["avg_us"].iloc[0] - half)
+            row["high_us"] = row["avg_us"].iloc[0] + half
+        row["seeds"] = n
+        out.append(row)
+    # Which seed a mean begins with tells nothing apart.
+    return pd.concat(out).drop(columns="seed") if out else table
+
+
 def of_simulator(table, name):
     """Rows of xylem-sim: those of all ranks, and those of each."""
+    table = over_seeds(parameters.normal(table))
     table = table.assign(
         file=name, place="simulated " + table["machine"].astype(str),
         ranks=table["nodes"] * table["ppn"], time_us=table["avg_us"],
         amplified=table["amplification"])
     table["rank"] = table["rank"].astype(str)
     for column in ("low_us", "high_us", "floor_us"):
-        table[column] = float("nan")
+        if column not in table:
+            table[column] = float("nan")
     # What noise takes of the time, as the measuring program has it.
     table["injected"] = 100 * table["noise_us"] / table["time_us"]
     times = table[table["rank"] == "all"]
     ranks = table[table["rank"] != "all"].astype({"rank": int})
-    where = ["impl", "coll", "bytes", "ranks", "rank"]
+    where = ["impl", "coll", "bytes", "ranks", "nodes", "rank",
+             *parameters.present(table)]
     quiet = ranks[ranks["noise"] == QUIET].set_index(where)["avg_us"]
     noisy = ranks[ranks["noise"] != QUIET].set_index(where)
     noisy["plain_us"] = quiet[~quiet.index.duplicated()]
@@ -255,16 +300,24 @@ def read(paths):
     data.delays = joined(delays)
     data.ladders = [ladder for ladder in data.ladders if len(ladder)]
     if len(data.times):
-        data.times = derived(data.times.drop_duplicates(KEY, keep="last"))
+        data.times = derived(apart(data.times, KEY))
     if len(data.delays):
-        data.delays = data.delays.drop_duplicates(
-            KEY + ["rank"], keep="last").reset_index(drop=True)
-    data.ladders = [derived(ladder, KEY + ["step"]) for ladder in data.ladders]
+        data.delays = apart(data.delays, KEY + ["rank"])
+    data.ladders = [derived(apart(ladder, KEY + ["step"]), KEY + ["step"])
+                    for ladder in data.ladders]
     if not (len(data.times) or len(data.delays) or data.traces
             or data.ladders or data.records or len(data.designs)):
         raise DataError("nothing to draw: no file of xylem-noise or xylem-sim "
                         "or gpu.sh")
     return data
+
+
+def apart(table, key):
+    table, twice = parameters.tell_apart(table, key)
+    if twice is not None:
+        raise DataError(f"{table['file'].iloc[0]}: several rows of one cell "
+                        f"with other numbers: {twice}")
+    return table
 
 
 def derived(times, key=None):
@@ -321,12 +374,46 @@ def text_of_slowdown(percent):
     return f"{percent:+.0f} %" if abs(percent) >= 9.5 else f"{percent:+.1f} %"
 
 
+def text_of_length(text):
+    """"20ms" as "20 ms"."""
+    found = re.match(r"([\d.]+)(s|ms|us|ns)$", text)
+    if found is None:
+        return text
+    return f"{found[1]} {found[2].replace('us', 'µs')}"
+
+
+def text_of_rate(text):
+    """"10Hz" as "10 per second"."""
+    found = re.match(r"([\d.]+)(k?)Hz$", text)
+    if found is None:
+        return text
+    return f"{float(found[1]) * (1000 if found[2] else 1):g} per second"
+
+
 def text_of_noise(noise):
-    """What a legend says: short where only the longest burst tells."""
+    """What a legend says: how long bursts are, and how often they come."""
     if noise == QUIET:
         return "no noise"
-    found = re.match(r"uniform:([^,]+),0-([^,]+)$", noise)
-    return f"0–{found[2]}, {found[1]}" if found else noise
+    spec, *wheres = noise.split(",")
+    kind, _, rate = spec.partition(":")
+    where = ""
+    if wheres and "=" in wheres[-1]:
+        what, _, which = wheres.pop().partition("=")
+        where = f", {what} {which}"
+    length = text_of_length(wheres[0]) if wheres else ""
+    if kind == "uniform" and "-" in length:
+        least, most = wheres[0].split("-", 1)
+        length = f"{least} to {text_of_length(most)}"
+    forms = {"uniform": "{length}, {rate}", "periodic": "{length}, {rate}",
+             "sync": "{length} at once, {rate}",
+             "poisson": "{length}, {rate} by chance"}
+    if kind == "once":
+        return f"once {text_of_length(rate.partition('@')[0])}{where}"
+    if kind == "trace":
+        return f"record {os.path.basename(noise.partition(':')[2])}"
+    if kind not in forms or not length:
+        return noise
+    return forms[kind].format(length=length, rate=text_of_rate(rate)) + where
 
 
 def cases(table):

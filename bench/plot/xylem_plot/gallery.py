@@ -12,14 +12,43 @@ from . import record_picture
 from . import timeline
 
 PNG_DPI = 300
-# Two files of the same numbers are the same, byte by byte.
-NAMELESS = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
+# Two files of the same numbers are the same, byte by byte. The creator's name
+# in it tells a picture that may be drawn again from a file that is not its own.
+MARK = "xylem-plot"
+NAMELESS = {"svg": {"Date": None, "Creator": MARK},
+            "pdf": {"CreationDate": None, "Creator": MARK},
+            "png": {"Software": MARK}}
+
+
+def own(path):
+    """Raises DataError where a file is there that is not of this program."""
+    if not os.path.exists(path) or not os.path.getsize(path):
+        return
+    with open(path, "rb") as file:
+        if MARK.encode() not in file.read():
+            raise d.DataError(
+                f"{path} is there already, is not of xylem-plot's making, and "
+                "is left as it is: name another place (-o), or take it away")
+
+
+def replace(path, write):
+    """Has a file written beside its place, and puts it there when it is whole.
+    """
+    own(path)
+    part = path + ".part"
+    try:
+        write(part)
+        os.replace(part, path)
+    finally:
+        if os.path.exists(part):
+            os.remove(part)
 
 
 def save(fig, path):
     kind = path.rsplit(".", 1)[-1]
     with plt.rc_context({"svg.hashsalt": os.path.basename(path)}):
-        fig.savefig(path, dpi=PNG_DPI, metadata=NAMELESS[kind])
+        replace(path, lambda part: fig.savefig(
+            part, format=kind, dpi=PNG_DPI, metadata=NAMELESS[kind]))
 
 
 def close(fig):
@@ -80,16 +109,28 @@ def of_delays(data, width):
                p.delays(case, first, width), case)
 
 
+def with_nodes(rows, key):
+    """Names say how many ranks a node has, where one point would have several
+    numbers of nodes."""
+    if not rows.duplicated(key).any():
+        return rows
+    return rows.assign(impl=rows["impl"] + [
+        f", {int(ranks // nodes)} per node"
+        for ranks, nodes in zip(rows["ranks"], rows["nodes"])])
+
+
 def of_curves(data, width, points):
     times = noise_on_all(data.times)
     noisy = times[times["noise"] != d.QUIET]
     for key, rows in noisy.groupby(["place", "coll", "bytes"], sort=False):
+        rows = with_nodes(rows, ["impl", "noise", "ranks"])
         if rows["ranks"].nunique() > 1:
             own = None if points is None else points[
                 points["coll"] == key[1]]
             yield (name_of("scale", *key), p.scale(*key, rows, width, own),
                    None)
     for key, rows in times.groupby(["place", "coll", "ranks"], sort=False):
+        rows = with_nodes(rows, ["impl", "noise", "bytes"])
         if rows["bytes"].nunique() > 2:
             yield name_of("sizes", *key), p.sizes(*key, rows, width), None
 
@@ -104,9 +145,13 @@ def of_ladders(data, width):
 def of_traces(data, width, between_us=None):
     for path in data.traces:
         name = os.path.splitext(os.path.basename(path))[0]
-        yield (name_of("timeline", name),
-               p.timeline(timeline.read(path, between_us), name,
-                          width), None)
+        trace = timeline.read(path, between_us)
+        words, _, noise = trace.what.partition(", noise ")
+        words += f", {d.text_of_noise(noise)}" if noise else ""
+        if between_us is not None:
+            words += f", from {d.text_of_time(between_us[0])} on"
+        yield (name_of("timeline", name), p.timeline(trace, words, width),
+               None)
 
 
 def of_records(data, width):

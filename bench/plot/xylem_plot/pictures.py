@@ -1,12 +1,14 @@
 """The pictures, at the width of a paper's column."""
 
 import math
+import textwrap
 
 import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 import numpy as np  # noqa: E402
+from matplotlib.legend_handler import HandlerLine2D  # noqa: E402
 from matplotlib.lines import Line2D  # noqa: E402
 from matplotlib.patches import Patch  # noqa: E402
 
@@ -35,6 +37,7 @@ plt.rcParams.update({
 
 
 def is_ours(impl):
+    impl = impl.split(",")[0].split(" (")[0]
     return impl == "event" or impl.startswith("xylem")
 
 
@@ -60,7 +63,39 @@ def ordered(values):
 
 
 def title_of(fig, text):
+    """In as many lines as the width takes."""
+    letters = int(19 * fig.get_figwidth())
+    text = "\n".join(textwrap.fill(line, letters) for line in text.split("\n"))
     fig.suptitle(text, fontsize=7.5, x=0.01, ha="left")
+
+
+# What a legend says of what does not fit on an axis.
+CUT_BAR = "cut off: the number tells"
+CUT_INTERVAL = "the interval goes on"
+CUT_FLOOR = "the floor lies beyond"
+INTERVAL = "95 % interval"
+
+
+def mark_of(marker, label, color="black"):
+    return Line2D([], [], linestyle="", marker=marker, color=color,
+                  markersize=3.5, label=label)
+
+
+def interval_of(label=INTERVAL):
+    """In a legend an interval."""
+    return Line2D([], [], linewidth=0.7, marker="|", color="#222222",
+                  markersize=5, label=label)
+
+
+def wrapped(name, most=22):
+    """A long name in lines, cut behind its commas."""
+    lines = [""]
+    for part in name.split(", "):
+        if lines[-1] and len(lines[-1]) + len(part) > most:
+            lines[-1] += ","
+            lines.append("")
+        lines[-1] += (", " if lines[-1] else "") + part
+    return "\n".join(lines)
 
 
 def break_mark(ax, x, y, height):
@@ -86,42 +121,91 @@ def fit_labels(fig, ax, labels):
         ax.set_xlim(0, needed)
 
 
+def interval_draw(ax, row, y, end, unit):
+    """The interval of a bar, and where it ends on the axis. One that goes on
+    beyond it ends in an arrow."""
+    value, high = row["time_us"], row["high_us"]
+    is_cut = high > end
+    shown = min(high, end)
+    ax.errorbar(value / unit, y, xerr=[[max(0, value - row["low_us"]) / unit],
+                                       [max(0, shown - value) / unit]],
+                color="#222222", linewidth=0.7, capsize=0)
+    caps = [row["low_us"]] + ([] if is_cut else [high])
+    ax.plot([cap / unit for cap in caps], [y] * len(caps), "|",
+            color="#222222", markersize=3, markeredgewidth=0.7)
+    if is_cut:
+        ax.plot(shown / unit, y, ">", color="#222222", markersize=2.6)
+    return shown, is_cut
+
+
 def times_bar(ax, row, y, height, end, unit):
-    """One bar; the text behind it and the value where that stands."""
+    """One bar; the text behind it, the value where that stands, and the set of
+    what is cut off."""
     value = row["time_us"]
+    cut = {CUT_BAR} if value > end else set()
     shown = min(value, end)
     ax.barh(y, shown / unit, height=height * 0.92, color=row["color"],
             linewidth=0)
     reach = shown
     if row["low_us"] == row["low_us"] and value <= end:
-        low, high = row["low_us"], min(row["high_us"], end * 1.05)
-        ax.errorbar(value / unit, y, xerr=[[max(0, value - low) / unit],
-                                           [max(0, high - value) / unit]],
-                    color="#222222", linewidth=0.7, capsize=1.4, capthick=0.7)
+        high, is_cut = interval_draw(ax, row, y, end, unit)
         reach = max(shown, high)
-    if row["noise"] != d.QUIET and 0 < row["floor_us"] <= end:
-        ax.plot([row["floor_us"] / unit] * 2, [y - height / 2, y + height / 2],
-                color="black", linewidth=1.1, zorder=5)
+        cut |= {CUT_INTERVAL} if is_cut else set()
+    if row["noise"] != d.QUIET and row["floor_us"] > 0:
+        at = min(row["floor_us"], end) / unit
+        ax.plot([at] * 2, [y - height / 2, y + height / 2], color="black",
+                linewidth=1.1, zorder=5)
+        if row["floor_us"] > end:
+            ax.plot(at, y, ">", color="black", markersize=4, zorder=5)
+            cut.add(CUT_FLOOR)
     words = d.text_of_time(value)
     if row["noise"] != d.QUIET and row["slowdown"] == row["slowdown"]:
         words += "  " + d.text_of_slowdown(row["slowdown"])
+    if value > end and row["low_us"] == row["low_us"]:
+        words += f" ({d.text_of_time(row['low_us'])} to " \
+            f"{d.text_of_time(row['high_us'])})"
     text = ax.annotate(words, (reach / unit, y), (3, 0), zorder=6,
                        textcoords="offset points", va="center", fontsize=6,
                        fontweight="bold" if is_ours(row["impl"]) else "normal",
                        bbox={"facecolor": "white", "linewidth": 0, "pad": 0.4})
-    return text, reach / unit, (shown / unit if value > end else None)
+    return text, reach / unit, cut
+
+
+def end_of_times(rows):
+    """Where the axis ends: intervals of what is not cut off have room, unless
+    they would make it twice as long."""
+    end = axis_end(rows["time_us"])
+    whole = rows[(rows["time_us"] <= end) & (rows["high_us"] <= 2 * end)]
+    return max([end, *whole["high_us"]])
+
+
+def times_handles(rows, noises, cut):
+    handles = [Patch(color=SHADES[k % len(SHADES)], label=d.text_of_noise(n))
+               for k, n in enumerate(noises)]
+    if (rows["low_us"] == rows["low_us"]).any():
+        handles.append(interval_of())
+    if ((rows["floor_us"] > 0) & (rows["noise"] != d.QUIET)).any():
+        handles.append(Line2D([], [], color="black", linewidth=1.1,
+                              label="floor"))
+    if CUT_INTERVAL in cut:
+        handles.append(mark_of(">", CUT_INTERVAL, "#222222"))
+    if CUT_FLOOR in cut:
+        handles.append(mark_of(">", CUT_FLOOR))
+    if CUT_BAR in cut:
+        handles.append(mark_of("$//$", CUT_BAR, "#666666"))
+    return handles
 
 
 def times(case, rows, width):
     """Bars of each implementation, one for each noise, the slowdown and the
     interval of the median on them, the floor as a stroke."""
     impls, noises = ordered(rows["impl"]), ordered(rows["noise"])
-    end = axis_end(rows["time_us"])
+    end = end_of_times(rows)
     unit, name = time_unit(end)
     height = 1 / (len(noises) + 0.6)
     fig, ax = plt.subplots(figsize=(
         width, 0.62 + len(impls) * (len(noises) * 0.125 + 0.09)))
-    labels, cuts = [], []
+    labels, broken, cut = [], [], set()
     for i, impl in enumerate(impls):
         for k, noise in enumerate(noises):
             found = rows[(rows["impl"] == impl) & (rows["noise"] == noise)]
@@ -129,26 +213,22 @@ def times(case, rows, width):
                 continue
             row = dict(found.iloc[0], color=SHADES[k % len(SHADES)])
             y = i + height * (k - (len(noises) - 1) / 2)
-            text, value, cut = times_bar(ax, row, y, height, end, unit)
+            text, value, own = times_bar(ax, row, y, height, end, unit)
             labels.append((text, value))
-            if cut is not None:
-                cuts.append((cut, y))
-    ax.set_yticks(range(len(impls)), impls)
+            cut |= own
+            if CUT_BAR in own:
+                broken.append((end / unit, y))
+    ax.set_yticks(range(len(impls)), [wrapped(impl) for impl in impls])
     for tick, impl in zip(ax.get_yticklabels(), impls):
         tick.set_fontweight("bold" if is_ours(impl) else "normal")
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(len(impls) - 0.45, -0.55)
     ax.set_xlabel(f"time per call, {name}", labelpad=1)
     ax.xaxis.grid(True, color="#dddddd", linewidth=0.5)
-    handles = [Patch(color=SHADES[k % len(SHADES)], label=d.text_of_noise(n))
-               for k, n in enumerate(noises)]
-    if (rows["floor_us"] > 0).any():
-        handles.append(Line2D([], [], color="black", linewidth=1.1,
-                              label="floor"))
     title_of(fig, d.text_of_case(case))
-    legend_below(fig, handles)
+    legend_below(fig, times_handles(rows, noises, cut))
     fit_labels(fig, ax, labels)
-    for x, y in cuts:
+    for x, y in broken:
         break_mark(ax, x, y, height)
     return fig
 
@@ -163,12 +243,37 @@ def legend_below(fig, handles):
     fig.set_figheight(fig.get_figheight() + room)
     part = room / fig.get_figheight()
     fig.get_layout_engine().set(rect=(0, part, 1, 1 - part))
+    ends = {h: HandlerLine2D(numpoints=2) for h in handles
+            if isinstance(h, Line2D) and h.get_marker() == "|"}
     fig.legend(handles=handles, loc="lower center", ncol=columns,
+               handler_map=ends,
                handlelength=1.6, columnspacing=1.2, borderaxespad=0.2,
                labelspacing=0.3)
 
 
 # ---- rows of ranks: who is delayed ----
+
+
+def delays_row(ax, impl, own, delayed, unit, end):
+    """The bars of one implementation; whether some are cut off, and whether
+    some ranks were earlier than without the burst."""
+    values = own["delay_us"].to_numpy() / unit
+    colors = np.where(own["rank"] == delayed, SHADES[2],
+                      OURS if is_ours(impl) else SHADES[0])
+    ax.bar(own["rank"], np.clip(values, 0, end), width=0.8, color=colors)
+    over, under = values > end, values < -0.02 * end
+    ax.plot(own["rank"][over], np.full(over.sum(), 0.94 * end), "^",
+            color="white", markersize=2.2, markeredgewidth=0)
+    ax.plot(own["rank"][under], np.full(under.sum(), 0.05 * end), "v",
+            color="#555555", markersize=2.2, markeredgewidth=0)
+    most = values.max() if len(values) else 0
+    words = "up to " + d.text_of_time(most * unit) if most > 0 else "no delay"
+    if under.any():
+        words += f", {d.text_of_time(-values.min() * unit)} earlier"
+    ax.set_title(wrapped(impl, 60), loc="left", pad=2, fontweight="bold"
+                 if is_ours(impl) else "normal")
+    ax.set_title(words, loc="right", pad=2, fontsize=6, color="#555555")
+    return over.any(), under.any()
 
 
 def delays(case, rows, width):
@@ -182,29 +287,29 @@ def delays(case, rows, width):
     end = 1.2 * held / unit
     fig, axes = plt.subplots(len(impls), 1, sharex=True, squeeze=False,
                              figsize=(width, 0.6 + 0.52 * len(impls)))
+    cut = []
     for ax, impl in zip(axes[:, 0], impls):
         own = rows[rows["impl"] == impl].sort_values("rank")
-        values = own["delay_us"].to_numpy() / unit
-        colors = np.where(own["rank"] == delayed, SHADES[2],
-                          OURS if is_ours(impl) else SHADES[0])
-        ax.bar(own["rank"], np.clip(values, 0, end), width=0.8, color=colors)
         ax.set_ylim(0, end)
         ax.set_yticks([0, held / unit])
         ax.axhline(held / unit, color="#bbbbbb", linewidth=0.5, zorder=0)
-        ax.set_title(impl, loc="left", pad=2, fontweight="bold"
-                     if is_ours(impl) else "normal")
-        most = values.max() if len(values) else 0
-        words = "up to " + d.text_of_time(most * unit) if most > 0 else \
-            "no delay"
-        ax.set_title(words + (", cut off" if most > end else ""), loc="right",
-                     pad=2, fontsize=6, color="#555555")
+        cut.append(delays_row(ax, impl, own, delayed, unit, end))
     axes[-1, 0].set_xlim(-0.7, ranks - 0.3)
     axes[-1, 0].set_xlabel("rank", labelpad=1)
     axes[-1, 0].xaxis.set_major_locator(
         matplotlib.ticker.MaxNLocator(16, integer=True))
     fig.supylabel(f"delay, {name}", fontsize=7)
-    title_of(fig, f"{d.text_of_case(case)}\nrank {delayed} (red) is held up "
+    title_of(fig, f"{d.text_of_case(case)}\nrank {delayed} is held up "
              f"for {d.text_of_time(held)}")
+    handles = [Patch(color=SHADES[2], label=f"rank {delayed}")]
+    if any(over for over, _ in cut):
+        handles.append(Line2D([], [], linestyle="", marker="^", markersize=4,
+                              color="white", markeredgewidth=0.5,
+                              markeredgecolor="#555555",
+                              label="cut off: up to the number above"))
+    if any(under for _, under in cut):
+        handles.append(mark_of("v", "earlier than without it", "#555555"))
+    legend_below(fig, handles)
     return fig
 
 
@@ -223,7 +328,7 @@ def heat(case, rows, width):
     fig, axes = plt.subplots(down, across, squeeze=False, sharex=True,
                              sharey=True,
                              figsize=(width, 0.75 + down * (side + 0.12)))
-    image = None
+    image, missing = None, False
     for ax in axes.flat[len(impls):]:
         ax.axis("off")
     for ax, impl in zip(axes.flat, impls):
@@ -231,6 +336,8 @@ def heat(case, rows, width):
         grid = np.full((ranks, ranks), np.nan)
         grid[own["delayed"].astype(int), own["rank"].astype(int)] = \
             own["delay_us"] / unit
+        missing |= bool(np.isnan(grid).any())
+        ax.set_facecolor("#bbbbbb")
         image = ax.imshow(grid, vmin=0, vmax=1.2 * held / unit, cmap="magma_r",
                           aspect="equal", interpolation="nearest")
         ax.set_title(impl, fontweight="bold" if is_ours(impl) else "normal",
@@ -243,9 +350,12 @@ def heat(case, rows, width):
     for ax in axes[:, 0]:
         ax.set_ylabel("rank held up", labelpad=1)
     bar = fig.colorbar(image, ax=list(axes.flat), location="bottom",
-                       shrink=0.7, aspect=35, pad=0.02, extend="max")
-    bar.set_label(f"delay, {name}; each rank in turn held up for "
-                  f"{d.text_of_time(held)}", labelpad=1)
+                       shrink=0.7, aspect=35, pad=0.02,
+                       extend="both" if (rows["delay_us"] < 0).any()
+                       else "max")
+    note = "" if not missing else "; gray: not measured"
+    bar.set_label(f"delay, {name} (ends: and beyond); each rank in turn held "
+                  f"up for {d.text_of_time(held)}{note}", labelpad=1)
     bar.outline.set_linewidth(0.4)
     title_of(fig, d.text_of_case(case))
     return fig
@@ -273,6 +383,15 @@ def short_bytes(count):
     return d.text_of_bytes(count).replace("iB", "").replace(" ", "")
 
 
+def intervals(ax, own, x, y, color):
+    own = own[own["low"] == own["low"]]
+    if len(own):
+        ax.errorbar(own[x], own[y], yerr=[(own[y] - own["low"]).clip(lower=0),
+                                          (own["high"] - own[y]).clip(lower=0)],
+                    fmt="none", ecolor=color, elinewidth=0.7, capsize=1.6,
+                    capthick=0.7)
+
+
 def curves(ax, rows, x, y, keep=lambda row: True, impls=None):
     """A line for each implementation and noise; color and marker tell the one,
     the dashes the other. impls: where others have been drawn beside it."""
@@ -285,6 +404,8 @@ def curves(ax, rows, x, y, keep=lambda row: True, impls=None):
             ax.plot(own[x], own[y], color=LINES[i % len(LINES)],
                     marker=MARKERS[i % len(MARKERS)], markersize=3,
                     linewidth=1, linestyle=STYLES[k % len(STYLES)])
+            if "low" in own:
+                intervals(ax, own, x, y, LINES[i % len(LINES)])
     handles = [Line2D([], [], color=LINES[i % len(LINES)], markersize=3,
                       marker=MARKERS[i % len(MARKERS)], linewidth=1,
                       label=impl) for i, impl in enumerate(impls)]
@@ -293,13 +414,21 @@ def curves(ax, rows, x, y, keep=lambda row: True, impls=None):
                            linestyle=STYLES[k % len(STYLES)],
                            label=d.text_of_noise(noise))
                     for k, noise in enumerate(noises)]
+    if "low" in rows and (rows["low"] == rows["low"]).any():
+        handles.append(interval_of())
     ax.grid(True, color="#dddddd", linewidth=0.5)
     return handles
+
+
+def slowdown_of(us, rows):
+    return 100 * (us / rows["quiet_us"] - 1)
 
 
 def scale(place, coll, size, rows, width, points=None):
     """Slowdown over ranks, with what others have printed as hollow marks."""
     fig, ax = plt.subplots(figsize=(width, 2.3))
+    rows = rows.assign(low=slowdown_of(rows["low_us"], rows),
+                       high=slowdown_of(rows["high_us"], rows))
     handles = curves(ax, rows, "ranks", "slowdown", lambda n: n != d.QUIET)
     ax.set_xscale("log", base=2)
     ax.set_yscale("symlog", linthresh=10)
@@ -332,7 +461,8 @@ def scale(place, coll, size, rows, width, points=None):
 def sizes(place, coll, ranks, rows, width):
     """Time over the size of the message."""
     fig, ax = plt.subplots(figsize=(width, 2.3))
-    rows = rows.assign(ms=rows["time_us"] / 1e3)
+    rows = rows.assign(ms=rows["time_us"] / 1e3, low=rows["low_us"] / 1e3,
+                       high=rows["high_us"] / 1e3)
     handles = curves(ax, rows, "bytes", "ms")
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")

@@ -36,7 +36,9 @@ def draw_dots(ax, series, colors):
     time_axis(ax.yaxis)
     ax.set_xlim(0, max(one.whole_us for one in series) / 1e6)
     ax.set_xlabel("time, s", labelpad=1)
-    ax.set_ylabel("length")
+    most = max(len(one.length_us) for one in series)
+    ax.set_ylabel("length" + (f"\n(the {DOTS_MAX} longest\nof {most})"
+                              if most > DOTS_MAX else ""))
     ax.grid(True, axis="y", color="#dddddd", linewidth=0.5)
 
 

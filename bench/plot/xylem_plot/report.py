@@ -3,16 +3,17 @@
 import base64
 import io
 import json
-import os
 import re
 import shlex
 from html import escape
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 
 from . import data as d
 from . import gallery
+from . import parameters
 from . import pictures as p
 
 PAGE_MM = 120
@@ -103,14 +104,14 @@ def times_section(data):
         rows = data.times
         for key in d.CASE:
             rows = rows[rows[key] == case[key]]
-        yield f"<h3>{escape(d.text_of_case(case))}</h3>" + svg_of(fig, name)
+        yield svg_of(fig, name)
         for noise in p.ordered(rows["noise"]):
             if noise == d.QUIET or d.held_of(noise):
                 continue
             own = rows[rows["noise"] == noise]
-            yield f"<p>{escape(noise)}</p>" + table(
+            yield f"<p>{escape(d.text_of_noise(noise))}</p>" + table(
                 ["implementation", "without noise", "time per call",
-                 "median lies in (95 %)", "slowdown", "amplified", "floor",
+                 "lies in (95 %)", "slowdown", "amplified", "floor",
                  "noise took"],
                 [(p.is_ours(row["impl"]), [row["impl"],
                                            time_text(row["quiet_us"]),
@@ -135,11 +136,8 @@ def delays_row(impl, rows):
 
 def delays_section(data):
     for name, fig, case in gallery.of_delays(data, PAGE_MM / p.INCH_MM):
-        is_rows = name.startswith("delays")
-        if not is_rows:
-            yield f"<h3>{escape(d.text_of_case(case))}</h3>"
         yield svg_of(fig, name)
-        if not is_rows:
+        if not name.startswith("delays"):
             continue
         rows = data.delays
         for key in d.CASE:
@@ -159,7 +157,7 @@ def curves_section(data, points):
 def ladder_section(data):
     """Each step against the one before it, quiet and under the worst noise."""
     for name, fig, case in gallery.of_ladders(data, PAGE_MM / p.INCH_MM):
-        yield f"<h3>{escape(d.text_of_case(case))}</h3>" + svg_of(fig, name)
+        yield svg_of(fig, name)
         for steps in data.ladders:
             rows = steps
             for key in d.CASE:
@@ -238,7 +236,39 @@ def session_rows(session):
         ("runs_planned", "runs_done", "runs_failed") if key in session)
 
 
+def simulated_rows(data):
+    """Of each file and what it simulates."""
+    parts = [table for table in (data.times, data.delays) if len(table)]
+    if not parts:
+        return
+    table = pd.concat(parts, ignore_index=True)
+    table = table[table["place"] != "measured"]
+    columns = ["file", "place", "nodes", "ppn", "coll", "bytes",
+               *parameters.present(table)]
+    columns = [column for column in columns if column in table]
+    for values, rows in table.groupby(columns, sort=False, dropna=False):
+        row = dict(zip(columns, values))
+        seeds = int(rows["seeds"].max()) if "seeds" in rows else 1
+        size = f" of {d.text_of_bytes(row['bytes'])}" if row["bytes"] else ""
+        yield False, [
+            row["file"], row["place"].removeprefix("simulated "),
+            f"{int(row['nodes'])} × {int(row['ppn'])}",
+            row["coll"] + size, ", ".join(p.ordered(rows["impl"])),
+            ", ".join(d.text_of_noise(noise)
+                      for noise in p.ordered(rows["noise"])),
+            str(seeds), parameters.summary(row) or "–"]
+
+
+def simulated_section(data):
+    rows = list(simulated_rows(data))
+    if rows:
+        yield "<h3>Simulated</h3>" + table(
+            ["file", "machine", "nodes × ranks", "call", "implementations",
+             "noise", "seeds", "with"], rows)
+
+
 def runs_section(data, paths):
+    yield from simulated_section(data)
     for name, content in data.manifests.items():
         yield f"<h3>{escape(name)}</h3>"
         for session in content.get("sessions", []):
@@ -258,7 +288,9 @@ def runs_section(data, paths):
 
 
 WORDS = {
-    "times": "Time per call, mean over the ranks. The floor is what noise "
+    "times": "Time per call, mean over the ranks: the median of rounds, or the "
+    "mean over seeds of simulated runs, and the interval in which that lies. "
+    "The floor is what noise "
     "costs at least where each call waits once for those whose data it needs. "
     "Amplified: time lost per call over the noise that the rank itself had in "
     "it; 1 means that each rank loses its own noise and nothing else.",
@@ -275,6 +307,11 @@ WORDS = {
 }
 
 
+def text_write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
 def write(data, path, title=None, points=None):
     title = title or "Noise in collectives"
     parts = {"times": times_section(data) if len(data.times) else (),
@@ -288,6 +325,7 @@ def write(data, path, title=None, points=None):
     bodies = {key: "\n".join(part) for key, part in parts.items()}
     shown = [(key, words) for key, words in SECTIONS if bodies[key]]
     page = ["<!DOCTYPE html>", '<html lang="en"><head><meta charset="utf-8">',
+            f'<meta name="generator" content="{gallery.MARK}">',
             f"<title>{escape(title)}</title><style>{STYLE}</style></head>",
             f"<body><h1>{escape(title)}</h1><nav>"]
     page += [f'<a href="#{key}">{words}</a>' for key, words in shown]
@@ -298,6 +336,4 @@ def write(data, path, title=None, points=None):
             page.append(f'<p class="note">{escape(WORDS[key])}</p>')
         page.append(bodies[key])
     page.append("</body></html>\n")
-    with open(path + ".new", "w", encoding="utf-8") as file:
-        file.write("\n".join(page))
-    os.replace(path + ".new", path)
+    gallery.replace(path, lambda part: text_write(part, "\n".join(page)))

@@ -11,6 +11,7 @@ class Trace:
     spans: list  # (rank, what, begin, length), microseconds
     operations: list  # the same; several of a rank may overlap
     end_us: float
+    what: str  # in words
 
 
 def rank_of(name):
@@ -75,6 +76,19 @@ def cut(spans, first, last):
     return out
 
 
+def what_of(events, ranks, operations):
+    """What a record is of: what it says itself, or its operations."""
+    label = next((event["args"].get("labels", "") for event in events
+                  if event.get("name") == "process_labels"), "")
+    names = list(dict.fromkeys(name for _, name, _, _ in operations))
+    if len(names) > 4:
+        names = names[:3] + [f"{len(names) - 3} others"]
+    if not names:
+        return label or f"{ranks} ranks"
+    simulated = ", simulated" if label.startswith("simulated") else ""
+    return f"{', '.join(names)} on {ranks} ranks{simulated}"
+
+
 def read(path, between_us=None):
     """All of it; between_us: (first, last) of it, as the picture counts."""
     with open(path, encoding="utf-8") as file:
@@ -89,5 +103,7 @@ def read(path, between_us=None):
     last = max((span[2] + span[3] for span in shown), default=first + 1)
     if between_us is not None:
         first, last = first + between_us[0], min(last, first + between_us[1])
-    return Trace(sorted(set(rank.values())), cut(spans, first, last),
-                 cut(operations, first, last), max(last - first, 1e-3))
+    ranks = sorted(set(rank.values()))
+    return Trace(ranks, cut(spans, first, last), cut(operations, first, last),
+                 max(last - first, 1e-3),
+                 what_of(events, len(ranks), operations))
