@@ -570,8 +570,12 @@ typedef struct xylem_coll_args {
      * on all of its ranks. 1 to XYLEM_TAG_MAX: with those that have this tag,
      * in whatever order calls with other tags, or without, are made. Such a
      * call is made with a tag that is under way on this rank only when it has
-     * completed (XYLEM_ERR_BUSY). It goes over the net, also within a node, and
-     * XYLEM_CHECK=full says nothing of it. */
+     * completed (XYLEM_ERR_BUSY). XYLEM_CHECK=full says nothing of it. Of a
+     * team on one node it goes through the node's memory, as other calls do, as
+     * long as no more than 1,024 tags are in use; of one on several nodes over
+     * the net, without levels. A tag is in use from its first call on; one that
+     * only requests of xylem_coll_init have had, until all ranks have freed
+     * theirs. */
     uint32_t tag;
 } xylem_coll_args_t;
 #define XYLEM_TAG_MAX        65535

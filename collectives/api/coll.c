@@ -9,6 +9,7 @@
 #include "collectives/data/call_word.h"
 #include "collectives/device/way.h"
 #include "collectives/node/node.h"
+#include "collectives/node/tagged.h"
 #include "runtime/base/status.h"
 
 /* ---- planning and starting ---- */
@@ -38,10 +39,31 @@ static xylem_status_t tag_prepare(xylem_team_t *team,
     return xyl_tags_reserve(team);
 }
 
-/* Calls with a type of the user's are looked at when that has been replaced. */
-static uint32_t way_of(xylem_team_t *team, const xylem_coll_args_t *args)
+/* XYL_FLAG_ON_BOARD, where its tag has a board. */
+static xylem_status_t tag_way(xylem_team_t *team, const xylem_coll_args_t *args,
+                              int is_request, uint32_t *way)
 {
-    return xyl_sides_are_needed(args) ? 0 : xyl_device_way(team, args);
+    int has_board = 0;
+    xylem_status_t status =
+        args->tag > XYLEM_TAG_MAX
+            ? XYLEM_OK /* its values are refused */
+            : xyl_node_tag_join(team, args->tag, is_request, &has_board);
+
+    if (has_board)
+        *way |= XYL_FLAG_ON_BOARD;
+    return status;
+}
+
+/* Of the flags of a call, beside the user's. Those with a type of the user's
+ * are looked at when that has been replaced. `is_request`: it may be started
+ * again.
+ */
+static inline xylem_status_t way_of(xylem_team_t *team,
+                                    const xylem_coll_args_t *args,
+                                    int is_request, uint32_t *way_out)
+{
+    *way_out = xyl_sides_are_needed(args) ? 0 : xyl_device_way(team, args);
+    return args->tag == 0 ? XYLEM_OK : tag_way(team, args, is_request, way_out);
 }
 
 static void way_undo(xylem_team_t *team, const xylem_coll_args_t *args)
@@ -78,7 +100,7 @@ static xylem_status_t plan_anew(xylem_team_t *team,
     status = xyl_arguments_check_values(team, &plain, call);
     if (status == XYLEM_OK) {
         if (xyl_sides_are_needed(args))
-            way = xyl_device_way(team, &plain);
+            way |= xyl_device_way(team, &plain);
         plain.flags |= way;
         key.flags |= way;
         status = xyl_coll_create(team, &plain, &sides, &operation);
@@ -213,6 +235,7 @@ static xylem_status_t plan_and_start(xylem_team_t *team,
 {
     const xylem_coll_args_t *said = args;
     xylem_coll_args_t own;
+    uint32_t way;
     xylem_status_t status = xyl_team_check(team, call);
 
     if (status != XYLEM_OK)
@@ -220,13 +243,47 @@ static xylem_status_t plan_and_start(xylem_team_t *team,
     args = args_of_turn(team, said, 0, &own);
     if (args == NULL)
         return no_turn(team, said);
-    return start_that_way(team, said, args, way_of(team, args), call,
-                          request_out);
+    status = way_of(team, args, 0, &way);
+    return status == XYLEM_OK
+               ? start_that_way(team, said, args, way, call, request_out)
+               : status;
 }
 
 static xylem_status_t no_request_out(const char *call)
 {
     return xyl_fail(XYLEM_ERR_INVALID_ARG, "%s: request_out is NULL", call);
+}
+
+/* Its tag is free for another when all ranks have freed theirs. */
+static void tag_leave(xyl_operation_t *operation)
+{
+    xyl_node_tag_leave(operation->request.team, operation->tag);
+}
+
+static xylem_status_t init_that_way(xylem_team_t *team,
+                                    const xylem_coll_args_t *args, uint32_t way,
+                                    xylem_request_t **request_out)
+{
+    xylem_status_t status =
+        plan_call(team, args, way, "xylem_coll_init", request_out);
+
+    if (status == XYLEM_ERR_NO_MEMORY)
+        xyl_node_refused(team, 0, status);
+    if (status != XYLEM_OK) {
+        way_undo(team, args);
+        if (args->tag != 0 && args->tag <= XYLEM_TAG_MAX)
+            xyl_node_tag_leave(team, args->tag);
+        return status;
+    }
+    /* Of which stand-ins are made; a kept plan had other ones. */
+    xyl_collective_of(xyl_operation_of(*request_out))->key.args.send =
+        args->send;
+    xyl_collective_of(xyl_operation_of(*request_out))->key.args.recv =
+        args->recv;
+    if (args->tag != 0)
+        xyl_operation_of(*request_out)->given_up = tag_leave;
+    xyl_request_persist(*request_out);
+    return XYLEM_OK;
 }
 
 xylem_status_t xylem_coll_init(xylem_team_t *team,
@@ -235,6 +292,7 @@ xylem_status_t xylem_coll_init(xylem_team_t *team,
 {
     const xylem_coll_args_t *args;
     xylem_coll_args_t own;
+    uint32_t way = 0;
     xylem_status_t status =
         xyl_arguments_read(given, "xylem_coll_init", &own, &args);
 
@@ -242,23 +300,10 @@ xylem_status_t xylem_coll_init(xylem_team_t *team,
         return no_request_out("xylem_coll_init");
     if (status == XYLEM_OK)
         status = xyl_team_check(team, "xylem_coll_init");
-    if (status != XYLEM_OK)
-        return status;
-    status = plan_call(team, args, way_of(team, args), "xylem_coll_init",
-                       request_out);
-    if (status == XYLEM_ERR_NO_MEMORY)
-        xyl_node_refused(team, 0, status);
-    if (status != XYLEM_OK) {
-        way_undo(team, args);
-        return status;
-    }
-    /* Of which stand-ins are made; a kept plan had other ones. */
-    xyl_collective_of(xyl_operation_of(*request_out))->key.args.send =
-        args->send;
-    xyl_collective_of(xyl_operation_of(*request_out))->key.args.recv =
-        args->recv;
-    xyl_request_persist(*request_out);
-    return XYLEM_OK;
+    if (status == XYLEM_OK)
+        status = way_of(team, args, 1, &way);
+    return status == XYLEM_OK ? init_that_way(team, args, way, request_out)
+                              : status;
 }
 
 /* Of a call that hands its request to nobody: this rank's segments may not wait
@@ -382,7 +427,9 @@ run_by_way(xylem_team_t *team, const xylem_coll_args_t *args, const char *call,
     args = args_of_turn(team, args, 1, &own);
     if (args == NULL)
         return no_turn(team, said);
-    way = way_of(team, args);
+    status = way_of(team, args, 0, &way);
+    if (status != XYLEM_OK)
+        return status;
     if (is_short && way == 0 &&
         args != &own) /* plans that run inside say no more */
         outcome = xyl_inline_call(team, args, 1, &operation);

@@ -250,9 +250,9 @@ static void problem_outline(xylem_team_t *team, const xylem_coll_args_t *args,
     xyl_call_outline(team, args, is_commutative, problem);
     problem->in_arrival_order =
         xyl_choose_arrival_order(team, args, is_commutative);
-    problem->shares_memory =
-        !problem->has_tag && xyl_node_is_possible(team, problem);
-    problem->on_device = problem->shares_memory &&
+    problem->shares_memory = (!problem->has_tag || problem->tag_has_board) &&
+                             xyl_node_is_possible(team, problem);
+    problem->on_device = problem->shares_memory && !problem->has_tag &&
                          !xyl_choose_reproducible(team, args) &&
                          xyl_device_is_possible(team, args, problem);
     problem->fills_nodes = team->is_one_node || xyl_han_keeps_order(team);

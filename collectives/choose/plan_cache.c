@@ -2,10 +2,12 @@
 
 #include <string.h>
 
+#include "collectives/data/call.h"
 #include "collectives/data/description.h"
 #include "collectives/data/limits.h"
 #include "collectives/data/user_op.h"
 #include "collectives/node/stage.h"
+#include "collectives/node/tagged.h"
 
 enum {
     HOMES = 32, /* where a call's places begin */
@@ -237,7 +239,8 @@ static xyl_operation_t *place_empty(xylem_context_t *context,
 
 /* ---- taking ---- */
 
-/* Who is told of its end, when it has hung, and what it is matched by. */
+/* Who is told of its end, when it has hung, what it is matched by, and where.
+ */
 static void set_end(xyl_operation_t *operation, const xylem_coll_args_t *args)
 {
     operation->request.flags = args->flags;
@@ -245,6 +248,9 @@ static void set_end(xyl_operation_t *operation, const xylem_coll_args_t *args)
     operation->request.arg = args->arg;
     operation->limit_s = args->limit_s;
     operation->tag = args->tag;
+    if ((args->flags & XYL_FLAG_ON_BOARD) != 0)
+        xyl_node_stages_move(
+            operation, xyl_node_tag_board(operation->request.team, args->tag));
 }
 
 xyl_operation_t *xyl_plan_take(xylem_team_t *team,

@@ -195,7 +195,8 @@ static const char *what_is_missing(const xyl_algorithm_t *algorithm,
     uint32_t needs = algorithm->needs;
 
     if (problem->has_tag &&
-        (is_of_levels || algorithm->kind == XYL_ALGORITHM_NODE))
+        (is_of_levels ||
+         (algorithm->kind == XYL_ALGORITHM_NODE && !problem->tag_has_board)))
         return "goes by the order of calls, which a tag leaves open";
     if ((needs & XYL_NEEDS_COMMUTATIVE) != 0 && !problem->is_commutative)
         return "needs a commutative operation";

@@ -29,6 +29,7 @@ void xyl_call_outline(const xylem_team_t *team, const xylem_coll_args_t *args,
         .is_in_place = call_is_in_place(args),
         .is_commutative = is_commutative,
         .has_tag = args->tag != 0,
+        .tag_has_board = (args->flags & XYL_FLAG_ON_BOARD) != 0,
     };
 }
 

@@ -8,6 +8,10 @@
 #include "collectives/data/sides.h"
 #include "runtime/core/team.h"
 
+/* Of the flags of a call, beside the user's: it has a tag, and a board by that.
+ */
+#define XYL_FLAG_ON_BOARD 0x40000000u
+
 typedef struct xyl_call {
     xylem_team_t *team;
     const xylem_coll_args_t *users; /* those of the user, with types replaced */

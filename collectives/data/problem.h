@@ -58,6 +58,7 @@ typedef struct xyl_problem {
     int in_arrival_order; /* contributions may be combined as they come */
     int combines_sums;    /* made of the user's numbers, see data/binned.h */
     int has_tag;          /* nothing may depend on the order of calls */
+    int tag_has_board;    /* on one node: node/tagged.h */
     int shares_memory;    /* all ranks live on one node and can */
     int on_device;   /* and ask each other for buffers in memory of GPUs, of
                         which kernels may do what the collective does */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives/node/berths.h"
 #include "runtime/base/bits.h"
 #include "runtime/base/status.h"
 
@@ -77,9 +78,10 @@ static xyl_board_layout_t layout_of(uint32_t seats, size_t window_bytes)
     if (layout.window_bytes > slot_window_max(seats))
         layout.window_bytes = slot_window_max(seats);
     /* That of the last slot goes on behind it. */
-    layout.reserve_at =
+    layout.berths_at =
         to_page(layout.windows_at + (XYL_BOARD_SLOTS + XYL_BOARD_WINDOWS_MAX) *
                                         layout.window_bytes);
+    layout.reserve_at = to_page(layout.berths_at + sizeof(xyl_berth_words_t));
     layout.reserve_bytes = xyl_board_whole_lines(window_bytes);
     return layout;
 }

@@ -10,6 +10,7 @@
  *                   words of sums that several seats add to: combine.h
  *   trees         of sums in a fixed order, one per slot: pairs.h
  *   windows       a small one beside each slot
+ *   berths        which of a team's other boards calls with tags have: berths.h
  *   the reserve   one window of any size
  *
  * A piece is a part of a collective, small enough to have all its payload in
@@ -104,6 +105,7 @@ typedef struct xyl_board_layout {
     size_t trees_at, tree_bytes;
     size_t parcels_at;
     size_t windows_at, window_bytes; /* of a slot's; 0: it has none */
+    size_t berths_at;                /* words of berths.h */
     size_t reserve_at, reserve_bytes;
 } xyl_board_layout_t;
 
@@ -134,6 +136,7 @@ typedef struct xyl_board {
     unsigned polls_from; /* the place there of who is polled first */
     struct xyl_board *previous_busy, *next_busy;
     struct xyl_board *next_left; /* see node.c */
+    int has_place;               /* in the directory, which this rank drew */
 } xyl_board_t;
 
 /* Bytes that a piece may have beside the slots, where windows have at most

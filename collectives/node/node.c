@@ -8,6 +8,7 @@
 #include "collectives/node/groups.h"
 #include "collectives/node/parcel.h"
 #include "collectives/node/stage.h"
+#include "collectives/node/tagged.h"
 #include "runtime/base/holder.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
@@ -32,8 +33,13 @@ int xyl_node_is_possible(const xylem_team_t *team, const xyl_problem_t *problem)
 
     if (xyl_coll_traits(problem->coll)->has_neighbors && unit < least)
         unit = least;
-    return team->is_one_node && team->context->shm != NULL &&
-           has_room(team, team->size, unit);
+    return xyl_node_may_have_board(team) && has_room(team, team->size, unit);
+}
+
+int xyl_node_may_have_board(const xylem_team_t *team)
+{
+    return team->is_one_node && team->context->shm != NULL && team->may_share &&
+           team->size >= 2 && team->size <= XYL_BOARD_SEATS_MAX;
 }
 
 /* ---- places ---- */
@@ -66,6 +72,7 @@ void xyl_node_place_return(xylem_context_t *context)
 /* The state of a team: made when needed, by its lock. */
 typedef struct team_node {
     xyl_board_t *board;
+    xyl_tagged_t *tagged;
     uint32_t *group_of; /* of its seats; see groups.h */
     int has_place;
 } team_node_t;
@@ -103,7 +110,7 @@ static xylem_status_t pool_attach(xylem_context_t *context)
 }
 
 static xylem_status_t board_create(xylem_team_t *team, const xyl_group_t *seats,
-                                   xyl_board_t **board_out)
+                                   uint64_t key, xyl_board_t **board_out)
 {
     xylem_context_t *context = team->context;
     uint32_t *ranks = malloc(seats->size * sizeof *ranks);
@@ -118,9 +125,11 @@ static xylem_status_t board_create(xylem_team_t *team, const xyl_group_t *seats,
     status = pool_attach(context);
     if (status == XYLEM_OK)
         status = xyl_board_create(
-            context->shm, &xyl_node_of_context(context)->pool, team->key, ranks,
+            context->shm, &xyl_node_of_context(context)->pool, key, ranks,
             seats->size, seats->rank, longest_window(context), board_out);
     pthread_mutex_unlock(&context->lock);
+    if (status == XYLEM_OK)
+        (*board_out)->has_place = 1;
     /* Teams that are made from now on do without. */
     if (status != XYLEM_OK)
         atomic_store_explicit(&xyl_node_of_context(context)->is_short, 1,
@@ -129,24 +138,61 @@ static xylem_status_t board_create(xylem_team_t *team, const xyl_group_t *seats,
     return status;
 }
 
-/* Made by the first call that needs it: a team has one on each node. */
-static xylem_status_t board_of(xylem_team_t *team, const xyl_group_t *seats,
-                               xyl_board_t **board_out)
+/* With the team's lock. */
+static xylem_status_t board_of_locked(xylem_team_t *team,
+                                      const xyl_group_t *seats,
+                                      xyl_board_t **board_out)
 {
     team_node_t *node = node_of_team(team);
     xylem_status_t status = XYLEM_OK;
 
-    pthread_mutex_lock(&team->lock);
     if (node->board == NULL)
-        status = board_create(team, seats, &node->board);
+        status = board_create(team, seats, team->key, &node->board);
     *board_out = node->board;
+    return status;
+}
+
+/* Made by the first call that needs it: a team has one on each node. */
+static xylem_status_t board_of(xylem_team_t *team, const xyl_group_t *seats,
+                               xyl_board_t **board_out)
+{
+    xylem_status_t status;
+
+    pthread_mutex_lock(&team->lock);
+    status = board_of_locked(team, seats, board_out);
     pthread_mutex_unlock(&team->lock);
     return status;
 }
 
+static xyl_group_t all_of(const xylem_team_t *team)
+{
+    return (xyl_group_t){team->size, team->rank, NULL};
+}
+
+xylem_status_t xyl_node_board_locked(xylem_team_t *team,
+                                     xyl_board_t **board_out)
+{
+    const xyl_group_t seats = all_of(team);
+
+    return board_of_locked(team, &seats, board_out);
+}
+
+xylem_status_t xyl_node_board_create(xylem_team_t *team, uint64_t key,
+                                     xyl_board_t **board_out)
+{
+    const xyl_group_t seats = all_of(team);
+
+    return board_create(team, &seats, key, board_out);
+}
+
+xyl_tagged_t **xyl_node_tagged_of(const xylem_team_t *team)
+{
+    return &node_of_team(team)->tagged;
+}
+
 _Atomic uint64_t *xyl_node_team_word(xylem_team_t *team)
 {
-    const xyl_group_t seats = {team->size, team->rank, NULL};
+    const xyl_group_t seats = all_of(team);
     xyl_board_t *board;
 
     return board_of(team, &seats, &board) == XYLEM_OK ? xyl_board_spare(board)
@@ -164,7 +210,7 @@ static void refusal_run(xyl_task_t *task)
 {
     refusal_t *refusal = XYL_HOLDER(refusal_t, task, task);
     xylem_team_t *team = refusal->team;
-    const xyl_group_t seats = {team->size, team->rank, NULL};
+    const xyl_group_t seats = all_of(team);
     xyl_board_t *board;
 
     /* Others may wait there, should this rank have made no call before. Where
@@ -254,10 +300,11 @@ static void boards_destroy(xylem_context_t *context, int all)
             continue;
         }
         *link = board->next_left;
+        if (board->has_place)
+            xyl_node_place_return(context);
         xyl_board_destroy(board);
         atomic_store_explicit(&xyl_node_of_context(context)->is_short, 0,
                               memory_order_relaxed);
-        xyl_node_place_return(context);
     }
     pthread_mutex_unlock(&context->lock);
 }
@@ -275,7 +322,7 @@ static int others_wait_to_leave(const xylem_team_t *team)
 /* NULL: no memory; then the others' stays, too. */
 static xyl_board_t *board_to_leave(xylem_team_t *team)
 {
-    const xyl_group_t seats = {team->size, team->rank, NULL};
+    const xyl_group_t seats = all_of(team);
     xyl_board_t *board;
 
     return board_of(team, &seats, &board) == XYLEM_OK ? board : NULL;
@@ -295,7 +342,7 @@ static void team_ends(xylem_team_t *team)
     if (board == NULL)
         return;
     pthread_mutex_lock(&context->lock);
-    board->next_left = boards->left;
+    board->next_left = xyl_tagged_end(node_of_team(team)->tagged, boards->left);
     boards->left = board;
     pthread_mutex_unlock(&context->lock);
     boards_destroy(context, 0);
@@ -362,13 +409,17 @@ static xylem_status_t operation_make(const xyl_call_t *call,
                                      const xyl_node_program_t *program,
                                      xyl_operation_t **operation_out)
 {
-    const xyl_group_t seats = {call->team->size, call->team->rank, NULL};
+    const xyl_group_t seats = all_of(call->team);
     const xyl_layouts_t layouts = {call->sides.send, call->sides.recv};
     xyl_stage_spec_t spec;
     xyl_board_t *board;
     xyl_stage_t *stage;
-    xylem_status_t status = board_of(call->team, &seats, &board);
+    xylem_status_t status = XYLEM_OK;
 
+    if (call->args->tag != 0)
+        board = xyl_node_tag_board(call->team, call->args->tag);
+    else
+        status = board_of(call->team, &seats, &board);
     if (status == XYLEM_OK)
         status = xyl_collective_frame(
             call->team, call->args,
@@ -390,7 +441,7 @@ xylem_status_t xyl_node_create(const xyl_call_t *call,
                                const xyl_choice_t *choice,
                                xyl_operation_t **operation_out)
 {
-    const xyl_group_t seats = {call->team->size, call->team->rank, NULL};
+    const xyl_group_t seats = all_of(call->team);
     xyl_problem_t problem = call->problem;
     xyl_node_program_t program;
     xylem_status_t status;

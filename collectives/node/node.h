@@ -28,6 +28,19 @@ void xyl_node_refused(xylem_team_t *team, uint64_t call, xylem_status_t status);
  * those above; NULL: there is no memory. Any thread. */
 _Atomic uint64_t *xyl_node_team_word(xylem_team_t *team);
 
+/* 1 when the team has a board as soon as a call needs it; equal on all ranks.
+ */
+int xyl_node_may_have_board(const xylem_team_t *team);
+/* That board, made if it is not there; with the team's lock. */
+struct xyl_board;
+xylem_status_t xyl_node_board_locked(xylem_team_t *team,
+                                     struct xyl_board **board_out);
+/* One more of the same ranks, by a key of its own. */
+xylem_status_t xyl_node_board_create(xylem_team_t *team, uint64_t key,
+                                     struct xyl_board **board_out);
+/* What tagged.c keeps with a team. */
+struct xyl_tagged **xyl_node_tagged_of(const xylem_team_t *team);
+
 /* 1 when programs for such a problem fit into the team's board. Looks at what
  * is equal on all ranks only. */
 int xyl_node_is_possible(const xylem_team_t *team,

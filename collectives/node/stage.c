@@ -463,6 +463,15 @@ static const xyl_stage_ops_t node_ops = {
     .describe = node_describe,
 };
 
+void xyl_node_stages_move(const xyl_operation_t *operation, xyl_board_t *board)
+{
+    uint32_t i;
+
+    for (i = 0; i < operation->stages; i++)
+        if (operation->stage[i]->ops == &node_ops)
+            self(operation->stage[i])->board = board;
+}
+
 /* ---- inside a call ---- */
 
 int xyl_node_stage_is_brief(const xyl_stage_t *stage)

@@ -55,6 +55,9 @@ uint64_t xyl_node_stage_beats(const xyl_stage_t *stage, uint64_t index);
 void xyl_node_stage_let_go(const xyl_stage_t *stage, uint64_t piece);
 int xyl_node_stage_is_let_go(const xyl_stage_t *stage, uint64_t piece);
 
+/* The next run of an idle operation is on another board of the same seats. */
+void xyl_node_stages_move(const xyl_operation_t *operation, xyl_board_t *board);
+
 /* For operations that run inside a call: 1 where the stage's whole work is one
  * piece, known beforehand. */
 int xyl_node_stage_is_brief(const xyl_stage_t *stage);

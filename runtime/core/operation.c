@@ -555,6 +555,9 @@ static int operation_keep(xylem_request_t *request)
     xyl_operation_t *operation = xyl_operation_of(request);
 
     xyl_stand_ins_free(operation);
+    if (operation->given_up != NULL)
+        operation->given_up(operation);
+    operation->given_up = NULL;
     return operation->keep != NULL && operation->keep(operation);
 }
 

@@ -46,6 +46,9 @@ typedef struct xyl_operation {
      * does not detach. Returns owned, or NULL. */
     struct xyl_operation *(*another)(const struct xyl_operation *operation);
     void (*release)(struct xyl_operation *operation);
+    /* Before either: its user, who could start it again, has given it up. NULL:
+     * nobody need know. */
+    void (*given_up)(struct xyl_operation *operation);
     /* The message. */
     size_t bytes;     /* in all */
     const char *name; /* of what it does, for records */

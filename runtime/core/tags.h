@@ -26,7 +26,7 @@ _Static_assert((XYLEM_TAG_MAX + 1) * XYL_TAG_SEQUENCES ==
 
 typedef struct xyl_tags {
     /* [tag]: 1 while it is under way, and 2 more for each time that it was. */
-    _Atomic uint8_t uses[XYLEM_TAG_MAX + 1];
+    _Atomic uint16_t uses[XYLEM_TAG_MAX + 1];
 } xyl_tags_t;
 
 /* The room. Any thread. */
@@ -39,5 +39,9 @@ xylem_status_t xyl_tag_begin(struct xylem_team *team, uint32_t tag,
                              uint32_t *sequence_out);
 /* It is over on this rank. */
 void xyl_tag_end(struct xylem_team *team, uint32_t tag);
+/* How many calls with this tag are over on this rank, in CALLS_BITS bits.
+ * Any thread. */
+enum { XYL_TAG_CALLS_BITS = 15 };
+uint32_t xyl_tag_calls(struct xylem_team *team, uint32_t tag);
 
 #endif

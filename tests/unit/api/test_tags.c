@@ -288,6 +288,167 @@ static void test_one_after_the_other(void)
     }
 }
 
+/* ---- requests that come and go ---- */
+
+/* Every rank makes, starts and frees its requests in an order of its own. Their
+ * tags are used once, so that the boards of freed ones go to later ones. */
+enum {
+    GUESTS = 12, /* requests of a rank, one after the other */
+    AT_ONCE = 5,
+    STARTS = 3,
+    GUEST_WORDS = 40 /* some lie beside a count, others in a window */
+};
+
+typedef struct guest {
+    xylem_request_t *request;
+    uint32_t begun, over; /* starts */
+    int is_freed;
+    uint64_t in[GUEST_WORDS], out[GUEST_WORDS];
+} guest_t;
+
+typedef struct visit {
+    uint64_t random;
+    fabric_t *fabric;
+    uint32_t ranks, count; /* of words */
+    uint32_t made[RANKS], freed[RANKS];
+    guest_t guests[RANKS][GUESTS];
+} visit_t;
+
+static uint64_t guest_word(uint32_t rank, uint32_t number, uint32_t start,
+                           uint32_t i)
+{
+    return (((uint64_t)rank * GUESTS + number) * STARTS + start) * GUEST_WORDS +
+           i;
+}
+
+static void guest_make(visit_t *visit, uint32_t rank)
+{
+    uint32_t number = visit->made[rank]++;
+    guest_t *guest = &visit->guests[rank][number];
+    xylem_coll_args_t args = {.struct_bytes = sizeof args,
+                              .send = guest->in,
+                              .recv = guest->out,
+                              .count = number % 4 == 3 ? 1 : visit->count,
+                              .type = XYLEM_UINT64,
+                              .op = XYLEM_SUM,
+                              .root = number % visit->ranks,
+                              .tag = 1 + number};
+
+    args.coll = number % 3 == 0 ? XYLEM_COLL_BCAST : XYLEM_COLL_ALLREDUCE;
+    if (number % 3 == 0)
+        args.send = NULL;
+    CHECK_EQ(xylem_coll_init(fabric_world(visit->fabric, rank), &args,
+                             &guest->request),
+             XYLEM_OK);
+}
+
+static void guest_start(visit_t *visit, uint32_t rank, uint32_t number)
+{
+    guest_t *guest = &visit->guests[rank][number];
+    uint32_t i;
+
+    for (i = 0; i < GUEST_WORDS; i++) {
+        guest->in[i] = guest_word(rank, number, guest->begun, i);
+        guest->out[i] = rank == number % visit->ranks ? guest->in[i] : 0;
+    }
+    guest->begun++;
+    CHECK_EQ(xylem_request_start(guest->request), XYLEM_OK);
+}
+
+static uint64_t guest_result(const visit_t *visit, uint32_t number,
+                             uint32_t start, uint32_t i)
+{
+    uint64_t sum = 0;
+    uint32_t rank;
+
+    if (number % 3 == 0)
+        return guest_word(number % visit->ranks, number, start, i);
+    for (rank = 0; rank < visit->ranks; rank++)
+        sum += guest_word(rank, number, start, i);
+    return sum;
+}
+
+/* 1: it was under way, and is not any more. */
+static int guest_ends(visit_t *visit, uint32_t rank, uint32_t number)
+{
+    guest_t *guest = &visit->guests[rank][number];
+    uint32_t i, count = number % 4 == 3 ? 1 : visit->count;
+    xylem_status_t status;
+
+    if (guest->begun == guest->over)
+        return 0;
+    status = xylem_request_test(guest->request);
+    if (status == XYLEM_IN_PROGRESS)
+        return 0;
+    CHECK_EQ(status, XYLEM_OK);
+    for (i = 0; i < count; i++)
+        CHECK_EQ(guest->out[i], guest_result(visit, number, guest->over, i));
+    guest->over++;
+    return 1;
+}
+
+/* Something that this rank may do next. */
+static void visit_step(visit_t *visit, uint32_t rank)
+{
+    uint32_t number = random_below(&visit->random, GUESTS);
+    guest_t *guest = &visit->guests[rank][number];
+
+    if (number >= visit->made[rank]) {
+        if (visit->made[rank] < visit->freed[rank] + AT_ONCE &&
+            visit->made[rank] < GUESTS)
+            guest_make(visit, rank);
+        return;
+    }
+    if (guest->is_freed ||
+        (guest->begun != guest->over && !guest_ends(visit, rank, number)))
+        return;
+    if (guest->begun < STARTS) {
+        guest_start(visit, rank, number);
+        return;
+    }
+    CHECK_EQ(xylem_request_free(guest->request), XYLEM_OK);
+    guest->is_freed = 1;
+    visit->freed[rank]++;
+}
+
+static int visit_is_over(const visit_t *visit)
+{
+    uint32_t rank;
+
+    for (rank = 0; rank < visit->ranks; rank++)
+        if (visit->freed[rank] < GUESTS)
+            return 0;
+    return 1;
+}
+
+static void test_requests(void)
+{
+    enum { STEPS_MAX = 1000000 };
+    static visit_t visit;
+    uint64_t seed, steps;
+
+    for (seed = 0; seed < check_cases(80) && check_failures() == 0; seed++) {
+        fabric_options_t options = {.seed = seed,
+                                    .delay_max = 20,
+                                    .reorder = 1,
+                                    .shares_memory = seed % 8 != 0};
+        memset(&visit, 0, sizeof visit);
+        visit.random = random_mix(seed);
+        visit.ranks = random_between(&visit.random, 2, RANKS);
+        visit.count = random_between(&visit.random, 1, GUEST_WORDS);
+        visit.fabric = fabric_create(visit.ranks, &options);
+        for (steps = 0; steps < STEPS_MAX && !visit_is_over(&visit); steps++) {
+            visit_step(&visit, random_below(&visit.random, visit.ranks));
+            if (random_below(&visit.random, 3) == 0)
+                fabric_advance(visit.fabric,
+                               random_below(&visit.random, 20) * SIM_US);
+        }
+        CHECK(visit_is_over(&visit));
+        fabric_run_dry(visit.fabric);
+        fabric_destroy(visit.fabric);
+    }
+}
+
 /* ---- what is wrong ---- */
 
 typedef struct trial {
@@ -398,25 +559,30 @@ static void test_under_way(void)
 
 static void test_nonsense(void)
 {
-    static const char *const ordered[] = {"han", "node"};
+    static const struct {
+        const char *algorithm;
+        uint64_t seed; /* 1: ranks share memory, so that tags have boards */
+    } ordered[] = {{"han", 1}, {"han", 2}, {"node", 2}};
     xylem_request_t *request = NULL;
     trial_t trial;
     xylem_coll_args_t args;
     size_t i;
 
-    trial_init(&trial, 1, NULL);
-    args = sum_of(&trial, 0, XYLEM_TAG_MAX + 1);
-    CHECK_EQ(trial_start(&trial, 0, &args, &request), XYLEM_ERR_INVALID_ARG);
-    CHECK(strstr(xylem_last_error(), "tag 65536") != NULL);
     for (i = 0; i < sizeof ordered / sizeof ordered[0]; i++) {
+        trial_init(&trial, ordered[i].seed, NULL);
+        args = sum_of(&trial, 0, XYLEM_TAG_MAX + 1);
+        CHECK_EQ(trial_start(&trial, 0, &args, &request),
+                 XYLEM_ERR_INVALID_ARG);
+        CHECK(strstr(xylem_last_error(), "tag 65536") != NULL);
         args = sum_of(&trial, 0, 1);
-        args.algorithm = ordered[i];
+        args.algorithm = ordered[i].algorithm;
         CHECK_EQ(trial_start(&trial, 0, &args, &request),
                  XYLEM_ERR_INVALID_ARG);
         CHECK(strstr(xylem_last_error(), "order of calls") != NULL);
+        CHECK_EQ(xylem_team_error(fabric_world(trial.fabric, 0), NULL),
+                 XYLEM_OK);
+        trial_end(&trial);
     }
-    CHECK_EQ(xylem_team_error(fabric_world(trial.fabric, 0), NULL), XYLEM_OK);
-    trial_end(&trial);
 }
 
 /* One rank calls something else with the tag, and its part may be over. */
@@ -507,6 +673,7 @@ static void test_full_check(void)
 static const check_case_t cases[] = {
     {"tags: any order on each rank", test_any_order},
     {"tags: one after the other", test_one_after_the_other},
+    {"tags: requests that come and go", test_requests},
     {"tags: one that is under way", test_under_way},
     {"tags: nonsense is refused", test_nonsense},
     {"tags: calls that differ", test_mismatch},
