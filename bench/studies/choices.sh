@@ -23,7 +23,7 @@ usage: bench/studies/choices.sh [options]
   --ranks LIST     default 1024,4096
   --colls LIST     default: all
   --sizes LIST     bytes (default 8,64,512,4096,32768,262144,2097152)
-  --shared-memory  ranks of a node share memory; also what goes through it
+  --messages       ranks of a node share no memory: nothing goes through it
   --within PERCENT how far off the best a choice is good (default 10)
   --long           also what takes minutes
   --limit S        give up a run after that many seconds (default 30)
@@ -34,7 +34,7 @@ TXT
 }
 
 machine=cori ppn=32 ranks=1024,4096 colls='' within=10 long='' limit=30
-shared_memory='' bin=''
+messages='' bin=''
 sizes=8,64,512,4096,32768,262144,2097152 jobs=$(nproc) csv=''
 options_parse "$@"
 begin
@@ -77,12 +77,14 @@ is_long() # collective, ranks, algorithm
     esac
 }
 
-# Whether there is such a memory, and are such levels.
+# Whether there is such a memory, and are such levels. No simulated machine has
+# GPUs.
 has_levels_for() # ranks, algorithm
 {
     case $2 in
-    node) [ -n "$shared_memory" ] && [ "$1" -eq "$ppn" ] ;;
-    han*) [ -n "$shared_memory" ] && [ "$1" -gt "$ppn" ] ;;
+    cuda_*) return 1 ;;
+    node) [ -z "$messages" ] && [ "$1" -eq "$ppn" ] ;;
+    han*) [ -z "$messages" ] && [ "$1" -gt "$ppn" ] ;;
     esac
 }
 
@@ -176,7 +178,7 @@ run_one() # ranks, collective, bytes, algorithm, segment
     fi
     [ "$5" -eq 0 ] || { options+=(--segment "$5"); name+=/$5; }
     [ "$3" -eq 0 ] || options+=(-s "$3")
-    [ -z "$shared_memory" ] || options+=(--shared-memory)
+    [ -z "$messages" ] || options+=(--messages)
     if ! XYLEM_VERBOSE=select timeout "$limit" "$sim" -m "$machine" \
         -N $(($1 / ppn)) -p "$ppn" -c "$2" "${options[@]}" --impl event -i 1 \
         --warmup 0 --quiet --csv "$file" >/dev/null 2>"$file.errors"; then
@@ -191,7 +193,7 @@ run_one() # ranks, collective, bytes, algorithm, segment
 }
 
 export -f run_one chosen max_us
-export work sim machine ppn limit shared_memory
+export work sim machine ppn limit messages
 
 run_all() # file of tasks; adds to the times
 {

@@ -159,7 +159,7 @@ tuned() # rule, collective, bytes
         [ "$name" = ring ] && [ -z "$long" ] &&
             [ "$ranks" -gt "$ring_ranks_max" ] ||
             us=$(simulate "$coll" "$bytes" --impl "$impl" --algorithm "$name" \
-                --segment "$segment")
+                --segment "$segment" --messages)
         sum=$(awk -v a="$sum" -v b="$us" 'BEGIN {
             if (a == "-" || b == "-") print "-"; else print a + b }')
     done < <("$2_${1/./}" "$3")
@@ -201,8 +201,7 @@ for coll in ${colls//,/ }; do
     done
     row bytes han "${columns[@]}"
     for bytes in ${sizes//,/ }; do
-        han=$(simulate "$coll" "$bytes" --impl event --algorithm han \
-            --shared-memory)
+        han=$(simulate "$coll" "$bytes" --impl event --algorithm han)
         columns=()
         for rule in ${rules//,/ }; do
             read -r names us < <(tuned "$rule" "$coll" "$bytes")

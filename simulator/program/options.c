@@ -44,8 +44,10 @@ static const struct cli_option table[] = {
     {"window", 0, CLI_TEXT, AT(window), 0, 0, "N,M",
      "sends in flight and receives posted per peer"},
     {"root", 0, CLI_COUNT, AT(root), 0, SIM_RANKS_MAX, "RANK", "default 0"},
-    {"shared-memory", 0, CLI_FLAG, AT(shares_memory), 0, 0, NULL,
-     "ranks of a node share memory (default: messages)"},
+    {"messages", 0, CLI_FLAG, AT(by_messages), 0, 0, NULL,
+     "ranks of a node send messages and share no memory"},
+    {"shared-memory", 0, CLI_FLAG, AT(asks_memory), 0, 0, NULL,
+     "ranks of a node share memory, the default"},
     {"machine", 'm', CLI_TEXT, AT(machine_name), 0, 0, "NAME|FILE",
      "what is simulated (default cori); list shows all"},
     {"noise", 0, CLI_TEXT, AT(noise), 0, 0, "SPEC[;SPEC...]",
@@ -268,6 +270,16 @@ static enum cli_result arrival_resolve(struct simulation *simulation)
 }
 
 /* ---- the rest ---- */
+
+static enum cli_result memory_resolve(struct simulation *simulation)
+{
+    simulation->shares_memory = !simulation->by_messages;
+    if (!simulation->by_messages || !simulation->asks_memory)
+        return CLI_RUN;
+    cli_complain(simulation->program,
+                 "--messages and --shared-memory say the opposite");
+    return CLI_BAD;
+}
 
 static enum cli_result machine_resolve(struct simulation *simulation)
 {
@@ -525,9 +537,10 @@ enum cli_result simulation_parse(const char *program, int argc, char **argv,
                                  struct simulation *simulation_out)
 {
     static enum cli_result (*const steps[])(struct simulation *) = {
-        machine_resolve, coll_resolve,    algorithm_resolve, window_resolve,
-        payload_resolve, kill_resolve,    jitter_resolve,    contenders_resolve,
-        noises_resolve,  arrival_resolve, combination_check};
+        memory_resolve,    machine_resolve, coll_resolve,
+        algorithm_resolve, window_resolve,  payload_resolve,
+        kill_resolve,      jitter_resolve,  contenders_resolve,
+        noises_resolve,    arrival_resolve, combination_check};
     struct cli command_line = cli;
     enum cli_result result;
     size_t i;

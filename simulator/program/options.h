@@ -69,7 +69,8 @@ struct simulation {
     unsigned seeds;
     unsigned jobs;
     unsigned root;
-    unsigned shares_memory;
+    unsigned by_messages; /* also within a node */
+    unsigned asks_memory; /* the default, by its option */
     unsigned per_rank;
     unsigned resume;
     unsigned no_wall;
@@ -78,6 +79,7 @@ struct simulation {
     /* What follows from it. */
     sim_machine_t machine;
     unsigned ranks;
+    unsigned shares_memory; /* of a node: its ranks */
     xylem_coll_t coll;
     struct bench_tuning tuning;
     sim_payload_t payload;

@@ -35,7 +35,9 @@ void sim_report_heading(const struct simulation *simulation)
     printf("machine %s: %u nodes of %u ranks (%u cores), %u ranks%s\n",
            machine->name, simulation->nodes, simulation->ranks_per_node,
            sim_machine_cores(machine), simulation->ranks,
-           simulation->shares_memory ? ", nodes share memory" : "");
+           simulation->ranks_per_node == 1 ? ""
+           : simulation->shares_memory     ? ", shared memory within nodes"
+                                           : ", messages within nodes");
     call_print(simulation);
     printf(", algorithm %s, %u calls for warm-up, seed %u",
            simulation->algorithm != NULL ? simulation->algorithm : "auto",

@@ -16,7 +16,7 @@ check "tunes on simulated ranks" test "$code" -eq 0
 check "says what the search cost" grep -q "% of the .* s of an exhaustive" "$out"
 check "writes both collectives" grep -q '"for": "allreduce"' "$table"
 
-chosen="$sim -m stampede2 -N 4 -p 4 --shared-memory -i 1 --impl event -c bcast"
+chosen="$sim -m stampede2 -N 4 -p 4 -i 1 --impl event -c bcast"
 XYLEM_VERBOSE=select XYLEM_TUNING=$table attempt $chosen -s 64K
 check "programs choose by it" \
     grep -q "65536 bytes.*rule [0-9]* of $table: simulated on stampede2" "$err"

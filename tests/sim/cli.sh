@@ -73,8 +73,6 @@ equal()
 }
 
 small=(-N 2 -p 4 -s 64K -i 3)
-works "messages of a word or less, of buffers without memory" -q \
-    -N 1 -p 12 -c bcast -s 64 --algorithm scatter_allgather -i 1 --impl event
 colls=(barrier bcast reduce allreduce gather gatherv scatter scatterv allgather
     allgatherv alltoall alltoallv alltoallw reduce_scatter reduce_scatter_block
     scan exscan)
@@ -83,28 +81,37 @@ colls=(barrier bcast reduce allreduce gather gatherv scatter scatterv allgather
 
 # Every kind of noise, payload, jitter, arrival, and all implementations.
 golden_commands=(
-    '-n 2 -p 8 -s 1M -i 20 --noise uniform:100Hz,0-2ms;periodic:1kHz,50us'
+    '-n 2 -p 8 -s 1M -i 20 --noise uniform:100Hz,0-2ms;periodic:1kHz,50us
+        --messages'
     '-n 4 -p 4 -c reduce -s 256K -i 20 --noise sync:1kHz,50us;poisson:1kHz,50us
-        --seeds 2'
+        --seeds 2 --messages'
     '-m saturn -n 16 -p 1 --algorithm binary --noise once:1ms@0us,rank=6
-        --per-rank'
+        --per-rank --messages'
     '-m stampede2 -n 3 -p 5 -c reduce -s 96K -i 6 --payload watched --jitter 2us
-        --root 7 --seed 9'
+        --root 7 --seed 9 --messages'
     '-m node64 -n 1 -p 16 -s 300000 -i 5 --payload moved --algorithm knomial:4
-        --segment 20000 --windows 2,5 --arrival random:20us --noise TRACE'
+        --segment 20000 --windows 2,5 --arrival random:20us --noise TRACE
+        --messages'
     '-n 1 -p 6 --impl elastic:1,elastic:16:2ms -i 50
         --noise uniform:10Hz,0-20ms'
-    '-m tcp -n 6 -p 2 -s 128K -c reduce --kill 5@0.1ms --impl event'
+    '-m tcp -n 6 -p 2 -s 128K -c reduce --kill 5@0.1ms --impl event
+        --messages'
     '-n 3 -p 4 -c allreduce -s 32K -i 5 --algorithm rabenseifner
-        --payload moved --noise poisson:1kHz,50us'
+        --payload moved --noise poisson:1kHz,50us --messages'
     '-n 4 -p 3 -c alltoall -s 2K -i 4 --algorithm bruck:3 --payload watched
-        --jitter 2us --seed 4'
-    '-m stampede2 -n 2 -p 5 -c reduce_scatter -s 8K -i 4 --algorithm circulant'
-    '-m node64 -n 1 -p 12 -c scan -s 100K -i 3 --algorithm linear --segment 8K'
-    '-n 2 -p 3 -c alltoallw -s 1000 -i 2 --algorithm pairwise --payload moved'
+        --jitter 2us --seed 4 --messages'
+    '-m stampede2 -n 2 -p 5 -c reduce_scatter -s 8K -i 4 --algorithm circulant
+        --messages'
+    '-m node64 -n 1 -p 12 -c scan -s 100K -i 3 --algorithm linear --segment 8K
+        --messages'
+    '-n 2 -p 3 -c alltoallw -s 1000 -i 2 --algorithm pairwise --payload moved
+        --messages'
     '-n 4 -p 4 -c barrier -i 50 --algorithm dissemination:4
-        --noise sync:1kHz,50us'
-    '-n 3 -p 3 -c gatherv -s 600 --root 4 --kill 2@1us'
+        --noise sync:1kHz,50us --messages'
+    '-n 3 -p 3 -c gatherv -s 600 --root 4 --kill 2@1us --messages'
+    '-n 3 -p 4 -s 1M -i 20 --noise uniform:100Hz,0-2ms'
+    '-n 3 -p 4 -c reduce -s 256K -i 20 --noise poisson:1kHz,50us --payload moved
+        --impl event'
 )
 
 golden()
@@ -157,9 +164,11 @@ test_refusals()
     refuses '--algorithm neighbor_exchange: .* an even number' -c allgather \
         --algorithm neighbor_exchange -N 3 -p 1
     refuses '--algorithm node: this algorithm needs ranks that share memory' \
-        --algorithm node -N 2 -p 4 --shared-memory
+        --algorithm node -N 2 -p 4
     refuses '--algorithm node: this algorithm needs ranks that share memory' \
-        --algorithm node -N 1 -p 4
+        --algorithm node -N 1 -p 4 --messages
+    refuses '--messages and --shared-memory say the opposite' \
+        --messages --shared-memory
     refuses '--window 4,2: expected N,M' --windows 4,2
     refuses '--machine nowhere: ' -m nowhere
     refuses '--nodes 0: expected a whole number' -N 0
@@ -207,7 +216,8 @@ test_output()
     local file
 
     works "all implementations" "${small[@]}" --csv "$work/a.csv"
-    holds "names the machine" '^machine cori: 2 nodes of 4 ranks .*, 8 ranks$'
+    holds "names the machine" \
+        '^machine cori: 2 nodes of 4 ranks .*, 8 ranks, shared memory within nodes$'
     holds "reports this computer" 'events/us'
     simulate -n 2 -p 2 -s 1K -i 1 --windows 2,4 --no-progress
     check "older spellings, with a note" test "$code:$(<"$err")" = \
@@ -288,8 +298,8 @@ test_resume()
     done
     works "other options" "${small[@]}" -q --no-wall --resume --csv "$part" \
         --noise 'sync:1kHz,50us' --seed 2
-    works "with memory of nodes" "${small[@]}" -q --no-wall --resume \
-        --shared-memory --impl event --csv "$part"
+    works "with messages in nodes" "${small[@]}" -q --no-wall --resume \
+        --messages --impl event --csv "$part"
     works "with windows" "${small[@]}" -q --no-wall --resume --csv "$part" \
         --window 2,4 --impl event
     check "take no row away" test "$(
@@ -318,21 +328,22 @@ test_select()
 {
     local -x XYLEM_VERBOSE=select
 
-    simulate "${small[@]}" -s 1K --impl event
+    simulate "${small[@]}" -s 1K --impl event --messages
     if [ "$code" -eq 0 ] &&
         grep -q 'select: bcast of .*: tree topology:4, .*(rule [0-9]* of the built-in table: simulated .*' "$err"; then
         report "XYLEM_VERBOSE=select" yes
     else
         report "XYLEM_VERBOSE=select" no
     fi
-    simulate "${small[@]}" -s 1K --impl event --algorithm topology:4
+    simulate "${small[@]}" -s 1K --impl event --messages \
+        --algorithm topology:4
     if [ "$code" -eq 0 ] &&
         grep -q 'select: bcast of .*: tree topology:4, .*(asked for by the call)' "$err"; then
         report "the same tree, asked for" yes
     else
         report "the same tree, asked for" no
     fi
-    simulate "${small[@]}" -s 64K --impl event --shared-memory
+    simulate "${small[@]}" -s 64K --impl event
     if [ "$code" -eq 0 ] &&
         grep -q 'select: bcast of .* of 2 nodes: han, leaders .*, tree .*; then ' "$err"
     then
@@ -346,11 +357,14 @@ test_select()
 test_payloads()
 {
     local coll mode i step=1
+    works "messages of a word or less, of buffers without memory" -q --messages \
+        -N 1 -p 12 -c bcast -s 64 --algorithm scatter_allgather -i 1 \
+        --impl event
     [ "$set" = all ] || step=3
     for ((i = 0; i < ${#colls[@]}; i += step)); do
         coll=${colls[i]}
         for mode in none moved watched; do
-            works "$coll, payload $mode" "${small[@]}" -c "$coll" \
+            works "$coll, payload $mode" "${small[@]}" -c "$coll" --messages \
                 --payload $mode --noise 'poisson:10kHz,10us' --no-wall
             cp "$out" "$work/$mode"
         done
@@ -376,8 +390,8 @@ test_algorithms()
             fi
             local options=(-N 3 -p 3 -c "$coll" --algorithm "${name/:K/:3}")
             [[ $algorithm != *'even number'* ]] || options+=(-p 2)
-            [[ $name != han* ]] || options+=(--shared-memory)
-            [[ $name != node ]] || options+=(--shared-memory -N 1 -p 9)
+            [[ $name == han* || $name == node ]] || options+=(--messages)
+            [[ $name != node ]] || options+=(-N 1 -p 9)
             [ "$coll" = barrier ] || options+=(-s 12000)
             works "$coll, ${name/:K/:3}" "${options[@]}" -i 2 --impl event \
                 --payload watched --jitter 1us
@@ -392,20 +406,24 @@ test_shared_memory()
     for coll in bcast reduce allreduce barrier; do
         for mode in none moved watched; do
             works "$coll in shared memory, payload $mode" -N 3 -p 4 \
-                -c "$coll" -s 300000 -i 3 --impl event --shared-memory \
-                --payload $mode --noise 'poisson:10kHz,10us' --no-wall
+                -c "$coll" -s 300000 -i 3 --impl event --payload $mode \
+                --noise 'poisson:10kHz,10us' --no-wall
             cp "$out" "$work/$mode"
         done
         equal "$coll in it: equal times without payload" "$work/none" \
             "$work/moved"
         equal "$coll in it: equal times, watched" "$work/moved" "$work/watched"
     done
-    holds "names the shared memory" ', 12 ranks, nodes share memory$'
-    works "no message stays in a node" -N 3 -p 4 --impl event --shared-memory
+    holds "names the shared memory" ', 12 ranks, shared memory within nodes$'
+    works "no message stays in a node" -N 3 -p 4 --impl event --no-wall
     holds "no message stays in a node" '^implementation +switch  unexpected'
-    works "one node" -N 1 -p 4 --impl event --shared-memory
-    works "without it they do" -N 3 -p 4 --impl event
-    holds "without it they do" '^implementation +group +switch  unexpected'
+    cp "$out" "$work/default"
+    works "--shared-memory" -N 3 -p 4 --impl event --no-wall --shared-memory
+    equal "--shared-memory is the default" "$work/default" "$out"
+    works "one node" -N 1 -p 4 --impl event
+    works "--messages" -N 3 -p 4 --impl event --messages
+    holds "names the messages" ', 12 ranks, messages within nodes$'
+    holds "with --messages they stay" '^implementation +group +switch  unexpected'
 }
 
 # The largest message, without memory for it.
@@ -416,7 +434,7 @@ test_scale()
     holds "names the size of a block" '^alltoall of 64 bytes per block, alg'
     works "blocks of 256 MiB" -N 2 -p 4 -c allgather -s 256M -i 1 --warmup 0
     works "2048 ranks" -N 64 -p 32 -s 64K -i 1 --warmup 0 --impl event
-    holds "2048 ranks" ', 2048 ranks$'
+    holds "2048 ranks" ', 2048 ranks, '
     works "a message of 8 GiB" -N 2 -p 1 -s 8G --segment 64M -i 1 --warmup 0
     works "one rank" -N 1 -p 1 --impl event,waitall,blocking,elastic:1 -i 2
     works "more ranks than cores" -m saturn -N 1 -p 24 -s 64K -i 2
@@ -427,13 +445,16 @@ test_kill()
     local impl coll
     for impl in event waitall blocking; do
         works "$impl: a rank dies" -N 2 -p 4 --impl $impl --kill 3@0.2ms \
-            --payload watched --no-wall
+            --messages --payload watched --no-wall
         # What the root has sent it may be done with before.
         holds "$impl: the others end" "^$impl +[01] +[67] "
     done
+    works "a rank dies in shared memory" -N 2 -p 4 --impl event --kill 3@50us \
+        --payload watched --no-wall
+    holds "the others end" "^event +[01] +[67] "
     for coll in allgather alltoallv reduce_scatter; do
         works "$coll: a rank dies" -N 2 -p 4 -c $coll -s 64K --kill 3@1us \
-            --payload watched --no-wall
+            --messages --payload watched --no-wall
         holds "$coll: the others end" "^event +0 +7 "
     done
 }

@@ -97,6 +97,7 @@ class Goal(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
+        self.runs = 0
 
     def path(self, name):
         return os.path.join(self.folder.name, name)
@@ -122,12 +123,14 @@ class Goal(unittest.TestCase):
 
     def simulated(self, coll, algorithm, nodes, *options):
         """(messages, bytes) of one call of the library's own code."""
+        path = self.path(f"{self.runs}.csv")
+        self.runs += 1
         done = self.run_sim("-N", str(nodes), "-p", "2", "-c", coll, "-s",
-                            str(SIZE), "--algorithm", algorithm, "--impl",
-                            "event", "-i", "1", "--warmup", "0", "--csv",
-                            self.path("csv"), *options)
+                            str(SIZE), "--algorithm", algorithm, "--messages",
+                            "--impl", "event", "-i", "1", "--warmup", "0", "--csv",
+                            path, *options)
         self.assertEqual(done.returncode, 0, done.stderr)
-        with open(self.path("csv"), encoding="ascii") as file:
+        with open(path, encoding="ascii") as file:
             row = next(csv.DictReader(file))
         return [sum(float(value) for name, value in row.items()
                     if name.endswith(end)) for end in ("_messages", "_bytes")]

@@ -2,15 +2,14 @@
 # shellcheck disable=SC2154 # sim, jobs, out, raw and quick are of figures.sh
 # Figures 5.8 to 5.17: tasks of HAN, and the cost model that is made of them.
 
-# task_run NAME OPTION...: a call that all begin together, on ranks that share
-# memory; who has done its part waits for those that it sends to, as the thesis's
+# task_run NAME OPTION...: a call that all begin together; who has done its part waits for those that it sends to, as the thesis's
 # tasks do.
 task_run()
 {
     local name=$1
     shift
     XYLEM_DETACH_BYTES=0 run "$name" -m nacl -i 1 --warmup 0 --impl event \
-        --per-rank --shared-memory "$@"
+        --per-rank "$@"
 }
 
 run_5.8()

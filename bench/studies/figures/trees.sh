@@ -25,7 +25,7 @@ tree_run()
             for coll in bcast reduce; do
                 run "$figure-$coll-$tree-$size" -m "$2" -N "$3" -p "$4" \
                     -c $coll -s "$size" --algorithm "$tree" -i 1 --warmup 0 \
-                    --impl event,waitall
+                    --messages --impl event,waitall
             done
         done
     done
@@ -132,7 +132,8 @@ run_4.10()
     for nodes in $(scales); do
         for coll in bcast reduce; do
             run "4.10-$coll-$nodes" -m cori -N "$nodes" -p 32 -c $coll -s 4M \
-                --algorithm topology -i 1 --warmup 0 --impl event,waitall
+                --algorithm topology -i 1 --warmup 0 --messages \
+                --impl event,waitall
         done
     done
 }
