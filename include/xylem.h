@@ -115,7 +115,8 @@ const char *xylem_version(void);
  * NULL: to standard error again. Of the process, for all contexts. Called by
  * any thread at any time inside the library, also by several at once; must not
  * call the library. When xylem_log_set returns, calls of the function before
- * may still be under way. */
+ * may still be under way. What several ranks say alike while they create a
+ * context the lowest of them says for all. */
 typedef void (*xylem_log_fn)(void *arg, const char *level, const char *text);
 void xylem_log_set(xylem_log_fn fn, void *arg);
 
@@ -171,7 +172,8 @@ xylem_status_t xylem_context_destroy(xylem_context_t *context);
  * settings of its own would take it: from files, the environment, or its
  * default. docs/config.md has all. Writes at most `bytes` bytes with the final
  * 0; XYLEM_ERR_TRUNCATED: it has more. XYLEM_ERR_CONFIG: some value in the
- * environment cannot be used. Any thread. */
+ * environment cannot be used. What is wrong with settings is told by
+ * xylem_context_create, and not here. Any thread. */
 xylem_status_t xylem_setting_get(const char *name, char *text, size_t bytes);
 
 /* One turn of the engine: net, sources, ready handlers, timers, callbacks.

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "bench/common/text.h"
+#include "runtime/base/launched.h"
+#include "runtime/base/quantity.h"
 
 /* Values of getopt_long beyond all letters: the option's index is added. */
 enum {
@@ -29,26 +31,11 @@ struct getopt_tables {
     size_t letters;
 };
 
-/* Every launcher names the rank in the environment, each in its own way. */
-static int is_first_rank(void)
-{
-    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK",
-                                        "PMI_RANK"};
-    size_t i;
-
-    for (i = 0; i < sizeof names / sizeof names[0]; i++) {
-        const char *rank = getenv(names[i]);
-        if (rank != NULL)
-            return strcmp(rank, "0") == 0;
-    }
-    return 1;
-}
-
 void cli_complain(const char *program, const char *format, ...)
 {
     va_list args;
 
-    if (!is_first_rank())
+    if (xyl_launched_rank() > 0)
         return;
     fprintf(stderr, "%s: ", program);
     va_start(args, format);
@@ -218,6 +205,20 @@ static int count_parse(const struct cli_option *option, const char *text,
     return 1;
 }
 
+/* 0: the option is no time. */
+static uint64_t unit_of(const struct cli_option *option)
+{
+    static const uint64_t units[] = {[CLI_NS] = XYL_NS,
+                                     [CLI_US] = XYL_US,
+                                     [CLI_MS] = XYL_MS,
+                                     [CLI_S] = XYL_S,
+                                     [CLI_MIN] = XYL_MIN};
+
+    return (size_t)option->kind < sizeof units / sizeof units[0]
+               ? units[option->kind]
+               : 0;
+}
+
 /* 1 when the value is one of the option's. */
 static int value_store(const struct cli_option *option, char *text,
                        void *settings)
@@ -239,6 +240,16 @@ static int value_store(const struct cli_option *option, char *text,
         return 1;
     case CLI_REAL:
         if (!text_real(text, &real) || !is_inside(option, real))
+            return 0;
+        *(double *)field = real;
+        return 1;
+    case CLI_NS:
+    case CLI_US:
+    case CLI_MS:
+    case CLI_S:
+    case CLI_MIN:
+        if (!text_time(text, unit_of(option), &real) ||
+            !is_inside(option, real))
             return 0;
         *(double *)field = real;
         return 1;
@@ -302,6 +313,7 @@ static void value_complain(const struct cli *cli,
                  option->name, text,
                  option->kind == CLI_BYTES   ? "a number of bytes"
                  : option->kind == CLI_COUNT ? "a whole number"
+                 : unit_of(option) != 0      ? "a time"
                                              : "a number",
                  option->min, option->max);
 }

@@ -10,14 +10,19 @@
 enum cli_kind {
     CLI_FLAG,  /* unsigned: 1 when given */
     CLI_COUNT, /* unsigned, min ... max */
-    CLI_BYTES, /* size_t, with K, M or G, min ... max */
+    CLI_BYTES, /* size_t, with a unit or without, min ... max */
     CLI_REAL,  /* double, min ... max */
-    CLI_TEXT,  /* const char *, borrowed from argv */
-    CLI_WORD,  /* unsigned: which of `arg`, as in "block|cyclic" */
-    CLI_LIST,  /* char **: to be given several times. The field points to room
-                  for argc texts and a NULL, and is filled from argv */
-    CLI_REST   /* char **: argv from the first argument on that is no option,
-                  ended by NULL. Without such an entry there may be none */
+    CLI_NS, /* double, min ... max: a time with a unit, or in ns; it counts */
+    CLI_US, /* ns. The others likewise */
+    CLI_MS,
+    CLI_S,
+    CLI_MIN,
+    CLI_TEXT, /* const char *, borrowed from argv */
+    CLI_WORD, /* unsigned: which of `arg`, as in "block|cyclic" */
+    CLI_LIST, /* char **: to be given several times. The field points to room
+                 for argc texts and a NULL, and is filled from argv */
+    CLI_REST  /* char **: argv from the first argument on that is no option,
+                 ended by NULL. Without such an entry there may be none */
 };
 
 struct cli_option {

@@ -71,7 +71,7 @@ static void aliases_print(const struct cli *cli)
 
 void cli_help_print(const struct cli *cli)
 {
-    int has_bytes = 0;
+    int has_bytes = 0, has_times = 0;
     size_t i;
 
     printf("Usage: %s %s\n\n%s\n\nOptions:\n", cli->program, cli->usage,
@@ -83,6 +83,7 @@ void cli_help_print(const struct cli *cli)
         if (option->kind == CLI_REST)
             continue;
         has_bytes |= option->kind == CLI_BYTES;
+        has_times |= option->kind >= CLI_NS && option->kind <= CLI_MIN;
         snprintf(name, sizeof name, "--%s%s%s", option->name,
                  takes_value(option) ? " " : "",
                  takes_value(option) ? option->arg : "");
@@ -91,7 +92,13 @@ void cli_help_print(const struct cli *cli)
     option_print('h', "--help", "this text");
     option_print(0, "--version", "the version");
     if (has_bytes)
-        puts("\nBYTES may end in K, M or G (1024, 1024^2, 1024^3).");
+        puts(
+            "\nBYTES may end in K, M, G or T, as in 64K, 64KB or 64KiB: powers "
+            "of 1024.");
+    if (has_times)
+        puts(
+            "\nTimes may have a unit of their own: ns, us, ms, s, min or h, as "
+            "in 20ms.");
     aliases_print(cli);
     if (cli->notes != NULL)
         printf("\n%s\n", cli->notes);

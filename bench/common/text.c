@@ -1,43 +1,21 @@
 /* Values as users write them. No state; any thread. */
 #include "bench/common/text.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static unsigned unit_shift(char unit)
-{
-    switch (toupper((unsigned char)unit)) {
-    case 'K':
-        return 10;
-    case 'M':
-        return 20;
-    case 'G':
-        return 30;
-    default:
-        return 0;
-    }
-}
+#include "runtime/base/quantity.h"
 
 int text_bytes(const char *text, size_t *bytes_out)
 {
-    unsigned long long value;
-    unsigned shift;
-    char *end;
+    uint64_t bytes;
 
-    if (!isdigit((unsigned char)text[0]))
+    if (!xyl_bytes_read(text, &bytes) || bytes > SIZE_MAX)
         return 0;
-    value = strtoull(text, &end, 10);
-    shift = unit_shift(*end);
-    if (shift != 0)
-        end++;
-    /* ULLONG_MAX also stands for overflow; no buffer is that long. */
-    if (*end != '\0' || value > (SIZE_MAX >> 1 >> shift))
-        return 0;
-    *bytes_out = (size_t)value << shift;
+    *bytes_out = (size_t)bytes;
     return 1;
 }
 
@@ -61,6 +39,18 @@ int text_real(const char *text, double *value_out)
     if (end == text || *end != '\0' || !isfinite(value))
         return 0;
     *value_out = value;
+    return 1;
+}
+
+int text_time(const char *text, uint64_t unit_ns, double *value_out)
+{
+    uint64_t ns;
+
+    if (text_real(text, value_out))
+        return 1;
+    if (!xyl_time_read(text, unit_ns, &ns))
+        return 0;
+    *value_out = (double)ns / (double)unit_ns;
     return 1;
 }
 
@@ -94,6 +84,16 @@ static int take_real(void *values, size_t index, const char *part)
 size_t text_reals(const char *text, double *values, size_t capacity)
 {
     return text_list(text, take_real, values, capacity);
+}
+
+static int take_ms(void *values, size_t index, const char *part)
+{
+    return text_time(part, XYL_MS, (double *)values + index);
+}
+
+size_t text_times_ms(const char *text, double *values, size_t capacity)
+{
+    return text_list(text, take_ms, values, capacity);
 }
 
 static int take_size(void *values, size_t index, const char *part)

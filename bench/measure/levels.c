@@ -47,7 +47,7 @@ static int uniform_add(const char *program, const char *list, double hz,
                        struct levels *levels)
 {
     double max_ms[LEVELS_MAX];
-    size_t i, count = text_reals(list, max_ms, LEVELS_MAX);
+    size_t i, count = text_times_ms(list, max_ms, LEVELS_MAX);
     char text[LEVEL_NAME_BYTES];
 
     for (i = 0; i < count; i++) {

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "bench/measure/noise.h"
+#include "runtime/base/launched.h"
 
 enum {
     WHY_BYTES = 256,
@@ -46,22 +47,6 @@ static struct {
     sim_noise_trace_t trace;
 } injected;
 
-/* What launchers call the rank; -1: there is none. */
-static long rank_of_launcher(void)
-{
-    static const char *const names[] = {"PMIX_RANK", "OMPI_COMM_WORLD_RANK",
-                                        "PMI_RANK", "SLURM_PROCID"};
-    size_t i;
-
-    for (i = 0; i < sizeof names / sizeof names[0]; i++) {
-        const char *value = getenv(names[i]);
-
-        if (value != NULL && *value >= '0' && *value <= '9')
-            return strtol(value, NULL, 10);
-    }
-    return -1;
-}
-
 /* By the clock that other nodes have, too. */
 static uint64_t day_ns(void)
 {
@@ -80,9 +65,17 @@ static uint64_t origin_ns(const sim_noise_t *noise)
     return now_ns - day_ns() % hour_ns;
 }
 
+/* NULL: it is not set, or set to nothing. */
+static const char *variable(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value == NULL || *value == '\0' ? NULL : value;
+}
+
 static enum noise_way way(void)
 {
-    const char *by = getenv("NOISE_BY");
+    const char *by = variable("NOISE_BY");
 
     return by != NULL && strcmp(by, "thread") == 0 ? NOISE_BY_THREAD
                                                    : NOISE_BY_SIGNAL;
@@ -90,11 +83,11 @@ static enum noise_way way(void)
 
 static void __attribute__((constructor)) begin(void)
 {
-    const char *spec = getenv("NOISE_SPEC"), *seed = getenv("NOISE_SEED");
+    const char *spec = variable("NOISE_SPEC"), *seed = variable("NOISE_SEED");
     char why[WHY_BYTES] = "";
     int error;
 
-    injected.rank = rank_of_launcher();
+    injected.rank = xyl_launched_rank();
     if (spec == NULL || injected.rank < 0 || injected.rank > UINT_MAX)
         return;
     if (sim_noise_parse(spec, 1, &injected.noise, &injected.trace, why,
@@ -106,7 +99,7 @@ static void __attribute__((constructor)) begin(void)
     }
     injected.noise.seed = seed != NULL ? strtoull(seed, NULL, 10) : 1;
     injected.begin_ns = noise_now_ns();
-    if (getenv("NOISE_LOG") != NULL)
+    if (variable("NOISE_LOG") != NULL)
         (void)noise_log_keep(LOG_BURSTS);
     error = noise_start(&injected.noise, (uint32_t)injected.rank,
                         origin_ns(&injected.noise), way());
@@ -168,7 +161,7 @@ static void log_write(const char *name, double seconds)
 
 static void __attribute__((destructor)) end(void)
 {
-    const char *path = getenv("NOISE_REPORT"), *log = getenv("NOISE_LOG");
+    const char *path = variable("NOISE_REPORT"), *log = variable("NOISE_LOG");
     struct noise_total total;
     double seconds;
 
@@ -177,9 +170,9 @@ static void __attribute__((destructor)) end(void)
     noise_stop();
     total = noise_read();
     seconds = (double)(noise_now_ns() - injected.begin_ns) / 1e9;
-    if (path != NULL && *path != '\0')
+    if (path != NULL)
         report(path, seconds, total);
-    if (log != NULL && *log != '\0')
+    if (log != NULL)
         log_write(log, seconds);
     sim_noise_trace_free(&injected.trace);
 }

@@ -23,9 +23,9 @@ static const struct cli_option table[] = {
      "largest size (default 4M); sizes grow by factors of 4"},
     {"sizes", 0, CLI_TEXT, AT(sizes_text), 0, 0, "BYTES,...",
      "these, rising, instead of -b ... -e"},
-    {"minutes", 0, CLI_REAL, AT(minutes), 0.001, 1e5, "M",
+    {"minutes", 0, CLI_MIN, AT(minutes), 0.001, 1e5, "M",
      "stop measuring after that long (default 10)"},
-    {"seconds", 0, CLI_REAL, AT(seconds), 0.0001, 60, "S",
+    {"seconds", 0, CLI_S, AT(seconds), 0.0001, 60, "S",
      "time for one plan and size, if calls are short (default 0.02)"},
     {"exhaustive", 0, CLI_FLAG, AT(exhaustive), 0, 0, NULL,
      "measure every plan for every size, instead of few sizes of each, by "

@@ -63,13 +63,16 @@ typedef struct loader {
     xyl_config_origin_t *origins; /* NULL: nobody asks */
 } loader_t;
 
-/* 0: the value cannot be read, and nothing has changed. */
+/* 0: the value cannot be read, and nothing has changed. A setting that is set
+ * to nothing is as one that is not set. */
 static int row_set(loader_t *loader, const xyl_config_row_t *row,
                    const char *text, xyl_config_origin_t origin)
 {
     uint64_t *value =
         (uint64_t *)(void *)((char *)&loader->config + row->offset);
 
+    if (*text == '\0')
+        return 1;
     if (xyl_config_parse(row->type, text, value) != XYLEM_OK)
         return 0;
     if (loader->origins != NULL)
@@ -103,16 +106,20 @@ static void load_line(loader_t *loader, const char *path,
     if (line->name != NULL)
         row = row_find(line->name, strlen(line->name));
     if (line->name == NULL)
-        xyl_log(XYL_LOG_WARN, "%s:%u: this is no line of the form NAME = value",
+        xyl_log(XYL_LOG_WARN,
+                "%s:%u: this is no line of the form NAME = value; it changes "
+                "nothing",
                 path, line->number);
     else if (row == NULL || is_of_environment(row))
         xyl_log(XYL_LOG_WARN,
-                "%s:%u: there is no setting '%s' of files; xylem-info lists "
-                "all",
+                "%s:%u: there is no setting '%s' of files; the line changes "
+                "nothing (xylem-info lists all settings)",
                 path, line->number, line->name);
     else if (!row_set(loader, row, line->value, origin))
-        xyl_log(XYL_LOG_WARN, "%s:%u: %s: cannot use the value '%s': %s", path,
-                line->number, row->name, line->value, row->help);
+        xyl_log(XYL_LOG_WARN,
+                "%s:%u: %s: cannot use the value '%s'; the line changes "
+                "nothing: %s",
+                path, line->number, row->name, line->value, row->help);
 }
 
 static void load_files(loader_t *loader, const xyl_config_files_t *files)
@@ -149,14 +156,16 @@ static xylem_status_t load_environment(loader_t *loader)
         const char *equals = strchr(*variable, '=');
         const xyl_config_row_t *row;
 
-        if (strncmp(*variable, PREFIX, PREFIX_BYTES) != 0 || equals < name)
+        if (strncmp(*variable, PREFIX, PREFIX_BYTES) != 0 || equals < name ||
+            equals[1] == '\0')
             continue;
         row = row_find(name, (size_t)(equals - name));
         if (row == NULL && strncmp(name, SIMULATOR, strlen(SIMULATOR)) == 0)
             continue;
         if (row == NULL) {
             xyl_log(XYL_LOG_WARN,
-                    "there is no setting %.*s; xylem-info lists all",
+                    "there is no setting %.*s; it changes nothing "
+                    "(xylem-info lists all settings)",
                     (int)(equals - *variable), *variable);
             continue;
         }
@@ -242,7 +251,8 @@ static const char *log_of_file(char *rest)
     const char *text = NULL;
 
     while (xyl_config_file_next(&rest, &line))
-        if (line.name != NULL && strcmp(line.name, "LOG") == 0)
+        if (line.name != NULL && strcmp(line.name, "LOG") == 0 &&
+            *line.value != '\0')
             text = line.value;
     return text;
 }
@@ -256,17 +266,27 @@ static void apply_log(const char *text)
         xyl_log_level_set((xyl_log_level_t)level);
 }
 
-void xyl_config_apply_log(const xyl_config_files_t *files,
-                          const char *const *settings)
+/* The strongest word on the level, but for files; NULL: there is none. */
+static const char *log_of_process(const char *const *settings)
 {
     static const char name[] = "LOG=";
     const char *text = getenv(PREFIX "LOG");
-    char *content;
     size_t i;
 
     for (i = 0; settings != NULL && settings[i] != NULL; i++)
-        if (strncmp(settings[i], name, sizeof name - 1) == 0)
+        if (strncmp(settings[i], name, sizeof name - 1) == 0 &&
+            settings[i][sizeof name - 1] != '\0')
             text = settings[i] + sizeof name - 1;
+    return text == NULL || *text == '\0' ? NULL : text;
+}
+
+void xyl_config_apply_log(const xyl_config_files_t *files,
+                          const char *const *settings)
+{
+    const char *text = log_of_process(settings);
+    char *content;
+    size_t i;
+
     for (i = 0; text == NULL && files != NULL && i < files->count; i++) {
         content = xyl_config_file_read(files->path[i], 0);
         if (content != NULL)
@@ -332,9 +352,14 @@ xylem_status_t xylem_setting_get(const char *name, char *text, size_t bytes)
                         "xylem_setting_get: text is NULL, or there is no "
                         "setting '%s'",
                         name == NULL ? "" : name);
+    /* Programs ask for several; the creation of a context says what is wrong.
+     */
+    xyl_log_hold(0);
     xyl_config_files_find(&files);
     xyl_config_apply_log(&files, NULL);
     status = xyl_config_load(&files, NULL, &config, NULL);
+    xyl_log_tell(1);
+    xyl_log_let_go();
     if (status != XYLEM_OK)
         return status;
     value = xyl_config_value(&config, row);

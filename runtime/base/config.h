@@ -65,19 +65,19 @@ enum { XYL_CHECK_BASIC, XYL_CHECK_FULL };
       "Who moves data: caller (spins in the waiting thread), blocking (spins " \
       "for a while, then sleeps), thread (a thread of its own), auto "         \
       "(blocking when ranks outnumber cores, else caller).")                   \
-    X(spin_us, SPIN_US, COUNT, "1000", 0, USER,                                \
+    X(spin_us, SPIN_US, US, "1000", 0, USER,                                   \
       "Microseconds without work after which a waiting thread sleeps.")        \
     X(progress_core, PROGRESS_CORE, CORE, "any", 0, USER,                      \
       "Core to which the progress thread is bound: a number of the operating " \
       "system, or any.")                                                       \
-    X(liveness_ms, LIVENESS_MS, COUNT, "100", 0, EXPERT,                       \
+    X(liveness_ms, LIVENESS_MS, MS, "100", 0, EXPERT,                          \
       "Milliseconds between looks at the processes of this node; a dead one "  \
       "fails the operations it takes part in. 0 never looks.")                 \
-    X(silence_s, SILENCE_S, COUNT, "300", 0, EXPERT,                           \
+    X(silence_s, SILENCE_S, S, "300", 0, EXPERT,                               \
       "Seconds without an answer after which a node is taken for dead, with "  \
       "all its ranks: its machine is off, or cut off from the net. A process " \
       "that is stopped, or computes, answers all the same. 0: no node is.")    \
-    X(stall_s, STALL_S, COUNT, "10", 0, EXPERT,                                \
+    X(stall_s, STALL_S, S, "10", 0, EXPERT,                                    \
       "Seconds without a message after which an operation of any team fails, " \
       "once a process has died: one that dies while it writes to shared "      \
       "memory can leave it blocked. 0 waits for ever.")                        \
@@ -86,14 +86,14 @@ enum { XYL_CHECK_BASIC, XYL_CHECK_FULL };
       "whoever waits in one, for nothing) or full (all calls are compared, "   \
       "with types, algorithms and those that are refused, by one more "        \
       "collective each; for finding mistakes in programs).")                   \
-    X(hang_s, HANG_S, COUNT, "0", 0, EXPERT,                                   \
+    X(hang_s, HANG_S, S, "0", 0, EXPERT,                                       \
       "Seconds without progress after which an operation fails on all ranks "  \
       "of its team (XYLEM_ERR_TIMED_OUT). 0 never gives up.")                  \
     X(hang_dump, HANG_DUMP, PATH, "none", 0, EXPERT,                           \
       "File, with the rank's number behind its name, to which each rank adds " \
       "what it waits for when an operation hangs (XYLEM_HANG_S) and when the " \
       "signal SIGUSR1 comes.")                                                 \
-    X(timeout_s, TIMEOUT_S, COUNT, "60", 0, USER,                              \
+    X(timeout_s, TIMEOUT_S, S, "60", 0, USER,                                  \
       "Seconds after which creating or destroying a context gives up on "      \
       "ranks that do not answer.")                                             \
     X(pool_bytes, POOL_BYTES, BYTES, "256M", 0, EXPERT,                        \
@@ -128,7 +128,7 @@ enum { XYL_CHECK_BASIC, XYL_CHECK_FULL };
       "Ranks of a node whose short barriers, broadcasts and reductions go "    \
       "through a leader: auto (those that share a cache), off, or so many "    \
       "neighbours each.")                                                      \
-    X(bypass_us, BYPASS_US, COUNT, "200", 1, USER,                             \
+    X(bypass_us, BYPASS_US, US, "200", 1, USER,                                \
       "Microseconds without anything new after which other ranks of the "      \
       "nodes take the place of leaders that are late or held up in a "         \
       "broadcast in levels, a hundred times as many where ranks share "        \
@@ -181,7 +181,7 @@ enum { XYL_CHECK_BASIC, XYL_CHECK_FULL };
       "a fixed order). Operations whose "                                      \
       "bits do not depend on it always take the order of arrival, those that " \
       "do not commute never.")                                                 \
-    X(mpi_collectives, MPI_COLLECTIVES, TEXT, "auto", 0, USER,                 \
+    X(mpi_collectives, MPI_COLLECTIVES, SELECTION, "auto", 0, USER,            \
       "Collectives that the binding for MPI takes over: auto (all), none, "    \
       "\"+bcast,-alltoall\" (all but what is taken out), \"bcast,reduce\" "    \
       "(these alone). Equal on all ranks.")                                    \

@@ -8,6 +8,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "runtime/base/config_types.h"
 #include "runtime/base/file.h"
 #include "runtime/base/log.h"
 
@@ -41,12 +42,12 @@ static void warn_of_missing(const char *path)
         xyl_log(XYL_LOG_WARN, "XYLEM_CONF: %s: %s", path, strerror(errno));
 }
 
-/* "none", or paths separated by ':'. */
+/* Paths separated by ':', or a word for none. */
 static void files_named(xyl_config_files_t *files, const char *paths)
 {
     size_t bytes;
 
-    if (strcasecmp(paths, "none") == 0)
+    if (xyl_config_is_same("none", paths))
         return;
     while (*paths != '\0') {
         const unsigned before = files->count;
@@ -82,7 +83,7 @@ void xyl_config_files_find(xyl_config_files_t *files_out)
 
     files_out->count = 0;
     *files_out->tuning = '\0';
-    if (named != NULL && strcasecmp(named, "auto") != 0) {
+    if (named != NULL && *named != '\0' && strcasecmp(named, "auto") != 0) {
         files_named(files_out, named);
         return;
     }

@@ -11,6 +11,7 @@
 
 #include "runtime/base/config.h"
 #include "runtime/base/log.h"
+#include "runtime/base/quantity.h"
 
 /* ---- the types ---- */
 
@@ -21,7 +22,7 @@ const xyl_config_type_t xyl_config_LEVEL = {
               {"info", XYL_LOG_INFO},
               {"debug", XYL_LOG_DEBUG}}};
 const xyl_config_type_t xyl_config_VERBOSE = {
-    .words = {{"off", 0}, {"select", 1}}};
+    .words = {{"off", 0}, {"select", 1}, {"on", 1}}};
 const xyl_config_type_t xyl_config_BOOTSTRAP = {
     .words = {{"auto", XYL_BOOTSTRAP_AUTO},
               {"pmix", XYL_BOOTSTRAP_PMIX},
@@ -36,8 +37,9 @@ const xyl_config_type_t xyl_config_DIRECT = {
               {"on", XYL_DIRECT_ON},
               {"off", XYL_DIRECT_OFF}}};
 
-const xyl_config_type_t xyl_config_SHM = {
-    .words = {{"auto", XYL_SHM_AUTO}, {"off", XYL_SHM_OFF}}};
+const xyl_config_type_t xyl_config_SHM = {.words = {{"auto", XYL_SHM_AUTO},
+                                                    {"off", XYL_SHM_OFF},
+                                                    {"on", XYL_SHM_AUTO}}};
 const xyl_config_type_t xyl_config_ARRIVALS = {
     .words = {{"auto", XYL_ARRIVALS_AUTO},
               {"synchronised", 1},
@@ -52,54 +54,88 @@ const xyl_config_type_t xyl_config_CHECK = {
     .words = {{"basic", XYL_CHECK_BASIC}, {"full", XYL_CHECK_FULL}}};
 const xyl_config_type_t xyl_config_CONNECT = {
     .words = {{"first", XYL_CONNECT_FIRST}, {"init", XYL_CONNECT_INIT}}};
-const xyl_config_type_t xyl_config_BOOL = {.words = {{"off", 0},
-                                                     {"on", 1},
-                                                     {"0", 0},
-                                                     {"1", 1},
-                                                     {"no", 0},
-                                                     {"yes", 1},
-                                                     {"false", 0},
-                                                     {"true", 1}}};
+const xyl_config_type_t xyl_config_BOOL = {.words = {{"off", 0}, {"on", 1}}};
 const xyl_config_type_t xyl_config_COUNT = {.kind = XYL_CONFIG_COUNT,
                                             .most = UINT32_MAX};
+const xyl_config_type_t xyl_config_US = {
+    .kind = XYL_CONFIG_TIME, .most = UINT32_MAX, .unit_ns = XYL_US};
+const xyl_config_type_t xyl_config_MS = {
+    .kind = XYL_CONFIG_TIME, .most = UINT32_MAX, .unit_ns = XYL_MS};
+const xyl_config_type_t xyl_config_S = {
+    .kind = XYL_CONFIG_TIME, .most = UINT32_MAX, .unit_ns = XYL_S};
 const xyl_config_type_t xyl_config_CORE = {
-    XYL_CONFIG_COUNT, CPU_SETSIZE - 1, {{"any", XYL_CONFIG_NO_CORE}}};
+    XYL_CONFIG_COUNT, CPU_SETSIZE - 1, {{"any", XYL_CONFIG_NO_CORE}}, 0};
 /* A group of none is none. */
 const xyl_config_type_t xyl_config_GROUPS = {
     XYL_CONFIG_COUNT,
     UINT32_MAX,
-    {{"off", 0}, {"auto", XYL_CONFIG_GROUPS_AUTO}}};
+    {{"off", 0}, {"auto", XYL_CONFIG_GROUPS_AUTO}},
+    0};
 const xyl_config_type_t xyl_config_BYTES = {.kind = XYL_CONFIG_BYTES,
                                             .most = UINT64_MAX >> 1};
-const xyl_config_type_t xyl_config_PATH = {XYL_CONFIG_TEXT, 0, {{"none", 0}}};
-const xyl_config_type_t xyl_config_TEXT = {XYL_CONFIG_TEXT, 0, {{"auto", 0}}};
+const xyl_config_type_t xyl_config_PATH = {
+    XYL_CONFIG_TEXT, 0, {{"none", 0}}, 0};
+const xyl_config_type_t xyl_config_TEXT = {
+    XYL_CONFIG_TEXT, 0, {{"auto", 0}}, 0};
+/* No text lies at the address 1. */
+const xyl_config_type_t xyl_config_SELECTION = {
+    XYL_CONFIG_TEXT, 0, {{"auto", 0}, {"all", 0}, {"none", 1}}, 0};
 
 /* ---- reading ---- */
 
-static const char units[] = "KMGT";
+/* Users write what other programs call the same. */
+static const char *const synonyms[][XYL_CONFIG_WORDS_MAX] = {
+    {"off", "none", "no", "false", "0"},
+    {"on", "yes", "true", "1"},
+    {"warn", "warning"},
+    {"synchronised", "synchronized"}};
+
+static int is_in(const char *const *words, const char *text)
+{
+    unsigned i;
+
+    for (i = 0; i < XYL_CONFIG_WORDS_MAX && words[i] != NULL; i++)
+        if (strcasecmp(words[i], text) == 0)
+            return 1;
+    return 0;
+}
+
+int xyl_config_is_same(const char *word, const char *text)
+{
+    size_t i;
+
+    if (strcasecmp(word, text) == 0)
+        return 1;
+    for (i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++)
+        if (is_in(synonyms[i], text))
+            return is_in(synonyms[i], word);
+    return 0;
+}
 
 static xylem_status_t number_parse(const xyl_config_type_t *type,
                                    const char *text, uint64_t *value_out)
 {
-    const char *unit;
-    unsigned shift = 0;
-    uint64_t value;
+    uint64_t value, ns;
     char *end;
 
     if (!isdigit((unsigned char)*text))
         return XYLEM_ERR_CONFIG;
-    errno = 0;
-    value = strtoull(text, &end, 10);
-    if (type->kind == XYL_CONFIG_BYTES && *end != '\0') {
-        unit = strchr(units, toupper((unsigned char)*end));
-        if (unit == NULL)
+    if (type->kind == XYL_CONFIG_BYTES) {
+        if (!xyl_bytes_read(text, &value))
             return XYLEM_ERR_CONFIG;
-        shift = 10 * (unsigned)(unit - units + 1);
-        end++;
+    } else if (type->kind == XYL_CONFIG_TIME) {
+        if (!xyl_time_read(text, type->unit_ns, &ns) || ns % type->unit_ns != 0)
+            return XYLEM_ERR_CONFIG;
+        value = ns / type->unit_ns;
+    } else {
+        errno = 0;
+        value = strtoull(text, &end, 10);
+        if (errno != 0 || *end != '\0')
+            return XYLEM_ERR_CONFIG;
     }
-    if (errno != 0 || *end != '\0' || value > type->most >> shift)
+    if (value > type->most)
         return XYLEM_ERR_CONFIG;
-    *value_out = value << shift;
+    *value_out = value;
     return XYLEM_OK;
 }
 
@@ -109,7 +145,7 @@ xylem_status_t xyl_config_parse(const xyl_config_type_t *type, const char *text,
     unsigned i;
 
     for (i = 0; i < XYL_CONFIG_WORDS_MAX && type->words[i].text != NULL; i++)
-        if (strcasecmp(type->words[i].text, text) == 0) {
+        if (xyl_config_is_same(type->words[i].text, text)) {
             *value_out = type->words[i].value;
             return XYLEM_OK;
         }
@@ -131,6 +167,7 @@ xylem_status_t xyl_config_parse_bytes(const char *text, uint64_t *value_out)
 size_t xyl_config_print(const xyl_config_type_t *type, uint64_t value,
                         char *text, size_t bytes)
 {
+    static const char units[] = "KMGT";
     const char *from = NULL;
     unsigned i, unit = 0;
 

@@ -4,9 +4,12 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "include/xylem.h"
+#include "runtime/base/file.h"
 
 enum { LINE_BYTES_MAX = 800 };
 
@@ -73,30 +76,108 @@ static size_t line_begin(char *line, xyl_log_level_t level, int is_alone)
                             level_names[level]);
 }
 
-void xyl_log(xyl_log_level_t level, const char *format, ...)
+static void line_say(xyl_log_level_t level, const char *text)
 {
     char line[LINE_BYTES_MAX];
-    log_target_t to;
-    va_list args;
-    size_t length;
-    int text;
+    log_target_t to = target_now();
+    size_t length = line_begin(line, level, to.fn == NULL);
+    int bytes;
 
-    if (!log_passes(level))
-        return;
-    to = target_now();
-    length = line_begin(line, level, to.fn == NULL);
-    va_start(args, format);
-    text = vsnprintf(line + length, sizeof line - length - 1, format, args);
-    va_end(args);
+    bytes = snprintf(line + length, sizeof line - length - 1, "%s", text);
     if (to.fn != NULL) {
         to.fn(to.arg, level_names[level], line);
         return;
     }
-    if (text > 0)
-        length += (size_t)text;
+    if (bytes > 0)
+        length += (size_t)bytes;
     if (length > sizeof line - 2)
         length = sizeof line - 2;
     line[length++] = '\n';
     if (write(STDERR_FILENO, line, length) < 0)
         return; /* nowhere left to complain */
+}
+
+/* ---- lines that wait for the other ranks ---- */
+
+typedef struct held_line {
+    struct held_line *next;
+    xyl_log_level_t level;
+    char text[LINE_BYTES_MAX];
+} held_line_t;
+
+static _Thread_local struct {
+    int is_on;
+    int is_first;
+    uint64_t hash;
+    held_line_t *lines, **end;
+} held;
+
+/* 0: the line is to be said at once. */
+static int line_hold(xyl_log_level_t level, const char *text)
+{
+    held_line_t *line;
+
+    if (!held.is_on)
+        return 0;
+    if (held.hash == 0)
+        held.hash = XYL_HASH_SEED;
+    held.hash = xyl_hash(held.hash, text, strlen(text)) | 1;
+    if (held.is_first)
+        return 0;
+    line = malloc(sizeof *line);
+    if (line == NULL)
+        return 0;
+    line->next = NULL;
+    line->level = level;
+    memcpy(line->text, text, strlen(text) + 1);
+    *held.end = line;
+    held.end = &line->next;
+    return 1;
+}
+
+void xyl_log_hold(int is_first)
+{
+    xyl_log_let_go();
+    held.is_on = 1;
+    held.is_first = is_first;
+}
+
+uint64_t xyl_log_held(void)
+{
+    return held.hash;
+}
+
+void xyl_log_tell(int is_said_elsewhere)
+{
+    held_line_t *line = held.lines, *next;
+
+    held.lines = NULL;
+    held.end = &held.lines;
+    held.hash = 0;
+    for (; line != NULL; line = next) {
+        next = line->next;
+        if (!is_said_elsewhere)
+            line_say(line->level, line->text);
+        free(line);
+    }
+}
+
+void xyl_log_let_go(void)
+{
+    held.is_on = 0;
+    xyl_log_tell(0);
+}
+
+void xyl_log(xyl_log_level_t level, const char *format, ...)
+{
+    char text[LINE_BYTES_MAX];
+    va_list args;
+
+    if (!log_passes(level))
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (!line_hold(level, text))
+        line_say(level, text);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/base/holder.h"
+#include "runtime/base/launched.h"
 #include "runtime/base/log.h"
 #include "runtime/base/members.h"
 #include "runtime/base/status.h"
@@ -356,6 +357,15 @@ static xylem_status_t params_read(const xylem_context_params_t *given,
                      sizeof *params);
 }
 
+/* As far as that is known before the ranks meet. */
+static int is_first_rank(const xylem_bootstrap_t *bootstrap)
+{
+    return bootstrap != NULL && bootstrap->struct_bytes >=
+                                    XYL_BYTES_UP_TO(xylem_bootstrap_t, rank)
+               ? bootstrap->rank == 0
+               : xyl_launched_rank() <= 0;
+}
+
 xylem_status_t xyl_context_create(const xylem_context_params_t *given,
                                   const xyl_modules_t *modules,
                                   xylem_context_t **context_out)
@@ -376,6 +386,7 @@ xylem_status_t xyl_context_create(const xylem_context_params_t *given,
     status = params_read(given, &params);
     if (status != XYLEM_OK)
         return status;
+    xyl_log_hold(is_first_rank(params.bootstrap));
     xyl_config_files_find(&files);
     xyl_config_apply_log(&files, params.settings);
     parts.files = &files;
@@ -385,10 +396,12 @@ xylem_status_t xyl_context_create(const xylem_context_params_t *given,
         status = frame_create(&parts, &config, &context);
     if (status != XYLEM_OK) {
         xyl_context_give_up(params.bootstrap, &config, status);
-        return status;
+    } else {
+        status = xyl_context_join(context, params.bootstrap);
+        status = hand_over(context, status, context_out);
     }
-    status = xyl_context_join(context, params.bootstrap);
-    return hand_over(context, status, context_out);
+    xyl_log_let_go();
+    return status;
 }
 
 /* ---- destruction ---- */

@@ -1,10 +1,13 @@
 #include "runtime/core/context_join.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "progress/net/nets.h"
 #include "runtime/base/descriptors.h"
+#include "runtime/base/launched.h"
 #include "runtime/base/log.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context_shm.h"
@@ -28,7 +31,8 @@ static void warn_of_launcher(void)
     static const char *const sizes[] = {"PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
     size_t i;
 
-    for (i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (i = 0; i < sizeof sizes / sizeof *sizes && xyl_launched_rank() <= 0;
+         i++) {
         const char *size = getenv(sizes[i]);
         if (size == NULL || strtoul(size, NULL, 10) <= 1)
             continue;
@@ -244,6 +248,9 @@ static xylem_status_t reach_peers(xylem_context_t *context,
     }
     status =
         xyl_reach_exchange(context->bootstrap, &mine, context->peers, &reach);
+    /* What goes wrong from here on is said at once: after the last exchange the
+     * launcher may end this rank because of another. */
+    xyl_log_let_go();
     free(places);
     context->reaches = reach.blobs;
     *machine_out = reach.machine;
@@ -330,8 +337,7 @@ static xylem_status_t outcomes_read(const xylem_context_t *context,
         const outcome_t *outcome =
             (const void *)(all->memory + all->offsets[rank]);
         if (all->offsets[rank + 1] - all->offsets[rank] != sizeof *outcome)
-            return xyl_peer_gives_up(context->bootstrap, rank,
-                                     XYLEM_ERR_BOOTSTRAP, XYL_NO_CULPRIT);
+            return xyl_peer_is_incomplete(rank);
         if (outcome->status != XYLEM_OK)
             return xyl_peer_gives_up(context->bootstrap, rank, outcome->status,
                                      outcome->culprit);
@@ -426,6 +432,21 @@ static void set_reuse_bytes(xylem_context_t *context,
     context->reuse_bytes = machine->own_cache_bytes * local_ranks(context) / 4;
 }
 
+/* Before the ranks meet, so that it is said once. */
+static xylem_status_t check_core(const xyl_config_t *config)
+{
+    long cores = sysconf(_SC_NPROCESSORS_CONF);
+
+    if (config->progress != XYL_PROGRESS_THREAD ||
+        config->progress_core == XYL_CONFIG_NO_CORE ||
+        config->progress_core < (uint64_t)cores)
+        return XYLEM_OK;
+    return xyl_fail(XYLEM_ERR_CONFIG,
+                    "XYLEM_PROGRESS_CORE=%" PRIu64
+                    ": this machine has %ld cores, from 0 on",
+                    config->progress_core, cores);
+}
+
 xylem_status_t xyl_context_join(xylem_context_t *context,
                                 const xylem_bootstrap_t *user)
 {
@@ -442,7 +463,10 @@ xylem_status_t xyl_context_join(xylem_context_t *context,
                         "a job of %u ranks: there may be %d", context->ranks,
                         XYL_TEAM_SIZE_MAX);
     xyl_log_rank_set(context->rank);
-    status = net_join(context, xyl_recorder_begin(context), &machine);
+    status = xyl_recorder_begin(context);
+    if (status == XYLEM_OK)
+        status = check_core(&context->config);
+    status = net_join(context, status, &machine);
     if (status != XYLEM_OK)
         return status;
     set_reuse_bytes(context, &machine);
@@ -465,6 +489,7 @@ void xyl_context_give_up(const xylem_bootstrap_t *user,
 
     snprintf(text, sizeof text, "%s", xylem_last_error());
     if (bootstrap_create(user, config, &bootstrap) == XYLEM_OK) {
+        xyl_log_rank_set(bootstrap->rank);
         (void)xyl_peers_exchange(bootstrap, &mine, &peers);
         if (!peers.speak_otherwise && !bootstrap->is_broken)
             (void)xyl_reach_exchange(bootstrap, &mine_reach, peers.all, &reach);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/base/log.h"
 #include "runtime/base/members.h"
 #include "runtime/base/status.h"
 
@@ -40,6 +41,57 @@ void xyl_blobs_fini(xyl_blobs_t *blobs)
     free(blobs->memory);
     free(blobs->offsets);
     *blobs = (xyl_blobs_t){NULL, NULL};
+}
+
+/* ---- an exchange, and what is said once ---- */
+
+/* Behind what a rank tells, since the first fields of that are for all
+ * versions. */
+typedef uint64_t lines_t; /* of xyl_log_held */
+
+/* Takes the ranks' lines off their blobs. 1: a lower rank has the same. */
+static int lines_take(xyl_blobs_t *all, uint32_t rank, uint32_t ranks,
+                      lines_t mine)
+{
+    size_t begin = 0, end = 0, bytes;
+    int is_said_elsewhere = 0;
+    lines_t theirs;
+    uint32_t i;
+
+    for (i = 0; i < ranks; i++) {
+        bytes = all->offsets[i + 1] - begin;
+        if (bytes >= sizeof theirs) {
+            bytes -= sizeof theirs;
+            memcpy(&theirs, all->memory + begin + bytes, sizeof theirs);
+            is_said_elsewhere |= i < rank && theirs == mine;
+        }
+        memmove(all->memory + end, all->memory + begin, bytes);
+        begin = all->offsets[i + 1];
+        end += bytes;
+        all->offsets[i + 1] = end;
+    }
+    return is_said_elsewhere;
+}
+
+xylem_status_t xyl_bootstrap_exchange(xyl_bootstrap_t *bootstrap,
+                                      const void *mine, size_t bytes,
+                                      xyl_blobs_t *all_out)
+{
+    size_t padded = (bytes + 7) & ~(size_t)7;
+    lines_t lines = xyl_log_held();
+    char *both = calloc(1, padded + sizeof lines);
+    xylem_status_t status = XYLEM_ERR_NO_MEMORY;
+
+    if (both != NULL) {
+        memcpy(both, mine, bytes);
+        memcpy(both + padded, &lines, sizeof lines);
+        status = bootstrap->ops->exchange(bootstrap, both,
+                                          padded + sizeof lines, all_out);
+    }
+    free(both);
+    xyl_log_tell(status == XYLEM_OK &&
+                 lines_take(all_out, bootstrap->rank, bootstrap->ranks, lines));
+    return status;
 }
 
 /* ---- those who are missed ---- */

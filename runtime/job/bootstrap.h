@@ -53,6 +53,12 @@ struct xyl_bootstrap {
     char node[XYL_NODE_NAME_BYTES];
 };
 
+/* The bootstrap's exchange, in which ranks also learn which lines of the log
+ * wait on others: of equal ones the lowest rank says its own. */
+xylem_status_t xyl_bootstrap_exchange(xyl_bootstrap_t *bootstrap,
+                                      const void *mine, size_t bytes,
+                                      xyl_blobs_t *all_out);
+
 /* Says that the rank has gone, which this one misses. */
 xylem_status_t xyl_bootstrap_miss(xyl_bootstrap_t *bootstrap, uint32_t rank);
 

@@ -115,8 +115,14 @@ xylem_status_t xyl_peer_gives_up(xyl_bootstrap_t *bootstrap, uint32_t rank,
 
     if (why == XYLEM_ERR_PROC_FAILED && culprit < bootstrap->ranks)
         return xyl_bootstrap_miss(bootstrap, culprit);
-    return xyl_fail(why, "rank %u cannot create its context: %s", rank,
-                    xylem_status_text(why));
+    return xyl_explain(why, "rank %u cannot create its context: %s", rank,
+                       xylem_status_text(why));
+}
+
+xylem_status_t xyl_peer_is_incomplete(uint32_t rank)
+{
+    return xyl_fail(XYLEM_ERR_BOOTSTRAP,
+                    "what rank %u said of itself arrived incomplete", rank);
 }
 
 static xylem_status_t check_version(const hello_t *mine, const hello_t *theirs,
@@ -150,8 +156,7 @@ static xylem_status_t check_rest(xyl_bootstrap_t *bootstrap,
                                  theirs->culprit);
     if (bytes < sizeof *theirs || theirs->offer_bytes != mine->offer_bytes ||
         bytes - sizeof *theirs < theirs->offer_bytes)
-        return xyl_fail(XYLEM_ERR_BOOTSTRAP,
-                        "what rank %u said of itself arrived incomplete", rank);
+        return xyl_peer_is_incomplete(rank);
     return XYLEM_OK;
 }
 
@@ -163,7 +168,20 @@ static int may_differ(const xyl_config_row_t *row, const hello_t *mine,
            !mine->asks_tuning && !theirs->asks_tuning;
 }
 
-static xylem_status_t check_settings(xyl_peers_t *peers, const hello_t *mine,
+/* Where any two ranks differ rank 0 differs from one, and says so for all. */
+static xylem_status_t settings_differ(const xyl_bootstrap_t *bootstrap,
+                                      const char *name, uint32_t rank)
+{
+    xyl_explain_text("XYLEM_%s differs between rank %u and this rank; it must "
+                     "be the same on all",
+                     name, rank);
+    if (bootstrap->rank == 0)
+        xyl_log_error();
+    return XYLEM_ERR_VERSION;
+}
+
+static xylem_status_t check_settings(const xyl_bootstrap_t *bootstrap,
+                                     xyl_peers_t *peers, const hello_t *mine,
                                      const hello_t *theirs, uint32_t rank)
 {
     size_t i;
@@ -174,10 +192,7 @@ static xylem_status_t check_settings(xyl_peers_t *peers, const hello_t *mine,
         else if (may_differ(xyl_config_row(i), mine, theirs))
             peers->tables_differ = 1;
         else
-            return xyl_fail(XYLEM_ERR_VERSION,
-                            "XYLEM_%s differs between rank %u and this rank; "
-                            "it must be the same on all",
-                            xyl_config_row(i)->name, rank);
+            return settings_differ(bootstrap, xyl_config_row(i)->name, rank);
     return XYLEM_OK;
 }
 
@@ -230,7 +245,7 @@ static xylem_status_t peer_read(xyl_bootstrap_t *bootstrap, xyl_peers_t *peers,
     xylem_status_t status = check_rest(bootstrap, mine, theirs, bytes, rank);
 
     if (status == XYLEM_OK)
-        status = check_settings(peers, mine, theirs, rank);
+        status = check_settings(bootstrap, peers, mine, theirs, rank);
     if (status != XYLEM_OK)
         return status;
     peer->place.node = node_number(peers, rank);
@@ -307,9 +322,9 @@ xylem_status_t xyl_peers_exchange(xyl_bootstrap_t *bootstrap,
     hello_begin(&last_words);
     last_words.status = (uint32_t)status;
     last_words.culprit = bootstrap->culprit;
-    told = bootstrap->ops->exchange(bootstrap,
-                                    status == XYLEM_OK ? hello : &last_words,
-                                    bytes, &peers_out->hellos);
+    told = xyl_bootstrap_exchange(bootstrap,
+                                  status == XYLEM_OK ? hello : &last_words,
+                                  bytes, &peers_out->hellos);
     if (told == XYLEM_OK)
         told = check_versions(&last_words, peers_out, ranks);
     if (status == XYLEM_OK || peers_out->speak_otherwise)

@@ -51,9 +51,13 @@ xylem_status_t xyl_peers_exchange(xyl_bootstrap_t *bootstrap,
                                   xyl_peers_t *peers_out);
 
 /* The status of a rank that has told this one that it gives up, and because of
- * whom (XYL_NO_CULPRIT: by itself), which this one will pass on. */
+ * whom (XYL_NO_CULPRIT: by itself), which this one will pass on. The log has
+ * the cause from that rank. */
 xylem_status_t xyl_peer_gives_up(xyl_bootstrap_t *bootstrap, uint32_t rank,
                                  uint32_t status, uint32_t culprit);
+
+/* Says that what the rank has told is cut off. */
+xylem_status_t xyl_peer_is_incomplete(uint32_t rank);
 
 /* The name of a rank's node, with a final 0: XYL_NODE_NAME_BYTES + 1 bytes. */
 void xyl_peers_node(const xyl_blobs_t *hellos, uint32_t rank, char *name_out);

@@ -90,8 +90,7 @@ static xylem_status_t check_bytes(const reach_t *mine, const reach_t *theirs,
         left >= places_bytes(theirs->place_count) &&
         left - places_bytes(theirs->place_count) >= theirs->address_bytes)
         return XYLEM_OK;
-    return xyl_fail(XYLEM_ERR_BOOTSTRAP,
-                    "what rank %u said of itself arrived incomplete", rank);
+    return xyl_peer_is_incomplete(rank);
 }
 
 /* What a rank has read holds for its node's ranks from there on. */
@@ -119,8 +118,7 @@ static xylem_status_t reach_read(xyl_bootstrap_t *bootstrap,
     xylem_status_t status = XYLEM_OK;
 
     if (bytes < sizeof *theirs)
-        return xyl_peer_gives_up(bootstrap, rank, XYLEM_ERR_BOOTSTRAP,
-                                 XYL_NO_CULPRIT);
+        return xyl_peer_is_incomplete(rank);
     if (theirs->status != XYLEM_OK)
         return xyl_peer_gives_up(bootstrap, rank, theirs->status,
                                  theirs->culprit);
@@ -156,7 +154,7 @@ xylem_status_t xyl_reach_exchange(xyl_bootstrap_t *bootstrap,
         status = xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for %u peers", ranks);
     last_words.status = (uint32_t)status;
     last_words.culprit = bootstrap->culprit;
-    told = bootstrap->ops->exchange(
+    told = xyl_bootstrap_exchange(
         bootstrap, status == XYLEM_OK ? reach : &last_words,
         status == XYLEM_OK ? reach_bytes(mine) : sizeof last_words,
         &reach_out->blobs);

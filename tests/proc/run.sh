@@ -250,7 +250,11 @@ test_settings()
     refused "bad bytes" ERR_CONFIG "'12Q'" XYLEM_SEGMENT_BYTES=12Q
     refused "bad tree" ERR_CONFIG "knomial takes a radix of 2" \
         XYLEM_ALGORITHMS=bcast=knomial:1
-    refused "empty value" ERR_CONFIG XYLEM_ALGORITHMS XYLEM_ALGORITHMS=
+    refused "what is set to nothing is not set" OK "" XYLEM_ALGORITHMS= \
+        XYLEM_SPIN_US= XYLEM_CONF= -- PROGRESS=
+    refused "values as users write them" OK "" XYLEM_NOISE_BUDGET=64MiB \
+        XYLEM_SPIN_US=2ms XYLEM_SHM=No XYLEM_CUDA=false XYLEM_TRACE=0 \
+        -- LOG=WARNING SEGMENT_BYTES=8kb
     refused "window too large" ERR_CONFIG XYLEM_RECV_WINDOW \
         XYLEM_RECV_WINDOW=65
     refused "N above M" ERR_CONFIG XYLEM_SEND_WINDOW XYLEM_RECV_WINDOW=2 \
@@ -276,7 +280,7 @@ test_settings()
         "  XYLEM_SPIN_US = 5 (default 1000) from $work/conf:1"
     refused "PMIx without a launcher" ERR_BOOTSTRAP xylem-run \
         XYLEM_BOOTSTRAP=pmix
-    refused "no such core" ERR_NO_RESOURCE XYLEM_PROGRESS_CORE \
+    refused "no such core" ERR_CONFIG "=1023: this machine has " \
         XYLEM_PROGRESS=thread XYLEM_PROGRESS_CORE=1023
     refused "core beyond all" ERR_CONFIG XYLEM_PROGRESS_CORE \
         XYLEM_PROGRESS=thread XYLEM_PROGRESS_CORE=4000000000
@@ -324,6 +328,57 @@ test_differences()
     succeeds "settings that may differ" "$run" -n 2 --env XYLEM_LOG=none \
         sh -c '[ $PMIX_RANK = 1 ] && export XYLEM_PROGRESS=blocking
         exec "$0" create XYLEM_OK ""' "$programs/misuse"
+}
+
+# said_once NAME LINE [NAME=VALUE | COMMAND]...: a job of three says nothing of
+# settings but this line.
+said_once()
+{
+    local name=$1 line=$2 settings=()
+    shift 2
+    while [[ $1 == [A-Z]*=* ]]; do
+        settings+=(--env "$1")
+        shift
+    done
+    attempt "$run" -n 3 "${settings[@]}" "$@"
+    check "$name is said once" [ "$(grep '^xylem: .*XYLEM_' "$err" |
+        sed "s|$line||")" = 'xylem: ' ]
+}
+
+# All ranks have the same fault, or one of them has.
+test_said_once()
+{
+    local fails=("$programs/misuse" create XYLEM_ERR_CONFIG "")
+    local goes_on=("$programs/misuse" create XYLEM_OK "") step
+    local cannot="cannot use the value 'odd' .*"
+
+    said_once "a bad value" "error: XYLEM_PROGRESS: $cannot" \
+        XYLEM_PROGRESS=odd "${fails[@]}"
+    said_once "a bad value of one rank" \
+        "rank 2: error: XYLEM_PROGRESS: $cannot" \
+        sh -c '[ $PMIX_RANK != 2 ] || export XYLEM_PROGRESS=odd
+            exec "$0" "$@"' "${fails[@]}"
+    said_once "a bad value of two ranks" \
+        "rank 1: error: XYLEM_PROGRESS: $cannot" \
+        sh -c '[ $PMIX_RANK = 0 ] || export XYLEM_PROGRESS=odd
+            exec "$0" "$@"' "${fails[@]}"
+    said_once "an unknown variable" \
+        "warning: there is no setting XYLEM_SPEED; it changes nothing .*" \
+        XYLEM_SPEED=9 "${goes_on[@]}"
+    said_once "an unknown variable of one rank" \
+        "rank 1: warning: there is no setting XYLEM_SPEED; .*" \
+        sh -c '[ $PMIX_RANK != 1 ] || export XYLEM_SPEED=9
+            exec "$0" "$@"' "${goes_on[@]}"
+    for step in "XYLEM_NET=odd|XYLEM_ERR_CONFIG|rank 0: error: XYLEM_NET: there is no net .*" \
+        "XYLEM_TUNING=/nowhere|XYLEM_OK|warning: XYLEM_TUNING=.*" \
+        "XYLEM_SEND_WINDOW=65|XYLEM_ERR_CONFIG|error: XYLEM_SEND_WINDOW.*"; do
+        said_once "${step%%|*}" "${step##*|}" "${step%%|*}" \
+            "$programs/misuse" create "$(cut -d '|' -f 2 <<<"$step")" ""
+    done
+    said_once "a difference" \
+        "rank 0: error: XYLEM_CHECK differs between rank 2 and this rank; .*" \
+        sh -c '[ $PMIX_RANK != 2 ] || export XYLEM_CHECK=full
+            exec "$0" "$@"' "$programs/misuse" create XYLEM_ERR_VERSION ""
 }
 
 # What a topology file says must be equal, wherever it lies; and jobs run by it.
@@ -779,6 +834,7 @@ collectives)
 misuse)
     test_settings
     test_differences
+    test_said_once
     test_topologies
     test_misuse
     test_mismatch

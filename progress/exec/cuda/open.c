@@ -30,7 +30,7 @@ const xyl_cuda_library_t *xyl_cuda_library_open(const char *path,
     xyl_cuda_library_fn table;
     void *handle = NULL, *address;
 
-    if (path != NULL) {
+    if (path != NULL && *path != '\0') {
         handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     } else {
         handle = open_beside();

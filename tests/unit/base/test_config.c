@@ -22,10 +22,31 @@ typedef struct reading {
 static const reading_t readings[] = {
     {&xyl_config_LEVEL, "none", XYL_LOG_NONE, "none"},
     {&xyl_config_LEVEL, "DEBUG", XYL_LOG_DEBUG, "debug"},
+    {&xyl_config_LEVEL, "Warning", XYL_LOG_WARN, "warn"},
+    {&xyl_config_LEVEL, "off", XYL_LOG_NONE, "none"},
+    {&xyl_config_LEVEL, "0", XYL_LOG_NONE, "none"},
+    {&xyl_config_LEVEL, "1", 0, NULL},
     {&xyl_config_LEVEL, "loud", 0, NULL},
     {&xyl_config_LEVEL, "", 0, NULL},
     {&xyl_config_VERBOSE, "select", 1, "select"},
-    {&xyl_config_VERBOSE, "on", 0, NULL},
+    {&xyl_config_VERBOSE, "yes", 1, "select"},
+    {&xyl_config_VERBOSE, "false", 0, "off"},
+    {&xyl_config_VERBOSE, "all", 0, NULL},
+    {&xyl_config_BOOL, "TRUE", 1, "on"},
+    {&xyl_config_BOOL, "1", 1, "on"},
+    {&xyl_config_BOOL, "No", 0, "off"},
+    {&xyl_config_BOOL, "0", 0, "off"},
+    {&xyl_config_BOOL, "2", 0, NULL},
+    {&xyl_config_DIRECT, "true", XYL_DIRECT_ON, "on"},
+    {&xyl_config_DIRECT, "none", XYL_DIRECT_OFF, "off"},
+    {&xyl_config_SHM, "yes", XYL_SHM_AUTO, "auto"},
+    {&xyl_config_SHM, "0", XYL_SHM_OFF, "off"},
+    {&xyl_config_SHM, "perhaps", 0, NULL},
+    {&xyl_config_ARRIVALS, "synchronized", 1, "synchronised"},
+    {&xyl_config_PATH, "no", 0, "none"},
+    {&xyl_config_PATH, "off", 0, "none"},
+    {&xyl_config_SELECTION, "all", 0, "auto"},
+    {&xyl_config_SELECTION, "False", 1, "none"},
     {&xyl_config_BOOTSTRAP, "pmix", XYL_BOOTSTRAP_PMIX, "pmix"},
     {&xyl_config_BOOTSTRAP, "mpi", 0, NULL},
     {&xyl_config_PROGRESS, "thread", XYL_PROGRESS_THREAD, "thread"},
@@ -39,6 +60,23 @@ static const reading_t readings[] = {
     {&xyl_config_COUNT, "1 ", 0, NULL},
     {&xyl_config_COUNT, "0x10", 0, NULL},
     {&xyl_config_COUNT, "99999999999999999999", 0, NULL},
+    {&xyl_config_US, "1000", 1000, "1000"},
+    {&xyl_config_US, "2ms", 2000, "2000"},
+    {&xyl_config_US, "1.5 MS", 1500, "1500"},
+    {&xyl_config_US, "500ns", 0, NULL},
+    {&xyl_config_US, "2h", 0, NULL},
+    {&xyl_config_US, "10m", 0, NULL},
+    {&xyl_config_US, "10sec", 0, NULL},
+    {&xyl_config_US, "ms", 0, NULL},
+    {&xyl_config_MS, "0.25S", 250, "250"},
+    {&xyl_config_MS, "100", 100, "100"},
+    {&xyl_config_S, "5min", 300, "300"},
+    {&xyl_config_S, "2000ms", 2, "2"},
+    {&xyl_config_S, "500ms", 0, NULL},
+    {&xyl_config_S, "0.5", 0, NULL},
+    {&xyl_config_S, "4294967295", UINT32_MAX, "4294967295"},
+    {&xyl_config_S, "4294967296", 0, NULL},
+    {&xyl_config_S, "-1s", 0, NULL},
     {&xyl_config_CORE, "any", XYL_CONFIG_NO_CORE, "any"},
     {&xyl_config_CORE, "7", 7, "7"},
     {&xyl_config_CORE, "some", 0, NULL},
@@ -57,10 +95,28 @@ static const reading_t readings[] = {
     {&xyl_config_BYTES, "2G", UINT64_C(2) << 30, "2G"},
     {&xyl_config_BYTES, "1T", UINT64_C(1) << 40, "1T"},
     {&xyl_config_BYTES, "9000000T", 0, NULL},
-    {&xyl_config_BYTES, "4KB", 0, NULL},
+    {&xyl_config_BYTES, "8388608T", 0, NULL},
+    {&xyl_config_BYTES, "4KB", 4096, "4K"},
+    {&xyl_config_BYTES, "4kib", 4096, "4K"},
+    {&xyl_config_BYTES, "64 MiB", 64 << 20, "64M"},
+    {&xyl_config_BYTES, "1mb", 1 << 20, "1M"},
+    {&xyl_config_BYTES, "100B", 100, "100"},
+    {&xyl_config_BYTES, "1.5M", 3 << 19, "1536K"},
+    {&xyl_config_BYTES, "0.5K", 512, "512"},
+    {&xyl_config_BYTES, "1.234567K", 1264, "1264"},
+    {&xyl_config_BYTES, "1.2345678K", 0, NULL},
+    {&xyl_config_BYTES, "0.0001K", 0, NULL},
+    {&xyl_config_BYTES, "1.5", 0, NULL},
+    {&xyl_config_BYTES, "1.K", 0, NULL},
+    {&xyl_config_BYTES, ".5K", 0, NULL},
+    {&xyl_config_BYTES, "1,5K", 0, NULL},
     {&xyl_config_BYTES, "4X", 0, NULL},
+    {&xyl_config_BYTES, "4KX", 0, NULL},
+    {&xyl_config_BYTES, "4KiBB", 0, NULL},
+    {&xyl_config_BYTES, "4K ", 0, NULL},
+    {&xyl_config_BYTES, "4Bi", 0, NULL},
+    {&xyl_config_BYTES, "4ms", 0, NULL},
     {&xyl_config_BYTES, "K", 0, NULL},
-    {&xyl_config_BYTES, "1.5M", 0, NULL},
     {&xyl_config_TEXT, "Auto", 0, "auto"},
     {&xyl_config_TEXT, "", 0, NULL},
     {&xyl_config_ORDER, "fixed", XYL_ORDER_FIXED, "fixed"},
@@ -143,6 +199,31 @@ static void test_precedence(void)
     CHECK(strcmp((const char *)(uintptr_t)config.algorithms,
                  "bcast=knomial:3") == 0);
     xyl_config_release(&config);
+    environment_clear();
+}
+
+/* As scripts have it that set what they were given, or nothing. */
+static void test_empty(void)
+{
+    static const char *const settings[] = {"STALL_S=", "LOG=", NULL};
+    xyl_config_files_t files;
+    xyl_config_t config;
+
+    environment_clear();
+    setenv("XYLEM_SPIN_US", "", 1);
+    setenv("XYLEM_MPI_REPORT", "", 1);
+    setenv("XYLEM_LOG", "", 1);
+    setenv("XYLEM_CONF", "", 1);
+    setenv("XYLEM_NO_SUCH_NAME", "", 1);
+    xyl_config_files_find(&files);
+    CHECK(files.count >= 1);
+    CHECK_EQ(xyl_config_load(NULL, settings, &config, NULL), XYLEM_OK);
+    CHECK_EQ(config.spin_us, 1000);
+    CHECK_EQ(config.stall_s, 10);
+    CHECK_EQ(config.mpi_report, 0);
+    CHECK_EQ(config.log, XYL_LOG_WARN);
+    xyl_config_release(&config);
+    unsetenv("XYLEM_NO_SUCH_NAME");
     environment_clear();
 }
 
@@ -253,6 +334,7 @@ static const check_case_t cases[] = {
     {"config: every type, both ways", test_types},
     {"config: every row", test_rows},
     {"config: default, environment, settings", test_precedence},
+    {"config: what is set to nothing is not set", test_empty},
     {"config: texts of settings stay", test_texts_of_settings_stay},
     {"config: what cannot be used", test_refusals},
     {"config: windows", test_windows},

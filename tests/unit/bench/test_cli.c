@@ -14,7 +14,7 @@ enum { ARGS_MAX = 12 };
 struct settings {
     unsigned flag, count, word;
     size_t bytes;
-    double real;
+    double real, us, minutes;
     const char *text;
     char **list, **rest;
 };
@@ -26,6 +26,8 @@ static const struct cli_option options[] = {
     {"count", 'c', CLI_COUNT, AT(count), 2, 9, "N", ""},
     {"bytes", 'b', CLI_BYTES, AT(bytes), 1, 1 << 20, "BYTES", ""},
     {"real", 0, CLI_REAL, AT(real), -1, 1, "X", ""},
+    {"us", 0, CLI_US, AT(us), 0, 1e6, "US", ""},
+    {"minutes", 0, CLI_MIN, AT(minutes), 0.5, 60, "M", ""},
     {"text", 0, CLI_TEXT, AT(text), 0, 0, "TEXT", ""},
     {"word", 'w', CLI_WORD, AT(word), 0, 0, "red|green|blue", ""},
     {"list", 0, CLI_LIST, AT(list), 0, 0, "TEXT", ""},
@@ -84,6 +86,24 @@ static void test_kinds(void)
     CHECK(s.list[2] == NULL);
 }
 
+/* As settings take them. */
+static void test_amounts(void)
+{
+    struct settings s;
+
+    CHECK_EQ(parse(0, "-b 64KiB", &s), CLI_RUN);
+    CHECK_EQ(s.bytes, 65536);
+    CHECK_EQ(parse(0, "-b 0.5mb --us 20ms --minutes 30s", &s), CLI_RUN);
+    CHECK_EQ(s.bytes, 1 << 19);
+    CHECK(s.us == 20000);
+    CHECK(s.minutes == 0.5);
+    CHECK_EQ(parse(0, "--us 1e3 --minutes 1h", &s), CLI_RUN);
+    CHECK(s.us == 1000);
+    CHECK(s.minutes == 60);
+    CHECK_EQ(parse(0, "--us 0.25", &s), CLI_RUN);
+    CHECK(s.us == 0.25);
+}
+
 static void test_rest(void)
 {
     struct settings s;
@@ -121,6 +141,10 @@ static void test_refusals(void)
                                         "--real 2",
                                         "--real nan",
                                         "--real 1x",
+                                        "--real 1ms",
+                                        "--us 2s",
+                                        "--us 1x",
+                                        "--us -1",
                                         "--word gre",
                                         "--word red|green",
                                         "--word",
@@ -170,6 +194,7 @@ static void test_csv(void)
 
 static const check_case_t cases[] = {
     {"kinds of options", test_kinds},
+    {"bytes and times with units", test_amounts},
     {"what stands behind the options", test_rest},
     {"older spellings", test_older_spellings},
     {"what is refused", test_refusals},
