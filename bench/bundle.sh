@@ -53,7 +53,7 @@ unused_plugins+='|pmix_flux|plm_slurm|ras_.*)\.so'
 
 usage()
 {
-    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' bench/bundle.sh
 }
 
 fail()

@@ -1,9 +1,8 @@
 #!/bin/bash
 # Shows on this machine what xylem is for: installs what is missing, builds,
 # holds ranks up by noise, and measures how much that costs each
-# implementation. Takes at most two minutes, the first table and picture half a
-# minute, after the time to install and build; what would not fit is left out,
-# on a machine that is slow or busy.
+# implementation. It says first how long all of it will take; measuring takes two
+# minutes at most, and what would not fit is left out.
 #
 #   bash bench/demo.sh [--quick] [--no-deps] [-n RANKS]
 #
@@ -11,11 +10,13 @@
 #   --peers      fetch today's MPI libraries, too (bench/peers.sh); those that
 #                are in build/peers take part in any case, and time
 #   --no-deps    install nothing
-#   -n RANKS     ranks (default: one per core, at least 4 and at most 16)
+#   -n RANKS     ranks (default: one per core, at most 16)
+#   --anyway     measure on a machine that is busy, too
 #
-# Compared are xylem (event), the same trees and network with a wait for all
-# children (waitall) or for each (blocking), and the MPI libraries that are
-# installed. Tables, CSV files and plots go to build/demo/.
+# Compared are xylem (event), two designs that wait, which are xylem's own, on the
+# same trees and network (waitall waits for all children, blocking for each), and
+# the MPI libraries that are installed. What a rank that is late does to the others
+# is simulated, with 16 ranks. Tables, CSV files and plots go to build/demo/.
 set -uo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
@@ -28,12 +29,15 @@ quick=no
 peers=no
 install=yes
 ranks=
+anyway=no
 failures=0
+busy_percent=2 # of the time: a fifth of the noise that is injected
+build_loops=100
 limit=120 # seconds, without the time to install and build
 
 usage()
 {
-    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' bench/demo.sh
 }
 
 fail()
@@ -54,6 +58,7 @@ parse_options()
         --quick) quick=yes ;;
         --peers) peers=yes ;;
         --no-deps) install=no ;;
+        --anyway) anyway=yes ;;
         -n)
             [[ ${2-} =~ ^[1-9][0-9]{0,3}$ ]] || fail "-n needs a number"
             ranks=$2
@@ -66,19 +71,79 @@ parse_options()
     done
 }
 
+# with_progress LOG COMMAND...: its output goes to the log; now and then a line says
+# how long it has been at work, and how much of it is done where the log does.
+with_progress()
+{
+    local log=$1 begin=$SECONDS shown=$SECONDS step child
+    shift
+
+    "$@" >"$log" 2>&1 </dev/null &
+    child=$!
+    while kill -0 $child 2>/dev/null; do
+        sleep 1
+        ((SECONDS - shown >= 10)) || continue
+        shown=$SECONDS
+        # Of a build: "[DONE/ALL] ...".
+        step=$(grep -o '^\[[0-9]*/[0-9]*\]' "$log" | tail -n 1)
+        printf '   %d s%s\n' $((SECONDS - begin)) \
+            "${step:+, $(tr -d '[]' <<<"$step" | sed 's|/| of |') steps}"
+    done
+    wait $child
+}
+
 install_packages()
 {
-    bash tools/deps.sh build || fail "xylem cannot be built without these"
-    bash tools/deps.sh bench ||
-        echo "going on without the MPI libraries or gnuplot that are missing"
+    with_progress "$out/packages.log" bash tools/deps.sh build || {
+        tail -n 20 "$out/packages.log" >&2
+        fail "xylem cannot be built without these"
+    }
+    with_progress "$out/packages.log" bash tools/deps.sh demo ||
+        echo "going on without those that are missing"
+    missing_say
 }
 
 # Runs a command with its output in a log, which is shown when it fails.
 logged()
 {
-    "$@" >"$out/build.log" 2>&1 </dev/null && return
+    with_progress "$out/build.log" "$@" && return
     tail -n 40 "$out/build.log" >&2
     fail "building failed; the whole log is $out/build.log"
+}
+
+# What there will not be, before anything is measured.
+missing_say()
+{
+    command -v gnuplot >/dev/null || echo "no pictures: gnuplot is not installed"
+    command -v mpirun.openmpi >/dev/null ||
+        echo "no comparison with Open MPI: it is not installed"
+    command -v mpirun.mpich >/dev/null ||
+        echo "no comparison with MPICH: it is not installed"
+}
+
+# Seconds that a loop of bash takes here, which tell a fast core from a slow one.
+core_seconds()
+{
+    local TIMEFORMAT=%U
+    { time for ((i = 0; i < 300000; i++)); do :; done; } 2>&1
+}
+
+# How many seconds, by estimate: packages come with 8 MB a second and are unpacked as
+# fast, a build takes 100 times what the loop takes.
+announce()
+{
+    local bytes=0 fetch=0 build=0 measure=$((limit > 0 ? limit : 600))
+
+    [[ $install == no ]] || bytes=$(bash tools/deps.sh --size build demo)
+    fetch=$(awk -v b="${bytes:-0}" 'BEGIN { printf "%.0f", b / 4e6 }')
+    if [[ ! -x $noise ]]; then
+        build=$(awk -v core="$(core_seconds)" -v cores="$cores" -v loops=$build_loops \
+            'BEGIN { printf "%.0f", core * loops / cores }')
+    fi
+    [[ $quick == no ]] || measure=30
+    printf 'about %d s: %d to download and install %d MB, %d to build, %d to measure\n' \
+        $((fetch + build + measure)) "$fetch" $((${bytes:-0} / 1000000)) "$build" \
+        "$measure"
 }
 
 # Whether an MPI is here whose driver has not been built.
@@ -110,12 +175,84 @@ build()
 fits()
 {
     ((limit == 0 || SECONDS - begin + $1 <= limit)) && return
-    echo "left out, as two minutes would not be enough here: $2"
+    echo "left out, as the time would not be enough here: $2"
     return 1
 }
 
-# experiment NAME OPTION...: one call of xylem-noise.
+# "STEAL ALL": the time of all cores that other virtual machines have taken since
+# boot, and all of it, in ticks.
+ticks()
+{
+    awk '$1 == "cpu" { for (i = 2; i <= 9; i++) all += $i; print $9, all }' /proc/stat
+}
+
+# stolen BEFORE: since then, per cent.
+stolen()
+{
+    awk -v before="$1" -v now="$(ticks)" 'BEGIN {
+        split(before, a); split(now, b)
+        printf "%.1f", (b[2] > a[2] ? 100 * (b[1] - a[1]) / (b[2] - a[2]) : 0)
+    }'
+}
+
+more_than()
+{
+    awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > b) }'
+}
+
+# Whether figures of this machine can be believed: `why` says why not. A loop on
+# each core that does nothing else says what others take.
+why=
+is_quiet()
+{
+    local lost
+
+    rm -rf "$out/idle"
+    "$noise" record --seconds 0.3 -o "$out/idle" >/dev/null 2>&1
+    lost=$(awk -F, 'NR > 1 { sum += $2; n++ } END { printf "%.1f", n ? sum / n : 0 }' \
+        "$out/idle/statistics.csv")
+    if ((cores < 2)); then
+        why="it has one core, on which ranks take turns"
+    elif ((ranks > cores)); then
+        why="$ranks ranks share $cores cores"
+    elif more_than "$lost" "$busy_percent"; then
+        why="a loop that does nothing else loses $lost % of its time here to others"
+    else
+        return 0
+    fi
+    return 1
+}
+
+# experiment NAME OPTION...: one call of xylem-noise. Its table is shown where the
+# machine was quiet, and else why it is not.
 experiment()
+{
+    local name=$1 options=(--csv "$out/$1.csv") before lost
+    shift
+
+    if [[ $anyway == no ]] && ! is_quiet; then
+        echo "not measured: this machine is not quiet: $why"
+        return
+    fi
+    if command -v gnuplot >/dev/null; then
+        options+=(--plot "$out/$name.png")
+    fi
+    before=$(ticks)
+    "$noise" "$@" --limit 100 --warmup 3 "${options[@]}" >"$out/$name.txt" ||
+        failures=$((failures + 1))
+    lost=$(stolen "$before")
+    if [[ $anyway == no ]] && more_than "$lost" "$busy_percent"; then
+        rm -f "$out/$name.png"
+        echo "not shown: others took $lost % of these cores' time while this was measured;"
+        echo "what it was is in $out/$name.txt"
+        return
+    fi
+    cat "$out/$name.txt"
+    [[ ! -f $out/$name.png ]] || echo "a picture: $out/$name.png"
+}
+
+# simulate NAME OPTION...: a bcast by xylem-sim.
+simulate()
 {
     local name=$1 options=(--csv "$out/$1.csv")
     shift
@@ -123,17 +260,26 @@ experiment()
     if command -v gnuplot >/dev/null; then
         options+=(--plot "$out/$name.png")
     fi
-    "$noise" "$@" --limit 100 --warmup 3 "${options[@]}" | tee "$out/$name.txt" ||
+    "$release/simulator/xylem-sim" -c bcast "$@" --no-wall --jobs "$cores" \
+        "${options[@]}" | sed '/^per call of all ranks/,$d' | tee "$out/$name.txt" ||
         failures=$((failures + 1))
+    [[ ! -f $out/$name.png ]] || echo "a picture: $out/$name.png"
 }
 
 parse_options "$@"
 mkdir -p "$out"
 rm -f "$out"/*.csv "$out"/*.png "$out"/*.txt
 
+cores=$(nproc)
+[[ -n $ranks ]] || ranks=$((cores > 16 ? 16 : cores))
+[[ $quick == no ]] || limit=30
+say "how long this will take"
+announce
 if [[ $install == yes ]]; then
     say "packages"
     install_packages
+else
+    missing_say
 fi
 say "building into $release"
 build
@@ -143,26 +289,15 @@ unset ${!XYLEM_*}
 "$release/bench/xylem-info" >"$out/machine.txt"
 sed -n '/^machine/,/^$/p' "$out/machine.txt"
 
-cores=$(nproc)
-if [[ -z $ranks ]]; then
-    ranks=$((cores < 4 ? 4 : cores > 16 ? 16 : cores))
-fi
-delay_ranks=$((ranks >= 16 ? 16 : ranks >= 8 ? 8 : 4))
-if ((ranks > cores)); then
-    echo "$ranks ranks share $cores cores: expect numbers that vary a lot, and"
-    echo "noise of the ranks' own making beside the noise that is injected"
-fi
 # The first one has all levels of noise; those that follow the longest one.
 if [[ $quick == yes ]]; then
     first=(-s 256K --max-ms "0,10" --seconds 0.2)
     common=("${first[@]}")
-    delay=(-s 256K --seconds 0.2)
-    simulated=(-s 256K -i 20)
+    simulated=(-s 256K -i 60)
 else
     first=(-s 4M --max-ms "0,10,20" --seconds 0.5)
     common=(-s 4M --max-ms "0,20" --seconds 0.4)
-    delay=(-s 4M --seconds 0.4)
-    simulated=(-s 4M -i 30)
+    simulated=(-s 4M -i 60)
 fi
 if [[ $peers == yes ]]; then
     say "today's MPI libraries"
@@ -175,26 +310,21 @@ PATH=$PATH:$root/build/peers/bin
 begin=$SECONDS
 say "bcast on $ranks ranks, each held up 10 times per second"
 experiment noise-bcast -n "$ranks" -c bcast --hz 10 --rounds 1 "${first[@]}"
-[[ ! -f $out/noise-bcast.png ]] || echo "a picture: $out/noise-bcast.png"
 # With one level less, and half as much for the other ones.
 took=$((2 * (SECONDS - begin) / 3 + 1))
 
-say "in simulation: bcast on 256 ranks of Cori"
-"$release/simulator/xylem-sim" -m cori -N 8 -p 32 -c bcast "${simulated[@]}" \
-    --noise 'uniform:10Hz,0-10ms;uniform:10Hz,0-20ms' \
-    --csv "$out/simulated.csv" | tee "$out/simulated.txt" ||
-    failures=$((failures + 1))
+say "simulated: bcast on 16 ranks of Saturn, binary tree, rank 6 held up for 1 ms"
+simulate one-rank -m saturn -N 16 -p 1 -s 4M --algorithm binary --impl event,waitall \
+    --noise 'once:1ms@0us,rank=6' --per-rank
+say "simulated: bcast on 256 ranks of Cori, each held up 10 times per second"
+simulate simulated -m cori -N 8 -p 32 --impl event,waitall "${simulated[@]}" \
+    --noise 'uniform:10Hz,0-10ms;uniform:10Hz,0-20ms'
 
-say "bcast on $delay_ranks ranks in a binary tree, rank 1 held up for 1 ms"
-! fits $took "one rank held up" ||
-    experiment one-rank -n "$delay_ranks" -c bcast --one-rank 1 --delay-ms 1 \
-        --algorithm binary --rounds 1 "${delay[@]}"
 for coll in reduce allreduce; do
     say "$coll on $ranks ranks, each held up 10 times per second"
     fits $took "$coll" || continue
     experiment "noise-$coll" -n "$ranks" -c "$coll" --hz 10 --rounds 1 \
         "${common[@]}"
-    [[ ! -f $out/noise-$coll.png ]] || echo "a picture: $out/noise-$coll.png"
 done
 
 say "done in $((SECONDS - begin)) s; written to $out/:"

@@ -47,7 +47,7 @@ table=()
 
 usage()
 {
-    sed -n '2,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+    sed -n '2,/^[^#]/s/^# \{0,1\}//p' tests/run.sh
 }
 
 parse_options()

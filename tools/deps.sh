@@ -3,16 +3,18 @@
 # missing. The one place that knows their names; written for Debian 12, and
 # content with a system that has nothing but bash, coreutils and apt.
 #
-#   tools/deps.sh [--check] [GROUP...]
+#   tools/deps.sh [--check | --size] [GROUP...]
 #
 #   build   the library and its programs
 #   test    the tests and the checks of the source
 #   bench   comparisons with MPI libraries, and plots
+#   demo    of these, what bench/demo.sh uses
 #   cluster tests on several nodes, made of namespaces; with Open MPI and Slurm
 #   plot    xylem-plot, the optional package of Python
 #
 # Without a group: all of them. --check installs nothing, names what is missing
-# and exits 1 if anything is.
+# and exits 1 if anything is. --size installs nothing and prints how many bytes
+# would be downloaded.
 set -euo pipefail
 
 build_packages=(gcc g++ meson ninja-build pkg-config libucx-dev libhwloc-dev
@@ -21,7 +23,8 @@ mpi_packages=(openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran)
 # llvm has the symbolizer that gives sanitizer reports their line numbers.
 test_packages=("${mpi_packages[@]}" clang clang-format clang-tidy
     libclang-rt-dev llvm valgrind shellcheck abigail-tools)
-bench_packages=("${mpi_packages[@]}" gnuplot-nox hpcc mumps-test
+demo_packages=("${mpi_packages[@]}" gnuplot-nox)
+bench_packages=("${demo_packages[@]}" hpcc mumps-test
     netpipe-openmpi scalapack-mpi-test)
 # Some 15 MB of them for Slurm. No daemon needs to run: tests start their own.
 cluster_packages=(hostname iproute2 mount nftables util-linux openmpi-bin
@@ -66,6 +69,14 @@ logged()
     "$@" >>"$log" 2>&1 </dev/null
 }
 
+# The bytes of what would be downloaded, to standard output; nothing where
+# Debian's lists of packages do not say.
+size_print()
+{
+    "${apt[@]}" install "${install_options[@]}" --print-uris "${missing[@]}" \
+        2>/dev/null | awk '$1 ~ /^.http/ { sum += $3 } END { printf "%.0f\n", sum }'
+}
+
 # Debian's lists of packages are absent from a bare image and old on others.
 install_missing()
 {
@@ -76,14 +87,17 @@ install_missing()
 }
 
 check_only=no
+size_only=no
 packages=()
 for argument; do
     case $argument in
     --check) check_only=yes ;;
+    --size) size_only=yes ;;
     --help | -h) usage; exit 0 ;;
     build) packages+=("${build_packages[@]}") ;;
     test) packages+=("${test_packages[@]}") ;;
     bench) packages+=("${bench_packages[@]}") ;;
+    demo) packages+=("${demo_packages[@]}") ;;
     cluster) packages+=("${cluster_packages[@]}") ;;
     plot) packages+=("${plot_packages[@]}") ;;
     *) fail "unknown argument '$argument'; see --help" ;;
@@ -100,7 +114,10 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
 fi
 
 find_missing "${packages[@]}"
-((${#missing[@]} > 0)) || exit 0
+if ((${#missing[@]} == 0)); then
+    [[ $size_only == no ]] || echo 0
+    exit 0
+fi
 if [[ $check_only == yes ]]; then
     echo "missing packages: ${missing[*]}"
     exit 1
@@ -121,6 +138,13 @@ fi
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+if [[ $size_only == yes ]]; then
+    # Without these lists apt-get names no package at all.
+    logged "${apt[@]}" -s install "${install_options[@]}" "${missing[@]}" ||
+        logged "${apt[@]}" update || true
+    size_print
+    exit
+fi
 echo "installing ${missing[*]}"
 if ! install_missing; then
     cat "$log" >&2

@@ -42,7 +42,7 @@ jobs=$(nproc)
 
 usage()
 {
-    sed -n '4,/^[^#]/s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+    sed -n '4,/^[^#]/s/^# \{0,1\}//p' bench/studies/figures.sh
 }
 
 fail()
