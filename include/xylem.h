@@ -159,7 +159,11 @@ typedef struct xylem_context_params {
  * ranks of the job. Collective over the job; blocks. `params` may be NULL.
  * Returns owned (free with xylem_context_destroy). XYLEM_ERR_PROC_FAILED: a
  * rank has died, or has ended, before it was there; only where the launcher
- * lets the others live, and tells (xylem-run --no-kill). */
+ * lets the others live, and tells (xylem-run --no-kill).
+ * Descriptors 0 to 2 that are closed become /dev/null, and stay so: a
+ * connection could get their numbers, and what is printed then. For the same
+ * reason a program that closes them later opens others in their place at once.
+ */
 xylem_status_t xylem_context_create(const xylem_context_params_t *params,
                                     xylem_context_t **context_out);
 

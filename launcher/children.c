@@ -108,7 +108,7 @@ static int child_streams(const int fds[3])
 
 /* Handlers of the launcher must not run in the child: they would write into
  * descriptors that it shares with the launcher. */
-static void child_signals(const xyl_spawn_t *spawn, const sigset_t *mask)
+static void child_signals(const sigset_t *mask)
 {
     struct sigaction action;
     for (int number = 1; number < NSIG; number++) {
@@ -118,7 +118,6 @@ static void child_signals(const xyl_spawn_t *spawn, const sigset_t *mask)
             (void)sigaction(number, &action, NULL);
         }
     }
-    (void)sigaction(SIGPIPE, &spawn->pipe, NULL);
     (void)sigprocmask(SIG_SETMASK, mask, NULL);
 }
 
@@ -135,12 +134,12 @@ static void child_run(const xyl_spawn_t *spawn, pid_t launcher,
     /* A kernel without close_range has to do with the flags that the
      * descriptors already have. */
     (void)close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
-    if (setrlimit(RLIMIT_NOFILE, &spawn->files) != 0)
+    if (xyl_inherited_give_back(spawn->inherited) != 0)
         goto report;
     if (spawn->processors != NULL &&
         sched_setaffinity(0, sizeof(cpu_set_t), spawn->processors) != 0)
         goto report;
-    child_signals(spawn, mask);
+    child_signals(mask);
     (void)execve(spawn->path, spawn->argv, spawn->env);
 report:;
     const int error = errno;

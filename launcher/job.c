@@ -70,8 +70,7 @@ struct xyl_job {
     bool stopping;
     size_t written;            /* of the output, when the grace began */
     unsigned interrupts;       /* SIGINTs that came */
-    struct sigaction pipe_old; /* of SIGPIPE, for the ranks */
-    struct rlimit files_old;   /* RLIMIT_NOFILE, for the ranks */
+    xyl_inherited_t inherited; /* for the ranks */
 };
 
 static struct timeval interval(double seconds)
@@ -265,7 +264,7 @@ static void missed_replace(evutil_socket_t fd, short events, void *arg)
         if (!rank_is_missed(rank))
             continue;
         rank->stood_in = true;
-        if (xyl_stand_in_start(job->server, i, &job->files_old, &job->pipe_old,
+        if (xyl_stand_in_start(job->server, i, &job->inherited,
                                &rank->stand_in) == 0) {
             xyl_keeper_tell(rank->stand_in);
             job->stand_ins++;
@@ -482,8 +481,7 @@ static void ranks_start(xyl_job_t *job, const char *path,
     xyl_spawn_t spawn = {
         .path = path,
         .argv = job->options->command,
-        .files = job->files_old,
-        .pipe = job->pipe_old,
+        .inherited = &job->inherited,
     };
     for (unsigned i = 0; i < job->options->ranks; i++) {
         spawn.processors = processors != NULL ? &processors[i] : NULL;
@@ -537,36 +535,9 @@ int xyl_job_run(xyl_job_t *job, xyl_server_t *server, const char *path,
 /* ------------------------------------------------------------------------ */
 /* Life                                                                     */
 
-/* Pipes and connections of many ranks need more descriptors than usual. */
-static int files_raise(xyl_job_t *job)
-{
-    enum { FILES_PER_RANK = 3, FILES_BESIDES = 64 };
-    struct rlimit files;
-    const rlim_t needed =
-        (rlim_t)job->options->ranks * FILES_PER_RANK + FILES_BESIDES;
-    if (getrlimit(RLIMIT_NOFILE, &files) != 0) {
-        xyl_complain("cannot get the limit of open files");
-        return XYL_EXIT_LAUNCHER;
-    }
-    job->files_old = files;
-    if (files.rlim_max < needed) {
-        xyl_complain("%u ranks need %lu open files; the limit is %lu",
-                     job->options->ranks, (unsigned long)needed,
-                     (unsigned long)files.rlim_max);
-        return XYL_EXIT_LAUNCHER;
-    }
-    if (files.rlim_cur < needed) {
-        files.rlim_cur = needed;
-        (void)setrlimit(RLIMIT_NOFILE, &files);
-    }
-    return 0;
-}
-
 static int signals_take(xyl_job_t *job)
 {
-    const struct sigaction ignore = {.sa_handler = SIG_IGN};
     struct sigaction old;
-    (void)sigaction(SIGPIPE, &ignore, &job->pipe_old);
     job->child = evsignal_new(job->base, SIGCHLD, child_ended, job);
     if (job->child == NULL || event_add(job->child, NULL) != 0)
         return -1;
@@ -617,7 +588,7 @@ static int job_init(xyl_job_t *job)
         xyl_complain("cannot prepare the event loop");
         return XYL_EXIT_LAUNCHER;
     }
-    return files_raise(job);
+    return xyl_inherited_take(&job->inherited, ranks);
 }
 
 /* The PMIx library uses libevent, too, and may close a connection to a rank

@@ -67,14 +67,17 @@ static _Noreturn void keeper_run(int fd, const char *folder)
 }
 
 /* Nothing of the launcher's, and none of its signals. */
-static _Noreturn void keeper_begin(int fd, const char *folder)
+static _Noreturn void keeper_begin(const int fds[2], const char *folder)
 {
     sigset_t all;
     (void)sigfillset(&all);
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
     (void)setpgid(0, 0);
-    if (dup2(fd, 0) < 0)
+    if (dup2(fds[0], 0) < 0)
         _exit(XYL_EXIT_LAUNCHER);
+    /* Where the kernel has no close_range, or refuses it, this end must not
+     * keep the pipe from its end. */
+    (void)close(fds[1]);
     (void)close_range(1, ~0U, 0);
     (void)chdir("/");
     keeper_run(0, folder);
@@ -89,7 +92,7 @@ int xyl_keeper_start(const char *folder)
         return -1;
     const pid_t pid = fork();
     if (pid == 0)
-        keeper_begin(fds[0], folder);
+        keeper_begin(fds, folder);
     (void)close(fds[0]);
     if (pid < 0) {
         (void)close(fds[1]);

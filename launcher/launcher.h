@@ -4,6 +4,7 @@
  *   main.c      the order of things, from options to the exit code
  *   options.c   the command line
  *   layout.c    which rank is on which (possibly only presented) node
+ *   inherited.c limits and signals that the launcher has been started with
  *   binding.c   which cores a rank may use
  *   server.c    the PMIx server; the only file that knows PMIx
  *   children.c  finding, starting and naming the fate of processes
@@ -105,6 +106,26 @@ void xyl_layout_node_name(const xyl_layout_t *layout, unsigned node,
 char *xyl_layout_peers(const xyl_layout_t *layout, unsigned node);
 
 /* ------------------------------------------------------------------------ */
+/* What is inherited                                                        */
+
+/* What the launcher changes for itself, as it was before: ranks get it back.
+ * The mask of signals is not among it (bench/common/begin.h). */
+typedef struct xyl_inherited {
+    struct rlimit files; /* RLIMIT_NOFILE */
+    struct rlimit stack; /* RLIMIT_STACK */
+    mode_t umask;
+    struct sigaction pipe;      /* of SIGPIPE */
+    struct sigaction file_size; /* of SIGXFSZ */
+} xyl_inherited_t;
+
+/* Raises the limits for so many ranks, takes signals that others send with
+ * errors, and makes files private. Before there is a second thread. */
+int xyl_inherited_take(xyl_inherited_t *inherited, unsigned ranks);
+/* In the process of a rank, which may only call what is safe between fork and
+ * exec. 0, or -1 with errno. */
+int xyl_inherited_give_back(const xyl_inherited_t *inherited);
+
+/* ------------------------------------------------------------------------ */
 /* Binding                                                                  */
 
 /* One set of processors per rank, or NULL where ranks are not bound. Returns
@@ -155,8 +176,7 @@ typedef struct xyl_spawn {
     char *const *env;
     int fds[3];                  /* become 0, 1 and 2 */
     const cpu_set_t *processors; /* NULL: not bound */
-    struct rlimit files;         /* RLIMIT_NOFILE */
-    struct sigaction pipe;       /* of SIGPIPE */
+    const xyl_inherited_t *inherited;
 } xyl_spawn_t;
 
 /* Looks a program up as the shell does. Returns owned (free with free). */
@@ -176,8 +196,7 @@ int xyl_child_start(const xyl_spawn_t *spawn, pid_t *pid_out);
 #define XYL_STAND_IN "--stand-in"
 
 int xyl_stand_in_start(xyl_server_t *server, unsigned rank,
-                       const struct rlimit *files, const struct sigaction *pipe,
-                       pid_t *pid_out);
+                       const xyl_inherited_t *inherited, pid_t *pid_out);
 
 /* ------------------------------------------------------------------------ */
 /* Keeper                                                                   */

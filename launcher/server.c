@@ -436,17 +436,37 @@ static int clients_register(xyl_server_t *server)
 /* ------------------------------------------------------------------------ */
 /* Life                                                                     */
 
-static int directory_make(xyl_server_t *server)
+/* Where files may be made. */
+static const char *const parents[] = {"/tmp", "/var/tmp", "/dev/shm"};
+enum { PARENTS = sizeof(parents) / sizeof(parents[0]) };
+
+static bool directory_make_in(xyl_server_t *server, const char *parent)
 {
-    const char *parent = getenv("TMPDIR");
-    if (parent == NULL || parent[0] == '\0')
-        parent = "/tmp";
     const int bytes = snprintf(server->directory, sizeof(server->directory),
                                "%s/xylem-run.XXXXXX", parent);
-    if (bytes < 0 || (size_t)bytes >= sizeof(server->directory) ||
-        mkdtemp(server->directory) == NULL) {
-        xyl_complain("cannot make a directory in %s", parent);
-        server->directory[0] = '\0';
+    if (bytes > 0 && (size_t)bytes >= sizeof(server->directory))
+        errno = ENAMETOOLONG;
+    else if (bytes > 0 && mkdtemp(server->directory) != NULL)
+        return true;
+    server->directory[0] = '\0';
+    return false;
+}
+
+/* In TMPDIR or, where that is not said or nothing can be made there, where
+ * something can. */
+static int directory_make(xyl_server_t *server)
+{
+    const char *chosen = getenv("TMPDIR");
+    if (chosen == NULL || chosen[0] == '\0')
+        chosen = parents[0];
+    bool is_made = directory_make_in(server, chosen);
+    const int error = errno;
+    for (size_t i = 0; i < PARENTS && !is_made; i++)
+        is_made = directory_make_in(server, parents[i]);
+    if (!is_made) {
+        xyl_complain("cannot make a directory in %s: %s; TMPDIR may name "
+                     "another place",
+                     chosen, strerror(error));
         return -1;
     }
     if (xyl_keeper_start(server->directory) != 0) {

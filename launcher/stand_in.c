@@ -4,11 +4,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
+/* This program, without /proc by the name that it was started by. */
+static const char *program_path(void)
+{
+    static const char link[] = "/proc/self/exe";
+    const char *name = (const char *)getauxval(AT_EXECFN);
+    return access(link, X_OK) != 0 && name != NULL ? name : link;
+}
+
 int xyl_stand_in_start(xyl_server_t *server, unsigned rank,
-                       const struct rlimit *files, const struct sigaction *pipe,
-                       pid_t *pid_out)
+                       const xyl_inherited_t *inherited, pid_t *pid_out)
 {
     char name[] = "xylem-run";
     char option[] = XYL_STAND_IN;
@@ -23,12 +31,11 @@ int xyl_stand_in_start(xyl_server_t *server, unsigned rank,
     int code = xyl_server_environment(server, rank, settings, &env);
     if (code == 0) {
         const xyl_spawn_t spawn = {
-            .path = "/proc/self/exe",
+            .path = program_path(),
             .argv = argv,
             .env = env,
             .fds = {null, null, null},
-            .files = *files,
-            .pipe = *pipe,
+            .inherited = inherited,
         };
         code = xyl_child_start(&spawn, pid_out);
         xyl_environment_destroy(env);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/common/begin.h"
 #include "bench/common/text.h"
 #include "runtime/base/launched.h"
 #include "runtime/base/quantity.h"
@@ -361,6 +362,7 @@ enum cli_result cli_parse(const struct cli *cli, int argc, char **argv,
     struct getopt_tables tables;
     int code;
 
+    program_begin();
     tables_build(cli, &tables);
     opterr = 0;
     optind = 0; /* begins afresh, whatever was parsed before */

@@ -61,7 +61,8 @@ enum cli_result {
     CLI_BAD   /* said what is wrong: with CLI_EXIT_USAGE */
 };
 
-/* Fills the settings from the command line. --help and --version come by
+/* Calls program_begin (begin.h), so that every program does so first, and fills
+ * the settings from the command line. --help and --version come by
  * themselves; so does --completion, which prints what bash needs. */
 enum cli_result cli_parse(const struct cli *cli, int argc, char **argv,
                           void *settings);

@@ -59,10 +59,12 @@ typedef struct xyl_net_ops {
     const void *(*address)(xyl_net_t *net, size_t *bytes_out);
     /* Once, before anything is sent: addresses[peer] is borrowed until destroy;
      * is_local[peer] (only looked at): the peer's process runs on this machine,
-     * so that its death is seen without the net. */
+     * so that its death is seen without the net. Of all peers `first` alone is
+     * connected with at once (`peers`: none), and the call fails, with a text,
+     * if that cannot be done. */
     xylem_status_t (*connect)(xyl_net_t *net, uint32_t peers,
                               const void *const *addresses,
-                              const uint8_t *is_local);
+                              const uint8_t *is_local, uint32_t first);
     void (*send)(xyl_net_t *net, uint32_t peer, uint64_t tag, const void *buf,
                  size_t bytes, xyl_event_t *event);
     void (*recv)(xyl_net_t *net, uint64_t tag, void *buf, size_t bytes,

@@ -9,6 +9,7 @@
 #include "runtime/base/launched.h"
 #include "runtime/base/log.h"
 #include "runtime/base/members.h"
+#include "runtime/base/standard.h"
 #include "runtime/base/status.h"
 #include "runtime/core/context_join.h"
 #include "runtime/core/context_leave.h"
@@ -386,6 +387,7 @@ xylem_status_t xyl_context_create(const xylem_context_params_t *given,
     status = params_read(given, &params);
     if (status != XYLEM_OK)
         return status;
+    xyl_standard_open();
     xyl_log_hold(is_first_rank(params.bootstrap));
     xyl_config_files_find(&files);
     xyl_config_apply_log(&files, params.settings);

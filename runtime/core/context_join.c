@@ -144,6 +144,21 @@ static xylem_status_t net_create(xylem_context_t *context, int are_together,
     return status;
 }
 
+/* The next rank on this machine, if nothing but messages can reach it; the
+ * number of ranks: none. Where those cannot reach it either it could not be
+ * told of that later, and would wait for ever. */
+static uint32_t first_to_connect(const xylem_context_t *context)
+{
+    uint32_t i, rank;
+
+    for (i = 1; i < context->ranks && context->shm == NULL; i++) {
+        rank = (context->rank + i) % context->ranks;
+        if (context->peers[rank].is_local)
+            return rank;
+    }
+    return context->ranks;
+}
+
 static xylem_status_t net_connect(xylem_context_t *context,
                                   const void *const *addresses)
 {
@@ -159,7 +174,8 @@ static xylem_status_t net_connect(xylem_context_t *context,
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for peers");
     for (rank = 0; rank < context->ranks; rank++)
         is_local[rank] = context->peers[rank].is_local;
-    status = ops->connect(context->net, context->ranks, addresses, is_local);
+    status = ops->connect(context->net, context->ranks, addresses, is_local,
+                          first_to_connect(context));
     free(is_local);
     return status;
 }

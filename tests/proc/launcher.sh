@@ -20,10 +20,13 @@ job() {
     attempt "$run" "$@"
 }
 
-# Starts the launcher in the background. Job control lets it have SIGINT.
+# Starts the launcher in the background. Job control lets it have SIGINT. The
+# array `before` begins the command.
+before=()
 job_start() {
     set -m
-    timeout --foreground -k 5 $bound "$run" "$@" >"$out" 2>"$err" </dev/null &
+    timeout --foreground -k 5 $bound "${before[@]}" "$run" "$@" >"$out" 2>"$err" \
+        </dev/null &
     timer=$!
     set +m
     until_true launcher_found
@@ -274,16 +277,41 @@ test_pressure() {
 # ---------------------------------------------------------------------------
 # Signals
 
+# passed_on NAME WHAT: the signal reaches the ranks, and the job ends.
+passed_on() {
+    job_start -n 2 "$client" listen
+    until_true lines_are "$out" ready 2
+    kill -s "$1" "$launcher"
+    job_wait
+    check "$2 is passed on" lines_are "$out" "got SIG$1" 2
+    check "$2: code" succeeds
+}
+
 test_signals() {
     local name
     for name in INT TERM HUP QUIT USR1 USR2; do
-        job_start -n 2 "$client" listen
-        until_true lines_are "$out" ready 2
-        kill -s "$name" "$launcher"
-        job_wait
-        check "SIG$name is passed on" lines_are "$out" "got SIG$name" 2
-        check "SIG$name: code" succeeds
+        passed_on "$name" "SIG$name"
+        before=(env "--block-signal=$name,CHLD")
+        passed_on "$name" "SIG$name that was blocked"
+        # That SIGHUP is ignored is nohup's wish.
+        before=(env "--ignore-signal=$name,CHLD")
+        [ "$name" = HUP ] || passed_on "$name" "SIG$name that was ignored"
+        before=()
     done
+    before=(env --block-signal)
+    job_start -n 2 sleep 600
+    until_true ranks_run sleep 2
+    kill -s TERM "$launcher"
+    job_wait
+    check "SIGTERM ends ranks when all signals were blocked" \
+        fails_with 143 'signal 15'
+    before=()
+    attempt env --block-signal "$run" -n 1 grep SigBlk /proc/self/status
+    check "nothing is blocked in ranks" prints $'SigBlk:\t0000000000000000'
+    attempt env --ignore-signal=HUP,TSTP,PIPE,CHLD "$run" -n 1 \
+        grep SigIgn /proc/self/status
+    check "ranks ignore what the launcher does not pass on" prints \
+        $'SigIgn:\t0000000000081001'
     job_start -n 2 sleep 600
     until_true ranks_run sleep 2
     kill -s TERM "$launcher"

@@ -84,6 +84,37 @@ attempt()
     code=$?
 }
 
+# closings: the eight redirections that close some of the descriptors 0 to 2.
+closings=('' '<&-' '>&-' '2>&-' '<&- >&-' '<&- 2>&-' '>&- 2>&-' '<&- >&- 2>&-')
+
+# closed NAME COMMAND...: with each of them, in $closing of the environment, side
+# by side: each ends with 0.
+closed()
+{
+    local name=$1 pids=() pid good=yes
+    local -x closing
+    shift
+
+    : >"$out"
+    : >"$err"
+    for closing in "${closings[@]}"; do
+        # shellcheck disable=SC2016 # for the shell that it starts
+        timeout -k 5 "$bound" sh -c 'exec "$@" '"$closing" sh "$@" >>"$out" \
+            2>>"$err" </dev/null &
+        pids+=($!)
+    done
+    for closing in "${closings[@]}"; do
+        pid=${pids[0]}
+        pids=("${pids[@]:1}")
+        wait "$pid"
+        code=$?
+        ((code == 0)) && continue
+        echo "# $name, $closing: code $code"
+        good=no
+    done
+    report "$name, each of the descriptors 0 to 2 closed or not" $good
+}
+
 # Whether the last command, a launcher of the host's, has crashed by itself: it
 # died by a signal, and blames none of its ranks.
 launcher_crashed()

@@ -16,6 +16,7 @@
 
 enum {
     ROOM_MIB = 1024, /* of addresses, for what ranks of a node share */
+    FILE_MIB = 64,   /* the longest of UCX's in /dev/shm, and more */
     LIST_BYTES = 512
 };
 
@@ -38,6 +39,17 @@ static int room_is_short(void)
     return limit.rlim_cur < room + pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+/* 1: UCX cannot make files in /dev/shm, and does not start then, or the system
+ * ends this process when it makes one (ulimit -f). */
+static int files_are_refused(void)
+{
+    uint64_t enough = (uint64_t)FILE_MIB << 20;
+    struct rlimit limit;
+
+    return access("/dev/shm", W_OK) != 0 ||
+           (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < enough);
+}
+
 /* Which of UCX's transports are opened, as UCX_TLS has it; NULL: all. UCX drops
  * a message, and tells nobody, when it cannot map the memory of its sender
  * (1.13 to 1.18): where that is to be expected it goes without. Opening
@@ -50,6 +62,8 @@ static const char *transports(const xyl_net_params_t *params)
                               "-v): messages do not go through shared memory");
         return "^mm";
     }
+    if (files_are_refused())
+        return params->are_together ? "sysv,cma,self" : "^posix";
     return params->are_together ? "shm,self" : NULL;
 }
 
@@ -150,7 +164,7 @@ static ucs_status_t config_complete(ucp_config_t *config,
     }
     if (list != NULL)
         status = ucp_config_modify(config, "TLS", list);
-    if (list == NULL || strstr(list, "shm") != NULL)
+    if (list == NULL || strcmp(list, "^mm") != 0)
         keep_buffers_few(config);
     connect_without_waiting(config, list == NULL ? "all" : list);
     return status;

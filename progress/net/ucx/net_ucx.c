@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/queue.h>
 #include <ucp/api/ucp.h>
+#include <unistd.h>
 
 #include "progress/net/ucx/context.h"
 #include "runtime/base/clock.h"
@@ -39,6 +40,7 @@ typedef struct peer {
     struct peer *connected; /* the next on the net's list */
     STAILQ_HEAD(, held) held;
     uint8_t is_local, is_connecting;
+    uint8_t has_refused; /* a connection, which has been said */
 } peer_t;
 
 typedef struct net_ucx {
@@ -124,8 +126,15 @@ static xylem_status_t endpoint_create(net_ucx_t *net, peer_t *peer)
     if (status == UCS_OK)
         return XYLEM_OK;
     peer->endpoint = NULL;
-    return xyl_fail(XYLEM_ERR_NET, "cannot connect to rank %u: %s",
-                    (unsigned)(peer - net->peers), ucs_status_string(status));
+    if (!peer->has_refused)
+        (void)xyl_fail(XYLEM_ERR_NET, "cannot connect to rank %u: %s%s",
+                       (unsigned)(peer - net->peers), ucs_status_string(status),
+                       access("/proc/self", F_OK) == 0
+                           ? ""
+                           : "; UCX finds other processes by /proc, which is "
+                             "not here");
+    peer->has_refused = 1;
+    return XYLEM_ERR_NET;
 }
 
 static int peer_lives(const net_ucx_t *net, uint32_t peer)
@@ -647,10 +656,10 @@ static const void *ucx_address(xyl_net_t *base, size_t *bytes_out)
     return ucx_of(base)->address;
 }
 
-/* Endpoints are created on the first send. */
+/* The other endpoints are created on the first send. */
 static xylem_status_t ucx_connect(xyl_net_t *base, uint32_t peers,
                                   const void *const *addresses,
-                                  const uint8_t *is_local)
+                                  const uint8_t *is_local, uint32_t first)
 {
     net_ucx_t *net = ucx_of(base);
     uint32_t i;
@@ -665,7 +674,7 @@ static xylem_status_t ucx_connect(xyl_net_t *base, uint32_t peers,
             .address = addresses[i], .net = net, .is_local = is_local[i]};
         STAILQ_INIT(&net->peers[i].held);
     }
-    return XYLEM_OK;
+    return first < peers ? endpoint_create(net, &net->peers[first]) : XYLEM_OK;
 }
 
 const xyl_net_ops_t xyl_net_ucx = {

@@ -84,8 +84,9 @@ static void join(job_t *job, uint32_t rank)
     addresses[rank] = job->net->ops->address(job->net, &bytes);
     exchange(job, addresses[rank], bytes);
     addresses[!rank] = job->other;
-    CHECK_EQ(job->net->ops->connect(job->net, RANKS, addresses, is_local),
-             XYLEM_OK);
+    CHECK_EQ(
+        job->net->ops->connect(job->net, RANKS, addresses, is_local, RANKS),
+        XYLEM_OK);
     job->net->peer_failed = peer_failed;
     job->net->peer_arg = job;
 }

@@ -252,8 +252,9 @@ static void net_begin(job_t *job, unsigned ends, unsigned fails)
     xyl_fifo_init(&job->ready);
     CHECK_EQ(xyl_net_create("ucx", &params, &job->net), XYLEM_OK);
     addresses[0] = addresses[PEER] = job->net->ops->address(job->net, &bytes);
-    CHECK_EQ(job->net->ops->connect(job->net, RANKS, addresses, is_local),
-             XYLEM_OK);
+    CHECK_EQ(
+        job->net->ops->connect(job->net, RANKS, addresses, is_local, RANKS),
+        XYLEM_OK);
     job->net->peer_failed = peer_failed;
 }
 

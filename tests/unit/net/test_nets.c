@@ -43,7 +43,7 @@ static void begin(job_t *job, const xyl_net_ops_t *ops)
         return;
     address = ops->address(job->net, &bytes);
     CHECK(bytes != 0);
-    CHECK_EQ(ops->connect(job->net, 1, &address, &is_local), XYLEM_OK);
+    CHECK_EQ(ops->connect(job->net, 1, &address, &is_local, 1), XYLEM_OK);
 }
 
 /* Until so many events have come; no more come with them. */
