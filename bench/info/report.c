@@ -118,16 +118,31 @@ static void rows_print(const json_t *rows, const json_t *other)
     }
 }
 
+static void legend_print(int has_other)
+{
+    puts("  ####: time in calls and under way; the longest bar is the "
+         "collective "
+         "that took most");
+    if (has_other)
+        puts("  /other: time in calls, as a multiple of the other report's");
+}
+
 static void left_print(const json_t *rows)
 {
+    int is_something_left = 0;
     const char *reason;
     size_t i;
     json_t *row, *calls;
 
     json_array_foreach(rows, i, row)
         json_object_foreach(json_object_get(row, "left"), reason, calls)
-            printf("  %-*s %11.0f  %s\n", NAME_WIDTH, text(row, "collective"),
-                   json_number_value(calls), reason);
+    {
+        printf("  %-*s %11.0f  %s\n", NAME_WIDTH, text(row, "collective"),
+               json_number_value(calls), reason);
+        is_something_left = 1;
+    }
+    if (!is_something_left)
+        puts("  none: xylem took all calls");
 }
 
 static double total_of(const json_t *rows)
@@ -159,8 +174,14 @@ static void report_print(const json_t *report, const json_t *other)
                number(report, "seconds") / number(other, "seconds"));
     puts("\n\nAll communicators, mean of the ranks:");
     rows_print(rows, json_object_get(other, "collectives"));
-    puts("\nLeft to the MPI library, calls of a rank:");
-    left_print(rows);
+    if (json_array_size(rows) == 0)
+        puts("  none: the program has called no collective");
+    else
+        legend_print(other != NULL);
+    if (json_array_size(rows) != 0) {
+        puts("\nLeft to the MPI library, calls of a rank:");
+        left_print(rows);
+    }
     json_array_foreach(groups, i, group)
     {
         printf("\nRank 0 on %s, %.0f ranks:\n",

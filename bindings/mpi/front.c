@@ -15,6 +15,7 @@
 #include <elf.h>
 #include <link.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@
 #include <unistd.h>
 
 #include "bindings/mpi/names.h"
+#include "runtime/base/launched.h"
 
 /* ---- slots and jumps ---- */
 
@@ -336,6 +338,18 @@ static void slot_take(const char *name, xmpi_function_t function)
     slot_set(slots[i].slot, (void *)(uintptr_t)function);
 }
 
+/* Of a job one rank says it. */
+__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
+{
+    va_list args;
+
+    if (xyl_launched_rank() > 0)
+        return;
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+}
+
 /* NULL: MPI is used alone. */
 static void *module_load(const host_t *host)
 {
@@ -347,21 +361,20 @@ static void *module_load(const host_t *host)
     front.host = host->library;
     front.version = host->version;
     if (name == NULL) {
-        fprintf(stderr, "xylem-mpi: no module for %s (%s), MPI is used alone\n",
-                host->soname, host->version);
+        say("xylem-mpi: no module for %s (%s), MPI is used alone\n",
+            host->soname, host->version);
         return NULL;
     }
     module = open_beside(name);
     if (module == NULL) {
         reason = dlerror();
-        fprintf(stderr, "xylem-mpi: cannot load %s, MPI is used alone: %s\n",
-                name, reason == NULL ? "" : reason);
+        say("xylem-mpi: cannot load %s, MPI is used alone: %s\n", name,
+            reason == NULL ? "" : reason);
         return NULL;
     }
     *(void **)(void *)&open = dlsym(module, XMPI_MODULE_OPEN);
     if (open == NULL || open(&front) != 0) {
-        fprintf(stderr, "xylem-mpi: %s does not fit, MPI is used alone\n",
-                name);
+        say("xylem-mpi: %s does not fit, MPI is used alone\n", name);
         return NULL;
     }
     return module;
@@ -400,23 +413,25 @@ static void slots_fill(void *module, void *host)
     }
 }
 
-/* What XYLEM_MPI_CHECK asks for, in place of the program: one rank says what
- * there is. */
-static void check_end(const host_t *host, int is_taken)
-{
-    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK",
-                                        "PMIX_RANK", "SLURM_PROCID"};
-    const char *rank = NULL;
-    size_t i;
+int xylem_mpi_check(const char **version_out)
+    __attribute__((visibility("default")));
 
-    for (i = 0; i < sizeof ranks / sizeof *ranks && rank == NULL; i++)
-        rank = getenv(ranks[i]);
-    if (rank == NULL || strcmp(rank, "0") == 0)
-        printf("%s: %s\nmodule: %s\ncollectives: %s\n", host->soname,
-               host->version, is_taken ? module_of(host) : "none that fits",
-               is_taken ? "xylem's" : "the MPI library's");
+int xylem_mpi_check(const char **version_out)
+{
+    static host_t host;
+    int is_taken;
+
+    *version_out = host.version;
+    if (!host_find(&host)) {
+        puts("no MPI library: nothing would be taken over");
+        return 0;
+    }
+    is_taken = module_load(&host) != NULL;
+    printf("%s: %s\nmodule: %s\ncollectives: %s\n", host.soname, host.version,
+           is_taken ? module_of(&host) : "none that fits",
+           is_taken ? "xylem's" : "the MPI library's");
     fflush(stdout);
-    _exit(is_taken ? EXIT_SUCCESS : EXIT_FAILURE);
+    return is_taken;
 }
 
 static void resolve_once(void)
@@ -431,8 +446,6 @@ static void resolve_once(void)
         abort();
     }
     module = module_load(&host);
-    if (getenv("XYLEM_MPI_CHECK") != NULL)
-        check_end(&host, module != NULL);
     slots_fill(module, host.library);
 }
 

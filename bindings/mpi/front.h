@@ -25,4 +25,10 @@ typedef struct xmpi_front {
 #define XMPI_MODULE_OPEN "xmpi_module_open"
 typedef int (*xmpi_module_open_t)(const xmpi_front_t *front);
 
+/* The front exports this function for xylem-preload --check: prints which MPI
+ * the process has and which module is for it. 1: the collectives would be
+ * xylem's. *version_out: what the MPI says of itself, "" if there is none. */
+#define XMPI_CHECK "xylem_mpi_check"
+typedef int (*xmpi_check_t)(const char **version_out);
+
 #endif

@@ -211,7 +211,10 @@ void xmpi_report_flown(xmpi_comm_t *comm, xylem_coll_t coll, uint64_t begin)
 /* What XYLEM_MPI_VERBOSE prints. */
 static void fates_print(void)
 {
-    unsigned coll, fate, i;
+    unsigned coll, fate, i, lines = 0;
+
+    fprintf(stderr, "xylem-mpi: xylem %s and %s, %d ranks; of rank 0:\n",
+            xylem_version(), xmpi_front->version, xmpi_state.size);
 
     for (coll = 0; coll < XYLEM_COLL_COUNT; coll++)
         for (fate = 0; fate < XMPI_FATES; fate++) {
@@ -220,12 +223,16 @@ static void fates_print(void)
             for (i = 0; i <= GROUPS_MAX; i++)
                 if (report.groups[i] != NULL)
                     n += report.groups[i]->tallies[coll].fates[fate];
+            lines += n != 0;
             if (n != 0)
                 fprintf(stderr, "xylem-mpi: rank %d: %s: %" PRIu64 " %s%s\n",
                         xmpi_state.rank, xyl_coll_traits(coll)->name, n,
                         fate == XMPI_TAKEN ? "" : "left to the MPI library: ",
                         reasons[fate]);
         }
+    if (lines == 0)
+        fprintf(stderr, "xylem-mpi: rank %d: no collectives\n",
+                xmpi_state.rank);
 }
 
 /* Numbers of a tally, for sums over groups and ranks. */

@@ -59,12 +59,14 @@ static uint64_t selection_of(const char *text)
         int sign = *at == '+' || *at == '-' ? *at++ : ' ';
         size_t bytes = strcspn(at, ",");
         bits = bits_of(at, bytes);
-        if (bits == UINT64_MAX)
+        if (bits == UINT64_MAX && xmpi_state.rank == 0)
             fprintf(stderr,
                     "xylem-mpi: XYLEM_MPI_COLLECTIVES: there is no collective "
-                    "'%.*s'\n",
+                    "'%.*s', so nothing is taken or left by this word\n",
                     (int)bytes, at);
-        else if (sign == '-')
+        if (bits == UINT64_MAX)
+            bits = 0;
+        if (sign == '-')
             chosen &= ~bits;
         else if (sign == ' ' && is_first)
             chosen = bits;
@@ -177,9 +179,10 @@ static void context_create(void)
     xylem_status_t status = xylem_context_create(&params, &context);
     int is_hooked = status == XYLEM_OK && xmpi_hook_install();
 
+    /* The library has said why, on the rank where it is so. */
+    if (status != XYLEM_OK && xmpi_state.rank == 0)
+        fputs("xylem-mpi: there is no context, MPI is used alone\n", stderr);
     if (status != XYLEM_OK && !is_abandoned) {
-        fprintf(stderr, "xylem-mpi: rank %d: %s; MPI is used alone\n",
-                xmpi_state.rank, xylem_last_error());
         all_agree(0, &is_hooked);
         is_abandoned = 1;
     } else if (status == XYLEM_OK && !all_agree(1, &is_hooked)) {

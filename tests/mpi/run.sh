@@ -130,6 +130,7 @@ first_part()
     test_strangers
     test_partial
     test_preload
+    test_wrong_settings
     test_report
 }
 
@@ -425,12 +426,60 @@ test_partial()
     check "no rank uses it" [ "$(grep -c ' taken$' "$out")" = 0 ]
 }
 
-# The wrapper finds library and launcher, and says what would happen.
-test_preload()
+# checks_nothing WHAT LINE PROGRAM...: --check says so, and nothing is run.
+checks_nothing()
 {
+    local what=$1 line=$2
+    shift 2
+
+    attempt_job "$folder/xylem-preload" --check "${mpi_run[@]}" 2 "$@"
+    check "a look at $what" [ "$code:$(grep -c "$line" "$out")" = 1:1 ]
+    check "a look at $what runs nothing" \
+        [ "$(grep -c PASS "$out")" = 0 -a ! -e "$work/has_run" ]
+}
+
+# What the wrapper says of a command, which it does not run.
+test_check()
+{
+    local other nothing='nothing would be taken over'
+
     attempt_job "$folder/xylem-preload" --check "${mpi_run[@]}" 2 "$work/comms" 20
     check "what would happen" grep -q "^collectives: xylem's" "$out"
-    check "nothing happens" [ "$(grep -c PASS "$out")" = 0 ]
+    check "to which program" grep -qx "program: $work/comms" "$out"
+    check "nothing happens" [ "$code:$(grep -c PASS "$out")" = 0:0 ]
+    attempt_job "$folder/xylem-preload" --check "${mpi_run[@]}" 1 env A=1 \
+        "$work/comms" : "${mpi_run[@]:1}" 1 "$work/errors"
+    check "what would happen to two programs" \
+        [ "$code:$(grep -c "^collectives: xylem's" "$out")" = 0:2 ]
+    attempt "$folder/xylem-preload" --check "$work/comms"
+    check "what would happen without a launcher" [ "$code" = 0 ]
+    checks_nothing "a program without MPI" "^no MPI library: $nothing" \
+        touch "$work/has_run"
+    printf '#!/bin/sh\ntouch "%s"\n' "$work/has_run" >"$work/script"
+    chmod +x "$work/script"
+    checks_nothing "a script" '^a script' "$work/script"
+    checks_nothing "a missing file" '^there is no such program' "$work/nowhere"
+    cc -DPROGRAM -w -o "$work/static" "$here/stranger.c" -x c - <<<'
+        int MPI_Init(int *argc, char ***argv) { return 0; }
+        int MPI_Barrier(void *comm) { return 0; }'
+    checks_nothing "MPI in the program" "^MPI is part of .*$nothing" "$work/static"
+    case $mpi in
+    openmpi) other=mpiexec.hydra ;;
+    *) other=mpirun.openmpi ;;
+    esac
+    if ! command -v "$other" >/dev/null || [[ $mpi == openmpi5 ]]; then
+        skip "the launcher of another MPI" "there is none"
+        return
+    fi
+    attempt "$folder/xylem-preload" --check "$other" -n 2 "$work/comms" 20
+    check "the launcher of another MPI" \
+        [ "$code:$(grep -c '^launcher: .* another MPI' "$out")" = 1:1 ]
+}
+
+# The wrapper finds library and launcher.
+test_preload()
+{
+    test_check
     attempt_job env XYLEM_MPI_VERBOSE=on "$folder/xylem-preload" \
         "${mpi_run[@]}" 2 "$work/comms" 20
     cat "$err" >>"$out"
@@ -446,6 +495,26 @@ test_preload()
     check "by the wrapper, two programs" grep -q ' taken$' "$out"
 }
 
+# What is wrong with a setting is said once per job, with what comes of it.
+test_wrong_settings()
+{
+    launch 3 XYLEM_MPI_COLLECTIVES=+bcats "$work/comms" 20
+    check "a collective that there is not is told once" [ \
+        "$(grep -c "no collective 'bcats'" "$out")" = 1 ]
+    check "the others are taken" grep -q ' taken$' "$out"
+    check "what took them is told once" [ \
+        "$(grep -c '^xylem-mpi: xylem .* 3 ranks; of rank 0:' "$out")" = 1 ]
+    launch 3 XYLEM_PROGRESS=odd "$work/comms" 20
+    check "a value that cannot be used is told once" [ \
+        "$(grep -c "XYLEM_PROGRESS: cannot use the value 'odd'" "$out")" = 1 ]
+    check "what comes of it is told once" [ \
+        "$(grep -c '^xylem-mpi: .*MPI is used alone' "$out")" = 1 ]
+    check "the program goes on" grep -q '^PASS' "$out"
+    launch 3 XYLEM_SPEED=9 "$work/comms" 20
+    check "a name that there is not is told once" [ \
+        "$(grep -c 'no setting XYLEM_SPEED; it changes nothing' "$out")" = 1 ]
+}
+
 # What the calls have cost, by itself and beside the MPI library alone.
 test_report()
 {
@@ -456,6 +525,8 @@ test_report()
         "$work/comms" 20
     attempt "$show" "$work/taken.json"
     check "a report" grep -q '^  allreduce  *[1-9]' "$out"
+    check "a report says what its bars are" grep -q '^  ####: time in calls' "$out"
+    check "a report says that nothing was left" grep -q '^  none: ' "$out"
     attempt "$show" "$work/taken.json" "$work/left.json"
     check "two reports" grep -q 'of its time' "$out"
     attempt "$show" "$work/left.json"
