@@ -167,9 +167,13 @@ typedef struct xylem_context_params {
 xylem_status_t xylem_context_create(const xylem_context_params_t *params,
                                     xylem_context_t **context_out);
 
-/* Waits for the other ranks and releases everything, teams included.
- * Collective over the job; blocks. NULL is allowed. XYLEM_ERR_BUSY, and the
- * context stays, while a request is active. */
+/* Completes what is under way without anybody who could wait for it (requests
+ * with XYLEM_FLAG_AUTOFREE, and callbacks that have not returned), waits for
+ * the other ranks, and releases everything: teams, memory, requests that are
+ * idle or have completed. Collective over the job; blocks. NULL is allowed.
+ * XYLEM_ERR_IN_CALLBACK inside a callback. XYLEM_ERR_BUSY, and the context
+ * stays: a request is active that does not free itself; one that does is active
+ * still after XYLEM_TIMEOUT_S; a remote task has not ended. */
 xylem_status_t xylem_context_destroy(xylem_context_t *context);
 
 /* The value of a setting, "SPIN_US", as a context that is created now without
@@ -468,7 +472,8 @@ const char *xylem_coll_name(xylem_coll_t coll);
 /* All callbacks run on the progressing thread, never inside the call that
  * starts the operation and never with a lock held. They may start operations,
  * restart or free their own request, and release segments; they must not
- * block. As soon as on_complete is called, any thread may do so, too. */
+ * block. A request has completed when its on_complete is called; see Requests
+ * for what any thread may do from then on. */
 typedef void (*xylem_complete_fn)(void *arg, xylem_status_t status);
 /* Of bcast, reduce and allreduce, on ranks that have a result; refused with
  * other collectives. Segment `segment`, bytes [offset, offset + bytes) of the
@@ -483,7 +488,8 @@ typedef void (*xylem_segment_fn)(void *arg, uint64_t segment, size_t offset,
  * reduce and an allreduce; refused with other collectives, and where
  * request_out is NULL. */
 #define XYLEM_FLAG_PARTS 1u
-/* The request frees itself once on_complete has returned. */
+/* The request frees itself once on_complete has returned. Its handle is good
+ * for any thread until on_complete is called, then inside on_complete only. */
 #define XYLEM_FLAG_AUTOFREE 2u
 /* A commutative reduction may combine contributions as they arrive; the result
  * of floating-point sums may then differ from run to run. Equal on all ranks of
@@ -739,16 +745,26 @@ xylem_status_t xylem_coll_run(xylem_team_t *team, const xylem_coll_args_t *args,
 /* ------------------------------------------------------------------------ */
 /* Requests                                                                 */
 
+/* A request is *active* from its start until it has *completed*: with
+ * on_complete it has when on_complete is called, without when its operation is
+ * over. From then on, on any thread and whether on_complete has returned or
+ * not, test returns the final status, and start and free take the request.
+ * Before, start and free return XYLEM_ERR_BUSY and nothing has happened. The
+ * calls that wait also let on_complete return, so that what its `arg` points at
+ * may go after them; after test it must stay until on_complete has returned. */
+
 /* Starts an idle or completed persistent request again, on any thread. */
 xylem_status_t xylem_request_start(xylem_request_t *request);
 
-/* Progresses once; XYLEM_IN_PROGRESS, or the operation's final status. */
+/* Progresses once unless the request has completed; XYLEM_IN_PROGRESS, or the
+ * operation's final status. Also in callbacks. */
 xylem_status_t xylem_request_test(xylem_request_t *request);
 
-/* Progresses until the request completes; returns its final status.
- * XYLEM_ERR_IN_CALLBACK inside a callback. An operation that failed has ended,
- * but messages that were under way may still read or write its buffers: leave
- * them alone until the context is destroyed. */
+/* Progresses until the request has completed and its on_complete has returned;
+ * returns its final status. XYLEM_ERR_IN_CALLBACK inside a callback. An
+ * operation that failed has ended, but messages that were under way may still
+ * read or write its buffers: leave them alone until the context is destroyed.
+ */
 xylem_status_t xylem_request_wait(xylem_request_t *request);
 
 /* The same for about limit_us microseconds, then XYLEM_IN_PROGRESS. May sleep,
@@ -768,7 +784,8 @@ xylem_status_t xylem_request_wait_all(xylem_request_t *const *requests,
                                       size_t count);
 
 /* Frees an idle or completed request, on any thread, although its callback may
- * not have returned yet. NULL is allowed; XYLEM_ERR_BUSY while it is active. */
+ * not have returned yet. NULL is allowed; XYLEM_ERR_BUSY while it is active, or
+ * while a trigger acts on it. */
 xylem_status_t xylem_request_free(xylem_request_t *request);
 
 /* Into how many segments the operation is cut, and the bytes of each but the

@@ -225,7 +225,8 @@ static void rank_judge(job_rank_t *rank, const siginfo_t *info)
                xyl_server_connected(rank->job->server, rank->rank)) {
         /* The others would wait for it forever. */
         rank_fail(rank, 1,
-                  "exited without PMIx_Finalize while others still run");
+                  "exited without xylem_context_destroy or MPI_Finalize while "
+                  "others still run");
     }
 }
 

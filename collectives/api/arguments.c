@@ -213,9 +213,11 @@ static xylem_status_t check_tuning(const xylem_coll_args_t *args,
     if (args->recv_window > XYL_WINDOW_MAX ||
         (args->recv_window != 0 && args->send_window > args->recv_window) ||
         args->send_window > XYL_WINDOW_MAX)
-        return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "%s: windows N %u, M %u: need N <= M <= %d", call,
-                        args->send_window, args->recv_window, XYL_WINDOW_MAX);
+        return xyl_fail(
+            XYLEM_ERR_INVALID_ARG,
+            "%s: windows: send_window %u may not exceed recv_window %u, "
+            "nor this %d",
+            call, args->send_window, args->recv_window, XYL_WINDOW_MAX);
     return XYLEM_OK;
 }
 

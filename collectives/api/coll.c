@@ -161,9 +161,8 @@ static void call_compare(xylem_team_t *team, const xylem_coll_args_t *args,
         xyl_call_is_refused(team, status);
     if (team->context->config.check == XYL_CHECK_FULL &&
         !xyl_team_has_failed(team))
-        xyl_calls_compare(team, args,
-                          status == XYLEM_OK ? xyl_operation_of(request)->call
-                                             : 0);
+        xyl_calls_compare(
+            team, args, status == XYLEM_OK ? xyl_operation_of(request) : NULL);
 }
 
 /* Of one that could not be: nobody has seen its request. */

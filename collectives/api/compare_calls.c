@@ -9,6 +9,9 @@
 #include "collectives/data/description.h"
 #include "runtime/base/file.h"
 #include "runtime/core/failure.h"
+#include "runtime/core/gate.h"
+
+enum { CALL_WORDS = 64 }; /* bytes, of a text */
 
 /* What a rank tells. */
 typedef struct row {
@@ -19,7 +22,8 @@ typedef struct row {
 
 typedef struct comparison {
     xylem_team_t *team;
-    row_t rows[]; /* [ranks] */
+    xyl_gate_t gate; /* of the call */
+    row_t rows[];    /* [ranks] */
 } comparison_t;
 
 /* Counts that all ranks have alike. */
@@ -71,14 +75,16 @@ static uint64_t type_of(const xylem_coll_args_t *args)
     return args->type + UINT64_C(1);
 }
 
-static void fail(xylem_team_t *team, uint32_t rank, const char *what)
+static void fail(xylem_team_t *team, uint32_t rank, uint64_t call,
+                 const char *what)
 {
-    char text[XYL_FAILURE_TEXT];
+    char text[XYL_FAILURE_TEXT], words[CALL_WORDS];
 
+    xyl_call_in_words(call, words, sizeof words);
     snprintf(text, sizeof text,
-             "ranks %u and %u of the job make the same call with different %s",
+             "ranks %u and %u of the job call %s, with different %s",
              xyl_team_world_rank(team, 0), xyl_team_world_rank(team, rank),
-             what);
+             words, what);
     xyl_team_fail(team, XYLEM_ERR_MISMATCH, xyl_team_world_rank(team, rank),
                   text);
 }
@@ -96,11 +102,12 @@ static void rows_compare(xylem_team_t *team, const row_t *rows)
             return;
         }
         if (rows[i].details != first->details) {
-            fail(team, i, "settings (algorithm, order, segments, counts)");
+            fail(team, i, first->call,
+                 "settings (algorithm, order, segments, counts)");
             return;
         }
         if (rows[i].type != 0 && typed != NULL && rows[i].type != typed->type) {
-            fail(team, i, "types");
+            fail(team, i, first->call, "types");
             return;
         }
         if (rows[i].type != 0)
@@ -111,17 +118,15 @@ static void rows_compare(xylem_team_t *team, const row_t *rows)
 /* Where it has failed so has the team. */
 static void compared(void *arg, xylem_status_t status)
 {
-    const comparison_t *comparison = arg;
+    comparison_t *comparison = arg;
 
     if (status == XYLEM_OK)
         rows_compare(comparison->team, comparison->rows);
-    /* Partner: the load in xylem_context_destroy. */
-    atomic_fetch_sub_explicit(&comparison->team->context->requests_own, 1,
-                              memory_order_release);
+    xyl_gate_open(&comparison->gate);
 }
 
 void xyl_calls_compare(xylem_team_t *team, const xylem_coll_args_t *args,
-                       uint64_t call)
+                       xyl_operation_t *operation)
 {
     size_t bytes = sizeof(comparison_t) + team->size * sizeof(row_t);
     comparison_t *comparison = calloc(1, bytes);
@@ -145,14 +150,14 @@ void xyl_calls_compare(xylem_team_t *team, const xylem_coll_args_t *args,
     }
     allreduce->owned_buffer = comparison;
     allreduce->call = xyl_call_word_of_comparison();
+    allreduce->passes_gates = 1;
     comparison->team = team;
-    if (call == 0)
+    if (operation == NULL) {
         comparison->rows[team->rank].call = xyl_call_word_of_nothing(0);
-    else
+    } else {
         comparison->rows[team->rank] =
-            (row_t){call, type_of(args), details_of(team, args)};
-    xyl_request_uncount(&allreduce->request);
-    atomic_fetch_add_explicit(&team->context->requests_own, 1,
-                              memory_order_relaxed);
+            (row_t){operation->call, type_of(args), details_of(team, args)};
+        xyl_gate_close(&comparison->gate, operation);
+    }
     (void)xyl_request_start(&allreduce->request);
 }

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "collectives/choose/registry.h"
+#include "collectives/data/description.h"
 #include "collectives/data/problem.h"
 
 /* ---- the list ---- */
@@ -66,16 +67,37 @@ const char *xyl_algorithm_help(const xyl_algorithm_t *algorithm)
 
 /* ---- names ---- */
 
-static const xyl_algorithm_t *find_spelled(xylem_coll_t coll, const char *name,
-                                           size_t length)
+static int is_spelled(const xyl_algorithm_t *algorithm, const char *name,
+                      size_t length)
 {
+    return strncasecmp(algorithm->name, name, length) == 0 &&
+           algorithm->name[length] == '\0';
+}
+
+/* NULL, and `why` says so: there is none, or none of the collective's. */
+static const xyl_algorithm_t *find_spelled(xylem_coll_t coll, const char *name,
+                                           size_t length, char *why)
+{
+    const char *coll_name = xyl_coll_traits(coll)->name;
+    int is_there = 0;
     size_t i;
 
-    for (i = 0; i < COUNT; i++)
-        if (xyl_algorithm_does(all[i], coll) &&
-            strncasecmp(all[i]->name, name, length) == 0 &&
-            all[i]->name[length] == '\0')
+    for (i = 0; i < COUNT; i++) {
+        if (!is_spelled(all[i], name, length))
+            continue;
+        if (xyl_algorithm_does(all[i], coll))
             return all[i];
+        is_there = 1;
+    }
+    if (is_there)
+        snprintf(why, XYL_ALGORITHM_WHY_BYTES,
+                 "it is not for %s; xylem-bench -c %s --algorithm list names "
+                 "those that are",
+                 coll_name, coll_name);
+    else
+        snprintf(why, XYL_ALGORITHM_WHY_BYTES,
+                 "there is no such algorithm; xylem-bench --algorithm list "
+                 "names all");
     return NULL;
 }
 
@@ -136,16 +158,12 @@ static int parse_one(xylem_coll_t coll, const char *text,
                      char *why)
 {
     size_t length = strcspn(text, ":/");
-    const xyl_algorithm_t *algorithm = find_spelled(coll, text, length);
+    const xyl_algorithm_t *algorithm = find_spelled(coll, text, length, why);
     const xyl_radix_t *radix;
 
     *algorithm_out = algorithm;
-    if (algorithm == NULL) {
-        snprintf(why, XYL_ALGORITHM_WHY_BYTES,
-                 "there is no such algorithm; xylem-bench --algorithm list "
-                 "names all");
+    if (algorithm == NULL)
         return 0;
-    }
     radix = xyl_algorithm_radix(algorithm);
     *radix_out = radix->most == 0 ? 0 : radix->preset;
     return text[length] != ':' ||

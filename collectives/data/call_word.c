@@ -79,10 +79,18 @@ uint64_t xyl_call_word(const xylem_coll_args_t *args)
     return word;
 }
 
+/* A field of name_of in words. */
+static const char *name_or_own(uint64_t value, uint64_t predefined,
+                               const char *name, const char *own)
+{
+    return value - 1 < predefined ? name : own;
+}
+
 void xyl_call_in_words(uint64_t word, char *text, size_t bytes)
 {
     uint64_t coll = read_field(word, COLL_AT, COLL_BITS);
     uint64_t type = read_field(word, TYPE_AT, TYPE_BITS);
+    uint64_t op = read_field(word, OP_AT, OP_BITS);
     uint64_t length = read_field(word, 0, BYTES_BITS);
     const xyl_coll_traits_t *traits;
     int at;
@@ -98,11 +106,14 @@ void xyl_call_in_words(uint64_t word, char *text, size_t bytes)
     traits = xyl_coll_traits((xylem_coll_t)(coll - 1));
     at = snprintf(text, bytes, "%s of %llu bytes", traits->name,
                   (unsigned long long)length);
-    if (traits->reduces && type != 0 && type <= XYLEM_TYPE_COUNT)
-        at +=
-            snprintf(text + at, bytes - (size_t)at, ", %s, operation %llu",
-                     xylem_type_name((xylem_type_t)(type - 1)),
-                     (unsigned long long)read_field(word, OP_AT, OP_BITS) - 1);
+    if (traits->reduces)
+        at += snprintf(text + at, bytes - (size_t)at, ", %s of %s",
+                       name_or_own(op, XYLEM_OP_COUNT,
+                                   xylem_op_name((xylem_op_t)(op - 1)),
+                                   "a user's operation"),
+                       name_or_own(type, XYLEM_TYPE_COUNT,
+                                   xylem_type_name((xylem_type_t)(type - 1)),
+                                   "a user's type"));
     if (traits->has_root)
         snprintf(text + at, bytes - (size_t)at, ", root %llu",
                  (unsigned long long)read_field(word, ROOT_AT, ROOT_BITS));

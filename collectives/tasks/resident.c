@@ -387,10 +387,12 @@ xylem_status_t xylem_resident_create(xylem_context_t *context,
     xyl_context_do(context, resident_arm, &errand);
     if (errand.status != XYLEM_OK) {
         resident_free(resident);
-        return xyl_fail(errand.status,
-                        "xylem_resident_create: no source is left");
+        return xyl_fail(
+            errand.status,
+            "xylem_resident_create: the context looks after too many "
+            "already; destroy some");
     }
-    atomic_fetch_add_explicit(&context->requests_live, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&context->tasks_held, 1, memory_order_relaxed);
     *resident_out = resident;
     return XYLEM_OK;
 }
@@ -511,7 +513,7 @@ xylem_status_t xylem_resident_destroy(xylem_resident_t *resident)
         return xyl_fail(errand.status,
                         "xylem_resident_destroy: tasks wait or run, or the "
                         "kernel has not ended");
-    atomic_fetch_sub_explicit(&resident->context->requests_live, 1,
+    atomic_fetch_sub_explicit(&resident->context->tasks_held, 1,
                               memory_order_release);
     resident_free(resident);
     return XYLEM_OK;

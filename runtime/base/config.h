@@ -85,7 +85,7 @@ enum { XYL_CHECK_BASIC, XYL_CHECK_FULL };
       "Calls of a team's ranks that differ fail the team: basic (noticed by "  \
       "whoever waits in one, for nothing) or full (all calls are compared, "   \
       "with types, algorithms and those that are refused, by one more "        \
-      "collective each; for finding mistakes in programs).")                   \
+      "collective each that goes before; for finding mistakes in programs).")  \
     X(hang_s, HANG_S, S, "0", 0, EXPERT,                                       \
       "Seconds without progress after which an operation fails on all ranks "  \
       "of its team (XYLEM_ERR_TIMED_OUT). 0 never gives up.")                  \

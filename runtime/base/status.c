@@ -62,7 +62,7 @@ void xyl_explain_text(const char *format, ...)
             *at = '?';
 }
 
-void xyl_log_error(void)
+void xyl_log_last_error(int is_error)
 {
-    xyl_log(XYL_LOG_ERROR, "%s", last_error);
+    xyl_log(is_error ? XYL_LOG_ERROR : XYL_LOG_INFO, "%s", last_error);
 }

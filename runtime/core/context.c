@@ -1,6 +1,7 @@
 #include "runtime/core/context.h"
 
 #include <assert.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,11 +182,7 @@ static void dismantle(xylem_context_t *context)
         context->bootstrap->ops->destroy(context->bootstrap);
     xyl_notices_fini(context);
     xyl_detached_abandon(context);
-    while (!LIST_EMPTY(&context->zombies)) { /* the net can no longer write */
-        xylem_request_t *zombie = LIST_FIRST(&context->zombies);
-        LIST_REMOVE(zombie, zombies);
-        xyl_request_discard(zombie);
-    }
+    xyl_requests_abandon(context);
     while (!LIST_EMPTY(&context->teams))
         xyl_team_unreference(LIST_FIRST(&context->teams));
     xyl_proxies_fini(context);
@@ -226,6 +223,7 @@ static xylem_status_t frame_create(const xyl_context_parts_t *parts,
         return xyl_fail(XYLEM_ERR_NO_MEMORY, "no memory for a context");
     }
     memset(context, 0, bytes);
+    LIST_INIT(&context->requests);
     LIST_INIT(&context->zombies);
     LIST_INIT(&context->teams);
     LIST_INIT(&context->operations);
@@ -408,18 +406,64 @@ xylem_status_t xyl_context_create(const xylem_context_params_t *given,
 
 /* ---- destruction ---- */
 
-static int has_no_own_requests(void *arg)
-{
-    xylem_context_t *context = arg;
+typedef struct drain {
+    xylem_context_t *context;
+    uint32_t held; /* active, and the user's to wait for */
+} drain_t;
 
-    return atomic_load_explicit(&context->requests_own, memory_order_acquire) ==
-           0;
+/* No request is under way; or one is that is not the library's to wait for. */
+static int requests_are_over(void *arg)
+{
+    drain_t *drain = arg;
+    int are_under_way;
+
+    drain->held = xyl_requests_look(drain->context, &are_under_way);
+    return drain->held != 0 || !are_under_way;
+}
+
+/* Waits for requests that free themselves and for callbacks to return. */
+static xylem_status_t drain(xylem_context_t *context)
+{
+    uint64_t limit_s = context->config.timeout_s;
+    drain_t drain = {context, 0};
+    xylem_status_t status =
+        xyl_driver_wait(&context->driver, requests_are_over, &drain,
+                        limit_s * UINT64_C(1000000000));
+    uint32_t tasks;
+
+    if (drain.held != 0)
+        return xyl_fail(XYLEM_ERR_BUSY,
+                        "xylem_context_destroy: active requests: %u; wait for "
+                        "them first",
+                        drain.held);
+    if (status != XYLEM_OK)
+        return xyl_fail(XYLEM_ERR_BUSY,
+                        "xylem_context_destroy: requests with "
+                        "XYLEM_FLAG_AUTOFREE are active still after %llu s "
+                        "(XYLEM_TIMEOUT_S)",
+                        (unsigned long long)limit_s);
+    tasks = atomic_load_explicit(&context->tasks_held, memory_order_acquire);
+    if (tasks != 0)
+        return xyl_fail(XYLEM_ERR_BUSY,
+                        "xylem_context_destroy: remote tasks that have not "
+                        "ended, and resident kernels: %u",
+                        tasks);
+    return XYLEM_OK;
+}
+
+/* A thread whose callback has told this one that all is over may be in its turn
+ * still. */
+static void last_turn(xylem_context_t *context)
+{
+    while (!xyl_engine_try_own(&context->engine))
+        sched_yield();
+    xyl_engine_turn(&context->engine); /* a request that was freed just now */
+    xyl_engine_disown(&context->engine);
 }
 
 xylem_status_t xylem_context_destroy(xylem_context_t *context)
 {
     xylem_status_t status;
-    uint32_t live;
 
     if (context == NULL)
         return XYLEM_OK;
@@ -429,20 +473,11 @@ xylem_status_t xylem_context_destroy(xylem_context_t *context)
     if (xyl_engine_in_callback(&context->engine))
         return xyl_fail(XYLEM_ERR_IN_CALLBACK,
                         "xylem_context_destroy: a callback must not block");
-    if (xyl_driver_wait(&context->driver, has_no_own_requests, context,
-                        context->config.timeout_s * UINT64_C(1000000000)) !=
-        XYLEM_OK)
-        return xyl_fail(XYLEM_ERR_BUSY,
-                        "xylem_context_destroy: calls are still being compared "
-                        "(XYLEM_CHECK)");
-    live = atomic_load_explicit(&context->requests_live, memory_order_acquire);
-    if (live != 0)
-        return xyl_fail(XYLEM_ERR_BUSY,
-                        "xylem_context_destroy: %u requests that are not "
-                        "freed, or remote tasks that have not ended",
-                        live);
+    status = drain(context);
+    if (status != XYLEM_OK)
+        return status;
     xyl_driver_leave_to_caller(&context->driver);
-    xyl_driver_turn(&context->driver); /* a request that was freed just now */
+    last_turn(context);
     if (context->bootstrap != NULL)
         xyl_context_leave(context);
     dismantle(context);

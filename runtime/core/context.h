@@ -105,8 +105,10 @@ struct xylem_context {
     const xyl_modules_t *modules;
     uint64_t team_slots[(XYL_TEAM_SLOTS + 63) / 64];
     uint64_t slot_next; /* where one is looked for: used ones rest long */
-    _Atomic uint32_t requests_live; /* not yet freed, of the user's */
-    _Atomic uint32_t requests_own;  /* under way, of which no user knows */
+    LIST_HEAD(, xylem_request) requests; /* all, guarded by `lock` */
+    /* Remote tasks that were handed over and have not ended, and resident
+     * kernels: others hold them, and the context. */
+    _Atomic uint32_t tasks_held;
     _Atomic uint32_t teams_made;
     /* That others may have, and this rank has yet to make. Any thread. */
     _Atomic uint32_t teams_begun;

@@ -105,8 +105,6 @@ int xyl_request_leave_to_rest(xylem_request_t *request)
     if (atomic_load_explicit(&request->rest, memory_order_acquire) ==
         XYL_REST_NONE)
         return 0;
-    /* Before it is left: whoever settles it may free it at once. */
-    xyl_request_uncount(request);
     return atomic_compare_exchange_strong_explicit(
         &request->rest, &rest, XYL_REST_LEFT, memory_order_acq_rel,
         memory_order_acquire);
@@ -194,7 +192,7 @@ xylem_request_t *xyl_operation_stand_in(xylem_request_t *request)
     other = operation->another(operation);
     if (other == NULL)
         return NULL;
-    xyl_request_uncount(&other->request);
+    xyl_request_make_own(&other->request);
     other->request.on_complete = stand_in_done;
     other->request.arg = operation;
     other->next_stand_in = operation->stand_ins;

@@ -15,7 +15,7 @@
 #include "runtime/core/team.h"
 #include "runtime/core/watch.h"
 
-enum { CALL_WORDS = 48 }; /* bytes, of a text */
+enum { CALL_WORDS = 56 }; /* bytes, of a text */
 
 /* ---- teams ---- */
 

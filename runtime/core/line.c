@@ -209,7 +209,10 @@ xylem_status_t xyl_line_add(xylem_context_t *context, const char *call,
                                    : "too many streams, or no memory");
     return errand.status == XYLEM_OK
                ? XYLEM_OK
-               : xyl_fail(errand.status, "%s: no source is left", call);
+               : xyl_fail(errand.status,
+                          "%s: the context looks after too many resident "
+                          "kernels already; destroy some",
+                          call);
 }
 
 /* ---- the end ---- */

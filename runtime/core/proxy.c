@@ -195,7 +195,9 @@ xylem_status_t xylem_proxy_arm(xylem_proxy_t *proxy, int is_armed)
     xyl_context_do(proxy->context, proxy_arm, &errand);
     return errand.status == XYLEM_OK
                ? XYLEM_OK
-               : xyl_fail(errand.status, "xylem_proxy_arm: no source is left");
+               : xyl_fail(errand.status,
+                          "xylem_proxy_arm: the context looks after too many "
+                          "resident kernels already; destroy some");
 }
 
 static void proxy_bind(void *arg)

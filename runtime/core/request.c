@@ -8,6 +8,7 @@
 #include "runtime/core/context.h"
 #include "runtime/core/detach.h"
 #include "runtime/core/team.h"
+#include "runtime/core/triggered.h"
 
 /* ---- memory ---- */
 
@@ -32,19 +33,24 @@ xylem_request_t *xyl_request_create(xylem_team_t *team,
     request->context = team->context;
     request->team = team;
     request->arena = arena;
-    atomic_init(&request->is_counted, 1);
+    atomic_init(&request->is_users, 1);
     request->start_task.run = request_start_run;
     request->callback_event.handle = callbacks_due;
     xyl_team_reference(team);
-    atomic_fetch_add_explicit(&team->context->requests_live, 1,
-                              memory_order_relaxed);
+    pthread_mutex_lock(&team->context->lock);
+    LIST_INSERT_HEAD(&team->context->requests, request, others);
+    pthread_mutex_unlock(&team->context->lock);
     return request;
 }
 
 void xyl_request_release(xylem_request_t *request)
 {
+    xylem_context_t *context = request->context;
     xyl_arena_t arena = request->arena;
 
+    pthread_mutex_lock(&context->lock);
+    LIST_REMOVE(request, others);
+    pthread_mutex_unlock(&context->lock);
     if (request->ops->release != NULL)
         request->ops->release(request);
     request->magic = XYL_REQUEST_FREED;
@@ -68,18 +74,13 @@ static int is_broken(const xylem_request_t *request)
 
 void xyl_request_revive(xylem_request_t *request)
 {
-    int counts = !is_broken(request);
-
     request->magic = XYL_REQUEST_MAGIC;
     request->is_freed = 0;
-    atomic_store_explicit(&request->is_counted, counts, memory_order_relaxed);
+    atomic_store_explicit(&request->is_users, 1, memory_order_relaxed);
     /* One that was freed before its callback had returned is not. */
     atomic_store_explicit(&request->state, XYL_REQUEST_IDLE,
                           memory_order_relaxed);
     xyl_team_reference(request->team);
-    if (counts)
-        atomic_fetch_add_explicit(&request->context->requests_live, 1,
-                                  memory_order_relaxed);
 }
 
 void xyl_request_persist(xylem_request_t *request)
@@ -89,56 +90,36 @@ void xyl_request_persist(xylem_request_t *request)
                               memory_order_relaxed);
 }
 
+void xyl_request_make_own(xylem_request_t *request)
+{
+    atomic_store_explicit(&request->is_users, 0, memory_order_relaxed);
+}
+
 /* The user has given it up: it does not hold its team's handle. */
 static void request_mark_freed(xylem_request_t *request)
 {
     request->magic = XYL_REQUEST_FREED;
+    xyl_request_make_own(request);
     if (request->is_persistent)
         atomic_fetch_sub_explicit(&request->team->persistent, 1,
                                   memory_order_relaxed);
     request->is_persistent = 0;
 }
 
-/* What is not counted does not hold up its context. Whoever frees a request
- * may come here while its callback returns. */
-void xyl_request_uncount(xylem_request_t *request)
-{
-    if (atomic_exchange_explicit(&request->is_counted, 0,
-                                 memory_order_relaxed) != 0)
-        atomic_fetch_sub_explicit(&request->context->requests_live, 1,
-                                  memory_order_release);
-}
-
 void xyl_request_discard(xylem_request_t *request)
 {
-    xylem_context_t *context = request->context;
     xylem_team_t *team = request->team;
-    int is_counted;
 
     request_mark_freed(request);
     if (xyl_request_leave_to_rest(request))
         return;
-    is_counted =
-        atomic_load_explicit(&request->is_counted, memory_order_relaxed);
     /* As one that is kept has to be, whatever way it came here. */
     request->is_freed = 0;
-    atomic_store_explicit(&request->is_counted, 0, memory_order_relaxed);
     atomic_store_explicit(&request->state, XYL_REQUEST_IDLE,
                           memory_order_relaxed);
     if (request->ops->keep == NULL || !request->ops->keep(request))
         xyl_request_release(request);
     xyl_team_unreference(team);
-    if (is_counted)
-        atomic_fetch_sub_explicit(&context->requests_live, 1,
-                                  memory_order_release);
-}
-
-static void count_add(xylem_request_t *request)
-{
-    if (atomic_exchange_explicit(&request->is_counted, 1,
-                                 memory_order_relaxed) == 0)
-        atomic_fetch_add_explicit(&request->context->requests_live, 1,
-                                  memory_order_relaxed);
 }
 
 /* ---- zombies: completed, but the net still owes events ---- */
@@ -149,17 +130,14 @@ void xyl_request_linger(xylem_request_t *request)
     LIST_INSERT_HEAD(&request->context->zombies, request, zombies);
 }
 
-/* The user has been told: it holds up its context no longer, which frees it if
- * nobody does before. Other requests do hold it up. */
-static void zombie_uncount(xylem_request_t *request)
-{
-    if (request->is_zombie)
-        xyl_request_uncount(request);
-}
-
 void xyl_request_reap(xylem_request_t *request)
 {
-    if (request->posted != 0 || !request->is_freed)
+    if (!request->is_freed)
+        return;
+    /* What the net still owes is nothing to wait for. */
+    atomic_store_explicit(&request->state, XYL_REQUEST_IDLE,
+                          memory_order_release);
+    if (request->posted != 0)
         return;
     LIST_REMOVE(request, zombies);
     request->is_zombie = 0;
@@ -194,8 +172,9 @@ static void request_start_run(xyl_task_t *task)
     request->ops->start(request);
 }
 
-/* Whether the calling thread may have it: it is idle, or completed, and told
- * so to its callback, be that on its way back on another thread or not. */
+/* The one rule of when a request has completed, for test, start and free: it is
+ * idle, or its callback has been called, whether the callback has returned or
+ * not. A request that frees itself is its callback's alone from then on. */
 static int request_is_over(xylem_request_t *request, uint32_t state)
 {
     return state == XYL_REQUEST_IDLE ||
@@ -218,9 +197,12 @@ static xylem_status_t claim(xylem_request_t *request)
         if (is_broken(request))
             return xyl_fail(request->status,
                             "the request failed and cannot be started again");
-        if (state == XYL_REQUEST_IDLE) { /* nobody else changes it */
+        if ((request->flags & XYLEM_FLAG_AUTOFREE) != 0)
+            xyl_request_make_own(request); /* nobody has to wait for it */
+        if (state == XYL_REQUEST_IDLE) {   /* nobody else changes it */
+            /* Partner: the load in xyl_requests_look. */
             atomic_store_explicit(&request->state, XYL_REQUEST_ACTIVE,
-                                  memory_order_relaxed);
+                                  memory_order_release);
             break;
         }
     } while (!atomic_compare_exchange_weak_explicit(
@@ -297,7 +279,6 @@ static void publish_idle(xylem_request_t *request)
 {
     xyl_driver_t *driver = &request->context->driver;
 
-    zombie_uncount(request);
     /* Partner: the acquire of whoever looks at the state. */
     atomic_store_explicit(&request->state, XYL_REQUEST_IDLE,
                           memory_order_release);
@@ -333,7 +314,6 @@ static void callback_returned(xylem_request_t *request)
     xyl_driver_t *driver = &request->context->driver;
     uint32_t state = XYL_REQUEST_DELIVERING;
 
-    zombie_uncount(request);
     if (request->is_freed) {
         if (!request->is_zombie)
             xyl_request_discard(request);
@@ -361,19 +341,13 @@ static void callbacks_due(xyl_event_t *event)
         return;
     atomic_store_explicit(&request->state, XYL_REQUEST_DELIVERING,
                           memory_order_release);
-    /* What frees itself does not hold the context: whoever learns of the end
-     * in the callback may destroy it. */
-    if ((request->flags & XYLEM_FLAG_AUTOFREE) != 0)
-        xyl_request_uncount(request);
     if (request->on_complete != NULL)
         request->on_complete(request->arg, request->status);
-    if ((request->flags & XYLEM_FLAG_AUTOFREE) != 0) {
-        if (atomic_load_explicit(&request->state, memory_order_relaxed) ==
+    /* Else the callback has started it again. */
+    if ((request->flags & XYLEM_FLAG_AUTOFREE) != 0 &&
+        atomic_load_explicit(&request->state, memory_order_relaxed) ==
             XYL_REQUEST_DELIVERING)
-            request->is_freed = 1;
-        else if (!request->is_freed)
-            count_add(request); /* the callback has started it again */
-    }
+        request->is_freed = 1;
     callback_returned(request);
 }
 
@@ -416,6 +390,14 @@ static xylem_status_t request_outcome(const xylem_request_t *request)
                            : xylem_status_text(request->status));
 }
 
+static int request_has_completed(xylem_request_t *request)
+{
+    /* Partner: the releases in publish_idle and callbacks_due. */
+    return request_is_over(
+        request, atomic_load_explicit(&request->state, memory_order_acquire));
+}
+
+/* The callback has returned, too: what `arg` points at may go. */
 static int request_is_idle(void *arg)
 {
     xylem_request_t *request = arg;
@@ -431,11 +413,11 @@ xylem_status_t xylem_request_test(xylem_request_t *request)
 
     if (status != XYLEM_OK)
         return status;
-    if (request_is_idle(request))
+    if (request_has_completed(request))
         return request_outcome(request);
     xyl_driver_turn(&request->context->driver);
-    return request_is_idle(request) ? request_outcome(request)
-                                    : XYLEM_IN_PROGRESS;
+    return request_has_completed(request) ? request_outcome(request)
+                                          : XYLEM_IN_PROGRESS;
 }
 
 /* Tells the observer how long it took. */
@@ -605,7 +587,6 @@ static int leave_to_owner(xylem_request_t *request, uint32_t *state_out)
         return 0;
     }
     request_mark_freed(request);
-    xyl_request_uncount(request);
     request_free_later(request);
     return 1;
 }
@@ -634,16 +615,61 @@ xylem_status_t xylem_request_free(xylem_request_t *request)
                         "xylem_request_free: the request is active; wait for "
                         "it first");
     request_mark_freed(request);
-    if (state == XYL_REQUEST_DELIVERING) {
+    if (state == XYL_REQUEST_DELIVERING)
         request->is_freed = 1; /* callback_returned does the rest */
-        xyl_request_uncount(request);
-    } else if (xyl_request_leave_to_rest(request)) {
+    else if (xyl_request_leave_to_rest(request))
         return XYLEM_OK;
-    } else if (request->is_zombie) {
-        xyl_request_uncount(request);
+    else if (request->is_zombie)
         request_free_later(request);
-    } else {
+    else
+        xyl_request_discard(request);
+    return XYLEM_OK;
+}
+
+/* ---- the end of a context ---- */
+
+uint32_t xyl_requests_look(xylem_context_t *context, int *are_under_way)
+{
+    const xylem_request_t *request;
+    uint32_t held = 0, state;
+
+    *are_under_way = 0;
+    pthread_mutex_lock(&context->lock);
+    LIST_FOREACH(request, &context->requests, others)
+    {
+        /* Partners: the stores of claim, and where a run is over. */
+        state = atomic_load_explicit(&request->state, memory_order_acquire);
+        *are_under_way |= state != XYL_REQUEST_IDLE;
+        held += state == XYL_REQUEST_ACTIVE &&
+                atomic_load_explicit(&request->is_users, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&context->lock);
+    return held;
+}
+
+static xylem_request_t *first_of_users(const xylem_context_t *context)
+{
+    xylem_request_t *request;
+
+    LIST_FOREACH(request, &context->requests, others)
+    if (atomic_load_explicit(&request->is_users, memory_order_relaxed))
+        return request;
+    return NULL;
+}
+
+void xyl_requests_abandon(xylem_context_t *context)
+{
+    xylem_request_t *request;
+
+    while (!LIST_EMPTY(&context->zombies)) { /* the net can no longer write */
+        request = LIST_FIRST(&context->zombies);
+        LIST_REMOVE(request, zombies);
         xyl_request_discard(request);
     }
-    return XYLEM_OK;
+    /* Others may go with one, or stay, as kept plans. */
+    while ((request = first_of_users(context)) != NULL) {
+        if (request->triggered != NULL)
+            xyl_triggered_end(request->triggered);
+        xyl_request_discard(request);
+    }
 }

@@ -7,12 +7,13 @@
  *                                          │ freed by another thread
  *                                          └──────────▶ LEFT
  *
- * In DELIVERING the user knows that the run is over, and may start or free the
+ * In DELIVERING the run is over for the user, who may test, start or free the
  * request in the callback or on any other thread; the callback is still on the
- * progressing thread's stack, which keeps the memory until it has returned. A
- * request without callbacks goes from ACTIVE to IDLE directly. Memory comes
- * from one arena and goes when the user has freed the request and the net has
- * given back everything that was posted for it.
+ * progressing thread's stack, which keeps the memory until it has returned, and
+ * calls that wait go on until then. A request without callbacks goes from
+ * ACTIVE to IDLE directly. Memory comes from one arena and goes when the user
+ * has freed the request and the net has given back everything that was posted
+ * for it.
  *
  * A run may be over for the user and go on for others (`detached`): what they
  * still need no longer lies in the user's buffers.
@@ -76,20 +77,21 @@ struct xylem_request {
     xylem_context_t *context;
     xylem_team_t *team; /* holds a reference */
     _Atomic uint32_t state;
-    _Atomic uint32_t rest;  /* xyl_request_rest_t */
-    xylem_status_t status;  /* of the last run; published by `state` */
-    int has_completed;      /* this run is over, callbacks may be due */
-    int is_queued;          /* in the engine's callback fifo */
-    int is_freed;           /* by the user */
-    int is_persistent;      /* the user may start it again */
-    int is_zombie;          /* completed while `posted` was not 0 */
-    _Atomic int is_counted; /* in the context's requests_live */
-    uint32_t posted;        /* events that the net or the engine still owes */
+    _Atomic uint32_t rest; /* xyl_request_rest_t */
+    xylem_status_t status; /* of the last run; published by `state` */
+    int has_completed;     /* this run is over, callbacks may be due */
+    int is_queued;         /* in the engine's callback fifo */
+    int is_freed;          /* by the user */
+    int is_persistent;     /* the user may start it again */
+    int is_zombie;         /* completed while `posted` was not 0 */
+    _Atomic int is_users;  /* who has to wait for it, and to free it */
+    uint32_t posted;       /* events that the net or the engine still owes */
     xylem_complete_fn on_complete;
     void *arg;
     xyl_task_t start_task;
     xyl_event_t callback_event;
     struct xyl_triggered *triggered;   /* NULL: no trigger acts on it */
+    LIST_ENTRY(xylem_request) others;  /* all of the context's, by its lock */
     LIST_ENTRY(xylem_request) zombies; /* of the context */
     xyl_arena_t arena;                 /* holds the request itself */
 };
@@ -115,8 +117,8 @@ void xyl_request_persist(xylem_request_t *request);
 void xyl_request_complete(xylem_request_t *request, xylem_status_t status);
 /* The progressing thread: the run is over, and the net still owes events. */
 void xyl_request_linger(xylem_request_t *request);
-/* It does not hold up its context. */
-void xyl_request_uncount(xylem_request_t *request);
+/* No user has to wait for it, or to free it. */
+void xyl_request_make_own(xylem_request_t *request);
 /* The progressing thread: ops->deliver has something to tell. */
 void xyl_request_queue_callbacks(xylem_request_t *request);
 /* The progressing thread: a zombie whose last event is back goes, if the user
@@ -136,6 +138,13 @@ void xyl_request_discard(xylem_request_t *request);
 void xyl_request_release(xylem_request_t *request);
 /* A kept request is in use again. */
 void xyl_request_revive(xylem_request_t *request);
+
+/* Of all requests of the context: how many are active that the user has to wait
+ * for, and whether any at all is under way, its callback included. */
+uint32_t xyl_requests_look(xylem_context_t *context, int *are_under_way);
+/* The end of a context, none of whose requests is under way and whose net is
+ * gone: what the user has not freed goes. */
+void xyl_requests_abandon(xylem_context_t *context);
 
 /* XYLEM_OK when `request` is one; else fails with a text that names `call`. */
 xylem_status_t xyl_request_check(const xylem_request_t *request,

@@ -53,14 +53,16 @@ static xylem_status_t args_check(const xylem_context_t *context,
 
     if (args->action > XYLEM_TRIGGER_CALL)
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_trigger_create: there is no such action");
+                        "xylem_trigger_create: there is no action %d",
+                        (int)args->action);
     has_request = args->action == XYLEM_TRIGGER_START ||
                   args->action == XYLEM_TRIGGER_SEGMENTS;
     has_fn = args->action == XYLEM_TRIGGER_CALL;
     if (has_request != (args->request != NULL) || has_fn != (args->fn != NULL))
         return xyl_fail(XYLEM_ERR_INVALID_ARG,
-                        "xylem_trigger_create: START and SEGMENTS have a "
-                        "request, CALL has fn, and nothing else does");
+                        "xylem_trigger_create: XYLEM_TRIGGER_START and "
+                        "XYLEM_TRIGGER_SEGMENTS have a request, "
+                        "XYLEM_TRIGGER_CALL has fn, and no other action does");
     if (args->threshold > XYL_TRIGGER_COUNT_MAX ||
         (uintptr_t)args->word % 8 != 0)
         return xyl_fail(XYLEM_ERR_INVALID_ARG,

@@ -176,7 +176,7 @@ static xylem_status_t settings_differ(const xyl_bootstrap_t *bootstrap,
                      "be the same on all",
                      name, rank);
     if (bootstrap->rank == 0)
-        xyl_log_error();
+        xyl_log_last_error(1);
     return XYLEM_ERR_VERSION;
 }
 

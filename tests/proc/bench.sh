@@ -139,13 +139,13 @@ test_bench_refusals()
     says "no such mode" 2 "expected blocking" "${bench[@]}" -c bcast --mode x
     says "no such algorithm" 2 "there is no such algorithm" "${bench[@]}" \
         -c gather --algorithm odd
-    says "an algorithm of another collective" 2 "there is no such algorithm" \
+    says "an algorithm of another collective" 2 "it is not for gather" \
         "${bench[@]}" -c gather --algorithm pairwise
     says "a radix that is not taken" 2 "takes no radix" "${bench[@]}" \
         -c gather --algorithm linear:4
     says "a radix out of range" 2 "takes a radix of 2 ... 64" "${bench[@]}" \
         -c bcast --algorithm knomial:1
-    says "a tree where there are none" 2 "there is no such algorithm" \
+    says "a tree where there are none" 2 "it is not for alltoall" \
         "${bench[@]}" -c alltoall --algorithm double
     says "a collective that waitall lacks" 2 "bcast and reduce only" \
         "${bench[@]}" -c gather --impl waitall

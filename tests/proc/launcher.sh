@@ -158,7 +158,7 @@ test_failures() {
         fails_with 134 'rank 1 (pid [0-9]*) was ended by signal 6'
     job -n 3 "$client" stray 1
     check "exit without PMIx_Finalize" \
-        fails_with 1 'rank 1 .*without PMIx_Finalize'
+        fails_with 1 'rank 1 .*without xylem_context_destroy or MPI_Finalize'
     job -n 3 "$client" abort 1 42
     check "PMIx_Abort" fails_with 42 'rank 1 .*abort.* 42: as asked'
     job -n 3 --no-kill "$client" abort 2 43

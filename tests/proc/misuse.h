@@ -22,6 +22,7 @@ extern char misuse_untouched;
 
 void mode_blocks(job_t *job);
 void mode_contract(job_t *job);
+void mode_ends(job_t *job);
 void mode_tasks(job_t *job);
 
 #endif

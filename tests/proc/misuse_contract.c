@@ -231,6 +231,27 @@ static void messages(const job_t *job)
             "%u messages: %s (rank %u)", heard.messages, heard.text, job->rank);
 }
 
+/* A busy object is an answer that a program may count on. */
+static void busy_is_quiet(const job_t *job)
+{
+    int32_t send[4] = {1, 2, 3, 4}, recv[4];
+    xylem_coll_args_t args = sum_of(send, recv);
+    heard_t heard = {0, ""};
+    xylem_request_t *request;
+
+    args.flags = XYLEM_FLAG_PARTS;
+    MUST(xylem_coll_start(job->world, &args, &request));
+    xylem_log_set(hear, &heard);
+    FAILS(xylem_request_free(request), XYLEM_ERR_BUSY, "active");
+    FAILS(xylem_request_start(request), XYLEM_ERR_BUSY, "active");
+    FAILS(xylem_context_destroy(job->context), XYLEM_ERR_BUSY, "active");
+    xylem_log_set(NULL, NULL);
+    REQUIRE(heard.messages == 0, "a message: %s", heard.text);
+    MUST(xylem_segment_ready(request, 0));
+    MUST(xylem_request_wait(request));
+    MUST(xylem_request_free(request));
+}
+
 /* The child may do nothing but go; the parent does not notice. */
 static void forking(const job_t *job)
 {
@@ -263,5 +284,6 @@ void mode_contract(job_t *job)
     many_refused(job);
     many(job);
     messages(job);
+    busy_is_quiet(job);
     forking(job);
 }

@@ -190,7 +190,7 @@ static void not_answered(const job_t *job, uint32_t flags)
         MUST(xylem_request_free(request));
     }
     FAILS(xylem_context_destroy(job->context), XYLEM_ERR_BUSY,
-          "tasks that have not ended");
+          flags != 0 ? "active requests: 1" : "tasks that have not ended");
     xylem_task_end(all.kept, XYLEM_OK);
     all.kept = NULL;
     if (flags != 0) {

@@ -161,7 +161,7 @@ test_layouts()
         succeeds "threads that are cancelled, $progress" "$run" -n 3 \
             --env XYLEM_PROGRESS=$progress "$programs/ends" thread
         # Whoever ends so leaves behind what it has.
-        says "an end without a word, $progress" 1 "without PMIx_Finalize" \
+        says "an end without a word, $progress" 1 "without xylem_context_destroy" \
             "$run" -n 3 --env XYLEM_LOG=none --env XYLEM_PROGRESS=$progress \
             --env "ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0" \
             "$programs/ends" exit
@@ -408,7 +408,7 @@ test_topologies()
 test_misuse()
 {
     local mode ranks
-    for mode in args handles parts callbacks blocks contract tasks; do
+    for mode in args handles parts callbacks blocks contract ends tasks; do
         for ranks in 1 2 3; do
             succeeds "$mode on $ranks" "$run" -n $ranks --env XYLEM_LOG=none \
                 "$programs/misuse" $mode
@@ -510,7 +510,7 @@ gone()
     kill-*) wanted=137 ;;
     fail-*) wanted=3 ;;
     exit-begin | exit-again) wanted=0 ;;
-    *) wanted=1 ;; # without PMIx_Finalize
+    *) wanted=1 ;; # without xylem_context_destroy
     esac
     attempt "$run" -n 3 --no-kill --env XYLEM_LOG=none "${options[@]}" \
         "$programs/gone" "$when" "$how" "${order[@]}"

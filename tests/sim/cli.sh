@@ -157,7 +157,7 @@ test_refusals()
     refuses '--size 0: expected a number of bytes' -s 0
     refuses '--size 9G: expected a number of bytes' -s 9G
     refuses '--algorithm oak: there is no such algorithm' --algorithm oak
-    refuses '--algorithm chain: there is no such algorithm' -c allgather \
+    refuses '--algorithm chain: it is not for allgather' -c allgather \
         --algorithm chain
     refuses '--algorithm ring:3: ring takes no radix' -c allgather \
         --algorithm ring:3

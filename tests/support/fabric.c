@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/core/context.h"
+#include "runtime/core/request.h"
 #include "simulator/random.h"
 #include "tests/support/check.h"
 
@@ -247,10 +249,26 @@ fabric_t *fabric_create(uint32_t ranks, const fabric_options_t *options)
     return fabric;
 }
 
+/* A context would free it; here whoever has it is to do that, the library
+ * too. */
+static void check_requests_are_freed(fabric_t *fabric)
+{
+    const xylem_request_t *request;
+    uint32_t rank;
+
+    for (rank = 0; rank < fabric->ranks; rank++)
+        for (request = LIST_FIRST(&fabric_context(fabric, rank)->requests);
+             request != NULL; request = LIST_NEXT(request, others))
+            if (request->is_users && !request->is_zombie)
+                complain(fabric, "a request was not freed");
+}
+
 void fabric_destroy(fabric_t *fabric)
 {
     if (fabric == NULL)
         return;
+    if (fabric->world != NULL)
+        check_requests_are_freed(fabric);
     if (fabric->world != NULL && sim_world_destroy(fabric->world) != XYLEM_OK)
         complain(fabric, "a context cannot be destroyed");
     if (fabric->blocks_live != 0)

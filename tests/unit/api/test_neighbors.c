@@ -118,7 +118,7 @@ static void test_refused(void)
     REFUSED("XYLEM_FLAG_PARTS", bad.flags = XYLEM_FLAG_PARTS);
     REFUSED("combines nothing", bad.flags = XYLEM_FLAG_ARRIVAL_ORDER);
     REFUSED("on_segment", bad.on_segment = on_segment);
-    REFUSED("no such algorithm", bad.algorithm = "ring");
+    REFUSED("not for neighbor_allgather", bad.algorithm = "ring");
     fabric_destroy(fabric);
 }
 

@@ -284,7 +284,7 @@ static const mistake_t mistakes[] = {
     {"{'rules': [{'for': ['scan', 1], 'use': 'linear'}]}", "a collective"},
     {"{'rules': [{'use': 'ring'}]}", "for"},
     {"{'rules': [{'for': 'scan'}]}", "use"},
-    {"{'rules': [{'for': 'scan', 'use': 'ring'}]}", "no such algorithm"},
+    {"{'rules': [{'for': 'scan', 'use': 'ring'}]}", "not for scan"},
     {"{'rules': [{'for': 'scan', 'use': 'auto'}]}", "an algorithm"},
     {"{'rules': [{'for': 'all', 'use': 'rings'}]}", "no such algorithm"},
     {"{'rules': [{'for': 'scan', 'use': 'linear', 'size': 1}]}", "size"},
