@@ -104,6 +104,7 @@ static void sleep_owned(xyl_driver_t *driver, uint64_t limit_at_ns)
 typedef struct idler {
     unsigned turns;       /* without work */
     uint64_t since_ns;    /* first of them */
+    uint64_t last_ns;     /* the last of them */
     uint64_t spin_ns;     /* then it sleeps */
     uint64_t limit_at_ns; /* no sleep lasts longer */
 } idler_t;
@@ -112,6 +113,7 @@ typedef struct idler {
 static void turn_and_rest(xyl_driver_t *driver, idler_t *idler)
 {
     uint64_t now;
+    int is_crowded;
 
     if (xyl_engine_turn(driver->engine) != 0) {
         idler->turns = 0;
@@ -123,9 +125,15 @@ static void turn_and_rest(xyl_driver_t *driver, idler_t *idler)
     if (driver->params.mode == XYL_DRIVER_CALLER)
         return;
     now = xyl_clock_now(driver->engine->clock);
-    if (idler->turns == 1)
+    if (idler->turns == 1) {
         idler->since_ns = now;
-    if (now - idler->since_ns >= idler->spin_ns) {
+        is_crowded = xyl_crowd_is_there(&driver->crowd, now);
+    } else {
+        is_crowded =
+            xyl_crowd_see_turn(&driver->crowd, now, now - idler->last_ns);
+    }
+    idler->last_ns = now;
+    if (is_crowded || now - idler->since_ns >= idler->spin_ns) {
         sleep_owned(driver, idler->limit_at_ns);
         idler->turns = 0;
     }
@@ -177,7 +185,8 @@ static xylem_status_t wait_until(xyl_driver_t *driver,
                                  uint64_t limit_ns)
 {
     xyl_engine_t *engine = driver->engine;
-    idler_t idler = {0, 0, driver->params.spin_ns, UINT64_MAX};
+    idler_t idler = {.spin_ns = driver->params.spin_ns,
+                     .limit_at_ns = UINT64_MAX};
     unsigned turns;
     int owner;
 
@@ -227,7 +236,8 @@ xylem_status_t xyl_driver_wait(xyl_driver_t *driver, int (*is_done)(void *arg),
 static void *thread_main(void *arg)
 {
     xyl_driver_t *driver = arg;
-    idler_t idler = {0, 0, driver->params.spin_ns, UINT64_MAX};
+    idler_t idler = {.spin_ns = driver->params.spin_ns,
+                     .limit_at_ns = UINT64_MAX};
 
     pthread_mutex_lock(&driver->lock);
     while (!driver->may_run)

@@ -2,7 +2,8 @@
  *
  * caller    the waiting thread runs turns and never sleeps
  * blocking  the waiting thread runs turns, and after `spin_ns` without work
- *           sleeps in libevent on the net's descriptor
+ *           sleeps in libevent on the net's descriptor; at once while others
+ *           want its core (crowd.h)
  * thread    a thread of its own does what a waiting thread does in blocking
  *           mode; waiting threads sleep on a condition
  *
@@ -14,6 +15,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "progress/engine/crowd.h"
 #include "progress/engine/engine.h"
 
 struct event;
@@ -42,6 +44,7 @@ typedef struct xyl_driver {
     struct event *wake_event;
     struct event *sleep_event; /* ends a sleep in time for the next timer */
     int wake_fd;
+    xyl_crowd_t crowd; /* the engine's owner */
     xyl_timer_t watch_timer;
     pthread_mutex_t lock;
     pthread_cond_t changed; /* something completed, or ownership is free */

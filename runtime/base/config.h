@@ -66,7 +66,8 @@ enum { XYL_CHECK_BASIC, XYL_CHECK_FULL };
       "for a while, then sleeps), thread (a thread of its own), auto "         \
       "(blocking when ranks outnumber cores, else caller).")                   \
     X(spin_us, SPIN_US, US, "1000", 0, USER,                                   \
-      "Microseconds without work after which a waiting thread sleeps.")        \
+      "Microseconds without work after which a waiting thread sleeps; at "     \
+      "once while other programs want its core.")                              \
     X(progress_core, PROGRESS_CORE, CORE, "any", 0, USER,                      \
       "Core to which the progress thread is bound: a number of the operating " \
       "system, or any.")                                                       \
