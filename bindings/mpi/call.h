@@ -7,8 +7,9 @@
  *   hints.c       what info keys ask for
  *   plan.c        buffers, counts and types as xylem wants them
  *   types.c, layout.c, ops.c   datatypes and operations
- *   request.c     calls that wait, that do not, and that come again
- *   hook.c        progress; wait.c: where the host calls nobody
+ *   request.c     calls that wait, and that do not
+ *   persistent.c  those that come again
+ *   hook.c        progress; wait.c: functions that wait for requests
  *   report.c      what became of calls
  *   guard.c       ranks without the binding
  *   models.c      MPI_Init and sessions; state.c: what connects the ranks
@@ -189,6 +190,12 @@ typedef enum xmpi_comm_state {
 } xmpi_comm_state_t;
 
 typedef struct xmpi_group xmpi_group_t; /* report.c */
+typedef struct xmpi_tags xmpi_tags_t;   /* persistent.c */
+typedef enum xmpi_nodes {
+    XMPI_NODES_UNKNOWN,
+    XMPI_NODES_ONE,
+    XMPI_NODES_SEVERAL
+} xmpi_nodes_t;
 typedef struct xmpi_hints xmpi_hints_t; /* hints.c */
 
 typedef struct xmpi_comm {
@@ -205,7 +212,9 @@ typedef struct xmpi_comm {
     uint32_t calls;    /* blocking ones since it was asked */
     uint32_t calls_to_retry;
     xylem_team_t *team;
-    int is_world_team; /* which belongs to the context */
+    int is_world_team;  /* which belongs to the context */
+    xmpi_nodes_t nodes; /* of the team */
+    xmpi_tags_t *tags;  /* for persistent calls; NULL: there was none */
     xylem_request_t *joining;
     LIST_ENTRY(xmpi_comm) others; /* of those that join */
     _Atomic int is_freed; /* by the program, and `handle` is nothing any more */
@@ -304,9 +313,6 @@ void xmpi_plan_drop(xmpi_plan_t *plan);
 
 /* ---- requests ---- */
 
-/* Tags below are persistent requests'; every MPI has so many. */
-enum { XMPI_TAGS = 32767 };
-
 /* Moves data and finishes work; returns the number of things done. */
 unsigned xmpi_hook(void);
 /* Moves the host's messages. */
@@ -333,16 +339,60 @@ void xmpi_work_done(void *arg, xylem_status_t status); /* xylem_complete_fn */
 void xmpi_work_begin(void);
 void xmpi_work_begun(void);
 void xmpi_work_end(void);
+/* Something is under way, until xmpi_work_end, that nobody finishes here. */
+void xmpi_work_flies(void);
 int xmpi_work_is_active(void);
 /* 1: a call has an operation that calls MPI when it combines; -1: no longer. */
 void xmpi_work_has_host_op(int more);
-/* Has the functions of wait.c called. */
-void xmpi_waits_take(void);
-
-/* Those that the program has not freed. */
+/* What is not waited for is finished. */
 void xmpi_requests_close(void);
-/* The teams of a communicator's persistent collectives fail with it. */
-void xmpi_requests_revoke(const xmpi_comm_t *comm);
+
+/* As xylem_request_wait; looks after the host meanwhile. */
+xylem_status_t xmpi_request_wait(xylem_request_t *request);
+/* 1: the call is planned, and its input is packed, unless it is to be started
+ * later. Else it is the host's, or the program's mistake, of which its error
+ * handler is told. */
+int xmpi_call_plan(xmpi_plan_t *plan, const xmpi_call_t *call,
+                   const xmpi_comm_t *comm, xmpi_form_t form,
+                   xmpi_fate_t *fate_out, int *code_out);
+/* Before the call has begun here. A mistake of the program's is made by all
+ * ranks; of what one of them lacks the others, who wait for it, are told.
+ * Returns the code. */
+int xmpi_call_fail(const xmpi_call_t *call, const xmpi_comm_t *comm, int code);
+/* It is over: the result goes where it belongs. MPI's code. */
+int xmpi_plan_result(xmpi_plan_t *plan);
+/* Where the program's operation could not be applied the others, who may have
+ * been sent what came of it, are told by the team. */
+void xmpi_op_failure_tell(const xmpi_plan_t *plan, xylem_team_t *team);
+
+/* ---- persistent collectives ---- */
+
+typedef struct xmpi_persistent xmpi_persistent_t;
+
+/* The call, which the communicator takes; as xmpi_take. */
+int xmpi_persist(const xmpi_call_t *call, xmpi_comm_t *comm,
+                 MPI_Request *request, xmpi_fate_t *fate_out);
+/* NULL: it is not the binding's; or is not started, or the program was told of
+ * its end. */
+xmpi_persistent_t *xmpi_persistent_find(MPI_Request handle);
+xmpi_persistent_t *xmpi_persistent_started(MPI_Request handle);
+/* Of one that is started: whether its result is there; then the program is
+ * told, and may start it again, the outcome being MPI's code. */
+int xmpi_persistent_is_over(xmpi_persistent_t *persistent);
+int xmpi_persistent_end(xmpi_persistent_t *persistent);
+/* Both. */
+int xmpi_persistent_wait(xmpi_persistent_t *persistent);
+/* What MPI_Request_free does with it. */
+int xmpi_persistent_free(xmpi_persistent_t *persistent, MPI_Request *request);
+/* Frees those that the program has left under way; by the hook. */
+void xmpi_persistents_look(void);
+void xmpi_persistents_close(void);
+/* The teams of a communicator's fail with it. */
+void xmpi_persistents_revoke(const xmpi_comm_t *comm);
+void xmpi_tags_drop(xmpi_tags_t *tags);
+
+/* Has the functions of wait.c called; `shall_poll`: the host calls nobody. */
+void xmpi_waits_take(int shall_poll);
 
 /* ---- state ---- */
 

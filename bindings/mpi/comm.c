@@ -47,6 +47,7 @@ void xmpi_comm_drop(xmpi_comm_t *comm)
 {
     if (atomic_fetch_sub_explicit(&comm->users, 1, memory_order_acq_rel) != 1)
         return;
+    xmpi_tags_drop(comm->tags);
     /* With the context its teams have ended. */
     if (comm->team != NULL && !comm->is_world_team &&
         atomic_load_explicit(&xmpi_state.context, memory_order_acquire) != NULL)
@@ -523,7 +524,7 @@ int xmpi_Comm_revoke(MPI_Comm handle)
     code = xmpi_host.Comm_revoke(handle);
     if (comm != NULL && comm->state == XMPI_COMM_READY) {
         xylem_team_revoke(comm->team);
-        xmpi_requests_revoke(comm);
+        xmpi_persistents_revoke(comm);
     }
     return code;
 }

@@ -24,6 +24,7 @@
 #include "bindings/mpi/call.h"
 
 enum {
+    BEACON_TAG = 1,
     CALLS_PER_TURN = 16, /* of the hook, while nothing is under way */
     PROBES_MAX = 1000,
     YIELD_AFTER_TURNS = 8, /* without work, where ranks share cores */
@@ -78,6 +79,13 @@ static void ticker_wake(void)
 void xmpi_work_begun(void)
 {
     atomic_flag_clear_explicit(&hook_lock, memory_order_release);
+    if (ticker.runs)
+        ticker_wake();
+}
+
+void xmpi_work_flies(void)
+{
+    atomic_fetch_add_explicit(&active, 1, memory_order_relaxed);
     if (ticker.runs)
         ticker_wake();
 }
@@ -140,6 +148,7 @@ unsigned xmpi_hook(void)
         turned = xylem_progress(context);
         xyl_queue_run(&done);
         xmpi_comms_join();
+        xmpi_persistents_look();
         idle = turned != 0 ? 0 : idle + 1;
         yields = xmpi_state.shares_cores && idle > YIELD_AFTER_TURNS;
     }
@@ -168,7 +177,7 @@ static int beacon_light(void)
 {
     beacon_self = xmpi_state.self;
     return xmpi_host.progress != NULL ||
-           xmpi_host.Irecv(NULL, 0, MPI_BYTE, 0, XMPI_TAGS, beacon_self,
+           xmpi_host.Irecv(NULL, 0, MPI_BYTE, 0, BEACON_TAG, beacon_self,
                            &beacon) == MPI_SUCCESS;
 }
 
@@ -176,7 +185,7 @@ static void beacon_put_out(void)
 {
     if (beacon == MPI_REQUEST_NULL)
         return;
-    xmpi_host.Send(NULL, 0, MPI_BYTE, 0, XMPI_TAGS, beacon_self);
+    xmpi_host.Send(NULL, 0, MPI_BYTE, 0, BEACON_TAG, beacon_self);
     xmpi_host.Wait(&beacon, MPI_STATUS_IGNORE);
 }
 
@@ -268,7 +277,7 @@ static int hook_by_thread(int finishes)
     ticker.finishes = finishes;
     atomic_store_explicit(&ticker.stop, 0, memory_order_relaxed);
     if (!finishes)
-        xmpi_waits_take();
+        xmpi_waits_take(1);
     ticker.runs = pthread_create(&ticker.thread, NULL, ticker_run, NULL) == 0;
     return ticker.runs;
 }

@@ -45,6 +45,25 @@ static uint64_t word_of(uint32_t generation, uint32_t calls, uint32_t leavers,
 
 /* ---- berths ---- */
 
+uint32_t xyl_berth_of(const xyl_seats_t *seats, const xyl_berth_words_t *words,
+                      uint32_t tag)
+{
+    return berth_of(xyl_seats_get(seats, &words->tags[tag]));
+}
+
+uint32_t xyl_berth_free(const xyl_seats_t *seats,
+                        const xyl_berth_words_t *words)
+{
+    uint32_t i;
+
+    for (i = 0; i < XYL_BERTHS / 64; i++) {
+        uint64_t seen = xyl_seats_get(seats, &words->taken[i]);
+        if (~seen != 0)
+            return 1 + i * 64 + (uint32_t)__builtin_ctzll(~seen);
+    }
+    return XYL_BERTH_NONE;
+}
+
 /* The lowest that is free, so that those in use stay few; XYL_BERTH_NONE. */
 static uint32_t berth_take(const xyl_seats_t *seats, xyl_berth_words_t *words)
 {

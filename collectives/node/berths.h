@@ -38,6 +38,12 @@ typedef struct xyl_berth_seat {
     uint32_t calls;      /* when it left */
 } xyl_berth_seat_t;
 
+/* Which berth a tag has just now, 0: none is taken for it yet; and the lowest
+ * that is free, XYL_BERTH_NONE: none is. */
+uint32_t xyl_berth_of(const xyl_seats_t *seats, const xyl_berth_words_t *words,
+                      uint32_t tag);
+uint32_t xyl_berth_free(const xyl_seats_t *seats,
+                        const xyl_berth_words_t *words);
 /* Which berth the tag has, XYL_BERTH_NONE: none. If it has to take one, and may
  * not (may_take 0), it has none. */
 uint32_t xyl_berth_join(const xyl_seats_t *seats, xyl_berth_words_t *words,

@@ -1,10 +1,13 @@
 #include "collectives/node/tagged.h"
 
+#include <sched.h>
 #include <stdlib.h>
 
 #include "collectives/node/berths.h"
 #include "collectives/node/node.h"
 #include "runtime/base/status.h"
+
+enum { LOOKS = 128, YIELDS = 4 /* for each of shm's patience */ };
 
 typedef struct tag {
     xyl_berth_seat_t seat;
@@ -14,6 +17,7 @@ typedef struct tag {
 
 struct xyl_tagged {
     xyl_board_t *board; /* the team's own, which has the words */
+    uint32_t joined;    /* tags, with a berth */
     xyl_board_t *berths[XYL_BERTHS + 1];
     tag_t tags[XYLEM_TAG_MAX + 1]; /* pages come as they are used */
 };
@@ -57,6 +61,28 @@ static int lacks_board(const xyl_tagged_t *tagged, uint32_t berth)
            (berth != XYL_BERTH_NONE && tagged->berths[berth] == NULL);
 }
 
+/* A new board costs a hundred microseconds, and a rank that is ahead of the
+ * others would take one for each of its requests: it waits a moment, if they
+ * still have berths that it has left. */
+static void wait_for_leavers(const xyl_tagged_t *tagged, uint32_t number)
+{
+    const xyl_seats_t *seats = &tagged->board->seats;
+    const xyl_berth_words_t *words = words_of(tagged->board);
+    uint32_t berth, looks, yields = seats->shm->patience * YIELDS;
+
+    for (looks = seats->shm->patience * LOOKS + yields; looks != 0; looks--) {
+        berth = xyl_berth_free(seats, words);
+        if (berth <= 1 + tagged->joined ||
+            xyl_berth_of(seats, words, number) != 0 ||
+            (berth != XYL_BERTH_NONE && tagged->berths[berth] != NULL))
+            return;
+        if (looks <= yields)
+            sched_yield(); /* they may lack the core */
+        else
+            xyl_shm_pause();
+    }
+}
+
 /* Nobody takes a berth without a place in the directory for its board. */
 static xylem_status_t berth_open(xylem_team_t *team, xyl_tagged_t *tagged,
                                  uint32_t number)
@@ -65,9 +91,12 @@ static xylem_status_t berth_open(xylem_team_t *team, xyl_tagged_t *tagged,
     int has_place = xyl_node_place_draw(team->context);
     xylem_status_t status = XYLEM_OK;
 
-    if (seat->berth == 0)
+    if (seat->berth == 0) {
+        wait_for_leavers(tagged, number);
         xyl_berth_join(&tagged->board->seats, words_of(tagged->board), number,
                        seat, has_place);
+        tagged->joined++;
+    }
     if (lacks_board(tagged, seat->berth)) {
         status = xyl_node_board_create(team, berth_key(team, seat->berth),
                                        &tagged->berths[seat->berth]);
@@ -114,9 +143,11 @@ void xyl_node_tag_leave(xylem_team_t *team, uint32_t number)
         return; /* the team has no memory to share */
     pthread_mutex_lock(&team->lock);
     tag = &tagged->tags[number];
-    if (tag->requests != 0 && --tag->requests == 0 && !tag->is_kept)
+    if (tag->requests != 0 && --tag->requests == 0 && !tag->is_kept) {
         xyl_berth_leave(&tagged->board->seats, words_of(tagged->board), number,
                         &tag->seat, xyl_tag_calls(team, number));
+        tagged->joined--;
+    }
     pthread_mutex_unlock(&team->lock);
 }
 

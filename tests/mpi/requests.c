@@ -304,6 +304,64 @@ static void test_persistent_orders(void)
     MPI_Request_free(&requests[0]);
 }
 
+/* The host knows nothing of those: functions that name one or some find them
+ * beside its own, once for each start. */
+static void test_persistent_some(void)
+{
+    enum { KINDS = 4, ROUNDS = 8 };
+    int in[2] = {0, 0}, out[2], got, sent, round, i, due, done, index, flag;
+    int indices[KINDS];
+    MPI_Request requests[KINDS];
+    MPI_Status statuses[KINDS];
+
+    MPI_Allreduce_init(&in[0], &out[0], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD,
+                       MPI_INFO_NULL, &requests[0]);
+    MPI_Send_init(&sent, 1, MPI_INT, right, 4, MPI_COMM_WORLD, &requests[1]);
+    MPI_Allreduce_init(&in[1], &out[1], 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD,
+                       MPI_INFO_NULL, &requests[2]);
+    MPI_Recv_init(&got, 1, MPI_INT, left, 4, MPI_COMM_WORLD, &requests[3]);
+    for (round = 0; round < ROUNDS; round++) {
+        int seen[KINDS] = {0};
+        in[0] = rank + round;
+        in[1] = sent = rank * round;
+        MPI_Startall(KINDS, requests);
+        for (due = KINDS; due != 0; due -= done) {
+            done = 1;
+            flag = 0;
+            if (round % 4 == 0) {
+                MPI_Waitany(KINDS, requests, &indices[0], &statuses[0]);
+            } else if (round % 4 == 1) {
+                while (!flag)
+                    MPI_Testany(KINDS, requests, &indices[0], &flag,
+                                MPI_STATUS_IGNORE);
+            } else if (round % 4 == 2) {
+                MPI_Waitsome(KINDS, requests, &done, indices, statuses);
+            } else {
+                for (done = 0; done == 0;)
+                    MPI_Testsome(KINDS, requests, &done, indices,
+                                 MPI_STATUSES_IGNORE);
+            }
+            CHECK(done >= 1 && done <= due);
+            for (i = 0; i < done; i++)
+                CHECK(seen[indices[i]]++ == 0);
+        }
+        CHECK(out[0] == size * (size - 1) / 2 + size * round);
+        CHECK(out[1] == (size - 1) * round && got == left * round);
+        MPI_Waitany(KINDS, requests, &index, MPI_STATUS_IGNORE);
+        CHECK(index == MPI_UNDEFINED);
+        MPI_Testsome(KINDS, requests, &done, indices, MPI_STATUSES_IGNORE);
+        CHECK(done == MPI_UNDEFINED);
+    }
+    MPI_Start(&requests[0]);
+    for (flag = 0; !flag;)
+        MPI_Request_get_status(requests[0], &flag, MPI_STATUS_IGNORE);
+    CHECK(out[0] == size * (size - 1) / 2 + size * (round - 1));
+    MPI_Test(&requests[0], &flag, &statuses[0]);
+    CHECK(flag);
+    for (i = 0; i < KINDS; i++)
+        MPI_Request_free(&requests[i]);
+}
+
 /* ---- progress ---- */
 
 /* The host's message needs this rank while it is in a barrier of xylem's. */
@@ -381,6 +439,7 @@ int main(int argc, char **argv)
     test_persistent();
     test_persistent_alone();
     test_persistent_orders();
+    test_persistent_some();
     test_host_progress();
     test_own_progress();
     return test_end("requests");

@@ -126,9 +126,10 @@ typedef struct MPI_ABI_Session *MPI_Session;
 #define MPI_COMPLEX16               ((MPI_Datatype)0x2e3)
 #define MPI_COMPLEX32               ((MPI_Datatype)0x2eb)
 
-#define MPI_BOTTOM        ((void *)0)
-#define MPI_IN_PLACE      ((void *)1)
-#define MPI_STATUS_IGNORE ((MPI_Status *)0)
+#define MPI_BOTTOM          ((void *)0)
+#define MPI_IN_PLACE        ((void *)1)
+#define MPI_STATUS_IGNORE   ((MPI_Status *)0)
+#define MPI_STATUSES_IGNORE ((MPI_Status *)0)
 
 enum {
     MPI_ORDER_C = 12,
@@ -163,6 +164,10 @@ enum {
     MPI_UNDEFINED = -32766,
     MPI_UNEQUAL = 204,
     MPI_ERR_INTERN = 17,
+    MPI_ERR_REQUEST = 7,
+    MPI_ERR_IN_STATUS = 19,
+    MPI_ANY_SOURCE = -1,
+    MPI_ANY_TAG = -2,
     MPI_COMBINER_HVECTOR = 105,
     MPI_COMBINER_INDEXED_BLOCK = 108,
     MPI_COMBINER_INDEXED = 106,
